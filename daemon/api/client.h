@@ -1,0 +1,62 @@
+// The CLI's only door to the controller: HTTP/1.1 + JSON over its Unix socket.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string>
+
+namespace thalweg::daemon::api {
+
+/// Where a user's controller keeps its things. THALWEG_HOME, else $XDG_STATE_HOME/thalweg, else ~/.local/state/thalweg.
+struct Home {
+  std::filesystem::path directory;
+  std::filesystem::path socket() const;      ///< controller.sock
+  std::filesystem::path status_file() const; ///< controller.json: pid, host, version, started
+  std::filesystem::path log() const;         ///< controller.log
+  std::filesystem::path config() const;      ///< config.yaml
+  static Home find();
+};
+
+/// The controller answered with an error status; `body` is its JSON: {"error":{"message":..., "diagnostics":[...]}}.
+class ApiError : public std::runtime_error {
+ public:
+  ApiError(int status, nlohmann::json body);
+  int status() const { return status_; }
+  const nlohmann::json& body() const { return body_; }
+
+ private:
+  int status_;
+  nlohmann::json body_;
+};
+
+/// No controller answers, or it went away (message says which and what to do).
+class Unreachable : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// One connection, reused; blocking; one thread.
+class Client {
+ public:
+  explicit Client(Home home);
+  ~Client();
+  /// True when a controller answers.
+  bool ping();
+  /// Starts `thalwegd` for this user if none answers and waits until it does. Throws Unreachable with the end
+  /// of the controller's log.
+  void ensure_running();
+
+  nlohmann::json get(const std::string& path);
+  nlohmann::json post(const std::string& path, const nlohmann::json& body);
+  std::string get_text(const std::string& path);
+  /// Server-sent events until `each` returns false or the stream ends; reconnects by itself after a controller restart.
+  void stream(const std::string& path, const std::function<bool(const nlohmann::json& event)>& each);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace thalweg::daemon::api
