@@ -1,25 +1,32 @@
 // The CLI's only door to the controller: HTTP/1.1 + JSON over its Unix socket.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
 
 namespace thalweg::daemon::api {
 
-/// Where a user's controller keeps its things. THALWEG_HOME, else $XDG_STATE_HOME/thalweg, else ~/.local/state/thalweg.
+/// Where a user's controller keeps its things. THALWEG_HOME, else $XDG_STATE_HOME/thalweg, else
+/// ~/.local/state/thalweg.
 struct Home {
   std::filesystem::path directory;
-  std::filesystem::path socket() const;      ///< controller.sock
-  std::filesystem::path status_file() const; ///< controller.json: pid, host, version, started
-  std::filesystem::path log() const;         ///< controller.log
-  std::filesystem::path config() const;      ///< config.yaml
+  std::filesystem::path socket() const;       ///< controller.sock
+  std::filesystem::path status_file() const;  ///< controller.json: pid, host, version, started
+  std::filesystem::path log() const;          ///< controller.log
+  std::filesystem::path config() const;       ///< config.yaml
+  std::filesystem::path database() const;     ///< thalweg.db
+  std::filesystem::path lock() const;         ///< controller.lock: held by the running controller
+  std::filesystem::path runs() const;         ///< runs/<sweep>/<trial>/<attempt>/
   static Home find();
 };
 
-/// The controller answered with an error status; `body` is its JSON: {"error":{"message":..., "diagnostics":[...]}}.
+/// The controller answered with an error status; `body` is its JSON: {"error":{"message":...,
+/// "diagnostics":[...]}}.
 class ApiError : public std::runtime_error {
  public:
   ApiError(int status, nlohmann::json body);
@@ -44,15 +51,24 @@ class Client {
   ~Client();
   /// True when a controller answers.
   bool ping();
-  /// Starts `thalwegd` for this user if none answers and waits until it does. Throws Unreachable with the end
-  /// of the controller's log.
+  /// Starts `thalwegd` for this user if none answers and waits until it does. Throws Unreachable
+  /// with the end of the controller's log.
   void ensure_running();
 
   nlohmann::json get(const std::string& path);
   nlohmann::json post(const std::string& path, const nlohmann::json& body);
   std::string get_text(const std::string& path);
-  /// Server-sent events until `each` returns false or the stream ends; reconnects by itself after a controller restart.
-  void stream(const std::string& path, const std::function<bool(const nlohmann::json& event)>& each);
+  /// A piece of an attempt's log: ask again at next_offset until `ended` and nothing more came.
+  struct LogPart {
+    std::string text;
+    std::int64_t next_offset = 0;
+    bool ended = false;
+  };
+  LogPart get_log(const std::string& path);
+  /// Server-sent events until `each` returns false or the stream ends; reconnects by itself after a
+  /// controller restart.
+  void stream(const std::string& path,
+              const std::function<bool(const nlohmann::json& event)>& each);
 
  private:
   struct Impl;

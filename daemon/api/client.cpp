@@ -1,0 +1,239 @@
+#include "daemon/api/client.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "daemon/api/http_connection.h"
+#include "daemon/api/messages.h"
+
+namespace thalweg::daemon::api {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using Clock = std::chrono::steady_clock;
+
+namespace {
+
+constexpr double answer_timeout_s = 120;  ///< longer than the longest query the controller allows
+constexpr double ping_timeout_s = 5;
+constexpr auto start_timeout = std::chrono::seconds(20);
+constexpr auto reconnect_timeout = std::chrono::seconds(30);
+constexpr auto retry_pause = std::chrono::milliseconds(100);
+constexpr int exit_already_running = 3;  ///< thalwegd: another controller holds this home
+
+/// The controller of the same build stands beside the program that asks; else the one in PATH.
+std::string controller_program() {
+  std::error_code error;
+  const fs::path self = fs::read_symlink("/proc/self/exe", error);
+  if (!error && fs::exists(self.parent_path() / "thalwegd", error))
+    return self.parent_path() / "thalwegd";
+  return "thalwegd";
+}
+
+std::string end_of_file(const fs::path& file, std::size_t lines) {
+  std::ifstream in(file);
+  std::vector<std::string> all;
+  for (std::string line; std::getline(in, line);)
+    all.push_back(line);
+  std::string text;
+  for (std::size_t i = all.size() > lines ? all.size() - lines : 0; i < all.size(); ++i)
+    text += "\n  " + all[i];
+  return text;
+}
+
+/// Runs `thalwegd --home DIR`, which returns when the controller in the background answers or has
+/// given up. Gives its exit code and what it printed.
+std::pair<int, std::string> start_controller(const fs::path& home) {
+  int out[2];
+  if (pipe2(out, O_CLOEXEC) != 0) throw Unreachable(std::string("pipe: ") + std::strerror(errno));
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&files, out[1], 1);
+  posix_spawn_file_actions_adddup2(&files, out[1], 2);
+  const std::string program = controller_program(), home_text = home.string();
+  const char* arguments[] = {program.c_str(), "--home", home_text.c_str(), nullptr};
+  pid_t pid = -1;
+  const int error =
+      posix_spawnp(&pid, program.c_str(), &files, nullptr, const_cast<char**>(arguments), environ);
+  posix_spawn_file_actions_destroy(&files);
+  close(out[1]);
+  if (error != 0) {
+    close(out[0]);
+    throw Unreachable("cannot start " + program + ": " + std::strerror(error) +
+                      " (it should stand beside this program or in PATH)");
+  }
+  std::string text;
+  char block[4096];
+  for (ssize_t count; (count = read(out[0], block, sizeof block)) > 0;)
+    text.append(block, static_cast<std::size_t>(count));
+  close(out[0]);
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  while (!text.empty() && text.back() == '\n')
+    text.pop_back();
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), text};
+}
+
+json parse_body(const HttpAnswer& answer) {
+  json body = json::parse(answer.body, nullptr, false);
+  if (body.is_discarded()) body = answer.body;
+  return body;
+}
+
+}  // namespace
+
+ApiError::ApiError(int status, json body)
+    : std::runtime_error(message_from(body)), status_(status), body_(std::move(body)) {}
+
+struct Client::Impl {
+  Home home;
+  std::unique_ptr<HttpConnection> connection;
+
+  HttpAnswer request(const std::string& method, const std::string& path, const std::string& body,
+                     double timeout_s = answer_timeout_s) {
+    // A kept connection may have been closed meanwhile; only a GET may be sent twice.
+    const bool kept = connection != nullptr && method == "GET";
+    if (!kept) connection.reset();
+    try {
+      if (!connection) connection = std::make_unique<HttpConnection>(home.socket(), timeout_s);
+      connection->send(method, path, body);
+      HttpAnswer answer = connection->receive();
+      if (const auto it = answer.headers.find("connection");
+          it != answer.headers.end() && it->second == "close")
+        connection.reset();
+      return answer;
+    } catch (const ConnectionLost& error) {
+      connection.reset();
+      if (kept && !error.answered) return request(method, path, body, timeout_s);
+      throw Unreachable("no controller answers at " + home.socket().string() + " (" + error.what() +
+                        "); start one with `thalweg daemon start`");
+    }
+  }
+
+  json checked(const HttpAnswer& answer) {
+    json body = parse_body(answer);
+    if (answer.status >= 300) throw ApiError(answer.status, std::move(body));
+    return body;
+  }
+};
+
+Client::Client(Home home) : impl_(std::make_unique<Impl>()) {
+  impl_->home = std::move(home);
+}
+Client::~Client() = default;
+
+bool Client::ping() {
+  try {
+    impl_->connection.reset();
+    const bool answered = impl_->request("GET", "/v1/ping", "", ping_timeout_s).status == 200;
+    impl_->connection.reset();  // it has the short timeout of a ping
+    return answered;
+  } catch (const Unreachable&) {
+    return false;
+  }
+}
+
+void Client::ensure_running() {
+  if (ping()) return;
+  const auto [code, text] = start_controller(impl_->home.directory);
+  const auto deadline = Clock::now() + start_timeout;
+  if (code == 0 || code == exit_already_running)
+    while (Clock::now() < deadline) {
+      if (ping()) return;
+      std::this_thread::sleep_for(retry_pause);
+    }
+  std::string message = "the controller did not start";
+  if (!text.empty()) message += ": " + text;
+  if (const std::string end = end_of_file(impl_->home.log(), 10); !end.empty())
+    message += "\nend of " + impl_->home.log().string() + ":" + end;
+  throw Unreachable(message);
+}
+
+json Client::get(const std::string& path) {
+  return impl_->checked(impl_->request("GET", path, ""));
+}
+
+json Client::post(const std::string& path, const json& body) {
+  return impl_->checked(
+      impl_->request("POST", path, body.dump(-1, ' ', false, json::error_handler_t::replace)));
+}
+
+std::string Client::get_text(const std::string& path) {
+  return get_log(path).text;
+}
+
+Client::LogPart Client::get_log(const std::string& path) {
+  HttpAnswer answer = impl_->request("GET", path, "");
+  if (answer.status >= 300) throw ApiError(answer.status, parse_body(answer));
+  LogPart part;
+  if (const auto it = answer.headers.find("x-next-offset"); it != answer.headers.end())
+    part.next_offset = std::atoll(it->second.c_str());
+  if (const auto it = answer.headers.find("x-ended"); it != answer.headers.end())
+    part.ended = it->second == "1";
+  part.text = std::move(answer.body);
+  return part;
+}
+
+namespace {
+
+enum class StreamEnd { done, lost };
+
+/// One connection's worth of a stream. Sets `heard` when an event has come.
+StreamEnd follow(const Home& home, const std::string& path,
+                 const std::function<bool(const json&)>& each, bool& heard) {
+  HttpConnection connection(home.socket(), answer_timeout_s);
+  connection.send("GET", path, "");
+  HttpAnswer head = connection.receive_head();
+  if (head.status >= 300) {
+    for (std::string line; connection.read_line(line);)
+      head.body += line + "\n";
+    throw ApiError(head.status, parse_body(head));
+  }
+  std::string line, data;
+  while (connection.read_line(line)) {
+    if (line.rfind("data: ", 0) == 0) {
+      data += line.substr(6);
+    } else if (line == "event: end") {
+      return StreamEnd::done;
+    } else if (line.empty() && !data.empty()) {
+      heard = true;
+      if (!each(json::parse(std::exchange(data, {})))) return StreamEnd::done;
+    }
+  }
+  return StreamEnd::lost;
+}
+
+}  // namespace
+
+void Client::stream(const std::string& path, const std::function<bool(const json& event)>& each) {
+  auto deadline = Clock::now() + reconnect_timeout;
+  for (;;) {
+    bool heard = false;
+    std::string problem = "the controller closed the connection";
+    try {
+      if (follow(impl_->home, path, each, heard) == StreamEnd::done) return;
+    } catch (const ConnectionLost& error) {
+      problem = error.what();
+    }
+    if (heard) deadline = Clock::now() + reconnect_timeout;
+    if (Clock::now() >= deadline)
+      throw Unreachable("lost the controller at " + impl_->home.socket().string() + " (" + problem +
+                        "); start it with `thalweg daemon start`");
+    std::this_thread::sleep_for(retry_pause);
+  }
+}
+
+}  // namespace thalweg::daemon::api

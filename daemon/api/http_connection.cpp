@@ -1,0 +1,144 @@
+#include "daemon/api/http_connection.h"
+
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+namespace thalweg::daemon::api {
+
+namespace {
+
+[[noreturn]] void lost(const std::string& what, bool answered) {
+  throw ConnectionLost(what + ": " + std::strerror(errno), answered);
+}
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  std::transform(result.begin(), result.end(), result.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return result;
+}
+
+template <class Number>
+Number to_number(std::string_view text) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end == text.data()) throw ConnectionLost("malformed answer", true);
+  return value;
+}
+
+}  // namespace
+
+HttpConnection::HttpConnection(const std::filesystem::path& socket, double timeout_s) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (socket.native().size() >= sizeof address.sun_path)
+    throw ConnectionLost("the path " + socket.string() + " is too long for a socket (at most " +
+                             std::to_string(sizeof address.sun_path - 1) +
+                             " bytes): set THALWEG_HOME to a shorter folder",
+                         false);
+  std::memcpy(address.sun_path, socket.c_str(), socket.native().size());
+  fd_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd_ < 0) lost("socket", false);
+  timeval limit{};
+  limit.tv_sec = static_cast<time_t>(timeout_s);
+  limit.tv_usec = static_cast<suseconds_t>((timeout_s - static_cast<double>(limit.tv_sec)) * 1e6);
+  setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+  if (connect(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    const int error = errno;
+    close(fd_);
+    errno = error;
+    lost(socket.string(), false);
+  }
+}
+
+HttpConnection::~HttpConnection() {
+  close(fd_);
+}
+
+void HttpConnection::send(const std::string& method, const std::string& path,
+                          const std::string& body) {
+  std::string text = method + " " + path + " HTTP/1.1\r\nHost: thalweg\r\n";
+  if (method != "GET")
+    text +=
+        "Content-Type: application/json\r\nContent-Length: " + std::to_string(body.size()) + "\r\n";
+  text += "\r\n" + body;
+  for (std::size_t sent = 0; sent < text.size();) {
+    const ssize_t count = ::send(fd_, text.data() + sent, text.size() - sent, MSG_NOSIGNAL);
+    if (count < 0 && errno == EINTR) continue;
+    // The controller may answer and close before it has read everything (a body that is too large).
+    if (count < 0 && errno == EPIPE && sent > 0) return;
+    if (count <= 0) lost("sending to the controller", false);
+    sent += static_cast<std::size_t>(count);
+  }
+}
+
+bool HttpConnection::fill() {
+  char block[65536];
+  for (;;) {
+    const ssize_t count = recv(fd_, block, sizeof block, 0);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+      throw ConnectionLost("the controller does not answer in time", !buffer_.empty());
+    if (count < 0) lost("reading from the controller", !buffer_.empty());
+    buffer_.append(block, static_cast<std::size_t>(count));
+    return count > 0;
+  }
+}
+
+bool HttpConnection::read_line(std::string& line) {
+  std::size_t end;
+  while ((end = buffer_.find('\n')) == std::string::npos)
+    if (!fill()) return false;
+  line = buffer_.substr(0, end > 0 && buffer_[end - 1] == '\r' ? end - 1 : end);
+  buffer_.erase(0, end + 1);
+  return true;
+}
+
+HttpAnswer HttpConnection::receive_head() {
+  HttpAnswer answer;
+  std::string line;
+  if (!read_line(line))
+    throw ConnectionLost("the controller closed the connection", !buffer_.empty());
+  if (line.rfind("HTTP/1.", 0) != 0 || line.size() < 12)
+    throw ConnectionLost("malformed answer", true);
+  answer.status = to_number<int>(std::string_view(line).substr(9));
+  for (;;) {
+    if (!read_line(line)) throw ConnectionLost("the answer stopped in its headers", true);
+    if (line.empty()) return answer;
+    const std::size_t colon = line.find(':');
+    if (colon == std::string::npos) throw ConnectionLost("malformed answer", true);
+    const std::size_t value = line.find_first_not_of(' ', colon + 1);
+    answer.headers[lower(std::string_view(line).substr(0, colon))] =
+        value == std::string::npos ? "" : line.substr(value);
+  }
+}
+
+HttpAnswer HttpConnection::receive() {
+  HttpAnswer answer = receive_head();
+  const auto length = answer.headers.find("content-length");
+  if (length == answer.headers.end()) {
+    while (fill()) {
+    }
+    answer.body = std::exchange(buffer_, {});
+    return answer;
+  }
+  const auto wanted = to_number<std::size_t>(length->second);
+  while (buffer_.size() < wanted)
+    if (!fill()) throw ConnectionLost("the answer stopped in its middle", true);
+  answer.body = buffer_.substr(0, wanted);
+  buffer_.erase(0, wanted);
+  return answer;
+}
+
+}  // namespace thalweg::daemon::api
