@@ -16,34 +16,34 @@ enum class OptionType { boolean, integer, real, text, list, map };
 
 /// One key of a section.
 struct Option {
-  std::string name;
+  std::string name{};
   OptionType type = OptionType::text;
-  std::string doc;                      ///< one line
-  Value fallback;                       ///< the default; null = none (see `required`)
+  std::string doc{};                    ///< one line
+  Value fallback{};                     ///< the default; null = none (see `required`)
   bool required = false;
   double min = -std::numeric_limits<double>::infinity();  ///< inclusive
   double max = std::numeric_limits<double>::infinity();   ///< inclusive
   bool above_min = false;               ///< min itself is refused
-  std::vector<std::string> choices;     ///< for text: the only values allowed, if not empty
+  std::vector<std::string> choices{};   ///< for text: the only values allowed, if not empty
   bool or_auto = false;                 ///< the text "auto" is allowed beside the type
 };
 
 /// A named alternative of a section, e.g. optimizer `adamw` with its own options.
 struct Variant {
-  std::string name;
-  std::string doc;
-  std::vector<Option> options;
+  std::string name{};
+  std::string doc{};
+  std::vector<Option> options{};
 };
 
 /// One map under `train:`, addressed by its dotted path ("optimizer", "schedule"); path "" is `train` itself.
 /// Where there are variants, the key `selector` (usually "name") picks one of them, and only its options and
 /// the common ones are allowed.
 struct Section {
-  std::string path;
-  std::string doc;
-  std::vector<Option> options;          ///< common to every variant
+  std::string path{};
+  std::string doc{};
+  std::vector<Option> options{};        ///< common to every variant
   std::string selector = "name";
-  std::vector<Variant> variants;
+  std::vector<Variant> variants{};
   /// A section may have several selectors (schedule: decay, warmup): each is a Section of its own with
   /// the same path; their options join.
 };
@@ -53,6 +53,7 @@ struct Schema {
   std::vector<Section> sections;
 
   std::string to_json() const;
+  /// Throws InputError where it is not what to_json writes.
   static Schema from_json(std::string_view json);
 };
 

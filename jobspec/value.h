@@ -12,7 +12,8 @@
 
 namespace thalweg::jobspec {
 
-/// Where a value stands in the user's file; line and column count from 1, 0 = unknown.
+/// Where a value stands in the user's file; line and column count from 1, 0 = unknown. The value of a
+/// map's key has the place of the key.
 struct Place {
   int line = 0;
   int column = 0;
@@ -56,7 +57,8 @@ class Value {
   List& as_list();
   Map& as_map();
 
-  /// Dotted path ("optimizer.lr"); nullptr where any part is missing.
+  /// Dotted path ("optimizer.lr"); nullptr where any part is missing. At each level a key that is equal to the
+  /// whole rest of the path, dots included, is found first.
   const Value* find(std::string_view path) const;
   /// Creates the maps on the way. Throws std::invalid_argument where a part is a scalar or a list.
   void set(std::string_view path, Value value);
@@ -81,8 +83,15 @@ class Value {
 
 /// Reads YAML or JSON text (JSON is read by the same parser). `name` is used in messages.
 /// Numbers as in YAML 1.2 core: "1e-4" is a number, "yes" is text. Throws InputError (diagnostic.h) on
-/// syntax errors, tabs, duplicate keys, several documents, anchors that loop.
+/// syntax errors, tabs, duplicate keys, several documents, anchors that loop, control characters, text that is
+/// not UTF-8, integers and reals out of range. Empty text is null.
 Value read_yaml(std::string_view text, const std::string& name);
+
+/// Block-style YAML that read_yaml reads back as an equal value (NaN and infinities included).
+std::string to_yaml(const Value& value);
+
+/// "text \"abc\"", "12", "a list", "nothing": what a message says it found.
+std::string describe(const Value& value);
 
 /// "did you mean": the candidate nearest to `word` (Damerau-Levenshtein), empty if none is near.
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);

@@ -1,0 +1,76 @@
+// Walking a map of the user's file: takes known keys, complains about the rest, never stops at the
+// first mistake.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "jobspec/diagnostic.h"
+
+namespace thalweg::jobspec {
+
+/// The mistakes found so far in one file.
+class Complaints {
+ public:
+  explicit Complaints(std::string file) : file_(std::move(file)) {}
+
+  void add(Place place, std::string key, std::string message, std::string hint = {});
+  bool empty() const { return diagnostics_.empty(); }
+  std::size_t size() const { return diagnostics_.size(); }
+  void throw_if_any() const;
+
+ private:
+  std::string file_;
+  std::vector<Diagnostic> diagnostics_;
+};
+
+struct IntRange {
+  std::int64_t min = 1;
+  std::int64_t max = std::numeric_limits<std::int64_t>::max();
+};
+
+/// "did you mean 'lr'?" or nothing.
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates);
+/// "a, b or c"
+std::string any_of(const std::vector<std::string>& names);
+
+/// One map and the keys that it may hold. A getter leaves `out` as it is where the key is missing
+/// or wrong (a wrong one is a complaint) and returns whether it set it. Call finish() once at the
+/// end.
+class Fields {
+ public:
+  /// `path`: dotted path of the map itself, empty for the whole file. What is no map is a
+  /// complaint.
+  Fields(const Value& value, std::string path, Complaints& complaints);
+
+  bool is_map() const { return map_ != nullptr; }
+  Place place() const { return place_; }
+  std::string path_of(std::string_view key) const;
+
+  /// The value of a key, which is known from now on; nullptr where it is missing.
+  const Value* take(std::string_view key);
+  bool boolean(std::string_view key, bool& out);
+  bool integer(std::string_view key, std::int64_t& out, IntRange range);
+  bool integer(std::string_view key, int& out, IntRange range);
+  bool real(std::string_view key, double& out);
+  bool text(std::string_view key, std::string& out);
+  /// A list of texts; a single text counts as a list of one.
+  bool texts(std::string_view key, std::vector<std::string>& out);
+
+  void wrong(const Value& value, std::string_view key, std::string_view expected,
+             std::string hint = {});
+  /// Complains about every key that was not taken.
+  void finish();
+
+ private:
+  const Map* map_ = nullptr;
+  Place place_;
+  std::string path_;
+  Complaints& complaints_;
+  std::vector<std::string> known_;
+};
+
+}  // namespace thalweg::jobspec

@@ -1,0 +1,141 @@
+#include "jobspec/resources.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+namespace thalweg::jobspec {
+namespace {
+
+/// Whole text as a number of at most nine digits (no overflow in what is computed from it).
+std::optional<std::int64_t> number(std::string_view text) {
+  if (text.empty() || text.size() > 9 || text[0] == '-') return std::nullopt;
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::optional<std::int64_t> clock_seconds(std::string_view text, std::int64_t days) {
+  const std::size_t first = text.find(':');
+  const std::size_t second = first == text.npos ? text.npos : text.find(':', first + 1);
+  if (second == text.npos) return std::nullopt;
+  const auto hours = number(text.substr(0, first));
+  const auto minutes = number(text.substr(first + 1, second - first - 1));
+  const auto seconds = number(text.substr(second + 1));
+  if (!hours || !minutes || !seconds || *minutes > 59 || *seconds > 59) return std::nullopt;
+  if (*hours > 100'000) return std::nullopt;
+  return ((days * 24 + *hours) * 60 + *minutes) * 60 + *seconds;
+}
+
+}  // namespace
+
+std::optional<std::int64_t> parse_time(const Value& value) {
+  std::optional<std::int64_t> seconds;
+  if (value.is_int()) {
+    constexpr std::int64_t most_minutes = 10'000'000;
+    if (value.as_int() <= most_minutes) seconds = value.as_int() * 60;
+  } else if (value.is_string()) {
+    std::string_view text = value.as_string();
+    const std::size_t dash = text.find('-');
+    if (dash == text.npos) {
+      seconds = clock_seconds(text, 0);
+    } else if (const auto days = number(text.substr(0, dash)); days && *days <= 10'000) {
+      seconds = clock_seconds(text.substr(dash + 1), *days);
+    }
+  }
+  return seconds && *seconds > 0 ? seconds : std::nullopt;
+}
+
+std::string format_time(std::int64_t seconds) {
+  const std::int64_t days = seconds / 86400;
+  const std::string clock =
+      fmt::format("{:02}:{:02}:{:02}", seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
+  return days > 0 ? fmt::format("{}-{}", days, clock) : clock;
+}
+
+std::optional<std::int64_t> parse_memory(const Value& value) {
+  constexpr std::int64_t most = std::int64_t{1} << 40;
+  if (value.is_int()) {
+    const std::int64_t mib = value.as_int();
+    return mib >= 0 && mib <= most ? std::optional(mib) : std::nullopt;
+  }
+  if (!value.is_string()) return std::nullopt;
+  const std::string& text = value.as_string();
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  const auto amount = number(std::string_view(text).substr(0, digits));
+  if (!amount) return std::nullopt;
+  const std::string unit = text.substr(digits);
+  constexpr std::array<std::pair<const char*, std::int64_t>, 6> units{
+      {{"M", 1}, {"MiB", 1}, {"G", 1024}, {"GiB", 1024}, {"T", 1 << 20}, {"TiB", 1 << 20}}};
+  for (const auto& [name, factor] : units) {
+    if (unit == name && *amount * factor <= most) return *amount * factor;
+  }
+  return std::nullopt;
+}
+
+Resources read_resources(const Value& value, const std::string& path, Complaints& complaints) {
+  constexpr std::int64_t most = 1'000'000;  // keeps nodes x ranks inside an int's product
+  Resources resources;
+  Fields fields(value, path, complaints);
+  fields.integer("nodes", resources.nodes, {1, most});
+  fields.integer("ranks_per_node", resources.ranks_per_node, {1, 1024});
+  fields.integer("threads_per_rank", resources.threads_per_rank, {1, 1024});
+  if (const Value* time = fields.take("time")) {
+    if (const auto seconds = parse_time(*time)) {
+      resources.time_limit_s = *seconds;
+    } else {
+      fields.wrong(*time, "time", "\"HH:MM:SS\", \"D-HH:MM:SS\" or a whole number of minutes");
+    }
+  }
+  if (const Value* memory = fields.take("memory")) {
+    if (const auto mib = parse_memory(*memory)) {
+      resources.memory_mib = *mib;
+    } else {
+      fields.wrong(*memory, "memory", "MiB per node as a whole number, or text like \"64G\"");
+    }
+  }
+  fields.integer("gpus_per_node", resources.gpus_per_node, {0, 1024});
+  fields.finish();
+  return resources;
+}
+
+Value write_resources(const Resources& resources) {
+  Map map{{"nodes", resources.nodes},
+          {"ranks_per_node", resources.ranks_per_node},
+          {"threads_per_rank", resources.threads_per_rank},
+          {"time", format_time(resources.time_limit_s)}};
+  if (resources.memory_mib > 0) map.emplace_back("memory", resources.memory_mib);
+  if (resources.gpus_per_node > 0) map.emplace_back("gpus_per_node", resources.gpus_per_node);
+  return map;
+}
+
+Metric read_metric(const Value& value, const std::string& path, Complaints& complaints) {
+  Metric metric;
+  Fields fields(value, path, complaints);
+  if (fields.text("name", metric.name) && metric.name.empty()) {
+    fields.wrong(*fields.take("name"), "name", "the name of a metric, as val/error");
+  }
+  std::string goal = "minimize";
+  if (fields.text("goal", goal) && goal != "minimize" && goal != "maximize") {
+    const Value& found = *fields.take("goal");
+    fields.wrong(found, "goal", "minimize or maximize",
+                 did_you_mean(goal, {"minimize", "maximize"}));
+  }
+  metric.goal = goal == "maximize" ? Goal::maximize : Goal::minimize;
+  double target = 0;
+  if (fields.real("target", target)) metric.target = target;
+  fields.finish();
+  return metric;
+}
+
+Value write_metric(const Metric& metric) {
+  Map map{{"name", metric.name}, {"goal", metric.goal == Goal::minimize ? "minimize" : "maximize"}};
+  if (metric.target) map.emplace_back("target", *metric.target);
+  return map;
+}
+
+}  // namespace thalweg::jobspec

@@ -1,0 +1,161 @@
+// trial.yaml, format 1: keys format, seed, train, resources, metric (the trial) and attempt (id,
+// token, push, resume).
+#include "jobspec/trial.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <fstream>
+#include <sstream>
+#include <system_error>
+
+#include "jobspec/resources.h"
+
+namespace thalweg::jobspec {
+namespace {
+
+Value trial_to_value(const Trial& trial) {
+  List resume;
+  for (const auto& folder : trial.resume)
+    resume.push_back(folder.string());
+  return Map{
+      {"format", Trial::format},
+      {"seed", static_cast<std::int64_t>(trial.seed)},
+      {"train", trial.train},
+      {"resources", write_resources(trial.resources)},
+      {"metric", write_metric(trial.metric)},
+      {"attempt", Map{{"id", trial.id.to_string()},
+                      {"token", trial.token},
+                      {"push", trial.push},
+                      {"resume", std::move(resume)}}},
+  };
+}
+
+void read_attempt(const Value& value, Trial& trial, Complaints& complaints) {
+  Fields fields(value, "attempt", complaints);
+  std::string id = "0.0.0";
+  fields.text("id", id);
+  if (const auto parsed = Id::parse(id)) {
+    trial.id = *parsed;
+  } else {
+    fields.wrong(*fields.take("id"), "id", "sweep.trial.attempt, as \"12.3.1\"");
+  }
+  fields.text("token", trial.token);
+  fields.text("push", trial.push);
+  std::vector<std::string> resume;
+  fields.texts("resume", resume);
+  trial.resume.assign(resume.begin(), resume.end());
+  fields.finish();
+}
+
+[[noreturn]] void fail(const std::string& what, const std::filesystem::path& path) {
+  throw std::runtime_error(what + " " + path.string() + ": " +
+                           std::generic_category().message(errno));
+}
+
+/// Closes its descriptor.
+class File {
+ public:
+  File(const std::filesystem::path& path, int flags, mode_t mode)
+      : descriptor_(::open(path.c_str(), flags | O_CLOEXEC, mode)) {}
+  ~File() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  int get() const { return descriptor_; }
+
+ private:
+  int descriptor_;
+};
+
+void write_all(int descriptor, std::string_view text, const std::filesystem::path& path) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(descriptor, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail("cannot write", path);
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+}  // namespace
+
+std::string Id::to_string() const {
+  std::string text = std::to_string(sweep);
+  if (trial > 0 || attempt > 0 || sweep == 0) text += "." + std::to_string(trial);
+  if (attempt > 0 || sweep == 0) text += "." + std::to_string(attempt);
+  return text;
+}
+
+std::optional<Id> Id::parse(std::string_view text) {
+  Id id;
+  std::int64_t* const parts[] = {&id.sweep, &id.trial, &id.attempt};
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  for (int i = 0; i < 3; ++i) {
+    if (at == end || *at < '0' || *at > '9') return std::nullopt;
+    const auto [next, error] = std::from_chars(at, end, *parts[i]);
+    if (error != std::errc()) return std::nullopt;
+    if (next == end) return id;
+    if (*next != '.') return std::nullopt;
+    at = next + 1;
+  }
+  return std::nullopt;
+}
+
+void write_trial(const Trial& trial, const std::filesystem::path& path) {
+  const std::string text = to_yaml(trial_to_value(trial));
+  std::filesystem::path aside = path;
+  aside += ".new." + std::to_string(::getpid());
+  ::unlink(aside.c_str());
+  try {
+    const File file(aside, O_WRONLY | O_CREAT | O_EXCL, 0600);
+    if (file.get() < 0) fail("cannot create", aside);
+    write_all(file.get(), text, aside);
+    if (::fsync(file.get()) != 0) fail("cannot sync", aside);
+    if (::rename(aside.c_str(), path.c_str()) != 0) fail("cannot rename to", path);
+  } catch (const std::runtime_error&) {
+    ::unlink(aside.c_str());
+    throw;
+  }
+}
+
+Trial read_trial(const std::filesystem::path& path) {
+  std::ifstream stream(path, std::ios::binary);
+  std::ostringstream text;
+  if (!stream || !(text << stream.rdbuf())) {
+    if (errno == 0) errno = EIO;
+    fail("cannot read", path);
+  }
+  const Value value = read_yaml(text.str(), path.string());
+  Complaints complaints(path.string());
+  Trial trial;
+  Fields fields(value, "", complaints);
+  std::int64_t format = Trial::format;
+  fields.integer("format", format, {Trial::format, Trial::format});
+  std::int64_t seed = 1;
+  fields.integer("seed", seed, {0});
+  trial.seed = static_cast<std::uint64_t>(seed);
+  const Value* train = fields.take("train");
+  if (train && train->is_map()) {
+    trial.train = *train;
+  } else if (train) {
+    fields.wrong(*train, "train", "a map of keys");
+  } else if (fields.is_map()) {
+    complaints.add({}, "train", "the section is missing, expected what to train");
+  }
+  if (const Value* resources = fields.take("resources")) {
+    trial.resources = read_resources(*resources, "resources", complaints);
+  }
+  if (const Value* metric = fields.take("metric")) {
+    trial.metric = read_metric(*metric, "metric", complaints);
+  }
+  if (const Value* attempt = fields.take("attempt")) read_attempt(*attempt, trial, complaints);
+  fields.finish();
+  complaints.throw_if_any();
+  return trial;
+}
+
+}  // namespace thalweg::jobspec

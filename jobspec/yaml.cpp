@@ -1,0 +1,277 @@
+// read_yaml: yaml-cpp's events become Values with places. Only this file knows yaml-cpp.
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/mark.h>
+#include <yaml-cpp/parser.h>
+
+#include <algorithm>
+#include <map>
+#include <sstream>
+#include <unordered_map>
+
+#include "jobspec/reader.h"
+#include "jobspec/scalar.h"
+
+namespace thalweg::jobspec {
+namespace {
+
+/// Aliases copy what they name; a short file could otherwise become a huge or endlessly deep tree.
+constexpr std::size_t most_aliased_values = 100'000;
+constexpr int deepest = 200;
+
+Place place_of(const YAML::Mark& mark) {
+  return {mark.line + 1, mark.column + 1};
+}
+
+struct Anchored {
+  Value value;
+  std::size_t values = 0;
+  int depth = 0;
+};
+
+class Builder : public YAML::EventHandler {
+ public:
+  explicit Builder(Complaints& complaints) : complaints_(complaints) {}
+
+  Value take_root() { return std::move(root_); }
+
+  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentEnd() override {}
+  void OnAnchor(const YAML::Mark&, const std::string&) override {}
+
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    if (expects_key()) {
+      complaints_.add(place_of(mark), path(), "found an empty key, expected a name");
+    }
+    add(place_of(mark), Value(), anchor, {Value(), 1, 1}, "");
+  }
+
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    const auto found = anchors_.find(anchor);
+    if (found == anchors_.end()) {
+      stop(place_of(mark), "the anchor contains itself, expected a finished value");
+    }
+    aliased_ += found->second.values;
+    if (aliased_ > most_aliased_values) stop(place_of(mark), "aliases copy too many values");
+    if (static_cast<int>(frames_.size()) + found->second.depth > deepest) too_deep(place_of(mark));
+    const std::string key = found->second.value.is_string() ? found->second.value.as_string() : "";
+    add(place_of(mark), found->second.value, YAML::NullAnchor, found->second, key);
+  }
+
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& text) override {
+    if (expects_key()) {
+      add(place_of(mark), Value(text), anchor, {Value(text), 1, 1}, text);
+      return;
+    }
+    Value value = text;
+    if (tag == "?" || tag.empty()) {
+      if (std::optional<Value> read = read_scalar(text)) {
+        value = std::move(*read);
+      } else {
+        complaints_.add(place_of(mark), path(), "the number " + text + " is out of range");
+      }
+    } else if (tag != "!" && tag != "tag:yaml.org,2002:str") {
+      complaints_.add(place_of(mark), path(), "found the tag " + tag + ", expected a plain value");
+    }
+    Anchored copy{anchor ? value : Value(), 1, 1};
+    add(place_of(mark), std::move(value), anchor, std::move(copy), "");
+  }
+
+  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    open(mark, Value(List{}), anchor);
+  }
+  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    open(mark, Value(Map{}), anchor);
+  }
+  void OnSequenceEnd() override { close(); }
+  void OnMapEnd() override { close(); }
+
+ private:
+  /// A list or map whose end has not come yet.
+  struct Frame {
+    Value value;
+    YAML::anchor_t anchor = 0;
+    Place place;
+    bool has_key = false;  // the next value belongs to `key`
+    std::string key;
+    Place key_place;
+    std::unordered_map<std::string, int> lines;  // of the keys so far
+    std::size_t values = 1;
+    int depth = 1;
+  };
+
+  bool expects_key() const {
+    return !frames_.empty() && frames_.back().value.is_map() && !frames_.back().has_key;
+  }
+
+  std::string path() const {
+    std::string text;
+    for (const Frame& frame : frames_) {
+      if (!frame.has_key) continue;
+      if (!text.empty()) text += '.';
+      text += frame.key;
+    }
+    return text;
+  }
+
+  [[noreturn]] void stop(Place place, const std::string& message) {
+    complaints_.add(place, path(), message);
+    complaints_.throw_if_any();
+    throw std::logic_error("a complaint was lost");
+  }
+
+  [[noreturn]] void too_deep(Place place) {
+    stop(place, "lists and maps are nested more than " + std::to_string(deepest) + " deep");
+  }
+
+  void open(const YAML::Mark& mark, Value empty, YAML::anchor_t anchor) {
+    if (expects_key()) stop(place_of(mark), "found a list or map as key, expected a name");
+    if (frames_.size() >= deepest) too_deep(place_of(mark));
+    Frame frame;
+    frame.value = std::move(empty);
+    frame.anchor = anchor;
+    frame.place = place_of(mark);
+    frames_.push_back(std::move(frame));
+  }
+
+  void close() {
+    Frame frame = std::move(frames_.back());
+    frames_.pop_back();
+    Anchored copy{frame.anchor ? frame.value : Value(), frame.values, frame.depth};
+    add(frame.place, std::move(frame.value), frame.anchor, std::move(copy), "");
+  }
+
+  /// Puts a finished value (or key) where it belongs. `copy` is what an anchor keeps.
+  void add(Place place, Value value, YAML::anchor_t anchor, Anchored copy, const std::string& key) {
+    const std::size_t values = copy.values;
+    const int depth = copy.depth;
+    if (anchor) anchors_[anchor] = std::move(copy);
+    value.place = place;
+    if (frames_.empty()) {
+      root_ = std::move(value);
+      return;
+    }
+    Frame& frame = frames_.back();
+    frame.values += values;
+    frame.depth = std::max(frame.depth, depth + 1);
+    if (frame.value.is_list()) {
+      frame.value.as_list().push_back(std::move(value));
+    } else if (!frame.has_key) {
+      frame.has_key = true;
+      frame.key = key;
+      frame.key_place = place;
+    } else {
+      add_member(frame, std::move(value));
+    }
+  }
+
+  void add_member(Frame& frame, Value value) {
+    value.place = frame.key_place;
+    const auto [first, is_new] = frame.lines.emplace(frame.key, frame.key_place.line);
+    if (!is_new) {
+      complaints_.add(frame.key_place, path(), "the key stands twice, expected once",
+                      "first on line " + std::to_string(first->second));
+    } else {
+      frame.value.as_map().emplace_back(std::move(frame.key), std::move(value));
+    }
+    frame.has_key = false;
+  }
+
+  Complaints& complaints_;
+  std::vector<Frame> frames_;
+  std::unordered_map<YAML::anchor_t, Anchored> anchors_;
+  std::size_t aliased_ = 0;
+  Value root_;
+};
+
+/// Length of the UTF-8 character that starts at `i`, 0 where there is none.
+std::size_t utf8_length(std::string_view text, std::size_t i) {
+  const auto byte = [&](std::size_t k) -> unsigned {
+    return k < text.size() ? static_cast<unsigned char>(text[k]) : 0U;
+  };
+  const auto tail = [&](std::size_t k) { return (byte(k) & 0xC0U) == 0x80U; };
+  const unsigned lead = byte(i);
+  if (lead < 0x80) return 1;
+  if (lead >= 0xC2 && lead <= 0xDF) return tail(i + 1) ? 2 : 0;
+  if (lead >= 0xE0 && lead <= 0xEF) {
+    const unsigned code = ((lead & 0x0FU) << 12) | ((byte(i + 1) & 0x3FU) << 6);
+    const bool good = code >= 0x800 && (code < 0xD800 || code > 0xDFFF);
+    return good && tail(i + 1) && tail(i + 2) ? 3 : 0;
+  }
+  if (lead >= 0xF0 && lead <= 0xF4) {
+    const unsigned code = ((lead & 0x07U) << 18) | ((byte(i + 1) & 0x3FU) << 12);
+    const bool good = code >= 0x10000 && code <= 0x10FFFF;
+    return good && tail(i + 1) && tail(i + 2) && tail(i + 3) ? 4 : 0;
+  }
+  return 0;
+}
+
+/// yaml-cpp takes some control characters for the end of the file, and passes broken UTF-8 on.
+void check_characters(std::string_view text, Complaints& complaints) {
+  int line = 1;
+  for (std::size_t i = 0; i < text.size();) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    const std::size_t length = utf8_length(text, i);
+    if (length == 0) {
+      complaints.add({line, 0}, "", "found bytes that are not UTF-8 text, expected a YAML file");
+      return;
+    }
+    if ((c < 0x20 && c != '\n' && c != '\r' && c != '\t') || c == 0x7F) {
+      complaints.add(
+          {line, 0}, "",
+          "found a control character (code " + std::to_string(c) + "), expected a YAML file");
+      return;
+    }
+    if (c == '\n') ++line;
+    i += length;
+  }
+}
+
+/// Names the lines whose indentation holds a tab: the usual cause of a syntax error far from it.
+bool complain_about_tabs(std::string_view text, Complaints& complaints) {
+  bool found = false;
+  int line = 0;
+  for (std::size_t start = 0; start < text.size();) {
+    ++line;
+    const std::size_t end = std::min(text.find('\n', start), text.size());
+    const std::string_view row = text.substr(start, end - start);
+    const std::size_t first = row.find_first_not_of(" \t\r");
+    if (first != std::string_view::npos && row[first] != '#' &&
+        row.substr(0, first).find('\t') != std::string_view::npos) {
+      complaints.add({line, 0}, "", "found a tab in the indentation, expected spaces");
+      found = true;
+    }
+    start = end + 1;
+  }
+  return found;
+}
+
+}  // namespace
+
+Value read_yaml(std::string_view text, const std::string& name) {
+  Complaints complaints(name);
+  check_characters(text, complaints);
+  complaints.throw_if_any();
+  Builder builder(complaints);
+  try {
+    std::istringstream stream{std::string(text)};
+    YAML::Parser parser(stream);
+    parser.HandleNextDocument(builder);
+    Builder second(complaints);
+    if (parser.HandleNextDocument(second)) {
+      const Value more = second.take_root();
+      complaints.add(more.place, "", "found a second document, expected one document in a file");
+    }
+  } catch (const YAML::Exception& error) {
+    if (!complain_about_tabs(text, complaints)) {
+      complaints.add(place_of(error.mark), "", "this is not YAML: " + error.msg);
+    }
+  }
+  complaints.throw_if_any();
+  return builder.take_root();
+}
+
+}  // namespace thalweg::jobspec

@@ -1,0 +1,43 @@
+#include "jobspec/schema.h"
+
+#include <gmock/gmock.h>
+
+#include "jobspec/diagnostic.h"
+
+namespace thalweg::jobspec {
+namespace {
+
+TEST(Schema, SurvivesJson) {
+  Option lr{"lr", OptionType::real, "step size", Value("auto"), true, 0.0, 10.0, true, {}, true};
+  Option kind{"kind", OptionType::text, "", "a", false};
+  kind.choices = {"a", "b"};
+  Schema schema{"1.2", {}};
+  schema.sections.push_back({"optimizer", "the rule", {lr}, "name", {{"sgd", "plain", {kind}}}});
+  schema.sections.push_back(
+      {"", "", {{"epochs", OptionType::integer, "", Value(), false}}, "name", {}});
+
+  const Schema back = Schema::from_json(schema.to_json());
+  EXPECT_EQ(back.to_json(), schema.to_json());
+  ASSERT_EQ(back.sections.size(), 2u);
+  const Option& read = back.sections[0].options.at(0);
+  EXPECT_EQ(read.type, OptionType::real);
+  EXPECT_EQ(read.fallback, Value("auto"));
+  EXPECT_TRUE(read.required && read.above_min && read.or_auto);
+  EXPECT_EQ(read.max, 10.0);
+  EXPECT_EQ(back.sections[0].variants.at(0).options.at(0).choices.size(), 2u);
+}
+
+TEST(Schema, BadJsonNamesTheKey) {
+  try {
+    Schema::from_json(
+        R"({"format":1,"sections":[{"path":"a","options":[{"nam":"x","type":"int"}]}]})");
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("sections[0].options[0].nam: unknown key"));
+    EXPECT_THAT(error.what(),
+                ::testing::HasSubstr("found text \"int\", expected boolean, integer"));
+  }
+}
+
+}  // namespace
+}  // namespace thalweg::jobspec
