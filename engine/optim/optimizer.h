@@ -14,19 +14,19 @@ namespace thalweg::engine {
 
 /// A contiguous run of parameters that is updated at once (a bucket or a tensor).
 struct Segment {
-  std::size_t offset = 0;   ///< in the flat memory
+  std::size_t offset = 0;  ///< in the flat memory
   std::size_t count = 0;
-  bool decay = true;        ///< apply weight decay here
+  bool decay = true;  ///< apply weight decay here
 };
 
 /// What holds for the whole step.
 struct StepContext {
-  std::int64_t step = 0;    ///< 0-based number of this update
-  double lr = 0;            ///< already scheduled, for this update
+  std::int64_t step = 0;  ///< 0-based number of this update
+  double lr = 0;          ///< already scheduled, for this update
 };
 
-/// Holds its state as `states()` flat vectors of the parameters' size. T is float or double. Not thread-safe,
-/// but different segments may be updated from different threads.
+/// Holds its state as `states()` flat vectors of the parameters' size. T is float or double. Not
+/// thread-safe, but different segments may be updated from different threads.
 template <class T>
 class Optimizer {
  public:

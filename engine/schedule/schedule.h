@@ -1,4 +1,5 @@
-// Learning-rate schedules: a pure function of the update's 0-based number. Warm-up composes with any decay.
+// Learning-rate schedules: a pure function of the update's 0-based number. Warm-up composes with
+// any decay.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +25,8 @@ class Schedule {
   virtual double multiplier(std::int64_t step) const = 0;
 };
 
-/// `options` is the trial's `train.schedule` tree: {decay: cosine, final: 0.0, warmup_steps: 100, ...}.
-/// Throws std::invalid_argument with a plain sentence.
+/// `options` is the trial's `train.schedule` tree: {decay: cosine, final: 0.0, warmup_steps: 100,
+/// ...}. Throws std::invalid_argument with a plain sentence.
 std::unique_ptr<Schedule> make_schedule(const jobspec::Value& options, const RunLength& length);
 
 std::vector<jobspec::Section> schedule_schema();
