@@ -1,0 +1,27 @@
+#!/bin/sh
+# One sweep from nothing: installs the packages, builds, runs a small sweep on this machine and compares the results.
+set -eu
+cd "$(dirname "$0")/.."
+
+sh packaging/install-packages.sh build data
+echo "building (build/release; a second run rebuilds nothing) ..."
+mkdir -p build
+sh packaging/build.sh --target programs >build/build.log 2>&1 || {
+  tail -n 30 build/build.log >&2
+  echo "the build failed; the whole log: build/build.log" >&2
+  exit 1
+}
+
+PATH=$PWD/build/release/bin:$PATH
+export PATH
+thalweg daemon start
+status=0
+thalweg run jobspec/examples/fashion-mnist.yaml --backend local || status=$?
+
+cat <<END
+
+The programs are in build/release/bin; put them on your PATH:
+  export PATH=$PWD/build/release/bin:\$PATH
+The controller keeps running for you; 'thalweg daemon stop' ends it.
+END
+exit $status

@@ -1,0 +1,161 @@
+// The arrows between the rooms, read from the #include lines: an upward arrow fails here with file
+// and line.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace fs = std::filesystem;
+using Names = std::vector<std::string>;
+
+struct Include {
+  std::string file;  // relative to the root
+  int line = 0;
+  std::string target;  // as written
+  bool quoted = false;
+};
+
+const fs::path kRoot = THALWEG_SOURCE_DIR;
+
+std::vector<Include> includes_under(const std::string& folder) {
+  std::vector<Include> found;
+  const std::regex pattern(R"re(^\s*#\s*include\s*([<"])([^>"]+)[>"])re");
+  for (const auto& entry : fs::recursive_directory_iterator(kRoot / folder)) {
+    const std::string extension = entry.path().extension().string();
+    if (extension != ".h" && extension != ".cpp" && extension != ".cu") continue;
+    std::ifstream in(entry.path());
+    std::string text;
+    for (int line = 1; std::getline(in, text); ++line) {
+      std::smatch match;
+      if (std::regex_search(text, match, pattern))
+        found.push_back({fs::relative(entry.path(), kRoot).string(), line, match[2].str(),
+                         match[1].str() == "\""});
+    }
+  }
+  return found;
+}
+
+bool starts_with(const std::string& text, const std::string& prefix) {
+  return text.compare(0, prefix.size(), prefix) == 0;
+}
+
+bool any_prefix(const std::string& text, const Names& prefixes) {
+  return std::any_of(prefixes.begin(), prefixes.end(),
+                     [&](const std::string& p) { return starts_with(text, p); });
+}
+
+/// For each folder, the longest matching row counts: what files in it may include of this project.
+const std::map<std::string, Names> kMayInclude = {
+    {"jobspec/", {"jobspec/"}},
+    {"db/", {"db/", "jobspec/"}},
+    {"engine/tensor/", {"engine/tensor/", "jobspec/"}},
+    {"engine/device/", {"engine/device/", "engine/tensor/", "jobspec/"}},
+    {"engine/nn/", {"engine/nn/", "engine/device/", "engine/tensor/", "jobspec/"}},
+    {"engine/optim/", {"engine/optim/", "engine/tensor/", "jobspec/"}},
+    {"engine/schedule/", {"engine/schedule/", "engine/tensor/", "jobspec/"}},
+    {"engine/data/", {"engine/data/", "engine/tensor/", "jobspec/"}},
+    {"engine/comm/", {"engine/comm/"}},
+    {"engine/launch/", {"engine/launch/"}},
+    {"engine/sync/",
+     {"engine/sync/", "engine/comm/", "engine/optim/", "engine/schedule/", "engine/nn/",
+      "engine/data/", "engine/tensor/", "jobspec/"}},
+    {"engine/train/", {"engine/", "jobspec/"}},
+    {"daemon/", {"daemon/", "db/", "jobspec/"}},
+    {"daemon/slurm_agent/", {"daemon/slurm_agent/"}},
+    {"cli/", {"cli/", "daemon/api/", "jobspec/"}},
+};
+
+/// The engine knows of jobspec only these.
+const std::set<std::string> kJobspecForEngine = {"jobspec/value.h", "jobspec/trial.h",
+                                                 "jobspec/schema.h", "jobspec/diagnostic.h"};
+
+/// A C library is touched in one place.
+const std::map<std::string, Names> kOnlyIn = {
+    {"sqlite3", {"db/sqlite/"}},
+    {"slurm/", {"daemon/slurm_agent/"}},
+    {"ucp/", {"engine/comm/ucx/"}},
+    {"ucs/", {"engine/comm/ucx/"}},
+    {"pmix", {"engine/comm/wireup/", "engine/launch/"}},
+    {"dnnl", {"engine/device/cpu/"}},
+    {"oneapi/dnnl", {"engine/device/cpu/"}},
+    {"cuda", {"engine/device/cuda/"}},
+    {"yaml-cpp", {"jobspec/"}},
+    {"CLI/", {"cli/", "engine/", "daemon/"}},
+    {"boost/", {"daemon/"}},
+};
+
+const Names kRooms = {"jobspec", "db", "engine", "daemon", "cli"};
+
+TEST(Layering, NoUpwardArrow) {
+  int seen = 0;
+  for (const std::string& room : kRooms)
+    for (const Include& include : includes_under(room)) {
+      if (!include.quoted) continue;
+      ++seen;
+      const std::string* rule = nullptr;
+      const Names* allowed = nullptr;
+      for (const auto& [folder, names] : kMayInclude)
+        if (starts_with(include.file, folder) && (!rule || folder.size() > rule->size())) {
+          rule = &folder;
+          allowed = &names;
+        }
+      ASSERT_NE(rule, nullptr) << include.file << " is in no room";
+      EXPECT_TRUE(any_prefix(include.target, *allowed))
+          << include.file << ":" << include.line << " includes " << include.target << ", which "
+          << *rule << " may not";
+      EXPECT_TRUE(fs::exists(kRoot / include.target) || include.target.ends_with(".inc"))
+          << include.file << ":" << include.line << ": includes start at the root, and there is no "
+          << include.target;
+      if (starts_with(include.file, "engine/") && starts_with(include.target, "jobspec/")) {
+        EXPECT_TRUE(kJobspecForEngine.count(include.target))
+            << include.file << ":" << include.line << ": the engine knows no " << include.target;
+      }
+    }
+  EXPECT_GT(seen, 100) << "the test found too few includes to be believed";
+}
+
+TEST(Layering, EachLibraryInItsOwnFolder) {
+  for (const std::string& room : kRooms)
+    for (const Include& include : includes_under(room)) {
+      if (include.quoted) continue;
+      for (const auto& [library, folders] : kOnlyIn) {
+        if (!starts_with(include.target, library)) continue;
+        EXPECT_TRUE(any_prefix(include.file, folders))
+            << include.file << ":" << include.line << " includes <" << include.target
+            << ">, which belongs to " << folders.front();
+      }
+    }
+}
+
+TEST(Layering, TopLevelHoldsNothingElse) {
+  const std::set<std::string> known = {
+      "CMakeLists.txt", "CMakePresets.json", "README.md", "LICENSE", "CHANGELOG.md", "daemon",
+      "engine",         "jobspec",           "cli",       "db",      "tests",        "packaging",
+      "build"};
+  for (const auto& entry : fs::directory_iterator(kRoot)) {
+    const std::string name = entry.path().filename().string();
+    if (name[0] == '.') continue;
+    EXPECT_TRUE(known.count(name)) << name << " does not belong at the top level";
+  }
+}
+
+TEST(Layering, EveryRoomSaysWhatItIs) {
+  for (const char* room : {"jobspec", "db", "engine", "daemon", "cli", "tests", "packaging"}) {
+    const fs::path readme = kRoot / room / "README.md";
+    ASSERT_TRUE(fs::exists(readme)) << readme;
+    std::ifstream in(readme);
+    const auto lines = std::count(std::istreambuf_iterator<char>(in), {}, '\n');
+    EXPECT_GT(lines, 5) << readme;
+    EXPECT_LE(lines, 80) << readme << " is longer than a screen or so";
+  }
+}
+
+}  // namespace
