@@ -1,0 +1,180 @@
+#include "tests/support/process.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+#include <stdexcept>
+#include <thread>
+
+extern char** environ;
+
+namespace thalweg::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string program(const std::string& name) {
+  if (name.find('/') != std::string::npos) return name;
+  const fs::path built = fs::path(THALWEG_BIN_DIR) / name;
+  return fs::exists(built) ? built.string() : name;
+}
+
+/// Everything that allocates happens before fork.
+struct Prepared {
+  std::vector<std::string> words, environment;
+  std::vector<char*> argv, envp;
+  std::string directory;
+
+  Prepared(const std::vector<std::string>& command, const RunOptions& options)
+      : words(command), directory(options.directory.string()) {
+    words[0] = program(words[0]);
+    for (std::string& word : words)
+      argv.push_back(word.data());
+    argv.push_back(nullptr);
+    std::map<std::string, std::string> merged;
+    for (char** entry = environ; *entry; ++entry) {
+      const std::string text = *entry;
+      const auto equals = text.find('=');
+      merged[text.substr(0, equals)] = text.substr(equals + 1);
+    }
+    merged["PATH"] = std::string(THALWEG_BIN_DIR) + ":" + merged["PATH"];
+    for (const auto& [key, value] : options.env)
+      merged[key] = value;
+    for (const auto& [key, value] : merged)
+      environment.push_back(key + "=" + value);
+    for (std::string& entry : environment)
+      envp.push_back(entry.data());
+    envp.push_back(nullptr);
+  }
+
+  [[noreturn]] void exec(int out, int err) {
+    setpgid(0, 0);
+    const int null = open("/dev/null", O_RDWR);
+    dup2(null, 0);
+    dup2(out < 0 ? null : out, 1);
+    dup2(err < 0 ? null : err, 2);
+    if (!directory.empty() && chdir(directory.c_str()) != 0) _exit(126);
+    environ = envp.data();
+    execvp(argv[0], argv.data());
+    _exit(127);
+  }
+};
+
+}  // namespace
+
+Outcome run(const std::vector<std::string>& command, const RunOptions& options) {
+  Prepared prepared(command, options);
+  int out[2], err[2];
+  if (pipe2(out, O_CLOEXEC) != 0 || pipe2(err, O_CLOEXEC) != 0)
+    throw std::runtime_error("pipe failed");
+  const pid_t pid = fork();
+  if (pid == 0) prepared.exec(out[1], err[1]);
+  close(out[1]);
+  close(err[1]);
+
+  Outcome outcome;
+  const auto end = std::chrono::steady_clock::now() + options.deadline;
+  pollfd fds[2] = {{out[0], POLLIN, 0}, {err[0], POLLIN, 0}};
+  std::string* const texts[2] = {&outcome.out, &outcome.err};
+  int status = 0;
+  bool reaped = false;
+  // Daemons may inherit the pipes: the end is the child's exit, not the end of the pipes.
+  while (true) {
+    poll(fds, 2, 20);
+    for (int i = 0; i < 2; ++i) {
+      char buffer[65536];
+      if (!(fds[i].revents & (POLLIN | POLLHUP))) continue;
+      const ssize_t n = read(fds[i].fd, buffer, sizeof buffer);
+      if (n > 0)
+        texts[i]->append(buffer, static_cast<std::size_t>(n));
+      else
+        fds[i].fd = -1;
+    }
+    const bool quiet = !(fds[0].revents & POLLIN) && !(fds[1].revents & POLLIN);
+    if (reaped && quiet) break;
+    if (!reaped && waitpid(pid, &status, WNOHANG) == pid) reaped = true;
+    if (!reaped && std::chrono::steady_clock::now() >= end) {
+      outcome.timed_out = true;
+      kill(-pid, SIGKILL);
+      waitpid(pid, &status, 0);
+      reaped = true;
+    }
+  }
+  close(out[0]);
+  close(err[0]);
+  if (WIFEXITED(status)) outcome.code = WEXITSTATUS(status);
+  if (WIFSIGNALED(status)) outcome.signal = WTERMSIG(status);
+  return outcome;
+}
+
+pid_t start(const std::vector<std::string>& command, const RunOptions& options) {
+  Prepared prepared(command, options);
+  const pid_t pid = fork();
+  if (pid == 0) prepared.exec(-1, -1);
+  return pid;
+}
+
+TempDir::TempDir() {
+  std::string pattern = (fs::temp_directory_path() / "thalweg-test-XXXXXX").string();
+  if (!mkdtemp(pattern.data())) throw std::runtime_error("mkdtemp failed: " + pattern);
+  path_ = pattern;
+}
+
+TempDir::~TempDir() {
+  if (testing::Test::HasFailure()) {
+    std::cout << "kept for a look: " << path_ << std::endl;
+    return;
+  }
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
+void write_file(const fs::path& path, const std::string& text) {
+  std::ofstream out(path);
+  out << text;
+  if (!out.flush()) throw std::runtime_error("cannot write " + path.string());
+}
+
+std::string read_file(const fs::path& path) {
+  std::ifstream in(path);
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+std::vector<pid_t> processes_with_environment(const std::string& entry) {
+  std::vector<pid_t> found;
+  for (const auto& folder : fs::directory_iterator("/proc")) {
+    const std::string name = folder.path().filename().string();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    const std::string zero(1, '\0');
+    const std::string environment = zero + read_file(folder.path() / "environ");
+    if (environment.find(zero + entry + zero) == std::string::npos) continue;
+    const std::string stat = read_file(folder.path() / "stat");
+    const auto state = stat.rfind(") ");
+    if (state != std::string::npos && stat[state + 2] != 'Z')
+      found.push_back(static_cast<pid_t>(std::stol(name)));
+  }
+  return found;
+}
+
+std::string command_line(pid_t pid) {
+  std::string text = read_file("/proc/" + std::to_string(pid) + "/cmdline");
+  for (char& c : text)
+    if (c == '\0') c = ' ';
+  return text;
+}
+
+void sleep_for(milliseconds time) {
+  std::this_thread::sleep_for(time);
+}
+
+}  // namespace thalweg::test
