@@ -1,5 +1,5 @@
 // One loop, compiled for several vector widths; the widest one this CPU has is picked at load time.
-// Results are the same bits on every width: no contraction to fused multiply-add in ISO mode, and
+// Results are the same bits on every width: the build forbids fusing (-ffp-contract=off), and
 // sqrt and division are correctly rounded.
 #pragma once
 

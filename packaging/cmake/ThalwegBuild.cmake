@@ -17,6 +17,12 @@ endif()
 add_library(thalweg_settings INTERFACE)
 target_include_directories(thalweg_settings INTERFACE "${PROJECT_SOURCE_DIR}")
 target_compile_options(thalweg_settings INTERFACE -Wall -Wextra -Wpedantic -Wshadow)
+# The bits of a result must not depend on where the compiler fuses a multiplication with an addition.
+target_compile_options(thalweg_settings INTERFACE -ffp-contract=off)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  # GCC 12 warns of overlap inside std::string's own operator+ (gcc.gnu.org/PR105651).
+  target_compile_options(thalweg_settings INTERFACE -Wno-restrict)
+endif()
 if(THALWEG_WERROR)
   target_compile_options(thalweg_settings INTERFACE -Werror)
 endif()
