@@ -1,5 +1,6 @@
-// Counter-based random numbers: the n-th number is a function of (key, counters), so it does not depend on the
-// number of ranks, on threads or on what was drawn before. Philox4x32-10 (Salmon et al., SC 2011).
+// Counter-based random numbers: the n-th number is a function of (key, counters), so it does not
+// depend on the number of ranks, on threads or on what was drawn before. Philox4x32-10 (Salmon et
+// al., SC 2011).
 #pragma once
 
 #include <array>
@@ -9,13 +10,21 @@
 namespace thalweg::engine {
 
 /// Purpose of a stream: keeps the streams of one seed apart.
-enum class Stream : std::uint32_t { init = 1, shuffle = 2, dropout = 3, augment = 4, split = 5, noise = 6 };
+enum class Stream : std::uint32_t {
+  init = 1,
+  shuffle = 2,
+  dropout = 3,
+  augment = 4,
+  split = 5,
+  noise = 6
+};
 
-/// 128 random bits for (seed, stream, a, b). `a` is usually the step or epoch (below 2^32), `b` the sample or
-/// element (below 2^64).
-inline std::array<std::uint32_t, 4> philox(std::uint64_t seed, Stream stream, std::uint32_t a, std::uint64_t b) {
-  std::array<std::uint32_t, 4> c{static_cast<std::uint32_t>(b), static_cast<std::uint32_t>(b >> 32), a,
-                                 static_cast<std::uint32_t>(stream)};
+/// 128 random bits for (seed, stream, a, b). `a` is usually the step or epoch (below 2^32), `b` the
+/// sample or element (below 2^64).
+inline std::array<std::uint32_t, 4> philox(std::uint64_t seed, Stream stream, std::uint32_t a,
+                                           std::uint64_t b) {
+  std::array<std::uint32_t, 4> c{static_cast<std::uint32_t>(b), static_cast<std::uint32_t>(b >> 32),
+                                 a, static_cast<std::uint32_t>(stream)};
   std::uint32_t k0 = static_cast<std::uint32_t>(seed), k1 = static_cast<std::uint32_t>(seed >> 32);
   for (int round = 0; round < 10; ++round) {
     const std::uint64_t p0 = std::uint64_t{0xD2511F53u} * c[0];
@@ -29,6 +38,8 @@ inline std::array<std::uint32_t, 4> philox(std::uint64_t seed, Stream stream, st
 }
 
 /// Uniform in [0, 1): 24 bits, exact in float.
-inline float uniform01(std::uint32_t bits) { return static_cast<float>(bits >> 8) * 0x1p-24f; }
+inline float uniform01(std::uint32_t bits) {
+  return static_cast<float>(bits >> 8) * 0x1p-24f;
+}
 
 }  // namespace thalweg::engine

@@ -1,0 +1,96 @@
+// The seam between a graph and the machine that runs it: a device compiles a graph for a fixed
+// number of samples into a Program; each Lane of it holds the memory of one shard under way.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/device/layer.h"
+#include "engine/tensor/shape.h"
+
+namespace thalweg::engine {
+
+/// A parameter's place in the flat parameter memory. The gradient memory has the same plan.
+/// Parameters follow one another without gaps: offset[i + 1] = offset[i] + count[i].
+struct ParameterInfo {
+  std::string name;        ///< "conv1.weight"
+  Shape shape;             ///< plain (out, in, kh, kw)
+  std::size_t offset = 0;  ///< in floats; a multiple of 16 (64 bytes)
+  std::size_t count = 0;  ///< floats in the device's own layout, padding included (padding stays 0)
+  bool decay = true;      ///< false for biases and normalisation: weight decay may leave them out
+  bool norm_or_bias = false;
+};
+
+/// Input of one shard. Images are float, plain (n, c, h, w), or flat (n, features); labels are
+/// class numbers.
+struct Batch {
+  const float* inputs = nullptr;
+  const std::int32_t* labels = nullptr;
+  int samples = 0;                 ///< training: exactly the shard's batch. Evaluation: at most it
+  std::uint64_t seed = 0;          ///< the trial's seed: keys dropout
+  std::uint32_t step = 0;          ///< keys dropout
+  std::uint64_t first_sample = 0;  ///< position of sample 0 in the global batch: keys dropout
+};
+
+/// Called with a parameter's number as soon as its gradient is complete.
+using ReadyFunction = std::function<void(int parameter)>;
+
+/// Activations and workspaces for one shard under way; several lanes of a program may run in
+/// several threads at once, one thread each. T is float, or double on the reference device.
+template <class T>
+class BasicLane {
+ public:
+  virtual ~BasicLane() = default;
+  /// Forward and backward. `gradients` has the parameters' plan and is overwritten with the
+  /// gradient of scale * (sum over samples of the loss), padding with 0. `statistics`
+  /// (Model::statistics() numbers, e.g. batch norm's batch mean and variance) is overwritten; may
+  /// be null where there are none. `ready(i)` is called when parameter i's gradient is complete, in
+  /// the order of the backward pass, the same on every call. Throws std::invalid_argument on a
+  /// wrong number of samples or a label that is no class.
+  virtual ShardResult train(const T* parameters, const Batch& batch, T scale, T* gradients,
+                            T* statistics, const ReadyFunction& ready) = 0;
+  /// Forward only, with running statistics and no dropout.
+  virtual ShardResult evaluate(const T* parameters, const T* running, const Batch& batch) = 0;
+};
+
+/// A graph compiled for one device. Immutable after construction; thread-safe to read. Must outlive
+/// its lanes.
+template <class T>
+class BasicProgram {
+ public:
+  virtual ~BasicProgram() = default;
+  virtual const std::vector<ParameterInfo>& parameters() const = 0;
+  virtual const std::vector<int>& ready_order() const = 0;
+  virtual std::unique_ptr<BasicLane<T>> lane() const = 0;
+  /// One parameter between the device's layout (ParameterInfo::count numbers, padding written as 0)
+  /// and the plain one.
+  virtual void to_plain(int parameter, const T* device, T* plain) const = 0;
+  virtual void from_plain(int parameter, const T* plain, T* device) const = 0;
+};
+
+using Program = BasicProgram<float>;
+
+/// Names, shapes, offsets for counts in the device's layout (0: the plain count); counts are
+/// rounded up to 64 bytes.
+std::vector<ParameterInfo> place_parameters(const Graph& graph,
+                                            const std::vector<std::size_t>& device_counts);
+
+/// Throws std::invalid_argument where a training batch has not `samples`, or an evaluation one has
+/// more.
+void check_batch(const Batch& batch, int samples, bool training);
+
+/// The sentence for a label that is no class number. Throws std::invalid_argument.
+[[noreturn]] void refuse_label(std::int32_t label, int sample, int classes);
+
+namespace reference {
+template <class T>
+std::unique_ptr<BasicProgram<T>> compile(const Graph& graph, int samples);
+}
+namespace cpu {
+std::unique_ptr<Program> compile(const Graph& graph, int samples);
+}
+
+}  // namespace thalweg::engine

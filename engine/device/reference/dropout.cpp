@@ -1,0 +1,44 @@
+// dropout: in training y = keep * x / (1 - probability), where keep is 0 with that probability
+// (Srivastava et al., JMLR 2014, scaled in training); in evaluation y = x. The mask is keyed:
+// engine/device/dropout_mask.h.
+#include <algorithm>
+
+#include "engine/device/dropout_mask.h"
+#include "engine/device/reference/layer.h"
+
+namespace thalweg::engine::reference {
+namespace {
+
+void plan(LayerPlan& layer) {
+  layer.out = layer.in;
+}
+
+template <class T>
+void mask(const LayerPlan& layer, const Call<T>& call, const T* from, T* to) {
+  const std::int64_t features = elements(layer.in);
+  const DropoutMask kept(layer.real("probability"));
+  const T scale = T{1} / (T{1} - static_cast<T>(layer.real("probability")));
+  for (int n = 0; n < call.samples(); ++n)
+    for (std::int64_t i = 0; i < features; ++i)
+      to[n * features + i] =
+          kept(*call.batch, layer.number, n, features, i) ? from[n * features + i] * scale : T{0};
+}
+
+template <class T>
+void forward(const LayerPlan& layer, const Call<T>& call) {
+  if (call.training)
+    mask(layer, call, call.x, call.y);
+  else
+    std::copy_n(call.x, call.samples() * elements(layer.in), call.y);
+}
+
+template <class T>
+void backward(const LayerPlan& layer, const Call<T>& call) {
+  if (call.dx != nullptr) mask(layer, call, call.dy, call.dx);
+}
+
+}  // namespace
+
+const Layer dropout{plan, {forward<float>, backward<float>}, {forward<double>, backward<double>}};
+
+}  // namespace thalweg::engine::reference

@@ -1,0 +1,27 @@
+// flatten: (c, h, w) images become (c * h * w) features.
+#include <algorithm>
+
+#include "engine/device/reference/layer.h"
+
+namespace thalweg::engine::reference {
+namespace {
+
+void plan(LayerPlan& layer) {
+  layer.out = {elements(layer.in)};
+}
+
+template <class T>
+void forward(const LayerPlan& layer, const Call<T>& call) {
+  std::copy_n(call.x, call.samples() * elements(layer.in), call.y);
+}
+
+template <class T>
+void backward(const LayerPlan& layer, const Call<T>& call) {
+  if (call.dx != nullptr) std::copy_n(call.dy, call.samples() * elements(layer.in), call.dx);
+}
+
+}  // namespace
+
+const Layer flatten{plan, {forward<float>, backward<float>}, {forward<double>, backward<double>}};
+
+}  // namespace thalweg::engine::reference

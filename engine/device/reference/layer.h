@@ -1,0 +1,73 @@
+// What a layer is on the reference device: the truth in slow, obvious loops, for float and double.
+#pragma once
+
+#include <vector>
+
+#include "engine/device/device.h"
+#include "engine/device/layer.h"
+
+namespace thalweg::engine::reference {
+
+/// One layer's share of a pass over a shard. All tensors are plain, sample outermost. Layers keep
+/// no state: what backward needs (arg max, dropout mask, batch statistics) it computes again.
+template <class T>
+struct Call {
+  bool training = false;
+  const Batch* batch = nullptr;   ///< batch->samples are computed
+  const T* x = nullptr;           ///< input
+  T* y = nullptr;                 ///< output; filled in by forward, readable in backward
+  const T* dy = nullptr;          ///< backward only
+  T* dx = nullptr;                ///< backward only; null where nobody needs it
+  std::vector<const T*> weights;  ///< per parameter of the layer
+  std::vector<T*> gradients;      ///< backward only; overwritten
+  const T* running = nullptr;     ///< evaluation only: the layer's statistics
+  T* statistics = nullptr;        ///< training only: overwritten by forward
+
+  int samples() const { return batch->samples; }
+};
+
+template <class T>
+struct Functions {
+  void (*forward)(const LayerPlan& plan, const Call<T>& call);
+  void (*backward)(const LayerPlan& plan, const Call<T>& call);
+};
+
+struct Layer {
+  /// From plan.in and plan.options: sets out, parameters and statistics. Throws
+  /// std::invalid_argument with "expects ..." where they do not fit; the graph puts the layer's
+  /// name before it.
+  void (*plan)(LayerPlan& plan);
+  Functions<float> f32;
+  Functions<double> f64;
+
+  template <class T>
+  const Functions<T>& functions() const {
+    if constexpr (sizeof(T) == sizeof(float))
+      return f32;
+    else
+      return f64;
+  }
+};
+
+/// Loss of (samples, classes) logits. Writes scale * d(loss sum)/d(logits) where `gradient` is not
+/// null. Throws std::invalid_argument where a label is no class.
+template <class T>
+using LossFunction = ShardResult (*)(const T* logits, const std::int32_t* labels, int samples,
+                                     int classes, T scale, T* gradient);
+
+struct Loss {
+  LossFunction<float> f32;
+  LossFunction<double> f64;
+};
+
+extern const Layer linear;
+extern const Layer conv2d;
+extern const Layer max_pool2d;
+extern const Layer avg_pool2d;
+extern const Layer relu;
+extern const Layer batch_norm;
+extern const Layer dropout;
+extern const Layer flatten;
+extern const Loss softmax_cross_entropy;
+
+}  // namespace thalweg::engine::reference

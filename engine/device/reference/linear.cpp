@@ -1,0 +1,64 @@
+// linear: y[n, o] = sum_i x[n, i] * weight[o, i] + bias[o]; weight is (out, in).
+#include <stdexcept>
+
+#include "engine/device/reference/layer.h"
+
+namespace thalweg::engine::reference {
+namespace {
+
+void plan(LayerPlan& layer) {
+  if (layer.in.size() != 1)
+    throw std::invalid_argument("expects flat features, got " + to_text(layer.in) +
+                                ": put a flatten layer before it");
+  const std::int64_t outputs = layer.integer("outputs");
+  layer.out = {outputs};
+  layer.parameters = {{"weight", {outputs, layer.in[0]}, Init::scaled_normal, layer.in[0]}};
+  if (layer.flag("bias")) layer.parameters.push_back({"bias", {outputs}, Init::zeros, 0, 1, true});
+}
+
+template <class T>
+void forward(const LayerPlan& layer, const Call<T>& call) {
+  const std::int64_t inputs = layer.in[0], outputs = layer.out[0];
+  const bool bias = layer.parameters.size() > 1;
+  for (int n = 0; n < call.samples(); ++n) {
+    for (std::int64_t o = 0; o < outputs; ++o) {
+      T sum = bias ? call.weights[1][o] : T{0};
+      for (std::int64_t i = 0; i < inputs; ++i)
+        sum += call.x[n * inputs + i] * call.weights[0][o * inputs + i];
+      call.y[n * outputs + o] = sum;
+    }
+  }
+}
+
+template <class T>
+void backward(const LayerPlan& layer, const Call<T>& call) {
+  const std::int64_t inputs = layer.in[0], outputs = layer.out[0];
+  for (std::int64_t o = 0; o < outputs; ++o) {
+    for (std::int64_t i = 0; i < inputs; ++i) {
+      T sum = 0;
+      for (int n = 0; n < call.samples(); ++n)
+        sum += call.dy[n * outputs + o] * call.x[n * inputs + i];
+      call.gradients[0][o * inputs + i] = sum;
+    }
+    if (layer.parameters.size() < 2) continue;
+    T sum = 0;
+    for (int n = 0; n < call.samples(); ++n)
+      sum += call.dy[n * outputs + o];
+    call.gradients[1][o] = sum;
+  }
+  if (call.dx == nullptr) return;
+  for (int n = 0; n < call.samples(); ++n) {
+    for (std::int64_t i = 0; i < inputs; ++i) {
+      T sum = 0;
+      for (std::int64_t o = 0; o < outputs; ++o)
+        sum += call.dy[n * outputs + o] * call.weights[0][o * inputs + i];
+      call.dx[n * inputs + i] = sum;
+    }
+  }
+}
+
+}  // namespace
+
+const Layer linear{plan, {forward<float>, backward<float>}, {forward<double>, backward<double>}};
+
+}  // namespace thalweg::engine::reference

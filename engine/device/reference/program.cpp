@@ -1,0 +1,161 @@
+// The reference program: runs the layers of a graph one after another.
+#include <algorithm>
+
+#include "engine/device/device.h"
+#include "engine/device/reference/layer.h"
+
+namespace thalweg::engine::reference {
+namespace {
+
+template <class T>
+const LossFunction<T>& loss_of(const Graph& graph) {
+  if constexpr (sizeof(T) == sizeof(float))
+    return graph.loss->reference->f32;
+  else
+    return graph.loss->reference->f64;
+}
+
+/// Where a layer's parameters and statistics stand.
+struct Place {
+  std::size_t first_parameter = 0;
+  std::size_t statistics = 0;
+};
+
+template <class T>
+class ReferenceProgram final : public BasicProgram<T> {
+ public:
+  ReferenceProgram(const Graph& graph, int samples)
+      : graph_(graph), samples_(samples), infos_(place_parameters(graph, {})) {
+    Place place;
+    for (const LayerPlan& layer : graph_.layers) {
+      places_.push_back(place);
+      place.first_parameter += layer.parameters.size();
+      for (const StatisticPlan& s : layer.statistics)
+        place.statistics += static_cast<std::size_t>(s.count);
+    }
+    for (std::size_t l = graph_.layers.size(); l-- > 0;)
+      for (std::size_t p = 0; p < graph_.layers[l].parameters.size(); ++p)
+        ready_order_.push_back(static_cast<int>(places_[l].first_parameter + p));
+  }
+
+  const std::vector<ParameterInfo>& parameters() const override { return infos_; }
+  const std::vector<int>& ready_order() const override { return ready_order_; }
+  std::unique_ptr<BasicLane<T>> lane() const override;
+
+  void to_plain(int parameter, const T* device, T* plain) const override {
+    std::copy_n(device, elements(info(parameter).shape), plain);
+  }
+  void from_plain(int parameter, const T* plain, T* device) const override {
+    const auto count = static_cast<std::size_t>(elements(info(parameter).shape));
+    std::copy_n(plain, count, device);
+    std::fill(device + count, device + info(parameter).count, T{0});
+  }
+
+  const Graph& graph() const { return graph_; }
+  int samples() const { return samples_; }
+  const Place& place(std::size_t layer) const { return places_[layer]; }
+  const ParameterInfo& info(std::size_t parameter) const { return infos_[parameter]; }
+
+ private:
+  Graph graph_;
+  int samples_;
+  std::vector<ParameterInfo> infos_;
+  std::vector<Place> places_;
+  std::vector<int> ready_order_;
+};
+
+template <class T>
+class ReferenceLane final : public BasicLane<T> {
+ public:
+  explicit ReferenceLane(const ReferenceProgram<T>& program) : program_(program) {
+    const auto room = [&](const Shape& s) {
+      return std::vector<T>(static_cast<std::size_t>(program.samples() * elements(s)));
+    };
+    values_.push_back(room(program.graph().input));
+    for (const LayerPlan& layer : program.graph().layers)
+      values_.push_back(room(layer.out));
+    slopes_ = values_;
+  }
+
+  ShardResult train(const T* parameters, const Batch& batch, T scale, T* gradients, T* statistics,
+                    const ReadyFunction& ready) override {
+    check_batch(batch, program_.samples(), true);
+    forward(parameters, batch, true, nullptr, statistics);
+    const Graph& graph = program_.graph();
+    const ShardResult result = loss_of<T>(graph)(values_.back().data(), batch.labels, batch.samples,
+                                                 graph.classes, scale, slopes_.back().data());
+    for (std::size_t l = graph.layers.size(); l-- > 0;) {
+      const LayerPlan& layer = graph.layers[l];
+      Call<T> call = make_call(l, parameters, batch);
+      call.training = true;
+      call.dy = slopes_[l + 1].data();
+      call.dx = l > 0 ? slopes_[l].data() : nullptr;
+      const std::size_t first = program_.place(l).first_parameter;
+      for (std::size_t p = 0; p < layer.parameters.size(); ++p) {
+        const ParameterInfo& info = program_.info(first + p);
+        std::fill_n(gradients + info.offset, info.count, T{0});
+        call.gradients.push_back(gradients + info.offset);
+      }
+      layer.kind->reference->template functions<T>().backward(layer, call);
+      if (!ready) continue;
+      for (std::size_t p = 0; p < layer.parameters.size(); ++p)
+        ready(static_cast<int>(first + p));
+    }
+    return result;
+  }
+
+  ShardResult evaluate(const T* parameters, const T* running, const Batch& batch) override {
+    check_batch(batch, program_.samples(), false);
+    forward(parameters, batch, false, running, nullptr);
+    const Graph& graph = program_.graph();
+    return loss_of<T>(graph)(values_.back().data(), batch.labels, batch.samples, graph.classes,
+                             T{1}, nullptr);
+  }
+
+ private:
+  Call<T> make_call(std::size_t l, const T* parameters, const Batch& batch) {
+    Call<T> call;
+    call.batch = &batch;
+    call.x = values_[l].data();
+    call.y = values_[l + 1].data();
+    for (std::size_t p = 0; p < program_.graph().layers[l].parameters.size(); ++p)
+      call.weights.push_back(parameters +
+                             program_.info(program_.place(l).first_parameter + p).offset);
+    return call;
+  }
+
+  void forward(const T* parameters, const Batch& batch, bool training, const T* running,
+               T* statistics) {
+    const Graph& graph = program_.graph();
+    std::copy_n(batch.inputs, batch.samples * elements(graph.input), values_[0].data());
+    for (std::size_t l = 0; l < graph.layers.size(); ++l) {
+      Call<T> call = make_call(l, parameters, batch);
+      call.training = training;
+      const std::size_t at = program_.place(l).statistics;
+      if (running != nullptr) call.running = running + at;
+      if (statistics != nullptr) call.statistics = statistics + at;
+      graph.layers[l].kind->reference->template functions<T>().forward(graph.layers[l], call);
+    }
+  }
+
+  const ReferenceProgram<T>& program_;
+  std::vector<std::vector<T>> values_;  ///< input, then every layer's output
+  std::vector<std::vector<T>> slopes_;  ///< their gradients
+};
+
+template <class T>
+std::unique_ptr<BasicLane<T>> ReferenceProgram<T>::lane() const {
+  return std::make_unique<ReferenceLane<T>>(*this);
+}
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<BasicProgram<T>> compile(const Graph& graph, int samples) {
+  return std::make_unique<ReferenceProgram<T>>(graph, samples);
+}
+
+template std::unique_ptr<BasicProgram<float>> compile(const Graph&, int);
+template std::unique_ptr<BasicProgram<double>> compile(const Graph&, int);
+
+}  // namespace thalweg::engine::reference

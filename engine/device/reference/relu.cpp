@@ -1,0 +1,28 @@
+// relu: y = max(x, 0). A NaN stays one.
+#include "engine/device/reference/layer.h"
+
+namespace thalweg::engine::reference {
+namespace {
+
+void plan(LayerPlan& layer) {
+  layer.out = layer.in;
+}
+
+template <class T>
+void forward(const LayerPlan& layer, const Call<T>& call) {
+  for (std::int64_t i = 0; i < call.samples() * elements(layer.in); ++i)
+    call.y[i] = call.x[i] < 0 ? T{0} : call.x[i];
+}
+
+template <class T>
+void backward(const LayerPlan& layer, const Call<T>& call) {
+  if (call.dx == nullptr) return;
+  for (std::int64_t i = 0; i < call.samples() * elements(layer.in); ++i)
+    call.dx[i] = call.x[i] > 0 ? call.dy[i] : T{0};
+}
+
+}  // namespace
+
+const Layer relu{plan, {forward<float>, backward<float>}, {forward<double>, backward<double>}};
+
+}  // namespace thalweg::engine::reference

@@ -1,0 +1,12 @@
+#include "engine/nn/device_table.h"
+
+namespace thalweg::engine {
+
+const std::vector<DeviceKind>& device_table() {
+  static const std::vector<DeviceKind> table = {
+      {"reference", "slow, obvious loops: the truth for tests", reference::compile<float>},
+  };
+  return table;
+}
+
+}  // namespace thalweg::engine

@@ -1,0 +1,33 @@
+// From a list of layers to a checked graph with known shapes.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/device/layer.h"
+#include "jobspec/value.h"
+
+namespace thalweg::engine {
+
+/// The layers that graphs are made of: one row each.
+const std::vector<LayerKind>& layer_table();
+const std::vector<LossKind>& loss_table();
+
+/// A layer as a model asks for it.
+struct LayerSpec {
+  std::string kind;      ///< a row of the layer table
+  std::string name;      ///< unique in the graph: "conv1"
+  jobspec::Map options;  ///< what differs from the row's defaults
+};
+
+/// Works out shapes, fills in defaults and checks everything. Weights that feed a relu get the gain
+/// for it. Throws std::invalid_argument with a sentence like "layer 3 (linear 'fc1') expects flat
+/// features, got (64, 7, 7): ...".
+Graph build_graph(const std::vector<LayerSpec>& layers, const Shape& input, int classes);
+
+/// `given` with the defaults of `options` filled in. Throws std::invalid_argument on an unknown,
+/// missing or ill-typed option; `owner` starts the sentence.
+jobspec::Map complete_options(const std::vector<jobspec::Option>& options,
+                              const jobspec::Map& given, const std::string& owner);
+
+}  // namespace thalweg::engine

@@ -1,0 +1,93 @@
+// The layers and losses: a new one is a .cpp per device, its name in each device's layer.h, and a
+// row here.
+#include "engine/device/reference/layer.h"
+#include "engine/nn/graph.h"
+
+namespace thalweg::engine {
+namespace {
+
+using jobspec::Option;
+using jobspec::OptionType;
+
+/// Sizes are 32 bits in the kernels.
+constexpr double largest = 1 << 24;
+
+Option whole(std::string name, std::string doc, int fallback, double min) {
+  Option option{std::move(name), OptionType::integer, std::move(doc), fallback};
+  option.min = min;
+  option.max = largest;
+  return option;
+}
+
+Option needed(std::string name, std::string doc) {
+  Option option = whole(std::move(name), std::move(doc), 0, 1);
+  option.fallback = {};
+  option.required = true;
+  return option;
+}
+
+Option real(std::string name, std::string doc, double fallback, double min, double max) {
+  Option option{std::move(name), OptionType::real, std::move(doc), fallback};
+  option.min = min;
+  option.max = max;
+  return option;
+}
+
+Option bias() {
+  return {"bias", OptionType::boolean, "add a learned bias", true};
+}
+
+std::vector<Option> window(const char* stride_doc, int stride) {
+  return {needed("kernel", "height and width of the window"),
+          whole("stride", stride_doc, stride, 0),
+          whole("padding", "rows and columns added on every side", 0, 0)};
+}
+
+std::vector<Option> operator+(std::vector<Option> a, const std::vector<Option>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+}  // namespace
+
+const std::vector<LayerKind>& layer_table() {
+  static const std::vector<LayerKind> table = {
+      {"linear",
+       "fully connected",
+       {needed("outputs", "features put out"), bias()},
+       &reference::linear,
+       nullptr},
+      {"conv2d", "convolution over images",
+       std::vector<Option>{needed("channels", "channels put out"), bias()} +
+           window("step of the window (0: the kernel's size)", 1),
+       &reference::conv2d, nullptr},
+      {"max_pool2d", "largest value of each window",
+       window("step of the window (0: the kernel's size)", 0), &reference::max_pool2d, nullptr},
+      {"avg_pool2d", "mean of each window, padding not counted",
+       window("step of the window (0: the kernel's size)", 0), &reference::avg_pool2d, nullptr},
+      {"relu", "max(x, 0)", {}, &reference::relu, nullptr},
+      {"batch_norm",
+       "normalisation per channel over the shard",
+       {real("epsilon", "added to the variance", 1e-5, 1e-12, 1),
+        real("momentum", "weight of the newest batch in the running statistics", 0.1, 0, 1)},
+       &reference::batch_norm,
+       nullptr},
+      {"dropout",
+       "leaves out elements at random in training",
+       {real("probability", "share of elements left out", 0.5, 0, 0.999)},
+       &reference::dropout,
+       nullptr},
+      {"flatten", "images become features", {}, &reference::flatten, nullptr},
+  };
+  return table;
+}
+
+const std::vector<LossKind>& loss_table() {
+  static const std::vector<LossKind> table = {
+      {"softmax_cross_entropy", "cross-entropy of the softmax of the logits",
+       &reference::softmax_cross_entropy, nullptr},
+  };
+  return table;
+}
+
+}  // namespace thalweg::engine

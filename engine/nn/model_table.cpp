@@ -1,0 +1,75 @@
+#include "engine/nn/model_table.h"
+
+#include <stdexcept>
+
+namespace thalweg::engine {
+namespace {
+
+using jobspec::Option;
+using jobspec::OptionType;
+using jobspec::Value;
+
+Option dropout() {
+  Option option{"dropout", OptionType::real, "share of hidden features left out in training", 0.0};
+  option.min = 0;
+  option.max = 0.999;
+  return option;
+}
+
+Option batch_norm() {
+  return {"batch_norm", OptionType::boolean, "batch normalisation before every relu", false};
+}
+
+Option activation() {
+  Option option{"activation", OptionType::text, "what follows every hidden layer", "relu"};
+  option.choices = {"relu"};
+  return option;
+}
+
+}  // namespace
+
+const std::vector<ModelKind>& model_table() {
+  static const std::vector<ModelKind> table = {
+      {"mlp",
+       "fully connected layers",
+       {{"hidden", OptionType::list, "features of each hidden layer",
+         jobspec::List{Value(512), Value(512)}},
+        activation(),
+        dropout(),
+        batch_norm()},
+       mlp},
+      {"lenet",
+       "conv 3x3x32, max pool 2, conv 3x3x64, max pool 2, linear 128, linear",
+       {dropout(), batch_norm()},
+       lenet},
+  };
+  return table;
+}
+
+Graph build_model_graph(const Value& model, const InputShape& input) {
+  const Value* name = model.find("name");
+  if (name == nullptr || !name->is_string())
+    throw std::invalid_argument("model.name is missing: which model is to be trained?");
+  std::vector<std::string> names;
+  for (const ModelKind& kind : model_table()) {
+    names.push_back(kind.name);
+    if (kind.name != name->as_string()) continue;
+    jobspec::Map options;
+    for (const auto& entry : model.as_map())
+      if (entry.first != "name") options.push_back(entry);
+    const Value complete = complete_options(kind.options, options, "model " + kind.name);
+    return build_graph(kind.layers(complete, input), input.sample, input.classes);
+  }
+  const std::string near = jobspec::nearest(name->as_string(), names);
+  throw std::invalid_argument("there is no model '" + name->as_string() + "'" +
+                              (near.empty() ? "" : ", did you mean '" + near + "'?"));
+}
+
+std::vector<jobspec::Section> model_schema() {
+  jobspec::Section section{"model", "the network to train", {}, "name", {}};
+  for (const ModelKind& kind : model_table())
+    section.variants.push_back({kind.name, kind.doc, kind.options});
+  return {section};
+}
+
+}  // namespace thalweg::engine

@@ -1,0 +1,28 @@
+// The models: a new one is a .cpp in models/, its name here and a row in model_table.cpp.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/nn/graph.h"
+#include "engine/nn/model.h"
+
+namespace thalweg::engine {
+
+struct ModelKind {
+  std::string name;
+  std::string doc;
+  std::vector<jobspec::Option> options;
+  /// `options` are complete and checked. Throws std::invalid_argument where the input does not fit.
+  std::vector<LayerSpec> (*layers)(const jobspec::Value& options, const InputShape& input);
+};
+
+const std::vector<ModelKind>& model_table();
+
+std::vector<LayerSpec> mlp(const jobspec::Value& options, const InputShape& input);
+std::vector<LayerSpec> lenet(const jobspec::Value& options, const InputShape& input);
+
+/// The graph of the trial's `train.model` tree. Throws std::invalid_argument.
+Graph build_model_graph(const jobspec::Value& model, const InputShape& input);
+
+}  // namespace thalweg::engine

@@ -1,0 +1,29 @@
+// mlp: linear, [batch norm], relu, [dropout] for each hidden size; then linear to the classes.
+// Images are flattened.
+#include <stdexcept>
+
+#include "engine/nn/model_table.h"
+
+namespace thalweg::engine {
+
+std::vector<LayerSpec> mlp(const jobspec::Value& options, const InputShape& input) {
+  const double dropout = options.find("dropout")->as_double();
+  const bool batch_norm = options.find("batch_norm")->as_bool();
+  std::vector<LayerSpec> layers;
+  if (input.sample.size() > 1) layers.push_back({"flatten", "flatten", {}});
+  int number = 1;
+  for (const jobspec::Value& size : options.find("hidden")->as_list()) {
+    if (!size.is_int() || size.as_int() < 1)
+      throw std::invalid_argument("model mlp expects positive integers in hidden, got " +
+                                  size.to_text());
+    const std::string suffix = std::to_string(number++);
+    layers.push_back({"linear", "fc" + suffix, {{"outputs", size}, {"bias", !batch_norm}}});
+    if (batch_norm) layers.push_back({"batch_norm", "norm" + suffix, {}});
+    layers.push_back({"relu", "relu" + suffix, {}});
+    if (dropout > 0) layers.push_back({"dropout", "drop" + suffix, {{"probability", dropout}}});
+  }
+  layers.push_back({"linear", "fc" + std::to_string(number), {{"outputs", input.classes}}});
+  return layers;
+}
+
+}  // namespace thalweg::engine

@@ -1,0 +1,108 @@
+// The graphs that every device is tried on: each layer in the middle of a small chain, in ordinary
+// and odd shapes.
+#pragma once
+
+#include <vector>
+
+#include "support.h"
+
+namespace thalweg::engine::test {
+
+/// Small enough for finite differences.
+inline std::vector<Case> small_cases() {
+  const auto linear = [](const char* name, int outputs, bool bias = true) {
+    return LayerSpec{"linear", name, {{"outputs", outputs}, {"bias", bias}}};
+  };
+  const auto conv = [](const char* name, int channels, int kernel, int stride, int padding,
+                       bool bias = true) {
+    return LayerSpec{"conv2d",
+                     name,
+                     {{"channels", channels},
+                      {"kernel", kernel},
+                      {"stride", stride},
+                      {"padding", padding},
+                      {"bias", bias}}};
+  };
+  const auto pool = [](const char* kind, int kernel, int stride, int padding) {
+    return LayerSpec{kind, "pool", {{"kernel", kernel}, {"stride", stride}, {"padding", padding}}};
+  };
+  const LayerSpec relu{"relu", "relu", {}}, flatten{"flatten", "flatten", {}},
+      norm{"batch_norm", "norm", {}}, drop{"dropout", "drop", {{"probability", 0.3}}};
+  return {
+      {"linear", {5}, 3, 4, {linear("a", 4)}},
+      {"linear_one_sample", {1}, 1, 2, {linear("a", 2)}},
+      {"linear_twice", {7}, 4, 3, {linear("a", 5), linear("b", 3)}},
+      {"linear_without_bias", {7}, 4, 3, {linear("a", 5, false), linear("b", 3, false)}},
+      {"relu", {6}, 5, 3, {linear("a", 9), relu, linear("b", 3)}},
+      {"relu_of_input", {6}, 5, 3, {relu, linear("b", 3)}},
+      {"conv_same", {2, 5, 6}, 2, 3, {conv("a", 3, 3, 1, 1), flatten, linear("b", 3)}},
+      {"conv_twice",
+       {3, 6, 6},
+       2,
+       3,
+       {conv("a", 4, 3, 1, 1), relu, conv("b", 5, 3, 1, 0), flatten, linear("c", 3)}},
+      {"conv_kernel_5_stride_2",
+       {2, 7, 8},
+       2,
+       3,
+       {conv("a", 3, 5, 2, 2), conv("b", 2, 3, 2, 1), flatten, linear("c", 3)}},
+      {"conv_one_pixel", {3, 1, 1}, 2, 2, {conv("a", 4, 1, 1, 0), conv("b", 2, 1, 1, 0), flatten}},
+      {"conv_without_bias",
+       {1, 4, 4},
+       1,
+       2,
+       {conv("a", 3, 3, 1, 1, false), conv("b", 2, 4, 1, 0, false), flatten}},
+      {"max_pool",
+       {2, 6, 6},
+       2,
+       3,
+       {conv("a", 3, 3, 1, 1), pool("max_pool2d", 2, 0, 0), flatten, linear("b", 3)}},
+      {"max_pool_after_relu",
+       {2, 6, 6},
+       2,
+       3,
+       {conv("a", 3, 3, 1, 1), relu, pool("max_pool2d", 2, 0, 0), flatten, linear("b", 3)}},
+      {"max_pool_overlapping",
+       {2, 5, 7},
+       2,
+       3,
+       {conv("a", 3, 3, 1, 1), relu, pool("max_pool2d", 3, 2, 1), flatten, linear("b", 3)}},
+      {"max_pool_of_input",
+       {2, 5, 5},
+       2,
+       3,
+       {pool("max_pool2d", 2, 0, 0), flatten, linear("b", 3)}},
+      {"avg_pool",
+       {2, 6, 6},
+       2,
+       3,
+       {conv("a", 3, 3, 1, 1), relu, pool("avg_pool2d", 2, 0, 0), flatten, linear("b", 3)}},
+      {"avg_pool_padded",
+       {2, 5, 5},
+       2,
+       3,
+       {conv("a", 3, 3, 1, 1), pool("avg_pool2d", 3, 2, 1), flatten, linear("b", 3)}},
+      {"batch_norm_features", {5}, 6, 3, {linear("a", 7, false), norm, relu, linear("b", 3)}},
+      {"batch_norm_images",
+       {2, 4, 4},
+       3,
+       3,
+       {conv("a", 5, 3, 1, 1, false), norm, relu, flatten, linear("b", 3)}},
+      {"batch_norm_without_relu",
+       {2, 4, 4},
+       3,
+       3,
+       {conv("a", 5, 3, 1, 1, false), norm, flatten, linear("b", 3)}},
+      {"batch_norm_of_input", {3, 4, 4}, 3, 3, {norm, flatten, linear("b", 3)}},
+      {"dropout_features", {6}, 4, 3, {linear("a", 11), relu, drop, linear("b", 3)}},
+      {"dropout_images",
+       {2, 5, 5},
+       2,
+       3,
+       {conv("a", 5, 3, 1, 1), drop, pool("max_pool2d", 2, 0, 0), flatten, linear("b", 3)}},
+      {"dropout_of_input", {6}, 4, 3, {drop, linear("b", 3)}},
+      {"flatten_flat", {6}, 4, 3, {flatten, linear("b", 3)}},
+  };
+}
+
+}  // namespace thalweg::engine::test
