@@ -1,0 +1,73 @@
+// The dataset table and what reads it.
+#include "engine/data/dataset.h"
+
+#include <utility>
+
+#include "engine/data/table.h"
+
+namespace thalweg::engine {
+namespace {
+
+std::string where(const std::filesystem::path& file, std::int64_t offset) {
+  if (offset == DataError::kNoOffset) return file.string() + ": ";
+  return file.string() + ": offset " + std::to_string(offset) + ": ";
+}
+
+const std::vector<data::Row>& table() {
+  static const std::vector<data::Row> rows{data::fashion_mnist(), data::idx_files(),
+                                           data::synthetic()};
+  return rows;
+}
+
+}  // namespace
+
+DataError::DataError(const std::filesystem::path& file, std::int64_t offset,
+                     const std::string& reason)
+    : std::runtime_error(where(file, offset) + reason) {}
+
+const jobspec::Value& data::option(const jobspec::Value& tree, const Row& row, const char* name) {
+  if (const jobspec::Value* given = tree.find(name)) return *given;
+  for (const jobspec::Option& o : row.options)
+    if (o.name == name) return o.fallback;
+  throw std::logic_error(std::string("dataset ") + row.name + " has no option " + name);
+}
+
+std::unique_ptr<Dataset> load_dataset(const jobspec::Value& data) {
+  const jobspec::Value* name = data.find("name");
+  if (name == nullptr) throw std::invalid_argument("data.name is missing");
+  std::vector<std::string> names;
+  for (const data::Row& row : table()) {
+    if (name->as_string() == row.name) return row.maker(data);
+    names.emplace_back(row.name);
+  }
+  const std::string near = jobspec::nearest(name->as_string(), names);
+  throw std::invalid_argument("data.name: no dataset \"" + name->as_string() + "\"" +
+                              (near.empty() ? "" : " (did you mean " + near + "?)"));
+}
+
+std::vector<jobspec::Section> data_schema() {
+  jobspec::Section section;
+  section.path = "data";
+  section.doc = "What to train on";
+  jobspec::Option validation;
+  validation.name = "validation";
+  validation.type = jobspec::OptionType::integer;
+  validation.doc = "samples held out for validation, the same ones for every seed; auto = 1/12";
+  validation.fallback = "auto";
+  validation.or_auto = true;
+  validation.min = 1;
+  jobspec::Option fraction;
+  fraction.name = "fraction";
+  fraction.type = jobspec::OptionType::real;
+  fraction.doc = "part of the training and validation samples to use";
+  fraction.fallback = 1.0;
+  fraction.min = 0;
+  fraction.above_min = true;
+  fraction.max = 1;
+  section.options = {std::move(validation), std::move(fraction)};
+  for (const data::Row& row : table())
+    section.variants.push_back({row.name, row.doc, row.options});
+  return {std::move(section)};
+}
+
+}  // namespace thalweg::engine

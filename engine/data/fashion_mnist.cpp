@@ -1,0 +1,54 @@
+// Fashion-MNIST (Xiao et al., arXiv:1708.07747): 60,000 grey 28x28 images of 10 kinds of clothing.
+#include <cstdlib>
+
+#include "engine/data/idx.h"
+#include "engine/data/table.h"
+
+namespace thalweg::engine::data {
+namespace {
+
+// Of the 60,000 training images: mean and standard deviation of p / 255.
+constexpr double kMean = 0.286040, kDeviation = 0.353024;
+constexpr const char* kDebianFolder = "/usr/share/datasets/fashion-mnist";
+
+std::filesystem::path folder(const jobspec::Value& tree) {
+  const jobspec::Value& dir = option(tree, fashion_mnist(), "dir");
+  if (!dir.is_null() && !dir.as_string().empty() && dir.as_string() != "auto")
+    return dir.as_string();
+  const char* root = std::getenv("THALWEG_DATA");
+  if (root != nullptr && *root != '\0') return std::filesystem::path(root) / "fashion-mnist";
+  return kDebianFolder;
+}
+
+std::filesystem::path find(const std::filesystem::path& dir, const std::string& name) {
+  for (const char* ending : {".gz", ""})
+    if (std::filesystem::exists(dir / (name + ending))) return dir / (name + ending);
+  throw DataError(dir / (name + ".gz"), DataError::kNoOffset,
+                  "no such file. Install Debian's package dataset-fashion-mnist, or put the four "
+                  "files into a folder and name it in data.dir or as $THALWEG_DATA/fashion-mnist");
+}
+
+std::unique_ptr<Dataset> make(const jobspec::Value& tree) {
+  const std::filesystem::path dir = folder(tree);
+  IdxPair pair;
+  pair.images = find(dir, "train-images-idx3-ubyte");
+  pair.labels = find(dir, "train-labels-idx1-ubyte");
+  pair.mean = kMean;
+  pair.deviation = kDeviation;
+  pair.classes = 10;
+  return load_idx_pair(pair);
+}
+
+}  // namespace
+
+Row fashion_mnist() {
+  jobspec::Option dir;
+  dir.name = "dir";
+  dir.type = jobspec::OptionType::text;
+  dir.doc = std::string("folder of the IDX files; auto = $THALWEG_DATA/fashion-mnist, else ") +
+            kDebianFolder;
+  dir.fallback = "auto";
+  return {"fashion-mnist", "60,000 grey 28x28 images of clothing, 10 classes", {dir}, make};
+}
+
+}  // namespace thalweg::engine::data

@@ -1,0 +1,176 @@
+// Reads IDX files; zlib reads plain and gzip files alike.
+#include "engine/data/idx.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace thalweg::engine {
+namespace {
+
+constexpr std::uint8_t kUnsignedByte = 0x08;
+// Memory is taken as data arrives, so that a wrong header cannot ask for terabytes.
+constexpr std::size_t kChunk = std::size_t{16} << 20;
+
+class Reader {
+ public:
+  explicit Reader(const std::filesystem::path& file) : file_(file) {
+    errno = 0;
+    gz_ = gzopen(file.c_str(), "rb");
+    if (gz_ == nullptr)
+      throw DataError(file, DataError::kNoOffset,
+                      std::string("cannot open: ") + std::strerror(errno != 0 ? errno : ENOMEM));
+    gzbuffer(gz_, 1u << 18);
+  }
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
+  ~Reader() { gzclose(gz_); }
+
+  /// Up to `bytes`; fewer only at the end of the file.
+  std::size_t read(std::uint8_t* out, std::size_t bytes) {
+    std::size_t done = 0;
+    while (done < bytes) {
+      const auto want = static_cast<unsigned>(std::min(bytes - done, kChunk));
+      const int got = gzread(gz_, out + done, want);
+      int code = Z_OK;
+      const char* text = gzerror(gz_, &code);
+      if (got < 0 || code == Z_BUF_ERROR || code == Z_DATA_ERROR)
+        fail(code == Z_BUF_ERROR ? "the compressed data end too early"
+             : code == Z_ERRNO   ? std::string("cannot read: ") + std::strerror(errno)
+                                 : std::string("damaged compressed data (") + text + ")");
+      if (got == 0) break;
+      done += static_cast<std::size_t>(got);
+      offset_ += got;
+    }
+    return done;
+  }
+  [[noreturn]] void fail(const std::string& reason) const {
+    throw DataError(file_, offset_, reason);
+  }
+  [[noreturn]] void fail_at(std::int64_t offset, const std::string& reason) const {
+    throw DataError(file_, offset, reason);
+  }
+
+ private:
+  const std::filesystem::path& file_;
+  gzFile gz_ = nullptr;
+  std::int64_t offset_ = 0;
+};
+
+std::vector<std::uint32_t> read_sizes(Reader& reader) {
+  std::array<std::uint8_t, 4> word{};
+  if (reader.read(word.data(), 4) < 4) reader.fail("too short for an IDX header");
+  if (word[0] != 0 || word[1] != 0)
+    reader.fail_at(0, "not an IDX file (it starts with two zero bytes)");
+  if (word[2] != kUnsignedByte)
+    reader.fail_at(
+        2, "value type " + std::to_string(word[2]) + " is not supported, only 8 (unsigned byte)");
+  if (word[3] == 0 || word[3] > 4)
+    reader.fail_at(3, "expected 1 to 4 dimensions, found " + std::to_string(word[3]));
+  std::vector<std::uint32_t> sizes(word[3]);
+  for (std::uint32_t& size : sizes) {
+    if (reader.read(word.data(), 4) < 4) reader.fail("the header ends too early");
+    size = std::uint32_t{word[0]} << 24 | std::uint32_t{word[1]} << 16 |
+           std::uint32_t{word[2]} << 8 | word[3];
+  }
+  return sizes;
+}
+
+std::uint64_t product(const Reader& reader, const std::vector<std::uint32_t>& sizes) {
+  std::uint64_t total = 1;
+  std::int64_t offset = 4;
+  for (const std::uint32_t size : sizes) {
+    if (size == 0) reader.fail_at(offset, "a dimension has size 0");
+    if (total > (std::uint64_t{1} << 44) / size)
+      reader.fail_at(offset, "the dimensions multiply to an impossible size");
+    total *= size;
+    offset += 4;
+  }
+  return total;
+}
+
+}  // namespace
+
+Idx read_idx(const std::filesystem::path& file) {
+  Reader reader(file);
+  Idx idx;
+  idx.sizes = read_sizes(reader);
+  const std::uint64_t total = product(reader, idx.sizes);
+  while (idx.values.size() < total) {
+    const std::size_t before = idx.values.size();
+    const std::size_t want = std::min<std::uint64_t>(kChunk, total - before);
+    idx.values.resize(before + want);
+    if (reader.read(idx.values.data() + before, want) < want)
+      reader.fail("the file ends too early: its header promises " + std::to_string(total) +
+                  " values");
+  }
+  std::uint8_t extra = 0;
+  if (reader.read(&extra, 1) != 0)
+    reader.fail_at(static_cast<std::int64_t>(4 + 4 * idx.sizes.size() + total),
+                   "more data than the header promises (" + std::to_string(total) + " values)");
+  return idx;
+}
+
+namespace {
+
+class ByteImages : public Dataset {
+ public:
+  ByteImages(std::vector<std::uint8_t> images, std::vector<std::uint8_t> labels,
+             std::vector<std::int64_t> shape, int classes, const IdxPair& pair)
+      : images_(std::move(images)),
+        labels_(std::move(labels)),
+        shape_(std::move(shape)),
+        classes_(classes),
+        floats_(images_.size() / labels_.size()) {
+    for (std::size_t p = 0; p < table_.size(); ++p)
+      table_[p] = static_cast<float>((static_cast<double>(p) / 255 - pair.mean) / pair.deviation);
+  }
+  const std::vector<std::int64_t>& sample_shape() const override { return shape_; }
+  int classes() const override { return classes_; }
+  std::size_t size() const override { return labels_.size(); }
+  void copy(std::size_t index, float* out) const override {
+    const std::uint8_t* in = images_.data() + index * floats_;
+    for (std::size_t i = 0; i < floats_; ++i)
+      out[i] = table_[in[i]];
+  }
+  std::int32_t label(std::size_t index) const override { return labels_[index]; }
+
+ private:
+  std::vector<std::uint8_t> images_, labels_;
+  std::vector<std::int64_t> shape_;
+  int classes_;
+  std::size_t floats_;
+  std::array<float, 256> table_{};
+};
+
+}  // namespace
+
+std::unique_ptr<Dataset> load_idx_pair(const IdxPair& pair) {
+  Idx images = read_idx(pair.images);
+  Idx labels = read_idx(pair.labels);
+  if (images.sizes.size() < 2)
+    throw DataError(pair.images, 3, "images need 2 to 4 dimensions, found 1");
+  if (labels.sizes.size() != 1)
+    throw DataError(pair.labels, 3,
+                    "labels need 1 dimension, found " + std::to_string(labels.sizes.size()));
+  if (labels.sizes[0] != images.sizes[0])
+    throw DataError(pair.labels, 4,
+                    std::to_string(labels.sizes[0]) + " labels for " +
+                        std::to_string(images.sizes[0]) + " images in " + pair.images.string());
+  const auto largest = std::max_element(labels.values.begin(), labels.values.end());
+  const int classes = pair.classes > 0 ? pair.classes : *largest + 1;
+  if (*largest >= classes)
+    throw DataError(pair.labels, 8 + (largest - labels.values.begin()),
+                    "label " + std::to_string(*largest) + ", but there are " +
+                        std::to_string(classes) + " classes");
+  std::vector<std::int64_t> shape(images.sizes.begin() + 1, images.sizes.end());
+  if (shape.size() == 2) shape.insert(shape.begin(), 1);  // one colour
+  return std::make_unique<ByteImages>(std::move(images.values), std::move(labels.values),
+                                      std::move(shape), classes, pair);
+}
+
+}  // namespace thalweg::engine

@@ -1,0 +1,71 @@
+// Prepares training batches ahead of the step that needs them, in a thread of its own.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "engine/data/dataset.h"
+
+namespace thalweg::engine {
+
+/// Step s trains on positions [k * global_batch, (k + 1) * global_batch) of epoch e's order, where
+/// e = s / steps_per_epoch and k = s % steps_per_epoch: one global shuffle an epoch, and what is
+/// left over at the end of an epoch (less than a batch) is dropped. A rank prepares only its own
+/// part of each batch.
+struct LoaderPlan {
+  std::uint64_t seed = 1;  ///< of the trial; keys the shuffle together with the epoch
+  std::size_t global_batch = 0;
+  std::size_t first_position = 0;  ///< this rank's part of every global batch
+  std::size_t positions = 0;
+  std::int64_t first_step = 0;  ///< steps [first_step, end_step) are prepared
+  std::int64_t end_step = 0;
+  int ahead = 3;  ///< batches prepared ahead at most
+};
+
+struct PreparedBatch {
+  std::int64_t step = -1;
+  std::vector<float> inputs;  ///< positions x sample
+  std::vector<std::int32_t> labels;
+};
+
+/// next() is for one thread.
+class Loader {
+ public:
+  /// `dataset` must outlive the loader; `training` lists the samples to use.
+  Loader(const Dataset& dataset, std::vector<std::uint32_t> training, const LoaderPlan& plan);
+  Loader(const Loader&) = delete;
+  Loader& operator=(const Loader&) = delete;
+  ~Loader();
+
+  /// The next step's batch; waits until it is there. It stays valid until the next call. Throws
+  /// what the thread that prepares threw, and std::logic_error after the last step.
+  const PreparedBatch& next();
+
+ private:
+  void prepare_all();
+  void fill(PreparedBatch& batch, std::int64_t step);
+
+  const Dataset& dataset_;
+  const std::vector<std::uint32_t> training_;
+  const LoaderPlan plan_;
+  std::size_t sample_floats_ = 1;
+  std::int64_t steps_per_epoch_ = 0;
+  std::int64_t epoch_ = -1;  ///< whose order order_ holds
+  std::vector<std::uint32_t> order_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<PreparedBatch> slots_;  ///< step s lives in slot s % slots
+  std::int64_t ready_;                ///< steps below are prepared
+  std::int64_t taken_;                ///< steps below were handed out
+  bool stop_ = false;
+  std::exception_ptr error_;
+  std::thread thread_;
+};
+
+}  // namespace thalweg::engine

@@ -1,0 +1,108 @@
+// Gaussian blobs, one per class, made from a seed: needs no files.
+#include <utility>
+
+#include "engine/data/table.h"
+#include "engine/tensor/random.h"
+
+namespace thalweg::engine::data {
+namespace {
+
+/// Nearly normal, mean 0, variance 1: twelve uniform numbers less six. Sums of 24-bit fractions are
+/// the same bits on every machine, which log() and cos() are not.
+float nearly_normal(std::uint64_t seed, std::uint32_t a, std::uint64_t b) {
+  float sum = -6;
+  for (std::uint32_t part = 0; part < 3; ++part)
+    for (const std::uint32_t bits : philox(seed, Stream::noise, 3 * a + part, b))
+      sum += uniform01(bits);
+  return sum;
+}
+
+class Blobs : public Dataset {
+ public:
+  Blobs(std::vector<std::int64_t> shape, int classes, std::size_t samples, float noise,
+        std::uint64_t seed)
+      : shape_(std::move(shape)), classes_(classes), samples_(samples) {
+    std::size_t floats = 1;
+    for (const std::int64_t n : shape_)
+      floats *= static_cast<std::size_t>(n);
+    floats_ = floats;
+    values_.resize(samples * floats);
+    std::vector<float> centres(static_cast<std::size_t>(classes) * floats);
+    for (std::size_t i = 0; i < centres.size(); ++i)
+      centres[i] = nearly_normal(seed, 0, i);
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      const std::size_t sample = i / floats, feature = i % floats;
+      values_[i] = centres[static_cast<std::size_t>(label(sample)) * floats + feature] +
+                   noise * nearly_normal(seed, 1, i);
+    }
+  }
+  const std::vector<std::int64_t>& sample_shape() const override { return shape_; }
+  int classes() const override { return classes_; }
+  std::size_t size() const override { return samples_; }
+  void copy(std::size_t index, float* out) const override {
+    for (std::size_t i = 0; i < floats_; ++i)
+      out[i] = values_[index * floats_ + i];
+  }
+  std::int32_t label(std::size_t index) const override {
+    return static_cast<std::int32_t>(index % static_cast<std::size_t>(classes_));
+  }
+
+ private:
+  std::vector<std::int64_t> shape_;
+  int classes_;
+  std::size_t samples_;
+  std::size_t floats_ = 0;
+  std::vector<float> values_;
+};
+
+std::unique_ptr<Dataset> make(const jobspec::Value& tree) {
+  const Row row = synthetic();
+  std::vector<std::int64_t> shape;
+  for (const jobspec::Value& n : option(tree, row, "shape").as_list()) {
+    if (n.as_int() < 1)
+      throw std::invalid_argument("data.shape: sizes must be at least 1, found " + n.to_text());
+    shape.push_back(n.as_int());
+  }
+  if (shape.size() != 1 && shape.size() != 3)
+    throw std::invalid_argument("data.shape: expected [features] or [channels, height, width]");
+  return std::make_unique<Blobs>(std::move(shape),
+                                 static_cast<int>(option(tree, row, "classes").as_int()),
+                                 static_cast<std::size_t>(option(tree, row, "samples").as_int()),
+                                 static_cast<float>(option(tree, row, "noise").as_double()),
+                                 static_cast<std::uint64_t>(option(tree, row, "seed").as_int()));
+}
+
+jobspec::Option number(const char* name, const char* doc, int fallback, double min, double max) {
+  jobspec::Option o;
+  o.name = name;
+  o.type = jobspec::OptionType::integer;
+  o.doc = doc;
+  o.fallback = fallback;
+  o.min = min;
+  o.max = max;
+  return o;
+}
+
+}  // namespace
+
+Row synthetic() {
+  jobspec::Option shape;
+  shape.name = "shape";
+  shape.type = jobspec::OptionType::list;
+  shape.doc = "of one sample: [features] or [channels, height, width]";
+  shape.fallback = jobspec::List{16};
+  jobspec::Option noise;
+  noise.name = "noise";
+  noise.type = jobspec::OptionType::real;
+  noise.doc = "spread of a blob; the centres have spread 1";
+  noise.fallback = 1.0;
+  noise.min = 0;
+  return {"synthetic",
+          "Gaussian blobs made from a seed, one per class; needs no files",
+          {number("samples", "how many samples, training and validation together", 2400, 2, 1e8),
+           number("classes", "number of classes", 10, 2, 1e6), shape, noise,
+           number("seed", "of the samples; not the trial's seed", 1, 0, 9e15)},
+          make};
+}
+
+}  // namespace thalweg::engine::data

@@ -1,0 +1,26 @@
+// The rows of the dataset table: one function each, one file each.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "engine/data/dataset.h"
+
+namespace thalweg::engine::data {
+
+/// `maker` gets the `train.data` tree.
+struct Row {
+  const char* name;
+  const char* doc;
+  std::vector<jobspec::Option> options;
+  std::unique_ptr<Dataset> (*maker)(const jobspec::Value& options);
+};
+
+Row fashion_mnist();
+Row idx_files();
+Row synthetic();
+
+/// The option's value, or the row's own fallback where the tree leaves it out.
+const jobspec::Value& option(const jobspec::Value& tree, const Row& row, const char* name);
+
+}  // namespace thalweg::engine::data

@@ -1,0 +1,144 @@
+#include "engine/data/loader.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "engine/data/order.h"
+
+namespace thalweg::engine {
+namespace {
+
+/// Sample i is the number i; counts how often it was read.
+class Numbers : public Dataset {
+ public:
+  explicit Numbers(std::size_t size) : size_(size) {}
+  const std::vector<std::int64_t>& sample_shape() const override { return shape_; }
+  int classes() const override { return 10; }
+  std::size_t size() const override { return size_; }
+  void copy(std::size_t index, float* out) const override {
+    ++copies;
+    if (static_cast<std::int64_t>(index) == broken) throw DataError("disk.idx", 99, "broken");
+    out[0] = static_cast<float>(index);
+  }
+  std::int32_t label(std::size_t index) const override {
+    return static_cast<std::int32_t>(index % 10);
+  }
+  mutable std::atomic<int> copies{0};
+  std::int64_t broken = -1;
+
+ private:
+  std::size_t size_;
+  std::vector<std::int64_t> shape_{1};
+};
+
+std::vector<std::uint32_t> all(std::size_t n) {
+  std::vector<std::uint32_t> v(n);
+  std::iota(v.begin(), v.end(), 0u);
+  return v;
+}
+
+LoaderPlan plan(std::size_t batch, std::int64_t end) {
+  LoaderPlan p;
+  p.seed = 5;
+  p.global_batch = batch;
+  p.positions = batch;
+  p.end_step = end;
+  return p;
+}
+
+TEST(Loader, AnEpochShowsEverySampleAtMostOnceAndDropsTheRest) {
+  const Numbers numbers(50);
+  Loader loader(numbers, all(50), plan(16, 6));  // 3 steps an epoch, 2 samples dropped
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    std::multiset<float> seen;
+    for (int step = 0; step < 3; ++step) {
+      const PreparedBatch& batch = loader.next();
+      EXPECT_EQ(batch.step, epoch * 3 + step);
+      seen.insert(batch.inputs.begin(), batch.inputs.end());
+      for (std::size_t i = 0; i < 16; ++i)
+        EXPECT_EQ(batch.labels[i], static_cast<std::int32_t>(batch.inputs[i]) % 10);
+    }
+    EXPECT_EQ(seen.size(), 48u);
+    EXPECT_EQ(std::set<float>(seen.begin(), seen.end()).size(), 48u);
+  }
+  EXPECT_THROW(loader.next(), std::logic_error);
+}
+
+TEST(Loader, RanksTogetherSeeTheGlobalBatch) {
+  const Numbers numbers(64);
+  Loader whole(numbers, all(64), plan(16, 8));
+  LoaderPlan first = plan(16, 8), second = plan(16, 8);
+  first.positions = 4;
+  second.first_position = 4;
+  second.positions = 12;
+  Loader a(numbers, all(64), first), b(numbers, all(64), second);
+  for (int step = 0; step < 8; ++step) {
+    std::vector<float> joined = a.next().inputs;
+    const PreparedBatch& rest = b.next();
+    joined.insert(joined.end(), rest.inputs.begin(), rest.inputs.end());
+    EXPECT_EQ(joined, whole.next().inputs);
+  }
+}
+
+TEST(Loader, StartsInTheMiddleAsIfItHadBeenThereBefore) {
+  const Numbers numbers(64);
+  Loader whole(numbers, all(64), plan(16, 8));
+  LoaderPlan late = plan(16, 8);
+  late.first_step = 6;
+  Loader resumed(numbers, all(64), late);
+  for (int step = 0; step < 6; ++step)
+    whole.next();
+  for (int step = 6; step < 8; ++step) {
+    const PreparedBatch& batch = resumed.next();
+    EXPECT_EQ(batch.step, step);
+    EXPECT_EQ(batch.inputs, whole.next().inputs);
+  }
+}
+
+TEST(Loader, PreparesAheadButNotWithoutBound) {
+  const Numbers numbers(1000);
+  LoaderPlan p = plan(10, 100);
+  p.ahead = 3;
+  Loader loader(numbers, all(1000), p);
+  const auto wait_for = [&](int copies) {
+    for (int i = 0; i < 5000 && numbers.copies < copies; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  };
+  wait_for(30);
+  EXPECT_EQ(numbers.copies, 30);
+  loader.next();
+  wait_for(40);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // room for a mistake to show
+  EXPECT_LE(numbers.copies, 40);
+}
+
+TEST(Loader, ErrorsReachTheTrainerAfterTheGoodBatches) {
+  Numbers numbers(40);
+  const auto order = permutation(5, Stream::shuffle, 0, 40);
+  numbers.broken = order[25];  // in step 2 of batches of 10
+  Loader loader(numbers, all(40), plan(10, 4));
+  EXPECT_EQ(loader.next().step, 0);
+  EXPECT_EQ(loader.next().step, 1);
+  EXPECT_THROW(loader.next(), DataError);
+}
+
+TEST(Loader, EndsCleanlyInTheMiddle) {
+  const Numbers numbers(1000);
+  { const Loader unused(numbers, all(1000), plan(10, 100)); }
+  Loader loader(numbers, all(1000), plan(10, 100));
+  loader.next();
+}
+
+TEST(Loader, RefusesABatchLargerThanTheTrainingSet) {
+  const Numbers numbers(10);
+  EXPECT_THROW(Loader(numbers, all(10), plan(11, 1)), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace thalweg::engine
