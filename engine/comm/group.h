@@ -3,10 +3,12 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace thalweg::engine::comm {
@@ -29,41 +31,70 @@ enum class Type { f32, f64, i32, i64 };
 enum class Op { sum, min, max };
 
 std::size_t size_of(Type type);
+const char* name_of(Type type);
+const char* name_of(Op op);
 
-/// An operation under way. Dropping it without wait() is a bug that the destructor reports on stderr.
+/// An operation under way. Dropping it without wait() is a bug that the destructor reports on
+/// stderr.
 class Request {
  public:
   virtual ~Request() = default;
-  virtual bool test() = 0;   ///< makes progress; true when done; throws CommError
-  virtual void wait() = 0;   ///< throws CommError
+  virtual bool test() = 0;  ///< makes progress; true when done; throws CommError
+  virtual void wait() = 0;  ///< throws CommError
 };
 
-/// Point-to-point over which algorithms are written: UCX between processes, memory between threads (tests).
-/// One Transport per rank; used by one thread at a time.
+/// Point-to-point over which algorithms are written: UCX between processes, memory between threads
+/// (tests). One Transport per rank; used by one thread at a time.
 class Transport {
  public:
   virtual ~Transport() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
   virtual const std::string& node_of(int rank) const = 0;
-  /// Non-blocking, matched by (peer, tag) in order. The memory must stay until the request is done.
-  virtual std::unique_ptr<Request> send(int peer, std::uint64_t tag, const void* data, std::size_t bytes) = 0;
-  virtual std::unique_ptr<Request> receive(int peer, std::uint64_t tag, void* data, std::size_t bytes) = 0;
+  /// Non-blocking, matched by (peer, tag) in order; tags below 2^40. The memory must stay until the
+  /// request is done. nullptr: already done. A message of another length than the receiver expects
+  /// is a CommError at the receiver.
+  virtual std::unique_ptr<Request> send(int peer, std::uint64_t tag, const void* data,
+                                        std::size_t bytes) = 0;
+  virtual std::unique_ptr<Request> receive(int peer, std::uint64_t tag, void* data,
+                                           std::size_t bytes) = 0;
+  /// Moves what can be moved. Throws CommError once a peer is known to be gone.
   virtual void progress() = 0;
+
+  // What the wait loop (patience.h) needs to rest, and to name who is missing.
+  /// Messages sent or received so far: unchanged for long means a stall.
+  virtual std::uint64_t completed() const = 0;
+  /// Gives the core away until something may have happened, at most `limit`.
+  virtual void rest(std::chrono::milliseconds limit) = 0;
+  /// Asks every peer for a sign of life; a peer answers from inside its own waits.
+  virtual void call_roll() = 0;
+  /// Peers that have not answered the last call.
+  virtual std::vector<int> absent() const = 0;
+  /// Tells the peers, as well as it can, why this rank gives up: their waits throw the same
+  /// culprit.
+  virtual void give_up(const CommError& why) = 0;
 };
 
 struct GroupOptions {
-  std::chrono::milliseconds stall_timeout{60000};  ///< no progress for this long inside a wait: CommError
-  std::string allreduce = "auto";                  ///< or an algorithm's name from its table
+  std::chrono::milliseconds stall_timeout{
+      60000};                      ///< no progress for this long inside a wait: CommError
+  std::string allreduce = "auto";  ///< or an algorithm's name from its table
 };
 
-/// Collectives block unless they return a Request. All ranks must call the same operations in the same order with
-/// the same lengths. Lengths count elements; 0 is allowed. Same input and group shape: same bits. Not
-/// thread-safe; `start_*` lets several operations be in flight, progressed by test()/wait() of any of them.
+/// Names that GroupOptions::allreduce takes: "auto" and the rows of the algorithm table.
+std::vector<std::string> allreduce_names();
+
+/// Collectives block unless they return a Request. All ranks must call the same operations in the
+/// same order with the same lengths. Lengths count elements; 0 is allowed. Same input and group
+/// shape: same bits. Not thread-safe; `start_*` lets several operations be in flight, progressed by
+/// test()/wait() of any of them.
 class Group {
  public:
-  Group(std::unique_ptr<Transport> transport, GroupOptions options = {});
+  /// Throws std::invalid_argument where `options` names no algorithm.
+  explicit Group(std::unique_ptr<Transport> transport, GroupOptions options = {});
   ~Group();
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
   int rank() const;
   int size() const;
   const std::string& node_of(int rank) const;
@@ -73,12 +104,14 @@ class Group {
   void allgather(const void* mine, void* all, std::size_t bytes_each);
   void barrier();
 
-  /// Sum over logical shards in a fixed binary tree, so that the bits do not depend on the number of ranks.
-  /// There are `shards` leaves in all; rank r owns leaves [first_shard(r), first_shard(r+1)), contiguous, any rank
-  /// count 1..shards. `mine[i]` is the vector of this rank's i-th leaf, `count` floats each (overwritten);
-  /// the sum ends in mine[0] on every rank. The tree over n leaves splits at the largest power of two below n:
-  /// tree(n) = tree(p) + tree(n - p).
-  std::unique_ptr<Request> start_shard_sum(std::span<float* const> mine, std::size_t count, int shards);
+  /// Sum over logical shards in a fixed binary tree, so that the bits do not depend on the number
+  /// of ranks. There are `shards` leaves in all; rank r owns leaves [first_shard(r),
+  /// first_shard(r+1)), contiguous, any rank count 1..shards. `mine[i]` is the vector of this
+  /// rank's i-th leaf, `count` floats each (overwritten); the sum ends in mine[0] on every rank.
+  /// The tree over n leaves splits at the largest power of two below n: tree(n) = tree(p) + tree(n
+  /// - p). A Request outlives neither its Group nor the vectors.
+  std::unique_ptr<Request> start_shard_sum(std::span<float* const> mine, std::size_t count,
+                                           int shards);
   static int first_shard(int rank, int ranks, int shards);  ///< rank * shards / ranks
 
  private:
@@ -95,8 +128,9 @@ struct World {
   std::string node;
 };
 
-/// Connects to PMIx (the launcher's or Slurm's server), exchanges UCX addresses, connects the endpoints.
-/// Without a PMIx server in the environment: a world of one. Throws CommError or std::runtime_error.
+/// Connects to PMIx (the launcher's or Slurm's server), exchanges UCX addresses, connects the
+/// endpoints. Without a PMIx server in the environment: a world of one. Throws CommError or
+/// std::runtime_error.
 class Wireup {
  public:
   static std::unique_ptr<Wireup> connect();

@@ -1,0 +1,235 @@
+// A transport between threads of one process: ranks as threads, for tests.
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <cstring>
+#include <list>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <tuple>
+
+#include "engine/comm/group.h"
+#include "engine/comm/patience.h"
+
+namespace thalweg::engine::comm {
+namespace {
+
+// Shorter messages are copied at send, longer ones wait in the sender's memory: the two ways of
+// real networks, so that tests also meet both.
+constexpr std::size_t kCopyUpTo = 256;
+
+struct Message {
+  const void* data;
+  std::size_t bytes;
+  std::vector<std::byte> copy;
+  bool* taken;  ///< the sender's flag; nullptr once the message was copied
+};
+
+/// (from, to, tag)
+using Address = std::tuple<int, int, std::uint64_t>;
+
+/// What the ranks share; everything in it is guarded by `mutex`.
+struct Hub {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::map<Address, std::list<Message>> sent;
+  std::vector<bool> gone;
+  std::vector<std::uint64_t> heartbeat;  ///< counts a rank's calls of progress()
+  std::optional<CommError> given_up;
+};
+
+class MemoryTransport;
+
+class Send : public Request {
+ public:
+  Send(Hub& hub, Address address, bool* taken) : hub_(hub), address_(address), taken_(taken) {}
+  ~Send() override;
+  bool test() override {
+    std::lock_guard lock(hub_.mutex);
+    return *taken_;
+  }
+  void wait() override {
+    std::unique_lock lock(hub_.mutex);
+    hub_.changed.wait(lock, [this] { return *taken_; });
+  }
+
+ private:
+  Hub& hub_;
+  Address address_;
+  std::unique_ptr<bool> taken_;
+};
+
+Send::~Send() {
+  std::lock_guard lock(hub_.mutex);
+  if (*taken_) return;
+  auto& queue = hub_.sent[address_];
+  queue.remove_if([this](const Message& m) { return m.taken == taken_.get(); });
+}
+
+class Receive : public Request {
+ public:
+  Receive(MemoryTransport& transport, int from, std::uint64_t tag, void* data, std::size_t bytes)
+      : transport_(transport), from_(from), tag_(tag), data_(data), bytes_(bytes) {}
+  Receive(const Receive&) = delete;
+  Receive& operator=(const Receive&) = delete;
+  ~Receive() override;
+  bool test() override;
+  void wait() override;
+
+ private:
+  friend class MemoryTransport;
+  MemoryTransport& transport_;
+  int from_;
+  std::uint64_t tag_;
+  void* data_;
+  std::size_t bytes_;
+  bool done_ = false;
+};
+
+class MemoryTransport : public Transport {
+ public:
+  MemoryTransport(std::shared_ptr<Hub> hub, int rank, int size)
+      : hub_(std::move(hub)), rank_(rank), size_(size) {}
+  ~MemoryTransport() override {
+    std::lock_guard lock(hub_->mutex);
+    hub_->gone[static_cast<std::size_t>(rank_)] = true;
+    hub_->changed.notify_all();
+  }
+
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+  const std::string& node_of(int) const override { return node_; }
+  std::uint64_t completed() const override { return completed_; }
+
+  std::unique_ptr<Request> send(int peer, std::uint64_t tag, const void* data,
+                                std::size_t bytes) override {
+    const auto* first = static_cast<const std::byte*>(data);
+    std::lock_guard lock(hub_->mutex);
+    auto& queue = hub_->sent[{rank_, peer, tag}];
+    hub_->changed.notify_all();
+    if (bytes <= kCopyUpTo) {
+      queue.push_back({nullptr, bytes, {first, first + bytes}, nullptr});
+      return nullptr;
+    }
+    auto taken = std::make_unique<bool>(false);
+    queue.push_back({data, bytes, {}, taken.get()});
+    return std::make_unique<Send>(*hub_, Address{rank_, peer, tag}, taken.release());
+  }
+
+  std::unique_ptr<Request> receive(int peer, std::uint64_t tag, void* data,
+                                   std::size_t bytes) override {
+    auto request = std::make_unique<Receive>(*this, peer, tag, data, bytes);
+    posted_.push_back(request.get());
+    return request;
+  }
+
+  void progress() override {
+    std::lock_guard lock(hub_->mutex);
+    ++hub_->heartbeat[static_cast<std::size_t>(rank_)];
+    if (hub_->given_up) throw CommError(*hub_->given_up);
+    // In the order of posting, which is the order of matching.
+    std::erase_if(posted_, [this](Receive* receive) { return take(*receive); });
+    for (const Receive* receive : posted_) {
+      if (hub_->gone[static_cast<std::size_t>(receive->from_)]) {
+        fail(CommError("rank " + std::to_string(receive->from_) + " is gone", receive->from_,
+                       node_));
+      }
+    }
+  }
+
+  void rest(std::chrono::milliseconds limit) override {
+    std::unique_lock lock(hub_->mutex);
+    hub_->changed.wait_for(lock, std::min(limit, std::chrono::milliseconds(1)));
+  }
+
+  void call_roll() override {
+    std::lock_guard lock(hub_->mutex);
+    roll_ = hub_->heartbeat;
+  }
+
+  std::vector<int> absent() const override {
+    std::lock_guard lock(hub_->mutex);
+    std::vector<int> ranks;
+    for (std::size_t r = 0; r < roll_.size(); ++r) {
+      if (static_cast<int>(r) != rank_ && hub_->heartbeat[r] == roll_[r]) {
+        ranks.push_back(static_cast<int>(r));
+      }
+    }
+    return ranks;
+  }
+
+  void give_up(const CommError& why) override {
+    std::lock_guard lock(hub_->mutex);
+    if (!hub_->given_up) hub_->given_up = why;
+    hub_->changed.notify_all();
+  }
+
+  void forget(Receive* receive) { std::erase(posted_, receive); }
+
+ private:
+  /// With the hub locked: the others hear of it too.
+  [[noreturn]] void fail(const CommError& error) {
+    if (!hub_->given_up) hub_->given_up = error;
+    hub_->changed.notify_all();
+    throw error;
+  }
+
+  /// With the hub locked: fills `receive` from a waiting message, if there is one.
+  bool take(Receive& receive) {
+    auto found = hub_->sent.find({receive.from_, rank_, receive.tag_});
+    if (found == hub_->sent.end() || found->second.empty()) return false;
+    const Message message = std::move(found->second.front());
+    found->second.pop_front();
+    if (found->second.empty()) hub_->sent.erase(found);
+    if (message.taken) *message.taken = true;
+    hub_->changed.notify_all();
+    if (message.bytes != receive.bytes_) {
+      fail(wrong_length(receive.from_, message.bytes, rank_, receive.bytes_, node_));
+    }
+    if (message.bytes > 0) {
+      std::memcpy(receive.data_, message.taken ? message.data : message.copy.data(), message.bytes);
+    }
+    receive.done_ = true;
+    ++completed_;
+    return true;
+  }
+
+  std::shared_ptr<Hub> hub_;
+  int rank_;
+  int size_;
+  std::string node_ = "memory";
+  std::uint64_t completed_ = 0;
+  std::vector<Receive*> posted_;
+  std::vector<std::uint64_t> roll_;
+};
+
+Receive::~Receive() {
+  if (!done_) transport_.forget(this);
+}
+
+bool Receive::test() {
+  return done_;
+}
+
+void Receive::wait() {
+  while (!done_) {
+    transport_.progress();
+    if (!done_) transport_.rest(std::chrono::milliseconds(1));
+  }
+}
+
+}  // namespace
+
+std::vector<std::unique_ptr<Transport>> memory_transports(int ranks) {
+  auto hub = std::make_shared<Hub>();
+  hub->gone.resize(static_cast<std::size_t>(ranks));
+  hub->heartbeat.resize(static_cast<std::size_t>(ranks));
+  std::vector<std::unique_ptr<Transport>> transports;
+  for (int rank = 0; rank < ranks; ++rank) {
+    transports.push_back(std::make_unique<MemoryTransport>(hub, rank, ranks));
+  }
+  return transports;
+}
+
+}  // namespace thalweg::engine::comm

@@ -1,0 +1,18 @@
+// Element by element: into = op(left, right). The arithmetic of every reduction.
+#pragma once
+
+#include <cstddef>
+
+#include "engine/comm/group.h"
+
+namespace thalweg::engine::comm {
+
+/// into[i] = op(left[i], right[i]); `into` may be `left` or `right`. min and max keep NaN. Integer
+/// sums wrap around. The order of the operands matters only for the payload of NaN and the sign of
+/// zeros: where bits must agree between ranks, keep the lower rank on the left.
+void combine(void* into, const void* left, const void* right, std::size_t count, Type type, Op op);
+
+/// into[i] += from[i].
+void add(float* into, const float* from, std::size_t count);
+
+}  // namespace thalweg::engine::comm

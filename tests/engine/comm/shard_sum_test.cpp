@@ -1,0 +1,169 @@
+// The sum over logical shards: same bits for every rank count, many in flight, any order.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+
+#include "engine/comm/shard_tree.h"
+#include "tests/engine/comm/threads.h"
+
+namespace thalweg::engine::comm {
+namespace {
+
+constexpr std::size_t kLengths[] = {0, 1, 5, 1000, 1025, 65537};
+
+std::vector<float> leaf_of(int shard, std::size_t count, unsigned salt = 0) {
+  std::mt19937 random(static_cast<unsigned>(shard) * 104729U + salt * 31U + 5U);
+  std::vector<float> values(count);
+  for (auto& value : values) {
+    // Magnitudes differ widely, so that another order of additions gives other bits.
+    const int exponent = static_cast<int>(random() % 16) - 8;
+    value = std::ldexp(static_cast<float>(random() % 4096) - 2048.0F, exponent);
+  }
+  return values;
+}
+
+/// Written from the definition alone: tree(n) = tree(p) + tree(n - p).
+std::vector<float> tree_sum(int first, int leaves, std::size_t count, unsigned salt) {
+  if (leaves == 1) return leaf_of(first, count, salt);
+  int power = 1;
+  while (power * 2 < leaves) {
+    power *= 2;
+  }
+  auto left = tree_sum(first, power, count, salt);
+  const auto right = tree_sum(first + power, leaves - power, count, salt);
+  for (std::size_t i = 0; i < count; ++i) {
+    left[i] += right[i];
+  }
+  return left;
+}
+
+bool same_bits(const float* a, const std::vector<float>& b) {
+  return b.empty() || std::memcmp(a, b.data(), b.size() * sizeof(float)) == 0;
+}
+
+struct Leaves {
+  std::vector<std::vector<float>> values;
+  std::vector<float*> pointers;
+
+  Leaves(const Group& group, int shards, std::size_t count, unsigned salt = 0) {
+    for (int s = Group::first_shard(group.rank(), group.size(), shards);
+         s < Group::first_shard(group.rank() + 1, group.size(), shards); ++s) {
+      values.push_back(leaf_of(s, count, salt));
+    }
+    for (auto& v : values) {
+      pointers.push_back(v.data());
+    }
+  }
+};
+
+class ShardSumTest : public testing::TestWithParam<int> {};
+
+TEST_P(ShardSumTest, SameBitsForEveryRankCount) {
+  const int shards = GetParam();
+  std::vector<std::vector<float>> expected;
+  for (const std::size_t count : kLengths) {
+    expected.push_back(tree_sum(0, shards, count, 0));
+  }
+  for (int ranks = 1; ranks <= shards; ++ranks) {
+    on_ranks(ranks, [&](Group& group) {
+      for (std::size_t i = 0; i < std::size(kLengths); ++i) {
+        Leaves leaves(group, shards, kLengths[i]);
+        group.start_shard_sum(leaves.pointers, kLengths[i], shards)->wait();
+        ASSERT_TRUE(same_bits(leaves.pointers[0], expected[i]))
+            << kLengths[i] << " floats, " << shards << " shards, rank " << group.rank() << " of "
+            << group.size();
+      }
+    });
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Shards, ShardSumTest, testing::Values(1, 2, 3, 4, 5, 6, 7, 8, 9, 16),
+                         testing::PrintToStringParamName());
+
+TEST(ShardSums, ManyInFlightFinishInAnyOrder) {
+  constexpr int kShards = 6;
+  constexpr unsigned kSums = 20;
+  const auto length = [](unsigned i) { return static_cast<std::size_t>(i * i * 97 % 5000 + i); };
+  for (const int ranks : {1, 2, 3, 5, 6}) {
+    on_ranks(ranks, [&](Group& group) {
+      std::vector<std::unique_ptr<Leaves>> leaves;
+      std::vector<std::unique_ptr<Request>> requests;
+      for (unsigned i = 0; i < kSums; ++i) {
+        leaves.push_back(std::make_unique<Leaves>(group, kShards, length(i), i));
+        requests.push_back(group.start_shard_sum(leaves[i]->pointers, length(i), kShards));
+      }
+      // Another operation in between, and every rank waits in an order of its own.
+      int one = 1;
+      group.allreduce(&one, 1, Type::i32, Op::sum);
+      EXPECT_EQ(group.size(), one);
+      std::vector<unsigned> order(kSums);
+      for (unsigned i = 0; i < kSums; ++i) {
+        order[i] = i;
+      }
+      std::shuffle(order.begin(), order.end(), std::mt19937(static_cast<unsigned>(group.rank())));
+      for (const unsigned i : order) {
+        if (i % 3 == 0) {
+          while (!requests[i]->test()) {
+            std::this_thread::yield();
+          }
+        } else {
+          requests[i]->wait();
+        }
+        ASSERT_TRUE(same_bits(leaves[i]->pointers[0], tree_sum(0, kShards, length(i), i)));
+      }
+    });
+  }
+}
+
+TEST(ShardSums, AMemoryAfterASumIsReusedForLongerAndShorterOnes) {
+  on_ranks(3, [](Group& group) {
+    for (const std::size_t count : {5000, 10, 9000, 1, 5000}) {
+      Leaves leaves(group, 4, count);
+      group.start_shard_sum(leaves.pointers, count, 4)->wait();
+      ASSERT_TRUE(same_bits(leaves.pointers[0], tree_sum(0, 4, count, 0)));
+    }
+  });
+}
+
+TEST(ShardSums, WrongNumbersOfLeavesAndShardsAreRefused) {
+  auto transports = memory_transports(3);
+  Group group(std::move(transports[0]));
+  std::vector<float> a(4);
+  std::vector<float*> two{a.data(), a.data()};
+  EXPECT_THROW((void)group.start_shard_sum(two, 4, 3), std::invalid_argument);
+  EXPECT_THROW((void)group.start_shard_sum(two, 4, 2), std::invalid_argument);
+}
+
+TEST(ShardTreeTest, FiveLeavesOnTwoRanks) {
+  // ((0 1)(2 3)) 4 ; rank 0 owns leaves 0 and 1, rank 1 owns 2, 3 and 4.
+  const ShardTree tree(1, 2, 5);
+  ASSERT_EQ(3U, tree.partials.size());
+  EXPECT_EQ(0, tree.partials[0].leaf);
+  EXPECT_EQ(2, tree.partials[1].leaf);
+  EXPECT_EQ(4, tree.partials[2].leaf);
+  EXPECT_EQ(1, tree.partials[2].rank);
+  ASSERT_EQ(1U, tree.local.size());
+  EXPECT_EQ(0, tree.local[0].into);
+  EXPECT_EQ(1, tree.local[0].from);
+  ASSERT_EQ(2U, tree.across.size());
+  EXPECT_EQ(1, tree.across[0].from);
+  EXPECT_EQ(2, tree.across[1].from);
+}
+
+TEST(ShardTreeTest, EveryLeafIsAddedOnceForAnyShape) {
+  for (int shards = 1; shards <= 70; ++shards) {
+    for (int ranks = 1; ranks <= shards; ++ranks) {
+      std::size_t additions = 0;
+      for (int rank = 0; rank < ranks; ++rank) {
+        const ShardTree tree(rank, ranks, shards);
+        additions += tree.local.size();
+        if (rank == 0) additions += tree.across.size();
+      }
+      ASSERT_EQ(static_cast<std::size_t>(shards) - 1, additions) << shards << "/" << ranks;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace thalweg::engine::comm
