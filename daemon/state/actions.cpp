@@ -1,0 +1,247 @@
+#include "daemon/state/actions.h"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace thalweg::daemon {
+
+namespace {
+
+using Kind = Action::Kind;
+
+constexpr double seconds_per_hour = 3600;
+
+Id trial_id(const SweepState& sweep, std::int64_t trial) {
+  return {sweep.id, trial, 0};
+}
+
+const TrialState& trial_at(const SweepState& sweep, std::int64_t trial) {
+  return sweep.trials[static_cast<std::size_t>(trial - 1)];
+}
+
+bool wants_end(const SweepState& sweep, const TrialState& trial) {
+  return sweep.cancel || trial.cancel || (!sweep.stopped.empty() && sweep.end_running);
+}
+
+std::string end_reason(const SweepState& sweep, const TrialState& trial) {
+  return sweep.cancel || trial.cancel ? "cancelled" : sweep.stopped;
+}
+
+/// What the last end of a trial means: its own end, or a launch (at `when`).
+struct Decision {
+  std::optional<Action> end;
+  double when = 0;
+};
+
+Decision end_as(const SweepState& sweep, std::int64_t number, TrialPhase phase,
+                std::string reason) {
+  return {Action{Kind::end_trial, trial_id(sweep, number), std::string(to_string(phase)),
+                 std::move(reason)},
+          0};
+}
+
+Decision decide(const SweepState& sweep, std::int64_t number, const Policy& policy) {
+  const TrialState& trial = trial_at(sweep, number);
+  switch (trial.last) {
+    case EndCause::finished:
+      return end_as(sweep, number, TrialPhase::finished, "");
+    case EndCause::bad_input:
+    case EndCause::refused:
+    case EndCause::diverged:
+      return end_as(sweep, number, TrialPhase::failed, trial.reason);
+    case EndCause::cancelled:
+      return end_as(sweep, number, TrialPhase::cancelled, trial.reason);
+    default:
+      break;
+  }
+  if (wants_end(sweep, trial))
+    return end_as(sweep, number, TrialPhase::cancelled, end_reason(sweep, trial));
+  if (trial.last == EndCause::failed) {
+    if (trial.failures > sweep.limits.max_retries || !sweep.stopped.empty())
+      return end_as(sweep, number, TrialPhase::failed, trial.reason);
+    return {std::nullopt, trial.last_end + backoff_s(policy, trial.failures)};
+  }
+  if (!sweep.stopped.empty())
+    return end_as(sweep, number, TrialPhase::cancelled, "not run: " + sweep.stopped);
+  if (trial.last == EndCause::none) return {};
+  if (trial.idle_ends >= policy.idle_ends)
+    return end_as(
+        sweep, number, TrialPhase::failed,
+        fmt::format("{} attempts in a row ended without getting further than step {}; the last: {}",
+                    trial.idle_ends, trial.best_step, trial.reason));
+  return {std::nullopt, trial.last_end + backoff_s(policy, trial.idle_ends)};
+}
+
+double node_hours(const SweepState& sweep, double now) {
+  double seconds = sweep.node_seconds;
+  for (const auto& [number, attempt] : sweep.live)
+    if (attempt.started > 0) seconds += attempt.nodes * std::max(0.0, now - attempt.started);
+  return seconds / seconds_per_hour;
+}
+
+/// Why the sweep should start nothing more, where there is a new reason.
+std::optional<Action> stop(const SweepState& sweep, double now, const Policy& policy) {
+  if (!sweep.stopped.empty() || sweep.cancel || sweep.open == 0) return {};
+  const double budget = sweep.limits.node_hours;
+  if (budget > 0 && node_hours(sweep, now) >= budget)
+    return Action{Kind::stop_sweep,
+                  {sweep.id, 0, 0},
+                  "end_running",
+                  fmt::format("the budget limits.node_hours = {} is spent", budget)};
+  if (sweep.finished > 0) return {};
+  for (const auto& [key, count] : sweep.failures) {
+    if (key.starts_with(to_string(EndCause::diverged))) continue;  // a result, not a fault
+    const bool at_once = key.starts_with(to_string(EndCause::bad_input)) ||
+                         key.starts_with(to_string(EndCause::refused));
+    if (count >= (at_once ? policy.bad_input_trials : policy.failing_trials))
+      return Action{Kind::stop_sweep,
+                    {sweep.id, 0, 0},
+                    "",
+                    fmt::format("the first {} trials all failed in the same way ({})", count, key)};
+  }
+  return {};
+}
+
+void plan_live(const SweepState& sweep, Plan& plan) {
+  for (const auto& [number, attempt] : sweep.live) {
+    const TrialState& trial = trial_at(sweep, number);
+    if (wants_end(sweep, trial)) {
+      // Without a recorded handle it was never released: nothing of it can run.
+      const bool unrecorded = attempt.phase == AttemptPhase::launching;
+      plan.actions.push_back(
+          {unrecorded ? Kind::drop : Kind::cancel, attempt.id, "", end_reason(sweep, trial)});
+    } else if (attempt.phase == AttemptPhase::launching) {
+      plan.actions.push_back({Kind::submit, attempt.id, "", ""});
+    } else if (attempt.phase == AttemptPhase::recorded) {
+      plan.actions.push_back({Kind::release, attempt.id, "", ""});
+    }
+  }
+}
+
+std::string end_state(const SweepState& sweep) {
+  if (sweep.cancel) return std::string(to_string(SweepPhase::cancelled));
+  const bool bad = sweep.failed > 0 || !sweep.stopped.empty();
+  if (!bad && sweep.finished == 0 && sweep.cancelled > 0)
+    return std::string(to_string(SweepPhase::cancelled));
+  return std::string(to_string(bad ? SweepPhase::failed : SweepPhase::finished));
+}
+
+/// One sweep's part of a round of launches.
+struct Candidate {
+  const SweepState* sweep = nullptr;
+  std::vector<std::int64_t> trials;  ///< in the order they should start; taken from `next` on
+  std::size_t next = 0;
+  std::int64_t nodes = 0;  ///< in flight, with what this round plans
+  std::int64_t turn = 0;   ///< of its latest launch
+};
+
+/// Ends of trials as actions; trials that may start now, retries first.
+Candidate plan_trials(const SweepState& sweep, const Facts& facts, const Policy& policy,
+                      Plan& plan) {
+  Candidate candidate{&sweep, {}, 0, sweep.nodes_in_flight, sweep.last_launch};
+  for (const std::int64_t number : sweep.resting) {
+    Decision decision = decide(sweep, number, policy);
+    if (decision.end) {
+      plan.actions.push_back(*std::move(decision.end));
+    } else if (decision.when > facts.now) {
+      plan.waiting[trial_id(sweep, number)] =
+          fmt::format("next attempt in {:.0f} s", std::ceil(decision.when - facts.now));
+      plan.next = plan.next == 0 ? decision.when : std::min(plan.next, decision.when);
+    } else {
+      candidate.trials.push_back(number);
+    }
+  }
+  const bool none = sweep.cancel || !sweep.stopped.empty();
+  for (const std::int64_t number : sweep.fresh) {
+    if (none || trial_at(sweep, number).cancel) {
+      Decision decision = decide(sweep, number, policy);
+      plan.actions.push_back(*std::move(decision.end));
+    } else if (static_cast<int>(candidate.trials.size()) < policy.launches_per_round) {
+      candidate.trials.push_back(number);
+    }
+  }
+  return candidate;
+}
+
+/// Launches by turn: the sweep with the fewest nodes in flight, then the one that waited longest. A
+/// sweep whose turn it is and that finds no room keeps the backend for itself, else wide trials
+/// would starve behind narrow ones.
+void plan_launches(std::vector<Candidate> candidates, const State& state, const Facts& facts,
+                   const Policy& policy, Plan& plan) {
+  std::map<std::string, std::vector<jobspec::Resources>> running;
+  for (const auto& [id, sweep] : state.sweeps)
+    for (const auto& [number, attempt] : sweep.live)
+      running[sweep.backend].push_back(sweep.shape(number));
+  std::set<std::string> full;
+  std::int64_t turn = state.last_event;
+  for (int launches = 0; launches < policy.launches_per_round;) {
+    Candidate* chosen = nullptr;
+    for (Candidate& c : candidates) {
+      if (c.next == c.trials.size() || full.count(c.sweep->backend) != 0) continue;
+      if (chosen == nullptr || std::pair(c.nodes, c.turn) < std::pair(chosen->nodes, chosen->turn))
+        chosen = &c;
+    }
+    if (chosen == nullptr) return;
+    const SweepState& sweep = *chosen->sweep;
+    const std::int64_t number = chosen->trials[chosen->next];
+    const jobspec::Resources& wanted = sweep.shape(number);
+    const Id sweep_id{sweep.id, 0, 0};
+    if (chosen->nodes > 0 && chosen->nodes + wanted.nodes > sweep.limits.max_nodes_in_flight) {
+      plan.waiting[sweep_id] = fmt::format("{} nodes in flight (limits.max_nodes_in_flight = {})",
+                                           chosen->nodes, sweep.limits.max_nodes_in_flight);
+      chosen->next = chosen->trials.size();
+      continue;
+    }
+    auto& beside = running[sweep.backend];
+    if (facts.has_room && !facts.has_room(sweep.backend, wanted, beside)) {
+      full.insert(sweep.backend);
+      continue;
+    }
+    plan.actions.push_back(
+        {Kind::launch, {sweep.id, number, trial_at(sweep, number).attempts + 1}, "", ""});
+    beside.push_back(wanted);
+    chosen->nodes += wanted.nodes;
+    chosen->turn = ++turn;
+    chosen->next += 1;
+    ++launches;
+  }
+}
+
+}  // namespace
+
+double backoff_s(const Policy& policy, int count) {
+  if (count <= 0) return 0;
+  return std::min(policy.longest_backoff_s,
+                  policy.first_backoff_s * std::pow(policy.backoff_factor, count - 1));
+}
+
+Plan actions(const State& state, const Facts& facts, const Policy& policy) {
+  Plan plan;
+  std::vector<Candidate> candidates;
+  for (const auto& [id, sweep] : state.sweeps) {
+    if (sweep.phase != SweepPhase::active) continue;
+    if (sweep.open == 0) {
+      plan.actions.push_back({Kind::end_sweep, {id, 0, 0}, end_state(sweep), ""});
+      continue;
+    }
+    // What follows depends on whether it stops: decide that first, the rest in the next round.
+    if (auto action = stop(sweep, facts.now, policy)) {
+      plan.actions.push_back(*std::move(action));
+      continue;
+    }
+    plan_live(sweep, plan);
+    candidates.push_back(plan_trials(sweep, facts, policy, plan));
+  }
+  std::vector<Candidate> waiting = candidates;
+  plan_launches(std::move(candidates), state, facts, policy, plan);
+  for (const Candidate& c : waiting) {
+    const Id id{c.sweep->id, 0, 0};
+    if (!c.trials.empty() && plan.waiting.count(id) == 0)
+      plan.waiting[id] = "waiting for its turn on the backend " + c.sweep->backend;
+  }
+  return plan;
+}
+
+}  // namespace thalweg::daemon

@@ -1,0 +1,115 @@
+// What is the case, computed from the event log alone. Pure: no clock, no files, no database.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "db/store.h"
+#include "jobspec/sweep.h"
+
+namespace thalweg::daemon {
+
+using jobspec::Id;
+
+enum class TrialPhase : std::uint8_t { pending, running, finished, failed, cancelled };
+enum class SweepPhase : std::uint8_t { active, finished, failed, cancelled };
+/// Of an attempt that has not ended; each is a committed event of the same name.
+enum class AttemptPhase : std::uint8_t { launching, recorded, released, running };
+
+/// Why an attempt ended. The last four are failures; only `failed` is tried again.
+enum class EndCause : std::uint8_t {
+  none,
+  finished,
+  stopped,
+  cancelled,
+  lost,
+  failed,
+  bad_input,
+  refused,
+  diverged
+};
+
+std::string_view to_string(TrialPhase phase);
+std::string_view to_string(SweepPhase phase);
+std::string_view to_string(EndCause cause);
+/// Throws std::invalid_argument on another word.
+EndCause end_cause_from(std::string_view text);
+/// The attempt's state in the database: "finished", "stopped", "cancelled", "lost" or "failed".
+std::string_view attempt_state(EndCause cause);
+inline bool is_over(TrialPhase phase) {
+  return phase >= TrialPhase::finished;
+}
+
+struct LiveAttempt {
+  Id id;
+  std::string token;
+  std::string handle;  ///< empty while launching
+  AttemptPhase phase = AttemptPhase::launching;
+  int nodes = 1;       ///< that cost: what the backend takes
+  double started = 0;  ///< Unix seconds; 0 = not yet
+};
+
+struct TrialState {
+  TrialPhase phase = TrialPhase::pending;
+  std::uint32_t shape = 0;     ///< index into SweepState::shapes
+  std::int32_t attempts = 0;   ///< made so far
+  std::int32_t failures = 0;   ///< attempts that failed, since submission or the last retry request
+  std::int32_t idle_ends = 0;  ///< stops and losses in a row that got no step further
+  std::int64_t best_step = 0;  ///< the furthest that can be resumed from
+  bool cancel = false;
+  EndCause last = EndCause::none;  ///< of the latest attempt, until a retry request clears it
+  double last_end = 0;             ///< Unix seconds
+  std::string reason;              ///< of the latest end
+};
+
+struct SweepState {
+  std::int64_t id = 0;
+  std::string backend;
+  jobspec::Limits limits;
+  SweepPhase phase = SweepPhase::active;
+  bool cancel = false;
+  std::string stopped;       ///< why nothing more is started; empty = go on
+  bool end_running = false;  ///< with `stopped`: end what runs
+  std::vector<jobspec::Resources> shapes;
+  std::vector<TrialState> trials;            ///< trial number - 1
+  std::map<std::int64_t, LiveAttempt> live;  ///< by trial number
+  std::set<std::int64_t> fresh;  ///< trials to be started, without an attempt to look back on
+  std::set<std::int64_t>
+      resting;            ///< trials between attempts: what the last end means is to be decided
+  std::int64_t open = 0;  ///< trials not over
+  std::int64_t finished = 0, failed = 0, cancelled = 0;
+  double node_seconds = 0;           ///< of ended attempts
+  std::int64_t last_launch = 0;      ///< number of the latest launching event: whose turn it is
+  std::int64_t nodes_in_flight = 0;  ///< as the sweep file counts nodes
+  std::map<std::string, std::int64_t>
+      failures;  ///< failed trials by cause and reason (digits as '#')
+
+  const jobspec::Resources& shape(std::int64_t trial) const {
+    return shapes[trials[static_cast<std::size_t>(trial - 1)].shape];
+  }
+};
+
+struct State {
+  std::map<std::int64_t, SweepState> sweeps;
+  std::unordered_map<std::string, Id> tokens;  ///< of live attempts
+  std::int64_t last_event = 0;
+
+  const LiveAttempt* live(const Id& attempt) const;  ///< nullptr where it is not live
+  const LiveAttempt* live_of(const Id& trial) const;
+  const TrialState* trial(const Id& id) const;
+};
+
+/// One event of the log. Throws std::runtime_error naming the event where it cannot follow from
+/// what was before.
+void apply(State& state, const db::Event& event);
+
+/// The same failure of different trials reads the same: digits become '#'.
+std::string failure_key(EndCause cause, std::string_view reason);
+
+}  // namespace thalweg::daemon

@@ -1,0 +1,106 @@
+#include "daemon/state/verdict.h"
+
+#include <algorithm>
+#include <cctype>
+
+namespace thalweg::daemon {
+
+namespace {
+
+bool contains_word(std::string text, std::string_view word) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text.find(word) != std::string::npos;
+}
+
+/// Told to stop by something that is no fault of the trial: it goes on in a new attempt.
+bool interrupted(const BackendWord& word) {
+  return word.timed_out || contains_word(word.reason, "preempt");
+}
+
+EndCause failure_cause(const Evidence& e) {
+  if (e.backend && e.backend->exit_code == exit_bad_input) return EndCause::bad_input;
+  if (e.record && e.record->reason.rfind("diverged", 0) == 0) return EndCause::diverged;
+  return EndCause::failed;
+}
+
+EndCause cause_of(const Evidence& e) {
+  if (e.record && e.record->status == "finished") return EndCause::finished;
+  // Somebody ended the job outside Thalweg: that wish is respected, not retried.
+  const bool cancelled_outside = e.backend && e.backend->cancelled && !interrupted(*e.backend);
+  if (e.cancel_requested || cancelled_outside) return EndCause::cancelled;
+  if (e.record) return e.record->status == "stopped" ? EndCause::stopped : failure_cause(e);
+  if (!e.backend) return e.failures.empty() ? EndCause::lost : EndCause::failed;
+  if (e.backend->exit_code == exit_stopped || interrupted(*e.backend)) return EndCause::stopped;
+  return failure_cause(e);
+}
+
+std::string by_exit(const BackendWord& word) {
+  if (word.signal != 0) return "killed by signal " + std::to_string(word.signal);
+  if (word.exit_code == 0) return "exit code 0, but the journal has no end record";
+  if (word.exit_code) return "exit code " + std::to_string(*word.exit_code);
+  return "ended without an exit code";
+}
+
+std::string join(std::string text, const std::string& more) {
+  if (more.empty() || text == more) return text;
+  return text.empty() ? more : text + ": " + more;
+}
+
+std::string reason_of(EndCause cause, const Evidence& e) {
+  switch (cause) {
+    case EndCause::finished:
+      return "";
+    case EndCause::cancelled:
+      return e.cancel_requested ? "cancelled"
+                                : join("cancelled outside Thalweg", e.backend->reason);
+    case EndCause::lost:
+      return "the backend does not know it any more, and the journal has no end record";
+    case EndCause::stopped:
+      if (e.backend && e.backend->timed_out) return "stopped at its time limit";
+      if (e.backend && interrupted(*e.backend)) return "preempted";
+      return e.record && !e.record->reason.empty() ? e.record->reason : "stopped on request";
+    default:
+      break;
+  }
+  if (const FailureFile* failure = first_failure(e.failures)) {
+    std::string who = failure->rank >= 0 ? "rank " + std::to_string(failure->rank) : "";
+    if (!failure->node.empty()) who += (who.empty() ? "on " : " on ") + failure->node;
+    return join(who, failure->reason);
+  }
+  if (e.record && !e.record->reason.empty()) return e.record->reason;
+  if (e.backend && e.backend->node_failed) return join("a node failed", e.backend->reason);
+  if (!e.backend) return "ended without a word";
+  return join(join(by_exit(*e.backend), e.backend->reason), e.last_words);
+}
+
+}  // namespace
+
+const FailureFile* first_failure(const std::vector<FailureFile>& failures) {
+  const auto key = [](const FailureFile& f) { return std::pair(f.reporter != "launch", f.time); };
+  const auto it = std::min_element(failures.begin(), failures.end(),
+                                   [&](const auto& a, const auto& b) { return key(a) < key(b); });
+  return it == failures.end() ? nullptr : &*it;
+}
+
+Verdict judge(const Evidence& e) {
+  Verdict verdict;
+  verdict.cause = cause_of(e);
+  verdict.reason = reason_of(verdict.cause, e);
+  verdict.step = e.checkpoint_step;
+  // A finished or stopped engine has written what it stood on; a failed one may not have.
+  if (e.record && e.record->status != "failed")
+    verdict.step = std::max(verdict.step, e.record->step);
+  if (e.backend) verdict.exit_code = e.backend->exit_code;
+  if (verdict.cause != EndCause::failed) return verdict;
+  if (const FailureFile* failure = first_failure(e.failures)) {
+    if (failure->rank >= 0) verdict.failed_rank = failure->rank;
+    verdict.failed_node = failure->node;
+  } else if (e.record) {
+    verdict.failed_rank = e.record->rank;
+    verdict.failed_node = e.record->node;
+  }
+  return verdict;
+}
+
+}  // namespace thalweg::daemon

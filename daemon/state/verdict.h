@@ -1,0 +1,63 @@
+// How an attempt ended: the engine's own end record first, the backend's word second. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/state/state.h"
+
+namespace thalweg::daemon {
+
+/// The journal's last line.
+struct EndRecord {
+  std::string status;  ///< finished, stopped, failed
+  std::int64_t step = 0;
+  std::string reason;
+  std::optional<int> rank;
+  std::string node;
+};
+
+/// A failure.<who>.json.
+struct FailureFile {
+  double time = 0;
+  int rank = -1;  ///< the rank that failed, not the reporter; -1 = unknown
+  std::string node, reason, reporter;
+};
+
+/// What the backend says, as far as it matters here; nothing where it knows nothing (any more).
+struct BackendWord {
+  std::string reason;
+  std::optional<int> exit_code;
+  int signal = 0;
+  bool cancelled = false, timed_out = false, node_failed = false;
+};
+
+struct Evidence {
+  std::optional<EndRecord> record;
+  std::vector<FailureFile> failures;
+  std::optional<BackendWord> backend;
+  bool cancel_requested = false;     ///< by us
+  std::int64_t checkpoint_step = 0;  ///< of the last checkpoint line in the journal
+  std::string last_words;            ///< last line of stderr
+};
+
+struct Verdict {
+  EndCause cause = EndCause::lost;
+  std::string reason;
+  std::int64_t step = 0;  ///< the furthest that can be resumed from
+  std::optional<int> exit_code;
+  std::optional<int> failed_rank;
+  std::string failed_node;
+};
+
+constexpr int exit_bad_input = 2;  ///< of thalweg-train
+constexpr int exit_stopped = 75;
+
+Verdict judge(const Evidence& evidence);
+
+/// The launcher's word before a rank's; among ranks the earliest. nullptr where there is none.
+const FailureFile* first_failure(const std::vector<FailureFile>& failures);
+
+}  // namespace thalweg::daemon
