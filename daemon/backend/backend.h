@@ -75,7 +75,8 @@ class Backend {
   virtual Awaitable<std::optional<std::vector<JobStatus>>> poll(const std::vector<Watched>& watched) = 0;
   /// Asks to end: first SIGTERM (checkpoint), later SIGKILL by the backend's own grace period.
   virtual Awaitable<bool> cancel(const Watched& job) = 0;
-  /// A sentence for `thalweg daemon status` ("slurm 22.05.8, cluster vc, 8 nodes" / "2 cores").
+  /// A sentence for `thalweg daemon status` ("slurm 22.05.8, cluster vc, 8 nodes" / "2 cores"). Empty = it is not
+  /// there (no Slurm on this machine): backend `auto` then passes it over.
   virtual Awaitable<std::string> describe() = 0;
 };
 

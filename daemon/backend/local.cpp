@@ -1,0 +1,265 @@
+#include "daemon/backend/local.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <system_error>
+#include <thread>
+
+#include "daemon/backend/process.h"
+
+namespace thalweg::daemon {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+constexpr double half_written_claim_s =
+    10;  ///< a claim is written in one go; older and unreadable = its writer died
+
+double unix_now() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+/// Nothing where the file is not there; discarded JSON where it is not whole.
+std::optional<json> read_json(const fs::path& file) {
+  std::ifstream in(file);
+  if (!in) return {};
+  return json::parse(in, nullptr, false);
+}
+
+double modified(const fs::path& file) {
+  struct stat info {};
+  if (stat(file.c_str(), &info) != 0) return 0;
+  return static_cast<double>(info.st_mtim.tv_sec) +
+         static_cast<double>(info.st_mtim.tv_nsec) * 1e-9;
+}
+
+struct Claim {
+  bool is_void = false;
+  bool readable = false;
+  pid_t pid = 0;
+  std::int64_t start_time = 0;
+  std::string boot, token;
+  double time = 0;
+};
+
+std::optional<Claim> read_claim(const fs::path& folder) {
+  const fs::path file = folder / "launch.json";
+  const auto content = read_json(file);
+  if (!content) return {};
+  Claim claim;
+  claim.time = modified(file);
+  if (!content->is_object()) return claim;
+  claim.readable = true;
+  claim.is_void = content->value("void", false);
+  claim.pid = content->value("pid", 0);
+  claim.start_time = content->value("start_time", std::int64_t{0});
+  claim.boot = content->value("boot_id", "");
+  claim.token = content->value("token", "");
+  return claim;
+}
+
+/// The void fence: true where the attempt never ran and now never will.
+bool make_void(const fs::path& folder, const std::string& token) {
+  const int fd =
+      open((folder / "launch.json").c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (fd < 0) return errno == ENOENT;  // no folder: nothing can run in it
+  const std::string text =
+      json{{"void", true}, {"token", token}, {"time", unix_now()}}.dump() + "\n";
+  const bool whole = write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  fsync(fd);
+  close(fd);
+  return whole;
+}
+
+class LocalBackend : public Backend {
+ public:
+  explicit LocalBackend(LocalBackendConfig config) : config_(std::move(config)), boot_(boot_id()) {
+    if (config_.cores <= 0)
+      config_.cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  }
+
+  std::string name() const override { return "local"; }
+
+  bool has_room(const jobspec::Resources& wanted,
+                const std::vector<jobspec::Resources>& running) const override {
+    if (running.empty()) return true;  // one that needs more than all cores runs alone
+    std::int64_t cores = cores_of(wanted);
+    for (const auto& r : running)
+      cores += cores_of(r);
+    return cores <= config_.cores;
+  }
+
+  Awaitable<Submission> submit(const LaunchRequest& request) override {
+    for (const auto& program : {config_.launch_program, config_.engine_program})
+      if (find_program(program).empty())
+        co_return Submission{SubmitOutcome::refused, "",
+                             program + " is neither beside thalwegd nor in PATH"};
+    co_return Submission{SubmitOutcome::accepted, "local:" + request.token.substr(0, 8), ""};
+  }
+
+  Awaitable<bool> release(const LaunchRequest& request, const std::string&) override {
+    if (fs::exists(request.folder / "launch.json") || alive_child(request.token)) co_return true;
+    const std::string ranks = std::to_string(request.resources.ranks());
+    try {
+      children_[request.token] = {start_detached(
+          {{find_program(config_.launch_program), "-n", ranks, "--folder", request.folder.string(),
+            "--token", request.token, "--", find_program(config_.engine_program),
+            (request.folder / "trial.yaml").string()},
+           request.folder,
+           request.folder / "stdout.log",
+           request.folder / "stderr.log"})};
+    } catch (const std::system_error&) {
+      co_return false;  // no memory or no more processes allowed: asked again later
+    }
+    co_return true;
+  }
+
+  Awaitable<std::optional<std::vector<JobStatus>>> poll(
+      const std::vector<Watched>& watched) override {
+    std::vector<JobStatus> result;
+    for (const Watched& job : watched) {
+      result.push_back(status_of(job));
+      if (result.back().phase == JobPhase::ended || result.back().phase == JobPhase::missing) {
+        children_.erase(job.token);
+        asked_to_end_.erase(job.token);
+      }
+    }
+    co_return result;
+  }
+
+  Awaitable<bool> cancel(const Watched& job) override {
+    if (make_void(job.folder, job.token)) co_return true;
+    const auto claim = read_claim(job.folder);
+    if (!claim || !is_alive(*claim)) co_return true;
+    const auto [first, is_new] = asked_to_end_.emplace(job.token, unix_now());
+    if (is_new) {
+      kill(claim->pid, SIGTERM);
+    } else if (unix_now() - first->second > config_.grace_s) {
+      for (const pid_t pid : session_members(claim->pid))
+        kill(pid, SIGKILL);
+    }
+    co_return true;
+  }
+
+  Awaitable<std::string> describe() override {
+    co_return fmt::format("{} {}", config_.cores, config_.cores == 1 ? "core" : "cores");
+  }
+
+ private:
+  struct Child {
+    pid_t pid = 0;
+    bool reaped = false;
+    int status = 0;
+  };
+
+  static std::int64_t cores_of(const jobspec::Resources& r) {
+    return std::int64_t{r.ranks()} * r.threads_per_rank;
+  }
+
+  bool is_alive(const Claim& claim) const {
+    return claim.boot == boot_ && process_start_time(claim.pid) == claim.start_time;
+  }
+
+  /// Also reaps it, so that it does not stay a zombie.
+  bool alive_child(const std::string& token) {
+    const auto it = children_.find(token);
+    if (it == children_.end()) return false;
+    Child& child = it->second;
+    if (!child.reaped && waitpid(child.pid, &child.status, WNOHANG) == child.pid)
+      child.reaped = true;
+    return !child.reaped;
+  }
+
+  /// exit.json of this attempt, if it is there.
+  static bool read_exit(const Watched& job, JobStatus& status) {
+    const auto content = read_json(job.folder / "exit.json");
+    if (!content || !content->is_object() || content->value("token", "") != job.token) return false;
+    status.phase = JobPhase::ended;
+    status.ended = content->value("time", unix_now());
+    status.signal = content->value("signal", 0);
+    if (status.signal == 0) status.exit_code = content->value("code", 0);
+    return true;
+  }
+
+  JobStatus status_of(const Watched& job) {
+    JobStatus status;
+    status.handle = job.handle;
+    status.token = job.token;
+    const bool child = alive_child(job.token);
+    const auto claim = read_claim(job.folder);
+    if (!claim) return unclaimed(job, child, std::move(status));
+    status.started = claim->time;
+    if (claim->is_void) {
+      status.reason = "never started";
+      return status;
+    }
+    status.phase = JobPhase::running;
+    status.node_list = host_;
+    if (!claim->readable) {
+      if (unix_now() - claim->time > half_written_claim_s) status.phase = JobPhase::missing;
+      return status;
+    }
+    if (read_exit(job, status) || is_alive(*claim)) return status;
+    if (read_exit(job, status)) return status;  // it may have ended between the two looks
+    if (claim->boot != boot_) {
+      status.phase = JobPhase::missing;
+      status.reason = "the machine was restarted";
+      return status;
+    }
+    // The launcher was killed: its ranks must be gone before anything else may run.
+    const auto rest = session_members(claim->pid);
+    for (const pid_t pid : rest)
+      kill(pid, SIGKILL);
+    if (!rest.empty()) return status;
+    status.phase = JobPhase::ended;
+    status.ended = unix_now();
+    status.reason = "thalweg-launch was killed";
+    return status;
+  }
+
+  JobStatus unclaimed(const Watched& job, bool child, JobStatus status) {
+    status.phase = child ? JobPhase::queued : JobPhase::held;
+    const auto it = children_.find(job.token);
+    if (child || it == children_.end()) return status;
+    // Our launcher ended without a claim. Fence it, so that the answer is final.
+    if (!make_void(job.folder, job.token)) return status;
+    status.phase = JobPhase::ended;
+    status.ended = unix_now();
+    status.reason = "thalweg-launch ended before it started anything";
+    if (WIFEXITED(it->second.status)) status.exit_code = WEXITSTATUS(it->second.status);
+    if (WIFSIGNALED(it->second.status)) status.signal = WTERMSIG(it->second.status);
+    return status;
+  }
+
+  LocalBackendConfig config_;
+  std::string boot_;
+  std::string host_ = host_name();
+  std::map<std::string, Child> children_;       ///< started by this controller, by token
+  std::map<std::string, double> asked_to_end_;  ///< Unix seconds of the first SIGTERM, by token
+
+  static std::string host_name() {
+    char name[256] = "";
+    gethostname(name, sizeof name - 1);
+    return name;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_local_backend(const LocalBackendConfig& config) {
+  return std::make_unique<LocalBackend>(config);
+}
+
+}  // namespace thalweg::daemon

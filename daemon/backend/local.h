@@ -1,0 +1,25 @@
+// Attempts as processes on this machine, through thalweg-launch. Nothing is held here: submit
+// prepares, release starts. launch.json is the claim that makes it exactly once: only its creator
+// (O_EXCL) may run the attempt.
+#pragma once
+
+#include <map>
+#include <memory>
+
+#include "daemon/backend/backend.h"
+
+namespace thalweg::daemon {
+
+struct LocalBackendConfig {
+  std::string launch_program =
+      "thalweg-launch";  ///< a name (beside our binary, then PATH) or a path
+  std::string engine_program = "thalweg-train";
+  int cores = 0;        ///< ranks x threads at once; 0 = what the machine has
+  double grace_s = 30;  ///< from SIGTERM to SIGKILL
+};
+
+/// Whether an attempt may still run is decided by its folder: see the table in daemon/README.md.
+/// Single-threaded, as every backend. Time limits (resources.time) are not enforced here.
+std::unique_ptr<Backend> make_local_backend(const LocalBackendConfig& config);
+
+}  // namespace thalweg::daemon

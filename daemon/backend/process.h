@@ -1,0 +1,50 @@
+// Processes that outlive the controller: starting them in a session of their own, telling them
+// apart from later ones with the same pid, and ending all of a session.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace thalweg::daemon {
+
+/// Changes at every boot of the machine.
+std::string boot_id();
+
+/// Of a live process, in clock ticks since boot (field 22 of /proc/<pid>/stat): with the pid it
+/// names one process for this boot. Nothing where there is none or it is a zombie.
+std::optional<std::int64_t> process_start_time(pid_t pid);
+
+struct DetachedProcess {
+  std::vector<std::string> arguments;  ///< the first is the program, with its path
+  std::filesystem::path directory;     ///< working directory
+  std::filesystem::path out, err;      ///< appended to
+};
+
+/// Starts it as leader of a session of its own, with default signals and without our files. Throws
+/// std::system_error.
+pid_t start_detached(const DetachedProcess& process);
+
+/// Live processes of a session, by the pid of its leader. (A pid is not used again while its
+/// session has members.)
+std::vector<pid_t> session_members(pid_t leader);
+
+struct ProgramOutput {
+  int code = -1;  ///< exit code; -1 = killed
+  std::string out, err;
+  bool timed_out = false;
+};
+
+/// Runs a program to its end; blocks up to the time limit, then kills it. Throws std::system_error
+/// where it cannot start.
+ProgramOutput run_program(const std::vector<std::string>& arguments, double timeout_s);
+
+/// The program beside our own binary, else in PATH; empty where it is in neither. A name with a
+/// slash is taken as it is.
+std::filesystem::path find_program(const std::string& name);
+
+}  // namespace thalweg::daemon
