@@ -1,0 +1,87 @@
+// How ranks work on one model together: the table of ways, and what a way needs and gives.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "engine/comm/group.h"
+#include "engine/nn/model.h"
+#include "engine/optim/optimizer.h"
+#include "engine/sync/lane_pool.h"
+#include "engine/tensor/buffer.h"
+#include "jobspec/schema.h"
+#include "jobspec/value.h"
+
+namespace thalweg::engine {
+
+/// A rank's copy of everything that training changes; flat, in the device's layout.
+struct Replica {
+  Replica(const Model& model, const Optimizer<float>& optimizer);
+  Buffer parameters;
+  Buffer running;              ///< batch norm's running statistics
+  std::vector<Buffer> states;  ///< of the optimizer
+};
+
+/// Logical shards of the global batch; rank r owns leaves [first, end).
+struct Sharding {
+  int shards = 1;
+  int global_batch = 1;  ///< a multiple of shards
+  int first = 0;
+  int end = 1;
+
+  int shard_batch() const { return global_batch / shards; }
+  int mine() const { return end - first; }
+};
+
+/// What a mode joins. The references must outlive it.
+struct SyncParts {
+  const Model& model;
+  const Optimizer<float>& optimizer;
+  comm::Group& group;
+  LanePool& lanes;
+  Replica& replica;
+  Sharding sharding;
+  std::uint64_t seed = 1;  ///< of the trial; keys dropout
+  double clip_norm = 0;    ///< largest norm of the whole gradient; 0 = any
+};
+
+/// This rank's part of the global batch, its shards side by side.
+struct StepInput {
+  StepContext context;
+  const float* inputs = nullptr;
+  const std::int32_t* labels = nullptr;
+  std::size_t sample_floats = 0;
+  bool stop = false;  ///< this rank was asked to stop
+};
+
+struct StepOutcome {
+  double loss = 0;             ///< mean over the global batch, before the update
+  bool stop = false;           ///< some rank was asked to stop; the same on every rank
+  double compute_ms = 0;       ///< forward and backward
+  double comm_exposed_ms = 0;  ///< waiting for sums after backward had ended
+  double optimizer_ms = 0;
+};
+
+/// All ranks call step() with the same context. For one thread. Throws CommError.
+class SyncMode {
+ public:
+  virtual ~SyncMode() = default;
+  virtual StepOutcome step(const StepInput& input) = 0;
+};
+
+/// `options` is the `train.sync` tree. Throws std::invalid_argument ("did you mean").
+std::unique_ptr<SyncMode> make_sync_mode(const jobspec::Value& options, const SyncParts& parts);
+
+std::vector<jobspec::Section> sync_schema();
+
+/// A row of the table: one function and one file each.
+struct SyncRow {
+  const char* name;
+  const char* doc;
+  std::vector<jobspec::Option> options;
+  std::unique_ptr<SyncMode> (*maker)(const jobspec::Value& options, const SyncParts& parts);
+};
+SyncRow synchronous_row();
+
+}  // namespace thalweg::engine

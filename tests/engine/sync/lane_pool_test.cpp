@@ -1,0 +1,65 @@
+#include "engine/sync/lane_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <set>
+#include <stdexcept>
+
+#include "jobspec/value.h"
+
+namespace thalweg::engine {
+namespace {
+
+std::unique_ptr<Model> tiny_model() {
+  const jobspec::Value mlp = jobspec::Map{{"name", "mlp"}, {"hidden", jobspec::List{4}}};
+  return build_model(mlp, {{3}, 2}, 1, "reference");
+}
+
+TEST(LanePool, RunsEveryTaskOnce) {
+  const auto model = tiny_model();
+  for (const int threads : {1, 2, 3}) {
+    LanePool pool(*model, threads);
+    for (int round = 0; round < 50; ++round) {
+      std::array<std::atomic<int>, 7> runs{};
+      pool.run(7, [&](int task, Lane&) { ++runs[static_cast<std::size_t>(task)]; });
+      for (const auto& count : runs)
+        EXPECT_EQ(count, 1);
+    }
+  }
+}
+
+TEST(LanePool, GivesEveryThreadItsOwnLane) {
+  const auto model = tiny_model();
+  LanePool pool(*model, 2);
+  std::mutex mutex;
+  std::set<Lane*> lanes;
+  std::set<std::thread::id> threads;
+  std::atomic<int> arrived{0};
+  pool.run(2, [&](int, Lane& lane) {
+    ++arrived;
+    while (arrived < 2)
+      std::this_thread::yield();  // both tasks at once
+    const std::lock_guard lock(mutex);
+    lanes.insert(&lane);
+    threads.insert(std::this_thread::get_id());
+  });
+  EXPECT_EQ(lanes.size(), 2u);
+  EXPECT_EQ(threads.size(), 2u);
+}
+
+TEST(LanePool, PassesOnWhatATaskThrows) {
+  const auto model = tiny_model();
+  LanePool pool(*model, 2);
+  EXPECT_THROW(pool.run(4,
+                        [](int task, Lane&) {
+                          if (task == 1) throw std::runtime_error("no");
+                        }),
+               std::runtime_error);
+  std::atomic<int> runs{0};
+  pool.run(4, [&](int, Lane&) { ++runs; });
+  EXPECT_EQ(runs, 4);
+}
+
+}  // namespace
+}  // namespace thalweg::engine
