@@ -1,0 +1,97 @@
+#include "db/rows.h"
+#include "db/sqlite_store.h"
+
+namespace thalweg::db {
+namespace {
+
+const sqlite::Sql kInsert{
+    "insert attempt",
+    "INSERT INTO attempt (sweep, trial, attempt, token, state, backend, handle, folder, launched,"
+    " started, ended, nodes, ranks, node_list, reason, exit_code, failed_rank, failed_node,"
+    " journal_lines) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"};
+const sqlite::Sql kUpdate{
+    "update attempt",
+    "UPDATE attempt SET state = ?, backend = ?, handle = ?, folder = ?, launched = ?, started = ?,"
+    " ended = ?, nodes = ?, ranks = ?, node_list = ?, reason = ?, exit_code = ?, failed_rank = ?,"
+    " failed_node = ? WHERE sweep = ? AND trial = ? AND attempt = ?"};
+
+#define THALWEG_ATTEMPT_COLUMNS                                                      \
+  "sweep, trial, attempt, token, state, backend, handle, folder, launched, started," \
+  " ended, nodes, ranks, node_list, reason, exit_code, failed_rank, failed_node, journal_lines"
+const sqlite::Sql kOfSweep{"list attempts", "SELECT " THALWEG_ATTEMPT_COLUMNS
+                                            " FROM attempt WHERE sweep = ?"
+                                            " ORDER BY trial, attempt"};
+const sqlite::Sql kOne{"read attempt",
+                       "SELECT " THALWEG_ATTEMPT_COLUMNS
+                       " FROM attempt WHERE sweep = ? AND trial = ? AND attempt = ?"};
+const sqlite::Sql kByToken{"find attempt by token",
+                           "SELECT " THALWEG_ATTEMPT_COLUMNS " FROM attempt WHERE token = ?"};
+#undef THALWEG_ATTEMPT_COLUMNS
+
+AttemptRow read(const sqlite::Run& run) {
+  AttemptRow row;
+  row.id = {run.integer(0), run.integer(1), run.integer(2)};
+  row.token = run.text(3);
+  row.state = run.text(4);
+  row.backend = run.text(5);
+  row.handle = run.text(6);
+  row.folder = run.text(7);
+  row.launched = run.maybe_real(8).value_or(0);
+  row.started = run.maybe_real(9).value_or(0);
+  row.ended = run.maybe_real(10).value_or(0);
+  row.nodes = run.integer(11);
+  row.ranks = run.integer(12);
+  row.node_list = run.text(13);
+  row.reason = run.text(14);
+  row.exit_code = run.maybe_int(15);
+  row.failed_rank = run.maybe_int(16);
+  row.failed_node = run.text(17);
+  row.journal_lines = run.integer(18);
+  return row;
+}
+
+std::optional<AttemptRow> read_one(sqlite::Run& run) {
+  if (!run.row()) return std::nullopt;
+  return read(run);
+}
+
+}  // namespace
+
+void SqliteStore::insert_attempt(const AttemptRow& row) {
+  connection_.run(kInsert, row.id.sweep, row.id.trial, row.id.attempt, row.token, row.state,
+                  row.backend, row.handle, row.folder, maybe_time(row.launched),
+                  maybe_time(row.started), maybe_time(row.ended), row.nodes, row.ranks,
+                  row.node_list, row.reason, row.exit_code, row.failed_rank, row.failed_node,
+                  row.journal_lines);
+}
+
+void SqliteStore::update_attempt(const AttemptRow& row) {
+  connection_.change_one(attempt_name(row.id), kUpdate, row.state, row.backend, row.handle,
+                         row.folder, maybe_time(row.launched), maybe_time(row.started),
+                         maybe_time(row.ended), row.nodes, row.ranks, row.node_list, row.reason,
+                         row.exit_code, row.failed_rank, row.failed_node, row.id.sweep,
+                         row.id.trial, row.id.attempt);
+}
+
+std::vector<AttemptRow> SqliteStore::attempts(std::int64_t sweep) {
+  std::vector<AttemptRow> rows;
+  sqlite::Run run(connection_, kOfSweep);
+  run.bind(sweep);
+  while (run.row())
+    rows.push_back(read(run));
+  return rows;
+}
+
+std::optional<AttemptRow> SqliteStore::attempt(const Id& id) {
+  sqlite::Run run(connection_, kOne);
+  run.bind(id.sweep).bind(id.trial).bind(id.attempt);
+  return read_one(run);
+}
+
+std::optional<AttemptRow> SqliteStore::attempt_by_token(const std::string& token) {
+  sqlite::Run run(connection_, kByToken);
+  run.bind(token);
+  return read_one(run);
+}
+
+}  // namespace thalweg::db

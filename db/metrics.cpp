@@ -1,0 +1,255 @@
+// Points in, curves out. Layout and its reasons: metrics_format.md.
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "db/chunk.h"
+#include "db/rows.h"
+#include "db/sqlite/transaction.h"
+#include "db/sqlite_store.h"
+
+namespace thalweg::db {
+namespace {
+
+// A full row: reading a curve of 10,000 points touches ten of them.
+constexpr std::int64_t kFullChunk = 1024;
+// The last row of a series is rewritten at every append; up to about one database page that costs
+// no more than a single point's row would. Beyond it the row is poured into the one before.
+constexpr std::int64_t kTail = 128;
+
+const sqlite::Sql kFindAttempt{
+    "find attempt of points",
+    "SELECT id, journal_lines, clock FROM attempt WHERE sweep = ? AND trial = ? AND attempt = ?"};
+const sqlite::Sql kAdvance{"advance journal lines",
+                           "UPDATE attempt SET journal_lines = ?, clock = ? WHERE id = ?"};
+const sqlite::Sql kFindMetric{"find metric", "SELECT id FROM metric_name WHERE name = ?"};
+const sqlite::Sql kNewMetric{"new metric", "INSERT INTO metric_name (name) VALUES (?)"};
+const sqlite::Sql kLastChunk{
+    "read last chunk",
+    "SELECT number, points, first_step, last_step, min, max, data FROM metric_chunk"
+    " WHERE attempt = ? AND metric = ? AND number <= ? ORDER BY number DESC LIMIT 1"};
+const sqlite::Sql kPutChunk{
+    "write chunk",
+    "INSERT OR REPLACE INTO metric_chunk (attempt, metric, number, points, first_step, last_step,"
+    " min, max, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"};
+// The newest attempt's newest point counts; lines of an older attempt that come late only widen min
+// and max.
+const sqlite::Sql kPutLatest{
+    "write latest point",
+    "INSERT INTO metric_latest AS l (sweep, trial, metric, attempt, step, value, time, min, max,"
+    " points) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " ON CONFLICT (sweep, trial, metric) DO UPDATE SET"
+    " step = iif(excluded.attempt >= l.attempt, excluded.step, l.step),"
+    " value = iif(excluded.attempt >= l.attempt, excluded.value, l.value),"
+    " time = iif(excluded.attempt >= l.attempt, excluded.time, l.time),"
+    " min = min(ifnull(l.min, excluded.min), ifnull(excluded.min, l.min)),"
+    " max = max(ifnull(l.max, excluded.max), ifnull(excluded.max, l.max)),"
+    " points = l.points + excluded.points,"
+    " attempt = max(excluded.attempt, l.attempt)"};
+const sqlite::Sql kCurve{
+    "read curve",
+    "SELECT a.attempt, a.clock, c.data FROM attempt AS a"
+    " JOIN metric_chunk AS c ON c.attempt = a.id"
+    " WHERE a.sweep = ? AND a.trial = ? AND c.metric = (SELECT id FROM metric_name WHERE name = ?)"
+    " ORDER BY a.attempt, c.number"};
+const sqlite::Sql kNames{"list metrics of sweep",
+                         "SELECT name FROM metric_name WHERE id IN"
+                         " (SELECT metric FROM metric_latest WHERE sweep = ?) ORDER BY name"};
+const sqlite::Sql kLatest{"read latest points",
+                          "SELECT l.sweep, l.trial, n.name, l.step, l.value, l.time, l.min, l.max"
+                          " FROM metric_latest AS l JOIN metric_name AS n ON n.id = l.metric"
+                          " WHERE l.sweep = ? ORDER BY l.trial, n.name"};
+
+std::int64_t microseconds(double seconds) {
+  return static_cast<std::int64_t>(std::llround(seconds * 1e6));
+}
+
+/// One attempt's series and what is appended to it in one call.
+struct Append {
+  sqlite::Connection& connection;
+  std::int64_t attempt, metric;
+  std::int64_t clock;
+
+  std::optional<Chunk> last_chunk(std::int64_t at_most) {
+    sqlite::Run run(connection, kLastChunk);
+    run.bind(attempt).bind(metric).bind(at_most);
+    if (!run.row()) return std::nullopt;
+    Chunk chunk;
+    chunk.number = run.integer(0);
+    chunk.points = run.integer(1);
+    chunk.first_step = run.integer(2);
+    chunk.last_step = run.integer(3);
+    chunk.min = run.real(4);
+    chunk.max = run.real(5);
+    chunk.data = run.text(6);
+    return chunk;
+  }
+
+  void put(const Chunk& chunk) {
+    connection.run(kPutChunk, attempt, metric, chunk.number, chunk.points, chunk.first_step,
+                   chunk.last_step, chunk.min, chunk.max, chunk.data);
+  }
+
+  /// The chunk that new points go to; makes room for them first.
+  Chunk open_tail(std::int64_t coming) {
+    auto tail = last_chunk(std::numeric_limits<std::int64_t>::max());
+    if (!tail) return {};
+    if (tail->points + coming <= kTail) return *std::move(tail);
+    auto before = last_chunk(tail->number - 1);
+    Chunk fresh;
+    if (before && before->points + tail->points <= kFullChunk) {
+      before->append(*tail);
+      put(*before);
+      fresh.number = tail->number;  // replaces the row just poured out
+    } else {
+      fresh.number = tail->number + 1;
+    }
+    return fresh;
+  }
+
+  void points(const std::vector<const Point*>& new_points) {
+    Chunk chunk = open_tail(static_cast<std::int64_t>(new_points.size()));
+    for (const Point* point : new_points) {
+      if (chunk.points >= kFullChunk) {
+        put(chunk);
+        const std::int64_t next = chunk.number + 1;
+        chunk = Chunk();
+        chunk.number = next;
+      }
+      chunk.append(point->step, point->value, microseconds(point->time) - clock);
+    }
+    put(chunk);
+  }
+};
+
+struct Summary {
+  double min = std::numeric_limits<double>::quiet_NaN();
+  double max = std::numeric_limits<double>::quiet_NaN();
+};
+
+Summary summarize(const std::vector<const Point*>& points) {
+  Summary summary;
+  for (const Point* point : points) {
+    summary.min = std::fmin(summary.min, point->value);
+    summary.max = std::fmax(summary.max, point->value);
+  }
+  return summary;
+}
+
+/// Sorted by step; of several points of a step the one that came last stays. `curve` is in order of
+/// coming.
+void stitch(std::vector<CurvePoint>& curve) {
+  const auto by_step = [](const CurvePoint& a, const CurvePoint& b) { return a.step < b.step; };
+  if (!std::is_sorted(curve.begin(), curve.end(), by_step)) {
+    std::stable_sort(curve.begin(), curve.end(), by_step);
+  }
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < curve.size(); ++i) {
+    if (kept > 0 && curve[kept - 1].step == curve[i].step) --kept;
+    curve[kept++] = curve[i];
+  }
+  curve.resize(kept);
+}
+
+/// `wanted` of the points at even distances, the first and the last among them.
+void thin(std::vector<CurvePoint>& curve, std::int64_t wanted) {
+  const auto size = static_cast<std::int64_t>(curve.size());
+  if (wanted <= 0 || size <= wanted) return;
+  if (wanted == 1) {
+    curve.front() = curve.back();
+  } else {
+    for (std::int64_t i = 0; i < wanted; ++i) {
+      curve[static_cast<std::size_t>(i)] =
+          curve[static_cast<std::size_t>(i * (size - 1) / (wanted - 1))];
+    }
+  }
+  curve.resize(static_cast<std::size_t>(wanted));
+}
+
+}  // namespace
+
+std::int64_t SqliteStore::metric_id(const std::string& name) {
+  {
+    sqlite::Run run(connection_, kFindMetric);
+    run.bind(name);
+    if (run.row()) return run.integer(0);
+  }
+  connection_.run(kNewMetric, name);
+  return connection_.last_insert_id();
+}
+
+bool SqliteStore::add_points(const Id& attempt, std::int64_t first_line, std::int64_t last_line,
+                             const std::vector<Point>& points) {
+  sqlite::Transaction transaction(connection_);
+  std::int64_t id = 0, lines = 0;
+  std::optional<std::int64_t> clock;
+  {
+    sqlite::Run run(connection_, kFindAttempt);
+    run.bind(attempt.sweep).bind(attempt.trial).bind(attempt.attempt);
+    if (!run.row()) throw Error("add points: there is no " + attempt_name(attempt));
+    id = run.integer(0);
+    lines = run.integer(1);
+    if (!run.null(2)) clock = run.integer(2);
+  }
+  if (first_line != lines + 1 || last_line < first_line) return false;
+  if (!clock && !points.empty()) clock = microseconds(std::floor(points.front().time));
+  connection_.run(kAdvance, last_line, clock, id);
+
+  std::map<std::string_view, std::vector<const Point*>> series;
+  for (const Point& point : points)
+    series[point.metric].push_back(&point);
+  for (const auto& [name, of_series] : series) {
+    const std::int64_t metric = metric_id(std::string(name));
+    Append{connection_, id, metric, *clock}.points(of_series);
+    const Point& last = *of_series.back();
+    const Summary summary = summarize(of_series);
+    connection_.run(kPutLatest, attempt.sweep, attempt.trial, metric, attempt.attempt, last.step,
+                    last.value, last.time, summary.min, summary.max, of_series.size());
+  }
+  transaction.commit();
+  return true;
+}
+
+std::vector<CurvePoint> SqliteStore::curve(const Id& trial, const std::string& metric,
+                                           std::int64_t max_points) {
+  std::vector<CurvePoint> curve;
+  sqlite::Run run(connection_, kCurve);
+  run.bind(trial.sweep).bind(trial.trial).bind(metric);
+  while (run.row()) {
+    const std::int64_t attempt = run.integer(0);
+    const std::int64_t clock = run.integer(1);
+    read_points(run.view(2), [&](std::int64_t step, double value, std::int64_t time) {
+      curve.push_back({step, value, static_cast<double>(clock + time) / 1e6, attempt});
+    });
+  }
+  stitch(curve);
+  thin(curve, max_points);
+  return curve;
+}
+
+std::vector<std::string> SqliteStore::metric_names(std::int64_t sweep) {
+  std::vector<std::string> names;
+  sqlite::Run run(connection_, kNames);
+  run.bind(sweep);
+  while (run.row())
+    names.push_back(run.text(0));
+  return names;
+}
+
+std::vector<Store::Latest> SqliteStore::latest(std::int64_t sweep) {
+  std::vector<Latest> rows;
+  sqlite::Run run(connection_, kLatest);
+  run.bind(sweep);
+  while (run.row()) {
+    rows.push_back({{run.integer(0), run.integer(1), 0},
+                    run.text(2),
+                    run.integer(3),
+                    run.real(4),
+                    run.real(5),
+                    run.real(6),
+                    run.real(7)});
+  }
+  return rows;
+}
+
+}  // namespace thalweg::db

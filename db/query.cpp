@@ -1,0 +1,172 @@
+// A person's own SQL: on a connection of its own that can only read, and only through the
+// documented views.
+#include <sqlite3.h>
+
+#include <chrono>
+#include <set>
+#include <string_view>
+
+#include "db/sqlite_store.h"
+
+namespace thalweg::db {
+namespace {
+
+// VM instructions between two looks at the clock: some tens of microseconds.
+constexpr int kInstructions = 1000;
+// One value of a result; also stops a runaway group_concat.
+constexpr int kMaxValueBytes = 64 << 20;
+
+const sqlite::Sql kTables{"list tables", "SELECT name FROM sqlite_master WHERE type = 'table'"};
+
+/// Lives as long as one query; owns the hooks on the connection.
+class Guard {
+ public:
+  Guard(sqlite3* database, double max_seconds, std::set<std::string> private_tables)
+      : database_(database),
+        deadline_(std::chrono::steady_clock::now() +
+                  std::chrono::milliseconds(static_cast<std::int64_t>(max_seconds * 1e3))),
+        private_tables_(std::move(private_tables)) {
+    sqlite3_set_authorizer(database_, &Guard::authorize, this);
+    sqlite3_progress_handler(database_, kInstructions, &Guard::look_at_clock, this);
+  }
+  ~Guard() {
+    sqlite3_set_authorizer(database_, nullptr, nullptr);
+    sqlite3_progress_handler(database_, 0, nullptr, nullptr);
+  }
+  Guard(const Guard&) = delete;
+  Guard& operator=(const Guard&) = delete;
+
+  bool late() const { return late_; }
+  const std::string& refused() const { return refused_; }
+
+ private:
+  static int look_at_clock(void* self) {
+    auto* guard = static_cast<Guard*>(self);
+    guard->late_ = std::chrono::steady_clock::now() > guard->deadline_;
+    return guard->late_ ? 1 : 0;
+  }
+
+  static int authorize(void* self, int action, const char* first, const char* second,
+                       const char* /*database*/, const char* view) {
+    return static_cast<Guard*>(self)->decide(action, first ? first : "", second ? second : "",
+                                             view != nullptr);
+  }
+
+  int decide(int action, const std::string& first, const std::string& second, bool in_view) {
+    switch (action) {
+      case SQLITE_SELECT:
+      case SQLITE_RECURSIVE:
+        return SQLITE_OK;
+      case SQLITE_READ:
+        // Without a column name: a table of a view of which no column is wanted (count(*)).
+        if (in_view || second.empty() || !private_tables_.contains(first)) return SQLITE_OK;
+        return refuse("the table " + first +
+                      " is private and may change with any version; use the views sweeps, trials, "
+                      "attempts, hyperparameters, metrics, latest_metrics, events");
+      case SQLITE_FUNCTION:
+        if (second != "load_extension") return SQLITE_OK;
+        return refuse("load_extension is not allowed");
+      case SQLITE_PRAGMA:
+        if (first == "table_info" || first == "table_xinfo") return SQLITE_OK;
+        return refuse("of the pragmas only table_info is allowed");
+      default:
+        return refuse(
+            "only SELECT, EXPLAIN and PRAGMA table_info are allowed: the record cannot be "
+            "changed by a query");
+    }
+  }
+
+  int refuse(std::string why) {
+    if (refused_.empty()) refused_ = std::move(why);
+    return SQLITE_DENY;
+  }
+
+  sqlite3* database_;
+  std::chrono::steady_clock::time_point deadline_;
+  std::set<std::string> private_tables_;
+  std::string refused_;
+  bool late_ = false;
+};
+
+struct Finalize {
+  void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+};
+using Prepared = std::unique_ptr<sqlite3_stmt, Finalize>;
+
+jobspec::Value value_of(sqlite3_stmt* statement, int column) {
+  switch (sqlite3_column_type(statement, column)) {
+    case SQLITE_INTEGER:
+      return std::int64_t{sqlite3_column_int64(statement, column)};
+    case SQLITE_FLOAT:
+      return sqlite3_column_double(statement, column);
+    case SQLITE_NULL:
+      return {};
+    default: {  // text; the views hold no blobs, one that is made by the query comes as its bytes
+      const auto* data = static_cast<const char*>(sqlite3_column_blob(statement, column));
+      const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement, column));
+      return data == nullptr ? std::string() : std::string(data, size);
+    }
+  }
+}
+
+bool only_space(std::string_view text) {
+  return text.find_first_not_of(" \t\r\n;") == std::string_view::npos;
+}
+
+std::set<std::string> tables(sqlite::Connection& connection) {
+  std::set<std::string> names;
+  sqlite::Run run(connection, kTables);
+  while (run.row())
+    names.insert(run.text(0));
+  return names;
+}
+
+[[noreturn]] void fail(sqlite3* database, const Guard& guard, double max_seconds) {
+  if (guard.late()) {
+    throw Error("query: stopped after " + std::to_string(max_seconds) +
+                " s; ask for less (name a sweep and a metric in WHERE)");
+  }
+  if (!guard.refused().empty()) throw Error("query: " + guard.refused());
+  throw Error(std::string("query: ") + sqlite3_errmsg(database));
+}
+
+}  // namespace
+
+QueryResult SqliteStore::query(const std::string& sql, std::int64_t max_rows, double max_seconds) {
+  if (!reader_) {
+    reader_ = std::make_unique<sqlite::Connection>(connection_.file(),
+                                                   sqlite::Connection::Mode::read_only);
+    sqlite3_limit(reader_->handle(), SQLITE_LIMIT_LENGTH, kMaxValueBytes);
+  }
+  sqlite3* database = reader_->handle();
+  const Guard guard(database, max_seconds, tables(*reader_));
+
+  sqlite3_stmt* raw = nullptr;
+  const char* rest = nullptr;
+  if (sqlite3_prepare_v2(database, sql.c_str(), -1, &raw, &rest) != SQLITE_OK) {
+    fail(database, guard, max_seconds);
+  }
+  const Prepared statement(raw);
+  if (!statement) throw Error("query: there is no statement in it");
+  if (!only_space(rest)) throw Error("query: one statement at a time");
+
+  QueryResult result;
+  const int columns = sqlite3_column_count(raw);
+  for (int i = 0; i < columns; ++i)
+    result.columns.emplace_back(sqlite3_column_name(raw, i));
+  for (;;) {
+    const int code = sqlite3_step(raw);
+    if (code == SQLITE_DONE) return result;
+    if (code != SQLITE_ROW) fail(database, guard, max_seconds);
+    if (static_cast<std::int64_t>(result.rows.size()) == max_rows) {
+      result.truncated = true;
+      return result;
+    }
+    auto& row = result.rows.emplace_back();
+    row.reserve(static_cast<std::size_t>(columns));
+    for (int i = 0; i < columns; ++i)
+      row.push_back(value_of(raw, i));
+  }
+}
+
+}  // namespace thalweg::db

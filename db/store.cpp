@@ -1,0 +1,69 @@
+// Opening the store; transactions.
+#include "db/store.h"
+
+#include "db/filesystem.h"
+#include "db/migrate.h"
+#include "db/sqlite/transaction.h"
+#include "db/sqlite_store.h"
+
+namespace thalweg::db {
+namespace {
+
+// WAL: readers never wait for the writer. FULL: an intent must survive a power cut, or an attempt
+// could be launched twice; NORMAL would lose the last commits. The cache is in KiB;
+// journal_size_limit gives a burst's WAL back.
+constexpr const char* kSettings =
+    "PRAGMA journal_mode = WAL;"
+    "PRAGMA synchronous = FULL;"
+    "PRAGMA foreign_keys = ON;"
+    "PRAGMA cache_size = -65536;"
+    "PRAGMA temp_store = MEMORY;"
+    "PRAGMA journal_size_limit = 67108864;";
+
+const sqlite::Sql kJournalMode{"read journal mode", "PRAGMA journal_mode"};
+
+/// Before anything is created. Returns the file unchanged, so that it can stand in the initializer
+/// list.
+const std::filesystem::path& on_local_disk(const std::filesystem::path& file,
+                                           const OpenOptions& options) {
+  std::filesystem::path folder = file.parent_path();
+  if (folder.empty()) folder = ".";
+  const long type =
+      options.filesystem_type ? options.filesystem_type(folder) : filesystem_type(folder);
+  if (const auto name = network_filesystem(type)) {
+    throw Error("the database " + file.string() + " would be on a network filesystem (" + *name +
+                "), where SQLite can lose records: set THALWEG_HOME to a folder on a local disk, "
+                "for example /var/tmp/thalweg-$USER (attempt folders may stay on the network)");
+  }
+  return file;
+}
+
+}  // namespace
+
+SqliteStore::SqliteStore(const std::filesystem::path& file, const OpenOptions& options)
+    : connection_(on_local_disk(file, options), sqlite::Connection::Mode::write) {
+  connection_.script("set up the connection", kSettings);
+  {
+    sqlite::Run mode(connection_, kJournalMode);
+    mode.row();
+    if (mode.view(0) != "wal") {
+      throw Error("the database " + file.string() + " cannot use a write-ahead log (mode is " +
+                  mode.text(0) +
+                  "): its filesystem gives no shared memory; set THALWEG_HOME to a folder on a "
+                  "local disk");
+    }
+  }
+  migrate(connection_, migrations());
+}
+
+std::unique_ptr<Store> Store::open(const std::filesystem::path& file) {
+  return std::make_unique<SqliteStore>(file);
+}
+
+void SqliteStore::transaction(const std::function<void()>& work) {
+  sqlite::Transaction transaction(connection_);
+  work();
+  transaction.commit();
+}
+
+}  // namespace thalweg::db

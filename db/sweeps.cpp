@@ -1,0 +1,68 @@
+#include "db/rows.h"
+#include "db/sqlite_store.h"
+
+namespace thalweg::db {
+namespace {
+
+const sqlite::Sql kInsert{
+    "insert sweep",
+    "INSERT INTO sweep (name, owner, backend, file_name, text, metric, goal, target, state,"
+    " submitted, ended, notes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"};
+const sqlite::Sql kUpdate{"update sweep", "UPDATE sweep SET state = ?, ended = ? WHERE id = ?"};
+const sqlite::Sql kAll{
+    "list sweeps",
+    "SELECT id, name, owner, backend, file_name, '', metric, goal, target, state, submitted, ended,"
+    " notes FROM sweep ORDER BY id DESC"};
+const sqlite::Sql kOne{
+    "read sweep",
+    "SELECT id, name, owner, backend, file_name, text, metric, goal, target, state, submitted,"
+    " ended, notes FROM sweep WHERE id = ?"};
+
+SweepRow read(const sqlite::Run& run) {
+  SweepRow row;
+  row.id = run.integer(0);
+  row.name = run.text(1);
+  row.owner = run.text(2);
+  row.backend = run.text(3);
+  row.file_name = run.text(4);
+  row.text = run.text(5);
+  row.metric = run.text(6);
+  row.goal = run.text(7);
+  row.target = run.maybe_real(8);
+  row.state = run.text(9);
+  row.submitted = run.maybe_real(10).value_or(0);
+  row.ended = run.maybe_real(11).value_or(0);
+  row.notes = run.text(12);
+  return row;
+}
+
+}  // namespace
+
+std::int64_t SqliteStore::insert_sweep(const SweepRow& row) {
+  connection_.run(kInsert, row.name, row.owner, row.backend, row.file_name, row.text, row.metric,
+                  row.goal, row.target, row.state, maybe_time(row.submitted), maybe_time(row.ended),
+                  row.notes);
+  return connection_.last_insert_id();
+}
+
+void SqliteStore::update_sweep(const SweepRow& row) {
+  connection_.change_one("sweep " + std::to_string(row.id), kUpdate, row.state,
+                         maybe_time(row.ended), row.id);
+}
+
+std::vector<SweepRow> SqliteStore::sweeps() {
+  std::vector<SweepRow> rows;
+  sqlite::Run run(connection_, kAll);
+  while (run.row())
+    rows.push_back(read(run));
+  return rows;
+}
+
+std::optional<SweepRow> SqliteStore::sweep(std::int64_t id) {
+  sqlite::Run run(connection_, kOne);
+  run.bind(id);
+  if (!run.row()) return std::nullopt;
+  return read(run);
+}
+
+}  // namespace thalweg::db

@@ -1,0 +1,59 @@
+#include "db/rows.h"
+#include "db/sqlite/transaction.h"
+#include "db/sqlite_store.h"
+
+namespace thalweg::db {
+namespace {
+
+const sqlite::Sql kInsert{
+    "insert trial",
+    "INSERT INTO trial (sweep, trial, configuration, seed, hash, state, train, parameters,"
+    " resources, attempts, ended, reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"};
+const sqlite::Sql kUpdate{"update trial",
+                          "UPDATE trial SET state = ?, attempts = ?, ended = ?, reason = ?"
+                          " WHERE sweep = ? AND trial = ?"};
+const sqlite::Sql kOfSweep{
+    "list trials",
+    "SELECT sweep, trial, configuration, seed, hash, state, train, parameters, resources, attempts,"
+    " ended, reason FROM trial WHERE sweep = ? ORDER BY trial"};
+
+}  // namespace
+
+void SqliteStore::insert_trials(const std::vector<TrialRow>& rows) {
+  sqlite::Transaction transaction(connection_);
+  for (const TrialRow& row : rows) {
+    connection_.run(kInsert, row.id.sweep, row.id.trial, row.configuration, row.seed, row.hash,
+                    row.state, row.train, row.parameters, row.resources, row.attempts,
+                    maybe_time(row.ended), row.reason);
+  }
+  transaction.commit();
+}
+
+void SqliteStore::update_trial(const TrialRow& row) {
+  connection_.change_one(trial_name(row.id), kUpdate, row.state, row.attempts,
+                         maybe_time(row.ended), row.reason, row.id.sweep, row.id.trial);
+}
+
+std::vector<TrialRow> SqliteStore::trials(std::int64_t sweep) {
+  std::vector<TrialRow> rows;
+  sqlite::Run run(connection_, kOfSweep);
+  run.bind(sweep);
+  while (run.row()) {
+    TrialRow row;
+    row.id = {run.integer(0), run.integer(1), 0};
+    row.configuration = run.integer(2);
+    row.seed = static_cast<std::uint64_t>(run.integer(3));
+    row.hash = run.text(4);
+    row.state = run.text(5);
+    row.train = run.text(6);
+    row.parameters = run.text(7);
+    row.resources = run.text(8);
+    row.attempts = run.integer(9);
+    row.ended = run.maybe_real(10).value_or(0);
+    row.reason = run.text(11);
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+}  // namespace thalweg::db
