@@ -1,5 +1,6 @@
 // The layers and losses: a new one is a .cpp per device, its name in each device's layer.h, and a
 // row here.
+#include "engine/device/cpu/layer.h"
 #include "engine/device/reference/layer.h"
 #include "engine/nn/graph.h"
 
@@ -56,28 +57,30 @@ const std::vector<LayerKind>& layer_table() {
        "fully connected",
        {needed("outputs", "features put out"), bias()},
        &reference::linear,
-       nullptr},
+       cpu::linear},
       {"conv2d", "convolution over images",
        std::vector<Option>{needed("channels", "channels put out"), bias()} +
            window("step of the window (0: the kernel's size)", 1),
-       &reference::conv2d, nullptr},
+       &reference::conv2d, cpu::conv2d},
       {"max_pool2d", "largest value of each window",
-       window("step of the window (0: the kernel's size)", 0), &reference::max_pool2d, nullptr},
+       window("step of the window (0: the kernel's size)", 0), &reference::max_pool2d,
+       cpu::max_pool2d},
       {"avg_pool2d", "mean of each window, padding not counted",
-       window("step of the window (0: the kernel's size)", 0), &reference::avg_pool2d, nullptr},
-      {"relu", "max(x, 0)", {}, &reference::relu, nullptr},
+       window("step of the window (0: the kernel's size)", 0), &reference::avg_pool2d,
+       cpu::avg_pool2d},
+      {"relu", "max(x, 0)", {}, &reference::relu, cpu::relu},
       {"batch_norm",
        "normalisation per channel over the shard",
        {real("epsilon", "added to the variance", 1e-5, 1e-12, 1),
         real("momentum", "weight of the newest batch in the running statistics", 0.1, 0, 1)},
        &reference::batch_norm,
-       nullptr},
+       cpu::batch_norm},
       {"dropout",
        "leaves out elements at random in training",
        {real("probability", "share of elements left out", 0.5, 0, 0.999)},
        &reference::dropout,
-       nullptr},
-      {"flatten", "images become features", {}, &reference::flatten, nullptr},
+       cpu::dropout},
+      {"flatten", "images become features", {}, &reference::flatten, cpu::flatten},
   };
   return table;
 }
@@ -85,7 +88,7 @@ const std::vector<LayerKind>& layer_table() {
 const std::vector<LossKind>& loss_table() {
   static const std::vector<LossKind> table = {
       {"softmax_cross_entropy", "cross-entropy of the softmax of the logits",
-       &reference::softmax_cross_entropy, nullptr},
+       &reference::softmax_cross_entropy, cpu::softmax_cross_entropy},
   };
   return table;
 }

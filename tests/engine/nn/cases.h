@@ -8,24 +8,27 @@
 
 namespace thalweg::engine::test {
 
+inline LayerSpec linear(const char* name, int outputs, bool bias = true) {
+  return {"linear", name, {{"outputs", outputs}, {"bias", bias}}};
+}
+
+inline LayerSpec conv(const char* name, int channels, int kernel, int stride, int padding,
+                      bool bias = true) {
+  return {"conv2d",
+          name,
+          {{"channels", channels},
+           {"kernel", kernel},
+           {"stride", stride},
+           {"padding", padding},
+           {"bias", bias}}};
+}
+
+inline LayerSpec pool(const char* kind, int kernel, int stride, int padding) {
+  return {kind, kind, {{"kernel", kernel}, {"stride", stride}, {"padding", padding}}};
+}
+
 /// Small enough for finite differences.
 inline std::vector<Case> small_cases() {
-  const auto linear = [](const char* name, int outputs, bool bias = true) {
-    return LayerSpec{"linear", name, {{"outputs", outputs}, {"bias", bias}}};
-  };
-  const auto conv = [](const char* name, int channels, int kernel, int stride, int padding,
-                       bool bias = true) {
-    return LayerSpec{"conv2d",
-                     name,
-                     {{"channels", channels},
-                      {"kernel", kernel},
-                      {"stride", stride},
-                      {"padding", padding},
-                      {"bias", bias}}};
-  };
-  const auto pool = [](const char* kind, int kernel, int stride, int padding) {
-    return LayerSpec{kind, "pool", {{"kernel", kernel}, {"stride", stride}, {"padding", padding}}};
-  };
   const LayerSpec relu{"relu", "relu", {}}, flatten{"flatten", "flatten", {}},
       norm{"batch_norm", "norm", {}}, drop{"dropout", "drop", {{"probability", 0.3}}};
   return {
@@ -102,6 +105,75 @@ inline std::vector<Case> small_cases() {
        {conv("a", 5, 3, 1, 1), drop, pool("max_pool2d", 2, 0, 0), flatten, linear("b", 3)}},
       {"dropout_of_input", {6}, 4, 3, {drop, linear("b", 3)}},
       {"flatten_flat", {6}, 4, 3, {flatten, linear("b", 3)}},
+  };
+}
+
+/// Too large for finite differences: full vectors, tails, paths for many channels.
+inline std::vector<Case> larger_cases() {
+  const auto layer = [](const char* kind, const char* name) { return LayerSpec{kind, name, {}}; };
+  const LayerSpec flatten = layer("flatten", "flatten");
+  const LayerSpec drop{"dropout", "drop", {{"probability", 0.4}}};
+  return {
+      {"linear_wide", {300}, 33, 10, {linear("a", 257), layer("relu", "r"), linear("b", 10)}},
+      {"linear_full_vectors",
+       {256},
+       32,
+       16,
+       {linear("a", 128), layer("relu", "r"), linear("b", 16)}},
+      {"conv_winograd",
+       {16, 14, 14},
+       4,
+       10,
+       {conv("a", 32, 3, 1, 1), layer("relu", "r"), conv("b", 64, 3, 1, 1), layer("relu", "s"),
+        pool("max_pool2d", 2, 0, 0), flatten, linear("c", 10)}},
+      {"conv_odd_channels",
+       {17, 9, 11},
+       3,
+       5,
+       {conv("a", 19, 3, 1, 1), layer("relu", "r"), conv("b", 33, 5, 2, 2), flatten,
+        linear("c", 5)}},
+      {"conv_one_sample",
+       {3, 32, 32},
+       1,
+       10,
+       {conv("a", 16, 5, 2, 2), layer("relu", "r"), pool("max_pool2d", 2, 0, 0), flatten,
+        linear("c", 10)}},
+      {"conv_pointwise",
+       {24, 8, 8},
+       4,
+       6,
+       {conv("a", 40, 1, 1, 0), conv("b", 8, 1, 2, 0), flatten, linear("c", 6)}},
+      {"pools_of_odd_images",
+       {20, 13, 15},
+       2,
+       4,
+       {conv("a", 20, 3, 1, 1), layer("relu", "r"), pool("max_pool2d", 2, 0, 0),
+        pool("avg_pool2d", 3, 2, 1), flatten, linear("c", 4)}},
+      {"norm_odd_channels",
+       {3, 10, 9},
+       4,
+       5,
+       {conv("a", 21, 3, 1, 1, false), layer("batch_norm", "n"), layer("relu", "r"),
+        pool("max_pool2d", 2, 0, 0), flatten, linear("b", 37, false), layer("batch_norm", "m"),
+        layer("relu", "s"), linear("c", 5)}},
+      {"norm_full_vectors",
+       {3, 10, 10},
+       4,
+       5,
+       {conv("a", 32, 3, 1, 1, false), layer("batch_norm", "n"), layer("relu", "r"), flatten,
+        linear("c", 5)}},
+      {"norm_after_flatten",
+       {3, 6, 6},
+       8,
+       5,
+       {conv("a", 18, 3, 1, 1, false), flatten, layer("batch_norm", "n"), layer("relu", "r"),
+        linear("c", 5)}},
+      {"logits_from_images", {5, 2, 2}, 3, 12, {conv("a", 3, 3, 1, 1), flatten}},
+      {"relu_and_dropout_after_flatten",
+       {3, 6, 6},
+       4,
+       5,
+       {conv("a", 18, 3, 1, 1), flatten, layer("relu", "r"), drop, linear("c", 5)}},
   };
 }
 

@@ -1,0 +1,75 @@
+// conv2d on oneDNN's convolution in its own blocked layouts, bias and a following relu joined.
+#include "engine/device/cpu/builder.h"
+#include "engine/device/cpu/layer.h"
+#include "engine/device/cpu/relu.h"
+#include "engine/device/window.h"
+
+namespace thalweg::engine::cpu {
+namespace {
+
+/// From this many input channels on, oneDNN may use Winograd's algorithm for 3x3 windows (Lavin and
+/// Gray, CVPR 2016): fewer multiplications, and errors still near 1e-6 of the result's norm. Below,
+/// its transforms cost more.
+constexpr std::int64_t winograd_channels = 16;
+
+dnnl::algorithm algorithm_for(const Window& w) {
+  return w.kernel == 3 && w.stride == 1 && w.channels >= winograd_channels
+             ? dnnl::algorithm::convolution_auto
+             : dnnl::algorithm::convolution_direct;
+}
+
+}  // namespace
+
+TensorId conv2d(Builder& b, const Node& node, TensorId x) {
+  const Window w = window_of(*node.layer);
+  const std::int64_t n = b.samples(), channels = node.layer->out[0];
+  const bool bias = node.layer->parameters.size() > 1;
+  const int weight = node.first_parameter;
+  const bool wants_dx = b.wants_input_gradient();
+  const Dims in{n, w.channels, w.height, w.width}, out{n, channels, w.out_height, w.out_width};
+  const Dims kernel{channels, w.channels, w.kernel, w.kernel};
+  const WindowDims window(w.kernel, w.stride, w.padding);
+  const Desc any_weights(kernel, f32, Tag::any), row({channels}, f32, Tag::a);
+  Convolution shape{algorithm_for(w),
+                    Desc(in, f32, Tag::any),
+                    any_weights,
+                    bias ? row : Desc(),
+                    Desc(out, f32, Tag::any),
+                    window,
+                    far_padding(window, in, out)};
+  const auto pd = forward(shape, node.relu);
+  const TensorId src = b.in_layout(Builder::Pass::both, x, pd.src_desc());
+  const TensorId weights = b.parameter(weight, pd.weights_desc(), Desc(kernel, f32, Tag::abcd));
+  const TensorId y = b.activation(pd.dst_desc());
+  Arguments arguments{{DNNL_ARG_SRC, src}, {DNNL_ARG_WEIGHTS, weights}, {DNNL_ARG_DST, y}};
+  if (bias) arguments.emplace_back(DNNL_ARG_BIAS, b.parameter(weight + 1, row, row));
+  b.primitive(Builder::Pass::both, pd, arguments);
+
+  b.on_backward([=, &b](TensorId dy) {
+    const auto with_weights = [&](const Desc& layout) {
+      Convolution c = shape;
+      c.weights = layout;
+      return c;
+    };
+    if (node.relu && !node.relu_masked_by_next) dy = add_relu_backward(b, y, dy);
+    const auto pdw = prefer_layout(
+        [&](const Desc& layout) { return backward_weights(with_weights(layout), pd); }, any_weights,
+        b.desc(weights), [](const auto& p) { return p.diff_weights_desc(); });
+    const TensorId src_w = b.in_layout(Builder::Pass::backward, src, pdw.src_desc());
+    const TensorId dy_w = b.in_layout(Builder::Pass::backward, dy, pdw.diff_dst_desc());
+    add_backward_weights(b, pdw, {{DNNL_ARG_SRC, src_w}, {DNNL_ARG_DIFF_DST, dy_w}}, weight, bias);
+    if (!wants_dx) return dy;
+    const auto pdd =
+        prefer_layout([&](const Desc& layout) { return backward_data(with_weights(layout), pd); },
+                      any_weights, b.desc(weights), [](const auto& p) { return p.weights_desc(); });
+    const TensorId w_d = b.in_layout(Builder::Pass::backward, weights, pdd.weights_desc());
+    const TensorId dy_d = b.in_layout(Builder::Pass::backward, dy, pdd.diff_dst_desc());
+    const TensorId dx = b.activation(pdd.diff_src_desc());
+    b.primitive(Builder::Pass::backward, pdd,
+                {{DNNL_ARG_DIFF_DST, dy_d}, {DNNL_ARG_WEIGHTS, w_d}, {DNNL_ARG_DIFF_SRC, dx}});
+    return dx;
+  });
+  return y;
+}
+
+}  // namespace thalweg::engine::cpu

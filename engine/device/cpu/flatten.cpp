@@ -1,0 +1,24 @@
+// flatten costs nothing: the images stay as they lie, seen as features in that order.
+#include "engine/device/cpu/builder.h"
+#include "engine/device/cpu/layer.h"
+#include "engine/device/cpu/order.h"
+
+namespace thalweg::engine::cpu {
+
+TensorId flatten(Builder& b, const Node&, TensorId x) {
+  if (b.desc(x).dims().size() == 2) return x;
+  const bool wants_dx = b.wants_input_gradient();
+  if (!sample_is_outermost(b.desc(x)))
+    x = b.in_layout(Builder::Pass::both, x, Desc(b.desc(x).dims(), f32, Tag::abcd));
+  const Desc images = b.desc(x);
+  const auto width =
+      static_cast<std::int64_t>(images.get_size() / sizeof(float)) / images.dims()[0];
+  const Desc features({images.dims()[0], width}, f32, Tag::ab);
+  if (wants_dx)
+    b.on_backward([=, &b](TensorId dy) {
+      return b.view(b.in_layout(Builder::Pass::backward, dy, features), images, nullptr);
+    });
+  return b.view(x, features, order_of(images));
+}
+
+}  // namespace thalweg::engine::cpu

@@ -1,0 +1,120 @@
+#include "engine/device/cpu/lane.h"
+
+#include <dnnl_debug.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <stdexcept>
+
+#include "engine/device/cpu/single_thread.h"
+
+namespace thalweg::engine::cpu {
+
+CpuLane::CpuLane(const Plan& plan, const Graph& graph, const std::vector<ParameterInfo>& infos)
+    : plan_(plan),
+      graph_(graph),
+      infos_(infos),
+      arena_(plan.arena_bytes),
+      staging_(static_cast<std::size_t>(plan.samples * elements(graph.input)) * sizeof(float)),
+      stream_(cpu_engine()),
+      pointers_(plan.tensors.size(), nullptr) {
+  for (const Tensor& tensor : plan_.tensors) {
+    const bool empty = tensor.desc.get_size() == 0;
+    memories_.push_back(empty ? dnnl::memory()
+                              : dnnl::memory(tensor.desc, cpu_engine(), DNNL_MEMORY_NONE));
+  }
+  forward_ = prepare(plan_.forward);
+  evaluation_ = prepare(plan_.evaluation);
+  backward_ = prepare(plan_.backward);
+  bind(Home::arena, arena_.data());
+}
+
+std::vector<CpuLane::Call> CpuLane::prepare(const std::vector<Operation>& operations) {
+  std::vector<Call> calls;
+  for (const Operation& operation : operations) {
+    Call call{&operation, {}};
+    if (!operation.kernel)
+      for (const auto& [argument, id] : operation.arguments)
+        call.arguments.push_back({argument, memories_[static_cast<std::size_t>(id)].get()});
+    calls.push_back(std::move(call));
+  }
+  return calls;
+}
+
+void CpuLane::bind(Home home, const void* base) {
+  const void*& bound = bound_[static_cast<std::size_t>(home)];
+  if (bound == base) return;
+  bound = base;
+  for (std::size_t i = 0; i < plan_.tensors.size(); ++i) {
+    const Tensor& tensor = plan_.tensors[i];
+    if (tensor.home != home || !memories_[i]) continue;
+    // Whether an operation writes is in its nature; oneDNN's handles know no const.
+    pointers_[i] = static_cast<std::byte*>(const_cast<void*>(base)) + tensor.offset;
+    memories_[i].set_data_handle(pointers_[i]);
+  }
+}
+
+void CpuLane::run(const Call& call, const Frame& frame) {
+  if (call.operation->kernel) {
+    call.operation->kernel(frame);
+    return;
+  }
+  const dnnl_status_t status =
+      dnnl_primitive_execute(call.operation->primitive.get(), stream_.get(),
+                             static_cast<int>(call.arguments.size()), call.arguments.data());
+  if (status != dnnl_success)
+    throw std::runtime_error("oneDNN could not run a primitive: " +
+                             std::string(dnnl_status2str(status)));
+}
+
+const float* CpuLane::whole_shard(const Batch& batch) {
+  const bool aligned = reinterpret_cast<std::uintptr_t>(batch.inputs) % alignment_bytes == 0;
+  if (batch.samples == plan_.samples && aligned) return batch.inputs;
+  const auto given = static_cast<std::size_t>(batch.samples * elements(graph_.input));
+  std::copy_n(batch.inputs, given, staging_.floats());
+  std::fill(staging_.floats() + given, staging_.floats() + staging_.bytes() / sizeof(float), 0.0f);
+  return staging_.floats();
+}
+
+ShardResult CpuLane::train(const float* parameters, const Batch& batch, float scale,
+                           float* gradients, float* statistics, const ReadyFunction& ready) {
+  check_batch(batch, plan_.samples, true);
+  const SingleThread guard;
+  bind(Home::input, whole_shard(batch));
+  bind(Home::parameters, parameters);
+  bind(Home::gradients, gradients);
+  bind(Home::statistics, statistics);
+  const Frame frame{pointers_.data(), &batch};
+  for (const Call& call : forward_)
+    run(call, frame);
+  const ShardResult result =
+      graph_.loss->cpu(frame.floats(plan_.logits), batch.labels, batch.samples, graph_.classes,
+                       scale, frame.floats(plan_.logits_gradient));
+  for (std::size_t i = 0; i < infos_.size(); ++i) {
+    const std::size_t own = plan_.parameters[i].desc.get_size() / sizeof(float);
+    float* gradient = gradients + infos_[i].offset;
+    std::fill(gradient + own, gradient + infos_[i].count, 0.0f);
+  }
+  for (const Call& call : backward_) {
+    run(call, frame);
+    if (!ready) continue;
+    for (const int number : call.operation->ready)
+      ready(number);
+  }
+  return result;
+}
+
+ShardResult CpuLane::evaluate(const float* parameters, const float* running, const Batch& batch) {
+  check_batch(batch, plan_.samples, false);
+  const SingleThread guard;
+  bind(Home::input, whole_shard(batch));
+  bind(Home::parameters, parameters);
+  bind(Home::running, running);
+  const Frame frame{pointers_.data(), &batch};
+  for (const Call& call : evaluation_)
+    run(call, frame);
+  return graph_.loss->cpu(frame.floats(plan_.logits), batch.labels, batch.samples, graph_.classes,
+                          1.0f, nullptr);
+}
+
+}  // namespace thalweg::engine::cpu

@@ -1,0 +1,48 @@
+// Runs a plan: the memory of one shard under way, and oneDNN's handles to it.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "engine/device/cpu/plan.h"
+#include "engine/tensor/buffer.h"
+
+namespace thalweg::engine::cpu {
+
+/// Nothing is allocated after construction (oneDNN keeps small tables of its own while a primitive
+/// runs).
+class CpuLane final : public BasicLane<float> {
+ public:
+  /// `plan`, `graph` and `infos` must outlive the lane.
+  CpuLane(const Plan& plan, const Graph& graph, const std::vector<ParameterInfo>& infos);
+
+  ShardResult train(const float* parameters, const Batch& batch, float scale, float* gradients,
+                    float* statistics, const ReadyFunction& ready) override;
+  ShardResult evaluate(const float* parameters, const float* running, const Batch& batch) override;
+
+ private:
+  /// An operation with its arguments as oneDNN's C interface takes them.
+  struct Call {
+    const Operation* operation;
+    std::vector<dnnl_exec_arg_t> arguments;
+  };
+
+  std::vector<Call> prepare(const std::vector<Operation>& operations);
+  void bind(Home home, const void* base);
+  void run(const Call& call, const Frame& frame);
+  /// The batch's inputs where kernels can read a whole shard from; a copy where that would run past
+  /// the end.
+  const float* whole_shard(const Batch& batch);
+
+  const Plan& plan_;
+  const Graph& graph_;
+  const std::vector<ParameterInfo>& infos_;
+  Buffer arena_, staging_;
+  dnnl::stream stream_;
+  std::vector<std::byte*> pointers_;    ///< by TensorId
+  std::vector<dnnl::memory> memories_;  ///< by TensorId
+  std::array<const void*, 6> bound_{};  ///< by Home
+  std::vector<Call> forward_, evaluation_, backward_;
+};
+
+}  // namespace thalweg::engine::cpu

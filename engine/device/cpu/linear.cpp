@@ -1,0 +1,49 @@
+// linear on oneDNN's inner product, bias and a following relu joined. Images that were flattened
+// are taken as they lie in memory: the weights' inputs are in that order instead, so flattening
+// costs nothing.
+#include "engine/device/cpu/builder.h"
+#include "engine/device/cpu/layer.h"
+#include "engine/device/cpu/relu.h"
+
+namespace thalweg::engine::cpu {
+
+TensorId linear(Builder& b, const Node& node, TensorId x) {
+  const std::int64_t outputs = node.layer->out[0];
+  const std::int64_t inputs = b.desc(x).dims()[1];  // padding of flattened images included
+  const bool bias = node.layer->parameters.size() > 1;
+  const int weight = node.first_parameter;
+  const bool wants_dx = b.wants_input_gradient();
+  const Desc any({outputs, inputs}, f32, Tag::any), row({outputs}, f32, Tag::a);
+  const InnerProduct shape{b.desc(x), any, bias ? row : Desc(),
+                           Desc({b.samples(), outputs}, f32, Tag::ab)};
+  const auto pd = forward(shape, node.relu);
+  const TensorId w = b.parameter(weight, pd.weights_desc(), Desc({outputs, inputs}, f32, Tag::ab),
+                                 b.tensor(x).order);
+  const TensorId y = b.activation(shape.dst);
+  Arguments arguments{{DNNL_ARG_SRC, x}, {DNNL_ARG_WEIGHTS, w}, {DNNL_ARG_DST, y}};
+  if (bias) arguments.emplace_back(DNNL_ARG_BIAS, b.parameter(weight + 1, row, row));
+  b.primitive(Builder::Pass::both, pd, arguments);
+
+  b.on_backward([=, &b](TensorId dy) {
+    const auto with_weights = [&](const Desc& layout) {
+      return InnerProduct{shape.src, layout, shape.bias, shape.dst};
+    };
+    if (node.relu) dy = add_relu_backward(b, y, dy);
+    const auto pdw = prefer_layout(
+        [&](const Desc& layout) { return backward_weights(with_weights(layout), pd); }, any,
+        b.desc(w), [](const auto& p) { return p.diff_weights_desc(); });
+    add_backward_weights(b, pdw, {{DNNL_ARG_SRC, x}, {DNNL_ARG_DIFF_DST, dy}}, weight, bias);
+    if (!wants_dx) return dy;
+    const auto pdd =
+        prefer_layout([&](const Desc& layout) { return backward_data(with_weights(layout), pd); },
+                      any, b.desc(w), [](const auto& p) { return p.weights_desc(); });
+    const TensorId dx = b.activation(pdd.diff_src_desc());
+    const TensorId w_back = b.in_layout(Builder::Pass::backward, w, pdd.weights_desc());
+    b.primitive(Builder::Pass::backward, pdd,
+                {{DNNL_ARG_DIFF_DST, dy}, {DNNL_ARG_WEIGHTS, w_back}, {DNNL_ARG_DIFF_SRC, dx}});
+    return dx;
+  });
+  return y;
+}
+
+}  // namespace thalweg::engine::cpu

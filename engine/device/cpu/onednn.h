@@ -1,0 +1,232 @@
+// oneDNN in one place: what differs between 2.x (operation descriptors) and 3.x (none) is hidden
+// here, and every primitive gets its scratch memory from the caller.
+#pragma once
+
+#include <dnnl.hpp>
+
+namespace thalweg::engine::cpu {
+
+using Desc = dnnl::memory::desc;
+using Dims = dnnl::memory::dims;
+using Tag = dnnl::memory::format_tag;
+
+inline constexpr auto f32 = dnnl::memory::data_type::f32;
+inline constexpr bool onednn_3 = DNNL_VERSION_MAJOR >= 3;
+
+/// The process's one CPU engine. Thread-safe.
+inline const dnnl::engine& cpu_engine() {
+  static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  return engine;
+}
+
+inline dnnl::primitive_attr attributes(bool relu) {
+  dnnl::primitive_attr attr;
+  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  if (!relu) return attr;
+  dnnl::post_ops ops;
+#if DNNL_VERSION_MAJOR >= 3
+  ops.append_eltwise(dnnl::algorithm::eltwise_relu, 0, 0);
+#else
+  ops.append_eltwise(1, dnnl::algorithm::eltwise_relu, 0, 0);
+#endif
+  attr.set_post_ops(ops);
+  return attr;
+}
+
+/// Stride, kernel and padding of a square window in both directions.
+struct WindowDims {
+  WindowDims(std::int64_t kernel, std::int64_t step, std::int64_t border)
+      : size{kernel, kernel}, stride{step, step}, padding{border, border} {}
+  Dims size, stride, padding;
+};
+
+/// Padding at the far side: what the output needs, which the near side's padding may exceed.
+inline Dims far_padding(const WindowDims& w, const Dims& in, const Dims& out) {
+  Dims far;
+  for (int i = 0; i < 2; ++i) {
+    const auto d = static_cast<std::size_t>(i);
+    far.push_back((out[d + 2] - 1) * w.stride[d] + w.size[d] - in[d + 2] - w.padding[d]);
+  }
+  return far;
+}
+
+struct Convolution {
+  dnnl::algorithm algorithm;
+  Desc src, weights, bias, dst;  ///< bias may be empty
+  WindowDims window;
+  Dims far;
+};
+
+#if DNNL_VERSION_MAJOR >= 3
+
+inline auto forward(const Convolution& c, bool relu) {
+  return dnnl::convolution_forward::primitive_desc(
+      cpu_engine(), dnnl::prop_kind::forward_training, c.algorithm, c.src, c.weights, c.bias, c.dst,
+      c.window.stride, c.window.padding, c.far, attributes(relu));
+}
+inline auto backward_weights(const Convolution& c,
+                             const dnnl::convolution_forward::primitive_desc& hint) {
+  return dnnl::convolution_backward_weights::primitive_desc(
+      cpu_engine(), c.algorithm, c.src, c.weights, c.bias, c.dst, c.window.stride, c.window.padding,
+      c.far, hint, attributes(false));
+}
+inline auto backward_data(const Convolution& c,
+                          const dnnl::convolution_forward::primitive_desc& hint) {
+  return dnnl::convolution_backward_data::primitive_desc(
+      cpu_engine(), c.algorithm, c.src, c.weights, c.dst, c.window.stride, c.window.padding, c.far,
+      hint, attributes(false));
+}
+
+#else
+
+inline auto forward(const Convolution& c, bool relu) {
+  return dnnl::convolution_forward::primitive_desc(
+      {dnnl::prop_kind::forward_training, c.algorithm, c.src, c.weights, c.bias, c.dst,
+       c.window.stride, c.window.padding, c.far},
+      attributes(relu), cpu_engine());
+}
+inline auto backward_weights(const Convolution& c,
+                             const dnnl::convolution_forward::primitive_desc& hint) {
+  return dnnl::convolution_backward_weights::primitive_desc(
+      {c.algorithm, c.src, c.weights, c.bias, c.dst, c.window.stride, c.window.padding, c.far},
+      attributes(false), cpu_engine(), hint);
+}
+inline auto backward_data(const Convolution& c,
+                          const dnnl::convolution_forward::primitive_desc& hint) {
+  return dnnl::convolution_backward_data::primitive_desc(
+      {c.algorithm, c.src, c.weights, c.dst, c.window.stride, c.window.padding, c.far},
+      attributes(false), cpu_engine(), hint);
+}
+
+#endif
+
+struct InnerProduct {
+  Desc src, weights, bias, dst;  ///< bias may be empty
+};
+
+#if DNNL_VERSION_MAJOR >= 3
+
+inline auto forward(const InnerProduct& p, bool relu) {
+  return dnnl::inner_product_forward::primitive_desc(cpu_engine(),
+                                                     dnnl::prop_kind::forward_training, p.src,
+                                                     p.weights, p.bias, p.dst, attributes(relu));
+}
+inline auto backward_weights(const InnerProduct& p,
+                             const dnnl::inner_product_forward::primitive_desc& hint) {
+  return dnnl::inner_product_backward_weights::primitive_desc(
+      cpu_engine(), p.src, p.weights, p.bias, p.dst, hint, attributes(false));
+}
+inline auto backward_data(const InnerProduct& p,
+                          const dnnl::inner_product_forward::primitive_desc& hint) {
+  return dnnl::inner_product_backward_data::primitive_desc(cpu_engine(), p.src, p.weights, p.dst,
+                                                           hint, attributes(false));
+}
+
+#else
+
+inline auto forward(const InnerProduct& p, bool relu) {
+  return dnnl::inner_product_forward::primitive_desc(
+      {dnnl::prop_kind::forward_training, p.src, p.weights, p.bias, p.dst}, attributes(relu),
+      cpu_engine());
+}
+inline auto backward_weights(const InnerProduct& p,
+                             const dnnl::inner_product_forward::primitive_desc& hint) {
+  return dnnl::inner_product_backward_weights::primitive_desc(
+      {p.src, p.weights, p.bias, p.dst}, attributes(false), cpu_engine(), hint);
+}
+inline auto backward_data(const InnerProduct& p,
+                          const dnnl::inner_product_forward::primitive_desc& hint) {
+  return dnnl::inner_product_backward_data::primitive_desc({p.src, p.weights, p.dst},
+                                                           attributes(false), cpu_engine(), hint);
+}
+
+#endif
+
+struct Pooling {
+  dnnl::algorithm algorithm;
+  Desc src, dst;
+  WindowDims window;
+  Dims far;
+};
+
+#if DNNL_VERSION_MAJOR >= 3
+
+inline auto forward(const Pooling& p) {
+  return dnnl::pooling_forward::primitive_desc(
+      cpu_engine(), dnnl::prop_kind::forward_training, p.algorithm, p.src, p.dst, p.window.stride,
+      p.window.size, Dims{0, 0}, p.window.padding, p.far, attributes(false));
+}
+inline auto backward(const Pooling& p, const dnnl::pooling_forward::primitive_desc& hint) {
+  return dnnl::pooling_backward::primitive_desc(cpu_engine(), p.algorithm, p.src, p.dst,
+                                                p.window.stride, p.window.size, Dims{0, 0},
+                                                p.window.padding, p.far, hint, attributes(false));
+}
+inline auto relu_forward(const Desc& desc) {
+  return dnnl::eltwise_forward::primitive_desc(cpu_engine(), dnnl::prop_kind::forward_training,
+                                               dnnl::algorithm::eltwise_relu_use_dst_for_bwd, desc,
+                                               desc, 0, 0, attributes(false));
+}
+inline auto relu_backward(const Desc& desc) {
+  return dnnl::eltwise_backward::primitive_desc(
+      cpu_engine(), dnnl::algorithm::eltwise_relu_use_dst_for_bwd, desc, desc, desc, 0, 0,
+      relu_forward(desc), attributes(false));
+}
+inline auto batch_norm_forward(const Desc& desc, float epsilon, dnnl::normalization_flags flags,
+                               bool training) {
+  return dnnl::batch_normalization_forward::primitive_desc(
+      cpu_engine(),
+      training ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference, desc, desc,
+      epsilon, flags, attributes(false));
+}
+inline auto batch_norm_backward(const Desc& desc, float epsilon, dnnl::normalization_flags flags,
+                                const dnnl::batch_normalization_forward::primitive_desc& hint) {
+  return dnnl::batch_normalization_backward::primitive_desc(cpu_engine(), dnnl::prop_kind::backward,
+                                                            desc, desc, desc, epsilon, flags, hint,
+                                                            attributes(false));
+}
+
+#else
+
+inline auto forward(const Pooling& p) {
+  return dnnl::pooling_forward::primitive_desc(
+      {dnnl::prop_kind::forward_training, p.algorithm, p.src, p.dst, p.window.stride, p.window.size,
+       p.window.padding, p.far},
+      attributes(false), cpu_engine());
+}
+inline auto backward(const Pooling& p, const dnnl::pooling_forward::primitive_desc& hint) {
+  return dnnl::pooling_backward::primitive_desc(
+      {p.algorithm, p.src, p.dst, p.window.stride, p.window.size, p.window.padding, p.far},
+      attributes(false), cpu_engine(), hint);
+}
+inline auto relu_forward(const Desc& desc) {
+  return dnnl::eltwise_forward::primitive_desc(
+      {dnnl::prop_kind::forward_training, dnnl::algorithm::eltwise_relu_use_dst_for_bwd, desc, 0.0f,
+       0.0f},
+      attributes(false), cpu_engine());
+}
+inline auto relu_backward(const Desc& desc) {
+  return dnnl::eltwise_backward::primitive_desc(
+      {dnnl::algorithm::eltwise_relu_use_dst_for_bwd, desc, desc, 0.0f, 0.0f}, attributes(false),
+      cpu_engine(), relu_forward(desc));
+}
+inline auto batch_norm_forward(const Desc& desc, float epsilon, dnnl::normalization_flags flags,
+                               bool training) {
+  return dnnl::batch_normalization_forward::primitive_desc(
+      {training ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference, desc,
+       epsilon, flags},
+      attributes(false), cpu_engine());
+}
+inline auto batch_norm_backward(const Desc& desc, float epsilon, dnnl::normalization_flags flags,
+                                const dnnl::batch_normalization_forward::primitive_desc& hint) {
+  return dnnl::batch_normalization_backward::primitive_desc(
+      {dnnl::prop_kind::backward, desc, desc, epsilon, flags}, attributes(false), cpu_engine(),
+      hint);
+}
+
+#endif
+
+inline auto reorder_desc(const Desc& from, const Desc& to) {
+  return dnnl::reorder::primitive_desc(cpu_engine(), from, cpu_engine(), to, attributes(false));
+}
+
+}  // namespace thalweg::engine::cpu

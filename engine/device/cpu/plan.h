@@ -1,0 +1,72 @@
+// What the builder makes and lanes run: tensors with their places and lists of operations.
+// Immutable once built.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "engine/device/cpu/onednn.h"
+#include "engine/device/device.h"
+
+namespace thalweg::engine::cpu {
+
+/// Whose memory a tensor lies in.
+enum class Home { arena, input, parameters, gradients, statistics, running };
+
+/// Features of a sample as they lie in memory: the plain position of each, -1 for padding (which is
+/// always 0). Null where they lie in the plain order.
+using Order = std::shared_ptr<const std::vector<std::int32_t>>;
+
+struct Tensor {
+  Desc desc;
+  Home home = Home::arena;
+  std::size_t offset = 0;  ///< bytes from the start of its home
+  Order order;             ///< of flattened images
+  TensorId base = -1;      ///< the tensor whose memory this one is a view of; -1: its own
+  int first_use = -1, last_use = -1;  ///< clock of the builder; of base tensors only
+};
+
+/// A lane's tensors while an operation runs.
+struct Frame {
+  std::byte* const* pointers;  ///< by TensorId
+  const Batch* batch;
+
+  float* floats(TensorId tensor) const { return reinterpret_cast<float*>(pointers[tensor]); }
+  std::uint8_t* bytes(TensorId tensor) const {
+    return reinterpret_cast<std::uint8_t*>(pointers[tensor]);
+  }
+};
+
+using Arguments = std::vector<std::pair<int, TensorId>>;  ///< DNNL_ARG_*, tensor
+using Kernel = std::function<void(const Frame&)>;
+
+/// A oneDNN primitive with its arguments, or a kernel of our own.
+struct Operation {
+  dnnl::primitive primitive;
+  Arguments arguments;
+  Kernel kernel;           ///< runs where there is no primitive
+  std::vector<int> ready;  ///< parameters whose gradients are complete after it
+};
+
+/// A parameter in the layout that its layer's kernels want.
+struct Parameter {
+  Desc desc;    ///< device layout
+  Desc plain;   ///< plain layout, same sizes as desc; features in memory order where `order` is set
+  Order order;  ///< of the last dimension
+};
+
+struct Plan {
+  int samples = 0;
+  std::vector<Tensor> tensors;
+  std::vector<Operation> forward, evaluation, backward;
+  std::vector<Parameter> parameters;  ///< by number in the graph
+  TensorId logits = -1, logits_gradient = -1;
+  std::size_t arena_bytes = 0;
+  int reorders = 0;  ///< layout changes in a training step
+};
+
+}  // namespace thalweg::engine::cpu

@@ -1,0 +1,50 @@
+// max_pool2d and avg_pool2d on oneDNN's pooling; max keeps the place of each largest element as a
+// workspace.
+#include "engine/device/cpu/builder.h"
+#include "engine/device/cpu/layer.h"
+#include "engine/device/cpu/relu.h"
+#include "engine/device/window.h"
+
+namespace thalweg::engine::cpu {
+namespace {
+
+TensorId pool(Builder& b, const Node& node, TensorId x, dnnl::algorithm algorithm) {
+  const Window w = window_of(*node.layer);
+  const Dims out{b.samples(), w.channels, w.out_height, w.out_width};
+  const WindowDims window(w.kernel, w.stride, w.padding);
+  const Pooling shape{algorithm, b.desc(x), Desc(out, f32, Tag::any), window,
+                      far_padding(window, b.desc(x).dims(), out)};
+  const auto pd = forward(shape);
+  const TensorId y = b.activation(pd.dst_desc());
+  Arguments arguments{{DNNL_ARG_SRC, x}, {DNNL_ARG_DST, y}};
+  const bool keeps = pd.workspace_desc().get_size() > 0;
+  const TensorId places = keeps ? b.activation(pd.workspace_desc()) : -1;
+  if (keeps) arguments.emplace_back(DNNL_ARG_WORKSPACE, places);
+  b.primitive(Builder::Pass::both, pd, arguments);
+
+  b.on_backward([=, &b](TensorId dy) {
+    if (node.masks_relu_before) dy = add_relu_backward(b, y, dy);
+    Pooling back = shape;
+    back.dst = b.desc(y);
+    const auto pdb = backward(back, pd);
+    dy = b.in_layout(Builder::Pass::backward, dy, pdb.diff_dst_desc());
+    const TensorId dx = b.activation(pdb.diff_src_desc());
+    Arguments backward_arguments{{DNNL_ARG_DIFF_DST, dy}, {DNNL_ARG_DIFF_SRC, dx}};
+    if (keeps) backward_arguments.emplace_back(DNNL_ARG_WORKSPACE, places);
+    b.primitive(Builder::Pass::backward, pdb, backward_arguments);
+    return dx;
+  });
+  return y;
+}
+
+}  // namespace
+
+TensorId max_pool2d(Builder& b, const Node& node, TensorId x) {
+  return pool(b, node, x, dnnl::algorithm::pooling_max);
+}
+
+TensorId avg_pool2d(Builder& b, const Node& node, TensorId x) {
+  return pool(b, node, x, dnnl::algorithm::pooling_avg_exclude_padding);
+}
+
+}  // namespace thalweg::engine::cpu

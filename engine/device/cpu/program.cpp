@@ -1,0 +1,86 @@
+// The cpu program: a plan, its lanes, and the way between the kernels' weight layouts and the plain
+// one.
+#include <algorithm>
+
+#include "engine/device/cpu/builder.h"
+#include "engine/device/cpu/lane.h"
+#include "engine/device/cpu/program.h"
+#include "engine/device/cpu/single_thread.h"
+#include "engine/tensor/buffer.h"
+
+namespace thalweg::engine::cpu {
+namespace {
+
+void copy_layout(const Desc& from_desc, const float* from, const Desc& to_desc, float* to) {
+  dnnl::memory source(from_desc, cpu_engine(), const_cast<float*>(from));
+  dnnl::memory target(to_desc, cpu_engine(), to);
+  dnnl::stream stream(cpu_engine());
+  dnnl::reorder(source, target).execute(stream, source, target);
+  stream.wait();
+}
+
+std::vector<std::size_t> device_counts(const Plan& plan) {
+  std::vector<std::size_t> counts;
+  for (const Parameter& parameter : plan.parameters)
+    counts.push_back(parameter.desc.get_size() / sizeof(float));
+  return counts;
+}
+
+}  // namespace
+
+CpuProgram::CpuProgram(const Graph& graph, int samples) : graph_(graph) {
+  const SingleThread guard;
+  plan_ = Builder(graph_, samples).finish();
+  infos_ = place_parameters(graph_, device_counts(plan_));
+  for (const Operation& operation : plan_.backward)
+    ready_order_.insert(ready_order_.end(), operation.ready.begin(), operation.ready.end());
+}
+
+std::unique_ptr<BasicLane<float>> CpuProgram::lane() const {
+  const SingleThread guard;
+  return std::make_unique<CpuLane>(plan_, graph_, infos_);
+}
+
+void CpuProgram::to_plain(int number, const float* device, float* plain) const {
+  const SingleThread guard;
+  const Parameter& parameter = plan_.parameters[static_cast<std::size_t>(number)];
+  if (parameter.order == nullptr)
+    return copy_layout(parameter.desc, device, parameter.plain, plain);
+  Buffer rows(parameter.plain.get_size());
+  copy_layout(parameter.desc, device, parameter.plain, rows.floats());
+  for_each_weight(number, [&](std::int64_t in_memory, std::int64_t in_plain) {
+    plain[in_plain] = rows.floats()[in_memory];
+  });
+}
+
+void CpuProgram::from_plain(int number, const float* plain, float* device) const {
+  const SingleThread guard;
+  const auto n = static_cast<std::size_t>(number);
+  const Parameter& parameter = plan_.parameters[n];
+  std::fill_n(device, infos_[n].count, 0.0f);
+  if (parameter.order == nullptr)
+    return copy_layout(parameter.plain, plain, parameter.desc, device);
+  Buffer rows(parameter.plain.get_size());
+  for_each_weight(number, [&](std::int64_t in_memory, std::int64_t in_plain) {
+    rows.floats()[in_memory] = plain[in_plain];
+  });
+  copy_layout(parameter.plain, rows.floats(), parameter.desc, device);
+}
+
+template <class Visit>
+void CpuProgram::for_each_weight(int number, Visit visit) const {
+  const auto n = static_cast<std::size_t>(number);
+  const std::vector<std::int32_t>& order = *plan_.parameters[n].order;
+  const std::int64_t rows = infos_[n].shape[0], features = infos_[n].shape[1];
+  const auto width = static_cast<std::int64_t>(order.size());
+  for (std::int64_t row = 0; row < rows; ++row)
+    for (std::int64_t i = 0; i < width; ++i)
+      if (order[static_cast<std::size_t>(i)] >= 0)
+        visit(row * width + i, row * features + order[static_cast<std::size_t>(i)]);
+}
+
+std::unique_ptr<Program> compile(const Graph& graph, int samples) {
+  return std::make_unique<CpuProgram>(graph, samples);
+}
+
+}  // namespace thalweg::engine::cpu

@@ -1,0 +1,36 @@
+// A graph compiled for the cpu device.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "engine/device/cpu/plan.h"
+#include "engine/device/device.h"
+
+namespace thalweg::engine::cpu {
+
+class CpuProgram final : public BasicProgram<float> {
+ public:
+  CpuProgram(const Graph& graph, int samples);
+
+  const std::vector<ParameterInfo>& parameters() const override { return infos_; }
+  const std::vector<int>& ready_order() const override { return ready_order_; }
+  std::unique_ptr<BasicLane<float>> lane() const override;
+  void to_plain(int number, const float* device, float* plain) const override;
+  void from_plain(int number, const float* plain, float* device) const override;
+
+  /// What lanes run; tests look at it.
+  const Plan& plan() const { return plan_; }
+
+ private:
+  /// visit(position in the device's rows, position in the plain rows)
+  template <class Visit>
+  void for_each_weight(int number, Visit visit) const;
+
+  Graph graph_;
+  Plan plan_;
+  std::vector<ParameterInfo> infos_;
+  std::vector<int> ready_order_;
+};
+
+}  // namespace thalweg::engine::cpu

@@ -1,0 +1,69 @@
+// The cpu device against the reference device in float64, layer by layer and for whole models.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "cases.h"
+#include "engine/nn/model_table.h"
+#include "support.h"
+
+namespace thalweg::engine::test {
+namespace {
+
+// Of the reference tensor's norm. Gradients of weights before a batch norm lose digits by
+// cancellation.
+constexpr double tolerance = 1e-5;
+
+void expect_near_reference(const Graph& graph, int samples, double allowed) {
+  const Data data(graph.input, samples, graph.classes);
+  const auto values = start_values(graph);
+  const auto truth = reference::compile<double>(graph, samples);
+  const auto truth_lane = truth->lane();
+  const auto expected = train<double>(*truth, graph, data.batch, *truth_lane, values, 0.125);
+  const auto program = cpu::compile(graph, samples);
+  const auto lane = program->lane();
+  const auto outcome = train<float>(*program, graph, data.batch, *lane, values, 0.125f);
+
+  EXPECT_NEAR(outcome.result.loss_sum, expected.result.loss_sum,
+              allowed * std::abs(expected.result.loss_sum));
+  EXPECT_EQ(outcome.result.wrong, expected.result.wrong);
+  for (std::size_t p = 0; p < values.size(); ++p)
+    EXPECT_LT(relative_distance(outcome.gradients[p], expected.gradients[p]), allowed)
+        << program->parameters()[p].name;
+  EXPECT_LT(relative_distance(outcome.statistics, expected.statistics), allowed);
+  EXPECT_EQ(outcome.ready, program->ready_order());
+
+  std::vector<int> all(values.size());
+  for (std::size_t i = 0; i < all.size(); ++i)
+    all[i] = static_cast<int>(i);
+  EXPECT_TRUE(
+      std::is_permutation(all.begin(), all.end(), outcome.ready.begin(), outcome.ready.end()));
+
+  // Evaluation, with fewer samples than a shard too.
+  std::vector<double> running(expected.statistics);
+  std::vector<float> running_f(running.begin(), running.end());
+  for (const int count : {samples, std::max(1, samples - 1)}) {
+    Batch batch = data.batch;
+    batch.samples = count;
+    const ShardResult a =
+        truth_lane->evaluate(flat_memory(*truth, values).data(), running.data(), batch);
+    const ShardResult b =
+        lane->evaluate(flat_memory(*program, values).data(), running_f.data(), batch);
+    EXPECT_NEAR(b.loss_sum, a.loss_sum, allowed * std::abs(a.loss_sum));
+    EXPECT_EQ(b.wrong, a.wrong);
+  }
+}
+
+class Cpu : public testing::TestWithParam<Case> {};
+
+TEST_P(Cpu, MatchesReference) {
+  expect_near_reference(GetParam().graph(), GetParam().samples, tolerance);
+}
+
+INSTANTIATE_TEST_SUITE_P(Layers, Cpu, testing::ValuesIn(small_cases()),
+                         [](const auto& test) { return test.param.name; });
+INSTANTIATE_TEST_SUITE_P(Shapes, Cpu, testing::ValuesIn(larger_cases()),
+                         [](const auto& test) { return test.param.name; });
+
+}  // namespace
+}  // namespace thalweg::engine::test
