@@ -25,7 +25,10 @@ std::vector<Diagnostic> in_file_order(std::vector<Diagnostic> diagnostics) {
 
 std::string Diagnostic::to_string() const {
   std::string text = file;
-  if (place.line > 0) text += ":" + std::to_string(place.line);
+  if (place.line > 0) {
+    text += ':';
+    text += std::to_string(place.line);
+  }
   if (!text.empty()) text += ": ";
   if (!key.empty()) text += key + ": ";
   text += message;

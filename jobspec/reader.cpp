@@ -37,11 +37,12 @@ Fields::Fields(const Value& value, std::string path, Complaints& complaints)
 }
 
 std::string Fields::path_of(std::string_view key) const {
+  if (key.empty()) return path_;
   return path_.empty() ? std::string(key) : path_ + "." + std::string(key);
 }
 
 const Value* Fields::take(std::string_view key) {
-  known_.emplace_back(key);
+  if (std::find(known_.begin(), known_.end(), key) == known_.end()) known_.emplace_back(key);
   if (!map_) return nullptr;
   for (const auto& [name, value] : *map_) {
     if (name == key) return &value;
@@ -54,6 +55,17 @@ void Fields::wrong(const Value& value, std::string_view key, std::string_view ex
   complaints_.add(value.place, path_of(key),
                   "found " + describe(value) + ", expected " + std::string(expected),
                   std::move(hint));
+}
+
+void Fields::missing(std::string_view key, std::string_view expected, std::string hint) {
+  complaints_.add(place_, path_of(key), "missing, expected " + std::string(expected),
+                  std::move(hint));
+}
+
+bool Fields::require(std::string_view key, std::string_view expected) {
+  if (take(key)) return true;
+  if (map_) missing(key, expected);
+  return false;
 }
 
 bool Fields::boolean(std::string_view key, bool& out) {

@@ -60,6 +60,12 @@ class Fields {
   /// A list of texts; a single text counts as a list of one.
   bool texts(std::string_view key, std::vector<std::string>& out);
 
+  /// False, after a complaint, where the key is missing.
+  bool require(std::string_view key, std::string_view expected);
+  /// False only where the key is there and wrong.
+  bool optional_real(std::string_view key, double& out) { return !take(key) || real(key, out); }
+
+  void missing(std::string_view key, std::string_view expected, std::string hint = {});
   void wrong(const Value& value, std::string_view key, std::string_view expected,
              std::string hint = {});
   /// Complains about every key that was not taken.

@@ -116,8 +116,10 @@ Value write_resources(const Resources& resources) {
 Metric read_metric(const Value& value, const std::string& path, Complaints& complaints) {
   Metric metric;
   Fields fields(value, path, complaints);
-  if (fields.text("name", metric.name) && metric.name.empty()) {
-    fields.wrong(*fields.take("name"), "name", "the name of a metric, as val/error");
+  if (!fields.take("name")) {
+    fields.missing("name", "the name of a metric", "such as val/error");
+  } else if (fields.text("name", metric.name) && metric.name.empty()) {
+    fields.wrong(*fields.take("name"), "name", "the name of a metric", "such as val/error");
   }
   std::string goal = "minimize";
   if (fields.text("goal", goal) && goal != "minimize" && goal != "maximize") {

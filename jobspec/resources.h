@@ -16,7 +16,7 @@ Resources read_resources(const Value& value, const std::string& path, Complaints
 /// The inverse; zeros and empty things are left out. The same keys in the same order every time.
 Value write_resources(const Resources& resources);
 
-/// Keys: name, goal, target.
+/// Keys: name (required), goal, target.
 Metric read_metric(const Value& value, const std::string& path, Complaints& complaints);
 Value write_metric(const Metric& metric);
 

@@ -34,6 +34,7 @@ Value option_to_value(const Option& option) {
   if (!option.choices.empty()) {
     map.emplace_back("choices", List(option.choices.begin(), option.choices.end()));
   }
+  if (!option.divides.empty()) map.emplace_back("divides", option.divides);
   return map;
 }
 
@@ -56,6 +57,7 @@ Value section_to_value(const Section& section) {
                            {"options", options_to_value(variant.options)}});
   }
   map.emplace_back("variants", std::move(variants));
+  if (!section.fallback.empty()) map.emplace_back("fallback", section.fallback);
   return map;
 }
 
@@ -98,6 +100,7 @@ Option read_option(const Value& value, const std::string& path, Complaints& comp
   fields.boolean("above_min", option.above_min);
   fields.boolean("auto", option.or_auto);
   fields.texts("choices", option.choices);
+  fields.text("divides", option.divides);
   fields.finish();
   return option;
 }
@@ -117,6 +120,7 @@ Section read_section(const Value& value, const std::string& path, Complaints& co
   fields.text("doc", section.doc);
   section.options = read_options(fields, complaints);
   fields.text("selector", section.selector);
+  fields.text("fallback", section.fallback);
   for_items(fields, "variants", [&](const Value& item, const std::string& item_path) {
     Variant variant;
     Fields inner(item, item_path, complaints);

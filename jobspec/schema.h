@@ -26,6 +26,9 @@ struct Option {
   bool above_min = false;               ///< min itself is refused
   std::vector<std::string> choices{};   ///< for text: the only values allowed, if not empty
   bool or_auto = false;                 ///< the text "auto" is allowed beside the type
+  /// Dotted path of a whole number that must be a multiple of this one, where both are numbers (batch.shards
+  /// divides batch.global); empty = none.
+  std::string divides{};
 };
 
 /// A named alternative of a section, e.g. optimizer `adamw` with its own options.
@@ -44,6 +47,7 @@ struct Section {
   std::vector<Option> options{};        ///< common to every variant
   std::string selector = "name";
   std::vector<Variant> variants{};
+  std::string fallback{};               ///< the variant where the selector is missing; empty = it must be given
   /// A section may have several selectors (schedule: decay, warmup): each is a Section of its own with
   /// the same path; their options join.
 };

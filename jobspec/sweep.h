@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "jobspec/axis.h"
 #include "jobspec/diagnostic.h"
 #include "jobspec/schema.h"
 #include "jobspec/trial.h"
@@ -15,8 +16,8 @@
 namespace thalweg::jobspec {
 
 struct Limits {
-  int max_nodes_per_job = 64;           ///< larger jobs wait too long in the queue
-  int max_nodes_in_flight = 64;
+  int max_nodes_per_job = 64;           ///< the site's cap is already in it; larger jobs wait too long in the queue
+  int max_nodes_in_flight = 64;         ///< of all running trials together; at least a trial's nodes
   double node_hours = 0;                ///< budget of the sweep; 0 = none
   int max_retries = 2;                  ///< attempts after the first, per trial, when an attempt fails
 };
@@ -31,9 +32,16 @@ struct SlurmOptions {
 
 enum class Method { grid, random };
 
-struct Axis;                            // axis.h
+/// The axis takes its values only where the option `on` (an axis or a fixed option of `train`) has one of `values`;
+/// elsewhere it is left out.
+struct When {
+  std::string axis;
+  std::string on;
+  std::vector<Value> values;
+};
 
 struct Sweep {
+  std::string file;                     ///< its name, for messages
   std::string name;
   std::string description;
   Method method = Method::grid;
@@ -41,7 +49,9 @@ struct Sweep {
   std::int64_t run_cap = 0;             ///< configurations at most; 0 = all (required for random without end)
   Metric metric;
   std::vector<std::uint64_t> seeds{1};
-  std::vector<Axis> axes;
+  std::vector<Axis> axes;               ///< in file order
+  std::vector<std::vector<std::string>> zip;  ///< axes that advance together
+  std::vector<When> when;
   Value train = Map{};
   Resources resources;
   Limits limits;
@@ -70,11 +80,12 @@ struct SiteLimits {
   int max_nodes_per_job = 64;           ///< the site's cap; the sweep's own may only lower it
 };
 
-/// Throws InputError with every mistake. `file_name` is used in messages only.
+/// Throws InputError with every mistake, those of the resolved configurations included. `file_name` is used in messages only.
 Sweep parse_sweep(std::string_view text, const std::string& file_name, const Schema& schema,
                   const SiteLimits& site = {});
 
-/// Deterministic, independent of machine and library version. 100,000 trials in under a second.
+/// Deterministic, independent of machine and library version. 100,000 trials in under a second. Grid: axes in file
+/// order, the last one fastest; trials of a configuration stand together, in the order of `seeds`.
 /// Throws InputError where a resolved value breaks the schema (an axis over optimizer names whose options clash).
 Expansion expand(const Sweep& sweep, const Schema& schema);
 

@@ -3,6 +3,7 @@
 #include "jobspec/trial.h"
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -83,10 +84,9 @@ void write_all(int descriptor, std::string_view text, const std::filesystem::pat
 }  // namespace
 
 std::string Id::to_string() const {
-  std::string text = std::to_string(sweep);
-  if (trial > 0 || attempt > 0 || sweep == 0) text += "." + std::to_string(trial);
-  if (attempt > 0 || sweep == 0) text += "." + std::to_string(attempt);
-  return text;
+  if (attempt > 0 || sweep == 0) return fmt::format("{}.{}.{}", sweep, trial, attempt);
+  if (trial > 0) return fmt::format("{}.{}", sweep, trial);
+  return fmt::format("{}", sweep);
 }
 
 std::optional<Id> Id::parse(std::string_view text) {

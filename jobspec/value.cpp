@@ -22,6 +22,12 @@ const Value* member(const Map& map, std::string_view key) {
 
 }  // namespace
 
+Value::Value(const Value& other) = default;
+Value::Value(Value&& other) noexcept = default;
+Value& Value::operator=(const Value& other) = default;
+Value& Value::operator=(Value&& other) noexcept = default;
+Value::~Value() = default;
+
 bool Value::as_bool() const {
   if (const bool* b = std::get_if<bool>(&data_)) return *b;
   wrong_kind(*this, "true or false");

@@ -30,6 +30,13 @@ class Value {
   using Data = std::variant<std::monostate, bool, std::int64_t, double, std::string, List, Map>;
 
   Value() = default;
+  // Out of line: keeps the variant's machinery out of every file that uses a Value.
+  Value(const Value& other);
+  Value(Value&& other) noexcept;
+  Value& operator=(const Value& other);
+  Value& operator=(Value&& other) noexcept;
+  ~Value();
+
   Value(bool b) : data_(b) {}
   Value(int i) : data_(std::int64_t{i}) {}
   Value(std::int64_t i) : data_(i) {}

@@ -1,0 +1,244 @@
+#include "jobspec/check.h"
+
+#include <algorithm>
+
+#include "jobspec/reader.h"
+
+namespace thalweg::jobspec {
+namespace {
+
+std::vector<std::string> names_of(const std::vector<Variant>& variants) {
+  std::vector<std::string> names;
+  for (const Variant& variant : variants)
+    names.push_back(variant.name);
+  return names;
+}
+
+/// Walks the tree once.
+class Walk {
+ public:
+  Walk(const Schema& schema, const std::set<std::string>& varied)
+      : schema_(schema), varied_(varied) {}
+
+  std::vector<Misfit> misfits;
+
+  void map(const Value& value, const std::string& path) {
+    const std::vector<Choice> choices = choose(value, path);
+    for (const auto& [key, inner] : value.as_map())
+      member(choices, path, key, inner);
+    for (const Choice& choice : choices) {
+      require(choice.section->options, value, path);
+      if (choice.variant) require(choice.variant->options, value, path);
+    }
+  }
+
+  /// Sections that the file leaves out, but which need something said.
+  void left_out(const Value& train) {
+    std::set<std::string> seen;
+    for (const Section& section : schema_.sections) {
+      if (section.path.empty() || !seen.insert(section.path).second) continue;
+      if (train.find(section.path)) continue;
+      Value empty = Map{};
+      empty.place = train.place;
+      map(empty, section.path);
+    }
+  }
+
+  void divisors(const Value& train) {
+    for (const Section& section : schema_.sections) {
+      for (const Option& option : section.options)
+        divisor(train, section, option);
+      for (const Variant& variant : section.variants) {
+        for (const Option& option : variant.options)
+          divisor(train, section, option);
+      }
+    }
+  }
+
+ private:
+  /// A section that applies to a map, and which of its variants is picked there.
+  struct Choice {
+    const Section* section;
+    const Variant* variant;  // nullptr: none, or not known
+    bool open;               // any variant's options are let through
+  };
+
+  void report(const Value& at, std::string path, std::string message, std::string hint = {}) {
+    misfits.push_back({at.place, std::move(path), std::move(message), std::move(hint), {}, {}});
+  }
+
+  std::vector<Choice> choose(const Value& value, const std::string& path) {
+    std::vector<Choice> choices;
+    for (const Section& section : schema_.sections) {
+      if (section.path != path) continue;
+      Choice choice{&section, nullptr, false};
+      if (!section.variants.empty()) pick(choice, value, joined(path, section.selector));
+      choices.push_back(choice);
+    }
+    return choices;
+  }
+
+  void pick(Choice& choice, const Value& value, const std::string& selector) {
+    const Section& section = *choice.section;
+    choice.open = true;
+    if (varied_.count(selector)) return;
+    const Value* given = value.find(section.selector);
+    const Value name = given ? *given : Value(section.fallback);
+    if (!given && section.fallback.empty()) {
+      report(value, selector, "missing, expected " + any_of(names_of(section.variants)));
+      return;
+    }
+    for (const Variant& variant : section.variants) {
+      if (name == Value(variant.name)) choice.variant = &variant;
+    }
+    choice.open = !choice.variant;  // a wrong name is reported as a member
+  }
+
+  void member(const std::vector<Choice>& choices, const std::string& path, const std::string& key,
+              const Value& value) {
+    const std::string full = joined(path, key);
+    if (is_section(full)) {
+      if (!value.is_map()) {
+        std::string hint;
+        for (const Section& section : schema_.sections) {
+          if (section.path == full && !section.variants.empty() && value.is_string()) {
+            hint = "write " + key + ": {" + section.selector + ": " + value.as_string() + "}";
+          }
+        }
+        report(value, full, "found " + describe(value) + ", expected a map of keys", hint);
+        return;
+      }
+      map(value, full);
+      return;
+    }
+    if (selector_member(choices, full, key, value)) return;
+    option_member(choices, full, key, value);
+  }
+
+  bool is_section(const std::string& path) const {
+    return std::any_of(schema_.sections.begin(), schema_.sections.end(), [&](const Section& s) {
+      return s.path == path || s.path.substr(0, path.size() + 1) == path + ".";
+    });
+  }
+
+  bool selector_member(const std::vector<Choice>& choices, const std::string& full,
+                       const std::string& key, const Value& value) {
+    for (const Choice& choice : choices) {
+      if (choice.section->variants.empty() || choice.section->selector != key) continue;
+      if (varied_.count(full)) return true;
+      std::string hint;
+      const std::string expected = misfit(*choice.section, value, &hint);
+      if (!expected.empty()) {
+        report(value, full, "found " + describe(value) + ", expected " + expected, hint);
+      }
+      return true;
+    }
+    return false;
+  }
+
+  void option_member(const std::vector<Choice>& choices, const std::string& full,
+                     const std::string& key, const Value& value) {
+    std::vector<const Option*> fitting;
+    std::vector<std::string> owners;
+    const Variant* picked = nullptr;
+    const Section* section = nullptr;
+    for (const Choice& choice : choices) {
+      if (const Option* option = find_option(choice.section->options, key)) {
+        fitting.push_back(option);
+      }
+      for (const Variant& variant : choice.section->variants) {
+        const Option* option = find_option(variant.options, key);
+        if (!option) continue;
+        owners.push_back(variant.name);
+        section = choice.section;
+        picked = choice.variant;
+        if (choice.open || choice.variant == &variant) fitting.push_back(option);
+      }
+    }
+    if (fitting.empty() && owners.empty()) {
+      unknown(choices, full, key, value);
+    } else if (fitting.empty()) {
+      report(value, full,
+             "found " + section->selector + ": " + picked->name + ", expected " + any_of(owners) +
+                 ", whose option this is",
+             "remove it, or choose " + any_of(owners));
+      misfits.back().selector = joined(section->path, section->selector);
+      misfits.back().owners = std::move(owners);
+    } else if (!varied_.count(full)) {
+      std::string hint;
+      std::string expected;
+      for (const Option* option : fitting) {
+        expected = misfit(*option, value, &hint);
+        if (expected.empty()) return;
+      }
+      report(value, full, "found " + describe(value) + ", expected " + expected, hint);
+    }
+  }
+
+  void unknown(const std::vector<Choice>& choices, const std::string& full, const std::string& key,
+               const Value& value) {
+    std::vector<std::string> names;
+    const auto add = [&](const std::string& name) {
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    };
+    for (const Choice& choice : choices) {
+      if (!choice.section->variants.empty()) add(choice.section->selector);
+      for (const Option& option : choice.section->options)
+        add(option.name);
+      for (const Variant& variant : choice.section->variants) {
+        if (!choice.open && choice.variant != &variant) continue;
+        for (const Option& option : variant.options)
+          add(option.name);
+      }
+    }
+    const std::string parent =
+        full.size() > key.size() ? full.substr(0, full.size() - key.size()) : "";
+    for (const Section& section : schema_.sections) {
+      if (section.path.size() <= parent.size() || section.path.substr(0, parent.size()) != parent) {
+        continue;
+      }
+      const std::string rest = section.path.substr(parent.size());
+      add(rest.substr(0, rest.find('.')));
+    }
+    std::string hint = did_you_mean(key, names);
+    if (hint.empty()) hint = Target::suggestion(schema_, full);
+    report(value, full, "unknown key, expected " + any_of(names), hint);
+  }
+
+  void require(const std::vector<Option>& options, const Value& value, const std::string& path) {
+    for (const Option& option : options) {
+      const std::string full = joined(path, option.name);
+      if (option.required && !value.find(option.name) && !varied_.count(full)) {
+        report(value, full, "missing, expected " + expected_of(option), option.doc);
+      }
+    }
+  }
+
+  void divisor(const Value& train, const Section& section, const Option& option) {
+    const std::string path = joined(section.path, option.name);
+    if (option.divides.empty() || varied_.count(path) || varied_.count(option.divides)) return;
+    const Value* small = train.find(path);
+    const Value* large = train.find(option.divides);
+    if (!small || !large || !small->is_int() || !large->is_int() || small->as_int() <= 0) return;
+    if (large->as_int() % small->as_int() == 0) return;
+    report(*large, option.divides,
+           "found " + large->to_text() + ", expected a multiple of " + path + ", which is " +
+               small->to_text());
+  }
+
+  const Schema& schema_;
+  const std::set<std::string>& varied_;
+};
+
+}  // namespace
+
+std::vector<Misfit> check_train(const Value& train, const Schema& schema,
+                                const std::set<std::string>& varied) {
+  Walk walk(schema, varied);
+  walk.map(train, "");
+  walk.left_out(train);
+  walk.divisors(train);
+  return std::move(walk.misfits);
+}
+
+}  // namespace thalweg::jobspec

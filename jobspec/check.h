@@ -1,0 +1,61 @@
+// Checks a `train` tree, or one axis of it, against the engine's schema.
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "jobspec/schema.h"
+
+namespace thalweg::jobspec {
+
+/// One thing that does not fit; `path` is dotted and relative to `train`.
+struct Misfit {
+  Place place;
+  std::string path;
+  std::string message;
+  std::string hint;
+  /// Where an option belongs to other variants than the one picked: the dotted path of what picks,
+  /// and those variants.
+  std::string selector{};
+  std::vector<std::string> owners{};
+};
+
+/// `varied`: dotted paths that axes set. They count as given, and where one of them picks a
+/// section's variant, the options of every variant are let through.
+std::vector<Misfit> check_train(const Value& train, const Schema& schema,
+                                const std::set<std::string>& varied);
+
+/// The schema's view of a dotted path.
+class Target {
+ public:
+  Target(const Schema& schema, std::string_view path);
+
+  bool known() const { return selector_ || !options_.empty(); }
+  /// Picks a variant of its section.
+  bool selector() const { return selector_ != nullptr; }
+  /// A whole number is asked for.
+  bool whole() const;
+  /// What would be right, in words; empty where the value fits. NaN and infinity never do.
+  std::string misfit(const Value& value, std::string* hint) const;
+  /// The nearest known path: "did you mean 'optimizer.lr'?"
+  static std::string suggestion(const Schema& schema, std::string_view path);
+
+ private:
+  const Section* selector_ = nullptr;
+  std::vector<const Option*> options_;
+};
+
+/// What would be right, in words; empty where the value fits the option, or names a variant of the section.
+std::string misfit(const Option& option, const Value& value, std::string* hint);
+std::string misfit(const Section& section, const Value& value, std::string* hint);
+
+/// What a message says is expected.
+std::string expected_of(const Option& option);
+/// nullptr where there is none of that name.
+const Option* find_option(const std::vector<Option>& options, std::string_view name);
+/// "optimizer" and "lr" make "optimizer.lr".
+std::string joined(std::string_view path, std::string_view key);
+
+}  // namespace thalweg::jobspec

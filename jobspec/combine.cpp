@@ -1,0 +1,295 @@
+#include "jobspec/combine.h"
+
+#include <algorithm>
+#include <set>
+
+#include "jobspec/check.h"
+#include "jobspec/hash.h"
+#include "jobspec/parse.h"
+#include "jobspec/random.h"
+
+namespace thalweg::jobspec {
+namespace {
+
+/// A person cannot mean more; a controller should not have to hold more.
+constexpr double most_trials = 1e6;
+/// Combinations that `when` leaves out cost time, too.
+constexpr double most_combinations = 1e7;
+
+bool same(const Value& a, const Value& b) {
+  if (a.is_number() && b.is_number()) return a.as_double() == b.as_double();
+  return a == b;
+}
+
+std::size_t axis_index(const Sweep& sweep, const std::string& name) {
+  std::size_t i = 0;
+  while (i < sweep.axes.size() && sweep.axes[i].name != name)
+    ++i;
+  return i;
+}
+
+/// Axes that advance together; most groups are one axis.
+std::vector<std::vector<std::size_t>> groups_of(const Sweep& sweep) {
+  std::vector<std::vector<std::size_t>> groups;
+  std::set<std::size_t> used;
+  for (std::size_t i = 0; i < sweep.axes.size(); ++i) {
+    if (used.count(i)) continue;
+    std::vector<std::size_t> group{i};
+    for (const auto& names : sweep.zip) {
+      if (std::find(names.begin(), names.end(), sweep.axes[i].name) == names.end()) continue;
+      group.clear();
+      for (const std::string& name : names)
+        group.push_back(axis_index(sweep, name));
+    }
+    used.insert(group.begin(), group.end());
+    groups.push_back(std::move(group));
+  }
+  return groups;
+}
+
+/// The conditions of `when`, with names looked up once.
+class Conditions {
+ public:
+  explicit Conditions(const Sweep& sweep) {
+    for (const When& when : sweep.when) {
+      const std::size_t on = axis_index(sweep, when.on);
+      rules_.push_back({axis_index(sweep, when.axis), on, on < sweep.axes.size(),
+                        sweep.train.find(when.on), &when.values});
+    }
+  }
+
+  /// Sets the axes that are left out to nullptr.
+  void apply(Combination& combination) const {
+    for (const Rule& rule : rules_) {
+      const Value* value = rule.on_axis ? combination[rule.on] : rule.fixed;
+      const bool holds = value && std::any_of(rule.values->begin(), rule.values->end(),
+                                              [&](const Value& v) { return same(v, *value); });
+      if (!holds) combination[rule.axis] = nullptr;
+    }
+  }
+
+ private:
+  struct Rule {
+    std::size_t axis, on;
+    bool on_axis;
+    const Value* fixed;
+    const std::vector<Value>* values;
+  };
+  std::vector<Rule> rules_;
+};
+
+void visit_grid(const Sweep& sweep,
+                const std::function<bool(std::int64_t, const Combination&)>& visit) {
+  const auto groups = groups_of(sweep);
+  const Conditions conditions(sweep);
+  std::vector<std::vector<Value>> values;
+  for (const Axis& axis : sweep.axes) {
+    values.push_back(axis.distribution->grid().value_or(std::vector<Value>{}));
+    if (values.back().empty()) return;
+  }
+  std::vector<std::size_t> digits(groups.size(), 0);
+  Combination combination(sweep.axes.size());
+  for (std::int64_t index = 0;;) {
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      for (const std::size_t axis : groups[g])
+        combination[axis] = &values[axis][digits[g]];
+    }
+    conditions.apply(combination);
+    bool repeated = false;
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      const bool left_out = std::all_of(groups[g].begin(), groups[g].end(),
+                                        [&](std::size_t axis) { return !combination[axis]; });
+      repeated = repeated || (left_out && digits[g] > 0);
+    }
+    if (!repeated && !visit(index++, combination)) return;
+    std::size_t g = groups.size();
+    while (g > 0 && ++digits[g - 1] == values[groups[g - 1].front()].size())
+      digits[--g] = 0;
+    if (g == 0) return;
+  }
+}
+
+void visit_random(const Sweep& sweep,
+                  const std::function<bool(std::int64_t, const Combination&)>& visit) {
+  const auto groups = groups_of(sweep);
+  const Conditions conditions(sweep);
+  // Axes of a group draw the same number, so they stay together.
+  std::vector<std::uint64_t> streams(sweep.axes.size());
+  for (const auto& group : groups) {
+    for (const std::size_t axis : group) {
+      streams[axis] = hash128(sweep.axes[group.front()].name)[0];
+    }
+  }
+  std::vector<Value> values(sweep.axes.size());
+  Combination combination(sweep.axes.size());
+  const std::int64_t count = sweep.axes.empty() ? 1 : sweep.run_cap;
+  for (std::int64_t index = 0; index < count; ++index) {
+    for (std::size_t i = 0; i < sweep.axes.size(); ++i) {
+      const double u = uniform(sweep.seed, static_cast<std::uint64_t>(index), streams[i]);
+      values[i] = sweep.axes[i].distribution->sample(u);
+      combination[i] = &values[i];
+    }
+    conditions.apply(combination);
+    if (!visit(index, combination)) return;
+  }
+}
+
+/// "optimizer.name: adamw, schedule.decay: cosine"
+std::string name_of(const Sweep& sweep, const Combination& combination) {
+  std::string text;
+  for (std::size_t i = 0; i < combination.size(); ++i) {
+    if (!combination[i]) continue;
+    if (!text.empty()) text += ", ";
+    text += sweep.axes[i].name + ": " + combination[i]->to_text();
+  }
+  return text;
+}
+
+/// How to keep an option away from the variants that do not have it.
+std::string remedy(const Misfit& misfit, bool varied, const Sweep& sweep) {
+  std::string text = "add when: {" + misfit.path + ": {" + misfit.selector + ": [";
+  for (std::size_t i = 0; i < misfit.owners.size(); ++i) {
+    text += (i ? ", " : "") + misfit.owners[i];
+  }
+  text += "]}}";
+  if (varied) return text;
+  const Value* value = sweep.train.find(misfit.path);
+  return "move it to parameters as " + misfit.path +
+         ": {value: " + (value ? value->to_text() : "") + "} and " + text;
+}
+
+}  // namespace
+
+ConfigurationCheck::ConfigurationCheck(const Sweep& sweep, const Schema& schema,
+                                       Complaints& complaints)
+    : sweep_(sweep), schema_(schema), complaints_(complaints) {
+  const auto given = [&](const std::string& path) {
+    return sweep.train.find(path) || find_axis(sweep, path);
+  };
+  std::set<std::string> divisors;
+  for (const Section& section : schema.sections) {
+    const auto add = [&](const std::vector<Option>& options) {
+      for (const Option& option : options) {
+        const std::string path = joined(section.path, option.name);
+        if (option.divides.empty() || !given(path) || !given(option.divides)) continue;
+        divisors.insert({path, option.divides});
+      }
+    };
+    add(section.options);
+    for (const Variant& variant : section.variants)
+      add(variant.options);
+  }
+  for (std::size_t i = 0; i < sweep.axes.size(); ++i) {
+    const Axis& axis = sweep.axes[i];
+    targets_.emplace_back(schema, axis.name);
+    if (targets_[i].selector() || divisors.count(axis.name)) deciding_.push_back(i);
+    const bool endless = !axis.distribution->listed() && !axis.distribution->bounds();
+    if (endless && resource_key(axis.name).empty()) endless_.push_back(i);
+  }
+  for (const When& when : sweep.when)
+    conditional_.push_back(axis_index(sweep, when.axis));
+}
+
+void ConfigurationCheck::visit(const Combination& combination) {
+  for (const std::size_t i : endless_) {
+    if (combination[i]) check_sample(i, *combination[i]);
+  }
+  kind_.clear();
+  for (const std::size_t i : deciding_) {
+    if (combination[i]) kind_ += combination[i]->to_text();
+    kind_ += '\n';
+  }
+  for (const std::size_t i : conditional_)
+    kind_ += combination[i] ? '1' : '0';
+  if (kinds_.insert(kind_).second) check_kind(combination);
+}
+
+void ConfigurationCheck::check_sample(std::size_t axis, const Value& value) {
+  std::string hint;
+  const std::string expected = targets_[axis].misfit(value, &hint);
+  if (expected.empty() || !reported_.insert(sweep_.axes[axis].name).second) return;
+  complaints_.add(sweep_.axes[axis].place, "parameters." + sweep_.axes[axis].name,
+                  "found the draw " + describe(value) + ", expected " + expected,
+                  "choose a distribution with bounds");
+}
+
+void ConfigurationCheck::check_kind(const Combination& combination) {
+  const Value train = resolve_train(sweep_, combination);
+  for (Misfit& misfit : check_train(train, schema_, {})) {
+    if (!reported_.insert(misfit.path + misfit.message).second) continue;
+    const std::size_t axis = axis_index(sweep_, misfit.path);
+    const bool varied = axis < sweep_.axes.size();
+    if (!misfit.owners.empty()) misfit.hint = remedy(misfit, varied, sweep_);
+    if (varied && !combination[axis]) misfit.hint = "the condition under when leaves it out";
+    std::string where = name_of(sweep_, combination);
+    if (!where.empty()) where = " in the trial with " + where;
+    complaints_.add(varied ? sweep_.axes[axis].place : misfit.place,
+                    (varied ? "parameters." : "train.") + misfit.path, misfit.message + where,
+                    std::move(misfit.hint));
+  }
+}
+
+void for_each_combination(const Sweep& sweep,
+                          const std::function<bool(std::int64_t, const Combination&)>& visit) {
+  if (sweep.method == Method::grid) {
+    visit_grid(sweep, visit);
+  } else {
+    visit_random(sweep, visit);
+  }
+}
+
+Value resolve_train(const Sweep& sweep, const Combination& combination) {
+  Value train = sweep.train;
+  for (std::size_t i = 0; i < combination.size(); ++i) {
+    if (!combination[i] || !resource_key(sweep.axes[i].name).empty()) continue;
+    train.set(sweep.axes[i].name, *combination[i]);
+  }
+  return train;
+}
+
+Resources resolve_resources(const Sweep& sweep, const Combination& combination) {
+  Resources resources = sweep.resources;
+  for (std::size_t i = 0; i < combination.size(); ++i) {
+    const std::string key = resource_key(sweep.axes[i].name);
+    if (combination[i] && !key.empty()) set_resource(resources, key, *combination[i]);
+  }
+  if (sweep.clamp) resources.nodes = std::min(resources.nodes, sweep.limits.max_nodes_per_job);
+  return resources;
+}
+
+bool check_size(const Sweep& sweep, Complaints& complaints) {
+  double combinations = 1;
+  if (sweep.method == Method::grid) {
+    for (const auto& group : groups_of(sweep)) {
+      const auto values = sweep.axes[group.front()].distribution->grid();
+      combinations *= values ? static_cast<double>(values->size()) : 1;
+    }
+  } else if (!sweep.axes.empty()) {
+    combinations = static_cast<double>(sweep.run_cap);
+  }
+  double configurations = combinations;
+  if (sweep.run_cap > 0) {
+    configurations = std::min(configurations, static_cast<double>(sweep.run_cap));
+  }
+  const double trials = configurations * static_cast<double>(sweep.seeds.size());
+  if (combinations <= most_combinations && trials <= most_trials) return true;
+  const bool too_many_trials = trials > most_trials;
+  complaints.add({}, "parameters",
+                 "found " + Value(too_many_trials ? trials : combinations).canonical() +
+                     (too_many_trials ? " trials" : " combinations") + ", expected at most " +
+                     Value(too_many_trials ? most_trials : most_combinations).canonical(),
+                 too_many_trials ? "shorten the lists, or set run_cap" : "use method: random");
+  return false;
+}
+
+void check_configurations(const Sweep& sweep, const Schema& schema, Complaints& complaints) {
+  if (!check_size(sweep, complaints)) return;
+  ConfigurationCheck check(sweep, schema, complaints);
+  for_each_combination(sweep, [&](std::int64_t index, const Combination& combination) {
+    if (sweep.run_cap > 0 && index >= sweep.run_cap) return false;
+    check.visit(combination);
+    return true;
+  });
+}
+
+}  // namespace thalweg::jobspec

@@ -1,0 +1,57 @@
+// From axes to configurations: enumerating them, and checking each kind of combination once.
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "jobspec/check.h"
+#include "jobspec/reader.h"
+#include "jobspec/sweep.h"
+
+namespace thalweg::jobspec {
+
+/// One value per axis, nullptr where `when` leaves the axis out.
+using Combination = std::vector<const Value*>;
+
+/// Calls `visit(index, combination)` in expansion order until it returns false; duplicates
+/// included, combinations that differ only in an axis that is left out not. For a grid, run_cap is
+/// not looked at; a random sweep ends with it.
+void for_each_combination(const Sweep& sweep,
+                          const std::function<bool(std::int64_t, const Combination&)>& visit);
+
+/// `train` and resources of a combination.
+Value resolve_train(const Sweep& sweep, const Combination& combination);
+Resources resolve_resources(const Sweep& sweep, const Combination& combination);
+
+/// Complains where resolved configurations break the schema: an option that the picked optimizer
+/// does not have, a draw outside an option's range, a batch that does not divide. Looks at every
+/// combination that it is shown, but at the whole tree only once for each kind of combination.
+class ConfigurationCheck {
+ public:
+  ConfigurationCheck(const Sweep& sweep, const Schema& schema, Complaints& complaints);
+  void visit(const Combination& combination);
+
+ private:
+  void check_sample(std::size_t axis, const Value& value);
+  void check_kind(const Combination& combination);
+
+  const Sweep& sweep_;
+  const Schema& schema_;
+  Complaints& complaints_;
+  std::vector<Target> targets_;        // per axis
+  std::vector<std::size_t> deciding_;  // axes that pick variants or must divide: they make the kind
+  std::vector<std::size_t> conditional_;  // axes with a condition: so does their absence
+  std::vector<std::size_t> endless_;      // axes whose every draw must be looked at
+  std::set<std::string> kinds_, reported_;
+  std::string kind_;
+};
+
+/// False, after a complaint, where there would be more trials than anyone can mean.
+bool check_size(const Sweep& sweep, Complaints& complaints);
+
+/// check_size and ConfigurationCheck over the whole sweep.
+void check_configurations(const Sweep& sweep, const Schema& schema, Complaints& complaints);
+
+}  // namespace thalweg::jobspec

@@ -1,0 +1,74 @@
+// Sweep -> trials.
+#include <unordered_set>
+
+#include "jobspec/combine.h"
+#include "jobspec/hash.h"
+#include "jobspec/parse.h"
+#include "jobspec/resources.h"
+
+namespace thalweg::jobspec {
+namespace {
+
+struct TakeFirstWord {
+  std::size_t operator()(const Hash128& hash) const { return static_cast<std::size_t>(hash[0]); }
+};
+
+Value parameters_of(const Sweep& sweep, const Combination& combination,
+                    const Resources& resources) {
+  Map map;
+  map.reserve(combination.size());
+  for (std::size_t i = 0; i < combination.size(); ++i) {
+    if (!combination[i]) continue;
+    const std::string& name = sweep.axes[i].name;
+    // The one value that clamping may have changed.
+    map.emplace_back(name, name == "resources.nodes" ? Value(resources.nodes) : *combination[i]);
+  }
+  return map;
+}
+
+Hash128 hash_of(const Value& train, const Resources& resources) {
+  std::string text = "{\"resources\":";
+  text += write_resources(resources).canonical();
+  text += ",\"train\":";
+  text += train.canonical();
+  text += '}';
+  return hash128(text);
+}
+
+}  // namespace
+
+Expansion expand(const Sweep& sweep, const Schema& schema) {
+  Complaints complaints(sweep.file);
+  check_size(sweep, complaints);
+  complaints.throw_if_any();
+  ConfigurationCheck check(sweep, schema, complaints);
+  Expansion expansion;
+  std::unordered_set<Hash128, TakeFirstWord> seen;
+  std::int64_t configuration = 0;
+  for_each_combination(sweep, [&](std::int64_t, const Combination& combination) {
+    if (sweep.run_cap > 0 && configuration >= sweep.run_cap) return false;
+    check.visit(combination);
+    if (!complaints.empty()) return true;  // no more trials, but all the mistakes
+    ExpandedTrial trial;
+    trial.resources = resolve_resources(sweep, combination);
+    trial.train = resolve_train(sweep, combination);
+    const Hash128 hash = hash_of(trial.train, trial.resources);
+    if (!seen.insert(hash).second) {
+      ++expansion.duplicates;
+      return true;
+    }
+    trial.configuration = ++configuration;
+    trial.hash = to_hex(hash);
+    trial.parameters = parameters_of(sweep, combination, trial.resources);
+    for (const std::uint64_t seed : sweep.seeds) {
+      trial.number = static_cast<std::int64_t>(expansion.trials.size()) + 1;
+      trial.seed = seed;
+      expansion.trials.push_back(&seed == &sweep.seeds.back() ? std::move(trial) : trial);
+    }
+    return true;
+  });
+  complaints.throw_if_any();
+  return expansion;
+}
+
+}  // namespace thalweg::jobspec

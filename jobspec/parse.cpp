@@ -1,0 +1,195 @@
+// The top level of a sweep file.
+#include "jobspec/parse.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "jobspec/check.h"
+#include "jobspec/combine.h"
+#include "jobspec/resources.h"
+
+namespace thalweg::jobspec {
+namespace {
+
+constexpr std::int64_t most_seeds = 10'000;
+
+/// Keys of W&B sweep files that mean nothing here.
+constexpr const char* ignored_keys[][2] = {
+    {"program", "training is Thalweg's own engine"},
+    {"command", "training is Thalweg's own engine"},
+    {"project", "sweeps stand in one list"},
+    {"entity", "the owner is who submits"},
+    {"apiVersion", "a sweep file has no versions yet"},
+    {"kind", "every file is a sweep"},
+    {"controller", "thalwegd is the controller"},
+};
+
+/// Keys that would change which trials run: ignoring them would be wrong.
+constexpr const char* refused_keys[][2] = {
+    {"early_terminate", "trials run to their end; leave it out"},
+    {"constraint", "zip and when are supported"},
+    {"metrics", "one metric is supported"},
+    {"scheduler", "method grid and random are supported"},
+    {"job", "training is Thalweg's own engine; see train"},
+    {"image_uri", "training is Thalweg's own engine; see train"},
+};
+
+bool one_line(const std::string& text) {
+  return std::none_of(text.begin(), text.end(), [](unsigned char c) { return c < 0x20; });
+}
+
+void parse_name(Fields& top, Sweep& sweep) {
+  constexpr std::size_t longest = 200;
+  sweep.name = std::filesystem::path(sweep.file).stem().string();
+  if (!top.text("name", sweep.name)) return;
+  if (sweep.name.empty() || sweep.name.size() > longest || !one_line(sweep.name)) {
+    top.wrong(*top.take("name"), "name", "one line of at most 200 characters");
+  }
+}
+
+void parse_method(Fields& top, Parsing& parsing) {
+  const Value* value = top.take("method");
+  if (!value) {
+    if (top.take("parameters")) top.missing("method", "grid or random");
+    return;
+  }
+  const std::string found = value->is_string() ? value->as_string() : "";
+  if (found == "random") {
+    parsing.sweep.method = Method::random;
+  } else if (found == "bayes" || found == "custom") {
+    top.wrong(*value, "method", "grid or random", found + " is not supported yet");
+  } else if (found != "grid") {
+    top.wrong(*value, "method", "grid or random", did_you_mean(found, {"grid", "random"}));
+  }
+}
+
+void parse_seeds(Fields& top, Sweep& sweep) {
+  const std::string expected =
+      "a whole number from 1 to " + std::to_string(most_seeds) + ", or a list of different seeds";
+  const Value* value = top.take("seeds");
+  if (!value) return;
+  std::vector<std::uint64_t> seeds;
+  if (value->is_int() && value->as_int() >= 1 && value->as_int() <= most_seeds) {
+    for (std::int64_t seed = 1; seed <= value->as_int(); ++seed) {
+      seeds.push_back(static_cast<std::uint64_t>(seed));
+    }
+  } else if (value->is_list() && value->as_list().size() <= most_seeds) {
+    for (const Value& item : value->as_list()) {
+      const bool good = item.is_int() && item.as_int() >= 0;
+      const auto seed = good ? static_cast<std::uint64_t>(item.as_int()) : 0;
+      if (!good) {
+        top.wrong(item, "seeds", "a whole number of at least 0");
+      } else if (std::find(seeds.begin(), seeds.end(), seed) != seeds.end()) {
+        top.wrong(item, "seeds", "every seed once");
+      }
+      seeds.push_back(seed);
+    }
+  }
+  if (seeds.empty()) {
+    top.wrong(*value, "seeds", expected);
+    return;
+  }
+  sweep.seeds = std::move(seeds);
+}
+
+void parse_train(Fields& top, Parsing& parsing) {
+  const Value* train = top.take("train");
+  if (!train) {
+    top.missing("train", "the section that says what to train");
+    return;
+  }
+  if (!train->is_map()) {
+    top.wrong(*train, "train", "a map of keys");
+    return;
+  }
+  parsing.sweep.train = *train;
+  std::set<std::string> varied;
+  for (const Axis& axis : parsing.sweep.axes) {
+    varied.insert(axis.name);
+    const bool fixed = train->find(axis.name) && resource_key(axis.name).empty();
+    const bool conditional = std::any_of(parsing.sweep.when.begin(), parsing.sweep.when.end(),
+                                         [&](const When& when) { return when.axis == axis.name; });
+    if (fixed && !conditional) {
+      parsing.sweep.notes.push_back("train." + axis.name + ": replaced by parameters." + axis.name);
+    }
+  }
+  for (Misfit& misfit : check_train(*train, parsing.schema, varied)) {
+    parsing.complaints.add(misfit.place, "train." + misfit.path, std::move(misfit.message),
+                           std::move(misfit.hint));
+  }
+}
+
+void parse_other_keys(Fields& top, Parsing& parsing) {
+  for (const auto& [key, reason] : ignored_keys) {
+    if (top.take(key)) {
+      parsing.sweep.notes.push_back(std::string(key) + ": ignored, " + reason);
+    }
+  }
+  for (const auto& [key, hint] : refused_keys) {
+    if (const Value* value = top.take(key)) {
+      parsing.complaints.add(value->place, key, "not supported yet, expected no such key", hint);
+    }
+  }
+}
+
+void parse_run_cap(Fields& top, Parsing& parsing) {
+  constexpr std::int64_t most = 1'000'000;
+  const bool given = top.integer("run_cap", parsing.sweep.run_cap, {1, most});
+  const bool endless = parsing.sweep.method == Method::random && !parsing.sweep.axes.empty();
+  if (endless && !given && !top.take("run_cap")) {
+    top.missing("run_cap", "how many configurations to draw",
+                "random search has no end of its own");
+  }
+}
+
+void parse_resources(Fields& top, Parsing& parsing) {
+  const Value* resources = top.take("resources");
+  const Value* limits = top.take("limits");
+  const Value* slurm = top.take("slurm");
+  top.boolean("clamp", parsing.sweep.clamp);
+  if (resources) {
+    parsing.sweep.resources = read_resources(*resources, "resources", parsing.complaints);
+  }
+  if (limits) parse_limits(*limits, parsing);
+  if (slurm) parse_slurm(*slurm, parsing);
+  check_nodes(resources, limits, parsing);
+}
+
+}  // namespace
+
+Sweep parse_sweep(std::string_view text, const std::string& file_name, const Schema& schema,
+                  const SiteLimits& site) {
+  const Value file = read_yaml(text, file_name);
+  Complaints complaints(file_name);
+  Sweep sweep;
+  Parsing parsing{schema, site, complaints, sweep};
+  sweep.file = file_name;
+  Fields top(file, "", complaints);
+  if (!top.is_map()) complaints.throw_if_any();
+
+  parse_name(top, sweep);
+  top.text("description", sweep.description);
+  parse_method(top, parsing);
+  if (const Value* metric = top.take("metric")) {
+    sweep.metric = read_metric(*metric, "metric", complaints);
+  }
+  std::int64_t seed = 1;
+  if (top.integer("seed", seed, {0})) sweep.seed = static_cast<std::uint64_t>(seed);
+  parse_seeds(top, sweep);
+  const std::size_t before = complaints.size();
+  if (const Value* value = top.take("parameters")) parse_parameters(*value, parsing);
+  if (const Value* value = top.take("zip")) parse_zip(*value, parsing);
+  if (const Value* value = top.take("when")) parse_when(*value, parsing);
+  parse_train(top, parsing);
+  const std::size_t after = complaints.size();
+  parse_run_cap(top, parsing);
+  parse_resources(top, parsing);
+  parse_other_keys(top, parsing);
+  top.finish();
+  // Configurations of a broken tree would only repeat its mistakes.
+  if (before == after) check_configurations(sweep, schema, complaints);
+  complaints.throw_if_any();
+  return sweep;
+}
+
+}  // namespace thalweg::jobspec

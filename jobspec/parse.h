@@ -1,0 +1,38 @@
+// The concerns of parse_sweep, one .cpp each. Mistakes go to `complaints`; what is wrong keeps its
+// default.
+#pragma once
+
+#include <string>
+
+#include "jobspec/reader.h"
+#include "jobspec/sweep.h"
+
+namespace thalweg::jobspec {
+
+struct Parsing {
+  const Schema& schema;
+  const SiteLimits& site;
+  Complaints& complaints;
+  Sweep& sweep;
+};
+
+/// `parameters`: fills sweep.axes.
+void parse_parameters(const Value& value, Parsing& parsing);
+/// `zip` and `when`, after the parameters.
+void parse_zip(const Value& value, Parsing& parsing);
+void parse_when(const Value& value, Parsing& parsing);
+/// `limits` and `slurm`.
+void parse_limits(const Value& value, Parsing& parsing);
+void parse_slurm(const Value& value, Parsing& parsing);
+/// The node cap over resources and axes; `resources` and `limits` as in the file, or nullptr.
+void check_nodes(const Value* resources, const Value* limits, Parsing& parsing);
+
+const Axis* find_axis(const Sweep& sweep, std::string_view name);
+std::vector<std::string> axis_names(const Sweep& sweep);
+
+/// "resources.nodes" -> "nodes"; empty where the axis is not over resources.
+std::string resource_key(const std::string& axis);
+/// Puts a checked value of a resources axis in.
+void set_resource(Resources& resources, std::string_view key, const Value& value);
+
+}  // namespace thalweg::jobspec

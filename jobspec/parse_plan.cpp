@@ -1,0 +1,177 @@
+// `limits`, `slurm` and the node cap of a sweep file.
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "jobspec/parse.h"
+#include "jobspec/resources.h"
+
+namespace thalweg::jobspec {
+namespace {
+
+constexpr const char* cap_reason = "larger jobs wait too long in the queue";
+
+/// "64 nodes x 2 ranks = 128 ranks instead of 130", and a plan with all the ranks where one is
+/// near.
+std::string nearest_plan(int nodes, int ranks_per_node, int cap) {
+  const auto count = [](int n, const char* noun) {
+    return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s");
+  };
+  const int ranks = nodes * ranks_per_node;
+  std::string plan =
+      fmt::format("{} x {} = {} instead of {}", count(cap, "node"), count(ranks_per_node, "rank"),
+                  count(cap * ranks_per_node, "rank"), ranks);
+  for (int n = cap; 2 * n > cap; --n) {
+    if (ranks % n != 0) continue;
+    plan += fmt::format(", or {} x {} = {}", count(n, "node"), count(ranks / n, "rank"),
+                        count(ranks, "rank"));
+    break;
+  }
+  return plan;
+}
+
+/// One request for nodes: its place, key and number.
+struct Request {
+  Place place;
+  std::string key;
+  int nodes;
+};
+
+std::vector<Request> node_requests(const Value* resources, const Sweep& sweep) {
+  const Axis* axis = find_axis(sweep, "resources.nodes");
+  if (!axis) {
+    const Value* nodes = resources ? resources->find("nodes") : nullptr;
+    return {{nodes ? nodes->place : Place{}, "resources.nodes", sweep.resources.nodes}};
+  }
+  std::vector<Request> requests;
+  const auto add = [&](const Value& value) {
+    // A wrong value has its complaint already.
+    const bool good = value.is_int() && value.as_int() > 0 && value.as_int() < 1'000'000;
+    if (!good) return;
+    requests.push_back(
+        {value.place, "parameters.resources.nodes", static_cast<int>(value.as_int())});
+  };
+  if (const auto* values = axis->distribution->listed()) {
+    for (const Value& value : *values)
+      add(value);
+  } else if (auto bounds = axis->distribution->bounds()) {
+    bounds->second.place = axis->place;
+    add(bounds->second);
+  }
+  return requests;
+}
+
+void plain_text(Fields& fields, const char* key, std::string& out) {
+  if (!fields.text(key, out)) return;
+  const bool one_line =
+      std::none_of(out.begin(), out.end(), [](unsigned char c) { return c < 0x20; });
+  if (out.empty() || !one_line) fields.wrong(*fields.take(key), key, "one line of text");
+}
+
+}  // namespace
+
+void parse_limits(const Value& value, Parsing& parsing) {
+  Limits& limits = parsing.sweep.limits;
+  constexpr std::int64_t most = 1'000'000;
+  Fields fields(value, "limits", parsing.complaints);
+  fields.integer("max_nodes_per_job", limits.max_nodes_per_job, {1, most});
+  fields.integer("max_nodes_in_flight", limits.max_nodes_in_flight, {1, most});
+  double hours = 0;
+  if (fields.real("node_hours", hours)) {
+    if (hours <= 0) fields.wrong(*fields.take("node_hours"), "node_hours", "a number above 0");
+    limits.node_hours = hours;
+  }
+  fields.integer("max_retries", limits.max_retries, {0, 1000});
+  fields.boolean("clamp", parsing.sweep.clamp);
+  fields.finish();
+}
+
+void parse_slurm(const Value& value, Parsing& parsing) {
+  SlurmOptions& slurm = parsing.sweep.slurm;
+  Fields fields(value, "slurm", parsing.complaints);
+  const std::pair<const char*, std::string*> texts[] = {
+      {"partition", &slurm.partition},
+      {"account", &slurm.account},
+      {"qos", &slurm.qos},
+      {"reservation", &slurm.reservation},
+      {"constraint", &slurm.constraint},
+      {"gres", &slurm.gres},
+      {"nodelist", &slurm.nodelist},
+      {"exclude", &slurm.exclude},
+      {"licenses", &slurm.licenses},
+  };
+  for (const auto& [key, out] : texts)
+    plain_text(fields, key, *out);
+  fields.boolean("exclusive", slurm.exclusive);
+  fields.texts("setup", slurm.setup);
+  constexpr std::int64_t slurm_most = 65535;  // Slurm keeps it in 16 bits
+  fields.integer("signal_before_end_s", slurm.signal_before_end_s, {0, slurm_most});
+  fields.finish();
+}
+
+void check_nodes(const Value* resources, const Value* limits, Parsing& parsing) {
+  Sweep& sweep = parsing.sweep;
+  const int asked_cap = limits && limits->find("max_nodes_per_job")
+                            ? sweep.limits.max_nodes_per_job
+                            : parsing.site.max_nodes_per_job;
+  const int cap = std::min(asked_cap, parsing.site.max_nodes_per_job);
+  if (asked_cap > cap && sweep.clamp) {
+    sweep.notes.push_back(fmt::format(
+        "limits.max_nodes_per_job: clamped from {} to {}, the site's cap", asked_cap, cap));
+  } else if (asked_cap > cap) {
+    parsing.complaints.add(limits->find("max_nodes_per_job")->place, "limits.max_nodes_per_job",
+                           fmt::format("found {}, expected at most {}, the site's cap: {}",
+                                       asked_cap, cap, cap_reason));
+  }
+  sweep.limits.max_nodes_per_job = cap;
+
+  int most = 1;
+  for (const Request& request : node_requests(resources, sweep)) {
+    most = std::max(most, std::min(request.nodes, cap));
+    if (request.nodes <= cap) continue;
+    if (sweep.clamp) {
+      sweep.notes.push_back(fmt::format("{}: clamped from {} to {} nodes: {}", request.key,
+                                        request.nodes, cap, cap_reason));
+      continue;
+    }
+    parsing.complaints.add(
+        request.place, request.key,
+        fmt::format("found {} nodes, expected at most {}: {}", request.nodes, cap, cap_reason),
+        fmt::format("nearest plan that fits: {}; clamp: true takes it",
+                    nearest_plan(request.nodes, sweep.resources.ranks_per_node, cap)));
+  }
+  if (sweep.clamp) sweep.resources.nodes = std::min(sweep.resources.nodes, cap);
+
+  const Value* in_flight = limits ? limits->find("max_nodes_in_flight") : nullptr;
+  if (!in_flight) {
+    sweep.limits.max_nodes_in_flight = std::max(sweep.limits.max_nodes_in_flight, most);
+  } else if (sweep.limits.max_nodes_in_flight < most) {
+    parsing.complaints.add(
+        in_flight->place, "limits.max_nodes_in_flight",
+        fmt::format(
+            "found {}, expected at least {}, the nodes of one trial, which could never start",
+            sweep.limits.max_nodes_in_flight, most));
+  }
+}
+
+void set_resource(Resources& resources, std::string_view key, const Value& value) {
+  if (key == "time") {
+    resources.time_limit_s = parse_time(value).value_or(resources.time_limit_s);
+    return;
+  }
+  if (key == "memory") {
+    resources.memory_mib = parse_memory(value).value_or(resources.memory_mib);
+    return;
+  }
+  const std::pair<const char*, int*> counts[] = {
+      {"nodes", &resources.nodes},
+      {"ranks_per_node", &resources.ranks_per_node},
+      {"threads_per_rank", &resources.threads_per_rank},
+      {"gpus_per_node", &resources.gpus_per_node},
+  };
+  for (const auto& [name, count] : counts) {
+    if (name == key) *count = static_cast<int>(value.as_int());
+  }
+}
+
+}  // namespace thalweg::jobspec
