@@ -130,6 +130,8 @@ std::vector<jobspec::Section> schedule_schema() {
       section_of(decay_table(), "decay", "how the learning rate changes over the training");
   jobspec::Section warmup =
       section_of(warmup_table(), "warmup", "how the learning rate rises at the start");
+  decay.fallback = "constant";
+  warmup.fallback = "none";
   return {std::move(decay), std::move(warmup)};
 }
 
