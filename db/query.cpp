@@ -16,6 +16,11 @@ constexpr int kInstructions = 1000;
 // One value of a result; also stops a runaway group_concat.
 constexpr int kMaxValueBytes = 64 << 20;
 
+// At its first use on a connection SQLite sets such a function up by statements that the authorizer
+// would refuse.
+const sqlite::Sql kWarmUp{"set up table functions",
+                          "SELECT 1 FROM json_each('[]'), json_tree('[]'),"
+                          " pragma_table_info('sweep'), pragma_table_xinfo('sweep')"};
 const sqlite::Sql kTables{"list tables", "SELECT name FROM sqlite_master WHERE type = 'table'"};
 
 /// Lives as long as one query; owns the hooks on the connection.
@@ -136,6 +141,7 @@ QueryResult SqliteStore::query(const std::string& sql, std::int64_t max_rows, do
   if (!reader_) {
     reader_ = std::make_unique<sqlite::Connection>(connection_.file(),
                                                    sqlite::Connection::Mode::read_only);
+    reader_->run(kWarmUp);
     sqlite3_limit(reader_->handle(), SQLITE_LIMIT_LENGTH, kMaxValueBytes);
   }
   sqlite3* database = reader_->handle();

@@ -2,26 +2,21 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "db/analysis/estimate.h"
 #include "db/store.h"
 
 namespace thalweg::db::analysis {
 
-/// Median over the seeds with its 95 % interval (interval.h); NaN where nothing is known. Infinity:
-/// missed.
-struct Estimate {
-  double median, low, high;
-  Estimate();  ///< all NaN
-};
-
-/// What it took to reach the target. A trial that has not reached it counts as infinity, so the
-/// median is finite only where more than half of the trials reached it.
+/// What it took to reach the target. A trial that has not reached it counts as infinity: the median
+/// is finite only where more than half of the trials (or exactly the middle one) reached it.
 struct ToTarget : Estimate {
-  std::int64_t reached = 0;
+  std::int64_t reached = 0;  ///< trials that got there
 };
 
 struct ComparisonRow {
@@ -30,21 +25,19 @@ struct ComparisonRow {
   std::int64_t n = 0, finished = 0, failed = 0;               ///< trials
   Estimate best;               ///< best value of the metric in each trial
   ToTarget steps_to_target;    ///< optimizer steps
-  ToTarget seconds_to_target;  ///< training time, earlier attempts' included, waiting in queues not
+  ToTarget seconds_to_target;  ///< running time with earlier attempts', without waiting in queues
   ToTarget node_seconds_to_target;
-  Estimate node_seconds;  ///< spent on the whole trial, failed attempts included
-  double samples_per_s;   ///< median over trials of perf/samples_per_s; NaN where unknown
+  Estimate node_seconds;  ///< of the whole trial, failed attempts included
+  double samples_per_s = std::numeric_limits<double>::quiet_NaN();  ///< median over the trials
   std::vector<Id> trials;
-  std::string verdict;      ///< against the first row: "best", "no clear difference (...)", "worse
-                            ///< (...)", "too few seeds (...)"
+  /// "best", "no clear difference (...)", "worse (...)", "too few seeds (...)", "no data".
+  std::string verdict;
   std::optional<double> p;  ///< of the verdict's test, corrected for the number of rows
-
-  ComparisonRow();
 };
 
 enum class RankBy {
-  automatic,  ///< steps to target (seconds where rows differ in batch size or resources); best
-              ///< where no row reached it
+  automatic,  ///< steps to target; seconds where `by` has batch or resources; best where no row got
+              ///< there
   best,
   steps,
   seconds,
@@ -52,9 +45,10 @@ enum class RankBy {
 };
 
 struct CompareOptions {
-  std::vector<std::string> by;   ///< empty: every parameter that takes more than one value
-  std::string metric;            ///< empty: the sweep's own
-  std::optional<double> target;  ///< empty: the sweep's own, where the metric is the sweep's own
+  std::vector<std::string> by;      ///< empty: every parameter that takes more than one value
+  std::string metric;               ///< empty: the sweep's own
+  std::optional<double> target;     ///< empty: the sweep's own (for the sweep's own metric)
+  std::optional<std::string> goal;  ///< empty: the sweep's own; "minimize" for another metric
   RankBy rank_by = RankBy::automatic;
 };
 
@@ -65,7 +59,7 @@ struct Comparison {
   std::vector<std::string> by;
   std::vector<ComparisonRow> rows;  ///< best first
   std::vector<std::string>
-      notes;  ///< what the reader must know: ranked by what, single runs, trials still running
+      notes;  ///< how it was ranked and tested, single runs, trials still running
 };
 
 /// Throws std::invalid_argument for a sweep, parameter or metric that is not there (with the

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <limits>
+
+namespace thalweg::db::analysis {
+
+/// Median over the seeds with its 95 % interval (bootstrap.h); NaN where nothing is known.
+/// Infinity: missed.
+struct Estimate {
+  double median = std::numeric_limits<double>::quiet_NaN();
+  double low = std::numeric_limits<double>::quiet_NaN();
+  double high = std::numeric_limits<double>::quiet_NaN();
+};
+
+}  // namespace thalweg::db::analysis

@@ -1,0 +1,201 @@
+#include "db/analysis/records.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "db/analysis/bootstrap.h"
+
+namespace thalweg::db::analysis {
+namespace {
+
+constexpr double kMissed = std::numeric_limits<double>::infinity();
+constexpr std::int64_t kAllRows = std::numeric_limits<std::int64_t>::max();
+constexpr double kPatience = 60;  // seconds for one query
+// Up to here the rate of a trial is the median over its whole curve; beyond, its newest value, to
+// stay quick.
+constexpr std::size_t kRateCurves = 1000;
+
+using Rows = std::vector<std::vector<jobspec::Value>>;
+
+Rows ask(Store& store, const std::string& sql) {
+  return store.query(sql, kAllRows, kPatience).rows;
+}
+
+std::string quoted(const std::string& text) {
+  std::string result = "'";
+  for (const char c : text)
+    result += c == '\'' ? std::string("''") : std::string(1, c);
+  return result + "'";
+}
+
+/// SQL has no booleans: JSON's type says which numbers are.
+jobspec::Value typed(const jobspec::Value& value, const std::string& type) {
+  if (type == "true" || type == "false") return type == "true";
+  return value;
+}
+
+/// trial -> value, from the parameters where they name it, else from the trial's `train` tree.
+std::map<std::int64_t, jobspec::Value> values_of(Store& store, std::int64_t sweep,
+                                                 const std::string& name) {
+  std::map<std::int64_t, jobspec::Value> values;
+  for (auto& row :
+       ask(store,
+           "SELECT t.trial, p.value, p.type FROM trials AS t, json_each(t.parameters) AS p"
+           " WHERE t.sweep = " +
+               std::to_string(sweep) + " AND p.key = " + quoted(name))) {
+    values[row[0].as_int()] = typed(row[1], row[2].as_string());
+  }
+  if (!values.empty()) return values;
+  for (auto& row : ask(store, "SELECT trial, value FROM hyperparameters WHERE sweep = " +
+                                  std::to_string(sweep) + " AND name = " + quoted(name))) {
+    values[row[0].as_int()] = row[1];
+  }
+  return values;
+}
+
+double began(const AttemptRow& attempt) {
+  return attempt.started > 0 ? attempt.started : attempt.launched;
+}
+
+double seconds_of(const AttemptRow& attempt) {
+  if (attempt.ended <= 0 || attempt.started <= 0) return 0;  // never ran, or is running still
+  return std::max(0.0, attempt.ended - attempt.started);
+}
+
+struct Spent {
+  double seconds = 0, node_seconds = 0;
+
+  void add(double more, std::int64_t nodes) {
+    seconds += more;
+    node_seconds += more * static_cast<double>(nodes);
+  }
+};
+
+/// What the trial had spent when `point` was measured.
+Spent spent_until(const CurvePoint& point, const std::vector<AttemptRow>& attempts) {
+  Spent spent;
+  for (const AttemptRow& attempt : attempts) {
+    if (attempt.id.attempt < point.attempt) {
+      spent.add(seconds_of(attempt), attempt.nodes);
+    } else if (attempt.id.attempt == point.attempt) {
+      spent.add(std::max(0.0, point.time - began(attempt)), attempt.nodes);
+    }
+  }
+  return spent;
+}
+
+void find_target(Store& store, const Wanted& wanted, const std::vector<AttemptRow>& attempts,
+                 TrialRecord& record) {
+  record.steps = record.seconds = record.node_seconds_to_target = kMissed;
+  const auto there = [&](double value) {
+    return wanted.maximize ? value >= *wanted.target : value <= *wanted.target;
+  };
+  if (!there(record.best)) return;  // the curve need not be read
+  for (const CurvePoint& point : store.curve(record.id, wanted.metric)) {
+    if (!there(point.value)) continue;
+    const Spent spent = spent_until(point, attempts);
+    record.steps = static_cast<double>(point.step);
+    record.seconds = spent.seconds;
+    record.node_seconds_to_target = spent.node_seconds;
+    return;
+  }
+}
+
+double rate(Store& store, const Id& trial, const std::string& metric) {
+  std::vector<double> values;
+  for (const CurvePoint& point : store.curve(trial, metric))
+    values.push_back(point.value);
+  return median(std::move(values));
+}
+
+/// Fills best, samples_per_s and, for trials that have points or have failed, what it took to the
+/// target.
+void read_metrics(Store& store, const Wanted& wanted,
+                  const std::map<std::int64_t, std::vector<AttemptRow>>& attempts,
+                  std::map<std::int64_t, TrialRecord*>& by_number) {
+  static const std::string kRate = "perf/samples_per_s";
+  for (const Store::Latest& latest : store.latest(wanted.sweep)) {
+    TrialRecord& record = *by_number.at(latest.trial.trial);
+    if (latest.metric == wanted.metric) record.best = wanted.maximize ? latest.max : latest.min;
+    if (latest.metric == kRate) {
+      record.samples_per_s =
+          by_number.size() <= kRateCurves ? rate(store, record.id, kRate) : latest.value;
+    }
+  }
+  if (!wanted.target) return;
+  static const std::vector<AttemptRow> kNone;
+  for (auto& [number, record] : by_number) {
+    if (std::isnan(record->best) && record->state != "failed") continue;
+    const auto found = attempts.find(number);
+    find_target(store, wanted, found == attempts.end() ? kNone : found->second, *record);
+  }
+}
+
+}  // namespace
+
+std::vector<TrialRecord> read_records(Store& store, const Wanted& wanted) {
+  const std::string sweep = std::to_string(wanted.sweep);
+  std::vector<TrialRecord> records;
+  for (const auto& row :
+       ask(store, "SELECT trial, state FROM trials WHERE sweep = " + sweep + " ORDER BY trial")) {
+    TrialRecord record;
+    record.id = {wanted.sweep, row[0].as_int(), 0};
+    record.state = row[1].as_string();
+    record.group.resize(wanted.by.size());
+    records.push_back(std::move(record));
+  }
+  std::map<std::int64_t, TrialRecord*> by_number;
+  for (TrialRecord& record : records)
+    by_number[record.id.trial] = &record;
+
+  for (std::size_t i = 0; i < wanted.by.size(); ++i) {
+    for (auto& [number, value] : values_of(store, wanted.sweep, wanted.by[i])) {
+      by_number.at(number)->group[i] = value;
+    }
+  }
+  std::map<std::int64_t, std::vector<AttemptRow>> attempts;
+  for (AttemptRow& attempt : store.attempts(wanted.sweep)) {
+    attempts[attempt.id.trial].push_back(std::move(attempt));
+  }
+  for (const auto& [number, of_trial] : attempts) {
+    Spent spent;
+    for (const AttemptRow& attempt : of_trial)
+      spent.add(seconds_of(attempt), attempt.nodes);
+    by_number.at(number)->node_seconds = spent.node_seconds;
+  }
+  read_metrics(store, wanted, attempts, by_number);
+  return records;
+}
+
+std::vector<std::string> varied_parameters(Store& store, std::int64_t sweep) {
+  // A parameter that only some trials have is varied too.
+  std::vector<std::string> names;
+  for (const auto& row :
+       ask(store,
+           "SELECT p.key FROM trials AS t, json_each(t.parameters) AS p WHERE t.sweep = " +
+               std::to_string(sweep) +
+               " GROUP BY p.key HAVING count(DISTINCT p.type || ':' || ifnull(p.value, '')) > 1"
+               " OR count(*) < (SELECT count(*) FROM trials WHERE sweep = " +
+               std::to_string(sweep) + ") ORDER BY min(t.trial), min(p.id)")) {
+    names.push_back(row[0].as_string());
+  }
+  return names;
+}
+
+bool has_hyperparameter(Store& store, std::int64_t sweep, const std::string& name) {
+  return !ask(store, "SELECT 1 FROM hyperparameters WHERE sweep = " + std::to_string(sweep) +
+                         " AND name = " + quoted(name) + " LIMIT 1")
+              .empty();
+}
+
+std::vector<std::string> all_hyperparameters(Store& store, std::int64_t sweep) {
+  std::vector<std::string> names;
+  for (const auto& row : ask(store, "SELECT DISTINCT name FROM hyperparameters WHERE sweep = " +
+                                        std::to_string(sweep) + " ORDER BY name")) {
+    names.push_back(row[0].as_string());
+  }
+  return names;
+}
+
+}  // namespace thalweg::db::analysis

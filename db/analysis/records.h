@@ -1,0 +1,49 @@
+// What a comparison needs to know of each trial, read from the record. All the queries of the
+// analysis stand here.
+#pragma once
+
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "db/store.h"
+
+namespace thalweg::db::analysis {
+
+struct TrialRecord {
+  Id id;
+  std::string state;
+  std::vector<jobspec::Value>
+      group;  ///< one per name asked for; null where the trial has no such parameter
+  /// All NaN where unknown; the three to-target ones infinite where the trial ran and did not get
+  /// there.
+  double best = std::numeric_limits<double>::quiet_NaN();
+  double steps = best, seconds = best, node_seconds_to_target = best;
+  double node_seconds = best;
+  double samples_per_s = best;
+
+  bool ended() const { return state == "finished" || state == "failed" || state == "cancelled"; }
+};
+
+struct Wanted {
+  std::int64_t sweep = 0;
+  std::vector<std::string> by;
+  std::string metric;
+  bool maximize = false;
+  std::optional<double> target;
+};
+
+/// In order of trial number.
+std::vector<TrialRecord> read_records(Store& store, const Wanted& wanted);
+
+/// The sweep's parameters that take more than one value, in the order of the file.
+std::vector<std::string> varied_parameters(Store& store, std::int64_t sweep);
+
+/// May `by` hold this name?
+bool has_hyperparameter(Store& store, std::int64_t sweep, const std::string& name);
+
+/// Every name that `by` may hold; slow on large sweeps, for messages.
+std::vector<std::string> all_hyperparameters(Store& store, std::int64_t sweep);
+
+}  // namespace thalweg::db::analysis

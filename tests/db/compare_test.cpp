@@ -1,0 +1,232 @@
+#include "db/analysis/compare.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+#include "tests/db/fixture.h"
+
+namespace thalweg::db::analysis {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr double kStart = 1700000000;
+
+/// A sweep over optimizer.name and seeds whose curves are put in by hand.
+class CompareTest : public StoreTest {
+ protected:
+  CompareTest() { sweep = store.insert_sweep(sample_sweep()); }
+
+  /// One finished trial with one attempt on 2 nodes; `errors` are val/error at steps 100, 200, ...
+  /// one a second.
+  Id add(const std::string& parameters, std::uint64_t seed, const std::vector<double>& errors,
+         const std::string& state = "finished") {
+    TrialRow trial = sample_trial(sweep, ++trials, seed);
+    trial.parameters = parameters;
+    trial.state = state;
+    store.insert_trials({trial});
+    AttemptRow attempt = sample_attempt(sweep, trials);
+    attempt.started = kStart;
+    attempt.ended = kStart + static_cast<double>(errors.size());
+    store.insert_attempt(attempt);
+    std::vector<Point> points;
+    for (std::size_t i = 0; i < errors.size(); ++i) {
+      const auto step = static_cast<std::int64_t>(i + 1);
+      points.push_back({"val/error", 100 * step, errors[i], kStart + static_cast<double>(step)});
+      points.push_back(
+          {"perf/samples_per_s", 100 * step, 1000, kStart + static_cast<double>(step)});
+    }
+    store.add_points(attempt.id, 1, 1, points);
+    return trial.id;
+  }
+
+  Id optimizer(const std::string& name, std::uint64_t seed, const std::vector<double>& errors) {
+    return add(fmt::format(R"({{"optimizer.name":"{}","epochs":2}})", name), seed, errors);
+  }
+
+  std::int64_t sweep = 0, trials = 0;
+};
+
+TEST_F(CompareTest, GroupsSeedsAndRanksByStepsToTarget) {
+  optimizer("momentum", 1, {0.5, 0.3, 0.2, 0.11});
+  optimizer("adamw", 1, {0.4, 0.12, 0.10});
+  optimizer("momentum", 2, {0.5, 0.3, 0.12, 0.10});
+  optimizer("adamw", 2, {0.4, 0.2, 0.115, 0.13});
+  optimizer("momentum", 3, {0.5, 0.4, 0.3, 0.2});
+  optimizer("adamw", 3, {0.1});
+
+  const Comparison found = compare(store, sweep);
+  EXPECT_EQ(found.metric, "val/error");
+  EXPECT_EQ(found.goal, "minimize");
+  EXPECT_EQ(found.target, 0.12);
+  EXPECT_EQ(found.by, std::vector<std::string>{"optimizer.name"});
+  ASSERT_EQ(found.rows.size(), 2u);
+
+  const ComparisonRow& first = found.rows[0];
+  EXPECT_EQ(first.rank, 1);
+  ASSERT_EQ(first.group.size(), 1u);
+  EXPECT_EQ(first.group[0].second.as_string(), "adamw");
+  EXPECT_EQ(first.n, 3);
+  EXPECT_EQ(first.finished, 3);
+  EXPECT_EQ(first.failed, 0);
+  EXPECT_EQ(first.trials, (std::vector<Id>{{sweep, 2, 0}, {sweep, 4, 0}, {sweep, 6, 0}}));
+  EXPECT_EQ(first.best.median, 0.10);
+  EXPECT_EQ(first.best.low, 0.10);
+  EXPECT_EQ(first.best.high, 0.115);
+  EXPECT_EQ(first.steps_to_target.median, 200);
+  EXPECT_EQ(first.steps_to_target.low, 100);
+  EXPECT_EQ(first.steps_to_target.high, 300);
+  EXPECT_EQ(first.steps_to_target.reached, 3);
+  EXPECT_EQ(first.seconds_to_target.median, 2);
+  EXPECT_EQ(first.node_seconds_to_target.median, 4);
+  EXPECT_EQ(first.node_seconds.median, 6);
+  EXPECT_EQ(first.samples_per_s, 1000);
+  EXPECT_EQ(first.verdict, "best");
+
+  const ComparisonRow& second = found.rows[1];
+  EXPECT_EQ(second.steps_to_target.median, 400);
+  EXPECT_EQ(second.steps_to_target.reached, 2);
+  EXPECT_TRUE(std::isinf(second.steps_to_target.high));
+  EXPECT_EQ(second.verdict, "too few seeds (n=3, 4 needed)");
+  EXPECT_THAT(found.notes, Contains(HasSubstr("ranked by the median steps to target 0.12")));
+}
+
+TEST_F(CompareTest, VerdictsFollowTheExactTest) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    const double noise = 0.001 * static_cast<double>(seed);
+    optimizer("clearly-worse", seed, {0.5 + noise});
+    optimizer("best", seed, {0.3 + noise});
+    optimizer("about-as-good", seed, {0.3005 + noise});
+  }
+  const Comparison found = compare(store, sweep);
+  ASSERT_EQ(found.rows.size(), 3u);
+  EXPECT_EQ(found.rows[0].group[0].second.as_string(), "best");
+  EXPECT_EQ(found.rows[0].verdict, "best");
+  EXPECT_FALSE(found.rows[0].p);
+  EXPECT_THAT(found.rows[1].verdict, StartsWith("no clear difference"));
+  EXPECT_EQ(found.rows[2].group[0].second.as_string(), "clearly-worse");
+  EXPECT_EQ(found.rows[2].verdict, "worse (p=0.016)");  // 2/252, twice for Holm
+  EXPECT_NEAR(*found.rows[2].p, 4.0 / 252, 1e-12);
+  EXPECT_THAT(found.notes, Contains(HasSubstr("no trial has reached the target 0.12")));
+}
+
+TEST_F(CompareTest, SingleRunsAreNamed) {
+  optimizer("a", 1, {0.2});
+  optimizer("b", 1, {0.3});
+  const Comparison found = compare(store, sweep);
+  EXPECT_EQ(found.rows[1].verdict, "too few seeds (n=1, 4 needed)");
+  EXPECT_THAT(found.notes, Contains(HasSubstr("2 rows are each a single run")));
+}
+
+TEST_F(CompareTest, MaximizeTurnsEverythingRound) {
+  optimizer("a", 1, {0.2, 0.9});
+  optimizer("b", 1, {0.95, 0.1});
+  CompareOptions options;
+  options.goal = "maximize";
+  options.target = 0.9;
+  const Comparison found = compare(store, sweep, options);
+  EXPECT_EQ(found.rows[0].group[0].second.as_string(), "b");
+  EXPECT_EQ(found.rows[0].best.median, 0.95);
+  EXPECT_EQ(found.rows[0].steps_to_target.median, 100);
+  EXPECT_EQ(found.rows[1].steps_to_target.median, 200);
+}
+
+TEST_F(CompareTest, FailedAndOpenTrialsAreCountedAndSaid) {
+  optimizer("a", 1, {0.2, 0.1});
+  add(R"({"optimizer.name":"a"})", 2, {}, "failed");
+  add(R"({"optimizer.name":"b"})", 1, {0.3}, "running");
+  add(R"({"optimizer.name":"b"})", 2, {}, "pending");
+  CompareOptions options;
+  options.by = {"optimizer.name"};
+  const Comparison found = compare(store, sweep, options);
+  ASSERT_EQ(found.rows.size(), 2u);
+  EXPECT_EQ(found.rows[0].n, 2);
+  EXPECT_EQ(found.rows[0].failed, 1);
+  EXPECT_EQ(found.rows[0].finished, 1);
+  EXPECT_EQ(found.rows[0].best.median, 0.1);
+  EXPECT_EQ(found.rows[0].steps_to_target.reached, 1);
+  EXPECT_TRUE(std::isinf(found.rows[0].steps_to_target.median));  // a failed seed is a miss
+  EXPECT_THAT(found.notes, Contains(HasSubstr("2 trials have not ended")));
+  EXPECT_THAT(found.notes, Contains(HasSubstr("1 trial ended without any value of val/error")));
+}
+
+TEST_F(CompareTest, TimeOfEarlierAttemptsCounts) {
+  const Id trial = optimizer("a", 1, {0.5, 0.4});  // ran 2 s on 2 nodes
+  AttemptRow second = sample_attempt(sweep, trial.trial, 2);
+  second.started = kStart + 1000;  // waited long in between: does not count
+  second.ended = kStart + 1010;
+  second.nodes = 4;
+  store.insert_attempt(second);
+  store.add_points(second.id, 1, 1, {{"val/error", 300, 0.1, kStart + 1003}});
+  const Comparison found = compare(store, sweep);
+  ASSERT_EQ(found.rows.size(), 1u);
+  EXPECT_EQ(found.rows[0].steps_to_target.median, 300);
+  EXPECT_EQ(found.rows[0].seconds_to_target.median, 2 + 3);
+  EXPECT_EQ(found.rows[0].node_seconds_to_target.median, 2 * 2 + 3 * 4);
+  EXPECT_EQ(found.rows[0].node_seconds.median, 2 * 2 + 10 * 4);
+}
+
+TEST_F(CompareTest, LargerBatchesAreComparedBySeconds) {
+  add(R"({"batch.global":64})", 1, {0.1});
+  add(R"({"batch.global":128})", 1, {0.5, 0.1});
+  const Comparison found = compare(store, sweep);
+  EXPECT_THAT(found.notes, Contains(HasSubstr("ranked by the median seconds to target")));
+  EXPECT_EQ(found.rows[0].group[0].second.as_int(), 64);
+}
+
+TEST_F(CompareTest, ByMayNameAnythingInTheTrainTree) {
+  optimizer("a", 1, {0.2});
+  add(R"({"flag":true})", 1, {0.3});
+  add(R"({"flag":false})", 1, {0.4});
+  CompareOptions options;
+  options.by = {"model.name"};
+  ASSERT_EQ(compare(store, sweep, options).rows.size(), 1u);
+  EXPECT_EQ(compare(store, sweep, options).rows[0].group[0].second.as_string(), "mlp");
+  options.by = {"flag"};
+  const Comparison flags = compare(store, sweep, options);
+  ASSERT_EQ(flags.rows.size(), 3u);
+  EXPECT_TRUE(flags.rows[0].group[0].second.is_null());  // the trial has no such parameter
+  EXPECT_TRUE(flags.rows[1].group[0].second.as_bool());
+}
+
+TEST_F(CompareTest, AnotherMetricHasNoTargetOfItsOwn) {
+  optimizer("a", 1, {0.2});
+  CompareOptions options;
+  options.metric = "perf/samples_per_s";
+  const Comparison found = compare(store, sweep, options);
+  EXPECT_FALSE(found.target);
+  EXPECT_EQ(found.goal, "minimize");
+  EXPECT_EQ(found.rows[0].best.median, 1000);
+  EXPECT_TRUE(std::isnan(found.rows[0].steps_to_target.median));
+}
+
+TEST_F(CompareTest, WrongNamesGetTheNearestRightOne) {
+  optimizer("a", 1, {0.2});
+  const auto message = [&](std::int64_t id, const CompareOptions& options) -> std::string {
+    try {
+      compare(store, id, options);
+    } catch (const std::invalid_argument& error) {
+      return error.what();
+    }
+    return "";
+  };
+  CompareOptions options;
+  EXPECT_EQ(message(sweep + 1, options), "there is no sweep 2");
+  options.by = {"optimizer.nane"};
+  EXPECT_EQ(message(sweep, options),
+            "sweep 1 has no parameter 'optimizer.nane'; did you mean 'optimizer.name'?");
+  options = {};
+  options.metric = "val/eror";
+  EXPECT_EQ(message(sweep, options), "sweep 1 has no metric 'val/eror'; did you mean 'val/error'?");
+}
+
+TEST_F(CompareTest, EmptySweepHasNoRows) {
+  EXPECT_TRUE(compare(store, sweep).rows.empty());
+}
+
+}  // namespace
+}  // namespace thalweg::db::analysis

@@ -1,0 +1,271 @@
+// Every number here comes from elsewhere: full enumeration, printed tables, other programs'
+// documentation.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <sstream>
+
+#include "db/analysis/bootstrap.h"
+#include "db/analysis/profile.h"
+#include "db/analysis/rank_test.h"
+
+namespace thalweg::db::analysis {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+TEST(Bootstrap, MedianTakesTheMiddle) {
+  EXPECT_EQ(median({3, 1, 2}), 2);
+  EXPECT_EQ(median({4, 1, 2, 3}), 2.5);
+  EXPECT_EQ(median({1, kInfinity, kInfinity}), kInfinity);
+  EXPECT_EQ(median({1, 2, kInfinity}), 2);
+  EXPECT_EQ(median({1, kInfinity}), kInfinity);
+  EXPECT_EQ(median({std::nan(""), 7}), 7);
+  EXPECT_TRUE(std::isnan(median({})));
+}
+
+/// All n^n resamples, each as likely: the smallest median whose share of resamples at or below it
+/// is >= level.
+double enumerated_quantile(const std::vector<double>& values, double level) {
+  const std::size_t n = values.size();
+  std::map<double, std::uint64_t> counts;
+  std::uint64_t total = 1;
+  for (std::size_t i = 0; i < n; ++i)
+    total *= n;
+  for (std::uint64_t code = 0; code < total; ++code) {
+    std::vector<double> sample;
+    for (std::uint64_t rest = code, i = 0; i < n; ++i, rest /= n) {
+      sample.push_back(values[rest % n]);
+    }
+    std::sort(sample.begin(), sample.end());
+    ++counts[n % 2 == 1 ? sample[n / 2] : (sample[n / 2 - 1] + sample[n / 2]) / 2];
+  }
+  std::uint64_t sum = 0;
+  for (const auto& [value, count] : counts) {
+    sum += count;
+    if (static_cast<double>(sum) >= level * static_cast<double>(total)) return value;
+  }
+  return kInfinity;
+}
+
+TEST(Bootstrap, EqualsTheEnumerationOfAllResamples) {
+  const std::vector<double> values{0.31, 0.12, 0.95, 0.44, 0.70, 0.58, 0.12};
+  for (std::size_t n = 3; n <= 6; ++n) {
+    const std::vector<double> sample(values.begin(),
+                                     values.begin() + static_cast<std::ptrdiff_t>(n));
+    for (const double confidence : {0.5, 0.8, 0.9, 0.95, 0.99}) {
+      const Estimate found = bootstrap_median(sample, confidence);
+      EXPECT_DOUBLE_EQ(found.low, enumerated_quantile(sample, (1 - confidence) / 2))
+          << n << " " << confidence;
+      EXPECT_DOUBLE_EQ(found.high, enumerated_quantile(sample, 1 - (1 - confidence) / 2))
+          << n << " " << confidence;
+    }
+  }
+}
+
+TEST(Bootstrap, FewerThanThreeGiveTheRange) {
+  const Estimate two = bootstrap_median({5, 3});
+  EXPECT_EQ(two.median, 4);
+  EXPECT_EQ(two.low, 3);
+  EXPECT_EQ(two.high, 5);
+  const Estimate one = bootstrap_median({5});
+  EXPECT_EQ(one.low, 5);
+  EXPECT_EQ(one.high, 5);
+  EXPECT_TRUE(std::isnan(bootstrap_median({}).median));
+}
+
+TEST(Bootstrap, MissedTargetsStayMissed) {
+  const Estimate found = bootstrap_median({10, 20, kInfinity, kInfinity, 15});
+  EXPECT_EQ(found.median, 20);
+  EXPECT_EQ(found.low, 10);
+  EXPECT_EQ(found.high, kInfinity);
+}
+
+TEST(Bootstrap, LargeSamplesNarrowAroundTheMedian) {
+  for (const int n : {401, 402, 5001}) {
+    std::vector<double> values(static_cast<std::size_t>(n));
+    std::iota(values.begin(), values.end(), 1.0);
+    const Estimate found = bootstrap_median(values);
+    // Order statistics of the normal approximation: n/2 -+ 1.96 sqrt(n)/2.
+    EXPECT_NEAR(found.low, n / 2.0 - 0.98 * std::sqrt(n), 1.5) << n;
+    EXPECT_NEAR(found.high, n / 2.0 + 0.98 * std::sqrt(n), 1.5) << n;
+  }
+}
+
+TEST(RankTest, AgreesWithScipysDocumentedExample) {
+  // scipy.stats.mannwhitneyu, documentation: ages at diagnosis, U = 17, exact two-sided p =
+  // 0.1111111111111111.
+  EXPECT_NEAR(rank_sum_test({19, 22, 16, 29, 24}, {20, 11, 17, 12}), 1.0 / 9, 1e-12);
+}
+
+/// 1 ... 2n dealt to two samples of n so that the first has Mann-Whitney's U = u.
+double p_of_u(int n, int u) {
+  std::vector<double> a, b;
+  int left = u;
+  std::vector<bool> taken(static_cast<std::size_t>(2 * n + 1), false);
+  for (int i = n; i >= 1; --i) {
+    const int shift = std::min(left, n);
+    left -= shift;
+    taken[static_cast<std::size_t>(i + shift)] = true;
+  }
+  for (int i = 1; i <= 2 * n; ++i)
+    (taken[static_cast<std::size_t>(i)] ? a : b).push_back(i);
+  return rank_sum_test(a, b);
+}
+
+TEST(RankTest, AgreesWithThePrintedCriticalValues) {
+  // Two-tailed 5 % table of Mann and Whitney's U for equal sizes n, in every statistics textbook.
+  const std::map<int, int> critical{{4, 0}, {5, 2}, {6, 5}, {7, 8}, {8, 13}, {9, 17}, {10, 23}};
+  for (const auto& [n, u] : critical) {
+    EXPECT_LE(p_of_u(n, u), 0.05) << n;
+    EXPECT_GT(p_of_u(n, u + 1), 0.05) << n;
+  }
+  EXPECT_GT(p_of_u(3, 0), 0.05);
+}
+
+TEST(RankTest, TiesEqualTheEnumeration) {
+  const std::vector<double> a{1, 2, 2, kInfinity}, b{2, 3, kInfinity, kInfinity, 5};
+  // Middle ranks of the pooled values, by hand: 1 | 2 2 2 | 3 | 5 | inf inf inf.
+  const std::vector<double> ranks{1, 3, 3, 8, 3, 5, 8, 8, 6};
+  const double observed = 1 + 3 + 3 + 8, mean = 45.0 * 4 / 9;
+  int extreme = 0, all = 0;
+  for (int mask = 0; mask < 512; ++mask) {
+    if (__builtin_popcount(static_cast<unsigned>(mask)) != 4) continue;
+    double sum = 0;
+    for (std::size_t i = 0; i < 9; ++i)
+      sum += (mask >> i & 1) != 0 ? ranks[i] : 0;
+    ++all;
+    if (std::abs(sum - mean) >= std::abs(observed - mean) - 1e-9) ++extreme;
+  }
+  EXPECT_NEAR(rank_sum_test(a, b), static_cast<double>(extreme) / all, 1e-12);
+  EXPECT_EQ(rank_sum_test({1, 1, 1}, {1, 1, 1, 1}), 1);
+}
+
+TEST(RankTest, IsSymmetricAndSpeaksOnlyOfOrder) {
+  const std::vector<double> a{1, 4, 6, 9}, b{2, 3, 10, 12, 13};
+  EXPECT_NEAR(rank_sum_test(a, b), rank_sum_test(b, a), 1e-12);
+  EXPECT_NEAR(rank_sum_test(a, b),
+              rank_sum_test({0.1, 0.4, 0.6, 0.9}, {0.2, 0.3, 1.0, 1.2, kInfinity}), 1e-12);
+  EXPECT_EQ(rank_sum_test({}, {1}), 1);
+}
+
+/// Mann and Whitney's recurrence (1947): ways to get U = u with sizes n and m, no ties.
+std::vector<double> counts_of_u(std::size_t n, std::size_t m) {
+  std::vector<std::vector<std::vector<double>>> f(n + 1, std::vector<std::vector<double>>(m + 1));
+  for (std::size_t i = 0; i <= n; ++i) {
+    for (std::size_t j = 0; j <= m; ++j) {
+      f[i][j].assign(i * j + 1, 0);
+      if (i == 0 || j == 0) {
+        f[i][j][0] = 1;
+        continue;
+      }
+      for (std::size_t u = 0; u <= i * j; ++u) {
+        if (u >= j && u - j < f[i - 1][j].size()) f[i][j][u] += f[i - 1][j][u - j];
+        if (u < f[i][j - 1].size()) f[i][j][u] += f[i][j - 1][u];
+      }
+    }
+  }
+  return f[n][m];
+}
+
+TEST(RankTest, NormalApproximationIsCloseBeyondTheExactSizes) {
+  const int n = 55;
+  const std::vector<double> counts = counts_of_u(n, n);
+  const double all = std::accumulate(counts.begin(), counts.end(), 0.0);
+  for (const int u : {900, 1100, 1250, 1400}) {
+    const double tail = std::accumulate(counts.begin(), counts.begin() + u + 1, 0.0);
+    EXPECT_NEAR(p_of_u(n, u), 2 * tail / all, 2e-3) << u;
+  }
+}
+
+TEST(RankTest, SmallestPossibleValue) {
+  EXPECT_NEAR(smallest_p(4, 4), 2.0 / 70, 1e-12);
+  EXPECT_NEAR(smallest_p(3, 3), 0.1, 1e-12);
+  EXPECT_EQ(smallest_p(1, 1), 1);
+  EXPECT_NEAR(p_of_u(4, 0), smallest_p(4, 4), 1e-12);
+}
+
+TEST(RankTest, HolmsCorrection) {
+  // The worked example of R's p.adjust(c(0.01, 0.04, 0.03, 0.005), "holm").
+  const auto found = holm({0.01, 0.04, 0.03, 0.005});
+  const std::vector<double> expected{0.03, 0.06, 0.06, 0.02};
+  for (std::size_t i = 0; i < 4; ++i)
+    EXPECT_NEAR(found[i], expected[i], 1e-12);
+  EXPECT_EQ(holm({0.9, 0.8})[0], 1);
+}
+
+TEST(Profile, ClosedForm) {
+  const auto scores = profile_scores({{1, 2}, {2, 1}});
+  EXPECT_NEAR(scores[0], 0.833333, 1e-6);
+  EXPECT_NEAR(scores[1], 0.833333, 1e-6);
+  EXPECT_EQ(profile_scores({{1, 1}, {4, kInfinity}}), (std::vector<double>{1, 0}));
+  EXPECT_EQ(profile_scores({{kInfinity}}), (std::vector<double>{0}));
+}
+
+TEST(Profile, IsTheAreaUnderTheProfile) {
+  const Times ratios = ratios_to_best({{1, 3, 2}, {2, 2, 2}, {9, 2.5, kInfinity}});
+  const auto scores = profile_scores({{1, 3, 2}, {2, 2, 2}, {9, 2.5, kInfinity}});
+  for (std::size_t s = 0; s < 3; ++s) {
+    const int pieces = 300000;
+    double area = 0;
+    for (int i = 0; i < pieces; ++i)
+      area += profile_at(ratios[s], 1 + 3 * (i + 0.5) / pieces);
+    EXPECT_NEAR(scores[s], area / pieces, 1e-5);
+  }
+}
+
+/// Held-out workloads (columns 8 on) belong to these base workloads (columns 0-7).
+constexpr std::size_t kBaseOf[] = {0, 1, 2, 4, 6, 7};
+
+TEST(Profile, AlgoPerfsPublishedScores) {
+  std::ifstream file(std::string(THALWEG_SOURCE_DIR) + "/tests/db/data/algoperf_v05_external.csv");
+  ASSERT_TRUE(file);
+  std::string line;
+  std::getline(file, line);  // where it is from
+  std::getline(file, line);  // names
+  Times times;
+  std::vector<double> published;
+  while (std::getline(file, line)) {
+    std::istringstream cells(line);
+    std::string cell;
+    std::getline(cells, cell, ',');
+    std::vector<double> row;
+    while (std::getline(cells, cell, ','))
+      row.push_back(cell.empty() ? kInfinity : std::stod(cell));
+    published.push_back(row.back());
+    row.pop_back();
+    ASSERT_EQ(row.size(), 14u);
+    times.push_back(row);
+  }
+  ASSERT_EQ(times.size(), 11u);
+  // The competition's rules: a held-out time counts only with its base's, times over 4 x the best
+  // are misses, and a base workload counts only with its held-out variant's.
+  for (auto& row : times) {
+    for (std::size_t h = 0; h < 6; ++h) {
+      if (std::isinf(row[kBaseOf[h]])) row[8 + h] = kInfinity;
+    }
+  }
+  const Times ratios = ratios_to_best(times);
+  for (std::size_t s = 0; s < times.size(); ++s) {
+    for (std::size_t w = 0; w < 14; ++w) {
+      if (!(ratios[s][w] <= 4)) times[s][w] = kInfinity;
+    }
+    for (std::size_t h = 0; h < 6; ++h) {
+      if (std::isinf(times[s][8 + h])) times[s][kBaseOf[h]] = kInfinity;
+    }
+    times[s].resize(8);
+  }
+  const auto scores = profile_scores(times);
+  for (std::size_t s = 0; s < scores.size(); ++s) {
+    EXPECT_NEAR(scores[s], published[s], 0.002)
+        << "row " << s;  // theirs is a trapezoid over 100 points
+  }
+}
+
+}  // namespace
+}  // namespace thalweg::db::analysis
