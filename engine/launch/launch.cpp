@@ -1,0 +1,264 @@
+#include "engine/launch/launch.h"
+
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <system_error>
+
+#include "engine/launch/pmix_server.h"
+#include "engine/launch/ranks.h"
+#include "engine/launch/records.h"
+#include "engine/launch/rendezvous.h"
+
+namespace thalweg::engine::launch {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+void say(const std::string& text) {
+  std::fprintf(stderr, "thalweg-launch: %s\n", text.c_str());
+}
+
+/// Turns signals into something to wait for.
+class Signals {
+ public:
+  Signals() {
+    sigset_t wanted;
+    sigemptyset(&wanted);
+    for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCHLD}) {
+      sigaddset(&wanted, signal);
+    }
+    pthread_sigmask(SIG_BLOCK, &wanted, &before_);
+    fd_ = ::signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (fd_ < 0) throw std::system_error(errno, std::generic_category(), "signalfd");
+  }
+  ~Signals() { ::close(fd_); }
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+
+  const sigset_t& before() const { return before_; }
+
+  /// The next signal, or 0 when `until` has come first (no limit where it is empty).
+  int next(std::optional<Clock::time_point> until) {
+    for (;;) {
+      signalfd_siginfo info{};
+      if (::read(fd_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+        return static_cast<int>(info.ssi_signo);
+      }
+      int wait_ms = -1;
+      if (until) {
+        const auto left = std::chrono::ceil<std::chrono::milliseconds>(*until - Clock::now());
+        if (left.count() <= 0) return 0;
+        wait_ms = static_cast<int>(std::min<long>(left.count(), 3600000));
+      }
+      pollfd poll_fd{fd_, POLLIN, 0};
+      ::poll(&poll_fd, 1, wait_ms);
+    }
+  }
+
+ private:
+  sigset_t before_{};
+  int fd_ = -1;
+};
+
+class Launch {
+ public:
+  explicit Launch(const Options& options)
+      : options_(options), records_(options.folder, options.token), host_(host_name()) {}
+
+  int run();
+
+ private:
+  bool start_ranks();
+  RankPlan plan_for(int rank) const;
+  void watch();
+  void took_end(const RankEnd& end);
+  void took_signal(int signal);
+  void took_deadline();
+  void end_all(const char* why);
+  void fail(int code, const std::string& message);
+
+  const Options& options_;
+  Records records_;
+  std::string host_;
+  Signals signals_;
+  std::unique_ptr<Rendezvous> rendezvous_;
+  std::unique_ptr<PmixServer> server_;
+  Ranks ranks_;
+  Ending ending_;
+  bool failed_ = false;
+  bool stopped_ = false;  ///< some rank returned 75
+  bool out_of_time_ = false;
+  bool cut_off_ = false;  ///< some rank did not stop in good order when time was over
+  bool ending_all_ = false;
+  bool killed_ = false;
+  int interrupts_ = 0;
+  std::optional<Clock::time_point> deadline_;
+};
+
+int Launch::run() {
+  try {
+    if (!records_.claim(options_.ranks, options_.command)) {
+      say((options_.folder / "launch.json").string() +
+          " exists: this attempt was started or declared void before; nothing is run");
+      return kClaimed;
+    }
+  } catch (const std::system_error& e) {
+    say(e.what());
+    return kStartFailed;
+  }
+  try {
+    rendezvous_ = std::make_unique<Rendezvous>();
+    server_ = std::make_unique<PmixServer>(options_.ranks, rendezvous_->path(), host_);
+    if (start_ranks()) watch();
+  } catch (const std::exception& e) {
+    fail(kStartFailed, e.what());
+  }
+  ranks_.sweep();
+  if (!failed_ && cut_off_) fail(kTimeLimit, "the time limit ended it");
+  if (!failed_ && stopped_) ending_.code = kStopped;
+  try {
+    records_.end(ending_);
+  } catch (const std::system_error& e) {
+    say(e.what());
+    if (ending_.code == 0) ending_.code = kStartFailed;
+  }
+  server_.reset();
+  rendezvous_.reset();
+  return ending_.code;
+}
+
+RankPlan Launch::plan_for(int rank) const {
+  RankPlan plan;
+  plan.command = options_.command;
+  plan.environment = server_->environment(rank);
+  const auto cores = allowed_cores();
+  if (options_.bind) plan.cores = share_of(cores, rank, options_.ranks);
+  int threads = options_.threads;
+  if (threads == 0 && !std::getenv("OMP_NUM_THREADS")) {
+    threads = std::max(1, static_cast<int>(cores.size()) / options_.ranks);
+  }
+  if (threads > 0) {
+    std::erase_if(plan.environment,
+                  [](const std::string& entry) { return entry.starts_with("OMP_NUM_THREADS="); });
+    plan.environment.push_back("OMP_NUM_THREADS=" + std::to_string(threads));
+  }
+  // Like mpirun: input goes to rank 0. A terminal would stop a process group in the background.
+  plan.keep_input = rank == 0 && !::isatty(0);
+  return plan;
+}
+
+bool Launch::start_ranks() {
+  for (int rank = 0; rank < options_.ranks; ++rank) {
+    const int error = ranks_.start(plan_for(rank), signals_.before());
+    if (error == 0) continue;
+    fail(error == ENOENT ? kNotFound : kCannotRun,
+         "cannot run '" + options_.command[0] + "': " + std::strerror(error));
+    return false;
+  }
+  if (options_.timeout.count() > 0) deadline_ = Clock::now() + options_.timeout;
+  return true;
+}
+
+void Launch::watch() {
+  while (ranks_.running() > 0) {
+    const int signal = signals_.next(deadline_);
+    if (signal == 0) {
+      took_deadline();
+    } else if (signal == SIGCHLD) {
+      for (const auto& end : ranks_.reap()) {
+        took_end(end);
+      }
+    } else {
+      took_signal(signal);
+    }
+  }
+}
+
+void Launch::took_end(const RankEnd& end) {
+  const bool by_signal = WIFSIGNALED(end.status);
+  const int code = by_signal ? 128 + WTERMSIG(end.status) : WEXITSTATUS(end.status);
+  if (code == 0) return;
+  if (code == kStopped) {
+    stopped_ = true;
+    return;
+  }
+  cut_off_ = cut_off_ || out_of_time_;
+  if (failed_ || out_of_time_) return;  // the consequences of what is known already
+  std::string message = "rank " + std::to_string(end.rank) + " (pid " + std::to_string(end.pid) +
+                        ") on host " + host_;
+  if (by_signal) {
+    const int signal = WTERMSIG(end.status);
+    message += " was killed by signal " + std::to_string(signal) + " (" + strsignal(signal) + ")";
+  } else {
+    message += " exited with code " + std::to_string(code);
+  }
+  ending_.signal = by_signal ? WTERMSIG(end.status) : 0;
+  ending_.rank = end.rank;
+  ending_.pid = end.pid;
+  fail(code, message);
+  if (ranks_.running() > 0) end_all("ending the other ranks");
+}
+
+void Launch::took_signal(int signal) {
+  if (signal == SIGHUP || signal == SIGQUIT) signal = SIGTERM;
+  if (signal == SIGINT && ++interrupts_ > 1) {
+    end_all("interrupted again: ending all ranks");
+    return;
+  }
+  ranks_.signal_all(signal);
+}
+
+void Launch::took_deadline() {
+  if (!ending_all_) {
+    out_of_time_ = true;
+    end_all("the time limit has come: ending all ranks");
+    return;
+  }
+  if (!killed_) say("killing what did not end in time");
+  killed_ = true;
+  ranks_.signal_all(SIGKILL);
+  deadline_.reset();
+}
+
+void Launch::end_all(const char* why) {
+  if (ending_all_) return;
+  ending_all_ = true;
+  say(why);
+  ranks_.signal_all(SIGTERM);
+  ranks_.signal_all(SIGCONT);  // a stopped rank cannot see the other
+  deadline_ = Clock::now() + options_.grace;
+}
+
+void Launch::fail(int code, const std::string& message) {
+  failed_ = true;
+  ending_.code = code;
+  ending_.message = message;
+  say(message);
+  try {
+    records_.failure(ending_);
+  } catch (const std::system_error& e) {
+    say(e.what());
+  }
+}
+
+}  // namespace
+
+int launch(const Options& options) {
+  try {
+    return Launch(options).run();
+  } catch (const std::exception& e) {
+    say(e.what());
+    return kStartFailed;
+  }
+}
+
+}  // namespace thalweg::engine::launch

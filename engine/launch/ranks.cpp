@@ -1,0 +1,156 @@
+#include "engine/launch/ranks.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <system_error>
+#include <thread>
+
+namespace thalweg::engine::launch {
+namespace {
+
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> result;
+  for (const auto& text : texts) {
+    result.push_back(const_cast<char*>(text.c_str()));
+  }
+  result.push_back(nullptr);
+  return result;
+}
+
+/// In the child: only calls that are safe after fork in a process with threads.
+[[noreturn]] void become(const RankPlan& plan, char* const* argv, char* const* envp, pid_t launcher,
+                         const sigset_t& mask, int report) {
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != launcher) ::_exit(127);  // it died before the line above
+  if (!plan.cores.empty()) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    for (const int core : plan.cores) {
+      CPU_SET(static_cast<std::size_t>(core), &set);
+    }
+    ::sched_setaffinity(0, sizeof set, &set);
+  }
+  if (!plan.keep_input) {
+    const int null = ::open("/dev/null", O_RDONLY);
+    if (null >= 0) ::dup2(null, 0);
+    if (null > 0) ::close(null);
+  }
+  ::signal(SIGPIPE, SIG_DFL);
+  ::sigprocmask(SIG_SETMASK, &mask, nullptr);
+  ::execvpe(argv[0], argv, envp);
+  const int error = errno;
+  if (::write(report, &error, sizeof error) < 0) ::_exit(126);
+  ::_exit(127);
+}
+
+std::vector<pid_t> children() {
+  std::vector<pid_t> pids;
+  const std::string self = std::to_string(::getpid());
+  std::ifstream file("/proc/" + self + "/task/" + self + "/children");
+  for (pid_t pid = 0; file >> pid;) {
+    pids.push_back(pid);
+  }
+  return pids;
+}
+
+}  // namespace
+
+Ranks::Ranks() {
+  // Orphans of ranks become our children, so that none can outlive the launch unseen.
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+int Ranks::start(const RankPlan& plan, const sigset_t& signal_mask) {
+  const auto argv = pointers(plan.command);
+  const auto envp = pointers(plan.environment);
+  int report[2];
+  if (::pipe2(report, O_CLOEXEC) != 0) return errno;
+  const pid_t launcher = ::getpid();
+  const pid_t pid = ::fork();
+  if (pid == 0) become(plan, argv.data(), envp.data(), launcher, signal_mask, report[1]);
+  const int fork_error = errno;
+  ::close(report[1]);
+  if (pid < 0) {
+    ::close(report[0]);
+    return fork_error;
+  }
+  ::setpgid(pid, pid);
+  int error = 0;
+  ssize_t n = 0;
+  do {
+    n = ::read(report[0], &error, sizeof error);
+  } while (n < 0 && errno == EINTR);
+  ::close(report[0]);
+  if (n == static_cast<ssize_t>(sizeof error)) {
+    ::waitpid(pid, nullptr, 0);
+    return error;
+  }
+  ranks_.push_back({pid, true});
+  ++running_;
+  return 0;
+}
+
+void Ranks::signal_all(int signal) {
+  for (const auto& rank : ranks_) {
+    if (rank.running) ::kill(-rank.pid, signal);
+  }
+}
+
+std::vector<RankEnd> Ranks::reap() {
+  std::vector<RankEnd> ends;
+  int status = 0;
+  for (pid_t pid = 0; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) {
+    for (std::size_t r = 0; r < ranks_.size(); ++r) {
+      if (ranks_[r].pid != pid || !ranks_[r].running) continue;
+      ranks_[r].running = false;
+      --running_;
+      ends.push_back({static_cast<int>(r), pid, status});
+    }
+  }
+  std::stable_partition(ends.begin(), ends.end(),
+                        [](const RankEnd& end) { return WIFSIGNALED(end.status); });
+  return ends;
+}
+
+void Ranks::sweep() {
+  for (const auto& rank : ranks_) {
+    ::kill(-rank.pid, SIGKILL);
+  }
+  // Killing a process hands us its children, so look again until there are none.
+  for (;;) {
+    for (const pid_t pid : children()) {
+      ::kill(pid, SIGKILL);
+    }
+    const pid_t pid = ::waitpid(-1, nullptr, WNOHANG);
+    if (pid < 0 && errno == ECHILD) return;
+    if (pid == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+std::vector<int> allowed_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  std::vector<int> cores;
+  if (::sched_getaffinity(0, sizeof set, &set) != 0) return cores;
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (CPU_ISSET(static_cast<std::size_t>(core), &set)) cores.push_back(core);
+  }
+  return cores;
+}
+
+std::vector<int> share_of(const std::vector<int>& cores, int rank, int ranks) {
+  const auto n = static_cast<std::ptrdiff_t>(cores.size());
+  if (n < ranks) return {};
+  return {cores.begin() + n * rank / ranks, cores.begin() + n * (rank + 1) / ranks};
+}
+
+}  // namespace thalweg::engine::launch

@@ -1,0 +1,59 @@
+// The processes of one launch: started, signalled, waited for, cleaned up after.
+#pragma once
+
+#include <sched.h>
+#include <sys/types.h>
+
+#include <csignal>
+#include <string>
+#include <vector>
+
+namespace thalweg::engine::launch {
+
+/// How to start one rank.
+struct RankPlan {
+  std::vector<std::string> command;
+  std::vector<std::string> environment;
+  std::vector<int> cores;   ///< to run on; empty: as the launcher
+  bool keep_input = false;  ///< the launcher's stdin instead of /dev/null
+};
+
+struct RankEnd {
+  int rank;
+  pid_t pid;
+  int status;  ///< as waitpid gives it
+};
+
+/// Not thread-safe; start() must come from the main thread: the ranks are killed by the kernel when
+/// that thread ends, however it ends.
+class Ranks {
+ public:
+  Ranks();
+
+  /// In a process group of its own, with `signal_mask`. Returns 0, or the errno with which the
+  /// command could not be run.
+  int start(const RankPlan& plan, const sigset_t& signal_mask);
+
+  void signal_all(int signal);
+  /// Ranks that ended since the last call, those killed by a signal first: what others do because
+  /// a peer died comes later than its death, but may be found in the same call.
+  std::vector<RankEnd> reap();
+  int running() const { return running_; }
+  /// Kills and reaps whatever the ranks left behind, also what has left their process groups.
+  void sweep();
+
+ private:
+  struct Rank {
+    pid_t pid;
+    bool running;
+  };
+  std::vector<Rank> ranks_;
+  int running_ = 0;
+};
+
+/// The cores this process may use.
+std::vector<int> allowed_cores();
+/// Rank's share of `cores`; empty where there are fewer cores than ranks.
+std::vector<int> share_of(const std::vector<int>& cores, int rank, int ranks);
+
+}  // namespace thalweg::engine::launch

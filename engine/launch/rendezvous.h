@@ -1,0 +1,23 @@
+// The launcher's own temporary folder, in which the PMIx library keeps its files.
+#pragma once
+
+#include <filesystem>
+
+namespace thalweg::engine::launch {
+
+/// Made in $TMPDIR or /tmp, removed by the destructor. It holds a lock while its launcher lives:
+/// the folders of launchers that were killed are found by it and removed by the next one.
+class Rendezvous {
+ public:
+  Rendezvous();  ///< throws std::system_error
+  ~Rendezvous();
+  Rendezvous(const Rendezvous&) = delete;
+  Rendezvous& operator=(const Rendezvous&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+  int lock_ = -1;
+};
+
+}  // namespace thalweg::engine::launch
