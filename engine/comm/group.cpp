@@ -132,15 +132,19 @@ class SumRequest : public Request {
 
 Group::Group(std::unique_ptr<Transport> transport, GroupOptions options)
     : impl_(std::make_unique<Impl>(std::move(transport), std::move(options))) {
-  const auto& name = impl_->options.allreduce;
-  if (name == "auto") return;
-  impl_->fixed_allreduce = find_allreduce(name);
-  if (impl_->fixed_allreduce) return;
-  std::string known;
-  for (const auto& n : allreduce_names()) {
-    known += (known.empty() ? "" : ", ") + n;
+  use_allreduce(impl_->options.allreduce);
+}
+
+void Group::use_allreduce(const std::string& name) {
+  const AllreduceRow* row = find_allreduce(name);
+  if (!row && name != "auto") {
+    std::string known;
+    for (const auto& n : allreduce_names()) {
+      known += (known.empty() ? "" : ", ") + n;
+    }
+    throw std::invalid_argument("no allreduce algorithm '" + name + "'; there are: " + known);
   }
-  throw std::invalid_argument("no allreduce algorithm '" + name + "'; there are: " + known);
+  impl_->fixed_allreduce = row;
 }
 
 Group::~Group() = default;

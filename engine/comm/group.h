@@ -99,6 +99,8 @@ class Group {
   int size() const;
   const std::string& node_of(int rank) const;
 
+  /// As GroupOptions::allreduce, from the next call on; the same on all ranks.
+  void use_allreduce(const std::string& name);
   void allreduce(void* data, std::size_t count, Type type, Op op);
   void broadcast(void* data, std::size_t bytes, int root);
   void allgather(const void* mine, void* all, std::size_t bytes_each);

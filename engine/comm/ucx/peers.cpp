@@ -1,0 +1,279 @@
+#include "engine/comm/ucx/peers.h"
+
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+
+namespace thalweg::engine::comm {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr unsigned kControl = 0;  ///< id of our active messages
+// What control messages say.
+constexpr std::uint32_t kHello = 0;
+constexpr std::uint32_t kCall = 1;
+constexpr std::uint32_t kHere = 2;
+constexpr std::uint32_t kGiveUp = 3;
+
+// How long a loss is doubted: the lost rank's last words may still be on their way.
+constexpr milliseconds kDoubt{50};
+// How long the last words may take; nobody hangs because of a peer that does not listen.
+constexpr milliseconds kLastWords{200};
+// A caller that only polls never sleeps in rest(); look after the processes now and then.
+constexpr unsigned kRoundsPerLook = 4096;
+
+struct Header {
+  std::uint32_t kind;
+  std::uint32_t number;
+  std::int32_t from;
+  std::int32_t culprit;
+};
+
+std::string link_text(const char* path) {
+  char text[256];
+  const ssize_t n = ::readlink(path, text, sizeof text);
+  return n > 0 ? std::string(text, static_cast<std::size_t>(n)) : std::string();
+}
+
+}  // namespace
+
+/// What an endpoint's error callback is called with.
+struct Peers::Argument {
+  Peers* peers;
+  int rank;
+};
+
+/// A control message on its way; deletes itself when it has left.
+struct Peers::Outgoing {
+  Peers& peers;
+  std::string bytes;
+
+  static void sent(void* request, ucs_status_t, void* self) {
+    ucp_request_free(request);
+    auto* outgoing = static_cast<Outgoing*>(self);
+    --outgoing->peers.outgoing_;
+    delete outgoing;
+  }
+};
+
+std::string node_name() {
+  utsname name{};
+  return ::uname(&name) == 0 ? name.nodename : "unknown";
+}
+
+PeerInfo describe_self(const UcxWorker& worker) {
+  PeerInfo info;
+  info.address = worker.address();
+  info.node = node_name();
+  std::ifstream boot("/proc/sys/kernel/random/boot_id");
+  std::getline(boot, info.pid_space);
+  info.pid_space += " " + link_text("/proc/self/ns/pid");
+  info.pid = ::getpid();
+  return info;
+}
+
+Peers::Peers() : worker_(std::make_unique<UcxWorker>()) {
+  ucp_am_handler_param_t handler{};
+  handler.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_FLAGS |
+                       UCP_AM_HANDLER_PARAM_FIELD_CB | UCP_AM_HANDLER_PARAM_FIELD_ARG;
+  handler.id = kControl;
+  handler.flags = UCP_AM_FLAG_WHOLE_MSG;
+  handler.cb = on_message;
+  handler.arg = this;
+  check(ucp_worker_set_am_recv_handler(worker_->get(), &handler), "ucp_worker_set_am_recv_handler");
+  watch_.add_events(worker_->event_fd());
+}
+
+Peers::~Peers() {
+  close();
+}
+
+void Peers::connect(int rank, std::vector<PeerInfo> peers) {
+  rank_ = rank;
+  for (auto& info : peers) {
+    peers_.push_back({std::move(info), {}, {}, 0});
+  }
+  for (int r = 0; r < size(); ++r) {
+    if (r == rank_) continue;
+    auto& peer = peers_[index(r)];
+    arguments_.push_back(std::make_unique<Argument>(Argument{this, r}));
+    peer.endpoint = UcxEndpoint(*worker_, peer.info.address, on_error, arguments_.back().get());
+    if (peer.info.pid_space == peers_[index(rank_)].info.pid_space) {
+      watch_.add_process(r, peer.info.pid);
+    }
+    say(r, kHello, 0, -1, {});
+  }
+}
+
+void Peers::on_error(void* argument, ucp_ep_h, ucs_status_t status) {
+  const auto* about = static_cast<Argument*>(argument);
+  auto& peer = about->peers->peers_[index(about->rank)];
+  if (!peer.lost.empty()) return;
+  peer.lost = std::string("its connection is lost (") + ucs_status_string(status) + ")";
+  about->peers->lost_.push_back(about->rank);
+}
+
+void Peers::note_ended(const std::vector<int>& ranks) {
+  for (const int rank : ranks) {
+    auto& peer = peers_[index(rank)];
+    if (peer.lost.empty()) lost_.push_back(rank);
+    peer.lost = "its process " + std::to_string(peer.info.pid) + " has ended";
+  }
+}
+
+ucs_status_t Peers::on_message(void* self, const void*, std::size_t, void* data, std::size_t bytes,
+                               const ucp_am_recv_param_t*) {
+  static_cast<Peers*>(self)->note_message(data, bytes);
+  return UCS_OK;
+}
+
+void Peers::note_message(const void* data, std::size_t bytes) {
+  Header header{};
+  if (bytes < sizeof header) return;
+  std::memcpy(&header, data, sizeof header);
+  if (header.from < 0 || header.from >= size()) return;  // hello before connect()
+  switch (header.kind) {
+    case kCall:
+      unanswered_.push_back({header.from, header.number});
+      break;
+    case kHere:
+      peers_[index(header.from)].answered = header.number;
+      break;
+    case kGiveUp: {
+      if (blamed_) break;
+      std::string text(static_cast<const char*>(data) + sizeof header, bytes - sizeof header);
+      const bool known = header.culprit >= 0 && header.culprit < size();
+      blamed_ = CommError(text, header.culprit, known ? node_of(header.culprit) : "");
+      break;
+    }
+    default:
+      break;
+  }
+}
+
+void Peers::say(int to, std::uint32_t kind, std::uint32_t number, int culprit,
+                const std::string& text) {
+  if (!peers_[index(to)].lost.empty()) return;
+  const Header header{kind, number, rank_, culprit};
+  auto* outgoing = new Outgoing{*this, std::string(sizeof header, '\0') + text};
+  std::memcpy(outgoing->bytes.data(), &header, sizeof header);
+  ucp_request_param_t params{};
+  params.op_attr_mask =
+      UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_FLAGS;
+  params.cb.send = Outgoing::sent;
+  params.user_data = outgoing;
+  params.flags = UCP_AM_SEND_FLAG_EAGER;
+  void* request = ucp_am_send_nbx(endpoint(to), kControl, nullptr, 0, outgoing->bytes.data(),
+                                  outgoing->bytes.size(), &params);
+  if (UCS_PTR_IS_PTR(request)) {
+    ++outgoing_;
+  } else {
+    delete outgoing;  // gone already, or the peer is: its error callback tells
+  }
+}
+
+void Peers::answer_calls() {
+  for (const auto& call : unanswered_) {
+    say(call.from, kHere, call.number, -1, {});
+  }
+  unanswered_.clear();
+}
+
+void Peers::progress() {
+  if (failure_) throw CommError(*failure_);
+  ucp_worker_progress(worker_->get());
+  if (++rounds_ % kRoundsPerLook == 0) note_ended(watch_.wait(milliseconds(0)));
+  if (!unanswered_.empty()) answer_calls();
+  if (blamed_ || (!lost_.empty() && !departing_)) settle();
+}
+
+void Peers::rest(milliseconds limit) {
+  if (!worker_->arm()) return;
+  note_ended(watch_.wait(limit));
+}
+
+void Peers::settle() {
+  const auto end = Clock::now() + kDoubt;
+  while (!blamed_ && Clock::now() < end) {
+    ucp_worker_progress(worker_->get());
+    note_ended(watch_.wait(milliseconds(1)));
+  }
+  if (blamed_) fail(*blamed_);
+  const int culprit = lost_.front();
+  const auto& peer = peers_[index(culprit)];
+  fail(CommError(
+      "rank " + std::to_string(culprit) + " on node " + peer.info.node + " is gone: " + peer.lost,
+      culprit, peer.info.node));
+}
+
+void Peers::lost(int rank, const std::string& how) {
+  auto& peer = peers_[index(rank)];
+  if (peer.lost.empty()) {
+    peer.lost = how;
+    lost_.push_back(rank);
+  }
+  settle();
+}
+
+void Peers::fail(const CommError& error) {
+  give_up(error);
+  throw error;
+}
+
+void Peers::give_up(const CommError& why) {
+  if (failure_) return;
+  failure_ = why;
+  for (int r = 0; r < size(); ++r) {
+    if (r != rank_) say(r, kGiveUp, 0, why.rank(), why.what());
+  }
+  const auto end = Clock::now() + kLastWords;
+  while (outgoing_ > 0 && Clock::now() < end) {
+    ucp_worker_progress(worker_->get());
+  }
+}
+
+void Peers::call_roll() {
+  ++roll_;
+  for (int r = 0; r < size(); ++r) {
+    if (r != rank_) say(r, kCall, roll_, -1, {});
+  }
+}
+
+std::vector<int> Peers::absent() const {
+  std::vector<int> ranks;
+  for (int r = 0; r < size(); ++r) {
+    if (r != rank_ && peers_[index(r)].answered != roll_) ranks.push_back(r);
+  }
+  return ranks;
+}
+
+void Peers::flush() {
+  ucp_request_param_t params{};
+  void* request = ucp_worker_flush_nbx(worker_->get(), &params);
+  if (!UCS_PTR_IS_PTR(request)) return;
+  while (ucp_request_check_status(request) == UCS_INPROGRESS) {
+    progress();
+  }
+  ucp_request_free(request);
+}
+
+void Peers::close() {
+  if (failure_) {
+    for (auto& peer : peers_) {
+      peer.endpoint.release();
+    }
+    (void)worker_.release();
+    failure_.reset();
+  }
+  for (auto& peer : peers_) {
+    peer.endpoint = UcxEndpoint();
+  }
+  peers_.clear();
+}
+
+}  // namespace thalweg::engine::comm

@@ -1,0 +1,109 @@
+// The other ranks as UCX knows them: connections, signs of life, and who was lost first.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/comm/group.h"
+#include "engine/comm/ucx/process_watch.h"
+#include "engine/comm/ucx/worker.h"
+
+namespace thalweg::engine::comm {
+
+struct PeerInfo {
+  std::string address;
+  std::string node;
+  std::string pid_space;  ///< machine and pid namespace: where `pid` means anything
+  pid_t pid = 0;
+};
+
+std::string node_name();
+PeerInfo describe_self(const UcxWorker& worker);
+
+/// Used by one thread at a time, except wake().
+///
+/// When a rank is lost, its peers fail too, and their peers see *them* go: so whoever gives up
+/// first tells all others whom it blames, and a loss is blamed on the lost rank only if that had
+/// not blamed another before it went.
+class Peers {
+ public:
+  Peers();
+  ~Peers();
+  Peers(const Peers&) = delete;
+  Peers& operator=(const Peers&) = delete;
+
+  PeerInfo self() const { return describe_self(*worker_); }
+  /// Creates the connections and says hello on each, so that it is established.
+  void connect(int rank, std::vector<PeerInfo> peers);
+
+  int rank() const { return rank_; }
+  int size() const { return static_cast<int>(peers_.size()); }
+  const std::string& node_of(int rank) const { return peers_[index(rank)].info.node; }
+  ucp_worker_h worker() const { return worker_->get(); }
+  ucp_ep_h endpoint(int rank) const { return peers_[index(rank)].endpoint.get(); }
+
+  void progress();  ///< throws CommError once a peer is lost
+  void rest(std::chrono::milliseconds limit);
+  void wake() { watch_.wake(); }
+
+  void call_roll();
+  std::vector<int> absent() const;
+  void give_up(const CommError& why);
+  /// A message to or from `rank` failed: settles who is to blame and throws.
+  [[noreturn]] void lost(int rank, const std::string& how);
+
+  /// Everything sent has left this process.
+  void flush();
+  /// From now on peers may leave: they have agreed to (see Wireup::finalize).
+  void expect_departures() { departing_ = true; }
+  bool somebody_left() const { return !lost_.empty(); }
+  /// They did not leave, they died.
+  [[noreturn]] void blame_the_lost() { settle(); }
+  /// Closes all connections; after that nothing may be called. After a failure UCX is left as it
+  /// is: its operations under way must not touch memory that the caller has given up.
+  void close();
+
+ private:
+  struct Argument;
+  struct Outgoing;
+  struct Peer {
+    PeerInfo info;
+    UcxEndpoint endpoint;
+    std::string lost;            ///< how it was lost; empty: it was not
+    std::uint32_t answered = 0;  ///< the last roll call it answered
+  };
+  static std::size_t index(int rank) { return static_cast<std::size_t>(rank); }
+  static void on_error(void* argument, ucp_ep_h endpoint, ucs_status_t status);
+  static ucs_status_t on_message(void* self, const void* header, std::size_t header_bytes,
+                                 void* data, std::size_t bytes, const ucp_am_recv_param_t* params);
+  void note_message(const void* data, std::size_t bytes);
+  void note_ended(const std::vector<int>& ranks);
+  void say(int to, std::uint32_t kind, std::uint32_t number, int culprit, const std::string& text);
+  void answer_calls();
+  [[noreturn]] void settle();
+  [[noreturn]] void fail(const CommError& error);
+
+  std::unique_ptr<UcxWorker> worker_;
+  ProcessWatch watch_;
+  int rank_ = 0;
+  std::vector<Peer> peers_;
+  std::vector<std::unique_ptr<Argument>> arguments_;
+  std::uint32_t roll_ = 0;
+  struct Call {
+    int from;
+    std::uint32_t number;
+  };
+  std::vector<Call> unanswered_;
+  std::vector<int> lost_;            ///< in the order in which it was noticed
+  std::optional<CommError> blamed_;  ///< what another rank told
+  std::optional<CommError> failure_;
+  bool departing_ = false;
+  int outgoing_ = 0;
+  unsigned rounds_ = 0;
+};
+
+}  // namespace thalweg::engine::comm

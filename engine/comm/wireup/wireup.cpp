@@ -1,0 +1,138 @@
+// How a process finds its peers: PMIx carries the UCX addresses.
+#include <cstdlib>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <utility>
+
+#include "engine/comm/group.h"
+#include "engine/comm/ucx/peers.h"
+#include "engine/comm/ucx/transport.h"
+#include "engine/comm/wireup/pmix_client.h"
+
+namespace thalweg::engine::comm {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr const char* kKey = "thalweg.rank";
+constexpr milliseconds kNap{100};
+// Leaving peers are seen to go a little before the fence's answer reaches us (it takes another
+// way). If it has not come this long after, they died instead of leaving.
+constexpr seconds kFarewell{5};
+
+/// "node\npid space\npid\n" and the address.
+std::string pack(const PeerInfo& info) {
+  return info.node + "\n" + info.pid_space + "\n" + std::to_string(info.pid) + "\n" + info.address;
+}
+
+PeerInfo unpack(const std::string& text) {
+  PeerInfo info;
+  std::istringstream in(text);
+  std::string pid;
+  std::getline(in, info.node);
+  std::getline(in, info.pid_space);
+  std::getline(in, pid);
+  info.pid = static_cast<pid_t>(std::atol(pid.c_str()));
+  if (in) info.address = text.substr(static_cast<std::size_t>(in.tellg()));
+  if (info.address.empty()) throw std::runtime_error("a peer sent no UCX address");
+  return info;
+}
+
+class PmixWireup : public Wireup {
+ public:
+  PmixWireup() {
+    std::vector<PeerInfo> infos;
+    client_.put(kKey, pack(peers_->self()));
+    client_.commit();
+    fence();
+    for (int r = 0; r < client_.size(); ++r) {
+      infos.push_back(unpack(client_.get(r, kKey)));
+    }
+    world_.rank = client_.rank();
+    world_.size = client_.size();
+    world_.node = infos[static_cast<std::size_t>(world_.rank)].node;
+    world_.local_size = 0;
+    for (int r = 0; r < world_.size; ++r) {
+      if (infos[static_cast<std::size_t>(r)].node != world_.node) continue;
+      if (r < world_.rank) ++world_.local_rank;
+      ++world_.local_size;
+    }
+    peers_->connect(world_.rank, std::move(infos));
+    // Connections need both sides' progress: nobody goes off to compute before all stand.
+    peers_->flush();
+    fence();
+  }
+
+  const World& world() const override { return world_; }
+
+  std::unique_ptr<Transport> transport() override {
+    if (std::exchange(taken_, true)) throw std::logic_error("Wireup::transport is for one caller");
+    return ucx_transport(peers_);
+  }
+
+  void fence() override {
+    client_.fence(
+        [this] {
+          peers_->progress();
+          peers_->rest(kNap);
+        },
+        [peers = peers_] { peers->wake(); });
+  }
+
+  void finalize() override {
+    peers_->flush();
+    peers_->expect_departures();
+    std::optional<Clock::time_point> first_left;
+    client_.fence(
+        [&] {
+          peers_->progress();
+          peers_->rest(kNap);
+          if (!peers_->somebody_left()) return;
+          if (!first_left) first_left = Clock::now();
+          if (Clock::now() - *first_left > kFarewell) peers_->blame_the_lost();
+        },
+        [peers = peers_] { peers->wake(); });
+    peers_->close();
+    client_.finalize();
+  }
+
+ private:
+  std::shared_ptr<Peers> peers_ = std::make_shared<Peers>();
+  PmixClient client_;
+  World world_;
+  bool taken_ = false;
+};
+
+/// No PMIx server: one rank, alone, without UCX.
+class Alone : public Wireup {
+ public:
+  Alone() { world_.node = node_name(); }
+  const World& world() const override { return world_; }
+  std::unique_ptr<Transport> transport() override { return std::move(memory_transports(1)[0]); }
+  void fence() override {}
+  void finalize() override {}
+
+ private:
+  World world_;
+};
+
+/// A Slurm step of several tasks without PMIx would be as many worlds of one, all doing the same.
+void refuse_step_without_pmix() {
+  const char* tasks = std::getenv("SLURM_STEP_NUM_TASKS");
+  if (!tasks || std::atoi(tasks) < 2) return;
+  throw std::runtime_error(std::string("this Slurm step has ") + tasks +
+                           " tasks but no PMIx server: start it with srun --mpi=pmix");
+}
+
+}  // namespace
+
+std::unique_ptr<Wireup> Wireup::connect() {
+  if (PmixClient::available()) return std::make_unique<PmixWireup>();
+  refuse_step_without_pmix();
+  return std::make_unique<Alone>();
+}
+
+}  // namespace thalweg::engine::comm
