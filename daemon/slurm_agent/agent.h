@@ -1,0 +1,14 @@
+// The agent's loop: lines of JSON in, lines of JSON out (protocol.md). Worker threads do the calls,
+// since each may block for ten seconds; answers come in any order.
+#pragma once
+
+namespace thalweg::slurm_agent {
+
+/// Serves until the input ends. Returns the exit status of the program. `in` and `out` may be the
+/// same descriptor.
+int serve(int in, int out);
+
+/// Asks the running serve() to read slurm.conf again. Safe in a signal handler.
+void request_reload();
+
+}  // namespace thalweg::slurm_agent

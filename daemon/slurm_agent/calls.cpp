@@ -1,0 +1,328 @@
+#include "daemon/slurm_agent/calls.h"
+
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <memory>
+
+#include "daemon/slurm_agent/compat.h"
+#include "daemon/slurm_agent/names.h"
+
+namespace thalweg::slurm_agent {
+namespace {
+
+/// Owns one answer of libslurm.
+template <class T, void (*release)(T*)>
+struct Free {
+  void operator()(T* answer) const { release(answer); }
+};
+template <class T, void (*release)(T*)>
+using Owned = std::unique_ptr<T, Free<T, release>>;
+
+using Jobs = Owned<job_info_msg_t, slurm_free_job_info_msg>;
+using Nodes = Owned<node_info_msg_t, slurm_free_node_info_msg>;
+using Partitions = Owned<partition_info_msg_t, slurm_free_partition_info_msg>;
+using SubmitAnswer = Owned<submit_response_msg_t, slurm_free_submit_response_response_msg>;
+using ArrayAnswer = Owned<job_array_resp_msg_t, slurm_free_job_array_resp>;
+using Configuration = Owned<slurm_conf_t, compat::free_configuration>;
+
+Failure last_failure() {
+  return explain(errno);
+}
+
+std::string text(const char* c_string) {
+  return c_string ? c_string : "";
+}
+
+// libslurm takes char* and does not write to it; it does not keep it either.
+char* borrowed(const std::string& value) {
+  return value.empty() ? nullptr : const_cast<char*>(value.c_str());
+}
+
+std::string token_of(const slurm_job_info_t& job) {
+  const std::string comment = text(job.comment);
+  if (job.user_id != ::getuid() || comment.rfind(comment_prefix, 0) != 0) return {};
+  return comment.substr(std::strlen(comment_prefix));
+}
+
+JobFacts facts_of(const slurm_job_info_t& job) {
+  JobFacts facts;
+  const std::uint32_t base = job.job_state & JOB_STATE_BASE;
+  facts.job = job.job_id;
+  facts.token = token_of(job);
+  facts.name = text(job.name);
+  facts.state = state_name(job.job_state);
+  facts.reason = reason_name(job.state_reason);
+  if (job.state_desc) facts.reason += (facts.reason.empty() ? "" : ": ") + text(job.state_desc);
+  facts.nodes = text(job.nodes);
+  facts.completing = (job.job_state & JOB_COMPLETING) != 0;
+  facts.held = base == JOB_PENDING && job.priority == 0;
+  if (base != JOB_PENDING) facts.started = job.start_time;  // before that it is a guess
+  if (base > JOB_SUSPENDED) facts.ended = job.end_time;
+  facts.exit = job.exit_code;
+  facts.steps_exit = job.derived_ec;
+  return facts;
+}
+
+std::string resources(const JobRequest& request) {
+  std::string list;
+  auto add = [&](const std::string& one) {
+    const bool full = one.rfind("gres:", 0) == 0 || one.rfind("gres/", 0) == 0;
+    list +=
+        (list.empty() ? "" : ",") + std::string(compat::gres_prefix) + (full ? one.substr(5) : one);
+  };
+  if (request.gpus_per_node > 0) add("gpu:" + std::to_string(request.gpus_per_node));
+  for (std::size_t begin = 0; begin < request.gres.size();) {
+    const std::size_t end = std::min(request.gres.find(',', begin), request.gres.size());
+    add(request.gres.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return list;
+}
+
+// What the pointers of a job_desc_msg_t point into while the call lasts.
+struct Texts {
+  std::string comment, output, error, tres;
+  std::vector<char*> environment;
+};
+
+void fill_shape(job_desc_msg_t& d, const Shape& shape) {
+  const auto tasks = static_cast<std::uint32_t>(shape.nodes * shape.tasks_per_node);
+  d.min_nodes = d.max_nodes = static_cast<std::uint32_t>(shape.nodes);
+  d.num_tasks = tasks;
+  d.ntasks_per_node = static_cast<std::uint16_t>(shape.tasks_per_node);
+  d.cpus_per_task = static_cast<std::uint16_t>(shape.cpus_per_task);
+  d.min_cpus = tasks * static_cast<std::uint32_t>(shape.cpus_per_task);
+  if (shape.memory_mib > 0) d.pn_min_memory = static_cast<std::uint64_t>(shape.memory_mib);
+  if (shape.minutes > 0) d.time_limit = static_cast<std::uint32_t>(shape.minutes);
+  d.partition = borrowed(shape.partition);
+}
+
+void fill(job_desc_msg_t& d, const JobRequest& r, Texts& texts) {
+  slurm_init_job_desc_msg(&d);
+  fill_shape(d, r.shape);
+  d.name = borrowed(r.name);
+  d.script = borrowed(r.script);
+  d.work_dir = borrowed(r.folder);
+  d.account = borrowed(r.account);
+  d.qos = borrowed(r.qos);
+  d.reservation = borrowed(r.reservation);
+  d.features = borrowed(r.constraint);
+  d.req_nodes = borrowed(r.nodelist);
+  d.exc_nodes = borrowed(r.exclude);
+  d.licenses = borrowed(r.licenses);
+  texts.comment = comment_prefix + r.token;
+  texts.output = literal_path(r.output).value_or("");
+  texts.error = literal_path(r.error).value_or("");
+  texts.tres = resources(r);
+  d.comment = borrowed(texts.comment);
+  d.std_out = borrowed(texts.output);
+  d.std_err = borrowed(texts.error);
+  d.tres_per_node = borrowed(texts.tres);
+  for (const std::string& entry : r.environment)
+    texts.environment.push_back(borrowed(entry));
+  d.env_size = static_cast<std::uint32_t>(texts.environment.size());
+  texts.environment.push_back(nullptr);
+  d.environment = texts.environment.data();
+  d.user_id = ::getuid();
+  d.group_id = ::getgid();
+  d.open_mode = OPEN_MODE_APPEND;
+  d.priority = 0;  // held
+  d.requeue = 0;   // the controller makes a new attempt instead
+  d.kill_on_node_fail = 1;
+  if (r.exclusive) d.shared = JOB_SHARED_NONE;
+  if (r.warn_signal > 0 && r.warn_seconds > 0) {
+    d.warn_signal = static_cast<std::uint16_t>(r.warn_signal);
+    d.warn_time = static_cast<std::uint16_t>(r.warn_seconds);
+    d.warn_flags = 0;  // to the ranks; KILL_JOB_BATCH would reach srun only
+  }
+}
+
+bool is_about_limits(int code) {
+  return code == ESLURM_INVALID_PARTITION_NAME || code == ESLURM_DEFAULT_PARTITION_NOT_SET ||
+         code == ESLURM_TOO_MANY_REQUESTED_CPUS || code == ESLURM_INVALID_NODE_COUNT ||
+         code == ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE || code == ESLURM_INVALID_TIME_LIMIT ||
+         code == ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE || code == ESLURM_INVALID_TASK_MEMORY ||
+         code == ESLURM_INVALID_CPU_COUNT;
+}
+
+std::optional<std::string> why_impossible(const Shape& shape) {
+  const auto partitions = load_partitions();
+  if (const auto* known = std::get_if<std::vector<Partition>>(&partitions)) {
+    return impossible(shape, *known);
+  }
+  return {};
+}
+
+Partition partition_of(const partition_info_t& p, const node_info_msg_t& nodes) {
+  Partition partition;
+  partition.name = text(p.name);
+  partition.is_default = (p.flags & PART_FLAG_DEFAULT) != 0;
+  partition.submittable = (p.state_up & PARTITION_SUBMIT) != 0;
+  partition.schedulable = (p.state_up & PARTITION_SCHED) != 0;
+  partition.min_nodes = p.min_nodes;
+  partition.max_nodes = p.max_nodes == INFINITE ? 0 : p.max_nodes;
+  partition.max_minutes = p.max_time == INFINITE ? 0 : p.max_time;
+  // Pairs of first and last index into the node table, ended by -1.
+  for (const std::int32_t* range = p.node_inx; range && *range >= 0; range += 2) {
+    const auto end = std::min<std::int64_t>(std::int64_t{range[1]} + 1, nodes.record_count);
+    for (std::int64_t i = range[0]; i < end; ++i) {
+      const node_info_t& node = nodes.node_array[i];
+      partition.nodes.push_back({node.cpus, static_cast<std::int64_t>(node.real_memory)});
+    }
+  }
+  return partition;
+}
+
+}  // namespace
+
+bool controller_answers(int controllers) {
+  for (int i = 0; i < controllers; ++i) {
+    if (slurm_ping(i) == SLURM_SUCCESS) return true;
+  }
+  return false;
+}
+
+Result<Site> load_site() {
+  slurm_conf_t* raw = nullptr;
+  if (slurm_load_ctl_conf(0, &raw) != SLURM_SUCCESS) return last_failure();
+  const Configuration conf(raw);
+  return Site{text(conf->version), text(conf->cluster_name), conf->min_job_age, conf->kill_wait,
+              static_cast<int>(std::max<std::uint32_t>(conf->control_cnt, 1))};
+}
+
+Result<std::vector<Partition>> load_partitions() {
+  node_info_msg_t* raw_nodes = nullptr;
+  if (slurm_load_node(0, &raw_nodes, SHOW_ALL) != SLURM_SUCCESS) return last_failure();
+  const Nodes nodes(raw_nodes);
+  partition_info_msg_t* raw = nullptr;
+  if (slurm_load_partitions(0, &raw, SHOW_ALL) != SLURM_SUCCESS) return last_failure();
+  const Partitions answer(raw);
+  std::vector<Partition> partitions;
+  for (std::uint32_t i = 0; i < answer->record_count; ++i) {
+    partitions.push_back(partition_of(answer->partition_array[i], *nodes));
+  }
+  return partitions;
+}
+
+Result<NodeCount> count_nodes() {
+  node_info_msg_t* raw = nullptr;
+  if (slurm_load_node(0, &raw, SHOW_ALL) != SLURM_SUCCESS) return last_failure();
+  const Nodes nodes(raw);
+  NodeCount count;
+  for (std::uint32_t i = 0; i < nodes->record_count; ++i) {
+    const node_info_t& node = nodes->node_array[i];
+    if (!node.name) continue;  // a hole in a table with dynamic nodes
+    ++count.total;
+    const std::uint32_t base = node.node_state & NODE_STATE_BASE;
+    const bool out =
+        (node.node_state & (NODE_STATE_DRAIN | NODE_STATE_FAIL | NODE_STATE_NO_RESPOND)) != 0;
+    if (!out && base != NODE_STATE_DOWN && base != NODE_STATE_UNKNOWN) ++count.usable;
+  }
+  return count;
+}
+
+Result<Submitted> submit_held(const JobRequest& request) {
+  for (const std::string& path : {request.output, request.error}) {
+    if (!literal_path(path)) {
+      return Failure{0, Outcome::refused, "Slurm cannot write to a path with a backslash: " + path};
+    }
+  }
+  if (auto mistake =
+          script_mistake(request.script, request.folder, {request.output, request.error})) {
+    return Failure{0, Outcome::refused, *mistake};
+  }
+  job_desc_msg_t description;
+  Texts texts;
+  fill(description, request, texts);
+  submit_response_msg_t* raw = nullptr;
+  errno = 0;
+  const int rc = slurm_submit_batch_job(&description, &raw);
+  const int code = errno;
+  const SubmitAnswer answer(raw);
+  if (rc != SLURM_SUCCESS || !answer) {
+    Failure failure = explain(code);
+    if (failure.outcome == Outcome::refused && is_about_limits(code)) {
+      if (auto reason = why_impossible(request.shape))
+        failure.message = *reason + error_number(code);
+    }
+    if (answer && answer->job_submit_user_msg)
+      failure.message += ": " + text(answer->job_submit_user_msg);
+    return failure;
+  }
+  Submitted submitted{compat::job_id(*answer), text(answer->job_submit_user_msg)};
+  const int note = static_cast<int>(answer->error_code);
+  // Accepted, and Slurm says that it can never run. It is believed where the reason is plain: a
+  // partition that is down gives the same answer.
+  if (note == ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE) {
+    if (auto reason = why_impossible(request.shape)) {
+      signal_job(submitted.job, SIGKILL);
+      return Failure{note, Outcome::refused, *reason + error_number(note)};
+    }
+  }
+  if (note != 0 && note != ESLURM_JOB_HELD && submitted.note.empty())
+    submitted.note = explain(note).message;
+  return submitted;
+}
+
+Result<JobFacts> load_job(std::uint32_t job, const std::string& token) {
+  job_info_msg_t* raw = nullptr;
+  if (compat::load_job(&raw, job, SHOW_ALL) != SLURM_SUCCESS) return last_failure();
+  const Jobs answer(raw);
+  for (std::uint32_t i = 0; i < answer->record_count; ++i) {
+    JobFacts facts = facts_of(answer->job_array[i]);
+    if (facts.job == job && facts.token == token && !token.empty()) return facts;
+  }
+  return Failure{0, Outcome::missing,
+                 "job " + std::to_string(job) + " is not the one that was submitted"};
+}
+
+Result<bool> release(std::uint32_t job) {
+  job_desc_msg_t change;
+  slurm_init_job_desc_msg(&change);
+  std::string id = std::to_string(job);
+  change.job_id_str = id.data();
+  change.priority = INFINITE;
+  job_array_resp_msg_t* raw = nullptr;
+  errno = 0;
+  const int rc = slurm_update_job2(&change, &raw);
+  const int code = errno;
+  const ArrayAnswer answer(raw);
+  if (answer) {
+    for (std::uint32_t i = 0; i < answer->job_array_count; ++i) {
+      const int one = static_cast<int>(answer->error_code[i]);
+      if (one != SLURM_SUCCESS) return explain(one);
+    }
+  }
+  if (rc != SLURM_SUCCESS) return explain(rc > 0 ? rc : code);
+  return true;
+}
+
+Result<bool> signal_job(std::uint32_t job, int signal) {
+  const std::string id = std::to_string(job);
+  errno = 0;
+  const int rc = slurm_kill_job2(id.c_str(), static_cast<std::uint16_t>(signal), 0, nullptr);
+  if (rc == SLURM_SUCCESS) return true;
+  return explain(rc > 0 ? rc : errno);
+}
+
+Result<std::optional<Listing>> list_jobs(std::time_t known) {
+  job_info_msg_t* raw = nullptr;
+  if (slurm_load_jobs(known, &raw, SHOW_ALL | SHOW_LOCAL) != SLURM_SUCCESS) {
+    if (errno == SLURM_NO_CHANGE_IN_DATA) return std::optional<Listing>();
+    return last_failure();
+  }
+  const Jobs answer(raw);
+  Listing listing{answer->last_update, {}};
+  for (std::uint32_t i = 0; i < answer->record_count; ++i) {
+    if (token_of(answer->job_array[i]).empty()) continue;
+    listing.jobs.push_back(facts_of(answer->job_array[i]));
+  }
+  return std::optional<Listing>(std::move(listing));
+}
+
+}  // namespace thalweg::slurm_agent

@@ -1,0 +1,86 @@
+// The questions to Slurm, one function each, over plain structures. All block (up to about ten
+// seconds when the controller is slow), all are thread-safe, and all need libslurm to be in use
+// (library.h).
+#pragma once
+
+#include <cstdint>
+#include <ctime>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "daemon/slurm_agent/checks.h"
+#include "daemon/slurm_agent/errors.h"
+
+namespace thalweg::slurm_agent {
+
+template <class T>
+using Result = std::variant<T, Failure>;
+
+/// Comments of our jobs start with this; the attempt's token follows.
+inline constexpr const char* comment_prefix = "thalweg:";
+
+struct JobRequest {
+  std::string name, token, script, folder, output, error;  ///< paths are absolute
+  std::vector<std::string> environment;                    ///< NAME=value
+  Shape shape;
+  std::string account, qos, reservation, constraint, gres, nodelist, exclude, licenses;
+  bool exclusive = false;
+  int gpus_per_node = 0;
+  int warn_signal = 0, warn_seconds = 0;  ///< to the ranks, before the time limit; 0 = none
+};
+
+struct Submitted {
+  std::uint32_t job = 0;
+  std::string note;  ///< what Slurm or the site's submit plug-in said beside "yes"
+};
+
+/// A job as Slurm shows it. Times are Unix seconds, 0 = not yet; exits are wait statuses.
+struct JobFacts {
+  std::uint32_t job = 0;
+  std::string token;  ///< empty: not one of ours
+  std::string name, state, reason, nodes;
+  bool completing = false, held = false;
+  std::int64_t started = 0, ended = 0;
+  std::uint32_t exit = 0, steps_exit = 0;
+  bool operator==(const JobFacts&) const = default;
+};
+
+struct Site {
+  std::string version, cluster;
+  std::int64_t min_job_age_s = 0, kill_wait_s = 0;
+  int controllers = 1;
+};
+
+struct NodeCount {
+  int total = 0, usable = 0;  ///< usable: neither down, drained nor silent
+};
+
+/// True when one of the controllers answers. 0.2 ms where nothing listens.
+bool controller_answers(int controllers);
+Result<Site> load_site();
+Result<std::vector<Partition>> load_partitions();
+Result<NodeCount> count_nodes();
+
+/// Submits held, never to be requeued, killed with its nodes. A job that Slurm takes but says it
+/// will never run is taken back and refused with the reason.
+Result<Submitted> submit_held(const JobRequest& request);
+
+/// Failure `missing` where there is no such job or it carries another token (ids are reused).
+Result<JobFacts> load_job(std::uint32_t job, const std::string& token);
+/// True; Failure `finished` where it has ended already.
+Result<bool> release(std::uint32_t job);
+/// SIGKILL ends the job whatever its state; any other signal goes to the ranks of a running job
+/// only: srun would answer SIGTERM by killing them at once.
+Result<bool> signal_job(std::uint32_t job, int signal);
+
+/// Jobs of this user with our comment. `known` is the time of the previous answer; nothing changed
+/// since: no value.
+struct Listing {
+  std::time_t time = 0;
+  std::vector<JobFacts> jobs;
+};
+Result<std::optional<Listing>> list_jobs(std::time_t known);
+
+}  // namespace thalweg::slurm_agent
