@@ -1,0 +1,105 @@
+#include "cli/application.h"
+
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "cli/command.h"
+#include "cli/help.h"
+#include "cli/output/text.h"
+#include "daemon/api/client.h"
+#include "daemon/api/messages.h"
+#include "jobspec/value.h"
+
+namespace thalweg::cli {
+namespace {
+
+using daemon::api::ApiError;
+using daemon::api::Unreachable;
+
+int complain(Context& context, int code, const std::string& message, const std::string& hint = {}) {
+  context.out.flush();  // what was printed before comes before
+  const Palette palette(context.error_terminal.colour);
+  context.err << palette(Tint::red, "thalweg:") << ' ' << message << '\n';
+  if (!hint.empty()) context.err << "  " << hint << '\n';
+  return code;
+}
+
+int exit_code_of(int http_status) {
+  if (http_status == 400) return exit_bad_input;
+  if (http_status == 404) return exit_not_found;
+  return exit_failed;
+}
+
+int complain(Context& context, const ApiError& error) {
+  context.out.flush();
+  for (const auto& diagnostic : daemon::api::diagnostics_from(error.body()))
+    context.err << diagnostic.to_string() << '\n';
+  return complain(context, exit_code_of(error.status()), error.what());
+}
+
+int unknown_command(Context& context, const std::string& name) {
+  std::vector<std::string> names;
+  for (const Command& command : commands())
+    names.push_back(command.name);
+  const std::string near = jobspec::nearest(name, names);
+  return complain(
+      context, exit_bad_input, "there is no command '" + printable(name) + "'",
+      near.empty() ? "thalweg --help lists them" : "did you mean 'thalweg " + near + "'?");
+}
+
+int run_command(Context& context, const Command& command, const std::vector<std::string>& words) {
+  Arguments arguments;
+  const Action action = command.make(arguments);
+  if (!parse_arguments(arguments, command.name, words)) {
+    print_command_help(context.out, context.palette, command, arguments);
+    return exit_ok;
+  }
+  return action(context);
+}
+
+int dispatch(Context& context, std::vector<std::string> words) {
+  if (words.empty()) {
+    print_help(context.out, context.palette);
+    return exit_bad_input;
+  }
+  std::string name = words.front();
+  words.erase(words.begin());
+  if (name == "--version" || name == "-V") name = "version";
+  if (name == "--help" || name == "-h" || name == "help") {
+    if (words.empty()) {
+      print_help(context.out, context.palette);
+      return exit_ok;
+    }
+    name = words.front();
+    words = {"--help"};
+  }
+  if (name.starts_with("-"))
+    return complain(context, exit_bad_input, "expected a command before '" + printable(name) + "'",
+                    "thalweg --help lists them");
+  const Command* command = find_command(name);
+  return command == nullptr ? unknown_command(context, name)
+                            : run_command(context, *command, words);
+}
+
+}  // namespace
+
+int run_application(const std::vector<std::string>& words, std::ostream& out, std::ostream& err) {
+  Context context(out, err);
+  int code = exit_failed;
+  try {
+    code = dispatch(context, words);
+  } catch (const CommandError& error) {
+    code = complain(context, error.code(), error.what(), error.hint());
+  } catch (const ApiError& error) {
+    code = complain(context, error);
+  } catch (const Unreachable& error) {
+    code = complain(context, exit_unreachable, error.what());
+  } catch (const std::exception& error) {
+    code = complain(context, exit_failed, error.what());
+  }
+  out.flush();
+  if (!out && code == exit_ok) return complain(context, exit_failed, "cannot write the output");
+  return code;
+}
+
+}  // namespace thalweg::cli

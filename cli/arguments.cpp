@@ -1,0 +1,74 @@
+#include "cli/arguments.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <sstream>
+
+#include "cli/exit_code.h"
+#include "jobspec/value.h"
+
+namespace thalweg::cli {
+namespace {
+
+void declare(CLI::App& app, const Argument& argument) {
+  CLI::Option* option = std::visit(
+      [&](auto* target) -> CLI::Option* {
+        using Target = std::remove_pointer_t<decltype(target)>;
+        if constexpr (std::is_same_v<Target, bool>)
+          return app.add_flag(argument.names, *target, argument.doc);
+        else
+          return app.add_option(argument.names, *target, argument.doc);
+      },
+      argument.target);
+  if (argument.required) option->required();
+  if (argument.many() && !argument.positional()) option->delimiter(',')->expected(1)->take_all();
+  if (!argument.choices.empty()) option->check(CLI::IsMember(argument.choices));
+}
+
+/// The option that was probably meant, for the words nobody knows.
+std::string hint_for(const Arguments& arguments, const std::vector<std::string>& words,
+                     const std::string& command) {
+  std::vector<std::string> known{"--help"};
+  for (const Argument& argument : arguments.all())
+    if (!argument.positional())
+      for (const std::string& name : argument.spellings())
+        known.push_back(name);
+  for (const std::string& word : words) {
+    const std::string name = word.substr(0, word.find('='));
+    if (!name.starts_with("--") || std::count(known.begin(), known.end(), name) > 0) continue;
+    if (const std::string near = jobspec::nearest(name, known); !near.empty())
+      return "did you mean " + near + "?";
+  }
+  return "thalweg " + command + " --help";
+}
+
+}  // namespace
+
+std::vector<std::string> Argument::spellings() const {
+  std::vector<std::string> result;
+  std::istringstream text(names);
+  for (std::string name; std::getline(text, name, ',');)
+    result.push_back(name);
+  return result;
+}
+
+bool parse_arguments(const Arguments& arguments, const std::string& command,
+                     const std::vector<std::string>& words) {
+  CLI::App app;
+  for (const Argument& argument : arguments.all())
+    declare(app, argument);
+  std::vector<std::string> reversed(words.rbegin(), words.rend());  // as CLI11 takes them
+  try {
+    app.parse(reversed);
+  } catch (const CLI::CallForHelp&) {
+    return false;
+  } catch (const CLI::ParseError& error) {
+    std::string message = error.what();
+    while (!message.empty() && message.back() == '\n')
+      message.pop_back();
+    throw CommandError(exit_bad_input, message, hint_for(arguments, words, command));
+  }
+  return true;
+}
+
+}  // namespace thalweg::cli

@@ -1,0 +1,33 @@
+// A command is one file in cli/commands and one row in commands/table.cpp.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+
+#include "cli/arguments.h"
+#include "cli/context.h"
+#include "cli/exit_code.h"
+
+namespace thalweg::cli {
+
+/// Does the work after the arguments were read; returns the exit code or throws (CommandError,
+/// ApiError, Unreachable).
+using Action = std::function<int(Context&)>;
+
+struct Command {
+  const char* name;
+  const char* summary;  ///< one line, in the list of commands
+  const char* details;  ///< more, in its own --help; may be empty
+  const char* example;  ///< one or several lines
+  /// Declares its arguments; the action owns what they fill.
+  Action (*make)(Arguments& arguments);
+};
+
+/// In the order of the help text.
+std::span<const Command> commands();
+
+/// nullptr where there is none of this name.
+const Command* find_command(const std::string& name);
+
+}  // namespace thalweg::cli

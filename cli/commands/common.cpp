@@ -1,0 +1,112 @@
+#include "cli/commands/common.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "cli/output/format.h"
+#include "cli/output/text.h"
+#include "cli/output/watcher.h"
+#include "daemon/api/client.h"
+
+namespace thalweg::cli {
+
+void add_json(Arguments& arguments, Format& format) {
+  arguments.flag("--json", format.json, "print the controller's answer as JSON");
+}
+
+void add_json_and_csv(Arguments& arguments, Format& format) {
+  add_json(arguments, format);
+  arguments.flag("--csv", format.csv, "print the table as CSV, with all columns and digits");
+}
+
+jobspec::Id parse_id(const std::string& text) {
+  const auto id = jobspec::Id::parse(text);
+  if (!id)
+    throw CommandError(exit_bad_input, "'" + printable(text) + "' is not an id",
+                       "write 12 for a sweep, 12.3 for a trial, 12.3.1 for an attempt; "
+                       "`thalweg ls` lists the sweeps");
+  return *id;
+}
+
+bool is_sweep(const jobspec::Id& id) {
+  return id.trial == 0;
+}
+bool is_trial(const jobspec::Id& id) {
+  return id.trial != 0 && id.attempt == 0;
+}
+
+std::string path_of(const jobspec::Id& id) {
+  const char* kind = is_sweep(id) ? "sweeps/" : is_trial(id) ? "trials/" : "attempts/";
+  return std::string("/v1/") + kind + id.to_string();
+}
+
+jobspec::Id id_or_newest(Context& context, const std::string& text) {
+  if (!text.empty()) return parse_id(text);
+  const Json answer = context.controller().get("/v1/sweeps?limit=1");
+  const Json& sweeps = list_at(answer, "sweeps");
+  if (sweeps.empty())
+    throw CommandError(exit_not_found, "there are no sweeps yet", "try: thalweg run sweep.yaml");
+  return parse_id(text_at(sweeps[0], "id"));
+}
+
+void print_table(Context& context, const Table& table, const Format& format) {
+  if (format.csv)
+    table.print_csv(context.out);
+  else
+    table.print(context.out, context.palette, context.width());
+}
+
+void print_pairs(Context& context, const std::vector<std::pair<std::string, Cell>>& pairs) {
+  int width = 0;
+  for (const auto& [name, value] : pairs)
+    if (!value.text.empty()) width = std::max(width, display_width(name));
+  for (const auto& [name, value] : pairs)
+    if (!value.text.empty())
+      context.out << context.palette(Tint::dim, pad_right(name, width)) << "  "
+                  << context.palette(value.tint, printable(value.text)) << '\n';
+}
+
+void print_next(Context& context,
+                const std::vector<std::pair<std::string, std::string>>& commands) {
+  int width = 0;
+  for (const auto& [command, purpose] : commands)
+    width = std::max(width, display_width(command));
+  context.out << '\n' << context.palette(Tint::bold, "Next:") << '\n';
+  for (const auto& [command, purpose] : commands)
+    context.out << "  " << context.palette(Tint::cyan, command)
+                << std::string(width - display_width(command) + 2, ' ')
+                << context.palette(Tint::dim, purpose) << '\n';
+}
+
+void print_notes(Context& context, const Json& answer) {
+  for (const std::string& note : texts_at(answer, "notes"))
+    context.out << context.palette(Tint::yellow, "note:") << ' ' << printable(note) << '\n';
+}
+
+Cell state_cell(const std::string& state) {
+  return {state, state, tint_of_state(state)};
+}
+
+Cell number_cell(const Json& value) {
+  const auto number = number_of(value);
+  return {number ? format_number(number) : printable(plain_text(value)), plain_text(value)};
+}
+
+std::string time_taken(const Json& object) {
+  const double started = number_at(object, "started").value_or(0);
+  if (started <= 0) return {};
+  const double ended = number_at(object, "ended").value_or(0);
+  return format_duration((ended > 0 ? ended : now()) - started);
+}
+
+std::string shell_word(const std::string& text) {
+  constexpr auto plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
+  if (!text.empty() && text.find_first_not_of(plain) == std::string::npos) return text;
+  std::string quoted = "'";
+  for (const char c : text)
+    quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  return quoted + "'";
+}
+
+}  // namespace thalweg::cli

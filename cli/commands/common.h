@@ -1,0 +1,51 @@
+// What several commands share: ids, formats, and the blocks of text they print.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/output/json.h"
+#include "cli/output/table.h"
+#include "jobspec/trial.h"
+
+namespace thalweg::cli {
+
+struct Format {
+  bool json = false;
+  bool csv = false;
+};
+void add_json(Arguments& arguments, Format& format);
+void add_json_and_csv(Arguments& arguments, Format& format);
+
+/// Throws CommandError (bad input) where it is no id.
+jobspec::Id parse_id(const std::string& text);
+bool is_sweep(const jobspec::Id& id);
+bool is_trial(const jobspec::Id& id);
+/// "/v1/sweeps/12", "/v1/trials/12.3" or "/v1/attempts/12.3.1".
+std::string path_of(const jobspec::Id& id);
+/// The id, or that of the newest sweep where `text` is empty. Throws CommandError (not found) where
+/// there is none.
+jobspec::Id id_or_newest(Context& context, const std::string& text);
+
+void print_table(Context& context, const Table& table, const Format& format);
+
+/// Aligned "name  value" lines; pairs without a value are left out.
+void print_pairs(Context& context, const std::vector<std::pair<std::string, Cell>>& pairs);
+
+/// "Next:" and commands with what they are for.
+void print_next(Context& context, const std::vector<std::pair<std::string, std::string>>& commands);
+
+void print_notes(Context& context, const Json& answer);
+
+Cell state_cell(const std::string& state);
+/// Shown as format_number does; the raw value in CSV.
+Cell number_cell(const Json& value);
+/// "12 s" since `started`, up to `ended` or now.
+std::string time_taken(const Json& object);
+
+/// For the words of a shell line: quoted where needed.
+std::string shell_word(const std::string& text);
+
+}  // namespace thalweg::cli

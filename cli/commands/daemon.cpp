@@ -1,0 +1,140 @@
+// thalweg daemon: the controller itself.
+#include <chrono>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <thread>
+
+#include "cli/commands/common.h"
+#include "cli/commands/table.h"
+#include "cli/output/format.h"
+#include "cli/output/text.h"
+#include "daemon/api/client.h"
+
+namespace thalweg::cli {
+namespace {
+
+using daemon::api::Client;
+
+constexpr auto stop_patience = std::chrono::seconds(30);
+constexpr auto look_again = std::chrono::milliseconds(100);
+
+struct Options {
+  std::string what;
+  std::int64_t lines = 50;
+  bool follow = false;
+  Format format;
+};
+
+void print_status(Context& context, const Json& ping) {
+  std::vector<std::pair<std::string, Cell>> pairs{
+      {"controller",
+       Cell("running, process " + text_at(ping, "pid") + " on " + text_at(ping, "host"), "",
+            Tint::green)},
+      {"version", text_at(ping, "version")},
+      {"user", text_at(ping, "user")},
+      {"since", format_time(number_at(ping, "started").value_or(0))},
+      {"home", text_at(ping, "home")},
+      {"database", text_at(ping, "database")}};
+  if (const Json& backends = member(ping, "backends"); backends.is_object())
+    for (const auto& [name, text] : backends.items())
+      pairs.emplace_back("backend " + name, plain_text(text));
+  pairs.emplace_back("sweeps", count_of(count_at(ping, "active_sweeps"), "active sweep") + ", " +
+                                   count_of(count_at(ping, "running_attempts"), "running attempt"));
+  print_pairs(context, pairs);
+}
+
+int status(Context& context, const Options& options) {
+  Client& client = context.controller_if_any();
+  if (!client.ping()) {
+    if (options.format.json)
+      print_json(context.out, {{"running", false}, {"home", context.home().directory.string()}});
+    else
+      context.out << "no controller runs for " << context.home().directory.string()
+                  << "; commands that need one start it, or: thalweg daemon start\n";
+    return exit_unreachable;
+  }
+  Json ping = client.get("/v1/ping");
+  if (options.format.json) {
+    ping["running"] = true;
+    print_json(context.out, ping);
+  } else {
+    print_status(context, ping);
+  }
+  return exit_ok;
+}
+
+int start(Context& context, const Options& options) {
+  const bool ran = context.controller_if_any().ping();
+  context.controller();
+  if (!options.format.json && ran) context.out << "a controller already runs\n";
+  return status(context, options);
+}
+
+int stop(Context& context, const Options& options) {
+  Client& client = context.controller_if_any();
+  const bool ran = client.ping();
+  if (ran) {
+    client.post("/v1/shutdown", Json::object());
+    const auto deadline = std::chrono::steady_clock::now() + stop_patience;
+    while (client.ping()) {
+      if (std::chrono::steady_clock::now() > deadline)
+        throw CommandError(exit_failed, "the controller still answers",
+                           "its log: " + context.home().log().string());
+      std::this_thread::sleep_for(look_again);
+    }
+  }
+  if (options.format.json)
+    print_json(context.out, {{"running", false}, {"stopped", ran}});
+  else if (ran)
+    context.out << "stopped; attempts that run go on, and the next controller takes them up\n";
+  else
+    context.out << "no controller runs\n";
+  return exit_ok;
+}
+
+/// The last `lines` lines.
+std::string tail(std::ifstream& in, std::int64_t lines) {
+  const std::string text(std::istreambuf_iterator<char>(in), {});
+  std::size_t at = text.size();
+  if (at > 0 && text.back() == '\n') --at;
+  while (lines-- > 0 && at != std::string::npos && at > 0)
+    at = text.rfind('\n', at - 1);
+  if (at == std::string::npos || at == 0) return text;
+  return text.substr(at + 1);
+}
+
+int logs(Context& context, const Options& options) {
+  const auto file = context.home().log();
+  std::ifstream in(file, std::ios::binary);
+  if (!in) throw CommandError(exit_not_found, "there is no controller log yet: " + file.string());
+  context.out << tail(in, options.lines) << std::flush;
+  while (options.follow && context.out) {
+    in.clear();
+    const std::string more(std::istreambuf_iterator<char>(in), {});
+    context.out << more << std::flush;
+    std::this_thread::sleep_for(look_again);
+  }
+  return exit_ok;
+}
+
+}  // namespace
+
+Action make_daemon(Arguments& arguments) {
+  auto options = std::make_shared<Options>();
+  Argument& what = arguments.positional("WHAT", options->what, "what to do");
+  what.choices = {"start", "stop", "status", "logs"};
+  what.completes = Completes::choices;
+  arguments.option("-n,--lines", "N", options->lines, "logs: the last N lines (default: 50)");
+  arguments.flag("-f,--follow", options->follow, "logs: go on as it grows");
+  arguments.flag("--json", options->format.json, "print as JSON");
+  return [options](Context& context) {
+    if (options->what == "start") return start(context, *options);
+    if (options->what == "stop") return stop(context, *options);
+    if (options->what == "status") return status(context, *options);
+    return logs(context, *options);
+  };
+}
+
+}  // namespace thalweg::cli

@@ -1,0 +1,115 @@
+// thalweg logs: what an attempt printed.
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <thread>
+
+#include "cli/commands/common.h"
+#include "cli/commands/table.h"
+#include "daemon/api/client.h"
+
+namespace thalweg::cli {
+namespace {
+
+using daemon::api::Client;
+
+constexpr auto look_again = std::chrono::milliseconds(500);
+
+struct Options {
+  std::string id;
+  bool errors = false, journal = false, follow = false;
+
+  const char* stream() const { return journal ? "journal" : errors ? "stderr" : "stdout"; }
+};
+
+bool trial_is_over(const Json& trial) {
+  const std::string state = text_at(trial, "state");
+  return state != "pending" && state != "running";
+}
+
+/// The last attempt of a trial; attempt 0 where there is none yet.
+jobspec::Id last_attempt(const Json& trial, jobspec::Id id) {
+  const Json& attempts = list_at(trial, "attempts");
+  if (!attempts.empty()) id = parse_id(text_at(attempts.back(), "id"));
+  return id;
+}
+
+/// The only trial of a sweep with one trial.
+jobspec::Id only_trial(Client& client, jobspec::Id id) {
+  if (!is_sweep(id)) return id;
+  const Json sweep = client.get(path_of(id));
+  const Json& trials = list_at(sweep, "trials");
+  if (trials.size() != 1)
+    throw CommandError(
+        exit_bad_input,
+        "sweep " + id.to_string() + " has " + std::to_string(trials.size()) + " trials; which one?",
+        "thalweg logs " + id.to_string() + ".1");
+  return parse_id(text_at(trials[0], "id"));
+}
+
+/// Prints from `offset` on; true when the attempt has ended and all is printed.
+bool print_part(Context& context, const std::string& path, std::int64_t& offset) {
+  const Client::LogPart part =
+      context.controller().get_log(path + "&offset=" + std::to_string(offset));
+  context.out << part.text << std::flush;
+  offset = std::max(part.next_offset, offset + static_cast<std::int64_t>(part.text.size()));
+  return part.ended && part.text.empty();
+}
+
+void print_attempt(Context& context, const Options& options, const jobspec::Id& id) {
+  const std::string path = path_of(id) + "/log?stream=" + options.stream();
+  std::int64_t offset = 0;
+  for (;;) {
+    const std::int64_t before = offset;
+    if (print_part(context, path, offset) || !context.out) return;
+    if (offset > before) continue;
+    if (!options.follow) return;
+    std::this_thread::sleep_for(look_again);
+  }
+}
+
+/// With --follow, a trial's log goes on with its next attempt.
+int print_trial(Context& context, const Options& options, const jobspec::Id& id) {
+  jobspec::Id printed = id;
+  for (;;) {
+    const Json trial = context.controller().get(path_of(id));
+    const jobspec::Id attempt = last_attempt(trial, id);
+    if (attempt.attempt > printed.attempt) {
+      if (options.follow) context.err << "==> " << attempt.to_string() << " <==" << std::endl;
+      print_attempt(context, options, attempt);
+      printed = attempt;
+      if (!options.follow) return exit_ok;
+      continue;
+    }
+    if (!options.follow || trial_is_over(trial)) {
+      if (printed.attempt > 0) return exit_ok;
+      const std::string why = text_at(member(trial, "progress"), "waiting_for");
+      throw CommandError(exit_not_found,
+                         id.to_string() + " has no attempt yet: it is " + text_at(trial, "state") +
+                             (why.empty() ? "" : " (" + why + ")"),
+                         "thalweg logs -f " + id.to_string() + " waits for it");
+    }
+    std::this_thread::sleep_for(look_again);
+  }
+}
+
+int logs(Context& context, const Options& options) {
+  const jobspec::Id id = only_trial(context.controller(), parse_id(options.id));
+  if (is_trial(id)) return print_trial(context, options, id);
+  print_attempt(context, options, id);
+  return exit_ok;
+}
+
+}  // namespace
+
+Action make_logs(Arguments& arguments) {
+  auto options = std::make_shared<Options>();
+  arguments.positional("ID", options->id, "an attempt, or a trial (its last attempt)").completes =
+      Completes::id;
+  arguments.flag("--stderr", options->errors, "what it wrote to standard error");
+  arguments.flag("--journal", options->journal, "its journal (lines of JSON)");
+  arguments.flag("-f,--follow", options->follow, "go on until it ends");
+  return [options](Context& context) { return logs(context, *options); };
+}
+
+}  // namespace thalweg::cli

@@ -1,0 +1,52 @@
+// thalweg retry: run failed trials again.
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "cli/commands/common.h"
+#include "cli/commands/table.h"
+#include "cli/output/text.h"
+#include "daemon/api/client.h"
+
+namespace thalweg::cli {
+namespace {
+
+struct Options {
+  std::string id;
+  std::vector<std::string> states;
+  Format format;
+};
+
+int retry(Context& context, const Options& options) {
+  const jobspec::Id id = parse_id(options.id);
+  const std::vector<std::string> states =
+      options.states.empty() ? std::vector<std::string>{"failed"} : options.states;
+  const Json answer =
+      context.controller().post("/v1/retry", {{"id", id.to_string()}, {"states", states}});
+  const long long n = count_at(answer, "retried");
+  if (options.format.json) {
+    print_json(context.out, answer);
+  } else if (n == 0) {
+    context.out << "nothing to retry: no trial of " << id.to_string() << " is "
+                << join(states, " or ") << '\n';
+  } else {
+    context.out << count_of(n, "trial") << (n == 1 ? " runs" : " run")
+                << " again, from the last checkpoint where there is one\n";
+    print_next(context, {{"thalweg watch " + id.to_string(), "follow"}});
+  }
+  return exit_ok;
+}
+
+}  // namespace
+
+Action make_retry(Arguments& arguments) {
+  auto options = std::make_shared<Options>();
+  arguments.positional("ID", options->id, "a sweep or a trial").completes = Completes::id;
+  arguments
+      .option("--state", "STATES", options->states,
+              "which trials, separated by commas (default: failed)")
+      .choices = {"failed", "cancelled"};
+  add_json(arguments, options->format);
+  return [options](Context& context) { return retry(context, *options); };
+}
+
+}  // namespace thalweg::cli

@@ -1,0 +1,57 @@
+// thalweg run: submit, watch to the end, compare.
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "cli/commands/comparison.h"
+#include "cli/commands/submission.h"
+#include "cli/commands/table.h"
+#include "cli/commands/watching.h"
+#include "cli/output/text.h"
+#include "daemon/api/client.h"
+
+namespace thalweg::cli {
+namespace {
+
+struct Options {
+  SubmitOptions submit;
+  Format format;
+  bool cancel_on_interrupt = false;
+};
+
+int run(Context& context, const Options& options) {
+  const Json submitted = submit_sweep(context, options.submit, false);
+  if (!options.format.json) print_submitted(context, submitted);
+  WatchOptions watch;
+  watch.id = parse_id(text_at(submitted, "id"));
+  watch.cancel_on_interrupt = options.cancel_on_interrupt;
+  watch.to_errors = options.format.json;
+  const Watched watched = watch_sweep(context, watch);
+  const Json comparison =
+      context.controller().get("/v1/sweeps/" + watch.id.to_string() + "/compare");
+  if (options.format.json) {
+    print_json(context.out,
+               {{"submitted", submitted}, {"sweep", watched.last}, {"comparison", comparison}});
+    return watched.exit_code();
+  }
+  context.out << '\n';
+  print_comparison(context, comparison);
+  if (watched.exit_code() == exit_failed)
+    print_next(context, {{"thalweg show " + watch.id.to_string(), "why trials failed"},
+                         {"thalweg retry " + watch.id.to_string(), "run the failed trials again"}});
+  else
+    print_comparison_next(context, comparison);
+  return watched.exit_code();
+}
+
+}  // namespace
+
+Action make_run(Arguments& arguments) {
+  auto options = std::make_shared<Options>();
+  add_submit_options(arguments, options->submit);
+  arguments.flag("--cancel-on-interrupt", options->cancel_on_interrupt,
+                 "Ctrl-C cancels the sweep instead of leaving it running");
+  add_json(arguments, options->format);
+  return [options](Context& context) { return run(context, *options); };
+}
+
+}  // namespace thalweg::cli

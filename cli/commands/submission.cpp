@@ -1,0 +1,60 @@
+#include "cli/commands/submission.h"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "cli/output/text.h"
+#include "daemon/api/client.h"
+
+namespace thalweg::cli {
+
+void add_submit_options(Arguments& arguments, SubmitOptions& options) {
+  arguments.positional("SWEEP.yaml", options.file, "the sweep file; - reads standard input")
+      .completes = Completes::file;
+  arguments.option("--backend", "NAME", options.backend, "what runs it (default: auto)").choices = {
+      "auto", "local", "slurm"};
+}
+
+std::string read_file(const std::string& file) {
+  const auto all_of = [](std::istream& in) {
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  };
+  if (file == "-") return all_of(std::cin);
+  std::error_code error;
+  if (std::filesystem::is_directory(file, error))
+    throw CommandError(exit_bad_input, file + " is a folder; expected a sweep file");
+  std::ifstream in(file, std::ios::binary);
+  if (!in) throw CommandError(exit_bad_input, "cannot read " + file + ": " + std::strerror(errno));
+  return all_of(in);
+}
+
+Json submit_sweep(Context& context, const SubmitOptions& options, bool dry_run) {
+  Json request{{"text", read_file(options.file)},
+               {"file_name", options.file == "-" ? "standard input" : options.file},
+               {"backend", options.backend},
+               {"directory", std::filesystem::current_path().string()}};
+  if (dry_run) request["dry_run"] = true;
+  return context.controller().post("/v1/sweeps", request);
+}
+
+void print_submitted(Context& context, const Json& answer) {
+  const Json& trials = member(answer, "trials");
+  const auto count =
+      trials.is_array() ? static_cast<long long>(trials.size()) : count_at(answer, "trials");
+  const std::string id = text_at(answer, "id");
+  context.out << context.palette(Tint::bold, (id.empty() ? "" : "sweep " + id + " ") +
+                                                 printable(text_at(answer, "name")))
+              << ": " << count_of(count, "trial") << " ("
+              << count_of(count_at(answer, "configurations"), "configuration");
+  if (const auto n = count_at(answer, "duplicates"); n > 0)
+    context.out << ", " << count_of(n, "duplicate") << " left out";
+  context.out << ") on " << text_at(answer, "backend") << '\n';
+  print_notes(context, answer);
+}
+
+}  // namespace thalweg::cli

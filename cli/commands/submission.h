@@ -1,0 +1,23 @@
+// Handing a sweep file to the controller: `submit` and `run`.
+#pragma once
+
+#include "cli/commands/common.h"
+
+namespace thalweg::cli {
+
+struct SubmitOptions {
+  std::string file;
+  std::string backend = "auto";
+};
+void add_submit_options(Arguments& arguments, SubmitOptions& options);
+
+/// The whole file; "-" is standard input. Throws CommandError (bad input).
+std::string read_file(const std::string& file);
+
+/// Throws ApiError with the diagnostics of a bad file.
+Json submit_sweep(Context& context, const SubmitOptions& options, bool dry_run);
+
+/// "sweep 12 name: 8 trials (4 configurations) on local", and the notes.
+void print_submitted(Context& context, const Json& answer);
+
+}  // namespace thalweg::cli

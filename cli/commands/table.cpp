@@ -1,0 +1,78 @@
+#include "cli/commands/table.h"
+
+#include <array>
+
+namespace thalweg::cli {
+namespace {
+
+constexpr std::array table{
+    Command{"run", "submit a sweep, watch it to its end and compare the results",
+            "Ctrl-C leaves the sweep running: `thalweg watch` looks at it again, `thalweg cancel` "
+            "stops it. "
+            "The exit code is 0 when all trials have finished, 1 when any has not.",
+            "thalweg run sweep.yaml\nthalweg run sweep.yaml --backend slurm", make_run},
+    Command{"submit", "submit a sweep and return at once",
+            "With --dry-run, show what would run: every trial, and the batch script for Slurm.",
+            "thalweg submit --dry-run sweep.yaml", make_submit},
+    Command{"validate", "check sweep files, without a controller",
+            "Every mistake is one line: file:line: key: what is wrong (what to do). The exit code "
+            "is 2 where there is any.",
+            "thalweg validate sweeps/*.yaml", make_validate},
+    Command{"ls", "list the sweeps", "", "thalweg ls\nthalweg ls --json | jq '.sweeps[].name'",
+            make_ls},
+    Command{"show", "show a sweep, a trial or an attempt",
+            "A sweep: its trials. A trial: its parameters, metrics and attempts. An attempt: where "
+            "it ran, why it "
+            "ended, which rank failed on which node, where its logs are, and its events.",
+            "thalweg show 12.3", make_show},
+    Command{"watch", "follow a sweep or a trial to its end",
+            "Bars on a terminal, plain lines elsewhere. Ctrl-C stops watching; the sweep goes on. "
+            "The exit code is 0 "
+            "when all trials have finished, 1 when any has not.",
+            "thalweg watch 12", make_watch},
+    Command{"compare", "compare the configurations of a sweep, best first",
+            "Every row is one configuration over its seeds: medians with 95 % intervals, steps and "
+            "time to the target, "
+            "and what it cost.",
+            "thalweg compare 12 --by optimizer.name --target 0.12", make_compare},
+    Command{"curve", "plot a metric of a trial", "",
+            "thalweg curve 12.3 train/loss --log\nthalweg curve 12.3 val/error --csv > error.csv",
+            make_curve},
+    Command{"query", "ask the database in SQL",
+            "The views: sweeps, trials, attempts, hyperparameters, metrics, latest_metrics, "
+            "events. Read-only.",
+            "thalweg query 'select state, count(*) from trials group by state'", make_query},
+    Command{"logs", "print what an attempt wrote",
+            "With -f, a trial's log goes on with its next attempt.",
+            "thalweg logs -f 12.3\nthalweg logs 12.3.1 --stderr", make_logs},
+    Command{"cancel", "stop a sweep or a trial",
+            "Pending trials will not run; running attempts get a chance to write a checkpoint.",
+            "thalweg cancel 12", make_cancel},
+    Command{"retry", "run failed trials again",
+            "They go on from their last checkpoint where there is one.",
+            "thalweg retry 12 --state failed,cancelled", make_retry},
+    Command{"daemon", "start, stop or look at the controller",
+            "One controller per user keeps the sweeps going. Commands that need it start it. "
+            "Stopping it does not "
+            "stop attempts that run; the next controller takes them up.",
+            "thalweg daemon status", make_daemon},
+    Command{"completion", "print a completion script for a shell", "",
+            "thalweg completion bash > ~/.local/share/bash-completion/completions/thalweg",
+            make_completion},
+    Command{"version", "print the versions of this program and of the controller", "",
+            "thalweg version --json", make_version},
+};
+
+}  // namespace
+
+std::span<const Command> commands() {
+  return table;
+}
+
+const Command* find_command(const std::string& name) {
+  for (const Command& command : table)
+    if (name == command.name) return &command;
+  return nullptr;
+}
+
+}  // namespace thalweg::cli

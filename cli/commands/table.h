@@ -1,0 +1,24 @@
+// The commands' makers; one line per command file.
+#pragma once
+
+#include "cli/command.h"
+
+namespace thalweg::cli {
+
+Action make_run(Arguments& arguments);
+Action make_submit(Arguments& arguments);
+Action make_validate(Arguments& arguments);
+Action make_ls(Arguments& arguments);
+Action make_show(Arguments& arguments);
+Action make_watch(Arguments& arguments);
+Action make_compare(Arguments& arguments);
+Action make_curve(Arguments& arguments);
+Action make_query(Arguments& arguments);
+Action make_logs(Arguments& arguments);
+Action make_cancel(Arguments& arguments);
+Action make_retry(Arguments& arguments);
+Action make_daemon(Arguments& arguments);
+Action make_completion(Arguments& arguments);
+Action make_version(Arguments& arguments);
+
+}  // namespace thalweg::cli

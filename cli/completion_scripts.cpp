@@ -1,0 +1,167 @@
+#include "cli/completion_scripts.h"
+
+#include <fmt/format.h>
+
+#include "cli/output/text.h"
+
+namespace thalweg::cli {
+namespace {
+
+/// Ids are only offered by a controller that already runs: completing a word must not start one.
+constexpr const char* list_ids =
+    "thalweg daemon status >/dev/null 2>&1 && thalweg ls --csv 2>/dev/null | tail -n +2 | cut -d, "
+    "-f1";
+
+std::string quoted(const std::string& text) {
+  std::string result = "'";
+  for (const char c : text)
+    result += c == '\'' ? "'\\''" : std::string(1, c);
+  return result + "'";
+}
+
+const Argument* first_positional(const Arguments& arguments) {
+  for (const Argument& argument : arguments.all())
+    if (argument.positional()) return &argument;
+  return nullptr;
+}
+
+std::string bash_case(const DeclaredCommand& declared) {
+  std::string values;
+  std::vector<std::string> options;
+  for (const Argument& argument : declared.arguments.all()) {
+    if (argument.positional()) continue;
+    const auto spellings = argument.spellings();
+    options.insert(options.end(), spellings.begin(), spellings.end());
+    if (argument.flag()) continue;
+    values += fmt::format("        {}) COMPREPLY=($(compgen -W {} -- \"$word\")); return ;;\n",
+                          join(spellings, "|"), quoted(join(argument.choices, " ")));
+  }
+  options.push_back("--help");
+  std::string text = fmt::format("    {})\n", declared.command->name);
+  if (!values.empty()) text += "      case $before in\n" + values + "      esac\n";
+  text +=
+      fmt::format("      if [[ $word == -* ]]; then COMPREPLY=($(compgen -W {} -- \"$word\"))\n",
+                  quoted(join(options, " ")));
+  if (const Argument* positional = first_positional(declared.arguments)) {
+    if (positional->completes == Completes::file)
+      text += "      else compopt -o default\n";
+    else if (positional->completes == Completes::id)
+      text += "      else COMPREPLY=($(compgen -W \"$(_thalweg_ids)\" -- \"$word\"))\n";
+    else if (!positional->choices.empty())
+      text += fmt::format("      else COMPREPLY=($(compgen -W {} -- \"$word\"))\n",
+                          quoted(join(positional->choices, " ")));
+  }
+  return text + "      fi ;;\n";
+}
+
+/// For the inside of a zsh _arguments specification.
+std::string zsh_text(const std::string& text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '[' || c == ']' || c == ':' || c == '\\') result += '\\';
+    result += c;
+  }
+  return result;
+}
+
+std::string zsh_values(const Argument& argument) {
+  if (argument.completes == Completes::file) return "_files";
+  if (argument.completes == Completes::id) return "_thalweg_ids";
+  return argument.choices.empty() ? " " : fmt::format("({})", join(argument.choices, " "));
+}
+
+std::string zsh_argument(const Argument& argument) {
+  const std::string value = fmt::format(":{}:{}", zsh_text(argument.value), zsh_values(argument));
+  if (argument.positional())
+    return quoted(fmt::format("{}{}", argument.many() ? "*" : argument.required ? "" : ":", value));
+  const auto spellings = argument.spellings();
+  const std::string rest =
+      quoted(fmt::format("[{}]{}", zsh_text(argument.doc), argument.flag() ? "" : value));
+  if (spellings.size() == 1) return spellings[0] + rest;
+  return fmt::format("'({})'{{{}}}{}", join(spellings, " "), join(spellings, ","), rest);
+}
+
+}  // namespace
+
+std::string bash_script(const std::vector<DeclaredCommand>& commands) {
+  std::vector<std::string> names;
+  std::string cases;
+  for (const DeclaredCommand& declared : commands) {
+    names.push_back(declared.command->name);
+    cases += bash_case(declared);
+  }
+  return fmt::format(
+      "# bash completion for thalweg; made by `thalweg completion bash`\n"
+      "_thalweg_ids() {{\n  {}\n}}\n"
+      "_thalweg() {{\n"
+      "  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}}\n"
+      "  COMPREPLY=()\n"
+      "  if ((COMP_CWORD == 1)); then\n"
+      "    COMPREPLY=($(compgen -W {} -- \"$word\"))\n"
+      "    return\n"
+      "  fi\n"
+      "  case ${{COMP_WORDS[1]}} in\n{}  esac\n"
+      "}}\n"
+      "complete -F _thalweg thalweg\n",
+      list_ids, quoted(join(names, " ") + " help"), cases);
+}
+
+std::string zsh_script(const std::vector<DeclaredCommand>& commands) {
+  std::string names, cases;
+  for (const DeclaredCommand& declared : commands) {
+    const Command& command = *declared.command;
+    names += "    " + quoted(std::string(command.name) + ":" + zsh_text(command.summary)) + "\n";
+    cases += fmt::format("    {})\n      _arguments \\\n", command.name);
+    for (const Argument& argument : declared.arguments.all())
+      cases += "        " + zsh_argument(argument) + " \\\n";
+    cases += "        '(-h --help)'{-h,--help}'[this text]'\n      ;;\n";
+  }
+  return fmt::format(
+      "#compdef thalweg\n"
+      "# zsh completion for thalweg; made by `thalweg completion zsh`\n"
+      "_thalweg_ids() {{\n  compadd -- $({})\n}}\n"
+      "_thalweg() {{\n"
+      "  local -a commands\n"
+      "  commands=(\n{}  )\n"
+      "  if ((CURRENT == 2)); then\n    _describe command commands\n    return\n  fi\n"
+      "  shift words\n"
+      "  ((CURRENT--))\n"
+      "  case $words[1] in\n{}  esac\n"
+      "}}\n"
+      "if [[ $funcstack[1] == _thalweg ]]; then _thalweg \"$@\"; else compdef _thalweg thalweg; "
+      "fi\n",
+      list_ids, names, cases);
+}
+
+std::string fish_script(const std::vector<DeclaredCommand>& commands) {
+  std::string text = fmt::format(
+      "# fish completion for thalweg; made by `thalweg completion fish`\n"
+      "function __thalweg_ids\n  sh -c {}\nend\n"
+      "complete -c thalweg -f\n",
+      quoted(list_ids));
+  for (const DeclaredCommand& declared : commands) {
+    const Command& command = *declared.command;
+    text += fmt::format("complete -c thalweg -n __fish_use_subcommand -a {} -d {}\n", command.name,
+                        quoted(command.summary));
+    const std::string inside =
+        fmt::format("complete -c thalweg -n '__fish_seen_subcommand_from {}'", command.name);
+    for (const Argument& argument : declared.arguments.all()) {
+      std::string line = inside;
+      if (argument.positional()) {
+        if (argument.completes == Completes::file) line += " -F";
+        if (argument.completes == Completes::id) line += " -a '(__thalweg_ids)'";
+        if (!argument.choices.empty()) line += " -a " + quoted(join(argument.choices, " "));
+        if (line != inside) text += line + "\n";
+        continue;
+      }
+      for (const std::string& name : argument.spellings())
+        line += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
+      if (!argument.flag()) line += " -x";
+      if (!argument.choices.empty()) line += " -a " + quoted(join(argument.choices, " "));
+      text += line + " -d " + quoted(argument.doc) + "\n";
+    }
+  }
+  return text;
+}
+
+}  // namespace thalweg::cli

@@ -1,0 +1,111 @@
+#include "cli/help.h"
+
+#include <algorithm>
+#include <ostream>
+#include <sstream>
+
+#include "cli/output/text.h"
+
+namespace thalweg::cli {
+namespace {
+
+/// Lines of at most 80 columns; what follows the first starts at `indent`.
+void print_wrapped(std::ostream& out, const std::string& text, int indent) {
+  std::istringstream words(text);
+  int column = indent;
+  bool first = true;
+  for (std::string word; words >> word; first = false) {
+    const int width = display_width(word);
+    if (!first && column + 1 + width > 80) {
+      out << '\n' << std::string(indent, ' ');
+      column = indent;
+    } else if (!first) {
+      out << ' ';
+      ++column;
+    }
+    out << word;
+    column += width;
+  }
+  out << '\n';
+}
+
+void print_row(std::ostream& out, const std::string& left, const std::string& right, int width) {
+  out << "  " << pad_right(left, width) << "  ";
+  if (display_width(left) > width) out << '\n' << std::string(width + 4, ' ');
+  print_wrapped(out, right, width + 4);
+}
+
+void print_example(std::ostream& out, const Palette& palette, const char* example) {
+  out << '\n' << palette(Tint::bold, "Example:") << '\n';
+  std::istringstream lines(example);
+  for (std::string line; std::getline(lines, line);)
+    out << "  " << line << '\n';
+}
+
+std::string left_side(const Argument& argument) {
+  std::string left = argument.names;
+  std::replace(left.begin(), left.end(), ',', ' ');
+  if (argument.names.starts_with("--")) left = "   " + left;
+  if (!argument.value.empty() && !argument.positional()) left += " " + argument.value;
+  return left;
+}
+
+std::string right_side(const Argument& argument) {
+  if (argument.choices.empty()) return argument.doc;
+  return argument.doc + ": " + join(argument.choices, ", ");
+}
+
+std::string usage(const Command& command, const Arguments& arguments) {
+  std::string line = std::string("thalweg ") + command.name;
+  bool options = false;
+  for (const Argument& argument : arguments.all()) {
+    options = options || !argument.positional();
+    if (!argument.positional()) continue;
+    const std::string name = argument.names + (argument.many() ? "..." : "");
+    line += argument.required ? " " + name : " [" + name + "]";
+  }
+  return line + (options ? " [options]" : "");
+}
+
+}  // namespace
+
+void print_help(std::ostream& out, const Palette& palette) {
+  out << "Thalweg runs sweeps of distributed training, on a Slurm cluster or on this machine,\n"
+         "and tells which configuration gets there first and at what cost.\n\n"
+      << palette(Tint::bold, "Usage:") << " thalweg COMMAND [options]\n\n"
+      << palette(Tint::bold, "Commands:") << '\n';
+  for (const Command& command : commands())
+    print_row(out, command.name, command.summary, 10);
+  out << "\n`thalweg COMMAND --help` says more about one. Ids: 12 is a sweep, 12.3 its third "
+         "trial,\n"
+         "12.3.1 the first attempt of that trial.\n\n"
+      << palette(Tint::bold, "Environment:") << '\n';
+  print_row(out, "THALWEG_HOME",
+            "where the controller keeps its things (default: ~/.local/state/thalweg)", 12);
+  print_row(out, "NO_COLOR", "set: no colours", 12);
+  out << '\n' << palette(Tint::bold, "Exit codes:") << '\n';
+  for (const ExitMeaning& exit : exit_meanings)
+    print_row(out, pad_left(std::to_string(exit.code), 3), exit.meaning, 3);
+  print_example(out, palette, "thalweg run sweep.yaml");
+}
+
+void print_command_help(std::ostream& out, const Palette& palette, const Command& command,
+                        const Arguments& arguments) {
+  out << command.summary << ".\n";
+  if (*command.details != '\0') {
+    out << '\n';
+    print_wrapped(out, command.details, 0);
+  }
+  out << '\n'
+      << palette(Tint::bold, "Usage:") << ' ' << usage(command, arguments) << "\n\n"
+      << palette(Tint::bold, "Arguments:") << '\n';
+  int width = display_width("-h --help");
+  for (const Argument& argument : arguments.all())
+    width = std::max(width, display_width(left_side(argument)));
+  for (const Argument& argument : arguments.all())
+    print_row(out, left_side(argument), right_side(argument), std::min(width, 26));
+  print_row(out, "-h --help", "this text", std::min(width, 26));
+  print_example(out, palette, command.example);
+}
+
+}  // namespace thalweg::cli

@@ -1,0 +1,15 @@
+// RFC 4180 lines; line ends are "\n".
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace thalweg::cli {
+
+/// Quoted where it holds a comma, a quote, a line end, or spaces at its ends.
+std::string csv_field(std::string_view text);
+void write_csv_line(std::ostream& out, const std::vector<std::string>& fields);
+
+}  // namespace thalweg::cli

@@ -1,0 +1,82 @@
+#include "cli/output/format.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+
+namespace thalweg::cli {
+
+std::string format_number(std::optional<double> value) {
+  if (!value) return unknown_mark;
+  const double v = *value;
+  if (std::isnan(v)) return "nan";
+  if (std::isinf(v)) return v < 0 ? "-inf" : "inf";
+  // Whole numbers up to a million (steps, epochs) are worth all their digits.
+  if (v == std::trunc(v) && std::abs(v) < 1e6) return fmt::format("{:.0f}", v);
+  return fmt::format("{:.4g}", v);
+}
+
+std::string format_interval(std::optional<double> median, std::optional<double> low,
+                            std::optional<double> high) {
+  const std::string middle = format_number(median);
+  if (!median || !low || !high || *low == *high) return middle;
+  return fmt::format("{} [{}, {}]", middle, format_number(low), format_number(high));
+}
+
+std::string format_rate(std::optional<double> per_second) {
+  if (!per_second || !std::isfinite(*per_second)) return unknown_mark;
+  const double v = *per_second;
+  if (v < 10) return fmt::format("{:.2g}/s", v);
+  if (v < 999.5) return fmt::format("{:.0f}/s", v);
+  if (v < 99'950) return fmt::format("{:.1f}k/s", v / 1e3);
+  if (v < 999'500) return fmt::format("{:.0f}k/s", v / 1e3);
+  return fmt::format("{:.1f}M/s", v / 1e6);
+}
+
+std::string format_count(long long n) {
+  std::string digits = std::to_string(n < 0 ? -n : n);
+  for (int at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3)
+    digits.insert(at, ",");
+  return fmt::format("{}{}", n < 0 ? "-" : "", digits);
+}
+
+std::string format_duration(std::optional<double> seconds) {
+  if (!seconds || !std::isfinite(*seconds)) return unknown_mark;
+  const double s = std::max(0.0, *seconds);
+  if (s < 9.95) return fmt::format("{:.1f} s", s);
+  const auto whole = static_cast<long long>(std::llround(s));
+  if (whole < 60) return fmt::format("{} s", whole);
+  if (whole < 3600) return fmt::format("{}:{:02}", whole / 60, whole % 60);
+  if (whole < 86400)
+    return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+  return fmt::format("{} d {:02} h", whole / 86400, whole / 3600 % 24);
+}
+
+std::string format_age(double then, double now) {
+  if (then <= 0) return "never";
+  const auto s = static_cast<long long>(std::max(0.0, now - then));
+  if (s < 60) return fmt::format("{} s ago", s);
+  if (s < 3600) return fmt::format("{} min ago", s / 60);
+  if (s < 2 * 86400) return fmt::format("{} h ago", s / 3600);
+  return fmt::format("{} days ago", s / 86400);
+}
+
+std::string format_time(double unix_seconds) {
+  if (unix_seconds <= 0) return unknown_mark;
+  const auto t = static_cast<std::time_t>(unix_seconds);
+  std::tm local{};
+  localtime_r(&t, &local);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &local);
+  return text;
+}
+
+std::string format_percent(double fraction) {
+  if (!(fraction > 0)) return "0 %";
+  if (fraction >= 1) return "100 %";
+  return fmt::format("{} %", std::min(99, static_cast<int>(fraction * 100 + 0.5)));
+}
+
+}  // namespace thalweg::cli

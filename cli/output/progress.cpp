@@ -1,0 +1,279 @@
+#include "cli/output/progress.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "cli/output/format.h"
+#include "cli/output/text.h"
+
+namespace thalweg::cli {
+namespace {
+
+TrialView trial_from_json(const Json& trial) {
+  TrialView view;
+  view.id = text_at(trial, "id");
+  view.label = parameter_label(member(trial, "parameters"));
+  const std::string seed = "seed " + text_at(trial, "seed");
+  view.label += (view.label.empty() ? "" : ", ") + seed;
+  view.state = text_at(trial, "state");
+  view.reason = printable(text_at(trial, "reason"));
+  view.attempts = count_at(trial, "attempts");
+  const Json& progress = member(trial, "progress");
+  view.attempt_state = text_at(progress, "attempt_state");
+  view.waiting_for = printable(text_at(progress, "waiting_for"));
+  view.step = number_at(progress, "step");
+  view.steps = number_at(progress, "steps");
+  view.loss = number_at(progress, "loss");
+  view.metric = number_at(progress, "metric");
+  view.best = number_at(progress, "best");
+  view.samples_per_s = number_at(progress, "samples_per_s");
+  view.seconds_left = number_at(progress, "seconds_left");
+  return view;
+}
+
+/// A narrower window shows the header only.
+constexpr int narrowest_list = 40;
+
+/// One number of a trial line; the ones that matter least leave a narrow window first.
+struct Field {
+  std::string title;
+  std::string (*text)(const TrialView& trial);
+  int leaves;  ///< order of leaving; 0 = stays
+  int width = 0;
+};
+
+/// Columns of the trial lines for one window.
+struct Layout {
+  int id = 0, label = 0, bar = 0, percent = 6;
+  std::vector<Field> fields;
+  static constexpr int mark = 2, gap = 2;
+
+  static Layout of(const SweepView& sweep, int columns);
+  /// What bar, percent and fields take together.
+  int rest() const {
+    int width = bar + percent;
+    for (const Field& field : fields)
+      width += gap + field.width;
+    return width;
+  }
+};
+
+std::vector<Field> fields_of(const SweepView& sweep) {
+  std::vector<Field> fields{
+      {"loss", [](const TrialView& t) { return format_number(t.loss); }, 1},
+      {truncate(sweep.metric, 16), [](const TrialView& t) { return format_number(t.metric); }, 0},
+      {"rate", [](const TrialView& t) { return format_rate(t.samples_per_s); }, 3},
+      {"left",
+       [](const TrialView& t) {
+         return t.state == "finished" ? "done" : format_duration(t.seconds_left);
+       },
+       2}};
+  for (Field& field : fields) {
+    field.width = std::max(6, display_width(field.title));
+    for (const TrialView& trial : sweep.trials)
+      field.width = std::max(field.width, display_width(field.text(trial)));
+  }
+  return fields;
+}
+
+Layout Layout::of(const SweepView& sweep, int columns) {
+  constexpr int shortest_label = 10, shortest_bar = 6, longest_bar = 40;
+  Layout layout;
+  layout.fields = fields_of(sweep);
+  int longest = shortest_label;
+  for (const TrialView& trial : sweep.trials) {
+    layout.id = std::max(layout.id, display_width(trial.id));
+    longest = std::max(longest, display_width(trial.label));
+  }
+  const auto free = [&] { return columns - mark - layout.id - 2 * gap - layout.rest(); };
+  for (int leaves = 3; leaves > 0 && free() < shortest_label + shortest_bar; --leaves)
+    std::erase_if(layout.fields, [&](const Field& field) { return field.leaves == leaves; });
+  // The label says which trial it is: it comes first, and the bar says what the percentage says.
+  if (free() < longest + shortest_bar) layout.percent = 0;
+  const int room = free();
+  layout.label = std::clamp(room - shortest_bar, shortest_label, longest);
+  layout.bar = std::clamp(room - layout.label, 1, longest_bar);
+  return layout;
+}
+
+std::string heading(const Layout& layout, const Palette& palette) {
+  std::string line = pad_right("trial", Layout::mark + layout.id + Layout::gap) +
+                     pad_right("parameters", layout.label + Layout::gap) +
+                     std::string(layout.bar + layout.percent, ' ');
+  for (const Field& field : layout.fields)
+    line += pad_left(field.title, Layout::gap + field.width);
+  return palette(Tint::dim, line);
+}
+
+const char* mark_of(const TrialView& trial) {
+  if (trial.state == "finished") return "✓";
+  if (trial.state == "failed") return "✗";
+  if (trial.state == "cancelled") return "⊘";
+  if (trial.state == "running") return trial.attempts > 1 ? "↻" : "▸";
+  return "·";
+}
+
+/// What stands in place of the bar of a trial that is not training; empty where it is.
+std::string standing_text(const TrialView& trial) {
+  if (trial.state == "failed") return "failed" + (trial.reason.empty() ? "" : ": " + trial.reason);
+  if (trial.state == "cancelled") return "cancelled";
+  const bool waits = trial.state == "pending" || (trial.state == "running" && !trial.step);
+  if (!waits) return {};
+  std::string text = trial.state == "pending" ? "pending" : trial.attempt_state;
+  if (text.empty()) text = "starting";
+  return text + (trial.waiting_for.empty() ? "" : ": " + trial.waiting_for);
+}
+
+std::string trial_line(const TrialView& trial, const Layout& layout, const Palette& palette) {
+  const Tint tint = tint_of_state(trial.state);
+  std::string line = palette(tint, mark_of(trial)) + " " + pad_left(trial.id, layout.id) + "  " +
+                     pad_right(truncate(trial.label, layout.label), layout.label) + "  ";
+  const std::string standing = standing_text(trial);
+  if (!standing.empty()) return line + palette(tint, truncate(standing, layout.rest()));
+  line += progress_bar(trial.fraction(), layout.bar, tint, palette);
+  if (layout.percent > 0) line += pad_left(format_percent(trial.fraction()), layout.percent);
+  for (const Field& field : layout.fields)
+    line += pad_left(field.text(trial), Layout::gap + field.width);
+  return line;
+}
+
+/// Which trials are shown, in order, where only `room` lines are there.
+std::vector<const TrialView*> choose(const SweepView& sweep, std::size_t room) {
+  std::vector<const TrialView*> all;
+  for (const TrialView& trial : sweep.trials)
+    all.push_back(&trial);
+  if (all.size() <= room) return all;
+  const auto order = [](const TrialView* trial) {
+    if (trial->state == "running") return 0;
+    if (trial->state == "failed") return 1;
+    if (trial->state == "pending") return 2;
+    return 3;
+  };
+  std::stable_sort(all.begin(), all.end(),
+                   [&](const TrialView* a, const TrialView* b) { return order(a) < order(b); });
+  all.resize(room > 0 ? room - 1 : 0);  // one line counts the rest
+  return all;
+}
+
+std::string folded(const SweepView& sweep, const std::vector<const TrialView*>& shown) {
+  std::vector<std::string> parts;
+  for (const char* state : {"running", "failed", "pending", "finished", "cancelled"}) {
+    long long hidden = sweep.count(state);
+    for (const TrialView* trial : shown)
+      hidden -= trial->state == state;
+    if (hidden > 0) parts.push_back(fmt::format("{} more {}", hidden, state));
+  }
+  return parts.empty() ? "" : "… " + join(parts, ", ");
+}
+
+}  // namespace
+
+double TrialView::fraction() const {
+  if (state == "finished") return 1;
+  if (!step || !steps || !(*steps > 0)) return 0;
+  return std::clamp(*step / *steps, 0.0, 1.0);
+}
+
+SweepView SweepView::from_json(const Json& snapshot) {
+  SweepView view;
+  view.id = text_at(snapshot, "id");
+  view.name = printable(text_at(snapshot, "name"));
+  view.backend = text_at(snapshot, "backend");
+  view.state = text_at(snapshot, "state");
+  view.metric = printable(text_at(snapshot, "metric"));
+  view.maximize = text_at(snapshot, "goal") == "maximize";
+  view.submitted = number_at(snapshot, "submitted").value_or(0);
+  view.ended = number_at(snapshot, "ended").value_or(0);
+  for (const Json& trial : list_at(snapshot, "trials"))
+    view.trials.push_back(trial_from_json(trial));
+  return view;
+}
+
+long long SweepView::count(std::string_view wanted) const {
+  return std::count_if(trials.begin(), trials.end(),
+                       [&](const TrialView& trial) { return trial.state == wanted; });
+}
+
+bool SweepView::all_finished() const {
+  return count("finished") == static_cast<long long>(trials.size());
+}
+
+const TrialView* SweepView::best() const {
+  const TrialView* first = nullptr;
+  for (const TrialView& trial : trials) {
+    if (!trial.best || std::isnan(*trial.best)) continue;
+    if (first == nullptr || (maximize ? *trial.best > *first->best : *trial.best < *first->best))
+      first = &trial;
+  }
+  return first;
+}
+
+std::string progress_bar(double fraction, int width, Tint tint, const Palette& palette) {
+  const int halves = static_cast<int>(std::clamp(fraction, 0.0, 1.0) * width * 2 + 0.5);
+  std::string full, rest;
+  for (int i = 0; i < halves / 2; ++i)
+    full += "━";
+  if (halves % 2 == 1) full += "╸";
+  for (int i = (halves + 1) / 2; i < width; ++i)
+    rest += "─";
+  return palette(tint, full) + palette(Tint::dim, rest);
+}
+
+std::string counts_line(const SweepView& sweep) {
+  std::string line = fmt::format("{}/{} finished", sweep.count("finished"),
+                                 count_of(sweep.trials.size(), "trial"));
+  for (const char* state : {"running", "pending", "failed", "cancelled"})
+    if (const auto n = sweep.count(state); n > 0) line += fmt::format(", {} {}", n, state);
+  return line;
+}
+
+std::string best_line(const SweepView& sweep) {
+  const TrialView* best = sweep.best();
+  if (best == nullptr) return {};
+  return fmt::format("best {} {} ({})", sweep.metric, format_number(best->best), best->id);
+}
+
+double elapsed(const SweepView& sweep, double now) {
+  if (sweep.submitted <= 0) return 0;
+  return std::max(0.0, (sweep.ended > 0 ? sweep.ended : now) - sweep.submitted);
+}
+
+std::vector<std::string> progress_frame(const SweepView& sweep, TerminalSize size, double now,
+                                        const Palette& palette) {
+  const int columns = std::max(10, size.columns - 1);
+  const int rows = std::max(1, size.rows - 1);
+  double done = 0;
+  for (const TrialView& trial : sweep.trials)
+    done += trial.fraction();
+  if (!sweep.trials.empty()) done /= static_cast<double>(sweep.trials.size());
+  if (sweep.over() && sweep.count("pending") + sweep.count("running") == 0) done = 1;
+
+  const std::string best = best_line(sweep);
+  const std::string after =
+      fmt::format(" · {} · {} {}{}{}", sweep.backend, sweep.over() ? sweep.state : "running",
+                  format_duration(elapsed(sweep, now)), best.empty() ? "" : " · ", best);
+  const std::string title = truncate(fmt::format("sweep {} {}", sweep.id, sweep.name),
+                                     std::max(columns / 3, columns - display_width(after)));
+  std::vector<std::string> lines;
+  lines.push_back(palette(Tint::bold, title) + truncate(after, columns - display_width(title)));
+  const int bar = std::clamp(columns / 4, 4, 40);
+  lines.push_back(progress_bar(done, bar, tint_of_state(sweep.state), palette) + " " +
+                  truncate(fmt::format("{} · {}", format_percent(done), counts_line(sweep)),
+                           columns - bar - 1));
+  if (rows >= 5 && columns >= narrowest_list) {
+    const Layout layout = Layout::of(sweep, columns);
+    lines.push_back(heading(layout, palette));
+    const auto shown = choose(sweep, static_cast<std::size_t>(rows) - lines.size());
+    for (const TrialView* trial : shown)
+      lines.push_back(trial_line(*trial, layout, palette));
+    if (const std::string rest = folded(sweep, shown); !rest.empty())
+      lines.push_back(palette(Tint::dim, truncate(rest, columns)));
+  }
+  lines.resize(std::min(lines.size(), static_cast<std::size_t>(rows)));
+  return lines;
+}
+
+}  // namespace thalweg::cli

@@ -1,0 +1,53 @@
+// One table, printed for people (aligned, fitted to the window) or as CSV (raw values, everything).
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "cli/output/terminal.h"
+
+namespace thalweg::cli {
+
+enum class Align { left, right };
+
+struct Column {
+  std::string key;    ///< the CSV heading; stable
+  std::string title;  ///< the heading on the screen
+  Align align = Align::left;
+  bool shrinks = false;  ///< may be cut with "…" in a narrow window
+  int leaves = 0;        ///< > 0: may be left out in a narrow window, the highest first
+  bool csv_only = false;
+};
+
+struct Cell {
+  std::string text;  ///< on the screen
+  std::string raw;   ///< in CSV
+  Tint tint = Tint::none;
+
+  Cell() = default;
+  Cell(std::string both) : text(both), raw(std::move(both)) {}
+  Cell(const char* both) : text(both), raw(both) {}
+  Cell(std::string shown, std::string value, Tint t = Tint::none)
+      : text(std::move(shown)), raw(std::move(value)), tint(t) {}
+};
+
+class Table {
+ public:
+  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+  /// One cell per column; missing ones are empty.
+  void add(std::vector<Cell> row);
+  bool empty() const { return rows_.empty(); }
+  /// `width` 0 = as wide as it likes. Columns empty in every row are left out.
+  void print(std::ostream& out, const Palette& palette, int width) const;
+  void print_csv(std::ostream& out) const;
+
+ private:
+  struct Fitted;
+  Fitted fit(int width) const;
+
+  std::vector<Column> columns_;
+  std::vector<std::vector<Cell>> rows_;
+};
+
+}  // namespace thalweg::cli

@@ -1,0 +1,31 @@
+// UTF-8 text on a terminal: how many columns it takes, cutting and padding. Invalid bytes count as
+// one column.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace thalweg::cli {
+
+/// Columns taken: 0 for combining marks, 2 for wide East Asian characters and emoji, else 1.
+/// Escape sequences are not known here: paint after measuring.
+int display_width(std::string_view text);
+
+/// At most `columns` wide; what is cut is marked by "…".
+std::string truncate(std::string_view text, int columns);
+
+std::string pad_right(std::string_view text, int columns);
+std::string pad_left(std::string_view text, int columns);
+
+/// Control characters, line ends and broken UTF-8 replaced, so that text from elsewhere cannot move
+/// the cursor.
+std::string printable(std::string_view text);
+
+/// "a, b, c".
+std::string join(const std::vector<std::string>& parts, std::string_view separator);
+
+/// "1 trial", "2 trials".
+std::string count_of(long long n, std::string_view noun);
+
+}  // namespace thalweg::cli

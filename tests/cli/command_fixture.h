@@ -1,0 +1,41 @@
+// The real `thalweg` in a folder of its own, with a fake controller, engine and daemon beside it.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/cli/fake_controller.h"
+#include "tests/support/process.h"
+
+namespace thalweg::test {
+
+using nlohmann::json;
+
+json sample(const std::string& name);
+
+class CommandTest : public testing::Test {
+ protected:
+  CommandTest();
+
+  /// Starts the fake controller, which answers pings.
+  FakeController& controller();
+  Outcome thalweg(std::vector<std::string> words);
+  /// The program's standard output as JSON; the exit code must be 0.
+  json thalweg_json(std::vector<std::string> words);
+  std::filesystem::path folder(const std::string& name) const { return temp_.path() / name; }
+  RunOptions options() const;
+  std::string program() const { return folder("bin/thalweg").string(); }
+
+ private:
+  TempDir temp_;
+  std::unique_ptr<FakeController> controller_;
+};
+
+std::string source_file(const std::string& name);
+
+}  // namespace thalweg::test

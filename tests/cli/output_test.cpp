@@ -1,0 +1,238 @@
+// The output helpers, without any controller.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "cli/output/csv.h"
+#include "cli/output/format.h"
+#include "cli/output/json.h"
+#include "cli/output/plot.h"
+#include "cli/output/table.h"
+#include "cli/output/text.h"
+
+namespace thalweg::cli {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double inf = std::numeric_limits<double>::infinity();
+
+TEST(CliText, WidthCountsColumnsNotBytes) {
+  EXPECT_EQ(display_width("abc"), 3);
+  EXPECT_EQ(display_width("größe"), 5);
+  EXPECT_EQ(display_width("学習"), 4);
+  EXPECT_EQ(display_width("e\u0301"), 1);  // a combining accent
+  EXPECT_EQ(display_width("\xff"), 1);
+}
+
+TEST(CliText, TruncateKeepsCharactersWhole) {
+  EXPECT_EQ(truncate("momentum", 8), "momentum");
+  EXPECT_EQ(truncate("momentum", 5), "mome…");
+  EXPECT_EQ(truncate("größer", 4), "grö…");
+  EXPECT_EQ(truncate("学習率", 4), "学…");  // the next would take two columns
+  EXPECT_EQ(truncate("ab  cd", 4), "ab…");
+  EXPECT_EQ(truncate("abc", 1), "…");
+  EXPECT_EQ(truncate("abc", 0), "");
+}
+
+TEST(CliText, PaddingCountsColumns) {
+  EXPECT_EQ(pad_right("ö", 3), "ö  ");
+  EXPECT_EQ(pad_left("学", 3), " 学");
+  EXPECT_EQ(pad_left("long", 2), "long");
+}
+
+TEST(CliText, PrintableDefusesEscapes) {
+  EXPECT_EQ(printable("a\x1b[2Jb\nc\td"), "a [2Jb c d");
+  EXPECT_EQ(printable("ok\xc3"), "ok\uFFFD");
+  EXPECT_EQ(printable("\xed\xa0\x80"), "\uFFFD\uFFFD\uFFFD");  // a surrogate is no character
+  EXPECT_EQ(printable("\u0085x"), " x");
+}
+
+TEST(CliFormat, Numbers) {
+  EXPECT_EQ(format_number(0.112345), "0.1123");
+  EXPECT_EQ(format_number(12.3456), "12.35");
+  EXPECT_EQ(format_number(1.2345e-5), "1.234e-05");
+  EXPECT_EQ(format_number(860), "860");
+  EXPECT_EQ(format_number(123456), "123456");
+  EXPECT_EQ(format_number(0), "0");
+  EXPECT_EQ(format_number(nan), "nan");
+  EXPECT_EQ(format_number(-inf), "-inf");
+  EXPECT_EQ(format_number(std::nullopt), "–");
+}
+
+TEST(CliFormat, Intervals) {
+  EXPECT_EQ(format_interval(0.5, 0.4, 0.6), "0.5 [0.4, 0.6]");
+  EXPECT_EQ(format_interval(0.5, 0.5, 0.5), "0.5");
+  EXPECT_EQ(format_interval(0.5, std::nullopt, 0.6), "0.5");
+  EXPECT_EQ(format_interval(std::nullopt, 0.4, 0.6), "–");
+}
+
+TEST(CliFormat, Rates) {
+  EXPECT_EQ(format_rate(3.25), "3.2/s");
+  EXPECT_EQ(format_rate(850.4), "850/s");
+  EXPECT_EQ(format_rate(999.7), "1.0k/s");
+  EXPECT_EQ(format_rate(10250.5), "10.3k/s");
+  EXPECT_EQ(format_rate(123456), "123k/s");
+  EXPECT_EQ(format_rate(1.34e6), "1.3M/s");
+  EXPECT_EQ(format_rate(nan), "–");
+}
+
+TEST(CliFormat, Durations) {
+  EXPECT_EQ(format_duration(0.44), "0.4 s");
+  EXPECT_EQ(format_duration(9.97), "10 s");
+  EXPECT_EQ(format_duration(59.6), "1:00");
+  EXPECT_EQ(format_duration(192), "3:12");
+  EXPECT_EQ(format_duration(3900), "1:05:00");
+  EXPECT_EQ(format_duration(2 * 86400 + 3 * 3600), "2 d 03 h");
+  EXPECT_EQ(format_duration(-5), "0.0 s");
+  EXPECT_EQ(format_duration(inf), "–");
+}
+
+TEST(CliFormat, AgesAndCounts) {
+  EXPECT_EQ(format_age(100, 112), "12 s ago");
+  EXPECT_EQ(format_age(100, 100 + 3600 * 5), "5 h ago");
+  EXPECT_EQ(format_age(100, 100 + 86400 * 3), "3 days ago");
+  EXPECT_EQ(format_age(0, 100), "never");
+  EXPECT_EQ(format_count(1234567), "1,234,567");
+  EXPECT_EQ(format_count(-1234), "-1,234");
+  EXPECT_EQ(format_count(999), "999");
+}
+
+TEST(CliFormat, PercentIsNotDoneBeforeItIs) {
+  EXPECT_EQ(format_percent(0.999), "99 %");
+  EXPECT_EQ(format_percent(1), "100 %");
+  EXPECT_EQ(format_percent(0.005), "1 %");
+  EXPECT_EQ(format_percent(nan), "0 %");
+}
+
+TEST(CliCsv, QuotesWhereNeeded) {
+  std::ostringstream out;
+  write_csv_line(out, {"plain", "a,b", "say \"hi\"", "two\nlines", " spaced", ""});
+  EXPECT_EQ(out.str(), "plain,\"a,b\",\"say \"\"hi\"\"\",\"two\nlines\",\" spaced\",\n");
+}
+
+Table sample_table() {
+  Table table({{"id", "id", Align::right},
+               {"name", "name", Align::left, true},
+               {"extra", "extra", Align::left, false, 1},
+               {"hidden", "", Align::left, false, 0, true},
+               {"empty", "empty"}});
+  table.add({"1", "a rather long name", Cell("shown", "0.123456789"), "raw", ""});
+  table.add({"12", "größe", "x", "raw2", ""});
+  return table;
+}
+
+std::vector<std::string> printed(const Table& table, int width) {
+  std::ostringstream out;
+  table.print(out, Palette(false), width);
+  std::vector<std::string> lines;
+  std::istringstream in(out.str());
+  for (std::string line; std::getline(in, line);)
+    lines.push_back(line);
+  return lines;
+}
+
+TEST(CliTable, AlignsAndLeavesOutEmptyColumns) {
+  EXPECT_THAT(printed(sample_table(), 0),
+              ElementsAre("id  name                extra", " 1  a rather long name  shown",
+                          "12  größe               x"));
+}
+
+TEST(CliTable, LeavesOutThenCutsInANarrowWindow) {
+  EXPECT_THAT(
+      printed(sample_table(), 24),
+      ElementsAre("id  name           extra", " 1  a rather lon…  shown", "12  größe          x"));
+  const auto lines = printed(sample_table(), 16);
+  ASSERT_EQ(lines.size(), 4u);
+  EXPECT_EQ(lines[1], " 1  a rather lo…");
+  for (const std::string& line : lines)
+    EXPECT_LE(display_width(line), 16) << line;
+}
+
+TEST(CliTable, NoticeNamesWhatIsLeftOut) {
+  Table table({{"a", "first"}, {"b", "second", Align::left, false, 1}});
+  table.add({std::string(60, 'x'), std::string(60, 'y')});
+  const auto lines = printed(table, 80);
+  EXPECT_THAT(lines.back(), HasSubstr("not shown for lack of width: second"));
+}
+
+TEST(CliTable, CsvHasAllColumnsRaw) {
+  std::ostringstream out;
+  sample_table().print_csv(out);
+  EXPECT_EQ(
+      out.str(),
+      "id,name,extra,hidden,empty\n1,a rather long name,0.123456789,raw,\n12,größe,x,raw2,\n");
+}
+
+TEST(CliTable, ColourWrapsTextNotPadding) {
+  Table table({{"state", "state"}, {"n", "n", Align::right}});
+  table.add({Cell("ok", "ok", Tint::green), "7"});
+  std::ostringstream out;
+  table.print(out, Palette(true), 0);
+  EXPECT_THAT(out.str(), HasSubstr("\x1b[32mok\x1b[0m     7\n"));
+}
+
+TEST(CliJson, ReadsWithoutSurprises) {
+  const Json object =
+      Json::parse(R"({"a":1.5,"b":"nan","c":null,"d":"text","e":[1,"x"],"f":true})");
+  EXPECT_EQ(number_at(object, "a"), 1.5);
+  EXPECT_TRUE(std::isnan(number_at(object, "b").value()));
+  EXPECT_EQ(number_at(object, "c"), std::nullopt);
+  EXPECT_EQ(number_at(object, "d"), std::nullopt);
+  EXPECT_EQ(number_at(object, "missing"), std::nullopt);
+  EXPECT_EQ(count_at(object, "d"), 0);
+  EXPECT_EQ(text_at(object, "a"), "1.5");
+  EXPECT_EQ(text_at(object, "c"), "");
+  EXPECT_THAT(texts_at(object, "e"), ElementsAre("1", "x"));
+  EXPECT_TRUE(list_at(object, "a").empty());
+  EXPECT_TRUE(flag_at(object, "f"));
+  EXPECT_TRUE(member(Json::array(), "a").is_null());
+}
+
+TEST(CliJson, LabelsParameters) {
+  EXPECT_EQ(parameter_label(Json::parse(R"({"optimizer.name":"adamw","optimizer.lr":0.1})")),
+            "lr=0.1, adamw");
+  EXPECT_EQ(parameter_label(Json()), "");
+}
+
+TEST(CliJson, PrintsBrokenTextAsValidJson) {
+  std::ostringstream out;
+  print_json_line(out, Json{{"log", "a\xff"}});
+  EXPECT_EQ(Json::parse(out.str()), (Json{{"log", "a\uFFFD"}}));
+}
+
+TEST(CliPlot, FallingLineGoesFromTopLeftToBottomRight) {
+  std::vector<PlotPoint> points;
+  for (int i = 0; i <= 100; ++i)
+    points.push_back({i * 1.0, 100.0 - i});
+  const auto lines = plot(points, {40, 12}, false);
+  ASSERT_EQ(lines.size(), 12u);
+  for (const std::string& line : lines)
+    EXPECT_LE(display_width(line), 40) << line;
+  EXPECT_THAT(lines.front(), HasSubstr("100 ┤⠙"));
+  EXPECT_THAT(lines[9], testing::StartsWith("  0 ┤"));
+  EXPECT_EQ(display_width(lines[9]), 39);
+  EXPECT_THAT(lines.back(), testing::EndsWith("100"));
+}
+
+TEST(CliPlot, SurvivesOnePointAndNothing) {
+  EXPECT_EQ(plot({{5, 1}}, {40, 12}, false).size(), 12u);
+  EXPECT_TRUE(plot({}, {40, 12}, false).empty());
+  EXPECT_TRUE(plot({{1, nan}, {2, inf}}, {40, 12}, false).empty());
+  EXPECT_TRUE(plot({{1, -1}}, {40, 12}, true).empty());
+}
+
+TEST(CliPlot, LogarithmicAxisIsNamedInValues) {
+  const auto lines = plot({{0, 100}, {1, 1}}, {40, 12}, true);
+  EXPECT_THAT(lines.front(), HasSubstr("100 ┤"));
+  EXPECT_THAT(lines[5], HasSubstr("10 ┤"));
+}
+
+}  // namespace
+}  // namespace thalweg::cli

@@ -1,0 +1,178 @@
+// `watch` and `run` on a terminal, and Ctrl-C.
+#include <fcntl.h>
+#include <poll.h>
+#include <pty.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/output/text.h"
+#include "cli/output/watcher.h"
+#include "tests/cli/command_fixture.h"
+
+namespace thalweg::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+/// The program on a pseudo-terminal.
+class Screen {
+ public:
+  Screen(std::vector<std::string> words, const RunOptions& options, unsigned short columns,
+         unsigned short rows) {
+    winsize size{rows, columns, 0, 0};
+    std::vector<char*> argv;
+    for (std::string& word : words)
+      argv.push_back(word.data());
+    argv.push_back(nullptr);
+    pid_ = forkpty(&terminal_, nullptr, nullptr, &size);
+    if (pid_ != 0) return;
+    for (const auto& [key, value] : options.env)
+      setenv(key.c_str(), value.c_str(), 1);
+    execv(argv[0], argv.data());
+    _exit(127);
+  }
+  ~Screen() {
+    if (!over_) {
+      kill(pid_, SIGKILL);
+      waitpid(pid_, nullptr, 0);
+    }
+    close(terminal_);
+  }
+  /// Reads until `what` is there.
+  bool shows(const std::string& what) {
+    return eventually([&] {
+      read_some();
+      return text_.find(what) != std::string::npos;
+    });
+  }
+  void press(const std::string& keys) {
+    ASSERT_EQ(write(terminal_, keys.data(), keys.size()), static_cast<ssize_t>(keys.size()));
+  }
+  void resize(unsigned short columns, unsigned short rows) {
+    const winsize size{rows, columns, 0, 0};
+    ioctl(terminal_, TIOCSWINSZ, &size);
+  }
+  /// The exit code.
+  int end() {
+    int status = 0;
+    const bool ended = eventually([&] {
+      read_some();
+      return waitpid(pid_, &status, WNOHANG) == pid_;
+    });
+    EXPECT_TRUE(ended) << text_;
+    over_ = ended;
+    read_some();
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+  const std::string& text() const { return text_; }
+  void forget() { text_.clear(); }
+
+ private:
+  void read_some() {
+    pollfd ready{terminal_, POLLIN, 0};
+    char block[4096];
+    while (poll(&ready, 1, 0) > 0) {
+      const ssize_t n = read(terminal_, block, sizeof block);
+      if (n <= 0) return;
+      text_.append(block, static_cast<std::size_t>(n));
+    }
+  }
+  int terminal_ = -1;
+  pid_t pid_ = -1;
+  bool over_ = false;
+  std::string text_;
+};
+
+class CliTerminal : public CommandTest {
+ protected:
+  Screen screen(std::vector<std::string> words, unsigned short columns = 80,
+                unsigned short rows = 24) {
+    words.insert(words.begin(), program());
+    return Screen(words, options_, columns, rows);
+  }
+  RunOptions options_ = options();
+};
+
+TEST_F(CliTerminal, FramesFitAndRepaintInPlace) {
+  controller().stream("GET /v1/watch?id=12", {sample("sweep"), sample("sweep_finished")});
+  Screen watch = screen({"watch", "12"});
+  EXPECT_EQ(watch.end(), 0);
+  EXPECT_THAT(watch.text(), HasSubstr("\x1b[32m"));
+  EXPECT_THAT(watch.text(), HasSubstr("\x1b[11A"));  // the first frame had 11 lines
+  std::string text = watch.text();
+  for (std::size_t at; (at = text.find("\r\n")) != std::string::npos; text.erase(0, at + 2)) {
+    std::string line = text.substr(0, at);
+    // Cursor movement takes no columns; painted_width knows colours only.
+    for (const char* move : {"\x1b[?25l", "\x1b[?25h", "\x1b[11A", "\x1b[K", "\x1b[J", "\r"})
+      for (std::size_t found; (found = line.find(move)) != std::string::npos;)
+        line.erase(found, std::string(move).size());
+    EXPECT_LT(cli::painted_width(line), 80) << line;
+  }
+}
+
+TEST_F(CliTerminal, NoColorMeansNoColours) {
+  options_.env["NO_COLOR"] = "1";
+  controller().stream("GET /v1/watch?id=12", {sample("sweep_finished")});
+  Screen watch = screen({"watch", "12"});
+  EXPECT_EQ(watch.end(), 0);
+  EXPECT_THAT(watch.text(), HasSubstr("8/8 trials finished"));
+  EXPECT_THAT(watch.text(), Not(HasSubstr("\x1b[3")));
+}
+
+TEST_F(CliTerminal, DumbTerminalGetsPlainLines) {
+  options_.env["TERM"] = "dumb";
+  controller().stream("GET /v1/watch?id=12", {sample("sweep_finished")});
+  Screen watch = screen({"watch", "12"});
+  EXPECT_EQ(watch.end(), 0);
+  EXPECT_THAT(watch.text(), Not(HasSubstr("\x1b")));
+  EXPECT_THAT(watch.text(), HasSubstr("sweep 12 finished after 1:24"));
+}
+
+TEST_F(CliTerminal, ResizeRepaintsForTheNewWindow) {
+  controller().stream("GET /v1/watch?id=12", {sample("sweep")}, false);
+  Screen watch = screen({"watch", "12"}, 100, 30);
+  ASSERT_TRUE(watch.shows("pending: free cores"));
+  watch.forget();
+  watch.resize(70, 6);
+  EXPECT_TRUE(watch.shows("more pending")) << watch.text();
+}
+
+TEST_F(CliTerminal, InterruptDetaches) {
+  controller().stream("GET /v1/watch?id=12", {sample("sweep")}, false);
+  Screen watch = screen({"watch", "12"});
+  ASSERT_TRUE(watch.shows("pending: free cores"));
+  watch.press("\x03");
+  EXPECT_EQ(watch.end(), 130);
+  EXPECT_THAT(watch.text(), HasSubstr("Left sweep 12: it goes on without this window."));
+  EXPECT_THAT(watch.text(), HasSubstr("thalweg cancel 12"));
+  EXPECT_FALSE(controller().was_asked("POST /v1/cancel"));
+}
+
+TEST_F(CliTerminal, CancelOnInterruptCancelsThenLeaves) {
+  controller().answer("POST /v1/sweeps", {{"id", "12"},
+                                          {"name", "small"},
+                                          {"trials", 8},
+                                          {"configurations", 4},
+                                          {"backend", "local"}});
+  controller().answer("POST /v1/cancel", {{"cancelled", 6}});
+  controller().stream("GET /v1/watch?id=12", {sample("sweep")}, false);
+  Screen run = screen({"run", "--cancel-on-interrupt", source_file("valid/small.yaml")});
+  ASSERT_TRUE(run.shows("pending: free cores"));
+  run.press("\x03");
+  ASSERT_TRUE(run.shows("Cancelling sweep 12"));
+  EXPECT_TRUE(controller().was_asked("POST /v1/cancel"));
+  run.press("\x03");
+  EXPECT_EQ(run.end(), 130);
+}
+
+TEST_F(CliTerminal, TablesFitTheWindow) {
+  controller().answer("GET /v1/sweeps/12/compare", sample("compare"));
+  Screen compare = screen({"compare", "12"});
+  EXPECT_EQ(compare.end(), 0);
+  EXPECT_THAT(compare.text(), HasSubstr("not shown for lack of width"));
+}
+
+}  // namespace
+}  // namespace thalweg::test
