@@ -64,7 +64,7 @@ class Walk {
   };
 
   void report(const Value& at, std::string path, std::string message, std::string hint = {}) {
-    misfits.push_back({at.place, std::move(path), std::move(message), std::move(hint), {}, {}});
+    misfits.push_back({at.place, std::move(path), std::move(message), std::move(hint)});
   }
 
   std::vector<Choice> choose(const Value& value, const std::string& path) {
@@ -85,7 +85,8 @@ class Walk {
     const Value* given = value.find(section.selector);
     const Value name = given ? *given : Value(section.fallback);
     if (!given && section.fallback.empty()) {
-      report(value, selector, "missing, expected " + any_of(names_of(section.variants)));
+      report(value, selector, any_of(names_of(section.variants)));
+      misfits.back().missing = true;
       return;
     }
     for (const Variant& variant : section.variants) {
@@ -159,8 +160,8 @@ class Walk {
       unknown(choices, full, key, value);
     } else if (fitting.empty()) {
       report(value, full,
-             "found " + section->selector + ": " + picked->name + ", expected " + any_of(owners) +
-                 ", whose option this is",
+             "found " + joined(section->path, section->selector) + ": " + picked->name +
+                 ", expected " + any_of(owners) + ", whose option this is",
              "remove it, or choose " + any_of(owners));
       misfits.back().selector = joined(section->path, section->selector);
       misfits.back().owners = std::move(owners);
@@ -200,16 +201,19 @@ class Walk {
       const std::string rest = section.path.substr(parent.size());
       add(rest.substr(0, rest.find('.')));
     }
-    std::string hint = did_you_mean(key, names);
-    if (hint.empty()) hint = Target::suggestion(schema_, full);
+    const std::string near = nearest(key, names);
+    const std::string hint =
+        near.empty() ? Target::suggestion(schema_, full) : did_you_mean(key, names);
     report(value, full, "unknown key, expected " + any_of(names), hint);
+    if (!near.empty()) misfits.back().meant = parent + near;
   }
 
   void require(const std::vector<Option>& options, const Value& value, const std::string& path) {
     for (const Option& option : options) {
       const std::string full = joined(path, option.name);
       if (option.required && !value.find(option.name) && !varied_.count(full)) {
-        report(value, full, "missing, expected " + expected_of(option), option.doc);
+        report(value, full, expected_of(option), option.doc);
+        misfits.back().missing = true;
       }
     }
   }
@@ -231,6 +235,17 @@ class Walk {
 };
 
 }  // namespace
+
+void complain(Misfit misfit, const std::string& prefix, Complaints& complaints) {
+  const std::string key = prefix + misfit.path;
+  if (misfit.missing) {
+    complaints.add_missing(misfit.place, key, std::move(misfit.message), std::move(misfit.hint));
+  } else {
+    const std::string meant = misfit.meant.empty() ? "" : prefix + misfit.meant;
+    complaints.add_unknown(misfit.place, key, std::move(misfit.message), meant,
+                           std::move(misfit.hint));
+  }
+}
 
 std::vector<Misfit> check_train(const Value& train, const Schema& schema,
                                 const std::set<std::string>& varied) {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "jobspec/reader.h"
 #include "jobspec/schema.h"
 
 namespace thalweg::jobspec {
@@ -20,7 +21,12 @@ struct Misfit {
   /// and those variants.
   std::string selector{};
   std::vector<std::string> owners{};
+  bool missing = false;  ///< a key that should be there; `message` is what is expected
+  std::string meant{};   ///< of an unknown key: the path that is nearest to it
 };
+
+/// Files a misfit under `prefix` + its path.
+void complain(Misfit misfit, const std::string& prefix, Complaints& complaints);
 
 /// `varied`: dotted paths that axes set. They count as given, and where one of them picks a
 /// section's variant, the options of every variant are let through.
@@ -47,7 +53,8 @@ class Target {
   std::vector<const Option*> options_;
 };
 
-/// What would be right, in words; empty where the value fits the option, or names a variant of the section.
+/// What would be right, in words; empty where the value fits the option, or names a variant of the
+/// section.
 std::string misfit(const Option& option, const Value& value, std::string* hint);
 std::string misfit(const Section& section, const Value& value, std::string* hint);
 

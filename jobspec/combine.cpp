@@ -213,19 +213,31 @@ void ConfigurationCheck::check_sample(std::size_t axis, const Value& value) {
                   "choose a distribution with bounds");
 }
 
+Place ConfigurationCheck::place_of(const std::string& path) const {
+  const std::size_t axis = axis_index(sweep_, path);
+  if (axis < sweep_.axes.size()) return sweep_.axes[axis].place;
+  // An option that is not in the file: what picked its variant is the next best.
+  const std::string section = path.substr(0, path.rfind('.') + 1);
+  for (const std::size_t i : deciding_) {
+    if (sweep_.axes[i].name.compare(0, section.size(), section) == 0) return sweep_.axes[i].place;
+  }
+  return sweep_.train.place;
+}
+
 void ConfigurationCheck::check_kind(const Combination& combination) {
   const Value train = resolve_train(sweep_, combination);
   for (Misfit& misfit : check_train(train, schema_, {})) {
+    if (reported_.count(misfit.path)) continue;
     if (!reported_.insert(misfit.path + misfit.message).second) continue;
     const std::size_t axis = axis_index(sweep_, misfit.path);
     const bool varied = axis < sweep_.axes.size();
     if (!misfit.owners.empty()) misfit.hint = remedy(misfit, varied, sweep_);
     if (varied && !combination[axis]) misfit.hint = "the condition under when leaves it out";
-    std::string where = name_of(sweep_, combination);
-    if (!where.empty()) where = " in the trial with " + where;
-    complaints_.add(varied ? sweep_.axes[axis].place : misfit.place,
-                    (varied ? "parameters." : "train.") + misfit.path, misfit.message + where,
-                    std::move(misfit.hint));
+    if (const std::string where = name_of(sweep_, combination); !where.empty()) {
+      misfit.message += ", in the trial with " + where;
+    }
+    if (varied || misfit.place.line == 0) misfit.place = place_of(misfit.path);
+    complain(std::move(misfit), varied ? "parameters." : "train.", complaints_);
   }
 }
 
@@ -274,7 +286,7 @@ bool check_size(const Sweep& sweep, Complaints& complaints) {
   const double trials = configurations * static_cast<double>(sweep.seeds.size());
   if (combinations <= most_combinations && trials <= most_trials) return true;
   const bool too_many_trials = trials > most_trials;
-  complaints.add({}, "parameters",
+  complaints.add(sweep.axes.empty() ? Place{} : sweep.axes.front().place, "parameters",
                  "found " + Value(too_many_trials ? trials : combinations).canonical() +
                      (too_many_trials ? " trials" : " combinations") + ", expected at most " +
                      Value(too_many_trials ? most_trials : most_combinations).canonical(),

@@ -36,6 +36,7 @@ class ConfigurationCheck {
  private:
   void check_sample(std::size_t axis, const Value& value);
   void check_kind(const Combination& combination);
+  Place place_of(const std::string& path) const;
 
   const Sweep& sweep_;
   const Schema& schema_;

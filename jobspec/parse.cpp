@@ -113,20 +113,20 @@ void parse_train(Fields& top, Parsing& parsing) {
       parsing.sweep.notes.push_back("train." + axis.name + ": replaced by parameters." + axis.name);
     }
   }
+  varied.insert(parsing.broken_axes.begin(), parsing.broken_axes.end());
   for (Misfit& misfit : check_train(*train, parsing.schema, varied)) {
-    parsing.complaints.add(misfit.place, "train." + misfit.path, std::move(misfit.message),
-                           std::move(misfit.hint));
+    complain(std::move(misfit), "train.", parsing.complaints);
   }
 }
 
 void parse_other_keys(Fields& top, Parsing& parsing) {
   for (const auto& [key, reason] : ignored_keys) {
-    if (top.take(key)) {
+    if (top.take_quietly(key)) {
       parsing.sweep.notes.push_back(std::string(key) + ": ignored, " + reason);
     }
   }
   for (const auto& [key, hint] : refused_keys) {
-    if (const Value* value = top.take(key)) {
+    if (const Value* value = top.take_quietly(key)) {
       parsing.complaints.add(value->place, key, "not supported yet, expected no such key", hint);
     }
   }
@@ -162,7 +162,7 @@ Sweep parse_sweep(std::string_view text, const std::string& file_name, const Sch
   const Value file = read_yaml(text, file_name);
   Complaints complaints(file_name);
   Sweep sweep;
-  Parsing parsing{schema, site, complaints, sweep};
+  Parsing parsing{schema, site, complaints, sweep, {}};
   sweep.file = file_name;
   Fields top(file, "", complaints);
   if (!top.is_map()) complaints.throw_if_any();

@@ -2,6 +2,7 @@
 // default.
 #pragma once
 
+#include <set>
 #include <string>
 
 #include "jobspec/reader.h"
@@ -14,6 +15,8 @@ struct Parsing {
   const SiteLimits& site;
   Complaints& complaints;
   Sweep& sweep;
+  std::set<std::string>
+      broken_axes;  ///< parameters with a complaint: missing in sweep.axes, but meant
 };
 
 /// `parameters`: fills sweep.axes.

@@ -47,6 +47,8 @@ class ParameterReader {
   }
 
   void parameter(const std::string& name, const Value& value) {
+    // Until it is found good.
+    if (!find_axis(parsing_.sweep, name)) parsing_.broken_axes.insert(name);
     if (!is_name(name)) {
       complain(value, name, "this is no name, expected letters, digits, '_', '-' and '.'");
       return;
@@ -67,6 +69,7 @@ class ParameterReader {
       axis(name, value);
       return;
     }
+    parsing_.broken_axes.erase(name);
     Fields fields(value, "parameters." + name, parsing_.complaints);
     const Value* inner = fields.take("parameters");
     fields.finish();
@@ -85,11 +88,19 @@ class ParameterReader {
     if (!axis.distribution) return;
     check_values(axis);
     if (parsing_.sweep.method == Method::grid) check_grid(axis, value);
+    parsing_.broken_axes.erase(name);
     parsing_.sweep.axes.push_back(std::move(axis));
   }
 
   bool known(const std::string& name, const Value& value) {
-    if (!resource_key(name).empty() || name == "resources") return true;
+    const std::string key = resource_key(name);
+    if (!key.empty()) {
+      const std::vector<std::string> keys = resource_keys();
+      if (std::find(keys.begin(), keys.end(), key) != keys.end()) return true;
+      complain(value, name, "unknown parameter, expected resources." + any_of(keys),
+               did_you_mean(key, keys));
+      return false;
+    }
     if (Target(parsing_.schema, name).known()) return true;
     std::string hint = Target::suggestion(parsing_.schema, name);
     if (name.compare(0, train_prefix.size(), train_prefix) == 0) {
@@ -160,7 +171,7 @@ class ParameterReader {
 const Axis* wanted_axis(const std::string& name, Place place, const std::string& key,
                         Parsing& parsing) {
   const Axis* axis = find_axis(parsing.sweep, name);
-  if (!axis) {
+  if (!axis && !parsing.broken_axes.count(name)) {
     const std::vector<std::string> names = axis_names(parsing.sweep);
     parsing.complaints.add(place, key, "found '" + name + "', expected the name of a parameter",
                            did_you_mean(name, names));

@@ -2,15 +2,35 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 
 namespace thalweg::jobspec {
 
 void Complaints::add(Place place, std::string key, std::string message, std::string hint) {
-  diagnostics_.push_back({file_, place, std::move(key), std::move(message), std::move(hint)});
+  entries_.push_back({{file_, place, std::move(key), std::move(message), std::move(hint)}});
+}
+
+void Complaints::add_missing(Place place, std::string key, std::string message, std::string hint) {
+  add(place, std::move(key), "missing, expected " + std::move(message), std::move(hint));
+  entries_.back().missing = true;
+}
+
+void Complaints::add_unknown(Place place, std::string key, std::string message,
+                             const std::string& meant, std::string hint) {
+  add(place, std::move(key), std::move(message), std::move(hint));
+  entries_.back().meant = meant;
 }
 
 void Complaints::throw_if_any() const {
-  if (!diagnostics_.empty()) throw InputError(diagnostics_);
+  std::vector<Diagnostic> diagnostics;
+  for (const Entry& entry : entries_) {
+    const bool misspelt =
+        entry.missing && std::any_of(entries_.begin(), entries_.end(), [&](const Entry& other) {
+          return other.meant == entry.diagnostic.key;
+        });
+    if (!misspelt) diagnostics.push_back(entry.diagnostic);
+  }
+  if (!diagnostics.empty()) throw InputError(std::move(diagnostics));
 }
 
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates) {
@@ -50,6 +70,15 @@ const Value* Fields::take(std::string_view key) {
   return nullptr;
 }
 
+const Value* Fields::take_quietly(std::string_view key) {
+  quiet_.emplace_back(key);
+  if (!map_) return nullptr;
+  for (const auto& [name, value] : *map_) {
+    if (name == key) return &value;
+  }
+  return nullptr;
+}
+
 void Fields::wrong(const Value& value, std::string_view key, std::string_view expected,
                    std::string hint) {
   complaints_.add(value.place, path_of(key),
@@ -58,8 +87,7 @@ void Fields::wrong(const Value& value, std::string_view key, std::string_view ex
 }
 
 void Fields::missing(std::string_view key, std::string_view expected, std::string hint) {
-  complaints_.add(place_, path_of(key), "missing, expected " + std::string(expected),
-                  std::move(hint));
+  complaints_.add_missing(place_, path_of(key), std::string(expected), std::move(hint));
 }
 
 bool Fields::require(std::string_view key, std::string_view expected) {
@@ -157,12 +185,15 @@ void Fields::finish() {
   if (!map_) return;
   for (const auto& [name, value] : *map_) {
     if (std::find(known_.begin(), known_.end(), name) != known_.end()) continue;
+    if (std::find(quiet_.begin(), quiet_.end(), name) != quiet_.end()) continue;
     const std::size_t colon = name.find(':');
-    const bool glued =
-        colon != std::string::npos && value.is_null() &&
-        std::find(known_.begin(), known_.end(), name.substr(0, colon)) != known_.end();
-    const std::string hint = glued ? "put a space after ':'" : did_you_mean(name, known_);
-    complaints_.add(value.place, path_of(name), "unknown key, expected " + any_of(known_), hint);
+    const std::string before = name.substr(0, colon);
+    const bool glued = colon != std::string::npos && value.is_null() &&
+                       std::find(known_.begin(), known_.end(), before) != known_.end();
+    const std::string meant = glued ? before : nearest(name, known_);
+    complaints_.add_unknown(value.place, path_of(name), "unknown key, expected " + any_of(known_),
+                            meant.empty() ? "" : path_of(meant),
+                            glued ? "put a space after ':'" : did_you_mean(name, known_));
   }
 }
 

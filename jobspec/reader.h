@@ -18,13 +18,23 @@ class Complaints {
   explicit Complaints(std::string file) : file_(std::move(file)) {}
 
   void add(Place place, std::string key, std::string message, std::string hint = {});
-  bool empty() const { return diagnostics_.empty(); }
-  std::size_t size() const { return diagnostics_.size(); }
+  /// A key that is not there. Not shown where an unknown key turns out to be meant for it.
+  void add_missing(Place place, std::string key, std::string message, std::string hint = {});
+  /// `meant`: the dotted path that is the nearest to it; may be empty.
+  void add_unknown(Place place, std::string key, std::string message, const std::string& meant,
+                   std::string hint = {});
+  bool empty() const { return entries_.empty(); }
+  std::size_t size() const { return entries_.size(); }
   void throw_if_any() const;
 
  private:
+  struct Entry {
+    Diagnostic diagnostic;
+    bool missing = false;
+    std::string meant{};
+  };
   std::string file_;
-  std::vector<Diagnostic> diagnostics_;
+  std::vector<Entry> entries_;
 };
 
 struct IntRange {
@@ -52,6 +62,8 @@ class Fields {
 
   /// The value of a key, which is known from now on; nullptr where it is missing.
   const Value* take(std::string_view key);
+  /// The same for a key that no message should offer.
+  const Value* take_quietly(std::string_view key);
   bool boolean(std::string_view key, bool& out);
   bool integer(std::string_view key, std::int64_t& out, IntRange range);
   bool integer(std::string_view key, int& out, IntRange range);
@@ -76,7 +88,7 @@ class Fields {
   Place place_;
   std::string path_;
   Complaints& complaints_;
-  std::vector<std::string> known_;
+  std::vector<std::string> known_, quiet_;
 };
 
 }  // namespace thalweg::jobspec

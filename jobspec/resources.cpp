@@ -103,6 +103,10 @@ Resources read_resources(const Value& value, const std::string& path, Complaints
   return resources;
 }
 
+std::vector<std::string> resource_keys() {
+  return {"nodes", "ranks_per_node", "threads_per_rank", "time", "memory", "gpus_per_node"};
+}
+
 Value write_resources(const Resources& resources) {
   Map map{{"nodes", resources.nodes},
           {"ranks_per_node", resources.ranks_per_node},

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "jobspec/reader.h"
 #include "jobspec/trial.h"
@@ -13,6 +14,8 @@ namespace thalweg::jobspec {
 /// Keys: nodes, ranks_per_node, threads_per_rank, time, memory, gpus_per_node. Mistakes go to
 /// `complaints`.
 Resources read_resources(const Value& value, const std::string& path, Complaints& complaints);
+/// nodes, ranks_per_node and so on: the keys of the block.
+std::vector<std::string> resource_keys();
 /// The inverse; zeros and empty things are left out. The same keys in the same order every time.
 Value write_resources(const Resources& resources);
 

@@ -144,7 +144,7 @@ Trial read_trial(const std::filesystem::path& path) {
   } else if (train) {
     fields.wrong(*train, "train", "a map of keys");
   } else if (fields.is_map()) {
-    complaints.add({}, "train", "the section is missing, expected what to train");
+    fields.missing("train", "the section that says what to train");
   }
   if (const Value* resources = fields.take("resources")) {
     trial.resources = read_resources(*resources, "resources", complaints);

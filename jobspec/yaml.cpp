@@ -69,7 +69,8 @@ class Builder : public YAML::EventHandler {
       if (std::optional<Value> read = read_scalar(text)) {
         value = std::move(*read);
       } else {
-        complaints_.add(place_of(mark), path(), "the number " + text + " is out of range");
+        complaints_.add(place_of(mark), path(),
+                        "found " + text + ", expected a number that fits 64 bits");
       }
     } else if (tag != "!" && tag != "tag:yaml.org,2002:str") {
       complaints_.add(place_of(mark), path(), "found the tag " + tag + ", expected a plain value");

@@ -84,7 +84,7 @@ TEST_F(TrialFile, NamesEveryMistake) {
     read_trial(path);
     FAIL();
   } catch (const InputError& error) {
-    EXPECT_EQ(error.diagnostics().size(), 6u) << error.what();
+    EXPECT_EQ(error.diagnostics().size(), 5u) << error.what();
     EXPECT_THAT(error.what(), HasSubstr(path.string() + ":1: trian: unknown key"));
     EXPECT_THAT(error.what(), HasSubstr("did you mean 'train'?"));
     EXPECT_THAT(error.what(),
