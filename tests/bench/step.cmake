@@ -1,0 +1,2 @@
+add_executable(bench_step bench_step.cpp)
+target_link_libraries(bench_step PRIVATE thalweg_settings thalweg_sync)
