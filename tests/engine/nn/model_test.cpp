@@ -1,0 +1,392 @@
+// Whole models through model.h: sizes, initial values, layouts, devices, lanes and bad input.
+#include "engine/nn/model.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <numeric>
+#include <thread>
+
+#include "support.h"
+
+namespace thalweg::engine::test {
+namespace {
+
+using jobspec::List;
+using jobspec::Map;
+using jobspec::Value;
+
+const InputShape digits{{1, 28, 28}, 10};
+
+Value mlp(std::vector<int> hidden, Map more = {}) {
+  List sizes(hidden.begin(), hidden.end());
+  Map map{{"name", "mlp"}, {"hidden", sizes}};
+  map.insert(map.end(), more.begin(), more.end());
+  return map;
+}
+
+Value lenet(Map more = {}) {
+  more.insert(more.begin(), {"name", "lenet"});
+  return more;
+}
+
+/// A model with its memories, ready to train.
+struct Training {
+  Training(const Value& value, const InputShape& input, int samples, const std::string& device)
+      : model(build_model(value, input, samples, device)),
+        lane(model->lane()),
+        parameters(Buffer::of_floats(model->parameter_floats())),
+        gradients(Buffer::of_floats(model->parameter_floats())),
+        statistics(model->statistics()),
+        running(model->statistics()) {
+    model->initialize(3, parameters.floats(), running.data());
+  }
+
+  ShardResult train(const Batch& batch) {
+    return lane->train(parameters.floats(), batch, 1.0f / static_cast<float>(batch.samples),
+                       gradients.floats(), statistics.data(), {});
+  }
+
+  std::vector<float> plain(const Buffer& device) const {
+    std::vector<float> plain(static_cast<std::size_t>(model->parameter_count()));
+    model->to_plain(device.floats(), plain.data());
+    return plain;
+  }
+
+  std::unique_ptr<Model> model;
+  std::unique_ptr<Lane> lane;
+  Buffer parameters, gradients;
+  std::vector<float> statistics, running;
+};
+
+TEST(Models, HaveTheKnownSizes) {
+  // 784 * 512 + 512 + 512 * 512 + 512 + 512 * 10 + 10
+  EXPECT_EQ(build_model(mlp({512, 512}), {{784}, 10}, 32, "cpu")->parameter_count(), 669'706);
+  // 9 * 32 + 32, 9 * 32 * 64 + 64, 7 * 7 * 64 * 128 + 128, 128 * 10 + 10
+  EXPECT_EQ(build_model(lenet(), digits, 32, "cpu")->parameter_count(),
+            320 + 18'496 + 401'536 + 1'290);
+  EXPECT_EQ(build_model(lenet({{"batch_norm", true}}), digits, 32, "reference")->statistics(),
+            2u * (32 + 64 + 128));
+}
+
+TEST(Models, PlaceParametersOnCacheLinesWithoutGaps) {
+  for (const char* device : {"cpu", "reference"}) {
+    const auto model = build_model(lenet({{"batch_norm", true}}), digits, 4, device);
+    std::size_t expected = 0;
+    for (const ParameterInfo& info : model->parameters()) {
+      EXPECT_EQ(info.offset, expected) << info.name;
+      EXPECT_EQ(info.offset % alignment_floats, 0u) << info.name;
+      EXPECT_GE(info.count, static_cast<std::size_t>(elements(info.shape))) << info.name;
+      EXPECT_EQ(info.decay, !info.norm_or_bias);
+      EXPECT_EQ(info.decay, info.name.ends_with("weight") && !info.name.starts_with("norm"));
+      expected += info.count;
+    }
+    EXPECT_EQ(model->parameter_floats(), expected);
+  }
+}
+
+TEST(Models, StartEquallyOnEveryDevice) {
+  const Training a(lenet(), digits, 4, "cpu"), b(lenet(), digits, 4, "reference");
+  EXPECT_EQ(a.plain(a.parameters), b.plain(b.parameters));
+}
+
+TEST(Models, StartWithTheStatedSpread) {
+  const Training t(mlp({512}), {{784}, 10}, 2, "reference");
+  const std::vector<float> plain = t.plain(t.parameters);
+  const auto deviation = [&](std::size_t first, std::size_t count) {
+    double squares = 0;
+    for (std::size_t i = first; i < first + count; ++i)
+      squares += plain[i] * plain[i];
+    return std::sqrt(squares / static_cast<double>(count));
+  };
+  EXPECT_NEAR(deviation(0, 784 * 512), std::sqrt(2.0 / 784), 0.01 * std::sqrt(2.0 / 784));
+  EXPECT_EQ(deviation(784 * 512, 512), 0);
+  EXPECT_NEAR(deviation(784 * 512 + 512, 5120), std::sqrt(1.0 / 512), 0.05 * std::sqrt(1.0 / 512));
+}
+
+TEST(Models, ComeBackFromThePlainLayout) {
+  for (const Value& value : {lenet({{"batch_norm", true}}), mlp({37, 53})}) {
+    const Training t(value, {{3, 18, 14}, 7}, 2, "cpu");
+    std::vector<float> plain(static_cast<std::size_t>(t.model->parameter_count()));
+    std::iota(plain.begin(), plain.end(), 1.0f);
+    Buffer device = Buffer::of_floats(t.model->parameter_floats());
+    std::fill_n(device.floats(), t.model->parameter_floats(), 777.0f);
+    t.model->from_plain(plain.data(), device.floats());
+    EXPECT_EQ(t.plain(device), plain);
+    // Everything that is not a parameter is padding, and 0.
+    std::vector<float> sorted(device.floats(), device.floats() + t.model->parameter_floats());
+    std::sort(sorted.begin(), sorted.end());
+    const std::size_t padding = sorted.size() - plain.size();
+    EXPECT_EQ(std::count(sorted.begin(), sorted.end(), 0.0f), static_cast<long>(padding));
+    EXPECT_TRUE(
+        std::equal(plain.begin(), plain.end(), sorted.begin() + static_cast<long>(padding)));
+  }
+}
+
+TEST(Models, KeepPaddingZeroInGradients) {
+  Training t(lenet({{"batch_norm", true}}), {{3, 18, 14}, 7}, 3, "cpu");
+  const Data data({3, 18, 14}, 3, 7);
+  std::fill_n(t.gradients.floats(), t.model->parameter_floats(), 777.0f);
+  t.train(data.batch);
+  Buffer again = Buffer::of_floats(t.model->parameter_floats());
+  t.model->from_plain(t.plain(t.gradients).data(), again.floats());
+  EXPECT_EQ(std::memcmp(again.floats(), t.gradients.floats(),
+                        t.model->parameter_floats() * sizeof(float)),
+            0);
+}
+
+struct Sizes {
+  std::string name;
+  Value model;
+  InputShape input;
+  int samples;
+};
+void PrintTo(const Sizes& sizes, std::ostream* out) {
+  *out << sizes.name;
+}
+
+class WholeModel : public testing::TestWithParam<Sizes> {};
+
+// One step's gradients within 1e-5 of the reference's, by norm; and the same curve over some steps.
+TEST_P(WholeModel, TrainsAsOnTheReference) {
+  const Sizes& p = GetParam();
+  Training cpu(p.model, p.input, p.samples, "cpu");
+  Training reference(p.model, p.input, p.samples, "reference");
+  double first = 0, last = 0;
+  for (std::uint32_t step = 0; step < 5; ++step) {
+    Data data(p.input.sample, p.samples, p.input.classes);
+    data.batch.step = step;
+    const ShardResult a = cpu.train(data.batch), b = reference.train(data.batch);
+    EXPECT_NEAR(a.loss_sum, b.loss_sum, 1e-4 * b.loss_sum) << "step " << step;
+    if (step == 0) {
+      EXPECT_LT(relative_distance(cpu.plain(cpu.gradients), reference.plain(reference.gradients)),
+                1e-5);
+      EXPECT_LT(relative_distance(cpu.statistics, reference.statistics), 1e-5);
+      first = a.loss_sum;
+    }
+    last = a.loss_sum;
+    for (Training* t : {&cpu, &reference}) {
+      for (std::size_t i = 0; i < t->model->parameter_floats(); ++i)
+        t->parameters.floats()[i] -= 0.05f * t->gradients.floats()[i];
+      t->model->update_running(t->statistics.data(), 1, t->running.data());
+    }
+  }
+  EXPECT_LT(last, first);
+  const Data data(p.input.sample, p.samples, p.input.classes);
+  const double a =
+      cpu.lane->evaluate(cpu.parameters.floats(), cpu.running.data(), data.batch).loss_sum;
+  const double b =
+      reference.lane->evaluate(reference.parameters.floats(), reference.running.data(), data.batch)
+          .loss_sum;
+  EXPECT_NEAR(a, b, 1e-4 * b);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, WholeModel,
+                         testing::Values(Sizes{"mlp", mlp({64, 64}), {{1, 12, 12}, 10}, 16},
+                                         Sizes{"mlp_one_hidden_odd", mlp({33}), {{50}, 7}, 5},
+                                         Sizes{"mlp_linear_only", mlp({}), {{50}, 7}, 5},
+                                         Sizes{"mlp_dropout_norm",
+                                               mlp({40, 40},
+                                                   {{"dropout", 0.2}, {"batch_norm", true}}),
+                                               {{50}, 7},
+                                               24},
+                                         Sizes{"lenet", lenet(), {{1, 28, 28}, 10}, 4},
+                                         Sizes{"lenet_odd_images", lenet(), {{3, 19, 22}, 5}, 3},
+                                         Sizes{"lenet_dropout_norm",
+                                               lenet({{"dropout", 0.3}, {"batch_norm", true}}),
+                                               {{1, 12, 12}, 10},
+                                               6}),
+                         [](const auto& test) { return test.param.name; });
+
+std::vector<float> gradients_of(const Model& model, const Buffer& parameters, Lane& lane,
+                                const Batch& batch) {
+  Buffer gradients = Buffer::of_floats(model.parameter_floats());
+  std::vector<float> statistics(model.statistics());
+  lane.train(parameters.floats(), batch, 0.1f, gradients.floats(), statistics.data(), {});
+  std::vector<float> all(gradients.floats(), gradients.floats() + model.parameter_floats());
+  all.insert(all.end(), statistics.begin(), statistics.end());
+  return all;
+}
+
+TEST(Lanes, GiveTheSameBitsInEveryThreadAndPlace) {
+  const Value value = lenet({{"dropout", 0.3}, {"batch_norm", true}});
+  const Training t(value, digits, 8, "cpu");
+  constexpr int shards = 6;
+  std::vector<Data> data;
+  for (int s = 0; s < shards; ++s) {
+    data.emplace_back(digits.sample, 8, 10, static_cast<std::uint64_t>(s));
+    data.back().batch.first_sample = static_cast<std::uint64_t>(8 * s);
+  }
+  std::vector<std::vector<float>> alone, together(shards);
+  for (const Data& d : data)
+    alone.push_back(gradients_of(*t.model, t.parameters, *t.lane, d.batch));
+
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 2; ++thread)
+    threads.emplace_back([&, thread] {
+      const auto lane = t.model->lane();
+      for (int s = thread; s < shards; s += 2)
+        together[static_cast<std::size_t>(s)] =
+            gradients_of(*t.model, t.parameters, *lane, data[static_cast<std::size_t>(s)].batch);
+    });
+  for (std::thread& thread : threads)
+    thread.join();
+  EXPECT_EQ(alone, together);
+
+  // Another compilation of the same model, and inputs at another address, make no difference
+  // either.
+  const Training again(value, digits, 8, "cpu");
+  std::vector<float> shifted(data[0].inputs.size() + 1);
+  std::copy(data[0].inputs.begin(), data[0].inputs.end(), shifted.begin() + 1);
+  Batch batch = data[0].batch;
+  batch.inputs = shifted.data() + 1;
+  EXPECT_EQ(gradients_of(*again.model, again.parameters, *again.lane, batch), alone[0]);
+}
+
+TEST(Lanes, DropOutByPositionInTheGlobalBatch) {
+  // Two shards of 4 draw what one shard of 8 draws: the sum of their gradients is its gradient.
+  const Value value = mlp({31}, {{"dropout", 0.5}});
+  for (const char* device : {"cpu", "reference"}) {
+    const Training whole(value, {{20}, 5}, 8, device), half(value, {{20}, 5}, 4, device);
+    const Data data({20}, 8, 5);
+    Batch first = data.batch, second = data.batch;
+    first.samples = second.samples = 4;
+    second.inputs += 4 * 20;
+    second.labels += 4;
+    second.first_sample += 4;
+    const auto expected = gradients_of(*whole.model, whole.parameters, *whole.lane, data.batch);
+    auto sum = gradients_of(*half.model, half.parameters, *half.lane, first);
+    const auto other = gradients_of(*half.model, half.parameters, *half.lane, second);
+    for (std::size_t i = 0; i < sum.size(); ++i)
+      sum[i] += other[i];
+    EXPECT_LT(relative_distance(sum, expected), 1e-5) << device;
+
+    Batch later = data.batch;
+    ++later.step;
+    EXPECT_GT(relative_distance(gradients_of(*whole.model, whole.parameters, *whole.lane, later),
+                                expected),
+              0.01)
+        << device;
+    Batch other_seed = data.batch;
+    ++other_seed.seed;
+    EXPECT_GT(relative_distance(
+                  gradients_of(*whole.model, whole.parameters, *whole.lane, other_seed), expected),
+              0.01)
+        << device;
+  }
+}
+
+TEST(Lanes, LetNanAndInfinityThrough) {
+  for (const char* device : {"cpu", "reference"}) {
+    for (const float bad :
+         {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+      Training t(lenet(), digits, 4, device);
+      for (std::size_t i = 0; i < t.model->parameter_floats(); ++i)
+        t.parameters.floats()[i] = bad;
+      const Data data(digits.sample, 4, 10);
+      const ShardResult result = t.train(data.batch);
+      EXPECT_TRUE(std::isnan(result.loss_sum)) << device;
+      EXPECT_EQ(result.wrong, 4) << device;
+      EXPECT_TRUE(std::isnan(t.plain(t.gradients).back())) << device;
+    }
+  }
+}
+
+TEST(Models, UpdateRunningStatisticsByTheirMomentum) {
+  const auto model = build_model(mlp({2}, {{"batch_norm", true}}), {{3}, 2}, 2, "cpu");
+  ASSERT_EQ(model->statistics(), 4u);
+  std::vector<float> parameters(model->parameter_floats()), running(4);
+  model->initialize(1, parameters.data(), running.data());
+  EXPECT_THAT(running, testing::ElementsAre(0, 0, 1, 1));
+  const std::vector<float> sums{4, 8, 12, 16};
+  model->update_running(sums.data(), 4, running.data());
+  EXPECT_THAT(running,
+              testing::Pointwise(testing::FloatEq(), {0.1f, 0.2f, 0.9f + 0.3f, 0.9f + 0.4f}));
+}
+
+std::string complaint(const Value& model, const InputShape& input, int samples = 4,
+                      const std::string& device = "cpu") {
+  try {
+    build_model(model, input, samples, device);
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "no complaint";
+}
+
+TEST(BadInput, IsRefusedWithASentence) {
+  using testing::HasSubstr;
+  EXPECT_THAT(complaint(Map{{"name", "lenett"}}, digits), HasSubstr("did you mean 'lenet'?"));
+  EXPECT_THAT(complaint(Map{}, digits), HasSubstr("model.name is missing"));
+  EXPECT_THAT(complaint(lenet({{"batchnorm", true}}), digits),
+              HasSubstr("model lenet has no option 'batchnorm', did you mean 'batch_norm'?"));
+  EXPECT_THAT(complaint(lenet({{"dropout", 1.5}}), digits),
+              HasSubstr("expects dropout from 0.0 to 0.999, got 1.5"));
+  EXPECT_THAT(complaint(lenet({{"dropout", "much"}}), digits), HasSubstr("expects a number"));
+  EXPECT_THAT(complaint(lenet(), {{784}, 10}), HasSubstr("expects images"));
+  EXPECT_THAT(complaint(lenet(), {{1, 3, 3}, 10}),
+              HasSubstr("layer 6 (max_pool2d 'pool2') expects images of at least 2x2"));
+  EXPECT_THAT(complaint(mlp({0}), digits), HasSubstr("positive integers"));
+  EXPECT_THAT(complaint(mlp({8}, {{"activation", "tanh"}}), digits), HasSubstr("'tanh'"));
+  EXPECT_THAT(complaint(mlp({8}), digits, 0), HasSubstr("a shard of 0 samples"));
+  EXPECT_THAT(complaint(mlp({8}), digits, 4, "gpu"), HasSubstr("there is no device 'gpu'"));
+}
+
+TEST(BadInput, OfLayersNamesTheLayer) {
+  using testing::HasSubstr;
+  const auto layers = [](std::vector<LayerSpec> specs, Shape input) -> std::string {
+    try {
+      build_graph(specs, input, 3);
+    } catch (const std::invalid_argument& error) {
+      return error.what();
+    }
+    return "no complaint";
+  };
+  EXPECT_THAT(layers({{"linear", "fc", {{"outputs", 3}}}}, {1, 4, 4}),
+              HasSubstr("layer 1 (linear 'fc') expects flat features, got (1, 4, 4)"));
+  EXPECT_THAT(layers({{"liner", "fc", {}}}, {4}), HasSubstr("did you mean 'linear'?"));
+  EXPECT_THAT(layers({{"linear", "fc", {}}}, {4}), HasSubstr("needs the option 'outputs'"));
+  EXPECT_THAT(layers({{"linear", "fc", {{"outputs", 5}}}}, {4}),
+              HasSubstr("puts out (5) where 3 classes are expected"));
+  EXPECT_THAT(layers({{"relu", "a", {}}, {"relu", "a", {}}}, {3}),
+              HasSubstr("layer 2 (relu 'a') has the name of an earlier layer"));
+  EXPECT_THAT(
+      layers({{"conv2d", "c", {{"channels", 3}, {"kernel", 3}, {"padding", 3}}}}, {1, 4, 4}),
+      HasSubstr("expects a padding smaller than its kernel of 3"));
+  EXPECT_THAT(layers({}, {4}), HasSubstr("at least one layer"));
+}
+
+TEST(BadInput, OfBatchesIsRefused) {
+  for (const char* device : {"cpu", "reference"}) {
+    Training t(mlp({8}), {{6}, 3}, 4, device);
+    Data data({6}, 5, 3);
+    EXPECT_THROW(t.train(data.batch), std::invalid_argument);
+    data.batch.samples = 3;
+    EXPECT_THROW(t.train(data.batch), std::invalid_argument);
+    data.batch.samples = 4;
+    data.labels[2] = 3;
+    EXPECT_THROW(t.train(data.batch), std::invalid_argument);
+    data.labels[2] = -1;
+    EXPECT_THROW(t.lane->evaluate(t.parameters.floats(), nullptr, data.batch),
+                 std::invalid_argument);
+  }
+}
+
+TEST(Schema, ListsEveryModelWithItsOptions) {
+  const auto sections = model_schema();
+  ASSERT_EQ(sections.size(), 1u);
+  EXPECT_EQ(sections[0].path, "model");
+  std::vector<std::string> names;
+  for (const jobspec::Variant& variant : sections[0].variants) {
+    names.push_back(variant.name);
+    EXPECT_FALSE(variant.doc.empty());
+  }
+  EXPECT_THAT(names, testing::ElementsAre("mlp", "lenet"));
+}
+
+}  // namespace
+}  // namespace thalweg::engine::test

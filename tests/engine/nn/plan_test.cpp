@@ -1,0 +1,126 @@
+// What the cpu device plans: memory that is shared only when it may be, layout changes, joined
+// layers, no allocation.
+#include <gtest/gtest.h>
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <iostream>
+#include <new>
+#include <string_view>
+
+#include "engine/device/cpu/node.h"
+#include "engine/device/cpu/program.h"
+#include "engine/device/memory_plan.h"
+#include "engine/nn/model_table.h"
+#include "support.h"
+
+namespace {
+
+thread_local bool counting = false;
+thread_local int from_thalweg = 0, from_onednn = 0;
+
+void count(void* caller) {
+  counting = false;  // dladdr may allocate
+  Dl_info info{};
+  const bool onednn = dladdr(caller, &info) != 0 && info.dli_fname != nullptr &&
+                      std::string_view(info.dli_fname).find("dnnl") != std::string_view::npos;
+  ++(onednn ? from_onednn : from_thalweg);
+  counting = true;
+}
+
+}  // namespace
+
+// Every allocation in C++ comes through here, oneDNN's too; the address of the caller tells them
+// apart.
+__attribute__((noinline)) void* operator new(std::size_t bytes) {
+  if (counting) count(__builtin_return_address(0));
+  if (void* memory = std::malloc(bytes == 0 ? 1 : bytes)) return memory;
+  throw std::bad_alloc();
+}
+__attribute__((noinline)) void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+__attribute__((noinline)) void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+
+namespace thalweg::engine::test {
+namespace {
+
+TEST(MemoryPlan, SharesOnlyWhatIsNeverAliveTogether) {
+  std::vector<Lifetime> tensors;
+  for (std::uint64_t i = 0; i < 200; ++i) {
+    const auto bits = philox(1, Stream::noise, 0, i);
+    const int first = static_cast<int>(bits[0] % 50);
+    tensors.push_back({bits[1] % 5000 + 1, first, first + static_cast<int>(bits[2] % 8)});
+  }
+  const MemoryPlan plan = plan_memory(tensors);
+  std::size_t all = 0;
+  for (std::size_t a = 0; a < tensors.size(); ++a) {
+    EXPECT_EQ(plan.offsets[a] % alignment_bytes, 0u);
+    EXPECT_LE(plan.offsets[a] + tensors[a].bytes, plan.bytes);
+    all += tensors[a].bytes;
+    for (std::size_t b = 0; b < a; ++b) {
+      const bool together =
+          tensors[a].first <= tensors[b].last && tensors[b].first <= tensors[a].last;
+      const bool overlap = plan.offsets[a] < plan.offsets[b] + tensors[b].bytes &&
+                           plan.offsets[b] < plan.offsets[a] + tensors[a].bytes;
+      EXPECT_FALSE(together && overlap) << a << " and " << b;
+    }
+  }
+  EXPECT_LT(plan.bytes, all / 2);
+  EXPECT_EQ(plan_memory({}).bytes, 0u);
+}
+
+Graph graph_of(const std::string& name) {
+  return build_model_graph(jobspec::Map{{"name", name}}, {{1, 28, 28}, 10});
+}
+
+TEST(CpuPlan, JoinsReluToTheLayerBefore) {
+  const Graph graph = graph_of("lenet");
+  const auto nodes = cpu::fuse(graph);
+  std::vector<std::string> names;
+  for (const cpu::Node& node : nodes)
+    names.push_back(node.layer->name);
+  EXPECT_EQ(names, (std::vector<std::string>{"conv1", "pool1", "conv2", "pool2", "flatten", "fc1",
+                                             "fc2"}));
+  EXPECT_TRUE(nodes[0].relu && nodes[0].relu_masked_by_next && nodes[1].masks_relu_before);
+  EXPECT_TRUE(nodes[5].relu && !nodes[5].relu_masked_by_next);
+  EXPECT_FALSE(nodes[6].relu);
+}
+
+class SteadyStep : public testing::TestWithParam<std::string> {};
+
+TEST_P(SteadyStep, ChangesNoLayoutAndAllocatesNothing) {
+  const Graph graph = graph_of(GetParam());
+  const cpu::CpuProgram program(graph, 32);
+  const Data data(graph.input, 32, graph.classes);
+  const auto values = start_values(graph);
+  const auto flat = flat_memory<float>(program, values);
+  std::vector<float> gradients(flat.size());
+  const auto lane = program.lane();
+  int ready = 0;
+  const ReadyFunction on_ready = [&](int) { ++ready; };
+  const auto step = [&] {
+    lane->train(flat.data(), data.batch, 1, gradients.data(), nullptr, on_ready);
+  };
+  step();
+  from_thalweg = from_onednn = 0;
+  counting = true;
+  step();
+  counting = false;
+  const auto operations = program.plan().forward.size() + program.plan().backward.size();
+  std::cout << GetParam() << ": " << program.plan().reorders << " layout changes, " << operations
+            << " operations, " << from_thalweg << " allocations (and " << from_onednn
+            << " inside oneDNN), arena " << program.plan().arena_bytes / 1024 << " KiB\n";
+  EXPECT_EQ(program.plan().reorders, 0);
+  EXPECT_EQ(from_thalweg, 0);
+  EXPECT_EQ(ready, 2 * static_cast<int>(values.size()));
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, SteadyStep, testing::Values("mlp", "lenet"),
+                         [](const auto& test) { return test.param; });
+
+}  // namespace
+}  // namespace thalweg::engine::test
