@@ -1,6 +1,7 @@
 // The table of sync modes.
 #include "engine/sync/mode.h"
 
+#include <chrono>
 #include <stdexcept>
 #include <utility>
 
@@ -39,9 +40,33 @@ std::vector<jobspec::Section> sync_schema() {
   section.path = "sync";
   section.doc = "How the ranks work together";
   section.selector = "mode";
+  section.fallback = table().front().name;
+  const comm::GroupOptions group;
+  jobspec::Option allreduce;
+  allreduce.name = "allreduce";
+  allreduce.doc = "algorithm of sums other than the gradients'; auto = by size";
+  allreduce.fallback = group.allreduce;
+  allreduce.choices = comm::allreduce_names();
+  jobspec::Option stall;
+  stall.name = "stall_timeout_s";
+  stall.type = jobspec::OptionType::real;
+  stall.doc = "a rank that waits this long without any progress gives up";
+  stall.fallback = std::chrono::duration<double>(group.stall_timeout).count();
+  stall.min = 0;
+  stall.above_min = true;
+  section.options = {std::move(allreduce), std::move(stall)};
   for (const SyncRow& row : table())
     section.variants.push_back({row.name, row.doc, row.options});
   return {std::move(section)};
+}
+
+comm::GroupOptions group_options(const jobspec::Value& options) {
+  comm::GroupOptions group;
+  if (const jobspec::Value* name = options.find("allreduce")) group.allreduce = name->as_string();
+  if (const jobspec::Value* seconds = options.find("stall_timeout_s"))
+    group.stall_timeout =
+        std::chrono::milliseconds(static_cast<std::int64_t>(1000 * seconds->as_double()));
+  return group;
 }
 
 }  // namespace thalweg::engine

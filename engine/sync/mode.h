@@ -75,6 +75,9 @@ std::unique_ptr<SyncMode> make_sync_mode(const jobspec::Value& options, const Sy
 
 std::vector<jobspec::Section> sync_schema();
 
+/// The group's part of the `train.sync` tree.
+comm::GroupOptions group_options(const jobspec::Value& options);
+
 /// A row of the table: one function and one file each.
 struct SyncRow {
   const char* name;

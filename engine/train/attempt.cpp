@@ -1,0 +1,224 @@
+// From trial.yaml to a state in which all ranks can make the first step.
+#include "engine/train/attempt.h"
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <utility>
+
+#include "engine/train/failure.h"
+#include "engine/train/hash.h"
+#include "engine/train/libraries.h"
+
+namespace thalweg::engine {
+namespace {
+
+constexpr const char* kCheckpoints = "checkpoints";
+
+/// The checkpoint of rank 0 as every rank must know it.
+struct ResumePoint {
+  std::int64_t step = 0;
+  std::int64_t shards = 0;  ///< 0 = no checkpoint
+};
+
+}  // namespace
+
+void together(comm::Group& group, const std::function<void()>& part) {
+  std::exception_ptr error;
+  std::int32_t code = 0;
+  try {
+    part();
+  } catch (const comm::CommError&) {
+    throw;  // nothing more can be agreed
+  } catch (...) {
+    error = std::current_exception();
+    code = static_cast<std::int32_t>(describe_failure(error, 0, "").code);
+  }
+  std::vector<std::int32_t> codes(static_cast<std::size_t>(group.size()));
+  group.allgather(&code, codes.data(), sizeof code);
+  if (error) std::rethrow_exception(error);
+  for (int rank = 0; rank < group.size(); ++rank)
+    if (const std::int32_t other = codes[static_cast<std::size_t>(rank)]; other != 0)
+      throw PeerFailed(static_cast<ExitCode>(other), rank, group.node_of(rank));
+}
+
+Attempt::Attempt(const AttemptInput& input, Record& the_record) : in(input), record(the_record) {
+  together(in.group, [&] { load_data(); });
+  FoundCheckpoint found;
+  together(in.group, [&] { found = find_checkpoint(); });
+  ResumePoint point;
+  if (found.checkpoint) point = {found.checkpoint->step, found.checkpoint->shards};
+  in.group.broadcast(&point, sizeof point, 0);
+  step = point.step;
+  together(in.group, [&] {
+    build(choose_shards(settings, in.group.size(), static_cast<int>(point.shards)));
+    if (point.shards != 0 && point.shards != sharding.shards)
+      note("warning", "the checkpoint was made with " + std::to_string(point.shards) +
+                          " shards, this run has " + std::to_string(sharding.shards) +
+                          ": the curve is not bitwise the uninterrupted one");
+  });
+  start_fresh_or_resume(found);
+  require_equal_replicas();
+  together(in.group, [&] { tell_start(); });
+}
+
+void Attempt::load_data() {
+  settings = read_settings(in.config);
+  config = in.config;
+  std::string lr_note;
+  base_lr = base_learning_rate(*config.find("optimizer"), &lr_note);
+  if (!lr_note.empty()) note("info", lr_note);
+  config.set("optimizer.lr", base_lr);
+  config.set("device", settings.device);
+  if (settings.epochs) config.set("epochs", *settings.epochs);
+
+  const jobspec::Value& data = *config.find("data");
+  dataset = load_dataset(data);
+  samples = split_samples(*dataset, data);
+  plan = make_plan(settings, samples.training.size());
+}
+
+FoundCheckpoint Attempt::find_checkpoint() {
+  if (!leads()) return {};
+  std::vector<std::filesystem::path> folders{in.folder / kCheckpoints};
+  folders.insert(folders.end(), in.trial.resume.begin(), in.trial.resume.end());
+  FoundCheckpoint found = newest_checkpoint(folders);
+  for (const std::string& reason : found.rejected)
+    note("warning", "checkpoint passed over: " + reason);
+  if (found.checkpoint)
+    require_same_run(found.checkpoint->identity,
+                     run_identity(config, in.trial.seed, plan.length.total_steps), found.file);
+  return found;
+}
+
+void Attempt::build(int shards) {
+  config.set("batch.shards", shards);
+  const int ranks = in.group.size(), rank = in.group.rank();
+  sharding.shards = shards;
+  sharding.global_batch = settings.global_batch;
+  sharding.first = comm::Group::first_shard(rank, ranks, shards);
+  sharding.end = comm::Group::first_shard(rank + 1, ranks, shards);
+  model = build_model(*config.find("model"), {dataset->sample_shape(), dataset->classes()},
+                      sharding.shard_batch(), settings.device);
+  optimizer = make_optimizer<float>(*config.find("optimizer"));
+  schedule = make_schedule(*config.find("schedule"), plan.length);
+  replica = std::make_unique<Replica>(*model, *optimizer);
+  // A lane more than shards would have nothing to do.
+  const int threads = std::clamp(in.trial.resources.threads_per_rank, 1, sharding.mine());
+  lanes = std::make_unique<LanePool>(*model, threads);
+  mode = make_sync_mode(*config.find("sync"), {*model, *optimizer, in.group, *lanes, *replica,
+                                               sharding, in.trial.seed, settings.clip_norm});
+}
+
+void Attempt::start_fresh_or_resume(const FoundCheckpoint& found) {
+  const auto count = static_cast<std::size_t>(model->parameter_count());
+  std::vector<float> plain(count);
+  // Plain numbers travel, so that each rank puts them into its own device's layout.
+  const auto share = [&](const std::vector<float>* source, Buffer& target) {
+    if (source != nullptr) plain = *source;
+    in.group.broadcast(plain.data(), count * sizeof(float), 0);
+    model->from_plain(plain.data(), target.floats());
+  };
+  const Checkpoint* c = found.checkpoint ? &*found.checkpoint : nullptr;
+  together(in.group, [&] {
+    if (c != nullptr &&
+        (c->parameters.size() != count || c->running.size() != model->statistics() ||
+         c->states.size() != replica->states.size()))
+      throw BadCheckpoint(found.file.string() + ": its sizes are not those of this model");
+    if (leads() && c == nullptr) {
+      model->initialize(in.trial.seed, replica->parameters.floats(), replica->running.floats());
+      model->to_plain(replica->parameters.floats(), plain.data());
+    }
+  });
+  share(c != nullptr ? &c->parameters : nullptr, replica->parameters);
+  if (c != nullptr) std::copy(c->running.begin(), c->running.end(), replica->running.floats());
+  in.group.broadcast(replica->running.floats(), model->statistics() * sizeof(float), 0);
+  if (step > 0)
+    for (std::size_t i = 0; i < replica->states.size(); ++i)
+      share(c != nullptr ? &c->states[i] : nullptr, replica->states[i]);
+  std::array<double, 2> reported{};
+  if (c != nullptr) reported = {c->interval_loss, static_cast<double>(c->interval_steps)};
+  in.group.broadcast(reported.data(), sizeof reported, 0);
+  interval = Interval(reported[0], static_cast<std::int64_t>(reported[1]));
+}
+
+void Attempt::require_equal_replicas() {
+  Hash hash;
+  const std::size_t floats = model->parameter_floats();
+  hash.add(replica->parameters.floats(), floats);
+  for (const Buffer& state : replica->states)
+    hash.add(state.floats(), floats);
+  hash.add(replica->running.floats(), model->statistics());
+  const std::uint64_t mine = hash.value();
+  std::vector<std::uint64_t> all(static_cast<std::size_t>(in.group.size()));
+  in.group.allgather(&mine, all.data(), sizeof mine);
+  for (int rank = 1; rank < in.group.size(); ++rank)
+    if (all[static_cast<std::size_t>(rank)] != all[0])
+      throw std::runtime_error("rank " + std::to_string(rank) + " on " + in.group.node_of(rank) +
+                               " has other parameters than rank 0 before step " +
+                               std::to_string(step) + " (do the nodes have different processors?)");
+}
+
+void Attempt::tell_start() {
+  jobspec::List nodes;
+  for (int rank = 0; rank < in.group.size(); ++rank)
+    nodes.push_back(in.group.node_of(rank));
+  record.start({{"format", 1},
+                {"attempt", in.trial.id.to_string()},
+                {"token", in.trial.token},
+                {"ranks", in.group.size()},
+                {"node_list", std::move(nodes)},
+                {"device", settings.device},
+                {"threads", lanes->threads()},
+                {"shards", sharding.shards},
+                {"parameters", model->parameter_count()},
+                {"steps", plan.length.total_steps},
+                {"steps_per_epoch", plan.length.steps_per_epoch},
+                {"epochs", static_cast<double>(plan.length.total_steps) /
+                               static_cast<double>(plan.length.steps_per_epoch)},
+                {"resumed_step", step},
+                {"version", engine_version()},
+                {"libraries", library_versions()},
+                {"config", config}});
+  for (const auto& [level, text] : notes_)
+    record.note(level, text);
+}
+
+LoaderPlan Attempt::loader_plan() const {
+  LoaderPlan p;
+  p.seed = in.trial.seed;
+  p.global_batch = static_cast<std::size_t>(sharding.global_batch);
+  p.first_position = static_cast<std::size_t>(sharding.first * sharding.shard_batch());
+  p.positions = static_cast<std::size_t>(sharding.mine() * sharding.shard_batch());
+  p.first_step = step;
+  p.end_step = plan.length.total_steps;
+  return p;
+}
+
+void Attempt::save_checkpoint() {
+  if (!leads()) return;
+  Checkpoint c;
+  c.step = step;
+  c.shards = sharding.shards;
+  c.identity = run_identity(config, in.trial.seed, plan.length.total_steps);
+  c.interval_loss = interval.loss_sum();
+  c.interval_steps = interval.steps();
+  const auto plain = [&](const Buffer& device) {
+    std::vector<float> values(static_cast<std::size_t>(model->parameter_count()));
+    model->to_plain(device.floats(), values.data());
+    return values;
+  };
+  c.parameters = plain(replica->parameters);
+  c.running.assign(replica->running.floats(), replica->running.floats() + model->statistics());
+  for (const Buffer& state : replica->states)
+    c.states.push_back(plain(state));
+
+  const std::filesystem::path folder = in.folder / kCheckpoints;
+  std::filesystem::create_directories(folder);
+  record.sync();
+  write_checkpoint(folder / checkpoint_name(step), c);
+  record.checkpoint(step, kCheckpoints / checkpoint_name(step));
+  prune_checkpoints(folder, settings.checkpoints_kept);
+}
+
+}  // namespace thalweg::engine

@@ -1,0 +1,86 @@
+// One attempt on this rank, with everything built and every rank in the same state.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/comm/group.h"
+#include "engine/data/dataset.h"
+#include "engine/data/loader.h"
+#include "engine/data/order.h"
+#include "engine/nn/model.h"
+#include "engine/optim/optimizer.h"
+#include "engine/schedule/schedule.h"
+#include "engine/sync/lane_pool.h"
+#include "engine/sync/mode.h"
+#include "engine/train/checkpoint.h"
+#include "engine/train/interval.h"
+#include "engine/train/options.h"
+#include "engine/train/record.h"
+#include "engine/train/stop.h"
+#include "jobspec/trial.h"
+
+namespace thalweg::engine {
+
+/// The references must outlive the attempt.
+struct AttemptInput {
+  const jobspec::Trial& trial;
+  const jobspec::Value& config;  ///< trial.train, complete
+  std::filesystem::path folder;  ///< of trial.yaml
+  comm::Group& group;
+  const StopFlag& stop;
+};
+
+/// Runs `part`; where it throws on any rank, every rank throws: its own exception or PeerFailed.
+/// Collective.
+void together(comm::Group& group, const std::function<void()>& part);
+
+/// Members are in the order in which they are built; each may use those above it.
+struct Attempt {
+  /// Collective: throws on every rank or on none (but for CommError).
+  Attempt(const AttemptInput& in, Record& record);
+
+  LoaderPlan loader_plan() const;
+  double learning_rate(std::int64_t at) const { return base_lr * schedule->multiplier(at); }
+  /// Rank 0 writes; the journal is put on the disk before, so that it is never behind the
+  /// checkpoint.
+  void save_checkpoint();
+  bool leads() const { return in.group.rank() == 0; }
+
+  AttemptInput in;
+  Record& record;
+  Settings settings;
+  jobspec::Value config;  ///< with `auto` resolved
+  std::unique_ptr<Dataset> dataset;
+  Split samples;
+  Plan plan;
+  double base_lr = 0;
+  Sharding sharding;
+  std::unique_ptr<Model> model;
+  std::unique_ptr<Optimizer<float>> optimizer;
+  std::unique_ptr<Schedule> schedule;
+  std::unique_ptr<Replica> replica;
+  std::unique_ptr<LanePool> lanes;
+  std::unique_ptr<SyncMode> mode;
+  std::int64_t step = 0;  ///< optimizer steps completed
+  Interval interval;
+
+ private:
+  void load_data();
+  void build(int shards);
+  FoundCheckpoint find_checkpoint();
+  void start_fresh_or_resume(const FoundCheckpoint& found);
+  void require_equal_replicas();
+  void tell_start();
+  /// For the journal, after the start record.
+  void note(const char* level, std::string text) { notes_.emplace_back(level, std::move(text)); }
+
+  std::vector<std::pair<const char*, std::string>> notes_;
+};
+
+}  // namespace thalweg::engine

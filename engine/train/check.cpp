@@ -1,0 +1,112 @@
+// --check: what a trial would need, without training.
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "engine/data/dataset.h"
+#include "engine/data/order.h"
+#include "engine/nn/model.h"
+#include "engine/optim/optimizer.h"
+#include "engine/schedule/schedule.h"
+#include "engine/train/attempt.h"
+#include "engine/train/options.h"
+#include "engine/train/program.h"
+#include "jobspec/trial.h"
+
+namespace thalweg::engine {
+namespace {
+
+std::string grouped(std::int64_t n) {
+  std::string text = std::to_string(n);
+  for (std::ptrdiff_t at = static_cast<std::ptrdiff_t>(text.size()) - 3; at > 0; at -= 3)
+    text.insert(static_cast<std::size_t>(at), 1, ',');
+  return text;
+}
+
+std::string mebibytes(double bytes) {
+  constexpr double kMiB = 1 << 20;
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f MiB", bytes / kMiB);
+  return text;
+}
+
+double resident_bytes() {
+  std::ifstream in("/proc/self/statm");
+  double total = 0, resident = 0;
+  in >> total >> resident;
+  return resident * static_cast<double>(sysconf(_SC_PAGESIZE));
+}
+
+/// Memory of one lane: what a shard of zeros makes resident.
+double lane_bytes(const Model& model, const Dataset& dataset, int samples) {
+  const auto n = static_cast<std::size_t>(samples);
+  const std::vector<float> inputs(n * static_cast<std::size_t>(elements(dataset.sample_shape())));
+  const std::vector<std::int32_t> labels(n);
+  Buffer parameters = Buffer::of_floats(model.parameter_floats());
+  Buffer gradients = Buffer::of_floats(model.parameter_floats());
+  Buffer statistics = Buffer::of_floats(model.statistics());
+  std::fill_n(gradients.floats(), model.parameter_floats(), 0.0f);
+  model.initialize(1, parameters.floats(), statistics.floats());
+  const double before = resident_bytes();
+  const auto lane = model.lane();
+  Batch batch;
+  batch.inputs = inputs.data();
+  batch.labels = labels.data();
+  batch.samples = samples;
+  lane->train(parameters.floats(), batch, 1, gradients.floats(), statistics.floats(), [](int) {});
+  return std::max(0.0, resident_bytes() - before);
+}
+
+}  // namespace
+
+std::string check_trial(const std::filesystem::path& trial_file) {
+  const jobspec::Trial trial = jobspec::read_trial(trial_file);
+  const jobspec::Value config = complete(trial.train, train_schema(), trial_file.string());
+  const Settings settings = read_settings(config);
+  const int ranks = trial.resources.ranks();
+  const int shards = choose_shards(settings, ranks, 0);
+  const double before = resident_bytes();
+  const auto dataset = load_dataset(*config.find("data"));
+  const double data_bytes = resident_bytes() - before;
+  const Split samples = split_samples(*dataset, *config.find("data"));
+  const Plan plan = make_plan(settings, samples.training.size());
+  const int shard_batch = settings.global_batch / shards;
+  const auto model =
+      build_model(*config.find("model"), {dataset->sample_shape(), dataset->classes()}, shard_batch,
+                  settings.device);
+  const auto optimizer = make_optimizer<float>(*config.find("optimizer"));
+  make_schedule(*config.find("schedule"), plan.length);
+  std::string note;
+  base_learning_rate(*config.find("optimizer"), &note);
+
+  const int local_shards = (shards + ranks - 1) / ranks;
+  const int lanes = std::clamp(trial.resources.threads_per_rank, 1, local_shards);
+  const auto vector = static_cast<double>(model->parameter_floats() * sizeof(float));
+  const double weights = vector * (1 + optimizer->states());
+  const double gradients = vector * local_shards;
+  const double activations = lanes * lane_bytes(*model, *dataset, shard_batch);
+  std::string text;
+  const auto line = [&](const char* name, const std::string& value) {
+    text += name + std::string(12 - std::string(name).size(), ' ') + value + "\n";
+  };
+  line("trial", trial.id.to_string() + ": " + model->name() + " on " +
+                    config.find("data.name")->to_text() + ", device " + settings.device);
+  line("parameters", grouped(model->parameter_count()));
+  line("samples", grouped(static_cast<std::int64_t>(samples.training.size())) + " to train on, " +
+                      grouped(static_cast<std::int64_t>(samples.validation.size())) +
+                      " to validate");
+  line("batch", grouped(settings.global_batch) + " in " + std::to_string(shards) + " shards of " +
+                    std::to_string(shard_batch) + ", " + std::to_string(ranks) + " ranks x " +
+                    std::to_string(lanes) + " threads");
+  line("steps", grouped(plan.length.total_steps) + ", " + grouped(plan.length.steps_per_epoch) +
+                    " an epoch");
+  line("memory", mebibytes(data_bytes + weights + gradients + activations) + " a rank: samples " +
+                     mebibytes(data_bytes) + ", parameters and optimizer " + mebibytes(weights) +
+                     ", gradients " + mebibytes(gradients) + ", activations " +
+                     mebibytes(activations));
+  if (!note.empty()) line("note", note);
+  return text;
+}
+
+}  // namespace thalweg::engine

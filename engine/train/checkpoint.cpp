@@ -1,0 +1,246 @@
+#include "engine/train/checkpoint.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "engine/train/file.h"
+
+namespace thalweg::engine {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "numbers are written as they are");
+
+constexpr std::string_view kMagic = "THALWEG\n";
+constexpr std::string_view kStem = "step-";
+constexpr std::string_view kEnding = ".ckpt";
+constexpr std::size_t kFixedBytes = kMagic.size() + 2 * sizeof(std::uint32_t);
+constexpr std::size_t kDigits = 12;
+
+using jobspec::Map;
+using jobspec::Value;
+
+/// Adds up the checksum of everything that goes through it.
+class Writer {
+ public:
+  explicit Writer(const std::filesystem::path& file) : file_(file) {}
+  void put(const void* data, std::size_t bytes) {
+    file_.write(data, bytes);
+    sum_ = crc32_z(sum_, static_cast<const Bytef*>(data), bytes);
+  }
+  void put_number(std::uint32_t n) { put(&n, sizeof n); }
+  void put_floats(const std::vector<float>& v) { put(v.data(), v.size() * sizeof(float)); }
+  void finish() {
+    const auto sum = static_cast<std::uint32_t>(sum_);
+    file_.write(&sum, sizeof sum);
+    file_.commit();
+  }
+
+ private:
+  AsideFile file_;
+  uLong sum_ = 0;
+};
+
+class Reader {
+ public:
+  Reader(std::string_view bytes, const std::filesystem::path& file) : bytes_(bytes), file_(file) {}
+  [[noreturn]] void fail(const std::string& reason) const {
+    throw BadCheckpoint(file_.string() + ": " + reason);
+  }
+  std::string_view take(std::size_t bytes) {
+    if (bytes > bytes_.size()) fail("the file ends too early");
+    const std::string_view part = bytes_.substr(0, bytes);
+    bytes_.remove_prefix(bytes);
+    return part;
+  }
+  std::uint32_t take_number() {
+    std::uint32_t n = 0;
+    std::memcpy(&n, take(sizeof n).data(), sizeof n);
+    return n;
+  }
+  std::vector<float> take_floats(std::int64_t count) {
+    if (count < 0 || static_cast<std::uint64_t>(count) > bytes_.size() / sizeof(float))
+      fail("the file ends too early");
+    std::vector<float> values(static_cast<std::size_t>(count));
+    const std::string_view part = take(values.size() * sizeof(float));
+    if (!values.empty()) std::memcpy(values.data(), part.data(), part.size());
+    return values;
+  }
+  bool empty() const { return bytes_.empty(); }
+
+ private:
+  std::string_view bytes_;
+  const std::filesystem::path& file_;
+};
+
+Value header_of(const Checkpoint& c) {
+  return Map{{"step", c.step},
+             {"shards", c.shards},
+             {"interval_loss", c.interval_loss},
+             {"interval_steps", c.interval_steps},
+             {"parameters", static_cast<std::int64_t>(c.parameters.size())},
+             {"running", static_cast<std::int64_t>(c.running.size())},
+             {"states", static_cast<std::int64_t>(c.states.size())},
+             {"identity", c.identity}};
+}
+
+std::int64_t step_of(const std::filesystem::path& file) {
+  const std::string name = file.filename().string();
+  if (name.size() != kStem.size() + kDigits + kEnding.size() || !name.starts_with(kStem) ||
+      !name.ends_with(kEnding))
+    return -1;
+  std::int64_t step = -1;
+  const char* first = name.data() + kStem.size();
+  const auto [end, error] = std::from_chars(first, first + kDigits, step);
+  return error == std::errc() && end == first + kDigits ? step : -1;
+}
+
+/// (step, file), most steps first; equal steps stay in the order of the folders.
+std::vector<std::pair<std::int64_t, std::filesystem::path>> list_checkpoints(
+    const std::vector<std::filesystem::path>& folders) {
+  std::vector<std::pair<std::int64_t, std::filesystem::path>> files;
+  for (const std::filesystem::path& folder : folders) {
+    std::error_code missing;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, missing))
+      if (const std::int64_t step = step_of(entry.path()); step >= 0)
+        files.emplace_back(step, entry.path());
+  }
+  std::stable_sort(files.begin(), files.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  return files;
+}
+
+void find_difference(const Value& a, const Value& b, const std::string& path, std::string& found) {
+  if (!found.empty() || a.canonical() == b.canonical()) return;
+  if (!a.is_map() || !b.is_map()) {
+    found = path + " was " + a.to_text() + " and is " + b.to_text();
+    return;
+  }
+  static const Value none;
+  const auto inner = [&](const std::string& key) { return path.empty() ? key : path + "." + key; };
+  const auto get = [&](const Value& map, const std::string& key) -> const Value& {
+    const Value* value = map.find(key);
+    return value == nullptr ? none : *value;
+  };
+  for (const auto& [key, value] : a.as_map())
+    find_difference(value, get(b, key), inner(key), found);
+  for (const auto& [key, value] : b.as_map())
+    find_difference(get(a, key), value, inner(key), found);
+}
+
+}  // namespace
+
+std::filesystem::path checkpoint_name(std::int64_t step) {
+  std::string digits = std::to_string(step);
+  digits.insert(0, kDigits - std::min(kDigits, digits.size()), '0');
+  return std::string(kStem) + digits + std::string(kEnding);
+}
+
+void write_checkpoint(const std::filesystem::path& file, const Checkpoint& checkpoint) {
+  const std::string header = header_of(checkpoint).to_json();
+  Writer writer(file);
+  writer.put(kMagic.data(), kMagic.size());
+  writer.put_number(Checkpoint::format);
+  writer.put_number(static_cast<std::uint32_t>(header.size()));
+  writer.put(header.data(), header.size());
+  writer.put_floats(checkpoint.parameters);
+  writer.put_floats(checkpoint.running);
+  for (const std::vector<float>& state : checkpoint.states)
+    writer.put_floats(state);
+  writer.finish();
+}
+
+Checkpoint read_checkpoint(const std::filesystem::path& file) {
+  const std::string bytes = read_text(file);
+  Reader reader(bytes, file);
+  if (bytes.size() < kFixedBytes + sizeof(std::uint32_t)) reader.fail("the file ends too early");
+  if (reader.take(kMagic.size()) != kMagic) reader.fail("not a checkpoint");
+  if (const std::uint32_t format = reader.take_number(); format != Checkpoint::format)
+    reader.fail("format " + std::to_string(format) + ", this program reads format " +
+                std::to_string(Checkpoint::format));
+  const std::size_t body = bytes.size() - sizeof(std::uint32_t);
+  std::uint32_t promised = 0;
+  std::memcpy(&promised, bytes.data() + body, sizeof promised);
+  if (crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), body) != promised)
+    reader.fail("the checksum is wrong");
+  try {
+    const std::string_view header = reader.take(reader.take_number());
+    const Value h = jobspec::read_yaml(header, file.string());
+    Checkpoint c;
+    c.step = h.find("step")->as_int();
+    c.shards = static_cast<int>(h.find("shards")->as_int());
+    c.interval_loss = h.find("interval_loss")->as_double();
+    c.interval_steps = h.find("interval_steps")->as_int();
+    c.identity = *h.find("identity");
+    const std::int64_t count = h.find("parameters")->as_int();
+    c.parameters = reader.take_floats(count);
+    c.running = reader.take_floats(h.find("running")->as_int());
+    for (std::int64_t i = h.find("states")->as_int(); i > 0; --i)
+      c.states.push_back(reader.take_floats(count));
+    return c;
+  } catch (const BadCheckpoint&) {
+    throw;
+  } catch (const std::exception& e) {
+    reader.fail(std::string("its header cannot be read: ") + e.what());
+  }
+}
+
+FoundCheckpoint newest_checkpoint(const std::vector<std::filesystem::path>& folders) {
+  FoundCheckpoint found;
+  for (const auto& [step, file] : list_checkpoints(folders)) {
+    try {
+      found.checkpoint = read_checkpoint(file);
+      found.file = file;
+      return found;
+    } catch (const std::exception& e) {
+      found.rejected.emplace_back(e.what());
+    }
+  }
+  return found;
+}
+
+void prune_checkpoints(const std::filesystem::path& folder, int keep) {
+  const auto files = list_checkpoints({folder});
+  std::error_code ignored;  // what cannot be removed now goes next time
+  for (std::size_t i = static_cast<std::size_t>(keep); i < files.size(); ++i)
+    std::filesystem::remove(files[i].second, ignored);
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored))
+    if (entry.path().extension() == AsideFile::kEnding)
+      std::filesystem::remove(entry.path(), ignored);
+}
+
+Value run_identity(const Value& complete, std::uint64_t seed, std::int64_t total_steps) {
+  // Seeds go up to 2^64 - 1, numbers of a Value to 2^63 - 1.
+  Map identity{{"seed", std::to_string(seed)}, {"total_steps", total_steps}};
+  for (const auto& [key, value] : complete.as_map()) {
+    static const char* const kDecisive[] = {"model",    "data",      "optimizer",
+                                            "schedule", "clip_norm", "device"};
+    if (std::find(std::begin(kDecisive), std::end(kDecisive), key) == std::end(kDecisive)) continue;
+    Map part;
+    if (!value.is_map()) {
+      identity.emplace_back(key, value);
+      continue;
+    }
+    for (const auto& option : value.as_map())
+      if (option.first != "dir") part.push_back(option);
+    identity.emplace_back(key, std::move(part));
+  }
+  identity.emplace_back("batch", Map{{"global", *complete.find("batch.global")}});
+  return identity;
+}
+
+void require_same_run(const Value& checkpoint, const Value& now,
+                      const std::filesystem::path& file) {
+  std::string difference;
+  find_difference(checkpoint, now, "", difference);
+  if (difference.empty()) return;
+  throw std::invalid_argument(file.string() + " belongs to another run: " + difference +
+                              "; remove the checkpoint or put the setting back");
+}
+
+}  // namespace thalweg::engine

@@ -1,0 +1,62 @@
+// Checkpoints: everything that a run needs to go on with the same bits (format: checkpoint.md).
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "jobspec/value.h"
+
+namespace thalweg::engine {
+
+struct Checkpoint {
+  static constexpr int format = 1;
+
+  std::int64_t step = 0;  ///< optimizer steps completed
+  int shards = 0;
+  jobspec::Value identity;   ///< what must be the same to go on: see same_run()
+  double interval_loss = 0;  ///< sum of the steps' losses since the last report
+  std::int64_t interval_steps = 0;
+  std::vector<float> parameters;  ///< plain layout, as the states
+  std::vector<float> running;
+  std::vector<std::vector<float>> states;
+};
+
+/// A file is no whole checkpoint; what() is "FILE: reason".
+class BadCheckpoint : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Appears under its name whole or not at all. Throws std::system_error.
+void write_checkpoint(const std::filesystem::path& file, const Checkpoint& checkpoint);
+/// Throws BadCheckpoint, std::system_error.
+Checkpoint read_checkpoint(const std::filesystem::path& file);
+
+/// checkpoints/step-000000001287.ckpt
+std::filesystem::path checkpoint_name(std::int64_t step);
+
+struct FoundCheckpoint {
+  std::optional<Checkpoint> checkpoint;
+  std::filesystem::path file;
+  std::vector<std::string> rejected;  ///< why newer files were not taken
+};
+/// The one with the most steps among all valid ones; the earlier folder where steps are equal.
+/// Missing folders are no mistake.
+FoundCheckpoint newest_checkpoint(const std::vector<std::filesystem::path>& folders);
+
+/// Removes all but the newest `keep` checkpoints, and what was given up half-way.
+void prune_checkpoints(const std::filesystem::path& folder, int keep);
+
+/// What decides the curve, out of a complete `train` tree: everything but where files lie, how
+/// often is reported, and how the work is spread.
+jobspec::Value run_identity(const jobspec::Value& complete, std::uint64_t seed,
+                            std::int64_t total_steps);
+/// Throws std::invalid_argument naming the first key that differs.
+void require_same_run(const jobspec::Value& checkpoint, const jobspec::Value& now,
+                      const std::filesystem::path& file);
+
+}  // namespace thalweg::engine

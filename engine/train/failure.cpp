@@ -1,0 +1,66 @@
+#include "engine/train/failure.h"
+
+#include "engine/comm/group.h"
+#include "engine/data/dataset.h"
+#include "engine/train/file.h"
+#include "engine/train/journal.h"
+#include "jobspec/diagnostic.h"
+
+namespace thalweg::engine {
+
+PeerFailed::PeerFailed(ExitCode code, int rank, const std::string& node)
+    : std::runtime_error("rank " + std::to_string(rank) + " on " + node +
+                         " could not go on; its own message says why"),
+      code_(code) {}
+
+Failure describe_failure(const std::exception_ptr& error, int rank, const std::string& node) {
+  Failure f;
+  f.rank = rank;
+  f.node = node;
+  try {
+    std::rethrow_exception(error);
+  } catch (const comm::CommError& e) {
+    f.reason = e.what();
+    f.rank = e.rank();
+    f.node = e.node();
+  } catch (const PeerFailed& e) {
+    f.code = e.code();
+    f.reason = e.what();
+  } catch (const jobspec::InputError& e) {
+    f.code = ExitCode::bad_input;
+    f.reason = e.what();
+  } catch (const std::invalid_argument& e) {
+    f.code = ExitCode::bad_input;
+    f.reason = e.what();
+  } catch (const DataError& e) {
+    f.code = ExitCode::bad_input;
+    f.reason = e.what();
+  } catch (const std::bad_alloc&) {
+    f.reason = "out of memory";
+  } catch (const std::exception& e) {
+    f.reason = e.what();
+  } catch (...) {
+    f.reason = "unknown error";
+  }
+  return f;
+}
+
+void write_failure(const std::filesystem::path& folder, int reporter,
+                   const Failure& failure) noexcept {
+  try {
+    const std::string who = "rank" + std::to_string(reporter);
+    const jobspec::Value value = jobspec::Map{{"time", unix_time()},
+                                              {"rank", failure.rank},
+                                              {"node", failure.node},
+                                              {"reason", failure.reason},
+                                              {"reporter", who}};
+    const std::string text = value.to_json() + "\n";
+    AsideFile file(folder / ("failure." + who + ".json"));
+    file.write(text.data(), text.size());
+    file.commit();
+  } catch (const std::exception&) {
+    // The reason is on stderr as well.
+  }
+}
+
+}  // namespace thalweg::engine

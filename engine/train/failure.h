@@ -1,0 +1,39 @@
+// How a run may end badly: exit codes, and the file that says why.
+#pragma once
+
+#include <exception>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+
+namespace thalweg::engine {
+
+/// What thalweg-train exits with; engine/README.md explains each.
+enum class ExitCode : int { finished = 0, failed = 1, bad_input = 2, diverged = 3, stopped = 75 };
+
+/// Another rank could not go on; it says itself why.
+class PeerFailed : public std::runtime_error {
+ public:
+  PeerFailed(ExitCode code, int rank, const std::string& node);
+  ExitCode code() const { return code_; }
+
+ private:
+  ExitCode code_;
+};
+
+struct Failure {
+  ExitCode code = ExitCode::failed;
+  std::string reason;
+  int rank = -1;  ///< the rank that failed, not the one that reports; -1 unknown
+  std::string node;
+};
+
+/// What an exception means; `rank` and `node` are this process's own. Bad input:
+/// jobspec::InputError, std::invalid_argument, DataError.
+Failure describe_failure(const std::exception_ptr& error, int rank, const std::string& node);
+
+/// Leaves failure.rank<reporter>.json in the attempt folder (journal.md), if the disk lets it.
+void write_failure(const std::filesystem::path& folder, int reporter,
+                   const Failure& failure) noexcept;
+
+}  // namespace thalweg::engine

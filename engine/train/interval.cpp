@@ -1,0 +1,33 @@
+#include "engine/train/interval.h"
+
+namespace thalweg::engine {
+
+void Interval::add(const StepOutcome& outcome, double data_ms, double wall_ms) {
+  loss_sum_ += outcome.loss;
+  ++steps_;
+  ++timed_steps_;
+  data_ms_ += data_ms;
+  compute_ms_ += outcome.compute_ms;
+  comm_ms_ += outcome.comm_exposed_ms;
+  optimizer_ms_ += outcome.optimizer_ms;
+  wall_ms_ += wall_ms;
+}
+
+std::vector<MetricPoint> Interval::report(std::int64_t step, double lr,
+                                          std::int64_t steps_per_epoch, int global_batch) {
+  const auto timed = static_cast<double>(timed_steps_);
+  const std::vector<MetricPoint> points{
+      {"train/loss", step, loss_sum_ / static_cast<double>(steps_)},
+      {"lr", step, lr},
+      {"epoch", step, static_cast<double>(step) / static_cast<double>(steps_per_epoch)},
+      {"perf/samples_per_s", step, 1000 * timed * global_batch / wall_ms_},
+      {"perf/data_ms", step, data_ms_ / timed},
+      {"perf/compute_ms", step, compute_ms_ / timed},
+      {"perf/comm_exposed_ms", step, comm_ms_ / timed},
+      {"perf/optimizer_ms", step, optimizer_ms_ / timed},
+  };
+  *this = {};
+  return points;
+}
+
+}  // namespace thalweg::engine

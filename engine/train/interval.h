@@ -1,0 +1,35 @@
+// What happened since the last report, added up step by step.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/sync/mode.h"
+#include "engine/train/journal.h"
+
+namespace thalweg::engine {
+
+/// The loss part is carried in checkpoints, so that a resumed run reports the same numbers.
+class Interval {
+ public:
+  Interval() = default;
+  Interval(double loss_sum, std::int64_t steps) : loss_sum_(loss_sum), steps_(steps) {}
+
+  /// `wall_ms`: the whole step; `data_ms`: the part that waited for the batch.
+  void add(const StepOutcome& outcome, double data_ms, double wall_ms);
+  /// train/loss is the mean over all samples of the interval's steps, each measured before its
+  /// update. Starts the next interval.
+  std::vector<MetricPoint> report(std::int64_t step, double lr, std::int64_t steps_per_epoch,
+                                  int global_batch);
+
+  double loss_sum() const { return loss_sum_; }
+  std::int64_t steps() const { return steps_; }
+
+ private:
+  double loss_sum_ = 0;
+  std::int64_t steps_ = 0;
+  std::int64_t timed_steps_ = 0;  ///< of this process: fewer after a resume inside an interval
+  double data_ms_ = 0, compute_ms_ = 0, comm_ms_ = 0, optimizer_ms_ = 0, wall_ms_ = 0;
+};
+
+}  // namespace thalweg::engine

@@ -1,0 +1,82 @@
+#include "engine/train/journal.h"
+
+#include <chrono>
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+
+#include "engine/train/file.h"
+#include "jobspec/diagnostic.h"
+
+namespace thalweg::engine {
+namespace {
+
+/// n of the last whole line.
+std::int64_t last_number(const std::string& text, const std::filesystem::path& file) {
+  if (text.empty()) return 0;
+  const std::size_t before = text.rfind('\n', text.size() - 2);
+  const std::string line = text.substr(before == std::string::npos ? 0 : before + 1);
+  try {
+    const jobspec::Value value = jobspec::read_yaml(line, file.string());
+    if (const jobspec::Value* n = value.is_map() ? value.find("n") : nullptr) return n->as_int();
+  } catch (const std::exception&) {
+    // told below
+  }
+  throw std::runtime_error(file.string() + ": its last line is no line of a journal");
+}
+
+}  // namespace
+
+double unix_time() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return static_cast<double>(std::chrono::duration_cast<std::chrono::milliseconds>(now).count()) /
+         1000;
+}
+
+Journal::Journal(std::filesystem::path file, Listener listener)
+    : file_(std::move(file)), listener_(std::move(listener)) {
+  std::string text;
+  if (std::filesystem::exists(file_)) text = read_text(file_);
+  const std::size_t newline = text.rfind('\n');
+  text.resize(newline == std::string::npos ? 0 : newline + 1);
+  lines_ = last_number(text, file_);
+  size_ = static_cast<std::int64_t>(text.size());
+  descriptor_ = open_to_append(file_, size_);
+}
+
+Journal::~Journal() {
+  close_file(descriptor_);
+}
+
+void Journal::write(const char* type, jobspec::Map fields) {
+  jobspec::Map line{{"n", lines_ + 1}, {"t", unix_time()}, {"type", type}};
+  for (auto& field : fields)
+    line.push_back(std::move(field));
+  const std::string text = jobspec::Value(std::move(line)).to_json() + "\n";
+  try {
+    write_all(descriptor_, text, file_);
+  } catch (...) {
+    truncate_file(descriptor_, size_);  // a part of a line helps nobody
+    throw;
+  }
+  ++lines_;
+  size_ += static_cast<std::int64_t>(text.size());
+  if (listener_) listener_(text);
+}
+
+void Journal::metrics(const std::vector<MetricPoint>& points) {
+  jobspec::List list;
+  for (const MetricPoint& p : points)
+    list.push_back(jobspec::List{p.name, p.step, p.value});
+  write("metrics", {{"points", std::move(list)}});
+}
+
+void Journal::note(const char* level, const std::string& text) {
+  write("note", {{"level", level}, {"text", text}});
+}
+
+void Journal::sync() {
+  sync_file(descriptor_, file_);
+}
+
+}  // namespace thalweg::engine

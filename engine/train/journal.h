@@ -1,0 +1,53 @@
+// Appends to journal.jsonl (format: journal.md).
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "jobspec/value.h"
+
+namespace thalweg::engine {
+
+/// One value of a metric, for the number of steps completed when it was measured.
+struct MetricPoint {
+  std::string name;
+  std::int64_t step = 0;
+  double value = 0;
+};
+
+/// For one thread. Every line is written with one call and is in the file when the function
+/// returns.
+class Journal {
+ public:
+  /// Gets each line as it stands in the file, newline included.
+  using Listener = std::function<void(const std::string& line)>;
+
+  /// Goes on after the last whole line of an older journal; what stands after it is cut off. Throws
+  /// std::system_error with the path, std::runtime_error where the file is no journal.
+  explicit Journal(std::filesystem::path file, Listener listener = {});
+  Journal(const Journal&) = delete;
+  Journal& operator=(const Journal&) = delete;
+  ~Journal();
+
+  /// `fields` follow n, t and type.
+  void write(const char* type, jobspec::Map fields);
+  void metrics(const std::vector<MetricPoint>& points);
+  void note(const char* level, const std::string& text);
+  /// Until the lines are on the disk.
+  void sync();
+
+ private:
+  std::filesystem::path file_;
+  Listener listener_;
+  int descriptor_ = -1;
+  std::int64_t lines_ = 0;
+  std::int64_t size_ = 0;  ///< bytes of whole lines
+};
+
+/// Seconds since 1970.
+double unix_time();
+
+}  // namespace thalweg::engine

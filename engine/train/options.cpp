@@ -1,0 +1,201 @@
+// The trainer's own options, and its reading of a complete tree.
+#include "engine/train/options.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "engine/data/dataset.h"
+#include "engine/nn/device_table.h"
+#include "engine/nn/model.h"
+#include "engine/optim/optimizer.h"
+#include "engine/sync/mode.h"
+#include "engine/train/libraries.h"
+
+namespace thalweg::engine {
+namespace {
+
+using jobspec::Option;
+using jobspec::OptionType;
+using jobspec::Section;
+using jobspec::Value;
+
+// `auto` reports this often in an epoch: a curve of a few epochs has a hundred points.
+constexpr std::int64_t kReportsPerEpoch = 20;
+// One machine's worth of ranks shares the shards, so that a trial can move between 1, 2 and 4
+// ranks.
+constexpr int kFewestShards = 4;
+
+Option integer(const char* name, const char* doc, Value fallback, double min, bool or_auto) {
+  Option o;
+  o.name = name;
+  o.type = OptionType::integer;
+  o.doc = doc;
+  o.fallback = std::move(fallback);
+  o.min = min;
+  o.or_auto = or_auto;
+  return o;
+}
+
+Section section(const char* path, const char* doc, std::vector<Option> options) {
+  Section s;
+  s.path = path;
+  s.doc = doc;
+  s.options = std::move(options);
+  return s;
+}
+
+/// `auto` first; the fast device where it was built.
+std::vector<std::string> device_names() {
+  std::vector<std::string> names{"auto"};
+  for (const DeviceKind& device : device_table())
+    names.push_back(device.name);
+  return names;
+}
+
+std::string resolve_device(const std::string& name) {
+  if (name != "auto") return name;
+  const std::vector<std::string> names = device_names();
+  return std::find(names.begin(), names.end(), "cpu") != names.end() ? "cpu" : names.at(1);
+}
+
+Section root() {
+  Option device;
+  device.name = "device";
+  device.doc = "what computes; auto = cpu";
+  device.fallback = "auto";
+  device.choices = device_names();
+  Option clip;
+  clip.name = "clip_norm";
+  clip.type = OptionType::real;
+  clip.doc = "largest norm of the whole gradient, longer ones are scaled down; 0 = any";
+  clip.fallback = 0.0;
+  clip.min = 0;
+  return section(
+      "", "One training run",
+      {integer("epochs", "how often to go through the training samples (1 unless steps is given)",
+               {}, 1, false),
+       integer("steps", "how many updates to make, instead of epochs", {}, 1, false),
+       std::move(device), std::move(clip)});
+}
+
+std::vector<Section> own_sections() {
+  Option shards = integer(
+      "shards",
+      "logical parts of the batch, whatever the number of ranks; auto = the smallest power of two "
+      "that is at least 4 and the ranks",
+      "auto", 1, true);
+  shards.max = 65536;
+  shards.divides = "batch.global";
+  return {
+      root(),
+      section("batch", "The global batch",
+              {integer("global", "samples in one update, all ranks together", 128, 1, false),
+               std::move(shards)}),
+      section("log", "Metrics",
+              {integer("every", "steps between two reports; auto = 20 reports an epoch", "auto", 1,
+                       true)}),
+      section("eval", "Validation",
+              {integer("every", "epochs between two validations", 1, 1, false)}),
+      section(
+          "checkpoint", "Checkpoints",
+          {integer("every",
+                   "steps between two checkpoints; 0 = only when asked to stop; auto = every epoch",
+                   "auto", 0, true),
+           integer("keep", "how many of the newest ones stay", 2, 1, false)}),
+  };
+}
+
+std::optional<std::int64_t> number_or_auto(const Value& value) {
+  if (value.is_string()) return std::nullopt;
+  return value.as_int();
+}
+
+std::string list_divisors(int batch, int at_least) {
+  std::string text;
+  int found = 0;
+  for (int n = at_least; n <= batch && found < 4; ++n) {
+    if (batch % n != 0) continue;
+    text += (found++ == 0 ? "" : ", ") + std::to_string(n);
+  }
+  return text;
+}
+
+}  // namespace
+
+jobspec::Schema train_schema() {
+  jobspec::Schema schema;
+  schema.version = engine_version();
+  schema.sections = own_sections();
+  for (auto sections :
+       {model_schema(), data_schema(), optimizer_schema(), schedule_schema(), sync_schema()})
+    std::move(sections.begin(), sections.end(), std::back_inserter(schema.sections));
+  return schema;
+}
+
+Settings read_settings(const Value& complete) {
+  Settings s;
+  s.global_batch = static_cast<int>(complete.find("batch.global")->as_int());
+  if (const auto n = number_or_auto(*complete.find("batch.shards")))
+    s.shards = static_cast<int>(*n);
+  if (const Value* epochs = complete.find("epochs")) s.epochs = epochs->as_int();
+  if (const Value* steps = complete.find("steps")) s.steps = steps->as_int();
+  if (s.epochs && s.steps)
+    throw std::invalid_argument("both epochs and steps are set; keep one of them");
+  if (!s.epochs && !s.steps) s.epochs = 1;
+  s.device = resolve_device(complete.find("device")->as_string());
+  s.clip_norm = complete.find("clip_norm")->as_double();
+  s.log_every = number_or_auto(*complete.find("log.every"));
+  s.eval_every = complete.find("eval.every")->as_int();
+  s.checkpoint_every = number_or_auto(*complete.find("checkpoint.every"));
+  s.checkpoints_kept = static_cast<int>(complete.find("checkpoint.keep")->as_int());
+  return s;
+}
+
+int choose_shards(const Settings& settings, int ranks, int resumed) {
+  int shards = kFewestShards;
+  while (shards < ranks)
+    shards *= 2;
+  if (resumed >= ranks) shards = resumed;
+  if (settings.shards) shards = *settings.shards;
+  const std::string batch = std::to_string(settings.global_batch);
+  if (shards < ranks)
+    throw std::invalid_argument("batch.shards: " + std::to_string(ranks) + " ranks cannot share " +
+                                std::to_string(shards) + " shards; use at most " +
+                                std::to_string(shards) + " ranks, or more shards");
+  if (settings.global_batch % shards != 0)
+    throw std::invalid_argument(
+        "batch.global: " + batch + " samples do not divide into " + std::to_string(shards) +
+        " shards; use a multiple of " + std::to_string(shards) +
+        (settings.global_batch < ranks
+             ? ""
+             : ", or set batch.shards to one of " + list_divisors(settings.global_batch, ranks)));
+  return shards;
+}
+
+Split split_samples(const Dataset& dataset, const Value& data) {
+  const Value& held_out = *data.find("validation");
+  constexpr std::size_t kAutoShare = 12;  // 5,000 of Fashion-MNIST's 60,000
+  const std::size_t validation = held_out.is_string()
+                                     ? std::max<std::size_t>(1, dataset.size() / kAutoShare)
+                                     : static_cast<std::size_t>(held_out.as_int());
+  return split(dataset.size(), validation, data.find("fraction")->as_double());
+}
+
+Plan make_plan(const Settings& settings, std::size_t training_samples) {
+  Plan plan;
+  plan.length.steps_per_epoch = static_cast<std::int64_t>(training_samples) / settings.global_batch;
+  if (plan.length.steps_per_epoch < 1)
+    throw std::invalid_argument("batch.global: " + std::to_string(settings.global_batch) +
+                                " is more than the " + std::to_string(training_samples) +
+                                " training samples");
+  plan.length.total_steps =
+      settings.steps ? *settings.steps : *settings.epochs * plan.length.steps_per_epoch;
+  plan.log_every = settings.log_every.value_or(
+      std::max<std::int64_t>(1, plan.length.steps_per_epoch / kReportsPerEpoch));
+  plan.eval_every = settings.eval_every * plan.length.steps_per_epoch;
+  plan.checkpoint_every = settings.checkpoint_every.value_or(plan.length.steps_per_epoch);
+  return plan;
+}
+
+}  // namespace thalweg::engine

@@ -1,0 +1,66 @@
+// What a trial's `train` tree may hold, checked and completed.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "engine/data/dataset.h"
+#include "engine/data/order.h"
+#include "engine/schedule/schedule.h"
+#include "jobspec/schema.h"
+#include "jobspec/value.h"
+
+namespace thalweg::engine {
+
+/// Every section of every table: what `thalweg-train --schema` prints.
+jobspec::Schema train_schema();
+
+/// The tree with every default filled in, in the order of the schema. Throws jobspec::InputError
+/// with every mistake; `file` is for its messages.
+jobspec::Value complete(const jobspec::Value& train, const jobspec::Schema& schema,
+                        const std::string& file);
+
+/// The part of a complete tree that the trainer itself reads.
+struct Settings {
+  int global_batch = 0;
+  std::optional<int> shards;                  ///< nothing = auto
+  std::optional<std::int64_t> epochs, steps;  ///< exactly one of them
+  std::string device;                         ///< a row of the device table
+  double clip_norm = 0;
+  std::optional<std::int64_t> log_every;         ///< steps; nothing = auto
+  std::int64_t eval_every = 1;                   ///< epochs
+  std::optional<std::int64_t> checkpoint_every;  ///< steps, 0 = never; nothing = auto
+  int checkpoints_kept = 2;
+};
+
+/// Throws std::invalid_argument where settings exclude each other.
+Settings read_settings(const jobspec::Value& complete);
+
+/// The smallest power of two that is at least 4 and the number of ranks, unless the tree says a
+/// number; `resumed` is the checkpoint's (0 = none), kept where it can be. Throws
+/// std::invalid_argument, remedy included, where ranks or batch do not fit.
+int choose_shards(const Settings& settings, int ranks, int resumed);
+
+/// Which samples are for what, by `train.data`'s options validation and fraction.
+Split split_samples(const Dataset& dataset, const jobspec::Value& data);
+
+/// When what happens; all in optimizer steps.
+struct Plan {
+  RunLength length;
+  std::int64_t log_every = 1;
+  std::int64_t eval_every = 1;
+  std::int64_t checkpoint_every = 0;  ///< 0 = never
+
+  bool last(std::int64_t step) const { return step == length.total_steps; }
+  bool log_due(std::int64_t step) const { return last(step) || step % log_every == 0; }
+  bool eval_due(std::int64_t step) const { return last(step) || step % eval_every == 0; }
+  bool checkpoint_due(std::int64_t step) const {
+    return checkpoint_every > 0 && (last(step) || step % checkpoint_every == 0);
+  }
+};
+
+/// Throws std::invalid_argument where the batch is larger than the training set.
+Plan make_plan(const Settings& settings, std::size_t training_samples);
+
+}  // namespace thalweg::engine

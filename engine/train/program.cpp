@@ -1,0 +1,146 @@
+#include "engine/train/program.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <memory>
+
+#include "engine/sync/mode.h"
+#include "engine/train/libraries.h"
+#include "engine/train/options.h"
+#include "engine/train/train.h"
+#include "jobspec/diagnostic.h"
+
+namespace thalweg::engine {
+namespace {
+
+constexpr const char* kHelp =
+    R"(thalweg-train: trains one trial; one process is one rank
+
+usage: thalweg-train TRIAL.yaml
+       thalweg-train --check TRIAL.yaml
+       thalweg-train --schema | --version | --help
+
+  --check    build everything, train nothing: parameters, steps, memory
+  --schema   what `train:` may hold, as JSON
+
+Rank, size and peers come from PMIx: start several ranks with
+  srun --mpi=pmix thalweg-train trial.yaml
+  thalweg-launch -n 2 -- thalweg-train trial.yaml
+Without PMIx it is a world of one rank.
+
+Journal, checkpoints and failure files go into the folder of TRIAL.yaml. SIGTERM, SIGINT and SIGUSR1 stop all ranks
+after a checkpoint; a later run in the same folder goes on from it.
+
+exit codes: 0 finished, 2 bad input, 3 diverged (loss not finite), 75 stopped on request after a
+checkpoint, anything else failed
+)";
+
+struct Arguments {
+  enum class Action { train, check, schema, help, version } action = Action::train;
+  std::string trial;
+};
+
+Arguments parse(const std::vector<std::string>& words) {
+  static const std::vector<std::pair<std::string, Arguments::Action>> kOptions{
+      {"--check", Arguments::Action::check},
+      {"--schema", Arguments::Action::schema},
+      {"--help", Arguments::Action::help},
+      {"-h", Arguments::Action::help},
+      {"--version", Arguments::Action::version}};
+  Arguments a;
+  for (const std::string& word : words) {
+    bool known = false;
+    std::vector<std::string> names;
+    for (const auto& [name, action] : kOptions) {
+      names.push_back(name);
+      if (word != name) continue;
+      a.action = action;
+      known = true;
+    }
+    if (known) continue;
+    if (word.starts_with("-")) {
+      const std::string near = jobspec::nearest(word, names);
+      throw std::invalid_argument("unknown option " + word +
+                                  (near.empty() ? "" : " (did you mean " + near + "?)"));
+    }
+    if (!a.trial.empty()) throw std::invalid_argument("one trial at a time: " + word);
+    a.trial = word;
+  }
+  const bool needs_trial =
+      a.action == Arguments::Action::train || a.action == Arguments::Action::check;
+  if (needs_trial && a.trial.empty())
+    throw std::invalid_argument("which trial? Give the path of a trial.yaml, or --help");
+  return a;
+}
+
+/// Says it on stderr; `who` is empty before the rank is known.
+int complain(const std::string& who, const Failure& failure) {
+  std::fprintf(stderr, "thalweg-train: %s%s\n", who.c_str(), failure.reason.c_str());
+  return static_cast<int>(failure.code);
+}
+
+/// Peers may be gone and libraries in any state: no destructor may wait for them.
+[[noreturn]] void leave(int code) {
+  std::fflush(nullptr);
+  _exit(code);
+}
+
+int train_rank(const std::string& file) {
+  const StopFlag& stop = stop_on_signals();
+  const std::filesystem::path path = std::filesystem::absolute(file);
+  const jobspec::Trial trial = jobspec::read_trial(path);
+  const jobspec::Value config = complete(trial.train, train_schema(), file);
+
+  const auto wireup = comm::Wireup::connect();
+  const comm::World world = wireup->world();
+  const std::string who = "rank " + std::to_string(world.rank) + " on " + world.node + ": ";
+  try {
+    comm::Group group(wireup->transport(), group_options(*config.find("sync")));
+    const Outcome outcome = run_attempt({trial, config, path.parent_path(), group, stop});
+    if (world.rank == 0 && outcome.code == ExitCode::diverged)
+      complain(who, {outcome.code, outcome.reason, world.rank, world.node});
+    wireup->finalize();
+    return static_cast<int>(outcome.code);
+  } catch (...) {
+    const Failure failure = describe_failure(std::current_exception(), world.rank, world.node);
+    complain(who, failure);
+    if (failure.code == ExitCode::failed) write_failure(path.parent_path(), world.rank, failure);
+    leave(static_cast<int>(failure.code));
+  }
+}
+
+int act(const std::vector<std::string>& words) {
+  const Arguments a = parse(words);
+  switch (a.action) {
+    case Arguments::Action::train:
+      return train_rank(a.trial);
+    case Arguments::Action::check:
+      std::fputs(check_trial(a.trial).c_str(), stdout);
+      return 0;
+    case Arguments::Action::schema:
+      std::printf("%s\n", train_schema().to_json().c_str());
+      return 0;
+    case Arguments::Action::help:
+      std::fputs(kHelp, stdout);
+      return 0;
+    case Arguments::Action::version:
+      std::printf("thalweg-train %s\n", engine_version().c_str());
+      return 0;
+  }
+  return 0;
+}
+
+}  // namespace
+
+int run_program(const std::vector<std::string>& arguments) {
+  try {
+    return act(arguments);
+  } catch (...) {
+    return complain("", describe_failure(std::current_exception(), -1, ""));
+  }
+}
+
+}  // namespace thalweg::engine

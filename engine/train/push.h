@@ -1,0 +1,39 @@
+// Sends journal lines to the controller as they are written. The journal is the truth; this is only
+// faster.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace thalweg::engine {
+
+/// Never blocks the caller and never fails: lines that cannot be sent in time are dropped.
+class Push {
+ public:
+  /// `target` is "unix:/path" or "http://host:port"; throws std::invalid_argument on anything else.
+  /// `token` proves which attempt it is.
+  Push(const std::string& target, std::string token);
+  Push(const Push&) = delete;
+  Push& operator=(const Push&) = delete;
+  ~Push();  ///< tries for at most about a second to send the last lines
+
+  void add(const std::string& line);
+
+ private:
+  void serve();
+  bool post(const std::string& body) const;
+  int connect() const;
+
+  std::string path_;  ///< of the Unix socket, or
+  std::string host_, port_;
+  std::string token_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::string waiting_;
+  bool stop_ = false;
+  std::thread thread_;
+};
+
+}  // namespace thalweg::engine

@@ -1,0 +1,50 @@
+#include "engine/train/record.h"
+
+#include <utility>
+
+namespace thalweg::engine {
+
+Record::Record(const jobspec::Trial& trial, const std::filesystem::path& folder, bool writes) {
+  if (!writes) return;
+  if (!trial.push.empty()) push_ = std::make_unique<Push>(trial.push, trial.token);
+  Journal::Listener listener;
+  if (push_) listener = [push = push_.get()](const std::string& line) { push->add(line); };
+  journal_ = std::make_unique<Journal>(folder / "journal.jsonl", std::move(listener));
+}
+
+void Record::start(jobspec::Map fields) {
+  if (journal_) journal_->write("start", std::move(fields));
+}
+
+void Record::metrics(const std::vector<MetricPoint>& points) {
+  if (journal_) journal_->metrics(points);
+}
+
+void Record::note(const char* level, const std::string& text) {
+  if (journal_) journal_->note(level, text);
+}
+
+void Record::checkpoint(std::int64_t step, const std::filesystem::path& file) {
+  if (journal_) journal_->write("checkpoint", {{"step", step}, {"file", file.string()}});
+}
+
+void Record::end(const char* status, std::int64_t step, const std::string& reason) {
+  if (!journal_) return;
+  journal_->write("end", {{"status", status}, {"step", step}, {"reason", reason}});
+  journal_->sync();
+}
+
+void Record::end(std::int64_t step, const Failure& failure) {
+  if (!journal_) return;
+  jobspec::Map fields{{"status", "failed"}, {"step", step}, {"reason", failure.reason}};
+  if (failure.rank >= 0) fields.emplace_back("rank", failure.rank);
+  if (!failure.node.empty()) fields.emplace_back("node", failure.node);
+  journal_->write("end", std::move(fields));
+  journal_->sync();
+}
+
+void Record::sync() {
+  if (journal_) journal_->sync();
+}
+
+}  // namespace thalweg::engine

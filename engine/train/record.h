@@ -1,0 +1,38 @@
+// What rank 0 tells the world about an attempt: journal and push. On other ranks every call does
+// nothing.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/train/failure.h"
+#include "engine/train/journal.h"
+#include "engine/train/push.h"
+#include "jobspec/trial.h"
+
+namespace thalweg::engine {
+
+class Record {
+ public:
+  /// `writes`: this is rank 0. Throws where the journal cannot be opened or trial.push is no
+  /// address.
+  Record(const jobspec::Trial& trial, const std::filesystem::path& folder, bool writes);
+
+  void start(jobspec::Map fields);
+  void metrics(const std::vector<MetricPoint>& points);
+  void note(const char* level, const std::string& text);
+  void checkpoint(std::int64_t step, const std::filesystem::path& file);
+  /// `status` as in journal.md. Also puts the journal on the disk.
+  void end(const char* status, std::int64_t step, const std::string& reason);
+  void end(std::int64_t step, const Failure& failure);
+  /// The lines up to now are on the disk.
+  void sync();
+
+ private:
+  std::unique_ptr<Push> push_;
+  std::unique_ptr<Journal> journal_;
+};
+
+}  // namespace thalweg::engine

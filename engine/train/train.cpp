@@ -1,0 +1,110 @@
+// The main loop.
+#include "engine/train/train.h"
+
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <exception>
+
+#include "engine/train/validation.h"
+
+namespace thalweg::engine {
+namespace {
+
+class Stopwatch {
+ public:
+  double ms() const {
+    return std::chrono::duration<double, std::milli>(Clock::now() - start_).count();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point start_ = Clock::now();
+};
+
+void report_interval(Attempt& a) {
+  a.record.metrics(a.interval.report(a.step, a.learning_rate(a.step - 1),
+                                     a.plan.length.steps_per_epoch, a.settings.global_batch));
+}
+
+void report_validation(Attempt& a, double train_loss) {
+  const Judgement judged = validate(*a.dataset, a.samples.validation, *a.replica,
+                                    a.sharding.shard_batch(), *a.lanes, a.in.group);
+  a.record.metrics({{"val/loss", a.step, judged.loss}, {"val/error", a.step, judged.error}});
+  if (a.leads())
+    std::fprintf(stderr, "%s: step %lld of %lld: loss %.4f, val/loss %.4f, val/error %.4f\n",
+                 a.in.trial.id.to_string().c_str(), static_cast<long long>(a.step),
+                 static_cast<long long>(a.plan.length.total_steps), train_loss, judged.loss,
+                 judged.error);
+}
+
+Outcome diverged(Attempt& a, double loss) {
+  const std::string reason = "diverged: the loss became " + jobspec::Value(loss).to_text() +
+                             " at step " + std::to_string(a.step) + " (lr " +
+                             jobspec::Value(a.learning_rate(a.step - 1)).to_text() + ")";
+  report_interval(a);
+  a.record.note("warning", reason);
+  return {ExitCode::diverged, a.step, reason};
+}
+
+}  // namespace
+
+Outcome train(Attempt& a) {
+  if (a.plan.last(a.step)) return {ExitCode::finished, a.step, "all steps were done before"};
+  Loader loader(*a.dataset, a.samples.training, a.loader_plan());
+  const std::size_t sample_floats = static_cast<std::size_t>(elements(a.dataset->sample_shape()));
+
+  while (!a.plan.last(a.step)) {
+    const Stopwatch whole;
+    const PreparedBatch& batch = loader.next();
+    const double data_ms = whole.ms();
+
+    StepInput input;
+    input.context = {a.step, a.learning_rate(a.step)};
+    input.inputs = batch.inputs.data();
+    input.labels = batch.labels.data();
+    input.sample_floats = sample_floats;
+    input.stop = a.in.stop.requested();
+    const StepOutcome outcome = a.mode->step(input);
+
+    ++a.step;
+    a.interval.add(outcome, data_ms, whole.ms());
+    if (!std::isfinite(outcome.loss)) return diverged(a, outcome.loss);
+    if (a.plan.log_due(a.step)) report_interval(a);
+    if (a.plan.eval_due(a.step)) report_validation(a, outcome.loss);
+    // Every rank saw the same wish in the step's sums: all stop here, after the same step.
+    const bool stopping = outcome.stop && !a.plan.last(a.step);
+    if (stopping || a.plan.checkpoint_due(a.step)) a.save_checkpoint();
+    if (stopping) return {ExitCode::stopped, a.step, "asked to stop"};
+  }
+  return {ExitCode::finished, a.step, ""};
+}
+
+Outcome run_attempt(const AttemptInput& in) {
+  const bool leads = in.group.rank() == 0;
+  std::unique_ptr<Record> record;
+  std::unique_ptr<Attempt> attempt;
+  try {
+    together(in.group, [&] { record = std::make_unique<Record>(in.trial, in.folder, leads); });
+    attempt = std::make_unique<Attempt>(in, *record);
+    const Outcome outcome = train(*attempt);
+    const char* status = outcome.code == ExitCode::finished  ? "finished"
+                         : outcome.code == ExitCode::stopped ? "stopped"
+                                                             : "failed";
+    record->end(status, outcome.step, outcome.reason);
+    in.group.barrier();  // a rank that leaves early would look like a lost one
+    return outcome;
+  } catch (...) {
+    const std::exception_ptr error = std::current_exception();
+    try {
+      if (record)
+        record->end(attempt ? attempt->step : 0,
+                    describe_failure(error, in.group.rank(), in.group.node_of(in.group.rank())));
+    } catch (const std::exception&) {
+      // The journal cannot be written: that may be the very error, which goes on its way.
+    }
+    std::rethrow_exception(error);
+  }
+}
+
+}  // namespace thalweg::engine

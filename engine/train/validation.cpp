@@ -1,0 +1,61 @@
+#include "engine/train/validation.h"
+
+#include <algorithm>
+#include <atomic>
+
+namespace thalweg::engine {
+namespace {
+
+std::size_t floats_of(const Dataset& dataset) {
+  std::size_t floats = 1;
+  for (const std::int64_t n : dataset.sample_shape())
+    floats *= static_cast<std::size_t>(n);
+  return floats;
+}
+
+ShardResult judge(const Dataset& dataset, const std::uint32_t* samples, std::size_t count,
+                  const Replica& replica, Lane& lane) {
+  const std::size_t floats = floats_of(dataset);
+  std::vector<float> inputs(count * floats);
+  std::vector<std::int32_t> labels(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    dataset.copy(samples[i], inputs.data() + i * floats);
+    labels[i] = dataset.label(samples[i]);
+  }
+  Batch batch;
+  batch.inputs = inputs.data();
+  batch.labels = labels.data();
+  batch.samples = static_cast<int>(count);
+  return lane.evaluate(replica.parameters.floats(), replica.running.floats(), batch);
+}
+
+}  // namespace
+
+Judgement validate(const Dataset& dataset, const std::vector<std::uint32_t>& samples,
+                   const Replica& replica, int chunk_samples, LanePool& lanes, comm::Group& group) {
+  const auto size = static_cast<std::size_t>(chunk_samples);
+  const auto chunks = static_cast<int>((samples.size() + size - 1) / size);
+  const int first = comm::Group::first_shard(group.rank(), group.size(), chunks);
+  const int end = comm::Group::first_shard(group.rank() + 1, group.size(), chunks);
+  // One place per chunk, zero where another rank fills it: adding zeros keeps every bit.
+  std::vector<double> losses(static_cast<std::size_t>(chunks), 0.0);
+  std::atomic<std::int64_t> wrong_here{0};
+  lanes.run(end - first, [&](int task, Lane& lane) {
+    const auto chunk = static_cast<std::size_t>(first + task);
+    const std::size_t begin = chunk * size;
+    const ShardResult result = judge(dataset, samples.data() + begin,
+                                     std::min(size, samples.size() - begin), replica, lane);
+    losses[chunk] = result.loss_sum;
+    wrong_here += result.wrong;
+  });
+  std::int64_t wrong = wrong_here;
+  group.allreduce(losses.data(), losses.size(), comm::Type::f64, comm::Op::sum);
+  group.allreduce(&wrong, 1, comm::Type::i64, comm::Op::sum);
+  double loss = 0;
+  for (const double chunk : losses)
+    loss += chunk;
+  const auto n = static_cast<double>(samples.size());
+  return {loss / n, static_cast<double>(wrong) / n};
+}
+
+}  // namespace thalweg::engine

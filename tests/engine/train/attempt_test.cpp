@@ -1,0 +1,268 @@
+// Whole attempts with ranks as threads: curves, resuming, stopping, and bad endings.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <thread>
+
+#include "tests/engine/train/support.h"
+#include "tests/support/process.h"
+
+namespace thalweg::engine {
+namespace {
+
+using jobspec::Map;
+using jobspec::Trial;
+using jobspec::Value;
+using testing::Contains;
+using testing::HasSubstr;
+
+TEST(Attempt, JournalTellsTheWholeStory) {
+  const test::TempDir folder;
+  Trial trial = tiny_trial();
+  trial.id = {12, 3, 1};
+  trial.token = "secret";
+  run_to_end(trial, folder.path(), 2);
+  const auto journal = read_journal(folder.path());
+  for (std::size_t i = 0; i < journal.size(); ++i)
+    EXPECT_EQ(journal[i].find("n")->as_int(), static_cast<std::int64_t>(i) + 1);
+  const Value& start = journal.front();
+  EXPECT_EQ(start.find("type")->as_string(), "start");
+  EXPECT_EQ(start.find("attempt")->as_string(), "12.3.1");
+  EXPECT_EQ(start.find("token")->as_string(), "secret");
+  EXPECT_EQ(start.find("ranks")->as_int(), 2);
+  EXPECT_EQ(start.find("node_list")->as_list().size(), 2u);
+  EXPECT_EQ(start.find("shards")->as_int(), 4);
+  EXPECT_EQ(start.find("steps")->as_int(), 60);
+  EXPECT_EQ(start.find("steps_per_epoch")->as_int(), 20);
+  EXPECT_EQ(start.find("epochs")->as_double(), 3);
+  EXPECT_EQ(start.find("resumed_step")->as_int(), 0);
+  EXPECT_EQ(start.find("config.batch.shards")->as_int(), 4);
+  EXPECT_EQ(start.find("config.schedule.warmup")->as_string(), "none");
+  const Value& end = journal.back();
+  EXPECT_EQ(end.find("type")->as_string(), "end");
+  EXPECT_EQ(end.find("status")->as_string(), "finished");
+  EXPECT_EQ(end.find("step")->as_int(), 60);
+
+  const auto points = curve({folder.path()});
+  EXPECT_THAT(points, Contains(HasSubstr("train/loss 6 ")));
+  EXPECT_THAT(points, Contains("epoch 60 3.0"));
+  EXPECT_THAT(points,
+              Contains("lr 6 " + Value(0.01 * 0.5 * (1 + std::cos(M_PI * 5 / 60))).to_json()));
+  for (const char* step : {"20", "40", "60"})
+    EXPECT_THAT(points, Contains(HasSubstr(std::string("val/error ") + step + " ")));
+  EXPECT_EQ(lines_of(journal, "checkpoint").size(), 3u);
+  EXPECT_THAT(test::read_file(folder.path() / "journal.jsonl"), HasSubstr("perf/comm_exposed_ms"));
+}
+
+double last_value(const std::vector<Value>& journal, const std::string& name) {
+  double value = NAN;
+  for (const Value& line : lines_of(journal, "metrics"))
+    for (const Value& point : line.find("points")->as_list())
+      if (point.as_list()[0].as_string() == name) value = point.as_list()[2].as_double();
+  return value;
+}
+
+TEST(Attempt, Learns) {
+  const test::TempDir folder;
+  Trial trial = tiny_trial();
+  trial.train.set("data.noise", 0.5);
+  trial.train.set("model.dropout", 0.0);
+  run_to_end(trial, folder.path(), 1);
+  EXPECT_LT(last_value(read_journal(folder.path()), "val/error"), 0.25);  // guessing: 0.9
+}
+
+TEST(Attempt, CurveDoesNotDependOnRanksOrThreads) {
+  const test::TempDir one;
+  run_to_end(tiny_trial(), one.path(), 1);
+  const auto expected = curve({one.path()});
+  ASSERT_FALSE(expected.empty());
+  for (const int ranks : {2, 3, 4}) {
+    const test::TempDir folder;
+    Trial trial = tiny_trial();
+    trial.resources.threads_per_rank = 1 + ranks % 2;
+    run_to_end(trial, folder.path(), ranks);
+    EXPECT_EQ(curve({folder.path()}), expected) << ranks;
+  }
+}
+
+TEST(Attempt, SeedChangesTheCurveAndTheSameSeedDoesNot) {
+  const test::TempDir a, b, c;
+  run_to_end(tiny_trial(), a.path(), 1);
+  run_to_end(tiny_trial(), b.path(), 1);
+  Trial other = tiny_trial();
+  other.seed = 8;
+  run_to_end(other, c.path(), 1);
+  EXPECT_EQ(curve({a.path()}), curve({b.path()}));
+  EXPECT_NE(curve({a.path()}), curve({c.path()}));
+}
+
+/// Starts a run that has only a part of its steps: it leaves checkpoints as a killed one would.
+void run_and_lose_the_rest(Trial trial, const std::filesystem::path& folder, int ranks,
+                           std::int64_t kept_step) {
+  run_to_end(trial, folder, ranks);
+  for (const auto& entry : std::filesystem::directory_iterator(folder / "checkpoints"))
+    if (entry.path().filename() != checkpoint_name(kept_step))
+      std::filesystem::remove(entry.path());
+}
+
+TEST(Attempt, ResumesBitwiseInTheMiddleOfAnIntervalOnOtherRanks) {
+  const test::TempDir whole, first, second;
+  Trial trial = tiny_trial();
+  run_to_end(trial, whole.path(), 1);
+  trial.train.set("checkpoint", Map{{"every", 8}, {"keep", 100}});
+  run_and_lose_the_rest(trial, first.path(), 2, 32);  // 32 is neither a report nor an epoch
+  trial.resume = {first.path() / "checkpoints"};
+  run_to_end(trial, second.path(), 3);
+  const auto journal = read_journal(second.path());
+  EXPECT_EQ(journal.front().find("resumed_step")->as_int(), 32);
+  EXPECT_THAT(curve({second.path()}), testing::Not(Contains(HasSubstr("train/loss 30 "))));
+  EXPECT_THAT(curve({second.path()}), Contains(HasSubstr("train/loss 36 ")));
+  // What the second attempt measured is part of the uninterrupted curve, and together they are all
+  // of it.
+  for (const std::string& point : curve({second.path()}))
+    EXPECT_THAT(curve({whole.path()}), Contains(point));
+  EXPECT_EQ(curve({first.path(), second.path()}), curve({whole.path()}));
+}
+
+TEST(Attempt, KeepsTheShardsOfTheCheckpoint) {
+  const test::TempDir whole, first, second;
+  Trial trial = tiny_trial();
+  run_to_end(trial, whole.path(), 6);  // auto: 8 shards
+  run_and_lose_the_rest(trial, first.path(), 6, 40);
+  trial.resume = {first.path() / "checkpoints"};
+  run_to_end(trial, second.path(), 2);  // auto alone would say 4
+  EXPECT_EQ(read_journal(second.path()).front().find("shards")->as_int(), 8);
+  EXPECT_EQ(curve({first.path(), second.path()}), curve({whole.path()}));
+}
+
+TEST(Attempt, PassesOverADamagedCheckpointWithANote) {
+  const test::TempDir first, second;
+  Trial trial = tiny_trial();
+  run_to_end(trial, first.path(), 1);  // keeps steps 40 and 60
+  const auto newest = first.path() / "checkpoints" / checkpoint_name(60);
+  test::write_file(newest, test::read_file(newest).substr(0, 1000));
+  trial.resume = {first.path() / "checkpoints"};
+  run_to_end(trial, second.path(), 2);
+  const auto journal = read_journal(second.path());
+  EXPECT_EQ(lines_of(journal, "start")[0].find("resumed_step")->as_int(), 40);
+  EXPECT_THAT(lines_of(journal, "note")[0].find("text")->as_string(),
+              AllOf(HasSubstr("checkpoint passed over"), HasSubstr("checksum")));
+}
+
+TEST(Attempt, RunningAgainInTheSameFolderGoesOn) {
+  const test::TempDir folder;
+  run_to_end(tiny_trial(), folder.path(), 1);
+  const auto before = curve({folder.path()});
+  run_to_end(tiny_trial(), folder.path(), 1);
+  const auto journal = read_journal(folder.path());
+  EXPECT_EQ(lines_of(journal, "start")[1].find("resumed_step")->as_int(), 60);
+  EXPECT_EQ(journal.back().find("n")->as_int(), static_cast<std::int64_t>(journal.size()));
+  EXPECT_EQ(curve({folder.path()}), before);
+}
+
+TEST(Attempt, ACheckpointOfAnotherRunIsBadInputOnEveryRank) {
+  const test::TempDir first, second;
+  Trial trial = tiny_trial();
+  run_to_end(trial, first.path(), 1);
+  trial.resume = {first.path() / "checkpoints"};
+  trial.train.set("optimizer.lr", 0.02);
+  const StopFlag never;
+  const auto ends = run_ranks(trial, second.path(), 2, never);
+  for (const RankEnd& end : ends) {
+    ASSERT_TRUE(end.threw);
+    EXPECT_EQ(end.failure.code, ExitCode::bad_input);
+  }
+  EXPECT_THAT(ends[0].failure.reason, HasSubstr("optimizer.lr was 0.01 and is 0.02"));
+  EXPECT_THAT(ends[1].failure.reason, HasSubstr("rank 0 on"));
+  const Value end = read_journal(second.path()).back();
+  EXPECT_EQ(end.find("status")->as_string(), "failed");
+  EXPECT_THAT(end.find("reason")->as_string(), HasSubstr("optimizer.lr"));
+}
+
+TEST(Attempt, StopsAfterACheckpointAndGoesOn) {
+  const test::TempDir whole, folder;
+  Trial trial = tiny_trial();
+  trial.train.set("checkpoint.every", 0);
+  run_to_end(trial, whole.path(), 1);
+  StopFlag stop;
+  stop.request();  // before the first step: that step is still made
+  for (const RankEnd& end : run_ranks(trial, folder.path(), 2, stop)) {
+    ASSERT_FALSE(end.threw) << end.failure.reason;
+    EXPECT_EQ(end.outcome.code, ExitCode::stopped);
+    EXPECT_EQ(end.outcome.step, 1);
+  }
+  EXPECT_EQ(read_journal(folder.path()).back().find("status")->as_string(), "stopped");
+  run_to_end(trial, folder.path(), 4);
+  EXPECT_EQ(curve({folder.path()}), curve({whole.path()}));
+}
+
+TEST(Attempt, ALossThatIsNotFiniteEndsTheRun) {
+  const test::TempDir folder;
+  Trial trial = tiny_trial();
+  trial.train.set("optimizer", Map{{"name", "sgd"}, {"lr", 1e30}});
+  trial.train.set("model", Map{{"name", "mlp"}, {"hidden", jobspec::List{12}}});
+  const StopFlag never;
+  for (const RankEnd& end : run_ranks(trial, folder.path(), 2, never)) {
+    ASSERT_FALSE(end.threw) << end.failure.reason;
+    EXPECT_EQ(end.outcome.code, ExitCode::diverged);
+  }
+  const auto journal = read_journal(folder.path());
+  EXPECT_EQ(journal.back().find("status")->as_string(), "failed");
+  EXPECT_THAT(
+      journal.back().find("reason")->as_string(),
+      AllOf(HasSubstr("diverged: the loss became"), HasSubstr("at step"), HasSubstr("(lr 9.99")));
+  EXPECT_EQ(lines_of(journal, "note").size(), 1u);
+}
+
+TEST(Attempt, BadInputIsBadInputOnEveryRank) {
+  const StopFlag never;
+  const auto ends_of = [&](const char* key, const Value& value, int ranks) {
+    const test::TempDir folder;
+    Trial trial = tiny_trial();
+    trial.train.set(key, value);
+    const auto ends = run_ranks(trial, folder.path(), ranks, never);
+    std::string reasons;
+    for (const RankEnd& end : ends) {
+      EXPECT_TRUE(end.threw);
+      EXPECT_EQ(end.failure.code, ExitCode::bad_input);
+      reasons += end.failure.reason + "\n";
+    }
+    return reasons;
+  };
+  EXPECT_THAT(ends_of("data", Map{{"name", "fashion-mnist"}, {"dir", "/nonexistent"}}, 2),
+              HasSubstr("dataset-fashion-mnist"));
+  EXPECT_THAT(ends_of("batch.global", 481, 2), HasSubstr("481 is more than the 480"));
+  EXPECT_THAT(ends_of("batch.global", 30, 3), HasSubstr("do not divide into 4 shards"));
+  EXPECT_THAT(ends_of("batch.shards", 2, 3), HasSubstr("use at most 2 ranks"));
+  EXPECT_THAT(ends_of("data.validation", 528, 1), HasSubstr("cannot hold out 528 of 528"));
+  EXPECT_THAT(ends_of("steps", 5, 1), HasSubstr("both epochs and steps"));
+}
+
+TEST(Together, OneRankThatThrowsIsHeardByAll) {
+  auto transports = comm::memory_transports(3);
+  std::vector<std::string> heard(3);
+  std::vector<std::thread> threads;
+  for (std::size_t rank = 0; rank < 3; ++rank)
+    threads.emplace_back([&, rank] {
+      comm::Group group(std::move(transports[rank]));
+      together(group, [] {});
+      try {
+        together(group, [&] {
+          if (rank == 1) throw std::invalid_argument("my disk is empty");
+        });
+      } catch (const PeerFailed& e) {
+        heard[rank] = e.code() == ExitCode::bad_input ? e.what() : "wrong code";
+      } catch (const std::exception& e) {
+        heard[rank] = e.what();
+      }
+    });
+  for (std::thread& t : threads)
+    t.join();
+  EXPECT_THAT(heard[0], HasSubstr("rank 1 on"));
+  EXPECT_EQ(heard[1], "my disk is empty");
+  EXPECT_THAT(heard[2], HasSubstr("rank 1 on"));
+}
+
+}  // namespace
+}  // namespace thalweg::engine

@@ -1,0 +1,180 @@
+// The `train` tree: defaults, complaints, and what follows from it.
+#include "engine/train/options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "jobspec/diagnostic.h"
+#include "tests/support/process.h"
+
+namespace thalweg::engine {
+namespace {
+
+using jobspec::Map;
+using jobspec::Value;
+using testing::HasSubstr;
+
+Value from_yaml(const std::string& text) {
+  return jobspec::read_yaml(text, "trial.yaml");
+}
+
+Value filled(const std::string& text) {
+  return complete(from_yaml(text), train_schema(), "trial.yaml");
+}
+
+constexpr const char* kLeast =
+    "{model: {name: lenet}, data: {name: fashion-mnist}, optimizer: {name: adamw}}";
+
+TEST(Complete, FillsEveryDefault) {
+  const Value tree = filled(kLeast);
+  EXPECT_EQ(tree.find("batch.global")->as_int(), 128);
+  EXPECT_EQ(tree.find("batch.shards")->as_string(), "auto");
+  EXPECT_EQ(tree.find("data.validation")->as_string(), "auto");
+  EXPECT_EQ(tree.find("schedule.decay")->as_string(), "constant");
+  EXPECT_EQ(tree.find("schedule.warmup")->as_string(), "none");
+  EXPECT_EQ(tree.find("sync.mode")->as_string(), "sync");
+  EXPECT_EQ(tree.find("optimizer.lr")->as_string(), "auto");
+  EXPECT_EQ(tree.find("epochs"), nullptr);
+}
+
+TEST(Complete, KeepsWhatIsGiven) {
+  const Value tree = filled(
+      "{model: {name: mlp, hidden: [7]}, data: {name: synthetic, noise: 2}, optimizer: {name: sgd, "
+      "lr: 0.5}, batch: {global: 64, shards: 8}, steps: 10, device: reference}");
+  EXPECT_EQ(tree.find("model.hidden")->to_json(), "[7]");
+  EXPECT_EQ(tree.find("optimizer.lr")->as_double(), 0.5);
+  const Settings s = read_settings(tree);
+  EXPECT_EQ(s.global_batch, 64);
+  EXPECT_EQ(s.shards, 8);
+  EXPECT_EQ(s.steps, 10);
+  EXPECT_EQ(s.device, "reference");
+}
+
+TEST(Complete, CompletingAgainChangesNothing) {
+  const Value once = filled(kLeast);
+  EXPECT_EQ(complete(once, train_schema(), "trial.yaml"), once);
+}
+
+/// One bad file for each mistake; its first line holds what the message must say.
+TEST(Complete, NamesEveryMistake) {
+  const std::filesystem::path folder =
+      std::filesystem::path(THALWEG_SOURCE_DIR) / "tests/engine/train/invalid";
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    SCOPED_TRACE(entry.path().filename().string());
+    ++files;
+    const std::string text = test::read_file(entry.path());
+    ASSERT_EQ(text.rfind("# ", 0), 0u);
+    const std::string expected = text.substr(2, text.find('\n') - 2);
+    try {
+      filled(text);
+      ADD_FAILURE() << "accepted";
+    } catch (const jobspec::InputError& e) {
+      EXPECT_THAT(e.what(), HasSubstr(expected));
+    }
+  }
+  EXPECT_EQ(files, 13);
+}
+
+TEST(Settings, EpochsAndStepsExcludeEachOther) {
+  Value tree = filled(kLeast);
+  EXPECT_EQ(read_settings(tree).epochs, 1);
+  tree.set("epochs", 2);
+  tree.set("steps", 5);
+  EXPECT_THROW(read_settings(tree), std::invalid_argument);
+}
+
+TEST(Settings, DeviceAutoIsTheCpu) {
+  EXPECT_EQ(read_settings(filled(kLeast)).device, "cpu");
+}
+
+Settings batch_of(int samples) {
+  Settings s;
+  s.global_batch = samples;
+  s.epochs = 1;
+  return s;
+}
+
+std::string complaint(const Settings& settings, int ranks) {
+  try {
+    choose_shards(settings, ranks, 0);
+  } catch (const std::invalid_argument& e) {
+    return e.what();
+  }
+  return "accepted";
+}
+
+TEST(Shards, AutoIsAPowerOfTwoOfAtLeastFourAndTheRanks) {
+  for (const int ranks : {1, 2, 3, 4})
+    EXPECT_EQ(choose_shards(batch_of(128), ranks, 0), 4);
+  EXPECT_EQ(choose_shards(batch_of(128), 5, 0), 8);
+  EXPECT_EQ(choose_shards(batch_of(128), 8, 0), 8);
+}
+
+TEST(Shards, AResumedRunKeepsThoseOfTheCheckpoint) {
+  EXPECT_EQ(choose_shards(batch_of(128), 2, 16), 16);
+  EXPECT_EQ(choose_shards(batch_of(128), 32, 16), 32);
+  Settings said = batch_of(128);
+  said.shards = 8;
+  EXPECT_EQ(choose_shards(said, 2, 16), 8);
+}
+
+TEST(Shards, ComplaintsNameTheRemedy) {
+  EXPECT_THAT(complaint(batch_of(100), 8),
+              AllOf(HasSubstr("100 samples do not divide into 8 shards"),
+                    HasSubstr("multiple of 8"), HasSubstr("10, 20, 25, 50")));
+  Settings two = batch_of(100);
+  two.shards = 2;
+  EXPECT_THAT(complaint(two, 3), HasSubstr("3 ranks cannot share 2 shards; use at most 2 ranks"));
+}
+
+TEST(Plan, CountsWholeBatches) {
+  Settings s = batch_of(128);
+  s.epochs = 3;
+  const Plan plan = make_plan(s, 55000);
+  EXPECT_EQ(plan.length.steps_per_epoch, 429);
+  EXPECT_EQ(plan.length.total_steps, 1287);
+  EXPECT_EQ(plan.log_every, 21);
+  EXPECT_EQ(plan.checkpoint_every, 429);
+  EXPECT_TRUE(plan.eval_due(429));
+  EXPECT_FALSE(plan.eval_due(430));
+  EXPECT_TRUE(plan.log_due(1287));
+}
+
+TEST(Plan, TheLastStepIsAlwaysReportedAndJudged) {
+  Settings s = batch_of(10);
+  s.epochs.reset();
+  s.steps = 13;
+  s.log_every = 5;
+  s.checkpoint_every = 0;
+  const Plan plan = make_plan(s, 100);
+  EXPECT_TRUE(plan.log_due(13));
+  EXPECT_TRUE(plan.eval_due(13));
+  EXPECT_FALSE(plan.checkpoint_due(13));
+}
+
+TEST(Plan, RefusesABatchLargerThanTheTrainingSet) {
+  EXPECT_THROW(make_plan(batch_of(101), 100), std::invalid_argument);
+}
+
+TEST(Schema, HasASectionForEveryTable) {
+  std::vector<std::string> paths;
+  for (const auto& section : train_schema().sections)
+    paths.push_back(section.path);
+  for (const char* path :
+       {"", "batch", "log", "eval", "checkpoint", "model", "data", "optimizer", "schedule", "sync"})
+    EXPECT_THAT(paths, testing::Contains(path));
+}
+
+TEST(Schema, EveryDefaultIsAllowedByItself) {
+  for (const auto& section : train_schema().sections)
+    for (const auto& option : section.options) {
+      if (option.fallback.is_number()) {
+        EXPECT_GE(option.fallback.as_double(), option.min) << option.name;
+      }
+      EXPECT_FALSE(option.doc.empty()) << section.path << "." << option.name;
+    }
+}
+
+}  // namespace
+}  // namespace thalweg::engine

@@ -1,0 +1,135 @@
+// Push against a small server of our own, and against nobody.
+#include "engine/train/push.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstring>
+#include <mutex>
+
+#include "tests/support/process.h"
+
+namespace thalweg::engine {
+namespace {
+
+using testing::HasSubstr;
+
+/// Takes POSTs one after another and answers 200; keeps what came.
+class Server {
+ public:
+  explicit Server(const std::string& path) : descriptor_(socket(AF_UNIX, SOCK_STREAM, 0)) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::strncpy(address.sun_path, path.c_str(), sizeof address.sun_path - 1);
+    EXPECT_EQ(bind(descriptor_, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    begin();
+  }
+  Server() : descriptor_(socket(AF_INET, SOCK_STREAM, 0)) {  // a free port of this machine
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(bind(descriptor_, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    socklen_t size = sizeof address;
+    getsockname(descriptor_, reinterpret_cast<sockaddr*>(&address), &size);
+    port_ = ntohs(address.sin_port);
+    begin();
+  }
+  ~Server() {
+    shutdown(descriptor_, SHUT_RDWR);
+    thread_.join();
+    close(descriptor_);
+  }
+  int port() const { return port_; }
+  std::string received() {
+    const std::lock_guard lock(mutex_);
+    return received_;
+  }
+
+ private:
+  void begin() {
+    listen(descriptor_, 8);
+    thread_ = std::thread([this] {
+      for (int peer = accept(descriptor_, nullptr, nullptr); peer >= 0;
+           peer = accept(descriptor_, nullptr, nullptr)) {
+        serve(peer);
+        close(peer);
+      }
+    });
+  }
+  void serve(int peer) {
+    std::string request;
+    char part[4096];
+    const auto complete = [&] {
+      const std::size_t end = request.find("\r\n\r\n"), at = request.find("Content-Length: ");
+      return end != std::string::npos && at != std::string::npos &&
+             request.size() >= end + 4 + std::stoul(request.substr(at + 16));
+    };
+    while (!complete()) {
+      const ssize_t got = recv(peer, part, sizeof part, 0);
+      if (got <= 0) return;
+      request.append(part, static_cast<std::size_t>(got));
+    }
+    {
+      const std::lock_guard lock(mutex_);
+      received_ += request;
+    }
+    const char answer[] = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}";
+    send(peer, answer, sizeof answer - 1, MSG_NOSIGNAL);
+  }
+
+  int descriptor_;
+  int port_ = 0;
+  std::mutex mutex_;
+  std::string received_;
+  std::thread thread_;
+};
+
+TEST(Push, SendsLinesWithTheToken) {
+  const test::TempDir folder;
+  const std::string path = folder.path() / "c.sock";
+  Server server(path);
+  {
+    Push push("unix:" + path, "secret");
+    push.add("{\"n\":1}\n");
+    push.add("{\"n\":2}\n");
+  }
+  EXPECT_THAT(server.received(), HasSubstr("POST /v1/push HTTP/1.1\r\n"));
+  EXPECT_THAT(server.received(), HasSubstr("Authorization: Bearer secret\r\n"));
+  EXPECT_THAT(server.received(), HasSubstr("\r\n\r\n{\"n\":1}\n{\"n\":2}\n"));
+}
+
+TEST(Push, SendsWhileTheRunGoesOn) {
+  Server server;
+  Push push("http://127.0.0.1:" + std::to_string(server.port()), "t");
+  push.add("one\n");
+  EXPECT_TRUE(
+      test::eventually([&] { return server.received().find("one\n") != std::string::npos; }));
+  push.add("two\n");
+  EXPECT_TRUE(
+      test::eventually([&] { return server.received().find("two\n") != std::string::npos; }));
+}
+
+TEST(Push, NobodyListeningCostsNothing) {
+  const auto start = std::chrono::steady_clock::now();
+  {
+    Push push("unix:/nonexistent/socket", "t");
+    const std::string line(1000, 'x');
+    for (int i = 0; i < 100000; ++i)
+      push.add(line);  // far more than it keeps
+  }
+  // Not a measurement: a push that waited for the controller would take minutes.
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
+}
+
+TEST(Push, RefusesOtherAddresses) {
+  for (const char* target : {"", "unix:", "http://host", "http://:80", "https://host:1", "host:1"})
+    EXPECT_THROW(Push(target, "t"), std::invalid_argument) << target;
+}
+
+}  // namespace
+}  // namespace thalweg::engine

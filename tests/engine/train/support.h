@@ -1,0 +1,40 @@
+// Small trials, ranks as threads, and journals as numbers.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "engine/train/failure.h"
+#include "engine/train/stop.h"
+#include "engine/train/train.h"
+#include "jobspec/trial.h"
+#include "jobspec/value.h"
+
+namespace thalweg::engine {
+
+/// A small mlp on synthetic samples: 20 steps an epoch, well under a second.
+jobspec::Trial tiny_trial();
+
+/// How a rank ended: its outcome, or what it threw.
+struct RankEnd {
+  Outcome outcome;
+  Failure failure;  ///< only where `threw`
+  bool threw = false;
+};
+
+/// Runs the trial with ranks as threads. `prepare` may wait in a rank's thread before it starts.
+std::vector<RankEnd> run_ranks(const jobspec::Trial& trial, const std::filesystem::path& folder,
+                               int ranks, const StopFlag& stop);
+/// The same without a wish to stop; expects every rank to finish.
+void run_to_end(const jobspec::Trial& trial, const std::filesystem::path& folder, int ranks);
+
+std::vector<jobspec::Value> read_journal(const std::filesystem::path& folder);
+/// The lines of one type.
+std::vector<jobspec::Value> lines_of(const std::vector<jobspec::Value>& journal, const char* type);
+/// "name step value" of every point outside perf/; where a step was measured twice, the later
+/// value.
+std::vector<std::string> curve(const std::vector<std::filesystem::path>& folders);
+
+}  // namespace thalweg::engine
