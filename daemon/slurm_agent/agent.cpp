@@ -10,6 +10,7 @@
 #include <deque>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <thread>
 
 #include "daemon/slurm_agent/compat.h"
@@ -29,11 +30,19 @@ constexpr std::size_t longest_line = 32u << 20;
 
 std::atomic<bool> reload_requested = false;
 
+// Another one in every process, so that a stamp from a previous agent is never taken for one of
+// ours. Fits a double.
+std::uint64_t first_stamp() {
+  std::random_device device;
+  return (std::uint64_t{device() & 0x1fffffu} << 31) + 1;
+}
+
 /// One listing shared by all who ask, so that "nothing changed" costs no more than Slurm's own
 /// answer.
 struct JobList {
   std::mutex mutex;
-  std::uint64_t stamp = 0;  ///< grows with every change; 0 = never loaded
+  bool loaded = false;
+  std::uint64_t stamp = first_stamp();  ///< grows with every change
   unsigned generation = 0;
   Listing listing;
 };
@@ -173,7 +182,7 @@ json Agent::poll(const json& request) {
   const std::uint64_t since = request.value("since", std::uint64_t{0});
   std::lock_guard lock(jobs_.mutex);
   const unsigned generation = library_.generation();
-  const bool known = jobs_.stamp > 0 && jobs_.generation == generation;
+  const bool known = jobs_.loaded && jobs_.generation == generation;
   auto result = list_jobs(known ? jobs_.listing.time : 0);
   if (const auto* failure = std::get_if<Failure>(&result)) return to_json(*failure);
   if (auto& fresh = std::get<std::optional<Listing>>(result)) {
@@ -182,6 +191,7 @@ json Agent::poll(const json& request) {
     if (!known || fresh->jobs != jobs_.listing.jobs) ++jobs_.stamp;
     jobs_.listing = std::move(*fresh);
     jobs_.generation = generation;
+    jobs_.loaded = true;
   }
   if (since == jobs_.stamp) return {{"ok", true}, {"stamp", jobs_.stamp}, {"unchanged", true}};
   json list = json::array();

@@ -1,0 +1,303 @@
+#include "daemon/backend/slurm.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <csignal>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <system_error>
+
+#include "daemon/backend/slurm_agent_link.h"
+#include "daemon/backend/slurm_script.h"
+#include "daemon/backend/slurm_status.h"
+
+extern char** environ;
+
+namespace thalweg::daemon {
+namespace {
+
+using nlohmann::json;
+using Clock = AgentLink::Clock;
+using Statuses = std::vector<JobStatus>;
+
+Clock::duration seconds(double s) {
+  return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(s));
+}
+
+std::vector<std::string> own_environment() {
+  std::vector<std::string> entries;
+  for (char** entry = environ; entry && *entry; ++entry)
+    entries.emplace_back(*entry);
+  return entries;
+}
+
+std::uint32_t job_number(const std::string& handle) {
+  std::uint32_t number = 0;
+  std::from_chars(handle.data(), handle.data() + handle.size(), number);
+  return number;  // 0 is no job
+}
+
+SubmitOutcome submit_outcome(const std::string& outcome) {
+  if (outcome == "refused" || outcome == "bad_request") return SubmitOutcome::refused;
+  if (outcome == "retry_later" || outcome == "no_slurm") return SubmitOutcome::retry_later;
+  return SubmitOutcome::unknown;
+}
+
+json submit_question(const LaunchRequest& request, const SlurmBackendConfig& config,
+                     const std::vector<std::string>& environment) {
+  const jobspec::Resources& r = request.resources;
+  const jobspec::SlurmOptions& o = request.slurm;
+  const std::string script =
+      batch_script({request.id, request.folder, r, o.setup, config.srun, config.train_program});
+  return {{"verb", "submit"},
+          {"name", "thalweg-" + request.id.to_string()},
+          {"token", request.token},
+          {"script", script},
+          {"folder", request.folder.string()},
+          {"output", (request.folder / "stdout.log").string()},
+          {"error", (request.folder / "stderr.log").string()},
+          {"environment", environment},
+          {"nodes", r.nodes},
+          {"tasks_per_node", r.ranks_per_node},
+          {"cpus_per_task", r.threads_per_rank},
+          {"minutes", time_limit_minutes(r)},
+          {"memory_mib", r.memory_mib},
+          {"gpus_per_node", r.gpus_per_node},
+          {"partition", o.partition},
+          {"account", o.account},
+          {"qos", o.qos},
+          {"reservation", o.reservation},
+          {"constraint", o.constraint},
+          {"gres", o.gres},
+          {"nodelist", o.nodelist},
+          {"exclude", o.exclude},
+          {"licenses", o.licenses},
+          {"exclusive", o.exclusive},
+          {"warn_signal", SIGUSR1},
+          {"warn_seconds", warning_seconds(r, o.signal_before_end_s)}};
+}
+
+json job_question(const char* verb, const std::string& handle, const std::string& token) {
+  return {{"verb", verb}, {"job", job_number(handle)}, {"token", token}};
+}
+
+/// Does the work; its coroutines keep it alive when the backend goes while they wait.
+class SlurmClient : public std::enable_shared_from_this<SlurmClient> {
+ public:
+  SlurmClient(boost::asio::any_io_executor executor, SlurmBackendConfig config)
+      : config_(std::move(config)),
+        environment_(config_.environment.empty() ? job_environment(own_environment())
+                                                 : config_.environment),
+        link_(std::make_shared<AgentLink>(std::move(executor),
+                                          std::vector<std::string>{config_.agent_program})) {}
+
+  Awaitable<Submission> submit(const LaunchRequest& request);
+  Awaitable<bool> release(const std::string& handle, const std::string& token);
+  Awaitable<std::optional<Statuses>> poll(const std::vector<Backend::Watched>& watched);
+  Awaitable<bool> cancel(const Backend::Watched& job);
+  Awaitable<std::string> describe();
+  void close() { link_->close(); }
+
+ private:
+  Awaitable<AgentLink::Reply> ask(json question);
+  Awaitable<bool> refresh();
+  void changed() {
+    ++changes_;
+    fresh_until_ = {};
+  }
+  Awaitable<bool> add_unlisted(const Backend::Watched& job, Statuses& statuses);
+
+  SlurmBackendConfig config_;
+  std::vector<std::string> environment_;
+  std::shared_ptr<AgentLink> link_;
+  Statuses listing_;
+  std::uint64_t stamp_ = 0;        ///< of listing_, in the agent's words; 0 = no listing
+  Clock::time_point fresh_until_;  ///< listing_ may be used again until then
+  unsigned changes_ = 0;           ///< counts what we did that a listing may not show yet
+  /// When jobs (handle and token) were last asked to end.
+  std::map<std::pair<std::string, std::string>, Clock::time_point> ending_;
+};
+
+Awaitable<AgentLink::Reply> SlurmClient::ask(json question) {
+  co_return co_await link_->ask(std::move(question), seconds(config_.request_timeout_s));
+}
+
+Awaitable<Submission> SlurmClient::submit(const LaunchRequest& request) {
+  const auto self = shared_from_this();
+  changed();
+  json question = submit_question(request, config_, environment_);
+  const auto reply = co_await ask(std::move(question));
+  Submission submission;
+  if (!reply.answer) {
+    submission.outcome = reply.sent ? SubmitOutcome::unknown : SubmitOutcome::retry_later;
+    submission.message = reply.problem;
+  } else if (reply.answer->value("ok", false)) {
+    submission.outcome = SubmitOutcome::accepted;
+    submission.handle = std::to_string(reply.answer->value("job", std::uint32_t{0}));
+    submission.message = reply.answer->value("note", "");
+  } else {
+    submission.outcome = submit_outcome(reply.answer->value("outcome", ""));
+    submission.message = reply.answer->value("message", "");
+  }
+  co_return submission;
+}
+
+Awaitable<bool> SlurmClient::release(const std::string& handle, const std::string& token) {
+  const auto self = shared_from_this();
+  changed();
+  json question = job_question("release", handle, token);
+  const auto reply = co_await ask(std::move(question));
+  if (!reply.answer) co_return false;
+  // An ended job needs no release; the next poll shows how it ended.
+  co_return reply.answer->value("ok", false) || reply.answer->value("outcome", "") == "finished";
+}
+
+// One request for all jobs, and none at all while the last answer is young: see listing_share.
+Awaitable<bool> SlurmClient::refresh() {
+  const auto begin = Clock::now();
+  const unsigned changes = changes_;
+  if (stamp_ != 0 && begin < fresh_until_) co_return true;
+  json question{{"verb", "poll"}};
+  if (stamp_ != 0) question["since"] = stamp_;
+  const auto reply = co_await ask(std::move(question));
+  if (!reply.answer || !reply.answer->value("ok", false)) co_return false;
+  const json& answer = *reply.answer;
+  if (!answer.value("unchanged", false)) {
+    Statuses fresh;
+    for (const json& job : answer.at("jobs"))
+      fresh.push_back(slurm_status(job));
+    listing_ = std::move(fresh);
+  }
+  stamp_ = answer.at("stamp");
+  const auto now = Clock::now();
+  const auto reuse =
+      seconds(std::chrono::duration<double>(now - begin).count() / config_.listing_share);
+  if (changes == changes_) fresh_until_ = now + std::min(reuse, seconds(config_.longest_reuse_s));
+  co_return true;
+}
+
+// A watched job that the listing lacks is asked for by its number before it counts as missing.
+Awaitable<bool> SlurmClient::add_unlisted(const Backend::Watched& job, Statuses& statuses) {
+  json question = job_question("job", job.handle, job.token);
+  const auto reply = co_await ask(std::move(question));
+  if (!reply.answer) co_return false;
+  if (reply.answer->value("ok", false)) {
+    statuses.push_back(slurm_status(reply.answer->at("job")));
+    co_return true;
+  }
+  if (reply.answer->value("outcome", "") != "missing") co_return false;
+  JobStatus missing;
+  missing.handle = job.handle;
+  missing.token = job.token;
+  missing.reason = "Slurm does not know this job";
+  statuses.push_back(missing);
+  co_return true;
+}
+
+Awaitable<std::optional<Statuses>> SlurmClient::poll(const std::vector<Backend::Watched>& watched) {
+  const auto self = shared_from_this();
+  try {
+    if (!co_await refresh()) co_return std::nullopt;
+    Statuses statuses = listing_;
+    std::set<std::pair<std::string, std::string>> listed;
+    for (const JobStatus& status : statuses)
+      listed.emplace(status.handle, status.token);
+    for (const Backend::Watched& job : watched) {
+      if (listed.count({job.handle, job.token}) > 0) continue;
+      if (!co_await add_unlisted(job, statuses)) co_return std::nullopt;
+    }
+    for (const JobStatus& status : statuses) {
+      if (status.phase == JobPhase::ended || status.phase == JobPhase::missing) {
+        ending_.erase({status.handle, status.token});
+      }
+    }
+    co_return statuses;
+  } catch (const json::exception&) {  // an agent of another version
+    stamp_ = 0;
+    co_return std::nullopt;
+  }
+}
+
+// First SIGTERM to the ranks, so that they write a checkpoint; when asked again after the grace
+// time, the end.
+Awaitable<bool> SlurmClient::cancel(const Backend::Watched& job) {
+  const auto self = shared_from_this();
+  changed();
+  const std::pair key{job.handle, job.token};
+  const auto now = Clock::now();
+  const auto ending = ending_.find(key);
+  const bool asked = ending != ending_.end();
+  const bool kill = asked && now - ending->second >= seconds(config_.cancel_grace_s);
+  if (asked && !kill) co_return true;  // it has its time
+  json question = job_question("cancel", job.handle, job.token);
+  question["signal"] = kill ? "KILL" : "TERM";
+  const auto reply = co_await ask(std::move(question));
+  if (!reply.answer) co_return false;
+  if (!reply.answer->value("ok", false)) {
+    const std::string outcome = reply.answer->value("outcome", "");
+    if (outcome != "missing" && outcome != "finished") co_return false;
+    ending_.erase(key);
+    co_return true;
+  }
+  ending_[key] = now;  // asked again much later, it is killed again
+  co_return true;
+}
+
+Awaitable<std::string> SlurmClient::describe() {
+  const auto self = shared_from_this();
+  json question{{"verb", "hello"}};
+  const auto hello = co_await ask(std::move(question));
+  if (!hello.answer) co_return hello.sent ? "slurm: " + hello.problem : "";
+  if (!hello.answer->value("ok", false)) {
+    if (hello.answer->value("outcome", "") == "no_slurm") co_return "";
+    co_return "slurm: " + hello.answer->value("message", "");
+  }
+  std::string text = "slurm " + hello.answer->value("version", "") + ", cluster " +
+                     hello.answer->value("cluster", "");
+  question = json{{"verb", "nodes"}};
+  const auto nodes = co_await ask(std::move(question));
+  if (!nodes.answer || !nodes.answer->value("ok", false)) co_return text;
+  const int total = nodes.answer->value("total", 0);
+  const int usable = nodes.answer->value("usable", 0);
+  text += ", " + std::to_string(total) + (total == 1 ? " node" : " nodes");
+  if (usable < total) text += " (" + std::to_string(usable) + " usable)";
+  co_return text;
+}
+
+class SlurmBackend final : public Backend {
+ public:
+  explicit SlurmBackend(std::shared_ptr<SlurmClient> client) : client_(std::move(client)) {}
+  ~SlurmBackend() override { client_->close(); }
+
+  std::string name() const override { return "slurm"; }
+  // Slurm queues whatever does not fit yet.
+  bool has_room(const jobspec::Resources&, const std::vector<jobspec::Resources>&) const override {
+    return true;
+  }
+  Awaitable<Submission> submit(const LaunchRequest& request) override {
+    return client_->submit(request);
+  }
+  Awaitable<bool> release(const LaunchRequest& request, const std::string& handle) override {
+    return client_->release(handle, request.token);
+  }
+  Awaitable<std::optional<Statuses>> poll(const std::vector<Watched>& watched) override {
+    return client_->poll(watched);
+  }
+  Awaitable<bool> cancel(const Watched& job) override { return client_->cancel(job); }
+  Awaitable<std::string> describe() override { return client_->describe(); }
+
+ private:
+  std::shared_ptr<SlurmClient> client_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_slurm_backend(boost::asio::any_io_executor executor,
+                                            const SlurmBackendConfig& config) {
+  return std::make_unique<SlurmBackend>(std::make_shared<SlurmClient>(std::move(executor), config));
+}
+
+}  // namespace thalweg::daemon

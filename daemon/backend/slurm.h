@@ -1,0 +1,42 @@
+// Attempts as Slurm jobs, through thalweg-slurm-agent: submitted held with the token in the
+// comment, recorded by the controller, then released; so a crash leaves at worst a held job that
+// nobody waits for. A job is ours only if number AND token agree: Slurm can hand out a number
+// again.
+#pragma once
+
+#include <utility>  // boost 1.74's awaitable.hpp needs it first
+
+#include <boost/asio/any_io_executor.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "daemon/backend/backend.h"
+
+namespace thalweg::daemon {
+
+struct SlurmBackendConfig {
+  std::string agent_program = "thalweg-slurm-agent";  ///< with its path, or looked for in PATH
+  std::string train_program = "thalweg-train";        ///< with its path, as compute nodes see it
+  std::string srun = "srun";                          ///< a name (PATH of the job) or a path
+  /// An agent's call blocks ten seconds at most, a submission makes up to five: longer means that
+  /// it hangs.
+  double request_timeout_s = 60;
+  /// From SIGTERM to the ranks until the job is ended: long enough for a checkpoint.
+  double cancel_grace_s = 30;
+  /// Share of the Slurm controller's time that listing jobs may take: a listing that took d seconds
+  /// is used again for d / share seconds, longest_reuse_s at most.
+  double listing_share = 0.02;
+  double longest_reuse_s = 30;
+  /// What jobs start with, NAME=value; empty = this process's environment without what belongs to
+  /// this machine (job_environment in slurm_script.h).
+  std::vector<std::string> environment;
+};
+
+/// Never blocks: the agent is a child process, started at the first request and again (with growing
+/// pauses) when it ends. Single-threaded: everything happens on `executor`. Destroying it ends the
+/// agent.
+std::unique_ptr<Backend> make_slurm_backend(boost::asio::any_io_executor executor,
+                                            const SlurmBackendConfig& config);
+
+}  // namespace thalweg::daemon

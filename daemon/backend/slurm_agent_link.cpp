@@ -1,0 +1,216 @@
+#include "daemon/backend/slurm_agent_link.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/read_until.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+extern char** environ;
+
+namespace thalweg::daemon {
+namespace {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+using nlohmann::json;
+
+constexpr auto first_pause = std::chrono::milliseconds(200);
+constexpr auto longest_pause = std::chrono::seconds(30);
+// All of a big cluster's jobs of one user: 100,000 of 300 bytes.
+constexpr std::size_t longest_answer = 64u << 20;
+// After so many late answers in a row the agent is taken for stuck.
+constexpr int patience = 3;
+
+auto no_throw(error_code& error) {
+  return asio::redirect_error(asio::use_awaitable, error);
+}
+
+}  // namespace
+
+AgentLink::AgentLink(asio::any_io_executor executor, std::vector<std::string> arguments)
+    : executor_(std::move(executor)), arguments_(std::move(arguments)) {}
+
+AgentLink::~AgentLink() {
+  close();
+}
+
+// posix_spawn's child: our end of the socket as its input and output, default signals, a session of
+// its own (a Ctrl-C in the controller's terminal is not for it), and none of our other files.
+int AgentLink::spawn(int child_end) {
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_adddup2(&files, child_end, STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&files, child_end, STDOUT_FILENO);
+  posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
+  posix_spawnattr_t how;
+  posix_spawnattr_init(&how);
+  sigset_t none, all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  posix_spawnattr_setsigmask(&how, &none);
+  posix_spawnattr_setsigdefault(&how, &all);
+  posix_spawnattr_setflags(&how,
+                           POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  std::vector<char*> argv;
+  for (std::string& argument : arguments_)
+    argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  const int error = ::posix_spawnp(&pid_, argv[0], &files, &how, argv.data(), environ);
+  posix_spawnattr_destroy(&how);
+  posix_spawn_file_actions_destroy(&files);
+  if (error != 0) pid_ = -1;
+  return error;
+}
+
+bool AgentLink::ensure_started(std::string& problem) {
+  if (socket_) return true;
+  const auto now = Clock::now();
+  if (closed_ || now < not_before_) {
+    problem = closed_ ? "the Slurm agent is being ended"
+                      : "the Slurm agent ended and is started again soon";
+    return false;
+  }
+  pause_ = std::clamp<Clock::duration>(pause_ * 2, first_pause, longest_pause);
+  not_before_ = now + pause_;
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    problem = std::string("no socket for the Slurm agent: ") + std::strerror(errno);
+    return false;
+  }
+  const int error = spawn(ends[1]);
+  ::close(ends[1]);
+  if (error != 0) {
+    ::close(ends[0]);
+    problem = "cannot start " + arguments_[0] + ": " + std::strerror(error);
+    return false;
+  }
+  socket_ = std::make_shared<Socket>(executor_, asio::local::stream_protocol(), ends[0]);
+  answered_ = writing_ = false;
+  outbox_.clear();
+  late_ = 0;
+  asio::co_spawn(executor_, read(socket_), asio::detached);
+  return true;
+}
+
+asio::awaitable<AgentLink::Reply> AgentLink::ask(json question, Clock::duration limit) {
+  const auto self = shared_from_this();
+  Reply failed;
+  if (!ensure_started(failed.problem)) co_return failed;
+  const std::uint64_t id = ++last_id_;
+  question["id"] = id;
+  auto pending = std::make_shared<Pending>(executor_);
+  pending->reply.sent = true;
+  pending_[id] = pending;
+  outbox_ += question.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+  if (!writing_) {
+    writing_ = true;
+    asio::co_spawn(executor_, write(socket_), asio::detached);
+  }
+  error_code error;
+  pending->timer.expires_after(limit);
+  co_await pending->timer.async_wait(no_throw(error));  // cancelled by take() and lose()
+  pending_.erase(id);
+  if (!pending->reply.answer && pending->reply.problem.empty()) {
+    pending->reply.problem = "the Slurm agent did not answer in time";
+    if (++late_ >= patience && socket_) lose(socket_, "the Slurm agent was stuck");
+  }
+  co_return std::move(pending->reply);
+}
+
+asio::awaitable<void> AgentLink::write(std::shared_ptr<Socket> socket) {
+  const auto self = shared_from_this();
+  while (socket == socket_ && !outbox_.empty()) {
+    const std::string block = std::exchange(outbox_, {});
+    error_code error;
+    co_await asio::async_write(*socket, asio::buffer(block), no_throw(error));
+    if (error) lose(socket, "the Slurm agent ended");
+  }
+  if (socket == socket_) writing_ = false;
+}
+
+asio::awaitable<void> AgentLink::read(std::shared_ptr<Socket> socket) {
+  const auto self = shared_from_this();
+  std::string buffer;
+  for (;;) {
+    error_code error;
+    const std::size_t length = co_await asio::async_read_until(
+        *socket, asio::dynamic_buffer(buffer, longest_answer), '\n', no_throw(error));
+    if (error) break;
+    take(buffer.substr(0, length));
+    buffer.erase(0, length);
+  }
+  lose(socket, "the Slurm agent ended");
+}
+
+void AgentLink::take(const std::string& line) {
+  json answer = json::parse(line, nullptr, false);
+  if (!answer.is_object()) return;
+  const auto id = answer.find("id");
+  if (id == answer.end() || !id->is_number_unsigned()) return;
+  late_ = 0;
+  pause_ = {};  // it works: the next start needs no pause
+  if (!std::exchange(answered_, true)) not_before_ = {};
+  const auto pending = pending_.find(id->get<std::uint64_t>());
+  if (pending == pending_.end()) return;  // too late, nobody waits
+  pending->second->reply.answer = std::move(answer);
+  pending->second->timer.cancel();
+}
+
+void AgentLink::lose(const std::shared_ptr<Socket>& socket, const std::string& why) {
+  if (socket != socket_ || !socket) return;
+  error_code ignored;
+  socket->close(ignored);
+  socket_.reset();
+  for (auto& [id, pending] : pending_) {
+    if (pending->reply.answer) continue;
+    pending->reply.problem = why;
+    pending->timer.cancel();
+  }
+  if (pid_ > 0) {
+    ::kill(pid_, SIGKILL);
+    asio::co_spawn(executor_, reap(std::exchange(pid_, -1)), asio::detached);
+  }
+}
+
+// The kill has been sent, the process is gone within milliseconds.
+asio::awaitable<void> AgentLink::reap(int pid) {
+  const auto self = shared_from_this();
+  asio::steady_timer timer(executor_);
+  while (::waitpid(pid, nullptr, WNOHANG) == 0) {
+    error_code ignored;
+    timer.expires_after(std::chrono::milliseconds(20));
+    co_await timer.async_wait(no_throw(ignored));
+  }
+}
+
+void AgentLink::close() {
+  closed_ = true;
+  if (!socket_) return;
+  error_code ignored;
+  socket_->close(ignored);
+  socket_.reset();
+  for (auto& [id, pending] : pending_) {
+    pending->reply.problem = "the Slurm agent is being ended";
+    pending->timer.cancel();
+  }
+  // The executor may not run any more: wait here, it takes milliseconds.
+  ::kill(pid_, SIGKILL);
+  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  pid_ = -1;
+}
+
+}  // namespace thalweg::daemon

@@ -1,0 +1,75 @@
+// A child process that answers lines of JSON (daemon/slurm_agent/protocol.md): started when it is
+// needed, and again when it ended; every question has a time limit.
+#pragma once
+
+#include <utility>  // boost 1.74's awaitable.hpp needs it first
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace thalweg::daemon {
+
+/// All of it on one single-threaded executor. Owned by shared_ptr: its coroutines hold it while
+/// they end.
+class AgentLink : public std::enable_shared_from_this<AgentLink> {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  struct Reply {
+    std::optional<nlohmann::json> answer;
+    bool sent = false;    ///< false: the agent never saw the question
+    std::string problem;  ///< where there is no answer: why, for people
+  };
+
+  AgentLink(boost::asio::any_io_executor executor, std::vector<std::string> arguments);
+  ~AgentLink();
+  AgentLink(const AgentLink&) = delete;
+  AgentLink& operator=(const AgentLink&) = delete;
+
+  /// Sends the question (its `id` is set here) and waits for the answer. Does not throw.
+  boost::asio::awaitable<Reply> ask(nlohmann::json question, Clock::duration limit);
+  /// Ends the agent; questions under way are answered with a problem, later ones too.
+  void close();
+  /// Of the running agent, -1 where there is none.
+  int pid() const { return pid_; }
+
+ private:
+  struct Pending {
+    explicit Pending(const boost::asio::any_io_executor& executor) : timer(executor) {}
+    boost::asio::steady_timer timer;
+    Reply reply;
+  };
+  using Socket = boost::asio::local::stream_protocol::socket;
+
+  bool ensure_started(std::string& problem);
+  int spawn(int child_end);
+  boost::asio::awaitable<void> read(std::shared_ptr<Socket> socket);
+  boost::asio::awaitable<void> write(std::shared_ptr<Socket> socket);
+  void take(const std::string& line);
+  void lose(const std::shared_ptr<Socket>& socket, const std::string& why);
+  boost::asio::awaitable<void> reap(int pid);
+
+  boost::asio::any_io_executor executor_;
+  std::vector<std::string> arguments_;
+  std::shared_ptr<Socket> socket_;  ///< empty: no agent runs
+  int pid_ = -1;
+  bool closed_ = false, writing_ = false, answered_ = false;
+  std::string outbox_;
+  std::uint64_t last_id_ = 0;
+  int late_ = 0;  ///< questions in a row without an answer in time
+  std::map<std::uint64_t, std::shared_ptr<Pending>> pending_;
+  Clock::time_point not_before_{};
+  Clock::duration pause_{};
+};
+
+}  // namespace thalweg::daemon

@@ -1,0 +1,97 @@
+#include "daemon/backend/slurm_status.h"
+
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+namespace thalweg::daemon {
+namespace {
+
+enum class Mark { none, cancelled, timed_out, node_failed };
+
+struct EndState {
+  std::string_view name;
+  Mark mark;
+  std::string_view words;
+};
+
+// A preempted job lost its nodes through no fault of its own, as with a failed node.
+constexpr std::array<EndState, 9> end_states = {{
+    {"COMPLETED", Mark::none, "completed"},
+    {"FAILED", Mark::none, "failed"},
+    {"CANCELLED", Mark::cancelled, "cancelled in Slurm"},
+    {"TIMEOUT", Mark::timed_out, "time limit reached"},
+    {"DEADLINE", Mark::timed_out, "deadline reached"},
+    {"NODE_FAIL", Mark::node_failed, "a node failed"},
+    {"BOOT_FAIL", Mark::node_failed, "a node failed to boot"},
+    {"PREEMPTED", Mark::node_failed, "preempted by another job"},
+    {"OUT_OF_MEMORY", Mark::none, "out of memory"},
+}};
+
+// Slurm reports some failures of its own as signals beyond the real ones.
+constexpr int last_real_signal = 31;
+// srun turns a rank's death by signal n into exit code 128 + n.
+constexpr int signal_exit = 128;
+
+void read_exit(const nlohmann::json& job, JobStatus& status) {
+  const int batch = job.at("exit").get<int>();
+  const int steps = job.at("steps_exit").get<int>();
+  const int raw = steps != 0 ? steps : batch;
+  if (WIFSIGNALED(raw)) {
+    if (WTERMSIG(raw) <= last_real_signal) status.signal = WTERMSIG(raw);
+    return;
+  }
+  const int code = WEXITSTATUS(raw);
+  if (code > signal_exit && code <= signal_exit + last_real_signal) {
+    status.signal = code - signal_exit;
+  } else {
+    status.exit_code = code;
+  }
+}
+
+void read_end(const nlohmann::json& job, const EndState& end, JobStatus& status) {
+  status.phase = JobPhase::ended;
+  status.ended = job.at("ended").get<double>();
+  status.cancelled = end.mark == Mark::cancelled;
+  status.timed_out = end.mark == Mark::timed_out;
+  status.node_failed = end.mark == Mark::node_failed;
+  const std::string detail = status.reason;
+  status.reason = end.words;
+  if (!detail.empty() && detail != "NonZeroExitCode" && detail != "TimeLimit") {
+    status.reason += " (" + detail + ")";
+  }
+  // The exit of a job that Slurm ended says how Slurm ended it.
+  const bool own_end = end.mark == Mark::none || end.mark == Mark::cancelled;
+  if (own_end && status.started > 0) read_exit(job, status);
+}
+
+}  // namespace
+
+JobStatus slurm_status(const nlohmann::json& job) {
+  JobStatus status;
+  const std::string state = job.at("state");
+  status.handle = std::to_string(job.at("job").get<std::uint32_t>());
+  status.token = job.at("token");
+  status.reason = job.at("reason");
+  status.node_list = job.at("nodes");
+  // A job that is cancelled while it waits gets a start time all the same, but no nodes.
+  if (!status.node_list.empty()) status.started = job.at("started").get<double>();
+  if (state == "PENDING") {
+    status.phase = job.at("held").get<bool>() ? JobPhase::held : JobPhase::queued;
+    return status;
+  }
+  const auto* end = std::find_if(end_states.begin(), end_states.end(),
+                                 [&](const EndState& row) { return row.name == state; });
+  // While it completes, ranks may still be alive and files still be written.
+  if (end == end_states.end() || job.at("completing").get<bool>()) {
+    status.phase = JobPhase::running;
+    return status;
+  }
+  read_end(job, *end, status);
+  return status;
+}
+
+}  // namespace thalweg::daemon
