@@ -202,8 +202,10 @@ class Walk {
       add(rest.substr(0, rest.find('.')));
     }
     const std::string near = nearest(key, names);
-    const std::string hint =
-        near.empty() ? Target::suggestion(schema_, full) : did_you_mean(key, names);
+    std::string hint = near.empty() ? Target::suggestion(schema_, full) : did_you_mean(key, names);
+    if (const std::size_t dot = key.find('.'); dot != key.npos && Target(schema_, full).known()) {
+      hint = "write it nested, as " + key.substr(0, dot) + ": {" + key.substr(dot + 1) + ": ...}";
+    }
     report(value, full, "unknown key, expected " + any_of(names), hint);
     if (!near.empty()) misfits.back().meant = parent + near;
   }

@@ -102,7 +102,6 @@ void parse_train(Fields& top, Parsing& parsing) {
     top.wrong(*train, "train", "a map of keys");
     return;
   }
-  parsing.sweep.train = *train;
   std::set<std::string> varied;
   for (const Axis& axis : parsing.sweep.axes) {
     varied.insert(axis.name);
@@ -153,6 +152,7 @@ void parse_resources(Fields& top, Parsing& parsing) {
   if (limits) parse_limits(*limits, parsing);
   if (slurm) parse_slurm(*slurm, parsing);
   check_nodes(resources, limits, parsing);
+  check_signal(slurm, parsing);
 }
 
 }  // namespace
@@ -177,6 +177,8 @@ Sweep parse_sweep(std::string_view text, const std::string& file_name, const Sch
   if (top.integer("seed", seed, {0})) sweep.seed = static_cast<std::uint64_t>(seed);
   parse_seeds(top, sweep);
   const std::size_t before = complaints.size();
+  const Value* train = top.take("train");
+  if (train && train->is_map()) sweep.train = *train;
   if (const Value* value = top.take("parameters")) parse_parameters(*value, parsing);
   if (const Value* value = top.take("zip")) parse_zip(*value, parsing);
   if (const Value* value = top.take("when")) parse_when(*value, parsing);

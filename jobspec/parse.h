@@ -27,6 +27,8 @@ void parse_when(const Value& value, Parsing& parsing);
 /// `limits` and `slurm`.
 void parse_limits(const Value& value, Parsing& parsing);
 void parse_slurm(const Value& value, Parsing& parsing);
+/// The signal before the end must come after the start.
+void check_signal(const Value* slurm, Parsing& parsing);
 /// The node cap over resources and axes; `resources` and `limits` as in the file, or nullptr.
 void check_nodes(const Value* resources, const Value* limits, Parsing& parsing);
 

@@ -228,6 +228,14 @@ void when_condition(const std::string& axis, const std::string& on, const Value&
     complain("unknown option, expected an option of train", Target::suggestion(parsing.schema, on));
     return;
   }
+  const bool given =
+      parsing.sweep.train.find(on) || find_axis(parsing.sweep, on) || parsing.broken_axes.count(on);
+  if (!given) {
+    complain("found a condition on '" + on +
+                 "', which is left to its default, expected a parameter or an option set in train",
+             "set train." + on);
+    return;
+  }
   const bool chained = std::any_of(conditions.begin(), conditions.end(),
                                    [&](const auto& entry) { return entry.first == on; });
   if (chained) {

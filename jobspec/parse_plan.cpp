@@ -154,6 +154,29 @@ void check_nodes(const Value* resources, const Value* limits, Parsing& parsing) 
   }
 }
 
+void check_signal(const Value* slurm, Parsing& parsing) {
+  Sweep& sweep = parsing.sweep;
+  std::int64_t shortest = sweep.resources.time_limit_s;
+  if (const Axis* axis = find_axis(sweep, "resources.time")) {
+    std::vector<Value> times;
+    if (const auto* values = axis->distribution->listed()) times = *values;
+    if (const auto bounds = axis->distribution->bounds()) times = {bounds->first};
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      const std::int64_t time = parse_time(times[i]).value_or(shortest);
+      shortest = i == 0 ? time : std::min(shortest, time);
+    }
+  }
+  std::int64_t& signal = sweep.slurm.signal_before_end_s;
+  const Value* given = slurm ? slurm->find("signal_before_end_s") : nullptr;
+  if (!given) {
+    signal = std::min(signal, shortest / 2);
+  } else if (signal >= shortest) {
+    parsing.complaints.add(given->place, "slurm.signal_before_end_s",
+                           fmt::format("found {}, expected less than the shortest time limit, {} s",
+                                       signal, shortest));
+  }
+}
+
 void set_resource(Resources& resources, std::string_view key, const Value& value) {
   if (key == "time") {
     resources.time_limit_s = parse_time(value).value_or(resources.time_limit_s);

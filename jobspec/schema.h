@@ -1,5 +1,6 @@
 // What the `train:` tree of a sweep file may contain. The engine's tables of models, optimizers,
-// schedules and so on say it (`thalweg-train --schema` prints it as JSON); jobspec checks against it.
+// schedules and so on say it (`thalweg-train --schema` prints it as JSON); jobspec checks against
+// it.
 #pragma once
 
 #include <limits>
@@ -18,16 +19,16 @@ enum class OptionType { boolean, integer, real, text, list, map };
 struct Option {
   std::string name{};
   OptionType type = OptionType::text;
-  std::string doc{};                    ///< one line
-  Value fallback{};                     ///< the default; null = none (see `required`)
+  std::string doc{};  ///< one line
+  Value fallback{};   ///< the default; null = none (see `required`)
   bool required = false;
   double min = -std::numeric_limits<double>::infinity();  ///< inclusive
   double max = std::numeric_limits<double>::infinity();   ///< inclusive
-  bool above_min = false;               ///< min itself is refused
-  std::vector<std::string> choices{};   ///< for text: the only values allowed, if not empty
-  bool or_auto = false;                 ///< the text "auto" is allowed beside the type
-  /// Dotted path of a whole number that must be a multiple of this one, where both are numbers (batch.shards
-  /// divides batch.global); empty = none.
+  bool above_min = false;                                 ///< min itself is refused
+  std::vector<std::string> choices{};  ///< for text: the only values allowed, if not empty
+  bool or_auto = false;                ///< the text "auto" is allowed beside the type
+  /// Dotted path of a whole number that must be a multiple of this one, where both are numbers
+  /// (batch.shards divides batch.global); empty = none.
   std::string divides{};
 };
 
@@ -38,22 +39,22 @@ struct Variant {
   std::vector<Option> options{};
 };
 
-/// One map under `train:`, addressed by its dotted path ("optimizer", "schedule"); path "" is `train` itself.
-/// Where there are variants, the key `selector` (usually "name") picks one of them, and only its options and
-/// the common ones are allowed.
+/// One map under `train:`, addressed by its dotted path ("optimizer", "schedule"); path "" is
+/// `train` itself. Where there are variants, the key `selector` (usually "name") picks one of them,
+/// and only its options and the common ones are allowed.
 struct Section {
   std::string path{};
   std::string doc{};
-  std::vector<Option> options{};        ///< common to every variant
+  std::vector<Option> options{};  ///< common to every variant
   std::string selector = "name";
   std::vector<Variant> variants{};
-  std::string fallback{};               ///< the variant where the selector is missing; empty = it must be given
-  /// A section may have several selectors (schedule: decay, warmup): each is a Section of its own with
-  /// the same path; their options join.
+  std::string fallback{};  ///< the variant where the selector is missing; empty = it must be given
+  /// A section may have several selectors (schedule: decay, warmup): each is a Section of its own
+  /// with the same path; their options join.
 };
 
 struct Schema {
-  std::string version;                  ///< of the engine that printed it
+  std::string version;  ///< of the engine that printed it
   std::vector<Section> sections;
 
   std::string to_json() const;

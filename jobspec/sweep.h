@@ -1,4 +1,5 @@
-// A sweep file: parsing, checking and expansion into trials. Pure: the same text gives the same trials.
+// A sweep file: parsing, checking and expansion into trials. Pure: the same text gives the same
+// trials.
 #pragma once
 
 #include <cstdint>
@@ -16,24 +17,26 @@
 namespace thalweg::jobspec {
 
 struct Limits {
-  int max_nodes_per_job = 64;           ///< the site's cap is already in it; larger jobs wait too long in the queue
-  int max_nodes_in_flight = 64;         ///< of all running trials together; at least a trial's nodes
-  double node_hours = 0;                ///< budget of the sweep; 0 = none
-  int max_retries = 2;                  ///< attempts after the first, per trial, when an attempt fails
+  int max_nodes_per_job =
+      64;  ///< the site's cap is already in it; larger jobs wait too long in the queue
+  int max_nodes_in_flight = 64;  ///< of all running trials together; at least a trial's nodes
+  double node_hours = 0;         ///< budget of the sweep; 0 = none
+  int max_retries = 2;           ///< attempts after the first, per trial, when an attempt fails
 };
 
-/// What goes to Slurm as it is: partition, account, qos, reservation, constraint, exclusive, gres, ...
+/// What goes to Slurm as it is: partition, account, qos, reservation, constraint, exclusive, gres,
+/// ...
 struct SlurmOptions {
   std::string partition, account, qos, reservation, constraint, gres, nodelist, exclude, licenses;
   bool exclusive = false;
-  std::vector<std::string> setup;       ///< shell lines before srun (module load ...)
+  std::vector<std::string> setup;         ///< shell lines before srun (module load ...)
   std::int64_t signal_before_end_s = 60;  ///< SIGUSR1 this long before the time limit
 };
 
 enum class Method { grid, random };
 
-/// The axis takes its values only where the option `on` (an axis or a fixed option of `train`) has one of `values`;
-/// elsewhere it is left out.
+/// The axis takes its values only where the option `on` (an axis or a fixed option of `train`) has
+/// one of `values`; elsewhere it is left out.
 struct When {
   std::string axis;
   std::string on;
@@ -41,52 +44,54 @@ struct When {
 };
 
 struct Sweep {
-  std::string file;                     ///< its name, for messages
+  std::string file;  ///< its name, for messages
   std::string name;
   std::string description;
   Method method = Method::grid;
-  std::uint64_t seed = 1;               ///< keys the generator of `random`
-  std::int64_t run_cap = 0;             ///< configurations at most; 0 = all (required for random without end)
+  std::uint64_t seed = 1;    ///< keys the generator of `random`
+  std::int64_t run_cap = 0;  ///< configurations at most; 0 = all (required for random without end)
   Metric metric;
   std::vector<std::uint64_t> seeds{1};
-  std::vector<Axis> axes;               ///< in file order
+  std::vector<Axis> axes;                     ///< in file order
   std::vector<std::vector<std::string>> zip;  ///< axes that advance together
   std::vector<When> when;
   Value train = Map{};
   Resources resources;
   Limits limits;
   SlurmOptions slurm;
-  bool clamp = false;                   ///< clamp node requests over the cap instead of refusing them
-  std::vector<std::string> notes;       ///< what the user should know: clamped, coerced, ignored keys
+  bool clamp = false;              ///< clamp node requests over the cap instead of refusing them
+  std::vector<std::string> notes;  ///< what the user should know: clamped, coerced, ignored keys
 };
 
 /// A configuration and a seed; `number` counts from 1 in expansion order.
 struct ExpandedTrial {
   std::int64_t number = 0;
-  std::int64_t configuration = 0;       ///< from 1; trials that differ only by seed share it
+  std::int64_t configuration = 0;  ///< from 1; trials that differ only by seed share it
   std::uint64_t seed = 1;
-  Value parameters = Map{};             ///< dotted axis name -> value, in axis order
+  Value parameters = Map{};  ///< dotted axis name -> value, in axis order
   Value train = Map{};
-  Resources resources;                  ///< axes may vary resources.nodes and so on
-  std::string hash;                     ///< 32 hex digits over canonical(train, resources); same for every seed
+  Resources resources;  ///< axes may vary resources.nodes and so on
+  std::string hash;     ///< 32 hex digits over canonical(train, resources); same for every seed
 };
 
 struct Expansion {
   std::vector<ExpandedTrial> trials;
-  std::int64_t duplicates = 0;          ///< configurations collapsed into an earlier one
+  std::int64_t duplicates = 0;  ///< configurations collapsed into an earlier one
 };
 
 struct SiteLimits {
-  int max_nodes_per_job = 64;           ///< the site's cap; the sweep's own may only lower it
+  int max_nodes_per_job = 64;  ///< the site's cap; the sweep's own may only lower it
 };
 
-/// Throws InputError with every mistake, those of the resolved configurations included. `file_name` is used in messages only.
+/// Throws InputError with every mistake, those of the resolved configurations included. `file_name`
+/// is used in messages only.
 Sweep parse_sweep(std::string_view text, const std::string& file_name, const Schema& schema,
                   const SiteLimits& site = {});
 
-/// Deterministic, independent of machine and library version. 100,000 trials in under a second. Grid: axes in file
-/// order, the last one fastest; trials of a configuration stand together, in the order of `seeds`.
-/// Throws InputError where a resolved value breaks the schema (an axis over optimizer names whose options clash).
+/// Deterministic, independent of machine and library version. 100,000 trials in under a second.
+/// Grid: axes in file order, the last one fastest; trials of a configuration stand together, in the
+/// order of `seeds`. Throws InputError where a resolved value breaks the schema (an axis over
+/// optimizer names whose options clash).
 Expansion expand(const Sweep& sweep, const Schema& schema);
 
 }  // namespace thalweg::jobspec

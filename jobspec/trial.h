@@ -1,4 +1,5 @@
-// One resolved configuration with its seed: what an attempt runs. Written as trial.yaml, read by the engine.
+// One resolved configuration with its seed: what an attempt runs. Written as trial.yaml, read by
+// the engine.
 #pragma once
 
 #include <compare>
@@ -29,8 +30,8 @@ struct Resources {
   int nodes = 1;
   int ranks_per_node = 1;
   int threads_per_rank = 1;
-  std::int64_t time_limit_s = 3600;     ///< "HH:MM:SS", "D-HH:MM:SS" or minutes in the file
-  std::int64_t memory_mib = 0;          ///< per node; 0 = not asked for
+  std::int64_t time_limit_s = 3600;  ///< "HH:MM:SS", "D-HH:MM:SS" or minutes in the file
+  std::int64_t memory_mib = 0;       ///< per node; 0 = not asked for
   int gpus_per_node = 0;
 
   int ranks() const { return nodes * ranks_per_node; }
@@ -44,20 +45,21 @@ struct Metric {
   std::optional<double> target;
 };
 
-/// trial.yaml. The first block is the trial (same for every attempt), the second this attempt's own.
-/// A file written by hand needs only `train`; everything else has these defaults.
+/// trial.yaml. The first block is the trial (same for every attempt), the second this attempt's
+/// own. A file written by hand needs only `train`; everything else has these defaults.
 struct Trial {
   static constexpr int format = 1;
 
   std::uint64_t seed = 1;
-  Value train = Map{};                  ///< the `train` tree with this trial's parameters put in
+  Value train = Map{};  ///< the `train` tree with this trial's parameters put in
   Resources resources;
   Metric metric;
 
-  Id id;                                ///< 0.0.0 when run by hand
-  std::string token;                    ///< unique per attempt; proves who pushes
-  std::string push;                     ///< "unix:/path" or "http://host:port"; empty = journal only
-  std::vector<std::filesystem::path> resume;  ///< checkpoint folders of earlier attempts, newest attempt first
+  Id id;              ///< 0.0.0 when run by hand
+  std::string token;  ///< unique per attempt; proves who pushes
+  std::string push;   ///< "unix:/path" or "http://host:port"; empty = journal only
+  std::vector<std::filesystem::path>
+      resume;  ///< checkpoint folders of earlier attempts, newest attempt first
 };
 
 /// Writes with mode 0600 (it carries the token), aside and then renamed. Throws std::runtime_error.

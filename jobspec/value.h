@@ -12,8 +12,8 @@
 
 namespace thalweg::jobspec {
 
-/// Where a value stands in the user's file; line and column count from 1, 0 = unknown. The value of a
-/// map's key has the place of the key.
+/// Where a value stands in the user's file; line and column count from 1, 0 = unknown. The value of
+/// a map's key has the place of the key.
 struct Place {
   int line = 0;
   int column = 0;
@@ -56,16 +56,16 @@ class Value {
 
   /// Each throws std::invalid_argument naming the found and the expected kind.
   bool as_bool() const;
-  std::int64_t as_int() const;     ///< also an integral real
-  double as_double() const;        ///< also an integer
+  std::int64_t as_int() const;  ///< also an integral real
+  double as_double() const;     ///< also an integer
   const std::string& as_string() const;
   const List& as_list() const;
   const Map& as_map() const;
   List& as_list();
   Map& as_map();
 
-  /// Dotted path ("optimizer.lr"); nullptr where any part is missing. At each level a key that is equal to the
-  /// whole rest of the path, dots included, is found first.
+  /// Dotted path ("optimizer.lr"); nullptr where any part is missing. At each level a key that is
+  /// equal to the whole rest of the path, dots included, is found first.
   const Value* find(std::string_view path) const;
   /// Creates the maps on the way. Throws std::invalid_argument where a part is a scalar or a list.
   void set(std::string_view path, Value value);
@@ -89,9 +89,9 @@ class Value {
 };
 
 /// Reads YAML or JSON text (JSON is read by the same parser). `name` is used in messages.
-/// Numbers as in YAML 1.2 core: "1e-4" is a number, "yes" is text. Throws InputError (diagnostic.h) on
-/// syntax errors, tabs, duplicate keys, several documents, anchors that loop, control characters, text that is
-/// not UTF-8, integers and reals out of range. Empty text is null.
+/// Numbers as in YAML 1.2 core: "1e-4" is a number, "yes" is text. Throws InputError (diagnostic.h)
+/// on syntax errors, tabs, duplicate keys, several documents, anchors that loop, control
+/// characters, text that is not UTF-8, integers and reals out of range. Empty text is null.
 Value read_yaml(std::string_view text, const std::string& name);
 
 /// Block-style YAML that read_yaml reads back as an equal value (NaN and infinities included).

@@ -230,8 +230,12 @@ std::string describe(const Value& value) {
   if (!value.is_string()) return value.to_text();
   constexpr std::size_t longest = 60;
   const std::string& text = value.as_string();
+  std::size_t length = std::min(text.size(), longest);
+  // Not in the middle of a UTF-8 character.
+  while (length < text.size() && length > 0 && (text[length] & 0xC0) == 0x80)
+    --length;
   std::string out = "text ";
-  append_quoted(out, text.size() > longest ? text.substr(0, longest) + "..." : text);
+  append_quoted(out, length < text.size() ? text.substr(0, length) + "..." : text);
   return out;
 }
 

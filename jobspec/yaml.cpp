@@ -268,7 +268,10 @@ Value read_yaml(std::string_view text, const std::string& name) {
     }
   } catch (const YAML::Exception& error) {
     if (!complain_about_tabs(text, complaints)) {
-      complaints.add(place_of(error.mark), "", "this is not YAML: " + error.msg);
+      std::string message = error.msg;  // may hold a single byte of the file's text
+      std::replace_if(
+          message.begin(), message.end(), [](char c) { return c < 0x20 || c > 0x7E; }, '?');
+      complaints.add(place_of(error.mark), "", "this is not YAML: " + message);
     }
   }
   complaints.throw_if_any();

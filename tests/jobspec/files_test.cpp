@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "jobspec/resources.h"
 #include "tests/jobspec/support.h"
 
 namespace thalweg::jobspec {
@@ -23,6 +24,14 @@ std::string name_of(const ::testing::TestParamInfo<path>& info) {
   std::string name = info.param.stem().string();
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
+}
+
+/// Complaints travel as JSON, so they must be UTF-8 whatever the file held. Throws where one is
+/// not.
+void check_complaints(const std::string& text) {
+  for (const Diagnostic& diagnostic : complaints(text)) {
+    read_yaml(Value(diagnostic.to_string()).to_json(), "complaint");
+  }
 }
 
 /// The texts after "# <word>: " at the start of the file, one a line.
@@ -79,6 +88,16 @@ TEST_P(Valid, Expands) {
 INSTANTIATE_TEST_SUITE_P(Files, Valid, ::testing::ValuesIn(files_in("tests/jobspec/valid")),
                          name_of);
 
+TEST(Reference, NamesEveryDistributionAndResource) {
+  const std::string page = read_file(source_dir() / "jobspec/sweep-file.md");
+  for (const auto& [name, doc] : distribution_docs()) {
+    EXPECT_THAT(page, ::testing::HasSubstr("`" + name + "`"));
+  }
+  for (const std::string& key : resource_keys()) {
+    EXPECT_THAT(page, ::testing::HasSubstr("`" + key + "`"));
+  }
+}
+
 class Example : public ::testing::TestWithParam<path> {};
 
 TEST_P(Example, Expands) {
@@ -96,7 +115,7 @@ TEST(Damage, CutFilesNeverCrash) {
     const std::string text = read_file(file);
     for (std::size_t length = 0; length < text.size(); ++length) {
       SCOPED_TRACE(file.string() + " cut to " + std::to_string(length));
-      EXPECT_NO_THROW(complaints(text.substr(0, length)));  // it catches InputError
+      EXPECT_NO_THROW(check_complaints(text.substr(0, length)));
     }
   }
 }
@@ -116,7 +135,7 @@ TEST(Damage, ChangedFilesNeverCrash) {
       std::string text = original;
       for (std::size_t edits = 1 + next(4); edits > 0; --edits) {
         const std::size_t at = next(text.size());
-        switch (next(4)) {
+        switch (next(5)) {
           case 0:
             text[at] = bytes[next(sizeof bytes - 1)];
             break;
@@ -126,6 +145,9 @@ TEST(Damage, ChangedFilesNeverCrash) {
           case 2:
             text.erase(at, 1 + next(10));
             break;
+          case 3:
+            text.insert(at, "\\\xc3\xa9");
+            break;
           default:
             text.insert(at, original.substr(next(original.size()), next(40)));
             break;
@@ -133,7 +155,7 @@ TEST(Damage, ChangedFilesNeverCrash) {
         if (text.empty()) text = " ";
       }
       SCOPED_TRACE(text);
-      EXPECT_NO_THROW(complaints(text));
+      EXPECT_NO_THROW(check_complaints(text));
     }
   }
 }

@@ -119,6 +119,23 @@ TEST(Value, EmptyTextIsNull) {
   EXPECT_TRUE(read_yaml("# only a comment\n", "f").is_null());
 }
 
+TEST(Yaml, ReadsWhatOtherEditorsWrite) {
+  EXPECT_EQ(read_yaml("a: 1\r\nb: [x,\r\n  y]\r\n", "f").to_json(), R"({"a":1,"b":["x","y"]})");
+  EXPECT_EQ(read_yaml("\xEF\xBB\xBF"
+                      "a: 1\n",
+                      "f")
+                .to_json(),
+            R"({"a":1})");
+  EXPECT_EQ(read_yaml("{\n\t\"a\": 1,\n\t\"b\":\"x\"}", "f").to_json(), R"({"a":1,"b":"x"})");
+}
+
+TEST(Value, LongTextIsCutBetweenCharacters) {
+  std::string text(59, 'a');
+  for (int i = 0; i < 10; ++i)
+    text += "\xc3\xa9";
+  EXPECT_EQ(describe(text), "text \"" + std::string(59, 'a') + "...\"");
+}
+
 TEST(Yaml, AliasesCopy) {
   const Value v = read_yaml("a: &x {k: [1, 2]}\nb: *x\n", "f");
   EXPECT_EQ(*v.find("a"), *v.find("b"));
