@@ -1,6 +1,7 @@
 #include "cli/help.h"
 
 #include <algorithm>
+#include <cctype>
 #include <ostream>
 #include <sstream>
 
@@ -91,7 +92,9 @@ void print_help(std::ostream& out, const Palette& palette) {
 
 void print_command_help(std::ostream& out, const Palette& palette, const Command& command,
                         const Arguments& arguments) {
-  out << command.summary << ".\n";
+  std::string summary = command.summary;
+  summary[0] = static_cast<char>(std::toupper(summary[0]));
+  out << summary << ".\n";
   if (*command.details != '\0') {
     out << '\n';
     print_wrapped(out, command.details, 0);

@@ -74,7 +74,9 @@ std::vector<Column> columns_of(const Json& comparison, const std::vector<std::st
   add_summary_columns(columns, "seconds_to_target", seconds);
   add_summary_columns(columns, "cost_node_seconds", cost);
   columns.push_back({"samples_per_s", "samples/s", Align::right, false, 3});
-  columns.push_back({"verdict", "verdict", Align::left, true});
+  Column verdict{"verdict", "verdict", Align::left, true};
+  verdict.least = 19;  // "no clear difference"
+  columns.push_back(verdict);
   columns.push_back({"trials", "", Align::left, false, 0, true});
   return columns;
 }

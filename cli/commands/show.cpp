@@ -146,7 +146,7 @@ Table attempt_table(const Json& attempts) {
                {"node_list", "nodes", Align::left, true},
                {"started", "started", Align::left, false, 1},
                {"taken", "took", Align::right},
-               {"why", "why it ended", Align::left, true},
+               {"why", "why it ended", Align::left, true, 0, false, 40},
                {"folder", "", Align::left, false, 0, true}});
   for (const Json& attempt : attempts)
     table.add({text_at(attempt, "id"), state_cell(text_at(attempt, "state")),

@@ -45,7 +45,7 @@ std::string format_count(long long n) {
 std::string format_duration(std::optional<double> seconds) {
   if (!seconds || !std::isfinite(*seconds)) return unknown_mark;
   const double s = std::max(0.0, *seconds);
-  if (s < 9.95) return fmt::format("{:.1f} s", s);
+  if (s < 9.95 && s != std::trunc(s)) return fmt::format("{:.1f} s", s);
   const auto whole = static_cast<long long>(std::llround(s));
   if (whole < 60) return fmt::format("{} s", whole);
   if (whole < 3600) return fmt::format("{}:{:02}", whole / 60, whole % 60);

@@ -19,7 +19,7 @@ std::string format_interval(std::optional<double> median, std::optional<double> 
 std::string format_rate(std::optional<double> per_second);
 /// "12,345"; also negative.
 std::string format_count(long long n);
-/// "0.4 s", "45 s", "3:12", "1:05:00", "2 d 03 h"; negative counts as 0.
+/// "0.4 s", "7 s", "45 s", "3:12", "1:05:00", "2 d 03 h"; negative counts as 0.
 std::string format_duration(std::optional<double> seconds);
 /// "12 s ago", "3 min ago", "2 h ago", "5 days ago"; "never" for 0.
 std::string format_age(double then, double now);

@@ -68,7 +68,9 @@ std::vector<Field> fields_of(const SweepView& sweep) {
       {"rate", [](const TrialView& t) { return format_rate(t.samples_per_s); }, 3},
       {"left",
        [](const TrialView& t) {
-         return t.state == "finished" ? "done" : format_duration(t.seconds_left);
+         return t.state == "finished" ? "done"
+                : t.seconds_left      ? format_duration(std::ceil(*t.seconds_left))
+                                      : unknown_mark;
        },
        2}};
   for (Field& field : fields) {
@@ -252,11 +254,11 @@ std::vector<std::string> progress_frame(const SweepView& sweep, TerminalSize siz
   if (sweep.over() && sweep.count("pending") + sweep.count("running") == 0) done = 1;
 
   const std::string best = best_line(sweep);
-  const std::string after =
-      fmt::format(" · {} · {} {}{}{}", sweep.backend, sweep.over() ? sweep.state : "running",
-                  format_duration(elapsed(sweep, now)), best.empty() ? "" : " · ", best);
+  const std::string after = fmt::format(
+      " · {} · {} {}{}{}", sweep.backend, sweep.over() ? sweep.state : "running",
+      format_duration(std::floor(elapsed(sweep, now))), best.empty() ? "" : " · ", best);
   const std::string title = truncate(fmt::format("sweep {} {}", sweep.id, sweep.name),
-                                     std::max(columns / 3, columns - display_width(after)));
+                                     std::max(columns / 4, columns - display_width(after)));
   std::vector<std::string> lines;
   lines.push_back(palette(Tint::bold, title) + truncate(after, columns - display_width(title)));
   const int bar = std::clamp(columns / 4, 4, 40);

@@ -11,8 +11,6 @@ namespace thalweg::cli {
 namespace {
 
 constexpr int gap = 2;
-/// Cut further, a cell says nothing any more.
-constexpr int narrowest = 8;
 
 }  // namespace
 
@@ -43,7 +41,7 @@ Table::Fitted Table::fit(int width) const {
       widest = std::max(widest, display_width(row[c].text));
     const bool shown = !columns_[c].csv_only && (widest > 0 || rows_.empty());
     fitted.widths.push_back(shown ? std::max(widest, display_width(columns_[c].title)) : 0);
-    smallest.push_back(columns_[c].shrinks ? std::min(fitted.widths[c], narrowest)
+    smallest.push_back(columns_[c].shrinks ? std::min(fitted.widths[c], columns_[c].least)
                                            : fitted.widths[c]);
   }
   if (width <= 0) return fitted;
@@ -107,7 +105,7 @@ void Table::print(std::ostream& out, const Palette& palette, int width) const {
   if (!fitted.left_out.empty())
     out << palette(Tint::dim,
                    truncate("not shown for lack of width: " + join(fitted.left_out, ", ") +
-                                " (--csv or --json has all)",
+                                " (--json has all)",
                             width))
         << '\n';
 }

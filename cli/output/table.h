@@ -18,6 +18,7 @@ struct Column {
   bool shrinks = false;  ///< may be cut with "…" in a narrow window
   int leaves = 0;        ///< > 0: may be left out in a narrow window, the highest first
   bool csv_only = false;
+  int least = 8;  ///< where it shrinks: cut further, it would say nothing any more
 };
 
 struct Cell {

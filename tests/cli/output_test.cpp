@@ -90,7 +90,8 @@ TEST(CliFormat, Durations) {
   EXPECT_EQ(format_duration(192), "3:12");
   EXPECT_EQ(format_duration(3900), "1:05:00");
   EXPECT_EQ(format_duration(2 * 86400 + 3 * 3600), "2 d 03 h");
-  EXPECT_EQ(format_duration(-5), "0.0 s");
+  EXPECT_EQ(format_duration(7), "7 s");
+  EXPECT_EQ(format_duration(-5), "0 s");
   EXPECT_EQ(format_duration(inf), "–");
 }
 
