@@ -150,20 +150,37 @@ std::string read_file(const fs::path& path) {
   return text.str();
 }
 
-std::vector<pid_t> processes_with_environment(const std::string& entry) {
+namespace {
+
+template <class F>
+std::vector<pid_t> live_processes(F wanted) {
   std::vector<pid_t> found;
   for (const auto& folder : fs::directory_iterator("/proc")) {
     const std::string name = folder.path().filename().string();
-    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    const std::string zero(1, '\0');
-    const std::string environment = zero + read_file(folder.path() / "environ");
-    if (environment.find(zero + entry + zero) == std::string::npos) continue;
+    if (name.find_first_not_of("0123456789") != std::string::npos || !wanted(folder.path()))
+      continue;
     const std::string stat = read_file(folder.path() / "stat");
     const auto state = stat.rfind(") ");
     if (state != std::string::npos && stat[state + 2] != 'Z')
       found.push_back(static_cast<pid_t>(std::stol(name)));
   }
   return found;
+}
+
+}  // namespace
+
+std::vector<pid_t> processes_with_environment(const std::string& entry) {
+  const std::string zero(1, '\0');
+  return live_processes([&](const fs::path& folder) {
+    return (zero + read_file(folder / "environ")).find(zero + entry + zero) != std::string::npos;
+  });
+}
+
+std::vector<pid_t> processes_named(const std::string& program) {
+  return live_processes([&](const fs::path& folder) {
+    const std::string line = read_file(folder / "cmdline");
+    return fs::path(line.substr(0, line.find('\0'))).filename() == program;
+  });
 }
 
 std::string command_line(pid_t pid) {

@@ -56,6 +56,8 @@ std::string read_file(const std::filesystem::path& path);
 
 /// Pids of live processes whose environment holds `entry` ("THALWEG_HOME=/tmp/x").
 std::vector<pid_t> processes_with_environment(const std::string& entry);
+/// Pids of live processes (in any pid namespace below ours) whose program has this name.
+std::vector<pid_t> processes_named(const std::string& program);
 /// /proc/<pid>/cmdline with spaces between the words; empty where it is gone.
 std::string command_line(pid_t pid);
 

@@ -1,0 +1,111 @@
+// Whole sweeps on this machine, through the real programs.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "tests/end_to_end/sweep_home.h"
+
+namespace thalweg::test {
+namespace {
+
+TEST(LocalSweep, RunsToTheComparison) {
+  SweepHome home;
+  write_file(home.folder() / "sweep.yaml", TinySweep{}.text());
+  const Outcome outcome =
+      home.thalweg({"run", "sweep.yaml", "--backend", "local"}, milliseconds(120000));
+  EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+  EXPECT_NE(outcome.out.find("adamw"), std::string::npos) << outcome.out;
+  home.expect_nothing_lost_or_doubled("1");
+  const auto comparison = home.json({"compare", "1"});
+  ASSERT_EQ(comparison["rows"].size(), 2u) << comparison.dump(2);
+  EXPECT_EQ(comparison["rows"][0]["n"], 1);
+  EXPECT_EQ(comparison["rows"][0]["verdict"], "best");
+}
+
+TEST(LocalSweep, SameSeedSameCurveOnOneTwoThreeAndFourRanks) {
+  SweepHome home;
+  std::vector<std::string> sweeps;
+  for (const int ranks : {1, 2, 3, 4}) {
+    TinySweep sweep;
+    sweep.ranks_per_node = ranks;
+    sweeps.push_back(home.submit(sweep.text(), "local"));
+  }
+  for (const std::string& id : sweeps)
+    ASSERT_TRUE(home.wait_for_end(id)) << id;
+  const Curves first = home.curves(sweeps[0]);
+  EXPECT_GT(first.size(), 20u);
+  for (const std::string& id : sweeps)
+    EXPECT_EQ(home.curves(id), first) << "sweep " << id;
+}
+
+TEST(LocalSweep, KilledRankIsNamedAndTheTrialGoesOnFromItsCheckpoint) {
+  SweepHome home;
+  TinySweep sweep;
+  sweep.steps = 4000;
+  const std::string whole = home.submit(sweep.text(), "local");
+  ASSERT_TRUE(home.wait_for_end(whole));
+  const std::string broken = home.submit(sweep.text(), "local");
+
+  ASSERT_TRUE(eventually([&] { return home.has_checkpoint(broken); }, milliseconds(60000)));
+  const std::vector<pid_t> ranks = home.engines(broken);
+  ASSERT_FALSE(ranks.empty());
+  const pid_t victim = ranks.back();
+  const auto killed_at = std::chrono::steady_clock::now();
+  ASSERT_EQ(kill(victim, SIGKILL), 0);
+  EXPECT_TRUE(eventually(
+      [&] {
+        for (const pid_t pid : ranks)
+          if (!command_line(pid).empty() && kill(pid, 0) == 0) return false;
+        return true;
+      },
+      milliseconds(10000)))
+      << "the other ranks must end within 10 s";
+  EXPECT_LT(std::chrono::steady_clock::now() - killed_at, std::chrono::seconds(10));
+
+  ASSERT_TRUE(home.wait_for_end(broken));
+  home.expect_nothing_lost_or_doubled(broken);
+  const auto failed = home.query(
+      "SELECT trial, attempt, failed_rank, failed_node, reason FROM attempts WHERE sweep = " +
+      broken + " AND state = 'failed'");
+  ASSERT_EQ(failed["rows"].size(), 1u) << failed.dump(2);
+  EXPECT_TRUE(failed["rows"][0][2].is_number()) << failed.dump(2);
+  EXPECT_FALSE(failed["rows"][0][3].get<std::string>().empty()) << failed.dump(2);
+  EXPECT_EQ(home.curves(broken), home.curves(whole)) << "the curve must be the uninterrupted one";
+}
+
+TEST(LocalSweep, CancelEndsEverything) {
+  SweepHome home;
+  TinySweep sweep;
+  sweep.steps = 200000;
+  const std::string id = home.submit(sweep.text(), "local");
+  ASSERT_TRUE(eventually([&] { return !home.engines().empty(); }));
+  EXPECT_EQ(home.thalweg({"cancel", id}).code, 0);
+  EXPECT_TRUE(home.wait_for_end(id));
+  EXPECT_TRUE(eventually([&] { return home.engines().empty(); }));
+  EXPECT_EQ(home.json({"show", id})["state"], "cancelled");
+}
+
+TEST(LocalSweep, SixtyFiveNodesAreRefusedAndClampIsSaid) {
+  SweepHome home;
+  TinySweep sweep;
+  sweep.nodes = 65;
+  sweep.ranks_per_node = 1;
+  sweep.extra = "";
+  write_file(home.folder() / "sweep.yaml", sweep.text());
+  const Outcome refused = home.thalweg({"submit", "--dry-run", "sweep.yaml"});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_NE(refused.err.find("sweep.yaml:"), std::string::npos) << refused.err;
+  EXPECT_NE(refused.err.find("65"), std::string::npos) << refused.err;
+  EXPECT_NE(refused.err.find("64"), std::string::npos) << refused.err;
+
+  sweep.extra = "clamp: true\n";
+  write_file(home.folder() / "sweep.yaml", sweep.text());
+  const Outcome clamped = home.thalweg({"submit", "--dry-run", "sweep.yaml"});
+  EXPECT_EQ(clamped.code, 0) << clamped.err;
+  EXPECT_NE((clamped.out + clamped.err).find("64"), std::string::npos)
+      << clamped.out << clamped.err;
+  const auto plan = home.json({"submit", "--dry-run", "sweep.yaml"});
+  EXPECT_EQ(plan["nodes_per_job"], 64) << plan.dump(2);
+}
+
+}  // namespace
+}  // namespace thalweg::test

@@ -1,0 +1,148 @@
+// Whole sweeps on a real Slurm cluster of network namespaces (tests/cluster).
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <set>
+#include <sstream>
+
+#include "tests/end_to_end/sweep_home.h"
+
+namespace thalweg::test {
+namespace {
+
+constexpr int kNodes = 8;
+
+class SlurmSweep : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    const Outcome check = cluster({"check"});
+    if (check.code != 0) {
+      reason_ = check.out + check.err;
+      return;
+    }
+    const Outcome up = cluster({"up", std::to_string(kNodes)}, milliseconds(180000));
+    ASSERT_EQ(up.code, 0) << up.out << up.err;
+    std::istringstream lines(up.out);
+    for (std::string line; std::getline(lines, line);)
+      if (const auto at = line.find("SLURM_CONF="); at != std::string::npos)
+        slurm_conf_ = line.substr(at + 11);
+    ASSERT_FALSE(slurm_conf_.empty()) << up.out;
+  }
+  static void TearDownTestSuite() {
+    if (!slurm_conf_.empty()) cluster({"down"}, milliseconds(120000));
+  }
+  void SetUp() override {
+    if (!reason_.empty()) GTEST_SKIP() << reason_;
+    ASSERT_FALSE(slurm_conf_.empty()) << "the cluster did not come up";
+  }
+
+  static Outcome cluster(std::vector<std::string> arguments,
+                         milliseconds deadline = milliseconds(60000)) {
+    arguments[0] = std::string(THALWEG_SOURCE_DIR) + "/tests/cluster/" + arguments[0];
+    RunOptions options;
+    options.env["THALWEG_CLUSTER_NAME"] = "e2e";
+    options.deadline = deadline;
+    return run(arguments, options);
+  }
+  static std::map<std::string, std::string> env() { return {{"SLURM_CONF", slurm_conf_}}; }
+  static std::set<std::string> job_names() {
+    RunOptions options;
+    options.env = env();
+    std::istringstream lines(run({"squeue", "-h", "-a", "-t", "all", "-o", "%j"}, options).out);
+    std::set<std::string> names;
+    for (std::string line; std::getline(lines, line);)
+      names.insert(line);
+    return names;
+  }
+  static TinySweep two_nodes() {
+    TinySweep sweep;
+    sweep.nodes = 2;
+    sweep.ranks_per_node = 1;
+    return sweep;
+  }
+
+  static std::string reason_, slurm_conf_;
+};
+std::string SlurmSweep::reason_, SlurmSweep::slurm_conf_;
+
+TEST_F(SlurmSweep, EqualsTheLocalRunBitForBit) {
+  SweepHome home(env());
+  TinySweep sweep = two_nodes();
+  sweep.seeds = 2;
+  const std::string slurm = home.submit(sweep.text(), "slurm");
+  const std::string local = home.submit(sweep.text(), "local");
+  ASSERT_TRUE(home.wait_for_end(slurm, milliseconds(240000)));
+  ASSERT_TRUE(home.wait_for_end(local));
+  home.expect_nothing_lost_or_doubled(slurm);
+  const Curves curves = home.curves(slurm);
+  EXPECT_GT(curves.size(), 40u);
+  EXPECT_EQ(curves, home.curves(local));
+  const auto names = job_names();
+  for (const char* name : {"thalweg-1.1.1", "thalweg-1.2.1", "thalweg-1.3.1", "thalweg-1.4.1"})
+    EXPECT_TRUE(names.count(name)) << name;
+  const auto nodes =
+      home.query("SELECT DISTINCT nodes, node_list FROM attempts WHERE sweep = " + slurm);
+  for (const auto& row : nodes["rows"])
+    EXPECT_EQ(row[0], 2) << row.dump();
+}
+
+TEST_F(SlurmSweep, SurvivesSlurmctldKilledAndRestarted) {
+  SweepHome home(env());
+  TinySweep sweep = two_nodes();
+  sweep.seeds = 2;
+  sweep.steps = 300;
+  const std::string id = home.submit(sweep.text(), "slurm");
+  ASSERT_TRUE(eventually([&] { return !job_names().empty(); }));
+  const Outcome restarted = cluster({"restart-controller"}, milliseconds(90000));
+  ASSERT_EQ(restarted.code, 0) << restarted.out << restarted.err;
+  ASSERT_TRUE(home.wait_for_end(id, milliseconds(240000)));
+  home.expect_nothing_lost_or_doubled(id);
+}
+
+TEST_F(SlurmSweep, KilledRankIsNamedWithItsNodeAndTheTrialGoesOn) {
+  SweepHome home(env());
+  TinySweep sweep = two_nodes();
+  sweep.steps = 3000;
+  const std::string whole = home.submit(sweep.text(), "local");
+  const std::string broken = home.submit(sweep.text(), "slurm");
+  ASSERT_TRUE(eventually(
+      [&] {
+        for (const auto& entry :
+             std::filesystem::recursive_directory_iterator(home.home() / "runs" / broken))
+          if (entry.path().parent_path().filename() == "checkpoints") return true;
+        return false;
+      },
+      milliseconds(120000)));
+  pid_t victim = 0;
+  for (const pid_t pid : home.engines())
+    if (command_line(pid).find("/runs/" + broken + "/") != std::string::npos &&
+        command_line(pid).find("srun") == std::string::npos)
+      victim = pid;
+  ASSERT_NE(victim, 0);
+  ASSERT_EQ(kill(victim, SIGKILL), 0);
+  ASSERT_TRUE(home.wait_for_end(broken, milliseconds(240000)));
+  ASSERT_TRUE(home.wait_for_end(whole));
+  home.expect_nothing_lost_or_doubled(broken);
+  const auto failed =
+      home.query("SELECT failed_rank, failed_node, reason FROM attempts WHERE sweep = " + broken +
+                 " AND state = 'failed'");
+  ASSERT_EQ(failed["rows"].size(), 1u) << failed.dump(2);
+  EXPECT_TRUE(failed["rows"][0][0].is_number()) << failed.dump(2);
+  EXPECT_FALSE(failed["rows"][0][1].get<std::string>().empty()) << failed.dump(2);
+  EXPECT_EQ(home.curves(broken), home.curves(whole));
+}
+
+TEST_F(SlurmSweep, CancelRemovesTheJobs) {
+  SweepHome home(env());
+  TinySweep sweep = two_nodes();
+  sweep.steps = 200000;
+  const std::string id = home.submit(sweep.text(), "slurm");
+  ASSERT_TRUE(eventually([&] { return !home.engines().empty(); }, milliseconds(60000)));
+  EXPECT_EQ(home.thalweg({"cancel", id}).code, 0);
+  EXPECT_TRUE(home.wait_for_end(id));
+  EXPECT_EQ(home.json({"show", id})["state"], "cancelled");
+  EXPECT_TRUE(eventually([&] { return home.engines().empty(); }, milliseconds(60000)));
+}
+
+}  // namespace
+}  // namespace thalweg::test
