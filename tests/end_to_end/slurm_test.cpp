@@ -105,20 +105,10 @@ TEST_F(SlurmSweep, KilledRankIsNamedWithItsNodeAndTheTrialGoesOn) {
   sweep.steps = 3000;
   const std::string whole = home.submit(sweep.text(), "local");
   const std::string broken = home.submit(sweep.text(), "slurm");
-  ASSERT_TRUE(eventually(
-      [&] {
-        for (const auto& entry :
-             std::filesystem::recursive_directory_iterator(home.home() / "runs" / broken))
-          if (entry.path().parent_path().filename() == "checkpoints") return true;
-        return false;
-      },
-      milliseconds(120000)));
-  pid_t victim = 0;
-  for (const pid_t pid : home.engines())
-    if (command_line(pid).find("/runs/" + broken + "/") != std::string::npos &&
-        command_line(pid).find("srun") == std::string::npos)
-      victim = pid;
-  ASSERT_NE(victim, 0);
+  ASSERT_TRUE(eventually([&] { return home.has_checkpoint(broken); }, milliseconds(120000)));
+  const std::vector<pid_t> ranks = home.engines(broken);
+  ASSERT_FALSE(ranks.empty());
+  const pid_t victim = ranks.back();
   ASSERT_EQ(kill(victim, SIGKILL), 0);
   ASSERT_TRUE(home.wait_for_end(broken, milliseconds(240000)));
   ASSERT_TRUE(home.wait_for_end(whole));
