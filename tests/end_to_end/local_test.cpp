@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include "tests/end_to_end/crashes.h"
 #include "tests/end_to_end/sweep_home.h"
 
 namespace thalweg::test {
@@ -105,6 +106,13 @@ TEST(LocalSweep, SixtyFiveNodesAreRefusedAndClampIsSaid) {
       << clamped.out << clamped.err;
   const auto plan = home.json({"submit", "--dry-run", "sweep.yaml"});
   EXPECT_EQ(plan["nodes_per_job"], 64) << plan.dump(2);
+}
+
+TEST(LocalSweep, ControllerKilledAtTwentyPointsLosesAndDoublesNothing) {
+  SweepHome home;
+  TinySweep sweep;
+  sweep.seeds = 3;
+  crash_through(home, sweep, "local");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <set>
 #include <sstream>
 
+#include "tests/end_to_end/crashes.h"
 #include "tests/end_to_end/sweep_home.h"
 
 namespace thalweg::test {
@@ -132,6 +133,17 @@ TEST_F(SlurmSweep, CancelRemovesTheJobs) {
   EXPECT_TRUE(home.wait_for_end(id));
   EXPECT_EQ(home.json({"show", id})["state"], "cancelled");
   EXPECT_TRUE(eventually([&] { return home.engines().empty(); }, milliseconds(60000)));
+}
+
+TEST_F(SlurmSweep, ControllerAndSlurmctldKilledLoseAndDoubleNothing) {
+  SweepHome home(env());
+  TinySweep sweep = two_nodes();
+  sweep.seeds = 3;
+  crash_through(home, sweep, "slurm", [](std::size_t death) {
+    if (death % 7 != 3) return;
+    const Outcome restarted = cluster({"restart-controller"}, milliseconds(90000));
+    ASSERT_EQ(restarted.code, 0) << restarted.out << restarted.err;
+  });
 }
 
 }  // namespace
