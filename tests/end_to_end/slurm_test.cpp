@@ -144,6 +144,16 @@ TEST_F(SlurmSweep, ControllerAndSlurmctldKilledLoseAndDoubleNothing) {
     const Outcome restarted = cluster({"restart-controller"}, milliseconds(90000));
     ASSERT_EQ(restarted.code, 0) << restarted.out << restarted.err;
   });
+  RunOptions options;
+  options.env = env();
+  std::istringstream jobs(
+      run({"squeue", "-h", "-a", "-t", "completed,running,failed", "-o", "%j"}, options).out);
+  std::multiset<std::string> ran;
+  for (std::string name; std::getline(jobs, name);)
+    ran.insert(name);
+  EXPECT_FALSE(ran.empty());
+  for (const std::string& name : ran)
+    EXPECT_EQ(ran.count(name), 1u) << name << " ran twice";
 }
 
 }  // namespace
