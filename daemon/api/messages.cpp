@@ -1,6 +1,8 @@
 #include "daemon/api/messages.h"
 
 #include <cmath>
+#include <cstdlib>
+#include <ctime>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -24,6 +26,17 @@ double number_from(const json& value) {
     if (text == "-inf") return -std::numeric_limits<double>::infinity();
   }
   throw std::invalid_argument("not a number");
+}
+
+double time_from(const json& value, double fallback) {
+  if (value.is_number()) return value.get<double>();
+  if (!value.is_string()) return fallback;
+  const auto& text = value.get_ref<const std::string&>();
+  std::tm parts{};
+  const char* rest = strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &parts);
+  if (rest == nullptr) return fallback;
+  const double fraction = *rest == '.' ? std::strtod(rest, nullptr) : 0;
+  return static_cast<double>(timegm(&parts)) + fraction;
 }
 
 namespace {

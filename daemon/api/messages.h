@@ -16,6 +16,10 @@ nlohmann::json number_json(double value);
 /// three.
 double number_from(const nlohmann::json& value);
 
+/// Unix seconds from a number or from text like "2024-05-01T12:00:00.250Z"; the fallback where it
+/// is neither.
+double time_from(const nlohmann::json& value, double fallback);
+
 nlohmann::json value_json(const jobspec::Value& value);
 
 /// {"error":{"message":…,"diagnostics":[…]}}; diagnostics are left out where there are none.

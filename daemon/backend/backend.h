@@ -1,5 +1,5 @@
-// What launches attempts: Slurm, or processes on this machine. Three questions (submit, status of many, cancel) and
-// the held submission that makes each attempt run exactly once.
+// What launches attempts: Slurm, or processes on this machine. Three questions (submit, status of
+// many, cancel) and the held submission that makes each attempt run exactly once.
 #pragma once
 
 #include <utility>  // boost 1.74's awaitable.hpp needs it first
@@ -21,17 +21,17 @@ using Awaitable = boost::asio::awaitable<T>;
 
 struct LaunchRequest {
   jobspec::Id id;
-  std::string token;                    ///< unique per attempt; a job or process is ours only if it carries it
-  std::filesystem::path folder;         ///< attempt folder, holds trial.yaml
+  std::string token;  ///< unique per attempt; a job or process is ours only if it carries it
+  std::filesystem::path folder;  ///< attempt folder, holds trial.yaml
   jobspec::Resources resources;
-  jobspec::SlurmOptions slurm;          ///< ignored by `local`
+  jobspec::SlurmOptions slurm;  ///< ignored by `local`
 };
 
 enum class SubmitOutcome {
-  accepted,    ///< handle is set
-  refused,     ///< will never work as asked (message says why): the attempt fails, no retry
-  retry_later, ///< limit, busy, or down: try the same attempt again later
-  unknown      ///< timed out: it may or may not exist; find() decides
+  accepted,     ///< handle is set
+  refused,      ///< will never work as asked (message says why): the attempt fails, no retry
+  retry_later,  ///< limit, busy, or down: try the same attempt again later
+  unknown       ///< timed out: it may or may not exist; find() decides
 };
 
 struct Submission {
@@ -44,25 +44,28 @@ enum class JobPhase { held, queued, running, ended, missing };
 
 struct JobStatus {
   std::string handle;
-  std::string token;                    ///< as the job itself carries it; empty where it cannot be read
+  std::string token;  ///< as the job itself carries it; empty where it cannot be read
   JobPhase phase = JobPhase::missing;
-  std::string reason;                   ///< pending reason, or why it ended, in the backend's words
+  std::string reason;  ///< pending reason, or why it ended, in the backend's words
   std::string node_list;
-  double started = 0, ended = 0;        ///< Unix seconds; 0 = not yet
-  std::optional<int> exit_code;         ///< of the engine, when ended by exit
-  int signal = 0;                       ///< when ended by a signal
+  double started = 0, ended = 0;  ///< Unix seconds; 0 = not yet
+  std::optional<int> exit_code;   ///< of the engine, when ended by exit
+  int signal = 0;                 ///< when ended by a signal
   bool cancelled = false, timed_out = false, node_failed = false;
 };
 
-/// All calls run on the controller's single-threaded executor and never block it. They throw only when the
-/// controller is shutting down; a backend that is down answers retry_later / an empty optional.
+/// All calls run on the controller's single-threaded executor and never block it. They throw only
+/// when the controller is shutting down; a backend that is down answers retry_later / an empty
+/// optional.
 class Backend {
  public:
   virtual ~Backend() = default;
   virtual std::string name() const = 0;
   /// May this request start now, given what is running? (local: enough cores; slurm: always)
-  virtual bool has_room(const jobspec::Resources& wanted, const std::vector<jobspec::Resources>& running) const = 0;
-  /// Submits held where the backend can hold; it must not run before release(). local: prepares only.
+  virtual bool has_room(const jobspec::Resources& wanted,
+                        const std::vector<jobspec::Resources>& running) const = 0;
+  /// Submits held where the backend can hold; it must not run before release(). local: prepares
+  /// only.
   virtual Awaitable<Submission> submit(const LaunchRequest& request) = 0;
   /// Lets it run. False = not possible now (will be asked again). Idempotent.
   virtual Awaitable<bool> release(const LaunchRequest& request, const std::string& handle) = 0;
@@ -70,13 +73,15 @@ class Backend {
     std::string handle, token;
     std::filesystem::path folder;
   };
-  /// One batched look at everything of ours: the watched ones (in any order) and also jobs that carry a Thalweg
-  /// token but are not watched (orphans). Nothing = could not look (never taken as "ended").
-  virtual Awaitable<std::optional<std::vector<JobStatus>>> poll(const std::vector<Watched>& watched) = 0;
+  /// One batched look at everything of ours: the watched ones (in any order) and also jobs that
+  /// carry a Thalweg token but are not watched (orphans). Nothing = could not look (never taken as
+  /// "ended").
+  virtual Awaitable<std::optional<std::vector<JobStatus>>> poll(
+      const std::vector<Watched>& watched) = 0;
   /// Asks to end: first SIGTERM (checkpoint), later SIGKILL by the backend's own grace period.
   virtual Awaitable<bool> cancel(const Watched& job) = 0;
-  /// A sentence for `thalweg daemon status` ("slurm 22.05.8, cluster vc, 8 nodes" / "2 cores"). Empty = it is not
-  /// there (no Slurm on this machine): backend `auto` then passes it over.
+  /// A sentence for `thalweg daemon status` ("slurm 22.05.8, cluster vc, 8 nodes" / "2 cores").
+  /// Empty = it is not there (no Slurm on this machine): backend `auto` then passes it over.
   virtual Awaitable<std::string> describe() = 0;
 };
 

@@ -15,6 +15,7 @@
 #include <system_error>
 #include <thread>
 
+#include "daemon/api/messages.h"
 #include "daemon/backend/process.h"
 
 namespace thalweg::daemon {
@@ -64,7 +65,7 @@ std::optional<Claim> read_claim(const fs::path& folder) {
   claim.readable = true;
   claim.is_void = content->value("void", false);
   claim.pid = content->value("pid", 0);
-  claim.start_time = content->value("start_time", std::int64_t{0});
+  claim.start_time = content->value("start", std::int64_t{0});
   claim.boot = content->value("boot_id", "");
   claim.token = content->value("token", "");
   return claim;
@@ -112,11 +113,14 @@ class LocalBackend : public Backend {
   Awaitable<bool> release(const LaunchRequest& request, const std::string&) override {
     if (fs::exists(request.folder / "launch.json") || alive_child(request.token)) co_return true;
     const std::string ranks = std::to_string(request.resources.ranks());
+    const std::string threads = std::to_string(request.resources.threads_per_rank);
     try {
+      // Attempts share the machine: cores are counted by has_room, binding would put all on the
+      // first ones.
       children_[request.token] = {start_detached(
-          {{find_program(config_.launch_program), "-n", ranks, "--folder", request.folder.string(),
-            "--token", request.token, "--", find_program(config_.engine_program),
-            (request.folder / "trial.yaml").string()},
+          {{find_program(config_.launch_program), "-n", ranks, "--threads", threads, "--no-bind",
+            "--folder", request.folder.string(), "--token", request.token, "--",
+            find_program(config_.engine_program), (request.folder / "trial.yaml").string()},
            request.folder,
            request.folder / "stdout.log",
            request.folder / "stderr.log"})};
@@ -187,7 +191,8 @@ class LocalBackend : public Backend {
     const auto content = read_json(job.folder / "exit.json");
     if (!content || !content->is_object() || content->value("token", "") != job.token) return false;
     status.phase = JobPhase::ended;
-    status.ended = content->value("time", unix_now());
+    status.ended =
+        api::time_from(content->value("time", json()), modified(job.folder / "exit.json"));
     status.signal = content->value("signal", 0);
     if (status.signal == 0) status.exit_code = content->value("code", 0);
     return true;

@@ -211,6 +211,11 @@ void plan_launches(std::vector<Candidate> candidates, const State& state, const 
 
 }  // namespace
 
+std::string end_wish(const SweepState& sweep, std::int64_t trial) {
+  const TrialState& state = trial_at(sweep, trial);
+  return wants_end(sweep, state) ? end_reason(sweep, state) : "";
+}
+
 double backoff_s(const Policy& policy, int count) {
   if (count <= 0) return 0;
   return std::min(policy.longest_backoff_s,

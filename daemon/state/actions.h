@@ -60,6 +60,9 @@ struct Plan {
 
 Plan actions(const State& state, const Facts& facts, const Policy& policy = {});
 
+/// Why the trial's attempt should be ended now; empty where it may go on.
+std::string end_wish(const SweepState& sweep, std::int64_t trial);
+
 /// Pause before the next attempt after `count` failures (or idle ends) in a row; 0 for none.
 double backoff_s(const Policy& policy, int count);
 

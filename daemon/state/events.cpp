@@ -6,7 +6,8 @@ const std::vector<EventKind>& event_kinds() {
   static const std::vector<EventKind> kinds = {
       {kind::submitted, "sweep",
        "a sweep file was accepted and expanded; its trials are in the database",
-       "backend; limits {max_nodes_in_flight, node_hours, max_retries}; shapes: list of {first, "
+       "backend; metric {name, goal, target}; slurm (options); limits {max_nodes_in_flight, "
+       "node_hours, max_retries}; shapes: list of {first, "
        "count, nodes, "
        "ranks_per_node, threads_per_rank, time_limit_s, memory_mib, gpus_per_node} over the trial "
        "numbers"},

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "daemon/state/events.h"
+#include "daemon/state/resources.h"
 
 namespace thalweg::daemon {
 
@@ -58,18 +59,13 @@ void on_submitted(State& state, const db::Event& event, const json& data) {
   sweep.limits.max_nodes_in_flight = limits.at("max_nodes_in_flight");
   sweep.limits.node_hours = limits.at("node_hours");
   sweep.limits.max_retries = limits.at("max_retries");
+  sweep.metric = metric_from(data.value("metric", json::object()));
+  sweep.slurm = slurm_from(data.value("slurm", json::object()));
   for (const json& shape : data.at("shapes")) {
-    jobspec::Resources r;
-    r.nodes = shape.at("nodes");
-    r.ranks_per_node = shape.at("ranks_per_node");
-    r.threads_per_rank = shape.at("threads_per_rank");
-    r.time_limit_s = shape.at("time_limit_s");
-    r.memory_mib = shape.at("memory_mib");
-    r.gpus_per_node = shape.at("gpus_per_node");
     TrialState trial;
     trial.shape = static_cast<std::uint32_t>(sweep.shapes.size());
     sweep.trials.insert(sweep.trials.end(), shape.at("count").get<std::size_t>(), trial);
-    sweep.shapes.push_back(r);
+    sweep.shapes.push_back(resources_from(shape));
   }
   sweep.open = static_cast<std::int64_t>(sweep.trials.size());
   for (std::int64_t number = 1; number <= sweep.open; ++number)

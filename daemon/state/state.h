@@ -72,6 +72,8 @@ struct SweepState {
   std::int64_t id = 0;
   std::string backend;
   jobspec::Limits limits;
+  jobspec::Metric metric;
+  jobspec::SlurmOptions slurm;
   SweepPhase phase = SweepPhase::active;
   bool cancel = false;
   std::string stopped;       ///< why nothing more is started; empty = go on

@@ -27,8 +27,9 @@ EndCause failure_cause(const Evidence& e) {
 EndCause cause_of(const Evidence& e) {
   if (e.record && e.record->status == "finished") return EndCause::finished;
   // Somebody ended the job outside Thalweg: that wish is respected, not retried.
-  const bool cancelled_outside = e.backend && e.backend->cancelled && !interrupted(*e.backend);
-  if (e.cancel_requested || cancelled_outside) return EndCause::cancelled;
+  const bool cancelled_outside = e.backend && e.backend->cancelled && !interrupted(*e.backend) &&
+                                 !(e.record && e.record->status == "failed");
+  if (!e.end_wish.empty() || cancelled_outside) return EndCause::cancelled;
   if (e.record) return e.record->status == "stopped" ? EndCause::stopped : failure_cause(e);
   if (!e.backend) return e.failures.empty() ? EndCause::lost : EndCause::failed;
   if (e.backend->exit_code == exit_stopped || interrupted(*e.backend)) return EndCause::stopped;
@@ -47,13 +48,26 @@ std::string join(std::string text, const std::string& more) {
   return text.empty() ? more : text + ": " + more;
 }
 
+/// Who failed how; what the launcher saw from outside is completed by what that rank said itself.
+std::string words_of(const FailureFile& failure, const std::vector<FailureFile>& all) {
+  std::string text = failure.reason;
+  if (failure.rank >= 0 && text.rfind("rank ", 0) != 0) {
+    const std::string node = failure.node.empty() ? "" : " on " + failure.node;
+    text = join("rank " + std::to_string(failure.rank) + node, text);
+  }
+  const std::string itself = "rank" + std::to_string(failure.rank);
+  for (const auto& other : all)
+    if (&other != &failure && other.reporter == itself && other.rank == failure.rank)
+      return join(text, other.reason);
+  return text;
+}
+
 std::string reason_of(EndCause cause, const Evidence& e) {
   switch (cause) {
     case EndCause::finished:
       return "";
     case EndCause::cancelled:
-      return e.cancel_requested ? "cancelled"
-                                : join("cancelled outside Thalweg", e.backend->reason);
+      return e.end_wish.empty() ? join("cancelled outside Thalweg", e.backend->reason) : e.end_wish;
     case EndCause::lost:
       return "the backend does not know it any more, and the journal has no end record";
     case EndCause::stopped:
@@ -63,14 +77,13 @@ std::string reason_of(EndCause cause, const Evidence& e) {
     default:
       break;
   }
-  if (const FailureFile* failure = first_failure(e.failures)) {
-    std::string who = failure->rank >= 0 ? "rank " + std::to_string(failure->rank) : "";
-    if (!failure->node.empty()) who += (who.empty() ? "on " : " on ") + failure->node;
-    return join(who, failure->reason);
-  }
+  const FailureFile* failure = first_failure(e.failures);
+  if (cause == EndCause::failed && failure != nullptr) return words_of(*failure, e.failures);
   if (e.record && !e.record->reason.empty()) return e.record->reason;
   if (e.backend && e.backend->node_failed) return join("a node failed", e.backend->reason);
+  if (failure != nullptr) return words_of(*failure, e.failures);
   if (!e.backend) return "ended without a word";
+  if (cause == EndCause::bad_input && !e.last_words.empty()) return e.last_words;
   return join(join(by_exit(*e.backend), e.backend->reason), e.last_words);
 }
 

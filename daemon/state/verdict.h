@@ -38,7 +38,7 @@ struct Evidence {
   std::optional<EndRecord> record;
   std::vector<FailureFile> failures;
   std::optional<BackendWord> backend;
-  bool cancel_requested = false;     ///< by us
+  std::string end_wish;              ///< why we asked it to end; empty = we did not
   std::int64_t checkpoint_step = 0;  ///< of the last checkpoint line in the journal
   std::string last_words;            ///< last line of stderr
 };

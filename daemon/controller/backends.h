@@ -1,0 +1,37 @@
+// The table of backends.
+#pragma once
+
+#include <utility>  // boost 1.74's awaitable.hpp needs it first
+
+#include <boost/asio/any_io_executor.hpp>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/backend/backend.h"
+
+namespace thalweg::daemon {
+
+struct Config;
+
+/// A backend with how the controller asks it.
+struct BackendSlot {
+  std::unique_ptr<Backend> backend;
+  double poll_s = 1;      ///< seconds between two looks
+  double file_lag_s = 1;  ///< after an attempt's end its files may still be arriving
+};
+
+struct BackendRow {
+  std::string_view name;
+  std::string_view doc;
+  BackendSlot (*make)(boost::asio::any_io_executor, const Config&);
+  /// The batch script that would be submitted, for dry runs; nullptr where there is none.
+  std::string (*script)(const LaunchRequest&, const Config&) = nullptr;
+};
+
+/// In the order in which `auto` takes them: the first that is there.
+const std::vector<BackendRow>& backend_rows();
+std::vector<std::string> backend_names();
+
+}  // namespace thalweg::daemon

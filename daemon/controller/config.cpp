@@ -1,0 +1,190 @@
+#include "daemon/controller/config.h"
+
+#include <fmt/format.h>
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <sstream>
+#include <stdexcept>
+
+#include "daemon/controller/backends.h"
+#include "jobspec/diagnostic.h"
+
+namespace thalweg::daemon {
+
+using jobspec::Value;
+
+namespace {
+
+double number(const Value& value, double min, double max) {
+  const double x = value.is_number() ? value.as_double() : std::nan("");
+  if (!(x >= min && x <= max))
+    throw std::invalid_argument(
+        fmt::format("expected a number from {} to {}, found {}", min, max, value.to_text()));
+  return x;
+}
+
+int integer(const Value& value, int min, int max) {
+  const double x = number(value, min, max);
+  if (x != std::floor(x))
+    throw std::invalid_argument("expected an integer, found " + value.to_text());
+  return static_cast<int>(x);
+}
+
+std::string text(const Value& value) {
+  if (!value.is_string()) throw std::invalid_argument("expected text, found " + value.to_text());
+  return value.as_string();
+}
+
+/// "host:port", with [::1]:port for IPv6.
+std::string address(const Value& value) {
+  const std::string result = text(value);
+  const auto colon = result.rfind(':');
+  const std::string port = colon == std::string::npos ? "" : result.substr(colon + 1);
+  const bool good = !port.empty() && port.size() <= 5 &&
+                    port.find_first_not_of("0123456789") == std::string::npos && colon > 0;
+  if (!result.empty() && !good)
+    throw std::invalid_argument("expected \"host:port\", found " + result);
+  return result;
+}
+
+std::string backend(const Value& value) {
+  std::vector<std::string> names = backend_names();
+  names.insert(names.begin(), "auto");
+  const std::string name = text(value);
+  for (const auto& known : names)
+    if (known == name) return name;
+  throw std::invalid_argument(
+      fmt::format("there is no backend '{}', expected {}", name, fmt::join(names, ", ")));
+}
+
+constexpr double shortest_poll_s = 0.01, longest_poll_s = 3600;
+constexpr int most_nodes = 1'000'000;
+
+}  // namespace
+
+const std::vector<ConfigOption>& config_options() {
+  static const std::vector<ConfigOption> options = {
+      {"backend",
+       "where sweeps go that do not say: auto (slurm where there is one), local or slurm",
+       [](Config& c, const Value& v) { c.backend = backend(v); }},
+      {"max_nodes_per_job", "sweeps that ask for more nodes a job are refused or clamped",
+       [](Config& c, const Value& v) { c.max_nodes_per_job = integer(v, 1, most_nodes); }},
+      {"ingest_interval", "seconds between two looks at the journals of running attempts",
+       [](Config& c, const Value& v) { c.ingest_s = number(v, shortest_poll_s, longest_poll_s); }},
+      {"query_time_limit", "seconds that a user's query may take",
+       [](Config& c, const Value& v) { c.query_s = number(v, 0.1, 90); }},
+      {"push_listen",
+       "host:port to take pushes over TCP on (attempts' tokens are checked); none by default",
+       [](Config& c, const Value& v) { c.push_listen = address(v); }},
+      {"push_address",
+       "host:port under which compute nodes reach push_listen; by default our host name",
+       [](Config& c, const Value& v) { c.push_address = address(v); }},
+      {"retry_backoff",
+       "seconds before the second attempt of a trial that failed; four times longer each time",
+       [](Config& c, const Value& v) { c.policy.first_backoff_s = number(v, 0, longest_poll_s); }},
+      {"local.cores", "ranks x threads at once; 0 = all cores of the machine",
+       [](Config& c, const Value& v) { c.local.cores = integer(v, 0, most_nodes); }},
+      {"local.grace", "seconds from SIGTERM to SIGKILL when an attempt is cancelled",
+       [](Config& c, const Value& v) { c.local.grace_s = number(v, 0, longest_poll_s); }},
+      {"local.poll_interval", "seconds between two looks at the processes",
+       [](Config& c, const Value& v) {
+         c.local_poll_s = number(v, shortest_poll_s, longest_poll_s);
+       }},
+      {"local.launch_program", "thalweg-launch: a name or a path",
+       [](Config& c, const Value& v) { c.local.launch_program = text(v); }},
+      {"local.engine_program", "thalweg-train: a name or a path",
+       [](Config& c, const Value& v) { c.local.engine_program = text(v); }},
+      {"slurm.agent_program", "thalweg-slurm-agent: a name or a path",
+       [](Config& c, const Value& v) { c.slurm.agent_program = text(v); }},
+      {"slurm.engine_program", "thalweg-train as the compute nodes see it",
+       [](Config& c, const Value& v) { c.slurm.engine_program = text(v); }},
+      {"slurm.poll_interval", "seconds between two status requests (one for all jobs)",
+       [](Config& c, const Value& v) { c.slurm.poll_s = number(v, 0.1, longest_poll_s); }},
+      {"slurm.file_lag", "seconds that the shared filesystem may hide what a node wrote",
+       [](Config& c, const Value& v) { c.slurm.file_lag_s = number(v, 0, longest_poll_s); }},
+  };
+  return options;
+}
+
+namespace {
+
+class Reader {
+ public:
+  Reader(Config& config, std::string file) : config_(config), file_(std::move(file)) {
+    for (const auto& option : config_options())
+      names_.emplace_back(option.name);
+  }
+
+  void section(const jobspec::Map& map, const std::string& prefix) {
+    for (const auto& [key, value] : map) {
+      const std::string name = prefix + key;
+      if (const ConfigOption* option = find(name)) {
+        try {
+          option->set(config_, value);
+        } catch (const std::invalid_argument& error) {
+          complain(value, name, error.what(), std::string(option->doc));
+        }
+      } else if (value.is_map() && is_section(name)) {
+        section(value.as_map(), name + ".");
+      } else {
+        const std::string near = jobspec::nearest(name, names_);
+        complain(value, name, "there is no such setting",
+                 near.empty() ? "" : "did you mean " + near + "?");
+      }
+    }
+  }
+
+  void complain(const Value& value, const std::string& key, const std::string& message,
+                const std::string& hint) {
+    diagnostics_.push_back({file_, value.place, key, message, hint});
+  }
+
+  void finish() {
+    if (!diagnostics_.empty()) throw jobspec::InputError(std::move(diagnostics_));
+  }
+
+ private:
+  static const ConfigOption* find(const std::string& name) {
+    for (const auto& option : config_options())
+      if (option.name == name) return &option;
+    return nullptr;
+  }
+  bool is_section(const std::string& name) const {
+    for (const auto& known : names_)
+      if (known.rfind(name + ".", 0) == 0) return true;
+    return false;
+  }
+
+  Config& config_;
+  std::string file_;
+  std::vector<std::string> names_;
+  std::vector<jobspec::Diagnostic> diagnostics_;
+};
+
+}  // namespace
+
+void read_config(Config& config, std::string_view content, const std::string& file_name) {
+  const Value root = jobspec::read_yaml(content, file_name);
+  if (root.is_null()) return;  // an empty file
+  Reader reader(config, file_name);
+  if (root.is_map())
+    reader.section(root.as_map(), "");
+  else
+    reader.complain(root, "", "expected settings as `key: value`", "");
+  reader.finish();
+}
+
+Config load_config(const std::filesystem::path& user_file, const std::filesystem::path& site_file) {
+  Config config;
+  for (const auto& file : {site_file, user_file}) {
+    std::ifstream in(file);
+    if (!in) continue;
+    std::ostringstream content;
+    content << in.rdbuf();
+    read_config(config, content.str(), file.string());
+  }
+  return config;
+}
+
+}  // namespace thalweg::daemon

@@ -1,0 +1,164 @@
+// The controller: the only writer of the database. It replays the event log, then goes round: look
+// at the backends, note what changed as events, do what the state asks for. Every intent is
+// committed before the deed, so that kill -9 at any point loses nothing and runs nothing twice.
+//
+// One thread: everything here runs on the executor. A database that fails ends the controller (the
+// exception leaves io_context::run); running attempts go on, and a restart takes them up again.
+#pragma once
+
+#include <utility>  // boost 1.74's awaitable.hpp needs it first
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "daemon/api/client.h"
+#include "daemon/controller/backends.h"
+#include "daemon/controller/ingest.h"
+#include "daemon/controller/rows.h"
+#include "daemon/state/actions.h"
+#include "jobspec/sweep.h"
+
+namespace thalweg::daemon {
+
+struct ControllerOptions {
+  api::Home home;
+  Policy policy;
+  double ingest_s = 0.5;
+  double settle_s =
+      30;  ///< an end record that the backend does not confirm for so long counts alone
+  double held_again_s = 30;  ///< a released attempt found held is released again after this
+  double orphan_watch_s =
+      60;  ///< a backend without live attempts is looked at for so long, for late orphans
+  std::string push_local;   ///< address for engines on this machine ("unix:/path"); empty = none
+  std::string push_remote;  ///< address for the others ("http://host:port"); empty = none
+  std::function<double()> now;  ///< Unix seconds; empty = the system's clock
+};
+
+/// The database and the state do not fit each other any more, or the database failed. Ends the
+/// controller.
+class BrokenRecord : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Of a trial that is live or between attempts.
+struct TrialView {
+  std::int64_t attempt = 0;   ///< 0 = none is live
+  std::string attempt_state;  ///< launching, queued, running
+  std::string waiting_for;    ///< why it does not run; empty where it runs
+  std::int64_t steps = 0, steps_per_epoch = 0, epochs = 0;  ///< 0 = not known (yet)
+  double steps_per_s = 0;                                   ///< 0 = not known (yet)
+};
+
+struct SweepView {
+  std::string waiting_for;  ///< of every other pending trial
+  std::map<std::int64_t, TrialView> trials;
+};
+
+struct Submitted {
+  std::int64_t id = 0;
+  std::int64_t trials = 0, configurations = 0, duplicates = 0;
+};
+
+class Controller {
+ public:
+  Controller(boost::asio::any_io_executor executor, db::Store& store, ControllerOptions options,
+             std::vector<BackendSlot> backends);
+  ~Controller();
+
+  /// Rebuilds the state from the event log. Once, before start().
+  void restart();
+  /// Begins to go round.
+  void start();
+  /// Ends the rounds; attempts go on.
+  void stop();
+
+  // Commands. They commit before they return.
+  Submitted submit(const jobspec::Sweep& sweep, const jobspec::Expansion& expansion,
+                   const std::string& text, const std::string& file_name,
+                   const std::string& backend, const std::string& owner);
+  /// A sweep or a trial. Gives how many trials will be cancelled; nothing where there is no such
+  /// thing.
+  std::optional<std::int64_t> cancel(const Id& id, const std::string& by);
+  /// Ended trials in one of these states are run again. Gives how many; nothing where there is no
+  /// such thing.
+  std::optional<std::int64_t> retry(const Id& id, const std::set<std::string>& states,
+                                    const std::string& by);
+  /// Lines pushed by an engine; nothing where the token is of no live attempt.
+  std::optional<std::int64_t> push(const std::string& token, std::string_view lines);
+
+  // Views.
+  const State& state() const { return state_; }
+  const Feed* feed(const Id& attempt) { return ingest_.find(attempt); }
+  /// What only the controller's memory knows of a sweep.
+  SweepView view(std::int64_t sweep) const;
+  /// Changes whenever something about the sweep does.
+  std::uint64_t version(std::int64_t sweep) const;
+  std::vector<std::string> backends() const;
+  Awaitable<std::string> describe(const std::string& backend);
+
+ private:
+  /// A backend with what this controller knows of it; nothing in it needs to survive.
+  struct Slot;
+  struct Sighting;
+
+  void record(std::vector<db::Event> events);
+  db::Event event(std::string_view kind, const Id& id, std::string data = "{}") const;
+  Plan plan();
+  void settle();
+  void wake();
+  void touch(std::int64_t sweep);
+
+  void run(Awaitable<void> loop);
+  Awaitable<void> ingest_loop();
+  Awaitable<void> backend_loop(Slot& slot);
+  Awaitable<void> pause(boost::asio::steady_timer& timer, double seconds);
+
+  // rounds.cpp: one backend's round.
+  Awaitable<void> round(Slot& slot);
+  Awaitable<void> look(Slot& slot);
+  Awaitable<void> observe(Slot& slot, const JobStatus& status);
+  Awaitable<void> observe_own(Slot& slot, const LiveAttempt& attempt, const JobStatus& status);
+  void note_running(const LiveAttempt& attempt, const JobStatus& status);
+  void try_end(Slot& slot, const Id& attempt, const JobStatus& status);
+  void end(const Id& attempt, const JobStatus& status, const std::optional<BackendWord>& word);
+  void end_by_record(const Slot& slot);
+  void launch_intents(Slot& slot);
+  Awaitable<void> submit_all(Slot& slot);
+  Awaitable<void> submit_one(Slot& slot, const Id& attempt);
+  Awaitable<void> release_all(Slot& slot);
+  Awaitable<void> cancel_all(Slot& slot);
+  std::vector<Id> wanted(Action::Kind kind, const std::string& backend);
+  std::vector<Backend::Watched> watched(const std::string& backend) const;
+  LaunchRequest request_of(const Id& attempt);
+  jobspec::Trial trial_of(const Id& attempt, const std::string& push);
+  void refuse(const Id& attempt, const std::string& reason);
+
+  boost::asio::any_io_executor executor_;
+  db::Store& store_;
+  ControllerOptions options_;
+  State state_;
+  LiveRows live_rows_;
+  Ingest ingest_;
+  std::vector<std::unique_ptr<Slot>> slots_;
+  boost::asio::steady_timer ingest_timer_;
+  std::map<Id, std::string> waiting_;  ///< of the latest plan
+  double next_pause_end_ = 0;
+  std::map<std::int64_t, std::uint64_t> versions_;
+  boost::asio::steady_timer push_timer_;
+  bool push_batching_ = false;
+  bool stopping_ = false;
+};
+
+/// 32 hex digits from the kernel's generator.
+std::string new_token();
+
+}  // namespace thalweg::daemon

@@ -1,0 +1,86 @@
+#include "daemon/controller/folder.h"
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "daemon/api/messages.h"
+
+namespace thalweg::daemon {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+fs::path attempt_folder(const fs::path& runs, const Id& attempt) {
+  return runs / std::to_string(attempt.sweep) / std::to_string(attempt.trial) /
+         std::to_string(attempt.attempt);
+}
+
+std::vector<fs::path> resume_list(const fs::path& runs, const Id& attempt) {
+  std::vector<fs::path> result;
+  std::error_code error;
+  for (std::int64_t earlier = attempt.attempt - 1; earlier >= 1; --earlier) {
+    fs::path folder = attempt_folder(runs, {attempt.sweep, attempt.trial, earlier}) / "checkpoints";
+    if (fs::is_directory(folder, error)) result.push_back(std::move(folder));
+  }
+  return result;
+}
+
+void prepare_folder(const fs::path& folder, const jobspec::Trial& trial) {
+  fs::create_directories(folder);
+  fs::permissions(folder, fs::perms::owner_all);
+  jobspec::write_trial(trial, folder / "trial.yaml");
+}
+
+namespace {
+
+/// Written by the launcher (message) or by a rank (reason); the reporter is also in the file's
+/// name.
+std::optional<FailureFile> read_failure(const fs::path& file) {
+  std::ifstream in(file);
+  try {
+    const json content = json::parse(in);
+    FailureFile failure;
+    failure.time = api::time_from(content.value("time", json()), 0);
+    failure.rank = content.value("rank", -1);
+    failure.node = content.value("node", "");
+    failure.reason = content.value("reason", content.value("message", ""));
+    failure.reporter = file.stem().extension().string().substr(1);
+    return failure;
+  } catch (const json::exception&) {
+    return {};
+  }
+}
+
+bool is_failure_file(const std::string& name) {
+  return name.rfind("failure.", 0) == 0 && name.size() > 13 &&
+         name.compare(name.size() - 5, 5, ".json") == 0;
+}
+
+}  // namespace
+
+std::vector<FailureFile> read_failures(const fs::path& folder) {
+  std::vector<FailureFile> result;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error))
+    if (is_failure_file(entry.path().filename()))
+      if (auto failure = read_failure(entry.path())) result.push_back(*std::move(failure));
+  return result;
+}
+
+std::string last_words(const fs::path& folder) {
+  constexpr std::streamoff looked_at = 4096;
+  constexpr std::size_t longest = 300;
+  std::ifstream in(folder / "stderr.log", std::ios::binary | std::ios::ate);
+  if (!in) return {};
+  const std::streamoff size = in.tellg();
+  in.seekg(std::max<std::streamoff>(0, size - looked_at));
+  std::string line, last;
+  while (std::getline(in, line))
+    if (line.find_first_not_of(" \t\r") != std::string::npos) last = line;
+  last.erase(std::remove_if(last.begin(), last.end(), [](unsigned char c) { return c < 32; }),
+             last.end());
+  return last.substr(0, longest);
+}
+
+}  // namespace thalweg::daemon

@@ -1,0 +1,30 @@
+// The attempt folder: trial.yaml on the way in; failure files and last words on the way out.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "daemon/state/verdict.h"
+#include "jobspec/trial.h"
+
+namespace thalweg::daemon {
+
+/// runs/<sweep>/<trial>/<attempt>
+std::filesystem::path attempt_folder(const std::filesystem::path& runs, const Id& attempt);
+
+/// The checkpoint folders of earlier attempts that are there, newest attempt first.
+std::vector<std::filesystem::path> resume_list(const std::filesystem::path& runs,
+                                               const Id& attempt);
+
+/// Makes the folder (0700) with its trial.yaml; again, if it is there already, with the same
+/// content. Throws std::runtime_error or std::filesystem::filesystem_error.
+void prepare_folder(const std::filesystem::path& folder, const jobspec::Trial& trial);
+
+/// failure.<who>.json; unreadable ones are left out.
+std::vector<FailureFile> read_failures(const std::filesystem::path& folder);
+
+/// The last line of stderr.log that is not empty, without control characters, at most 300 bytes.
+std::string last_words(const std::filesystem::path& folder);
+
+}  // namespace thalweg::daemon

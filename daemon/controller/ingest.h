@@ -1,0 +1,76 @@
+// Journal lines on their way into the database: from the files of live attempts (the truth) and
+// from pushes (the speed), each line exactly once by (attempt, n). Lines are collected and
+// committed for all attempts in one transaction.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/controller/journal.h"
+
+namespace thalweg::daemon {
+
+/// What is known of one live attempt from its journal.
+struct Feed {
+  Feed(const Id& attempt, const std::filesystem::path& folder, std::int64_t lines)
+      : id(attempt), tail(folder / "journal.jsonl"), committed(lines), next(lines + 1) {}
+
+  Id id;
+  FileTail tail;
+  std::int64_t committed;         ///< lines in the database
+  std::int64_t next;              ///< the line expected next, those in `points` counted
+  std::vector<db::Point> points;  ///< of the lines committed + 1 .. next - 1
+  bool complained = false;        ///< about bad or missing lines: once an attempt
+
+  std::optional<JournalStart> start;
+  std::optional<EndRecord> end;
+  double end_seen = 0;  ///< Unix seconds when the controller read it
+  std::int64_t checkpoint_step = 0;
+  std::int64_t first_step = 0, last_step = 0;  ///< of metrics read by this controller
+  double first_time = 0, last_time = 0;
+};
+
+/// One thread. Functions that write throw db::Error.
+class Ingest {
+ public:
+  Ingest(db::Store& store, std::function<double()> now) : store_(store), now_(std::move(now)) {}
+
+  /// Starts with what the database already has; the file is read from its start, known lines are
+  /// passed over.
+  void add(const db::AttemptRow& attempt);
+  void remove(const Id& attempt);
+  Feed* find(const Id& attempt);
+  const std::map<Id, Feed>& feeds() const { return feeds_; }
+
+  /// Looks once at every file and commits what came. Gives the attempts that had news.
+  std::vector<Id> tick();
+  /// Reads one attempt's file to its present end and commits.
+  void drain(const Id& attempt);
+
+  struct Pushed {
+    std::int64_t next = 1;  ///< the line expected next
+    bool waiting = false;   ///< something is to be committed by the next tick
+  };
+  /// Lines pushed by the engine. Where they start ahead of what is expected they are left out: the
+  /// file has them.
+  Pushed push(const Id& attempt, std::string_view lines);
+
+ private:
+  bool read_block(Feed& feed);
+  void take(Feed& feed, std::string_view line, bool from_file);
+  void take_line(Feed& feed, JournalLine& line);
+  void complain(Feed& feed, const std::string& text);
+  void commit();
+  void reload(Feed& feed);
+
+  db::Store& store_;
+  std::function<double()> now_;
+  std::map<Id, Feed> feeds_;
+  std::vector<db::Event> notes_;  ///< to be committed with the lines
+};
+
+}  // namespace thalweg::daemon

@@ -1,0 +1,71 @@
+// journal.jsonl, format 1 (engine/train/journal.md): one line of it, and a file that grows. Knows
+// no database.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/state/verdict.h"
+#include "db/store.h"
+
+namespace thalweg::daemon {
+
+struct JournalStart {
+  std::int64_t steps = 0, steps_per_epoch = 0, epochs = 0, resumed_step = 0;
+  int ranks = 0;
+  std::string node_list;  ///< names joined by commas, each once
+  std::string token;
+};
+
+struct JournalLine {
+  enum class Type { start, metrics, note, checkpoint, end, other };
+  std::int64_t n = 0;
+  double time = 0;  ///< Unix seconds
+  Type type = Type::other;
+  JournalStart start;
+  std::vector<db::Point> points;  ///< metrics
+  std::int64_t step = 0;          ///< checkpoint
+  std::string level, text;        ///< note
+  EndRecord end;
+};
+
+/// Nothing where the line is malformed. Types that are not known are `other`: their number counts.
+std::optional<JournalLine> parse_journal_line(std::string_view line);
+
+/// What can be told without parsing: the line's number (0 where it does not start with it) and
+/// whether it is a metrics line.
+struct LineGlance {
+  std::int64_t n = 0;
+  bool metrics = false;
+};
+LineGlance glance(std::string_view line);
+
+/// Reads a growing file by complete lines. The file is opened anew each time (a network filesystem
+/// shows what others wrote only then); a file that shrank or was replaced is read from its start.
+class FileTail {
+ public:
+  explicit FileTail(std::filesystem::path file) : file_(std::move(file)) {}
+
+  struct Result {
+    bool more = false;          ///< there may be more to read at once
+    std::int64_t too_long = 0;  ///< lines passed over because of their length
+  };
+  /// Hands out the complete lines of at most the next 4 MiB. A missing file has none.
+  Result read(const std::function<void(std::string_view line)>& each);
+  void rewind();
+  const std::filesystem::path& file() const { return file_; }
+
+ private:
+  std::filesystem::path file_;
+  std::uint64_t offset_ = 0;  ///< bytes read so far, the unfinished line included
+  std::uint64_t inode_ = 0;
+  std::string unfinished_;
+  bool passing_over_ = false;  ///< inside a line that is too long
+};
+
+}  // namespace thalweg::daemon

@@ -1,0 +1,43 @@
+#include "daemon/controller/log.h"
+
+#include <spdlog/logger.h>
+#include <spdlog/sinks/rotating_file_sink.h>
+#include <spdlog/sinks/stdout_sinks.h>
+
+namespace thalweg::daemon::log {
+
+namespace {
+
+constexpr std::size_t file_size = 5 << 20, old_files = 3;
+
+std::shared_ptr<spdlog::logger>& logger() {
+  static std::shared_ptr<spdlog::logger> current;
+  return current;
+}
+
+void write(spdlog::level::level_enum level, std::string_view text) {
+  if (logger()) logger()->log(level, spdlog::string_view_t(text.data(), text.size()));
+}
+
+}  // namespace
+
+void open(const std::filesystem::path& file, bool also_stderr) {
+  std::vector<spdlog::sink_ptr> sinks{
+      std::make_shared<spdlog::sinks::rotating_file_sink_mt>(file.string(), file_size, old_files)};
+  if (also_stderr) sinks.push_back(std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  logger() = std::make_shared<spdlog::logger>("thalwegd", sinks.begin(), sinks.end());
+  logger()->set_pattern("%Y-%m-%d %H:%M:%S.%e %L %v");
+  logger()->flush_on(spdlog::level::info);
+}
+
+void info(std::string_view text) {
+  write(spdlog::level::info, text);
+}
+void warning(std::string_view text) {
+  write(spdlog::level::warn, text);
+}
+void error(std::string_view text) {
+  write(spdlog::level::err, text);
+}
+
+}  // namespace thalweg::daemon::log

@@ -1,0 +1,356 @@
+// One backend's round: look at everything of ours there, note what changed, then intents,
+// submissions, releases, cancels.
+#include <utility>  // boost 1.74's awaitable.hpp needs it first
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "daemon/controller/controller.h"
+#include "daemon/controller/fault.h"
+#include "daemon/controller/folder.h"
+#include "daemon/controller/log.h"
+#include "daemon/controller/slot.h"
+#include "daemon/state/events.h"
+#include "daemon/state/resources.h"
+
+namespace thalweg::daemon {
+
+using nlohmann::json;
+using Kind = Action::Kind;
+
+namespace {
+
+constexpr double cancel_again_s = 5;  ///< backends lead from SIGTERM to SIGKILL when asked again
+constexpr double first_postponement_s = 2, longest_postponement_s = 60;
+constexpr double query_limit_s = 10;
+
+double longer(int times) {
+  double pause = first_postponement_s;
+  for (int i = 1; i < times && pause < longest_postponement_s; ++i)
+    pause *= 2;
+  return std::min(pause, longest_postponement_s);
+}
+
+bool is_there(JobPhase phase) {
+  return phase == JobPhase::held || phase == JobPhase::queued || phase == JobPhase::running;
+}
+
+}  // namespace
+
+std::vector<Backend::Watched> Controller::watched(const std::string& backend) const {
+  std::vector<Backend::Watched> result;
+  for (const auto& [id, sweep] : state_.sweeps) {
+    if (sweep.backend != backend) continue;
+    for (const auto& [trial, attempt] : sweep.live)
+      if (attempt.phase != AttemptPhase::launching)
+        result.push_back({attempt.handle, attempt.token, live_rows_.at(attempt.id).folder});
+  }
+  return result;
+}
+
+std::vector<Id> Controller::wanted(Kind kind, const std::string& backend) {
+  std::vector<Id> ids;
+  for (const Action& action : plan().actions)
+    if (action.kind == kind && state_.sweeps.at(action.id.sweep).backend == backend)
+      ids.push_back(action.id);
+  return ids;
+}
+
+Awaitable<void> Controller::round(Slot& slot) {
+  co_await look(slot);
+  settle();
+  launch_intents(slot);
+  co_await submit_all(slot);
+  co_await release_all(slot);
+  co_await cancel_all(slot);
+}
+
+Awaitable<void> Controller::look(Slot& slot) {
+  for (const auto& [id, sweep] : state_.sweeps)
+    if (sweep.backend == slot.name && !sweep.live.empty()) slot.active = options_.now();
+  if (options_.now() - slot.active > options_.orphan_watch_s) co_return;
+  // Only what was in doubt before the look is settled by it.
+  std::vector<Id> doubtful;
+  for (const auto& [id, sighting] : slot.sightings)
+    if (sighting.in_doubt) doubtful.push_back(id);
+  const auto watching = watched(slot.name);
+  const auto statuses = co_await slot.slot.backend->poll(watching);
+  if (!statuses) {
+    if (slot.unreachable == 0) {
+      slot.unreachable = options_.now();
+      log::warning("backend " + slot.name + " cannot be looked at");
+    }
+    end_by_record(slot);
+    co_return;
+  }
+  if (std::exchange(slot.unreachable, 0) != 0) log::info("backend " + slot.name + " is back");
+  for (const JobStatus& status : *statuses)
+    co_await observe(slot, status);
+  for (const Id& id : doubtful)
+    if (const auto it = slot.sightings.find(id); it != slot.sightings.end())
+      it->second.in_doubt = false;
+}
+
+Awaitable<void> Controller::observe(Slot& slot, const JobStatus& status) {
+  const LiveAttempt* attempt = nullptr;
+  if (const auto it = state_.tokens.find(status.token); it != state_.tokens.end())
+    attempt = state_.live(it->second);
+  if (attempt != nullptr && attempt->handle == status.handle) {
+    const LiveAttempt own = *attempt;
+    co_await observe_own(slot, own, status);
+  } else if (attempt != nullptr && attempt->handle.empty() && is_there(status.phase)) {
+    // Submitted by a controller that ended before it could note the handle.
+    record({event(kind::recorded, attempt->id, json{{"handle", status.handle}}.dump())});
+  } else if (!status.token.empty() && is_there(status.phase)) {
+    // A double of a live attempt, or what is left of an ended one. Tokens of other controllers are
+    // not ours to touch.
+    if (attempt == nullptr && !store_.attempt_by_token(status.token)) co_return;
+    log::warning(fmt::format("{} {} carries token {} but is not the recorded job: cancelled",
+                             slot.name, status.handle, status.token));
+    const Backend::Watched orphan{status.handle, status.token, {}};
+    co_await slot.slot.backend->cancel(orphan);
+  } else if (attempt == nullptr) {
+    // The handle is ours but the job does not carry our token: the number went to another job.
+    for (const auto& [id, row] : LiveRows(live_rows_))
+      if (row.backend == slot.name && !row.handle.empty() && row.handle == status.handle) {
+        JobStatus gone;
+        gone.handle = status.handle;
+        gone.reason = "the backend's number " + status.handle + " belongs to another job now";
+        try_end(slot, id, gone);
+      }
+  }
+}
+
+Awaitable<void> Controller::observe_own(Slot& slot, const LiveAttempt& attempt,
+                                        const JobStatus& status) {
+  const double now = options_.now();
+  Sighting& sighting = slot.sightings[attempt.id];
+  if (status.phase == JobPhase::ended || status.phase == JobPhase::missing) {
+    try_end(slot, attempt.id, status);
+    co_return;
+  }
+  sighting.gone = 0;
+  sighting.reason = status.reason;
+  if (status.phase == JobPhase::running) {
+    note_running(attempt, status);
+    const Feed* known = feed(attempt.id);
+    const bool lingers =
+        known != nullptr && known->end && now - known->end_seen > options_.settle_s;
+    if (lingers && now - sighting.cancel_asked > cancel_again_s) {
+      sighting.cancel_asked = now;
+      const Backend::Watched job{attempt.handle, attempt.token, live_rows_.at(attempt.id).folder};
+      co_await slot.slot.backend->cancel(job);
+    }
+  } else if (status.phase == JobPhase::queued && attempt.phase == AttemptPhase::recorded) {
+    record({event(kind::released, attempt.id)});
+  } else if (status.phase == JobPhase::held && attempt.phase == AttemptPhase::released &&
+             now - sighting.released > options_.held_again_s &&
+             end_wish(state_.sweeps.at(attempt.id.sweep), attempt.id.trial).empty()) {
+    // Our word did not survive: a controller or scheduler that ended in between.
+    sighting.released = now;
+    const LaunchRequest request = request_of(attempt.id);
+    co_await slot.slot.backend->release(request, attempt.handle);
+  }
+}
+
+void Controller::note_running(const LiveAttempt& attempt, const JobStatus& status) {
+  if (attempt.phase == AttemptPhase::running) return;
+  const double started = status.started > 0 ? status.started : options_.now();
+  record({event(kind::running, attempt.id,
+                json{{"started", started}, {"node_list", status.node_list}}.dump())});
+}
+
+void Controller::try_end(Slot& slot, const Id& attempt, const JobStatus& status) {
+  ingest_.drain(attempt);
+  const Feed* known = feed(attempt);
+  const double now = options_.now();
+  Sighting& sighting = slot.sightings[attempt];
+  if (sighting.gone == 0) sighting.gone = now;
+  // Without an end record its files may still be on their way to us.
+  if ((known == nullptr || !known->end) && now - sighting.gone < slot.slot.file_lag_s) return;
+  std::optional<BackendWord> word;
+  if (status.phase == JobPhase::ended)
+    word = BackendWord{status.reason,    status.exit_code,
+                       status.signal,    status.cancelled && sighting.cancel_asked == 0,
+                       status.timed_out, status.node_failed};
+  end(attempt, status, word);
+}
+
+void Controller::end(const Id& id, const JobStatus& status,
+                     const std::optional<BackendWord>& word) {
+  const SweepState& sweep = state_.sweeps.at(id.sweep);
+  const LiveAttempt& attempt = *state_.live(id);
+  const Feed* known = feed(id);
+  Evidence evidence;
+  if (known != nullptr) {
+    evidence.record = known->end;
+    evidence.checkpoint_step = known->checkpoint_step;
+  }
+  if (evidence.record) fault::pass("end_record_seen");
+  evidence.failures = read_failures(live_rows_.at(id).folder);
+  evidence.backend = word;
+  evidence.end_wish = end_wish(sweep, id.trial);
+  evidence.last_words = last_words(live_rows_.at(id).folder);
+  const Verdict verdict = judge(evidence);
+
+  const double ended = status.ended > 0 ? status.ended : options_.now();
+  const double started = attempt.started > 0 ? attempt.started : status.started;
+  json data{{"cause", to_string(verdict.cause)},
+            {"reason", verdict.reason},
+            {"step", verdict.step},
+            {"ended", ended},
+            {"node_seconds", started > 0 ? attempt.nodes * std::max(0.0, ended - started) : 0.0}};
+  if (attempt.started == 0 && started > 0) data["started"] = started;
+  if (!status.node_list.empty()) data["node_list"] = status.node_list;
+  if (verdict.exit_code) data["exit_code"] = *verdict.exit_code;
+  if (verdict.failed_rank) data["rank"] = *verdict.failed_rank;
+  if (!verdict.failed_node.empty()) data["node"] = verdict.failed_node;
+  record({event(kind::ended, id, data.dump(-1, ' ', false, json::error_handler_t::replace))});
+}
+
+/// The backend is out of reach; what the engine has written down itself counts all the same.
+void Controller::end_by_record(const Slot& slot) {
+  if (options_.now() - slot.unreachable < options_.settle_s) return;
+  std::vector<Id> over;
+  for (const auto& [id, known] : ingest_.feeds())
+    if (live_rows_.at(id).backend == slot.name && known.end && known.end->status != "failed" &&
+        options_.now() - known.end_seen > options_.settle_s)
+      over.push_back(id);
+  for (const Id& id : over)
+    end(id, {}, {});
+}
+
+void Controller::launch_intents(Slot& slot) {
+  std::vector<db::Event> events;
+  for (const Id& id : wanted(Kind::launch, slot.name)) {
+    fault::pass("before_intent");
+    const jobspec::Resources& wants = state_.sweeps.at(id.sweep).shape(id.trial);
+    // On one machine the nodes asked for are only a number of ranks.
+    const int nodes = slot.name == "local" ? 1 : wants.nodes;
+    events.push_back(event(kind::launching, id,
+                           json{{"token", new_token()},
+                                {"folder", attempt_folder(options_.home.runs(), id).string()},
+                                {"backend", slot.name},
+                                {"nodes", nodes},
+                                {"ranks", wants.ranks()}}
+                               .dump()));
+  }
+  record(std::move(events));
+}
+
+LaunchRequest Controller::request_of(const Id& attempt) {
+  const SweepState& sweep = state_.sweeps.at(attempt.sweep);
+  const db::AttemptRow& row = live_rows_.at(attempt);
+  return {attempt, row.token, row.folder, sweep.shape(attempt.trial), sweep.slurm};
+}
+
+jobspec::Trial Controller::trial_of(const Id& attempt, const std::string& push) {
+  const auto found =
+      store_.query(fmt::format("SELECT seed, train FROM trials WHERE sweep = {} AND trial = {}",
+                               attempt.sweep, attempt.trial),
+                   1, query_limit_s);
+  if (found.rows.size() != 1)
+    throw std::runtime_error("the database has no trial " +
+                             Id{attempt.sweep, attempt.trial, 0}.to_string());
+  const SweepState& sweep = state_.sweeps.at(attempt.sweep);
+  jobspec::Trial trial;
+  trial.seed = static_cast<std::uint64_t>(found.rows[0][0].as_int());
+  trial.train = jobspec::read_yaml(found.rows[0][1].as_string(), "trial " + attempt.to_string());
+  trial.resources = sweep.shape(attempt.trial);
+  trial.metric = sweep.metric;
+  trial.id = attempt;
+  trial.token = live_rows_.at(attempt).token;
+  trial.push = push;
+  trial.resume = resume_list(options_.home.runs(), attempt);
+  return trial;
+}
+
+void Controller::refuse(const Id& attempt, const std::string& reason) {
+  record({event(kind::ended, attempt,
+                json{{"cause", to_string(EndCause::refused)}, {"reason", reason}}.dump(
+                    -1, ' ', false, json::error_handler_t::replace))});
+}
+
+Awaitable<void> Controller::submit_all(Slot& slot) {
+  for (const Id& id : wanted(Kind::submit, slot.name)) {
+    const Sighting& sighting = slot.sightings[id];
+    if (sighting.in_doubt || sighting.not_before > options_.now()) continue;
+    if (state_.live(id) != nullptr) co_await submit_one(slot, id);
+  }
+}
+
+Awaitable<void> Controller::submit_one(Slot& slot, const Id& id) {
+  const LaunchRequest request = request_of(id);
+  const std::string push = slot.name == "local" ? options_.push_local : options_.push_remote;
+  Submission submission;
+  try {
+    prepare_folder(request.folder, trial_of(id, push));
+    fault::pass("before_submit");
+    submission = co_await slot.slot.backend->submit(request);
+  } catch (const std::filesystem::filesystem_error& error) {
+    submission = {SubmitOutcome::retry_later, "", error.what()};
+  } catch (const std::runtime_error& error) {
+    submission = {SubmitOutcome::retry_later, "", error.what()};
+  }
+  fault::pass("after_submit");
+  const LiveAttempt* attempt = state_.live(id);
+  if (attempt == nullptr || attempt->phase != AttemptPhase::launching) {
+    // Dropped while the backend was asked: what it holds now is nobody's.
+    const Backend::Watched unwanted{submission.handle, request.token, request.folder};
+    if (submission.outcome == SubmitOutcome::accepted) co_await slot.slot.backend->cancel(unwanted);
+    co_return;
+  }
+  Sighting& sighting = slot.sightings[id];
+  sighting.reason = submission.message;
+  switch (submission.outcome) {
+    case SubmitOutcome::accepted:
+      record({event(kind::recorded, id, json{{"handle", submission.handle}}.dump())});
+      break;
+    case SubmitOutcome::refused:
+      refuse(id, submission.message);
+      break;
+    case SubmitOutcome::retry_later:
+      if (sighting.postponed == 0)
+        log::warning(id.to_string() + " cannot be submitted now: " + submission.message);
+      sighting.postponed += 1;
+      sighting.not_before = options_.now() + longer(sighting.postponed);
+      break;
+    case SubmitOutcome::unknown:
+      sighting.in_doubt = true;
+      log::warning(id.to_string() + " may or may not be submitted: " + submission.message);
+      break;
+  }
+}
+
+Awaitable<void> Controller::release_all(Slot& slot) {
+  for (const Id& id : wanted(Kind::release, slot.name)) {
+    const LiveAttempt* attempt = state_.live(id);
+    if (attempt == nullptr || attempt->phase != AttemptPhase::recorded) continue;
+    const LaunchRequest request = request_of(id);
+    const std::string handle = attempt->handle;
+    const bool released = co_await slot.slot.backend->release(request, handle);
+    fault::pass("after_release");
+    attempt = state_.live(id);
+    if (attempt == nullptr) continue;
+    Sighting& sighting = slot.sightings[id];
+    sighting.reason = released ? "" : "the backend cannot release it now";
+    if (!released || attempt->phase != AttemptPhase::recorded) continue;
+    sighting.released = options_.now();
+    record({event(kind::released, id)});
+  }
+}
+
+Awaitable<void> Controller::cancel_all(Slot& slot) {
+  for (const Id& id : wanted(Kind::cancel, slot.name)) {
+    Sighting& sighting = slot.sightings[id];
+    const LiveAttempt* attempt = state_.live(id);
+    if (attempt == nullptr || options_.now() - sighting.cancel_asked < cancel_again_s) continue;
+    sighting.cancel_asked = options_.now();
+    const Backend::Watched job{attempt->handle, attempt->token, live_rows_.at(id).folder};
+    fault::pass("before_cancel");
+    co_await slot.slot.backend->cancel(job);
+    fault::pass("after_cancel");
+  }
+}
+
+}  // namespace thalweg::daemon

@@ -1,0 +1,33 @@
+// What the controller remembers of a backend between rounds; nothing in it needs to survive a
+// restart.
+#pragma once
+
+#include "daemon/controller/controller.h"
+
+namespace thalweg::daemon {
+
+/// Of one live attempt. Times are Unix seconds, 0 = not (yet).
+struct Controller::Sighting {
+  std::string reason;     ///< why it does not run, for people
+  bool in_doubt = false;  ///< it may have been submitted: only a look at the backend tells
+  double not_before = 0;  ///< do not submit again before
+  int postponed = 0;      ///< submissions in a row that were told to come later
+  double released = 0;    ///< by this controller
+  double gone = 0;        ///< first seen ended or missing
+  double cancel_asked = 0;
+};
+
+struct Controller::Slot {
+  Slot(BackendSlot with, const boost::asio::any_io_executor& executor)
+      : slot(std::move(with)), name(slot.backend->name()), timer(executor) {}
+
+  BackendSlot slot;
+  std::string name;
+  boost::asio::steady_timer timer;
+  bool woken = false;
+  double active = 0;       ///< last time something of it was live
+  double unreachable = 0;  ///< since when it could not be looked at
+  std::map<Id, Sighting> sightings;
+};
+
+}  // namespace thalweg::daemon
