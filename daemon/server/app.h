@@ -1,0 +1,38 @@
+// Everything that the endpoints work on.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "daemon/api/client.h"
+#include "daemon/controller/config.h"
+#include "daemon/controller/controller.h"
+#include "daemon/server/reader.h"
+#include "jobspec/schema.h"
+
+namespace thalweg::daemon {
+
+struct App {
+  App(boost::asio::any_io_executor executor, Controller& with, api::Home where, Config settings)
+      : controller(with),
+        home(std::move(where)),
+        config(std::move(settings)),
+        reader(executor, home.database()),
+        queries(executor, home.database()) {}
+
+  Controller& controller;
+  api::Home home;
+  Config config;
+  double started = 0;                             ///< Unix seconds
+  Reader reader;                                  ///< for what the API shows
+  Reader queries;                                 ///< for people's own SQL, which may take long
+  std::shared_ptr<const jobspec::Schema> schema;  ///< once thalweg-train has said it
+  std::function<void()> stop;                     ///< ends the controller soon
+};
+
+/// What `thalweg-train --schema` says, asked once. Throws HttpError 503 where it cannot be asked.
+boost::asio::awaitable<std::shared_ptr<const jobspec::Schema>> engine_schema(App& app);
+
+}  // namespace thalweg::daemon

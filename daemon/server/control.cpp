@@ -1,0 +1,119 @@
+// Endpoints about the controller itself, and those that tell it to do something.
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "daemon/api/messages.h"
+#include "daemon/server/endpoints.h"
+#include "daemon/server/params.h"
+
+namespace thalweg::daemon {
+
+using boost::asio::awaitable;
+using nlohmann::json;
+
+namespace {
+
+constexpr std::int64_t default_rows = 10'000, most_rows = 1'000'000;
+
+std::string host_name() {
+  char name[256] = "";
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
+jobspec::Id sweep_or_trial(const json& body) {
+  const jobspec::Id id = parse_id(text_of(body, "id"));
+  if (id.attempt != 0) throw HttpError(400, "give the id of a sweep (12) or a trial (12.3)");
+  return id;
+}
+
+std::int64_t found(std::optional<std::int64_t> count, const jobspec::Id& id) {
+  if (!count) throw HttpError(404, "there is no " + id.to_string());
+  return *count;
+}
+
+}  // namespace
+
+awaitable<Response> get_ping(App& app, const Request&) {
+  std::int64_t sweeps = 0, attempts = 0;
+  for (const auto& [id, sweep] : app.controller.state().sweeps) {
+    if (sweep.phase == SweepPhase::active) ++sweeps;
+    for (const auto& [number, attempt] : sweep.live)
+      if (attempt.phase == AttemptPhase::running) ++attempts;
+  }
+  json backends = json::object();
+  for (const auto& name : app.controller.backends())
+    backends[name] = co_await app.controller.describe(name);
+  co_return json_response({{"version", THALWEG_VERSION},
+                           {"pid", getpid()},
+                           {"host", host_name()},
+                           {"user", user_name(geteuid())},
+                           {"home", app.home.directory.string()},
+                           {"database", app.home.database().string()},
+                           {"started", app.started},
+                           {"backends", backends},
+                           {"active_sweeps", sweeps},
+                           {"running_attempts", attempts}});
+}
+
+awaitable<Response> post_cancel(App& app, const Request& request) {
+  const jobspec::Id id = sweep_or_trial(body_object(request));
+  co_return json_response(
+      {{"cancelled", found(app.controller.cancel(id, user_name(request.user)), id)}});
+}
+
+awaitable<Response> post_retry(App& app, const Request& request) {
+  const json body = body_object(request);
+  const jobspec::Id id = sweep_or_trial(body);
+  std::set<std::string> states;
+  for (const json& state : body.value("states", json::array({"failed"}))) {
+    if (state != "failed" && state != "cancelled" && state != "finished")
+      throw HttpError(400, "states may be failed, cancelled and finished, not " + state.dump());
+    states.insert(state.get<std::string>());
+  }
+  co_return json_response(
+      {{"retried", found(app.controller.retry(id, states, user_name(request.user)), id)}});
+}
+
+awaitable<Response> post_query(App& app, const Request& request) {
+  const json body = body_object(request);
+  const std::string sql = text_of(body, "sql");
+  const json wanted = body.value("max_rows", json(default_rows));
+  if (!wanted.is_number_integer() || wanted < 1)
+    throw HttpError(400, "max_rows: expected a positive integer");
+  const auto rows = std::min(wanted.get<std::int64_t>(), most_rows);
+  const double limit = app.config.query_s;
+  const auto work = [sql, rows, limit](db::Store& store) {
+    db::QueryResult found_rows;
+    try {
+      found_rows = store.query(sql, rows, limit);
+    } catch (const db::Error& error) {
+      throw HttpError(400, error.what());
+    }
+    json list = json::array();
+    for (const auto& row : found_rows.rows) {
+      json cells = json::array();
+      for (const auto& cell : row)
+        cells.push_back(api::value_json(cell));
+      list.push_back(std::move(cells));
+    }
+    return json_response({{"columns", found_rows.columns},
+                          {"rows", std::move(list)},
+                          {"truncated", found_rows.truncated}});
+  };
+  co_return co_await app.queries.run(work);
+}
+
+awaitable<Response> post_push(App& app, const Request& request) {
+  const auto next = app.controller.push(request.bearer, request.body);
+  if (!next) throw HttpError(403, "the token is of no running attempt");
+  co_return json_response({{"next", *next}});
+}
+
+awaitable<Response> post_shutdown(App& app, const Request&) {
+  app.stop();
+  co_return json_response(json::object());
+}
+
+}  // namespace thalweg::daemon

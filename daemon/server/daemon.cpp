@@ -1,0 +1,274 @@
+#include "daemon/server/daemon.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "daemon/controller/fault.h"
+#include "daemon/controller/log.h"
+#include "daemon/server/server.h"
+#include "jobspec/diagnostic.h"
+
+namespace thalweg::daemon {
+
+namespace asio = boost::asio;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr auto answer_first =
+    std::chrono::milliseconds(100);  ///< the answer to `shutdown` leaves before we do
+
+double unix_now() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+std::string host_name() {
+  char name[256] = "";
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
+void make_home(const fs::path& directory) {
+  fs::create_directories(directory);
+  fs::permissions(directory, fs::perms::owner_all);
+}
+
+/// Held as long as this process lives: one controller per home.
+class HomeLock {
+ public:
+  explicit HomeLock(const fs::path& file)
+      : fd_(open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {
+    if (fd_ < 0) throw std::system_error(errno, std::generic_category(), file.string());
+    held_ = flock(fd_, LOCK_EX | LOCK_NB) == 0;
+  }
+  ~HomeLock() { close(fd_); }
+  HomeLock(const HomeLock&) = delete;
+  HomeLock& operator=(const HomeLock&) = delete;
+  bool held() const { return held_; }
+
+ private:
+  int fd_;
+  bool held_ = false;
+};
+
+/// How the process in the background tells the first one how it went: a byte for "it answers", else
+/// the reason.
+class Report {
+ public:
+  explicit Report(int fd) : fd_(fd) {}
+  void good() { send("+"); }
+  void bad(int code, const std::string& message) {
+    send(static_cast<char>('0' + code) + message);
+    if (fd_ < 0) std::fprintf(stderr, "thalwegd: %s\n", message.c_str());
+  }
+
+ private:
+  void send(const std::string& text) {
+    if (fd_ < 0) return;
+    if (write(fd_, text.data(), text.size()) < 0)
+      return;  // the first process has gone: nobody to tell
+    close(std::exchange(fd_, -1));
+  }
+  int fd_;
+};
+
+/// Forks. In the first process: waits for the report and gives the exit code. In the other (nothing
+/// returned): is a daemon.
+std::optional<int> into_background(int& report_fd) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) throw std::system_error(errno, std::generic_category(), "pipe");
+  const pid_t child = fork();
+  if (child < 0) throw std::system_error(errno, std::generic_category(), "fork");
+  if (child == 0) {
+    close(ends[0]);
+    setsid();
+    if (chdir("/") != 0) std::perror("chdir /");
+    const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (const int fd : {0, 1, 2})
+      dup2(null, fd);
+    close(null);
+    report_fd = ends[1];
+    return {};
+  }
+  close(ends[1]);
+  std::string text;
+  char block[4096];
+  for (ssize_t count; (count = read(ends[0], block, sizeof block)) != 0;) {
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) break;
+    text.append(block, static_cast<std::size_t>(count));
+  }
+  close(ends[0]);
+  if (text == "+") return exit_ok;
+  std::fprintf(
+      stderr, "thalwegd: %s\n",
+      text.empty() ? "ended at once without a word; see controller.log" : text.c_str() + 1);
+  return text.empty() ? exit_failed : text[0] - '0';
+}
+
+void write_status(const api::Home& home, double started) {
+  const fs::path aside = home.status_file().string() + ".new";
+  {
+    std::ofstream out(aside);
+    out << nlohmann::json{{"pid", getpid()},
+                          {"host", host_name()},
+                          {"version", THALWEG_VERSION},
+                          {"started", started}}
+               .dump(2)
+        << "\n";
+  }
+  fs::rename(aside, home.status_file());
+}
+
+std::string reachable_address(const Config& config, unsigned short port) {
+  if (!config.push_address.empty()) return config.push_address;
+  const std::string host = config.push_listen.substr(0, config.push_listen.rfind(':'));
+  const bool any = host == "0.0.0.0" || host == "[::]" || host == "::";
+  return fmt::format("{}:{}", any ? host_name() : host, port);
+}
+
+/// Everything of a running controller, in the order in which it is taken down last to first.
+class Daemon {
+ public:
+  Daemon(const api::Home& home, const Config& config)
+      : home_(home), store_(db::Store::open(home.database())), signals_(io_), stop_timer_(io_) {
+    ControllerOptions options;
+    options.home = home;
+    options.policy = config.policy;
+    options.ingest_s = config.ingest_s;
+    options.push_local = "unix:" + home.socket().string();
+    if (!config.push_listen.empty()) options.push_remote = "http://" + reachable_address(config, 0);
+    std::vector<BackendSlot> backends;
+    for (const BackendRow& row : backend_rows())
+      backends.push_back(row.make(io_.get_executor(), config));
+    controller_ =
+        std::make_unique<Controller>(io_.get_executor(), *store_, options, std::move(backends));
+    app_ = std::make_unique<App>(io_.get_executor(), *controller_, home, config);
+    app_->started = unix_now();
+    app_->stop = [this] { stop_soon(); };
+    server_ = std::make_unique<Server>(io_.get_executor(), *app_);
+  }
+
+  void start(Report& report) {
+    controller_->restart();
+    server_->listen(home_.socket());
+    if (!app_->config.push_listen.empty()) server_->listen_tcp(app_->config.push_listen);
+    for (const int signal : {SIGTERM, SIGINT, SIGHUP})
+      signals_.add(signal);
+    wait_for_signal();
+    write_status(home_, app_->started);
+    controller_->start();
+    log::info(fmt::format("thalwegd {} answers at {}", THALWEG_VERSION, home_.socket().string()));
+    report.good();
+  }
+
+  void run() {
+    io_.run();
+    std::error_code ignored;
+    fs::remove(home_.status_file(), ignored);
+    log::info("stopped; running attempts go on");
+  }
+
+ private:
+  void stop_soon() {
+    stop_timer_.expires_after(answer_first);
+    stop_timer_.async_wait([this](const boost::system::error_code&) {
+      controller_->stop();
+      server_->stop();
+      io_.stop();
+    });
+  }
+
+  void wait_for_signal() {
+    signals_.async_wait([this](const boost::system::error_code& error, int signal) {
+      if (error) return;
+      log::info(fmt::format("signal {} ({})", signal, strsignal(signal)));
+      if (signal == SIGHUP)
+        reload();
+      else
+        stop_soon();
+      wait_for_signal();
+    });
+  }
+
+  /// What can change while it runs; the rest needs a restart.
+  void reload() {
+    try {
+      const Config fresh = load_config(home_.config());
+      app_->config.backend = fresh.backend;
+      app_->config.max_nodes_per_job = fresh.max_nodes_per_job;
+      app_->config.query_s = fresh.query_s;
+      app_->schema.reset();
+      log::info(
+          "config.yaml read again: backend, max_nodes_per_job, query_time_limit; the rest at the "
+          "next start");
+    } catch (const jobspec::InputError& error) {
+      log::error(std::string("config.yaml is not taken: ") + error.what());
+    }
+  }
+
+  api::Home home_;
+  asio::io_context io_{1};
+  std::unique_ptr<db::Store> store_;
+  std::unique_ptr<Controller> controller_;
+  std::unique_ptr<App> app_;
+  std::unique_ptr<Server> server_;
+  asio::signal_set signals_;
+  asio::steady_timer stop_timer_;
+};
+
+int run_locked(const DaemonOptions& options, Report& report) {
+  const HomeLock lock(options.home.lock());
+  if (!lock.held()) {
+    report.bad(exit_already_running,
+               "another controller runs in " + options.home.directory.string());
+    return exit_already_running;
+  }
+  log::open(options.home.log(), options.foreground);
+  try {
+    fault::arm_from_environment();
+    const Config config = load_config(options.home.config());
+    Daemon daemon(options.home, config);
+    daemon.start(report);
+    daemon.run();
+    return exit_ok;
+  } catch (const jobspec::InputError& error) {
+    report.bad(exit_bad_use, error.what());
+    return exit_bad_use;
+  } catch (const std::exception& error) {
+    log::error(std::string("the controller stops: ") + error.what());
+    report.bad(exit_failed, error.what());
+    return exit_failed;
+  }
+}
+
+}  // namespace
+
+int run_daemon(const DaemonOptions& options) {
+  make_home(options.home.directory);
+  signal(SIGPIPE, SIG_IGN);
+  int report_fd = -1;
+  if (!options.foreground) {
+    if (const auto code = into_background(report_fd)) return *code;
+  }
+  umask(0077);
+  Report report(report_fd);
+  return run_locked(options, report);
+}
+
+}  // namespace thalweg::daemon

@@ -1,0 +1,79 @@
+#include "daemon/server/endpoints.h"
+
+#include <nlohmann/json.hpp>
+
+namespace thalweg::daemon {
+
+const std::vector<Endpoint>& endpoints() {
+  static const std::vector<Endpoint> table = {
+      {"GET", "/v1", "this list", get_index},
+      {"GET", "/v1/ping", "who answers, since when, with which backends", get_ping},
+      {"GET", "/v1/schema", "what `train:` of a sweep file may contain", get_schema},
+      {"POST", "/v1/sweeps", "submit a sweep file, or only check it (dry_run)", post_sweep},
+      {"GET", "/v1/sweeps", "sweeps, newest first", get_sweeps},
+      {"GET", "/v1/sweeps/{id}", "a sweep with its trials", get_sweep},
+      {"GET", "/v1/sweeps/{id}/compare", "which configuration got there first", get_comparison},
+      {"GET", "/v1/trials/{id}", "a trial with its attempts and metrics", get_trial},
+      {"GET", "/v1/trials/{id}/curve", "a metric over steps", get_curve},
+      {"GET", "/v1/attempts/{id}", "an attempt with its events", get_attempt},
+      {"GET", "/v1/attempts/{id}/log", "its stdout, stderr or journal from an offset on", get_log},
+      {"POST", "/v1/cancel", "end a sweep or a trial", post_cancel},
+      {"POST", "/v1/retry", "run ended trials again", post_retry},
+      {"POST", "/v1/query", "your own SQL on the documented views", post_query},
+      {"GET", "/v1/watch", "server-sent events: the sweep whenever it changes", nullptr,
+       watch_sweep},
+      {"POST", "/v1/push", "journal lines from an engine", post_push, nullptr, true},
+      {"POST", "/v1/shutdown", "stop the controller; running attempts go on", post_shutdown},
+  };
+  return table;
+}
+
+namespace {
+
+std::vector<std::string_view> split(std::string_view path) {
+  std::vector<std::string_view> parts;
+  while (!path.empty()) {
+    const auto end = path.find('/', 1);
+    parts.push_back(path.substr(1, end == std::string_view::npos ? end : end - 1));
+    path.remove_prefix(end == std::string_view::npos ? path.size() : end);
+  }
+  return parts;
+}
+
+bool matches(std::string_view pattern, std::string_view path,
+             std::map<std::string, std::string>& values) {
+  const auto wanted = split(pattern), found = split(path);
+  if (wanted.size() != found.size()) return false;
+  values.clear();
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    if (!wanted[i].empty() && wanted[i].front() == '{')
+      values[std::string(wanted[i].substr(1, wanted[i].size() - 2))] = found[i];
+    else if (wanted[i] != found[i])
+      return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+const Endpoint& find_endpoint(Request& request, bool over_tcp) {
+  bool path_known = false;
+  for (const Endpoint& endpoint : endpoints()) {
+    if (over_tcp && !endpoint.over_tcp) continue;
+    if (!matches(endpoint.pattern, request.path, request.parts)) continue;
+    if (endpoint.method == request.method) return endpoint;
+    path_known = true;
+  }
+  if (path_known) throw HttpError(405, request.method + " is not for " + request.path);
+  throw HttpError(
+      404, "there is nothing at " + request.path.substr(0, 200) + "; GET /v1 lists what there is");
+}
+
+boost::asio::awaitable<Response> get_index(App&, const Request&) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const Endpoint& e : endpoints())
+    list.push_back({{"method", e.method}, {"path", e.pattern}, {"doc", e.doc}});
+  co_return json_response({{"endpoints", list}});
+}
+
+}  // namespace thalweg::daemon

@@ -1,0 +1,83 @@
+#include "daemon/server/params.h"
+
+#include <pwd.h>
+
+#include <fmt/format.h>
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "daemon/api/messages.h"
+
+namespace thalweg::daemon {
+
+using nlohmann::json;
+
+Response json_response(const json& body, int status) {
+  return {
+      status, body.dump(-1, ' ', false, json::error_handler_t::replace), "application/json", {}};
+}
+
+Response error_response(int status, const std::string& message,
+                        const std::vector<jobspec::Diagnostic>& diagnostics) {
+  return json_response(api::error_json(message, diagnostics), status);
+}
+
+jobspec::Id parse_id(const std::string& text) {
+  if (const auto id = jobspec::Id::parse(text)) return *id;
+  throw HttpError(400,
+                  "'" + text + "' is no id: expected 12 (sweep), 12.3 (trial) or 12.3.1 (attempt)");
+}
+
+jobspec::Id path_id(const Request& request, IdKind kind) {
+  const jobspec::Id id = parse_id(request.parts.at("id"));
+  const bool right =
+      (id.trial != 0) == (kind != IdKind::sweep) && (id.attempt != 0) == (kind == IdKind::attempt);
+  static constexpr const char* expected[] = {"a sweep (12)", "a trial (12.3)",
+                                             "an attempt (12.3.1)"};
+  if (!right)
+    throw HttpError(400, fmt::format("{} is not the id of {}", id.to_string(),
+                                     expected[static_cast<int>(kind)]));
+  return id;
+}
+
+json body_object(const Request& request) {
+  json body = json::parse(request.body, nullptr, false);
+  if (!body.is_object()) throw HttpError(400, "the body must be a JSON object");
+  return body;
+}
+
+std::string text_of(const json& body, const char* key) {
+  const auto it = body.find(key);
+  if (it == body.end() || !it->is_string())
+    throw HttpError(400, fmt::format("the body needs \"{}\" as text", key));
+  return *it;
+}
+
+std::string text_of(const json& body, const char* key, const std::string& fallback) {
+  return body.contains(key) ? text_of(body, key) : fallback;
+}
+
+std::string query_text(const Request& request, const std::string& key,
+                       const std::string& fallback) {
+  const auto it = request.query.find(key);
+  return it == request.query.end() ? fallback : it->second;
+}
+
+std::int64_t query_int(const Request& request, const std::string& key, std::int64_t fallback,
+                       std::int64_t min, std::int64_t max) {
+  const std::string text = query_text(request, key);
+  if (text.empty()) return fallback;
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || value < min || value > max)
+    throw HttpError(400,
+                    fmt::format("{}={}: expected an integer from {} to {}", key, text, min, max));
+  return value;
+}
+
+std::string user_name(uid_t user) {
+  const passwd* entry = getpwuid(user);
+  return entry != nullptr ? entry->pw_name : std::to_string(user);
+}
+
+}  // namespace thalweg::daemon

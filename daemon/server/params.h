@@ -1,0 +1,33 @@
+// Reading what a request says, with an HttpError 400 or 404 that names the mistake.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "daemon/server/http.h"
+#include "jobspec/trial.h"
+
+namespace thalweg::daemon {
+
+enum class IdKind { sweep, trial, attempt };
+
+/// The id in `{id}` of the path, or in text; must be of this kind.
+jobspec::Id path_id(const Request& request, IdKind kind);
+jobspec::Id parse_id(const std::string& text);
+
+/// The body as a JSON object.
+nlohmann::json body_object(const Request& request);
+/// A key that must be text; without a fallback it must be there.
+std::string text_of(const nlohmann::json& body, const char* key);
+std::string text_of(const nlohmann::json& body, const char* key, const std::string& fallback);
+
+std::string query_text(const Request& request, const std::string& key,
+                       const std::string& fallback = "");
+std::int64_t query_int(const Request& request, const std::string& key, std::int64_t fallback,
+                       std::int64_t min, std::int64_t max);
+
+/// Name of a user id; the number where it has none.
+std::string user_name(uid_t user);
+
+}  // namespace thalweg::daemon

@@ -1,0 +1,359 @@
+#include "daemon/server/server.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/core/basic_stream.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <boost/beast/http/write.hpp>
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "daemon/api/messages.h"
+#include "daemon/controller/log.h"
+#include "daemon/server/endpoints.h"
+#include "jobspec/diagnostic.h"
+
+namespace thalweg::daemon {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = boost::beast::http;
+using asio::awaitable;
+using asio::use_awaitable;
+using boost::system::error_code;
+
+namespace {
+
+using Socket = asio::generic::stream_protocol::socket;
+using Stream = beast::basic_stream<asio::generic::stream_protocol>;
+
+constexpr auto accept_pause =
+    std::chrono::milliseconds(100);  ///< after a failed accept (no more files)
+
+std::chrono::nanoseconds seconds(double s) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(s));
+}
+
+void close_on_exec(int fd) {
+  fcntl(fd, F_SETFD, FD_CLOEXEC);
+}
+
+/// The user at the other end of a Unix socket; nothing where the kernel does not say.
+std::optional<uid_t> peer_user(int fd) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return {};
+  return peer.uid;
+}
+
+void read_query(std::string_view text, std::map<std::string, std::string>& query) {
+  while (!text.empty()) {
+    const auto end = text.find('&');
+    const std::string_view pair = text.substr(0, end);
+    const auto equals = pair.find('=');
+    if (!pair.empty())
+      query[api::url_decode(pair.substr(0, equals), true)] =
+          equals == std::string_view::npos ? "" : api::url_decode(pair.substr(equals + 1), true);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
+}
+
+std::string_view view(beast::string_view text) {
+  return {text.data(), text.size()};
+}
+
+Request request_of(http::request<http::string_body>& message, uid_t user) {
+  Request request;
+  request.method = view(message.method_string());
+  const std::string_view target = view(message.target());
+  const auto question = target.find('?');
+  request.path = api::url_decode(target.substr(0, question));
+  if (question != std::string_view::npos) read_query(target.substr(question + 1), request.query);
+  constexpr std::string_view scheme = "Bearer ";
+  const std::string_view authorization = view(message[http::field::authorization]);
+  if (authorization.substr(0, scheme.size()) == scheme)
+    request.bearer = authorization.substr(scheme.size());
+  request.body = std::move(message.body());
+  request.user = user;
+  return request;
+}
+
+/// What a broken request is answered with; 0 = nothing, the connection just ends.
+int status_of(const error_code& error) {
+  if (error == http::error::body_limit) return 413;
+  if (error == http::error::header_limit) return 431;
+  if (error == http::error::end_of_stream || error == http::error::partial_message) return 0;
+  return error.category() == http::make_error_code(http::error::bad_method).category() ? 400 : 0;
+}
+
+class StreamSink : public EventSink {
+ public:
+  StreamSink(Stream& stream, double timeout_s) : stream_(stream), timeout_s_(timeout_s) {}
+
+  awaitable<bool> send(std::string text) override {
+    if (!started_)
+      text =
+          "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-store\r\n"
+          "Connection: close\r\n\r\n" +
+          text;
+    started_ = true;
+    error_code error;
+    stream_.expires_after(seconds(timeout_s_));
+    co_await asio::async_write(stream_, asio::buffer(text),
+                               asio::redirect_error(use_awaitable, error));
+    co_return !error;
+  }
+  bool started() const { return started_; }
+
+ private:
+  Stream& stream_;
+  double timeout_s_;
+  bool started_ = false;
+};
+
+}  // namespace
+
+struct Server::Impl : std::enable_shared_from_this<Server::Impl> {
+  Impl(asio::any_io_executor with, App& on, ServerLimits at_most)
+      : executor(with), app(on), limits(at_most), unix_acceptor(with), tcp_acceptor(with) {}
+
+  asio::any_io_executor executor;
+  App& app;
+  ServerLimits limits;
+  asio::local::stream_protocol::acceptor unix_acceptor;
+  asio::ip::tcp::acceptor tcp_acceptor;
+  std::filesystem::path socket_file;
+  int connections = 0;
+  bool stopping = false;
+
+  template <class Acceptor>
+  awaitable<void> accept(Acceptor& acceptor, bool over_tcp);
+  awaitable<void> session(Socket socket, bool over_tcp);
+  awaitable<bool> serve(Stream& stream, http::request<http::string_body> message, bool over_tcp,
+                        uid_t user);
+  awaitable<bool> answer(Stream& stream, Response response, unsigned version, bool keep);
+  awaitable<void> stream_events(Stream& stream, const Endpoint& endpoint, const Request& request,
+                                unsigned version);
+  awaitable<Response> handle(const Endpoint& endpoint, const Request& request);
+};
+
+namespace {
+
+/// What an endpoint threw, as its answer. A broken record is not for the asker: it ends the
+/// controller.
+Response response_of(std::exception_ptr thrown) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const BrokenRecord&) {
+    throw;
+  } catch (const HttpError& error) {
+    return error_response(error.status, error.what());
+  } catch (const jobspec::InputError& error) {
+    return error_response(400, error.what(), error.diagnostics());
+  } catch (const nlohmann::json::exception& error) {
+    return error_response(400, error.what());
+  } catch (const std::exception& error) {
+    log::error(std::string("a request failed: ") + error.what());
+    return error_response(500, error.what());
+  }
+}
+
+}  // namespace
+
+awaitable<Response> Server::Impl::handle(const Endpoint& endpoint, const Request& request) {
+  std::exception_ptr thrown;
+  try {
+    co_return co_await endpoint.handle(app, request);
+  } catch (const std::exception&) {
+    thrown = std::current_exception();
+  }
+  co_return response_of(thrown);
+}
+
+awaitable<void> Server::Impl::stream_events(Stream& stream, const Endpoint& endpoint,
+                                            const Request& request, unsigned version) {
+  StreamSink sink(stream, limits.request_s);
+  std::exception_ptr thrown;
+  try {
+    co_await endpoint.stream(app, request, sink);
+  } catch (const std::exception&) {
+    thrown = std::current_exception();
+  }
+  if (!thrown) co_return;
+  Response response = response_of(thrown);
+  if (!sink.started()) co_await answer(stream, std::move(response), version, false);
+}
+
+awaitable<bool> Server::Impl::answer(Stream& stream, Response response, unsigned version,
+                                     bool keep) {
+  http::response<http::string_body> message(static_cast<http::status>(response.status), version);
+  message.set(http::field::content_type, response.content_type);
+  for (const auto& [name, value] : response.headers)
+    message.set(name, value);
+  message.body() = std::move(response.body);
+  message.keep_alive(keep);
+  if (!keep) message.set(http::field::connection, "close");
+  message.prepare_payload();
+  error_code error;
+  stream.expires_after(seconds(limits.request_s));
+  co_await http::async_write(stream, message, asio::redirect_error(use_awaitable, error));
+  co_return !error && keep;
+}
+
+awaitable<bool> Server::Impl::serve(Stream& stream, http::request<http::string_body> message,
+                                    bool over_tcp, uid_t user) {
+  const bool keep = message.keep_alive();
+  const unsigned version = message.version();
+  std::exception_ptr thrown;
+  Request request;
+  const Endpoint* endpoint = nullptr;
+  try {
+    request = request_of(message, user);
+    endpoint = &find_endpoint(request, over_tcp);
+  } catch (const std::invalid_argument& error) {
+    thrown = std::make_exception_ptr(HttpError(400, error.what()));
+  } catch (const std::exception&) {
+    thrown = std::current_exception();
+  }
+  if (thrown) co_return co_await answer(stream, response_of(thrown), version, keep);
+  if (endpoint->stream != nullptr) {
+    co_await stream_events(stream, *endpoint, request, version);
+    co_return false;
+  }
+  Response response = co_await handle(*endpoint, request);
+  co_return co_await answer(stream, std::move(response), version, keep);
+}
+
+awaitable<void> Server::Impl::session(Socket socket, bool over_tcp) {
+  const std::optional<uid_t> user = over_tcp ? geteuid() : peer_user(socket.native_handle());
+  const bool allowed = user && (*user == geteuid() || *user == 0);
+  Stream stream(std::move(socket));
+  beast::flat_buffer buffer;
+  for (bool keep = true; keep && !stopping;) {
+    http::request_parser<http::string_body> parser;
+    parser.body_limit(limits.body);
+    parser.header_limit(static_cast<std::uint32_t>(limits.header));
+    error_code error;
+    stream.expires_after(seconds(limits.request_s));
+    co_await http::async_read(stream, buffer, parser, asio::redirect_error(use_awaitable, error));
+    if (error) {
+      if (const int status = status_of(error))
+        co_await answer(stream, error_response(status, error.message()), 11, false);
+      break;
+    }
+    if (allowed) {
+      keep = co_await serve(stream, parser.release(), over_tcp, *user);
+    } else {
+      Response refusal = error_response(403, "this controller answers its own user only");
+      keep = co_await answer(stream, std::move(refusal), 11, false);
+    }
+  }
+  error_code ignored;
+  stream.socket().shutdown(Socket::shutdown_send, ignored);
+}
+
+template <class Acceptor>
+awaitable<void> Server::Impl::accept(Acceptor& acceptor, bool over_tcp) {
+  asio::steady_timer timer(executor);
+  while (!stopping) {
+    error_code error;
+    auto socket = co_await acceptor.async_accept(asio::redirect_error(use_awaitable, error));
+    if (stopping || error == asio::error::operation_aborted) co_return;
+    if (error) {  // out of files, or the other side has gone already
+      timer.expires_after(accept_pause);
+      co_await timer.async_wait(use_awaitable);
+      continue;
+    }
+    if (connections >= limits.connections) continue;  // closed by its destructor
+    close_on_exec(socket.native_handle());
+    ++connections;
+    asio::co_spawn(executor, session(Socket(std::move(socket)), over_tcp),
+                   [self = this->shared_from_this()](std::exception_ptr thrown) {
+                     --self->connections;
+                     if (!thrown) return;
+                     try {
+                       std::rethrow_exception(thrown);
+                     } catch (const BrokenRecord&) {
+                       throw;
+                     } catch (const std::exception& problem) {
+                       log::error(std::string("a connection failed: ") + problem.what());
+                     }
+                   });
+  }
+}
+
+Server::Server(asio::any_io_executor executor, App& app, ServerLimits limits)
+    : impl_(std::make_shared<Impl>(executor, app, limits)) {}
+
+Server::~Server() {
+  stop();
+}
+
+void Server::listen(const std::filesystem::path& socket) {
+  if (socket.native().size() >= sizeof(sockaddr_un::sun_path))
+    throw std::runtime_error("the path " + socket.string() + " is too long for a socket (" +
+                             std::to_string(socket.native().size()) + " bytes, at most " +
+                             std::to_string(sizeof(sockaddr_un::sun_path) - 1) +
+                             "): set THALWEG_HOME to a shorter folder");
+  auto& acceptor = impl_->unix_acceptor;
+  acceptor.open();
+  close_on_exec(acceptor.native_handle());
+  unlink(socket.c_str());
+  const mode_t old = umask(0177);  // never open to others, not even for a moment
+  error_code error;
+  acceptor.bind(asio::local::stream_protocol::endpoint(socket.string()), error);
+  umask(old);
+  if (error) throw std::system_error(error.value(), std::generic_category(), socket.string());
+  acceptor.listen();
+  impl_->socket_file = socket;
+  asio::co_spawn(impl_->executor, impl_->accept(acceptor, false), [](std::exception_ptr thrown) {
+    if (thrown) std::rethrow_exception(thrown);
+  });
+}
+
+unsigned short Server::listen_tcp(const std::string& address) {
+  const auto colon = address.rfind(':');
+  std::string host = address.substr(0, colon);
+  if (host.size() > 1 && host.front() == '[' && host.back() == ']')
+    host = host.substr(1, host.size() - 2);
+  asio::ip::tcp::resolver resolver(impl_->executor);
+  const auto found =
+      resolver.resolve(host, address.substr(colon + 1), asio::ip::tcp::resolver::passive);
+  auto& acceptor = impl_->tcp_acceptor;
+  acceptor.open(found->endpoint().protocol());
+  close_on_exec(acceptor.native_handle());
+  acceptor.set_option(asio::ip::tcp::acceptor::reuse_address(true));
+  acceptor.bind(found->endpoint());
+  acceptor.listen();
+  asio::co_spawn(impl_->executor, impl_->accept(acceptor, true), [](std::exception_ptr thrown) {
+    if (thrown) std::rethrow_exception(thrown);
+  });
+  return acceptor.local_endpoint().port();
+}
+
+void Server::stop() {
+  if (std::exchange(impl_->stopping, true)) return;
+  error_code ignored;
+  impl_->unix_acceptor.close(ignored);
+  impl_->tcp_acceptor.close(ignored);
+  if (!impl_->socket_file.empty()) unlink(impl_->socket_file.c_str());
+}
+
+}  // namespace thalweg::daemon

@@ -1,0 +1,41 @@
+// HTTP/1.1 over the Unix socket (peer credentials) and, where configured, over TCP for pushes only.
+// A bad request, a slow or a vanished client costs its own connection and nothing else.
+#pragma once
+
+#include <utility>  // boost 1.74's awaitable.hpp needs it first
+
+#include <boost/asio/any_io_executor.hpp>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "daemon/server/app.h"
+
+namespace thalweg::daemon {
+
+struct ServerLimits {
+  std::size_t body = 16 << 20;  ///< bytes of a request's body
+  std::size_t header = 16 << 10;
+  double request_s = 30;  ///< for a whole request to arrive, and for an answer to be taken
+  int connections = 256;  ///< more are closed at once
+};
+
+class Server {
+ public:
+  Server(boost::asio::any_io_executor executor, App& app, ServerLimits limits = {});
+  ~Server();
+
+  /// Listens on a Unix socket (mode 0600); a stale socket file is replaced, so hold the home's lock
+  /// first. Throws std::runtime_error with the remedy where the path is too long, std::system_error
+  /// otherwise.
+  void listen(const std::filesystem::path& socket);
+  /// Listens on "host:port" (port 0 = any), for pushes only. Gives the port.
+  unsigned short listen_tcp(const std::string& address);
+  void stop();
+
+ private:
+  struct Impl;
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace thalweg::daemon

@@ -1,0 +1,152 @@
+// POST /v1/sweeps: from a sweep file to trials, and the engine's schema that it is checked against.
+#include <nlohmann/json.hpp>
+
+#include <fmt/format.h>
+
+#include "daemon/api/messages.h"
+#include "daemon/backend/process.h"
+#include "daemon/server/endpoints.h"
+#include "daemon/server/params.h"
+#include "daemon/state/resources.h"
+
+namespace thalweg::daemon {
+
+using boost::asio::awaitable;
+using nlohmann::json;
+
+namespace {
+
+constexpr double schema_timeout_s = 20;
+
+std::shared_ptr<const jobspec::Schema> ask_engine(const std::string& name) {
+  const auto program = find_program(name);
+  if (program.empty())
+    throw HttpError(
+        503, name + " is neither beside thalwegd nor in PATH; sweeps cannot be checked without it");
+  ProgramOutput output;
+  try {
+    output = run_program({program.string(), "--schema"}, schema_timeout_s);
+  } catch (const std::system_error& error) {
+    throw HttpError(503, error.what());
+  }
+  if (output.code != 0)
+    throw HttpError(
+        503, fmt::format("{} --schema {}: {}", program.string(),
+                         output.timed_out ? "does not end" : "failed", output.err.substr(0, 1000)));
+  try {
+    return std::make_shared<const jobspec::Schema>(jobspec::Schema::from_json(output.out));
+  } catch (const std::exception& error) {
+    throw HttpError(503, program.string() + " --schema: " + error.what());
+  }
+}
+
+/// The backend asked for; `auto` is the configured one, or the first that is there.
+awaitable<std::string> choose_backend(App& app, std::string wanted) {
+  const auto known = app.controller.backends();
+  if (wanted == "auto") wanted = app.config.backend;
+  if (wanted == "auto") {
+    for (const auto& name : known)
+      if (!(co_await app.controller.describe(name)).empty()) co_return name;
+    throw HttpError(503, "no backend is there");
+  }
+  for (const auto& name : known)
+    if (name == wanted) co_return name;
+  const std::string near = jobspec::nearest(wanted, known);
+  throw HttpError(
+      400, fmt::format("there is no backend '{}', expected auto, {}{}", wanted,
+                       fmt::join(known, ", "), near.empty() ? "" : "; did you mean " + near + "?"));
+}
+
+/// A relative data folder is meant from where the sweep was submitted.
+void resolve_paths(jobspec::Sweep& sweep, const std::string& directory) {
+  const jobspec::Value* dir = sweep.train.find("data.dir");
+  if (dir == nullptr || !dir->is_string() || directory.empty()) return;
+  const std::filesystem::path path = dir->as_string();
+  if (!path.empty() && path.is_relative() && dir->as_string()[0] != '$' &&
+      dir->as_string()[0] != '~')
+    sweep.train.set("data.dir",
+                    (std::filesystem::path(directory) / path).lexically_normal().string());
+}
+
+struct Parsed {
+  jobspec::Sweep sweep;
+  jobspec::Expansion expansion;
+};
+
+json dry_run(const App& app, const Parsed& parsed, const std::string& backend) {
+  json trials = json::array();
+  int nodes = 0;
+  for (const auto& trial : parsed.expansion.trials) {
+    trials.push_back({{"id", "." + std::to_string(trial.number)},
+                      {"seed", trial.seed},
+                      {"parameters", api::value_json(trial.parameters)},
+                      {"resources", resources_json(trial.resources)}});
+    nodes = std::max(nodes, trial.resources.nodes);
+  }
+  json result{{"trials", std::move(trials)}, {"nodes_per_job", nodes}};
+  for (const BackendRow& row : backend_rows())
+    if (row.name == backend && row.script != nullptr && !parsed.expansion.trials.empty())
+      result["script"] = row.script({{0, 1, 1},
+                                     "",
+                                     app.home.runs() / "<sweep>/1/1",
+                                     parsed.expansion.trials.front().resources,
+                                     parsed.sweep.slurm},
+                                    app.config);
+  return result;
+}
+
+}  // namespace
+
+awaitable<std::shared_ptr<const jobspec::Schema>> engine_schema(App& app) {
+  if (!app.schema) {
+    const std::string program = app.config.local.engine_program;
+    const auto work = [program](db::Store&) { return ask_engine(program); };
+    app.schema = co_await app.reader.run(work);
+  }
+  co_return app.schema;
+}
+
+awaitable<Response> get_schema(App& app, const Request&) {
+  const auto schema = co_await engine_schema(app);
+  co_return json_response(json::parse(schema->to_json()));
+}
+
+awaitable<Response> post_sweep(App& app, const Request& request) {
+  const json body = body_object(request);
+  const std::string text = text_of(body, "text"), file = text_of(body, "file_name", "sweep.yaml"),
+                    directory = text_of(body, "directory", "");
+  const std::string backend = co_await choose_backend(app, text_of(body, "backend", "auto"));
+  const auto schema = co_await engine_schema(app);
+  const jobspec::SiteLimits site{app.config.max_nodes_per_job};
+  const auto work = [=](db::Store&) {
+    Parsed result;
+    result.sweep = jobspec::parse_sweep(text, file, *schema, site);
+    resolve_paths(result.sweep, directory);
+    result.expansion = jobspec::expand(result.sweep, *schema);
+    return result;
+  };
+  const Parsed parsed = co_await app.reader.run(work);
+  if (parsed.expansion.trials.empty()) throw HttpError(400, file + ": the sweep has no trials");
+
+  const bool only_look = body.value("dry_run", false);
+  json result = only_look ? dry_run(app, parsed, backend) : json::object();
+  Submitted submitted;
+  if (only_look) {
+    submitted.duplicates = parsed.expansion.duplicates;
+    for (const auto& trial : parsed.expansion.trials)
+      submitted.configurations = std::max(submitted.configurations, trial.configuration);
+  } else {
+    submitted = app.controller.submit(parsed.sweep, parsed.expansion, text, file, backend,
+                                      user_name(request.user));
+    result["id"] = std::to_string(submitted.id);
+    result["trials"] = submitted.trials;
+  }
+  result["name"] = parsed.sweep.name;
+  result["configurations"] = submitted.configurations;
+  result["duplicates"] = submitted.duplicates;
+  result["backend"] = backend;
+  result["notes"] = parsed.sweep.notes;
+  co_return json_response(result);
+}
+
+}  // namespace thalweg::daemon
