@@ -31,19 +31,22 @@ std::string seconds(std::chrono::steady_clock::duration d) {
 void Patience::until(const std::function<bool()>& done, const char* what) {
   if (done()) return;
   auto seen = transport_.completed();
-  auto moved_at = Clock::now();
+  auto last = Clock::now();
+  Clock::duration silence{};
   bool roll_called = false;
   for (;;) {
     transport_.progress();
     if (done()) return;
     const auto now = Clock::now();
+    // A long gap means that this rank itself was stopped: no silence of others.
+    silence += std::min<Clock::duration>(now - last, 2 * kNap);
+    last = now;
     if (transport_.completed() != seen) {
       seen = transport_.completed();
-      moved_at = now;
+      silence = {};
       roll_called = false;
       continue;
     }
-    const auto silence = now - moved_at;
     if (silence < kSpin) continue;
     if (silence < kYield) {
       sched_yield();

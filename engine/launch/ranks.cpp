@@ -1,13 +1,15 @@
 #include "engine/launch/ranks.h"
 
 #include <fcntl.h>
+#include <sys/epoll.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <fstream>
 #include <system_error>
@@ -64,9 +66,13 @@ std::vector<pid_t> children() {
 
 }  // namespace
 
-Ranks::Ranks() {
+Ranks::Ranks() : order_(::epoll_create1(EPOLL_CLOEXEC)) {
   // Orphans of ranks become our children, so that none can outlive the launch unseen.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+Ranks::~Ranks() {
+  ::close(order_);
 }
 
 int Ranks::start(const RankPlan& plan, const sigset_t& signal_mask) {
@@ -94,6 +100,13 @@ int Ranks::start(const RankPlan& plan, const sigset_t& signal_mask) {
     ::waitpid(pid, nullptr, 0);
     return error;
   }
+  const int pidfd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
+  if (pidfd >= 0) {
+    epoll_event event{};
+    event.events = EPOLLIN | EPOLLONESHOT;
+    event.data.u64 = static_cast<std::uint64_t>(pid) << 32U | static_cast<std::uint32_t>(pidfd);
+    ::epoll_ctl(order_, EPOLL_CTL_ADD, pidfd, &event);
+  }
   ranks_.push_back({pid, true});
   ++running_;
   return 0;
@@ -105,19 +118,28 @@ void Ranks::signal_all(int signal) {
   }
 }
 
+void Ranks::take(pid_t pid, int status, std::vector<RankEnd>& ends) {
+  for (std::size_t r = 0; r < ranks_.size(); ++r) {
+    if (ranks_[r].pid != pid || !ranks_[r].running) continue;
+    ranks_[r].running = false;
+    --running_;
+    ends.push_back({static_cast<int>(r), pid, status});
+  }
+}
+
 std::vector<RankEnd> Ranks::reap() {
   std::vector<RankEnd> ends;
   int status = 0;
-  for (pid_t pid = 0; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) {
-    for (std::size_t r = 0; r < ranks_.size(); ++r) {
-      if (ranks_[r].pid != pid || !ranks_[r].running) continue;
-      ranks_[r].running = false;
-      --running_;
-      ends.push_back({static_cast<int>(r), pid, status});
-    }
+  epoll_event event{};
+  while (::epoll_wait(order_, &event, 1, 0) == 1) {
+    const auto pid = static_cast<pid_t>(event.data.u64 >> 32U);
+    if (::waitpid(pid, &status, WNOHANG) == pid) take(pid, status, ends);
+    ::close(static_cast<int>(event.data.u64 & UINT32_MAX));
   }
-  std::stable_partition(ends.begin(), ends.end(),
-                        [](const RankEnd& end) { return WIFSIGNALED(end.status); });
+  // Orphans that came to us, and ranks where the kernel has no pidfd.
+  for (pid_t pid = 0; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) {
+    take(pid, status, ends);
+  }
   return ends;
 }
 

@@ -29,14 +29,17 @@ struct RankEnd {
 class Ranks {
  public:
   Ranks();
+  ~Ranks();
+  Ranks(const Ranks&) = delete;
+  Ranks& operator=(const Ranks&) = delete;
 
   /// In a process group of its own, with `signal_mask`. Returns 0, or the errno with which the
   /// command could not be run.
   int start(const RankPlan& plan, const sigset_t& signal_mask);
 
   void signal_all(int signal);
-  /// Ranks that ended since the last call, those killed by a signal first: what others do because
-  /// a peer died comes later than its death, but may be found in the same call.
+  /// Ranks that ended since the last call, in the order in which they did (Linux 5.3 and later):
+  /// what others do because a peer died comes after its death, but may be found in the same call.
   std::vector<RankEnd> reap();
   int running() const { return running_; }
   /// Kills and reaps whatever the ranks left behind, also what has left their process groups.
@@ -47,8 +50,11 @@ class Ranks {
     pid_t pid;
     bool running;
   };
+  void take(pid_t pid, int status, std::vector<RankEnd>& ends);
+
   std::vector<Rank> ranks_;
   int running_ = 0;
+  int order_;  ///< an epoll of pidfds: its events come in the order of the deaths
 };
 
 /// The cores this process may use.

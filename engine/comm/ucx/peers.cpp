@@ -3,9 +3,10 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstring>
 #include <fstream>
+
+#include "engine/comm/ucx/direct.h"
 
 namespace thalweg::engine::comm {
 namespace {
@@ -14,16 +15,11 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr unsigned kControl = 0;  ///< id of our active messages
-// What control messages say.
-constexpr std::uint32_t kHello = 0;
-constexpr std::uint32_t kCall = 1;
-constexpr std::uint32_t kHere = 2;
-constexpr std::uint32_t kGiveUp = 3;
-
 // How long a loss is doubted: the lost rank's last words may still be on their way.
 constexpr milliseconds kDoubt{50};
 // How long the last words may take; nobody hangs because of a peer that does not listen.
 constexpr milliseconds kLastWords{200};
+constexpr milliseconds kNap{100};
 // A caller that only polls never sleeps in rest(); look after the processes now and then.
 constexpr unsigned kRoundsPerLook = 4096;
 
@@ -74,6 +70,7 @@ PeerInfo describe_self(const UcxWorker& worker) {
   std::getline(boot, info.pid_space);
   info.pid_space += " " + link_text("/proc/self/ns/pid");
   info.pid = ::getpid();
+  info.probe = direct_probe();
   return info;
 }
 
@@ -96,8 +93,9 @@ Peers::~Peers() {
 void Peers::connect(int rank, std::vector<PeerInfo> peers) {
   rank_ = rank;
   for (auto& info : peers) {
-    peers_.push_back({std::move(info), {}, {}, 0});
+    peers_.push_back({std::move(info), {}, {}, false, false, 0});
   }
+  missing_hellos_ = size() - 1;
   for (int r = 0; r < size(); ++r) {
     if (r == rank_) continue;
     auto& peer = peers_[index(r)];
@@ -105,9 +103,22 @@ void Peers::connect(int rank, std::vector<PeerInfo> peers) {
     peer.endpoint = UcxEndpoint(*worker_, peer.info.address, on_error, arguments_.back().get());
     if (peer.info.pid_space == peers_[index(rank_)].info.pid_space) {
       watch_.add_process(r, peer.info.pid);
+      peer.readable = may_read_directly(peer.info.pid, peer.info.probe);
     }
-    say(r, kHello, 0, -1, {});
+    say(r, kHello, peer.readable, -1, {});
   }
+  for (const auto& hello : early_hellos_) {
+    note_hello(hello.from, hello.number);
+  }
+  while (missing_hellos_ > 0) {
+    progress();
+    rest(kNap);
+  }
+}
+
+void Peers::note_hello(int from, std::uint32_t number) {
+  peers_[index(from)].reads_us = number != 0;
+  --missing_hellos_;
 }
 
 void Peers::on_error(void* argument, ucp_ep_h, ucs_status_t status) {
@@ -136,8 +147,18 @@ void Peers::note_message(const void* data, std::size_t bytes) {
   Header header{};
   if (bytes < sizeof header) return;
   std::memcpy(&header, data, sizeof header);
-  if (header.from < 0 || header.from >= size()) return;  // hello before connect()
+  if (peers_.empty() && header.kind == kHello) {  // a peer was quicker in connect()
+    early_hellos_.push_back({header.from, header.number});
+    return;
+  }
+  if (header.from < 0 || header.from >= size()) return;
   switch (header.kind) {
+    case kHello:
+      note_hello(header.from, header.number);
+      break;
+    case kTaken:
+      if (on_taken_) on_taken_(header.number);
+      break;
     case kCall:
       unanswered_.push_back({header.from, header.number});
       break;
@@ -156,8 +177,7 @@ void Peers::note_message(const void* data, std::size_t bytes) {
   }
 }
 
-void Peers::say(int to, std::uint32_t kind, std::uint32_t number, int culprit,
-                const std::string& text) {
+void Peers::say(int to, Kind kind, std::uint32_t number, int culprit, const std::string& text) {
   if (!peers_[index(to)].lost.empty()) return;
   const Header header{kind, number, rank_, culprit};
   auto* outgoing = new Outgoing{*this, std::string(sizeof header, '\0') + text};

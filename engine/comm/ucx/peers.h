@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,6 +20,7 @@ struct PeerInfo {
   std::string node;
   std::string pid_space;  ///< machine and pid namespace: where `pid` means anything
   pid_t pid = 0;
+  std::uint64_t probe = 0;  ///< see direct.h
 };
 
 std::string node_name();
@@ -37,13 +39,20 @@ class Peers {
   Peers& operator=(const Peers&) = delete;
 
   PeerInfo self() const { return describe_self(*worker_); }
-  /// Creates the connections and says hello on each, so that it is established.
+  /// Creates the connections and waits until every peer has said hello: then all of them stand.
   void connect(int rank, std::vector<PeerInfo> peers);
 
   int rank() const { return rank_; }
   int size() const { return static_cast<int>(peers_.size()); }
   const std::string& node_of(int rank) const { return peers_[index(rank)].info.node; }
   ucp_worker_h worker() const { return worker_->get(); }
+  pid_t pid_of(int rank) const { return peers_[index(rank)].info.pid; }
+  /// Whether this rank may read the memory of `rank`, and the other way round.
+  bool reads(int rank) const { return peers_[index(rank)].readable; }
+  bool read_by(int rank) const { return peers_[index(rank)].reads_us; }
+  /// "Your message `number` has been read": what the peer's `on_taken` is called with.
+  void tell_taken(int rank, std::uint32_t number) { say(rank, kTaken, number, -1, {}); }
+  void on_taken(std::function<void(std::uint32_t number)> call) { on_taken_ = std::move(call); }
   ucp_ep_h endpoint(int rank) const { return peers_[index(rank)].endpoint.get(); }
 
   void progress();  ///< throws CommError once a peer is lost
@@ -73,16 +82,20 @@ class Peers {
   struct Peer {
     PeerInfo info;
     UcxEndpoint endpoint;
-    std::string lost;            ///< how it was lost; empty: it was not
+    std::string lost;  ///< how it was lost; empty: it was not
+    bool readable = false;
+    bool reads_us = false;
     std::uint32_t answered = 0;  ///< the last roll call it answered
   };
+  enum Kind : std::uint32_t { kHello, kCall, kHere, kGiveUp, kTaken };  ///< of control messages
   static std::size_t index(int rank) { return static_cast<std::size_t>(rank); }
   static void on_error(void* argument, ucp_ep_h endpoint, ucs_status_t status);
   static ucs_status_t on_message(void* self, const void* header, std::size_t header_bytes,
                                  void* data, std::size_t bytes, const ucp_am_recv_param_t* params);
   void note_message(const void* data, std::size_t bytes);
+  void note_hello(int from, std::uint32_t number);
   void note_ended(const std::vector<int>& ranks);
-  void say(int to, std::uint32_t kind, std::uint32_t number, int culprit, const std::string& text);
+  void say(int to, Kind kind, std::uint32_t number, int culprit, const std::string& text);
   void answer_calls();
   [[noreturn]] void settle();
   [[noreturn]] void fail(const CommError& error);
@@ -98,12 +111,15 @@ class Peers {
     std::uint32_t number;
   };
   std::vector<Call> unanswered_;
+  std::vector<Call> early_hellos_;
+  int missing_hellos_ = 0;
   std::vector<int> lost_;            ///< in the order in which it was noticed
   std::optional<CommError> blamed_;  ///< what another rank told
   std::optional<CommError> failure_;
   bool departing_ = false;
   int outgoing_ = 0;
   unsigned rounds_ = 0;
+  std::function<void(std::uint32_t)> on_taken_;
 };
 
 }  // namespace thalweg::engine::comm

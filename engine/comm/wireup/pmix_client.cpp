@@ -83,7 +83,7 @@ std::string PmixClient::get(int rank, const char* key) {
   return {value->data.bo.bytes, value->data.bo.size};
 }
 
-void PmixClient::fence(const std::function<void()>& idle, const std::function<void()>& wake) {
+bool PmixClient::fence(const std::function<void()>& idle, const std::function<void()>& wake) {
   auto fence = std::make_shared<Fence>();
   fence->wake = wake;
   bool collect = true;
@@ -94,13 +94,15 @@ void PmixClient::fence(const std::function<void()>& idle, const std::function<vo
   const pmix_status_t started = PMIx_Fence_nb(nullptr, 0, &info, 1, Fence::answered, closure);
   if (started != PMIX_SUCCESS) {
     delete closure;
-    if (started == PMIX_OPERATION_SUCCEEDED) return;
+    if (started == PMIX_OPERATION_SUCCEEDED) return true;
     check(started, "PMIx_Fence_nb");
   }
   while (!fence->done.load(std::memory_order_acquire)) {
     idle();
   }
+  if (fence->status == PMIX_ERR_PARTIAL_SUCCESS) return false;
   check(fence->status, "PMIx_Fence_nb");
+  return true;
 }
 
 void PmixClient::finalize() {

@@ -26,10 +26,11 @@ class PmixClient {
   void commit();
   std::string get(int rank, const char* key);
 
-  /// Returns when all ranks have come; `idle` is called over and over until then, and `wake` from
-  /// another thread when there is an answer. Always collects data: without, Slurm's fence is no
-  /// barrier on fewer nodes than its tree is wide. May be left by an exception out of `idle`.
-  void fence(const std::function<void()>& idle, const std::function<void()>& wake);
+  /// Returns when all ranks have come (true), or all that still live (false); `idle` is called over
+  /// and over until then, and `wake` from another thread when there is an answer. Always collects
+  /// data: without, Slurm's fence is no barrier on fewer nodes than its tree is wide. May be left
+  /// by an exception out of `idle`.
+  bool fence(const std::function<void()>& idle, const std::function<void()>& wake);
 
   void finalize();
 

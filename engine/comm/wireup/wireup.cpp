@@ -23,19 +23,23 @@ constexpr milliseconds kNap{100};
 // way). If it has not come this long after, they died instead of leaving.
 constexpr seconds kFarewell{5};
 
-/// "node\npid space\npid\n" and the address.
+/// "node\npid space\npid\nprobe\n" and the address.
 std::string pack(const PeerInfo& info) {
-  return info.node + "\n" + info.pid_space + "\n" + std::to_string(info.pid) + "\n" + info.address;
+  return info.node + "\n" + info.pid_space + "\n" + std::to_string(info.pid) + "\n" +
+         std::to_string(info.probe) + "\n" + info.address;
 }
 
 PeerInfo unpack(const std::string& text) {
   PeerInfo info;
   std::istringstream in(text);
   std::string pid;
+  std::string probe;
   std::getline(in, info.node);
   std::getline(in, info.pid_space);
   std::getline(in, pid);
+  std::getline(in, probe);
   info.pid = static_cast<pid_t>(std::atol(pid.c_str()));
+  info.probe = std::strtoull(probe.c_str(), nullptr, 10);
   if (in) info.address = text.substr(static_cast<std::size_t>(in.tellg()));
   if (info.address.empty()) throw std::runtime_error("a peer sent no UCX address");
   return info;
@@ -61,9 +65,6 @@ class PmixWireup : public Wireup {
       ++world_.local_size;
     }
     peers_->connect(world_.rank, std::move(infos));
-    // Connections need both sides' progress: nobody goes off to compute before all stand.
-    peers_->flush();
-    fence();
   }
 
   const World& world() const override { return world_; }
@@ -74,32 +75,43 @@ class PmixWireup : public Wireup {
   }
 
   void fence() override {
-    client_.fence(
-        [this] {
-          peers_->progress();
-          peers_->rest(kNap);
-        },
-        [peers = peers_] { peers->wake(); });
+    fence_with([] {});
   }
 
   void finalize() override {
     peers_->flush();
     peers_->expect_departures();
     std::optional<Clock::time_point> first_left;
-    client_.fence(
-        [&] {
-          peers_->progress();
-          peers_->rest(kNap);
-          if (!peers_->somebody_left()) return;
-          if (!first_left) first_left = Clock::now();
-          if (Clock::now() - *first_left > kFarewell) peers_->blame_the_lost();
-        },
-        [peers = peers_] { peers->wake(); });
+    fence_with([&] {
+      if (!peers_->somebody_left()) return;
+      if (!first_left) first_left = Clock::now();
+      if (Clock::now() - *first_left > kFarewell) peers_->blame_the_lost();
+    });
     peers_->close();
     client_.finalize();
   }
 
  private:
+  template <class F>
+  void fence_with(F&& check) {
+    const bool all_came = client_.fence(
+        [&] {
+          peers_->progress();
+          peers_->rest(kNap);
+          check();
+        },
+        [peers = peers_] { peers->wake(); });
+    if (all_came) return;
+    // PMIx knows that somebody is missing, our connections know who.
+    const auto end = Clock::now() + seconds(1);
+    while (!peers_->somebody_left() && Clock::now() < end) {
+      peers_->progress();
+      peers_->rest(kNap);
+    }
+    if (peers_->somebody_left()) peers_->blame_the_lost();
+    throw CommError("a rank is gone: a fence was completed without it", -1, "");
+  }
+
   std::shared_ptr<Peers> peers_ = std::make_shared<Peers>();
   PmixClient client_;
   World world_;

@@ -1,0 +1,140 @@
+// UCX and PMIx between real processes, started by thalweg-launch; ranks that die or stop.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <random>
+#include <regex>
+#include <sstream>
+
+#include "tests/support/process.h"
+
+namespace {
+
+using testing::HasSubstr;
+using thalweg::test::milliseconds;
+using thalweg::test::Outcome;
+
+const std::string kProgram = RANK_PROGRAM;
+
+Outcome launch(int ranks, std::vector<std::string> mode, std::vector<std::string> options = {}) {
+  std::vector<std::string> command{"thalweg-launch", "-n", std::to_string(ranks)};
+  command.insert(command.end(), options.begin(), options.end());
+  command.insert(command.end(), {"--", kProgram});
+  command.insert(command.end(), mode.begin(), mode.end());
+  return thalweg::test::run(command);
+}
+
+struct Blame {
+  int by;
+  int whom;
+  long after_ms;
+  std::string words;
+};
+
+std::vector<Blame> blames(const std::string& out) {
+  static const std::regex kLine(R"(rank (\d+) blames (-?\d+) on (\S*) after (\d+) ms: (.*))");
+  std::vector<Blame> found;
+  std::istringstream lines(out);
+  for (std::string line; std::getline(lines, line);) {
+    std::smatch m;
+    if (std::regex_match(line, m, kLine)) {
+      found.push_back({std::stoi(m[1]), std::stoi(m[2]), std::stol(m[4]), m[5]});
+    }
+  }
+  return found;
+}
+
+class Processes : public testing::TestWithParam<int> {};
+
+TEST_P(Processes, EveryCollectiveGivesTheRightNumbers) {
+  const auto outcome = launch(GetParam(), {"collectives"});
+  EXPECT_EQ(0, outcome.code) << outcome.err;
+  for (int r = 0; r < GetParam(); ++r) {
+    const std::string n = std::to_string(GetParam());
+    EXPECT_THAT(outcome.out, HasSubstr("rank " + std::to_string(r) + " of " + n + ", local " +
+                                       std::to_string(r) + " of " + n));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, Processes, testing::Values(1, 2, 3, 4, 5),
+                         testing::PrintToStringParamName());
+
+TEST(ProcessGroup, WithoutALauncherThereIsAWorldOfOne) {
+  const auto outcome = thalweg::test::run({kProgram, "collectives"});
+  EXPECT_EQ(0, outcome.code) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("rank 0 of 1, local 0 of 1"));
+}
+
+TEST(ProcessGroup, ASlurmStepWithoutPmixIsRefused) {
+  thalweg::test::RunOptions options;
+  options.env["SLURM_STEP_NUM_TASKS"] = "2";
+  const auto outcome = thalweg::test::run({kProgram, "hello"}, options);
+  EXPECT_EQ(1, outcome.code);
+  EXPECT_THAT(outcome.err, HasSubstr("srun --mpi=pmix"));
+}
+
+TEST(ProcessGroup, ShardSumHasTheSameBitsForEveryRankCount) {
+  for (const int shards : {4, 6}) {
+    const auto one = launch(1, {"shard_sum", std::to_string(shards)});
+    ASSERT_EQ(0, one.code) << one.err;
+    EXPECT_EQ(17U, one.out.size());
+    for (const int ranks : {2, 3, 4}) {
+      const auto outcome = launch(ranks, {"shard_sum", std::to_string(shards)});
+      EXPECT_EQ(0, outcome.code) << outcome.err;
+      EXPECT_EQ(one.out, outcome.out) << shards << " shards on " << ranks << " ranks";
+    }
+  }
+}
+
+TEST(ProcessGroup, RanksThatFinishAtDifferentTimesPartInPeace) {
+  for (int round = 0; round < 5; ++round) {
+    const auto outcome = launch(4, {"farewell"});
+    EXPECT_EQ(0, outcome.code) << outcome.err;
+    EXPECT_EQ("", outcome.err);
+  }
+}
+
+TEST(ProcessGroup, ARankKilledAtAnyMomentIsNamedByAllOthers) {
+  std::mt19937 random(std::random_device{}());
+  for (int round = 0; round < 8; ++round) {
+    const int ranks = 2 + round % 3;
+    const int victim = static_cast<int>(random() % static_cast<unsigned>(ranks));
+    const long delay = static_cast<long>(random() % 200);
+    const auto outcome = launch(ranks, {"victim", std::to_string(victim), std::to_string(SIGKILL),
+                                        std::to_string(delay), "60000"});
+    SCOPED_TRACE(std::to_string(ranks) + " ranks, rank " + std::to_string(victim) +
+                 " killed after " + std::to_string(delay) + " ms\n" + outcome.out + outcome.err);
+    EXPECT_EQ(128 + SIGKILL, outcome.code);
+    EXPECT_THAT(outcome.err, HasSubstr("rank " + std::to_string(victim) + " (pid "));
+    const auto all = blames(outcome.out);
+    EXPECT_EQ(static_cast<std::size_t>(ranks) - 1, all.size());
+    for (const auto& blame : all) {
+      EXPECT_EQ(victim, blame.whom);
+      EXPECT_LT(blame.after_ms, delay + 5000);  // the promise, not a measurement
+    }
+  }
+}
+
+TEST(ProcessGroup, AStoppedRankIsNamedAfterTheStallTime) {
+  const auto outcome =
+      launch(3, {"victim", "1", std::to_string(SIGSTOP), "100", "600"}, {"--grace", "0.2"});
+  SCOPED_TRACE(outcome.out + outcome.err);
+  const auto all = blames(outcome.out);
+  ASSERT_GE(all.size(), 2U);
+  for (const auto& blame : all) {
+    EXPECT_EQ(1, blame.whom);
+    EXPECT_THAT(blame.words, HasSubstr("rank 1 on node"));  // rank 1 itself is told so later
+    EXPECT_THAT(blame.words, HasSubstr("does not answer"));
+  }
+}
+
+TEST(ProcessGroup, ARankThatLeavesBeforeTheEndKeepsNobodyWaiting) {
+  const auto outcome = launch(3, {"deserter"});
+  EXPECT_FALSE(outcome.timed_out);
+  EXPECT_EQ(3, outcome.code);
+  EXPECT_THAT(outcome.err, HasSubstr("rank 0 (pid "));
+  EXPECT_THAT(outcome.err, HasSubstr("exited with code 3"));
+}
+
+}  // namespace

@@ -1,0 +1,185 @@
+// One rank for the process tests: rank_program MODE [ARGUMENTS]. Prints what the tests read.
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "engine/comm/group.h"
+
+namespace {
+
+using namespace thalweg::engine::comm;
+using std::chrono::milliseconds;
+
+constexpr int kCommFailed = 9;  // what a rank returns that saw a CommError
+
+struct Rank {
+  std::unique_ptr<Wireup> wireup = Wireup::connect();
+  Group group;
+  explicit Rank(milliseconds stall) : group(wireup->transport(), {.stall_timeout = stall}) {}
+};
+
+/// Every collective at sizes on both sides of UCX's protocol changes.
+void check_collectives(Group& group) {
+  for (const std::size_t count : {1U, 7U, 1000U, 65537U, 3000000U}) {
+    for (const auto& name : allreduce_names()) {
+      group.use_allreduce(name);
+      std::vector<std::int64_t> data(count, group.rank() + 1);
+      group.allreduce(data.data(), count, Type::i64, Op::sum);
+      for (const auto x : data) {
+        if (x != group.size() * (group.size() + 1) / 2) throw std::runtime_error("wrong sum");
+      }
+    }
+    std::vector<int> data(count, group.rank());
+    group.broadcast(data.data(), count * sizeof(int), group.size() - 1);
+    if (data.back() != group.size() - 1) throw std::runtime_error("wrong broadcast");
+  }
+  std::vector<int> all(static_cast<std::size_t>(group.size()));
+  const int mine = group.rank() * 3;
+  group.allgather(&mine, all.data(), sizeof mine);
+  for (int r = 0; r < group.size(); ++r) {
+    if (all[static_cast<std::size_t>(r)] != r * 3) throw std::runtime_error("wrong allgather");
+  }
+  group.barrier();
+}
+
+int collectives(const std::vector<std::string>&) {
+  Rank rank(milliseconds(60000));
+  check_collectives(rank.group);
+  const auto& world = rank.wireup->world();
+  std::printf("rank %d of %d, local %d of %d, on %s: right\n", world.rank, world.size,
+              world.local_rank, world.local_size, world.node.c_str());
+  rank.wireup->fence();
+  rank.wireup->finalize();
+  return 0;
+}
+
+/// Sums SHARDS leaves of random floats, several at once; rank 0 prints a hash of the bits.
+int shard_sum(const std::vector<std::string>& arguments) {
+  const int shards = std::stoi(arguments.at(0));
+  Rank rank(milliseconds(60000));
+  auto& group = rank.group;
+  constexpr std::size_t kCounts[] = {10, 5000, 400000, 1100};
+  std::vector<std::vector<float>> leaves;
+  std::vector<std::unique_ptr<Request>> requests;
+  std::vector<float*> first;
+  leaves.reserve(std::size(kCounts) * static_cast<std::size_t>(shards));
+  for (const std::size_t count : kCounts) {
+    std::vector<float*> mine;
+    for (int s = Group::first_shard(group.rank(), group.size(), shards);
+         s < Group::first_shard(group.rank() + 1, group.size(), shards); ++s) {
+      std::mt19937 random(static_cast<unsigned>(s));
+      auto& leaf = leaves.emplace_back(count);
+      for (auto& x : leaf) {
+        x = static_cast<float>(random()) * 1e-9F - 2.0F;
+      }
+      mine.push_back(leaf.data());
+    }
+    first.push_back(mine[0]);
+    requests.push_back(group.start_shard_sum(mine, count, shards));
+  }
+  std::uint64_t hash = 1469598103934665603U;
+  for (std::size_t i = requests.size(); i-- > 0;) {
+    requests[i]->wait();
+    for (std::size_t k = 0; k < kCounts[i]; ++k) {
+      std::uint32_t bits = 0;
+      std::memcpy(&bits, first[i] + k, sizeof bits);
+      hash = (hash ^ bits) * 1099511628211U;
+    }
+  }
+  if (group.rank() == 0) std::printf("%016llx\n", static_cast<unsigned long long>(hash));
+  rank.wireup->finalize();
+  return 0;
+}
+
+/// Works until a peer is gone. VICTIM stops or dies (signal SIGNAL) at its own hand after DELAY ms,
+/// from another thread: at any moment of an allreduce.
+int victim(const std::vector<std::string>& arguments) {
+  const int victim_rank = std::stoi(arguments.at(0));
+  const int signal_number = std::stoi(arguments.at(1));
+  const milliseconds delay(std::stol(arguments.at(2)));
+  Rank rank(milliseconds(std::stol(arguments.at(3))));
+  signal(SIGTERM, SIG_IGN);  // the launcher's TERM must not hide what the rank itself sees
+  rank.group.barrier();
+  const auto start = std::chrono::steady_clock::now();
+  std::thread killer;
+  if (rank.group.rank() == victim_rank) {
+    killer = std::thread([=] {
+      std::this_thread::sleep_for(delay);
+      kill(getpid(), signal_number);
+    });
+    killer.detach();
+  }
+  try {
+    for (;;) {
+      std::vector<float> data(200000, 1);
+      rank.group.allreduce(data.data(), data.size(), Type::f32, Op::sum);
+      rank.group.allreduce(data.data(), 10, Type::f32, Op::max);
+    }
+  } catch (const CommError& e) {
+    const auto ms =
+        std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - start);
+    std::printf("rank %d blames %d on %s after %ld ms: %s\n", rank.group.rank(), e.rank(),
+                e.node().c_str(), static_cast<long>(ms.count()), e.what());
+    std::fflush(stdout);
+    return kCommFailed;
+  }
+}
+
+/// Rank 0 leaves early, without a word; the others come to the end.
+int deserter(const std::vector<std::string>&) {
+  Rank rank(milliseconds(60000));
+  signal(SIGTERM, SIG_IGN);
+  rank.group.barrier();
+  if (rank.group.rank() == 0) _exit(3);
+  rank.wireup->finalize();
+  return 0;
+}
+
+/// Ranks come to the end one after the other, each having sent what the others wait for.
+int farewell(const std::vector<std::string>&) {
+  Rank rank(milliseconds(60000));
+  for (int round = 0; round < 20; ++round) {
+    std::vector<float> data(100000, 1);
+    rank.group.broadcast(data.data(), data.size() * sizeof(float), round % rank.group.size());
+  }
+  std::this_thread::sleep_for(milliseconds(30 * rank.group.rank()));
+  rank.wireup->finalize();
+  return 0;
+}
+
+/// Milliseconds since the epoch at which the world stood.
+int hello(const std::vector<std::string>&) {
+  auto wireup = Wireup::connect();
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  std::printf("%ld\n", static_cast<long>(std::chrono::duration_cast<milliseconds>(now).count()));
+  wireup->finalize();
+  return 0;
+}
+
+const std::map<std::string, int (*)(const std::vector<std::string>&)> kModes = {
+    {"collectives", collectives}, {"shard_sum", shard_sum}, {"victim", victim},
+    {"deserter", deserter},       {"farewell", farewell},   {"hello", hello},
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> arguments(argv + std::min(argc, 2), argv + argc);
+  const auto mode = kModes.find(argc > 1 ? argv[1] : "");
+  if (mode == kModes.end()) return 64;
+  try {
+    return mode->second(arguments);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "%s\n", e.what());
+    return 1;
+  }
+}
