@@ -36,11 +36,12 @@ const StopFlag& stop_on_signals() {
   sigemptyset(&action.sa_mask);
   for (const int signal : kSignals)
     sigaction(signal, &action, nullptr);
-  // A controller that goes away while it is written to is an error of that write, not the end of
-  // the run.
+  // A controller that goes away, or a file size limit: errors of that write, not the end of the
+  // run.
   struct sigaction ignore {};
   ignore.sa_handler = SIG_IGN;
-  sigaction(SIGPIPE, &ignore, nullptr);
+  for (const int signal : {SIGPIPE, SIGXFSZ})
+    sigaction(signal, &ignore, nullptr);
   return flag;
 }
 

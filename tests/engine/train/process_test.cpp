@@ -1,0 +1,262 @@
+// thalweg-train as people start it: real processes under thalweg-launch, signals, and lost ranks.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <atomic>
+
+#include "jobspec/schema.h"
+#include "tests/engine/train/support.h"
+#include "tests/support/process.h"
+
+namespace thalweg::engine {
+namespace {
+
+using jobspec::List;
+using jobspec::Map;
+using jobspec::Trial;
+using jobspec::Value;
+using testing::Contains;
+using testing::HasSubstr;
+
+/// A few seconds on the fast device, so that there is a middle to be disturbed in.
+Trial long_trial() {
+  Trial trial = tiny_trial();
+  trial.train.set("device", "cpu");
+  trial.train.set("model", Map{{"name", "mlp"}, {"hidden", List{256, 256}}, {"batch_norm", true}});
+  trial.train.set("epochs", Value());
+  trial.train.set("steps", 4000);
+  trial.train.set("log", Map{{"every", 50}});
+  trial.train.set("eval", Map{{"every", 40}});
+  trial.train.set("checkpoint", Map{{"every", 130}});
+  return trial;
+}
+
+std::filesystem::path put_trial(const std::filesystem::path& folder, const Trial& trial) {
+  std::filesystem::create_directories(folder);
+  jobspec::write_trial(trial, folder / "trial.yaml");
+  return folder / "trial.yaml";
+}
+
+std::vector<std::string> launch_command(const std::filesystem::path& trial, int ranks) {
+  return {"thalweg-launch", "-n", std::to_string(ranks), "--", "thalweg-train", trial.string()};
+}
+
+test::Outcome launch(const std::filesystem::path& folder, const Trial& trial, int ranks) {
+  return test::run(launch_command(put_trial(folder, trial), ranks));
+}
+
+/// A launch in the background whose ranks can be found. Ended with the test, however that goes.
+class Running {
+ public:
+  Running(const std::filesystem::path& folder, const Trial& trial, int ranks) {
+    static std::atomic<int> count{0};
+    mark_ = "THALWEG_TEST_RUN=" + std::to_string(getpid()) + "." + std::to_string(++count);
+    test::RunOptions options;
+    options.env["THALWEG_TEST_RUN"] = mark_.substr(mark_.find('=') + 1);
+    pid_ = test::start(launch_command(put_trial(folder, trial), ranks), options);
+  }
+  ~Running() {
+    for (const pid_t pid : test::processes_with_environment(mark_))
+      kill(pid, SIGKILL);
+    if (!ended_) waitpid(pid_, nullptr, 0);
+  }
+  void signal_all(int signal) const { kill(pid_, signal); }
+  pid_t rank(int number) const {
+    const auto mine = test::processes_with_environment(mark_);
+    for (const pid_t pid : test::processes_with_environment("PMIX_RANK=" + std::to_string(number)))
+      if (std::find(mine.begin(), mine.end(), pid) != mine.end() &&
+          test::command_line(pid).find("thalweg-train ") != std::string::npos)
+        return pid;
+    return -1;
+  }
+  bool any_left() const { return !test::processes_with_environment(mark_).empty(); }
+  /// Exit code of the launcher; -1 where it did not end in time.
+  int wait(test::milliseconds deadline = test::milliseconds(30000)) {
+    int status = 0;
+    ended_ = test::eventually([&] { return waitpid(pid_, &status, WNOHANG) == pid_; }, deadline);
+    return ended_ && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+
+ private:
+  std::string mark_;
+  pid_t pid_ = -1;
+  bool ended_ = false;
+};
+
+bool has_checkpoint(const std::filesystem::path& folder) {
+  return test::read_file(folder / "journal.jsonl").find("\"type\":\"checkpoint\"") != std::string::npos;
+}
+
+TEST(TrainProcess, TellsAboutItself) {
+  const test::Outcome schema = test::run({"thalweg-train", "--schema"});
+  EXPECT_EQ(schema.code, 0);
+  EXPECT_GE(jobspec::Schema::from_json(schema.out).sections.size(), 10u);
+  const test::Outcome help = test::run({"thalweg-train", "--help"});
+  EXPECT_EQ(help.code, 0);
+  EXPECT_THAT(help.out, HasSubstr("exit codes:"));
+  EXPECT_THAT(test::run({"thalweg-train", "--version"}).out, HasSubstr("thalweg-train "));
+  const test::TempDir folder;
+  const auto file = put_trial(folder.path(), tiny_trial());
+  const test::Outcome check = test::run({"thalweg-train", "--check", file.string()});
+  EXPECT_EQ(check.code, 0) << check.err;
+  EXPECT_THAT(check.out, AllOf(HasSubstr("480 to train on, 48 to validate"),
+                               HasSubstr("60, 20 an epoch"), HasSubstr("parameters  346")));
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "journal.jsonl"));
+}
+
+TEST(TrainProcess, BadInputIsExitCode2) {
+  EXPECT_EQ(test::run({"thalweg-train"}).code, 2);
+  EXPECT_EQ(test::run({"thalweg-train", "--shema"}).code, 2);
+  EXPECT_THAT(test::run({"thalweg-train", "--shema"}).err, HasSubstr("did you mean --schema?"));
+  const test::TempDir folder;
+  Trial trial = tiny_trial();
+  trial.train.set("data.name", "synthetik");
+  const auto file = put_trial(folder.path(), trial);
+  const test::Outcome unknown = test::run({"thalweg-train", file.string()});
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("did you mean synthetic?"));
+  EXPECT_EQ(test::run({"thalweg-train", "--check", file.string()}).code, 2);
+  trial = tiny_trial();
+  trial.train.set("batch.shards", 2);
+  const test::Outcome crowded = launch(folder.path(), trial, 3);
+  EXPECT_EQ(crowded.code, 2) << crowded.err;
+  EXPECT_THAT(crowded.err, HasSubstr("3 ranks cannot share 2 shards"));
+}
+
+TEST(TrainProcess, DivergingIsExitCode3) {
+  const test::TempDir folder;
+  Trial trial = tiny_trial();
+  trial.train.set("optimizer", Map{{"name", "sgd"}, {"lr", 1e30}});
+  const test::Outcome outcome = launch(folder.path(), trial, 2);
+  EXPECT_EQ(outcome.code, 3) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("diverged"));
+}
+
+// A convolution, batch norm and dropout on the fast device, over UCX.
+TEST(TrainProcess, CurveDoesNotDependOnRanks) {
+  Trial trial = tiny_trial();
+  trial.train.set("device", "cpu");
+  trial.train.set("model", Map{{"name", "lenet"}, {"dropout", 0.25}, {"batch_norm", true}});
+  trial.train.set("data.shape", List{1, 12, 12});
+  trial.train.set("epochs", 1);
+  const test::TempDir whole;
+  ASSERT_EQ(launch(whole.path(), trial, 1).code, 0);
+  const auto expected = curve({whole.path()});
+  EXPECT_THAT(expected, Contains(HasSubstr("val/error 20 ")));
+  for (const int ranks : {2, 3, 4}) {
+    const test::TempDir folder;
+    trial.resources.threads_per_rank = ranks == 2 ? 2 : 1;
+    const test::Outcome outcome = launch(folder.path(), trial, ranks);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_EQ(read_journal(folder.path())[0].find("ranks")->as_int(), ranks);
+    EXPECT_EQ(curve({folder.path()}), expected) << ranks;
+  }
+}
+
+class Disturbed : public testing::Test {
+ protected:
+  /// The curve of the long trial when nobody disturbs it.
+  static const std::vector<std::string>& quiet_curve() {
+    static const std::vector<std::string> points = [] {
+      const test::TempDir folder;
+      EXPECT_EQ(launch(folder.path(), long_trial(), 1).code, 0);
+      return curve({folder.path()});
+    }();
+    return points;
+  }
+};
+
+TEST_F(Disturbed, SigtermStopsAfterACheckpointAndTheNextAttemptGoesOn) {
+  const test::TempDir folder;
+  const auto first = folder.path() / "1", second = folder.path() / "2";
+  Trial trial = long_trial();
+  {
+    Running run(first, trial, 2);
+    ASSERT_TRUE(test::eventually([&] { return has_checkpoint(first); }));
+    run.signal_all(SIGTERM);
+    EXPECT_EQ(run.wait(), 75);
+  }
+  const auto journal = read_journal(first);
+  EXPECT_EQ(journal.back().find("status")->as_string(), "stopped");
+  const std::int64_t stopped = journal.back().find("step")->as_int();
+  EXPECT_EQ(lines_of(journal, "checkpoint").back().find("step")->as_int(), stopped);
+  trial.resume = {first / "checkpoints"};
+  const test::Outcome outcome = launch(second, trial, 1);
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(read_journal(second)[0].find("resumed_step")->as_int(), stopped);
+  EXPECT_EQ(curve({first, second}), quiet_curve());
+}
+
+TEST_F(Disturbed, ALostRankEndsTheOthersAndTheNextAttemptGoesOn) {
+  const test::TempDir folder;
+  const auto first = folder.path() / "1", second = folder.path() / "2";
+  Trial trial = long_trial();
+  {
+    Running run(first, trial, 3);
+    ASSERT_TRUE(test::eventually([&] { return has_checkpoint(first); }));
+    const pid_t victim = run.rank(1);
+    ASSERT_GT(victim, 0);
+    kill(victim, SIGKILL);
+    const int code = run.wait(test::milliseconds(10000));
+    EXPECT_NE(code, -1) << "the others did not end within 10 s";
+    EXPECT_THAT(code, testing::AllOf(testing::Ne(0), testing::Ne(2), testing::Ne(75)));
+    EXPECT_TRUE(test::eventually([&] { return !run.any_left(); }));
+  }
+  const auto file = first / "failure.rank0.json";
+  ASSERT_TRUE(std::filesystem::exists(file));
+  EXPECT_EQ(jobspec::read_yaml(test::read_file(file), "failure").find("rank")->as_int(), 1);
+  const Value end = read_journal(first).back();
+  EXPECT_EQ(end.find("status")->as_string(), "failed");
+  EXPECT_EQ(end.find("rank")->as_int(), 1);
+  trial.resume = {first / "checkpoints"};
+  const test::Outcome outcome = launch(second, trial, 2);
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_GT(read_journal(second)[0].find("resumed_step")->as_int(), 0);
+  EXPECT_EQ(curve({first, second}), quiet_curve());
+}
+
+TEST_F(Disturbed, ASecondSignalEndsARankThatCannotStop) {
+  const test::TempDir folder;
+  Running run(folder.path(), long_trial(), 2);
+  ASSERT_TRUE(test::eventually([&] { return has_checkpoint(folder.path()); }));
+  const pid_t waiting = run.rank(0), stuck = run.rank(1);
+  ASSERT_GT(waiting, 0);
+  ASSERT_GT(stuck, 0);
+  kill(stuck, SIGSTOP);
+  test::sleep_for(test::milliseconds(200));  // the other rank comes to wait for it
+  kill(waiting, SIGTERM);
+  kill(waiting, SIGTERM);  // the same wish twice, as schedulers send it
+  test::sleep_for(test::milliseconds(1100));
+  EXPECT_EQ(run.rank(0), waiting);
+  kill(waiting, SIGTERM);
+  EXPECT_TRUE(test::eventually([&] { return run.rank(0) == -1; }, test::milliseconds(3000)));
+  EXPECT_NE(run.wait(), 75);
+}
+
+// RLIMIT_FSIZE makes writes beyond it fail, as a full disk does.
+TEST(TrainProcess, AFullDiskIsAnErrorAndItsCheckpointIsNotTaken) {
+  const test::TempDir folder;
+  Trial trial = tiny_trial();
+  trial.train.set("model", Map{{"name", "mlp"}, {"hidden", List{64}}});
+  const auto file = put_trial(folder.path(), trial);
+  // In blocks of 512 bytes: enough for the journal, not for a checkpoint of 21 kB.
+  const test::Outcome full =
+      test::run({"sh", "-c", "ulimit -f 30; exec thalweg-train " + file.string()});
+  EXPECT_EQ(full.code, 1);
+  EXPECT_THAT(full.err, AllOf(HasSubstr("step-000000000020.ckpt"), HasSubstr("File too large")));
+  EXPECT_THAT(test::read_file(folder.path() / "failure.rank0.json"), HasSubstr("File too large"));
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path() / "checkpoints"));
+  const Value end = read_journal(folder.path()).back();
+  EXPECT_EQ(end.find("status")->as_string(), "failed");
+
+  const test::TempDir quiet;
+  EXPECT_EQ(test::run({"thalweg-train", file.string()}).code, 0);
+  run_to_end(trial, quiet.path(), 1);
+  EXPECT_EQ(curve({folder.path()}), curve({quiet.path()}));
+}
+
+}  // namespace
+}  // namespace thalweg::engine
