@@ -25,7 +25,7 @@ DataError::DataError(const std::filesystem::path& file, std::int64_t offset,
                      const std::string& reason)
     : std::runtime_error(where(file, offset) + reason) {}
 
-const jobspec::Value& data::option(const jobspec::Value& tree, const Row& row, const char* name) {
+jobspec::Value data::option(const jobspec::Value& tree, const Row& row, const char* name) {
   if (const jobspec::Value* given = tree.find(name)) return *given;
   for (const jobspec::Option& o : row.options)
     if (o.name == name) return o.fallback;

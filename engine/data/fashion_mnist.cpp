@@ -12,7 +12,7 @@ constexpr double kMean = 0.286040, kDeviation = 0.353024;
 constexpr const char* kDebianFolder = "/usr/share/datasets/fashion-mnist";
 
 std::filesystem::path folder(const jobspec::Value& tree) {
-  const jobspec::Value& dir = option(tree, fashion_mnist(), "dir");
+  const jobspec::Value dir = option(tree, fashion_mnist(), "dir");
   if (!dir.is_null() && !dir.as_string().empty() && dir.as_string() != "auto")
     return dir.as_string();
   const char* root = std::getenv("THALWEG_DATA");

@@ -7,9 +7,7 @@ namespace {
 
 std::unique_ptr<Dataset> make(const jobspec::Value& tree) {
   const Row row = idx_files();
-  const auto get = [&](const char* name) -> const jobspec::Value& {
-    return option(tree, row, name);
-  };
+  const auto get = [&](const char* name) { return option(tree, row, name); };
   for (const char* name : {"images", "labels"})
     if (get(name).is_null())
       throw std::invalid_argument(std::string("data.") + name + " is missing: the path of a file");
@@ -18,7 +16,7 @@ std::unique_ptr<Dataset> make(const jobspec::Value& tree) {
   pair.labels = get("labels").as_string();
   pair.mean = get("mean").as_double();
   pair.deviation = get("deviation").as_double();
-  const jobspec::Value& classes = get("classes");
+  const jobspec::Value classes = get("classes");
   pair.classes = classes.is_string() ? 0 : static_cast<int>(classes.as_int());
   return load_idx_pair(pair);
 }

@@ -58,7 +58,8 @@ class Blobs : public Dataset {
 std::unique_ptr<Dataset> make(const jobspec::Value& tree) {
   const Row row = synthetic();
   std::vector<std::int64_t> shape;
-  for (const jobspec::Value& n : option(tree, row, "shape").as_list()) {
+  const jobspec::Value sizes = option(tree, row, "shape");
+  for (const jobspec::Value& n : sizes.as_list()) {
     if (n.as_int() < 1)
       throw std::invalid_argument("data.shape: sizes must be at least 1, found " + n.to_text());
     shape.push_back(n.as_int());

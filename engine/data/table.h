@@ -21,6 +21,6 @@ Row idx_files();
 Row synthetic();
 
 /// The option's value, or the row's own fallback where the tree leaves it out.
-const jobspec::Value& option(const jobspec::Value& tree, const Row& row, const char* name);
+jobspec::Value option(const jobspec::Value& tree, const Row& row, const char* name);
 
 }  // namespace thalweg::engine::data

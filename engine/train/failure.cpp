@@ -11,7 +11,9 @@ namespace thalweg::engine {
 PeerFailed::PeerFailed(ExitCode code, int rank, const std::string& node)
     : std::runtime_error("rank " + std::to_string(rank) + " on " + node +
                          " could not go on; its own message says why"),
-      code_(code) {}
+      code_(code),
+      rank_(rank),
+      node_(node) {}
 
 Failure describe_failure(const std::exception_ptr& error, int rank, const std::string& node) {
   Failure f;
@@ -26,6 +28,8 @@ Failure describe_failure(const std::exception_ptr& error, int rank, const std::s
   } catch (const PeerFailed& e) {
     f.code = e.code();
     f.reason = e.what();
+    f.rank = e.rank();
+    f.node = e.node();
   } catch (const jobspec::InputError& e) {
     f.code = ExitCode::bad_input;
     f.reason = e.what();

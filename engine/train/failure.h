@@ -16,9 +16,13 @@ class PeerFailed : public std::runtime_error {
  public:
   PeerFailed(ExitCode code, int rank, const std::string& node);
   ExitCode code() const { return code_; }
+  int rank() const { return rank_; }
+  const std::string& node() const { return node_; }
 
  private:
   ExitCode code_;
+  int rank_;
+  std::string node_;
 };
 
 struct Failure {

@@ -32,6 +32,7 @@ TEST(Failure, NamesTheLostRankNotTheReporter) {
   EXPECT_EQ(lost.node, "n5");
   EXPECT_EQ(lost.code, ExitCode::failed);
   EXPECT_EQ(described(std::runtime_error("x")).rank, 2);
+  EXPECT_EQ(described(PeerFailed(ExitCode::failed, 1, "n1")).rank, 1);
 
   const test::TempDir folder;
   write_failure(folder.path(), 2, lost);
