@@ -1,6 +1,7 @@
 // bench_step MODEL [key=value ...]: samples/s of whole training steps (forward, backward, sum over
 // shards, momentum SGD), by the synchronous mode that training uses, on random data.
-//   MODEL: mlp (784-512-512-10) or lenet (1x28x28); keys: batch, shards, threads, seconds, device
+//   MODEL: mlp (784-512-512-10) or lenet (1x28x28); keys: batch, shards, threads, seconds, device,
+//   dropout (0.2), batch_norm (1)
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -25,8 +26,9 @@ double seconds_since(Clock::time_point start) {
 }
 
 struct Settings {
-  std::map<std::string, std::string> values{
-      {"batch", "128"}, {"shards", "4"}, {"threads", "1"}, {"seconds", "3"}, {"device", "cpu"}};
+  std::map<std::string, std::string> values{{"batch", "128"},   {"shards", "4"},   {"threads", "1"},
+                                            {"seconds", "3"},   {"device", "cpu"}, {"dropout", "0"},
+                                            {"batch_norm", "0"}};
 
   int number(const std::string& key) const { return std::atoi(values.at(key).c_str()); }
 };
@@ -52,8 +54,10 @@ int measure(const std::string& name, const Settings& settings) {
   constexpr int batches = 16;
   const int batch = settings.number("batch"), shards = settings.number("shards");
   const InputShape shape{name == "mlp" ? Shape{784} : Shape{1, 28, 28}, 10};
-  const auto model = build_model(jobspec::Map{{"name", name}}, shape, batch / shards,
-                                 settings.values.at("device"));
+  const jobspec::Map tree{{"name", name},
+                          {"dropout", std::atof(settings.values.at("dropout").c_str())},
+                          {"batch_norm", settings.number("batch_norm") != 0}};
+  const auto model = build_model(tree, shape, batch / shards, settings.values.at("device"));
   const auto optimizer =
       make_optimizer<float>(jobspec::Map{{"name", "momentum"}, {"momentum", 0.9}});
   comm::Group group(std::move(comm::memory_transports(1).front()));
@@ -118,7 +122,7 @@ int main(int count, char** arguments) {
   if (count < 2) {
     std::fprintf(stderr,
                  "usage: bench_step mlp|lenet [batch=128] [shards=4] [threads=1] [seconds=3] "
-                 "[device=cpu]\n");
+                 "[device=cpu] [dropout=0] [batch_norm=0]\n");
     return 2;
   }
   try {
