@@ -14,14 +14,19 @@ TensorId batch_norm(Builder& b, const Node& node, TensorId input) {
   auto flags = normalization_flags::use_scale | normalization_flags::use_shift;
   if (node.relu) flags = flags | normalization_flags::fuse_norm_relu;
   const bool wants_dx = b.wants_input_gradient();
-  const TensorId x = b.in_plain_order(Builder::Pass::both, input);
+  // As features, images of one pixel with the channels last: oneDNN has a fast kernel for those.
+  const TensorId plain = b.in_plain_order(Builder::Pass::both, input);
+  const Desc given = b.desc(plain);
+  const bool features = given.dims().size() == 2;
+  const Desc images = features ? Desc({given.dims()[0], channels, 1, 1}, f32, Tag::acdb) : given;
+  const TensorId x = b.view(plain, images, nullptr);
   const Desc row({channels}, f32, Tag::a);
   const TensorId scale = b.parameter(weight, row, row), shift = b.parameter(weight + 1, row, row);
   const TensorId mean = b.statistic(node.statistics, row);
   const TensorId variance = b.statistic(node.statistics + count, row);
-  const TensorId y = b.activation(b.desc(x));
+  const TensorId y = b.activation(images);
 
-  const auto training = batch_norm_forward(b.desc(x), epsilon, flags, true);
+  const auto training = batch_norm_forward(images, epsilon, flags, true);
   const bool keeps = node.relu && training.workspace_desc().get_size() > 0;
   const TensorId mask = keeps ? b.activation(training.workspace_desc()) : -1;
   Arguments arguments{{DNNL_ARG_SRC, x},       {DNNL_ARG_DST, y},
@@ -31,7 +36,7 @@ TensorId batch_norm(Builder& b, const Node& node, TensorId input) {
   b.primitive(Builder::Pass::training, training, arguments);
   b.primitive(
       Builder::Pass::evaluation,
-      batch_norm_forward(b.desc(x), epsilon, flags | normalization_flags::use_global_stats, false),
+      batch_norm_forward(images, epsilon, flags | normalization_flags::use_global_stats, false),
       {{DNNL_ARG_SRC, x},
        {DNNL_ARG_DST, y},
        {DNNL_ARG_SCALE, scale},
@@ -40,8 +45,8 @@ TensorId batch_norm(Builder& b, const Node& node, TensorId input) {
        {DNNL_ARG_VARIANCE, b.running(node.statistics + count, row)}});
 
   b.on_backward([=, &b](TensorId dy) {
-    dy = b.in_layout(Builder::Pass::backward, dy, b.desc(y));
-    const TensorId dx = b.activation(b.desc(x));
+    dy = b.view(b.in_layout(Builder::Pass::backward, dy, given), images, nullptr);
+    const TensorId dx = b.activation(images);
     Arguments backward_arguments{{DNNL_ARG_SRC, x},
                                  {DNNL_ARG_MEAN, mean},
                                  {DNNL_ARG_VARIANCE, variance},
@@ -52,13 +57,13 @@ TensorId batch_norm(Builder& b, const Node& node, TensorId input) {
                                  {DNNL_ARG_DIFF_SCALE, b.gradient(weight)},
                                  {DNNL_ARG_DIFF_SHIFT, b.gradient(weight + 1)}};
     if (keeps) backward_arguments.emplace_back(DNNL_ARG_WORKSPACE, mask);
-    b.primitive(Builder::Pass::backward, batch_norm_backward(b.desc(x), epsilon, flags, training),
+    b.primitive(Builder::Pass::backward, batch_norm_backward(images, epsilon, flags, training),
                 backward_arguments);
     b.ready(weight);
     b.ready(weight + 1);
-    return wants_dx ? b.out_of_plain_order(dx, input) : dx;
+    return wants_dx ? b.out_of_plain_order(b.view(dx, given, nullptr), input) : dx;
   });
-  return y;
+  return b.view(y, given, nullptr);
 }
 
 }  // namespace thalweg::engine::cpu
