@@ -3,7 +3,6 @@
 // lanes.
 #pragma once
 
-#include <array>
 #include <cstdint>
 
 #include "engine/device/device.h"
@@ -11,32 +10,34 @@
 
 namespace thalweg::engine {
 
+/// The masks of one dropout layer with `features` elements a sample.
 class DropoutMask {
  public:
-  explicit DropoutMask(double probability)
-      : threshold_(static_cast<std::uint64_t>(probability * 0x1p32)) {}
+  DropoutMask(double probability, int layer, std::int64_t features)
+      : threshold_(static_cast<std::uint32_t>(probability * 0x1p32)),
+        layer_(static_cast<std::uint64_t>(layer)),
+        groups_(static_cast<std::uint64_t>(features + 3) / 4) {}
 
-  /// Bits for elements 4 * group .. 4 * group + 3 of sample n of the batch; `features` elements a
-  /// sample.
-  static std::array<std::uint32_t, 4> bits(const Batch& batch, int layer, int n,
-                                           std::int64_t features, std::int64_t group) {
-    const std::uint64_t groups = (static_cast<std::uint64_t>(features) + 3) / 4;
-    const std::uint64_t sample = batch.first_sample + static_cast<std::uint64_t>(n);
-    // The layer's number takes the top 16 bits; samples and groups are far below 2^48.
-    return philox(batch.seed, Stream::dropout, batch.step,
-                  (static_cast<std::uint64_t>(layer) << 48) + sample * groups +
-                      static_cast<std::uint64_t>(group));
+  /// An element is kept where its 32 random bits are not below the threshold.
+  std::uint32_t threshold() const { return threshold_; }
+
+  /// One draw of philox serves 4 elements. This is the counter for elements 0 to 3 of sample n of
+  /// the batch; the next 4 elements have the next counter. The layer's number takes the top 16
+  /// bits; samples and groups are far below 2^48.
+  std::uint64_t counter(const Batch& batch, int n) const {
+    return (layer_ << 48) + (batch.first_sample + static_cast<std::uint64_t>(n)) * groups_;
   }
 
-  bool keeps(std::uint32_t bits) const { return bits >= threshold_; }
-
-  bool operator()(const Batch& batch, int layer, int n, std::int64_t features,
-                  std::int64_t element) const {
-    return keeps(bits(batch, layer, n, features, element / 4)[element % 4]);
+  bool keeps(const Batch& batch, int n, std::int64_t element) const {
+    const auto bits = philox(batch.seed, Stream::dropout, batch.step,
+                             counter(batch, n) + static_cast<std::uint64_t>(element) / 4);
+    return bits[static_cast<std::size_t>(element % 4)] >= threshold_;
   }
 
  private:
-  std::uint64_t threshold_;
+  std::uint32_t threshold_;
+  std::uint64_t layer_;
+  std::uint64_t groups_;
 };
 
 }  // namespace thalweg::engine

@@ -16,12 +16,11 @@ void plan(LayerPlan& layer) {
 template <class T>
 void mask(const LayerPlan& layer, const Call<T>& call, const T* from, T* to) {
   const std::int64_t features = elements(layer.in);
-  const DropoutMask kept(layer.real("probability"));
+  const DropoutMask kept(layer.real("probability"), layer.number, features);
   const T scale = T{1} / (T{1} - static_cast<T>(layer.real("probability")));
   for (int n = 0; n < call.samples(); ++n)
     for (std::int64_t i = 0; i < features; ++i)
-      to[n * features + i] =
-          kept(*call.batch, layer.number, n, features, i) ? from[n * features + i] * scale : T{0};
+      to[n * features + i] = kept.keeps(*call.batch, n, i) ? from[n * features + i] * scale : T{0};
 }
 
 template <class T>
