@@ -146,7 +146,7 @@ TensorId Builder::in_plain_order(Pass pass, TensorId x) {
 TensorId Builder::out_of_plain_order(TensorId dy, TensorId x) {
   const Order order = tensor(x).order;
   if (order == nullptr) return dy;
-  const std::int64_t features = desc(dy).dims()[1];
+  const std::int64_t features = dims_of(desc(dy))[1];
   const TensorId dx = activation(desc(x));
   kernel(Pass::backward, {dy, dx}, [=, n = samples()](const Frame& frame) {
     const float* from = frame.floats(dy);

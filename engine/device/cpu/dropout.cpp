@@ -52,9 +52,9 @@ TensorId dropout(Builder& b, const Node& node, TensorId x) {
   const float scale = 1.0f / (1.0f - static_cast<float>(probability));
   const std::int64_t features = elements(node.layer->in);
   const DropoutMask keep(probability, node.layer->number, features);
-  if (b.desc(x).dims().size() > 2 && !sample_is_outermost(b.desc(x)))
-    x = b.in_layout(Builder::Pass::both, x, Desc(b.desc(x).dims(), f32, Tag::abcd));
-  const Order order = b.desc(x).dims().size() > 2 ? order_of(b.desc(x)) : b.tensor(x).order;
+  if (dims_of(b.desc(x)).size() > 2 && !sample_is_outermost(b.desc(x)))
+    x = b.in_layout(Builder::Pass::both, x, Desc(dims_of(b.desc(x)), f32, Tag::abcd));
+  const Order order = dims_of(b.desc(x)).size() > 2 ? order_of(b.desc(x)) : b.tensor(x).order;
   const auto count = static_cast<std::int64_t>(b.desc(x).get_size() / sizeof(float));
   const TensorId mask = b.bytes(static_cast<std::size_t>(count));
   const TensorId drawn = b.bytes(static_cast<std::size_t>(features));

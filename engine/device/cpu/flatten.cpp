@@ -6,14 +6,14 @@
 namespace thalweg::engine::cpu {
 
 TensorId flatten(Builder& b, const Node&, TensorId x) {
-  if (b.desc(x).dims().size() == 2) return x;
+  if (dims_of(b.desc(x)).size() == 2) return x;
   const bool wants_dx = b.wants_input_gradient();
   if (!sample_is_outermost(b.desc(x)))
-    x = b.in_layout(Builder::Pass::both, x, Desc(b.desc(x).dims(), f32, Tag::abcd));
+    x = b.in_layout(Builder::Pass::both, x, Desc(dims_of(b.desc(x)), f32, Tag::abcd));
   const Desc images = b.desc(x);
   const auto width =
-      static_cast<std::int64_t>(images.get_size() / sizeof(float)) / images.dims()[0];
-  const Desc features({images.dims()[0], width}, f32, Tag::ab);
+      static_cast<std::int64_t>(images.get_size() / sizeof(float)) / dims_of(images)[0];
+  const Desc features({dims_of(images)[0], width}, f32, Tag::ab);
   if (wants_dx)
     b.on_backward([=, &b](TensorId dy) {
       return b.view(b.in_layout(Builder::Pass::backward, dy, features), images, nullptr);

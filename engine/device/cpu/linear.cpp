@@ -9,7 +9,7 @@ namespace thalweg::engine::cpu {
 
 TensorId linear(Builder& b, const Node& node, TensorId x) {
   const std::int64_t outputs = node.layer->out[0];
-  const std::int64_t inputs = b.desc(x).dims()[1];  // padding of flattened images included
+  const std::int64_t inputs = dims_of(b.desc(x))[1];  // padding of flattened images included
   const bool bias = node.layer->parameters.size() > 1;
   const int weight = node.first_parameter;
   const bool wants_dx = b.wants_input_gradient();

@@ -11,7 +11,14 @@ using Dims = dnnl::memory::dims;
 using Tag = dnnl::memory::format_tag;
 
 inline constexpr auto f32 = dnnl::memory::data_type::f32;
-inline constexpr bool onednn_3 = DNNL_VERSION_MAJOR >= 3;
+
+inline Dims dims_of(const Desc& desc) {
+#if DNNL_VERSION_MAJOR >= 3
+  return desc.get_dims();
+#else
+  return desc.dims();
+#endif
+}
 
 /// The process's one CPU engine. Thread-safe.
 inline const dnnl::engine& cpu_engine() {

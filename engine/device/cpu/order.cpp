@@ -13,7 +13,7 @@ namespace {
 /// of oneDNN. Elements get their 1-based position in the sample (exact in float: layers are limited
 /// to 2^24), padding gets 0.
 std::optional<std::vector<std::int32_t>> positions(const Desc& images) {
-  const Dims dims = images.dims();
+  const Dims dims = dims_of(images);
   const std::int64_t samples = dims[0], features = dims[1] * dims[2] * dims[3];
   const Desc plain(dims, f32, Tag::abcd);
   Buffer from(plain.get_size()), to(images.get_size());

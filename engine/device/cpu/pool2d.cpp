@@ -13,7 +13,7 @@ TensorId pool(Builder& b, const Node& node, TensorId x, dnnl::algorithm algorith
   const Dims out{b.samples(), w.channels, w.out_height, w.out_width};
   const WindowDims window(w.kernel, w.stride, w.padding);
   const Pooling shape{algorithm, b.desc(x), Desc(out, f32, Tag::any), window,
-                      far_padding(window, b.desc(x).dims(), out)};
+                      far_padding(window, dims_of(b.desc(x)), out)};
   const auto pd = forward(shape);
   const TensorId y = b.activation(pd.dst_desc());
   Arguments arguments{{DNNL_ARG_SRC, x}, {DNNL_ARG_DST, y}};
