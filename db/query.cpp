@@ -21,16 +21,28 @@ constexpr int kMaxValueBytes = 64 << 20;
 const sqlite::Sql kWarmUp{"set up table functions",
                           "SELECT 1 FROM json_each('[]'), json_tree('[]'),"
                           " pragma_table_info('sweep'), pragma_table_xinfo('sweep')"};
-const sqlite::Sql kTables{"list tables", "SELECT name FROM sqlite_master WHERE type = 'table'"};
+const sqlite::Sql kNames{"list tables or views", "SELECT name FROM sqlite_master WHERE type = ?"};
+
+using Names = std::set<std::string, std::less<>>;
+
+Names names(sqlite::Connection& connection, const char* type) {
+  Names found;
+  sqlite::Run run(connection, kNames);
+  run.bind(type);
+  while (run.row())
+    found.insert(run.text(0));
+  return found;
+}
 
 /// Lives as long as one query; owns the hooks on the connection.
 class Guard {
  public:
-  Guard(sqlite3* database, double max_seconds, std::set<std::string> private_tables)
-      : database_(database),
+  Guard(sqlite::Connection& connection, double max_seconds)
+      : database_(connection.handle()),
         deadline_(std::chrono::steady_clock::now() +
                   std::chrono::milliseconds(static_cast<std::int64_t>(max_seconds * 1e3))),
-        private_tables_(std::move(private_tables)) {
+        tables_(names(connection, "table")),
+        views_(names(connection, "view")) {
     sqlite3_set_authorizer(database_, &Guard::authorize, this);
     sqlite3_progress_handler(database_, kInstructions, &Guard::look_at_clock, this);
   }
@@ -51,21 +63,24 @@ class Guard {
     return guard->late_ ? 1 : 0;
   }
 
+  /// `source`: the view, subquery or common table expression that asks.
   static int authorize(void* self, int action, const char* first, const char* second,
-                       const char* /*database*/, const char* view) {
-    return static_cast<Guard*>(self)->decide(action, first ? first : "", second ? second : "",
-                                             view != nullptr);
+                       const char* /*database*/, const char* source) {
+    const auto text = [](const char* part) { return std::string_view(part ? part : ""); };
+    return static_cast<Guard*>(self)->decide(action, text(first), text(second), text(source));
   }
 
-  int decide(int action, const std::string& first, const std::string& second, bool in_view) {
+  int decide(int action, std::string_view first, std::string_view second, std::string_view source) {
     switch (action) {
       case SQLITE_SELECT:
       case SQLITE_RECURSIVE:
         return SQLITE_OK;
       case SQLITE_READ:
         // Without a column name: a table of a view of which no column is wanted (count(*)).
-        if (in_view || second.empty() || !private_tables_.contains(first)) return SQLITE_OK;
-        return refuse("the table " + first +
+        if (views_.contains(source) || second.empty() || !tables_.contains(first)) {
+          return SQLITE_OK;
+        }
+        return refuse("the table " + std::string(first) +
                       " is private and may change with any version; use the views sweeps, trials, "
                       "attempts, hyperparameters, metrics, latest_metrics, events");
       case SQLITE_FUNCTION:
@@ -88,7 +103,7 @@ class Guard {
 
   sqlite3* database_;
   std::chrono::steady_clock::time_point deadline_;
-  std::set<std::string> private_tables_;
+  Names tables_, views_;
   std::string refused_;
   bool late_ = false;
 };
@@ -118,17 +133,9 @@ bool only_space(std::string_view text) {
   return text.find_first_not_of(" \t\r\n;") == std::string_view::npos;
 }
 
-std::set<std::string> tables(sqlite::Connection& connection) {
-  std::set<std::string> names;
-  sqlite::Run run(connection, kTables);
-  while (run.row())
-    names.insert(run.text(0));
-  return names;
-}
-
 [[noreturn]] void fail(sqlite3* database, const Guard& guard, double max_seconds) {
   if (guard.late()) {
-    throw Error("query: stopped after " + std::to_string(max_seconds) +
+    throw Error("query: stopped after " + jobspec::Value(max_seconds).to_text() +
                 " s; ask for less (name a sweep and a metric in WHERE)");
   }
   if (!guard.refused().empty()) throw Error("query: " + guard.refused());
@@ -145,7 +152,7 @@ QueryResult SqliteStore::query(const std::string& sql, std::int64_t max_rows, do
     sqlite3_limit(reader_->handle(), SQLITE_LIMIT_LENGTH, kMaxValueBytes);
   }
   sqlite3* database = reader_->handle();
-  const Guard guard(database, max_seconds, tables(*reader_));
+  const Guard guard(*reader_, max_seconds);
 
   sqlite3_stmt* raw = nullptr;
   const char* rest = nullptr;

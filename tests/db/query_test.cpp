@@ -1,0 +1,181 @@
+#include <gmock/gmock.h>
+
+#include <chrono>
+#include <fstream>
+
+#include "tests/db/fixture.h"
+
+namespace thalweg::db {
+namespace {
+
+using ::testing::HasSubstr;
+
+class QueryTest : public StoreTest {
+ protected:
+  QueryTest() {
+    id = running_attempt();
+    store.add_points(id, 1, 1,
+                     {{"val/error", 100, 0.5, 1700000010.5},
+                      {"val/error", 200, 0.25, 1700000020},
+                      {"train/loss", 100, 2, 1700000010.5}});
+    store.append_event({0, 1700000000, "submitted", {id.sweep, 0, 0}, R"({"trials":1})"});
+  }
+
+  QueryResult ask(const std::string& sql, std::int64_t max_rows = 100, double seconds = 10) {
+    return store.query(sql, max_rows, seconds);
+  }
+
+  std::string refusal(const std::string& sql) {
+    try {
+      ask(sql);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "(allowed)";
+  }
+
+  Id id;
+};
+
+std::vector<std::string> columns_in_documentation(const std::string& view) {
+  std::ifstream file(std::string(THALWEG_SOURCE_DIR) + "/db/views.md");
+  std::vector<std::string> columns;
+  std::string line;
+  bool inside = false;
+  while (std::getline(file, line)) {
+    if (line.starts_with("## ")) inside = line == "## " + view;
+    if (inside && line.starts_with("| `")) {
+      columns.push_back(line.substr(3, line.find('`', 3) - 3));
+    }
+  }
+  return columns;
+}
+
+TEST_F(QueryTest, EveryViewHasTheDocumentedColumns) {
+  for (const char* view :
+       {"sweeps", "trials", "attempts", "hyperparameters", "metrics", "latest_metrics", "events"}) {
+    const auto result = ask(std::string("SELECT * FROM ") + view);
+    EXPECT_EQ(result.columns, columns_in_documentation(view)) << view;
+    EXPECT_FALSE(result.rows.empty()) << view;
+  }
+  EXPECT_EQ(ask("SELECT name FROM sqlite_master WHERE type = 'view'").rows.size(), 7u);
+}
+
+TEST_F(QueryTest, MetricsArePointsAsRows) {
+  const auto result =
+      ask("SELECT sweep, trial, attempt, metric, step, value, time FROM metrics"
+          " WHERE metric = 'val/error' ORDER BY step");
+  ASSERT_EQ(result.rows.size(), 2u);
+  EXPECT_EQ(result.rows[0][0].as_int(), id.sweep);
+  EXPECT_EQ(result.rows[0][1].as_int(), 1);
+  EXPECT_EQ(result.rows[0][2].as_int(), 1);
+  EXPECT_EQ(result.rows[0][3].as_string(), "val/error");
+  EXPECT_EQ(result.rows[0][4].as_int(), 100);
+  EXPECT_EQ(result.rows[0][5].as_double(), 0.5);
+  EXPECT_EQ(result.rows[0][6].as_double(), 1700000010.5);
+  // A whole number stays a real: value / 4 must not be an integer division.
+  EXPECT_EQ(ask("SELECT value / 4 FROM metrics WHERE metric = 'train/loss'").rows[0][0].as_double(),
+            0.5);
+}
+
+TEST_F(QueryTest, HyperparametersAreTypedAndSayWhatVaried) {
+  const auto rows =
+      ask("SELECT name, value, varied FROM hyperparameters ORDER BY varied DESC, name").rows;
+  std::vector<std::string> found;
+  for (const auto& row : rows) {
+    found.push_back(row[0].as_string() + "=" + row[1].to_text() + (row[1].is_string() ? "s" : "") +
+                    " " + row[2].to_text());
+  }
+  EXPECT_EQ(found, (std::vector<std::string>{"optimizer.lr=0.001 1", "optimizer.name=adamws 1",
+                                             "epochs=5 0", "model.hidden=[512,256]s 0",
+                                             "model.name=mlps 0", "optimizer.weight_decay=0 0"}));
+}
+
+TEST_F(QueryTest, AttemptsShowCostButNoToken) {
+  AttemptRow row = sample_attempt(id.sweep, id.trial);
+  row.ended = row.started + 10;
+  store.update_attempt(row);
+  const auto result = ask("SELECT id, seconds, node_seconds, exit_code FROM attempts");
+  EXPECT_EQ(result.rows[0][0].as_string(), "1.1.1");
+  EXPECT_EQ(result.rows[0][1].as_double(), 10);
+  EXPECT_EQ(result.rows[0][2].as_double(), 20);
+  EXPECT_TRUE(result.rows[0][3].is_null());
+  EXPECT_THAT(refusal("SELECT token FROM attempts"), HasSubstr("no such column: token"));
+}
+
+TEST_F(QueryTest, WorksAcrossViewsAndWithSubqueries) {
+  const auto rows = ask(R"(
+      WITH best AS (SELECT sweep, trial, min AS error FROM latest_metrics WHERE metric = 'val/error')
+      SELECT h.value, b.error FROM best AS b JOIN hyperparameters AS h USING (sweep, trial)
+      WHERE h.name = 'optimizer.name' AND EXISTS (SELECT 1 FROM trials AS t WHERE t.trial = b.trial))")
+                        .rows;
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0][0].as_string(), "adamw");
+  EXPECT_EQ(rows[0][1].as_double(), 0.25);
+  EXPECT_EQ(ask("SELECT count(*) FROM metrics").rows[0][0].as_int(), 3);
+  EXPECT_FALSE(ask("EXPLAIN QUERY PLAN SELECT * FROM metrics").rows.empty());
+  EXPECT_FALSE(ask("PRAGMA table_info(metrics)").rows.empty());
+  EXPECT_FALSE(ask("SELECT name FROM pragma_table_info('metrics')").rows.empty());
+}
+
+TEST_F(QueryTest, NothingCanBeChanged) {
+  for (const char* sql :
+       {"DELETE FROM trial", "INSERT INTO event VALUES (9,1,'x',1,1,1,'{}')",
+        "UPDATE sweep SET name = 'x'", "DROP VIEW metrics", "CREATE TABLE t (a)",
+        "CREATE TEMP TABLE t (a)", "BEGIN IMMEDIATE", "ATTACH '/tmp/other.db' AS other",
+        "VACUUM INTO '/tmp/copy.db'", "VACUUM", "PRAGMA journal_mode = DELETE",
+        "PRAGMA writable_schema = 1", "SELECT load_extension('x')", "REINDEX", "ANALYZE"}) {
+    const std::string message = refusal(sql);
+    EXPECT_THAT(message, HasSubstr("allowed")) << sql;
+    EXPECT_NE(message, "(allowed)") << sql;
+  }
+  EXPECT_EQ(store.trials(id.sweep).size(), 1u);
+  EXPECT_EQ(store.sweeps()[0].name, "demo");
+}
+
+TEST_F(QueryTest, PrivateTablesAreRefusedByName) {
+  EXPECT_THAT(refusal("SELECT token FROM attempt"), HasSubstr("the table attempt is private"));
+  EXPECT_THAT(refusal("SELECT token FROM attempt"), HasSubstr("use the views sweeps"));
+  EXPECT_THAT(refusal("SELECT (SELECT max(token) FROM attempt) FROM trials"), HasSubstr("private"));
+  EXPECT_THAT(refusal("WITH t AS (SELECT data FROM metric_chunk) SELECT * FROM t"),
+              HasSubstr("private"));
+}
+
+TEST_F(QueryTest, MessagesAreSqlites) {
+  EXPECT_EQ(refusal("SELEC 1"), "query: near \"SELEC\": syntax error");
+  EXPECT_EQ(refusal("SELECT x FROM metrics"), "query: no such column: x");
+  EXPECT_EQ(refusal(""), "query: there is no statement in it");
+  EXPECT_EQ(refusal("SELECT 1; SELECT 2"), "query: one statement at a time");
+  EXPECT_EQ(ask("SELECT 1 ;\n").rows.size(), 1u);
+}
+
+TEST_F(QueryTest, RowLimit) {
+  const std::string three = "SELECT step FROM metrics ORDER BY step";
+  EXPECT_EQ(ask(three, 2).rows.size(), 2u);
+  EXPECT_TRUE(ask(three, 2).truncated);
+  EXPECT_FALSE(ask(three, 3).truncated);
+  EXPECT_EQ(ask(three, 0).rows.size(), 0u);
+}
+
+TEST_F(QueryTest, TimeLimit) {
+  std::string message;
+  try {
+    ask("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n", 10,
+        0.2);
+  } catch (const Error& error) {
+    message = error.what();
+  }
+  EXPECT_THAT(message, HasSubstr("stopped after 0.2 s"));
+  EXPECT_EQ(ask("SELECT 1").rows.size(), 1u);  // and the connection is as before
+}
+
+TEST_F(QueryTest, RunsBesideAnOpenTransactionAndSeesWhatIsCommitted) {
+  store.transaction([&] {
+    store.insert_sweep(sample_sweep("uncommitted"));
+    EXPECT_EQ(ask("SELECT count(*) FROM sweeps").rows[0][0].as_int(), 1);
+  });
+  EXPECT_EQ(ask("SELECT count(*) FROM sweeps").rows[0][0].as_int(), 2);
+}
+
+}  // namespace
+}  // namespace thalweg::db
