@@ -17,6 +17,8 @@ constexpr const char* kSettings =
     "PRAGMA synchronous = FULL;"
     "PRAGMA foreign_keys = ON;"
     "PRAGMA cache_size = -65536;"
+    "PRAGMA secure_delete = OFF;"  // Debian's default overwrites what an update frees
+    "PRAGMA wal_autocheckpoint = 4000;"  // 16 MiB of pages: a point's page is often written again
     "PRAGMA temp_store = MEMORY;"
     "PRAGMA journal_size_limit = 67108864;";
 

@@ -39,19 +39,27 @@ double at_least(int n, double p, int k) {
 
 using Weighted = std::vector<std::pair<double, double>>;  ///< value of the median, its probability
 
-/// Odd n = 2m + 1: the resample's median is at most sorted[i] when at least m + 1 of its values
-/// are.
-Weighted odd_distribution(const std::vector<double>& sorted) {
+// The sums carry rounding errors of some 1e-14; a level hit exactly must not slip to the next
+// value.
+constexpr double kSlack = 1e-11;
+
+/// The smallest value at which the distribution function of the median reaches `level`, for odd n =
+/// 2m + 1: the resample's median is at most sorted[i] when at least m + 1 of its values are.
+double odd_quantile(const std::vector<double>& sorted, double level) {
   const int n = static_cast<int>(sorted.size());
-  Weighted distribution;
-  double below = 0;
-  for (int i = 0; i < n; ++i) {
-    const double up_to = at_least(n, (i + 1.0) / n, n / 2 + 1);
-    distribution.emplace_back(sorted[static_cast<std::size_t>(i)], up_to - below);
-    below = up_to;
+  int low = 0, high = n - 1;
+  while (low < high) {
+    const int i = (low + high) / 2;
+    if (at_least(n, (i + 1.0) / n, n / 2 + 1) >= level - kSlack) {
+      high = i;
+    } else {
+      low = i + 1;
+    }
   }
-  return distribution;
+  return sorted[static_cast<std::size_t>(low)];
 }
+
+using Weighted = std::vector<std::pair<double, double>>;  ///< value of the median, its probability
 
 /// Even n = 2m: the m-th and (m+1)-th smallest of the resample are sorted[i] and sorted[j], i < j,
 /// when m of its values are at most sorted[i], one of them equal, and the other m at least
@@ -81,11 +89,7 @@ Weighted even_distribution(const std::vector<double>& sorted) {
   return distribution;
 }
 
-/// The smallest value at which the distribution function reaches `level`.
 double quantile(const Weighted& distribution, double level) {
-  // The sums carry rounding errors of some 1e-14; a level hit exactly must not slip to the next
-  // value.
-  constexpr double kSlack = 1e-11;
   double sum = 0;
   for (const auto& [value, chance] : distribution) {
     sum += chance;
@@ -96,7 +100,7 @@ double quantile(const Weighted& distribution, double level) {
 
 // Beyond it the n² pairs cost more than the answer is worth: the interval is then that of the upper
 // middle value, at most one gap between neighbours away.
-constexpr std::size_t kMostPairs = 400;
+constexpr std::size_t kMostPairs = 100;
 
 }  // namespace
 
@@ -109,11 +113,13 @@ Estimate bootstrap_median(std::vector<double> values, double confidence) {
   const std::vector<double> sorted = prepared(std::move(values));
   if (sorted.empty()) return {};
   if (sorted.size() < 3) return {sorted_median(sorted), sorted.front(), sorted.back()};
-  const bool pairs = sorted.size() % 2 == 0 && sorted.size() <= kMostPairs;
-  const Weighted distribution = pairs ? even_distribution(sorted) : odd_distribution(sorted);
   const double outside = (1 - confidence) / 2;
-  return {sorted_median(sorted), quantile(distribution, outside),
-          quantile(distribution, 1 - outside)};
+  if (sorted.size() % 2 == 0 && sorted.size() <= kMostPairs) {
+    const Weighted distribution = even_distribution(sorted);
+    return {sorted_median(sorted), quantile(distribution, outside),
+            quantile(distribution, 1 - outside)};
+  }
+  return {sorted_median(sorted), odd_quantile(sorted, outside), odd_quantile(sorted, 1 - outside)};
 }
 
 }  // namespace thalweg::db::analysis

@@ -87,7 +87,7 @@ TEST(Bootstrap, MissedTargetsStayMissed) {
 }
 
 TEST(Bootstrap, LargeSamplesNarrowAroundTheMedian) {
-  for (const int n : {401, 402, 5001}) {
+  for (const int n : {99, 100, 401, 402, 5001}) {
     std::vector<double> values(static_cast<std::size_t>(n));
     std::iota(values.begin(), values.end(), 1.0);
     const Estimate found = bootstrap_median(values);
