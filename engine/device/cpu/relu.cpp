@@ -1,5 +1,6 @@
 // relu on its own: in place, where the input is not the caller's memory. Mostly it is joined to the
-// layer before.
+// layer before. oneDNN's relu, joined or not, and its max pool turn a NaN into a number; one that
+// arises in the last layer or in the loss is seen, and backward carries it to every parameter.
 #include "engine/device/cpu/relu.h"
 
 #include "engine/device/cpu/layer.h"

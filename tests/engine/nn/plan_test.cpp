@@ -5,9 +5,12 @@
 #include <dlfcn.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
+#include <iterator>
 #include <new>
 #include <string_view>
+#include <thread>
 
 #include "engine/device/cpu/node.h"
 #include "engine/device/cpu/program.h"
@@ -121,6 +124,29 @@ TEST_P(SteadyStep, ChangesNoLayoutAndAllocatesNothing) {
   EXPECT_EQ(program.plan().reorders, 0);
   EXPECT_EQ(from_thalweg, 0);
   EXPECT_EQ(ready, 2 * static_cast<int>(values.size()));
+}
+
+std::ptrdiff_t threads_now() {
+  const std::filesystem::directory_iterator tasks("/proc/self/task");
+  return std::distance(begin(tasks), end(tasks));
+}
+
+// oneDNN would start OpenMP's threads, as many as there are cores, in any thread that does not
+// forbid it.
+TEST(CpuLane, StartsNoThreads) {
+  const Graph graph = graph_of("lenet");
+  const Data data(graph.input, 8, graph.classes);
+  const auto values = start_values(graph);
+  const std::ptrdiff_t before = threads_now();
+  std::ptrdiff_t inside = 0;
+  std::thread([&] {
+    const cpu::CpuProgram program(graph, 8);
+    const auto flat = flat_memory<float>(program, values);
+    std::vector<float> gradients(flat.size());
+    program.lane()->train(flat.data(), data.batch, 1, gradients.data(), nullptr, {});
+    inside = threads_now();
+  }).join();
+  EXPECT_EQ(inside, before + 1);
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, SteadyStep, testing::Values("mlp", "lenet"),
