@@ -8,7 +8,7 @@
 namespace thalweg::engine {
 
 std::string engine_version();
-/// Name -> version, as found at run time.
+/// Name -> version, of those the engine was built with.
 jobspec::Value library_versions();
 
 }  // namespace thalweg::engine
