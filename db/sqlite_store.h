@@ -1,5 +1,5 @@
 // The store over SQLite; its functions stand in sweeps.cpp, trials.cpp, attempts.cpp, events.cpp,
-// metrics.cpp and query.cpp by what they are about.
+// metrics.cpp by what they are about.
 #pragma once
 
 #include <functional>
@@ -7,6 +7,7 @@
 #include <string>
 
 #include "db/sqlite/connection.h"
+#include "db/sqlite/reader.h"
 #include "db/store.h"
 
 namespace thalweg::db {
@@ -54,7 +55,7 @@ class SqliteStore final : public Store {
   std::int64_t metric_id(const std::string& name);
 
   sqlite::Connection connection_;
-  std::unique_ptr<sqlite::Connection> reader_;  ///< query()'s own, opened at its first call
+  std::unique_ptr<sqlite::Reader> reader_;  ///< query()'s own connection, opened at its first call
 };
 
 }  // namespace thalweg::db

@@ -17,7 +17,7 @@ constexpr const char* kSettings =
     "PRAGMA synchronous = FULL;"
     "PRAGMA foreign_keys = ON;"
     "PRAGMA cache_size = -65536;"
-    "PRAGMA secure_delete = OFF;"  // Debian's default overwrites what an update frees
+    "PRAGMA secure_delete = OFF;"        // Debian's default overwrites what an update frees
     "PRAGMA wal_autocheckpoint = 4000;"  // 16 MiB of pages: a point's page is often written again
     "PRAGMA temp_store = MEMORY;"
     "PRAGMA journal_size_limit = 67108864;";
@@ -66,6 +66,11 @@ void SqliteStore::transaction(const std::function<void()>& work) {
   sqlite::Transaction transaction(connection_);
   work();
   transaction.commit();
+}
+
+QueryResult SqliteStore::query(const std::string& sql, std::int64_t max_rows, double max_seconds) {
+  if (!reader_) reader_ = std::make_unique<sqlite::Reader>(connection_.file());
+  return reader_->query(sql, max_rows, max_seconds);
 }
 
 }  // namespace thalweg::db

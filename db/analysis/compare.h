@@ -13,8 +13,8 @@
 
 namespace thalweg::db::analysis {
 
-/// What it took to reach the target. A trial that has not reached it counts as infinity: the median
-/// is finite only where more than half of the trials (or exactly the middle one) reached it.
+/// What it took to reach the target. A trial that has not reached it counts as infinity, so the
+/// median is finite only where more than half of the trials did.
 struct ToTarget : Estimate {
   std::int64_t reached = 0;  ///< trials that got there
 };
@@ -36,8 +36,8 @@ struct ComparisonRow {
 };
 
 enum class RankBy {
-  automatic,  ///< steps to target; seconds where `by` has batch or resources; best where no row got
-              ///< there
+  /// Steps to target; seconds where `by` has batch or resources; best where no trial got there.
+  automatic,
   best,
   steps,
   seconds,
@@ -58,8 +58,8 @@ struct Comparison {
   std::optional<double> target;
   std::vector<std::string> by;
   std::vector<ComparisonRow> rows;  ///< best first
-  std::vector<std::string>
-      notes;  ///< how it was ranked and tested, single runs, trials still running
+  /// How it was ranked and tested, single runs, trials still running.
+  std::vector<std::string> notes;
 };
 
 /// Throws std::invalid_argument for a sweep, parameter or metric that is not there (with the

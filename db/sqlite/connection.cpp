@@ -81,7 +81,7 @@ bool Connection::in_transaction() const {
 }
 
 std::int64_t Connection::changes() const {
-  return sqlite3_changes64(handle_);
+  return sqlite3_changes(handle_);
 }
 
 void Connection::missing(const std::string& what, const Sql& sql) {

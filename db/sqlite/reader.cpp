@@ -1,14 +1,12 @@
-// A person's own SQL: on a connection of its own that can only read, and only through the
-// documented views.
+#include "db/sqlite/reader.h"
+
 #include <sqlite3.h>
 
 #include <chrono>
 #include <set>
 #include <string_view>
 
-#include "db/sqlite_store.h"
-
-namespace thalweg::db {
+namespace thalweg::db::sqlite {
 namespace {
 
 // VM instructions between two looks at the clock: some tens of microseconds.
@@ -18,16 +16,16 @@ constexpr int kMaxValueBytes = 64 << 20;
 
 // At its first use on a connection SQLite sets such a function up by statements that the authorizer
 // would refuse.
-const sqlite::Sql kWarmUp{"set up table functions",
-                          "SELECT 1 FROM json_each('[]'), json_tree('[]'),"
-                          " pragma_table_info('sweep'), pragma_table_xinfo('sweep')"};
-const sqlite::Sql kNames{"list tables or views", "SELECT name FROM sqlite_master WHERE type = ?"};
+const Sql kWarmUp{"set up table functions",
+                  "SELECT 1 FROM json_each('[]'), json_tree('[]'),"
+                  " pragma_table_info('sweep'), pragma_table_xinfo('sweep')"};
+const Sql kNames{"list tables or views", "SELECT name FROM sqlite_master WHERE type = ?"};
 
 using Names = std::set<std::string, std::less<>>;
 
-Names names(sqlite::Connection& connection, const char* type) {
+Names names(Connection& connection, const char* type) {
   Names found;
-  sqlite::Run run(connection, kNames);
+  Run run(connection, kNames);
   run.bind(type);
   while (run.row())
     found.insert(run.text(0));
@@ -37,7 +35,7 @@ Names names(sqlite::Connection& connection, const char* type) {
 /// Lives as long as one query; owns the hooks on the connection.
 class Guard {
  public:
-  Guard(sqlite::Connection& connection, double max_seconds)
+  Guard(Connection& connection, double max_seconds)
       : database_(connection.handle()),
         deadline_(std::chrono::steady_clock::now() +
                   std::chrono::milliseconds(static_cast<std::int64_t>(max_seconds * 1e3))),
@@ -144,15 +142,14 @@ bool only_space(std::string_view text) {
 
 }  // namespace
 
-QueryResult SqliteStore::query(const std::string& sql, std::int64_t max_rows, double max_seconds) {
-  if (!reader_) {
-    reader_ = std::make_unique<sqlite::Connection>(connection_.file(),
-                                                   sqlite::Connection::Mode::read_only);
-    reader_->run(kWarmUp);
-    sqlite3_limit(reader_->handle(), SQLITE_LIMIT_LENGTH, kMaxValueBytes);
-  }
-  sqlite3* database = reader_->handle();
-  const Guard guard(*reader_, max_seconds);
+Reader::Reader(const std::filesystem::path& file) : connection_(file, Connection::Mode::read_only) {
+  connection_.run(kWarmUp);
+  sqlite3_limit(connection_.handle(), SQLITE_LIMIT_LENGTH, kMaxValueBytes);
+}
+
+QueryResult Reader::query(const std::string& sql, std::int64_t max_rows, double max_seconds) {
+  sqlite3* database = connection_.handle();
+  const Guard guard(connection_, max_seconds);
 
   sqlite3_stmt* raw = nullptr;
   const char* rest = nullptr;
@@ -182,4 +179,4 @@ QueryResult SqliteStore::query(const std::string& sql, std::int64_t max_rows, do
   }
 }
 
-}  // namespace thalweg::db
+}  // namespace thalweg::db::sqlite
