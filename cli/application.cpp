@@ -32,9 +32,13 @@ int exit_code_of(int http_status) {
 
 int complain(Context& context, const ApiError& error) {
   context.out.flush();
-  for (const auto& diagnostic : daemon::api::diagnostics_from(error.body()))
+  const auto diagnostics = daemon::api::diagnostics_from(error.body());
+  for (const auto& diagnostic : diagnostics)
     context.err << diagnostic.to_string() << '\n';
-  return complain(context, exit_code_of(error.status()), error.what());
+  // With diagnostics the message only repeats them.
+  const std::string message =
+      diagnostics.empty() ? error.what() : count_of(diagnostics.size(), "mistake");
+  return complain(context, exit_code_of(error.status()), message);
 }
 
 int unknown_command(Context& context, const std::string& name) {

@@ -10,24 +10,15 @@
 namespace thalweg::cli {
 namespace {
 
-/// Lines of at most 80 columns; what follows the first starts at `indent`.
+constexpr int widest = 80;
+
+/// What follows the first line starts at `indent`.
 void print_wrapped(std::ostream& out, const std::string& text, int indent) {
-  std::istringstream words(text);
-  int column = indent;
   bool first = true;
-  for (std::string word; words >> word; first = false) {
-    const int width = display_width(word);
-    if (!first && column + 1 + width > 80) {
-      out << '\n' << std::string(indent, ' ');
-      column = indent;
-    } else if (!first) {
-      out << ' ';
-      ++column;
-    }
-    out << word;
-    column += width;
+  for (const std::string& line : wrap(text, widest - indent)) {
+    out << (first ? "" : std::string(indent, ' ')) << line << '\n';
+    first = false;
   }
-  out << '\n';
 }
 
 void print_row(std::ostream& out, const std::string& left, const std::string& right, int width) {

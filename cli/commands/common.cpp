@@ -81,7 +81,8 @@ void print_next(Context& context,
 
 void print_notes(Context& context, const Json& answer) {
   for (const std::string& note : texts_at(answer, "notes"))
-    context.out << context.palette(Tint::yellow, "note:") << ' ' << printable(note) << '\n';
+    for (const std::string& line : wrap("note: " + printable(note), context.width()))
+      context.out << context.palette(Tint::yellow, line) << '\n';
 }
 
 Cell state_cell(const std::string& state) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
@@ -21,16 +22,23 @@ std::string short_name(const std::string& name, const std::vector<std::string>& 
   return same > 1 ? name : last;
 }
 
+/// No trial of the row has a value where the median is no number.
 Cell interval_cell(const Json& summary) {
+  if (std::isnan(number_at(summary, "median").value_or(0))) return {unknown_mark, "nan"};
   return {format_interval(number_at(summary, "median"), number_at(summary, "low"),
                           number_at(summary, "high")),
           plain_text(member(summary, "median"))};
 }
 
+/// Infinite where not even half of the seeds got there.
+std::string format_steps(std::optional<double> steps) {
+  return steps && std::isfinite(*steps) ? format_number(steps) : unknown_mark;
+}
+
 std::string reached_of(const Json& summary, long long n, const std::string& median) {
   const long long reached = count_at(summary, "reached");
   if (member(summary, "reached").is_null() || reached >= n) return median;
-  return fmt::format("{} ({}/{})", reached == 0 ? unknown_mark : median, reached, n);
+  return fmt::format("{} ({}/{})", median, reached, n);
 }
 
 void add_summary_columns(std::vector<Column>& columns, const std::string& key, Column shown) {
@@ -105,8 +113,8 @@ Table comparison_table(const Json& comparison) {
     const Json& best = member(entry, "best");
     add_summary_cells(row, best, interval_cell(best).text);
     const Json& steps = member(entry, "steps_to_target");
-    add_summary_cells(
-        row, steps, target ? reached_of(steps, n, format_number(number_at(steps, "median"))) : "");
+    add_summary_cells(row, steps,
+                      target ? reached_of(steps, n, format_steps(number_at(steps, "median"))) : "");
     row.push_back({"", plain_text(member(steps, "reached"))});
     const Json& seconds = member(entry, "seconds_to_target");
     add_summary_cells(row, seconds, target ? format_duration(number_at(seconds, "median")) : "");
@@ -130,7 +138,8 @@ void print_comparison(Context& context, const Json& comparison) {
   }
   comparison_table(comparison).print(context.out, context.palette, context.width());
   for (const std::string& note : texts_at(comparison, "notes"))
-    context.out << context.palette(Tint::dim, printable(note)) << '\n';
+    for (const std::string& line : wrap(printable(note), context.width()))
+      context.out << context.palette(Tint::dim, line) << '\n';
 }
 
 void print_comparison_next(Context& context, const Json& comparison) {

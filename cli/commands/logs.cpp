@@ -61,11 +61,13 @@ void print_attempt(Context& context, const Options& options, const jobspec::Id& 
   std::int64_t offset = 0;
   for (;;) {
     const std::int64_t before = offset;
-    if (print_part(context, path, offset) || !context.out) return;
+    if (print_part(context, path, offset) || !context.out) break;
     if (offset > before) continue;
-    if (!options.follow) return;
+    if (!options.follow) break;
     std::this_thread::sleep_for(look_again);
   }
+  if (offset == 0)
+    context.err << id.to_string() << " wrote nothing to " << options.stream() << '\n';
 }
 
 /// With --follow, a trial's log goes on with its next attempt.

@@ -43,7 +43,9 @@ std::string ending(const Json& attempt) {
   std::vector<std::string> parts;
   if (const std::string reason = text_at(attempt, "reason"); !reason.empty())
     parts.push_back(reason);
-  if (const std::string who = culprit(attempt); !who.empty()) parts.push_back(who);
+  const std::string who = culprit(attempt), rank = who.substr(0, who.find(" on "));
+  const bool named = !parts.empty() && !rank.empty() && parts[0].find(rank) != std::string::npos;
+  if (!who.empty() && !named) parts.push_back(who);
   if (const Json& code = member(attempt, "exit_code"); code.is_number() && code != 0)
     parts.push_back("exit code " + plain_text(code));
   return join(parts, "; ");

@@ -15,13 +15,15 @@ std::string format_number(std::optional<double> value) {
   if (std::isinf(v)) return v < 0 ? "-inf" : "inf";
   // Whole numbers up to a million (steps, epochs) are worth all their digits.
   if (v == std::trunc(v) && std::abs(v) < 1e6) return fmt::format("{:.0f}", v);
+  if (std::abs(v) >= 1000 && std::abs(v) < 1e6) return fmt::format("{:.0f}", v);
   return fmt::format("{:.4g}", v);
 }
 
 std::string format_interval(std::optional<double> median, std::optional<double> low,
                             std::optional<double> high) {
   const std::string middle = format_number(median);
-  if (!median || !low || !high || *low == *high) return middle;
+  const bool known = median && low && high && std::isfinite(*low) && std::isfinite(*high);
+  if (!known || *low == *high) return middle;
   return fmt::format("{} [{}, {}]", middle, format_number(low), format_number(high));
 }
 

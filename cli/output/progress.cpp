@@ -125,7 +125,7 @@ std::string standing_text(const TrialView& trial) {
   const bool waits = trial.state == "pending" || (trial.state == "running" && !trial.step);
   if (!waits) return {};
   std::string text = trial.state == "pending" ? "pending" : trial.attempt_state;
-  if (text.empty()) text = "starting";
+  if (text.empty() || text == "running") text = "starting";  // nothing reported yet
   return text + (trial.waiting_for.empty() ? "" : ": " + trial.waiting_for);
 }
 

@@ -23,12 +23,15 @@ struct TrialView {
 
 /// One snapshot of GET /v1/watch.
 struct SweepView {
+  std::string title;  ///< "sweep 12 name"
   std::string id, name, backend, state, metric;
   bool maximize = false;
   double submitted = 0, ended = 0;
   std::vector<TrialView> trials;
 
   static SweepView from_json(const Json& snapshot);
+  /// Only that trial, as if it were a sweep of its own.
+  SweepView only(const std::string& trial) const;
   long long count(std::string_view state) const;
   bool over() const { return state != "active"; }
   bool all_finished() const;

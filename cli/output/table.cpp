@@ -103,10 +103,9 @@ void Table::print(std::ostream& out, const Palette& palette, int width) const {
   for (const auto& row : rows_)
     line([&](std::size_t c) -> const Cell& { return row[c]; });
   if (!fitted.left_out.empty())
-    out << palette(Tint::dim,
-                   truncate("not shown for lack of width: " + join(fitted.left_out, ", ") +
-                                " (--json has all)",
-                            width))
+    out << palette(Tint::dim, truncate("not shown for lack of width: " +
+                                           join(fitted.left_out, ", ") + " (--json has all)",
+                                       width))
         << '\n';
 }
 

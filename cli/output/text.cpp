@@ -1,6 +1,7 @@
 #include "cli/output/text.h"
 
 #include <cstdint>
+#include <sstream>
 
 namespace thalweg::cli {
 namespace {
@@ -102,6 +103,17 @@ std::string printable(std::string_view text) {
     text.remove_prefix(next.bytes);
   }
   return clean;
+}
+
+std::vector<std::string> wrap(std::string_view text, int columns) {
+  std::vector<std::string> lines(1);
+  std::istringstream words{std::string(text)};
+  for (std::string word; words >> word;) {
+    const int used = display_width(lines.back());
+    if (columns > 0 && used > 0 && used + 1 + display_width(word) > columns) lines.emplace_back();
+    lines.back() += (lines.back().empty() ? "" : " ") + word;
+  }
+  return lines;
 }
 
 std::string join(const std::vector<std::string>& parts, std::string_view separator) {

@@ -22,6 +22,9 @@ std::string pad_left(std::string_view text, int columns);
 /// the cursor.
 std::string printable(std::string_view text);
 
+/// Words filled into lines of at most `columns` (a longer word stands alone); 0 = one line.
+std::vector<std::string> wrap(std::string_view text, int columns);
+
 /// "a, b, c".
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
 

@@ -113,7 +113,7 @@ TEST_F(CliErrors, StatusesBecomeExitCodes) {
 }
 
 TEST_F(CliErrors, DiagnosticsAreOneLineEach) {
-  json body = error("2 mistakes in sweep.yaml");
+  json body = error("both of them again");
   body["error"]["diagnostics"] = {{{"file", "sweep.yaml"},
                                    {"line", 3},
                                    {"column", 5},
@@ -133,6 +133,7 @@ TEST_F(CliErrors, DiagnosticsAreOneLineEach) {
       outcome.err,
       HasSubstr("sweep.yaml:3: optimizer.name: unknown name 'adamv' (did you mean adamw?)\n"));
   EXPECT_THAT(outcome.err, HasSubstr("sweep.yaml:9: epochs: must be at least 1\n"));
+  EXPECT_THAT(outcome.err, EndsWith("thalweg: 2 mistakes\n"));
 }
 
 class CliTables : public CommandTest {};

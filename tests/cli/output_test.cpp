@@ -47,6 +47,14 @@ TEST(CliText, PaddingCountsColumns) {
   EXPECT_EQ(pad_left("long", 2), "long");
 }
 
+TEST(CliText, WrapKeepsWordsWhole) {
+  EXPECT_THAT(wrap("one two  three", 7), ElementsAre("one two", "three"));
+  EXPECT_THAT(wrap("größer als", 6), ElementsAre("größer", "als"));
+  EXPECT_THAT(wrap("a verylongword b", 5), ElementsAre("a", "verylongword", "b"));
+  EXPECT_THAT(wrap("all in one", 0), ElementsAre("all in one"));
+  EXPECT_THAT(wrap("", 10), ElementsAre(""));
+}
+
 TEST(CliText, PrintableDefusesEscapes) {
   EXPECT_EQ(printable("a\x1b[2Jb\nc\td"), "a [2Jb c d");
   EXPECT_EQ(printable("ok\xc3"), "ok\uFFFD");
@@ -59,6 +67,7 @@ TEST(CliFormat, Numbers) {
   EXPECT_EQ(format_number(12.3456), "12.35");
   EXPECT_EQ(format_number(1.2345e-5), "1.234e-05");
   EXPECT_EQ(format_number(860), "860");
+  EXPECT_EQ(format_number(16451.7), "16452");
   EXPECT_EQ(format_number(123456), "123456");
   EXPECT_EQ(format_number(0), "0");
   EXPECT_EQ(format_number(nan), "nan");
@@ -71,6 +80,7 @@ TEST(CliFormat, Intervals) {
   EXPECT_EQ(format_interval(0.5, 0.5, 0.5), "0.5");
   EXPECT_EQ(format_interval(0.5, std::nullopt, 0.6), "0.5");
   EXPECT_EQ(format_interval(std::nullopt, 0.4, 0.6), "–");
+  EXPECT_EQ(format_interval(0.5, nan, 0.6), "0.5");
 }
 
 TEST(CliFormat, Rates) {
