@@ -1,0 +1,243 @@
+// The backend's decisions, against a fake agent.
+#include "daemon/backend/slurm.h"
+
+#include <gmock/gmock.h>
+#include <signal.h>
+
+#include "tests/daemon/slurm/fake.h"
+#include "tests/daemon/slurm/waiting.h"
+
+namespace thalweg::daemon {
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+json listed(int job, const std::string& token, const std::string& state = "RUNNING") {
+  return {{"job", job},      {"token", token}, {"name", "n"},   {"state", state},
+          {"reason", ""},    {"nodes", "n1"},  {"held", false}, {"completing", false},
+          {"started", 1000}, {"ended", 0},     {"exit", 0},     {"steps_exit", 0}};
+}
+
+json failure(const std::string& outcome, const std::string& message = "because") {
+  return {{"ok", false}, {"outcome", outcome}, {"code", 1}, {"message", message}};
+}
+
+class SlurmBackendTest : public testing::Test {
+ protected:
+  SlurmBackendTest() {
+    config_.agent_program = test::FakeAgent::program();
+    config_.train_program = "/opt/thalweg-train";
+    config_.environment = {"PATH=/bin"};
+    config_.request_timeout_s = 60;
+    config_.longest_reuse_s = 0;
+    request_.id = {3, 4, 5};
+    request_.token = "t";
+    request_.folder = "/attempt";
+    request_.resources.nodes = 2;
+    request_.resources.ranks_per_node = 3;
+    request_.resources.threads_per_rank = 4;
+    request_.resources.time_limit_s = 601;
+    request_.slurm.partition = "main";
+  }
+  Backend& backend() {
+    if (!backend_) backend_ = make_slurm_backend(context_.get_executor(), config_);
+    return *backend_;
+  }
+  template <class T>
+  T wait(boost::asio::awaitable<T> work) {
+    return test::wait(context_, std::move(work));
+  }
+  std::optional<std::vector<JobStatus>> poll(const std::vector<Backend::Watched>& watched = {}) {
+    return wait(backend().poll(watched));
+  }
+
+  test::FakeAgent fake_;
+  SlurmBackendConfig config_;
+  LaunchRequest request_;
+  boost::asio::io_context context_;
+  std::unique_ptr<Backend> backend_;
+};
+
+TEST_F(SlurmBackendTest, SubmissionCarriesEverything) {
+  fake_.answers({{"submit", {{{"ok", true}, {"job", 4711}, {"note", "hello"}}}}});
+  request_.slurm.gres = "nvme:1";
+  request_.slurm.exclusive = true;
+  const auto submission = wait(backend().submit(request_));
+  EXPECT_EQ(submission.outcome, SubmitOutcome::accepted);
+  EXPECT_EQ(submission.handle, "4711");
+  EXPECT_EQ(submission.message, "hello");
+  const json asked = fake_.requests().at(0);
+  EXPECT_EQ(asked.at("name"), "thalweg-3.4.5");
+  EXPECT_EQ(asked.at("token"), "t");
+  EXPECT_EQ(asked.at("folder"), "/attempt");
+  EXPECT_EQ(asked.at("output"), "/attempt/stdout.log");
+  EXPECT_EQ(asked.at("error"), "/attempt/stderr.log");
+  EXPECT_EQ(asked.at("nodes"), 2);
+  EXPECT_EQ(asked.at("tasks_per_node"), 3);
+  EXPECT_EQ(asked.at("cpus_per_task"), 4);
+  EXPECT_EQ(asked.at("minutes"), 11);
+  EXPECT_EQ(asked.at("partition"), "main");
+  EXPECT_EQ(asked.at("gres"), "nvme:1");
+  EXPECT_EQ(asked.at("exclusive"), true);
+  EXPECT_EQ(asked.at("warn_signal"), SIGUSR1);
+  EXPECT_EQ(asked.at("warn_seconds"), 60);
+  EXPECT_EQ(asked.at("environment"), json::array({"PATH=/bin"}));
+  EXPECT_THAT(asked.at("script").get<std::string>(),
+              HasSubstr("'/opt/thalweg-train' '/attempt/trial.yaml'"));
+}
+
+TEST_F(SlurmBackendTest, SubmitOutcomes) {
+  fake_.answers({{"submit",
+                  {failure("refused"), failure("retry_later"), failure("unknown"),
+                   failure("no_slurm"), failure("bad_request"), failure("a word of the future")}}});
+  for (const auto expected :
+       {SubmitOutcome::refused, SubmitOutcome::retry_later, SubmitOutcome::unknown,
+        SubmitOutcome::retry_later, SubmitOutcome::refused, SubmitOutcome::unknown}) {
+    const auto submission = wait(backend().submit(request_));
+    EXPECT_EQ(submission.outcome, expected);
+    EXPECT_EQ(submission.message, "because");
+    EXPECT_EQ(submission.handle, "");
+  }
+}
+
+TEST_F(SlurmBackendTest, AgentThatDiesWhileSubmittingLeavesItUnknown) {
+  fake_.answers({{"submit", {{{"_die", true}}}}});
+  EXPECT_EQ(wait(backend().submit(request_)).outcome, SubmitOutcome::unknown);
+  const auto next = wait(backend().submit(request_));  // the agent is not started again yet
+  EXPECT_EQ(next.outcome, SubmitOutcome::retry_later);
+}
+
+TEST_F(SlurmBackendTest, AgentThatIsSilentLeavesItUnknown) {
+  config_.request_timeout_s = 0.05;
+  fake_.answers({{"submit", {{{"_silent", true}}}}});
+  EXPECT_EQ(wait(backend().submit(request_)).outcome, SubmitOutcome::unknown);
+}
+
+TEST_F(SlurmBackendTest, ReleaseOutcomes) {
+  fake_.answers(
+      {{"release",
+        {{{"ok", true}}, failure("finished"), failure("missing"), failure("retry_later")}}});
+  EXPECT_TRUE(wait(backend().release(request_, "7")));
+  EXPECT_TRUE(wait(backend().release(request_, "7")));
+  EXPECT_FALSE(wait(backend().release(request_, "7")));
+  EXPECT_FALSE(wait(backend().release(request_, "7")));
+  EXPECT_EQ(fake_.requests().at(0).at("job"), 7);
+  EXPECT_EQ(fake_.requests().at(0).at("token"), "t");
+}
+
+TEST_F(SlurmBackendTest, PollShowsWatchedOrphansAndMissing) {
+  fake_.answers(
+      {{"poll", {{{"ok", true}, {"stamp", 5}, {"jobs", {listed(1, "a"), listed(2, "b")}}}}},
+       {"job", {{{"ok", true}, {"job", listed(3, "c", "COMPLETED")}}, failure("missing")}}});
+  const auto statuses = poll({{"1", "a", {}}, {"3", "c", {}}, {"2", "other", {}}});
+  ASSERT_TRUE(statuses);
+  ASSERT_EQ(statuses->size(), 4u);
+  EXPECT_EQ(statuses->at(0).phase, JobPhase::running);
+  EXPECT_EQ(statuses->at(1).token, "b");  // not watched
+  EXPECT_EQ(statuses->at(2).phase, JobPhase::ended);
+  EXPECT_EQ(statuses->at(3).phase, JobPhase::missing);  // number 2 now belongs to b
+  EXPECT_EQ(statuses->at(3).handle, "2");
+  EXPECT_EQ(statuses->at(3).token, "other");
+  EXPECT_THAT(fake_.verbs(), ElementsAre("poll", "job", "job"));
+}
+
+TEST_F(SlurmBackendTest, NothingChangedKeepsTheListing) {
+  fake_.answers({{"poll",
+                  {{{"ok", true}, {"stamp", 5}, {"jobs", {listed(1, "a")}}},
+                   {{"ok", true}, {"stamp", 5}, {"unchanged", true}}}}});
+  ASSERT_EQ(poll()->size(), 1u);
+  ASSERT_EQ(poll()->size(), 1u);
+  EXPECT_FALSE(fake_.requests().at(0).contains("since"));
+  EXPECT_EQ(fake_.requests().at(1).at("since"), 5);
+}
+
+TEST_F(SlurmBackendTest, NotBeingAbleToLookIsNothing) {
+  fake_.answers({{"poll",
+                  {failure("retry_later"),
+                   failure("no_slurm"),
+                   {{"ok", true}, {"stamp", 1}},
+                   {{"ok", true}, {"stamp", 1}, {"jobs", {{{"job", 1}}}}},
+                   {{"_die", true}}}}});
+  for (int i = 0; i < 5; ++i)
+    EXPECT_FALSE(poll()) << i;
+}
+
+TEST_F(SlurmBackendTest, AWatchedJobThatCannotBeAskedForIsNothing) {
+  fake_.answers({{"poll", {{{"ok", true}, {"stamp", 5}, {"jobs", json::array()}}}},
+                 {"job", {failure("unknown")}}});
+  EXPECT_FALSE(poll({{"1", "a", {}}}));
+}
+
+TEST_F(SlurmBackendTest, AnExpensiveListingIsUsedAgainUntilSomethingIsDone) {
+  config_.longest_reuse_s = 3600;
+  config_.listing_share = 1e-12;  // every listing is expensive
+  fake_.answers({{"poll", {{{"ok", true}, {"stamp", 5}, {"jobs", {listed(1, "a")}}}}}});
+  for (int i = 0; i < 10; ++i)
+    ASSERT_EQ(poll()->size(), 1u);
+  EXPECT_THAT(fake_.verbs(), ElementsAre("poll"));
+  wait(backend().release(request_, "1"));
+  poll();
+  poll();
+  EXPECT_THAT(fake_.verbs(), ElementsAre("poll", "release", "poll"));
+}
+
+TEST_F(SlurmBackendTest, CancelAsksThenKills) {
+  config_.cancel_grace_s = 0.2;
+  fake_.answers({{"cancel", {{{"ok", true}}}}});
+  const Backend::Watched job{"9", "t", {}};
+  EXPECT_TRUE(wait(backend().cancel(job)));
+  EXPECT_TRUE(wait(backend().cancel(job)));  // within its grace time: not again
+  ASSERT_EQ(fake_.requests().size(), 1u);
+  EXPECT_EQ(fake_.requests().at(0).at("signal"), "TERM");
+  EXPECT_TRUE(test::eventually([&] {
+    wait(backend().cancel(job));
+    return fake_.requests().size() == 2;
+  }));
+  EXPECT_EQ(fake_.requests().at(1).at("signal"), "KILL");
+  EXPECT_EQ(fake_.requests().at(1).at("job"), 9);
+  EXPECT_EQ(fake_.requests().at(1).at("token"), "t");
+}
+
+TEST_F(SlurmBackendTest, CancelOfWhatIsGoneIsDone) {
+  fake_.answers({{"cancel", {failure("missing"), failure("finished"), failure("retry_later")}}});
+  EXPECT_TRUE(wait(backend().cancel({"9", "t", {}})));
+  EXPECT_TRUE(wait(backend().cancel({"9", "t", {}})));
+  EXPECT_FALSE(wait(backend().cancel({"9", "t", {}})));
+}
+
+TEST_F(SlurmBackendTest, Describe) {
+  fake_.answers({{"hello",
+                  {{{"ok", true}, {"version", "22.05.8"}, {"cluster", "vc"}},
+                   {{"ok", true}, {"version", "22.05.8"}, {"cluster", "vc"}},
+                   failure("retry_later", "the controller does not answer"),
+                   failure("no_slurm")}},
+                 {"nodes",
+                  {{{"ok", true}, {"total", 8}, {"usable", 8}},
+                   {{"ok", true}, {"total", 1}, {"usable", 0}}}}});
+  EXPECT_EQ(wait(backend().describe()), "slurm 22.05.8, cluster vc, 8 nodes");
+  EXPECT_EQ(wait(backend().describe()), "slurm 22.05.8, cluster vc, 1 node (0 usable)");
+  EXPECT_EQ(wait(backend().describe()), "slurm: the controller does not answer");
+  EXPECT_EQ(wait(backend().describe()), "");  // no Slurm on this machine
+}
+
+TEST_F(SlurmBackendTest, WithoutAnAgentThereIsNoSlurm) {
+  config_.agent_program = "/nonexistent/agent";
+  EXPECT_EQ(wait(backend().describe()), "");
+  EXPECT_EQ(wait(backend().submit(request_)).outcome, SubmitOutcome::retry_later);
+}
+
+TEST_F(SlurmBackendTest, GoesWhileSomebodyWaits) {
+  fake_.answers({{"submit", {{{"_silent", true}}}}});
+  auto submission =
+      boost::asio::co_spawn(context_, backend().submit(request_), boost::asio::use_future);
+  context_.poll();
+  backend_.reset();
+  context_.restart();
+  context_.run();
+  EXPECT_EQ(submission.get().outcome, SubmitOutcome::unknown);
+}
+
+}  // namespace
+}  // namespace thalweg::daemon

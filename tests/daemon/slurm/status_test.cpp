@@ -1,0 +1,121 @@
+#include "daemon/backend/slurm_status.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace thalweg::daemon {
+namespace {
+
+using nlohmann::json;
+
+constexpr int exited(int code) {
+  return code << 8;
+}  // wait statuses
+
+json job(const std::string& state, const json& changes = json::object()) {
+  json facts{{"job", 17},      {"token", "t-1"},      {"name", "thalweg-1.2.1"},
+             {"state", state}, {"reason", ""},        {"nodes", "n[1-2]"},
+             {"held", false},  {"completing", false}, {"started", 1000},
+             {"ended", 1010},  {"exit", 0},           {"steps_exit", 0}};
+  facts.update(changes);
+  return facts;
+}
+
+TEST(SlurmStatus, WaitingJobs) {
+  const auto held = slurm_status(
+      job("PENDING", {{"held", true}, {"reason", "JobHeldUser"}, {"nodes", ""}, {"started", 0}}));
+  EXPECT_EQ(held.phase, JobPhase::held);
+  EXPECT_EQ(held.handle, "17");
+  EXPECT_EQ(held.token, "t-1");
+  EXPECT_EQ(held.reason, "JobHeldUser");
+  EXPECT_EQ(held.started, 0);
+  EXPECT_FALSE(held.exit_code);
+  EXPECT_EQ(slurm_status(job("PENDING", {{"reason", "Resources"}})).phase, JobPhase::queued);
+}
+
+TEST(SlurmStatus, RunningJobs) {
+  const auto running = slurm_status(job("RUNNING", {{"ended", 0}}));
+  EXPECT_EQ(running.phase, JobPhase::running);
+  EXPECT_EQ(running.node_list, "n[1-2]");
+  EXPECT_EQ(running.started, 1000);
+  EXPECT_EQ(running.ended, 0);
+}
+
+TEST(SlurmStatus, NothingUncertainIsAnEnd) {
+  for (const char* state : {"SUSPENDED", "STATE 77", "NEW_WORD"}) {
+    EXPECT_EQ(slurm_status(job(state)).phase, JobPhase::running) << state;
+  }
+  for (const char* state : {"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL"}) {
+    EXPECT_EQ(slurm_status(job(state, {{"completing", true}})).phase, JobPhase::running) << state;
+  }
+}
+
+struct EndRow {
+  const char* state;
+  int exit, steps_exit;
+  std::optional<int> code;
+  int signal;
+  bool cancelled, timed_out, node_failed;
+  const char* reason;
+};
+
+TEST(SlurmStatus, Ends) {
+  constexpr auto none = std::nullopt;
+  const EndRow rows[] = {
+      {"COMPLETED", 0, 0, 0, 0, false, false, false, "completed"},
+      {"COMPLETED", 0, exited(7), 7, 0, false, false, false,
+       "completed"},  // a script that hides srun's failure
+      {"FAILED", exited(75), exited(75), 75, 0, false, false, false, "failed"},
+      {"FAILED", exited(2), 0, 2, 0, false, false, false, "failed"},  // before any rank
+      {"FAILED", exited(137), 9, none, 9, false, false, false, "failed"},
+      {"FAILED", exited(139), exited(139), none, 11, false, false, false,
+       "failed"},  // srun's way of saying SIGSEGV
+      {"FAILED", exited(15) | 53, 0, none, 0, false, false, false,
+       "failed"},  // Slurm's own, no signal
+      {"CANCELLED", 15, 0, none, 15, true, false, false, "cancelled in Slurm"},
+      {"CANCELLED", exited(75), exited(75), 75, 0, true, false, false, "cancelled in Slurm"},
+      {"TIMEOUT", 0, 15, none, 0, false, true, false, "time limit reached"},
+      {"DEADLINE", 0, 0, none, 0, false, true, false, "deadline reached"},
+      {"NODE_FAIL", 0, 0, none, 0, false, false, true, "a node failed"},
+      {"BOOT_FAIL", 0, 0, none, 0, false, false, true, "a node failed to boot"},
+      {"PREEMPTED", 0, 15, none, 0, false, false, true, "preempted by another job"},
+      {"OUT_OF_MEMORY", exited(137), 9, none, 9, false, false, false, "out of memory"},
+  };
+  for (const EndRow& row : rows) {
+    SCOPED_TRACE(std::string(row.state) + " " + std::to_string(row.exit) + " " +
+                 std::to_string(row.steps_exit));
+    const auto status =
+        slurm_status(job(row.state, {{"exit", row.exit}, {"steps_exit", row.steps_exit}}));
+    EXPECT_EQ(status.phase, JobPhase::ended);
+    EXPECT_EQ(status.ended, 1010);
+    EXPECT_EQ(status.exit_code, row.code);
+    EXPECT_EQ(status.signal, row.signal);
+    EXPECT_EQ(status.cancelled, row.cancelled);
+    EXPECT_EQ(status.timed_out, row.timed_out);
+    EXPECT_EQ(status.node_failed, row.node_failed);
+    EXPECT_EQ(status.reason, row.reason);
+  }
+}
+
+TEST(SlurmStatus, CancelledBeforeItStartedHasNoExit) {
+  const auto status = slurm_status(job("CANCELLED", {{"nodes", ""}}));
+  EXPECT_TRUE(status.cancelled);
+  EXPECT_EQ(status.started, 0);
+  EXPECT_FALSE(status.exit_code);
+}
+
+TEST(SlurmStatus, ReasonIsKeptWhereItSaysMore) {
+  EXPECT_EQ(slurm_status(job("FAILED", {{"reason", "NonZeroExitCode"}})).reason, "failed");
+  EXPECT_EQ(slurm_status(job("FAILED", {{"reason", "JobLaunchFailure"}})).reason,
+            "failed (JobLaunchFailure)");
+}
+
+TEST(SlurmStatus, MissingMembersThrow) {
+  json facts = job("FAILED");
+  facts.erase("exit");
+  EXPECT_THROW(slurm_status(facts), json::exception);
+}
+
+}  // namespace
+}  // namespace thalweg::daemon

@@ -1,0 +1,30 @@
+// Runs coroutines to their end from a plain test.
+#pragma once
+
+#include <utility>  // boost 1.74's awaitable.hpp needs it first
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_future.hpp>
+#include <chrono>
+#include <future>
+#include <stdexcept>
+
+namespace thalweg::test {
+
+/// Runs the context until the coroutine has ended; throws when that takes two minutes.
+template <class T>
+T wait(boost::asio::io_context& context, boost::asio::awaitable<T> work) {
+  std::future<T> result = boost::asio::co_spawn(context, std::move(work), boost::asio::use_future);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(2);
+  while (result.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+    if (std::chrono::steady_clock::now() > end)
+      throw std::runtime_error("a coroutine does not end");
+    context.restart();
+    context.run_one_for(std::chrono::milliseconds(50));
+  }
+  return result.get();
+}
+
+}  // namespace thalweg::test
