@@ -1,0 +1,448 @@
+// The backend and the agent against a real Slurm (tests/cluster): one cluster of three nodes for
+// all cases here.
+#include <gmock/gmock.h>
+#include <signal.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <functional>
+#include <set>
+
+#include "daemon/backend/slurm.h"
+#include "tests/daemon/slurm/waiting.h"
+#include "tests/support/process.h"
+
+namespace thalweg::daemon {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+constexpr test::milliseconds patient{90000};
+constexpr int nodes = 3;
+
+std::string script(const std::string& name) {
+  return (fs::path(THALWEG_SOURCE_DIR) / "tests/cluster" / name).string();
+}
+
+class SlurmCluster : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    const auto check = test::run({script("check")});
+    if (check.code != 0) {
+      skipped_ = check.out;
+      return;
+    }
+    folder_ = new test::TempDir;
+    // The same name in every run of this build, so that a run that was killed is cleaned up by the
+    // next.
+    ::setenv("THALWEG_CLUSTER_NAME",
+             ("test" + std::to_string(std::hash<std::string>()(THALWEG_BIN_DIR) % 10000)).c_str(),
+             1);
+    ::setenv("THALWEG_CLUSTER_DIR",
+             (fs::temp_directory_path() / ("twc" + std::to_string(::getpid()))).c_str(), 1);
+    test::run({script("down")});
+    test::RunOptions patience;
+    patience.deadline = test::milliseconds(240000);
+    const auto up = test::run({script("up"), std::to_string(nodes)}, patience);
+    ASSERT_EQ(up.code, 0) << up.err;
+    const std::string conf = up.out.substr(up.out.find('=') + 1);
+    ::setenv("SLURM_CONF", conf.substr(0, conf.find('\n')).c_str(), 1);
+    fs::permissions(folder_->path(), fs::perms(0755));
+    start_warned();
+  }
+  static void TearDownTestSuite() {
+    if (!skipped_.empty()) return;
+    EXPECT_EQ(test::run({script("down")}).code, 0);
+    delete folder_;
+  }
+  void SetUp() override {
+    if (!skipped_.empty()) GTEST_SKIP() << skipped_;
+  }
+
+  static SlurmBackendConfig config() {
+    SlurmBackendConfig config;
+    config.agent_program = std::string(THALWEG_BIN_DIR) + "/thalweg-slurm-agent";
+    config.train_program = std::string(THALWEG_SOURCE_DIR) + "/tests/daemon/slurm/ranks.sh";
+    config.longest_reuse_s = 0.2;
+    return config;
+  }
+  static LaunchRequest request(const std::string& how, int node_count = 2) {
+    static std::atomic<int> count = 0;
+    LaunchRequest request;
+    request.id = {7, ++count, 1};
+    request.token = "token-" + std::to_string(::getpid()) + "-" + std::to_string(count);
+    request.folder = folder_->path() / ("attempt " + std::to_string(count));  // a path with a space
+    request.resources.nodes = node_count;
+    request.resources.time_limit_s = 3600;
+    fs::create_directories(request.folder);
+    test::write_file(request.folder / "trial.yaml", how + "\n");
+    return request;
+  }
+
+  template <class T>
+  T wait(boost::asio::awaitable<T> work) {
+    return test::wait(context_, std::move(work));
+  }
+  Submission submit(const LaunchRequest& request) { return wait(backend_->submit(request)); }
+  // Submits and releases; the handle.
+  std::string run(const LaunchRequest& request) {
+    const auto submission = submit(request);
+    EXPECT_EQ(submission.outcome, SubmitOutcome::accepted) << submission.message;
+    EXPECT_TRUE(wait(backend_->release(request, submission.handle)));
+    return submission.handle;
+  }
+  std::optional<JobStatus> look(const std::string& handle, const std::string& token) {
+    const auto statuses = wait(backend_->poll({{handle, token, {}}}));
+    if (!statuses) return {};
+    for (const auto& status : *statuses) {
+      if (status.handle == handle && status.token == token) return status;
+    }
+    ADD_FAILURE() << "a poll says nothing of watched job " << handle;
+    return {};
+  }
+  // Until the job is in the phase; the status then, or the last one.
+  JobStatus await_phase(const std::string& handle, const std::string& token, JobPhase phase) {
+    std::optional<JobStatus> status;
+    const bool reached = test::eventually(
+        [&] {
+          status = look(handle, token);
+          return status && status->phase == phase;
+        },
+        patient);
+    EXPECT_TRUE(reached) << "job " << handle << " is "
+                         << (status ? status->reason : "not to be seen");
+    return status.value_or(JobStatus{});
+  }
+  static bool await_file(const fs::path& path) {
+    return test::eventually([&] { return fs::exists(path); }, patient);
+  }
+  static pid_t controller_pid() {
+    return std::stoi(
+        test::read_file(fs::path(std::getenv("THALWEG_CLUSTER_DIR")) / "pid/slurmctld"));
+  }
+
+  // A job that meets its time limit needs most of a minute: started before the cases, looked at by
+  // the last.
+  static void start_warned() {
+    boost::asio::io_context context;
+    auto backend = make_slurm_backend(context.get_executor(), config());
+    warned_ = request("warned", 1);
+    warned_.resources.time_limit_s = 120;
+    warned_.slurm.signal_before_end_s = 60;  // shortened to 30
+    warned_.slurm.partition = "short";
+    const auto submission = test::wait(context, backend->submit(warned_));
+    ASSERT_EQ(submission.outcome, SubmitOutcome::accepted) << submission.message;
+    warned_handle_ = submission.handle;
+    ASSERT_TRUE(test::wait(context, backend->release(warned_, warned_handle_)));
+    ASSERT_TRUE(await_file(warned_.folder / "ready.0"));
+    // Slurm counts time limits in minutes; an administrator may end a job earlier.
+    const auto sooner =
+        test::run({"scontrol", "update", "JobId=" + warned_handle_, "EndTime=now+35"});
+    EXPECT_EQ(sooner.code, 0) << sooner.err;
+  }
+
+  static inline std::string skipped_;
+  static inline test::TempDir* folder_ = nullptr;
+  static inline LaunchRequest warned_;
+  static inline std::string warned_handle_;
+  boost::asio::io_context context_;
+  std::unique_ptr<Backend> backend_ = make_slurm_backend(context_.get_executor(), config());
+};
+
+TEST_F(SlurmCluster, Describe) {
+  EXPECT_THAT(wait(backend_->describe()),
+              testing::MatchesRegex("slurm [0-9.]+, cluster test[0-9]+, 3 nodes"));
+}
+
+TEST_F(SlurmCluster, HeldThenReleasedThenFinished) {
+  const LaunchRequest r = request("finish");
+  const auto submission = submit(r);
+  ASSERT_EQ(submission.outcome, SubmitOutcome::accepted) << submission.message;
+  const auto held = look(submission.handle, r.token);
+  ASSERT_TRUE(held);
+  EXPECT_EQ(held->phase, JobPhase::held);
+  EXPECT_EQ(held->started, 0);
+  const auto shown = test::run({"scontrol", "show", "job", submission.handle});
+  EXPECT_THAT(shown.out, HasSubstr("JobName=thalweg-" + r.id.to_string()));
+  EXPECT_THAT(shown.out, HasSubstr("Comment=thalweg:" + r.token));
+  EXPECT_THAT(shown.out, HasSubstr("Requeue=0"));
+
+  EXPECT_TRUE(wait(backend_->release(r, submission.handle)));
+  EXPECT_TRUE(wait(backend_->release(r, submission.handle)));  // again: no harm
+  const auto ended = await_phase(submission.handle, r.token, JobPhase::ended);
+  EXPECT_EQ(ended.exit_code, 0);
+  EXPECT_EQ(ended.reason, "completed");
+  EXPECT_GT(ended.started, 1.5e9);
+  EXPECT_GE(ended.ended, ended.started);
+  EXPECT_THAT(ended.node_list, testing::MatchesRegex("n.*"));
+  const std::string out = test::read_file(r.folder / "stdout.log");
+  EXPECT_THAT(out, HasSubstr("rank 0 of 2 on n"));
+  EXPECT_THAT(out, HasSubstr("rank 1 of 2 on n"));
+  EXPECT_TRUE(wait(backend_->release(r, submission.handle)));
+  EXPECT_TRUE(wait(backend_->cancel({submission.handle, r.token, r.folder})));
+}
+
+TEST_F(SlurmCluster, FailingRankEndsTheOthers) {
+  const LaunchRequest failing = request("fail"), crashing = request("crash");
+  const std::string first = run(failing), second = run(crashing);
+  const auto failed = await_phase(first, failing.token, JobPhase::ended);
+  EXPECT_EQ(failed.exit_code, 3);
+  EXPECT_EQ(failed.reason, "failed");
+  const auto crashed = await_phase(second, crashing.token, JobPhase::ended);
+  EXPECT_EQ(crashed.signal, SIGSEGV);
+  EXPECT_FALSE(crashed.exit_code);
+}
+
+TEST_F(SlurmCluster, CancelLetsRunningRanksSave) {
+  const LaunchRequest r = request("save");
+  const std::string handle = run(r);
+  ASSERT_TRUE(await_file(r.folder / "ready.0"));
+  ASSERT_TRUE(await_file(r.folder / "ready.1"));
+  EXPECT_EQ(await_phase(handle, r.token, JobPhase::running).phase, JobPhase::running);
+  EXPECT_TRUE(wait(backend_->cancel({handle, r.token, r.folder})));
+  const auto ended = await_phase(handle, r.token, JobPhase::ended);
+  EXPECT_TRUE(fs::exists(r.folder / "saved.0"));
+  EXPECT_EQ(ended.exit_code, 75);
+}
+
+TEST_F(SlurmCluster, CancelEndsStubbornRanksAfterTheGraceTime) {
+  SlurmBackendConfig impatient = config();
+  impatient.cancel_grace_s = 1;
+  backend_ = make_slurm_backend(context_.get_executor(), impatient);
+  const LaunchRequest r = request("stubborn", 1);
+  const std::string handle = run(r);
+  ASSERT_TRUE(await_file(r.folder / "ready.0"));
+  std::optional<JobStatus> status;
+  EXPECT_TRUE(test::eventually(
+      [&] {
+        EXPECT_TRUE(wait(backend_->cancel({handle, r.token, r.folder})));
+        status = look(handle, r.token);
+        return status && status->phase == JobPhase::ended;
+      },
+      patient));
+  ASSERT_TRUE(status);
+  EXPECT_TRUE(status->cancelled);
+}
+
+TEST_F(SlurmCluster, CancelOfAWaitingJob) {
+  const LaunchRequest r = request("finish");
+  const auto submission = submit(r);
+  EXPECT_TRUE(wait(backend_->cancel({submission.handle, r.token, r.folder})));
+  const auto ended = await_phase(submission.handle, r.token, JobPhase::ended);
+  EXPECT_TRUE(ended.cancelled);
+  EXPECT_FALSE(ended.exit_code);
+  EXPECT_EQ(ended.started, 0);
+  EXPECT_FALSE(fs::exists(r.folder / "stdout.log"));
+}
+
+TEST_F(SlurmCluster, ANumberWithAnotherTokenIsNotOurs) {
+  const LaunchRequest r = request("finish");
+  const auto submission = submit(r);
+  const auto strange = look(submission.handle, "another token");
+  ASSERT_TRUE(strange);
+  EXPECT_EQ(strange->phase, JobPhase::missing);
+  LaunchRequest other = r;
+  other.token = "another token";
+  EXPECT_FALSE(wait(backend_->release(other, submission.handle)));
+  EXPECT_TRUE(
+      wait(backend_->cancel({submission.handle, "another token", {}})));  // nothing of ours to end
+  EXPECT_EQ(look(submission.handle, r.token)->phase, JobPhase::held);
+  EXPECT_EQ(look("999999", r.token)->phase, JobPhase::missing);
+  wait(backend_->cancel({submission.handle, r.token, {}}));
+}
+
+TEST_F(SlurmCluster, AnotherControllerFindsTheOrphan) {
+  const LaunchRequest r = request("finish");
+  const auto submission = submit(r);
+  backend_ = make_slurm_backend(context_.get_executor(), config());
+  const auto statuses = wait(backend_->poll({}));
+  ASSERT_TRUE(statuses);
+  const auto orphan =
+      std::find_if(statuses->begin(), statuses->end(), [&](auto& s) { return s.token == r.token; });
+  ASSERT_NE(orphan, statuses->end());
+  EXPECT_EQ(orphan->phase, JobPhase::held);
+  EXPECT_EQ(orphan->handle, submission.handle);
+  EXPECT_TRUE(wait(backend_->cancel({orphan->handle, orphan->token, {}})));
+  EXPECT_TRUE(await_phase(orphan->handle, orphan->token, JobPhase::ended).cancelled);
+}
+
+TEST_F(SlurmCluster, RefusedWithTheReason) {
+  struct Row {
+    int node_count;
+    const char* partition;
+    std::int64_t limit_s;
+    int ranks;
+    const char* message;
+  };
+  for (const Row& row :
+       {Row{65, "", 60, 1, "asks for 65 nodes, partition 'main' has 3 (Slurm error 2015)"},
+        {3, "short", 60, 1,
+         "asks for 3 nodes, partition 'short' allows at most 2 per job (Slurm error 2015)"},
+        {1, "short", 3600, 1,
+         "asks for 60 minutes, partition 'short' allows at most 5 (Slurm error 2015)"},
+        {1, "", 60, 9,
+         "asks for 1 node with 9 CPUs each, partition 'main' has 0 of that size (Slurm error "
+         "2015)"},
+        {1, "nix", 60, 1,
+         "there is no partition 'nix'; this cluster has main (default), short, urgent (Slurm error "
+         "2000)"}}) {
+    LaunchRequest r = request("finish", row.node_count);
+    r.slurm.partition = row.partition;
+    r.resources.time_limit_s = row.limit_s;
+    r.resources.ranks_per_node = row.ranks;
+    const auto submission = submit(r);
+    EXPECT_EQ(submission.outcome, SubmitOutcome::refused);
+    EXPECT_EQ(submission.message, row.message);
+  }
+  LaunchRequest r = request("finish");
+  r.slurm.constraint = "gold";
+  EXPECT_THAT(submit(r).message, HasSubstr("slurm.constraint"));
+  r = request("finish");
+  r.folder /= "missing";
+  EXPECT_THAT(submit(r).message, HasSubstr("does not exist"));
+  const auto waiting = wait(backend_->poll({}));  // what Slurm took in spite of it is taken back
+  ASSERT_TRUE(waiting);
+  for (const auto& status : *waiting)
+    EXPECT_NE(status.phase, JobPhase::held) << status.handle;
+}
+
+TEST_F(SlurmCluster, ManySubmissionsAtOnceAndOnePoll) {
+  constexpr int count = 200;
+  std::vector<LaunchRequest> requests;
+  std::vector<std::future<Submission>> submissions;
+  for (int i = 0; i < count; ++i)
+    requests.push_back(request("finish", 1));
+  for (const auto& r : requests) {
+    submissions.push_back(
+        boost::asio::co_spawn(context_, backend_->submit(r), boost::asio::use_future));
+  }
+  std::vector<Backend::Watched> watched;
+  std::set<std::string> handles;
+  for (int i = 0; i < count; ++i) {
+    ASSERT_TRUE(test::eventually(
+        [&] {
+          context_.restart();
+          context_.run_one_for(std::chrono::milliseconds(10));
+          return submissions[i].wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+        },
+        patient));
+    const auto submission = submissions[i].get();
+    ASSERT_EQ(submission.outcome, SubmitOutcome::accepted) << submission.message;
+    handles.insert(submission.handle);
+    watched.push_back({submission.handle, requests[i].token, {}});
+  }
+  EXPECT_EQ(handles.size(), std::size_t{count});
+  const auto statuses = wait(backend_->poll(watched));
+  ASSERT_TRUE(statuses);
+  EXPECT_EQ(std::count_if(statuses->begin(), statuses->end(),
+                          [](auto& s) { return s.phase == JobPhase::held; }),
+            count);
+  for (const auto& job : watched)
+    EXPECT_TRUE(wait(backend_->cancel(job)));
+}
+
+// Before the cases that disturb the controller: it looks at the time limits every half minute only.
+TEST_F(SlurmCluster, RanksAreWarnedBeforeTheTimeLimit) {
+  EXPECT_TRUE(await_file(warned_.folder / "warned.0"));
+}
+
+TEST_F(SlurmCluster, ControllerOfSlurmKilledBetweenSubmitAndRelease) {
+  const LaunchRequest r = request("finish");
+  const auto submission = submit(r);
+  ASSERT_EQ(submission.outcome, SubmitOutcome::accepted);
+  ASSERT_EQ(test::run({script("restart-controller"), "stop"}).code, 0);
+  EXPECT_FALSE(wait(backend_->release(r, submission.handle)));
+  EXPECT_FALSE(wait(backend_->poll({{submission.handle, r.token, {}}})));
+  const auto meanwhile = submit(request("finish"));
+  EXPECT_EQ(meanwhile.outcome, SubmitOutcome::retry_later);
+  EXPECT_EQ(meanwhile.message, "Slurm's controller does not answer");
+  ASSERT_EQ(test::run({script("restart-controller"), "start"}).code, 0);
+  // Slurm may have forgotten a job that it had said yes to; it must never be anything else than
+  // held or missing.
+  std::optional<JobStatus> status;
+  ASSERT_TRUE(test::eventually(
+      [&] { return (status = look(submission.handle, r.token)).has_value(); }, patient));
+  if (status->phase == JobPhase::missing) {
+    EXPECT_FALSE(wait(backend_->release(r, submission.handle)));
+    return;
+  }
+  EXPECT_EQ(status->phase, JobPhase::held);
+  EXPECT_TRUE(
+      test::eventually([&] { return wait(backend_->release(r, submission.handle)); }, patient));
+  EXPECT_EQ(await_phase(submission.handle, r.token, JobPhase::ended).exit_code, 0);
+}
+
+TEST_F(SlurmCluster, AgentKilledInTheMiddleOfASubmission) {
+  wait(backend_->describe());
+  pid_t agent = 0;
+  for (const pid_t pid :
+       test::processes_with_environment("SLURM_CONF=" + std::string(std::getenv("SLURM_CONF")))) {
+    if (test::command_line(pid).find("thalweg-slurm-agent") != std::string::npos) agent = pid;
+  }
+  ASSERT_GT(agent, 0);
+  const pid_t controller = controller_pid();
+  ASSERT_EQ(::kill(controller, SIGSTOP), 0);  // so that the call takes long
+  const LaunchRequest r = request("finish");
+  auto submission = boost::asio::co_spawn(context_, backend_->submit(r), boost::asio::use_future);
+  context_.restart();
+  context_.run_for(std::chrono::milliseconds(300));
+  ::kill(agent, SIGKILL);
+  EXPECT_TRUE(test::eventually([&] {
+    context_.restart();
+    context_.run_one_for(std::chrono::milliseconds(10));
+    return submission.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  }));
+  ::kill(controller, SIGCONT);
+  EXPECT_EQ(submission.get().outcome, SubmitOutcome::unknown);
+  std::optional<std::vector<JobStatus>> statuses;
+  ASSERT_TRUE(
+      test::eventually([&] { return (statuses = wait(backend_->poll({}))).has_value(); }, patient));
+  for (const auto& status : *statuses) {
+    if (status.token != r.token) continue;
+    EXPECT_EQ(status.phase, JobPhase::held);
+  }
+  const LaunchRequest next = request("finish", 1);
+  EXPECT_EQ(await_phase(run(next), next.token, JobPhase::ended).exit_code, 0);
+}
+
+TEST_F(SlurmCluster, NoSlurmOnThisMachine) {
+  const std::string conf = std::getenv("SLURM_CONF");
+  ::setenv("SLURM_CONF", "/nonexistent/slurm.conf", 1);
+  backend_ = make_slurm_backend(context_.get_executor(), config());
+  EXPECT_EQ(wait(backend_->describe()), "");
+  const auto submission = submit(request("finish"));
+  EXPECT_EQ(submission.outcome, SubmitOutcome::retry_later);
+  EXPECT_EQ(submission.message,
+            "no Slurm here: SLURM_CONF names /nonexistent/slurm.conf, which is not there");
+  ::setenv("SLURM_CONF", conf.c_str(), 1);
+}
+
+// Late: by now the job that was started first has met its time limit, or soon will.
+TEST_F(SlurmCluster, TimeLimitEndsTheRanks) {
+  const auto ended = await_phase(warned_handle_, warned_.token, JobPhase::ended);
+  EXPECT_TRUE(ended.timed_out);
+  EXPECT_EQ(ended.reason, "time limit reached");
+}
+
+// Last: it unsettles the nodes. The controller moves to another port, which only slurm.conf says.
+TEST_F(SlurmCluster, ConfigurationThatChangesIsReadAgain) {
+  const fs::path conf = std::getenv("SLURM_CONF");
+  const std::string before = test::read_file(conf);
+  const std::string described = wait(backend_->describe());
+  const std::string key = "SlurmctldPort=";
+  std::string moved = before;
+  moved.insert(moved.find(key) + key.size(), "2");
+  for (const std::string& text : {moved, before}) {
+    test::write_file(conf, text);
+    ASSERT_EQ(test::run({script("restart-controller")}).code, 0);
+    EXPECT_TRUE(test::eventually(
+        [&] {
+          return wait(backend_->poll({})).has_value() && wait(backend_->describe()) == described;
+        },
+        patient));
+  }
+}
+
+}  // namespace
+}  // namespace thalweg::daemon
