@@ -52,8 +52,7 @@ TEST_F(AgentLinkTest, AnswersInAnyOrderFindTheirQuestions) {
     co_return reply.answer->at("word").get<std::string>();
   };
   json question{{"verb", "slow"}};
-  auto slow =
-      boost::asio::co_spawn(context_, link_->ask(question, patient), boost::asio::use_future);
+  auto slow = test::start_work(context_, link_->ask(question, patient));
   EXPECT_EQ(test::wait(context_, both(link_)), "fast");
   test::eventually([&] {
     context_.restart();
@@ -67,8 +66,7 @@ TEST_F(AgentLinkTest, ManyQuestionsAtOnce) {
   std::vector<std::future<AgentLink::Reply>> replies;
   for (int i = 0; i < 500; ++i) {
     json question{{"verb", "n"}, {"n", i}, {"text", std::string(5000, 'x')}};
-    replies.push_back(
-        boost::asio::co_spawn(context_, link_->ask(question, patient), boost::asio::use_future));
+    replies.push_back(test::start_work(context_, link_->ask(question, patient)));
   }
   const auto last = ask("last");
   ASSERT_TRUE(last.answer);
@@ -159,8 +157,7 @@ TEST_F(AgentLinkTest, CloseEndsTheAgentAndWhoWaits) {
   ask("one");
   const pid_t agent = link_->pid();
   json question{{"verb", "never"}};
-  auto reply =
-      boost::asio::co_spawn(context_, link_->ask(question, patient), boost::asio::use_future);
+  auto reply = test::start_work(context_, link_->ask(question, patient));
   context_.restart();
   context_.run_one();
   link_->close();

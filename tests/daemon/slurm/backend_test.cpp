@@ -230,8 +230,7 @@ TEST_F(SlurmBackendTest, WithoutAnAgentThereIsNoSlurm) {
 
 TEST_F(SlurmBackendTest, GoesWhileSomebodyWaits) {
   fake_.answers({{"submit", {{{"_silent", true}}}}});
-  auto submission =
-      boost::asio::co_spawn(context_, backend().submit(request_), boost::asio::use_future);
+  auto submission = test::start_work(context_, backend().submit(request_));
   context_.poll();
   backend_.reset();
   context_.restart();

@@ -314,20 +314,12 @@ TEST_F(SlurmCluster, ManySubmissionsAtOnceAndOnePoll) {
   for (int i = 0; i < count; ++i)
     requests.push_back(request("finish", 1));
   for (const auto& r : requests) {
-    submissions.push_back(
-        boost::asio::co_spawn(context_, backend_->submit(r), boost::asio::use_future));
+    submissions.push_back(test::start_work(context_, backend_->submit(r)));
   }
   std::vector<Backend::Watched> watched;
   std::set<std::string> handles;
   for (int i = 0; i < count; ++i) {
-    ASSERT_TRUE(test::eventually(
-        [&] {
-          context_.restart();
-          context_.run_one_for(std::chrono::milliseconds(10));
-          return submissions[i].wait_for(std::chrono::seconds(0)) == std::future_status::ready;
-        },
-        patient));
-    const auto submission = submissions[i].get();
+    const auto submission = test::wait(context_, std::move(submissions[i]));
     ASSERT_EQ(submission.outcome, SubmitOutcome::accepted) << submission.message;
     handles.insert(submission.handle);
     watched.push_back({submission.handle, requests[i].token, {}});
@@ -384,17 +376,13 @@ TEST_F(SlurmCluster, AgentKilledInTheMiddleOfASubmission) {
   const pid_t controller = controller_pid();
   ASSERT_EQ(::kill(controller, SIGSTOP), 0);  // so that the call takes long
   const LaunchRequest r = request("finish");
-  auto submission = boost::asio::co_spawn(context_, backend_->submit(r), boost::asio::use_future);
+  auto submission = test::start_work(context_, backend_->submit(r));
   context_.restart();
   context_.run_for(std::chrono::milliseconds(300));
   ::kill(agent, SIGKILL);
-  EXPECT_TRUE(test::eventually([&] {
-    context_.restart();
-    context_.run_one_for(std::chrono::milliseconds(10));
-    return submission.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
-  }));
+  const auto outcome = test::wait(context_, std::move(submission)).outcome;
   ::kill(controller, SIGCONT);
-  EXPECT_EQ(submission.get().outcome, SubmitOutcome::unknown);
+  EXPECT_EQ(outcome, SubmitOutcome::unknown);
   std::optional<std::vector<JobStatus>> statuses;
   ASSERT_TRUE(
       test::eventually([&] { return (statuses = wait(backend_->poll({}))).has_value(); }, patient));

@@ -13,10 +13,9 @@
 
 namespace thalweg::test {
 
-/// Runs the context until the coroutine has ended; throws when that takes two minutes.
+/// Runs the context until the result is there; throws when that takes two minutes.
 template <class T>
-T wait(boost::asio::io_context& context, boost::asio::awaitable<T> work) {
-  std::future<T> result = boost::asio::co_spawn(context, std::move(work), boost::asio::use_future);
+T wait(boost::asio::io_context& context, std::future<T> result) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(2);
   while (result.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
     if (std::chrono::steady_clock::now() > end)
@@ -25,6 +24,17 @@ T wait(boost::asio::io_context& context, boost::asio::awaitable<T> work) {
     context.run_one_for(std::chrono::milliseconds(50));
   }
   return result.get();
+}
+
+/// Starts a coroutine; the context must be run for it to get anywhere.
+template <class T>
+std::future<T> start_work(boost::asio::io_context& context, boost::asio::awaitable<T> work) {
+  return boost::asio::co_spawn(context, std::move(work), boost::asio::use_future);
+}
+
+template <class T>
+T wait(boost::asio::io_context& context, boost::asio::awaitable<T> work) {
+  return wait(context, start_work(context, std::move(work)));
 }
 
 }  // namespace thalweg::test
