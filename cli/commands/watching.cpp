@@ -57,7 +57,8 @@ class Session {
       print_json_line(out_, last_);
       out_.flush();
     } else {
-      watcher_->update(SweepView::from_json(last_));
+      const SweepView view = SweepView::from_json(last_);
+      watcher_->update(is_sweep(options_.id) ? view : view.only(options_.id.to_string()));
     }
     if (is_sweep(options_.id)) return true;  // until the controller ends the stream
     const Json& trials = list_at(last_, "trials");

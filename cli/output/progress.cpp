@@ -21,6 +21,7 @@ TrialView trial_from_json(const Json& trial) {
   view.state = text_at(trial, "state");
   view.reason = printable(text_at(trial, "reason"));
   view.attempts = count_at(trial, "attempts");
+  view.ended = number_at(trial, "ended").value_or(0);
   const Json& progress = member(trial, "progress");
   view.attempt_state = text_at(progress, "attempt_state");
   view.waiting_for = printable(text_at(progress, "waiting_for"));
@@ -183,6 +184,7 @@ SweepView SweepView::from_json(const Json& snapshot) {
   SweepView view;
   view.id = text_at(snapshot, "id");
   view.name = printable(text_at(snapshot, "name"));
+  view.title = fmt::format("sweep {} {}", view.id, view.name);
   view.backend = text_at(snapshot, "backend");
   view.state = text_at(snapshot, "state");
   view.metric = printable(text_at(snapshot, "metric"));
@@ -191,6 +193,17 @@ SweepView SweepView::from_json(const Json& snapshot) {
   view.ended = number_at(snapshot, "ended").value_or(0);
   for (const Json& trial : list_at(snapshot, "trials"))
     view.trials.push_back(trial_from_json(trial));
+  return view;
+}
+
+SweepView SweepView::only(const std::string& trial) const {
+  SweepView view = *this;
+  view.title = fmt::format("trial {} of {}", trial, name);
+  std::erase_if(view.trials, [&](const TrialView& each) { return each.id != trial; });
+  if (view.trials.empty()) return view;
+  const TrialView& only = view.trials.front();
+  view.state = only.state == "pending" || only.state == "running" ? "active" : only.state;
+  if (only.ended > 0) view.ended = only.ended;
   return view;
 }
 
@@ -257,8 +270,8 @@ std::vector<std::string> progress_frame(const SweepView& sweep, TerminalSize siz
   const std::string after = fmt::format(
       " · {} · {} {}{}{}", sweep.backend, sweep.over() ? sweep.state : "running",
       format_duration(std::floor(elapsed(sweep, now))), best.empty() ? "" : " · ", best);
-  const std::string title = truncate(fmt::format("sweep {} {}", sweep.id, sweep.name),
-                                     std::max(columns / 4, columns - display_width(after)));
+  const std::string title =
+      truncate(sweep.title, std::max(columns / 4, columns - display_width(after)));
   std::vector<std::string> lines;
   lines.push_back(palette(Tint::bold, title) + truncate(after, columns - display_width(title)));
   const int bar = std::clamp(columns / 4, 4, 40);

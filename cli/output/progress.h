@@ -15,6 +15,7 @@ struct TrialView {
   std::string id, label, state, reason;
   std::string attempt_state, waiting_for;
   long long attempts = 0;
+  double ended = 0;
   std::optional<double> step, steps, loss, metric, best, samples_per_s, seconds_left;
 
   /// 0..1; 1 when finished.

@@ -106,8 +106,7 @@ void PlainWatcher::update(const SweepView& sweep) {
 void PlainWatcher::update_at(const SweepView& sweep, double time) {
   if (!any_) {
     last_progress_ = time;
-    say(fmt::format("sweep {} {} on {}: {}", sweep.id, sweep.name, sweep.backend,
-                    counts_line(sweep)));
+    say(fmt::format("{} on {}: {}", sweep.title, sweep.backend, counts_line(sweep)));
   }
   say_changes(sweep);
   if (!sweep.over() && time - last_progress_ >= interval_) {
@@ -115,7 +114,7 @@ void PlainWatcher::update_at(const SweepView& sweep, double time) {
     say_progress(sweep);
   }
   if (sweep.over() && (!any_ || !before_.over())) {
-    std::string line = fmt::format("sweep {} {} after {}: {}", sweep.id, sweep.state,
+    std::string line = fmt::format("{} {} after {}: {}", sweep.title, sweep.state,
                                    format_duration(elapsed(sweep, time)), counts_line(sweep));
     if (const std::string best = best_line(sweep); !best.empty()) line += "; " + best;
     say(line);
@@ -145,7 +144,7 @@ void PlainWatcher::say_changes(const SweepView& sweep) {
 
 void PlainWatcher::say_progress(const SweepView& sweep) {
   if (sweep.count("running") > trials_named) {
-    std::string line = fmt::format("sweep {}: {}", sweep.id, counts_line(sweep));
+    std::string line = fmt::format("{}: {}", sweep.title, counts_line(sweep));
     if (const std::string best = best_line(sweep); !best.empty()) line += "; " + best;
     return say(line);
   }

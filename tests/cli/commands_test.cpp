@@ -330,7 +330,8 @@ TEST_F(CliActions, RunGoesToTheComparison) {
   controller().answer("GET /v1/sweeps/12/compare", sample("compare"));
   const Outcome outcome = thalweg({"run", file_});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_THAT(outcome.out, HasSubstr("sweep 12 finished after 1:24: 8/8 trials finished"));
+  EXPECT_THAT(outcome.out,
+              HasSubstr("sweep 12 fashion-optimizers finished after 1:24: 8/8 trials finished"));
   EXPECT_THAT(outcome.out, HasSubstr("worse (intervals apart)"));
   EXPECT_THAT(outcome.out, HasSubstr("thalweg curve 12.1 val/error"));
   EXPECT_THAT(outcome.out, Not(HasSubstr("\x1b")));

@@ -83,6 +83,17 @@ TEST(CliProgress, FinishedSweepIsFull) {
   EXPECT_EQ(elapsed(sweep, 1e12), 84);
 }
 
+TEST(CliProgress, OneTrialIsLikeASweepOfItsOwn) {
+  Json snapshot = sample("sweep");
+  snapshot["trials"][1]["ended"] = 1760000030.0;
+  const SweepView all = SweepView::from_json(snapshot), failed = all.only("12.2");
+  EXPECT_EQ(frame(failed, {100, 30})[0],
+            "trial 12.2 of fashion-optimizers · local · failed 30 s · best val/error 0.41 (12.2)");
+  EXPECT_TRUE(failed.over());
+  EXPECT_FALSE(all.only("12.3").over());
+  EXPECT_TRUE(all.only("12.99").trials.empty());
+}
+
 TEST(CliProgress, BestFollowsTheGoal) {
   Json snapshot = sample("sweep_finished");
   EXPECT_EQ(SweepView::from_json(snapshot).best()->id, "12.1");
@@ -149,9 +160,8 @@ TEST(CliPlain, EndIsSaidOnce) {
   const Json first = sample("sweep"), last = sample("sweep_finished");
   const std::string text = plain({{1760000001, first}, {1760000084, last}, {1760000085, last}});
   EXPECT_THAT(text, HasSubstr("12.8 finished val/error 0.126\n"));
-  EXPECT_THAT(
-      text,
-      EndsWith("sweep 12 finished after 1:24: 8/8 trials finished; best val/error 0.112 (12.1)\n"));
+  EXPECT_THAT(text, EndsWith("sweep 12 fashion-optimizers finished after 1:24: 8/8 trials "
+                             "finished; best val/error 0.112 (12.1)\n"));
 }
 
 TEST(CliPlain, ManyRunningTrialsAreOneLine) {
@@ -160,7 +170,8 @@ TEST(CliPlain, ManyRunningTrialsAreOneLine) {
     trial["state"] = "running";
   const double t = 1760000084;
   EXPECT_THAT(plain({{t, snapshot}, {t + 20, snapshot}}),
-              EndsWith("sweep 12: 0/8 trials finished, 8 running; best val/error 0.1101 (12.1)\n"));
+              EndsWith("sweep 12 fashion-optimizers: 0/8 trials finished, 8 running; best "
+                       "val/error 0.1101 (12.1)\n"));
 }
 
 }  // namespace

@@ -127,7 +127,7 @@ TEST_F(CliTerminal, DumbTerminalGetsPlainLines) {
   Screen watch = screen({"watch", "12"});
   EXPECT_EQ(watch.end(), 0);
   EXPECT_THAT(watch.text(), Not(HasSubstr("\x1b")));
-  EXPECT_THAT(watch.text(), HasSubstr("sweep 12 finished after 1:24"));
+  EXPECT_THAT(watch.text(), HasSubstr("sweep 12 fashion-optimizers finished after 1:24"));
 }
 
 TEST_F(CliTerminal, ResizeRepaintsForTheNewWindow) {
