@@ -97,8 +97,9 @@ std::string check_trial(const std::filesystem::path& trial_file) {
                       grouped(static_cast<std::int64_t>(samples.validation.size())) +
                       " to validate");
   line("batch", grouped(settings.global_batch) + " in " + std::to_string(shards) + " shards of " +
-                    std::to_string(shard_batch) + ", " + std::to_string(ranks) + " ranks x " +
-                    std::to_string(lanes) + " threads");
+                    std::to_string(shard_batch) + ", " + std::to_string(ranks) +
+                    (ranks == 1 ? " rank, " : " ranks, ") + std::to_string(lanes) +
+                    (lanes == 1 ? " thread each" : " threads each"));
   line("steps", grouped(plan.length.total_steps) + ", " + grouped(plan.length.steps_per_epoch) +
                     " an epoch");
   line("memory", mebibytes(data_bytes + weights + gradients + activations) + " a rank: samples " +

@@ -37,8 +37,10 @@ void Record::end(const char* status, std::int64_t step, const std::string& reaso
 void Record::end(std::int64_t step, const Failure& failure) {
   if (!journal_) return;
   jobspec::Map fields{{"status", "failed"}, {"step", step}, {"reason", failure.reason}};
-  if (failure.rank >= 0) fields.emplace_back("rank", failure.rank);
-  if (!failure.node.empty()) fields.emplace_back("node", failure.node);
+  if (failure.code == ExitCode::failed) {
+    fields.emplace_back("rank", failure.rank);
+    fields.emplace_back("node", failure.node);
+  }
   journal_->write("end", std::move(fields));
   journal_->sync();
 }
