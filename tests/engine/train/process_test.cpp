@@ -87,7 +87,8 @@ class Running {
 };
 
 bool has_checkpoint(const std::filesystem::path& folder) {
-  return test::read_file(folder / "journal.jsonl").find("\"type\":\"checkpoint\"") != std::string::npos;
+  return test::read_file(folder / "journal.jsonl").find("\"type\":\"checkpoint\"") !=
+         std::string::npos;
 }
 
 TEST(TrainProcess, TellsAboutItself) {
