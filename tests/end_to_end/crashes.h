@@ -13,10 +13,10 @@ namespace thalweg::test {
 /// The points of an attempt's life, each once or at a later passing: "after_submit:2".
 const std::vector<std::string>& crash_points();
 
-/// Arms one point after the other, waits until the controller has died there, starts it with the
-/// next one. Submits a further sweep whenever the last one has ended before all points were met. At
-/// the end every trial must be finished, nothing lost or doubled. `between` is called after each
-/// death (e.g. to kill something else too).
+/// Submits one sweep (long enough to pass every point), arms one point after the other, waits until
+/// the controller has died there and starts it with the next one. At the end every trial must be
+/// finished, nothing lost or doubled. `between` is called after each death (e.g. to kill something
+/// else too).
 void crash_through(SweepHome& home, const TinySweep& sweep, const std::string& backend,
                    const std::function<void(std::size_t death)>& between = {});
 

@@ -111,7 +111,8 @@ TEST(LocalSweep, SixtyFiveNodesAreRefusedAndClampIsSaid) {
 TEST(LocalSweep, ControllerKilledAtTwentyPointsLosesAndDoublesNothing) {
   SweepHome home;
   TinySweep sweep;
-  sweep.seeds = 3;
+  sweep.seeds = 12;
+  sweep.ranks_per_node = 1;
   crash_through(home, sweep, "local");
 }
 

@@ -138,7 +138,7 @@ TEST_F(SlurmSweep, CancelRemovesTheJobs) {
 TEST_F(SlurmSweep, ControllerAndSlurmctldKilledLoseAndDoubleNothing) {
   SweepHome home(env());
   TinySweep sweep = two_nodes();
-  sweep.seeds = 3;
+  sweep.seeds = 10;
   crash_through(home, sweep, "slurm", [](std::size_t death) {
     if (death % 7 != 3) return;
     const Outcome restarted = cluster({"restart-controller"}, milliseconds(90000));

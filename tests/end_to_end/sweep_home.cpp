@@ -50,7 +50,7 @@ json SweepHome::json(std::vector<std::string> arguments) {
 }
 
 json SweepHome::query(const std::string& sql) {
-  return json({"query", sql});
+  return json({"query", sql, "--max-rows", "10000000"});
 }
 
 std::string SweepHome::submit(const std::string& text, const std::string& backend,
