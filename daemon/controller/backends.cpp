@@ -1,6 +1,9 @@
 #include "daemon/controller/backends.h"
 
 #include "daemon/backend/local.h"
+#include "daemon/backend/process.h"
+#include "daemon/backend/slurm.h"
+#include "daemon/backend/slurm_script.h"
 #include "daemon/controller/config.h"
 
 namespace thalweg::daemon {
@@ -14,10 +17,35 @@ BackendSlot make_local(boost::asio::any_io_executor, const Config& config) {
   return {make_local_backend(config.local), config.local_poll_s, local_file_lag_s};
 }
 
+std::string engine_on_nodes(const Config& config) {
+  if (!config.slurm.engine_program.empty()) return config.slurm.engine_program;
+  const std::string found = find_program("thalweg-train").string();
+  return found.empty() ? "thalweg-train" : found;
+}
+
+BackendSlot make_slurm(boost::asio::any_io_executor executor, const Config& config) {
+  SlurmBackendConfig wanted;
+  const std::string agent = find_program(config.slurm.agent_program).string();
+  wanted.agent_program = agent.empty() ? config.slurm.agent_program : agent;
+  wanted.train_program = engine_on_nodes(config);
+  return {make_slurm_backend(executor, wanted), config.slurm.poll_s, config.slurm.file_lag_s};
+}
+
+std::string slurm_script(const LaunchRequest& request, const Config& config) {
+  BatchScript script;
+  script.id = request.id;
+  script.folder = request.folder;
+  script.resources = request.resources;
+  script.setup = request.slurm.setup;
+  script.train_program = engine_on_nodes(config);
+  return batch_script(script);
+}
+
 }  // namespace
 
 const std::vector<BackendRow>& backend_rows() {
   static const std::vector<BackendRow> rows = {
+      {"slurm", "jobs of a Slurm cluster, through thalweg-slurm-agent", make_slurm, slurm_script},
       {"local", "processes on this machine, through thalweg-launch", make_local},
   };
   return rows;
