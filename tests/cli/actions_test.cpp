@@ -1,0 +1,248 @@
+// Commands that do something, through the real program: submit, run, watch, cancel, retry, logs,
+// daemon, validate.
+#include <sstream>
+
+#include "tests/cli/command_fixture.h"
+
+namespace thalweg::test {
+namespace {
+
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+class CliActions : public CommandTest {
+ protected:
+  std::string file_ = source_file("valid/small.yaml");
+  json submitted_{{"id", "12"},          {"name", "small"}, {"trials", 8},
+                  {"configurations", 4}, {"duplicates", 1}, {"backend", "local"},
+                  {"notes", {"a note"}}};
+};
+
+TEST_F(CliActions, SubmitSendsTheFile) {
+  controller().answer("POST /v1/sweeps", submitted_);
+  const Outcome outcome = thalweg({"submit", file_, "--backend", "slurm"});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(outcome.out, StartsWith("sweep 12 small: 8 trials (4 configurations, 1 duplicate "
+                                      "left out) on local\nnote: a note\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("thalweg watch 12"));
+  const json asked = controller().requests().at(1).body;
+  EXPECT_EQ(asked["text"], read_file(file_));
+  EXPECT_EQ(asked["file_name"], file_);
+  EXPECT_EQ(asked["backend"], "slurm");
+  EXPECT_FALSE(asked.contains("dry_run"));
+}
+
+TEST_F(CliActions, DryRunShowsThePlan) {
+  json plan = submitted_;
+  plan.erase("id");
+  plan["trials"] = {{{"id", ".1"},
+                     {"seed", 1},
+                     {"parameters", {{"optimizer.lr", 0.1}}},
+                     {"resources", {{"nodes", 2}, {"ranks_per_node", 1}}}}};
+  plan["script"] = "#!/bin/sh\nexec srun thalweg-train trial.yaml\n";
+  controller().answer("POST /v1/sweeps", plan);
+  const std::string out = thalweg({"submit", "--dry-run", file_}).out;
+  EXPECT_THAT(out, HasSubstr("lr=0.1"));
+  EXPECT_THAT(out, HasSubstr("exec srun thalweg-train trial.yaml"));
+  EXPECT_THAT(out, EndsWith("Nothing was submitted (--dry-run).\n"));
+  EXPECT_EQ(controller().requests().at(1).body["dry_run"], true);
+  EXPECT_THAT(thalweg({"submit", "--dry-run", "--csv", file_}).out,
+              HasSubstr(".1,1,\"{\"\"optimizer.lr\"\":0.1}\",2,1\n"));
+}
+
+TEST_F(CliActions, RunGoesToTheComparison) {
+  controller().answer("POST /v1/sweeps", submitted_);
+  controller().stream("GET /v1/watch?id=12", {sample("sweep"), sample("sweep_finished")});
+  controller().answer("GET /v1/sweeps/12/compare", sample("compare"));
+  const Outcome outcome = thalweg({"run", file_});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out,
+              HasSubstr("sweep 12 fashion-optimizers finished after 1:24: 8/8 trials finished"));
+  EXPECT_THAT(outcome.out, HasSubstr("worse (intervals apart)"));
+  EXPECT_THAT(outcome.out, HasSubstr("thalweg curve 12.1 val/error"));
+  EXPECT_THAT(outcome.out, Not(HasSubstr("\x1b")));
+}
+
+TEST_F(CliActions, RunFailsWhereATrialFailed) {
+  json last = sample("sweep_finished");
+  last["state"] = "failed";
+  last["trials"][1]["state"] = "failed";
+  controller().answer("POST /v1/sweeps", submitted_);
+  controller().stream("GET /v1/watch?id=12", {last});
+  controller().answer("GET /v1/sweeps/12/compare", sample("compare"));
+  const Outcome outcome = thalweg({"run", file_});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.out, HasSubstr("thalweg retry 12"));
+}
+
+TEST_F(CliActions, RunJsonIsOneDocument) {
+  controller().answer("POST /v1/sweeps", submitted_);
+  controller().stream("GET /v1/watch?id=12", {sample("sweep_finished")});
+  controller().answer("GET /v1/sweeps/12/compare", sample("compare"));
+  const json all = thalweg_json({"run", file_, "--json"});
+  EXPECT_EQ(all["submitted"], submitted_);
+  EXPECT_EQ(all["sweep"], sample("sweep_finished"));
+  EXPECT_EQ(all["comparison"], sample("compare"));
+}
+
+TEST_F(CliActions, WatchJsonIsOneSnapshotALine) {
+  controller().stream("GET /v1/watch?id=12", {sample("sweep"), sample("sweep_finished")});
+  const Outcome outcome = thalweg({"watch", "12", "--json"});
+  EXPECT_EQ(outcome.code, 0);
+  std::istringstream lines(outcome.out);
+  std::string line;
+  std::getline(lines, line);
+  EXPECT_EQ(json::parse(line), sample("sweep"));
+  std::getline(lines, line);
+  EXPECT_EQ(json::parse(line), sample("sweep_finished"));
+}
+
+TEST_F(CliActions, WatchOfATrialEndsWithIt) {
+  controller().answer("GET /v1/trials/12.2", sample("trial"));
+  controller().stream("GET /v1/watch?id=12", {sample("sweep")}, false);  // the sweep goes on
+  const Outcome outcome = thalweg({"watch", "12.2"});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_FALSE(outcome.timed_out);
+}
+
+TEST_F(CliActions, CancelAndRetry) {
+  controller().answer("POST /v1/cancel", {{"cancelled", 3}});
+  controller().answer("POST /v1/retry", {{"retried", 1}});
+  EXPECT_THAT(thalweg({"cancel", "12"}).out, StartsWith("3 trials cancelled"));
+  EXPECT_THAT(thalweg({"retry", "12.2", "--state", "failed,cancelled"}).out,
+              StartsWith("1 trial runs again"));
+  std::vector<json> posted;
+  for (const auto& request : controller().requests())
+    if (request.method == "POST") posted.push_back(request.body);
+  EXPECT_EQ(posted.at(0), (json{{"id", "12"}}));
+  EXPECT_EQ(posted.at(1), (json{{"id", "12.2"}, {"states", {"failed", "cancelled"}}}));
+  EXPECT_EQ(thalweg({"retry", "12", "--state", "finished"}).code, 2);
+}
+
+TEST_F(CliActions, LogsOfATrialAreItsLastAttempts) {
+  controller().answer("GET /v1/trials/12.2", sample("trial"));
+  controller().answer_text("GET /v1/attempts/12.2.2/log?stream=stderr&offset=0", "line one\n",
+                           "X-Next-Offset: 9\r\nX-Ended: 1\r\n");
+  controller().answer_text("GET /v1/attempts/12.2.2/log?stream=stderr&offset=9", "",
+                           "X-Next-Offset: 9\r\nX-Ended: 1\r\n");
+  const Outcome outcome = thalweg({"logs", "12.2", "--stderr"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, "line one\n");
+}
+
+TEST_F(CliActions, LogsBeforeAnyAttempt) {
+  json trial = sample("trial");
+  trial["attempts"] = json::array();
+  trial["state"] = "pending";
+  trial["progress"] = {{"waiting_for", "free cores"}};
+  controller().answer("GET /v1/trials/12.2", trial);
+  const Outcome outcome = thalweg({"logs", "12.2"});
+  EXPECT_EQ(outcome.code, 4);
+  EXPECT_THAT(outcome.err, HasSubstr("12.2 has no attempt yet: it is pending (free cores)"));
+}
+
+class CliDaemon : public CommandTest {};
+
+TEST_F(CliDaemon, StatusDoesNotStartOne) {
+  const Outcome outcome = thalweg({"daemon", "status"});
+  EXPECT_EQ(outcome.code, 3);
+  EXPECT_THAT(outcome.out, HasSubstr("no controller runs"));
+  EXPECT_EQ(json::parse(thalweg({"daemon", "status", "--json"}).out)["running"], false);
+}
+
+TEST_F(CliDaemon, StatusOfARunningOne) {
+  controller();
+  const Outcome outcome = thalweg({"daemon", "status"});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(outcome.out, HasSubstr("process 4242 on n0"));
+  EXPECT_THAT(outcome.out, HasSubstr("2 cores"));
+  EXPECT_EQ(thalweg_json({"daemon", "status", "--json"})["running"], true);
+}
+
+TEST_F(CliDaemon, StopWhereNoneRunsIsFine) {
+  const Outcome outcome = thalweg({"daemon", "stop"});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_EQ(outcome.out, "no controller runs\n");
+}
+
+TEST_F(CliDaemon, LogsAreTheEndOfTheFile) {
+  EXPECT_EQ(thalweg({"daemon", "logs"}).code, 4);
+  write_file(folder("home/controller.log"), "one\ntwo\nthree\n");
+  EXPECT_EQ(thalweg({"daemon", "logs"}).out, "one\ntwo\nthree\n");
+  EXPECT_EQ(thalweg({"daemon", "logs", "-n", "2"}).out, "two\nthree\n");
+}
+
+TEST_F(CliDaemon, VersionDoesNotStartOne) {
+  EXPECT_EQ(thalweg_json({"version", "--json"})["controller"], nullptr);
+  controller();
+  EXPECT_EQ(thalweg_json({"version", "--json"})["controller"], "0.1.0");
+}
+
+class CliValidate : public CommandTest {};
+
+TEST_F(CliValidate, GoodFileNeedsNoController) {
+  const Outcome outcome = thalweg({"validate", source_file("valid/small.yaml")});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, EndsWith("small.yaml: ok: 8 trials (4 configurations)\n"));
+}
+
+TEST_F(CliValidate, MistakesAreLinesWithPlaceAndCure) {
+  const std::string file = source_file("invalid/misspelt_optimizer.yaml");
+  const Outcome outcome = thalweg({"validate", source_file("valid/small.yaml"), file});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr(file + ":6:"));
+  EXPECT_THAT(outcome.err, HasSubstr("adamw"));
+  EXPECT_THAT(outcome.err, EndsWith("1 mistake\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("small.yaml: ok"));
+}
+
+TEST_F(CliValidate, EveryMistakeIsReported) {
+  const Outcome outcome = thalweg({"validate", source_file("invalid/three_mistakes.yaml")});
+  EXPECT_EQ(outcome.code, 2);
+  for (const char* line : {"yaml:2:", "yaml:3:", "yaml:8:"})
+    EXPECT_THAT(outcome.err, HasSubstr(line));
+}
+
+TEST_F(CliValidate, JsonListsDiagnostics) {
+  const Outcome outcome = thalweg({"validate", "--json", source_file("invalid/tab.yaml")});
+  EXPECT_EQ(outcome.code, 2);
+  const json file = json::parse(outcome.out)["files"].at(0);
+  EXPECT_EQ(file["ok"], false);
+  EXPECT_EQ(file["diagnostics"].at(0)["line"], 3);
+}
+
+TEST_F(CliValidate, SchemaOfTheControllerWhereThereIsNoEngine) {
+  std::filesystem::remove(folder("bin/thalweg-train"));
+  EXPECT_EQ(thalweg({"validate", source_file("valid/small.yaml")}).code, 1);
+  controller().answer("GET /v1/schema", sample("schema"));
+  EXPECT_EQ(thalweg({"validate", source_file("valid/small.yaml")}).code, 0);
+}
+
+class CliCompletion : public CommandTest {};
+
+TEST_F(CliCompletion, BashCompletesCommandsOptionsAndChoices) {
+  const Outcome outcome = run({"/bin/bash", "-c",
+                               "eval \"$(" + program() +
+                                   " completion bash)\"\n"
+                                   "try() { COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); _thalweg; "
+                                   "echo \"${COMPREPLY[*]}\"; }\n"
+                                   "try thalweg sub; try thalweg ls --js; try thalweg submit "
+                                   "--backend sl; try thalweg daemon sta\n"},
+                              options());
+  EXPECT_EQ(outcome.out, "submit\n--json\nslurm\nstart status\n") << outcome.err;
+}
+
+TEST_F(CliCompletion, OtherShellsNameEveryCommand) {
+  for (const char* shell : {"zsh", "fish"}) {
+    const Outcome outcome = thalweg({"completion", shell});
+    EXPECT_EQ(outcome.code, 0);
+    for (const char* word : {"validate", "cancel-on-interrupt", "dry-run", "failed cancelled"})
+      EXPECT_THAT(outcome.out, HasSubstr(word)) << shell;
+  }
+  EXPECT_EQ(thalweg({"completion", "tcsh"}).code, 2);
+}
+
+}  // namespace
+}  // namespace thalweg::test
