@@ -173,9 +173,9 @@ Awaitable<bool> SlurmClient::refresh() {
   }
   stamp_ = answer.at("stamp");
   const auto now = Clock::now();
-  const auto reuse =
-      seconds(std::chrono::duration<double>(now - begin).count() / config_.listing_share);
-  if (changes == changes_) fresh_until_ = now + std::min(reuse, seconds(config_.longest_reuse_s));
+  const double took_s = std::chrono::duration<double>(now - begin).count();
+  const double reuse_s = std::min(took_s / config_.listing_share, config_.longest_reuse_s);
+  if (changes == changes_) fresh_until_ = now + seconds(reuse_s);
   co_return true;
 }
 
