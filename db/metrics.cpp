@@ -30,8 +30,11 @@ const sqlite::Sql kLastChunk{
     " WHERE attempt = ? AND metric = ? AND number <= ? ORDER BY number DESC LIMIT 1"};
 const sqlite::Sql kPutChunk{
     "write chunk",
-    "INSERT OR REPLACE INTO metric_chunk (attempt, metric, number, points, first_step, last_step,"
-    " min, max, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"};
+    "INSERT INTO metric_chunk (attempt, metric, number, points, first_step, last_step, min, max,"
+    " data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " ON CONFLICT (attempt, metric, number) DO UPDATE SET points = excluded.points,"
+    " first_step = excluded.first_step, last_step = excluded.last_step, min = excluded.min,"
+    " max = excluded.max, data = excluded.data"};
 // The newest attempt's newest point counts; lines of an older attempt that come late only widen min
 // and max.
 const sqlite::Sql kPutLatest{

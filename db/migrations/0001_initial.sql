@@ -79,7 +79,7 @@ CREATE TABLE metric_name (
   name TEXT NOT NULL UNIQUE
 );
 
--- About 1,000 points a row, clustered by series; db/metrics_format.md.
+-- About 1,000 points a row; db/metrics_format.md. A rowid table: rows this long would leave WITHOUT ROWID four cells a page.
 CREATE TABLE metric_chunk (
   attempt INTEGER NOT NULL REFERENCES attempt (id),
   metric INTEGER NOT NULL REFERENCES metric_name (id),
@@ -90,8 +90,8 @@ CREATE TABLE metric_chunk (
   min REAL,
   max REAL,
   data TEXT NOT NULL,
-  PRIMARY KEY (attempt, metric, number)
-) WITHOUT ROWID;
+  UNIQUE (attempt, metric, number)
+);
 
 -- The newest point of every series of a trial, so that lists of trials never read curves.
 CREATE TABLE metric_latest (
