@@ -13,7 +13,9 @@ extern "C" {
 __attribute__((weak)) const char* __lsan_default_suppressions() {
   return "leak:libpmix.so\nleak:libhwloc.so\nleak:libucs.so\nleak:libucp.so\nleak:libuct.so\n";
 }
-__attribute__((weak)) const char* __lsan_default_options() { return "print_suppressions=0"; }
+__attribute__((weak)) const char* __lsan_default_options() {
+  return "print_suppressions=0";
+}
 __attribute__((weak)) const char* __tsan_default_suppressions() {
   return "called_from_lib:libpmix.so\ncalled_from_lib:libevent_core\n"
          "called_from_lib:libevent_pthreads\ncalled_from_lib:libucs.so\n"

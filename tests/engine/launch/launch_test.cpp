@@ -235,7 +235,7 @@ TEST_F(LaunchTest, AVoidClaimRunsNothingAndWritesNothing) {
 
 TEST_F(LaunchTest, TheClaimTellsWhichProcessHoldsIt) {
   const pid_t pid = start({"-n", "2", "--folder", folder().string(), "--token", "abc"},
-                          up() + "trap 'exit 0' TERM; while :; do sleep 0.05; done");
+                          "trap 'exit 0' TERM; " + up() + "while :; do sleep 0.05; done");
   ASSERT_TRUE(all_up(2));
   const auto claim = record("launch.json");
   EXPECT_EQ(pid, claim["pid"]);
@@ -277,7 +277,8 @@ TEST_F(LaunchTest, AKilledLauncherTakesItsRanksAlongAndTheNextOneCleansUp) {
 }
 
 TEST_F(LaunchTest, ALivingLaunchersFolderIsLeftAlone) {
-  const pid_t pid = start({"-n", "1"}, up() + "trap 'exit 0' TERM; while :; do sleep 0.05; done");
+  const pid_t pid =
+      start({"-n", "1"}, "trap 'exit 0' TERM; " + up() + "while :; do sleep 0.05; done");
   ASSERT_TRUE(all_up(1));
   for (const auto& entry : fs::directory_iterator(tmp())) {
     fs::last_write_time(entry.path(), fs::file_time_type::clock::now() - std::chrono::hours(1));
