@@ -103,6 +103,9 @@ class Controller {
   /// Changes whenever something about the sweep does.
   std::uint64_t version(std::int64_t sweep) const;
   std::vector<std::string> backends() const;
+  /// The backend's latest sentence about itself; nothing until it has said one.
+  std::optional<std::string> description(const std::string& backend) const;
+  /// Asks it now, which may take long.
   Awaitable<std::string> describe(const std::string& backend);
 
  private:
@@ -120,6 +123,7 @@ class Controller {
   void run(Awaitable<void> loop);
   Awaitable<void> ingest_loop();
   Awaitable<void> backend_loop(Slot& slot);
+  Awaitable<void> description_loop(Slot& slot);
   Awaitable<void> pause(boost::asio::steady_timer& timer, double seconds);
 
   // rounds.cpp: one backend's round.
@@ -127,6 +131,7 @@ class Controller {
   Awaitable<void> look(Slot& slot);
   Awaitable<void> observe(Slot& slot, const JobStatus& status);
   Awaitable<void> observe_own(Slot& slot, const LiveAttempt& attempt, const JobStatus& status);
+  void lose_by_number(Slot& slot, const std::string& handle);
   void note_running(const LiveAttempt& attempt, const JobStatus& status);
   void try_end(Slot& slot, const Id& attempt, const JobStatus& status);
   void end(const Id& attempt, const JobStatus& status, const std::optional<BackendWord>& word);

@@ -155,7 +155,7 @@ void Ingest::commit() {
   notes_.clear();
   for (std::size_t i = 0; i < full.size(); ++i) {
     Feed& feed = *full[i];
-    first = first || (!feed.points.empty() && feed.first_time == feed.last_time);
+    if (!feed.points.empty()) first = !std::exchange(feed.any_points, true) || first;
     feed.points.clear();
     if (taken[i])
       feed.committed = feed.next - 1;

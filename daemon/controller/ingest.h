@@ -24,6 +24,7 @@ struct Feed {
   std::int64_t committed;         ///< lines in the database
   std::int64_t next;              ///< the line expected next, those in `points` counted
   std::vector<db::Point> points;  ///< of the lines committed + 1 .. next - 1
+  bool any_points = false;        ///< some were committed by this controller
   bool complained = false;        ///< about bad or missing lines: once an attempt
 
   std::optional<JournalStart> start;

@@ -101,23 +101,27 @@ Awaitable<void> Controller::observe(Slot& slot, const JobStatus& status) {
   } else if (attempt != nullptr && attempt->handle.empty() && is_there(status.phase)) {
     // Submitted by a controller that ended before it could note the handle.
     record({event(kind::recorded, attempt->id, json{{"handle", status.handle}}.dump())});
-  } else if (!status.token.empty() && is_there(status.phase)) {
-    // A double of a live attempt, or what is left of an ended one. Tokens of other controllers are
-    // not ours to touch.
-    if (attempt == nullptr && !store_.attempt_by_token(status.token)) co_return;
+  } else if (attempt != nullptr ||
+             (!status.token.empty() && store_.attempt_by_token(status.token))) {
+    // A double of a live attempt, or what is left of an ended one.
+    if (!is_there(status.phase)) co_return;
     log::warning(fmt::format("{} {} carries token {} but is not the recorded job: cancelled",
                              slot.name, status.handle, status.token));
     const Backend::Watched orphan{status.handle, status.token, {}};
     co_await slot.slot.backend->cancel(orphan);
-  } else if (attempt == nullptr) {
-    // The handle is ours but the job does not carry our token: the number went to another job.
-    for (const auto& [id, row] : LiveRows(live_rows_))
-      if (row.backend == slot.name && !row.handle.empty() && row.handle == status.handle) {
-        JobStatus gone;
-        gone.handle = status.handle;
-        gone.reason = "the backend's number " + status.handle + " belongs to another job now";
-        try_end(slot, id, gone);
-      }
+  } else {
+    lose_by_number(slot, status.handle);
+  }
+}
+
+/// A job that does not carry a token of ours (another controller's is not ours to touch): where its
+/// number is one that we recorded, the backend has given it to another job, and ours is gone.
+void Controller::lose_by_number(Slot& slot, const std::string& handle) {
+  for (const auto& [id, row] : LiveRows(live_rows_)) {
+    if (row.backend != slot.name || row.handle.empty() || row.handle != handle) continue;
+    JobStatus gone;
+    gone.handle = handle;
+    try_end(slot, id, gone);
   }
 }
 

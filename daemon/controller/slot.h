@@ -19,11 +19,16 @@ struct Controller::Sighting {
 
 struct Controller::Slot {
   Slot(BackendSlot with, const boost::asio::any_io_executor& executor)
-      : slot(std::move(with)), name(slot.backend->name()), timer(executor) {}
+      : slot(std::move(with)),
+        name(slot.backend->name()),
+        timer(executor),
+        description_timer(executor) {}
 
   BackendSlot slot;
   std::string name;
   boost::asio::steady_timer timer;
+  boost::asio::steady_timer description_timer;
+  std::optional<std::string> description;  ///< its latest; asking it may take long
   bool woken = false;
   double active = 0;       ///< last time something of it was live
   double unreachable = 0;  ///< since when it could not be looked at

@@ -44,7 +44,7 @@ awaitable<Response> get_ping(App& app, const Request&) {
   }
   json backends = json::object();
   for (const auto& name : app.controller.backends())
-    backends[name] = co_await app.controller.describe(name);
+    backends[name] = app.controller.description(name).value_or("not known yet");
   co_return json_response({{"version", THALWEG_VERSION},
                            {"pid", getpid()},
                            {"host", host_name()},

@@ -45,8 +45,11 @@ awaitable<std::string> choose_backend(App& app, std::string wanted) {
   const auto known = app.controller.backends();
   if (wanted == "auto") wanted = app.config.backend;
   if (wanted == "auto") {
-    for (const auto& name : known)
-      if (!(co_await app.controller.describe(name)).empty()) co_return name;
+    for (const auto& name : known) {
+      std::optional<std::string> description = app.controller.description(name);
+      if (!description) description = co_await app.controller.describe(name);
+      if (!description->empty()) co_return name;
+    }
     throw HttpError(503, "no backend is there");
   }
   for (const auto& name : known)

@@ -80,10 +80,10 @@ std::string reason_of(EndCause cause, const Evidence& e) {
   const FailureFile* failure = first_failure(e.failures);
   if (cause == EndCause::failed && failure != nullptr) return words_of(*failure, e.failures);
   if (e.record && !e.record->reason.empty()) return e.record->reason;
+  if (cause == EndCause::bad_input && !e.last_words.empty()) return e.last_words;
   if (e.backend && e.backend->node_failed) return join("a node failed", e.backend->reason);
   if (failure != nullptr) return words_of(*failure, e.failures);
   if (!e.backend) return "ended without a word";
-  if (cause == EndCause::bad_input && !e.last_words.empty()) return e.last_words;
   return join(join(by_exit(*e.backend), e.backend->reason), e.last_words);
 }
 

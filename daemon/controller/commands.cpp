@@ -1,0 +1,203 @@
+// What the controller is told and asked: commands, which commit before they return, and views.
+#include <utility>  // boost 1.74's awaitable.hpp needs it first
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "daemon/controller/controller.h"
+#include "daemon/controller/fault.h"
+#include "daemon/controller/log.h"
+#include "daemon/controller/slot.h"
+#include "daemon/state/events.h"
+#include "daemon/state/resources.h"
+
+namespace thalweg::daemon {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr double push_batch_s = 0.05;  ///< pushes wait for each other so long: one commit for all
+
+json shapes_json(const std::vector<jobspec::ExpandedTrial>& trials) {
+  json shapes = json::array();
+  json last;
+  for (const auto& trial : trials) {
+    json shape = resources_json(trial.resources);
+    if (shape != last) {
+      last = shape;
+      shape["count"] = 0;
+      shapes.push_back(std::move(shape));
+    }
+    json& count = shapes.back()["count"];
+    count = count.get<std::int64_t>() + 1;
+  }
+  return shapes;
+}
+
+json submitted_data(const jobspec::Sweep& sweep, const jobspec::Expansion& expansion,
+                    const std::string& backend) {
+  return {{"backend", backend},
+          {"metric", metric_json(sweep.metric)},
+          {"slurm", slurm_json(sweep.slurm)},
+          {"limits",
+           {{"max_nodes_in_flight", sweep.limits.max_nodes_in_flight},
+            {"node_hours", sweep.limits.node_hours},
+            {"max_retries", sweep.limits.max_retries}}},
+          {"shapes", shapes_json(expansion.trials)}};
+}
+
+db::TrialRow row_of(std::int64_t sweep, const jobspec::ExpandedTrial& trial) {
+  db::TrialRow row;
+  row.id = {sweep, trial.number, 0};
+  row.configuration = trial.configuration;
+  row.seed = trial.seed;
+  row.hash = trial.hash;
+  row.state = to_string(TrialPhase::pending);
+  row.train = trial.train.to_json();
+  row.parameters = trial.parameters.to_json();
+  row.resources = resources_json(trial.resources).dump();
+  return row;
+}
+
+db::SweepRow row_of(const jobspec::Sweep& sweep) {
+  db::SweepRow row;
+  row.name = sweep.name;
+  row.metric = sweep.metric.name;
+  row.goal = sweep.metric.goal == jobspec::Goal::minimize ? "minimize" : "maximize";
+  row.target = sweep.metric.target;
+  row.state = to_string(SweepPhase::active);
+  row.notes = json(sweep.notes).dump(-1, ' ', false, json::error_handler_t::replace);
+  return row;
+}
+
+}  // namespace
+
+Submitted Controller::submit(const jobspec::Sweep& sweep, const jobspec::Expansion& expansion,
+                             const std::string& text, const std::string& file_name,
+                             const std::string& backend, const std::string& owner) {
+  db::SweepRow row = row_of(sweep);
+  row.owner = owner;
+  row.backend = backend;
+  row.file_name = file_name;
+  row.text = text;
+  row.submitted = options_.now();
+  db::Event submitted =
+      event(kind::submitted, {}, submitted_data(sweep, expansion, backend).dump());
+  store_.transaction([&] {
+    submitted.id.sweep = store_.insert_sweep(row);
+    std::vector<db::TrialRow> trials;
+    trials.reserve(expansion.trials.size());
+    for (const auto& trial : expansion.trials)
+      trials.push_back(row_of(submitted.id.sweep, trial));
+    store_.insert_trials(trials);
+    submitted.number = store_.append_event(submitted);
+    fault::pass("in_submission");
+  });
+  apply(state_, submitted);
+  touch(submitted.id.sweep);
+  log::info(fmt::format("{} submitted: {}, {} trials on {}", submitted.id.to_string(), sweep.name,
+                        expansion.trials.size(), backend));
+  fault::pass("after_submission");
+  wake();
+  Submitted result{submitted.id.sweep, static_cast<std::int64_t>(expansion.trials.size()), 0,
+                   expansion.duplicates};
+  for (const auto& trial : expansion.trials)
+    result.configurations = std::max(result.configurations, trial.configuration);
+  return result;
+}
+
+std::optional<std::int64_t> Controller::cancel(const Id& id, const std::string& by) {
+  const auto it = state_.sweeps.find(id.sweep);
+  if (it == state_.sweeps.end() || (id.trial != 0 && state_.trial(id) == nullptr)) return {};
+  const std::int64_t open =
+      id.trial == 0 ? it->second.open : (is_over(state_.trial(id)->phase) ? 0 : 1);
+  if (open == 0) return 0;
+  record({event(kind::cancel_requested, {id.sweep, id.trial, 0}, json{{"by", by}}.dump())});
+  settle();
+  wake();
+  return open;
+}
+
+std::optional<std::int64_t> Controller::retry(const Id& id, const std::set<std::string>& states,
+                                              const std::string& by) {
+  const auto it = state_.sweeps.find(id.sweep);
+  if (it == state_.sweeps.end() || (id.trial != 0 && state_.trial(id) == nullptr)) return {};
+  std::vector<db::Event> events;
+  for (std::size_t i = 0; i < it->second.trials.size(); ++i) {
+    const TrialState& trial = it->second.trials[i];
+    const auto number = static_cast<std::int64_t>(i + 1);
+    if ((id.trial == 0 || id.trial == number) && is_over(trial.phase) &&
+        states.count(std::string(to_string(trial.phase))) != 0)
+      events.push_back(
+          event(kind::retry_requested, {id.sweep, number, 0}, json{{"by", by}}.dump()));
+  }
+  const auto count = static_cast<std::int64_t>(events.size());
+  record(std::move(events));
+  wake();
+  return count;
+}
+
+std::optional<std::int64_t> Controller::push(const std::string& token, std::string_view lines) {
+  const auto it = state_.tokens.find(token);
+  if (it == state_.tokens.end()) return {};
+  const auto pushed = ingest_.push(it->second, lines);
+  // The ingest loop sleeps until its old end: end that sleep when the batch is full.
+  if (pushed.waiting && !std::exchange(push_batching_, true))
+    run([](Controller& self) -> Awaitable<void> {
+      co_await self.pause(self.push_timer_, push_batch_s);
+      self.push_batching_ = false;
+      self.ingest_timer_.cancel();
+    }(*this));
+  return pushed.next;
+}
+
+namespace {
+
+TrialView view_of(const LiveAttempt& attempt, const Feed* feed) {
+  TrialView view;
+  view.attempt = attempt.id.attempt;
+  const bool running = attempt.phase == AttemptPhase::running;
+  view.attempt_state = running                                    ? "running"
+                       : attempt.phase == AttemptPhase::launching ? "launching"
+                                                                  : "queued";
+  if (!running)
+    view.waiting_for = attempt.phase >= AttemptPhase::released ? "queued" : "being submitted";
+  if (feed == nullptr) return view;
+  if (feed->start) {
+    view.steps = feed->start->steps;
+    view.steps_per_epoch = feed->start->steps_per_epoch;
+    view.epochs = feed->start->epochs;
+  }
+  if (feed->last_time > feed->first_time)
+    view.steps_per_s = static_cast<double>(feed->last_step - feed->first_step) /
+                       (feed->last_time - feed->first_time);
+  return view;
+}
+
+}  // namespace
+
+SweepView Controller::view(std::int64_t id) const {
+  SweepView view;
+  view.waiting_for = "waiting for its turn";
+  const auto it = state_.sweeps.find(id);
+  if (it == state_.sweeps.end()) return view;
+  if (const auto reason = waiting_.find({id, 0, 0}); reason != waiting_.end())
+    view.waiting_for = reason->second;
+  for (const std::int64_t number : it->second.resting)
+    if (const auto reason = waiting_.find({id, number, 0}); reason != waiting_.end())
+      view.trials[number].waiting_for = reason->second;
+  for (const auto& [number, attempt] : it->second.live) {
+    const auto known = ingest_.feeds().find(attempt.id);
+    TrialView trial = view_of(attempt, known == ingest_.feeds().end() ? nullptr : &known->second);
+    for (const auto& slot : slots_)
+      if (const auto seen = slot->sightings.find(attempt.id);
+          seen != slot->sightings.end() && !seen->second.reason.empty() &&
+          attempt.phase != AttemptPhase::running)
+        trial.waiting_for = seen->second.reason;
+    view.trials[number] = std::move(trial);
+  }
+  return view;
+}
+
+}  // namespace thalweg::daemon
