@@ -1,0 +1,282 @@
+// What follows from a state: one row or one test per rule.
+#include "daemon/state/actions.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/daemon/events.h"
+
+namespace thalweg::daemon {
+namespace {
+
+using test::Log;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using Kind = Action::Kind;
+
+const char* word(Kind kind) {
+  static constexpr const char* words[] = {"launch", "submit",    "release",    "cancel",
+                                          "drop",   "end_trial", "stop_sweep", "end_sweep"};
+  return words[static_cast<int>(kind)];
+}
+
+/// "launch 1.2.1", "end_trial 1.2 failed" ...
+std::vector<std::string> words(const Plan& plan) {
+  std::vector<std::string> result;
+  for (const Action& a : plan.actions)
+    result.push_back(std::string(word(a.kind)) + " " + a.id.to_string() +
+                     (a.state.empty() ? "" : " " + a.state));
+  return result;
+}
+
+std::vector<std::string> next(const Log& log, double now = 1000, const Policy& policy = {}) {
+  Facts facts;
+  facts.now = now;
+  return words(actions(log.state, facts, policy));
+}
+
+TEST(Actions, FollowAnAttemptThroughItsPhases) {
+  Log log;
+  log.sweep("1", 1);
+  EXPECT_THAT(next(log), ElementsAre("launch 1.1.1"));
+  log.launching("1.1.1");
+  EXPECT_THAT(next(log), ElementsAre("submit 1.1.1"));
+  log("recorded", "1.1.1", {{"handle", "5"}});
+  EXPECT_THAT(next(log), ElementsAre("release 1.1.1"));
+  log("released", "1.1.1");
+  EXPECT_THAT(next(log), ElementsAre());
+  log("running", "1.1.1", {{"started", 1000.0}});
+  EXPECT_THAT(next(log), ElementsAre());
+  log.ended("1.1.1", "finished");
+  EXPECT_THAT(next(log), ElementsAre("end_trial 1.1 finished"));
+  log("trial_ended", "1.1", {{"state", "finished"}});
+  EXPECT_THAT(next(log), ElementsAre("end_sweep 1 finished"));
+  log("sweep_ended", "1", {{"state", "finished"}});
+  EXPECT_THAT(next(log), ElementsAre());
+}
+
+TEST(Actions, AskingTwiceGivesTheSame) {
+  Log log;
+  log.sweep("1", 5).sweep("2", 5).running("1.1.1").launching("2.1.1");
+  EXPECT_EQ(next(log), next(log));
+}
+
+struct EndRow {
+  const char* cause;
+  std::vector<std::string> at_once;  ///< at the moment of the end
+  std::vector<std::string> later;    ///< ten minutes after
+};
+
+TEST(Actions, EachCauseOfAnEndHasItsConsequence) {
+  const EndRow table[] = {
+      {"finished", {"end_trial 1.1 finished"}, {"end_trial 1.1 finished"}},
+      {"bad_input", {"end_trial 1.1 failed"}, {"end_trial 1.1 failed"}},
+      {"refused", {"end_trial 1.1 failed"}, {"end_trial 1.1 failed"}},
+      {"diverged", {"end_trial 1.1 failed"}, {"end_trial 1.1 failed"}},
+      {"cancelled", {"end_trial 1.1 cancelled"}, {"end_trial 1.1 cancelled"}},
+      {"failed", {}, {"launch 1.1.2"}},
+      {"lost", {}, {"launch 1.1.2"}},
+      {"stopped", {"launch 1.1.2"}, {"launch 1.1.2"}},  // with a further step
+  };
+  for (const auto& row : table) {
+    Log log;
+    log.sweep("1", 1).running("1.1.1").ended("1.1.1", row.cause,
+                                             std::string(row.cause) == "stopped" ? 5 : 0);
+    EXPECT_EQ(next(log, 1000), row.at_once) << row.cause;
+    EXPECT_EQ(next(log, 1600), row.later) << row.cause;
+  }
+}
+
+TEST(Actions, FailuresAreRetriedUpToTheLimitWithGrowingPauses) {
+  Log log;
+  log.sweep("1", 1, 1, {{"max_retries", 2}});
+  log.running("1.1.1").ended("1.1.1", "failed");
+  EXPECT_THAT(next(log, 1001.9), ElementsAre());
+  EXPECT_THAT(next(log, 1002), ElementsAre("launch 1.1.2"));
+  log.running("1.1.2").ended("1.1.2", "failed");
+  EXPECT_THAT(next(log, 1007.9), ElementsAre());
+  EXPECT_THAT(next(log, 1008), ElementsAre("launch 1.1.3"));
+  log.running("1.1.3").ended("1.1.3", "failed");
+  EXPECT_THAT(next(log, 1000), ElementsAre("end_trial 1.1 failed"));
+}
+
+TEST(Actions, BackoffGrowsAndEnds) {
+  const Policy policy;
+  EXPECT_EQ(backoff_s(policy, 0), 0);
+  EXPECT_EQ(backoff_s(policy, 1), 2);
+  EXPECT_EQ(backoff_s(policy, 3), 32);
+  EXPECT_EQ(backoff_s(policy, 100), policy.longest_backoff_s);
+}
+
+TEST(Actions, StopsWithProgressGoOnForEverWithoutItTheyEnd) {
+  Log log;
+  log.sweep("1", 1, 1, {{"max_retries", 0}});
+  int attempt = 0;
+  const auto stop_at = [&](std::int64_t step) {
+    const std::string id = "1.1." + std::to_string(++attempt);
+    log.running(id).ended(id, "stopped", step);
+  };
+  for (int i = 1; i <= 20; ++i)
+    stop_at(i);
+  EXPECT_THAT(next(log), ElementsAre("launch 1.1.21"));
+  for (int i = 0; i < 5; ++i)
+    stop_at(20);
+  EXPECT_THAT(next(log, 9999), ElementsAre("end_trial 1.1 failed"));
+}
+
+TEST(Actions, NodesInFlightAreLimited) {
+  Log log;
+  log.sweep("1", 5, 2, {{"max_nodes_in_flight", 5}});
+  EXPECT_THAT(next(log), ElementsAre("launch 1.1.1", "launch 1.2.1"));
+  log.launching("1.1.1");
+  EXPECT_THAT(next(log), ElementsAre("submit 1.1.1", "launch 1.2.1"));
+  Facts facts;
+  EXPECT_THAT(actions(log.state, facts).waiting.at({1, 0, 0}),
+              HasSubstr("max_nodes_in_flight = 5"));
+}
+
+TEST(Actions, ATrialWiderThanTheLimitRunsAlone) {
+  Log log;
+  log.sweep("1", 2, 8, {{"max_nodes_in_flight", 4}});
+  EXPECT_THAT(next(log), ElementsAre("launch 1.1.1"));
+}
+
+TEST(Actions, SweepsTakeTurns) {
+  Log log;
+  log.sweep("1", 3).sweep("2", 3);
+  EXPECT_THAT(next(log), ElementsAre("launch 1.1.1", "launch 2.1.1", "launch 1.2.1", "launch 2.2.1",
+                                     "launch 1.3.1", "launch 2.3.1"));
+}
+
+/// Room for one attempt at a time.
+bool one_at_a_time(const std::string&, const jobspec::Resources&,
+                   const std::vector<jobspec::Resources>& running) {
+  return running.empty();
+}
+
+TEST(Actions, WithLittleRoomTheOneThatWaitedLongestIsNext) {
+  Log log;
+  log.sweep("1", 3).sweep("2", 3).running("1.1.1").ended("1.1.1", "finished");
+  log("trial_ended", "1.1", {{"state", "finished"}});
+  Facts facts;
+  facts.now = 1000;
+  facts.has_room = one_at_a_time;
+  const Plan plan = actions(log.state, facts);
+  EXPECT_THAT(words(plan), ElementsAre("launch 2.1.1"));
+  EXPECT_THAT(plan.waiting.at({1, 0, 0}), HasSubstr("turn"));
+}
+
+TEST(Actions, AWideTrialIsNotStarvedByNarrowOnes) {
+  Log log;
+  log.sweep("1", 9).sweep("2", 1, 2).running("1.1.1");
+  Facts facts;
+  facts.now = 1000;
+  facts.has_room = [](const std::string&, const jobspec::Resources& wanted,
+                      const std::vector<jobspec::Resources>& running) {
+    int nodes = wanted.nodes;
+    for (const auto& r : running)
+      nodes += r.nodes;
+    return nodes <= 2;
+  };
+  EXPECT_THAT(words(actions(log.state, facts)), ElementsAre())
+      << "the second core is kept for sweep 2";
+}
+
+TEST(Actions, CancellingASweepEndsEverythingByItsPhase) {
+  Log log;
+  log.sweep("1", 4).running("1.1.1").launching("1.2.1").running("1.3.1").ended("1.3.1", "failed");
+  log("cancel_requested", "1");
+  EXPECT_THAT(next(log), ElementsAre("cancel 1.1.1", "drop 1.2.1", "end_trial 1.3 cancelled",
+                                     "end_trial 1.4 cancelled"));
+}
+
+TEST(Actions, CancellingATrialLeavesTheOthers) {
+  Log log;
+  log.sweep("1", 2).running("1.1.1")("cancel_requested", "1.1");
+  EXPECT_THAT(next(log), ElementsAre("cancel 1.1.1", "launch 1.2.1"));
+}
+
+TEST(Actions, TheBudgetEndsWhatRuns) {
+  Log log;
+  log.sweep("1", 2, 1, {{"node_hours", 1}}).running("1.1.1");
+  EXPECT_THAT(next(log, 1000 + 3599), ElementsAre("launch 1.2.1"));
+  EXPECT_THAT(next(log, 1000 + 3600), ElementsAre("stop_sweep 1 end_running"));
+  log("stopped", "1", {{"reason", "budget"}, {"end_running", true}});
+  EXPECT_THAT(next(log, 1000 + 3600), ElementsAre("cancel 1.1.1", "end_trial 1.2 cancelled"));
+}
+
+TEST(Actions, OneFaultInEveryTrialStopsTheSweep) {
+  const struct {
+    const char* cause;
+    const char* reason;
+    int needed;  ///< trials until it stops; 0 = never
+  } table[] = {{"bad_input", "trial: no such file", 5},
+               {"refused", "invalid partition", 5},
+               {"failed", "killed by signal 11", 10},
+               {"diverged", "diverged at step 3", 0}};
+  for (const auto& row : table) {
+    Log log;
+    log.sweep("1", 1000, 1, {{"max_retries", 0}});
+    for (int i = 1; i <= 12; ++i) {
+      const bool stops = [&] {
+        for (const auto& w : next(log))
+          if (w.rfind("stop_sweep", 0) == 0) return true;
+        return false;
+      }();
+      EXPECT_EQ(stops, row.needed > 0 && i - 1 >= row.needed) << row.cause << " after " << i - 1;
+      const std::string trial = "1." + std::to_string(i);
+      log.running(trial + ".1").ended(trial + ".1", row.cause, 0, row.reason);
+      log("trial_ended", trial, {{"state", "failed"}, {"reason", row.reason}});
+    }
+  }
+}
+
+TEST(Actions, AStoppedSweepEndsItsPendingTrialsAndFails) {
+  Log log;
+  log.sweep("1", 2).running("1.1.1")("stopped", "1", {{"reason", "the first 5 trials failed"}});
+  EXPECT_THAT(next(log), ElementsAre("end_trial 1.2 cancelled")) << "what runs may go on";
+  log("trial_ended", "1.2", {{"state", "cancelled"}}).ended("1.1.1", "finished");
+  log("trial_ended", "1.1", {{"state", "finished"}});
+  EXPECT_THAT(next(log), ElementsAre("end_sweep 1 failed"));
+}
+
+TEST(Actions, OneSuccessKeepsTheSweepGoing) {
+  Log log;
+  log.sweep("1", 100).running("1.99.1").ended("1.99.1", "finished");
+  log("trial_ended", "1.99", {{"state", "finished"}});
+  for (int i = 1; i <= 20; ++i) {
+    const std::string trial = "1." + std::to_string(i);
+    log.running(trial + ".1").ended(trial + ".1", "bad_input", 0, "same");
+    log("trial_ended", trial, {{"state", "failed"}, {"reason", "same"}});
+  }
+  EXPECT_THAT(next(log).front(), HasSubstr("launch"));
+}
+
+TEST(Actions, EndStateOfASweep) {
+  const struct {
+    std::vector<const char*> trials;
+    bool cancel;
+    const char* state;
+  } table[] = {{{"finished", "finished"}, false, "finished"},
+               {{"finished", "failed"}, false, "failed"},
+               {{"finished", "cancelled"}, false, "finished"},
+               {{"cancelled", "cancelled"}, false, "cancelled"},
+               {{"finished", "cancelled"}, true, "cancelled"}};
+  for (const auto& row : table) {
+    Log log;
+    log.sweep("1", static_cast<int>(row.trials.size()));
+    if (row.cancel) log("cancel_requested", "1");
+    for (std::size_t i = 0; i < row.trials.size(); ++i)
+      log("trial_ended", "1." + std::to_string(i + 1), {{"state", row.trials[i]}});
+    EXPECT_THAT(next(log), ElementsAre(std::string("end_sweep 1 ") + row.state));
+  }
+}
+
+TEST(Actions, AHundredThousandTrialsAreStartedInRounds) {
+  Log log;
+  log.sweep("1", 100000, 1, {{"max_nodes_in_flight", 1000}});
+  EXPECT_EQ(next(log).size(), static_cast<std::size_t>(Policy{}.launches_per_round));
+}
+
+}  // namespace
+}  // namespace thalweg::daemon

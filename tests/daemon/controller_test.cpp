@@ -1,0 +1,312 @@
+// The controller against a scripted backend and a real database.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "daemon/state/events.h"
+#include "jobspec/trial.h"
+#include "tests/daemon/world.h"
+
+namespace thalweg::daemon {
+namespace {
+
+using test::FakeJob;
+using test::submit;
+using test::World;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+struct ControllerTest : testing::Test {
+  World world;
+  std::unique_ptr<World::Life> life = std::make_unique<World::Life>(world);
+
+  Controller& controller() { return *life->controller; }
+  void restart() {
+    life.reset();
+    life = std::make_unique<World::Life>(world);
+  }
+  bool over(std::int64_t sweep) {
+    return controller().state().sweeps.at(sweep).phase != SweepPhase::active;
+  }
+  bool run_to_end(std::int64_t sweep) {
+    return life->run_until([&] { return over(sweep); });
+  }
+  db::TrialRow trial(std::int64_t sweep, std::int64_t number) {
+    return life->store->trials(sweep).at(static_cast<std::size_t>(number - 1));
+  }
+  std::string sweep_state(std::int64_t sweep) { return life->store->sweep(sweep)->state; }
+};
+
+TEST_F(ControllerTest, RunsASweepToItsEnd) {
+  const auto id = submit(controller(), test::sweep_of(3));
+  ASSERT_TRUE(run_to_end(id));
+  EXPECT_EQ(sweep_state(id), "finished");
+  for (int i = 1; i <= 3; ++i) {
+    EXPECT_EQ(trial(id, i).state, "finished");
+    const auto attempt = life->store->attempt({id, i, 1});
+    ASSERT_TRUE(attempt);
+    EXPECT_EQ(attempt->state, "finished");
+    EXPECT_EQ(attempt->node_list, "n1");
+    EXPECT_GT(attempt->ended, 0);
+    EXPECT_EQ(life->store->curve({id, i, 0}, "train/loss").size(), 4u);
+  }
+}
+
+TEST_F(ControllerTest, TheAttemptFolderIsWholeAndPrivate) {
+  const auto id = submit(controller(), test::sweep_of(1));
+  ASSERT_TRUE(run_to_end(id));
+  const auto file = world.dir.path() / "runs/1/1/1/trial.yaml";
+  const auto trial = jobspec::read_trial(file);
+  EXPECT_EQ(trial.id, (Id{id, 1, 1}));
+  EXPECT_EQ(trial.token, life->store->attempt({id, 1, 1})->token);
+  EXPECT_EQ(trial.train.find("steps")->as_int(), 4);
+  EXPECT_THAT(trial.resume, IsEmpty());
+  EXPECT_EQ(std::filesystem::status(file).permissions(),
+            std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+}
+
+TEST_F(ControllerTest, AFailedAttemptIsRetriedFromItsCheckpoint) {
+  world.cluster.on_step = [](FakeJob& job) {
+    if (job.id.attempt != 1 || job.step != 2) return;
+    std::filesystem::create_directories(job.folder / "checkpoints");
+    std::ofstream(job.folder / "failure.launch.json")
+        << R"x({"time":5,"rank":1,"node":"n2","message":"rank 1 was killed by signal 9 (Killed)"})x";
+    job.phase = JobPhase::ended;
+    job.exit_code = 137;
+  };
+  const auto id = submit(controller(), test::sweep_of(1));
+  ASSERT_TRUE(run_to_end(id));
+  EXPECT_EQ(sweep_state(id), "finished");
+  const auto first = life->store->attempt({id, 1, 1});
+  EXPECT_EQ(first->state, "failed");
+  EXPECT_EQ(first->failed_rank, 1);
+  EXPECT_EQ(first->failed_node, "n2");
+  EXPECT_THAT(first->reason, HasSubstr("killed by signal 9"));
+  const auto second = jobspec::read_trial(world.dir.path() / "runs/1/1/2/trial.yaml");
+  EXPECT_THAT(second.resume, ElementsAre(world.dir.path() / "runs/1/1/1/checkpoints"));
+  EXPECT_NE(second.token, first->token);
+}
+
+TEST_F(ControllerTest, BadInputIsNotRetried) {
+  world.cluster.on_step = [](FakeJob& job) {
+    std::ofstream(job.folder / "stderr.log") << "trial.yaml:3: model: no such model\n";
+    job.phase = JobPhase::ended;
+    job.exit_code = 2;
+  };
+  const auto id = submit(controller(), test::sweep_of(1));
+  ASSERT_TRUE(run_to_end(id));
+  EXPECT_EQ(trial(id, 1).state, "failed");
+  EXPECT_EQ(trial(id, 1).attempts, 1);
+  EXPECT_THAT(trial(id, 1).reason, HasSubstr("no such model"));
+}
+
+TEST_F(ControllerTest, AFailureStormStopsTheSweep) {
+  world.cluster.room = 2;
+  world.cluster.on_step = [](FakeJob& job) {
+    job.phase = JobPhase::ended;
+    job.exit_code = 2;
+  };
+  const auto id = submit(controller(), test::sweep_of(50));
+  ASSERT_TRUE(run_to_end(id));
+  EXPECT_EQ(sweep_state(id), "failed");
+  EXPECT_LT(world.cluster.submissions.size(), 10u);
+  EXPECT_THAT(trial(id, 50).reason, HasSubstr("failed in the same way"));
+}
+
+TEST_F(ControllerTest, RefusedIsFinalLaterIsNot) {
+  int later = 3;
+  world.cluster.on_submit = [&](const LaunchRequest& request) {
+    if (request.id.trial == 1) return SubmitOutcome::refused;
+    return later-- > 0 ? SubmitOutcome::retry_later : SubmitOutcome::accepted;
+  };
+  // Pauses between postponed submissions are seconds: a clock of our own goes faster.
+  double now = 1000;
+  world.options = [&](ControllerOptions& options) { options.now = [&] { return now += 0.05; }; };
+  restart();
+  const auto id = submit(controller(), test::sweep_of(2));
+  ASSERT_TRUE(run_to_end(id));
+  EXPECT_EQ(trial(id, 1).state, "failed");
+  EXPECT_EQ(trial(id, 1).reason, "as scripted");
+  EXPECT_EQ(trial(id, 2).state, "finished");
+  EXPECT_EQ(trial(id, 2).attempts, 1) << "the same attempt was submitted again";
+}
+
+TEST_F(ControllerTest, ALostAnswerToASubmissionMakesNoSecondRun) {
+  bool lose = true;
+  world.cluster.on_submit = [&](const LaunchRequest&) {
+    return std::exchange(lose, false) ? SubmitOutcome::unknown : SubmitOutcome::accepted;
+  };
+  const auto id = submit(controller(), test::sweep_of(1));
+  ASSERT_TRUE(run_to_end(id));
+  EXPECT_EQ(sweep_state(id), "finished");
+  EXPECT_EQ(world.cluster.submissions.size(), 1u) << "the held job was found and taken";
+}
+
+TEST_F(ControllerTest, AHeldDoubleIsCancelledAndNeverRuns) {
+  world.cluster.steps = 30;
+  const auto id = submit(controller(), test::sweep_of(1));
+  ASSERT_TRUE(life->run_until([&] { return world.cluster.job_of("1.1.1") != nullptr; }));
+  FakeJob twin = *world.cluster.job_of("1.1.1");
+  twin.handle = "9000";
+  twin.phase = JobPhase::held;
+  twin.runs = 0;
+  world.cluster.jobs["9000"] = twin;
+  ASSERT_TRUE(run_to_end(id));
+  EXPECT_EQ(world.cluster.jobs["9000"].phase, JobPhase::ended);
+  EXPECT_EQ(world.cluster.jobs["9000"].runs, 0);
+  EXPECT_EQ(trial(id, 1).attempts, 1);
+}
+
+TEST_F(ControllerTest, JobsOfOtherControllersAreLeftAlone) {
+  world.cluster.jobs["7"] = {
+      "7", "a token of somebody else", world.dir.path(), {}, JobPhase::held, 0, 0, false, {}};
+  const auto id = submit(controller(), test::sweep_of(1));
+  ASSERT_TRUE(run_to_end(id));
+  EXPECT_EQ(world.cluster.jobs["7"].phase, JobPhase::held);
+}
+
+TEST_F(ControllerTest, AReusedNumberIsNotOurJob) {
+  bool reused = false;
+  world.cluster.steps = 30;
+  world.cluster.on_step = [&](FakeJob& job) {
+    if (job.step == 3 && !std::exchange(reused, true)) job.token = "of another user";
+  };
+  const auto id = submit(controller(), test::sweep_of(1));
+  ASSERT_TRUE(run_to_end(id));
+  EXPECT_EQ(life->store->attempt({id, 1, 1})->state, "lost");
+  EXPECT_EQ(trial(id, 1).state, "finished");
+  EXPECT_EQ(trial(id, 1).attempts, 2);
+}
+
+TEST_F(ControllerTest, AVanishedJobIsLostAndRunAgain) {
+  world.cluster.steps = 100000;
+  bool begun = false;
+  world.cluster.on_step = [&](FakeJob& job) { begun = begun || job.step == 2; };
+  const auto id = submit(controller(), test::sweep_of(1));
+  ASSERT_TRUE(life->run_until([&] { return begun; }));
+  world.cluster.steps = 4;
+  world.cluster.jobs.clear();
+  ASSERT_TRUE(run_to_end(id));
+  EXPECT_EQ(life->store->attempt({id, 1, 1})->state, "lost");
+  EXPECT_EQ(trial(id, 1).state, "finished");
+}
+
+TEST_F(ControllerTest, AVanishedJobThatLeftAnEndRecordIsFinished) {
+  world.cluster.on_step = [&](FakeJob& job) {
+    if (job.step != 4) return;
+    write_line(job, R"("type":"end","status":"finished","step":4,"reason":"")");
+    job.handle = "gone";
+    job.token = "gone";
+    job.phase = JobPhase::missing;
+  };
+  const auto id = submit(controller(), test::sweep_of(1));
+  ASSERT_TRUE(run_to_end(id));
+  EXPECT_EQ(life->store->attempt({id, 1, 1})->state, "finished");
+  EXPECT_EQ(trial(id, 1).attempts, 1);
+}
+
+TEST_F(ControllerTest, ABackendOutOfReachEndsNothing) {
+  world.cluster.steps = 1000;
+  const auto id = submit(controller(), test::sweep_of(1));
+  ASSERT_TRUE(life->run_until([&] { return trial(id, 1).state == "running"; }));
+  world.cluster.reachable = false;
+  int rounds = 0;
+  life->run_until([&] { return ++rounds > 40; });
+  EXPECT_EQ(life->store->attempt({id, 1, 1})->state, "running");
+  world.cluster.reachable = true;
+  world.cluster.steps_per_poll = 1000;
+  ASSERT_TRUE(run_to_end(id));
+  EXPECT_EQ(trial(id, 1).attempts, 1);
+}
+
+TEST_F(ControllerTest, WhatTheEngineWroteCountsWhileTheBackendIsOutOfReach) {
+  world.options = [](ControllerOptions& options) { options.settle_s = 0.05; };
+  restart();
+  const auto id = submit(controller(), test::sweep_of(1));
+  world.cluster.on_step = [&](FakeJob& job) {
+    if (job.step == 3) world.cluster.reachable = false;
+  };
+  ASSERT_TRUE(life->run_until([&] { return !world.cluster.reachable; }));
+  world.cluster.work();
+  world.cluster.work();
+  ASSERT_TRUE(run_to_end(id));
+  EXPECT_EQ(trial(id, 1).state, "finished");
+}
+
+TEST_F(ControllerTest, CancellingEndsWhatRunsAndWhatWaits) {
+  world.cluster.steps = 100000;
+  world.cluster.room = 1;
+  const auto id = submit(controller(), test::sweep_of(3));
+  ASSERT_TRUE(life->run_until([&] { return trial(id, 1).state == "running"; }));
+  EXPECT_EQ(controller().cancel({id, 0, 0}, "me"), 3);
+  ASSERT_TRUE(run_to_end(id));
+  EXPECT_EQ(sweep_state(id), "cancelled");
+  EXPECT_EQ(life->store->attempt({id, 1, 1})->state, "cancelled");
+  EXPECT_EQ(trial(id, 3).state, "cancelled");
+  EXPECT_EQ(controller().cancel({id, 0, 0}, "me"), 0);
+  EXPECT_EQ(controller().cancel({99, 0, 0}, "me"), std::nullopt);
+}
+
+TEST_F(ControllerTest, RetryRunsFailedTrialsAgain) {
+  bool broken = true;
+  world.cluster.on_step = [&](FakeJob& job) {
+    if (!broken) return;
+    job.phase = JobPhase::ended;
+    job.exit_code = 2;
+  };
+  const auto id = submit(controller(), test::sweep_of(2));
+  ASSERT_TRUE(run_to_end(id));
+  EXPECT_EQ(sweep_state(id), "failed");
+  broken = false;
+  EXPECT_EQ(controller().retry({id, 0, 0}, {"finished"}, "me"), 0);
+  EXPECT_EQ(controller().retry({id, 2, 0}, {"failed"}, "me"), 1);
+  EXPECT_EQ(sweep_state(id), "active");
+  ASSERT_TRUE(run_to_end(id));
+  EXPECT_EQ(trial(id, 1).state, "failed");
+  EXPECT_EQ(trial(id, 2).state, "finished");
+  EXPECT_EQ(trial(id, 2).attempts, 2);
+}
+
+TEST_F(ControllerTest, PushesNeedTheTokenOfALiveAttempt) {
+  world.cluster.steps = 1000;
+  const auto id = submit(controller(), test::sweep_of(1));
+  ASSERT_TRUE(life->run_until([&] { return trial(id, 1).state == "running"; }));
+  const std::string token = life->store->attempt({id, 1, 1})->token;
+  EXPECT_EQ(controller().push("guess", "{}\n"), std::nullopt);
+  const auto next = controller().push(token, "");
+  ASSERT_TRUE(next);
+  EXPECT_GE(*next, 1);
+  EXPECT_EQ(controller().push(token, "{\"n\":100000,\"t\":1,\"type\":\"note\"}\n"), next)
+      << "ahead: left to the file";
+}
+
+TEST_F(ControllerTest, StateIsTheSameAfterARestart) {
+  world.cluster.steps = 1000;
+  const auto id = submit(controller(), test::sweep_of(2));
+  ASSERT_TRUE(life->run_until([&] { return trial(id, 2).state == "running"; }));
+  const auto before = controller().state().sweeps.at(id).live;
+  restart();
+  const auto& after = controller().state().sweeps.at(id).live;
+  ASSERT_EQ(after.size(), before.size());
+  for (const auto& [number, attempt] : before) {
+    EXPECT_EQ(after.at(number).token, attempt.token);
+    EXPECT_EQ(after.at(number).handle, attempt.handle);
+    EXPECT_EQ(after.at(number).phase, attempt.phase);
+  }
+}
+
+TEST_F(ControllerTest, SaysWhyATrialDoesNotRun) {
+  world.cluster.room = 1;
+  world.cluster.steps = 1000;
+  const auto id = submit(controller(), test::sweep_of(2));
+  ASSERT_TRUE(life->run_until([&] { return trial(id, 1).state == "running"; }));
+  const SweepView view = controller().view(id);
+  EXPECT_EQ(view.trials.at(1).attempt_state, "running");
+  EXPECT_EQ(view.trials.at(1).waiting_for, "");
+  EXPECT_THAT(view.waiting_for, HasSubstr("turn on the backend fake"));
+}
+
+}  // namespace
+}  // namespace thalweg::daemon

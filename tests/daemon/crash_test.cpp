@@ -1,0 +1,182 @@
+// A controller that ends at any point of its work, and another that takes over: nothing runs twice,
+// nothing is lost or doubled.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+#include <set>
+
+#include "daemon/controller/fault.h"
+#include "tests/daemon/world.h"
+
+namespace thalweg::daemon {
+namespace {
+
+using test::FakeJob;
+using test::Killed;
+using test::submit;
+using test::World;
+
+constexpr int trials = 3, steps = 4;
+
+struct Handler {
+  explicit Handler(std::function<void(std::string_view)> handler) {
+    fault::set_handler(std::move(handler));
+  }
+  ~Handler() { fault::set_handler({}); }
+};
+
+/// What must hold however often the controller ended on the way.
+void expect_exactly_once(World& world, std::int64_t sweep) {
+  World::Life life(world);
+  EXPECT_EQ(life.store->sweep(sweep)->state, "finished");
+  std::set<std::string> ran;
+  for (const auto& [handle, job] : world.cluster.jobs) {
+    EXPECT_LE(job.runs, 1) << handle;
+    if (job.runs > 0) {
+      EXPECT_TRUE(ran.insert(job.id.to_string()).second) << job.id.to_string() << " ran twice";
+    }
+  }
+  const auto rows = life.store->trials(sweep);
+  ASSERT_EQ(rows.size(), static_cast<std::size_t>(trials));
+  for (const auto& row : rows) {
+    EXPECT_EQ(row.state, "finished") << row.id.to_string();
+    EXPECT_EQ(row.attempts, 1) << row.id.to_string();
+    const auto attempt = life.store->attempt({sweep, row.id.trial, 1});
+    EXPECT_EQ(attempt->journal_lines, 1 + 2 * steps + 1) << "start, metrics and checkpoints, end";
+    EXPECT_EQ(life.store->curve(row.id, "train/loss").size(), static_cast<std::size_t>(steps));
+    const auto counted =
+        life.store->query(fmt::format("SELECT count(*), count(DISTINCT step) FROM metrics WHERE "
+                                      "trial = {} AND metric = 'train/loss'",
+                                      row.id.trial),
+                          1, 5);
+    EXPECT_EQ(counted.rows[0][0].as_int(), steps);
+    EXPECT_EQ(counted.rows[0][1].as_int(), steps);
+  }
+}
+
+class CrashAt : public testing::TestWithParam<std::string> {};
+
+/// Ends at this point each of the first four times that it is passed by a new controller.
+TEST_P(CrashAt, NothingIsLostOrDoubled) {
+  World world;
+  world.cluster.steps = steps;
+  std::int64_t sweep = 0;
+  int kills = 0;
+  {
+    const Handler handler([&](std::string_view point) {
+      if (point == GetParam() && kills < 4) {
+        ++kills;
+        throw Killed{};
+      }
+    });
+    while (sweep == 0) {
+      try {
+        World::Life life(world);
+        // A sender without an answer asks what is there before it sends again.
+        const auto known = life.store->sweeps();
+        sweep = known.empty() ? submit(*life.controller, test::sweep_of(trials)) : known.front().id;
+      } catch (const Killed&) {
+      }
+    }
+    ASSERT_TRUE(world.run_to_the_end());
+  }
+  EXPECT_GE(kills, 1) << "the point is never passed";
+  expect_exactly_once(world, sweep);
+}
+
+std::vector<std::string> all_points() {
+  std::vector<std::string> names;
+  for (const auto& point : fault::points())
+    if (point.name.find("cancel") == std::string_view::npos) names.emplace_back(point.name);
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Point, CrashAt, testing::ValuesIn(all_points()),
+                         [](const auto& name) { return name.param; });
+
+TEST(Crash, AtAThirdOfAllPassages) {
+  World world;
+  world.cluster.steps = steps;
+  std::int64_t sweep = 0;
+  {
+    World::Life life(world);
+    sweep = submit(*life.controller, test::sweep_of(trials));
+  }
+  std::minstd_rand dice(7);
+  {
+    const Handler handler([&](std::string_view) {
+      if (dice() % 3 == 0) throw Killed{};
+    });
+    ASSERT_TRUE(world.run_to_the_end(60));
+  }
+  EXPECT_GT(world.ends, 4);
+  expect_exactly_once(world, sweep);
+}
+
+class CrashWhileCancelling : public testing::TestWithParam<std::string> {};
+
+TEST_P(CrashWhileCancelling, TheCancelIsNotForgotten) {
+  World world;
+  world.cluster.steps = 100000;
+  std::int64_t sweep = 0;
+  {
+    World::Life life(world);
+    sweep = submit(*life.controller, test::sweep_of(trials));
+    ASSERT_TRUE(life.run_until(
+        [&] { return life.controller->state().sweeps.at(sweep).live.size() == trials; }));
+  }
+  int kills = 0;
+  {
+    const Handler handler([&](std::string_view point) {
+      if (point == GetParam() && kills < 3) {
+        ++kills;
+        throw Killed{};
+      }
+    });
+    {
+      World::Life life(world);
+      life.controller->cancel({sweep, 0, 0}, "me");
+    }
+    ASSERT_TRUE(world.run_to_the_end());
+  }
+  EXPECT_EQ(kills, 3);
+  World::Life life(world);
+  EXPECT_EQ(life.store->sweep(sweep)->state, "cancelled");
+  for (const auto& row : life.store->trials(sweep))
+    EXPECT_EQ(row.state, "cancelled");
+  for (const auto& [handle, job] : world.cluster.jobs)
+    EXPECT_EQ(job.phase, JobPhase::ended);
+}
+
+INSTANTIATE_TEST_SUITE_P(Point, CrashWhileCancelling,
+                         testing::Values("before_cancel", "after_cancel"),
+                         [](const auto& name) { return name.param; });
+
+TEST(Crash, AfterALostAnswerTheHeldJobIsTaken) {
+  // The worst case: the answer to the submission is lost and the controller ends before it can
+  // look.
+  World world;
+  world.cluster.on_submit = [](const LaunchRequest&) { return SubmitOutcome::unknown; };
+  std::int64_t sweep = 0;
+  int kills = 0;
+  {
+    const Handler handler([&](std::string_view point) {
+      if (point == "after_submit" && kills < 1) {
+        ++kills;
+        throw Killed{};
+      }
+    });
+    {
+      World::Life life(world);
+      sweep = submit(*life.controller, test::sweep_of(trials));
+    }
+    ASSERT_TRUE(world.run_to_the_end());
+  }
+  EXPECT_EQ(kills, 1);
+  expect_exactly_once(world, sweep);
+}
+
+}  // namespace
+}  // namespace thalweg::daemon

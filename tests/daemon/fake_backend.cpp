@@ -1,0 +1,151 @@
+#include "tests/daemon/fake_backend.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+
+namespace thalweg::test {
+
+using daemon::Awaitable;
+using daemon::JobPhase;
+using daemon::JobStatus;
+using daemon::SubmitOutcome;
+
+namespace {
+
+int lines_in(const std::filesystem::path& file) {
+  std::ifstream in(file);
+  int count = 0;
+  for (std::string line; std::getline(in, line);)
+    ++count;
+  return count;
+}
+
+/// As the engine: a metrics line a step, a checkpoint line, an end record.
+void one_step(FakeJob& job, const FakeCluster& cluster) {
+  if (job.step == 0)
+    write_line(job, fmt::format("\"type\":\"start\",\"format\":1,\"steps\":{},\"resumed_step\":0",
+                                cluster.steps));
+  ++job.step;
+  write_line(
+      job,
+      fmt::format(
+          "\"type\":\"metrics\",\"points\":[[\"train/loss\",{0},{0}.5],[\"val/error\",{0},0.{0}]]",
+          job.step));
+  write_line(job, fmt::format("\"type\":\"checkpoint\",\"step\":{}", job.step));
+  if (cluster.on_step) cluster.on_step(job);
+  if (job.phase != JobPhase::running || job.step < cluster.steps) return;
+  write_line(job,
+             fmt::format("\"type\":\"end\",\"status\":\"finished\",\"step\":{},\"reason\":\"\"",
+                         job.step));
+  job.phase = JobPhase::ended;
+  job.exit_code = 0;
+}
+
+class FakeBackend : public daemon::Backend {
+ public:
+  explicit FakeBackend(FakeCluster& cluster) : cluster_(cluster) {}
+  std::string name() const override { return "fake"; }
+
+  bool has_room(const jobspec::Resources&,
+                const std::vector<jobspec::Resources>& running) const override {
+    return static_cast<int>(running.size()) < cluster_.room;
+  }
+
+  Awaitable<daemon::Submission> submit(const daemon::LaunchRequest& request) override {
+    cluster_.submissions.push_back(request.id.to_string());
+    const SubmitOutcome outcome =
+        cluster_.on_submit ? cluster_.on_submit(request) : SubmitOutcome::accepted;
+    const std::string handle = std::to_string(cluster_.next_handle++);
+    // `unknown` is the case of an answer that was lost: the job is there.
+    if (outcome == SubmitOutcome::accepted || outcome == SubmitOutcome::unknown)
+      cluster_.jobs[handle] = {
+          handle, request.token, request.folder, request.id, JobPhase::held, 0, 0, false, {}};
+    const bool told = outcome == SubmitOutcome::accepted;
+    co_return daemon::Submission{outcome, told ? handle : "", told ? "" : "as scripted"};
+  }
+
+  Awaitable<bool> release(const daemon::LaunchRequest&, const std::string& handle) override {
+    const auto it = cluster_.jobs.find(handle);
+    if (it == cluster_.jobs.end() || !cluster_.reachable) co_return false;
+    if (it->second.phase == JobPhase::held) {
+      it->second.phase = JobPhase::running;
+      ++it->second.runs;
+    }
+    co_return true;
+  }
+
+  Awaitable<std::optional<std::vector<JobStatus>>> poll(
+      const std::vector<Watched>& watched) override {
+    if (!cluster_.reachable) co_return std::nullopt;
+    cluster_.work();
+    std::vector<JobStatus> result;
+    for (const auto& [handle, job] : cluster_.jobs) {
+      JobStatus status;
+      status.handle = handle;
+      status.token = job.token;
+      status.phase = job.phase;
+      status.exit_code = job.exit_code;
+      status.cancelled = job.cancelled;
+      status.node_list = "n1";
+      result.push_back(status);
+    }
+    for (const auto& want : watched)
+      if (cluster_.jobs.count(want.handle) == 0) {
+        JobStatus status;
+        status.handle = want.handle;
+        status.token = want.token;
+        result.push_back(status);
+      }
+    co_return result;
+  }
+
+  Awaitable<bool> cancel(const Watched& watched) override {
+    const auto it = cluster_.jobs.find(watched.handle);
+    if (it == cluster_.jobs.end() || it->second.token != watched.token) co_return true;
+    FakeJob& job = it->second;
+    if (job.phase == JobPhase::running)
+      write_line(
+          job,
+          fmt::format("\"type\":\"end\",\"status\":\"stopped\",\"step\":{},\"reason\":\"signal\"",
+                      job.step));
+    if (job.phase != JobPhase::ended) {
+      job.exit_code = 75;
+      job.cancelled = true;
+    }
+    job.phase = JobPhase::ended;
+    co_return true;
+  }
+
+  Awaitable<std::string> describe() override { co_return "a fake"; }
+
+ private:
+  FakeCluster& cluster_;
+};
+
+}  // namespace
+
+void write_line(FakeJob& job, const std::string& keys) {
+  const auto file = job.folder / "journal.jsonl";
+  const int n = lines_in(file) + 1;
+  std::ofstream(file, std::ios::app)
+      << fmt::format("{{\"n\":{},\"t\":{}.5,{}}}\n", n, 1000 + n, keys);
+}
+
+void FakeCluster::work() {
+  for (auto& [handle, job] : jobs)
+    for (int i = 0; i < steps_per_poll && job.phase == JobPhase::running; ++i)
+      one_step(job, *this);
+}
+
+FakeJob* FakeCluster::job_of(const std::string& attempt_id) {
+  for (auto& [handle, job] : jobs)
+    if (job.id.to_string() == attempt_id) return &job;
+  return nullptr;
+}
+
+std::unique_ptr<daemon::Backend> FakeCluster::backend() {
+  return std::make_unique<FakeBackend>(*this);
+}
+
+}  // namespace thalweg::test

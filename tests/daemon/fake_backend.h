@@ -1,0 +1,49 @@
+// A cluster that exists only in memory, with the rules of a real one: jobs are submitted held, run
+// when released, write journals, can be asked for, and can go wrong in scripted ways. It outlives
+// the controllers that use it.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "daemon/backend/backend.h"
+
+namespace thalweg::test {
+
+struct FakeJob {
+  std::string handle, token;
+  std::filesystem::path folder;
+  jobspec::Id id;
+  daemon::JobPhase phase = daemon::JobPhase::held;
+  int runs = 0;  ///< times it was started: never more than once
+  int step = 0;  ///< of its steps, written so far
+  bool cancelled = false;
+  std::optional<int> exit_code;
+};
+
+struct FakeCluster {
+  std::map<std::string, FakeJob> jobs;
+  int next_handle = 100;
+  int steps = 4;           ///< of each job
+  int steps_per_poll = 1;  ///< how far jobs get between two looks
+  bool reachable = true;
+  int room = 1000;  ///< jobs at once
+  /// What becomes of a submission; by default it is accepted.
+  std::function<daemon::SubmitOutcome(const daemon::LaunchRequest&)> on_submit;
+  /// Called when a job has written a step; may change the job (kill it, exit code ...).
+  std::function<void(FakeJob&)> on_step;
+  std::vector<std::string> submissions;  ///< ids, in order
+
+  /// Every running job gets a bit further.
+  void work();
+  FakeJob* job_of(const std::string& attempt_id);
+  std::unique_ptr<daemon::Backend> backend();
+};
+
+/// Appends a line to the job's journal.
+void write_line(FakeJob& job, const std::string& keys);
+
+}  // namespace thalweg::test

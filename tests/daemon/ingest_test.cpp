@@ -1,0 +1,273 @@
+#include "daemon/controller/ingest.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+
+#include "daemon/controller/fault.h"
+#include "tests/support/process.h"
+
+namespace thalweg::daemon {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+std::string metrics(int n, int step, const std::string& value) {
+  return "{\"n\":" + std::to_string(n) +
+         ",\"t\":100.5,\"type\":\"metrics\",\"points\":[[\"train/loss\"," + std::to_string(step) +
+         "," + value + "]]}";
+}
+
+TEST(JournalLine, ReadsEveryType) {
+  auto line = parse_journal_line(
+      R"({"n":1,"t":5.5,"type":"start","format":1,"ranks":2,"node_list":["a","a","b"],"steps":9,"epochs":3,"steps_per_epoch":3,"resumed_step":4})");
+  ASSERT_TRUE(line);
+  EXPECT_EQ(line->start.steps, 9);
+  EXPECT_EQ(line->start.node_list, "a,b");
+  EXPECT_EQ(line->start.resumed_step, 4);
+
+  line = parse_journal_line(
+      R"({"n":2,"t":6,"type":"metrics","points":[["a",1,0.5],["b",1,"nan"],["c",1,"-inf"]]})");
+  ASSERT_TRUE(line);
+  ASSERT_EQ(line->points.size(), 3u);
+  EXPECT_EQ(line->points[0].value, 0.5);
+  EXPECT_EQ(line->points[0].time, 6);
+  EXPECT_TRUE(std::isnan(line->points[1].value));
+  EXPECT_EQ(line->points[2].value, -HUGE_VAL);
+
+  line = parse_journal_line(R"({"n":3,"t":6,"type":"checkpoint","step":7,"file":"checkpoints/7"})");
+  ASSERT_TRUE(line);
+  EXPECT_EQ(line->step, 7);
+
+  line = parse_journal_line(
+      R"({"n":4,"t":6,"type":"end","status":"failed","step":8,"reason":"lost","rank":1,"node":"b"})");
+  ASSERT_TRUE(line);
+  EXPECT_EQ(line->end.rank, 1);
+  EXPECT_EQ(line->end.node, "b");
+
+  line = parse_journal_line(R"({"n":5,"t":6,"type":"of a later version"})");
+  ASSERT_TRUE(line);
+  EXPECT_EQ(line->type, JournalLine::Type::other);
+}
+
+TEST(JournalLine, RefusesWhatIsMalformed) {
+  for (const char* text : {"", "{", "[]", "7", R"({"n":1,"t":1})", R"({"n":0,"t":1,"type":"note"})",
+                           R"({"n":"1","t":1,"type":"note"})", R"({"n":1,"t":1,"type":"metrics"})",
+                           R"({"n":1,"t":1,"type":"metrics","points":[["a",1]]})",
+                           R"({"n":1,"t":1,"type":"metrics","points":[["a",1,"much"]]})",
+                           R"({"n":1,"t":1,"type":"metrics","points":[[1,1,1]]})",
+                           R"({"n":1,"t":1,"type":"end"})", "\xff\xfe"})
+    EXPECT_FALSE(parse_journal_line(text)) << text;
+}
+
+TEST(JournalLine, AGlanceFindsNumberAndMetrics) {
+  EXPECT_EQ(glance(metrics(12, 1, "0")).n, 12);
+  EXPECT_TRUE(glance(metrics(12, 1, "0")).metrics);
+  EXPECT_FALSE(glance(R"({"n":3,"t":1,"type":"note","text":"x"})").metrics);
+  EXPECT_EQ(glance("nonsense").n, 0);
+}
+
+class FileTailTest : public testing::Test {
+ protected:
+  test::TempDir dir;
+  std::filesystem::path file = dir.path() / "journal.jsonl";
+  FileTail tail{file};
+
+  void append(const std::string& text) { std::ofstream(file, std::ios::app) << text; }
+  std::vector<std::string> read() {
+    std::vector<std::string> lines;
+    while (tail.read([&](std::string_view line) { lines.emplace_back(line); }).more) {
+    }
+    return lines;
+  }
+};
+
+TEST_F(FileTailTest, GivesCompleteLinesOnce) {
+  EXPECT_THAT(read(), IsEmpty()) << "no file yet";
+  append("one\ntw");
+  EXPECT_THAT(read(), ElementsAre("one"));
+  append("o\n");
+  EXPECT_THAT(read(), ElementsAre("two"));
+  EXPECT_THAT(read(), IsEmpty());
+}
+
+TEST_F(FileTailTest, StartsAgainWhereTheFileWasReplaced) {
+  append("a long first line\n");
+  read();
+  std::filesystem::remove(file);
+  append("new\n");
+  EXPECT_THAT(read(), ElementsAre("new"));
+}
+
+TEST_F(FileTailTest, ReadsWhatIsLargerThanOneBlock) {
+  const std::string line(3 << 20, 'x');
+  append(line + "\n" + line + "\n" + line + "\nend\n");
+  const auto lines = read();
+  ASSERT_EQ(lines.size(), 4u);
+  EXPECT_EQ(lines[2].size(), line.size());
+  EXPECT_EQ(lines[3], "end");
+}
+
+TEST_F(FileTailTest, PassesOverALineThatNeverEnds) {
+  append(std::string(30 << 20, 'x') + "\nnext\n");
+  EXPECT_THAT(read(), ElementsAre("next"));
+}
+
+class IngestTest : public testing::Test {
+ protected:
+  test::TempDir dir;
+  std::unique_ptr<db::Store> store = db::Store::open(dir.path() / "thalweg.db");
+  std::unique_ptr<Ingest> ingest;
+  const Id id{1, 1, 1};
+
+  void SetUp() override {
+    db::SweepRow sweep;
+    sweep.name = "x";
+    sweep.backend = "fake";
+    sweep.metric = "val/error";
+    sweep.goal = "minimize";
+    sweep.state = "active";
+    sweep.notes = "[]";
+    ASSERT_EQ(store->insert_sweep(sweep), 1);
+    db::TrialRow trial;
+    trial.id = {1, 1, 0};
+    trial.configuration = 1;
+    trial.hash = "h";
+    trial.state = "pending";
+    trial.train = trial.parameters = "{}";
+    trial.resources = "{\"nodes\":1}";
+    store->insert_trials({trial});
+    db::AttemptRow attempt;
+    attempt.id = id;
+    attempt.token = "t";
+    attempt.state = "running";
+    attempt.backend = "fake";
+    attempt.folder = dir.path();
+    attempt.launched = 1;
+    attempt.nodes = attempt.ranks = 1;
+    store->insert_attempt(attempt);
+    begin();
+  }
+
+  void TearDown() override { fault::set_handler({}); }
+
+  /// As after a restart of the controller.
+  void begin() {
+    ingest = std::make_unique<Ingest>(*store, [] { return 50.0; });
+    ingest->add(*store->attempt(id));
+  }
+  void append(const std::string& text) {
+    std::ofstream(dir.path() / "journal.jsonl", std::ios::app) << text;
+  }
+  std::int64_t lines() { return store->attempt(id)->journal_lines; }
+  std::vector<double> values() {
+    std::vector<double> result;
+    for (const auto& p : store->curve({1, 1, 0}, "train/loss"))
+      result.push_back(p.value);
+    return result;
+  }
+  std::vector<std::string> notes() {
+    std::vector<std::string> result;
+    for (const auto& e : store->events_of(id))
+      result.push_back(e.data);
+    return result;
+  }
+};
+
+TEST_F(IngestTest, TakesLinesFromTheFile) {
+  append(metrics(1, 1, "0.5") + "\n" + metrics(2, 2, "0.25") + "\n");
+  EXPECT_THAT(ingest->tick(), ElementsAre(id));
+  EXPECT_EQ(lines(), 2);
+  EXPECT_THAT(values(), ElementsAre(0.5, 0.25));
+  EXPECT_THAT(ingest->tick(), IsEmpty());
+}
+
+TEST_F(IngestTest, AfterARestartNothingIsTakenTwice) {
+  append(metrics(1, 1, "0.5") + "\n");
+  ingest->tick();
+  append(metrics(2, 2, "0.25") + "\n");
+  begin();
+  ingest->tick();
+  EXPECT_THAT(values(), ElementsAre(0.5, 0.25));
+  EXPECT_EQ(lines(), 2);
+}
+
+TEST_F(IngestTest, PushesAndFileMeetInTheMiddle) {
+  append(metrics(1, 1, "1") + "\n");
+  EXPECT_EQ(ingest->push(id, metrics(1, 1, "1") + "\n" + metrics(2, 2, "2") + "\n").next, 3);
+  append(metrics(2, 2, "2") + "\n" + metrics(3, 3, "3") + "\n");
+  ingest->tick();
+  EXPECT_THAT(values(), ElementsAre(1, 2, 3));
+  EXPECT_EQ(lines(), 3);
+}
+
+TEST_F(IngestTest, APushThatIsAheadIsLeftToTheFile) {
+  EXPECT_EQ(ingest->push(id, metrics(3, 3, "3") + "\n").next, 1);
+  append(metrics(1, 1, "1") + "\n" + metrics(2, 2, "2") + "\n" + metrics(3, 3, "3") + "\n");
+  ingest->tick();
+  EXPECT_THAT(values(), ElementsAre(1, 2, 3));
+  EXPECT_THAT(notes(), IsEmpty()) << "nothing was wrong";
+}
+
+TEST_F(IngestTest, AnUnfinishedPushedLineIsNotRead) {
+  EXPECT_EQ(ingest->push(id, metrics(1, 1, "1")).next, 1);
+}
+
+TEST_F(IngestTest, ABadLineIsNotedOnceAndStopsNothing) {
+  append(metrics(1, 1, "1") + "\nrubbish\n" + metrics(3, 3, "3") + "\nmore rubbish\n" +
+         metrics(5, 5, "5") + "\n");
+  ingest->tick();
+  EXPECT_THAT(values(), ElementsAre(1, 3, 5));
+  EXPECT_EQ(lines(), 5);
+  EXPECT_THAT(notes(), ElementsAre(HasSubstr("malformed")));
+}
+
+TEST_F(IngestTest, MissingLinesAreNoted) {
+  append(metrics(1, 1, "1") + "\n" + metrics(4, 4, "4") + "\n");
+  ingest->tick();
+  EXPECT_THAT(values(), ElementsAre(1, 4));
+  EXPECT_THAT(notes(), ElementsAre(HasSubstr("lines 2 to 3 are missing")));
+}
+
+TEST_F(IngestTest, ANumberFarAheadIsABadLine) {
+  append(metrics(1, 1, "1") + "\n" + metrics(999999999, 2, "2") + "\n" + metrics(2, 3, "3") + "\n");
+  ingest->tick();
+  EXPECT_THAT(values(), ElementsAre(1, 3));
+}
+
+TEST_F(IngestTest, NotesAndEndAreKept) {
+  append(R"({"n":1,"t":7,"type":"note","level":"warning","text":"slow disk"})"
+         "\n"
+         R"({"n":2,"t":8,"type":"checkpoint","step":6})"
+         "\n"
+         R"({"n":3,"t":9,"type":"end","status":"finished","step":6,"reason":""})"
+         "\n");
+  ingest->tick();
+  EXPECT_THAT(notes(), ElementsAre(HasSubstr("slow disk")));
+  ASSERT_TRUE(ingest->find(id)->end);
+  EXPECT_EQ(ingest->find(id)->checkpoint_step, 6);
+  begin();
+  ingest->tick();
+  EXPECT_EQ(notes().size(), 1u) << "a note is taken once, too";
+  EXPECT_TRUE(ingest->find(id)->end) << "the end is known again after a restart";
+}
+
+TEST_F(IngestTest, ACommitThatFailsLosesAndDoublesNothing) {
+  append(metrics(1, 1, "1") + "\n" + metrics(2, 2, "2") + "\n");
+  fault::set_handler([](std::string_view point) {
+    if (point == "in_ingest") throw 1;
+  });
+  EXPECT_THROW(ingest->tick(), int);
+  EXPECT_EQ(lines(), 0);
+  fault::set_handler({});
+  begin();
+  ingest->tick();
+  EXPECT_THAT(values(), ElementsAre(1, 2));
+}
+
+}  // namespace
+}  // namespace thalweg::daemon

@@ -1,0 +1,266 @@
+// The local backend with the real thalweg-launch and a shell script in place of the engine.
+#include "daemon/backend/local.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "daemon/backend/process.h"
+#include "jobspec/trial.h"
+#include "tests/support/process.h"
+
+namespace thalweg::daemon {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+template <class T>
+T result_of(Awaitable<T> work) {
+  boost::asio::io_context io;
+  std::optional<T> result;
+  boost::asio::co_spawn(io, std::move(work), [&](std::exception_ptr error, T value) {
+    if (error) std::rethrow_exception(error);
+    result = std::move(value);
+  });
+  io.run();
+  return *std::move(result);
+}
+
+struct LocalBackendTest : testing::Test {
+  test::TempDir dir;
+  LocalBackendConfig config;
+  std::unique_ptr<Backend> backend;
+  LaunchRequest request;
+
+  void SetUp() override {
+    config.launch_program = std::string(THALWEG_BIN_DIR) + "/thalweg-launch";
+    config.engine_program = std::string(THALWEG_SOURCE_DIR) + "/tests/daemon/support/engine.sh";
+    config.cores = 2;
+    config.grace_s = 0.5;
+    backend = make_local_backend(config);
+    request.id = {1, 1, 1};
+    request.token = "0123456789abcdef0123456789abcdef";
+    request.folder = dir.path() / "1";
+    prepare(5, 0);
+  }
+  void TearDown() override {
+    // Whatever is still there of this test's attempt.
+    for (const pid_t pid : test::processes_with_environment("THALWEG_TEST=" + dir.path().string()))
+      kill(pid, SIGKILL);
+    unsetenv("THALWEG_TEST");
+  }
+
+  void prepare(int steps, double pause) {
+    setenv("THALWEG_TEST", dir.path().c_str(), 1);
+    fs::create_directories(request.folder);
+    jobspec::Trial trial;
+    trial.id = request.id;
+    trial.token = request.token;
+    trial.train.set("steps", steps);
+    trial.train.set("pause", pause);
+    jobspec::write_trial(trial, request.folder / "trial.yaml");
+  }
+  Submission submit() { return result_of(backend->submit(request)); }
+  bool release(const std::string& handle) { return result_of(backend->release(request, handle)); }
+  Backend::Watched watched(const std::string& handle) const {
+    return {handle, request.token, request.folder};
+  }
+  JobStatus look(const std::string& handle) {
+    const std::vector<Backend::Watched> jobs{watched(handle)};
+    return result_of(backend->poll(jobs)).value().at(0);
+  }
+  bool becomes(const std::string& handle, JobPhase phase) {
+    return test::eventually([&] { return look(handle).phase == phase; });
+  }
+  int times_run() const {
+    std::ifstream in(request.folder / "ran");
+    int count = 0;
+    for (std::string line; std::getline(in, line);)
+      ++count;
+    return count;
+  }
+};
+
+TEST_F(LocalBackendTest, RunsAnAttemptToItsEnd) {
+  request.resources.ranks_per_node = 2;
+  const auto submission = submit();
+  ASSERT_EQ(submission.outcome, SubmitOutcome::accepted) << submission.message;
+  EXPECT_EQ(look(submission.handle).phase, JobPhase::held);
+  EXPECT_EQ(times_run(), 0) << "nothing runs before release";
+  ASSERT_TRUE(release(submission.handle));
+  ASSERT_TRUE(becomes(submission.handle, JobPhase::ended));
+  const auto status = look(submission.handle);
+  EXPECT_EQ(status.exit_code, 0);
+  EXPECT_EQ(status.token, request.token);
+  EXPECT_GT(status.started, 0);
+  EXPECT_GE(status.ended, status.started - 0.1);
+  EXPECT_EQ(times_run(), 1);
+}
+
+TEST_F(LocalBackendTest, ReleasedTwiceItRunsOnce) {
+  prepare(20, 0.02);
+  const auto handle = submit().handle;
+  ASSERT_TRUE(release(handle));
+  ASSERT_TRUE(release(handle));
+  // A controller that does not know that it was released: its launcher finds the claim.
+  auto other = make_local_backend(config);
+  result_of(other->release(request, handle));
+  ASSERT_TRUE(becomes(handle, JobPhase::ended));
+  EXPECT_EQ(times_run(), 1);
+}
+
+TEST_F(LocalBackendTest, AnotherControllerTakesOver) {
+  prepare(1000, 0.05);
+  const auto handle = submit().handle;
+  ASSERT_TRUE(release(handle));
+  ASSERT_TRUE(becomes(handle, JobPhase::running));
+  // Before its first line the script would not hear the signal.
+  ASSERT_TRUE(test::eventually([&] { return fs::exists(request.folder / "journal.jsonl"); }));
+  backend = make_local_backend(config);
+  EXPECT_EQ(look(handle).phase, JobPhase::running);
+  ASSERT_TRUE(result_of(backend->cancel(watched(handle))));
+  ASSERT_TRUE(becomes(handle, JobPhase::ended));
+  EXPECT_EQ(look(handle).exit_code, 75) << "asked to stop, it stopped in good order";
+}
+
+TEST_F(LocalBackendTest, CancelledBeforeItRanItNeverRuns) {
+  const auto handle = submit().handle;
+  ASSERT_TRUE(result_of(backend->cancel(watched(handle))));
+  EXPECT_EQ(look(handle).phase, JobPhase::missing);
+  EXPECT_TRUE(release(handle));
+  result_of(make_local_backend(config)->release(request, handle));
+  test::sleep_for(test::milliseconds(300));
+  EXPECT_EQ(look(handle).phase, JobPhase::missing);
+  EXPECT_EQ(times_run(), 0);
+}
+
+TEST_F(LocalBackendTest, WhatDoesNotStopIsKilled) {
+  test::write_file(dir.path() / "deaf.sh",
+                   "#!/bin/sh\ntrap '' TERM\necho $$ > \"$(dirname \"$1\")/ran\"\nwhile :; do "
+                   "sleep 0.05; done\n");
+  fs::permissions(dir.path() / "deaf.sh", fs::perms::owner_all);
+  config.engine_program = dir.path() / "deaf.sh";
+  backend = make_local_backend(config);
+  const auto handle = submit().handle;
+  ASSERT_TRUE(release(handle));
+  ASSERT_TRUE(test::eventually([&] { return times_run() == 1; }));
+  ASSERT_TRUE(test::eventually([&] {
+    result_of(backend->cancel(watched(handle)));
+    return look(handle).phase == JobPhase::ended;
+  }));
+}
+
+TEST_F(LocalBackendTest, AKilledLauncherLeavesNothingBehind) {
+  prepare(1000, 0.05);
+  const auto handle = submit().handle;
+  ASSERT_TRUE(release(handle));
+  ASSERT_TRUE(becomes(handle, JobPhase::running));
+  ASSERT_TRUE(test::eventually([&] { return times_run() == 1; }));
+  const auto claim = nlohmann::json::parse(test::read_file(request.folder / "launch.json"));
+  const pid_t launcher = claim.at("pid");
+  kill(launcher, SIGKILL);
+  ASSERT_TRUE(becomes(handle, JobPhase::ended));
+  EXPECT_TRUE(session_members(launcher).empty());
+  const auto status = look(handle);
+  EXPECT_FALSE(status.exit_code);
+  EXPECT_THAT(status.reason, HasSubstr("killed"));
+}
+
+TEST_F(LocalBackendTest, ALauncherThatCannotStartIsAnEnd) {
+  test::write_file(dir.path() / "broken", "#!/bin/sh\nexit 9\n");
+  fs::permissions(dir.path() / "broken", fs::perms::owner_all);
+  config.launch_program = dir.path() / "broken";
+  backend = make_local_backend(config);
+  const auto handle = submit().handle;
+  ASSERT_TRUE(release(handle));
+  JobStatus status;
+  ASSERT_TRUE(test::eventually([&] { return (status = look(handle)).phase == JobPhase::ended; }));
+  EXPECT_EQ(status.exit_code, 9);
+  EXPECT_EQ(times_run(), 0);
+}
+
+TEST_F(LocalBackendTest, RefusesWithoutItsPrograms) {
+  config.engine_program = "/nowhere/thalweg-train";
+  backend = make_local_backend(config);
+  const auto submission = submit();
+  EXPECT_EQ(submission.outcome, SubmitOutcome::refused);
+  EXPECT_THAT(submission.message, HasSubstr("/nowhere/thalweg-train"));
+}
+
+TEST_F(LocalBackendTest, JudgesByTheFolderAlone) {
+  const pid_t self = getpid();
+  const auto claim = [&](std::int64_t start, const std::string& boot) {
+    return nlohmann::json{
+        {"pid", self}, {"start", start}, {"boot_id", boot}, {"token", request.token}}
+        .dump();
+  };
+  const std::string exit_of_other = R"({"token":"x","code":0,"time":"2024-05-01T12:00:00Z"})";
+  const std::string exit_of_ours =
+      R"({"token":")" + request.token + R"(","code":3,"signal":0,"time":"1970-01-01T00:01:40.5Z"})";
+  const std::int64_t start = process_start_time(self).value();
+  const struct {
+    const char* what;
+    std::string launch, exit;
+    JobPhase phase;
+  } table[] = {
+      {"no claim", "", "", JobPhase::held},
+      {"a live process", claim(start, boot_id()), "", JobPhase::running},
+      {"its pid belongs to another process", claim(start + 1, boot_id()), "", JobPhase::ended},
+      {"before the last boot", claim(start, "other-boot"), "", JobPhase::missing},
+      {"an exit record", claim(start, boot_id()), exit_of_ours, JobPhase::ended},
+      {"an exit record of another attempt", claim(start, boot_id()), exit_of_other,
+       JobPhase::running},
+      {"void", R"({"void":true})", "", JobPhase::missing},
+      {"half written", "{\"pid\":", "", JobPhase::running},
+  };
+  for (const auto& row : table) {
+    fs::remove(request.folder / "launch.json");
+    fs::remove(request.folder / "exit.json");
+    if (!row.launch.empty()) test::write_file(request.folder / "launch.json", row.launch);
+    if (!row.exit.empty()) test::write_file(request.folder / "exit.json", row.exit);
+    EXPECT_EQ(look("h").phase, row.phase) << row.what;
+    if (row.exit == exit_of_ours) {
+      EXPECT_EQ(look("h").exit_code, 3);
+      EXPECT_EQ(look("h").ended, 100.5);
+    }
+  }
+}
+
+TEST_F(LocalBackendTest, RoomIsCountedInCores) {
+  jobspec::Resources one, two, wide;
+  two.ranks_per_node = 2;
+  wide.ranks_per_node = 2;
+  wide.threads_per_rank = 8;
+  EXPECT_TRUE(backend->has_room(one, {one}));
+  EXPECT_FALSE(backend->has_room(one, {one, one}));
+  EXPECT_FALSE(backend->has_room(two, {one}));
+  EXPECT_TRUE(backend->has_room(wide, {})) << "wider than the machine: alone";
+  EXPECT_FALSE(backend->has_room(wide, {one}));
+  EXPECT_EQ(result_of(backend->describe()), "2 cores");
+}
+
+TEST(Process, RunsAProgramWithATimeLimit) {
+  const auto good = run_program({"/bin/sh", "-c", "echo out; echo err >&2; exit 3"}, 10);
+  EXPECT_EQ(good.code, 3);
+  EXPECT_EQ(good.out, "out\n");
+  EXPECT_EQ(good.err, "err\n");
+  const auto slow = run_program({"/bin/sh", "-c", "exec sleep 30"}, 0.2);
+  EXPECT_TRUE(slow.timed_out);
+  EXPECT_THROW(run_program({"/nowhere"}, 1), std::system_error);
+}
+
+TEST(Process, FindsPrograms) {
+  EXPECT_TRUE(find_program("/bin/sh").is_absolute());
+  EXPECT_FALSE(find_program("sh").empty());
+  EXPECT_TRUE(find_program("no-such-program-anywhere").empty());
+  EXPECT_TRUE(find_program("/no/such").empty());
+}
+
+}  // namespace
+}  // namespace thalweg::daemon

@@ -1,0 +1,216 @@
+// The real thalwegd and thalweg-launch as processes, with a shell script in place of the engine.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "daemon/api/client.h"
+#include "db/store.h"
+#include "tests/support/process.h"
+
+namespace thalweg::daemon {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using testing::HasSubstr;
+
+struct ProgramTest : testing::Test {
+  test::TempDir dir;
+  api::Home home{dir.path() / "home"};
+  std::string environment = "THALWEG_TEST=" + dir.path().string();
+
+  void SetUp() override {
+    fs::create_directories(home.directory);
+    configure("");
+  }
+  void TearDown() override {
+    for (const pid_t pid : test::processes_with_environment(environment))
+      kill(pid, SIGKILL);
+  }
+  void configure(const std::string& more) {
+    test::write_file(home.config(),
+                     "backend: local\nretry_backoff: 0.1\ningest_interval: 0.05\nlocal:\n  "
+                     "poll_interval: 0.05\n  cores: "
+                     "4\n  engine_program: " +
+                         std::string(THALWEG_SOURCE_DIR) + "/tests/daemon/support/engine.sh\n" +
+                         more);
+  }
+  test::Outcome daemon(const std::string& fault = "") {
+    test::RunOptions options;
+    options.env["THALWEG_TEST"] = dir.path();
+    if (!fault.empty()) options.env["THALWEG_FAULT"] = fault;
+    return test::run({"thalwegd", "--home", home.directory.string()}, options);
+  }
+  pid_t pid() {
+    const json status = json::parse(test::read_file(home.status_file()), nullptr, false);
+    return status.is_object() ? status.value("pid", 0) : 0;
+  }
+  static bool alive(pid_t process) { return !test::command_line(process).empty(); }
+  std::string submit(const std::string& train, int seeds = 2) {
+    api::Client client(home);
+    return client
+        .post("/v1/sweeps",
+              {{"text", "method: grid\nseeds: " + std::to_string(seeds) +
+                            "\nparameters:\n  optimizer.lr: {values: [0.1]}\ntrain: " + train +
+                            "\n"}})
+        .at("id");
+  }
+  json wait_for_end(const std::string& id) {
+    json last;
+    api::Client(home).stream("/v1/watch?id=" + id, [&](const json& event) {
+      last = event;
+      return true;
+    });
+    return last;
+  }
+  int times_run(int trial, int attempt = 1) {
+    std::ifstream in(home.runs() / "1" / std::to_string(trial) / std::to_string(attempt) / "ran");
+    int count = 0;
+    for (std::string line; std::getline(in, line);)
+      ++count;
+    return count;
+  }
+};
+
+TEST_F(ProgramTest, StartsAnswersAndStops) {
+  const auto first = daemon();
+  ASSERT_EQ(first.code, 0) << first.err;
+  api::Client client(home);
+  EXPECT_TRUE(client.ping());
+  EXPECT_EQ(pid(), client.get("/v1/ping").at("pid"));
+  struct stat info {};
+  ASSERT_EQ(stat(home.socket().c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0600u);
+  ASSERT_EQ(stat(home.directory.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0700u);
+
+  const auto second = daemon();
+  EXPECT_EQ(second.code, 3);
+  EXPECT_THAT(second.err, HasSubstr("another controller"));
+  EXPECT_TRUE(client.ping()) << "the first one is not disturbed";
+
+  const pid_t process = pid();
+  kill(process, SIGHUP);
+  EXPECT_TRUE(test::eventually(
+      [&] { return test::read_file(home.log()).find("read again") != std::string::npos; }));
+  client.post("/v1/shutdown", json::object());
+  EXPECT_TRUE(test::eventually([&] { return !alive(process); }));
+  EXPECT_FALSE(fs::exists(home.socket()));
+  EXPECT_FALSE(client.ping());
+}
+
+TEST_F(ProgramTest, AStaleSocketIsReplaced) {
+  ASSERT_EQ(daemon().code, 0);
+  const pid_t process = pid();
+  kill(process, SIGKILL);
+  ASSERT_TRUE(test::eventually([&] { return !alive(process); }));
+  ASSERT_TRUE(fs::exists(home.socket()));
+  ASSERT_EQ(daemon().code, 0);
+  EXPECT_TRUE(api::Client(home).ping());
+}
+
+TEST_F(ProgramTest, SaysWhatIsWrong) {
+  configure("max_node_per_job: 3\n");
+  auto outcome = daemon();
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("config.yaml:8"));
+  EXPECT_THAT(outcome.err, HasSubstr("max_nodes_per_job"));
+  configure("");
+  outcome = daemon("no_such_point:1");
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("no_such_point"));
+  home.directory = dir.path() / std::string(110, 'h');
+  fs::create_directories(home.directory);
+  outcome = daemon();
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("too long for a socket"));
+  outcome = test::run({"thalwegd", "--bogus"});
+  EXPECT_EQ(outcome.code, 2);
+}
+
+TEST_F(ProgramTest, TheClientStartsIt) {
+  setenv("THALWEG_TEST", dir.path().c_str(), 1);
+  setenv("PATH", (std::string(THALWEG_BIN_DIR) + ":" + std::getenv("PATH")).c_str(), 1);
+  api::Client client(home);
+  client.ensure_running();
+  EXPECT_TRUE(client.ping());
+  client.ensure_running();
+  configure("nonsense: 1\n");
+  kill(pid(), SIGKILL);
+  ASSERT_TRUE(test::eventually([&] { return !client.ping(); }));
+  try {
+    client.ensure_running();
+    FAIL() << "it started";
+  } catch (const api::Unreachable& error) {
+    EXPECT_THAT(error.what(), HasSubstr("nonsense"));
+  }
+  unsetenv("THALWEG_TEST");
+}
+
+TEST_F(ProgramTest, AKilledRankIsNamedAndTheTrialGoesOn) {
+  ASSERT_EQ(daemon().code, 0);
+  const std::string id = submit("{steps: 6, fail_at: 3}", 1);
+  EXPECT_EQ(wait_for_end(id).at("state"), "finished");
+  const json first = api::Client(home).get("/v1/attempts/1.1.1");
+  EXPECT_EQ(first.at("state"), "failed");
+  EXPECT_EQ(first.at("failed_rank"), 0);
+  EXPECT_THAT(first.at("reason").get<std::string>(), HasSubstr("signal 9"));
+  EXPECT_EQ(api::Client(home).get("/v1/trials/1.1/curve?metric=train/loss").at("points").size(),
+            6u);
+}
+
+TEST_F(ProgramTest, StoppedAttemptsGoOnWhileTheControllerIsAway) {
+  ASSERT_EQ(daemon().code, 0);
+  const std::string id = submit("{steps: 20, pause: 0.05}");
+  ASSERT_TRUE(test::eventually([&] { return times_run(1) == 1 && times_run(2) == 1; }));
+  const pid_t process = pid();
+  kill(process, SIGTERM);
+  ASSERT_TRUE(test::eventually([&] { return !alive(process); }));
+  ASSERT_TRUE(test::eventually([&] { return fs::exists(home.runs() / "1/1/1/exit.json"); }))
+      << "it went on by itself";
+  ASSERT_EQ(daemon().code, 0);
+  EXPECT_EQ(wait_for_end(id).at("state"), "finished");
+  EXPECT_EQ(times_run(1), 1);
+}
+
+class KilledAt : public ProgramTest, public testing::WithParamInterface<const char*> {};
+
+TEST_P(KilledAt, NothingRunsTwiceAndNothingIsLost) {
+  ASSERT_EQ(daemon(GetParam()).code, 0);
+  const pid_t process = pid();
+  std::string id = "1";
+  try {
+    id = submit("{steps: 8, pause: 0.02}");
+  } catch (const api::Unreachable&) {
+    // killed before it could answer: the sweep was committed
+  }
+  ASSERT_TRUE(test::eventually([&] { return !alive(process); })) << "the point is never passed";
+  ASSERT_EQ(daemon().code, 0);
+  const json end = wait_for_end(id);
+  EXPECT_EQ(end.at("state"), "finished");
+  const auto store = db::Store::open(home.database());
+  for (int trial = 1; trial <= 2; ++trial) {
+    EXPECT_EQ(times_run(trial), 1);
+    EXPECT_EQ(end.at("trials")[static_cast<std::size_t>(trial - 1)].at("attempts"), 1);
+    EXPECT_EQ(store->curve({1, trial, 0}, "train/loss").size(), 8u);
+    const auto lines = store->attempt({1, trial, 1})->journal_lines;
+    EXPECT_EQ(lines, 1 + 2 * 8 + 1);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Point, KilledAt,
+                         testing::Values("after_submission:1", "after_intent:2", "before_submit:1",
+                                         "after_submit:2", "after_recorded:1", "after_release:1",
+                                         "after_released:2", "first_metrics:1", "in_ingest:2",
+                                         "end_record_seen:1", "in_ended:1", "after_trial_ended:1"),
+                         [](const auto& point) {
+                           std::string name = point.param;
+                           return name.substr(0, name.find(':'));
+                         });
+
+}  // namespace
+}  // namespace thalweg::daemon

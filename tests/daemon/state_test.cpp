@@ -1,0 +1,156 @@
+#include "daemon/state/state.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "daemon/state/events.h"
+#include "tests/daemon/events.h"
+
+namespace thalweg::daemon {
+namespace {
+
+using nlohmann::json;
+using test::Log;
+
+TEST(State, AnAttemptGoesThroughItsPhases) {
+  Log log;
+  log.sweep("7", 2);
+  const SweepState& sweep = log.state.sweeps.at(7);
+  EXPECT_EQ(sweep.open, 2);
+  EXPECT_EQ(sweep.fresh, (std::set<std::int64_t>{1, 2}));
+
+  log.launching("7.1.1");
+  ASSERT_NE(log.state.live({7, 1, 1}), nullptr);
+  EXPECT_EQ(log.state.live({7, 1, 1})->phase, AttemptPhase::launching);
+  EXPECT_TRUE(log.state.live({7, 1, 1})->handle.empty());
+  EXPECT_EQ(log.state.tokens.at("token-7.1.1"), (Id{7, 1, 1}));
+  EXPECT_EQ(sweep.nodes_in_flight, 1);
+
+  log("recorded", "7.1.1", {{"handle", "55"}});
+  EXPECT_EQ(log.state.live({7, 1, 1})->handle, "55");
+  log("released", "7.1.1");
+  EXPECT_EQ(log.state.live({7, 1, 1})->phase, AttemptPhase::released);
+  EXPECT_EQ(log.state.trial({7, 1, 0})->phase, TrialPhase::pending);
+  log("running", "7.1.1", {{"started", 1001.0}, {"node_list", "n1"}});
+  EXPECT_EQ(log.state.trial({7, 1, 0})->phase, TrialPhase::running);
+
+  log.ended("7.1.1", "finished", 100);
+  EXPECT_EQ(log.state.live({7, 1, 1}), nullptr);
+  EXPECT_TRUE(log.state.tokens.empty());
+  EXPECT_EQ(sweep.nodes_in_flight, 0);
+  EXPECT_EQ(sweep.resting, (std::set<std::int64_t>{1}));
+  EXPECT_EQ(sweep.open, 2) << "only trial_ended ends a trial";
+
+  log("trial_ended", "7.1", {{"state", "finished"}});
+  EXPECT_EQ(sweep.open, 1);
+  EXPECT_EQ(sweep.finished, 1);
+}
+
+TEST(State, CountsFailuresAndIdleEndsApart) {
+  Log log;
+  log.sweep("1", 1).running("1.1.1").ended("1.1.1", "failed", 50);
+  EXPECT_EQ(log.state.trial({1, 1, 0})->failures, 1);
+  log.running("1.1.2").ended("1.1.2", "stopped", 60);
+  EXPECT_EQ(log.state.trial({1, 1, 0})->failures, 1) << "a stop is no failure";
+  EXPECT_EQ(log.state.trial({1, 1, 0})->idle_ends, 0) << "it got further";
+  log.running("1.1.3").ended("1.1.3", "lost", 60);
+  EXPECT_EQ(log.state.trial({1, 1, 0})->idle_ends, 1) << "it got no further";
+  log.running("1.1.4").ended("1.1.4", "stopped", 61);
+  EXPECT_EQ(log.state.trial({1, 1, 0})->idle_ends, 0);
+  EXPECT_EQ(log.state.trial({1, 1, 0})->best_step, 61);
+}
+
+TEST(State, ARetryRequestOpensTrialAndSweepAgain) {
+  Log log;
+  log.sweep("1", 1).running("1.1.1").ended("1.1.1", "bad_input")("trial_ended", "1.1",
+                                                                 {{"state", "failed"}});
+  log("stopped", "1", {{"reason", "breaker"}})("sweep_ended", "1", {{"state", "failed"}});
+  log("retry_requested", "1.1");
+  const SweepState& sweep = log.state.sweeps.at(1);
+  EXPECT_EQ(sweep.phase, SweepPhase::active);
+  EXPECT_TRUE(sweep.stopped.empty());
+  EXPECT_EQ(sweep.failed, 0);
+  EXPECT_EQ(sweep.fresh, (std::set<std::int64_t>{1}));
+  EXPECT_EQ(log.state.trial({1, 1, 0})->attempts, 1) << "attempt numbers go on";
+}
+
+TEST(State, RefusesWhatCannotFollow) {
+  const struct {
+    const char* why;
+    std::function<void(Log&)> event;
+  } table[] = {
+      {"an unknown sweep", [](Log& log) { log.launching("9.1.1"); }},
+      {"an unknown trial", [](Log& log) { log.launching("1.3.1"); }},
+      {"a skipped attempt", [](Log& log) { log.launching("1.1.2"); }},
+      {"a second live attempt", [](Log& log) { log.launching("1.2.2"); }},
+      {"a handle for what is not live",
+       [](Log& log) {
+         log("recorded", "1.1.1", {{"handle", "x"}});
+       }},
+      {"an end twice", [](Log& log) { log.ended("1.2.1", "failed").ended("1.2.1", "failed"); }},
+      {"the end of a live trial",
+       [](Log& log) {
+         log("trial_ended", "1.2", {{"state", "failed"}});
+       }},
+      {"the end of an open sweep",
+       [](Log& log) {
+         log("sweep_ended", "1", {{"state", "failed"}});
+       }},
+      {"a retry of an open trial", [](Log& log) { log("retry_requested", "1.1"); }},
+      {"a sweep submitted twice", [](Log& log) { log.sweep("1", 1); }},
+      {"a cause that is none", [](Log& log) { log.ended("1.2.1", "bored"); }},
+      {"missing data", [](Log& log) { log("stopped", "1"); }},
+  };
+  for (const auto& row : table) {
+    Log log;
+    log.sweep("1", 2).running("1.2.1");
+    EXPECT_THROW(row.event(log), std::runtime_error) << row.why;
+  }
+}
+
+TEST(State, PassesOverKindsOfLaterVersions) {
+  Log log;
+  log.sweep("1", 1)("moon_phase", "1.1", {{"phase", "full"}});
+  EXPECT_EQ(log.state.last_event, 2);
+}
+
+TEST(State, EveryKindIsDescribed) {
+  std::set<std::string_view> names;
+  for (const EventKind& kind : event_kinds()) {
+    EXPECT_TRUE(names.insert(kind.name).second) << kind.name;
+    EXPECT_FALSE(kind.meaning.empty()) << kind.name;
+  }
+  for (const auto name :
+       {kind::submitted, kind::launching, kind::recorded, kind::released, kind::running,
+        kind::ended, kind::trial_ended, kind::stopped, kind::sweep_ended, kind::cancel_requested,
+        kind::retry_requested, kind::note})
+    EXPECT_EQ(names.count(name), 1u) << name;
+}
+
+TEST(State, EqualFailuresHaveEqualKeys) {
+  EXPECT_EQ(failure_key(EndCause::bad_input, "1.3.1: line 12: no lr"),
+            failure_key(EndCause::bad_input, "1.14.2: line 9: no lr"));
+  EXPECT_NE(failure_key(EndCause::bad_input, "x"), failure_key(EndCause::failed, "x"));
+}
+
+TEST(Resources, SurviveJson) {
+  jobspec::SlurmOptions slurm;
+  slurm.partition = "main";
+  slurm.setup = {"module load x"};
+  slurm.exclusive = true;
+  slurm.signal_before_end_s = 90;
+  const auto back = slurm_from(json::parse(slurm_json(slurm).dump()));
+  EXPECT_EQ(back.partition, "main");
+  EXPECT_EQ(back.setup, slurm.setup);
+  EXPECT_TRUE(back.exclusive);
+  EXPECT_EQ(back.signal_before_end_s, 90);
+  jobspec::Metric metric{"val/accuracy", jobspec::Goal::maximize, 0.9};
+  const auto metric_back = metric_from(json::parse(metric_json(metric).dump()));
+  EXPECT_EQ(metric_back.name, metric.name);
+  EXPECT_EQ(metric_back.goal, metric.goal);
+  EXPECT_EQ(metric_back.target, metric.target);
+}
+
+}  // namespace
+}  // namespace thalweg::daemon

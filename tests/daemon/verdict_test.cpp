@@ -1,0 +1,145 @@
+#include "daemon/state/verdict.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace thalweg::daemon {
+namespace {
+
+using testing::HasSubstr;
+
+EndRecord record(const std::string& status, std::int64_t step, const std::string& reason = "") {
+  return {status, step, reason, {}, ""};
+}
+
+BackendWord exited(int code) {
+  return {"", code, 0, false, false, false};
+}
+
+BackendWord killed(int signal) {
+  return {"", {}, signal, false, false, false};
+}
+
+BackendWord with(BackendWord word, bool BackendWord::*flag) {
+  word.*flag = true;
+  return word;
+}
+
+FailureFile failure(const std::string& reporter, int rank, double time,
+                    const std::string& reason = "why") {
+  return {time, rank, "n" + std::to_string(rank), reason, reporter};
+}
+
+TEST(Verdict, CauseByEvidence) {
+  const BackendWord preempted{"PREEMPTED", {}, 15, true, false, false};
+  const struct {
+    const char* what;
+    Evidence evidence;
+    EndCause cause;
+  } table[] = {
+      {"the engine finished",
+       {record("finished", 9), {}, exited(0), "", 0, ""},
+       EndCause::finished},
+      {"finished counts although the backend has forgotten it",
+       {record("finished", 9), {}, {}, "", 0, ""},
+       EndCause::finished},
+      {"finished counts although a rank fell over at its exit",
+       {record("finished", 9), {}, killed(11), "", 0, ""},
+       EndCause::finished},
+      {"finished counts although it was to be cancelled",
+       {record("finished", 9), {}, exited(0), "cancelled", 0, ""},
+       EndCause::finished},
+      {"stopped on our request",
+       {record("stopped", 9), {}, exited(75), "cancelled", 0, ""},
+       EndCause::cancelled},
+      {"stopped by a signal from elsewhere",
+       {record("stopped", 9), {}, exited(75), "", 0, ""},
+       EndCause::stopped},
+      {"code 75 without a record", {{}, {}, exited(75), "", 0, ""}, EndCause::stopped},
+      {"time limit without a record",
+       {{}, {}, with(killed(9), &BackendWord::timed_out), "", 0, ""},
+       EndCause::stopped},
+      {"preempted", {{}, {}, preempted, "", 0, ""}, EndCause::stopped},
+      {"cancelled with the scheduler's own command",
+       {record("stopped", 9), {}, with(exited(75), &BackendWord::cancelled), "", 0, ""},
+       EndCause::cancelled},
+      {"failed before somebody cancelled it",
+       {record("failed", 9), {}, with(exited(1), &BackendWord::cancelled), "", 0, ""},
+       EndCause::failed},
+      {"bad input", {{}, {}, exited(2), "", 0, "trial.yaml:3: no"}, EndCause::bad_input},
+      {"diverged",
+       {record("failed", 9, "diverged: loss is nan"), {}, exited(1), "", 0, ""},
+       EndCause::diverged},
+      {"a rank was killed",
+       {{}, {failure("launch", 1, 5)}, exited(137), "", 0, ""},
+       EndCause::failed},
+      {"code 0 without a record is no success", {{}, {}, exited(0), "", 0, ""}, EndCause::failed},
+      {"a node failed",
+       {{}, {}, with(killed(9), &BackendWord::node_failed), "", 0, ""},
+       EndCause::failed},
+      {"nobody knows anything", {{}, {}, {}, "", 0, ""}, EndCause::lost},
+      {"only a failure file is left",
+       {{}, {failure("rank0", 1, 5)}, {}, "", 0, ""},
+       EndCause::failed},
+  };
+  for (const auto& row : table)
+    EXPECT_EQ(judge(row.evidence).cause, row.cause) << row.what;
+}
+
+TEST(Verdict, NamesTheRankThatFailedFirst) {
+  Evidence evidence;
+  evidence.backend = exited(1);
+  evidence.failures = {failure("rank0", 2, 7, "lost rank 2"), failure("rank3", 1, 6, "lost rank 1"),
+                       failure("rank2", 1, 9)};
+  Verdict verdict = judge(evidence);
+  EXPECT_EQ(verdict.failed_rank, 1);
+  EXPECT_EQ(verdict.failed_node, "n1");
+  EXPECT_EQ(verdict.reason, "rank 1 on n1: lost rank 1");
+
+  evidence.failures.push_back(failure("launch", 3, 99, "killed by signal 9"));
+  verdict = judge(evidence);
+  EXPECT_EQ(verdict.failed_rank, 3) << "the launcher's word counts before a rank's";
+  EXPECT_THAT(verdict.reason, HasSubstr("killed by signal 9"));
+}
+
+TEST(Verdict, WhatARankSaidOfItselfCompletesTheLaunchersWord) {
+  Evidence evidence;
+  evidence.backend = exited(1);
+  evidence.failures = {failure("launch", 1, 9, "rank 1 on host n1 exited with code 1"),
+                       failure("rank1", 1, 8, "disk full"), failure("rank0", 1, 7, "lost rank 1")};
+  EXPECT_EQ(judge(evidence).reason, "rank 1 on host n1 exited with code 1: disk full");
+}
+
+TEST(Verdict, BadInputIsExplainedByTheEngineNotByTheLauncher) {
+  Evidence evidence;
+  evidence.backend = exited(2);
+  evidence.failures = {failure("launch", 0, 9, "rank 0 exited with code 2")};
+  evidence.last_words = "trial.yaml:3: model.name: no such model";
+  EXPECT_EQ(judge(evidence).reason, evidence.last_words);
+}
+
+TEST(Verdict, StepThatCanBeResumedFrom) {
+  Evidence evidence;
+  evidence.checkpoint_step = 40;
+  evidence.record = record("failed", 55);
+  evidence.backend = exited(1);
+  EXPECT_EQ(judge(evidence).step, 40) << "what a failed engine stood on is not saved";
+  evidence.record = record("stopped", 57);
+  EXPECT_EQ(judge(evidence).step, 57);
+}
+
+TEST(Verdict, ReasonsAreForPeople) {
+  Evidence evidence;
+  evidence.backend = killed(9);
+  evidence.last_words = "out of memory";
+  EXPECT_EQ(judge(evidence).reason, "killed by signal 9: out of memory");
+  evidence.end_wish = "the budget is spent";
+  EXPECT_EQ(judge(evidence).reason, "the budget is spent");
+  evidence = {};
+  evidence.backend = with(exited(15), &BackendWord::cancelled);
+  evidence.backend->reason = "CANCELLED by 1000";
+  EXPECT_EQ(judge(evidence).reason, "cancelled outside Thalweg: CANCELLED by 1000");
+}
+
+}  // namespace
+}  // namespace thalweg::daemon

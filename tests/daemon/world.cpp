@@ -1,0 +1,84 @@
+#include "tests/daemon/world.h"
+
+#include <chrono>
+
+#include "daemon/controller/fault.h"
+
+namespace thalweg::test {
+
+using Clock = std::chrono::steady_clock;
+
+World::Life::Life(World& world) : store(db::Store::open(world.home().database())) {
+  daemon::ControllerOptions options;
+  options.home = world.home();
+  options.ingest_s = 0.005;
+  options.policy.first_backoff_s = 0.01;
+  if (world.options) world.options(options);
+  std::vector<daemon::BackendSlot> slots;
+  slots.push_back({world.cluster.backend(), 0.002, 0});
+  controller =
+      std::make_unique<daemon::Controller>(io.get_executor(), *store, options, std::move(slots));
+  controller->restart();
+}
+
+World::Life::~Life() {
+  // As kill -9: nothing is told goodbye. The controller goes before the coroutines that work on it
+  // are destroyed unrun.
+}
+
+bool World::Life::run_until(const std::function<bool()>& condition, double seconds) {
+  const auto deadline = Clock::now() + std::chrono::duration<double>(seconds);
+  controller->start();
+  while (!condition()) {
+    if (Clock::now() > deadline) return false;
+    io.run_for(std::chrono::milliseconds(5));
+  }
+  return true;
+}
+
+bool World::run_to_the_end(double seconds) {
+  const auto deadline = Clock::now() + std::chrono::duration<double>(seconds);
+  for (;;) {
+    const double left = std::chrono::duration<double>(deadline - Clock::now()).count();
+    if (left <= 0) return false;
+    try {
+      Life life(*this);
+      return life.run_until(
+          [&] {
+            for (const auto& [id, sweep] : life.controller->state().sweeps)
+              if (sweep.phase == daemon::SweepPhase::active) return false;
+            return true;
+          },
+          left);
+    } catch (const Killed&) {
+      ++ends;
+    }
+  }
+}
+
+jobspec::Sweep sweep_of(int trials, int steps) {
+  jobspec::Sweep sweep;
+  sweep.name = "test";
+  sweep.train.set("steps", steps);
+  sweep.seeds.clear();
+  for (int i = 1; i <= trials; ++i)
+    sweep.seeds.push_back(static_cast<std::uint64_t>(i));
+  return sweep;
+}
+
+std::int64_t submit(daemon::Controller& controller, const jobspec::Sweep& sweep) {
+  jobspec::Expansion expansion;
+  for (const auto seed : sweep.seeds) {
+    jobspec::ExpandedTrial trial;
+    trial.number = static_cast<std::int64_t>(expansion.trials.size()) + 1;
+    trial.configuration = 1;
+    trial.seed = seed;
+    trial.train = sweep.train;
+    trial.resources = sweep.resources;
+    trial.hash = "0123456789abcdef0123456789abcdef";
+    expansion.trials.push_back(trial);
+  }
+  return controller.submit(sweep, expansion, "name: test", "test.yaml", "fake", "me").id;
+}
+
+}  // namespace thalweg::test

@@ -1,0 +1,52 @@
+// What survives the end of a controller: the folder with its database, and a scripted backend with
+// "jobs" that write journals.
+#pragma once
+
+#include <utility>  // boost 1.74's awaitable.hpp needs it first
+
+#include <boost/asio/io_context.hpp>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "daemon/controller/controller.h"
+#include "tests/daemon/fake_backend.h"
+#include "tests/support/process.h"
+
+namespace thalweg::test {
+
+/// Thrown at a fault point in place of SIGKILL; no std::exception, so that nothing on the way takes
+/// it for an error.
+struct Killed {};
+
+struct World {
+  TempDir dir;
+  FakeCluster cluster;
+  std::function<void(daemon::ControllerOptions&)> options;  ///< changes the defaults
+  int ends = 0;  ///< controllers that ended at a fault point
+
+  daemon::api::Home home() const { return {dir.path()}; }
+
+  /// A controller with a life of its own; what it holds dies with it.
+  struct Life {
+    explicit Life(World& world);
+    ~Life();
+    /// Goes round until the condition holds; false after the deadline.
+    bool run_until(const std::function<bool()>& condition, double seconds = 20);
+    boost::asio::io_context io{1};
+    std::unique_ptr<db::Store> store;
+    std::unique_ptr<daemon::Controller> controller;
+  };
+
+  /// Runs a controller until every sweep has ended, starting a new one after each end at a fault
+  /// point. False after the deadline.
+  bool run_to_the_end(double seconds = 30);
+};
+
+/// A sweep with `trials` trials (by seed) of `steps` steps each.
+jobspec::Sweep sweep_of(int trials, int steps = 4);
+std::int64_t submit(daemon::Controller& controller, const jobspec::Sweep& sweep);
+
+}  // namespace thalweg::test
