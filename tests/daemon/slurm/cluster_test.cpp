@@ -3,152 +3,15 @@
 #include <gmock/gmock.h>
 #include <signal.h>
 
-#include <atomic>
 #include <cstdlib>
-#include <functional>
 #include <set>
 
-#include "daemon/backend/slurm.h"
-#include "tests/daemon/slurm/waiting.h"
-#include "tests/support/process.h"
+#include "tests/daemon/slurm/cluster.h"
 
 namespace thalweg::daemon {
 namespace {
 
-namespace fs = std::filesystem;
 using testing::HasSubstr;
-
-constexpr test::milliseconds patient{90000};
-constexpr int nodes = 3;
-
-std::string script(const std::string& name) {
-  return (fs::path(THALWEG_SOURCE_DIR) / "tests/cluster" / name).string();
-}
-
-class SlurmCluster : public testing::Test {
- protected:
-  static void SetUpTestSuite() {
-    const auto check = test::run({script("check")});
-    if (check.code != 0) {
-      skipped_ = check.out;
-      return;
-    }
-    folder_ = new test::TempDir;
-    // The same name in every run of this build, so that a run that was killed is cleaned up by the
-    // next.
-    ::setenv("THALWEG_CLUSTER_NAME",
-             ("test" + std::to_string(std::hash<std::string>()(THALWEG_BIN_DIR) % 10000)).c_str(),
-             1);
-    ::setenv("THALWEG_CLUSTER_DIR",
-             (fs::temp_directory_path() / ("twc" + std::to_string(::getpid()))).c_str(), 1);
-    test::run({script("down")});
-    test::RunOptions patience;
-    patience.deadline = test::milliseconds(240000);
-    const auto up = test::run({script("up"), std::to_string(nodes)}, patience);
-    ASSERT_EQ(up.code, 0) << up.err;
-    const std::string conf = up.out.substr(up.out.find('=') + 1);
-    ::setenv("SLURM_CONF", conf.substr(0, conf.find('\n')).c_str(), 1);
-    fs::permissions(folder_->path(), fs::perms(0755));
-    start_warned();
-  }
-  static void TearDownTestSuite() {
-    if (!skipped_.empty()) return;
-    EXPECT_EQ(test::run({script("down")}).code, 0);
-    delete folder_;
-  }
-  void SetUp() override {
-    if (!skipped_.empty()) GTEST_SKIP() << skipped_;
-  }
-
-  static SlurmBackendConfig config() {
-    SlurmBackendConfig config;
-    config.agent_program = std::string(THALWEG_BIN_DIR) + "/thalweg-slurm-agent";
-    config.train_program = std::string(THALWEG_SOURCE_DIR) + "/tests/daemon/slurm/ranks.sh";
-    config.longest_reuse_s = 0.2;
-    return config;
-  }
-  static LaunchRequest request(const std::string& how, int node_count = 2) {
-    static std::atomic<int> count = 0;
-    LaunchRequest request;
-    request.id = {7, ++count, 1};
-    request.token = "token-" + std::to_string(::getpid()) + "-" + std::to_string(count);
-    request.folder = folder_->path() / ("attempt " + std::to_string(count));  // a path with a space
-    request.resources.nodes = node_count;
-    request.resources.time_limit_s = 3600;
-    fs::create_directories(request.folder);
-    test::write_file(request.folder / "trial.yaml", how + "\n");
-    return request;
-  }
-
-  template <class T>
-  T wait(boost::asio::awaitable<T> work) {
-    return test::wait(context_, std::move(work));
-  }
-  Submission submit(const LaunchRequest& request) { return wait(backend_->submit(request)); }
-  // Submits and releases; the handle.
-  std::string run(const LaunchRequest& request) {
-    const auto submission = submit(request);
-    EXPECT_EQ(submission.outcome, SubmitOutcome::accepted) << submission.message;
-    EXPECT_TRUE(wait(backend_->release(request, submission.handle)));
-    return submission.handle;
-  }
-  std::optional<JobStatus> look(const std::string& handle, const std::string& token) {
-    const auto statuses = wait(backend_->poll({{handle, token, {}}}));
-    if (!statuses) return {};
-    for (const auto& status : *statuses) {
-      if (status.handle == handle && status.token == token) return status;
-    }
-    ADD_FAILURE() << "a poll says nothing of watched job " << handle;
-    return {};
-  }
-  // Until the job is in the phase; the status then, or the last one.
-  JobStatus await_phase(const std::string& handle, const std::string& token, JobPhase phase) {
-    std::optional<JobStatus> status;
-    const bool reached = test::eventually(
-        [&] {
-          status = look(handle, token);
-          return status && status->phase == phase;
-        },
-        patient);
-    EXPECT_TRUE(reached) << "job " << handle << " is "
-                         << (status ? status->reason : "not to be seen");
-    return status.value_or(JobStatus{});
-  }
-  static bool await_file(const fs::path& path) {
-    return test::eventually([&] { return fs::exists(path); }, patient);
-  }
-  static pid_t controller_pid() {
-    return std::stoi(
-        test::read_file(fs::path(std::getenv("THALWEG_CLUSTER_DIR")) / "pid/slurmctld"));
-  }
-
-  // A job that meets its time limit needs most of a minute: started before the cases, looked at by
-  // the last.
-  static void start_warned() {
-    boost::asio::io_context context;
-    auto backend = make_slurm_backend(context.get_executor(), config());
-    warned_ = request("warned", 1);
-    warned_.resources.time_limit_s = 120;
-    warned_.slurm.signal_before_end_s = 60;  // shortened to 30
-    warned_.slurm.partition = "short";
-    const auto submission = test::wait(context, backend->submit(warned_));
-    ASSERT_EQ(submission.outcome, SubmitOutcome::accepted) << submission.message;
-    warned_handle_ = submission.handle;
-    ASSERT_TRUE(test::wait(context, backend->release(warned_, warned_handle_)));
-    ASSERT_TRUE(await_file(warned_.folder / "ready.0"));
-    // Slurm counts time limits in minutes; an administrator may end a job earlier.
-    const auto sooner =
-        test::run({"scontrol", "update", "JobId=" + warned_handle_, "EndTime=now+35"});
-    EXPECT_EQ(sooner.code, 0) << sooner.err;
-  }
-
-  static inline std::string skipped_;
-  static inline test::TempDir* folder_ = nullptr;
-  static inline LaunchRequest warned_;
-  static inline std::string warned_handle_;
-  boost::asio::io_context context_;
-  std::unique_ptr<Backend> backend_ = make_slurm_backend(context_.get_executor(), config());
-};
 
 TEST_F(SlurmCluster, Describe) {
   EXPECT_THAT(wait(backend_->describe()),
