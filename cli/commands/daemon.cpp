@@ -78,9 +78,9 @@ int stop(Context& context, const Options& options) {
   if (ran) {
     client.post("/v1/shutdown", Json::object());
     const auto deadline = std::chrono::steady_clock::now() + stop_patience;
-    while (client.ping()) {
+    while (client.ping() || client.process_id() != 0) {
       if (std::chrono::steady_clock::now() > deadline)
-        throw CommandError(exit_failed, "the controller still answers",
+        throw CommandError(exit_failed, "the controller has not ended",
                            "its log: " + context.home().log().string());
       std::this_thread::sleep_for(look_again);
     }

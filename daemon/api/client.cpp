@@ -146,15 +146,27 @@ bool Client::ping() {
   }
 }
 
+pid_t Client::process_id() const {
+  std::ifstream in(impl_->home.status_file());
+  const json status = json::parse(in, nullptr, false);
+  if (!status.is_object() || !status.contains("pid")) return 0;
+  const pid_t pid = status["pid"].get<pid_t>();
+  // A dead one that nobody has waited for (a container without an init) still has a number.
+  std::ifstream process("/proc/" + std::to_string(pid) + "/stat");
+  std::string line;
+  if (pid <= 0 || !std::getline(process, line)) return 0;
+  const auto name_end = line.rfind(") ");
+  return name_end != std::string::npos && line[name_end + 2] == 'Z' ? 0 : pid;
+}
+
 void Client::ensure_running() {
   if (ping()) return;
   const auto [code, text] = start_controller(impl_->home.directory);
   const auto deadline = Clock::now() + start_timeout;
-  if (code == 0 || code == exit_already_running)
-    while (Clock::now() < deadline) {
+  if (code == 0 || code == exit_already_running) do {
       if (ping()) return;
       std::this_thread::sleep_for(retry_pause);
-    }
+    } while (Clock::now() < deadline && process_id() != 0);
   std::string message = "the controller did not start";
   if (!text.empty()) message += ": " + text;
   if (const std::string end = end_of_file(impl_->home.log(), 10); !end.empty())

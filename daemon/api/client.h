@@ -1,7 +1,9 @@
 // The CLI's only door to the controller: HTTP/1.1 + JSON over its Unix socket.
 #pragma once
 
+#include <sys/types.h>
 #include <cstdint>
+
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -51,6 +53,9 @@ class Client {
   ~Client();
   /// True when a controller answers.
   bool ping();
+  /// The controller's process on this machine, from its status file; 0 where none lives. It may
+  /// still be starting or stopping.
+  pid_t process_id() const;
   /// Starts `thalwegd` for this user if none answers and waits until it does. Throws Unreachable
   /// with the end of the controller's log.
   void ensure_running();
