@@ -33,7 +33,7 @@ struct ControllerOptions {
   Policy policy;
   double ingest_s = 0.5;
   double settle_s =
-      30;  ///< an end record that the backend does not confirm for so long counts alone
+      15;  ///< an end record that the backend does not confirm for so long counts alone
   double held_again_s = 30;  ///< a released attempt found held is released again after this
   double orphan_watch_s =
       60;  ///< a backend without live attempts is looked at for so long, for late orphans

@@ -105,8 +105,10 @@ Awaitable<void> Controller::observe(Slot& slot, const JobStatus& status) {
              (!status.token.empty() && store_.attempt_by_token(status.token))) {
     // A double of a live attempt, or what is left of an ended one.
     if (!is_there(status.phase)) co_return;
-    log::warning(fmt::format("{} {} carries token {} but is not the recorded job: cancelled",
-                             slot.name, status.handle, status.token));
+    log::warning(
+        fmt::format("{} {} with token {} is {}: cancelled", slot.name, status.handle, status.token,
+                    attempt == nullptr ? "left over from an attempt that has ended"
+                                       : "a double of attempt " + attempt->id.to_string()));
     const Backend::Watched orphan{status.handle, status.token, {}};
     co_await slot.slot.backend->cancel(orphan);
   } else {
@@ -140,11 +142,13 @@ Awaitable<void> Controller::observe_own(Slot& slot, const LiveAttempt& attempt,
     const Feed* known = feed(attempt.id);
     const bool lingers =
         known != nullptr && known->end && now - known->end_seen > options_.settle_s;
-    if (lingers && now - sighting.cancel_asked > cancel_again_s) {
-      sighting.cancel_asked = now;
-      const Backend::Watched job{attempt.handle, attempt.token, live_rows_.at(attempt.id).folder};
-      co_await slot.slot.backend->cancel(job);
-    }
+    if (!lingers) co_return;
+    // The engine has ended and the backend has not heard (slurmctld forgets what happened just
+    // before it was killed): the engine's word counts, and what the backend still holds is
+    // cancelled as a left-over.
+    JobStatus over = status;
+    over.ended = known->end_seen;
+    end(attempt.id, over, {});
   } else if (status.phase == JobPhase::queued && attempt.phase == AttemptPhase::recorded) {
     record({event(kind::released, attempt.id)});
   } else if (status.phase == JobPhase::held && attempt.phase == AttemptPhase::released &&

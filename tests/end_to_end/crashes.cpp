@@ -9,7 +9,7 @@ const std::vector<std::string>& crash_points() {
       "after_recorded:1",   "after_release:1", "after_released:1",  "after_running:1",
       "in_ingest:1",        "first_metrics:1", "end_record_seen:1", "in_ended:1",
       "after_ended:1",      "after_submit:2",  "after_intent:2",    "after_release:2",
-      "in_ingest:3",        "before_submit:2", "after_running:2",   "after_trial_ended:1",
+      "in_ingest:3",        "before_submit:2", "after_ended:2",     "after_trial_ended:1",
       "after_sweep_ended:1"};
   return points;
 }

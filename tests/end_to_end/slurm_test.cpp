@@ -138,7 +138,7 @@ TEST_F(SlurmSweep, CancelRemovesTheJobs) {
 TEST_F(SlurmSweep, ControllerAndSlurmctldKilledLoseAndDoubleNothing) {
   SweepHome home(env());
   TinySweep sweep = two_nodes();
-  sweep.seeds = 10;
+  sweep.seeds = 12;
   sweep.extra = "limits: {max_nodes_in_flight: 4}\n";  // else all start at once
   crash_through(home, sweep, "slurm", [](std::size_t death) {
     if (death % 7 != 3) return;
