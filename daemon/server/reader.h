@@ -32,7 +32,8 @@ class Reader {
   }
 
   /// Runs `work(store)` there and gives its result here. What it throws comes out of the co_await.
-  /// Give it a name: g++ 12 destroys a closure twice that is a temporary of a co_await which throws.
+  /// Give it a name: g++ 12 destroys a closure twice that is a temporary of a co_await which
+  /// throws.
   template <class F>
   boost::asio::awaitable<std::invoke_result_t<F&, db::Store&>> run(F work) {
     using Result = std::invoke_result_t<F&, db::Store&>;
