@@ -30,6 +30,8 @@ EndCause cause_of(const Evidence& e) {
   const bool cancelled_outside = e.backend && e.backend->cancelled && !interrupted(*e.backend) &&
                                  !(e.record && e.record->status == "failed");
   if (!e.end_wish.empty() || cancelled_outside) return EndCause::cancelled;
+  // The machine's fault, not the trial's, whatever the other ranks made of it.
+  if (e.backend && e.backend->node_failed) return EndCause::lost;
   if (e.record) return e.record->status == "stopped" ? EndCause::stopped : failure_cause(e);
   if (!e.backend) return e.failures.empty() ? EndCause::lost : EndCause::failed;
   if (e.backend->exit_code == exit_stopped || interrupted(*e.backend)) return EndCause::stopped;
@@ -69,6 +71,7 @@ std::string reason_of(EndCause cause, const Evidence& e) {
     case EndCause::cancelled:
       return e.end_wish.empty() ? join("cancelled outside Thalweg", e.backend->reason) : e.end_wish;
     case EndCause::lost:
+      if (e.backend) return join("node failure", e.backend->reason);
       return "the backend does not know it any more, and the journal has no end record";
     case EndCause::stopped:
       if (e.backend && e.backend->timed_out) return "stopped at its time limit";
@@ -81,7 +84,6 @@ std::string reason_of(EndCause cause, const Evidence& e) {
   if (cause == EndCause::failed && failure != nullptr) return words_of(*failure, e.failures);
   if (e.record && !e.record->reason.empty()) return e.record->reason;
   if (cause == EndCause::bad_input && !e.last_words.empty()) return e.last_words;
-  if (e.backend && e.backend->node_failed) return join("a node failed", e.backend->reason);
   if (failure != nullptr) return words_of(*failure, e.failures);
   if (!e.backend) return "ended without a word";
   return join(join(by_exit(*e.backend), e.backend->reason), e.last_words);

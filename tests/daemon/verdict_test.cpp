@@ -76,7 +76,7 @@ TEST(Verdict, CauseByEvidence) {
       {"code 0 without a record is no success", {{}, {}, exited(0), "", 0, ""}, EndCause::failed},
       {"a node failed",
        {{}, {}, with(killed(9), &BackendWord::node_failed), "", 0, ""},
-       EndCause::failed},
+       EndCause::lost},
       {"nobody knows anything", {{}, {}, {}, "", 0, ""}, EndCause::lost},
       {"only a failure file is left",
        {{}, {failure("rank0", 1, 5)}, {}, "", 0, ""},
@@ -135,6 +135,11 @@ TEST(Verdict, ReasonsAreForPeople) {
   EXPECT_EQ(judge(evidence).reason, "killed by signal 9: out of memory");
   evidence.end_wish = "the budget is spent";
   EXPECT_EQ(judge(evidence).reason, "the budget is spent");
+  evidence = {};
+  evidence.backend = with(killed(9), &BackendWord::node_failed);
+  evidence.backend->reason = "NodeDown";
+  evidence.failures = {failure("rank0", 1, 5, "lost rank 1")};
+  EXPECT_EQ(judge(evidence).reason, "node failure: NodeDown");
   evidence = {};
   evidence.backend = with(exited(15), &BackendWord::cancelled);
   evidence.backend->reason = "CANCELLED by 1000";
