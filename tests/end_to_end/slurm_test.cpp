@@ -41,7 +41,10 @@ class SlurmSweep : public testing::Test {
                          milliseconds deadline = milliseconds(60000)) {
     arguments[0] = std::string(THALWEG_SOURCE_DIR) + "/tests/cluster/" + arguments[0];
     RunOptions options;
-    options.env["THALWEG_CLUSTER_NAME"] = "e2e";
+    // One of this build's own: two builds may be tested at once, and a crashed test's cluster is
+    // found again.
+    options.env["THALWEG_CLUSTER_NAME"] =
+        "e2e" + std::to_string(std::hash<std::string>{}(THALWEG_BIN_DIR) % 100000);
     options.deadline = deadline;
     return run(arguments, options);
   }
