@@ -10,9 +10,9 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-// Yielding to nobody costs little more than spinning, and where cores are shared (ranks, or a rank's
-// own threads) spinning keeps the peer from running. So: spin for about a message's flight, yield for
-// as long as a sleep would take to wake up from, then sleep.
+// Yielding to nobody costs little more than spinning, and where cores are shared (ranks, or a
+// rank's own threads) spinning keeps the peer from running. So: spin for about a message's flight,
+// yield for as long as a sleep would take to wake up from, then sleep.
 constexpr microseconds kSpin{2};
 constexpr microseconds kYield{100};
 // Wakes up now and then even without news: peers' deaths are polled, and a wake-up may get lost.
