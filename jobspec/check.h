@@ -53,13 +53,9 @@ class Target {
   std::vector<const Option*> options_;
 };
 
-/// What would be right, in words; empty where the value fits the option, or names a variant of the
-/// section.
-std::string misfit(const Option& option, const Value& value, std::string* hint);
+/// What would be right, in words; empty where the value names a variant of the section.
 std::string misfit(const Section& section, const Value& value, std::string* hint);
 
-/// What a message says is expected.
-std::string expected_of(const Option& option);
 /// nullptr where there is none of that name.
 const Option* find_option(const std::vector<Option>& options, std::string_view name);
 /// "optimizer" and "lr" make "optimizer.lr".

@@ -62,4 +62,10 @@ struct Schema {
   static Schema from_json(std::string_view json);
 };
 
+/// What would be right, in words ("a whole number of at least 1"); empty where the value fits the
+/// option. NaN and infinity never fit. `hint` is set to a remedy, or left alone where there is
+/// none.
+std::string misfit(const Option& option, const Value& value, std::string* hint);
+std::string expected_of(const Option& option);
+
 }  // namespace thalweg::jobspec

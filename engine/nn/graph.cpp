@@ -10,68 +10,18 @@ namespace thalweg::engine {
 namespace {
 
 using jobspec::Option;
-using jobspec::OptionType;
 using jobspec::Value;
 
 [[noreturn]] void refuse(const std::string& owner, const std::string& message) {
   throw std::invalid_argument(owner + " " + message);
 }
 
-bool fits_type(const Value& value, OptionType type) {
-  switch (type) {
-    case OptionType::boolean:
-      return value.is_bool();
-    case OptionType::integer:
-      return value.is_int();
-    case OptionType::real:
-      return value.is_number();
-    case OptionType::text:
-      return value.is_string();
-    case OptionType::list:
-      return value.is_list();
-    case OptionType::map:
-      return value.is_map();
-  }
-  return false;
-}
-
-const char* type_name(OptionType type) {
-  switch (type) {
-    case OptionType::boolean:
-      return "true or false";
-    case OptionType::integer:
-      return "an integer";
-    case OptionType::real:
-      return "a number";
-    case OptionType::text:
-      return "text";
-    case OptionType::list:
-      return "a list";
-    case OptionType::map:
-      return "a map";
-  }
-  return "something else";
-}
-
 void check_option(const Option& option, const Value& value, const std::string& owner) {
-  if (!fits_type(value, option.type))
-    refuse(owner, "expects " + std::string(type_name(option.type)) + " for " + option.name +
-                      ", got " + value.to_text());
-  if (value.is_number()) {
-    const double number = value.as_double();
-    const bool inside =
-        (option.above_min ? number > option.min : number >= option.min) && number <= option.max;
-    if (!inside)
-      refuse(owner, "expects " + option.name + (option.above_min ? " above " : " from ") +
-                        Value(option.min).to_text() + " to " + Value(option.max).to_text() +
-                        ", got " + value.to_text());
-  }
-  if (!option.choices.empty() && std::find(option.choices.begin(), option.choices.end(),
-                                           value.as_string()) == option.choices.end()) {
-    const std::string near = jobspec::nearest(value.as_string(), option.choices);
-    refuse(owner, "knows no " + option.name + " '" + value.as_string() + "'" +
-                      (near.empty() ? "" : ", did you mean '" + near + "'?"));
-  }
+  std::string hint;
+  const std::string expected = jobspec::misfit(option, value, &hint);
+  if (expected.empty()) return;
+  refuse(owner, "expects " + expected + " for " + option.name + ", got " + value.to_text() +
+                    (hint.empty() ? "" : ", " + hint));
 }
 
 const LayerKind& find_kind(const LayerSpec& spec, const std::string& owner) {

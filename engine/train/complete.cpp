@@ -10,48 +10,8 @@ namespace {
 
 using jobspec::Diagnostic;
 using jobspec::Option;
-using jobspec::OptionType;
 using jobspec::Section;
 using jobspec::Value;
-
-const char* name_of(OptionType type) {
-  switch (type) {
-    case OptionType::boolean:
-      return "true or false";
-    case OptionType::integer:
-      return "a whole number";
-    case OptionType::real:
-      return "a number";
-    case OptionType::text:
-      return "text";
-    case OptionType::list:
-      return "a list";
-    case OptionType::map:
-      return "a map";
-  }
-  return "";
-}
-
-bool has_type(const Value& value, OptionType type) {
-  switch (type) {
-    case OptionType::boolean:
-      return value.is_bool();
-    case OptionType::integer:
-      return value.is_int() ||
-             (value.is_number() &&
-              value.as_double() ==
-                  static_cast<double>(static_cast<std::int64_t>(value.as_double())));
-    case OptionType::real:
-      return value.is_number();
-    case OptionType::text:
-      return value.is_string();
-    case OptionType::list:
-      return value.is_list();
-    case OptionType::map:
-      return value.is_map();
-  }
-  return false;
-}
 
 class Completion {
  public:
@@ -154,30 +114,10 @@ class Completion {
   }
 
   void check(const Value& value, const std::string& key, const Option& o) {
-    if (o.or_auto && value.is_string() && value.as_string() == "auto") return;
-    if (!has_type(value, o.type))
-      return complain(value, key,
-                      "found " + jobspec::describe(value) + ", expected " + name_of(o.type) +
-                          (o.or_auto ? " or auto" : ""));
-    if (o.type == OptionType::integer || o.type == OptionType::real) {
-      const double x = value.as_double();
-      const bool low = o.above_min ? !(x > o.min) : !(x >= o.min);
-      if (low || !(x <= o.max))
-        complain(value, key, "found " + jobspec::describe(value) + ", expected " + range(o));
-    }
-    if (o.type == OptionType::text && !o.choices.empty() &&
-        std::find(o.choices.begin(), o.choices.end(), value.as_string()) == o.choices.end())
-      complain(value, key,
-               "found \"" + value.as_string() + "\", expected one of " + join_list(o.choices),
-               suggestion(value.as_string(), o.choices));
-  }
-
-  static std::string range(const Option& o) {
-    const std::string low = (o.above_min ? "more than " : "at least ") + Value(o.min).to_text();
-    const std::string high = "at most " + Value(o.max).to_text();
-    if (o.min == -std::numeric_limits<double>::infinity()) return high;
-    if (o.max == std::numeric_limits<double>::infinity()) return low;
-    return low + " and " + high;
+    std::string hint;
+    const std::string expected = jobspec::misfit(o, value, &hint);
+    if (!expected.empty())
+      complain(value, key, "found " + jobspec::describe(value) + ", expected " + expected, hint);
   }
 
   /// A key of this map itself, dots included.

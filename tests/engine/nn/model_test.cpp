@@ -325,13 +325,14 @@ TEST(BadInput, IsRefusedWithASentence) {
   EXPECT_THAT(complaint(lenet({{"batchnorm", true}}), digits),
               HasSubstr("model lenet has no option 'batchnorm', did you mean 'batch_norm'?"));
   EXPECT_THAT(complaint(lenet({{"dropout", 1.5}}), digits),
-              HasSubstr("expects dropout from 0.0 to 0.999, got 1.5"));
+              HasSubstr("expects a number from 0 to 0.999 for dropout, got 1.5"));
   EXPECT_THAT(complaint(lenet({{"dropout", "much"}}), digits), HasSubstr("expects a number"));
   EXPECT_THAT(complaint(lenet(), {{784}, 10}), HasSubstr("expects images"));
   EXPECT_THAT(complaint(lenet(), {{1, 3, 3}, 10}),
               HasSubstr("layer 6 (max_pool2d 'pool2') expects images of at least 2x2"));
   EXPECT_THAT(complaint(mlp({0}), digits), HasSubstr("positive integers"));
-  EXPECT_THAT(complaint(mlp({8}, {{"activation", "tanh"}}), digits), HasSubstr("'tanh'"));
+  EXPECT_THAT(complaint(mlp({8}, {{"activation", "tanh"}}), digits),
+              HasSubstr("expects relu for activation, got tanh"));
   EXPECT_THAT(complaint(mlp({8}), digits, 0), HasSubstr("a shard of 0 samples"));
   EXPECT_THAT(complaint(mlp({8}), digits, 4, "gpu"), HasSubstr("there is no device 'gpu'"));
 }
