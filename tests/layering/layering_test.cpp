@@ -63,7 +63,7 @@ const std::map<std::string, Names> kMayInclude = {
     {"engine/schedule/", {"engine/schedule/", "engine/tensor/", "jobspec/"}},
     {"engine/data/", {"engine/data/", "engine/tensor/", "jobspec/"}},
     {"engine/comm/", {"engine/comm/"}},
-    {"engine/launch/", {"engine/launch/"}},
+    {"engine/launch/", {"engine/launch/", "engine/comm/wireup/sanitizers.h"}},
     {"engine/sync/",
      {"engine/sync/", "engine/comm/", "engine/optim/", "engine/schedule/", "engine/nn/",
       "engine/data/", "engine/tensor/", "jobspec/"}},
