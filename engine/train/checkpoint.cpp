@@ -30,6 +30,7 @@ class Writer {
  public:
   explicit Writer(const std::filesystem::path& file) : file_(file) {}
   void put(const void* data, std::size_t bytes) {
+    if (bytes == 0) return;  // an empty vector has no address, and for zlib that means "begin anew"
     file_.write(data, bytes);
     sum_ = crc32_z(sum_, static_cast<const Bytef*>(data), bytes);
   }
