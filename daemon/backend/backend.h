@@ -24,7 +24,7 @@ struct LaunchRequest {
   std::string token;  ///< unique per attempt; a job or process is ours only if it carries it
   std::filesystem::path folder;  ///< attempt folder, holds trial.yaml
   jobspec::Resources resources;
-  jobspec::SlurmOptions slurm;  ///< ignored by `local`
+  jobspec::SlurmOptions slurm;  ///< `local` takes signal_before_end_s only
 };
 
 enum class SubmitOutcome {

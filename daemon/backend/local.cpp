@@ -114,12 +114,16 @@ class LocalBackend : public Backend {
     if (fs::exists(request.folder / "launch.json") || alive_child(request.token)) co_return true;
     const std::string ranks = std::to_string(request.resources.ranks());
     const std::string threads = std::to_string(request.resources.threads_per_rank);
+    // As Slurm does it: told in time to write a checkpoint, then ended.
+    const std::int64_t limit = request.resources.time_limit_s;
+    const std::int64_t warning = std::min(request.slurm.signal_before_end_s, limit / 2);
     try {
       // Attempts share the machine: cores are counted by has_room, binding would put all on the
       // first ones.
       children_[request.token] = {start_detached(
           {{find_program(config_.launch_program), "-n", ranks, "--threads", threads, "--no-bind",
-            "--folder", request.folder.string(), "--token", request.token, "--",
+            "--timeout", std::to_string(limit), "--warning", std::to_string(warning), "--folder",
+            request.folder.string(), "--token", request.token, "--",
             find_program(config_.engine_program), (request.folder / "trial.yaml").string()},
            request.folder,
            request.folder / "stdout.log",
@@ -195,6 +199,7 @@ class LocalBackend : public Backend {
         api::time_from(content->value("time", json()), modified(job.folder / "exit.json"));
     status.signal = content->value("signal", 0);
     if (status.signal == 0) status.exit_code = content->value("code", 0);
+    status.timed_out = content->value("timed_out", false);
     return true;
   }
 

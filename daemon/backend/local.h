@@ -19,7 +19,7 @@ struct LocalBackendConfig {
 };
 
 /// Whether an attempt may still run is decided by its folder: see the table in daemon/README.md.
-/// Single-threaded, as every backend. Time limits (resources.time) are not enforced here.
+/// Single-threaded, as every backend. Time limits (resources.time) are thalweg-launch's to keep.
 std::unique_ptr<Backend> make_local_backend(const LocalBackendConfig& config);
 
 }  // namespace thalweg::daemon

@@ -83,6 +83,7 @@ class Launch {
   void took_end(const RankEnd& end);
   void took_signal(int signal);
   void took_deadline();
+  void warn();
   void end_all(const char* why);
   void fail(int code, const std::string& message);
 
@@ -96,6 +97,7 @@ class Launch {
   Ending ending_;
   bool failed_ = false;
   bool stopped_ = false;  ///< some rank returned 75
+  bool warned_ = false;   ///< the time limit is near, and the ranks know it
   bool out_of_time_ = false;
   bool cut_off_ = false;  ///< some rank did not stop in good order when time was over
   bool ending_all_ = false;
@@ -125,6 +127,7 @@ int Launch::run() {
   ranks_.sweep();
   if (!failed_ && cut_off_) fail(kTimeLimit, "the time limit ended it");
   if (!failed_ && stopped_) ending_.code = kStopped;
+  ending_.timed_out = cut_off_ || ((warned_ || out_of_time_) && ending_.code == kStopped);
   try {
     records_.end(ending_);
   } catch (const std::system_error& e) {
@@ -164,7 +167,8 @@ bool Launch::start_ranks() {
          "cannot run '" + options_.command[0] + "': " + std::strerror(error));
     return false;
   }
-  if (options_.timeout.count() > 0) deadline_ = Clock::now() + options_.timeout;
+  if (options_.timeout.count() > 0)
+    deadline_ = Clock::now() + options_.timeout - std::min(options_.warning, options_.timeout);
   return true;
 }
 
@@ -218,15 +222,24 @@ void Launch::took_signal(int signal) {
 }
 
 void Launch::took_deadline() {
-  if (!ending_all_) {
+  if (!ending_all_ && !warned_ && options_.warning.count() > 0) {
+    warn();
+  } else if (!ending_all_) {
     out_of_time_ = true;
     end_all("the time limit has come: ending all ranks");
-    return;
+  } else {
+    if (!killed_) say("killing what did not end in time");
+    killed_ = true;
+    ranks_.signal_all(SIGKILL);
+    deadline_.reset();
   }
-  if (!killed_) say("killing what did not end in time");
-  killed_ = true;
-  ranks_.signal_all(SIGKILL);
-  deadline_.reset();
+}
+
+void Launch::warn() {
+  warned_ = true;
+  say("the time limit is near: asking all ranks to stop");
+  ranks_.signal_all(SIGUSR1);
+  deadline_ = Clock::now() + std::min(options_.warning, options_.timeout);
 }
 
 void Launch::end_all(const char* why) {

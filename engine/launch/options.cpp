@@ -78,6 +78,8 @@ const std::vector<Row>& rows() {
        [](Options& o, const std::string& v) { o.token = v; }},
       {"--timeout", "", "SECONDS", "after this, TERM, and KILL when the grace is over",
        [](Options& o, const std::string& v) { o.timeout = seconds("--timeout", v); }},
+      {"--warning", "", "SECONDS", "USR1 to all ranks this long before the timeout",
+       [](Options& o, const std::string& v) { o.warning = seconds("--warning", v); }},
       {"--grace", "", "SECONDS", "between TERM and KILL (5)",
        [](Options& o, const std::string& v) { o.grace = seconds("--grace", v); }},
       {"--help", "-h", "", "print this", [](Options& o, const std::string&) { o.print = help(); }},

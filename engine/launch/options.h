@@ -16,6 +16,7 @@ struct Options {
   int threads = 0;  ///< per rank; 0: the allowed cores divided by the ranks
   bool bind = true;
   std::chrono::milliseconds timeout{0};  ///< 0: none
+  std::chrono::milliseconds warning{0};  ///< USR1 this long before the timeout; 0: none
   std::chrono::milliseconds grace{5000};
   std::vector<std::string> command;
   std::string print;  ///< not empty: print this (help, version) and exit 0

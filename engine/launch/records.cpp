@@ -153,6 +153,7 @@ void Records::end(const Ending& ending) {
            {"code", ending.code},
            {"signal", ending.signal},
            {"rank", ending.rank},
+           {"timed_out", ending.timed_out},
            {"message", ending.message},
            {"time", now_utc()}});
 }

@@ -11,9 +11,10 @@ namespace thalweg::engine::launch {
 
 /// How a launch ended, or which rank made it fail.
 struct Ending {
-  int code = 0;    ///< of the whole launch
-  int signal = 0;  ///< that killed the rank; 0: none
-  int rank = -1;   ///< the first that failed; -1: none
+  int code = 0;            ///< of the whole launch
+  int signal = 0;          ///< that killed the rank; 0: none
+  int rank = -1;           ///< the first that failed; -1: none
+  bool timed_out = false;  ///< stopped or cut off because of the time limit
   pid_t pid = 0;
   std::string message;  ///< empty: nothing failed
 };

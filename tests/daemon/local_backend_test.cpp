@@ -129,6 +129,17 @@ TEST_F(LocalBackendTest, AnotherControllerTakesOver) {
   EXPECT_EQ(look(handle).exit_code, 75) << "asked to stop, it stopped in good order";
 }
 
+TEST_F(LocalBackendTest, AtItsTimeLimitAnAttemptIsStopped) {
+  prepare(1000, 0.05);
+  request.resources.time_limit_s = 2;
+  const auto handle = submit().handle;
+  ASSERT_TRUE(release(handle));
+  ASSERT_TRUE(becomes(handle, JobPhase::ended));
+  const auto status = look(handle);
+  EXPECT_TRUE(status.timed_out);
+  EXPECT_EQ(status.exit_code, 75) << "it was told in time to stop in good order";
+}
+
 TEST_F(LocalBackendTest, CancelledBeforeItRanItNeverRuns) {
   const auto handle = submit().handle;
   ASSERT_TRUE(result_of(backend->cancel(watched(handle))));

@@ -157,6 +157,18 @@ TEST_F(LaunchTest, ATimeLimitStopsInGoodOrderOrCutsOff) {
   EXPECT_THAT(outcome.err, HasSubstr("time limit"));
 }
 
+TEST_F(LaunchTest, RanksAreWarnedBeforeTheTimeLimit) {
+  const std::vector<std::string> limit{"--timeout", "10",       "--warning",
+                                       "9.5",       "--folder", folder().string()};
+  EXPECT_EQ(75, launch(limit, "trap 'exit 75' USR1; while :; do sleep 0.05; done").code);
+  EXPECT_EQ(true, record("exit.json")["timed_out"]);
+}
+
+TEST_F(LaunchTest, StoppedOnRequestIsNotTimedOut) {
+  EXPECT_EQ(75, launch({"--timeout", "100", "--folder", folder().string()}, "exit 75").code);
+  EXPECT_EQ(false, record("exit.json")["timed_out"]);
+}
+
 TEST_F(LaunchTest, ACommandThatDoesNotExist) {
   const auto outcome = thalweg::test::run(
       {"thalweg-launch", "-n", "2", "--folder", folder().string(), "no-such-program"}, options_);
@@ -198,7 +210,8 @@ TEST_F(LaunchTest, ABadCommandLineIsRefused) {
 TEST_F(LaunchTest, HelpShowsEveryOptionAndAnExample) {
   const auto outcome = thalweg::test::run({"thalweg-launch", "--help"}, options_);
   EXPECT_EQ(0, outcome.code);
-  for (const char* text : {"--ranks", "--folder", "--token", "--timeout", "--grace", "Example:"}) {
+  for (const char* text :
+       {"--ranks", "--folder", "--token", "--timeout", "--warning", "--grace", "Example:"}) {
     EXPECT_THAT(outcome.out, HasSubstr(text));
   }
 }
