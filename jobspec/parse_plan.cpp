@@ -137,7 +137,7 @@ void check_nodes(const Value* resources, const Value* limits, Parsing& parsing) 
     parsing.complaints.add(
         request.place, request.key,
         fmt::format("found {} nodes, expected at most {}: {}", request.nodes, cap, cap_reason),
-        fmt::format("nearest plan that fits: {}; clamp: true takes it",
+        fmt::format("nearest plan that fits: {}; `clamp: true` in limits takes it",
                     nearest_plan(request.nodes, sweep.resources.ranks_per_node, cap)));
   }
   if (sweep.clamp) sweep.resources.nodes = std::min(sweep.resources.nodes, cap);
