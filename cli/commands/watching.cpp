@@ -43,8 +43,9 @@ class Session {
     out_.flush();
     {
       SignalThread signals([this](int signal) { on_signal(signal); }, [this] { on_tick(); });
-      client.stream("/v1/watch?id=" + sweep_,
-                    [this](const Json& event) { return on_event(event); });
+      client.stream(
+          "/v1/watch?id=" + sweep_, [this](const Json& event) { return on_event(event); },
+          [this](const std::string& news) { on_news(news); });
     }
     return {std::move(last_), interrupted_};
   }
@@ -63,6 +64,11 @@ class Session {
     if (is_sweep(options_.id)) return true;  // until the controller ends the stream
     const Json& trials = list_at(last_, "trials");
     return !trials.empty() && !trial_is_over(text_at(trials[0], "state"));
+  }
+
+  void on_news(const std::string& news) {
+    const std::lock_guard lock(mutex_);
+    if (!options_.json_lines) watcher_->say(news);
   }
 
   void on_tick() {

@@ -29,6 +29,8 @@ constexpr double answer_timeout_s = 120;  ///< longer than the longest query the
 constexpr double ping_timeout_s = 5;
 constexpr auto start_timeout = std::chrono::seconds(20);
 constexpr auto reconnect_timeout = std::chrono::seconds(30);
+constexpr auto restart_pause =
+    std::chrono::seconds(2);  ///< whoever killed it may start another one
 constexpr auto retry_pause = std::chrono::milliseconds(100);
 constexpr int exit_already_running = 3;  ///< thalwegd: another controller holds this home
 
@@ -159,6 +161,11 @@ pid_t Client::process_id() const {
   return name_end != std::string::npos && line[name_end + 2] == 'Z' ? 0 : pid;
 }
 
+bool Client::was_killed() const {
+  std::error_code error;
+  return fs::exists(impl_->home.status_file(), error) && process_id() == 0;
+}
+
 void Client::ensure_running() {
   if (ping()) return;
   const auto [code, text] = start_controller(impl_->home.directory);
@@ -230,8 +237,10 @@ StreamEnd follow(const Home& home, const std::string& path,
 
 }  // namespace
 
-void Client::stream(const std::string& path, const std::function<bool(const json& event)>& each) {
+void Client::stream(const std::string& path, const std::function<bool(const json& event)>& each,
+                    const std::function<void(const std::string&)>& tell) {
   auto deadline = Clock::now() + reconnect_timeout;
+  auto restart_at = Clock::now() + restart_pause;
   for (;;) {
     bool heard = false;
     std::string problem = "the controller closed the connection";
@@ -241,6 +250,11 @@ void Client::stream(const std::string& path, const std::function<bool(const json
       problem = error.what();
     }
     if (heard) deadline = Clock::now() + reconnect_timeout;
+    if (heard) restart_at = Clock::now() + restart_pause;
+    if (Clock::now() >= restart_at && was_killed()) {
+      if (tell) tell("the controller was killed: starting it again");
+      ensure_running();
+    }
     if (Clock::now() >= deadline)
       throw Unreachable("lost the controller at " + impl_->home.socket().string() + " (" + problem +
                         "); start it with `thalweg daemon start`");

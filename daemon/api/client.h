@@ -56,6 +56,8 @@ class Client {
   /// The controller's process on this machine, from its status file; 0 where none lives. It may
   /// still be starting or stopping.
   pid_t process_id() const;
+  /// A controller died here without a farewell: its status file is there, its process is not.
+  bool was_killed() const;
   /// Starts `thalwegd` for this user if none answers and waits until it does. Throws Unreachable
   /// with the end of the controller's log.
   void ensure_running();
@@ -71,9 +73,10 @@ class Client {
   };
   LogPart get_log(const std::string& path);
   /// Server-sent events until `each` returns false or the stream ends; reconnects by itself after a
-  /// controller restart.
-  void stream(const std::string& path,
-              const std::function<bool(const nlohmann::json& event)>& each);
+  /// controller restart, and starts one that was killed (not one that was stopped). `tell`, where
+  /// there is one, hears of that.
+  void stream(const std::string& path, const std::function<bool(const nlohmann::json& event)>& each,
+              const std::function<void(const std::string&)>& tell = {});
 
  private:
   struct Impl;

@@ -151,6 +151,27 @@ TEST_F(ProgramTest, TheClientStartsIt) {
   unsetenv("THALWEG_TEST");
 }
 
+TEST_F(ProgramTest, WhoeverWatchesStartsAKilledControllerAgain) {
+  setenv("THALWEG_TEST", dir.path().c_str(), 1);
+  setenv("PATH", (std::string(THALWEG_BIN_DIR) + ":" + std::getenv("PATH")).c_str(), 1);
+  ASSERT_EQ(daemon().code, 0);
+  const std::string id = submit("{steps: 100, pause: 0.05}", 1);
+  std::string told, state;
+  bool killed = false;
+  api::Client(home).stream(
+      "/v1/watch?id=" + id,
+      [&](const json& event) {
+        state = event.at("state");
+        if (!std::exchange(killed, true)) kill(pid(), SIGKILL);
+        return true;
+      },
+      [&](const std::string& news) { told = news; });
+  EXPECT_EQ(state, "finished");
+  EXPECT_THAT(told, HasSubstr("was killed"));
+  EXPECT_EQ(times_run(1), 1);
+  unsetenv("THALWEG_TEST");
+}
+
 TEST_F(ProgramTest, AKilledRankIsNamedAndTheTrialGoesOn) {
   ASSERT_EQ(daemon().code, 0);
   const std::string id = submit("{steps: 6, fail_at: 3}", 1);
