@@ -1,6 +1,7 @@
 #include "daemon/controller/config.h"
 
 #include <fmt/format.h>
+#include <wordexp.h>
 #include <cmath>
 #include <fstream>
 #include <limits>
@@ -58,6 +59,19 @@ std::string backend(const Value& value) {
       fmt::format("there is no backend '{}', expected {}", name, fmt::join(names, ", ")));
 }
 
+/// A full path, in which ~ and $VARIABLES stand for what they mean to the controller.
+std::filesystem::path folder(const Value& value) {
+  const std::string given = text(value);
+  wordexp_t words{};
+  const bool good = wordexp(given.c_str(), &words, WRDE_NOCMD | WRDE_UNDEF) == 0;
+  const std::string full = good && words.we_wordc == 1 ? words.we_wordv[0] : "";
+  wordfree(&words);
+  if (full.empty() || full[0] != '/')
+    throw std::invalid_argument(
+        "expected the full path of a folder (~ and $USER may stand in it), found " + given);
+  return full;
+}
+
 constexpr double shortest_poll_s = 0.01, longest_poll_s = 3600;
 constexpr int most_nodes = 1'000'000;
 
@@ -68,6 +82,10 @@ const std::vector<ConfigOption>& config_options() {
       {"backend",
        "where sweeps go that do not say: auto (slurm where there is one), local or slurm",
        [](Config& c, const Value& v) { c.backend = backend(v); }},
+      {"runs",
+       "folder for the attempt folders, which compute nodes must see under the same path; by "
+       "default runs in the controller's home",
+       [](Config& c, const Value& v) { c.runs = folder(v); }},
       {"max_nodes_per_job", "sweeps that ask for more nodes a job are refused or clamped",
        [](Config& c, const Value& v) { c.max_nodes_per_job = integer(v, 1, most_nodes); }},
       {"ingest_interval", "seconds between two looks at the journals of running attempts",
@@ -163,6 +181,10 @@ class Reader {
 };
 
 }  // namespace
+
+std::filesystem::path runs_folder(const Config& config, const api::Home& home) {
+  return config.runs.empty() ? home.runs() : config.runs;
+}
 
 void read_config(Config& config, std::string_view content, const std::string& file_name) {
   const Value root = jobspec::read_yaml(content, file_name);

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "daemon/api/client.h"
 #include "daemon/backend/local.h"
 #include "daemon/state/actions.h"
 #include "jobspec/value.h"
@@ -23,6 +24,7 @@ struct SlurmSettings {
 
 struct Config {
   std::string backend = "auto";
+  std::filesystem::path runs;  ///< attempt folders are made below it; empty = <home>/runs
   int max_nodes_per_job = 64;
   double ingest_s = 0.5;
   double query_s = 30;       ///< longest query of a user
@@ -40,6 +42,9 @@ struct ConfigOption {
   std::string_view doc;
   void (*set)(Config&, const jobspec::Value&);  ///< throws std::invalid_argument
 };
+
+/// Where attempt folders go, whether or not config.yaml says.
+std::filesystem::path runs_folder(const Config& config, const api::Home& home);
 
 /// Every key there is.
 const std::vector<ConfigOption>& config_options();

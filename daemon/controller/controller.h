@@ -29,7 +29,7 @@
 namespace thalweg::daemon {
 
 struct ControllerOptions {
-  api::Home home;
+  std::filesystem::path runs;  ///< attempt folders are made below it
   Policy policy;
   double ingest_s = 0.5;
   double settle_s =

@@ -16,13 +16,20 @@ fs::path attempt_folder(const fs::path& runs, const Id& attempt) {
          std::to_string(attempt.attempt);
 }
 
-std::vector<fs::path> resume_list(const fs::path& runs, const Id& attempt) {
+fs::path new_attempt_folder(const fs::path& runs, const Id& attempt, const std::string& token) {
+  fs::path folder = attempt_folder(runs, attempt);
+  std::error_code error;
+  fs::create_directories(folder.parent_path(), error);
+  // What cannot be made here cannot be made when it is prepared, which says so.
+  if (!fs::create_directory(folder, error) && !error) folder += "-" + token.substr(0, 8);
+  return folder;
+}
+
+std::vector<fs::path> resume_list(const std::vector<fs::path>& attempts) {
   std::vector<fs::path> result;
   std::error_code error;
-  for (std::int64_t earlier = attempt.attempt - 1; earlier >= 1; --earlier) {
-    fs::path folder = attempt_folder(runs, {attempt.sweep, attempt.trial, earlier}) / "checkpoints";
-    if (fs::is_directory(folder, error)) result.push_back(std::move(folder));
-  }
+  for (const fs::path& attempt : attempts)
+    if (fs::is_directory(attempt / "checkpoints", error)) result.push_back(attempt / "checkpoints");
   return result;
 }
 

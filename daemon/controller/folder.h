@@ -13,9 +13,14 @@ namespace thalweg::daemon {
 /// runs/<sweep>/<trial>/<attempt>
 std::filesystem::path attempt_folder(const std::filesystem::path& runs, const Id& attempt);
 
-/// The checkpoint folders of earlier attempts that are there, newest attempt first.
-std::vector<std::filesystem::path> resume_list(const std::filesystem::path& runs,
-                                               const Id& attempt);
+/// Makes a folder for a new attempt. Where that of its number is there already (another home of the
+/// same user has the same `runs`, or an earlier database did), the token's first digits make it
+/// unique: what lies there is of another attempt.
+std::filesystem::path new_attempt_folder(const std::filesystem::path& runs, const Id& attempt,
+                                         const std::string& token);
+
+/// Those of the attempts' folders that have checkpoints: their checkpoint folders.
+std::vector<std::filesystem::path> resume_list(const std::vector<std::filesystem::path>& attempts);
 
 /// Makes the folder (0700) with its trial.yaml; again, if it is there already, with the same
 /// content. Throws std::runtime_error or std::filesystem::filesystem_error.

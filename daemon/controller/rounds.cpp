@@ -235,9 +235,10 @@ void Controller::launch_intents(Slot& slot) {
     const jobspec::Resources& wants = state_.sweeps.at(id.sweep).shape(id.trial);
     // On one machine the nodes asked for are only a number of ranks.
     const int nodes = slot.name == "local" ? 1 : wants.nodes;
+    const std::string token = new_token();
     events.push_back(event(kind::launching, id,
-                           json{{"token", new_token()},
-                                {"folder", attempt_folder(options_.home.runs(), id).string()},
+                           json{{"token", token},
+                                {"folder", new_attempt_folder(options_.runs, id, token).string()},
                                 {"backend", slot.name},
                                 {"nodes", nodes},
                                 {"ranks", wants.ranks()}}
@@ -269,7 +270,11 @@ jobspec::Trial Controller::trial_of(const Id& attempt, const std::string& push) 
   trial.id = attempt;
   trial.token = live_rows_.at(attempt).token;
   trial.push = push;
-  trial.resume = resume_list(options_.home.runs(), attempt);
+  std::vector<std::filesystem::path> earlier;  // newest first
+  for (std::int64_t number = attempt.attempt - 1; number >= 1; --number)
+    if (const auto row = store_.attempt({attempt.sweep, attempt.trial, number}))
+      earlier.emplace_back(row->folder);
+  trial.resume = resume_list(earlier);
   return trial;
 }
 

@@ -44,8 +44,14 @@ std::string host_name() {
 }
 
 void make_home(const fs::path& directory) {
-  fs::create_directories(directory);
-  fs::permissions(directory, fs::perms::owner_all);
+  std::error_code error;
+  fs::create_directories(directory, error);
+  if (!error) fs::permissions(directory, fs::perms::owner_all, error);
+  if (error)
+    throw std::runtime_error(
+        fmt::format("{} cannot be the controller's home: {}; set THALWEG_HOME to a folder of your "
+                    "own on a local disk",
+                    directory.string(), error.message()));
 }
 
 /// Held as long as this process lives: one controller per home.
@@ -142,13 +148,26 @@ std::string reachable_address(const Config& config, unsigned short port) {
   return fmt::format("{}:{}", any ? host_name() : host, port);
 }
 
+/// A folder that cannot be written is found now, not when a night's sweep starts.
+fs::path make_runs(const Config& config, const api::Home& home) {
+  const fs::path runs = runs_folder(config, home);
+  std::error_code error;
+  fs::create_directories(runs, error);
+  if (error || access(runs.c_str(), W_OK) != 0)
+    throw std::runtime_error(
+        fmt::format("attempt folders cannot be made in {}: {}; config.yaml's "
+                    "`runs` says where they go",
+                    runs.string(), error ? error.message() : std::strerror(errno)));
+  return runs;
+}
+
 /// Everything of a running controller, in the order in which it is taken down last to first.
 class Daemon {
  public:
   Daemon(const api::Home& home, const Config& config)
       : home_(home), store_(db::Store::open(home.database())), signals_(io_), stop_timer_(io_) {
     ControllerOptions options;
-    options.home = home;
+    options.runs = make_runs(config, home);
     options.policy = config.policy;
     options.ingest_s = config.ingest_s;
     options.push_local = "unix:" + home.socket().string();

@@ -91,7 +91,7 @@ json dry_run(const App& app, const Parsed& parsed, const std::string& backend) {
     if (row.name == backend && row.script != nullptr && !parsed.expansion.trials.empty())
       result["script"] = row.script({{0, 1, 1},
                                      "",
-                                     app.home.runs() / "<sweep>/1/1",
+                                     runs_folder(app.config, app.home) / "<sweep>/1/1",
                                      parsed.expansion.trials.front().resources,
                                      parsed.sweep.slurm},
                                     app.config);

@@ -18,12 +18,14 @@ TEST(Config, ReadsEveryKindOfSetting) {
   Config config;
   read_config(config,
               "backend: local\n"
+              "runs: ~/runs\n"
               "max_nodes_per_job: 8\n"
               "push_listen: '0.0.0.0:7000'\n"
               "local: {cores: 3, grace: 1.5}\n"
               "slurm:\n  poll_interval: 7\n",
               "config.yaml");
   EXPECT_EQ(config.backend, "local");
+  EXPECT_EQ(config.runs, fs::path(std::getenv("HOME")) / "runs");
   EXPECT_EQ(config.max_nodes_per_job, 8);
   EXPECT_EQ(config.push_listen, "0.0.0.0:7000");
   EXPECT_EQ(config.local.cores, 3);

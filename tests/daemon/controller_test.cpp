@@ -308,5 +308,25 @@ TEST_F(ControllerTest, SaysWhyATrialDoesNotRun) {
   EXPECT_THAT(view.waiting_for, HasSubstr("turn on the backend fake"));
 }
 
+TEST(Controller, AFolderThatIsAlreadyThereIsNotTakenForItsOwn) {
+  test::World world;
+  // Left by an earlier database, or made by another home that has the same `runs`.
+  const auto stale = world.home().runs() / "1/1/1";
+  std::filesystem::create_directories(stale);
+  test::write_file(stale / "journal.jsonl",
+                   R"({"n":1,"t":1.5,"type":"end","status":"finished","step":9,"reason":""})"
+                   "\n");
+  {
+    test::World::Life life(world);
+    test::submit(*life.controller, test::sweep_of(1));
+  }
+  ASSERT_TRUE(world.run_to_the_end());
+  test::World::Life life(world);
+  const auto attempt = life.store->attempt({1, 1, 1}).value();
+  EXPECT_EQ(attempt.state, "finished");
+  EXPECT_EQ(attempt.folder, stale.string() + "-" + attempt.token.substr(0, 8));
+  EXPECT_GT(attempt.journal_lines, 1) << "its own journal, not the one that lay there";
+}
+
 }  // namespace
 }  // namespace thalweg::daemon

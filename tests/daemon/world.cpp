@@ -10,7 +10,7 @@ using Clock = std::chrono::steady_clock;
 
 World::Life::Life(World& world) : store(db::Store::open(world.home().database())) {
   daemon::ControllerOptions options;
-  options.home = world.home();
+  options.runs = world.home().runs();
   options.ingest_s = 0.005;
   options.policy.first_backoff_s = 0.01;
   if (world.options) world.options(options);
