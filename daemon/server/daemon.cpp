@@ -17,6 +17,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <system_error>
+#include <thread>
 
 #include "daemon/controller/fault.h"
 #include "daemon/controller/log.h"
@@ -32,6 +33,9 @@ namespace {
 
 constexpr auto answer_first =
     std::chrono::milliseconds(100);  ///< the answer to `shutdown` leaves before we do
+
+constexpr int lock_tries = 50;
+constexpr auto lock_pause = std::chrono::milliseconds(10);
 
 double unix_now() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -60,7 +64,11 @@ class HomeLock {
   explicit HomeLock(const fs::path& file)
       : fd_(open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {
     if (fd_ < 0) throw std::system_error(errno, std::generic_category(), file.string());
-    held_ = flock(fd_, LOCK_EX | LOCK_NB) == 0;
+    // A process that a killed controller was just starting holds its lock until exec.
+    for (int tries = 0; !held_ && tries < lock_tries; ++tries) {
+      if (tries > 0) std::this_thread::sleep_for(lock_pause);
+      held_ = flock(fd_, LOCK_EX | LOCK_NB) == 0;
+    }
   }
   ~HomeLock() { close(fd_); }
   HomeLock(const HomeLock&) = delete;
