@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "engine/optim/simd.h"
 #include "engine/optim/table.h"
+#include "engine/tensor/simd.h"
 
 namespace thalweg::engine::adam_detail {
 

@@ -1,7 +1,7 @@
 // momentum: v = m v + (1 - dampening) g;  w -= lr v.
 // Source: PyTorch's SGD (torch/optim/sgd.py), whose velocity starts as the first gradient.
-#include "engine/optim/simd.h"
 #include "engine/optim/table.h"
+#include "engine/tensor/simd.h"
 
 namespace thalweg::engine {
 namespace {

@@ -1,6 +1,6 @@
 // sgd: w -= lr * (g + weight_decay * w).
-#include "engine/optim/simd.h"
 #include "engine/optim/table.h"
+#include "engine/tensor/simd.h"
 
 namespace thalweg::engine {
 namespace {

@@ -1,6 +1,7 @@
 // Counter-based random numbers: the n-th number is a function of (key, counters), so it does not
 // depend on the number of ranks, on threads or on what was drawn before. Philox4x32-10 (Salmon et
-// al., SC 2011).
+// al., SC 2011). Not jobspec's (jobspec/random.h): of jobspec the engine knows trials and values
+// alone, and this one must inline into the loops that draw.
 #pragma once
 
 #include <array>

@@ -8,6 +8,7 @@
 
 #include "jobspec/diagnostic.h"
 #include "jobspec/resources.h"
+#include "tests/support/process.h"
 
 namespace thalweg::jobspec {
 namespace {
@@ -16,19 +17,13 @@ using ::testing::HasSubstr;
 
 class TrialFile : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (std::filesystem::temp_directory_path() / "thalweg-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   std::filesystem::path write(const std::string& text) {
     std::ofstream(folder_ / "trial.yaml") << text;
     return folder_ / "trial.yaml";
   }
 
-  std::filesystem::path folder_;
+  test::TempDir temp_;
+  const std::filesystem::path& folder_ = temp_.path();
 };
 
 TEST_F(TrialFile, RoundTrips) {

@@ -39,8 +39,8 @@ void draw(const Batch& batch, const DropoutMask& mask, std::int64_t features, co
   }
 }
 
-THALWEG_TENSOR_SIMD void apply(const std::uint8_t* __restrict kept, float scale, std::int64_t count,
-                               float* __restrict values) {
+THALWEG_SIMD void apply(const std::uint8_t* __restrict kept, float scale, std::int64_t count,
+                        float* __restrict values) {
   for (std::int64_t i = 0; i < count; ++i)
     values[i] = kept[i] != 0 ? values[i] * scale : 0.0f;
 }
