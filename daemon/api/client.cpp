@@ -1,21 +1,18 @@
 #include "daemon/api/client.h"
 
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <vector>
 
 #include "daemon/api/http_connection.h"
 #include "daemon/api/messages.h"
+#include "daemon/api/program.h"
 
 namespace thalweg::daemon::api {
 
@@ -27,21 +24,13 @@ namespace {
 
 constexpr double answer_timeout_s = 120;  ///< longer than the longest query the controller allows
 constexpr double ping_timeout_s = 5;
+constexpr double launch_timeout_s = 60;  ///< thalwegd gives up long before
 constexpr auto start_timeout = std::chrono::seconds(20);
 constexpr auto reconnect_timeout = std::chrono::seconds(30);
 constexpr auto restart_pause =
     std::chrono::seconds(2);  ///< whoever killed it may start another one
 constexpr auto retry_pause = std::chrono::milliseconds(100);
 constexpr int exit_already_running = 3;  ///< thalwegd: another controller holds this home
-
-/// The controller of the same build stands beside the program that asks; else the one in PATH.
-std::string controller_program() {
-  std::error_code error;
-  const fs::path self = fs::read_symlink("/proc/self/exe", error);
-  if (!error && fs::exists(self.parent_path() / "thalwegd", error))
-    return self.parent_path() / "thalwegd";
-  return "thalwegd";
-}
 
 std::string end_of_file(const fs::path& file, std::size_t lines) {
   std::ifstream in(file);
@@ -57,36 +46,18 @@ std::string end_of_file(const fs::path& file, std::size_t lines) {
 /// Runs `thalwegd --home DIR`, which returns when the controller in the background answers or has
 /// given up. Gives its exit code and what it printed.
 std::pair<int, std::string> start_controller(const fs::path& home) {
-  int out[2];
-  if (pipe2(out, O_CLOEXEC) != 0) throw Unreachable(std::string("pipe: ") + std::strerror(errno));
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&files, out[1], 1);
-  posix_spawn_file_actions_adddup2(&files, out[1], 2);
-  const std::string program = controller_program(), home_text = home.string();
-  const char* arguments[] = {program.c_str(), "--home", home_text.c_str(), nullptr};
-  pid_t pid = -1;
-  const int error =
-      posix_spawnp(&pid, program.c_str(), &files, nullptr, const_cast<char**>(arguments), environ);
-  posix_spawn_file_actions_destroy(&files);
-  close(out[1]);
-  if (error != 0) {
-    close(out[0]);
-    throw Unreachable("cannot start " + program + ": " + std::strerror(error) +
-                      " (it should stand beside this program or in PATH)");
+  const fs::path program = find_program("thalwegd");
+  if (program.empty()) throw Unreachable("thalwegd is neither beside this program nor in PATH");
+  try {
+    const ProgramOutput output =
+        run_program({program.string(), "--home", home.string()}, launch_timeout_s);
+    std::string text = output.out + output.err;
+    while (!text.empty() && text.back() == '\n')
+      text.pop_back();
+    return {output.code, text};
+  } catch (const std::system_error& e) {
+    throw Unreachable(e.what());
   }
-  std::string text;
-  char block[4096];
-  for (ssize_t count; (count = read(out[0], block, sizeof block)) > 0;)
-    text.append(block, static_cast<std::size_t>(count));
-  close(out[0]);
-  int status = 0;
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  while (!text.empty() && text.back() == '\n')
-    text.pop_back();
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), text};
 }
 
 json parse_body(const HttpAnswer& answer) {

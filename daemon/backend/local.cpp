@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "daemon/api/messages.h"
+#include "daemon/api/program.h"
 #include "daemon/backend/process.h"
 
 namespace thalweg::daemon {
@@ -104,7 +105,7 @@ class LocalBackend : public Backend {
 
   Awaitable<Submission> submit(const LaunchRequest& request) override {
     for (const auto& program : {config_.launch_program, config_.engine_program})
-      if (find_program(program).empty())
+      if (api::find_program(program).empty())
         co_return Submission{SubmitOutcome::refused, "",
                              program + " is neither beside thalwegd nor in PATH"};
     co_return Submission{SubmitOutcome::accepted, "local:" + request.token.substr(0, 8), ""};
@@ -121,10 +122,10 @@ class LocalBackend : public Backend {
       // Attempts share the machine: cores are counted by has_room, binding would put all on the
       // first ones.
       children_[request.token] = {start_detached(
-          {{find_program(config_.launch_program), "-n", ranks, "--threads", threads, "--no-bind",
-            "--timeout", std::to_string(limit), "--warning", std::to_string(warning), "--folder",
-            request.folder.string(), "--token", request.token, "--",
-            find_program(config_.engine_program), (request.folder / "trial.yaml").string()},
+          {{api::find_program(config_.launch_program), "-n", ranks, "--threads", threads,
+            "--no-bind", "--timeout", std::to_string(limit), "--warning", std::to_string(warning),
+            "--folder", request.folder.string(), "--token", request.token, "--",
+            api::find_program(config_.engine_program), (request.folder / "trial.yaml").string()},
            request.folder,
            request.folder / "stdout.log",
            request.folder / "stderr.log"})};

@@ -33,18 +33,4 @@ pid_t start_detached(const DetachedProcess& process);
 /// session has members.)
 std::vector<pid_t> session_members(pid_t leader);
 
-struct ProgramOutput {
-  int code = -1;  ///< exit code; -1 = killed
-  std::string out, err;
-  bool timed_out = false;
-};
-
-/// Runs a program to its end; blocks up to the time limit, then kills it. Throws std::system_error
-/// where it cannot start.
-ProgramOutput run_program(const std::vector<std::string>& arguments, double timeout_s);
-
-/// The program beside our own binary, else in PATH; empty where it is in neither. A name with a
-/// slash is taken as it is.
-std::filesystem::path find_program(const std::string& name);
-
 }  // namespace thalweg::daemon

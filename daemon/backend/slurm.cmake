@@ -2,4 +2,4 @@
 thalweg_library(thalweg_backend_slurm
   SOURCES slurm.cpp slurm_agent_link.cpp slurm_script.cpp slurm_status.cpp
   PUBLIC thalweg_jobspec Boost::headers
-  PRIVATE nlohmann_json::nlohmann_json Threads::Threads)
+  PRIVATE thalweg_api nlohmann_json::nlohmann_json Threads::Threads)

@@ -1,6 +1,5 @@
 #include "daemon/backend/slurm_agent_link.h"
 
-#include <fcntl.h>
 #include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -17,8 +16,9 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <system_error>
 
-extern char** environ;
+#include "daemon/api/program.h"
 
 namespace thalweg::daemon {
 namespace {
@@ -47,32 +47,20 @@ AgentLink::~AgentLink() {
   close();
 }
 
-// posix_spawn's child: our end of the socket as its input and output, default signals, a session of
-// its own (a Ctrl-C in the controller's terminal is not for it), and none of our other files.
+// The child: our end of the socket as its input and output, and a session of its own (a Ctrl-C in
+// the controller's terminal is not for it).
 int AgentLink::spawn(int child_end) {
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_adddup2(&files, child_end, STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&files, child_end, STDOUT_FILENO);
-  posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
-  posix_spawnattr_t how;
-  posix_spawnattr_init(&how);
-  sigset_t none, all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  posix_spawnattr_setsigmask(&how, &none);
-  posix_spawnattr_setsigdefault(&how, &all);
-  posix_spawnattr_setflags(&how,
-                           POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  std::vector<char*> argv;
-  for (std::string& argument : arguments_)
-    argv.push_back(argument.data());
-  argv.push_back(nullptr);
-  const int error = ::posix_spawnp(&pid_, argv[0], &files, &how, argv.data(), environ);
-  posix_spawnattr_destroy(&how);
-  posix_spawn_file_actions_destroy(&files);
-  if (error != 0) pid_ = -1;
-  return error;
+  api::Spawn plan;
+  posix_spawn_file_actions_adddup2(&plan.files, child_end, STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&plan.files, child_end, STDOUT_FILENO);
+  plan.close_private_files();
+  try {
+    pid_ = plan.start(arguments_, POSIX_SPAWN_SETSID);
+    return 0;
+  } catch (const std::system_error& e) {
+    pid_ = -1;
+    return e.code().value();
+  }
 }
 
 bool AgentLink::ensure_started(std::string& problem) {

@@ -1,7 +1,7 @@
 #include "daemon/controller/backends.h"
 
+#include "daemon/api/program.h"
 #include "daemon/backend/local.h"
-#include "daemon/backend/process.h"
 #include "daemon/backend/slurm.h"
 #include "daemon/backend/slurm_script.h"
 #include "daemon/controller/config.h"
@@ -19,13 +19,13 @@ BackendSlot make_local(boost::asio::any_io_executor, const Config& config) {
 
 std::string engine_on_nodes(const Config& config) {
   if (!config.slurm.engine_program.empty()) return config.slurm.engine_program;
-  const std::string found = find_program("thalweg-train").string();
+  const std::string found = api::find_program("thalweg-train").string();
   return found.empty() ? "thalweg-train" : found;
 }
 
 BackendSlot make_slurm(boost::asio::any_io_executor executor, const Config& config) {
   SlurmBackendConfig wanted;
-  const std::string agent = find_program(config.slurm.agent_program).string();
+  const std::string agent = api::find_program(config.slurm.agent_program).string();
   wanted.agent_program = agent.empty() ? config.slurm.agent_program : agent;
   wanted.train_program = engine_on_nodes(config);
   return {make_slurm_backend(executor, wanted), config.slurm.poll_s, config.slurm.file_lag_s};

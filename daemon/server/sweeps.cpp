@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "daemon/api/messages.h"
-#include "daemon/backend/process.h"
+#include "daemon/api/program.h"
 #include "daemon/server/endpoints.h"
 #include "daemon/server/params.h"
 #include "daemon/state/resources.h"
@@ -19,13 +19,13 @@ namespace {
 constexpr double schema_timeout_s = 20;
 
 std::shared_ptr<const jobspec::Schema> ask_engine(const std::string& name) {
-  const auto program = find_program(name);
+  const auto program = api::find_program(name);
   if (program.empty())
     throw HttpError(
         503, name + " is neither beside thalwegd nor in PATH; sweeps cannot be checked without it");
-  ProgramOutput output;
+  api::ProgramOutput output;
   try {
-    output = run_program({program.string(), "--schema"}, schema_timeout_s);
+    output = api::run_program({program.string(), "--schema"}, schema_timeout_s);
   } catch (const std::system_error& error) {
     throw HttpError(503, error.what());
   }

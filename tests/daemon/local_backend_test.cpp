@@ -10,6 +10,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "daemon/api/program.h"
 #include "daemon/backend/process.h"
 #include "jobspec/trial.h"
 #include "tests/support/process.h"
@@ -257,20 +258,20 @@ TEST_F(LocalBackendTest, RoomIsCountedInCores) {
 }
 
 TEST(Process, RunsAProgramWithATimeLimit) {
-  const auto good = run_program({"/bin/sh", "-c", "echo out; echo err >&2; exit 3"}, 10);
+  const auto good = api::run_program({"/bin/sh", "-c", "echo out; echo err >&2; exit 3"}, 10);
   EXPECT_EQ(good.code, 3);
   EXPECT_EQ(good.out, "out\n");
   EXPECT_EQ(good.err, "err\n");
-  const auto slow = run_program({"/bin/sh", "-c", "exec sleep 30"}, 0.2);
+  const auto slow = api::run_program({"/bin/sh", "-c", "exec sleep 30"}, 0.2);
   EXPECT_TRUE(slow.timed_out);
-  EXPECT_THROW(run_program({"/nowhere"}, 1), std::system_error);
+  EXPECT_THROW(api::run_program({"/nowhere"}, 1), std::system_error);
 }
 
 TEST(Process, FindsPrograms) {
-  EXPECT_TRUE(find_program("/bin/sh").is_absolute());
-  EXPECT_FALSE(find_program("sh").empty());
-  EXPECT_TRUE(find_program("no-such-program-anywhere").empty());
-  EXPECT_TRUE(find_program("/no/such").empty());
+  EXPECT_TRUE(api::find_program("/bin/sh").is_absolute());
+  EXPECT_FALSE(api::find_program("sh").empty());
+  EXPECT_TRUE(api::find_program("no-such-program-anywhere").empty());
+  EXPECT_TRUE(api::find_program("/no/such").empty());
 }
 
 }  // namespace
