@@ -63,9 +63,11 @@ std::string backend(const Value& value) {
 std::filesystem::path folder(const Value& value) {
   const std::string given = text(value);
   wordexp_t words{};
-  const bool good = wordexp(given.c_str(), &words, WRDE_NOCMD | WRDE_UNDEF) == 0;
-  const std::string full = good && words.we_wordc == 1 ? words.we_wordv[0] : "";
-  wordfree(&words);
+  const int error = wordexp(given.c_str(), &words, WRDE_NOCMD | WRDE_UNDEF);
+  const std::string full = error == 0 && words.we_wordc == 1 ? words.we_wordv[0] : "";
+  if (error == 0) wordfree(&words);
+  if (error == WRDE_BADVAL)
+    throw std::invalid_argument(given + " names a variable that the controller does not have");
   if (full.empty() || full[0] != '/')
     throw std::invalid_argument(
         "expected the full path of a folder (~ and $USER may stand in it), found " + given);

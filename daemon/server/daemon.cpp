@@ -1,6 +1,7 @@
 #include "daemon/server/daemon.h"
 
 #include <fcntl.h>
+#include <pwd.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -287,6 +288,8 @@ int run_locked(const DaemonOptions& options, Report& report) {
 }  // namespace
 
 int run_daemon(const DaemonOptions& options) {
+  // cron and containers leave it out; `runs` of config.yaml may name it.
+  if (const passwd* me = getpwuid(getuid()); me != nullptr) setenv("USER", me->pw_name, 0);
   make_home(options.home.directory);
   signal(SIGPIPE, SIG_IGN);
   int report_fd = -1;
