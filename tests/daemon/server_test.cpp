@@ -1,6 +1,7 @@
 // What the endpoints answer.
 #include <gmock/gmock.h>
 
+#include "daemon/api/messages.h"
 #include "tests/daemon/server_fixture.h"
 
 namespace thalweg::daemon {
