@@ -28,6 +28,9 @@ int retry(Context& context, const Options& options) {
   } else if (n == 0) {
     context.out << "nothing to retry: no trial of " << id.to_string() << " is "
                 << join(states, " or ") << '\n';
+    if (options.states.empty())
+      print_next(context, {{"thalweg retry " + id.to_string() + " --state cancelled",
+                            "those that were cancelled"}});
   } else {
     context.out << count_of(n, "trial") << (n == 1 ? " runs" : " run")
                 << " again, from the last checkpoint where there is one\n";
