@@ -1,3 +1,4 @@
+// A number over the seeds of a configuration, with how sure it is.
 #pragma once
 
 #include <limits>
