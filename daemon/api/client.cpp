@@ -188,8 +188,7 @@ StreamEnd follow(const Home& home, const std::string& path,
   connection.send("GET", path, "");
   HttpAnswer head = connection.receive_head();
   if (head.status >= 300) {
-    for (std::string line; connection.read_line(line);)
-      head.body += line + "\n";
+    connection.receive_body(head);
     throw ApiError(head.status, parse_body(head));
   }
   std::string line, data;

@@ -126,19 +126,23 @@ HttpAnswer HttpConnection::receive_head() {
 
 HttpAnswer HttpConnection::receive() {
   HttpAnswer answer = receive_head();
+  receive_body(answer);
+  return answer;
+}
+
+void HttpConnection::receive_body(HttpAnswer& answer) {
   const auto length = answer.headers.find("content-length");
   if (length == answer.headers.end()) {
     while (fill()) {
     }
     answer.body = std::exchange(buffer_, {});
-    return answer;
+    return;
   }
   const auto wanted = to_number<std::size_t>(length->second);
   while (buffer_.size() < wanted)
     if (!fill()) throw ConnectionLost("the answer stopped in its middle", true);
   answer.body = buffer_.substr(0, wanted);
   buffer_.erase(0, wanted);
-  return answer;
 }
 
 }  // namespace thalweg::daemon::api

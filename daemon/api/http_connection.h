@@ -34,8 +34,11 @@ class HttpConnection {
   void send(const std::string& method, const std::string& path, const std::string& body);
   /// Reads a whole answer.
   HttpAnswer receive();
-  /// Reads status and headers only; the body then comes through read_line().
+  /// Reads status and headers only; the body then comes through read_line() or
+  /// receive_body().
   HttpAnswer receive_head();
+  /// The rest of an answer whose head was read.
+  void receive_body(HttpAnswer& answer);
   /// The next line of the body without its end; false where the other side has closed.
   bool read_line(std::string& line);
 

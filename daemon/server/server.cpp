@@ -6,6 +6,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <fmt/format.h>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
@@ -101,6 +102,12 @@ int status_of(const error_code& error) {
   if (error == http::error::header_limit) return 431;
   if (error == http::error::end_of_stream || error == http::error::partial_message) return 0;
   return error.category() == http::make_error_code(http::error::bad_method).category() ? 400 : 0;
+}
+
+std::string message_of(const error_code& error, const ServerLimits& limits) {
+  if (error != http::error::body_limit) return error.message();
+  return fmt::format("the request is larger than {:g} MiB: is this a sweep file?",
+                     static_cast<double>(limits.body) / (1 << 20));
 }
 
 class StreamSink : public EventSink {
@@ -255,7 +262,7 @@ awaitable<void> Server::Impl::session(Socket socket, bool over_tcp) {
     co_await http::async_read(stream, buffer, parser, asio::redirect_error(use_awaitable, error));
     if (error) {
       if (const int status = status_of(error))
-        co_await answer(stream, error_response(status, error.message()), 11, false);
+        co_await answer(stream, error_response(status, message_of(error, limits)), 11, false);
       break;
     }
     if (allowed) {

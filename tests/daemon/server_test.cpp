@@ -120,6 +120,12 @@ TEST_F(ServerTest, WrongRequestsAreNamed) {
     EXPECT_EQ(status([&] { client->post(row.path, row.body); }), row.status)
         << row.path << row.body;
   EXPECT_TRUE(client->ping());
+  try {
+    client->stream("/v1/watch?id=99", [](const json&) { return true; });
+    FAIL() << "there is something to watch";
+  } catch (const api::ApiError& error) {
+    EXPECT_STREQ(error.what(), "there is no sweep 99");
+  }
 }
 
 TEST_F(ServerTest, QueriesReadTheViews) {
