@@ -70,6 +70,10 @@ TEST(LocalSweep, KilledRankIsNamedAndTheTrialGoesOnFromItsCheckpoint) {
   ASSERT_EQ(failed["rows"].size(), 1u) << failed.dump(2);
   EXPECT_TRUE(failed["rows"][0][2].is_number()) << failed.dump(2);
   EXPECT_FALSE(failed["rows"][0][3].get<std::string>().empty()) << failed.dump(2);
+  const std::string trial = broken + "." + failed["rows"][0][0].dump();
+  const std::string second = test::read_file(home.attempt_folder(trial + ".2") / "journal.jsonl");
+  EXPECT_EQ(second.find("\"resumed_step\":0"), std::string::npos)
+      << "it must go on from a checkpoint: from the start the curve would be the same";
   EXPECT_EQ(home.curves(broken), home.curves(whole)) << "the curve must be the uninterrupted one";
 }
 
