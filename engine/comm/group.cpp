@@ -13,16 +13,17 @@
 namespace thalweg::engine::comm {
 
 std::size_t size_of(Type type) {
-  return type == Type::f32 || type == Type::i32 ? 4 : 8;
+  static constexpr std::size_t kSizes[] = {8, 4, 2, 2, 4, 8};
+  return kSizes[static_cast<int>(type)];
 }
 
 const char* name_of(Type type) {
-  static constexpr const char* kNames[] = {"f32", "f64", "i32", "i64"};
+  static constexpr const char* kNames[] = {"f64", "f32", "f16", "bf16", "i32", "i64"};
   return kNames[static_cast<int>(type)];
 }
 
 const char* name_of(Op op) {
-  static constexpr const char* kNames[] = {"sum", "min", "max"};
+  static constexpr const char* kNames[] = {"sum", "average", "min", "max"};
   return kNames[static_cast<int>(op)];
 }
 

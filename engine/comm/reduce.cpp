@@ -1,7 +1,10 @@
 #include "engine/comm/reduce.h"
 
 #include <cstdint>
+#include <stdexcept>
 #include <type_traits>
+
+#include "engine/comm/half.h"
 
 namespace thalweg::engine::comm {
 namespace {
@@ -30,13 +33,28 @@ struct Max {
   }
 };
 
+template <class T>
+T narrow(float value);
+template <>
+inline F16 narrow(float value) {
+  return to_f16(value);
+}
+template <>
+inline Bf16 narrow(float value) {
+  return to_bf16(value);
+}
+
 template <class T, class F>
 void each(void* into, const void* left, const void* right, std::size_t count) {
   auto* out = static_cast<T*>(into);
   const auto* a = static_cast<const T*>(left);
   const auto* b = static_cast<const T*>(right);
   for (std::size_t i = 0; i < count; ++i) {
-    out[i] = F::of(a[i], b[i]);
+    if constexpr (std::is_arithmetic_v<T>) {
+      out[i] = F::of(a[i], b[i]);
+    } else {
+      out[i] = narrow<T>(F::of(to_float(a[i]), to_float(b[i])));
+    }
   }
 }
 
@@ -44,6 +62,7 @@ template <class T>
 void each_op(void* into, const void* left, const void* right, std::size_t count, Op op) {
   switch (op) {
     case Op::sum:
+    case Op::average:
       return each<T, Sum>(into, left, right, count);
     case Op::min:
       return each<T, Min>(into, left, right, count);
@@ -60,10 +79,48 @@ void combine(void* into, const void* left, const void* right, std::size_t count,
       return each_op<float>(into, left, right, count, op);
     case Type::f64:
       return each_op<double>(into, left, right, count, op);
+    case Type::f16:
+      return each_op<F16>(into, left, right, count, op);
+    case Type::bf16:
+      return each_op<Bf16>(into, left, right, count, op);
     case Type::i32:
       return each_op<std::int32_t>(into, left, right, count, op);
     case Type::i64:
       return each_op<std::int64_t>(into, left, right, count, op);
+  }
+}
+
+namespace {
+
+template <class T>
+void each_times(void* data, std::size_t count, double factor) {
+  auto* values = static_cast<T*>(data);
+  for (std::size_t i = 0; i < count; ++i) {
+    if constexpr (std::is_arithmetic_v<T>) {
+      values[i] *= static_cast<T>(factor);
+    } else {
+      values[i] = narrow<T>(to_float(values[i]) * static_cast<float>(factor));
+    }
+  }
+}
+
+}  // namespace
+
+void finish(void* data, std::size_t count, Type type, Op op, int ranks) {
+  if (op != Op::average || ranks == 1) return;
+  const double factor = 1.0 / ranks;
+  switch (type) {
+    case Type::f32:
+      return each_times<float>(data, count, factor);
+    case Type::f64:
+      return each_times<double>(data, count, factor);
+    case Type::f16:
+      return each_times<F16>(data, count, factor);
+    case Type::bf16:
+      return each_times<Bf16>(data, count, factor);
+    case Type::i32:
+    case Type::i64:
+      throw std::logic_error("an average of integers");
   }
 }
 

@@ -3,14 +3,18 @@
 
 #include <cstddef>
 
-#include "engine/comm/group.h"
+#include "engine/comm/types.h"
 
 namespace thalweg::engine::comm {
 
 /// into[i] = op(left[i], right[i]); `into` may be `left` or `right`. min and max keep NaN. Integer
-/// sums wrap around. The order of the operands matters only for the payload of NaN and the sign of
-/// zeros: where bits must agree between ranks, keep the lower rank on the left.
+/// sums wrap around; average is the sum here, see finish(). The order of the operands matters only
+/// for the payload of NaN and the sign of zeros: where bits must agree between ranks, keep the
+/// lower rank on the left.
 void combine(void* into, const void* left, const void* right, std::size_t count, Type type, Op op);
+
+/// What is left to do when all ranks' elements are combined: average multiplies by 1 / ranks.
+void finish(void* data, std::size_t count, Type type, Op op, int ranks);
 
 /// into[i] += from[i].
 void add(float* into, const float* from, std::size_t count);
