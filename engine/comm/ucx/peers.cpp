@@ -68,7 +68,7 @@ PeerInfo describe_self(const UcxWorker& worker) {
   info.node = node_name();
   std::ifstream boot("/proc/sys/kernel/random/boot_id");
   std::getline(boot, info.pid_space);
-  info.pid_space += " " + link_text("/proc/self/ns/pid");
+  info.pid_space += " " + info.node + " " + link_text("/proc/self/ns/pid");
   info.pid = ::getpid();
   info.probe = direct_probe();
   return info;

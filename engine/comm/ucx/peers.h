@@ -18,7 +18,7 @@ namespace thalweg::engine::comm {
 struct PeerInfo {
   std::string address;
   std::string node;
-  std::string pid_space;  ///< machine and pid namespace: where `pid` means anything
+  std::string pid_space;  ///< machine, its name here, pid namespace: where `pid` means anything
   pid_t pid = 0;
   std::uint64_t probe = 0;  ///< see direct.h
 };
