@@ -1,200 +1,309 @@
 #include "engine/comm/group.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <map>
+#include <new>
+#include <numeric>
 #include <stdexcept>
 
+#include "engine/comm/algorithms/choice.h"
 #include "engine/comm/algorithms/shard_sum.h"
 #include "engine/comm/algorithms/table.h"
-#include "engine/comm/patience.h"
+#include "engine/comm/progress.h"
+#include "engine/comm/reduce.h"
 
 namespace thalweg::engine::comm {
-
-std::size_t size_of(Type type) {
-  static constexpr std::size_t kSizes[] = {8, 4, 2, 2, 4, 8};
-  return kSizes[static_cast<int>(type)];
-}
-
-const char* name_of(Type type) {
-  static constexpr const char* kNames[] = {"f64", "f32", "f16", "bf16", "i32", "i64"};
-  return kNames[static_cast<int>(type)];
-}
-
-const char* name_of(Op op) {
-  static constexpr const char* kNames[] = {"sum", "average", "min", "max"};
-  return kNames[static_cast<int>(op)];
-}
-
-std::vector<std::string> allreduce_names() {
-  std::vector<std::string> names{"auto"};
-  for (const auto& row : allreduce_table()) {
-    names.emplace_back(row.name);
-  }
-  return names;
-}
-
-struct Group::Impl {
-  std::unique_ptr<Transport> transport;
-  GroupOptions options;
-  const AllreduceRow* fixed_allreduce = nullptr;  ///< nullptr: by size
-  Patience patience;
-  std::uint32_t calls = 0;  ///< the same on every rank, since all make the same calls
-  bool failed = false;
-  std::map<int, std::shared_ptr<const ShardTree>> trees;  ///< by number of shards
-  std::vector<std::unique_ptr<ShardSum>> idle_sums;
-  std::vector<ShardSum*> active_sums;
-
-  Impl(std::unique_ptr<Transport> t, GroupOptions o)
-      : transport(std::move(t)),
-        options(std::move(o)),
-        patience(*transport, options.stall_timeout) {}
-
-  /// Calls take turns over 2^32 tags; each has 2^8 of its own.
-  std::uint64_t next_tag() { return static_cast<std::uint64_t>(calls++) << 8; }
-
-  /// Sums advance inside every wait: a peer may need them before it can join what we wait for.
-  void advance_sums() {
-    std::erase_if(active_sums, [](ShardSum* sum) { return sum->advance(); });
-  }
-
-  template <class F>
-  auto guarded(F&& f) {
-    try {
-      return f();
-    } catch (...) {
-      failed = true;
-      throw;
-    }
-  }
-
-  void wait(const char* what, const std::function<bool()>& done) {
-    guarded([&] {
-      patience.until(
-          [&] {
-            advance_sums();
-            return done();
-          },
-          what);
-    });
-  }
-
-  template <class F>
-  void call(const char* what, F&& algorithm) {
-    const WaitFor wait_for = [this, what](const std::function<bool()>& done) { wait(what, done); };
-    guarded([&] {
-      Link link(*transport, next_tag(), wait_for);
-      algorithm(link);
-    });
-  }
-};
-
 namespace {
 
-/// Lends a ShardSum out of the group's pool for as long as the caller holds the request.
-template <class Impl>
-class SumRequest : public Request {
+// A tag below 2^40: which group, which call, which phase of it. Calls take turns over 2^24 numbers;
+// messages of the same number arrive in order.
+constexpr unsigned kPhaseBits = 8;
+constexpr unsigned kCallBits = 24;
+constexpr int kMostGroups = 256;
+static_assert(Link::kPhases == 1 << kPhaseBits);
+
+Layout layout_of(const Transport& transport, const std::vector<int>& members, int rank) {
+  Layout layout;
+  layout.rank = rank;
+  layout.ranks = static_cast<int>(members.size());
+  std::map<std::string, std::size_t> machine_of;
+  for (int r = 0; r < layout.ranks; ++r) {
+    const std::string& node = transport.node_of(members[static_cast<std::size_t>(r)]);
+    const auto [at, is_new] = machine_of.try_emplace(node, layout.machines.size());
+    if (is_new) layout.machines.emplace_back();
+    layout.machines[at->second].push_back(r);
+    if (r == rank) layout.machine = static_cast<int>(at->second);
+  }
+  return layout;
+}
+
+Task reduce_with(const Row& row, const Link& link, const Layout& layout, Arguments a) {
+  co_await row.run(link, layout, a);
+  std::byte* data = static_cast<std::byte*>(a.data);
+  std::size_t count = a.count;
+  if (row.collective == Collective::reduce_scatter) {
+    const auto starts = segments(a.count, link.size());
+    const auto r = static_cast<std::size_t>(link.rank());
+    data += starts[r] * a.element;
+    count = starts[r + 1] - starts[r];
+  }
+  finish(data, count, a.type, a.op, link.size());
+}
+
+class OrdinaryMemory : public Memory {
  public:
-  SumRequest(Impl& group, std::unique_ptr<ShardSum> sum) : group_(group), sum_(std::move(sum)) {}
-  SumRequest(const SumRequest&) = delete;
-  SumRequest& operator=(const SumRequest&) = delete;
+  explicit OrdinaryMemory(std::size_t bytes)
+      : bytes_(bytes),
+        data_(static_cast<std::byte*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64))) {
+    if (bytes > 0 && !data_) throw std::bad_alloc();
+    if (bytes > 0) std::memset(data_.get(), 0, bytes);
+  }
+  std::byte* data() const override { return data_.get(); }
+  std::size_t bytes() const override { return bytes_; }
 
-  ~SumRequest() override {
-    if (!sum_->done()) {
-      if (!group_.failed) {
-        std::fputs("thalweg: a shard sum was dropped before it was complete\n", stderr);
-      }
-      std::erase(group_.active_sums, sum_.get());
-      sum_->abandon();
+ private:
+  struct Free {
+    void operator()(std::byte* data) const { std::free(data); }
+  };
+  std::size_t bytes_;
+  std::unique_ptr<std::byte, Free> data_;
+};
+
+/// A finished operation.
+class Done : public Request {
+ public:
+  bool test() override { return true; }
+  void wait() override {}
+};
+
+class Pending : public Request {
+ public:
+  Pending(std::shared_ptr<Progress> progress, std::unique_ptr<Operation> operation)
+      : progress_(std::move(progress)), operation_(std::move(operation)) {
+    progress_->add(*operation_);
+  }
+  Pending(const Pending&) = delete;
+  Pending& operator=(const Pending&) = delete;
+  ~Pending() override {
+    if (!operation_->strand->done() && !progress_->failed()) {
+      std::fprintf(stderr, "thalweg: %s was dropped before it was complete\n",
+                   operation_->what.c_str());
     }
-    group_.idle_sums.push_back(std::move(sum_));
+    progress_->remove(*operation_);
   }
-
   bool test() override {
-    if (sum_->done()) return true;
-    group_.guarded([&] {
-      group_.transport->progress();
-      group_.advance_sums();
-    });
-    return sum_->done();
+    if (!operation_->strand->done()) progress_->poll();
+    return operation_->strand->done();
   }
-
   void wait() override {
-    group_.wait("a sum over shards", [this] { return sum_->done(); });
+    if (!operation_->strand->done()) progress_->finish(*operation_);
   }
 
  private:
-  Impl& group_;
-  std::unique_ptr<ShardSum> sum_;
+  std::shared_ptr<Progress> progress_;
+  std::unique_ptr<Operation> operation_;
 };
 
 }  // namespace
 
-Group::Group(std::unique_ptr<Transport> transport, GroupOptions options)
-    : impl_(std::make_unique<Impl>(std::move(transport), std::move(options))) {
+struct Group::Impl {
+  std::shared_ptr<Progress> progress;
+  GroupOptions options;
+  std::vector<int> members;  ///< the transport's ranks
+  int rank;
+  int context;  ///< tells the messages of groups that share ranks apart
+  Layout layout;
+  std::vector<Choice> choices;  ///< by Collective
+  std::uint32_t calls = 0;      ///< the same on every rank, since all make the same calls
+  std::map<int, std::shared_ptr<const ShardTree>> trees;  ///< by number of shards
+
+  Impl(std::shared_ptr<Progress> p, GroupOptions o, std::vector<int> m, int r, int c)
+      : progress(std::move(p)),
+        options(std::move(o)),
+        members(std::move(m)),
+        rank(r),
+        context(c),
+        layout(layout_of(progress->transport(), members, rank)) {
+    for (int c2 = 0; c2 <= static_cast<int>(Collective::barrier); ++c2) {
+      choices.emplace_back(static_cast<Collective>(c2));
+    }
+  }
+
+  int size() const { return static_cast<int>(members.size()); }
+
+  Link next_link() {
+    const auto call = static_cast<std::uint64_t>(calls++ & ((1U << kCallBits) - 1));
+    const auto tag = (static_cast<std::uint64_t>(context) << kCallBits | call) << kPhaseBits;
+    return {progress->transport(), progress->scratch(), members, rank, tag};
+  }
+
+  Task task(const Operation& operation, Collective collective, const Arguments& a) {
+    const Row& row = choices[static_cast<std::size_t>(collective)](layout, a.bytes());
+    if (a.op == Op::average) return reduce_with(row, operation.link, layout, a);
+    return row.run(operation.link, layout, a);
+  }
+
+  void run(Collective collective, const Arguments& a) {
+    Operation operation(name_of(collective), next_link());
+    operation.strand = std::make_unique<Strand>(task(operation, collective, a));
+    if (!progress->begin(operation)) progress->finish(operation);
+  }
+
+  template <class F>
+  std::unique_ptr<Request> start(std::string_view what, std::string_view label, F&& make_task) {
+    std::string text(what);
+    if (!label.empty()) text.append(" of ").append(label);
+    auto operation = std::make_unique<Operation>(std::move(text), next_link());
+    operation->strand = std::make_unique<Strand>(make_task(*operation));
+    if (progress->begin(*operation)) return std::make_unique<Done>();
+    return std::make_unique<Pending>(progress, std::move(operation));
+  }
+
+  std::unique_ptr<Request> start(Collective collective, const Arguments& a,
+                                 std::string_view label) {
+    if (size() == 1) return std::make_unique<Done>();
+    return start(name_of(collective), label,
+                 [&](const Operation& operation) { return task(operation, collective, a); });
+  }
+
+  static Arguments reduction(void* data, std::size_t count, Type type, Op op) {
+    if (op == Op::average && (type == Type::i32 || type == Type::i64)) {
+      throw std::invalid_argument("an average of integers: sum them up and divide");
+    }
+    return {data, nullptr, count, size_of(type), type, op, 0};
+  }
+
+  Arguments gathering(const void* mine, void* all, std::size_t bytes_each) const {
+    auto* place = static_cast<std::byte*>(all) + static_cast<std::size_t>(rank) * bytes_each;
+    if (place != mine && bytes_each > 0) std::memcpy(place, mine, bytes_each);
+    return {all, nullptr, static_cast<std::size_t>(size()), bytes_each, Type::f32, Op::sum, 0};
+  }
+
+  Arguments spreading(void* data, std::size_t bytes, int root) const {
+    if (root < 0 || root >= size()) {
+      throw std::invalid_argument("broadcast from rank " + std::to_string(root) + " of " +
+                                  std::to_string(size()));
+    }
+    return {data, nullptr, bytes, 1, Type::f32, Op::sum, root};
+  }
+
+  Arguments swapping(const void* out, void* in, std::size_t bytes_each) const {
+    const auto ranks = static_cast<std::size_t>(size());
+    if (ranks == 1 && bytes_each > 0) std::memcpy(in, out, bytes_each);
+    return {in, out, ranks, bytes_each, Type::f32, Op::sum, 0};
+  }
+};
+
+Group::Group(std::unique_ptr<Transport> transport, GroupOptions options) {
+  std::vector<int> everybody(static_cast<std::size_t>(transport->size()));
+  std::iota(everybody.begin(), everybody.end(), 0);
+  const int rank = transport->rank();
+  auto progress = std::make_shared<Progress>(std::move(transport), options.stall_timeout);
+  impl_ = std::make_unique<Impl>(std::move(progress), std::move(options), std::move(everybody),
+                                 rank, 0);
   use_allreduce(impl_->options.allreduce);
 }
 
-void Group::use_allreduce(const std::string& name) {
-  const AllreduceRow* row = find_allreduce(name);
-  if (!row && name != "auto") {
-    std::string known;
-    for (const auto& n : allreduce_names()) {
-      known += (known.empty() ? "" : ", ") + n;
-    }
-    throw std::invalid_argument("no allreduce algorithm '" + name + "'; there are: " + known);
-  }
-  impl_->fixed_allreduce = row;
-}
+Group::Group(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Group::~Group() = default;
 
 int Group::rank() const {
-  return impl_->transport->rank();
+  return impl_->rank;
 }
 int Group::size() const {
-  return impl_->transport->size();
+  return impl_->size();
 }
 const std::string& Group::node_of(int rank) const {
-  return impl_->transport->node_of(rank);
+  return impl_->progress->transport().node_of(impl_->members.at(static_cast<std::size_t>(rank)));
+}
+const Layout& Group::layout() const {
+  return impl_->layout;
+}
+
+void Group::use(Collective collective, std::string_view text) {
+  Choice choice = Choice::parse(collective, text);
+  choice.check(impl_->layout);
+  impl_->choices[static_cast<std::size_t>(collective)] = std::move(choice);
+}
+
+void Group::use_allreduce(std::string_view text) {
+  use(Collective::allreduce, text);
 }
 
 void Group::allreduce(void* data, std::size_t count, Type type, Op op) {
-  if (size() == 1 || count == 0) return;
-  const auto& row =
-      impl_->fixed_allreduce ? *impl_->fixed_allreduce : choose_allreduce(count * size_of(type));
-  impl_->call("allreduce", [&](Link& link) { row.run(link, data, count, type, op); });
+  const Arguments a = Impl::reduction(data, count, type, op);
+  if (size() > 1 && count > 0) impl_->run(Collective::allreduce, a);
+}
+std::unique_ptr<Request> Group::start_allreduce(void* data, std::size_t count, Type type, Op op,
+                                                std::string_view label) {
+  return impl_->start(Collective::allreduce, Impl::reduction(data, count, type, op), label);
 }
 
-void Group::broadcast(void* data, std::size_t bytes, int root) {
-  if (root < 0 || root >= size()) {
-    throw std::invalid_argument("broadcast from rank " + std::to_string(root) + " of " +
-                                std::to_string(size()));
-  }
-  if (size() == 1 || bytes == 0) return;
-  impl_->call("broadcast", [&](Link& link) { broadcast_binomial(link, data, bytes, root); });
+void Group::reduce_scatter(void* data, std::size_t count, Type type, Op op) {
+  const Arguments a = Impl::reduction(data, count, type, op);
+  if (size() > 1 && count > 0) impl_->run(Collective::reduce_scatter, a);
+}
+std::unique_ptr<Request> Group::start_reduce_scatter(void* data, std::size_t count, Type type,
+                                                     Op op, std::string_view label) {
+  return impl_->start(Collective::reduce_scatter, Impl::reduction(data, count, type, op), label);
 }
 
 void Group::allgather(const void* mine, void* all, std::size_t bytes_each) {
-  if (bytes_each == 0) return;
-  auto* place = static_cast<std::byte*>(all) + static_cast<std::size_t>(rank()) * bytes_each;
-  if (place != mine) std::memcpy(place, mine, bytes_each);
-  if (size() == 1) return;
-  std::vector<std::size_t> starts;
-  for (int r = 0; r <= size(); ++r) {
-    starts.push_back(static_cast<std::size_t>(r) * bytes_each);
-  }
-  impl_->call("allgather", [&](Link& link) { allgather_ring(link, all, starts); });
+  const Arguments a = impl_->gathering(mine, all, bytes_each);
+  if (size() > 1 && bytes_each > 0) impl_->run(Collective::allgather, a);
+}
+std::unique_ptr<Request> Group::start_allgather(const void* mine, void* all, std::size_t bytes_each,
+                                                std::string_view label) {
+  return impl_->start(Collective::allgather, impl_->gathering(mine, all, bytes_each), label);
+}
+
+void Group::allgather_segments(void* data, std::size_t count, Type type) {
+  if (size() == 1 || count == 0) return;
+  impl_->run(Collective::allgather, Impl::reduction(data, count, type, Op::sum));
+}
+std::unique_ptr<Request> Group::start_allgather_segments(void* data, std::size_t count, Type type,
+                                                         std::string_view label) {
+  return impl_->start(Collective::allgather, Impl::reduction(data, count, type, Op::sum), label);
+}
+
+void Group::broadcast(void* data, std::size_t bytes, int root) {
+  const Arguments a = impl_->spreading(data, bytes, root);
+  if (size() > 1 && bytes > 0) impl_->run(Collective::broadcast, a);
+}
+std::unique_ptr<Request> Group::start_broadcast(void* data, std::size_t bytes, int root,
+                                                std::string_view label) {
+  return impl_->start(Collective::broadcast, impl_->spreading(data, bytes, root), label);
+}
+
+void Group::all_to_all(const void* out, void* in, std::size_t bytes_each) {
+  const Arguments a = impl_->swapping(out, in, bytes_each);
+  if (size() > 1 && bytes_each > 0) impl_->run(Collective::all_to_all, a);
+}
+std::unique_ptr<Request> Group::start_all_to_all(const void* out, void* in, std::size_t bytes_each,
+                                                 std::string_view label) {
+  return impl_->start(Collective::all_to_all, impl_->swapping(out, in, bytes_each), label);
 }
 
 void Group::barrier() {
-  if (size() == 1) return;
-  impl_->call("barrier", [](Link& link) { barrier_dissemination(link); });
+  if (size() > 1) impl_->run(Collective::barrier, {});
+}
+std::unique_ptr<Request> Group::start_barrier() {
+  return impl_->start(Collective::barrier, {}, {});
+}
+
+Group::Segment Group::segment(std::size_t count, int rank) const {
+  const auto starts = segments(count, size());
+  const auto r = static_cast<std::size_t>(rank);
+  return {starts.at(r), starts.at(r + 1) - starts.at(r)};
 }
 
 std::unique_ptr<Request> Group::start_shard_sum(std::span<float* const> mine, std::size_t count,
-                                                int shards) {
+                                                int shards, std::string_view label) {
   auto& tree = impl_->trees[shards];
   if (!tree) tree = std::make_shared<const ShardTree>(rank(), size(), shards);
   const auto owned = static_cast<std::size_t>(first_shard(rank() + 1, size(), shards) -
@@ -204,21 +313,53 @@ std::unique_ptr<Request> Group::start_shard_sum(std::span<float* const> mine, st
                                 std::to_string(owned) + " of " + std::to_string(shards) +
                                 " shards, but brings " + std::to_string(mine.size()));
   }
-  auto& idle = impl_->idle_sums;
-  std::unique_ptr<ShardSum> sum;
-  if (idle.empty()) {
-    sum = std::make_unique<ShardSum>();
-  } else {
-    sum = std::move(idle.back());
-    idle.pop_back();
-  }
-  impl_->guarded([&] { sum->start(*impl_->transport, impl_->next_tag(), tree, mine, count); });
-  if (!sum->done()) impl_->active_sums.push_back(sum.get());
-  return std::make_unique<SumRequest<Impl>>(*impl_, std::move(sum));
+  return impl_->start("a sum over shards", label, [&](const Operation& operation) {
+    return shard_sum(operation.link, tree, {mine.begin(), mine.end()}, count);
+  });
 }
 
 int Group::first_shard(int rank, int ranks, int shards) {
   return static_cast<int>(static_cast<std::int64_t>(rank) * shards / ranks);
+}
+
+std::unique_ptr<Group> Group::split(int color, int key) {
+  struct Wish {
+    int color;
+    int key;
+    int context;
+    int rank;
+  };
+  const Wish mine{color, key, impl_->progress->next_context, rank()};
+  std::vector<Wish> wishes(static_cast<std::size_t>(size()));
+  allgather(&mine, wishes.data(), sizeof mine);
+
+  int context = 0;
+  for (const Wish& wish : wishes) {
+    context = std::max(context, wish.context);
+  }
+  if (context >= kMostGroups) {
+    throw std::logic_error("more than " + std::to_string(kMostGroups - 1) + " groups split");
+  }
+  impl_->progress->next_context = context + 1;
+  if (color < 0) return nullptr;
+
+  std::erase_if(wishes, [&](const Wish& wish) { return wish.color != color; });
+  std::stable_sort(wishes.begin(), wishes.end(),
+                   [](const Wish& a, const Wish& b) { return a.key < b.key; });
+  std::vector<int> members;
+  int my_place = 0;
+  for (const Wish& wish : wishes) {
+    if (wish.rank == rank()) my_place = static_cast<int>(members.size());
+    members.push_back(impl_->members[static_cast<std::size_t>(wish.rank)]);
+  }
+  auto impl = std::make_unique<Impl>(impl_->progress, impl_->options, std::move(members), my_place,
+                                     context);
+  impl->choices = impl_->choices;
+  return std::unique_ptr<Group>(new Group(std::move(impl)));
+}
+
+std::unique_ptr<Memory> Group::allocate(std::size_t bytes) {
+  return std::make_unique<OrdinaryMemory>(bytes);
 }
 
 }  // namespace thalweg::engine::comm

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/comm/transport.h"
@@ -13,19 +14,31 @@
 
 namespace thalweg::engine::comm {
 
+enum class Collective;
+struct Layout;
+
 struct GroupOptions {
   std::chrono::milliseconds stall_timeout{
       60000};                      ///< no progress for this long inside a wait: CommError
-  std::string allreduce = "auto";  ///< or an algorithm's name from its table
+  std::string allreduce = "auto";  ///< see Group::use
 };
 
-/// Names that GroupOptions::allreduce takes: "auto" and the rows of the algorithm table.
-std::vector<std::string> allreduce_names();
+/// Memory from Group::allocate, until destroyed.
+class Memory {
+ public:
+  virtual ~Memory() = default;
+  virtual std::byte* data() const = 0;
+  virtual std::size_t bytes() const = 0;
+};
 
-/// Collectives block unless they return a Request. All ranks must call the same operations in the
-/// same order with the same lengths. Lengths count elements; 0 is allowed. Same input and group
-/// shape: same bits. Not thread-safe; `start_*` lets several operations be in flight, progressed by
-/// test()/wait() of any of them.
+/// Collectives block; their start_ twins return at once. All ranks must call the same operations in
+/// the same order with the same lengths. Lengths count elements; 0 is allowed. Same input and group
+/// shape: same bits. CommError when a rank is lost or calls something else; after that the group is
+/// of no use.
+///
+/// Any number of operations may be under way; each wait advances all of them. A Request outlives
+/// neither its Group nor the vectors. Used by one thread at a time, together with the groups split
+/// from it.
 class Group {
  public:
   /// Throws std::invalid_argument where `options` names no algorithm.
@@ -36,26 +49,69 @@ class Group {
   int rank() const;
   int size() const;
   const std::string& node_of(int rank) const;
+  const Layout& layout() const;  ///< which ranks share a machine (algorithms/table.h)
 
-  /// As GroupOptions::allreduce, from the next call on; the same on all ranks.
-  void use_allreduce(const std::string& name);
+  /// The algorithm from the next call on, the same on all ranks: "auto", a name from the table of
+  /// algorithms, or names by size (algorithms/choice.h). Throws std::invalid_argument.
+  void use(Collective collective, std::string_view choice);
+  void use_allreduce(std::string_view choice);
+
+  /// In place. Throws std::invalid_argument for an average of integers.
   void allreduce(void* data, std::size_t count, Type type, Op op);
-  void broadcast(void* data, std::size_t bytes, int root);
+  /// `label` names the vector in messages about stalls.
+  std::unique_ptr<Request> start_allreduce(void* data, std::size_t count, Type type, Op op,
+                                           std::string_view label = {});
+  /// In place: rank r ends with segment r (see segment()); the rest of the vector is overwritten.
+  void reduce_scatter(void* data, std::size_t count, Type type, Op op);
+  std::unique_ptr<Request> start_reduce_scatter(void* data, std::size_t count, Type type, Op op,
+                                                std::string_view label = {});
+  /// Rank r's bytes end at all + r * bytes_each. `mine` may be its place there.
   void allgather(const void* mine, void* all, std::size_t bytes_each);
+  std::unique_ptr<Request> start_allgather(const void* mine, void* all, std::size_t bytes_each,
+                                           std::string_view label = {});
+  /// In place: segment r of `count` elements is there on rank r, and ends on every rank.
+  void allgather_segments(void* data, std::size_t count, Type type);
+  std::unique_ptr<Request> start_allgather_segments(void* data, std::size_t count, Type type,
+                                                    std::string_view label = {});
+  void broadcast(void* data, std::size_t bytes, int root);
+  std::unique_ptr<Request> start_broadcast(void* data, std::size_t bytes, int root,
+                                           std::string_view label = {});
+  /// Block s of rank r's `out` ends as block r of rank s's `in`; they must not overlap.
+  void all_to_all(const void* out, void* in, std::size_t bytes_each);
+  std::unique_ptr<Request> start_all_to_all(const void* out, void* in, std::size_t bytes_each,
+                                            std::string_view label = {});
   void barrier();
+  std::unique_ptr<Request> start_barrier();
+
+  struct Segment {
+    std::size_t begin;
+    std::size_t count;
+  };
+  /// Elements of a vector of `count` that belong to `rank`: [count * r / W, count * (r + 1) / W).
+  Segment segment(std::size_t count, int rank) const;
 
   /// Sum over logical shards in a fixed binary tree, so that the bits do not depend on the number
   /// of ranks. There are `shards` leaves in all; rank r owns leaves [first_shard(r),
   /// first_shard(r+1)), contiguous, any rank count 1..shards. `mine[i]` is the vector of this
   /// rank's i-th leaf, `count` floats each (overwritten); the sum ends in mine[0] on every rank.
   /// The tree over n leaves splits at the largest power of two below n: tree(n) = tree(p) + tree(n
-  /// - p). A Request outlives neither its Group nor the vectors.
+  /// - p).
   std::unique_ptr<Request> start_shard_sum(std::span<float* const> mine, std::size_t count,
-                                           int shards);
+                                           int shards, std::string_view label = {});
   static int first_shard(int rank, int ranks, int shards);  ///< rank * shards / ranks
+
+  /// Collective: the ranks that give the same colour become a group, ordered by (key, rank).
+  /// nullptr for a negative colour. Shares the transport with this group, and may outlive it.
+  std::unique_ptr<Group> split(int color, int key);
+
+  /// Collective: `bytes` zero bytes, aligned to 64, which ranks of the same machine reach directly
+  /// where that is possible: collectives on vectors in such memory copy less. `bytes` may differ
+  /// between ranks. Must go before the group.
+  std::unique_ptr<Memory> allocate(std::size_t bytes);
 
  private:
   struct Impl;
+  explicit Group(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
 

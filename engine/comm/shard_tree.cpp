@@ -66,6 +66,7 @@ ShardTree::ShardTree(int rank, int ranks, int shard_count) : shards(shard_count)
     throw std::invalid_argument("a sum over " + std::to_string(shards) + " shards on " +
                                 std::to_string(ranks) + " ranks: there must be a shard per rank");
   }
+  first_leaf = Group::first_shard(rank, ranks, shards);
   Builder{rank, ranks, shards, *this}.build(0, shards);
 }
 

@@ -22,6 +22,7 @@ struct ShardTree {
   };
 
   int shards;                     ///< leaves in all
+  int first_leaf = 0;             ///< of this rank
   std::vector<Add> local;         ///< what this rank can add alone; places: its own leaves, from 0
   std::vector<Partial> partials;  ///< of all ranks, in leaf order
   std::vector<Add> across;        ///< the rest of the tree; places: partials. Ends in place 0

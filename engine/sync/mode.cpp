@@ -3,7 +3,10 @@
 
 #include <chrono>
 #include <stdexcept>
+#include <string>
 #include <utility>
+
+#include "engine/comm/algorithms/choice.h"
 
 namespace thalweg::engine {
 namespace {
@@ -11,6 +14,14 @@ namespace {
 const std::vector<SyncRow>& table() {
   static const std::vector<SyncRow> rows{synchronous_row()};
   return rows;
+}
+
+std::string known_algorithms() {
+  std::string known;
+  for (const std::string& name : comm::names_of(comm::Collective::allreduce)) {
+    known += (known.empty() ? "" : ", ") + name;
+  }
+  return known;
 }
 
 }  // namespace
@@ -44,9 +55,11 @@ std::vector<jobspec::Section> sync_schema() {
   const comm::GroupOptions group;
   jobspec::Option allreduce;
   allreduce.name = "allreduce";
-  allreduce.doc = "algorithm of sums other than the gradients'; auto = by size";
+  allreduce.doc =
+      "algorithm of sums other than the gradients': auto, a name, or names by size such as "
+      "recursive_doubling:0-8K,ring:8K-; there are " +
+      known_algorithms();
   allreduce.fallback = group.allreduce;
-  allreduce.choices = comm::allreduce_names();
   jobspec::Option stall;
   stall.name = "stall_timeout_s";
   stall.type = jobspec::OptionType::real;
@@ -62,7 +75,10 @@ std::vector<jobspec::Section> sync_schema() {
 
 comm::GroupOptions group_options(const jobspec::Value& options) {
   comm::GroupOptions group;
-  if (const jobspec::Value* name = options.find("allreduce")) group.allreduce = name->as_string();
+  if (const jobspec::Value* choice = options.find("allreduce")) {
+    group.allreduce = choice->as_string();
+    (void)comm::Choice::parse(comm::Collective::allreduce, group.allreduce);
+  }
   if (const jobspec::Value* seconds = options.find("stall_timeout_s"))
     group.stall_timeout =
         std::chrono::milliseconds(static_cast<std::int64_t>(1000 * seconds->as_double()));

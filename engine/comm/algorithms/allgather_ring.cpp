@@ -5,17 +5,19 @@
 
 namespace thalweg::engine::comm {
 
-void allgather_ring(Link& link, void* all, std::span<const std::size_t> starts) {
+Task allgather_ring(const Link& link, const Layout&, Arguments a) {
   const int ranks = link.size();
   const int next = (link.rank() + 1) % ranks;
   const int previous = (link.rank() + ranks - 1) % ranks;
-  auto* bytes = static_cast<std::byte*>(all);
+  const auto starts = segments(a.count, ranks);
+  auto* bytes = static_cast<std::byte*>(a.data);
+  const auto at = [&](std::size_t r) { return bytes + starts[r] * a.element; };
+  const auto length = [&](std::size_t r) { return (starts[r + 1] - starts[r]) * a.element; };
 
   for (int step = 0; step + 1 < ranks; ++step) {
     const auto out = static_cast<std::size_t>((link.rank() - step + ranks) % ranks);
     const auto in = static_cast<std::size_t>((link.rank() - step - 1 + ranks) % ranks);
-    link.exchange(next, bytes + starts[out], starts[out + 1] - starts[out], previous,
-                  bytes + starts[in], starts[in + 1] - starts[in]);
+    co_await link.exchange(next, at(out), length(out), previous, at(in), length(in));
   }
 }
 

@@ -4,12 +4,12 @@
 
 namespace thalweg::engine::comm {
 
-void barrier_dissemination(Link& link) {
+Task barrier_dissemination(const Link& link, const Layout&, Arguments) {
   const int ranks = link.size();
   for (int distance = 1; distance < ranks; distance *= 2) {
     const int to = (link.rank() + distance) % ranks;
     const int from = (link.rank() - distance % ranks + ranks) % ranks;
-    link.exchange(to, nullptr, 0, from, nullptr, 0);
+    co_await link.exchange(to, nullptr, 0, from, nullptr, 0);
   }
 }
 

@@ -5,19 +5,19 @@
 
 namespace thalweg::engine::comm {
 
-void broadcast_binomial(Link& link, void* data, std::size_t bytes, int root) {
+Task broadcast_binomial(const Link& link, const Layout&, Arguments a) {
   const int ranks = link.size();
-  const int position = (link.rank() - root + ranks) % ranks;  // the root stands at 0
-  const auto at = [&](int p) { return (p + root) % ranks; };
+  const int position = (link.rank() - a.root + ranks) % ranks;  // the root stands at 0
+  const auto at = [&](int p) { return (p + a.root) % ranks; };
 
   // The lowest set bit of the position is the step in which the data arrives.
   int bit = 1;
   while (bit < ranks && (position & bit) == 0) {
     bit *= 2;
   }
-  if (position != 0) link.receive(at(position - bit), data, bytes);
+  if (position != 0) co_await link.receive(at(position - bit), a.data, a.bytes());
   for (bit /= 2; bit > 0; bit /= 2) {
-    if (position + bit < ranks) link.send(at(position + bit), data, bytes);
+    if (position + bit < ranks) co_await link.send(at(position + bit), a.data, a.bytes());
   }
 }
 

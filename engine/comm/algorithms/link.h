@@ -1,48 +1,93 @@
-// What a collective algorithm sees: the ranks, and blocking messages that belong to one call.
+// What a collective algorithm sees: its ranks, messages between them that belong to this call
+// alone, and memory to work in.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
+#include <span>
+#include <vector>
 
-#include "engine/comm/group.h"
+#include "engine/comm/scratch.h"
+#include "engine/comm/task.h"
+#include "engine/comm/transport.h"
 
 namespace thalweg::engine::comm {
 
-/// Waits until the predicate holds, progressing everything; throws CommError.
-using WaitFor = std::function<void(const std::function<bool()>&)>;
+class Messages;
 
+/// Ranks count from 0 within the link. Copies are cheap.
 class Link {
  public:
-  /// `tag` belongs to this call alone.
-  Link(Transport& transport, std::uint64_t tag, const WaitFor& wait)
-      : transport_(transport), tag_(tag), wait_(wait) {}
+  /// `members`: the transport's ranks, in the order of this link's; must stay. `tag` belongs to
+  /// this call, and so do the next kPhases - 1 tags.
+  Link(Transport& transport, Scratch& scratch, std::span<const int> members, int rank,
+       std::uint64_t tag)
+      : transport_(&transport), scratch_(&scratch), members_(members), rank_(rank), tag_(tag) {}
 
-  int rank() const { return transport_.rank(); }
-  int size() const { return transport_.size(); }
+  int rank() const { return rank_; }
+  int size() const { return static_cast<int>(members_.size()); }
+  /// A rank as the transport counts them.
+  int world_rank(int rank) const { return members_[static_cast<std::size_t>(rank)]; }
+  std::span<const int> members() const { return members_; }
+  Transport& transport() const { return *transport_; }
+  std::uint64_t tag() const { return tag_; }
 
-  void send(int to, const void* data, std::size_t bytes) {
-    finish(nullptr, transport_.send(to, tag_, data, bytes));
-  }
-  void receive(int from, void* data, std::size_t bytes) {
-    finish(transport_.receive(from, tag_, data, bytes), nullptr);
-  }
+  /// None yet; to be filled.
+  Messages messages() const;
+  /// co_await link.send(...), or the like.
+  Messages send(int to, const void* data, std::size_t bytes) const;
+  Messages receive(int from, void* data, std::size_t bytes) const;
   /// Both at once, so that neither side waits for the other to listen first.
-  void exchange(int to, const void* out, std::size_t out_bytes, int from, void* in,
-                std::size_t in_bytes) {
-    auto incoming = transport_.receive(from, tag_, in, in_bytes);
-    finish(std::move(incoming), transport_.send(to, tag_, out, out_bytes));
+  Messages exchange(int to, const void* out, std::size_t out_bytes, int from, void* in,
+                    std::size_t in_bytes) const;
+
+  /// Memory until the lease ends, aligned to 64 bytes, not zeroed.
+  Scratch::Lease scratch(std::size_t bytes) const { return scratch_->lease(bytes); }
+
+  static constexpr int kPhases = 256;
+  /// The same ranks; messages of different phases never meet. For tasks side by side.
+  Link phase(int number) const {
+    return {*transport_, *scratch_, members_, rank_, tag_ + static_cast<std::uint64_t>(number)};
+  }
+  /// Some of the ranks, which `members` names as the transport counts them; this rank is number
+  /// `rank` of them. `members` must stay.
+  Link among(std::span<const int> members, int rank, int phase_number) const {
+    return {*transport_, *scratch_, members, rank, tag_ + static_cast<std::uint64_t>(phase_number)};
   }
 
  private:
-  void finish(std::unique_ptr<Request> a, std::unique_ptr<Request> b) {
-    wait_([&] { return (!a || a->test()) && (!b || b->test()); });
-  }
-
-  Transport& transport_;
+  Transport* transport_;
+  Scratch* scratch_;
+  std::span<const int> members_;
+  int rank_;
   std::uint64_t tag_;
-  const WaitFor& wait_;
+};
+
+/// Messages under way; `co_await` waits for all of them. It may be filled and awaited again.
+/// Messages between two ranks with the same Link arrive in the order of their posting.
+class Messages : public Awaitable {
+ public:
+  explicit Messages(const Link& link) : link_(link) {}
+  Messages(const Messages&) = delete;
+  Messages& operator=(const Messages&) = delete;
+
+  /// The memory must stay until the messages have been awaited.
+  Messages& send(int to, const void* data, std::size_t bytes);
+  Messages& receive(int from, void* data, std::size_t bytes);
+  bool ready() override;
+
+ private:
+  friend class Link;
+  /// `to` and `from`: -1 for none.
+  Messages(const Link& link, int to, const void* out, std::size_t out_bytes, int from, void* in,
+           std::size_t in_bytes);
+  template <class F>
+  void post(F&& f);
+
+  Link link_;
+  std::vector<std::unique_ptr<Request>> open_;
+  std::exception_ptr failure_;
 };
 
 }  // namespace thalweg::engine::comm

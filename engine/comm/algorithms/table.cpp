@@ -1,44 +1,108 @@
 #include "engine/comm/algorithms/table.h"
 
-#include <cstdint>
+#include <algorithm>
+#include <bit>
 
 namespace thalweg::engine::comm {
 namespace {
 
-constexpr std::size_t kAny = SIZE_MAX;
+// Up to here the fewer steps of recursive doubling outweigh the ring's fewer bytes.
+constexpr std::size_t kShort = 16 * 1024;
 
-constexpr AllreduceRow kAllreduce[] = {
-    {"recursive_doubling", "short vectors: fewest steps", "ceil(log2 W) (+2 unless W = 2^k)",
-     "n ceil(log2 W)", 16 * 1024, allreduce_recursive_doubling},
-    {"ring", "long vectors: fewest bytes", "2 (W - 1)", "2 n (W - 1) / W", kAny, allreduce_ring},
+const Row kAllreduce[] = {
+    {Collective::allreduce, "recursive_doubling", "short vectors: fewest steps",
+     "ceil(log2 W), 2 more unless W = 2^k", "n ceil(log2 W)", Needs::nothing,
+     allreduce_recursive_doubling},
+    {Collective::allreduce, "ring", "long vectors: fewest bytes", "2 (W - 1)", "2 n (W - 1) / W",
+     Needs::nothing, allreduce_ring},
+};
+const Row kReduceScatter[] = {
+    {Collective::reduce_scatter, "ring", "any length", "W - 1", "n (W - 1) / W", Needs::nothing,
+     reduce_scatter_ring},
+};
+const Row kAllgather[] = {
+    {Collective::allgather, "ring", "any length", "W - 1", "n (W - 1) / W", Needs::nothing,
+     allgather_ring},
+};
+const Row kBroadcast[] = {
+    {Collective::broadcast, "binomial", "any length", "ceil(log2 W)", "n ceil(log2 W) at the root",
+     Needs::nothing, broadcast_binomial},
+};
+const Row kAllToAll[] = {
+    {Collective::all_to_all, "pairwise", "any length", "W - 1", "n (W - 1) / W", Needs::nothing,
+     all_to_all_pairwise},
+};
+const Row kBarrier[] = {
+    {Collective::barrier, "dissemination", "", "ceil(log2 W)", "0", Needs::nothing,
+     barrier_dissemination},
 };
 
 }  // namespace
 
-std::span<const AllreduceRow> allreduce_table() {
-  return kAllreduce;
+const char* name_of(Collective collective) {
+  static constexpr const char* kNames[] = {"allreduce", "reduce_scatter", "allgather",
+                                           "broadcast", "all_to_all",     "barrier"};
+  return kNames[static_cast<int>(collective)];
 }
 
-const AllreduceRow* find_allreduce(std::string_view name) {
-  for (const auto& row : kAllreduce) {
+std::span<const Row> rows_of(Collective collective) {
+  switch (collective) {
+    case Collective::allreduce:
+      return kAllreduce;
+    case Collective::reduce_scatter:
+      return kReduceScatter;
+    case Collective::allgather:
+      return kAllgather;
+    case Collective::broadcast:
+      return kBroadcast;
+    case Collective::all_to_all:
+      return kAllToAll;
+    case Collective::barrier:
+      return kBarrier;
+  }
+  return {};
+}
+
+const Row* find_row(Collective collective, std::string_view name) {
+  for (const Row& row : rows_of(collective)) {
     if (name == row.name) return &row;
   }
   return nullptr;
 }
 
-const AllreduceRow& choose_allreduce(std::size_t bytes) {
-  for (const auto& row : kAllreduce) {
-    if (bytes <= row.auto_up_to) return row;
+std::vector<std::string> names_of(Collective collective) {
+  std::vector<std::string> names;
+  for (const Row& row : rows_of(collective)) {
+    names.emplace_back(row.name);
   }
-  return kAllreduce[std::size(kAllreduce) - 1];
+  return names;
 }
 
-std::vector<std::size_t> segments(std::size_t count, Type type, int ranks) {
+const Row& choose_row(Collective collective, const Layout&, std::size_t bytes) {
+  if (collective == Collective::allreduce) {
+    return *find_row(collective, bytes <= kShort ? "recursive_doubling" : "ring");
+  }
+  return rows_of(collective).front();
+}
+
+bool Layout::allows(Needs needs) const {
+  switch (needs) {
+    case Needs::nothing:
+      return true;
+    case Needs::power_of_two:
+      return std::has_single_bit(static_cast<unsigned>(ranks));
+    case Needs::machines:
+      return machines.size() > 1 && static_cast<std::size_t>(ranks) > machines.size();
+  }
+  return false;
+}
+
+std::vector<std::size_t> segments(std::size_t count, int ranks) {
   const auto n = static_cast<std::size_t>(ranks);
   std::vector<std::size_t> starts(n + 1);
   for (std::size_t r = 0; r <= n; ++r) {
     // count / n and its remainder apart: count * r could overflow.
-    starts[r] = (count / n * r + count % n * r / n) * size_of(type);
+    starts[r] = count / n * r + count % n * r / n;
   }
   return starts;
 }

@@ -2,45 +2,81 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/comm/algorithms/link.h"
-#include "engine/comm/group.h"
+#include "engine/comm/types.h"
 
 namespace thalweg::engine::comm {
 
-void allreduce_recursive_doubling(Link& link, void* data, std::size_t count, Type type, Op op);
-void allreduce_ring(Link& link, void* data, std::size_t count, Type type, Op op);
+enum class Collective { allreduce, reduce_scatter, allgather, broadcast, all_to_all, barrier };
+const char* name_of(Collective collective);
 
-/// Rank r ends with the sum of segment r of `count` elements: [count*r/W, count*(r+1)/W).
-/// `scratch` holds one segment (the longest).
-void reduce_scatter_ring(Link& link, void* data, std::size_t count, Type type, Op op,
-                         void* scratch);
-/// Segment r of `all`, [starts[r], starts[r+1]) bytes, is in place on rank r, and ends on every
-/// rank.
-void allgather_ring(Link& link, void* all, std::span<const std::size_t> starts);
-void broadcast_binomial(Link& link, void* data, std::size_t bytes, int root);
-void barrier_dissemination(Link& link);
+/// What a call works on. A vector of `count` elements has a segment per rank, see segments().
+struct Arguments {
+  void* data = nullptr;      ///< in place; allgather and reduce_scatter: this rank's segment of it
+  const void* in = nullptr;  ///< all_to_all: a segment for each rank; equal lengths
+  std::size_t count = 0;
+  std::size_t element = 1;  ///< bytes
+  Type type = Type::f32;    ///< of reductions, as `op`
+  Op op = Op::sum;          ///< average: algorithms add up, their caller divides
+  int root = 0;             ///< of broadcast
 
-/// First byte of every rank's segment of `count` elements, and the end: W + 1 numbers.
-std::vector<std::size_t> segments(std::size_t count, Type type, int ranks);
-
-using Allreduce = void(Link&, void* data, std::size_t count, Type, Op);
-
-struct AllreduceRow {
-  const char* name;
-  const char* good_for;
-  const char* steps;       ///< W ranks
-  const char* bytes;       ///< sent by each rank, n = bytes of the vector
-  std::size_t auto_up_to;  ///< "auto" takes the first row with n <= this
-  Allreduce* run;
+  std::size_t bytes() const { return count * element; }
 };
 
-std::span<const AllreduceRow> allreduce_table();
+/// What an algorithm asks of the group.
+enum class Needs {
+  nothing,
+  power_of_two,  ///< ranks
+  machines,      ///< more than one, and more than one rank on some of them
+};
+
+/// Where the ranks of a group are.
+struct Layout {
+  int rank = 0;
+  int ranks = 1;
+  /// Of each machine its ranks, ascending; machines in the order of their first ranks.
+  std::vector<std::vector<int>> machines;
+  int machine = 0;  ///< this rank's
+
+  bool one_machine() const { return machines.size() <= 1; }
+  bool allows(Needs needs) const;
+};
+
+struct Row {
+  Collective collective;
+  const char* name;
+  const char* good_for;
+  const char* steps;  ///< W ranks
+  const char* bytes;  ///< sent by each rank, n = bytes of the vector
+  Needs needs;
+  /// The link and what the arguments point to must stay until the task has ended.
+  Task (*run)(const Link& link, const Layout& layout, Arguments arguments);
+};
+
+/// All rows of a collective; the first one works anywhere.
+std::span<const Row> rows_of(Collective collective);
 /// nullptr: no such name.
-const AllreduceRow* find_allreduce(std::string_view name);
-/// What "auto" means for a vector of `bytes`.
-const AllreduceRow& choose_allreduce(std::size_t bytes);
+const Row* find_row(Collective collective, std::string_view name);
+std::vector<std::string> names_of(Collective collective);
+/// What "auto" means for a vector of `bytes` on such a group.
+const Row& choose_row(Collective collective, const Layout& layout, std::size_t bytes);
+
+/// First element of every rank's segment of `count` elements, and the end: W + 1 numbers.
+std::vector<std::size_t> segments(std::size_t count, int ranks);
+
+// The rows' functions, for algorithms made of others.
+using Algorithm = Task(const Link& link, const Layout& layout, Arguments arguments);
+Algorithm allreduce_recursive_doubling, allreduce_ring;
+Algorithm reduce_scatter_ring;
+Algorithm allgather_ring;
+Algorithm broadcast_binomial;
+Algorithm all_to_all_pairwise;
+Algorithm barrier_dissemination;
 
 }  // namespace thalweg::engine::comm

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/comm/algorithms/table.h"
 #include "engine/comm/group.h"
 
 namespace {
@@ -43,11 +44,11 @@ int main() {
   auto wireup = Wireup::connect();
   Group group(wireup->transport());
   const bool talks = wireup->world().rank == 0;
-  const auto names = allreduce_names();
+  const auto names = names_of(Collective::allreduce);
   if (talks) {
     std::printf("%d ranks, median us per call\n%10s", group.size(), "bytes");
     for (const auto& name : names) {
-      if (name != "auto") std::printf(" %19s", name.c_str());
+      std::printf(" %19s", name.c_str());
     }
     std::printf(" %12s %12s\n", "shard_sum", "its GB/s");
   }
@@ -55,7 +56,6 @@ int main() {
     std::vector<float> data(bytes / sizeof(float));
     if (talks) std::printf("%10zu", bytes);
     for (const auto& name : names) {
-      if (name == "auto") continue;
       group.use_allreduce(name);
       const double us = median_us(group, rounds_for(bytes), data, [&] {
         group.allreduce(data.data(), data.size(), Type::f32, Op::sum);

@@ -53,6 +53,102 @@ TEST_P(Ranks, NobodyLeavesABarrierBeforeTheLastHasCome) {
   });
 }
 
+TEST_P(Ranks, ReduceScatterLeavesEveryRankItsSegment) {
+  on_ranks(GetParam(), [](Group& group) {
+    for (const std::size_t count : {1, 3, 1000, 65537}) {
+      std::vector<double> data(count);
+      std::iota(data.begin(), data.end(), group.rank());
+      group.reduce_scatter(data.data(), count, Type::f64, Op::average);
+      const auto [begin, length] = group.segment(count, group.rank());
+      for (std::size_t i = begin; i < begin + length; ++i) {
+        ASSERT_NEAR(static_cast<double>(i) + (group.size() - 1) / 2.0, data[i], 1e-9);
+      }
+      group.allgather_segments(data.data(), count, Type::f64);
+      ASSERT_NEAR(static_cast<double>(count - 1) + (group.size() - 1) / 2.0, data.back(), 1e-9);
+    }
+  });
+}
+
+TEST_P(Ranks, AllToAllTransposes) {
+  on_ranks(GetParam(), [](Group& group) {
+    const auto ranks = static_cast<std::size_t>(group.size());
+    for (const std::size_t count : {0, 1, 1000}) {
+      std::vector<int> out(count * ranks), in(count * ranks, -1);
+      for (std::size_t i = 0; i < out.size(); ++i) {
+        out[i] = group.rank() * 100 + static_cast<int>(i / count);
+      }
+      group.all_to_all(out.data(), in.data(), count * sizeof(int));
+      for (std::size_t i = 0; i < in.size(); ++i) {
+        ASSERT_EQ(static_cast<int>(i / count) * 100 + group.rank(), in[i]);
+      }
+    }
+  });
+}
+
+TEST_P(Ranks, ManyOperationsUnderWayEndInAnyOrder) {
+  on_ranks(GetParam(), [](Group& group) {
+    constexpr int kEach = 5;
+    std::vector<std::vector<std::int64_t>> sums(kEach, std::vector<std::int64_t>(5000, 1));
+    std::vector<int> gathered(kEach * static_cast<std::size_t>(group.size()));
+    std::vector<int> told(kEach, group.rank() == 0 ? 7 : 0);
+    std::vector<std::unique_ptr<Request>> requests;
+    const int mine = group.rank();
+    for (std::size_t i = 0; i < kEach; ++i) {
+      requests.push_back(group.start_allreduce(sums[i].data(), 5000 - i * 1000, Type::i64, Op::sum,
+                                               "vector " + std::to_string(i)));
+      requests.push_back(group.start_allgather(
+          &mine, gathered.data() + i * static_cast<std::size_t>(group.size()), sizeof mine));
+      requests.push_back(group.start_broadcast(&told[i], sizeof(int), 0));
+    }
+    group.barrier();
+    for (std::size_t i = requests.size(); i-- > 0;) {
+      if ((i + static_cast<std::size_t>(group.rank())) % 2) {
+        requests[i]->wait();
+      } else {
+        while (!requests[i]->test()) {
+          std::this_thread::yield();
+        }
+      }
+    }
+    for (std::size_t i = 0; i < kEach; ++i) {
+      EXPECT_EQ(group.size(), sums[i][0]);
+      EXPECT_EQ(7, told[i]);
+      EXPECT_EQ(group.size() - 1, gathered[(i + 1) * static_cast<std::size_t>(group.size()) - 1]);
+    }
+  });
+}
+
+TEST_P(Ranks, SplitGroupsWorkApartAndTogether) {
+  on_ranks(GetParam(), [](Group& group) {
+    const int rank = group.rank();
+    auto parity = group.split(rank % 2, -rank);  // the highest rank comes first
+    auto pair = parity->split(parity->rank() / 2, 0);
+    auto upper = group.split(rank < group.size() / 2 ? -1 : 0, rank);
+    ASSERT_EQ(rank < group.size() / 2, upper == nullptr);
+
+    int first = rank;
+    parity->broadcast(&first, sizeof first, 0);
+    const int last = group.size() - 1;
+    EXPECT_EQ(last % 2 == rank % 2 ? last : last - 1, first);
+    // All at once: messages of one group must not end in another.
+    std::int64_t a = 1, b = 1, c = 1, d = 1;
+    auto all = group.start_allreduce(&a, 1, Type::i64, Op::sum);
+    auto half = parity->start_allreduce(&b, 1, Type::i64, Op::sum);
+    auto two = pair->start_allreduce(&c, 1, Type::i64, Op::sum);
+    if (upper) upper->allreduce(&d, 1, Type::i64, Op::sum);
+    two->wait();
+    all->wait();
+    half->wait();
+    EXPECT_EQ(group.size(), a);
+    EXPECT_EQ(parity->size(), b);
+    EXPECT_EQ(pair->size(), c);
+    if (upper) {
+      EXPECT_EQ(upper->size(), d);
+    }
+    group.barrier();
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(Counts, Ranks, testing::Values(1, 2, 3, 4, 5, 6, 7, 8, 13),
                          testing::PrintToStringParamName());
 
@@ -140,6 +236,13 @@ TEST(Trouble, DifferentLengthsAreToldByWhoeverSeesThemFirst) {
   EXPECT_THAT(said,
               testing::AnyOf(testing::HasSubstr("rank 1 sent 240 bytes where rank 0 expects 200"),
                              testing::HasSubstr("rank 0 sent 200 bytes where rank 1 expects 240")));
+}
+
+TEST(Trouble, AnAverageOfIntegersIsRefused) {
+  auto transports = memory_transports(1);
+  Group group(std::move(transports[0]));
+  std::int32_t x = 1;
+  EXPECT_THROW(group.allreduce(&x, 1, Type::i32, Op::average), std::invalid_argument);
 }
 
 TEST(Trouble, OptionsAndRootsAreChecked) {

@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "engine/comm/algorithms/table.h"
 #include "engine/comm/group.h"
 
 namespace {
@@ -30,7 +31,7 @@ struct Rank {
 /// Every collective at sizes on both sides of UCX's protocol changes.
 void check_collectives(Group& group) {
   for (const std::size_t count : {1U, 7U, 1000U, 65537U, 3000000U}) {
-    for (const auto& name : allreduce_names()) {
+    for (const auto& name : names_of(Collective::allreduce)) {
       group.use_allreduce(name);
       std::vector<std::int64_t> data(count, group.rank() + 1);
       group.allreduce(data.data(), count, Type::i64, Op::sum);
