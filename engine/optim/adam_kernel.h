@@ -40,15 +40,16 @@ template <class T>
 void update(const Hyper& h, const StepContext& c, const Segment& s, T* w, const T* g,
             std::span<T* const> state) {
   const double t = static_cast<double>(c.step + 1);
+  const double beta1 = c.momentum.value_or(h.beta1);
   Factors<T> f;
-  f.beta1 = T(h.beta1);
-  f.rest1 = T(1 - h.beta1);
+  f.beta1 = T(beta1);
+  f.rest1 = T(1 - beta1);
   f.beta2 = T(h.beta2);
   f.rest2 = T(1 - h.beta2);
   f.epsilon = T(h.epsilon);
   f.l2 = s.decay ? T(h.l2) : T(0);
   f.shrink = s.decay ? T(1 - c.lr * h.decoupled) : T(1);
-  f.step = T(c.lr / (1 - std::pow(h.beta1, t)));
+  f.step = T(c.lr / (1 - std::pow(beta1, t)));
   f.root = T(1 / std::sqrt(1 - std::pow(h.beta2, t)));
   run(s.count, f, w + s.offset, g + s.offset, at(state, 0, s), at(state, 1, s));
 }

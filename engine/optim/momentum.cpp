@@ -32,8 +32,8 @@ template <class T>
 void update(const Hyper& h, const StepContext& c, const Segment& s, T* w, const T* g,
             std::span<T* const> state) {
   const double keep = c.step == 0 ? 1 : 1 - h.dampening;  // the velocity starts undampened
-  run(s.count, T(c.lr), T(h.momentum), T(keep), s.decay ? T(h.weight_decay) : T(0), w + s.offset,
-      g + s.offset, at(state, 0, s));
+  run(s.count, T(c.lr), T(c.momentum.value_or(h.momentum)), T(keep),
+      s.decay ? T(h.weight_decay) : T(0), w + s.offset, g + s.offset, at(state, 0, s));
 }
 
 template <class T>

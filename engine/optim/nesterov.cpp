@@ -31,8 +31,8 @@ THALWEG_SIMD void run(std::size_t n, double lr, double m, double decay, double* 
 template <class T>
 void update(const Hyper& h, const StepContext& c, const Segment& s, T* w, const T* g,
             std::span<T* const> state) {
-  run(s.count, T(c.lr), T(h.momentum), s.decay ? T(h.weight_decay) : T(0), w + s.offset,
-      g + s.offset, at(state, 0, s));
+  run(s.count, T(c.lr), T(c.momentum.value_or(h.momentum)), s.decay ? T(h.weight_decay) : T(0),
+      w + s.offset, g + s.offset, at(state, 0, s));
 }
 
 template <class T>

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,6 +24,8 @@ struct Segment {
 struct StepContext {
   std::int64_t step = 0;  ///< 0-based number of this update
   double lr = 0;          ///< already scheduled, for this update
+  /// Set by schedules that move it: instead of the optimizer's own momentum (Adam's beta1).
+  std::optional<double> momentum{};
 };
 
 /// Holds its state as `states()` flat vectors of the parameters' size. T is float or double. Not

@@ -4,7 +4,7 @@
 namespace thalweg::engine {
 
 DecayEntry constant() {
-  return {"constant", "the base rate throughout", {}, [](const ScheduleOptions&, double) {
+  return {"constant", "the base rate throughout", {}, [](const ScheduleOptions&) {
             return schedule_of([](double) { return 1.0; });
           }};
 }

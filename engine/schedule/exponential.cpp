@@ -11,8 +11,8 @@ DecayEntry exponential() {
       span_options("every", "time in which the rate falls by gamma; one epoch if not set");
   options.push_back(number_option("gamma", 0.9, 0, 1, "factor per `every`"));
   return {"exponential", "falls smoothly by gamma per epoch (or per every_*)", std::move(options),
-          [](const ScheduleOptions& o, double) {
-            const double every = o.steps("every", static_cast<double>(o.length().steps_per_epoch));
+          [](const ScheduleOptions& o) {
+            const double every = o.steps("every", o.epoch());
             if (!(every > 0))
               throw std::invalid_argument("schedule: decay 'exponential' needs every_* above 0");
             return schedule_of(

@@ -12,8 +12,8 @@ DecayEntry polynomial() {
   options.push_back(number_option("power", 1.0, 0, 100, "1 is a straight line"));
   options.push_back(final_option());
   return {"polynomial", "(1 - t/T)^power down to `final`", std::move(options),
-          [](const ScheduleOptions& o, double span) {
-            const double T = std::max(1.0, o.steps("decay", span));
+          [](const ScheduleOptions& o) {
+            const double T = std::max(1.0, o.steps("decay", o.context().span()));
             return schedule_of([T, power = o.real("power"), last = o.real("final")](double t) {
               return last + (1 - last) * std::pow(std::max(0.0, 1 - t / T), power);
             });

@@ -1,45 +1,32 @@
-// The tables of decays and warm-ups. A new one: its .cpp with `DecayEntry name()`, and one row in
-// table.cpp.
+// The tables of decays, warm-ups and batch scalings. A new one: its .cpp with `DecayEntry name()`
+// (`WarmupEntry`, `ScalingEntry`), and one row in table.cpp.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
+#include "engine/schedule/options.h"
 #include "engine/schedule/schedule.h"
 
 namespace thalweg::engine {
 
-/// Option values of the `schedule` tree with the row's defaults; throws std::invalid_argument.
-class ScheduleOptions {
- public:
-  ScheduleOptions(const jobspec::Value& tree, const std::vector<jobspec::Option>& options,
-                  const RunLength& length);
-  double real(const std::string& name) const;
-  bool given(const std::string& name) const;
-  /// A length in steps from `<stem>_steps`, or `<stem>_epochs` times the steps of an epoch;
-  /// `fallback` where neither is set. Both set is an error.
-  double steps(const std::string& stem, double fallback) const;
-  const RunLength& length() const { return length_; }
+/// What a decay counts its time from.
+enum class Clock { warmup_end, start_of_run };
 
- private:
-  const jobspec::Value* find(const std::string& name) const;
-  jobspec::Value tree_;
-  const std::vector<jobspec::Option>* options_;
-  RunLength length_;
-};
-
-/// How the rate falls after the warm-up: `multiplier(t)`, t counted from the warm-up's end.
+/// How the rate changes in the long run: `at(t)`, t by the row's clock.
 struct DecayEntry {
   std::string name;
   std::string doc;
   std::vector<jobspec::Option> options;
-  /// `span`: steps from the warm-up's end to the end of training.
-  std::unique_ptr<Schedule> (*make)(const ScheduleOptions&, double span) = nullptr;
+  std::unique_ptr<Schedule> (*make)(const ScheduleOptions&) = nullptr;
+  Clock clock = Clock::warmup_end;
 };
 
-/// How the rate gets to its base value: `multiplier(t)` for t < steps.
+/// How the rate gets to its full value: the decay is multiplied by `at(t)` for t < steps.
 struct WarmupEntry {
   std::string name;
   std::string doc;
@@ -48,15 +35,30 @@ struct WarmupEntry {
   std::unique_ptr<Schedule> (*make)(const ScheduleOptions&) = nullptr;
 };
 
+/// What another batch than the one for which the base rate was found does to it.
+struct ScalingEntry {
+  std::string name;
+  std::string doc;
+  std::vector<jobspec::Option> options;
+  double (*factor)(const ScheduleOptions&) = nullptr;
+};
+
 const std::vector<DecayEntry>& decay_table();
 const std::vector<WarmupEntry>& warmup_table();
+const std::vector<ScalingEntry>& scaling_table();
 
-/// A schedule that is a plain function.
+/// A schedule that is a plain function of the time in steps: a multiplier or a ScheduleValue.
 template <class F>
 class FunctionSchedule final : public Schedule {
  public:
   explicit FunctionSchedule(F f) : f_(std::move(f)) {}
-  double multiplier(std::int64_t step) const override { return f_(static_cast<double>(step)); }
+  ScheduleValue at(std::int64_t step) const override {
+    const auto t = static_cast<double>(step);
+    if constexpr (std::is_same_v<std::invoke_result_t<F, double>, ScheduleValue>)
+      return f_(t);
+    else
+      return {f_(t), {}};
+  }
 
  private:
   F f_;
@@ -66,11 +68,14 @@ std::unique_ptr<Schedule> schedule_of(F f) {
   return std::make_unique<FunctionSchedule<F>>(std::move(f));
 }
 
-jobspec::Option number_option(const char* name, jobspec::Value fallback, double min, double max,
-                              const char* doc);
-/// `<stem>_steps` and `<stem>_epochs`, without default.
-std::vector<jobspec::Option> span_options(const char* stem, const char* doc);
-/// `final`: the multiplier at the end.
-jobspec::Option final_option();
+/// Parts that several warm-ups share: their length, `warmup_from` and `warmup_offset`.
+std::vector<jobspec::Option> rising_options();
+std::int64_t warmup_length(const ScheduleOptions&);
+/// `warmup_from`; auto = the unscaled rate where batch scaling raises it, otherwise 0.
+double warmup_from(const ScheduleOptions&);
+
+/// Batch over `scaling_batch`.
+double batch_ratio(const ScheduleOptions&);
+jobspec::Option scaling_batch_option();
 
 }  // namespace thalweg::engine

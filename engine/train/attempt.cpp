@@ -136,6 +136,14 @@ void Attempt::start_fresh_or_resume(const FoundCheckpoint& found) {
   if (step > 0)
     for (std::size_t i = 0; i < replica->states.size(); ++i)
       share(c != nullptr ? &c->states[i] : nullptr, replica->states[i]);
+  std::vector<double> learnt = schedule->state();
+  together(in.group, [&] {
+    if (c == nullptr) return;
+    schedule->restore(c->schedule);  // says what is wrong with it
+    learnt = c->schedule;
+  });
+  in.group.broadcast(learnt.data(), learnt.size() * sizeof(double), 0);
+  schedule->restore(learnt);
   std::array<double, 2> reported{};
   if (c != nullptr) reported = {c->interval_loss, static_cast<double>(c->interval_steps)};
   in.group.broadcast(reported.data(), sizeof reported, 0);
@@ -184,6 +192,15 @@ void Attempt::tell_start() {
     record.note(level, text);
 }
 
+StepContext Attempt::step_context() const {
+  const ScheduleValue value = schedule->at(step);
+  StepContext context;
+  context.step = step;
+  context.lr = base_lr * value.lr;
+  context.momentum = value.momentum;
+  return context;
+}
+
 LoaderPlan Attempt::loader_plan() const {
   LoaderPlan p;
   p.seed = in.trial.seed;
@@ -203,6 +220,7 @@ void Attempt::save_checkpoint() {
   c.identity = run_identity(config, in.trial.seed, plan.length.total_steps);
   c.interval_loss = interval.loss_sum();
   c.interval_steps = interval.steps();
+  c.schedule = schedule->state();
   const auto plain = [&](const Buffer& device) {
     std::vector<float> values(static_cast<std::size_t>(model->parameter_count()));
     model->to_plain(device.floats(), values.data());

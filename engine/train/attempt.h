@@ -46,7 +46,8 @@ struct Attempt {
   Attempt(const AttemptInput& in, Record& record);
 
   LoaderPlan loader_plan() const;
-  double learning_rate(std::int64_t at) const { return base_lr * schedule->multiplier(at); }
+  double learning_rate(std::int64_t at) const { return base_lr * schedule->at(at).lr; }
+  StepContext step_context() const;  ///< of the next update
   /// Rank 0 writes; the journal is put on the disk before, so that it is never behind the
   /// checkpoint.
   void save_checkpoint();

@@ -76,9 +76,9 @@ std::string check_trial(const std::filesystem::path& trial_file) {
       build_model(*config.find("model"), {dataset->sample_shape(), dataset->classes()}, shard_batch,
                   settings.device);
   const auto optimizer = make_optimizer<float>(*config.find("optimizer"));
-  make_schedule(*config.find("schedule"), plan.length);
   std::string note;
-  base_learning_rate(*config.find("optimizer"), &note);
+  const double base_lr = base_learning_rate(*config.find("optimizer"), &note);
+  const std::string schedule = describe_schedule(*config.find("schedule"), plan.length, base_lr);
 
   const int local_shards = (shards + ranks - 1) / ranks;
   const int lanes = std::clamp(trial.resources.threads_per_rank, 1, local_shards);
@@ -102,6 +102,7 @@ std::string check_trial(const std::filesystem::path& trial_file) {
                     (lanes == 1 ? " thread each" : " threads each"));
   line("steps", grouped(plan.length.total_steps) + ", " + grouped(plan.length.steps_per_epoch) +
                     " an epoch");
+  line("schedule", schedule);
   line("memory", mebibytes(data_bytes + weights + gradients + activations) + " a rank: samples " +
                      mebibytes(data_bytes) + ", parameters and optimizer " + mebibytes(weights) +
                      ", gradients " + mebibytes(gradients) + ", activations " +

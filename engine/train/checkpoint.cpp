@@ -80,10 +80,12 @@ class Reader {
 };
 
 Value header_of(const Checkpoint& c) {
+  jobspec::List schedule(c.schedule.begin(), c.schedule.end());
   return Map{{"step", c.step},
              {"shards", c.shards},
              {"interval_loss", c.interval_loss},
              {"interval_steps", c.interval_steps},
+             {"schedule", std::move(schedule)},
              {"parameters", static_cast<std::int64_t>(c.parameters.size())},
              {"running", static_cast<std::int64_t>(c.running.size())},
              {"states", static_cast<std::int64_t>(c.states.size())},
@@ -178,6 +180,9 @@ Checkpoint read_checkpoint(const std::filesystem::path& file) {
     c.interval_loss = h.find("interval_loss")->as_double();
     c.interval_steps = h.find("interval_steps")->as_int();
     c.identity = *h.find("identity");
+    if (const Value* schedule = h.find("schedule"))  // files from before `plateau` have none
+      for (const Value& number : schedule->as_list())
+        c.schedule.push_back(number.as_double());
     const std::int64_t count = h.find("parameters")->as_int();
     c.parameters = reader.take_floats(count);
     c.running = reader.take_floats(h.find("running")->as_int());

@@ -189,6 +189,7 @@ Plan make_plan(const Settings& settings, std::size_t training_samples) {
     throw std::invalid_argument("batch.global: " + std::to_string(settings.global_batch) +
                                 " is more than the " + std::to_string(training_samples) +
                                 " training samples");
+  plan.length.global_batch = settings.global_batch;
   plan.length.total_steps =
       settings.steps ? *settings.steps : *settings.epochs * plan.length.steps_per_epoch;
   plan.log_every = settings.log_every.value_or(

@@ -31,6 +31,8 @@ void report_validation(Attempt& a, double train_loss) {
   const Judgement judged = validate(*a.dataset, a.samples.validation, *a.replica,
                                     a.sharding.shard_batch(), *a.lanes, a.in.group);
   a.record.metrics({{"val/loss", a.step, judged.loss}, {"val/error", a.step, judged.error}});
+  a.schedule->observe(a.step, "val/loss", judged.loss);  // the same numbers on every rank
+  a.schedule->observe(a.step, "val/error", judged.error);
   if (a.leads())
     std::fprintf(stderr, "%s: step %lld of %lld: loss %.4f, val/loss %.4f, val/error %.4f\n",
                  a.in.trial.id.to_string().c_str(), static_cast<long long>(a.step),
@@ -60,7 +62,7 @@ Outcome train(Attempt& a) {
     const double data_ms = whole.ms();
 
     StepInput input;
-    input.context = {a.step, a.learning_rate(a.step)};
+    input.context = a.step_context();
     input.inputs = batch.inputs.data();
     input.labels = batch.labels.data();
     input.sample_floats = sample_floats;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
 #include <thread>
 
 #include "tests/engine/train/support.h"
@@ -122,6 +123,26 @@ TEST(Attempt, ResumesBitwiseInTheMiddleOfAnIntervalOnOtherRanks) {
   // of it.
   for (const std::string& point : curve({second.path()}))
     EXPECT_THAT(curve({whole.path()}), Contains(point));
+  EXPECT_EQ(curve({first.path(), second.path()}), curve({whole.path()}));
+}
+
+TEST(Attempt, PlateauGoesOnWhereItWasOnOtherRanks) {
+  const test::TempDir whole, first, second;
+  Trial trial = tiny_trial();
+  trial.train.set("epochs", 8);
+  trial.train.set("schedule", Map{{"decay", "plateau"},
+                                  {"patience_epochs", 1},
+                                  {"threshold", 0.5},  // little progress counts as none
+                                  {"gamma", 0.5}});
+  run_to_end(trial, whole.path(), 1);
+  std::set<std::string> rates;
+  for (const std::string& point : curve({whole.path()}))
+    if (point.starts_with("lr ")) rates.insert(point.substr(point.rfind(' ') + 1));
+  EXPECT_GE(rates.size(), 3u);  // otherwise this test tests nothing
+  trial.train.set("checkpoint", Map{{"every", 20}, {"keep", 100}});
+  run_and_lose_the_rest(trial, first.path(), 2, 80);
+  trial.resume = {first.path() / "checkpoints"};
+  run_to_end(trial, second.path(), 3);
   EXPECT_EQ(curve({first.path(), second.path()}), curve({whole.path()}));
 }
 

@@ -20,6 +20,7 @@ Checkpoint small(std::int64_t step = 17) {
   c.identity = Map{{"seed", "18446744073709551615"}, {"optimizer", Map{{"lr", 0.1}}}};
   c.interval_loss = 0.1 + 0.2;
   c.interval_steps = 3;
+  c.schedule = {0.1, 1, 1.0 / 3, 40, 0};
   c.parameters = {1.5f, -0.0f, 1e-40f};
   c.running = {0.25f};
   c.states = {{1, 2, 3}, {4, 5, 6}};
@@ -45,6 +46,7 @@ TEST(Checkpoint, ReadsBackEveryBit) {
   EXPECT_EQ(c.identity, expected.identity);
   EXPECT_EQ(c.interval_loss, expected.interval_loss);
   EXPECT_EQ(c.interval_steps, expected.interval_steps);
+  EXPECT_EQ(c.schedule, expected.schedule);
   EXPECT_EQ(c.parameters, expected.parameters);
   EXPECT_TRUE(std::signbit(c.parameters[1]));
   EXPECT_EQ(c.running, expected.running);

@@ -103,8 +103,10 @@ TEST(TrainProcess, TellsAboutItself) {
   const auto file = put_trial(folder.path(), tiny_trial());
   const test::Outcome check = test::run({"thalweg-train", "--check", file.string()});
   EXPECT_EQ(check.code, 0) << check.err;
-  EXPECT_THAT(check.out, AllOf(HasSubstr("480 to train on, 48 to validate"),
-                               HasSubstr("60, 20 an epoch"), HasSubstr("parameters  346")));
+  EXPECT_THAT(
+      check.out,
+      AllOf(HasSubstr("480 to train on, 48 to validate"), HasSubstr("60, 20 an epoch"),
+            HasSubstr("schedule    cosine: lr 0.01 at step 0"), HasSubstr("parameters  346")));
   EXPECT_FALSE(std::filesystem::exists(folder.path() / "journal.jsonl"));
 }
 

@@ -1,0 +1,164 @@
+#include "engine/schedule/options.h"
+
+#include <limits>
+#include <stdexcept>
+#include <utility>
+
+namespace thalweg::engine {
+
+using jobspec::Option;
+using jobspec::OptionType;
+using jobspec::Value;
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr const char* kUnits[] = {"_steps", "_epochs", "_samples"};
+
+}  // namespace
+
+ScheduleOptions::ScheduleOptions(const Value& tree, const std::vector<Option>& options,
+                                 const ScheduleContext& context)
+    : tree_(tree), options_(&options), context_(context) {}
+
+const Value* ScheduleOptions::find(const std::string& name) const {
+  const Value* value = tree_.find(name);
+  return value && !value->is_null() ? value : nullptr;
+}
+
+const Value& ScheduleOptions::value(const std::string& name) const {
+  if (const Value* value = find(name)) return *value;
+  for (const Option& option : *options_)
+    if (option.name == name) {
+      if (option.fallback.is_null())
+        throw std::invalid_argument("schedule." + name + " is missing: " + option.doc);
+      return option.fallback;
+    }
+  throw std::logic_error("schedule option '" + name + "' is not in its table row");
+}
+
+bool ScheduleOptions::given(const std::string& name) const {
+  return find(name) != nullptr;
+}
+
+bool ScheduleOptions::is_auto(const std::string& name) const {
+  const Value& v = value(name);
+  return v.is_string() && v.as_string() == "auto";
+}
+
+double ScheduleOptions::real(const std::string& name) const {
+  return value(name).as_double();
+}
+
+bool ScheduleOptions::flag(const std::string& name) const {
+  return value(name).as_bool();
+}
+
+std::string ScheduleOptions::text(const std::string& name) const {
+  return value(name).to_text();
+}
+
+std::vector<double> ScheduleOptions::numbers(const std::string& name) const {
+  std::vector<double> numbers;
+  for (const Value& entry : value(name).as_list()) {
+    if (!entry.is_number())
+      throw std::invalid_argument("schedule." + name + ": found " + jobspec::describe(entry) +
+                                  " in the list, expected numbers only");
+    numbers.push_back(entry.as_double());
+  }
+  return numbers;
+}
+
+const Value* ScheduleOptions::span(const std::string& stem, std::string* key, double* unit) const {
+  const auto batch = static_cast<double>(context_.length.global_batch);
+  const double factors[] = {1, epoch(), 1 / batch};
+  const Value* found = nullptr;
+  for (int i = 0; i < 3; ++i) {
+    const Value* value = find(stem + kUnits[i]);
+    if (value == nullptr) continue;
+    if (found != nullptr)
+      throw std::invalid_argument("schedule: both " + *key + " and " + stem + kUnits[i] +
+                                  " are set; keep one");
+    found = value;
+    *key = stem + kUnits[i];
+    *unit = factors[i];
+  }
+  return found;
+}
+
+double ScheduleOptions::steps(const std::string& stem, double fallback) const {
+  std::string key;
+  double unit = 1;
+  const Value* value = span(stem, &key, &unit);
+  return value != nullptr ? value->as_double() * unit : fallback;
+}
+
+std::vector<double> ScheduleOptions::step_list(const std::string& stem, std::string* key) const {
+  double unit = 1;
+  if (span(stem, key, &unit) == nullptr)
+    throw std::invalid_argument("schedule." + stem + "_epochs is missing: give a list as " + stem +
+                                "_epochs, " + stem + "_steps or " + stem + "_samples");
+  std::vector<double> steps = numbers(*key);
+  for (double& step : steps)
+    step *= unit;
+  return steps;
+}
+
+Option number_option(const char* name, Value fallback, double min, double max, const char* doc) {
+  Option option;
+  option.name = name;
+  option.type = OptionType::real;
+  option.doc = doc;
+  option.fallback = std::move(fallback);
+  option.min = min;
+  option.max = max;
+  return option;
+}
+
+Option choice_option(const char* name, std::vector<std::string> choices, const char* doc) {
+  Option option;
+  option.name = name;
+  option.type = OptionType::text;
+  option.doc = doc;
+  option.fallback = choices.front();
+  option.choices = std::move(choices);
+  return option;
+}
+
+Option flag_option(const char* name, bool fallback, const char* doc) {
+  Option option;
+  option.name = name;
+  option.type = OptionType::boolean;
+  option.doc = doc;
+  option.fallback = fallback;
+  return option;
+}
+
+Option list_option(const char* name, const char* doc) {
+  Option option;
+  option.name = name;
+  option.type = OptionType::list;
+  option.doc = doc;
+  return option;
+}
+
+std::vector<Option> span_options(const char* stem, const char* doc) {
+  std::vector<Option> options;
+  for (const char* unit : kUnits)
+    options.push_back(
+        number_option((std::string(stem) + unit).c_str(), Value(), 0, kInfinity, doc));
+  return options;
+}
+
+std::vector<Option> span_list_options(const char* stem, const char* doc) {
+  std::vector<Option> options;
+  for (const char* unit : kUnits)
+    options.push_back(list_option((std::string(stem) + unit).c_str(), doc));
+  return options;
+}
+
+Option final_option() {
+  return number_option("final", 0.0, 0, 1, "share of the base rate that is left at the end");
+}
+
+}  // namespace thalweg::engine

@@ -1,0 +1,64 @@
+// What the rows of the tables read from the `schedule` tree, and the options that they share.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/schedule/schedule.h"
+
+namespace thalweg::engine {
+
+/// What a row may know of the run and of the parts before it.
+struct ScheduleContext {
+  RunLength length;
+  double scale = 1;               ///< batch scaling's factor; for warm-up and decay
+  std::int64_t warmup_steps = 0;  ///< for the decay
+  /// Steps from the warm-up's end to the end of training.
+  double span() const { return static_cast<double>(length.total_steps - warmup_steps); }
+};
+
+/// Option values of the `schedule` tree with the row's defaults. All throw std::invalid_argument.
+class ScheduleOptions {
+ public:
+  ScheduleOptions(const jobspec::Value& tree, const std::vector<jobspec::Option>& options,
+                  const ScheduleContext& context);
+  double real(const std::string& name) const;
+  bool flag(const std::string& name) const;
+  std::string text(const std::string& name) const;
+  std::vector<double> numbers(const std::string& name) const;
+  bool given(const std::string& name) const;
+  bool is_auto(const std::string& name) const;
+  /// A length in steps from `<stem>_steps`, `<stem>_epochs` or `<stem>_samples`; `fallback` where
+  /// none is set. More than one is an error.
+  double steps(const std::string& stem, double fallback) const;
+  /// The same of a list; `key` gets the name that was given. None set is an error.
+  std::vector<double> step_list(const std::string& stem, std::string* key) const;
+
+  const ScheduleContext& context() const { return context_; }
+  double epoch() const { return static_cast<double>(context_.length.steps_per_epoch); }
+
+ private:
+  const jobspec::Value* find(const std::string& name) const;
+  const jobspec::Value& value(const std::string& name) const;
+  /// The one of the three keys that is set, and steps in its unit; nullptr where none is.
+  const jobspec::Value* span(const std::string& stem, std::string* key, double* unit) const;
+
+  jobspec::Value tree_;
+  const std::vector<jobspec::Option>* options_;
+  ScheduleContext context_;
+};
+
+jobspec::Option number_option(const char* name, jobspec::Value fallback, double min, double max,
+                              const char* doc);
+jobspec::Option choice_option(const char* name, std::vector<std::string> choices, const char* doc);
+jobspec::Option flag_option(const char* name, bool fallback, const char* doc);
+jobspec::Option list_option(const char* name, const char* doc);
+/// `<stem>_steps`, `<stem>_epochs` and `<stem>_samples`, without default.
+std::vector<jobspec::Option> span_options(const char* stem, const char* doc);
+/// The same, each a list.
+std::vector<jobspec::Option> span_list_options(const char* stem, const char* doc);
+/// `final`: the multiplier at the end.
+jobspec::Option final_option();
+
+}  // namespace thalweg::engine

@@ -1,0 +1,24 @@
+// linear: k = batch / reference batch. Goyal et al. 2017 (arXiv:1706.02677).
+#include "engine/schedule/table.h"
+
+namespace thalweg::engine {
+
+jobspec::Option scaling_batch_option() {
+  jobspec::Option option;
+  option.name = "scaling_batch";
+  option.type = jobspec::OptionType::integer;
+  option.doc = "global batch for which optimizer.lr is right";
+  option.min = 1;
+  option.required = true;
+  return option;
+}
+
+double batch_ratio(const ScheduleOptions& o) {
+  return static_cast<double>(o.context().length.global_batch) / o.real("scaling_batch");
+}
+
+ScalingEntry scaling_linear() {
+  return {"linear", "in proportion to the batch", {scaling_batch_option()}, batch_ratio};
+}
+
+}  // namespace thalweg::engine
