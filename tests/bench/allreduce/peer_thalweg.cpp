@@ -16,6 +16,11 @@ class Thalweg : public bench::Peer {
     group_.allreduce(data, count, Type::f32, Op::sum);
   }
   void barrier() override { group_.barrier(); }
+  bench::Memory memory(std::size_t bytes, const std::string& kind) override {
+    if (kind != "group") return Peer::memory(bytes, kind);
+    const std::shared_ptr<Memory> whole = group_.allocate(bytes);
+    return {whole, reinterpret_cast<float*>(whole->data())};
+  }
 
  private:
   Group& group_;
