@@ -67,6 +67,13 @@ class CompiledModel final : public Model {
     }
   }
 
+  void to_plain(int number, const float* device, float* plain) const override {
+    program_->to_plain(number, device, plain);
+  }
+  void from_plain(int number, const float* plain, float* device) const override {
+    program_->from_plain(number, plain, device);
+  }
+
  private:
   const ParameterInfo& info(int number) const {
     return parameters()[static_cast<std::size_t>(number)];

@@ -43,6 +43,9 @@ class Model {
   /// parameters, gradients and optimizer state alike. from_plain writes padding as 0.
   virtual void to_plain(const float* device, float* plain) const = 0;
   virtual void from_plain(const float* plain, float* device) const = 0;
+  /// One parameter: its ParameterInfo::count floats, its elements(shape) plain ones.
+  virtual void to_plain(int parameter, const float* device, float* plain) const = 0;
+  virtual void from_plain(int parameter, const float* plain, float* device) const = 0;
 };
 
 struct InputShape {

@@ -1,59 +1,59 @@
 // momentum: v = m v + (1 - dampening) g;  w -= lr v.
 // Source: PyTorch's SGD (torch/optim/sgd.py), whose velocity starts as the first gradient.
-#include "engine/optim/table.h"
-#include "engine/tensor/simd.h"
+//
+// Where v sums lr-scaled gradients instead (Caffe, Keras), a changed lr needs momentum correction,
+// m_eff = m lr_new / lr_old (Goyal et al. 2017, arXiv:1706.02677, remark 2). Summing plain
+// gradients and scaling the sum is the same as correcting; `correction: false` sums scaled ones.
+#include "engine/optim/fused.h"
 
-namespace thalweg::engine {
+namespace thalweg::engine::optim {
 namespace {
 
-struct Hyper {
-  double momentum, dampening, weight_decay;
-};
-
 template <class T>
-THALWEG_INLINE void loop(std::size_t n, T lr, T m, T keep, T decay, T* __restrict w,
-                         const T* __restrict g, T* __restrict v) {
-  for (std::size_t i = 0; i < n; ++i) {
-    const T gi = g[i] + decay * w[i];
-    v[i] = m * v[i] + keep * gi;
-    w[i] -= lr * v[i];
+struct Formula {
+  T m, inside, outside, l2, keep;
+  THALWEG_INLINE void operator()(T& w, T g, T& v) const {
+    g += l2 * w;
+    v = m * v + inside * g;
+    w = keep * w - outside * v;
   }
-}
-THALWEG_SIMD void run(std::size_t n, float lr, float m, float keep, float decay, float* w,
-                      const float* g, float* v) {
-  loop(n, lr, m, keep, decay, w, g, v);
-}
-THALWEG_SIMD void run(std::size_t n, double lr, double m, double keep, double decay, double* w,
-                      const double* g, double* v) {
-  loop(n, lr, m, keep, decay, w, g, v);
-}
+};
+THALWEG_FUSED(Formula, 1)
 
-template <class T>
-void update(const Hyper& h, const StepContext& c, const Segment& s, T* w, const T* g,
-            std::span<T* const> state) {
-  const double keep = c.step == 0 ? 1 : 1 - h.dampening;  // the velocity starts undampened
-  run(s.count, T(c.lr), T(c.momentum.value_or(h.momentum)), T(keep),
-      s.decay ? T(h.weight_decay) : T(0), w + s.offset, g + s.offset, at(state, 0, s));
-}
-
-template <class T>
-std::unique_ptr<Optimizer<T>> make(const OptimizerOptions& o) {
-  return std::make_unique<ElementwiseOptimizer<T, Hyper>>(
-      1, Hyper{o.real("momentum"), o.real("dampening"), o.real("weight_decay")}, update<T>);
-}
+struct Rule {
+  static constexpr int states = 1;
+  explicit Rule(const OptimizerOptions& o)
+      : momentum(o.real("momentum")),
+        dampening(o.real("dampening")),
+        correction(o.flag("correction")),
+        decay(o) {}
+  template <class T>
+  Formula<T> formula(const StepContext& c, bool on, std::span<const double>) const {
+    const double fresh = c.step == 0 ? 1 : 1 - dampening;  // the velocity starts undampened
+    return {T(c.momentum.value_or(momentum)), T(correction ? fresh : c.lr * fresh),
+            T(correction ? c.lr : 1), T(decay.l2(on)), T(decay.keep(c.lr, on))};
+  }
+  double momentum, dampening;
+  bool correction;
+  Decay decay;
+};
 
 }  // namespace
 
 OptimizerEntry momentum() {
-  return {"momentum",
-          "SGD with heavy-ball momentum: v = m v + g; w -= lr v",
-          0.02,
-          "good for batch 128 on Fashion-MNIST, constant or cosine",
-          {momentum_option(),
-           real_option("dampening", 0, 0, 1, "how much of the new gradient is left out"),
-           weight_decay_option(0, "L2 term added to the gradient")},
-          make<float>,
-          make<double>};
+  return {
+      "momentum",
+      "SGD with heavy-ball momentum: v = m v + g; w -= lr v",
+      {{"resnet*", 0.1, "Goyal et al. 2017, for batch 256 and warm-up"},
+       {"*", 0.02, "good for batch 128 on Fashion-MNIST, constant or cosine"}},
+      std::vector<jobspec::Option>{
+          momentum_option(),
+          real_option("dampening", 0, 0, 1, "how much of the new gradient is left out"),
+          flag_option("correction", true,
+                      "a changed lr acts on the whole velocity at once (momentum correction)")} +
+          decay_options(0, false),
+      make_fused<float, Rule>,
+      make_fused<double, Rule>};
 }
 
-}  // namespace thalweg::engine
+}  // namespace thalweg::engine::optim

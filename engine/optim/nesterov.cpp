@@ -1,56 +1,51 @@
 // nesterov: v = m v + g;  w -= lr (g + m v).
 // Source: PyTorch's SGD (torch/optim/sgd.py), whose velocity starts as the first gradient.
-#include "engine/optim/table.h"
-#include "engine/tensor/simd.h"
+// `correction`: as in momentum.cpp.
+#include "engine/optim/fused.h"
 
-namespace thalweg::engine {
+namespace thalweg::engine::optim {
 namespace {
 
-struct Hyper {
-  double momentum, weight_decay;
-};
-
 template <class T>
-THALWEG_INLINE void loop(std::size_t n, T lr, T m, T decay, T* __restrict w, const T* __restrict g,
-                         T* __restrict v) {
-  for (std::size_t i = 0; i < n; ++i) {
-    const T gi = g[i] + decay * w[i];
-    v[i] = m * v[i] + gi;
-    w[i] -= lr * (gi + m * v[i]);
+struct Formula {
+  T m, inside, outside, l2, keep;
+  THALWEG_INLINE void operator()(T& w, T g, T& v) const {
+    g = inside * (g + l2 * w);
+    v = m * v + g;
+    w = keep * w - outside * (g + m * v);
   }
-}
-THALWEG_SIMD void run(std::size_t n, float lr, float m, float decay, float* w, const float* g,
-                      float* v) {
-  loop(n, lr, m, decay, w, g, v);
-}
-THALWEG_SIMD void run(std::size_t n, double lr, double m, double decay, double* w, const double* g,
-                      double* v) {
-  loop(n, lr, m, decay, w, g, v);
-}
+};
+THALWEG_FUSED(Formula, 1)
 
-template <class T>
-void update(const Hyper& h, const StepContext& c, const Segment& s, T* w, const T* g,
-            std::span<T* const> state) {
-  run(s.count, T(c.lr), T(c.momentum.value_or(h.momentum)), s.decay ? T(h.weight_decay) : T(0),
-      w + s.offset, g + s.offset, at(state, 0, s));
-}
-
-template <class T>
-std::unique_ptr<Optimizer<T>> make(const OptimizerOptions& o) {
-  return std::make_unique<ElementwiseOptimizer<T, Hyper>>(
-      1, Hyper{o.real("momentum"), o.real("weight_decay")}, update<T>);
-}
+struct Rule {
+  static constexpr int states = 1;
+  explicit Rule(const OptimizerOptions& o)
+      : momentum(o.real("momentum")), correction(o.flag("correction")), decay(o) {}
+  template <class T>
+  Formula<T> formula(const StepContext& c, bool on, std::span<const double>) const {
+    return {T(c.momentum.value_or(momentum)), T(correction ? 1 : c.lr), T(correction ? c.lr : 1),
+            T(decay.l2(on)), T(decay.keep(c.lr, on))};
+  }
+  double momentum;
+  bool correction;
+  Decay decay;
+};
 
 }  // namespace
 
 OptimizerEntry nesterov() {
-  return {"nesterov",
-          "SGD with Nesterov momentum: v = m v + g; w -= lr (g + m v)",
-          0.02,
-          "good for batch 128 on Fashion-MNIST, constant or cosine",
-          {momentum_option(), weight_decay_option(0, "L2 term added to the gradient")},
-          make<float>,
-          make<double>};
+  return {
+      "nesterov",
+      "SGD with Nesterov momentum: v = m v + g; w -= lr (g + m v)",
+      {{"resnet*", 0.1, "Goyal et al. 2017, for batch 256 and warm-up"},
+       {"*", 0.02, "good for batch 128 on Fashion-MNIST, constant or cosine"}},
+      std::vector<jobspec::Option>{
+          momentum_option(),
+          flag_option("correction", true,
+                      "a changed lr acts on the whole velocity at once (momentum correction)")} +
+          decay_options(0, false),
+      make_fused<float, Rule>,
+      make_fused<double, Rule>};
 }
 
-}  // namespace thalweg::engine
+}  // namespace thalweg::engine::optim

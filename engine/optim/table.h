@@ -8,61 +8,74 @@
 
 #include "engine/optim/optimizer.h"
 
-namespace thalweg::engine {
+namespace thalweg::engine::optim {
 
 /// Option values with the table's defaults filled in.
 class OptimizerOptions {
  public:
   OptimizerOptions(const jobspec::Value& tree, const std::vector<jobspec::Option>& options);
-  double real(const std::string& name) const;
-  bool flag(const std::string& name) const;
+  double real(const std::string& name) const { return value(name).as_double(); }
+  bool flag(const std::string& name) const { return value(name).as_bool(); }
+  int whole(const std::string& name) const { return static_cast<int>(value(name).as_int()); }
+  const std::string& text(const std::string& name) const { return value(name).as_string(); }
+  /// Throws std::logic_error where the row has no such option.
+  const jobspec::Value& value(const std::string& name) const;
 
  private:
   jobspec::Map values_;
 };
 
+/// What `lr: auto` means for some models.
+struct DefaultRate {
+  std::string models;  ///< glob over rows of the model table
+  double lr = 0;
+  std::string source;
+};
+
 struct OptimizerEntry {
   std::string name;
   std::string doc;                       ///< one line: the formula's name and its source
-  double default_lr = 0;                 ///< what `lr: auto` means
-  std::string default_lr_source;         ///< where that value comes from
-  std::vector<jobspec::Option> options;  ///< beside the common `lr`
-  std::unique_ptr<Optimizer<float>> (*make_float)(const OptimizerOptions&) = nullptr;
-  std::unique_ptr<Optimizer<double>> (*make_double)(const OptimizerOptions&) = nullptr;
+  std::vector<DefaultRate> rates;        ///< the first that fits; the last one fits all
+  std::vector<jobspec::Option> options;  ///< beside the common ones
+  std::unique_ptr<Optimizer<float>> (*make_float)(const OptimizerOptions&,
+                                                  const Parameters<float>&) = nullptr;
+  std::unique_ptr<Optimizer<double>> (*make_double)(const OptimizerOptions&,
+                                                    const Parameters<double>&) = nullptr;
 };
 
 const std::vector<OptimizerEntry>& optimizer_table();
 
-/// An optimizer whose work on one segment is a plain function: what every row but the odd one
-/// needs.
-template <class T, class Hyper>
-class ElementwiseOptimizer final : public Optimizer<T> {
- public:
-  using Kernel = void (*)(const Hyper&, const StepContext&, const Segment&, T* w, const T* g,
-                          std::span<T* const> state);
-  ElementwiseOptimizer(int states, Hyper hyper, Kernel kernel)
-      : states_(states), hyper_(hyper), kernel_(kernel) {}
-  int states() const override { return states_; }
-  void update(const StepContext& context, const Segment& segment, T* w, const T* g,
-              std::span<T* const> state) const override {
-    kernel_(hyper_, context, segment, w, g, state);
-  }
+/// "*" stands for any text, "?" for one character.
+bool matches_glob(const std::string& pattern, const std::string& text);
 
- private:
-  int states_;
-  Hyper hyper_;
-  Kernel kernel_;
-};
-
-/// Options that several rows share, spelled once.
-jobspec::Option momentum_option();
-jobspec::Option weight_decay_option(double fallback, const char* doc);
+// Options that several rows share, spelled once.
 jobspec::Option real_option(const char* name, double fallback, double min, double max,
                             const char* doc);
-/// The state pointer of a segment: state vectors have the parameters' layout.
-template <class T>
-T* at(std::span<T* const> state, int which, const Segment& segment) {
-  return state[static_cast<std::size_t>(which)] + segment.offset;
-}
+jobspec::Option flag_option(const char* name, bool fallback, const char* doc);
+jobspec::Option whole_option(const char* name, int fallback, double min, double max,
+                             const char* doc);
+jobspec::Option choice_option(const char* name, std::vector<std::string> choices, const char* doc);
+jobspec::Option momentum_option(double fallback = 0.9);
+jobspec::Option epsilon_option(double fallback);
+/// beta1, beta2.
+std::vector<jobspec::Option> beta_options(double beta1, double beta2);
+/// weight_decay, decoupled.
+std::vector<jobspec::Option> decay_options(double fallback, bool decoupled);
+std::vector<jobspec::Option> operator+(std::vector<jobspec::Option> a,
+                                       const std::vector<jobspec::Option>& b);
 
-}  // namespace thalweg::engine
+/// Weight decay of a row with decay_options(): as an L2 term of the gradient, or decoupled from it:
+/// the weights shrink by lr * weight_decay (Loshchilov & Hutter 2019, arXiv:1711.05101).
+struct Decay {
+  explicit Decay(const OptimizerOptions& o)
+      : weight(o.real("weight_decay")), decoupled(o.flag("decoupled")) {}
+  /// Added to the gradient, times w.
+  double l2(bool on) const { return on && !decoupled ? weight : 0; }
+  /// Multiplies the weights.
+  double keep(double lr, bool on) const { return on && decoupled ? 1 - lr * weight : 1; }
+
+  double weight;
+  bool decoupled;
+};
+
+}  // namespace thalweg::engine::optim

@@ -26,13 +26,6 @@ std::string known_algorithms() {
 
 }  // namespace
 
-Replica::Replica(const Model& model, const Optimizer<float>& optimizer)
-    : parameters(Buffer::of_floats(model.parameter_floats())),
-      running(Buffer::of_floats(model.statistics())) {
-  for (int i = 0; i < optimizer.states(); ++i)
-    states.push_back(Buffer::of_floats(model.parameter_floats()));
-}
-
 std::unique_ptr<SyncMode> make_sync_mode(const jobspec::Value& options, const SyncParts& parts) {
   const jobspec::Value* given = options.find("mode");
   const std::string name = given == nullptr ? table().front().name : given->to_text();

@@ -9,19 +9,11 @@
 #include "engine/nn/model.h"
 #include "engine/optim/optimizer.h"
 #include "engine/sync/lane_pool.h"
-#include "engine/tensor/buffer.h"
+#include "engine/sync/replica.h"
 #include "jobspec/schema.h"
 #include "jobspec/value.h"
 
 namespace thalweg::engine {
-
-/// A rank's copy of everything that training changes; flat, in the device's layout.
-struct Replica {
-  Replica(const Model& model, const Optimizer<float>& optimizer);
-  Buffer parameters;
-  Buffer running;              ///< batch norm's running statistics
-  std::vector<Buffer> states;  ///< of the optimizer
-};
 
 /// Logical shards of the global batch; rank r owns leaves [first, end).
 struct Sharding {

@@ -31,13 +31,14 @@ class Synchronous : public SyncMode {
       gradients_.push_back(Buffer::of_floats(p_.model.parameter_floats()));
       extras_.push_back(Buffer::of_floats(p_.model.statistics() + kExtras));
     }
-    for (Buffer& state : p_.replica.states)
-      states_.push_back(state.floats());
+    memory_ = p_.replica.memory(gradients_[0].floats());
     reducer_ = std::make_unique<BucketReducer>(p_.group, p_.sharding.shards, reducer_parts());
   }
 
   StepOutcome step(const StepInput& input) override {
     StepOutcome outcome;
+    StepContext context = input.context;
+    context.samples = p_.sharding.global_batch;
     const Clock::time_point start = Clock::now();
     reducer_->begin();
     p_.lanes.run(p_.sharding.mine(), [&](int shard, Lane& lane) { run_shard(shard, lane, input); });
@@ -51,8 +52,9 @@ class Synchronous : public SyncMode {
     // The optimizer takes each bucket while later ones are still on their way.
     for (std::size_t b = 0; b < buckets_.size(); ++b) {
       outcome.comm_exposed_ms += timed([&] { reducer_->wait(b); });
-      outcome.optimizer_ms += timed([&] { update(buckets_[b], input.context); });
+      outcome.optimizer_ms += timed([&] { update(buckets_[b], context); });
     }
+    outcome.optimizer_ms += timed([&] { p_.optimizer.finish(context, memory_); });
     outcome.comm_exposed_ms += timed([&] { reducer_->wait(buckets_.size()); });
     const float* extra = extras_[0].floats();
     p_.model.update_running(extra, p_.sharding.shards, p_.replica.running.floats());
@@ -110,8 +112,7 @@ class Synchronous : public SyncMode {
   void update(const Bucket& bucket, const StepContext& context) {
     for (const int number : bucket.parameters) {
       const ParameterInfo& info = p_.model.parameters()[static_cast<std::size_t>(number)];
-      p_.optimizer.update(context, {info.offset, info.count, info.decay},
-                          p_.replica.parameters.floats(), gradients_[0].floats(), states_);
+      p_.optimizer.update(context, {number, info.offset, info.count}, memory_);
     }
   }
 
@@ -147,7 +148,7 @@ class Synchronous : public SyncMode {
   std::vector<std::size_t> bucket_of_;
   std::vector<Buffer> gradients_;  ///< one flat memory per local shard
   std::vector<Buffer> extras_;     ///< statistics, loss sum, stop flag per local shard
-  std::vector<float*> states_;
+  OptimizerMemory<float> memory_;
   std::unique_ptr<BucketReducer> reducer_;  // last: its thread ends before the memory goes
 };
 

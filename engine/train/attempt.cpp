@@ -66,7 +66,8 @@ void Attempt::load_data() {
   settings = read_settings(in.config);
   config = in.config;
   std::string lr_note;
-  base_lr = base_learning_rate(*config.find("optimizer"), &lr_note);
+  base_lr = base_learning_rate(*config.find("optimizer"), config.find("model.name")->as_string(),
+                               &lr_note);
   if (!lr_note.empty()) note("info", lr_note);
   config.set("optimizer.lr", base_lr);
   config.set("device", settings.device);
@@ -100,7 +101,7 @@ void Attempt::build(int shards) {
   sharding.end = comm::Group::first_shard(rank + 1, ranks, shards);
   model = build_model(*config.find("model"), {dataset->sample_shape(), dataset->classes()},
                       sharding.shard_batch(), settings.device);
-  optimizer = make_optimizer<float>(*config.find("optimizer"));
+  optimizer = make_optimizer<float>(*config.find("optimizer"), parameters_of(*model));
   schedule = make_schedule(*config.find("schedule"), plan.length);
   replica = std::make_unique<Replica>(*model, *optimizer);
   // A lane more than shards would have nothing to do.
@@ -123,7 +124,8 @@ void Attempt::start_fresh_or_resume(const FoundCheckpoint& found) {
   together(in.group, [&] {
     if (c != nullptr &&
         (c->parameters.size() != count || c->running.size() != model->statistics() ||
-         c->states.size() != replica->states.size()))
+         c->states.size() != replica->states.size() || c->own.size() != replica->own.size() ||
+         c->scalars.size() != replica->scalars.size()))
       throw BadCheckpoint(found.file.string() + ": its sizes are not those of this model");
     if (leads() && c == nullptr) {
       model->initialize(in.trial.seed, replica->parameters.floats(), replica->running.floats());
@@ -136,6 +138,12 @@ void Attempt::start_fresh_or_resume(const FoundCheckpoint& found) {
   if (step > 0)
     for (std::size_t i = 0; i < replica->states.size(); ++i)
       share(c != nullptr ? &c->states[i] : nullptr, replica->states[i]);
+  if (c != nullptr) {
+    std::copy(c->own.begin(), c->own.end(), replica->own.begin());
+    std::copy(c->scalars.begin(), c->scalars.end(), replica->scalars.begin());
+  }
+  in.group.broadcast(replica->own.data(), replica->own.size() * sizeof(float), 0);
+  in.group.broadcast(replica->scalars.data(), replica->scalars.size() * sizeof(double), 0);
   std::vector<double> learnt = schedule->state();
   together(in.group, [&] {
     if (c == nullptr) return;
@@ -156,6 +164,7 @@ void Attempt::require_equal_replicas() {
   hash.add(replica->parameters.floats(), floats);
   for (const Buffer& state : replica->states)
     hash.add(state.floats(), floats);
+  hash.add(replica->own.data(), replica->own.size());
   hash.add(replica->running.floats(), model->statistics());
   const std::uint64_t mine = hash.value();
   std::vector<std::uint64_t> all(static_cast<std::size_t>(in.group.size()));
@@ -230,6 +239,8 @@ void Attempt::save_checkpoint() {
   c.running.assign(replica->running.floats(), replica->running.floats() + model->statistics());
   for (const Buffer& state : replica->states)
     c.states.push_back(plain(state));
+  c.own = replica->own;
+  c.scalars = replica->scalars;
 
   const std::filesystem::path folder = in.folder / kCheckpoints;
   std::filesystem::create_directories(folder);

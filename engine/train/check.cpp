@@ -75,15 +75,17 @@ std::string check_trial(const std::filesystem::path& trial_file) {
   const auto model =
       build_model(*config.find("model"), {dataset->sample_shape(), dataset->classes()}, shard_batch,
                   settings.device);
-  const auto optimizer = make_optimizer<float>(*config.find("optimizer"));
+  const auto optimizer = make_optimizer<float>(*config.find("optimizer"), parameters_of(*model));
   std::string note;
-  const double base_lr = base_learning_rate(*config.find("optimizer"), &note);
+  const double base_lr = base_learning_rate(*config.find("optimizer"), model->name(), &note);
   const std::string schedule = describe_schedule(*config.find("schedule"), plan.length, base_lr);
 
   const int local_shards = (shards + ranks - 1) / ranks;
   const int lanes = std::clamp(trial.resources.threads_per_rank, 1, local_shards);
   const auto vector = static_cast<double>(model->parameter_floats() * sizeof(float));
-  const double weights = vector * (1 + optimizer->states());
+  const double weights =
+      vector * (1 + optimizer->states() + (optimizer->evaluates_elsewhere() ? 1 : 0)) +
+      static_cast<double>(optimizer->own() * sizeof(float));
   const double gradients = vector * local_shards;
   const double activations = lanes * lane_bytes(*model, *dataset, shard_batch);
   std::string text;

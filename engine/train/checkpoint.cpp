@@ -35,7 +35,10 @@ class Writer {
     sum_ = crc32_z(sum_, static_cast<const Bytef*>(data), bytes);
   }
   void put_number(std::uint32_t n) { put(&n, sizeof n); }
-  void put_floats(const std::vector<float>& v) { put(v.data(), v.size() * sizeof(float)); }
+  template <class T>
+  void put_numbers(const std::vector<T>& v) {
+    put(v.data(), v.size() * sizeof(T));
+  }
   void finish() {
     const auto sum = static_cast<std::uint32_t>(sum_);
     file_.write(&sum, sizeof sum);
@@ -64,11 +67,12 @@ class Reader {
     std::memcpy(&n, take(sizeof n).data(), sizeof n);
     return n;
   }
-  std::vector<float> take_floats(std::int64_t count) {
-    if (count < 0 || static_cast<std::uint64_t>(count) > bytes_.size() / sizeof(float))
+  template <class T>
+  std::vector<T> take_numbers(std::int64_t count) {
+    if (count < 0 || static_cast<std::uint64_t>(count) > bytes_.size() / sizeof(T))
       fail("the file ends too early");
-    std::vector<float> values(static_cast<std::size_t>(count));
-    const std::string_view part = take(values.size() * sizeof(float));
+    std::vector<T> values(static_cast<std::size_t>(count));
+    const std::string_view part = take(values.size() * sizeof(T));
     if (!values.empty()) std::memcpy(values.data(), part.data(), part.size());
     return values;
   }
@@ -89,6 +93,8 @@ Value header_of(const Checkpoint& c) {
              {"parameters", static_cast<std::int64_t>(c.parameters.size())},
              {"running", static_cast<std::int64_t>(c.running.size())},
              {"states", static_cast<std::int64_t>(c.states.size())},
+             {"own", static_cast<std::int64_t>(c.own.size())},
+             {"scalars", static_cast<std::int64_t>(c.scalars.size())},
              {"identity", c.identity}};
 }
 
@@ -151,10 +157,12 @@ void write_checkpoint(const std::filesystem::path& file, const Checkpoint& check
   writer.put_number(Checkpoint::format);
   writer.put_number(static_cast<std::uint32_t>(header.size()));
   writer.put(header.data(), header.size());
-  writer.put_floats(checkpoint.parameters);
-  writer.put_floats(checkpoint.running);
+  writer.put_numbers(checkpoint.parameters);
+  writer.put_numbers(checkpoint.running);
   for (const std::vector<float>& state : checkpoint.states)
-    writer.put_floats(state);
+    writer.put_numbers(state);
+  writer.put_numbers(checkpoint.own);
+  writer.put_numbers(checkpoint.scalars);
   writer.finish();
 }
 
@@ -184,10 +192,12 @@ Checkpoint read_checkpoint(const std::filesystem::path& file) {
       for (const Value& number : schedule->as_list())
         c.schedule.push_back(number.as_double());
     const std::int64_t count = h.find("parameters")->as_int();
-    c.parameters = reader.take_floats(count);
-    c.running = reader.take_floats(h.find("running")->as_int());
+    c.parameters = reader.take_numbers<float>(count);
+    c.running = reader.take_numbers<float>(h.find("running")->as_int());
     for (std::int64_t i = h.find("states")->as_int(); i > 0; --i)
-      c.states.push_back(reader.take_floats(count));
+      c.states.push_back(reader.take_numbers<float>(count));
+    c.own = reader.take_numbers<float>(h.find("own")->as_int());
+    c.scalars = reader.take_numbers<double>(h.find("scalars")->as_int());
     return c;
   } catch (const BadCheckpoint&) {
     throw;

@@ -13,7 +13,7 @@
 namespace thalweg::engine {
 
 struct Checkpoint {
-  static constexpr int format = 1;
+  static constexpr int format = 2;
 
   std::int64_t step = 0;  ///< optimizer steps completed
   int shards = 0;
@@ -24,6 +24,8 @@ struct Checkpoint {
   std::vector<float> parameters;  ///< plain layout, as the states
   std::vector<float> running;
   std::vector<std::vector<float>> states;
+  std::vector<float> own;       ///< of the optimizer
+  std::vector<double> scalars;  ///< of the optimizer
 };
 
 /// A file is no whole checkpoint; what() is "FILE: reason".

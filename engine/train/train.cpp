@@ -28,8 +28,9 @@ void report_interval(Attempt& a) {
 }
 
 void report_validation(Attempt& a, double train_loss) {
-  const Judgement judged = validate(*a.dataset, a.samples.validation, *a.replica,
-                                    a.sharding.shard_batch(), *a.lanes, a.in.group);
+  const Judgement judged =
+      validate(*a.dataset, a.samples.validation, a.replica->evaluated(*a.optimizer),
+               a.replica->running.floats(), a.sharding.shard_batch(), *a.lanes, a.in.group);
   a.record.metrics({{"val/loss", a.step, judged.loss}, {"val/error", a.step, judged.error}});
   a.schedule->observe(a.step, "val/loss", judged.loss);  // the same numbers on every rank
   a.schedule->observe(a.step, "val/error", judged.error);

@@ -14,7 +14,7 @@ std::size_t floats_of(const Dataset& dataset) {
 }
 
 ShardResult judge(const Dataset& dataset, const std::uint32_t* samples, std::size_t count,
-                  const Replica& replica, Lane& lane) {
+                  const float* parameters, const float* running, Lane& lane) {
   const std::size_t floats = floats_of(dataset);
   std::vector<float> inputs(count * floats);
   std::vector<std::int32_t> labels(count);
@@ -26,13 +26,14 @@ ShardResult judge(const Dataset& dataset, const std::uint32_t* samples, std::siz
   batch.inputs = inputs.data();
   batch.labels = labels.data();
   batch.samples = static_cast<int>(count);
-  return lane.evaluate(replica.parameters.floats(), replica.running.floats(), batch);
+  return lane.evaluate(parameters, running, batch);
 }
 
 }  // namespace
 
 Judgement validate(const Dataset& dataset, const std::vector<std::uint32_t>& samples,
-                   const Replica& replica, int chunk_samples, LanePool& lanes, comm::Group& group) {
+                   const float* parameters, const float* running, int chunk_samples,
+                   LanePool& lanes, comm::Group& group) {
   const auto size = static_cast<std::size_t>(chunk_samples);
   const auto chunks = static_cast<int>((samples.size() + size - 1) / size);
   const int first = comm::Group::first_shard(group.rank(), group.size(), chunks);
@@ -43,8 +44,9 @@ Judgement validate(const Dataset& dataset, const std::vector<std::uint32_t>& sam
   lanes.run(end - first, [&](int task, Lane& lane) {
     const auto chunk = static_cast<std::size_t>(first + task);
     const std::size_t begin = chunk * size;
-    const ShardResult result = judge(dataset, samples.data() + begin,
-                                     std::min(size, samples.size() - begin), replica, lane);
+    const ShardResult result =
+        judge(dataset, samples.data() + begin, std::min(size, samples.size() - begin), parameters,
+              running, lane);
     losses[chunk] = result.loss_sum;
     wrong_here += result.wrong;
   });

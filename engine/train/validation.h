@@ -20,6 +20,7 @@ struct Judgement {
 /// added in the order of the chunks, so the bits do not depend on the number of ranks or lanes.
 /// Collective.
 Judgement validate(const Dataset& dataset, const std::vector<std::uint32_t>& samples,
-                   const Replica& replica, int chunk_samples, LanePool& lanes, comm::Group& group);
+                   const float* parameters, const float* running, int chunk_samples,
+                   LanePool& lanes, comm::Group& group);
 
 }  // namespace thalweg::engine

@@ -58,8 +58,8 @@ int measure(const std::string& name, const Settings& settings) {
                           {"dropout", std::atof(settings.values.at("dropout").c_str())},
                           {"batch_norm", settings.number("batch_norm") != 0}};
   const auto model = build_model(tree, shape, batch / shards, settings.values.at("device"));
-  const auto optimizer =
-      make_optimizer<float>(jobspec::Map{{"name", "momentum"}, {"momentum", 0.9}});
+  const auto optimizer = make_optimizer<float>(
+      jobspec::Map{{"name", "momentum"}, {"momentum", 0.9}}, parameters_of(*model));
   comm::Group group(std::move(comm::memory_transports(1).front()));
   LanePool lanes(*model, settings.number("threads"));
   Replica replica(*model, *optimizer);

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "engine/data/dataset.h"
+#include "engine/optim/table.h"
 #include "engine/sync/mode.h"
 
 namespace thalweg::engine {
@@ -50,7 +51,7 @@ Trained train_rank(const Case& c, comm::Group& group, int threads, bool stop) {
   sharding.first = comm::Group::first_shard(group.rank(), group.size(), c.shards);
   sharding.end = comm::Group::first_shard(group.rank() + 1, group.size(), c.shards);
   const auto model = build_model(c.model, {{6}, 3}, sharding.shard_batch(), "reference");
-  const auto optimizer = make_optimizer<float>(c.optimizer);
+  const auto optimizer = make_optimizer<float>(c.optimizer, parameters_of(*model));
   Replica replica(*model, *optimizer);
   model->initialize(11, replica.parameters.floats(), replica.running.floats());
   LanePool lanes(*model, threads);
@@ -158,9 +159,20 @@ TEST(Synchronous, ClippingBoundsTheStep) {
   EXPECT_NEAR(std::sqrt(squares), 0.05 * 1e-3, 1e-7);  // learning rate times norm
 }
 
+TEST(SyncModes, EveryOptimizerGivesTheBitsOfOneRankOnTwo) {
+  for (const optim::OptimizerEntry& entry : optim::optimizer_table()) {
+    Case c = batch_norm_and_dropout();
+    c.sync = Map{{"first_bucket_mib", 0.0}, {"bucket_mib", 0.0}};
+    c.optimizer = Map{{"name", entry.name}};
+    const Trained alone = train(c, 1, 1)[0];
+    for (const Trained& rank : train(c, 2, 2))
+      EXPECT_TRUE(rank == alone) << entry.name;
+  }
+}
+
 TEST(SyncModes, UnknownNameGetsTheNearestOne) {
   const auto model = build_model(Map{{"name", "mlp"}}, {{6}, 3}, 4, "reference");
-  const auto optimizer = make_optimizer<float>(Map{{"name", "sgd"}});
+  const auto optimizer = make_optimizer<float>(Map{{"name", "sgd"}}, parameters_of(*model));
   comm::Group group(std::move(comm::memory_transports(1)[0]));
   Replica replica(*model, *optimizer);
   LanePool lanes(*model, 1);

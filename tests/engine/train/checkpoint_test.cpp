@@ -24,6 +24,8 @@ Checkpoint small(std::int64_t step = 17) {
   c.parameters = {1.5f, -0.0f, 1e-40f};
   c.running = {0.25f};
   c.states = {{1, 2, 3}, {4, 5, 6}};
+  c.own = {7, 8, 9, 10};
+  c.scalars = {0.1, 1e-300};
   return c;
 }
 
@@ -51,6 +53,8 @@ TEST(Checkpoint, ReadsBackEveryBit) {
   EXPECT_TRUE(std::signbit(c.parameters[1]));
   EXPECT_EQ(c.running, expected.running);
   EXPECT_EQ(c.states, expected.states);
+  EXPECT_EQ(c.own, expected.own);
+  EXPECT_EQ(c.scalars, expected.scalars);
 }
 
 TEST(Checkpoint, EmptyPartsKeepTheChecksum) {
@@ -94,9 +98,9 @@ TEST(Checkpoint, AnotherFormatIsNamed) {
   const auto file = folder.path() / checkpoint_name(17);
   write_checkpoint(file, small());
   std::string bytes = test::read_file(file);
-  bytes[8] = 2;
+  bytes[8] = 3;
   test::write_file(file, bytes);
-  EXPECT_THAT(complaint(file), HasSubstr("format 2, this program reads format 1"));
+  EXPECT_THAT(complaint(file), HasSubstr("format 3, this program reads format 2"));
   test::write_file(file, std::string(200, 'x'));
   EXPECT_THAT(complaint(file), HasSubstr("not a checkpoint"));
 }

@@ -17,10 +17,10 @@ TEST(Validation, EqualsOneLaneAndDoesNotDependOnRanks) {
   const auto dataset = load_dataset(Map{{"name", "synthetic"}, {"samples", 50}});
   std::vector<std::uint32_t> samples(37);  // not a multiple of the chunk
   std::iota(samples.begin(), samples.end(), 5u);
-  const auto optimizer = make_optimizer<float>(Map{{"name", "sgd"}});
   const jobspec::Value mlp = Map{{"name", "mlp"}, {"hidden", jobspec::List{9}}};
 
   const auto all_at_once = build_model(mlp, {{16}, 10}, 37, "reference");
+  const auto optimizer = make_optimizer<float>(Map{{"name", "sgd"}}, parameters_of(*all_at_once));
   Replica replica(*all_at_once, *optimizer);
   all_at_once->initialize(3, replica.parameters.floats(), replica.running.floats());
   std::vector<float> inputs(37 * 16);
@@ -46,7 +46,8 @@ TEST(Validation, EqualsOneLaneAndDoesNotDependOnRanks) {
         comm::Group group(std::move(transports[rank]));
         const auto model = build_model(mlp, {{16}, 10}, 4, "reference");
         LanePool lanes(*model, 1 + static_cast<int>(rank) % 2);
-        judged[rank] = validate(*dataset, samples, replica, 4, lanes, group);
+        judged[rank] = validate(*dataset, samples, replica.parameters.floats(),
+                                replica.running.floats(), 4, lanes, group);
       });
     for (std::thread& t : threads)
       t.join();

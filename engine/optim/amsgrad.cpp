@@ -1,0 +1,56 @@
+// amsgrad: Adam, but divided by the largest v so far:  u = max(u, v);
+// w -= lr m^ / (sqrt(u / (1 - beta2^t)) + epsilon).
+// Reddi et al. 2018 (arXiv:1904.09237), bias-corrected as in PyTorch (torch/optim/adam.py).
+#include <algorithm>
+
+#include "engine/optim/fused.h"
+
+namespace thalweg::engine::optim {
+namespace {
+
+template <class T>
+struct Formula {
+  T beta1, rest1, beta2, rest2, epsilon, l2, keep, step, root;
+  THALWEG_INLINE void operator()(T& w, T g, T& m, T& v, T& u) const {
+    g += l2 * w;
+    m = beta1 * m + rest1 * g;
+    v = beta2 * v + rest2 * g * g;
+    u = u > v ? u : v;
+    w = keep * w - step * m / (std::sqrt(u) * root + epsilon);
+  }
+};
+THALWEG_FUSED(Formula, 3)
+
+struct Rule {
+  static constexpr int states = 3;
+  explicit Rule(const OptimizerOptions& o)
+      : beta1(o.real("beta1")), beta2(o.real("beta2")), epsilon(o.real("epsilon")), decay(o) {}
+  template <class T>
+  Formula<T> formula(const StepContext& c, bool on, std::span<const double>) const {
+    const double b1 = c.momentum.value_or(beta1), t = static_cast<double>(c.step + 1);
+    return {T(b1),
+            T(1 - b1),
+            T(beta2),
+            T(1 - beta2),
+            T(epsilon),
+            T(decay.l2(on)),
+            T(decay.keep(c.lr, on)),
+            T(c.lr / (1 - std::pow(b1, t))),
+            T(1 / std::sqrt(1 - std::pow(beta2, t)))};
+  }
+  double beta1, beta2, epsilon;
+  Decay decay;
+};
+
+}  // namespace
+
+OptimizerEntry amsgrad() {
+  return {"amsgrad",
+          "Adam over the largest second moment so far (arXiv:1904.09237)",
+          {{"*", 1e-3, "Adam's default, as in PyTorch"}},
+          beta_options(0.9, 0.999) + std::vector{epsilon_option(1e-8)} + decay_options(0, false),
+          make_fused<float, Rule>,
+          make_fused<double, Rule>};
+}
+
+}  // namespace thalweg::engine::optim

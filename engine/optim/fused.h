@@ -1,0 +1,100 @@
+// One pass over flat memory for optimizers that treat every weight alone: a row writes down its
+// formula for one weight, and the factors of a step.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "engine/optim/table.h"
+#include "engine/tensor/simd.h"
+
+namespace thalweg::engine::optim {
+
+/// The stretch that a pass works on.
+template <class T>
+struct Stretch {
+  std::size_t count = 0;
+  T* w = nullptr;
+  T* g = nullptr;
+  std::array<T*, 5> states{};
+};
+
+template <class Formula, class T, std::size_t... S>
+THALWEG_INLINE void fuse(const Formula& formula, const Stretch<T>& x, std::index_sequence<S...>) {
+  const auto loop =
+      [](Formula f, std::size_t n, T * w, const T* g, auto*... s) __attribute__((always_inline)) {
+// No two of the vectors overlap.
+#pragma GCC ivdep
+    for (std::size_t i = 0; i < n; ++i) {
+      [&](T wi, T gi, auto... si) __attribute__((always_inline)) {
+        f(wi, gi, si...);
+        w[i] = wi;
+        ((s[i] = si), ...);
+      }
+      (w[i], g[i], s[i]...);
+    }
+  };
+  loop(formula, x.count, x.w, x.g, x.states[S]...);
+}
+
+/// Defines run(formula, stretch) for both number types. `Formula<T>` has
+/// `void operator()(T& w, T g, T& first_state, ...) const`.
+#define THALWEG_FUSED(Formula, state_count)                                   \
+  THALWEG_SIMD void run(const Formula<float>& f, const Stretch<float>& x) {   \
+    fuse(f, x, std::make_index_sequence<state_count>());                      \
+  }                                                                           \
+  THALWEG_SIMD void run(const Formula<double>& f, const Stretch<double>& x) { \
+    fuse(f, x, std::make_index_sequence<state_count>());                      \
+  }
+
+template <class T>
+Stretch<T> stretch(const Segment& segment, const OptimizerMemory<T>& memory, int states) {
+  Stretch<T> x{segment.count, memory.w + segment.offset, memory.g + segment.offset, {}};
+  for (std::size_t s = 0; s < static_cast<std::size_t>(states); ++s)
+    x.states[s] = memory.states[s] + segment.offset;
+  return x;
+}
+
+/// A Rule has `static constexpr int states`, `explicit Rule(const OptimizerOptions&)` and
+/// `formula<T>(context, decay, scalars)`: what one step does to weights that weight decay applies
+/// to, or not. Where `scalars` is not 0, finish(context, scalars) prepares those of the next step.
+template <class T, class Rule>
+class Fused : public Optimizer<T> {
+ public:
+  Fused(const OptimizerOptions& options, const Parameters<T>& parameters) : rule_(options) {
+    for (const ParameterInfo& info : parameters.infos)
+      decay_.push_back(info.decay);
+  }
+  int states() const override { return Rule::states; }
+  std::size_t scalars() const override {
+    if constexpr (requires { Rule::scalars; }) return Rule::scalars;
+    return 0;
+  }
+  bool elementwise(int) const override { return true; }
+  void update(const StepContext& context, const Segment& segment,
+              const OptimizerMemory<T>& memory) const override {
+    const bool decay = decay_[static_cast<std::size_t>(segment.parameter)];
+    run(rule_.template formula<T>(context, decay, memory.scalars),
+        stretch(segment, memory, Rule::states));
+  }
+  void finish(const StepContext& context, const OptimizerMemory<T>& memory) const override {
+    if constexpr (requires { Rule::scalars; }) rule_.finish(context, memory.scalars);
+  }
+
+ protected:
+  Rule rule_;
+  std::vector<bool> decay_;
+};
+
+/// Makers for the table.
+template <class T, class Rule>
+std::unique_ptr<Optimizer<T>> make_fused(const OptimizerOptions& options,
+                                         const Parameters<T>& parameters) {
+  return std::make_unique<Fused<T, Rule>>(options, parameters);
+}
+
+}  // namespace thalweg::engine::optim

@@ -1,0 +1,48 @@
+#include "engine/sync/replica.h"
+
+namespace thalweg::engine {
+namespace {
+
+class ModelLayout final : public Layout<float> {
+ public:
+  explicit ModelLayout(const Model& model) : model_(model) {}
+  void to_plain(int parameter, const float* device, float* plain) const override {
+    model_.to_plain(parameter, device, plain);
+  }
+  void from_plain(int parameter, const float* plain, float* device) const override {
+    model_.from_plain(parameter, plain, device);
+  }
+
+ private:
+  const Model& model_;
+};
+
+}  // namespace
+
+Parameters<float> parameters_of(const Model& model) {
+  return {model.parameters(), std::make_shared<ModelLayout>(model)};
+}
+
+Replica::Replica(const Model& model, const Optimizer<float>& optimizer)
+    : parameters(Buffer::of_floats(model.parameter_floats())),
+      running(Buffer::of_floats(model.statistics())),
+      own(optimizer.own()),
+      scalars(optimizer.scalars()) {
+  for (int i = 0; i < optimizer.states(); ++i) {
+    states.push_back(Buffer::of_floats(model.parameter_floats()));
+    state_pointers_.push_back(states.back().floats());
+  }
+  if (optimizer.evaluates_elsewhere()) evaluation = Buffer::of_floats(model.parameter_floats());
+}
+
+OptimizerMemory<float> Replica::memory(float* gradient) {
+  return {parameters.floats(), gradient, state_pointers_, own, scalars};
+}
+
+const float* Replica::evaluated(const Optimizer<float>& optimizer) {
+  if (!optimizer.evaluates_elsewhere()) return parameters.floats();
+  optimizer.evaluation_point(memory(nullptr), evaluation.floats());
+  return evaluation.floats();
+}
+
+}  // namespace thalweg::engine

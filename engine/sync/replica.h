@@ -1,0 +1,34 @@
+// A rank's copy of everything that training changes.
+#pragma once
+
+#include <vector>
+
+#include "engine/nn/model.h"
+#include "engine/optim/optimizer.h"
+#include "engine/tensor/buffer.h"
+
+namespace thalweg::engine {
+
+/// The model's parameters as optimizers see them. The model must outlive what is made of it.
+Parameters<float> parameters_of(const Model& model);
+
+/// Flat, in the device's layout, but for `own` and `scalars`.
+struct Replica {
+  Replica(const Model& model, const Optimizer<float>& optimizer);
+  OptimizerMemory<float> memory(float* gradient);
+  /// The weights to validate: `parameters`, or where the optimizer says otherwise, `evaluation`
+  /// with its present values.
+  const float* evaluated(const Optimizer<float>& optimizer);
+
+  Buffer parameters;
+  Buffer running;               ///< batch norm's running statistics
+  std::vector<Buffer> states;   ///< of the optimizer
+  std::vector<float> own;       ///< of the optimizer: what has not the parameters' form
+  std::vector<double> scalars;  ///< of the optimizer
+  Buffer evaluation;            ///< empty where the optimizer validates at `parameters`
+
+ private:
+  std::vector<float*> state_pointers_;
+};
+
+}  // namespace thalweg::engine
