@@ -6,6 +6,7 @@
 #include <list>
 #include <map>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <tuple>
 
@@ -40,6 +41,38 @@ struct Hub {
 };
 
 class MemoryTransport;
+
+/// Threads reach all memory anyway: the token is its address.
+class ThreadsMemory : public Exposed {
+ public:
+  explicit ThreadsMemory(std::size_t bytes)
+      : data_(new (kAlignment) std::byte[bytes]()), bytes_(bytes), token_(sizeof data_, '\0') {
+    std::memcpy(token_.data(), &data_, sizeof data_);
+  }
+  ~ThreadsMemory() override { ::operator delete[](data_, kAlignment); }
+  ThreadsMemory(const ThreadsMemory&) = delete;
+  ThreadsMemory& operator=(const ThreadsMemory&) = delete;
+  std::byte* data() const override { return data_; }
+  std::size_t bytes() const override { return bytes_; }
+  const std::string& token() const override { return token_; }
+
+ private:
+  static constexpr std::align_val_t kAlignment{4096};
+  std::byte* data_;
+  std::size_t bytes_;
+  std::string token_;
+};
+
+class ThreadsView : public Attached {
+ public:
+  explicit ThreadsView(const std::string& token) {
+    std::memcpy(&data_, token.data(), sizeof data_);
+  }
+  std::byte* data() const override { return data_; }
+
+ private:
+  std::byte* data_ = nullptr;
+};
 
 class Send : public Request {
  public:
@@ -122,6 +155,14 @@ class MemoryTransport : public Transport {
     auto request = std::make_unique<Receive>(*this, peer, tag, data, bytes);
     posted_.push_back(request.get());
     return request;
+  }
+
+  bool same_machine(int) const override { return true; }
+  std::unique_ptr<Exposed> expose(std::size_t bytes) override {
+    return std::make_unique<ThreadsMemory>(bytes);
+  }
+  std::unique_ptr<Attached> attach(int, const std::string& token) override {
+    return std::make_unique<ThreadsView>(token);
   }
 
   void progress() override {

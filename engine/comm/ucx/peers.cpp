@@ -67,14 +67,15 @@ PeerInfo describe_self(const UcxWorker& worker) {
   info.address = worker.address();
   info.node = node_name();
   std::ifstream boot("/proc/sys/kernel/random/boot_id");
-  std::getline(boot, info.pid_space);
-  info.pid_space += " " + info.node + " " + link_text("/proc/self/ns/pid");
+  std::getline(boot, info.machine);
+  info.machine +=
+      " " + info.node + " " + link_text("/proc/self/ns/pid") + " " + link_text("/proc/self/ns/ipc");
   info.pid = ::getpid();
   info.probe = direct_probe();
   return info;
 }
 
-Peers::Peers() : worker_(std::make_unique<UcxWorker>()) {
+Peers::Peers() : worker_(std::make_shared<UcxWorker>()) {
   ucp_am_handler_param_t handler{};
   handler.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_FLAGS |
                        UCP_AM_HANDLER_PARAM_FIELD_CB | UCP_AM_HANDLER_PARAM_FIELD_ARG;
@@ -101,7 +102,7 @@ void Peers::connect(int rank, std::vector<PeerInfo> peers) {
     auto& peer = peers_[index(r)];
     arguments_.push_back(std::make_unique<Argument>(Argument{this, r}));
     peer.endpoint = UcxEndpoint(*worker_, peer.info.address, on_error, arguments_.back().get());
-    if (peer.info.pid_space == peers_[index(rank_)].info.pid_space) {
+    if (peer.info.machine == peers_[index(rank_)].info.machine) {
       watch_.add_process(r, peer.info.pid);
       peer.readable = may_read_directly(peer.info.pid, peer.info.probe);
     }
@@ -287,7 +288,8 @@ void Peers::close() {
     for (auto& peer : peers_) {
       peer.endpoint.release();
     }
-    (void)worker_.release();
+    static auto& never_destroyed = *new std::vector<std::shared_ptr<UcxWorker>>;
+    never_destroyed.push_back(std::move(worker_));
     failure_.reset();
   }
   for (auto& peer : peers_) {

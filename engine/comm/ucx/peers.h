@@ -18,7 +18,8 @@ namespace thalweg::engine::comm {
 struct PeerInfo {
   std::string address;
   std::string node;
-  std::string pid_space;  ///< machine, its name here, pid namespace: where `pid` means anything
+  /// Its boot, its name here, pid and ipc namespaces: where `pid` and shared memory mean anything.
+  std::string machine;
   pid_t pid = 0;
   std::uint64_t probe = 0;  ///< see direct.h
 };
@@ -46,6 +47,10 @@ class Peers {
   int size() const { return static_cast<int>(peers_.size()); }
   const std::string& node_of(int rank) const { return peers_[index(rank)].info.node; }
   ucp_worker_h worker() const { return worker_->get(); }
+  const std::shared_ptr<UcxWorker>& shared_worker() const { return worker_; }
+  bool same_machine(int rank) const {
+    return peers_[index(rank)].info.machine == peers_[index(rank_)].info.machine;
+  }
   pid_t pid_of(int rank) const { return peers_[index(rank)].info.pid; }
   /// Whether this rank may read the memory of `rank`, and the other way round.
   bool reads(int rank) const { return peers_[index(rank)].readable; }
@@ -100,7 +105,7 @@ class Peers {
   [[noreturn]] void settle();
   [[noreturn]] void fail(const CommError& error);
 
-  std::unique_ptr<UcxWorker> worker_;
+  std::shared_ptr<UcxWorker> worker_;
   ProcessWatch watch_;
   int rank_ = 0;
   std::vector<Peer> peers_;

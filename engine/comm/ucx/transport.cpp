@@ -8,6 +8,7 @@
 
 #include "engine/comm/patience.h"
 #include "engine/comm/ucx/direct.h"
+#include "engine/comm/ucx/exposed.h"
 #include "engine/comm/ucx/peers.h"
 
 namespace thalweg::engine::comm {
@@ -147,6 +148,14 @@ class UcxTransport : public Transport {
   void call_roll() override { peers_->call_roll(); }
   std::vector<int> absent() const override { return peers_->absent(); }
   void give_up(const CommError& why) override { peers_->give_up(why); }
+  bool same_machine(int peer) const override { return peers_->same_machine(peer); }
+  std::unique_ptr<Exposed> expose(std::size_t bytes) override {
+    return ucx_expose(peers_->shared_worker(), bytes);
+  }
+  std::unique_ptr<Attached> attach(int peer, const std::string& token) override {
+    if (!same_machine(peer)) return nullptr;
+    return ucx_attach(peers_->shared_worker(), peers_->endpoint(peer), token);
+  }
 
   std::unique_ptr<Request> send(int peer, std::uint64_t tag, const void* data,
                                 std::size_t bytes) override {

@@ -35,13 +35,14 @@ class Config {
   Config() {
     check(ucp_config_read(nullptr, nullptr, &config_), "ucp_config_read");
     for (const auto& setting : kSettings) {
-      if (!set_by_user(setting.name)) ucp_config_modify(config_, setting.name, setting.value);
+      if (!set_by_user(setting.name)) set(setting.name, setting.value);
     }
   }
   ~Config() { ucp_config_release(config_); }
   Config(const Config&) = delete;
   Config& operator=(const Config&) = delete;
   ucp_config_t* get() const { return config_; }
+  void set(const char* name, const char* value) const { ucp_config_modify(config_, name, value); }
 
  private:
   ucp_config_t* config_ = nullptr;
@@ -56,7 +57,15 @@ void check(ucs_status_t status, const char* what) {
 
 UcxWorker::UcxWorker() {
   quieten();
+  ucs_status_t status = create(true);
+  // A /dev/shm of a few MiB has no room for UCX's queues; System V memory does as well.
+  if (status != UCS_OK && !set_by_user("TLS")) status = create(false);
+  check(status, "ucp_worker_create");
+}
+
+ucs_status_t UcxWorker::create(bool with_posix) {
   const Config config;
+  if (!with_posix) config.set("TLS", "^posix");
   ucp_params_t params{};
   params.field_mask = UCP_PARAM_FIELD_FEATURES;
   params.features = UCP_FEATURE_TAG | UCP_FEATURE_AM | UCP_FEATURE_WAKEUP;
@@ -66,10 +75,8 @@ UcxWorker::UcxWorker() {
   worker_params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
   worker_params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
   const ucs_status_t status = ucp_worker_create(context_, &worker_params, &worker_);
-  if (status != UCS_OK) {
-    ucp_cleanup(context_);
-    check(status, "ucp_worker_create");
-  }
+  if (status != UCS_OK) ucp_cleanup(context_);
+  return status;
 }
 
 UcxWorker::~UcxWorker() {

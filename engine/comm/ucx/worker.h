@@ -20,11 +20,14 @@ class UcxWorker {
   UcxWorker& operator=(const UcxWorker&) = delete;
 
   ucp_worker_h get() const { return worker_; }
+  ucp_context_h context() const { return context_; }
   std::string address() const;  ///< for peers, bytes
   int event_fd() const;         ///< readable after a successful arm()
   bool arm();                   ///< false: there is something to progress first
 
  private:
+  ucs_status_t create(bool with_posix);
+
   ucp_context_h context_ = nullptr;
   ucp_worker_h worker_ = nullptr;
 };

@@ -23,9 +23,9 @@ constexpr milliseconds kNap{100};
 // way). If it has not come this long after, they died instead of leaving.
 constexpr seconds kFarewell{5};
 
-/// "node\npid space\npid\nprobe\n" and the address.
+/// "node\nmachine\npid\nprobe\n" and the address.
 std::string pack(const PeerInfo& info) {
-  return info.node + "\n" + info.pid_space + "\n" + std::to_string(info.pid) + "\n" +
+  return info.node + "\n" + info.machine + "\n" + std::to_string(info.pid) + "\n" +
          std::to_string(info.probe) + "\n" + info.address;
 }
 
@@ -35,7 +35,7 @@ PeerInfo unpack(const std::string& text) {
   std::string pid;
   std::string probe;
   std::getline(in, info.node);
-  std::getline(in, info.pid_space);
+  std::getline(in, info.machine);
   std::getline(in, pid);
   std::getline(in, probe);
   info.pid = static_cast<pid_t>(std::atol(pid.c_str()));

@@ -2,9 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <csignal>
+#include <filesystem>
+#include <fstream>
 #include <random>
 #include <regex>
+#include <set>
 #include <sstream>
 
 #include "tests/support/process.h"
@@ -93,6 +97,59 @@ TEST(ProcessGroup, RanksThatFinishAtDifferentTimesPartInPeace) {
     EXPECT_EQ(0, outcome.code) << outcome.err;
     EXPECT_EQ("", outcome.err);
   }
+}
+
+std::vector<std::string> pids(const std::string& out) {
+  static const std::regex kLine(R"(pid (\d+))");
+  std::vector<std::string> found;
+  for (std::sregex_iterator at(out.begin(), out.end(), kLine), end; at != end; ++at) {
+    found.push_back((*at)[1]);
+  }
+  return found;
+}
+
+/// Segments of System V memory that one of these processes created.
+int segments_of(const std::vector<std::string>& processes) {
+  std::ifstream table("/proc/sysvipc/shm");
+  int found = 0;
+  for (std::string line; std::getline(table, line);) {
+    std::istringstream words(line);
+    std::string key, id, perms, size, creator;
+    words >> key >> id >> perms >> size >> creator;
+    found += std::count(processes.begin(), processes.end(), creator) > 0;
+  }
+  return found;
+}
+
+std::set<std::string> files_in_memory() {
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator("/dev/shm")) {
+    if (entry.path().filename().string().starts_with("ucx")) names.insert(entry.path());
+  }
+  return names;
+}
+
+TEST(ProcessGroup, RanksOfOneMachineReachEachOthersMemoryAndLeaveNothingBehind) {
+  const auto before = files_in_memory();
+  const auto outcome = launch(3, {"shared_memory"});
+  EXPECT_EQ(0, outcome.code) << outcome.err;
+  EXPECT_EQ(3U, pids(outcome.out).size());
+  const auto killed = launch(3, {"shared_memory", "die"});
+  EXPECT_NE(0, killed.code);
+  const auto dead = pids(killed.out);
+  EXPECT_GE(dead.size(), 1U);
+  EXPECT_EQ(0, segments_of(dead));
+  for (const auto& name : files_in_memory()) {
+    EXPECT_TRUE(before.contains(name)) << name;
+  }
+}
+
+TEST(ProcessGroup, MemoryIsSharedWithoutSystemVToo) {
+  thalweg::test::RunOptions options;
+  options.env["UCX_ALLOC_PRIO"] = "md:posix";
+  const auto outcome =
+      thalweg::test::run({"thalweg-launch", "-n", "2", "--", kProgram, "shared_memory"}, options);
+  EXPECT_EQ(0, outcome.code) << outcome.err;
 }
 
 TEST(ProcessGroup, ARankKilledAtAnyMomentIsNamedByAllOthers) {

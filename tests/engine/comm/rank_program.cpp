@@ -157,6 +157,62 @@ int farewell(const std::vector<std::string>&) {
   return 0;
 }
 
+/// Writes into every other rank's memory and finds what they wrote into its own. Prints each rank's
+/// pid. With an argument: all are killed while they hold each other's memory.
+int shared_memory(const std::vector<std::string>& arguments) {
+  auto wireup = Wireup::connect();
+  auto transport = wireup->transport();
+  const int me = transport->rank(), ranks = transport->size();
+  constexpr std::size_t kBytes = 3000000;
+  auto exposed = transport->expose(kBytes);
+  if (!exposed) throw std::runtime_error("no memory to share");
+  for (std::size_t i = 0; i < kBytes; ++i) {
+    if (exposed->data()[i] != std::byte{0}) throw std::runtime_error("not zeroed");
+  }
+  std::vector<std::unique_ptr<Attached>> theirs;
+  const auto to_all = [&](std::uint64_t tag, std::string mine, const auto& take) {
+    std::vector<std::unique_ptr<Request>> open;
+    std::vector<std::string> got(static_cast<std::size_t>(ranks), std::string(mine.size(), ' '));
+    for (int r = 0; r < ranks; ++r) {
+      if (r == me) continue;
+      auto& text = got[static_cast<std::size_t>(r)];
+      open.push_back(transport->receive(r, tag, text.data(), text.size()));
+      open.push_back(transport->send(r, tag, mine.data(), mine.size()));
+    }
+    for (auto& request : open) {
+      if (request) request->wait();
+    }
+    for (int r = 0; r < ranks; ++r) {
+      if (r != me) take(r, got[static_cast<std::size_t>(r)]);
+    }
+  };
+  to_all(1, exposed->token(), [&](int r, const std::string& token) {
+    if (!transport->same_machine(r)) throw std::runtime_error("not the same machine");
+    theirs.push_back(transport->attach(r, token));
+    if (!theirs.back()) throw std::runtime_error("cannot reach a peer's memory");
+    theirs.back()->data()[me] = static_cast<std::byte>(me + 1);
+    theirs.back()->data()[kBytes - 1 - static_cast<std::size_t>(me)] = std::byte{7};
+  });
+  to_all(2, "written", [](int, const std::string&) {});
+  for (int r = 0; r < ranks; ++r) {
+    const auto at = static_cast<std::size_t>(r);
+    if (r == me) continue;
+    if (exposed->data()[at] != static_cast<std::byte>(r + 1) ||
+        exposed->data()[kBytes - 1 - at] != std::byte{7}) {
+      throw std::runtime_error("what a peer wrote is not there");
+    }
+  }
+  std::printf("pid %d\n", static_cast<int>(getpid()));
+  std::fflush(stdout);
+  to_all(3, "read", [](int, const std::string&) {});
+  if (!arguments.empty()) kill(getpid(), SIGKILL);
+  theirs.clear();
+  exposed.reset();
+  transport.reset();
+  wireup->finalize();
+  return 0;
+}
+
 /// Milliseconds since the epoch at which the world stood.
 int hello(const std::vector<std::string>&) {
   auto wireup = Wireup::connect();
@@ -167,8 +223,9 @@ int hello(const std::vector<std::string>&) {
 }
 
 const std::map<std::string, int (*)(const std::vector<std::string>&)> kModes = {
-    {"collectives", collectives}, {"shard_sum", shard_sum}, {"victim", victim},
-    {"deserter", deserter},       {"farewell", farewell},   {"hello", hello},
+    {"collectives", collectives},     {"shard_sum", shard_sum}, {"victim", victim},
+    {"deserter", deserter},           {"farewell", farewell},   {"hello", hello},
+    {"shared_memory", shared_memory},
 };
 
 }  // namespace
