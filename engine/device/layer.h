@@ -71,7 +71,10 @@ struct LayerPlan {
   std::string name;        ///< "conv1"
   int number = 0;          ///< position in the graph, from 0
   jobspec::Value options;  ///< complete: defaults filled in, ranges checked
-  Shape in, out;           ///< of one sample
+  /// The values it takes: 0 is the graph's input, l + 1 what layer l puts out.
+  std::vector<int> from;
+  std::vector<Shape> ins;  ///< of one sample, as `from`
+  Shape in, out;           ///< of one sample; `in` is the first of `ins`
   std::vector<ParameterPlan> parameters;
   std::vector<StatisticPlan> statistics;
 
@@ -87,6 +90,7 @@ struct LayerKind {
   std::vector<jobspec::Option> options;
   const reference::Layer* reference;
   cpu::LayerMaker cpu;
+  int inputs = 1;  ///< values it takes; 0: two or more
 };
 
 struct LossKind {
@@ -96,12 +100,16 @@ struct LossKind {
   cpu::LossFunction cpu;
 };
 
-/// A chain of layers that ends in (classes) logits, and the loss over them.
+/// Layers in an order in which each takes only what stands before it. The last one puts out
+/// (classes) logits, over which the loss is taken; every other value is taken by some layer.
 struct Graph {
   Shape input;
   int classes = 0;
   std::vector<LayerPlan> layers;
   const LossKind* loss = nullptr;
+
+  /// How many times layers take each value (see LayerPlan::from).
+  std::vector<int> uses() const;
 };
 
 }  // namespace thalweg::engine

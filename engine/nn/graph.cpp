@@ -1,7 +1,6 @@
 #include "engine/nn/graph.h"
 
 #include <algorithm>
-#include <set>
 #include <stdexcept>
 
 #include "engine/device/reference/layer.h"
@@ -34,14 +33,45 @@ const LayerKind& find_kind(const LayerSpec& spec, const std::string& owner) {
   refuse(owner, "is of an unknown kind" + (near.empty() ? "" : ", did you mean '" + near + "'?"));
 }
 
-/// Whether what layer `from` puts out meets a relu before it meets other weights.
-bool feeds_relu(const Graph& graph, std::size_t from) {
-  for (std::size_t l = from + 1; l < graph.layers.size(); ++l) {
-    if (graph.layers[l].kind->name == "relu") return true;
-    for (const ParameterPlan& parameter : graph.layers[l].parameters)
-      if (!parameter.norm_or_bias) return false;
+bool has_weights(const LayerPlan& layer) {
+  return std::any_of(layer.parameters.begin(), layer.parameters.end(),
+                     [](const ParameterPlan& p) { return !p.norm_or_bias; });
+}
+
+/// For each layer, whether what it puts out meets a relu before it meets other weights.
+std::vector<bool> feeding_relu(const Graph& graph) {
+  std::vector<bool> feeds(graph.layers.size(), false);
+  for (std::size_t l = graph.layers.size(); l-- > 0;) {
+    const LayerPlan& layer = graph.layers[l];
+    const bool relu = layer.kind->name == "relu";
+    if (!relu && (has_weights(layer) || !feeds[l])) continue;
+    for (const int value : layer.from)
+      if (value > 0) feeds[static_cast<std::size_t>(value) - 1] = true;
   }
-  return false;
+  return feeds;
+}
+
+/// The values that a layer takes. `names[v]` is the name of value v.
+std::vector<int> find_inputs(const LayerSpec& spec, const LayerKind& kind,
+                             const std::vector<std::string>& names, const std::string& owner) {
+  std::vector<int> from;
+  for (const std::string& name : spec.inputs) {
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found == names.end()) {
+      const std::string near = jobspec::nearest(name, names);
+      refuse(owner, "takes '" + name + "', which is no layer before it" +
+                        (near.empty() ? "" : ", did you mean '" + near + "'?"));
+    }
+    from.push_back(static_cast<int>(found - names.begin()));
+  }
+  if (from.empty()) from.push_back(static_cast<int>(names.size()) - 1);
+  const bool fits =
+      kind.inputs == 0 ? from.size() > 1 : from.size() == static_cast<std::size_t>(kind.inputs);
+  if (!fits)
+    refuse(owner, "takes " + std::to_string(from.size()) + " inputs where " +
+                      (kind.inputs == 0 ? "two or more" : std::to_string(kind.inputs)) +
+                      " are expected");
+  return from;
 }
 
 }  // namespace
@@ -82,34 +112,44 @@ Graph build_graph(const std::vector<LayerSpec>& layers, const Shape& input, int 
   graph.input = input;
   graph.classes = classes;
   graph.loss = &loss_table().front();
-  std::set<std::string> names;
-  Shape shape = input;
+  std::vector<std::string> names{input_name};
   for (const LayerSpec& spec : layers) {
     const std::string owner = "layer " + std::to_string(graph.layers.size() + 1) + " (" +
                               spec.kind + " '" + spec.name + "')";
-    if (!names.insert(spec.name).second) refuse(owner, "has the name of an earlier layer");
+    if (std::find(names.begin(), names.end(), spec.name) != names.end())
+      refuse(owner, "has the name of an earlier layer");
     LayerPlan plan;
     plan.kind = &find_kind(spec, owner);
     plan.name = spec.name;
     plan.number = static_cast<int>(graph.layers.size());
     plan.options = complete_options(plan.kind->options, spec.options, owner);
-    plan.in = shape;
+    plan.from = find_inputs(spec, *plan.kind, names, owner);
+    for (const int value : plan.from)
+      plan.ins.push_back(value == 0 ? input
+                                    : graph.layers[static_cast<std::size_t>(value) - 1].out);
+    plan.in = plan.ins.front();
     try {
       plan.kind->reference->plan(plan);
     } catch (const std::invalid_argument& error) {
       refuse(owner, error.what());
     }
-    shape = plan.out;
+    names.push_back(spec.name);
     graph.layers.push_back(std::move(plan));
   }
-  if (shape != Shape{classes})
+  const Shape& last = graph.layers.back().out;
+  if (last != Shape{classes})
     throw std::invalid_argument("the last layer (" + layers.back().name + ") puts out " +
-                                to_text(shape) + " where " + std::to_string(classes) +
+                                to_text(last) + " where " + std::to_string(classes) +
                                 " classes are expected");
+  const std::vector<int> uses = graph.uses();
+  for (std::size_t l = 0; l + 1 < graph.layers.size(); ++l)
+    if (uses[l + 1] == 0)
+      throw std::invalid_argument("nothing takes what layer '" + graph.layers[l].name +
+                                  "' puts out");
+  const std::vector<bool> feeds_relu = feeding_relu(graph);
   for (std::size_t l = 0; l < graph.layers.size(); ++l)
     for (ParameterPlan& parameter : graph.layers[l].parameters)
-      if (parameter.init == Init::scaled_normal)
-        parameter.gain_squared = feeds_relu(graph, l) ? 2 : 1;
+      if (parameter.init == Init::scaled_normal) parameter.gain_squared = feeds_relu[l] ? 2 : 1;
   return graph;
 }
 

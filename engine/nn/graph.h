@@ -18,7 +18,12 @@ struct LayerSpec {
   std::string kind;      ///< a row of the layer table
   std::string name;      ///< unique in the graph: "conv1"
   jobspec::Map options;  ///< what differs from the row's defaults
+  /// Names of the layers whose outputs it takes, "input" for the graph's; none: the layer before.
+  std::vector<std::string> inputs = {};
 };
+
+/// The name of the graph's own input among LayerSpec::inputs.
+inline constexpr const char* input_name = "input";
 
 /// Works out shapes, fills in defaults and checks everything. Weights that feed a relu get the gain
 /// for it. Throws std::invalid_argument with a sentence like "layer 3 (linear 'fc1') expects flat

@@ -81,6 +81,7 @@ const std::vector<LayerKind>& layer_table() {
        &reference::dropout,
        cpu::dropout},
       {"flatten", "images become features", {}, &reference::flatten, cpu::flatten},
+      {"add", "sum of inputs of one shape", {}, &reference::add, cpu::add, 0},
   };
   return table;
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/device/memory_plan.h"
+#include "engine/tensor/simd.h"
 
 namespace thalweg::engine::cpu {
 namespace {
@@ -24,10 +25,35 @@ Desc plain_batch(const Shape& sample, int samples) {
   }
 }
 
+THALWEG_SIMD void add_floats(const float* __restrict from, std::size_t count,
+                             float* __restrict into) {
+  for (std::size_t i = 0; i < count; ++i)
+    into[i] += from[i];
+}
+
 }  // namespace
 
-Builder::Builder(const Graph& graph, int samples) : graph_(graph), nodes_(fuse(graph)) {
+Builder::Builder(const Graph& graph, int samples)
+    : graph_(graph),
+      nodes_(fuse(graph)),
+      values_(graph.layers.size() + 1),
+      backward_(nodes_.size()) {
   plan_.samples = samples;
+  const std::vector<int> uses = graph.uses();
+  for (std::size_t v = 0; v < values_.size(); ++v)
+    values_[v].uses = uses[v];
+}
+
+std::size_t Builder::inputs() const {
+  return nodes_[current_].layer->from.size();
+}
+
+TensorId Builder::input(std::size_t k) const {
+  return value(nodes_[current_].layer->from[k]).tensor;
+}
+
+bool Builder::wants_input_gradient(std::size_t k) const {
+  return value(nodes_[current_].layer->from[k]).wants_gradient;
 }
 
 TensorId Builder::place(Home home, std::size_t offset, const Desc& desc) {
@@ -53,11 +79,33 @@ TensorId Builder::like(TensorId x) {
   return y;
 }
 
+bool Builder::may_overwrite(TensorId x) const {
+  if (tensor(x).home != Home::arena) return false;
+  return std::none_of(values_.begin(), values_.end(), [&](const Value& v) {
+    return v.tensor >= 0 && v.uses > 1 && root(v.tensor) == root(x);
+  });
+}
+
+TensorId Builder::copy_of(TensorId dy) {
+  const TensorId copy = like(dy);
+  const std::size_t floats = desc(dy).get_size() / sizeof(float);
+  kernel(Pass::backward, {dy, copy},
+         [=](const Frame& frame) { std::copy_n(frame.floats(dy), floats, frame.floats(copy)); });
+  return copy;
+}
+
+TensorId Builder::writable(TensorId dy) {
+  const bool shared = std::any_of(values_.begin(), values_.end(), [&](const Value& v) {
+    return v.slope >= 0 && root(v.slope) == root(dy);
+  });
+  return shared ? copy_of(dy) : dy;
+}
+
 TensorId Builder::view(TensorId base, const Desc& desc, Order order) {
   const Tensor& of = tensor(base);
-  const TensorId root = of.base >= 0 ? of.base : base;
+  const TensorId whole = root(base);
   const TensorId id = place(of.home, of.offset, desc);
-  plan_.tensors[static_cast<std::size_t>(id)].base = root;
+  plan_.tensors[static_cast<std::size_t>(id)].base = whole;
   plan_.tensors[static_cast<std::size_t>(id)].order = std::move(order);
   return id;
 }
@@ -71,7 +119,6 @@ TensorId Builder::parameter(int number, const Desc& desc, const Desc& plain, Ord
   // Offsets are known when all layouts are: finish() fills them in.
   parameter_tensors_[n] = place(Home::parameters, 0, desc);
   gradient_tensors_[n] = place(Home::gradients, 0, desc);
-  wants_gradient_ = true;
   return parameter_tensors_[n];
 }
 
@@ -88,8 +135,7 @@ TensorId Builder::running(std::size_t offset, const Desc& desc) {
 }
 
 void Builder::use(TensorId id, int clock) {
-  const TensorId root = tensor(id).base >= 0 ? tensor(id).base : id;
-  Tensor& of = plan_.tensors[static_cast<std::size_t>(root)];
+  Tensor& of = plan_.tensors[static_cast<std::size_t>(root(id))];
   if (of.first_use < 0) of.first_use = clock;
   of.last_use = clock;
 }
@@ -160,28 +206,74 @@ TensorId Builder::out_of_plain_order(TensorId dy, TensorId x) {
 }
 
 void Builder::on_backward(Backward backward) {
-  // What stands before the first parameters has no backward to run.
-  if (wants_gradient_) backward_.push_back(std::move(backward));
+  on_backward_to_all([backward = std::move(backward)](TensorId dy) {
+    return std::vector<TensorId>{backward(dy)};
+  });
+}
+
+void Builder::on_backward_to_all(BackwardToAll backward) {
+  backward_[current_] = std::move(backward);
 }
 
 void Builder::ready(int number) {
   plan_.backward.back().ready.push_back(number);
 }
 
+void Builder::add_in_place(TensorId a, TensorId b) {
+  const TensorId from = in_layout(Pass::backward, b, desc(a));
+  const std::size_t floats = desc(a).get_size() / sizeof(float);
+  kernel(Pass::backward, {from, a},
+         [=](const Frame& frame) { add_floats(frame.floats(from), floats, frame.floats(a)); });
+}
+
+void Builder::add_slope(Value& to, TensorId dx) {
+  if (!to.wants_gradient) return;
+  if (to.slope < 0) {
+    to.slope = dx;
+    return;
+  }
+  const TensorId before = std::exchange(to.slope, -1);
+  to.slope = root(before) == root(dx) ? copy_of(before) : writable(before);
+  add_in_place(to.slope, dx);
+}
+
+void Builder::add_forward(const Node& node) {
+  Value& y = value(node.value);
+  y.wants_gradient = has_parameters(node);
+  for (const int from : node.layer->from)
+    y.wants_gradient = y.wants_gradient || value(from).wants_gradient;
+  y.tensor = node.layer->kind->cpu(*this, node, input(0));
+}
+
+void Builder::add_backward(const Node& node) {
+  Value& y = value(node.value);
+  if (!y.wants_gradient) return;
+  const TensorId dy = std::exchange(y.slope, -1);
+  const BackwardToAll& backward = backward_[current_];
+  const std::vector<TensorId> dx = backward ? backward(dy) : std::vector<TensorId>{dy};
+  for (std::size_t k = 0; k < dx.size(); ++k)
+    add_slope(value(node.layer->from[k]), dx[k]);
+}
+
 Plan Builder::finish() {
-  TensorId x = place(Home::input, 0, plain_batch(graph_.input, samples()));
-  for (const Node& node : nodes_)
-    x = node.layer->kind->cpu(*this, node, x);
+  values_.front().tensor = place(Home::input, 0, plain_batch(graph_.input, samples()));
+  for (current_ = 0; current_ < nodes_.size(); ++current_)
+    add_forward(nodes_[current_]);
+  const TensorId x = values_.back().tensor;
   plan_.logits = in_layout(Pass::both, in_plain_order(Pass::both, x),
                            Desc({samples(), graph_.classes}, f32, Tag::ab));
   use(plan_.logits, ++clock_);
-  TensorId dy = activation(desc(plan_.logits));
+  const TensorId dy = activation(desc(plan_.logits));
   plan_.logits_gradient = dy;
   use(dy, clock_);
-  dy = out_of_plain_order(dy, x);
-  for (auto backward = backward_.rbegin(); backward != backward_.rend(); ++backward)
-    dy = (*backward)(dy);
+  values_.back().slope = out_of_plain_order(dy, x);
+  for (current_ = nodes_.size(); current_-- > 0;)
+    add_backward(nodes_[current_]);
+  place_parameters_and_arena();
+  return std::move(plan_);
+}
 
+void Builder::place_parameters_and_arena() {
   std::vector<std::size_t> counts;
   for (const Parameter& parameter : plan_.parameters)
     counts.push_back(parameter.desc.get_size() / sizeof(float));
@@ -204,7 +296,6 @@ Plan Builder::finish() {
   for (Tensor& t : plan_.tensors)
     if (t.base >= 0) t.offset = plan_.tensors[static_cast<std::size_t>(t.base)].offset;
   plan_.arena_bytes = memory.bytes;
-  return std::move(plan_);
 }
 
 }  // namespace thalweg::engine::cpu

@@ -20,6 +20,8 @@ class Builder {
   /// Takes the gradient of a layer's output, returns that of its input (anything where nobody wants
   /// it).
   using Backward = std::function<TensorId(TensorId dy)>;
+  /// The same for a layer of several inputs: one gradient each.
+  using BackwardToAll = std::function<std::vector<TensorId>(TensorId dy)>;
 
   explicit Builder(const Graph& graph, int samples);
 
@@ -27,13 +29,20 @@ class Builder {
   const Tensor& tensor(TensorId id) const { return plan_.tensors[static_cast<std::size_t>(id)]; }
   const Desc& desc(TensorId id) const { return tensor(id).desc; }
 
+  /// Input k of the layer that is being added; its maker gets the first one as `x`.
+  TensorId input(std::size_t k) const;
+  std::size_t inputs() const;
+
   /// Arena memory; alive from its first operation to its last.
   TensorId activation(const Desc& desc);
   TensorId bytes(std::size_t count);
   /// As x in layout and order, with memory of its own.
   TensorId like(TensorId x);
-  /// False where x lies in the caller's memory.
-  bool may_overwrite(TensorId x) const { return tensor(x).home == Home::arena; }
+  /// False where x lies in the caller's memory, or other layers take it too.
+  bool may_overwrite(TensorId x) const;
+  /// A gradient that may be changed in place: dy itself, or a copy where it is that of other values
+  /// too. For backward functions, of their argument.
+  TensorId writable(TensorId dy);
   /// The memory of `base` seen with another layout.
   TensorId view(TensorId base, const Desc& desc, Order order);
   /// Parameter `number` of the graph and its gradient, in the layout `desc`. `plain` is the layout
@@ -63,14 +72,32 @@ class Builder {
 
   /// Layers register these going forward; they run last to first.
   void on_backward(Backward backward);
-  /// False while no layer before has parameters: nobody wants the gradient of this layer's input.
-  bool wants_input_gradient() const { return wants_gradient_; }
+  void on_backward_to_all(BackwardToAll backward);
+  /// False while no layer before input k has parameters: nobody wants its gradient.
+  bool wants_input_gradient(std::size_t k = 0) const;
   /// The operation just added completes the gradient of parameter `number`.
   void ready(int number);
 
   Plan finish();
 
  private:
+  struct Value {
+    TensorId tensor = -1;
+    TensorId slope = -1;  ///< the sum of the gradients that have come so far
+    int uses = 0;
+    bool wants_gradient = false;
+  };
+  Value& value(int number) { return values_[static_cast<std::size_t>(number)]; }
+  const Value& value(int number) const { return values_[static_cast<std::size_t>(number)]; }
+  TensorId root(TensorId id) const { return tensor(id).base >= 0 ? tensor(id).base : id; }
+  bool has_parameters(const Node& node) const { return !node.layer->parameters.empty(); }
+  void add_forward(const Node& node);
+  void add_backward(const Node& node);
+  void add_slope(Value& to, TensorId dx);
+  /// a += b
+  void add_in_place(TensorId a, TensorId b);
+  TensorId copy_of(TensorId dy);
+  void place_parameters_and_arena();
   void add(Pass pass, Operation operation);
   void use(TensorId id, int clock);
   TensorId place(Home home, std::size_t offset, const Desc& desc);
@@ -79,8 +106,9 @@ class Builder {
   std::vector<Node> nodes_;
   Plan plan_;
   std::vector<TensorId> parameter_tensors_, gradient_tensors_;
-  std::vector<Backward> backward_;
-  bool wants_gradient_ = false;
+  std::vector<Value> values_;
+  std::vector<BackwardToAll> backward_;  ///< by node; empty: the gradient passes as it is
+  std::size_t current_ = 0;              ///< the node that is being added
   int clock_ = 0;
 };
 

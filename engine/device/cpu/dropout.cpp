@@ -69,7 +69,7 @@ TensorId dropout(Builder& b, const Node& node, TensorId x) {
     b.kernel(Builder::Pass::evaluation, {x, y},
              [=](const Frame& frame) { std::copy_n(frame.floats(x), count, frame.floats(y)); });
   b.on_backward([=, &b](TensorId dy) {
-    dy = b.in_layout(Builder::Pass::backward, dy, b.desc(y));
+    dy = b.writable(b.in_layout(Builder::Pass::backward, dy, b.desc(y)));
     b.kernel(Builder::Pass::backward, {dy, mask},
              [=](const Frame& frame) { apply(frame.bytes(mask), scale, count, frame.floats(dy)); });
     return dy;

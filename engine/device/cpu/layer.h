@@ -13,6 +13,7 @@ TensorId relu(Builder& builder, const Node& node, TensorId x);
 TensorId batch_norm(Builder& builder, const Node& node, TensorId x);
 TensorId dropout(Builder& builder, const Node& node, TensorId x);
 TensorId flatten(Builder& builder, const Node& node, TensorId x);
+TensorId add(Builder& builder, const Node& node, TensorId x);
 
 ShardResult softmax_cross_entropy(const float* logits, const std::int32_t* labels, int samples,
                                   int classes, float scale, float* gradient);

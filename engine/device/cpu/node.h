@@ -11,6 +11,7 @@ namespace thalweg::engine::cpu {
 
 struct Node {
   const LayerPlan* layer = nullptr;
+  int value = 0;               ///< what it puts out, as LayerPlan::from counts
   int first_parameter = 0;     ///< number of the layer's first parameter in the graph
   std::size_t statistics = 0;  ///< where the layer's statistics start
   bool relu = false;           ///< a relu follows and is done here

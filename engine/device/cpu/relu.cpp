@@ -8,7 +8,7 @@
 namespace thalweg::engine::cpu {
 
 TensorId add_relu_backward(Builder& b, TensorId y, TensorId dy) {
-  dy = b.in_layout(Builder::Pass::backward, dy, b.desc(y));
+  dy = b.writable(b.in_layout(Builder::Pass::backward, dy, b.desc(y)));
   b.primitive(Builder::Pass::backward, relu_backward(b.desc(y)),
               {{DNNL_ARG_DST, y}, {DNNL_ARG_DIFF_DST, dy}, {DNNL_ARG_DIFF_SRC, dy}});
   return dy;

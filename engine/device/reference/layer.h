@@ -14,10 +14,12 @@ template <class T>
 struct Call {
   bool training = false;
   const Batch* batch = nullptr;   ///< batch->samples are computed
-  const T* x = nullptr;           ///< input
+  const T* x = nullptr;           ///< input, the first where there are several
   T* y = nullptr;                 ///< output; filled in by forward, readable in backward
   const T* dy = nullptr;          ///< backward only
   T* dx = nullptr;                ///< backward only; null where nobody needs it
+  std::vector<const T*> xs;       ///< all inputs
+  std::vector<T*> dxs;            ///< backward only: of all inputs, as dx
   std::vector<const T*> weights;  ///< per parameter of the layer
   std::vector<T*> gradients;      ///< backward only; overwritten
   const T* running = nullptr;     ///< evaluation only: the layer's statistics
@@ -68,6 +70,7 @@ extern const Layer relu;
 extern const Layer batch_norm;
 extern const Layer dropout;
 extern const Layer flatten;
+extern const Layer add;
 extern const Loss softmax_cross_entropy;
 
 }  // namespace thalweg::engine::reference

@@ -84,12 +84,15 @@ class ReferenceLane final : public BasicLane<T> {
     const Graph& graph = program_.graph();
     const ShardResult result = loss_of<T>(graph)(values_.back().data(), batch.labels, batch.samples,
                                                  graph.classes, scale, slopes_.back().data());
+    has_slope_.assign(values_.size(), false);
     for (std::size_t l = graph.layers.size(); l-- > 0;) {
       const LayerPlan& layer = graph.layers[l];
       Call<T> call = make_call(l, parameters, batch);
       call.training = true;
       call.dy = slopes_[l + 1].data();
-      call.dx = l > 0 ? slopes_[l].data() : nullptr;
+      for (std::size_t k = 0; k < layer.from.size(); ++k)
+        call.dxs.push_back(slope_place(layer.from[k], k));
+      call.dx = call.dxs.front();
       const std::size_t first = program_.place(l).first_parameter;
       for (std::size_t p = 0; p < layer.parameters.size(); ++p) {
         const ParameterInfo& info = program_.info(first + p);
@@ -97,6 +100,8 @@ class ReferenceLane final : public BasicLane<T> {
         call.gradients.push_back(gradients + info.offset);
       }
       layer.kind->reference->template functions<T>().backward(layer, call);
+      for (std::size_t k = 0; k < layer.from.size(); ++k)
+        add_slope(layer.from[k], k);
       if (!ready) continue;
       for (std::size_t p = 0; p < layer.parameters.size(); ++p)
         ready(static_cast<int>(first + p));
@@ -113,10 +118,33 @@ class ReferenceLane final : public BasicLane<T> {
   }
 
  private:
+  /// Where a layer leaves the gradient of its input k, for add_slope to add it to those of the
+  /// other layers that take the value. Null for the graph's input.
+  T* slope_place(int value, std::size_t k) {
+    const auto v = static_cast<std::size_t>(value);
+    if (value == 0) return nullptr;
+    if (asides_.size() <= k) asides_.resize(k + 1);
+    asides_[k].resize(values_[v].size());
+    return asides_[k].data();
+  }
+
+  void add_slope(int value, std::size_t k) {
+    const auto v = static_cast<std::size_t>(value);
+    if (value == 0) return;
+    if (!has_slope_[v])
+      std::swap(slopes_[v], asides_[k]);
+    else
+      for (std::size_t i = 0; i < slopes_[v].size(); ++i)
+        slopes_[v][i] += asides_[k][i];
+    has_slope_[v] = true;
+  }
+
   Call<T> make_call(std::size_t l, const T* parameters, const Batch& batch) {
     Call<T> call;
     call.batch = &batch;
-    call.x = values_[l].data();
+    for (const int value : program_.graph().layers[l].from)
+      call.xs.push_back(values_[static_cast<std::size_t>(value)].data());
+    call.x = call.xs.front();
     call.y = values_[l + 1].data();
     for (std::size_t p = 0; p < program_.graph().layers[l].parameters.size(); ++p)
       call.weights.push_back(parameters +
@@ -141,6 +169,8 @@ class ReferenceLane final : public BasicLane<T> {
   const ReferenceProgram<T>& program_;
   std::vector<std::vector<T>> values_;  ///< input, then every layer's output
   std::vector<std::vector<T>> slopes_;  ///< their gradients
+  std::vector<bool> has_slope_;         ///< some layer has left its part there
+  std::vector<std::vector<T>> asides_;  ///< a layer's gradients before they are added
 };
 
 template <class T>

@@ -23,6 +23,14 @@ inline LayerSpec conv(const char* name, int channels, int kernel, int stride, in
            {"bias", bias}}};
 }
 
+inline LayerSpec sum(const char* name, std::vector<std::string> inputs) {
+  return {"add", name, {}, std::move(inputs)};
+}
+
+inline LayerSpec relu_of(const char* name, const char* input) {
+  return {"relu", name, {}, {input}};
+}
+
 inline LayerSpec pool(const char* kind, int kernel, int stride, int padding) {
   return {kind, kind, {{"kernel", kernel}, {"stride", stride}, {"padding", padding}}};
 }
@@ -33,6 +41,45 @@ inline std::vector<Case> small_cases() {
       norm{"batch_norm", "norm", {}}, drop{"dropout", "drop", {{"probability", 0.3}}};
   return {
       {"linear", {5}, 3, 4, {linear("a", 4)}},
+      {"sum_of_two_branches",
+       {5},
+       3,
+       4,
+       {linear("a", 6), relu_of("b", "a"), linear("c", 6), sum("d", {"a", "c"}), relu,
+        linear("e", 4)}},
+      {"sum_with_itself", {5}, 3, 4, {linear("a", 4), sum("b", {"a", "a"}), linear("c", 4)}},
+      {"sum_of_three_with_the_input",
+       {5},
+       3,
+       4,
+       {linear("a", 5), relu_of("b", "a"), sum("c", {"b", "input", "a"}), linear("d", 4)}},
+      {"relu_of_a_value_taken_twice",
+       {5},
+       3,
+       4,
+       {linear("a", 5), relu_of("b", "a"), drop, sum("c", {"a", "drop"}), linear("d", 4)}},
+      {"residual_images",
+       {2, 5, 6},
+       2,
+       3,
+       {conv("a", 4, 3, 1, 1),
+        relu_of("b", "a"),
+        conv("c", 4, 3, 1, 1, false),
+        {"batch_norm", "n", {}, {"c"}},
+        sum("d", {"n", "b"}),
+        relu,
+        pool("max_pool2d", 2, 0, 0),
+        flatten,
+        linear("e", 3)}},
+      {"flattened_branches",
+       {2, 4, 4},
+       2,
+       3,
+       {conv("a", 3, 3, 1, 1),
+        flatten,
+        {"flatten", "f", {}, {"a"}},
+        sum("d", {"flatten", "f"}),
+        linear("e", 3)}},
       {"linear_one_sample", {1}, 1, 2, {linear("a", 2)}},
       {"linear_twice", {7}, 4, 3, {linear("a", 5), linear("b", 3)}},
       {"linear_without_bias", {7}, 4, 3, {linear("a", 5, false), linear("b", 3, false)}},

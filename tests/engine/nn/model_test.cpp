@@ -359,6 +359,19 @@ TEST(BadInput, OfLayersNamesTheLayer) {
       layers({{"conv2d", "c", {{"channels", 3}, {"kernel", 3}, {"padding", 3}}}}, {1, 4, 4}),
       HasSubstr("expects a padding smaller than its kernel of 3"));
   EXPECT_THAT(layers({}, {4}), HasSubstr("at least one layer"));
+  const LayerSpec fc{"linear", "fc", {{"outputs", 3}}};
+  EXPECT_THAT(layers({fc, {"add", "sum", {}, {"fc", "fd"}}}, {4}),
+              HasSubstr("takes 'fd', which is no layer before it, did you mean 'fc'?"));
+  EXPECT_THAT(layers({fc, {"add", "sum", {}}}, {4}),
+              HasSubstr("takes 1 inputs where two or more are expected"));
+  EXPECT_THAT(layers({fc, {"relu", "r", {}, {"fc", "input"}}}, {4}),
+              HasSubstr("takes 2 inputs where 1 are expected"));
+  EXPECT_THAT(layers({fc, {"add", "sum", {}, {"fc", "input"}}}, {4}),
+              HasSubstr("expects inputs of one shape, got (3) and (4)"));
+  EXPECT_THAT(layers({fc, {"relu", "r", {}, {"input"}}, fc}, {3}),
+              HasSubstr("has the name of an earlier layer"));
+  EXPECT_THAT(layers({{"relu", "unused", {}}, {"linear", "fc", {{"outputs", 3}}, {"input"}}}, {3}),
+              HasSubstr("nothing takes what layer 'unused' puts out"));
 }
 
 TEST(BadInput, OfBatchesIsRefused) {
