@@ -25,6 +25,29 @@ DataError::DataError(const std::filesystem::path& file, std::int64_t offset,
                      const std::string& reason)
     : std::runtime_error(where(file, offset) + reason) {}
 
+Dataset::Dataset(SampleForm form) : form_(std::move(form)) {
+  if ((form_.classes > 0) == (form_.targets > 0) || (form_.classes > 0) != (form_.labels > 0))
+    throw std::logic_error("a sample has either labels or targets");
+}
+
+void Dataset::copy_targets(std::size_t, float*) const {
+  throw std::logic_error("this dataset has no targets");
+}
+
+std::int32_t Dataset::label(std::size_t index) const {
+  if (form_.labels != 1) throw std::logic_error("this dataset has not one label in a sample");
+  std::int32_t label = kNoLabel;
+  copy_labels(index, &label);
+  return label;
+}
+
+std::size_t input_floats(const SampleForm& form) {
+  std::size_t floats = 1;
+  for (const std::int64_t n : form.input)
+    floats *= static_cast<std::size_t>(n);
+  return floats;
+}
+
 jobspec::Value data::option(const jobspec::Value& tree, const Row& row, const char* name) {
   if (const jobspec::Value* given = tree.find(name)) return *given;
   for (const jobspec::Option& o : row.options)
@@ -64,7 +87,14 @@ std::vector<jobspec::Section> data_schema() {
   fraction.min = 0;
   fraction.above_min = true;
   fraction.max = 1;
-  section.options = {std::move(validation), std::move(fraction)};
+  jobspec::Option duplicate;
+  duplicate.name = "duplicate";
+  duplicate.type = jobspec::OptionType::integer;
+  duplicate.doc = "how often every training sample comes in an epoch";
+  duplicate.fallback = 1;
+  duplicate.min = 1;
+  duplicate.max = 1e6;
+  section.options = {std::move(validation), std::move(fraction), std::move(duplicate)};
   for (const data::Row& row : table())
     section.variants.push_back({row.name, row.doc, row.options});
   return {std::move(section)};

@@ -22,17 +22,45 @@ class DataError : public std::runtime_error {
   DataError(const std::filesystem::path& file, std::int64_t offset, const std::string& reason);
 };
 
+/// What every sample of a dataset holds: inputs, and either class numbers or real numbers to
+/// predict.
+struct SampleForm {
+  std::vector<std::int64_t> input;  ///< (c, h, w), (c, d, h, w), (features), of tokens (positions)
+  int classes = 0;                  ///< labels are 0 .. classes-1; 0 = there are targets instead
+  std::int64_t labels = 1;          ///< in a sample: 1, or one for each position; 0 with targets
+  std::int64_t targets = 0;         ///< real numbers in a sample; 0 with labels
+  int vocabulary = 0;  ///< above 0: inputs are token numbers below it, which floats hold exactly
+};
+
+/// A label that stands for "do not count this position".
+constexpr std::int32_t kNoLabel = -1;
+
 /// Immutable after construction; thread-safe to read.
 class Dataset {
  public:
   virtual ~Dataset() = default;
-  virtual const std::vector<std::int64_t>& sample_shape() const = 0;  ///< (c, h, w) or (features)
-  virtual int classes() const = 0;
+  const SampleForm& form() const { return form_; }
+  const std::vector<std::int64_t>& sample_shape() const { return form_.input; }
+  int classes() const { return form_.classes; }
   virtual std::size_t size() const = 0;
-  /// Writes sample `index`, normalised, as product(sample_shape()) floats.
+  /// Writes sample `index`, normalised, as product(sample_shape()) floats. May throw DataError.
   virtual void copy(std::size_t index, float* out) const = 0;
-  virtual std::int32_t label(std::size_t index) const = 0;  ///< 0 .. classes()-1
+  /// Writes form().labels numbers: 0 .. classes()-1 or kNoLabel.
+  virtual void copy_labels(std::size_t index, std::int32_t* out) const = 0;
+  /// Writes form().targets numbers.
+  virtual void copy_targets(std::size_t index, float* out) const;
+  /// Of a dataset with one label in a sample.
+  std::int32_t label(std::size_t index) const;
+
+ protected:
+  explicit Dataset(SampleForm form);
+
+ private:
+  SampleForm form_;
 };
+
+/// Inputs of a sample as floats.
+std::size_t input_floats(const SampleForm& form);
 
 /// Loads what `train.data` asks for. Throws std::invalid_argument on an unknown name ("did you
 /// mean") or wrong options, DataError on missing or broken files.

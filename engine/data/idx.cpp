@@ -121,28 +121,23 @@ class ByteImages : public Dataset {
  public:
   ByteImages(std::vector<std::uint8_t> images, std::vector<std::uint8_t> labels,
              std::vector<std::int64_t> shape, int classes, const IdxPair& pair)
-      : images_(std::move(images)),
+      : Dataset({.input = std::move(shape), .classes = classes}),
+        images_(std::move(images)),
         labels_(std::move(labels)),
-        shape_(std::move(shape)),
-        classes_(classes),
         floats_(images_.size() / labels_.size()) {
     for (std::size_t p = 0; p < table_.size(); ++p)
       table_[p] = static_cast<float>((static_cast<double>(p) / 255 - pair.mean) / pair.deviation);
   }
-  const std::vector<std::int64_t>& sample_shape() const override { return shape_; }
-  int classes() const override { return classes_; }
   std::size_t size() const override { return labels_.size(); }
   void copy(std::size_t index, float* out) const override {
     const std::uint8_t* in = images_.data() + index * floats_;
     for (std::size_t i = 0; i < floats_; ++i)
       out[i] = table_[in[i]];
   }
-  std::int32_t label(std::size_t index) const override { return labels_[index]; }
+  void copy_labels(std::size_t index, std::int32_t* out) const override { *out = labels_[index]; }
 
  private:
   std::vector<std::uint8_t> images_, labels_;
-  std::vector<std::int64_t> shape_;
-  int classes_;
   std::size_t floats_;
   std::array<float, 256> table_{};
 };

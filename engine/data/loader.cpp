@@ -7,25 +7,36 @@
 #include "engine/data/order.h"
 
 namespace thalweg::engine {
+namespace {
+
+std::size_t labels_of(const Dataset& dataset) {
+  return static_cast<std::size_t>(dataset.form().labels);
+}
+std::size_t targets_of(const Dataset& dataset) {
+  return static_cast<std::size_t>(dataset.form().targets);
+}
+
+}  // namespace
 
 Loader::Loader(const Dataset& dataset, std::vector<std::uint32_t> training, const LoaderPlan& plan)
     : dataset_(dataset),
       training_(std::move(training)),
       plan_(plan),
+      sample_floats_(input_floats(dataset.form())),
       ready_(plan.first_step),
       taken_(plan.first_step) {
-  for (const std::int64_t n : dataset.sample_shape())
-    sample_floats_ *= static_cast<std::size_t>(n);
   steps_per_epoch_ = static_cast<std::int64_t>(training_.size() / plan.global_batch);
   if (steps_per_epoch_ < 1)
     throw std::invalid_argument("batch.global: " + std::to_string(plan.global_batch) +
                                 " is more than the " + std::to_string(training_.size()) +
                                 " training samples");
+  if (plan.augmenter != nullptr) original_.resize(sample_floats_);
   // One more than prepared ahead: the trainer still reads the one it was handed.
   slots_.resize(static_cast<std::size_t>(plan.ahead) + 1);
   for (PreparedBatch& slot : slots_) {
     slot.inputs.resize(plan.positions * sample_floats_);
-    slot.labels.resize(plan.positions);
+    slot.labels.resize(plan.positions * labels_of(dataset));
+    slot.targets.resize(plan.positions * targets_of(dataset));
   }
   thread_ = std::thread([this] { prepare_all(); });
 }
@@ -83,10 +94,16 @@ void Loader::fill(PreparedBatch& batch, std::int64_t step) {
   }
   const std::size_t first =
       static_cast<std::size_t>(step % steps_per_epoch_) * plan_.global_batch + plan_.first_position;
+  const std::size_t labels = labels_of(dataset_), targets = targets_of(dataset_);
   for (std::size_t i = 0; i < plan_.positions; ++i) {
     const std::uint32_t sample = training_[order_[first + i]];
-    dataset_.copy(sample, batch.inputs.data() + i * sample_floats_);
-    batch.labels[i] = dataset_.label(sample);
+    float* inputs = batch.inputs.data() + i * sample_floats_;
+    dataset_.copy(sample, plan_.augmenter != nullptr ? original_.data() : inputs);
+    if (plan_.augmenter != nullptr)
+      plan_.augmenter->apply(plan_.seed, static_cast<std::uint32_t>(epoch), order_[first + i],
+                             original_.data(), inputs);
+    if (labels > 0) dataset_.copy_labels(sample, batch.labels.data() + i * labels);
+    if (targets > 0) dataset_.copy_targets(sample, batch.targets.data() + i * targets);
   }
   batch.step = step;
 }

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "engine/data/augment.h"
 #include "engine/data/dataset.h"
 
 namespace thalweg::engine {
@@ -24,13 +25,15 @@ struct LoaderPlan {
   std::size_t positions = 0;
   std::int64_t first_step = 0;  ///< steps [first_step, end_step) are prepared
   std::int64_t end_step = 0;
-  int ahead = 3;  ///< batches prepared ahead at most
+  const Augmenter* augmenter = nullptr;  ///< must outlive the loader; nullptr = samples as they are
+  int ahead = 3;                         ///< batches prepared ahead at most
 };
 
 struct PreparedBatch {
   std::int64_t step = -1;
-  std::vector<float> inputs;  ///< positions x sample
-  std::vector<std::int32_t> labels;
+  std::vector<float> inputs;         ///< positions x sample
+  std::vector<std::int32_t> labels;  ///< positions x form().labels
+  std::vector<float> targets;        ///< positions x form().targets
 };
 
 /// next() is for one thread.
@@ -53,10 +56,11 @@ class Loader {
   const Dataset& dataset_;
   const std::vector<std::uint32_t> training_;
   const LoaderPlan plan_;
-  std::size_t sample_floats_ = 1;
+  std::size_t sample_floats_;
   std::int64_t steps_per_epoch_ = 0;
   std::int64_t epoch_ = -1;  ///< whose order order_ holds
   std::vector<std::uint32_t> order_;
+  std::vector<float> original_;  ///< a sample before its augmentation
 
   std::mutex mutex_;
   std::condition_variable changed_;

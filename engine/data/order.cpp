@@ -24,7 +24,7 @@ std::vector<std::uint32_t> permutation(std::uint64_t seed, Stream stream, std::u
   return order;
 }
 
-Split split(std::size_t count, std::size_t validation, double fraction) {
+Split split(std::size_t count, std::size_t validation, double fraction, int duplicate) {
   if (validation < 1 || validation >= count)
     throw std::invalid_argument("data.validation: cannot hold out " + std::to_string(validation) +
                                 " of " + std::to_string(count) + " samples");
@@ -39,6 +39,13 @@ Split split(std::size_t count, std::size_t validation, double fraction) {
   parts.training.assign(middle, middle + static_cast<std::ptrdiff_t>(kept(count - validation)));
   std::sort(parts.validation.begin(), parts.validation.end());
   std::sort(parts.training.begin(), parts.training.end());
+  const std::size_t once = parts.training.size();
+  if (once > std::numeric_limits<std::uint32_t>::max() / static_cast<std::size_t>(duplicate))
+    throw std::invalid_argument(
+        "data.duplicate: more than 2^32 samples an epoch are not supported");
+  parts.training.resize(once * static_cast<std::size_t>(duplicate));
+  for (std::size_t i = once; i < parts.training.size(); ++i)
+    parts.training[i] = parts.training[i - once];
   return parts;
 }
 

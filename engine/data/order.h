@@ -25,6 +25,7 @@ constexpr std::uint64_t kSplitSeed = 20170825;  // the day Fashion-MNIST was pub
 
 /// Holds out `validation` of `count` samples; of both parts only `fraction` is kept (at least one
 /// sample). Throws std::invalid_argument where nothing is left to train on.
-Split split(std::size_t count, std::size_t validation, double fraction = 1);
+/// Every training sample comes `duplicate` times; copies follow the whole list.
+Split split(std::size_t count, std::size_t validation, double fraction = 1, int duplicate = 1);
 
 }  // namespace thalweg::engine

@@ -21,37 +21,35 @@ class Blobs : public Dataset {
  public:
   Blobs(std::vector<std::int64_t> shape, int classes, std::size_t samples, float noise,
         std::uint64_t seed)
-      : shape_(std::move(shape)), classes_(classes), samples_(samples) {
-    std::size_t floats = 1;
-    for (const std::int64_t n : shape_)
-      floats *= static_cast<std::size_t>(n);
-    floats_ = floats;
+      : Dataset({.input = std::move(shape), .classes = classes}),
+        samples_(samples),
+        floats_(input_floats(form())) {
+    const std::size_t floats = floats_;
     values_.resize(samples * floats);
     std::vector<float> centres(static_cast<std::size_t>(classes) * floats);
     for (std::size_t i = 0; i < centres.size(); ++i)
       centres[i] = nearly_normal(seed, 0, i);
     for (std::size_t i = 0; i < values_.size(); ++i) {
       const std::size_t sample = i / floats, feature = i % floats;
-      values_[i] = centres[static_cast<std::size_t>(label(sample)) * floats + feature] +
-                   noise * nearly_normal(seed, 1, i);
+      values_[i] = centres[class_of(sample) * floats + feature] + noise * nearly_normal(seed, 1, i);
     }
   }
-  const std::vector<std::int64_t>& sample_shape() const override { return shape_; }
-  int classes() const override { return classes_; }
   std::size_t size() const override { return samples_; }
   void copy(std::size_t index, float* out) const override {
     for (std::size_t i = 0; i < floats_; ++i)
       out[i] = values_[index * floats_ + i];
   }
-  std::int32_t label(std::size_t index) const override {
-    return static_cast<std::int32_t>(index % static_cast<std::size_t>(classes_));
+  void copy_labels(std::size_t index, std::int32_t* out) const override {
+    *out = static_cast<std::int32_t>(class_of(index));
   }
 
  private:
-  std::vector<std::int64_t> shape_;
-  int classes_;
+  std::size_t class_of(std::size_t sample) const {
+    return sample % static_cast<std::size_t>(classes());
+  }
+
   std::size_t samples_;
-  std::size_t floats_ = 0;
+  std::size_t floats_;
   std::vector<float> values_;
 };
 

@@ -15,10 +15,11 @@
 namespace thalweg::engine {
 
 /// Input of one shard. Images are float, plain (n, c, h, w), or flat (n, features); labels are
-/// class numbers.
+/// class numbers, one or more a sample; or there are real targets instead. Tokens are numbers too.
 struct Batch {
   const float* inputs = nullptr;
   const std::int32_t* labels = nullptr;
+  const float* targets = nullptr;
   int samples = 0;                 ///< training: exactly the shard's batch. Evaluation: at most it
   std::uint64_t seed = 0;          ///< the trial's seed: keys dropout
   std::uint32_t step = 0;          ///< keys dropout

@@ -43,8 +43,11 @@ struct StepInput {
   StepContext context;
   const float* inputs = nullptr;
   const std::int32_t* labels = nullptr;
+  const float* targets = nullptr;
   std::size_t sample_floats = 0;
-  bool stop = false;  ///< this rank was asked to stop
+  std::size_t sample_labels = 1;   ///< labels in a sample
+  std::size_t sample_targets = 0;  ///< real targets in a sample
+  bool stop = false;               ///< this rank was asked to stop
 };
 
 struct StepOutcome {

@@ -92,7 +92,8 @@ class Synchronous : public SyncMode {
     const auto samples = static_cast<std::size_t>(p_.sharding.shard_batch());
     Batch batch;
     batch.inputs = input.inputs + i * samples * input.sample_floats;
-    batch.labels = input.labels + i * samples;
+    batch.labels = input.labels + i * samples * input.sample_labels;
+    batch.targets = input.targets + i * samples * input.sample_targets;
     batch.samples = p_.sharding.shard_batch();
     batch.seed = p_.seed;
     batch.step = static_cast<std::uint32_t>(input.context.step);

@@ -75,6 +75,8 @@ void Attempt::load_data() {
 
   const jobspec::Value& data = *config.find("data");
   dataset = load_dataset(data);
+  require_classes(*dataset);
+  augmenter = std::make_unique<Augmenter>(*config.find("augment"), dataset->form());
   samples = split_samples(*dataset, data);
   plan = make_plan(settings, samples.training.size());
 }
@@ -216,6 +218,7 @@ LoaderPlan Attempt::loader_plan() const {
   p.global_batch = static_cast<std::size_t>(sharding.global_batch);
   p.first_position = static_cast<std::size_t>(sharding.first * sharding.shard_batch());
   p.positions = static_cast<std::size_t>(sharding.mine() * sharding.shard_batch());
+  if (!augmenter->idle()) p.augmenter = augmenter.get();
   p.first_step = step;
   p.end_step = plan.length.total_steps;
   return p;

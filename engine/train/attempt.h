@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/comm/group.h"
+#include "engine/data/augment.h"
 #include "engine/data/dataset.h"
 #include "engine/data/loader.h"
 #include "engine/data/order.h"
@@ -58,6 +59,7 @@ struct Attempt {
   Settings settings;
   jobspec::Value config;  ///< with `auto` resolved
   std::unique_ptr<Dataset> dataset;
+  std::unique_ptr<Augmenter> augmenter;
   Split samples;
   Plan plan;
   double base_lr = 0;

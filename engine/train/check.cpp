@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <fstream>
 
+#include "engine/data/augment.h"
 #include "engine/data/dataset.h"
 #include "engine/data/order.h"
 #include "engine/nn/model.h"
@@ -42,7 +43,8 @@ double resident_bytes() {
 double lane_bytes(const Model& model, const Dataset& dataset, int samples) {
   const auto n = static_cast<std::size_t>(samples);
   const std::vector<float> inputs(n * static_cast<std::size_t>(elements(dataset.sample_shape())));
-  const std::vector<std::int32_t> labels(n);
+  const std::vector<std::int32_t> labels(n * static_cast<std::size_t>(dataset.form().labels));
+  const std::vector<float> targets(n * static_cast<std::size_t>(dataset.form().targets));
   Buffer parameters = Buffer::of_floats(model.parameter_floats());
   Buffer gradients = Buffer::of_floats(model.parameter_floats());
   Buffer statistics = Buffer::of_floats(model.statistics());
@@ -53,6 +55,7 @@ double lane_bytes(const Model& model, const Dataset& dataset, int samples) {
   Batch batch;
   batch.inputs = inputs.data();
   batch.labels = labels.data();
+  batch.targets = targets.data();
   batch.samples = samples;
   lane->train(parameters.floats(), batch, 1, gradients.floats(), statistics.floats(), [](int) {});
   return std::max(0.0, resident_bytes() - before);
@@ -68,6 +71,8 @@ std::string check_trial(const std::filesystem::path& trial_file) {
   const int shards = choose_shards(settings, ranks, 0);
   const double before = resident_bytes();
   const auto dataset = load_dataset(*config.find("data"));
+  require_classes(*dataset);
+  const Augmenter augmenter(*config.find("augment"), dataset->form());  // says what does not fit
   const double data_bytes = resident_bytes() - before;
   const Split samples = split_samples(*dataset, *config.find("data"));
   const Plan plan = make_plan(settings, samples.training.size());

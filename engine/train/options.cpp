@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "engine/data/augment.h"
 #include "engine/data/dataset.h"
 #include "engine/nn/device_table.h"
 #include "engine/nn/model.h"
@@ -130,6 +131,7 @@ jobspec::Schema train_schema() {
   for (auto sections :
        {model_schema(), data_schema(), optimizer_schema(), schedule_schema(), sync_schema()})
     std::move(sections.begin(), sections.end(), std::back_inserter(schema.sections));
+  schema.sections.push_back(augment_schema());
   return schema;
 }
 
@@ -179,7 +181,18 @@ Split split_samples(const Dataset& dataset, const Value& data) {
   const std::size_t validation = held_out.is_string()
                                      ? std::max<std::size_t>(1, dataset.size() / kAutoShare)
                                      : static_cast<std::size_t>(held_out.as_int());
-  return split(dataset.size(), validation, data.find("fraction")->as_double());
+  return split(dataset.size(), validation, data.find("fraction")->as_double(),
+               static_cast<int>(data.find("duplicate")->as_int()));
+}
+
+void require_classes(const Dataset& dataset) {
+  const SampleForm& form = dataset.form();
+  if (form.labels != 1 || form.vocabulary > 0)
+    throw std::invalid_argument(
+        std::string("data.name: the models classify whole samples, and this dataset has ") +
+        (form.vocabulary > 0 ? "tokens"
+         : form.targets > 0  ? "real targets"
+                             : "a label for each position"));
 }
 
 Plan make_plan(const Settings& settings, std::size_t training_samples) {

@@ -45,6 +45,9 @@ int choose_shards(const Settings& settings, int ranks, int resumed);
 /// Which samples are for what, by `train.data`'s options validation and fraction.
 Split split_samples(const Dataset& dataset, const jobspec::Value& data);
 
+/// Throws std::invalid_argument where the samples are nothing that the models can learn.
+void require_classes(const Dataset& dataset);
+
 /// When what happens; all in optimizer steps.
 struct Plan {
   RunLength length;

@@ -55,7 +55,7 @@ Outcome diverged(Attempt& a, double loss) {
 Outcome train(Attempt& a) {
   if (a.plan.last(a.step)) return {ExitCode::finished, a.step, "all steps were done before"};
   Loader loader(*a.dataset, a.samples.training, a.loader_plan());
-  const std::size_t sample_floats = static_cast<std::size_t>(elements(a.dataset->sample_shape()));
+  const SampleForm& form = a.dataset->form();
 
   while (!a.plan.last(a.step)) {
     const Stopwatch whole;
@@ -66,7 +66,10 @@ Outcome train(Attempt& a) {
     input.context = a.step_context();
     input.inputs = batch.inputs.data();
     input.labels = batch.labels.data();
-    input.sample_floats = sample_floats;
+    input.targets = batch.targets.data();
+    input.sample_floats = input_floats(form);
+    input.sample_labels = static_cast<std::size_t>(form.labels);
+    input.sample_targets = static_cast<std::size_t>(form.targets);
     input.stop = a.in.stop.requested();
     const StepOutcome outcome = a.mode->step(input);
 

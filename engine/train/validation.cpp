@@ -6,25 +6,22 @@
 namespace thalweg::engine {
 namespace {
 
-std::size_t floats_of(const Dataset& dataset) {
-  std::size_t floats = 1;
-  for (const std::int64_t n : dataset.sample_shape())
-    floats *= static_cast<std::size_t>(n);
-  return floats;
-}
-
 ShardResult judge(const Dataset& dataset, const std::uint32_t* samples, std::size_t count,
                   const float* parameters, const float* running, Lane& lane) {
-  const std::size_t floats = floats_of(dataset);
-  std::vector<float> inputs(count * floats);
-  std::vector<std::int32_t> labels(count);
+  const std::size_t floats = input_floats(dataset.form());
+  const auto label_count = static_cast<std::size_t>(dataset.form().labels);
+  const auto target_count = static_cast<std::size_t>(dataset.form().targets);
+  std::vector<float> inputs(count * floats), targets(count * target_count);
+  std::vector<std::int32_t> labels(count * label_count);
   for (std::size_t i = 0; i < count; ++i) {
     dataset.copy(samples[i], inputs.data() + i * floats);
-    labels[i] = dataset.label(samples[i]);
+    if (label_count > 0) dataset.copy_labels(samples[i], labels.data() + i * label_count);
+    if (target_count > 0) dataset.copy_targets(samples[i], targets.data() + i * target_count);
   }
   Batch batch;
   batch.inputs = inputs.data();
   batch.labels = labels.data();
+  batch.targets = targets.data();
   batch.samples = static_cast<int>(count);
   return lane.evaluate(parameters, running, batch);
 }

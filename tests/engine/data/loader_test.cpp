@@ -17,24 +17,21 @@ namespace {
 /// Sample i is the number i; counts how often it was read.
 class Numbers : public Dataset {
  public:
-  explicit Numbers(std::size_t size) : size_(size) {}
-  const std::vector<std::int64_t>& sample_shape() const override { return shape_; }
-  int classes() const override { return 10; }
+  explicit Numbers(std::size_t size) : Dataset({.input = {1}, .classes = 10}), size_(size) {}
   std::size_t size() const override { return size_; }
   void copy(std::size_t index, float* out) const override {
     ++copies;
     if (static_cast<std::int64_t>(index) == broken) throw DataError("disk.idx", 99, "broken");
     out[0] = static_cast<float>(index);
   }
-  std::int32_t label(std::size_t index) const override {
-    return static_cast<std::int32_t>(index % 10);
+  void copy_labels(std::size_t index, std::int32_t* out) const override {
+    *out = static_cast<std::int32_t>(index % 10);
   }
   mutable std::atomic<int> copies{0};
   std::int64_t broken = -1;
 
  private:
   std::size_t size_;
-  std::vector<std::int64_t> shape_{1};
 };
 
 std::vector<std::uint32_t> all(std::size_t n) {

@@ -59,6 +59,14 @@ TEST(Split, FractionKeepsPartOfBoth) {
                             part.validation.begin(), part.validation.end()));
 }
 
+TEST(Split, DuplicatesTrainingSamplesOnly) {
+  const Split once = split(60, 5, 0.5), thrice = split(60, 5, 0.5, 3);
+  EXPECT_EQ(thrice.validation, once.validation);
+  ASSERT_EQ(thrice.training.size(), 3 * once.training.size());
+  for (std::size_t i = 0; i < thrice.training.size(); ++i)
+    EXPECT_EQ(thrice.training[i], once.training[i % once.training.size()]);
+}
+
 TEST(Split, RefusesToHoldOutEverything) {
   EXPECT_THROW(split(100, 100), std::invalid_argument);
   EXPECT_THROW(split(100, 0), std::invalid_argument);

@@ -87,6 +87,19 @@ TEST(Attempt, CurveDoesNotDependOnRanksOrThreads) {
   }
 }
 
+TEST(Attempt, AugmentedCurveDoesNotDependOnRanks) {
+  Trial trial = tiny_trial();
+  trial.train.set("data.shape", jobspec::List{1, 4, 4});
+  trial.train.set("data.duplicate", 2);
+  const test::TempDir plain, one, three;
+  run_to_end(trial, plain.path(), 1);
+  trial.train.set("augment", Map{{"rotate", 20.0}, {"contrast", 0.3}});
+  run_to_end(trial, one.path(), 1);
+  run_to_end(trial, three.path(), 3);
+  EXPECT_EQ(curve({three.path()}), curve({one.path()}));
+  EXPECT_NE(curve({plain.path()}), curve({one.path()}));
+}
+
 TEST(Attempt, SeedChangesTheCurveAndTheSameSeedDoesNot) {
   const test::TempDir a, b, c;
   run_to_end(tiny_trial(), a.path(), 1);

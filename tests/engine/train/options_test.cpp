@@ -161,8 +161,8 @@ TEST(Schema, HasASectionForEveryTable) {
   std::vector<std::string> paths;
   for (const auto& section : train_schema().sections)
     paths.push_back(section.path);
-  for (const char* path :
-       {"", "batch", "log", "eval", "checkpoint", "model", "data", "optimizer", "schedule", "sync"})
+  for (const char* path : {"", "batch", "log", "eval", "checkpoint", "model", "data", "augment",
+                           "optimizer", "schedule", "sync"})
     EXPECT_THAT(paths, testing::Contains(path));
 }
 

@@ -1,0 +1,205 @@
+// Puts the chosen changes together: one pass over the pixels for all that move them, then the
+// colours.
+#include "engine/data/augment.h"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "engine/data/augment_table.h"
+#include "engine/tensor/random.h"
+
+namespace thalweg::engine {
+
+using augment::Draw;
+using augment::Geometry;
+using augment::Needs;
+
+namespace {
+
+enum Fill { kZero, kEdge, kWrap };
+const char* const kFills[] = {"zero", "edge", "wrap"};
+
+// Random numbers of one sample: a block for every change, and one for its place in the mix.
+constexpr std::uint64_t kBlocks = 64;
+constexpr std::uint64_t kMixBlocks = 32;
+
+Draw draw(std::uint64_t seed, std::uint32_t epoch, std::uint64_t block) {
+  const auto bits = philox(seed, Stream::augment, epoch, block);
+  return {{uniform01(bits[0]), uniform01(bits[1]), uniform01(bits[2]), uniform01(bits[3])}};
+}
+
+/// Index of the pixel that stands for `i` outside 0 .. size-1; -1 = none.
+std::int64_t inside(std::int64_t i, std::int64_t size, int fill) {
+  if (i >= 0 && i < size) return i;
+  if (fill == kEdge) return std::clamp<std::int64_t>(i, 0, size - 1);
+  if (fill == kWrap) return ((i % size) + size) % size;
+  return -1;
+}
+
+/// The whole-pixel part of the way, along one axis.
+std::vector<std::int64_t> sources(const Geometry& g, std::size_t axis, int fill) {
+  std::vector<std::int64_t> from(static_cast<std::size_t>(g.size[axis]));
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    const std::int64_t at =
+        inside(static_cast<std::int64_t>(i) + g.shift[axis], g.size[axis], fill);
+    from[i] = at >= 0 && g.flip[axis] ? g.size[axis] - 1 - at : at;
+  }
+  return from;
+}
+
+void move_whole(const Geometry& g, int fill, std::int64_t channels, const float* in, float* out) {
+  const auto z = sources(g, 0, fill), y = sources(g, 1, fill), x = sources(g, 2, fill);
+  const std::int64_t H = g.size[1], W = g.size[2], plane = g.size[0] * H * W;
+  for (std::int64_t c = 0; c < channels; ++c)
+    for (const std::int64_t zi : z)
+      for (const std::int64_t yi : y) {
+        const float* row = zi < 0 || yi < 0 ? nullptr : in + c * plane + (zi * H + yi) * W;
+        for (const std::int64_t xi : x)
+          *out++ = row == nullptr || xi < 0 ? 0.0f : row[xi];
+      }
+}
+
+/// Between whole pixels the four nearest ones are mixed.
+void move_between(const Geometry& g, int fill, std::int64_t channels, const float* in, float* out) {
+  const std::int64_t H = g.size[1], W = g.size[2], plane = H * W;
+  const auto rows = sources(g, 1, fill), columns = sources(g, 2, fill);
+  const auto source = [fill](const std::vector<std::int64_t>& from, std::int64_t i) {
+    const std::int64_t at = inside(i, static_cast<std::int64_t>(from.size()), fill);
+    return at < 0 ? at : from[static_cast<std::size_t>(at)];
+  };
+  const double cy = static_cast<double>(H - 1) / 2, cx = static_cast<double>(W - 1) / 2;
+  const double corner = std::max(1.0, cy * cy + cx * cx);
+  for (std::int64_t y = 0; y < H; ++y)
+    for (std::int64_t x = 0; x < W; ++x) {
+      const double oy = static_cast<double>(y) - cy, ox = static_cast<double>(x) - cx;
+      double iy = g.yy * oy + g.yx * ox + g.y0, ix = g.xy * oy + g.xx * ox + g.x0;
+      const double bend = 1 + g.lens * (iy * iy + ix * ix) / corner;
+      iy = iy * bend + cy, ix = ix * bend + cx;
+      const double fy = std::floor(iy), fx = std::floor(ix);
+      const auto ry = static_cast<float>(iy - fy), rx = static_cast<float>(ix - fx);
+      const float weights[] = {(1 - ry) * (1 - rx), (1 - ry) * rx, ry * (1 - rx), ry * rx};
+      std::int64_t from[4];
+      for (int k = 0; k < 4; ++k) {
+        const std::int64_t yi = source(rows, static_cast<std::int64_t>(fy) + k / 2);
+        const std::int64_t xi = source(columns, static_cast<std::int64_t>(fx) + k % 2);
+        from[k] = yi < 0 || xi < 0 ? -1 : yi * W + xi;
+      }
+      for (std::int64_t c = 0; c < channels; ++c) {
+        float value = 0;
+        for (int k = 0; k < 4; ++k)
+          if (from[k] >= 0) value += weights[k] * in[c * plane + from[k]];
+        out[c * plane + y * W + x] = value;
+      }
+    }
+}
+
+[[noreturn]] void refuse(const char* name, const std::string& reason) {
+  throw std::invalid_argument(std::string("augment.") + name + ": " + reason +
+                              "; set it to 0 or leave it out");
+}
+
+void require_fit(const augment::Row& row, const SampleForm& form) {
+  if (form.vocabulary > 0) refuse(row.name, "the samples are tokens, not images");
+  if (form.input.size() < 3)
+    refuse(row.name, "the samples are " + std::to_string(form.input.size()) +
+                         "-dimensional, not images (c, h, w)");
+  if (row.needs != Needs::volume && form.input.size() != 3)
+    refuse(row.name, "only images (c, h, w) can be changed so, the samples have " +
+                         std::to_string(form.input.size()) + " dimensions");
+  if (row.needs == Needs::colours && form.input[0] != 3)
+    refuse(row.name, "the images have " + std::to_string(form.input[0]) + " channels, not 3");
+  if (row.move != nullptr && form.labels > 1)
+    refuse(row.name, "every position has a label of its own, which would not move along");
+}
+
+}  // namespace
+
+Augmenter::Augmenter(const jobspec::Value& options, const SampleForm& form) {
+  const auto& rows = augment::table();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const jobspec::Value* amount = options.find(rows[i].name);
+    if (amount == nullptr || amount->as_double() == 0) continue;
+    require_fit(rows[i], form);
+    active_.push_back({&rows[i], static_cast<std::uint32_t>(i), amount->as_double()});
+  }
+  if (const jobspec::Value* mix = options.find("mix"))
+    mix_ = static_cast<std::size_t>(mix->as_int());
+  if (const jobspec::Value* fill = options.find("fill"))
+    fill_ = static_cast<int>(std::find(std::begin(kFills), std::end(kFills), fill->as_string()) -
+                             std::begin(kFills));
+  if (active_.empty()) return;
+  shape_ = form.input;
+  if (shape_.size() == 3) shape_.insert(shape_.begin() + 1, 1);
+}
+
+std::vector<Augmenter::Active> Augmenter::choose(std::uint64_t seed, std::uint32_t epoch,
+                                                 std::uint64_t sample) const {
+  if (mix_ == 0 || mix_ >= active_.size()) return active_;
+  std::vector<std::pair<float, std::size_t>> order;
+  for (std::size_t i = 0; i < active_.size(); ++i)
+    order.emplace_back(draw(seed, epoch, sample * kBlocks + kMixBlocks + active_[i].number).u[0],
+                       i);
+  std::sort(order.begin(), order.end());
+  std::vector<Active> chosen;
+  for (std::size_t i = 0; i < active_.size(); ++i)  // in the order of the table
+    if (std::find_if(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(mix_),
+                     [i](const auto& o) { return o.second == i; }) !=
+        order.begin() + static_cast<std::ptrdiff_t>(mix_))
+      chosen.push_back(active_[i]);
+  return chosen;
+}
+
+void Augmenter::apply(std::uint64_t seed, std::uint32_t epoch, std::uint64_t sample,
+                      const float* in, float* out) const {
+  Geometry g;
+  g.size = {shape_[1], shape_[2], shape_[3]};
+  const auto chosen = choose(seed, epoch, sample);
+  for (const Active& a : chosen)
+    if (a.row->move != nullptr)
+      a.row->move(g, draw(seed, epoch, sample * kBlocks + a.number), a.amount);
+  if (g.whole_pixels())
+    move_whole(g, fill_, shape_[0], in, out);
+  else
+    move_between(g, fill_, shape_[0], in, out);
+  const augment::Pixels pixels{out, static_cast<std::size_t>(shape_[0]),
+                               static_cast<std::size_t>(shape_[1] * shape_[2] * shape_[3])};
+  for (const Active& a : chosen)
+    if (a.row->colour != nullptr)
+      a.row->colour(pixels, draw(seed, epoch, sample * kBlocks + a.number), a.amount);
+}
+
+jobspec::Section augment_schema() {
+  jobspec::Section section;
+  section.path = "augment";
+  section.doc = "Random changes of training images, new ones in every epoch; 0 = off";
+  for (const augment::Row& row : augment::table()) {
+    jobspec::Option o;
+    o.name = row.name;
+    o.type = jobspec::OptionType::real;
+    o.doc = row.doc;
+    o.fallback = 0.0;
+    o.min = 0;
+    o.max = row.max;
+    section.options.push_back(std::move(o));
+  }
+  jobspec::Option mix;
+  mix.name = "mix";
+  mix.type = jobspec::OptionType::integer;
+  mix.doc = "how many of these, drawn anew, a sample gets; 0 = all of them";
+  mix.fallback = 0;
+  mix.min = 0;
+  jobspec::Option fill;
+  fill.name = "fill";
+  fill.type = jobspec::OptionType::text;
+  fill.doc = "what stands outside the image: zeros, its edge, or the opposite side";
+  fill.fallback = "zero";
+  fill.choices.assign(std::begin(kFills), std::end(kFills));
+  section.options.push_back(std::move(mix));
+  section.options.push_back(std::move(fill));
+  return section;
+}
+
+}  // namespace thalweg::engine

@@ -1,0 +1,204 @@
+// Augmentations on images small enough to work out by hand.
+#include "engine/data/augment.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+
+#include "engine/data/augment_table.h"
+#include "engine/data/loader.h"
+
+namespace thalweg::engine {
+namespace {
+
+using jobspec::Map;
+using jobspec::Value;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+SampleForm image_form(std::vector<std::int64_t> shape) {
+  return {.input = std::move(shape), .classes = 2};
+}
+
+/// The image 1, 2, 3, ... after its augmentation.
+std::vector<float> changed(const Value& options, std::vector<std::int64_t> shape,
+                           std::uint64_t sample = 0, std::uint32_t epoch = 0,
+                           std::uint64_t seed = 1) {
+  const SampleForm form = image_form(std::move(shape));
+  std::vector<float> in(input_floats(form)), out(in.size(), NAN);
+  std::iota(in.begin(), in.end(), 1.0f);
+  Augmenter(options, form).apply(seed, epoch, sample, in.data(), out.data());
+  return out;
+}
+
+TEST(Augment, FlipsAlongEachAxis) {
+  EXPECT_THAT(changed(Map{{"flip", 1.0}}, {1, 2, 3}), ElementsAre(3, 2, 1, 6, 5, 4));
+  EXPECT_THAT(changed(Map{{"flip_vertical", 1.0}}, {1, 2, 3}), ElementsAre(4, 5, 6, 1, 2, 3));
+  EXPECT_THAT(changed(Map{{"flip_depth", 1.0}}, {1, 2, 1, 2}), ElementsAre(3, 4, 1, 2));
+  EXPECT_THAT(changed(Map{{"flip", 1.0}}, {2, 1, 2}), ElementsAre(2, 1, 4, 3));
+}
+
+TEST(Augment, FlipHappensAsOftenAsAskedFor) {
+  int flipped = 0;
+  for (std::uint64_t sample = 0; sample < 2000; ++sample)
+    flipped += changed(Map{{"flip", 0.3}}, {1, 1, 2}, sample)[0] == 2;
+  EXPECT_NEAR(flipped, 600, 80);  // four standard deviations
+}
+
+TEST(Augment, CropMovesByWholePixelsAndFills) {
+  std::set<std::vector<float>> seen;
+  for (std::uint64_t sample = 0; sample < 200; ++sample)
+    seen.insert(changed(Map{{"crop", 1.0}}, {1, 1, 3}, sample));
+  EXPECT_EQ(seen, (std::set<std::vector<float>>{{1, 2, 3}, {0, 1, 2}, {2, 3, 0}}));
+  seen.clear();
+  for (std::uint64_t sample = 0; sample < 200; ++sample)
+    seen.insert(changed(Map{{"crop", 1.0}, {"fill", "edge"}}, {1, 1, 3}, sample));
+  EXPECT_EQ(seen, (std::set<std::vector<float>>{{1, 2, 3}, {1, 1, 2}, {2, 3, 3}}));
+  seen.clear();
+  for (std::uint64_t sample = 0; sample < 200; ++sample)
+    seen.insert(changed(Map{{"crop", 1.0}, {"fill", "wrap"}}, {1, 1, 3}, sample));
+  EXPECT_EQ(seen, (std::set<std::vector<float>>{{1, 2, 3}, {3, 1, 2}, {2, 3, 1}}));
+}
+
+/// The augmentation `name` with a fixed draw instead of a random one.
+augment::Geometry moved(const std::string& name, float u, double amount) {
+  augment::Geometry g;
+  g.size = {1, 5, 5};
+  for (const augment::Row& row : augment::table())
+    if (row.name == name) row.move(g, {{u, 0.5f, 0.5f, 0.5f}}, amount);
+  return g;
+}
+
+TEST(Augment, MatricesSayWhereAPixelComesFrom) {
+  const auto quarter = moved("rotate", 1, 90);  // the end of the range: 90 degrees
+  EXPECT_NEAR(quarter.yy, 0, 1e-12);
+  EXPECT_NEAR(quarter.yx, -1, 1e-12);
+  EXPECT_NEAR(quarter.xy, 1, 1e-12);
+  const auto twice = moved("scale", 1, 0.5);  // 1.5 times as large: from nearer to the centre
+  EXPECT_NEAR(twice.yy, 1 / 1.5, 1e-12);
+  EXPECT_NEAR(twice.xx, 1 / 1.5, 1e-12);
+  const auto stretched = moved("stretch", 1, 0.5);
+  EXPECT_NEAR(stretched.yy * stretched.xx, 1, 1e-12);  // keeps the area
+  EXPECT_NEAR(stretched.xx / stretched.yy, 1.5, 1e-12);
+  EXPECT_NEAR(moved("shear", 1, 0.25).xy, 0.25, 1e-12);
+  EXPECT_NEAR(moved("translate", 0, 0.2).y0, -1, 1e-12);
+  EXPECT_NEAR(moved("lens", 0, 0.3).lens, -0.3, 1e-7);
+  EXPECT_TRUE(moved("rotate", 0.5, 90).whole_pixels());
+}
+
+TEST(Augment, MovingKeepsWhatItMustKeep) {
+  // A bright spot in the centre stays there under everything that turns about the centre.
+  const SampleForm form = image_form({1, 5, 5});
+  std::vector<float> spot(25, 0.0f), out(25);
+  spot[12] = 1;
+  const Value centred =
+      Map{{"rotate", 180.0}, {"scale", 0.5}, {"stretch", 0.3}, {"shear", 0.5}, {"lens", 0.4}};
+  for (std::uint64_t sample = 0; sample < 50; ++sample) {
+    Augmenter(centred, form).apply(1, 0, sample, spot.data(), out.data());
+    EXPECT_NEAR(out[12], 1, 1e-6) << sample;
+  }
+  // An even surface stays even where the edge goes on for ever.
+  std::vector<float> even(25, 3.5f);
+  Value everything = centred;
+  everything.set("translate", 0.4);
+  everything.set("fill", "edge");
+  Augmenter(everything, form).apply(1, 0, 7, even.data(), out.data());
+  for (const float v : out)
+    EXPECT_NEAR(v, 3.5f, 1e-5f);
+}
+
+TEST(Augment, ColoursChangeWithinTheirRange) {
+  const auto bright = changed(Map{{"brightness", 0.5}}, {1, 1, 2}, 3);
+  EXPECT_NEAR(bright[1] - bright[0], 1, 1e-6);
+  EXPECT_LE(std::abs(bright[0] - 1), 0.5);
+  EXPECT_NE(bright[0], 1);
+  const auto contrast = changed(Map{{"contrast", 0.5}}, {1, 1, 3}, 3);
+  EXPECT_NEAR(contrast[1], 2, 1e-6);
+  EXPECT_NEAR(contrast[0] + contrast[2], 4, 1e-6);
+  EXPECT_NE(contrast[0], 1);
+  const auto colour = changed(Map{{"saturation", 0.5}}, {3, 1, 1}, 3);
+  EXPECT_NEAR(colour[0] + colour[1] + colour[2], 6, 1e-6);
+  EXPECT_NE(colour[0], 1);
+}
+
+TEST(Augment, DependsOnSeedEpochAndSampleOnly) {
+  const Value options = Map{{"translate", 0.3}, {"rotate", 30.0}, {"contrast", 0.5}};
+  const auto one = changed(options, {1, 6, 6}, 5, 2, 9);
+  EXPECT_EQ(changed(options, {1, 6, 6}, 5, 2, 9), one);
+  EXPECT_NE(changed(options, {1, 6, 6}, 6, 2, 9), one);
+  EXPECT_NE(changed(options, {1, 6, 6}, 5, 3, 9), one);
+  EXPECT_NE(changed(options, {1, 6, 6}, 5, 2, 8), one);
+}
+
+TEST(Augment, MixGivesEachSampleSoMany) {
+  const Value options = Map{{"flip", 1.0}, {"flip_vertical", 1.0}, {"brightness", 1.0}, {"mix", 1}};
+  std::set<int> kinds;
+  for (std::uint64_t sample = 0; sample < 100; ++sample) {
+    const auto out = changed(options, {1, 2, 2}, sample);
+    const bool flipped = out == std::vector<float>{2, 1, 4, 3};
+    const bool turned = out == std::vector<float>{3, 4, 1, 2};
+    const bool brighter =
+        std::abs(out[1] - out[0] - 1) < 1e-5 && std::abs(out[2] - out[0] - 2) < 1e-5;
+    EXPECT_EQ(flipped + turned + brighter, 1) << sample;
+    kinds.insert(flipped ? 0 : turned ? 1 : 2);
+  }
+  EXPECT_EQ(kinds.size(), 3u);
+}
+
+std::string complaint(const Value& options, const SampleForm& form) {
+  try {
+    const Augmenter augmenter(options, form);
+    return augmenter.idle() ? "idle" : "accepted";
+  } catch (const std::invalid_argument& e) {
+    return e.what();
+  }
+}
+
+TEST(Augment, RefusesWhatCannotBeDone) {
+  EXPECT_EQ(complaint(Map{{"rotate", 0.0}}, image_form({16})), "idle");
+  EXPECT_THAT(complaint(Map{{"rotate", 5.0}}, image_form({16})), HasSubstr("augment.rotate: "));
+  EXPECT_THAT(complaint(Map{{"rotate", 5.0}}, image_form({1, 4, 4, 4})), HasSubstr("4 dimensions"));
+  EXPECT_EQ(complaint(Map{{"flip", 0.5}}, image_form({1, 4, 4, 4})), "accepted");
+  EXPECT_THAT(complaint(Map{{"saturation", 0.5}}, image_form({1, 4, 4})), HasSubstr("1 channels"));
+  SampleForm tokens = image_form({1, 4, 4});
+  tokens.vocabulary = 5;
+  EXPECT_THAT(complaint(Map{{"flip", 0.5}}, tokens), HasSubstr("tokens"));
+  SampleForm map = image_form({1, 4, 4});
+  map.labels = 16;
+  EXPECT_THAT(complaint(Map{{"flip", 0.5}}, map), HasSubstr("would not move along"));
+  EXPECT_EQ(complaint(Map{{"contrast", 0.5}}, map), "accepted");
+}
+
+TEST(Augment, LoaderChangesEveryCopyItsOwnWay) {
+  const auto dataset = load_dataset(Map{
+      {"name", "synthetic"}, {"samples", 8}, {"classes", 2}, {"shape", jobspec::List{1, 4, 4}}});
+  const Augmenter augmenter(Map{{"translate", 0.3}}, dataset->form());
+  const auto load = [&](std::size_t first, std::size_t positions) {
+    LoaderPlan plan;
+    plan.global_batch = 16;
+    plan.first_position = first;
+    plan.positions = positions;
+    plan.end_step = 2;
+    plan.augmenter = &augmenter;
+    Loader loader(*dataset, {0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7}, plan);
+    loader.next();
+    return loader.next().inputs;
+  };
+  const auto whole = load(0, 16);
+  std::vector<float> parts = load(0, 5);
+  const auto rest = load(5, 11);
+  parts.insert(parts.end(), rest.begin(), rest.end());
+  EXPECT_EQ(parts, whole);
+  std::set<std::vector<float>> images;
+  for (std::size_t i = 0; i < 16; ++i)
+    images.insert({whole.begin() + static_cast<std::ptrdiff_t>(16 * i),
+                   whole.begin() + static_cast<std::ptrdiff_t>(16 * (i + 1))});
+  EXPECT_EQ(images.size(), 16u);
+}
+
+}  // namespace
+}  // namespace thalweg::engine
