@@ -10,6 +10,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "engine/comm/algorithms/allreduce_as.h"
 #include "engine/comm/algorithms/choice.h"
 #include "engine/comm/algorithms/shard_sum.h"
 #include "engine/comm/algorithms/table.h"
@@ -242,6 +243,21 @@ void Group::allreduce(void* data, std::size_t count, Type type, Op op) {
 std::unique_ptr<Request> Group::start_allreduce(void* data, std::size_t count, Type type, Op op,
                                                 std::string_view label) {
   return impl_->start(Collective::allreduce, Impl::reduction(data, count, type, op), label);
+}
+
+void Group::allreduce_as(Type wire, float* data, std::size_t count, Op op) {
+  start_allreduce_as(wire, data, count, op)->wait();
+}
+std::unique_ptr<Request> Group::start_allreduce_as(Type wire, float* data, std::size_t count, Op op,
+                                                   std::string_view label) {
+  if (wire == Type::f32) return start_allreduce(data, count, Type::f32, op, label);
+  if (wire != Type::f16 && wire != Type::bf16) {
+    throw std::invalid_argument(std::string("f32 does not travel as ") + name_of(wire));
+  }
+  if (size() == 1 || count == 0) return std::make_unique<Done>();
+  return impl_->start("allreduce", label, [&](const Operation& operation) {
+    return comm::allreduce_as(operation.link, wire, data, count, op);
+  });
 }
 
 void Group::reduce_scatter(void* data, std::size_t count, Type type, Op op) {

@@ -61,6 +61,13 @@ class Group {
   /// `label` names the vector in messages about stalls.
   std::unique_ptr<Request> start_allreduce(void* data, std::size_t count, Type type, Op op,
                                            std::string_view label = {});
+  /// The same for vectors of f32 that travel as `wire`, f16 or bf16 (f32: as above): every rank's
+  /// vector is rounded once, added up in f32 in the order of the ranks, and the result rounded once
+  /// for everybody, so all ranks have the same bits. average divides before that rounding; sums in
+  /// f16 end at 65,504. A group of one rank leaves the vector alone.
+  void allreduce_as(Type wire, float* data, std::size_t count, Op op);
+  std::unique_ptr<Request> start_allreduce_as(Type wire, float* data, std::size_t count, Op op,
+                                              std::string_view label = {});
   /// In place: rank r ends with segment r (see segment()); the rest of the vector is overwritten.
   void reduce_scatter(void* data, std::size_t count, Type type, Op op);
   std::unique_ptr<Request> start_reduce_scatter(void* data, std::size_t count, Type type, Op op,

@@ -5,13 +5,14 @@
 #include <type_traits>
 
 #include "engine/comm/half.h"
+#include "engine/simd.h"
 
 namespace thalweg::engine::comm {
 namespace {
 
 struct Sum {
   template <class T>
-  static T of(T a, T b) {
+  THALWEG_INLINE static T of(T a, T b) {
     if constexpr (std::is_integral_v<T>) {
       using Unsigned = std::make_unsigned_t<T>;
       return static_cast<T>(static_cast<Unsigned>(a) + static_cast<Unsigned>(b));
@@ -22,93 +23,96 @@ struct Sum {
 };
 struct Min {
   template <class T>
-  static T of(T a, T b) {
+  THALWEG_INLINE static T of(T a, T b) {
     return a < b || a != a ? a : b;
   }
 };
 struct Max {
   template <class T>
-  static T of(T a, T b) {
+  THALWEG_INLINE static T of(T a, T b) {
     return a > b || a != a ? a : b;
   }
 };
 
 template <class T>
-T narrow(float value);
-template <>
-inline F16 narrow(float value) {
-  return to_f16(value);
-}
-template <>
-inline Bf16 narrow(float value) {
-  return to_bf16(value);
-}
-
-template <class T, class F>
-void each(void* into, const void* left, const void* right, std::size_t count) {
-  auto* out = static_cast<T*>(into);
-  const auto* a = static_cast<const T*>(left);
-  const auto* b = static_cast<const T*>(right);
-  for (std::size_t i = 0; i < count; ++i) {
-    if constexpr (std::is_arithmetic_v<T>) {
-      out[i] = F::of(a[i], b[i]);
-    } else {
-      out[i] = narrow<T>(F::of(to_float(a[i]), to_float(b[i])));
-    }
+THALWEG_INLINE auto load(T value) {
+  if constexpr (std::is_arithmetic_v<T>) {
+    return value;
+  } else {
+    return to_float(value);
   }
 }
 
-template <class T>
-void each_op(void* into, const void* left, const void* right, std::size_t count, Op op) {
+template <class T, class V>
+THALWEG_INLINE T store(V value) {
+  if constexpr (std::is_same_v<T, F16>) {
+    return to_f16(value);
+  } else if constexpr (std::is_same_v<T, Bf16>) {
+    return to_bf16(value);
+  } else {
+    return value;
+  }
+}
+
+// ivdep: operands are the same memory or apart, so no element depends on an earlier one. Without it
+// the compiler's check for overlap takes the slow loop where `out` is an operand.
+template <class F, class O, class A, class B>
+THALWEG_INLINE void each(O* out, const A* a, const B* b, std::size_t count) {
+#pragma GCC ivdep
+  for (std::size_t i = 0; i < count; ++i) {
+    out[i] = store<O>(F::of(load(a[i]), load(b[i])));
+  }
+}
+
+template <class O, class A, class B>
+THALWEG_INLINE void each_op(void* into, const void* left, const void* right, std::size_t count,
+                            Op op) {
+  auto* out = static_cast<O*>(into);
+  const auto* a = static_cast<const A*>(left);
+  const auto* b = static_cast<const B*>(right);
   switch (op) {
     case Op::sum:
     case Op::average:
-      return each<T, Sum>(into, left, right, count);
+      return each<Sum>(out, a, b, count);
     case Op::min:
-      return each<T, Min>(into, left, right, count);
+      return each<Min>(out, a, b, count);
     case Op::max:
-      return each<T, Max>(into, left, right, count);
+      return each<Max>(out, a, b, count);
   }
 }
 
 }  // namespace
 
-void combine(void* into, const void* left, const void* right, std::size_t count, Type type, Op op) {
+THALWEG_SIMD void combine(void* into, const void* left, const void* right, std::size_t count,
+                          Type type, Op op) {
   switch (type) {
     case Type::f32:
-      return each_op<float>(into, left, right, count, op);
+      return each_op<float, float, float>(into, left, right, count, op);
     case Type::f64:
-      return each_op<double>(into, left, right, count, op);
+      return each_op<double, double, double>(into, left, right, count, op);
     case Type::f16:
-      return each_op<F16>(into, left, right, count, op);
+      return each_op<F16, F16, F16>(into, left, right, count, op);
     case Type::bf16:
-      return each_op<Bf16>(into, left, right, count, op);
+      return each_op<Bf16, Bf16, Bf16>(into, left, right, count, op);
     case Type::i32:
-      return each_op<std::int32_t>(into, left, right, count, op);
+      return each_op<std::int32_t, std::int32_t, std::int32_t>(into, left, right, count, op);
     case Type::i64:
-      return each_op<std::int64_t>(into, left, right, count, op);
+      return each_op<std::int64_t, std::int64_t, std::int64_t>(into, left, right, count, op);
   }
 }
 
 namespace {
 
 template <class T>
-void each_times(void* data, std::size_t count, double factor) {
+THALWEG_INLINE void each_times(void* data, std::size_t count, double factor) {
   auto* values = static_cast<T*>(data);
+  using Wide = decltype(load(T{}));
   for (std::size_t i = 0; i < count; ++i) {
-    if constexpr (std::is_arithmetic_v<T>) {
-      values[i] *= static_cast<T>(factor);
-    } else {
-      values[i] = narrow<T>(to_float(values[i]) * static_cast<float>(factor));
-    }
+    values[i] = store<T>(load(values[i]) * static_cast<Wide>(factor));
   }
 }
 
-}  // namespace
-
-void finish(void* data, std::size_t count, Type type, Op op, int ranks) {
-  if (op != Op::average || ranks == 1) return;
-  const double factor = 1.0 / ranks;
+THALWEG_SIMD void times(void* data, std::size_t count, Type type, double factor) {
   switch (type) {
     case Type::f32:
       return each_times<float>(data, count, factor);
@@ -120,14 +124,56 @@ void finish(void* data, std::size_t count, Type type, Op op, int ranks) {
       return each_times<Bf16>(data, count, factor);
     case Type::i32:
     case Type::i64:
-      throw std::logic_error("an average of integers");
+      return;
   }
 }
 
-void add(float* __restrict into, const float* __restrict from, std::size_t count) {
+}  // namespace
+
+void finish(void* data, std::size_t count, Type type, Op op, int ranks) {
+  if (op != Op::average || ranks == 1) return;
+  if (type == Type::i32 || type == Type::i64) throw std::logic_error("an average of integers");
+  times(data, count, type, 1.0 / ranks);
+}
+
+THALWEG_SIMD void add(float* into, const float* from, std::size_t count) {
+  each<Sum>(into, into, from, count);
+}
+
+namespace {
+
+[[noreturn]] void not_16_bit() {
+  throw std::invalid_argument("only f16 and bf16 are 16-bit floats");
+}
+
+template <class To, class From>
+THALWEG_INLINE void each_as(void* to, const void* from, std::size_t count) {
+  auto* __restrict out = static_cast<To*>(to);
+  const auto* __restrict in = static_cast<const From*>(from);
   for (std::size_t i = 0; i < count; ++i) {
-    into[i] += from[i];
+    out[i] = store<To>(load(in[i]));
   }
+}
+
+}  // namespace
+
+THALWEG_SIMD void narrow(void* to, const float* from, std::size_t count, Type type) {
+  if (type == Type::f16) return each_as<F16, float>(to, from, count);
+  if (type == Type::bf16) return each_as<Bf16, float>(to, from, count);
+  not_16_bit();
+}
+
+THALWEG_SIMD void widen(float* to, const void* from, std::size_t count, Type type) {
+  if (type == Type::f16) return each_as<float, F16>(to, from, count);
+  if (type == Type::bf16) return each_as<float, Bf16>(to, from, count);
+  not_16_bit();
+}
+
+THALWEG_SIMD void combine_widened(float* into, const void* from, std::size_t count, Type type,
+                                  Op op) {
+  if (type == Type::f16) return each_op<float, float, F16>(into, into, from, count, op);
+  if (type == Type::bf16) return each_op<float, float, Bf16>(into, into, from, count, op);
+  not_16_bit();
 }
 
 }  // namespace thalweg::engine::comm

@@ -19,4 +19,10 @@ void finish(void* data, std::size_t count, Type type, Op op, int ranks);
 /// into[i] += from[i].
 void add(float* into, const float* from, std::size_t count);
 
+// 16-bit floats on the wire (`type`: f16 or bf16) of vectors that are added up in f32.
+void narrow(void* to, const float* from, std::size_t count, Type type);
+void widen(float* to, const void* from, std::size_t count, Type type);
+/// into[i] = op(into[i], from[i]) with `from` of `type`.
+void combine_widened(float* into, const void* from, std::size_t count, Type type, Op op);
+
 }  // namespace thalweg::engine::comm

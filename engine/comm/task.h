@@ -3,6 +3,8 @@
 #pragma once
 
 #include <coroutine>
+#include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <utility>
 #include <vector>
@@ -111,19 +113,23 @@ class Until : public Awaitable {
   F condition_;
 };
 
-/// Several tasks side by side: `co_await together`.
+/// Several tasks side by side: `co_await together`. Of more than `at_once` the later ones begin as
+/// earlier ones end.
 class Together : public Awaitable {
  public:
+  explicit Together(std::size_t at_once = SIZE_MAX) : at_once_(at_once) {}
   void add(Task task) { strands_.emplace_back(std::move(task)); }
   bool ready() override {
-    bool all = true;
+    std::size_t open = 0;
     for (Strand& strand : strands_) {
-      all = (strand.done() || strand.advance()) && all;
+      if (strand.done() || strand.advance()) continue;
+      if (++open == at_once_) break;
     }
-    return all;
+    return open == 0;
   }
 
  private:
+  std::size_t at_once_;
   std::vector<Strand> strands_;
 };
 

@@ -55,4 +55,21 @@ bool Messages::ready() {
   return open_.empty();
 }
 
+Arrivals& Arrivals::receive(int from, void* data, std::size_t bytes) {
+  if (failure_) return *this;
+  try {
+    open_.push_back(link_.transport().receive(link_.world_rank(from), link_.tag(), data, bytes));
+  } catch (...) {
+    failure_ = std::current_exception();
+  }
+  return *this;
+}
+
+bool Arrivals::ready() {
+  if (failure_) std::rethrow_exception(failure_);
+  if (open_.front() && !open_.front()->test()) return false;
+  open_.pop_front();
+  return true;
+}
+
 }  // namespace thalweg::engine::comm

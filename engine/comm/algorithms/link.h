@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <span>
 #include <vector>
@@ -87,6 +88,23 @@ class Messages : public Awaitable {
 
   Link link_;
   std::vector<std::unique_ptr<Request>> open_;
+  std::exception_ptr failure_;
+};
+
+/// Messages that are worked on in the order of their posting: each `co_await` waits for one more.
+class Arrivals : public Awaitable {
+ public:
+  explicit Arrivals(const Link& link) : link_(link) {}
+  Arrivals(const Arrivals&) = delete;
+  Arrivals& operator=(const Arrivals&) = delete;
+
+  /// The memory must stay until the message has been awaited.
+  Arrivals& receive(int from, void* data, std::size_t bytes);
+  bool ready() override;
+
+ private:
+  Link link_;
+  std::deque<std::unique_ptr<Request>> open_;
   std::exception_ptr failure_;
 };
 

@@ -127,6 +127,28 @@ TEST(TaskTest, TasksSideBySideEachGoAsFarAsTheyCan) {
   EXPECT_EQ(0, alive);
 }
 
+Task two_at_once(const int& level, int (&reached)[3], int& alive) {
+  Together three(2);
+  three.add(climb(level, 1, reached[0], alive));
+  three.add(climb(level, 3, reached[1], alive));
+  three.add(climb(level, 2, reached[2], alive));
+  co_await three;
+}
+
+TEST(TaskTest, OfTwoAtOnceTheThirdBeginsWhenOneHasEnded) {
+  int level = 0, alive = 0, reached[3] = {};
+  Strand strand(two_at_once(level, reached, alive));
+  EXPECT_FALSE(strand.advance());
+  EXPECT_EQ(2, alive);
+  level = 2;
+  EXPECT_FALSE(strand.advance());
+  EXPECT_EQ(1, alive);
+  EXPECT_EQ(2, reached[2]);
+  level = 3;
+  EXPECT_TRUE(strand.advance());
+  EXPECT_EQ(3, reached[1]);
+}
+
 Task waits_for_a_condition(const int& level) {
   co_await Until([&] { return level > 5; });
 }
