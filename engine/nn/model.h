@@ -27,6 +27,9 @@ class Model {
   virtual std::size_t statistics() const = 0;  ///< floats of running statistics, 0 for most models
   /// Parameter numbers in the order in which backward completes them.
   virtual const std::vector<int>& ready_order() const = 0;
+  /// Whether every training pass gives every parameter a gradient. Where not, a lane calls ready()
+  /// only for those that it touched, and may leave the others' gradients as they were.
+  virtual bool touches_all() const { return true; }
   virtual std::unique_ptr<Lane> lane() const = 0;
 
   /// Seeded initial values in the device's layout: weights normal with variance 2 / fan_in where a

@@ -1,6 +1,5 @@
 #include "engine/sync/bucket_reducer.h"
 
-#include <chrono>
 #include <utility>
 
 namespace thalweg::engine {
@@ -12,12 +11,8 @@ constexpr std::chrono::microseconds kPoll{100};
 
 }  // namespace
 
-BucketReducer::BucketReducer(comm::Group& group, int shards, std::vector<Part> parts)
-    : group_(group),
-      shards_(shards),
-      parts_(std::move(parts)),
-      left_(std::make_unique<std::atomic<int>[]>(parts_.size())),
-      done_(parts_.size(), false) {
+BucketReducer::BucketReducer(Start start, const Options& options)
+    : start_(std::move(start)), options_(options) {
   thread_ = std::thread([this] { serve(); });
 }
 
@@ -30,14 +25,23 @@ BucketReducer::~BucketReducer() {
   thread_.join();
 }
 
+void BucketReducer::set_parts(std::vector<GradientPart> parts) {
+  const std::lock_guard lock(mutex_);
+  parts_ = std::move(parts);
+  left_ = std::make_unique<std::atomic<int>[]>(parts_.size());
+  times_.assign(parts_.size(), {});
+}
+
 void BucketReducer::begin() {
   {
     const std::lock_guard lock(mutex_);
     for (std::size_t p = 0; p < parts_.size(); ++p)
       left_[p] = parts_[p].marks;
     done_.assign(parts_.size(), false);
+    undone_ = parts_.size();
     hurry_ = false;
     active_ = true;
+    begin_ = Clock::now();
   }
   changed_.notify_all();
 }
@@ -58,10 +62,13 @@ void BucketReducer::hurry() {
 
 void BucketReducer::wait(std::size_t part) {
   std::unique_lock lock(mutex_);
-  // After the last part the thread must also have let go of the group.
-  changed_.wait(lock,
-                [&] { return error_ || (done_[part] && (part + 1 < parts_.size() || !active_)); });
+  // With the last part done the thread must also have let go of the group.
+  changed_.wait(lock, [&] { return error_ || (done_[part] && (undone_ > 0 || !active_)); });
   if (error_) std::rethrow_exception(error_);
+}
+
+double BucketReducer::now() const {
+  return std::chrono::duration<double, std::milli>(Clock::now() - begin_).count();
 }
 
 void BucketReducer::serve() {
@@ -84,17 +91,13 @@ void BucketReducer::serve() {
 }
 
 void BucketReducer::reduce_all() {
-  std::vector<std::unique_ptr<comm::Request>> open;
-  const auto finish = [&](std::size_t part) {
-    open[part].reset();
-    const std::lock_guard lock(mutex_);
-    done_[part] = true;
-    changed_.notify_all();
-  };
+  std::vector<std::unique_ptr<comm::Request>> open;  // null: done
   while (true) {
     while (may_start(open.size())) {
-      const Part& part = parts_[open.size()];
-      open.push_back(group_.start_shard_sum(part.leaves, part.count, shards_));
+      const std::size_t part = open.size();
+      times_[part].start = now();
+      open.push_back(start_(parts_[part]));
+      if (!open.back()) finish(part);
     }
     bool hurry = false;
     {
@@ -103,25 +106,37 @@ void BucketReducer::reduce_all() {
       hurry = hurry_;
     }
     const bool all_started = open.size() == parts_.size();
-    bool waiting = false;
-    for (std::size_t p = 0; p < open.size(); ++p) {
-      if (!open[p]) continue;
-      if (hurry && all_started)
-        open[p]->wait();
-      else if (!open[p]->test()) {
-        waiting = true;
-        continue;
-      }
-      finish(p);
-    }
-    if (!waiting && all_started) return;
+    look_after(open, hurry && all_started);
     std::unique_lock lock(mutex_);
+    if (undone_ == 0) return;
     const auto news = [&] { return stop_ || may_start(open.size()) || (hurry_ && !hurry); };
-    if (waiting)
+    const bool under_way = undone_ > parts_.size() - open.size();
+    if (under_way)
       changed_.wait_for(lock, kPoll, news);
     else
       changed_.wait(lock, news);
   }
+}
+
+void BucketReducer::look_after(std::vector<std::unique_ptr<comm::Request>>& open, bool to_the_end) {
+  for (std::size_t i = 0; i < open.size(); ++i) {
+    const std::size_t part = options_.last_first ? open.size() - 1 - i : i;
+    if (!open[part]) continue;
+    if (to_the_end)
+      open[part]->wait();
+    else if (!open[part]->test())
+      continue;
+    open[part].reset();
+    finish(part);
+  }
+}
+
+void BucketReducer::finish(std::size_t part) {
+  times_[part].end = now();
+  const std::lock_guard lock(mutex_);
+  done_[part] = true;
+  --undone_;
+  changed_.notify_all();
 }
 
 }  // namespace thalweg::engine

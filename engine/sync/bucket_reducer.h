@@ -1,34 +1,52 @@
-// Sums parts of the gradients over all shards of all ranks, in a thread of its own, while backward
-// still runs.
+// Sums parts of the gradients over all ranks, in a thread of its own, while backward still runs.
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "engine/comm/group.h"
+#include "engine/sync/overlap.h"
 
 namespace thalweg::engine {
+
+/// What is summed at once.
+struct GradientPart {
+  std::vector<float*> leaves;   ///< one vector per local shard; the sum ends in leaves[0]
+  std::size_t count = 0;        ///< floats in each
+  std::vector<int> parameters;  ///< whose gradients they are; none: not gradients
+  int marks = 0;                ///< mark() calls that complete the part on this rank
+  std::string label;            ///< "bucket 2: fc1.weight, fc1.bias"
+};
 
 /// Between begin() and the return of wait() for every part, the group belongs to this object's
 /// thread; at other times others may use it.
 class BucketReducer {
  public:
-  struct Part {
-    std::vector<float*> leaves;  ///< one vector per local shard; the sum ends in leaves[0]
-    std::size_t count = 0;       ///< floats in each
-    int marks = 0;               ///< mark() calls that complete the part on this rank
+  using Clock = std::chrono::steady_clock;
+  /// Starts the sum of a part; null where it is already done. Called in the order of the parts, in
+  /// the reducer's thread.
+  using Start = std::function<std::unique_ptr<comm::Request>(const GradientPart& part)>;
+  struct Options {
+    bool overlap = true;      ///< start sums while backward runs
+    bool last_first = false;  ///< finish later parts before earlier ones that are under way
   };
 
-  BucketReducer(comm::Group& group, int shards, std::vector<Part> parts);
+  BucketReducer(Start start, const Options& options);
   BucketReducer(const BucketReducer&) = delete;
   BucketReducer& operator=(const BucketReducer&) = delete;
   ~BucketReducer();
+
+  /// From the next begin() on.
+  void set_parts(std::vector<GradientPart> parts);
 
   void begin();
   /// One contribution to a part is complete. Any thread. Parts are started strictly in order on
@@ -39,20 +57,31 @@ class BucketReducer {
   /// Until the sum of `part` is there. Rethrows what communication threw.
   void wait(std::size_t part);
 
+  /// When each part was under way, since begin(); after all have been waited for.
+  const std::vector<PartTime>& times() const { return times_; }
+
  private:
   void serve();
   void reduce_all();
-  bool may_start(std::size_t part) const { return part < parts_.size() && left_[part] == 0; }
+  void look_after(std::vector<std::unique_ptr<comm::Request>>& open, bool to_the_end);
+  void finish(std::size_t part);
+  double now() const;
+  bool may_start(std::size_t part) const {
+    return part < parts_.size() && (options_.overlap || hurry_) && left_[part] == 0;
+  }
 
-  comm::Group& group_;
-  const int shards_;
-  std::vector<Part> parts_;
+  const Start start_;
+  const Options options_;
+  std::vector<GradientPart> parts_;
   std::unique_ptr<std::atomic<int>[]> left_;  ///< marks still missing
+  std::vector<PartTime> times_;
+  Clock::time_point begin_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<bool> done_;
+  std::size_t undone_ = 0;
   bool active_ = false;
-  bool hurry_ = false;
+  std::atomic<bool> hurry_{false};
   bool stop_ = false;
   std::exception_ptr error_;
   std::thread thread_;

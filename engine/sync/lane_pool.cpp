@@ -2,6 +2,8 @@
 
 #include <omp.h>
 
+#include <algorithm>
+
 namespace thalweg::engine {
 
 LanePool::LanePool(const Model& model, int threads) {
@@ -21,6 +23,12 @@ LanePool::~LanePool() {
   changed_.notify_all();
   for (std::thread& helper : helpers_)
     helper.join();
+}
+
+std::size_t LanePool::number_of(const Lane& lane) const {
+  const auto found = std::find_if(lanes_.begin(), lanes_.end(),
+                                  [&](const auto& mine) { return mine.get() == &lane; });
+  return static_cast<std::size_t>(found - lanes_.begin());
 }
 
 void LanePool::run(int tasks, const Task& task) {

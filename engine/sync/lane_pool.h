@@ -26,6 +26,8 @@ class LanePool {
   ~LanePool();
 
   int threads() const { return static_cast<int>(lanes_.size()); }
+  /// Which of the lanes it is: 0 ... threads() - 1.
+  std::size_t number_of(const Lane& lane) const;
   /// Calls `task` once for each number below `tasks`, started in ascending order; returns when all
   /// are done. Throws the first exception that a task threw, after the others have ended.
   void run(int tasks, const Task& task);

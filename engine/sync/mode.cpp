@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/comm/algorithms/choice.h"
+#include "engine/sync/options.h"
 
 namespace thalweg::engine {
 namespace {
@@ -60,7 +61,9 @@ std::vector<jobspec::Section> sync_schema() {
   stall.fallback = std::chrono::duration<double>(group.stall_timeout).count();
   stall.min = 0;
   stall.above_min = true;
-  section.options = {std::move(allreduce), std::move(stall)};
+  section.options = sync_options();
+  section.options.push_back(std::move(allreduce));
+  section.options.push_back(std::move(stall));
   for (const SyncRow& row : table())
     section.variants.push_back({row.name, row.doc, row.options});
   return {std::move(section)};

@@ -3,12 +3,15 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "engine/comm/group.h"
 #include "engine/nn/model.h"
 #include "engine/optim/optimizer.h"
 #include "engine/sync/lane_pool.h"
+#include "engine/sync/overlap.h"
 #include "engine/sync/replica.h"
 #include "jobspec/schema.h"
 #include "jobspec/value.h"
@@ -21,8 +24,10 @@ struct Sharding {
   int global_batch = 1;  ///< a multiple of shards
   int first = 0;
   int end = 1;
+  int micro_batches = 1;  ///< in which a shard is computed; shard_batch() is a multiple of it
 
   int shard_batch() const { return global_batch / shards; }
+  int micro_batch() const { return shard_batch() / micro_batches; }  ///< samples a lane takes
   int mine() const { return end - first; }
 };
 
@@ -51,11 +56,17 @@ struct StepInput {
 };
 
 struct StepOutcome {
-  double loss = 0;             ///< mean over the global batch, before the update
-  bool stop = false;           ///< some rank was asked to stop; the same on every rank
-  double compute_ms = 0;       ///< forward and backward
-  double comm_exposed_ms = 0;  ///< waiting for sums after backward had ended
+  double loss = 0;    ///< mean over the global batch, before the update
+  bool stop = false;  ///< some rank was asked to stop; the same on every rank
+  /// A parameter whose gradient holds NaN or infinity: it was not updated. Empty: none. The same on
+  /// every rank.
+  std::string not_finite;
+  double compute_ms = 0;  ///< forward and backward
+  double wait_ms = 0;     ///< for sums after backward had ended
   double optimizer_ms = 0;
+  /// Of the step before: the ranks tell each other with this step's sums. Nothing for the first
+  /// step, and where there is one rank.
+  std::optional<CommTimes> comm_before;
 };
 
 /// All ranks call step() with the same context. For one thread. Throws CommError.

@@ -101,8 +101,9 @@ void Attempt::build(int shards) {
   sharding.global_batch = settings.global_batch;
   sharding.first = comm::Group::first_shard(rank, ranks, shards);
   sharding.end = comm::Group::first_shard(rank + 1, ranks, shards);
+  sharding.micro_batches = micro_batches(config, shards);
   model = build_model(*config.find("model"), {dataset->sample_shape(), dataset->classes()},
-                      sharding.shard_batch(), settings.device);
+                      sharding.micro_batch(), settings.device);
   optimizer = make_optimizer<float>(*config.find("optimizer"), parameters_of(*model));
   schedule = make_schedule(*config.find("schedule"), plan.length);
   replica = std::make_unique<Replica>(*model, *optimizer);

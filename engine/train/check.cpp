@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <fstream>
 
 #include "engine/data/augment.h"
@@ -77,9 +78,10 @@ std::string check_trial(const std::filesystem::path& trial_file) {
   const Split samples = split_samples(*dataset, *config.find("data"));
   const Plan plan = make_plan(settings, samples.training.size());
   const int shard_batch = settings.global_batch / shards;
+  const int pieces = micro_batches(config, shards);
   const auto model =
-      build_model(*config.find("model"), {dataset->sample_shape(), dataset->classes()}, shard_batch,
-                  settings.device);
+      build_model(*config.find("model"), {dataset->sample_shape(), dataset->classes()},
+                  shard_batch / pieces, settings.device);
   const auto optimizer = make_optimizer<float>(*config.find("optimizer"), parameters_of(*model));
   std::string note;
   const double base_lr = base_learning_rate(*config.find("optimizer"), model->name(), &note);
@@ -91,8 +93,10 @@ std::string check_trial(const std::filesystem::path& trial_file) {
   const double weights =
       vector * (1 + optimizer->states() + (optimizer->evaluates_elsewhere() ? 1 : 0)) +
       static_cast<double>(optimizer->own() * sizeof(float));
-  const double gradients = vector * local_shards;
-  const double activations = lanes * lane_bytes(*model, *dataset, shard_batch);
+  // Micro-batches are added up pairwise: 1, 2, 4 ... of them stand beside each other.
+  const int partial_sums = std::bit_width(static_cast<unsigned>(pieces)) - 1;
+  const double gradients = vector * (local_shards + lanes * partial_sums);
+  const double activations = lanes * lane_bytes(*model, *dataset, shard_batch / pieces);
   std::string text;
   const auto line = [&](const char* name, const std::string& value) {
     text += name + std::string(12 - std::string(name).size(), ' ') + value + "\n";
@@ -104,9 +108,10 @@ std::string check_trial(const std::filesystem::path& trial_file) {
                       grouped(static_cast<std::int64_t>(samples.validation.size())) +
                       " to validate");
   line("batch", grouped(settings.global_batch) + " in " + std::to_string(shards) + " shards of " +
-                    std::to_string(shard_batch) + ", " + std::to_string(ranks) +
-                    (ranks == 1 ? " rank, " : " ranks, ") + std::to_string(lanes) +
-                    (lanes == 1 ? " thread each" : " threads each"));
+                    std::to_string(shard_batch) +
+                    (pieces == 1 ? "" : " (each as " + std::to_string(pieces) + " micro-batches)") +
+                    ", " + std::to_string(ranks) + (ranks == 1 ? " rank, " : " ranks, ") +
+                    std::to_string(lanes) + (lanes == 1 ? " thread each" : " threads each"));
   line("steps", grouped(plan.length.total_steps) + ", " + grouped(plan.length.steps_per_epoch) +
                     " an epoch");
   line("schedule", schedule);

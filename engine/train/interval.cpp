@@ -8,24 +8,36 @@ void Interval::add(const StepOutcome& outcome, double data_ms, double wall_ms) {
   ++timed_steps_;
   data_ms_ += data_ms;
   compute_ms_ += outcome.compute_ms;
-  comm_ms_ += outcome.comm_exposed_ms;
+  wait_ms_ += outcome.wait_ms;
   optimizer_ms_ += outcome.optimizer_ms;
   wall_ms_ += wall_ms;
+  if (!outcome.comm_before) return;
+  ++measured_steps_;
+  comm_.comm_ms += outcome.comm_before->comm_ms;
+  comm_.exposed_ms += outcome.comm_before->exposed_ms;
+  comm_.skew_ms += outcome.comm_before->skew_ms;
 }
 
 std::vector<MetricPoint> Interval::report(std::int64_t step, double lr,
                                           std::int64_t steps_per_epoch, int global_batch) {
   const auto timed = static_cast<double>(timed_steps_);
-  const std::vector<MetricPoint> points{
+  const auto measured = static_cast<double>(measured_steps_);
+  std::vector<MetricPoint> points{
       {"train/loss", step, loss_sum_ / static_cast<double>(steps_)},
       {"lr", step, lr},
       {"epoch", step, static_cast<double>(step) / static_cast<double>(steps_per_epoch)},
       {"perf/samples_per_s", step, 1000 * timed * global_batch / wall_ms_},
       {"perf/data_ms", step, data_ms_ / timed},
       {"perf/compute_ms", step, compute_ms_ / timed},
-      {"perf/comm_exposed_ms", step, comm_ms_ / timed},
       {"perf/optimizer_ms", step, optimizer_ms_ / timed},
+      // Where nothing is known yet of who waited for whom, all of the wait counts.
+      {"perf/comm_exposed_ms", step, measured > 0 ? comm_.exposed_ms / measured : wait_ms_ / timed},
   };
+  if (measured > 0) {
+    points.push_back({"perf/comm_ms", step, comm_.comm_ms / measured});
+    points.push_back({"perf/skew_ms", step, comm_.skew_ms / measured});
+    points.push_back({"perf/overlap", step, comm_.overlap()});
+  }
   *this = {};
   return points;
 }

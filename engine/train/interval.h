@@ -29,7 +29,9 @@ class Interval {
   double loss_sum_ = 0;
   std::int64_t steps_ = 0;
   std::int64_t timed_steps_ = 0;  ///< of this process: fewer after a resume inside an interval
-  double data_ms_ = 0, compute_ms_ = 0, comm_ms_ = 0, optimizer_ms_ = 0, wall_ms_ = 0;
+  double data_ms_ = 0, compute_ms_ = 0, wait_ms_ = 0, optimizer_ms_ = 0, wall_ms_ = 0;
+  std::int64_t measured_steps_ = 0;  ///< of which the communication's times are known
+  CommTimes comm_;                   ///< their sum
 };
 
 }  // namespace thalweg::engine

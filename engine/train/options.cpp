@@ -175,6 +175,16 @@ int choose_shards(const Settings& settings, int ranks, int resumed) {
   return shards;
 }
 
+int micro_batches(const Value& complete, int shards) {
+  const auto pieces = static_cast<int>(complete.find("sync.accumulate")->as_int());
+  const auto samples = static_cast<int>(complete.find("batch.global")->as_int()) / shards;
+  if (samples % pieces == 0) return pieces;
+  throw std::invalid_argument("sync.accumulate: a shard of " + std::to_string(samples) +
+                              " samples (batch.global over " + std::to_string(shards) +
+                              " shards) does not divide into " + std::to_string(pieces) +
+                              " micro-batches; use one of " + list_divisors(samples, 1));
+}
+
 Split split_samples(const Dataset& dataset, const Value& data) {
   const Value& held_out = *data.find("validation");
   constexpr std::size_t kAutoShare = 12;  // 5,000 of Fashion-MNIST's 60,000

@@ -42,6 +42,10 @@ Settings read_settings(const jobspec::Value& complete);
 /// std::invalid_argument, remedy included, where ranks or batch do not fit.
 int choose_shards(const Settings& settings, int ranks, int resumed);
 
+/// In how many pieces a shard is computed (`sync.accumulate` of a complete tree). Throws
+/// std::invalid_argument where a shard does not divide into them.
+int micro_batches(const jobspec::Value& complete, int shards);
+
 /// Which samples are for what, by `train.data`'s options validation and fraction.
 Split split_samples(const Dataset& dataset, const jobspec::Value& data);
 

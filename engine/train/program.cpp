@@ -34,7 +34,7 @@ Without PMIx it is a world of one rank.
 Journal, checkpoints and failure files go into the folder of TRIAL.yaml. SIGTERM, SIGINT and SIGUSR1 stop all ranks
 after a checkpoint; a later run in the same folder goes on from it.
 
-exit codes: 0 finished, 2 bad input, 3 diverged (loss not finite), 75 stopped on request after a
+exit codes: 0 finished, 2 bad input, 3 diverged (loss or gradient not finite), 75 stopped on request after a
 checkpoint, anything else failed
 )";
 

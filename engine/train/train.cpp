@@ -30,7 +30,7 @@ void report_interval(Attempt& a) {
 void report_validation(Attempt& a, double train_loss) {
   const Judgement judged =
       validate(*a.dataset, a.samples.validation, a.replica->evaluated(*a.optimizer),
-               a.replica->running.floats(), a.sharding.shard_batch(), *a.lanes, a.in.group);
+               a.replica->running.floats(), a.sharding.micro_batch(), *a.lanes, a.in.group);
   a.record.metrics({{"val/loss", a.step, judged.loss}, {"val/error", a.step, judged.error}});
   a.schedule->observe(a.step, "val/loss", judged.loss);  // the same numbers on every rank
   a.schedule->observe(a.step, "val/error", judged.error);
@@ -41,9 +41,11 @@ void report_validation(Attempt& a, double train_loss) {
                  judged.error);
 }
 
-Outcome diverged(Attempt& a, double loss) {
-  const std::string reason = "diverged: the loss became " + jobspec::Value(loss).to_text() +
-                             " at step " + std::to_string(a.step) + " (lr " +
+Outcome diverged(Attempt& a, const StepOutcome& step) {
+  const std::string what = std::isfinite(step.loss)
+                               ? "the gradient of " + step.not_finite + " was not finite"
+                               : "the loss became " + jobspec::Value(step.loss).to_text();
+  const std::string reason = "diverged: " + what + " at step " + std::to_string(a.step) + " (lr " +
                              jobspec::Value(a.learning_rate(a.step - 1)).to_text() + ")";
   report_interval(a);
   a.record.note("warning", reason);
@@ -75,7 +77,7 @@ Outcome train(Attempt& a) {
 
     ++a.step;
     a.interval.add(outcome, data_ms, whole.ms());
-    if (!std::isfinite(outcome.loss)) return diverged(a, outcome.loss);
+    if (!std::isfinite(outcome.loss) || !outcome.not_finite.empty()) return diverged(a, outcome);
     if (a.plan.log_due(a.step)) report_interval(a);
     if (a.plan.eval_due(a.step)) report_validation(a, outcome.loss);
     // Every rank saw the same wish in the step's sums: all stop here, after the same step.

@@ -73,15 +73,16 @@ int measure(const std::string& name, const Settings& settings) {
   double compute = 0, exposed = 0, update = 0, first_loss = 0, loss = 0;
   const auto step = [&](std::int64_t number) {
     const auto first = static_cast<std::size_t>(number % batches * batch);
-    const StepOutcome outcome = sync->step({{number, 0.01},
-                                            samples.inputs.floats() + first * samples.floats,
-                                            samples.labels.data() + first,
-                                            samples.floats,
-                                            false});
+    StepInput input;
+    input.context = {number, 0.01};
+    input.inputs = samples.inputs.floats() + first * samples.floats;
+    input.labels = samples.labels.data() + first;
+    input.sample_floats = samples.floats;
+    const StepOutcome outcome = sync->step(input);
     if (number == 0) first_loss = outcome.loss;
     loss = outcome.loss;
     compute += outcome.compute_ms;
-    exposed += outcome.comm_exposed_ms;
+    exposed += outcome.wait_ms;
     update += outcome.optimizer_ms;
   };
   std::int64_t number = 0;

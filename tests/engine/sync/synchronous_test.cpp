@@ -3,12 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstring>
-#include <thread>
 
-#include "engine/data/dataset.h"
 #include "engine/optim/table.h"
-#include "engine/sync/mode.h"
+#include "tests/engine/sync/support.h"
 
 namespace thalweg::engine {
 namespace {
@@ -16,86 +13,10 @@ namespace {
 using jobspec::List;
 using jobspec::Map;
 using jobspec::Value;
-
-struct Case {
-  Value model;
-  Value optimizer = Map{{"name", "momentum"}};
-  Value sync = Map{};
-  double clip_norm = 0;
-  int shards = 4;
-  int steps = 3;
-};
-
-struct Trained {
-  std::vector<float> parameters, running, losses;
-  bool stopped = false;
-  friend bool operator==(const Trained&, const Trained&) = default;
-};
-
-constexpr int kBatch = 24;
-
-/// One rank's whole training on the same synthetic samples.
-Trained train_rank(const Case& c, comm::Group& group, int threads, bool stop) {
-  const Value data =
-      Map{{"name", "synthetic"}, {"samples", kBatch}, {"classes", 3}, {"shape", List{6}}};
-  const auto dataset = load_dataset(data);
-  std::vector<float> inputs(kBatch * 6);
-  std::vector<std::int32_t> labels(kBatch);
-  for (std::size_t i = 0; i < kBatch; ++i) {
-    dataset->copy(i, inputs.data() + i * 6);
-    labels[i] = dataset->label(i);
-  }
-  Sharding sharding;
-  sharding.shards = c.shards;
-  sharding.global_batch = kBatch;
-  sharding.first = comm::Group::first_shard(group.rank(), group.size(), c.shards);
-  sharding.end = comm::Group::first_shard(group.rank() + 1, group.size(), c.shards);
-  const auto model = build_model(c.model, {{6}, 3}, sharding.shard_batch(), "reference");
-  const auto optimizer = make_optimizer<float>(c.optimizer, parameters_of(*model));
-  Replica replica(*model, *optimizer);
-  model->initialize(11, replica.parameters.floats(), replica.running.floats());
-  LanePool lanes(*model, threads);
-  const auto mode = make_sync_mode(
-      c.sync, {*model, *optimizer, group, lanes, replica, sharding, 11, c.clip_norm});
-  Trained result;
-  for (int step = 0; step < c.steps; ++step) {
-    StepInput input;
-    input.context = {step, 0.05};
-    const auto first = static_cast<std::size_t>(sharding.first * sharding.shard_batch());
-    input.inputs = inputs.data() + first * 6;
-    input.labels = labels.data() + first;
-    input.sample_floats = 6;
-    input.stop = stop && step == 1;
-    const StepOutcome outcome = mode->step(input);
-    result.losses.push_back(static_cast<float>(outcome.loss));
-    EXPECT_EQ(outcome.stop && !result.stopped, step == 1 && outcome.stop);
-    result.stopped = result.stopped || outcome.stop;
-  }
-  result.parameters.resize(static_cast<std::size_t>(model->parameter_count()));
-  model->to_plain(replica.parameters.floats(), result.parameters.data());
-  result.running.assign(replica.running.floats(), replica.running.floats() + model->statistics());
-  return result;
-}
-
-/// Every rank's result. `stopper`: the rank that is asked to stop, -1 none.
-std::vector<Trained> train(const Case& c, int ranks, int threads, int stopper = -1) {
-  auto transports = comm::memory_transports(ranks);
-  std::vector<Trained> results(static_cast<std::size_t>(ranks));
-  std::vector<std::thread> processes;
-  for (int rank = 0; rank < ranks; ++rank)
-    processes.emplace_back([&, rank] {
-      const auto r = static_cast<std::size_t>(rank);
-      comm::Group group(std::move(transports[r]));
-      results[r] = train_rank(c, group, threads, rank == stopper);
-    });
-  for (std::thread& p : processes)
-    p.join();
-  return results;
-}
-
-Case batch_norm_and_dropout() {
-  return {Map{{"name", "mlp"}, {"hidden", List{8, 5}}, {"batch_norm", true}, {"dropout", 0.3}}};
-}
+using test::batch_norm_and_dropout;
+using test::Case;
+using test::train;
+using test::Trained;
 
 class RanksAndLanes : public testing::TestWithParam<std::tuple<int, int>> {};
 
@@ -108,7 +29,10 @@ TEST_P(RanksAndLanes, GiveTheBitsOfOneRank) {
   clipped.clip_norm = 0.01;
   Case six_shards = batch_norm_and_dropout();
   six_shards.shards = 6;
-  for (const Case& c : {batch_norm_and_dropout(), tiny_buckets, clipped, six_shards}) {
+  Case micro_batches = batch_norm_and_dropout();
+  micro_batches.micro_batches = 3;
+  for (const Case& c :
+       {batch_norm_and_dropout(), tiny_buckets, clipped, six_shards, micro_batches}) {
     const Trained alone = train(c, 1, 1)[0];
     for (const Trained& result : train(c, ranks, threads))
       EXPECT_EQ(result, alone);
@@ -118,14 +42,81 @@ TEST_P(RanksAndLanes, GiveTheBitsOfOneRank) {
 INSTANTIATE_TEST_SUITE_P(All, RanksAndLanes,
                          testing::Combine(testing::Values(1, 2, 3, 4), testing::Values(1, 2)));
 
-TEST(Synchronous, BucketSizesDoNotChangeTheBits) {
-  Case tiny = batch_norm_and_dropout();
-  tiny.sync = Map{{"first_bucket_mib", 0.0}, {"bucket_mib", 0.0}};
-  EXPECT_EQ(train(tiny, 2, 1)[0], train(batch_norm_and_dropout(), 2, 1)[0]);
+TEST(Synchronous, WaysThatMayNotChangeTheBits) {
+  const Trained expected = train(batch_norm_and_dropout(), 2, 1)[0];
+  const auto zero = std::pair<std::string, Value>{"first_bucket_mib", 0.0};
+  const auto zeros = std::pair<std::string, Value>{"bucket_mib", 0.0};
+  for (const Map& sync : {Map{zero, zeros}, Map{zero, zeros, {"overlap", false}},
+                          Map{zero, zeros, {"priority", "forward"}},
+                          Map{zero, zeros, {"priority", "forward"}, {"overlap", false}}}) {
+    Case other = batch_norm_and_dropout();
+    other.sync = sync;
+    EXPECT_EQ(train(other, 2, 1)[0], expected) << Value(sync).to_text();
+  }
 }
 
-// Goyal et al., arXiv:1706.02677, remark 3: the loss is the mean over the global batch, whatever
-// the shards.
+// k micro-batches in each of n shards are added up as k n shards are.
+TEST(Synchronous, AccumulatingHasTheBitsOfMoreShards) {
+  for (const int pieces : {2, 4}) {
+    Case more = batch_norm_and_dropout();
+    more.shards = 2 * pieces;
+    Case accumulating = batch_norm_and_dropout();
+    accumulating.shards = 2;
+    accumulating.micro_batches = pieces;
+    const Trained expected = train(more, 1, 1)[0];
+    for (const int ranks : {1, 2})
+      EXPECT_EQ(train(accumulating, ranks, 1)[0], expected) << pieces << " on " << ranks;
+  }
+}
+
+TEST(Synchronous, AccumulatingIsTheBatchThatIsAsManyTimesLarger) {
+  Case whole{Map{{"name", "mlp"}, {"hidden", List{8}}}};
+  whole.shards = 2;
+  const Trained expected = train(whole, 2, 1)[0];
+  for (const int pieces : {2, 3, 4, 6, 12}) {
+    Case split = whole;
+    split.micro_batches = pieces;
+    const Trained result = train(split, 2, 1)[0];
+    for (std::size_t i = 0; i < expected.parameters.size(); ++i)
+      EXPECT_NEAR(result.parameters[i], expected.parameters[i], 1e-6) << pieces;
+    EXPECT_NEAR(result.losses[2], expected.losses[2], 1e-6);
+  }
+}
+
+// The reference device's relu lets NaN through; the loss of this step is NaN too, the name is what
+// is new.
+TEST(Synchronous, NamesTheParameterWhoseGradientIsNotFinite) {
+  Case c{Map{{"name", "mlp"}, {"hidden", List{8}}}};
+  c.poisoned_from = 1;
+  c.poisoned = 17;
+  const Trained alone = train(c, 1, 1)[0];
+  EXPECT_EQ(alone.not_finite_step, 1);
+  EXPECT_EQ(alone.not_finite, "fc2.weight");  // the first that backward completes
+  for (const Trained& result : train(c, 3, 1)) {
+    EXPECT_EQ(result.not_finite, alone.not_finite);
+    EXPECT_EQ(result.not_finite_step, 1);
+    for (const float value : result.parameters)
+      EXPECT_TRUE(std::isfinite(value));
+  }
+}
+
+TEST(Synchronous, TellsHowMuchOfTheCommunicationWasHidden) {
+  EXPECT_TRUE(train(batch_norm_and_dropout(), 1, 1)[0].times.empty());
+  Case late = batch_norm_and_dropout();
+  late.sync = Map{{"overlap", false}};
+  for (const Case& c : {batch_norm_and_dropout(), late}) {
+    for (const Trained& result : train(c, 3, 1)) {
+      ASSERT_EQ(result.times.size(), 2u);  // each step tells of the one before
+      for (const CommTimes& times : result.times) {
+        EXPECT_GT(times.comm_ms, 0);
+        EXPECT_GE(times.skew_ms, 0);
+        EXPECT_GE(times.overlap(), 0);
+        EXPECT_LE(times.overlap(), 1);
+      }
+    }
+  }
+}
+
 TEST(Synchronous, ShardsGiveTheGradientOfTheWholeBatch) {
   Case whole{Map{{"name", "mlp"}, {"hidden", List{8}}}};
   whole.shards = 1;

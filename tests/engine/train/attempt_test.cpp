@@ -53,7 +53,9 @@ TEST(Attempt, JournalTellsTheWholeStory) {
   for (const char* step : {"20", "40", "60"})
     EXPECT_THAT(points, Contains(HasSubstr(std::string("val/error ") + step + " ")));
   EXPECT_EQ(lines_of(journal, "checkpoint").size(), 3u);
-  EXPECT_THAT(test::read_file(folder.path() / "journal.jsonl"), HasSubstr("perf/comm_exposed_ms"));
+  for (const char* name : {"comm_exposed_ms", "comm_ms", "skew_ms", "overlap"})
+    EXPECT_THAT(test::read_file(folder.path() / "journal.jsonl"),
+                HasSubstr(std::string("perf/") + name));
 }
 
 double last_value(const std::vector<Value>& journal, const std::string& name) {
@@ -98,6 +100,17 @@ TEST(Attempt, AugmentedCurveDoesNotDependOnRanks) {
   run_to_end(trial, three.path(), 3);
   EXPECT_EQ(curve({three.path()}), curve({one.path()}));
   EXPECT_NE(curve({plain.path()}), curve({one.path()}));
+}
+
+TEST(Attempt, MicroBatchesGiveTheCurveOfAsManyMoreShards) {
+  const test::TempDir more, accumulating;
+  Trial trial = tiny_trial();
+  trial.train.set("batch.shards", 8);
+  run_to_end(trial, more.path(), 1);
+  trial.train.set("batch.shards", 4);
+  trial.train.set("sync.accumulate", 2);
+  run_to_end(trial, accumulating.path(), 2);
+  EXPECT_EQ(curve({accumulating.path()}), curve({more.path()}));
 }
 
 TEST(Attempt, SeedChangesTheCurveAndTheSameSeedDoesNot) {
@@ -269,6 +282,9 @@ TEST(Attempt, BadInputIsBadInputOnEveryRank) {
   EXPECT_THAT(ends_of("batch.global", 481, 2), HasSubstr("481 is more than the 480"));
   EXPECT_THAT(ends_of("batch.global", 30, 3), HasSubstr("do not divide into 4 shards"));
   EXPECT_THAT(ends_of("batch.shards", 2, 3), HasSubstr("use at most 2 ranks"));
+  EXPECT_THAT(ends_of("sync.accumulate", 4, 2),
+              HasSubstr("a shard of 6 samples (batch.global over 4 shards) does not divide into 4 "
+                        "micro-batches; use one of 1, 2, 3, 6"));
   EXPECT_THAT(ends_of("data.validation", 528, 1), HasSubstr("cannot hold out 528 of 528"));
   EXPECT_THAT(ends_of("steps", 5, 1), HasSubstr("both epochs and steps"));
 }

@@ -1,0 +1,298 @@
+#include "engine/sync/gradient_path.h"
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <numeric>
+#include <stdexcept>
+#include <utility>
+
+#include "engine/comm/reduce.h"
+
+namespace thalweg::engine {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double ms_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+/// FNV-1a over 64-bit words.
+std::uint64_t hash_of(const std::vector<Bucket>& buckets) {
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  const auto add = [&](std::uint64_t word) { hash = (hash ^ word) * 0x100000001b3u; };
+  for (const Bucket& bucket : buckets) {
+    add(bucket.offset);
+    add(bucket.count);
+    for (const int parameter : bucket.parameters)
+      add(static_cast<std::uint64_t>(parameter));
+  }
+  return hash;
+}
+
+}  // namespace
+
+GradientPath::GradientPath(const SyncParts& parts, const SyncOptions& options, float scale,
+                           Start start)
+    : p_(parts),
+      options_(options),
+      scale_(scale),
+      start_(std::move(start)),
+      bucket_of_(p_.model.parameters().size()) {
+  plan(p_.model.ready_order());
+  shards_left_.assign(p_.model.parameters().size(), p_.sharding.mine());
+  reducer_ = std::make_unique<BucketReducer>(
+      [this](const GradientPart& part) {
+        if (start_ && !part.parameters.empty()) return start_(part);
+        return p_.group.start_shard_sum(part.leaves, part.count, p_.sharding.shards, part.label);
+      },
+      BucketReducer::Options{options_.overlap, options_.forward_first});
+}
+
+/// What needs all ranks, and therefore cannot be done while building: one may fail in that.
+void GradientPath::prepare() {
+  agree_on_plan();
+  const std::size_t floats = p_.model.parameter_floats();
+  const auto shards = static_cast<std::size_t>(p_.sharding.mine());
+  gradients_ = p_.group.allocate(shards * floats * sizeof(float));
+  for (std::size_t shard = 0; shard < shards; ++shard) {
+    work_.push_back({reinterpret_cast<float*>(gradients_->data()) + shard * floats, nullptr});
+    touched_.emplace_back(p_.model.parameters().size());
+  }
+  // Beside the shard's own memory: partial sums of 1, 2, 4 ... micro-batches.
+  const int levels = std::bit_width(static_cast<unsigned>(p_.sharding.micro_batches)) - 1;
+  const auto room = [&](std::size_t count) {
+    return buffers_.emplace_back(Buffer::of_floats(count)).floats();
+  };
+  scratch_.resize(static_cast<std::size_t>(p_.lanes.threads()));
+  for (auto& lane : scratch_)
+    for (int i = 0; i < levels; ++i)
+      lane.push_back({room(floats), room(statistics() + kExtras)});
+  set_parts();
+  prepared_ = true;
+}
+
+void GradientPath::plan(const std::vector<int>& ready_order) {
+  buckets_ = plan_buckets(p_.model.parameters(), ready_order, options_.buckets);
+  for (std::size_t b = 0; b < buckets_.size(); ++b)
+    for (const int number : buckets_[b].parameters)
+      bucket_of_[static_cast<std::size_t>(number)] = b;
+}
+
+std::size_t GradientPath::times_at() const {
+  return flags_at() + (p_.model.touches_all() ? 0 : p_.model.parameters().size());
+}
+
+std::size_t GradientPath::extras() const {
+  const auto ranks = static_cast<std::size_t>(p_.group.size());
+  return times_at() + (ranks > 1 ? ranks * parts() : 0);
+}
+
+void GradientPath::set_parts() {
+  std::vector<GradientPart> parts;
+  for (std::size_t b = 0; b < buckets_.size(); ++b) {
+    const Bucket& bucket = buckets_[b];
+    GradientPart part;
+    for (Work& work : work_)
+      part.leaves.push_back(work.gradient + bucket.offset);
+    part.count = bucket.count;
+    part.parameters = bucket.parameters;
+    part.marks = static_cast<int>(bucket.parameters.size() * work_.size());
+    part.label = "bucket " + std::to_string(b + 1) + ": ";
+    for (const int number : bucket.parameters)
+      part.label += (number == bucket.parameters.front() ? "" : ", ") +
+                    p_.model.parameters()[static_cast<std::size_t>(number)].name;
+    parts.push_back(std::move(part));
+  }
+  GradientPart last;
+  extras_.clear();
+  for (Work& work : work_) {
+    work.extra = extras_.emplace_back(Buffer::of_floats(extras())).floats();
+    last.leaves.push_back(work.extra);
+  }
+  last.count = extras();
+  last.marks = static_cast<int>(work_.size());
+  last.label = "loss and statistics";
+  parts.push_back(std::move(last));
+  reducer_->set_parts(std::move(parts));
+}
+
+/// The first plan follows from the model alone. Ranks with other models or options would add up
+/// different parameters.
+void GradientPath::agree_on_plan() {
+  const std::uint64_t mine = hash_of(buckets_);
+  std::vector<std::uint64_t> all(static_cast<std::size_t>(p_.group.size()));
+  p_.group.allgather(&mine, all.data(), sizeof mine);
+  for (int rank = 0; rank < p_.group.size(); ++rank)
+    if (all[static_cast<std::size_t>(rank)] != all[0])
+      throw std::runtime_error("rank " + std::to_string(rank) + " on " + p_.group.node_of(rank) +
+                               " groups its gradients otherwise than rank 0: do all ranks run the "
+                               "same program on the same kind of processor?");
+}
+
+/// From the second step on the buckets follow the order in which rank 0 saw gradients complete.
+void GradientPath::rebuild() {
+  std::vector<std::int32_t> order(measured_.begin(), measured_.end());
+  order.resize(p_.model.parameters().size());
+  p_.group.broadcast(order.data(), order.size() * sizeof order[0], 0);
+  const std::uint64_t before = hash_of(buckets_);
+  plan({order.begin(), order.end()});
+  if (hash_of(buckets_) == before) return;
+  set_parts();
+  last_times_.clear();
+}
+
+void GradientPath::run(const StepInput& input, StepOutcome& outcome) {
+  if (!prepared_) prepare();
+  waited_ms_ = 0;
+  extras_here_ = false;
+  const Clock::time_point start = Clock::now();
+  reducer_->begin();
+  p_.lanes.run(p_.sharding.mine(), [&](int shard, Lane& lane) { run_shard(shard, lane, input); });
+  compute_ms_ = ms_since(start);
+  outcome.compute_ms = compute_ms_;
+  reducer_->hurry();
+}
+
+Batch GradientPath::micro_batch(int shard, int micro, const StepInput& input) const {
+  const auto samples = static_cast<std::size_t>(p_.sharding.micro_batch());
+  const auto number = static_cast<std::size_t>(shard * p_.sharding.micro_batches + micro);
+  Batch batch;
+  batch.inputs = input.inputs + number * samples * input.sample_floats;
+  batch.labels = input.labels + number * samples * input.sample_labels;
+  batch.targets = input.targets + number * samples * input.sample_targets;
+  batch.samples = p_.sharding.micro_batch();
+  batch.seed = p_.seed;
+  batch.step = static_cast<std::uint32_t>(input.context.step);
+  batch.first_sample = static_cast<std::uint64_t>(p_.sharding.first) *
+                           static_cast<std::uint64_t>(p_.sharding.shard_batch()) +
+                       static_cast<std::uint64_t>(number * samples);
+  return batch;
+}
+
+/// A shard's micro-batches are added up in the tree of ShardTree, by the way of a binary counter:
+/// k of them in each of n shards give the bits of k n shards (k a power of two).
+void GradientPath::run_shard(int shard, Lane& lane, const StepInput& input) {
+  Work& own = work_[static_cast<std::size_t>(shard)];
+  std::vector<Work*> sums{&own};
+  for (Work& scratch : scratch_[p_.lanes.number_of(lane)])
+    sums.push_back(&scratch);
+  std::vector<char>& touched = touched_[static_cast<std::size_t>(shard)];
+  std::fill(touched.begin(), touched.end(), 0);
+  const std::size_t floats = p_.model.parameter_floats(), summed = statistics() + kStop;
+  std::vector<int> sizes;  // micro-batches in each partial sum
+  for (int micro = 0; micro < p_.sharding.micro_batches; ++micro) {
+    const bool last = micro + 1 == p_.sharding.micro_batches;
+    const std::size_t top = sizes.size();
+    Work& target = *sums[top];
+    const std::span<Work* const> open(sums.data(), top + 1);
+    std::vector<char> here(p_.model.parameters().size(), 0);
+    const ShardResult result =
+        lane.train(p_.replica.parameters.floats(), micro_batch(shard, micro, input), scale_,
+                   target.gradient, target.extra, [&](int parameter) {
+                     here[static_cast<std::size_t>(parameter)] =
+                         touched[static_cast<std::size_t>(parameter)] = 1;
+                     if (last) ready(parameter, open);
+                   });
+    target.extra[statistics() + kLoss] = static_cast<float>(result.loss_sum);
+    for (std::size_t i = 0; i < here.size(); ++i) {
+      if (here[i]) continue;
+      const ParameterInfo& info = p_.model.parameters()[i];
+      std::fill_n(target.gradient + info.offset, info.count, 0.0f);
+      if (last) ready(static_cast<int>(i), open);
+    }
+    sizes.push_back(1);
+    while (sizes.size() > 1 && (last || sizes.back() == sizes[sizes.size() - 2])) {
+      const std::size_t from = sizes.size() - 1;
+      if (!last) comm::add(sums[from - 1]->gradient, sums[from]->gradient, floats);
+      comm::add(sums[from - 1]->extra, sums[from]->extra, summed);
+      sizes[from - 1] += sizes[from];
+      sizes.pop_back();
+    }
+  }
+  float* extra = own.extra;
+  extra[statistics() + kStop] = input.stop ? 1.0f : 0.0f;
+  if (!p_.model.touches_all()) std::copy(touched.begin(), touched.end(), extra + flags_at());
+  if (p_.group.size() > 1) {
+    std::fill(extra + times_at(), extra + extras(), 0.0f);
+    if (shard == 0) write_times();
+  }
+  reducer_->mark(buckets_.size());
+}
+
+/// The last micro-batch has completed a parameter: its partial sums are added to the shard's.
+void GradientPath::ready(int parameter, std::span<Work* const> sums) {
+  const ParameterInfo& info = p_.model.parameters()[static_cast<std::size_t>(parameter)];
+  for (std::size_t from = sums.size() - 1; from > 0; --from)
+    comm::add(sums[from - 1]->gradient + info.offset, sums[from]->gradient + info.offset,
+              info.count);
+  if (!rebuilt_) note_ready(parameter);
+  reducer_->mark(bucket_of_[static_cast<std::size_t>(parameter)]);
+}
+
+void GradientPath::note_ready(int parameter) {
+  const std::lock_guard lock(mutex_);
+  if (--shards_left_[static_cast<std::size_t>(parameter)] == 0) measured_.push_back(parameter);
+}
+
+std::vector<std::size_t> GradientPath::order() const {
+  std::vector<std::size_t> order(buckets_.size());
+  if (options_.forward_first)
+    std::iota(order.rbegin(), order.rend(), 0);
+  else
+    std::iota(order.begin(), order.end(), 0);
+  return order;
+}
+
+void GradientPath::wait(std::size_t bucket) {
+  const Clock::time_point start = Clock::now();
+  reducer_->wait(bucket);
+  waited_ms_ += ms_since(start);
+}
+
+void GradientPath::wait_for_all() {
+  for (std::size_t part = 0; part < parts(); ++part)
+    wait(part);
+}
+
+bool GradientPath::present(int parameter) {
+  if (p_.model.touches_all()) return true;
+  if (!extras_here_) wait(buckets_.size());
+  extras_here_ = true;
+  return work_[0].extra[flags_at() + static_cast<std::size_t>(parameter)] > 0;
+}
+
+void GradientPath::finish(StepOutcome& outcome) {
+  wait_for_all();
+  outcome.wait_ms += waited_ms_;
+  const float* extra = work_[0].extra;
+  p_.model.update_running(extra, p_.sharding.shards * p_.sharding.micro_batches,
+                          p_.replica.running.floats());
+  outcome.loss = static_cast<double>(extra[statistics() + kLoss]) / p_.sharding.global_batch;
+  outcome.stop = extra[statistics() + kStop] > 0;
+  if (p_.group.size() > 1) read_times(outcome);
+  if (!rebuilt_) rebuild();
+  rebuilt_ = true;
+}
+
+void GradientPath::write_times() {
+  float* mine = work_[0].extra + times_at() + static_cast<std::size_t>(p_.group.rank()) * parts();
+  for (std::size_t part = 0; part < last_times_.size(); ++part)
+    mine[part] = static_cast<float>(last_times_[part].duration());
+}
+
+void GradientPath::read_times(StepOutcome& outcome) {
+  if (!last_times_.empty()) {
+    const float* all = work_[0].extra + times_at();
+    std::vector<double> shortest(all, all + parts());
+    for (std::size_t i = 0; i < static_cast<std::size_t>(p_.group.size()) * parts(); ++i)
+      shortest[i % parts()] = std::min(shortest[i % parts()], static_cast<double>(all[i]));
+    outcome.comm_before = split_times(last_times_, shortest, last_compute_ms_, last_waited_ms_);
+  }
+  last_times_ = reducer_->times();
+  last_compute_ms_ = compute_ms_;
+  last_waited_ms_ = waited_ms_;
+}
+
+}  // namespace thalweg::engine

@@ -1,0 +1,103 @@
+// From a rank's samples to gradients that are the same on all ranks: the shards' forward and
+// backward, the buckets, and their sums under way meanwhile.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/sync/bucket_reducer.h"
+#include "engine/sync/buckets.h"
+#include "engine/sync/mode.h"
+#include "engine/sync/options.h"
+
+namespace thalweg::engine {
+
+/// One step: run(), then wait() for every bucket, then finish(). For one thread. Throws CommError.
+class GradientPath {
+ public:
+  using Start = BucketReducer::Start;
+
+  /// `start` starts the sum of a bucket; null: the sum over all shards of all ranks, whose bits do
+  /// not depend on the number of ranks. `scale` multiplies every sample's gradient.
+  GradientPath(const SyncParts& parts, const SyncOptions& options, float scale, Start start = {});
+
+  /// Forward and backward of this rank's shards. Sums start as soon as their buckets are full.
+  void run(const StepInput& input, StepOutcome& outcome);
+  const std::vector<Bucket>& buckets() const { return buckets_; }
+  /// In which order to wait for buckets.
+  std::vector<std::size_t> order() const;
+  void wait(std::size_t bucket);
+  void wait_for_all();
+  /// Flat memory of all gradients; of a bucket after its wait().
+  float* gradient() { return work_[0].gradient; }
+  /// Whether any shard of any rank touched the parameter in this step. Collective where the model
+  /// may leave parameters out.
+  bool present(int parameter);
+  /// The rest of the outcome, after all buckets.
+  void finish(StepOutcome& outcome);
+
+ private:
+  // Beside the gradients each shard brings: the model's statistics, then these, then (where the
+  // model may leave parameters out) one flag for each parameter, then (where there are several
+  // ranks) how long each part took on each rank in the step before.
+  enum Extra : std::size_t { kLoss, kStop, kExtras };
+  /// Where a shard, or a partial sum of its micro-batches, is computed.
+  struct Work {
+    float* gradient = nullptr;
+    float* extra = nullptr;
+  };
+
+  std::size_t statistics() const { return p_.model.statistics(); }
+  std::size_t flags_at() const { return statistics() + kExtras; }
+  std::size_t times_at() const;
+  std::size_t extras() const;
+  std::size_t parts() const { return buckets_.size() + 1; }
+
+  void prepare();
+  void plan(const std::vector<int>& ready_order);
+  void set_parts();
+  void agree_on_plan();
+  void rebuild();
+  void run_shard(int shard, Lane& lane, const StepInput& input);
+  Batch micro_batch(int shard, int micro, const StepInput& input) const;
+  void ready(int parameter, std::span<Work* const> sums);
+  void note_ready(int parameter);
+  void write_times();
+  void read_times(StepOutcome& outcome);
+
+  SyncParts p_;
+  SyncOptions options_;
+  float scale_;
+  Start start_;
+  std::vector<Bucket> buckets_;
+  std::vector<std::size_t> bucket_of_;       ///< of each parameter
+  std::unique_ptr<comm::Memory> gradients_;  ///< of the local shards; peers may reach it
+  std::vector<Buffer> buffers_;              ///< the rest of the memory
+  std::vector<Buffer> extras_;
+  std::vector<Work> work_;                  ///< one for each local shard
+  std::vector<std::vector<Work>> scratch_;  ///< of each lane: partial sums of micro-batches
+  std::vector<std::vector<char>> touched_;  ///< by local shard and parameter
+
+  bool prepared_ = false;
+  bool rebuilt_ = false;
+  std::mutex mutex_;              ///< of the two below, in the first step
+  std::vector<int> shards_left_;  ///< by parameter
+  std::vector<int> measured_;     ///< parameters in the order in which they were complete here
+
+  bool extras_here_ = false;
+  double waited_ms_ = 0;
+  double compute_ms_ = 0;
+  std::vector<PartTime> last_times_;  ///< of the step before; empty: not known
+  double last_compute_ms_ = 0;
+  double last_waited_ms_ = 0;
+
+  std::unique_ptr<BucketReducer> reducer_;  // last: its thread ends before the memory goes
+};
+
+}  // namespace thalweg::engine

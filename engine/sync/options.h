@@ -1,0 +1,23 @@
+// The part of the `train.sync` tree that all modes share.
+#pragma once
+
+#include <vector>
+
+#include "engine/sync/buckets.h"
+#include "jobspec/schema.h"
+#include "jobspec/value.h"
+
+namespace thalweg::engine {
+
+struct SyncOptions {
+  BucketSizes buckets;
+  bool overlap = true;         ///< sums start while backward still runs
+  bool forward_first = false;  ///< finish what the next forward needs first
+};
+
+/// Missing keys have their defaults.
+SyncOptions read_sync_options(const jobspec::Value& options);
+
+std::vector<jobspec::Option> sync_options();
+
+}  // namespace thalweg::engine

@@ -1,0 +1,192 @@
+// How much of a step's communication hides behind backward:
+//   thalweg-launch -n 2 -- bench_overlap [MODEL ...] [key=value ...]
+//   MODEL: mlp (784-512-512-10), lenet (1x28x28); both where none is named
+//   keys: batch (128), shards (4), threads (1), rounds (12), steps (40, in a round), device (cpu),
+//   and any option of train.sync
+// The same training with and without overlap, by turns in one run; the table has the medians of all
+// steps, averaged over the ranks. Rank 0 prints.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "engine/comm/group.h"
+#include "engine/nn/model.h"
+#include "engine/sync/mode.h"
+#include "engine/tensor/random.h"
+
+namespace thalweg::engine {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double ms_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+struct Settings {
+  std::map<std::string, std::string> values{{"batch", "128"}, {"shards", "4"}, {"threads", "1"},
+                                            {"rounds", "12"}, {"steps", "40"}, {"device", "cpu"}};
+  jobspec::Map sync;
+  std::vector<std::string> models;
+
+  int number(const std::string& key) const { return std::atoi(values.at(key).c_str()); }
+};
+
+/// What is measured of every step, in ms.
+enum Column : std::size_t { kStep, kCompute, kComm, kExposed, kSkew, kUpdate, kColumns };
+constexpr const char* kHeads[] = {"step", "backward", "comm", "exposed", "skew", "update"};
+
+/// One way of training, with all that it needs.
+struct Way {
+  Way(const Model& model, const Optimizer<float>& optimizer, comm::Group& group, LanePool& lanes,
+      const Sharding& sharding, jobspec::Map sync, bool overlap)
+      : replica(model, optimizer) {
+    model.initialize(1, replica.parameters.floats(), replica.running.floats());
+    sync.emplace_back("overlap", overlap);
+    mode = make_sync_mode(sync, {model, optimizer, group, lanes, replica, sharding, 1, 0});
+  }
+  void step(const StepInput& input) {
+    const auto start = Clock::now();
+    const StepOutcome outcome = mode->step(input);
+    columns[kStep].push_back(ms_since(start));
+    columns[kCompute].push_back(outcome.compute_ms);
+    columns[kUpdate].push_back(outcome.optimizer_ms);
+    if (!outcome.comm_before) return;
+    columns[kComm].push_back(outcome.comm_before->comm_ms);
+    columns[kExposed].push_back(outcome.comm_before->exposed_ms);
+    columns[kSkew].push_back(outcome.comm_before->skew_ms);
+  }
+  void forget() {
+    for (auto& column : columns)
+      column.clear();
+  }
+  std::vector<double> medians(comm::Group& group) {
+    std::vector<double> result;
+    for (auto& column : columns) {
+      std::sort(column.begin(), column.end());
+      result.push_back(column.empty() ? 0 : column[column.size() / 2] / group.size());
+    }
+    group.allreduce(result.data(), result.size(), comm::Type::f64, comm::Op::sum);
+    return result;
+  }
+
+  Replica replica;
+  std::unique_ptr<SyncMode> mode;
+  std::vector<double> columns[kColumns];
+};
+
+void print(const char* what, const std::vector<double>& medians) {
+  std::printf("%-18s", what);
+  for (const double value : medians)
+    std::printf("%10.3f", value);
+  std::printf("\n");
+}
+
+void measure(const std::string& name, const Settings& settings, comm::Group& group) {
+  constexpr int batches = 16;
+  const InputShape shape{name == "mlp" ? Shape{784} : Shape{1, 28, 28}, 10};
+  Sharding sharding;
+  sharding.shards = settings.number("shards");
+  sharding.global_batch = settings.number("batch");
+  sharding.first = comm::Group::first_shard(group.rank(), group.size(), sharding.shards);
+  sharding.end = comm::Group::first_shard(group.rank() + 1, group.size(), sharding.shards);
+  const auto model = build_model(jobspec::Map{{"name", name}}, shape, sharding.shard_batch(),
+                                 settings.values.at("device"));
+  const auto optimizer = make_optimizer<float>(
+      jobspec::Map{{"name", "momentum"}, {"momentum", 0.9}}, parameters_of(*model));
+  LanePool lanes(*model, settings.number("threads"));
+  Way late(*model, *optimizer, group, lanes, sharding, settings.sync, false);
+  Way early(*model, *optimizer, group, lanes, sharding, settings.sync, true);
+
+  const auto samples = static_cast<std::size_t>(sharding.mine() * sharding.shard_batch());
+  const auto floats = static_cast<std::size_t>(elements(shape.sample));
+  Buffer inputs = Buffer::of_floats(samples * batches * floats);
+  std::vector<std::int32_t> labels(samples * batches);
+  for (std::size_t i = 0; i < labels.size() * floats; ++i)
+    inputs.floats()[i] =
+        uniform01(philox(1, Stream::noise, static_cast<std::uint32_t>(group.rank()), i)[0]) - 0.5f;
+  for (std::size_t i = 0; i < labels.size(); ++i)
+    labels[i] = static_cast<std::int32_t>(philox(1, Stream::noise, 99, i)[0] % 10);
+
+  const auto run = [&](Way& way, std::int64_t& number, int steps) {
+    for (const std::int64_t end = number + steps; number < end; ++number) {
+      const auto first = static_cast<std::size_t>(number % batches) * samples;
+      StepInput input;
+      input.context = {number, 0.01};
+      input.inputs = inputs.floats() + first * floats;
+      input.labels = labels.data() + first;
+      input.sample_floats = floats;
+      way.step(input);
+    }
+  };
+  std::int64_t late_steps = 0, early_steps = 0;
+  for (int round = -1; round < settings.number("rounds"); ++round) {
+    run(late, late_steps, settings.number("steps"));
+    run(early, early_steps, settings.number("steps"));
+    if (round >= 0) continue;  // warming up
+    late.forget();
+    early.forget();
+  }
+  const auto without = late.medians(group), with = early.medians(group);
+  if (group.rank() != 0) return;
+  std::printf("%s: %lld parameters, batch %d in %d shards, %d ranks; ms per step\n%-18s",
+              name.c_str(), static_cast<long long>(model->parameter_count()), sharding.global_batch,
+              sharding.shards, group.size(), "");
+  for (const char* head : kHeads)
+    std::printf("%10s", head);
+  std::printf("\n");
+  print("without overlap", without);
+  print("with overlap", with);
+  std::printf("%s: %.1f %% of the communication is hidden; the step takes %.3f of its time\n\n",
+              name.c_str(), 100 * (1 - with[kExposed] / without[kComm]),
+              with[kStep] / without[kStep]);
+}
+
+Settings read(int count, char** arguments) {
+  Settings settings;
+  for (int i = 1; i < count; ++i) {
+    const std::string argument = arguments[i];
+    const std::size_t equals = argument.find('=');
+    const std::string key = argument.substr(0, equals);
+    if (equals == std::string::npos)
+      settings.models.push_back(argument);
+    else if (settings.values.count(key) != 0)
+      settings.values[key] = argument.substr(equals + 1);
+    else
+      settings.sync.emplace_back(key, jobspec::read_yaml(argument.substr(equals + 1), key));
+  }
+  if (settings.models.empty()) settings.models = {"lenet", "mlp"};
+  return settings;
+}
+
+int run(int count, char** arguments) {
+  const Settings settings = read(count, arguments);
+  const auto wireup = comm::Wireup::connect();
+  if (wireup->world().size < 2)
+    throw std::runtime_error("one rank has nobody to talk to; use thalweg-launch -n 2 --");
+  {
+    comm::Group group(wireup->transport(), group_options(settings.sync));
+    for (const std::string& model : settings.models)
+      measure(model, settings, group);
+    group.barrier();
+  }
+  wireup->finalize();
+  return 0;
+}
+
+}  // namespace
+}  // namespace thalweg::engine
+
+int main(int count, char** arguments) {
+  try {
+    return thalweg::engine::run(count, arguments);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "bench_overlap: %s\n", error.what());
+    return 1;
+  }
+}

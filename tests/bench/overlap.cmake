@@ -1,0 +1,2 @@
+add_executable(bench_overlap bench_overlap.cpp)
+target_link_libraries(bench_overlap PRIVATE thalweg_settings thalweg_sync)

@@ -1,0 +1,191 @@
+#include "tests/engine/sync/support.h"
+
+#include <cmath>
+#include <exception>
+#include <limits>
+#include <thread>
+
+#include "engine/data/dataset.h"
+
+namespace thalweg::engine::test {
+
+using jobspec::List;
+using jobspec::Map;
+using jobspec::Value;
+
+namespace {
+
+constexpr std::size_t kFeatures = 6;
+
+class RewiredLane final : public Lane {
+ public:
+  RewiredLane(std::unique_ptr<Lane> lane, const Model& model, const Rewired& how)
+      : lane_(std::move(lane)), model_(model), how_(how) {}
+
+  ShardResult train(const float* parameters, const Batch& batch, float scale, float* gradients,
+                    float* statistics, const ReadyFunction& ready) override {
+    const ShardResult result = lane_->train(parameters, batch, scale, gradients, statistics, {});
+    for (const int number : how_.order) {
+      if (!how_.touches || how_.touches(number, batch)) {
+        ready(number);
+        continue;
+      }
+      const ParameterInfo& info = model_.parameters()[static_cast<std::size_t>(number)];
+      std::fill_n(gradients + info.offset, info.count, 1e9f);
+    }
+    return result;
+  }
+  ShardResult evaluate(const float* parameters, const float* running, const Batch& batch) override {
+    return lane_->evaluate(parameters, running, batch);
+  }
+
+ private:
+  std::unique_ptr<Lane> lane_;
+  const Model& model_;
+  const Rewired& how_;
+};
+
+class RewiredModel final : public Model {
+ public:
+  RewiredModel(std::unique_ptr<Model> model, Rewired how)
+      : model_(std::move(model)), how_(std::move(how)) {}
+  const std::string& name() const override { return model_->name(); }
+  const std::vector<ParameterInfo>& parameters() const override { return model_->parameters(); }
+  std::size_t parameter_floats() const override { return model_->parameter_floats(); }
+  std::int64_t parameter_count() const override { return model_->parameter_count(); }
+  std::size_t statistics() const override { return model_->statistics(); }
+  const std::vector<int>& ready_order() const override { return model_->ready_order(); }
+  bool touches_all() const override { return !how_.touches; }
+  std::unique_ptr<Lane> lane() const override {
+    return std::make_unique<RewiredLane>(model_->lane(), *model_, how_);
+  }
+  void initialize(std::uint64_t seed, float* parameters, float* running) const override {
+    model_->initialize(seed, parameters, running);
+  }
+  void update_running(const float* sum, int shards, float* running) const override {
+    model_->update_running(sum, shards, running);
+  }
+  void to_plain(const float* device, float* plain) const override {
+    model_->to_plain(device, plain);
+  }
+  void from_plain(const float* plain, float* device) const override {
+    model_->from_plain(plain, device);
+  }
+  void to_plain(int parameter, const float* device, float* plain) const override {
+    model_->to_plain(parameter, device, plain);
+  }
+  void from_plain(int parameter, const float* plain, float* device) const override {
+    model_->from_plain(parameter, plain, device);
+  }
+
+ private:
+  std::unique_ptr<Model> model_;
+  Rewired how_;
+};
+
+Trained train_rank(const Case& c, comm::Group& group, int threads, bool stop) {
+  TestRank rank(c, group, threads);
+  const auto mode = make_sync_mode(c.sync, rank.parts());
+  Trained result;
+  for (int step = 0; step < c.steps; ++step) {
+    StepInput input = rank.input(step);
+    input.stop = stop && step == 1;
+    const StepOutcome outcome = mode->step(input);
+    result.losses.push_back(static_cast<float>(outcome.loss));
+    result.stopped = result.stopped || outcome.stop;
+    if (outcome.comm_before) result.times.push_back(*outcome.comm_before);
+    if (outcome.not_finite.empty() || result.not_finite_step >= 0) continue;
+    result.not_finite = outcome.not_finite;
+    result.not_finite_step = step;
+  }
+  result.parameters = rank.plain_parameters();
+  result.running.assign(rank.replica->running.floats(),
+                        rank.replica->running.floats() + rank.model->statistics());
+  return result;
+}
+
+}  // namespace
+
+std::unique_ptr<Model> rewire(std::unique_ptr<Model> model, const Rewired& how) {
+  return std::make_unique<RewiredModel>(std::move(model), how);
+}
+
+TestRank::TestRank(const Case& c, comm::Group& group, int threads)
+    : case_(c), group_(group), inputs_(kBatch * kFeatures), labels_(kBatch) {
+  const Value data =
+      Map{{"name", "synthetic"}, {"samples", kBatch}, {"classes", 3}, {"shape", List{6}}};
+  const auto dataset = load_dataset(data);
+  for (std::size_t i = 0; i < kBatch; ++i) {
+    dataset->copy(i, inputs_.data() + i * kFeatures);
+    labels_[i] = dataset->label(i);
+  }
+  poisoned_ = inputs_;
+  poisoned_[static_cast<std::size_t>(c.poisoned) * kFeatures + 2] =
+      std::numeric_limits<float>::quiet_NaN();
+  sharding.shards = c.shards;
+  sharding.global_batch = kBatch;
+  sharding.first = comm::Group::first_shard(group.rank(), group.size(), c.shards);
+  sharding.end = comm::Group::first_shard(group.rank() + 1, group.size(), c.shards);
+  sharding.micro_batches = c.micro_batches;
+  model = build_model(c.model, {{6}, 3}, sharding.micro_batch(), "reference");
+  if (c.wrap) model = c.wrap(std::move(model));
+  optimizer = make_optimizer<float>(c.optimizer, parameters_of(*model));
+  replica = std::make_unique<Replica>(*model, *optimizer);
+  model->initialize(11, replica->parameters.floats(), replica->running.floats());
+  lanes = std::make_unique<LanePool>(*model, threads);
+}
+
+SyncParts TestRank::parts() {
+  return {*model, *optimizer, group_, *lanes, *replica, sharding, 11, case_.clip_norm};
+}
+
+StepInput TestRank::input(int step) const {
+  StepInput input;
+  input.context = {step, case_.lr};
+  const auto first = static_cast<std::size_t>(sharding.first * sharding.shard_batch());
+  const auto& samples = step >= case_.poisoned_from ? poisoned_ : inputs_;
+  input.inputs = samples.data() + first * kFeatures;
+  input.labels = labels_.data() + first;
+  input.sample_floats = kFeatures;
+  return input;
+}
+
+std::vector<float> TestRank::plain_parameters() const {
+  std::vector<float> plain(static_cast<std::size_t>(model->parameter_count()));
+  model->to_plain(replica->parameters.floats(), plain.data());
+  return plain;
+}
+
+void on_ranks(int ranks, const std::function<void(comm::Group& group)>& body) {
+  auto transports = comm::memory_transports(ranks);
+  std::vector<std::exception_ptr> errors(static_cast<std::size_t>(ranks));
+  std::vector<std::thread> threads;
+  for (std::size_t rank = 0; rank < errors.size(); ++rank)
+    threads.emplace_back([&, rank] {
+      try {
+        comm::Group group(std::move(transports[rank]));
+        body(group);
+      } catch (...) {
+        errors[rank] = std::current_exception();
+      }
+    });
+  for (std::thread& thread : threads)
+    thread.join();
+  for (const std::exception_ptr& error : errors)
+    if (error) std::rethrow_exception(error);
+}
+
+std::vector<Trained> train(const Case& c, int ranks, int threads, int stopper) {
+  std::vector<Trained> results(static_cast<std::size_t>(ranks));
+  on_ranks(ranks, [&](comm::Group& group) {
+    results[static_cast<std::size_t>(group.rank())] =
+        train_rank(c, group, threads, group.rank() == stopper);
+  });
+  return results;
+}
+
+Case batch_norm_and_dropout() {
+  return {Map{{"name", "mlp"}, {"hidden", List{8, 5}}, {"batch_norm", true}, {"dropout", 0.3}}};
+}
+
+}  // namespace thalweg::engine::test

@@ -1,0 +1,82 @@
+// Ranks as threads that train a small model together.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "engine/sync/mode.h"
+
+namespace thalweg::engine::test {
+
+struct Case {
+  jobspec::Value model;
+  jobspec::Value optimizer = jobspec::Map{{"name", "momentum"}};
+  jobspec::Value sync = jobspec::Map{};
+  double clip_norm = 0;
+  int shards = 4;
+  int steps = 3;
+  int micro_batches = 1;
+  double lr = 0.05;
+  /// Puts another model round the one that is named above.
+  std::function<std::unique_ptr<Model>(std::unique_ptr<Model>)> wrap{};
+  /// Sample `poisoned` has NaN in it from this step on.
+  int poisoned_from = 1000000;
+  int poisoned = 0;
+};
+
+struct Trained {
+  std::vector<float> parameters, running, losses;
+  bool stopped = false;
+  std::string not_finite;  ///< of the first step where there was something
+  int not_finite_step = -1;
+  std::vector<CommTimes> times;
+
+  /// Everything that must not depend on the number of ranks and threads.
+  friend bool operator==(const Trained& a, const Trained& b) {
+    return a.parameters == b.parameters && a.running == b.running && a.losses == b.losses &&
+           a.stopped == b.stopped && a.not_finite == b.not_finite &&
+           a.not_finite_step == b.not_finite_step;
+  }
+};
+
+inline constexpr int kBatch = 24;
+
+/// The parts of a rank, and its steps one by one.
+class TestRank {
+ public:
+  TestRank(const Case& c, comm::Group& group, int threads);
+  SyncParts parts();
+  StepInput input(int step) const;
+  std::vector<float> plain_parameters() const;
+
+  Sharding sharding;
+  std::unique_ptr<Model> model;
+  std::unique_ptr<Optimizer<float>> optimizer;
+  std::unique_ptr<Replica> replica;
+  std::unique_ptr<LanePool> lanes;
+
+ private:
+  const Case& case_;
+  comm::Group& group_;
+  std::vector<float> inputs_, poisoned_;
+  std::vector<std::int32_t> labels_;
+};
+
+/// Every rank's result. `stopper`: the rank that is asked to stop, -1 none.
+std::vector<Trained> train(const Case& c, int ranks, int threads, int stopper = -1);
+
+/// Calls `body` in a thread for each rank; an exception is rethrown here.
+void on_ranks(int ranks, const std::function<void(comm::Group& group)>& body);
+
+Case batch_norm_and_dropout();
+
+/// A model whose lanes report gradients in `order`, and leave out parameters (their memory is
+/// filled with rubbish instead).
+struct Rewired {
+  std::vector<int> order;
+  std::function<bool(int parameter, const Batch& batch)> touches;
+};
+std::unique_ptr<Model> rewire(std::unique_ptr<Model> model, const Rewired& how);
+
+}  // namespace thalweg::engine::test
