@@ -6,6 +6,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "engine/comm/patience.h"
 #include "engine/comm/ucx/direct.h"
 
 namespace thalweg::engine::comm {
@@ -22,6 +23,9 @@ constexpr milliseconds kLastWords{200};
 constexpr milliseconds kNap{100};
 // A caller that only polls never sleeps in rest(); look after the processes now and then.
 constexpr unsigned kRoundsPerLook = 4096;
+// Each look of UCX is a system call or two. While all messages go over sockets, only news of deaths
+// come from there, and rest() looks for them too.
+constexpr unsigned kRoundsPerUcx = 32;
 
 struct Header {
   std::uint32_t kind;
@@ -75,7 +79,8 @@ PeerInfo describe_self(const UcxWorker& worker) {
   return info;
 }
 
-Peers::Peers() : worker_(std::make_shared<UcxWorker>()) {
+Peers::Peers()
+    : worker_(std::make_shared<UcxWorker>()), sockets_(*this, SocketSettings::from_environment()) {
   ucp_am_handler_param_t handler{};
   handler.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_FLAGS |
                        UCP_AM_HANDLER_PARAM_FIELD_CB | UCP_AM_HANDLER_PARAM_FIELD_ARG;
@@ -89,6 +94,12 @@ Peers::Peers() : worker_(std::make_shared<UcxWorker>()) {
 
 Peers::~Peers() {
   close();
+}
+
+PeerInfo Peers::self() const {
+  PeerInfo info = describe_self(*worker_);
+  info.socket_place = sockets_.place();
+  return info;
 }
 
 void Peers::connect(int rank, std::vector<PeerInfo> peers) {
@@ -115,6 +126,17 @@ void Peers::connect(int rank, std::vector<PeerInfo> peers) {
     progress();
     rest(kNap);
   }
+  connect_sockets();
+}
+
+void Peers::connect_sockets() {
+  std::vector<std::string> places;
+  std::vector<std::string> machines;
+  for (const auto& peer : peers_) {
+    places.push_back(peer.info.socket_place);
+    machines.push_back(peer.info.machine);
+  }
+  sockets_.connect(rank_, places, machines, [this] { progress(); });
 }
 
 void Peers::note_hello(int from, std::uint32_t number) {
@@ -207,14 +229,27 @@ void Peers::answer_calls() {
 
 void Peers::progress() {
   if (failure_) throw CommError(*failure_);
-  ucp_worker_progress(worker_->get());
-  if (++rounds_ % kRoundsPerLook == 0) note_ended(watch_.wait(milliseconds(0)));
+  ++rounds_;
+  if (sockets_.active()) sockets_.progress();
+  if (ucx_waits_ > 0 || !sockets_.active() || rounds_ % kRoundsPerUcx == 0) {
+    ucp_worker_progress(worker_->get());
+  }
+  if (rounds_ % kRoundsPerLook == 0) note_ended(watch_.wait(milliseconds(0)));
   if (!unanswered_.empty()) answer_calls();
   if (blamed_ || (!lost_.empty() && !departing_)) settle();
 }
 
 void Peers::rest(milliseconds limit) {
-  if (!worker_->arm()) return;
+  if (!worker_->arm()) {
+    ucp_worker_progress(worker_->get());
+    return;
+  }
+  if (sockets_.active()) {
+    interests_.assign(1, {watch_.fd(), POLLIN, 0});
+    sockets_.add_interests(interests_);
+    ::poll(interests_.data(), interests_.size(), static_cast<int>(limit.count()));
+    limit = milliseconds(0);
+  }
   note_ended(watch_.wait(limit));
 }
 
@@ -239,6 +274,12 @@ void Peers::lost(int rank, const std::string& how) {
     lost_.push_back(rank);
   }
   settle();
+}
+
+void Peers::wrong_length(int rank, std::size_t sent, std::size_t expected) {
+  const CommError error = comm::wrong_length(rank, sent, rank_, expected, node_of(rank));
+  give_up(error);
+  throw error;
 }
 
 void Peers::fail(const CommError& error) {
@@ -284,6 +325,7 @@ void Peers::flush() {
 }
 
 void Peers::close() {
+  sockets_.close();
   if (failure_) {
     for (auto& peer : peers_) {
       peer.endpoint.release();

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/comm/group.h"
+#include "engine/comm/socket/sockets.h"
 #include "engine/comm/ucx/process_watch.h"
 #include "engine/comm/ucx/worker.h"
 
@@ -21,7 +22,8 @@ struct PeerInfo {
   /// Its boot, its name here, pid and ipc namespaces: where `pid` and shared memory mean anything.
   std::string machine;
   pid_t pid = 0;
-  std::uint64_t probe = 0;  ///< see direct.h
+  std::uint64_t probe = 0;   ///< see direct.h
+  std::string socket_place;  ///< see Sockets::place
 };
 
 std::string node_name();
@@ -32,14 +34,14 @@ PeerInfo describe_self(const UcxWorker& worker);
 /// When a rank is lost, its peers fail too, and their peers see *them* go: so whoever gives up
 /// first tells all others whom it blames, and a loss is blamed on the lost rank only if that had
 /// not blamed another before it went.
-class Peers {
+class Peers : private SocketHost {
  public:
   Peers();
-  ~Peers();
+  ~Peers() override;
   Peers(const Peers&) = delete;
   Peers& operator=(const Peers&) = delete;
 
-  PeerInfo self() const { return describe_self(*worker_); }
+  PeerInfo self() const;
   /// Creates the connections and waits until every peer has said hello: then all of them stand.
   void connect(int rank, std::vector<PeerInfo> peers);
 
@@ -60,7 +62,10 @@ class Peers {
   void on_taken(std::function<void(std::uint32_t number)> call) { on_taken_ = std::move(call); }
   ucp_ep_h endpoint(int rank) const { return peers_[index(rank)].endpoint.get(); }
 
-  void progress();  ///< throws CommError once a peer is lost
+  void progress() override;  ///< throws CommError once a peer is lost
+  Sockets& sockets() { return sockets_; }
+  /// Messages that wait for something from UCX: have become more or fewer by that many.
+  void ucx_waits(int change) { ucx_waits_ += change; }
   void rest(std::chrono::milliseconds limit);
   void wake() { watch_.wake(); }
 
@@ -68,7 +73,8 @@ class Peers {
   std::vector<int> absent() const;
   void give_up(const CommError& why);
   /// A message to or from `rank` failed: settles who is to blame and throws.
-  [[noreturn]] void lost(int rank, const std::string& how);
+  [[noreturn]] void lost(int rank, const std::string& how) override;
+  [[noreturn]] void wrong_length(int rank, std::size_t sent, std::size_t expected) override;
 
   /// Everything sent has left this process.
   void flush();
@@ -101,12 +107,14 @@ class Peers {
   void note_hello(int from, std::uint32_t number);
   void note_ended(const std::vector<int>& ranks);
   void say(int to, Kind kind, std::uint32_t number, int culprit, const std::string& text);
+  void connect_sockets();
   void answer_calls();
   [[noreturn]] void settle();
   [[noreturn]] void fail(const CommError& error);
 
   std::shared_ptr<UcxWorker> worker_;
   ProcessWatch watch_;
+  Sockets sockets_;
   int rank_ = 0;
   std::vector<Peer> peers_;
   std::vector<std::unique_ptr<Argument>> arguments_;
@@ -124,6 +132,8 @@ class Peers {
   bool departing_ = false;
   int outgoing_ = 0;
   unsigned rounds_ = 0;
+  int ucx_waits_ = 0;
+  std::vector<pollfd> interests_;
   std::function<void(std::uint32_t)> on_taken_;
 };
 

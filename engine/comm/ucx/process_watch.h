@@ -22,7 +22,8 @@ class ProcessWatch {
 
   /// Ranks whose process has ended since the last call, after at most `limit`.
   std::vector<int> wait(std::chrono::milliseconds limit);
-  void wake();  ///< from any thread: lets wait() return
+  int fd() const { return epoll_; }  ///< readable: wait() would return at once
+  void wake();                       ///< from any thread: lets wait() return
 
  private:
   int epoll_ = -1;

@@ -34,6 +34,7 @@ std::uint64_t full_tag(int sender, std::uint64_t tag) {
 
 /// What UCX's callback fills in; it outlives a request that was dropped half-way.
 struct State {
+  Peers* peers;
   std::uint64_t* completed;
   void* handle = nullptr;
   ucs_status_t status = UCS_INPROGRESS;
@@ -42,6 +43,7 @@ struct State {
 
   void finish(void* request, ucs_status_t how, std::size_t bytes) {
     ucp_request_free(request);
+    peers->ucx_waits(-1);
     if (orphan) {
       delete this;
       return;
@@ -143,7 +145,7 @@ class UcxTransport : public Transport {
     if (direct_receives_.empty()) return;
     std::erase_if(direct_receives_, [](DirectReceive* receive) { return receive->advance(); });
   }
-  std::uint64_t completed() const override { return completed_; }
+  std::uint64_t completed() const override { return completed_ + peers_->sockets().moved(); }
   void rest(std::chrono::milliseconds limit) override { peers_->rest(limit); }
   void call_roll() override { peers_->call_roll(); }
   std::vector<int> absent() const override { return peers_->absent(); }
@@ -159,6 +161,7 @@ class UcxTransport : public Transport {
 
   std::unique_ptr<Request> send(int peer, std::uint64_t tag, const void* data,
                                 std::size_t bytes) override {
+    if (peers_->sockets().reach(peer)) return peers_->sockets().send(peer, tag, data, bytes);
     if (bytes >= kDirectFrom && peers_->read_by(peer)) {
       return std::make_unique<DirectSend>(*this, peer, tag, data, bytes);
     }
@@ -167,6 +170,7 @@ class UcxTransport : public Transport {
 
   std::unique_ptr<Request> receive(int peer, std::uint64_t tag, void* data,
                                    std::size_t bytes) override {
+    if (peers_->sockets().reach(peer)) return peers_->sockets().receive(peer, tag, data, bytes);
     if (bytes >= kDirectFrom && peers_->reads(peer)) {
       return std::make_unique<DirectReceive>(*this, peer, tag, data, bytes);
     }
@@ -195,10 +199,14 @@ class UcxTransport : public Transport {
   }
 
   std::uint32_t add_direct(DirectSend* send) {
+    peers_->ucx_waits(+1);
     direct_sends_[++direct_number_] = send;
     return direct_number_;
   }
-  void remove_direct(std::uint32_t number) { direct_sends_.erase(number); }
+  void remove_direct(std::uint32_t number) {
+    peers_->ucx_waits(-1);
+    direct_sends_.erase(number);
+  }
   void add_direct(DirectReceive* receive) { direct_receives_.push_back(receive); }
   void remove_direct(DirectReceive* receive) { std::erase(direct_receives_, receive); }
 
@@ -221,6 +229,7 @@ class UcxTransport : public Transport {
     }
     if (!UCS_PTR_IS_PTR(handle)) {
       state.status = UCS_PTR_STATUS(handle);
+      peers_->ucx_waits(-1);
       ++completed_;
     }
     request->test();  // throws where it failed
@@ -236,10 +245,12 @@ class UcxTransport : public Transport {
 
 UcxRequest::UcxRequest(UcxTransport& transport, int peer, std::size_t bytes, bool receives)
     : transport_(transport),
-      state_(new State{transport.counter()}),
+      state_(new State{&transport.peers(), transport.counter()}),
       peer_(peer),
       bytes_(bytes),
-      receives_(receives) {}
+      receives_(receives) {
+  transport.peers().ucx_waits(+1);
+}
 
 UcxRequest::~UcxRequest() {
   if (state_->status != UCS_INPROGRESS) {
@@ -255,10 +266,7 @@ bool UcxRequest::test() {
   auto& peers = transport_.peers();
   if (receives_ && (state_->status == UCS_ERR_MESSAGE_TRUNCATED ||
                     (state_->status == UCS_OK && state_->length != bytes_))) {
-    const CommError error =
-        wrong_length(peer_, state_->length, peers.rank(), bytes_, peers.node_of(peer_));
-    peers.give_up(error);
-    throw error;
+    peers.wrong_length(peer_, state_->length, bytes_);
   }
   if (state_->status != UCS_OK) {
     peers.lost(peer_, std::string("a message failed (") + ucs_status_string(state_->status) + ")");
@@ -304,10 +312,7 @@ bool DirectReceive::advance() {
   if (descriptor_request_ && !descriptor_request_->test()) return false;
   auto& peers = transport_.peers();
   if (descriptor_.bytes != bytes_) {
-    const CommError error =
-        wrong_length(peer_, descriptor_.bytes, peers.rank(), bytes_, peers.node_of(peer_));
-    peers.give_up(error);
-    throw error;
+    peers.wrong_length(peer_, descriptor_.bytes, bytes_);
   }
   if (!read_directly(peers.pid_of(peer_), descriptor_.address, data_, bytes_)) {
     peers.lost(peer_, std::string("its memory cannot be read (") + std::strerror(errno) + ")");

@@ -23,10 +23,10 @@ constexpr milliseconds kNap{100};
 // way). If it has not come this long after, they died instead of leaving.
 constexpr seconds kFarewell{5};
 
-/// "node\nmachine\npid\nprobe\n" and the address.
+/// "node\nmachine\nsockets\npid\nprobe\n" and the address.
 std::string pack(const PeerInfo& info) {
-  return info.node + "\n" + info.machine + "\n" + std::to_string(info.pid) + "\n" +
-         std::to_string(info.probe) + "\n" + info.address;
+  return info.node + "\n" + info.machine + "\n" + info.socket_place + "\n" +
+         std::to_string(info.pid) + "\n" + std::to_string(info.probe) + "\n" + info.address;
 }
 
 PeerInfo unpack(const std::string& text) {
@@ -36,6 +36,7 @@ PeerInfo unpack(const std::string& text) {
   std::string probe;
   std::getline(in, info.node);
   std::getline(in, info.machine);
+  std::getline(in, info.socket_place);
   std::getline(in, pid);
   std::getline(in, probe);
   info.pid = static_cast<pid_t>(std::atol(pid.c_str()));

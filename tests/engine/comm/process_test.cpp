@@ -11,43 +11,16 @@
 #include <set>
 #include <sstream>
 
+#include "tests/engine/comm/ranks.h"
 #include "tests/support/process.h"
 
 namespace {
 
 using testing::HasSubstr;
-using thalweg::test::milliseconds;
-using thalweg::test::Outcome;
+using thalweg::test::blames;
+using thalweg::test::launch;
 
 const std::string kProgram = RANK_PROGRAM;
-
-Outcome launch(int ranks, std::vector<std::string> mode, std::vector<std::string> options = {}) {
-  std::vector<std::string> command{"thalweg-launch", "-n", std::to_string(ranks)};
-  command.insert(command.end(), options.begin(), options.end());
-  command.insert(command.end(), {"--", kProgram});
-  command.insert(command.end(), mode.begin(), mode.end());
-  return thalweg::test::run(command);
-}
-
-struct Blame {
-  int by;
-  int whom;
-  long after_ms;
-  std::string words;
-};
-
-std::vector<Blame> blames(const std::string& out) {
-  static const std::regex kLine(R"(rank (\d+) blames (-?\d+) on (\S*) after (\d+) ms: (.*))");
-  std::vector<Blame> found;
-  std::istringstream lines(out);
-  for (std::string line; std::getline(lines, line);) {
-    std::smatch m;
-    if (std::regex_match(line, m, kLine)) {
-      found.push_back({std::stoi(m[1]), std::stoi(m[2]), std::stol(m[4]), m[5]});
-    }
-  }
-  return found;
-}
 
 class Processes : public testing::TestWithParam<int> {};
 

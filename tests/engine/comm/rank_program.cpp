@@ -1,5 +1,6 @@
 // One rank for the process tests: rank_program MODE [ARGUMENTS]. Prints what the tests read.
 #include <signal.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -213,6 +214,51 @@ int shared_memory(const std::vector<std::string>& arguments) {
   return 0;
 }
 
+/// Rank 0 prints how many TCP sockets this process has beside those it had before, with the world
+/// up and after it.
+int sockets(const std::vector<std::string>&) {
+  const auto count = [] {
+    int found = 0;
+    for (int fd = 0; fd < 1024; ++fd) {
+      int domain = 0;
+      socklen_t length = sizeof domain;
+      if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &length) != 0) continue;
+      found += domain == AF_INET || domain == AF_INET6;
+    }
+    return found;
+  };
+  const int before = count();
+  int during = 0;
+  int number = 0;
+  {
+    Rank rank(milliseconds(60000));
+    number = rank.group.rank();
+    check_collectives(rank.group);
+    during = count();
+    rank.wireup->finalize();
+  }
+  if (number == 0) std::printf("%d then %d\n", during - before, count() - before);
+  return 0;
+}
+
+/// One rank sends another length than the others expect.
+int mismatch(const std::vector<std::string>&) {
+  Rank rank(milliseconds(60000));
+  signal(SIGTERM, SIG_IGN);
+  std::vector<float> data(100000, 1);
+  const std::size_t count = rank.group.rank() == 1 ? 70000 : 100000;
+  try {
+    rank.group.broadcast(data.data(), count * sizeof(float), 0);
+    rank.group.broadcast(data.data(), count * sizeof(float), 1);
+    rank.group.barrier();
+  } catch (const CommError& e) {
+    std::printf("%s\n", e.what());
+    std::fflush(stdout);
+    return kCommFailed;
+  }
+  return 0;
+}
+
 /// Milliseconds since the epoch at which the world stood.
 int hello(const std::vector<std::string>&) {
   auto wireup = Wireup::connect();
@@ -225,7 +271,7 @@ int hello(const std::vector<std::string>&) {
 const std::map<std::string, int (*)(const std::vector<std::string>&)> kModes = {
     {"collectives", collectives},     {"shard_sum", shard_sum}, {"victim", victim},
     {"deserter", deserter},           {"farewell", farewell},   {"hello", hello},
-    {"shared_memory", shared_memory},
+    {"shared_memory", shared_memory}, {"sockets", sockets},     {"mismatch", mismatch},
 };
 
 }  // namespace

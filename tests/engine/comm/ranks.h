@@ -1,0 +1,61 @@
+// Ranks of rank_program as processes, and what they print.
+#pragma once
+
+#include <regex>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/support/process.h"
+
+namespace thalweg::test {
+
+/// How ranks reach each other.
+enum class Network {
+  machine,   ///< as it comes: all on one machine
+  loopback,  ///< on one machine, but over sockets
+  hosts,     ///< each in a network namespace of its own; needs root
+};
+
+inline std::string netns() {
+  return std::string(THALWEG_SOURCE_DIR) + "/tests/engine/comm/netns.sh";
+}
+
+/// Runs `ranks` of rank_program under thalweg-launch, which gets `options`.
+inline Outcome launch(int ranks, const std::vector<std::string>& mode,
+                      const std::vector<std::string>& options = {},
+                      Network network = Network::machine, RunOptions run_options = {}) {
+  const bool hosts = network == Network::hosts;
+  std::vector<std::string> command;
+  if (hosts) command = {netns(), std::to_string(ranks)};
+  command.insert(command.end(), {"thalweg-launch", "-n", std::to_string(ranks)});
+  command.insert(command.end(), options.begin(), options.end());
+  command.emplace_back("--");
+  if (hosts) command.insert(command.end(), {netns(), "rank"});
+  command.emplace_back(RANK_PROGRAM);
+  command.insert(command.end(), mode.begin(), mode.end());
+  if (network == Network::loopback) run_options.env["THALWEG_SOCKETS"] = "always";
+  return run(command, run_options);
+}
+
+struct Blame {
+  int by;
+  int whom;
+  long after_ms;
+  std::string words;
+};
+
+inline std::vector<Blame> blames(const std::string& out) {
+  static const std::regex kLine(R"(rank (\d+) blames (-?\d+) on (\S*) after (\d+) ms: (.*))");
+  std::vector<Blame> found;
+  std::istringstream lines(out);
+  for (std::string line; std::getline(lines, line);) {
+    std::smatch m;
+    if (std::regex_match(line, m, kLine)) {
+      found.push_back({std::stoi(m[1]), std::stoi(m[2]), std::stol(m[4]), m[5]});
+    }
+  }
+  return found;
+}
+
+}  // namespace thalweg::test
