@@ -14,8 +14,9 @@ std::string where(const std::filesystem::path& file, std::int64_t offset) {
 }
 
 const std::vector<data::Row>& table() {
-  static const std::vector<data::Row> rows{data::fashion_mnist(), data::idx_files(),
-                                           data::synthetic()};
+  static const std::vector<data::Row> rows{data::fashion_mnist(), data::cifar10(),
+                                           data::cifar100(),      data::idx_files(),
+                                           data::arrays(),        data::synthetic()};
   return rows;
 }
 

@@ -17,7 +17,10 @@ struct Row {
 };
 
 Row fashion_mnist();
+Row cifar10();
+Row cifar100();
 Row idx_files();
+Row arrays();
 Row synthetic();
 
 /// The option's value, or the row's own fallback where the tree leaves it out.

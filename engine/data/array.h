@@ -1,0 +1,50 @@
+// Arrays of numbers in files: NPY, NPZ and HDF5 behind one door.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace thalweg::engine {
+
+enum class NumberType { u8, i8, u16, i16, u32, i32, u64, i64, f16, f32, f64 };
+std::size_t bytes_of(NumberType type);
+bool is_integer(NumberType type);
+
+/// Row-major, little-endian; immutable.
+struct Array {
+  std::vector<std::int64_t> shape;  ///< at least one dimension, all sizes above 0
+  NumberType type = NumberType::f32;
+  const std::uint8_t* data = nullptr;
+  std::shared_ptr<const void> owner;  ///< of the data: a mapped file or memory
+  std::string name;                   ///< "FILE" or "FILE:NAME", for messages
+  std::int64_t offset = -1;           ///< of the data in the file; -1 = not as they stand there
+
+  std::int64_t count() const;  ///< of all numbers
+  /// Numbers [first, first + n) as floats, (x - mean) / deviation in double.
+  void read(std::int64_t first, std::int64_t n, double mean, double deviation, float* out) const;
+  /// One number of an integer array; above 2^63 - 1 as 2^63 - 1.
+  std::int64_t integer(std::int64_t at) const;
+};
+
+/// `where` is "x.npy", "data.npz:name" or "data.h5:path/name" (.hdf5 too). Throws DataError on a
+/// missing or broken file, std::invalid_argument where `where` is none of these.
+Array read_array(const std::string& where);
+
+// The formats, one file each.
+Array read_npy(const std::filesystem::path& file, const std::string& name);
+Array read_npz(const std::filesystem::path& file, const std::string& name);
+Array read_hdf5(const std::filesystem::path& file, const std::string& name);
+
+/// An NPY file as bytes, whatever it stood in: `offset` is that of its first byte in the file (for
+/// messages), or none where it was unpacked.
+Array parse_npy(const std::filesystem::path& file, const std::string& name,
+                const std::uint8_t* bytes, std::size_t size, std::optional<std::int64_t> offset,
+                std::shared_ptr<const void> owner);
+
+}  // namespace thalweg::engine

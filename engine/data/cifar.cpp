@@ -1,0 +1,131 @@
+// CIFAR-10 and CIFAR-100, binary version (cs.toronto.edu/~kriz/cifar.html): records of one label
+// (CIFAR-100: coarse and fine) and 3 x 32 x 32 bytes.
+#include <array>
+#include <cstdlib>
+#include <utility>
+#include <vector>
+
+#include "engine/data/mapped_file.h"
+#include "engine/data/table.h"
+
+namespace thalweg::engine::data {
+namespace {
+
+constexpr std::size_t kPlane = 32 * 32;
+constexpr std::size_t kPixels = 3 * kPlane;
+
+struct Kind {
+  std::vector<const char*> files;
+  std::size_t label_bytes;
+  std::size_t label_at;  ///< which of them is the label
+  int classes;
+  // Of the training images: mean and standard deviation of p / 255, by colour.
+  std::array<double, 3> mean, deviation;
+};
+
+class Cifar final : public Dataset {
+ public:
+  Cifar(const std::filesystem::path& dir, const Kind& kind)
+      : Dataset({.input = {3, 32, 32}, .classes = kind.classes}), label_at_(kind.label_at) {
+    record_ = kind.label_bytes + kPixels;
+    for (const char* name : kind.files) {
+      const MappedFile file(dir / name);
+      take(file, kind);
+    }
+    for (std::size_t c = 0; c < 3; ++c)
+      for (std::size_t p = 0; p < 256; ++p)
+        table_[c][p] =
+            static_cast<float>((static_cast<double>(p) / 255 - kind.mean[c]) / kind.deviation[c]);
+  }
+  std::size_t size() const override { return bytes_.size() / record_; }
+  void copy(std::size_t index, float* out) const override {
+    const std::uint8_t* in = bytes_.data() + (index + 1) * record_ - kPixels;
+    for (std::size_t c = 0; c < 3; ++c)
+      for (std::size_t i = 0; i < kPlane; ++i)
+        *out++ = table_[c][*in++];
+  }
+  void copy_labels(std::size_t index, std::int32_t* out) const override {
+    *out = bytes_[index * record_ + label_at_];
+  }
+
+ private:
+  void take(const MappedFile& file, const Kind& kind) {
+    const auto bytes = file.bytes();
+    if (const std::size_t rest = bytes.size() % record_; rest != 0)
+      throw DataError(file.file(), static_cast<std::int64_t>(bytes.size() - rest),
+                      "the last record has " + std::to_string(rest) + " bytes instead of " +
+                          std::to_string(record_));
+    for (std::size_t at = label_at_; at < bytes.size(); at += record_)
+      if (bytes[at] >= kind.classes)
+        throw DataError(file.file(), static_cast<std::int64_t>(at),
+                        "label " + std::to_string(bytes[at]) + ", but there are " +
+                            std::to_string(kind.classes) + " classes");
+    bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
+  }
+
+  std::size_t label_at_, record_ = 0;
+  std::vector<std::uint8_t> bytes_;
+  std::array<std::array<float, 256>, 3> table_{};
+};
+
+std::filesystem::path folder(const jobspec::Value& tree, const Row& row) {
+  const jobspec::Value dir = option(tree, row, "dir");
+  if (dir.as_string() != "auto") return dir.as_string();
+  const char* root = std::getenv("THALWEG_DATA");
+  if (root != nullptr && *root != '\0') return std::filesystem::path(root) / row.name;
+  throw std::invalid_argument(std::string("data.dir: the folder of the ") + row.name +
+                              " files is not known; set data.dir, or $THALWEG_DATA to the folder "
+                              "that holds " +
+                              row.name);
+}
+
+jobspec::Option dir_option(const char* doc) {
+  jobspec::Option dir;
+  dir.name = "dir";
+  dir.type = jobspec::OptionType::text;
+  dir.doc = doc;
+  dir.fallback = "auto";
+  return dir;
+}
+
+}  // namespace
+
+Row cifar10() {
+  return {"cifar-10",
+          "50,000 colour 32x32 images, 10 classes (binary version)",
+          {dir_option("folder of data_batch_1.bin to data_batch_5.bin; auto = "
+                      "$THALWEG_DATA/cifar-10")},
+          [](const jobspec::Value& tree) -> std::unique_ptr<Dataset> {
+            const Kind kind{{"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin",
+                             "data_batch_4.bin", "data_batch_5.bin"},
+                            1,
+                            0,
+                            10,
+                            {0.4914, 0.4822, 0.4465},
+                            {0.2470, 0.2435, 0.2616}};
+            return std::make_unique<Cifar>(folder(tree, cifar10()), kind);
+          }};
+}
+
+Row cifar100() {
+  jobspec::Option labels;
+  labels.name = "labels";
+  labels.type = jobspec::OptionType::text;
+  labels.doc = "100 fine classes or 20 coarse ones";
+  labels.fallback = "fine";
+  labels.choices = {"fine", "coarse"};
+  return {
+      "cifar-100",
+      "50,000 colour 32x32 images, 100 classes (binary version)",
+      {dir_option("folder of train.bin; auto = $THALWEG_DATA/cifar-100"), std::move(labels)},
+      [](const jobspec::Value& tree) -> std::unique_ptr<Dataset> {
+        const Row row = cifar100();
+        const bool fine = option(tree, row, "labels").as_string() == "fine";
+        const Kind kind{
+            {"train.bin"},           2, fine ? 1u : 0u, fine ? 100 : 20, {0.5071, 0.4865, 0.4409},
+            {0.2673, 0.2564, 0.2762}};
+        return std::make_unique<Cifar>(folder(tree, row), kind);
+      }};
+}
+
+}  // namespace thalweg::engine::data

@@ -1,0 +1,157 @@
+// HDF5 data sets through libhdf5. Where the numbers stand in one piece and uncompressed in the
+// file, they are mapped; otherwise they are read into memory.
+#include <hdf5.h>
+
+#include <mutex>
+
+#include "engine/data/array.h"
+#include "engine/data/dataset.h"
+#include "engine/data/mapped_file.h"
+
+namespace thalweg::engine {
+namespace {
+
+/// One HDF5 identifier.
+class Id {
+ public:
+  Id(hid_t id, herr_t (*close)(hid_t)) : id_(id), close_(close) {}
+  Id(const Id&) = delete;
+  Id& operator=(const Id&) = delete;
+  ~Id() {
+    if (id_ >= 0) close_(id_);
+  }
+  operator hid_t() const { return id_; }
+
+ private:
+  hid_t id_;
+  herr_t (*close_)(hid_t);
+};
+
+/// The library keeps global state and, as packaged, is not thread-safe.
+std::mutex& library_mutex() {
+  static std::mutex mutex;
+  return mutex;
+}
+
+herr_t keep_first(unsigned n, const H5E_error2_t* error, void* text) {
+  if (n == 0 && error->desc != nullptr) *static_cast<std::string*>(text) = error->desc;
+  return 0;
+}
+
+/// The innermost reason of the last failure.
+std::string last_error() {
+  std::string text = "unknown reason";
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_first, &text);
+  return text;
+}
+
+NumberType number_type(hid_t type, const std::filesystem::path& file, const std::string& name) {
+  const H5T_class_t kind = H5Tget_class(type);
+  const std::size_t size = H5Tget_size(type);
+  if (kind == H5T_INTEGER) {
+    const bool sign = H5Tget_sign(type) == H5T_SGN_2;
+    if (size == 1) return sign ? NumberType::i8 : NumberType::u8;
+    if (size == 2) return sign ? NumberType::i16 : NumberType::u16;
+    if (size == 4) return sign ? NumberType::i32 : NumberType::u32;
+    if (size == 8) return sign ? NumberType::i64 : NumberType::u64;
+  }
+  // Half precision has no native type in the library: it converts to float.
+  if (kind == H5T_FLOAT && size <= 4) return NumberType::f32;
+  if (kind == H5T_FLOAT && size == 8) return NumberType::f64;
+  throw DataError(file, DataError::kNoOffset,
+                  "data set " + name + " holds neither integers nor real numbers");
+}
+
+hid_t native(NumberType type) {
+  switch (type) {
+    case NumberType::u8:
+      return H5T_NATIVE_UINT8;
+    case NumberType::i8:
+      return H5T_NATIVE_INT8;
+    case NumberType::u16:
+      return H5T_NATIVE_UINT16;
+    case NumberType::i16:
+      return H5T_NATIVE_INT16;
+    case NumberType::u32:
+      return H5T_NATIVE_UINT32;
+    case NumberType::i32:
+      return H5T_NATIVE_INT32;
+    case NumberType::u64:
+      return H5T_NATIVE_UINT64;
+    case NumberType::i64:
+      return H5T_NATIVE_INT64;
+    case NumberType::f64:
+      return H5T_NATIVE_DOUBLE;
+    case NumberType::f16:
+    case NumberType::f32:
+      break;
+  }
+  return H5T_NATIVE_FLOAT;
+}
+
+std::vector<std::int64_t> shape_of(hid_t space, const std::filesystem::path& file,
+                                   const std::string& name) {
+  const auto fail = [&](const std::string& reason) {
+    throw DataError(file, DataError::kNoOffset, "data set " + name + ": " + reason);
+  };
+  const int rank = H5Sget_simple_extent_ndims(space);
+  if (rank < 1) fail("a single value, expected an array");
+  std::vector<hsize_t> sizes(static_cast<std::size_t>(rank));
+  H5Sget_simple_extent_dims(space, sizes.data(), nullptr);
+  std::vector<std::int64_t> shape;
+  std::uint64_t total = 1;
+  for (const hsize_t size : sizes) {
+    if (size == 0) fail("a dimension has size 0");
+    if (total > (std::uint64_t{1} << 44) / size) fail("the dimensions have an impossible size");
+    total *= size;
+    shape.push_back(static_cast<std::int64_t>(size));
+  }
+  return shape;
+}
+
+}  // namespace
+
+Array read_hdf5(const std::filesystem::path& file, const std::string& name) {
+  const auto mapped = std::make_shared<const MappedFile>(file);  // says what is wrong with the path
+  const std::lock_guard lock(library_mutex());
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // we tell it ourselves
+  const auto fail = [&](std::int64_t offset, const std::string& reason) {
+    throw DataError(file, offset, reason);
+  };
+  const htri_t is_hdf5 = H5Fis_hdf5(file.c_str());
+  if (is_hdf5 == 0) fail(0, "not an HDF5 file");
+  const Id opened(H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
+  if (opened < 0) fail(DataError::kNoOffset, "damaged HDF5 file: " + last_error());
+  const Id set(H5Dopen2(opened, name.c_str(), H5P_DEFAULT), H5Dclose);
+  if (set < 0) fail(DataError::kNoOffset, "no data set " + name + ": " + last_error());
+  const Id type(H5Dget_type(set), H5Tclose), space(H5Dget_space(set), H5Sclose);
+  Array array;
+  array.type = number_type(type, file, name);
+  array.shape = shape_of(space, file, name);
+  array.name = file.string() + ":" + name;
+  const auto bytes = static_cast<std::uint64_t>(array.count()) * bytes_of(array.type);
+
+  const haddr_t at = H5Dget_offset(set);
+  if (at != HADDR_UNDEF && H5Tequal(type, native(array.type)) > 0) {
+    if (at > mapped->bytes().size() || mapped->bytes().size() - at < bytes)
+      fail(static_cast<std::int64_t>(mapped->bytes().size()),
+           "the file ends too early: data set " + name + " needs " + std::to_string(bytes) +
+               " bytes from " + std::to_string(at));
+    array.offset = static_cast<std::int64_t>(at);
+    array.data = mapped->bytes().data() + at;
+    array.owner = mapped;
+    return array;
+  }
+  // No filter packs more than that; a header alone must not ask for terabytes.
+  constexpr std::uint64_t kMostGrowth = 1100, kSmall = 1 << 20;
+  if (bytes > kSmall && bytes / kMostGrowth > H5Dget_storage_size(set))
+    fail(DataError::kNoOffset, "data set " + name + " has an impossible size");
+  const auto memory = std::make_shared<std::vector<std::uint8_t>>(bytes);
+  if (H5Dread(set, native(array.type), H5S_ALL, H5S_ALL, H5P_DEFAULT, memory->data()) < 0)
+    fail(DataError::kNoOffset, "data set " + name + " cannot be read: " + last_error());
+  array.data = memory->data();
+  array.owner = memory;
+  return array;
+}
+
+}  // namespace thalweg::engine
