@@ -14,6 +14,7 @@
 #include "engine/comm/algorithms/choice.h"
 #include "engine/comm/algorithms/shard_sum.h"
 #include "engine/comm/algorithms/table.h"
+#include "engine/comm/check.h"
 #include "engine/comm/progress.h"
 #include "engine/comm/reduce.h"
 
@@ -92,7 +93,7 @@ class Pending : public Request {
   ~Pending() override {
     if (!operation_->strand->done() && !progress_->failed()) {
       std::fprintf(stderr, "thalweg: %s was dropped before it was complete\n",
-                   operation_->what.c_str());
+                   operation_->text().c_str());
     }
     progress_->remove(*operation_);
   }
@@ -110,6 +111,10 @@ class Pending : public Request {
 };
 
 }  // namespace
+
+void warn_on_stderr(const std::string& text) {
+  std::fprintf(stderr, "thalweg: %s\n", text.c_str());
+}
 
 struct Group::Impl {
   std::shared_ptr<Progress> progress;
@@ -136,30 +141,49 @@ struct Group::Impl {
 
   int size() const { return static_cast<int>(members.size()); }
 
-  Link next_link() {
-    const auto call = static_cast<std::uint64_t>(calls++ & ((1U << kCallBits) - 1));
-    const auto tag = (static_cast<std::uint64_t>(context) << kCallBits | call) << kPhaseBits;
-    return {progress->transport(), progress->scratch(), members, rank, tag};
+  Operation operation_for(const Call& call, std::string_view label) {
+    const CallNumber number{context, calls++};
+    progress->note(number, call, label);
+    const std::uint64_t turn = number.call & ((1U << kCallBits) - 1);
+    const auto tag = (static_cast<std::uint64_t>(context) << kCallBits | turn) << kPhaseBits;
+    return {call, label, number,
+            Link(progress->transport(), progress->scratch(), members, rank, tag)};
+  }
+
+  const Row& row(Collective collective, const Arguments& a) const {
+    return choices[static_cast<std::size_t>(collective)](layout, a.bytes());
+  }
+
+  Call call(Collective collective, const Arguments& a, const char* what = nullptr) const {
+    const bool chosen = rows_of(collective).size() > 1;
+    return {what ? what : name_of(collective), collective, a, 0,
+            chosen ? row(collective, a).name : nullptr};
+  }
+
+  void set_going(Operation& operation, Task task) const {
+    if (options.checked) task = checked(operation, std::move(task));
+    operation.strand = std::make_unique<Strand>(std::move(task));
   }
 
   Task task(const Operation& operation, Collective collective, const Arguments& a) {
-    const Row& row = choices[static_cast<std::size_t>(collective)](layout, a.bytes());
-    if (a.op == Op::average) return reduce_with(row, operation.link, layout, a);
-    return row.run(operation.link, layout, a);
+    const Row& chosen = row(collective, a);
+    if (a.op == Op::average) return reduce_with(chosen, operation.link, layout, a);
+    return chosen.run(operation.link, layout, a);
   }
 
-  void run(Collective collective, const Arguments& a) {
-    Operation operation(name_of(collective), next_link());
-    operation.strand = std::make_unique<Strand>(task(operation, collective, a));
+  /// `what`: the call's name where it is not the collective's.
+  void run(Collective collective, const Arguments& a, const char* what = nullptr) {
+    const bool empty = a.bytes() == 0 && collective != Collective::barrier;
+    if (size() == 1 || (empty && !options.checked)) return;
+    Operation operation = operation_for(call(collective, a, what), {});
+    set_going(operation, task(operation, collective, a));
     if (!progress->begin(operation)) progress->finish(operation);
   }
 
   template <class F>
-  std::unique_ptr<Request> start(std::string_view what, std::string_view label, F&& make_task) {
-    std::string text(what);
-    if (!label.empty()) text.append(" of ").append(label);
-    auto operation = std::make_unique<Operation>(std::move(text), next_link());
-    operation->strand = std::make_unique<Strand>(make_task(*operation));
+  std::unique_ptr<Request> start(const Call& call, std::string_view label, F&& make_task) {
+    auto operation = std::make_unique<Operation>(operation_for(call, label));
+    set_going(*operation, make_task(*operation));
     if (progress->begin(*operation)) return std::make_unique<Done>();
     return std::make_unique<Pending>(progress, std::move(operation));
   }
@@ -167,7 +191,7 @@ struct Group::Impl {
   std::unique_ptr<Request> start(Collective collective, const Arguments& a,
                                  std::string_view label) {
     if (size() == 1) return std::make_unique<Done>();
-    return start(name_of(collective), label,
+    return start(call(collective, a), label,
                  [&](const Operation& operation) { return task(operation, collective, a); });
   }
 
@@ -203,7 +227,10 @@ Group::Group(std::unique_ptr<Transport> transport, GroupOptions options) {
   std::vector<int> everybody(static_cast<std::size_t>(transport->size()));
   std::iota(everybody.begin(), everybody.end(), 0);
   const int rank = transport->rank();
-  auto progress = std::make_shared<Progress>(std::move(transport), options.stall_timeout);
+  const char* check = std::getenv("THALWEG_COMM_CHECK");
+  if (check && std::string_view(check) == "1") options.checked = true;
+  auto progress =
+      std::make_shared<Progress>(std::move(transport), options.stall_timeout, options.warn);
   impl_ = std::make_unique<Impl>(std::move(progress), std::move(options), std::move(everybody),
                                  rank, 0);
   use_allreduce(impl_->options.allreduce);
@@ -238,7 +265,7 @@ void Group::use_allreduce(std::string_view text) {
 
 void Group::allreduce(void* data, std::size_t count, Type type, Op op) {
   const Arguments a = Impl::reduction(data, count, type, op);
-  if (size() > 1 && count > 0) impl_->run(Collective::allreduce, a);
+  impl_->run(Collective::allreduce, a);
 }
 std::unique_ptr<Request> Group::start_allreduce(void* data, std::size_t count, Type type, Op op,
                                                 std::string_view label) {
@@ -254,15 +281,17 @@ std::unique_ptr<Request> Group::start_allreduce_as(Type wire, float* data, std::
   if (wire != Type::f16 && wire != Type::bf16) {
     throw std::invalid_argument(std::string("f32 does not travel as ") + name_of(wire));
   }
-  if (size() == 1 || count == 0) return std::make_unique<Done>();
-  return impl_->start("allreduce", label, [&](const Operation& operation) {
+  if (size() == 1 || (count == 0 && !impl_->options.checked)) return std::make_unique<Done>();
+  const Call call{wire == Type::f16 ? "allreduce as f16" : "allreduce as bf16",
+                  Collective::allreduce, Impl::reduction(data, count, Type::f32, op)};
+  return impl_->start(call, label, [&](const Operation& operation) {
     return comm::allreduce_as(operation.link, wire, data, count, op);
   });
 }
 
 void Group::reduce_scatter(void* data, std::size_t count, Type type, Op op) {
   const Arguments a = Impl::reduction(data, count, type, op);
-  if (size() > 1 && count > 0) impl_->run(Collective::reduce_scatter, a);
+  impl_->run(Collective::reduce_scatter, a);
 }
 std::unique_ptr<Request> Group::start_reduce_scatter(void* data, std::size_t count, Type type,
                                                      Op op, std::string_view label) {
@@ -271,7 +300,7 @@ std::unique_ptr<Request> Group::start_reduce_scatter(void* data, std::size_t cou
 
 void Group::allgather(const void* mine, void* all, std::size_t bytes_each) {
   const Arguments a = impl_->gathering(mine, all, bytes_each);
-  if (size() > 1 && bytes_each > 0) impl_->run(Collective::allgather, a);
+  impl_->run(Collective::allgather, a);
 }
 std::unique_ptr<Request> Group::start_allgather(const void* mine, void* all, std::size_t bytes_each,
                                                 std::string_view label) {
@@ -279,7 +308,6 @@ std::unique_ptr<Request> Group::start_allgather(const void* mine, void* all, std
 }
 
 void Group::allgather_segments(void* data, std::size_t count, Type type) {
-  if (size() == 1 || count == 0) return;
   impl_->run(Collective::allgather, Impl::reduction(data, count, type, Op::sum));
 }
 std::unique_ptr<Request> Group::start_allgather_segments(void* data, std::size_t count, Type type,
@@ -289,7 +317,7 @@ std::unique_ptr<Request> Group::start_allgather_segments(void* data, std::size_t
 
 void Group::broadcast(void* data, std::size_t bytes, int root) {
   const Arguments a = impl_->spreading(data, bytes, root);
-  if (size() > 1 && bytes > 0) impl_->run(Collective::broadcast, a);
+  impl_->run(Collective::broadcast, a);
 }
 std::unique_ptr<Request> Group::start_broadcast(void* data, std::size_t bytes, int root,
                                                 std::string_view label) {
@@ -298,7 +326,7 @@ std::unique_ptr<Request> Group::start_broadcast(void* data, std::size_t bytes, i
 
 void Group::all_to_all(const void* out, void* in, std::size_t bytes_each) {
   const Arguments a = impl_->swapping(out, in, bytes_each);
-  if (size() > 1 && bytes_each > 0) impl_->run(Collective::all_to_all, a);
+  impl_->run(Collective::all_to_all, a);
 }
 std::unique_ptr<Request> Group::start_all_to_all(const void* out, void* in, std::size_t bytes_each,
                                                  std::string_view label) {
@@ -306,7 +334,7 @@ std::unique_ptr<Request> Group::start_all_to_all(const void* out, void* in, std:
 }
 
 void Group::barrier() {
-  if (size() > 1) impl_->run(Collective::barrier, {});
+  impl_->run(Collective::barrier, {});
 }
 std::unique_ptr<Request> Group::start_barrier() {
   return impl_->start(Collective::barrier, {}, {});
@@ -329,7 +357,11 @@ std::unique_ptr<Request> Group::start_shard_sum(std::span<float* const> mine, st
                                 std::to_string(owned) + " of " + std::to_string(shards) +
                                 " shards, but brings " + std::to_string(mine.size()));
   }
-  return impl_->start("a sum over shards", label, [&](const Operation& operation) {
+  const Call call{"sum",
+                  Collective::allreduce,
+                  {nullptr, nullptr, count, sizeof(float), Type::f32, Op::sum, 0},
+                  shards};
+  return impl_->start(call, label, [&](const Operation& operation) {
     return shard_sum(operation.link, tree, {mine.begin(), mine.end()}, count);
   });
 }
@@ -347,7 +379,7 @@ std::unique_ptr<Group> Group::split(int color, int key) {
   };
   const Wish mine{color, key, impl_->progress->next_context, rank()};
   std::vector<Wish> wishes(static_cast<std::size_t>(size()));
-  allgather(&mine, wishes.data(), sizeof mine);
+  impl_->run(Collective::allgather, impl_->gathering(&mine, wishes.data(), sizeof mine), "split");
 
   int context = 0;
   for (const Wish& wish : wishes) {

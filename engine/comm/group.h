@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -17,10 +18,19 @@ namespace thalweg::engine::comm {
 enum class Collective;
 struct Layout;
 
+/// "thalweg: " and the text.
+void warn_on_stderr(const std::string& text);
+
 struct GroupOptions {
   std::chrono::milliseconds stall_timeout{
       60000};                      ///< no progress for this long inside a wait: CommError
   std::string allreduce = "auto";  ///< see Group::use
+  /// The ranks compare what they call before each collective (the same choice on all ranks; the
+  /// environment's THALWEG_COMM_CHECK=1 turns it on as well). Costs a message to every rank per
+  /// call.
+  bool checked = false;
+  /// Told once when a wait has lasted for half the stall time.
+  std::function<void(const std::string&)> warn = warn_on_stderr;
 };
 
 /// Memory from Group::allocate, until destroyed.

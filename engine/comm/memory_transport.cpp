@@ -36,7 +36,13 @@ struct Hub {
   std::condition_variable changed;
   std::map<Address, std::list<Message>> sent;
   std::vector<bool> gone;
-  std::vector<std::uint64_t> heartbeat;  ///< counts a rank's calls of progress()
+  struct Roll {
+    int from;
+    std::uint32_t number;
+    std::string text;
+  };
+  std::vector<std::vector<Roll>> calls;         ///< that a rank has not answered
+  std::map<std::pair<int, int>, Roll> answers;  ///< (from, to): the last one
   std::optional<CommError> given_up;
 };
 
@@ -167,7 +173,11 @@ class MemoryTransport : public Transport {
 
   void progress() override {
     std::lock_guard lock(hub_->mutex);
-    ++hub_->heartbeat[static_cast<std::size_t>(rank_)];
+    for (const auto& call : hub_->calls[static_cast<std::size_t>(rank_)]) {
+      hub_->answers[{rank_, call.from}] = {rank_, call.number,
+                                           answer_ ? answer_(call.text) : std::string()};
+    }
+    hub_->calls[static_cast<std::size_t>(rank_)].clear();
     if (hub_->given_up) throw CommError(*hub_->given_up);
     // In the order of posting, which is the order of matching.
     std::erase_if(posted_, [this](Receive* receive) { return take(*receive); });
@@ -184,20 +194,24 @@ class MemoryTransport : public Transport {
     hub_->changed.wait_for(lock, std::min(limit, std::chrono::milliseconds(1)));
   }
 
-  void call_roll() override {
+  std::uint32_t call_roll(const std::string& question) override {
     std::lock_guard lock(hub_->mutex);
-    roll_ = hub_->heartbeat;
+    ++roll_;
+    for (int r = 0; r < size_; ++r) {
+      if (r != rank_) hub_->calls[static_cast<std::size_t>(r)].push_back({rank_, roll_, question});
+    }
+    return roll_;
   }
 
-  std::vector<int> absent() const override {
+  std::optional<std::string> answer_of(int rank, std::uint32_t since) const override {
     std::lock_guard lock(hub_->mutex);
-    std::vector<int> ranks;
-    for (std::size_t r = 0; r < roll_.size(); ++r) {
-      if (static_cast<int>(r) != rank_ && hub_->heartbeat[r] == roll_[r]) {
-        ranks.push_back(static_cast<int>(r));
-      }
-    }
-    return ranks;
+    const auto found = hub_->answers.find({rank, rank_});
+    if (found == hub_->answers.end() || found->second.number < since) return std::nullopt;
+    return found->second.text;
+  }
+
+  void on_roll_call(std::function<std::string(const std::string&)> answer) override {
+    answer_ = std::move(answer);
   }
 
   void give_up(const CommError& why) override {
@@ -242,7 +256,8 @@ class MemoryTransport : public Transport {
   std::string node_ = "memory";
   std::uint64_t completed_ = 0;
   std::vector<Receive*> posted_;
-  std::vector<std::uint64_t> roll_;
+  std::uint32_t roll_ = 0;
+  std::function<std::string(const std::string&)> answer_;
 };
 
 Receive::~Receive() {
@@ -265,7 +280,7 @@ void Receive::wait() {
 std::vector<std::unique_ptr<Transport>> memory_transports(int ranks) {
   auto hub = std::make_shared<Hub>();
   hub->gone.resize(static_cast<std::size_t>(ranks));
-  hub->heartbeat.resize(static_cast<std::size_t>(ranks));
+  hub->calls.resize(static_cast<std::size_t>(ranks));
   std::vector<std::unique_ptr<Transport>> transports;
   for (int rank = 0; rank < ranks; ++rank) {
     transports.push_back(std::make_unique<MemoryTransport>(hub, rank, ranks));

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "engine/comm/roll.h"
+
 namespace thalweg::engine::comm {
 namespace {
 
@@ -17,9 +19,9 @@ constexpr microseconds kSpin{2};
 constexpr microseconds kYield{100};
 // Wakes up now and then even without news: peers' deaths are polled, and a wake-up may get lost.
 constexpr milliseconds kNap{100};
-// Every peer answers but nothing completes: ranks called different operations, or a link is very
-// slow. Only then is it worth waiting longer than the stall time.
-constexpr int kAnsweredFactor = 4;
+// Where every peer answers and none waits for long itself, a link may be very slow, or others may
+// be busy among themselves: only then is it worth waiting for more than the stall time.
+constexpr int kMostRounds = 4;
 
 std::string seconds(std::chrono::steady_clock::duration d) {
   const auto tenths = std::chrono::duration_cast<milliseconds>(d).count() / 100;
@@ -28,56 +30,69 @@ std::string seconds(std::chrono::steady_clock::duration d) {
 
 }  // namespace
 
-void Patience::until(const std::function<bool()>& done, const char* what) {
+void Patience::until(const std::function<bool()>& done, const Operation& operation) {
   if (done()) return;
   auto seen = transport_.completed();
   auto last = Clock::now();
-  Clock::duration silence{};
-  bool roll_called = false;
+  const auto moved = [&] {
+    silence_ = {};
+    rounds_ = calls_ = 0;
+    warned_ = false;
+  };
+  moved();
   for (;;) {
     transport_.progress();
-    if (done()) return;
+    if (done()) break;
     const auto now = Clock::now();
     // A long gap means that this rank itself was stopped: no silence of others.
-    silence += std::min<Clock::duration>(now - last, 2 * kNap);
+    silence_ += std::min<Clock::duration>(now - last, 2 * kNap);
     last = now;
     if (transport_.completed() != seen) {
       seen = transport_.completed();
-      silence = {};
-      roll_called = false;
+      moved();
       continue;
     }
-    if (silence < kSpin) continue;
-    if (silence < kYield) {
+    if (silence_ < kSpin) continue;
+    if (silence_ < kYield) {
       sched_yield();
       continue;
     }
-    if (silence > stall_ / 2 && !roll_called) {
-      transport_.call_roll();
-      roll_called = true;
-    }
-    if (silence > stall_ && (!transport_.absent().empty() || silence > kAnsweredFactor * stall_)) {
-      stalled(silence, what);
-    }
-    transport_.rest(std::min(kNap, std::max(stall_ / 8, milliseconds(1))));
+    look_round(operation);
+    transport_.rest(std::min(kNap, std::max(stall_ / 16, milliseconds(1))));
   }
+  silence_ = {};
 }
 
-void Patience::stalled(Clock::duration silence, const char* what) {
-  const auto absent = transport_.absent();
-  std::string message = std::string("no progress for ") + seconds(silence) + " in " + what + ": ";
-  if (absent.empty()) {
-    CommError error(message + "every rank answers; did they call different operations?", -1, "");
-    transport_.give_up(error);
-    throw error;
+milliseconds Patience::silence() const {
+  return std::chrono::duration_cast<milliseconds>(silence_);
+}
+
+void Patience::look_round(const Operation& operation) {
+  const auto in_round = silence_ - rounds_ * stall_;
+  // Twice, so that the last answers are not old.
+  if (calls_ < 2 && in_round > (calls_ == 0 ? 3 : 6) * stall_ / 8) {
+    const std::uint32_t number = transport_.call_roll(RollQuestion{operation.number}.pack());
+    if (calls_++ == 0) since_ = number;
   }
-  for (std::size_t i = 0; i < absent.size(); ++i) {
-    const int rank = absent[i];
-    message +=
-        (i ? ", rank " : "rank ") + std::to_string(rank) + " on node " + transport_.node_of(rank);
+  if (!warned_ && in_round > stall_ / 2) {
+    warned_ = true;
+    warn_("no progress for " + seconds(silence_) + " in " + operation.text() + ": " +
+          Verdict(transport_, operation, since_).text());
   }
-  message += absent.size() == 1 ? " does not answer" : " do not answer";
-  CommError error(message, absent.front(), transport_.node_of(absent.front()));
+  if (in_round <= stall_) return;
+  ++rounds_;
+  if (rounds_ >= kMostRounds || Verdict(transport_, operation, since_).hopeless(stall_ / 2)) {
+    stalled(operation);
+  }
+  calls_ = 0;
+}
+
+void Patience::stalled(const Operation& operation) {
+  const Verdict verdict(transport_, operation, since_);
+  const int culprit = verdict.culprit();
+  const CommError error(
+      "no progress for " + seconds(silence_) + " in " + operation.text() + ": " + verdict.text(),
+      culprit, culprit < 0 ? "" : transport_.node_of(culprit));
   transport_.give_up(error);
   throw error;
 }

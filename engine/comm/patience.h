@@ -3,31 +3,47 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 
-#include "engine/comm/group.h"
+#include "engine/comm/operation.h"
+#include "engine/comm/transport.h"
 
 namespace thalweg::engine::comm {
 
 /// The wait loop of everything that blocks on peers. Not thread-safe.
 class Patience {
  public:
-  /// `stall`: how long nothing may complete inside one wait before it is an error.
-  Patience(Transport& transport, std::chrono::milliseconds stall)
-      : transport_(transport), stall_(stall) {}
+  using Warn = std::function<void(const std::string&)>;
+  /// `stall`: how long nothing may complete inside one wait before it is an error; half as long
+  /// before `warn` is told.
+  Patience(Transport& transport, std::chrono::milliseconds stall, Warn warn)
+      : transport_(transport), stall_(stall), warn_(std::move(warn)) {}
 
-  /// Progresses the transport until done(). `what` names the operation in messages. Throws
-  /// CommError when a peer is gone, or when nothing completed for the stall time: then it names the
-  /// peers that do not answer a roll call (those stopped, or not inside any wait).
-  void until(const std::function<bool()>& done, const char* what);
+  /// Progresses the transport until done(), which is what `operation` waits for. Throws CommError
+  /// when a peer is gone, or when nothing completed for the stall time: then it names the peers
+  /// that do not answer a roll call (those stopped, or not inside any wait) or that have not joined
+  /// the operation.
+  void until(const std::function<bool()>& done, const Operation& operation);
+
+  /// For how long nothing has completed inside the wait under way; 0: there is none.
+  std::chrono::milliseconds silence() const;
 
  private:
   using Clock = std::chrono::steady_clock;
-  [[noreturn]] void stalled(Clock::duration silence, const char* what);
+  void look_round(const Operation& operation);
+  [[noreturn]] void stalled(const Operation& operation);
 
   Transport& transport_;
   std::chrono::milliseconds stall_;
+  Warn warn_;
+
+  Clock::duration silence_{};  ///< of this wait
+  int rounds_ = 0;             ///< stall times that have passed in silence
+  int calls_ = 0;              ///< roll calls of this round
+  std::uint32_t since_ = 0;    ///< number of the first of them
+  bool warned_ = false;        ///< of this silence
 };
 
 /// What a receiver says when a message has not the length that it expects.

@@ -4,30 +4,26 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "engine/comm/algorithms/link.h"
+#include "engine/comm/operation.h"
 #include "engine/comm/patience.h"
 #include "engine/comm/scratch.h"
-#include "engine/comm/task.h"
 #include "engine/comm/transport.h"
 
 namespace thalweg::engine::comm {
 
-/// A collective under way. Not moved, since its task refers to its link.
-struct Operation {
-  Operation(std::string text, const Link& its_link) : what(std::move(text)), link(its_link) {}
-  std::string what;  ///< for messages: "allreduce of bucket 2 (fc1.weight)"
-  Link link;
-  std::unique_ptr<Strand> strand;
-};
-
 /// Used by one thread at a time.
 class Progress {
  public:
-  Progress(std::unique_ptr<Transport> transport, std::chrono::milliseconds stall)
-      : transport_(std::move(transport)), patience_(*transport_, stall) {}
+  Progress(std::unique_ptr<Transport> transport, std::chrono::milliseconds stall,
+           Patience::Warn warn);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
 
   Transport& transport() { return *transport_; }
   Scratch& scratch() { return scratch_; }
@@ -35,6 +31,9 @@ class Progress {
   bool failed() const { return failed_; }
   /// The next number that tells a group's messages apart from those of others (see Group::split).
   int next_context = 1;
+
+  /// For the answers to peers that ask: this call has been made.
+  void note(CallNumber number, const Call& call, std::string_view label);
 
   /// Runs as far as it goes at once. True when done.
   bool begin(Operation& operation);
@@ -47,7 +46,14 @@ class Progress {
   void remove(Operation& operation) { std::erase(open_, &operation); }
 
  private:
+  /// The last call of a group.
+  struct Made {
+    std::uint32_t number;
+    Call call;
+    std::string label;
+  };
   void advance_all();
+  std::string answer(const std::string& question) const;
   template <class F>
   auto noting_failure(F&& f);
 
@@ -55,6 +61,8 @@ class Progress {
   Patience patience_;
   Scratch scratch_;
   std::vector<Operation*> open_;
+  const Operation* waiting_ = nullptr;     ///< what finish() waits for
+  std::vector<std::optional<Made>> made_;  ///< by context
   bool failed_ = false;
 };
 

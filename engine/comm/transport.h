@@ -4,7 +4,9 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -84,10 +86,12 @@ class Transport {
   virtual std::uint64_t completed() const = 0;
   /// Gives the core away until something may have happened, at most `limit`.
   virtual void rest(std::chrono::milliseconds limit) = 0;
-  /// Asks every peer for a sign of life; a peer answers from inside its own waits.
-  virtual void call_roll() = 0;
-  /// Peers that have not answered the last call.
-  virtual std::vector<int> absent() const = 0;
+  /// Asks every peer; a peer answers from inside its own waits. Returns the number of this call.
+  virtual std::uint32_t call_roll(const std::string& question) = 0;
+  /// The last answer of `rank` to a call of number `since` or later, where one has come.
+  virtual std::optional<std::string> answer_of(int rank, std::uint32_t since) const = 0;
+  /// How this rank answers, called from inside progress(); {}: without words. Short.
+  virtual void on_roll_call(std::function<std::string(const std::string& question)> answer) = 0;
   /// Tells the peers, as well as it can, why this rank gives up: their waits throw the same
   /// culprit.
   virtual void give_up(const CommError& why) = 0;

@@ -64,6 +64,12 @@ std::vector<jobspec::Section> sync_schema() {
   section.options = sync_options();
   section.options.push_back(std::move(allreduce));
   section.options.push_back(std::move(stall));
+  jobspec::Option check;
+  check.name = "check";
+  check.type = jobspec::OptionType::boolean;
+  check.doc = "the ranks compare what they call before each collective; for finding mistakes";
+  check.fallback = group.checked;
+  section.options.push_back(std::move(check));
   for (const SyncRow& row : table())
     section.variants.push_back({row.name, row.doc, row.options});
   return {std::move(section)};
@@ -78,6 +84,7 @@ comm::GroupOptions group_options(const jobspec::Value& options) {
   if (const jobspec::Value* seconds = options.find("stall_timeout_s"))
     group.stall_timeout =
         std::chrono::milliseconds(static_cast<std::int64_t>(1000 * seconds->as_double()));
+  if (const jobspec::Value* check = options.find("check")) group.checked = check->as_bool();
   return group;
 }
 

@@ -21,6 +21,9 @@ constexpr milliseconds kDoubt{50};
 // How long the last words may take; nobody hangs because of a peer that does not listen.
 constexpr milliseconds kLastWords{200};
 constexpr milliseconds kNap{100};
+// UCX makes a connection complete at the first message that is not very short, and needs the peer's
+// answer for that: last words to a peer that is stopped would never get there.
+constexpr std::size_t kLongHello = 1024;
 // A caller that only polls never sleeps in rest(); look after the processes now and then.
 constexpr unsigned kRoundsPerLook = 4096;
 // Each look of UCX is a system call or two. While all messages go over sockets, only news of deaths
@@ -105,7 +108,7 @@ PeerInfo Peers::self() const {
 void Peers::connect(int rank, std::vector<PeerInfo> peers) {
   rank_ = rank;
   for (auto& info : peers) {
-    peers_.push_back({std::move(info), {}, {}, false, false, 0});
+    peers_.emplace_back().info = std::move(info);
   }
   missing_hellos_ = size() - 1;
   for (int r = 0; r < size(); ++r) {
@@ -117,7 +120,7 @@ void Peers::connect(int rank, std::vector<PeerInfo> peers) {
       watch_.add_process(r, peer.info.pid);
       peer.readable = may_read_directly(peer.info.pid, peer.info.probe);
     }
-    say(r, kHello, peer.readable, -1, {});
+    say(r, kHello, peer.readable, -1, std::string(kLongHello, ' '));
   }
   for (const auto& hello : early_hellos_) {
     note_hello(hello.from, hello.number);
@@ -171,10 +174,11 @@ void Peers::note_message(const void* data, std::size_t bytes) {
   if (bytes < sizeof header) return;
   std::memcpy(&header, data, sizeof header);
   if (peers_.empty() && header.kind == kHello) {  // a peer was quicker in connect()
-    early_hellos_.push_back({header.from, header.number});
+    early_hellos_.push_back({header.from, header.number, {}});
     return;
   }
   if (header.from < 0 || header.from >= size()) return;
+  const std::string text(static_cast<const char*>(data) + sizeof header, bytes - sizeof header);
   switch (header.kind) {
     case kHello:
       note_hello(header.from, header.number);
@@ -183,14 +187,14 @@ void Peers::note_message(const void* data, std::size_t bytes) {
       if (on_taken_) on_taken_(header.number);
       break;
     case kCall:
-      unanswered_.push_back({header.from, header.number});
+      unanswered_.push_back({header.from, header.number, text});
       break;
     case kHere:
       peers_[index(header.from)].answered = header.number;
+      peers_[index(header.from)].answer = text;
       break;
     case kGiveUp: {
       if (blamed_) break;
-      std::string text(static_cast<const char*>(data) + sizeof header, bytes - sizeof header);
       const bool known = header.culprit >= 0 && header.culprit < size();
       blamed_ = CommError(text, header.culprit, known ? node_of(header.culprit) : "");
       break;
@@ -222,7 +226,7 @@ void Peers::say(int to, Kind kind, std::uint32_t number, int culprit, const std:
 
 void Peers::answer_calls() {
   for (const auto& call : unanswered_) {
-    say(call.from, kHere, call.number, -1, {});
+    say(call.from, kHere, call.number, -1, answer_ ? answer_(call.question) : std::string());
   }
   unanswered_.clear();
 }
@@ -299,19 +303,18 @@ void Peers::give_up(const CommError& why) {
   }
 }
 
-void Peers::call_roll() {
+std::uint32_t Peers::call_roll(const std::string& question) {
   ++roll_;
   for (int r = 0; r < size(); ++r) {
-    if (r != rank_) say(r, kCall, roll_, -1, {});
+    if (r != rank_) say(r, kCall, roll_, -1, question);
   }
+  return roll_;
 }
 
-std::vector<int> Peers::absent() const {
-  std::vector<int> ranks;
-  for (int r = 0; r < size(); ++r) {
-    if (r != rank_ && peers_[index(r)].answered != roll_) ranks.push_back(r);
-  }
-  return ranks;
+std::optional<std::string> Peers::answer_of(int rank, std::uint32_t since) const {
+  const auto& peer = peers_[index(rank)];
+  if (peer.answered == 0 || peer.answered < since) return std::nullopt;
+  return peer.answer;
 }
 
 void Peers::flush() {

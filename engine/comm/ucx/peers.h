@@ -69,8 +69,12 @@ class Peers : private SocketHost {
   void rest(std::chrono::milliseconds limit);
   void wake() { watch_.wake(); }
 
-  void call_roll();
-  std::vector<int> absent() const;
+  // See Transport.
+  std::uint32_t call_roll(const std::string& question);
+  std::optional<std::string> answer_of(int rank, std::uint32_t since) const;
+  void on_roll_call(std::function<std::string(const std::string&)> answer) {
+    answer_ = std::move(answer);
+  }
   void give_up(const CommError& why);
   /// A message to or from `rank` failed: settles who is to blame and throws.
   [[noreturn]] void lost(int rank, const std::string& how) override;
@@ -97,6 +101,7 @@ class Peers : private SocketHost {
     bool readable = false;
     bool reads_us = false;
     std::uint32_t answered = 0;  ///< the last roll call it answered
+    std::string answer;
   };
   enum Kind : std::uint32_t { kHello, kCall, kHere, kGiveUp, kTaken };  ///< of control messages
   static std::size_t index(int rank) { return static_cast<std::size_t>(rank); }
@@ -122,6 +127,7 @@ class Peers : private SocketHost {
   struct Call {
     int from;
     std::uint32_t number;
+    std::string question;
   };
   std::vector<Call> unanswered_;
   std::vector<Call> early_hellos_;
@@ -135,6 +141,7 @@ class Peers : private SocketHost {
   int ucx_waits_ = 0;
   std::vector<pollfd> interests_;
   std::function<void(std::uint32_t)> on_taken_;
+  std::function<std::string(const std::string&)> answer_;
 };
 
 }  // namespace thalweg::engine::comm

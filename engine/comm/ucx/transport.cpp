@@ -133,7 +133,10 @@ class UcxTransport : public Transport {
       ++completed_;
     });
   }
-  ~UcxTransport() override { peers_->on_taken({}); }
+  ~UcxTransport() override {
+    peers_->on_taken({});
+    peers_->on_roll_call({});
+  }
   UcxTransport(const UcxTransport&) = delete;
   UcxTransport& operator=(const UcxTransport&) = delete;
 
@@ -147,8 +150,15 @@ class UcxTransport : public Transport {
   }
   std::uint64_t completed() const override { return completed_ + peers_->sockets().moved(); }
   void rest(std::chrono::milliseconds limit) override { peers_->rest(limit); }
-  void call_roll() override { peers_->call_roll(); }
-  std::vector<int> absent() const override { return peers_->absent(); }
+  std::uint32_t call_roll(const std::string& question) override {
+    return peers_->call_roll(question);
+  }
+  std::optional<std::string> answer_of(int rank, std::uint32_t since) const override {
+    return peers_->answer_of(rank, since);
+  }
+  void on_roll_call(std::function<std::string(const std::string&)> answer) override {
+    peers_->on_roll_call(std::move(answer));
+  }
   void give_up(const CommError& why) override { peers_->give_up(why); }
   bool same_machine(int peer) const override { return peers_->same_machine(peer); }
   std::unique_ptr<Exposed> expose(std::size_t bytes) override {

@@ -159,6 +159,17 @@ TEST(ProcessGroup, AStoppedRankIsNamedAfterTheStallTime) {
   }
 }
 
+TEST(ProcessGroup, TheEnvironmentTurnsCheckedModeOn) {
+  thalweg::test::RunOptions options;
+  options.env["THALWEG_COMM_CHECK"] = "1";
+  const auto outcome = launch(3, {"disagree"}, {}, thalweg::test::Network::machine, options);
+  EXPECT_EQ(9, outcome.code) << outcome.err;
+  static const std::regex kWords(
+      "(rank 1 on node \\S+ calls broadcast of 400 bytes from 1 where the others call allreduce of "
+      "100 f32 \\(sum\\).*\n){3}");
+  EXPECT_TRUE(std::regex_match(outcome.out, kWords)) << outcome.out;
+}
+
 TEST(ProcessGroup, ARankThatLeavesBeforeTheEndKeepsNobodyWaiting) {
   const auto outcome = launch(3, {"deserter"});
   EXPECT_FALSE(outcome.timed_out);

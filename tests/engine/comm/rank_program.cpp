@@ -136,6 +136,25 @@ int victim(const std::vector<std::string>& arguments) {
   }
 }
 
+/// Rank 1 calls something else.
+int disagree(const std::vector<std::string>&) {
+  Rank rank(milliseconds(60000));
+  signal(SIGTERM, SIG_IGN);
+  rank.group.barrier();
+  try {
+    std::vector<float> data(100, 1);
+    if (rank.group.rank() == 1) {
+      rank.group.broadcast(data.data(), 400, 1);
+    } else {
+      rank.group.allreduce(data.data(), 100, Type::f32, Op::sum);
+    }
+  } catch (const CommError& e) {
+    std::printf("%s\n", e.what());
+    return kCommFailed;
+  }
+  return 0;
+}
+
 /// Rank 0 leaves early, without a word; the others come to the end.
 int deserter(const std::vector<std::string>&) {
   Rank rank(milliseconds(60000));
@@ -272,6 +291,7 @@ const std::map<std::string, int (*)(const std::vector<std::string>&)> kModes = {
     {"collectives", collectives},     {"shard_sum", shard_sum}, {"victim", victim},
     {"deserter", deserter},           {"farewell", farewell},   {"hello", hello},
     {"shared_memory", shared_memory}, {"sockets", sockets},     {"mismatch", mismatch},
+    {"disagree", disagree},
 };
 
 }  // namespace

@@ -1,0 +1,25 @@
+// What a rank calls, in words: ranks compare it in checked mode, and tell it when nothing moves.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "engine/comm/algorithms/table.h"
+
+namespace thalweg::engine::comm {
+
+/// Equal texts on all ranks of a group are what a collective asks for.
+struct Call {
+  const char* what;       ///< "allreduce"; a literal
+  Collective collective;  ///< says which arguments count
+  Arguments arguments;
+  int shards = 0;                   ///< of a sum over shards; 0: it is none
+  const char* algorithm = nullptr;  ///< nullptr: there is no choice
+
+  /// "allreduce of 100 f32 (sum)"; with a label "allreduce of bucket 2 (fc1.weight), 100 f32
+  /// (sum)".
+  std::string text(std::string_view label = {}) const;
+};
+
+}  // namespace thalweg::engine::comm
