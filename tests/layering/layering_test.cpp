@@ -64,6 +64,7 @@ const std::map<std::string, Names> kMayInclude = {
     {"engine/data/", {"engine/data/", "engine/tensor/", "jobspec/"}},
     {"engine/comm/", {"engine/comm/", "engine/simd.h"}},
     {"engine/launch/", {"engine/launch/", "engine/comm/wireup/sanitizers.h"}},
+    {"engine/perf/", {"engine/perf/", "engine/comm/"}},
     {"engine/sync/",
      {"engine/sync/", "engine/comm/", "engine/optim/", "engine/schedule/", "engine/nn/",
       "engine/data/", "engine/tensor/", "jobspec/"}},

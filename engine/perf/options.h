@@ -1,0 +1,59 @@
+// The command line of thalweg-perf.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "engine/comm/types.h"
+
+namespace thalweg::engine::perf {
+
+struct Options {
+  std::vector<std::string> collectives;            ///< names from subjects()
+  std::vector<std::string> algorithms;             ///< as Group::use takes them, or "all"
+  comm::Type type = comm::Type::f32;               ///< of what is reduced
+  comm::Op op = comm::Op::sum;                     ///< of what is reduced
+  std::size_t from = 4, to = 64U << 20U;           ///< bytes
+  std::size_t factor = 4;                          ///< from one size to the next
+  int shards = 0;                                  ///< of shard_sum; 0: one a rank
+  int root = 0;                                    ///< of broadcast
+  bool group_memory = true;                        ///< from Group::allocate; false: malloc
+  bool touch = false;                              ///< rewrite the buffers before each call
+  bool check = true;                               ///< results, once per row
+  double seconds = 0.3;                            ///< to measure a row
+  int iterations = 0;                              ///< calls a row instead; 0: by time
+  int warmup = -1;                                 ///< calls before; -1: by time
+  std::chrono::milliseconds stall_timeout{60000};  ///< without progress: an error
+  bool plot = false;                               ///< with letters, below the table
+  std::filesystem::path json, svg;                 ///< files to write; empty: none
+  std::string print;  ///< not empty: print this (help, version, completion) and exit 0
+
+  std::vector<std::size_t> sizes() const;
+};
+
+/// What is wrong with the command line, with the remedy.
+class UsageError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// One option, as help, man page and completions know it.
+struct OptionRow {
+  const char* name;
+  const char* letter;  ///< "" none
+  const char* value;   ///< "" takes none
+  const char* help;
+  const char* choices;  ///< what completes it: words; "FILE"; "" nothing
+  std::function<void(Options&, const std::string&)> set;
+};
+const std::vector<OptionRow>& option_rows();
+
+/// `arguments` without the program's name. Throws UsageError.
+Options parse(const std::vector<std::string>& arguments);
+
+}  // namespace thalweg::engine::perf
