@@ -1,6 +1,7 @@
 // The words that graphs and devices share: what a layer is, its shapes, parameters and options.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -26,15 +27,59 @@ struct Node;
 using LayerMaker = TensorId (*)(Builder& builder, const Node& node, TensorId x);
 }  // namespace cpu
 
+struct Batch;
+
+/// What a sample of the data holds, as a model sees it: labels or targets, never both.
+struct InputShape {
+  Shape sample;              ///< (features), (c, h, w), (c, d, h, w), of tokens (positions)
+  int classes = 0;           ///< labels are 0 .. classes - 1; 0: there are targets instead
+  std::int64_t labels = 1;   ///< of a sample: 1, or one for each position; 0 with targets
+  std::int64_t targets = 0;  ///< real numbers to predict, of a sample
+  int vocabulary = 0;        ///< above 0: inputs are token numbers below it
+
+  /// What a model of one answer a sample puts out: logits or predictions.
+  std::int64_t outputs() const { return classes > 0 ? classes : targets; }
+};
+
+/// A label that stands for "do not count this position".
+inline constexpr std::int32_t no_label = -1;
+
+/// How many sums a loss may count for its metrics.
+inline constexpr std::size_t most_sums = 6;
+
 struct ShardResult {
-  double loss_sum = 0;     ///< sum over samples of the loss (not the mean)
-  std::int64_t wrong = 0;  ///< samples whose arg max is not the label (or whose logits are NaN)
+  double loss_sum = 0;                   ///< sum over samples of the loss (not the mean)
+  std::array<double, most_sums> sums{};  ///< what the loss counts for its metrics (LossKind)
+};
+
+struct LossKind;
+
+/// A loss in its place in a graph.
+struct LossPlan {
+  const LossKind* kind = nullptr;
+  jobspec::Value options;  ///< complete: defaults filled in, ranges checked
+  InputShape data;
+  Shape output;  ///< of one sample: what the last layer puts out
+  // Of labels: the logit of class c at position p of a sample stands at p * position_step + c *
+  // class_step: (classes), (positions, classes) or, of images, (classes, h, w).
+  std::int64_t positions = 1;
+  std::int64_t position_step = 0;
+  std::int64_t class_step = 1;
+  std::vector<double> weights;  ///< of the classes; empty: all 1
+};
+
+/// One pass of a loss over a shard; tensors are plain, sample outermost.
+template <class T>
+struct LossCall {
+  const T* outputs = nullptr;
+  const Batch* batch = nullptr;
+  T scale = 1;
+  T* gradient = nullptr;  ///< overwritten with scale * d(sum of losses)/d(outputs); null: none
 };
 
 namespace cpu {
 /// As reference::LossFunction<float>.
-using LossFunction = ShardResult (*)(const float* logits, const std::int32_t* labels, int samples,
-                                     int classes, float scale, float* gradient);
+using LossFunction = ShardResult (*)(const LossPlan& plan, const LossCall<float>& call);
 }  // namespace cpu
 
 /// How a parameter starts.
@@ -90,23 +135,37 @@ struct LayerKind {
   std::vector<jobspec::Option> options;
   const reference::Layer* reference;
   cpu::LayerMaker cpu;
-  int inputs = 1;  ///< values it takes; 0: two or more
+  int inputs = 1;       ///< values it takes; 0: two or more
+  bool tokens = false;  ///< its input is token numbers, which are no other layer's input
 };
 
+/// A number that validation reports: sums[top] / sums[bottom] over all samples, or exp of the loss.
+struct Metric {
+  static constexpr std::size_t exp_of_loss = most_sums;  ///< as `top`
+  const char* name;                                      ///< "error": journaled as val/error
+  std::size_t top;
+  std::size_t bottom = 0;
+  bool (*applies)(const LossPlan& plan) = nullptr;  ///< null: always
+};
+
+/// A row of the loss table (engine/nn/loss_table.cpp). The loss of a sample is the mean over its
+/// labels that count, or over its targets; training minimises the mean over samples.
 struct LossKind {
   std::string name;
   std::string doc;
+  std::vector<jobspec::Option> options;
+  bool of_labels = true;  ///< else of targets
   const reference::Loss* reference;
   cpu::LossFunction cpu;
+  std::vector<Metric> metrics;
 };
 
-/// Layers in an order in which each takes only what stands before it. The last one puts out
-/// (classes) logits, over which the loss is taken; every other value is taken by some layer.
+/// Layers in an order in which each takes only what stands before it. The last one puts out what
+/// the loss is taken over; every other value is taken by some layer.
 struct Graph {
   Shape input;
-  int classes = 0;
   std::vector<LayerPlan> layers;
-  const LossKind* loss = nullptr;
+  LossPlan loss;
 
   /// How many times layers take each value (see LayerPlan::from).
   std::vector<int> uses() const;

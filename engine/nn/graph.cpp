@@ -103,15 +103,15 @@ jobspec::Map complete_options(const std::vector<Option>& options, const jobspec:
   return complete;
 }
 
-Graph build_graph(const std::vector<LayerSpec>& layers, const Shape& input, int classes) {
+Graph build_graph(const std::vector<LayerSpec>& layers, const InputShape& data, const Value& loss) {
+  const Shape& input = data.sample;
   if (layers.empty()) throw std::invalid_argument("a model needs at least one layer");
-  if (classes < 1) throw std::invalid_argument("a model needs at least one class");
+  if (data.classes < 1 && data.targets < 1)
+    throw std::invalid_argument("a model needs at least one class, or targets");
   for (const std::int64_t size : input)
     if (size < 1) throw std::invalid_argument("a sample of shape " + to_text(input) + " is empty");
   Graph graph;
   graph.input = input;
-  graph.classes = classes;
-  graph.loss = &loss_table().front();
   std::vector<std::string> names{input_name};
   for (const LayerSpec& spec : layers) {
     const std::string owner = "layer " + std::to_string(graph.layers.size() + 1) + " (" +
@@ -128,6 +128,10 @@ Graph build_graph(const std::vector<LayerSpec>& layers, const Shape& input, int 
       plan.ins.push_back(value == 0 ? input
                                     : graph.layers[static_cast<std::size_t>(value) - 1].out);
     plan.in = plan.ins.front();
+    const bool given_tokens = plan.from.front() == 0 && data.vocabulary > 0;
+    if (given_tokens != plan.kind->tokens)
+      refuse(owner, given_tokens ? "cannot take tokens: they must be embedded first"
+                                 : "expects tokens, and its input is none");
     try {
       plan.kind->reference->plan(plan);
     } catch (const std::invalid_argument& error) {
@@ -136,11 +140,7 @@ Graph build_graph(const std::vector<LayerSpec>& layers, const Shape& input, int 
     names.push_back(spec.name);
     graph.layers.push_back(std::move(plan));
   }
-  const Shape& last = graph.layers.back().out;
-  if (last != Shape{classes})
-    throw std::invalid_argument("the last layer (" + layers.back().name + ") puts out " +
-                                to_text(last) + " where " + std::to_string(classes) +
-                                " classes are expected");
+  graph.loss = plan_loss(loss, data, graph.layers.back().out);
   const std::vector<int> uses = graph.uses();
   for (std::size_t l = 0; l + 1 < graph.layers.size(); ++l)
     if (uses[l + 1] == 0)

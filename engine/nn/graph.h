@@ -25,10 +25,16 @@ struct LayerSpec {
 /// The name of the graph's own input among LayerSpec::inputs.
 inline constexpr const char* input_name = "input";
 
+/// The `train.loss` tree, complete or not, over what a model puts out. Throws
+/// std::invalid_argument.
+LossPlan plan_loss(const jobspec::Value& loss, const InputShape& data, const Shape& output);
+jobspec::Section loss_schema();
+
 /// Works out shapes, fills in defaults and checks everything. Weights that feed a relu get the gain
 /// for it. Throws std::invalid_argument with a sentence like "layer 3 (linear 'fc1') expects flat
 /// features, got (64, 7, 7): ...".
-Graph build_graph(const std::vector<LayerSpec>& layers, const Shape& input, int classes);
+Graph build_graph(const std::vector<LayerSpec>& layers, const InputShape& data,
+                  const jobspec::Value& loss = {});
 
 /// `given` with the defaults of `options` filled in. Throws std::invalid_argument on an unknown,
 /// missing or ill-typed option; `owner` starts the sentence.

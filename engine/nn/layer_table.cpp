@@ -1,4 +1,4 @@
-// The layers and losses: a new one is a .cpp per device, its name in each device's layer.h, and a
+// The layers: a new one is a .cpp per device, its name in each device's layer.h, and a
 // row here.
 #include "engine/device/cpu/layer.h"
 #include "engine/device/reference/layer.h"
@@ -82,14 +82,6 @@ const std::vector<LayerKind>& layer_table() {
        cpu::dropout},
       {"flatten", "images become features", {}, &reference::flatten, cpu::flatten},
       {"add", "sum of inputs of one shape", {}, &reference::add, cpu::add, 0},
-  };
-  return table;
-}
-
-const std::vector<LossKind>& loss_table() {
-  static const std::vector<LossKind> table = {
-      {"softmax_cross_entropy", "cross-entropy of the softmax of the logits",
-       &reference::softmax_cross_entropy, cpu::softmax_cross_entropy},
   };
   return table;
 }

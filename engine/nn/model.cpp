@@ -32,6 +32,7 @@ class CompiledModel final : public Model {
   std::size_t statistics() const override { return statistics_; }
   const std::vector<int>& ready_order() const override { return program_->ready_order(); }
   std::unique_ptr<Lane> lane() const override { return program_->lane(); }
+  const LossPlan& loss() const override { return graph_.loss; }
 
   void initialize(std::uint64_t seed, float* device, float* running) const override {
     int number = 0;
@@ -110,11 +111,12 @@ const DeviceKind& find_device(const std::string& name) {
 }  // namespace
 
 std::unique_ptr<Model> build_model(const jobspec::Value& model, const InputShape& input,
-                                   int shard_batch, const std::string& device) {
+                                   int shard_batch, const std::string& device,
+                                   const jobspec::Value& loss) {
   const DeviceKind& kind = find_device(device);
   if (shard_batch < 1)
     throw std::invalid_argument("a shard of " + std::to_string(shard_batch) + " samples is empty");
-  Graph graph = build_model_graph(model, input);
+  Graph graph = build_model_graph(model, input, loss);
   return std::make_unique<CompiledModel>(model.find("name")->as_string(), std::move(graph),
                                          shard_batch, kind);
 }

@@ -31,6 +31,7 @@ class Model {
   /// only for those that it touched, and may leave the others' gradients as they were.
   virtual bool touches_all() const { return true; }
   virtual std::unique_ptr<Lane> lane() const = 0;
+  virtual const LossPlan& loss() const = 0;
 
   /// Seeded initial values in the device's layout: weights normal with variance 2 / fan_in where a
   /// relu follows, else 1 / fan_in; biases 0; batch norm weight 1, bias 0. Stream::init, keyed by
@@ -51,15 +52,12 @@ class Model {
   virtual void from_plain(int parameter, const float* plain, float* device) const = 0;
 };
 
-struct InputShape {
-  Shape sample;  ///< (c, h, w) or (features)
-  int classes = 0;
-};
-
-/// Builds `train.model` for a device ("cpu" or "reference") and a fixed number of samples a shard.
-/// Throws std::invalid_argument with a plain sentence where options or shapes do not fit.
+/// Builds `train.model` with `train.loss` for a device ("cpu" or "reference") and a fixed number of
+/// samples a shard. Throws std::invalid_argument with a plain sentence where options or shapes do
+/// not fit.
 std::unique_ptr<Model> build_model(const jobspec::Value& model, const InputShape& input,
-                                   int shard_batch, const std::string& device);
+                                   int shard_batch, const std::string& device,
+                                   const jobspec::Value& loss = {});
 
 /// The tables' rows for `thalweg-train --schema`.
 std::vector<jobspec::Section> model_schema();

@@ -46,7 +46,7 @@ const std::vector<ModelKind>& model_table() {
   return table;
 }
 
-Graph build_model_graph(const Value& model, const InputShape& input) {
+Graph build_model_graph(const Value& model, const InputShape& input, const Value& loss) {
   const Value* name = model.find("name");
   if (name == nullptr || !name->is_string())
     throw std::invalid_argument("model.name is missing: which model is to be trained?");
@@ -58,7 +58,7 @@ Graph build_model_graph(const Value& model, const InputShape& input) {
     for (const auto& entry : model.as_map())
       if (entry.first != "name") options.push_back(entry);
     const Value complete = complete_options(kind.options, options, "model " + kind.name);
-    return build_graph(kind.layers(complete, input), input.sample, input.classes);
+    return build_graph(kind.layers(complete, input), input, loss);
   }
   const std::string near = jobspec::nearest(name->as_string(), names);
   throw std::invalid_argument("there is no model '" + name->as_string() + "'" +
@@ -69,7 +69,7 @@ std::vector<jobspec::Section> model_schema() {
   jobspec::Section section{"model", "the network to train", {}, "name", {}};
   for (const ModelKind& kind : model_table())
     section.variants.push_back({kind.name, kind.doc, kind.options});
-  return {section};
+  return {section, loss_schema()};
 }
 
 }  // namespace thalweg::engine

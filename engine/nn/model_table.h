@@ -23,6 +23,7 @@ std::vector<LayerSpec> mlp(const jobspec::Value& options, const InputShape& inpu
 std::vector<LayerSpec> lenet(const jobspec::Value& options, const InputShape& input);
 
 /// The graph of the trial's `train.model` tree. Throws std::invalid_argument.
-Graph build_model_graph(const jobspec::Value& model, const InputShape& input);
+Graph build_model_graph(const jobspec::Value& model, const InputShape& input,
+                        const jobspec::Value& loss = {});
 
 }  // namespace thalweg::engine

@@ -75,7 +75,6 @@ void Attempt::load_data() {
 
   const jobspec::Value& data = *config.find("data");
   dataset = load_dataset(data);
-  require_classes(*dataset);
   augmenter = std::make_unique<Augmenter>(*config.find("augment"), dataset->form());
   samples = split_samples(*dataset, data);
   plan = make_plan(settings, samples.training.size());
@@ -102,8 +101,8 @@ void Attempt::build(int shards) {
   sharding.first = comm::Group::first_shard(rank, ranks, shards);
   sharding.end = comm::Group::first_shard(rank + 1, ranks, shards);
   sharding.micro_batches = micro_batches(config, shards);
-  model = build_model(*config.find("model"), {dataset->sample_shape(), dataset->classes()},
-                      sharding.micro_batch(), settings.device);
+  model = build_model(*config.find("model"), input_shape(*dataset), sharding.micro_batch(),
+                      settings.device, *config.find("loss"));
   optimizer = make_optimizer<float>(*config.find("optimizer"), parameters_of(*model));
   schedule = make_schedule(*config.find("schedule"), plan.length);
   replica = std::make_unique<Replica>(*model, *optimizer);

@@ -72,16 +72,14 @@ std::string check_trial(const std::filesystem::path& trial_file) {
   const int shards = choose_shards(settings, ranks, 0);
   const double before = resident_bytes();
   const auto dataset = load_dataset(*config.find("data"));
-  require_classes(*dataset);
   const Augmenter augmenter(*config.find("augment"), dataset->form());  // says what does not fit
   const double data_bytes = resident_bytes() - before;
   const Split samples = split_samples(*dataset, *config.find("data"));
   const Plan plan = make_plan(settings, samples.training.size());
   const int shard_batch = settings.global_batch / shards;
   const int pieces = micro_batches(config, shards);
-  const auto model =
-      build_model(*config.find("model"), {dataset->sample_shape(), dataset->classes()},
-                  shard_batch / pieces, settings.device);
+  const auto model = build_model(*config.find("model"), input_shape(*dataset), shard_batch / pieces,
+                                 settings.device, *config.find("loss"));
   const auto optimizer = make_optimizer<float>(*config.find("optimizer"), parameters_of(*model));
   std::string note;
   const double base_lr = base_learning_rate(*config.find("optimizer"), model->name(), &note);

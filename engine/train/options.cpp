@@ -195,14 +195,9 @@ Split split_samples(const Dataset& dataset, const Value& data) {
                static_cast<int>(data.find("duplicate")->as_int()));
 }
 
-void require_classes(const Dataset& dataset) {
+InputShape input_shape(const Dataset& dataset) {
   const SampleForm& form = dataset.form();
-  if (form.labels != 1 || form.vocabulary > 0)
-    throw std::invalid_argument(
-        std::string("data.name: the models classify whole samples, and this dataset has ") +
-        (form.vocabulary > 0 ? "tokens"
-         : form.targets > 0  ? "real targets"
-                             : "a label for each position"));
+  return {form.input, form.classes, form.labels, form.targets, form.vocabulary};
 }
 
 Plan make_plan(const Settings& settings, std::size_t training_samples) {

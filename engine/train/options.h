@@ -7,6 +7,7 @@
 
 #include "engine/data/dataset.h"
 #include "engine/data/order.h"
+#include "engine/device/layer.h"
 #include "engine/schedule/schedule.h"
 #include "jobspec/schema.h"
 #include "jobspec/value.h"
@@ -49,8 +50,8 @@ int micro_batches(const jobspec::Value& complete, int shards);
 /// Which samples are for what, by `train.data`'s options validation and fraction.
 Split split_samples(const Dataset& dataset, const jobspec::Value& data);
 
-/// Throws std::invalid_argument where the samples are nothing that the models can learn.
-void require_classes(const Dataset& dataset);
+/// What a model needs to know of the data.
+InputShape input_shape(const Dataset& dataset);
 
 /// When what happens; all in optimizer steps.
 struct Plan {

@@ -22,23 +22,35 @@ class Stopwatch {
   Clock::time_point start_ = Clock::now();
 };
 
+std::string four_digits(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4f", value);
+  return text;
+}
+
 void report_interval(Attempt& a) {
   a.record.metrics(a.interval.report(a.step, a.learning_rate(a.step - 1),
                                      a.plan.length.steps_per_epoch, a.settings.global_batch));
 }
 
 void report_validation(Attempt& a, double train_loss) {
-  const Judgement judged =
-      validate(*a.dataset, a.samples.validation, a.replica->evaluated(*a.optimizer),
-               a.replica->running.floats(), a.sharding.micro_batch(), *a.lanes, a.in.group);
-  a.record.metrics({{"val/loss", a.step, judged.loss}, {"val/error", a.step, judged.error}});
-  a.schedule->observe(a.step, "val/loss", judged.loss);  // the same numbers on every rank
-  a.schedule->observe(a.step, "val/error", judged.error);
+  const Judgement judged = validate(*a.dataset, a.samples.validation, a.model->loss(),
+                                    a.replica->evaluated(*a.optimizer), a.replica->running.floats(),
+                                    a.sharding.micro_batch(), *a.lanes, a.in.group);
+  std::vector<MetricPoint> metrics{{"val/loss", a.step, judged.loss}};
+  std::string text;
+  for (const Judgement::Metric& m : judged.metrics) {
+    metrics.push_back({"val/" + m.name, a.step, m.value});
+    text += ", val/" + m.name + " " + four_digits(m.value);
+  }
+  for (const MetricPoint& m : metrics)
+    a.schedule->observe(a.step, m.name, m.value);  // the same numbers on every rank
+  a.record.metrics(metrics);
   if (a.leads())
-    std::fprintf(stderr, "%s: step %lld of %lld: loss %.4f, val/loss %.4f, val/error %.4f\n",
+    std::fprintf(stderr, "%s: step %lld of %lld: loss %.4f, val/loss %.4f%s\n",
                  a.in.trial.id.to_string().c_str(), static_cast<long long>(a.step),
                  static_cast<long long>(a.plan.length.total_steps), train_loss, judged.loss,
-                 judged.error);
+                 text.c_str());
 }
 
 Outcome diverged(Attempt& a, const StepOutcome& step) {

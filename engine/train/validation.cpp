@@ -1,7 +1,8 @@
 #include "engine/train/validation.h"
 
 #include <algorithm>
-#include <atomic>
+#include <array>
+#include <cmath>
 
 namespace thalweg::engine {
 namespace {
@@ -29,32 +30,40 @@ ShardResult judge(const Dataset& dataset, const std::uint32_t* samples, std::siz
 }  // namespace
 
 Judgement validate(const Dataset& dataset, const std::vector<std::uint32_t>& samples,
-                   const float* parameters, const float* running, int chunk_samples,
-                   LanePool& lanes, comm::Group& group) {
+                   const LossPlan& loss, const float* parameters, const float* running,
+                   int chunk_samples, LanePool& lanes, comm::Group& group) {
   const auto size = static_cast<std::size_t>(chunk_samples);
   const auto chunks = static_cast<int>((samples.size() + size - 1) / size);
   const int first = comm::Group::first_shard(group.rank(), group.size(), chunks);
   const int end = comm::Group::first_shard(group.rank() + 1, group.size(), chunks);
-  // One place per chunk, zero where another rank fills it: adding zeros keeps every bit.
-  std::vector<double> losses(static_cast<std::size_t>(chunks), 0.0);
-  std::atomic<std::int64_t> wrong_here{0};
+  // Of every chunk its loss and sums, zero where another rank fills them: adding zeros keeps every
+  // bit.
+  constexpr std::size_t kEach = 1 + most_sums;
+  std::vector<double> counted(static_cast<std::size_t>(chunks) * kEach, 0.0);
   lanes.run(end - first, [&](int task, Lane& lane) {
     const auto chunk = static_cast<std::size_t>(first + task);
     const std::size_t begin = chunk * size;
     const ShardResult result =
         judge(dataset, samples.data() + begin, std::min(size, samples.size() - begin), parameters,
               running, lane);
-    losses[chunk] = result.loss_sum;
-    wrong_here += result.wrong;
+    counted[chunk * kEach] = result.loss_sum;
+    std::copy(result.sums.begin(), result.sums.end(), counted.begin() + chunk * kEach + 1);
   });
-  std::int64_t wrong = wrong_here;
-  group.allreduce(losses.data(), losses.size(), comm::Type::f64, comm::Op::sum);
-  group.allreduce(&wrong, 1, comm::Type::i64, comm::Op::sum);
-  double loss = 0;
-  for (const double chunk : losses)
-    loss += chunk;
-  const auto n = static_cast<double>(samples.size());
-  return {loss / n, static_cast<double>(wrong) / n};
+  group.allreduce(counted.data(), counted.size(), comm::Type::f64, comm::Op::sum);
+  std::array<double, kEach> total{};
+  for (std::size_t i = 0; i < counted.size(); ++i)
+    total[i % kEach] += counted[i];
+
+  Judgement judged;
+  judged.loss = total[0] / static_cast<double>(samples.size());
+  for (const Metric& metric : loss.kind->metrics) {
+    if (metric.applies && !metric.applies(loss)) continue;
+    const double value = metric.top == Metric::exp_of_loss
+                             ? std::exp(judged.loss)
+                             : total[1 + metric.top] / total[1 + metric.bottom];
+    judged.metrics.push_back({metric.name, value});
+  }
+  return judged;
 }
 
 }  // namespace thalweg::engine

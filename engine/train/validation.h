@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "engine/comm/group.h"
@@ -12,15 +13,19 @@
 namespace thalweg::engine {
 
 struct Judgement {
-  double loss = 0;   ///< mean over the samples
-  double error = 0;  ///< share of samples whose most likely class is wrong
+  struct Metric {
+    std::string name;  ///< "error"
+    double value;
+  };
+  double loss = 0;              ///< mean over the samples
+  std::vector<Metric> metrics;  ///< those of the loss (LossKind::metrics), in its order
 };
 
 /// The samples go in chunks of a shard's size. Ranks judge different chunks; the chunks' sums are
 /// added in the order of the chunks, so the bits do not depend on the number of ranks or lanes.
 /// Collective.
 Judgement validate(const Dataset& dataset, const std::vector<std::uint32_t>& samples,
-                   const float* parameters, const float* running, int chunk_samples,
-                   LanePool& lanes, comm::Group& group);
+                   const LossPlan& loss, const float* parameters, const float* running,
+                   int chunk_samples, LanePool& lanes, comm::Group& group);
 
 }  // namespace thalweg::engine

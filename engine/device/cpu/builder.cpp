@@ -10,19 +10,15 @@
 namespace thalweg::engine::cpu {
 namespace {
 
-/// (n, c, h, w) or (n, features)
+/// (n, features), (n, positions, features), (n, c, h, w), (n, c, d, h, w)
 Desc plain_batch(const Shape& sample, int samples) {
   Dims dims{samples};
   dims.insert(dims.end(), sample.begin(), sample.end());
-  switch (dims.size()) {
-    case 2:
-      return Desc(dims, f32, Tag::ab);
-    case 4:
-      return Desc(dims, f32, Tag::abcd);
-    default:
-      throw std::invalid_argument("the cpu device expects features or images (c, h, w), got " +
-                                  to_text(sample));
-  }
+  constexpr Tag tags[] = {Tag::a, Tag::ab, Tag::abc, Tag::abcd, Tag::abcde};
+  if (dims.size() > std::size(tags))
+    throw std::invalid_argument("the cpu device expects at most four dimensions, got " +
+                                to_text(sample));
+  return Desc(dims, f32, tags[dims.size() - 1]);
 }
 
 THALWEG_SIMD void add_floats(const float* __restrict from, std::size_t count,
@@ -260,11 +256,11 @@ Plan Builder::finish() {
   for (current_ = 0; current_ < nodes_.size(); ++current_)
     add_forward(nodes_[current_]);
   const TensorId x = values_.back().tensor;
-  plan_.logits = in_layout(Pass::both, in_plain_order(Pass::both, x),
-                           Desc({samples(), graph_.classes}, f32, Tag::ab));
-  use(plan_.logits, ++clock_);
-  const TensorId dy = activation(desc(plan_.logits));
-  plan_.logits_gradient = dy;
+  plan_.output = in_layout(Pass::both, in_plain_order(Pass::both, x),
+                           plain_batch(graph_.layers.back().out, samples()));
+  use(plan_.output, ++clock_);
+  const TensorId dy = activation(desc(plan_.output));
+  plan_.output_gradient = dy;
   use(dy, clock_);
   values_.back().slope = out_of_plain_order(dy, x);
   for (current_ = nodes_.size(); current_-- > 0;)

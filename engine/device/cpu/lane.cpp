@@ -87,9 +87,9 @@ ShardResult CpuLane::train(const float* parameters, const Batch& batch, float sc
   const Frame frame{pointers_.data(), &batch};
   for (const Call& call : forward_)
     run(call, frame);
-  const ShardResult result =
-      graph_.loss->cpu(frame.floats(plan_.logits), batch.labels, batch.samples, graph_.classes,
-                       scale, frame.floats(plan_.logits_gradient));
+  const ShardResult result = graph_.loss.kind->cpu(
+      graph_.loss,
+      {frame.floats(plan_.output), &batch, scale, frame.floats(plan_.output_gradient)});
   for (std::size_t i = 0; i < infos_.size(); ++i) {
     const std::size_t own = plan_.parameters[i].desc.get_size() / sizeof(float);
     float* gradient = gradients + infos_[i].offset;
@@ -113,8 +113,7 @@ ShardResult CpuLane::evaluate(const float* parameters, const float* running, con
   const Frame frame{pointers_.data(), &batch};
   for (const Call& call : evaluation_)
     run(call, frame);
-  return graph_.loss->cpu(frame.floats(plan_.logits), batch.labels, batch.samples, graph_.classes,
-                          1.0f, nullptr);
+  return graph_.loss.kind->cpu(graph_.loss, {frame.floats(plan_.output), &batch, 1.0f, nullptr});
 }
 
 }  // namespace thalweg::engine::cpu

@@ -15,7 +15,11 @@ TensorId dropout(Builder& builder, const Node& node, TensorId x);
 TensorId flatten(Builder& builder, const Node& node, TensorId x);
 TensorId add(Builder& builder, const Node& node, TensorId x);
 
-ShardResult softmax_cross_entropy(const float* logits, const std::int32_t* labels, int samples,
-                                  int classes, float scale, float* gradient);
+ShardResult cross_entropy(const LossPlan& plan, const LossCall<float>& call);
+// Over few numbers: the reference's loops are fast enough.
+ShardResult mse(const LossPlan& plan, const LossCall<float>& call);
+ShardResult l1(const LossPlan& plan, const LossCall<float>& call);
+ShardResult bce(const LossPlan& plan, const LossCall<float>& call);
+ShardResult dice(const LossPlan& plan, const LossCall<float>& call);
 
 }  // namespace thalweg::engine::cpu

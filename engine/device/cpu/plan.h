@@ -63,8 +63,8 @@ struct Plan {
   int samples = 0;
   std::vector<Tensor> tensors;
   std::vector<Operation> forward, evaluation, backward;
-  std::vector<Parameter> parameters;  ///< by number in the graph
-  TensorId logits = -1, logits_gradient = -1;
+  std::vector<Parameter> parameters;           ///< by number in the graph
+  TensorId output = -1, output_gradient = -1;  ///< plain: what the loss is taken over
   std::size_t arena_bytes = 0;
   int reorders = 0;  ///< layout changes in a training step
 };

@@ -51,11 +51,9 @@ struct Layer {
   }
 };
 
-/// Loss of (samples, classes) logits. Writes scale * d(loss sum)/d(logits) where `gradient` is not
-/// null. Throws std::invalid_argument where a label is no class.
+/// Throws std::invalid_argument where a label is no class.
 template <class T>
-using LossFunction = ShardResult (*)(const T* logits, const std::int32_t* labels, int samples,
-                                     int classes, T scale, T* gradient);
+using LossFunction = ShardResult (*)(const LossPlan& plan, const LossCall<T>& call);
 
 struct Loss {
   LossFunction<float> f32;
@@ -71,6 +69,10 @@ extern const Layer batch_norm;
 extern const Layer dropout;
 extern const Layer flatten;
 extern const Layer add;
-extern const Loss softmax_cross_entropy;
+extern const Loss cross_entropy;
+extern const Loss mse;
+extern const Loss l1;
+extern const Loss bce;
+extern const Loss dice;
 
 }  // namespace thalweg::engine::reference

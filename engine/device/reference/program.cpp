@@ -10,9 +10,9 @@ namespace {
 template <class T>
 const LossFunction<T>& loss_of(const Graph& graph) {
   if constexpr (sizeof(T) == sizeof(float))
-    return graph.loss->reference->f32;
+    return graph.loss.kind->reference->f32;
   else
-    return graph.loss->reference->f64;
+    return graph.loss.kind->reference->f64;
 }
 
 /// Where a layer's parameters and statistics stand.
@@ -82,8 +82,8 @@ class ReferenceLane final : public BasicLane<T> {
     check_batch(batch, program_.samples(), true);
     forward(parameters, batch, true, nullptr, statistics);
     const Graph& graph = program_.graph();
-    const ShardResult result = loss_of<T>(graph)(values_.back().data(), batch.labels, batch.samples,
-                                                 graph.classes, scale, slopes_.back().data());
+    const ShardResult result = loss_of<T>(graph)(
+        graph.loss, {values_.back().data(), &batch, scale, slopes_.back().data()});
     has_slope_.assign(values_.size(), false);
     for (std::size_t l = graph.layers.size(); l-- > 0;) {
       const LayerPlan& layer = graph.layers[l];
@@ -113,8 +113,7 @@ class ReferenceLane final : public BasicLane<T> {
     check_batch(batch, program_.samples(), false);
     forward(parameters, batch, false, running, nullptr);
     const Graph& graph = program_.graph();
-    return loss_of<T>(graph)(values_.back().data(), batch.labels, batch.samples, graph.classes,
-                             T{1}, nullptr);
+    return loss_of<T>(graph)(graph.loss, {values_.back().data(), &batch, T{1}, nullptr});
   }
 
  private:

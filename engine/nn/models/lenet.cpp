@@ -31,7 +31,7 @@ std::vector<LayerSpec> lenet(const jobspec::Value& options, const InputShape& in
   if (batch_norm) layers.push_back({"batch_norm", "norm3", {}});
   layers.push_back({"relu", "relu3", {}});
   if (dropout > 0) layers.push_back({"dropout", "drop", {{"probability", dropout}}});
-  layers.push_back({"linear", "fc2", {{"outputs", input.classes}}});
+  layers.push_back({"linear", "fc2", {{"outputs", input.outputs()}}});
   return layers;
 }
 

@@ -22,7 +22,7 @@ std::vector<LayerSpec> mlp(const jobspec::Value& options, const InputShape& inpu
     layers.push_back({"relu", "relu" + suffix, {}});
     if (dropout > 0) layers.push_back({"dropout", "drop" + suffix, {{"probability", dropout}}});
   }
-  layers.push_back({"linear", "fc" + std::to_string(number), {{"outputs", input.classes}}});
+  layers.push_back({"linear", "fc" + std::to_string(number), {{"outputs", input.outputs()}}});
   return layers;
 }
 

@@ -14,7 +14,7 @@ class Gradient : public testing::TestWithParam<Case> {};
 
 TEST_P(Gradient, MatchesFiniteDifferences) {
   const Graph graph = GetParam().graph();
-  const Data data(graph.input, GetParam().samples, graph.classes);
+  const Data data(graph.loss.data, GetParam().samples);
   const auto program = reference::compile<double>(graph, GetParam().samples);
   const auto lane = program->lane();
   const auto values = start_values(graph);

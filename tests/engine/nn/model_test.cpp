@@ -290,7 +290,7 @@ TEST(Lanes, LetNanAndInfinityThrough) {
       const Data data(digits.sample, 4, 10);
       const ShardResult result = t.train(data.batch);
       EXPECT_TRUE(std::isnan(result.loss_sum)) << device;
-      EXPECT_EQ(result.wrong, 4) << device;
+      EXPECT_EQ(result.sums[0], 4) << device;
       EXPECT_TRUE(std::isnan(t.plain(t.gradients).back())) << device;
     }
   }
@@ -341,7 +341,7 @@ TEST(BadInput, OfLayersNamesTheLayer) {
   using testing::HasSubstr;
   const auto layers = [](std::vector<LayerSpec> specs, Shape input) -> std::string {
     try {
-      build_graph(specs, input, 3);
+      build_graph(specs, {input, 3});
     } catch (const std::invalid_argument& error) {
       return error.what();
     }
@@ -353,6 +353,25 @@ TEST(BadInput, OfLayersNamesTheLayer) {
   EXPECT_THAT(layers({{"linear", "fc", {}}}, {4}), HasSubstr("needs the option 'outputs'"));
   EXPECT_THAT(layers({{"linear", "fc", {{"outputs", 5}}}}, {4}),
               HasSubstr("puts out (5) where 3 classes are expected"));
+  const auto loss = [](const jobspec::Value& options, const InputShape& data) -> std::string {
+    try {
+      build_graph({{"linear", "fc", {{"outputs", 3}}}}, data, options);
+    } catch (const std::invalid_argument& error) {
+      return error.what();
+    }
+    return "no complaint";
+  };
+  EXPECT_THAT(loss(Map{{"name", "crossentropy"}}, {{4}, 3}),
+              HasSubstr("no loss 'crossentropy', did you mean 'cross_entropy'?"));
+  EXPECT_THAT(loss(Map{{"name", "mse"}}, {{4}, 3}), HasSubstr("but the data has labels"));
+  EXPECT_THAT(loss(Map{{"name", "dice"}}, {{4}, 0, 0, 3}), HasSubstr("but the data has targets"));
+  EXPECT_THAT(loss({}, {{4}, 0, 0, 2}), HasSubstr("puts out (3) where 2 targets are to be met"));
+  EXPECT_THAT(loss({}, {{4}, 3, 2}), HasSubstr("where (2, 3) or 3 classes of 2 pixels"));
+  EXPECT_THAT(loss(Map{{"class_weights", jobspec::List{1, 2}}}, {{4}, 3}),
+              HasSubstr("2 weights for 3 classes"));
+  EXPECT_THAT(loss(Map{{"class_weights", jobspec::List{1, 2, "x"}}}, {{4}, 3}),
+              HasSubstr("expected numbers of at least 0, found x"));
+  EXPECT_THAT(loss({}, {{4}, 3, 1, 0, 100}), HasSubstr("cannot take tokens"));
   EXPECT_THAT(layers({{"relu", "a", {}}, {"relu", "a", {}}}, {3}),
               HasSubstr("layer 2 (relu 'a') has the name of an earlier layer"));
   EXPECT_THAT(
@@ -392,7 +411,8 @@ TEST(BadInput, OfBatchesIsRefused) {
 
 TEST(Schema, ListsEveryModelWithItsOptions) {
   const auto sections = model_schema();
-  ASSERT_EQ(sections.size(), 1u);
+  ASSERT_EQ(sections.size(), 2u);
+  EXPECT_EQ(sections[1].path, "loss");
   EXPECT_EQ(sections[0].path, "model");
   std::vector<std::string> names;
   for (const jobspec::Variant& variant : sections[0].variants) {

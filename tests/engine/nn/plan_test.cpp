@@ -102,7 +102,7 @@ class SteadyStep : public testing::TestWithParam<std::string> {};
 TEST_P(SteadyStep, ChangesNoLayoutAndAllocatesNothing) {
   const Graph graph = graph_of(GetParam());
   const cpu::CpuProgram program(graph, 32);
-  const Data data(graph.input, 32, graph.classes);
+  const Data data(graph.loss.data, 32);
   const auto values = start_values(graph);
   const auto flat = flat_memory<float>(program, values);
   std::vector<float> gradients(flat.size());
@@ -135,7 +135,7 @@ std::ptrdiff_t threads_now() {
 // forbid it.
 TEST(CpuLane, StartsNoThreads) {
   const Graph graph = graph_of("lenet");
-  const Data data(graph.input, 8, graph.classes);
+  const Data data(graph.loss.data, 8);
   const auto values = start_values(graph);
   const std::ptrdiff_t before = threads_now();
   std::ptrdiff_t inside = 0;

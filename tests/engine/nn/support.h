@@ -22,8 +22,14 @@ struct Case {
   int samples;
   int classes;
   std::vector<LayerSpec> layers;
+  std::int64_t labels = 1;   ///< of a sample
+  std::int64_t targets = 0;  ///< of a sample, in place of labels where classes is 0
+  int vocabulary = 0;
+  jobspec::Value loss = {};
 
-  Graph graph() const { return build_graph(layers, input, classes); }
+  Graph graph() const {
+    return build_graph(layers, {input, classes, labels, targets, vocabulary}, loss);
+  }
 };
 
 /// For GoogleTest's messages.
@@ -34,19 +40,31 @@ inline void PrintTo(const Case& c, std::ostream* out) {
 /// Roughly normal input and labels that depend only on `seed`.
 struct Data {
   Data(const Shape& shape, int samples, int classes, std::uint64_t seed = 7)
-      : inputs(static_cast<std::size_t>(samples * elements(shape))),
-        labels(static_cast<std::size_t>(samples)) {
+      : Data(InputShape{shape, classes}, samples, seed) {}
+  /// Of several labels a sample, one in eight does not count.
+  Data(const InputShape& shape, int samples, std::uint64_t seed = 7)
+      : inputs(static_cast<std::size_t>(samples * elements(shape.sample))),
+        labels(static_cast<std::size_t>(samples * shape.labels)),
+        targets(static_cast<std::size_t>(samples * shape.targets)) {
+    const int classes = std::max(shape.classes, 1);
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const auto bits = philox(seed, Stream::noise, 0, i);
       inputs[i] = uniform01(bits[0]) + uniform01(bits[1]) + uniform01(bits[2]) - 1.5f;
+      if (shape.vocabulary > 0)
+        inputs[i] = static_cast<float>(bits[0] % static_cast<std::uint32_t>(shape.vocabulary));
     }
     for (std::size_t i = 0; i < labels.size(); ++i)
       labels[i] = static_cast<std::int32_t>(philox(seed, Stream::noise, 1, i)[0] %
                                             static_cast<std::uint32_t>(classes));
-    batch = {inputs.data(), labels.data(), samples, 11, 3, 40};
+    for (std::size_t i = 0; shape.labels > 1 && i < labels.size(); i += 8)
+      labels[i] = no_label;
+    for (std::size_t i = 0; i < targets.size(); ++i)
+      targets[i] = uniform01(philox(seed, Stream::noise, 2, i)[0]);
+    batch = {inputs.data(), labels.data(), targets.data(), samples, 11, 3, 40};
   }
   std::vector<float> inputs;
   std::vector<std::int32_t> labels;
+  std::vector<float> targets;
   Batch batch;
 };
 

@@ -56,6 +56,7 @@ class RewiredModel final : public Model {
   std::size_t statistics() const override { return model_->statistics(); }
   const std::vector<int>& ready_order() const override { return model_->ready_order(); }
   bool touches_all() const override { return !how_.touches; }
+  const LossPlan& loss() const override { return model_->loss(); }
   std::unique_ptr<Lane> lane() const override {
     return std::make_unique<RewiredLane>(model_->lane(), *model_, how_);
   }

@@ -46,7 +46,7 @@ TEST(Validation, EqualsOneLaneAndDoesNotDependOnRanks) {
         comm::Group group(std::move(transports[rank]));
         const auto model = build_model(mlp, {{16}, 10}, 4, "reference");
         LanePool lanes(*model, 1 + static_cast<int>(rank) % 2);
-        judged[rank] = validate(*dataset, samples, replica.parameters.floats(),
+        judged[rank] = validate(*dataset, samples, model->loss(), replica.parameters.floats(),
                                 replica.running.floats(), 4, lanes, group);
       });
     for (std::thread& t : threads)
@@ -55,7 +55,11 @@ TEST(Validation, EqualsOneLaneAndDoesNotDependOnRanks) {
   }
   for (const Judgement& j : results) {
     EXPECT_EQ(j.loss, results[0].loss);
-    EXPECT_EQ(j.error, static_cast<double>(expected.wrong) / 37);
+    ASSERT_EQ(2U, j.metrics.size());  // ten classes: one is error, the other top5_error
+    EXPECT_EQ("error", j.metrics[0].name);
+    EXPECT_EQ(expected.sums[0] / 37, j.metrics[0].value);
+    EXPECT_EQ("top5_error", j.metrics[1].name);
+    EXPECT_EQ(expected.sums[2] / 37, j.metrics[1].value);
     EXPECT_NEAR(j.loss, expected.loss_sum / 37, 1e-6);
   }
 }

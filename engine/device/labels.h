@@ -1,0 +1,60 @@
+// What losses of labels share: which label stands where, how much it weighs, what is counted.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "engine/device/device.h"
+
+namespace thalweg::engine {
+
+/// The sums that losses of labels count.
+enum LabelSum : std::size_t { wrong_labels, counted_labels, not_among_five };
+
+struct LabelAt {
+  std::int64_t logits;  ///< where the first class's logit stands, from the shard's first
+  std::int32_t label;
+  double share;  ///< of the position in the shard's loss: its class's weight / labels that count
+
+  bool counts() const { return label != no_label; }
+};
+
+/// Visits every position of every sample. Throws std::invalid_argument where a label is no class.
+template <class Visit>
+void for_each_label(const LossPlan& plan, const Batch& batch, Visit visit) {
+  const std::int32_t* labels = batch.labels;
+  std::int64_t sample_at = 0;
+  for (int n = 0; n < batch.samples; ++n, labels += plan.positions) {
+    const auto counted = plan.positions - std::count(labels, labels + plan.positions, no_label);
+    for (std::int64_t p = 0; p < plan.positions; ++p) {
+      LabelAt at{sample_at + p * plan.position_step, labels[p], 0};
+      // Without other positions a sample's only label cannot be left out.
+      const bool known = at.label >= 0 && at.label < plan.data.classes;
+      if (!known && (at.counts() || plan.positions == 1))
+        refuse_label(at.label, n, plan.data.classes);
+      if (known) {
+        const auto c = static_cast<std::size_t>(at.label);
+        at.share = (plan.weights.empty() ? 1.0 : plan.weights[c]) / static_cast<double>(counted);
+      }
+      visit(at);
+    }
+    sample_at += elements(plan.output);
+  }
+}
+
+/// Counts a position for the metrics error and top5_error. `best`: the class of the largest logit,
+/// or no_label where logits are NaN.
+template <class Logit>
+void count_label(const LossPlan& plan, const LabelAt& at, Logit logit, std::int64_t best,
+                 ShardResult& result) {
+  result.sums[counted_labels] += 1;
+  if (best == at.label) return;
+  result.sums[wrong_labels] += 1;
+  int above = 0;
+  for (int c = 0; c < plan.data.classes && above < 5; ++c)
+    above += logit(c) > logit(at.label) ? 1 : 0;
+  if (best == no_label || above >= 5) result.sums[not_among_five] += 1;
+}
+
+}  // namespace thalweg::engine

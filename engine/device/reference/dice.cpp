@@ -1,0 +1,107 @@
+// dice: 1 - mean over classes c of (2 sum_p s_pc t_pc + e) / (sum_p s_pc + sum_p t_pc + e), s the
+// softmax at position p, t the one-hot label, over the positions of a sample that count (Milletari
+// et al., V-Net, 3DV 2016, with the softmax of several classes).
+#include <cmath>
+#include <vector>
+
+#include "engine/device/labels.h"
+#include "engine/device/reference/layer.h"
+
+namespace thalweg::engine::reference {
+namespace {
+
+enum DiceSum : std::size_t { intersection = not_among_five + 1, union_size };
+
+template <class T>
+struct Overlap {
+  T both = 0, predicted = 0, labelled = 0;
+  T top(T e) const { return 2 * both + e; }
+  T bottom(T e) const { return predicted + labelled + e; }
+};
+
+/// Softmax at every position of a sample: (positions, classes).
+template <class T>
+void softmax(const LossPlan& plan, const T* outputs, std::vector<T>& s) {
+  const int classes = plan.data.classes;
+  for (std::int64_t p = 0; p < plan.positions; ++p) {
+    const T* x = outputs + p * plan.position_step;
+    T* y = s.data() + p * classes;
+    T largest = x[0], sum = 0;
+    for (int c = 1; c < classes; ++c)
+      largest = std::max(largest, x[c * plan.class_step]);
+    for (int c = 0; c < classes; ++c)
+      sum += y[c] = std::exp(x[c * plan.class_step] - largest);
+    for (int c = 0; c < classes; ++c)
+      y[c] /= sum;
+  }
+}
+
+/// The first class is the background, which IoU leaves out.
+void count_overlap(std::int64_t predicted, std::int32_t label, ShardResult& result) {
+  if (predicted == 0 && label == 0) return;
+  result.sums[union_size] += 1;
+  if (predicted == label) result.sums[intersection] += 1;
+}
+
+template <class T>
+T sample_loss(const LossPlan& plan, const LossCall<T>& call, int sample, std::vector<T>& s,
+              ShardResult& result) {
+  const int classes = plan.data.classes;
+  const T e = static_cast<T>(plan.options.find("epsilon")->as_double());
+  const std::int64_t at = sample * elements(plan.output);
+  const std::int32_t* labels = call.batch->labels + sample * plan.positions;
+  softmax(plan, call.outputs + at, s);
+  std::vector<Overlap<T>> overlaps(static_cast<std::size_t>(classes));
+  for (std::int64_t p = 0; p < plan.positions; ++p) {
+    if (labels[p] == no_label) continue;
+    if (labels[p] < 0 || labels[p] >= classes) refuse_label(labels[p], sample, classes);
+    const T* y = s.data() + p * classes;
+    for (std::size_t c = 0; c < overlaps.size(); ++c) {
+      const bool labelled = static_cast<std::size_t>(labels[p]) == c;
+      overlaps[c].predicted += y[c];
+      if (labelled) overlaps[c].both += y[c];
+      if (labelled) overlaps[c].labelled += 1;
+    }
+    const std::int64_t best = std::max_element(y, y + classes) - y;
+    result.sums[counted_labels] += 1;
+    if (best != labels[p]) result.sums[wrong_labels] += 1;
+    count_overlap(best, labels[p], result);
+  }
+  T loss = 1;
+  for (const Overlap<T>& o : overlaps)
+    loss -= o.top(e) / o.bottom(e) / static_cast<T>(classes);
+  if (call.gradient == nullptr) return loss;
+  for (std::int64_t p = 0; p < plan.positions; ++p) {
+    T* dx = call.gradient + at + p * plan.position_step;
+    const T* y = s.data() + p * classes;
+    // d loss / d s first, then through the softmax.
+    T mean = 0;
+    const auto slope = [&](int c) {
+      const Overlap<T>& o = overlaps[static_cast<std::size_t>(c)];
+      const T hit = labels[p] == c ? T{2} : T{0};
+      return -(hit * o.bottom(e) - o.top(e)) / (o.bottom(e) * o.bottom(e)) /
+             static_cast<T>(classes);
+    };
+    for (int c = 0; c < classes; ++c)
+      mean += y[c] * slope(c);
+    for (int c = 0; c < classes; ++c)
+      dx[c * plan.class_step] =
+          labels[p] == no_label ? T{0} : call.scale * y[c] * (slope(c) - mean);
+  }
+  return loss;
+}
+
+template <class T>
+ShardResult loss(const LossPlan& plan, const LossCall<T>& call) {
+  ShardResult result;
+  std::vector<T> s(static_cast<std::size_t>(plan.positions * plan.data.classes));
+  for (int n = 0; n < call.batch->samples; ++n)
+    result.loss_sum += static_cast<double>(sample_loss(plan, call, n, s, result));
+  return result;
+}
+
+}  // namespace
+
+const Loss dice{loss<float>, loss<double>};
+
+}  // namespace thalweg::engine::reference
