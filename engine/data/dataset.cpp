@@ -14,9 +14,11 @@ std::string where(const std::filesystem::path& file, std::int64_t offset) {
 }
 
 const std::vector<data::Row>& table() {
-  static const std::vector<data::Row> rows{data::fashion_mnist(), data::cifar10(),
-                                           data::cifar100(),      data::idx_files(),
-                                           data::arrays(),        data::synthetic()};
+  static const std::vector<data::Row> rows{
+      data::fashion_mnist(), data::cifar10(),         data::cifar100(),  data::idx_files(),
+      data::arrays(),        data::tokens(),          data::text(),      data::synthetic(),
+      data::shapes(),        data::gaussian_fields(), data::copy_task(), data::translation_task(),
+      data::quadratic_deep()};
   return rows;
 }
 
@@ -56,6 +58,26 @@ jobspec::Value data::option(const jobspec::Value& tree, const Row& row, const ch
   throw std::logic_error(std::string("dataset ") + row.name + " has no option " + name);
 }
 
+jobspec::Option data::integer_option(const char* name, const char* doc, std::int64_t fallback,
+                                     double min, double max) {
+  jobspec::Option o = real_option(name, doc, 0, min, max);
+  o.type = jobspec::OptionType::integer;
+  o.fallback = fallback;
+  return o;
+}
+
+jobspec::Option data::real_option(const char* name, const char* doc, double fallback, double min,
+                                  double max) {
+  jobspec::Option o;
+  o.name = name;
+  o.type = jobspec::OptionType::real;
+  o.doc = doc;
+  o.fallback = fallback;
+  o.min = min;
+  o.max = max;
+  return o;
+}
+
 std::unique_ptr<Dataset> load_dataset(const jobspec::Value& data) {
   const jobspec::Value* name = data.find("name");
   if (name == nullptr) throw std::invalid_argument("data.name is missing");
@@ -76,7 +98,9 @@ std::vector<jobspec::Section> data_schema() {
   jobspec::Option validation;
   validation.name = "validation";
   validation.type = jobspec::OptionType::integer;
-  validation.doc = "samples held out for validation, the same ones for every seed; auto = 1/12";
+  validation.doc =
+      "samples held out for validation, the same ones for every seed; auto = the data's own, or "
+      "1/12";
   validation.fallback = "auto";
   validation.or_auto = true;
   validation.min = 1;
@@ -95,7 +119,14 @@ std::vector<jobspec::Section> data_schema() {
   duplicate.fallback = 1;
   duplicate.min = 1;
   duplicate.max = 1e6;
-  section.options = {std::move(validation), std::move(fraction), std::move(duplicate)};
+  jobspec::Option shuffle;
+  shuffle.name = "shuffle";
+  shuffle.type = jobspec::OptionType::text;
+  shuffle.doc = "training samples come in a new order in every epoch, or in one order always";
+  shuffle.fallback = "epoch";
+  shuffle.choices = {"epoch", "once"};
+  section.options = {std::move(validation), std::move(fraction), std::move(duplicate),
+                     std::move(shuffle)};
   for (const data::Row& row : table())
     section.variants.push_back({row.name, row.doc, row.options});
   return {std::move(section)};

@@ -43,6 +43,8 @@ class Dataset {
   const std::vector<std::int64_t>& sample_shape() const { return form_.input; }
   int classes() const { return form_.classes; }
   virtual std::size_t size() const = 0;
+  /// So many samples at the end are held out by the data's own definition; 0 = it has none.
+  virtual std::size_t own_validation() const { return 0; }
   /// Writes sample `index`, normalised, as product(sample_shape()) floats. May throw DataError.
   virtual void copy(std::size_t index, float* out) const = 0;
   /// Writes form().labels numbers: 0 .. classes()-1 or kNoLabel.

@@ -88,8 +88,10 @@ void Loader::prepare_all() {
 void Loader::fill(PreparedBatch& batch, std::int64_t step) {
   const std::int64_t epoch = step / steps_per_epoch_;
   if (epoch != epoch_) {
-    order_ = permutation(plan_.seed, Stream::shuffle, static_cast<std::uint32_t>(epoch),
-                         training_.size());
+    const std::int64_t round = plan_.shuffle_once ? 0 : epoch;
+    if (epoch_ < 0 || !plan_.shuffle_once)
+      order_ = permutation(plan_.seed, Stream::shuffle, static_cast<std::uint32_t>(round),
+                           training_.size());
     epoch_ = epoch;
   }
   const std::size_t first =

@@ -25,6 +25,7 @@ struct LoaderPlan {
   std::size_t positions = 0;
   std::int64_t first_step = 0;  ///< steps [first_step, end_step) are prepared
   std::int64_t end_step = 0;
+  bool shuffle_once = false;             ///< every epoch has the first one's order
   const Augmenter* augmenter = nullptr;  ///< must outlive the loader; nullptr = samples as they are
   int ahead = 3;                         ///< batches prepared ahead at most
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -24,14 +25,20 @@ std::vector<std::uint32_t> permutation(std::uint64_t seed, Stream stream, std::u
   return order;
 }
 
-Split split(std::size_t count, std::size_t validation, double fraction, int duplicate) {
+Split split(std::size_t count, std::size_t validation, double fraction, int duplicate, bool tail) {
   if (validation < 1 || validation >= count)
     throw std::invalid_argument("data.validation: cannot hold out " + std::to_string(validation) +
                                 " of " + std::to_string(count) + " samples");
   const auto kept = [&](std::size_t n) {
     return std::max<std::size_t>(1, static_cast<std::size_t>(static_cast<double>(n) * fraction));
   };
-  const std::vector<std::uint32_t> order = permutation(kSplitSeed, Stream::split, 0, count);
+  const std::size_t drawn = tail ? count - validation : count;
+  std::vector<std::uint32_t> order = permutation(kSplitSeed, Stream::split, 0, drawn);
+  if (tail) {
+    std::vector<std::uint32_t> last(validation);
+    std::iota(last.begin(), last.end(), static_cast<std::uint32_t>(drawn));
+    order.insert(order.begin(), last.begin(), last.end());
+  }
   const auto middle = order.begin() + static_cast<std::ptrdiff_t>(validation);
   Split parts;
   parts.validation.assign(order.begin(),

@@ -26,6 +26,8 @@ constexpr std::uint64_t kSplitSeed = 20170825;  // the day Fashion-MNIST was pub
 /// Holds out `validation` of `count` samples; of both parts only `fraction` is kept (at least one
 /// sample). Throws std::invalid_argument where nothing is left to train on.
 /// Every training sample comes `duplicate` times; copies follow the whole list.
-Split split(std::size_t count, std::size_t validation, double fraction = 1, int duplicate = 1);
+/// `tail`: the held-out samples are the last ones, not drawn.
+Split split(std::size_t count, std::size_t validation, double fraction = 1, int duplicate = 1,
+            bool tail = false);
 
 }  // namespace thalweg::engine

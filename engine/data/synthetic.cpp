@@ -1,21 +1,11 @@
 // Gaussian blobs, one per class, made from a seed: needs no files.
 #include <utility>
 
+#include "engine/data/noise.h"
 #include "engine/data/table.h"
-#include "engine/tensor/random.h"
 
 namespace thalweg::engine::data {
 namespace {
-
-/// Nearly normal, mean 0, variance 1: twelve uniform numbers less six. Sums of 24-bit fractions are
-/// the same bits on every machine, which log() and cos() are not.
-float nearly_normal(std::uint64_t seed, std::uint32_t a, std::uint64_t b) {
-  float sum = -6;
-  for (std::uint32_t part = 0; part < 3; ++part)
-    for (const std::uint32_t bits : philox(seed, Stream::noise, 3 * a + part, b))
-      sum += uniform01(bits);
-  return sum;
-}
 
 class Blobs : public Dataset {
  public:
@@ -71,17 +61,6 @@ std::unique_ptr<Dataset> make(const jobspec::Value& tree) {
                                  static_cast<std::uint64_t>(option(tree, row, "seed").as_int()));
 }
 
-jobspec::Option number(const char* name, const char* doc, int fallback, double min, double max) {
-  jobspec::Option o;
-  o.name = name;
-  o.type = jobspec::OptionType::integer;
-  o.doc = doc;
-  o.fallback = fallback;
-  o.min = min;
-  o.max = max;
-  return o;
-}
-
 }  // namespace
 
 Row synthetic() {
@@ -90,17 +69,13 @@ Row synthetic() {
   shape.type = jobspec::OptionType::list;
   shape.doc = "of one sample: [features] or [channels, height, width]";
   shape.fallback = jobspec::List{16};
-  jobspec::Option noise;
-  noise.name = "noise";
-  noise.type = jobspec::OptionType::real;
-  noise.doc = "spread of a blob; the centres have spread 1";
-  noise.fallback = 1.0;
-  noise.min = 0;
   return {"synthetic",
           "Gaussian blobs made from a seed, one per class; needs no files",
-          {number("samples", "how many samples, training and validation together", 2400, 2, 1e8),
-           number("classes", "number of classes", 10, 2, 1e6), shape, noise,
-           number("seed", "of the samples; not the trial's seed", 1, 0, 9e15)},
+          {integer_option("samples", "how many samples, training and validation together", 2400, 2,
+                          1e8),
+           integer_option("classes", "number of classes", 10, 2, 1e6), std::move(shape),
+           real_option("noise", "spread of a blob; the centres have spread 1", 1.0, 0, 1e9),
+           integer_option("seed", "of the samples; not the trial's seed", 1, 0, 9e15)},
           make};
 }
 

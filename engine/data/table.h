@@ -21,7 +21,19 @@ Row cifar10();
 Row cifar100();
 Row idx_files();
 Row arrays();
+Row tokens();
+Row text();
 Row synthetic();
+Row shapes();
+Row gaussian_fields();
+Row copy_task();
+Row translation_task();
+Row quadratic_deep();
+
+jobspec::Option integer_option(const char* name, const char* doc, std::int64_t fallback, double min,
+                               double max);
+jobspec::Option real_option(const char* name, const char* doc, double fallback, double min,
+                            double max);
 
 /// The option's value, or the row's own fallback where the tree leaves it out.
 jobspec::Value option(const jobspec::Value& tree, const Row& row, const char* name);

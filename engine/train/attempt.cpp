@@ -218,6 +218,7 @@ LoaderPlan Attempt::loader_plan() const {
   p.global_batch = static_cast<std::size_t>(sharding.global_batch);
   p.first_position = static_cast<std::size_t>(sharding.first * sharding.shard_batch());
   p.positions = static_cast<std::size_t>(sharding.mine() * sharding.shard_batch());
+  p.shuffle_once = config.find("data.shuffle")->as_string() == "once";
   if (!augmenter->idle()) p.augmenter = augmenter.get();
   p.first_step = step;
   p.end_step = plan.length.total_steps;

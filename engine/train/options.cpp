@@ -188,11 +188,11 @@ int micro_batches(const Value& complete, int shards) {
 Split split_samples(const Dataset& dataset, const Value& data) {
   const Value& held_out = *data.find("validation");
   constexpr std::size_t kAutoShare = 12;  // 5,000 of Fashion-MNIST's 60,000
-  const std::size_t validation = held_out.is_string()
-                                     ? std::max<std::size_t>(1, dataset.size() / kAutoShare)
-                                     : static_cast<std::size_t>(held_out.as_int());
+  const std::size_t own = dataset.own_validation();
+  std::size_t validation = own > 0 ? own : std::max<std::size_t>(1, dataset.size() / kAutoShare);
+  if (!held_out.is_string()) validation = static_cast<std::size_t>(held_out.as_int());
   return split(dataset.size(), validation, data.find("fraction")->as_double(),
-               static_cast<int>(data.find("duplicate")->as_int()));
+               static_cast<int>(data.find("duplicate")->as_int()), held_out.is_string() && own > 0);
 }
 
 InputShape input_shape(const Dataset& dataset) {

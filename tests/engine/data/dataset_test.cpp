@@ -115,8 +115,9 @@ TEST(Datasets, SchemaListsEveryRow) {
   std::vector<std::string> names;
   for (const auto& variant : sections[0].variants)
     names.push_back(variant.name);
-  EXPECT_THAT(names,
-              ElementsAre("fashion-mnist", "cifar-10", "cifar-100", "idx", "arrays", "synthetic"));
+  EXPECT_THAT(names, ElementsAre("fashion-mnist", "cifar-10", "cifar-100", "idx", "arrays",
+                                 "tokens", "text", "synthetic", "shapes", "gaussian-fields", "copy",
+                                 "translation", "quadratic-deep"));
 }
 
 }  // namespace

@@ -98,6 +98,21 @@ TEST(Loader, StartsInTheMiddleAsIfItHadBeenThereBefore) {
   }
 }
 
+TEST(Loader, MayKeepTheFirstOrder) {
+  const Numbers numbers(48);
+  LoaderPlan once = plan(16, 6), late = once;
+  once.shuffle_once = late.shuffle_once = true;
+  late.first_step = 4;
+  Loader loader(numbers, all(48), once), resumed(numbers, all(48), late);
+  std::vector<std::vector<float>> steps;
+  for (int step = 0; step < 6; ++step)
+    steps.push_back(loader.next().inputs);
+  for (std::size_t step = 0; step < 3; ++step)
+    EXPECT_EQ(steps[step], steps[step + 3]);
+  EXPECT_NE(steps[0], steps[1]);
+  EXPECT_EQ(resumed.next().inputs, steps[4]);
+}
+
 TEST(Loader, PreparesAheadButNotWithoutBound) {
   const Numbers numbers(1000);
   LoaderPlan p = plan(10, 100);

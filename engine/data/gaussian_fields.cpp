@@ -1,0 +1,176 @@
+// gaussian-fields: periodic random fields with power spectrum P(k) ~ k^-slope exp(-(k
+// smoothing)^2), scaled to a root mean square of `amplitude`; what is to be found is the spectrum.
+// A stand-in for simulated matter distributions, of which one may make as many as one likes.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <complex>
+#include <numbers>
+#include <utility>
+
+#include "engine/data/fourier.h"
+#include "engine/data/noise.h"
+#include "engine/data/table.h"
+
+namespace thalweg::engine::data {
+namespace {
+
+struct Range {
+  double low, high;
+  double at(double share) const { return low + (high - low) * share; }
+};
+constexpr Range kSlope{0.5, 3.5};
+constexpr Range kLogAmplitude{-0.7, 0.7};  // half to twice
+constexpr Range kSmoothing{0.0, 1.5};      // in cells
+constexpr int kParameters = 3;
+
+struct Plan {
+  std::size_t samples;
+  std::vector<std::int64_t> shape;  ///< (c, h, w) or (c, d, h, w)
+  int parameters;                   ///< how many of slope, amplitude, smoothing vary
+  int classes;                      ///< of the slope; 0 = the parameters are real targets
+  std::uint64_t seed;
+};
+
+SampleForm form_of(const Plan& p) {
+  SampleForm form;
+  form.input = p.shape;
+  form.classes = p.classes;
+  form.labels = p.classes > 0 ? 1 : 0;
+  form.targets = p.classes > 0 ? 0 : p.parameters;
+  return form;
+}
+
+class GaussianFields final : public Dataset {
+ public:
+  explicit GaussianFields(Plan plan)
+      : Dataset(form_of(plan)),
+        plan_(std::move(plan)),
+        space_(plan_.shape.begin() + 1, plan_.shape.end()) {
+    for (const std::int64_t n : space_)
+      cells_ *= static_cast<std::size_t>(n);
+  }
+  std::size_t size() const override { return plan_.samples; }
+
+  void copy(std::size_t index, float* out) const override {
+    const auto share = shares(index);
+    const std::vector<double> filter = make_filter(
+        kSlope.at(share[0]), std::exp(kLogAmplitude.at(share[1])), kSmoothing.at(share[2]));
+    std::vector<std::complex<double>> field(cells_);
+    for (std::int64_t c = 0; c < plan_.shape[0]; ++c) {
+      for (std::size_t i = 0; i < cells_; ++i)
+        field[i] = static_cast<double>(
+            nearly_normal(plan_.seed, 1 + static_cast<std::uint32_t>(c), index * cells_ + i));
+      fourier(field, space_, false);
+      for (std::size_t i = 0; i < cells_; ++i)
+        field[i] *= filter[i];
+      fourier(field, space_, true);
+      for (std::size_t i = 0; i < cells_; ++i)
+        *out++ = static_cast<float>(field[i].real());
+    }
+  }
+  void copy_labels(std::size_t index, std::int32_t* out) const override {
+    *out = std::min(static_cast<std::int32_t>(shares(index)[0] * plan_.classes), plan_.classes - 1);
+  }
+  void copy_targets(std::size_t index, float* out) const override {
+    const auto share = shares(index);
+    for (int i = 0; i < plan_.parameters; ++i)
+      out[i] = static_cast<float>(2 * share[static_cast<std::size_t>(i)] - 1);
+  }
+
+ private:
+  /// Each parameter's place in its range, 0 to 1; those that do not vary stand in the middle
+  /// (smoothing: at none).
+  std::array<double, kParameters> shares(std::size_t index) const {
+    std::array<double, kParameters> share{0.5, 0.5, 0};
+    const auto bits = philox(plan_.seed, Stream::noise, 0, index);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(plan_.parameters); ++i)
+      share[i] = static_cast<double>(uniform01(bits[i]));
+    return share;
+  }
+
+  /// sqrt(P), scaled so that the field of unit white noise has the amplitude on average; the two
+  /// transforms' factor is in it.
+  std::vector<double> make_filter(double slope, double amplitude, double smoothing) const {
+    std::vector<double> filter(cells_);
+    double power = 0;
+    for (std::size_t i = 0; i < cells_; ++i) {
+      double k2 = 0;
+      std::size_t rest = i;
+      for (std::size_t axis = space_.size(); axis-- > 0;) {
+        const auto n = static_cast<std::size_t>(space_[axis]);
+        const std::size_t at = rest % n;
+        rest /= n;
+        const double k = 2 * std::numbers::pi * static_cast<double>(std::min(at, n - at)) /
+                         static_cast<double>(n);
+        k2 += k * k;
+      }
+      if (k2 == 0) continue;  // no mean
+      filter[i] = std::sqrt(std::pow(k2, -slope / 2) * std::exp(-k2 * smoothing * smoothing));
+      power += filter[i] * filter[i];
+    }
+    const auto n = static_cast<double>(cells_);
+    const double scale = amplitude * std::sqrt(n / power) / n;
+    for (double& f : filter)
+      f *= scale;
+    return filter;
+  }
+
+  Plan plan_;
+  std::vector<std::int64_t> space_;
+  std::size_t cells_ = 1;
+};
+
+std::vector<std::int64_t> read_shape(const jobspec::Value& sizes) {
+  std::vector<std::int64_t> shape;
+  for (const jobspec::Value& n : sizes.as_list()) {
+    if (!n.is_int() || n.as_int() < 1)
+      throw std::invalid_argument("data.shape: sizes must be whole numbers of at least 1, found " +
+                                  n.to_text());
+    shape.push_back(n.as_int());
+  }
+  if (shape.size() != 3 && shape.size() != 4)
+    throw std::invalid_argument(
+        "data.shape: expected [channels, height, width] or [channels, depth, height, width]");
+  for (std::size_t i = 1; i < shape.size(); ++i)
+    if ((shape[i] & (shape[i] - 1)) != 0 || shape[i] < 2 || shape[i] > 1024)
+      throw std::invalid_argument("data.shape: " + std::to_string(shape[i]) +
+                                  " is not a power of two from 2 to 1024");
+  return shape;
+}
+
+}  // namespace
+
+Row gaussian_fields() {
+  jobspec::Option shape;
+  shape.name = "shape";
+  shape.type = jobspec::OptionType::list;
+  shape.doc = "[channels, height, width] or [channels, depth, height, width], powers of two";
+  shape.fallback = jobspec::List{1, 32, 32};
+  return {
+      "gaussian-fields",
+      "random fields whose spectrum is to be found; needs no files",
+      {integer_option("samples", "how many samples, training and validation together", 4096, 2,
+                      4e9),
+       std::move(shape),
+       integer_option("parameters", "how many of slope, amplitude and smoothing vary", 1, 1,
+                      kParameters),
+       integer_option("classes",
+                      "0: the parameters, each from -1 to 1, are targets; above: so many ranges "
+                      "of the slope are classes",
+                      0, 0, 1000),
+       integer_option("seed", "of the samples; not the trial's seed", 1, 0, 9e15)},
+      [](const jobspec::Value& tree) -> std::unique_ptr<Dataset> {
+        const Row row = gaussian_fields();
+        const auto get = [&](const char* name) { return option(tree, row, name); };
+        if (get("classes").as_int() == 1)
+          throw std::invalid_argument(
+              "data.classes: one class leaves nothing to tell apart; use 0 or at least 2");
+        return std::make_unique<GaussianFields>(Plan{
+            static_cast<std::size_t>(get("samples").as_int()), read_shape(get("shape")),
+            static_cast<int>(get("parameters").as_int()), static_cast<int>(get("classes").as_int()),
+            static_cast<std::uint64_t>(get("seed").as_int())});
+      }};
+}
+
+}  // namespace thalweg::engine::data

@@ -1,0 +1,94 @@
+// text: a plain text file, its bytes or byte pairs as tokens.
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "engine/data/bpe.h"
+#include "engine/data/mapped_file.h"
+#include "engine/data/table.h"
+#include "engine/data/tokens.h"
+#include "engine/data/window_options.h"
+
+namespace thalweg::engine::data {
+namespace {
+
+// What byte pairs are learnt from: more text hardly changes the pairs, but takes longer.
+constexpr std::size_t kLearnBytes = std::size_t{32} << 20;
+
+Array as_bytes(const std::shared_ptr<const MappedFile>& file) {
+  Array array;
+  array.type = NumberType::u8;
+  array.shape = {static_cast<std::int64_t>(file->bytes().size())};
+  array.data = file->bytes().data();
+  array.owner = file;
+  array.name = file->file().string();
+  array.offset = 0;
+  return array;
+}
+
+Array as_pairs(const MappedFile& file, std::string_view text, const BytePairs& pairs) {
+  const auto tokens = std::make_shared<const std::vector<std::uint32_t>>(pairs.encode(text));
+  Array array;
+  array.type = NumberType::u32;
+  array.shape = {static_cast<std::int64_t>(tokens->size())};
+  array.data = reinterpret_cast<const std::uint8_t*>(tokens->data());
+  array.owner = tokens;
+  array.name = file.file().string();
+  return array;
+}
+
+std::unique_ptr<Dataset> make(const jobspec::Value& tree) {
+  const Row row = text();
+  const auto get = [&](const char* name) { return option(tree, row, name); };
+  if (get("file").is_null()) throw std::invalid_argument("data.file is missing: a text file");
+  const WindowOptions window = read_window(tree, row);
+  const auto file = std::make_shared<const MappedFile>(get("file").as_string());
+  const bool merges = !get("merges").is_null();
+  if (get("vocabulary").as_string() == "byte") {
+    if (merges)
+      throw std::invalid_argument("data.merges: bytes have no merges; set data.vocabulary to bpe");
+    return token_windows(as_bytes(file), static_cast<int>(BytePairs::kBytes), window.length,
+                         window.stride);
+  }
+  const std::string_view all(reinterpret_cast<const char*>(file->bytes().data()),
+                             file->bytes().size());
+  const BytePairs pairs =
+      merges ? read_merges(get("merges").as_string())
+             : learn_byte_pairs(all.substr(0, kLearnBytes),
+                                static_cast<std::uint32_t>(get("vocabulary_size").as_int()));
+  return token_windows(as_pairs(*file, all, pairs), static_cast<int>(pairs.size()), window.length,
+                       window.stride);
+}
+
+jobspec::Option text_option(const char* name, const char* doc) {
+  jobspec::Option o;
+  o.name = name;
+  o.type = jobspec::OptionType::text;
+  o.doc = doc;
+  return o;
+}
+
+}  // namespace
+
+Row text() {
+  jobspec::Option file = text_option("file", "any text");
+  file.required = true;
+  jobspec::Option vocabulary = text_option("vocabulary", "tokens are bytes, or byte pairs (bpe)");
+  vocabulary.fallback = "byte";
+  vocabulary.choices = {"byte", "bpe"};
+  jobspec::Option size;
+  size.name = "vocabulary_size";
+  size.type = jobspec::OptionType::integer;
+  size.doc = "of bpe: tokens, learnt from the text's first 32 MiB";
+  size.fallback = 4096;
+  size.min = 257;
+  size.max = 1 << 20;
+  std::vector<jobspec::Option> options{
+      std::move(file), std::move(vocabulary), std::move(size),
+      text_option("merges", "of bpe: GPT-2's merges.txt instead of learning")};
+  for (jobspec::Option& o : window_options())
+    options.push_back(std::move(o));
+  return {"text", "a plain text, to predict the next byte or byte pair", std::move(options), make};
+}
+
+}  // namespace thalweg::engine::data
