@@ -26,13 +26,14 @@ struct Stretch {
 template <class Formula, class T, std::size_t... S>
 THALWEG_INLINE void fuse(const Formula& formula, const Stretch<T>& x, std::index_sequence<S...>) {
   const auto loop =
-      [](Formula f, std::size_t n, T * w, const T* g, auto*... s) __attribute__((always_inline)) {
+      [](Formula f, std::size_t n, T * w, T * g, auto*... s) __attribute__((always_inline)) {
 // No two of the vectors overlap.
 #pragma GCC ivdep
     for (std::size_t i = 0; i < n; ++i) {
       [&](T wi, T gi, auto... si) __attribute__((always_inline)) {
         f(wi, gi, si...);
         w[i] = wi;
+        if constexpr (requires { Formula::writes_gradient; }) g[i] = gi;
         ((s[i] = si), ...);
       }
       (w[i], g[i], s[i]...);
@@ -42,7 +43,8 @@ THALWEG_INLINE void fuse(const Formula& formula, const Stretch<T>& x, std::index
 }
 
 /// Defines run(formula, stretch) for both number types. `Formula<T>` has
-/// `void operator()(T& w, T g, T& first_state, ...) const`.
+/// `void operator()(T& w, T g, T& first_state, ...) const`; with `T& g` and a member
+/// `static constexpr bool writes_gradient` the new g is kept.
 #define THALWEG_FUSED(Formula, state_count)                                   \
   THALWEG_SIMD void run(const Formula<float>& f, const Stretch<float>& x) {   \
     fuse(f, x, std::make_index_sequence<state_count>());                      \

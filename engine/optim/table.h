@@ -44,6 +44,9 @@ struct OptimizerEntry {
 };
 
 const std::vector<OptimizerEntry>& optimizer_table();
+/// The row that `tree.name` names. Throws std::invalid_argument ("did you mean") with `where`
+/// before the key.
+const OptimizerEntry& find_optimizer(const jobspec::Value& tree, const std::string& where);
 
 /// "*" stands for any text, "?" for one character.
 bool matches_glob(const std::string& pattern, const std::string& text);

@@ -100,9 +100,12 @@ struct Trainee {
     for (std::size_t p = 0; p < parameters.infos.size(); ++p)
       update(context, static_cast<int>(p));
     optimizer->finish(context, memory());
+    observe(context, gradients);  // the published fixture observes the step's own gradient
+  }
+  void observe(const StepContext& context, const Values& gradients) {
     const int every = optimizer->curvature_every();
     if (every == 0 || (context.step + 1) % every != 0) return;
-    put(g, gradients);  // the published fixture observes the step's own gradient
+    put(g, gradients);
     for (std::size_t p = 0; p < parameters.infos.size(); ++p) {
       const ParameterInfo& info = parameters.infos[p];
       optimizer->observe_curvature(context, {static_cast<int>(p), info.offset, info.count},

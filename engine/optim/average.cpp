@@ -1,0 +1,64 @@
+#include <algorithm>
+#include <stdexcept>
+
+#include "engine/optim/fused.h"
+#include "engine/optim/wrap.h"
+
+namespace thalweg::engine::optim {
+namespace {
+
+template <class T>
+struct Formula {
+  T keep, rest;
+  THALWEG_INLINE void operator()(T& w, T, T& e) const { e = keep * e + rest * w; }
+};
+THALWEG_FUSED(Formula, 1)
+
+template <class T>
+class Average final : public Wrapped<T> {
+ public:
+  Average(std::unique_ptr<Optimizer<T>> base, const Parameters<T>& parameters, double decay)
+      : Wrapped<T>(std::move(base)), decay_(decay) {
+    if (this->base().evaluates_elsewhere())
+      throw std::invalid_argument(
+          "optimizer.ema: this optimizer validates at an average of its own; leave ema at 0");
+    if (!parameters.infos.empty())
+      count_ = parameters.infos.back().offset + parameters.infos.back().count;
+  }
+  int states() const override { return mean() + 1; }
+  void update(const StepContext& c, const Segment& s, const OptimizerMemory<T>& x) const override {
+    if (c.step == 0)
+      std::copy_n(x.w + s.offset, s.count, x.states[static_cast<std::size_t>(mean())] + s.offset);
+    this->base().update(c, s, x);
+  }
+  void finish(const StepContext& c, const OptimizerMemory<T>& x) const override {
+    this->base().finish(c, x);
+    const double t = static_cast<double>(c.step + 1);
+    const double keep = std::min(decay_, (1 + t) / (10 + t));
+    Stretch<T> all{count_, x.w, x.w, {x.states[static_cast<std::size_t>(mean())]}};
+    run(Formula<T>{T(keep), T(1 - keep)}, all);
+  }
+  bool evaluates_elsewhere() const override { return true; }
+  void evaluation_point(const OptimizerMemory<T>& x, T* to) const override {
+    std::copy_n(x.states[static_cast<std::size_t>(mean())], count_, to);
+  }
+
+ private:
+  int mean() const { return this->base().states(); }
+  double decay_;
+  std::size_t count_ = 0;
+};
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<Optimizer<T>> with_average(std::unique_ptr<Optimizer<T>> base,
+                                           const Parameters<T>& parameters, double decay) {
+  return std::make_unique<Average<T>>(std::move(base), parameters, decay);
+}
+template std::unique_ptr<Optimizer<float>> with_average(std::unique_ptr<Optimizer<float>>,
+                                                        const Parameters<float>&, double);
+template std::unique_ptr<Optimizer<double>> with_average(std::unique_ptr<Optimizer<double>>,
+                                                         const Parameters<double>&, double);
+
+}  // namespace thalweg::engine::optim

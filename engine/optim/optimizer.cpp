@@ -1,0 +1,226 @@
+// From the trial's `train.optimizer` tree to an optimizer: rows of the table, groups, wrappers.
+#include "engine/optim/optimizer.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "engine/optim/table.h"
+#include "engine/optim/wrap.h"
+
+namespace thalweg::engine {
+namespace {
+
+using jobspec::Map;
+using jobspec::Option;
+using jobspec::OptionType;
+using jobspec::Value;
+using optim::OptimizerEntry;
+
+// What every optimizer has beside its own options; a group may set those that are marked.
+std::vector<Option> common_options() {
+  Option lr = optim::real_option("lr", 0, 0, std::numeric_limits<double>::infinity(),
+                                 "base learning rate; the schedule multiplies it");
+  lr.fallback = "auto";
+  lr.or_auto = true;
+  Option groups;
+  groups.name = "groups";
+  groups.type = OptionType::list;
+  groups.doc =
+      "parameters with options of their own, the first that fits: {match: \"*.bias\", lr_factor: "
+      "2, "
+      "decay_factor: 0, any other option of the optimizer, or name: another one}";
+  groups.fallback = jobspec::List{};
+  return {
+      lr,
+      optim::choice_option(
+          "decay_on", {"weights", "all"},
+          "what weight decay applies to: weights leaves out biases and normalisation"),
+      optim::real_option("ema", 0, 0, 0.999999,
+                         "validate at a running mean of the weights with this decay; 0 = at the "
+                         "weights themselves"),
+      optim::choice_option("larc", {"none", "clip", "scale", "clip_one"},
+                           "scale each tensor's gradient by r = trust |w| / |g| "
+                           "(arXiv:1708.03888): min(r / lr, 1), r "
+                           "or min(r, 1)"),
+      optim::real_option("larc_trust", 0.02, 0, 1, "trust of larc"),
+      optim::real_option("larc_fallback", 0, 0, 1,
+                         "r of larc where a norm is 0; 0 = such gradients stay as they are"),
+      groups,
+  };
+}
+
+bool is_larc(const std::string& name) {
+  return name.rfind("larc", 0) == 0;
+}
+
+template <class T>
+auto maker(const OptimizerEntry& e) {
+  if constexpr (std::is_same_v<T, float>)
+    return e.make_float;
+  else
+    return e.make_double;
+}
+
+/// One optimizer for those parameters whose count is not 0.
+template <class T>
+std::unique_ptr<Optimizer<T>> make_one(const Value& tree, const std::string& where,
+                                       const Parameters<T>& parameters) {
+  const OptimizerEntry& e = optim::find_optimizer(tree, where);
+  const optim::OptimizerOptions common(tree, common_options());
+  optim::LarcOptions larc;
+  larc.mode = common.text("larc");
+  if (larc.mode == "none") return maker<T>(e)(optim::OptimizerOptions(tree, e.options), parameters);
+  larc.trust = common.real("larc_trust");
+  larc.fallback = common.real("larc_fallback");
+  // The decay joins the gradient before it is scaled; the base has none left.
+  Value base = tree;
+  for (const Option& option : e.options)
+    if (option.name == "weight_decay") {
+      larc.decay = optim::OptimizerOptions(tree, e.options).real("weight_decay");
+      base.set("weight_decay", 0.0);
+    }
+  return optim::with_larc<T>(maker<T>(e)(optim::OptimizerOptions(base, e.options), parameters),
+                             parameters, larc);
+}
+
+/// A group's complete tree: the optimizer's own, with the group's options over it.
+Value group_tree(const Value& options, const Value& group, const std::string& where) {
+  Value tree = options;
+  if (const Value* name = group.find("name"))
+    if (name->to_text() != options.find("name")->to_text()) tree = Map{{"name", name->to_text()}};
+  const OptimizerEntry& e = optim::find_optimizer(tree, where);
+  std::vector<Option> allowed = e.options;
+  for (const Option& option : common_options())
+    if (is_larc(option.name)) allowed.push_back(option);
+  std::vector<std::string> known{"match", "name", "lr_factor", "decay_factor"};
+  for (const Option& option : allowed)
+    known.push_back(option.name);
+  for (const auto& [key, value] : group.as_map()) {
+    if (std::find(known.begin(), known.end(), key) == known.end()) {
+      const std::string near = jobspec::nearest(key, known);
+      throw std::invalid_argument(where + key + ": unknown key" +
+                                  (near.empty() ? "" : " (did you mean '" + near + "'?)"));
+    }
+    for (const Option& option : allowed) {
+      if (option.name != key) continue;
+      std::string hint;
+      const std::string expected = jobspec::misfit(option, value, &hint);
+      if (!expected.empty())
+        throw std::invalid_argument(where + key + ": found " + jobspec::describe(value) +
+                                    ", expected " + expected);
+      tree.set(key, value);
+    }
+  }
+  return tree;
+}
+
+double factor_of(const Value& group, const char* key, const std::string& where) {
+  const Value* factor = group.find(key);
+  if (factor == nullptr) return 1;
+  if (!factor->is_number() || !(factor->as_double() >= 0))
+    throw std::invalid_argument(where + key + ": found " + jobspec::describe(*factor) +
+                                ", expected a number of at least 0");
+  return factor->as_double();
+}
+
+/// Parameters of one group alone: the others count nothing.
+template <class T>
+Parameters<T> only(const Parameters<T>& all, const std::vector<int>& group_of, int group) {
+  Parameters<T> some = all;
+  for (std::size_t p = 0; p < group_of.size(); ++p)
+    if (group_of[p] != group) {
+      some.infos[p].shape = {0};
+      some.infos[p].count = 0;
+    }
+  return some;
+}
+
+template <class T>
+std::unique_ptr<Optimizer<T>> make_groups(const Value& options, const jobspec::List& given,
+                                          const Parameters<T>& parameters) {
+  // Group 0 are those that no pattern takes.
+  std::vector<int> group_of(parameters.infos.size(), 0);
+  std::vector<Value> trees{options};
+  std::vector<double> factors{1};
+  for (std::size_t g = 0; g < given.size(); ++g) {
+    const std::string where = "optimizer.groups[" + std::to_string(g) + "].";
+    const Value* match = given[g].is_map() ? given[g].find("match") : nullptr;
+    if (match == nullptr || !match->is_string())
+      throw std::invalid_argument(where +
+                                  "match: a pattern of parameter names is needed, such as "
+                                  "\"*.bias\"");
+    bool any = false;
+    for (std::size_t p = 0; p < group_of.size(); ++p) {
+      if (!optim::matches_glob(match->as_string(), parameters.infos[p].name)) continue;
+      any = true;
+      if (group_of[p] == 0) group_of[p] = static_cast<int>(g) + 1;
+    }
+    if (!any) {
+      std::string names;
+      for (const ParameterInfo& info : parameters.infos)
+        names += (names.empty() ? "" : ", ") + info.name;
+      throw std::invalid_argument(where + "match: \"" + match->as_string() +
+                                  "\" fits no parameter; there are " + names);
+    }
+    trees.push_back(group_tree(options, given[g], where));
+    factors.push_back(factor_of(given[g], "lr_factor", where));
+    const double decay = factor_of(given[g], "decay_factor", where);
+    for (const Option& option : optim::find_optimizer(trees.back(), where).options)
+      if (option.name == "weight_decay") {
+        const Value* own = trees.back().find("weight_decay");
+        trees.back().set("weight_decay",
+                         decay * (own ? own->as_double() : option.fallback.as_double()));
+      }
+  }
+  std::vector<optim::ParameterGroup<T>> groups;
+  for (std::size_t g = 0; g < trees.size(); ++g)
+    groups.push_back(
+        {make_one<T>(trees[g], "optimizer.", only(parameters, group_of, static_cast<int>(g))),
+         factors[g]});
+  return optim::in_groups<T>(std::move(groups), std::move(group_of), parameters.infos);
+}
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<Optimizer<T>> make_optimizer(const Value& options,
+                                             const Parameters<T>& parameters) {
+  const optim::OptimizerOptions common(options, common_options());
+  Parameters<T> chosen = parameters;
+  for (ParameterInfo& info : chosen.infos)
+    info.decay = info.decay || common.text("decay_on") == "all";
+  const jobspec::List& groups = common.value("groups").as_list();
+  auto optimizer = groups.empty() ? make_one<T>(options, "optimizer.", chosen)
+                                  : make_groups<T>(options, groups, chosen);
+  if (const double decay = common.real("ema"); decay > 0)
+    optimizer = optim::with_average<T>(std::move(optimizer), chosen, decay);
+  return optimizer;
+}
+template std::unique_ptr<Optimizer<float>> make_optimizer(const Value&, const Parameters<float>&);
+template std::unique_ptr<Optimizer<double>> make_optimizer(const Value&, const Parameters<double>&);
+
+double base_learning_rate(const Value& options, const std::string& model, std::string* note) {
+  const OptimizerEntry& e = optim::find_optimizer(options, "optimizer.");
+  const Value* lr = options.find("lr");
+  if (lr && lr->is_number()) return lr->as_double();
+  for (const optim::DefaultRate& rate : e.rates) {
+    if (!optim::matches_glob(rate.models, model)) continue;
+    if (note)
+      *note = "optimizer.lr: auto is " + Value(rate.lr).to_text() + " for " + e.name +
+              (rate.models == "*" ? "" : " on " + model) + " (" + rate.source + ")";
+    return rate.lr;
+  }
+  throw std::logic_error("optimizer " + e.name + " has no learning rate for " + model);
+}
+
+std::vector<jobspec::Section> optimizer_schema() {
+  jobspec::Section section;
+  section.path = "optimizer";
+  section.doc = "how a gradient changes the weights";
+  section.options = common_options();
+  for (const OptimizerEntry& e : optim::optimizer_table())
+    section.variants.push_back({e.name, e.doc, e.options});
+  return {section};
+}
+
+}  // namespace thalweg::engine

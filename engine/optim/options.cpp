@@ -1,0 +1,109 @@
+// Options of the rows, spelled once, and their values.
+#include <stdexcept>
+#include <utility>
+
+#include "engine/optim/table.h"
+
+namespace thalweg::engine::optim {
+
+using jobspec::Option;
+using jobspec::OptionType;
+using jobspec::Value;
+
+OptimizerOptions::OptimizerOptions(const Value& tree, const std::vector<Option>& options) {
+  for (const Option& option : options) {
+    const Value* given = tree.find(option.name);
+    values_.emplace_back(option.name, given ? *given : option.fallback);
+  }
+}
+
+const Value& OptimizerOptions::value(const std::string& name) const {
+  for (const auto& [key, value] : values_)
+    if (key == name) return value;
+  throw std::logic_error("optimizer option '" + name + "' is not in its table row");
+}
+
+bool matches_glob(const std::string& pattern, const std::string& text) {
+  std::size_t p = 0, t = 0, star = std::string::npos, resume = 0;
+  while (t < text.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      resume = t;
+    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
+      ++p, ++t;
+    } else if (star != std::string::npos) {
+      p = star + 1;  // the last star takes one character more
+      t = ++resume;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*')
+    ++p;
+  return p == pattern.size();
+}
+
+Option real_option(const char* name, double fallback, double min, double max, const char* doc) {
+  Option option;
+  option.name = name;
+  option.type = OptionType::real;
+  option.doc = doc;
+  option.fallback = fallback;
+  option.min = min;
+  option.max = max;
+  return option;
+}
+
+Option flag_option(const char* name, bool fallback, const char* doc) {
+  Option option;
+  option.name = name;
+  option.type = OptionType::boolean;
+  option.doc = doc;
+  option.fallback = fallback;
+  return option;
+}
+
+Option whole_option(const char* name, int fallback, double min, double max, const char* doc) {
+  Option option = real_option(name, fallback, min, max, doc);
+  option.type = OptionType::integer;
+  option.fallback = fallback;
+  return option;
+}
+
+Option choice_option(const char* name, std::vector<std::string> choices, const char* doc) {
+  Option option;
+  option.name = name;
+  option.doc = doc;
+  option.fallback = choices.front();
+  option.choices = std::move(choices);
+  return option;
+}
+
+Option momentum_option(double fallback) {
+  return real_option("momentum", fallback, 0, 1, "factor of the old velocity");
+}
+
+Option epsilon_option(double fallback) {
+  return real_option("epsilon", fallback, 0, 1, "keeps the divisor from 0");
+}
+
+std::vector<Option> beta_options(double beta1, double beta2) {
+  constexpr double below_one = 0.99999999;
+  return {real_option("beta1", beta1, 0, below_one, "decay of the mean gradient"),
+          real_option("beta2", beta2, 0, below_one, "decay of the mean squared gradient")};
+}
+
+std::vector<Option> decay_options(double fallback, bool decoupled) {
+  return {
+      real_option("weight_decay", fallback, 0, 1e6, "pulls the weights towards 0"),
+      flag_option("decoupled", decoupled,
+                  "decay shrinks the weights by lr times weight_decay; else it is an L2 term of "
+                  "the gradient")};
+}
+
+std::vector<Option> operator+(std::vector<Option> a, const std::vector<Option>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+}  // namespace thalweg::engine::optim

@@ -1,0 +1,83 @@
+// sophia_g: m = beta1 m + (1 - beta1) g;
+//   w -= lr sign(m) min(|m| / (rho batch h + 1e-15), 1), after w's decay;
+// every `every` steps h = beta2 h + (1 - beta2) ĝ², where ĝ is the mean gradient for labels that
+// are drawn from the model's own predictions (the Gauss-Newton-Bartlett estimate of the curvature).
+// Liu et al. 2023 (arXiv:2305.14342), as in Liuhong99/Sophia.
+#include "engine/optim/fused.h"
+
+namespace thalweg::engine::optim {
+namespace {
+
+template <class T>
+struct Formula {
+  T lr, beta1, rest1, of_h, l2, keep;
+  THALWEG_INLINE void operator()(T& w, T g, T& m, T& h) const {
+    g += l2 * w;
+    m = beta1 * m + rest1 * g;
+    const T size = std::abs(m) / (of_h * h + T(1e-15));
+    const T step = size < T(1) ? size : T(1);
+    w = keep * w - lr * (m > T(0) ? step : m < T(0) ? -step : T(0));
+  }
+};
+THALWEG_FUSED(Formula, 2)
+
+template <class T>
+struct Curvature {
+  T beta2, rest2;
+  THALWEG_INLINE void operator()(T&, T g, T&, T& h) const { h = beta2 * h + rest2 * g * g; }
+};
+THALWEG_FUSED(Curvature, 2)
+
+struct Rule {
+  static constexpr int states = 2;
+  explicit Rule(const OptimizerOptions& o)
+      : beta1(o.real("beta1")),
+        beta2(o.real("beta2")),
+        rho(o.real("rho")),
+        every(o.whole("every")),
+        decay(o) {}
+  template <class T>
+  Formula<T> formula(const StepContext& c, bool on, std::span<const double>) const {
+    const double b1 = c.momentum.value_or(beta1);
+    return {T(c.lr),         T(b1),
+            T(1 - b1),       T(rho * static_cast<double>(c.samples)),
+            T(decay.l2(on)), T(decay.keep(c.lr, on))};
+  }
+  double beta1, beta2, rho;
+  int every;
+  Decay decay;
+};
+
+template <class T>
+class SophiaG final : public Fused<T, Rule> {
+ public:
+  using Fused<T, Rule>::Fused;
+  int curvature_every() const override { return this->rule_.every; }
+  void observe_curvature(const StepContext&, const Segment& segment,
+                         const OptimizerMemory<T>& memory) const override {
+    run(Curvature<T>{T(this->rule_.beta2), T(1 - this->rule_.beta2)}, stretch(segment, memory, 2));
+  }
+};
+
+template <class T>
+std::unique_ptr<Optimizer<T>> make(const OptimizerOptions& o, const Parameters<T>& p) {
+  return std::make_unique<SophiaG<T>>(o, p);
+}
+
+}  // namespace
+
+OptimizerEntry sophia_g() {
+  return {
+      "sophia_g",
+      "Sophia-G (arXiv:2305.14342): clipped steps by an estimate of the curvature",
+      {{"*", 1e-4, "the authors' default"}},
+      beta_options(0.965, 0.99) +
+          std::vector{real_option("rho", 0.04, 0, 1e6, "larger: fewer steps are clipped"),
+                      whole_option("every", 10, 1, 1e6,
+                                   "steps between two estimates, each an extra backward pass")} +
+          decay_options(0.1, true),
+      make<float>,
+      make<double>};
+}
+
+}  // namespace thalweg::engine::optim

@@ -1,0 +1,75 @@
+// What goes around any row of the table.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/optim/optimizer.h"
+
+namespace thalweg::engine::optim {
+
+/// Passes everything on to the optimizer inside.
+template <class T>
+class Wrapped : public Optimizer<T> {
+ public:
+  explicit Wrapped(std::unique_ptr<Optimizer<T>> base) : base_(std::move(base)) {}
+  int states() const override { return base_->states(); }
+  std::size_t own() const override { return base_->own(); }
+  std::size_t scalars() const override { return base_->scalars(); }
+  bool elementwise(int parameter) const override { return base_->elementwise(parameter); }
+  void finish(const StepContext& c, const OptimizerMemory<T>& x) const override {
+    base_->finish(c, x);
+  }
+  bool evaluates_elsewhere() const override { return base_->evaluates_elsewhere(); }
+  void evaluation_point(const OptimizerMemory<T>& x, T* to) const override {
+    base_->evaluation_point(x, to);
+  }
+  int curvature_every() const override { return base_->curvature_every(); }
+  void observe_curvature(const StepContext& c, const Segment& s,
+                         const OptimizerMemory<T>& x) const override {
+    base_->observe_curvature(c, s, x);
+  }
+
+ protected:
+  const Optimizer<T>& base() const { return *base_; }
+
+ private:
+  std::unique_ptr<Optimizer<T>> base_;
+};
+
+/// How larc turns the ratio r = trust |w| / (|g| + decay |w| + epsilon) into the gradient's factor.
+struct LarcOptions {
+  std::string mode = "none";  ///< none, clip: min(r / lr, 1), scale: r, clip_one: min(r, 1)
+  double trust = 0.02;
+  double epsilon = 1e-8;
+  double fallback = 0;  ///< r where a norm is 0; 0: the gradient is left as it is
+  double decay = 0;     ///< the base's, which has none itself then
+};
+/// Scales each tensor's gradient before `base` sees it (You et al. 2017, as in NVIDIA apex's LARC).
+template <class T>
+std::unique_ptr<Optimizer<T>> with_larc(std::unique_ptr<Optimizer<T>> base,
+                                        const Parameters<T>& parameters,
+                                        const LarcOptions& options);
+
+/// Some of the parameters, with an optimizer and a learning rate of their own.
+template <class T>
+struct ParameterGroup {
+  std::unique_ptr<Optimizer<T>> optimizer;  ///< knows only the group's parameters
+  double lr_factor = 1;
+};
+/// `group_of`: for each parameter, its group's number.
+template <class T>
+std::unique_ptr<Optimizer<T>> in_groups(std::vector<ParameterGroup<T>> groups,
+                                        std::vector<int> group_of,
+                                        const std::vector<ParameterInfo>& infos);
+
+/// Validates at a running mean of the weights: e = d e + (1 - d) w after step t (from 1), with
+/// d = min(decay, (1 + t) / (10 + t)), so that the first weights are soon forgotten (as in
+/// TensorFlow's ExponentialMovingAverage).
+template <class T>
+std::unique_ptr<Optimizer<T>> with_average(std::unique_ptr<Optimizer<T>> base,
+                                           const Parameters<T>& parameters, double decay);
+
+}  // namespace thalweg::engine::optim
