@@ -1,8 +1,11 @@
 #include "engine/device/device.h"
 
+#include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
 #include "engine/tensor/buffer.h"
+#include "engine/tensor/random.h"
 
 namespace thalweg::engine {
 
@@ -35,6 +38,42 @@ void check_batch(const Batch& batch, int samples, bool training) {
                               (training ? "exactly " : "1 to ") + std::to_string(samples) +
                               " were expected");
 }
+
+template <class T>
+void draw_labels(const LossPlan& loss, const T* outputs, const Batch& batch,
+                 std::vector<std::int32_t>& labels) {
+  if (!loss.kind->of_labels)
+    throw std::invalid_argument("labels cannot be drawn from the model for loss " +
+                                loss.kind->name + ": take an optimizer that does not need them");
+  const auto samples = static_cast<std::size_t>(batch.samples);
+  const auto positions = static_cast<std::size_t>(loss.positions);
+  if (labels.size() < samples * positions) labels.resize(samples * positions);
+  for (std::size_t row = 0; row < samples * positions; ++row) {
+    const T* logits = outputs + static_cast<std::int64_t>(row / positions) * elements(loss.output) +
+                      static_cast<std::int64_t>(row % positions) * loss.position_step;
+    const auto logit = [&](int c) {
+      return static_cast<double>(logits[c * loss.class_step]);
+    };
+    const int classes = loss.data.classes;
+    double largest = logit(0), sum = 0;
+    for (int c = 1; c < classes; ++c)
+      largest = std::max(largest, logit(c));
+    for (int c = 0; c < classes; ++c)
+      sum += std::exp(logit(c) - largest);
+    const auto bits =
+        philox(batch.seed, Stream::labels, batch.step, batch.first_sample * positions + row);
+    double left = static_cast<double>(uniform01(bits[0])) * sum;
+    int label = 0;
+    while (label + 1 < classes) {
+      left -= std::exp(logit(label) - largest);
+      if (left < 0) break;
+      ++label;
+    }
+    labels[row] = label;
+  }
+}
+template void draw_labels(const LossPlan&, const float*, const Batch&, std::vector<std::int32_t>&);
+template void draw_labels(const LossPlan&, const double*, const Batch&, std::vector<std::int32_t>&);
 
 void refuse_label(std::int32_t label, int sample, int classes) {
   throw std::invalid_argument("label " + std::to_string(label) + " of sample " +

@@ -24,6 +24,8 @@ struct Batch {
   std::uint64_t seed = 0;          ///< the trial's seed: keys dropout
   std::uint32_t step = 0;          ///< keys dropout
   std::uint64_t first_sample = 0;  ///< position of sample 0 in the global batch: keys dropout
+  /// Training: instead of `labels`, draw them from the model's own predictions (Stream::labels).
+  bool draw_labels = false;
 };
 
 /// Called with a parameter's number as soon as its gradient is complete.
@@ -72,6 +74,13 @@ std::vector<ParameterInfo> place_parameters(const Graph& graph,
 /// Throws std::invalid_argument where a training batch has not `samples`, or an evaluation one has
 /// more.
 void check_batch(const Batch& batch, int samples, bool training);
+
+/// Labels drawn with the probabilities of the softmax of `outputs`, one for each position of each
+/// sample; keyed by the batch's seed, step and the place in the global batch. `labels` grows where
+/// it is too small. Throws std::invalid_argument where the loss is not one of labels.
+template <class T>
+void draw_labels(const LossPlan& loss, const T* outputs, const Batch& batch,
+                 std::vector<std::int32_t>& labels);
 
 /// The sentence for a label that is no class number. Throws std::invalid_argument.
 [[noreturn]] void refuse_label(std::int32_t label, int sample, int classes);

@@ -86,7 +86,6 @@ class DadaptAdam final : public Optimizer<T> {
     if (c.lr == 0) return;
     double sum = 0, length = 0;
     for (std::size_t p = 0; p < infos_.size(); ++p) {
-      if (infos_[p].count == 0) continue;
       sum += x.scalars[kGlobals + 2 * p];
       length += x.scalars[kGlobals + 2 * p + 1];
     }
@@ -99,6 +98,9 @@ class DadaptAdam final : public Optimizer<T> {
     x.scalars[kDistance] = std::max(d, estimate);
     x.scalars[kCount] += 1;
     for (std::size_t p = 0; p < infos_.size(); ++p) {
+      double* sums = &x.scalars[kGlobals + 2 * p];
+      if (sums[1] == 0) continue;  // not updated in this step
+      sums[0] = sums[1] = 0;
       const int parameter = static_cast<int>(p);
       run(Step<T>{T(epsilon_), T(decay_.keep(rate, decays(parameter)))},
           stretch({parameter, infos_[p].offset, infos_[p].count}, x, 2));

@@ -81,7 +81,6 @@ class Prodigy final : public Optimizer<T> {
     if (c.lr == 0) return;
     double gained = 0, length = 0;
     for (std::size_t p = 0; p < infos_.size(); ++p) {
-      if (infos_[p].count == 0) continue;
       gained += x.scalars[kGlobals + 2 * p];
       length += x.scalars[kGlobals + 2 * p + 1];
     }
@@ -98,6 +97,9 @@ class Prodigy final : public Optimizer<T> {
     x.scalars[kDistance] = d;
     x.scalars[kCount] += 1;
     for (std::size_t p = 0; p < infos_.size(); ++p) {
+      double* sums = &x.scalars[kGlobals + 2 * p];
+      if (sums[1] == 0) continue;  // not updated in this step
+      sums[0] = sums[1] = 0;
       const int parameter = static_cast<int>(p);
       run(Step<T>{T(rate), T(d * epsilon_), T(decay_.keep(rate, decays(parameter)))},
           stretch({parameter, infos_[p].offset, infos_[p].count}, x, 2));

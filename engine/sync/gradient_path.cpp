@@ -162,6 +162,7 @@ Batch GradientPath::micro_batch(int shard, int micro, const StepInput& input) co
   batch.inputs = input.inputs + number * samples * input.sample_floats;
   batch.labels = input.labels + number * samples * input.sample_labels;
   batch.targets = input.targets + number * samples * input.sample_targets;
+  batch.draw_labels = input.draw_labels;
   batch.samples = p_.sharding.micro_batch();
   batch.seed = p_.seed;
   batch.step = static_cast<std::uint32_t>(input.context.step);

@@ -53,6 +53,7 @@ struct StepInput {
   std::size_t sample_labels = 1;   ///< labels in a sample
   std::size_t sample_targets = 0;  ///< real targets in a sample
   bool stop = false;               ///< this rank was asked to stop
+  bool draw_labels = false;        ///< Batch::draw_labels
 };
 
 struct StepOutcome {

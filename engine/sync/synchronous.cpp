@@ -1,5 +1,6 @@
 // Synchronous data-parallel training: every step sums the gradients of all shards, every rank makes
 // the same update.
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <utility>
@@ -20,7 +21,8 @@ class Synchronous : public SyncMode {
   StepOutcome step(const StepInput& input) override {
     StepOutcome outcome;
     StepContext context = input.context;
-    context.samples = p_.sharding.global_batch;
+    context.samples = p_.sharding.global_batch *
+                      static_cast<std::int64_t>(std::max<std::size_t>(1, input.sample_labels));
     path_.run(input, outcome);
     const OptimizerMemory<float> memory = p_.replica.memory(path_.gradient());
     if (p_.clip_norm > 0) {
@@ -34,10 +36,31 @@ class Synchronous : public SyncMode {
     }
     outcome.optimizer_ms += timed([&] { p_.optimizer.finish(context, memory); });
     path_.finish(outcome);
+    if (const int every = p_.optimizer.curvature_every();
+        every > 0 && (context.step + 1) % every == 0)
+      observe_curvature(input, context, memory, outcome);
     return outcome;
   }
 
  private:
+  /// A second backward pass, for labels that the model itself draws.
+  void observe_curvature(StepInput input, const StepContext& context,
+                         const OptimizerMemory<float>& memory, StepOutcome& outcome) {
+    input.draw_labels = true;
+    StepOutcome second;
+    path_.run(input, second);
+    path_.wait_for_all();
+    outcome.compute_ms += second.compute_ms;
+    const std::vector<ParameterInfo>& infos = p_.model.parameters();
+    outcome.optimizer_ms += timed([&] {
+      for (int number = 0; number < static_cast<int>(infos.size()); ++number) {
+        const ParameterInfo& info = infos[static_cast<std::size_t>(number)];
+        if (path_.present(number))
+          p_.optimizer.observe_curvature(context, {number, info.offset, info.count}, memory);
+      }
+    });
+  }
+
   void update(std::size_t bucket, const StepContext& context, const OptimizerMemory<float>& memory,
               StepOutcome& outcome) {
     for (const int number : path_.buckets()[bucket].parameters) {

@@ -17,7 +17,8 @@ enum class Stream : std::uint32_t {
   dropout = 3,
   augment = 4,
   split = 5,
-  noise = 6
+  noise = 6,
+  labels = 7
 };
 
 /// 128 random bits for (seed, stream, a, b). `a` is usually the step or epoch (below 2^32), `b` the

@@ -87,9 +87,14 @@ ShardResult CpuLane::train(const float* parameters, const Batch& batch, float sc
   const Frame frame{pointers_.data(), &batch};
   for (const Call& call : forward_)
     run(call, frame);
+  Batch judged = batch;
+  if (batch.draw_labels) {
+    draw_labels(graph_.loss, frame.floats(plan_.output), batch, drawn_);
+    judged.labels = drawn_.data();
+  }
   const ShardResult result = graph_.loss.kind->cpu(
       graph_.loss,
-      {frame.floats(plan_.output), &batch, scale, frame.floats(plan_.output_gradient)});
+      {frame.floats(plan_.output), &judged, scale, frame.floats(plan_.output_gradient)});
   for (std::size_t i = 0; i < infos_.size(); ++i) {
     const std::size_t own = plan_.parameters[i].desc.get_size() / sizeof(float);
     float* gradient = gradients + infos_[i].offset;

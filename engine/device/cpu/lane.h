@@ -38,6 +38,7 @@ class CpuLane final : public BasicLane<float> {
   const Graph& graph_;
   const std::vector<ParameterInfo>& infos_;
   Buffer arena_, staging_;
+  std::vector<std::int32_t> drawn_;
   dnnl::stream stream_;
   std::vector<std::byte*> pointers_;    ///< by TensorId
   std::vector<dnnl::memory> memories_;  ///< by TensorId

@@ -82,8 +82,13 @@ class ReferenceLane final : public BasicLane<T> {
     check_batch(batch, program_.samples(), true);
     forward(parameters, batch, true, nullptr, statistics);
     const Graph& graph = program_.graph();
+    Batch judged = batch;
+    if (batch.draw_labels) {
+      draw_labels(graph.loss, values_.back().data(), batch, drawn_);
+      judged.labels = drawn_.data();
+    }
     const ShardResult result = loss_of<T>(graph)(
-        graph.loss, {values_.back().data(), &batch, scale, slopes_.back().data()});
+        graph.loss, {values_.back().data(), &judged, scale, slopes_.back().data()});
     has_slope_.assign(values_.size(), false);
     for (std::size_t l = graph.layers.size(); l-- > 0;) {
       const LayerPlan& layer = graph.layers[l];
@@ -167,6 +172,7 @@ class ReferenceLane final : public BasicLane<T> {
 
   const ReferenceProgram<T>& program_;
   std::vector<std::vector<T>> values_;  ///< input, then every layer's output
+  std::vector<std::int32_t> drawn_;
   std::vector<std::vector<T>> slopes_;  ///< their gradients
   std::vector<bool> has_slope_;         ///< some layer has left its part there
   std::vector<std::vector<T>> asides_;  ///< a layer's gradients before they are added

@@ -222,7 +222,9 @@ TEST_P(Published, MatrixIsUpdatedAsItsElementsAre) {
   const auto found = matrix.plain(matrix.w)[0];
   const auto expected = join(vectors.plain(vectors.w)[0], vectors.plain(vectors.w)[1]);
   // Sums over parameters add up in another order.
-  if (matrix.optimizer->elementwise(0)) EXPECT_EQ(found, expected);
+  if (matrix.optimizer->elementwise(0)) {
+    EXPECT_EQ(found, expected);
+  }
   expect_near(found, expected, 1e-12, GetParam().options);
 }
 INSTANTIATE_TEST_SUITE_P(Vectors, Published, testing::ValuesIn(rows()));
