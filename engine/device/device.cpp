@@ -49,6 +49,10 @@ void draw_labels(const LossPlan& loss, const T* outputs, const Batch& batch,
   const auto positions = static_cast<std::size_t>(loss.positions);
   if (labels.size() < samples * positions) labels.resize(samples * positions);
   for (std::size_t row = 0; row < samples * positions; ++row) {
+    if (batch.labels != nullptr && batch.labels[row] == no_label) {
+      labels[row] = no_label;
+      continue;
+    }
     const T* logits = outputs + static_cast<std::int64_t>(row / positions) * elements(loss.output) +
                       static_cast<std::int64_t>(row % positions) * loss.position_step;
     const auto logit = [&](int c) {
