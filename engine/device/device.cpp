@@ -55,9 +55,7 @@ void draw_labels(const LossPlan& loss, const T* outputs, const Batch& batch,
     }
     const T* logits = outputs + static_cast<std::int64_t>(row / positions) * elements(loss.output) +
                       static_cast<std::int64_t>(row % positions) * loss.position_step;
-    const auto logit = [&](int c) {
-      return static_cast<double>(logits[c * loss.class_step]);
-    };
+    const auto logit = [&](int c) { return static_cast<double>(logits[c * loss.class_step]); };
     const int classes = loss.data.classes;
     double largest = logit(0), sum = 0;
     for (int c = 1; c < classes; ++c)

@@ -77,7 +77,8 @@ void check_batch(const Batch& batch, int samples, bool training);
 
 /// Labels drawn with the probabilities of the softmax of `outputs`, one for each position of each
 /// sample; keyed by the batch's seed, step and the place in the global batch. `labels` grows where
-/// it is too small; where the batch has no_label, so have they. Throws std::invalid_argument where the loss is not one of labels.
+/// it is too small; where the batch has no_label, so have they. Throws std::invalid_argument where
+/// the loss is not one of labels.
 template <class T>
 void draw_labels(const LossPlan& loss, const T* outputs, const Batch& batch,
                  std::vector<std::int32_t>& labels);
