@@ -23,6 +23,7 @@ std::string now_utc() {
 Json json_of(const Options& options) {
   return {{"type", comm::name_of(options.type)},
           {"op", comm::name_of(options.op)},
+          {"wire", comm::name_of(options.wire)},
           {"memory", options.group_memory ? "group" : "ordinary"},
           {"touch", options.touch},
           {"seconds", options.iterations > 0 ? Json() : Json(options.seconds)},

@@ -193,6 +193,10 @@ const std::vector<OptionRow>& option_rows() {
        "group ordinary", [](O& o, const S& v) { o.group_memory = is_group(v); }},
       {"--touch", "", "", "rewrite the buffers before each call, as training does", "",
        [](O& o, const S&) { o.touch = true; }},
+      {"--wire", "", "TYPE", "of allreduce_as: f16 or bf16 (bf16)", "f16 bf16",
+       [](O& o, const S& v) {
+         o.wire = one_of("--wire", v, {comm::Type::f16, comm::Type::bf16});
+       }},
       {"--shards", "", "N", "logical shards of shard_sum (one a rank)", "",
        [](O& o, const S& v) { o.shards = number("--shards", v, 1, 65536); }},
       {"--root", "", "RANK", "of broadcast (0)", "",

@@ -18,6 +18,7 @@ struct Options {
   std::vector<std::string> algorithms;             ///< as Group::use takes them, or "all"
   comm::Type type = comm::Type::f32;               ///< of what is reduced
   comm::Op op = comm::Op::sum;                     ///< of what is reduced
+  comm::Type wire = comm::Type::bf16;              ///< of allreduce_as: f16 or bf16
   std::size_t from = 4, to = 64U << 20U;           ///< bytes
   std::size_t factor = 4;                          ///< from one size to the next
   int shards = 0;                                  ///< of shard_sum; 0: one a rank

@@ -53,6 +53,23 @@ class Allreduce : public Reduction {
   std::uint64_t wrong() const override { return wrong_in(0, count_); }
 };
 
+/// f32 in memory, 16 bits on the way: what may be missed is the wire's.
+class AllreduceAs : public Reduction {
+ public:
+  AllreduceAs(Group& group, const Options& options, std::size_t bytes)
+      : Reduction(group, options, bytes), wire_(options.wire) {
+    if (options.type != comm::Type::f32) throw UsageError("allreduce_as knows no --type but f32");
+    if (group.size() > 1) expected_ = expected(group.size(), wire_, op_);
+  }
+  void call() override {
+    group_.allreduce_as(wire_, reinterpret_cast<float*>(buffer_.data()), count_, op_);
+  }
+  std::uint64_t wrong() const override { return wrong_in(0, count_); }
+
+ private:
+  comm::Type wire_;
+};
+
 class ReduceScatter : public Reduction {
  public:
   using Reduction::Reduction;
@@ -237,6 +254,14 @@ const std::vector<Subject>& subjects() {
   static const std::vector<Subject> kSubjects = {
       {"allreduce", "every rank gets the reduction of all vectors", Collective::allreduce, true,
        true, true, twice_the_others, make<Allreduce>},
+      {"allreduce_as",
+       "the same, of f32 that travels as --wire",
+       {},
+       true,
+       true,
+       true,
+       the_others,
+       make<AllreduceAs>},
       {"reduce_scatter", "each rank gets a segment of the reduction", Collective::reduce_scatter,
        true, true, true, the_others, make<ReduceScatter>},
       {"allgather", "every rank gets all ranks' segments", Collective::allgather, true, false, true,

@@ -51,7 +51,7 @@ TEST_P(PerfBadLine, IsRefusedWithTheRemedy) {
 INSTANTIATE_TEST_SUITE_P(
     Options, PerfBadLine,
     testing::Values(
-        BadLine{"UnknownCollective", {"allreduced"}, "there are: allreduce, reduce_scatter"},
+        BadLine{"UnknownCollective", {"allreduced"}, "there are: allreduce, allreduce_as"},
         BadLine{"UnknownOption", {"--size", "4"}, "unknown option --size"},
         BadLine{"NoValue", {"--from"}, "--from needs a value: SIZE"},
         BadLine{"ValueForAFlag", {"--touch=1"}, "--touch takes no value"},
@@ -124,6 +124,7 @@ TEST_P(PerfOnRanks, EveryResultIsRight) {
           const bool usual = type == Type::f32 && op == Op::sum;
           const bool fixed = !subject.reduces || !subject.collective;
           if ((whole && op == Op::average) || (fixed && !usual)) continue;
+
           options.type = type;
           options.op = op;
           for (const std::size_t bytes : {1U, 4U, 1000U, 100000U}) {
@@ -166,6 +167,25 @@ TEST(PerfWork, MoreShardsThanRanksAddUp) {
     EXPECT_EQ(0U, result->wrong.value());
     options.shards = 2;
     EXPECT_THROW(find_subject("shard_sum").make(group, options, 4), UsageError);
+  });
+}
+
+TEST(PerfWork, SixteenBitsOnTheWayMissByNoMoreThanTheirs) {
+  comm::on_ranks(3, [](comm::Group& group) {
+    Options options;
+    options.iterations = 1;
+    const std::atomic<bool> stop{false};
+    for (const Type wire : {Type::f16, Type::bf16}) {
+      for (const Op op : {Op::sum, Op::average, Op::min, Op::max}) {
+        options.wire = wire;
+        options.op = op;
+        const auto result =
+            measure(group, find_subject("allreduce_as"), "auto", 5000, options, stop);
+        EXPECT_EQ(0U, result->wrong.value()) << comm::name_of(wire) << " " << comm::name_of(op);
+      }
+    }
+    options.type = Type::f64;
+    EXPECT_THROW(find_subject("allreduce_as").make(group, options, 4), UsageError);
   });
 }
 
