@@ -1,6 +1,8 @@
-// A square window that slides over an image: the geometry that conv2d and the pools share.
+// A window, as long in every direction, that slides over an image or a volume: the geometry that
+// convolutions and pools share.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -9,34 +11,56 @@
 
 namespace thalweg::engine {
 
+/// Directions are depth, height, width; images have a depth of 1, which the window leaves alone.
 struct Window {
-  std::int64_t channels, height, width;  ///< of the input
-  std::int64_t kernel, stride, padding;
-  std::int64_t out_height = 0, out_width = 0;
+  using Sizes = std::array<std::int64_t, 3>;
+  int directions = 2;  ///< 2: images, 3: volumes
+  std::int64_t channels = 0;
+  Sizes in{1, 1, 1}, kernel{1, 1, 1}, stride{1, 1, 1}, padding{0, 0, 0}, out{1, 1, 1};
+
+  /// Of the directions that there are: `sizes` without the depth of images.
+  Shape shape(const Sizes& sizes) const { return {sizes.begin() + (3 - directions), sizes.end()}; }
+  /// Shape of a sample with `outputs` channels after the window has passed.
+  Shape shape_of_output(std::int64_t outputs) const {
+    Shape result = shape(out);
+    result.insert(result.begin(), outputs);
+    return result;
+  }
+  static std::int64_t volume(const Sizes& sizes) { return sizes[0] * sizes[1] * sizes[2]; }
 };
 
-/// Reads kernel, stride (0: the kernel's size) and padding of the plan. Throws
-/// std::invalid_argument ("expects ...").
+/// Of a kind "...2d" or "...3d": reads kernel, stride (0: the kernel's size) and padding of the
+/// plan. Throws std::invalid_argument ("expects ...").
 inline Window window_of(const LayerPlan& layer) {
-  if (layer.in.size() != 3)
-    throw std::invalid_argument("expects images (channels, height, width), got " +
-                                to_text(layer.in));
-  Window w{layer.in[0],
-           layer.in[1],
-           layer.in[2],
-           layer.integer("kernel"),
-           layer.integer("stride"),
-           layer.integer("padding")};
-  if (w.stride == 0) w.stride = w.kernel;
-  if (w.padding >= w.kernel)
+  Window w;
+  w.directions = layer.kind->name.ends_with("3d") ? 3 : 2;
+  const bool volumes = w.directions == 3;
+  if (layer.in.size() != static_cast<std::size_t>(w.directions) + 1)
+    throw std::invalid_argument(
+        std::string(volumes ? "expects volumes (channels, depth, height, width), got "
+                            : "expects images (channels, height, width), got ") +
+        to_text(layer.in));
+  const std::int64_t kernel = layer.integer("kernel"), padding = layer.integer("padding");
+  const std::int64_t stride = layer.integer("stride") == 0 ? kernel : layer.integer("stride");
+  w.channels = layer.in[0];
+  if (padding >= kernel)
     throw std::invalid_argument("expects a padding smaller than its kernel of " +
-                                std::to_string(w.kernel) + ", got " + std::to_string(w.padding));
-  if (w.height + 2 * w.padding < w.kernel || w.width + 2 * w.padding < w.kernel)
-    throw std::invalid_argument("expects images of at least " + std::to_string(w.kernel) + "x" +
-                                std::to_string(w.kernel) + " with its padding of " +
-                                std::to_string(w.padding) + ", got " + to_text(layer.in));
-  w.out_height = (w.height + 2 * w.padding - w.kernel) / w.stride + 1;
-  w.out_width = (w.width + 2 * w.padding - w.kernel) / w.stride + 1;
+                                std::to_string(kernel) + ", got " + std::to_string(padding));
+  for (int i = 0; i < w.directions; ++i) {
+    const auto d = static_cast<std::size_t>(3 - w.directions + i);
+    w.in[d] = layer.in[static_cast<std::size_t>(i) + 1];
+    w.kernel[d] = kernel;
+    w.stride[d] = stride;
+    w.padding[d] = padding;
+    if (w.in[d] + 2 * padding < kernel) {
+      const std::string size = std::to_string(kernel);
+      throw std::invalid_argument(
+          (volumes ? "expects volumes of at least " + size + "x" + size + "x" + size
+                   : "expects images of at least " + size + "x" + size) +
+          " with its padding of " + std::to_string(padding) + ", got " + to_text(layer.in));
+    }
+    w.out[d] = (w.in[d] + 2 * padding - kernel) / stride + 1;
+  }
   return w;
 }
 

@@ -39,9 +39,9 @@ Option bias() {
 }
 
 std::vector<Option> window(const char* stride_doc, int stride) {
-  return {needed("kernel", "height and width of the window"),
+  return {needed("kernel", "length of the window in every direction"),
           whole("stride", stride_doc, stride, 0),
-          whole("padding", "rows and columns added on every side", 0, 0)};
+          whole("padding", "zeros added on every side", 0, 0)};
 }
 
 std::vector<Option> operator+(std::vector<Option> a, const std::vector<Option>& b) {
@@ -62,12 +62,22 @@ const std::vector<LayerKind>& layer_table() {
        std::vector<Option>{needed("channels", "channels put out"), bias()} +
            window("step of the window (0: the kernel's size)", 1),
        &reference::conv2d, cpu::conv2d},
+      {"conv3d", "convolution over volumes",
+       std::vector<Option>{needed("channels", "channels put out"), bias()} +
+           window("step of the window (0: the kernel's size)", 1),
+       &reference::conv3d, cpu::conv3d},
       {"max_pool2d", "largest value of each window",
        window("step of the window (0: the kernel's size)", 0), &reference::max_pool2d,
        cpu::max_pool2d},
+      {"max_pool3d", "largest value of each window of volumes",
+       window("step of the window (0: the kernel's size)", 0), &reference::max_pool3d,
+       cpu::max_pool3d},
       {"avg_pool2d", "mean of each window, padding not counted",
        window("step of the window (0: the kernel's size)", 0), &reference::avg_pool2d,
        cpu::avg_pool2d},
+      {"avg_pool3d", "mean of each window of volumes, padding not counted",
+       window("step of the window (0: the kernel's size)", 0), &reference::avg_pool3d,
+       cpu::avg_pool3d},
       {"relu", "max(x, 0)", {}, &reference::relu, cpu::relu},
       {"batch_norm",
        "normalisation per channel over the shard",

@@ -14,11 +14,10 @@ namespace {
 Desc plain_batch(const Shape& sample, int samples) {
   Dims dims{samples};
   dims.insert(dims.end(), sample.begin(), sample.end());
-  constexpr Tag tags[] = {Tag::a, Tag::ab, Tag::abc, Tag::abcd, Tag::abcde};
-  if (dims.size() > std::size(tags))
+  if (dims.size() > 5)
     throw std::invalid_argument("the cpu device expects at most four dimensions, got " +
                                 to_text(sample));
-  return Desc(dims, f32, tags[dims.size() - 1]);
+  return plain_desc(dims);
 }
 
 THALWEG_SIMD void add_floats(const float* __restrict from, std::size_t count,

@@ -53,7 +53,7 @@ TensorId dropout(Builder& b, const Node& node, TensorId x) {
   const std::int64_t features = elements(node.layer->in);
   const DropoutMask keep(probability, node.layer->number, features);
   if (dims_of(b.desc(x)).size() > 2 && !sample_is_outermost(b.desc(x)))
-    x = b.in_layout(Builder::Pass::both, x, Desc(dims_of(b.desc(x)), f32, Tag::abcd));
+    x = b.in_layout(Builder::Pass::both, x, plain_desc(dims_of(b.desc(x))));
   const Order order = dims_of(b.desc(x)).size() > 2 ? order_of(b.desc(x)) : b.tensor(x).order;
   const auto count = static_cast<std::int64_t>(b.desc(x).get_size() / sizeof(float));
   const TensorId mask = b.bytes(static_cast<std::size_t>(count));

@@ -9,7 +9,7 @@ TensorId flatten(Builder& b, const Node&, TensorId x) {
   if (dims_of(b.desc(x)).size() == 2) return x;
   const bool wants_dx = b.wants_input_gradient();
   if (!sample_is_outermost(b.desc(x)))
-    x = b.in_layout(Builder::Pass::both, x, Desc(dims_of(b.desc(x)), f32, Tag::abcd));
+    x = b.in_layout(Builder::Pass::both, x, plain_desc(dims_of(b.desc(x))));
   const Desc images = b.desc(x);
   const auto width =
       static_cast<std::int64_t>(images.get_size() / sizeof(float)) / dims_of(images)[0];

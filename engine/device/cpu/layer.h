@@ -7,8 +7,11 @@ namespace thalweg::engine::cpu {
 
 TensorId linear(Builder& builder, const Node& node, TensorId x);
 TensorId conv2d(Builder& builder, const Node& node, TensorId x);
+TensorId conv3d(Builder& builder, const Node& node, TensorId x);
 TensorId max_pool2d(Builder& builder, const Node& node, TensorId x);
+TensorId max_pool3d(Builder& builder, const Node& node, TensorId x);
 TensorId avg_pool2d(Builder& builder, const Node& node, TensorId x);
+TensorId avg_pool3d(Builder& builder, const Node& node, TensorId x);
 TensorId relu(Builder& builder, const Node& node, TensorId x);
 TensorId batch_norm(Builder& builder, const Node& node, TensorId x);
 TensorId dropout(Builder& builder, const Node& node, TensorId x);

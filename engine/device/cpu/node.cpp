@@ -5,7 +5,8 @@ namespace {
 
 bool takes_relu(const LayerPlan& layer) {
   return layer.kind->name == "linear" || layer.kind->name == "conv2d" ||
-         layer.kind->name == "batch_norm" || layer.kind->name == "add";
+         layer.kind->name == "conv3d" || layer.kind->name == "batch_norm" ||
+         layer.kind->name == "add";
 }
 
 }  // namespace
@@ -33,7 +34,7 @@ std::vector<Node> fuse(const Graph& graph) {
     node.first_parameter = parameters;
     node.statistics = statistics;
     // Batch norm keeps its own mask of the relu.
-    if (layer.kind->name == "max_pool2d" && before && before->relu &&
+    if (layer.kind->name.starts_with("max_pool") && before && before->relu &&
         before->layer->kind->name != "batch_norm") {
       node.masks_relu_before = true;
       before->relu_masked_by_next = true;

@@ -20,6 +20,15 @@ inline Dims dims_of(const Desc& desc) {
 #endif
 }
 
+/// The layout that shapes are said in, outermost first, for 1 to 5 dimensions.
+inline Tag plain_tag(std::size_t dimensions) {
+  constexpr Tag tags[] = {Tag::a, Tag::ab, Tag::abc, Tag::abcd, Tag::abcde};
+  return tags[dimensions - 1];
+}
+inline Desc plain_desc(const Dims& dims) {
+  return Desc(dims, f32, plain_tag(dims.size()));
+}
+
 /// The process's one CPU engine. Thread-safe.
 inline const dnnl::engine& cpu_engine() {
   static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
@@ -40,20 +49,16 @@ inline dnnl::primitive_attr attributes(bool relu) {
   return attr;
 }
 
-/// Stride, kernel and padding of a square window in both directions.
+/// Stride, kernel and padding of a window in every direction.
 struct WindowDims {
-  WindowDims(std::int64_t kernel, std::int64_t step, std::int64_t border)
-      : size{kernel, kernel}, stride{step, step}, padding{border, border} {}
   Dims size, stride, padding;
 };
 
 /// Padding at the far side: what the output needs, which the near side's padding may exceed.
 inline Dims far_padding(const WindowDims& w, const Dims& in, const Dims& out) {
   Dims far;
-  for (int i = 0; i < 2; ++i) {
-    const auto d = static_cast<std::size_t>(i);
+  for (std::size_t d = 0; d < w.size.size(); ++d)
     far.push_back((out[d + 2] - 1) * w.stride[d] + w.size[d] - in[d + 2] - w.padding[d]);
-  }
   return far;
 }
 
@@ -161,12 +166,12 @@ struct Pooling {
 inline auto forward(const Pooling& p) {
   return dnnl::pooling_forward::primitive_desc(
       cpu_engine(), dnnl::prop_kind::forward_training, p.algorithm, p.src, p.dst, p.window.stride,
-      p.window.size, Dims{0, 0}, p.window.padding, p.far, attributes(false));
+      p.window.size, Dims(p.far.size(), 0), p.window.padding, p.far, attributes(false));
 }
 inline auto backward(const Pooling& p, const dnnl::pooling_forward::primitive_desc& hint) {
-  return dnnl::pooling_backward::primitive_desc(cpu_engine(), p.algorithm, p.src, p.dst,
-                                                p.window.stride, p.window.size, Dims{0, 0},
-                                                p.window.padding, p.far, hint, attributes(false));
+  return dnnl::pooling_backward::primitive_desc(
+      cpu_engine(), p.algorithm, p.src, p.dst, p.window.stride, p.window.size,
+      Dims(p.far.size(), 0), p.window.padding, p.far, hint, attributes(false));
 }
 inline auto relu_forward(const Desc& desc) {
   return dnnl::eltwise_forward::primitive_desc(cpu_engine(), dnnl::prop_kind::forward_training,

@@ -14,8 +14,11 @@ namespace {
 /// to 2^24), padding gets 0.
 std::optional<std::vector<std::int32_t>> positions(const Desc& images) {
   const Dims dims = dims_of(images);
-  const std::int64_t samples = dims[0], features = dims[1] * dims[2] * dims[3];
-  const Desc plain(dims, f32, Tag::abcd);
+  const std::int64_t samples = dims[0];
+  std::int64_t features = 1;
+  for (std::size_t d = 1; d < dims.size(); ++d)
+    features *= dims[d];
+  const Desc plain = plain_desc(dims);
   Buffer from(plain.get_size()), to(images.get_size());
   for (std::int64_t i = 0; i < samples * features; ++i)
     from.floats()[i] = static_cast<float>(i % features + 1);

@@ -62,8 +62,11 @@ struct Loss {
 
 extern const Layer linear;
 extern const Layer conv2d;
+extern const Layer conv3d;
 extern const Layer max_pool2d;
+extern const Layer max_pool3d;
 extern const Layer avg_pool2d;
+extern const Layer avg_pool3d;
 extern const Layer relu;
 extern const Layer batch_norm;
 extern const Layer dropout;

@@ -1,8 +1,9 @@
-// conv2d on oneDNN's convolution in its own blocked layouts, bias and a following relu joined.
+// conv2d and conv3d on oneDNN's convolution in its own blocked layouts, bias and a following relu
+// joined.
 #include "engine/device/cpu/builder.h"
 #include "engine/device/cpu/layer.h"
 #include "engine/device/cpu/relu.h"
-#include "engine/device/window.h"
+#include "engine/device/cpu/window_dims.h"
 
 namespace thalweg::engine::cpu {
 namespace {
@@ -13,22 +14,21 @@ namespace {
 constexpr std::int64_t winograd_channels = 16;
 
 dnnl::algorithm algorithm_for(const Window& w) {
-  return w.kernel == 3 && w.stride == 1 && w.channels >= winograd_channels
+  return w.directions == 2 && w.kernel[2] == 3 && w.stride[2] == 1 &&
+                 w.channels >= winograd_channels
              ? dnnl::algorithm::convolution_auto
              : dnnl::algorithm::convolution_direct;
 }
 
-}  // namespace
-
-TensorId conv2d(Builder& b, const Node& node, TensorId x) {
+TensorId conv(Builder& b, const Node& node, TensorId x) {
   const Window w = window_of(*node.layer);
   const std::int64_t n = b.samples(), channels = node.layer->out[0];
   const bool bias = node.layer->parameters.size() > 1;
   const int weight = node.first_parameter;
   const bool wants_dx = b.wants_input_gradient();
-  const Dims in{n, w.channels, w.height, w.width}, out{n, channels, w.out_height, w.out_width};
-  const Dims kernel{channels, w.channels, w.kernel, w.kernel};
-  const WindowDims window(w.kernel, w.stride, w.padding);
+  const Dims in = batch_of(node.layer->in, n), out = batch_of(node.layer->out, n);
+  const Dims kernel = node.layer->parameters[0].shape;
+  const WindowDims window = dims_of(w);
   const Desc any_weights(kernel, f32, Tag::any), row({channels}, f32, Tag::a);
   Convolution shape{algorithm_for(w),
                     Desc(in, f32, Tag::any),
@@ -39,7 +39,7 @@ TensorId conv2d(Builder& b, const Node& node, TensorId x) {
                     far_padding(window, in, out)};
   const auto pd = forward(shape, node.relu);
   const TensorId src = b.in_layout(Builder::Pass::both, x, pd.src_desc());
-  const TensorId weights = b.parameter(weight, pd.weights_desc(), Desc(kernel, f32, Tag::abcd));
+  const TensorId weights = b.parameter(weight, pd.weights_desc(), plain_desc(kernel));
   const TensorId y = b.activation(pd.dst_desc());
   Arguments arguments{{DNNL_ARG_SRC, src}, {DNNL_ARG_WEIGHTS, weights}, {DNNL_ARG_DST, y}};
   if (bias) arguments.emplace_back(DNNL_ARG_BIAS, b.parameter(weight + 1, row, row));
@@ -70,6 +70,16 @@ TensorId conv2d(Builder& b, const Node& node, TensorId x) {
     return dx;
   });
   return y;
+}
+
+}  // namespace
+
+TensorId conv2d(Builder& b, const Node& node, TensorId x) {
+  return conv(b, node, x);
+}
+
+TensorId conv3d(Builder& b, const Node& node, TensorId x) {
+  return conv(b, node, x);
 }
 
 }  // namespace thalweg::engine::cpu

@@ -1,6 +1,6 @@
-// conv2d: y[n, o, p, q] = bias[o] + sum_{c, r, s} x[n, c, p * stride + r - padding, q * stride + s
-// - padding] * weight[o, c, r, s] (a cross-correlation, as everywhere in deep learning); outside
-// the image x is 0.
+// conv2d and conv3d: y[n, o, p] = bias[o] + sum_{c, r} x[n, c, p * stride + r - padding] *
+// weight[o, c, r], with p and r counted in every direction (a cross-correlation, as everywhere in
+// deep learning); outside the image x is 0.
 #include "engine/device/reference/layer.h"
 #include "engine/device/window.h"
 
@@ -10,38 +10,53 @@ namespace {
 void plan(LayerPlan& layer) {
   const Window w = window_of(layer);
   const std::int64_t channels = layer.integer("channels");
-  layer.out = {channels, w.out_height, w.out_width};
-  layer.parameters = {{"weight",
-                       {channels, w.channels, w.kernel, w.kernel},
-                       Init::scaled_normal,
-                       w.channels * w.kernel * w.kernel}};
+  layer.out = w.shape_of_output(channels);
+  Shape shape = w.shape(w.kernel);
+  shape.insert(shape.begin(), {channels, w.channels});
+  layer.parameters = {
+      {"weight", shape, Init::scaled_normal, w.channels * Window::volume(w.kernel)}};
   if (layer.flag("bias")) layer.parameters.push_back({"bias", {channels}, Init::zeros, 0, 1, true});
+}
+
+/// Calls visit(index) for the places of a block of these sizes.
+template <class Visit>
+void for_each_place(const Window::Sizes& sizes, Visit visit) {
+  for (std::int64_t d = 0; d < sizes[0]; ++d)
+    for (std::int64_t h = 0; h < sizes[1]; ++h)
+      for (std::int64_t w = 0; w < sizes[2]; ++w)
+        visit(Window::Sizes{d, h, w});
+}
+
+std::int64_t place(const Window::Sizes& sizes, const Window::Sizes& at) {
+  return (at[0] * sizes[1] + at[1]) * sizes[2] + at[2];
 }
 
 /// Calls visit(output index, input index, weight index) for every product of the sum above.
 template <class Visit>
 void for_each_product(const LayerPlan& layer, int samples, Visit visit) {
   const Window w = window_of(layer);
-  const std::int64_t outs = layer.out[0];
+  const std::int64_t outs = layer.out[0], outputs = Window::volume(w.out),
+                     inputs = Window::volume(w.in), taps = Window::volume(w.kernel);
   for (int n = 0; n < samples; ++n)
     for (std::int64_t o = 0; o < outs; ++o)
-      for (std::int64_t p = 0; p < w.out_height; ++p)
-        for (std::int64_t q = 0; q < w.out_width; ++q)
-          for (std::int64_t c = 0; c < w.channels; ++c)
-            for (std::int64_t r = 0; r < w.kernel; ++r)
-              for (std::int64_t s = 0; s < w.kernel; ++s) {
-                const std::int64_t i = p * w.stride + r - w.padding;
-                const std::int64_t j = q * w.stride + s - w.padding;
-                if (i < 0 || i >= w.height || j < 0 || j >= w.width) continue;
-                visit(((n * outs + o) * w.out_height + p) * w.out_width + q,
-                      ((n * w.channels + c) * w.height + i) * w.width + j,
-                      ((o * w.channels + c) * w.kernel + r) * w.kernel + s);
-              }
+      for_each_place(w.out, [&](const Window::Sizes& p) {
+        for (std::int64_t c = 0; c < w.channels; ++c)
+          for_each_place(w.kernel, [&](const Window::Sizes& r) {
+            Window::Sizes at;
+            for (std::size_t d = 0; d < 3; ++d) {
+              at[d] = p[d] * w.stride[d] + r[d] - w.padding[d];
+              if (at[d] < 0 || at[d] >= w.in[d]) return;
+            }
+            visit((n * outs + o) * outputs + place(w.out, p),
+                  (n * w.channels + c) * inputs + place(w.in, at),
+                  (o * w.channels + c) * taps + place(w.kernel, r));
+          });
+      });
 }
 
 template <class T>
 void forward(const LayerPlan& layer, const Call<T>& call) {
-  const std::int64_t outs = layer.out[0], image = layer.out[1] * layer.out[2];
+  const std::int64_t outs = layer.out[0], image = elements(layer.out) / outs;
   const bool bias = layer.parameters.size() > 1;
   for (std::int64_t i = 0; i < call.samples() * outs * image; ++i)
     call.y[i] = bias ? call.weights[1][i / image % outs] : T{0};
@@ -52,7 +67,7 @@ void forward(const LayerPlan& layer, const Call<T>& call) {
 
 template <class T>
 void backward(const LayerPlan& layer, const Call<T>& call) {
-  const std::int64_t outs = layer.out[0], image = layer.out[1] * layer.out[2];
+  const std::int64_t outs = layer.out[0], image = elements(layer.out) / outs;
   for (std::int64_t i = 0; i < elements(layer.parameters[0].shape); ++i)
     call.gradients[0][i] = 0;
   for_each_product(layer, call.samples(), [&](std::int64_t y, std::int64_t x, std::int64_t w) {
@@ -75,5 +90,6 @@ void backward(const LayerPlan& layer, const Call<T>& call) {
 }  // namespace
 
 const Layer conv2d{plan, {forward<float>, backward<float>}, {forward<double>, backward<double>}};
+const Layer conv3d = conv2d;
 
 }  // namespace thalweg::engine::reference

@@ -1,17 +1,17 @@
-// max_pool2d and avg_pool2d on oneDNN's pooling; max keeps the place of each largest element as a
-// workspace.
+// max_pool and avg_pool of images (2d) and volumes (3d) on oneDNN's pooling; max keeps the place of
+// each largest element as a workspace.
 #include "engine/device/cpu/builder.h"
 #include "engine/device/cpu/layer.h"
 #include "engine/device/cpu/relu.h"
-#include "engine/device/window.h"
+#include "engine/device/cpu/window_dims.h"
 
 namespace thalweg::engine::cpu {
 namespace {
 
 TensorId pool(Builder& b, const Node& node, TensorId x, dnnl::algorithm algorithm) {
   const Window w = window_of(*node.layer);
-  const Dims out{b.samples(), w.channels, w.out_height, w.out_width};
-  const WindowDims window(w.kernel, w.stride, w.padding);
+  const Dims out = batch_of(node.layer->out, b.samples());
+  const WindowDims window = dims_of(w);
   const Pooling shape{algorithm, b.desc(x), Desc(out, f32, Tag::any), window,
                       far_padding(window, dims_of(b.desc(x)), out)};
   const auto pd = forward(shape);
@@ -43,8 +43,16 @@ TensorId max_pool2d(Builder& b, const Node& node, TensorId x) {
   return pool(b, node, x, dnnl::algorithm::pooling_max);
 }
 
+TensorId max_pool3d(Builder& b, const Node& node, TensorId x) {
+  return max_pool2d(b, node, x);
+}
+
 TensorId avg_pool2d(Builder& b, const Node& node, TensorId x) {
   return pool(b, node, x, dnnl::algorithm::pooling_avg_exclude_padding);
+}
+
+TensorId avg_pool3d(Builder& b, const Node& node, TensorId x) {
+  return avg_pool2d(b, node, x);
 }
 
 }  // namespace thalweg::engine::cpu
