@@ -43,7 +43,14 @@ struct Hub {
   };
   std::vector<std::vector<Roll>> calls;         ///< that a rank has not answered
   std::map<std::pair<int, int>, Roll> answers;  ///< (from, to): the last one
-  std::optional<CommError> given_up;
+  /// Not as an exception: each thread throws one of its own.
+  struct Blame {
+    std::string text;
+    int rank;
+    std::string node;
+    CommError error() const { return {text, rank, node}; }
+  };
+  std::optional<Blame> given_up;
 };
 
 class MemoryTransport;
@@ -178,7 +185,7 @@ class MemoryTransport : public Transport {
                                            answer_ ? answer_(call.text) : std::string()};
     }
     hub_->calls[static_cast<std::size_t>(rank_)].clear();
-    if (hub_->given_up) throw CommError(*hub_->given_up);
+    if (hub_->given_up) throw hub_->given_up->error();
     // In the order of posting, which is the order of matching.
     std::erase_if(posted_, [this](Receive* receive) { return take(*receive); });
     for (const Receive* receive : posted_) {
@@ -216,7 +223,7 @@ class MemoryTransport : public Transport {
 
   void give_up(const CommError& why) override {
     std::lock_guard lock(hub_->mutex);
-    if (!hub_->given_up) hub_->given_up = why;
+    if (!hub_->given_up) hub_->given_up = {why.what(), why.rank(), why.node()};
     hub_->changed.notify_all();
   }
 
@@ -225,7 +232,7 @@ class MemoryTransport : public Transport {
  private:
   /// With the hub locked: the others hear of it too.
   [[noreturn]] void fail(const CommError& error) {
-    if (!hub_->given_up) hub_->given_up = error;
+    if (!hub_->given_up) hub_->given_up = {error.what(), error.rank(), error.node()};
     hub_->changed.notify_all();
     throw error;
   }

@@ -12,30 +12,39 @@ namespace thalweg::test {
 
 /// How ranks reach each other.
 enum class Network {
-  machine,   ///< as it comes: all on one machine
-  loopback,  ///< on one machine, but over sockets
-  hosts,     ///< each in a network namespace of its own; needs root
+  machine,    ///< as it comes: all on one machine
+  loopback,   ///< on one machine, but over sockets
+  hosts,      ///< each in a network namespace of its own; needs root
+  two_hosts,  ///< by turns in one of two network namespaces; needs root
 };
 
 inline std::string netns() {
   return std::string(THALWEG_SOURCE_DIR) + "/tests/engine/comm/netns.sh";
 }
 
-/// Runs `ranks` of rank_program under thalweg-launch, which gets `options`.
-inline Outcome launch(int ranks, const std::vector<std::string>& mode,
-                      const std::vector<std::string>& options = {},
-                      Network network = Network::machine, RunOptions run_options = {}) {
-  const bool hosts = network == Network::hosts;
+/// Runs `ranks` of a program under thalweg-launch, which gets `options`.
+inline Outcome launch_program(const std::string& program, int ranks,
+                              const std::vector<std::string>& arguments,
+                              const std::vector<std::string>& options = {},
+                              Network network = Network::machine, RunOptions run_options = {}) {
+  const bool hosts = network == Network::hosts || network == Network::two_hosts;
   std::vector<std::string> command;
-  if (hosts) command = {netns(), std::to_string(ranks)};
+  if (hosts) command = {netns(), network == Network::hosts ? std::to_string(ranks) : "2"};
   command.insert(command.end(), {"thalweg-launch", "-n", std::to_string(ranks)});
   command.insert(command.end(), options.begin(), options.end());
   command.emplace_back("--");
   if (hosts) command.insert(command.end(), {netns(), "rank"});
-  command.emplace_back(RANK_PROGRAM);
-  command.insert(command.end(), mode.begin(), mode.end());
+  command.push_back(program);
+  command.insert(command.end(), arguments.begin(), arguments.end());
   if (network == Network::loopback) run_options.env["THALWEG_SOCKETS"] = "always";
   return run(command, run_options);
+}
+
+/// The same of rank_program.
+inline Outcome launch(int ranks, const std::vector<std::string>& mode,
+                      const std::vector<std::string>& options = {},
+                      Network network = Network::machine, const RunOptions& run_options = {}) {
+  return launch_program(RANK_PROGRAM, ranks, mode, options, network, run_options);
 }
 
 struct Blame {

@@ -1,0 +1,233 @@
+// A rank that is killed, stops or leaves in the middle of a collective, at random moments: all
+// others say who it was, nobody hangs, nothing is left behind.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <set>
+
+#include "engine/comm/algorithms/table.h"
+#include "tests/engine/comm/ranks.h"
+#include "tests/support/process.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+using namespace thalweg::engine::comm;
+using testing::HasSubstr;
+using thalweg::test::blames;
+using thalweg::test::Network;
+using thalweg::test::Outcome;
+
+struct What {
+  std::string operation;
+  std::string algorithm;
+  Needs needs = Needs::nothing;
+};
+
+/// Every row of every collective, and what has no table.
+std::vector<What> everything() {
+  std::vector<What> all;
+  for (int c = 0; c <= static_cast<int>(Collective::barrier); ++c) {
+    const auto collective = static_cast<Collective>(c);
+    all.push_back({name_of(collective), "auto"});
+    for (const Row& row : rows_of(collective)) {
+      all.push_back({name_of(collective), row.name, row.needs});
+    }
+  }
+  for (const char* operation : {"shard_sum", "allreduce_as", "split"}) {
+    all.push_back({operation, "auto"});
+  }
+  return all;
+}
+
+struct Moment {
+  What what;
+  std::string how = std::to_string(SIGKILL);
+  std::string style = "blocking";
+  std::size_t bytes = 4096;
+  int ranks = 3;
+  int victim = 1;
+  long delay_us = 5000;
+  long stall_ms = 60000;
+  Network network = Network::machine;
+
+  std::vector<std::string> arguments() const {
+    return {what.operation,           what.algorithm,
+            std::to_string(bytes),    style,
+            std::to_string(victim),   how,
+            std::to_string(delay_us), std::to_string(stall_ms)};
+  }
+  std::string text() const {
+    std::string all = std::to_string(ranks) + " ranks:";
+    for (const auto& word : arguments()) {
+      all += " " + word;
+    }
+    return all;
+  }
+};
+
+/// THALWEG_TEST_SEED, or another one each time.
+unsigned seed() {
+  const char* given = std::getenv("THALWEG_TEST_SEED");
+  return given ? static_cast<unsigned>(std::strtoul(given, nullptr, 10)) : std::random_device{}();
+}
+
+std::set<std::string> pids(const std::string& out) {
+  static const std::regex kLine(R"(rank \d+ has pid (\d+))");
+  std::set<std::string> found;
+  for (std::sregex_iterator at(out.begin(), out.end(), kLine), end; at != end; ++at) {
+    found.insert((*at)[1]);
+  }
+  return found;
+}
+
+std::set<std::string> files_in_memory() {
+  std::set<std::string> names;
+  for (const auto& entry : fs::directory_iterator("/dev/shm")) {
+    names.insert(entry.path());
+  }
+  return names;
+}
+
+/// Nothing of these processes is left: no process, no System V memory.
+void expect_nothing_left(const std::set<std::string>& processes) {
+  for (const auto& pid : processes) {
+    EXPECT_FALSE(fs::exists("/proc/" + pid)) << pid;
+  }
+  std::ifstream table("/proc/sysvipc/shm");
+  for (std::string line; std::getline(table, line);) {
+    std::istringstream words(line);
+    std::string key, id, perms, size, creator;
+    words >> key >> id >> perms >> size >> creator;
+    EXPECT_FALSE(processes.contains(creator)) << line;
+  }
+}
+
+class Kill : public testing::TestWithParam<Network> {
+ protected:
+  void SetUp() override {
+    if (GetParam() != Network::hosts) return;
+    const auto check = thalweg::test::run({thalweg::test::netns(), "check"});
+    if (check.code == 77) GTEST_SKIP() << check.out;
+    ASSERT_EQ(0, check.code) << check.out << check.err;
+  }
+
+  Outcome launch(const Moment& moment, const std::vector<std::string>& options = {}) {
+    return thalweg::test::launch_program(VICTIM_PROGRAM, moment.ranks, moment.arguments(), options,
+                                         moment.network);
+  }
+
+  /// Everybody but the victim names it.
+  void expect_named(const Moment& moment, const Outcome& outcome) {
+    EXPECT_FALSE(outcome.timed_out);
+    std::set<int> told;
+    for (const auto& blame : blames(outcome.out)) {
+      if (blame.by == moment.victim) continue;
+      told.insert(blame.by);
+      EXPECT_EQ(moment.victim, blame.whom);
+      EXPECT_THAT(blame.words, HasSubstr("rank " + std::to_string(moment.victim) + " on node "));
+      EXPECT_LT(blame.after_ms, moment.delay_us / 1000 + 5000);  // the promise, not a measurement
+    }
+    EXPECT_EQ(static_cast<std::size_t>(moment.ranks) - 1, told.size());
+    // Hosts have a pid namespace of their own, which ends with them.
+    if (GetParam() != Network::hosts) expect_nothing_left(pids(outcome.out));
+  }
+};
+
+TEST_P(Kill, AtAnyMomentOfAnyCollectiveIsNamedByAllOthers) {
+  const unsigned number = seed();
+  std::mt19937 random(number);
+  const auto pick = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
+  constexpr std::size_t kSizes[] = {4, 1024, 64 << 10, 1 << 20, 16 << 20};
+  constexpr const char* kStyles[] = {"blocking", "started", "allocated"};
+  // Over all networks more than fifty moments; each row of each table comes up once at least.
+  std::vector<What> whats = everything();
+  const std::size_t moments =
+      GetParam() == Network::machine ? std::max<std::size_t>(26, whats.size()) : 13;
+  std::shuffle(whats.begin(), whats.end(), random);
+  const auto files = files_in_memory();
+  for (std::size_t i = 0; i < moments; ++i) {
+    Moment moment;
+    moment.what = whats[i % whats.size()];
+    moment.network = GetParam();
+    moment.style = kStyles[pick(std::size(kStyles))];
+    moment.bytes = kSizes[pick(std::size(kSizes))];
+    moment.ranks = moment.what.needs == Needs::nothing ? 2 + static_cast<int>(pick(3)) : 4;
+    if (moment.what.needs == Needs::machines) moment.network = Network::two_hosts;
+    if (moment.network == Network::two_hosts && GetParam() != Network::hosts) continue;
+    moment.victim = static_cast<int>(pick(static_cast<std::size_t>(moment.ranks)));
+    moment.delay_us = static_cast<long>(pick(20000));
+    const auto outcome = launch(moment);
+    SCOPED_TRACE("seed " + std::to_string(number) + ", " + moment.text() + "\n" + outcome.out +
+                 outcome.err);
+    EXPECT_EQ(128 + SIGKILL, outcome.code);
+    expect_named(moment, outcome);
+  }
+  EXPECT_TRUE(thalweg::test::eventually([&] {
+    for (const auto& name : files_in_memory()) {
+      if (!files.contains(name)) return false;
+    }
+    return true;
+  })) << "something new stays in /dev/shm";
+}
+
+TEST_P(Kill, AStoppedRankIsNamedAfterTheStallTime) {
+  const unsigned number = seed();
+  std::mt19937 random(number);
+  const auto whats = everything();
+  for (int round = 0; round < 3; ++round) {
+    Moment moment;
+    moment.network = GetParam();
+    do {
+      moment.what = whats[random() % whats.size()];
+    } while (moment.what.needs != Needs::nothing);
+    moment.how = std::to_string(SIGSTOP);
+    moment.bytes = 4U << (4 * (random() % 6));
+    moment.delay_us = static_cast<long>(random() % 20000);
+    moment.stall_ms = 700;
+    const auto outcome = launch(moment, {"--grace", "0.2"});
+    SCOPED_TRACE("seed " + std::to_string(number) + ", " + moment.text() + "\n" + outcome.out +
+                 outcome.err);
+    expect_named(moment, outcome);
+    for (const auto& blame : blames(outcome.out)) {
+      EXPECT_THAT(blame.words, HasSubstr("does not answer"));
+    }
+  }
+}
+
+TEST_P(Kill, ARankThatLeavesEarlyIsNamedToo) {
+  for (const char* how : {"exit", "exception"}) {
+    Moment moment;
+    moment.network = GetParam();
+    moment.what = {"allreduce", "auto"};
+    moment.how = how;
+    const auto outcome = launch(moment);
+    SCOPED_TRACE(moment.text() + "\n" + outcome.out + outcome.err);
+    expect_named(moment, outcome);
+    EXPECT_NE(0, outcome.code);
+    if (std::string(how) == "exception") {
+      EXPECT_THAT(outcome.err, HasSubstr("a mistake of the program"));
+    }
+  }
+}
+
+std::string name_of_network(const testing::TestParamInfo<Network>& given) {
+  switch (given.param) {
+    case Network::machine:
+      return "machine";
+    case Network::loopback:
+      return "loopback";
+    default:
+      return "hosts";
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Over, Kill,
+                         testing::Values(Network::machine, Network::loopback, Network::hosts),
+                         name_of_network);
+
+}  // namespace
