@@ -23,11 +23,6 @@ constexpr milliseconds kNap{100};
 // be busy among themselves: only then is it worth waiting for more than the stall time.
 constexpr int kMostRounds = 4;
 
-std::string seconds(std::chrono::steady_clock::duration d) {
-  const auto tenths = std::chrono::duration_cast<milliseconds>(d).count() / 100;
-  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " s";
-}
-
 }  // namespace
 
 void Patience::until(const std::function<bool()>& done, const Operation& operation) {
@@ -76,7 +71,7 @@ void Patience::look_round(const Operation& operation) {
   }
   if (!warned_ && in_round > stall_ / 2) {
     warned_ = true;
-    warn_("no progress for " + seconds(silence_) + " in " + operation.text() + ": " +
+    warn_("no progress for " + seconds_text(silence_) + " in " + operation.text() + ": " +
           Verdict(transport_, operation, since_).text());
   }
   if (in_round <= stall_) return;
@@ -90,11 +85,16 @@ void Patience::look_round(const Operation& operation) {
 void Patience::stalled(const Operation& operation) {
   const Verdict verdict(transport_, operation, since_);
   const int culprit = verdict.culprit();
-  const CommError error(
-      "no progress for " + seconds(silence_) + " in " + operation.text() + ": " + verdict.text(),
-      culprit, culprit < 0 ? "" : transport_.node_of(culprit));
+  const CommError error("no progress for " + seconds_text(silence_) + " in " + operation.text() +
+                            ": " + verdict.text(),
+                        culprit, culprit < 0 ? "" : transport_.node_of(culprit));
   transport_.give_up(error);
   throw error;
+}
+
+std::string seconds_text(std::chrono::steady_clock::duration d) {
+  const auto tenths = std::chrono::duration_cast<milliseconds>(d).count() / 100;
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " s";
 }
 
 CommError wrong_length(int from, std::size_t sent, int to, std::size_t expected,

@@ -46,6 +46,9 @@ class Patience {
   bool warned_ = false;        ///< of this silence
 };
 
+/// "1.5 s"
+std::string seconds_text(std::chrono::steady_clock::duration d);
+
 /// What a receiver says when a message has not the length that it expects.
 CommError wrong_length(int from, std::size_t sent, int to, std::size_t expected,
                        const std::string& node);

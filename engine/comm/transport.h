@@ -111,7 +111,10 @@ struct World {
 /// std::runtime_error.
 class Wireup {
  public:
-  static std::unique_ptr<Wireup> connect();
+  /// `patience`: how long it waits for a rank that gives no sign of life, here, in fence() and in
+  /// finalize(); then a CommError names it (a std::runtime_error before they are connected).
+  static std::unique_ptr<Wireup> connect(std::chrono::milliseconds patience = kPatience);
+  static constexpr std::chrono::minutes kPatience{5};
   virtual ~Wireup() = default;
   virtual const World& world() const = 0;
   virtual std::unique_ptr<Transport> transport() = 0;  ///< once

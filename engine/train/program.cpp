@@ -94,11 +94,13 @@ int train_rank(const std::string& file) {
   const jobspec::Trial trial = jobspec::read_trial(path);
   const jobspec::Value config = complete(trial.train, train_schema(), file);
 
-  const auto wireup = comm::Wireup::connect();
+  const comm::GroupOptions options = group_options(*config.find("sync"));
+  const auto wireup = comm::Wireup::connect(
+      std::max<std::chrono::milliseconds>(comm::Wireup::kPatience, options.stall_timeout));
   const comm::World world = wireup->world();
   const std::string who = "rank " + std::to_string(world.rank) + " on " + world.node + ": ";
   try {
-    comm::Group group(wireup->transport(), group_options(*config.find("sync")));
+    comm::Group group(wireup->transport(), options);
     const Outcome outcome = run_attempt({trial, config, path.parent_path(), group, stop});
     if (world.rank == 0 && outcome.code == ExitCode::diverged)
       complain(who, {outcome.code, outcome.reason, world.rank, world.node});

@@ -105,7 +105,7 @@ PeerInfo Peers::self() const {
   return info;
 }
 
-void Peers::connect(int rank, std::vector<PeerInfo> peers) {
+void Peers::connect(int rank, std::vector<PeerInfo> peers, milliseconds patience) {
   rank_ = rank;
   for (auto& info : peers) {
     peers_.emplace_back().info = std::move(info);
@@ -125,9 +125,11 @@ void Peers::connect(int rank, std::vector<PeerInfo> peers) {
   for (const auto& hello : early_hellos_) {
     note_hello(hello.from, hello.number);
   }
+  const auto end = Clock::now() + patience;
   while (missing_hellos_ > 0) {
     progress();
     rest(kNap);
+    if (missing_hellos_ > 0 && Clock::now() > end) miss_hellos();
   }
   connect_sockets();
 }
@@ -142,8 +144,20 @@ void Peers::connect_sockets() {
   sockets_.connect(rank_, places, machines, [this] { progress(); });
 }
 
+void Peers::miss_hellos() {
+  std::string names;
+  int first = -1;
+  for (int r = 0; r < size(); ++r) {
+    if (r == rank_ || peers_[index(r)].greeted) continue;
+    if (first < 0) first = r;
+    names += (names.empty() ? "rank " : ", rank ") + std::to_string(r) + " on node " + node_of(r);
+  }
+  fail(CommError("no connection to " + names, first, node_of(first)));
+}
+
 void Peers::note_hello(int from, std::uint32_t number) {
   peers_[index(from)].reads_us = number != 0;
+  peers_[index(from)].greeted = true;
   --missing_hellos_;
 }
 
@@ -317,12 +331,12 @@ std::optional<std::string> Peers::answer_of(int rank, std::uint32_t since) const
   return peer.answer;
 }
 
-void Peers::flush() {
+void Peers::flush(const std::function<void()>& idle) {
   ucp_request_param_t params{};
   void* request = ucp_worker_flush_nbx(worker_->get(), &params);
   if (!UCS_PTR_IS_PTR(request)) return;
   while (ucp_request_check_status(request) == UCS_INPROGRESS) {
-    progress();
+    idle();
   }
   ucp_request_free(request);
 }

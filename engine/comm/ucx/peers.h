@@ -43,7 +43,8 @@ class Peers : private SocketHost {
 
   PeerInfo self() const;
   /// Creates the connections and waits until every peer has said hello: then all of them stand.
-  void connect(int rank, std::vector<PeerInfo> peers);
+  /// Throws CommError that names who has not within `patience`.
+  void connect(int rank, std::vector<PeerInfo> peers, std::chrono::milliseconds patience);
 
   int rank() const { return rank_; }
   int size() const { return static_cast<int>(peers_.size()); }
@@ -80,8 +81,8 @@ class Peers : private SocketHost {
   [[noreturn]] void lost(int rank, const std::string& how) override;
   [[noreturn]] void wrong_length(int rank, std::size_t sent, std::size_t expected) override;
 
-  /// Everything sent has left this process.
-  void flush();
+  /// Until everything sent has left this process; `idle` progresses, and may throw.
+  void flush(const std::function<void()>& idle);
   /// From now on peers may leave: they have agreed to (see Wireup::finalize).
   void expect_departures() { departing_ = true; }
   bool somebody_left() const { return !lost_.empty(); }
@@ -100,6 +101,7 @@ class Peers : private SocketHost {
     std::string lost;  ///< how it was lost; empty: it was not
     bool readable = false;
     bool reads_us = false;
+    bool greeted = false;        ///< it has said hello
     std::uint32_t answered = 0;  ///< the last roll call it answered
     std::string answer;
   };
@@ -110,6 +112,7 @@ class Peers : private SocketHost {
                                  void* data, std::size_t bytes, const ucp_am_recv_param_t* params);
   void note_message(const void* data, std::size_t bytes);
   void note_hello(int from, std::uint32_t number);
+  [[noreturn]] void miss_hellos();
   void note_ended(const std::vector<int>& ranks);
   void say(int to, Kind kind, std::uint32_t number, int culprit, const std::string& text);
   void connect_sockets();

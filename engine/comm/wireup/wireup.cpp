@@ -6,9 +6,11 @@
 #include <utility>
 
 #include "engine/comm/group.h"
+#include "engine/comm/patience.h"
 #include "engine/comm/ucx/peers.h"
 #include "engine/comm/ucx/transport.h"
 #include "engine/comm/wireup/pmix_client.h"
+#include "engine/comm/wireup/vigil.h"
 
 namespace thalweg::engine::comm {
 namespace {
@@ -48,11 +50,11 @@ PeerInfo unpack(const std::string& text) {
 
 class PmixWireup : public Wireup {
  public:
-  PmixWireup() {
+  explicit PmixWireup(milliseconds patience) : patience_(patience) {
     std::vector<PeerInfo> infos;
     client_.put(kKey, pack(peers_->self()));
     client_.commit();
-    fence();
+    meet();
     for (int r = 0; r < client_.size(); ++r) {
       infos.push_back(unpack(client_.get(r, kKey)));
     }
@@ -65,7 +67,7 @@ class PmixWireup : public Wireup {
       if (r < world_.rank) ++world_.local_rank;
       ++world_.local_size;
     }
-    peers_->connect(world_.rank, std::move(infos));
+    peers_->connect(world_.rank, std::move(infos), patience_);
   }
 
   const World& world() const override { return world_; }
@@ -76,14 +78,16 @@ class PmixWireup : public Wireup {
   }
 
   void fence() override {
-    fence_with([] {});
+    fence_with("all ranks at a fence", [] {});
   }
 
   void finalize() override {
-    peers_->flush();
+    // Short naps: nothing wakes a sender up when shared memory has room again.
+    Vigil vigil(*peers_, patience_, "the last messages to leave", milliseconds(1));
+    peers_->flush([&] { vigil.look(); });
     peers_->expect_departures();
     std::optional<Clock::time_point> first_left;
-    fence_with([&] {
+    fence_with("all ranks to come to the end", [&] {
       if (!peers_->somebody_left()) return;
       if (!first_left) first_left = Clock::now();
       if (Clock::now() - *first_left > kFarewell) peers_->blame_the_lost();
@@ -93,12 +97,27 @@ class PmixWireup : public Wireup {
   }
 
  private:
-  template <class F>
-  void fence_with(F&& check) {
+  /// The first fence: nobody is connected yet.
+  void meet() {
+    const auto end = Clock::now() + patience_;
     const bool all_came = client_.fence(
         [&] {
           peers_->progress();
           peers_->rest(kNap);
+          if (Clock::now() < end) return;
+          throw std::runtime_error("not all of " + std::to_string(client_.size()) +
+                                   " ranks have started within " + seconds_text(patience_));
+        },
+        [peers = peers_] { peers->wake(); });
+    if (!all_came) throw CommError("a rank was gone before all had started", -1, "");
+  }
+
+  template <class F>
+  void fence_with(const char* what, F&& check) {
+    Vigil vigil(*peers_, patience_, what);
+    const bool all_came = client_.fence(
+        [&] {
+          vigil.look();
           check();
         },
         [peers = peers_] { peers->wake(); });
@@ -113,6 +132,7 @@ class PmixWireup : public Wireup {
     throw CommError("a rank is gone: a fence was completed without it", -1, "");
   }
 
+  milliseconds patience_;
   std::shared_ptr<Peers> peers_ = std::make_shared<Peers>();
   PmixClient client_;
   World world_;
@@ -142,8 +162,8 @@ void refuse_step_without_pmix() {
 
 }  // namespace
 
-std::unique_ptr<Wireup> Wireup::connect() {
-  if (PmixClient::available()) return std::make_unique<PmixWireup>();
+std::unique_ptr<Wireup> Wireup::connect(std::chrono::milliseconds patience) {
+  if (PmixClient::available()) return std::make_unique<PmixWireup>(patience);
   refuse_step_without_pmix();
   return std::make_unique<Alone>();
 }

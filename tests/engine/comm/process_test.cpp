@@ -159,6 +159,23 @@ TEST(ProcessGroup, AStoppedRankIsNamedAfterTheStallTime) {
   }
 }
 
+TEST(ProcessGroup, NobodyWaitsForEverForARankThatStopsOutsideOfCollectives) {
+  for (const char* what : {"start", "fence", "finalize"}) {
+    SCOPED_TRACE(what);
+    const auto outcome = launch(3, {"missing", what}, {"--grace", "0.2"});
+    EXPECT_FALSE(outcome.timed_out);
+    EXPECT_NE(0, outcome.code);
+    const std::string all = outcome.out + outcome.err;
+    if (std::string(what) == "start") {
+      EXPECT_THAT(all, HasSubstr("not all of 3 ranks have started within 0.7 s"));
+    } else {
+      EXPECT_THAT(all, HasSubstr("1: waited 0.7 s for all ranks "));
+      EXPECT_THAT(all, HasSubstr(": rank 1 on node "));
+      EXPECT_THAT(all, HasSubstr(" does not answer"));
+    }
+  }
+}
+
 TEST(ProcessGroup, TheEnvironmentTurnsCheckedModeOn) {
   thalweg::test::RunOptions options;
   options.env["THALWEG_COMM_CHECK"] = "1";

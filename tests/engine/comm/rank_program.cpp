@@ -165,6 +165,26 @@ int deserter(const std::vector<std::string>&) {
   return 0;
 }
 
+/// Rank 1 stops for ever before it does WHAT; the others wait for 700 ms and say whom they miss.
+int missing(const std::vector<std::string>& arguments) {
+  const std::string& what = arguments.at(0);
+  signal(SIGTERM, SIG_IGN);
+  const char* rank = std::getenv("PMIX_RANK");
+  const bool stops = rank && std::string(rank) == "1";
+  if (stops && what == "start") raise(SIGSTOP);
+  try {
+    auto wireup = Wireup::connect(milliseconds(700));
+    if (stops && what == "fence") raise(SIGSTOP);
+    wireup->fence();
+    if (stops) raise(SIGSTOP);
+    wireup->finalize();
+  } catch (const CommError& e) {
+    std::printf("%d: %s\n", e.rank(), e.what());
+    return kCommFailed;
+  }
+  return 0;
+}
+
 /// Ranks come to the end one after the other, each having sent what the others wait for.
 int farewell(const std::vector<std::string>&) {
   Rank rank(milliseconds(60000));
@@ -291,7 +311,7 @@ const std::map<std::string, int (*)(const std::vector<std::string>&)> kModes = {
     {"collectives", collectives},     {"shard_sum", shard_sum}, {"victim", victim},
     {"deserter", deserter},           {"farewell", farewell},   {"hello", hello},
     {"shared_memory", shared_memory}, {"sockets", sockets},     {"mismatch", mismatch},
-    {"disagree", disagree},
+    {"disagree", disagree},           {"missing", missing},
 };
 
 }  // namespace
