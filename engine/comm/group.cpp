@@ -10,6 +10,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "engine/comm/algorithms/adasum.h"
 #include "engine/comm/algorithms/allreduce_as.h"
 #include "engine/comm/algorithms/choice.h"
 #include "engine/comm/algorithms/shard_sum.h"
@@ -286,6 +287,24 @@ std::unique_ptr<Request> Group::start_allreduce_as(Type wire, float* data, std::
                   Collective::allreduce, Impl::reduction(data, count, Type::f32, op)};
   return impl_->start(call, label, [&](const Operation& operation) {
     return comm::allreduce_as(operation.link, wire, data, count, op);
+  });
+}
+
+void Group::adasum(void* data, std::size_t count, Type type,
+                   std::span<const std::size_t> tensor_ends, Adasum form) {
+  start_adasum(data, count, type, tensor_ends, form)->wait();
+}
+std::unique_ptr<Request> Group::start_adasum(void* data, std::size_t count, Type type,
+                                             std::span<const std::size_t> tensor_ends, Adasum form,
+                                             std::string_view label) {
+  const Arguments a{data, nullptr, count, size_of(type), type, Op::sum, 0};
+  const bool over_machines = form == Adasum::over_machines;
+  std::vector<std::size_t> ends(tensor_ends.begin(), tensor_ends.end());
+  check_adasum(impl_->layout, a, ends, over_machines);
+  if (size() == 1 || (count == 0 && !impl_->options.checked)) return std::make_unique<Done>();
+  const Call call{"Adasum", Collective::allreduce, a, 0, over_machines ? "machines" : "ranks"};
+  return impl_->start(call, label, [&](const Operation& operation) {
+    return comm::adasum(operation.link, impl_->layout, a, std::move(ends), over_machines);
   });
 }
 

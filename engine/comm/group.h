@@ -33,6 +33,9 @@ struct GroupOptions {
   std::function<void(const std::string&)> warn = warn_on_stderr;
 };
 
+/// over_machines: first the average over the ranks of each machine.
+enum class Adasum { over_ranks, over_machines };
+
 /// Memory from Group::allocate, until destroyed.
 class Memory {
  public:
@@ -78,6 +81,17 @@ class Group {
   void allreduce_as(Type wire, float* data, std::size_t count, Op op);
   std::unique_ptr<Request> start_allreduce_as(Type wire, float* data, std::size_t count, Op op,
                                               std::string_view label = {});
+  /// In place, of floating point types: ranks' vectors are added where they are orthogonal and
+  /// averaged where they are parallel, tensor by tensor (algorithms/adasum.h). tensor_ends: where
+  /// each tensor ends, ascending to `count`. Throws std::invalid_argument unless the number of
+  /// ranks (over_machines: of machines) is a power of two. Norms are f64: beyond 1e154 they
+  /// overflow.
+  void adasum(void* data, std::size_t count, Type type, std::span<const std::size_t> tensor_ends,
+              Adasum form = Adasum::over_ranks);
+  std::unique_ptr<Request> start_adasum(void* data, std::size_t count, Type type,
+                                        std::span<const std::size_t> tensor_ends,
+                                        Adasum form = Adasum::over_ranks,
+                                        std::string_view label = {});
   /// In place: rank r ends with segment r (see segment()); the rest of the vector is overwritten.
   void reduce_scatter(void* data, std::size_t count, Type type, Op op);
   std::unique_ptr<Request> start_reduce_scatter(void* data, std::size_t count, Type type, Op op,

@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <type_traits>
 
 namespace thalweg::engine::comm {
 
@@ -49,6 +50,28 @@ __attribute__((always_inline)) inline F16 to_f16(float value) {
   result = size >= 0x47800000U ? 0x7C00U : result;
   result = size > 0x7F800000U ? 0x7E00U : result;
   return {static_cast<std::uint16_t>(sign | result)};
+}
+
+/// As the type that sums are made in: 16-bit floats as f32, others as they are.
+template <class T>
+__attribute__((always_inline)) inline auto load(T value) {
+  if constexpr (std::is_arithmetic_v<T>) {
+    return value;
+  } else {
+    return to_float(value);
+  }
+}
+
+/// Rounded to T.
+template <class T, class V>
+__attribute__((always_inline)) inline T store(V value) {
+  if constexpr (std::is_same_v<T, F16>) {
+    return to_f16(static_cast<float>(value));
+  } else if constexpr (std::is_same_v<T, Bf16>) {
+    return to_bf16(static_cast<float>(value));
+  } else {
+    return static_cast<T>(value);
+  }
 }
 
 }  // namespace thalweg::engine::comm

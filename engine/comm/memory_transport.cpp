@@ -30,8 +30,9 @@ struct Message {
 /// (from, to, tag)
 using Address = std::tuple<int, int, std::uint64_t>;
 
-/// What the ranks share; everything in it is guarded by `mutex`.
+/// What the ranks share; all but `node` is guarded by `mutex`.
 struct Hub {
+  std::vector<std::string> node;  ///< by rank; does not change
   std::mutex mutex;
   std::condition_variable changed;
   std::map<Address, std::list<Message>> sent;
@@ -135,8 +136,8 @@ class Receive : public Request {
 
 class MemoryTransport : public Transport {
  public:
-  MemoryTransport(std::shared_ptr<Hub> hub, int rank, int size)
-      : hub_(std::move(hub)), rank_(rank), size_(size) {}
+  MemoryTransport(std::shared_ptr<Hub> hub, int rank)
+      : hub_(std::move(hub)), rank_(rank), node_(node_of(rank)) {}
   ~MemoryTransport() override {
     std::lock_guard lock(hub_->mutex);
     hub_->gone[static_cast<std::size_t>(rank_)] = true;
@@ -144,8 +145,10 @@ class MemoryTransport : public Transport {
   }
 
   int rank() const override { return rank_; }
-  int size() const override { return size_; }
-  const std::string& node_of(int) const override { return node_; }
+  int size() const override { return static_cast<int>(hub_->node.size()); }
+  const std::string& node_of(int rank) const override {
+    return hub_->node[static_cast<std::size_t>(rank)];
+  }
   std::uint64_t completed() const override { return completed_; }
 
   std::unique_ptr<Request> send(int peer, std::uint64_t tag, const void* data,
@@ -170,11 +173,12 @@ class MemoryTransport : public Transport {
     return request;
   }
 
-  bool same_machine(int) const override { return true; }
+  bool same_machine(int peer) const override { return node_of(peer) == node_; }
   std::unique_ptr<Exposed> expose(std::size_t bytes) override {
     return std::make_unique<ThreadsMemory>(bytes);
   }
-  std::unique_ptr<Attached> attach(int, const std::string& token) override {
+  std::unique_ptr<Attached> attach(int peer, const std::string& token) override {
+    if (!same_machine(peer)) return nullptr;
     return std::make_unique<ThreadsView>(token);
   }
 
@@ -191,7 +195,7 @@ class MemoryTransport : public Transport {
     for (const Receive* receive : posted_) {
       if (hub_->gone[static_cast<std::size_t>(receive->from_)]) {
         fail(CommError("rank " + std::to_string(receive->from_) + " is gone", receive->from_,
-                       node_));
+                       node_of(receive->from_)));
       }
     }
   }
@@ -204,7 +208,7 @@ class MemoryTransport : public Transport {
   std::uint32_t call_roll(const std::string& question) override {
     std::lock_guard lock(hub_->mutex);
     ++roll_;
-    for (int r = 0; r < size_; ++r) {
+    for (int r = 0; r < size(); ++r) {
       if (r != rank_) hub_->calls[static_cast<std::size_t>(r)].push_back({rank_, roll_, question});
     }
     return roll_;
@@ -247,7 +251,8 @@ class MemoryTransport : public Transport {
     if (message.taken) *message.taken = true;
     hub_->changed.notify_all();
     if (message.bytes != receive.bytes_) {
-      fail(wrong_length(receive.from_, message.bytes, rank_, receive.bytes_, node_));
+      fail(wrong_length(receive.from_, message.bytes, rank_, receive.bytes_,
+                        node_of(receive.from_)));
     }
     if (message.bytes > 0) {
       std::memcpy(receive.data_, message.taken ? message.data : message.copy.data(), message.bytes);
@@ -259,8 +264,7 @@ class MemoryTransport : public Transport {
 
   std::shared_ptr<Hub> hub_;
   int rank_;
-  int size_;
-  std::string node_ = "memory";
+  const std::string& node_;
   std::uint64_t completed_ = 0;
   std::vector<Receive*> posted_;
   std::uint32_t roll_ = 0;
@@ -285,12 +289,19 @@ void Receive::wait() {
 }  // namespace
 
 std::vector<std::unique_ptr<Transport>> memory_transports(int ranks) {
+  return memory_transports(std::vector<int>(static_cast<std::size_t>(ranks)));
+}
+
+std::vector<std::unique_ptr<Transport>> memory_transports(std::vector<int> machine_of) {
   auto hub = std::make_shared<Hub>();
-  hub->gone.resize(static_cast<std::size_t>(ranks));
-  hub->calls.resize(static_cast<std::size_t>(ranks));
+  hub->gone.resize(machine_of.size());
+  hub->calls.resize(machine_of.size());
+  for (const int machine : machine_of) {
+    hub->node.push_back(machine == 0 ? "memory" : "memory" + std::to_string(machine));
+  }
   std::vector<std::unique_ptr<Transport>> transports;
-  for (int rank = 0; rank < ranks; ++rank) {
-    transports.push_back(std::make_unique<MemoryTransport>(hub, rank, ranks));
+  for (std::size_t rank = 0; rank < machine_of.size(); ++rank) {
+    transports.push_back(std::make_unique<MemoryTransport>(hub, static_cast<int>(rank)));
   }
   return transports;
 }

@@ -34,26 +34,6 @@ struct Max {
   }
 };
 
-template <class T>
-THALWEG_INLINE auto load(T value) {
-  if constexpr (std::is_arithmetic_v<T>) {
-    return value;
-  } else {
-    return to_float(value);
-  }
-}
-
-template <class T, class V>
-THALWEG_INLINE T store(V value) {
-  if constexpr (std::is_same_v<T, F16>) {
-    return to_f16(value);
-  } else if constexpr (std::is_same_v<T, Bf16>) {
-    return to_bf16(value);
-  } else {
-    return value;
-  }
-}
-
 // ivdep: operands are the same memory or apart, so no element depends on an earlier one. Without it
 // the compiler's check for overlap takes the slow loop where `out` is an operand.
 template <class F, class O, class A, class B>

@@ -126,5 +126,7 @@ class Wireup {
 
 /// n in-memory transports joined to each other, for ranks as threads.
 std::vector<std::unique_ptr<Transport>> memory_transports(int ranks);
+/// The same for ranks that play several machines: rank r is on machine machine_of[r].
+std::vector<std::unique_ptr<Transport>> memory_transports(std::vector<int> machine_of);
 
 }  // namespace thalweg::engine::comm

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -53,9 +54,50 @@ void check_collectives(Group& group) {
   group.barrier();
 }
 
+/// f32 that travels as bf16: small integers stay what they are.
+void check_allreduce_as(Group& group) {
+  for (const std::size_t count : {1U, 1000U, 65537U, 3000000U}) {
+    std::vector<float> data(count, static_cast<float>(group.rank() + 1));
+    group.allreduce_as(Type::bf16, data.data(), count, Op::sum);
+    for (const float x : data) {
+      if (x != static_cast<float>(group.size() * (group.size() + 1) / 2)) {
+        throw std::runtime_error("wrong sum of bf16");
+      }
+    }
+  }
+}
+
+/// Orthogonal vectors add up; four of the literature.
+void check_adasum(Group& group) {
+  if (group.size() & (group.size() - 1)) return;
+  for (const std::size_t count : {5U, 1000U, 300000U}) {
+    std::vector<double> data(count);
+    for (auto i = static_cast<std::size_t>(group.rank()); i < count;
+         i += static_cast<std::size_t>(group.size())) {
+      data[i] = static_cast<double>(i) + 1;
+    }
+    const std::size_t ends[] = {count / 3, count};
+    group.adasum(data.data(), count, Type::f64, ends);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (data[i] != static_cast<double>(i) + 1) throw std::runtime_error("wrong Adasum");
+    }
+  }
+  if (group.size() != 4) return;
+  constexpr double kGiven[4][3] = {{1, 2, 3}, {0, 1, -1}, {2, 0, 1}, {-1, 1, 2}};
+  constexpr double kRight[] = {1.253843171754, 2.810018339869, 2.910496220198};
+  std::vector<double> data(std::begin(kGiven[group.rank()]), std::end(kGiven[group.rank()]));
+  const std::size_t ends[] = {3};
+  group.adasum(data.data(), 3, Type::f64, ends);
+  for (std::size_t i = 0; i < 3; ++i) {
+    if (std::abs(data[i] - kRight[i]) > 1e-12) throw std::runtime_error("wrong Adasum of four");
+  }
+}
+
 int collectives(const std::vector<std::string>&) {
   Rank rank(milliseconds(60000));
   check_collectives(rank.group);
+  check_allreduce_as(rank.group);
+  check_adasum(rank.group);
   const auto& world = rank.wireup->world();
   std::printf("rank %d of %d, local %d of %d, on %s: right\n", world.rank, world.size,
               world.local_rank, world.local_size, world.node.c_str());

@@ -11,10 +11,9 @@
 namespace thalweg::engine::comm {
 
 /// Rethrows the first rank's exception, after all ranks have ended.
-inline void on_ranks(int ranks, const GroupOptions& options,
-                     const std::function<void(Group&)>& body) {
-  auto transports = memory_transports(ranks);
-  std::vector<std::exception_ptr> errors(static_cast<std::size_t>(ranks));
+inline void on_transports(std::vector<std::unique_ptr<Transport>> transports,
+                          const GroupOptions& options, const std::function<void(Group&)>& body) {
+  std::vector<std::exception_ptr> errors(transports.size());
   std::vector<std::thread> threads;
   for (std::size_t r = 0; r < transports.size(); ++r) {
     threads.emplace_back([&, r] {
@@ -35,8 +34,19 @@ inline void on_ranks(int ranks, const GroupOptions& options,
   }
 }
 
+inline void on_ranks(int ranks, const GroupOptions& options,
+                     const std::function<void(Group&)>& body) {
+  on_transports(memory_transports(ranks), options, body);
+}
+
 inline void on_ranks(int ranks, const std::function<void(Group&)>& body) {
   on_ranks(ranks, GroupOptions{}, body);
+}
+
+/// Ranks that play several machines: rank r is on machine machine_of[r].
+inline void on_machines(std::vector<int> machine_of, const GroupOptions& options,
+                        const std::function<void(Group&)>& body) {
+  on_transports(memory_transports(std::move(machine_of)), options, body);
 }
 
 }  // namespace thalweg::engine::comm
