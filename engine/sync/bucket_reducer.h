@@ -21,6 +21,7 @@ namespace thalweg::engine {
 /// What is summed at once.
 struct GradientPart {
   std::vector<float*> leaves;   ///< one vector per local shard; the sum ends in leaves[0]
+  std::size_t offset = 0;       ///< of the leaves in the flat memory of gradients
   std::size_t count = 0;        ///< floats in each
   std::vector<int> parameters;  ///< whose gradients they are; none: not gradients
   int marks = 0;                ///< mark() calls that complete the part on this rank

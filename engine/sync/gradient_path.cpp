@@ -34,20 +34,24 @@ std::uint64_t hash_of(const std::vector<Bucket>& buckets) {
 }  // namespace
 
 GradientPath::GradientPath(const SyncParts& parts, const SyncOptions& options, float scale,
-                           Start start)
+                           BucketSum* sum)
     : p_(parts),
       options_(options),
       scale_(scale),
-      start_(std::move(start)),
+      sum_(sum),
       bucket_of_(p_.model.parameters().size()) {
   plan(p_.model.ready_order());
   shards_left_.assign(p_.model.parameters().size(), p_.sharding.mine());
   reducer_ = std::make_unique<BucketReducer>(
-      [this](const GradientPart& part) {
-        if (start_ && !part.parameters.empty()) return start_(part);
-        return p_.group.start_shard_sum(part.leaves, part.count, p_.sharding.shards, part.label);
-      },
+      [this](const GradientPart& part) { return start(part); },
       BucketReducer::Options{options_.overlap, options_.forward_first});
+}
+
+std::unique_ptr<comm::Request> GradientPath::start(const GradientPart& part) {
+  if (sum_ == nullptr || part.parameters.empty())
+    return p_.group.start_shard_sum(part.leaves, part.count, p_.sharding.shards, part.label);
+  add_up_shards(part);
+  return sum_->start(part, step_);
 }
 
 /// What needs all ranks, and therefore cannot be done while building: one may fail in that.
@@ -96,6 +100,7 @@ void GradientPath::set_parts() {
     GradientPart part;
     for (Work& work : work_)
       part.leaves.push_back(work.gradient + bucket.offset);
+    part.offset = bucket.offset;
     part.count = bucket.count;
     part.parameters = bucket.parameters;
     part.marks = static_cast<int>(bucket.parameters.size() * work_.size());
@@ -145,6 +150,7 @@ void GradientPath::rebuild() {
 
 void GradientPath::run(const StepInput& input, StepOutcome& outcome) {
   if (!prepared_) prepare();
+  step_ = input.context.step;
   waited_ms_ = 0;
   extras_here_ = false;
   const Clock::time_point start = Clock::now();

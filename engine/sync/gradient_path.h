@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/sync/bucket_reducer.h"
+#include "engine/sync/bucket_sum.h"
 #include "engine/sync/buckets.h"
 #include "engine/sync/mode.h"
 #include "engine/sync/options.h"
@@ -21,11 +22,11 @@ namespace thalweg::engine {
 /// One step: run(), then wait() for every bucket, then finish(). For one thread. Throws CommError.
 class GradientPath {
  public:
-  using Start = BucketReducer::Start;
-
-  /// `start` starts the sum of a bucket; null: the sum over all shards of all ranks, whose bits do
-  /// not depend on the number of ranks. `scale` multiplies every sample's gradient.
-  GradientPath(const SyncParts& parts, const SyncOptions& options, float scale, Start start = {});
+  /// `sum` combines the ranks' gradients and must outlive this; null: the sum over all shards of
+  /// all ranks, whose bits do not depend on the number of ranks. `scale` multiplies every sample's
+  /// gradient.
+  GradientPath(const SyncParts& parts, const SyncOptions& options, float scale,
+               BucketSum* sum = nullptr);
 
   /// Forward and backward of this rank's shards. Sums start as soon as their buckets are full.
   void run(const StepInput& input, StepOutcome& outcome);
@@ -64,6 +65,7 @@ class GradientPath {
   void set_parts();
   void agree_on_plan();
   void rebuild();
+  std::unique_ptr<comm::Request> start(const GradientPart& part);
   void run_shard(int shard, Lane& lane, const StepInput& input);
   Batch micro_batch(int shard, int micro, const StepInput& input) const;
   void ready(int parameter, std::span<Work* const> sums);
@@ -74,7 +76,8 @@ class GradientPath {
   SyncParts p_;
   SyncOptions options_;
   float scale_;
-  Start start_;
+  BucketSum* sum_;
+  std::int64_t step_ = 0;
   std::vector<Bucket> buckets_;
   std::vector<std::size_t> bucket_of_;       ///< of each parameter
   std::unique_ptr<comm::Memory> gradients_;  ///< of the local shards; peers may reach it

@@ -7,13 +7,14 @@
 #include <utility>
 
 #include "engine/comm/algorithms/choice.h"
+#include "engine/sync/compress/table.h"
 #include "engine/sync/options.h"
 
 namespace thalweg::engine {
 namespace {
 
 const std::vector<SyncRow>& table() {
-  static const std::vector<SyncRow> rows{synchronous_row()};
+  static const std::vector<SyncRow> rows{synchronous_row(), adasum_row()};
   return rows;
 }
 
@@ -72,7 +73,24 @@ std::vector<jobspec::Section> sync_schema() {
   section.options.push_back(std::move(check));
   for (const SyncRow& row : table())
     section.variants.push_back({row.name, row.doc, row.options});
-  return {std::move(section)};
+  return {std::move(section), compress_section()};
+}
+
+jobspec::Value sync_identity(const jobspec::Value& options) {
+  jobspec::Map identity;
+  const auto add = [&](const char* selector, const auto& rows) {
+    const jobspec::Value* name = options.find(selector);
+    if (name == nullptr || name->to_text() == rows.front().name) return;
+    identity.emplace_back(selector, *name);
+    for (const auto& row : rows)
+      for (const jobspec::Option& option : row.options)
+        if (const jobspec::Value* value = options.find(option.name);
+            value != nullptr && name->to_text() == row.name)
+          identity.emplace_back(option.name, *value);
+  };
+  add("mode", table());
+  add("compress", compress_table());
+  return identity;
 }
 
 comm::GroupOptions group_options(const jobspec::Value& options) {

@@ -13,6 +13,7 @@
 #include "engine/sync/lane_pool.h"
 #include "engine/sync/overlap.h"
 #include "engine/sync/replica.h"
+#include "engine/sync/sync_state.h"
 #include "jobspec/schema.h"
 #include "jobspec/value.h"
 
@@ -75,12 +76,19 @@ class SyncMode {
  public:
   virtual ~SyncMode() = default;
   virtual StepOutcome step(const StepInput& input) = 0;
+  /// What must go through checkpoints beside the replica; the same list on every rank. The spans
+  /// stay valid as long as the mode.
+  virtual std::vector<SyncState> states() { return {}; }
 };
 
 /// `options` is the `train.sync` tree. Throws std::invalid_argument ("did you mean").
 std::unique_ptr<SyncMode> make_sync_mode(const jobspec::Value& options, const SyncParts& parts);
 
 std::vector<jobspec::Section> sync_schema();
+
+/// The keys of a complete `train.sync` tree that decide where the parameters go; an empty map where
+/// all have their defaults. What only moves rounding (sum, buckets, accumulate) is not among them.
+jobspec::Value sync_identity(const jobspec::Value& options);
 
 /// The group's part of the `train.sync` tree.
 comm::GroupOptions group_options(const jobspec::Value& options);
@@ -93,5 +101,6 @@ struct SyncRow {
   std::unique_ptr<SyncMode> (*maker)(const jobspec::Value& options, const SyncParts& parts);
 };
 SyncRow synchronous_row();
+SyncRow adasum_row();
 
 }  // namespace thalweg::engine

@@ -1,22 +1,26 @@
 // Synchronous data-parallel training: every step sums the gradients of all shards, every rank makes
 // the same update.
+#include "engine/sync/synchronous.h"
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <stdexcept>
+#include <string>
 #include <utility>
 
+#include "engine/sync/compress/table.h"
 #include "engine/sync/finite.h"
 #include "engine/sync/gradient_path.h"
-#include "engine/sync/mode.h"
 
 namespace thalweg::engine {
 namespace {
 
 class Synchronous : public SyncMode {
  public:
-  Synchronous(const SyncParts& parts, const SyncOptions& options)
-      // The mean over the global batch: each sample's gradient is scaled, then all are summed.
-      : p_(parts), path_(parts, options, 1.0f / static_cast<float>(parts.sharding.global_batch)) {}
+  Synchronous(const SyncParts& parts, const SyncOptions& options, float scale,
+              std::unique_ptr<BucketSum> sum)
+      : p_(parts), sum_(std::move(sum)), path_(parts, options, scale, sum_.get()) {}
 
   StepOutcome step(const StepInput& input) override {
     StepOutcome outcome;
@@ -27,7 +31,8 @@ class Synchronous : public SyncMode {
     const OptimizerMemory<float> memory = p_.replica.memory(path_.gradient());
     if (p_.clip_norm > 0) {
       path_.wait_for_all();
-      outcome.optimizer_ms += timed([&] { clip(); });
+      outcome.optimizer_ms +=
+          timed([&] { clip(path_.gradient(), p_.model.parameter_floats(), p_.clip_norm); });
     }
     // The optimizer takes each bucket while others are still on their way.
     for (const std::size_t bucket : path_.order()) {
@@ -40,6 +45,10 @@ class Synchronous : public SyncMode {
         every > 0 && (context.step + 1) % every == 0)
       observe_curvature(input, context, memory, outcome);
     return outcome;
+  }
+
+  std::vector<SyncState> states() override {
+    return sum_ ? sum_->states() : std::vector<SyncState>();
   }
 
  private:
@@ -76,21 +85,6 @@ class Synchronous : public SyncMode {
     }
   }
 
-  /// Scales the summed gradient down to norm clip_norm where it is longer (Pascanu et al.,
-  /// arXiv:1211.5063). The sum runs in memory order in double on every rank: the same bits
-  /// everywhere.
-  void clip() {
-    float* gradient = path_.gradient();
-    double squares = 0;
-    for (std::size_t i = 0; i < p_.model.parameter_floats(); ++i)
-      squares += static_cast<double>(gradient[i]) * gradient[i];
-    const double norm = std::sqrt(squares);
-    if (!(norm > p_.clip_norm) || !std::isfinite(norm)) return;
-    const auto factor = static_cast<float>(p_.clip_norm / norm);
-    for (std::size_t i = 0; i < p_.model.parameter_floats(); ++i)
-      gradient[i] *= factor;
-  }
-
   template <class F>
   static double timed(const F& f) {
     const auto start = std::chrono::steady_clock::now();
@@ -100,17 +94,65 @@ class Synchronous : public SyncMode {
   }
 
   SyncParts p_;
+  std::unique_ptr<BucketSum> sum_;
   GradientPath path_;
 };
 
 std::unique_ptr<SyncMode> make(const jobspec::Value& options, const SyncParts& parts) {
-  return std::make_unique<Synchronous>(parts, read_sync_options(options));
+  const auto text = [&](const char* name, const char* fallback) {
+    const jobspec::Value* given = options.find(name);
+    return given == nullptr ? std::string(fallback) : given->to_text();
+  };
+  const std::string sum = text("sum", "auto"), compress = text("compress", "none");
+  if (sum == "shards" && compress != "none")
+    throw std::invalid_argument("sync.compress: " + compress +
+                                " works on the sum of a rank's shards; set sync.sum to ranks, or "
+                                "leave it out");
+  const bool by_ranks = sum == "ranks" || compress != "none";
+  std::unique_ptr<BucketSum> combine;
+  if (by_ranks) combine = make_compressor(options, {parts.group, parts.model, parts.seed});
+  if (combine && !combine->states().empty() && parts.optimizer.curvature_every() > 0)
+    throw std::invalid_argument("sync.compress: " + compress +
+                                " remembers one gradient, and this optimizer looks at two; use "
+                                "fp16 or bf16, or another optimizer");
+  // The mean over the global batch: each sample's gradient is scaled, then all are summed.
+  return make_synchronous(parts, read_sync_options(options),
+                          1.0f / static_cast<float>(parts.sharding.global_batch),
+                          std::move(combine));
 }
 
 }  // namespace
 
+std::unique_ptr<SyncMode> make_synchronous(const SyncParts& parts, const SyncOptions& options,
+                                           float scale, std::unique_ptr<BucketSum> sum) {
+  return std::make_unique<Synchronous>(parts, options, scale, std::move(sum));
+}
+
+void clip(float* gradient, std::size_t count, double longest) {
+  double squares = 0;
+  for (std::size_t i = 0; i < count; ++i)
+    squares += static_cast<double>(gradient[i]) * static_cast<double>(gradient[i]);
+  const double norm = std::sqrt(squares);
+  if (!(norm > longest) || !std::isfinite(norm)) return;
+  const auto factor = static_cast<float>(longest / norm);
+  for (std::size_t i = 0; i < count; ++i)
+    gradient[i] *= factor;
+}
+
 SyncRow synchronous_row() {
-  return {"sync", "every step sums the gradients of all ranks before the update", {}, make};
+  jobspec::Option sum;
+  sum.name = "sum";
+  sum.doc =
+      "shards: over all shards of all ranks in one fixed tree, the same bits on any number of "
+      "ranks; ranks: each rank's own shards first, then over the ranks as sync.allreduce says, "
+      "bits "
+      "that depend on the number of ranks; auto = shards, or ranks where sync.compress is set";
+  sum.fallback = "auto";
+  sum.choices = {"auto", "shards", "ranks"};
+  return {"sync",
+          "every step sums the gradients of all ranks before the update",
+          {std::move(sum)},
+          make};
 }
 
 }  // namespace thalweg::engine

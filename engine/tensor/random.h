@@ -18,7 +18,8 @@ enum class Stream : std::uint32_t {
   augment = 4,
   split = 5,
   noise = 6,
-  labels = 7
+  labels = 7,
+  compress = 16
 };
 
 /// 128 random bits for (seed, stream, a, b). `a` is usually the step or epoch (below 2^32), `b` the

@@ -9,6 +9,7 @@
 #include "engine/train/failure.h"
 #include "engine/train/hash.h"
 #include "engine/train/libraries.h"
+#include "engine/train/sync_states.h"
 
 namespace thalweg::engine {
 namespace {
@@ -59,6 +60,7 @@ Attempt::Attempt(const AttemptInput& input, Record& the_record) : in(input), rec
   });
   start_fresh_or_resume(found);
   require_equal_replicas();
+  if (point.shards != 0) resume_mode(found);
   together(in.group, [&] { tell_start(); });
 }
 
@@ -160,6 +162,30 @@ void Attempt::start_fresh_or_resume(const FoundCheckpoint& found) {
   interval = Interval(reported[0], static_cast<std::int64_t>(reported[1]));
 }
 
+void Attempt::resume_mode(const FoundCheckpoint& found) {
+  const std::vector<SyncState> states = mode->states();
+  if (states.empty()) return;
+  together(in.group, [&] {
+    if (!found.checkpoint) return;
+    try {
+      require_parts(found.checkpoint->parts, states, *model);
+    } catch (const std::invalid_argument& e) {
+      throw BadCheckpoint(found.file.string() + ": " + e.what());
+    }
+    for (const CheckpointPart& part : found.checkpoint->parts) {
+      const std::size_t ranks = std::max(part.floats.size(), part.doubles.size());
+      if (ranks == 1 || ranks == static_cast<std::size_t>(in.group.size())) continue;
+      note("warning", "the checkpoint was made on " + std::to_string(ranks) +
+                          " ranks, this run has " + std::to_string(in.group.size()) +
+                          ": what each rank remembered is spread over them, and the curve is not "
+                          "bitwise the uninterrupted one");
+      break;
+    }
+  });
+  spread_states(found.checkpoint ? found.checkpoint->parts : std::vector<CheckpointPart>(), states,
+                *model, in.group);
+}
+
 void Attempt::require_equal_replicas() {
   Hash hash;
   const std::size_t floats = model->parameter_floats();
@@ -226,8 +252,9 @@ LoaderPlan Attempt::loader_plan() const {
 }
 
 void Attempt::save_checkpoint() {
-  if (!leads()) return;
   Checkpoint c;
+  c.parts = collect_states(mode->states(), *model, in.group);
+  if (!leads()) return;
   c.step = step;
   c.shards = sharding.shards;
   c.identity = run_identity(config, in.trial.seed, plan.length.total_steps);

@@ -49,8 +49,8 @@ struct Attempt {
   LoaderPlan loader_plan() const;
   double learning_rate(std::int64_t at) const { return base_lr * schedule->at(at).lr; }
   StepContext step_context() const;  ///< of the next update
-  /// Rank 0 writes; the journal is put on the disk before, so that it is never behind the
-  /// checkpoint.
+  /// Collective. Rank 0 writes; the journal is put on the disk before, so that it is never behind
+  /// the checkpoint.
   void save_checkpoint();
   bool leads() const { return in.group.rank() == 0; }
 
@@ -79,6 +79,7 @@ struct Attempt {
   FoundCheckpoint find_checkpoint();
   void start_fresh_or_resume(const FoundCheckpoint& found);
   void require_equal_replicas();
+  void resume_mode(const FoundCheckpoint& found);
   void tell_start();
   /// For the journal, after the start record.
   void note(const char* level, std::string text) { notes_.emplace_back(level, std::move(text)); }

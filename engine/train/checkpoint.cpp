@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "engine/sync/mode.h"
 #include "engine/train/file.h"
 
 namespace thalweg::engine {
@@ -85,6 +86,16 @@ class Reader {
 
 Value header_of(const Checkpoint& c) {
   jobspec::List schedule(c.schedule.begin(), c.schedule.end());
+  jobspec::List parts;
+  for (const CheckpointPart& part : c.parts) {
+    const bool floats = !part.floats.empty();
+    const std::size_t ranks = floats ? part.floats.size() : part.doubles.size();
+    const std::size_t count = floats ? part.floats[0].size() : part.doubles.at(0).size();
+    parts.push_back(Map{{"name", part.name},
+                        {"type", floats ? "f32" : "f64"},
+                        {"ranks", static_cast<std::int64_t>(ranks)},
+                        {"count", static_cast<std::int64_t>(count)}});
+  }
   return Map{{"step", c.step},
              {"shards", c.shards},
              {"interval_loss", c.interval_loss},
@@ -95,7 +106,22 @@ Value header_of(const Checkpoint& c) {
              {"states", static_cast<std::int64_t>(c.states.size())},
              {"own", static_cast<std::int64_t>(c.own.size())},
              {"scalars", static_cast<std::int64_t>(c.scalars.size())},
+             {"parts", std::move(parts)},
              {"identity", c.identity}};
+}
+
+CheckpointPart take_part(Reader& reader, const Value& header) {
+  CheckpointPart part;
+  part.name = header.find("name")->as_string();
+  const bool floats = header.find("type")->as_string() == "f32";
+  const std::int64_t count = header.find("count")->as_int();
+  for (std::int64_t i = header.find("ranks")->as_int(); i > 0; --i) {
+    if (floats)
+      part.floats.push_back(reader.take_numbers<float>(count));
+    else
+      part.doubles.push_back(reader.take_numbers<double>(count));
+  }
+  return part;
 }
 
 std::int64_t step_of(const std::filesystem::path& file) {
@@ -163,6 +189,12 @@ void write_checkpoint(const std::filesystem::path& file, const Checkpoint& check
     writer.put_numbers(state);
   writer.put_numbers(checkpoint.own);
   writer.put_numbers(checkpoint.scalars);
+  for (const CheckpointPart& part : checkpoint.parts) {
+    for (const std::vector<float>& rank : part.floats)
+      writer.put_numbers(rank);
+    for (const std::vector<double>& rank : part.doubles)
+      writer.put_numbers(rank);
+  }
   writer.finish();
 }
 
@@ -198,6 +230,9 @@ Checkpoint read_checkpoint(const std::filesystem::path& file) {
       c.states.push_back(reader.take_numbers<float>(count));
     c.own = reader.take_numbers<float>(h.find("own")->as_int());
     c.scalars = reader.take_numbers<double>(h.find("scalars")->as_int());
+    if (const Value* parts = h.find("parts"))  // files of earlier versions have none
+      for (const Value& part : parts->as_list())
+        c.parts.push_back(take_part(reader, part));
     return c;
   } catch (const BadCheckpoint&) {
     throw;
@@ -247,6 +282,9 @@ Value run_identity(const Value& complete, std::uint64_t seed, std::int64_t total
     identity.emplace_back(key, std::move(part));
   }
   identity.emplace_back("batch", Map{{"global", *complete.find("batch.global")}});
+  const Value* sync = complete.find("sync");
+  if (Value part = sync == nullptr ? Value(Map{}) : sync_identity(*sync); !part.as_map().empty())
+    identity.emplace_back("sync", std::move(part));
   return identity;
 }
 

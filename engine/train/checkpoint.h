@@ -12,6 +12,14 @@
 
 namespace thalweg::engine {
 
+/// Numbers that a sync mode remembers: one vector where all ranks have the same, else one for each
+/// rank. Either floats or doubles.
+struct CheckpointPart {
+  std::string name;
+  std::vector<std::vector<float>> floats;
+  std::vector<std::vector<double>> doubles;
+};
+
 struct Checkpoint {
   static constexpr int format = 2;
 
@@ -26,6 +34,7 @@ struct Checkpoint {
   std::vector<std::vector<float>> states;
   std::vector<float> own;       ///< of the optimizer
   std::vector<double> scalars;  ///< of the optimizer
+  std::vector<CheckpointPart> parts;
 };
 
 /// A file is no whole checkpoint; what() is "FILE: reason".

@@ -172,6 +172,44 @@ TEST(Attempt, PlateauGoesOnWhereItWasOnOtherRanks) {
   EXPECT_EQ(curve({first.path(), second.path()}), curve({whole.path()}));
 }
 
+Trial compressed(const char* name) {
+  Trial trial = tiny_trial();
+  trial.train.set("sync.compress", name);
+  trial.train.set("sync.compress_start", 5);
+  trial.train.set("checkpoint", Map{{"every", 8}, {"keep", 100}});
+  if (name == std::string("powersgd")) trial.train.set("sync.compress_rank", 1);
+  return trial;
+}
+
+TEST(Attempt, ResumesCompressionBitwiseOnAsManyRanks) {
+  for (const char* name : {"powersgd", "top-k"}) {
+    const test::TempDir whole, first, second, three;
+    Trial trial = compressed(name);
+    run_to_end(trial, whole.path(), 2);
+    run_and_lose_the_rest(trial, first.path(), 2, 32);
+    trial.resume = {first.path() / "checkpoints"};
+    run_to_end(trial, second.path(), 2);
+    EXPECT_EQ(curve({first.path(), second.path()}), curve({whole.path()})) << name;
+    EXPECT_TRUE(lines_of(read_journal(second.path()), "note").empty());
+    // On other ranks it goes on as well, but says that it is not the same.
+    run_to_end(trial, three.path(), 3);
+    const auto notes = lines_of(read_journal(three.path()), "note");
+    ASSERT_EQ(notes.size(), 1u) << name;
+    EXPECT_THAT(notes[0].find("text")->as_string(), HasSubstr("made on 2 ranks, this run has 3"));
+  }
+}
+
+TEST(Attempt, CompressionIsPartOfWhatARunIs) {
+  const test::TempDir first, second;
+  Trial trial = compressed("top-k");
+  run_to_end(trial, first.path(), 1);
+  trial.resume = {first.path() / "checkpoints"};
+  trial.train.set("sync.compress_share", 0.5);
+  const StopFlag never;
+  const auto ends = run_ranks(trial, second.path(), 1, never);
+  EXPECT_THAT(ends[0].failure.reason, HasSubstr("sync.compress_share was 0.01 and is 0.5"));
+}
+
 TEST(Attempt, KeepsTheShardsOfTheCheckpoint) {
   const test::TempDir whole, first, second;
   Trial trial = tiny_trial();

@@ -1,0 +1,182 @@
+// The mode adasum: each rank's gradient, or the change that its optimizer makes of it, is combined
+// by Adasum. Maleki et al., arXiv:2006.02924; the second form is what Horovod does.
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "engine/sync/adasum_sum.h"
+#include "engine/sync/finite.h"
+#include "engine/sync/gradient_path.h"
+#include "engine/sync/mode.h"
+#include "engine/sync/synchronous.h"
+
+namespace thalweg::engine {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double ms_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+/// Leaves each rank its own gradients.
+class NoSum : public BucketSum {
+ public:
+  std::unique_ptr<comm::Request> start(const GradientPart&, std::int64_t) override {
+    return nullptr;
+  }
+};
+
+/// Every rank's optimizer makes its own step from the same weights w; then
+///   w = w + Adasum of all ranks' changes.
+/// The optimizers' states differ between ranks.
+class AdasumOfChanges : public SyncMode {
+ public:
+  AdasumOfChanges(const SyncParts& parts, const SyncOptions& options, float scale)
+      : p_(parts),
+        path_(parts, options, scale, &none_),
+        adasum_(parts.group, parts.model),
+        before_(Buffer::of_floats(parts.model.parameter_floats())) {}
+
+  StepOutcome step(const StepInput& input) override {
+    StepOutcome outcome;
+    path_.run(input, outcome);
+    path_.finish(outcome);
+    Clock::time_point start = Clock::now();
+    update(input);
+    outcome.optimizer_ms += ms_since(start);
+    start = Clock::now();
+    for (const Bucket& bucket : path_.buckets())
+      combine(bucket, input.context.step);
+    outcome.wait_ms += ms_since(start);
+    start = Clock::now();
+    for (std::size_t i = 0; i < p_.model.parameters().size(); ++i)
+      apply(p_.model.parameters()[i], outcome);
+    outcome.optimizer_ms += ms_since(start);
+    return outcome;
+  }
+
+  std::vector<SyncState> states() override {
+    using enum SyncState::Ranks;
+    std::vector<SyncState> states;
+    for (std::size_t i = 0; i < p_.replica.states.size(); ++i)
+      states.push_back({"state" + std::to_string(i + 1),
+                        averaged,
+                        {p_.replica.states[i].floats(), p_.model.parameter_floats()},
+                        {},
+                        true});
+    if (!p_.replica.own.empty()) states.push_back({"own", averaged, p_.replica.own, {}, false});
+    if (!p_.replica.scalars.empty())
+      states.push_back({"scalars", averaged, {}, p_.replica.scalars, false});
+    return states;
+  }
+
+ private:
+  /// This rank's own step; its change ends where the gradient was.
+  void update(const StepInput& input) {
+    float* gradient = path_.gradient();
+    float* w = p_.replica.parameters.floats();
+    const std::size_t floats = p_.model.parameter_floats();
+    const bool finite = all_finite(gradient, floats);
+    if (p_.clip_norm > 0) clip(gradient, floats, p_.clip_norm);
+    std::copy_n(w, floats, before_.floats());
+    StepContext context = input.context;
+    context.samples = static_cast<std::int64_t>(p_.sharding.mine()) * p_.sharding.shard_batch() *
+                      static_cast<std::int64_t>(std::max<std::size_t>(1, input.sample_labels));
+    const OptimizerMemory<float> memory = p_.replica.memory(gradient);
+    if (finite) {
+      for (std::size_t i = 0; i < p_.model.parameters().size(); ++i) {
+        const ParameterInfo& info = p_.model.parameters()[i];
+        const int number = static_cast<int>(i);
+        if (path_.present(number))
+          p_.optimizer.update(context, {number, info.offset, info.count}, memory);
+      }
+      p_.optimizer.finish(context, memory);
+      for (std::size_t i = 0; i < floats; ++i)
+        gradient[i] = w[i] - before_.floats()[i];
+    } else {
+      // All ranks must see it: what is not finite stays so in the combination.
+      for (std::size_t i = 0; i < floats; ++i)
+        gradient[i] = all_finite(gradient + i, 1) ? 0 : gradient[i];
+    }
+  }
+
+  void combine(const Bucket& bucket, std::int64_t step) {
+    GradientPart part;
+    part.leaves = {path_.gradient() + bucket.offset};
+    part.offset = bucket.offset;
+    part.count = bucket.count;
+    part.parameters = bucket.parameters;
+    part.label = "changes of weights";
+    if (const auto request = adasum_.start(part, step)) request->wait();
+  }
+
+  void apply(const ParameterInfo& info, StepOutcome& outcome) {
+    const float* change = path_.gradient() + info.offset;
+    const float* before = before_.floats() + info.offset;
+    float* w = p_.replica.parameters.floats() + info.offset;
+    const bool finite = all_finite(change, info.count);
+    if (!finite && outcome.not_finite.empty()) outcome.not_finite = info.name;
+    for (std::size_t i = 0; i < info.count; ++i)
+      w[i] = finite ? before[i] + change[i] : before[i];
+  }
+
+  SyncParts p_;
+  NoSum none_;
+  GradientPath path_;
+  AdasumSum adasum_;
+  Buffer before_;
+};
+
+std::unique_ptr<SyncMode> make(const jobspec::Value& options, const SyncParts& parts) {
+  const auto ranks = static_cast<unsigned>(parts.group.size());
+  if (!std::has_single_bit(ranks))
+    throw std::invalid_argument(
+        "sync.mode adasum combines ranks in pairs: it needs a power of two "
+        "of them, not " +
+        std::to_string(ranks));
+  if (const jobspec::Value* compress = options.find("compress");
+      compress != nullptr && compress->to_text() != "none")
+    throw std::invalid_argument("sync.compress: " + compress->to_text() +
+                                " does not go with sync.mode adasum");
+  const SyncOptions common = read_sync_options(options);
+  // Each rank brings the mean over its own samples.
+  const float scale =
+      1.0f / static_cast<float>(parts.sharding.mine() * parts.sharding.shard_batch());
+  const jobspec::Value* form = options.find("form");
+  if (form == nullptr || form->to_text() == "gradient")
+    return make_synchronous(parts, common, scale,
+                            std::make_unique<AdasumSum>(parts.group, parts.model));
+  if (parts.optimizer.evaluates_elsewhere())
+    throw std::invalid_argument(
+        "sync.form: change leaves each rank's optimizer its own state, and this optimizer keeps "
+        "the weights to validate in it; use form gradient, or another optimizer");
+  if (parts.optimizer.curvature_every() > 0)
+    throw std::invalid_argument(
+        "sync.form: change makes every rank's own update, and this optimizer needs the curvature "
+        "over all ranks; use form gradient, or another optimizer");
+  return std::make_unique<AdasumOfChanges>(parts, common, scale);
+}
+
+}  // namespace
+
+SyncRow adasum_row() {
+  jobspec::Option form;
+  form.name = "form";
+  form.doc =
+      "gradient: the ranks' gradients are combined, then comes one update; change: every rank "
+      "makes its own update, and the changes are combined";
+  form.fallback = "gradient";
+  form.choices = {"gradient", "change"};
+  return {"adasum",
+          "gradients that are parallel are averaged, orthogonal ones added; the learning rate "
+          "needs no scaling with the ranks; a power of two of them",
+          {std::move(form)},
+          make};
+}
+
+}  // namespace thalweg::engine

@@ -1,0 +1,28 @@
+// Ways to combine a bucket's gradients over the ranks otherwise than shard by shard.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "engine/comm/group.h"
+#include "engine/sync/bucket_reducer.h"
+#include "engine/sync/sync_state.h"
+
+namespace thalweg::engine {
+
+/// The bits of the result depend on the number of ranks, but are the same on all of them. Used by
+/// one thread at a time.
+class BucketSum {
+ public:
+  virtual ~BucketSum() = default;
+  /// part.leaves[0] holds this rank's gradients and gets the combined ones. Null: they are there.
+  /// All ranks call it for the same buckets in the same order. Throws CommError.
+  virtual std::unique_ptr<comm::Request> start(const GradientPart& part, std::int64_t step) = 0;
+  virtual std::vector<SyncState> states() { return {}; }
+};
+
+/// Adds up this rank's shards into leaves[0], in the tree of comm/shard_tree.h.
+void add_up_shards(const GradientPart& part);
+
+}  // namespace thalweg::engine

@@ -1,0 +1,114 @@
+#include "engine/train/sync_states.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <stdexcept>
+
+namespace thalweg::engine {
+namespace {
+
+std::size_t plain_count(const SyncState& state, const Model& model) {
+  if (state.model_layout) return static_cast<std::size_t>(model.parameter_count());
+  return std::max(state.floats.size(), state.doubles.size());
+}
+
+std::vector<float> plain_floats(const SyncState& state, const Model& model) {
+  std::vector<float> plain(state.floats.begin(), state.floats.end());
+  if (!state.model_layout) return plain;
+  plain.resize(static_cast<std::size_t>(model.parameter_count()));
+  model.to_plain(state.floats.data(), plain.data());
+  return plain;
+}
+
+/// Every rank's vector in turn, for rank 0.
+template <class T>
+std::vector<std::vector<T>> collect(std::vector<T> mine, bool equal, comm::Group& group) {
+  std::vector<std::vector<T>> all;
+  const int ranks = equal ? 1 : group.size();
+  for (int rank = 0; rank < ranks; ++rank) {
+    std::vector<T> vector = mine;
+    if (!equal) group.broadcast(vector.data(), vector.size() * sizeof(T), rank);
+    if (group.rank() == 0) all.push_back(std::move(vector));
+  }
+  return all;
+}
+
+/// The vector of this rank out of those of a checkpoint, which rank 0 has.
+template <class T>
+std::vector<T> spread(const std::vector<std::vector<T>>& all, std::size_t count,
+                      SyncState::Ranks how, comm::Group& group) {
+  std::int64_t parts = static_cast<std::int64_t>(all.size());
+  group.broadcast(&parts, sizeof parts, 0);
+  const bool own = parts == group.size();
+  std::vector<T> vector(count), mine(count);
+  std::vector<double> sum(own ? 0 : count);
+  for (std::int64_t part = 0; part < parts; ++part) {
+    if (group.rank() == 0) vector = all[static_cast<std::size_t>(part)];
+    group.broadcast(vector.data(), count * sizeof(T), 0);
+    if (own && part == group.rank()) mine = vector;
+    if (!own)
+      for (std::size_t i = 0; i < count; ++i)
+        sum[i] += static_cast<double>(vector[i]);
+  }
+  if (own) return mine;
+  const double divisor =
+      how == SyncState::Ranks::summed ? group.size() : static_cast<double>(parts);
+  for (std::size_t i = 0; i < count; ++i)
+    mine[i] = static_cast<T>(sum[i] / divisor);
+  return mine;
+}
+
+}  // namespace
+
+std::vector<CheckpointPart> collect_states(const std::vector<SyncState>& states, const Model& model,
+                                           comm::Group& group) {
+  std::vector<CheckpointPart> parts;
+  for (const SyncState& state : states) {
+    const bool equal = state.ranks == SyncState::Ranks::equal;
+    CheckpointPart part;
+    part.name = state.name;
+    if (!state.doubles.empty())
+      part.doubles = collect<double>({state.doubles.begin(), state.doubles.end()}, equal, group);
+    else
+      part.floats = collect(plain_floats(state, model), equal, group);
+    if (group.rank() == 0) parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
+void require_parts(const std::vector<CheckpointPart>& parts, const std::vector<SyncState>& states,
+                   const Model& model) {
+  if (parts.size() != states.size()) throw std::invalid_argument("it holds no state of sync");
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const std::size_t count = plain_count(states[i], model);
+    const auto fits = [&](const auto& vectors) {
+      return !vectors.empty() && std::all_of(vectors.begin(), vectors.end(),
+                                             [&](const auto& v) { return v.size() == count; });
+    };
+    if (parts[i].name != states[i].name ||
+        !(states[i].doubles.empty() ? fits(parts[i].floats) : fits(parts[i].doubles)))
+      throw std::invalid_argument("its state of sync is not that of this model");
+  }
+}
+
+void spread_states(const std::vector<CheckpointPart>& parts, const std::vector<SyncState>& states,
+                   const Model& model, comm::Group& group) {
+  static const CheckpointPart nothing;
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const SyncState& state = states[i];
+    const CheckpointPart& part = group.rank() == 0 ? parts[i] : nothing;
+    const std::size_t count = plain_count(state, model);
+    if (!state.doubles.empty()) {
+      const auto mine = spread(part.doubles, count, state.ranks, group);
+      std::copy(mine.begin(), mine.end(), state.doubles.begin());
+      continue;
+    }
+    const auto mine = spread(part.floats, count, state.ranks, group);
+    if (state.model_layout)
+      model.from_plain(mine.data(), state.floats.data());
+    else
+      std::copy(mine.begin(), mine.end(), state.floats.begin());
+  }
+}
+
+}  // namespace thalweg::engine
