@@ -8,6 +8,11 @@ namespace {
 
 // Up to here the fewer steps of recursive doubling outweigh the ring's fewer bytes.
 constexpr std::size_t kShort = 16 * 1024;
+// The same between machines: their way through two kernels costs more.
+constexpr std::size_t kShortAway = 256 * 1024;
+constexpr std::size_t kShortAwayOfTwo = 512 * 1024;
+// From more ranks, slices become short and too many senders meet at one receiver.
+constexpr int kFewRanks = 16;
 
 const Row kAllreduce[] = {
     {Collective::allreduce, "recursive_doubling", "short vectors: fewest steps",
@@ -15,6 +20,8 @@ const Row kAllreduce[] = {
      allreduce_recursive_doubling},
     {Collective::allreduce, "ring", "long vectors: fewest bytes", "2 (W - 1)", "2 n (W - 1) / W",
      Needs::nothing, allreduce_ring},
+    {Collective::allreduce, "segmented", "long vectors of few ranks over sockets", "2 per segment",
+     "2 n (W - 1) / W", Needs::nothing, allreduce_segmented},
 };
 const Row kReduceScatter[] = {
     {Collective::reduce_scatter, "ring", "any length", "W - 1", "n (W - 1) / W", Needs::nothing,
@@ -78,11 +85,17 @@ std::vector<std::string> names_of(Collective collective) {
   return names;
 }
 
-const Row& choose_row(Collective collective, const Layout&, std::size_t bytes) {
-  if (collective == Collective::allreduce) {
-    return *find_row(collective, bytes <= kShort ? "recursive_doubling" : "ring");
+const Row& choose_row(Collective collective, const Layout& layout, std::size_t bytes) {
+  if (collective != Collective::allreduce) return rows_of(collective).front();
+  const char* name = "ring";
+  if (layout.one_machine()) {
+    if (bytes <= kShort) name = "recursive_doubling";
+  } else if (bytes <= (layout.ranks == 2 ? kShortAwayOfTwo : kShortAway)) {
+    name = "recursive_doubling";
+  } else if (layout.ranks <= kFewRanks) {
+    name = "segmented";
   }
-  return rows_of(collective).front();
+  return *find_row(collective, name);
 }
 
 bool Layout::allows(Needs needs) const {

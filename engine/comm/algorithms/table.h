@@ -72,7 +72,7 @@ std::vector<std::size_t> segments(std::size_t count, int ranks);
 
 // The rows' functions, for algorithms made of others.
 using Algorithm = Task(const Link& link, const Layout& layout, Arguments arguments);
-Algorithm allreduce_recursive_doubling, allreduce_ring;
+Algorithm allreduce_recursive_doubling, allreduce_ring, allreduce_segmented;
 Algorithm reduce_scatter_ring;
 Algorithm allgather_ring;
 Algorithm broadcast_binomial;

@@ -18,6 +18,11 @@ constexpr std::size_t kLong = 256 * 1024;
 constexpr std::size_t kAtOnce = 256 * 1024;
 constexpr std::size_t kLine = 64;
 
+/// Empty messages may have no memory.
+void copy_bytes(void* to, const void* from, std::size_t bytes) {
+  if (bytes > 0) std::memcpy(to, from, bytes);
+}
+
 bool try_again(int error) {
   return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
 }
@@ -149,7 +154,7 @@ std::unique_ptr<Request> Conversation::receive(std::uint64_t tag, void* data, st
     return request;
   }
   if (found->missing == 0 && found->bytes == bytes) {
-    std::memcpy(data, found->own.get(), bytes);
+    copy_bytes(data, found->own.get(), bytes);
     put_aside_.erase(found);
     ++moved_;
     return nullptr;
@@ -257,7 +262,7 @@ bool Conversation::advance_in(Stream& stream) {
   std::size_t n = 0;
   if (early) {
     n = std::min(want, early_.size() - early_next_);
-    std::memcpy(message.data + share.next, early_.data() + early_next_, n);
+    copy_bytes(message.data + share.next, early_.data() + early_next_, n);
     early_next_ += n;
     if (early_next_ == early_.size()) early_.clear();
   } else {
@@ -279,7 +284,7 @@ bool Conversation::read_header() {
   auto* header = reinterpret_cast<std::byte*>(&header_);
   if (!early_.empty()) {
     const std::size_t n = std::min(sizeof header_ - header_have_, early_.size() - early_next_);
-    std::memcpy(header + header_have_, early_.data() + early_next_, n);
+    copy_bytes(header + header_have_, early_.data() + early_next_, n);
     header_have_ += n;
     early_next_ += n;
     if (early_next_ == early_.size()) early_.clear();
@@ -320,7 +325,7 @@ void Conversation::begin_message(std::byte* misplaced, std::size_t already) {
   }
   const std::size_t streams = streams_for(bytes);
   const std::size_t first = std::min(already, share_start(bytes, 1, streams));
-  if (first > 0 && misplaced != message->data) std::memcpy(message->data, misplaced, first);
+  if (misplaced != message->data) copy_bytes(message->data, misplaced, first);
   if (already > first) {
     early_.assign(misplaced + first, misplaced + already);
     early_next_ = 0;
@@ -341,7 +346,7 @@ void Conversation::finished(Inbound& message) {
   }
   if (!message.receiver) return;  // nobody has come for it yet
   const Inbound& wanted = message.receiver->message();
-  if (wanted.bytes == message.bytes) std::memcpy(wanted.data, message.data, message.bytes);
+  if (wanted.bytes == message.bytes) copy_bytes(wanted.data, message.data, message.bytes);
   message.receiver->arrived(message.bytes);
   put_aside_.remove_if([&](const Inbound& m) { return &m == &message; });
 }
@@ -351,12 +356,12 @@ void Conversation::finished(Inbound& message) {
 void Conversation::abandon(Outbound& message) {
   given_up_.push_back({message.header, nullptr, message.left, message.header_left,
                        std::unique_ptr<std::byte[]>(new std::byte[message.header.bytes])});
-  Outbound& copy = given_up_.back();
-  copy.data = copy.own.get();
-  std::memcpy(copy.own.get(), message.data, message.header.bytes);
+  Outbound& kept = given_up_.back();
+  kept.data = kept.own.get();
+  copy_bytes(kept.own.get(), message.data, message.header.bytes);
   for (auto& stream : streams_) {
     for (auto& share : stream.out) {
-      if (share.message == &message) share.message = &copy;
+      if (share.message == &message) share.message = &kept;
     }
   }
 }
