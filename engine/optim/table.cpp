@@ -16,6 +16,7 @@ using jobspec::Value;
   ROW(adagrad) ROW(adadelta) ROW(rmsprop) ROW(lion)          \
   ROW(lars) ROW(lamb) ROW(sophia_g)                          \
   ROW(schedule_free_sgd) ROW(schedule_free_adamw)            \
+  ROW(adafactor) ROW(shampoo) ROW(soap) ROW(muon)            \
   ROW(prodigy) ROW(dadapt_adam)
 // clang-format on
 

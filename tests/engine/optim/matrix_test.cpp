@@ -1,13 +1,15 @@
 // Optimizers that see whole tensors (norms, rows and columns, matrix roots) against published
 // updates: three steps of a 2 x 3 matrix, float64 to 1e-9 and float32 to 1e-5 (SOAP, published in
 // float32: 1e-4). Sources: You et al. 2017, algorithm 1 (lars), tensorflow/tpu lars_optimizer.py
-// (tpu), NVIDIA apex FusedLAMB and LARC (lamb, larc).
+// (tpu), NVIDIA apex FusedLAMB and LARC (lamb, larc), PyTorch (adafactor), KellerJordan/Muon, Gupta
+// et al. 2018, algorithm 1 (shampoo), nikhilvyas/SOAP.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "engine/optim/matrix.h"
 #include "tests/engine/optim/trainee.h"
 
 namespace thalweg::engine {
@@ -93,6 +95,39 @@ const std::vector<Row>& rows() {
          -1.44828359645},
         {0.750256201705, -1.893725684072, 2.827769817171, 0.29706756628, 0.047939727859,
          -1.498365995404}}},
+      {"{name: adafactor}",
+       0.01,
+       1e-9,
+       {{0.991388353946, -1.982776707892, 2.981731940034, 0.473690986733, 0.236845493366,
+         -1.490698359156},
+        {0.968171113392, -1.992487169537, 2.992676652191, 0.481265424876, 0.217837732929,
+         -1.512122105456},
+        {0.975476813011, -2.016193081265, 2.97980504646, 0.459036690952, 0.235869969118,
+         -1.51864941778}}},
+      {"{name: muon, adamw_for: none}",
+       0.02,
+       1e-9,
+       {{0.993831957331, -1.991055431905, 2.986243996133, 0.486081206615, 0.244736361929,
+         -1.495414665378},
+        {0.977772611743, -1.991103918892, 2.989503888741, 0.486867121008, 0.232507691977,
+         -1.513064246781},
+        {0.975090491103, -2.009282016929, 2.978765123257, 0.470942494916, 0.241720060743,
+         -1.523580749938}}},
+      {"{name: shampoo, beta1: 0, graft: none, epsilon: 0.0001, every: 1}",
+       0.1,
+       1e-9,
+       {{0.960982920394, -1.95026396856, 2.922566140062, 0.408760047827, 0.2185290878,
+         -1.474188713354},
+        {0.896870612706, -1.979937542989, 2.945622882387, 0.41620816236, 0.163423110685,
+         -1.548004183521},
+        {0.898246610143, -2.038145963997, 2.911591553122, 0.365367087636, 0.199740129139,
+         -1.573543376274}}},
+      {"{name: soap, weight_decay: 0, every: 1}",
+       0.1,
+       1e-4,
+       {{1, -2, 3, 0.5, 0.25, -1.5},
+        {0.872641, -2.002916, 3.088155, 0.441668, 0.21111, -1.676309},
+        {0.811784, -2.079775, 3.084721, 0.388388, 0.227214, -1.838819}}},
   };
   return table;
 }
@@ -219,6 +254,127 @@ TEST(Larc, ClipOfOneDoesNotDivideByTheRate) {
   const auto found = run("{name: sgd, larc: clip_one, larc_trust: 0.002}", lr);
   for (std::size_t i = 0; i < 6; ++i)
     EXPECT_NEAR(found[i], w[i], 1e-9);
+}
+
+using optim::Stored;
+
+template <class T>
+std::vector<T> wave(std::size_t n, double phase) {
+  std::vector<T> x(n);
+  for (T& v : x)
+    v = static_cast<T>(std::sin(phase += 0.7));
+  return x;
+}
+
+template <class T>
+void expect_products() {
+  // Sizes around those of the blocks.
+  for (const std::size_t m : {1, 5, 13})
+    for (const std::size_t n : {1, 31, 70})
+      for (const std::size_t k : {1, 8, 33}) {
+        const auto a = wave<T>(m * k, 1), b = wave<T>(k * n, 2);
+        std::vector<T> at(m * k), bt(k * n), expected(m * n);
+        for (std::size_t i = 0; i < m; ++i)
+          for (std::size_t p = 0; p < k; ++p)
+            at[p * m + i] = a[i * k + p];
+        for (std::size_t p = 0; p < k; ++p)
+          for (std::size_t j = 0; j < n; ++j)
+            bt[j * k + p] = b[p * n + j];
+        for (std::size_t i = 0; i < m; ++i)
+          for (std::size_t j = 0; j < n; ++j)
+            for (std::size_t p = 0; p < k; ++p)
+              expected[i * n + j] += a[i * k + p] * b[p * n + j];
+        for (const Stored a_is : {Stored::plain, Stored::transposed})
+          for (const Stored b_is : {Stored::plain, Stored::transposed}) {
+            std::vector<T> c(m * n, T(9));
+            optim::multiply(m, n, k, a_is == Stored::plain ? a.data() : at.data(), a_is,
+                            b_is == Stored::plain ? b.data() : bt.data(), b_is, c.data());
+            EXPECT_EQ(c, expected) << m << " " << n << " " << k;  // the same order of sums
+          }
+      }
+}
+TEST(Multiply, GivesTheBitsOfTheThreeLoops) {
+  expect_products<float>();
+  expect_products<double>();
+}
+
+TEST(NewtonSchulz, SingularValuesAreThoseOfThePublishedExample) {
+  // Muon's direction for the first gradient: 5 iterations in float64. Source: KellerJordan/Muon.
+  const double published[] = {0.308398989093, -0.447218977561, 0.687786366404,
+                              0.695934845143, 0.263177922259,  -0.229262122135};
+  for (const bool tall : {false, true}) {
+    Trainee<double> t("{name: muon, adamw_for: none, momentum: 0}",
+                      {{"a", tall ? Shape{3, 2} : Shape{2, 3}}});
+    std::vector<double> g = kGradients[0];
+    if (tall) g = {g[0], g[3], g[1], g[4], g[2], g[5]};
+    t.step({0, 1.0}, {g});
+    const auto w = t.plain(t.w)[0];
+    for (std::size_t i = 0; i < 2; ++i)
+      for (std::size_t j = 0; j < 3; ++j)
+        EXPECT_NEAR(-w[tall ? 2 * j + i : 3 * i + j] / (tall ? std::sqrt(1.5) : 1),
+                    published[3 * i + j], 1e-11);
+  }
+}
+
+TEST(Muon, TheRestTakesAdamW) {
+  const std::vector<test::TraineeShape> shapes{{"embedding.weight", {4, 3}},
+                                               {"fc1.weight", {2, 3}},
+                                               {"fc1.bias", {2}, false},
+                                               {"fc2.weight", {3, 2}}};
+  Trainee<double> muon("{name: muon}", shapes);
+  Trainee<double> adamw("{name: adamw, weight_decay: 0, beta2: 0.95, epsilon: 1e-10}", shapes);
+  for (auto* t : {&muon, &adamw}) {
+    Trainee<double>::Values g;
+    for (const auto& s : shapes)
+      g.push_back(wave<double>(static_cast<std::size_t>(elements(s.shape)), 3));
+    t->put(t->w, g);
+    t->step({0, t == &muon ? 0.02 : 0.0003}, g);
+  }
+  const auto a = muon.plain(muon.w), b = adamw.plain(adamw.w);
+  for (const std::size_t p : {0, 2, 3})
+    for (std::size_t i = 0; i < a[p].size(); ++i)
+      EXPECT_NEAR(a[p][i], b[p][i], 1e-15) << shapes[p].name;
+  EXPECT_NE(a[1], b[1]);
+}
+
+TEST(Shampoo, GraftedStepsHaveTheSizeOfAdams) {
+  const std::vector<double> lr{0.1, 0.1, 0.1};
+  Trainee<double> shampoo("{name: shampoo, every: 1, epsilon: 1e-4}", {{"a", {2, 3}}});
+  Trainee<double> adam("{name: adam}", {{"a", {2, 3}}});
+  std::vector<double> before_shampoo = kStart, before_adam = kStart;
+  shampoo.put(shampoo.w, {kStart});
+  adam.put(adam.w, {kStart});
+  for (std::size_t step = 0; step < 3; ++step) {
+    const auto moved = [&](Trainee<double>& t, std::vector<double>& before) {
+      t.step({static_cast<std::int64_t>(step), 0.1}, {kGradients[step]});
+      std::vector<double> difference = t.plain(t.w)[0];
+      for (std::size_t i = 0; i < 6; ++i)
+        difference[i] -= before[i];
+      before = t.plain(t.w)[0];
+      return difference;
+    };
+    const auto a = moved(shampoo, before_shampoo), b = moved(adam, before_adam);
+    EXPECT_NEAR(norm(a), norm(b), 1e-12);
+    EXPECT_NE(a, b);
+  }
+}
+
+TEST(Shampoo, LongSidesAndEarlyStepsHaveNoFactor) {
+  const std::vector<double> lr{0.1, 0.1, 0.1};
+  const auto adam = run("{name: adam}", lr);
+  expect_near(run("{name: shampoo, max_dim: 1}", lr), adam);
+  expect_near(run("{name: shampoo, start: 4}", lr), adam);
+  EXPECT_NE(run("{name: shampoo, max_dim: 2}", lr), run("{name: shampoo}", lr));
+}
+
+TEST(Soap, WithoutBasesIsAdamAStepLate) {
+  Trainee<double> adam("{name: adamw, beta1: 0.95, beta2: 0.95, weight_decay: 0}", {{"a", {2, 3}}});
+  adam.put(adam.w, {kStart});
+  for (std::size_t step = 1; step < 3; ++step)
+    adam.step({static_cast<std::int64_t>(step) - 1, 0.1}, {kGradients[step]});
+  const auto soap = run("{name: soap, max_dim: 1, weight_decay: 0}", {0.1, 0.1, 0.1});
+  for (std::size_t i = 0; i < 6; ++i)
+    EXPECT_NEAR(soap[i], adam.plain(adam.w)[0][i], 1e-7);  // epsilon stands elsewhere
 }
 
 }  // namespace

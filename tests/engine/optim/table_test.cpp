@@ -40,6 +40,9 @@ std::vector<std::string> every_row() {
   for (const char* other :
        {"{name: rmsprop, momentum: 0.9, centered: true}", "{name: adam, larc: clip}",
         "{name: momentum, ema: 0.9}", "{name: lars, variant: tpu}", "{name: sophia_g, every: 2}",
+        "{name: soap, every: 2}", "{name: shampoo, every: 2, max_dim: 8}",
+        "{name: shampoo, graft: sgd, beta2: 0.99, epsilon: 1e-6}",
+        "{name: muon, scale: match_rms_adamw}",
         "{name: prodigy, decoupled: false, weight_decay: 0.1}",
         "{name: nadam, groups: [{match: '*.bias', name: lion}, {match: 'fc*', lr_factor: 2}]}"})
     options.push_back(other);
