@@ -1,6 +1,5 @@
 // plateau: times gamma where the watched metric has not become better for longer than `patience`.
-// The rule of PyTorch's ReduceLROnPlateau (mode min), with lengths in steps instead of a count of
-// validations.
+// The rule of PyTorch's ReduceLROnPlateau, with lengths in steps instead of a count of validations.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -17,6 +16,7 @@ class Plateau final : public Schedule {
     std::string metric;
     double gamma, final, patience, cooldown, threshold;
     bool relative;
+    bool rising;  ///< larger is better
   };
   explicit Plateau(Rule rule) : rule_(std::move(rule)) {}
 
@@ -24,6 +24,7 @@ class Plateau final : public Schedule {
 
   void observe(std::int64_t step, const std::string& metric, double value) override {
     if (metric != rule_.metric) return;
+    if (rule_.rising) value = -value;
     const auto now = static_cast<double>(step);
     if (better(value)) {
       best_ = value;
@@ -36,6 +37,8 @@ class Plateau final : public Schedule {
     quiet_until_ = now + rule_.cooldown;
     good_ = now;
   }
+
+  std::string watched() const override { return rule_.metric; }
 
   std::vector<double> state() const override {
     return {multiplier_, has_best_ ? 1.0 : 0.0, best_, good_, quiet_until_};
@@ -56,7 +59,7 @@ class Plateau final : public Schedule {
   bool better(double value) const {
     if (!std::isfinite(value)) return false;
     if (!has_best_) return true;
-    return value < (rule_.relative ? best_ * (1 - rule_.threshold) : best_ - rule_.threshold);
+    return value < best_ - rule_.threshold * (rule_.relative ? std::abs(best_) : 1.0);
   }
 
   Rule rule_;
@@ -70,8 +73,13 @@ class Plateau final : public Schedule {
 }  // namespace
 
 DecayEntry plateau() {
+  jobspec::Option metric;
+  metric.name = "metric";
+  metric.type = jobspec::OptionType::text;
+  metric.doc = "validation metric that must become better: val/loss, val/error, ...";
+  metric.fallback = "val/loss";
   std::vector<jobspec::Option> options{
-      choice_option("metric", {"val/loss", "val/error"}, "what must become smaller")};
+      std::move(metric), choice_option("goal", {"minimize", "maximize"}, "which way is better")};
   for (jobspec::Option& patience :
        span_options("patience", "how long to wait for it; ten epochs if not set"))
     options.push_back(std::move(patience));
@@ -88,7 +96,8 @@ DecayEntry plateau() {
             return std::make_unique<Plateau>(Plateau::Rule{
                 o.text("metric"), o.real("gamma"), o.real("final"),
                 o.steps("patience", kPatienceEpochs * o.epoch()), o.steps("cooldown", 0),
-                o.real("threshold"), o.text("threshold_mode") == "relative"});
+                o.real("threshold"), o.text("threshold_mode") == "relative",
+                o.text("goal") == "maximize"});
           }};
 }
 

@@ -60,6 +60,7 @@ class Composed final : public Schedule {
   void observe(std::int64_t step, const std::string& metric, double value) override {
     decay_->observe(step, metric, value);
   }
+  std::string watched() const override { return decay_->watched(); }
   std::vector<double> state() const override { return decay_->state(); }
   void restore(std::span<const double> state) override { decay_->restore(state); }
 

@@ -35,6 +35,8 @@ class Schedule {
   virtual ScheduleValue at(std::int64_t step) const = 0;
   /// A validation metric after `step` updates; every rank must tell the same numbers.
   virtual void observe(std::int64_t /*step*/, const std::string& /*metric*/, double /*value*/) {}
+  /// The metric that observe() waits for ("val/loss"); empty = none.
+  virtual std::string watched() const { return {}; }
   /// What observe() has changed: finite numbers, always equally many, for a checkpoint.
   virtual std::vector<double> state() const { return {}; }
   /// Throws std::invalid_argument where the numbers are not as many as state() gives.

@@ -10,6 +10,7 @@
 #include "engine/train/hash.h"
 #include "engine/train/libraries.h"
 #include "engine/train/sync_states.h"
+#include "engine/train/validation.h"
 
 namespace thalweg::engine {
 namespace {
@@ -107,6 +108,7 @@ void Attempt::build(int shards) {
                       settings.device, *config.find("loss"));
   optimizer = make_optimizer<float>(*config.find("optimizer"), parameters_of(*model));
   schedule = make_schedule(*config.find("schedule"), plan.length);
+  require_watched(*schedule, model->loss());
   replica = std::make_unique<Replica>(*model, *optimizer);
   // A lane more than shards would have nothing to do.
   const int threads = std::clamp(in.trial.resources.threads_per_rank, 1, sharding.mine());

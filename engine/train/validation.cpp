@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <stdexcept>
+#include <string>
 
 namespace thalweg::engine {
 namespace {
@@ -28,6 +30,22 @@ ShardResult judge(const Dataset& dataset, const std::uint32_t* samples, std::siz
 }
 
 }  // namespace
+
+void require_watched(const Schedule& schedule, const LossPlan& loss) {
+  const std::string watched = schedule.watched();
+  if (watched.empty()) return;
+  std::string known = "val/loss";
+  bool found = watched == known;
+  for (const Metric& metric : loss.kind->metrics) {
+    if (metric.applies && !metric.applies(loss)) continue;
+    const std::string name = std::string("val/") + metric.name;
+    found = found || name == watched;
+    known += ", " + name;
+  }
+  if (!found)
+    throw std::invalid_argument("schedule.metric: validation does not report " + watched +
+                                " here; use one of " + known);
+}
 
 Judgement validate(const Dataset& dataset, const std::vector<std::uint32_t>& samples,
                    const LossPlan& loss, const float* parameters, const float* running,

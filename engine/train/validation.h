@@ -7,6 +7,7 @@
 
 #include "engine/comm/group.h"
 #include "engine/data/dataset.h"
+#include "engine/schedule/schedule.h"
 #include "engine/sync/lane_pool.h"
 #include "engine/sync/mode.h"
 
@@ -20,6 +21,10 @@ struct Judgement {
   double loss = 0;              ///< mean over the samples
   std::vector<Metric> metrics;  ///< those of the loss (LossKind::metrics), in its order
 };
+
+/// Throws std::invalid_argument where validation does not report the metric that the schedule
+/// watches.
+void require_watched(const Schedule& schedule, const LossPlan& loss);
 
 /// The samples go in chunks of a shard's size. Ranks judge different chunks; the chunks' sums are
 /// added in the order of the chunks, so the bits do not depend on the number of ranks or lanes.

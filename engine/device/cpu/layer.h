@@ -20,6 +20,7 @@ TensorId add(Builder& builder, const Node& node, TensorId x);
 
 ShardResult cross_entropy(const LossPlan& plan, const LossCall<float>& call);
 // Over few numbers: the reference's loops are fast enough.
+ShardResult quadratic_deep(const LossPlan& plan, const LossCall<float>& call);
 ShardResult mse(const LossPlan& plan, const LossCall<float>& call);
 ShardResult l1(const LossPlan& plan, const LossCall<float>& call);
 ShardResult bce(const LossPlan& plan, const LossCall<float>& call);

@@ -20,4 +20,8 @@ ShardResult dice(const LossPlan& plan, const LossCall<float>& call) {
   return reference::dice.f32(plan, call);
 }
 
+ShardResult quadratic_deep(const LossPlan& plan, const LossCall<float>& call) {
+  return reference::quadratic_deep.f32(plan, call);
+}
+
 }  // namespace thalweg::engine::cpu

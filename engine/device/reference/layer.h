@@ -77,5 +77,6 @@ extern const Loss mse;
 extern const Loss l1;
 extern const Loss bce;
 extern const Loss dice;
+extern const Loss quadratic_deep;
 
 }  // namespace thalweg::engine::reference

@@ -313,6 +313,10 @@ TEST(Schedule, PlateauDropsAsPyTorchsDoes) {
                           {10, 9.95, 9.8, 9.8, 9.8}),
             (std::vector<double>{1, 1, 1, 1, 0.5}));
   EXPECT_EQ(plateau_rates(patience, {1, NAN, NAN, 1}).back(), 0.5);
+  EXPECT_EQ(plateau_rates(patience + ", goal: maximize", {.1, .2, .3, .3, .3}),
+            (std::vector<double>{1, 1, 1, 1, 0.5}));
+  EXPECT_EQ(make("{decay: plateau, metric: val/iou}", 10)->watched(), "val/iou");
+  EXPECT_EQ(make("{decay: cosine}", 10)->watched(), "");
   for (std::size_t i = 0; i + 1 < losses.size(); ++i)
     EXPECT_EQ(plateau_rates(patience + ", cooldown_epochs: 2", losses, i), cooled) << i;
 }

@@ -210,6 +210,19 @@ TEST(Attempt, CompressionIsPartOfWhatARunIs) {
   EXPECT_THAT(ends[0].failure.reason, HasSubstr("sync.compress_share was 0.01 and is 0.5"));
 }
 
+TEST(Attempt, PlateauMustWatchWhatIsMeasured) {
+  const test::TempDir folder;
+  Trial trial = tiny_trial();
+  trial.train.set("schedule", Map{{"decay", "plateau"}, {"metric", "val/iou"}});
+  const StopFlag never;
+  for (const RankEnd& end : run_ranks(trial, folder.path(), 2, never)) {
+    EXPECT_TRUE(end.threw);
+    EXPECT_EQ(end.failure.code, ExitCode::bad_input);
+    EXPECT_THAT(end.failure.reason, HasSubstr("schedule.metric"));
+    EXPECT_THAT(end.failure.reason, HasSubstr("val/loss, val/error"));
+  }
+}
+
 TEST(Attempt, KeepsTheShardsOfTheCheckpoint) {
   const test::TempDir whole, first, second;
   Trial trial = tiny_trial();
