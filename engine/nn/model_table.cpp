@@ -20,6 +20,20 @@ Option batch_norm() {
   return {"batch_norm", OptionType::boolean, "batch normalisation before every relu", false};
 }
 
+Option choice(const char* name, const char* doc, std::vector<std::string> choices) {
+  Option option{name, OptionType::text, doc, choices.front()};
+  option.choices = std::move(choices);
+  return option;
+}
+
+Option first_channels() {
+  Option option{"channels", OptionType::integer,
+                "of the first convolution, doubled by each one after it (form mlperf)", 32};
+  option.min = 1;
+  option.max = 1024;
+  return option;
+}
+
 Option activation() {
   Option option{"activation", OptionType::text, "what follows every hidden layer", "relu"};
   option.choices = {"relu"};
@@ -42,6 +56,23 @@ const std::vector<ModelKind>& model_table() {
        "conv 3x3x32, max pool 2, conv 3x3x64, max pool 2, linear 128, linear",
        {dropout(), batch_norm()},
        lenet},
+      {"simple_cnn",
+       "conv 5x5x32, max pool 2, conv 5x5x64, max pool 2, linear 1024, linear (Shallue et al.)",
+       {},
+       simple_cnn},
+      {"resnet",
+       "residual network of 18, 34 or 50 layers",
+       {{"depth", OptionType::integer, "weight layers: 18, 34 or 50", 18},
+        choice("stem",
+               "first layers: cifar (3x3), imagenet (7x7 and max pool), auto = by the image's size",
+               {"auto", "cifar", "imagenet"}),
+        {"zero_gamma", OptionType::boolean, "blocks start as the identity", true}},
+       resnet},
+      {"cosmoflow",
+       "3-D convolutions over volumes (MLPerf HPC or SC18 form)",
+       {choice("form", "which of the two published networks", {"mlperf", "sc18"}), first_channels(),
+        dropout()},
+       cosmoflow},
   };
   return table;
 }

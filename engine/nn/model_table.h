@@ -20,6 +20,9 @@ struct ModelKind {
 const std::vector<ModelKind>& model_table();
 
 std::vector<LayerSpec> mlp(const jobspec::Value& options, const InputShape& input);
+std::vector<LayerSpec> cosmoflow(const jobspec::Value& options, const InputShape& input);
+std::vector<LayerSpec> resnet(const jobspec::Value& options, const InputShape& input);
+std::vector<LayerSpec> simple_cnn(const jobspec::Value& options, const InputShape& input);
 std::vector<LayerSpec> lenet(const jobspec::Value& options, const InputShape& input);
 
 /// The graph of the trial's `train.model` tree. Throws std::invalid_argument.

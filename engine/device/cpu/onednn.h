@@ -154,6 +154,13 @@ inline auto backward_data(const InnerProduct& p,
 
 #endif
 
+/// An element-wise function; ..._use_dst_for_bwd: backward takes its output in place of its input.
+struct Eltwise {
+  dnnl::algorithm algorithm;
+  float alpha = 0, beta = 0;
+};
+inline constexpr Eltwise relu_function{dnnl::algorithm::eltwise_relu_use_dst_for_bwd, 0, 0};
+
 struct Pooling {
   dnnl::algorithm algorithm;
   Desc src, dst;
@@ -173,15 +180,15 @@ inline auto backward(const Pooling& p, const dnnl::pooling_forward::primitive_de
       cpu_engine(), p.algorithm, p.src, p.dst, p.window.stride, p.window.size,
       Dims(p.far.size(), 0), p.window.padding, p.far, hint, attributes(false));
 }
-inline auto relu_forward(const Desc& desc) {
+inline auto forward(const Eltwise& f, const Desc& desc) {
   return dnnl::eltwise_forward::primitive_desc(cpu_engine(), dnnl::prop_kind::forward_training,
-                                               dnnl::algorithm::eltwise_relu_use_dst_for_bwd, desc,
-                                               desc, 0, 0, attributes(false));
+                                               f.algorithm, desc, desc, f.alpha, f.beta,
+                                               attributes(false));
 }
-inline auto relu_backward(const Desc& desc) {
-  return dnnl::eltwise_backward::primitive_desc(
-      cpu_engine(), dnnl::algorithm::eltwise_relu_use_dst_for_bwd, desc, desc, desc, 0, 0,
-      relu_forward(desc), attributes(false));
+inline auto backward(const Eltwise& f, const Desc& desc) {
+  return dnnl::eltwise_backward::primitive_desc(cpu_engine(), f.algorithm, desc, desc, desc,
+                                                f.alpha, f.beta, forward(f, desc),
+                                                attributes(false));
 }
 inline auto batch_norm_forward(const Desc& desc, float epsilon, dnnl::normalization_flags flags,
                                bool training) {
@@ -210,16 +217,14 @@ inline auto backward(const Pooling& p, const dnnl::pooling_forward::primitive_de
       {p.algorithm, p.src, p.dst, p.window.stride, p.window.size, p.window.padding, p.far},
       attributes(false), cpu_engine(), hint);
 }
-inline auto relu_forward(const Desc& desc) {
+inline auto forward(const Eltwise& f, const Desc& desc) {
   return dnnl::eltwise_forward::primitive_desc(
-      {dnnl::prop_kind::forward_training, dnnl::algorithm::eltwise_relu_use_dst_for_bwd, desc, 0.0f,
-       0.0f},
-      attributes(false), cpu_engine());
+      {dnnl::prop_kind::forward_training, f.algorithm, desc, f.alpha, f.beta}, attributes(false),
+      cpu_engine());
 }
-inline auto relu_backward(const Desc& desc) {
-  return dnnl::eltwise_backward::primitive_desc(
-      {dnnl::algorithm::eltwise_relu_use_dst_for_bwd, desc, desc, 0.0f, 0.0f}, attributes(false),
-      cpu_engine(), relu_forward(desc));
+inline auto backward(const Eltwise& f, const Desc& desc) {
+  return dnnl::eltwise_backward::primitive_desc({f.algorithm, desc, desc, f.alpha, f.beta},
+                                                attributes(false), cpu_engine(), forward(f, desc));
 }
 inline auto batch_norm_forward(const Desc& desc, float epsilon, dnnl::normalization_flags flags,
                                bool training) {

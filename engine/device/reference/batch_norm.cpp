@@ -12,7 +12,8 @@ namespace {
 void plan(LayerPlan& layer) {
   layer.out = layer.in;
   const std::int64_t channels = layer.in[0];
-  layer.parameters = {{"weight", {channels}, Init::ones, 0, 1, true},
+  const Init init = layer.flag("zero_weight") ? Init::zeros : Init::ones;
+  layer.parameters = {{"weight", {channels}, init, 0, 1, true},
                       {"bias", {channels}, Init::zeros, 0, 1, true}};
   const auto momentum = static_cast<float>(layer.real("momentum"));
   layer.statistics = {{"mean", channels, 0, momentum}, {"variance", channels, 1, momentum}};

@@ -1,5 +1,6 @@
 // Whole models through model.h: sizes, initial values, layouts, devices, lanes and bad input.
 #include "engine/nn/model.h"
+#include "engine/nn/model_table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -71,6 +72,67 @@ TEST(Models, HaveTheKnownSizes) {
             320 + 18'496 + 401'536 + 1'290);
   EXPECT_EQ(build_model(lenet({{"batch_norm", true}}), digits, 32, "reference")->statistics(),
             2u * (32 + 64 + 128));
+}
+
+std::int64_t parameters_of_graph(const Map& model, const InputShape& input) {
+  std::int64_t count = 0;
+  for (const LayerPlan& layer : build_model_graph(model, input).layers)
+    for (const ParameterPlan& parameter : layer.parameters)
+      count += elements(parameter.shape);
+  return count;
+}
+
+TEST(Models, HaveThePublishedSizes) {
+  // torchvision's resnet18, resnet34, resnet50
+  const InputShape imagenet{{3, 224, 224}, 1000};
+  EXPECT_EQ(parameters_of_graph(Map{{"name", "resnet"}, {"depth", 18}}, imagenet), 11'689'512);
+  EXPECT_EQ(parameters_of_graph(Map{{"name", "resnet"}, {"depth", 34}}, imagenet), 21'797'672);
+  EXPECT_EQ(parameters_of_graph(Map{{"name", "resnet"}, {"depth", 50}}, imagenet), 25'557'032);
+  // Shallue et al., arXiv:1811.03600
+  EXPECT_EQ(parameters_of_graph(Map{{"name", "simple_cnn"}}, digits), 3'274'634);
+  // MLPerf HPC's CosmoFlow, and that of SC18
+  EXPECT_EQ(parameters_of_graph(Map{{"name", "cosmoflow"}}, {{4, 128, 128, 128}, 0, 0, 4}),
+            8'907'556);
+  EXPECT_EQ(parameters_of_graph(Map{{"name", "cosmoflow"}, {"form", "sc18"}},
+                                {{1, 128, 128, 128}, 0, 0, 3}),
+            7'041'443);
+}
+
+TEST(Models, ResnetsNameTheirParametersAsEverywhere) {
+  const Graph graph = build_model_graph(Map{{"name", "resnet"}}, {{1, 32, 32}, 10});
+  std::vector<std::string> names;
+  for (const ParameterInfo& info : place_parameters(graph, {}))
+    names.push_back(info.name);
+  ASSERT_EQ(names.size(), 62u);
+  EXPECT_THAT(
+      std::vector(names.begin(), names.begin() + 4),
+      testing::ElementsAre("conv1.weight", "bn1.weight", "bn1.bias", "layer1.0.conv1.weight"));
+  EXPECT_THAT(names, testing::Contains("layer2.0.downsample.0.weight"));
+  EXPECT_EQ(names.back(), "fc.bias");
+}
+
+TEST(Models, NewOnesMatchTheReferenceAndLearn) {
+  const std::vector<std::pair<Map, InputShape>> models = {
+      {Map{{"name", "simple_cnn"}}, {{1, 8, 8}, 4}},
+      {Map{{"name", "resnet"}}, {{1, 8, 8}, 4}},
+      {Map{{"name", "resnet"}, {"depth", 50}}, {{3, 4, 4}, 4}},
+      {Map{{"name", "cosmoflow"}, {"channels", 2}}, {{2, 32, 32, 32}, 0, 0, 3}},
+  };
+  for (const auto& [model, shape] : models) {
+    const Data data(shape, 2);
+    Training cpu(model, shape, 2, "cpu"), reference(model, shape, 2, "reference");
+    const ShardResult a = cpu.train(data.batch), b = reference.train(data.batch);
+    // Batch norm over two samples of few pixels magnifies each layer's rounding.
+    EXPECT_NEAR(a.loss_sum, b.loss_sum, 1e-4 * b.loss_sum) << model.front().second.to_text();
+    if (model.size() > 1 && model[1].second == Value(50)) continue;  // too few pixels to learn
+    double last = 0;
+    for (int step = 0; step < 10; ++step) {
+      last = cpu.train(data.batch).loss_sum;
+      for (std::size_t i = 0; i < cpu.model->parameter_floats(); ++i)
+        cpu.parameters.floats()[i] -= 0.01f * cpu.gradients.floats()[i];
+    }
+    EXPECT_LT(last, 0.9 * a.loss_sum) << model.front().second.to_text();
+  }
 }
 
 TEST(Models, PlaceParametersOnCacheLinesWithoutGaps) {
@@ -419,7 +481,7 @@ TEST(Schema, ListsEveryModelWithItsOptions) {
     names.push_back(variant.name);
     EXPECT_FALSE(variant.doc.empty());
   }
-  EXPECT_THAT(names, testing::ElementsAre("mlp", "lenet"));
+  EXPECT_THAT(names, testing::ElementsAre("mlp", "lenet", "simple_cnn", "resnet", "cosmoflow"));
 }
 
 }  // namespace

@@ -1,0 +1,77 @@
+// tanh, sigmoid, gelu and leaky_relu on oneDNN's element-wise functions: in place where backward
+// needs only the output, and the input is not the caller's memory.
+#include "engine/device/cpu/builder.h"
+#include "engine/device/cpu/layer.h"
+
+namespace thalweg::engine::cpu {
+namespace {
+
+using dnnl::algorithm;
+
+/// Backward looks at the output, so that the input need not be kept.
+TensorId from_output(Builder& b, TensorId x, const Eltwise& f) {
+  const TensorId y = b.may_overwrite(x) ? x : b.like(x);
+  b.primitive(Builder::Pass::both, forward(f, b.desc(x)), {{DNNL_ARG_SRC, x}, {DNNL_ARG_DST, y}});
+  b.on_backward([=, &b](TensorId dy) {
+    dy = b.writable(b.in_layout(Builder::Pass::backward, dy, b.desc(y)));
+    b.primitive(Builder::Pass::backward, backward(f, b.desc(y)),
+                {{DNNL_ARG_DST, y}, {DNNL_ARG_DIFF_DST, dy}, {DNNL_ARG_DIFF_SRC, dy}});
+    return dy;
+  });
+  return y;
+}
+
+TensorId from_input(Builder& b, TensorId x, const Eltwise& f) {
+  const TensorId y = b.like(x);
+  b.primitive(Builder::Pass::both, forward(f, b.desc(x)), {{DNNL_ARG_SRC, x}, {DNNL_ARG_DST, y}});
+  b.on_backward([=, &b](TensorId dy) {
+    dy = b.writable(b.in_layout(Builder::Pass::backward, dy, b.desc(x)));
+    b.primitive(Builder::Pass::backward, backward(f, b.desc(x)),
+                {{DNNL_ARG_SRC, x}, {DNNL_ARG_DIFF_DST, dy}, {DNNL_ARG_DIFF_SRC, dy}});
+    return dy;
+  });
+  return y;
+}
+
+/// y *= factor, forward and backward.
+TensorId times(Builder& b, TensorId x, float factor) {
+  const Eltwise f{algorithm::eltwise_linear, factor, 0};
+  const TensorId y = b.like(x);
+  b.primitive(Builder::Pass::both, forward(f, b.desc(x)), {{DNNL_ARG_SRC, x}, {DNNL_ARG_DST, y}});
+  return y;
+}
+
+}  // namespace
+
+TensorId tanh(Builder& b, const Node& node, TensorId x) {
+  const auto scale = static_cast<float>(node.layer->real("scale"));
+  const Eltwise f{algorithm::eltwise_tanh_use_dst_for_bwd, 0, 0};
+  if (scale == 1.0f) return from_output(b, x, f);
+  const TensorId y = b.like(x);
+  b.primitive(Builder::Pass::both, forward(f, b.desc(x)), {{DNNL_ARG_SRC, x}, {DNNL_ARG_DST, y}});
+  const TensorId scaled = times(b, y, scale);
+  b.on_backward([=, &b](TensorId dy) {
+    dy = b.writable(b.in_layout(Builder::Pass::backward, dy, b.desc(y)));
+    b.primitive(Builder::Pass::backward, forward({algorithm::eltwise_linear, scale, 0}, b.desc(y)),
+                {{DNNL_ARG_SRC, dy}, {DNNL_ARG_DST, dy}});
+    b.primitive(Builder::Pass::backward, backward(f, b.desc(y)),
+                {{DNNL_ARG_DST, y}, {DNNL_ARG_DIFF_DST, dy}, {DNNL_ARG_DIFF_SRC, dy}});
+    return dy;
+  });
+  return scaled;
+}
+
+TensorId sigmoid(Builder& b, const Node&, TensorId x) {
+  return from_output(b, x, {algorithm::eltwise_logistic_use_dst_for_bwd, 0, 0});
+}
+
+TensorId gelu(Builder& b, const Node&, TensorId x) {
+  return from_input(b, x, {algorithm::eltwise_gelu_erf, 0, 0});
+}
+
+TensorId leaky_relu(Builder& b, const Node& node, TensorId x) {
+  const auto slope = static_cast<float>(node.layer->real("slope"));
+  return from_output(b, x, {algorithm::eltwise_relu_use_dst_for_bwd, slope, 0});
+}
+
+}  // namespace thalweg::engine::cpu

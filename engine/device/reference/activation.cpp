@@ -1,0 +1,98 @@
+// Functions of every element on its own. gelu: x P(X <= x) for a standard normal X (Hendrycks and
+// Gimpel, arXiv:1606.08415), exact, with erf. leaky_relu: x, or slope x below 0.
+#include <cmath>
+#include <numbers>
+
+#include "engine/device/reference/layer.h"
+
+namespace thalweg::engine::reference {
+namespace {
+
+void plan(LayerPlan& layer) {
+  layer.out = layer.in;
+}
+
+struct Tanh {
+  explicit Tanh(const LayerPlan& layer) : scale(layer.real("scale")) {}
+  template <class T>
+  T value(T x) const {
+    return static_cast<T>(scale) * std::tanh(x);
+  }
+  template <class T>
+  T slope(T x) const {
+    const T y = std::tanh(x);
+    return static_cast<T>(scale) * (1 - y * y);
+  }
+  double scale;
+};
+
+struct Sigmoid {
+  explicit Sigmoid(const LayerPlan&) {}
+  template <class T>
+  static T value(T x) {
+    return 1 / (1 + std::exp(-x));
+  }
+  template <class T>
+  static T slope(T x) {
+    return value(x) * (1 - value(x));
+  }
+};
+
+struct Gelu {
+  explicit Gelu(const LayerPlan&) {}
+  template <class T>
+  static T below(T x) {
+    return (1 + std::erf(x / std::numbers::sqrt2_v<T>)) / 2;
+  }
+  template <class T>
+  static T value(T x) {
+    return x * below(x);
+  }
+  template <class T>
+  static T slope(T x) {
+    const T density =
+        std::exp(-x * x / 2) * std::numbers::inv_sqrtpi_v<T> / std::numbers::sqrt2_v<T>;
+    return below(x) + x * density;
+  }
+};
+
+struct LeakyRelu {
+  explicit LeakyRelu(const LayerPlan& layer) : below(layer.real("slope")) {}
+  template <class T>
+  T value(T x) const {
+    return x > 0 ? x : static_cast<T>(below) * x;
+  }
+  template <class T>
+  T slope(T x) const {
+    return x > 0 ? T{1} : static_cast<T>(below);
+  }
+  double below;
+};
+
+template <class F, class T>
+void forward(const LayerPlan& layer, const Call<T>& call) {
+  const F f(layer);
+  for (std::int64_t i = 0; i < call.samples() * elements(layer.in); ++i)
+    call.y[i] = f.value(call.x[i]);
+}
+
+template <class F, class T>
+void backward(const LayerPlan& layer, const Call<T>& call) {
+  if (call.dx == nullptr) return;
+  const F f(layer);
+  for (std::int64_t i = 0; i < call.samples() * elements(layer.in); ++i)
+    call.dx[i] = call.dy[i] * f.slope(call.x[i]);
+}
+
+template <class F>
+constexpr Layer of{
+    plan, {forward<F, float>, backward<F, float>}, {forward<F, double>, backward<F, double>}};
+
+}  // namespace
+
+const Layer tanh = of<Tanh>;
+const Layer sigmoid = of<Sigmoid>;
+const Layer gelu = of<Gelu>;
+const Layer leaky_relu = of<LeakyRelu>;
+
+}  // namespace thalweg::engine::reference
