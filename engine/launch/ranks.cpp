@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -29,7 +30,7 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
 
 /// In the child: only calls that are safe after fork in a process with threads.
 [[noreturn]] void become(const RankPlan& plan, char* const* argv, char* const* envp, pid_t launcher,
-                         const sigset_t& mask, int report) {
+                         const sigset_t& mask, const rlimit& files, int report) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != launcher) ::_exit(127);  // it died before the line above
@@ -46,6 +47,7 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
     if (null >= 0) ::dup2(null, 0);
     if (null > 0) ::close(null);
   }
+  ::setrlimit(RLIMIT_NOFILE, &files);
   ::signal(SIGPIPE, SIG_DFL);
   ::sigprocmask(SIG_SETMASK, &mask, nullptr);
   ::execvpe(argv[0], argv, envp);
@@ -69,6 +71,10 @@ std::vector<pid_t> children() {
 Ranks::Ranks() : order_(::epoll_create1(EPOLL_CLOEXEC)) {
   // Orphans of ranks become our children, so that none can outlive the launch unseen.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  // Two of ours for each rank, so 512 ranks are more than the usual 1024; ranks get it as it was.
+  ::getrlimit(RLIMIT_NOFILE, &files_);
+  const rlimit most{files_.rlim_max, files_.rlim_max};
+  ::setrlimit(RLIMIT_NOFILE, &most);
 }
 
 Ranks::~Ranks() {
@@ -82,7 +88,7 @@ int Ranks::start(const RankPlan& plan, const sigset_t& signal_mask) {
   if (::pipe2(report, O_CLOEXEC) != 0) return errno;
   const pid_t launcher = ::getpid();
   const pid_t pid = ::fork();
-  if (pid == 0) become(plan, argv.data(), envp.data(), launcher, signal_mask, report[1]);
+  if (pid == 0) become(plan, argv.data(), envp.data(), launcher, signal_mask, files_, report[1]);
   const int fork_error = errno;
   ::close(report[1]);
   if (pid < 0) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include <csignal>
@@ -54,7 +55,8 @@ class Ranks {
 
   std::vector<Rank> ranks_;
   int running_ = 0;
-  int order_;  ///< an epoll of pidfds: its events come in the order of the deaths
+  rlimit files_{};  ///< how many files this process might open when it was started
+  int order_;       ///< an epoll of pidfds: its events come in the order of the deaths
 };
 
 /// The cores this process may use.

@@ -1,5 +1,7 @@
 #include "engine/comm/ucx/worker.h"
 
+#include <sys/resource.h>
+#include <sys/statvfs.h>
 #include <ucs/config/global_opts.h>
 
 #include <cstdlib>
@@ -48,6 +50,21 @@ class Config {
   ucp_config_t* config_ = nullptr;
 };
 
+/// With what is scarce most often.
+std::string cannot_start(ucs_status_t status) {
+  std::string text = std::string("UCX cannot start: ") + ucs_status_string(status);
+  if (const char* wanted = std::getenv("UCX_TLS")) text += std::string("; UCX_TLS is ") + wanted;
+  struct statvfs shm {};
+  if (::statvfs("/dev/shm", &shm) == 0) {
+    text += "; /dev/shm has " + std::to_string(shm.f_bavail * shm.f_frsize / 1024) + " KiB left";
+  }
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) == 0) {
+    text += "; this process may open " + std::to_string(files.rlim_cur) + " files";
+  }
+  return text + ". UCX_LOG_LEVEL=info tells more";
+}
+
 }  // namespace
 
 void check(ucs_status_t status, const char* what) {
@@ -57,24 +74,28 @@ void check(ucs_status_t status, const char* what) {
 
 UcxWorker::UcxWorker() {
   quieten();
-  ucs_status_t status = create(true);
-  // A /dev/shm of a few MiB has no room for UCX's queues; System V memory does as well.
-  if (status != UCS_OK && !set_by_user("TLS")) status = create(false);
-  check(status, "ucp_worker_create");
+  ucs_status_t status = create(nullptr);
+  // UCX gives up where one of its transports cannot start: a /dev/shm of a few MiB has no room for
+  // its queues, and some containers have no System V memory. The others do as well.
+  for (const char* without : {"^posix", "^sysv", "^posix,sysv"}) {
+    if (status != UCS_OK && !set_by_user("TLS")) status = create(without);
+  }
+  if (status != UCS_OK) throw std::runtime_error(cannot_start(status));
 }
 
-ucs_status_t UcxWorker::create(bool with_posix) {
+ucs_status_t UcxWorker::create(const char* transports) {
   const Config config;
-  if (!with_posix) config.set("TLS", "^posix");
+  if (transports) config.set("TLS", transports);
   ucp_params_t params{};
   params.field_mask = UCP_PARAM_FIELD_FEATURES;
   params.features = UCP_FEATURE_TAG | UCP_FEATURE_AM | UCP_FEATURE_WAKEUP;
-  check(ucp_init(&params, config.get(), &context_), "ucp_init");
+  ucs_status_t status = ucp_init(&params, config.get(), &context_);
+  if (status != UCS_OK) return status;
 
   ucp_worker_params_t worker_params{};
   worker_params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
   worker_params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
-  const ucs_status_t status = ucp_worker_create(context_, &worker_params, &worker_);
+  status = ucp_worker_create(context_, &worker_params, &worker_);
   if (status != UCS_OK) ucp_cleanup(context_);
   return status;
 }

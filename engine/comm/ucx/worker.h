@@ -26,7 +26,7 @@ class UcxWorker {
   bool arm();                   ///< false: there is something to progress first
 
  private:
-  ucs_status_t create(bool with_posix);
+  ucs_status_t create(const char* transports);  ///< UCX_TLS; nullptr: all
 
   ucp_context_h context_ = nullptr;
   ucp_worker_h worker_ = nullptr;

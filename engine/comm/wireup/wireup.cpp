@@ -1,4 +1,6 @@
 // How a process finds its peers: PMIx carries the UCX addresses.
+#include <sys/resource.h>
+
 #include <cstdlib>
 #include <optional>
 #include <sstream>
@@ -46,6 +48,15 @@ PeerInfo unpack(const std::string& text) {
   if (in) info.address = text.substr(static_cast<std::size_t>(in.tellg()));
   if (info.address.empty()) throw std::runtime_error("a peer sent no UCX address");
   return info;
+}
+
+/// Each peer may take a few descriptors; the soft limit is often 1024 for the sake of select(2),
+/// which nothing here calls.
+void allow_many_files() {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur = files.rlim_max;
+  (void)::setrlimit(RLIMIT_NOFILE, &files);
 }
 
 class PmixWireup : public Wireup {
@@ -163,7 +174,10 @@ void refuse_step_without_pmix() {
 }  // namespace
 
 std::unique_ptr<Wireup> Wireup::connect(std::chrono::milliseconds patience) {
-  if (PmixClient::available()) return std::make_unique<PmixWireup>(patience);
+  if (PmixClient::available()) {
+    allow_many_files();
+    return std::make_unique<PmixWireup>(patience);
+  }
   refuse_step_without_pmix();
   return std::make_unique<Alone>();
 }

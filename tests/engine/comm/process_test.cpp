@@ -159,6 +159,41 @@ TEST(ProcessGroup, AStoppedRankIsNamedAfterTheStallTime) {
   }
 }
 
+TEST(ProcessGroup, WorksWhereThereIsHardlyAnySharedMemory) {
+  struct Place {
+    const char* what;
+    const char* prepare;
+  };
+  for (const Place place : {
+           Place{"no System V memory", "echo 0 > /proc/sys/kernel/shmall"},
+           Place{"few System V segments", "echo 4 > /proc/sys/kernel/shmmni"},
+           Place{"a tiny /dev/shm", "mount -t tmpfs -o size=64k tmpfs /dev/shm"},
+           Place{"a small /dev/shm only",
+                 "echo 0 > /proc/sys/kernel/shmall && "
+                 "mount -t tmpfs -o size=9m tmpfs /dev/shm"},
+           Place{"neither",
+                 "echo 0 > /proc/sys/kernel/shmall && "
+                 "mount -t tmpfs -o size=64k tmpfs /dev/shm"},
+       }) {
+    const std::string command = std::string(place.prepare) +
+                                " || exit 77; thalweg-launch -n 3 -- " + kProgram + " collectives";
+    const auto outcome = thalweg::test::run({"unshare", "--mount", "--ipc", "sh", "-c", command});
+    if (outcome.code == 77 || outcome.err.starts_with("unshare: ")) {
+      GTEST_SKIP() << "no namespaces of mounts and IPC here: " << outcome.err;
+    }
+    EXPECT_EQ(0, outcome.code) << place.what << ": " << outcome.err;
+  }
+}
+
+TEST(ProcessGroup, SaysWhatIsScarceWhereUcxCannotStart) {
+  thalweg::test::RunOptions options;
+  options.env["UCX_TLS"] = "rc";  // InfiniBand only
+  const auto outcome = launch(1, {"hello"}, {}, thalweg::test::Network::machine, options);
+  EXPECT_EQ(1, outcome.code);
+  EXPECT_THAT(outcome.err, HasSubstr("UCX cannot start: No such device; UCX_TLS is rc; "
+                                     "/dev/shm has "));
+}
+
 TEST(ProcessGroup, NobodyWaitsForEverForARankThatStopsOutsideOfCollectives) {
   for (const char* what : {"start", "fence", "finalize"}) {
     SCOPED_TRACE(what);

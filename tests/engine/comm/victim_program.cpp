@@ -1,7 +1,7 @@
 // One rank for the tests of failures: victim_program OPERATION ALGORITHM BYTES STYLE VICTIM HOW
 // DELAY_US STALL_MS. All ranks call OPERATION over and over, until rank VICTIM leaves them,
-// DELAY_US after a barrier, in the middle of whatever it does (HOW: a signal's number, or "exit",
-// "exception"). The others print whom they blame.
+// DELAY_US after a barrier, in the middle of whatever it does (HOW: a signal's number, "exit",
+// "exception", or "unplug": its network goes silent). The others print whom they blame.
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
@@ -118,7 +118,9 @@ std::atomic<bool> g_leave{false};
 void leave_later(const Plan& plan) {
   std::thread([plan] {
     std::this_thread::sleep_for(plan.delay);
-    if (plan.how == "exit" || plan.how == "exception") {
+    if (plan.how == "unplug") {
+      if (std::system("ip link set eth0 down") != 0) _exit(3);
+    } else if (plan.how == "exit" || plan.how == "exception") {
       g_leave = true;
     } else {
       kill(getpid(), std::stoi(plan.how));
