@@ -2,6 +2,7 @@
 // others say who it was, nobody hangs, nothing is left behind.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 
 #include <csignal>
 #include <cstdlib>
@@ -234,6 +235,53 @@ TEST(SilentNetwork, TheRankBehindItIsNamedAfterTheStallTime) {
     const auto outcome = launch(moment, {"--grace", "0.2"});
     SCOPED_TRACE(moment.text() + "\n" + outcome.out + outcome.err);
     expect_named(moment, outcome);
+  }
+}
+
+TEST(Interrupt, InTheMiddleOfACollectiveLeavesNothingBehind) {
+  for (const bool ignored : {false, true}) {
+    SCOPED_TRACE(ignored ? "ranks ignore INT and TERM: Ctrl-C twice, then the grace"
+                         : "Ctrl-C once");
+    const thalweg::test::TempDir dir;
+    const std::string mark = "KILL_TEST=" + dir.path().string();
+    thalweg::test::RunOptions options;
+    options.env["KILL_TEST"] = dir.path().string();
+    options.env["TMPDIR"] = dir.path().string();
+    const std::string ranks = std::string("[ $PMIX_RANK = 0 ] || touch ") + dir.path().string() +
+                              "/up.$PMIX_RANK; " + (ignored ? "trap '' INT; " : "") + "exec " +
+                              VICTIM_PROGRAM + " allreduce auto 4194304 started -1 0 0 60000";
+    const auto files = files_in_memory();
+    const pid_t launcher = thalweg::test::start(
+        {"thalweg-launch", "-n", "3", "--grace", "0.3", "--", "sh", "-c", ranks}, options);
+    ASSERT_TRUE(thalweg::test::eventually(
+        [&] { return fs::exists(dir.path() / "up.1") && fs::exists(dir.path() / "up.2"); }));
+    thalweg::test::sleep_for(thalweg::test::milliseconds(300));  // into the collectives
+    std::set<std::string> processes;
+    for (const pid_t pid : thalweg::test::processes_with_environment(mark)) {
+      processes.insert(std::to_string(pid));
+    }
+    EXPECT_GE(processes.size(), 4U);
+    kill(launcher, SIGINT);
+    if (ignored) {
+      thalweg::test::sleep_for(thalweg::test::milliseconds(100));
+      kill(launcher, SIGINT);
+    }
+    int status = 0;
+    ASSERT_EQ(launcher, waitpid(launcher, &status, 0));
+    ASSERT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(ignored ? 128 + SIGKILL : 128 + SIGINT, WEXITSTATUS(status));
+    processes.erase(std::to_string(launcher));
+    expect_nothing_left(processes);
+    EXPECT_THAT(thalweg::test::processes_with_environment(mark), testing::IsEmpty());
+    for (const auto& entry : fs::directory_iterator(dir.path())) {
+      EXPECT_THAT(entry.path().filename().string(), testing::StartsWith("up."));
+    }
+    EXPECT_TRUE(thalweg::test::eventually([&] {
+      for (const auto& name : files_in_memory()) {
+        if (!files.contains(name)) return false;
+      }
+      return true;
+    }));
   }
 }
 

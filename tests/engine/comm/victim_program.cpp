@@ -1,7 +1,8 @@
 // One rank for the tests of failures: victim_program OPERATION ALGORITHM BYTES STYLE VICTIM HOW
 // DELAY_US STALL_MS. All ranks call OPERATION over and over, until rank VICTIM leaves them,
 // DELAY_US after a barrier, in the middle of whatever it does (HOW: a signal's number, "exit",
-// "exception", or "unplug": its network goes silent). The others print whom they blame.
+// "exception", or "unplug": its network goes silent). VICTIM -1: nobody. The others print whom they
+// blame.
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
