@@ -121,7 +121,6 @@ std::optional<Result> measure(comm::Group& group, const Subject& subject, const 
   Result result;
   result.collective = subject.name;
   result.choice = choice;
-  result.algorithm = algorithm_name(group, subject, choice, work->bytes());
   result.bytes = work->bytes();
   result.count = work->count();
   if (options.check && subject.sized) result.wrong = check(group, *work);
@@ -139,6 +138,8 @@ std::optional<Result> measure(comm::Group& group, const Subject& subject, const 
   }
   group.allreduce(us.data(), us.size(), comm::Type::f64, comm::Op::max);
   result.us = latency_of(std::move(us));
+  // Only calls show whether these ranks can share memory.
+  result.algorithm = algorithm_name(group, subject, choice, work->bytes());
   if (result.bytes > 0) {
     result.algorithm_bandwidth = static_cast<double>(result.bytes) / result.us.p50 / 1e3;
     result.bus_bandwidth = result.algorithm_bandwidth * subject.bus_factor(group.size());
