@@ -113,6 +113,7 @@ void add_collective(Options& options, const std::string& name) {
   const auto known = subject_names();
   if (name == "all") {
     options.collectives = known;
+    options.everything = true;
     return;
   }
   if (std::find(known.begin(), known.end(), name) == known.end()) {

@@ -77,6 +77,15 @@ std::vector<std::string> choices_for(const comm::Group& group, const Subject& su
   return names;
 }
 
+/// False where a subject cannot be measured and nobody insists on it.
+bool possible(const comm::Group& group, const Subject& subject, const Options& options) {
+  const std::string trouble = subject.trouble(group, options);
+  if (trouble.empty()) return true;
+  if (!options.everything) throw UsageError(std::string(subject.name) + ": " + trouble);
+  if (group.rank() == 0) std::printf("# %s is left out: %s\n", subject.name, trouble.c_str());
+  return false;
+}
+
 struct Outcome {
   std::vector<Result> results;
   bool complete = true;
@@ -88,6 +97,7 @@ Outcome measure_all(comm::Group& group, const Options& options) {
   const bool talks = group.rank() == 0;
   for (const auto& name : options.collectives) {
     const Subject& subject = find_subject(name);
+    if (!possible(group, subject, options)) continue;
     const auto sizes = subject.sized ? options.sizes() : std::vector<std::size_t>{0};
     for (const std::size_t size : sizes) {
       for (const auto& choice : choices_for(group, subject, options)) {

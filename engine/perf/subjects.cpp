@@ -58,7 +58,6 @@ class AllreduceAs : public Reduction {
  public:
   AllreduceAs(Group& group, const Options& options, std::size_t bytes)
       : Reduction(group, options, bytes), wire_(options.wire) {
-    if (options.type != comm::Type::f32) throw UsageError("allreduce_as knows no --type but f32");
     if (group.size() > 1) expected_ = expected(group.size(), wire_, op_);
   }
   void call() override {
@@ -68,6 +67,28 @@ class AllreduceAs : public Reduction {
 
  private:
   comm::Type wire_;
+};
+
+/// Vectors of different ranks share no element that is not zero: they are orthogonal, and the
+/// result is their sum.
+class AdaptiveSum : public Reduction {
+ public:
+  AdaptiveSum(Group& group, const Options& options, std::size_t bytes)
+      : Reduction(group, options, bytes), ends_{count_} {
+    expected_ = expected(1, type_, comm::Op::sum);
+  }
+  void call() override { group_.adasum(buffer_.data(), count_, type_, ends_); }
+  void fill() override {
+    const std::size_t width = comm::size_of(type_);
+    clear();
+    for (std::size_t i = rank_of(group_); i < count_; i += size_of(group_)) {
+      put_values(buffer_.data() + i * width, i, 1, type_, 0);
+    }
+  }
+  std::uint64_t wrong() const override { return wrong_in(0, count_); }
+
+ private:
+  std::vector<std::size_t> ends_;  ///< of one tensor
 };
 
 class ReduceScatter : public Reduction {
@@ -109,12 +130,7 @@ class Allgather : public Work {
 class Broadcast : public Work {
  public:
   Broadcast(Group& group, const Options& options, std::size_t bytes)
-      : group_(group), root_(options.root), buffer_(group, bytes, options.group_memory) {
-    if (root_ >= group.size()) {
-      throw UsageError("--root " + std::to_string(root_) + ": there are " +
-                       std::to_string(group.size()) + " ranks");
-    }
-  }
+      : group_(group), root_(options.root), buffer_(group, bytes, options.group_memory) {}
   std::size_t bytes() const override { return buffer_.bytes(); }
   std::size_t count() const override { return buffer_.bytes(); }
   void call() override { group_.broadcast(buffer_.data(), buffer_.bytes(), root_); }
@@ -180,11 +196,15 @@ class Barrier : public Work {
   Group& group_;
 };
 
+int shards_of(const Group& group, const Options& options) {
+  return options.shards > 0 ? options.shards : group.size();
+}
+
 class ShardSum : public Work {
  public:
   ShardSum(Group& group, const Options& options, std::size_t bytes)
       : group_(group),
-        shards_(checked_shards(group, options)),
+        shards_(shards_of(group, options)),
         first_(Group::first_shard(group.rank(), group.size(), shards_)),
         leaves_(static_cast<std::size_t>(
             Group::first_shard(group.rank() + 1, group.size(), shards_) - first_)),
@@ -211,18 +231,6 @@ class ShardSum : public Work {
   void clear() override { buffer_.clear(); }
 
  private:
-  static int checked_shards(const Group& group, const Options& options) {
-    const int shards = options.shards > 0 ? options.shards : group.size();
-    if (options.type != comm::Type::f32 || options.op != comm::Op::sum) {
-      throw UsageError("shard_sum knows no --type but f32 and no --op but sum");
-    }
-    if (shards < group.size()) {
-      throw UsageError("--shards " + std::to_string(shards) + ": there are more ranks, " +
-                       std::to_string(group.size()));
-    }
-    return shards;
-  }
-
   Group& group_;
   int shards_;
   int first_;
@@ -232,6 +240,35 @@ class ShardSum : public Work {
   Buffer buffer_;
   Expected expected_;
 };
+
+std::string none(const Group&, const Options&) {
+  return "";
+}
+
+std::string other_than_f32(const Group&, const Options& options) {
+  return options.type == comm::Type::f32 ? "" : "it knows no --type but f32";
+}
+
+std::string integers_or_odd_ranks(const Group& group, const Options& options) {
+  if (options.type == comm::Type::i32 || options.type == comm::Type::i64)
+    return "it knows no integers";
+  if (group.layout().allows(comm::Needs::power_of_two)) return "";
+  return "it needs a power of two of ranks, not " + std::to_string(group.size());
+}
+
+std::string no_such_root(const Group& group, const Options& options) {
+  if (options.root < group.size()) return "";
+  return "--root " + std::to_string(options.root) + ": there are " + std::to_string(group.size()) +
+         " ranks";
+}
+
+std::string other_sums_or_few_shards(const Group& group, const Options& options) {
+  if (options.type != comm::Type::f32 || options.op != comm::Op::sum)
+    return "it knows no --type but f32 and no --op but sum";
+  if (shards_of(group, options) >= group.size()) return "";
+  return "--shards " + std::to_string(options.shards) + ": there are more ranks, " +
+         std::to_string(group.size());
+}
 
 template <class T>
 std::unique_ptr<Work> make(Group& group, const Options& options, std::size_t bytes) {
@@ -253,7 +290,7 @@ double once(int) {
 const std::vector<Subject>& subjects() {
   static const std::vector<Subject> kSubjects = {
       {"allreduce", "every rank gets the reduction of all vectors", Collective::allreduce, true,
-       true, true, twice_the_others, make<Allreduce>},
+       true, true, twice_the_others, none, make<Allreduce>},
       {"allreduce_as",
        "the same, of f32 that travels as --wire",
        {},
@@ -261,17 +298,27 @@ const std::vector<Subject>& subjects() {
        true,
        true,
        the_others,
+       other_than_f32,
        make<AllreduceAs>},
+      {"adasum",
+       "adds orthogonal vectors, averages parallel ones",
+       {},
+       true,
+       true,
+       true,
+       twice_the_others,
+       integers_or_odd_ranks,
+       make<AdaptiveSum>},
       {"reduce_scatter", "each rank gets a segment of the reduction", Collective::reduce_scatter,
-       true, true, true, the_others, make<ReduceScatter>},
+       true, true, true, the_others, none, make<ReduceScatter>},
       {"allgather", "every rank gets all ranks' segments", Collective::allgather, true, false, true,
-       the_others, make<Allgather>},
+       the_others, none, make<Allgather>},
       {"broadcast", "every rank gets the root's vector", Collective::broadcast, true, false, false,
-       once, make<Broadcast>},
+       once, no_such_root, make<Broadcast>},
       {"all_to_all", "each rank has a segment for every other", Collective::all_to_all, true, false,
-       true, the_others, make<AllToAll>},
+       true, the_others, none, make<AllToAll>},
       {"barrier", "no rank returns before all have called", Collective::barrier, false, false, true,
-       once, make<Barrier>},
+       once, none, make<Barrier>},
       {"shard_sum",
        "the sum of gradients in training: the same bits on any number of ranks",
        {},
@@ -279,6 +326,7 @@ const std::vector<Subject>& subjects() {
        true,
        true,
        twice_the_others,
+       other_sums_or_few_shards,
        make<ShardSum>},
   };
   return kSubjects;

@@ -38,6 +38,9 @@ struct Subject {
   /// Bus bandwidth / algorithm bandwidth of n ranks, after nccl-tests
   /// (github.com/NVIDIA/nccl-tests, doc/PERFORMANCE.md).
   double (*bus_factor)(int ranks);
+  /// Why such a group cannot do what is asked for; empty: it can. The same on all ranks.
+  std::string (*trouble)(const comm::Group& group, const Options& options);
+  /// Collective. Only where there is no trouble.
   std::unique_ptr<Work> (*make)(comm::Group& group, const Options& options, std::size_t bytes);
 };
 
