@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/comm/algorithms/table.h"
 #include "engine/sync/adasum_sum.h"
 #include "engine/sync/finite.h"
 #include "engine/sync/gradient_path.h"
@@ -36,10 +37,11 @@ class NoSum : public BucketSum {
 /// The optimizers' states differ between ranks.
 class AdasumOfChanges : public SyncMode {
  public:
-  AdasumOfChanges(const SyncParts& parts, const SyncOptions& options, float scale)
+  AdasumOfChanges(const SyncParts& parts, const SyncOptions& options, float scale,
+                  comm::Adasum pairs)
       : p_(parts),
         path_(parts, options, scale, &none_),
-        adasum_(parts.group, parts.model),
+        adasum_(parts.group, parts.model, pairs),
         before_(Buffer::of_floats(parts.model.parameter_floats())) {}
 
   StepOutcome step(const StepInput& input) override {
@@ -133,24 +135,27 @@ class AdasumOfChanges : public SyncMode {
 };
 
 std::unique_ptr<SyncMode> make(const jobspec::Value& options, const SyncParts& parts) {
-  const auto ranks = static_cast<unsigned>(parts.group.size());
-  if (!std::has_single_bit(ranks))
+  const jobspec::Value* over = options.find("pairs");
+  const bool machines = over != nullptr && over->to_text() == "machines";
+  const std::size_t units = machines ? parts.group.layout().machines.size()
+                                     : static_cast<std::size_t>(parts.group.size());
+  if (!std::has_single_bit(units))
     throw std::invalid_argument(
-        "sync.mode adasum combines ranks in pairs: it needs a power of two "
-        "of them, not " +
-        std::to_string(ranks));
+        std::string("sync.mode adasum combines ") + (machines ? "machines" : "ranks") +
+        " in pairs: it needs a power of two of them, not " + std::to_string(units));
   if (const jobspec::Value* compress = options.find("compress");
       compress != nullptr && compress->to_text() != "none")
     throw std::invalid_argument("sync.compress: " + compress->to_text() +
                                 " does not go with sync.mode adasum");
   const SyncOptions common = read_sync_options(options);
+  const comm::Adasum pairs = machines ? comm::Adasum::over_machines : comm::Adasum::over_ranks;
   // Each rank brings the mean over its own samples.
   const float scale =
       1.0f / static_cast<float>(parts.sharding.mine() * parts.sharding.shard_batch());
   const jobspec::Value* form = options.find("form");
   if (form == nullptr || form->to_text() == "gradient")
     return make_synchronous(parts, common, scale,
-                            std::make_unique<AdasumSum>(parts.group, parts.model));
+                            std::make_unique<AdasumSum>(parts.group, parts.model, pairs));
   if (parts.optimizer.evaluates_elsewhere())
     throw std::invalid_argument(
         "sync.form: change leaves each rank's optimizer its own state, and this optimizer keeps "
@@ -159,7 +164,7 @@ std::unique_ptr<SyncMode> make(const jobspec::Value& options, const SyncParts& p
     throw std::invalid_argument(
         "sync.form: change makes every rank's own update, and this optimizer needs the curvature "
         "over all ranks; use form gradient, or another optimizer");
-  return std::make_unique<AdasumOfChanges>(parts, common, scale);
+  return std::make_unique<AdasumOfChanges>(parts, common, scale, pairs);
 }
 
 }  // namespace
@@ -172,10 +177,17 @@ SyncRow adasum_row() {
       "makes its own update, and the changes are combined";
   form.fallback = "gradient";
   form.choices = {"gradient", "change"};
+  jobspec::Option pairs;
+  pairs.name = "pairs";
+  pairs.doc =
+      "what is combined: every rank's, or every machine's average; a power of two of them either "
+      "way";
+  pairs.fallback = "ranks";
+  pairs.choices = {"ranks", "machines"};
   return {"adasum",
           "gradients that are parallel are averaged, orthogonal ones added; the learning rate "
-          "needs no scaling with the ranks; a power of two of them",
-          {std::move(form)},
+          "needs no scaling with the ranks",
+          {std::move(form), std::move(pairs)},
           make};
 }
 

@@ -1,9 +1,5 @@
-// Adasum over the ranks: combines gradients so that what is parallel is averaged and what is
-// orthogonal is added.
+// Adasum of buckets of gradients.
 #pragma once
-
-#include <span>
-#include <vector>
 
 #include "engine/comm/group.h"
 #include "engine/nn/model.h"
@@ -11,20 +7,17 @@
 
 namespace thalweg::engine {
 
-/// a = (1 - a.b / (2 |a|^2)) a + (1 - a.b / (2 |b|^2)) b for each tensor; tensor t ends at ends[t].
-/// Dots in double; a factor whose norm is practically 0 is 1. Maleki et al., arXiv:2006.02924.
-void adasum(float* a, const float* b, std::span<const std::size_t> ends);
-
-/// Rank 0's with rank 1's, 2's with 3's, then those pairs, and so on. Needs a power of two ranks.
+/// Each parameter is combined by itself.
 class AdasumSum : public BucketSum {
  public:
-  AdasumSum(comm::Group& group, const Model& model) : group_(group), model_(model) {}
+  AdasumSum(comm::Group& group, const Model& model, comm::Adasum form)
+      : group_(group), model_(model), form_(form) {}
   std::unique_ptr<comm::Request> start(const GradientPart& part, std::int64_t step) override;
 
  private:
   comm::Group& group_;
   const Model& model_;
-  std::vector<float> all_;
+  comm::Adasum form_;
 };
 
 }  // namespace thalweg::engine

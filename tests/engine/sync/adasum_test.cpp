@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "engine/sync/adasum_sum.h"
-#include "engine/tensor/random.h"
 #include "tests/engine/sync/support.h"
 
 namespace thalweg::engine {
@@ -17,51 +16,32 @@ using test::Case;
 using test::Trained;
 using testing::HasSubstr;
 
-std::vector<float> of_pair(std::vector<float> a, const std::vector<float>& b) {
-  const std::size_t end = a.size();
-  adasum(a.data(), b.data(), {&end, 1});
-  return a;
-}
-
-void expect_near(const std::vector<float>& a, const std::vector<float>& b) {
-  ASSERT_EQ(a.size(), b.size());
-  for (std::size_t i = 0; i < a.size(); ++i)
+void expect_near(const float* a, const std::vector<float>& b) {
+  for (std::size_t i = 0; i < b.size(); ++i)
     EXPECT_NEAR(a[i], b[i], 1e-6) << i;
 }
 
-// Computed from the formula of Maleki et al., arXiv:2006.02924.
-TEST(Adasum, OfTwo) {
-  expect_near(of_pair({3, 4}, {1, 0}), {2.32f, 3.76f});
-  expect_near(of_pair({1, 0}, {2, 0}), {1.5f, 0});
-  expect_near(of_pair({1, 2}, {-2, 1}), {-1, 3});   // orthogonal: the sum
-  expect_near(of_pair({1, -2}, {1, -2}), {1, -2});  // parallel and equal: the average
-  expect_near(of_pair({1, -2}, {-1, 2}), {0, 0});   // opposite: nothing
-  expect_near(of_pair({0, 0}, {5, 6}), {5, 6});
-}
-
-TEST(Adasum, TakesEachTensorByItself) {
-  std::vector<float> a{3, 4, 1, 0}, b{1, 0, 2, 0};
-  const std::vector<std::size_t> ends{2, 4};
-  adasum(a.data(), b.data(), ends);
-  expect_near(a, {2.32f, 3.76f, 1.5f, 0});
-}
-
-TEST(Adasum, OfFourRanksIsTheTreeOfPairs) {
-  const std::vector<std::vector<float>> ranks{{1, 2, 3}, {0, 1, -1}, {2, 0, 1}, {-1, 1, 2}};
+// Numbers from the formula of Maleki et al., arXiv:2006.02924.
+TEST(AdasumSum, TakesEachParameterByItself) {
+  const std::vector<std::vector<float>> weights{{1, 2, 3}, {0, 1, -1}, {2, 0, 1}, {-1, 1, 2}};
+  const std::vector<std::vector<float>> biases{{3, 4, 0}, {1, 0, 0}, {0, 0, 0}, {0, 0, 0}};
   test::on_ranks(4, [&](comm::Group& group) {
     const auto model =
         build_model(Map{{"name", "mlp"}, {"hidden", List{}}}, {{1}, 3}, 1, "reference");
-    AdasumSum sum(group, *model);
+    AdasumSum sum(group, *model, comm::Adasum::over_ranks);
     std::vector<float> mine(model->parameter_floats());
-    const auto& own = ranks[static_cast<std::size_t>(group.rank())];
-    std::copy(own.begin(), own.end(), mine.begin());  // the weight; the bias is 0
+    const auto rank = static_cast<std::size_t>(group.rank());
+    const std::size_t bias = model->parameters()[1].offset;
+    std::copy(weights[rank].begin(), weights[rank].end(), mine.begin());
+    std::copy(biases[rank].begin(), biases[rank].end(),
+              mine.begin() + static_cast<std::ptrdiff_t>(bias));
     GradientPart part;
     part.leaves = {mine.data()};
     part.count = mine.size();
     part.parameters = {1, 0};
     if (const auto request = sum.start(part, 0)) request->wait();
-    expect_near({mine.begin(), mine.begin() + 3},
-                {1.253843171754f, 2.810018339869f, 2.910496220198f});
+    expect_near(mine.data(), {1.253843171754f, 2.810018339869f, 2.910496220198f});
+    expect_near(mine.data() + bias, {2.32f, 3.76f, 0});
   });
 }
 
@@ -122,6 +102,26 @@ TEST(AdasumMode, NeedsAPowerOfTwoOfRanks) {
     EXPECT_THAT(e.what(), HasSubstr("power of two"));
     EXPECT_THAT(e.what(), HasSubstr("not 3"));
   }
+}
+
+// Ranks as threads are all on one machine: its average is all there is.
+TEST(AdasumMode, OverMachinesAveragesTheRanksOfEach) {
+  Case machines = problem("gradient");
+  machines.sync.set("pairs", "machines");
+  Case average = machines;
+  average.sync = Map{{"sum", "ranks"}};
+  machines.steps = average.steps = 3;
+  const Trained a = test::train(machines, 3, 1)[0], b = test::train(average, 3, 1)[0];
+  // 4 shards on 3 ranks: the rank with two of them counts no more than the others.
+  machines.shards = average.shards = 3;
+  const Trained c = test::train(machines, 3, 1)[0], d = test::train(average, 3, 1)[0];
+  double uneven = 0, even = 0;
+  for (std::size_t i = 0; i < a.parameters.size(); ++i) {
+    uneven = std::max(uneven, std::abs(static_cast<double>(a.parameters[i] - b.parameters[i])));
+    even = std::max(even, std::abs(static_cast<double>(c.parameters[i] - d.parameters[i])));
+  }
+  EXPECT_LT(even, 1e-6);
+  EXPECT_GT(uneven, 1e-4);
 }
 
 }  // namespace
