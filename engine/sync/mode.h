@@ -76,6 +76,8 @@ class SyncMode {
  public:
   virtual ~SyncMode() = default;
   virtual StepOutcome step(const StepInput& input) = 0;
+  /// Whether the bits are the same on any number of ranks.
+  virtual bool same_on_any_ranks() const { return false; }
   /// What must go through checkpoints beside the replica; the same list on every rank. The spans
   /// stay valid as long as the mode.
   virtual std::vector<SyncState> states() { return {}; }

@@ -47,6 +47,8 @@ class Synchronous : public SyncMode {
     return outcome;
   }
 
+  bool same_on_any_ranks() const override { return sum_ == nullptr; }
+
   std::vector<SyncState> states() override {
     return sum_ ? sum_->states() : std::vector<SyncState>();
   }

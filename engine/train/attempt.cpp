@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <exception>
 #include <utility>
 
@@ -21,7 +22,23 @@ constexpr const char* kCheckpoints = "checkpoints";
 struct ResumePoint {
   std::int64_t step = 0;
   std::int64_t shards = 0;  ///< 0 = no checkpoint
+  std::int64_t micro_batches = 1;
+  std::int64_t ranks = 0;
+
+  /// Whether a sum over shards is added up in the same order. A power of two of micro-batches in
+  /// each shard is as many more shards.
+  bool adds_up_as(const Sharding& now) const {
+    if (shards == now.shards && micro_batches == now.micro_batches) return true;
+    return shards * micro_batches == std::int64_t{now.shards} * now.micro_batches &&
+           std::has_single_bit(static_cast<std::uint64_t>(micro_batches)) &&
+           std::has_single_bit(static_cast<unsigned>(now.micro_batches));
+  }
 };
+
+std::string in_words(std::int64_t shards, std::int64_t micro_batches) {
+  return std::to_string(shards) + " shards" +
+         (micro_batches == 1 ? "" : " of " + std::to_string(micro_batches) + " micro-batches");
+}
 
 }  // namespace
 
@@ -49,15 +66,21 @@ Attempt::Attempt(const AttemptInput& input, Record& the_record) : in(input), rec
   FoundCheckpoint found;
   together(in.group, [&] { found = find_checkpoint(); });
   ResumePoint point;
-  if (found.checkpoint) point = {found.checkpoint->step, found.checkpoint->shards};
+  if (const auto& c = found.checkpoint) point = {c->step, c->shards, c->micro_batches, c->ranks};
   in.group.broadcast(&point, sizeof point, 0);
   step = point.step;
   together(in.group, [&] {
     build(choose_shards(settings, in.group.size(), static_cast<int>(point.shards)));
-    if (point.shards != 0 && point.shards != sharding.shards)
-      note("warning", "the checkpoint was made with " + std::to_string(point.shards) +
-                          " shards, this run has " + std::to_string(sharding.shards) +
-                          ": the curve is not bitwise the uninterrupted one");
+    if (point.shards == 0) return;
+    const std::string differs = ": the curve is not bitwise the uninterrupted one";
+    if (!point.adds_up_as(sharding))
+      note("warning", "the checkpoint was made with " +
+                          in_words(point.shards, point.micro_batches) + ", this run has " +
+                          in_words(sharding.shards, sharding.micro_batches) + differs);
+    if (point.ranks != 0 && point.ranks != in.group.size() && !mode->same_on_any_ranks())
+      note("warning", "the checkpoint was made on " + std::to_string(point.ranks) +
+                          " ranks, this run has " + std::to_string(in.group.size()) +
+                          ", and it adds up by ranks" + differs);
   });
   start_fresh_or_resume(found);
   require_equal_replicas();
@@ -174,15 +197,6 @@ void Attempt::resume_mode(const FoundCheckpoint& found) {
     } catch (const std::invalid_argument& e) {
       throw BadCheckpoint(found.file.string() + ": " + e.what());
     }
-    for (const CheckpointPart& part : found.checkpoint->parts) {
-      const std::size_t ranks = std::max(part.floats.size(), part.doubles.size());
-      if (ranks == 1 || ranks == static_cast<std::size_t>(in.group.size())) continue;
-      note("warning", "the checkpoint was made on " + std::to_string(ranks) +
-                          " ranks, this run has " + std::to_string(in.group.size()) +
-                          ": what each rank remembered is spread over them, and the curve is not "
-                          "bitwise the uninterrupted one");
-      break;
-    }
   });
   spread_states(found.checkpoint ? found.checkpoint->parts : std::vector<CheckpointPart>(), states,
                 *model, in.group);
@@ -259,6 +273,8 @@ void Attempt::save_checkpoint() {
   if (!leads()) return;
   c.step = step;
   c.shards = sharding.shards;
+  c.micro_batches = sharding.micro_batches;
+  c.ranks = in.group.size();
   c.identity = run_identity(config, in.trial.seed, plan.length.total_steps);
   c.interval_loss = interval.loss_sum();
   c.interval_steps = interval.steps();

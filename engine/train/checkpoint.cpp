@@ -98,6 +98,8 @@ Value header_of(const Checkpoint& c) {
   }
   return Map{{"step", c.step},
              {"shards", c.shards},
+             {"micro_batches", c.micro_batches},
+             {"ranks", c.ranks},
              {"interval_loss", c.interval_loss},
              {"interval_steps", c.interval_steps},
              {"schedule", std::move(schedule)},
@@ -217,6 +219,9 @@ Checkpoint read_checkpoint(const std::filesystem::path& file) {
     Checkpoint c;
     c.step = h.find("step")->as_int();
     c.shards = static_cast<int>(h.find("shards")->as_int());
+    if (const Value* pieces = h.find("micro_batches"))  // files of earlier versions have neither
+      c.micro_batches = static_cast<int>(pieces->as_int());
+    if (const Value* ranks = h.find("ranks")) c.ranks = static_cast<int>(ranks->as_int());
     c.interval_loss = h.find("interval_loss")->as_double();
     c.interval_steps = h.find("interval_steps")->as_int();
     c.identity = *h.find("identity");

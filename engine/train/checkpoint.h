@@ -25,6 +25,8 @@ struct Checkpoint {
 
   std::int64_t step = 0;  ///< optimizer steps completed
   int shards = 0;
+  int micro_batches = 1;     ///< in which each shard was computed
+  int ranks = 0;             ///< 0 = not known
   jobspec::Value identity;   ///< what must be the same to go on: see same_run()
   double interval_loss = 0;  ///< sum of the steps' losses since the last report
   std::int64_t interval_steps = 0;

@@ -199,6 +199,28 @@ TEST(Attempt, ResumesCompressionBitwiseOnAsManyRanks) {
   }
 }
 
+TEST(Attempt, SaysWhenAResumedRunAddsUpOtherwise) {
+  const test::TempDir first;
+  Trial trial = tiny_trial();
+  run_to_end(trial, first.path(), 2);
+  trial.resume = {first.path() / "checkpoints"};
+  const auto notes = [&](const Map& sync, int shards) {
+    const test::TempDir second;
+    trial.train.set("sync", sync);
+    trial.train.set("batch.shards", shards);
+    run_to_end(trial, second.path(), 1);
+    std::string text;
+    for (const Value& line : lines_of(read_journal(second.path()), "note"))
+      text += line.find("text")->as_string();
+    return text;
+  };
+  EXPECT_EQ(notes(Map{}, 4), "");
+  EXPECT_EQ(notes(Map{{"accumulate", 2}}, 2), "");  // the same tree
+  EXPECT_THAT(notes(Map{{"accumulate", 3}}, 4),
+              HasSubstr("with 4 shards, this run has 4 shards of 3 micro-batches"));
+  EXPECT_THAT(notes(Map{{"sum", "ranks"}}, 4), HasSubstr("on 2 ranks, this run has 1"));
+}
+
 TEST(Attempt, CompressionIsPartOfWhatARunIs) {
   const test::TempDir first, second;
   Trial trial = compressed("top-k");
