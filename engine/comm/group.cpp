@@ -16,6 +16,9 @@
 #include "engine/comm/algorithms/shard_sum.h"
 #include "engine/comm/algorithms/table.h"
 #include "engine/comm/check.h"
+#include "engine/comm/node/board.h"
+#include "engine/comm/node/shard_sum_shared.h"
+#include "engine/comm/node/small_call.h"
 #include "engine/comm/progress.h"
 #include "engine/comm/reduce.h"
 
@@ -41,6 +44,7 @@ Layout layout_of(const Transport& transport, const std::vector<int>& members, in
     layout.machines[at->second].push_back(r);
     if (r == rank) layout.machine = static_cast<int>(at->second);
   }
+  layout.shares = layout.one_machine() && layout.ranks > 1;
   return layout;
 }
 
@@ -74,6 +78,26 @@ class OrdinaryMemory : public Memory {
   };
   std::size_t bytes_;
   std::unique_ptr<std::byte, Free> data_;
+};
+
+class SharedMemory : public Memory {
+ public:
+  SharedMemory(std::shared_ptr<Progress> progress, std::unique_ptr<CommonMemory> memory,
+               std::uint64_t id, std::size_t bytes)
+      : progress_(std::move(progress)), memory_(std::move(memory)), id_(id), bytes_(bytes) {
+    progress_->regions().add(id_, *memory_);
+  }
+  ~SharedMemory() override { progress_->regions().remove(id_); }
+  SharedMemory(const SharedMemory&) = delete;
+  SharedMemory& operator=(const SharedMemory&) = delete;
+  std::byte* data() const override { return memory_->mine(); }
+  std::size_t bytes() const override { return bytes_; }
+
+ private:
+  std::shared_ptr<Progress> progress_;
+  std::unique_ptr<CommonMemory> memory_;
+  std::uint64_t id_;
+  std::size_t bytes_;
 };
 
 /// A finished operation.
@@ -127,6 +151,9 @@ struct Group::Impl {
   std::vector<Choice> choices;  ///< by Collective
   std::uint32_t calls = 0;      ///< the same on every rank, since all make the same calls
   std::map<int, std::shared_ptr<const ShardTree>> trees;  ///< by number of shards
+  std::unique_ptr<Board> board;                           ///< see shares()
+  bool board_tried = false;
+  std::uint64_t allocations = 0;
 
   Impl(std::shared_ptr<Progress> p, GroupOptions o, std::vector<int> m, int r, int c)
       : progress(std::move(p)),
@@ -147,18 +174,45 @@ struct Group::Impl {
     progress->note(number, call, label);
     const std::uint64_t turn = number.call & ((1U << kCallBits) - 1);
     const auto tag = (static_cast<std::uint64_t>(context) << kCallBits | turn) << kPhaseBits;
-    return {call, label, number,
-            Link(progress->transport(), progress->scratch(), members, rank, tag)};
+    Link link(progress->transport(), progress->scratch(), members, rank, tag);
+    link.set_board(board.get());
+    return {call, label, number, link};
+  }
+
+  /// The first call that may use shared memory waits for all ranks, and makes the board.
+  void meet(const Call& call, std::string_view label) {
+    if (board_tried || !layout.shares) return;
+    board_tried = true;
+    Operation operation = operation_for(call, label);
+    complete(operation,
+             Board::make(operation.link, progress->regions(), progress->patience().work(), board));
+    layout.shares = board != nullptr;
+    if (board) progress->patience().expect_memory();
+  }
+
+  /// Blocks until `task` has ended on this rank.
+  void complete(Operation& operation, Task task) {
+    operation.strand = std::make_unique<Strand>(std::move(task));
+    if (!progress->begin(operation)) progress->finish(operation);
   }
 
   const Row& row(Collective collective, const Arguments& a) const {
-    return choices[static_cast<std::size_t>(collective)](layout, a.bytes());
+    const Row& row = choices[static_cast<std::size_t>(collective)](layout, a.bytes());
+    if (row.needs != Needs::shared_memory || board) return row;
+    return choose_row(collective, layout, a.bytes());
   }
 
-  Call call(Collective collective, const Arguments& a, const char* what = nullptr) const {
-    const bool chosen = rows_of(collective).size() > 1;
-    return {what ? what : name_of(collective), collective, a, 0,
-            chosen ? row(collective, a).name : nullptr};
+  /// `what`: the call's name where it is not the collective's.
+  Call call(Collective collective, const Arguments& a, std::string_view label,
+            const char* what = nullptr) {
+    Call call{what ? what : name_of(collective), collective, a};
+    const Choice& choice = choices[static_cast<std::size_t>(collective)];
+    if (choice(layout, a.bytes()).needs == Needs::shared_memory) meet(call, label);
+    const Row& chosen = row(collective, a);
+    if (chosen.needs != Needs::shared_memory && rows_of(collective).size() > 2) {
+      call.algorithm = chosen.name;
+    }
+    return call;
   }
 
   void set_going(Operation& operation, Task task) const {
@@ -168,17 +222,41 @@ struct Group::Impl {
 
   Task task(const Operation& operation, Collective collective, const Arguments& a) {
     const Row& chosen = row(collective, a);
-    if (a.op == Op::average) return reduce_with(chosen, operation.link, layout, a);
+    if (a.op == Op::average && !chosen.averages) {
+      return reduce_with(chosen, operation.link, layout, a);
+    }
     return chosen.run(operation.link, layout, a);
   }
 
-  /// `what`: the call's name where it is not the collective's.
   void run(Collective collective, const Arguments& a, const char* what = nullptr) {
     const bool empty = a.bytes() == 0 && collective != Collective::barrier;
     if (size() == 1 || (empty && !options.checked)) return;
-    Operation operation = operation_for(call(collective, a, what), {});
+    const Call text = call(collective, a, {}, what);
+    if (board && !options.checked && row(collective, a).needs == Needs::shared_memory) {
+      if (SmallCall::fits(*board, collective, a)) return run_small(text);
+      board->set_blocking(progress->idle());
+    }
+    Operation operation = operation_for(text, {});
     set_going(operation, task(operation, collective, a));
     if (!progress->begin(operation)) progress->finish(operation);
+    if (board) board->set_blocking(false);
+  }
+
+  /// Without a coroutine: that would cost more than the call.
+  void run_small(const Call& text) {
+    progress->noting_failure([&] {
+      const CallNumber number{context, calls++};
+      progress->note(number, text, {});
+      SmallCall small(*board, text.collective, text.arguments);
+      if (board->spin([&] { return small.advance(); })) return;
+      const Operation operation(text, {}, number,
+                                Link(progress->transport(), progress->scratch(), members, rank, 0));
+      progress->wait(operation, [&] {
+        if (small.advance()) return true;
+        board->check_present(small.ticket());
+        return false;
+      });
+    });
   }
 
   template <class F>
@@ -192,7 +270,7 @@ struct Group::Impl {
   std::unique_ptr<Request> start(Collective collective, const Arguments& a,
                                  std::string_view label) {
     if (size() == 1) return std::make_unique<Done>();
-    return start(call(collective, a), label,
+    return start(call(collective, a, label), label,
                  [&](const Operation& operation) { return task(operation, collective, a); });
   }
 
@@ -380,8 +458,10 @@ std::unique_ptr<Request> Group::start_shard_sum(std::span<float* const> mine, st
                   Collective::allreduce,
                   {nullptr, nullptr, count, sizeof(float), Type::f32, Op::sum, 0},
                   shards};
+  if (size() > 1) impl_->meet(call, label);
   return impl_->start(call, label, [&](const Operation& operation) {
-    return shard_sum(operation.link, tree, {mine.begin(), mine.end()}, count);
+    return (impl_->board ? shard_sum_shared : shard_sum)(operation.link, tree,
+                                                         {mine.begin(), mine.end()}, count);
   });
 }
 
@@ -426,7 +506,22 @@ std::unique_ptr<Group> Group::split(int color, int key) {
 }
 
 std::unique_ptr<Memory> Group::allocate(std::size_t bytes) {
-  return std::make_unique<OrdinaryMemory>(bytes);
+  Impl& impl = *impl_;
+  const std::uint64_t id = static_cast<std::uint64_t>(impl.context) << 40U | ++impl.allocations;
+  Operation operation = impl.operation_for({"allocate", Collective::barrier, {}, 0, nullptr}, {});
+  std::vector<int> neighbours;
+  int place = 0;
+  for (const int r : impl.layout.machines[static_cast<std::size_t>(impl.layout.machine)]) {
+    if (r == rank()) place = static_cast<int>(neighbours.size());
+    neighbours.push_back(impl.members[static_cast<std::size_t>(r)]);
+  }
+  std::unique_ptr<CommonMemory> memory;
+  if (neighbours.size() > 1) {
+    const Link here = operation.link.among(neighbours, place, 0);
+    impl.complete(operation, share_memory(here, bytes, memory));
+  }
+  if (!memory) return std::make_unique<OrdinaryMemory>(bytes);
+  return std::make_unique<SharedMemory>(impl.progress, std::move(memory), id, bytes);
 }
 
 }  // namespace thalweg::engine::comm

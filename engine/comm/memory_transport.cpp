@@ -52,40 +52,34 @@ struct Hub {
     CommError error() const { return {text, rank, node}; }
   };
   std::optional<Blame> given_up;
+  std::map<std::uint64_t, std::weak_ptr<std::byte[]>> exposed;
+  std::uint64_t exposures = 0;
 };
 
 class MemoryTransport;
 
-/// Threads reach all memory anyway: the token is its address.
+/// Stays as long as anybody holds it, as between processes.
 class ThreadsMemory : public Exposed {
  public:
-  explicit ThreadsMemory(std::size_t bytes)
-      : data_(new (kAlignment) std::byte[bytes]()), bytes_(bytes), token_(sizeof data_, '\0') {
-    std::memcpy(token_.data(), &data_, sizeof data_);
-  }
-  ~ThreadsMemory() override { ::operator delete[](data_, kAlignment); }
-  ThreadsMemory(const ThreadsMemory&) = delete;
-  ThreadsMemory& operator=(const ThreadsMemory&) = delete;
-  std::byte* data() const override { return data_; }
+  ThreadsMemory(std::shared_ptr<std::byte[]> data, std::size_t bytes, std::string token)
+      : data_(std::move(data)), bytes_(bytes), token_(std::move(token)) {}
+  std::byte* data() const override { return data_.get(); }
   std::size_t bytes() const override { return bytes_; }
   const std::string& token() const override { return token_; }
 
  private:
-  static constexpr std::align_val_t kAlignment{4096};
-  std::byte* data_;
+  std::shared_ptr<std::byte[]> data_;
   std::size_t bytes_;
   std::string token_;
 };
 
 class ThreadsView : public Attached {
  public:
-  explicit ThreadsView(const std::string& token) {
-    std::memcpy(&data_, token.data(), sizeof data_);
-  }
-  std::byte* data() const override { return data_; }
+  explicit ThreadsView(std::shared_ptr<std::byte[]> data) : data_(std::move(data)) {}
+  std::byte* data() const override { return data_.get(); }
 
  private:
-  std::byte* data_ = nullptr;
+  std::shared_ptr<std::byte[]> data_;
 };
 
 class Send : public Request {
@@ -175,11 +169,19 @@ class MemoryTransport : public Transport {
 
   bool same_machine(int peer) const override { return node_of(peer) == node_; }
   std::unique_ptr<Exposed> expose(std::size_t bytes) override {
-    return std::make_unique<ThreadsMemory>(bytes);
+    constexpr std::align_val_t kPage{4096};
+    const std::shared_ptr<std::byte[]> data(new (kPage) std::byte[bytes](), [](std::byte* block) {
+      ::operator delete[](block, kPage);
+    });
+    std::lock_guard lock(hub_->mutex);
+    hub_->exposed[++hub_->exposures] = data;
+    return std::make_unique<ThreadsMemory>(data, bytes, std::to_string(hub_->exposures));
   }
   std::unique_ptr<Attached> attach(int peer, const std::string& token) override {
     if (!same_machine(peer)) return nullptr;
-    return std::make_unique<ThreadsView>(token);
+    std::lock_guard lock(hub_->mutex);
+    auto data = hub_->exposed.at(std::stoull(token)).lock();
+    return data ? std::make_unique<ThreadsView>(std::move(data)) : nullptr;
   }
 
   void progress() override {

@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <thread>
 
 #include "engine/comm/roll.h"
 
@@ -17,6 +18,10 @@ using std::chrono::milliseconds;
 // yield for as long as a sleep would take to wake up from, then sleep.
 constexpr microseconds kSpin{2};
 constexpr microseconds kYield{100};
+// Memory wakes nobody up: yields longer, then naps for a part of what it has waited already.
+constexpr microseconds kMemoryYield{1000};
+constexpr int kMemoryNapPart = 16;
+constexpr milliseconds kLongestMemoryNap{10};
 // Wakes up now and then even without news: peers' deaths are polled, and a wake-up may get lost.
 constexpr milliseconds kNap{100};
 // Where every peer answers and none waits for long itself, a link may be very slow, or others may
@@ -27,7 +32,8 @@ constexpr int kMostRounds = 4;
 
 void Patience::until(const std::function<bool()>& done, const Operation& operation) {
   if (done()) return;
-  auto seen = transport_.completed();
+  const auto happened = [this] { return transport_.completed() + work_; };
+  auto seen = happened();
   auto last = Clock::now();
   const auto moved = [&] {
     silence_ = {};
@@ -42,20 +48,29 @@ void Patience::until(const std::function<bool()>& done, const Operation& operati
     // A long gap means that this rank itself was stopped: no silence of others.
     silence_ += std::min<Clock::duration>(now - last, 2 * kNap);
     last = now;
-    if (transport_.completed() != seen) {
-      seen = transport_.completed();
+    if (happened() != seen) {
+      seen = happened();
       moved();
       continue;
     }
     if (silence_ < kSpin) continue;
-    if (silence_ < kYield) {
+    if (silence_ < (memory_ ? kMemoryYield : kYield)) {
       sched_yield();
       continue;
     }
     look_round(operation);
-    transport_.rest(std::min(kNap, std::max(stall_ / 16, milliseconds(1))));
+    rest();
   }
   silence_ = {};
+}
+
+void Patience::rest() {
+  const milliseconds limit = std::min(kNap, std::max(stall_ / 16, milliseconds(1)));
+  if (!memory_) return transport_.rest(limit);
+  const Clock::duration part = silence_ / kMemoryNapPart;
+  if (part < milliseconds(1)) return std::this_thread::sleep_for(part);
+  transport_.rest(
+      std::min({limit, kLongestMemoryNap, std::chrono::duration_cast<milliseconds>(part)}));
 }
 
 milliseconds Patience::silence() const {

@@ -27,17 +27,26 @@ class Patience {
   /// the operation.
   void until(const std::function<bool()>& done, const Operation& operation);
 
+  /// Counts what happens other than by messages; it is no silence while that changes.
+  std::uint64_t& work() { return work_; }
+  /// From now on peers also tell in memory what they do, which wakes nobody up: never sleeps much
+  /// longer than it has waited.
+  void expect_memory() { memory_ = true; }
+
   /// For how long nothing has completed inside the wait under way; 0: there is none.
   std::chrono::milliseconds silence() const;
 
  private:
   using Clock = std::chrono::steady_clock;
   void look_round(const Operation& operation);
+  void rest();
   [[noreturn]] void stalled(const Operation& operation);
 
   Transport& transport_;
   std::chrono::milliseconds stall_;
   Warn warn_;
+  std::uint64_t work_ = 0;
+  bool memory_ = false;
 
   Clock::duration silence_{};  ///< of this wait
   int rounds_ = 0;             ///< stall times that have passed in silence

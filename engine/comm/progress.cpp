@@ -17,21 +17,15 @@ Progress::~Progress() {
   transport_->on_roll_call({});
 }
 
-template <class F>
-auto Progress::noting_failure(F&& f) {
-  try {
-    return f();
-  } catch (...) {
-    failed_ = true;
-    throw;
-  }
-}
-
 bool Progress::begin(Operation& operation) {
   return noting_failure([&] { return operation.strand->advance(); });
 }
 
 void Progress::finish(Operation& operation) {
+  wait(operation, [&] { return operation.strand->done() || operation.strand->advance(); });
+}
+
+void Progress::wait(const Operation& operation, const std::function<bool()>& done) {
   noting_failure([&] {
     struct Waiting {
       const Operation*& place;
@@ -41,7 +35,7 @@ void Progress::finish(Operation& operation) {
     patience_.until(
         [&] {
           advance_all();
-          return operation.strand->done() || operation.strand->advance();
+          return done();
         },
         operation);
   });
@@ -77,7 +71,7 @@ std::string Progress::answer(const std::string& bytes) const {
   RollAnswer answer;
   answer.silent = patience_.silence();
   const auto is_asked_for = [&](const Operation* o) {
-    return o->number == number && !o->strand->done();
+    return o->number == number && !(o->strand && o->strand->done());
   };
   const Operation* asked = waiting_ && is_asked_for(waiting_) ? waiting_ : nullptr;
   if (!asked) {

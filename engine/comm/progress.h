@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/comm/node/common_memory.h"
 #include "engine/comm/operation.h"
 #include "engine/comm/patience.h"
 #include "engine/comm/scratch.h"
@@ -27,6 +28,8 @@ class Progress {
 
   Transport& transport() { return *transport_; }
   Scratch& scratch() { return scratch_; }
+  Patience& patience() { return patience_; }
+  Regions& regions() { return regions_; }
   /// Something went wrong; the rest of what is under way will not come to its end.
   bool failed() const { return failed_; }
   /// The next number that tells a group's messages apart from those of others (see Group::split).
@@ -35,10 +38,22 @@ class Progress {
   /// For the answers to peers that ask: this call has been made.
   void note(CallNumber number, const Call& call, std::string_view label);
 
+  template <class F>
+  auto noting_failure(F&& f) {
+    try {
+      return f();
+    } catch (...) {
+      failed_ = true;
+      throw;
+    }
+  }
   /// Runs as far as it goes at once. True when done.
   bool begin(Operation& operation);
   /// Until it is done, advancing all others: a peer may need them before it can join this one.
   void finish(Operation& operation);
+  /// Until it holds, which is what `operation` waits for, without a task of its own.
+  void wait(const Operation& operation, const std::function<bool()>& done);
+  bool idle() const { return open_.empty(); }
   /// One look at everything.
   void poll();
   /// Operations that poll() and finish() advance.
@@ -54,12 +69,11 @@ class Progress {
   };
   void advance_all();
   std::string answer(const std::string& question) const;
-  template <class F>
-  auto noting_failure(F&& f);
 
   std::unique_ptr<Transport> transport_;
   Patience patience_;
   Scratch scratch_;
+  Regions regions_;
   std::vector<Operation*> open_;
   const Operation* waiting_ = nullptr;     ///< what finish() waits for
   std::vector<std::optional<Made>> made_;  ///< by context

@@ -100,10 +100,13 @@ const Row& Choice::operator()(const Layout& layout, std::size_t bytes) const {
 void Choice::check(const Layout& layout) const {
   for (const Range& range : ranges_) {
     if (layout.allows(range.row->needs)) continue;
-    refuse(collective_, range.row->name,
-           range.row->needs == Needs::power_of_two
-               ? "it needs a power of two of ranks, not " + std::to_string(layout.ranks)
-               : "it needs several machines with several ranks on some of them");
+    std::string wanted = "it needs several machines with several ranks on some of them";
+    if (range.row->needs == Needs::power_of_two) {
+      wanted = "it needs a power of two of ranks, not " + std::to_string(layout.ranks);
+    } else if (range.row->needs == Needs::shared_memory) {
+      wanted = "it needs all ranks on one machine";
+    }
+    refuse(collective_, range.row->name, wanted);
   }
 }
 

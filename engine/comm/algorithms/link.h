@@ -15,6 +15,7 @@
 
 namespace thalweg::engine::comm {
 
+class Board;
 class Messages;
 
 /// Ranks count from 0 within the link. Copies are cheap.
@@ -33,6 +34,9 @@ class Link {
   std::span<const int> members() const { return members_; }
   Transport& transport() const { return *transport_; }
   std::uint64_t tag() const { return tag_; }
+  /// Where these ranks share memory (node/board.h); nullptr: they do not.
+  Board* board() const { return board_; }
+  void set_board(Board* board) { board_ = board; }
 
   /// None yet; to be filled.
   Messages messages() const;
@@ -64,6 +68,7 @@ class Link {
   std::span<const int> members_;
   int rank_;
   std::uint64_t tag_;
+  Board* board_ = nullptr;
 };
 
 /// Messages under way; `co_await` waits for all of them. It may be filled and awaited again.

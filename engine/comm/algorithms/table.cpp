@@ -22,26 +22,38 @@ const Row kAllreduce[] = {
      Needs::nothing, allreduce_ring},
     {Collective::allreduce, "segmented", "long vectors of few ranks over sockets", "2 per segment",
      "2 n (W - 1) / W", Needs::nothing, allreduce_segmented},
+    {Collective::allreduce, "shared", "ranks of one machine", "2",
+     "0: each rank reads 1/W of all vectors", Needs::shared_memory, allreduce_shared, true},
 };
 const Row kReduceScatter[] = {
     {Collective::reduce_scatter, "ring", "any length", "W - 1", "n (W - 1) / W", Needs::nothing,
      reduce_scatter_ring},
+    {Collective::reduce_scatter, "shared", "ranks of one machine", "2", "0", Needs::shared_memory,
+     reduce_scatter_shared, true},
 };
 const Row kAllgather[] = {
     {Collective::allgather, "ring", "any length", "W - 1", "n (W - 1) / W", Needs::nothing,
      allgather_ring},
+    {Collective::allgather, "shared", "ranks of one machine", "2", "0", Needs::shared_memory,
+     allgather_shared},
 };
 const Row kBroadcast[] = {
     {Collective::broadcast, "binomial", "any length", "ceil(log2 W)", "n ceil(log2 W) at the root",
      Needs::nothing, broadcast_binomial},
+    {Collective::broadcast, "shared", "ranks of one machine", "2", "0", Needs::shared_memory,
+     broadcast_shared},
 };
 const Row kAllToAll[] = {
     {Collective::all_to_all, "pairwise", "any length", "W - 1", "n (W - 1) / W", Needs::nothing,
      all_to_all_pairwise},
+    {Collective::all_to_all, "shared", "ranks of one machine", "2", "0", Needs::shared_memory,
+     all_to_all_shared},
 };
 const Row kBarrier[] = {
     {Collective::barrier, "dissemination", "", "ceil(log2 W)", "0", Needs::nothing,
      barrier_dissemination},
+    {Collective::barrier, "shared", "ranks of one machine", "1", "0", Needs::shared_memory,
+     barrier_shared},
 };
 
 }  // namespace
@@ -86,6 +98,7 @@ std::vector<std::string> names_of(Collective collective) {
 }
 
 const Row& choose_row(Collective collective, const Layout& layout, std::size_t bytes) {
+  if (layout.shares) return rows_of(collective).back();
   if (collective != Collective::allreduce) return rows_of(collective).front();
   const char* name = "ring";
   if (layout.one_machine()) {
@@ -106,16 +119,16 @@ bool Layout::allows(Needs needs) const {
       return std::has_single_bit(static_cast<unsigned>(ranks));
     case Needs::machines:
       return machines.size() > 1 && static_cast<std::size_t>(ranks) > machines.size();
+    case Needs::shared_memory:
+      return one_machine();
   }
   return false;
 }
 
 std::vector<std::size_t> segments(std::size_t count, int ranks) {
-  const auto n = static_cast<std::size_t>(ranks);
-  std::vector<std::size_t> starts(n + 1);
-  for (std::size_t r = 0; r <= n; ++r) {
-    // count / n and its remainder apart: count * r could overflow.
-    starts[r] = count / n * r + count % n * r / n;
+  std::vector<std::size_t> starts;
+  for (int r = 0; r <= ranks; ++r) {
+    starts.push_back(first_of(count, ranks, r));
   }
   return starts;
 }

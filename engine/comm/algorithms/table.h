@@ -23,7 +23,7 @@ struct Arguments {
   std::size_t count = 0;
   std::size_t element = 1;  ///< bytes
   Type type = Type::f32;    ///< of reductions, as `op`
-  Op op = Op::sum;          ///< average: algorithms add up, their caller divides
+  Op op = Op::sum;          ///< average: see Row::averages
   int root = 0;             ///< of broadcast
 
   std::size_t bytes() const { return count * element; }
@@ -32,8 +32,9 @@ struct Arguments {
 /// What an algorithm asks of the group.
 enum class Needs {
   nothing,
-  power_of_two,  ///< ranks
-  machines,      ///< more than one, and more than one rank on some of them
+  power_of_two,   ///< ranks
+  machines,       ///< more than one, and more than one rank on some of them
+  shared_memory,  ///< between all ranks
 };
 
 /// Where the ranks of a group are.
@@ -42,7 +43,8 @@ struct Layout {
   int ranks = 1;
   /// Of each machine its ranks, ascending; machines in the order of their first ranks.
   std::vector<std::vector<int>> machines;
-  int machine = 0;  ///< this rank's
+  int machine = 0;      ///< this rank's
+  bool shares = false;  ///< memory: all ranks have a board (or, before the first call, may get one)
 
   bool one_machine() const { return machines.size() <= 1; }
   bool allows(Needs needs) const;
@@ -57,9 +59,10 @@ struct Row {
   Needs needs;
   /// The link and what the arguments point to must stay until the task has ended.
   Task (*run)(const Link& link, const Layout& layout, Arguments arguments);
+  bool averages = false;  ///< it divides; else its caller does
 };
 
-/// All rows of a collective; the first one works anywhere.
+/// All rows of a collective; the first one works anywhere, the last one in shared memory.
 std::span<const Row> rows_of(Collective collective);
 /// nullptr: no such name.
 const Row* find_row(Collective collective, std::string_view name);
@@ -67,6 +70,11 @@ std::vector<std::string> names_of(Collective collective);
 /// What "auto" means for a vector of `bytes` on such a group.
 const Row& choose_row(Collective collective, const Layout& layout, std::size_t bytes);
 
+/// The first of the elements that belong to `rank`: count * rank / ranks, which could overflow.
+inline std::size_t first_of(std::size_t count, int ranks, int rank) {
+  const auto n = static_cast<std::size_t>(ranks), r = static_cast<std::size_t>(rank);
+  return count / n * r + count % n * r / n;
+}
 /// First element of every rank's segment of `count` elements, and the end: W + 1 numbers.
 std::vector<std::size_t> segments(std::size_t count, int ranks);
 
@@ -78,5 +86,7 @@ Algorithm allgather_ring;
 Algorithm broadcast_binomial;
 Algorithm all_to_all_pairwise;
 Algorithm barrier_dissemination;
+Algorithm allreduce_shared, reduce_scatter_shared, allgather_shared, broadcast_shared,
+    all_to_all_shared, barrier_shared;  // node/shared.cpp
 
 }  // namespace thalweg::engine::comm

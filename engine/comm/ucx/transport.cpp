@@ -160,7 +160,10 @@ class UcxTransport : public Transport {
     peers_->on_roll_call(std::move(answer));
   }
   void give_up(const CommError& why) override { peers_->give_up(why); }
-  bool same_machine(int peer) const override { return peers_->same_machine(peer); }
+  /// Where a person wants sockets, they carry everything.
+  bool same_machine(int peer) const override {
+    return peers_->same_machine(peer) && !peers_->sockets().reach(peer);
+  }
   std::unique_ptr<Exposed> expose(std::size_t bytes) override {
     return ucx_expose(peers_->shared_worker(), bytes);
   }

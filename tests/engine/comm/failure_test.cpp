@@ -115,19 +115,19 @@ struct Variant {
 double g_data[8][4096];  // one row per rank
 
 const Variant kVariants[] = {
-    {"allreduce of 100 f32 (sum) by recursive_doubling",
+    {"allreduce of 100 f32 (sum)",
      [](Group& g, auto label) {
        return g.start_allreduce(g_data[g.rank()], 100, Type::f32, Op::sum, label);
      }},
-    {"allreduce of 100 f32 (max) by recursive_doubling",
+    {"allreduce of 100 f32 (max)",
      [](Group& g, auto label) {
        return g.start_allreduce(g_data[g.rank()], 100, Type::f32, Op::max, label);
      }},
-    {"allreduce of 50 f64 (sum) by recursive_doubling",
+    {"allreduce of 50 f64 (sum)",
      [](Group& g, auto label) {
        return g.start_allreduce(g_data[g.rank()], 50, Type::f64, Op::sum, label);
      }},
-    {"allreduce of 0 f32 (sum) by recursive_doubling",
+    {"allreduce of 0 f32 (sum)",
      [](Group& g, auto label) {
        return g.start_allreduce(g_data[g.rank()], 0, Type::f32, Op::sum, label);
      }},
@@ -176,14 +176,13 @@ TEST(CheckedMode, ARankThatCallsSomethingElseIsNamedByAll) {
 }
 
 TEST(CheckedMode, BlockingCallsAndLabelsAreComparedToo) {
-  EXPECT_THAT(
-      errors_of(2, {.checked = true}, 1,
-                [](Group& group) {
-                  float x[4] = {};
-                  group.allreduce(x, group.rank() == 1 ? 0 : 4, Type::f32, Op::sum);
-                }),
-      Each("rank 1 on node memory calls allreduce of 0 f32 (sum) by recursive_doubling where "
-           "rank 0 on node memory calls allreduce of 4 f32 (sum) by recursive_doubling"));
+  EXPECT_THAT(errors_of(2, {.checked = true}, 1,
+                        [](Group& group) {
+                          float x[4] = {};
+                          group.allreduce(x, group.rank() == 1 ? 0 : 4, Type::f32, Op::sum);
+                        }),
+              Each("rank 1 on node memory calls allreduce of 0 f32 (sum) where "
+                   "rank 0 on node memory calls allreduce of 4 f32 (sum)"));
   EXPECT_THAT(errors_of(2, {.checked = true}, 1,
                         [](Group& group) {
                           const bool odd = group.rank() == 1;
@@ -272,9 +271,11 @@ TEST(Stall, SaysWhichRankHasNotJoinedAndWhatItDoesInstead) {
 
 TEST(Stall, SaysWhichRankCallsSomethingElse) {
   // Both sides wait to receive: no length tells that anything is wrong.
-  const auto messages = errors_of(
-      2, {.stall_timeout = milliseconds(300)}, kAnybody,
-      [](Group& group) { kVariants[group.rank() == 0 ? 6 : 7].start(group, "")->wait(); });
+  const auto messages =
+      errors_of(2, {.stall_timeout = milliseconds(300)}, kAnybody, [](Group& group) {
+        group.use(Collective::broadcast, "binomial");
+        kVariants[group.rank() == 0 ? 6 : 7].start(group, "")->wait();
+      });
   EXPECT_THAT(messages[0], HasSubstr("calls broadcast of 400 bytes from"));
   EXPECT_THAT(messages[0], HasSubstr("instead"));
 }

@@ -1,0 +1,184 @@
+#include "engine/comm/node/sums.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+#include <vector>
+
+#include "engine/comm/half.h"
+#include "engine/simd.h"
+
+namespace thalweg::engine::comm {
+namespace {
+
+// Elements done at a time: what lies in between stays in the first-level cache.
+constexpr std::size_t kBlock = 1024;
+
+/// In what elements of type T are added up.
+template <class T>
+using Wide = std::conditional_t<std::is_arithmetic_v<T>, T, float>;
+
+THALWEG_INLINE float widened(F16 x) {
+  return to_float(x);
+}
+THALWEG_INLINE float widened(Bf16 x) {
+  return to_float(x);
+}
+template <class T>
+THALWEG_INLINE T widened(T x) {
+  return x;
+}
+
+template <class T>
+THALWEG_INLINE T narrowed(Wide<T> x) {
+  if constexpr (std::is_same_v<T, F16>) {
+    return to_f16(x);
+  } else if constexpr (std::is_same_v<T, Bf16>) {
+    return to_bf16(x);
+  } else {
+    return x;
+  }
+}
+
+template <class T>
+THALWEG_INLINE T sum_of(T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    using Unsigned = std::make_unsigned_t<T>;
+    return static_cast<T>(static_cast<Unsigned>(a) + static_cast<Unsigned>(b));
+  } else {
+    return a + b;
+  }
+}
+struct Sum {
+  template <class T>
+  THALWEG_INLINE static T of(T a, T b) {
+    return sum_of(a, b);
+  }
+};
+struct Min {
+  template <class T>
+  THALWEG_INLINE static T of(T a, T b) {
+    return a < b || a != a ? a : b;
+  }
+};
+struct Max {
+  template <class T>
+  THALWEG_INLINE static T of(T a, T b) {
+    return a > b || a != a ? a : b;
+  }
+};
+
+/// out = op(left, right) times factor; Out, Left, Right: each T or Wide<T>.
+template <class F, bool kScaled, class Out, class Left, class Right, class W>
+THALWEG_INLINE void step(Out* out, const Left* left, const Right* right, std::size_t count,
+                         W factor) {
+#pragma GCC ivdep
+  for (std::size_t i = 0; i < count; ++i) {
+    W value = F::of(W(widened(left[i])), W(widened(right[i])));
+    if constexpr (kScaled) value *= factor;
+    out[i] = narrowed<Out>(value);
+  }
+}
+
+/// One block: sources to `first`, by way of `between` where there are more than two.
+template <class F, class T>
+THALWEG_INLINE void block(T* first, const void* const* sources, std::size_t ranks, std::size_t at,
+                          std::size_t count, bool average) {
+  using W = Wide<T>;
+  alignas(64) W between[kBlock];
+  const auto source = [&](std::size_t k) { return static_cast<const T*>(sources[k]) + at; };
+  const W factor = average ? static_cast<W>(1.0 / static_cast<double>(ranks)) : W(1);
+  const T* last = source(ranks - 1);
+  if (ranks == 2) {
+    if (average) return step<F, true>(first, source(0), last, count, factor);
+    return step<F, false>(first, source(0), last, count, factor);
+  }
+  step<F, false>(between, source(0), source(1), count, factor);
+  for (std::size_t k = 2; k + 1 < ranks; ++k) {
+    step<F, false>(between, between, source(k), count, factor);
+  }
+  if (average) return step<F, true>(first, between, last, count, factor);
+  step<F, false>(first, between, last, count, factor);
+}
+
+template <class T>
+THALWEG_INLINE void all_blocks(void* const* into, std::size_t places, const void* const* sources,
+                               std::size_t ranks, std::size_t count, Op op) {
+  for (std::size_t at = 0; at < count; at += kBlock) {
+    const std::size_t n = std::min(kBlock, count - at);
+    T* first = static_cast<T*>(into[0]) + at;
+    switch (op) {
+      case Op::sum:
+        block<Sum>(first, sources, ranks, at, n, false);
+        break;
+      case Op::average:
+        block<Sum>(first, sources, ranks, at, n, true);
+        break;
+      case Op::min:
+        block<Min>(first, sources, ranks, at, n, false);
+        break;
+      case Op::max:
+        block<Max>(first, sources, ranks, at, n, false);
+        break;
+    }
+    for (std::size_t j = 1; j < places; ++j) {
+      std::memcpy(static_cast<T*>(into[j]) + at, first, n * sizeof(T));
+    }
+  }
+}
+
+using Kernel = void(void* const* into, std::size_t places, const void* const* sources,
+                    std::size_t ranks, std::size_t count, Op op);
+#define THALWEG_KERNEL(name, T)                                                             \
+  THALWEG_SIMD void name(void* const* into, std::size_t places, const void* const* sources, \
+                         std::size_t ranks, std::size_t count, Op op) {                     \
+    all_blocks<T>(into, places, sources, ranks, count, op);                                 \
+  }
+THALWEG_KERNEL(reduce_f64, double)
+THALWEG_KERNEL(reduce_f32, float)
+THALWEG_KERNEL(reduce_f16, F16)
+THALWEG_KERNEL(reduce_bf16, Bf16)
+THALWEG_KERNEL(reduce_i32, std::int32_t)
+THALWEG_KERNEL(reduce_i64, std::int64_t)
+#undef THALWEG_KERNEL
+
+/// out = left + right
+THALWEG_SIMD void add_block(float* out, const float* left, const float* right, std::size_t count) {
+  step<Sum, false>(out, left, right, count, 1.0F);
+}
+
+}  // namespace
+
+void reduce_all(std::span<void* const> into, std::span<const void* const> sources,
+                std::size_t count, Reduction reduction) {
+  static constexpr Kernel* kKernels[] = {reduce_f64,  reduce_f32, reduce_f16,
+                                         reduce_bf16, reduce_i32, reduce_i64};
+  kKernels[static_cast<int>(reduction.type)](into.data(), into.size(), sources.data(),
+                                             sources.size(), count, reduction.op);
+}
+
+void reduce_tree(std::span<float* const> into, std::span<const float* const> places,
+                 std::span<const ShardTree::Add> adds, std::size_t count) {
+  std::vector<float> between(places.size() * kBlock);
+  std::vector<const float*> now(places.size());
+  for (std::size_t at = 0; at < count; at += kBlock) {
+    const std::size_t n = std::min(kBlock, count - at);
+    for (std::size_t k = 0; k < places.size(); ++k) {
+      now[k] = places[k] + at;
+    }
+    float* first = into[0] + at;
+    for (std::size_t k = 0; k < adds.size(); ++k) {
+      const auto left = static_cast<std::size_t>(adds[k].into);
+      float* out = k + 1 == adds.size() ? first : between.data() + left * kBlock;
+      add_block(out, now[left], now[static_cast<std::size_t>(adds[k].from)], n);
+      now[left] = out;
+    }
+    if (adds.empty() && first != now[0]) std::memcpy(first, now[0], n * sizeof(float));
+    for (std::size_t j = 1; j < into.size(); ++j) {
+      std::memcpy(into[j] + at, first, n * sizeof(float));
+    }
+  }
+}
+
+}  // namespace thalweg::engine::comm
