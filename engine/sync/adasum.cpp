@@ -84,6 +84,7 @@ class AdasumOfChanges : public SyncMode {
     float* w = p_.replica.parameters.floats();
     const std::size_t floats = p_.model.parameter_floats();
     const bool finite = all_finite(gradient, floats);
+    if (p_.clip_value > 0) clip_values(gradient, floats, p_.clip_value);
     if (p_.clip_norm > 0) clip(gradient, floats, p_.clip_norm);
     std::copy_n(w, floats, before_.floats());
     StepContext context = input.context;

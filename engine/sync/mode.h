@@ -42,6 +42,7 @@ struct SyncParts {
   Sharding sharding;
   std::uint64_t seed = 1;  ///< of the trial; keys dropout
   double clip_norm = 0;    ///< largest norm of the whole gradient; 0 = any
+  double clip_value = 0;   ///< largest size of an element of the gradient, cut before; 0 = any
 };
 
 /// This rank's part of the global batch, its shards side by side.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -31,8 +32,11 @@ class Synchronous : public SyncMode {
     const OptimizerMemory<float> memory = p_.replica.memory(path_.gradient());
     if (p_.clip_norm > 0) {
       path_.wait_for_all();
-      outcome.optimizer_ms +=
-          timed([&] { clip(path_.gradient(), p_.model.parameter_floats(), p_.clip_norm); });
+      outcome.optimizer_ms += timed([&] {
+        if (p_.clip_value > 0)
+          clip_values(path_.gradient(), p_.model.parameter_floats(), p_.clip_value);
+        clip(path_.gradient(), p_.model.parameter_floats(), p_.clip_norm);
+      });
     }
     // The optimizer takes each bucket while others are still on their way.
     for (const std::size_t bucket : path_.order()) {
@@ -72,8 +76,11 @@ class Synchronous : public SyncMode {
     });
   }
 
+  /// Threads share the bucket; the bits do not depend on how many there are.
   void update(std::size_t bucket, const StepContext& context, const OptimizerMemory<float>& memory,
               StepOutcome& outcome) {
+    segments_.clear();
+    std::size_t floats = 0;
     for (const int number : path_.buckets()[bucket].parameters) {
       // Nobody used it: its value and its state stay as they are.
       if (!path_.present(number)) continue;
@@ -83,9 +90,28 @@ class Synchronous : public SyncMode {
         if (outcome.not_finite.empty()) outcome.not_finite = info.name;
         continue;
       }
-      p_.optimizer.update(context, {number, info.offset, info.count}, memory);
+      floats += info.count;
+      const std::size_t part = p_.optimizer.elementwise(number) ? kPart : info.count;
+      for (std::size_t at = 0; at < info.count; at += part)
+        segments_.push_back({number, info.offset + at, std::min(part, info.count - at)});
     }
+    const auto one = [&](const Segment& segment) {
+      if (p_.clip_value > 0 && p_.clip_norm == 0)
+        clip_values(path_.gradient() + segment.offset, segment.count, p_.clip_value);
+      p_.optimizer.update(context, segment, memory);
+    };
+    if (p_.lanes.threads() > 1 && floats > kWorthWaking) {
+      p_.lanes.run(static_cast<int>(segments_.size()),
+                   [&](int task, Lane&) { one(segments_[static_cast<std::size_t>(task)]); });
+      return;
+    }
+    for (const Segment& segment : segments_)
+      one(segment);
   }
+
+  // Parts fit a core's cache; fewer floats than the second are updated sooner than a thread wakes.
+  static constexpr std::size_t kPart = std::size_t{1} << 16;
+  static constexpr std::size_t kWorthWaking = std::size_t{1} << 15;
 
   template <class F>
   static double timed(const F& f) {
@@ -98,6 +124,7 @@ class Synchronous : public SyncMode {
   SyncParts p_;
   std::unique_ptr<BucketSum> sum_;
   GradientPath path_;
+  std::vector<Segment> segments_;  ///< of the bucket under way
 };
 
 std::unique_ptr<SyncMode> make(const jobspec::Value& options, const SyncParts& parts) {
@@ -139,6 +166,16 @@ void clip(float* gradient, std::size_t count, double longest) {
   const auto factor = static_cast<float>(longest / norm);
   for (std::size_t i = 0; i < count; ++i)
     gradient[i] *= factor;
+}
+
+void clip_values(float* gradient, std::size_t count, double largest) {
+  const auto limit = static_cast<float>(largest);
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  for (std::size_t i = 0; i < count; ++i) {
+    const float size = std::abs(gradient[i]);
+    // Not true of NaN either.
+    if (size > limit && size < infinity) gradient[i] = std::copysign(limit, gradient[i]);
+  }
 }
 
 SyncRow synchronous_row() {

@@ -17,4 +17,7 @@ std::unique_ptr<SyncMode> make_synchronous(const SyncParts& parts, const SyncOpt
 /// The sum runs in memory order in double: the same bits everywhere.
 void clip(float* gradient, std::size_t count, double longest);
 
+/// Cuts each element to [-largest, largest]; what is not finite stays, to be seen.
+void clip_values(float* gradient, std::size_t count, double largest);
+
 }  // namespace thalweg::engine

@@ -136,8 +136,9 @@ void Attempt::build(int shards) {
   // A lane more than shards would have nothing to do.
   const int threads = std::clamp(in.trial.resources.threads_per_rank, 1, sharding.mine());
   lanes = std::make_unique<LanePool>(*model, threads);
-  mode = make_sync_mode(*config.find("sync"), {*model, *optimizer, in.group, *lanes, *replica,
-                                               sharding, in.trial.seed, settings.clip_norm});
+  mode = make_sync_mode(*config.find("sync"),
+                        {*model, *optimizer, in.group, *lanes, *replica, sharding, in.trial.seed,
+                         settings.clip_norm, settings.clip_value});
 }
 
 void Attempt::start_fresh_or_resume(const FoundCheckpoint& found) {

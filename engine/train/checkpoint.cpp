@@ -274,8 +274,8 @@ Value run_identity(const Value& complete, std::uint64_t seed, std::int64_t total
   // Seeds go up to 2^64 - 1, numbers of a Value to 2^63 - 1.
   Map identity{{"seed", std::to_string(seed)}, {"total_steps", total_steps}};
   for (const auto& [key, value] : complete.as_map()) {
-    static const char* const kDecisive[] = {"model",    "data",      "augment", "optimizer",
-                                            "schedule", "clip_norm", "device"};
+    static const char* const kDecisive[] = {"model",    "data",      "augment",    "optimizer",
+                                            "schedule", "clip_norm", "clip_value", "device"};
     if (std::find(std::begin(kDecisive), std::end(kDecisive), key) == std::end(kDecisive)) continue;
     Map part;
     if (!value.is_map()) {

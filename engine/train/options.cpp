@@ -72,12 +72,15 @@ Section root() {
   clip.doc = "largest norm of the whole gradient, longer ones are scaled down; 0 = any";
   clip.fallback = 0.0;
   clip.min = 0;
+  Option clip_value = clip;
+  clip_value.name = "clip_value";
+  clip_value.doc = "largest size of any element of the gradient, cut before clip_norm; 0 = any";
   return section(
       "", "One training run",
       {integer("epochs", "how often to go through the training samples (1 unless steps is given)",
                {}, 1, false),
        integer("steps", "how many updates to make, instead of epochs", {}, 1, false),
-       std::move(device), std::move(clip)});
+       std::move(device), std::move(clip), std::move(clip_value)});
 }
 
 std::vector<Section> own_sections() {
@@ -147,6 +150,7 @@ Settings read_settings(const Value& complete) {
   if (!s.epochs && !s.steps) s.epochs = 1;
   s.device = resolve_device(complete.find("device")->as_string());
   s.clip_norm = complete.find("clip_norm")->as_double();
+  s.clip_value = complete.find("clip_value")->as_double();
   s.log_every = number_or_auto(*complete.find("log.every"));
   s.eval_every = complete.find("eval.every")->as_int();
   s.checkpoint_every = number_or_auto(*complete.find("checkpoint.every"));

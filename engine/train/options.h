@@ -29,6 +29,7 @@ struct Settings {
   std::optional<std::int64_t> epochs, steps;  ///< exactly one of them
   std::string device;                         ///< a row of the device table
   double clip_norm = 0;
+  double clip_value = 0;
   std::optional<std::int64_t> log_every;         ///< steps; nothing = auto
   std::int64_t eval_every = 1;                   ///< epochs
   std::optional<std::int64_t> checkpoint_every;  ///< steps, 0 = never; nothing = auto

@@ -137,7 +137,8 @@ TestRank::TestRank(const Case& c, comm::Group& group, int threads)
 }
 
 SyncParts TestRank::parts() {
-  return {*model, *optimizer, group_, *lanes, *replica, sharding, 11, case_.clip_norm};
+  return {*model,   *optimizer, group_,          *lanes,          *replica,
+          sharding, 11,         case_.clip_norm, case_.clip_value};
 }
 
 StepInput TestRank::input(int step) const {

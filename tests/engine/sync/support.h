@@ -14,6 +14,7 @@ struct Case {
   jobspec::Value optimizer = jobspec::Map{{"name", "momentum"}};
   jobspec::Value sync = jobspec::Map{};
   double clip_norm = 0;
+  double clip_value = 0;
   int shards = 4;
   int steps = 3;
   int micro_batches = 1;

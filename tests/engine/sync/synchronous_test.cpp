@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "engine/optim/table.h"
+#include "engine/sync/synchronous.h"
 #include "tests/engine/sync/support.h"
 
 namespace thalweg::engine {
@@ -148,6 +149,45 @@ TEST(Synchronous, ClippingBoundsTheStep) {
   for (std::size_t i = 0; i < after.parameters.size(); ++i)
     squares += std::pow(after.parameters[i] - before.parameters[i], 2);
   EXPECT_NEAR(std::sqrt(squares), 0.05 * 1e-3, 1e-7);  // learning rate times norm
+}
+
+TEST(Synchronous, ClippingOfValuesBoundsEveryElement) {
+  for (const double norm : {0.0, 1e-3}) {
+    Case c{Map{{"name", "mlp"}, {"hidden", List{8}}}};
+    c.optimizer = Map{{"name", "sgd"}};
+    c.clip_value = 1e-2;
+    c.clip_norm = norm;
+    c.steps = 0;
+    const Trained before = train(c, 1, 1)[0];
+    c.steps = 1;
+    const Trained after = train(c, 1, 1)[0];
+    double largest = 0, squares = 0;
+    for (std::size_t i = 0; i < after.parameters.size(); ++i) {
+      const double step = std::abs(after.parameters[i] - before.parameters[i]);
+      largest = std::max(largest, step);
+      squares += step * step;
+    }
+    if (norm == 0)
+      EXPECT_NEAR(largest, 0.05 * 1e-2, 1e-7);
+    else
+      EXPECT_NEAR(std::sqrt(squares), 0.05 * norm, 1e-7);
+  }
+}
+
+TEST(Synchronous, ThreadsShareLargeUpdates) {
+  for (const char* name : {"adamw", "muon", "prodigy"}) {
+    Case c{Map{{"name", "mlp"}, {"hidden", List{300, 300}}}};
+    c.optimizer = Map{{"name", name}};
+    const Trained alone = train(c, 1, 1)[0];
+    EXPECT_TRUE(train(c, 1, 3)[0] == alone) << name;
+  }
+}
+
+TEST(ClipValues, CutsBothSidesAndKeepsWhatIsNotFinite) {
+  std::vector<float> g{-3, -0.5f, 0, 0.5f, 3, INFINITY, -INFINITY, NAN};
+  clip_values(g.data(), g.size(), 1);
+  EXPECT_THAT(g, testing::ElementsAre(-1, -0.5f, 0, 0.5f, 1, INFINITY, -INFINITY,
+                                      testing::Truly([](float x) { return std::isnan(x); })));
 }
 
 TEST(SyncModes, EveryOptimizerGivesTheBitsOfOneRankOnTwo) {

@@ -152,6 +152,33 @@ TEST(Attempt, ResumesBitwiseInTheMiddleOfAnIntervalOnOtherRanks) {
   EXPECT_EQ(curve({first.path(), second.path()}), curve({whole.path()}));
 }
 
+TEST(Attempt, EveryKindOfOptimizerResumesBitwiseOnOtherRanks) {
+  // Matrices of their own, sums over all parameters, another point to validate at, a second
+  // backward pass, groups and a mean of the weights; on both devices.
+  const Map optimizers[] = {
+      {{"name", "soap"}, {"every", 3}},
+      {{"name", "prodigy"}},
+      {{"name", "schedule_free_adamw"}},
+      {{"name", "sophia_g"}, {"every", 5}},
+      {{"name", "momentum"},
+       {"ema", 0.9},
+       {"groups", jobspec::List{Map{{"match", "*.bias"}, {"name", "nadam"}, {"lr_factor", 0.1}}}}}};
+  for (const Map& optimizer : optimizers)
+    for (const char* device : {"reference", "cpu"}) {
+      const test::TempDir whole, first, second;
+      Trial trial = tiny_trial();
+      trial.train.set("device", device);
+      trial.train.set("optimizer", optimizer);
+      run_to_end(trial, whole.path(), 1);
+      trial.train.set("checkpoint", Map{{"every", 8}, {"keep", 100}});
+      run_and_lose_the_rest(trial, first.path(), 2, 32);
+      trial.resume = {first.path() / "checkpoints"};
+      run_to_end(trial, second.path(), 3);
+      EXPECT_EQ(curve({first.path(), second.path()}), curve({whole.path()}))
+          << Value(optimizer).to_text() << " on " << device;
+    }
+}
+
 TEST(Attempt, PlateauGoesOnWhereItWasOnOtherRanks) {
   const test::TempDir whole, first, second;
   Trial trial = tiny_trial();
