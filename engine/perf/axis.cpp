@@ -103,7 +103,9 @@ std::string size_text(double bytes) {
   for (; bytes >= 1024 && unit < 4; ++unit) {
     bytes /= 1024;
   }
-  return number(bytes) + " " + units[unit];
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g %s", bytes, units[unit]);
+  return text;
 }
 
 }  // namespace thalweg::engine::perf

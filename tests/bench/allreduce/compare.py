@@ -194,7 +194,8 @@ def main():
             hosts = Hosts(options.ranks, folder + "/hosts")
         jobs = start(options, Path(options.build) / "bench", folder, hosts)
         comparison = Comparison(options, jobs)
-        print(f"allreduce, fp32 sum, in place: {options.ranks} ranks, {options.where}, medians of {options.rounds} rounds in us"
+        print(f"allreduce, fp32 sum, in place: {options.ranks} ranks, {options.where}, "
+              f"medians of {options.rounds} rounds in us"
               + (", buffers rewritten before each call" if options.touch else ""))
         print(comparison.head(), flush=True)
         for size in options.sizes:

@@ -140,8 +140,9 @@ def launchers(ranks, hosts, programs):
 
     def each(program, count, *words):
         def commands(folder):
-            every = [[programs / program, folder, r, *[w(r) if callable(w) else w for w in words]] for r in range(count)]
-            return [hosts.on(r, [str(w) for w in words]) if hosts else words for r, words in enumerate(every)], {}
+            every = [[programs / program, folder, rank, *[word(rank) if callable(word) else word for word in words]]
+                     for rank in range(count)]
+            return [hosts.on(rank, map(str, line)) if hosts else line for rank, line in enumerate(every)], {}
         return commands
 
     def ours(folder):

@@ -133,6 +133,8 @@ TEST(PerfAxis, TicksAreRoundAndFew) {
   EXPECT_EQ(0.1, y.low);
   EXPECT_EQ(1000, y.high);
   EXPECT_EQ("1 ms", y.ticks.back().text);
+  EXPECT_EQ("1023 B", size_text(1023));
+  EXPECT_EQ("64 KiB", size_text(65535));  // what three ranks make of 64 KiB
 }
 
 }  // namespace
