@@ -77,6 +77,12 @@ void draw_labels(const LossPlan& loss, const T* outputs, const Batch& batch,
 template void draw_labels(const LossPlan&, const float*, const Batch&, std::vector<std::int32_t>&);
 template void draw_labels(const LossPlan&, const double*, const Batch&, std::vector<std::int32_t>&);
 
+void refuse_token(double token, std::int64_t place, std::int64_t tokens) {
+  throw std::invalid_argument("token " + jobspec::Value(token).to_text() + " at place " +
+                              std::to_string(place) + " of the shard is not a number from 0 to " +
+                              std::to_string(tokens - 1));
+}
+
 void refuse_label(std::int32_t label, int sample, int classes) {
   throw std::invalid_argument("label " + std::to_string(label) + " of sample " +
                               std::to_string(sample) + " is not a class from 0 to " +

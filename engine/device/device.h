@@ -84,7 +84,16 @@ void draw_labels(const LossPlan& loss, const T* outputs, const Batch& batch,
                  std::vector<std::int32_t>& labels);
 
 /// The sentence for a label that is no class number. Throws std::invalid_argument.
+[[noreturn]] void refuse_token(double token, std::int64_t place, std::int64_t tokens);
 [[noreturn]] void refuse_label(std::int32_t label, int sample, int classes);
+
+/// Token number i of a shard's inputs. Throws std::invalid_argument where it is none of `tokens`.
+template <class T>
+std::int64_t token_at(const T* inputs, std::int64_t i, std::int64_t tokens) {
+  const auto token = static_cast<std::int64_t>(inputs[i]);
+  if (token >= 0 && token < tokens && static_cast<T>(token) == inputs[i]) return token;
+  refuse_token(static_cast<double>(inputs[i]), i, tokens);
+}
 
 namespace reference {
 template <class T>

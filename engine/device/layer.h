@@ -88,7 +88,9 @@ enum class Init {
   ones,
   /// Normal with variance gain^2 / fan_in; gain^2 = 2 where a relu follows (He et al., ICCV 2015),
   /// else 1 (LeCun).
-  scaled_normal
+  scaled_normal,
+  /// Normal with deviation 0.02, as in GPT-2 and BERT.
+  small_normal
 };
 
 struct ParameterPlan {

@@ -30,9 +30,13 @@ void initialize_parameter(const ParameterPlan& plan, std::uint64_t seed, std::ui
       std::fill_n(plain, count, 1.0f);
       return;
     case Init::scaled_normal:
+    case Init::small_normal:
       break;
   }
-  const double deviation = std::sqrt(plan.gain_squared / static_cast<double>(plan.fan_in));
+  constexpr double kSmall = 0.02;
+  const double deviation = plan.init == Init::small_normal
+                               ? kSmall
+                               : std::sqrt(plan.gain_squared / static_cast<double>(plan.fan_in));
   for (std::int64_t i = 0; i < count; ++i)
     plain[i] = static_cast<float>(deviation * normal(seed, number, static_cast<std::uint64_t>(i)));
 }

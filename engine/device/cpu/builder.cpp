@@ -96,10 +96,12 @@ TensorId Builder::writable(TensorId dy) {
   return shared ? copy_of(dy) : dy;
 }
 
-TensorId Builder::view(TensorId base, const Desc& desc, Order order) {
+TensorId Builder::view(TensorId base, const Desc& desc, Order order, std::size_t first) {
   const Tensor& of = tensor(base);
   const TensorId whole = root(base);
-  const TensorId id = place(of.home, of.offset, desc);
+  const std::size_t shift = of.shift + first * sizeof(float);
+  const TensorId id = place(of.home, tensor(whole).offset + shift, desc);
+  plan_.tensors[static_cast<std::size_t>(id)].shift = shift;
   plan_.tensors[static_cast<std::size_t>(id)].base = whole;
   plan_.tensors[static_cast<std::size_t>(id)].order = std::move(order);
   return id;
@@ -289,7 +291,7 @@ void Builder::place_parameters_and_arena() {
   for (std::size_t i = 0; i < whose.size(); ++i)
     plan_.tensors[whose[i]].offset = memory.offsets[i];
   for (Tensor& t : plan_.tensors)
-    if (t.base >= 0) t.offset = plan_.tensors[static_cast<std::size_t>(t.base)].offset;
+    if (t.base >= 0) t.offset = plan_.tensors[static_cast<std::size_t>(t.base)].offset + t.shift;
   plan_.arena_bytes = memory.bytes;
 }
 

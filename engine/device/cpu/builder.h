@@ -43,8 +43,8 @@ class Builder {
   /// A gradient that may be changed in place: dy itself, or a copy where it is that of other values
   /// too. For backward functions, of their argument.
   TensorId writable(TensorId dy);
-  /// The memory of `base` seen with another layout.
-  TensorId view(TensorId base, const Desc& desc, Order order);
+  /// The memory of `base`, from its float number `first` on, seen with another layout.
+  TensorId view(TensorId base, const Desc& desc, Order order, std::size_t first = 0);
   /// Parameter `number` of the graph and its gradient, in the layout `desc`. `plain` is the layout
   /// of the checkpoint.
   TensorId parameter(int number, const Desc& desc, const Desc& plain, Order order = nullptr);

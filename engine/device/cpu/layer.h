@@ -21,6 +21,10 @@ TensorId global_avg_pool(Builder& builder, const Node& node, TensorId x);
 TensorId batch_norm(Builder& builder, const Node& node, TensorId x);
 TensorId dropout(Builder& builder, const Node& node, TensorId x);
 TensorId flatten(Builder& builder, const Node& node, TensorId x);
+TensorId embedding(Builder& builder, const Node& node, TensorId x);
+TensorId positions(Builder& builder, const Node& node, TensorId x);
+TensorId layer_norm(Builder& builder, const Node& node, TensorId x);
+TensorId attention(Builder& builder, const Node& node, TensorId x);
 TensorId add(Builder& builder, const Node& node, TensorId x);
 
 ShardResult cross_entropy(const LossPlan& plan, const LossCall<float>& call);

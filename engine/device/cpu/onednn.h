@@ -242,6 +242,19 @@ inline auto batch_norm_backward(const Desc& desc, float epsilon, dnnl::normaliza
 
 #endif
 
+/// c = a b, over all leading dimensions.
+struct Matmul {
+  Desc a, b, c;
+};
+
+inline auto forward(const Matmul& m) {
+#if DNNL_VERSION_MAJOR >= 3
+  return dnnl::matmul::primitive_desc(cpu_engine(), m.a, m.b, m.c, attributes(false));
+#else
+  return dnnl::matmul::primitive_desc({m.a, m.b, m.c}, attributes(false), cpu_engine());
+#endif
+}
+
 inline auto reorder_desc(const Desc& from, const Desc& to) {
   return dnnl::reorder::primitive_desc(cpu_engine(), from, cpu_engine(), to, attributes(false));
 }

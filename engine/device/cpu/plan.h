@@ -27,6 +27,7 @@ struct Tensor {
   std::size_t offset = 0;  ///< bytes from the start of its home
   Order order;             ///< of flattened images
   TensorId base = -1;      ///< the tensor whose memory this one is a view of; -1: its own
+  std::size_t shift = 0;   ///< bytes from the start of `base`
   int first_use = -1, last_use = -1;  ///< clock of the builder; of base tensors only
 };
 

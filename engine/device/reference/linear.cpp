@@ -1,4 +1,5 @@
-// linear: y[n, o] = sum_i x[n, i] * weight[o, i] + bias[o]; weight is (out, in).
+// linear: y[n, o] = sum_i x[n, i] * weight[o, i] + bias[o]; weight is (out, in). Of (positions,
+// features), every position of every sample is a row n.
 #include <stdexcept>
 
 #include "engine/device/reference/layer.h"
@@ -7,20 +8,22 @@ namespace thalweg::engine::reference {
 namespace {
 
 void plan(LayerPlan& layer) {
-  if (layer.in.size() != 1)
+  if (layer.in.empty() || layer.in.size() > 2)
     throw std::invalid_argument("expects flat features, got " + to_text(layer.in) +
                                 ": put a flatten layer before it");
-  const std::int64_t outputs = layer.integer("outputs");
-  layer.out = {outputs};
-  layer.parameters = {{"weight", {outputs, layer.in[0]}, Init::scaled_normal, layer.in[0]}};
+  const std::int64_t inputs = layer.in.back(), outputs = layer.integer("outputs");
+  layer.out = layer.in;
+  layer.out.back() = outputs;
+  layer.parameters = {{"weight", {outputs, inputs}, Init::scaled_normal, inputs}};
   if (layer.flag("bias")) layer.parameters.push_back({"bias", {outputs}, Init::zeros, 0, 1, true});
 }
 
 template <class T>
 void forward(const LayerPlan& layer, const Call<T>& call) {
-  const std::int64_t inputs = layer.in[0], outputs = layer.out[0];
+  const std::int64_t inputs = layer.in.back(), outputs = layer.out.back();
+  const std::int64_t rows = call.samples() * elements(layer.in) / inputs;
   const bool bias = layer.parameters.size() > 1;
-  for (int n = 0; n < call.samples(); ++n) {
+  for (std::int64_t n = 0; n < rows; ++n) {
     for (std::int64_t o = 0; o < outputs; ++o) {
       T sum = bias ? call.weights[1][o] : T{0};
       for (std::int64_t i = 0; i < inputs; ++i)
@@ -32,22 +35,23 @@ void forward(const LayerPlan& layer, const Call<T>& call) {
 
 template <class T>
 void backward(const LayerPlan& layer, const Call<T>& call) {
-  const std::int64_t inputs = layer.in[0], outputs = layer.out[0];
+  const std::int64_t inputs = layer.in.back(), outputs = layer.out.back();
+  const std::int64_t rows = call.samples() * elements(layer.in) / inputs;
   for (std::int64_t o = 0; o < outputs; ++o) {
     for (std::int64_t i = 0; i < inputs; ++i) {
       T sum = 0;
-      for (int n = 0; n < call.samples(); ++n)
+      for (std::int64_t n = 0; n < rows; ++n)
         sum += call.dy[n * outputs + o] * call.x[n * inputs + i];
       call.gradients[0][o * inputs + i] = sum;
     }
     if (layer.parameters.size() < 2) continue;
     T sum = 0;
-    for (int n = 0; n < call.samples(); ++n)
+    for (std::int64_t n = 0; n < rows; ++n)
       sum += call.dy[n * outputs + o];
     call.gradients[1][o] = sum;
   }
   if (call.dx == nullptr) return;
-  for (int n = 0; n < call.samples(); ++n) {
+  for (std::int64_t n = 0; n < rows; ++n) {
     for (std::int64_t i = 0; i < inputs; ++i) {
       T sum = 0;
       for (std::int64_t o = 0; o < outputs; ++o)
