@@ -26,6 +26,20 @@ Option choice(const char* name, const char* doc, std::vector<std::string> choice
   return option;
 }
 
+Option count(const char* name, const char* doc, Value fallback) {
+  Option option{name, OptionType::integer, doc, std::move(fallback)};
+  option.min = 1;
+  option.max = 1 << 20;
+  return option;
+}
+
+std::vector<Option> transformer(int layers, int heads, int width) {
+  Option inner = count("inner", "features inside the blocks' second part; auto = 4 width", "auto");
+  inner.or_auto = true;
+  return {count("layers", "blocks", layers), count("heads", "of each attention", heads),
+          count("width", "features of a position", width), std::move(inner), dropout()};
+}
+
 Option first_channels() {
   Option option{"channels", OptionType::integer,
                 "of the first convolution, doubled by each one after it (form mlperf)", 32};
@@ -73,6 +87,10 @@ const std::vector<ModelKind>& model_table() {
        {choice("form", "which of the two published networks", {"mlperf", "sc18"}), first_channels(),
         dropout()},
        cosmoflow},
+      {"gpt", "transformer decoder over tokens: predicts the next one", transformer(4, 4, 256),
+       gpt},
+      {"bert", "transformer encoder over tokens: predicts masked ones", transformer(4, 4, 256),
+       bert},
   };
   return table;
 }

@@ -23,6 +23,8 @@ std::vector<LayerSpec> mlp(const jobspec::Value& options, const InputShape& inpu
 std::vector<LayerSpec> cosmoflow(const jobspec::Value& options, const InputShape& input);
 std::vector<LayerSpec> resnet(const jobspec::Value& options, const InputShape& input);
 std::vector<LayerSpec> simple_cnn(const jobspec::Value& options, const InputShape& input);
+std::vector<LayerSpec> gpt(const jobspec::Value& options, const InputShape& input);
+std::vector<LayerSpec> bert(const jobspec::Value& options, const InputShape& input);
 std::vector<LayerSpec> lenet(const jobspec::Value& options, const InputShape& input);
 
 /// The graph of the trial's `train.model` tree. Throws std::invalid_argument.

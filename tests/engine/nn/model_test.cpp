@@ -98,6 +98,20 @@ TEST(Models, HaveThePublishedSizes) {
             7'041'443);
 }
 
+TEST(Models, TransformersHaveTheSizeThatTheirPartsSay) {
+  const InputShape text{{128}, 256, 128, 0, 256};
+  constexpr std::int64_t kWidth = 256, kInner = 1024;
+  constexpr std::int64_t kAttention = kWidth * 3 * kWidth + 3 * kWidth + kWidth * kWidth + kWidth;
+  constexpr std::int64_t kMlp = kWidth * kInner + kInner + kInner * kWidth + kWidth;
+  constexpr std::int64_t kBlock = kAttention + kMlp + 4 * kWidth;
+  constexpr std::int64_t kEmbedding = 256 * kWidth + 128 * kWidth;
+  EXPECT_EQ(parameters_of_graph(Map{{"name", "gpt"}}, text),
+            kEmbedding + 4 * kBlock + 2 * kWidth + 256 * kWidth);
+  EXPECT_EQ(
+      parameters_of_graph(Map{{"name", "bert"}}, text),
+      kEmbedding + 2 * kWidth + 4 * kBlock + kWidth * kWidth + 3 * kWidth + 256 * kWidth + 256);
+}
+
 TEST(Models, ResnetsNameTheirParametersAsEverywhere) {
   const Graph graph = build_model_graph(Map{{"name", "resnet"}}, {{1, 32, 32}, 10});
   std::vector<std::string> names;
@@ -116,6 +130,9 @@ TEST(Models, NewOnesMatchTheReferenceAndLearn) {
       {Map{{"name", "simple_cnn"}}, {{1, 8, 8}, 4}},
       {Map{{"name", "resnet"}}, {{1, 8, 8}, 4}},
       {Map{{"name", "resnet"}, {"depth", 50}}, {{3, 4, 4}, 4}},
+      {Map{{"name", "gpt"}, {"layers", 2}, {"heads", 2}, {"width", 16}}, {{6}, 9, 6, 0, 9}},
+      {Map{{"name", "bert"}, {"layers", 2}, {"heads", 2}, {"width", 16}, {"dropout", 0.1}},
+       {{6}, 9, 6, 0, 9}},
       {Map{{"name", "cosmoflow"}, {"channels", 2}}, {{2, 32, 32, 32}, 0, 0, 3}},
   };
   for (const auto& [model, shape] : models) {
@@ -481,7 +498,8 @@ TEST(Schema, ListsEveryModelWithItsOptions) {
     names.push_back(variant.name);
     EXPECT_FALSE(variant.doc.empty());
   }
-  EXPECT_THAT(names, testing::ElementsAre("mlp", "lenet", "simple_cnn", "resnet", "cosmoflow"));
+  EXPECT_THAT(names, testing::ElementsAre("mlp", "lenet", "simple_cnn", "resnet", "cosmoflow",
+                                          "gpt", "bert"));
 }
 
 }  // namespace
