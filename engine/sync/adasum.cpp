@@ -54,7 +54,12 @@ class AdasumOfChanges : public SyncMode {
     start = Clock::now();
     for (const Bucket& bucket : path_.buckets())
       combine(bucket, input.context.step);
-    outcome.wait_ms += ms_since(start);
+    if (outcome.comm_before) {
+      outcome.comm_before->comm_ms += last_combine_ms_;
+      outcome.comm_before->exposed_ms += last_combine_ms_;
+    }
+    last_combine_ms_ = ms_since(start);
+    outcome.wait_ms += last_combine_ms_;
     start = Clock::now();
     for (std::size_t i = 0; i < p_.model.parameters().size(); ++i)
       apply(p_.model.parameters()[i], outcome);
@@ -133,6 +138,7 @@ class AdasumOfChanges : public SyncMode {
   GradientPath path_;
   AdasumSum adasum_;
   Buffer before_;
+  double last_combine_ms_ = 0;  ///< of the step before; nothing hides it
 };
 
 std::unique_ptr<SyncMode> make(const jobspec::Value& options, const SyncParts& parts) {
