@@ -92,7 +92,7 @@ Choice Choice::parse(Collective collective, std::string_view text) {
 
 const Row& Choice::operator()(const Layout& layout, std::size_t bytes) const {
   for (const Range& range : ranges_) {
-    if (range.from <= bytes && bytes < range.to) return *range.row;
+    if (range.from <= bytes && (bytes < range.to || range.to == SIZE_MAX)) return *range.row;
   }
   return choose_row(collective_, layout, bytes);
 }

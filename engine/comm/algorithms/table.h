@@ -70,21 +70,27 @@ std::vector<std::string> names_of(Collective collective);
 /// What "auto" means for a vector of `bytes` on such a group.
 const Row& choose_row(Collective collective, const Layout& layout, std::size_t bytes);
 
+/// Bytes of the pieces in which pipelines cut their vectors: suited to what carries the messages.
+std::size_t piece_bytes(const Layout& layout);
+
 /// The first of the elements that belong to `rank`: count * rank / ranks, which could overflow.
 inline std::size_t first_of(std::size_t count, int ranks, int rank) {
   const auto n = static_cast<std::size_t>(ranks), r = static_cast<std::size_t>(rank);
   return count / n * r + count % n * r / n;
 }
+
 /// First element of every rank's segment of `count` elements, and the end: W + 1 numbers.
 std::vector<std::size_t> segments(std::size_t count, int ranks);
 
 // The rows' functions, for algorithms made of others.
 using Algorithm = Task(const Link& link, const Layout& layout, Arguments arguments);
-Algorithm allreduce_recursive_doubling, allreduce_ring, allreduce_segmented;
-Algorithm reduce_scatter_ring;
-Algorithm allgather_ring;
-Algorithm broadcast_binomial;
-Algorithm all_to_all_pairwise;
+Algorithm allreduce_recursive_doubling, allreduce_ring, allreduce_rabenseifner,
+    allreduce_ring_pipelined, allreduce_segmented, allreduce_binomial, allreduce_double_tree,
+    allreduce_direct, allreduce_2d, allreduce_hierarchical;
+Algorithm reduce_scatter_ring, reduce_scatter_recursive_halving, reduce_scatter_direct;
+Algorithm allgather_ring, allgather_recursive_doubling, allgather_bruck, allgather_direct;
+Algorithm broadcast_binomial, broadcast_scatter_allgather, broadcast_chain;
+Algorithm all_to_all_pairwise, all_to_all_bruck;
 Algorithm barrier_dissemination;
 Algorithm allreduce_shared, reduce_scatter_shared, allgather_shared, broadcast_shared,
     all_to_all_shared, barrier_shared;  // node/shared.cpp

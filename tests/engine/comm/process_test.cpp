@@ -34,7 +34,7 @@ TEST_P(Processes, EveryCollectiveGivesTheRightNumbers) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Ranks, Processes, testing::Values(1, 2, 3, 4, 5),
+INSTANTIATE_TEST_SUITE_P(Ranks, Processes, testing::Values(1, 2, 3, 4, 5, 6),
                          testing::PrintToStringParamName());
 
 TEST(ProcessGroup, WithoutALauncherThereIsAWorldOfOne) {

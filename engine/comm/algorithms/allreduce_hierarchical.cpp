@@ -1,0 +1,57 @@
+// Allreduce in three storeys: the ranks of a machine reduce to its leaders, a slice each
+// (leaders.h); the leaders of a slice sum up across machines; the leaders spread the result on
+// their machine.
+#include <algorithm>
+#include <cstddef>
+
+#include "engine/comm/algorithms/direct.h"
+#include "engine/comm/algorithms/leaders.h"
+
+namespace thalweg::engine::comm {
+namespace {
+
+// Long vectors go piece by piece: the storeys of one overlap with those of others.
+constexpr std::size_t kPieceBytes = 4 << 20;
+constexpr std::size_t kMostPieces = 64;
+constexpr std::size_t kPiecesAtOnce = 3;
+constexpr int kPhasesOfPiece = 4;
+
+/// Phases 0 and 1 of `link`.
+Task storeys(Link link, const Leaders& leaders, Arguments a) {
+  const Link local = link.among(leaders.local, leaders.place, 0);
+  if (local.size() > 1) co_await reduce_to_owners(local, leaders.each, a);
+  if (leaders.leads()) {
+    const std::vector<int> column = leaders.column();
+    const Link across = link.among(column, leaders.machine, 1);
+    Layout machines{leaders.machine, leaders.machines(), {}, leaders.machine};
+    for (int m = 0; m < machines.ranks; ++m) {
+      machines.machines.push_back({m});
+    }
+    const auto starts = segments(a.count, leaders.each);
+    const auto place = static_cast<std::size_t>(leaders.place);
+    Arguments slice = a;
+    slice.data = static_cast<std::byte*>(a.data) + starts[place] * a.element;
+    slice.count = starts[place + 1] - starts[place];
+    const Row& row = choose_row(Collective::allreduce, machines, slice.bytes());
+    co_await row.run(across, machines, slice);
+  }
+  if (local.size() > 1) co_await spread_from_owners(local, leaders.each, a);
+}
+
+}  // namespace
+
+Task allreduce_hierarchical(const Link& link, const Layout& layout, Arguments a) {
+  const Leaders leaders(link, layout);
+  const std::size_t pieces = std::clamp(a.bytes() / kPieceBytes, std::size_t{1}, kMostPieces);
+  const auto starts = segments(a.count, static_cast<int>(pieces));
+  Together together(kPiecesAtOnce);
+  for (std::size_t i = 0; i < pieces; ++i) {
+    Arguments piece = a;
+    piece.data = static_cast<std::byte*>(a.data) + starts[i] * a.element;
+    piece.count = starts[i + 1] - starts[i];
+    together.add(storeys(link.phase(static_cast<int>(i) * kPhasesOfPiece), leaders, piece));
+  }
+  co_await together;
+}
+
+}  // namespace thalweg::engine::comm

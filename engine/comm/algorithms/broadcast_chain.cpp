@@ -1,0 +1,42 @@
+// Broadcast down a chain of ranks in pieces: each passes on what it has, while the next piece
+// arrives.
+#include <algorithm>
+#include <cstddef>
+
+#include "engine/comm/algorithms/table.h"
+
+namespace thalweg::engine::comm {
+namespace {
+
+// Receives posted ahead of time.
+constexpr std::size_t kAhead = 3;
+
+}  // namespace
+
+Task broadcast_chain(const Link& link, const Layout& layout, Arguments a) {
+  const int ranks = link.size();
+  const bool first = link.rank() == a.root;
+  const bool last = (link.rank() + 1) % ranks == a.root;
+  const int previous = (link.rank() + ranks - 1) % ranks, next = (link.rank() + 1) % ranks;
+  const std::size_t piece = piece_bytes(layout);
+  const std::size_t pieces = (a.bytes() + piece - 1) / piece;
+  auto* data = static_cast<std::byte*>(a.data);
+  const auto bytes = [&](std::size_t k) { return std::min(piece, a.bytes() - k * piece); };
+
+  Arrivals arrivals(link);
+  const auto expect = [&](std::size_t k) {
+    if (!first && k < pieces) arrivals.receive(previous, data + k * piece, bytes(k));
+  };
+  Messages sent(link);
+  for (std::size_t k = 0; k < kAhead; ++k) {
+    expect(k);
+  }
+  for (std::size_t k = 0; k < pieces; ++k) {
+    if (!first) co_await arrivals;
+    if (!last) sent.send(next, data + k * piece, bytes(k));
+    expect(k + kAhead);
+  }
+  co_await sent;
+}
+
+}  // namespace thalweg::engine::comm
