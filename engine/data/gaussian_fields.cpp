@@ -49,24 +49,32 @@ class GaussianFields final : public Dataset {
         space_(plan_.shape.begin() + 1, plan_.shape.end()) {
     for (const std::int64_t n : space_)
       cells_ *= static_cast<std::size_t>(n);
+    measure_waves();
   }
   std::size_t size() const override { return plan_.samples; }
 
+  /// White noise of complex numbers, filtered: real and imaginary part of its transform are two
+  /// independent real fields.
   void copy(std::size_t index, float* out) const override {
     const auto share = shares(index);
     const std::vector<double> filter = make_filter(
         kSlope.at(share[0]), std::exp(kLogAmplitude.at(share[1])), kSmoothing.at(share[2]));
     std::vector<std::complex<double>> field(cells_);
-    for (std::int64_t c = 0; c < plan_.shape[0]; ++c) {
-      for (std::size_t i = 0; i < cells_; ++i)
-        field[i] = static_cast<double>(
-            nearly_normal(plan_.seed, 1 + static_cast<std::uint32_t>(c), index * cells_ + i));
-      fourier(field, space_, false);
-      for (std::size_t i = 0; i < cells_; ++i)
-        field[i] *= filter[i];
+    for (std::int64_t c = 0; c < plan_.shape[0]; c += 2) {
+      for (std::size_t i = 0; i < cells_; ++i) {
+        const auto noise =
+            two_bell_shaped(plan_.seed, 1 + static_cast<std::uint32_t>(c), index * cells_ + i);
+        field[i] = {filter[i] * static_cast<double>(noise[0]),
+                    filter[i] * static_cast<double>(noise[1])};
+      }
       fourier(field, space_, true);
       for (std::size_t i = 0; i < cells_; ++i)
-        *out++ = static_cast<float>(field[i].real());
+        out[i] = static_cast<float>(field[i].real());
+      out += cells_;
+      if (c + 1 == plan_.shape[0]) break;
+      for (std::size_t i = 0; i < cells_; ++i)
+        out[i] = static_cast<float>(field[i].imag());
+      out += cells_;
     }
   }
   void copy_labels(std::size_t index, std::int32_t* out) const override {
@@ -89,13 +97,10 @@ class GaussianFields final : public Dataset {
     return share;
   }
 
-  /// sqrt(P), scaled so that the field of unit white noise has the amplitude on average; the two
-  /// transforms' factor is in it.
-  std::vector<double> make_filter(double slope, double amplitude, double smoothing) const {
-    std::vector<double> filter(cells_);
-    double power = 0;
+  /// k^2 of every cell and its logarithm, k in radians a cell.
+  void measure_waves() {
     for (std::size_t i = 0; i < cells_; ++i) {
-      double k2 = 0;
+      double square = 0;
       std::size_t rest = i;
       for (std::size_t axis = space_.size(); axis-- > 0;) {
         const auto n = static_cast<std::size_t>(space_[axis]);
@@ -103,14 +108,24 @@ class GaussianFields final : public Dataset {
         rest /= n;
         const double k = 2 * std::numbers::pi * static_cast<double>(std::min(at, n - at)) /
                          static_cast<double>(n);
-        k2 += k * k;
+        square += k * k;
       }
-      if (k2 == 0) continue;  // no mean
-      filter[i] = std::sqrt(std::pow(k2, -slope / 2) * std::exp(-k2 * smoothing * smoothing));
+      square_.push_back(square);
+      log_square_.push_back(i == 0 ? 0 : std::log(square));
+    }
+  }
+
+  /// sqrt(P), scaled so that a field made of unit white noise has the amplitude on average; the
+  /// mean is 0.
+  std::vector<double> make_filter(double slope, double amplitude, double smoothing) const {
+    std::vector<double> filter(cells_);
+    double power = 0;
+    for (std::size_t i = 1; i < cells_; ++i) {
+      filter[i] =
+          std::exp(-0.25 * slope * log_square_[i] - 0.5 * square_[i] * smoothing * smoothing);
       power += filter[i] * filter[i];
     }
-    const auto n = static_cast<double>(cells_);
-    const double scale = amplitude * std::sqrt(n / power) / n;
+    const double scale = amplitude / std::sqrt(power);
     for (double& f : filter)
       f *= scale;
     return filter;
@@ -119,6 +134,7 @@ class GaussianFields final : public Dataset {
   Plan plan_;
   std::vector<std::int64_t> space_;
   std::size_t cells_ = 1;
+  std::vector<double> square_, log_square_;
 };
 
 std::vector<std::int64_t> read_shape(const jobspec::Value& sizes) {

@@ -60,25 +60,30 @@ class Shapes final : public Dataset {
       const float ground = uniform01(colour[0]) - 0.5f,
                   figure_value =
                       ground + (colour[1] % 2 == 0 ? 1.0f : -1.0f) * (0.7f + uniform01(colour[2]));
-      const auto block = kFirstNoise + static_cast<std::uint32_t>(c);
       for (std::int64_t y = 0; y < d_.size; ++y)
         for (std::int64_t x = 0; x < d_.size; ++x) {
           const bool covered = figure((static_cast<float>(x) + 0.5f - cx) / half,
                                       (static_cast<float>(y) + 0.5f - cy) / half);
-          const std::uint64_t pixel =
-              static_cast<std::uint64_t>(index) * static_cast<std::uint64_t>(d_.size * d_.size) +
-              static_cast<std::uint64_t>(y * d_.size + x);
-          *out++ = (covered ? figure_value : ground) +
-                   (d_.noise > 0 ? d_.noise * nearly_normal(d_.seed, block, pixel) : 0.0f);
+          *out++ = covered ? figure_value : ground;
         }
     }
+    if (d_.noise > 0) add_noise(index, out - input_floats(form()));
   }
   void copy_labels(std::size_t index, std::int32_t* out) const override {
     *out = static_cast<std::int32_t>(index % static_cast<std::size_t>(d_.classes));
   }
 
  private:
-  static constexpr std::uint32_t kFirstNoise = 1000;  // above the colours of every channel
+  void add_noise(std::size_t index, float* image) const {
+    constexpr std::uint32_t kNoise = 1000;  // above the colours of every channel
+    const std::size_t n = input_floats(form());
+    for (std::size_t i = 0; i < n; i += 2) {
+      const auto noise = two_bell_shaped(d_.seed, kNoise, index * n + i);
+      image[i] += d_.noise * noise[0];
+      if (i + 1 < n) image[i + 1] += d_.noise * noise[1];
+    }
+  }
+
   Drawing d_;
 };
 
