@@ -120,15 +120,21 @@ std::int64_t Array::integer(std::int64_t at) const {
   return value;
 }
 
-Array read_array(const std::string& where) {
+Array read_array(
+    const std::string& where,
+    const std::function<std::filesystem::path(const std::filesystem::path&)>& localise) {
+  const auto local = [&](const std::string& file) -> std::filesystem::path {
+    return localise ? localise(file) : std::filesystem::path(file);
+  };
   for (const Format& format : kFormats) {
     const std::string ending = format.ending;
     if (!format.named) {
-      if (where.ends_with(ending)) return format.read(where, "");
+      if (where.ends_with(ending)) return format.read(local(where), "");
       continue;
     }
     if (const std::size_t at = where.find(ending + ":"); at != std::string::npos)
-      return format.read(where.substr(0, at + ending.size()), where.substr(at + ending.size() + 1));
+      return format.read(local(where.substr(0, at + ending.size())),
+                         where.substr(at + ending.size() + 1));
     if (where.ends_with(ending))
       throw std::invalid_argument("\"" + where + "\" may hold several arrays; say which one: \"" +
                                   where + ":NAME\"");

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,7 +35,10 @@ struct Array {
 
 /// `where` is "x.npy", "data.npz:name" or "data.h5:path/name" (.hdf5 too). Throws DataError on a
 /// missing or broken file, std::invalid_argument where `where` is none of these.
-Array read_array(const std::string& where);
+/// `localise` (may be empty) says which file to read instead of one.
+Array read_array(
+    const std::string& where,
+    const std::function<std::filesystem::path(const std::filesystem::path&)>& localise = {});
 
 // The formats, one file each.
 Array read_npy(const std::filesystem::path& file, const std::string& name);

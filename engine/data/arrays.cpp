@@ -79,8 +79,9 @@ std::unique_ptr<Dataset> make(const jobspec::Value& tree) {
     throw std::invalid_argument(
         labelled ? "both data.labels and data.targets are set; keep one of them"
                  : "data.labels is missing: class numbers; or data.targets: real numbers");
-  Array inputs = read_array(get(tree, "inputs").as_string());
-  Array answers = read_array(get(tree, labelled ? "labels" : "targets").as_string());
+  const auto local = [&](const std::filesystem::path& file) { return local_file(tree, file); };
+  Array inputs = read_array(get(tree, "inputs").as_string(), local);
+  Array answers = read_array(get(tree, labelled ? "labels" : "targets").as_string(), local);
   if (inputs.shape[0] > std::numeric_limits<std::uint32_t>::max())
     throw DataError(inputs.name, inputs.offset, "more than 2^32 samples are not supported");
   if (answers.shape[0] != inputs.shape[0])

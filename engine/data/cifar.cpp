@@ -25,11 +25,11 @@ struct Kind {
 
 class Cifar final : public Dataset {
  public:
-  Cifar(const std::filesystem::path& dir, const Kind& kind)
+  Cifar(const jobspec::Value& tree, const std::filesystem::path& dir, const Kind& kind)
       : Dataset({.input = {3, 32, 32}, .classes = kind.classes}), label_at_(kind.label_at) {
     record_ = kind.label_bytes + kPixels;
     for (const char* name : kind.files) {
-      const MappedFile file(dir / name);
+      const MappedFile file(local_file(tree, dir / name));
       take(file, kind);
     }
     for (std::size_t c = 0; c < 3; ++c)
@@ -103,7 +103,7 @@ Row cifar10() {
                             10,
                             {0.4914, 0.4822, 0.4465},
                             {0.2470, 0.2435, 0.2616}};
-            return std::make_unique<Cifar>(folder(tree, cifar10()), kind);
+            return std::make_unique<Cifar>(tree, folder(tree, cifar10()), kind);
           }};
 }
 
@@ -124,7 +124,7 @@ Row cifar100() {
         const Kind kind{
             {"train.bin"},           2, fine ? 1u : 0u, fine ? 100 : 20, {0.5071, 0.4865, 0.4409},
             {0.2673, 0.2564, 0.2762}};
-        return std::make_unique<Cifar>(folder(tree, row), kind);
+        return std::make_unique<Cifar>(tree, folder(tree, row), kind);
       }};
 }
 

@@ -125,8 +125,12 @@ std::vector<jobspec::Section> data_schema() {
   shuffle.doc = "training samples come in a new order in every epoch, or in one order always";
   shuffle.fallback = "epoch";
   shuffle.choices = {"epoch", "once"};
+  jobspec::Option stage;
+  stage.name = "stage";
+  stage.type = jobspec::OptionType::text;
+  stage.doc = "folder on a disk of the node's own, to which files are copied before they are read";
   section.options = {std::move(validation), std::move(fraction), std::move(duplicate),
-                     std::move(shuffle)};
+                     std::move(shuffle), std::move(stage)};
   for (const data::Row& row : table())
     section.variants.push_back({row.name, row.doc, row.options});
   return {std::move(section)};

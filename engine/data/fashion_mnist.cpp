@@ -31,8 +31,8 @@ std::filesystem::path find(const std::filesystem::path& dir, const std::string& 
 std::unique_ptr<Dataset> make(const jobspec::Value& tree) {
   const std::filesystem::path dir = folder(tree);
   IdxPair pair;
-  pair.images = find(dir, "train-images-idx3-ubyte");
-  pair.labels = find(dir, "train-labels-idx1-ubyte");
+  pair.images = local_file(tree, find(dir, "train-images-idx3-ubyte"));
+  pair.labels = local_file(tree, find(dir, "train-labels-idx1-ubyte"));
   pair.mean = kMean;
   pair.deviation = kDeviation;
   pair.classes = 10;

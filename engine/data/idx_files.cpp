@@ -12,8 +12,8 @@ std::unique_ptr<Dataset> make(const jobspec::Value& tree) {
     if (get(name).is_null())
       throw std::invalid_argument(std::string("data.") + name + " is missing: the path of a file");
   IdxPair pair;
-  pair.images = get("images").as_string();
-  pair.labels = get("labels").as_string();
+  pair.images = local_file(tree, get("images").as_string());
+  pair.labels = local_file(tree, get("labels").as_string());
   pair.mean = get("mean").as_double();
   pair.deviation = get("deviation").as_double();
   const jobspec::Value classes = get("classes");

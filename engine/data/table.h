@@ -35,6 +35,11 @@ jobspec::Option integer_option(const char* name, const char* doc, std::int64_t f
 jobspec::Option real_option(const char* name, const char* doc, double fallback, double min,
                             double max);
 
+/// The file to read instead of `file`: its copy in the folder data.stage, made if need be (by one
+/// process at a time; a copy of the same size and time is taken as it is), or itself where
+/// data.stage is not set or there is no such file. Throws DataError.
+std::filesystem::path local_file(const jobspec::Value& tree, const std::filesystem::path& file);
+
 /// The option's value, or the row's own fallback where the tree leaves it out.
 jobspec::Value option(const jobspec::Value& tree, const Row& row, const char* name);
 

@@ -42,7 +42,7 @@ std::unique_ptr<Dataset> make(const jobspec::Value& tree) {
   const auto get = [&](const char* name) { return option(tree, row, name); };
   if (get("file").is_null()) throw std::invalid_argument("data.file is missing: a text file");
   const WindowOptions window = read_window(tree, row);
-  const auto file = std::make_shared<const MappedFile>(get("file").as_string());
+  const auto file = std::make_shared<const MappedFile>(local_file(tree, get("file").as_string()));
   const bool merges = !get("merges").is_null();
   if (get("vocabulary").as_string() == "byte") {
     if (merges)

@@ -71,22 +71,25 @@ Array read_raw(const std::filesystem::path& file, const std::string& type_name) 
   return array;
 }
 
-Array read_tokens(const std::string& where, const std::string& type) {
+Array read_tokens(const jobspec::Value& tree, const std::string& where, const std::string& type) {
+  const auto local = [&](const std::filesystem::path& file) {
+    return data::local_file(tree, file);
+  };
   for (const char* ending : {".npy", ".npz:", ".h5:", ".hdf5:"})
     if (where.find(ending) != std::string::npos) {
-      Array array = read_array(where);
+      Array array = read_array(where, local);
       if (array.shape.size() != 1 || !is_integer(array.type))
         throw DataError(array.name, array.offset, "tokens must be integers in one dimension");
       return array;
     }
-  return read_raw(where, type);
+  return read_raw(local(where), type);
 }
 
 std::unique_ptr<Dataset> make(const jobspec::Value& tree) {
   const data::Row row = data::tokens();
   const auto get = [&](const char* name) { return data::option(tree, row, name); };
   if (get("file").is_null()) throw std::invalid_argument("data.file is missing: a file of tokens");
-  Array array = read_tokens(get("file").as_string(), get("type").as_string());
+  Array array = read_tokens(tree, get("file").as_string(), get("type").as_string());
   const jobspec::Value given = get("vocabulary");
   const int vocabulary =
       check_tokens(array, given.is_string() ? 0 : static_cast<int>(given.as_int()));

@@ -283,7 +283,7 @@ Value run_identity(const Value& complete, std::uint64_t seed, std::int64_t total
       continue;
     }
     for (const auto& option : value.as_map())
-      if (option.first != "dir") part.push_back(option);
+      if (option.first != "dir" && option.first != "stage") part.push_back(option);
     identity.emplace_back(key, std::move(part));
   }
   identity.emplace_back("batch", Map{{"global", *complete.find("batch.global")}});
