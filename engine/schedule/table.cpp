@@ -3,12 +3,13 @@
 namespace thalweg::engine {
 
 // One row per decay, warm-up and scaling: each is defined in the .cpp of its name.
-#define THALWEG_DECAYS(ROW)                                                                     \
-  ROW(constant)                                                                                 \
-  ROW(step)                                                                                     \
-  ROW(multistep)                                                                                \
-  ROW(exponential) ROW(inverse_time) ROW(inverse_sqrt) ROW(sigmoid) ROW(polynomial) ROW(linear) \
-      ROW(cosine) ROW(cosine_restarts) ROW(one_cycle) ROW(wsd) ROW(plateau) ROW(list)
+#define THALWEG_DECAYS(ROW)                                                                \
+  ROW(constant)                                                                            \
+  ROW(step)                                                                                \
+  ROW(multistep)                                                                           \
+  ROW(exponential)                                                                         \
+  ROW(inverse_time) ROW(inverse_sqrt) ROW(sigmoid) ROW(polynomial) ROW(linear) ROW(cosine) \
+      ROW(cosine_restarts) ROW(one_cycle) ROW(wsd) ROW(plateau) ROW(list)
 #define THALWEG_WARMUPS(ROW) \
   ROW(warmup_none) ROW(warmup_linear) ROW(warmup_constant) ROW(warmup_quadratic)
 #define THALWEG_SCALINGS(ROW) \
