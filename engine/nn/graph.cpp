@@ -38,6 +38,16 @@ bool has_weights(const LayerPlan& layer) {
                      [](const ParameterPlan& p) { return !p.norm_or_bias; });
 }
 
+/// Sizes that no machine holds, or that do not fit into 64 bits.
+void check_size(const Shape& shape, const std::string& what) {
+  constexpr double kMost = 0x1p36;
+  double count = 1;
+  for (const std::int64_t size : shape)
+    count *= static_cast<double>(size);
+  if (count > kMost)
+    throw std::invalid_argument(what + " " + to_text(shape) + ", which is too large");
+}
+
 /// For each layer, whether what it puts out meets a relu before it meets other weights.
 std::vector<bool> feeding_relu(const Graph& graph) {
   std::vector<bool> feeds(graph.layers.size(), false);
@@ -134,6 +144,9 @@ Graph build_graph(const std::vector<LayerSpec>& layers, const InputShape& data, 
                                  : "expects tokens, and its input is none");
     try {
       plan.kind->reference->plan(plan);
+      check_size(plan.out, "puts out");
+      for (const ParameterPlan& parameter : plan.parameters)
+        check_size(parameter.shape, "has a " + parameter.name + " of");
     } catch (const std::invalid_argument& error) {
       refuse(owner, error.what());
     }

@@ -13,6 +13,9 @@ namespace thalweg::engine {
 const std::vector<LayerKind>& layer_table();
 const std::vector<LossKind>& loss_table();
 
+/// The layer table for people: kinds, what they do, options with ranges and defaults.
+std::string describe_layers();
+
 /// A layer as a model asks for it.
 struct LayerSpec {
   std::string kind;      ///< a row of the layer table

@@ -12,6 +12,7 @@ using jobspec::OptionType;
 
 /// Sizes are 32 bits in the kernels.
 constexpr double largest = 1 << 24;
+constexpr double longest_window = 1 << 10;
 
 Option whole(std::string name, std::string doc, int fallback, double min) {
   Option option{std::move(name), OptionType::integer, std::move(doc), fallback};
@@ -39,9 +40,12 @@ Option bias() {
 }
 
 std::vector<Option> window(const char* stride_doc, int stride) {
-  return {needed("kernel", "length of the window in every direction"),
-          whole("stride", stride_doc, stride, 0),
-          whole("padding", "zeros added on every side", 0, 0)};
+  std::vector<Option> options{needed("kernel", "length of the window in every direction"),
+                              whole("stride", stride_doc, stride, 0),
+                              whole("padding", "zeros added on every side", 0, 0)};
+  for (Option& option : options)
+    option.max = longest_window;
+  return options;
 }
 
 std::vector<Option> operator+(std::vector<Option> a, const std::vector<Option>& b) {
@@ -135,6 +139,17 @@ const std::vector<LayerKind>& layer_table() {
       {"add", "sum of inputs of one shape", {}, &reference::add, cpu::add, 0},
   };
   return table;
+}
+
+std::string describe_layers() {
+  std::string text;
+  for (const LayerKind& kind : layer_table()) {
+    text += kind.name + ": " + kind.doc + "\n";
+    for (const Option& option : kind.options)
+      text += "  " + option.name + ": " + option.doc + " (" + jobspec::expected_of(option) +
+              (option.required ? "; needed" : "; " + option.fallback.to_text()) + ")\n";
+  }
+  return text;
 }
 
 }  // namespace thalweg::engine

@@ -48,6 +48,14 @@ Option first_channels() {
   return option;
 }
 
+Option layers() {
+  Option option{"layers", OptionType::list,
+                "maps of kind, name, inputs (names of layers before it; left out: the one before) "
+                "and the kind's options"};
+  option.required = true;
+  return option;
+}
+
 Option activation() {
   Option option{"activation", OptionType::text, "what follows every hidden layer", "relu"};
   option.choices = {"relu"};
@@ -91,6 +99,8 @@ const std::vector<ModelKind>& model_table() {
        gpt},
       {"bert", "transformer encoder over tokens: predicts masked ones", transformer(4, 4, 256),
        bert},
+      {"graph", "layers of your own, one by one (thalweg-train --layers lists them)",
+       std::vector<Option>{layers()}, inline_graph},
   };
   return table;
 }

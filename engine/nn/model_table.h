@@ -19,6 +19,7 @@ struct ModelKind {
 
 const std::vector<ModelKind>& model_table();
 
+std::vector<LayerSpec> inline_graph(const jobspec::Value& options, const InputShape& input);
 std::vector<LayerSpec> mlp(const jobspec::Value& options, const InputShape& input);
 std::vector<LayerSpec> cosmoflow(const jobspec::Value& options, const InputShape& input);
 std::vector<LayerSpec> resnet(const jobspec::Value& options, const InputShape& input);

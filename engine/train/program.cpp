@@ -7,6 +7,7 @@
 #include <exception>
 #include <memory>
 
+#include "engine/nn/graph.h"
 #include "engine/sync/mode.h"
 #include "engine/train/libraries.h"
 #include "engine/train/options.h"
@@ -21,10 +22,11 @@ constexpr const char* kHelp =
 
 usage: thalweg-train TRIAL.yaml
        thalweg-train --check TRIAL.yaml
-       thalweg-train --schema | --version | --help
+       thalweg-train --schema | --layers | --version | --help
 
   --check    build everything, train nothing: parameters, steps, memory
   --schema   what `train:` may hold, as JSON
+  --layers   what a model `graph` is made of
 
 Rank, size and peers come from PMIx: start several ranks with
   srun --mpi=pmix thalweg-train trial.yaml
@@ -39,17 +41,15 @@ checkpoint, anything else failed
 )";
 
 struct Arguments {
-  enum class Action { train, check, schema, help, version } action = Action::train;
+  enum class Action { train, check, schema, layers, help, version } action = Action::train;
   std::string trial;
 };
 
 Arguments parse(const std::vector<std::string>& words) {
   static const std::vector<std::pair<std::string, Arguments::Action>> kOptions{
-      {"--check", Arguments::Action::check},
-      {"--schema", Arguments::Action::schema},
-      {"--help", Arguments::Action::help},
-      {"-h", Arguments::Action::help},
-      {"--version", Arguments::Action::version}};
+      {"--check", Arguments::Action::check},   {"--schema", Arguments::Action::schema},
+      {"--layers", Arguments::Action::layers}, {"--help", Arguments::Action::help},
+      {"-h", Arguments::Action::help},         {"--version", Arguments::Action::version}};
   Arguments a;
   for (const std::string& word : words) {
     bool known = false;
@@ -124,6 +124,9 @@ int act(const std::vector<std::string>& words) {
       return 0;
     case Arguments::Action::schema:
       std::printf("%s\n", train_schema().to_json().c_str());
+      return 0;
+    case Arguments::Action::layers:
+      std::fputs(describe_layers().c_str(), stdout);
       return 0;
     case Arguments::Action::help:
       std::fputs(kHelp, stdout);

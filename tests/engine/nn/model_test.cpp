@@ -472,6 +472,62 @@ TEST(BadInput, OfLayersNamesTheLayer) {
               HasSubstr("nothing takes what layer 'unused' puts out"));
 }
 
+Value graph_of(const char* layers) {
+  return Map{{"name", "graph"}, {"layers", *jobspec::read_yaml(layers, "layers").find("layers")}};
+}
+
+constexpr const char* kLayers = R"(
+layers:
+- {kind: conv2d, name: c1, channels: 4, kernel: 3, padding: 1}
+- {kind: relu, name: r1}
+- {kind: conv2d, channels: 4, kernel: 3, padding: 1}
+- {kind: add, inputs: [conv2d3, r1]}
+- {kind: flatten}
+- {kind: linear, outputs: auto}
+)";
+
+TEST(InlineGraph, IsTheModelThatItsLayersSay) {
+  const Graph graph = build_model_graph(graph_of(kLayers), {{1, 6, 6}, 5});
+  ASSERT_EQ(graph.layers.size(), 6u);
+  EXPECT_EQ(graph.layers[3].name, "add4");
+  EXPECT_EQ(graph.layers[3].from, (std::vector<int>{3, 2}));
+  EXPECT_EQ(graph.layers[5].out, Shape{5});
+  const Data data({1, 6, 6}, 4, 5);
+  Training cpu(graph_of(kLayers), {{1, 6, 6}, 5}, 4, "cpu");
+  Training reference(graph_of(kLayers), {{1, 6, 6}, 5}, 4, "reference");
+  const double expected = reference.train(data.batch).loss_sum;
+  EXPECT_NEAR(cpu.train(data.batch).loss_sum, expected, 1e-5 * expected);
+}
+
+TEST(InlineGraph, ComplainsAboutTheLayer) {
+  using testing::HasSubstr;
+  const auto said = [](const char* layers) { return complaint(graph_of(layers), {{1, 6, 6}, 5}); };
+  EXPECT_THAT(said("layers: []"), HasSubstr("at least one layer"));
+  EXPECT_THAT(said("layers: [relu]"), HasSubstr("layer 1 of model graph is text \"relu\" where"));
+  EXPECT_THAT(said("layers: [{name: a}]"), HasSubstr("layer 1 of model graph has no kind"));
+  EXPECT_THAT(said("layers: [{kind: 3}]"), HasSubstr("expects text for kind, got 3"));
+  EXPECT_THAT(said("layers: [{kind: add, inputs: [input, 2]}]"),
+              HasSubstr("layer 1 of model graph expects names of layers for inputs, got 2"));
+  EXPECT_THAT(said("layers: [{kind: relu}, {kind: linear, name: fc1, outputs: 5}]"),
+              HasSubstr("layer 2 (linear 'fc1') expects flat features, got (1, 6, 6)"));
+  EXPECT_THAT(said("layers: [{kind: rellu}]"), HasSubstr("did you mean 'relu'?"));
+  EXPECT_THAT(said("layers: [{kind: flatten}, {kind: linear, output: 5}]"),
+              HasSubstr("has no option 'output', did you mean 'outputs'?"));
+  EXPECT_THAT(said("layers: [{kind: flatten}, {kind: linear, outputs: 16777216}, "
+                   "{kind: linear, outputs: 16777216}]"),
+              HasSubstr("layer 3 (linear 'linear3') has a weight of (16777216, 16777216), which is "
+                        "too large"));
+  EXPECT_THAT(complaint(Map{{"name", "graph"}}, digits), HasSubstr("needs the option 'layers'"));
+}
+
+TEST(Layers, AreListedWithTheirOptions) {
+  const std::string page = "\n" + describe_layers();
+  for (const LayerKind& kind : layer_table())
+    EXPECT_THAT(page, testing::HasSubstr("\n" + kind.name + ": " + kind.doc)) << kind.name;
+  EXPECT_THAT(page, testing::HasSubstr("  slope: below 0 (a number from 0 to 1; 0.01)\n"));
+  EXPECT_THAT(page, testing::HasSubstr("  outputs: features put out (a whole number"));
+}
+
 TEST(BadInput, OfBatchesIsRefused) {
   for (const char* device : {"cpu", "reference"}) {
     Training t(mlp({8}), {{6}, 3}, 4, device);
@@ -499,7 +555,7 @@ TEST(Schema, ListsEveryModelWithItsOptions) {
     EXPECT_FALSE(variant.doc.empty());
   }
   EXPECT_THAT(names, testing::ElementsAre("mlp", "lenet", "simple_cnn", "resnet", "cosmoflow",
-                                          "gpt", "bert"));
+                                          "gpt", "bert", "graph"));
 }
 
 }  // namespace

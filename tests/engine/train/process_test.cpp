@@ -95,6 +95,7 @@ TEST(TrainProcess, TellsAboutItself) {
   const test::Outcome schema = test::run({"thalweg-train", "--schema"});
   EXPECT_EQ(schema.code, 0);
   EXPECT_GE(jobspec::Schema::from_json(schema.out).sections.size(), 10u);
+  EXPECT_THAT(test::run({"thalweg-train", "--layers"}).out, HasSubstr("conv2d: convolution"));
   const test::Outcome help = test::run({"thalweg-train", "--help"});
   EXPECT_EQ(help.code, 0);
   EXPECT_THAT(help.out, HasSubstr("exit codes:"));
@@ -122,6 +123,11 @@ TEST(TrainProcess, BadInputIsExitCode2) {
   EXPECT_EQ(unknown.code, 2);
   EXPECT_THAT(unknown.err, HasSubstr("did you mean synthetic?"));
   EXPECT_EQ(test::run({"thalweg-train", "--check", file.string()}).code, 2);
+  trial = tiny_trial();
+  trial.train.set("model", Map{{"name", "graph"}, {"layers", List{Map{{"kind", "max_pool2d"}}}}});
+  const auto graph = put_trial(folder.path(), trial);
+  EXPECT_THAT(test::run({"thalweg-train", "--check", graph.string()}).err,
+              HasSubstr("layer 1 (max_pool2d 'max_pool2d1') needs the option 'kernel'"));
   trial = tiny_trial();
   trial.train.set("batch.shards", 2);
   const test::Outcome crowded = launch(folder.path(), trial, 3);
