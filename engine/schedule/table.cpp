@@ -1,43 +1,53 @@
+// One row per decay, warm-up and scaling: each is defined in the .cpp of its name.
 #include "engine/schedule/table.h"
 
 namespace thalweg::engine {
 
-// One row per decay, warm-up and scaling: each is defined in the .cpp of its name.
-#define THALWEG_DECAYS(ROW)                                                                \
-  ROW(constant)                                                                            \
-  ROW(step)                                                                                \
-  ROW(multistep)                                                                           \
-  ROW(exponential)                                                                         \
-  ROW(inverse_time) ROW(inverse_sqrt) ROW(sigmoid) ROW(polynomial) ROW(linear) ROW(cosine) \
-      ROW(cosine_restarts) ROW(one_cycle) ROW(wsd) ROW(plateau) ROW(list)
-#define THALWEG_WARMUPS(ROW) \
-  ROW(warmup_none) ROW(warmup_linear) ROW(warmup_constant) ROW(warmup_quadratic)
-#define THALWEG_SCALINGS(ROW) \
-  ROW(scaling_none) ROW(scaling_linear) ROW(scaling_sqrt) ROW(scaling_auto) ROW(scaling_mccandlish)
+DecayEntry constant();
+DecayEntry step();
+DecayEntry multistep();
+DecayEntry exponential();
+DecayEntry inverse_time();
+DecayEntry inverse_sqrt();
+DecayEntry sigmoid();
+DecayEntry polynomial();
+DecayEntry linear();
+DecayEntry cosine();
+DecayEntry cosine_restarts();
+DecayEntry one_cycle();
+DecayEntry wsd();
+DecayEntry plateau();
+DecayEntry list();
 
-#define THALWEG_DECLARE(name) DecayEntry name();
-THALWEG_DECAYS(THALWEG_DECLARE)
-#undef THALWEG_DECLARE
-#define THALWEG_DECLARE(name) WarmupEntry name();
-THALWEG_WARMUPS(THALWEG_DECLARE)
-#undef THALWEG_DECLARE
-#define THALWEG_DECLARE(name) ScalingEntry name();
-THALWEG_SCALINGS(THALWEG_DECLARE)
-#undef THALWEG_DECLARE
+WarmupEntry warmup_none();
+WarmupEntry warmup_linear();
+WarmupEntry warmup_constant();
+WarmupEntry warmup_quadratic();
 
-#define THALWEG_CALL(name) name(),
+ScalingEntry scaling_none();
+ScalingEntry scaling_linear();
+ScalingEntry scaling_sqrt();
+ScalingEntry scaling_auto();
+ScalingEntry scaling_mccandlish();
+
 const std::vector<DecayEntry>& decay_table() {
-  static const std::vector<DecayEntry> table{THALWEG_DECAYS(THALWEG_CALL)};
+  static const std::vector<DecayEntry> table{
+      constant(),        step(),      multistep(),  exponential(), inverse_time(),
+      inverse_sqrt(),    sigmoid(),   polynomial(), linear(),      cosine(),
+      cosine_restarts(), one_cycle(), wsd(),        plateau(),     list()};
   return table;
 }
+
 const std::vector<WarmupEntry>& warmup_table() {
-  static const std::vector<WarmupEntry> table{THALWEG_WARMUPS(THALWEG_CALL)};
+  static const std::vector<WarmupEntry> table{warmup_none(), warmup_linear(), warmup_constant(),
+                                              warmup_quadratic()};
   return table;
 }
+
 const std::vector<ScalingEntry>& scaling_table() {
-  static const std::vector<ScalingEntry> table{THALWEG_SCALINGS(THALWEG_CALL)};
+  static const std::vector<ScalingEntry> table{scaling_none(), scaling_linear(), scaling_sqrt(),
+                                               scaling_auto(), scaling_mccandlish()};
   return table;
 }
-#undef THALWEG_CALL
 
 }  // namespace thalweg::engine
