@@ -172,6 +172,7 @@ def arguments():
     parser.add_argument("--only", help="who takes part, comma-separated: ours," + ",".join(PEERS))
     parser.add_argument("--turn-ms", type=float, help="how long a turn lasts (40; 15 with --short)")
     parser.add_argument("--json", metavar="FILE", help="write everything measured, every round")
+    parser.add_argument("--congestion", metavar="NAME", help="TCP's congestion control on the hosts; default: as here")
     parser.add_argument("--build", default=str(Path(__file__).resolve().parents[3] / "build/release"))
     options = parser.parse_args()
     unit = {"K": KiB, "M": MiB}
@@ -191,7 +192,7 @@ def main():
     folder, hosts, jobs, results = tempfile.mkdtemp(prefix="thalweg-bench-"), None, {}, []
     try:
         if options.where == "tcp":
-            hosts = Hosts(options.ranks, folder + "/hosts")
+            hosts = Hosts(options.ranks, folder + "/hosts", options.congestion)
         jobs = start(options, Path(options.build) / "bench", folder, hosts)
         comparison = Comparison(options, jobs)
         print(f"allreduce, fp32 sum, in place: {options.ranks} ranks, {options.where}, "

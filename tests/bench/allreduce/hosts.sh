@@ -3,6 +3,7 @@
 # namespaces with cables to one switch, h0, from which jobs are launched. Prints "ready" and keeps them until its standard
 # input ends. Needs root.
 # FOLDER/on HOST COMMAND... runs COMMAND there, as ssh would (so it serves as the launch agent of mpirun on h0).
+# CONGESTION: their TCP's congestion control instead of this machine's ("reno" is allowed everywhere).
 # FOLDER/h0 ... are the pids of their first processes. Addresses: 10.99.0.1 ... of h1 ..., 10.99.0.254 of h0.
 set -eu
 PATH=$PATH:/usr/sbin:/sbin
@@ -13,6 +14,7 @@ if [ "${1:-}" = init ]; then # inside a host: init NAME FOLDER
   [ "$2" = h0 ] || mount -t tmpfs -o mode=1777 shm /dev/shm
   mount --bind "$3/hosts" /etc/hosts
   ip link set lo up
+  [ -z "${CONGESTION:-}" ] || echo "$CONGESTION" >/proc/sys/net/ipv4/tcp_congestion_control
   echo up >"$3/$2.up"
   exec sleep infinity
 fi

@@ -93,11 +93,12 @@ class Job:
 class Hosts:
     """Hosts of their own network for as long as this object is not stopped (hosts.sh)."""
 
-    def __init__(self, count, folder):
+    def __init__(self, count, folder, congestion=None):
         self.names = [f"h{i + 1}" for i in range(count)]
         self.agent = f"{folder}/on"
         self.process = subprocess.Popen(["bash", HERE / "hosts.sh", str(count), folder], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, text=True, start_new_session=True)
+                                        stdout=subprocess.PIPE, text=True, start_new_session=True,
+                                        env={**os.environ, "CONGESTION": congestion or ""})
         if self.process.stdout.readline().strip() != "ready":
             raise JobError("no network namespaces here (they need root)")
 
