@@ -13,8 +13,9 @@
 namespace thalweg::engine::comm {
 namespace {
 
-// Some of these fit into a core's cache, and one takes many times as long as a message's way.
-constexpr std::size_t kSegmentBytes = 512 * 1024;
+// Some of these fit into a core's cache, and one takes many times as long as a message's way. With
+// its header it fills four of TCP's packets of 64 KiB, made of Ethernet's frames, and no fifth.
+constexpr std::size_t kSliceBytes = 254 * 1024;
 constexpr std::size_t kAtOnce = 3;
 
 /// Where the slices are.
@@ -25,10 +26,14 @@ class Segments {
         element_(a.element),
         count_(a.count),
         ranks_(static_cast<std::size_t>(ranks)),
-        number_(std::max<std::size_t>(1, (a.bytes() + kSegmentBytes - 1) / kSegmentBytes)),
-        each_((a.count + number_ - 1) / number_) {}
+        each_(kSliceBytes / a.element * ranks_),
+        // The last segment is longer rather than very short.
+        number_(std::max<std::size_t>(1, (a.count + each_ * 3 / 4) / each_)) {}
   std::size_t number() const { return number_; }
-  std::size_t most_bytes() const { return (each_ / ranks_ + 1) * element_; }
+  std::size_t most_bytes() const {
+    const std::size_t last = count_ - (number_ - 1) * each_;
+    return (std::max(last, number_ > 1 ? each_ : 0) / ranks_ + 1) * element_;
+  }
   std::size_t count(std::size_t segment, int rank) const {
     return start(segment, rank + 1) - start(segment, rank);
   }
@@ -39,13 +44,13 @@ class Segments {
 
  private:
   std::size_t start(std::size_t segment, int rank) const {
-    const std::size_t first = std::min(segment * each_, count_);
-    const std::size_t length = std::min(each_, count_ - first);
+    const std::size_t first = segment * each_;
+    const std::size_t length = segment + 1 == number_ ? count_ - first : each_;
     return first + length * static_cast<std::size_t>(rank) / ranks_;
   }
 
   std::byte* data_;
-  std::size_t element_, count_, ranks_, number_, each_;
+  std::size_t element_, count_, ranks_, each_, number_;
 };
 
 /// Combines this rank's slice with the others' in the order of the ranks.

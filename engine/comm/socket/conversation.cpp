@@ -1,5 +1,7 @@
 #include "engine/comm/socket/conversation.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -13,9 +15,10 @@ namespace {
 
 // From here on a message goes over all streams at once.
 constexpr std::size_t kLong = 256 * 1024;
-// Moved at a time in one direction, so that the other gets its turn while the bytes are still in
-// the cache.
-constexpr std::size_t kAtOnce = 256 * 1024;
+constexpr std::size_t kPacketsAtOnce = 4;
+// What the kernel hands down at once, before it is cut into frames; a part of it are headers.
+constexpr std::size_t kPacket = 65536;
+constexpr std::size_t kPacketHeaders = 321;
 constexpr std::size_t kLine = 64;
 
 /// Empty messages may have no memory.
@@ -25,6 +28,15 @@ void copy_bytes(void* to, const void* from, std::size_t bytes) {
 
 bool try_again(int error) {
   return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
+}
+
+/// Bytes of payload: as many whole frames as go into a packet.
+std::size_t packet_bytes(int fd) {
+  int frame = 0;
+  socklen_t length = sizeof frame;
+  if (::getsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &frame, &length) != 0 || frame <= 0) return kPacket;
+  const auto bytes = static_cast<std::size_t>(frame);
+  return std::max<std::size_t>((kPacket - kPacketHeaders) / bytes, 1) * bytes;
 }
 
 }  // namespace
@@ -108,6 +120,7 @@ Conversation::Conversation(SocketHost& host, int peer, std::vector<Descriptor> s
   for (auto& socket : streams) {
     streams_.push_back({std::move(socket), {}, {}});
   }
+  at_once_ = kPacketsAtOnce * packet_bytes(streams_[0].socket.get());
 }
 
 Conversation::~Conversation() = default;
@@ -127,8 +140,9 @@ std::unique_ptr<Request> Conversation::send(std::uint64_t tag, const void* data,
   std::size_t gone = 0;  // of the first stream's share
   if (streams_[0].out.empty()) {
     const std::size_t share = share_start(bytes, 1, streams);
+    const std::size_t first = std::min(share, at_once_ - sizeof(Header));
     const std::size_t n =
-        write(streams_[0], &message.header, sizeof(Header), message.data, std::min(share, kAtOnce));
+        write(streams_[0], &message.header, sizeof(Header), message.data, first, first < share);
     message.left -= n;
     message.header_left -= std::min(n, sizeof(Header));
     gone = n - std::min(n, sizeof(Header));
@@ -197,14 +211,15 @@ void Conversation::add_interests(std::vector<pollfd>& fds) const {
 }
 
 std::size_t Conversation::write(Stream& stream, const Header* header, std::size_t header_left,
-                                const std::byte* data, std::size_t bytes) {
+                                const std::byte* data, std::size_t bytes, bool more) {
   const auto* rest = reinterpret_cast<const std::byte*>(header + 1) - header_left;
   iovec parts[2] = {{const_cast<std::byte*>(rest), header_left},
                     {const_cast<std::byte*>(data), bytes}};
   msghdr message{};
   message.msg_iov = header_left > 0 ? parts : parts + 1;
   message.msg_iovlen = header_left > 0 ? 2 : 1;
-  const ssize_t n = ::sendmsg(stream.socket.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+  const int flags = MSG_NOSIGNAL | MSG_DONTWAIT | (more ? MSG_MORE : 0);
+  const ssize_t n = ::sendmsg(stream.socket.get(), &message, flags);
   if (n < 0) {
     if (try_again(errno)) return 0;
     host_.lost(peer_, "its connection is lost (" + std::generic_category().message(errno) + ")");
@@ -235,9 +250,10 @@ bool Conversation::advance_out(Stream& stream) {
   auto& share = stream.out.front();
   Outbound& message = *share.message;
   const std::size_t header_left = &stream == &streams_[0] ? message.header_left : 0;
-  const std::size_t bytes = std::min(share.end - share.next, kAtOnce);
+  const std::size_t bytes = std::min(share.end - share.next, at_once_ - header_left);
+  const bool more = share.next + bytes < share.end || stream.out.size() > 1;
   const std::size_t n =
-      write(stream, &message.header, header_left, message.data + share.next, bytes);
+      write(stream, &message.header, header_left, message.data + share.next, bytes, more);
   const std::size_t of_header = std::min(n, header_left);
   if (header_left > 0) message.header_left -= of_header;
   share.next += n - of_header;
@@ -257,7 +273,7 @@ bool Conversation::advance_in(Stream& stream) {
   }
   auto& share = stream.in.front();
   Inbound& message = *share.message;
-  const std::size_t want = std::min(share.end - share.next, kAtOnce);
+  const std::size_t want = std::min(share.end - share.next, at_once_);
   const bool early = &stream == &streams_[0] && !early_.empty();
   std::size_t n = 0;
   if (early) {
@@ -294,7 +310,7 @@ bool Conversation::read_header() {
   }
   Inbound& hoped = *expected_.front();
   const std::size_t hoped_bytes =
-      std::min(share_start(hoped.bytes, 1, streams_for(hoped.bytes)), kAtOnce);
+      std::min(share_start(hoped.bytes, 1, streams_for(hoped.bytes)), at_once_);
   const std::size_t wanted = sizeof header_ - header_have_;
   const std::size_t n = read(streams_[0], header + header_have_, wanted, hoped.data, hoped_bytes);
   header_have_ += std::min(n, wanted);

@@ -74,9 +74,10 @@ class Conversation {
 
   std::size_t streams_for(std::size_t bytes) const;
   static std::size_t share_start(std::size_t bytes, std::size_t stream, std::size_t streams);
-  /// How many bytes have gone, of the header and what follows it.
+  /// How many bytes have gone, of the header and what follows it. `more`: there is more to come
+  /// at once, so that a packet may wait for it.
   std::size_t write(Stream& stream, const Header* header, std::size_t header_left,
-                    const std::byte* data, std::size_t bytes);
+                    const std::byte* data, std::size_t bytes, bool more);
   std::size_t read(Stream& stream, void* first, std::size_t first_bytes, std::byte* second,
                    std::size_t second_bytes);
   bool advance_out(Stream& stream);
@@ -91,6 +92,9 @@ class Conversation {
   int peer_;
   std::uint64_t& moved_;
   std::vector<Stream> streams_;
+  /// Moved at a time in one direction, so that the other gets its turn while the bytes are still
+  /// in the cache. Whole packets.
+  std::size_t at_once_;
   Header header_{};
   std::size_t header_have_ = 0;
   std::vector<std::byte> early_;  ///< read on the first stream, but not yet looked at
