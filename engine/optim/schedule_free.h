@@ -4,7 +4,7 @@
 // memory are y; x is what one validates. With u the base's direction at y and c the weight of the
 // newest z:
 //   y = y + c (z - y) + lr (beta (1 - c) - 1) u;   z = z - lr u;   x = (y - (1 - beta) z) / beta
-// A schedule only needs a warm-up. Batch norm's running statistics are those of y.
+// A schedule only needs a warm-up.
 #pragma once
 
 #include <algorithm>

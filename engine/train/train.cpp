@@ -34,9 +34,16 @@ void report_interval(Attempt& a) {
 }
 
 void report_validation(Attempt& a, double train_loss) {
-  const Judgement judged = validate(*a.dataset, a.samples.validation, a.model->loss(),
-                                    a.replica->evaluated(*a.optimizer), a.replica->running.floats(),
-                                    a.sharding.micro_batch(), *a.lanes, a.in.group);
+  const float* weights = a.replica->evaluated(*a.optimizer);
+  const float* running = a.replica->running.floats();
+  std::vector<float> measured;
+  if (a.optimizer->evaluates_elsewhere() && a.model->statistics() > 0) {
+    measured = statistics_at(*a.dataset, a.samples.training, *a.model, weights,
+                             a.sharding.micro_batch(), *a.lanes, a.in.group);
+    running = measured.data();
+  }
+  const Judgement judged = validate(*a.dataset, a.samples.validation, a.model->loss(), weights,
+                                    running, a.sharding.micro_batch(), *a.lanes, a.in.group);
   std::vector<MetricPoint> metrics{{"val/loss", a.step, judged.loss}};
   std::string text;
   for (const Judgement::Metric& m : judged.metrics) {

@@ -9,25 +9,32 @@
 namespace thalweg::engine {
 namespace {
 
-ShardResult judge(const Dataset& dataset, const std::uint32_t* samples, std::size_t count,
-                  const float* parameters, const float* running, Lane& lane) {
-  const std::size_t floats = input_floats(dataset.form());
-  const auto label_count = static_cast<std::size_t>(dataset.form().labels);
-  const auto target_count = static_cast<std::size_t>(dataset.form().targets);
-  std::vector<float> inputs(count * floats), targets(count * target_count);
-  std::vector<std::int32_t> labels(count * label_count);
-  for (std::size_t i = 0; i < count; ++i) {
-    dataset.copy(samples[i], inputs.data() + i * floats);
-    if (label_count > 0) dataset.copy_labels(samples[i], labels.data() + i * label_count);
-    if (target_count > 0) dataset.copy_targets(samples[i], targets.data() + i * target_count);
+/// Some samples side by side.
+struct Chunk {
+  Chunk(const Dataset& dataset, const std::vector<std::uint32_t>& samples) {
+    const std::size_t floats = input_floats(dataset.form());
+    const auto label_count = static_cast<std::size_t>(dataset.form().labels);
+    const auto target_count = static_cast<std::size_t>(dataset.form().targets);
+    inputs.resize(samples.size() * floats);
+    labels.resize(samples.size() * label_count);
+    targets.resize(samples.size() * target_count);
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      dataset.copy(samples[i], inputs.data() + i * floats);
+      if (label_count > 0) dataset.copy_labels(samples[i], labels.data() + i * label_count);
+      if (target_count > 0) dataset.copy_targets(samples[i], targets.data() + i * target_count);
+    }
+    batch.inputs = inputs.data();
+    batch.labels = labels.data();
+    batch.targets = targets.data();
+    batch.samples = static_cast<int>(samples.size());
   }
+  Chunk(const Chunk&) = delete;
+  Chunk& operator=(const Chunk&) = delete;
+
+  std::vector<float> inputs, targets;
+  std::vector<std::int32_t> labels;
   Batch batch;
-  batch.inputs = inputs.data();
-  batch.labels = labels.data();
-  batch.targets = targets.data();
-  batch.samples = static_cast<int>(count);
-  return lane.evaluate(parameters, running, batch);
-}
+};
 
 }  // namespace
 
@@ -61,9 +68,11 @@ Judgement validate(const Dataset& dataset, const std::vector<std::uint32_t>& sam
   lanes.run(end - first, [&](int task, Lane& lane) {
     const auto chunk = static_cast<std::size_t>(first + task);
     const std::size_t begin = chunk * size;
-    const ShardResult result =
-        judge(dataset, samples.data() + begin, std::min(size, samples.size() - begin), parameters,
-              running, lane);
+    const auto from = samples.begin() + static_cast<std::ptrdiff_t>(begin);
+    const Chunk these(
+        dataset,
+        {from, from + static_cast<std::ptrdiff_t>(std::min(size, samples.size() - begin))});
+    const ShardResult result = lane.evaluate(parameters, running, these.batch);
     counted[chunk * kEach] = result.loss_sum;
     std::copy(result.sums.begin(), result.sums.end(), counted.begin() + chunk * kEach + 1);
   });
@@ -82,6 +91,42 @@ Judgement validate(const Dataset& dataset, const std::vector<std::uint32_t>& sam
     judged.metrics.push_back({metric.name, value});
   }
   return judged;
+}
+
+std::vector<float> statistics_at(const Dataset& dataset, const std::vector<std::uint32_t>& training,
+                                 const Model& model, const float* parameters, int chunk_samples,
+                                 LanePool& lanes, comm::Group& group) {
+  // As many chunks as make a mean that no longer moves; a small set has fewer.
+  constexpr std::size_t kChunks = 32;
+  const auto size = static_cast<std::size_t>(chunk_samples);
+  const std::size_t chunks = std::clamp<std::size_t>(training.size() / size, 1, kChunks);
+  const std::size_t count = model.statistics();
+  const int first = comm::Group::first_shard(group.rank(), group.size(), static_cast<int>(chunks));
+  const int end =
+      comm::Group::first_shard(group.rank() + 1, group.size(), static_cast<int>(chunks));
+  std::vector<double> measured(chunks * count, 0.0);  // zero where another rank measures
+  lanes.run(end - first, [&](int task, Lane& lane) {
+    const auto chunk = static_cast<std::size_t>(first + task);
+    std::vector<std::uint32_t> samples(size);  // spread evenly over the training set
+    for (std::size_t i = 0; i < size; ++i)
+      samples[i] = training[(chunk * size + i) * training.size() / (chunks * size)];
+    Chunk these(dataset, samples);
+    these.batch.first_sample = chunk * size;
+    std::vector<float> statistics(count);
+    Buffer gradients = Buffer::of_floats(model.parameter_floats());
+    lane.train(parameters, these.batch, 0, gradients.floats(), statistics.data(), [](int) {});
+    std::copy(statistics.begin(), statistics.end(),
+              measured.begin() + static_cast<std::ptrdiff_t>(chunk * count));
+  });
+  group.allreduce(measured.data(), measured.size(), comm::Type::f64, comm::Op::sum);
+  std::vector<float> mean(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    double sum = 0;
+    for (std::size_t chunk = 0; chunk < chunks; ++chunk)
+      sum += measured[chunk * count + i];
+    mean[i] = static_cast<float>(sum / static_cast<double>(chunks));
+  }
+  return mean;
 }
 
 }  // namespace thalweg::engine

@@ -33,4 +33,11 @@ Judgement validate(const Dataset& dataset, const std::vector<std::uint32_t>& sam
                    const LossPlan& loss, const float* parameters, const float* running,
                    int chunk_samples, LanePool& lanes, comm::Group& group);
 
+/// Batch norm's statistics for weights at which training has not measured them: means over some
+/// training samples, spread evenly. The bits do not depend on the number of ranks or lanes.
+/// Collective.
+std::vector<float> statistics_at(const Dataset& dataset, const std::vector<std::uint32_t>& training,
+                                 const Model& model, const float* parameters, int chunk_samples,
+                                 LanePool& lanes, comm::Group& group);
+
 }  // namespace thalweg::engine

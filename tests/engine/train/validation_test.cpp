@@ -64,5 +64,56 @@ TEST(Validation, EqualsOneLaneAndDoesNotDependOnRanks) {
   }
 }
 
+TEST(Statistics, AreTheTrainingSetsAndDoNotDependOnRanks) {
+  const auto dataset = load_dataset(Map{{"name", "synthetic"}, {"samples", 40}});
+  std::vector<std::uint32_t> samples(40);
+  std::iota(samples.begin(), samples.end(), 0u);
+  const jobspec::Value mlp =
+      Map{{"name", "mlp"}, {"hidden", jobspec::List{9}}, {"batch_norm", true}};
+  const auto whole = build_model(mlp, {{16}, 10}, 40, "reference");
+  Buffer parameters = Buffer::of_floats(whole->parameter_floats());
+  std::vector<float> running(whole->statistics());
+  whole->initialize(3, parameters.floats(), running.data());
+  std::vector<float> inputs(40 * 16);
+  std::vector<std::int32_t> labels(40);
+  for (std::size_t i = 0; i < 40; ++i) {
+    dataset->copy(samples[i], inputs.data() + 16 * i);
+    labels[i] = dataset->label(samples[i]);
+  }
+  Batch batch;
+  batch.inputs = inputs.data();
+  batch.labels = labels.data();
+  batch.samples = 40;
+  std::vector<float> at_once(whole->statistics()), gradients(whole->parameter_floats());
+  whole->lane()->train(parameters.floats(), batch, 1, gradients.data(), at_once.data(), [](int) {});
+
+  std::vector<std::vector<float>> results;
+  for (const int ranks : {1, 3, 12}) {
+    auto transports = comm::memory_transports(ranks);
+    std::vector<std::vector<float>> found(static_cast<std::size_t>(ranks));
+    std::vector<std::thread> threads;
+    for (std::size_t rank = 0; rank < found.size(); ++rank)
+      threads.emplace_back([&, rank] {
+        comm::Group group(std::move(transports[rank]));
+        const auto model = build_model(mlp, {{16}, 10}, 4, "reference");
+        LanePool lanes(*model, 1 + static_cast<int>(rank) % 2);
+        found[rank] =
+            statistics_at(*dataset, samples, *model, parameters.floats(), 4, lanes, group);
+      });
+    for (std::thread& t : threads)
+      t.join();
+    results.insert(results.end(), found.begin(), found.end());
+  }
+  for (const std::vector<float>& r : results) {
+    EXPECT_EQ(r, results[0]);
+    // Means of the chunks make the mean of all; variances of chunks have lost a little.
+    for (std::size_t i = 0; i < 9; ++i) {
+      EXPECT_NEAR(r[i], at_once[i], 1e-5);
+      EXPECT_LT(r[9 + i], at_once[9 + i]);
+      EXPECT_GT(r[9 + i], 0.3f * at_once[9 + i]);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace thalweg::engine
