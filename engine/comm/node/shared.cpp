@@ -17,6 +17,7 @@ namespace {
 constexpr std::size_t kPiece = 512 * 1024;
 // Slices of different ranks share no cache line.
 constexpr std::size_t kLine = 64;
+// Longer chunks cost fewer waits, shorter ones stay in a core's own cache.
 constexpr std::size_t kHalf = Board::kBounce / 2;
 
 struct Stretch {

@@ -102,29 +102,84 @@ THALWEG_INLINE void block(T* first, const void* const* sources, std::size_t rank
   step<F, false>(first, between, last, count, factor);
 }
 
-template <class T>
-THALWEG_INLINE void all_blocks(void* const* into, std::size_t places, const void* const* sources,
-                               std::size_t ranks, std::size_t count, Op op) {
+/// All sources at once, to one place or to as many as there are sources.
+template <class F, class T, std::size_t kSources, std::size_t kPlaces>
+THALWEG_INLINE void fused(void* const* into, const void* const* sources, std::size_t count,
+                          T factor) {
+  T* out[kPlaces];
+  const T* in[kSources];
+  for (std::size_t k = 0; k < kSources; ++k) {
+    in[k] = static_cast<const T*>(sources[k]);
+  }
+  for (std::size_t j = 0; j < kPlaces; ++j) {
+    out[j] = static_cast<T*>(into[j]);
+  }
+#pragma GCC ivdep
+  for (std::size_t i = 0; i < count; ++i) {
+    T value = in[0][i];
+    for (std::size_t k = 1; k < kSources; ++k) {
+      value = F::of(value, in[k][i]);
+    }
+    if constexpr (std::is_floating_point_v<T>) value *= factor;  // exact where it is 1
+    for (std::size_t j = 0; j < kPlaces; ++j) {
+      out[j][i] = value;
+    }
+  }
+}
+
+template <class F, class T, std::size_t kSources>
+THALWEG_INLINE bool fused_for(void* const* into, std::size_t places, const void* const* sources,
+                              std::size_t count, T factor) {
+  if (places == 1) {
+    fused<F, T, kSources, 1>(into, sources, count, factor);
+  } else if (places == kSources) {
+    fused<F, T, kSources, kSources>(into, sources, count, factor);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+/// False where there is no such loop.
+template <class F, class T>
+THALWEG_INLINE bool all_at_once(void* const* into, std::size_t places, const void* const* sources,
+                                std::size_t ranks, std::size_t count, bool average) {
+  if constexpr (!std::is_arithmetic_v<T>) {
+    return false;
+  } else {
+    const T factor = average ? static_cast<T>(1.0 / static_cast<double>(ranks)) : T(1);
+    if (ranks == 2) return fused_for<F, T, 2>(into, places, sources, count, factor);
+    if (ranks == 3) return fused_for<F, T, 3>(into, places, sources, count, factor);
+    if (ranks == 4) return fused_for<F, T, 4>(into, places, sources, count, factor);
+    return false;
+  }
+}
+
+template <class F, class T>
+THALWEG_INLINE void all_of(void* const* into, std::size_t places, const void* const* sources,
+                           std::size_t ranks, std::size_t count, bool average) {
+  if (all_at_once<F, T>(into, places, sources, ranks, count, average)) return;
   for (std::size_t at = 0; at < count; at += kBlock) {
     const std::size_t n = std::min(kBlock, count - at);
     T* first = static_cast<T*>(into[0]) + at;
-    switch (op) {
-      case Op::sum:
-        block<Sum>(first, sources, ranks, at, n, false);
-        break;
-      case Op::average:
-        block<Sum>(first, sources, ranks, at, n, true);
-        break;
-      case Op::min:
-        block<Min>(first, sources, ranks, at, n, false);
-        break;
-      case Op::max:
-        block<Max>(first, sources, ranks, at, n, false);
-        break;
-    }
+    block<F>(first, sources, ranks, at, n, average);
     for (std::size_t j = 1; j < places; ++j) {
       std::memcpy(static_cast<T*>(into[j]) + at, first, n * sizeof(T));
     }
+  }
+}
+
+template <class T>
+THALWEG_INLINE void all_blocks(void* const* into, std::size_t places, const void* const* sources,
+                               std::size_t ranks, std::size_t count, Op op) {
+  switch (op) {
+    case Op::sum:
+    case Op::average:
+      return all_of<Sum, T>(into, places, sources, ranks, count, op == Op::average);
+    case Op::min:
+      return all_of<Min, T>(into, places, sources, ranks, count, false);
+    case Op::max:
+      return all_of<Max, T>(into, places, sources, ranks, count, false);
   }
 }
 
