@@ -6,8 +6,7 @@
 #   netns.sh rank COMMAND...   (inside) runs COMMAND in the host of this rank: number rank % N
 #   netns.sh on K COMMAND...   (inside) runs COMMAND in host K
 # Launchers run outside the hosts and reach into them:
-#   netns.sh 2 thalweg-launch -n 2 -- tests/bench/allreduce/netns.sh rank bench_allreduce
-#   netns.sh 2 mpirun.openmpi -n 2 ... netns.sh rank ./ar_mpi
+#   netns.sh 2 thalweg-launch -n 2 -- tests/engine/comm/netns.sh rank rank_program collectives
 # Needs root and iproute2, util-linux.
 set -u
 self=$(readlink -f "$0")
@@ -91,7 +90,7 @@ case ${1:-} in
     exec unshare --net --pid --fork --kill-child --mount-proc "$self" inside "$@"
     ;;
   *)
-    sed -n '2,12s/^# \{0,1\}//p' "$self" >&2
+    sed -n '2,11s/^# \{0,1\}//p' "$self" >&2
     exit 2
     ;;
 esac
