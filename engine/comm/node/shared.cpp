@@ -19,6 +19,9 @@ constexpr std::size_t kPiece = 512 * 1024;
 constexpr std::size_t kLine = 64;
 // Longer chunks cost fewer waits, shorter ones stay in a core's own cache.
 constexpr std::size_t kHalf = Board::kBounce / 2;
+// Of allreduce.
+constexpr std::size_t kParts = 4;
+constexpr std::size_t kPart = Board::kBounce / kParts;
 
 struct Stretch {
   std::size_t begin = 0;  ///< elements
@@ -73,7 +76,7 @@ class LongCall {
     std::size_t bytes;
   };
   /// Bytes in a bounce buffer for a slice.
-  std::size_t room() const { return kHalf / static_cast<std::size_t>(ranks()) / kLine * kLine; }
+  std::size_t room() const { return kPart / static_cast<std::size_t>(ranks()) / kLine * kLine; }
   std::size_t chunk() const { return room() / a_.element * static_cast<std::size_t>(ranks()); }
   Slice slice(std::size_t step, int rank) const;
   void copy_in(std::size_t step);
@@ -209,7 +212,7 @@ LongCall::Slice LongCall::slice(std::size_t step, int rank) const {
   const std::size_t begin = step * chunk();
   const Stretch s = slice_of(std::min(chunk(), a_.count - begin), a_.element, ranks(), rank);
   return {data() + (begin + s.begin) * a_.element,
-          step % 2 * kHalf + static_cast<std::size_t>(rank) * room(), s.count * a_.element};
+          step % kParts * kPart + static_cast<std::size_t>(rank) * room(), s.count * a_.element};
 }
 
 void LongCall::copy_in(std::size_t step) {
@@ -237,15 +240,19 @@ void LongCall::copy_out(std::size_t step) {
 }
 
 Task LongCall::allreduce_by_bounce(bool copied_in) {
+  // In turn k a rank copies chunk k+1 in, reduces k and takes k-2 out, and waits only for what the
+  // others did a turn ago: nobody stands still because another is a little late. With kParts
+  // buffers, chunk k+1 finds its own no longer read: in turn k-1 all had reduced k-3.
   const std::size_t steps = (a_.count + chunk() - 1) / chunk();
-  // Copying in writes the slices of others, taking out reads the owner's: one wait a chunk is
-  // enough for two halves.
-  for (std::size_t step = 0; step <= steps; ++step) {
-    if (step < steps && !(step == 0 && copied_in)) copy_in(step);
-    board_.set_stage(ticket_, static_cast<std::uint32_t>(step + 1));
-    co_await wait_for_stage(static_cast<std::uint32_t>(step + 1));
-    if (step < steps) reduce_chunk(step);
-    if (step > 0) copy_out(step - 1);
+  if (!copied_in) copy_in(0);
+  board_.set_stage(ticket_, 1);
+  for (std::size_t turn = 0; turn < steps + 2; ++turn) {
+    if (turn + 1 < steps) copy_in(turn + 1);
+    const auto stage = static_cast<std::uint32_t>(turn + 1);
+    board_.set_stage(ticket_, stage + 1);
+    if (turn < steps || turn >= 2) co_await wait_for_stage(stage);
+    if (turn < steps) reduce_chunk(turn);
+    if (turn >= 2) copy_out(turn - 2);
   }
 }
 
