@@ -30,28 +30,37 @@ struct Window {
 };
 
 /// Of a kind "...2d" or "...3d": reads kernel, stride (0: the kernel's size) and padding of the
-/// plan. Throws std::invalid_argument ("expects ...").
-inline Window window_of(const LayerPlan& layer) {
+/// plan; channels and sizes are left to be filled in. Throws std::invalid_argument ("expects ...").
+inline Window window_options_of(const LayerPlan& layer) {
   Window w;
   w.directions = layer.kind->name.ends_with("3d") ? 3 : 2;
-  const bool volumes = w.directions == 3;
   if (layer.in.size() != static_cast<std::size_t>(w.directions) + 1)
     throw std::invalid_argument(
-        std::string(volumes ? "expects volumes (channels, depth, height, width), got "
-                            : "expects images (channels, height, width), got ") +
+        std::string(w.directions == 3 ? "expects volumes (channels, depth, height, width), got "
+                                      : "expects images (channels, height, width), got ") +
         to_text(layer.in));
   const std::int64_t kernel = layer.integer("kernel"), padding = layer.integer("padding");
   const std::int64_t stride = layer.integer("stride") == 0 ? kernel : layer.integer("stride");
-  w.channels = layer.in[0];
   if (padding >= kernel)
     throw std::invalid_argument("expects a padding smaller than its kernel of " +
                                 std::to_string(kernel) + ", got " + std::to_string(padding));
-  for (int i = 0; i < w.directions; ++i) {
-    const auto d = static_cast<std::size_t>(3 - w.directions + i);
-    w.in[d] = layer.in[static_cast<std::size_t>(i) + 1];
+  for (auto d = static_cast<std::size_t>(3 - w.directions); d < 3; ++d) {
     w.kernel[d] = kernel;
     w.stride[d] = stride;
     w.padding[d] = padding;
+  }
+  return w;
+}
+
+/// The window that slides over the layer's input. Throws as window_options_of.
+inline Window window_of(const LayerPlan& layer) {
+  Window w = window_options_of(layer);
+  const bool volumes = w.directions == 3;
+  const std::int64_t kernel = w.kernel[2], padding = w.padding[2], stride = w.stride[2];
+  w.channels = layer.in[0];
+  for (int i = 0; i < w.directions; ++i) {
+    const auto d = static_cast<std::size_t>(3 - w.directions + i);
+    w.in[d] = layer.in[static_cast<std::size_t>(i) + 1];
     if (w.in[d] + 2 * padding < kernel) {
       const std::string size = std::to_string(kernel);
       throw std::invalid_argument(
@@ -60,6 +69,22 @@ inline Window window_of(const LayerPlan& layer) {
           " with its padding of " + std::to_string(padding) + ", got " + to_text(layer.in));
     }
     w.out[d] = (w.in[d] + 2 * padding - kernel) / stride + 1;
+  }
+  return w;
+}
+
+/// The window of the convolution that a transposed one turns round: it slides over the layer's
+/// output and gives the layer's input. Throws as window_options_of.
+inline Window transposed_window_of(const LayerPlan& layer) {
+  Window w = window_options_of(layer);
+  w.channels = layer.integer("channels");
+  for (int i = 0; i < w.directions; ++i) {
+    const auto d = static_cast<std::size_t>(3 - w.directions + i);
+    w.out[d] = layer.in[static_cast<std::size_t>(i) + 1];
+    w.in[d] = (w.out[d] - 1) * w.stride[d] + w.kernel[d] - 2 * w.padding[d];
+    if (w.in[d] < 1)
+      throw std::invalid_argument("expects a padding that leaves something of " +
+                                  to_text(layer.in) + ", got " + std::to_string(w.padding[d]));
   }
   return w;
 }

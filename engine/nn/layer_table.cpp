@@ -39,6 +39,12 @@ Option bias() {
   return {"bias", OptionType::boolean, "add a learned bias", true};
 }
 
+Option factor() {
+  Option option = whole("factor", "times in every direction", 2, 1);
+  option.max = 64;
+  return option;
+}
+
 std::vector<Option> window(const char* stride_doc, int stride) {
   std::vector<Option> options{needed("kernel", "length of the window in every direction"),
                               whole("stride", stride_doc, stride, 0),
@@ -70,6 +76,14 @@ const std::vector<LayerKind>& layer_table() {
        std::vector<Option>{needed("channels", "channels put out"), bias()} +
            window("step of the window (0: the kernel's size)", 1),
        &reference::conv3d, cpu::conv3d},
+      {"conv_transpose2d", "convolution turned round: images grow by the stride",
+       std::vector<Option>{needed("channels", "channels put out"), bias()} +
+           window("step of the window (0: the kernel's size)", 0),
+       &reference::conv_transpose2d, cpu::conv_transpose2d},
+      {"conv_transpose3d", "convolution of volumes turned round",
+       std::vector<Option>{needed("channels", "channels put out"), bias()} +
+           window("step of the window (0: the kernel's size)", 0),
+       &reference::conv_transpose3d, cpu::conv_transpose3d},
       {"max_pool2d", "largest value of each window",
        window("step of the window (0: the kernel's size)", 0), &reference::max_pool2d,
        cpu::max_pool2d},
@@ -136,7 +150,23 @@ const std::vector<LayerKind>& layer_table() {
         {"causal", OptionType::boolean, "a position sees only itself and those before it", false}},
        &reference::attention,
        cpu::attention},
+      {"lstm",
+       "long short-term memory over positions",
+       {needed("width", "features put out"),
+        {"last", OptionType::boolean, "put out the last position only", false}},
+       &reference::lstm,
+       cpu::lstm},
+      {"repeat", "the same features at each position",
+       std::vector<Option>{needed("positions", "how many")}, &reference::repeat, cpu::repeat},
       {"add", "sum of inputs of one shape", {}, &reference::add, cpu::add, 0},
+      {"concat",
+       "inputs side by side: channels of images and volumes, else features",
+       {},
+       &reference::concat,
+       cpu::concat,
+       0},
+      {"upsample", "repeats every pixel or voxel", std::vector<Option>{factor()},
+       &reference::upsample, cpu::upsample},
   };
   return table;
 }

@@ -33,11 +33,28 @@ Option count(const char* name, const char* doc, Value fallback) {
   return option;
 }
 
+Option auto_count(const char* name, const char* doc, double max) {
+  Option option = count(name, doc, "auto");
+  option.or_auto = true;
+  option.max = max;
+  return option;
+}
+
 std::vector<Option> transformer(int layers, int heads, int width) {
   Option inner = count("inner", "features inside the blocks' second part; auto = 4 width", "auto");
   inner.or_auto = true;
   return {count("layers", "blocks", layers), count("heads", "of each attention", heads),
           count("width", "features of a position", width), std::move(inner), dropout()};
+}
+
+std::vector<Option> lstms(int layers, int width) {
+  return {count("layers", "lstms over one another", layers),
+          count("width", "features of each", width), dropout()};
+}
+
+std::vector<Option> joined(std::vector<Option> a, const std::vector<Option>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
 }
 
 Option first_channels() {
@@ -99,6 +116,28 @@ const std::vector<ModelKind>& model_table() {
        gpt},
       {"bert", "transformer encoder over tokens: predicts masked ones", transformer(4, 4, 256),
        bert},
+      {"lstm_lm", "lstms over tokens: predict the next one", lstms(2, 256), lstm_lm},
+      {"lstm", "lstms over (positions, features): one answer, or one a position", lstms(1, 128),
+       lstm},
+      {"conv_lstm", "3-D convolutions read a volume, an lstm answers target by target",
+       joined(lstms(1, 512), {count("channels", "of the first two convolutions", 64),
+                              count("embedding", "features of a volume", 256)}),
+       conv_lstm},
+      {"unet",
+       "U-Net: segmentation of images and volumes",
+       {auto_count("depth", "how often sizes are halved; auto = 4, of volumes 3", 8),
+        auto_count("channels", "of the first convolution; auto = 64, of volumes 32", 1024),
+        choice("form",
+               "channels double from level to level (ronneberger) or within one (cicek); auto = by "
+               "the data: images, volumes",
+               {"auto", "ronneberger", "cicek"}),
+        {"batch_norm", OptionType::boolean, "batch normalisation before every relu", true}},
+       unet},
+      {"flood_filling",
+       "residual 3-D network of flood-filling networks: logits of voxels",
+       {count("modules", "residual modules of two convolutions", 8),
+        count("channels", "of every convolution", 32)},
+       flood_filling},
       {"graph", "layers of your own, one by one (thalweg-train --layers lists them)",
        std::vector<Option>{layers()}, inline_graph},
   };

@@ -26,7 +26,18 @@ std::vector<LayerSpec> resnet(const jobspec::Value& options, const InputShape& i
 std::vector<LayerSpec> simple_cnn(const jobspec::Value& options, const InputShape& input);
 std::vector<LayerSpec> gpt(const jobspec::Value& options, const InputShape& input);
 std::vector<LayerSpec> bert(const jobspec::Value& options, const InputShape& input);
+std::vector<LayerSpec> unet(const jobspec::Value& options, const InputShape& input);
+std::vector<LayerSpec> flood_filling(const jobspec::Value& options, const InputShape& input);
+std::vector<LayerSpec> lstm_lm(const jobspec::Value& options, const InputShape& input);
+std::vector<LayerSpec> lstm(const jobspec::Value& options, const InputShape& input);
+std::vector<LayerSpec> conv_lstm(const jobspec::Value& options, const InputShape& input);
 std::vector<LayerSpec> lenet(const jobspec::Value& options, const InputShape& input);
+
+/// Throws std::invalid_argument where the data is not tokens with a label at each position.
+void expect_tokens(const char* model, const InputShape& input);
+/// Channels that a model of segmentation puts out. Throws std::invalid_argument where the data has
+/// not the same number of labels or targets for each pixel; `model` is named in the message.
+std::int64_t channels_for_pixels(const char* model, const InputShape& input);
 
 /// The graph of the trial's `train.model` tree. Throws std::invalid_argument.
 Graph build_model_graph(const jobspec::Value& model, const InputShape& input,

@@ -8,9 +8,15 @@ namespace {
 
 using dnnl::algorithm;
 
+struct Traits {
+  bool keeps_sign;   ///< which is what backward of a relu before it looks at
+  bool reads_value;  ///< backward looks at more than the output's sign
+};
+
 /// Backward looks at the output, so that the input need not be kept.
-TensorId from_output(Builder& b, TensorId x, const Eltwise& f) {
-  const TensorId y = b.may_overwrite(x) ? x : b.like(x);
+TensorId from_output(Builder& b, TensorId x, const Eltwise& f, Traits traits) {
+  const TensorId y = traits.keeps_sign && b.may_overwrite(x) ? x : b.like(x);
+  if (traits.reads_value) b.keep(y);
   b.primitive(Builder::Pass::both, forward(f, b.desc(x)), {{DNNL_ARG_SRC, x}, {DNNL_ARG_DST, y}});
   b.on_backward([=, &b](TensorId dy) {
     dy = b.writable(b.in_layout(Builder::Pass::backward, dy, b.desc(y)));
@@ -46,7 +52,7 @@ TensorId times(Builder& b, TensorId x, float factor) {
 TensorId tanh(Builder& b, const Node& node, TensorId x) {
   const auto scale = static_cast<float>(node.layer->real("scale"));
   const Eltwise f{algorithm::eltwise_tanh_use_dst_for_bwd, 0, 0};
-  if (scale == 1.0f) return from_output(b, x, f);
+  if (scale == 1.0f) return from_output(b, x, f, {true, true});
   const TensorId y = b.like(x);
   b.primitive(Builder::Pass::both, forward(f, b.desc(x)), {{DNNL_ARG_SRC, x}, {DNNL_ARG_DST, y}});
   const TensorId scaled = times(b, y, scale);
@@ -62,7 +68,7 @@ TensorId tanh(Builder& b, const Node& node, TensorId x) {
 }
 
 TensorId sigmoid(Builder& b, const Node&, TensorId x) {
-  return from_output(b, x, {algorithm::eltwise_logistic_use_dst_for_bwd, 0, 0});
+  return from_output(b, x, {algorithm::eltwise_logistic_use_dst_for_bwd, 0, 0}, {false, true});
 }
 
 TensorId gelu(Builder& b, const Node&, TensorId x) {
@@ -71,7 +77,7 @@ TensorId gelu(Builder& b, const Node&, TensorId x) {
 
 TensorId leaky_relu(Builder& b, const Node& node, TensorId x) {
   const auto slope = static_cast<float>(node.layer->real("slope"));
-  return from_output(b, x, {algorithm::eltwise_relu_use_dst_for_bwd, slope, 0});
+  return from_output(b, x, {algorithm::eltwise_relu_use_dst_for_bwd, slope, 0}, {true, false});
 }
 
 }  // namespace thalweg::engine::cpu

@@ -2,10 +2,10 @@
 // softmax between them, scale and mask included, is a loop of our own. What each position looks at
 // is kept for backward.
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 #include "engine/device/cpu/builder.h"
+#include "engine/device/cpu/exponential.h"
 #include "engine/device/cpu/layer.h"
 #include "engine/tensor/simd.h"
 
@@ -20,23 +20,6 @@ struct Sizes {
   std::int64_t seen(std::int64_t row) const { return causal ? row % positions + 1 : positions; }
   float scale() const { return 1.0f / std::sqrt(static_cast<float>(depth)); }
 };
-
-// A polynomial in place of std::exp, so that the loop vectorises; the same bits on every width.
-// exp(x) = 2^n exp(r), |r| <= ln 2 / 2, to the degree that float can tell.
-THALWEG_INLINE float exponential(float x) {
-  x = std::max(x, -87.0f);
-  const float n = std::floor(x * 1.44269504f + 0.5f);
-  const float r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
-  float p = 1.9875691500e-4f;
-  p = p * r + 1.3981999507e-3f;
-  p = p * r + 8.3334519073e-3f;
-  p = p * r + 4.1665795894e-2f;
-  p = p * r + 1.6666665459e-1f;
-  p = p * r + 5.0000001201e-1f;
-  p = p * r * r + r + 1.0f;
-  const auto power = std::bit_cast<float>((static_cast<std::int32_t>(n) + 127) << 23);
-  return p * power;
-}
 
 /// Scores become what each position looks at; what it does not see is 0.
 THALWEG_SIMD void softmax_rows(const Sizes& sizes, float* __restrict scores) {

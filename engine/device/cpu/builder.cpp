@@ -76,6 +76,7 @@ TensorId Builder::like(TensorId x) {
 
 bool Builder::may_overwrite(TensorId x) const {
   if (tensor(x).home != Home::arena) return false;
+  if (std::find(kept_.begin(), kept_.end(), root(x)) != kept_.end()) return false;
   return std::none_of(values_.begin(), values_.end(), [&](const Value& v) {
     return v.tensor >= 0 && v.uses > 1 && root(v.tensor) == root(x);
   });

@@ -38,8 +38,10 @@ class Builder {
   TensorId bytes(std::size_t count);
   /// As x in layout and order, with memory of its own.
   TensorId like(TensorId x);
-  /// False where x lies in the caller's memory, or other layers take it too.
+  /// False where x lies in the caller's memory, other layers take it too, or it is kept.
   bool may_overwrite(TensorId x) const;
+  /// The backward operations of the layer that put x out read it: no layer may overwrite it.
+  void keep(TensorId x) { kept_.push_back(root(x)); }
   /// A gradient that may be changed in place: dy itself, or a copy where it is that of other values
   /// too. For backward functions, of their argument.
   TensorId writable(TensorId dy);
@@ -108,7 +110,8 @@ class Builder {
   std::vector<TensorId> parameter_tensors_, gradient_tensors_;
   std::vector<Value> values_;
   std::vector<BackwardToAll> backward_;  ///< by node; empty: the gradient passes as it is
-  std::size_t current_ = 0;              ///< the node that is being added
+  std::vector<TensorId> kept_;
+  std::size_t current_ = 0;  ///< the node that is being added
   int clock_ = 0;
 };
 
@@ -128,20 +131,19 @@ auto prefer_layout(Make make, const Desc& any, const Desc& preferred, LayoutOf l
   return free_choice;
 }
 
-/// The gradients of a layer's weight (parameter `weight`) and bias (the next one). `arguments` are
-/// the sources.
+/// The gradients of the parameters `weight` and `bias` (none: -1). `arguments` are the sources.
 template <class PrimitiveDesc>
 void add_backward_weights(Builder& b, const PrimitiveDesc& pd, Arguments arguments, int weight,
-                          bool bias) {
+                          int bias) {
   const TensorId gradient = b.gradient(weight);
   const bool direct = pd.diff_weights_desc() == b.desc(gradient);
   const TensorId target = direct ? gradient : b.activation(pd.diff_weights_desc());
   arguments.emplace_back(DNNL_ARG_DIFF_WEIGHTS, target);
-  if (bias) arguments.emplace_back(DNNL_ARG_DIFF_BIAS, b.gradient(weight + 1));
+  if (bias >= 0) arguments.emplace_back(DNNL_ARG_DIFF_BIAS, b.gradient(bias));
   b.primitive(Builder::Pass::backward, pd, std::move(arguments));
   if (!direct) b.reorder(Builder::Pass::backward, target, gradient);
   b.ready(weight);
-  if (bias) b.ready(weight + 1);
+  if (bias >= 0) b.ready(bias);
 }
 
 }  // namespace thalweg::engine::cpu

@@ -1,7 +1,10 @@
 // conv2d and conv3d on oneDNN's convolution in its own blocked layouts, bias and a following relu
-// joined.
+// joined; conv_transpose2d and conv_transpose3d on its deconvolution.
+#include <utility>
+
 #include "engine/device/cpu/builder.h"
 #include "engine/device/cpu/layer.h"
+#include "engine/device/cpu/onednn_resize.h"
 #include "engine/device/cpu/relu.h"
 #include "engine/device/cpu/window_dims.h"
 
@@ -20,26 +23,18 @@ dnnl::algorithm algorithm_for(const Window& w) {
              : dnnl::algorithm::convolution_direct;
 }
 
-TensorId conv(Builder& b, const Node& node, TensorId x) {
-  const Window w = window_of(*node.layer);
-  const std::int64_t n = b.samples(), channels = node.layer->out[0];
+/// `shape` lacks weights and bias; `plain` is the layout of the checkpoint's weights.
+template <class Shape>
+TensorId convolve(Builder& b, const Node& node, TensorId x, Shape shape, const Desc& plain) {
   const bool bias = node.layer->parameters.size() > 1;
   const int weight = node.first_parameter;
   const bool wants_dx = b.wants_input_gradient();
-  const Dims in = batch_of(node.layer->in, n), out = batch_of(node.layer->out, n);
-  const Dims kernel = node.layer->parameters[0].shape;
-  const WindowDims window = dims_of(w);
-  const Desc any_weights(kernel, f32, Tag::any), row({channels}, f32, Tag::a);
-  Convolution shape{algorithm_for(w),
-                    Desc(in, f32, Tag::any),
-                    any_weights,
-                    bias ? row : Desc(),
-                    Desc(out, f32, Tag::any),
-                    window,
-                    far_padding(window, in, out)};
+  const Desc any_weights(dims_of(plain), f32, Tag::any), row({node.layer->out[0]}, f32, Tag::a);
+  shape.weights = any_weights;
+  if (bias) shape.bias = row;
   const auto pd = forward(shape, node.relu);
   const TensorId src = b.in_layout(Builder::Pass::both, x, pd.src_desc());
-  const TensorId weights = b.parameter(weight, pd.weights_desc(), plain_desc(kernel));
+  const TensorId weights = b.parameter(weight, pd.weights_desc(), plain);
   const TensorId y = b.activation(pd.dst_desc());
   Arguments arguments{{DNNL_ARG_SRC, src}, {DNNL_ARG_WEIGHTS, weights}, {DNNL_ARG_DST, y}};
   if (bias) arguments.emplace_back(DNNL_ARG_BIAS, b.parameter(weight + 1, row, row));
@@ -47,7 +42,7 @@ TensorId conv(Builder& b, const Node& node, TensorId x) {
 
   b.on_backward([=, &b](TensorId dy) {
     const auto with_weights = [&](const Desc& layout) {
-      Convolution c = shape;
+      Shape c = shape;
       c.weights = layout;
       return c;
     };
@@ -57,7 +52,8 @@ TensorId conv(Builder& b, const Node& node, TensorId x) {
         b.desc(weights), [](const auto& p) { return p.diff_weights_desc(); });
     const TensorId src_w = b.in_layout(Builder::Pass::backward, src, pdw.src_desc());
     const TensorId dy_w = b.in_layout(Builder::Pass::backward, dy, pdw.diff_dst_desc());
-    add_backward_weights(b, pdw, {{DNNL_ARG_SRC, src_w}, {DNNL_ARG_DIFF_DST, dy_w}}, weight, bias);
+    add_backward_weights(b, pdw, {{DNNL_ARG_SRC, src_w}, {DNNL_ARG_DIFF_DST, dy_w}}, weight,
+                         bias ? weight + 1 : -1);
     if (!wants_dx) return dy;
     const auto pdd =
         prefer_layout([&](const Desc& layout) { return backward_data(with_weights(layout), pd); },
@@ -72,6 +68,32 @@ TensorId conv(Builder& b, const Node& node, TensorId x) {
   return y;
 }
 
+/// Of the sizes of a batch before and after; any layout.
+Convolution between(const Dims& in, const Dims& out, const Window& w, dnnl::algorithm algorithm) {
+  const Desc src(in, f32, Tag::any), dst(out, f32, Tag::any);
+  return {algorithm, src, {}, {}, dst, dims_of(w), {}};
+}
+
+TensorId conv(Builder& b, const Node& node, TensorId x) {
+  const Window w = window_of(*node.layer);
+  const Dims in = batch_of(node.layer->in, b.samples()),
+             out = batch_of(node.layer->out, b.samples());
+  Convolution shape = between(in, out, w, algorithm_for(w));
+  shape.far = far_padding(shape.window, in, out);
+  return convolve(b, node, x, shape, plain_desc(node.layer->parameters[0].shape));
+}
+
+TensorId conv_transpose(Builder& b, const Node& node, TensorId x) {
+  const Window w = transposed_window_of(*node.layer);
+  const Dims in = batch_of(node.layer->in, b.samples()),
+             out = batch_of(node.layer->out, b.samples());
+  Deconvolution shape{between(in, out, w, dnnl::algorithm::deconvolution_direct)};
+  shape.far = far_padding(shape.window, out, in);
+  Dims kernel = node.layer->parameters[0].shape;  // (in, out, ...); oneDNN says (out, in, ...)
+  std::swap(kernel[0], kernel[1]);
+  return convolve(b, node, x, shape, Desc(kernel, f32, w.directions == 3 ? Tag::bacde : Tag::bacd));
+}
+
 }  // namespace
 
 TensorId conv2d(Builder& b, const Node& node, TensorId x) {
@@ -80,6 +102,14 @@ TensorId conv2d(Builder& b, const Node& node, TensorId x) {
 
 TensorId conv3d(Builder& b, const Node& node, TensorId x) {
   return conv(b, node, x);
+}
+
+TensorId conv_transpose2d(Builder& b, const Node& node, TensorId x) {
+  return conv_transpose(b, node, x);
+}
+
+TensorId conv_transpose3d(Builder& b, const Node& node, TensorId x) {
+  return conv_transpose(b, node, x);
 }
 
 }  // namespace thalweg::engine::cpu

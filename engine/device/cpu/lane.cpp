@@ -19,7 +19,8 @@ CpuLane::CpuLane(const Plan& plan, const Graph& graph, const std::vector<Paramet
       stream_(cpu_engine()),
       pointers_(plan.tensors.size(), nullptr) {
   for (const Tensor& tensor : plan_.tensors) {
-    const bool empty = tensor.desc.get_size() == 0;
+    // Of a part of another tensor oneDNN says no size.
+    const bool empty = tensor.base < 0 && tensor.desc.get_size() == 0;
     memories_.push_back(empty ? dnnl::memory()
                               : dnnl::memory(tensor.desc, cpu_engine(), DNNL_MEMORY_NONE));
   }

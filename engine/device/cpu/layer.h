@@ -8,6 +8,8 @@ namespace thalweg::engine::cpu {
 TensorId linear(Builder& builder, const Node& node, TensorId x);
 TensorId conv2d(Builder& builder, const Node& node, TensorId x);
 TensorId conv3d(Builder& builder, const Node& node, TensorId x);
+TensorId conv_transpose2d(Builder& builder, const Node& node, TensorId x);
+TensorId conv_transpose3d(Builder& builder, const Node& node, TensorId x);
 TensorId max_pool2d(Builder& builder, const Node& node, TensorId x);
 TensorId max_pool3d(Builder& builder, const Node& node, TensorId x);
 TensorId avg_pool2d(Builder& builder, const Node& node, TensorId x);
@@ -26,6 +28,10 @@ TensorId positions(Builder& builder, const Node& node, TensorId x);
 TensorId layer_norm(Builder& builder, const Node& node, TensorId x);
 TensorId attention(Builder& builder, const Node& node, TensorId x);
 TensorId add(Builder& builder, const Node& node, TensorId x);
+TensorId concat(Builder& builder, const Node& node, TensorId x);
+TensorId upsample(Builder& builder, const Node& node, TensorId x);
+TensorId lstm(Builder& builder, const Node& node, TensorId x);
+TensorId repeat(Builder& builder, const Node& node, TensorId x);
 
 ShardResult cross_entropy(const LossPlan& plan, const LossCall<float>& call);
 // Over few numbers: the reference's loops are fast enough.

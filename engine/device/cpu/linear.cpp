@@ -12,7 +12,7 @@ namespace thalweg::engine::cpu {
 TensorId linear(Builder& b, const Node& node, TensorId given) {
   const bool sequence = node.layer->in.size() == 2;
   const std::int64_t outputs = node.layer->out.back();
-  const TensorId x = sequence ? as_rows(b, given) : given;
+  const TensorId x = sequence ? as_rows(b, Builder::Pass::both, given) : given;
   const std::int64_t rows = dims_of(b.desc(x))[0];
   const std::int64_t inputs = dims_of(b.desc(x))[1];  // padding of flattened images included
   const bool bias = node.layer->parameters.size() > 1;
@@ -33,12 +33,13 @@ TensorId linear(Builder& b, const Node& node, TensorId given) {
     const auto with_weights = [&](const Desc& layout) {
       return InnerProduct{shape.src, layout, shape.bias, shape.dst};
     };
-    if (sequence) dy = as_rows(b, dy);
+    if (sequence) dy = as_rows(b, Builder::Pass::backward, dy);
     if (node.relu) dy = add_relu_backward(b, y, dy);
     const auto pdw = prefer_layout(
         [&](const Desc& layout) { return backward_weights(with_weights(layout), pd); }, any,
         b.desc(w), [](const auto& p) { return p.diff_weights_desc(); });
-    add_backward_weights(b, pdw, {{DNNL_ARG_SRC, x}, {DNNL_ARG_DIFF_DST, dy}}, weight, bias);
+    add_backward_weights(b, pdw, {{DNNL_ARG_SRC, x}, {DNNL_ARG_DIFF_DST, dy}}, weight,
+                         bias ? weight + 1 : -1);
     if (!wants_dx) return dy;
     const auto pdd =
         prefer_layout([&](const Desc& layout) { return backward_data(with_weights(layout), pd); },
@@ -47,7 +48,7 @@ TensorId linear(Builder& b, const Node& node, TensorId given) {
     const TensorId w_back = b.in_layout(Builder::Pass::backward, w, pdd.weights_desc());
     b.primitive(Builder::Pass::backward, pdd,
                 {{DNNL_ARG_DIFF_DST, dy}, {DNNL_ARG_WEIGHTS, w_back}, {DNNL_ARG_DIFF_SRC, dx}});
-    return sequence ? b.view(dx, b.desc(given), nullptr) : dx;
+    return sequence ? b.view(dx, plain_desc(dims_of(b.desc(given))), nullptr) : dx;
   });
   return sequence ? b.view(y, plain_desc(batch_of(node.layer->out, b.samples())), nullptr) : y;
 }

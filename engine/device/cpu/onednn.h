@@ -49,6 +49,15 @@ inline dnnl::primitive_attr attributes(bool relu) {
   return attr;
 }
 
+/// The result is added to what stands there.
+inline dnnl::primitive_attr adding() {
+  dnnl::primitive_attr attr = attributes(false);
+  dnnl::post_ops ops;
+  ops.append_sum(1.0f);
+  attr.set_post_ops(ops);
+  return attr;
+}
+
 /// Stride, kernel and padding of a window in every direction.
 struct WindowDims {
   Dims size, stride, padding;
@@ -118,10 +127,9 @@ struct InnerProduct {
 
 #if DNNL_VERSION_MAJOR >= 3
 
-inline auto forward(const InnerProduct& p, bool relu) {
-  return dnnl::inner_product_forward::primitive_desc(cpu_engine(),
-                                                     dnnl::prop_kind::forward_training, p.src,
-                                                     p.weights, p.bias, p.dst, attributes(relu));
+inline auto forward(const InnerProduct& p, const dnnl::primitive_attr& attr) {
+  return dnnl::inner_product_forward::primitive_desc(
+      cpu_engine(), dnnl::prop_kind::forward_training, p.src, p.weights, p.bias, p.dst, attr);
 }
 inline auto backward_weights(const InnerProduct& p,
                              const dnnl::inner_product_forward::primitive_desc& hint) {
@@ -136,10 +144,9 @@ inline auto backward_data(const InnerProduct& p,
 
 #else
 
-inline auto forward(const InnerProduct& p, bool relu) {
+inline auto forward(const InnerProduct& p, const dnnl::primitive_attr& attr) {
   return dnnl::inner_product_forward::primitive_desc(
-      {dnnl::prop_kind::forward_training, p.src, p.weights, p.bias, p.dst}, attributes(relu),
-      cpu_engine());
+      {dnnl::prop_kind::forward_training, p.src, p.weights, p.bias, p.dst}, attr, cpu_engine());
 }
 inline auto backward_weights(const InnerProduct& p,
                              const dnnl::inner_product_forward::primitive_desc& hint) {
@@ -153,6 +160,13 @@ inline auto backward_data(const InnerProduct& p,
 }
 
 #endif
+
+inline auto forward(const InnerProduct& p, bool relu) {
+  return forward(p, attributes(relu));
+}
+inline auto forward_adding(const InnerProduct& p) {
+  return forward(p, adding());
+}
 
 /// An element-wise function; ..._use_dst_for_bwd: backward takes its output in place of its input.
 struct Eltwise {

@@ -6,9 +6,9 @@
 namespace thalweg::engine::cpu {
 
 /// (samples, positions, features) seen as (samples * positions, features), plain.
-inline TensorId as_rows(Builder& b, TensorId x) {
+inline TensorId as_rows(Builder& b, Builder::Pass pass, TensorId x) {
   const Dims dims = dims_of(b.desc(x));
-  x = b.in_layout(Builder::Pass::both, x, plain_desc(dims));
+  x = b.in_layout(pass, x, plain_desc(dims));
   return b.view(x, Desc({dims[0] * dims[1], dims[2]}, f32, Tag::ab), nullptr);
 }
 

@@ -2,7 +2,7 @@
 // weight[o, c, r], with p and r counted in every direction (a cross-correlation, as everywhere in
 // deep learning); outside the image x is 0.
 #include "engine/device/reference/layer.h"
-#include "engine/device/window.h"
+#include "engine/device/reference/products.h"
 
 namespace thalweg::engine::reference {
 namespace {
@@ -18,51 +18,16 @@ void plan(LayerPlan& layer) {
   if (layer.flag("bias")) layer.parameters.push_back({"bias", {channels}, Init::zeros, 0, 1, true});
 }
 
-/// Calls visit(index) for the places of a block of these sizes.
-template <class Visit>
-void for_each_place(const Window::Sizes& sizes, Visit visit) {
-  for (std::int64_t d = 0; d < sizes[0]; ++d)
-    for (std::int64_t h = 0; h < sizes[1]; ++h)
-      for (std::int64_t w = 0; w < sizes[2]; ++w)
-        visit(Window::Sizes{d, h, w});
-}
-
-std::int64_t place(const Window::Sizes& sizes, const Window::Sizes& at) {
-  return (at[0] * sizes[1] + at[1]) * sizes[2] + at[2];
-}
-
-/// Calls visit(output index, input index, weight index) for every product of the sum above.
-template <class Visit>
-void for_each_product(const LayerPlan& layer, int samples, Visit visit) {
-  const Window w = window_of(layer);
-  const std::int64_t outs = layer.out[0], outputs = Window::volume(w.out),
-                     inputs = Window::volume(w.in), taps = Window::volume(w.kernel);
-  for (int n = 0; n < samples; ++n)
-    for (std::int64_t o = 0; o < outs; ++o)
-      for_each_place(w.out, [&](const Window::Sizes& p) {
-        for (std::int64_t c = 0; c < w.channels; ++c)
-          for_each_place(w.kernel, [&](const Window::Sizes& r) {
-            Window::Sizes at;
-            for (std::size_t d = 0; d < 3; ++d) {
-              at[d] = p[d] * w.stride[d] + r[d] - w.padding[d];
-              if (at[d] < 0 || at[d] >= w.in[d]) return;
-            }
-            visit((n * outs + o) * outputs + place(w.out, p),
-                  (n * w.channels + c) * inputs + place(w.in, at),
-                  (o * w.channels + c) * taps + place(w.kernel, r));
-          });
-      });
-}
-
 template <class T>
 void forward(const LayerPlan& layer, const Call<T>& call) {
   const std::int64_t outs = layer.out[0], image = elements(layer.out) / outs;
   const bool bias = layer.parameters.size() > 1;
   for (std::int64_t i = 0; i < call.samples() * outs * image; ++i)
     call.y[i] = bias ? call.weights[1][i / image % outs] : T{0};
-  for_each_product(layer, call.samples(), [&](std::int64_t y, std::int64_t x, std::int64_t w) {
-    call.y[y] += call.x[x] * call.weights[0][w];
-  });
+  for_each_product(window_of(layer), outs, call.samples(),
+                   [&](std::int64_t y, std::int64_t x, std::int64_t w) {
+                     call.y[y] += call.x[x] * call.weights[0][w];
+                   });
 }
 
 template <class T>
@@ -70,9 +35,10 @@ void backward(const LayerPlan& layer, const Call<T>& call) {
   const std::int64_t outs = layer.out[0], image = elements(layer.out) / outs;
   for (std::int64_t i = 0; i < elements(layer.parameters[0].shape); ++i)
     call.gradients[0][i] = 0;
-  for_each_product(layer, call.samples(), [&](std::int64_t y, std::int64_t x, std::int64_t w) {
-    call.gradients[0][w] += call.dy[y] * call.x[x];
-  });
+  for_each_product(window_of(layer), outs, call.samples(),
+                   [&](std::int64_t y, std::int64_t x, std::int64_t w) {
+                     call.gradients[0][w] += call.dy[y] * call.x[x];
+                   });
   if (layer.parameters.size() > 1) {
     for (std::int64_t o = 0; o < outs; ++o)
       call.gradients[1][o] = 0;
@@ -82,9 +48,10 @@ void backward(const LayerPlan& layer, const Call<T>& call) {
   if (call.dx == nullptr) return;
   for (std::int64_t i = 0; i < call.samples() * elements(layer.in); ++i)
     call.dx[i] = 0;
-  for_each_product(layer, call.samples(), [&](std::int64_t y, std::int64_t x, std::int64_t w) {
-    call.dx[x] += call.dy[y] * call.weights[0][w];
-  });
+  for_each_product(window_of(layer), outs, call.samples(),
+                   [&](std::int64_t y, std::int64_t x, std::int64_t w) {
+                     call.dx[x] += call.dy[y] * call.weights[0][w];
+                   });
 }
 
 }  // namespace

@@ -64,14 +64,14 @@ class Builder {
   const Sizes& s_;
 };
 
+}  // namespace
+
 void expect_tokens(const char* model, const InputShape& input) {
   if (input.vocabulary > 0 && input.labels == input.sample.front()) return;
   throw std::invalid_argument(std::string("model ") + model +
                               " expects tokens with a label at each position, and the data has " +
                               (input.vocabulary > 0 ? "one answer a sample" : "none"));
 }
-
-}  // namespace
 
 std::vector<LayerSpec> gpt(const jobspec::Value& options, const InputShape& input) {
   expect_tokens("gpt", input);

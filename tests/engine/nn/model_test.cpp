@@ -98,6 +98,22 @@ TEST(Models, HaveThePublishedSizes) {
             7'041'443);
 }
 
+TEST(Models, OfSegmentationHaveThePublishedSizes) {
+  const auto of = [](Shape sample, int classes) {
+    const std::int64_t pixels = elements(sample) / sample[0];
+    return InputShape{std::move(sample), classes, pixels};
+  };
+  // milesial/Pytorch-UNet
+  EXPECT_EQ(parameters_of_graph(Map{{"name", "unet"}}, of({3, 64, 64}, 2)), 31'037'698);
+  // Cicek et al., whose batch norm has no parameters of its own while the convolutions have biases
+  EXPECT_EQ(
+      parameters_of_graph(Map{{"name", "unet"}, {"batch_norm", false}}, of({3, 16, 16, 16}, 3)),
+      19'069'955);
+  constexpr std::int64_t kConv = 32 * 32 * 27 + 32;
+  EXPECT_EQ(parameters_of_graph(Map{{"name", "flood_filling"}}, {{2, 8, 8, 8}, 0, 0, 512}),
+            2 * 32 * 27 + 32 + kConv + 8 * 2 * kConv + 33);
+}
+
 TEST(Models, TransformersHaveTheSizeThatTheirPartsSay) {
   const InputShape text{{128}, 256, 128, 0, 256};
   constexpr std::int64_t kWidth = 256, kInner = 1024;
@@ -110,6 +126,15 @@ TEST(Models, TransformersHaveTheSizeThatTheirPartsSay) {
   EXPECT_EQ(
       parameters_of_graph(Map{{"name", "bert"}}, text),
       kEmbedding + 2 * kWidth + 4 * kBlock + kWidth * kWidth + 3 * kWidth + 256 * kWidth + 256);
+}
+
+TEST(Models, LstmsHaveTheSizeThatTheirPartsSay) {
+  // Two layers of 200 over 10,000 words, as in PyTorch's example of a language model
+  EXPECT_EQ(
+      parameters_of_graph(Map{{"name", "lstm_lm"}, {"width", 200}}, {{35}, 10'000, 35, 0, 10'000}),
+      4'653'200);
+  EXPECT_EQ(parameters_of_graph(Map{{"name", "lstm"}}, {{28, 28}, 10}),
+            4 * 128 * (28 + 128 + 2) + 128 * 10 + 10);
 }
 
 TEST(Models, ResnetsNameTheirParametersAsEverywhere) {
@@ -126,16 +151,28 @@ TEST(Models, ResnetsNameTheirParametersAsEverywhere) {
 }
 
 TEST(Models, NewOnesMatchTheReferenceAndLearn) {
-  const std::vector<std::pair<Map, InputShape>> models = {
+  struct Learner {
+    Map model;
+    InputShape shape;
+    float rate = 0.01f;
+  };
+  const std::vector<Learner> models = {
       {Map{{"name", "simple_cnn"}}, {{1, 8, 8}, 4}},
       {Map{{"name", "resnet"}}, {{1, 8, 8}, 4}},
       {Map{{"name", "resnet"}, {"depth", 50}}, {{3, 4, 4}, 4}},
       {Map{{"name", "gpt"}, {"layers", 2}, {"heads", 2}, {"width", 16}}, {{6}, 9, 6, 0, 9}},
       {Map{{"name", "bert"}, {"layers", 2}, {"heads", 2}, {"width", 16}, {"dropout", 0.1}},
        {{6}, 9, 6, 0, 9}},
+      {Map{{"name", "lstm_lm"}, {"width", 12}, {"dropout", 0.1}}, {{6}, 9, 6, 0, 9}, 1},
+      {Map{{"name", "lstm"}, {"width", 10}, {"layers", 2}}, {{7, 5}, 3}, 0.1f},
+      {Map{{"name", "conv_lstm"}, {"width", 16}, {"channels", 4}, {"embedding", 8}},
+       {{1, 8, 8, 8}, 0, 0, 5}},
+      {Map{{"name", "unet"}, {"depth", 2}, {"channels", 8}}, {{2, 8, 12}, 3, 96}},
+      {Map{{"name", "unet"}, {"depth", 1}, {"channels", 4}}, {{1, 4, 6, 4}, 2, 96}},
+      {Map{{"name", "flood_filling"}, {"modules", 2}, {"channels", 8}}, {{2, 5, 6, 4}, 0, 0, 120}},
       {Map{{"name", "cosmoflow"}, {"channels", 2}}, {{2, 32, 32, 32}, 0, 0, 3}},
   };
-  for (const auto& [model, shape] : models) {
+  for (const auto& [model, shape, rate] : models) {
     const Data data(shape, 2);
     Training cpu(model, shape, 2, "cpu"), reference(model, shape, 2, "reference");
     const ShardResult a = cpu.train(data.batch), b = reference.train(data.batch);
@@ -146,7 +183,7 @@ TEST(Models, NewOnesMatchTheReferenceAndLearn) {
     for (int step = 0; step < 10; ++step) {
       last = cpu.train(data.batch).loss_sum;
       for (std::size_t i = 0; i < cpu.model->parameter_floats(); ++i)
-        cpu.parameters.floats()[i] -= 0.01f * cpu.gradients.floats()[i];
+        cpu.parameters.floats()[i] -= rate * cpu.gradients.floats()[i];
     }
     EXPECT_LT(last, 0.9 * a.loss_sum) << model.front().second.to_text();
   }
@@ -412,6 +449,9 @@ TEST(BadInput, IsRefusedWithASentence) {
   EXPECT_THAT(complaint(mlp({0}), digits), HasSubstr("positive integers"));
   EXPECT_THAT(complaint(mlp({8}, {{"activation", "tanh"}}), digits),
               HasSubstr("expects relu for activation, got tanh"));
+  EXPECT_THAT(complaint(Map{{"name", "unet"}}, digits), HasSubstr("each of the 784 pixels"));
+  EXPECT_THAT(complaint(Map{{"name", "unet"}}, {{1, 24, 24}, 2, 576}),
+              HasSubstr("halves its input 4 times (depth), which does not fit (1, 24, 24)"));
   EXPECT_THAT(complaint(mlp({8}), digits, 0), HasSubstr("a shard of 0 samples"));
   EXPECT_THAT(complaint(mlp({8}), digits, 4, "gpu"), HasSubstr("there is no device 'gpu'"));
 }
@@ -555,7 +595,8 @@ TEST(Schema, ListsEveryModelWithItsOptions) {
     EXPECT_FALSE(variant.doc.empty());
   }
   EXPECT_THAT(names, testing::ElementsAre("mlp", "lenet", "simple_cnn", "resnet", "cosmoflow",
-                                          "gpt", "bert", "graph"));
+                                          "gpt", "bert", "lstm_lm", "lstm", "conv_lstm", "unet",
+                                          "flood_filling", "graph"));
 }
 
 }  // namespace

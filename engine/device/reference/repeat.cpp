@@ -1,0 +1,37 @@
+// repeat: features, as they are, at each of `positions`.
+#include <algorithm>
+#include <stdexcept>
+
+#include "engine/device/reference/layer.h"
+
+namespace thalweg::engine::reference {
+namespace {
+
+void plan(LayerPlan& layer) {
+  if (layer.in.size() != 1)
+    throw std::invalid_argument("expects flat features, got " + to_text(layer.in));
+  layer.out = {layer.integer("positions"), layer.in[0]};
+}
+
+template <class T>
+void forward(const LayerPlan& layer, const Call<T>& call) {
+  const std::int64_t positions = layer.out[0], features = layer.out[1];
+  for (std::int64_t row = 0; row < call.samples() * positions; ++row)
+    std::copy_n(call.x + row / positions * features, features, call.y + row * features);
+}
+
+template <class T>
+void backward(const LayerPlan& layer, const Call<T>& call) {
+  if (call.dx == nullptr) return;
+  const std::int64_t positions = layer.out[0], features = layer.out[1];
+  std::fill_n(call.dx, call.samples() * features, T{0});
+  for (std::int64_t row = 0; row < call.samples() * positions; ++row)
+    for (std::int64_t i = 0; i < features; ++i)
+      call.dx[row / positions * features + i] += call.dy[row * features + i];
+}
+
+}  // namespace
+
+const Layer repeat{plan, {forward<float>, backward<float>}, {forward<double>, backward<double>}};
+
+}  // namespace thalweg::engine::reference
