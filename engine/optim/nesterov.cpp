@@ -38,6 +38,7 @@ OptimizerEntry nesterov() {
       "nesterov",
       "SGD with Nesterov momentum: v = m v + g; w -= lr (g + m v)",
       {{"resnet*", 0.1, "Goyal et al. 2017, for batch 256 and warm-up"},
+       {"cosmoflow*", 1e-3, "the MLPerf HPC reference, for batch 64 (mlcommons/hpc)"},
        {"*", 0.02, "good for batch 128 on Fashion-MNIST, constant or cosine"}},
       std::vector<jobspec::Option>{
           momentum_option(),
