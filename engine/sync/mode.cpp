@@ -51,8 +51,11 @@ std::vector<jobspec::Section> sync_schema() {
   jobspec::Option allreduce;
   allreduce.name = "allreduce";
   allreduce.doc =
-      "algorithm of sums other than the gradients': auto, a name, or names by size such as "
-      "recursive_doubling:0-8K,ring:8K-; there are " +
+      "algorithm of sums other than the gradients': auto, autotune (measured when an attempt "
+      "starts "
+      "and written to its journal; bits may differ between attempts), a name, or names by size "
+      "such "
+      "as recursive_doubling:0-8K,ring:8K-; there are " +
       known_algorithms();
   allreduce.fallback = group.allreduce;
   jobspec::Option stall;
@@ -93,10 +96,15 @@ jobspec::Value sync_identity(const jobspec::Value& options) {
   return identity;
 }
 
+bool wants_autotune(const jobspec::Value& options) {
+  const jobspec::Value* choice = options.find("allreduce");
+  return choice != nullptr && choice->as_string() == "autotune";
+}
+
 comm::GroupOptions group_options(const jobspec::Value& options) {
   comm::GroupOptions group;
   if (const jobspec::Value* choice = options.find("allreduce")) {
-    group.allreduce = choice->as_string();
+    if (!wants_autotune(options)) group.allreduce = choice->as_string();
     (void)comm::Choice::parse(comm::Collective::allreduce, group.allreduce);
   }
   if (const jobspec::Value* seconds = options.find("stall_timeout_s"))

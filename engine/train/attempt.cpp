@@ -7,6 +7,7 @@
 #include <exception>
 #include <utility>
 
+#include "engine/comm/autotune.h"
 #include "engine/train/failure.h"
 #include "engine/train/hash.h"
 #include "engine/train/libraries.h"
@@ -63,6 +64,8 @@ void together(comm::Group& group, const std::function<void()>& part) {
 
 Attempt::Attempt(const AttemptInput& input, Record& the_record) : in(input), record(the_record) {
   together(in.group, [&] { load_data(); });
+  if (wants_autotune(*config.find("sync")))
+    note("info", "measured " + comm::autotune(in.group).text());
   FoundCheckpoint found;
   together(in.group, [&] { found = find_checkpoint(); });
   ResumePoint point;

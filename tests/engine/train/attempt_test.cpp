@@ -66,6 +66,19 @@ double last_value(const std::vector<Value>& journal, const std::string& name) {
   return value;
 }
 
+TEST(Attempt, AutotuneWritesItsTableAndKeepsTheCurve) {
+  const test::TempDir plain, tuned;
+  Trial trial = tiny_trial();
+  run_to_end(trial, plain.path(), 2);
+  trial.train.set("sync.allreduce", "autotune");
+  run_to_end(trial, tuned.path(), 2);
+  EXPECT_EQ(curve({plain.path()}), curve({tuned.path()}));
+  const auto notes = lines_of(read_journal(tuned.path()), "note");
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_THAT(notes[0].find("text")->as_string(),
+              testing::MatchesRegex("measured allreduce .*\n64 bytes: .* us.*"));
+}
+
 TEST(Attempt, Learns) {
   const test::TempDir folder;
   Trial trial = tiny_trial();
