@@ -234,6 +234,8 @@ TEST_P(Reductions, SameBitsHoweverLateRanksCome) {
             while (!request->test()) {
               if (round == 2 && random() % 4 == 0) {
                 std::this_thread::sleep_for(std::chrono::microseconds(random() % 300));
+              } else {
+                std::this_thread::yield();
               }
             }
             const auto own = group.segment(count, group.rank());
