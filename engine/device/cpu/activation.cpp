@@ -1,5 +1,5 @@
-// tanh, sigmoid, gelu and leaky_relu on oneDNN's element-wise functions: in place where backward
-// needs only the output, and the input is not the caller's memory.
+// tanh, sigmoid, gelu, silu and leaky_relu on oneDNN's element-wise functions: in place where
+// backward needs only the output, and the input is not the caller's memory.
 #include "engine/device/cpu/builder.h"
 #include "engine/device/cpu/layer.h"
 
@@ -73,6 +73,10 @@ TensorId sigmoid(Builder& b, const Node&, TensorId x) {
 
 TensorId gelu(Builder& b, const Node&, TensorId x) {
   return from_input(b, x, {algorithm::eltwise_gelu_erf, 0, 0});
+}
+
+TensorId silu(Builder& b, const Node&, TensorId x) {
+  return from_input(b, x, {algorithm::eltwise_swish, 1, 0});
 }
 
 TensorId leaky_relu(Builder& b, const Node& node, TensorId x) {

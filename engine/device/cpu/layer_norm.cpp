@@ -4,30 +4,12 @@
 #include <cmath>
 
 #include "engine/device/cpu/builder.h"
+#include "engine/device/cpu/lane_sum.h"
 #include "engine/device/cpu/layer.h"
 #include "engine/tensor/simd.h"
 
 namespace thalweg::engine::cpu {
 namespace {
-
-// Sums run in this many lanes, then the lanes are added in order: vectorised, and the same bits on
-// every vector width.
-constexpr std::int64_t kLanes = 16;
-
-template <class Term>
-THALWEG_INLINE float lane_sum(std::int64_t count, Term term) {
-  float lanes[kLanes] = {};
-  std::int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes)
-    for (std::int64_t k = 0; k < kLanes; ++k)
-      lanes[k] += term(i + k);
-  for (std::int64_t k = 0; i < count; ++i, ++k)
-    lanes[k] += term(i);
-  float sum = 0;
-  for (const float lane : lanes)
-    sum += lane;
-  return sum;
-}
 
 /// moments: mean and 1 / deviation of each row.
 THALWEG_SIMD void normalise(const float* __restrict x, const float* __restrict weight,

@@ -56,6 +56,19 @@ struct Gelu {
   }
 };
 
+struct Silu {
+  explicit Silu(const LayerPlan&) {}
+  template <class T>
+  static T value(T x) {
+    return x * Sigmoid::value(x);
+  }
+  template <class T>
+  static T slope(T x) {
+    const T s = Sigmoid::value(x);
+    return s + x * s * (1 - s);
+  }
+};
+
 struct LeakyRelu {
   explicit LeakyRelu(const LayerPlan& layer) : below(layer.real("slope")) {}
   template <class T>
@@ -93,6 +106,7 @@ constexpr Layer of{
 const Layer tanh = of<Tanh>;
 const Layer sigmoid = of<Sigmoid>;
 const Layer gelu = of<Gelu>;
+const Layer silu = of<Silu>;
 const Layer leaky_relu = of<LeakyRelu>;
 
 }  // namespace thalweg::engine::reference

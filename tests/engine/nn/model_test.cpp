@@ -496,6 +496,8 @@ TEST(BadInput, OfLayersNamesTheLayer) {
   EXPECT_THAT(
       layers({{"conv2d", "c", {{"channels", 3}, {"kernel", 3}, {"padding", 3}}}}, {1, 4, 4}),
       HasSubstr("expects a padding smaller than its kernel of 3"));
+  EXPECT_THAT(layers({{"group_norm", "g", {{"groups", 2}}}}, {3, 4, 4}),
+              HasSubstr("layer 1 (group_norm 'g') expects channels that 2 groups divide"));
   EXPECT_THAT(layers({}, {4}), HasSubstr("at least one layer"));
   const LayerSpec fc{"linear", "fc", {{"outputs", 3}}};
   EXPECT_THAT(layers({fc, {"add", "sum", {}, {"fc", "fd"}}}, {4}),
