@@ -1,0 +1,167 @@
+// Random networks from a seeded generator: each is refused with a sentence or runs, and then the
+// cpu device computes what the reference does. THALWEG_FUZZ_INPUTS sets how many; 100000 is the
+// long run.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <random>
+
+#include "engine/nn/model_table.h"
+#include "support.h"
+
+namespace thalweg::engine::test {
+namespace {
+
+using jobspec::List;
+using jobspec::Map;
+using jobspec::Option;
+using jobspec::OptionType;
+using jobspec::Value;
+
+int graphs_to_try() {
+  const char* given = std::getenv("THALWEG_FUZZ_INPUTS");
+  return given != nullptr ? std::atoi(given) : 200;
+}
+
+class Generator {
+ public:
+  explicit Generator(unsigned seed) : random_(seed) {}
+
+  std::size_t below(std::size_t n) { return random_() % n; }
+  bool once_in(std::size_t n) { return below(n) == 0; }
+
+  InputShape shape() {
+    const Shape shapes[] = {{6}, {3, 4}, {2, 5, 4}, {3, 6, 6}, {16, 4, 4}, {1, 3, 4, 3}};
+    return {shapes[below(std::size(shapes))], 3};
+  }
+
+  /// Mostly what fits, now and then anything.
+  Value value(const Option& option) {
+    const Value odd[] = {-1, 0, 1 << 24, 1 << 10, 0.5, "auto", "x", List{1}, Value(), true};
+    if (once_in(20)) return odd[below(std::size(odd))];
+    switch (option.type) {
+      case OptionType::integer:
+        return static_cast<std::int64_t>(1 + below(once_in(4) ? 20 : 4));
+      case OptionType::boolean:
+        return once_in(2);
+      default:
+        return option.fallback;
+    }
+  }
+
+  Value layer(const std::vector<std::string>& names) {
+    const std::vector<LayerKind>& table = layer_table();
+    const LayerKind& kind = table[below(table.size())];
+    Map map{{"kind", kind.name}, {"name", "l" + std::to_string(names.size())}};
+    for (const Option& option : kind.options)
+      if (option.required || once_in(2)) map.emplace_back(option.name, value(option));
+    List inputs;
+    const auto wanted = static_cast<std::size_t>(kind.inputs == 0 ? 2 : kind.inputs);
+    if (wanted > 1 || once_in(4))
+      for (std::size_t i = 0; i < wanted; ++i)
+        inputs.push_back(names[once_in(2) ? names.size() - 1 : below(names.size())]);
+    if (!inputs.empty()) map.emplace_back("inputs", inputs);
+    return map;
+  }
+
+ private:
+  std::mt19937 random_;
+};
+
+/// Everything that nothing takes is flattened and joined for the answer.
+Value finished(List layers, const InputShape& shape) {
+  std::vector<std::string> unused;
+  for (const Value& layer : layers)
+    unused.push_back(layer.find("name")->as_string());
+  for (const Value& layer : layers)
+    if (const Value* inputs = layer.find("inputs"))
+      for (const Value& name : inputs->as_list())
+        std::erase(unused, name.as_string());
+  for (std::size_t l = 1; l < layers.size(); ++l)
+    if (layers[l].find("inputs") == nullptr)
+      std::erase(unused, layers[l - 1].find("name")->as_string());
+  List joined;
+  for (const std::string& name : unused) {
+    joined.push_back("flat_" + name);
+    layers.push_back(Map{{"kind", "flatten"}, {"name", joined.back()}, {"inputs", List{name}}});
+  }
+  if (joined.size() > 1) layers.push_back(Map{{"kind", "concat"}, {"inputs", joined}});
+  layers.push_back(Map{{"kind", "linear"}, {"outputs", shape.classes}});
+  return Map{{"name", "graph"}, {"layers", std::move(layers)}};
+}
+
+/// Null where it is refused.
+std::unique_ptr<Graph> build(const Value& model, const InputShape& shape) {
+  try {
+    return std::make_unique<Graph>(build_model_graph(model, shape));
+  } catch (const std::invalid_argument& error) {
+    EXPECT_NE(std::string(error.what()), "") << model.to_json();
+    return nullptr;
+  }
+}
+
+bool small(const Graph& graph) {
+  std::int64_t numbers = 0;
+  for (const LayerPlan& layer : graph.layers) {
+    numbers += elements(layer.out);
+    for (const ParameterPlan& parameter : layer.parameters)
+      numbers += elements(parameter.shape);
+  }
+  return numbers < 20'000;
+}
+
+void compare(const Graph& graph, const std::string& text) {
+  constexpr int kSamples = 3;
+  const Data data(graph.loss.data, kSamples);
+  const auto values = start_values(graph);
+  const auto truth = reference::compile<double>(graph, kSamples);
+  const auto program = cpu::compile(graph, kSamples);
+  const auto truth_lane = truth->lane();
+  const auto lane = program->lane();
+  const auto expected = train<double>(*truth, graph, data.batch, *truth_lane, values, 1.0);
+  const auto outcome = train<float>(*program, graph, data.batch, *lane, values, 1.0f);
+  if (!(std::abs(expected.result.loss_sum) < 1e3)) return;  // nothing to compare
+  EXPECT_NEAR(outcome.result.loss_sum, expected.result.loss_sum,
+              1e-3 * (1 + std::abs(expected.result.loss_sum)))
+      << text;
+  for (std::size_t p = 0; p < values.size(); ++p) {
+    double difference = 0, norm = 0;
+    for (std::size_t i = 0; i < values[p].size(); ++i) {
+      difference += std::pow(outcome.gradients[p][i] - expected.gradients[p][i], 2);
+      norm += std::pow(expected.gradients[p][i], 2);
+    }
+    // Norms over a few nearly equal numbers magnify rounding.
+    EXPECT_LE(std::sqrt(difference), 1e-2 * (0.1 + std::sqrt(norm)))
+        << program->parameters()[p].name << " of " << text;
+  }
+}
+
+TEST(GraphFuzz, IsRefusedOrRunsAsOnTheReference) {
+  Generator generator(20261120);
+  int ran = 0, refused = 0;
+  for (int i = 0; i < graphs_to_try() && !HasFailure(); ++i) {
+    const InputShape shape = generator.shape();
+    List layers;
+    std::vector<std::string> names{input_name};
+    std::unique_ptr<Graph> graph;
+    const std::size_t wanted = 1 + generator.below(7);
+    for (std::size_t tries = 0; tries < 4 * wanted && layers.size() < wanted; ++tries) {
+      List longer = layers;
+      longer.push_back(generator.layer(names));
+      auto built = build(finished(longer, shape), shape);
+      refused += built == nullptr;
+      if (built == nullptr || !small(*built)) continue;
+      graph = std::move(built);
+      layers = std::move(longer);
+      names.push_back(layers.back().find("name")->as_string());
+    }
+    if (graph == nullptr) continue;
+    compare(*graph, finished(layers, shape).to_json());
+    ++ran;
+  }
+  EXPECT_GT(ran, graphs_to_try() / 2);
+  EXPECT_GT(refused, graphs_to_try());
+}
+
+}  // namespace
+}  // namespace thalweg::engine::test
