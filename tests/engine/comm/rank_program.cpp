@@ -183,14 +183,31 @@ int shard_sum(const std::vector<std::string>& arguments) {
   return 0;
 }
 
+/// Every collective once, on `count` floats.
+void work_on(Group& group, float* x, std::size_t count) {
+  group.allreduce(x, count, Type::f32, Op::average);
+  group.allreduce(x, 10, Type::f32, Op::max);
+  group.reduce_scatter(x, count, Type::f32, Op::average);
+  group.allgather_segments(x, count, Type::f32);
+  group.broadcast(x, count * sizeof(float), 0);
+  const std::size_t block = count / 2 / static_cast<std::size_t>(group.size());
+  group.all_to_all(x, x + count / 2, block * sizeof(float));
+  float* const mine[] = {x};
+  group.start_shard_sum(mine, count, group.size())->wait();
+  group.barrier();
+}
+
 /// Works until a peer is gone. VICTIM stops or dies (signal SIGNAL) at its own hand after DELAY ms,
-/// from another thread: at any moment of an allreduce.
+/// from another thread: at any moment of any collective.
 int victim(const std::vector<std::string>& arguments) {
   const int victim_rank = std::stoi(arguments.at(0));
   const int signal_number = std::stoi(arguments.at(1));
   const milliseconds delay(std::stol(arguments.at(2)));
   Rank rank(milliseconds(std::stol(arguments.at(3))));
   signal(SIGTERM, SIG_IGN);  // the launcher's TERM must not hide what the rank itself sees
+  constexpr std::size_t kCount = 200000;
+  const auto common = rank.group.allocate(kCount * sizeof(float));
+  std::vector<float> own(kCount, 1);
   rank.group.barrier();
   const auto start = std::chrono::steady_clock::now();
   std::thread killer;
@@ -203,9 +220,8 @@ int victim(const std::vector<std::string>& arguments) {
   }
   try {
     for (;;) {
-      std::vector<float> data(200000, 1);
-      rank.group.allreduce(data.data(), data.size(), Type::f32, Op::sum);
-      rank.group.allreduce(data.data(), 10, Type::f32, Op::max);
+      work_on(rank.group, own.data(), kCount);
+      work_on(rank.group, reinterpret_cast<float*>(common->data()), kCount);
     }
   } catch (const CommError& e) {
     const auto ms =
