@@ -28,11 +28,11 @@ constexpr std::size_t operator""_K(unsigned long long n) {
   return static_cast<std::size_t>(n) << 10U;
 }
 const Default kDefaults[] = {
-    {Collective::allreduce, Where::mixed, kAny, 4_K, "recursive_doubling"},
     {Collective::allreduce, Where::mixed, kAny, kRest, "hierarchical"},
     // A way through two kernels costs more than many bytes.
     {Collective::allreduce, Where::machines, 2, 512_K, "recursive_doubling"},
-    {Collective::allreduce, Where::machines, kAny, 256_K, "recursive_doubling"},
+    {Collective::allreduce, Where::machines, kAny, 16_K, "recursive_doubling"},
+    {Collective::allreduce, Where::machines, kAny, 1024_K, "rabenseifner"},
     // With more ranks slices become short, and too many senders meet at one receiver.
     {Collective::allreduce, Where::machines, 16, kRest, "segmented"},
     {Collective::allreduce, Where::anywhere, kAny, 16_K, "recursive_doubling"},
