@@ -159,6 +159,18 @@ TEST(ProcessGroup, AStoppedRankIsNamedAfterTheStallTime) {
   }
 }
 
+TEST(ProcessGroup, RandomProgramsGiveTheRightNumbers) {
+  using thalweg::test::Network;
+  std::random_device random;
+  for (const auto network : {Network::machine, Network::loopback}) {
+    for (const int ranks : {2, 3, 5}) {
+      const std::string seed = std::to_string(random());
+      const auto outcome = launch(ranks, {"fuzz", seed, "4"}, {}, network);
+      EXPECT_EQ(0, outcome.code) << "seed " << seed << ", " << ranks << " ranks\n" << outcome.err;
+    }
+  }
+}
+
 TEST(ProcessGroup, WorksWhereThereIsHardlyAnySharedMemory) {
   struct Place {
     const char* what;

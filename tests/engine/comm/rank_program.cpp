@@ -16,6 +16,7 @@
 
 #include "engine/comm/algorithms/table.h"
 #include "engine/comm/group.h"
+#include "tests/engine/comm/fuzz.h"
 
 namespace {
 
@@ -233,6 +234,20 @@ int victim(const std::vector<std::string>& arguments) {
   }
 }
 
+/// Random programs from SEED on, ROUNDS of them.
+int fuzz(const std::vector<std::string>& arguments) {
+  const auto first = static_cast<unsigned>(std::stoul(arguments.at(0)));
+  const auto rounds = static_cast<unsigned>(std::stoul(arguments.at(1)));
+  Rank rank(milliseconds(20000));
+  for (unsigned i = 0; i < rounds; ++i) {
+    // Now and then beyond where long messages take another way.
+    Fuzz(rank.group, first + i, i % 4 == 3 ? 400000 : 20000).run(60);
+  }
+  rank.group.barrier();
+  rank.wireup->finalize();
+  return 0;
+}
+
 /// Rank 1 calls something else.
 int disagree(const std::vector<std::string>&) {
   Rank rank(milliseconds(60000));
@@ -408,7 +423,7 @@ const std::map<std::string, int (*)(const std::vector<std::string>&)> kModes = {
     {"collectives", collectives},     {"shard_sum", shard_sum}, {"victim", victim},
     {"deserter", deserter},           {"farewell", farewell},   {"hello", hello},
     {"shared_memory", shared_memory}, {"sockets", sockets},     {"mismatch", mismatch},
-    {"disagree", disagree},           {"missing", missing},
+    {"disagree", disagree},           {"missing", missing},     {"fuzz", fuzz},
 };
 
 }  // namespace
