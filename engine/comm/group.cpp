@@ -184,8 +184,10 @@ struct Group::Impl {
     if (board_tried || !layout.shares) return;
     board_tried = true;
     Operation operation = operation_for(call, label);
-    complete(operation,
-             Board::make(operation.link, progress->regions(), progress->patience().work(), board));
+    Task task =
+        Board::make(operation.link, progress->regions(), progress->patience().work(), board);
+    if (options.checked) task = checked(operation, std::move(task));
+    complete(operation, std::move(task));
     layout.shares = board != nullptr;
     if (board) progress->patience().expect_memory();
   }

@@ -13,7 +13,7 @@ Task all_to_all_pairwise(const Link& link, const Layout&, Arguments a) {
   auto* in = static_cast<std::byte*>(a.data);
   const auto at = [each](int rank) { return static_cast<std::size_t>(rank) * each; };
 
-  std::memcpy(in + at(link.rank()), out + at(link.rank()), each);
+  if (each > 0) std::memcpy(in + at(link.rank()), out + at(link.rank()), each);
   for (int step = 1; step < ranks; ++step) {
     const int to = (link.rank() + step) % ranks;
     const int from = (link.rank() + ranks - step) % ranks;

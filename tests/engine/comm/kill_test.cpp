@@ -30,18 +30,22 @@ struct What {
   Needs needs = Needs::nothing;
 };
 
-/// Every row of every collective, and what has no table.
-std::vector<What> everything() {
+/// Every row of every collective that such a network has a use for, and what has no table.
+std::vector<What> everything(Network network) {
+  const bool hosts = network == Network::hosts;
   std::vector<What> all;
   for (int c = 0; c <= static_cast<int>(Collective::barrier); ++c) {
     const auto collective = static_cast<Collective>(c);
     all.push_back({name_of(collective), "auto"});
     for (const Row& row : rows_of(collective)) {
+      if (row.needs == Needs::machines && !hosts) continue;
+      if (row.needs == Needs::shared_memory && hosts) continue;
       all.push_back({name_of(collective), row.name, row.needs});
     }
   }
-  for (const char* operation : {"shard_sum", "allreduce_as", "split"}) {
-    all.push_back({operation, "auto"});
+  for (const char* operation : {"shard_sum", "allreduce_as", "adasum", "split", "allocate"}) {
+    const bool power = std::string(operation) == "adasum";
+    all.push_back({operation, "auto", power ? Needs::power_of_two : Needs::nothing});
   }
   return all;
 }
@@ -152,21 +156,23 @@ TEST_P(Kill, AtAnyMomentOfAnyCollectiveIsNamedByAllOthers) {
   const auto pick = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
   constexpr std::size_t kSizes[] = {4, 1024, 64 << 10, 1 << 20, 16 << 20};
   constexpr const char* kStyles[] = {"blocking", "started", "allocated"};
-  // Over all networks more than fifty moments; each row of each table comes up once at least.
-  std::vector<What> whats = everything();
-  const std::size_t moments =
-      GetParam() == Network::machine ? std::max<std::size_t>(26, whats.size()) : 13;
+  // Over all networks more than fifty moments; each row of each table comes up at least once.
+  std::vector<What> whats = everything(GetParam());
   std::shuffle(whats.begin(), whats.end(), random);
+  std::stable_partition(whats.begin(), whats.end(),
+                        [&](const What& what) { return what.needs == Needs::machines; });
+  const std::size_t moments =
+      GetParam() == Network::machine ? std::max<std::size_t>(26, whats.size()) : 16;
   const auto files = files_in_memory();
   for (std::size_t i = 0; i < moments; ++i) {
     Moment moment;
     moment.what = whats[i % whats.size()];
-    moment.network = GetParam();
+    moment.network = moment.what.needs == Needs::machines ? Network::two_hosts : GetParam();
     moment.style = kStyles[pick(std::size(kStyles))];
     moment.bytes = kSizes[pick(std::size(kSizes))];
-    moment.ranks = moment.what.needs == Needs::nothing ? 2 + static_cast<int>(pick(3)) : 4;
-    if (moment.what.needs == Needs::machines) moment.network = Network::two_hosts;
-    if (moment.network == Network::two_hosts && GetParam() != Network::hosts) continue;
+    moment.ranks = 2 + static_cast<int>(pick(3));
+    if (moment.what.needs == Needs::power_of_two && moment.ranks == 3) moment.ranks = 4;
+    if (moment.what.needs == Needs::machines) moment.ranks = 4;
     moment.victim = static_cast<int>(pick(static_cast<std::size_t>(moment.ranks)));
     moment.delay_us = static_cast<long>(pick(20000));
     const auto outcome = launch(moment);
@@ -186,13 +192,13 @@ TEST_P(Kill, AtAnyMomentOfAnyCollectiveIsNamedByAllOthers) {
 TEST_P(Kill, AStoppedRankIsNamedAfterTheStallTime) {
   const unsigned number = seed();
   std::mt19937 random(number);
-  const auto whats = everything();
+  const auto whats = everything(GetParam());
   for (int round = 0; round < 3; ++round) {
     Moment moment;
     moment.network = GetParam();
     do {
       moment.what = whats[random() % whats.size()];
-    } while (moment.what.needs != Needs::nothing);
+    } while (moment.what.needs == Needs::power_of_two || moment.what.needs == Needs::machines);
     moment.how = std::to_string(SIGSTOP);
     moment.bytes = 4U << (4 * (random() % 6));
     moment.delay_us = static_cast<long>(random() % 20000);

@@ -59,6 +59,9 @@ class Work {
   void once() {
     if (plan_.operation == "split") {
       split();
+    } else if (plan_.operation == "allocate") {
+      (void)group_.allocate(plan_.bytes);
+      group_.barrier();  // between machines, nobody waits to allocate
     } else if (plan_.style != "started") {
       start(0)->wait();
     } else {
@@ -82,6 +85,10 @@ class Work {
     if (operation == "allreduce") return group_.start_allreduce(data, count, Type::f32, Op::sum);
     if (operation == "allreduce_as")
       return group_.start_allreduce_as(Type::bf16, floats, count, Op::sum);
+    if (operation == "adasum") {
+      const std::size_t ends[] = {count / 3, count};
+      return group_.start_adasum(data, count, Type::f32, ends);
+    }
     if (operation == "reduce_scatter")
       return group_.start_reduce_scatter(data, count, Type::f32, Op::sum);
     if (operation == "allgather") return group_.start_allgather_segments(data, count, Type::f32);
