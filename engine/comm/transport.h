@@ -62,8 +62,9 @@ class Transport {
   virtual int size() const = 0;
   virtual const std::string& node_of(int rank) const = 0;
   /// Non-blocking, matched by (peer, tag) in order; tags below 2^40. The memory must stay until the
-  /// request is done. nullptr: already done. A message of another length than the receiver expects
-  /// is a CommError at the receiver.
+  /// request is done; that of a receive keeps what it holds until its message is there. nullptr:
+  /// already done. A message of another length than the receiver expects is a CommError at the
+  /// receiver.
   virtual std::unique_ptr<Request> send(int peer, std::uint64_t tag, const void* data,
                                         std::size_t bytes) = 0;
   virtual std::unique_ptr<Request> receive(int peer, std::uint64_t tag, void* data,

@@ -20,6 +20,8 @@ constexpr std::size_t kPacketsAtOnce = 4;
 constexpr std::size_t kPacket = 65536;
 constexpr std::size_t kPacketHeaders = 321;
 constexpr std::size_t kLine = 64;
+// Shorter messages are read together with their headers, and copied.
+constexpr std::size_t kWithHeader = 8 * 1024;
 
 /// Empty messages may have no memory.
 void copy_bytes(void* to, const void* from, std::size_t bytes) {
@@ -294,8 +296,9 @@ bool Conversation::advance_in(Stream& stream) {
   return over || early;
 }
 
-/// Reads the header and, in the hope that it is the next expected message's, what follows straight
-/// into that one's memory. True when a message has begun.
+/// Reads the header and, where the next expected message is short, what follows. Not into that
+/// one's memory: another message may come first, and until it has come the memory belongs to the
+/// receiver. True when a message has begun.
 bool Conversation::read_header() {
   auto* header = reinterpret_cast<std::byte*>(&header_);
   if (!early_.empty()) {
@@ -308,19 +311,19 @@ bool Conversation::read_header() {
     begin_message(nullptr, 0);
     return true;
   }
-  Inbound& hoped = *expected_.front();
-  const std::size_t hoped_bytes =
-      std::min(share_start(hoped.bytes, 1, streams_for(hoped.bytes)), at_once_);
+  std::byte more[kWithHeader];
+  const std::size_t next = expected_.front()->bytes;
   const std::size_t wanted = sizeof header_ - header_have_;
-  const std::size_t n = read(streams_[0], header + header_have_, wanted, hoped.data, hoped_bytes);
+  const std::size_t n =
+      read(streams_[0], header + header_have_, wanted, more, next <= kWithHeader ? next : 0);
   header_have_ += std::min(n, wanted);
   if (header_have_ < sizeof header_) return false;
-  begin_message(hoped.data, n - wanted);
+  begin_message(more, n - wanted);
   return true;
 }
 
-/// The header is complete; `already` bytes that follow it lie at `misplaced`.
-void Conversation::begin_message(std::byte* misplaced, std::size_t already) {
+/// The header is complete; `already` bytes that follow it lie at `read`.
+void Conversation::begin_message(const std::byte* read, std::size_t already) {
   header_have_ = 0;
   const std::size_t bytes = header_.bytes;
   const auto found = std::find_if(expected_.begin(), expected_.end(),
@@ -341,9 +344,9 @@ void Conversation::begin_message(std::byte* misplaced, std::size_t already) {
   }
   const std::size_t streams = streams_for(bytes);
   const std::size_t first = std::min(already, share_start(bytes, 1, streams));
-  if (misplaced != message->data) copy_bytes(message->data, misplaced, first);
+  copy_bytes(message->data, read, first);
   if (already > first) {
-    early_.assign(misplaced + first, misplaced + already);
+    early_.assign(read + first, read + already);
     early_next_ = 0;
   }
   message->missing -= first;

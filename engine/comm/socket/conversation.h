@@ -83,7 +83,7 @@ class Conversation {
   bool advance_out(Stream& stream);
   bool advance_in(Stream& stream);
   bool read_header();
-  void begin_message(std::byte* misplaced, std::size_t already);
+  void begin_message(const std::byte* read, std::size_t already);
   void finished(Inbound& message);
   void abandon(Outbound& message);
   void abandon(Inbound& message);

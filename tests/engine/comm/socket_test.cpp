@@ -140,6 +140,25 @@ TEST_P(SocketMessages, MeetReceiversInAnyOrder) {
   }
 }
 
+TEST_P(SocketMessages, LeaveTheMemoryOfOtherReceiversAlone) {
+  for (const std::size_t bytes : {16U, 5000U, 20000U, 300000U}) {
+    Pair pair(GetParam());
+    const auto before = noise(bytes, 3);
+    const auto out = noise(bytes, 4);
+    auto waiting = before;  // still read while its message has not come
+    std::vector<char> in(bytes);
+    const auto first = pair.right->receive(1, waiting.data(), bytes);
+    const auto second = pair.right->receive(2, in.data(), bytes);
+    const auto sent = pair.left->send(2, out.data(), bytes);
+    ASSERT_TRUE(pair.finish({second.get(), sent.get()}));
+    EXPECT_EQ(out, in);
+    EXPECT_EQ(before, waiting) << bytes;
+    const auto late = pair.left->send(1, out.data(), bytes);
+    ASSERT_TRUE(pair.finish({first.get(), late.get()}));
+    EXPECT_EQ(out, waiting);
+  }
+}
+
 TEST_P(SocketMessages, OfOneTagKeepTheirOrder) {
   Pair pair(GetParam());
   const int first = 1;
