@@ -20,6 +20,30 @@ std::vector<std::size_t> ends(const std::vector<ParameterInfo>& parameters) {
   return result;
 }
 
+/// One bucket for each run of parameters that lie side by side.
+void split_into_runs(const std::vector<int>& numbers, const std::vector<ParameterInfo>& parameters,
+                     const std::vector<std::size_t>& end, std::vector<Bucket>& buckets) {
+  std::vector<int> in_memory = numbers;
+  std::sort(in_memory.begin(), in_memory.end(), [&](int a, int b) {
+    return parameters[static_cast<std::size_t>(a)].offset <
+           parameters[static_cast<std::size_t>(b)].offset;
+  });
+  const std::size_t first_run = buckets.size();
+  for (const int number : in_memory) {
+    const auto p = static_cast<std::size_t>(number);
+    const std::size_t offset = parameters[p].offset;
+    if (buckets.size() == first_run || buckets.back().offset + buckets.back().count != offset)
+      buckets.push_back({offset, 0, {}});
+    buckets.back().count = end[p] - buckets.back().offset;
+  }
+  for (const int number : numbers) {  // in the order of backward
+    const std::size_t offset = parameters[static_cast<std::size_t>(number)].offset;
+    for (std::size_t b = first_run; b < buckets.size(); ++b)
+      if (offset >= buckets[b].offset && offset < buckets[b].offset + buckets[b].count)
+        buckets[b].parameters.push_back(number);
+  }
+}
+
 }  // namespace
 
 std::vector<Bucket> plan_buckets(const std::vector<ParameterInfo>& parameters,
@@ -28,29 +52,28 @@ std::vector<Bucket> plan_buckets(const std::vector<ParameterInfo>& parameters,
     throw std::logic_error("the ready order must name every parameter once");
   const std::vector<std::size_t> end = ends(parameters);
   std::vector<Bucket> buckets;
-  Bucket open;
+  std::vector<int> open;
   std::size_t first = 0, last = 0, filled = 0;
   for (const int number : ready_order) {
     const auto p = static_cast<std::size_t>(number);
     const std::size_t offset = parameters[p].offset;
-    first = open.parameters.empty() ? offset : std::min(first, offset);
-    last = open.parameters.empty() ? end[p] : std::max(last, end[p]);
+    first = open.empty() ? offset : std::min(first, offset);
+    last = open.empty() ? end[p] : std::max(last, end[p]);
     filled += end[p] - offset;
-    open.parameters.push_back(number);
-    const bool together = filled == last - first;
+    open.push_back(number);
     const std::size_t limit = buckets.empty() ? sizes.first_bytes : sizes.bytes;
-    if (!together || filled * sizeof(float) < limit) continue;
-    open.offset = first;
-    open.count = last - first;
-    buckets.push_back(std::move(open));
-    open = {};
+    if (filled * sizeof(float) < limit) continue;
+    // What is missing between its parameters may have gone with an earlier bucket; otherwise it is
+    // still to come, and is waited for.
+    std::size_t gone = 0;
+    for (const Bucket& bucket : buckets)
+      if (bucket.offset >= first && bucket.offset < last) gone += bucket.count;
+    if (filled + gone != last - first) continue;
+    split_into_runs(open, parameters, end, buckets);
+    open.clear();
     filled = 0;
   }
-  if (!open.parameters.empty()) {
-    open.offset = first;
-    open.count = last - first;
-    buckets.push_back(std::move(open));
-  }
+  split_into_runs(open, parameters, end, buckets);
   return buckets;
 }
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 
 namespace thalweg::engine {
@@ -74,6 +75,43 @@ TEST(Buckets, StayOpenUntilTheirMemoryIsContiguous) {
   EXPECT_EQ(odd[1].offset, 0u);
   EXPECT_EQ(odd[1].count, 496u);
   EXPECT_THAT(odd[1].parameters, ElementsAre(0, 2, 1));
+}
+
+// A last layer whose weight fills the first bucket: its bias is cut off from all that comes later.
+TEST(Buckets, NeverShareMemory) {
+  const auto parameters = side_by_side({160, 16, 320, 32, 640, 64});  // w0 b0 w1 b1 w2 b2
+  std::vector<int> order{0, 1, 2, 3, 4, 5};
+  do {
+    for (const BucketSizes sizes :
+         {BucketSizes{0, 0}, BucketSizes{0, 1300}, BucketSizes{0, 5000}, BucketSizes{1000, 700}}) {
+      std::vector<int> owners(160 + 16 + 320 + 32 + 640 + 64, 0);
+      std::vector<int> named(order.size(), 0);
+      for (const Bucket& bucket : plan_buckets(parameters, order, sizes)) {
+        std::size_t floats = 0;
+        for (const int number : bucket.parameters) {
+          const ParameterInfo& p = parameters[static_cast<std::size_t>(number)];
+          ++named[static_cast<std::size_t>(number)];
+          floats += p.count;
+          EXPECT_GE(p.offset, bucket.offset);
+          EXPECT_LE(p.offset + p.count, bucket.offset + bucket.count);
+        }
+        EXPECT_EQ(floats, bucket.count);
+        for (std::size_t i = 0; i < bucket.count; ++i)
+          ++owners[bucket.offset + i];
+      }
+      EXPECT_THAT(owners, testing::Each(1));
+      EXPECT_THAT(named, testing::Each(1));
+    }
+  } while (std::next_permutation(order.begin(), order.end()));
+}
+
+TEST(Buckets, AreSplitRoundWhatWentBefore) {
+  const auto parameters = side_by_side({160, 16, 320, 32});  // w0 b0 w1 b1
+  const auto buckets = plan_buckets(parameters, {2, 3, 0, 1}, {0, 600});
+  ASSERT_EQ(buckets.size(), 3u);
+  EXPECT_THAT(buckets[0].parameters, ElementsAre(2));
+  EXPECT_THAT(buckets[1].parameters, ElementsAre(0, 1));
+  EXPECT_THAT(buckets[2].parameters, ElementsAre(3));
 }
 
 TEST(Buckets, CoverEveryFloatOnce) {
