@@ -48,6 +48,10 @@ Layout layout_of(const Transport& transport, const std::vector<int>& members, in
   return layout;
 }
 
+Task nothing() {
+  co_return;
+}
+
 Task reduce_with(const Row& row, const Link& link, const Layout& layout, Arguments a) {
   co_await row.run(link, layout, a);
   std::byte* data = static_cast<std::byte*>(a.data);
@@ -223,6 +227,8 @@ struct Group::Impl {
   }
 
   Task task(const Operation& operation, Collective collective, const Arguments& a) {
+    // Algorithms need not know vectors of nothing, which may have no memory.
+    if (a.bytes() == 0 && collective != Collective::barrier) return nothing();
     const Row& chosen = row(collective, a);
     if (a.op == Op::average && !chosen.averages) {
       return reduce_with(chosen, operation.link, layout, a);

@@ -119,7 +119,7 @@ void SmallCall::take() {
       if (me != a_.root && brings_ > 0) std::memcpy(data, from(a_.root), brings_);
       return;
     case Collective::all_to_all:
-      for (int r = 0; r < ranks; ++r) {
+      for (int r = 0; a_.element > 0 && r < ranks; ++r) {
         const auto* block = r == me ? static_cast<const std::byte*>(a_.in) : from(r);
         std::memcpy(data + static_cast<std::size_t>(r) * a_.element,
                     block + static_cast<std::size_t>(me) * a_.element, a_.element);

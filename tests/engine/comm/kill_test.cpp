@@ -208,6 +208,7 @@ TEST_P(Kill, AStoppedRankIsNamedAfterTheStallTime) {
                  outcome.err);
     expect_named(moment, outcome);
     for (const auto& blame : blames(outcome.out)) {
+      if (blame.by == moment.victim) continue;  // it wakes up among the dead
       EXPECT_THAT(blame.words, HasSubstr("does not answer"));
     }
   }
