@@ -31,6 +31,8 @@ const Default kDefaults[] = {
     {Collective::allreduce, Where::mixed, kAny, kRest, "hierarchical"},
     // A way through two kernels costs more than many bytes.
     {Collective::allreduce, Where::machines, 2, 512_K, "recursive_doubling"},
+    {Collective::allreduce, Where::machines, 3, 256_K, "recursive_doubling"},
+    {Collective::allreduce, Where::machines, 3, kRest, "segmented"},
     {Collective::allreduce, Where::machines, kAny, 16_K, "recursive_doubling"},
     {Collective::allreduce, Where::machines, kAny, 1024_K, "rabenseifner"},
     // With more ranks slices become short, and too many senders meet at one receiver.
