@@ -48,6 +48,26 @@ TEST(Choice, EveryRowOfEveryCollectiveIsReachableByName) {
   }
 }
 
+TEST(Choice, AutoTakesWhatTheRanksCanDoOnAnyLayout) {
+  for (const int machines : {1, 2, 3}) {
+    for (int n = 2; n <= 20; ++n) {
+      Layout layout = ranks(n);
+      layout.machines.assign(static_cast<std::size_t>(std::min(machines, n)), {});
+      for (int r = 0; r < n; ++r) {
+        layout.machines[static_cast<std::size_t>(r) % layout.machines.size()].push_back(r);
+      }
+      for (int c = 0; c <= static_cast<int>(Collective::barrier); ++c) {
+        for (std::size_t bytes = 0; bytes < SIZE_MAX / 4; bytes = bytes * 3 + 1) {
+          const Row& row = choose_row(static_cast<Collective>(c), layout, bytes);
+          ASSERT_TRUE(layout.allows(row.needs)) << row.name << " on " << n << " ranks";
+          ASSERT_EQ(static_cast<Collective>(c), row.collective);
+          ASSERT_NE(Needs::shared_memory, row.needs) << "they have none";
+        }
+      }
+    }
+  }
+}
+
 TEST(Choice, ARangeHoldsItsFirstSizeAndNotItsSecond) {
   const std::string text = "recursive_doubling:0-8K, ring:8K-";
   EXPECT_EQ("recursive_doubling", chosen(text, 0));
