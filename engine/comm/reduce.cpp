@@ -2,37 +2,13 @@
 
 #include <cstdint>
 #include <stdexcept>
-#include <type_traits>
 
 #include "engine/comm/half.h"
+#include "engine/comm/operators.h"
 #include "engine/simd.h"
 
 namespace thalweg::engine::comm {
 namespace {
-
-struct Sum {
-  template <class T>
-  THALWEG_INLINE static T of(T a, T b) {
-    if constexpr (std::is_integral_v<T>) {
-      using Unsigned = std::make_unsigned_t<T>;
-      return static_cast<T>(static_cast<Unsigned>(a) + static_cast<Unsigned>(b));
-    } else {
-      return a + b;
-    }
-  }
-};
-struct Min {
-  template <class T>
-  THALWEG_INLINE static T of(T a, T b) {
-    return a < b || a != a ? a : b;
-  }
-};
-struct Max {
-  template <class T>
-  THALWEG_INLINE static T of(T a, T b) {
-    return a > b || a != a ? a : b;
-  }
-};
 
 // ivdep: operands are the same memory or apart, so no element depends on an earlier one. Without it
 // the compiler's check for overlap takes the slow loop where `out` is an operand.

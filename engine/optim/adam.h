@@ -24,9 +24,9 @@ void run(const AdamFormula<double>& formula, const Stretch<double>& x);
 struct AdamHyper {
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
 
-  /// For the t-th update, t from 1.
-  template <class T>
-  AdamFormula<T> formula(double lr, std::int64_t t, double l2, double keep) const {
+  /// For the t-th update, t from 1. `Formula` has the members of AdamFormula, in their order.
+  template <class T, template <class> class Formula = AdamFormula>
+  Formula<T> formula(double lr, std::int64_t t, double l2, double keep) const {
     const auto n = static_cast<double>(t);
     return {T(beta1),
             T(1 - beta1),
@@ -40,18 +40,21 @@ struct AdamHyper {
   }
 };
 
-struct AdamRule {
-  static constexpr int states = 2;
-  explicit AdamRule(const OptimizerOptions& o)
+/// Of a row whose formula takes Adam's factors.
+template <template <class> class Formula, int state_count>
+struct AdamRuleFor {
+  static constexpr int states = state_count;
+  explicit AdamRuleFor(const OptimizerOptions& o)
       : hyper{o.real("beta1"), o.real("beta2"), o.real("epsilon")}, decay(o) {}
   template <class T>
-  AdamFormula<T> formula(const StepContext& c, bool on, std::span<const double>) const {
+  Formula<T> formula(const StepContext& c, bool on, std::span<const double>) const {
     AdamHyper now = hyper;
     now.beta1 = c.momentum.value_or(hyper.beta1);
-    return now.formula<T>(c.lr, c.step + 1, decay.l2(on), decay.keep(c.lr, on));
+    return now.template formula<T, Formula>(c.lr, c.step + 1, decay.l2(on), decay.keep(c.lr, on));
   }
   AdamHyper hyper;
   Decay decay;
 };
+using AdamRule = AdamRuleFor<AdamFormula, 2>;
 
 }  // namespace thalweg::engine::optim

@@ -1,9 +1,7 @@
 // amsgrad: Adam, but divided by the largest v so far:  u = max(u, v);
 // w -= lr m^ / (sqrt(u / (1 - beta2^t)) + epsilon).
 // Reddi et al. 2018 (arXiv:1904.09237), bias-corrected as in PyTorch (torch/optim/adam.py).
-#include <algorithm>
-
-#include "engine/optim/fused.h"
+#include "engine/optim/adam.h"
 
 namespace thalweg::engine::optim {
 namespace {
@@ -21,26 +19,7 @@ struct Formula {
 };
 THALWEG_FUSED(Formula, 3)
 
-struct Rule {
-  static constexpr int states = 3;
-  explicit Rule(const OptimizerOptions& o)
-      : beta1(o.real("beta1")), beta2(o.real("beta2")), epsilon(o.real("epsilon")), decay(o) {}
-  template <class T>
-  Formula<T> formula(const StepContext& c, bool on, std::span<const double>) const {
-    const double b1 = c.momentum.value_or(beta1), t = static_cast<double>(c.step + 1);
-    return {T(b1),
-            T(1 - b1),
-            T(beta2),
-            T(1 - beta2),
-            T(epsilon),
-            T(decay.l2(on)),
-            T(decay.keep(c.lr, on)),
-            T(c.lr / (1 - std::pow(b1, t))),
-            T(1 / std::sqrt(1 - std::pow(beta2, t)))};
-  }
-  double beta1, beta2, epsilon;
-  Decay decay;
-};
+using Rule = AdamRuleFor<Formula, 3>;
 
 }  // namespace
 

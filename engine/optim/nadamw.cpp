@@ -1,7 +1,7 @@
 // nadamw: AdamW with the mean looked ahead:  n = beta1 m + (1 - beta1) g after m's own update;
 // w -= lr n^ / (sqrt(v^) + epsilon).
 // Source: the AlgoPerf baseline (mlcommons/algorithmic-efficiency, nadamw).
-#include "engine/optim/fused.h"
+#include "engine/optim/adam.h"
 
 namespace thalweg::engine::optim {
 namespace {
@@ -19,26 +19,7 @@ struct Formula {
 };
 THALWEG_FUSED(Formula, 2)
 
-struct Rule {
-  static constexpr int states = 2;
-  explicit Rule(const OptimizerOptions& o)
-      : beta1(o.real("beta1")), beta2(o.real("beta2")), epsilon(o.real("epsilon")), decay(o) {}
-  template <class T>
-  Formula<T> formula(const StepContext& c, bool on, std::span<const double>) const {
-    const double b1 = c.momentum.value_or(beta1), t = static_cast<double>(c.step + 1);
-    return {T(b1),
-            T(1 - b1),
-            T(beta2),
-            T(1 - beta2),
-            T(epsilon),
-            T(decay.l2(on)),
-            T(decay.keep(c.lr, on)),
-            T(c.lr / (1 - std::pow(b1, t))),
-            T(1 / std::sqrt(1 - std::pow(beta2, t)))};
-  }
-  double beta1, beta2, epsilon;
-  Decay decay;
-};
+using Rule = AdamRuleFor<Formula, 2>;
 
 }  // namespace
 

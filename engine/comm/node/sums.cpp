@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/comm/half.h"
+#include "engine/comm/operators.h"
 #include "engine/simd.h"
 
 namespace thalweg::engine::comm {
@@ -17,57 +18,7 @@ constexpr std::size_t kBlock = 1024;
 
 /// In what elements of type T are added up.
 template <class T>
-using Wide = std::conditional_t<std::is_arithmetic_v<T>, T, float>;
-
-THALWEG_INLINE float widened(F16 x) {
-  return to_float(x);
-}
-THALWEG_INLINE float widened(Bf16 x) {
-  return to_float(x);
-}
-template <class T>
-THALWEG_INLINE T widened(T x) {
-  return x;
-}
-
-template <class T>
-THALWEG_INLINE T narrowed(Wide<T> x) {
-  if constexpr (std::is_same_v<T, F16>) {
-    return to_f16(x);
-  } else if constexpr (std::is_same_v<T, Bf16>) {
-    return to_bf16(x);
-  } else {
-    return x;
-  }
-}
-
-template <class T>
-THALWEG_INLINE T sum_of(T a, T b) {
-  if constexpr (std::is_integral_v<T>) {
-    using Unsigned = std::make_unsigned_t<T>;
-    return static_cast<T>(static_cast<Unsigned>(a) + static_cast<Unsigned>(b));
-  } else {
-    return a + b;
-  }
-}
-struct Sum {
-  template <class T>
-  THALWEG_INLINE static T of(T a, T b) {
-    return sum_of(a, b);
-  }
-};
-struct Min {
-  template <class T>
-  THALWEG_INLINE static T of(T a, T b) {
-    return a < b || a != a ? a : b;
-  }
-};
-struct Max {
-  template <class T>
-  THALWEG_INLINE static T of(T a, T b) {
-    return a > b || a != a ? a : b;
-  }
-};
+using Wide = decltype(load(T{}));
 
 /// out = op(left, right) times factor; Out, Left, Right: each T or Wide<T>.
 template <class F, bool kScaled, class Out, class Left, class Right, class W>
@@ -75,9 +26,9 @@ THALWEG_INLINE void step(Out* out, const Left* left, const Right* right, std::si
                          W factor) {
 #pragma GCC ivdep
   for (std::size_t i = 0; i < count; ++i) {
-    W value = F::of(W(widened(left[i])), W(widened(right[i])));
+    W value = F::of(W(load(left[i])), W(load(right[i])));
     if constexpr (kScaled) value *= factor;
-    out[i] = narrowed<Out>(value);
+    out[i] = store<Out>(value);
   }
 }
 

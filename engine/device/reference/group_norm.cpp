@@ -2,10 +2,10 @@
 // over `groups` equal parts of a sample's channels, each with all its pixels (Wu and He, ECCV
 // 2018); the variance is the biased one.
 #include <algorithm>
-#include <cmath>
 #include <stdexcept>
 
 #include "engine/device/reference/layer.h"
+#include "engine/device/reference/moments.h"
 
 namespace thalweg::engine::reference {
 namespace {
@@ -29,20 +29,6 @@ void for_each_group(const LayerPlan& layer, int samples, Visit visit) {
   for (std::int64_t g = 0; g < samples * groups; ++g)
     visit(g * count, g % groups * (layer.in[0] / groups));
 }
-
-template <class T>
-struct Moments {
-  T mean = 0, inverse = 0;  ///< 1 / sqrt(variance + epsilon)
-  Moments(const T* x, std::int64_t count, double epsilon) {
-    T sum = 0, squares = 0;
-    for (std::int64_t i = 0; i < count; ++i)
-      sum += x[i];
-    mean = sum / static_cast<T>(count);
-    for (std::int64_t i = 0; i < count; ++i)
-      squares += (x[i] - mean) * (x[i] - mean);
-    inverse = 1 / std::sqrt(squares / static_cast<T>(count) + static_cast<T>(epsilon));
-  }
-};
 
 template <class T>
 void forward(const LayerPlan& layer, const Call<T>& call) {

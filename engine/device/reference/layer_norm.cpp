@@ -1,9 +1,9 @@
 // layer_norm: y = weight * (x - mean) / sqrt(variance + epsilon) + bias over the features of each
 // position on its own (Ba, Kiros and Hinton, arXiv:1607.06450); the variance is the biased one.
 #include <algorithm>
-#include <cmath>
 
 #include "engine/device/reference/layer.h"
+#include "engine/device/reference/moments.h"
 
 namespace thalweg::engine::reference {
 namespace {
@@ -14,20 +14,6 @@ void plan(LayerPlan& layer) {
   layer.parameters = {{"weight", {features}, Init::ones, 0, 1, true},
                       {"bias", {features}, Init::zeros, 0, 1, true}};
 }
-
-template <class T>
-struct Moments {
-  T mean = 0, inverse = 0;  ///< 1 / sqrt(variance + epsilon)
-  Moments(const T* x, std::int64_t count, double epsilon) {
-    T sum = 0, squares = 0;
-    for (std::int64_t i = 0; i < count; ++i)
-      sum += x[i];
-    mean = sum / static_cast<T>(count);
-    for (std::int64_t i = 0; i < count; ++i)
-      squares += (x[i] - mean) * (x[i] - mean);
-    inverse = 1 / std::sqrt(squares / static_cast<T>(count) + static_cast<T>(epsilon));
-  }
-};
 
 template <class T>
 void forward(const LayerPlan& layer, const Call<T>& call) {
