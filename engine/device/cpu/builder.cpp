@@ -142,6 +142,7 @@ void Builder::add(Pass pass, Operation operation) {
   ++clock_;
   for (const auto& [argument, id] : operation.arguments)
     use(id, clock_);
+  operation.layer = nodes_[std::min(current_, nodes_.size() - 1)].layer->number;
   if (pass == Pass::backward) {
     plan_.backward.push_back(std::move(operation));
     return;

@@ -59,7 +59,10 @@ class Builder {
   void primitive(Pass pass, const PrimitiveDesc& pd, Arguments arguments) {
     if (pd.scratchpad_desc().get_size() > 0)
       arguments.emplace_back(DNNL_ARG_SCRATCHPAD, activation(pd.scratchpad_desc()));
-    add(pass, {dnnl::primitive(pd.get()), std::move(arguments), {}, {}});
+    Operation operation;
+    operation.primitive = dnnl::primitive(pd.get());
+    operation.arguments = std::move(arguments);
+    add(pass, std::move(operation));
   }
   /// Adds a kernel that touches `tensors`.
   void kernel(Pass pass, const std::vector<TensorId>& tensors, Kernel kernel);

@@ -3,6 +3,7 @@
 #include <dnnl_debug.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <stdexcept>
 
@@ -68,6 +69,15 @@ void CpuLane::run(const Call& call, const Frame& frame) {
                              std::string(dnnl_status2str(status)));
 }
 
+template <class Work>
+void CpuLane::watched(const Operation* operation, Work work) {
+  if (!observer_) return work();
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  observer_(operation,
+            std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+}
+
 const float* CpuLane::whole_shard(const Batch& batch) {
   const bool aligned = reinterpret_cast<std::uintptr_t>(batch.inputs) % alignment_bytes == 0;
   if (batch.samples == plan_.samples && aligned) return batch.inputs;
@@ -87,22 +97,24 @@ ShardResult CpuLane::train(const float* parameters, const Batch& batch, float sc
   bind(Home::statistics, statistics);
   const Frame frame{pointers_.data(), &batch};
   for (const Call& call : forward_)
-    run(call, frame);
+    watched(call.operation, [&] { run(call, frame); });
   Batch judged = batch;
   if (batch.draw_labels) {
     draw_labels(graph_.loss, frame.floats(plan_.output), batch, drawn_);
     judged.labels = drawn_.data();
   }
-  const ShardResult result = graph_.loss.kind->cpu(
-      graph_.loss,
-      {frame.floats(plan_.output), &judged, scale, frame.floats(plan_.output_gradient)});
+  ShardResult result;
+  watched(nullptr, [&] {
+    result = graph_.loss.kind->cpu(graph_.loss, {frame.floats(plan_.output), &judged, scale,
+                                                 frame.floats(plan_.output_gradient)});
+  });
   for (std::size_t i = 0; i < infos_.size(); ++i) {
     const std::size_t own = plan_.parameters[i].desc.get_size() / sizeof(float);
     float* gradient = gradients + infos_[i].offset;
     std::fill(gradient + own, gradient + infos_[i].count, 0.0f);
   }
   for (const Call& call : backward_) {
-    run(call, frame);
+    watched(call.operation, [&] { run(call, frame); });
     if (!ready) continue;
     for (const int number : call.operation->ready)
       ready(number);

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <array>
+#include <functional>
+#include <utility>
 #include <vector>
 
 #include "engine/device/cpu/plan.h"
@@ -13,12 +15,17 @@ namespace thalweg::engine::cpu {
 /// runs).
 class CpuLane final : public BasicLane<float> {
  public:
+  /// Told what an operation of train() took; null: the loss.
+  using Observer = std::function<void(const Operation*, double seconds)>;
+
   /// `plan`, `graph` and `infos` must outlive the lane.
   CpuLane(const Plan& plan, const Graph& graph, const std::vector<ParameterInfo>& infos);
 
   ShardResult train(const float* parameters, const Batch& batch, float scale, float* gradients,
                     float* statistics, const ReadyFunction& ready) override;
   ShardResult evaluate(const float* parameters, const float* running, const Batch& batch) override;
+  /// For whoever wants to know where time goes; empty: nobody.
+  void observe(Observer observer) { observer_ = std::move(observer); }
 
  private:
   /// An operation with its arguments as oneDNN's C interface takes them.
@@ -30,6 +37,9 @@ class CpuLane final : public BasicLane<float> {
   std::vector<Call> prepare(const std::vector<Operation>& operations);
   void bind(Home home, const void* base);
   void run(const Call& call, const Frame& frame);
+  /// work(), and the time it took to the observer.
+  template <class Work>
+  void watched(const Operation* operation, Work work);
   /// The batch's inputs where kernels can read a whole shard from; a copy where that would run past
   /// the end.
   const float* whole_shard(const Batch& batch);
@@ -44,6 +54,7 @@ class CpuLane final : public BasicLane<float> {
   std::vector<dnnl::memory> memories_;  ///< by TensorId
   std::array<const void*, 6> bound_{};  ///< by Home
   std::vector<Call> forward_, evaluation_, backward_;
+  Observer observer_;
 };
 
 }  // namespace thalweg::engine::cpu

@@ -51,6 +51,7 @@ struct Operation {
   Arguments arguments;
   Kernel kernel;           ///< runs where there is no primitive
   std::vector<int> ready;  ///< parameters whose gradients are complete after it
+  int layer = -1;          ///< whose it is, by number in the graph
 };
 
 /// A parameter in the layout that its layer's kernels want.

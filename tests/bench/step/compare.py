@@ -1,0 +1,287 @@
+#!/usr/bin/python3
+"""Training steps of Thalweg and PyTorch by turns in one run, and what they take. Run it by engine_vs_pytorch.sh."""
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "allreduce"))
+from jobs import Job, JobError  # noqa: E402
+
+MODELS = ["mlp", "lenet", "resnet18", "gpt", "cnn3d", "lstm"]
+
+# table -> title, settings of both sides, bars of PyTorch's step time / ours
+STEPS = {
+    "steps": ("one thread, fp32, momentum", {},
+              {"mlp": 1.3, "lenet": 2.0, "resnet18": 1.9, "gpt": 1.15, "cnn3d": 1.6, "lstm": 1.4}),
+    "adamw": ("one thread, fp32, AdamW", {"optimizer": "adamw"}, {"mlp": 1.6}),
+    "threads": ("two threads, fp32, momentum", {"threads": "2"},
+                {"lenet": 2.7, "resnet18": 1.9, "gpt": 2.0, "lstm": 8.0}),
+    "bf16": ("one thread, bf16, momentum", {"precision": "bf16"},
+             {"mlp": 1.5, "lenet": 1.9, "resnet18": 1.1, "gpt": 1.1}),
+}
+BF16_BAR = 1.6  # our bf16 over our fp32
+BF16_BAR_MODELS = ["mlp", "lenet", "cnn3d", "lstm", "gpt"]
+RANKS_BAR, RANKS_MODELS = 1.85, ["resnet18", "gpt", "lstm"]
+ADAMW_BAR, MEMORY_LOOP_BAR = 4.0, 1.15
+GROUPS = ["products", "onednn", "own", "loss", "sums", "update"]
+
+
+def verdict(value, bar, at_most=False):
+    if bar is None or value is None:
+        return ""
+    met = value <= bar if at_most else value >= bar
+    return f"{'<=' if at_most else '>='} {bar:g} {'yes' if met else 'NO'}"
+
+
+def number(value, digits=2):
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
+def median(values):
+    return statistics.median(values) if values else None
+
+
+class Bench:
+    def __init__(self, options, folder):
+        self.options, self.folder, self.count = options, Path(folder), 0
+
+    def start(self, name, command, ranks=1, cores=None):
+        """`command`: of the job's folder. The job, or the reason why there is none."""
+        self.count += 1
+        job = Job(name, ranks, self.folder / f"{self.count}-{name}")
+        cores = cores or str(self.options.core)
+        try:
+            job.start([["taskset", "-c", cores, *command(job.folder)]], {})
+            job.answers(timeout=120)
+        except JobError as error:
+            job.stop()
+            return None, str(error).strip().splitlines()[-1].strip().replace("bench_step: ", "")
+        return job, None
+
+    def ours(self, model, settings, ranks=1):
+        words = [f"{key}={value}" for key, value in settings.items()]
+        program = self.options.programs / "bench_step"
+        if ranks > 1:
+            launch = [self.options.programs / "thalweg-launch", "-n", ranks, "--no-bind", "--"]
+            return self.start("ours", lambda at: [*launch, program, model, "bind=0", f"serve={at}", *words], ranks,
+                              ",".join(map(str, range(ranks))))
+        return self.start("ours", lambda at: [program, model, f"serve={at}", *words], cores=self.cores(settings))
+
+    def pytorch(self, model, settings):
+        words = [f"{key}={value}" for key, value in settings.items()]
+        return self.start("pytorch", lambda at: ["/usr/bin/python3", HERE / "peer_pytorch.py", at, model, *words],
+                          cores=self.cores(settings))
+
+    def cores(self, settings):
+        return None if settings.get("threads", "1") == "1" else f"0-{int(settings['threads']) - 1}"
+
+    @staticmethod
+    def ask(job, command):
+        """Of rank 0, as numbers."""
+        try:
+            return {key: float(value) for key, value in (word.split("=") for word in job.ask(command)[0])}
+        except ValueError:
+            raise job.explain(f"no numbers came back from '{command}'") from None
+
+    def turns(self, jobs):
+        """name -> what each round measured, the jobs one after another in every round."""
+        rounds = {name: [] for name in jobs}
+        for _ in range(self.options.rounds):
+            for name, job in jobs.items():
+                rounds[name].append(self.ask(job, f"run {self.options.seconds}"))
+        return rounds
+
+    def compare(self, model, settings):
+        """Ours, PyTorch and, in bf16, our own fp32."""
+        row = {"model": model}
+        jobs = {}
+        try:
+            jobs["ours"], row["missing"] = self.ours(model, settings)
+            jobs["pytorch"], row["pytorch_missing"] = self.pytorch(model, settings)
+            if settings.get("precision") == "bf16" and jobs["ours"]:
+                jobs["fp32"], _ = self.ours(model, {**settings, "precision": "fp32"})
+            jobs = {name: job for name, job in jobs.items() if job}
+            rounds = self.turns(jobs)
+            for name, job in jobs.items():
+                row[name] = median([r["samples_per_s"] for r in rounds[name]])
+                memory = self.ask(job, "memory")
+                row[f"{name}_mib"] = memory["peak_mib"] - memory["start_mib"]
+            if "ours" in jobs:
+                self.explain(row, jobs["ours"], rounds["ours"], settings)
+                for name in set(jobs) - {"ours"}:
+                    row[f"{name}_ratio"] = median([a["samples_per_s"] / b["samples_per_s"]
+                                                   for a, b in zip(rounds["ours"], rounds[name])])
+        except JobError as error:
+            row["missing"] = row.get("missing") or str(error).splitlines()[0]
+        finally:
+            for job in jobs.values():
+                if job:
+                    job.stop()
+        return row
+
+    def explain(self, row, job, rounds, settings):
+        """The share of the arithmetic limit, and of the step's other parts."""
+        row["gflops_limit"] = self.ask(job, "limit")["gflops"]
+        row["limit_share"] = median([r["gflop"] / row["gflops_limit"] * 1e3 / r["step_ms"] for r in rounds])
+        parts = rounds[-1]
+        if settings.get("threads", "1") == "1":
+            parts = self.ask(job, f"split {self.options.seconds / 2}")
+        row["parts"] = {part: parts[f"{part}_ms"] / parts["step_ms"] for part in GROUPS if f"{part}_ms" in parts}
+
+    def two_ranks(self, model):
+        row, jobs = {"model": model}, {}
+        try:
+            for name, ranks in (("one", 1), ("two", 2)):
+                jobs[name], row["missing"] = self.ours(model, {}, ranks)
+                if row["missing"]:
+                    return row
+            rounds = self.turns(jobs)
+            for name in jobs:
+                row[name] = median([r["samples_per_s"] for r in rounds[name]])
+                for part in ("compute", "sums", "update"):
+                    row[f"{name}_{part}_ms"] = median([r[f"{part}_ms"] for r in rounds[name]])
+            row["ratio"] = median([two["samples_per_s"] / one["samples_per_s"]
+                                   for one, two in zip(rounds["one"], rounds["two"])])
+        except JobError as error:
+            row["missing"] = str(error).splitlines()[0]
+        finally:
+            for job in jobs.values():
+                if job:
+                    job.stop()
+        return row
+
+
+def print_steps(rows, bars):
+    print(f"{'model':<9} {'ours':>9} {'pytorch':>9} {'ratio':>6} {'bar':>12} | {'limit':>6} |"
+          + "".join(f"{group:>9}" for group in GROUPS) + f"{'rest':>7}   shares of the step")
+    for row in rows:
+        if row.get("missing"):
+            print(f"{row['model']:<9} not available: {row['missing']}")
+            continue
+        parts = row["parts"]
+        shares = "".join(f"{100 * parts[g]:>8.1f}%" if g in parts else f"{'-':>9}" for g in GROUPS)
+        rest = f"{100 * (1 - sum(parts.values())):>6.1f}%" if "products" in parts else f"{'-':>7}"
+        print(f"{row['model']:<9} {row['ours']:>9.1f} {number(row.get('pytorch'), 1):>9} "
+              f"{number(row.get('pytorch_ratio')):>6} {verdict(row.get('pytorch_ratio'), bars.get(row['model'])):>12} | "
+              f"{100 * row['limit_share']:>5.1f}% |{shares}{rest}"
+              + (f"   pytorch: {row['pytorch_missing']}" if row.get("pytorch_missing") else ""))
+
+
+def print_own_fp32(rows):
+    print(f"{'model':<9} {'bf16':>9} {'fp32':>9} {'ratio':>6} {'bar':>12}")
+    for row in rows:
+        if not row.get("missing"):
+            bar = BF16_BAR if row["model"] in BF16_BAR_MODELS else None
+            print(f"{row['model']:<9} {row['ours']:>9.1f} {number(row.get('fp32'), 1):>9} "
+                  f"{number(row.get('fp32_ratio')):>6} {verdict(row.get('fp32_ratio'), bar):>12}")
+
+
+def print_memory(tables):
+    print("\nPeak memory above that at the start, MiB (data included on both sides)")
+    print(f"{'table':<9} {'model':<9} {'ours':>8} {'pytorch':>8} {'ratio':>6} {'bar':>10}")
+    for table, rows in tables.items():
+        for row in rows:
+            ours, theirs = row.get("ours_mib"), row.get("pytorch_mib")
+            if ours and theirs:
+                print(f"{table:<9} {row['model']:<9} {ours:>8.1f} {theirs:>8.1f} {ours / theirs:>6.2f} "
+                      f"{verdict(ours / theirs, 1, at_most=True):>10}")
+
+
+def print_ranks(rows):
+    print("\nTwo ranks on two cores against one, a batch of the same size on each")
+    print(f"{'model':<9} {'one':>9} {'two':>9} {'ratio':>6} {'bar':>12} | ms of one, of two: {'compute':>17} "
+          f"{'sums':>15} {'update':>15}")
+    for row in rows:
+        if row.get("missing"):
+            print(f"{row['model']:<9} not available: {row['missing']}")
+            continue
+        parts = " ".join(f"{row[f'one_{p}_ms']:>8.2f},{row[f'two_{p}_ms']:>7.2f}" for p in ("compute", "sums", "update"))
+        bar = RANKS_BAR if row["model"] in RANKS_MODELS else None
+        print(f"{row['model']:<9} {row['one']:>9.1f} {row['two']:>9.1f} {row['ratio']:>6.2f} "
+              f"{verdict(row['ratio'], bar):>12} | {'':19}{parts}")
+
+
+def optimizers(options):
+    """ms of a step over ResNet-50's parameters: name -> of each round; "NAME loop": memory alone."""
+    rounds = {}
+    pin = ["taskset", "-c", str(options.core)]
+    for _ in range(options.rounds):
+        for side, command in (("", [options.programs / "bench_optimizers", f"seconds={options.seconds}"]),
+                              ("pytorch ", ["/usr/bin/python3", HERE.parent / "optimizers_pytorch.py",
+                                            str(options.seconds)])):
+            done = subprocess.run([*pin, *map(str, command)], capture_output=True, text=True, check=True)
+            for line in done.stdout.splitlines():
+                name, *numbers = line.replace("{name: ", "").replace("}", "").split("=")
+                numbers = [float(text.split()[0]) for text in numbers]
+                rounds.setdefault(side + name.removesuffix("ms").strip(), []).append(numbers[0])
+                if not side:
+                    rounds.setdefault(name.removesuffix("ms").strip() + " loop", []).append(numbers[1])
+    return rounds
+
+
+def print_optimizers(rounds):
+    print("\nOne optimizer step over 25.6 M parameters (ResNet-50), one thread, ms; memory: a loop that only reads and writes")
+    print(f"{'optimizer':<10} {'ours':>7} {'memory':>7} {'ratio':>6} {'bar':>12} | {'foreach':>8} {'ratio':>6} {'bar':>10}")
+    ratio = lambda a, b: median([x / y for x, y in zip(rounds[a], rounds[b])])  # noqa: E731
+    for name in ("adamw", "momentum"):
+        loop, foreach = f"{name} loop", f"pytorch {name} foreach"
+        print(f"{name:<10} {median(rounds[name]):>7.2f} {median(rounds[loop]):>7.2f} {ratio(name, loop):>6.2f} "
+              f"{verdict(ratio(name, loop), MEMORY_LOOP_BAR, at_most=True):>12} | {median(rounds[foreach]):>8.2f} "
+              f"{ratio(foreach, name):>6.2f} {verdict(ratio(foreach, name), ADAMW_BAR if name == 'adamw' else None):>10}")
+
+
+def parse():
+    parser = argparse.ArgumentParser(prog="engine_vs_pytorch.sh", description=__doc__)
+    parser.add_argument("tables", nargs="*", help="any of " + ", ".join([*STEPS, "optimizer", "ranks"]) + "; all")
+    parser.add_argument("--models", default=",".join(MODELS))
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=2, help="of a turn")
+    parser.add_argument("--core", type=int, default=(os.cpu_count() or 1) - 1, help="for one thread")
+    parser.add_argument("--programs", type=Path, default=HERE.parents[2] / "build/release/bin")
+    parser.add_argument("--json", help="write everything that was measured to this file")
+    options = parser.parse_args()
+    options.tables = options.tables or [*STEPS, "optimizer", "ranks"]
+    for name in options.tables:
+        if name not in [*STEPS, "optimizer", "ranks"]:
+            parser.error(f"no table '{name}'")
+    options.models = options.models.split(",")
+    if not (options.programs / "bench_step").exists():
+        parser.error(f"{options.programs}/bench_step is not built: ninja -C build/release bench_step")
+    return options
+
+
+def main():
+    options = parse()
+    measured = {}
+    with tempfile.TemporaryDirectory(prefix="engine_vs_pytorch.") as folder:
+        bench = Bench(options, folder)
+        for table, (title, settings, bars) in STEPS.items():
+            if table not in options.tables:
+                continue
+            rows = measured[table] = [bench.compare(model, settings) for model in options.models]
+            print(f"\n{title}: samples/s, medians of {options.rounds} rounds by turns; PyTorch's step / ours")
+            print_steps(rows, bars)
+            if table == "bf16":
+                print("\nour bf16 against our fp32")
+                print_own_fp32(rows)
+            sys.stdout.flush()
+        if measured:
+            print_memory(measured)
+            sys.stdout.flush()
+        if "optimizer" in options.tables:
+            measured["optimizer"] = optimizers(options)
+            print_optimizers(measured["optimizer"])
+        if "ranks" in options.tables:
+            measured["ranks"] = [bench.two_ranks(model) for model in options.models]
+            print_ranks(measured["ranks"])
+    if options.json:
+        Path(options.json).write_text(json.dumps(measured, indent=1) + "\n")
+
+
+main()

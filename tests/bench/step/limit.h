@@ -1,0 +1,11 @@
+// What the machine can do: large matrix products by oneDNN in its own layouts.
+#pragma once
+
+#include "engine/sync/lane_pool.h"
+
+namespace thalweg::engine::bench {
+
+/// GFLOP/s of all lanes together, the best of a few turns.
+double attainable_gflops(LanePool& lanes, bool bf16);
+
+}  // namespace thalweg::engine::bench

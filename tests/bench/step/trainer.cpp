@@ -1,0 +1,157 @@
+#include "tests/bench/step/trainer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <stdexcept>
+
+#include "engine/device/cpu/lane.h"
+#include "engine/nn/model_table.h"
+#include "engine/tensor/random.h"
+#include "tests/bench/step/flops.h"
+#include "tests/bench/step/limit.h"
+
+namespace thalweg::engine::bench {
+namespace {
+
+constexpr int kBatches = 4;  // different ones, taken in turn, as in the peers
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+const test::ModelCase& case_of(const std::string& name) {
+  std::string all;
+  for (const test::ModelCase& c : test::model_cases()) {
+    if (c.name == name) return c;
+    all += " " + c.name;
+  }
+  throw std::invalid_argument("no model '" + name + "': there are" + all);
+}
+
+jobspec::Value optimizer_named(const std::string& name) {
+  if (name == "momentum") return jobspec::Map{{"name", name}, {"momentum", 0.9}};
+  return jobspec::Map{{"name", name}};
+}
+
+}  // namespace
+
+Trainer::Trainer(const Settings& settings, comm::Group& group)
+    : group_(group),
+      case_(case_of(settings.model)),
+      bf16_(settings.text("precision") == "bf16"),
+      batch_(settings.number("batch") > 0 ? settings.number("batch") : case_.batch),
+      graph_(build_model_graph(case_.model, case_.data)) {
+  if (bf16_) throw std::invalid_argument("precision bf16 is not available");
+  const int threads = settings.number("threads");
+  const int mine = settings.number("shards") > 0 ? settings.number("shards") : threads;
+  if (batch_ % mine != 0) throw std::invalid_argument("the batch is no multiple of the shards");
+  Sharding sharding{mine * group.size(), batch_ * group.size(), mine * group.rank(),
+                    mine * (group.rank() + 1)};
+  model_ = build_model(case_.model, case_.data, batch_ / mine, settings.text("device"));
+  optimizer_ =
+      make_optimizer<float>(optimizer_named(settings.text("optimizer")), parameters_of(*model_));
+  lanes_ = std::make_unique<LanePool>(*model_, threads);
+  replica_ = std::make_unique<Replica>(*model_, *optimizer_);
+  model_->initialize(1, replica_->parameters.floats(), replica_->running.floats());
+  mode_ = make_sync_mode(jobspec::Map{},
+                         {*model_, *optimizer_, group, *lanes_, *replica_, sharding, 1, 0});
+  make_samples();
+}
+
+void Trainer::make_samples() {
+  const InputShape& data = case_.data;
+  const auto samples = static_cast<std::size_t>(batch_ * kBatches);
+  const auto floats = static_cast<std::size_t>(elements(data.sample)) * samples;
+  inputs_ = Buffer::of_floats(floats);
+  labels_.resize(data.classes > 0 ? samples * static_cast<std::size_t>(data.labels) : 0);
+  targets_.resize(samples * static_cast<std::size_t>(data.targets));
+  const auto bits = [&](std::uint32_t stream, std::size_t i) {
+    return philox(static_cast<std::uint64_t>(group_.rank()) + 1, Stream::noise, stream, i)[0];
+  };
+  for (std::size_t i = 0; i < floats; ++i)
+    inputs_.floats()[i] =
+        data.vocabulary > 0
+            ? static_cast<float>(bits(0, i) % static_cast<std::uint32_t>(data.vocabulary))
+            : uniform01(bits(0, i)) - 0.5f;
+  for (std::size_t i = 0; i < labels_.size(); ++i)
+    labels_[i] = static_cast<std::int32_t>(bits(1, i) % static_cast<std::uint32_t>(data.classes));
+  for (std::size_t i = 0; i < targets_.size(); ++i)
+    targets_[i] = uniform01(bits(2, i)) - 0.5f;
+}
+
+StepOutcome Trainer::step(bool stop) {
+  const InputShape& data = case_.data;
+  const auto first = static_cast<std::size_t>(number_ % kBatches * batch_);
+  StepInput input;
+  input.context = {number_, 0.01};
+  input.sample_floats = static_cast<std::size_t>(elements(data.sample));
+  input.sample_labels = labels_.empty() ? 0 : static_cast<std::size_t>(data.labels);
+  input.sample_targets = static_cast<std::size_t>(data.targets);
+  input.inputs = inputs_.floats() + first * input.sample_floats;
+  input.labels = labels_.data() + first * input.sample_labels;
+  input.targets = targets_.data() + first * input.sample_targets;
+  input.stop = stop;
+  ++number_;
+  return mode_->step(input);
+}
+
+Times Trainer::run(double seconds) {
+  const bool leads = group_.rank() == 0;
+  const auto warm = Clock::now();
+  while (!step(leads && seconds_since(warm) > 0.15 * seconds).stop) {
+  }
+  Times times;
+  std::vector<double> all;
+  const auto start = Clock::now();
+  for (bool stop = false; !stop;) {
+    const auto before = Clock::now();
+    const StepOutcome outcome = step(leads && seconds_since(start) > seconds);
+    all.push_back(seconds_since(before) * 1e3);
+    times.compute_ms += outcome.compute_ms;
+    times.sums_ms += outcome.wait_ms;
+    times.update_ms += outcome.optimizer_ms;
+    times.loss = outcome.loss;
+    stop = outcome.stop;
+  }
+  const auto n = static_cast<double>(all.size());
+  times.compute_ms /= n;
+  times.sums_ms /= n;
+  times.update_ms /= n;
+  std::sort(all.begin(), all.end());
+  times.step_ms = all[all.size() / 2];
+  times.samples_per_s = 1e3 * batch_ * group_.size() / times.step_ms;
+  return times;
+}
+
+Watched Trainer::observe(double seconds) {
+  if (lanes_->threads() > 1) throw std::invalid_argument("only one thread can be watched");
+  cpu::CpuLane* lane = nullptr;
+  lanes_->run(1, [&](int, Lane& only) { lane = dynamic_cast<cpu::CpuLane*>(&only); });
+  if (lane == nullptr) return {run(seconds), {}};
+  std::vector<Observed> all;
+  std::size_t next = 0;
+  lane->observe([&](const cpu::Operation* operation, double took) {
+    if (next == all.size() || all[next].operation != operation) {
+      const auto found = std::find_if(all.begin(), all.end(),
+                                      [&](const Observed& o) { return o.operation == operation; });
+      next = static_cast<std::size_t>(found - all.begin());
+      if (found == all.end()) all.push_back({operation, {}});
+    }
+    all[next++].seconds.push_back(took);
+  });
+  const Times times = run(seconds);
+  lane->observe({});
+  return {times, std::move(all)};
+}
+
+double Trainer::flops_of_step() const {
+  return flops_of(graph_).all() * batch_;
+}
+
+double Trainer::gflops() {
+  return attainable_gflops(*lanes_, bf16_);
+}
+
+}  // namespace thalweg::engine::bench

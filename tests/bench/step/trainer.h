@@ -1,0 +1,84 @@
+// Training of one of the six models on random data, by the synchronous mode that trials use.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/comm/group.h"
+#include "engine/sync/mode.h"
+#include "engine/tensor/buffer.h"
+#include "tests/bench/step/operations.h"
+#include "tests/support/models.h"
+
+namespace thalweg::engine::bench {
+
+struct Settings {
+  std::string model;
+  std::map<std::string, std::string> values{
+      {"batch", "0"},   {"threads", "1"},  {"shards", "0"},       {"optimizer", "momentum"},
+      {"seconds", "2"}, {"device", "cpu"}, {"precision", "fp32"}, {"profile", "0"},
+      {"serve", ""},    {"bind", "-1"}};
+
+  int number(const std::string& key) const { return std::stoi(values.at(key)); }
+  const std::string& text(const std::string& key) const { return values.at(key); }
+};
+
+/// Of the steps of one run.
+struct Times {
+  double step_ms = 0;                                 ///< median
+  double samples_per_s = 0;                           ///< of all ranks
+  double compute_ms = 0, sums_ms = 0, update_ms = 0;  ///< means
+  double loss = 0;
+};
+
+/// What a lane does in a step of one shard, in the order in which it does it.
+struct Observed {
+  const cpu::Operation* operation;  ///< null: the loss
+  std::vector<double> seconds;      ///< of each step
+};
+
+struct Watched {
+  Times times;
+  std::vector<Observed> operations;
+};
+
+class Trainer {
+ public:
+  /// `settings.batch` samples on every rank, cut into a shard for each thread.
+  Trainer(const Settings& settings, comm::Group& group);
+
+  /// Steps for so long that rank 0 has seen `seconds`, after some that warm up. All ranks.
+  Times run(double seconds);
+  /// As run(), with a look at the only lane. No operations where the device is not `cpu`.
+  Watched observe(double seconds);
+
+  double flops_of_step() const;  ///< of this rank
+  double gflops();               ///< attainable by this rank's threads
+  const Model& model() const { return *model_; }
+  const Graph& graph() const { return graph_; }
+  int batch() const { return batch_; }
+  LanePool& lanes() { return *lanes_; }
+
+ private:
+  StepOutcome step(bool stop);
+  void make_samples();
+
+  comm::Group& group_;
+  const test::ModelCase& case_;
+  bool bf16_;
+  int batch_;
+  Graph graph_;
+  std::unique_ptr<Model> model_;
+  std::unique_ptr<Optimizer<float>> optimizer_;
+  std::unique_ptr<LanePool> lanes_;
+  std::unique_ptr<Replica> replica_;
+  std::unique_ptr<SyncMode> mode_;
+  Buffer inputs_;
+  std::vector<std::int32_t> labels_;
+  std::vector<float> targets_;
+  std::int64_t number_ = 0;
+};
+
+}  // namespace thalweg::engine::bench
