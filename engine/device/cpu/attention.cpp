@@ -3,9 +3,11 @@
 // is kept for backward.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "engine/device/cpu/builder.h"
 #include "engine/device/cpu/exponential.h"
+#include "engine/device/cpu/lane_sum.h"
 #include "engine/device/cpu/layer.h"
 #include "engine/tensor/simd.h"
 
@@ -23,23 +25,22 @@ struct Sizes {
 
 /// Scores become what each position looks at; what it does not see is 0.
 THALWEG_SIMD void softmax_rows(const Sizes& sizes, float* __restrict scores) {
+  constexpr float kUnseen = -std::numeric_limits<float>::infinity();
   const float scale = sizes.scale();
   const std::int64_t width = sizes.positions;
   for (std::int64_t row = 0; row < sizes.rows(); ++row, scores += width) {
     const std::int64_t seen = sizes.seen(row);
-    float largest = scores[0];
-    for (std::int64_t i = 1; i < seen; ++i)
-      largest = std::max(largest, scores[i]);
-    for (std::int64_t i = 0; i < seen; ++i)
-      scores[i] = exponential((scores[i] - largest) * scale);
-    float sum = 0;
-    for (std::int64_t i = 0; i < seen; ++i)
-      sum += scores[i];
+    // Whole vectors only: what is unseen among them adds nothing that float could tell.
+    const std::int64_t wide = std::min(width, (seen + 15) / 16 * 16);
+    std::fill(scores + seen, scores + wide, kUnseen);
+    const float largest = lane_max(wide, [&](std::int64_t i) { return scores[i]; });
+    const float sum = lane_sum(wide, [&](std::int64_t i) {
+      return scores[i] = exponential((scores[i] - largest) * scale);
+    });
     const float inverse = 1 / sum;
-    for (std::int64_t i = 0; i < seen; ++i)
+    for (std::int64_t i = 0; i < wide; ++i)
       scores[i] *= inverse;
-    for (std::int64_t i = seen; i < width; ++i)
-      scores[i] = 0;
+    std::fill(scores + seen, scores + width, 0.0f);
   }
 }
 
@@ -49,11 +50,11 @@ THALWEG_SIMD void softmax_backward(const Sizes& sizes, const float* __restrict l
   const float scale = sizes.scale();
   const std::int64_t width = sizes.positions;
   for (std::int64_t row = 0; row < sizes.rows(); ++row, looks += width, slopes += width) {
-    float mean = 0;
-    for (std::int64_t i = 0; i < width; ++i)
-      mean += looks[i] * slopes[i];
-    for (std::int64_t i = 0; i < width; ++i)
+    const std::int64_t seen = sizes.seen(row);
+    const float mean = lane_sum(seen, [&](std::int64_t i) { return looks[i] * slopes[i]; });
+    for (std::int64_t i = 0; i < seen; ++i)
       slopes[i] = scale * looks[i] * (slopes[i] - mean);
+    std::fill(slopes + seen, slopes + width, 0.0f);
   }
 }
 

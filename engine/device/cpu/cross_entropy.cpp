@@ -3,11 +3,37 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/device/cpu/exponential.h"
+#include "engine/device/cpu/lane_sum.h"
 #include "engine/device/cpu/layer.h"
 #include "engine/device/labels.h"
 #include "engine/device/reference/layer.h"
+#include "engine/tensor/simd.h"
 
 namespace thalweg::engine::cpu {
+namespace {
+
+struct Powers {
+  float largest, sum;
+};
+
+/// powers[c] = exp(x[c] - largest); null: only their sum.
+THALWEG_SIMD Powers powers_of(const float* __restrict x, int classes, float* __restrict powers) {
+  const float largest = lane_max(classes, [&](std::int64_t c) { return x[c]; });
+  if (powers == nullptr)
+    return {largest,
+            lane_sum(classes, [&](std::int64_t c) { return exponential(x[c] - largest); })};
+  return {largest, lane_sum(classes, [&](std::int64_t c) {
+            return powers[c] = exponential(x[c] - largest);
+          })};
+}
+
+THALWEG_SIMD void to_slopes(float factor, float everywhere, int classes, float* __restrict powers) {
+  for (int c = 0; c < classes; ++c)
+    powers[c] = powers[c] * factor - everywhere;
+}
+
+}  // namespace
 
 ShardResult cross_entropy(const LossPlan& plan, const LossCall<float>& call) {
   if (plan.class_step != 1) return reference::cross_entropy.f32(plan, call);
@@ -21,14 +47,7 @@ ShardResult cross_entropy(const LossPlan& plan, const LossCall<float>& call) {
       if (dx != nullptr) std::fill_n(dx, classes, 0.0f);
       return;
     }
-    const std::int64_t best = std::max_element(x, x + classes) - x;
-    const float largest = x[best];
-    float sum = 0;
-    for (int c = 0; c < classes; ++c) {
-      const float power = std::exp(x[c] - largest);
-      sum += power;
-      if (dx != nullptr) dx[c] = power;
-    }
+    const auto [largest, sum] = powers_of(x, classes, dx);
     float expected = x[at.label];
     if (smoothing > 0) {
       float mean = 0;
@@ -38,13 +57,12 @@ ShardResult cross_entropy(const LossPlan& plan, const LossCall<float>& call) {
     }
     const auto share = static_cast<float>(at.share);
     result.loss_sum += static_cast<double>(share * (largest - expected + std::log(sum)));
+    const std::int64_t best = std::isnan(sum) ? no_label : std::find(x, x + classes, largest) - x;
     count_label(
-        plan, at, [&](std::int64_t c) { return x[c]; }, std::isnan(sum) ? no_label : best, result);
+        plan, at, [&](std::int64_t c) { return x[c]; }, best, result);
     if (dx == nullptr) return;
-    const float factor = call.scale * share / sum;
-    const float everywhere = call.scale * share * smoothing / static_cast<float>(classes);
-    for (int c = 0; c < classes; ++c)
-      dx[c] = dx[c] * factor - everywhere;
+    to_slopes(call.scale * share / sum,
+              call.scale * share * smoothing / static_cast<float>(classes), classes, dx);
     dx[at.label] -= call.scale * share * (1 - smoothing);
   });
   return result;

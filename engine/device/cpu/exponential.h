@@ -47,4 +47,19 @@ THALWEG_INLINE float hyperbolic_tangent(float x) {
   return std::fabs(x) < kNear ? series : quotient;
 }
 
+/// The standard normal distribution at x.
+struct Normal {
+  float below;  ///< P(X < x); error below 1e-7 (Abramowitz and Stegun 7.1.26)
+  float density;
+};
+THALWEG_INLINE Normal normal(float x) {
+  const float e = exponential(-0.5f * x * x);
+  const float t = 1 / (1 + 0.231641888f * std::fabs(x));
+  const float series =
+      t * (0.254829592f +
+           t * (-0.284496736f + t * (1.421413741f + t * (-1.453152027f + t * 1.061405429f))));
+  const float tail = 0.5f * series * e;
+  return {x < 0 ? tail : 1 - tail, 0.398942280f * e};
+}
+
 }  // namespace thalweg::engine::cpu
