@@ -259,6 +259,8 @@ def parse():
 def main():
     options = parse()
     measured = {}
+    for name in [name for name in os.environ if name.startswith("OPENBLAS_")]:
+        print(f"{name}={os.environ.pop(name)} is not passed on: PyTorch's BLAS is to choose by itself")
     with tempfile.TemporaryDirectory(prefix="engine_vs_pytorch.") as folder:
         bench = Bench(options, folder)
         for table, (title, settings, bars) in STEPS.items():
