@@ -37,8 +37,9 @@ template <class T>
 class BasicLane {
  public:
   virtual ~BasicLane() = default;
-  /// Forward and backward. `gradients` has the parameters' plan and is overwritten with the
-  /// gradient of scale * (sum over samples of the loss), padding with 0. `statistics`
+  /// Forward and backward. Memory of parameters, gradients and statistics starts at a multiple of
+  /// alignment_bytes (tensor/buffer.h). `gradients` has the parameters' plan and is overwritten
+  /// with the gradient of scale * (sum over samples of the loss), padding with 0. `statistics`
   /// (Model::statistics() numbers, e.g. batch norm's batch mean and variance) is overwritten; may
   /// be null where there are none. `ready(i)` is called when parameter i's gradient is complete, in
   /// the order of the backward pass, the same on every call. Throws std::invalid_argument on a

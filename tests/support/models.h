@@ -1,6 +1,7 @@
 // The models whose steps are measured and looked at: one of each family, small enough for one core.
 #pragma once
 
+#include <ostream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,11 @@ struct ModelCase {
   InputShape data;
   int batch;
 };
+
+/// For GoogleTest's messages.
+inline void PrintTo(const ModelCase& c, std::ostream* out) {
+  *out << c.name;
+}
 
 /// 3-D convolutions 16-32-64-128-256, each with leaky relu and max pool 2, then linear 128-64.
 inline jobspec::Value small_cnn3d() {

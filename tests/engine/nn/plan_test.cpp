@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -17,6 +18,7 @@
 #include "engine/device/memory_plan.h"
 #include "engine/nn/model_table.h"
 #include "support.h"
+#include "tests/support/models.h"
 
 namespace {
 
@@ -97,20 +99,34 @@ TEST(CpuPlan, JoinsReluToTheLayerBefore) {
   EXPECT_FALSE(nodes[6].relu);
 }
 
-class SteadyStep : public testing::TestWithParam<std::string> {};
+/// Layout changes that are left: weights of strided and volume convolutions, whose backward wants
+/// another layout; an lstm's samples, positions outermost. 0 where nothing is said.
+int reorders_left(const std::string& model) {
+  if (model == "resnet18") return 8;
+  if (model == "cnn3d") return 9;
+  if (model == "lstm") return 1;
+  return 0;
+}
 
-TEST_P(SteadyStep, ChangesNoLayoutAndAllocatesNothing) {
-  const Graph graph = graph_of(GetParam());
-  const cpu::CpuProgram program(graph, 32);
-  const Data data(graph.loss.data, 32);
+class SteadyStep : public testing::TestWithParam<ModelCase> {};
+
+TEST_P(SteadyStep, ChangesNoMoreLayoutsThanItMustAndAllocatesNothing) {
+  const ModelCase& c = GetParam();
+  const int samples = std::min(c.batch, 32);
+  const Graph graph = build_model_graph(c.model, c.data);
+  const cpu::CpuProgram program(graph, samples);
+  const Data data(graph.loss.data, samples);
   const auto values = start_values(graph);
   const auto flat = flat_memory<float>(program, values);
-  std::vector<float> gradients(flat.size());
+  Buffer parameters = Buffer::of_floats(flat.size()), gradients = Buffer::of_floats(flat.size());
+  Buffer statistics = Buffer::of_floats(statistics_of(graph));
+  std::copy(flat.begin(), flat.end(), parameters.floats());
   const auto lane = program.lane();
   int ready = 0;
   const ReadyFunction on_ready = [&](int) { ++ready; };
   const auto step = [&] {
-    lane->train(flat.data(), data.batch, 1, gradients.data(), nullptr, on_ready);
+    lane->train(parameters.floats(), data.batch, 1, gradients.floats(), statistics.floats(),
+                on_ready);
   };
   step();
   from_thalweg = from_onednn = 0;
@@ -118,10 +134,10 @@ TEST_P(SteadyStep, ChangesNoLayoutAndAllocatesNothing) {
   step();
   counting = false;
   const auto operations = program.plan().forward.size() + program.plan().backward.size();
-  std::cout << GetParam() << ": " << program.plan().reorders << " layout changes, " << operations
+  std::cout << c.name << ": " << program.plan().reorders << " layout changes, " << operations
             << " operations, " << from_thalweg << " allocations (and " << from_onednn
             << " inside oneDNN), arena " << program.plan().arena_bytes / 1024 << " KiB\n";
-  EXPECT_EQ(program.plan().reorders, 0);
+  EXPECT_LE(program.plan().reorders, reorders_left(c.name));
   EXPECT_EQ(from_thalweg, 0);
   EXPECT_EQ(ready, 2 * static_cast<int>(values.size()));
 }
@@ -149,8 +165,8 @@ TEST(CpuLane, StartsNoThreads) {
   EXPECT_EQ(inside, before + 1);
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, SteadyStep, testing::Values("mlp", "lenet"),
-                         [](const auto& test) { return test.param; });
+INSTANTIATE_TEST_SUITE_P(Models, SteadyStep, testing::ValuesIn(model_cases()),
+                         [](const auto& test) { return test.param.name; });
 
 }  // namespace
 }  // namespace thalweg::engine::test
