@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/comm/reduce.h"
+#include "engine/optim/norm.h"
 
 namespace thalweg::engine {
 namespace {
@@ -39,7 +40,8 @@ GradientPath::GradientPath(const SyncParts& parts, const SyncOptions& options, f
       options_(options),
       scale_(scale),
       sum_(sum),
-      bucket_of_(p_.model.parameters().size()) {
+      bucket_of_(p_.model.parameters().size()),
+      squares_(p_.model.parameters().size()) {
   plan(p_.model.ready_order());
   shards_left_.assign(p_.model.parameters().size(), p_.sharding.mine());
   reducer_ = std::make_unique<BucketReducer>(
@@ -52,6 +54,11 @@ std::unique_ptr<comm::Request> GradientPath::start(const GradientPart& part) {
     return p_.group.start_shard_sum(part.leaves, part.count, p_.sharding.shards, part.label);
   add_up_shards(part);
   return sum_->start(part, step_);
+}
+
+/// A pair needs smaller batches than the whole one, and the mean over all of them.
+bool GradientPath::can_measure() const {
+  return p_.noise_every > 0 && small_batches() > 1 && (sum_ == nullptr || sum_->adds_up());
 }
 
 /// What needs all ranks, and therefore cannot be done while building: one may fail in that.
@@ -151,6 +158,9 @@ void GradientPath::rebuild() {
 void GradientPath::run(const StepInput& input, StepOutcome& outcome) {
   if (!prepared_) prepare();
   step_ = input.context.step;
+  measures_ = can_measure() && !input.draw_labels && step_ % p_.noise_every == 0;
+  if (measures_) small_batch_ = step_ / p_.noise_every % small_batches();
+  std::fill(squares_.begin(), squares_.end(), 0.0);
   waited_ms_ = 0;
   extras_here_ = false;
   const Clock::time_point start = Clock::now();
@@ -195,14 +205,21 @@ void GradientPath::run_shard(int shard, Lane& lane, const StepInput& input) {
     Work& target = *sums[top];
     const std::span<Work* const> open(sums.data(), top + 1);
     std::vector<char> here(p_.model.parameters().size(), 0);
+    const bool measures =
+        measures_ &&
+        small_batch_ == (p_.sharding.first + shard) * p_.sharding.micro_batches + micro;
+    std::vector<double> squares(measures ? here.size() : 0);
     const ShardResult result =
         lane.train(p_.replica.parameters.floats(), micro_batch(shard, micro, input), scale_,
                    target.gradient, target.extra, [&](int parameter) {
-                     here[static_cast<std::size_t>(parameter)] =
-                         touched[static_cast<std::size_t>(parameter)] = 1;
+                     const auto number = static_cast<std::size_t>(parameter);
+                     here[number] = touched[number] = 1;
+                     if (measures) squares[number] = squares_of(parameter, target);
                      if (last) ready(parameter, open);
                    });
     target.extra[statistics() + kLoss] = static_cast<float>(result.loss_sum);
+    target.extra[statistics() + kSquares] =
+        static_cast<float>(std::accumulate(squares.begin(), squares.end(), 0.0));
     for (std::size_t i = 0; i < here.size(); ++i) {
       if (here[i]) continue;
       const ParameterInfo& info = p_.model.parameters()[i];
@@ -226,6 +243,11 @@ void GradientPath::run_shard(int shard, Lane& lane, const StepInput& input) {
     if (shard == 0) write_times();
   }
   reducer_->mark(buckets_.size());
+}
+
+double GradientPath::squares_of(int parameter, const Work& work) const {
+  const ParameterInfo& info = p_.model.parameters()[static_cast<std::size_t>(parameter)];
+  return optim::sum_of_squares(info.count, work.gradient + info.offset);
 }
 
 /// The last micro-batch has completed a parameter: its partial sums are added to the shard's.
@@ -278,9 +300,21 @@ void GradientPath::finish(StepOutcome& outcome) {
                           p_.replica.running.floats());
   outcome.loss = static_cast<double>(extra[statistics() + kLoss]) / p_.sharding.global_batch;
   outcome.stop = extra[statistics() + kStop] > 0;
+  if (measures_) read_noise(outcome);
   if (p_.group.size() > 1) read_times(outcome);
   if (!rebuilt_) rebuild();
   rebuilt_ = true;
+}
+
+/// Of n small batches each brings 1/n of its mean gradient.
+void GradientPath::read_noise(StepOutcome& outcome) const {
+  const auto n = static_cast<double>(small_batches());
+  NoisePair pair;
+  pair.small_batch = p_.sharding.micro_batch();
+  pair.large_batch = p_.sharding.global_batch;
+  pair.small_squares = static_cast<double>(work_[0].extra[statistics() + kSquares]) * n * n;
+  pair.large_squares = std::accumulate(squares_.begin(), squares_.end(), 0.0);
+  outcome.noise = pair;
 }
 
 void GradientPath::write_times() {

@@ -40,6 +40,12 @@ class GradientPath {
   /// Whether any shard of any rank touched the parameter in this step. Collective where the model
   /// may leave parameters out.
   bool present(int parameter);
+  /// Whether this step compares a small batch's gradient with the whole one's.
+  bool measures_noise() const { return measures_; }
+  /// In such a step, after its wait(): sum of squares of a parameter's gradient.
+  void note_squares(int parameter, double squares) {
+    squares_[static_cast<std::size_t>(parameter)] = squares;
+  }
   /// The rest of the outcome, after all buckets.
   void finish(StepOutcome& outcome);
 
@@ -47,7 +53,7 @@ class GradientPath {
   // Beside the gradients each shard brings: the model's statistics, then these, then (where the
   // model may leave parameters out) one flag for each parameter, then (where there are several
   // ranks) how long each part took on each rank in the step before.
-  enum Extra : std::size_t { kLoss, kStop, kExtras };
+  enum Extra : std::size_t { kLoss, kSquares, kStop, kExtras };
   /// Where a shard, or a partial sum of its micro-batches, is computed.
   struct Work {
     float* gradient = nullptr;
@@ -66,8 +72,14 @@ class GradientPath {
   void agree_on_plan();
   void rebuild();
   std::unique_ptr<comm::Request> start(const GradientPart& part);
+  std::int64_t small_batches() const {
+    return std::int64_t{p_.sharding.shards} * p_.sharding.micro_batches;
+  }
+  bool can_measure() const;
+  void read_noise(StepOutcome& outcome) const;
   void run_shard(int shard, Lane& lane, const StepInput& input);
   Batch micro_batch(int shard, int micro, const StepInput& input) const;
+  double squares_of(int parameter, const Work& work) const;
   void ready(int parameter, std::span<Work* const> sums);
   void note_ready(int parameter);
   void write_times();
@@ -86,6 +98,10 @@ class GradientPath {
   std::vector<Work> work_;                  ///< one for each local shard
   std::vector<std::vector<Work>> scratch_;  ///< of each lane: partial sums of micro-batches
   std::vector<std::vector<char>> touched_;  ///< by local shard and parameter
+
+  bool measures_ = false;
+  std::int64_t small_batch_ = 0;  ///< whose norm is taken: each in its turn
+  std::vector<double> squares_;   ///< of the summed gradients, by parameter
 
   bool prepared_ = false;
   bool rebuilt_ = false;

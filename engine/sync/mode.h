@@ -43,6 +43,7 @@ struct SyncParts {
   std::uint64_t seed = 1;  ///< of the trial; keys dropout
   double clip_norm = 0;    ///< largest norm of the whole gradient; 0 = any
   double clip_value = 0;   ///< largest size of an element of the gradient, cut before; 0 = any
+  int noise_every = 0;     ///< steps between two StepOutcome::noise; 0 = never
 };
 
 /// This rank's part of the global batch, its shards side by side.
@@ -58,6 +59,16 @@ struct StepInput {
   bool draw_labels = false;        ///< Batch::draw_labels
 };
 
+/// What tells the gradient noise scale (McCandlish et al., arXiv:1812.06162, appendix A.1): squared
+/// norms of mean gradients at the same weights, before clipping. One small batch is enough: the
+/// large one's fluctuations weigh as much as those of a single small one.
+struct NoisePair {
+  int small_batch = 0;       ///< samples a lane takes: of a shard, or of its micro-batches
+  int large_batch = 0;       ///< the global batch
+  double small_squares = 0;  ///< of one small batch; in the next step it is another's turn
+  double large_squares = 0;
+};
+
 struct StepOutcome {
   double loss = 0;    ///< mean over the global batch, before the update
   bool stop = false;  ///< some rank was asked to stop; the same on every rank
@@ -70,6 +81,9 @@ struct StepOutcome {
   /// Of the step before: the ranks tell each other with this step's sums. Nothing for the first
   /// step, and where there is one rank.
   std::optional<CommTimes> comm_before;
+  /// Where this step measured it: SyncParts::noise_every, more than one small batch, and gradients
+  /// that are added up and nothing else (not powersgd, top-k, adasum).
+  std::optional<NoisePair> noise;
 };
 
 /// All ranks call step() with the same context. For one thread. Throws CommError.

@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/optim/norm.h"
 #include "engine/sync/compress/table.h"
 #include "engine/sync/finite.h"
 #include "engine/sync/gradient_path.h"
@@ -33,6 +34,7 @@ class Synchronous : public SyncMode {
     if (p_.clip_norm > 0) {
       path_.wait_for_all();
       outcome.optimizer_ms += timed([&] {
+        if (path_.measures_noise()) note_all_squares();
         if (p_.clip_value > 0)
           clip_values(path_.gradient(), p_.model.parameter_floats(), p_.clip_value);
         clip(path_.gradient(), p_.model.parameter_floats(), p_.clip_norm);
@@ -76,6 +78,22 @@ class Synchronous : public SyncMode {
     });
   }
 
+  /// Sums of squares are finite where all elements are: in such a step one pass tells both.
+  bool finite(int number, const ParameterInfo& info) {
+    const float* gradient = path_.gradient() + info.offset;
+    if (!path_.measures_noise() || p_.clip_norm > 0) return all_finite(gradient, info.count);
+    const double squares = optim::sum_of_squares(info.count, gradient);
+    path_.note_squares(number, squares);
+    return std::isfinite(squares);
+  }
+
+  void note_all_squares() {
+    for (int number = 0; number < static_cast<int>(p_.model.parameters().size()); ++number) {
+      const ParameterInfo& info = p_.model.parameters()[static_cast<std::size_t>(number)];
+      path_.note_squares(number, optim::sum_of_squares(info.count, path_.gradient() + info.offset));
+    }
+  }
+
   /// Threads share the bucket; the bits do not depend on how many there are.
   void update(std::size_t bucket, const StepContext& context, const OptimizerMemory<float>& memory,
               StepOutcome& outcome) {
@@ -86,7 +104,7 @@ class Synchronous : public SyncMode {
       if (!path_.present(number)) continue;
       const ParameterInfo& info = p_.model.parameters()[static_cast<std::size_t>(number)];
       // The check costs little: it brings the gradient into the cache for the update.
-      if (!all_finite(path_.gradient() + info.offset, info.count)) {
+      if (!finite(number, info)) {
         if (outcome.not_finite.empty()) outcome.not_finite = info.name;
         continue;
       }

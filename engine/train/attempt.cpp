@@ -141,7 +141,8 @@ void Attempt::build(int shards) {
   lanes = std::make_unique<LanePool>(*model, threads);
   mode = make_sync_mode(*config.find("sync"),
                         {*model, *optimizer, in.group, *lanes, *replica, sharding, in.trial.seed,
-                         settings.clip_norm, settings.clip_value});
+                         settings.clip_norm, settings.clip_value, settings.noise_every});
+  noise = NoiseScale(settings.noise_beta);
 }
 
 void Attempt::start_fresh_or_resume(const FoundCheckpoint& found) {
@@ -185,6 +186,14 @@ void Attempt::start_fresh_or_resume(const FoundCheckpoint& found) {
   });
   in.group.broadcast(learnt.data(), learnt.size() * sizeof(double), 0);
   schedule->restore(learnt);
+  std::vector<double> noise_state = noise.state();
+  together(in.group, [&] {
+    if (c == nullptr) return;
+    noise.restore(c->noise);
+    noise_state = noise.state();
+  });
+  in.group.broadcast(noise_state.data(), noise_state.size() * sizeof(double), 0);
+  noise.restore(noise_state);
   std::array<double, 2> reported{};
   if (c != nullptr) reported = {c->interval_loss, static_cast<double>(c->interval_steps)};
   in.group.broadcast(reported.data(), sizeof reported, 0);
@@ -282,6 +291,7 @@ void Attempt::save_checkpoint() {
   c.identity = run_identity(config, in.trial.seed, plan.length.total_steps);
   c.interval_loss = interval.loss_sum();
   c.interval_steps = interval.steps();
+  c.noise = noise.state();
   c.schedule = schedule->state();
   const auto plain = [&](const Buffer& device) {
     std::vector<float> values(static_cast<std::size_t>(model->parameter_count()));

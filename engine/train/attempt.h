@@ -21,6 +21,7 @@
 #include "engine/sync/mode.h"
 #include "engine/train/checkpoint.h"
 #include "engine/train/interval.h"
+#include "engine/train/noise_scale.h"
 #include "engine/train/options.h"
 #include "engine/train/record.h"
 #include "engine/train/stop.h"
@@ -72,6 +73,7 @@ struct Attempt {
   std::unique_ptr<SyncMode> mode;
   std::int64_t step = 0;  ///< optimizer steps completed
   Interval interval;
+  NoiseScale noise;
 
  private:
   void load_data();

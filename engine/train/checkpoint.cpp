@@ -86,6 +86,7 @@ class Reader {
 
 Value header_of(const Checkpoint& c) {
   jobspec::List schedule(c.schedule.begin(), c.schedule.end());
+  jobspec::List noise(c.noise.begin(), c.noise.end());
   jobspec::List parts;
   for (const CheckpointPart& part : c.parts) {
     const bool floats = !part.floats.empty();
@@ -102,6 +103,7 @@ Value header_of(const Checkpoint& c) {
              {"ranks", c.ranks},
              {"interval_loss", c.interval_loss},
              {"interval_steps", c.interval_steps},
+             {"noise", std::move(noise)},
              {"schedule", std::move(schedule)},
              {"parameters", static_cast<std::int64_t>(c.parameters.size())},
              {"running", static_cast<std::int64_t>(c.running.size())},
@@ -225,6 +227,9 @@ Checkpoint read_checkpoint(const std::filesystem::path& file) {
     c.interval_loss = h.find("interval_loss")->as_double();
     c.interval_steps = h.find("interval_steps")->as_int();
     c.identity = *h.find("identity");
+    if (const Value* noise = h.find("noise"))  // files of earlier versions have none
+      for (const Value& number : noise->as_list())
+        c.noise.push_back(number.as_double());
     if (const Value* schedule = h.find("schedule"))  // files from before `plateau` have none
       for (const Value& number : schedule->as_list())
         c.schedule.push_back(number.as_double());

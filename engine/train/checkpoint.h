@@ -30,6 +30,7 @@ struct Checkpoint {
   jobspec::Value identity;   ///< what must be the same to go on: see same_run()
   double interval_loss = 0;  ///< sum of the steps' losses since the last report
   std::int64_t interval_steps = 0;
+  std::vector<double> noise;      ///< the noise scale's running means
   std::vector<double> schedule;   ///< what the schedule has learnt from validation
   std::vector<float> parameters;  ///< plain layout, as the states
   std::vector<float> running;

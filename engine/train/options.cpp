@@ -91,11 +91,21 @@ std::vector<Section> own_sections() {
       "auto", 1, true);
   shards.max = 65536;
   shards.divides = "batch.global";
+  Option beta;
+  beta.name = "beta";
+  beta.type = OptionType::real;
+  beta.doc = "what the past weighs in the running means of the two terms, from 0 to below 1";
+  beta.fallback = 0.99;
+  beta.min = 0;
+  beta.max = 0.999999;
   return {
       root(),
       section("batch", "The global batch",
               {integer("global", "samples in one update, all ranks together", 128, 1, false),
                std::move(shards)}),
+      section("noise", "The gradient noise scale, from the shards' gradients and their sum",
+              {integer("every", "steps between two measurements; 0 = never", 1, 0, false),
+               std::move(beta)}),
       section("log", "Metrics",
               {integer("every", "steps between two reports; auto = 20 reports an epoch", "auto", 1,
                        true)}),
@@ -151,6 +161,9 @@ Settings read_settings(const Value& complete) {
   s.device = resolve_device(complete.find("device")->as_string());
   s.clip_norm = complete.find("clip_norm")->as_double();
   s.clip_value = complete.find("clip_value")->as_double();
+  s.noise_every =
+      static_cast<int>(std::min<std::int64_t>(complete.find("noise.every")->as_int(), 1 << 30));
+  s.noise_beta = complete.find("noise.beta")->as_double();
   s.log_every = number_or_auto(*complete.find("log.every"));
   s.eval_every = complete.find("eval.every")->as_int();
   s.checkpoint_every = number_or_auto(*complete.find("checkpoint.every"));

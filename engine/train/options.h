@@ -34,6 +34,8 @@ struct Settings {
   std::int64_t eval_every = 1;                   ///< epochs
   std::optional<std::int64_t> checkpoint_every;  ///< steps, 0 = never; nothing = auto
   int checkpoints_kept = 2;
+  int noise_every = 1;  ///< steps; 0 = never
+  double noise_beta = 0.99;
 };
 
 /// Throws std::invalid_argument where settings exclude each other.

@@ -9,6 +9,7 @@
 
 #include "engine/nn/graph.h"
 #include "engine/sync/mode.h"
+#include "engine/train/exact_noise.h"
 #include "engine/train/libraries.h"
 #include "engine/train/options.h"
 #include "engine/train/train.h"
@@ -22,9 +23,12 @@ constexpr const char* kHelp =
 
 usage: thalweg-train TRIAL.yaml
        thalweg-train --check TRIAL.yaml
+       thalweg-train --noise [--json] TRIAL.yaml
        thalweg-train --schema | --layers | --version | --help
 
   --check    build everything, train nothing: parameters, steps, memory
+  --noise    the gradient noise scale over all training samples, from the gradient of each, at the newest
+             checkpoint or at the initial weights; threads as resources.threads_per_rank says
   --schema   what `train:` may hold, as JSON
   --layers   what a model `graph` is made of
 
@@ -41,15 +45,17 @@ checkpoint, anything else failed
 )";
 
 struct Arguments {
-  enum class Action { train, check, schema, layers, help, version } action = Action::train;
+  enum class Action { train, check, noise, schema, layers, help, version } action = Action::train;
+  bool json = false;
   std::string trial;
 };
 
 Arguments parse(const std::vector<std::string>& words) {
   static const std::vector<std::pair<std::string, Arguments::Action>> kOptions{
-      {"--check", Arguments::Action::check},   {"--schema", Arguments::Action::schema},
-      {"--layers", Arguments::Action::layers}, {"--help", Arguments::Action::help},
-      {"-h", Arguments::Action::help},         {"--version", Arguments::Action::version}};
+      {"--check", Arguments::Action::check},    {"--noise", Arguments::Action::noise},
+      {"--schema", Arguments::Action::schema},  {"--layers", Arguments::Action::layers},
+      {"--help", Arguments::Action::help},      {"-h", Arguments::Action::help},
+      {"--version", Arguments::Action::version}};
   Arguments a;
   for (const std::string& word : words) {
     bool known = false;
@@ -60,6 +66,8 @@ Arguments parse(const std::vector<std::string>& words) {
       a.action = action;
       known = true;
     }
+    names.emplace_back("--json");
+    if (word == names.back()) a.json = known = true;
     if (known) continue;
     if (word.starts_with("-")) {
       const std::string near = jobspec::nearest(word, names);
@@ -69,8 +77,9 @@ Arguments parse(const std::vector<std::string>& words) {
     if (!a.trial.empty()) throw std::invalid_argument("one trial at a time: " + word);
     a.trial = word;
   }
-  const bool needs_trial =
-      a.action == Arguments::Action::train || a.action == Arguments::Action::check;
+  using enum Arguments::Action;
+  if (a.json && a.action != noise) throw std::invalid_argument("--json goes with --noise");
+  const bool needs_trial = a.action == train || a.action == check || a.action == noise;
   if (needs_trial && a.trial.empty())
     throw std::invalid_argument("which trial? Give the path of a trial.yaml, or --help");
   return a;
@@ -121,6 +130,9 @@ int act(const std::vector<std::string>& words) {
       return train_rank(a.trial);
     case Arguments::Action::check:
       std::fputs(check_trial(a.trial).c_str(), stdout);
+      return 0;
+    case Arguments::Action::noise:
+      std::fputs(noise_of_trial(a.trial, a.json).c_str(), stdout);
       return 0;
     case Arguments::Action::schema:
       std::printf("%s\n", train_schema().to_json().c_str());

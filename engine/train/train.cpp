@@ -29,8 +29,11 @@ std::string four_digits(double value) {
 }
 
 void report_interval(Attempt& a) {
-  a.record.metrics(a.interval.report(a.step, a.learning_rate(a.step - 1),
-                                     a.plan.length.steps_per_epoch, a.settings.global_batch));
+  std::vector<MetricPoint> points = a.interval.report(
+      a.step, a.learning_rate(a.step - 1), a.plan.length.steps_per_epoch, a.settings.global_batch);
+  const std::vector<MetricPoint> noise = a.noise.report(a.step);
+  points.insert(points.end(), noise.begin(), noise.end());
+  a.record.metrics(points);
 }
 
 void report_validation(Attempt& a, double train_loss) {
@@ -96,6 +99,7 @@ Outcome train(Attempt& a) {
 
     ++a.step;
     a.interval.add(outcome, data_ms, whole.ms());
+    if (outcome.noise) a.noise.add(*outcome.noise);
     if (!std::isfinite(outcome.loss) || !outcome.not_finite.empty()) return diverged(a, outcome);
     if (a.plan.log_due(a.step)) report_interval(a);
     if (a.plan.eval_due(a.step)) report_validation(a, outcome.loss);

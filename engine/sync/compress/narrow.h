@@ -12,6 +12,7 @@ class Narrow : public BucketSum {
   std::unique_ptr<comm::Request> start(const GradientPart& part, std::int64_t) override {
     return group_.start_allreduce_as(wire_, part.leaves[0], part.count, comm::Op::sum, part.label);
   }
+  bool adds_up() const override { return true; }
 
  private:
   comm::Group& group_;

@@ -12,6 +12,7 @@ class NoCompression : public BucketSum {
     return group_.start_allreduce(part.leaves[0], part.count, comm::Type::f32, comm::Op::sum,
                                   part.label);
   }
+  bool adds_up() const override { return true; }
 
  private:
   comm::Group& group_;

@@ -1,5 +1,7 @@
 #include "tests/engine/sync/support.h"
 
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <exception>
 #include <limits>
@@ -94,6 +96,12 @@ Trained train_rank(const Case& c, comm::Group& group, int threads, bool stop) {
     const StepOutcome outcome = mode->step(input);
     result.losses.push_back(static_cast<float>(outcome.loss));
     result.stopped = result.stopped || outcome.stop;
+    if (outcome.noise) {
+      EXPECT_EQ(outcome.noise->small_batch, rank.sharding.micro_batch());
+      EXPECT_EQ(outcome.noise->large_batch, kBatch);
+      result.noise.push_back(outcome.noise->small_squares);
+      result.noise.push_back(outcome.noise->large_squares);
+    }
     if (outcome.comm_before) result.times.push_back(*outcome.comm_before);
     if (outcome.not_finite.empty() || result.not_finite_step >= 0) continue;
     result.not_finite = outcome.not_finite;
@@ -137,8 +145,8 @@ TestRank::TestRank(const Case& c, comm::Group& group, int threads)
 }
 
 SyncParts TestRank::parts() {
-  return {*model,   *optimizer, group_,          *lanes,          *replica,
-          sharding, 11,         case_.clip_norm, case_.clip_value};
+  return {*model,   *optimizer, group_,          *lanes,           *replica,
+          sharding, 11,         case_.clip_norm, case_.clip_value, case_.noise_every};
 }
 
 StepInput TestRank::input(int step) const {

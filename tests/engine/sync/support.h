@@ -19,6 +19,7 @@ struct Case {
   int steps = 3;
   int micro_batches = 1;
   double lr = 0.05;
+  int noise_every = 1;
   /// Puts another model round the one that is named above.
   std::function<std::unique_ptr<Model>(std::unique_ptr<Model>)> wrap{};
   /// Sample `poisoned` has NaN in it from this step on.
@@ -28,6 +29,7 @@ struct Case {
 
 struct Trained {
   std::vector<float> parameters, running, losses;
+  std::vector<double> noise;  ///< of each step that measured it: small squares, large squares
   bool stopped = false;
   std::string not_finite;  ///< of the first step where there was something
   int not_finite_step = -1;
@@ -36,7 +38,7 @@ struct Trained {
   /// Everything that must not depend on the number of ranks and threads.
   friend bool operator==(const Trained& a, const Trained& b) {
     return a.parameters == b.parameters && a.running == b.running && a.losses == b.losses &&
-           a.stopped == b.stopped && a.not_finite == b.not_finite &&
+           a.noise == b.noise && a.stopped == b.stopped && a.not_finite == b.not_finite &&
            a.not_finite_step == b.not_finite_step;
   }
 };

@@ -108,6 +108,13 @@ TEST(TrainProcess, TellsAboutItself) {
       check.out,
       AllOf(HasSubstr("480 to train on, 48 to validate"), HasSubstr("60, 20 an epoch"),
             HasSubstr("schedule    cosine: lr 0.01 at step 0"), HasSubstr("parameters  346")));
+  const test::Outcome noise = test::run({"thalweg-train", "--noise", file.string()});
+  EXPECT_EQ(noise.code, 0) << noise.err;
+  EXPECT_THAT(noise.out, AllOf(HasSubstr("B_simple"), HasSubstr("of 480 samples, 6 at a time, at "
+                                                                "step 0")));
+  const test::Outcome json = test::run({"thalweg-train", "--noise", "--json", file.string()});
+  EXPECT_GT(jobspec::read_yaml(json.out, "noise").find("b_simple")->as_double(), 0);
+  EXPECT_EQ(test::run({"thalweg-train", "--check", "--json", file.string()}).code, 2);
   EXPECT_FALSE(std::filesystem::exists(folder.path() / "journal.jsonl"));
 }
 
