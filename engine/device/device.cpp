@@ -9,6 +9,18 @@
 
 namespace thalweg::engine {
 
+const std::vector<std::string>& precision_names() {
+  static const std::vector<std::string> names{"fp32", "bf16"};
+  return names;
+}
+
+Precision precision_named(const std::string& name) {
+  const std::vector<std::string>& names = precision_names();
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end()) throw std::invalid_argument("there is no precision '" + name + "'");
+  return static_cast<Precision>(found - names.begin());
+}
+
 std::vector<ParameterInfo> place_parameters(const Graph& graph,
                                             const std::vector<std::size_t>& device_counts) {
   std::vector<ParameterInfo> infos;

@@ -14,6 +14,18 @@
 
 namespace thalweg::engine {
 
+/// What a device computes in. Parameters, their gradients and all statistics are 32-bit floats in
+/// either.
+enum class Precision {
+  fp32,
+  bf16  ///< values between layers and what is multiplied are bfloat16; sums are 32-bit floats
+};
+
+/// Names by value: "fp32", "bf16".
+const std::vector<std::string>& precision_names();
+/// Throws std::invalid_argument where there is none of that name.
+Precision precision_named(const std::string& name);
+
 /// Input of one shard. Images are float, plain (n, c, h, w), or flat (n, features); labels are
 /// class numbers, one or more a sample; or there are real targets instead. Tokens are numbers too.
 struct Batch {
@@ -26,6 +38,9 @@ struct Batch {
   std::uint64_t first_sample = 0;  ///< position of sample 0 in the global batch: keys dropout
   /// Training: instead of `labels`, draw them from the model's own predictions (Stream::labels).
   bool draw_labels = false;
+  /// Calls of a lane with equal numbers see equal parameters, so that what it has made of them
+  /// still stands; 0: nobody says.
+  std::uint64_t round = 0;
 };
 
 /// Called with a parameter's number as soon as its gradient is complete.
@@ -101,7 +116,9 @@ template <class T>
 std::unique_ptr<BasicProgram<T>> compile(const Graph& graph, int samples);
 }
 namespace cpu {
-std::unique_ptr<Program> compile(const Graph& graph, int samples);
-}
+/// Throws std::invalid_argument where the processor has no arithmetic of that precision.
+std::unique_ptr<Program> compile(const Graph& graph, int samples,
+                                 Precision precision = Precision::fp32);
+}  // namespace cpu
 
 }  // namespace thalweg::engine

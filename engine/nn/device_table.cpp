@@ -1,11 +1,23 @@
 #include "engine/nn/device_table.h"
 
+#include <stdexcept>
+
 namespace thalweg::engine {
+namespace {
+
+std::unique_ptr<Program> compile_reference(const Graph& graph, int samples, Precision precision) {
+  if (precision != Precision::fp32)
+    throw std::invalid_argument(
+        "precision: the reference device computes in fp32 only; use device: cpu");
+  return reference::compile<float>(graph, samples);
+}
+
+}  // namespace
 
 const std::vector<DeviceKind>& device_table() {
   static const std::vector<DeviceKind> table = {
       {"cpu", "oneDNN kernels, one thread a lane", cpu::compile},
-      {"reference", "slow, obvious loops: the truth for tests", reference::compile<float>},
+      {"reference", "slow, obvious loops: the truth for tests", compile_reference},
   };
   return table;
 }

@@ -13,7 +13,7 @@ namespace thalweg::engine {
 struct DeviceKind {
   std::string name;
   std::string doc;
-  std::unique_ptr<Program> (*compile)(const Graph& graph, int samples);
+  std::unique_ptr<Program> (*compile)(const Graph& graph, int samples, Precision precision);
 };
 
 const std::vector<DeviceKind>& device_table();

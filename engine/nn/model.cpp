@@ -12,10 +12,11 @@ namespace {
 
 class CompiledModel final : public Model {
  public:
-  CompiledModel(std::string name, Graph graph, int shard_batch, const DeviceKind& device)
+  CompiledModel(std::string name, Graph graph, int shard_batch, const DeviceKind& device,
+                Precision precision)
       : name_(std::move(name)),
         graph_(std::move(graph)),
-        program_(device.compile(graph_, shard_batch)) {
+        program_(device.compile(graph_, shard_batch, precision)) {
     for (const ParameterInfo& info : parameters()) {
       floats_ += info.count;
       count_ += elements(info.shape);
@@ -112,13 +113,13 @@ const DeviceKind& find_device(const std::string& name) {
 
 std::unique_ptr<Model> build_model(const jobspec::Value& model, const InputShape& input,
                                    int shard_batch, const std::string& device,
-                                   const jobspec::Value& loss) {
+                                   const jobspec::Value& loss, Precision precision) {
   const DeviceKind& kind = find_device(device);
   if (shard_batch < 1)
     throw std::invalid_argument("a shard of " + std::to_string(shard_batch) + " samples is empty");
   Graph graph = build_model_graph(model, input, loss);
   return std::make_unique<CompiledModel>(model.find("name")->as_string(), std::move(graph),
-                                         shard_batch, kind);
+                                         shard_batch, kind, precision);
 }
 
 }  // namespace thalweg::engine

@@ -54,10 +54,11 @@ class Model {
 
 /// Builds `train.model` with `train.loss` for a device ("cpu" or "reference") and a fixed number of
 /// samples a shard. Throws std::invalid_argument with a plain sentence where options or shapes do
-/// not fit.
+/// not fit, or the device or this processor does not compute in `precision`.
 std::unique_ptr<Model> build_model(const jobspec::Value& model, const InputShape& input,
                                    int shard_batch, const std::string& device,
-                                   const jobspec::Value& loss = {});
+                                   const jobspec::Value& loss = {},
+                                   Precision precision = Precision::fp32);
 
 /// The tables' rows for `thalweg-train --schema`.
 std::vector<jobspec::Section> model_schema();

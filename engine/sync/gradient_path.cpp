@@ -181,6 +181,7 @@ Batch GradientPath::micro_batch(int shard, int micro, const StepInput& input) co
   batch.draw_labels = input.draw_labels;
   batch.samples = p_.sharding.micro_batch();
   batch.seed = p_.seed;
+  batch.round = p_.lanes.round();
   batch.step = static_cast<std::uint32_t>(input.context.step);
   batch.first_sample = static_cast<std::uint64_t>(p_.sharding.first) *
                            static_cast<std::uint64_t>(p_.sharding.shard_batch()) +

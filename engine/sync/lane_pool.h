@@ -26,6 +26,9 @@ class LanePool {
   ~LanePool();
 
   int threads() const { return static_cast<int>(lanes_.size()); }
+  /// For Batch::round, within a task: the number of this run(). Nobody may change the parameters
+  /// while tasks read them.
+  std::uint64_t round() const { return round_; }
   /// Which of the lanes it is: 0 ... threads() - 1.
   std::size_t number_of(const Lane& lane) const;
   /// Calls `task` once for each number below `tasks`, started in ascending order; returns when all

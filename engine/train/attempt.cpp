@@ -131,7 +131,7 @@ void Attempt::build(int shards) {
   sharding.end = comm::Group::first_shard(rank + 1, ranks, shards);
   sharding.micro_batches = micro_batches(config, shards);
   model = build_model(*config.find("model"), input_shape(*dataset), sharding.micro_batch(),
-                      settings.device, *config.find("loss"));
+                      settings.device, *config.find("loss"), settings.precision);
   optimizer = make_optimizer<float>(*config.find("optimizer"), parameters_of(*model));
   schedule = make_schedule(*config.find("schedule"), plan.length);
   require_watched(*schedule, model->loss());

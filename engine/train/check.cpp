@@ -80,7 +80,7 @@ std::string check_trial(const std::filesystem::path& trial_file) {
   const int shard_batch = settings.global_batch / shards;
   const int pieces = micro_batches(config, shards);
   const auto model = build_model(*config.find("model"), input_shape(*dataset), shard_batch / pieces,
-                                 settings.device, *config.find("loss"));
+                                 settings.device, *config.find("loss"), settings.precision);
   const auto optimizer = make_optimizer<float>(*config.find("optimizer"), parameters_of(*model));
   std::string note;
   const double base_lr = base_learning_rate(*config.find("optimizer"), model->name(), &note);
@@ -101,8 +101,11 @@ std::string check_trial(const std::filesystem::path& trial_file) {
   const auto line = [&](const char* name, const std::string& value) {
     text += name + std::string(12 - std::string(name).size(), ' ') + value + "\n";
   };
-  line("trial", trial.id.to_string() + ": " + model->name() + " on " +
-                    config.find("data.name")->to_text() + ", device " + settings.device);
+  line("trial",
+       trial.id.to_string() + ": " + model->name() + " on " + config.find("data.name")->to_text() +
+           ", device " + settings.device +
+           (settings.precision == Precision::fp32 ? ""
+                                                  : ", " + config.find("precision")->as_string()));
   line("parameters", grouped(model->parameter_count()));
   line("samples", grouped(static_cast<std::int64_t>(samples.training.size())) + " to train on, " +
                       grouped(static_cast<std::int64_t>(samples.validation.size())) +

@@ -279,8 +279,9 @@ Value run_identity(const Value& complete, std::uint64_t seed, std::int64_t total
   // Seeds go up to 2^64 - 1, numbers of a Value to 2^63 - 1.
   Map identity{{"seed", std::to_string(seed)}, {"total_steps", total_steps}};
   for (const auto& [key, value] : complete.as_map()) {
-    static const char* const kDecisive[] = {"model",    "data",      "augment",    "optimizer",
-                                            "schedule", "clip_norm", "clip_value", "device"};
+    static const char* const kDecisive[] = {"model",      "data",     "augment",
+                                            "optimizer",  "schedule", "clip_norm",
+                                            "clip_value", "device",   "precision"};
     if (std::find(std::begin(kDecisive), std::end(kDecisive), key) == std::end(kDecisive)) continue;
     Map part;
     if (!value.is_map()) {
@@ -300,8 +301,12 @@ Value run_identity(const Value& complete, std::uint64_t seed, std::int64_t total
 
 void require_same_run(const Value& checkpoint, const Value& now,
                       const std::filesystem::path& file) {
+  // Checkpoints from before there was a choice of precision say nothing of it.
+  Value before = checkpoint;
+  if (now.find("precision") != nullptr && before.find("precision") == nullptr)
+    before.set("precision", "fp32");
   std::string difference;
-  find_difference(checkpoint, now, "", difference);
+  find_difference(before, now, "", difference);
   if (difference.empty()) return;
   throw std::invalid_argument(file.string() + " belongs to another run: " + difference +
                               "; remove the checkpoint or put the setting back");

@@ -66,6 +66,14 @@ Section root() {
   device.doc = "what computes; auto = cpu";
   device.fallback = "auto";
   device.choices = device_names();
+  Option precision;
+  precision.name = "precision";
+  precision.doc =
+      "what is computed in; bf16: values between layers and products in bfloat16, parameters, "
+      "their "
+      "gradients, sums and losses in fp32 (device cpu, processors with avx512_bf16 or AMX)";
+  precision.fallback = precision_names().front();
+  precision.choices = precision_names();
   Option clip;
   clip.name = "clip_norm";
   clip.type = OptionType::real;
@@ -80,7 +88,7 @@ Section root() {
       {integer("epochs", "how often to go through the training samples (1 unless steps is given)",
                {}, 1, false),
        integer("steps", "how many updates to make, instead of epochs", {}, 1, false),
-       std::move(device), std::move(clip), std::move(clip_value)});
+       std::move(device), std::move(precision), std::move(clip), std::move(clip_value)});
 }
 
 std::vector<Section> own_sections() {
@@ -159,6 +167,7 @@ Settings read_settings(const Value& complete) {
     throw std::invalid_argument("both epochs and steps are set; keep one of them");
   if (!s.epochs && !s.steps) s.epochs = 1;
   s.device = resolve_device(complete.find("device")->as_string());
+  s.precision = precision_named(complete.find("precision")->as_string());
   s.clip_norm = complete.find("clip_norm")->as_double();
   s.clip_value = complete.find("clip_value")->as_double();
   s.noise_every =

@@ -7,6 +7,7 @@
 
 #include "engine/data/dataset.h"
 #include "engine/data/order.h"
+#include "engine/device/device.h"
 #include "engine/device/layer.h"
 #include "engine/schedule/schedule.h"
 #include "jobspec/schema.h"
@@ -28,6 +29,7 @@ struct Settings {
   std::optional<int> shards;                  ///< nothing = auto
   std::optional<std::int64_t> epochs, steps;  ///< exactly one of them
   std::string device;                         ///< a row of the device table
+  Precision precision = Precision::fp32;
   double clip_norm = 0;
   double clip_value = 0;
   std::optional<std::int64_t> log_every;         ///< steps; nothing = auto

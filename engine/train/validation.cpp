@@ -69,9 +69,9 @@ Judgement validate(const Dataset& dataset, const std::vector<std::uint32_t>& sam
     const auto chunk = static_cast<std::size_t>(first + task);
     const std::size_t begin = chunk * size;
     const auto from = samples.begin() + static_cast<std::ptrdiff_t>(begin);
-    const Chunk these(
-        dataset,
-        {from, from + static_cast<std::ptrdiff_t>(std::min(size, samples.size() - begin))});
+    Chunk these(dataset,
+                {from, from + static_cast<std::ptrdiff_t>(std::min(size, samples.size() - begin))});
+    these.batch.round = lanes.round();
     const ShardResult result = lane.evaluate(parameters, running, these.batch);
     counted[chunk * kEach] = result.loss_sum;
     std::copy(result.sums.begin(), result.sums.end(), counted.begin() + chunk * kEach + 1);
@@ -112,6 +112,7 @@ std::vector<float> statistics_at(const Dataset& dataset, const std::vector<std::
       samples[i] = training[(chunk * size + i) * training.size() / (chunks * size)];
     Chunk these(dataset, samples);
     these.batch.first_sample = chunk * size;
+    these.batch.round = lanes.round();
     std::vector<float> statistics(count);
     Buffer gradients = Buffer::of_floats(model.parameter_floats());
     lane.train(parameters, these.batch, 0, gradients.floats(), statistics.data(), [](int) {});

@@ -4,7 +4,9 @@
 #include <stdexcept>
 #include <utility>
 
+#include "engine/device/cpu/types.h"
 #include "engine/device/memory_plan.h"
+#include "engine/tensor/buffer.h"
 #include "engine/tensor/simd.h"
 
 namespace thalweg::engine::cpu {
@@ -20,16 +22,20 @@ Desc plain_batch(const Shape& sample, int samples) {
   return plain_desc(dims);
 }
 
-THALWEG_SIMD void add_floats(const float* __restrict from, std::size_t count,
-                             float* __restrict into) {
+THALWEG_SIMD void add_to(const float* __restrict from, std::size_t count, float* __restrict into) {
   for (std::size_t i = 0; i < count; ++i)
     into[i] += from[i];
+}
+THALWEG_SIMD void add_to(const Bf16* __restrict from, std::size_t count, Bf16* __restrict into) {
+  for (std::size_t i = 0; i < count; ++i)
+    into[i] = to_bf16(to_float(into[i]) + to_float(from[i]));
 }
 
 }  // namespace
 
-Builder::Builder(const Graph& graph, int samples)
+Builder::Builder(const Graph& graph, int samples, Precision precision)
     : graph_(graph),
+      type_(precision == Precision::bf16 ? bf16 : f32),
       nodes_(fuse(graph)),
       values_(graph.layers.size() + 1),
       backward_(nodes_.size()) {
@@ -39,12 +45,8 @@ Builder::Builder(const Graph& graph, int samples)
     values_[v].uses = uses[v];
 }
 
-std::size_t Builder::inputs() const {
-  return nodes_[current_].layer->from.size();
-}
-
-TensorId Builder::input(std::size_t k) const {
-  return value(nodes_[current_].layer->from[k]).tensor;
+Type Builder::output_type() const {
+  return static_cast<std::size_t>(nodes_[current_].value) + 1 == values_.size() ? f32 : type_;
 }
 
 bool Builder::wants_input_gradient(std::size_t k) const {
@@ -84,9 +86,9 @@ bool Builder::may_overwrite(TensorId x) const {
 
 TensorId Builder::copy_of(TensorId dy) {
   const TensorId copy = like(dy);
-  const std::size_t floats = desc(dy).get_size() / sizeof(float);
+  const std::size_t bytes = desc(dy).get_size();
   kernel(Pass::backward, {dy, copy},
-         [=](const Frame& frame) { std::copy_n(frame.floats(dy), floats, frame.floats(copy)); });
+         [=](const Frame& frame) { std::copy_n(frame.bytes(dy), bytes, frame.bytes(copy)); });
   return copy;
 }
 
@@ -100,7 +102,7 @@ TensorId Builder::writable(TensorId dy) {
 TensorId Builder::view(TensorId base, const Desc& desc, Order order, std::size_t first) {
   const Tensor& of = tensor(base);
   const TensorId whole = root(base);
-  const std::size_t shift = of.shift + first * sizeof(float);
+  const std::size_t shift = of.shift + first * size_of(type_of(of.desc));
   const TensorId id = place(of.home, tensor(whole).offset + shift, desc);
   plan_.tensors[static_cast<std::size_t>(id)].shift = shift;
   plan_.tensors[static_cast<std::size_t>(id)].base = whole;
@@ -124,6 +126,19 @@ TensorId Builder::gradient(int number) {
   return gradient_tensors_[static_cast<std::size_t>(number)];
 }
 
+TensorId Builder::weights(int number, const Desc& wanted) {
+  const TensorId given = parameter_tensors_[static_cast<std::size_t>(number)];
+  if (desc(given) == wanted) return given;
+  for (const auto& [whose, copy] : weights_)
+    if (whose == number && desc(copy) == wanted) return copy;
+  const TensorId copy = place(Home::weights, plan_.weight_bytes, wanted);
+  plan_.weight_bytes += round_up(wanted.get_size(), alignment_bytes);
+  primitive(Pass::weights, reorder_desc(desc(given), wanted),
+            {{DNNL_ARG_FROM, given}, {DNNL_ARG_TO, copy}});
+  weights_.emplace_back(number, copy);
+  return copy;
+}
+
 TensorId Builder::statistic(std::size_t offset, const Desc& desc) {
   return place(Home::statistics, offset * sizeof(float), desc);
 }
@@ -143,6 +158,10 @@ void Builder::add(Pass pass, Operation operation) {
   for (const auto& [argument, id] : operation.arguments)
     use(id, clock_);
   operation.layer = nodes_[std::min(current_, nodes_.size() - 1)].layer->number;
+  if (pass == Pass::weights) {
+    plan_.weights.push_back(std::move(operation));
+    return;
+  }
   if (pass == Pass::backward) {
     plan_.backward.push_back(std::move(operation));
     return;
@@ -168,7 +187,15 @@ TensorId Builder::in_layout(Pass pass, TensorId x, const Desc& wanted) {
 
 void Builder::reorder(Pass pass, TensorId x, TensorId y) {
   primitive(pass, reorder_desc(desc(x), desc(y)), {{DNNL_ARG_FROM, x}, {DNNL_ARG_TO, y}});
-  if (pass != Pass::evaluation) ++plan_.reorders;
+  if (pass == Pass::evaluation) return;
+  ++(type_of(desc(x)) == type_of(desc(y)) ? plan_.reorders : plan_.conversions);
+}
+
+TensorId Builder::in_type(Pass pass, TensorId x, Type type) {
+  if (type_of(desc(x)) == type) return x;
+  const TensorId y = in_layout(pass, x, plain_desc(dims_of(desc(x)), type));
+  plan_.tensors[static_cast<std::size_t>(y)].order = tensor(x).order;
+  return y;
 }
 
 TensorId Builder::in_plain_order(Pass pass, TensorId x) {
@@ -176,13 +203,17 @@ TensorId Builder::in_plain_order(Pass pass, TensorId x) {
   if (order == nullptr) return x;
   const std::int64_t features =
       std::count_if(order->begin(), order->end(), [](std::int32_t i) { return i >= 0; });
-  const TensorId y = activation(Desc({samples(), features}, f32, Tag::ab));
-  kernel(pass, {x, y}, [=, n = samples()](const Frame& frame) {
-    const float* from = frame.floats(x);
-    float* to = frame.floats(y);
-    for (int s = 0; s < n; ++s, from += order->size(), to += features)
-      for (std::size_t i = 0; i < order->size(); ++i)
-        if ((*order)[i] >= 0) to[(*order)[i]] = from[i];
+  const Type type = type_of(desc(x));
+  const TensorId y = activation(Desc({samples(), features}, type, Tag::ab));
+  with_type(type, [&](auto zero) {
+    using T = decltype(zero);
+    kernel(pass, {x, y}, [=, n = samples()](const Frame& frame) {
+      const T* from = frame.as<T>(x);
+      T* to = frame.as<T>(y);
+      for (int s = 0; s < n; ++s, from += order->size(), to += features)
+        for (std::size_t i = 0; i < order->size(); ++i)
+          if ((*order)[i] >= 0) to[(*order)[i]] = from[i];
+    });
   });
   ++plan_.reorders;
   return y;
@@ -192,13 +223,17 @@ TensorId Builder::out_of_plain_order(TensorId dy, TensorId x) {
   const Order order = tensor(x).order;
   if (order == nullptr) return dy;
   const std::int64_t features = dims_of(desc(dy))[1];
-  const TensorId dx = activation(desc(x));
-  kernel(Pass::backward, {dy, dx}, [=, n = samples()](const Frame& frame) {
-    const float* from = frame.floats(dy);
-    float* to = frame.floats(dx);
-    for (int s = 0; s < n; ++s, from += features, to += order->size())
-      for (std::size_t i = 0; i < order->size(); ++i)
-        to[i] = (*order)[i] >= 0 ? from[(*order)[i]] : 0.0f;
+  const Type type = type_of(desc(dy));
+  const TensorId dx = activation(plain_desc(dims_of(desc(x)), type));
+  with_type(type, [&](auto zero) {
+    using T = decltype(zero);
+    kernel(Pass::backward, {dy, dx}, [=, n = samples()](const Frame& frame) {
+      const T* from = frame.as<T>(dy);
+      T* to = frame.as<T>(dx);
+      for (int s = 0; s < n; ++s, from += features, to += order->size())
+        for (std::size_t i = 0; i < order->size(); ++i)
+          to[i] = (*order)[i] >= 0 ? from[(*order)[i]] : T{};
+    });
   });
   ++plan_.reorders;
   return dx;
@@ -220,9 +255,12 @@ void Builder::ready(int number) {
 
 void Builder::add_in_place(TensorId a, TensorId b) {
   const TensorId from = in_layout(Pass::backward, b, desc(a));
-  const std::size_t floats = desc(a).get_size() / sizeof(float);
-  kernel(Pass::backward, {from, a},
-         [=](const Frame& frame) { add_floats(frame.floats(from), floats, frame.floats(a)); });
+  const std::size_t count = count_of(desc(a));
+  with_type(type_of(desc(a)), [&](auto zero) {
+    using T = decltype(zero);
+    kernel(Pass::backward, {from, a},
+           [=](const Frame& frame) { add_to(frame.as<T>(from), count, frame.as<T>(a)); });
+  });
 }
 
 void Builder::add_slope(Value& to, TensorId dx) {
@@ -241,13 +279,19 @@ void Builder::add_forward(const Node& node) {
   y.wants_gradient = has_parameters(node);
   for (const int from : node.layer->from)
     y.wants_gradient = y.wants_gradient || value(from).wants_gradient;
+  inputs_.clear();
+  for (const int from : node.layer->from)
+    inputs_.push_back(node.any_type ? value(from).tensor
+                                    : in_type(Pass::both, value(from).tensor, f32));
   y.tensor = node.layer->kind->cpu(*this, node, input(0));
 }
 
 void Builder::add_backward(const Node& node) {
   Value& y = value(node.value);
   if (!y.wants_gradient) return;
-  const TensorId dy = std::exchange(y.slope, -1);
+  TensorId dy = std::exchange(y.slope, -1);
+  if (type_of(desc(dy)) != type_of(desc(y.tensor)))
+    dy = in_layout(Pass::backward, dy, desc(y.tensor));
   const BackwardToAll& backward = backward_[current_];
   const std::vector<TensorId> dx = backward ? backward(dy) : std::vector<TensorId>{dy};
   for (std::size_t k = 0; k < dx.size(); ++k)

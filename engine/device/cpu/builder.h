@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/device/cpu/node.h"
@@ -14,8 +15,8 @@ namespace thalweg::engine::cpu {
 
 class Builder {
  public:
-  /// When an operation runs.
-  enum class Pass { both, training, evaluation, backward };
+  /// When an operation runs; `weights`: before the others, where the parameters have changed.
+  enum class Pass { both, training, evaluation, backward, weights };
 
   /// Takes the gradient of a layer's output, returns that of its input (anything where nobody wants
   /// it).
@@ -23,20 +24,26 @@ class Builder {
   /// The same for a layer of several inputs: one gradient each.
   using BackwardToAll = std::function<std::vector<TensorId>(TensorId dy)>;
 
-  explicit Builder(const Graph& graph, int samples);
+  Builder(const Graph& graph, int samples, Precision precision);
 
   int samples() const { return plan_.samples; }
+  /// Of values between layers.
+  Type type() const { return type_; }
+  /// Of what the layer that is being added puts out: floats where the loss is taken over it.
+  Type output_type() const;
   const Tensor& tensor(TensorId id) const { return plan_.tensors[static_cast<std::size_t>(id)]; }
   const Desc& desc(TensorId id) const { return tensor(id).desc; }
 
-  /// Input k of the layer that is being added; its maker gets the first one as `x`.
-  TensorId input(std::size_t k) const;
-  std::size_t inputs() const;
+  /// Input k of the layer that is being added; its maker gets the first one as `x`. Floats, unless
+  /// the layer takes any type (Node::any_type). Its backward function gets dy in the type that the
+  /// layer has put out, and may return any.
+  TensorId input(std::size_t k) const { return inputs_[k]; }
+  std::size_t inputs() const { return inputs_.size(); }
 
   /// Arena memory; alive from its first operation to its last.
   TensorId activation(const Desc& desc);
   TensorId bytes(std::size_t count);
-  /// As x in layout and order, with memory of its own.
+  /// As x in layout, type and order, with memory of its own.
   TensorId like(TensorId x);
   /// False where x lies in the caller's memory, other layers take it too, or it is kept.
   bool may_overwrite(TensorId x) const;
@@ -45,12 +52,15 @@ class Builder {
   /// A gradient that may be changed in place: dy itself, or a copy where it is that of other values
   /// too. For backward functions, of their argument.
   TensorId writable(TensorId dy);
-  /// The memory of `base`, from its float number `first` on, seen with another layout.
+  /// The memory of `base`, from its element number `first` on, seen with another layout.
   TensorId view(TensorId base, const Desc& desc, Order order, std::size_t first = 0);
   /// Parameter `number` of the graph and its gradient, in the layout `desc`. `plain` is the layout
   /// of the checkpoint.
   TensorId parameter(int number, const Desc& desc, const Desc& plain, Order order = nullptr);
   TensorId gradient(int number);
+  /// Parameter `number` in the layout and type `wanted`: itself, or a copy that is made once where
+  /// the parameters have changed.
+  TensorId weights(int number, const Desc& wanted);
   TensorId statistic(std::size_t offset, const Desc& desc);
   TensorId running(std::size_t offset, const Desc& desc);
 
@@ -66,9 +76,11 @@ class Builder {
   }
   /// Adds a kernel that touches `tensors`.
   void kernel(Pass pass, const std::vector<TensorId>& tensors, Kernel kernel);
-  /// x itself where it has the layout `wanted`, else a copy that has it.
+  /// x itself where it has the layout and type `wanted`, else a copy that has them.
   TensorId in_layout(Pass pass, TensorId x, const Desc& wanted);
-  /// Copies x into y's layout.
+  /// x itself where it is of this type, else a copy: plain, features in x's order.
+  TensorId in_type(Pass pass, TensorId x, Type type);
+  /// Copies x into y's layout and type.
   void reorder(Pass pass, TensorId x, TensorId y);
   /// Flattened images in the order of the plain layout.
   TensorId in_plain_order(Pass pass, TensorId x);
@@ -108,13 +120,16 @@ class Builder {
   TensorId place(Home home, std::size_t offset, const Desc& desc);
 
   const Graph& graph_;
+  const Type type_;
   std::vector<Node> nodes_;
   Plan plan_;
   std::vector<TensorId> parameter_tensors_, gradient_tensors_;
   std::vector<Value> values_;
   std::vector<BackwardToAll> backward_;  ///< by node; empty: the gradient passes as it is
   std::vector<TensorId> kept_;
-  std::size_t current_ = 0;  ///< the node that is being added
+  std::vector<TensorId> inputs_;                   ///< of the node that is being added
+  std::vector<std::pair<int, TensorId>> weights_;  ///< parameter, a copy of it
+  std::size_t current_ = 0;                        ///< the node that is being added
   int clock_ = 0;
 };
 

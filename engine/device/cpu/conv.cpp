@@ -16,49 +16,55 @@ namespace {
 /// its transforms cost more.
 constexpr std::int64_t winograd_channels = 16;
 
-dnnl::algorithm algorithm_for(const Window& w) {
-  return w.directions == 2 && w.kernel[2] == 3 && w.stride[2] == 1 &&
+dnnl::algorithm algorithm_for(const Window& w, Type type) {
+  return type == f32 && w.directions == 2 && w.kernel[2] == 3 && w.stride[2] == 1 &&
                  w.channels >= winograd_channels
              ? dnnl::algorithm::convolution_auto
              : dnnl::algorithm::convolution_direct;
 }
 
-/// `shape` lacks weights and bias; `plain` is the layout of the checkpoint's weights.
+/// `given` lacks weights and bias; `plain` is the layout of the checkpoint's weights.
 template <class Shape>
-TensorId convolve(Builder& b, const Node& node, TensorId x, Shape shape, const Desc& plain) {
+TensorId convolve(Builder& b, const Node& node, TensorId x, const Shape& given, const Desc& plain) {
   const bool bias = node.layer->parameters.size() > 1;
   const int weight = node.first_parameter;
   const bool wants_dx = b.wants_input_gradient();
-  const Desc any_weights(dims_of(plain), f32, Tag::any), row({node.layer->out[0]}, f32, Tag::a);
-  shape.weights = any_weights;
-  if (bias) shape.bias = row;
-  const auto pd = forward(shape, node.relu);
+  const Desc any(dims_of(plain), b.type(), Tag::any), row({node.layer->out[0]}, f32, Tag::a);
+  const Desc any_gradient(dims_of(plain), f32, Tag::any);
+  const auto shape = [=](const Desc& layout, Type result) {
+    Shape s = given;
+    s.weights = layout;
+    if (bias) s.bias = row;
+    s.dst = Desc(dims_of(given.dst), result, Tag::any);
+    return s;
+  };
+  const auto pd = forward(shape(any, b.output_type()), node.relu);
+  const auto weights_back = [=, type = b.type()](const Desc& w) {
+    return backward_weights(shape(w, type), pd);
+  };
   const TensorId src = b.in_layout(Builder::Pass::both, x, pd.src_desc());
-  const TensorId weights = b.parameter(weight, pd.weights_desc(), plain);
+  const Desc own =
+      b.type() == f32 ? pd.weights_desc() : weights_back(any_gradient).diff_weights_desc();
+  b.parameter(weight, own, plain);
+  const TensorId weights = b.weights(weight, pd.weights_desc());
   const TensorId y = b.activation(pd.dst_desc());
   Arguments arguments{{DNNL_ARG_SRC, src}, {DNNL_ARG_WEIGHTS, weights}, {DNNL_ARG_DST, y}};
   if (bias) arguments.emplace_back(DNNL_ARG_BIAS, b.parameter(weight + 1, row, row));
   b.primitive(Builder::Pass::both, pd, arguments);
 
   b.on_backward([=, &b](TensorId dy) {
-    const auto with_weights = [&](const Desc& layout) {
-      Shape c = shape;
-      c.weights = layout;
-      return c;
-    };
     if (node.relu && !node.relu_masked_by_next) dy = add_relu_backward(b, y, dy);
-    const auto pdw = prefer_layout(
-        [&](const Desc& layout) { return backward_weights(with_weights(layout), pd); }, any_weights,
-        b.desc(weights), [](const auto& p) { return p.diff_weights_desc(); });
+    const auto pdw = prefer_layout(weights_back, any_gradient, own,
+                                   [](const auto& p) { return p.diff_weights_desc(); });
     const TensorId src_w = b.in_layout(Builder::Pass::backward, src, pdw.src_desc());
     const TensorId dy_w = b.in_layout(Builder::Pass::backward, dy, pdw.diff_dst_desc());
     add_backward_weights(b, pdw, {{DNNL_ARG_SRC, src_w}, {DNNL_ARG_DIFF_DST, dy_w}}, weight,
                          bias ? weight + 1 : -1);
     if (!wants_dx) return dy;
-    const auto pdd =
-        prefer_layout([&](const Desc& layout) { return backward_data(with_weights(layout), pd); },
-                      any_weights, b.desc(weights), [](const auto& p) { return p.weights_desc(); });
-    const TensorId w_d = b.in_layout(Builder::Pass::backward, weights, pdd.weights_desc());
+    const auto pdd = prefer_layout(
+        [&](const Desc& layout) { return backward_data(shape(layout, b.type()), pd); }, any,
+        b.desc(weights), [](const auto& p) { return p.weights_desc(); });
+    const TensorId w_d = b.weights(weight, pdd.weights_desc());
     const TensorId dy_d = b.in_layout(Builder::Pass::backward, dy, pdd.diff_dst_desc());
     const TensorId dx = b.activation(pdd.diff_src_desc());
     b.primitive(Builder::Pass::backward, pdd,
@@ -69,8 +75,9 @@ TensorId convolve(Builder& b, const Node& node, TensorId x, Shape shape, const D
 }
 
 /// Of the sizes of a batch before and after; any layout.
-Convolution between(const Dims& in, const Dims& out, const Window& w, dnnl::algorithm algorithm) {
-  const Desc src(in, f32, Tag::any), dst(out, f32, Tag::any);
+Convolution between(const Dims& in, const Dims& out, const Window& w, dnnl::algorithm algorithm,
+                    Type type) {
+  const Desc src(in, type, Tag::any), dst(out, type, Tag::any);
   return {algorithm, src, {}, {}, dst, dims_of(w), {}};
 }
 
@@ -78,7 +85,7 @@ TensorId conv(Builder& b, const Node& node, TensorId x) {
   const Window w = window_of(*node.layer);
   const Dims in = batch_of(node.layer->in, b.samples()),
              out = batch_of(node.layer->out, b.samples());
-  Convolution shape = between(in, out, w, algorithm_for(w));
+  Convolution shape = between(in, out, w, algorithm_for(w, b.type()), b.type());
   shape.far = far_padding(shape.window, in, out);
   return convolve(b, node, x, shape, plain_desc(node.layer->parameters[0].shape));
 }
@@ -87,7 +94,7 @@ TensorId conv_transpose(Builder& b, const Node& node, TensorId x) {
   const Window w = transposed_window_of(*node.layer);
   const Dims in = batch_of(node.layer->in, b.samples()),
              out = batch_of(node.layer->out, b.samples());
-  Deconvolution shape{between(in, out, w, dnnl::algorithm::deconvolution_direct)};
+  Deconvolution shape{between(in, out, w, dnnl::algorithm::deconvolution_direct, b.type())};
   shape.far = far_padding(shape.window, out, in);
   Dims kernel = node.layer->parameters[0].shape;  // (in, out, ...); oneDNN says (out, in, ...)
   std::swap(kernel[0], kernel[1]);

@@ -16,6 +16,7 @@ CpuLane::CpuLane(const Plan& plan, const Graph& graph, const std::vector<Paramet
       graph_(graph),
       infos_(infos),
       arena_(plan.arena_bytes),
+      weights_(plan.weight_bytes),
       staging_(static_cast<std::size_t>(plan.samples * elements(graph.input)) * sizeof(float)),
       stream_(cpu_engine()),
       pointers_(plan.tensors.size(), nullptr) {
@@ -25,10 +26,12 @@ CpuLane::CpuLane(const Plan& plan, const Graph& graph, const std::vector<Paramet
     memories_.push_back(empty ? dnnl::memory()
                               : dnnl::memory(tensor.desc, cpu_engine(), DNNL_MEMORY_NONE));
   }
+  convert_ = prepare(plan_.weights);
   forward_ = prepare(plan_.forward);
   evaluation_ = prepare(plan_.evaluation);
   backward_ = prepare(plan_.backward);
   bind(Home::arena, arena_.data());
+  bind(Home::weights, weights_.data());
 }
 
 std::vector<CpuLane::Call> CpuLane::prepare(const std::vector<Operation>& operations) {
@@ -87,6 +90,14 @@ const float* CpuLane::whole_shard(const Batch& batch) {
   return staging_.floats();
 }
 
+void CpuLane::read_parameters(const float* parameters, const Batch& batch, const Frame& frame) {
+  if (batch.round != 0 && batch.round == round_ && parameters == made_from_) return;
+  round_ = batch.round;
+  made_from_ = parameters;
+  for (const Call& call : convert_)
+    watched(call.operation, [&] { run(call, frame); });
+}
+
 ShardResult CpuLane::train(const float* parameters, const Batch& batch, float scale,
                            float* gradients, float* statistics, const ReadyFunction& ready) {
   check_batch(batch, plan_.samples, true);
@@ -96,6 +107,7 @@ ShardResult CpuLane::train(const float* parameters, const Batch& batch, float sc
   bind(Home::gradients, gradients);
   bind(Home::statistics, statistics);
   const Frame frame{pointers_.data(), &batch};
+  read_parameters(parameters, batch, frame);
   for (const Call& call : forward_)
     watched(call.operation, [&] { run(call, frame); });
   Batch judged = batch;
@@ -129,6 +141,7 @@ ShardResult CpuLane::evaluate(const float* parameters, const float* running, con
   bind(Home::parameters, parameters);
   bind(Home::running, running);
   const Frame frame{pointers_.data(), &batch};
+  read_parameters(parameters, batch, frame);
   for (const Call& call : evaluation_)
     run(call, frame);
   return graph_.loss.kind->cpu(graph_.loss, {frame.floats(plan_.output), &batch, 1.0f, nullptr});

@@ -43,17 +43,21 @@ class CpuLane final : public BasicLane<float> {
   /// The batch's inputs where kernels can read a whole shard from; a copy where that would run past
   /// the end.
   const float* whole_shard(const Batch& batch);
+  /// Brings the copies of parameters up to date.
+  void read_parameters(const float* parameters, const Batch& batch, const Frame& frame);
 
   const Plan& plan_;
   const Graph& graph_;
   const std::vector<ParameterInfo>& infos_;
-  Buffer arena_, staging_;
+  Buffer arena_, weights_, staging_;
   std::vector<std::int32_t> drawn_;
   dnnl::stream stream_;
   std::vector<std::byte*> pointers_;    ///< by TensorId
   std::vector<dnnl::memory> memories_;  ///< by TensorId
-  std::array<const void*, 6> bound_{};  ///< by Home
-  std::vector<Call> forward_, evaluation_, backward_;
+  std::array<const void*, 7> bound_{};  ///< by Home
+  std::uint64_t round_ = 0;             ///< in which weights_ were made
+  const float* made_from_ = nullptr;
+  std::vector<Call> convert_, forward_, evaluation_, backward_;
   Observer observer_;
 };
 

@@ -1,5 +1,8 @@
 #include "engine/device/cpu/node.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace thalweg::engine::cpu {
 namespace {
 
@@ -7,6 +10,12 @@ bool takes_relu(const LayerPlan& layer) {
   return layer.kind->name == "linear" || layer.kind->name == "conv2d" ||
          layer.kind->name == "conv3d" || layer.kind->name == "batch_norm" ||
          layer.kind->name == "add";
+}
+
+bool takes_any_type(const LayerPlan& layer) {
+  static const char* const kinds[] = {"linear", "conv2d", "conv3d", "conv_transpose2d",
+                                      "conv_transpose3d"};
+  return std::find(std::begin(kinds), std::end(kinds), layer.kind->name) != std::end(kinds);
 }
 
 }  // namespace
@@ -31,6 +40,7 @@ std::vector<Node> fuse(const Graph& graph) {
     Node node;
     node.layer = &layer;
     node.value = value;
+    node.any_type = takes_any_type(layer);
     node.first_parameter = parameters;
     node.statistics = statistics;
     // Batch norm keeps its own mask of the relu.

@@ -15,6 +15,7 @@ struct Node {
   int first_parameter = 0;     ///< number of the layer's first parameter in the graph
   std::size_t statistics = 0;  ///< where the layer's statistics start
   bool relu = false;           ///< a relu follows and is done here
+  bool any_type = false;       ///< its maker takes values of any type; others get floats
   /// This max pool follows a fused relu and does its backward too: the relu's slope at the largest
   /// element of a window is 1 where the pool's output is above 0, and there are fewer outputs than
   /// inputs.

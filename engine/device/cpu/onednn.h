@@ -10,7 +10,11 @@ using Desc = dnnl::memory::desc;
 using Dims = dnnl::memory::dims;
 using Tag = dnnl::memory::format_tag;
 
-inline constexpr auto f32 = dnnl::memory::data_type::f32;
+/// Of the elements.
+using Type = dnnl::memory::data_type;
+
+inline constexpr auto f32 = Type::f32;
+inline constexpr auto bf16 = Type::bf16;
 
 inline Dims dims_of(const Desc& desc) {
 #if DNNL_VERSION_MAJOR >= 3
@@ -20,13 +24,36 @@ inline Dims dims_of(const Desc& desc) {
 #endif
 }
 
+inline Type type_of(const Desc& desc) {
+#if DNNL_VERSION_MAJOR >= 3
+  return desc.get_data_type();
+#else
+  return desc.data_type();
+#endif
+}
+inline std::size_t size_of(Type type) {
+  return dnnl::memory::data_type_size(type);
+}
+/// Elements in memory, padding included.
+inline std::size_t count_of(const Desc& desc) {
+  return desc.get_size() / size_of(type_of(desc));
+}
+
+/// True where the processor multiplies bfloat16 itself; oneDNN would otherwise imitate it, slower
+/// than fp32.
+inline bool has_bf16() {
+  const auto bits = [](dnnl::cpu_isa isa) { return static_cast<unsigned>(isa); };
+  const unsigned wanted = bits(dnnl::cpu_isa::avx512_core_bf16);
+  return (bits(dnnl::get_effective_cpu_isa()) & wanted) == wanted;
+}
+
 /// The layout that shapes are said in, outermost first, for 1 to 5 dimensions.
 inline Tag plain_tag(std::size_t dimensions) {
   constexpr Tag tags[] = {Tag::a, Tag::ab, Tag::abc, Tag::abcd, Tag::abcde};
   return tags[dimensions - 1];
 }
-inline Desc plain_desc(const Dims& dims) {
-  return Desc(dims, f32, plain_tag(dims.size()));
+inline Desc plain_desc(const Dims& dims, Type type = f32) {
+  return Desc(dims, type, plain_tag(dims.size()));
 }
 
 /// The process's one CPU engine. Thread-safe.

@@ -11,11 +11,12 @@
 
 #include "engine/device/cpu/onednn.h"
 #include "engine/device/device.h"
+#include "engine/tensor/half.h"
 
 namespace thalweg::engine::cpu {
 
-/// Whose memory a tensor lies in.
-enum class Home { arena, input, parameters, gradients, statistics, running };
+/// Whose memory a tensor lies in; `weights` are parameters as a kernel wants them.
+enum class Home { arena, weights, input, parameters, gradients, statistics, running };
 
 /// Features of a sample as they lie in memory: the plain position of each, -1 for padding (which is
 /// always 0). Null where they lie in the plain order.
@@ -37,6 +38,10 @@ struct Frame {
   const Batch* batch;
 
   float* floats(TensorId tensor) const { return reinterpret_cast<float*>(pointers[tensor]); }
+  template <class T>
+  T* as(TensorId tensor) const {
+    return reinterpret_cast<T*>(pointers[tensor]);
+  }
   std::uint8_t* bytes(TensorId tensor) const {
     return reinterpret_cast<std::uint8_t*>(pointers[tensor]);
   }
@@ -64,11 +69,13 @@ struct Parameter {
 struct Plan {
   int samples = 0;
   std::vector<Tensor> tensors;
+  std::vector<Operation> weights;  ///< run before the others where the parameters have changed
   std::vector<Operation> forward, evaluation, backward;
   std::vector<Parameter> parameters;           ///< by number in the graph
   TensorId output = -1, output_gradient = -1;  ///< plain: what the loss is taken over
-  std::size_t arena_bytes = 0;
-  int reorders = 0;  ///< layout changes in a training step
+  std::size_t arena_bytes = 0, weight_bytes = 0;
+  int reorders = 0;     ///< layout changes in a training step
+  int conversions = 0;  ///< changes of the elements' type in it; `weights` apart
 };
 
 }  // namespace thalweg::engine::cpu

@@ -1,6 +1,7 @@
 // The cpu program: a plan, its lanes, and the way between the kernels' weight layouts and the plain
 // one.
 #include <algorithm>
+#include <stdexcept>
 
 #include "engine/device/cpu/builder.h"
 #include "engine/device/cpu/lane.h"
@@ -28,9 +29,12 @@ std::vector<std::size_t> device_counts(const Plan& plan) {
 
 }  // namespace
 
-CpuProgram::CpuProgram(const Graph& graph, int samples) : graph_(graph) {
+CpuProgram::CpuProgram(const Graph& graph, int samples, Precision precision) : graph_(graph) {
+  if (precision == Precision::bf16 && !has_bf16())
+    throw std::invalid_argument(
+        "precision: this processor does not multiply bf16 (avx512_bf16 and AMX do); use fp32");
   const SingleThread guard;
-  plan_ = Builder(graph_, samples).finish();
+  plan_ = Builder(graph_, samples, precision).finish();
   infos_ = place_parameters(graph_, device_counts(plan_));
   for (const Operation& operation : plan_.backward)
     ready_order_.insert(ready_order_.end(), operation.ready.begin(), operation.ready.end());
@@ -79,8 +83,8 @@ void CpuProgram::for_each_weight(int number, Visit visit) const {
         visit(row * width + i, row * features + order[static_cast<std::size_t>(i)]);
 }
 
-std::unique_ptr<Program> compile(const Graph& graph, int samples) {
-  return std::make_unique<CpuProgram>(graph, samples);
+std::unique_ptr<Program> compile(const Graph& graph, int samples, Precision precision) {
+  return std::make_unique<CpuProgram>(graph, samples, precision);
 }
 
 }  // namespace thalweg::engine::cpu

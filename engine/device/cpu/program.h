@@ -11,7 +11,7 @@ namespace thalweg::engine::cpu {
 
 class CpuProgram final : public BasicProgram<float> {
  public:
-  CpuProgram(const Graph& graph, int samples);
+  CpuProgram(const Graph& graph, int samples, Precision precision = Precision::fp32);
 
   const std::vector<ParameterInfo>& parameters() const override { return infos_; }
   const std::vector<int>& ready_order() const override { return ready_order_; }

@@ -43,13 +43,13 @@ Trainer::Trainer(const Settings& settings, comm::Group& group)
       bf16_(settings.text("precision") == "bf16"),
       batch_(settings.number("batch") > 0 ? settings.number("batch") : case_.batch),
       graph_(build_model_graph(case_.model, case_.data)) {
-  if (bf16_) throw std::invalid_argument("precision bf16 is not available");
   const int threads = settings.number("threads");
   const int mine = settings.number("shards") > 0 ? settings.number("shards") : threads;
   if (batch_ % mine != 0) throw std::invalid_argument("the batch is no multiple of the shards");
   Sharding sharding{mine * group.size(), batch_ * group.size(), mine * group.rank(),
                     mine * (group.rank() + 1)};
-  model_ = build_model(case_.model, case_.data, batch_ / mine, settings.text("device"));
+  model_ = build_model(case_.model, case_.data, batch_ / mine, settings.text("device"), {},
+                       precision_named(settings.text("precision")));
   optimizer_ =
       make_optimizer<float>(optimizer_named(settings.text("optimizer")), parameters_of(*model_));
   lanes_ = std::make_unique<LanePool>(*model_, threads);

@@ -6,6 +6,7 @@
 #include <set>
 #include <thread>
 
+#include "engine/nn/model_table.h"
 #include "tests/engine/train/support.h"
 #include "tests/support/process.h"
 
@@ -190,6 +191,31 @@ TEST(Attempt, EveryKindOfOptimizerResumesBitwiseOnOtherRanks) {
       EXPECT_EQ(curve({first.path(), second.path()}), curve({whole.path()}))
           << Value(optimizer).to_text() << " on " << device;
     }
+}
+
+bool multiplies_bf16() {
+  try {
+    cpu::compile(build_model_graph(Map{{"name", "mlp"}}, {{3}, 2}), 1, Precision::bf16);
+    return true;
+  } catch (const std::invalid_argument&) {
+    return false;
+  }
+}
+
+TEST(Attempt, InBf16ResumesBitwiseOnOtherRanks) {
+  if (!multiplies_bf16()) GTEST_SKIP() << "this processor does not multiply bf16";
+  const test::TempDir whole, first, second, fp32;
+  Trial trial = tiny_trial();
+  trial.train.set("device", "cpu");
+  run_to_end(trial, fp32.path(), 1);
+  trial.train.set("precision", "bf16");
+  run_to_end(trial, whole.path(), 1);
+  trial.train.set("checkpoint", Map{{"every", 8}, {"keep", 100}});
+  run_and_lose_the_rest(trial, first.path(), 2, 32);
+  trial.resume = {first.path() / "checkpoints"};
+  run_to_end(trial, second.path(), 3);
+  EXPECT_EQ(curve({first.path(), second.path()}), curve({whole.path()}));
+  EXPECT_NE(curve({fp32.path()}), curve({whole.path()}));
 }
 
 TEST(Attempt, PlateauGoesOnWhereItWasOnOtherRanks) {

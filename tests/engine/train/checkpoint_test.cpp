@@ -182,6 +182,11 @@ TEST(RunIdentity, NamesWhatDiffers) {
       HasSubstr("optimizer.momentum was null and is 0.9"));
   EXPECT_THAT(difference(run, "{optimizer: {name: sgd, lr: 0.1}, batch: {global: 16}}"),
               HasSubstr("batch.global was 8 and is 16"));
+  const auto in = [](const std::string& precision) {
+    return "{optimizer: {name: sgd, lr: 0.1}, batch: {global: 8}, precision: " + precision + "}";
+  };
+  EXPECT_EQ(difference(run, in("fp32")), "accepted");
+  EXPECT_THAT(difference(run, in("bf16")), HasSubstr("precision was fp32 and is bf16"));
   EXPECT_THAT(difference(run, run, 2), HasSubstr("seed was 1 and is 2"));
   EXPECT_THAT(difference(run, run, 1, 20), HasSubstr("total_steps was 10 and is 20"));
 }

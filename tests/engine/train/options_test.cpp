@@ -73,7 +73,7 @@ TEST(Complete, NamesEveryMistake) {
       EXPECT_THAT(e.what(), HasSubstr(expected));
     }
   }
-  EXPECT_EQ(files, 13);
+  EXPECT_EQ(files, 14);
 }
 
 TEST(Settings, EpochsAndStepsExcludeEachOther) {
@@ -82,6 +82,13 @@ TEST(Settings, EpochsAndStepsExcludeEachOther) {
   tree.set("epochs", 2);
   tree.set("steps", 5);
   EXPECT_THROW(read_settings(tree), std::invalid_argument);
+}
+
+TEST(Settings, PrecisionIsFp32UnlessGiven) {
+  Value tree = filled(kLeast);
+  EXPECT_EQ(read_settings(tree).precision, Precision::fp32);
+  tree.set("precision", "bf16");
+  EXPECT_EQ(read_settings(tree).precision, Precision::bf16);
 }
 
 TEST(Settings, DeviceAutoIsTheCpu) {
