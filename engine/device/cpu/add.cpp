@@ -5,19 +5,28 @@
 #include "engine/device/cpu/builder.h"
 #include "engine/device/cpu/layer.h"
 #include "engine/device/cpu/relu.h"
+#include "engine/device/cpu/types.h"
 #include "engine/tensor/simd.h"
 
 namespace thalweg::engine::cpu {
 namespace {
 
-THALWEG_SIMD void sum(const float* __restrict a, const float* __restrict b, std::size_t count,
-                      bool relu, float* __restrict y) {
+template <class T>
+THALWEG_INLINE void sum_of(const T* __restrict a, const T* __restrict b, std::size_t count,
+                           bool relu, T* __restrict y) {
   if (relu)
     for (std::size_t i = 0; i < count; ++i)
-      y[i] = std::max(a[i] + b[i], 0.0f);
+      y[i] = store<T>(std::max(load(a[i]) + load(b[i]), 0.0f));
   else
     for (std::size_t i = 0; i < count; ++i)
-      y[i] = a[i] + b[i];
+      y[i] = store<T>(load(a[i]) + load(b[i]));
+}
+
+THALWEG_SIMD void sum(const float* a, const float* b, std::size_t count, bool relu, float* y) {
+  sum_of(a, b, count, relu, y);
+}
+THALWEG_SIMD void sum(const Bf16* a, const Bf16* b, std::size_t count, bool relu, Bf16* y) {
+  sum_of(a, b, count, relu, y);
 }
 
 }  // namespace
@@ -32,16 +41,22 @@ TensorId add(Builder& b, const Node& node, TensorId x) {
   if (reordered)
     for (TensorId& t : xs)
       t = b.in_plain_order(Builder::Pass::both, t);
-  const Desc layout = b.desc(xs[0]);
-  const std::size_t floats = layout.get_size() / sizeof(float);
+  // Of types, that of values between layers wins.
+  const auto typed = std::find_if(xs.begin(), xs.end(),
+                                  [&](TensorId t) { return type_of(b.desc(t)) == b.type(); });
+  const Desc layout = b.desc(typed == xs.end() ? xs[0] : *typed);
+  const std::size_t count = count_of(layout);
 
-  TensorId y = xs[0];
+  TensorId y = b.in_layout(Builder::Pass::both, xs[0], layout);
   for (std::size_t k = 1; k < xs.size(); ++k) {
     const TensorId left = y, right = b.in_layout(Builder::Pass::both, xs[k], layout);
     const bool relu = node.relu && k + 1 == xs.size();
     y = b.activation(layout);
-    b.kernel(Builder::Pass::both, {left, right, y}, [=](const Frame& frame) {
-      sum(frame.floats(left), frame.floats(right), floats, relu, frame.floats(y));
+    with_type(type_of(layout), [&](auto zero) {
+      using T = decltype(zero);
+      b.kernel(Builder::Pass::both, {left, right, y}, [=](const Frame& frame) {
+        sum(frame.as<T>(left), frame.as<T>(right), count, relu, frame.as<T>(y));
+      });
     });
   }
 

@@ -18,7 +18,8 @@ TensorId batch_norm(Builder& b, const Node& node, TensorId input) {
   const TensorId plain = b.in_plain_order(Builder::Pass::both, input);
   const Desc given = b.desc(plain);
   const bool features = dims_of(given).size() == 2;
-  const Desc images = features ? Desc({dims_of(given)[0], channels, 1, 1}, f32, Tag::acdb) : given;
+  const Desc images =
+      features ? Desc({dims_of(given)[0], channels, 1, 1}, type_of(given), Tag::acdb) : given;
   const TensorId x = b.view(plain, images, nullptr);
   const Desc row({channels}, f32, Tag::a);
   const TensorId scale = b.parameter(weight, row, row), shift = b.parameter(weight + 1, row, row);

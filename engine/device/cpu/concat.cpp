@@ -38,13 +38,13 @@ TensorId concat(Builder& b, const Node& node, TensorId) {
   std::vector<TensorId> given, xs;
   std::vector<Desc> layouts;
   for (std::size_t k = 0; k < b.inputs(); ++k) {
-    given.push_back(b.input(k));
+    given.push_back(b.in_type(Builder::Pass::both, b.input(k), b.type()));
     xs.push_back(b.in_plain_order(Builder::Pass::both, given[k]));
     layouts.push_back(b.desc(xs[k]));
   }
   if (!fit_together(layouts, axis))
     for (std::size_t k = 0; k < xs.size(); ++k) {
-      layouts[k] = plain_desc(dims_of(layouts[k]));
+      layouts[k] = plain_desc(dims_of(layouts[k]), b.type());
       xs[k] = b.in_layout(Builder::Pass::both, xs[k], layouts[k]);
     }
   const auto pd = concat_desc(axis, layouts);

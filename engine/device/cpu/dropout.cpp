@@ -7,6 +7,7 @@
 #include "engine/device/cpu/builder.h"
 #include "engine/device/cpu/layer.h"
 #include "engine/device/cpu/order.h"
+#include "engine/device/cpu/types.h"
 #include "engine/tensor/simd.h"
 
 namespace thalweg::engine::cpu {
@@ -39,10 +40,22 @@ void draw(const Batch& batch, const DropoutMask& mask, std::int64_t features, co
   }
 }
 
-THALWEG_SIMD void apply(const std::uint8_t* __restrict kept, float scale, std::int64_t count,
-                        float* __restrict values) {
+/// to = from * scale where it is kept, else 0; may be in place.
+template <class T>
+THALWEG_INLINE void apply_to(const std::uint8_t* __restrict kept, float scale, std::int64_t count,
+                             const T* from, T* to) {
+#pragma GCC ivdep  // element i depends on element i only
   for (std::int64_t i = 0; i < count; ++i)
-    values[i] = kept[i] != 0 ? values[i] * scale : 0.0f;
+    to[i] = store<T>(kept[i] != 0 ? load(from[i]) * scale : 0.0f);
+}
+
+THALWEG_SIMD void apply(const std::uint8_t* kept, float scale, std::int64_t count,
+                        const float* from, float* to) {
+  apply_to(kept, scale, count, from, to);
+}
+THALWEG_SIMD void apply(const std::uint8_t* kept, float scale, std::int64_t count, const Bf16* from,
+                        Bf16* to) {
+  apply_to(kept, scale, count, from, to);
 }
 
 }  // namespace
@@ -53,26 +66,29 @@ TensorId dropout(Builder& b, const Node& node, TensorId x) {
   const std::int64_t features = elements(node.layer->in);
   const DropoutMask keep(probability, node.layer->number, features);
   if (dims_of(b.desc(x)).size() > 2 && !sample_is_outermost(b.desc(x)))
-    x = b.in_layout(Builder::Pass::both, x, plain_desc(dims_of(b.desc(x))));
+    x = b.in_layout(Builder::Pass::both, x, plain_desc(dims_of(b.desc(x)), type_of(b.desc(x))));
   const Order order = dims_of(b.desc(x)).size() > 2 ? order_of(b.desc(x)) : b.tensor(x).order;
-  const auto count = static_cast<std::int64_t>(b.desc(x).get_size() / sizeof(float));
+  const auto count = static_cast<std::int64_t>(count_of(b.desc(x)));
   const TensorId mask = b.bytes(static_cast<std::size_t>(count));
   const TensorId drawn = b.bytes(static_cast<std::size_t>(features));
   // In place also where a relu's backward looks at x later: what is dropped has no slope anyway.
   const TensorId y = b.may_overwrite(x) ? x : b.like(x);
-  b.kernel(Builder::Pass::training, {x, y, mask, drawn}, [=](const Frame& frame) {
-    draw(*frame.batch, keep, features, order, frame.bytes(drawn), frame.bytes(mask));
-    if (x != y) std::copy_n(frame.floats(x), count, frame.floats(y));
-    apply(frame.bytes(mask), scale, count, frame.floats(y));
-  });
-  if (x != y)
-    b.kernel(Builder::Pass::evaluation, {x, y},
-             [=](const Frame& frame) { std::copy_n(frame.floats(x), count, frame.floats(y)); });
-  b.on_backward([=, &b](TensorId dy) {
-    dy = b.writable(b.in_layout(Builder::Pass::backward, dy, b.desc(y)));
-    b.kernel(Builder::Pass::backward, {dy, mask},
-             [=](const Frame& frame) { apply(frame.bytes(mask), scale, count, frame.floats(dy)); });
-    return dy;
+  with_type(type_of(b.desc(x)), [&](auto zero) {
+    using T = decltype(zero);
+    b.kernel(Builder::Pass::training, {x, y, mask, drawn}, [=](const Frame& frame) {
+      draw(*frame.batch, keep, features, order, frame.bytes(drawn), frame.bytes(mask));
+      apply(frame.bytes(mask), scale, count, frame.as<T>(x), frame.as<T>(y));
+    });
+    if (x != y)
+      b.kernel(Builder::Pass::evaluation, {x, y},
+               [=](const Frame& frame) { std::copy_n(frame.as<T>(x), count, frame.as<T>(y)); });
+    b.on_backward([=, &b](TensorId dy) {
+      dy = b.writable(b.in_layout(Builder::Pass::backward, dy, b.desc(y)));
+      b.kernel(Builder::Pass::backward, {dy, mask}, [=](const Frame& frame) {
+        apply(frame.bytes(mask), scale, count, frame.as<T>(dy), frame.as<T>(dy));
+      });
+      return dy;
+    });
   });
   return y;
 }

@@ -13,16 +13,17 @@ TensorId global_avg_pool(Builder& b, const Node& node, TensorId x) {
   Dims out{b.samples(), in[0]};
   out.insert(out.end(), ones.begin(), ones.end());
   const WindowDims window{image, ones, zeros};
-  Pooling shape{dnnl::algorithm::pooling_avg_exclude_padding, b.desc(x), Desc(out, f32, Tag::any),
+  const Type type = type_of(b.desc(x));
+  Pooling shape{dnnl::algorithm::pooling_avg_exclude_padding, b.desc(x), Desc(out, type, Tag::any),
                 window, zeros};
   const auto pd = forward(shape);
   const TensorId y = b.activation(pd.dst_desc());
   b.primitive(Builder::Pass::both, pd, {{DNNL_ARG_SRC, x}, {DNNL_ARG_DST, y}});
-  const TensorId plain = b.in_layout(Builder::Pass::both, y, plain_desc(out));
-  const Desc features({b.samples(), in[0]}, f32, Tag::ab);
+  const TensorId plain = b.in_layout(Builder::Pass::both, y, plain_desc(out, type));
+  const Desc features({b.samples(), in[0]}, type, Tag::ab);
 
   b.on_backward([=, &b](TensorId dy) {
-    dy = b.view(b.in_layout(Builder::Pass::backward, dy, features), plain_desc(out), nullptr);
+    dy = b.view(b.in_layout(Builder::Pass::backward, dy, features), plain_desc(out, type), nullptr);
     Pooling back = shape;
     back.dst = b.desc(y);
     const auto pdb = backward(back, pd);

@@ -12,9 +12,18 @@ bool takes_relu(const LayerPlan& layer) {
          layer.kind->name == "add";
 }
 
-bool takes_any_type(const LayerPlan& layer) {
-  static const char* const kinds[] = {"linear", "conv2d", "conv3d", "conv_transpose2d",
-                                      "conv_transpose3d"};
+/// Layers whose own loops are over floats.
+bool takes_floats(const LayerPlan& layer) {
+  static const char* const kinds[] = {
+      "attention",   //
+      "embedding",   //
+      "gelu",        //
+      "group_norm",  //
+      "layer_norm",  //
+      "lstm",        //
+      "positions",   //
+      "repeat",      //
+  };
   return std::find(std::begin(kinds), std::end(kinds), layer.kind->name) != std::end(kinds);
 }
 
@@ -40,7 +49,7 @@ std::vector<Node> fuse(const Graph& graph) {
     Node node;
     node.layer = &layer;
     node.value = value;
-    node.any_type = takes_any_type(layer);
+    node.any_type = !takes_floats(layer);
     node.first_parameter = parameters;
     node.statistics = statistics;
     // Batch norm keeps its own mask of the relu.

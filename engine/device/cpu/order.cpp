@@ -4,37 +4,56 @@
 #include <optional>
 #include <stdexcept>
 
+#include "engine/device/cpu/types.h"
 #include "engine/tensor/buffer.h"
 
 namespace thalweg::engine::cpu {
 namespace {
 
+/// Moves what from(i) says of the batch's element i into the layout and calls
+/// to(position in memory, number) for each.
+template <class From, class To>
+void move_numbers(const Desc& images, From from, To to) {
+  const Desc plain = plain_desc(dims_of(images));
+  Buffer source(plain.get_size()), target(images.get_size());
+  for (std::size_t i = 0; i < count_of(plain); ++i)
+    source.floats()[i] = from(static_cast<std::int64_t>(i));
+  dnnl::memory source_memory(plain, cpu_engine(), source.data());
+  dnnl::memory target_memory(images, cpu_engine(), target.data());
+  dnnl::stream stream(cpu_engine());
+  dnnl::reorder(source_memory, target_memory).execute(stream, source_memory, target_memory);
+  stream.wait();
+  with_type(type_of(images), [&](auto zero) {
+    const auto* moved = static_cast<const decltype(zero)*>(target.data());
+    for (std::size_t i = 0; i < count_of(images); ++i)
+      to(i, static_cast<std::int64_t>(load(moved[i])));
+  });
+}
+
 /// Finds out by moving numbered elements into the layout, which works for every layout and release
-/// of oneDNN. Elements get their 1-based position in the sample (exact in float: layers are limited
-/// to 2^24), padding gets 0.
+/// of oneDNN. Elements get their 1-based position in the sample, padding gets 0; digit by digit, as
+/// large as the type is exact in.
 std::optional<std::vector<std::int32_t>> positions(const Desc& images) {
   const Dims dims = dims_of(images);
   const std::int64_t samples = dims[0];
   std::int64_t features = 1;
   for (std::size_t d = 1; d < dims.size(); ++d)
     features *= dims[d];
-  const Desc plain = plain_desc(dims);
-  Buffer from(plain.get_size()), to(images.get_size());
-  for (std::int64_t i = 0; i < samples * features; ++i)
-    from.floats()[i] = static_cast<float>(i % features + 1);
-  dnnl::memory from_memory(plain, cpu_engine(), from.data());
-  dnnl::memory to_memory(images, cpu_engine(), to.data());
-  dnnl::stream stream(cpu_engine());
-  dnnl::reorder(from_memory, to_memory).execute(stream, from_memory, to_memory);
-  stream.wait();
+  const std::int64_t digit = type_of(images) == bf16 ? 1 << 8 : 1 << 24;
+  std::vector<std::int64_t> numbers(count_of(images));
+  for (std::int64_t unit = 1; unit <= features; unit *= digit)
+    move_numbers(
+        images,
+        [&](std::int64_t i) { return static_cast<float>((i % features + 1) / unit % digit); },
+        [&](std::size_t i, std::int64_t number) { numbers[i] += number * unit; });
 
-  const auto floats = static_cast<std::int64_t>(images.get_size() / sizeof(float));
-  if (floats % samples != 0) return std::nullopt;
-  const std::int64_t width = floats / samples;
+  const auto count = static_cast<std::int64_t>(numbers.size());
+  if (count % samples != 0) return std::nullopt;
+  const std::int64_t width = count / samples;
   std::vector<std::int32_t> order(static_cast<std::size_t>(width));
   std::int64_t found = 0;
-  for (std::int64_t i = 0; i < floats; ++i) {
-    const std::int32_t position = static_cast<std::int32_t>(to.floats()[i]) - 1;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto position = static_cast<std::int32_t>(numbers[static_cast<std::size_t>(i)] - 1);
     if (i < width) {
       order[static_cast<std::size_t>(i)] = position;
       found += position >= 0;

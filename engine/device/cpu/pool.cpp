@@ -12,7 +12,7 @@ TensorId pool(Builder& b, const Node& node, TensorId x, dnnl::algorithm algorith
   const Window w = window_of(*node.layer);
   const Dims out = batch_of(node.layer->out, b.samples());
   const WindowDims window = dims_of(w);
-  const Pooling shape{algorithm, b.desc(x), Desc(out, f32, Tag::any), window,
+  const Pooling shape{algorithm, b.desc(x), Desc(out, type_of(b.desc(x)), Tag::any), window,
                       far_padding(window, dims_of(b.desc(x)), out)};
   const auto pd = forward(shape);
   const TensorId y = b.activation(pd.dst_desc());

@@ -8,7 +8,8 @@ namespace thalweg::engine::cpu {
 
 TensorId upsample(Builder& b, const Node& node, TensorId x) {
   const Desc in = b.desc(x);
-  const auto pd = repeat_forward(in, Desc(batch_of(node.layer->out, b.samples()), f32, Tag::any));
+  const auto pd =
+      repeat_forward(in, Desc(batch_of(node.layer->out, b.samples()), type_of(in), Tag::any));
   const TensorId y = b.activation(pd.dst_desc());
   b.primitive(Builder::Pass::both, pd, {{DNNL_ARG_SRC, x}, {DNNL_ARG_DST, y}});
   b.on_backward([=, &b](TensorId dy) {
