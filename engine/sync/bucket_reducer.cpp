@@ -30,6 +30,7 @@ void BucketReducer::set_parts(std::vector<GradientPart> parts) {
   parts_ = std::move(parts);
   left_ = std::make_unique<std::atomic<int>[]>(parts_.size());
   times_.assign(parts_.size(), {});
+  open_.reserve(parts_.size());
 }
 
 void BucketReducer::begin() {
@@ -83,6 +84,7 @@ void BucketReducer::serve() {
     } catch (...) {
       error = std::current_exception();
     }
+    open_.clear();
     lock.lock();
     error_ = error;
     active_ = false;
@@ -91,13 +93,12 @@ void BucketReducer::serve() {
 }
 
 void BucketReducer::reduce_all() {
-  std::vector<std::unique_ptr<comm::Request>> open;  // null: done
   while (true) {
-    while (may_start(open.size())) {
-      const std::size_t part = open.size();
+    while (may_start(open_.size())) {
+      const std::size_t part = open_.size();
       times_[part].start = now();
-      open.push_back(start_(parts_[part]));
-      if (!open.back()) finish(part);
+      open_.push_back(start_(parts_[part]));
+      if (!open_.back()) finish(part);
     }
     bool hurry = false;
     {
@@ -105,12 +106,12 @@ void BucketReducer::reduce_all() {
       if (stop_) return;
       hurry = hurry_;
     }
-    const bool all_started = open.size() == parts_.size();
-    look_after(open, hurry && all_started);
+    const bool all_started = open_.size() == parts_.size();
+    look_after(hurry && all_started);
     std::unique_lock lock(mutex_);
     if (undone_ == 0) return;
-    const auto news = [&] { return stop_ || may_start(open.size()) || (hurry_ && !hurry); };
-    const bool under_way = undone_ > parts_.size() - open.size();
+    const auto news = [&] { return stop_ || may_start(open_.size()) || (hurry_ && !hurry); };
+    const bool under_way = undone_ > parts_.size() - open_.size();
     if (under_way)
       changed_.wait_for(lock, kPoll, news);
     else
@@ -118,15 +119,15 @@ void BucketReducer::reduce_all() {
   }
 }
 
-void BucketReducer::look_after(std::vector<std::unique_ptr<comm::Request>>& open, bool to_the_end) {
-  for (std::size_t i = 0; i < open.size(); ++i) {
-    const std::size_t part = options_.last_first ? open.size() - 1 - i : i;
-    if (!open[part]) continue;
+void BucketReducer::look_after(bool to_the_end) {
+  for (std::size_t i = 0; i < open_.size(); ++i) {
+    const std::size_t part = options_.last_first ? open_.size() - 1 - i : i;
+    if (!open_[part]) continue;
     if (to_the_end)
-      open[part]->wait();
-    else if (!open[part]->test())
+      open_[part]->wait();
+    else if (!open_[part]->test())
       continue;
-    open[part].reset();
+    open_[part].reset();
     finish(part);
   }
 }

@@ -64,7 +64,7 @@ class BucketReducer {
  private:
   void serve();
   void reduce_all();
-  void look_after(std::vector<std::unique_ptr<comm::Request>>& open, bool to_the_end);
+  void look_after(bool to_the_end);
   void finish(std::size_t part);
   double now() const;
   bool may_start(std::size_t part) const {
@@ -74,7 +74,8 @@ class BucketReducer {
   const Start start_;
   const Options options_;
   std::vector<GradientPart> parts_;
-  std::unique_ptr<std::atomic<int>[]> left_;  ///< marks still missing
+  std::vector<std::unique_ptr<comm::Request>> open_;  ///< sums that were started; null: done
+  std::unique_ptr<std::atomic<int>[]> left_;          ///< marks still missing
   std::vector<PartTime> times_;
   Clock::time_point begin_;
   std::mutex mutex_;

@@ -16,15 +16,12 @@ namespace thalweg::engine {
 class BucketSum {
  public:
   virtual ~BucketSum() = default;
-  /// part.leaves[0] holds this rank's gradients and gets the combined ones. Null: they are there.
-  /// All ranks call it for the same buckets in the same order. Throws CommError.
+  /// part.leaves[0] holds the sum of this rank's shards and gets the combined ones. Null: they are
+  /// there. All ranks call it for the same buckets in the same order. Throws CommError.
   virtual std::unique_ptr<comm::Request> start(const GradientPart& part, std::int64_t step) = 0;
   virtual std::vector<SyncState> states() { return {}; }
   /// Whether the combined gradients are the sum of all, but for rounding.
   virtual bool adds_up() const { return false; }
 };
-
-/// Adds up this rank's shards into leaves[0], in the tree of comm/shard_tree.h.
-void add_up_shards(const GradientPart& part);
 
 }  // namespace thalweg::engine

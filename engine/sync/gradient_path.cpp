@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <chrono>
+#include <functional>
 #include <numeric>
 #include <stdexcept>
 #include <utility>
@@ -40,6 +41,7 @@ GradientPath::GradientPath(const SyncParts& parts, const SyncOptions& options, f
       options_(options),
       scale_(scale),
       sum_(sum),
+      own_tree_(0, 1, p_.sharding.mine()),
       bucket_of_(p_.model.parameters().size()),
       squares_(p_.model.parameters().size()) {
   plan(p_.model.ready_order());
@@ -50,10 +52,11 @@ GradientPath::GradientPath(const SyncParts& parts, const SyncOptions& options, f
 }
 
 std::unique_ptr<comm::Request> GradientPath::start(const GradientPart& part) {
-  if (sum_ == nullptr || part.parameters.empty())
+  const bool over_all_shards = sum_ == nullptr || part.parameters.empty();
+  if (over_all_shards && p_.group.size() > 1)
     return p_.group.start_shard_sum(part.leaves, part.count, p_.sharding.shards, part.label);
-  add_up_shards(part);
-  return sum_->start(part, step_);
+  comm::run(own_tree_.local, part.leaves.data(), part.count);
+  return over_all_shards ? nullptr : sum_->start(part, step_);
 }
 
 /// A pair needs smaller batches than the whole one, and the mean over all of them.
@@ -76,10 +79,17 @@ void GradientPath::prepare() {
   const auto room = [&](std::size_t count) {
     return buffers_.emplace_back(Buffer::of_floats(count)).floats();
   };
-  scratch_.resize(static_cast<std::size_t>(p_.lanes.threads()));
-  for (auto& lane : scratch_)
+  desks_.resize(static_cast<std::size_t>(p_.lanes.threads()));
+  for (Desk& desk : desks_) {
     for (int i = 0; i < levels; ++i)
-      lane.push_back({room(floats), room(statistics() + kExtras)});
+      desk.scratch.push_back({room(floats), room(statistics() + kExtras)});
+    desk.sums.push_back(nullptr);
+    for (Work& scratch : desk.scratch)
+      desk.sums.push_back(&scratch);
+    desk.sizes.reserve(desk.sums.size());
+    desk.here.resize(p_.model.parameters().size());
+    desk.squares.resize(p_.model.parameters().size());
+  }
   set_parts();
   prepared_ = true;
 }
@@ -89,6 +99,11 @@ void GradientPath::plan(const std::vector<int>& ready_order) {
   for (std::size_t b = 0; b < buckets_.size(); ++b)
     for (const int number : buckets_[b].parameters)
       bucket_of_[static_cast<std::size_t>(number)] = b;
+  order_.resize(buckets_.size());
+  if (options_.forward_first)
+    std::iota(order_.rbegin(), order_.rend(), 0);
+  else
+    std::iota(order_.begin(), order_.end(), 0);
 }
 
 std::size_t GradientPath::times_at() const {
@@ -193,31 +208,31 @@ Batch GradientPath::micro_batch(int shard, int micro, const StepInput& input) co
 /// k of them in each of n shards give the bits of k n shards (k a power of two).
 void GradientPath::run_shard(int shard, Lane& lane, const StepInput& input) {
   Work& own = work_[static_cast<std::size_t>(shard)];
-  std::vector<Work*> sums{&own};
-  for (Work& scratch : scratch_[p_.lanes.number_of(lane)])
-    sums.push_back(&scratch);
+  auto& [scratch, sums, sizes, here, squares] = desks_[p_.lanes.number_of(lane)];
+  sums[0] = &own;
+  sizes.clear();
   std::vector<char>& touched = touched_[static_cast<std::size_t>(shard)];
   std::fill(touched.begin(), touched.end(), 0);
   const std::size_t floats = p_.model.parameter_floats(), summed = statistics() + kStop;
-  std::vector<int> sizes;  // micro-batches in each partial sum
   for (int micro = 0; micro < p_.sharding.micro_batches; ++micro) {
     const bool last = micro + 1 == p_.sharding.micro_batches;
     const std::size_t top = sizes.size();
     Work& target = *sums[top];
     const std::span<Work* const> open(sums.data(), top + 1);
-    std::vector<char> here(p_.model.parameters().size(), 0);
+    std::fill(here.begin(), here.end(), 0);
+    std::fill(squares.begin(), squares.end(), 0.0);
     const bool measures =
         measures_ &&
         small_batch_ == (p_.sharding.first + shard) * p_.sharding.micro_batches + micro;
-    std::vector<double> squares(measures ? here.size() : 0);
+    const auto note = [&](int parameter) {
+      const auto number = static_cast<std::size_t>(parameter);
+      here[number] = touched[number] = 1;
+      if (measures) squares[number] = squares_of(parameter, target);
+      if (last) ready(parameter, open);
+    };
     const ShardResult result =
         lane.train(p_.replica.parameters.floats(), micro_batch(shard, micro, input), scale_,
-                   target.gradient, target.extra, [&](int parameter) {
-                     const auto number = static_cast<std::size_t>(parameter);
-                     here[number] = touched[number] = 1;
-                     if (measures) squares[number] = squares_of(parameter, target);
-                     if (last) ready(parameter, open);
-                   });
+                   target.gradient, target.extra, std::ref(note));  // std::function owns no memory
     target.extra[statistics() + kLoss] = static_cast<float>(result.loss_sum);
     target.extra[statistics() + kSquares] =
         static_cast<float>(std::accumulate(squares.begin(), squares.end(), 0.0));
@@ -264,15 +279,6 @@ void GradientPath::ready(int parameter, std::span<Work* const> sums) {
 void GradientPath::note_ready(int parameter) {
   const std::lock_guard lock(mutex_);
   if (--shards_left_[static_cast<std::size_t>(parameter)] == 0) measured_.push_back(parameter);
-}
-
-std::vector<std::size_t> GradientPath::order() const {
-  std::vector<std::size_t> order(buckets_.size());
-  if (options_.forward_first)
-    std::iota(order.rbegin(), order.rend(), 0);
-  else
-    std::iota(order.begin(), order.end(), 0);
-  return order;
 }
 
 void GradientPath::wait(std::size_t bucket) {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/comm/shard_tree.h"
 #include "engine/sync/bucket_reducer.h"
 #include "engine/sync/bucket_sum.h"
 #include "engine/sync/buckets.h"
@@ -32,7 +33,7 @@ class GradientPath {
   void run(const StepInput& input, StepOutcome& outcome);
   const std::vector<Bucket>& buckets() const { return buckets_; }
   /// In which order to wait for buckets.
-  std::vector<std::size_t> order() const;
+  const std::vector<std::size_t>& order() const { return order_; }
   void wait(std::size_t bucket);
   void wait_for_all();
   /// Flat memory of all gradients; of a bucket after its wait().
@@ -58,6 +59,15 @@ class GradientPath {
   struct Work {
     float* gradient = nullptr;
     float* extra = nullptr;
+  };
+
+  /// What a lane needs beside it while it computes a shard; nothing is allocated in a step.
+  struct Desk {
+    std::vector<Work> scratch;    ///< partial sums of micro-batches
+    std::vector<Work*> sums;      ///< the shard's own, then the scratch
+    std::vector<int> sizes;       ///< micro-batches in each partial sum
+    std::vector<char> here;       ///< by parameter: touched by this micro-batch
+    std::vector<double> squares;  ///< by parameter: of the small batch that is measured
   };
 
   std::size_t statistics() const { return p_.model.statistics(); }
@@ -90,13 +100,15 @@ class GradientPath {
   float scale_;
   BucketSum* sum_;
   std::int64_t step_ = 0;
+  comm::ShardTree own_tree_;  ///< of this rank's shards alone
   std::vector<Bucket> buckets_;
+  std::vector<std::size_t> order_;
   std::vector<std::size_t> bucket_of_;       ///< of each parameter
   std::unique_ptr<comm::Memory> gradients_;  ///< of the local shards; peers may reach it
   std::vector<Buffer> buffers_;              ///< the rest of the memory
   std::vector<Buffer> extras_;
   std::vector<Work> work_;                  ///< one for each local shard
-  std::vector<std::vector<Work>> scratch_;  ///< of each lane: partial sums of micro-batches
+  std::vector<Desk> desks_;                 ///< one for each lane
   std::vector<std::vector<char>> touched_;  ///< by local shard and parameter
 
   bool measures_ = false;
