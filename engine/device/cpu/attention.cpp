@@ -1,6 +1,7 @@
 // attention on oneDNN's batched products, which read queries, keys and values where they lie; the
 // softmax between them, scale and mask included, is a loop of our own. What each position looks at
-// is kept for backward.
+// is kept for backward. A few samples at a time go through all of it while their scores lie in the
+// cache.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -69,13 +70,28 @@ Desc heads_of(const Sizes& s, std::int64_t parts, bool swapped) {
               Dims{s.positions * row, s.depth, row, 1});
 }
 
+/// Samples that go through all steps before the next ones come, so that their scores stay in the
+/// second-level cache.
+std::int64_t samples_at_once(const Sizes& all) {
+  constexpr std::int64_t kBytes = 256 << 10, kMostTurns = 64;
+  const std::int64_t sample = all.heads * all.positions * all.positions * 4;
+  std::int64_t count = std::max(kBytes / sample, (all.samples + kMostTurns - 1) / kMostTurns);
+  count = std::clamp<std::int64_t>(count, 1, all.samples);
+  while (all.samples % count != 0)
+    ++count;
+  return count;
+}
+
 struct Parts {
   TensorId q, k, v;
-  static Parts of(Builder& b, TensorId x, const Sizes& s) {
-    const auto width = static_cast<std::size_t>(s.heads * s.depth);
-    const Desc heads = heads_of(s, 3, false);
-    return {b.view(x, heads, nullptr), b.view(x, heads, nullptr, width),
-            b.view(x, heads, nullptr, 2 * width)};
+  /// Of the samples from `first` on.
+  static Parts of(Builder& b, TensorId x, const Sizes& s, std::int64_t first, bool swapped) {
+    const std::int64_t width = s.heads * s.depth, start = first * s.positions * 3 * width;
+    const auto part = [&](std::int64_t number) {
+      return b.view(x, heads_of(s, 3, swapped), nullptr,
+                    static_cast<std::size_t>(start + number * width));
+    };
+    return {part(0), part(1), part(2)};
   }
 };
 
@@ -84,43 +100,70 @@ void add_product(Builder& b, Builder::Pass pass, TensorId left, TensorId right, 
               {{DNNL_ARG_SRC, left}, {DNNL_ARG_WEIGHTS, right}, {DNNL_ARG_DST, result}});
 }
 
+struct Attention {
+  Sizes s;  ///< of the samples at once
+  TensorId x, looks;
+
+  /// Scores of the samples from `first` on.
+  TensorId square(Builder& b, TensorId of, std::int64_t first, Tag tag = Tag::abcd) const {
+    const Dims dims{s.samples, s.heads, s.positions, s.positions};
+    return b.view(of, Desc(dims, f32, tag), nullptr,
+                  static_cast<std::size_t>(first * s.heads * s.positions * s.positions));
+  }
+  /// Rows of y or dy.
+  TensorId rows(Builder& b, TensorId of, std::int64_t first) const {
+    return b.view(of, heads_of(s, 1, false), nullptr,
+                  static_cast<std::size_t>(first * s.positions * s.heads * s.depth));
+  }
+
+  void add_forward(Builder& b, std::int64_t first, TensorId y) const {
+    const Parts parts = Parts::of(b, x, s, first, false);
+    const TensorId scores = square(b, looks, first);
+    const auto both = Builder::Pass::both;
+    add_product(b, both, parts.q, Parts::of(b, x, s, first, true).k, scores);
+    b.kernel(both, {scores},
+             [s = s, scores](const Frame& frame) { softmax_rows(s, frame.floats(scores)); });
+    add_product(b, both, scores, parts.v, rows(b, y, first));
+  }
+
+  void add_backward(Builder& b, std::int64_t first, TensorId dy, TensorId slopes,
+                    TensorId dx) const {
+    const Parts parts = Parts::of(b, x, s, first, false), d = Parts::of(b, dx, s, first, false);
+    const TensorId d_rows = rows(b, dy, first), seen = square(b, looks, first);
+    const auto back = Builder::Pass::backward;
+    add_product(b, back, d_rows, Parts::of(b, x, s, first, true).v, slopes);
+    add_product(b, back, square(b, looks, first, Tag::abdc), d_rows, d.v);
+    b.kernel(back, {seen, slopes}, [s = s, seen, slopes](const Frame& frame) {
+      softmax_backward(s, frame.floats(seen), frame.floats(slopes));
+    });
+    add_product(b, back, slopes, parts.k, d.q);
+    add_product(b, back, square(b, slopes, 0, Tag::abdc), parts.q, d.k);
+  }
+};
+
 }  // namespace
 
 TensorId attention(Builder& b, const Node& node, TensorId given) {
   const LayerPlan& layer = *node.layer;
   const std::int64_t heads = layer.integer("heads");
-  const Sizes s{b.samples(), heads, layer.in[0], layer.out[1] / heads, layer.flag("causal")};
-  const Desc in = plain_desc({s.samples, s.positions, layer.in[1]});
-  const Desc out = plain_desc({s.samples, s.positions, layer.out[1]});
-  const TensorId x = b.in_layout(Builder::Pass::both, given, in);
-  const Parts parts = Parts::of(b, x, s);
-  const Desc square = plain_desc({s.samples, s.heads, s.positions, s.positions});
-  const Desc square_swapped({s.samples, s.heads, s.positions, s.positions}, f32, Tag::abdc);
-  const auto turned = [&](TensorId part, std::int64_t of_parts, std::size_t first) {
-    return b.view(part, heads_of(s, of_parts, true), nullptr, first);
-  };
-  const auto width = static_cast<std::size_t>(layer.out[1]);
-
-  const TensorId looks = b.activation(square), y = b.activation(out);
-  const TensorId rows = b.view(y, heads_of(s, 1, false), nullptr);
-  add_product(b, Builder::Pass::both, parts.q, turned(x, 3, width), looks);
-  b.kernel(Builder::Pass::both, {looks},
-           [=](const Frame& frame) { softmax_rows(s, frame.floats(looks)); });
-  add_product(b, Builder::Pass::both, looks, parts.v, rows);
+  const Sizes all{b.samples(), heads, layer.in[0], layer.out[1] / heads, layer.flag("causal")};
+  Sizes s = all;
+  s.samples = samples_at_once(all);
+  const Desc in = plain_desc({all.samples, s.positions, layer.in[1]});
+  const Desc out = plain_desc({all.samples, s.positions, layer.out[1]});
+  const Attention a{s, b.in_layout(Builder::Pass::both, given, in),
+                    b.activation(plain_desc({all.samples, s.heads, s.positions, s.positions}))};
+  const TensorId y = b.activation(out);
+  for (std::int64_t first = 0; first < all.samples; first += s.samples)
+    a.add_forward(b, first, y);
 
   b.on_backward([=, &b](TensorId dy) {
     dy = b.in_layout(Builder::Pass::backward, dy, out);
-    const TensorId d_rows = b.view(dy, heads_of(s, 1, false), nullptr);
-    const TensorId dx = b.activation(in), slopes = b.activation(square);
-    const Parts d = Parts::of(b, dx, s);
-    const auto back = Builder::Pass::backward;
-    add_product(b, back, d_rows, b.view(x, heads_of(s, 3, true), nullptr, 2 * width), slopes);
-    add_product(b, back, b.view(looks, square_swapped, nullptr), d_rows, d.v);
-    b.kernel(back, {looks, slopes}, [=](const Frame& frame) {
-      softmax_backward(s, frame.floats(looks), frame.floats(slopes));
-    });
-    add_product(b, back, slopes, parts.k, d.q);
-    add_product(b, back, b.view(slopes, square_swapped, nullptr), parts.q, d.k);
+    const TensorId dx = b.activation(in);
+    const TensorId slopes =
+        b.activation(plain_desc({s.samples, s.heads, s.positions, s.positions}));
+    for (std::int64_t first = 0; first < all.samples; first += s.samples)
+      a.add_backward(b, first, dy, slopes, dx);
     return dx;
   });
   return y;
