@@ -1,9 +1,11 @@
 // conv2d and conv3d on oneDNN's convolution in its own blocked layouts, bias and a following relu
 // joined; conv_transpose2d and conv_transpose3d on its deconvolution.
+#include <optional>
 #include <utility>
 
 #include "engine/device/cpu/builder.h"
 #include "engine/device/cpu/layer.h"
+#include "engine/device/cpu/narrow_conv.h"
 #include "engine/device/cpu/onednn_resize.h"
 #include "engine/device/cpu/relu.h"
 #include "engine/device/cpu/window_dims.h"
@@ -23,9 +25,32 @@ dnnl::algorithm algorithm_for(const Window& w, Type type) {
              : dnnl::algorithm::convolution_direct;
 }
 
+/// Whether the layouts are those of the kernel for few input channels.
+bool narrow_fits(const Builder& b, TensorId x, TensorId weights, TensorId dy) {
+  return b.desc(x) == plain_desc(dims_of(b.desc(x))) &&
+         b.desc(dy) == Desc(dims_of(b.desc(dy)), f32, Tag::aBcde16b) &&
+         b.desc(weights) == Desc(dims_of(b.desc(weights)), f32, Tag::Acdeb16a);
+}
+
+void add_narrow_backward_weights(Builder& b, const NarrowConv& shape, TensorId x, TensorId dy,
+                                 int weight, bool bias) {
+  const TensorId dw = b.gradient(weight), db = bias ? b.gradient(weight + 1) : -1;
+  const TensorId scratch = b.bytes(narrow_scratch_floats(shape) * sizeof(float));
+  std::vector<TensorId> touched{x, dy, dw, scratch};
+  if (bias) touched.push_back(db);
+  b.kernel(Builder::Pass::backward, touched, [=](const Frame& frame) {
+    narrow_backward_weights(shape, frame.floats(x), frame.floats(dy), frame.floats(dw),
+                            bias ? frame.floats(db) : nullptr, frame.floats(scratch));
+  });
+  b.ready(weight);
+  if (bias) b.ready(weight + 1);
+}
+
 /// `given` lacks weights and bias; `plain` is the layout of the checkpoint's weights.
+/// `narrow`: where the kernel for few input channels serves.
 template <class Shape>
-TensorId convolve(Builder& b, const Node& node, TensorId x, const Shape& given, const Desc& plain) {
+TensorId convolve(Builder& b, const Node& node, TensorId x, const Shape& given, const Desc& plain,
+                  const std::optional<NarrowConv>& narrow = {}) {
   const bool bias = node.layer->parameters.size() > 1;
   const int weight = node.first_parameter;
   const bool wants_dx = b.wants_input_gradient();
@@ -56,10 +81,14 @@ TensorId convolve(Builder& b, const Node& node, TensorId x, const Shape& given, 
     if (node.relu && !node.relu_masked_by_next) dy = add_relu_backward(b, y, dy);
     const auto pdw = prefer_layout(weights_back, any_gradient, own,
                                    [](const auto& p) { return p.diff_weights_desc(); });
-    const TensorId src_w = b.in_layout(Builder::Pass::backward, src, pdw.src_desc());
-    const TensorId dy_w = b.in_layout(Builder::Pass::backward, dy, pdw.diff_dst_desc());
-    add_backward_weights(b, pdw, {{DNNL_ARG_SRC, src_w}, {DNNL_ARG_DIFF_DST, dy_w}}, weight,
-                         bias ? weight + 1 : -1);
+    if (narrow && narrow_fits(b, src, b.gradient(weight), dy)) {
+      add_narrow_backward_weights(b, *narrow, src, dy, weight, bias);
+    } else {
+      const TensorId src_w = b.in_layout(Builder::Pass::backward, src, pdw.src_desc());
+      const TensorId dy_w = b.in_layout(Builder::Pass::backward, dy, pdw.diff_dst_desc());
+      add_backward_weights(b, pdw, {{DNNL_ARG_SRC, src_w}, {DNNL_ARG_DIFF_DST, dy_w}}, weight,
+                           bias ? weight + 1 : -1);
+    }
     if (!wants_dx) return dy;
     const auto pdd = prefer_layout(
         [&](const Desc& layout) { return backward_data(shape(layout, b.type()), pd); }, any,
@@ -87,7 +116,9 @@ TensorId conv(Builder& b, const Node& node, TensorId x) {
              out = batch_of(node.layer->out, b.samples());
   Convolution shape = between(in, out, w, algorithm_for(w, b.type()), b.type());
   shape.far = far_padding(shape.window, in, out);
-  return convolve(b, node, x, shape, plain_desc(node.layer->parameters[0].shape));
+  std::optional<NarrowConv> narrow;
+  if (serves_narrow(w, out[1])) narrow = {w, b.samples(), out[1] / 16};
+  return convolve(b, node, x, shape, plain_desc(node.layer->parameters[0].shape), narrow);
 }
 
 TensorId conv_transpose(Builder& b, const Node& node, TensorId x) {

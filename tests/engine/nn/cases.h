@@ -23,6 +23,13 @@ inline LayerSpec conv(const char* name, int channels, int kernel, int stride, in
            {"bias", bias}}};
 }
 
+inline LayerSpec volumes(const char* name, int channels, int kernel, int stride, int padding,
+                         bool bias = true) {
+  LayerSpec spec = conv(name, channels, kernel, stride, padding, bias);
+  spec.kind = "conv3d";
+  return spec;
+}
+
 inline LayerSpec sum(const char* name, std::vector<std::string> inputs) {
   return {"add", name, {}, std::move(inputs)};
 }
@@ -465,6 +472,27 @@ inline std::vector<Case> larger_cases() {
         {"upsample", "f", {}},
         flatten,
         linear("g", 4)}},
+      {"first_conv_of_volumes",
+       {4, 6, 5, 9},
+       3,
+       4,
+       {volumes("a", 32, 3, 1, 1), layer("leaky_relu", "r"), pool("max_pool3d", 2, 0, 0), flatten,
+        linear("b", 4)}},
+      {"first_conv_of_volumes_kernel_5_stride_2",
+       {3, 7, 5, 6},
+       2,
+       4,
+       {volumes("a", 16, 5, 2, 2, false), flatten, linear("b", 4)}},
+      {"first_conv_of_volumes_narrower_than_its_window",
+       {2, 4, 3, 2},
+       2,
+       4,
+       {volumes("a", 16, 3, 1, 2), flatten, linear("b", 4)}},
+      {"first_conv_of_volumes_stride_3",
+       {1, 8, 8, 8},
+       2,
+       4,
+       {volumes("a", 16, 3, 3, 0), flatten, linear("b", 4)}},
       {"volumes_side_by_side",
        {1, 4, 6, 4},
        2,
