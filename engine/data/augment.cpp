@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "engine/data/augment_table.h"
+#include "engine/data/mixing.h"
 #include "engine/tensor/random.h"
 
 namespace thalweg::engine {
@@ -199,6 +200,8 @@ jobspec::Section augment_schema() {
   fill.choices.assign(std::begin(kFills), std::end(kFills));
   section.options.push_back(std::move(mix));
   section.options.push_back(std::move(fill));
+  for (jobspec::Option& option : mixing_options())
+    section.options.push_back(std::move(option));
   return section;
 }
 

@@ -129,8 +129,15 @@ std::vector<jobspec::Section> data_schema() {
   stage.name = "stage";
   stage.type = jobspec::OptionType::text;
   stage.doc = "folder on a disk of the node's own, to which files are copied before they are read";
-  section.options = {std::move(validation), std::move(fraction), std::move(duplicate),
-                     std::move(shuffle), std::move(stage)};
+  section.options = {
+      std::move(validation),
+      std::move(fraction),
+      std::move(duplicate),
+      std::move(shuffle),
+      std::move(stage),
+      data::integer_option(
+          "workers", "threads that prepare batches ahead; the batches are the same", 1, 1, 64),
+      data::integer_option("ahead", "batches prepared ahead at most", 3, 1, 1024)};
   for (const data::Row& row : table())
     section.variants.push_back({row.name, row.doc, row.options});
   return {std::move(section)};

@@ -1,16 +1,18 @@
-// Prepares training batches ahead of the step that needs them, in a thread of its own.
+// Prepares training batches ahead of the step that needs them, in threads of its own.
 #pragma once
 
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <map>
 #include <mutex>
 #include <thread>
 #include <vector>
 
 #include "engine/data/augment.h"
 #include "engine/data/dataset.h"
+#include "engine/data/mixing.h"
 
 namespace thalweg::engine {
 
@@ -27,7 +29,9 @@ struct LoaderPlan {
   std::int64_t end_step = 0;
   bool shuffle_once = false;             ///< every epoch has the first one's order
   const Augmenter* augmenter = nullptr;  ///< must outlive the loader; nullptr = samples as they are
+  const Mixer* mixer = nullptr;          ///< the same; nullptr = each sample by itself
   int ahead = 3;                         ///< batches prepared ahead at most
+  int workers = 1;                       ///< threads, each with a batch of its own
 };
 
 struct PreparedBatch {
@@ -35,9 +39,12 @@ struct PreparedBatch {
   std::vector<float> inputs;         ///< positions x sample
   std::vector<std::int32_t> labels;  ///< positions x form().labels
   std::vector<float> targets;        ///< positions x form().targets
+  // Only with a mixer:
+  std::vector<std::int32_t> partner_labels;  ///< as labels
+  std::vector<float> partner_shares;         ///< positions: what partner_labels weigh, 0 to 1
 };
 
-/// next() is for one thread.
+/// The batches do not depend on the number of workers. next() is for one thread.
 class Loader {
  public:
   /// `dataset` must outlive the loader; `training` lists the samples to use.
@@ -47,30 +54,46 @@ class Loader {
   ~Loader();
 
   /// The next step's batch; waits until it is there. It stays valid until the next call. Throws
-  /// what the thread that prepares threw, and std::logic_error after the last step.
+  /// what the thread that prepares it threw, and std::logic_error after the last step.
   const PreparedBatch& next();
 
  private:
-  void prepare_all();
-  void fill(PreparedBatch& batch, std::int64_t step);
+  /// What a worker has for itself.
+  struct Desk {
+    std::int64_t epoch = -1;  ///< whose order it has
+    std::vector<std::uint32_t> order;
+    std::vector<float> original;  ///< a sample before its augmentation
+    std::vector<float> partner;   ///< what is blended in
+    std::vector<float> partner_targets;
+  };
+
+  void prepare();
+  bool take_step(std::int64_t& step);
+  void fill(PreparedBatch& batch, std::int64_t step, Desk& desk) const;
+  void order_of(std::int64_t epoch, Desk& desk) const;
+  void copy_inputs(std::uint64_t place, std::int64_t epoch, Desk& desk, float* out) const;
+  void blend(PreparedBatch& batch, std::size_t i, std::uint64_t place, std::int64_t epoch,
+             Desk& desk) const;
+  PreparedBatch& slot(std::int64_t step) {
+    return slots_[static_cast<std::size_t>(step) % slots_.size()];
+  }
+  void stop();
 
   const Dataset& dataset_;
   const std::vector<std::uint32_t> training_;
   const LoaderPlan plan_;
   std::size_t sample_floats_;
   std::int64_t steps_per_epoch_ = 0;
-  std::int64_t epoch_ = -1;  ///< whose order order_ holds
-  std::vector<std::uint32_t> order_;
-  std::vector<float> original_;  ///< a sample before its augmentation
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<PreparedBatch> slots_;  ///< step s lives in slot s % slots
-  std::int64_t ready_;                ///< steps below are prepared
-  std::int64_t taken_;                ///< steps below were handed out
+  std::vector<PreparedBatch>
+      slots_;           ///< step s lives in slot s % slots; its step says when it is there
+  std::int64_t begun_;  ///< steps below are prepared or under way
+  std::int64_t taken_;  ///< steps below were handed out
   bool stop_ = false;
-  std::exception_ptr error_;
-  std::thread thread_;
+  std::map<std::int64_t, std::exception_ptr> errors_;  ///< by step
+  std::vector<std::thread> workers_;
 };
 
 }  // namespace thalweg::engine

@@ -41,6 +41,10 @@ struct Batch {
   /// Calls of a lane with equal numbers see equal parameters, so that what it has made of them
   /// still stands; 0: nobody says.
   std::uint64_t round = 0;
+  /// Of blended samples: another label for each of `labels`, and what it weighs in its sample, 0 to
+  /// 1 (the own one weighs the rest). Null: there are none. For losses that take them.
+  const std::int32_t* partner_labels = nullptr;
+  const float* partner_shares = nullptr;
 };
 
 /// Called with a parameter's number as soon as its gradient is complete.

@@ -16,9 +16,25 @@ struct LabelAt {
   std::int64_t logits;  ///< where the first class's logit stands, from the shard's first
   std::int32_t label;
   double share;  ///< of the position in the shard's loss: its class's weight / labels that count
+  std::int32_t partner = 0;  ///< another label of a blended sample
+  double partner_part = 0;   ///< of `share` that belongs to it
 
   bool counts() const { return label != no_label; }
 };
+
+/// The loss becomes (1 - s) weight[label] loss(label) + s weight[partner] loss(partner).
+inline void blend_label(const LossPlan& plan, const Batch& batch, int sample, std::int64_t position,
+                        LabelAt& at) {
+  const auto s = static_cast<double>(batch.partner_shares[sample]);
+  at.partner = batch.partner_labels[sample * plan.positions + position];
+  if (at.partner < 0 || at.partner >= plan.data.classes)
+    refuse_label(at.partner, sample, plan.data.classes);
+  const double own = (1 - s) * at.share;
+  const double other =
+      s * (plan.weights.empty() ? 1.0 : plan.weights[static_cast<std::size_t>(at.partner)]);
+  at.share = own + other;
+  at.partner_part = at.share > 0 ? other / at.share : 0;
+}
 
 /// Visits every position of every sample. Throws std::invalid_argument where a label is no class.
 template <class Visit>
@@ -37,6 +53,8 @@ void for_each_label(const LossPlan& plan, const Batch& batch, Visit visit) {
         const auto c = static_cast<std::size_t>(at.label);
         at.share = (plan.weights.empty() ? 1.0 : plan.weights[c]) / static_cast<double>(counted);
       }
+      // Only samples of one position are blended.
+      if (known && batch.partner_labels != nullptr) blend_label(plan, batch, n, p, at);
       visit(at);
     }
     sample_at += elements(plan.output);

@@ -193,6 +193,10 @@ Batch GradientPath::micro_batch(int shard, int micro, const StepInput& input) co
   batch.inputs = input.inputs + number * samples * input.sample_floats;
   batch.labels = input.labels + number * samples * input.sample_labels;
   batch.targets = input.targets + number * samples * input.sample_targets;
+  if (input.partner_labels != nullptr && !input.draw_labels) {
+    batch.partner_labels = input.partner_labels + number * samples * input.sample_labels;
+    batch.partner_shares = input.partner_shares + number * samples;
+  }
   batch.draw_labels = input.draw_labels;
   batch.samples = p_.sharding.micro_batch();
   batch.seed = p_.seed;

@@ -52,6 +52,8 @@ struct StepInput {
   const float* inputs = nullptr;
   const std::int32_t* labels = nullptr;
   const float* targets = nullptr;
+  const std::int32_t* partner_labels = nullptr;  ///< Batch::partner_labels, as labels
+  const float* partner_shares = nullptr;         ///< Batch::partner_shares, one a sample
   std::size_t sample_floats = 0;
   std::size_t sample_labels = 1;   ///< labels in a sample
   std::size_t sample_targets = 0;  ///< real targets in a sample

@@ -19,6 +19,7 @@ enum class Stream : std::uint32_t {
   split = 5,
   noise = 6,
   labels = 7,
+  mixing = 8,
   compress = 16
 };
 

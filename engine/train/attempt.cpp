@@ -105,6 +105,7 @@ void Attempt::load_data() {
   const jobspec::Value& data = *config.find("data");
   dataset = load_dataset(data);
   augmenter = std::make_unique<Augmenter>(*config.find("augment"), dataset->form());
+  mixer = std::make_unique<Mixer>(*config.find("augment"), dataset->form());
   samples = split_samples(*dataset, data);
   plan = make_plan(settings, samples.training.size());
 }
@@ -135,6 +136,7 @@ void Attempt::build(int shards) {
   optimizer = make_optimizer<float>(*config.find("optimizer"), parameters_of(*model));
   schedule = make_schedule(*config.find("schedule"), plan.length);
   require_watched(*schedule, model->loss());
+  require_blendable(*mixer, model->loss());
   replica = std::make_unique<Replica>(*model, *optimizer);
   // A lane more than shards would have nothing to do.
   const int threads = std::clamp(in.trial.resources.threads_per_rank, 1, sharding.mine());
@@ -275,6 +277,9 @@ LoaderPlan Attempt::loader_plan() const {
   p.positions = static_cast<std::size_t>(sharding.mine() * sharding.shard_batch());
   p.shuffle_once = config.find("data.shuffle")->as_string() == "once";
   if (!augmenter->idle()) p.augmenter = augmenter.get();
+  if (!mixer->idle()) p.mixer = mixer.get();
+  p.workers = static_cast<int>(config.find("data.workers")->as_int());
+  p.ahead = static_cast<int>(config.find("data.ahead")->as_int());
   p.first_step = step;
   p.end_step = plan.length.total_steps;
   return p;

@@ -61,6 +61,7 @@ struct Attempt {
   jobspec::Value config;  ///< with `auto` resolved
   std::unique_ptr<Dataset> dataset;
   std::unique_ptr<Augmenter> augmenter;
+  std::unique_ptr<Mixer> mixer;
   Split samples;
   Plan plan;
   double base_lr = 0;

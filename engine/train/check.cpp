@@ -84,6 +84,7 @@ std::string check_trial(const std::filesystem::path& trial_file) {
   const auto optimizer = make_optimizer<float>(*config.find("optimizer"), parameters_of(*model));
   std::string note;
   const double base_lr = base_learning_rate(*config.find("optimizer"), model->name(), &note);
+  require_blendable(Mixer(*config.find("augment"), dataset->form()), model->loss());
   require_watched(*make_schedule(*config.find("schedule"), plan.length), model->loss());
   const std::string schedule = describe_schedule(*config.find("schedule"), plan.length, base_lr);
 

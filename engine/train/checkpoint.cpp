@@ -172,6 +172,11 @@ void find_difference(const Value& a, const Value& b, const std::string& path, st
     find_difference(get(a, key), value, inner(key), found);
 }
 
+/// Options of decisive sections that say where files lie and how fast they are read.
+bool moves_nothing(const std::string& option) {
+  return option == "dir" || option == "stage" || option == "workers" || option == "ahead";
+}
+
 }  // namespace
 
 std::filesystem::path checkpoint_name(std::int64_t step) {
@@ -289,7 +294,7 @@ Value run_identity(const Value& complete, std::uint64_t seed, std::int64_t total
       continue;
     }
     for (const auto& option : value.as_map())
-      if (option.first != "dir" && option.first != "stage") part.push_back(option);
+      if (!moves_nothing(option.first)) part.push_back(option);
     identity.emplace_back(key, std::move(part));
   }
   identity.emplace_back("batch", Map{{"global", *complete.find("batch.global")}});

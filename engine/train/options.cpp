@@ -211,6 +211,12 @@ int micro_batches(const Value& complete, int shards) {
                               " micro-batches; use one of " + list_divisors(samples, 1));
 }
 
+void require_blendable(const Mixer& mixer, const LossPlan& loss) {
+  if (mixer.idle() || !loss.kind->of_labels || loss.kind->name == "cross_entropy") return;
+  throw std::invalid_argument("augment.mixup and augment.cutmix weigh two labels, which loss " +
+                              loss.kind->name + " cannot do; use cross_entropy, or set them to 0");
+}
+
 Split split_samples(const Dataset& dataset, const Value& data) {
   const Value& held_out = *data.find("validation");
   constexpr std::size_t kAutoShare = 12;  // 5,000 of Fashion-MNIST's 60,000

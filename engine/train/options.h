@@ -6,6 +6,7 @@
 #include <string>
 
 #include "engine/data/dataset.h"
+#include "engine/data/mixing.h"
 #include "engine/data/order.h"
 #include "engine/device/device.h"
 #include "engine/device/layer.h"
@@ -51,6 +52,9 @@ int choose_shards(const Settings& settings, int ranks, int resumed);
 /// In how many pieces a shard is computed (`sync.accumulate` of a complete tree). Throws
 /// std::invalid_argument where a shard does not divide into them.
 int micro_batches(const jobspec::Value& complete, int shards);
+
+/// Throws std::invalid_argument where the mixer blends labels and the loss cannot take that.
+void require_blendable(const Mixer& mixer, const LossPlan& loss);
 
 /// Which samples are for what, by `train.data`'s options validation and fraction.
 Split split_samples(const Dataset& dataset, const jobspec::Value& data);

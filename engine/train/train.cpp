@@ -91,6 +91,10 @@ Outcome train(Attempt& a) {
     input.inputs = batch.inputs.data();
     input.labels = batch.labels.data();
     input.targets = batch.targets.data();
+    if (!batch.partner_shares.empty() && form.labels > 0) {
+      input.partner_labels = batch.partner_labels.data();
+      input.partner_shares = batch.partner_shares.data();
+    }
     input.sample_floats = input_floats(form);
     input.sample_labels = static_cast<std::size_t>(form.labels);
     input.sample_targets = static_cast<std::size_t>(form.targets);

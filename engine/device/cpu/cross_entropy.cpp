@@ -48,7 +48,8 @@ ShardResult cross_entropy(const LossPlan& plan, const LossCall<float>& call) {
       return;
     }
     const auto [largest, sum] = powers_of(x, classes, dx);
-    float expected = x[at.label];
+    const auto other = static_cast<float>(at.partner_part);
+    float expected = (1 - other) * x[at.label] + other * x[at.partner];
     if (smoothing > 0) {
       float mean = 0;
       for (int c = 0; c < classes; ++c)
@@ -63,7 +64,8 @@ ShardResult cross_entropy(const LossPlan& plan, const LossCall<float>& call) {
     if (dx == nullptr) return;
     to_slopes(call.scale * share / sum,
               call.scale * share * smoothing / static_cast<float>(classes), classes, dx);
-    dx[at.label] -= call.scale * share * (1 - smoothing);
+    dx[at.label] -= call.scale * share * (1 - smoothing) * (1 - other);
+    dx[at.partner] -= call.scale * share * (1 - smoothing) * other;
   });
   return result;
 }

@@ -34,7 +34,10 @@ ShardResult loss(const LossPlan& plan, const LossCall<T>& call) {
     T sum = 0;
     for (int c = 0; c < classes; ++c)
       sum += std::exp(logit(c) - logit(best));
-    const T expected = (1 - smoothing) * logit(at.label) + smoothing * mean;
+    const T other = static_cast<T>(at.partner_part);
+    const T expected =
+        (1 - smoothing) * ((1 - other) * logit(at.label) + other * logit(at.partner)) +
+        smoothing * mean;
     const T share = static_cast<T>(at.share);
     result.loss_sum += static_cast<double>(share * (logit(best) + std::log(sum) - expected));
     count_label(plan, at, logit, std::isnan(sum) ? no_label : best, result);
@@ -42,7 +45,8 @@ ShardResult loss(const LossPlan& plan, const LossCall<T>& call) {
       dx[c * plan.class_step] =
           call.scale * share *
           (std::exp(logit(c) - logit(best)) / sum - smoothing / static_cast<T>(classes) -
-           (c == at.label ? 1 - smoothing : T{0}));
+           (1 - smoothing) *
+               ((c == at.label ? 1 - other : T{0}) + (c == at.partner ? other : T{0})));
   });
   return result;
 }

@@ -401,6 +401,19 @@ TEST(Attempt, ALossThatIsNotFiniteEndsTheRun) {
   EXPECT_EQ(lines_of(journal, "note").size(), 1u);
 }
 
+TEST(Attempt, BlendedSamplesAndWorkersKeepTheBitsOnAnyRanks) {
+  const test::TempDir plain, one, two;
+  Trial trial = tiny_trial();
+  run_to_end(trial, plain.path(), 1);
+  trial.train.set("augment", Map{{"mixup", 0.3}});
+  run_to_end(trial, one.path(), 1);
+  trial.train.set("data.workers", 3);
+  run_to_end(trial, two.path(), 2);
+  EXPECT_EQ(curve({one.path()}), curve({two.path()}));
+  EXPECT_NE(curve({one.path()}), curve({plain.path()}));
+  EXPECT_LT(last_value(read_journal(one.path()), "val/error"), 0.75);  // guessing: 0.9
+}
+
 TEST(Attempt, BadInputIsBadInputOnEveryRank) {
   const StopFlag never;
   const auto ends_of = [&](const char* key, const Value& value, int ranks) {

@@ -1,0 +1,48 @@
+// Samples blended with others: mixup (Zhang et al., arXiv:1710.09412) and cutmix (Yun et al.,
+// arXiv:1905.04899). What a sample gets depends on (seed, epoch, place in the training list)
+// alone, so not on ranks, threads or restarts.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "engine/data/dataset.h"
+#include "jobspec/schema.h"
+#include "jobspec/value.h"
+
+namespace thalweg::engine {
+
+/// What becomes of one sample.
+struct Blend {
+  std::uint64_t partner = 0;  ///< place in the training list
+  float share = 0;            ///< of the partner, in the sample's labels or targets; 0: no change
+  bool box = false;           ///< its pixels in [first, end) of each axis; else a weighted sum
+  std::array<std::int64_t, 3> first{}, end{};  ///< (d, h, w)
+};
+
+/// Immutable and thread-safe.
+class Mixer {
+ public:
+  /// `options` is the trial's `train.augment` tree. Throws std::invalid_argument where the samples
+  /// cannot be blended.
+  Mixer(const jobspec::Value& options, const SampleForm& form);
+  bool idle() const { return mixup_ == 0 && cutmix_ == 0; }
+  /// `samples`: in the training list.
+  Blend blend(std::uint64_t seed, std::uint32_t epoch, std::uint64_t sample,
+              std::uint64_t samples) const;
+  /// Blends the partner's inputs into the sample's.
+  void apply(const Blend& blend, const float* partner, float* inputs) const;
+
+ private:
+  double mixup_ = 0, cutmix_ = 0;  ///< parameter of the Beta distribution of the shares; 0 = off
+  double chance_ = 1;              ///< that a sample is blended
+  std::int64_t channels_ = 1;      ///< of images and volumes
+  std::array<std::int64_t, 3> size_{1, 1, 1};  ///< (d, h, w)
+  std::size_t floats_ = 0;
+};
+
+/// Belong to the section `augment`.
+std::vector<jobspec::Option> mixing_options();
+
+}  // namespace thalweg::engine

@@ -1,0 +1,185 @@
+// Blended samples: shares and boxes, and that nothing but (seed, epoch, place) decides them.
+#include "engine/data/mixing.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "engine/data/loader.h"
+
+namespace thalweg::engine {
+namespace {
+
+using jobspec::List;
+using jobspec::Map;
+using testing::HasSubstr;
+
+const SampleForm kImages{.input = {2, 6, 8}, .classes = 3};
+
+std::string complaint(const Map& options, const SampleForm& form) {
+  try {
+    const Mixer mixer(options, form);
+  } catch (const std::invalid_argument& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST(Mixer, SharesAreOfTheBetaDistribution) {
+  // Beta(a, a) has mean 1/2 and variance 1 / (4 (2 a + 1)).
+  for (const double alpha : {0.2, 1.0, 4.0}) {
+    const Mixer mixer(Map{{"mixup", alpha}}, kImages);
+    constexpr int kCount = 20000;
+    double sum = 0, squares = 0, partners = 0;
+    for (std::uint64_t i = 0; i < kCount; ++i) {
+      const Blend blend = mixer.blend(3, 1, i, 1000);
+      ASSERT_FALSE(blend.box);
+      ASSERT_LT(blend.partner, 1000U);
+      const auto share = static_cast<double>(blend.share);
+      sum += share / kCount;
+      squares += share * share / kCount;
+      partners += static_cast<double>(blend.partner) / kCount;
+    }
+    EXPECT_NEAR(sum, 0.5, 0.015) << alpha;
+    EXPECT_NEAR(squares - sum * sum, 1 / (4 * (2 * alpha + 1)), 0.004) << alpha;
+    EXPECT_NEAR(partners, 499.5, 10);
+  }
+}
+
+TEST(Mixer, MixupIsAWeightedSum) {
+  const Mixer mixer(Map{{"mixup", 1.0}}, {.input = {3}, .classes = 2});
+  Blend blend;
+  blend.share = 0.25f;
+  std::vector<float> own{4, 8, 12};
+  const std::vector<float> partner{0, 0, 4};
+  mixer.apply(blend, partner.data(), own.data());
+  EXPECT_EQ(own, (std::vector<float>{3, 6, 10}));
+}
+
+TEST(Mixer, CutmixPutsABoxWhoseVolumeIsTheShare) {
+  for (const std::vector<std::int64_t>& shape :
+       {std::vector<std::int64_t>{2, 6, 8}, std::vector<std::int64_t>{2, 4, 6, 8}}) {
+    const SampleForm form{.input = shape, .classes = 3};
+    const Mixer mixer(Map{{"cutmix", 1.0}}, form);
+    const std::size_t floats = input_floats(form);
+    const std::vector<float> partner(floats, 1);
+    double mean = 0;
+    for (std::uint64_t i = 0; i < 500; ++i) {
+      const Blend blend = mixer.blend(1, 0, i, 10);
+      ASSERT_TRUE(blend.box);
+      std::vector<float> own(floats, 0);
+      mixer.apply(blend, partner.data(), own.data());
+      const double changed = std::accumulate(own.begin(), own.end(), 0.0);
+      EXPECT_NEAR(changed / static_cast<double>(floats), static_cast<double>(blend.share), 1e-6);
+      mean += static_cast<double>(blend.share) / 500;
+    }
+    // Half of the image where no edge cuts the box.
+    EXPECT_GT(mean, 0.2);
+    EXPECT_LT(mean, 0.5);
+  }
+}
+
+TEST(Mixer, BothAndTheirChance) {
+  const Mixer mixer(Map{{"mixup", 1.0}, {"cutmix", 1.0}, {"mixing_chance", 0.4}}, kImages);
+  int boxes = 0, sums = 0;
+  for (std::uint64_t i = 0; i < 5000; ++i) {
+    const Blend blend = mixer.blend(1, 0, i, 10);
+    boxes += blend.box ? 1 : 0;
+    sums += !blend.box && blend.share > 0 ? 1 : 0;
+  }
+  EXPECT_NEAR(boxes, 1000, 120);
+  EXPECT_NEAR(sums, 1000, 120);
+}
+
+TEST(Mixer, RefusesWhatCannotBeBlended) {
+  const Map mixup{{"mixup", 0.2}}, cutmix{{"cutmix", 1.0}};
+  EXPECT_THAT(complaint(mixup, {.input = {8}, .classes = 9, .vocabulary = 9}), HasSubstr("tokens"));
+  EXPECT_THAT(complaint(mixup, {.input = {1, 4, 4}, .classes = 2, .labels = 16}),
+              HasSubstr("a label of its own"));
+  EXPECT_THAT(complaint(cutmix, {.input = {8}, .classes = 9}), HasSubstr("augment.cutmix"));
+  EXPECT_EQ(complaint(Map{{"cutmix", 0.0}}, {.input = {8}, .classes = 9, .vocabulary = 9}), "");
+}
+
+/// Sample i is the numbers i and 1, its target 10 i.
+class Numbers final : public Dataset {
+ public:
+  explicit Numbers(bool labels)
+      : Dataset(labels ? SampleForm{.input = {2}, .classes = 60}
+                       : SampleForm{.input = {2}, .classes = 0, .labels = 0, .targets = 1}) {}
+  std::size_t size() const override { return 60; }
+  void copy(std::size_t index, float* out) const override {
+    out[0] = static_cast<float>(index);
+    out[1] = 1;
+  }
+  void copy_labels(std::size_t index, std::int32_t* out) const override {
+    *out = static_cast<std::int32_t>(index);
+  }
+  void copy_targets(std::size_t index, float* out) const override {
+    *out = 10 * static_cast<float>(index);
+  }
+};
+
+LoaderPlan plan(const Mixer& mixer) {
+  LoaderPlan p;
+  p.global_batch = p.positions = 12;
+  p.end_step = 15;
+  p.mixer = &mixer;
+  return p;
+}
+
+std::vector<std::uint32_t> all() {
+  std::vector<std::uint32_t> v(60);
+  std::iota(v.begin(), v.end(), 0u);
+  return v;
+}
+
+TEST(Loader, BlendsInputsWithTheirLabelsAndTargets) {
+  const Mixer mixer(Map{{"mixup", 1.0}}, {.input = {2}, .classes = 60});
+  const Numbers labelled(true), with_targets(false);
+  Loader a(labelled, all(), plan(mixer)), b(with_targets, all(), plan(mixer));
+  int blended = 0;
+  for (int step = 0; step < 15; ++step) {
+    const PreparedBatch& batch = a.next();
+    const PreparedBatch& same = b.next();
+    for (std::size_t i = 0; i < 12; ++i) {
+      const float s = batch.partner_shares[i];
+      const float value = (1 - s) * static_cast<float>(batch.labels[i]) +
+                          s * static_cast<float>(batch.partner_labels[i]);
+      EXPECT_NEAR(batch.inputs[2 * i], value, 1e-4);
+      EXPECT_NEAR(batch.inputs[2 * i + 1], 1, 1e-6);
+      EXPECT_NEAR(same.targets[i], 10 * value, 1e-3);
+      blended += s > 0.1f && s < 0.9f ? 1 : 0;
+    }
+  }
+  EXPECT_GT(blended, 100);
+}
+
+TEST(Loader, BatchesDoNotDependOnWorkersNorOnRanks) {
+  const Mixer mixer(Map{{"mixup", 0.4}}, {.input = {2}, .classes = 60});
+  const Numbers numbers(true);
+  LoaderPlan many = plan(mixer), half = plan(mixer), late = plan(mixer);
+  many.workers = 4;
+  many.ahead = 6;
+  half.first_position = 5;
+  half.positions = 7;
+  half.workers = 2;
+  late.first_step = 9;
+  Loader one(numbers, all(), plan(mixer)), four(numbers, all(), many), part(numbers, all(), half),
+      resumed(numbers, all(), late);
+  for (int step = 0; step < 15; ++step) {
+    const PreparedBatch& batch = one.next();
+    const PreparedBatch& same = four.next();
+    EXPECT_EQ(same.step, step);
+    EXPECT_EQ(same.inputs, batch.inputs);
+    EXPECT_EQ(same.partner_labels, batch.partner_labels);
+    EXPECT_EQ(same.partner_shares, batch.partner_shares);
+    const PreparedBatch& tail = part.next();
+    EXPECT_EQ(tail.inputs, std::vector<float>(batch.inputs.begin() + 10, batch.inputs.end()));
+    if (step >= 9) EXPECT_EQ(resumed.next().inputs, batch.inputs);
+  }
+}
+
+}  // namespace
+}  // namespace thalweg::engine
