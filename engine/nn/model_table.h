@@ -28,6 +28,7 @@ std::vector<LayerSpec> gpt(const jobspec::Value& options, const InputShape& inpu
 std::vector<LayerSpec> bert(const jobspec::Value& options, const InputShape& input);
 std::vector<LayerSpec> unet(const jobspec::Value& options, const InputShape& input);
 std::vector<LayerSpec> flood_filling(const jobspec::Value& options, const InputShape& input);
+std::vector<LayerSpec> encoder_decoder(const jobspec::Value& options, const InputShape& input);
 std::vector<LayerSpec> lstm_lm(const jobspec::Value& options, const InputShape& input);
 std::vector<LayerSpec> lstm(const jobspec::Value& options, const InputShape& input);
 std::vector<LayerSpec> conv_lstm(const jobspec::Value& options, const InputShape& input);

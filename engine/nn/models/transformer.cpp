@@ -1,7 +1,10 @@
 // gpt: a decoder with normalisation before each part (Radford et al., GPT-2): every position
 // predicts the next token. bert: an encoder with normalisation after each part (Devlin et al.,
-// arXiv:1810.04805) that predicts the tokens at masked positions. Both: learned positions, gelu, an
-// output layer of its own (not the embedding's weights).
+// arXiv:1810.04805) that predicts the tokens at masked positions. Both use gelu. encoder_decoder:
+// the transformer of Vaswani et al. (arXiv:1706.03762) with relu, normalisation after each part and
+// at the end of either side, as torch.nn.Transformer has it; a sample's first positions are the
+// source, the others predict the next token of the target. All: learned positions, an output layer
+// of its own (not the embedding's weights).
 #include <stdexcept>
 #include <string>
 
@@ -46,9 +49,17 @@ class Builder {
     linear(name + ".proj", s_.width);
     drop(name + ".drop");
   }
-  void think(const std::string& name) {
+  /// Queries of the last layer, keys and values of `memory`.
+  void attend_to(const std::string& name, const std::string& memory) {
+    linear(name + ".q", s_.width);
+    add("linear", name + ".kv", {{"outputs", 2 * s_.width}}, {memory});
+    add("cross_attention", name + ".heads", {{"heads", s_.heads}}, {name + ".q", name + ".kv"});
+    linear(name + ".proj", s_.width);
+    drop(name + ".drop");
+  }
+  void think(const std::string& name, const char* activation = "gelu") {
     linear(name + ".fc", s_.inner);
-    add("gelu", name + ".gelu");
+    add(activation, name + "." + activation);
     linear(name + ".proj", s_.width);
     drop(name + ".drop");
   }
@@ -63,6 +74,27 @@ class Builder {
  private:
   const Sizes& s_;
 };
+
+/// Part `part` of a block, joined to what was before it, and normalised.
+template <class Part>
+void add_part(Builder& b, const std::string& block, int number, Part part) {
+  const std::string before = b.last(), n = std::to_string(number);
+  part();
+  b.join(block + ".add" + n, before);
+  b.add("layer_norm", block + ".ln" + n);
+}
+
+/// Positions of the source.
+std::int64_t source_positions(const jobspec::Value& options, const InputShape& input) {
+  const jobspec::Value& given = *options.find("source");
+  const std::int64_t positions = input.sample.front();
+  const std::int64_t source = given.is_int() ? given.as_int() : positions / 2;
+  if (source < 1 || source >= positions)
+    throw std::invalid_argument("of " + std::to_string(positions) + " positions " +
+                                std::to_string(source) +
+                                " cannot be the source: some are needed on either side");
+  return source;
+}
 
 }  // namespace
 
@@ -119,6 +151,37 @@ std::vector<LayerSpec> bert(const jobspec::Value& options, const InputShape& inp
   b.add("gelu", "transform.gelu");
   b.add("layer_norm", "transform.ln");
   b.linear("head", input.classes);
+  return std::move(b.layers);
+}
+
+std::vector<LayerSpec> encoder_decoder(const jobspec::Value& options, const InputShape& input) {
+  expect_tokens("encoder_decoder", input);
+  const Sizes sizes(options);
+  const std::int64_t source = source_positions(options, input);
+  Builder b(sizes);
+  b.add("embedding", "tokens", {{"tokens", input.vocabulary}, {"width", sizes.width}});
+  b.add("positions", "positions");
+  b.drop("drop");
+  const std::string embedded = b.last();
+  b.add("slice", "source", {{"first", 0}, {"count", source}}, {embedded});
+  for (std::int64_t i = 0; i < sizes.layers; ++i) {
+    const std::string block = "encoder" + std::to_string(i);
+    add_part(b, block, 1, [&] { b.attend(block + ".attn", false); });
+    add_part(b, block, 2, [&] { b.think(block + ".mlp", "relu"); });
+  }
+  b.add("layer_norm", "encoder.ln");
+  const std::string memory = b.last();
+  b.add("slice", "target", {{"first", source}, {"count", input.sample.front() - source}},
+        {embedded});
+  for (std::int64_t i = 0; i < sizes.layers; ++i) {
+    const std::string block = "decoder" + std::to_string(i);
+    add_part(b, block, 1, [&] { b.attend(block + ".attn", true); });
+    add_part(b, block, 2, [&] { b.attend_to(block + ".cross", memory); });
+    add_part(b, block, 3, [&] { b.think(block + ".mlp", "relu"); });
+  }
+  b.add("layer_norm", "decoder.ln");
+  b.linear("head", input.classes);
+  b.add("pad", "answers", {{"before", source}});  // the source's own positions predict nothing
   return std::move(b.layers);
 }
 

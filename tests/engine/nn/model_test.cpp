@@ -128,6 +128,15 @@ TEST(Models, TransformersHaveTheSizeThatTheirPartsSay) {
       kEmbedding + 2 * kWidth + 4 * kBlock + kWidth * kWidth + 3 * kWidth + 256 * kWidth + 256);
 }
 
+// torch.nn.Transformer(32, 4, 2, 2, 64) has 42,880 parameters (PyTorch 1.13.1).
+TEST(Models, AnEncoderDecoderHasTheSizeOfPyTorchs) {
+  constexpr std::int64_t kEmbedding = 65 * 32 + 32 * 32, kHead = 65 * 32 + 65;
+  EXPECT_EQ(parameters_of_graph(
+                Map{{"name", "encoder_decoder"}, {"layers", 2}, {"width", 32}, {"inner", 64}},
+                {{32}, 65, 32, 0, 65}),
+            42'880 + kEmbedding + kHead);
+}
+
 TEST(Models, LstmsHaveTheSizeThatTheirPartsSay) {
   // Two layers of 200 over 10,000 words, as in PyTorch's example of a language model
   EXPECT_EQ(
@@ -163,6 +172,10 @@ TEST(Models, NewOnesMatchTheReferenceAndLearn) {
       {Map{{"name", "gpt"}, {"layers", 2}, {"heads", 2}, {"width", 16}}, {{6}, 9, 6, 0, 9}},
       {Map{{"name", "bert"}, {"layers", 2}, {"heads", 2}, {"width", 16}, {"dropout", 0.1}},
        {{6}, 9, 6, 0, 9}},
+      {Map{{"name", "encoder_decoder"}, {"layers", 2}, {"heads", 2}, {"width", 16}},
+       {{6}, 9, 6, 0, 9}},
+      {Map{{"name", "encoder_decoder"}, {"layers", 1}, {"width", 8}, {"source", 2}},
+       {{7}, 5, 7, 0, 5}},
       {Map{{"name", "lstm_lm"}, {"width", 12}, {"dropout", 0.1}}, {{6}, 9, 6, 0, 9}, 1},
       {Map{{"name", "lstm"}, {"width", 10}, {"layers", 2}}, {{7, 5}, 3}, 0.1f},
       {Map{{"name", "conv_lstm"}, {"width", 16}, {"channels", 4}, {"embedding", 8}},
@@ -597,8 +610,8 @@ TEST(Schema, ListsEveryModelWithItsOptions) {
     EXPECT_FALSE(variant.doc.empty());
   }
   EXPECT_THAT(names, testing::ElementsAre("mlp", "lenet", "simple_cnn", "resnet", "cosmoflow",
-                                          "gpt", "bert", "lstm_lm", "lstm", "conv_lstm", "unet",
-                                          "flood_filling", "graph"));
+                                          "gpt", "bert", "encoder_decoder", "lstm_lm", "lstm",
+                                          "conv_lstm", "unet", "flood_filling", "graph"));
 }
 
 }  // namespace
