@@ -2,6 +2,7 @@
 #include "engine/optim/optimizer.h"
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
 #include "engine/optim/table.h"
@@ -211,6 +212,22 @@ double base_learning_rate(const Value& options, const std::string& model, std::s
     return rate.lr;
   }
   throw std::logic_error("optimizer " + e.name + " has no learning rate for " + model);
+}
+
+std::string scale_betas(Value& optimizer, int global_batch) {
+  const Value* meant = optimizer.find("beta_batch");
+  if (meant == nullptr || meant->as_int() == 0 || meant->as_int() == global_batch) return "";
+  const double ratio = static_cast<double>(global_batch) / static_cast<double>(meant->as_int());
+  std::string text;
+  for (const char* name : {"beta1", "beta2"}) {
+    const Value* beta = optimizer.find(name);
+    if (beta == nullptr || !beta->is_number()) continue;
+    const double scaled = std::pow(beta->as_double(), ratio);
+    text += std::string(text.empty() ? "optimizer." : ", ") + name + ": " + beta->to_text() +
+            " for batch " + meant->to_text() + " becomes " + Value(scaled).to_text();
+    optimizer.set(name, scaled);
+  }
+  return text;
 }
 
 std::vector<jobspec::Section> optimizer_schema() {

@@ -107,6 +107,12 @@ std::unique_ptr<Optimizer<T>> make_optimizer(const jobspec::Value& options,
 double base_learning_rate(const jobspec::Value& options, const std::string& model,
                           std::string* note);
 
+/// Where a complete `train.optimizer` tree sets `beta_batch`, beta1 and beta2 become beta^(batch /
+/// beta_batch): their means span as many samples as with that batch (the rule for SGD's momentum
+/// and Adam's betas in Busbridge et al., arXiv:2307.13813). Returns a sentence for the journal, or
+/// nothing.
+std::string scale_betas(jobspec::Value& optimizer, int global_batch);
+
 std::vector<jobspec::Section> optimizer_schema();
 
 }  // namespace thalweg::engine

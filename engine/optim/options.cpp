@@ -90,7 +90,10 @@ Option epsilon_option(double fallback) {
 std::vector<Option> beta_options(double beta1, double beta2) {
   constexpr double below_one = 0.99999999;
   return {real_option("beta1", beta1, 0, below_one, "decay of the mean gradient"),
-          real_option("beta2", beta2, 0, below_one, "decay of the mean squared gradient")};
+          real_option("beta2", beta2, 0, below_one, "decay of the mean squared gradient"),
+          whole_option("beta_batch", 0, 0, 1 << 30,
+                       "batch.global that the betas are meant for: for another one each becomes "
+                       "beta^(batch / this); 0 = as they are")};
 }
 
 std::vector<Option> decay_options(double fallback, bool decoupled) {

@@ -99,6 +99,10 @@ void Attempt::load_data() {
                                &lr_note);
   if (!lr_note.empty()) note("info", lr_note);
   config.set("optimizer.lr", base_lr);
+  jobspec::Value optimizer_tree = *config.find("optimizer");
+  if (std::string text = scale_betas(optimizer_tree, settings.global_batch); !text.empty())
+    note("info", std::move(text));
+  config.set("optimizer", optimizer_tree);
   config.set("device", settings.device);
   if (settings.epochs) config.set("epochs", *settings.epochs);
 

@@ -15,14 +15,17 @@ bool takes_relu(const LayerPlan& layer) {
 /// Layers whose own loops are over floats.
 bool takes_floats(const LayerPlan& layer) {
   static const char* const kinds[] = {
-      "attention",   //
-      "embedding",   //
-      "gelu",        //
-      "group_norm",  //
-      "layer_norm",  //
-      "lstm",        //
-      "positions",   //
-      "repeat",      //
+      "attention",        //
+      "cross_attention",  //
+      "embedding",        //
+      "gelu",             //
+      "group_norm",       //
+      "layer_norm",       //
+      "lstm",             //
+      "pad",              //
+      "positions",        //
+      "repeat",           //
+      "slice",            //
   };
   return std::find(std::begin(kinds), std::end(kinds), layer.kind->name) != std::end(kinds);
 }

@@ -186,5 +186,20 @@ TEST(Glob, StarsStandForAnyText) {
   EXPECT_FALSE(optim::matches_glob("resnet", "resnet50"));
 }
 
+TEST(ScaleBetas, KeepsTheSamplesThatAMeanSpans) {
+  jobspec::Value tree =
+      jobspec::read_yaml("{name: adamw, beta1: 0.9, beta2: 0.99, beta_batch: 128}", "t");
+  const std::string text = scale_betas(tree, 256);
+  EXPECT_DOUBLE_EQ(tree.find("beta1")->as_double(), 0.81);
+  EXPECT_DOUBLE_EQ(tree.find("beta2")->as_double(), 0.9801);
+  EXPECT_THAT(text, testing::HasSubstr("optimizer.beta1: 0.9 for batch 128 becomes 0.81"));
+  jobspec::Value same =
+      jobspec::read_yaml("{name: adamw, beta1: 0.9, beta2: 0.99, beta_batch: 256}", "t");
+  EXPECT_EQ(scale_betas(same, 256), "");
+  jobspec::Value off = jobspec::read_yaml("{name: adamw, beta1: 0.9, beta_batch: 0}", "t");
+  EXPECT_EQ(scale_betas(off, 256), "");
+  EXPECT_DOUBLE_EQ(off.find("beta1")->as_double(), 0.9);
+}
+
 }  // namespace
 }  // namespace thalweg::engine
