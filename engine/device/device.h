@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/device/layer.h"
+#include "engine/device/meeting.h"
 #include "engine/tensor/parameter.h"
 #include "engine/tensor/shape.h"
 
@@ -45,6 +46,10 @@ struct Batch {
   /// 1 (the own one weighs the rest). Null: there are none. For losses that take them.
   const std::int32_t* partner_labels = nullptr;
   const float* partner_shares = nullptr;
+  /// Training: where this shard meets the others of its step, which are under way in other threads;
+  /// null: it stands alone. For layers that take statistics over all shards.
+  Meeting* meeting = nullptr;
+  int shard = 0;  ///< its number there
 };
 
 /// Called with a parameter's number as soon as its gradient is complete.

@@ -1,5 +1,6 @@
 #include "engine/nn/model.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "engine/nn/device_table.h"
@@ -34,6 +35,11 @@ class CompiledModel final : public Model {
   const std::vector<int>& ready_order() const override { return program_->ready_order(); }
   std::unique_ptr<Lane> lane() const override { return program_->lane(); }
   const LossPlan& loss() const override { return graph_.loss; }
+  bool joins_shards() const override {
+    return std::any_of(graph_.layers.begin(), graph_.layers.end(), [](const LayerPlan& layer) {
+      return layer.kind->name == "batch_norm" && layer.flag("sync");
+    });
+  }
 
   void initialize(std::uint64_t seed, float* device, float* running) const override {
     int number = 0;

@@ -30,6 +30,9 @@ class Model {
   /// Whether every training pass gives every parameter a gradient. Where not, a lane calls ready()
   /// only for those that it touched, and may leave the others' gradients as they were.
   virtual bool touches_all() const { return true; }
+  /// Whether a training pass needs Batch::meeting: shards exchange numbers in the middle of it, so
+  /// all of a rank's must be under way at once.
+  virtual bool joins_shards() const { return false; }
   virtual std::unique_ptr<Lane> lane() const = 0;
   virtual const LossPlan& loss() const = 0;
 

@@ -1,5 +1,6 @@
 #include "engine/nn/model_table.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace thalweg::engine {
@@ -77,6 +78,22 @@ Option activation() {
   Option option{"activation", OptionType::text, "what follows every hidden layer", "relu"};
   option.choices = {"relu"};
   return option;
+}
+
+constexpr const char* kSync = "sync_batch_norm";
+
+void synchronise(std::vector<LayerSpec>& layers, const std::string& model) {
+  bool found = false;
+  for (LayerSpec& layer : layers) {
+    if (layer.kind != "batch_norm") continue;
+    found = true;
+    const auto given = std::find_if(layer.options.begin(), layer.options.end(),
+                                    [](const auto& option) { return option.first == "sync"; });
+    if (given == layer.options.end()) layer.options.emplace_back("sync", true);
+  }
+  if (!found)
+    throw std::invalid_argument(std::string("model.") + kSync + ": " + model +
+                                " has no batch normalisation here; leave it out");
 }
 
 }  // namespace
@@ -159,9 +176,12 @@ Graph build_model_graph(const Value& model, const InputShape& input, const Value
     if (kind.name != name->as_string()) continue;
     jobspec::Map options;
     for (const auto& entry : model.as_map())
-      if (entry.first != "name") options.push_back(entry);
+      if (entry.first != "name" && entry.first != kSync) options.push_back(entry);
     const Value complete = complete_options(kind.options, options, "model " + kind.name);
-    return build_graph(kind.layers(complete, input), input, loss);
+    std::vector<LayerSpec> layers = kind.layers(complete, input);
+    if (const Value* sync = model.find(kSync); sync != nullptr && sync->as_bool())
+      synchronise(layers, kind.name);
+    return build_graph(layers, input, loss);
   }
   const std::string near = jobspec::nearest(name->as_string(), names);
   throw std::invalid_argument("there is no model '" + name->as_string() + "'" +
@@ -169,7 +189,12 @@ Graph build_model_graph(const Value& model, const InputShape& input, const Value
 }
 
 std::vector<jobspec::Section> model_schema() {
-  jobspec::Section section{"model", "the network to train", {}, "name", {}};
+  Option sync{
+      kSync, OptionType::boolean,
+      "batch normalisation over the whole batch, all shards of all ranks, instead of each "
+      "shard by itself; every shard needs a thread, and sums of gradients wait for backward",
+      false};
+  jobspec::Section section{"model", "the network to train", {std::move(sync)}, "name", {}};
   for (const ModelKind& kind : model_table())
     section.variants.push_back({kind.name, kind.doc, kind.options});
   return {section, loss_schema()};

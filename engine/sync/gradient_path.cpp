@@ -44,6 +44,12 @@ GradientPath::GradientPath(const SyncParts& parts, const SyncOptions& options, f
       own_tree_(0, 1, p_.sharding.mine()),
       bucket_of_(p_.model.parameters().size()),
       squares_(p_.model.parameters().size()) {
+  if (p_.model.joins_shards()) {
+    require_all_at_once();
+    // The group is the shards' until backward has ended.
+    options_.overlap = false;
+    meeting_ = std::make_unique<Rendezvous>(p_.group, p_.sharding.shards, p_.sharding.mine());
+  }
   plan(p_.model.ready_order());
   shards_left_.assign(p_.model.parameters().size(), p_.sharding.mine());
   reducer_ = std::make_unique<BucketReducer>(
@@ -62,6 +68,18 @@ std::unique_ptr<comm::Request> GradientPath::start(const GradientPart& part) {
 /// A pair needs smaller batches than the whole one, and the mean over all of them.
 bool GradientPath::can_measure() const {
   return p_.noise_every > 0 && small_batches() > 1 && (sum_ == nullptr || sum_->adds_up());
+}
+
+void GradientPath::require_all_at_once() const {
+  if (p_.sharding.micro_batches > 1)
+    throw std::invalid_argument(
+        "sync.accumulate: micro-batches come one after another, and batch normalisation over the "
+        "whole batch needs all of it at once; set it to 1, or model.sync_batch_norm to false");
+  if (p_.lanes.threads() < p_.sharding.mine())
+    throw std::invalid_argument(
+        "batch normalisation over the whole batch needs a thread for each of this rank's " +
+        std::to_string(p_.sharding.mine()) + " shards, there are " +
+        std::to_string(p_.lanes.threads()));
 }
 
 /// What needs all ranks, and therefore cannot be done while building: one may fail in that.
@@ -180,7 +198,15 @@ void GradientPath::run(const StepInput& input, StepOutcome& outcome) {
   extras_here_ = false;
   const Clock::time_point start = Clock::now();
   reducer_->begin();
-  p_.lanes.run(p_.sharding.mine(), [&](int shard, Lane& lane) { run_shard(shard, lane, input); });
+  if (meeting_) meeting_->reset();
+  p_.lanes.run(p_.sharding.mine(), [&](int shard, Lane& lane) {
+    try {
+      run_shard(shard, lane, input);
+    } catch (...) {
+      if (meeting_) meeting_->abandon();
+      throw;
+    }
+  });
   compute_ms_ = ms_since(start);
   outcome.compute_ms = compute_ms_;
   reducer_->hurry();
@@ -198,6 +224,8 @@ Batch GradientPath::micro_batch(int shard, int micro, const StepInput& input) co
     batch.partner_shares = input.partner_shares + number * samples;
   }
   batch.draw_labels = input.draw_labels;
+  batch.meeting = meeting_.get();
+  batch.shard = shard;
   batch.samples = p_.sharding.micro_batch();
   batch.seed = p_.seed;
   batch.round = p_.lanes.round();

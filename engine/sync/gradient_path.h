@@ -17,6 +17,7 @@
 #include "engine/sync/buckets.h"
 #include "engine/sync/mode.h"
 #include "engine/sync/options.h"
+#include "engine/sync/rendezvous.h"
 
 namespace thalweg::engine {
 
@@ -76,6 +77,7 @@ class GradientPath {
   std::size_t extras() const;
   std::size_t parts() const { return buckets_.size() + 1; }
 
+  void require_all_at_once() const;
   void prepare();
   void plan(const std::vector<int>& ready_order);
   void set_parts();
@@ -111,6 +113,7 @@ class GradientPath {
   std::vector<Desk> desks_;                 ///< one for each lane
   std::vector<std::vector<char>> touched_;  ///< by local shard and parameter
 
+  std::unique_ptr<Rendezvous> meeting_;  ///< of the shards; null where they need none
   bool measures_ = false;
   std::int64_t small_batch_ = 0;  ///< whose norm is taken: each in its turn
   std::vector<double> squares_;   ///< of the summed gradients, by parameter

@@ -143,7 +143,9 @@ void Attempt::build(int shards) {
   require_blendable(*mixer, model->loss());
   replica = std::make_unique<Replica>(*model, *optimizer);
   // A lane more than shards would have nothing to do.
-  const int threads = std::clamp(in.trial.resources.threads_per_rank, 1, sharding.mine());
+  const int threads = model->joins_shards()
+                          ? sharding.mine()
+                          : std::clamp(in.trial.resources.threads_per_rank, 1, sharding.mine());
   lanes = std::make_unique<LanePool>(*model, threads);
   mode = make_sync_mode(*config.find("sync"),
                         {*model, *optimizer, in.group, *lanes, *replica, sharding, in.trial.seed,

@@ -89,7 +89,9 @@ std::string check_trial(const std::filesystem::path& trial_file) {
   const std::string schedule = describe_schedule(*config.find("schedule"), plan.length, base_lr);
 
   const int local_shards = (shards + ranks - 1) / ranks;
-  const int lanes = std::clamp(trial.resources.threads_per_rank, 1, local_shards);
+  const int lanes = model->joins_shards()
+                        ? local_shards
+                        : std::clamp(trial.resources.threads_per_rank, 1, local_shards);
   const auto vector = static_cast<double>(model->parameter_floats() * sizeof(float));
   const double weights =
       vector * (1 + optimizer->states() + (optimizer->evaluates_elsewhere() ? 1 : 0)) +

@@ -7,6 +7,7 @@ namespace thalweg::engine::cpu {
 
 TensorId batch_norm(Builder& b, const Node& node, TensorId input) {
   using dnnl::normalization_flags;
+  if (node.layer->flag("sync")) return batch_norm_over_shards(b, node, input);
   const std::int64_t channels = node.layer->in[0];
   const auto count = static_cast<std::size_t>(channels);
   const auto epsilon = static_cast<float>(node.layer->real("epsilon"));

@@ -49,6 +49,8 @@ class Builder {
   bool may_overwrite(TensorId x) const;
   /// The backward operations of the layer that put x out read it: no layer may overwrite it.
   void keep(TensorId x) { kept_.push_back(root(x)); }
+  /// a += b, in backward.
+  void add_in_place(TensorId a, TensorId b);
   /// A gradient that may be changed in place: dy itself, or a copy where it is that of other values
   /// too. For backward functions, of their argument.
   TensorId writable(TensorId dy);
@@ -111,8 +113,6 @@ class Builder {
   void add_forward(const Node& node);
   void add_backward(const Node& node);
   void add_slope(Value& to, TensorId dx);
-  /// a += b
-  void add_in_place(TensorId a, TensorId b);
   TensorId copy_of(TensorId dy);
   void place_parameters_and_arena();
   void add(Pass pass, Operation operation);

@@ -22,6 +22,8 @@ TensorId gelu(Builder& builder, const Node& node, TensorId x);
 TensorId silu(Builder& builder, const Node& node, TensorId x);
 TensorId global_avg_pool(Builder& builder, const Node& node, TensorId x);
 TensorId batch_norm(Builder& builder, const Node& node, TensorId x);
+/// batch_norm with the option `sync`.
+TensorId batch_norm_over_shards(Builder& builder, const Node& node, TensorId x);
 TensorId group_norm(Builder& builder, const Node& node, TensorId x);
 TensorId dropout(Builder& builder, const Node& node, TensorId x);
 TensorId flatten(Builder& builder, const Node& node, TensorId x);
