@@ -15,25 +15,20 @@ enum LabelSum : std::size_t { wrong_labels, counted_labels, not_among_five };
 struct LabelAt {
   std::int64_t logits;  ///< where the first class's logit stands, from the shard's first
   std::int32_t label;
-  double share;  ///< of the position in the shard's loss: its class's weight / labels that count
+  double share;              ///< of a position that counts in its sample's loss: 1 / their number
   std::int32_t partner = 0;  ///< another label of a blended sample
-  double partner_part = 0;   ///< of `share` that belongs to it
+  double partner_part = 0;   ///< of the label that belongs to it
 
   bool counts() const { return label != no_label; }
 };
 
-/// The loss becomes (1 - s) weight[label] loss(label) + s weight[partner] loss(partner).
+/// The loss becomes (1 - s) loss(label) + s loss(partner).
 inline void blend_label(const LossPlan& plan, const Batch& batch, int sample, std::int64_t position,
                         LabelAt& at) {
-  const auto s = static_cast<double>(batch.partner_shares[sample]);
   at.partner = batch.partner_labels[sample * plan.positions + position];
   if (at.partner < 0 || at.partner >= plan.data.classes)
     refuse_label(at.partner, sample, plan.data.classes);
-  const double own = (1 - s) * at.share;
-  const double other =
-      s * (plan.weights.empty() ? 1.0 : plan.weights[static_cast<std::size_t>(at.partner)]);
-  at.share = own + other;
-  at.partner_part = at.share > 0 ? other / at.share : 0;
+  at.partner_part = static_cast<double>(batch.partner_shares[sample]);
 }
 
 /// Visits every position of every sample. Throws std::invalid_argument where a label is no class.
@@ -44,15 +39,11 @@ void for_each_label(const LossPlan& plan, const Batch& batch, Visit visit) {
   for (int n = 0; n < batch.samples; ++n, labels += plan.positions) {
     const auto counted = plan.positions - std::count(labels, labels + plan.positions, no_label);
     for (std::int64_t p = 0; p < plan.positions; ++p) {
-      LabelAt at{sample_at + p * plan.position_step, labels[p], 0};
+      LabelAt at{sample_at + p * plan.position_step, labels[p], 1.0 / static_cast<double>(counted)};
       // Without other positions a sample's only label cannot be left out.
       const bool known = at.label >= 0 && at.label < plan.data.classes;
       if (!known && (at.counts() || plan.positions == 1))
         refuse_label(at.label, n, plan.data.classes);
-      if (known) {
-        const auto c = static_cast<std::size_t>(at.label);
-        at.share = (plan.weights.empty() ? 1.0 : plan.weights[c]) / static_cast<double>(counted);
-      }
       // Only samples of one position are blended.
       if (known && batch.partner_labels != nullptr) blend_label(plan, batch, n, p, at);
       visit(at);

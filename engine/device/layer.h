@@ -66,6 +66,10 @@ struct LossPlan {
   std::int64_t position_step = 0;
   std::int64_t class_step = 1;
   std::vector<double> weights;  ///< of the classes; empty: all 1
+
+  double weight(std::int64_t c) const {
+    return weights.empty() ? 1 : weights[static_cast<std::size_t>(c)];
+  }
 };
 
 /// One pass of a loss over a shard; tensors are plain, sample outermost.

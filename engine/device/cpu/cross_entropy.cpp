@@ -1,5 +1,6 @@
 // cross_entropy as on the reference device, with each exponential taken once. Plain logits, classes
-// side by side, are the fast case; images of classes take the reference's way.
+// side by side, are the fast case; images of classes and weights of smoothed or blended labels
+// take the reference's way.
 #include <algorithm>
 #include <cmath>
 
@@ -36,10 +37,12 @@ THALWEG_SIMD void to_slopes(float factor, float everywhere, int classes, float* 
 }  // namespace
 
 ShardResult cross_entropy(const LossPlan& plan, const LossCall<float>& call) {
-  if (plan.class_step != 1) return reference::cross_entropy.f32(plan, call);
+  const auto smoothing = static_cast<float>(plan.options.find("smoothing")->as_double());
+  const bool of_several = smoothing > 0 || call.batch->partner_labels != nullptr;
+  if (plan.class_step != 1 || (of_several && !plan.weights.empty()))
+    return reference::cross_entropy.f32(plan, call);
   ShardResult result;
   const int classes = plan.data.classes;
-  const auto smoothing = static_cast<float>(plan.options.find("smoothing")->as_double());
   for_each_label(plan, *call.batch, [&](const LabelAt& at) {
     const float* x = call.outputs + at.logits;
     float* dx = call.gradient == nullptr ? nullptr : call.gradient + at.logits;
@@ -56,7 +59,7 @@ ShardResult cross_entropy(const LossPlan& plan, const LossCall<float>& call) {
         mean += x[c] / static_cast<float>(classes);
       expected = (1 - smoothing) * expected + smoothing * mean;
     }
-    const auto share = static_cast<float>(at.share);
+    const auto share = static_cast<float>(at.share * plan.weight(at.label));
     result.loss_sum += static_cast<double>(share * (largest - expected + std::log(sum)));
     const std::int64_t best = std::isnan(sum) ? no_label : std::find(x, x + classes, largest) - x;
     count_label(

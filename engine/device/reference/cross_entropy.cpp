@@ -1,7 +1,7 @@
-// cross_entropy: at each position, weight[label] * (log(sum_c exp(x[c])) - sum_c q[c] x[c]), where
-// q is 1 - smoothing at the label and smoothing / classes everywhere on top (Szegedy et al., CVPR
-// 2016); the loss of a sample is the mean over its labels that count. The largest logit is taken
-// out first, so that exp cannot overflow.
+// cross_entropy: at each position, sum_c weight[c] q[c] (log(sum_k exp(x[k])) - x[c]), where q is
+// 1 - smoothing at the label and smoothing / classes everywhere on top (Szegedy et al., CVPR 2016;
+// with class weights as in PyTorch); the loss of a sample is the mean over its labels that count.
+// The largest logit is taken out first, so that exp cannot overflow.
 #include <algorithm>
 #include <cmath>
 
@@ -26,27 +26,28 @@ ShardResult loss(const LossPlan& plan, const LossCall<T>& call) {
       return;
     }
     std::int64_t best = 0;
-    T mean = 0;
-    for (int c = 0; c < classes; ++c) {
+    for (int c = 0; c < classes; ++c)
       if (logit(c) > logit(best)) best = c;
-      mean += logit(c) / static_cast<T>(classes);
-    }
     T sum = 0;
     for (int c = 0; c < classes; ++c)
       sum += std::exp(logit(c) - logit(best));
     const T other = static_cast<T>(at.partner_part);
-    const T expected =
-        (1 - smoothing) * ((1 - other) * logit(at.label) + other * logit(at.partner)) +
-        smoothing * mean;
+    const auto wanted = [&](int c) {
+      const T labelled = (c == at.label ? 1 - other : T{0}) + (c == at.partner ? other : T{0});
+      return static_cast<T>(plan.weight(c)) *
+             (smoothing / static_cast<T>(classes) + (1 - smoothing) * labelled);
+    };
+    T all = 0, expected = 0;
+    for (int c = 0; c < classes; ++c) {
+      all += wanted(c);
+      expected += wanted(c) * (logit(c) - logit(best));
+    }
     const T share = static_cast<T>(at.share);
-    result.loss_sum += static_cast<double>(share * (logit(best) + std::log(sum) - expected));
+    result.loss_sum += static_cast<double>(share * (all * std::log(sum) - expected));
     count_label(plan, at, logit, std::isnan(sum) ? no_label : best, result);
     for (int c = 0; dx != nullptr && c < classes; ++c)
       dx[c * plan.class_step] =
-          call.scale * share *
-          (std::exp(logit(c) - logit(best)) / sum - smoothing / static_cast<T>(classes) -
-           (1 - smoothing) *
-               ((c == at.label ? 1 - other : T{0}) + (c == at.partner ? other : T{0})));
+          call.scale * share * (all * std::exp(logit(c) - logit(best)) / sum - wanted(c));
   });
   return result;
 }
