@@ -21,8 +21,8 @@ TEST_P(Gradient, MatchesFiniteDifferences) {
   const double scale = 0.25;
   const auto outcome = train<double>(*program, graph, data.batch, *lane, values, scale);
 
-  std::vector<double> flat = flat_memory(*program, values);
-  std::vector<double> unused(flat.size()), statistics(statistics_of(graph));
+  Flat<double> flat = flat_memory(*program, values), unused(flat.size());
+  std::vector<double> statistics(statistics_of(graph));
   const auto loss = [&] {
     return scale * lane->train(flat.data(), data.batch, scale, unused.data(), statistics.data(), {})
                        .loss_sum;

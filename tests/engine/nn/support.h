@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <new>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -103,11 +104,27 @@ inline std::vector<std::vector<float>> start_values(const Graph& graph) {
   return values;
 }
 
+/// Memory as the kernels expect it: from a cache line's start.
+template <class T>
+struct CacheLines {
+  using value_type = T;
+  CacheLines() = default;
+  template <class U>
+  CacheLines(const CacheLines<U>&) {}
+  static T* allocate(std::size_t n) {
+    return static_cast<T*>(::operator new(n * sizeof(T), kLine));
+  }
+  static void deallocate(T* p, std::size_t) { ::operator delete(p, kLine); }
+  bool operator==(const CacheLines&) const { return true; }
+  static constexpr std::align_val_t kLine{64};
+};
+template <class T>
+using Flat = std::vector<T, CacheLines<T>>;
+
 /// The flat memory of a program from plain values.
 template <class T>
-std::vector<T> flat_memory(const BasicProgram<T>& program,
-                           const std::vector<std::vector<float>>& values) {
-  std::vector<T> flat;
+Flat<T> flat_memory(const BasicProgram<T>& program, const std::vector<std::vector<float>>& values) {
+  Flat<T> flat;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const ParameterInfo& info = program.parameters()[i];
     flat.resize(info.offset + info.count);
@@ -121,8 +138,8 @@ template <class T>
 Outcome<T> train(const BasicProgram<T>& program, const Graph& graph, const Batch& batch,
                  BasicLane<T>& lane, const std::vector<std::vector<float>>& values, T scale) {
   Outcome<T> outcome;
-  const std::vector<T> flat = flat_memory(program, values);
-  std::vector<T> gradients(flat.size(), T{777});  // what is not overwritten will be seen
+  const Flat<T> flat = flat_memory(program, values);
+  Flat<T> gradients(flat.size(), T{777});  // what is not overwritten will be seen
   outcome.statistics.assign(statistics_of(graph), T{777});
   outcome.result =
       lane.train(flat.data(), batch, scale, gradients.data(), outcome.statistics.data(),
