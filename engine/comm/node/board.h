@@ -37,7 +37,7 @@ class Board {
  public:
   static constexpr std::size_t kInline = 52;  ///< bytes that fit into a posting's cache line
   static constexpr std::size_t kEager = 64 * 1024;
-  static constexpr std::size_t kBounce = 512 * 1024;  ///< two chunks
+  static constexpr std::size_t kBounce = 2048 * 1024;
   static constexpr std::size_t kPlaces = 64;
 
   /// All ranks of the link, which are on one machine, make theirs. `out` stays empty on all of them

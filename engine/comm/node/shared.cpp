@@ -18,10 +18,15 @@ constexpr std::size_t kPiece = 512 * 1024;
 // Slices of different ranks share no cache line.
 constexpr std::size_t kLine = 64;
 // Longer chunks cost fewer waits, shorter ones stay in a core's own cache.
-constexpr std::size_t kHalf = Board::kBounce / 2;
+constexpr std::size_t kHalf = 256 * 1024;
+static_assert(2 * kHalf <= Board::kBounce);
 // Of allreduce.
 constexpr std::size_t kParts = 4;
 constexpr std::size_t kPart = Board::kBounce / kParts;
+// A result is stored to this rank's memory and copied from there to the others', so much at a time
+// that it is still in the first-level cache: a copy of whole lines takes them without asking for
+// what the others hold, which single stores wait for.
+constexpr std::size_t kHot = 32 * 1024;
 
 struct Stretch {
   std::size_t begin = 0;  ///< elements
@@ -49,7 +54,7 @@ class LongCall {
  private:
   Task reduce_in_place();
   Task copy_in_place();
-  Task allreduce_by_bounce(bool copied_in);
+  Task allreduce_by_bounce(bool copied_in, bool all_copied_in);
   Task copy_by_bounce();
   Task wait_for_stage(std::uint32_t stage);
 
@@ -67,6 +72,8 @@ class LongCall {
   };
   Part part(int from, int to) const;
   bool find_windows();
+  /// No vector lies in common memory: then every rank has copied its first chunk in.
+  bool nothing_in_common() const;
   std::byte* half(int of, std::size_t step) const {
     return board_.bounce(ticket_, of) + step % 2 * kHalf;
   }
@@ -121,6 +128,15 @@ bool LongCall::find_windows() {
   return true;
 }
 
+bool LongCall::nothing_in_common() const {
+  for (int r = 0; r < ranks(); ++r) {
+    Regions::Place place;
+    std::memcpy(&place, board_.inlined(ticket_, r), sizeof place);
+    if (place.id != 0) return false;
+  }
+  return true;
+}
+
 Task LongCall::wait_for_stage(std::uint32_t stage) {
   BoardUntil arrived(board_, ticket_, [this, stage] { return board_.all_at(ticket_, stage); });
   co_await arrived;
@@ -149,7 +165,7 @@ Task LongCall::run() {
     board_.set_stage(ticket_, 1);
     co_await wait_for_stage(1);
   } else if (collective_ == Collective::allreduce) {
-    co_await allreduce_by_bounce(early);
+    co_await allreduce_by_bounce(early, nothing_in_common());
   } else {
     co_await copy_by_bounce();
   }
@@ -228,8 +244,16 @@ void LongCall::reduce_chunk(std::size_t step) {
   for (int r = 0; r < ranks(); ++r) {
     sources[static_cast<std::size_t>(r)] = r == me() ? s.data : board_.bounce(ticket_, r) + s.place;
   }
-  void* const into[] = {s.data, board_.bounce(ticket_, me()) + s.place};
-  reduce_all(into, sources, s.bytes / a_.element, {a_.type, a_.op});
+  std::byte* result = board_.bounce(ticket_, me()) + s.place;
+  for (std::size_t done = 0; done < s.bytes; done += kHot) {
+    const std::size_t n = std::min(kHot, s.bytes - done);
+    void* const into[] = {s.data + done};
+    reduce_all(into, sources, n / a_.element, {a_.type, a_.op});
+    std::memcpy(result + done, s.data + done, n);
+    for (const void*& source : sources) {
+      source = static_cast<const std::byte*>(source) + n;
+    }
+  }
 }
 
 void LongCall::copy_out(std::size_t step) {
@@ -239,7 +263,7 @@ void LongCall::copy_out(std::size_t step) {
   }
 }
 
-Task LongCall::allreduce_by_bounce(bool copied_in) {
+Task LongCall::allreduce_by_bounce(bool copied_in, bool all_copied_in) {
   // In turn k a rank copies chunk k+1 in, reduces k and takes k-2 out, and waits only for what the
   // others did a turn ago: nobody stands still because another is a little late. With kParts
   // buffers, chunk k+1 finds its own no longer read: in turn k-1 all had reduced k-3.
@@ -250,7 +274,9 @@ Task LongCall::allreduce_by_bounce(bool copied_in) {
     if (turn + 1 < steps) copy_in(turn + 1);
     const auto stage = static_cast<std::uint32_t>(turn + 1);
     board_.set_stage(ticket_, stage + 1);
-    if (turn < steps || turn >= 2) co_await wait_for_stage(stage);
+    // What all have copied in was there before their postings.
+    const bool needless = turn == 0 ? all_copied_in : turn >= steps && turn < 2;
+    if (!needless) co_await wait_for_stage(stage);
     if (turn < steps) reduce_chunk(turn);
     if (turn >= 2) copy_out(turn - 2);
   }
@@ -261,7 +287,7 @@ Task LongCall::allreduce_by_bounce(bool copied_in) {
 Task LongCall::copy_by_bounce() {
   const bool each =
       collective_ == Collective::reduce_scatter || collective_ == Collective::all_to_all;
-  const std::size_t most = each ? room() : kHalf;
+  const std::size_t most = each ? kHalf / static_cast<std::size_t>(ranks()) / kLine * kLine : kHalf;
   std::size_t longest = 0;
   for (int r = 0; r < ranks(); ++r) {
     longest = std::max({longest, part(r, 0).bytes, part(0, r).bytes});
