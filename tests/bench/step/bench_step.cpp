@@ -3,6 +3,7 @@
 //   batch (the model's), threads (1), shards (as threads), optimizer (momentum, adamw, ...),
 //   precision (fp32, bf16), device (cpu), seconds (2)
 //   profile=1  what every operation of the cpu device takes
+//   sync.X     option X of train.sync
 //   bind=N     rank r stays on core N + r (with threads > 1: no)
 //   serve=DIR  takes commands from DIR/in.RANK and answers in DIR/out, as compare.py says
 // Under thalweg-launch every rank has such a batch of its own.
@@ -173,6 +174,7 @@ int run(const Settings& settings) {
 
 int main(int count, char** arguments) {
   using namespace thalweg::engine::bench;
+  namespace jobspec = thalweg::jobspec;
   try {
     if (count < 2)
       throw std::invalid_argument("which model? mlp, lenet, resnet18, gpt, cnn3d, lstm");
@@ -180,6 +182,11 @@ int main(int count, char** arguments) {
     settings.model = arguments[1];
     for (int i = 2; i < count; ++i) {
       const std::string argument = arguments[i], key = argument.substr(0, argument.find('='));
+      if (key != argument && key.rfind("sync.", 0) == 0) {
+        const std::string name = key.substr(5);
+        settings.sync.emplace_back(name, jobspec::read_yaml(argument.substr(key.size() + 1), name));
+        continue;
+      }
       if (key == argument || settings.values.count(key) == 0)
         throw std::invalid_argument("no setting '" + argument + "'");
       settings.values[key] = argument.substr(key.size() + 1);

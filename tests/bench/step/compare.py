@@ -64,14 +64,15 @@ class Bench:
             return None, str(error).strip().splitlines()[-1].strip().replace("bench_step: ", "")
         return job, None
 
-    def ours(self, model, settings, ranks=1):
-        words = [f"{key}={value}" for key, value in settings.items()]
+    def ours(self, model, settings, ranks=1, core=None):
+        words = [*self.options.ours, *[f"{key}={value}" for key, value in settings.items()]]
         program = self.options.programs / "bench_step"
         if ranks > 1:
             launch = [self.options.programs / "thalweg-launch", "-n", ranks, "--no-bind", "--"]
             return self.start("ours", lambda at: [*launch, program, model, "bind=0", f"serve={at}", *words], ranks,
                               ",".join(map(str, range(ranks))))
-        return self.start("ours", lambda at: [program, model, f"serve={at}", *words], cores=self.cores(settings))
+        return self.start("ours", lambda at: [program, model, f"serve={at}", *words],
+                          cores=str(core) if core is not None else self.cores(settings))
 
     def pytorch(self, model, settings):
         words = [f"{key}={value}" for key, value in settings.items()]
@@ -134,20 +135,30 @@ class Bench:
             parts = self.ask(job, f"split {self.options.seconds / 2}")
         row["parts"] = {part: parts[f"{part}_ms"] / parts["step_ms"] for part in GROUPS if f"{part}_ms" in parts}
 
+    def at_once(self, jobs):
+        """The same turn of several programs, started together."""
+        for job in jobs:
+            os.write(job.fds[0], f"run {self.options.seconds}\n".encode())
+        return sum(float(word.split("=")[1]) for job in jobs for word in job.answers()[0]
+                   if word.startswith("samples_per_s="))
+
     def two_ranks(self, model):
         row, jobs = {"model": model}, {}
         try:
-            for name, ranks in (("one", 1), ("two", 2)):
-                jobs[name], row["missing"] = self.ours(model, {}, ranks)
+            for name, ranks, core in (("one", 1, 1), ("other", 1, 0), ("two", 2, None)):
+                jobs[name], row["missing"] = self.ours(model, {}, ranks, core)
                 if row["missing"]:
                     return row
-            rounds = self.turns(jobs)
-            for name in jobs:
-                row[name] = median([r["samples_per_s"] for r in rounds[name]])
+            rounds = []
+            for _ in range(self.options.rounds):
+                one, two = (self.ask(jobs[name], f"run {self.options.seconds}") for name in ("one", "two"))
+                rounds.append({"one": one, "two": two, "apart": self.at_once([jobs["one"], jobs["other"]])})
+            for name in ("one", "two"):
+                row[name] = median([r[name]["samples_per_s"] for r in rounds])
                 for part in ("compute", "sums", "update"):
-                    row[f"{name}_{part}_ms"] = median([r[f"{part}_ms"] for r in rounds[name]])
-            row["ratio"] = median([two["samples_per_s"] / one["samples_per_s"]
-                                   for one, two in zip(rounds["one"], rounds["two"])])
+                    row[f"{name}_{part}_ms"] = median([r[name][f"{part}_ms"] for r in rounds])
+            row["ratio"] = median([r["two"]["samples_per_s"] / r["one"]["samples_per_s"] for r in rounds])
+            row["apart_ratio"] = median([r["apart"] / r["one"]["samples_per_s"] for r in rounds])
         except JobError as error:
             row["missing"] = str(error).splitlines()[0]
         finally:
@@ -194,17 +205,17 @@ def print_memory(tables):
 
 
 def print_ranks(rows):
-    print("\nTwo ranks on two cores against one, a batch of the same size on each")
-    print(f"{'model':<9} {'one':>9} {'two':>9} {'ratio':>6} {'bar':>12} | ms of one, of two: {'compute':>17} "
-          f"{'sums':>15} {'update':>15}")
+    print("\nTwo ranks on two cores against one, a batch of the same size on each; apart: two processes that do not talk")
+    print(f"{'model':<9} {'one':>9} {'two':>9} {'ratio':>6} {'bar':>12} {'apart':>6} | ms of one, of two:"
+          + "".join(f"{part:>16}" for part in ("compute", "sums", "update")))
     for row in rows:
         if row.get("missing"):
             print(f"{row['model']:<9} not available: {row['missing']}")
             continue
-        parts = " ".join(f"{row[f'one_{p}_ms']:>8.2f},{row[f'two_{p}_ms']:>7.2f}" for p in ("compute", "sums", "update"))
+        parts = "".join(f"{row[f'one_{p}_ms']:>8.2f}{row[f'two_{p}_ms']:>8.2f}" for p in ("compute", "sums", "update"))
         bar = RANKS_BAR if row["model"] in RANKS_MODELS else None
         print(f"{row['model']:<9} {row['one']:>9.1f} {row['two']:>9.1f} {row['ratio']:>6.2f} "
-              f"{verdict(row['ratio'], bar):>12} | {'':19}{parts}")
+              f"{verdict(row['ratio'], bar):>12} {row['apart_ratio']:>6.2f} |{'':19}{parts}")
 
 
 def optimizers(options):
@@ -244,6 +255,7 @@ def parse():
     parser.add_argument("--seconds", type=float, default=2, help="of a turn")
     parser.add_argument("--core", type=int, default=(os.cpu_count() or 1) - 1, help="for one thread")
     parser.add_argument("--programs", type=Path, default=HERE.parents[2] / "build/release/bin")
+    parser.add_argument("--ours", nargs="*", default=[], metavar="KEY=VALUE", help="more settings for bench_step")
     parser.add_argument("--json", help="write everything that was measured to this file")
     options = parser.parse_args()
     options.tables = options.tables or [*STEPS, "optimizer", "ranks"]

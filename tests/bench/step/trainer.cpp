@@ -55,7 +55,7 @@ Trainer::Trainer(const Settings& settings, comm::Group& group)
   lanes_ = std::make_unique<LanePool>(*model_, threads);
   replica_ = std::make_unique<Replica>(*model_, *optimizer_);
   model_->initialize(1, replica_->parameters.floats(), replica_->running.floats());
-  mode_ = make_sync_mode(jobspec::Map{},
+  mode_ = make_sync_mode(settings.sync,
                          {*model_, *optimizer_, group, *lanes_, *replica_, sharding, 1, 0});
   make_samples();
 }

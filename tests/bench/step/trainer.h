@@ -20,6 +20,7 @@ struct Settings {
       {"batch", "0"},   {"threads", "1"},  {"shards", "0"},       {"optimizer", "momentum"},
       {"seconds", "2"}, {"device", "cpu"}, {"precision", "fp32"}, {"profile", "0"},
       {"serve", ""},    {"bind", "-1"}};
+  jobspec::Map sync;  ///< of train.sync
 
   int number(const std::string& key) const { return std::stoi(values.at(key)); }
   const std::string& text(const std::string& key) const { return values.at(key); }
