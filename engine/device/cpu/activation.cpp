@@ -4,6 +4,7 @@
 #include "engine/device/cpu/builder.h"
 #include "engine/device/cpu/exponential.h"
 #include "engine/device/cpu/layer.h"
+#include "engine/device/cpu/types.h"
 #include "engine/tensor/simd.h"
 
 namespace thalweg::engine::cpu {
@@ -16,17 +17,33 @@ struct Traits {
   bool reads_value;  ///< backward looks at more than the output's sign
 };
 
-THALWEG_SIMD void gelu_forward(const float* __restrict x, std::size_t count, float* __restrict y) {
+template <class T>
+THALWEG_INLINE void gelu_of(const T* __restrict x, std::size_t count, T* __restrict y) {
   for (std::size_t i = 0; i < count; ++i)
-    y[i] = x[i] * normal(x[i]).below;
+    y[i] = store<T>(load(x[i]) * normal(load(x[i])).below);
 }
 
-THALWEG_SIMD void gelu_backward(const float* __restrict x, std::size_t count,
-                                float* __restrict dy) {
+THALWEG_SIMD void gelu_forward(const float* x, std::size_t count, float* y) {
+  gelu_of(x, count, y);
+}
+THALWEG_SIMD void gelu_forward(const Bf16* x, std::size_t count, Bf16* y) {
+  gelu_of(x, count, y);
+}
+
+template <class T>
+THALWEG_INLINE void gelu_slopes_of(const T* __restrict x, std::size_t count, T* __restrict dy) {
   for (std::size_t i = 0; i < count; ++i) {
-    const Normal at = normal(x[i]);
-    dy[i] *= at.below + x[i] * at.density;
+    const float value = load(x[i]);
+    const Normal at = normal(value);
+    dy[i] = store<T>(load(dy[i]) * (at.below + value * at.density));
   }
+}
+
+THALWEG_SIMD void gelu_backward(const float* x, std::size_t count, float* dy) {
+  gelu_slopes_of(x, count, dy);
+}
+THALWEG_SIMD void gelu_backward(const Bf16* x, std::size_t count, Bf16* dy) {
+  gelu_slopes_of(x, count, dy);
 }
 
 /// Backward looks at the output, so that the input need not be kept.
@@ -89,13 +106,20 @@ TensorId sigmoid(Builder& b, const Node&, TensorId x) {
 
 TensorId gelu(Builder& b, const Node&, TensorId x) {
   const TensorId y = b.like(x);
-  const std::size_t floats = b.desc(x).get_size() / sizeof(float);
-  b.kernel(Builder::Pass::both, {x, y},
-           [=](const Frame& frame) { gelu_forward(frame.floats(x), floats, frame.floats(y)); });
+  const std::size_t count = count_of(b.desc(x));
+  const Type type = type_of(b.desc(x));
+  with_type(type, [&](auto zero) {
+    using T = decltype(zero);
+    b.kernel(Builder::Pass::both, {x, y},
+             [=](const Frame& frame) { gelu_forward(frame.as<T>(x), count, frame.as<T>(y)); });
+  });
   b.on_backward([=, &b](TensorId dy) {
     dy = b.writable(b.in_layout(Builder::Pass::backward, dy, b.desc(x)));
-    b.kernel(Builder::Pass::backward, {x, dy},
-             [=](const Frame& frame) { gelu_backward(frame.floats(x), floats, frame.floats(dy)); });
+    with_type(type, [&](auto zero) {
+      using T = decltype(zero);
+      b.kernel(Builder::Pass::backward, {x, dy},
+               [=](const Frame& frame) { gelu_backward(frame.as<T>(x), count, frame.as<T>(dy)); });
+    });
     return dy;
   });
   return y;

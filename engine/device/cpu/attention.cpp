@@ -10,6 +10,7 @@
 #include "engine/device/cpu/exponential.h"
 #include "engine/device/cpu/lane_sum.h"
 #include "engine/device/cpu/layer.h"
+#include "engine/device/cpu/types.h"
 #include "engine/tensor/simd.h"
 
 namespace thalweg::engine::cpu {
@@ -24,12 +25,13 @@ struct Sizes {
   float scale() const { return 1.0f / std::sqrt(static_cast<float>(depth)); }
 };
 
-/// Scores become what each position looks at; what it does not see is 0.
-THALWEG_SIMD void softmax_rows(const Sizes& sizes, float* __restrict scores) {
+/// What each position looks at from scores, which become scratch; what it does not see is 0.
+template <class T>
+THALWEG_INLINE void looks_of(const Sizes& sizes, float* __restrict scores, T* __restrict looks) {
   constexpr float kUnseen = -std::numeric_limits<float>::infinity();
   const float scale = sizes.scale();
   const std::int64_t width = sizes.positions;
-  for (std::int64_t row = 0; row < sizes.rows(); ++row, scores += width) {
+  for (std::int64_t row = 0; row < sizes.rows(); ++row, scores += width, looks += width) {
     const std::int64_t seen = sizes.seen(row);
     // Whole vectors only: what is unseen among them adds nothing that float could tell.
     const std::int64_t wide = std::min(width, (seen + 15) / 16 * 16);
@@ -40,33 +42,51 @@ THALWEG_SIMD void softmax_rows(const Sizes& sizes, float* __restrict scores) {
     });
     const float inverse = 1 / sum;
     for (std::int64_t i = 0; i < wide; ++i)
-      scores[i] *= inverse;
-    std::fill(scores + seen, scores + width, 0.0f);
+      looks[i] = store<T>(scores[i] * inverse);
+    std::fill(looks + seen, looks + width, T{});
   }
 }
 
-/// Slopes of what is looked at become slopes of the scores, in place.
-THALWEG_SIMD void softmax_backward(const Sizes& sizes, const float* __restrict looks,
-                                   float* __restrict slopes) {
+THALWEG_SIMD void softmax_rows(const Sizes& sizes, float* scores, float* looks) {
+  looks_of(sizes, scores, looks);
+}
+THALWEG_SIMD void softmax_rows(const Sizes& sizes, float* scores, Bf16* looks) {
+  looks_of(sizes, scores, looks);
+}
+
+/// Slopes of the scores from those of what is looked at.
+template <class T>
+THALWEG_INLINE void slopes_of(const Sizes& sizes, const T* __restrict looks,
+                              const float* __restrict d_looks, T* __restrict slopes) {
   const float scale = sizes.scale();
   const std::int64_t width = sizes.positions;
-  for (std::int64_t row = 0; row < sizes.rows(); ++row, looks += width, slopes += width) {
+  for (std::int64_t row = 0; row < sizes.rows(); ++row) {
     const std::int64_t seen = sizes.seen(row);
-    const float mean = lane_sum(seen, [&](std::int64_t i) { return looks[i] * slopes[i]; });
+    const float mean = lane_sum(seen, [&](std::int64_t i) { return load(looks[i]) * d_looks[i]; });
     for (std::int64_t i = 0; i < seen; ++i)
-      slopes[i] = scale * looks[i] * (slopes[i] - mean);
-    std::fill(slopes + seen, slopes + width, 0.0f);
+      slopes[i] = store<T>(scale * load(looks[i]) * (d_looks[i] - mean));
+    std::fill(slopes + seen, slopes + width, T{});
+    looks += width, d_looks += width, slopes += width;
   }
+}
+
+THALWEG_SIMD void softmax_backward(const Sizes& sizes, const float* looks, const float* d_looks,
+                                   float* slopes) {
+  slopes_of(sizes, looks, d_looks, slopes);
+}
+THALWEG_SIMD void softmax_backward(const Sizes& sizes, const Bf16* looks, const float* d_looks,
+                                   Bf16* slopes) {
+  slopes_of(sizes, looks, d_looks, slopes);
 }
 
 /// Heads of (samples, positions, parts * width) as (samples, heads, positions, depth), or with the
 /// last two swapped.
-Desc heads_of(const Sizes& s, std::int64_t parts, bool swapped) {
+Desc heads_of(const Sizes& s, Type type, std::int64_t parts, bool swapped) {
   const std::int64_t row = parts * s.heads * s.depth;
   if (swapped)
-    return Desc({s.samples, s.heads, s.depth, s.positions}, f32,
+    return Desc({s.samples, s.heads, s.depth, s.positions}, type,
                 Dims{s.positions * row, s.depth, 1, row});
-  return Desc({s.samples, s.heads, s.positions, s.depth}, f32,
+  return Desc({s.samples, s.heads, s.positions, s.depth}, type,
               Dims{s.positions * row, s.depth, row, 1});
 }
 
@@ -88,7 +108,7 @@ struct Parts {
   static Parts of(Builder& b, TensorId x, const Sizes& s, std::int64_t first, bool swapped) {
     const std::int64_t width = s.heads * s.depth, start = first * s.positions * 3 * width;
     const auto part = [&](std::int64_t number) {
-      return b.view(x, heads_of(s, 3, swapped), nullptr,
+      return b.view(x, heads_of(s, b.type(), 3, swapped), nullptr,
                     static_cast<std::size_t>(start + number * width));
     };
     return {part(0), part(1), part(2)};
@@ -100,44 +120,54 @@ void add_product(Builder& b, Builder::Pass pass, TensorId left, TensorId right, 
               {{DNNL_ARG_SRC, left}, {DNNL_ARG_WEIGHTS, right}, {DNNL_ARG_DST, result}});
 }
 
+Desc square(const Sizes& s, Type type, Tag tag = Tag::abcd) {
+  return Desc({s.samples, s.heads, s.positions, s.positions}, type, tag);
+}
+
 struct Attention {
   Sizes s;  ///< of the samples at once
   TensorId x, looks;
 
-  /// Scores of the samples from `first` on.
-  TensorId square(Builder& b, TensorId of, std::int64_t first, Tag tag = Tag::abcd) const {
-    const Dims dims{s.samples, s.heads, s.positions, s.positions};
-    return b.view(of, Desc(dims, f32, tag), nullptr,
+  /// What the samples from `first` on look at.
+  TensorId looks_from(Builder& b, std::int64_t first, Tag tag) const {
+    return b.view(looks, square(s, b.type(), tag), nullptr,
                   static_cast<std::size_t>(first * s.heads * s.positions * s.positions));
   }
   /// Rows of y or dy.
   TensorId rows(Builder& b, TensorId of, std::int64_t first) const {
-    return b.view(of, heads_of(s, 1, false), nullptr,
+    return b.view(of, heads_of(s, b.type(), 1, false), nullptr,
                   static_cast<std::size_t>(first * s.positions * s.heads * s.depth));
   }
 
-  void add_forward(Builder& b, std::int64_t first, TensorId y) const {
+  void add_forward(Builder& b, std::int64_t first, TensorId scores, TensorId y) const {
     const Parts parts = Parts::of(b, x, s, first, false);
-    const TensorId scores = square(b, looks, first);
+    const TensorId seen = looks_from(b, first, Tag::abcd);
     const auto both = Builder::Pass::both;
     add_product(b, both, parts.q, Parts::of(b, x, s, first, true).k, scores);
-    b.kernel(both, {scores},
-             [s = s, scores](const Frame& frame) { softmax_rows(s, frame.floats(scores)); });
-    add_product(b, both, scores, parts.v, rows(b, y, first));
+    with_type(b.type(), [&](auto zero) {
+      using T = decltype(zero);
+      b.kernel(both, {scores, seen}, [s = s, scores, seen](const Frame& frame) {
+        softmax_rows(s, frame.floats(scores), frame.as<T>(seen));
+      });
+    });
+    add_product(b, both, seen, parts.v, rows(b, y, first));
   }
 
-  void add_backward(Builder& b, std::int64_t first, TensorId dy, TensorId slopes,
+  void add_backward(Builder& b, std::int64_t first, TensorId dy, TensorId d_looks, TensorId slopes,
                     TensorId dx) const {
     const Parts parts = Parts::of(b, x, s, first, false), d = Parts::of(b, dx, s, first, false);
-    const TensorId d_rows = rows(b, dy, first), seen = square(b, looks, first);
+    const TensorId d_rows = rows(b, dy, first), seen = looks_from(b, first, Tag::abcd);
     const auto back = Builder::Pass::backward;
-    add_product(b, back, d_rows, Parts::of(b, x, s, first, true).v, slopes);
-    add_product(b, back, square(b, looks, first, Tag::abdc), d_rows, d.v);
-    b.kernel(back, {seen, slopes}, [s = s, seen, slopes](const Frame& frame) {
-      softmax_backward(s, frame.floats(seen), frame.floats(slopes));
+    add_product(b, back, d_rows, Parts::of(b, x, s, first, true).v, d_looks);
+    add_product(b, back, looks_from(b, first, Tag::abdc), d_rows, d.v);
+    with_type(b.type(), [&](auto zero) {
+      using T = decltype(zero);
+      b.kernel(back, {seen, d_looks, slopes}, [s = s, seen, d_looks, slopes](const Frame& frame) {
+        softmax_backward(s, frame.as<T>(seen), frame.floats(d_looks), frame.as<T>(slopes));
+      });
     });
     add_product(b, back, slopes, parts.k, d.q);
-    add_product(b, back, square(b, slopes, 0, Tag::abdc), parts.q, d.k);
+    add_product(b, back, b.view(slopes, square(s, b.type(), Tag::abdc), nullptr), parts.q, d.k);
   }
 };
 
@@ -149,21 +179,21 @@ TensorId attention(Builder& b, const Node& node, TensorId given) {
   const Sizes all{b.samples(), heads, layer.in[0], layer.out[1] / heads, layer.flag("causal")};
   Sizes s = all;
   s.samples = samples_at_once(all);
-  const Desc in = plain_desc({all.samples, s.positions, layer.in[1]});
-  const Desc out = plain_desc({all.samples, s.positions, layer.out[1]});
+  const Desc in = plain_desc({all.samples, s.positions, layer.in[1]}, b.type());
+  const Desc out = plain_desc({all.samples, s.positions, layer.out[1]}, b.type());
   const Attention a{s, b.in_layout(Builder::Pass::both, given, in),
-                    b.activation(plain_desc({all.samples, s.heads, s.positions, s.positions}))};
-  const TensorId y = b.activation(out);
+                    b.activation(square(all, b.type()))};
+  const TensorId y = b.activation(out), scores = b.activation(square(s, f32));
   for (std::int64_t first = 0; first < all.samples; first += s.samples)
-    a.add_forward(b, first, y);
+    a.add_forward(b, first, scores, y);
 
   b.on_backward([=, &b](TensorId dy) {
     dy = b.in_layout(Builder::Pass::backward, dy, out);
     const TensorId dx = b.activation(in);
-    const TensorId slopes =
-        b.activation(plain_desc({s.samples, s.heads, s.positions, s.positions}));
+    const TensorId d_looks = b.activation(square(s, f32)),
+                   slopes = b.activation(square(s, b.type()));
     for (std::int64_t first = 0; first < all.samples; first += s.samples)
-      a.add_backward(b, first, dy, slopes, dx);
+      a.add_backward(b, first, dy, d_looks, slopes, dx);
     return dx;
   });
   return y;

@@ -15,15 +15,9 @@ bool takes_relu(const LayerPlan& layer) {
 /// Layers whose own loops are over floats.
 bool takes_floats(const LayerPlan& layer) {
   static const char* const kinds[] = {
-      "attention",        //
       "cross_attention",  //
-      "embedding",        //
-      "gelu",             //
       "group_norm",       //
-      "layer_norm",       //
-      "lstm",             //
       "pad",              //
-      "positions",        //
       "repeat",           //
       "slice",            //
   };
