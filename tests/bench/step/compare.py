@@ -7,6 +7,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -39,12 +40,41 @@ def verdict(value, bar, at_most=False):
     return f"{'<=' if at_most else '>='} {bar:g} {'yes' if met else 'NO'}"
 
 
+def disturbance(row):
+    return f"   (others used {row['others']:.2f} cores)" if row.get("others", 0) > 0.1 else ""
+
+
 def number(value, digits=2):
     return "-" if value is None else f"{value:.{digits}f}"
 
 
 def median(values):
     return statistics.median(values) if values else None
+
+
+class Others:
+    """What processes that do not take part used of the machine's cores since this object was made."""
+
+    def __init__(self, jobs):
+        self.sessions = {process.pid for job in jobs for process in job.processes}
+        self.start = self.now()
+
+    def now(self):
+        busy = sum(int(word) for i, word in enumerate(Path("/proc/stat").read_text().split("\n")[0].split()[1:9])
+                   if i not in (3, 4))  # idle, waiting for disks
+        ours = 0
+        for stat in Path("/proc").glob("[0-9]*/stat"):
+            try:
+                words = stat.read_text().rpartition(")")[2].split()
+            except OSError:
+                continue  # it has ended
+            if int(words[3]) in self.sessions:
+                ours += int(words[11]) + int(words[12])
+        return time.monotonic(), (busy - ours) / os.sysconf("SC_CLK_TCK")
+
+    def cores(self):
+        (t0, used0), (t1, used1) = self.start, self.now()
+        return (used1 - used0) / (t1 - t0)
 
 
 class Bench:
@@ -93,9 +123,11 @@ class Bench:
     def turns(self, jobs):
         """name -> what each round measured, the jobs one after another in every round."""
         rounds = {name: [] for name in jobs}
+        others = Others(jobs.values())
         for _ in range(self.options.rounds):
             for name, job in jobs.items():
                 rounds[name].append(self.ask(job, f"run {self.options.seconds}"))
+        self.disturbed = others.cores()
         return rounds
 
     def compare(self, model, settings):
@@ -109,6 +141,7 @@ class Bench:
                 jobs["fp32"], _ = self.ours(model, {**settings, "precision": "fp32"})
             jobs = {name: job for name, job in jobs.items() if job}
             rounds = self.turns(jobs)
+            row["others"] = self.disturbed
             for name, job in jobs.items():
                 row[name] = median([r["samples_per_s"] for r in rounds[name]])
                 memory = self.ask(job, "memory")
@@ -149,10 +182,11 @@ class Bench:
                 jobs[name], row["missing"] = self.ours(model, {}, ranks, core)
                 if row["missing"]:
                     return row
-            rounds = []
+            rounds, others = [], Others(jobs.values())
             for _ in range(self.options.rounds):
                 one, two = (self.ask(jobs[name], f"run {self.options.seconds}") for name in ("one", "two"))
                 rounds.append({"one": one, "two": two, "apart": self.at_once([jobs["one"], jobs["other"]])})
+            row["others"] = others.cores()
             for name in ("one", "two"):
                 row[name] = median([r[name]["samples_per_s"] for r in rounds])
                 for part in ("compute", "sums", "update"):
@@ -181,7 +215,7 @@ def print_steps(rows, bars):
         print(f"{row['model']:<9} {row['ours']:>9.1f} {number(row.get('pytorch'), 1):>9} "
               f"{number(row.get('pytorch_ratio')):>6} {verdict(row.get('pytorch_ratio'), bars.get(row['model'])):>12} | "
               f"{100 * row['limit_share']:>5.1f}% |{shares}{rest}"
-              + (f"   pytorch: {row['pytorch_missing']}" if row.get("pytorch_missing") else ""))
+              + (f"   pytorch: {row['pytorch_missing']}" if row.get("pytorch_missing") else "") + disturbance(row))
 
 
 def print_own_fp32(rows):
@@ -215,7 +249,7 @@ def print_ranks(rows):
         parts = "".join(f"{row[f'one_{p}_ms']:>8.2f}{row[f'two_{p}_ms']:>8.2f}" for p in ("compute", "sums", "update"))
         bar = RANKS_BAR if row["model"] in RANKS_MODELS else None
         print(f"{row['model']:<9} {row['one']:>9.1f} {row['two']:>9.1f} {row['ratio']:>6.2f} "
-              f"{verdict(row['ratio'], bar):>12} {row['apart_ratio']:>6.2f} |{'':19}{parts}")
+              f"{verdict(row['ratio'], bar):>12} {row['apart_ratio']:>6.2f} |{'':19}{parts}{disturbance(row)}")
 
 
 def optimizers(options):
