@@ -18,11 +18,11 @@ constexpr std::size_t huge_from = 2 * huge_page;
 Buffer::Buffer(std::size_t bytes) : bytes_(bytes) {
   if (bytes == 0) return;
   const std::size_t alignment = bytes >= huge_from ? huge_page : alignment_bytes;
-  const std::size_t rounded = round_up(bytes, alignment);
-  data_ = std::aligned_alloc(alignment, rounded);
-  if (data_ == nullptr) throw std::bad_alloc();
-  // Advice: where the kernel has no huge pages the buffer is as good as any other.
-  if (bytes >= huge_from) madvise(data_, rounded, MADV_HUGEPAGE);
+  const std::size_t rounded = round_up(bytes, alignment_bytes);
+  if (posix_memalign(&data_, alignment, rounded) != 0) throw std::bad_alloc();
+  // Advice: where the kernel has no huge pages the buffer is as good as any other. Its end, less
+  // than such a page, is not worth one.
+  if (bytes >= huge_from) madvise(data_, rounded / huge_page * huge_page, MADV_HUGEPAGE);
   std::memset(data_, 0, rounded);
 }
 
