@@ -1,8 +1,10 @@
 // conv2d and conv3d on oneDNN's convolution in its own blocked layouts, bias and a following relu
-// joined; conv_transpose2d and conv_transpose3d on its deconvolution.
+// joined, or by kernels of our own in the same layouts where those are faster; conv_transpose2d and
+// conv_transpose3d on its deconvolution.
 #include <algorithm>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "engine/device/cpu/builder.h"
 #include "engine/device/cpu/layer.h"
@@ -10,6 +12,7 @@
 #include "engine/device/cpu/onednn_resize.h"
 #include "engine/device/cpu/relu.h"
 #include "engine/device/cpu/window_dims.h"
+#include "engine/device/cpu/winograd.h"
 
 namespace thalweg::engine::cpu {
 namespace {
@@ -119,8 +122,63 @@ Convolution between(const Dims& in, const Dims& out, const Window& w, dnnl::algo
   return {algorithm, src, {}, {}, dst, dims_of(w), {}};
 }
 
+/// Empty where the kernels of our own do not serve or do not pay.
+std::optional<Winograd> winograd_of(const Builder& b, const Node& node, const Window& w) {
+  if (b.type() != f32 || w.directions != 2 || w.kernel[2] != 3 || w.stride[2] != 1) return {};
+  const Winograd shape{b.samples(), w.channels, node.layer->out[0], w.in[1], w.in[2], w.padding[2]};
+  if (!serves_winograd(shape) || !winograd_pays(shape)) return {};
+  return shape;
+}
+
+TensorId convolve(Builder& b, const Node& node, TensorId given, const Winograd& w) {
+  using Pass = Builder::Pass;
+  const int weight = node.first_parameter;
+  const bool bias = node.layer->parameters.size() > 1, wants_dx = b.wants_input_gradient();
+  const Dims kernel = node.layer->parameters[0].shape;
+  const Desc out(batch_of(node.layer->out, b.samples()), f32, Tag::aBcd16b);
+  const Desc in(batch_of(node.layer->in, b.samples()), f32, Tag::aBcd16b),
+      row({w.out}, f32, Tag::a);
+  const std::size_t scratch_bytes = winograd_scratch_floats(w) * sizeof(float);
+  const TensorId x = b.in_layout(Pass::both, given, in);
+  const TensorId weights =
+      b.parameter(weight, Desc(kernel, f32, Tag::ABcd16b16a), plain_desc(kernel));
+  const TensorId biases = bias ? b.parameter(weight + 1, row, row) : -1;
+  const auto touched = [bias](std::vector<TensorId> tensors, TensorId of_bias) {
+    if (bias) tensors.push_back(of_bias);
+    return tensors;
+  };
+  const TensorId y = b.activation(out), scratch = b.bytes(scratch_bytes);
+  b.kernel(Pass::both, touched({x, weights, y, scratch}, biases), [=](const Frame& frame) {
+    winograd_forward(w, frame.floats(x), frame.floats(weights),
+                     bias ? frame.floats(biases) : nullptr, node.relu, frame.floats(y),
+                     frame.floats(scratch));
+  });
+
+  b.on_backward([=, &b](TensorId dy) {
+    if (node.relu && !node.relu_masked_by_next) dy = add_relu_backward(b, y, dy);
+    dy = b.in_layout(Pass::backward, dy, out);
+    const TensorId dw = b.gradient(weight), db = bias ? b.gradient(weight + 1) : -1;
+    const TensorId dw_scratch = b.bytes(scratch_bytes);
+    b.kernel(Pass::backward, touched({x, dy, dw, dw_scratch}, db), [=](const Frame& frame) {
+      winograd_backward_weights(w, frame.floats(x), frame.floats(dy), frame.floats(dw),
+                                bias ? frame.floats(db) : nullptr, frame.floats(dw_scratch));
+    });
+    b.ready(weight);
+    if (bias) b.ready(weight + 1);
+    if (!wants_dx) return dy;
+    const TensorId dx = b.activation(in), dx_scratch = b.bytes(scratch_bytes);
+    b.kernel(Pass::backward, {dy, weights, dx, dx_scratch}, [=](const Frame& frame) {
+      winograd_backward_data(w, frame.floats(dy), frame.floats(weights), frame.floats(dx),
+                             frame.floats(dx_scratch));
+    });
+    return dx;
+  });
+  return y;
+}
+
 TensorId conv(Builder& b, const Node& node, TensorId x) {
   const Window w = window_of(*node.layer);
+  if (const auto winograd = winograd_of(b, node, w)) return convolve(b, node, x, *winograd);
   const Dims in = batch_of(node.layer->in, b.samples()),
              out = batch_of(node.layer->out, b.samples());
   Convolution shape = between(in, out, w, algorithm_for(w, b.type()), b.type());
