@@ -1,5 +1,7 @@
 #include "engine/comm/call.h"
 
+#include <cstdio>
+
 namespace thalweg::engine::comm {
 namespace {
 
@@ -11,8 +13,16 @@ std::string blocks(const Arguments& a) {
   return std::to_string(a.count) + " x " + std::to_string(a.element) + " bytes";
 }
 
+std::string tensors(const Call& call) {
+  char ends[16];
+  std::snprintf(ends, sizeof ends, "%08x", static_cast<unsigned>(call.ends));
+  return std::to_string(call.tensors) + (call.tensors == 1 ? " tensor" : " tensors") + " (ends " +
+         ends + ")";
+}
+
 std::string details(const Call& call) {
   const Arguments& a = call.arguments;
+  if (call.tensors > 0) return elements(a) + " in " + tensors(call);
   if (call.shards > 0) return elements(a) + " over " + std::to_string(call.shards) + " shards";
   switch (call.collective) {
     case Collective::allreduce:
@@ -30,6 +40,14 @@ std::string details(const Call& call) {
 }
 
 }  // namespace
+
+std::uint32_t digest(std::span<const std::size_t> numbers) {
+  std::uint32_t hash = 2166136261U;  // FNV-1a, a number at a time
+  for (const std::uint64_t number : numbers) {
+    hash = (hash ^ static_cast<std::uint32_t>(number ^ number >> 32U)) * 16777619U;
+  }
+  return hash;
+}
 
 std::string Call::text(std::string_view label) const {
   std::string all = what;

@@ -104,7 +104,8 @@ std::unique_ptr<Request> Group::start_adasum(void* data, std::size_t count, Type
   std::vector<std::size_t> ends(tensor_ends.begin(), tensor_ends.end());
   check_adasum(impl_->layout, a, ends, over_machines);
   if (size() == 1 || (count == 0 && !impl_->options.checked)) return done();
-  const Call call{"Adasum", Collective::allreduce, a, 0, over_machines ? "machines" : "ranks"};
+  const Call call{"Adasum",    Collective::allreduce, a, 0, over_machines ? "machines" : "ranks",
+                  ends.size(), digest(ends)};
   return impl_->start(call, label, [&](const Operation& operation) {
     return comm::adasum(operation.link, impl_->layout, a, std::move(ends), over_machines);
   });

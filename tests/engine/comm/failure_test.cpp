@@ -198,6 +198,17 @@ TEST(CheckedMode, BlockingCallsAndLabelsAreComparedToo) {
       Each("rank 0 on node memory calls barrier where the others call split of 3 x 16 bytes"));
 }
 
+TEST(CheckedMode, TensorsOfAdasumAreComparedToo) {
+  const auto messages = errors_of(4, {.checked = true}, 1, [](Group& group) {
+    const std::size_t usual[] = {60, 100}, odd[] = {61, 100};
+    group.adasum(g_data[group.rank()], 100, Type::f64, group.rank() == 1 ? odd : usual);
+  });
+  EXPECT_THAT(messages, Each(testing::MatchesRegex(
+                            "rank 1 on node memory calls Adasum of 100 f64 in 2 tensors .ends "
+                            "[0-9a-f]+. by ranks where the others call Adasum of 100 f64 in 2 "
+                            "tensors .ends [0-9a-f]+. by ranks")));
+}
+
 TEST(CheckedMode, ManyUnderWayInAnotherOrder) {
   const auto messages = errors_of(4, {.checked = true}, 3, [](Group& group) {
     const std::size_t first = group.rank() == 3 ? 9 : 8;

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -17,6 +16,7 @@
 #include "engine/comm/algorithms/table.h"
 #include "engine/comm/group.h"
 #include "tests/engine/comm/fuzz.h"
+#include "tests/engine/comm/rank_adasum.h"
 
 namespace {
 
@@ -107,32 +107,6 @@ void check_allreduce_as(Group& group) {
   }
 }
 
-/// Orthogonal vectors add up; four of the literature.
-void check_adasum(Group& group) {
-  if (group.size() & (group.size() - 1)) return;
-  for (const std::size_t count : {5U, 1000U, 300000U}) {
-    std::vector<double> data(count);
-    for (auto i = static_cast<std::size_t>(group.rank()); i < count;
-         i += static_cast<std::size_t>(group.size())) {
-      data[i] = static_cast<double>(i) + 1;
-    }
-    const std::size_t ends[] = {count / 3, count};
-    group.adasum(data.data(), count, Type::f64, ends);
-    for (std::size_t i = 0; i < count; ++i) {
-      if (data[i] != static_cast<double>(i) + 1) throw std::runtime_error("wrong Adasum");
-    }
-  }
-  if (group.size() != 4) return;
-  constexpr double kGiven[4][3] = {{1, 2, 3}, {0, 1, -1}, {2, 0, 1}, {-1, 1, 2}};
-  constexpr double kRight[] = {1.253843171754, 2.810018339869, 2.910496220198};
-  std::vector<double> data(std::begin(kGiven[group.rank()]), std::end(kGiven[group.rank()]));
-  const std::size_t ends[] = {3};
-  group.adasum(data.data(), 3, Type::f64, ends);
-  for (std::size_t i = 0; i < 3; ++i) {
-    if (std::abs(data[i] - kRight[i]) > 1e-12) throw std::runtime_error("wrong Adasum of four");
-  }
-}
-
 int collectives(const std::vector<std::string>&) {
   Rank rank(milliseconds(60000));
   check_collectives(rank.group);
@@ -142,6 +116,15 @@ int collectives(const std::vector<std::string>&) {
   std::printf("rank %d of %d, local %d of %d, on %s: right\n", world.rank, world.size,
               world.local_rank, world.local_size, world.node.c_str());
   rank.wireup->fence();
+  rank.wireup->finalize();
+  return 0;
+}
+
+/// Prints how many machines there are, and how many forms of Adasum are right.
+int adasum(const std::vector<std::string>&) {
+  Rank rank(milliseconds(60000));
+  const int forms = check_adasum(rank.group);
+  std::printf("%zu machines, %d forms\n", rank.group.layout().machines.size(), forms);
   rank.wireup->finalize();
   return 0;
 }
@@ -420,10 +403,19 @@ int hello(const std::vector<std::string>&) {
 }
 
 const std::map<std::string, int (*)(const std::vector<std::string>&)> kModes = {
-    {"collectives", collectives},     {"shard_sum", shard_sum}, {"victim", victim},
-    {"deserter", deserter},           {"farewell", farewell},   {"hello", hello},
-    {"shared_memory", shared_memory}, {"sockets", sockets},     {"mismatch", mismatch},
-    {"disagree", disagree},           {"missing", missing},     {"fuzz", fuzz},
+    {"collectives", collectives},
+    {"shard_sum", shard_sum},
+    {"victim", victim},
+    {"deserter", deserter},
+    {"farewell", farewell},
+    {"hello", hello},
+    {"shared_memory", shared_memory},
+    {"sockets", sockets},
+    {"mismatch", mismatch},
+    {"disagree", disagree},
+    {"missing", missing},
+    {"fuzz", fuzz},
+    {"adasum", adasum},
 };
 
 }  // namespace
