@@ -122,9 +122,6 @@ void Peers::connect(int rank, std::vector<PeerInfo> peers, milliseconds patience
     }
     say(r, kHello, peer.readable, -1, std::string(kLongHello, ' '));
   }
-  for (const auto& hello : early_hellos_) {
-    note_hello(hello.from, hello.number);
-  }
   const auto end = Clock::now() + patience;
   while (missing_hellos_ > 0) {
     progress();
@@ -187,10 +184,6 @@ void Peers::note_message(const void* data, std::size_t bytes) {
   Header header{};
   if (bytes < sizeof header) return;
   std::memcpy(&header, data, sizeof header);
-  if (peers_.empty() && header.kind == kHello) {  // a peer was quicker in connect()
-    early_hellos_.push_back({header.from, header.number, {}});
-    return;
-  }
   if (header.from < 0 || header.from >= size()) return;
   const std::string text(static_cast<const char*>(data) + sizeof header, bytes - sizeof header);
   switch (header.kind) {
@@ -269,6 +262,15 @@ void Peers::rest(milliseconds limit) {
     limit = milliseconds(0);
   }
   note_ended(watch_.wait(limit));
+}
+
+void Peers::await_wake(milliseconds limit) {
+  watch_.wait(limit);
+}
+
+bool Peers::has_ended(int rank) {
+  note_ended(watch_.wait(milliseconds(0)));
+  return !peers_[index(rank)].lost.empty();
 }
 
 void Peers::settle() {

@@ -69,6 +69,13 @@ class Peers : private SocketHost {
   void ucx_waits(int change) { ucx_waits_ += change; }
   void rest(std::chrono::milliseconds limit);
   void wake() { watch_.wake(); }
+  /// For wake() before connect(). UCX must not see a peer's request meanwhile: it would make the
+  /// endpoint by itself, with only those transports that the peer's own uses, and memory of the
+  /// others could not be attached.
+  void await_wake(std::chrono::milliseconds limit);
+  /// A process of this machine that UCX must not be asked about any more: its 1.13 crashes where
+  /// the owner of a memory to attach is gone.
+  bool has_ended(int rank);
 
   // See Transport.
   std::uint32_t call_roll(const std::string& question);
@@ -133,7 +140,6 @@ class Peers : private SocketHost {
     std::string question;
   };
   std::vector<Call> unanswered_;
-  std::vector<Call> early_hellos_;
   int missing_hellos_ = 0;
   std::vector<int> lost_;            ///< in the order in which it was noticed
   std::optional<CommError> blamed_;  ///< what another rank told

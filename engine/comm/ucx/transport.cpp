@@ -168,7 +168,7 @@ class UcxTransport : public Transport {
     return ucx_expose(peers_->shared_worker(), bytes);
   }
   std::unique_ptr<Attached> attach(int peer, const std::string& token) override {
-    if (!same_machine(peer)) return nullptr;
+    if (!same_machine(peer) || peers_->has_ended(peer)) return nullptr;
     return ucx_attach(peers_->shared_worker(), peers_->endpoint(peer), token);
   }
 

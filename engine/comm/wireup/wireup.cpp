@@ -113,8 +113,7 @@ class PmixWireup : public Wireup {
     const auto end = Clock::now() + patience_;
     const bool all_came = client_.fence(
         [&] {
-          peers_->progress();
-          peers_->rest(kNap);
+          peers_->await_wake(kNap);
           if (Clock::now() < end) return;
           throw std::runtime_error("not all of " + std::to_string(client_.size()) +
                                    " ranks have started within " + seconds_text(patience_));
