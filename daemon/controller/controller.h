@@ -141,6 +141,9 @@ class Controller {
   Awaitable<void> submit_one(Slot& slot, const Id& attempt);
   Awaitable<void> release_all(Slot& slot);
   Awaitable<void> cancel_all(Slot& slot);
+  Awaitable<void> cancel(Slot& slot, const Backend::Watched& job);
+  /// Unix seconds, 0 = this controller has not asked.
+  static double asked_to_end(const Slot& slot, const std::string& handle, const std::string& token);
   std::vector<Id> wanted(Action::Kind kind, const std::string& backend);
   std::vector<Backend::Watched> watched(const std::string& backend) const;
   LaunchRequest request_of(const Id& attempt);

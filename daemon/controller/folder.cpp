@@ -75,6 +75,11 @@ std::vector<FailureFile> read_failures(const fs::path& folder) {
   return result;
 }
 
+bool has_output(const fs::path& folder) {
+  std::error_code ignored;
+  return fs::exists(folder / "stdout.log", ignored);
+}
+
 std::string last_words(const fs::path& folder) {
   constexpr std::streamoff looked_at = 4096;
   constexpr std::size_t longest = 300;

@@ -29,6 +29,9 @@ void prepare_folder(const std::filesystem::path& folder, const jobspec::Trial& t
 /// failure.<who>.json; unreadable ones are left out.
 std::vector<FailureFile> read_failures(const std::filesystem::path& folder);
 
+/// Whether its program was ever started: stdout.log is there.
+bool has_output(const std::filesystem::path& folder);
+
 /// The last line of stderr.log that is not empty, without control characters, at most 300 bytes.
 std::string last_words(const std::filesystem::path& folder);
 

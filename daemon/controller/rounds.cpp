@@ -21,6 +21,7 @@ using Kind = Action::Kind;
 namespace {
 
 constexpr double cancel_again_s = 5;  ///< backends lead from SIGTERM to SIGKILL when asked again
+constexpr double cancel_memory_s = 3600;
 constexpr double first_postponement_s = 2, longest_postponement_s = 60;
 constexpr double query_limit_s = 10;
 
@@ -105,12 +106,13 @@ Awaitable<void> Controller::observe(Slot& slot, const JobStatus& status) {
              (!status.token.empty() && store_.attempt_by_token(status.token))) {
     // A double of a live attempt, or what is left of an ended one.
     if (!is_there(status.phase)) co_return;
-    log::warning(
-        fmt::format("{} {} with token {} is {}: cancelled", slot.name, status.handle, status.token,
-                    attempt == nullptr ? "left over from an attempt that has ended"
-                                       : "a double of attempt " + attempt->id.to_string()));
+    if (asked_to_end(slot, status.handle, status.token) == 0)
+      log::warning(fmt::format(
+          "{} {} with token {} is {}: cancelled", slot.name, status.handle, status.token,
+          attempt == nullptr ? "left over from an attempt that has ended"
+                             : "a double of attempt " + attempt->id.to_string()));
     const Backend::Watched orphan{status.handle, status.token, {}};
-    co_await slot.slot.backend->cancel(orphan);
+    co_await cancel(slot, orphan);
   } else {
     lose_by_number(slot, status.handle);
   }
@@ -178,9 +180,11 @@ void Controller::try_end(Slot& slot, const Id& attempt, const JobStatus& status)
   if ((known == nullptr || !known->end) && now - sighting.gone < slot.slot.file_lag_s) return;
   std::optional<BackendWord> word;
   if (status.phase == JobPhase::ended)
-    word = BackendWord{status.reason,    status.exit_code,
-                       status.signal,    status.cancelled && sighting.cancel_asked == 0,
-                       status.timed_out, status.node_failed};
+    word = BackendWord{
+        status.reason,     status.exit_code,
+        status.signal,     status.cancelled && asked_to_end(slot, status.handle, status.token) == 0,
+        status.timed_out,  status.node_failed,
+        status.started > 0};
   end(attempt, status, word);
 }
 
@@ -199,6 +203,8 @@ void Controller::end(const Id& id, const JobStatus& status,
   evidence.backend = word;
   evidence.end_wish = end_wish(sweep, id.trial);
   evidence.last_words = last_words(live_rows_.at(id).folder);
+  // Backends make it when the launcher starts; a look may have missed the time in between.
+  evidence.began = attempt.started > 0 || has_output(live_rows_.at(id).folder);
   const Verdict verdict = judge(evidence);
 
   const double ended = status.ended > 0 ? status.ended : options_.now();
@@ -310,7 +316,7 @@ Awaitable<void> Controller::submit_one(Slot& slot, const Id& id) {
   if (attempt == nullptr || attempt->phase != AttemptPhase::launching) {
     // Dropped while the backend was asked: what it holds now is nobody's.
     const Backend::Watched unwanted{submission.handle, request.token, request.folder};
-    if (submission.outcome == SubmitOutcome::accepted) co_await slot.slot.backend->cancel(unwanted);
+    if (submission.outcome == SubmitOutcome::accepted) co_await cancel(slot, unwanted);
     co_return;
   }
   Sighting& sighting = slot.sightings[id];
@@ -355,15 +361,28 @@ Awaitable<void> Controller::release_all(Slot& slot) {
 
 Awaitable<void> Controller::cancel_all(Slot& slot) {
   for (const Id& id : wanted(Kind::cancel, slot.name)) {
-    Sighting& sighting = slot.sightings[id];
     const LiveAttempt* attempt = state_.live(id);
-    if (attempt == nullptr || options_.now() - sighting.cancel_asked < cancel_again_s) continue;
-    sighting.cancel_asked = options_.now();
+    if (attempt == nullptr) continue;
     const Backend::Watched job{attempt->handle, attempt->token, live_rows_.at(id).folder};
-    fault::pass("before_cancel");
-    co_await slot.slot.backend->cancel(job);
-    fault::pass("after_cancel");
+    co_await cancel(slot, job);
   }
+}
+
+double Controller::asked_to_end(const Slot& slot, const std::string& handle,
+                                const std::string& token) {
+  const auto asked = slot.cancelled.find({handle, token});
+  return asked == slot.cancelled.end() ? 0 : asked->second;
+}
+
+/// The one way in which a job is asked to end, however often that is found necessary.
+Awaitable<void> Controller::cancel(Slot& slot, const Backend::Watched& job) {
+  const double now = options_.now();
+  if (now - asked_to_end(slot, job.handle, job.token) < cancel_again_s) co_return;
+  std::erase_if(slot.cancelled, [&](const auto& c) { return now - c.second > cancel_memory_s; });
+  slot.cancelled[{job.handle, job.token}] = now;
+  fault::pass("before_cancel");
+  co_await slot.slot.backend->cancel(job);
+  fault::pass("after_cancel");
 }
 
 }  // namespace thalweg::daemon

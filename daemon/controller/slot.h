@@ -14,7 +14,6 @@ struct Controller::Sighting {
   int postponed = 0;      ///< submissions in a row that were told to come later
   double released = 0;    ///< by this controller
   double gone = 0;        ///< first seen ended or missing
-  double cancel_asked = 0;
 };
 
 struct Controller::Slot {
@@ -33,6 +32,8 @@ struct Controller::Slot {
   double active = 0;       ///< last time something of it was live
   double unreachable = 0;  ///< since when it could not be looked at
   std::map<Id, Sighting> sightings;
+  /// When jobs (handle, token) were last asked to end.
+  std::map<std::pair<std::string, std::string>, double> cancelled;
 };
 
 }  // namespace thalweg::daemon

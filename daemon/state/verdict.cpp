@@ -18,6 +18,12 @@ bool interrupted(const BackendWord& word) {
   return word.timed_out || contains_word(word.reason, "preempt");
 }
 
+/// slurmctld that is killed comes back with what it knew seconds ago. The end of a job that it
+/// takes for a waiting one it then calls a cancellation; nobody cancelled anything.
+bool forgotten(const Evidence& e) {
+  return e.backend && e.backend->cancelled && !e.backend->started && e.began;
+}
+
 EndCause failure_cause(const Evidence& e) {
   if (e.backend && e.backend->exit_code == exit_bad_input) return EndCause::bad_input;
   if (e.record && e.record->reason.rfind("diverged", 0) == 0) return EndCause::diverged;
@@ -27,11 +33,12 @@ EndCause failure_cause(const Evidence& e) {
 EndCause cause_of(const Evidence& e) {
   if (e.record && e.record->status == "finished") return EndCause::finished;
   // Somebody ended the job outside Thalweg: that wish is respected, not retried.
-  const bool cancelled_outside = e.backend && e.backend->cancelled && !interrupted(*e.backend) &&
+  const bool cancelled_outside = e.backend && e.backend->cancelled && !forgotten(e) &&
+                                 !interrupted(*e.backend) &&
                                  !(e.record && e.record->status == "failed");
   if (!e.end_wish.empty() || cancelled_outside) return EndCause::cancelled;
   // The machine's fault, not the trial's, whatever the other ranks made of it.
-  if (e.backend && e.backend->node_failed) return EndCause::lost;
+  if (forgotten(e) || (e.backend && e.backend->node_failed)) return EndCause::lost;
   if (e.record) return e.record->status == "stopped" ? EndCause::stopped : failure_cause(e);
   if (!e.backend) return e.failures.empty() ? EndCause::lost : EndCause::failed;
   if (e.backend->exit_code == exit_stopped || interrupted(*e.backend)) return EndCause::stopped;
@@ -71,6 +78,7 @@ std::string reason_of(EndCause cause, const Evidence& e) {
     case EndCause::cancelled:
       return e.end_wish.empty() ? join("cancelled outside Thalweg", e.backend->reason) : e.end_wish;
     case EndCause::lost:
+      if (forgotten(e)) return join("the backend forgot that it ran", e.backend->reason);
       if (e.backend) return join("node failure", e.backend->reason);
       return "the backend does not know it any more, and the journal has no end record";
     case EndCause::stopped:

@@ -32,6 +32,7 @@ struct BackendWord {
   std::optional<int> exit_code;
   int signal = 0;
   bool cancelled = false, timed_out = false, node_failed = false;
+  bool started = true;  ///< it knows that the job ran
 };
 
 struct Evidence {
@@ -41,6 +42,7 @@ struct Evidence {
   std::string end_wish;              ///< why we asked it to end; empty = we did not
   std::int64_t checkpoint_step = 0;  ///< of the last checkpoint line in the journal
   std::string last_words;            ///< last line of stderr
+  bool began = false;                ///< it has run, as we have seen
 };
 
 struct Verdict {

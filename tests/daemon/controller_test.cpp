@@ -161,7 +161,7 @@ TEST_F(ControllerTest, AHeldDoubleIsCancelledAndNeverRuns) {
 
 TEST_F(ControllerTest, JobsOfOtherControllersAreLeftAlone) {
   world.cluster.jobs["7"] = {
-      "7", "a token of somebody else", world.dir.path(), {}, JobPhase::held, 0, 0, false, {}};
+      "7", "a token of somebody else", world.dir.path(), {}, JobPhase::held, 0, 0, false, {}, 0};
   const auto id = submit(controller(), test::sweep_of(1));
   ASSERT_TRUE(run_to_end(id));
   EXPECT_EQ(world.cluster.jobs["7"].phase, JobPhase::held);
@@ -191,6 +191,25 @@ TEST_F(ControllerTest, AVanishedJobIsLostAndRunAgain) {
   ASSERT_TRUE(run_to_end(id));
   EXPECT_EQ(life->store->attempt({id, 1, 1})->state, "lost");
   EXPECT_EQ(trial(id, 1).state, "finished");
+}
+
+TEST_F(ControllerTest,
+       ACancellationFromOutsideIsRespectedButNotOneOfAJobThatRanAndSupposedlyDidNot) {
+  const double started_as_told[] = {0, 1};
+  const char* const ends_as[] = {"finished", "cancelled"};
+  for (int i = 0; i < 2; ++i) {
+    bool first = true;
+    world.cluster.on_step = [&](FakeJob& job) {
+      if (job.step != 2 || !std::exchange(first, false)) return;
+      job.phase = JobPhase::ended;
+      job.cancelled = true;
+      job.started = started_as_told[i];
+    };
+    const auto id = submit(controller(), test::sweep_of(1));
+    ASSERT_TRUE(run_to_end(id));
+    EXPECT_EQ(trial(id, 1).state, ends_as[i]);
+    EXPECT_EQ(trial(id, 1).attempts, 2 - i);
+  }
 }
 
 TEST_F(ControllerTest, AVanishedJobThatLeftAnEndRecordIsFinished) {

@@ -60,7 +60,7 @@ class FakeBackend : public daemon::Backend {
     // `unknown` is the case of an answer that was lost: the job is there.
     if (outcome == SubmitOutcome::accepted || outcome == SubmitOutcome::unknown)
       cluster_.jobs[handle] = {
-          handle, request.token, request.folder, request.id, JobPhase::held, 0, 0, false, {}};
+          handle, request.token, request.folder, request.id, JobPhase::held, 0, 0, false, {}, 0};
     const bool told = outcome == SubmitOutcome::accepted;
     co_return daemon::Submission{outcome, told ? handle : "", told ? "" : "as scripted"};
   }
@@ -88,6 +88,7 @@ class FakeBackend : public daemon::Backend {
       status.exit_code = job.exit_code;
       status.cancelled = job.cancelled;
       status.node_list = "n1";
+      status.started = job.started;
       result.push_back(status);
     }
     for (const auto& want : watched)

@@ -22,6 +22,7 @@ struct FakeJob {
   int step = 0;  ///< of its steps, written so far
   bool cancelled = false;
   std::optional<int> exit_code;
+  double started = 0;  ///< as the backend tells it
 };
 
 struct FakeCluster {

@@ -146,5 +146,24 @@ TEST(Verdict, ReasonsAreForPeople) {
   EXPECT_EQ(judge(evidence).reason, "cancelled outside Thalweg: CANCELLED by 1000");
 }
 
+// slurmctld, killed and started again, takes a running job for a waiting one; when that ends it
+// calls it cancelled.
+TEST(Verdict, ACancellationOfAJobThatSupposedlyNeverRanIsTheBackendsMistake) {
+  Evidence evidence;
+  evidence.backend = BackendWord();
+  evidence.backend->reason = "cancelled in Slurm";
+  evidence.backend->cancelled = true;
+  evidence.backend->started = false;
+  EXPECT_EQ(judge(evidence).cause, EndCause::cancelled);  // while it waited
+  evidence.began = true;
+  EXPECT_EQ(judge(evidence).cause, EndCause::lost);
+  EXPECT_EQ(judge(evidence).reason, "the backend forgot that it ran: cancelled in Slurm");
+  evidence.end_wish = "cancelled";
+  EXPECT_EQ(judge(evidence).cause, EndCause::cancelled);
+  evidence.end_wish = {};
+  evidence.record = record("finished", 9);
+  EXPECT_EQ(judge(evidence).cause, EndCause::finished);
+}
+
 }  // namespace
 }  // namespace thalweg::daemon
