@@ -20,6 +20,8 @@ class DataError : public std::runtime_error {
  public:
   static constexpr std::int64_t kNoOffset = -1;
   DataError(const std::filesystem::path& file, std::int64_t offset, const std::string& reason);
+  /// Of another DataError's what().
+  explicit DataError(const std::string& text) : std::runtime_error(text) {}
 };
 
 /// What every sample of a dataset holds: inputs, and either class numbers or real numbers to

@@ -1,8 +1,20 @@
 // HDF5 data sets through libhdf5. Where the numbers stand in one piece and uncompressed in the
-// file, they are mapped; otherwise they are read into memory.
+// file, they are mapped; otherwise they are read into memory. The library crashes on some damaged
+// files (1.10.8: compressed ones), so it runs in a process of its own: a fork of this one that
+// answers with a line of text and leaves the numbers in memory that both have.
+#include <fcntl.h>
 #include <hdf5.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-#include <mutex>
+#include <algorithm>
+#include <cerrno>
+#include <sstream>
+#include <system_error>
 
 #include "engine/data/array.h"
 #include "engine/data/dataset.h"
@@ -26,12 +38,6 @@ class Id {
   hid_t id_;
   herr_t (*close_)(hid_t);
 };
-
-/// The library keeps global state and, as packaged, is not thread-safe.
-std::mutex& library_mutex() {
-  static std::mutex mutex;
-  return mutex;
-}
 
 herr_t keep_first(unsigned n, const H5E_error2_t* error, void* text) {
   if (n == 0 && error->desc != nullptr) *static_cast<std::string*>(text) = error->desc;
@@ -109,15 +115,48 @@ std::vector<std::int64_t> shape_of(hid_t space, const std::filesystem::path& fil
   return shape;
 }
 
-}  // namespace
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {
+    if (number < 0) throw std::system_error(errno, std::generic_category(), "reading HDF5");
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() { close(); }
+  int get() const { return number_; }
+  void close() {
+    if (number_ >= 0) ::close(number_);
+    number_ = -1;
+  }
 
-Array read_hdf5(const std::filesystem::path& file, const std::string& name) {
-  const auto mapped = std::make_shared<const MappedFile>(file);  // says what is wrong with the path
-  const std::lock_guard lock(library_mutex());
-  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // we tell it ourselves
+ private:
+  int number_;
+};
+
+/// Bytes of a file in memory, shared with the other process.
+class SharedMemory {
+ public:
+  SharedMemory(const Descriptor& file, std::uint64_t bytes) : bytes_(bytes) {
+    data_ = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+    if (data_ == MAP_FAILED) throw std::bad_alloc();
+  }
+  SharedMemory(const SharedMemory&) = delete;
+  SharedMemory& operator=(const SharedMemory&) = delete;
+  ~SharedMemory() { munmap(data_, bytes_); }
+  std::uint8_t* data() const { return static_cast<std::uint8_t*>(data_); }
+
+ private:
+  void* data_;
+  std::uint64_t bytes_;
+};
+
+/// The data set without its numbers; they are in `memory` unless the array has an offset.
+Array read_into(const Descriptor& memory, const std::filesystem::path& file,
+                const std::string& name) {
   const auto fail = [&](std::int64_t offset, const std::string& reason) {
     throw DataError(file, offset, reason);
   };
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // we tell it ourselves
   const htri_t is_hdf5 = H5Fis_hdf5(file.c_str());
   if (is_hdf5 == 0) fail(0, "not an HDF5 file");
   const Id opened(H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
@@ -128,29 +167,98 @@ Array read_hdf5(const std::filesystem::path& file, const std::string& name) {
   Array array;
   array.type = number_type(type, file, name);
   array.shape = shape_of(space, file, name);
-  array.name = file.string() + ":" + name;
-  const auto bytes = static_cast<std::uint64_t>(array.count()) * bytes_of(array.type);
-
   const haddr_t at = H5Dget_offset(set);
   if (at != HADDR_UNDEF && H5Tequal(type, native(array.type)) > 0) {
-    if (at > mapped->bytes().size() || mapped->bytes().size() - at < bytes)
-      fail(static_cast<std::int64_t>(mapped->bytes().size()),
-           "the file ends too early: data set " + name + " needs " + std::to_string(bytes) +
-               " bytes from " + std::to_string(at));
-    array.offset = static_cast<std::int64_t>(at);
-    array.data = mapped->bytes().data() + at;
-    array.owner = mapped;
+    array.offset = static_cast<std::int64_t>(std::min<haddr_t>(at, INT64_MAX));
     return array;
   }
+  const auto bytes = static_cast<std::uint64_t>(array.count()) * bytes_of(array.type);
   // No filter packs more than that; a header alone must not ask for terabytes.
   constexpr std::uint64_t kMostGrowth = 1100, kSmall = 1 << 20;
   if (bytes > kSmall && bytes / kMostGrowth > H5Dget_storage_size(set))
     fail(DataError::kNoOffset, "data set " + name + " has an impossible size");
-  const auto memory = std::make_shared<std::vector<std::uint8_t>>(bytes);
-  if (H5Dread(set, native(array.type), H5S_ALL, H5S_ALL, H5P_DEFAULT, memory->data()) < 0)
+  if (ftruncate(memory.get(), static_cast<off_t>(bytes)) != 0) throw std::bad_alloc();
+  const SharedMemory numbers(memory, bytes);
+  if (H5Dread(set, native(array.type), H5S_ALL, H5S_ALL, H5P_DEFAULT, numbers.data()) < 0)
     fail(DataError::kNoOffset, "data set " + name + " cannot be read: " + last_error());
-  array.data = memory->data();
-  array.owner = memory;
+  return array;
+}
+
+/// In the forked process: "=TYPE OFFSET SIZE SIZE ..." or "!" and what is wrong. Does not return.
+[[noreturn]] void answer(const Descriptor& memory, const Descriptor& out,
+                         const std::filesystem::path& file, const std::string& name) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  const rlimit no_core{0, 0};
+  setrlimit(RLIMIT_CORE, &no_core);
+  for (const int crash : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT})
+    signal(crash, SIG_DFL);
+  std::string text;
+  try {
+    const Array array = read_into(memory, file, name);
+    text = "=" + std::to_string(static_cast<int>(array.type)) + " " + std::to_string(array.offset);
+    for (const std::int64_t size : array.shape)
+      text += " " + std::to_string(size);
+  } catch (const std::bad_alloc&) {
+    text = "!" + file.string() + ": data set " + name + " does not fit into memory";
+  } catch (const std::exception& e) {
+    text = std::string("!") + e.what();
+  }
+  const auto written = write(out.get(), text.data(), text.size());
+  _exit(written == static_cast<ssize_t>(text.size()) ? 0 : 1);
+}
+
+/// What the forked process answered; empty where it crashed.
+std::string ask(const Descriptor& memory, const std::filesystem::path& file,
+                const std::string& name) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) ends[0] = ends[1] = -1;
+  Descriptor in(ends[0]), out(ends[1]);
+  const pid_t child = fork();
+  if (child < 0) throw std::system_error(errno, std::generic_category(), "reading HDF5");
+  if (child == 0) answer(memory, out, file, name);
+  out.close();
+  std::string text;
+  char piece[512];
+  for (ssize_t n; (n = read(in.get(), piece, sizeof piece)) > 0 || (n < 0 && errno == EINTR);)
+    if (n > 0) text.append(piece, static_cast<std::size_t>(n));
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? text : "";
+}
+
+}  // namespace
+
+Array read_hdf5(const std::filesystem::path& file, const std::string& name) {
+  const auto mapped = std::make_shared<const MappedFile>(file);  // says what is wrong with the path
+  const Descriptor memory(memfd_create("hdf5", MFD_CLOEXEC));
+  const std::string text = ask(memory, file, name);
+  if (text.empty())
+    throw DataError(file, DataError::kNoOffset,
+                    "damaged HDF5 file: the library crashed on data set " + name);
+  if (text.front() == '!') throw DataError(text.substr(1));
+  std::istringstream in(text.substr(1));
+  Array array;
+  int type = 0;
+  in >> type >> array.offset;
+  array.type = static_cast<NumberType>(type);
+  for (std::int64_t size; in >> size;)
+    array.shape.push_back(size);
+  array.name = file.string() + ":" + name;
+  const auto bytes = static_cast<std::uint64_t>(array.count()) * bytes_of(array.type);
+  if (array.offset < 0) {
+    const auto numbers = std::make_shared<const SharedMemory>(memory, bytes);
+    array.data = numbers->data();
+    array.owner = numbers;
+    return array;
+  }
+  const auto at = static_cast<std::uint64_t>(array.offset);
+  if (at > mapped->bytes().size() || mapped->bytes().size() - at < bytes)
+    throw DataError(file, static_cast<std::int64_t>(mapped->bytes().size()),
+                    "the file ends too early: data set " + name + " needs " +
+                        std::to_string(bytes) + " bytes from " + std::to_string(at));
+  array.data = mapped->bytes().data() + at;
+  array.owner = mapped;
   return array;
 }
 

@@ -6,6 +6,7 @@
 #include <hdf5.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <random>
 
@@ -225,6 +226,31 @@ TEST(Arrays, Hdf5InEveryLayout) {
   const auto other = folder.path() / "other.h5";
   test::write_file(other, "plain text");
   EXPECT_THAT(complaint(other.string() + ":x"), HasSubstr("offset 0: not an HDF5 file"));
+}
+
+/// THALWEG_FUZZ_INPUTS sets how many; 100000 is the long run.
+TEST(Arrays, DamagedHdf5GivesAMessageOrNumbers) {
+  const test::TempDir folder;
+  const auto file = folder.path() / "data.h5";
+  write_hdf5(file);
+  const std::string good = test::read_file(file);
+  const char* given = std::getenv("THALWEG_FUZZ_INPUTS");
+  const int inputs = given != nullptr ? std::atoi(given) : 200;
+  std::mt19937 random(20261120);
+  int crashes = 0, read = 0;
+  for (int i = 0; i < inputs; ++i) {
+    std::string bad = good;
+    for (std::size_t changes = 1 + random() % 4; changes > 0; --changes)
+      bad[random() % bad.size()] = static_cast<char>(random() % 4 == 0 ? 0xff : random());
+    test::write_file(file, bad);
+    const std::string answer = complaint(file.string() + (i % 4 == 0 ? ":big_endian" : ":packed"));
+    EXPECT_NE(answer, "");
+    crashes += answer.find("the library crashed") != std::string::npos;
+    read += answer == "accepted";
+  }
+  EXPECT_GT(read, 0);
+  EXPECT_LT(read, inputs);
+  RecordProperty("crashes_of_the_library", crashes);
 }
 
 TEST(Arrays, DatasetWithLabels) {

@@ -1,6 +1,6 @@
 // Damaged data files from a seeded generator: each gives a message or samples, never a crash (the
 // asan preset makes more of them crashes). THALWEG_FUZZ_INPUTS sets how many; 100000 is the long
-// run. HDF5 is left out: there a damaged file meets the library's own code first.
+// run. Damaged HDF5 files: array_test.cpp.
 #include <gtest/gtest.h>
 
 #include <algorithm>
