@@ -1,5 +1,7 @@
 // Fashion-MNIST (Xiao et al., arXiv:1708.07747): 60,000 grey 28x28 images of 10 kinds of clothing.
 #include <cstdlib>
+#include <stdexcept>
+#include <utility>
 
 #include "engine/data/idx.h"
 #include "engine/data/table.h"
@@ -28,15 +30,52 @@ std::filesystem::path find(const std::filesystem::path& dir, const std::string& 
                   "files into a folder and name it in data.dir or as $THALWEG_DATA/fashion-mnist");
 }
 
-std::unique_ptr<Dataset> make(const jobspec::Value& tree) {
+/// The first eleven twelfths of one set, then all of the other as the validation samples.
+class WithTestSet final : public Dataset {
+ public:
+  WithTestSet(std::unique_ptr<Dataset> training, std::unique_ptr<Dataset> test)
+      : Dataset(training->form()),
+        training_(std::move(training)),
+        test_(std::move(test)),
+        kept_(training_->size() - training_->size() / 12) {}
+  std::size_t size() const override { return kept_ + test_->size(); }
+  std::size_t own_validation() const override { return test_->size(); }
+  void copy(std::size_t index, float* out) const override {
+    const auto [set, at] = place(index);
+    set->copy(at, out);
+  }
+  void copy_labels(std::size_t index, std::int32_t* out) const override {
+    const auto [set, at] = place(index);
+    set->copy_labels(at, out);
+  }
+
+ private:
+  std::pair<const Dataset*, std::size_t> place(std::size_t index) const {
+    if (index < kept_) return {training_.get(), index};
+    return {test_.get(), index - kept_};
+  }
+
+  std::unique_ptr<Dataset> training_, test_;
+  std::size_t kept_;
+};
+
+std::unique_ptr<Dataset> load(const jobspec::Value& tree, const std::string& name) {
   const std::filesystem::path dir = folder(tree);
   IdxPair pair;
-  pair.images = local_file(tree, find(dir, "train-images-idx3-ubyte"));
-  pair.labels = local_file(tree, find(dir, "train-labels-idx1-ubyte"));
+  pair.images = local_file(tree, find(dir, name + "-images-idx3-ubyte"));
+  pair.labels = local_file(tree, find(dir, name + "-labels-idx1-ubyte"));
   pair.mean = kMean;
   pair.deviation = kDeviation;
   pair.classes = 10;
   return load_idx_pair(pair);
+}
+
+std::unique_ptr<Dataset> make(const jobspec::Value& tree) {
+  if (!option(tree, fashion_mnist(), "test").as_bool()) return load(tree, "train");
+  auto training = load(tree, "train"), test = load(tree, "t10k");
+  if (training->sample_shape() != test->sample_shape())
+    throw std::invalid_argument("data.dir: training and test images differ in size");
+  return std::make_unique<WithTestSet>(std::move(training), std::move(test));
 }
 
 }  // namespace
@@ -48,7 +87,12 @@ Row fashion_mnist() {
   dir.doc = std::string("folder of the IDX files; auto = $THALWEG_DATA/fashion-mnist, else ") +
             kDebianFolder;
   dir.fallback = "auto";
-  return {"fashion-mnist", "60,000 grey 28x28 images of clothing, 10 classes", {dir}, make};
+  jobspec::Option test;
+  test.name = "test";
+  test.type = jobspec::OptionType::boolean;
+  test.doc = "validate on the 10,000 test images; trains on the first 55,000 others";
+  test.fallback = false;
+  return {"fashion-mnist", "60,000 grey 28x28 images of clothing, 10 classes", {dir, test}, make};
 }
 
 }  // namespace thalweg::engine::data

@@ -66,6 +66,14 @@ TEST(Datasets, FashionMnistIsNormalised) {
   const double n = 6000.0 * 784;
   EXPECT_NEAR(sum / n, 0, 0.01);
   EXPECT_NEAR(std::sqrt(squares / n), 1, 0.01);
+  EXPECT_EQ(data->own_validation(), 0u);
+  const auto with_test = load_dataset(
+      Map{{"name", "fashion-mnist"}, {"dir", "/usr/share/datasets/fashion-mnist"}, {"test", true}});
+  EXPECT_EQ(with_test->size(), 65000u);
+  EXPECT_EQ(with_test->own_validation(), 10000u);
+  EXPECT_EQ(with_test->label(54999), data->label(54999));
+  EXPECT_EQ(with_test->label(55000), 9);  // the first test image: an ankle boot
+  EXPECT_EQ(with_test->label(55001), 2);  // the second: a pullover
 }
 
 TEST(Datasets, IdxByPath) {
