@@ -24,7 +24,8 @@ THALWEG_SIMD void sum_positions(const float* __restrict dy, std::int64_t samples
 TensorId repeat(Builder& b, const Node& node, TensorId given) {
   const std::int64_t samples = b.samples(), positions = node.layer->out[0],
                      features = node.layer->out[1];
-  const TensorId x = b.in_plain_order(Builder::Pass::both, given);
+  const TensorId x = b.in_layout(Builder::Pass::both, b.in_plain_order(Builder::Pass::both, given),
+                                 plain_desc({samples, features}));
   const TensorId y = b.activation(plain_desc({samples, positions, features}));
   b.kernel(Builder::Pass::both, {x, y}, [=](const Frame& frame) {
     for (std::int64_t row = 0; row < samples * positions; ++row)
