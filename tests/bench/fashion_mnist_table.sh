@@ -1,6 +1,6 @@
 #!/bin/sh
 # fashion_mnist_table.sh [SWEEP]: runs fashion_mnist_table.yaml as a sweep on this machine (a controller of its own in a
-# temporary folder; five minutes on two cores) and prints its accuracies beside those of an independent program. SWEEP: a
+# temporary folder; four minutes on two cores) and prints its accuracies beside those of an independent program. SWEEP: a
 # finished sweep of your own controller instead. What lies outside the band is marked; nothing is asserted.
 set -eu
 cd "$(dirname "$0")/../.."
