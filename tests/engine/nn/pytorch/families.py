@@ -274,7 +274,8 @@ def tokens(positions, vocabulary):
 # the reference device (slow) and on the cpu device[, tolerances of the cpu device: gradients, first loss].
 # Deep networks: where an activation lies so near 0 that float32 puts it on the other side, gradients before it are off
 # by 1e-3 and more (PyTorch's float32 against its float64: resnet18 9e-4, resnet50 9e-3), and small batches under batch
-# norm magnify that from step to step; a small rate keeps resnet18 together for 20 steps.
+# norm magnify that from step to step; a small rate keeps resnet18 together for 20 steps. Winograd's convolutions, which
+# round more, take the first loss of resnet50 2e-5 off.
 FAMILIES = [
     ("mlp", "{name: mlp, hidden: [24, 16]}", data((1, 6, 6), 7), 8, lambda: mlp((36, 24, 16, 7)), MOMENTUM, 0.05, (20, 20)),
     ("mlp_batch_norm", "{name: mlp, hidden: [24, 16], batch_norm: true}", data((1, 6, 6), 7), 16,
@@ -288,7 +289,7 @@ FAMILIES = [
     ("resnet18_small", "{name: resnet, depth: 18}", data((3, 8, 8), 10), 4, lambda: resnet(18, 3, 10),
      MOMENTUM, 0.01, (3, 0)),
     ("resnet50", "{name: resnet, depth: 50, stem: imagenet}", data((3, 64, 64), 5), 4,
-     lambda: resnet(50, 3, 5, True), MOMENTUM, 0.001, (0, 1), (1e-1, 1e-5)),
+     lambda: resnet(50, 3, 5, True), MOMENTUM, 0.001, (0, 1), (1e-1, 1e-4)),
     ("cosmoflow", "{name: cosmoflow, channels: 2}", data((2, 32, 32, 32), targets=4), 2,
      lambda: cosmoflow(2, 2, 4), MOMENTUM, 0.02, (3, 20)),
     ("gpt", "{name: gpt, layers: 2, heads: 2, width: 16}", tokens(8, 13), 4,
