@@ -54,6 +54,17 @@ std::vector<Option> window(const char* stride_doc, int stride) {
   return options;
 }
 
+Option algorithm() {
+  Option option;
+  option.name = "algorithm";
+  option.doc =
+      "3x3 windows in fp32 on the cpu device; winograd: fewer multiplications, errors near 1e-6, "
+      "where there are kernels for it; direct: never; auto = winograd where that is faster";
+  option.fallback = "auto";
+  option.choices = {"auto", "direct", "winograd"};
+  return option;
+}
+
 std::vector<Option> operator+(std::vector<Option> a, const std::vector<Option>& b) {
   a.insert(a.end(), b.begin(), b.end());
   return a;
@@ -69,7 +80,7 @@ const std::vector<LayerKind>& layer_table() {
        &reference::linear,
        cpu::linear},
       {"conv2d", "convolution over images",
-       std::vector<Option>{needed("channels", "channels put out"), bias()} +
+       std::vector<Option>{needed("channels", "channels put out"), bias(), algorithm()} +
            window("step of the window (0: the kernel's size)", 1),
        &reference::conv2d, cpu::conv2d},
       {"conv3d", "convolution over volumes",

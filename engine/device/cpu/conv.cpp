@@ -3,6 +3,7 @@
 // conv_transpose3d on its deconvolution.
 #include <algorithm>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -17,14 +18,21 @@
 namespace thalweg::engine::cpu {
 namespace {
 
+/// "auto", "direct" or "winograd"; volumes have no choice.
+const std::string& asked(const Node& node) {
+  static const std::string automatic = "auto";
+  const jobspec::Value* algorithm = node.layer->options.find("algorithm");
+  return algorithm == nullptr ? automatic : algorithm->as_string();
+}
+
 /// From this many input channels on, oneDNN may use Winograd's algorithm for 3x3 windows (Lavin and
 /// Gray, CVPR 2016): fewer multiplications, and errors still near 1e-6 of the result's norm. Below,
 /// its transforms cost more.
 constexpr std::int64_t winograd_channels = 16;
 
-dnnl::algorithm algorithm_for(const Window& w, Type type) {
-  return type == f32 && w.directions == 2 && w.kernel[2] == 3 && w.stride[2] == 1 &&
-                 w.channels >= winograd_channels
+dnnl::algorithm algorithm_for(const Node& node, const Window& w, Type type) {
+  return type == f32 && asked(node) != "direct" && w.directions == 2 && w.kernel[2] == 3 &&
+                 w.stride[2] == 1 && w.channels >= winograd_channels
              ? dnnl::algorithm::convolution_auto
              : dnnl::algorithm::convolution_direct;
 }
@@ -126,7 +134,9 @@ Convolution between(const Dims& in, const Dims& out, const Window& w, dnnl::algo
 std::optional<Winograd> winograd_of(const Builder& b, const Node& node, const Window& w) {
   if (b.type() != f32 || w.directions != 2 || w.kernel[2] != 3 || w.stride[2] != 1) return {};
   const Winograd shape{b.samples(), w.channels, node.layer->out[0], w.in[1], w.in[2], w.padding[2]};
-  if (!serves_winograd(shape) || !winograd_pays(shape)) return {};
+  const std::string& wanted = asked(node);
+  if (wanted == "direct" || (wanted == "auto" && !winograd_pays(shape))) return {};
+  if (!serves_winograd(shape)) return {};
   return shape;
 }
 
@@ -181,7 +191,7 @@ TensorId conv(Builder& b, const Node& node, TensorId x) {
   if (const auto winograd = winograd_of(b, node, w)) return convolve(b, node, x, *winograd);
   const Dims in = batch_of(node.layer->in, b.samples()),
              out = batch_of(node.layer->out, b.samples());
-  Convolution shape = between(in, out, w, algorithm_for(w, b.type()), b.type());
+  Convolution shape = between(in, out, w, algorithm_for(node, w, b.type()), b.type());
   shape.far = far_padding(shape.window, in, out);
   std::optional<NarrowConv> narrow;
   if (serves_narrow(w, out[1])) narrow = {w, b.samples(), out[1] / 16};

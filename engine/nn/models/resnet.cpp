@@ -23,7 +23,8 @@ constexpr std::int64_t kLargeImage = 64;
 
 class Builder {
  public:
-  explicit Builder(bool zero_gamma) : zero_gamma_(zero_gamma) {}
+  Builder(bool zero_gamma, std::string algorithm)
+      : zero_gamma_(zero_gamma), algorithm_(std::move(algorithm)) {}
 
   void conv(const std::string& name, int channels, int kernel, int stride, std::string input = {}) {
     add({"conv2d",
@@ -32,6 +33,7 @@ class Builder {
           {"kernel", kernel},
           {"stride", stride},
           {"padding", kernel / 2},
+          {"algorithm", algorithm_},
           {"bias", false}}},
         std::move(input));
   }
@@ -73,6 +75,7 @@ class Builder {
 
  private:
   bool zero_gamma_;
+  std::string algorithm_;
 };
 
 const Depth& depth_of(const jobspec::Value& options) {
@@ -92,7 +95,7 @@ std::vector<LayerSpec> resnet(const jobspec::Value& options, const InputShape& i
   const Depth& depth = depth_of(options);
   const std::string stem = options.find("stem")->as_string();
   const bool large = stem == "imagenet" || (stem == "auto" && input.sample[1] >= kLargeImage);
-  Builder b(options.find("zero_gamma")->as_bool());
+  Builder b(options.find("zero_gamma")->as_bool(), options.find("convolution")->as_string());
   b.conv("conv1", 64, large ? 7 : 3, large ? 2 : 1);
   b.norm("bn1");
   b.relu("relu");

@@ -113,6 +113,31 @@ TEST_P(WinogradKernels, MatchTheSums) {
   EXPECT_EQ(dw_again, dw_got);
 }
 
+std::vector<std::vector<float>> gradients_by(const char* algorithm, int channels) {
+  const auto conv = [&](const char* name) {
+    return LayerSpec{
+        "conv2d",
+        name,
+        {{"channels", channels}, {"kernel", 3}, {"padding", 1}, {"algorithm", algorithm}}};
+  };
+  const Graph graph =
+      build_graph({conv("a"), conv("b"), {"flatten", "f", {}}}, {{3, 6, 5}, channels * 30});
+  const Data data(graph.loss.data, 4);
+  const auto program = cpu::compile(graph, 4);
+  const auto lane = program->lane();
+  return train<float>(*program, graph, data.batch, *lane, start_values(graph), 1.0f).gradients;
+}
+
+TEST(ConvAlgorithm, IsTheOneAskedFor) {
+  if (!cpu::serves_winograd({1, 16, 16, 4, 4, 1})) GTEST_SKIP() << "this processor has no AVX-512";
+  const auto direct = gradients_by("direct", 32), fast = gradients_by("winograd", 32);
+  EXPECT_NE(fast, direct);
+  EXPECT_EQ(gradients_by("auto", 32), fast);
+  EXPECT_NE(gradients_by("winograd", 16), gradients_by("direct", 16));
+  for (std::size_t p = 0; p < direct.size(); ++p)
+    EXPECT_LT(relative_distance(fast[p], direct[p]), 2 * tolerance) << p;
+}
+
 INSTANTIATE_TEST_SUITE_P(Shapes, WinogradKernels,
                          testing::Values(Given{"one_tile", {1, 16, 16, 4, 4, 1}},
                                          Given{"less_than_a_tile", {2, 16, 32, 1, 2, 1}},
