@@ -56,6 +56,10 @@ const Layout& Group::layout() const {
   return impl_->layout;
 }
 
+void Group::on_warning(std::function<void(const std::string&)> warn) {
+  impl_->progress->patience().warn_to(std::move(warn));
+}
+
 void Group::use(Collective collective, std::string_view text) {
   Choice choice = Choice::parse(collective, text);
   choice.check(impl_->layout);

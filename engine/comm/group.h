@@ -64,6 +64,10 @@ class Group {
   const std::string& node_of(int rank) const;
   const Layout& layout() const;  ///< which ranks share a machine (algorithms/table.h)
 
+  /// From now on told what GroupOptions::warn was, by the thread that waits; of all groups over one
+  /// transport together.
+  void on_warning(std::function<void(const std::string&)> warn);
+
   /// The algorithm from the next call on, the same on all ranks: "auto", a name from the table of
   /// algorithms, or names by size (algorithms/choice.h). Throws std::invalid_argument.
   void use(Collective collective, std::string_view choice);

@@ -27,6 +27,7 @@ class Patience {
   /// the operation.
   void until(const std::function<bool()>& done, const Operation& operation);
 
+  void warn_to(Warn warn) { warn_ = std::move(warn); }
   /// Counts what happens other than by messages; it is no silence while that changes.
   std::uint64_t& work() { return work_; }
   /// From now on peers also tell in memory what they do, which wakes nobody up: never sleeps much

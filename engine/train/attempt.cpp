@@ -65,7 +65,7 @@ void together(comm::Group& group, const std::function<void()>& part) {
 Attempt::Attempt(const AttemptInput& input, Record& the_record) : in(input), record(the_record) {
   together(in.group, [&] { load_data(); });
   if (wants_autotune(*config.find("sync")))
-    note("info", "measured " + comm::autotune(in.group).text());
+    record.note("info", "measured " + comm::autotune(in.group).text());
   FoundCheckpoint found;
   together(in.group, [&] { found = find_checkpoint(); });
   ResumePoint point;
@@ -77,13 +77,13 @@ Attempt::Attempt(const AttemptInput& input, Record& the_record) : in(input), rec
     if (point.shards == 0) return;
     const std::string differs = ": the curve is not bitwise the uninterrupted one";
     if (!point.adds_up_as(sharding))
-      note("warning", "the checkpoint was made with " +
-                          in_words(point.shards, point.micro_batches) + ", this run has " +
-                          in_words(sharding.shards, sharding.micro_batches) + differs);
+      record.note("warning", "the checkpoint was made with " +
+                                 in_words(point.shards, point.micro_batches) + ", this run has " +
+                                 in_words(sharding.shards, sharding.micro_batches) + differs);
     if (point.ranks != 0 && point.ranks != in.group.size() && !mode->same_on_any_ranks())
-      note("warning", "the checkpoint was made on " + std::to_string(point.ranks) +
-                          " ranks, this run has " + std::to_string(in.group.size()) +
-                          ", and it adds up by ranks" + differs);
+      record.note("warning", "the checkpoint was made on " + std::to_string(point.ranks) +
+                                 " ranks, this run has " + std::to_string(in.group.size()) +
+                                 ", and it adds up by ranks" + differs);
   });
   start_fresh_or_resume(found);
   require_equal_replicas();
@@ -97,11 +97,11 @@ void Attempt::load_data() {
   std::string lr_note;
   base_lr = base_learning_rate(*config.find("optimizer"), config.find("model.name")->as_string(),
                                &lr_note);
-  if (!lr_note.empty()) note("info", lr_note);
+  if (!lr_note.empty()) record.note("info", lr_note);
   config.set("optimizer.lr", base_lr);
   jobspec::Value optimizer_tree = *config.find("optimizer");
   if (std::string text = scale_betas(optimizer_tree, settings.global_batch); !text.empty())
-    note("info", std::move(text));
+    record.note("info", text);
   config.set("optimizer", optimizer_tree);
   config.set("device", settings.device);
   if (settings.epochs) config.set("epochs", *settings.epochs);
@@ -120,7 +120,7 @@ FoundCheckpoint Attempt::find_checkpoint() {
   folders.insert(folders.end(), in.trial.resume.begin(), in.trial.resume.end());
   FoundCheckpoint found = newest_checkpoint(folders);
   for (const std::string& reason : found.rejected)
-    note("warning", "checkpoint passed over: " + reason);
+    record.note("warning", "checkpoint passed over: " + reason);
   if (found.checkpoint)
     require_same_run(found.checkpoint->identity,
                      run_identity(config, in.trial.seed, plan.length.total_steps), found.file);
@@ -262,8 +262,6 @@ void Attempt::tell_start() {
                 {"version", engine_version()},
                 {"libraries", library_versions()},
                 {"config", config}});
-  for (const auto& [level, text] : notes_)
-    record.note(level, text);
 }
 
 StepContext Attempt::step_context() const {

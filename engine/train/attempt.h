@@ -84,10 +84,6 @@ struct Attempt {
   void require_equal_replicas();
   void resume_mode(const FoundCheckpoint& found);
   void tell_start();
-  /// For the journal, after the start record.
-  void note(const char* level, std::string text) { notes_.emplace_back(level, std::move(text)); }
-
-  std::vector<std::pair<const char*, std::string>> notes_;
 };
 
 }  // namespace thalweg::engine

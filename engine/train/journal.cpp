@@ -49,6 +49,7 @@ Journal::~Journal() {
 }
 
 void Journal::write(const char* type, jobspec::Map fields) {
+  const std::lock_guard lock(mutex_);
   jobspec::Map line{{"n", lines_ + 1}, {"t", unix_time()}, {"type", type}};
   for (auto& field : fields)
     line.push_back(std::move(field));

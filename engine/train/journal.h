@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,8 @@ struct MetricPoint {
   double value = 0;
 };
 
-/// For one thread. Every line is written with one call and is in the file when the function
-/// returns.
+/// Lines may come from any thread. Every line is written with one call and is in the file when the
+/// function returns.
 class Journal {
  public:
   /// Gets each line as it stands in the file, newline included.
@@ -41,6 +42,7 @@ class Journal {
 
  private:
   std::filesystem::path file_;
+  std::mutex mutex_;  ///< guards what follows
   Listener listener_;
   int descriptor_ = -1;
   std::int64_t lines_ = 0;

@@ -13,7 +13,13 @@ Record::Record(const jobspec::Trial& trial, const std::filesystem::path& folder,
 }
 
 void Record::start(jobspec::Map fields) {
-  if (journal_) journal_->write("start", std::move(fields));
+  if (!journal_) return;
+  const std::lock_guard lock(mutex_);
+  journal_->write("start", std::move(fields));
+  started_ = true;
+  for (const auto& [level, text] : early_)
+    journal_->note(level.c_str(), text);
+  early_.clear();
 }
 
 void Record::metrics(const std::vector<MetricPoint>& points) {
@@ -21,7 +27,13 @@ void Record::metrics(const std::vector<MetricPoint>& points) {
 }
 
 void Record::note(const char* level, const std::string& text) {
-  if (journal_) journal_->note(level, text);
+  if (!journal_) return;
+  const std::lock_guard lock(mutex_);
+  if (started_) {
+    journal_->note(level, text);
+  } else {
+    early_.emplace_back(level, text);
+  }
 }
 
 void Record::checkpoint(std::int64_t step, const std::filesystem::path& file) {

@@ -4,7 +4,9 @@
 
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/train/failure.h"
@@ -22,6 +24,7 @@ class Record {
 
   void start(jobspec::Map fields);
   void metrics(const std::vector<MetricPoint>& points);
+  /// From any thread. Before the start record they wait for it.
   void note(const char* level, const std::string& text);
   void checkpoint(std::int64_t step, const std::filesystem::path& file);
   /// `status` as in journal.md. Also puts the journal on the disk.
@@ -33,6 +36,9 @@ class Record {
  private:
   std::unique_ptr<Push> push_;
   std::unique_ptr<Journal> journal_;
+  std::mutex mutex_;  ///< guards what follows
+  bool started_ = false;
+  std::vector<std::pair<std::string, std::string>> early_;
 };
 
 }  // namespace thalweg::engine

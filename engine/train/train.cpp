@@ -115,9 +115,31 @@ Outcome train(Attempt& a) {
   return {ExitCode::finished, a.step, ""};
 }
 
+namespace {
+
+/// The group's warnings of stalls stand in the journal too, from when there is one.
+class Warnings {
+ public:
+  Warnings(comm::Group& group, const std::unique_ptr<Record>& record) : group_(group) {
+    group_.on_warning([&record](const std::string& text) {
+      comm::warn_on_stderr(text);
+      if (record) record->note("warning", text);
+    });
+  }
+  ~Warnings() { group_.on_warning(comm::warn_on_stderr); }
+  Warnings(const Warnings&) = delete;
+  Warnings& operator=(const Warnings&) = delete;
+
+ private:
+  comm::Group& group_;
+};
+
+}  // namespace
+
 Outcome run_attempt(const AttemptInput& in) {
   const bool leads = in.group.rank() == 0;
   std::unique_ptr<Record> record;
+  const Warnings warnings(in.group, record);
   std::unique_ptr<Attempt> attempt;
   try {
     together(in.group, [&] { record = std::make_unique<Record>(in.trial, in.folder, leads); });

@@ -287,6 +287,25 @@ TEST(Attempt, SaysWhenAResumedRunAddsUpOtherwise) {
   EXPECT_THAT(notes(Map{{"sum", "ranks"}}, 4), HasSubstr("on 2 ranks, this run has 1"));
 }
 
+TEST(Attempt, ARankThatKeptTheOthersWaitingStandsInTheJournal) {
+  const test::TempDir folder;
+  Trial trial = tiny_trial();
+  trial.train.set("sync.stall_timeout_s", 4.0);  // warns after 2 s
+  const StopFlag never;
+  const auto ends = run_ranks(trial, folder.path(), 2, never, [](int rank) {
+    if (rank == 1) std::this_thread::sleep_for(std::chrono::milliseconds(2700));
+  });
+  for (const RankEnd& end : ends)
+    EXPECT_FALSE(end.threw) << end.failure.reason;
+  const auto journal = read_journal(folder.path());
+  EXPECT_EQ(journal.at(0).find("type")->as_string(), "start");
+  const auto notes = lines_of(journal, "note");
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_EQ(notes[0].find("level")->as_string(), "warning");
+  EXPECT_THAT(notes[0].find("text")->as_string(), HasSubstr("no progress for 2."));
+  EXPECT_THAT(notes[0].find("text")->as_string(), HasSubstr("rank 1 on node"));
+}
+
 TEST(Attempt, CompressionIsPartOfWhatARunIs) {
   const test::TempDir first, second;
   Trial trial = compressed("top-k");

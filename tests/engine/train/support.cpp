@@ -30,7 +30,8 @@ jobspec::Trial tiny_trial() {
 }
 
 std::vector<RankEnd> run_ranks(const jobspec::Trial& trial, const std::filesystem::path& folder,
-                               int ranks, const StopFlag& stop) {
+                               int ranks, const StopFlag& stop,
+                               const std::function<void(int rank)>& prepare) {
   std::filesystem::create_directories(folder);
   const Value config = complete(trial.train, train_schema(), "trial.yaml");
   auto transports = comm::memory_transports(ranks);
@@ -40,6 +41,7 @@ std::vector<RankEnd> run_ranks(const jobspec::Trial& trial, const std::filesyste
     threads.emplace_back([&, rank] {
       const auto r = static_cast<std::size_t>(rank);
       try {
+        if (prepare) prepare(rank);
         comm::Group group(std::move(transports[r]), group_options(*config.find("sync")));
         ends[r].outcome = run_attempt({trial, config, folder, group, stop});
       } catch (...) {

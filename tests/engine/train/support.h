@@ -26,7 +26,8 @@ struct RankEnd {
 
 /// Runs the trial with ranks as threads. `prepare` may wait in a rank's thread before it starts.
 std::vector<RankEnd> run_ranks(const jobspec::Trial& trial, const std::filesystem::path& folder,
-                               int ranks, const StopFlag& stop);
+                               int ranks, const StopFlag& stop,
+                               const std::function<void(int rank)>& prepare = {});
 /// The same without a wish to stop; expects every rank to finish.
 void run_to_end(const jobspec::Trial& trial, const std::filesystem::path& folder, int ranks);
 
