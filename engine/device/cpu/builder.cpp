@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "engine/device/cpu/interleave.h"
 #include "engine/device/cpu/types.h"
 #include "engine/device/memory_plan.h"
 #include "engine/tensor/buffer.h"
@@ -133,8 +134,11 @@ TensorId Builder::weights(int number, const Desc& wanted) {
     if (whose == number && desc(copy) == wanted) return copy;
   const TensorId copy = place(Home::weights, plan_.weight_bytes, wanted);
   plan_.weight_bytes += round_up(wanted.get_size(), alignment_bytes);
-  primitive(Pass::weights, reorder_desc(desc(given), wanted),
-            {{DNNL_ARG_FROM, given}, {DNNL_ARG_TO, copy}});
+  if (Kernel own = interleave(given, desc(given), copy, wanted))
+    kernel(Pass::weights, {given, copy}, std::move(own));
+  else
+    primitive(Pass::weights, reorder_desc(desc(given), wanted),
+              {{DNNL_ARG_FROM, given}, {DNNL_ARG_TO, copy}});
   weights_.emplace_back(number, copy);
   return copy;
 }

@@ -39,6 +39,23 @@ inline std::size_t count_of(const Desc& desc) {
   return desc.get_size() / size_of(type_of(desc));
 }
 
+/// Layouts made of strides between blocks, and of what lies in a block, outermost first.
+struct Blocking {
+  Dims padded, strides, sizes, dimensions;
+
+  bool operator==(const Blocking&) const = default;
+};
+inline Blocking blocking_of(const Desc& desc) {
+#if DNNL_VERSION_MAJOR >= 3
+  return {desc.get_padded_dims(), desc.get_strides(), desc.get_inner_blks(), desc.get_inner_idxs()};
+#else
+  const auto& of = desc.data.format_desc.blocking;
+  const auto list = [](const auto* first, int count) { return Dims(first, first + count); };
+  return {list(desc.data.padded_dims, desc.data.ndims), list(of.strides, desc.data.ndims),
+          list(of.inner_blks, of.inner_nblks), list(of.inner_idxs, of.inner_nblks)};
+#endif
+}
+
 /// True where the processor multiplies bfloat16 itself; oneDNN would otherwise imitate it, slower
 /// than fp32.
 inline bool has_bf16() {
