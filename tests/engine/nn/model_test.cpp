@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "support.h"
+#include "training.h"
 
 namespace thalweg::engine::test {
 namespace {
@@ -34,35 +35,6 @@ Value lenet(Map more = {}) {
   more.insert(more.begin(), {"name", "lenet"});
   return more;
 }
-
-/// A model with its memories, ready to train.
-struct Training {
-  Training(const Value& value, const InputShape& input, int samples, const std::string& device)
-      : model(build_model(value, input, samples, device)),
-        lane(model->lane()),
-        parameters(Buffer::of_floats(model->parameter_floats())),
-        gradients(Buffer::of_floats(model->parameter_floats())),
-        statistics(model->statistics()),
-        running(model->statistics()) {
-    model->initialize(3, parameters.floats(), running.data());
-  }
-
-  ShardResult train(const Batch& batch) {
-    return lane->train(parameters.floats(), batch, 1.0f / static_cast<float>(batch.samples),
-                       gradients.floats(), statistics.data(), {});
-  }
-
-  std::vector<float> plain(const Buffer& device) const {
-    std::vector<float> plain(static_cast<std::size_t>(model->parameter_count()));
-    model->to_plain(device.floats(), plain.data());
-    return plain;
-  }
-
-  std::unique_ptr<Model> model;
-  std::unique_ptr<Lane> lane;
-  Buffer parameters, gradients;
-  std::vector<float> statistics, running;
-};
 
 TEST(Models, HaveTheKnownSizes) {
   // 784 * 512 + 512 + 512 * 512 + 512 + 512 * 10 + 10
@@ -160,32 +132,7 @@ TEST(Models, ResnetsNameTheirParametersAsEverywhere) {
 }
 
 TEST(Models, NewOnesMatchTheReferenceAndLearn) {
-  struct Learner {
-    Map model;
-    InputShape shape;
-    float rate = 0.01f;
-  };
-  const std::vector<Learner> models = {
-      {Map{{"name", "simple_cnn"}}, {{1, 8, 8}, 4}},
-      {Map{{"name", "resnet"}}, {{1, 8, 8}, 4}},
-      {Map{{"name", "resnet"}, {"depth", 50}}, {{3, 4, 4}, 4}},
-      {Map{{"name", "gpt"}, {"layers", 2}, {"heads", 2}, {"width", 16}}, {{6}, 9, 6, 0, 9}},
-      {Map{{"name", "bert"}, {"layers", 2}, {"heads", 2}, {"width", 16}, {"dropout", 0.1}},
-       {{6}, 9, 6, 0, 9}},
-      {Map{{"name", "encoder_decoder"}, {"layers", 2}, {"heads", 2}, {"width", 16}},
-       {{6}, 9, 6, 0, 9}},
-      {Map{{"name", "encoder_decoder"}, {"layers", 1}, {"width", 8}, {"source", 2}},
-       {{7}, 5, 7, 0, 5}},
-      {Map{{"name", "lstm_lm"}, {"width", 12}, {"dropout", 0.1}}, {{6}, 9, 6, 0, 9}, 1},
-      {Map{{"name", "lstm"}, {"width", 10}, {"layers", 2}}, {{7, 5}, 3}, 0.1f},
-      {Map{{"name", "conv_lstm"}, {"width", 16}, {"channels", 4}, {"embedding", 8}},
-       {{1, 8, 8, 8}, 0, 0, 5}},
-      {Map{{"name", "unet"}, {"depth", 2}, {"channels", 8}}, {{2, 8, 12}, 3, 96}},
-      {Map{{"name", "unet"}, {"depth", 1}, {"channels", 4}}, {{1, 4, 6, 4}, 2, 96}},
-      {Map{{"name", "flood_filling"}, {"modules", 2}, {"channels", 8}}, {{2, 5, 6, 4}, 0, 0, 120}},
-      {Map{{"name", "cosmoflow"}, {"channels", 2}}, {{2, 32, 32, 32}, 0, 0, 3}},
-  };
-  for (const auto& [model, shape, rate] : models) {
+  for (const auto& [model, shape, rate] : learners()) {
     const Data data(shape, 2);
     Training cpu(model, shape, 2, "cpu"), reference(model, shape, 2, "reference");
     const ShardResult a = cpu.train(data.batch), b = reference.train(data.batch);
@@ -195,8 +142,7 @@ TEST(Models, NewOnesMatchTheReferenceAndLearn) {
     double last = 0;
     for (int step = 0; step < 10; ++step) {
       last = cpu.train(data.batch).loss_sum;
-      for (std::size_t i = 0; i < cpu.model->parameter_floats(); ++i)
-        cpu.parameters.floats()[i] -= rate * cpu.gradients.floats()[i];
+      cpu.descend(rate);
     }
     EXPECT_LT(last, 0.9 * a.loss_sum) << model.front().second.to_text();
   }
@@ -299,8 +245,7 @@ TEST_P(WholeModel, TrainsAsOnTheReference) {
     }
     last = a.loss_sum;
     for (Training* t : {&cpu, &reference}) {
-      for (std::size_t i = 0; i < t->model->parameter_floats(); ++i)
-        t->parameters.floats()[i] -= 0.05f * t->gradients.floats()[i];
+      t->descend(0.05f);
       t->model->update_running(t->statistics.data(), 1, t->running.data());
     }
   }
