@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "engine/comm/group.h"
-#include "engine/device/meeting.h"
+#include "engine/nn/model.h"
 
 namespace thalweg::engine {
 
