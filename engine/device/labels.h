@@ -10,7 +10,13 @@
 namespace thalweg::engine {
 
 /// The sums that losses of labels count.
-enum LabelSum : std::size_t { wrong_labels, counted_labels, not_among_five };
+enum LabelSum : std::size_t {
+  wrong_labels,
+  counted_labels,
+  not_among_five,
+  intersection,  ///< of segments: see count_overlap
+  union_size
+};
 
 struct LabelAt {
   std::int64_t logits;  ///< where the first class's logit stands, from the shard's first
@@ -52,12 +58,20 @@ void for_each_label(const LossPlan& plan, const Batch& batch, Visit visit) {
   }
 }
 
-/// Counts a position for the metrics error and top5_error. `best`: the class of the largest logit,
-/// or no_label where logits are NaN.
+/// For the metric iou: the first class is the background, which it leaves out.
+inline void count_overlap(std::int64_t predicted, std::int32_t label, ShardResult& result) {
+  if (predicted == 0 && label == 0) return;
+  result.sums[union_size] += 1;
+  if (predicted == label) result.sums[intersection] += 1;
+}
+
+/// Counts a position for the metrics error and top5_error, and of images iou. `best`: the class of
+/// the largest logit, or no_label where logits are NaN.
 template <class Logit>
 void count_label(const LossPlan& plan, const LabelAt& at, Logit logit, std::int64_t best,
                  ShardResult& result) {
   result.sums[counted_labels] += 1;
+  if (plan.of_images()) count_overlap(best, at.label, result);
   if (best == at.label) return;
   result.sums[wrong_labels] += 1;
   int above = 0;

@@ -65,6 +65,8 @@ struct LossPlan {
   std::int64_t positions = 1;
   std::int64_t position_step = 0;
   std::int64_t class_step = 1;
+  /// Logits of (classes, h, w).
+  bool of_images() const { return class_step != 1; }
   std::vector<double> weights;  ///< of the classes; empty: all 1
 
   double weight(std::int64_t c) const {

@@ -32,11 +32,17 @@ bool has_positions(const LossPlan& plan) {
   return plan.position_step == plan.data.classes;  // images are no language
 }
 
-/// The sums stand in engine/device/labels.h, reference/dice.cpp and reference/elementwise_losses.h.
+bool of_images(const LossPlan& plan) {
+  return plan.of_images();
+}
+
+/// The sums stand in engine/device/labels.h, reference/bce.cpp and reference/elementwise_losses.h.
 const Metric error{"error", 0, 1};
 const Metric top5{"top5_error", 2, 1, has_five_classes};
 const Metric perplexity{"perplexity", Metric::exp_of_loss, 0, has_positions};
 const Metric iou{"iou", 3, 4};
+const Metric iou_of_images{"iou", 3, 4, of_images};
+const Metric wrong_side{"error", 2, 1};  // of bce, whose iou has the same places
 const Metric mae{"mae", 0, 1};
 
 /// Of labels: where the logits of a position stand. Throws where the model's output does not fit.
@@ -106,7 +112,7 @@ const std::vector<LossKind>& loss_table() {
        true,
        &reference::cross_entropy,
        cpu::cross_entropy,
-       {error, top5, perplexity}},
+       {error, top5, perplexity, iou_of_images}},
       {"dice",
        "1 - the Dice coefficient of every class's softmax, averaged: for segmentation",
        {real("epsilon", "added to both parts of each quotient", 1, 1e-12, 1e6)},
@@ -141,7 +147,7 @@ const std::vector<LossKind>& loss_table() {
        false,
        &reference::bce,
        cpu::bce,
-       {}},
+       {wrong_side, iou}},
   };
   return table;
 }

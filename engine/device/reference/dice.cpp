@@ -10,8 +10,6 @@
 namespace thalweg::engine::reference {
 namespace {
 
-enum DiceSum : std::size_t { intersection = not_among_five + 1, union_size };
-
 template <class T>
 struct Overlap {
   T both = 0, predicted = 0, labelled = 0;
@@ -34,13 +32,6 @@ void softmax(const LossPlan& plan, const T* outputs, std::vector<T>& s) {
     for (int c = 0; c < classes; ++c)
       y[c] /= sum;
   }
-}
-
-/// The first class is the background, which IoU leaves out.
-void count_overlap(std::int64_t predicted, std::int32_t label, ShardResult& result) {
-  if (predicted == 0 && label == 0) return;
-  result.sums[union_size] += 1;
-  if (predicted == label) result.sums[intersection] += 1;
 }
 
 template <class T>
