@@ -58,26 +58,6 @@ jobspec::Value data::option(const jobspec::Value& tree, const Row& row, const ch
   throw std::logic_error(std::string("dataset ") + row.name + " has no option " + name);
 }
 
-jobspec::Option data::integer_option(const char* name, const char* doc, std::int64_t fallback,
-                                     double min, double max) {
-  jobspec::Option o = real_option(name, doc, 0, min, max);
-  o.type = jobspec::OptionType::integer;
-  o.fallback = fallback;
-  return o;
-}
-
-jobspec::Option data::real_option(const char* name, const char* doc, double fallback, double min,
-                                  double max) {
-  jobspec::Option o;
-  o.name = name;
-  o.type = jobspec::OptionType::real;
-  o.doc = doc;
-  o.fallback = fallback;
-  o.min = min;
-  o.max = max;
-  return o;
-}
-
 std::unique_ptr<Dataset> load_dataset(const jobspec::Value& data) {
   const jobspec::Value* name = data.find("name");
   if (name == nullptr) throw std::invalid_argument("data.name is missing");
@@ -95,49 +75,27 @@ std::vector<jobspec::Section> data_schema() {
   jobspec::Section section;
   section.path = "data";
   section.doc = "What to train on";
-  jobspec::Option validation;
-  validation.name = "validation";
-  validation.type = jobspec::OptionType::integer;
-  validation.doc =
-      "samples held out for validation, the same ones for every seed; auto = the data's own, or "
-      "1/12";
-  validation.fallback = "auto";
-  validation.or_auto = true;
-  validation.min = 1;
-  jobspec::Option fraction;
-  fraction.name = "fraction";
-  fraction.type = jobspec::OptionType::real;
-  fraction.doc = "part of the training and validation samples to use";
-  fraction.fallback = 1.0;
-  fraction.min = 0;
+  jobspec::Option fraction = jobspec::real_option(
+      "fraction", 1.0, 0, 1, "part of the training and validation samples to use");
   fraction.above_min = true;
-  fraction.max = 1;
-  jobspec::Option duplicate;
-  duplicate.name = "duplicate";
-  duplicate.type = jobspec::OptionType::integer;
-  duplicate.doc = "how often every training sample comes in an epoch";
-  duplicate.fallback = 1;
-  duplicate.min = 1;
-  duplicate.max = 1e6;
-  jobspec::Option shuffle;
-  shuffle.name = "shuffle";
-  shuffle.type = jobspec::OptionType::text;
-  shuffle.doc = "training samples come in a new order in every epoch, or in one order always";
-  shuffle.fallback = "epoch";
-  shuffle.choices = {"epoch", "once"};
   jobspec::Option stage;
   stage.name = "stage";
   stage.type = jobspec::OptionType::text;
   stage.doc = "folder on a disk of the node's own, to which files are copied before they are read";
   section.options = {
-      std::move(validation),
+      jobspec::whole_option("validation", "auto", 1, jobspec::no_limit,
+                            "samples held out for validation, the same ones for every seed; auto = "
+                            "the data's own, or 1/12"),
       std::move(fraction),
-      std::move(duplicate),
-      std::move(shuffle),
+      jobspec::whole_option("duplicate", 1, 1, 1e6,
+                            "how often every training sample comes in an epoch"),
+      jobspec::choice_option("shuffle", {"epoch", "once"},
+                             "training samples come in a new order in every epoch, or in one order "
+                             "always"),
       std::move(stage),
-      data::integer_option(
-          "workers", "threads that prepare batches ahead; the batches are the same", 1, 1, 64),
-      data::integer_option("ahead", "batches prepared ahead at most", 3, 1, 1024)};
+      jobspec::whole_option("workers", 1, 1, 64,
+                            "threads that prepare batches ahead; the batches are the same"),
+      jobspec::whole_option("ahead", 3, 1, 1024, "batches prepared ahead at most")};
   for (const data::Row& row : table())
     section.variants.push_back({row.name, row.doc, row.options});
   return {std::move(section)};

@@ -166,16 +166,14 @@ Row gaussian_fields() {
   return {
       "gaussian-fields",
       "random fields whose spectrum is to be found; needs no files",
-      {integer_option("samples", "how many samples, training and validation together", 4096, 2,
-                      4e9),
+      {whole_option("samples", 4096, 2, 4e9, "how many samples, training and validation together"),
        std::move(shape),
-       integer_option("parameters", "how many of slope, amplitude and smoothing vary", 1, 1,
-                      kParameters),
-       integer_option("classes",
-                      "0: the parameters, each from -1 to 1, are targets; above: so many ranges "
-                      "of the slope are classes",
-                      0, 0, 1000),
-       integer_option("seed", "of the samples; not the trial's seed", 1, 0, 9e15)},
+       whole_option("parameters", 1, 1, kParameters,
+                    "how many of slope, amplitude and smoothing vary"),
+       whole_option("classes", 0, 0, 1000,
+                    "0: the parameters, each from -1 to 1, are targets; above: so many ranges "
+                    "of the slope are classes"),
+       whole_option("seed", 1, 0, 9e15, "of the samples; not the trial's seed")},
       [](const jobspec::Value& tree) -> std::unique_ptr<Dataset> {
         const Row row = gaussian_fields();
         const auto get = [&](const char* name) { return option(tree, row, name); };

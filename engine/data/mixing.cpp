@@ -119,15 +119,13 @@ void Mixer::apply(const Blend& blend, const float* partner, float* inputs) const
 std::vector<jobspec::Option> mixing_options() {
   using data::real_option;
   return {
-      real_option("mixup",
+      real_option("mixup", 0, 0, kLargest,
                   "alpha of mixup: inputs and labels are weighted sums of two samples, shares "
-                  "from Beta(alpha, alpha)",
-                  0, 0, kLargest),
-      real_option("cutmix",
+                  "from Beta(alpha, alpha)"),
+      real_option("cutmix", 0, 0, kLargest,
                   "alpha of cutmix: a box of another sample's pixels, labels by its share of "
-                  "the image; with mixup a sample gets one of the two",
-                  0, 0, kLargest),
-      real_option("mixing_chance", "part of the samples that mixup and cutmix change", 1, 0, 1)};
+                  "the image; with mixup a sample gets one of the two"),
+      real_option("mixing_chance", 1, 0, 1, "part of the samples that mixup and cutmix change")};
 }
 
 }  // namespace thalweg::engine

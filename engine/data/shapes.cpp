@@ -90,25 +90,25 @@ class Shapes final : public Dataset {
 }  // namespace
 
 Row shapes() {
-  return {"shapes",
-          "drawn images of discs, squares, crosses, stripes ...; needs no files",
-          {integer_option("samples", "how many samples, training and validation together", 12000, 2,
-                          4e9),
-           integer_option("size", "height and width in pixels", 32, 8, 4096),
-           integer_option("channels", "colours of a pixel", 3, 1, 512),
-           integer_option("classes", "number of figures", static_cast<int>(kFigures.size()), 2,
-                          static_cast<double>(kFigures.size())),
-           real_option("noise", "spread of the noise over everything", 0.3, 0, 100),
-           integer_option("seed", "of the samples; not the trial's seed", 1, 0, 9e15)},
-          [](const jobspec::Value& tree) -> std::unique_ptr<Dataset> {
-            const Row row = shapes();
-            const auto get = [&](const char* name) { return option(tree, row, name); };
-            return std::make_unique<Shapes>(
-                Drawing{static_cast<std::size_t>(get("samples").as_int()), get("channels").as_int(),
-                        get("size").as_int(), static_cast<int>(get("classes").as_int()),
-                        static_cast<float>(get("noise").as_double()),
-                        static_cast<std::uint64_t>(get("seed").as_int())});
-          }};
+  return {
+      "shapes",
+      "drawn images of discs, squares, crosses, stripes ...; needs no files",
+      {whole_option("samples", 12000, 2, 4e9, "how many samples, training and validation together"),
+       whole_option("size", 32, 8, 4096, "height and width in pixels"),
+       whole_option("channels", 3, 1, 512, "colours of a pixel"),
+       whole_option("classes", static_cast<int>(kFigures.size()), 2,
+                    static_cast<double>(kFigures.size()), "number of figures"),
+       real_option("noise", 0.3, 0, 100, "spread of the noise over everything"),
+       whole_option("seed", 1, 0, 9e15, "of the samples; not the trial's seed")},
+      [](const jobspec::Value& tree) -> std::unique_ptr<Dataset> {
+        const Row row = shapes();
+        const auto get = [&](const char* name) { return option(tree, row, name); };
+        return std::make_unique<Shapes>(Drawing{static_cast<std::size_t>(get("samples").as_int()),
+                                                get("channels").as_int(), get("size").as_int(),
+                                                static_cast<int>(get("classes").as_int()),
+                                                static_cast<float>(get("noise").as_double()),
+                                                static_cast<std::uint64_t>(get("seed").as_int())});
+      }};
 }
 
 }  // namespace thalweg::engine::data

@@ -69,14 +69,14 @@ Row synthetic() {
   shape.type = jobspec::OptionType::list;
   shape.doc = "of one sample: [features] or [channels, height, width]";
   shape.fallback = jobspec::List{16};
-  return {"synthetic",
-          "Gaussian blobs made from a seed, one per class; needs no files",
-          {integer_option("samples", "how many samples, training and validation together", 2400, 2,
-                          1e8),
-           integer_option("classes", "number of classes", 10, 2, 1e6), std::move(shape),
-           real_option("noise", "spread of a blob; the centres have spread 1", 1.0, 0, 1e9),
-           integer_option("seed", "of the samples; not the trial's seed", 1, 0, 9e15)},
-          make};
+  return {
+      "synthetic",
+      "Gaussian blobs made from a seed, one per class; needs no files",
+      {whole_option("samples", 2400, 2, 1e8, "how many samples, training and validation together"),
+       whole_option("classes", 10, 2, 1e6, "number of classes"), std::move(shape),
+       real_option("noise", 1.0, 0, 1e9, "spread of a blob; the centres have spread 1"),
+       whole_option("seed", 1, 0, 9e15, "of the samples; not the trial's seed")},
+      make};
 }
 
 }  // namespace thalweg::engine::data

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/data/dataset.h"
+#include "jobspec/option.h"
 
 namespace thalweg::engine::data {
 
@@ -30,10 +31,8 @@ Row copy_task();
 Row translation_task();
 Row quadratic_deep();
 
-jobspec::Option integer_option(const char* name, const char* doc, std::int64_t fallback, double min,
-                               double max);
-jobspec::Option real_option(const char* name, const char* doc, double fallback, double min,
-                            double max);
+using jobspec::real_option;
+using jobspec::whole_option;
 
 /// The file to read instead of `file`: its copy in the folder data.stage, made if need be (by one
 /// process at a time; a copy of the same size and time is taken as it is), or itself where

@@ -57,12 +57,12 @@ class TokenTask final : public Dataset {
 };
 
 std::vector<jobspec::Option> task_options() {
-  return {integer_option("samples", "how many samples, training and validation together", 20000, 2,
-                         4e9),
-          integer_option("words", "length of each half", 16, 1, 1 << 20),
-          integer_option("symbols", "different words; one more token separates the halves", 64, 2,
-                         1 << 20),
-          integer_option("seed", "of the samples; not the trial's seed", 1, 0, 9e15)};
+  return {
+      whole_option("samples", 20000, 2, 4e9, "how many samples, training and validation together"),
+      whole_option("words", 16, 1, 1 << 20, "length of each half"),
+      whole_option("symbols", 64, 2, 1 << 20,
+                   "different words; one more token separates the halves"),
+      whole_option("seed", 1, 0, 9e15, "of the samples; not the trial's seed")};
 }
 
 Task read_task(const jobspec::Value& tree, const Row& row) {

@@ -3,6 +3,7 @@
 #include "engine/device/cpu/layer.h"
 #include "engine/device/reference/layer.h"
 #include "engine/nn/graph.h"
+#include "jobspec/option.h"
 
 namespace thalweg::engine {
 namespace {
@@ -15,24 +16,11 @@ constexpr double largest = 1 << 24;
 constexpr double longest_window = 1 << 10;
 
 Option whole(std::string name, std::string doc, int fallback, double min) {
-  Option option{std::move(name), OptionType::integer, std::move(doc), fallback};
-  option.min = min;
-  option.max = largest;
-  return option;
+  return jobspec::whole_option(std::move(name), fallback, min, largest, std::move(doc));
 }
 
 Option needed(std::string name, std::string doc) {
-  Option option = whole(std::move(name), std::move(doc), 0, 1);
-  option.fallback = {};
-  option.required = true;
-  return option;
-}
-
-Option real(std::string name, std::string doc, double fallback, double min, double max) {
-  Option option{std::move(name), OptionType::real, std::move(doc), fallback};
-  option.min = min;
-  option.max = max;
-  return option;
+  return jobspec::needed(whole(std::move(name), std::move(doc), 1, 1));
 }
 
 Option bias() {
@@ -110,12 +98,12 @@ const std::vector<LayerKind>& layer_table() {
       {"relu", "max(x, 0)", {}, &reference::relu, cpu::relu},
       {"leaky_relu",
        "x, or slope x below 0",
-       {real("slope", "below 0", 0.01, 0, 1)},
+       {jobspec::real_option("slope", 0.01, 0, 1, "below 0")},
        &reference::leaky_relu,
        cpu::leaky_relu},
       {"tanh",
        "scale tanh(x)",
-       {real("scale", "of what is put out", 1, 1e-6, 1e6)},
+       {jobspec::real_option("scale", 1, 1e-6, 1e6, "of what is put out")},
        &reference::tanh,
        cpu::tanh},
       {"sigmoid", "1 / (1 + exp(-x))", {}, &reference::sigmoid, cpu::sigmoid},
@@ -128,8 +116,9 @@ const std::vector<LayerKind>& layer_table() {
        cpu::global_avg_pool},
       {"batch_norm",
        "normalisation per channel over the shard, or with sync over the whole batch",
-       {real("epsilon", "added to the variance", 1e-5, 1e-12, 1),
-        real("momentum", "weight of the newest batch in the running statistics", 0.1, 0, 1),
+       {jobspec::real_option("epsilon", 1e-5, 1e-12, 1, "added to the variance"),
+        jobspec::real_option("momentum", 0.1, 0, 1,
+                             "weight of the newest batch in the running statistics"),
         {"zero_weight", OptionType::boolean, "weights start at 0, not 1", false},
         {"sync", OptionType::boolean, "mean and variance over all shards of all ranks", false}},
        &reference::batch_norm,
@@ -137,12 +126,12 @@ const std::vector<LayerKind>& layer_table() {
       {"group_norm",
        "normalisation per sample over groups of channels",
        {needed("groups", "equal parts of the channels"),
-        real("epsilon", "added to the variance", 1e-5, 1e-12, 1)},
+        jobspec::real_option("epsilon", 1e-5, 1e-12, 1, "added to the variance")},
        &reference::group_norm,
        cpu::group_norm},
       {"dropout",
        "leaves out elements at random in training",
-       {real("probability", "share of elements left out", 0.5, 0, 0.999)},
+       {jobspec::real_option("probability", 0.5, 0, 0.999, "share of elements left out")},
        &reference::dropout,
        cpu::dropout},
       {"flatten", "images become features", {}, &reference::flatten, cpu::flatten},
@@ -160,7 +149,7 @@ const std::vector<LayerKind>& layer_table() {
        cpu::positions},
       {"layer_norm",
        "normalisation over the features of each position",
-       {real("epsilon", "added to the variance", 1e-5, 1e-12, 1)},
+       {jobspec::real_option("epsilon", 1e-5, 1e-12, 1, "added to the variance")},
        &reference::layer_norm,
        cpu::layer_norm},
       {"attention",

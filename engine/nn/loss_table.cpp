@@ -4,19 +4,13 @@
 #include "engine/device/cpu/layer.h"
 #include "engine/device/reference/layer.h"
 #include "engine/nn/graph.h"
+#include "jobspec/option.h"
 
 namespace thalweg::engine {
 namespace {
 
 using jobspec::Option;
 using jobspec::OptionType;
-
-Option real(const char* name, const char* doc, double fallback, double min, double max) {
-  Option option{name, OptionType::real, doc, fallback};
-  option.min = min;
-  option.max = max;
-  return option;
-}
 
 Option class_weights() {
   return {"class_weights", OptionType::list,
@@ -108,14 +102,15 @@ const std::vector<LossKind>& loss_table() {
   static const std::vector<LossKind> table = {
       {"cross_entropy",
        "cross-entropy of the softmax of the logits",
-       {real("smoothing", "share of the label spread over all classes", 0, 0, 1), class_weights()},
+       {jobspec::real_option("smoothing", 0, 0, 1, "share of the label spread over all classes"),
+        class_weights()},
        true,
        &reference::cross_entropy,
        cpu::cross_entropy,
        {error, top5, perplexity, iou_of_images}},
       {"dice",
        "1 - the Dice coefficient of every class's softmax, averaged: for segmentation",
-       {real("epsilon", "added to both parts of each quotient", 1, 1e-12, 1e6)},
+       {jobspec::real_option("epsilon", 1, 1e-12, 1e6, "added to both parts of each quotient")},
        true,
        &reference::dice,
        cpu::dice,

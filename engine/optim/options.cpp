@@ -43,42 +43,6 @@ bool matches_glob(const std::string& pattern, const std::string& text) {
   return p == pattern.size();
 }
 
-Option real_option(const char* name, double fallback, double min, double max, const char* doc) {
-  Option option;
-  option.name = name;
-  option.type = OptionType::real;
-  option.doc = doc;
-  option.fallback = fallback;
-  option.min = min;
-  option.max = max;
-  return option;
-}
-
-Option flag_option(const char* name, bool fallback, const char* doc) {
-  Option option;
-  option.name = name;
-  option.type = OptionType::boolean;
-  option.doc = doc;
-  option.fallback = fallback;
-  return option;
-}
-
-Option whole_option(const char* name, int fallback, double min, double max, const char* doc) {
-  Option option = real_option(name, fallback, min, max, doc);
-  option.type = OptionType::integer;
-  option.fallback = fallback;
-  return option;
-}
-
-Option choice_option(const char* name, std::vector<std::string> choices, const char* doc) {
-  Option option;
-  option.name = name;
-  option.doc = doc;
-  option.fallback = choices.front();
-  option.choices = std::move(choices);
-  return option;
-}
-
 Option momentum_option(double fallback) {
   return real_option("momentum", fallback, 0, 1, "factor of the old velocity");
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/optim/optimizer.h"
+#include "jobspec/option.h"
 
 namespace thalweg::engine::optim {
 
@@ -51,13 +52,12 @@ const OptimizerEntry& find_optimizer(const jobspec::Value& tree, const std::stri
 /// "*" stands for any text, "?" for one character.
 bool matches_glob(const std::string& pattern, const std::string& text);
 
+using jobspec::choice_option;
+using jobspec::flag_option;
+using jobspec::real_option;
+using jobspec::whole_option;
+
 // Options that several rows share, spelled once.
-jobspec::Option real_option(const char* name, double fallback, double min, double max,
-                            const char* doc);
-jobspec::Option flag_option(const char* name, bool fallback, const char* doc);
-jobspec::Option whole_option(const char* name, int fallback, double min, double max,
-                             const char* doc);
-jobspec::Option choice_option(const char* name, std::vector<std::string> choices, const char* doc);
 jobspec::Option momentum_option(double fallback = 0.9);
 jobspec::Option epsilon_option(double fallback);
 /// beta1, beta2.

@@ -27,7 +27,7 @@ std::vector<double> read_factors(const ScheduleOptions& o) {
 
 DecayEntry list() {
   jobspec::Option factors =
-      list_option("factors", "share of the base rate in each epoch: [1, 0.5]");
+      list_option("factors", {}, "share of the base rate in each epoch: [1, 0.5]");
   factors.required = true;
   return {"list",
           "a factor for each epoch, warm-up included",

@@ -104,61 +104,22 @@ std::vector<double> ScheduleOptions::step_list(const std::string& stem, std::str
   return steps;
 }
 
-Option number_option(const char* name, Value fallback, double min, double max, const char* doc) {
-  Option option;
-  option.name = name;
-  option.type = OptionType::real;
-  option.doc = doc;
-  option.fallback = std::move(fallback);
-  option.min = min;
-  option.max = max;
-  return option;
-}
-
-Option choice_option(const char* name, std::vector<std::string> choices, const char* doc) {
-  Option option;
-  option.name = name;
-  option.type = OptionType::text;
-  option.doc = doc;
-  option.fallback = choices.front();
-  option.choices = std::move(choices);
-  return option;
-}
-
-Option flag_option(const char* name, bool fallback, const char* doc) {
-  Option option;
-  option.name = name;
-  option.type = OptionType::boolean;
-  option.doc = doc;
-  option.fallback = fallback;
-  return option;
-}
-
-Option list_option(const char* name, const char* doc) {
-  Option option;
-  option.name = name;
-  option.type = OptionType::list;
-  option.doc = doc;
-  return option;
-}
-
 std::vector<Option> span_options(const char* stem, const char* doc) {
   std::vector<Option> options;
   for (const char* unit : kUnits)
-    options.push_back(
-        number_option((std::string(stem) + unit).c_str(), Value(), 0, kInfinity, doc));
+    options.push_back(real_option(stem + std::string(unit), Value(), 0, kInfinity, doc));
   return options;
 }
 
 std::vector<Option> span_list_options(const char* stem, const char* doc) {
   std::vector<Option> options;
   for (const char* unit : kUnits)
-    options.push_back(list_option((std::string(stem) + unit).c_str(), doc));
+    options.push_back(list_option(stem + std::string(unit), {}, doc));
   return options;
 }
 
 Option final_option() {
-  return number_option("final", 0.0, 0, 1, "share of the base rate that is left at the end");
+  return real_option("final", 0.0, 0, 1, "share of the base rate that is left at the end");
 }
 
 }  // namespace thalweg::engine

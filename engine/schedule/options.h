@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/schedule/schedule.h"
+#include "jobspec/option.h"
 
 namespace thalweg::engine {
 
@@ -49,11 +50,11 @@ class ScheduleOptions {
   ScheduleContext context_;
 };
 
-jobspec::Option number_option(const char* name, jobspec::Value fallback, double min, double max,
-                              const char* doc);
-jobspec::Option choice_option(const char* name, std::vector<std::string> choices, const char* doc);
-jobspec::Option flag_option(const char* name, bool fallback, const char* doc);
-jobspec::Option list_option(const char* name, const char* doc);
+using jobspec::choice_option;
+using jobspec::flag_option;
+using jobspec::list_option;
+using jobspec::real_option;
+
 /// `<stem>_steps`, `<stem>_epochs` and `<stem>_samples`, without default.
 std::vector<jobspec::Option> span_options(const char* stem, const char* doc);
 /// The same, each a list.

@@ -86,10 +86,10 @@ DecayEntry plateau() {
   for (jobspec::Option& cooldown :
        span_options("cooldown", "after a drop, time that does not count; none if not set"))
     options.push_back(std::move(cooldown));
-  options.push_back(number_option("gamma", 0.1, 0, 1, "factor of each drop"));
-  options.push_back(number_option("threshold", 1e-4, 0, 1, "smaller progress is none"));
+  options.push_back(real_option("gamma", 0.1, 0, 1, "factor of each drop"));
+  options.push_back(real_option("threshold", 1e-4, 0, 1, "smaller progress is none"));
   options.push_back(choice_option("threshold_mode", {"relative", "absolute"}, "of the threshold"));
-  options.push_back(number_option("final", 0.0, 0, 1, "no drop goes below this share"));
+  options.push_back(real_option("final", 0.0, 0, 1, "no drop goes below this share"));
   return {"plateau", "times gamma where validation has stopped becoming better", std::move(options),
           [](const ScheduleOptions& o) -> std::unique_ptr<Schedule> {
             constexpr double kPatienceEpochs = 10;

@@ -12,6 +12,7 @@
 #include "engine/optim/optimizer.h"
 #include "engine/sync/mode.h"
 #include "engine/train/libraries.h"
+#include "jobspec/option.h"
 
 namespace thalweg::engine {
 namespace {
@@ -27,15 +28,8 @@ constexpr std::int64_t kReportsPerEpoch = 20;
 // ranks.
 constexpr int kFewestShards = 4;
 
-Option integer(const char* name, const char* doc, Value fallback, double min, bool or_auto) {
-  Option o;
-  o.name = name;
-  o.type = OptionType::integer;
-  o.doc = doc;
-  o.fallback = std::move(fallback);
-  o.min = min;
-  o.or_auto = or_auto;
-  return o;
+Option integer(const char* name, const char* doc, Value fallback, double min) {
+  return jobspec::whole_option(name, std::move(fallback), min, jobspec::no_limit, doc);
 }
 
 Section section(const char* path, const char* doc, std::vector<Option> options) {
@@ -74,21 +68,19 @@ Section root() {
       "gradients, sums and losses in fp32 (device cpu, processors with avx512_bf16 or AMX)";
   precision.fallback = precision_names().front();
   precision.choices = precision_names();
-  Option clip;
-  clip.name = "clip_norm";
-  clip.type = OptionType::real;
-  clip.doc = "largest norm of the whole gradient, longer ones are scaled down; 0 = any";
-  clip.fallback = 0.0;
-  clip.min = 0;
-  Option clip_value = clip;
-  clip_value.name = "clip_value";
-  clip_value.doc = "largest size of any element of the gradient, cut before clip_norm; 0 = any";
+  using jobspec::no_limit;
+  Option clip = jobspec::real_option(
+      "clip_norm", 0.0, 0, no_limit,
+      "largest norm of the whole gradient, longer ones are scaled down; 0 = any");
+  Option clip_value = jobspec::real_option(
+      "clip_value", 0.0, 0, no_limit,
+      "largest size of any element of the gradient, cut before clip_norm; 0 = any");
   return section(
       "", "One training run",
       {integer("epochs", "how often to go through the training samples (1 unless steps is given)",
-               {}, 1, false),
-       integer("steps", "how many updates to make, instead of epochs", {}, 1, false),
-       std::move(device), std::move(precision), std::move(clip), std::move(clip_value)});
+               {}, 1),
+       integer("steps", "how many updates to make, instead of epochs", {}, 1), std::move(device),
+       std::move(precision), std::move(clip), std::move(clip_value)});
 }
 
 std::vector<Section> own_sections() {
@@ -96,35 +88,30 @@ std::vector<Section> own_sections() {
       "shards",
       "logical parts of the batch, whatever the number of ranks; auto = the smallest power of two "
       "that is at least 4 and the ranks",
-      "auto", 1, true);
+      "auto", 1);
   shards.max = 65536;
   shards.divides = "batch.global";
-  Option beta;
-  beta.name = "beta";
-  beta.type = OptionType::real;
-  beta.doc = "what the past weighs in the running means of the two terms, from 0 to below 1";
-  beta.fallback = 0.99;
-  beta.min = 0;
-  beta.max = 0.999999;
+  Option beta = jobspec::real_option(
+      "beta", 0.99, 0, 0.999999,
+      "what the past weighs in the running means of the two terms, from 0 to below 1");
   return {
       root(),
       section("batch", "The global batch",
-              {integer("global", "samples in one update, all ranks together", 128, 1, false),
+              {integer("global", "samples in one update, all ranks together", 128, 1),
                std::move(shards)}),
-      section("noise", "The gradient noise scale, from the shards' gradients and their sum",
-              {integer("every", "steps between two measurements; 0 = never", 1, 0, false),
-               std::move(beta)}),
-      section("log", "Metrics",
-              {integer("every", "steps between two reports; auto = 20 reports an epoch", "auto", 1,
-                       true)}),
-      section("eval", "Validation",
-              {integer("every", "epochs between two validations", 1, 1, false)}),
+      section(
+          "noise", "The gradient noise scale, from the shards' gradients and their sum",
+          {integer("every", "steps between two measurements; 0 = never", 1, 0), std::move(beta)}),
+      section(
+          "log", "Metrics",
+          {integer("every", "steps between two reports; auto = 20 reports an epoch", "auto", 1)}),
+      section("eval", "Validation", {integer("every", "epochs between two validations", 1, 1)}),
       section(
           "checkpoint", "Checkpoints",
           {integer("every",
                    "steps between two checkpoints; 0 = only when asked to stop; auto = every epoch",
-                   "auto", 0, true),
-           integer("keep", "how many of the newest ones stay", 2, 1, false)}),
+                   "auto", 0),
+           integer("keep", "how many of the newest ones stay", 2, 1)}),
   };
 }
 

@@ -76,7 +76,8 @@ const std::map<std::string, Names> kMayInclude = {
 
 /// The engine knows of jobspec only these.
 const std::set<std::string> kJobspecForEngine = {"jobspec/value.h", "jobspec/trial.h",
-                                                 "jobspec/schema.h", "jobspec/diagnostic.h"};
+                                                 "jobspec/schema.h", "jobspec/option.h",
+                                                 "jobspec/diagnostic.h"};
 
 /// A C library is touched in one place.
 const std::map<std::string, Names> kOnlyIn = {
