@@ -31,6 +31,17 @@ bool fit_together(const std::vector<Desc>& inputs, int axis) {
   }
 }
 
+/// Left alone, oneDNN may lay out rows of features column by column.
+auto concat_of(int axis, const std::vector<Desc>& inputs, Type type) {
+  Dims whole = dims_of(inputs.front());
+  if (whole.size() > 3) return concat_desc(axis, inputs);
+  auto& side = whole[static_cast<std::size_t>(axis)];
+  side = 0;
+  for (const Desc& input : inputs)
+    side += dims_of(input)[static_cast<std::size_t>(axis)];
+  return concat_desc(plain_desc(whole, type), axis, inputs);
+}
+
 }  // namespace
 
 TensorId concat(Builder& b, const Node& node, TensorId) {
@@ -47,7 +58,7 @@ TensorId concat(Builder& b, const Node& node, TensorId) {
       layouts[k] = plain_desc(dims_of(layouts[k]), b.type());
       xs[k] = b.in_layout(Builder::Pass::both, xs[k], layouts[k]);
     }
-  const auto pd = concat_desc(axis, layouts);
+  const auto pd = concat_of(axis, layouts, b.type());
   const TensorId y = b.activation(pd.dst_desc());
   Arguments arguments{{DNNL_ARG_DST, y}};
   for (std::size_t k = 0; k < xs.size(); ++k)

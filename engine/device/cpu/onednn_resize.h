@@ -45,6 +45,9 @@ inline auto repeat_backward(const Desc& src, const Desc& dst,
 inline auto concat_desc(int axis, const std::vector<Desc>& srcs) {
   return dnnl::concat::primitive_desc(cpu_engine(), axis, srcs, attributes(false));
 }
+inline auto concat_desc(const Desc& dst, int axis, const std::vector<Desc>& srcs) {
+  return dnnl::concat::primitive_desc(cpu_engine(), dst, axis, srcs, attributes(false));
+}
 
 #else
 
@@ -81,6 +84,9 @@ inline auto repeat_backward(const Desc& src, const Desc& dst,
 
 inline auto concat_desc(int axis, const std::vector<Desc>& srcs) {
   return dnnl::concat::primitive_desc(axis, srcs, cpu_engine(), attributes(false));
+}
+inline auto concat_desc(const Desc& dst, int axis, const std::vector<Desc>& srcs) {
+  return dnnl::concat::primitive_desc(dst, axis, srcs, cpu_engine(), attributes(false));
 }
 
 #endif
