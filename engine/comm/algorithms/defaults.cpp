@@ -34,6 +34,7 @@ const Default kDefaults[] = {
     {Collective::allreduce, Where::machines, 3, 256_K, "recursive_doubling"},
     {Collective::allreduce, Where::machines, 3, kRest, "segmented"},
     {Collective::allreduce, Where::machines, kAny, 16_K, "recursive_doubling"},
+    {Collective::allreduce, Where::machines, 4, 4096_K, "rabenseifner"},
     {Collective::allreduce, Where::machines, kAny, 1024_K, "rabenseifner"},
     // With more ranks slices become short, and too many senders meet at one receiver.
     {Collective::allreduce, Where::machines, 16, kRest, "segmented"},
