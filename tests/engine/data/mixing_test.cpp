@@ -177,7 +177,9 @@ TEST(Loader, BatchesDoNotDependOnWorkersNorOnRanks) {
     EXPECT_EQ(same.partner_shares, batch.partner_shares);
     const PreparedBatch& tail = part.next();
     EXPECT_EQ(tail.inputs, std::vector<float>(batch.inputs.begin() + 10, batch.inputs.end()));
-    if (step >= 9) EXPECT_EQ(resumed.next().inputs, batch.inputs);
+    if (step >= 9) {
+      EXPECT_EQ(resumed.next().inputs, batch.inputs);
+    }
   }
 }
 
