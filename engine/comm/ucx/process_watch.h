@@ -20,7 +20,8 @@ class ProcessWatch {
   /// False where the kernel cannot watch it (before Linux 5.3).
   bool add_process(int rank, pid_t pid);
 
-  /// Ranks whose process has ended since the last call, after at most `limit`.
+  /// Ranks whose process has ended since the last call, after at most `limit`. System V memory that
+  /// such a process had made and not yet marked for removal is removed.
   std::vector<int> wait(std::chrono::milliseconds limit);
   int fd() const { return epoll_; }  ///< readable: wait() would return at once
   void wake();                       ///< from any thread: lets wait() return
@@ -30,6 +31,7 @@ class ProcessWatch {
   int waker_ = -1;
   struct Watched {
     int rank;
+    pid_t pid;
     int fd;
   };
   std::vector<Watched> watched_;
