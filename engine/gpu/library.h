@@ -1,0 +1,108 @@
+// What a vendor's library does on a GPU: matrix products (cuBLASLt), convolutions, fused attention
+// and recurrent networks (cuDNN). Each call is planned once for its shapes, may be done in several
+// ways, and runs on any queue of that GPU. Emulated by plain loops on an emulated GPU.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/gpu/gpu.h"
+#include "engine/gpu/types.h"
+
+namespace thalweg::engine::gpu {
+
+/// What 32-bit floats are multiplied in.
+enum class Products {
+  fp32,  ///< themselves
+  tf32   ///< rounded to 10 bits of mantissa, summed in 32-bit floats
+};
+
+/// A planned call. Immutable but for choose(), which is for set-up; thread-safe to run.
+class Call {
+ public:
+  virtual ~Call() = default;
+  virtual std::string name() const = 0;  ///< "conv 64x3x3x64 forward": for reports
+  /// At least 1. Way 0 is what the library thinks best.
+  virtual int ways() const { return 1; }
+  virtual std::string way_name(int way) const { return std::to_string(way); }
+  virtual std::size_t workspace(int way) const { return (void)way, 0; }
+  void choose(int way) { chosen_ = way; }
+  int chosen() const { return chosen_; }
+  /// Tensors in the order that the maker says; `workspace` has workspace(chosen()) bytes. Nothing
+  /// is waited for. Throws GpuError.
+  virtual void run(Queue& queue, std::span<void* const> tensors, void* workspace) const = 0;
+
+ private:
+  int chosen_ = 0;
+};
+
+/// C = alpha A B (+ C) (+ bias of each column) (relu); all row by row: A (m, k), or (k, m) where
+/// `transpose_a`; B (k, n), or (n, k) where `transpose_b`; C (m, n). Sums are 32-bit floats.
+struct Product {
+  std::int64_t m = 0, n = 0, k = 0;
+  bool transpose_a = false, transpose_b = false;
+  Type a = Type::f32, b = Type::f32, c = Type::f32;  ///< a and b are equal
+  std::int64_t row_a = 0, row_b = 0, row_c = 0;      ///< elements from row to row; 0: side by side
+  int batch = 1;
+  std::int64_t step_a = 0, step_b = 0, step_c = 0;  ///< elements from one of the batch to the next
+  float alpha = 1;
+  bool accumulate = false;  ///< + what C holds
+  bool bias = false;        ///< n floats
+  bool relu = false;
+  Products products = Products::fp32;
+};
+
+/// Images or volumes with the channels innermost: (n, d..., c); weights (k, r..., c).
+struct Convolution {
+  enum class Pass {
+    forward,          ///< tensors: x, w, y (bias: then the k floats)
+    backward_data,    ///< tensors: dy, w, dx
+    backward_weights  ///< tensors: x, dy, dw (floats, whatever `type`)
+  };
+  Pass pass = Pass::forward;
+  Type type = Type::f32;  ///< of x, y, w
+  std::int64_t n = 0, c = 0, k = 0;
+  std::vector<std::int64_t> in, out, kernel;  ///< 2 or 3 numbers
+  int stride = 1, padding = 0;
+  bool bias = false, relu = false;  ///< forward only
+  Products products = Products::fp32;
+};
+
+/// softmax(scale Q K^T) V for every head of every sample; bf16. Rows of a head's Q, K, V and output
+/// are `width` neighbours; sample, position and head strides in elements.
+struct FusedAttention {
+  std::int64_t samples = 0, heads = 0, queries = 0, keys = 0, width = 0;
+  struct Strides {
+    std::int64_t sample = 0, position = 0, head = 0;
+  } q, k, v, o;  ///< gradients have the strides of their values
+  float scale = 1;
+  bool causal = false;
+  /// forward: q, k, v, o, stats (samples x heads x queries floats). backward: q, k, v, o, d_o,
+  /// stats, dq, dk, dv.
+  bool backward = false;
+};
+
+/// LSTM over positions of (position, sample, features); weights packed as the library wants them.
+/// Gates in the order input, forget, cell, output.
+struct Recurrence {
+  std::int64_t samples = 0, positions = 0, inputs = 0, width = 0;
+  Type type = Type::f32;
+  Products products = Products::fp32;
+};
+
+/// Makes calls. Thread-safe.
+class Library {
+ public:
+  virtual ~Library() = default;
+  virtual std::unique_ptr<Call> product(
+      const Product& shape) const = 0;  ///< tensors: a, b, c, bias
+  virtual std::unique_ptr<Call> convolution(const Convolution& shape) const = 0;
+  /// Null where the library has none for that shape; then products and a softmax do it.
+  virtual std::unique_ptr<Call> attention(const FusedAttention& shape) const = 0;
+};
+
+}  // namespace thalweg::engine::gpu

@@ -1,0 +1,59 @@
+// Number types of values on a GPU, and their way to and from the float in which all is computed.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "engine/gpu/host_device.h"
+
+namespace thalweg::engine::gpu {
+
+enum class Type { f32, bf16 };
+
+constexpr std::size_t size_of(Type type) {
+  return type == Type::f32 ? 4 : 2;
+}
+
+/// A bfloat16 as it lies in memory: the upper half of a float.
+struct Bf16 {
+  std::uint16_t bits;
+};
+
+THALWEG_HOST_DEVICE inline float load(float x) {
+  return x;
+}
+THALWEG_HOST_DEVICE inline float load(Bf16 x) {
+#if defined(__CUDA_ARCH__)
+  return __uint_as_float(static_cast<std::uint32_t>(x.bits) << 16);
+#else
+  return std::bit_cast<float>(static_cast<std::uint32_t>(x.bits) << 16);
+#endif
+}
+
+/// To the nearest, ties to even; NaN stays NaN.
+template <class T>
+THALWEG_HOST_DEVICE T store(float x);
+template <>
+THALWEG_HOST_DEVICE inline float store<float>(float x) {
+  return x;
+}
+template <>
+THALWEG_HOST_DEVICE inline Bf16 store<Bf16>(float x) {
+#if defined(__CUDA_ARCH__)
+  const std::uint32_t bits = __float_as_uint(x);
+#else
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+#endif
+  if (x != x) return {static_cast<std::uint16_t>((bits >> 16) | 0x40u)};
+  return {static_cast<std::uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16)};
+}
+
+/// work(T{}) with the C++ type of `type`.
+template <class Work>
+void with_type(Type type, const Work& work) {
+  if (type == Type::f32) return work(float{});
+  work(Bf16{});
+}
+
+}  // namespace thalweg::engine::gpu
