@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/device/reference/layer.h"
+#include "engine/device/reference/softmax.h"
 
 namespace thalweg::engine::reference {
 namespace {
@@ -52,12 +53,7 @@ std::vector<T> attend(const Head& head, const T* x, std::int64_t i) {
   for (std::size_t j = 0; j < a.size(); ++j)
     for (std::int64_t d = 0; d < head.depth; ++d)
       a[j] += scale * x[head.q(i, d)] * x[head.k(static_cast<std::int64_t>(j), d)];
-  const T largest = *std::max_element(a.begin(), a.end());
-  T sum = 0;
-  for (T& value : a)
-    sum += value = std::exp(value - largest);
-  for (T& value : a)
-    value /= sum;
+  softmax(a.data(), static_cast<std::int64_t>(a.size()), 1, a.data());
   return a;
 }
 

@@ -1,11 +1,12 @@
 // dice: 1 - mean over classes c of (2 sum_p s_pc t_pc + e) / (sum_p s_pc + sum_p t_pc + e), s the
 // softmax at position p, t the one-hot label, over the positions of a sample that count (Milletari
 // et al., V-Net, 3DV 2016, with the softmax of several classes).
-#include <cmath>
+#include <algorithm>
 #include <vector>
 
 #include "engine/device/labels.h"
 #include "engine/device/reference/layer.h"
+#include "engine/device/reference/softmax.h"
 
 namespace thalweg::engine::reference {
 namespace {
@@ -17,23 +18,7 @@ struct Overlap {
   T bottom(T e) const { return predicted + labelled + e; }
 };
 
-/// Softmax at every position of a sample: (positions, classes).
-template <class T>
-void softmax(const LossPlan& plan, const T* outputs, std::vector<T>& s) {
-  const int classes = plan.data.classes;
-  for (std::int64_t p = 0; p < plan.positions; ++p) {
-    const T* x = outputs + p * plan.position_step;
-    T* y = s.data() + p * classes;
-    T largest = x[0], sum = 0;
-    for (int c = 1; c < classes; ++c)
-      largest = std::max(largest, x[c * plan.class_step]);
-    for (int c = 0; c < classes; ++c)
-      sum += y[c] = std::exp(x[c * plan.class_step] - largest);
-    for (int c = 0; c < classes; ++c)
-      y[c] /= sum;
-  }
-}
-
+/// `s`: room for the softmax at every position, (positions, classes).
 template <class T>
 T sample_loss(const LossPlan& plan, const LossCall<T>& call, int sample, std::vector<T>& s,
               ShardResult& result) {
@@ -41,7 +26,9 @@ T sample_loss(const LossPlan& plan, const LossCall<T>& call, int sample, std::ve
   const T e = static_cast<T>(plan.options.find("epsilon")->as_double());
   const std::int64_t at = sample * elements(plan.output);
   const std::int32_t* labels = call.batch->labels + sample * plan.positions;
-  softmax(plan, call.outputs + at, s);
+  for (std::int64_t p = 0; p < plan.positions; ++p)
+    softmax(call.outputs + at + p * plan.position_step, classes, plan.class_step,
+            s.data() + p * classes);
   std::vector<Overlap<T>> overlaps(static_cast<std::size_t>(classes));
   for (std::int64_t p = 0; p < plan.positions; ++p) {
     if (labels[p] == no_label) continue;
