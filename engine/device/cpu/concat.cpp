@@ -5,7 +5,6 @@
 #include "engine/device/concat.h"
 #include "engine/device/cpu/builder.h"
 #include "engine/device/cpu/layer.h"
-#include "engine/device/cpu/onednn_resize.h"
 
 namespace thalweg::engine::cpu {
 namespace {

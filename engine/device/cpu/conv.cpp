@@ -10,7 +10,6 @@
 #include "engine/device/cpu/builder.h"
 #include "engine/device/cpu/layer.h"
 #include "engine/device/cpu/narrow_conv.h"
-#include "engine/device/cpu/onednn_resize.h"
 #include "engine/device/cpu/relu.h"
 #include "engine/device/cpu/window_dims.h"
 #include "engine/device/cpu/winograd.h"

@@ -4,6 +4,9 @@
 
 #include <dnnl.hpp>
 
+#include <concepts>
+#include <vector>
+
 namespace thalweg::engine::cpu {
 
 using Desc = dnnl::memory::desc;
@@ -115,101 +118,83 @@ inline Dims far_padding(const WindowDims& w, const Dims& in, const Dims& out) {
   return far;
 }
 
+/// A forward primitive; `of`: its own arguments, as both versions take them.
+template <class Primitive, class... Of>
+auto forward_primitive(const dnnl::primitive_attr& attr, const Of&... of) {
+#if DNNL_VERSION_MAJOR >= 3
+  return typename Primitive::primitive_desc(cpu_engine(), of..., attr);
+#else
+  return typename Primitive::primitive_desc(typename Primitive::desc(of...), attr, cpu_engine());
+#endif
+}
+/// A backward primitive; `hint`: the forward one that it belongs to.
+template <class Primitive, class Hint, class... Of>
+auto backward_primitive(const Hint& hint, const Of&... of) {
+#if DNNL_VERSION_MAJOR >= 3
+  return typename Primitive::primitive_desc(cpu_engine(), of..., hint, attributes(false));
+#else
+  return typename Primitive::primitive_desc(typename Primitive::desc(of...), attributes(false),
+                                            cpu_engine(), hint);
+#endif
+}
+
 struct Convolution {
+  using Forward = dnnl::convolution_forward;
+  using BackwardWeights = dnnl::convolution_backward_weights;
+  using BackwardData = dnnl::convolution_backward_data;
+
   dnnl::algorithm algorithm;
   Desc src, weights, bias, dst;  ///< bias may be empty
   WindowDims window;
   Dims far;
 };
 
-#if DNNL_VERSION_MAJOR >= 3
+/// src and dst are those of the deconvolution; weights are (out, in, kernel...).
+struct Deconvolution : Convolution {
+  using Forward = dnnl::deconvolution_forward;
+  using BackwardWeights = dnnl::deconvolution_backward_weights;
+  using BackwardData = dnnl::deconvolution_backward_data;
+};
 
-inline auto forward(const Convolution& c, bool relu) {
-  return dnnl::convolution_forward::primitive_desc(
-      cpu_engine(), dnnl::prop_kind::forward_training, c.algorithm, c.src, c.weights, c.bias, c.dst,
-      c.window.stride, c.window.padding, c.far, attributes(relu));
+template <std::derived_from<Convolution> C>
+auto forward(const C& c, bool relu) {
+  return forward_primitive<typename C::Forward>(attributes(relu), dnnl::prop_kind::forward_training,
+                                                c.algorithm, c.src, c.weights, c.bias, c.dst,
+                                                c.window.stride, c.window.padding, c.far);
 }
-inline auto backward_weights(const Convolution& c,
-                             const dnnl::convolution_forward::primitive_desc& hint) {
-  return dnnl::convolution_backward_weights::primitive_desc(
-      cpu_engine(), c.algorithm, c.src, c.weights, c.bias, c.dst, c.window.stride, c.window.padding,
-      c.far, hint, attributes(false));
+template <std::derived_from<Convolution> C>
+auto backward_weights(const C& c, const typename C::Forward::primitive_desc& hint) {
+  return backward_primitive<typename C::BackwardWeights>(
+      hint, c.algorithm, c.src, c.weights, c.bias, c.dst, c.window.stride, c.window.padding, c.far);
 }
-inline auto backward_data(const Convolution& c,
-                          const dnnl::convolution_forward::primitive_desc& hint) {
-  return dnnl::convolution_backward_data::primitive_desc(
-      cpu_engine(), c.algorithm, c.src, c.weights, c.dst, c.window.stride, c.window.padding, c.far,
-      hint, attributes(false));
+template <std::derived_from<Convolution> C>
+auto backward_data(const C& c, const typename C::Forward::primitive_desc& hint) {
+  return backward_primitive<typename C::BackwardData>(hint, c.algorithm, c.src, c.weights, c.dst,
+                                                      c.window.stride, c.window.padding, c.far);
 }
-
-#else
-
-inline auto forward(const Convolution& c, bool relu) {
-  return dnnl::convolution_forward::primitive_desc(
-      {dnnl::prop_kind::forward_training, c.algorithm, c.src, c.weights, c.bias, c.dst,
-       c.window.stride, c.window.padding, c.far},
-      attributes(relu), cpu_engine());
-}
-inline auto backward_weights(const Convolution& c,
-                             const dnnl::convolution_forward::primitive_desc& hint) {
-  return dnnl::convolution_backward_weights::primitive_desc(
-      {c.algorithm, c.src, c.weights, c.bias, c.dst, c.window.stride, c.window.padding, c.far},
-      attributes(false), cpu_engine(), hint);
-}
-inline auto backward_data(const Convolution& c,
-                          const dnnl::convolution_forward::primitive_desc& hint) {
-  return dnnl::convolution_backward_data::primitive_desc(
-      {c.algorithm, c.src, c.weights, c.dst, c.window.stride, c.window.padding, c.far},
-      attributes(false), cpu_engine(), hint);
-}
-
-#endif
 
 struct InnerProduct {
   Desc src, weights, bias, dst;  ///< bias may be empty
 };
 
-#if DNNL_VERSION_MAJOR >= 3
-
 inline auto forward(const InnerProduct& p, const dnnl::primitive_attr& attr) {
-  return dnnl::inner_product_forward::primitive_desc(
-      cpu_engine(), dnnl::prop_kind::forward_training, p.src, p.weights, p.bias, p.dst, attr);
+  return forward_primitive<dnnl::inner_product_forward>(attr, dnnl::prop_kind::forward_training,
+                                                        p.src, p.weights, p.bias, p.dst);
 }
-inline auto backward_weights(const InnerProduct& p,
-                             const dnnl::inner_product_forward::primitive_desc& hint) {
-  return dnnl::inner_product_backward_weights::primitive_desc(
-      cpu_engine(), p.src, p.weights, p.bias, p.dst, hint, attributes(false));
-}
-inline auto backward_data(const InnerProduct& p,
-                          const dnnl::inner_product_forward::primitive_desc& hint) {
-  return dnnl::inner_product_backward_data::primitive_desc(cpu_engine(), p.src, p.weights, p.dst,
-                                                           hint, attributes(false));
-}
-
-#else
-
-inline auto forward(const InnerProduct& p, const dnnl::primitive_attr& attr) {
-  return dnnl::inner_product_forward::primitive_desc(
-      {dnnl::prop_kind::forward_training, p.src, p.weights, p.bias, p.dst}, attr, cpu_engine());
-}
-inline auto backward_weights(const InnerProduct& p,
-                             const dnnl::inner_product_forward::primitive_desc& hint) {
-  return dnnl::inner_product_backward_weights::primitive_desc(
-      {p.src, p.weights, p.bias, p.dst}, attributes(false), cpu_engine(), hint);
-}
-inline auto backward_data(const InnerProduct& p,
-                          const dnnl::inner_product_forward::primitive_desc& hint) {
-  return dnnl::inner_product_backward_data::primitive_desc({p.src, p.weights, p.dst},
-                                                           attributes(false), cpu_engine(), hint);
-}
-
-#endif
-
 inline auto forward(const InnerProduct& p, bool relu) {
   return forward(p, attributes(relu));
 }
 inline auto forward_adding(const InnerProduct& p) {
   return forward(p, adding());
+}
+inline auto backward_weights(const InnerProduct& p,
+                             const dnnl::inner_product_forward::primitive_desc& hint) {
+  return backward_primitive<dnnl::inner_product_backward_weights>(hint, p.src, p.weights, p.bias,
+                                                                  p.dst);
+}
+inline auto backward_data(const InnerProduct& p,
+                          const dnnl::inner_product_forward::primitive_desc& hint) {
+  return backward_primitive<dnnl::inner_product_backward_data>(hint, p.src, p.weights, p.dst);
 }
 
 /// An element-wise function; ..._use_dst_for_bwd: backward takes its output in place of its input.
@@ -226,79 +211,73 @@ struct Pooling {
   Dims far;
 };
 
+/// Every pixel `factor` times in every direction.
+inline auto repeat_forward(const Desc& src, const Desc& dst) {
+  return forward_primitive<dnnl::resampling_forward>(attributes(false),
+                                                     dnnl::prop_kind::forward_training,
+                                                     dnnl::algorithm::resampling_nearest, src, dst);
+}
+inline auto repeat_backward(const Desc& src, const Desc& dst,
+                            const dnnl::resampling_forward::primitive_desc& hint) {
+  return backward_primitive<dnnl::resampling_backward>(hint, dnnl::algorithm::resampling_nearest,
+                                                       src, dst);
+}
+
+// 3.x wants more of some: a window's dilation, source and destination apart.
+
+inline auto forward(const Pooling& p) {
+  return forward_primitive<dnnl::pooling_forward>(attributes(false),
+                                                  dnnl::prop_kind::forward_training, p.algorithm,
+                                                  p.src, p.dst, p.window.stride, p.window.size,
 #if DNNL_VERSION_MAJOR >= 3
-
-inline auto forward(const Pooling& p) {
-  return dnnl::pooling_forward::primitive_desc(
-      cpu_engine(), dnnl::prop_kind::forward_training, p.algorithm, p.src, p.dst, p.window.stride,
-      p.window.size, Dims(p.far.size(), 0), p.window.padding, p.far, attributes(false));
-}
-inline auto backward(const Pooling& p, const dnnl::pooling_forward::primitive_desc& hint) {
-  return dnnl::pooling_backward::primitive_desc(
-      cpu_engine(), p.algorithm, p.src, p.dst, p.window.stride, p.window.size,
-      Dims(p.far.size(), 0), p.window.padding, p.far, hint, attributes(false));
-}
-inline auto forward(const Eltwise& f, const Desc& desc) {
-  return dnnl::eltwise_forward::primitive_desc(cpu_engine(), dnnl::prop_kind::forward_training,
-                                               f.algorithm, desc, desc, f.alpha, f.beta,
-                                               attributes(false));
-}
-inline auto backward(const Eltwise& f, const Desc& desc) {
-  return dnnl::eltwise_backward::primitive_desc(cpu_engine(), f.algorithm, desc, desc, desc,
-                                                f.alpha, f.beta, forward(f, desc),
-                                                attributes(false));
-}
-inline auto batch_norm_forward(const Desc& desc, float epsilon, dnnl::normalization_flags flags,
-                               bool training) {
-  return dnnl::batch_normalization_forward::primitive_desc(
-      cpu_engine(),
-      training ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference, desc, desc,
-      epsilon, flags, attributes(false));
-}
-inline auto batch_norm_backward(const Desc& desc, float epsilon, dnnl::normalization_flags flags,
-                                const dnnl::batch_normalization_forward::primitive_desc& hint) {
-  return dnnl::batch_normalization_backward::primitive_desc(cpu_engine(), dnnl::prop_kind::backward,
-                                                            desc, desc, desc, epsilon, flags, hint,
-                                                            attributes(false));
-}
-
-#else
-
-inline auto forward(const Pooling& p) {
-  return dnnl::pooling_forward::primitive_desc(
-      {dnnl::prop_kind::forward_training, p.algorithm, p.src, p.dst, p.window.stride, p.window.size,
-       p.window.padding, p.far},
-      attributes(false), cpu_engine());
-}
-inline auto backward(const Pooling& p, const dnnl::pooling_forward::primitive_desc& hint) {
-  return dnnl::pooling_backward::primitive_desc(
-      {p.algorithm, p.src, p.dst, p.window.stride, p.window.size, p.window.padding, p.far},
-      attributes(false), cpu_engine(), hint);
-}
-inline auto forward(const Eltwise& f, const Desc& desc) {
-  return dnnl::eltwise_forward::primitive_desc(
-      {dnnl::prop_kind::forward_training, f.algorithm, desc, f.alpha, f.beta}, attributes(false),
-      cpu_engine());
-}
-inline auto backward(const Eltwise& f, const Desc& desc) {
-  return dnnl::eltwise_backward::primitive_desc({f.algorithm, desc, desc, f.alpha, f.beta},
-                                                attributes(false), cpu_engine(), forward(f, desc));
-}
-inline auto batch_norm_forward(const Desc& desc, float epsilon, dnnl::normalization_flags flags,
-                               bool training) {
-  return dnnl::batch_normalization_forward::primitive_desc(
-      {training ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference, desc,
-       epsilon, flags},
-      attributes(false), cpu_engine());
-}
-inline auto batch_norm_backward(const Desc& desc, float epsilon, dnnl::normalization_flags flags,
-                                const dnnl::batch_normalization_forward::primitive_desc& hint) {
-  return dnnl::batch_normalization_backward::primitive_desc(
-      {dnnl::prop_kind::backward, desc, desc, epsilon, flags}, attributes(false), cpu_engine(),
-      hint);
-}
-
+                                                  Dims(p.far.size(), 0),
 #endif
+                                                  p.window.padding, p.far);
+}
+inline auto backward(const Pooling& p, const dnnl::pooling_forward::primitive_desc& hint) {
+  return backward_primitive<dnnl::pooling_backward>(hint, p.algorithm, p.src, p.dst,
+                                                    p.window.stride, p.window.size,
+#if DNNL_VERSION_MAJOR >= 3
+                                                    Dims(p.far.size(), 0),
+#endif
+                                                    p.window.padding, p.far);
+}
+
+inline auto forward(const Eltwise& f, const Desc& desc) {
+  return forward_primitive<dnnl::eltwise_forward>(
+      attributes(false), dnnl::prop_kind::forward_training, f.algorithm, desc,
+#if DNNL_VERSION_MAJOR >= 3
+      desc,
+#endif
+      f.alpha, f.beta);
+}
+inline auto backward(const Eltwise& f, const Desc& desc) {
+  return backward_primitive<dnnl::eltwise_backward>(forward(f, desc), f.algorithm, desc, desc,
+#if DNNL_VERSION_MAJOR >= 3
+                                                    desc,
+#endif
+                                                    f.alpha, f.beta);
+}
+
+inline auto batch_norm_forward(const Desc& desc, float epsilon, dnnl::normalization_flags flags,
+                               bool training) {
+  return forward_primitive<dnnl::batch_normalization_forward>(
+      attributes(false),
+      training ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference, desc,
+#if DNNL_VERSION_MAJOR >= 3
+      desc,
+#endif
+      epsilon, flags);
+}
+inline auto batch_norm_backward(const Desc& desc, float epsilon, dnnl::normalization_flags flags,
+                                const dnnl::batch_normalization_forward::primitive_desc& hint) {
+  return backward_primitive<dnnl::batch_normalization_backward>(hint, dnnl::prop_kind::backward,
+                                                                desc, desc,
+#if DNNL_VERSION_MAJOR >= 3
+                                                                desc,
+#endif
+                                                                epsilon, flags);
+}
 
 /// c = a b, over all leading dimensions.
 struct Matmul {
@@ -306,11 +285,30 @@ struct Matmul {
 };
 
 inline auto forward(const Matmul& m) {
+  return forward_primitive<dnnl::matmul>(attributes(false), m.a, m.b, m.c);
+}
+
+inline auto concat_desc(int axis, const std::vector<Desc>& srcs) {
 #if DNNL_VERSION_MAJOR >= 3
-  return dnnl::matmul::primitive_desc(cpu_engine(), m.a, m.b, m.c, attributes(false));
+  return dnnl::concat::primitive_desc(cpu_engine(), axis, srcs, attributes(false));
 #else
-  return dnnl::matmul::primitive_desc({m.a, m.b, m.c}, attributes(false), cpu_engine());
+  return dnnl::concat::primitive_desc(axis, srcs, cpu_engine(), attributes(false));
 #endif
+}
+inline auto concat_desc(const Desc& dst, int axis, const std::vector<Desc>& srcs) {
+#if DNNL_VERSION_MAJOR >= 3
+  return dnnl::concat::primitive_desc(cpu_engine(), dst, axis, srcs, attributes(false));
+#else
+  return dnnl::concat::primitive_desc(dst, axis, srcs, cpu_engine(), attributes(false));
+#endif
+}
+
+/// A part of `whole`, which begins `first` into the dimension `axis`. Throws dnnl::error where the
+/// layout has no such part.
+inline Desc part_of(const Desc& whole, const Dims& dims, int axis, std::int64_t first) {
+  Dims offsets(dims.size(), 0);
+  offsets[static_cast<std::size_t>(axis)] = first;
+  return whole.submemory_desc(dims, offsets);
 }
 
 inline auto reorder_desc(const Desc& from, const Desc& to) {
