@@ -15,39 +15,22 @@ void plan(LayerPlan& layer) {
                       {"bias", {features}, Init::zeros, 0, 1, true}};
 }
 
+constexpr auto same = [](std::int64_t feature) { return feature; };
+
 template <class T>
 void forward(const LayerPlan& layer, const Call<T>& call) {
   const std::int64_t features = layer.in.back();
-  for (std::int64_t at = 0; at < call.samples() * elements(layer.in); at += features) {
-    const Moments<T> m(call.x + at, features, layer.real("epsilon"));
-    for (std::int64_t i = 0; i < features; ++i)
-      call.y[at + i] =
-          (call.x[at + i] - m.mean) * m.inverse * call.weights[0][i] + call.weights[1][i];
-  }
+  for (std::int64_t at = 0; at < call.samples() * elements(layer.in); at += features)
+    normalize(call, at, features, layer.real("epsilon"), same);
 }
 
 template <class T>
 void backward(const LayerPlan& layer, const Call<T>& call) {
   const std::int64_t features = layer.in.back();
-  const T count = static_cast<T>(features);
   std::fill_n(call.gradients[0], features, T{0});
   std::fill_n(call.gradients[1], features, T{0});
-  for (std::int64_t at = 0; at < call.samples() * elements(layer.in); at += features) {
-    const Moments<T> m(call.x + at, features, layer.real("epsilon"));
-    T slopes = 0, along = 0;
-    for (std::int64_t i = 0; i < features; ++i) {
-      const T normal = (call.x[at + i] - m.mean) * m.inverse;
-      call.gradients[0][i] += call.dy[at + i] * normal;
-      call.gradients[1][i] += call.dy[at + i];
-      slopes += call.dy[at + i] * call.weights[0][i];
-      along += call.dy[at + i] * call.weights[0][i] * normal;
-    }
-    for (std::int64_t i = 0; call.dx != nullptr && i < features; ++i) {
-      const T normal = (call.x[at + i] - m.mean) * m.inverse;
-      call.dx[at + i] = m.inverse * (call.dy[at + i] * call.weights[0][i] - slopes / count -
-                                     normal * along / count);
-    }
-  }
+  for (std::int64_t at = 0; at < call.samples() * elements(layer.in); at += features)
+    normalize_backward(call, at, features, layer.real("epsilon"), same);
 }
 
 }  // namespace
