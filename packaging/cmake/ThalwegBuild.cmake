@@ -1,4 +1,4 @@
-# Compiler settings and the two functions every room uses.
+# Compiler settings and the functions every room uses.
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
@@ -14,24 +14,36 @@ if(THALWEG_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER "${THALWEG_CCACHE}")
 endif()
 
+include(ThalwegCuda)
+
+# thalweg_options(TARGET PUBLIC|PRIVATE|INTERFACE options...): of the C++ compiler, also where nvcc calls it
+function(thalweg_options target scope)
+  foreach(option IN LISTS ARGN)
+    target_compile_options(${target} ${scope} $<$<COMPILE_LANGUAGE:CXX>:${option}>
+                           $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=${option}>)
+  endforeach()
+endfunction()
+
 add_library(thalweg_settings INTERFACE)
 target_include_directories(thalweg_settings INTERFACE "${PROJECT_SOURCE_DIR}")
-target_compile_options(thalweg_settings INTERFACE -Wall -Wextra -Wpedantic -Wshadow)
+thalweg_options(thalweg_settings INTERFACE -Wall -Wextra -Wshadow)
+target_compile_options(thalweg_settings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wpedantic>)  # nvcc's own text breaks it
 # The bits of a result must not depend on where the compiler fuses a multiplication with an addition.
-target_compile_options(thalweg_settings INTERFACE -ffp-contract=off)
+thalweg_options(thalweg_settings INTERFACE -ffp-contract=off)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # GCC 12 warns of overlap inside std::string's own operator+ (gcc.gnu.org/PR105651).
-  target_compile_options(thalweg_settings INTERFACE -Wno-restrict)
+  thalweg_options(thalweg_settings INTERFACE -Wno-restrict)
 endif()
 if(THALWEG_WERROR)
-  target_compile_options(thalweg_settings INTERFACE -Werror)
+  thalweg_options(thalweg_settings INTERFACE -Werror)
+  target_compile_options(thalweg_settings INTERFACE "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Werror all-warnings>")
 endif()
 if(THALWEG_SANITIZE STREQUAL "address")
-  target_compile_options(thalweg_settings INTERFACE -fsanitize=address,undefined
-                         -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g1)
+  thalweg_options(thalweg_settings INTERFACE -fsanitize=address,undefined
+                  -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g1)
   target_link_options(thalweg_settings INTERFACE -fsanitize=address,undefined)
 elseif(THALWEG_SANITIZE STREQUAL "thread")
-  target_compile_options(thalweg_settings INTERFACE -fsanitize=thread -Wno-tsan -fno-omit-frame-pointer -g1)
+  thalweg_options(thalweg_settings INTERFACE -fsanitize=thread -Wno-tsan -fno-omit-frame-pointer -g1)
   target_link_options(thalweg_settings INTERFACE -fsanitize=thread)
 elseif(THALWEG_SANITIZE)
   message(FATAL_ERROR "THALWEG_SANITIZE is '${THALWEG_SANITIZE}': expected 'address' or 'thread'")
@@ -45,6 +57,17 @@ function(thalweg_library name)
   cmake_parse_arguments(A "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
   add_library(${name} STATIC ${A_SOURCES})
   target_link_libraries(${name} PUBLIC thalweg_settings ${A_PUBLIC} PRIVATE ${A_PRIVATE})
+endfunction()
+
+# thalweg_gpu_sources(TARGET files...): .cpp files with loops of our own on GPUs. Compiled by nvcc where there is one, else
+# by the C++ compiler.
+function(thalweg_gpu_sources target)
+  target_sources(${target} PRIVATE ${ARGN})
+  target_link_libraries(${target} PUBLIC thalweg_gpu)
+  if(THALWEG_HAS_CUDA)
+    set_source_files_properties(${ARGN} PROPERTIES LANGUAGE CUDA)
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>)
+  endif()
 endfunction()
 
 # thalweg_program(NAME SOURCES... LIBS...): installed under bin
@@ -67,7 +90,7 @@ function(thalweg_test name)
   endif()
   add_executable(${name} ${A_SOURCES})
   target_link_libraries(${name} PRIVATE thalweg_settings ${A_LIBS} GTest::gmock GTest::gtest_main)
-  target_compile_options(${name} PRIVATE -O1)  # test code is built more often than it runs: a third faster
+  thalweg_options(${name} PRIVATE -O1)  # test code is built more often than it runs: a third faster
   target_compile_definitions(${name} PRIVATE THALWEG_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
                              THALWEG_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")

@@ -1,0 +1,37 @@
+#include "engine/gpu/emulated_library.h"
+
+#include <bit>
+
+#include "engine/gpu/machines.h"
+
+namespace thalweg::engine::gpu {
+namespace {
+
+class EmulatedLibrary final : public Library {
+ public:
+  std::unique_ptr<Call> product(const Product& shape) const override {
+    return emulated_product(shape);
+  }
+  std::unique_ptr<Call> convolution(const Convolution& shape) const override {
+    return emulated_convolution(shape);
+  }
+  std::unique_ptr<Call> attention(const FusedAttention& shape) const override {
+    if (shape.width % 8 != 0 || shape.width > 128) return nullptr;
+    return emulated_attention(shape);
+  }
+};
+
+}  // namespace
+
+const Library& emulated_library() {
+  static const EmulatedLibrary only;
+  return only;
+}
+
+float rounded_for(Products products, float x) {
+  if (products == Products::fp32 || x != x) return x;
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  return std::bit_cast<float>((bits + 0xfffu + ((bits >> 13) & 1u)) & ~0x1fffu);
+}
+
+}  // namespace thalweg::engine::gpu

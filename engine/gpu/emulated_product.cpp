@@ -1,0 +1,90 @@
+#include <Eigen/Core>
+#include <vector>
+
+#include "engine/gpu/emulated_library.h"
+#include "engine/gpu/names.h"
+
+namespace thalweg::engine::gpu {
+namespace {
+
+using Rows = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using Stride = Eigen::OuterStride<>;
+
+template <class Work>
+void with_matrix(std::int64_t rows, std::int64_t columns, MatrixAt<const float> at,
+                 const Work& work) {
+  if (at.transposed) {
+    work(Eigen::Map<const Rows, 0, Stride>(at.data, columns, rows, Stride(at.row)).transpose());
+  } else {
+    work(Eigen::Map<const Rows, 0, Stride>(at.data, rows, columns, Stride(at.row)));
+  }
+}
+
+class EmulatedProduct final : public Call {
+ public:
+  explicit EmulatedProduct(const Product& shape) : p_(with_rows(shape)) {}
+  std::string name() const override { return name_of(p_); }
+  void run(Queue& queue, std::span<void* const> tensors, void*) const override {
+    const void* const bias = p_.bias ? tensors[3] : nullptr;
+    queue.on_host([p = p_, a = tensors[0], b = tensors[1], c = tensors[2], bias] {
+      for (int i = 0; i < p.batch; ++i)
+        one(p, a, i * p.step_a, b, i * p.step_b, c, i * p.step_c, static_cast<const float*>(bias));
+    });
+  }
+
+ private:
+  /// Side by side, as floats that the products read.
+  static std::vector<float> read(const Product& p, const void* data, std::int64_t from,
+                                 std::int64_t rows, std::int64_t columns, std::int64_t row) {
+    std::vector<float> result(static_cast<std::size_t>(rows * columns));
+    for (std::int64_t i = 0; i < rows; ++i)
+      for (std::int64_t j = 0; j < columns; ++j)
+        result[static_cast<std::size_t>(i * columns + j)] =
+            rounded_for(p.products, load_at(p.a, data, from + i * row + j));
+    return result;
+  }
+
+  static void one(const Product& p, const void* a, std::int64_t from_a, const void* b,
+                  std::int64_t from_b, void* c, std::int64_t from_c, const float* bias) {
+    const std::int64_t columns_a = p.transpose_a ? p.m : p.k;
+    const std::int64_t columns_b = p.transpose_b ? p.k : p.n;
+    const auto left = read(p, a, from_a, p.transpose_a ? p.k : p.m, columns_a, p.row_a);
+    const auto right = read(p, b, from_b, p.transpose_b ? p.n : p.k, columns_b, p.row_b);
+    std::vector<float> sums(static_cast<std::size_t>(p.m * p.n));
+    emulated_multiply(p.m, p.n, p.k, {left.data(), columns_a, p.transpose_a},
+                      {right.data(), columns_b, p.transpose_b}, {sums.data(), p.n}, false);
+    for (std::int64_t i = 0; i < p.m; ++i)
+      for (std::int64_t j = 0; j < p.n; ++j) {
+        const std::int64_t at = from_c + i * p.row_c + j;
+        float value = p.alpha * sums[static_cast<std::size_t>(i * p.n + j)];
+        if (p.accumulate) value += load_at(p.c, c, at);
+        if (bias != nullptr) value += bias[j];
+        if (p.relu && !(value > 0)) value = value != value ? value : 0;
+        store_at(p.c, c, at, value);
+      }
+  }
+
+  Product p_;
+};
+
+}  // namespace
+
+void emulated_multiply(std::int64_t m, std::int64_t n, std::int64_t k, MatrixAt<const float> a,
+                       MatrixAt<const float> b, MatrixAt<float> c, bool accumulate) {
+  Eigen::Map<Rows, 0, Stride> result(c.data, m, n, Stride(c.row));
+  with_matrix(m, k, a, [&](const auto& left) {
+    with_matrix(k, n, b, [&](const auto& right) {
+      if (accumulate) {
+        result.noalias() += left * right;
+      } else {
+        result.noalias() = left * right;
+      }
+    });
+  });
+}
+
+std::unique_ptr<Call> emulated_product(const Product& shape) {
+  return std::make_unique<EmulatedProduct>(shape);
+}
+
+}  // namespace thalweg::engine::gpu

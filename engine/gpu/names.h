@@ -1,0 +1,17 @@
+// Names of calls, for reports. For this room only.
+#pragma once
+
+#include <string>
+
+#include "engine/gpu/library.h"
+
+namespace thalweg::engine::gpu {
+
+std::string name_of(const Product& shape);         ///< "product 128x64x512 x 12"
+std::string name_of(const Convolution& shape);     ///< "conv 64x3x3x64 of 56x56 forward"
+std::string name_of(const FusedAttention& shape);  ///< "attention 1024x1024x64 forward"
+
+/// Rows side by side are given their length.
+Product with_rows(Product shape);
+
+}  // namespace thalweg::engine::gpu

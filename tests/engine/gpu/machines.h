@@ -1,0 +1,52 @@
+// Tests of what both machines do: once on the emulated one and once on a real GPU, where there is
+// one.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "engine/gpu/gpu.h"
+#include "engine/gpu/loops.h"
+
+namespace thalweg::engine::gpu {
+
+class OnMachine : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    if (std::string(GetParam()) == "emulated") {
+      gpu_ = &emulated_gpu();
+    } else {
+      if (gpu_count() == 0) GTEST_SKIP() << why_no_gpu();
+      gpu_ = &gpu(0);
+    }
+    queue_ = gpu_->queue();
+  }
+
+  template <class T>
+  Memory up(const std::vector<T>& values) {
+    Memory memory(*gpu_, values.size() * sizeof(T), "a test");
+    gpu_->copy(memory.data(), values.data(), memory.bytes());
+    return memory;
+  }
+  template <class T>
+  std::vector<T> down(const Memory& memory) {
+    queue_->wait();
+    std::vector<T> values(memory.bytes() / sizeof(T));
+    gpu_->copy(values.data(), memory.data(), memory.bytes());
+    return values;
+  }
+
+  Gpu* gpu_ = nullptr;
+  std::unique_ptr<Queue> queue_;
+};
+
+#define THALWEG_ON_MACHINES(Suite)                                                  \
+  INSTANTIATE_TEST_SUITE_P(Gpu, Suite, testing::Values("emulated", "cuda"),         \
+                           [](const testing::TestParamInfo<const char*>& machine) { \
+                             return std::string(machine.param);                     \
+                           })
+
+}  // namespace thalweg::engine::gpu
