@@ -2,15 +2,10 @@
 // layers, no allocation.
 #include <gtest/gtest.h>
 
-#include <dlfcn.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <iterator>
-#include <new>
-#include <string_view>
 #include <thread>
 
 #include "engine/device/cpu/node.h"
@@ -18,41 +13,8 @@
 #include "engine/device/memory_plan.h"
 #include "engine/nn/model_table.h"
 #include "support.h"
+#include "tests/support/allocations.h"
 #include "tests/support/models.h"
-
-namespace {
-
-thread_local bool counting = false;
-thread_local int from_thalweg = 0, from_onednn = 0;
-
-void count(void* caller) {
-  counting = false;  // dladdr may allocate
-  Dl_info info{};
-  const bool onednn = dladdr(caller, &info) != 0 && info.dli_fname != nullptr &&
-                      std::string_view(info.dli_fname).find("dnnl") != std::string_view::npos;
-  ++(onednn ? from_onednn : from_thalweg);
-  counting = true;
-}
-
-}  // namespace
-
-// Every allocation in C++ comes through here, oneDNN's too; the address of the caller tells them
-// apart.
-__attribute__((noinline)) void* operator new(std::size_t bytes) {
-  if (counting) count(__builtin_return_address(0));
-  if (void* memory = std::malloc(bytes == 0 ? 1 : bytes)) return memory;
-  throw std::bad_alloc();
-}
-__attribute__((noinline)) void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
-  if (counting) count(__builtin_return_address(0));
-  return std::malloc(bytes == 0 ? 1 : bytes);
-}
-__attribute__((noinline)) void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-__attribute__((noinline)) void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
 
 namespace thalweg::engine::test {
 namespace {
@@ -139,21 +101,18 @@ TEST_P(SteadyStep, ChangesNoMoreLayoutsThanItMustAndAllocatesNothing) {
                 on_ready);
   };
   step();
-  from_thalweg = from_onednn = 0;
-  counting = true;
-  step();
-  counting = false;
+  const auto allocations = thalweg::test::allocations_in(step);
   const cpu::Plan& plan = program.plan();
   std::cout << c.name << ": " << plan.reorders << " changes of layout, " << plan.conversions
             << " of type, " << plan.weights.size() << " of weights, "
-            << plan.forward.size() + plan.backward.size() << " operations, " << from_thalweg
-            << " allocations (and " << from_onednn << " inside oneDNN), arena "
+            << plan.forward.size() + plan.backward.size() << " operations, " << allocations.ours
+            << " allocations (and " << allocations.onednn << " inside oneDNN), arena "
             << plan.arena_bytes / 1024 << " KiB\n";
   const Changes left = changes_left(c.name, precision);
   EXPECT_LE(plan.reorders, left.layouts);
   EXPECT_LE(plan.conversions, left.types);
   EXPECT_LE(plan.weights.size(), left.weights);
-  EXPECT_EQ(from_thalweg, 0);
+  EXPECT_EQ(allocations.ours, 0);
   EXPECT_EQ(ready, 2 * static_cast<int>(values.size()));
 }
 

@@ -1,53 +1,11 @@
 // A step of training allocates nothing once it runs: forward, backward, sums over shards, update.
 #include <gtest/gtest.h>
 
-#include <dlfcn.h>
-
-#include <atomic>
-#include <cstdlib>
-#include <new>
-#include <string_view>
-
 #include "engine/sync/mode.h"
 #include "engine/tensor/random.h"
 #include "tests/engine/sync/support.h"
+#include "tests/support/allocations.h"
 #include "tests/support/models.h"
-
-namespace {
-
-std::atomic<bool> counting{false};
-std::atomic<int> allocations{0};
-thread_local bool looking = false;  // dladdr may allocate
-
-// oneDNN keeps small tables of its own while a primitive runs: not ours to avoid.
-void count(void* caller) {
-  if (looking) return;
-  looking = true;
-  Dl_info info{};
-  const bool onednn = dladdr(caller, &info) != 0 && info.dli_fname != nullptr &&
-                      std::string_view(info.dli_fname).find("dnnl") != std::string_view::npos;
-  if (!onednn) ++allocations;
-  looking = false;
-}
-
-}  // namespace
-
-// Every allocation in C++ comes through here.
-__attribute__((noinline)) void* operator new(std::size_t bytes) {
-  if (counting) count(__builtin_return_address(0));
-  if (void* memory = std::malloc(bytes == 0 ? 1 : bytes)) return memory;
-  throw std::bad_alloc();
-}
-__attribute__((noinline)) void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
-  if (counting) count(__builtin_return_address(0));
-  return std::malloc(bytes == 0 ? 1 : bytes);
-}
-__attribute__((noinline)) void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-__attribute__((noinline)) void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
 
 namespace thalweg::engine {
 namespace {
@@ -99,6 +57,11 @@ class Training {
   std::int64_t number_ = 0;
 };
 
+TEST(Allocations, AreCounted) {
+  const auto one = [] { ::operator delete(::operator new(1)); };
+  EXPECT_EQ(thalweg::test::allocations_in(one).ours, 1);
+}
+
 class SteadyTraining : public testing::TestWithParam<test::ModelCase> {};
 
 TEST_P(SteadyTraining, AllocatesNothing) {
@@ -106,11 +69,9 @@ TEST_P(SteadyTraining, AllocatesNothing) {
   Training training(GetParam(), group);
   for (int i = 0; i < 3; ++i)
     training.step();
-  allocations = 0;
-  counting = true;
-  const StepOutcome outcome = training.step();
-  counting = false;
-  EXPECT_EQ(allocations, 0);
+  StepOutcome outcome;
+  const auto allocations = thalweg::test::allocations_in([&] { outcome = training.step(); });
+  EXPECT_EQ(allocations.ours, 0);
   EXPECT_EQ(outcome.not_finite, "");
 }
 
