@@ -4,13 +4,14 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "engine/device/labels.h"
 #include "engine/tensor/buffer.h"
 #include "engine/tensor/random.h"
 
 namespace thalweg::engine {
 
 const std::vector<std::string>& precision_names() {
-  static const std::vector<std::string> names{"fp32", "bf16"};
+  static const std::vector<std::string> names{"fp32", "bf16", "tf32"};
   return names;
 }
 
@@ -49,6 +50,12 @@ void check_batch(const Batch& batch, int samples, bool training) {
   throw std::invalid_argument("a shard of " + std::to_string(batch.samples) + " samples where " +
                               (training ? "exactly " : "1 to ") + std::to_string(samples) +
                               " were expected");
+}
+
+void check_numbers(const LossPlan& loss, const Batch& batch, std::int64_t inputs, int vocabulary) {
+  if (loss.kind->of_labels) for_each_label(loss, batch, [](const LabelAt&) {});
+  for (std::int64_t i = 0; vocabulary > 0 && i < batch.samples * inputs; ++i)
+    token_at(batch.inputs, i, vocabulary);
 }
 
 template <class T>

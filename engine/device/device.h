@@ -10,6 +10,7 @@
 
 #include "engine/device/layer.h"
 #include "engine/device/meeting.h"
+#include "engine/gpu/gpu.h"
 #include "engine/tensor/parameter.h"
 #include "engine/tensor/shape.h"
 
@@ -19,10 +20,11 @@ namespace thalweg::engine {
 /// either.
 enum class Precision {
   fp32,
-  bf16  ///< values between layers and what is multiplied are bfloat16; sums are 32-bit floats
+  bf16,  ///< values between layers and what is multiplied are bfloat16; sums are 32-bit floats
+  tf32   ///< what is multiplied has 10 bits of mantissa (GPUs); sums are 32-bit floats
 };
 
-/// Names by value: "fp32", "bf16".
+/// Names by value: "fp32", "bf16", "tf32".
 const std::vector<std::string>& precision_names();
 /// Throws std::invalid_argument where there is none of that name.
 Precision precision_named(const std::string& name);
@@ -55,6 +57,46 @@ struct Batch {
 /// Called with a parameter's number as soon as its gradient is complete.
 using ReadyFunction = std::function<void(int parameter)>;
 
+/// What changes from step to step and a GPU's kernels read from its memory, so that a recorded step
+/// can be done again.
+struct ShardKey {
+  std::uint64_t seed = 0;
+  std::uint64_t first_sample = 0;
+  std::uint32_t step = 0;
+  std::int32_t samples = 0;  ///< how many count; of the others nothing is looked at
+  float scale = 1;           ///< of the gradient of the loss
+};
+
+/// A shard on a GPU; all is that GPU's memory. `inputs` ... as in Batch, of exactly the program's
+/// number of samples.
+struct QueuedShard {
+  const float* parameters = nullptr;
+  const float* running = nullptr;  ///< evaluation only
+  const float* inputs = nullptr;
+  const std::int32_t* labels = nullptr;
+  const float* targets = nullptr;
+  const std::int32_t* partner_labels = nullptr;  ///< null: the samples are not blended
+  const float* partner_shares = nullptr;
+  const ShardKey* key = nullptr;
+  bool draw_labels = false;
+  float* gradients = nullptr;   ///< training: overwritten but for the padding
+  float* statistics = nullptr;  ///< training: overwritten
+  double* result =
+      nullptr;  ///< 1 + most_sums numbers, overwritten: the loss's sum and ShardResult::sums
+};
+
+/// What a lane on a GPU offers beside: work is put into a queue, nothing is waited for. Labels and
+/// tokens must have been checked (check_numbers).
+class QueuedLane {
+ public:
+  virtual ~QueuedLane() = default;
+  /// Before train() or evaluate(), where the parameters have changed.
+  virtual void take_parameters(gpu::Queue& queue, const float* parameters) = 0;
+  /// `ready(i)` is called when the work that completes parameter i's gradient is in the queue.
+  virtual void train(gpu::Queue& queue, const QueuedShard& shard, const ReadyFunction& ready) = 0;
+  virtual void evaluate(gpu::Queue& queue, const QueuedShard& shard) = 0;
+};
+
 /// Activations and workspaces for one shard under way; several lanes of a program may run in
 /// several threads at once, one thread each. T is float, or double on the reference device.
 template <class T>
@@ -72,6 +114,8 @@ class BasicLane {
                             T* statistics, const ReadyFunction& ready) = 0;
   /// Forward only, with running statistics and no dropout.
   virtual ShardResult evaluate(const T* parameters, const T* running, const Batch& batch) = 0;
+  /// Null where the lane is not one of a GPU.
+  virtual QueuedLane* queued() { return nullptr; }
 };
 
 /// A graph compiled for one device. Immutable after construction; thread-safe to read. Must outlive
@@ -87,6 +131,8 @@ class BasicProgram {
   /// and the plain one.
   virtual void to_plain(int parameter, const T* device, T* plain) const = 0;
   virtual void from_plain(int parameter, const T* plain, T* device) const = 0;
+  /// In whose memory parameters, gradients and statistics lie; null: the host's.
+  virtual gpu::Gpu* gpu() const { return nullptr; }
 };
 
 using Program = BasicProgram<float>;
@@ -99,6 +145,10 @@ std::vector<ParameterInfo> place_parameters(const Graph& graph,
 /// Throws std::invalid_argument where a training batch has not `samples`, or an evaluation one has
 /// more.
 void check_batch(const Batch& batch, int samples, bool training);
+
+/// Throws std::invalid_argument where a label of the batch is no class, or a token none of
+/// `vocabulary` (0: inputs are no tokens).
+void check_numbers(const LossPlan& loss, const Batch& batch, std::int64_t inputs, int vocabulary);
 
 /// Labels drawn with the probabilities of the softmax of `outputs`, one for each position of each
 /// sample; keyed by the batch's seed, step and the place in the global batch. `labels` grows where
@@ -129,5 +179,10 @@ namespace cpu {
 std::unique_ptr<Program> compile(const Graph& graph, int samples,
                                  Precision precision = Precision::fp32);
 }  // namespace cpu
+namespace cuda {
+/// On gpu::chosen_gpu(). Throws GpuError where there is none, OutOfMemory where it does not fit.
+std::unique_ptr<Program> compile(const Graph& graph, int samples,
+                                 Precision precision = Precision::fp32);
+}  // namespace cuda
 
 }  // namespace thalweg::engine

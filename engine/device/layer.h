@@ -26,6 +26,16 @@ struct Node;
 /// returns y.
 using LayerMaker = TensorId (*)(Builder& builder, const Node& node, TensorId x);
 }  // namespace cpu
+namespace cuda {
+class Builder;
+/// Index of a tensor in the builder's plan.
+using TensorId = int;
+struct Node;
+/// As cpu::LayerMaker.
+using LayerMaker = TensorId (*)(Builder& builder, const Node& node, TensorId x);
+/// Adds the loss of `output` (floats) to the plan, and its slope, which goes to `gradient`.
+using LossMaker = void (*)(Builder& builder, TensorId output, TensorId gradient);
+}  // namespace cuda
 
 struct Batch;
 
@@ -143,6 +153,7 @@ struct LayerKind {
   std::vector<jobspec::Option> options;
   const reference::Layer* reference;
   cpu::LayerMaker cpu;
+  cuda::LayerMaker cuda;
   int inputs = 1;       ///< values it takes; 0: two or more
   bool tokens = false;  ///< its input is token numbers, which are no other layer's input
 };
@@ -165,6 +176,7 @@ struct LossKind {
   bool of_labels = true;  ///< else of targets
   const reference::Loss* reference;
   cpu::LossFunction cpu;
+  cuda::LossMaker cuda;
   std::vector<Metric> metrics;
 };
 

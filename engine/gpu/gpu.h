@@ -122,6 +122,12 @@ std::string why_no_gpu();
 /// CUDA_VISIBLE_DEVICES shows (Slurm's binding sets it) in turn.
 int gpu_of_rank(int local_rank);
 
+/// The one that this process computes on: that of choose_gpu(), else number 0. Throws as gpu()
+/// does.
+Gpu& chosen_gpu();
+/// For the start of a program.
+void choose_gpu(int number);
+
 /// The emulated one.
 Gpu& emulated_gpu();
 

@@ -17,6 +17,7 @@ std::unique_ptr<Program> compile_reference(const Graph& graph, int samples, Prec
 const std::vector<DeviceKind>& device_table() {
   static const std::vector<DeviceKind> table = {
       {"cpu", "oneDNN kernels, one thread a lane", cpu::compile},
+      {"cuda", "an NVIDIA GPU: cuDNN, cuBLASLt and loops of our own", cuda::compile},
       {"reference", "slow, obvious loops: the truth for tests", compile_reference},
   };
   return table;

@@ -2,6 +2,7 @@
 #include <stdexcept>
 
 #include "engine/device/cpu/layer.h"
+#include "engine/device/cuda/layer.h"
 #include "engine/device/reference/layer.h"
 #include "engine/nn/graph.h"
 #include "jobspec/option.h"
@@ -107,6 +108,7 @@ const std::vector<LossKind>& loss_table() {
        true,
        &reference::cross_entropy,
        cpu::cross_entropy,
+       cuda::cross_entropy,
        {error, top5, perplexity, iou_of_images}},
       {"dice",
        "1 - the Dice coefficient of every class's softmax, averaged: for segmentation",
@@ -114,6 +116,7 @@ const std::vector<LossKind>& loss_table() {
        true,
        &reference::dice,
        cpu::dice,
+       cuda::dice,
        {error, iou}},
       {"mse",
        "squared error, averaged over the targets",
@@ -121,6 +124,7 @@ const std::vector<LossKind>& loss_table() {
        false,
        &reference::mse,
        cpu::mse,
+       cuda::mse,
        {mae}},
       {"l1",
        "absolute error, averaged over the targets",
@@ -128,6 +132,7 @@ const std::vector<LossKind>& loss_table() {
        false,
        &reference::l1,
        cpu::l1,
+       cuda::l1,
        {mae}},
       {"quadratic_deep",
        "1/2 (y - t)' Q (y - t) with DeepOBS' Q of 100 targets",
@@ -135,6 +140,7 @@ const std::vector<LossKind>& loss_table() {
        false,
        &reference::quadratic_deep,
        cpu::quadratic_deep,
+       cuda::quadratic_deep,
        {}},
       {"bce",
        "binary cross-entropy of logits with targets from 0 to 1",
@@ -142,6 +148,7 @@ const std::vector<LossKind>& loss_table() {
        false,
        &reference::bce,
        cpu::bce,
+       cuda::bce,
        {wrong_side, iou}},
   };
   return table;

@@ -34,6 +34,8 @@ class Model {
   /// all of a rank's must be under way at once.
   virtual bool joins_shards() const { return false; }
   virtual std::unique_ptr<Lane> lane() const = 0;
+  /// In whose memory parameters, gradients and statistics lie; null: the host's.
+  virtual gpu::Gpu* gpu() const { return nullptr; }
   virtual const LossPlan& loss() const = 0;
 
   /// Seeded initial values in the device's layout: weights normal with variance 2 / fan_in where a

@@ -30,6 +30,8 @@ std::vector<std::size_t> device_counts(const Plan& plan) {
 }  // namespace
 
 CpuProgram::CpuProgram(const Graph& graph, int samples, Precision precision) : graph_(graph) {
+  if (precision == Precision::tf32)
+    throw std::invalid_argument("precision: tf32 is of GPUs (device cuda); use fp32 or bf16");
   if (precision == Precision::bf16 && !has_bf16())
     throw std::invalid_argument(
         "precision: this processor does not multiply bf16 (avx512_bf16 and AMX do); use fp32");

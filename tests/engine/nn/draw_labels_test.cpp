@@ -10,8 +10,8 @@
 namespace thalweg::engine {
 namespace {
 
-const LossKind kLabels{"of labels", "", {}, true, nullptr, nullptr, {}};
-const LossKind kTargets{"of targets", "", {}, false, nullptr, nullptr, {}};
+const LossKind kLabels{"of labels", "", {}, true, nullptr, nullptr, nullptr, {}};
+const LossKind kTargets{"of targets", "", {}, false, nullptr, nullptr, nullptr, {}};
 
 LossPlan classes(int count) {
   LossPlan plan;

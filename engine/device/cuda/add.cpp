@@ -1,0 +1,12 @@
+#include <stdexcept>
+
+#include "engine/device/cuda/builder.h"
+#include "engine/device/cuda/layer.h"
+
+namespace thalweg::engine::cuda {
+
+TensorId add(Builder&, const Node&, TensorId) {
+  throw std::invalid_argument("device cuda has no add");
+}
+
+}  // namespace thalweg::engine::cuda

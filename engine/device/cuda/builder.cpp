@@ -1,0 +1,359 @@
+#include "engine/device/cuda/builder.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "engine/device/cuda/layout.h"
+#include "engine/device/memory_plan.h"
+#include "engine/tensor/buffer.h"
+
+namespace thalweg::engine::cuda {
+namespace {
+
+Shape batch_of(const Shape& sample, std::int64_t samples) {
+  Shape dims{samples};
+  dims.insert(dims.end(), sample.begin(), sample.end());
+  if (dims.size() > 5)
+    throw std::invalid_argument("the cuda device expects at most four dimensions, got " +
+                                to_text(sample));
+  return dims;
+}
+
+bool takes_tokens(const Graph& graph) {
+  return std::any_of(graph.layers.begin(), graph.layers.end(), [](const LayerPlan& layer) {
+    return layer.kind->tokens && layer.from.front() == 0;
+  });
+}
+
+}  // namespace
+
+Builder::Builder(gpu::Queue& queue, const Graph& graph, int samples, Precision precision)
+    : queue_(queue),
+      graph_(graph),
+      type_(precision == Precision::bf16 ? Type::bf16 : Type::f32),
+      products_(precision == Precision::fp32 ? gpu::Products::fp32 : gpu::Products::tf32),
+      nodes_(fuse(graph)),
+      values_(graph.layers.size() + 1),
+      backward_(nodes_.size()) {
+  plan_.samples = samples;
+  const std::vector<int> uses = graph.uses();
+  for (std::size_t v = 0; v < values_.size(); ++v)
+    values_[v].uses = uses[v];
+}
+
+Type Builder::output_type() const {
+  const bool last = static_cast<std::size_t>(nodes_[current_].value) + 1 == values_.size();
+  return last ? Type::f32 : type_;
+}
+
+bool Builder::wants_input_gradient(std::size_t k) const {
+  return value(nodes_[current_].layer->from[k]).wants_gradient;
+}
+
+TensorId Builder::place(Home home, std::size_t offset, const Desc& desc) {
+  Tensor tensor;
+  tensor.desc = desc;
+  tensor.home = home;
+  tensor.offset = offset;
+  plan_.tensors.push_back(std::move(tensor));
+  return static_cast<TensorId>(plan_.tensors.size() - 1);
+}
+
+TensorId Builder::activation(const Desc& desc) {
+  return place(Home::arena, 0, desc);
+}
+
+TensorId Builder::scratch(std::int64_t count, std::size_t bytes) {
+  const std::int64_t floats = (count * static_cast<std::int64_t>(bytes) + 3) / 4;
+  return activation(Desc{{floats}, Type::f32});
+}
+
+bool Builder::may_overwrite(TensorId x) const {
+  if (tensor(x).home != Home::arena) return false;
+  if (std::find(kept_.begin(), kept_.end(), root(x)) != kept_.end()) return false;
+  return std::none_of(values_.begin(), values_.end(), [&](const Value& v) {
+    return v.tensor >= 0 && v.uses > 1 && root(v.tensor) == root(x);
+  });
+}
+
+TensorId Builder::copy_of(TensorId dy) {
+  const TensorId copy = like(dy);
+  const std::size_t bytes = desc(dy).bytes();
+  kernel(Pass::backward, {dy, copy}, [=](const Frame& frame) {
+    frame.queue.copy(frame.as<void>(copy), frame.as<void>(dy), bytes);
+  });
+  return copy;
+}
+
+TensorId Builder::writable(TensorId dy) {
+  const bool shared = std::any_of(values_.begin(), values_.end(), [&](const Value& v) {
+    return v.slope >= 0 && root(v.slope) == root(dy);
+  });
+  return shared ? copy_of(dy) : dy;
+}
+
+TensorId Builder::view(TensorId base, const Desc& desc, std::size_t first) {
+  const Tensor of = tensor(base);
+  const TensorId whole = root(base);
+  const std::size_t shift = of.shift + first * gpu::size_of(of.desc.type);
+  const TensorId id = place(of.home, tensor(whole).offset + shift, desc);
+  plan_.tensors[static_cast<std::size_t>(id)].shift = shift;
+  plan_.tensors[static_cast<std::size_t>(id)].base = whole;
+  return id;
+}
+
+TensorId Builder::parameter(int number, std::vector<std::int32_t> order) {
+  const auto n = static_cast<std::size_t>(number);
+  const Node& node = nodes_[current_];
+  const Shape& shape =
+      node.layer->parameters[n - static_cast<std::size_t>(node.first_parameter)].shape;
+  if (plan_.parameters.size() <= n) plan_.parameters.resize(n + 1);
+  plan_.parameters[n].count = elements(shape);
+  if (!order.empty())
+    plan_.parameters[n].order = std::make_shared<const std::vector<std::int32_t>>(std::move(order));
+  parameter_tensors_.resize(plan_.parameters.size(), -1);
+  gradient_tensors_.resize(plan_.parameters.size(), -1);
+  weight_tensors_.resize(plan_.parameters.size(), -1);
+  // Offsets are known when all parameters are: finish() fills them in.
+  const Desc flat{{elements(shape)}, Type::f32};
+  parameter_tensors_[n] = place(Home::parameters, 0, flat);
+  gradient_tensors_[n] = place(Home::gradients, 0, flat);
+  return parameter_tensors_[n];
+}
+
+TensorId Builder::gradient(int number) {
+  return gradient_tensors_[static_cast<std::size_t>(number)];
+}
+
+TensorId Builder::weights(int number) {
+  const auto n = static_cast<std::size_t>(number);
+  if (type_ == Type::f32) return parameter_tensors_[n];
+  if (weight_tensors_[n] < 0)
+    weight_tensors_[n] = place(Home::weights, 0, {desc(parameter_tensors_[n]).dims, type_});
+  plan_.bf16_weights = true;
+  return weight_tensors_[n];
+}
+
+TensorId Builder::statistic(std::size_t offset, std::int64_t count) {
+  return place(Home::statistics, offset * sizeof(float), {{count}, Type::f32});
+}
+
+TensorId Builder::running(std::size_t offset, std::int64_t count) {
+  return place(Home::running, offset * sizeof(float), {{count}, Type::f32});
+}
+
+void Builder::use(TensorId id, int clock) {
+  if (id < 0) return;
+  Tensor& of = plan_.tensors[static_cast<std::size_t>(root(id))];
+  if (of.first_use < 0) of.first_use = clock;
+  of.last_use = clock;
+}
+
+void Builder::add(Pass pass, Operation operation, const std::vector<TensorId>& tensors) {
+  ++clock_;
+  for (const TensorId id : tensors)
+    use(id, clock_);
+  operation.layer = nodes_[std::min(current_, nodes_.size() - 1)].layer->number;
+  if (pass == Pass::backward) {
+    plan_.backward.push_back(std::move(operation));
+    return;
+  }
+  if (pass != Pass::training) plan_.evaluation.push_back(operation);
+  if (pass != Pass::evaluation) plan_.forward.push_back(std::move(operation));
+}
+
+void Builder::kernel(Pass pass, const std::vector<TensorId>& tensors, Kernel kernel) {
+  add(pass, {std::move(kernel), {}, -1}, tensors);
+}
+
+void Builder::loss_kernel(const std::vector<TensorId>& tensors, bool training, Kernel kernel) {
+  ++clock_;
+  for (const TensorId id : tensors)
+    use(id, clock_);
+  (training ? plan_.loss : plan_.evaluation_loss).push_back({std::move(kernel), {}, -1});
+}
+
+void Builder::loss_in_channels_last(TensorId from, TensorId to) {
+  const Desc target = desc(to);
+  const std::int64_t n = target.dims[0], c = target.dims[1], places = places_of(target.dims);
+  loss_kernel({from, to}, true, [=](const Frame& frame) {
+    transpose(frame.queue, n, c, places, Type::f32, frame.as<void>(from), target.type,
+              frame.as<void>(to));
+  });
+}
+
+void Builder::call(Pass pass, std::unique_ptr<gpu::Call> call,
+                   const std::vector<TensorId>& tensors) {
+  const std::shared_ptr<gpu::Call> shared = std::move(call);
+  // Its size follows from the way that is chosen: finish() fills it in.
+  const TensorId workspace = activation(Desc{{0}, Type::f32});
+  workspaces_.emplace_back(workspace, plan_.calls.size());
+  plan_.calls.push_back(shared);
+  std::vector<TensorId> touched = tensors;
+  touched.push_back(workspace);
+  kernel(pass, touched, [=](const Frame& frame) {
+    constexpr std::size_t most = 16;
+    void* pointers[most];
+    for (std::size_t i = 0; i < tensors.size() && i < most; ++i)
+      pointers[i] = frame.as<void>(tensors[i]);
+    shared->run(frame.queue, {pointers, tensors.size()}, frame.as<void>(workspace));
+  });
+}
+
+TensorId Builder::in_type(Pass pass, TensorId x, Type type) {
+  const Desc from = desc(x);
+  if (from.type == type) return x;
+  const TensorId y = activation(from.dims, type);
+  kernel(pass, {x, y}, [=](const Frame& frame) {
+    convert(frame.queue, from.count(), from.type, frame.as<void>(x), type, frame.as<void>(y));
+  });
+  return y;
+}
+
+TensorId Builder::in_plain_order(Pass pass, TensorId x) {
+  const Desc from = desc(x);
+  const Shape flat{from.dims[0], from.count() / from.dims[0]};
+  if (!from.images()) return view(x, {flat, from.type});
+  const std::int64_t n = from.dims[0], c = from.dims[1], places = places_of(from.dims);
+  if (c == 1 || places == 1) return view(x, {flat, from.type});
+  const TensorId y = activation(flat, from.type);
+  kernel(pass, {x, y}, [=](const Frame& frame) {
+    transpose(frame.queue, n, places, c, from.type, frame.as<void>(x), from.type,
+              frame.as<void>(y));
+  });
+  return y;
+}
+
+TensorId Builder::in_channels_last(Pass pass, TensorId x, const Shape& dims) {
+  const Type type = desc(x).type;
+  const std::int64_t n = dims[0], c = dims[1], places = places_of(dims);
+  if (c == 1 || places == 1) return view(x, {dims, type});
+  const TensorId y = activation(dims, type);
+  kernel(pass, {x, y}, [=](const Frame& frame) {
+    transpose(frame.queue, n, c, places, type, frame.as<void>(x), type, frame.as<void>(y));
+  });
+  return y;
+}
+
+void Builder::on_backward(Backward backward) {
+  on_backward_to_all([backward = std::move(backward)](TensorId dy) {
+    return std::vector<TensorId>{backward(dy)};
+  });
+}
+
+void Builder::on_backward_to_all(BackwardToAll backward) {
+  backward_[current_] = std::move(backward);
+}
+
+void Builder::ready(int number) {
+  plan_.backward.back().ready.push_back(number);
+}
+
+void Builder::add_slope(Value& to, TensorId dx) {
+  if (!to.wants_gradient) return;
+  if (desc(dx).dims != desc(to.tensor).dims) dx = view(dx, {desc(to.tensor).dims, desc(dx).type});
+  if (to.slope < 0) {
+    to.slope = dx;
+    return;
+  }
+  const TensorId before = std::exchange(to.slope, -1);
+  const TensorId sum = root(before) == root(dx) ? copy_of(before) : writable(before);
+  to.slope = sum;
+  const Desc a = desc(sum), b = desc(dx);
+  kernel(Pass::backward, {dx, sum}, [=](const Frame& frame) {
+    accumulate(frame.queue, a.count(), b.type, frame.as<void>(dx), a.type, frame.as<void>(sum));
+  });
+}
+
+void Builder::add_input() {
+  const Shape dims = batch_of(graph_.input, samples());
+  const Shape flat{samples(), elements(graph_.input)};
+  TensorId x = place(Home::input, 0, {flat, Type::f32});
+  if (!takes_tokens(graph_)) x = in_type(Pass::both, x, type_);
+  value(0).tensor =
+      dims.size() >= 4 ? in_channels_last(Pass::both, x, dims) : view(x, {dims, desc(x).type});
+}
+
+void Builder::add_forward(const Node& node) {
+  Value& y = value(node.value);
+  y.wants_gradient = !node.layer->parameters.empty();
+  for (const int from : node.layer->from)
+    y.wants_gradient = y.wants_gradient || value(from).wants_gradient;
+  inputs_.clear();
+  for (const int from : node.layer->from)
+    inputs_.push_back(value(from).tensor);
+  y.tensor = node.layer->kind->cuda(*this, node, input(0));
+}
+
+void Builder::add_backward(const Node& node) {
+  Value& y = value(node.value);
+  if (!y.wants_gradient) return;
+  const TensorId dy = in_type(Pass::backward, std::exchange(y.slope, -1), desc(y.tensor).type);
+  const BackwardToAll& backward = backward_[current_];
+  const std::vector<TensorId> dx = backward ? backward(dy) : std::vector<TensorId>{dy};
+  for (std::size_t k = 0; k < dx.size(); ++k)
+    add_slope(value(node.layer->from[k]), dx[k]);
+}
+
+void Builder::add_loss() {
+  const LossPlan& loss = graph_.loss;
+  const auto bytes_as_floats = [](std::int64_t n) { return Desc{{n}, Type::f32}; };
+  labels_ = place(Home::labels, 0, bytes_as_floats(samples() * loss.data.labels));
+  targets_ = place(Home::targets, 0, bytes_as_floats(samples() * loss.data.targets));
+  partner_labels_ = place(Home::partner_labels, 0, bytes_as_floats(samples() * loss.data.labels));
+  partner_shares_ = place(Home::partner_shares, 0, bytes_as_floats(samples()));
+  result_ = place(Home::result, 0, bytes_as_floats(2 * (1 + most_sums)));
+  const TensorId output = in_type(Pass::both, values_.back().tensor, Type::f32);
+  const TensorId gradient = like(output);
+  loss.kind->cuda(*this, output, gradient);
+  values_.back().slope = gradient;
+}
+
+Plan Builder::finish() {
+  add_input();
+  for (current_ = 0; current_ < nodes_.size(); ++current_)
+    add_forward(nodes_[current_]);
+  add_loss();
+  for (current_ = nodes_.size(); current_-- > 0;)
+    add_backward(nodes_[current_]);
+  place_parameters_and_arena();
+  return std::move(plan_);
+}
+
+void Builder::place_parameters_and_arena() {
+  for (const auto& [tensor, number] : workspaces_) {
+    const gpu::Call& call = *plan_.calls[number];
+    const std::size_t bytes = round_up(call.workspace(call.chosen()), sizeof(float));
+    plan_.tensors[static_cast<std::size_t>(tensor)].desc.dims = {
+        static_cast<std::int64_t>(bytes / sizeof(float))};
+    plan_.workspace_bytes = std::max(plan_.workspace_bytes, bytes);
+  }
+  std::vector<std::size_t> counts;
+  for (const Parameter& parameter : plan_.parameters)
+    counts.push_back(static_cast<std::size_t>(parameter.count));
+  const auto infos = place_parameters(graph_, counts);
+  for (std::size_t i = 0; i < infos.size(); ++i) {
+    for (const TensorId id : {parameter_tensors_[i], gradient_tensors_[i]})
+      plan_.tensors[static_cast<std::size_t>(id)].offset = infos[i].offset * sizeof(float);
+    if (weight_tensors_[i] >= 0)
+      plan_.tensors[static_cast<std::size_t>(weight_tensors_[i])].offset =
+          infos[i].offset * sizeof(Bf16);
+  }
+  std::vector<Lifetime> lives;
+  std::vector<std::size_t> whose;
+  for (std::size_t i = 0; i < plan_.tensors.size(); ++i) {
+    const Tensor& t = plan_.tensors[i];
+    if (t.home != Home::arena || t.base >= 0 || t.first_use < 0) continue;
+    lives.push_back({round_up(t.desc.bytes(), 256), t.first_use, t.last_use});
+    whose.push_back(i);
+  }
+  const MemoryPlan memory = plan_memory(lives);
+  for (std::size_t i = 0; i < whose.size(); ++i)
+    plan_.tensors[whose[i]].offset = memory.offsets[i];
+  for (Tensor& t : plan_.tensors)
+    if (t.base >= 0) t.offset = plan_.tensors[static_cast<std::size_t>(t.base)].offset + t.shift;
+  plan_.arena_bytes = memory.bytes;
+}
+
+}  // namespace thalweg::engine::cuda

@@ -1,0 +1,12 @@
+#include <stdexcept>
+
+#include "engine/device/cuda/builder.h"
+#include "engine/device/cuda/layer.h"
+
+namespace thalweg::engine::cuda {
+
+TensorId group_norm(Builder&, const Node&, TensorId) {
+  throw std::invalid_argument("device cuda has no group_norm");
+}
+
+}  // namespace thalweg::engine::cuda

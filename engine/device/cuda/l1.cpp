@@ -1,0 +1,22 @@
+// l1: as in device/reference/l1.cpp.
+#include "engine/device/cuda/elementwise_losses.h"
+#include "engine/device/cuda/layer.h"
+
+namespace thalweg::engine::cuda {
+namespace {
+
+struct Term {
+  THALWEG_HOST_DEVICE float operator()(float output, float target, float& slope, double*) const {
+    const float difference = output - target;
+    slope = difference > 0 ? 1.0f : difference < 0 ? -1.0f : 0.0f;
+    return slope * difference;
+  }
+};
+
+}  // namespace
+
+void l1(Builder& b, TensorId output, TensorId gradient) {
+  add_each_target<Term>(b, output, gradient);
+}
+
+}  // namespace thalweg::engine::cuda

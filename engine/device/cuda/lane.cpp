@@ -1,0 +1,189 @@
+#include "engine/device/cuda/lane.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "engine/device/cuda/layout.h"
+#include "engine/tensor/buffer.h"
+
+namespace thalweg::engine::cuda {
+namespace {
+
+std::size_t floats_of(const std::vector<ParameterInfo>& infos) {
+  return infos.empty() ? 0 : infos.back().offset + infos.back().count;
+}
+
+}  // namespace
+
+CudaLane::CudaLane(gpu::Gpu& machine, const Plan& plan, const Graph& graph,
+                   const std::vector<ParameterInfo>& infos)
+    : plan_(plan),
+      graph_(graph),
+      floats_(floats_of(infos)),
+      arena_(machine, plan.arena_bytes,
+             "activations of a shard of " + std::to_string(plan.samples) + " samples"),
+      weights_(machine, plan.bf16_weights ? floats_ * sizeof(Bf16) : 0, "weights in bfloat16"),
+      queue_(machine.queue()),
+      pointers_(plan.tensors.size(), nullptr) {
+  place_staged();
+  staged_.host = gpu::Memory(machine, staged_.result + (1 + most_sums) * sizeof(double),
+                             "a batch in host memory", true);
+  staged_.device = gpu::Memory(machine, staged_.host.bytes(), "a batch");
+}
+
+void CudaLane::place_staged() {
+  const auto n = static_cast<std::size_t>(plan_.samples);
+  const InputShape& data = graph_.loss.data;
+  std::size_t at = 0;
+  const auto room = [&](std::size_t bytes) {
+    const std::size_t here = at;
+    at += round_up(bytes, 256);
+    return here;
+  };
+  room(n * static_cast<std::size_t>(elements(graph_.input)) * sizeof(float));
+  const std::size_t label_bytes = n * static_cast<std::size_t>(data.labels) * sizeof(std::int32_t);
+  staged_.labels = room(label_bytes);
+  staged_.targets = room(n * static_cast<std::size_t>(data.targets) * sizeof(float));
+  staged_.partners = room(label_bytes);
+  staged_.shares = room(n * sizeof(float));
+  staged_.key = room(sizeof(ShardKey));
+  staged_.result = at;
+}
+
+QueuedShard CudaLane::stage(const Batch& batch, float scale) {
+  const InputShape& data = graph_.loss.data;
+  check_numbers(graph_.loss, batch, elements(graph_.input), data.vocabulary);
+  const auto n = static_cast<std::size_t>(batch.samples);
+  std::memset(staged_.host.data(), 0, staged_.result);
+  const auto put = [&](std::size_t at, const void* from, std::size_t bytes) {
+    if (from != nullptr) std::memcpy(staged_.on_host(at), from, n * bytes);
+  };
+  put(0, batch.inputs, static_cast<std::size_t>(elements(graph_.input)) * sizeof(float));
+  const std::size_t label_bytes = static_cast<std::size_t>(data.labels) * sizeof(std::int32_t);
+  if (graph_.loss.kind->of_labels) put(staged_.labels, batch.labels, label_bytes);
+  put(staged_.targets, batch.targets, static_cast<std::size_t>(data.targets) * sizeof(float));
+  put(staged_.partners, batch.partner_labels, label_bytes);
+  put(staged_.shares, batch.partner_shares, sizeof(float));
+  const ShardKey key{batch.seed, batch.first_sample, batch.step, batch.samples, scale};
+  std::memcpy(staged_.on_host(staged_.key), &key, sizeof key);
+  queue_->copy(staged_.device.data(), staged_.host.data(), staged_.result);
+
+  QueuedShard shard;
+  shard.inputs = reinterpret_cast<const float*>(staged_.on_gpu(0));
+  shard.labels = reinterpret_cast<const std::int32_t*>(staged_.on_gpu(staged_.labels));
+  shard.targets = reinterpret_cast<const float*>(staged_.on_gpu(staged_.targets));
+  if (batch.partner_labels != nullptr) {
+    shard.partner_labels = reinterpret_cast<const std::int32_t*>(staged_.on_gpu(staged_.partners));
+    shard.partner_shares = reinterpret_cast<const float*>(staged_.on_gpu(staged_.shares));
+  }
+  shard.key = reinterpret_cast<const ShardKey*>(staged_.on_gpu(staged_.key));
+  shard.draw_labels = batch.draw_labels;
+  shard.result = reinterpret_cast<double*>(staged_.on_gpu(staged_.result));
+  return shard;
+}
+
+ShardResult CudaLane::read_result() {
+  double numbers[1 + most_sums];
+  queue_->copy(staged_.on_host(staged_.result), staged_.on_gpu(staged_.result), sizeof numbers);
+  queue_->wait();
+  std::memcpy(numbers, staged_.on_host(staged_.result), sizeof numbers);
+  ShardResult result;
+  result.loss_sum = numbers[0];
+  std::copy(numbers + 1, numbers + 1 + most_sums, result.sums.begin());
+  return result;
+}
+
+void CudaLane::bind(const QueuedShard& shard) {
+  const auto base = [&](Home home) -> const void* {
+    switch (home) {
+      case Home::arena:
+        return arena_.data();
+      case Home::input:
+        return shard.inputs;
+      case Home::labels:
+        return shard.labels;
+      case Home::targets:
+        return shard.targets;
+      case Home::partner_labels:
+        return shard.partner_labels;
+      case Home::partner_shares:
+        return shard.partner_shares;
+      case Home::parameters:
+        return shard.parameters;
+      case Home::weights:
+        return weights_.data();
+      case Home::gradients:
+        return shard.gradients;
+      case Home::statistics:
+        return shard.statistics;
+      case Home::running:
+        return shard.running;
+      case Home::result:
+        return shard.result;
+    }
+    return nullptr;
+  };
+  for (std::size_t i = 0; i < plan_.tensors.size(); ++i) {
+    const Tensor& tensor = plan_.tensors[i];
+    // Whether an operation writes is in its nature.
+    auto* start = static_cast<std::byte*>(const_cast<void*>(base(tensor.home)));
+    pointers_[i] = start == nullptr ? nullptr : start + tensor.offset;
+  }
+}
+
+Frame CudaLane::frame(gpu::Queue& queue, const QueuedShard& shard) const {
+  return {pointers_.data(), shard.key, queue, shard.partner_labels != nullptr, shard.draw_labels};
+}
+
+void CudaLane::take_parameters(gpu::Queue& queue, const float* parameters) {
+  if (weights_.bytes() == 0) return;
+  convert(queue, static_cast<std::int64_t>(floats_), Type::f32, parameters, Type::bf16,
+          weights_.data());
+}
+
+void CudaLane::train(gpu::Queue& queue, const QueuedShard& shard, const ReadyFunction& ready) {
+  bind(shard);
+  const Frame at = frame(queue, shard);
+  for (const auto* operations : {&plan_.forward, &plan_.loss})
+    for (const Operation& operation : *operations)
+      operation.kernel(at);
+  for (const Operation& operation : plan_.backward) {
+    operation.kernel(at);
+    if (!ready) continue;
+    for (const int number : operation.ready)
+      ready(number);
+  }
+}
+
+void CudaLane::evaluate(gpu::Queue& queue, const QueuedShard& shard) {
+  bind(shard);
+  const Frame at = frame(queue, shard);
+  for (const auto* operations : {&plan_.evaluation, &plan_.evaluation_loss})
+    for (const Operation& operation : *operations)
+      operation.kernel(at);
+}
+
+ShardResult CudaLane::train(const float* parameters, const Batch& batch, float scale,
+                            float* gradients, float* statistics, const ReadyFunction& ready) {
+  check_batch(batch, plan_.samples, true);
+  QueuedShard shard = stage(batch, scale);
+  shard.parameters = parameters;
+  shard.gradients = gradients;
+  shard.statistics = statistics;
+  queue_->zero(gradients, floats_ * sizeof(float));  // the padding
+  take_parameters(*queue_, parameters);
+  train(*queue_, shard, ready);
+  return read_result();
+}
+
+ShardResult CudaLane::evaluate(const float* parameters, const float* running, const Batch& batch) {
+  check_batch(batch, plan_.samples, false);
+  QueuedShard shard = stage(batch, 1);
+  shard.parameters = parameters;
+  shard.running = running;
+  take_parameters(*queue_, parameters);
+  evaluate(*queue_, shard);
+  return read_result();
+}
+
+}  // namespace thalweg::engine::cuda

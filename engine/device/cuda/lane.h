@@ -1,0 +1,53 @@
+// Runs a plan: the memory of one shard under way on a GPU.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "engine/device/cuda/plan.h"
+
+namespace thalweg::engine::cuda {
+
+/// As a Lane it copies what it needs, computes and waits; as a QueuedLane it does neither. Nothing
+/// is allocated after construction.
+class CudaLane final : public BasicLane<float>, public QueuedLane {
+ public:
+  /// `plan`, `graph` and `infos` must outlive the lane.
+  CudaLane(gpu::Gpu& machine, const Plan& plan, const Graph& graph,
+           const std::vector<ParameterInfo>& infos);
+
+  ShardResult train(const float* parameters, const Batch& batch, float scale, float* gradients,
+                    float* statistics, const ReadyFunction& ready) override;
+  ShardResult evaluate(const float* parameters, const float* running, const Batch& batch) override;
+  QueuedLane* queued() override { return this; }
+
+  void take_parameters(gpu::Queue& queue, const float* parameters) override;
+  void train(gpu::Queue& queue, const QueuedShard& shard, const ReadyFunction& ready) override;
+  void evaluate(gpu::Queue& queue, const QueuedShard& shard) override;
+
+ private:
+  /// What a batch brings, in pinned memory and on the GPU.
+  struct Staged {
+    gpu::Memory host, device;
+    std::size_t labels = 0, targets = 0, partners = 0, shares = 0, key = 0, result = 0;  ///< bytes
+    std::byte* on_host(std::size_t at) const { return static_cast<std::byte*>(host.data()) + at; }
+    std::byte* on_gpu(std::size_t at) const { return static_cast<std::byte*>(device.data()) + at; }
+  };
+
+  void place_staged();
+  /// Copies the batch; all of the shard but the flat vectors.
+  QueuedShard stage(const Batch& batch, float scale);
+  ShardResult read_result();
+  void bind(const QueuedShard& shard);
+  Frame frame(gpu::Queue& queue, const QueuedShard& shard) const;
+
+  const Plan& plan_;
+  const Graph& graph_;
+  const std::size_t floats_;  ///< of the flat vectors
+  gpu::Memory arena_, weights_;
+  Staged staged_;
+  std::unique_ptr<gpu::Queue> queue_;
+  std::vector<std::byte*> pointers_;  ///< by TensorId
+};
+
+}  // namespace thalweg::engine::cuda

@@ -1,0 +1,65 @@
+// linear: one product, bias and a following relu joined. Images that were flattened are taken as
+// they lie: the weights' inputs are in that order instead. Positions of a sequence are rows like
+// samples.
+#include "engine/device/cuda/builder.h"
+#include "engine/device/cuda/layer.h"
+#include "engine/device/cuda/layout.h"
+#include "engine/device/cuda/reductions.h"
+
+namespace thalweg::engine::cuda {
+
+TensorId linear(Builder& b, const Node& node, TensorId x) {
+  const LayerPlan& layer = *node.layer;
+  const std::int64_t outputs = layer.out.back(), inputs = layer.in.back();
+  const std::int64_t rows = b.desc(x).count() / inputs;
+  const bool bias = layer.parameters.size() > 1, relu = node.relu;
+  const int weight = node.first_parameter;
+  const Type type = b.type(), result = b.output_type();
+  std::vector<std::int32_t> order;
+  if (!node.images.empty())
+    order = channels_last_order(outputs, node.images[0], inputs / node.images[0]);
+  b.parameter(weight, std::move(order));
+  const TensorId row = bias ? b.parameter(weight + 1) : -1;
+
+  gpu::Product product;
+  product.a = product.b = type;
+  product.products = b.products();
+
+  gpu::Product forward = product;
+  forward.m = rows, forward.n = outputs, forward.k = inputs;
+  forward.transpose_b = true;  // weights are (outputs, inputs)
+  forward.c = result;
+  forward.bias = bias;
+  forward.relu = relu;
+  Shape out = b.desc(x).dims;
+  out.back() = outputs;
+  const TensorId y = b.activation(out, result);
+  const TensorId from = b.in_type(Builder::Pass::both, x, type);
+  b.call(Builder::Pass::both, b.library().product(forward), {from, b.weights(weight), y, row});
+  if (relu) b.keep(y);
+
+  b.on_backward([=, &b](TensorId dy) {
+    if (relu) dy = relu_slope(b, y, dy);
+    dy = b.in_type(Builder::Pass::backward, dy, type);
+    gpu::Product weights = product;
+    weights.m = outputs, weights.n = inputs, weights.k = rows;
+    weights.transpose_a = true;
+    b.call(Builder::Pass::backward, b.library().product(weights),
+           {dy, from, b.gradient(weight), -1});
+    b.ready(weight);
+    if (bias) {
+      sum_rows(b, dy, rows, outputs, b.gradient(weight + 1));
+      b.ready(weight + 1);
+    }
+    if (!b.wants_input_gradient()) return dy;
+    gpu::Product data = product;
+    data.m = rows, data.n = inputs, data.k = outputs;
+    data.c = type;
+    const TensorId dx = b.activation(b.desc(x).dims, type);
+    b.call(Builder::Pass::backward, b.library().product(data), {dy, b.weights(weight), dx, -1});
+    return dx;
+  });
+  return y;
+}
+
+}  // namespace thalweg::engine::cuda

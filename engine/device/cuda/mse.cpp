@@ -1,0 +1,22 @@
+// mse: as in device/reference/mse.cpp.
+#include "engine/device/cuda/elementwise_losses.h"
+#include "engine/device/cuda/layer.h"
+
+namespace thalweg::engine::cuda {
+namespace {
+
+struct Term {
+  THALWEG_HOST_DEVICE float operator()(float output, float target, float& slope, double*) const {
+    const float difference = output - target;
+    slope = 2 * difference;
+    return difference * difference;
+  }
+};
+
+}  // namespace
+
+void mse(Builder& b, TensorId output, TensorId gradient) {
+  add_each_target<Term>(b, output, gradient);
+}
+
+}  // namespace thalweg::engine::cuda

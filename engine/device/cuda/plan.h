@@ -1,0 +1,104 @@
+// What the builder makes and lanes run: tensors with their places and lists of operations.
+// Immutable once built.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "engine/device/device.h"
+#include "engine/gpu/gpu.h"
+#include "engine/gpu/library.h"
+#include "engine/gpu/types.h"
+
+namespace thalweg::engine::cuda {
+
+using gpu::Bf16;
+using gpu::Type;
+
+/// Whose memory a tensor lies in. `weights`: the parameters in bfloat16, at the same places as in
+/// `parameters`; `result`: what the loss counts, doubles.
+enum class Home {
+  arena,
+  input,
+  labels,
+  targets,
+  partner_labels,
+  partner_shares,
+  parameters,
+  weights,
+  gradients,
+  statistics,
+  running,
+  result
+};
+
+/// (samples, features), (samples, positions, features), (samples, c, h, w), (samples, c, d, h, w).
+/// Images and volumes lie with their channels innermost, all else as written.
+struct Desc {
+  Shape dims;
+  Type type = Type::f32;
+
+  bool images() const { return dims.size() >= 4; }
+  std::int64_t count() const { return elements(dims); }
+  std::size_t bytes() const { return static_cast<std::size_t>(count()) * gpu::size_of(type); }
+  bool operator==(const Desc&) const = default;
+};
+
+struct Tensor {
+  Desc desc;
+  Home home = Home::arena;
+  std::size_t offset = 0;  ///< bytes from the start of its home
+  TensorId base = -1;      ///< the tensor whose memory this one is a view of; -1: its own
+  std::size_t shift = 0;   ///< bytes from the start of `base`
+  int first_use = -1, last_use = -1;  ///< clock of the builder; of base tensors only
+};
+
+/// A lane's tensors while operations are put into a queue.
+struct Frame {
+  std::byte* const* pointers;  ///< by TensorId
+  const ShardKey* key;         ///< device memory
+  gpu::Queue& queue;
+  bool blended = false;      ///< there are partner labels
+  bool draw_labels = false;  ///< Batch::draw_labels
+
+  float* floats(TensorId tensor) const { return as<float>(tensor); }
+  /// Null for tensor -1.
+  template <class T>
+  T* as(TensorId tensor) const {
+    return tensor < 0 ? nullptr : reinterpret_cast<T*>(pointers[tensor]);
+  }
+};
+
+/// Puts work into frame.queue; waits for nothing.
+using Kernel = std::function<void(const Frame&)>;
+
+struct Operation {
+  Kernel kernel;
+  std::vector<int> ready;  ///< parameters whose gradients are complete after it
+  int layer = -1;          ///< whose it is, by number in the graph
+};
+
+/// How a parameter lies: element i of the device's memory is element order[i] of the plain one;
+/// null: as the plain one.
+struct Parameter {
+  std::int64_t count = 0;
+  std::shared_ptr<const std::vector<std::int32_t>> order;
+};
+
+struct Plan {
+  int samples = 0;
+  std::vector<Tensor> tensors;
+  std::vector<Operation> forward, evaluation, backward;
+  std::vector<Operation> loss;             ///< after forward: result and the output's gradient
+  std::vector<Operation> evaluation_loss;  ///< after evaluation: result alone
+  std::vector<Parameter> parameters;       ///< by number in the graph
+  std::vector<std::shared_ptr<gpu::Call>> calls;  ///< of libraries, in the order of their making
+  bool bf16_weights = false;                      ///< some operation reads Home::weights
+  std::size_t arena_bytes = 0;                    ///< workspace included
+  std::size_t workspace_bytes = 0;
+};
+
+}  // namespace thalweg::engine::cuda

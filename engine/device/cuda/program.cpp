@@ -1,0 +1,49 @@
+// The cuda program: a plan, its lanes, and the way between the kernels' weight layouts and the
+// plain one.
+#include "engine/device/cuda/program.h"
+
+#include <algorithm>
+
+#include "engine/device/cuda/builder.h"
+#include "engine/device/cuda/lane.h"
+
+namespace thalweg::engine::cuda {
+
+CudaProgram::CudaProgram(gpu::Gpu& machine, const Graph& graph, int samples, Precision precision)
+    : machine_(machine), graph_(graph) {
+  const std::unique_ptr<gpu::Queue> queue = machine_.queue();
+  plan_ = Builder(*queue, graph_, samples, precision).finish();
+  std::vector<std::size_t> counts;
+  for (const Parameter& parameter : plan_.parameters)
+    counts.push_back(static_cast<std::size_t>(parameter.count));
+  infos_ = place_parameters(graph_, counts);
+  for (const Operation& operation : plan_.backward)
+    ready_order_.insert(ready_order_.end(), operation.ready.begin(), operation.ready.end());
+}
+
+std::unique_ptr<BasicLane<float>> CudaProgram::lane() const {
+  return std::make_unique<CudaLane>(machine_, plan_, graph_, infos_);
+}
+
+void CudaProgram::to_plain(int number, const float* device, float* plain) const {
+  const Parameter& parameter = plan_.parameters[static_cast<std::size_t>(number)];
+  std::vector<float> here(static_cast<std::size_t>(parameter.count));
+  machine_.copy(here.data(), device, here.size() * sizeof(float));
+  for (std::size_t i = 0; i < here.size(); ++i)
+    plain[parameter.order ? static_cast<std::size_t>((*parameter.order)[i]) : i] = here[i];
+}
+
+void CudaProgram::from_plain(int number, const float* plain, float* device) const {
+  const auto n = static_cast<std::size_t>(number);
+  const Parameter& parameter = plan_.parameters[n];
+  std::vector<float> here(infos_[n].count);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(parameter.count); ++i)
+    here[i] = plain[parameter.order ? static_cast<std::size_t>((*parameter.order)[i]) : i];
+  machine_.copy(device, here.data(), here.size() * sizeof(float));
+}
+
+std::unique_ptr<Program> compile(const Graph& graph, int samples, Precision precision) {
+  return std::make_unique<CudaProgram>(gpu::chosen_gpu(), graph, samples, precision);
+}
+
+}  // namespace thalweg::engine::cuda

@@ -1,0 +1,34 @@
+// A graph compiled for a GPU.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "engine/device/cuda/plan.h"
+
+namespace thalweg::engine::cuda {
+
+class CudaProgram final : public BasicProgram<float> {
+ public:
+  CudaProgram(gpu::Gpu& machine, const Graph& graph, int samples, Precision precision);
+
+  const std::vector<ParameterInfo>& parameters() const override { return infos_; }
+  const std::vector<int>& ready_order() const override { return ready_order_; }
+  std::unique_ptr<BasicLane<float>> lane() const override;
+  /// `device` may be the GPU's memory or the host's.
+  void to_plain(int number, const float* device, float* plain) const override;
+  void from_plain(int number, const float* plain, float* device) const override;
+  gpu::Gpu* gpu() const override { return &machine_; }
+
+  /// What lanes run; tests look at it.
+  const Plan& plan() const { return plan_; }
+
+ private:
+  gpu::Gpu& machine_;
+  Graph graph_;
+  Plan plan_;
+  std::vector<ParameterInfo> infos_;
+  std::vector<int> ready_order_;
+};
+
+}  // namespace thalweg::engine::cuda

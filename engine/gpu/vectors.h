@@ -1,0 +1,20 @@
+// Loops over flat vectors of floats in a GPU's memory. Nothing is waited for.
+#pragma once
+
+#include <cstddef>
+
+#include "engine/gpu/gpu.h"
+
+namespace thalweg::engine::gpu {
+
+/// into[i] += from[i]
+void add(Queue& queue, float* into, const float* from, std::size_t count);
+
+/// to[i] = from[i]
+void narrow(Queue& queue, float* to, const double* from, std::size_t count);
+
+/// running[i] = (1 - share[i]) * running[i] + share[i] * (sum[i] / parts)
+void blend(Queue& queue, float* running, const float* share, const float* sum, int parts,
+           std::size_t count);
+
+}  // namespace thalweg::engine::gpu
