@@ -9,7 +9,7 @@ namespace {
 template <class T>
 struct Formula {
   T lr, rho, rest, epsilon, l2, keep;
-  THALWEG_INLINE void operator()(T& w, T g, T& s, T& a) const {
+  THALWEG_FORMULA void operator()(T& w, T g, T& s, T& a) const {
     g += l2 * w;
     s = rho * s + rest * g * g;
     const T d = std::sqrt(a + epsilon) / std::sqrt(s + epsilon) * g;

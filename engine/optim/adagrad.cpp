@@ -8,7 +8,7 @@ namespace {
 template <class T>
 struct Formula {
   T step, epsilon, l2, keep, initial;
-  THALWEG_INLINE void operator()(T& w, T g, T& s) const {
+  THALWEG_FORMULA void operator()(T& w, T g, T& s) const {
     g += l2 * w;
     s += g * g;
     w = keep * w - step * g / (std::sqrt(s + initial) + epsilon);

@@ -11,7 +11,7 @@ struct AdamFormula {
   T beta1, rest1, beta2, rest2, epsilon, l2, keep;
   T step;  ///< lr / (1 - beta1^t)
   T root;  ///< 1 / sqrt(1 - beta2^t)
-  THALWEG_INLINE void operator()(T& w, T g, T& m, T& v) const {
+  THALWEG_FORMULA void operator()(T& w, T g, T& m, T& v) const {
     g += l2 * w;
     m = beta1 * m + rest1 * g;
     v = beta2 * v + rest2 * g * g;

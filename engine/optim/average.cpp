@@ -9,8 +9,9 @@ namespace {
 
 template <class T>
 struct Formula {
+  using keeps_weights = void;
   T keep, rest;
-  THALWEG_INLINE void operator()(T& w, T, T& e) const { e = keep * e + rest * w; }
+  THALWEG_FORMULA void operator()(T& w, T, T& e) const { e = keep * e + rest * w; }
 };
 THALWEG_FUSED(Formula, 1)
 

@@ -14,9 +14,9 @@ namespace {
 
 template <class T>
 struct Gather {
-  static constexpr bool writes_gradient = true;
+  using writes_gradient = void;
   T beta1, rest1, beta2, rest2, q, rest_q;
-  THALWEG_INLINE void operator()(T&, T& g, T& m, T& v, T& s) const {
+  THALWEG_FORMULA void operator()(T&, T& g, T& m, T& v, T& s) const {
     m = beta1 * m + rest1 * g;
     v = beta2 * v + rest2 * g * g;
     s = q * s + rest_q * g;
@@ -26,16 +26,16 @@ THALWEG_FUSED(Gather, 3)
 
 template <class T>
 struct Coupled {
-  static constexpr bool writes_gradient = true;
+  using writes_gradient = void;
   T l2;
-  THALWEG_INLINE void operator()(T& w, T& g) const { g += l2 * w; }
+  THALWEG_FORMULA void operator()(T& w, T& g) const { g += l2 * w; }
 };
 THALWEG_FUSED(Coupled, 0)
 
 template <class T>
 struct Step {
   T epsilon, keep;
-  THALWEG_INLINE void operator()(T& w, T, T& m, T& v) const {
+  THALWEG_FORMULA void operator()(T& w, T, T& m, T& v) const {
     w = keep * w - m / (std::sqrt(v) + epsilon);
   }
 };

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/optim/passes.h"
 #include "engine/optim/table.h"
 #include "engine/tensor/simd.h"
 
@@ -33,7 +34,7 @@ THALWEG_INLINE void fuse(const Formula& formula, const Stretch<T>& x, std::index
       [&](T wi, T gi, auto... si) __attribute__((always_inline)) {
         f(wi, gi, si...);
         w[i] = wi;
-        if constexpr (requires { Formula::writes_gradient; }) g[i] = gi;
+        if constexpr (requires { typename Formula::writes_gradient; }) g[i] = gi;
         ((s[i] = si), ...);
       }
       (w[i], g[i], s[i]...);
@@ -42,9 +43,12 @@ THALWEG_INLINE void fuse(const Formula& formula, const Stretch<T>& x, std::index
   loop(formula, x.count, x.w, x.g, x.states[S]...);
 }
 
+/// Before the call operator of a formula: it runs on the host and on a GPU.
+#define THALWEG_FORMULA THALWEG_HOST_DEVICE THALWEG_INLINE
+
 /// Defines run(formula, stretch) for both number types. `Formula<T>` has
 /// `void operator()(T& w, T g, T& first_state, ...) const`; with `T& g` and a member
-/// `static constexpr bool writes_gradient` the new g is kept.
+/// `using writes_gradient = void` the new g is kept.
 #define THALWEG_FUSED(Formula, state_count)                                   \
   THALWEG_SIMD void run(const Formula<float>& f, const Stretch<float>& x) {   \
     fuse(f, x, std::make_index_sequence<state_count>());                      \
@@ -60,6 +64,25 @@ Stretch<T> stretch(const Segment& segment, const OptimizerMemory<T>& memory, int
     x.states[s] = memory.states[s] + segment.offset;
   return x;
 }
+
+/// A Rule on a GPU: one pass over all parameters.
+template <class Rule>
+class FusedOnGpu : public OptimizerOnGpu {
+ public:
+  FusedOnGpu(const Rule& rule, const std::vector<bool>& decay, const GpuPlace& place)
+      : rule_(rule), pieces_(place.gpu, place.infos, {decay.begin(), decay.end()}) {}
+  void update(gpu::Queue& queue, const StepContext& context, const OptimizerMemory<float>& memory,
+              const GradientNotes& notes) override {
+    auto with = rule_.template formula<float>(context, true, memory.scalars);
+    auto without = rule_.template formula<float>(context, false, memory.scalars);
+    run_pass<Rule::states>(queue, pieces_, ByDecay<decltype(with)>{without, with}, notes, memory);
+    if constexpr (requires { Rule::scalars; }) rule_.finish(context, memory.scalars);
+  }
+
+ protected:
+  Rule rule_;
+  Pieces pieces_;
+};
 
 /// A Rule has `static constexpr int states`, `explicit Rule(const OptimizerOptions&)` and
 /// `formula<T>(context, decay, scalars)`: what one step does to weights that weight decay applies
@@ -86,8 +109,19 @@ class Fused : public Optimizer<T> {
   void finish(const StepContext& context, const OptimizerMemory<T>& memory) const override {
     if constexpr (requires { Rule::scalars; }) rule_.finish(context, memory.scalars);
   }
+  std::unique_ptr<OptimizerOnGpu> on_gpu(const GpuPlace& place) const override {
+    return on_gpu_as<FusedOnGpu<Rule>>(place);
+  }
 
  protected:
+  template <class OnGpu>
+  std::unique_ptr<OptimizerOnGpu> on_gpu_as(const GpuPlace& place) const {
+    if constexpr (std::is_same_v<T, float>)
+      return std::make_unique<OnGpu>(rule_, decay_, place);
+    else
+      return Optimizer<T>::on_gpu(place);
+  }
+
   Rule rule_;
   std::vector<bool> decay_;
 };

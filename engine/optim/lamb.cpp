@@ -10,9 +10,10 @@ namespace {
 /// Leaves u in the gradient's place.
 template <class T>
 struct Direction {
-  static constexpr bool writes_gradient = true;
+  using keeps_weights = void;
+  using writes_gradient = void;
   T beta1, rest1, beta2, rest2, epsilon, decay, mean, root;
-  THALWEG_INLINE void operator()(T& w, T& g, T& m, T& v) const {
+  THALWEG_FORMULA void operator()(T& w, T& g, T& m, T& v) const {
     m = beta1 * m + rest1 * g;
     v = beta2 * v + rest2 * g * g;
     g = mean * m / (std::sqrt(v) * root + epsilon) + decay * w;
@@ -23,7 +24,7 @@ THALWEG_FUSED(Direction, 2)
 template <class T>
 struct Step {
   T rate;
-  THALWEG_INLINE void operator()(T& w, T u) const { w -= rate * u; }
+  THALWEG_FORMULA void operator()(T& w, T u) const { w -= rate * u; }
 };
 THALWEG_FUSED(Step, 0)
 

@@ -12,9 +12,10 @@ namespace {
 
 template <class T>
 struct Formula {
-  static constexpr bool writes_gradient = true;
+  using keeps_weights = void;
+  using writes_gradient = void;
   T factor, decay;
-  THALWEG_INLINE void operator()(T& w, T& g) const { g = factor * (g + decay * w); }
+  THALWEG_FORMULA void operator()(T& w, T& g) const { g = factor * (g + decay * w); }
 };
 THALWEG_FUSED(Formula, 0)
 

@@ -19,7 +19,7 @@ namespace {
 template <class T>
 struct Formula {
   T m, l2, inside, outside;
-  THALWEG_INLINE void operator()(T& w, T g, T& v) const {
+  THALWEG_FORMULA void operator()(T& w, T g, T& v) const {
     v = m * v + inside * (g + l2 * w);
     w = w - outside * v;
   }

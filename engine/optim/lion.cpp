@@ -8,7 +8,7 @@ namespace {
 template <class T>
 struct Formula {
   T lr, beta1, rest1, beta2, rest2, l2, keep;
-  THALWEG_INLINE void operator()(T& w, T g, T& m) const {
+  THALWEG_FORMULA void operator()(T& w, T g, T& m) const {
     g += l2 * w;
     const T c = beta1 * m + rest1 * g;
     const T sign = c > T(0) ? T(1) : c < T(0) ? T(-1) : T(0);

@@ -12,7 +12,7 @@ namespace {
 template <class T>
 struct Formula {
   T m, inside, outside, l2, keep;
-  THALWEG_INLINE void operator()(T& w, T g, T& v) const {
+  THALWEG_FORMULA void operator()(T& w, T g, T& v) const {
     g += l2 * w;
     v = m * v + inside * g;
     w = keep * w - outside * v;

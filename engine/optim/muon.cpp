@@ -16,9 +16,10 @@ namespace {
 /// Leaves u in the gradient's place.
 template <class T>
 struct Direction {
-  static constexpr bool writes_gradient = true;
+  using keeps_weights = void;
+  using writes_gradient = void;
   T m, rest, of_g, of_b;
-  THALWEG_INLINE void operator()(T&, T& g, T& b) const {
+  THALWEG_FORMULA void operator()(T&, T& g, T& b) const {
     b = m * b + rest * g;
     g = of_g * g + of_b * b;
   }
@@ -28,7 +29,7 @@ THALWEG_FUSED(Direction, 1)
 template <class T>
 struct Step {
   T rate, keep;
-  THALWEG_INLINE void operator()(T& w, T x) const { w = keep * w - rate * x; }
+  THALWEG_FORMULA void operator()(T& w, T x) const { w = keep * w - rate * x; }
 };
 THALWEG_FUSED(Step, 0)
 

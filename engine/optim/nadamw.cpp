@@ -9,7 +9,7 @@ namespace {
 template <class T>
 struct Formula {
   T beta1, rest1, beta2, rest2, epsilon, l2, keep, step, root;
-  THALWEG_INLINE void operator()(T& w, T g, T& m, T& v) const {
+  THALWEG_FORMULA void operator()(T& w, T g, T& m, T& v) const {
     g += l2 * w;
     m = beta1 * m + rest1 * g;
     v = beta2 * v + rest2 * g * g;

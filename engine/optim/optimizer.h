@@ -46,6 +46,9 @@ struct StepContext {
   std::int64_t samples = 1;             ///< that the gradient is the mean of
 };
 
+class OptimizerOnGpu;
+struct GpuPlace;
+
 /// What an update reads and writes: one replica's. Equal on every rank before and after a step.
 template <class T>
 struct OptimizerMemory {
@@ -92,7 +95,15 @@ class Optimizer {
                                  const OptimizerMemory<T>& memory) const {
     (void)context, (void)segment, (void)memory;
   }
+
+  /// The same on a GPU's memory (on_gpu.h). T = float only; throws gpu::OutOfMemory. Rows that have
+  /// no kernels are updated by the host.
+  virtual std::unique_ptr<OptimizerOnGpu> on_gpu(const GpuPlace& place) const;
 };
+template <>
+std::unique_ptr<OptimizerOnGpu> Optimizer<float>::on_gpu(const GpuPlace& place) const;
+template <>
+std::unique_ptr<OptimizerOnGpu> Optimizer<double>::on_gpu(const GpuPlace& place) const;
 
 /// `options` is the trial's `train.optimizer` tree; lr is not used here (the schedule gives it).
 /// Throws std::invalid_argument on an unknown name ("did you mean ...") and on options that do not

@@ -14,10 +14,10 @@ namespace {
 
 template <class T>
 struct Gather {
-  static constexpr bool writes_gradient = true;
+  using writes_gradient = void;
   T beta1, rest1, beta2, rest2, beta3, of_s, l2;
   bool first;
-  THALWEG_INLINE void operator()(T& w, T& g, T& m, T& v, T& s, T& start) const {
+  THALWEG_FORMULA void operator()(T& w, T& g, T& m, T& v, T& s, T& start) const {
     start = first ? w : start;
     g += l2 * w;
     m = beta1 * m + rest1 * g;
@@ -30,7 +30,7 @@ THALWEG_FUSED(Gather, 4)
 template <class T>
 struct Step {
   T rate, epsilon, keep;
-  THALWEG_INLINE void operator()(T& w, T, T& m, T& v) const {
+  THALWEG_FORMULA void operator()(T& w, T, T& m, T& v) const {
     w = keep * w - rate * m / (std::sqrt(v) + epsilon);
   }
 };

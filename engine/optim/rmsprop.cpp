@@ -11,7 +11,7 @@ namespace {
 template <class T>
 struct Plain {
   T lr, alpha, rest, epsilon, l2, keep;
-  THALWEG_INLINE void operator()(T& w, T g, T& s) const {
+  THALWEG_FORMULA void operator()(T& w, T g, T& s) const {
     g += l2 * w;
     s = alpha * s + rest * g * g;
     w = keep * w - lr * (g / (std::sqrt(s) + epsilon));
@@ -22,7 +22,7 @@ THALWEG_FUSED(Plain, 1)
 template <class T>
 struct Full {
   T lr, alpha, rest, epsilon, l2, keep, m, center;
-  THALWEG_INLINE void operator()(T& w, T g, T& s, T& v, T& a) const {
+  THALWEG_FORMULA void operator()(T& w, T g, T& s, T& v, T& a) const {
     g += l2 * w;
     s = alpha * s + rest * g * g;
     a = alpha * a + rest * g;

@@ -48,12 +48,32 @@ struct ScheduleFree {
 /// x = w + mix (z - w)
 template <class T>
 struct MeanFormula {
-  static constexpr bool writes_gradient = true;
+  using keeps_weights = void;
+  using writes_gradient = void;
   T mix;
-  THALWEG_INLINE void operator()(T& w, T& x, T& z) const { x = w + mix * (z - w); }
+  THALWEG_FORMULA void operator()(T& w, T& x, T& z) const { x = w + mix * (z - w); }
 };
 void run(const MeanFormula<float>& formula, const Stretch<float>& x);
 void run(const MeanFormula<double>& formula, const Stretch<double>& x);
+
+/// The mean at present: before the first step there is no z.
+template <class T>
+MeanFormula<T> mean_formula(const ScheduleFree& mean, std::span<const double> scalar) {
+  return {T(scalar[0] > 0 ? 1 - 1 / mean.beta : 0)};
+}
+
+template <class Rule>
+class ScheduleFreeOnGpu final : public FusedOnGpu<Rule> {
+ public:
+  using FusedOnGpu<Rule>::FusedOnGpu;
+  void evaluation_point(gpu::Queue& queue, const OptimizerMemory<float>& memory,
+                        float* x) override {
+    OptimizerMemory<float> to = memory;
+    to.g = x;
+    const auto formula = mean_formula<float>(this->rule_.mean, memory.scalars);
+    run_pass<1>(queue, this->pieces_, Always<MeanFormula<float>>{formula}, {}, to);
+  }
+};
 
 /// A Rule with a member `mean` (ScheduleFree) and z as its first state.
 template <class T, class Rule>
@@ -63,12 +83,14 @@ class ScheduleFreeOptimizer final : public Fused<T, Rule> {
       : Fused<T, Rule>(o, p), infos_(p.infos) {}
   bool evaluates_elsewhere() const override { return true; }
   void evaluation_point(const OptimizerMemory<T>& memory, T* x) const override {
-    // Before the first step there is no z.
-    const double mix = memory.scalars[0] > 0 ? 1 - 1 / this->rule_.mean.beta : 0;
     OptimizerMemory<T> to = memory;
     to.g = x;
     for (const ParameterInfo& info : infos_)
-      run(MeanFormula<T>{T(mix)}, stretch({0, info.offset, info.count}, to, 1));
+      run(mean_formula<T>(this->rule_.mean, memory.scalars),
+          stretch({0, info.offset, info.count}, to, 1));
+  }
+  std::unique_ptr<OptimizerOnGpu> on_gpu(const GpuPlace& place) const override {
+    return this->template on_gpu_as<ScheduleFreeOnGpu<Rule>>(place);
   }
 
  private:

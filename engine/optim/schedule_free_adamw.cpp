@@ -9,7 +9,7 @@ template <class T>
 struct Formula {
   T lr, newest, slope, decay, beta2, rest2, root, epsilon;
   bool first;
-  THALWEG_INLINE void operator()(T& y, T g, T& z, T& v) const {
+  THALWEG_FORMULA void operator()(T& y, T g, T& z, T& v) const {
     z = first ? y : z;
     v = beta2 * v + rest2 * g * g;
     const T u = g / (std::sqrt(v) * root + epsilon) + decay * y;

@@ -11,7 +11,7 @@ template <class T>
 struct Formula {
   T lr, newest, slope, decay;
   bool first;
-  THALWEG_INLINE void operator()(T& y, T g, T& z) const {
+  THALWEG_FORMULA void operator()(T& y, T g, T& z) const {
     z = first ? y : z;
     const T u = g + decay * y;
     y = y + newest * (z - y) + slope * u;

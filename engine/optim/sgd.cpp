@@ -7,7 +7,7 @@ namespace {
 template <class T>
 struct Formula {
   T lr, l2, keep;
-  THALWEG_INLINE void operator()(T& w, T g) const {
+  THALWEG_FORMULA void operator()(T& w, T g) const {
     g += l2 * w;
     w = keep * w - lr * g;
   }

@@ -11,7 +11,7 @@ namespace {
 template <class T>
 struct Formula {
   T lr, beta1, rest1, of_h, l2, keep;
-  THALWEG_INLINE void operator()(T& w, T g, T& m, T& h) const {
+  THALWEG_FORMULA void operator()(T& w, T g, T& m, T& h) const {
     g += l2 * w;
     m = beta1 * m + rest1 * g;
     const T size = std::abs(m) / (of_h * h + T(1e-15));
@@ -23,8 +23,9 @@ THALWEG_FUSED(Formula, 2)
 
 template <class T>
 struct Curvature {
+  using keeps_weights = void;
   T beta2, rest2;
-  THALWEG_INLINE void operator()(T&, T g, T&, T& h) const { h = beta2 * h + rest2 * g * g; }
+  THALWEG_FORMULA void operator()(T&, T g, T&, T& h) const { h = beta2 * h + rest2 * g * g; }
 };
 THALWEG_FUSED(Curvature, 2)
 
@@ -49,13 +50,31 @@ struct Rule {
 };
 
 template <class T>
+Curvature<T> curvature(const Rule& rule) {
+  return {T(rule.beta2), T(1 - rule.beta2)};
+}
+
+class SophiaGOnGpu final : public FusedOnGpu<Rule> {
+ public:
+  using FusedOnGpu<Rule>::FusedOnGpu;
+  void observe_curvature(gpu::Queue& queue, const StepContext&,
+                         const OptimizerMemory<float>& memory,
+                         const GradientNotes& notes) override {
+    run_pass<2>(queue, pieces_, Always<Curvature<float>>{curvature<float>(rule_)}, notes, memory);
+  }
+};
+
+template <class T>
 class SophiaG final : public Fused<T, Rule> {
  public:
   using Fused<T, Rule>::Fused;
   int curvature_every() const override { return this->rule_.every; }
   void observe_curvature(const StepContext&, const Segment& segment,
                          const OptimizerMemory<T>& memory) const override {
-    run(Curvature<T>{T(this->rule_.beta2), T(1 - this->rule_.beta2)}, stretch(segment, memory, 2));
+    run(curvature<T>(this->rule_), stretch(segment, memory, 2));
+  }
+  std::unique_ptr<OptimizerOnGpu> on_gpu(const GpuPlace& place) const override {
+    return this->template on_gpu_as<SophiaGOnGpu>(place);
   }
 };
 

@@ -10,13 +10,14 @@
 #include <cmath>
 
 #include "engine/optim/matrix.h"
-#include "tests/engine/optim/trainee.h"
+#include "tests/engine/optim/trainee_on_gpu.h"
 
 namespace thalweg::engine {
 namespace {
 
 using test::Device;
 using test::Trainee;
+using test::TraineeOnGpu;
 
 struct Row {
   const char* options;
@@ -142,10 +143,11 @@ std::vector<T> as(const std::vector<double>& values) {
   return {values.begin(), values.end()};
 }
 
-template <class T>
+template <class Trained>
 void compare(const Row& row, double tolerance) {
+  using T = typename Trained::Number;
   for (const Device device : {Device::plain, Device::backwards}) {
-    Trainee<T> t(row.options, {{"a", {2, 3}}, {"b", {2, 3}}}, device);
+    Trained t(row.options, {{"a", {2, 3}}, {"b", {2, 3}}}, device);
     t.put(t.w, {as<T>(kStart), as<T>(kStart)});
     for (std::size_t step = 0; step < 3; ++step) {
       const auto g = as<T>(kGradients[step]);
@@ -162,10 +164,13 @@ void compare(const Row& row, double tolerance) {
 
 class PublishedMatrix : public testing::TestWithParam<Row> {};
 TEST_P(PublishedMatrix, UpdatesInFloat64) {
-  compare<double>(GetParam(), GetParam().tolerance);
+  compare<Trainee<double>>(GetParam(), GetParam().tolerance);
 }
 TEST_P(PublishedMatrix, UpdatesInFloat32) {
-  compare<float>(GetParam(), std::max(1e-5, GetParam().tolerance));
+  compare<Trainee<float>>(GetParam(), std::max(1e-5, GetParam().tolerance));
+}
+TEST_P(PublishedMatrix, UpdatesOnAGpu) {
+  compare<TraineeOnGpu>(GetParam(), std::max(1e-5, GetParam().tolerance));
 }
 INSTANTIATE_TEST_SUITE_P(Matrices, PublishedMatrix, testing::ValuesIn(rows()));
 

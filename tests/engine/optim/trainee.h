@@ -45,6 +45,7 @@ enum class Device { plain, backwards };
 
 template <class T>
 struct Trainee {
+  using Number = T;
   using Values = std::vector<std::vector<T>>;  ///< one plain vector per parameter
 
   Trainee(const std::string& options, const std::vector<TraineeShape>& shapes,

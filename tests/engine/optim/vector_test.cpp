@@ -10,13 +10,14 @@
 #include <cmath>
 
 #include "engine/optim/table.h"
-#include "tests/engine/optim/trainee.h"
+#include "tests/engine/optim/trainee_on_gpu.h"
 
 namespace thalweg::engine {
 namespace {
 
 using test::Device;
 using test::Trainee;
+using test::TraineeOnGpu;
 
 struct Row {
   const char* options;
@@ -221,10 +222,11 @@ void expect_near(const std::vector<T>& found, const std::vector<double>& expecte
         << what << ", element " << i;
 }
 
-template <class T>
+template <class Trained>
 void compare(const Row& row, double tolerance) {
+  using T = typename Trained::Number;
   for (const Device device : {Device::plain, Device::backwards}) {
-    Trainee<T> t(row.options, {{"a", {3}}, {"b", {3}}}, device);
+    Trained t(row.options, {{"a", {3}}, {"b", {3}}}, device);
     t.put(t.w, {start<T>(), start<T>()});
     for (std::size_t step = 0; step < row.after.size(); ++step) {
       const auto g = gradient<T>(step);
@@ -243,10 +245,13 @@ void compare(const Row& row, double tolerance) {
 
 class Published : public testing::TestWithParam<Row> {};
 TEST_P(Published, UpdatesInFloat64) {
-  compare<double>(GetParam(), 1e-9);
+  compare<Trainee<double>>(GetParam(), 1e-9);
 }
 TEST_P(Published, UpdatesInFloat32) {
-  compare<float>(GetParam(), 1e-5);
+  compare<Trainee<float>>(GetParam(), 1e-5);
+}
+TEST_P(Published, UpdatesOnAGpu) {
+  compare<TraineeOnGpu>(GetParam(), 1e-5);
 }
 TEST_P(Published, MatrixIsUpdatedAsItsElementsAre) {
   Trainee<double> vectors(GetParam().options, {{"a", {3}}, {"b", {3}}});

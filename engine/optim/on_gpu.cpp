@@ -1,0 +1,117 @@
+#include "engine/optim/on_gpu.h"
+
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+#include "engine/optim/passes.h"
+
+namespace thalweg::engine {
+
+void OptimizerOnGpu::evaluation_point(gpu::Queue&, const OptimizerMemory<float>&, float*) {
+  throw std::logic_error("this optimizer validates at the weights themselves");
+}
+void OptimizerOnGpu::observe_curvature(gpu::Queue&, const StepContext&,
+                                       const OptimizerMemory<float>&, const GradientNotes&) {
+  throw std::logic_error("this optimizer asks for no curvature");
+}
+
+namespace optim {
+namespace {
+
+struct OneSquaresPass {
+  PieceTable table;
+  const float* x;
+  double* partial;
+  THALWEG_HOST_DEVICE void operator()(const gpu::Team& team, std::int64_t row) const {
+    const Piece piece = table.pieces[row];
+    double sum = 0;
+    for (int i = team.rank(); i < piece.count / pack_width; i += team.size()) {
+      const Floats4 xi = reinterpret_cast<const Floats4*>(x)[piece.first / pack_width + i];
+      for (int k = 0; k < pack_width; ++k)
+        sum += static_cast<double>(xi.at[k]) * static_cast<double>(xi.at[k]);
+    }
+    keep_sums<1>(team, &sum, partial, table.count, row);
+  }
+};
+
+struct KeepSquares {
+  double* out;
+  THALWEG_HOST_DEVICE void operator()(int parameter, int, const double* sums) const {
+    out[parameter] = sums[0];
+  }
+};
+
+/// One row: the factor that clips the whole vector.
+struct ClipFactor {
+  const double* squares;
+  int parameters;
+  double longest;
+  float* factor;
+  THALWEG_HOST_DEVICE void operator()(const gpu::Team& team, std::int64_t) const {
+    double mine = 0;
+    for (int p = team.rank(); p < parameters; p += team.size())
+      mine += squares[p];
+    const double norm = std::sqrt(team.sum(mine));
+    const bool clips = norm > longest && norm - norm == 0;
+    if (team.rank() == 0) *factor = clips ? static_cast<float>(longest / norm) : 1.0f;
+  }
+};
+
+struct ScalePass {
+  PieceTable table;
+  const float* factor;
+  float* x;
+  THALWEG_HOST_DEVICE void operator()(const gpu::Team& team, std::int64_t row) const {
+    const float by = *factor;
+    if (by == 1) return;  // the usual case moves nothing
+    const Piece piece = table.pieces[row];
+    for (int i = team.rank(); i < piece.count / pack_width; i += team.size()) {
+      Floats4& xi = reinterpret_cast<Floats4*>(x)[piece.first / pack_width + i];
+      Floats4 now = xi;
+      for (int k = 0; k < pack_width; ++k)
+        now.at[k] *= by;
+      xi = now;
+    }
+  }
+};
+
+struct ClipValue {
+  float limit;
+  THALWEG_HOST_DEVICE float operator()(float x) const {
+    constexpr float infinity = std::numeric_limits<float>::infinity();
+    if (x > limit && x < infinity) return limit;
+    return x < -limit && x > -infinity ? -limit : x;
+  }
+};
+
+}  // namespace
+
+GradientSums::GradientSums(gpu::Gpu& gpu, std::span<const ParameterInfo> infos)
+    : pieces_(gpu, infos),
+      partial_(gpu, static_cast<std::size_t>(pieces_.count()) * sizeof(double),
+               "sums of the gradient"),
+      factor_(gpu, sizeof(float), "the factor that clips the gradient") {}
+
+void GradientSums::sums_of_squares(gpu::Queue& queue, const float* x, double* out) {
+  auto* const partial = static_cast<double*>(partial_.data());
+  gpu::for_each_row(queue, pieces_.count(), team_threads,
+                    OneSquaresPass{pieces_.table(), x, partial});
+  join_sums<1>(queue, pieces_, partial, KeepSquares{out});
+}
+
+void GradientSums::clip_norm(gpu::Queue& queue, float* g, const double* squares, double longest) {
+  gpu::for_each_row(
+      queue, 1, team_threads,
+      ClipFactor{squares, static_cast<int>(pieces_.parameters()), longest, factor_.floats()});
+  gpu::for_each_row(queue, pieces_.count(), team_threads,
+                    ScalePass{pieces_.table(), factor_.floats(), g});
+}
+
+void clip_values(gpu::Queue& queue, float* g, std::size_t n, double largest) {
+  gpu::map(queue, static_cast<std::int64_t>(n), ClipValue{static_cast<float>(largest)}, g,
+           static_cast<const float*>(g));
+}
+
+}  // namespace optim
+}  // namespace thalweg::engine

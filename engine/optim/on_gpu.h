@@ -1,0 +1,78 @@
+// Updates on the memory of a GPU: w, g and states of OptimizerMemory lie there, `own` and `scalars`
+// on the host. Everything is put into a queue and nothing is waited for, but for what
+// OptimizerOnGpu::note() tells. Every sum has a fixed order: the same bits in every run.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/gpu/gpu.h"
+#include "engine/gpu/library.h"
+#include "engine/optim/optimizer.h"
+#include "engine/optim/pieces.h"
+
+namespace thalweg::engine {
+
+/// Where updates will run.
+struct GpuPlace {
+  gpu::Gpu& gpu;
+  std::vector<ParameterInfo> infos;              ///< a parameter whose count is 0 is left alone
+  gpu::Products products = gpu::Products::fp32;  ///< what matrices are multiplied in
+};
+
+/// What the GPU knows about a gradient, one number for each parameter, in its memory. Null:
+/// nothing.
+struct GradientNotes {
+  /// A parameter whose sum of squares is not finite stays as it is, its states too.
+  const double* squares = nullptr;
+  /// So does one that nobody used: those that are not above 0.
+  const float* uses = nullptr;
+};
+
+/// An optimizer's work on a GPU: Optimizer::on_gpu(). For one replica and one thread; every call
+/// with the same queue, or with queues that wait for each other. The optimizer must outlive it.
+class OptimizerOnGpu {
+ public:
+  virtual ~OptimizerOnGpu() = default;
+  /// Optimizer::update() of every parameter, then finish().
+  virtual void update(gpu::Queue& queue, const StepContext& context,
+                      const OptimizerMemory<float>& memory, const GradientNotes& notes) = 0;
+  /// Only where the optimizer evaluates_elsewhere(); x in the GPU's memory.
+  virtual void evaluation_point(gpu::Queue& queue, const OptimizerMemory<float>& memory, float* x);
+  /// Of every parameter; only where the optimizer has curvature_every().
+  virtual void observe_curvature(gpu::Queue& queue, const StepContext& context,
+                                 const OptimizerMemory<float>& memory, const GradientNotes& notes);
+  /// A sentence for the journal where the host does the work and the device waits; else empty.
+  virtual std::string note() const { return {}; }
+};
+
+namespace optim {
+
+/// Sums over each parameter of a flat vector, and what clips by them. For one thread and queue at a
+/// time.
+class GradientSums {
+ public:
+  GradientSums(gpu::Gpu& gpu, std::span<const ParameterInfo> infos);
+  /// out[p] = sum of squares over parameter p, for every p; not finite exactly where one of the
+  /// elements is not. `out` in the GPU's memory.
+  void sums_of_squares(gpu::Queue& queue, const float* x, double* out);
+  /// Scales all of g so that its norm, told by its `squares`, is at most `longest`; leaves one that
+  /// is not finite.
+  void clip_norm(gpu::Queue& queue, float* g, const double* squares, double longest);
+
+ private:
+  Pieces pieces_;
+  gpu::Memory partial_, factor_;
+};
+
+/// Cuts every element to a size of at most `largest`, but for infinity and NaN.
+void clip_values(gpu::Queue& queue, float* g, std::size_t n, double largest);
+
+/// The way of rows that have no other: copies there and back, around the host's own update.
+std::unique_ptr<OptimizerOnGpu> update_on_host(const Optimizer<float>& optimizer,
+                                               const GpuPlace& place);
+
+}  // namespace optim
+}  // namespace thalweg::engine

@@ -1,0 +1,156 @@
+// Passes over flat memory on a GPU, a team of threads for each piece of a parameter. For files that
+// nvcc compiles where there is one (thalweg_gpu_sources).
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "engine/gpu/loops.h"
+#include "engine/optim/on_gpu.h"
+
+namespace thalweg::engine::optim {
+
+constexpr int team_threads = 256;
+constexpr int pack_width = 4;
+using Floats4 = gpu::Pack<float, pack_width>;
+
+/// Whether the parameter's gradient may be used.
+THALWEG_HOST_DEVICE inline bool takes_part(const GradientNotes& notes, int parameter) {
+  // Of infinity and NaN the difference is NaN.
+  if (notes.squares != nullptr && !(notes.squares[parameter] - notes.squares[parameter] == 0))
+    return false;
+  return notes.uses == nullptr || notes.uses[parameter] > 0;
+}
+
+/// What a pass adds up: nothing, or w^2 and g^2 as the formula leaves them.
+struct NoSums {
+  static constexpr int sums = 0;
+  THALWEG_HOST_DEVICE void operator()(float, float, double*) const {}
+};
+struct BothSquares {
+  static constexpr int sums = 2;
+  THALWEG_HOST_DEVICE void operator()(float w, float g, double* sum) const {
+    sum[0] += static_cast<double>(w) * static_cast<double>(w);
+    sum[1] += static_cast<double>(g) * static_cast<double>(g);
+  }
+};
+
+/// A team's own sums of a piece go to partial[k * pieces + row].
+template <int sums>
+THALWEG_HOST_DEVICE void keep_sums(const gpu::Team& team, const double* mine, double* partial,
+                                   std::int64_t pieces, std::int64_t row) {
+  for (int k = 0; k < sums; ++k) {
+    const double all = team.sum(mine[k]);
+    if (team.rank() == 0) partial[k * pieces + row] = all;
+  }
+}
+
+/// A formula of fused.h over every piece. `choose(piece)` gives the formula with its factors. One
+/// that has a member `keeps_weights` does not change w.
+template <class Choose, int state_count, class Watch>
+struct FusedPass {
+  Choose choose;
+  GradientNotes notes;
+  PieceTable table;
+  double* partial;
+  float* w;
+  float* g;
+  float* states[state_count > 0 ? state_count : 1];
+
+  THALWEG_HOST_DEVICE void operator()(const gpu::Team& team, std::int64_t row) const {
+    const Piece piece = table.pieces[row];
+    if (!takes_part(notes, piece.parameter)) return;
+    const auto formula = choose(piece);
+    double sums[Watch::sums > 0 ? Watch::sums : 1] = {};
+    for (int i = team.rank(); i < piece.count / pack_width; i += team.size())
+      one(formula, piece.first / pack_width + i, sums, std::make_index_sequence<state_count>());
+    keep_sums<Watch::sums>(team, sums, partial, table.count, row);
+  }
+
+ private:
+  template <class Formula, std::size_t... S>
+  THALWEG_HOST_DEVICE void one(const Formula& formula, std::int64_t at, double* sums,
+                               std::index_sequence<S...>) const {
+    Floats4 wi = reinterpret_cast<const Floats4*>(w)[at];
+    Floats4 gi = reinterpret_cast<const Floats4*>(g)[at];
+    Floats4 si[sizeof...(S) + 1] = {reinterpret_cast<const Floats4*>(states[S])[at]...};
+    for (int k = 0; k < pack_width; ++k) {
+      formula(wi.at[k], gi.at[k], si[S].at[k]...);
+      Watch()(wi.at[k], gi.at[k], sums);
+    }
+    if constexpr (!requires { typename Formula::keeps_weights; })
+      reinterpret_cast<Floats4*>(w)[at] = wi;
+    if constexpr (requires { typename Formula::writes_gradient; })
+      reinterpret_cast<Floats4*>(g)[at] = gi;
+    ((reinterpret_cast<Floats4*>(states[S])[at] = si[S]), ...);
+  }
+};
+template <int state_count, class Watch = NoSums, class Choose>
+void run_pass(gpu::Queue& queue, const Pieces& pieces, const Choose& choose,
+              const GradientNotes& notes, const OptimizerMemory<float>& x,
+              double* partial = nullptr) {
+  FusedPass<Choose, state_count, Watch> pass{choose, notes, pieces.table(), partial, x.w, x.g, {}};
+  for (int s = 0; s < state_count; ++s)
+    pass.states[s] = x.states[static_cast<std::size_t>(s)];
+  gpu::for_each_row(queue, pieces.count(), team_threads, pass);
+}
+
+/// The formula of weights that weight decay applies to (odd choices), or not.
+template <class Formula>
+struct ByDecay {
+  Formula without, with;
+  THALWEG_HOST_DEVICE Formula operator()(const Piece& piece) const {
+    return piece.choice % 2 != 0 ? with : without;
+  }
+};
+template <class Formula>
+struct Always {
+  Formula formula;
+  THALWEG_HOST_DEVICE Formula operator()(const Piece&) const { return formula; }
+};
+
+/// Sums of squares of w and g, the pieces' parts.
+struct SquaresPass {
+  PieceTable table;
+  const float* w;
+  const float* g;
+  double* partial;
+  THALWEG_HOST_DEVICE void operator()(const gpu::Team& team, std::int64_t row) const {
+    const Piece piece = table.pieces[row];
+    double sums[2] = {};
+    for (int i = team.rank(); i < piece.count / pack_width; i += team.size()) {
+      const Floats4 wi = reinterpret_cast<const Floats4*>(w)[piece.first / pack_width + i];
+      const Floats4 gi = reinterpret_cast<const Floats4*>(g)[piece.first / pack_width + i];
+      for (int k = 0; k < pack_width; ++k)
+        BothSquares()(wi.at[k], gi.at[k], sums);
+    }
+    keep_sums<2>(team, sums, partial, table.count, row);
+  }
+};
+
+/// use(parameter, choice, sums): once for each parameter, with the whole sums of its pieces.
+template <int sums, class Use>
+struct JoinPass {
+  Use use;
+  PieceTable table;
+  const double* partial;
+  THALWEG_HOST_DEVICE void operator()(const gpu::Team& team, std::int64_t parameter) const {
+    const std::int32_t first = table.first[parameter], end = table.first[parameter + 1];
+    double all[sums];
+    for (int k = 0; k < sums; ++k) {
+      double mine = 0;
+      for (std::int32_t i = first + team.rank(); i < end; i += team.size())
+        mine += partial[static_cast<std::int64_t>(k) * table.count + i];
+      all[k] = team.sum(mine);
+    }
+    if (team.rank() == 0)
+      use(static_cast<int>(parameter), first < end ? table.pieces[first].choice : 0, all);
+  }
+};
+template <int sums, class Use>
+void join_sums(gpu::Queue& queue, const Pieces& pieces, const double* partial, const Use& use) {
+  gpu::for_each_row(queue, pieces.parameters(), team_threads,
+                    JoinPass<sums, Use>{use, pieces.table(), partial});
+}
+
+}  // namespace thalweg::engine::optim

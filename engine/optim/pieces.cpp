@@ -1,0 +1,36 @@
+#include "engine/optim/pieces.h"
+
+#include <algorithm>
+
+namespace thalweg::engine::optim {
+namespace {
+
+template <class T>
+gpu::Memory put(gpu::Gpu& gpu, const std::vector<T>& values) {
+  gpu::Memory memory(gpu, values.size() * sizeof(T), "the optimizer's table of parameters");
+  if (!values.empty()) gpu.copy(memory.data(), values.data(), values.size() * sizeof(T));
+  return memory;
+}
+
+}  // namespace
+
+Pieces::Pieces(gpu::Gpu& gpu, std::span<const ParameterInfo> infos,
+               const std::vector<int>& choices) {
+  std::vector<Piece> pieces;
+  std::vector<std::int32_t> first;
+  for (std::size_t p = 0; p < infos.size(); ++p) {
+    first.push_back(static_cast<std::int32_t>(pieces.size()));
+    for (std::size_t at = 0; at < infos[p].count; at += size)
+      pieces.push_back({static_cast<std::int64_t>(infos[p].offset + at),
+                        static_cast<std::int32_t>(std::min<std::size_t>(size, infos[p].count - at)),
+                        static_cast<std::int32_t>(p), choices.empty() ? 0 : choices.at(p)});
+  }
+  first.push_back(static_cast<std::int32_t>(pieces.size()));
+  pieces_ = put(gpu, pieces);
+  first_ = put(gpu, first);
+  table_ = {static_cast<const Piece*>(pieces_.data()),
+            static_cast<const std::int32_t*>(first_.data()),
+            static_cast<std::int32_t>(pieces.size()), static_cast<std::int32_t>(infos.size())};
+}
+
+}  // namespace thalweg::engine::optim
