@@ -53,6 +53,10 @@ Option choice_option(std::string name, std::vector<std::string> choices, std::st
   return option;
 }
 
+Option text_option(std::string name, Value fallback, std::string doc) {
+  return make(std::move(name), OptionType::text, std::move(fallback), std::move(doc));
+}
+
 Option list_option(std::string name, Value fallback, std::string doc) {
   return make(std::move(name), OptionType::list, std::move(fallback), std::move(doc));
 }
@@ -60,6 +64,11 @@ Option list_option(std::string name, Value fallback, std::string doc) {
 Option needed(Option option) {
   option.required = true;
   option.fallback = {};
+  return option;
+}
+
+Option above_min(Option option) {
+  option.above_min = true;
   return option;
 }
 

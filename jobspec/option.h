@@ -24,8 +24,12 @@ Option whole_option(std::string name, Value fallback, double min, double max, st
 Option flag_option(std::string name, bool fallback, std::string doc);
 /// One of the texts; the first is the default.
 Option choice_option(std::string name, std::vector<std::string> choices, std::string doc);
+/// Any text; without a default where `fallback` is null.
+Option text_option(std::string name, Value fallback, std::string doc);
 Option list_option(std::string name, Value fallback, std::string doc);
 /// The option as one that has to be given.
 Option needed(Option option);
+/// The number as one above its `min`, which itself is refused.
+Option above_min(Option option);
 
 }  // namespace thalweg::jobspec

@@ -110,46 +110,19 @@ std::unique_ptr<Dataset> make(const jobspec::Value& tree) {
                                   get(tree, "deviation").as_double());
 }
 
-jobspec::Option array_option(const char* name, const char* doc) {
-  jobspec::Option o;
-  o.name = name;
-  o.type = jobspec::OptionType::text;
-  o.doc = doc;
-  return o;
-}
-
 }  // namespace
 
 Row arrays() {
-  jobspec::Option inputs =
-      array_option("inputs", "n x features, n x h x w, n x c x h x w or n x c x d x h x w numbers");
-  inputs.required = true;
-  jobspec::Option mean;
-  mean.name = "mean";
-  mean.type = jobspec::OptionType::real;
-  mean.doc = "an input x becomes (x - mean) / deviation";
-  mean.fallback = 0.0;
-  jobspec::Option deviation = mean;
-  deviation.name = "deviation";
-  deviation.doc = "see mean";
-  deviation.fallback = 1.0;
-  deviation.min = 0;
-  deviation.above_min = true;
-  jobspec::Option classes;
-  classes.name = "classes";
-  classes.type = jobspec::OptionType::integer;
-  classes.doc = "number of classes; auto = the largest label + 1";
-  classes.fallback = "auto";
-  classes.or_auto = true;
-  classes.min = 2;
-  classes.max = 1 << 24;
-  return {"arrays",
-          "arrays in files: FILE.npy, FILE.npz:NAME or FILE.h5:NAME",
-          {std::move(inputs),
-           array_option("labels", "class numbers: n, or n x positions; -1 does not count"),
-           array_option("targets", "instead of labels: n x k real numbers to predict"),
-           std::move(mean), std::move(deviation), std::move(classes)},
-          make};
+  return {
+      "arrays",
+      "arrays in files: FILE.npy, FILE.npz:NAME or FILE.h5:NAME",
+      {needed(text_option("inputs", {},
+                          "n x features, n x h x w, n x c x h x w or n x c x d x h x w numbers")),
+       text_option("labels", {}, "class numbers: n, or n x positions; -1 does not count"),
+       text_option("targets", {}, "instead of labels: n x k real numbers to predict"),
+       mean_option("an input x becomes (x - mean) / deviation"), deviation_option(),
+       classes_option(1 << 24)},
+      make};
 }
 
 }  // namespace thalweg::engine::data

@@ -11,6 +11,7 @@
 #include "engine/data/augment_table.h"
 #include "engine/data/mixing.h"
 #include "engine/tensor/random.h"
+#include "jobspec/option.h"
 
 namespace thalweg::engine {
 
@@ -176,30 +177,15 @@ jobspec::Section augment_schema() {
   jobspec::Section section;
   section.path = "augment";
   section.doc = "Random changes of training images, new ones in every epoch; 0 = off";
-  for (const augment::Row& row : augment::table()) {
-    jobspec::Option o;
-    o.name = row.name;
-    o.type = jobspec::OptionType::real;
-    o.doc = row.doc;
-    o.fallback = 0.0;
-    o.min = 0;
-    o.max = row.max;
-    section.options.push_back(std::move(o));
-  }
-  jobspec::Option mix;
-  mix.name = "mix";
-  mix.type = jobspec::OptionType::integer;
-  mix.doc = "how many of these, drawn anew, a sample gets; 0 = all of them";
-  mix.fallback = 0;
-  mix.min = 0;
-  jobspec::Option fill;
-  fill.name = "fill";
-  fill.type = jobspec::OptionType::text;
-  fill.doc = "what stands outside the image: zeros, its edge, or the opposite side";
-  fill.fallback = "zero";
-  fill.choices.assign(std::begin(kFills), std::end(kFills));
-  section.options.push_back(std::move(mix));
-  section.options.push_back(std::move(fill));
+  for (const augment::Row& row : augment::table())
+    section.options.push_back(jobspec::real_option(row.name, 0.0, 0, row.max, row.doc));
+  section.options.push_back(
+      jobspec::whole_option("mix", 0, 0, jobspec::no_limit,
+                            "how many of these, drawn anew, a sample gets; 0 = all of them"));
+  section.options.push_back(
+      jobspec::choice_option("fill", {std::begin(kFills), std::end(kFills)},
+                             "what stands outside the image: zeros, its edge, or the opposite "
+                             "side"));
   for (jobspec::Option& option : mixing_options())
     section.options.push_back(std::move(option));
   return section;

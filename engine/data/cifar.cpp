@@ -80,12 +80,7 @@ std::filesystem::path folder(const jobspec::Value& tree, const Row& row) {
 }
 
 jobspec::Option dir_option(const char* doc) {
-  jobspec::Option dir;
-  dir.name = "dir";
-  dir.type = jobspec::OptionType::text;
-  dir.doc = doc;
-  dir.fallback = "auto";
-  return dir;
+  return text_option("dir", "auto", doc);
 }
 
 }  // namespace
@@ -108,16 +103,11 @@ Row cifar10() {
 }
 
 Row cifar100() {
-  jobspec::Option labels;
-  labels.name = "labels";
-  labels.type = jobspec::OptionType::text;
-  labels.doc = "100 fine classes or 20 coarse ones";
-  labels.fallback = "fine";
-  labels.choices = {"fine", "coarse"};
   return {
       "cifar-100",
       "50,000 colour 32x32 images, 100 classes (binary version)",
-      {dir_option("folder of train.bin; auto = $THALWEG_DATA/cifar-100"), std::move(labels)},
+      {dir_option("folder of train.bin; auto = $THALWEG_DATA/cifar-100"),
+       choice_option("labels", {"fine", "coarse"}, "100 fine classes or 20 coarse ones")},
       [](const jobspec::Value& tree) -> std::unique_ptr<Dataset> {
         const Row row = cifar100();
         const bool fine = option(tree, row, "labels").as_string() == "fine";

@@ -58,6 +58,20 @@ jobspec::Value data::option(const jobspec::Value& tree, const Row& row, const ch
   throw std::logic_error(std::string("dataset ") + row.name + " has no option " + name);
 }
 
+jobspec::Option data::mean_option(const char* doc) {
+  return jobspec::real_option("mean", 0.0, -jobspec::no_limit, jobspec::no_limit, doc);
+}
+
+jobspec::Option data::deviation_option() {
+  return jobspec::above_min(
+      jobspec::real_option("deviation", 1.0, 0, jobspec::no_limit, "see mean"));
+}
+
+jobspec::Option data::classes_option(double most) {
+  return jobspec::whole_option("classes", "auto", 2, most,
+                               "number of classes; auto = the largest label + 1");
+}
+
 std::unique_ptr<Dataset> load_dataset(const jobspec::Value& data) {
   const jobspec::Value* name = data.find("name");
   if (name == nullptr) throw std::invalid_argument("data.name is missing");
@@ -75,24 +89,20 @@ std::vector<jobspec::Section> data_schema() {
   jobspec::Section section;
   section.path = "data";
   section.doc = "What to train on";
-  jobspec::Option fraction = jobspec::real_option(
-      "fraction", 1.0, 0, 1, "part of the training and validation samples to use");
-  fraction.above_min = true;
-  jobspec::Option stage;
-  stage.name = "stage";
-  stage.type = jobspec::OptionType::text;
-  stage.doc = "folder on a disk of the node's own, to which files are copied before they are read";
   section.options = {
       jobspec::whole_option("validation", "auto", 1, jobspec::no_limit,
                             "samples held out for validation, the same ones for every seed; auto = "
                             "the data's own, or 1/12"),
-      std::move(fraction),
+      jobspec::above_min(jobspec::real_option(
+          "fraction", 1.0, 0, 1, "part of the training and validation samples to use")),
       jobspec::whole_option("duplicate", 1, 1, 1e6,
                             "how often every training sample comes in an epoch"),
       jobspec::choice_option("shuffle", {"epoch", "once"},
                              "training samples come in a new order in every epoch, or in one order "
                              "always"),
-      std::move(stage),
+      jobspec::text_option(
+          "stage", {},
+          "folder on a disk of the node's own, to which files are copied before they are read"),
       jobspec::whole_option("workers", 1, 1, 64,
                             "threads that prepare batches ahead; the batches are the same"),
       jobspec::whole_option("ahead", 3, 1, 1024, "batches prepared ahead at most")};

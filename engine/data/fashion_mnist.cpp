@@ -81,18 +81,15 @@ std::unique_ptr<Dataset> make(const jobspec::Value& tree) {
 }  // namespace
 
 Row fashion_mnist() {
-  jobspec::Option dir;
-  dir.name = "dir";
-  dir.type = jobspec::OptionType::text;
-  dir.doc = std::string("folder of the IDX files; auto = $THALWEG_DATA/fashion-mnist, else ") +
-            kDebianFolder;
-  dir.fallback = "auto";
-  jobspec::Option test;
-  test.name = "test";
-  test.type = jobspec::OptionType::boolean;
-  test.doc = "validate on the 10,000 test images; trains on the first 55,000 others";
-  test.fallback = false;
-  return {"fashion-mnist", "60,000 grey 28x28 images of clothing, 10 classes", {dir, test}, make};
+  return {"fashion-mnist",
+          "60,000 grey 28x28 images of clothing, 10 classes",
+          {text_option(
+               "dir", "auto",
+               std::string("folder of the IDX files; auto = $THALWEG_DATA/fashion-mnist, else ") +
+                   kDebianFolder),
+           flag_option("test", false,
+                       "validate on the 10,000 test images; trains on the first 55,000 others")},
+          make};
 }
 
 }  // namespace thalweg::engine::data

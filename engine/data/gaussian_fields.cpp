@@ -158,16 +158,12 @@ std::vector<std::int64_t> read_shape(const jobspec::Value& sizes) {
 }  // namespace
 
 Row gaussian_fields() {
-  jobspec::Option shape;
-  shape.name = "shape";
-  shape.type = jobspec::OptionType::list;
-  shape.doc = "[channels, height, width] or [channels, depth, height, width], powers of two";
-  shape.fallback = jobspec::List{1, 32, 32};
   return {
       "gaussian-fields",
       "random fields whose spectrum is to be found; needs no files",
       {whole_option("samples", 4096, 2, 4e9, "how many samples, training and validation together"),
-       std::move(shape),
+       list_option("shape", jobspec::List{1, 32, 32},
+                   "[channels, height, width] or [channels, depth, height, width], powers of two"),
        whole_option("parameters", 1, 1, kParameters,
                     "how many of slope, amplitude and smoothing vary"),
        whole_option("classes", 0, 0, 1000,

@@ -21,41 +21,16 @@ std::unique_ptr<Dataset> make(const jobspec::Value& tree) {
   return load_idx_pair(pair);
 }
 
-jobspec::Option path(const char* name, const char* doc) {
-  jobspec::Option o;
-  o.name = name;
-  o.type = jobspec::OptionType::text;
-  o.doc = doc;
-  o.required = true;
-  return o;
-}
-
 }  // namespace
 
 Row idx_files() {
-  jobspec::Option mean;
-  mean.name = "mean";
-  mean.type = jobspec::OptionType::real;
-  mean.doc = "a pixel p becomes (p / 255 - mean) / deviation";
-  mean.fallback = 0.0;
-  jobspec::Option deviation = mean;
-  deviation.name = "deviation";
-  deviation.doc = "see mean";
-  deviation.fallback = 1.0;
-  deviation.min = 0;
-  deviation.above_min = true;
-  jobspec::Option classes;
-  classes.name = "classes";
-  classes.type = jobspec::OptionType::integer;
-  classes.doc = "number of classes; auto = the largest label + 1";
-  classes.fallback = "auto";
-  classes.or_auto = true;
-  classes.min = 2;
-  classes.max = 256;
   return {"idx",
           "any pair of IDX files (plain or gzip)",
-          {path("images", "file of the images: n x h x w, n x c x h x w or n x features bytes"),
-           path("labels", "file of the labels: n bytes"), mean, deviation, classes},
+          {needed(text_option(
+               "images", {}, "file of the images: n x h x w, n x c x h x w or n x features bytes")),
+           needed(text_option("labels", {}, "file of the labels: n bytes")),
+           mean_option("a pixel p becomes (p / 255 - mean) / deviation"), deviation_option(),
+           classes_option(256)},
           make};
 }
 

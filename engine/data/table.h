@@ -31,8 +31,18 @@ Row copy_task();
 Row translation_task();
 Row quadratic_deep();
 
+using jobspec::choice_option;
+using jobspec::flag_option;
+using jobspec::list_option;
+using jobspec::needed;
 using jobspec::real_option;
+using jobspec::text_option;
 using jobspec::whole_option;
+
+// Of rows that read numbers from files.
+jobspec::Option mean_option(const char* doc);
+jobspec::Option deviation_option();
+jobspec::Option classes_option(double most);
 
 /// The file to read instead of `file`: its copy in the folder data.stage, made if need be (by one
 /// process at a time; a copy of the same size and time is taken as it is), or itself where

@@ -60,32 +60,15 @@ std::unique_ptr<Dataset> make(const jobspec::Value& tree) {
                        window.stride);
 }
 
-jobspec::Option text_option(const char* name, const char* doc) {
-  jobspec::Option o;
-  o.name = name;
-  o.type = jobspec::OptionType::text;
-  o.doc = doc;
-  return o;
-}
-
 }  // namespace
 
 Row text() {
-  jobspec::Option file = text_option("file", "any text");
-  file.required = true;
-  jobspec::Option vocabulary = text_option("vocabulary", "tokens are bytes, or byte pairs (bpe)");
-  vocabulary.fallback = "byte";
-  vocabulary.choices = {"byte", "bpe"};
-  jobspec::Option size;
-  size.name = "vocabulary_size";
-  size.type = jobspec::OptionType::integer;
-  size.doc = "of bpe: tokens, learnt from the text's first 32 MiB";
-  size.fallback = 4096;
-  size.min = 257;
-  size.max = 1 << 20;
   std::vector<jobspec::Option> options{
-      std::move(file), std::move(vocabulary), std::move(size),
-      text_option("merges", "of bpe: GPT-2's merges.txt instead of learning")};
+      needed(text_option("file", {}, "any text")),
+      choice_option("vocabulary", {"byte", "bpe"}, "tokens are bytes, or byte pairs (bpe)"),
+      whole_option("vocabulary_size", 4096, 257, 1 << 20,
+                   "of bpe: tokens, learnt from the text's first 32 MiB"),
+      text_option("merges", {}, "of bpe: GPT-2's merges.txt instead of learning")};
   for (jobspec::Option& o : window_options())
     options.push_back(std::move(o));
   return {"text", "a plain text, to predict the next byte or byte pair", std::move(options), make};

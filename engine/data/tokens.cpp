@@ -140,46 +140,23 @@ WindowOptions read_window(const jobspec::Value& tree, const Row& row) {
 }
 
 std::vector<jobspec::Option> window_options() {
-  jobspec::Option length;
-  length.name = "length";
-  length.type = jobspec::OptionType::integer;
-  length.doc = "tokens in a sample";
-  length.fallback = 128;
-  length.min = 1;
-  length.max = 1 << 24;
-  jobspec::Option stride;
-  stride.name = "stride";
-  stride.type = jobspec::OptionType::integer;
-  stride.doc = "tokens from one sample's start to the next; auto = length";
-  stride.fallback = "auto";
-  stride.or_auto = true;
-  stride.min = 1;
-  stride.max = 1 << 24;
-  return {std::move(length), std::move(stride)};
+  constexpr double longest = 1 << 24;
+  return {whole_option("length", 128, 1, longest, "tokens in a sample"),
+          whole_option("stride", "auto", 1, longest,
+                       "tokens from one sample's start to the next; auto = length")};
 }
 
 Row tokens() {
-  jobspec::Option file;
-  file.name = "file";
-  file.type = jobspec::OptionType::text;
-  file.doc = "raw little-endian token numbers, or an array (FILE.npy, FILE.npz:NAME, FILE.h5:NAME)";
-  file.required = true;
-  jobspec::Option type;
-  type.name = "type";
-  type.type = jobspec::OptionType::text;
-  type.doc = "of a number in a raw file";
-  type.fallback = kRawTypes[0].name;
+  std::vector<std::string> types;
   for (const RawType& raw : kRawTypes)
-    type.choices.emplace_back(raw.name);
-  jobspec::Option vocabulary;
-  vocabulary.name = "vocabulary";
-  vocabulary.type = jobspec::OptionType::integer;
-  vocabulary.doc = "how many different tokens there are; auto = the largest + 1";
-  vocabulary.fallback = "auto";
-  vocabulary.or_auto = true;
-  vocabulary.min = 2;
-  vocabulary.max = kMostTokens;
-  std::vector<jobspec::Option> options{std::move(file), std::move(type), std::move(vocabulary)};
+    types.emplace_back(raw.name);
+  std::vector<jobspec::Option> options{
+      needed(text_option(
+          "file", {},
+          "raw little-endian token numbers, or an array (FILE.npy, FILE.npz:NAME, FILE.h5:NAME)")),
+      choice_option("type", std::move(types), "of a number in a raw file"),
+      whole_option("vocabulary", "auto", 2, kMostTokens,
+                   "how many different tokens there are; auto = the largest + 1")};
   for (jobspec::Option& o : window_options())
     options.push_back(std::move(o));
   return {"tokens", "a file of token numbers, to predict the next one", std::move(options), make};

@@ -10,7 +10,6 @@ namespace thalweg::engine {
 namespace {
 
 using jobspec::Option;
-using jobspec::OptionType;
 
 /// Sizes are 32 bits in the kernels.
 constexpr double largest = 1 << 24;
@@ -25,7 +24,7 @@ Option needed(std::string name, std::string doc) {
 }
 
 Option bias() {
-  return {"bias", OptionType::boolean, "add a learned bias", true};
+  return jobspec::flag_option("bias", true, "add a learned bias");
 }
 
 Option factor() {
@@ -44,14 +43,10 @@ std::vector<Option> window(const char* stride_doc, int stride) {
 }
 
 Option algorithm() {
-  Option option;
-  option.name = "algorithm";
-  option.doc =
+  return jobspec::choice_option(
+      "algorithm", {"auto", "direct", "winograd"},
       "3x3 windows in fp32 on the cpu device; winograd: fewer multiplications, errors near 1e-6, "
-      "where there are kernels for it; direct: never; auto = winograd where that is faster";
-  option.fallback = "auto";
-  option.choices = {"auto", "direct", "winograd"};
-  return option;
+      "where there are kernels for it; direct: never; auto = winograd where that is faster");
 }
 
 std::vector<Option> operator+(std::vector<Option> a, const std::vector<Option>& b) {
@@ -129,8 +124,8 @@ const std::vector<LayerKind>& layer_table() {
        {jobspec::real_option("epsilon", 1e-5, 1e-12, 1, "added to the variance"),
         jobspec::real_option("momentum", 0.1, 0, 1,
                              "weight of the newest batch in the running statistics"),
-        {"zero_weight", OptionType::boolean, "weights start at 0, not 1", false},
-        {"sync", OptionType::boolean, "mean and variance over all shards of all ranks", false}},
+        jobspec::flag_option("zero_weight", false, "weights start at 0, not 1"),
+        jobspec::flag_option("sync", false, "mean and variance over all shards of all ranks")},
        &reference::batch_norm,
        cpu::batch_norm,
        cuda::batch_norm},
@@ -171,7 +166,7 @@ const std::vector<LayerKind>& layer_table() {
       {"attention",
        "positions look at each other: of queries, keys and values side by side",
        {needed("heads", "parts that look on their own"),
-        {"causal", OptionType::boolean, "a position sees only itself and those before it", false}},
+        jobspec::flag_option("causal", false, "a position sees only itself and those before it")},
        &reference::attention,
        cpu::attention,
        cuda::attention},
@@ -197,7 +192,7 @@ const std::vector<LayerKind>& layer_table() {
       {"lstm",
        "long short-term memory over positions",
        {needed("width", "features put out"),
-        {"last", OptionType::boolean, "put out the last position only", false}},
+        jobspec::flag_option("last", false, "put out the last position only")},
        &reference::lstm,
        cpu::lstm,
        cuda::lstm},

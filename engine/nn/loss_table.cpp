@@ -11,12 +11,11 @@ namespace thalweg::engine {
 namespace {
 
 using jobspec::Option;
-using jobspec::OptionType;
 
 Option class_weights() {
-  return {"class_weights", OptionType::list,
-          "what the loss of each class is multiplied by, one number a class; empty = all 1",
-          jobspec::List{}};
+  return jobspec::list_option(
+      "class_weights", jobspec::List{},
+      "what the loss of each class is multiplied by, one number a class; empty = all 1");
 }
 
 bool has_five_classes(const LossPlan& plan) {

@@ -3,49 +3,32 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "jobspec/option.h"
+
 namespace thalweg::engine {
 namespace {
 
 using jobspec::Option;
-using jobspec::OptionType;
 using jobspec::Value;
 
 Option dropout() {
-  Option option{"dropout", OptionType::real, "share of hidden features left out in training", 0.0};
-  option.min = 0;
-  option.max = 0.999;
-  return option;
+  return jobspec::real_option("dropout", 0.0, 0, 0.999,
+                              "share of hidden features left out in training");
 }
 
-Option batch_norm() {
-  return {"batch_norm", OptionType::boolean, "batch normalisation before every relu", false};
+Option batch_norm(bool fallback) {
+  return jobspec::flag_option("batch_norm", fallback, "batch normalisation before every relu");
 }
 
-Option choice(const char* name, const char* doc, std::vector<std::string> choices) {
-  Option option{name, OptionType::text, doc, choices.front()};
-  option.choices = std::move(choices);
-  return option;
-}
-
-Option count(const char* name, const char* doc, Value fallback) {
-  Option option{name, OptionType::integer, doc, std::move(fallback)};
-  option.min = 1;
-  option.max = 1 << 20;
-  return option;
-}
-
-Option auto_count(const char* name, const char* doc, double max) {
-  Option option = count(name, doc, "auto");
-  option.or_auto = true;
-  option.max = max;
-  return option;
+Option count(const char* name, const char* doc, Value fallback, double max = 1 << 20) {
+  return jobspec::whole_option(name, std::move(fallback), 1, max, doc);
 }
 
 std::vector<Option> transformer(int layers, int heads, int width) {
-  Option inner = count("inner", "features inside the blocks' second part; auto = 4 width", "auto");
-  inner.or_auto = true;
   return {count("layers", "blocks", layers), count("heads", "of each attention", heads),
-          count("width", "features of a position", width), std::move(inner), dropout()};
+          count("width", "features of a position", width),
+          count("inner", "features inside the blocks' second part; auto = 4 width", "auto"),
+          dropout()};
 }
 
 std::vector<Option> lstms(int layers, int width) {
@@ -56,28 +39,6 @@ std::vector<Option> lstms(int layers, int width) {
 std::vector<Option> joined(std::vector<Option> a, const std::vector<Option>& b) {
   a.insert(a.end(), b.begin(), b.end());
   return a;
-}
-
-Option first_channels() {
-  Option option{"channels", OptionType::integer,
-                "of the first convolution, doubled by each one after it (form mlperf)", 32};
-  option.min = 1;
-  option.max = 1024;
-  return option;
-}
-
-Option layers() {
-  Option option{"layers", OptionType::list,
-                "maps of kind, name, inputs (names of layers before it; left out: the one before) "
-                "and the kind's options"};
-  option.required = true;
-  return option;
-}
-
-Option activation() {
-  Option option{"activation", OptionType::text, "what follows every hidden layer", "relu"};
-  option.choices = {"relu"};
-  return option;
 }
 
 constexpr const char* kSync = "sync_batch_norm";
@@ -102,15 +63,13 @@ const std::vector<ModelKind>& model_table() {
   static const std::vector<ModelKind> table = {
       {"mlp",
        "fully connected layers",
-       {{"hidden", OptionType::list, "features of each hidden layer",
-         jobspec::List{Value(512), Value(512)}},
-        activation(),
-        dropout(),
-        batch_norm()},
+       {jobspec::list_option("hidden", jobspec::List{512, 512}, "features of each hidden layer"),
+        jobspec::choice_option("activation", {"relu"}, "what follows every hidden layer"),
+        dropout(), batch_norm(false)},
        mlp},
       {"lenet",
        "conv 3x3x32, max pool 2, conv 3x3x64, max pool 2, linear 128, linear",
-       {dropout(), batch_norm()},
+       {dropout(), batch_norm(false)},
        lenet},
       {"simple_cnn",
        "conv 5x5x32, max pool 2, conv 5x5x64, max pool 2, linear 1024, linear (Shallue et al.)",
@@ -118,17 +77,20 @@ const std::vector<ModelKind>& model_table() {
        simple_cnn},
       {"resnet",
        "residual network of 18, 34 or 50 layers",
-       {{"depth", OptionType::integer, "weight layers: 18, 34 or 50", 18},
-        choice("stem",
-               "first layers: cifar (3x3), imagenet (7x7 and max pool), auto = by the image's size",
-               {"auto", "cifar", "imagenet"}),
-        {"zero_gamma", OptionType::boolean, "blocks start as the identity", true},
-        choice("convolution", "algorithm of the convolutions, as layer conv2d takes it",
-               {"auto", "direct", "winograd"})},
+       {jobspec::whole_option("depth", 18, -jobspec::no_limit, jobspec::no_limit,
+                              "weight layers: 18, 34 or 50"),
+        jobspec::choice_option(
+            "stem", {"auto", "cifar", "imagenet"},
+            "first layers: cifar (3x3), imagenet (7x7 and max pool), auto = by the image's size"),
+        jobspec::flag_option("zero_gamma", true, "blocks start as the identity"),
+        jobspec::choice_option("convolution", {"auto", "direct", "winograd"},
+                               "algorithm of the convolutions, as layer conv2d takes it")},
        resnet},
       {"cosmoflow",
        "3-D convolutions over volumes (MLPerf HPC or SC18 form)",
-       {choice("form", "which of the two published networks", {"mlperf", "sc18"}), first_channels(),
+       {jobspec::choice_option("form", {"mlperf", "sc18"}, "which of the two published networks"),
+        count("channels", "of the first convolution, doubled by each one after it (form mlperf)",
+              32, 1024),
         dropout()},
        cosmoflow},
       {"gpt", "transformer decoder over tokens: predicts the next one", transformer(4, 4, 256),
@@ -138,7 +100,7 @@ const std::vector<ModelKind>& model_table() {
       {"encoder_decoder",
        "transformer that translates: the first positions of a sample are the source",
        joined(transformer(3, 4, 256),
-              {auto_count("source", "positions of the source; auto = half of them", 1 << 20)}),
+              {count("source", "positions of the source; auto = half of them", "auto")}),
        encoder_decoder},
       {"lstm_lm", "lstms over tokens: predict the next one", lstms(2, 256), lstm_lm},
       {"lstm", "lstms over (positions, features): one answer, or one a position", lstms(1, 128),
@@ -149,13 +111,13 @@ const std::vector<ModelKind>& model_table() {
        conv_lstm},
       {"unet",
        "U-Net: segmentation of images and volumes",
-       {auto_count("depth", "how often sizes are halved; auto = 4, of volumes 3", 8),
-        auto_count("channels", "of the first convolution; auto = 64, of volumes 32", 1024),
-        choice("form",
-               "channels double from level to level (ronneberger) or within one (cicek); auto = by "
-               "the data: images, volumes",
-               {"auto", "ronneberger", "cicek"}),
-        {"batch_norm", OptionType::boolean, "batch normalisation before every relu", true}},
+       {count("depth", "how often sizes are halved; auto = 4, of volumes 3", "auto", 8),
+        count("channels", "of the first convolution; auto = 64, of volumes 32", "auto", 1024),
+        jobspec::choice_option(
+            "form", {"auto", "ronneberger", "cicek"},
+            "channels double from level to level (ronneberger) or within one (cicek); auto = by "
+            "the data: images, volumes"),
+        batch_norm(true)},
        unet},
       {"flood_filling",
        "residual 3-D network of flood-filling networks: logits of voxels",
@@ -163,7 +125,11 @@ const std::vector<ModelKind>& model_table() {
         count("channels", "of every convolution", 32)},
        flood_filling},
       {"graph", "layers of your own, one by one (thalweg-train --layers lists them)",
-       std::vector<Option>{layers()}, inline_graph},
+       std::vector<Option>{jobspec::needed(jobspec::list_option(
+           "layers", {},
+           "maps of kind, name, inputs (names of layers before it; left out: the one before) and "
+           "the kind's options"))},
+       inline_graph},
   };
   return table;
 }
@@ -191,11 +157,10 @@ Graph build_model_graph(const Value& model, const InputShape& input, const Value
 }
 
 std::vector<jobspec::Section> model_schema() {
-  Option sync{
-      kSync, OptionType::boolean,
+  Option sync = jobspec::flag_option(
+      kSync, false,
       "batch normalisation over the whole batch, all shards of all ranks, instead of each "
-      "shard by itself; every shard needs a thread, and sums of gradients wait for backward",
-      false};
+      "shard by itself; every shard needs a thread, and sums of gradients wait for backward");
   jobspec::Section section{"model", "the network to train", {std::move(sync)}, "name", {}};
   for (const ModelKind& kind : model_table())
     section.variants.push_back({kind.name, kind.doc, kind.options});

@@ -153,12 +153,9 @@ std::unique_ptr<Optimizer<T>> make(const OptimizerOptions& o, const Parameters<T
 }
 
 jobspec::Option rest_option() {
-  jobspec::Option option;
-  option.name = "adamw_for";
-  option.doc =
-      "glob over the names of matrices that take AdamW's step; auto = embeddings and the last one";
-  option.fallback = "auto";
-  return option;
+  return text_option(
+      "adamw_for", "auto",
+      "glob over the names of matrices that take AdamW's step; auto = embeddings and the last one");
 }
 
 }  // namespace

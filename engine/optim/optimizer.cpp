@@ -13,26 +13,14 @@ namespace {
 
 using jobspec::Map;
 using jobspec::Option;
-using jobspec::OptionType;
 using jobspec::Value;
 using optim::OptimizerEntry;
 
 // What every optimizer has beside its own options; a group may set those that are marked.
 std::vector<Option> common_options() {
-  Option lr = optim::real_option("lr", 0, 0, std::numeric_limits<double>::infinity(),
-                                 "base learning rate; the schedule multiplies it");
-  lr.fallback = "auto";
-  lr.or_auto = true;
-  Option groups;
-  groups.name = "groups";
-  groups.type = OptionType::list;
-  groups.doc =
-      "parameters with options of their own, the first that fits: {match: \"*.bias\", lr_factor: "
-      "2, "
-      "decay_factor: 0, any other option of the optimizer, or name: another one}";
-  groups.fallback = jobspec::List{};
   return {
-      lr,
+      optim::real_option("lr", "auto", 0, jobspec::no_limit,
+                         "base learning rate; the schedule multiplies it"),
       optim::choice_option(
           "decay_on", {"weights", "all"},
           "what weight decay applies to: weights leaves out biases and normalisation"),
@@ -46,7 +34,11 @@ std::vector<Option> common_options() {
       optim::real_option("larc_trust", 0.02, 0, 1, "trust of larc"),
       optim::real_option("larc_fallback", 0, 0, 1,
                          "r of larc where a norm is 0; 0 = such gradients stay as they are"),
-      groups,
+      optim::list_option(
+          "groups", jobspec::List{},
+          "parameters with options of their own, the first that fits: {match: \"*.bias\", "
+          "lr_factor: 2, decay_factor: 0, any other option of the optimizer, or name: another "
+          "one}"),
   };
 }
 

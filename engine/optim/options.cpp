@@ -7,7 +7,6 @@
 namespace thalweg::engine::optim {
 
 using jobspec::Option;
-using jobspec::OptionType;
 using jobspec::Value;
 
 OptimizerOptions::OptimizerOptions(const Value& tree, const std::vector<Option>& options) {

@@ -5,7 +5,6 @@
 namespace thalweg::engine::optim {
 
 using jobspec::Option;
-using jobspec::OptionType;
 using jobspec::Value;
 
 // One row per optimizer: each is defined in the .cpp of its name.

@@ -54,7 +54,9 @@ bool matches_glob(const std::string& pattern, const std::string& text);
 
 using jobspec::choice_option;
 using jobspec::flag_option;
+using jobspec::list_option;
 using jobspec::real_option;
+using jobspec::text_option;
 using jobspec::whole_option;
 
 // Options that several rows share, spelled once.

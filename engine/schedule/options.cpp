@@ -7,7 +7,6 @@
 namespace thalweg::engine {
 
 using jobspec::Option;
-using jobspec::OptionType;
 using jobspec::Value;
 
 namespace {

@@ -53,7 +53,10 @@ class ScheduleOptions {
 using jobspec::choice_option;
 using jobspec::flag_option;
 using jobspec::list_option;
+using jobspec::needed;
 using jobspec::real_option;
+using jobspec::text_option;
+using jobspec::whole_option;
 
 /// `<stem>_steps`, `<stem>_epochs` and `<stem>_samples`, without default.
 std::vector<jobspec::Option> span_options(const char* stem, const char* doc);

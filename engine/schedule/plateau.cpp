@@ -73,13 +73,10 @@ class Plateau final : public Schedule {
 }  // namespace
 
 DecayEntry plateau() {
-  jobspec::Option metric;
-  metric.name = "metric";
-  metric.type = jobspec::OptionType::text;
-  metric.doc = "validation metric that must become better: val/loss, val/error, ...";
-  metric.fallback = "val/loss";
   std::vector<jobspec::Option> options{
-      std::move(metric), choice_option("goal", {"minimize", "maximize"}, "which way is better")};
+      text_option("metric", "val/loss",
+                  "validation metric that must become better: val/loss, val/error, ..."),
+      choice_option("goal", {"minimize", "maximize"}, "which way is better")};
   for (jobspec::Option& patience :
        span_options("patience", "how long to wait for it; ten epochs if not set"))
     options.push_back(std::move(patience));

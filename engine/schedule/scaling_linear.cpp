@@ -4,13 +4,8 @@
 namespace thalweg::engine {
 
 jobspec::Option scaling_batch_option() {
-  jobspec::Option option;
-  option.name = "scaling_batch";
-  option.type = jobspec::OptionType::integer;
-  option.doc = "global batch for which optimizer.lr is right";
-  option.min = 1;
-  option.required = true;
-  return option;
+  return needed(whole_option("scaling_batch", 1, 1, jobspec::no_limit,
+                             "global batch for which optimizer.lr is right"));
 }
 
 double batch_ratio(const ScheduleOptions& o) {

@@ -14,6 +14,7 @@
 #include "engine/sync/gradient_path.h"
 #include "engine/sync/mode.h"
 #include "engine/sync/synchronous.h"
+#include "jobspec/option.h"
 
 namespace thalweg::engine {
 namespace {
@@ -177,25 +178,18 @@ std::unique_ptr<SyncMode> make(const jobspec::Value& options, const SyncParts& p
 }  // namespace
 
 SyncRow adasum_row() {
-  jobspec::Option form;
-  form.name = "form";
-  form.doc =
-      "gradient: the ranks' gradients are combined, then comes one update; change: every rank "
-      "makes its own update, and the changes are combined";
-  form.fallback = "gradient";
-  form.choices = {"gradient", "change"};
-  jobspec::Option pairs;
-  pairs.name = "pairs";
-  pairs.doc =
-      "what is combined: every rank's, or every machine's average; a power of two of them either "
-      "way";
-  pairs.fallback = "ranks";
-  pairs.choices = {"ranks", "machines"};
-  return {"adasum",
-          "gradients that are parallel are averaged, orthogonal ones added; the learning rate "
-          "needs no scaling with the ranks",
-          {std::move(form), std::move(pairs)},
-          make};
+  return {
+      "adasum",
+      "gradients that are parallel are averaged, orthogonal ones added; the learning rate "
+      "needs no scaling with the ranks",
+      {jobspec::choice_option("form", {"gradient", "change"},
+                              "gradient: the ranks' gradients are combined, then comes one "
+                              "update; change: every rank makes its own update, and the changes "
+                              "are combined"),
+       jobspec::choice_option("pairs", {"ranks", "machines"},
+                              "what is combined: every rank's, or every machine's average; a "
+                              "power of two of them either way")},
+      make};
 }
 
 }  // namespace thalweg::engine

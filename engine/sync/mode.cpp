@@ -9,6 +9,7 @@
 #include "engine/comm/algorithms/choice.h"
 #include "engine/sync/compress/table.h"
 #include "engine/sync/options.h"
+#include "jobspec/option.h"
 
 namespace thalweg::engine {
 namespace {
@@ -48,32 +49,19 @@ std::vector<jobspec::Section> sync_schema() {
   section.selector = "mode";
   section.fallback = table().front().name;
   const comm::GroupOptions group;
-  jobspec::Option allreduce;
-  allreduce.name = "allreduce";
-  allreduce.doc =
-      "algorithm of sums other than the gradients': auto, autotune (measured when an attempt "
-      "starts "
-      "and written to its journal; bits may differ between attempts), a name, or names by size "
-      "such "
-      "as recursive_doubling:0-8K,ring:8K-; there are " +
-      known_algorithms();
-  allreduce.fallback = group.allreduce;
-  jobspec::Option stall;
-  stall.name = "stall_timeout_s";
-  stall.type = jobspec::OptionType::real;
-  stall.doc = "a rank that waits this long without any progress gives up";
-  stall.fallback = std::chrono::duration<double>(group.stall_timeout).count();
-  stall.min = 0;
-  stall.above_min = true;
   section.options = sync_options();
-  section.options.push_back(std::move(allreduce));
-  section.options.push_back(std::move(stall));
-  jobspec::Option check;
-  check.name = "check";
-  check.type = jobspec::OptionType::boolean;
-  check.doc = "the ranks compare what they call before each collective; for finding mistakes";
-  check.fallback = group.checked;
-  section.options.push_back(std::move(check));
+  section.options.push_back(jobspec::text_option(
+      "allreduce", group.allreduce,
+      "algorithm of sums other than the gradients': auto, autotune (measured when an attempt "
+      "starts and written to its journal; bits may differ between attempts), a name, or names by "
+      "size such as recursive_doubling:0-8K,ring:8K-; there are " +
+          known_algorithms()));
+  section.options.push_back(jobspec::above_min(jobspec::real_option(
+      "stall_timeout_s", std::chrono::duration<double>(group.stall_timeout).count(), 0,
+      jobspec::no_limit, "a rank that waits this long without any progress gives up")));
+  section.options.push_back(jobspec::flag_option(
+      "check", group.checked,
+      "the ranks compare what they call before each collective; for finding mistakes"));
   for (const SyncRow& row : table())
     section.variants.push_back({row.name, row.doc, row.options});
   return {std::move(section), compress_section()};

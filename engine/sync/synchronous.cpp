@@ -14,6 +14,7 @@
 #include "engine/sync/compress/table.h"
 #include "engine/sync/finite.h"
 #include "engine/sync/gradient_path.h"
+#include "jobspec/option.h"
 
 namespace thalweg::engine {
 namespace {
@@ -197,19 +198,16 @@ void clip_values(float* gradient, std::size_t count, double largest) {
 }
 
 SyncRow synchronous_row() {
-  jobspec::Option sum;
-  sum.name = "sum";
-  sum.doc =
-      "shards: over all shards of all ranks in one fixed tree, the same bits on any number of "
-      "ranks; ranks: each rank's own shards first, then over the ranks as sync.allreduce says, "
-      "bits "
-      "that depend on the number of ranks; auto = shards, or ranks where sync.compress is set";
-  sum.fallback = "auto";
-  sum.choices = {"auto", "shards", "ranks"};
-  return {"sync",
-          "every step sums the gradients of all ranks before the update",
-          {std::move(sum)},
-          make};
+  return {
+      "sync",
+      "every step sums the gradients of all ranks before the update",
+      {jobspec::choice_option(
+          "sum", {"auto", "shards", "ranks"},
+          "shards: over all shards of all ranks in one fixed tree, the same bits on any number "
+          "of ranks; ranks: each rank's own shards first, then over the ranks as sync.allreduce "
+          "says, bits that depend on the number of ranks; auto = shards, or ranks where "
+          "sync.compress is set")},
+      make};
 }
 
 }  // namespace thalweg::engine

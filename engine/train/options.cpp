@@ -18,7 +18,6 @@ namespace thalweg::engine {
 namespace {
 
 using jobspec::Option;
-using jobspec::OptionType;
 using jobspec::Section;
 using jobspec::Value;
 
@@ -55,32 +54,24 @@ std::string resolve_device(const std::string& name) {
 }
 
 Section root() {
-  Option device;
-  device.name = "device";
-  device.doc = "what computes; auto = cpu";
-  device.fallback = "auto";
-  device.choices = device_names();
-  Option precision;
-  precision.name = "precision";
-  precision.doc =
-      "what is computed in; bf16: values between layers and products in bfloat16, parameters, "
-      "their "
-      "gradients, sums and losses in fp32 (device cpu, processors with avx512_bf16 or AMX)";
-  precision.fallback = precision_names().front();
-  precision.choices = precision_names();
   using jobspec::no_limit;
-  Option clip = jobspec::real_option(
-      "clip_norm", 0.0, 0, no_limit,
-      "largest norm of the whole gradient, longer ones are scaled down; 0 = any");
-  Option clip_value = jobspec::real_option(
-      "clip_value", 0.0, 0, no_limit,
-      "largest size of any element of the gradient, cut before clip_norm; 0 = any");
   return section(
       "", "One training run",
       {integer("epochs", "how often to go through the training samples (1 unless steps is given)",
                {}, 1),
-       integer("steps", "how many updates to make, instead of epochs", {}, 1), std::move(device),
-       std::move(precision), std::move(clip), std::move(clip_value)});
+       integer("steps", "how many updates to make, instead of epochs", {}, 1),
+       jobspec::choice_option("device", device_names(), "what computes; auto = cpu"),
+       jobspec::choice_option(
+           "precision", precision_names(),
+           "what is computed in; bf16: values between layers and products in bfloat16, parameters, "
+           "their gradients, sums and losses in fp32 (device cpu, processors with avx512_bf16 or "
+           "AMX)"),
+       jobspec::real_option(
+           "clip_norm", 0.0, 0, no_limit,
+           "largest norm of the whole gradient, longer ones are scaled down; 0 = any"),
+       jobspec::real_option(
+           "clip_value", 0.0, 0, no_limit,
+           "largest size of any element of the gradient, cut before clip_norm; 0 = any")});
 }
 
 std::vector<Section> own_sections() {

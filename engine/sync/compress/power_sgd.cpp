@@ -10,6 +10,7 @@
 #include "engine/sync/compress/matrix.h"
 #include "engine/sync/compress/table.h"
 #include "engine/tensor/random.h"
+#include "jobspec/option.h"
 
 namespace thalweg::engine {
 namespace {
@@ -193,23 +194,13 @@ std::unique_ptr<BucketSum> make(const jobspec::Value& options, const CompressPar
 }  // namespace
 
 CompressRow power_sgd_compression() {
-  jobspec::Option rank;
-  rank.name = "compress_rank";
-  rank.type = jobspec::OptionType::integer;
-  rank.doc = "rank of the product that stands for a weight's gradient";
-  rank.fallback = kRank;
-  rank.min = 1;
-  rank.max = 1024;
-  jobspec::Option warm;
-  warm.name = "warm_start";
-  warm.type = jobspec::OptionType::boolean;
-  warm.doc = "begin each step with the last step's factor";
-  warm.fallback = true;
-  return {
-      "powersgd",
-      "a product of low rank stands for each weight's gradient; biases travel whole",
-      {std::move(rank), std::move(warm), error_feedback_option(), compress_start_option(kStart)},
-      make};
+  return {"powersgd",
+          "a product of low rank stands for each weight's gradient; biases travel whole",
+          {jobspec::whole_option("compress_rank", kRank, 1, 1024,
+                                 "rank of the product that stands for a weight's gradient"),
+           jobspec::flag_option("warm_start", true, "begin each step with the last step's factor"),
+           error_feedback_option(), compress_start_option(kStart)},
+          make};
 }
 
 }  // namespace thalweg::engine

@@ -2,14 +2,12 @@
 
 #include <stdexcept>
 
+#include "jobspec/option.h"
+
 namespace thalweg::engine {
-namespace {
 
 using jobspec::Option;
-using jobspec::OptionType;
 using jobspec::Value;
-
-}  // namespace
 
 const std::vector<CompressRow>& compress_table() {
   static const std::vector<CompressRow> rows{no_compression(), fp16_compression(),
@@ -43,22 +41,14 @@ jobspec::Section compress_section() {
 }
 
 Option compress_start_option(std::int64_t fallback) {
-  Option o;
-  o.name = "compress_start";
-  o.type = OptionType::integer;
-  o.doc = "steps that are made uncompressed at first";
-  o.fallback = fallback;
-  o.min = 0;
-  return o;
+  return jobspec::whole_option("compress_start", fallback, 0, jobspec::no_limit,
+                               "steps that are made uncompressed at first");
 }
 
 Option error_feedback_option() {
-  Option o;
-  o.name = "error_feedback";
-  o.type = OptionType::boolean;
-  o.doc = "what compression left out is kept and added to the next step's gradient";
-  o.fallback = true;
-  return o;
+  return jobspec::flag_option(
+      "error_feedback", true,
+      "what compression left out is kept and added to the next step's gradient");
 }
 
 std::int64_t compress_start(const Value& options, std::int64_t fallback) {

@@ -10,6 +10,7 @@
 #include "engine/comm/reduce.h"
 #include "engine/sync/compress/table.h"
 #include "engine/tensor/buffer.h"
+#include "jobspec/option.h"
 
 namespace thalweg::engine {
 namespace {
@@ -108,17 +109,12 @@ std::unique_ptr<BucketSum> make(const jobspec::Value& options, const CompressPar
 }  // namespace
 
 CompressRow top_k_compression() {
-  jobspec::Option share;
-  share.name = "compress_share";
-  share.type = jobspec::OptionType::real;
-  share.doc = "share of each tensor's gradients that travels, the largest ones; 8 bytes each";
-  share.fallback = kShare;
-  share.min = 0;
-  share.above_min = true;
-  share.max = 1;
   return {"top-k",
           "only the largest gradients of each tensor travel; the rest is kept for later steps",
-          {std::move(share), error_feedback_option(), compress_start_option(0)},
+          {jobspec::above_min(jobspec::real_option(
+               "compress_share", kShare, 0, 1,
+               "share of each tensor's gradients that travels, the largest ones; 8 bytes each")),
+           error_feedback_option(), compress_start_option(0)},
           make};
 }
 
