@@ -1,21 +1,137 @@
-#include <stdexcept>
-
+// conv2d and conv3d: the library's convolution, bias and a following relu joined; weights are
+// (k, r..., c), as the images have their channels innermost. conv_transpose2d and conv_transpose3d:
+// the convolution whose gradients turn round: forward is its pass backwards to the data.
 #include "engine/device/cuda/builder.h"
+#include "engine/device/cuda/columns.h"
 #include "engine/device/cuda/layer.h"
+#include "engine/device/cuda/layout.h"
+#include "engine/device/cuda/reductions.h"
+#include "engine/device/window.h"
 
 namespace thalweg::engine::cuda {
+namespace {
 
-TensorId conv2d(Builder&, const Node&, TensorId) {
-  throw std::invalid_argument("device cuda has no conv2d");
+using Way = gpu::Convolution::Pass;
+
+/// The convolution of `w` with `outputs` channels, without bias and relu.
+gpu::Convolution convolution_of(const Builder& b, const Window& w, std::int64_t outputs) {
+  gpu::Convolution c;
+  c.type = b.type();
+  c.n = b.samples();
+  c.c = w.channels;
+  c.k = outputs;
+  c.in = w.shape(w.in);
+  c.out = w.shape(w.out);
+  c.kernel = w.shape(w.kernel);
+  c.stride = static_cast<int>(w.stride[2]);
+  c.padding = static_cast<int>(w.padding[2]);
+  c.products = b.products();
+  return c;
 }
-TensorId conv3d(Builder&, const Node&, TensorId) {
-  throw std::invalid_argument("device cuda has no conv3d");
+
+void add_call(Builder& b, Builder::Pass pass, gpu::Convolution c, Way way,
+              const std::vector<TensorId>& tensors) {
+  c.pass = way;
+  b.call(pass, b.library().convolution(c), tensors);
 }
-TensorId conv_transpose2d(Builder&, const Node&, TensorId) {
-  throw std::invalid_argument("device cuda has no conv_transpose2d");
+
+Shape batch_of(const Builder& b, Shape sample) {
+  sample.insert(sample.begin(), b.samples());
+  return sample;
 }
-TensorId conv_transpose3d(Builder&, const Node&, TensorId) {
-  throw std::invalid_argument("device cuda has no conv_transpose3d");
+
+struct PlusBias {
+  using Constants = float;
+  const float* bias;
+  THALWEG_HOST_DEVICE float at(std::int64_t, std::int64_t column) const { return bias[column]; }
+  THALWEG_HOST_DEVICE float operator()(float bias_here, float x) const { return x + bias_here; }
+};
+
+void add_bias(Builder& b, TensorId bias, TensorId y) {
+  const Desc desc = b.desc(y);
+  const Columns shape{1, desc.count() / desc.dims[1], desc.dims[1]};
+  b.kernel(Builder::Pass::both, {bias, y}, [=](const Frame& frame) {
+    gpu::with_type(desc.type, [&](auto t) {
+      using T = decltype(t);
+      map_columns(frame.queue, shape, PlusBias{frame.floats(bias)}, frame.as<T>(y),
+                  static_cast<const T*>(frame.as<T>(y)));
+    });
+  });
+}
+
+/// In backward: the gradient of a bias, where there is one.
+void sum_bias(Builder& b, const LayerPlan& layer, int weight, TensorId dy) {
+  if (layer.parameters.size() < 2) return;
+  const std::int64_t channels = layer.out[0];
+  sum_rows(b, dy, b.desc(dy).count() / channels, channels, b.gradient(weight + 1));
+  b.ready(weight + 1);
+}
+
+TensorId conv_transpose(Builder& b, const Node& node, TensorId input) {
+  const LayerPlan& layer = *node.layer;
+  const Window w = transposed_window_of(layer);
+  const gpu::Convolution turned = convolution_of(b, w, layer.in[0]);
+  const int weight = node.first_parameter;
+  b.parameter(weight, channels_last_order(layer.in[0], w.channels, Window::volume(w.kernel)));
+  const TensorId x = b.in_type(Builder::Pass::both, input, b.type());
+  const TensorId y = b.activation(batch_of(b, layer.out), b.type());
+  add_call(b, Builder::Pass::both, turned, Way::backward_data, {x, b.weights(weight), y});
+  if (layer.parameters.size() > 1) add_bias(b, b.parameter(weight + 1), y);
+
+  b.on_backward([=, &b, &layer](TensorId given) {
+    const TensorId dy = b.in_type(Builder::Pass::backward, given, b.type());
+    add_call(b, Builder::Pass::backward, turned, Way::backward_weights,
+             {dy, x, b.gradient(weight)});
+    b.ready(weight);
+    sum_bias(b, layer, weight, dy);
+    if (!b.wants_input_gradient()) return dy;
+    const TensorId dx = b.like(x);
+    add_call(b, Builder::Pass::backward, turned, Way::forward, {dy, b.weights(weight), dx});
+    return dx;
+  });
+  return b.in_type(Builder::Pass::both, y, b.output_type());
+}
+
+}  // namespace
+
+TensorId conv2d(Builder& b, const Node& node, TensorId input) {
+  const LayerPlan& layer = *node.layer;
+  const Window w = window_of(layer);
+  const gpu::Convolution plain = convolution_of(b, w, layer.out[0]);
+  const int weight = node.first_parameter;
+  b.parameter(weight, channels_last_order(layer.out[0], w.channels, Window::volume(w.kernel)));
+  const TensorId x = b.in_type(Builder::Pass::both, input, b.type());
+  const TensorId y = b.activation(batch_of(b, layer.out), b.type());
+  gpu::Convolution joined = plain;
+  joined.bias = layer.parameters.size() > 1;
+  joined.relu = node.relu;
+  std::vector<TensorId> tensors{x, b.weights(weight), y};
+  if (joined.bias) tensors.push_back(b.parameter(weight + 1));
+  add_call(b, Builder::Pass::both, joined, Way::forward, tensors);
+  if (node.relu) b.keep(y);
+
+  b.on_backward([=, &b, &layer](TensorId dy) {
+    dy = b.in_type(Builder::Pass::backward, dy, b.type());
+    if (joined.relu) dy = relu_slope(b, y, dy);
+    add_call(b, Builder::Pass::backward, plain, Way::backward_weights, {x, dy, b.gradient(weight)});
+    b.ready(weight);
+    sum_bias(b, layer, weight, dy);
+    if (!b.wants_input_gradient()) return dy;
+    const TensorId dx = b.like(x);
+    add_call(b, Builder::Pass::backward, plain, Way::backward_data, {dy, b.weights(weight), dx});
+    return dx;
+  });
+  return b.in_type(Builder::Pass::both, y, b.output_type());
+}
+
+TensorId conv3d(Builder& b, const Node& node, TensorId x) {
+  return conv2d(b, node, x);
+}
+TensorId conv_transpose2d(Builder& b, const Node& node, TensorId x) {
+  return conv_transpose(b, node, x);
+}
+TensorId conv_transpose3d(Builder& b, const Node& node, TensorId x) {
+  return conv_transpose(b, node, x);
 }
 
 }  // namespace thalweg::engine::cuda

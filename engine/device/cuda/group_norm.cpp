@@ -1,12 +1,25 @@
-#include <stdexcept>
-
-#include "engine/device/cuda/builder.h"
+// group_norm: sums over each channel of each sample, which the groups join.
+#include "engine/device/cuda/channel_norm.h"
 #include "engine/device/cuda/layer.h"
+#include "engine/device/cuda/layout.h"
 
 namespace thalweg::engine::cuda {
 
-TensorId group_norm(Builder&, const Node&, TensorId) {
-  throw std::invalid_argument("device cuda has no group_norm");
+TensorId group_norm(Builder& b, const Node& node, TensorId input) {
+  const LayerPlan& layer = *node.layer;
+  const std::int64_t channels = layer.in[0], groups = layer.integer("groups");
+  const TensorId x = b.in_type(Builder::Pass::both, input, b.type());
+  const Columns shape{b.samples(), places_of(b.desc(x).dims), channels};
+  ChannelNorm norm = channel_norm(b, node, shape, channels / groups, x);
+  norm.mean = b.scratch(shape.outer * groups, sizeof(float));
+  norm.variance = b.scratch(shape.outer * groups, sizeof(float));
+  const TensorId y = b.like(x);
+  measure(b, Builder::Pass::both, norm);
+  normalize(b, Builder::Pass::both, norm, y);
+  b.on_backward([=, &b](TensorId dy) {
+    return normalize_backward(b, norm, b.in_type(Builder::Pass::backward, dy, b.type()));
+  });
+  return b.in_type(Builder::Pass::both, y, b.output_type());
 }
 
 }  // namespace thalweg::engine::cuda

@@ -1,0 +1,31 @@
+// What batch_norm and group_norm share: y = weight (x - mean) / sqrt(variance + epsilon) + bias of
+// (outer, rows, columns), mean and variance over the rows of `group` neighbouring columns.
+#pragma once
+
+#include "engine/device/cuda/builder.h"
+#include "engine/device/cuda/columns.h"
+
+namespace thalweg::engine::cuda {
+
+struct ChannelNorm {
+  Columns shape;
+  std::int64_t group = 1;
+  float epsilon = 0;
+  bool relu = false;  ///< one follows and is done here
+  int parameter = 0;  ///< number of the weight; the bias is the next one
+  TensorId x = -1, weight = -1, bias = -1;
+  TensorId mean = -1, variance = -1;  ///< floats (outer, columns / group)
+};
+
+/// Of the layer that is being added; without mean and variance. x has the type b.type().
+ChannelNorm channel_norm(Builder& b, const Node& node, const Columns& shape, std::int64_t group,
+                         TensorId x);
+/// Mean and variance: a reading of x.
+void measure(Builder& b, Builder::Pass pass, const ChannelNorm& norm);
+/// y, of the type of x.
+void normalize(Builder& b, Builder::Pass pass, const ChannelNorm& norm, TensorId y);
+/// In backward: the parameters' gradients, which are ready then, and the gradient of x, like x.
+/// `dy` has the type of x.
+TensorId normalize_backward(Builder& b, const ChannelNorm& norm, TensorId dy);
+
+}  // namespace thalweg::engine::cuda
