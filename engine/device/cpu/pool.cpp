@@ -1,8 +1,13 @@
 // max_pool and avg_pool of images (2d) and volumes (3d) on oneDNN's pooling; max keeps the place of
-// each largest element as a workspace.
+// each largest element as a workspace. Max pools whose windows do not overlap have kernels of our
+// own.
+#include <optional>
+
 #include "engine/device/cpu/builder.h"
 #include "engine/device/cpu/layer.h"
+#include "engine/device/cpu/max_pool.h"
 #include "engine/device/cpu/relu.h"
+#include "engine/device/cpu/types.h"
 #include "engine/device/cpu/window_dims.h"
 
 namespace thalweg::engine::cpu {
@@ -37,9 +42,49 @@ TensorId pool(Builder& b, const Node& node, TensorId x, dnnl::algorithm algorith
   return y;
 }
 
+/// The tag of channels in blocks of 16, or innermost.
+std::optional<Tag> channel_tag(const Desc& x) {
+  const Dims dims = dims_of(x);
+  const bool volumes = dims.size() == 5;
+  if (dims[1] % 16 != 0) return {};
+  for (const Tag tag : {volumes ? Tag::aBcde16b : Tag::aBcd16b, volumes ? Tag::acdeb : Tag::acdb})
+    if (x == Desc(dims, type_of(x), tag)) return tag;
+  return {};
+}
+
+TensorId pool(Builder& b, const Node& node, TensorId x, Tag tag) {
+  const Window w = window_of(*node.layer);
+  const bool blocks = tag == Tag::aBcde16b || tag == Tag::aBcd16b;
+  const std::int64_t pixel = blocks ? 16 : w.channels;
+  const MaxPool shape{b.samples() * w.channels / pixel, pixel, w, node.masks_relu_before};
+  const Desc out(batch_of(node.layer->out, b.samples()), type_of(b.desc(x)), tag);
+  const TensorId y = b.activation(out);
+  const TensorId places = b.bytes(static_cast<std::size_t>(shape.outputs()));
+  with_type(type_of(out), [&](auto zero) {
+    using T = decltype(zero);
+    b.kernel(Builder::Pass::both, {x, y, places}, [=](const Frame& frame) {
+      max_pool_forward(shape, frame.as<T>(x), frame.as<T>(y), frame.bytes(places));
+    });
+  });
+  b.on_backward([=, in = b.desc(x), &b](TensorId dy) {
+    dy = b.in_layout(Builder::Pass::backward, dy, out);
+    const TensorId dx = b.activation(in);
+    with_type(type_of(out), [&](auto zero) {
+      using T = decltype(zero);
+      b.kernel(Builder::Pass::backward, {dy, places, dx}, [=](const Frame& frame) {
+        max_pool_backward(shape, frame.as<T>(dy), frame.bytes(places), frame.as<T>(dx));
+      });
+    });
+    return dx;
+  });
+  return y;
+}
+
 }  // namespace
 
 TensorId max_pool2d(Builder& b, const Node& node, TensorId x) {
+  const auto tag = channel_tag(b.desc(x));
+  if (tag && serves_max_pool(window_of(*node.layer))) return pool(b, node, x, *tag);
   return pool(b, node, x, dnnl::algorithm::pooling_max);
 }
 

@@ -89,9 +89,6 @@ namespace {
 
 using namespace winograd;
 
-// The plain forms of some instructions make g++ 12 warn of what they leave undefined; a full mask
-// costs nothing.
-constexpr __mmask16 whole = 0xffff;
 constexpr __mmask8 whole_pd = 0xff;
 
 /// One tile of an image: `top` and `left` may be outside.
