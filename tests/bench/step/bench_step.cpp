@@ -3,7 +3,7 @@
 //   batch (the model's), threads (1), shards (as threads), optimizer (momentum, adamw, ...),
 //   precision (fp32, bf16), device (cpu), seconds (2)
 //   profile=1  what every operation of the cpu device takes
-//   sync.X     option X of train.sync
+//   sync.X, model.X  option X of train.sync, of the model
 //   bind=N     rank r stays on core N + r (with threads > 1: no)
 //   serve=DIR  takes commands from DIR/in.RANK and answers in DIR/out, as compare.py says
 // Under thalweg-launch every rank has such a batch of its own.
@@ -182,9 +182,11 @@ int main(int count, char** arguments) {
     settings.model = arguments[1];
     for (int i = 2; i < count; ++i) {
       const std::string argument = arguments[i], key = argument.substr(0, argument.find('='));
-      if (key != argument && key.rfind("sync.", 0) == 0) {
-        const std::string name = key.substr(5);
-        settings.sync.emplace_back(name, jobspec::read_yaml(argument.substr(key.size() + 1), name));
+      const std::size_t dot = key.find('.');
+      if (key != argument && (key.rfind("sync.", 0) == 0 || key.rfind("model.", 0) == 0)) {
+        const std::string name = key.substr(dot + 1);
+        jobspec::Map& options = key[0] == 's' ? settings.sync : settings.model_options;
+        options.emplace_back(name, jobspec::read_yaml(argument.substr(key.size() + 1), name));
         continue;
       }
       if (key == argument || settings.values.count(key) == 0)

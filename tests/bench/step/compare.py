@@ -15,11 +15,14 @@ sys.path.insert(0, str(HERE.parent / "allreduce"))
 from jobs import Job, JobError  # noqa: E402
 
 MODELS = ["mlp", "lenet", "resnet18", "gpt", "cnn3d", "lstm"]
+# a row of its own in the table "steps" -> the model, settings of our side
+VARIANTS = {"resnet18-direct": ("resnet18", {"model.convolution": "direct"})}
 
 # table -> title, settings of both sides, bars of PyTorch's step time / ours
 STEPS = {
     "steps": ("one thread, fp32, momentum", {},
-              {"mlp": 1.3, "lenet": 2.0, "resnet18": 1.9, "gpt": 1.15, "cnn3d": 1.6, "lstm": 1.4}),
+              {"mlp": 1.3, "lenet": 2.0, "resnet18": 1.9, "resnet18-direct": 1.08, "gpt": 1.15, "cnn3d": 1.6,
+               "lstm": 1.4}),
     "adamw": ("one thread, fp32, AdamW", {"optimizer": "adamw"}, {"mlp": 1.6}),
     "threads": ("two threads, fp32, momentum", {"threads": "2"},
                 {"lenet": 2.7, "resnet18": 1.9, "gpt": 2.0, "lstm": 8.0}),
@@ -95,7 +98,8 @@ class Bench:
         return job, None
 
     def ours(self, model, settings, ranks=1, core=None):
-        words = [*self.options.ours, *[f"{key}={value}" for key, value in settings.items()]]
+        model, ours = VARIANTS.get(model, (model, {}))
+        words = [*self.options.ours, *[f"{key}={value}" for key, value in {**settings, **ours}.items()]]
         program = self.options.programs / "bench_step"
         if ranks > 1:
             launch = [self.options.programs / "thalweg-launch", "-n", ranks, "--no-bind", "--"]
@@ -105,6 +109,7 @@ class Bench:
                           cores=str(core) if core is not None else self.cores(settings))
 
     def pytorch(self, model, settings):
+        model, _ = VARIANTS.get(model, (model, {}))
         words = [f"{key}={value}" for key, value in settings.items()]
         return self.start("pytorch", lambda at: ["/usr/bin/python3", HERE / "peer_pytorch.py", at, model, *words],
                           cores=self.cores(settings))
@@ -203,52 +208,52 @@ class Bench:
 
 
 def print_steps(rows, bars):
-    print(f"{'model':<9} {'ours':>9} {'pytorch':>9} {'ratio':>6} {'bar':>12} | {'limit':>6} |"
+    print(f"{'model':<15} {'ours':>9} {'pytorch':>9} {'ratio':>6} {'bar':>12} | {'limit':>6} |"
           + "".join(f"{group:>9}" for group in GROUPS) + f"{'rest':>7}   shares of the step")
     for row in rows:
         if row.get("missing"):
-            print(f"{row['model']:<9} not available: {row['missing']}")
+            print(f"{row['model']:<15} not available: {row['missing']}")
             continue
         parts = row["parts"]
         shares = "".join(f"{100 * parts[g]:>8.1f}%" if g in parts else f"{'-':>9}" for g in GROUPS)
         rest = f"{100 * (1 - sum(parts.values())):>6.1f}%" if "products" in parts else f"{'-':>7}"
-        print(f"{row['model']:<9} {row['ours']:>9.1f} {number(row.get('pytorch'), 1):>9} "
+        print(f"{row['model']:<15} {row['ours']:>9.1f} {number(row.get('pytorch'), 1):>9} "
               f"{number(row.get('pytorch_ratio')):>6} {verdict(row.get('pytorch_ratio'), bars.get(row['model'])):>12} | "
               f"{100 * row['limit_share']:>5.1f}% |{shares}{rest}"
               + (f"   pytorch: {row['pytorch_missing']}" if row.get("pytorch_missing") else "") + disturbance(row))
 
 
 def print_own_fp32(rows):
-    print(f"{'model':<9} {'bf16':>9} {'fp32':>9} {'ratio':>6} {'bar':>12}")
+    print(f"{'model':<15} {'bf16':>9} {'fp32':>9} {'ratio':>6} {'bar':>12}")
     for row in rows:
         if not row.get("missing"):
             bar = BF16_BAR if row["model"] in BF16_BAR_MODELS else None
-            print(f"{row['model']:<9} {row['ours']:>9.1f} {number(row.get('fp32'), 1):>9} "
+            print(f"{row['model']:<15} {row['ours']:>9.1f} {number(row.get('fp32'), 1):>9} "
                   f"{number(row.get('fp32_ratio')):>6} {verdict(row.get('fp32_ratio'), bar):>12}")
 
 
 def print_memory(tables):
     print("\nPeak memory above that at the start, MiB (data included on both sides)")
-    print(f"{'table':<9} {'model':<9} {'ours':>8} {'pytorch':>8} {'ratio':>6} {'bar':>10}")
+    print(f"{'table':<9} {'model':<15} {'ours':>8} {'pytorch':>8} {'ratio':>6} {'bar':>10}")
     for table, rows in tables.items():
         for row in rows:
             ours, theirs = row.get("ours_mib"), row.get("pytorch_mib")
             if ours and theirs:
-                print(f"{table:<9} {row['model']:<9} {ours:>8.1f} {theirs:>8.1f} {ours / theirs:>6.2f} "
+                print(f"{table:<9} {row['model']:<15} {ours:>8.1f} {theirs:>8.1f} {ours / theirs:>6.2f} "
                       f"{verdict(ours / theirs, 1, at_most=True):>10}")
 
 
 def print_ranks(rows):
     print("\nTwo ranks on two cores against one, a batch of the same size on each; apart: two processes that do not talk")
-    print(f"{'model':<9} {'one':>9} {'two':>9} {'ratio':>6} {'bar':>12} {'apart':>6} | ms of one, of two:"
+    print(f"{'model':<15} {'one':>9} {'two':>9} {'ratio':>6} {'bar':>12} {'apart':>6} | ms of one, of two:"
           + "".join(f"{part:>16}" for part in ("compute", "sums", "update")))
     for row in rows:
         if row.get("missing"):
-            print(f"{row['model']:<9} not available: {row['missing']}")
+            print(f"{row['model']:<15} not available: {row['missing']}")
             continue
         parts = "".join(f"{row[f'one_{p}_ms']:>8.2f}{row[f'two_{p}_ms']:>8.2f}" for p in ("compute", "sums", "update"))
         bar = RANKS_BAR if row["model"] in RANKS_MODELS else None
-        print(f"{row['model']:<9} {row['one']:>9.1f} {row['two']:>9.1f} {row['ratio']:>6.2f} "
+        print(f"{row['model']:<15} {row['one']:>9.1f} {row['two']:>9.1f} {row['ratio']:>6.2f} "
               f"{verdict(row['ratio'], bar):>12} {row['apart_ratio']:>6.2f} |{'':19}{parts}{disturbance(row)}")
 
 
@@ -312,7 +317,10 @@ def main():
         for table, (title, settings, bars) in STEPS.items():
             if table not in options.tables:
                 continue
-            rows = measured[table] = [bench.compare(model, settings) for model in options.models]
+            models = [*options.models]
+            if table == "steps":
+                models += [name for name, (model, _) in VARIANTS.items() if model in models]
+            rows = measured[table] = [bench.compare(model, settings) for model in models]
             print(f"\n{title}: samples/s, medians of {options.rounds} rounds by turns; PyTorch's step / ours")
             print_steps(rows, bars)
             if table == "bf16":

@@ -21,13 +21,17 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-const test::ModelCase& case_of(const std::string& name) {
+test::ModelCase case_of(const Settings& settings) {
   std::string all;
-  for (const test::ModelCase& c : test::model_cases()) {
-    if (c.name == name) return c;
+  for (test::ModelCase c : test::model_cases()) {
+    if (c.name == settings.model) {
+      jobspec::Map& options = c.model.as_map();
+      options.insert(options.end(), settings.model_options.begin(), settings.model_options.end());
+      return c;
+    }
     all += " " + c.name;
   }
-  throw std::invalid_argument("no model '" + name + "': there are" + all);
+  throw std::invalid_argument("no model '" + settings.model + "': there are" + all);
 }
 
 jobspec::Value optimizer_named(const std::string& name) {
@@ -39,7 +43,7 @@ jobspec::Value optimizer_named(const std::string& name) {
 
 Trainer::Trainer(const Settings& settings, comm::Group& group)
     : group_(group),
-      case_(case_of(settings.model)),
+      case_(case_of(settings)),
       bf16_(settings.text("precision") == "bf16"),
       batch_(settings.number("batch") > 0 ? settings.number("batch") : case_.batch),
       graph_(build_model_graph(case_.model, case_.data)) {

@@ -20,7 +20,8 @@ struct Settings {
       {"batch", "0"},   {"threads", "1"},  {"shards", "0"},       {"optimizer", "momentum"},
       {"seconds", "2"}, {"device", "cpu"}, {"precision", "fp32"}, {"profile", "0"},
       {"serve", ""},    {"bind", "-1"}};
-  jobspec::Map sync;  ///< of train.sync
+  jobspec::Map sync;           ///< of train.sync
+  jobspec::Map model_options;  ///< besides those of the model's case
 
   int number(const std::string& key) const { return std::stoi(values.at(key)); }
   const std::string& text(const std::string& key) const { return values.at(key); }
@@ -67,7 +68,7 @@ class Trainer {
   void make_samples();
 
   comm::Group& group_;
-  const test::ModelCase& case_;
+  const test::ModelCase case_;
   bool bf16_;
   int batch_;
   Graph graph_;
