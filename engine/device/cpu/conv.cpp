@@ -7,10 +7,12 @@
 #include <utility>
 #include <vector>
 
+#include "engine/device/cpu/blocked_conv.h"
 #include "engine/device/cpu/builder.h"
 #include "engine/device/cpu/layer.h"
 #include "engine/device/cpu/narrow_conv.h"
 #include "engine/device/cpu/relu.h"
+#include "engine/device/cpu/stem_conv.h"
 #include "engine/device/cpu/window_dims.h"
 #include "engine/device/cpu/winograd.h"
 
@@ -57,11 +59,43 @@ void add_narrow_backward_weights(Builder& b, const NarrowConv& shape, TensorId x
   if (bias) b.ready(weight + 1);
 }
 
+/// Whether the layouts are those of the kernel for blocks of channels, and oneDNN's makes a matrix
+/// of all windows.
+template <class PrimitiveDesc>
+bool blocked_pays(const Builder& b, const PrimitiveDesc& oneDnns, TensorId x, TensorId weights,
+                  TensorId dy) {
+  const auto blocks = [&](TensorId id, Tag images, Tag volumes) {
+    const Dims dims = dims_of(b.desc(id));
+    return b.desc(id) == Desc(dims, f32, dims.size() == 5 ? volumes : images);
+  };
+  return std::string(oneDnns.impl_info_str()).find("gemm") != std::string::npos &&
+         blocks(x, Tag::aBcd16b, Tag::aBcde16b) && blocks(dy, Tag::aBcd16b, Tag::aBcde16b) &&
+         blocks(weights, Tag::ABcd16b16a, Tag::ABcde16b16a);
+}
+
+void add_blocked_backward_weights(Builder& b, const BlockedConv& shape, TensorId x, TensorId dy,
+                                  int weight, bool bias) {
+  const TensorId dw = b.gradient(weight), db = bias ? b.gradient(weight + 1) : -1;
+  std::vector<TensorId> touched{x, dy, dw};
+  if (bias) touched.push_back(db);
+  b.kernel(Builder::Pass::backward, touched, [=](const Frame& frame) {
+    blocked_backward_weights(shape, frame.floats(x), frame.floats(dy), frame.floats(dw),
+                             bias ? frame.floats(db) : nullptr);
+  });
+  b.ready(weight);
+  if (bias) b.ready(weight + 1);
+}
+
+/// Kernels of our own for the weights' gradient, where they serve.
+struct OwnKernels {
+  std::optional<NarrowConv> narrow;
+  std::optional<BlockedConv> blocked;
+};
+
 /// `given` lacks weights and bias; `plain` is the layout of the checkpoint's weights.
-/// `narrow`: where the kernel for few input channels serves.
 template <class Shape>
 TensorId convolve(Builder& b, const Node& node, TensorId x, const Shape& given, const Desc& plain,
-                  const std::optional<NarrowConv>& narrow = {}) {
+                  const OwnKernels& own_kernels = {}) {
   const bool bias = node.layer->parameters.size() > 1;
   const int weight = node.first_parameter;
   const bool wants_dx = b.wants_input_gradient();
@@ -92,8 +126,11 @@ TensorId convolve(Builder& b, const Node& node, TensorId x, const Shape& given, 
     if (node.relu && !node.relu_masked_by_next) dy = add_relu_backward(b, y, dy);
     const auto pdw = prefer_layout(weights_back, any_gradient, own,
                                    [](const auto& p) { return p.diff_weights_desc(); });
+    const auto& [narrow, blocked] = own_kernels;
     if (narrow && narrow_fits(b, src, b.gradient(weight), dy)) {
       add_narrow_backward_weights(b, *narrow, src, dy, weight, bias);
+    } else if (blocked && blocked_pays(b, pdw, src, b.gradient(weight), dy)) {
+      add_blocked_backward_weights(b, *blocked, src, dy, weight, bias);
     } else {
       const TensorId src_w = b.in_layout(Builder::Pass::backward, src, pdw.src_desc());
       const TensorId dy_w = b.in_layout(Builder::Pass::backward, dy, pdw.diff_dst_desc());
@@ -185,16 +222,72 @@ TensorId convolve(Builder& b, const Node& node, TensorId given, const Winograd& 
   return y;
 }
 
+/// Whether convolutions over values like these, of the batch's sizes, want channels innermost.
+bool innermost_pays(const Dims& values) {
+  const std::int64_t channels = values[1];
+  const Desc any(values, bf16, Tag::any), weights({channels, channels, 3, 3}, bf16, Tag::any);
+  const Convolution next{
+      dnnl::algorithm::convolution_direct, any, weights, {}, any, {{3, 3}, {1, 1}, {1, 1}}, {1, 1}};
+  return forward(next, false).src_desc() == Desc(values, bf16, Tag::acdb);
+}
+
+/// Empty where the kernels of our own do not serve or do not pay.
+std::optional<StemConv> stem_of(const Builder& b, const Node& node, TensorId x, const Window& w) {
+  const Dims out = batch_of(node.layer->out, b.samples());
+  if (b.type() != bf16 || b.output_type() != bf16 || b.wants_input_gradient()) return {};
+  if (b.desc(x) != plain_desc(dims_of(b.desc(x))) || !serves_stem(w, out[1])) return {};
+  return StemConv{w, b.samples(), out[1], innermost_pays(out)};
+}
+
+TensorId convolve(Builder& b, const Node& node, TensorId x, const StemConv& c) {
+  using Pass = Builder::Pass;
+  const int weight = node.first_parameter;
+  const bool bias = node.layer->parameters.size() > 1;
+  const Dims kernel = node.layer->parameters[0].shape;
+  const Desc out(batch_of(node.layer->out, b.samples()), bf16,
+                 c.innermost ? Tag::acdb : Tag::aBcd16b),
+      row({c.outputs}, f32, Tag::a);
+  const std::size_t scratch_bytes = stem_scratch_floats(c) * sizeof(float);
+  const TensorId weights = b.parameter(weight, Desc(kernel, f32, Tag::Acdb16a), plain_desc(kernel));
+  const TensorId biases = bias ? b.parameter(weight + 1, row, row) : -1;
+  const TensorId y = b.activation(out), scratch = b.bytes(scratch_bytes);
+  std::vector<TensorId> touched{x, weights, y, scratch};
+  if (bias) touched.push_back(biases);
+  b.kernel(Pass::both, touched, [=](const Frame& frame) {
+    stem_forward(c, frame.floats(x), frame.floats(weights), bias ? frame.floats(biases) : nullptr,
+                 node.relu, frame.as<Bf16>(y), frame.floats(scratch));
+  });
+
+  b.on_backward([=, &b](TensorId dy) {
+    if (node.relu && !node.relu_masked_by_next) dy = add_relu_backward(b, y, dy);
+    dy = b.in_layout(Pass::backward, dy, out);
+    const TensorId dw = b.gradient(weight), db = bias ? b.gradient(weight + 1) : -1;
+    const TensorId dw_scratch = b.bytes(scratch_bytes);
+    std::vector<TensorId> back{x, dy, dw, dw_scratch};
+    if (bias) back.push_back(db);
+    b.kernel(Pass::backward, back, [=](const Frame& frame) {
+      stem_backward_weights(c, frame.floats(x), frame.as<Bf16>(dy), frame.floats(dw),
+                            bias ? frame.floats(db) : nullptr, frame.floats(dw_scratch));
+    });
+    b.ready(weight);
+    if (bias) b.ready(weight + 1);
+    return dy;
+  });
+  return y;
+}
+
 TensorId conv(Builder& b, const Node& node, TensorId x) {
   const Window w = window_of(*node.layer);
   if (const auto winograd = winograd_of(b, node, w)) return convolve(b, node, x, *winograd);
+  if (const auto stem = stem_of(b, node, x, w)) return convolve(b, node, x, *stem);
   const Dims in = batch_of(node.layer->in, b.samples()),
              out = batch_of(node.layer->out, b.samples());
   Convolution shape = between(in, out, w, algorithm_for(node, w, b.type()), b.type());
   shape.far = far_padding(shape.window, in, out);
-  std::optional<NarrowConv> narrow;
-  if (serves_narrow(w, out[1])) narrow = {w, b.samples(), out[1] / 16};
-  return convolve(b, node, x, shape, plain_desc(node.layer->parameters[0].shape), narrow);
+  OwnKernels own;
+  if (serves_narrow(w, out[1])) own.narrow = {w, b.samples(), out[1] / 16};
+  if (serves_blocked(w, out[1])) own.blocked = {w, b.samples(), out[1]};
+  return convolve(b, node, x, shape, plain_desc(node.layer->parameters[0].shape), own);
 }
 
 TensorId conv_transpose(Builder& b, const Node& node, TensorId x) {
