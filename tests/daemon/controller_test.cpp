@@ -2,8 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 
+#include "daemon/controller/log.h"
 #include "daemon/state/events.h"
 #include "jobspec/trial.h"
 #include "tests/daemon/world.h"
@@ -157,6 +159,38 @@ TEST_F(ControllerTest, AHeldDoubleIsCancelledAndNeverRuns) {
   EXPECT_EQ(world.cluster.jobs["9000"].phase, JobPhase::ended);
   EXPECT_EQ(world.cluster.jobs["9000"].runs, 0);
   EXPECT_EQ(trial(id, 1).attempts, 1);
+}
+
+TEST_F(ControllerTest, WhatIsLeftOverIsAskedToEndEveryFiveSecondsAndLoggedOnce) {
+  double now = 1000;
+  world.options = [&](ControllerOptions& options) { options.now = [&] { return now; }; };
+  restart();
+  const auto id = submit(controller(), test::sweep_of(1));
+  ASSERT_TRUE(life->run_until([&] {
+    now += 0.01;
+    return over(id);
+  }));
+  const auto file = world.dir.path() / "controller.log";
+  log::open(file, false);
+  FakeJob& rest = *world.cluster.job_of("1.1.1");
+  rest.phase = JobPhase::running;
+  rest.deaf = true;
+  world.cluster.steps = 1000000;
+  const auto look = [&](int times) {
+    const int until = world.cluster.looks + times;
+    return life->run_until([&] { return world.cluster.looks >= until; });
+  };
+  ASSERT_TRUE(look(5));
+  EXPECT_EQ(rest.cancels, 1);
+  now += 4.9;
+  ASSERT_TRUE(look(5));
+  EXPECT_EQ(rest.cancels, 1);
+  now += 0.2;
+  ASSERT_TRUE(look(5));
+  EXPECT_EQ(rest.cancels, 2);
+  const std::string log = test::read_file(file);
+  EXPECT_THAT(log, HasSubstr("left over from an attempt that has ended: cancelled"));
+  EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 1) << log;
 }
 
 TEST_F(ControllerTest, JobsOfOtherControllersAreLeftAlone) {

@@ -78,6 +78,7 @@ class FakeBackend : public daemon::Backend {
   Awaitable<std::optional<std::vector<JobStatus>>> poll(
       const std::vector<Watched>& watched) override {
     if (!cluster_.reachable) co_return std::nullopt;
+    ++cluster_.looks;
     cluster_.work();
     std::vector<JobStatus> result;
     for (const auto& [handle, job] : cluster_.jobs) {
@@ -105,6 +106,8 @@ class FakeBackend : public daemon::Backend {
     const auto it = cluster_.jobs.find(watched.handle);
     if (it == cluster_.jobs.end() || it->second.token != watched.token) co_return true;
     FakeJob& job = it->second;
+    ++job.cancels;
+    if (job.deaf) co_return true;
     if (job.phase == JobPhase::running)
       write_line(
           job,

@@ -23,6 +23,8 @@ struct FakeJob {
   bool cancelled = false;
   std::optional<int> exit_code;
   double started = 0;  ///< as the backend tells it
+  bool deaf = false;  ///< goes on when it is cancelled
+  int cancels = 0;
 };
 
 struct FakeCluster {
@@ -31,6 +33,7 @@ struct FakeCluster {
   int steps = 4;           ///< of each job
   int steps_per_poll = 1;  ///< how far jobs get between two looks
   bool reachable = true;
+  int looks = 0;
   int room = 1000;  ///< jobs at once
   /// What becomes of a submission; by default it is accepted.
   std::function<daemon::SubmitOutcome(const daemon::LaunchRequest&)> on_submit;
