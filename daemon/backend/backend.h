@@ -52,6 +52,7 @@ struct JobStatus {
   std::optional<int> exit_code;   ///< of the engine, when ended by exit
   int signal = 0;                 ///< when ended by a signal
   bool cancelled = false, timed_out = false, node_failed = false;
+  bool warned = false;  ///< it ran until its ranks were told that the time limit is near
 };
 
 /// All calls run on the controller's single-threaded executor and never block it. They throw only
@@ -72,6 +73,8 @@ class Backend {
   struct Watched {
     std::string handle, token;
     std::filesystem::path folder;
+    jobspec::Resources resources{};
+    std::int64_t signal_before_end_s = 0;
   };
   /// One batched look at everything of ours: the watched ones (in any order) and also jobs that
   /// carry a Thalweg token but are not watched (orphans). Nothing = could not look (never taken as

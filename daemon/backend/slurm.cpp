@@ -84,6 +84,13 @@ json job_question(const char* verb, const std::string& handle, const std::string
   return {{"verb", verb}, {"job", job_number(handle)}, {"token", token}};
 }
 
+/// Slurm does not tell whether it has sent the warning; the time that the job ran does.
+bool was_warned(const JobStatus& status, const Backend::Watched& job) {
+  const std::int64_t earliest_s = earliest_warning_s(job.resources, job.signal_before_end_s);
+  return status.started > 0 && earliest_s > 0 &&
+         status.ended - status.started >= static_cast<double>(earliest_s);
+}
+
 /// Does the work; its coroutines keep it alive when the backend goes while they wait.
 class SlurmClient : public std::enable_shared_from_this<SlurmClient> {
  public:
@@ -205,14 +212,18 @@ Awaitable<std::optional<Statuses>> SlurmClient::poll(const std::vector<Backend::
     std::set<std::pair<std::string, std::string>> listed;
     for (const JobStatus& status : statuses)
       listed.emplace(status.handle, status.token);
+    std::map<std::pair<std::string, std::string>, const Backend::Watched*> ours;
     for (const Backend::Watched& job : watched) {
+      ours[{job.handle, job.token}] = &job;
       if (listed.count({job.handle, job.token}) > 0) continue;
       if (!co_await add_unlisted(job, statuses)) co_return std::nullopt;
     }
-    for (const JobStatus& status : statuses) {
-      if (status.phase == JobPhase::ended || status.phase == JobPhase::missing) {
-        ending_.erase({status.handle, status.token});
-      }
+    for (JobStatus& status : statuses) {
+      const std::pair key{status.handle, status.token};
+      if (status.phase == JobPhase::ended || status.phase == JobPhase::missing) ending_.erase(key);
+      const auto own = ours.find(key);
+      if (status.phase == JobPhase::ended && own != ours.end())
+        status.warned = was_warned(status, *own->second);
     }
     co_return statuses;
   } catch (const json::exception&) {  // an agent of another version

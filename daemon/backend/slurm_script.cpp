@@ -73,6 +73,12 @@ int warning_seconds(const jobspec::Resources& resources, std::int64_t wanted_s) 
   return static_cast<int>(std::clamp<std::int64_t>(std::min(wanted_s, half), 0, longest_s));
 }
 
+std::int64_t earliest_warning_s(const jobspec::Resources& resources, std::int64_t wanted_s) {
+  const int warning_s = warning_seconds(resources, wanted_s);
+  if (warning_s == 0) return 0;
+  return (time_limit_minutes(resources) - 1) * minute_s - warning_s;
+}
+
 std::vector<std::string> job_environment(const std::vector<std::string>& entries) {
   std::vector<std::string> kept;
   for (const std::string& entry : entries) {

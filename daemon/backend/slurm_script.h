@@ -34,6 +34,9 @@ std::int64_t time_limit_minutes(const jobspec::Resources& resources);
 /// none: a rank must not be stopped at once.
 int warning_seconds(const jobspec::Resources& resources, std::int64_t wanted_s);
 
+/// How long a job has run at the least when that warning comes, in seconds; 0 = none comes.
+std::int64_t earliest_warning_s(const jobspec::Resources& resources, std::int64_t wanted_s);
+
 /// The entries (NAME=value) that a job takes over: all but those of another Slurm job, of MPI
 /// launchers and of this machine's session (terminal, ssh, D-Bus, systemd). SLURM_CONF stays.
 std::vector<std::string> job_environment(const std::vector<std::string>& entries);

@@ -44,7 +44,8 @@ std::vector<Backend::Watched> Controller::watched(const std::string& backend) co
     if (sweep.backend != backend) continue;
     for (const auto& [trial, attempt] : sweep.live)
       if (attempt.phase != AttemptPhase::launching)
-        result.push_back({attempt.handle, attempt.token, live_rows_.at(attempt.id).folder});
+        result.push_back({attempt.handle, attempt.token, live_rows_.at(attempt.id).folder,
+                          sweep.shape(trial), sweep.slurm.signal_before_end_s});
   }
   return result;
 }
@@ -180,11 +181,14 @@ void Controller::try_end(Slot& slot, const Id& attempt, const JobStatus& status)
   if ((known == nullptr || !known->end) && now - sighting.gone < slot.slot.file_lag_s) return;
   std::optional<BackendWord> word;
   if (status.phase == JobPhase::ended)
-    word = BackendWord{
-        status.reason,     status.exit_code,
-        status.signal,     status.cancelled && asked_to_end(slot, status.handle, status.token) == 0,
-        status.timed_out,  status.node_failed,
-        status.started > 0};
+    word = BackendWord{status.reason,
+                       status.exit_code,
+                       status.signal,
+                       status.cancelled && asked_to_end(slot, status.handle, status.token) == 0,
+                       status.timed_out,
+                       status.node_failed,
+                       status.started > 0,
+                       status.warned};
   end(attempt, status, word);
 }
 

@@ -84,6 +84,7 @@ std::string reason_of(EndCause cause, const Evidence& e) {
     case EndCause::stopped:
       if (e.backend && e.backend->timed_out) return "stopped at its time limit";
       if (e.backend && interrupted(*e.backend)) return "preempted";
+      if (e.backend && e.backend->warned) return "stopped at its time limit";
       return e.record && !e.record->reason.empty() ? e.record->reason : "stopped on request";
     default:
       break;

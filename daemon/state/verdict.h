@@ -33,6 +33,7 @@ struct BackendWord {
   int signal = 0;
   bool cancelled = false, timed_out = false, node_failed = false;
   bool started = true;  ///< it knows that the job ran
+  bool warned = false;  ///< the job ran until it was told that its time limit is near
 };
 
 struct Evidence {

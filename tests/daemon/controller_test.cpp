@@ -193,6 +193,21 @@ TEST_F(ControllerTest, WhatIsLeftOverIsAskedToEndEveryFiveSecondsAndLoggedOnce) 
   EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 1) << log;
 }
 
+TEST_F(ControllerTest, AStopAfterTheBackendsWarningIsOneAtTheTimeLimit) {
+  world.cluster.on_step = [](FakeJob& job) {
+    if (job.id.attempt != 1 || job.step != 2) return;
+    write_line(job, R"("type":"end","status":"stopped","step":2,"reason":"asked to stop")");
+    job.phase = JobPhase::ended;
+    job.exit_code = 75;
+    job.warned = true;
+  };
+  const auto id = submit(controller(), test::sweep_of(1));
+  ASSERT_TRUE(run_to_end(id));
+  EXPECT_EQ(life->store->attempt({id, 1, 1})->state, "stopped");
+  EXPECT_EQ(life->store->attempt({id, 1, 1})->reason, "stopped at its time limit");
+  EXPECT_EQ(trial(id, 1).state, "finished");
+}
+
 TEST_F(ControllerTest, JobsOfOtherControllersAreLeftAlone) {
   world.cluster.jobs["7"] = {
       "7", "a token of somebody else", world.dir.path(), {}, JobPhase::held, 0, 0, false, {}, 0};

@@ -90,6 +90,7 @@ class FakeBackend : public daemon::Backend {
       status.cancelled = job.cancelled;
       status.node_list = "n1";
       status.started = job.started;
+      status.warned = job.warned;
       result.push_back(status);
     }
     for (const auto& want : watched)

@@ -23,6 +23,7 @@ struct FakeJob {
   bool cancelled = false;
   std::optional<int> exit_code;
   double started = 0;  ///< as the backend tells it
+  bool warned = false;
   bool deaf = false;  ///< goes on when it is cancelled
   int cancels = 0;
 };

@@ -146,6 +146,24 @@ TEST(Verdict, ReasonsAreForPeople) {
   EXPECT_EQ(judge(evidence).reason, "cancelled outside Thalweg: CANCELLED by 1000");
 }
 
+// What Slurm calls failed: the ranks stopped when it warned them.
+TEST(Verdict, AStopAfterTheWarningIsOneAtTheTimeLimit) {
+  Evidence evidence;
+  evidence.record = record("stopped", 9, "asked to stop");
+  evidence.backend = exited(75);
+  EXPECT_EQ(judge(evidence).reason, "asked to stop");
+  evidence.backend->warned = true;
+  EXPECT_EQ(judge(evidence).cause, EndCause::stopped);
+  EXPECT_EQ(judge(evidence).reason, "stopped at its time limit");
+  evidence.record = {};
+  EXPECT_EQ(judge(evidence).reason, "stopped at its time limit");
+  evidence.backend->cancelled = true;
+  EXPECT_EQ(judge(evidence).cause, EndCause::cancelled) << "near its limit it can be cancelled too";
+  evidence.backend = exited(1);
+  evidence.backend->warned = true;
+  EXPECT_EQ(judge(evidence).cause, EndCause::failed);
+}
+
 // slurmctld, killed and started again, takes a running job for a waiting one; when that ends it
 // calls it cancelled.
 TEST(Verdict, ACancellationOfAJobThatSupposedlyNeverRanIsTheBackendsMistake) {

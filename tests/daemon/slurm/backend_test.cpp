@@ -143,6 +143,28 @@ TEST_F(SlurmBackendTest, PollShowsWatchedOrphansAndMissing) {
   EXPECT_THAT(fake_.verbs(), ElementsAre("poll", "job", "job"));
 }
 
+TEST_F(SlurmBackendTest, TheTimeThatAJobRanTellsWhetherItWasWarned) {
+  // Of 11 minutes; the warning comes a minute before the end, or up to a minute earlier.
+  const std::pair<int, bool> rows[] = {{1, false}, {539, false}, {540, true}, {600, true}};
+  json jobs = json::array();
+  std::vector<Backend::Watched> watched, never_warned;
+  for (const auto& [ran_s, warned] : rows) {
+    json job = listed(static_cast<int>(jobs.size()) + 1, "t", "FAILED");
+    job["ended"] = 1000 + ran_s;
+    const std::string handle = std::to_string(jobs.size() + 1);
+    watched.push_back({handle, "t", {}, request_.resources, 60});
+    never_warned.push_back({handle, "t", {}, request_.resources, 0});
+    jobs.push_back(std::move(job));
+  }
+  fake_.answers({{"poll", {{{"ok", true}, {"stamp", 5}, {"jobs", jobs}}}}});
+  const auto statuses = poll(watched), others = poll(never_warned);
+  ASSERT_TRUE(statuses && others);
+  for (std::size_t i = 0; i < std::size(rows); ++i) {
+    EXPECT_EQ(statuses->at(i).warned, rows[i].second) << rows[i].first;
+    EXPECT_FALSE(others->at(i).warned) << rows[i].first;
+  }
+}
+
 TEST_F(SlurmBackendTest, NothingChangedKeepsTheListing) {
   fake_.answers({{"poll",
                   {{{"ok", true}, {"stamp", 5}, {"jobs", {listed(1, "a")}}},

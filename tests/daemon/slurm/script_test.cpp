@@ -91,6 +91,19 @@ TEST(SlurmScript, WarningNeverStopsAJobAtItsStart) {
   }
 }
 
+TEST(SlurmScript, EarliestWarning) {
+  struct Row {
+    std::int64_t limit_s, wanted_s, earliest_s;
+  };
+  for (const Row& row :
+       {Row{3600, 60, 3480}, {3590, 60, 3480}, {120, 60, 30}, {60, 60, 0}, {3600, 0, 0}}) {
+    jobspec::Resources r;
+    r.time_limit_s = row.limit_s;
+    EXPECT_EQ(earliest_warning_s(r, row.wanted_s), row.earliest_s)
+        << row.limit_s << " " << row.wanted_s;
+  }
+}
+
 TEST(SlurmScript, EnvironmentLeavesThisMachineAndOtherJobsBehind) {
   EXPECT_THAT(
       job_environment({"PATH=/bin", "HOME=/home/ada", "SLURM_JOB_ID=5", "SLURM_CONF=/etc/s.conf",
