@@ -17,19 +17,12 @@
 #include "engine/comm/group.h"
 #include "tests/engine/comm/fuzz.h"
 #include "tests/engine/comm/rank_adasum.h"
+#include "tests/engine/comm/rank_program.h"
 
 namespace {
 
 using namespace thalweg::engine::comm;
 using std::chrono::milliseconds;
-
-constexpr int kCommFailed = 9;  // what a rank returns that saw a CommError
-
-struct Rank {
-  std::unique_ptr<Wireup> wireup = Wireup::connect();
-  Group group;
-  explicit Rank(milliseconds stall) : group(wireup->transport(), {.stall_timeout = stall}) {}
-};
 
 void expect(bool right, const char* what) {
   if (!right) throw std::runtime_error(std::string("wrong ") + what);
@@ -107,7 +100,7 @@ void check_allreduce_as(Group& group) {
   }
 }
 
-int collectives(const std::vector<std::string>&) {
+int collectives(const Words&) {
   Rank rank(milliseconds(60000));
   check_collectives(rank.group);
   check_allreduce_as(rank.group);
@@ -121,7 +114,7 @@ int collectives(const std::vector<std::string>&) {
 }
 
 /// Prints how many machines there are, and how many forms of Adasum are right.
-int adasum(const std::vector<std::string>&) {
+int adasum(const Words&) {
   Rank rank(milliseconds(60000));
   const int forms = check_adasum(rank.group);
   std::printf("%zu machines, %d forms\n", rank.group.layout().machines.size(), forms);
@@ -130,7 +123,7 @@ int adasum(const std::vector<std::string>&) {
 }
 
 /// Sums SHARDS leaves of random floats, several at once; rank 0 prints a hash of the bits.
-int shard_sum(const std::vector<std::string>& arguments) {
+int shard_sum(const Words& arguments) {
   const int shards = std::stoi(arguments.at(0));
   Rank rank(milliseconds(60000));
   auto& group = rank.group;
@@ -167,58 +160,8 @@ int shard_sum(const std::vector<std::string>& arguments) {
   return 0;
 }
 
-/// Every collective once, on `count` floats.
-void work_on(Group& group, float* x, std::size_t count) {
-  group.allreduce(x, count, Type::f32, Op::average);
-  group.allreduce(x, 10, Type::f32, Op::max);
-  group.reduce_scatter(x, count, Type::f32, Op::average);
-  group.allgather_segments(x, count, Type::f32);
-  group.broadcast(x, count * sizeof(float), 0);
-  const std::size_t block = count / 2 / static_cast<std::size_t>(group.size());
-  group.all_to_all(x, x + count / 2, block * sizeof(float));
-  float* const mine[] = {x};
-  group.start_shard_sum(mine, count, group.size())->wait();
-  group.barrier();
-}
-
-/// Works until a peer is gone. VICTIM stops or dies (signal SIGNAL) at its own hand after DELAY ms,
-/// from another thread: at any moment of any collective.
-int victim(const std::vector<std::string>& arguments) {
-  const int victim_rank = std::stoi(arguments.at(0));
-  const int signal_number = std::stoi(arguments.at(1));
-  const milliseconds delay(std::stol(arguments.at(2)));
-  Rank rank(milliseconds(std::stol(arguments.at(3))));
-  signal(SIGTERM, SIG_IGN);  // the launcher's TERM must not hide what the rank itself sees
-  constexpr std::size_t kCount = 200000;
-  const auto common = rank.group.allocate(kCount * sizeof(float));
-  std::vector<float> own(kCount, 1);
-  rank.group.barrier();
-  const auto start = std::chrono::steady_clock::now();
-  std::thread killer;
-  if (rank.group.rank() == victim_rank) {
-    killer = std::thread([=] {
-      std::this_thread::sleep_for(delay);
-      kill(getpid(), signal_number);
-    });
-    killer.detach();
-  }
-  try {
-    for (;;) {
-      work_on(rank.group, own.data(), kCount);
-      work_on(rank.group, reinterpret_cast<float*>(common->data()), kCount);
-    }
-  } catch (const CommError& e) {
-    const auto ms =
-        std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - start);
-    std::printf("rank %d blames %d on %s after %ld ms: %s\n", rank.group.rank(), e.rank(),
-                e.node().c_str(), static_cast<long>(ms.count()), e.what());
-    std::fflush(stdout);
-    return kCommFailed;
-  }
-}
-
 /// Random programs from SEED on, ROUNDS of them.
-int fuzz(const std::vector<std::string>& arguments) {
+int fuzz(const Words& arguments) {
   const auto first = static_cast<unsigned>(std::stoul(arguments.at(0)));
   const auto rounds = static_cast<unsigned>(std::stoul(arguments.at(1)));
   Rank rank(milliseconds(20000));
@@ -231,57 +174,8 @@ int fuzz(const std::vector<std::string>& arguments) {
   return 0;
 }
 
-/// Rank 1 calls something else.
-int disagree(const std::vector<std::string>&) {
-  Rank rank(milliseconds(60000));
-  signal(SIGTERM, SIG_IGN);
-  rank.group.barrier();
-  try {
-    std::vector<float> data(100, 1);
-    if (rank.group.rank() == 1) {
-      rank.group.broadcast(data.data(), 400, 1);
-    } else {
-      rank.group.allreduce(data.data(), 100, Type::f32, Op::sum);
-    }
-  } catch (const CommError& e) {
-    std::printf("%s\n", e.what());
-    return kCommFailed;
-  }
-  return 0;
-}
-
-/// Rank 0 leaves early, without a word; the others come to the end.
-int deserter(const std::vector<std::string>&) {
-  Rank rank(milliseconds(60000));
-  signal(SIGTERM, SIG_IGN);
-  rank.group.barrier();
-  if (rank.group.rank() == 0) _exit(3);
-  rank.wireup->finalize();
-  return 0;
-}
-
-/// Rank 1 stops for ever before it does WHAT; the others wait for 700 ms and say whom they miss.
-int missing(const std::vector<std::string>& arguments) {
-  const std::string& what = arguments.at(0);
-  signal(SIGTERM, SIG_IGN);
-  const char* rank = std::getenv("PMIX_RANK");
-  const bool stops = rank && std::string(rank) == "1";
-  if (stops && what == "start") raise(SIGSTOP);
-  try {
-    auto wireup = Wireup::connect(milliseconds(700));
-    if (stops && what == "fence") raise(SIGSTOP);
-    wireup->fence();
-    if (stops) raise(SIGSTOP);
-    wireup->finalize();
-  } catch (const CommError& e) {
-    std::printf("%d: %s\n", e.rank(), e.what());
-    return kCommFailed;
-  }
-  return 0;
-}
-
 /// Ranks come to the end one after the other, each having sent what the others wait for.
-int farewell(const std::vector<std::string>&) {
+int farewell(const Words&) {
   Rank rank(milliseconds(60000));
   for (int round = 0; round < 20; ++round) {
     std::vector<float> data(100000, 1);
@@ -294,7 +188,7 @@ int farewell(const std::vector<std::string>&) {
 
 /// Writes into every other rank's memory and finds what they wrote into its own. Prints each rank's
 /// pid. With an argument: all are killed while they hold each other's memory.
-int shared_memory(const std::vector<std::string>& arguments) {
+int shared_memory(const Words& arguments) {
   auto wireup = Wireup::connect();
   auto transport = wireup->transport();
   const int me = transport->rank(), ranks = transport->size();
@@ -350,7 +244,7 @@ int shared_memory(const std::vector<std::string>& arguments) {
 
 /// Rank 0 prints how many TCP sockets this process has beside those it had before, with the world
 /// up and after it.
-int sockets(const std::vector<std::string>&) {
+int sockets(const Words&) {
   const auto count = [] {
     int found = 0;
     for (int fd = 0; fd < 1024; ++fd) {
@@ -375,26 +269,8 @@ int sockets(const std::vector<std::string>&) {
   return 0;
 }
 
-/// One rank sends another length than the others expect.
-int mismatch(const std::vector<std::string>&) {
-  Rank rank(milliseconds(60000));
-  signal(SIGTERM, SIG_IGN);
-  std::vector<float> data(100000, 1);
-  const std::size_t count = rank.group.rank() == 1 ? 70000 : 100000;
-  try {
-    rank.group.broadcast(data.data(), count * sizeof(float), 0);
-    rank.group.broadcast(data.data(), count * sizeof(float), 1);
-    rank.group.barrier();
-  } catch (const CommError& e) {
-    std::printf("%s\n", e.what());
-    std::fflush(stdout);
-    return kCommFailed;
-  }
-  return 0;
-}
-
 /// Milliseconds since the epoch at which the world stood.
-int hello(const std::vector<std::string>&) {
+int hello(const Words&) {
   auto wireup = Wireup::connect();
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   std::printf("%ld\n", static_cast<long>(std::chrono::duration_cast<milliseconds>(now).count()));
@@ -402,7 +278,7 @@ int hello(const std::vector<std::string>&) {
   return 0;
 }
 
-const std::map<std::string, int (*)(const std::vector<std::string>&)> kModes = {
+const std::map<std::string, int (*)(const Words&)> kModes = {
     {"collectives", collectives},
     {"shard_sum", shard_sum},
     {"victim", victim},
@@ -421,7 +297,7 @@ const std::map<std::string, int (*)(const std::vector<std::string>&)> kModes = {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::vector<std::string> arguments(argv + std::min(argc, 2), argv + argc);
+  const Words arguments(argv + std::min(argc, 2), argv + argc);
   const auto mode = kModes.find(argc > 1 ? argv[1] : "");
   if (mode == kModes.end()) return 64;
   try {
