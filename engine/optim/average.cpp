@@ -15,6 +15,41 @@ struct Formula {
 };
 THALWEG_FUSED(Formula, 1)
 
+/// Factors of e and w after step `step`.
+template <class T>
+Formula<T> formula(double decay, std::int64_t step) {
+  const double t = static_cast<double>(step + 1);
+  const double keep = std::min(decay, (1 + t) / (10 + t));
+  return {T(keep), T(1 - keep)};
+}
+
+class AverageOnGpu final : public WrappedOnGpu {
+ public:
+  AverageOnGpu(std::unique_ptr<OptimizerOnGpu> base, double decay, std::size_t count,
+               std::size_t mean, const GpuPlace& place)
+      : WrappedOnGpu(std::move(base)),
+        decay_(decay),
+        bytes_(count * sizeof(float)),
+        mean_(mean),
+        pieces_(place.gpu, place.infos) {}
+  void update(gpu::Queue& queue, const StepContext& c, const OptimizerMemory<float>& x,
+              const GradientNotes& notes) override {
+    float* const mean = x.states[mean_];
+    if (c.step == 0) queue.copy(mean, x.w, bytes_);
+    WrappedOnGpu::update(queue, c, x, notes);
+    const OptimizerMemory<float> pair{x.w, x.g, x.states.subspan(mean_), {}, {}};
+    run_pass<1>(queue, pieces_, Always<Formula<float>>{formula<float>(decay_, c.step)}, {}, pair);
+  }
+  void evaluation_point(gpu::Queue& queue, const OptimizerMemory<float>& x, float* to) override {
+    queue.copy(to, x.states[mean_], bytes_);
+  }
+
+ private:
+  double decay_;
+  std::size_t bytes_, mean_;
+  Pieces pieces_;
+};
+
 template <class T>
 class Average final : public Wrapped<T> {
  public:
@@ -34,14 +69,16 @@ class Average final : public Wrapped<T> {
   }
   void finish(const StepContext& c, const OptimizerMemory<T>& x) const override {
     this->base().finish(c, x);
-    const double t = static_cast<double>(c.step + 1);
-    const double keep = std::min(decay_, (1 + t) / (10 + t));
     Stretch<T> all{count_, x.w, x.w, {x.states[static_cast<std::size_t>(mean())]}};
-    run(Formula<T>{T(keep), T(1 - keep)}, all);
+    run(formula<T>(decay_, c.step), all);
   }
   bool evaluates_elsewhere() const override { return true; }
   void evaluation_point(const OptimizerMemory<T>& x, T* to) const override {
     std::copy_n(x.states[static_cast<std::size_t>(mean())], count_, to);
+  }
+  std::unique_ptr<OptimizerOnGpu> on_gpu(const GpuPlace& place) const override {
+    return std::make_unique<AverageOnGpu>(this->base().on_gpu(place), decay_, count_,
+                                          static_cast<std::size_t>(mean()), place);
   }
 
  private:

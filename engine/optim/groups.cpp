@@ -5,6 +5,73 @@
 namespace thalweg::engine::optim {
 namespace {
 
+/// Where a group's own numbers start.
+struct Place {
+  std::size_t own = 0, scalars = 0;
+};
+template <class T>
+StepContext context_of(StepContext c, const ParameterGroup<T>& group) {
+  c.lr *= group.lr_factor;
+  return c;
+}
+template <class T>
+OptimizerMemory<T> memory_of(OptimizerMemory<T> x, const ParameterGroup<T>& group,
+                             const Place& place) {
+  x.own = x.own.subspan(place.own, group.optimizer->own());
+  x.scalars = x.scalars.subspan(place.scalars, group.optimizer->scalars());
+  return x;
+}
+
+class GroupsOnGpu final : public OptimizerOnGpu {
+ public:
+  GroupsOnGpu(const std::vector<ParameterGroup<float>>& groups, const std::vector<Place>& places,
+              const std::vector<int>& group_of, const GpuPlace& place)
+      : groups_(groups), places_(places) {
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      GpuPlace only = place;
+      for (std::size_t p = 0; p < group_of.size(); ++p)
+        if (static_cast<std::size_t>(group_of[p]) != g) only.infos[p].count = 0;
+      parts_.push_back(groups[g].optimizer->on_gpu(only));
+      if (groups[g].optimizer->evaluates_elsewhere()) continue;
+      for (const ParameterInfo& info : only.infos)
+        if (info.count > 0) evaluated_here_.push_back(info);
+    }
+  }
+  void update(gpu::Queue& queue, const StepContext& c, const OptimizerMemory<float>& x,
+              const GradientNotes& notes) override {
+    for (std::size_t g = 0; g < parts_.size(); ++g)
+      parts_[g]->update(queue, context_of(c, groups_[g]), memory_of(x, groups_[g], places_[g]),
+                        notes);
+  }
+  void evaluation_point(gpu::Queue& queue, const OptimizerMemory<float>& x, float* to) override {
+    for (const ParameterInfo& info : evaluated_here_)
+      queue.copy(to + info.offset, x.w + info.offset, info.count * sizeof(float));
+    for (std::size_t g = 0; g < parts_.size(); ++g)
+      if (groups_[g].optimizer->evaluates_elsewhere())
+        parts_[g]->evaluation_point(queue, memory_of(x, groups_[g], places_[g]), to);
+  }
+  void observe_curvature(gpu::Queue& queue, const StepContext& c, const OptimizerMemory<float>& x,
+                         const GradientNotes& notes) override {
+    for (std::size_t g = 0; g < parts_.size(); ++g)
+      if (groups_[g].optimizer->curvature_every() > 0)
+        parts_[g]->observe_curvature(queue, context_of(c, groups_[g]),
+                                     memory_of(x, groups_[g], places_[g]), notes);
+  }
+  std::string note() const override {
+    std::string all;
+    for (std::size_t g = 0; g < parts_.size(); ++g)
+      if (const std::string note = parts_[g]->note(); !note.empty())
+        all += (all.empty() ? "group " : "; group ") + std::to_string(g) + ": " + note;
+    return all;
+  }
+
+ private:
+  const std::vector<ParameterGroup<float>>& groups_;
+  const std::vector<Place>& places_;
+  std::vector<ParameterInfo> evaluated_here_;
+  std::vector<std::unique_ptr<OptimizerOnGpu>> parts_;
+};
+
 template <class T>
 class Groups final : public Optimizer<T> {
  public:
@@ -58,24 +125,22 @@ class Groups final : public Optimizer<T> {
     if (groups_[g].optimizer->curvature_every() > 0)
       groups_[g].optimizer->observe_curvature(context(c, g), s, memory(x, g));
   }
+  std::unique_ptr<OptimizerOnGpu> on_gpu(const GpuPlace& place) const override {
+    if constexpr (std::is_same_v<T, float>)
+      return std::make_unique<GroupsOnGpu>(groups_, places_, group_of_, place);
+    else
+      return Optimizer<T>::on_gpu(place);
+  }
 
  private:
-  struct Place {
-    std::size_t own = 0, scalars = 0;
-  };
-
   std::size_t group(int parameter) const {
     return static_cast<std::size_t>(group_of_[static_cast<std::size_t>(parameter)]);
   }
-  StepContext context(StepContext c, std::size_t g) const {
-    c.lr *= groups_[g].lr_factor;
-    return c;
+  StepContext context(const StepContext& c, std::size_t g) const {
+    return context_of(c, groups_[g]);
   }
-  OptimizerMemory<T> memory(OptimizerMemory<T> x, std::size_t g) const {
-    const Optimizer<T>& o = *groups_[g].optimizer;
-    x.own = x.own.subspan(places_[g].own, o.own());
-    x.scalars = x.scalars.subspan(places_[g].scalars, o.scalars());
-    return x;
+  OptimizerMemory<T> memory(const OptimizerMemory<T>& x, std::size_t g) const {
+    return memory_of(x, groups_[g], places_[g]);
   }
 
   std::vector<ParameterGroup<T>> groups_;

@@ -3,6 +3,7 @@
 // norm is 0, and for biases and normalisation unless `exclude: false`.
 #include "engine/optim/fused.h"
 #include "engine/optim/norm.h"
+#include "engine/optim/ratios.h"
 
 namespace thalweg::engine::optim {
 namespace {
@@ -28,43 +29,98 @@ struct Step {
 };
 THALWEG_FUSED(Step, 0)
 
+struct Hyper {
+  explicit Hyper(const OptimizerOptions& o)
+      : beta1(o.real("beta1")),
+        beta2(o.real("beta2")),
+        epsilon(o.real("epsilon")),
+        decay(o.real("weight_decay")),
+        exclude(o.flag("exclude")) {}
+  template <class T>
+  Direction<T> direction(const StepContext& c, bool decays) const {
+    const double b1 = c.momentum.value_or(beta1), t = static_cast<double>(c.step + 1);
+    return {T(b1),
+            T(1 - b1),
+            T(beta2),
+            T(1 - beta2),
+            T(epsilon),
+            decays ? T(decay) : T(0),
+            T(1 / (1 - std::pow(b1, t))),
+            T(1 / std::sqrt(1 - std::pow(beta2, t)))};
+  }
+  bool plain(const ParameterInfo& info) const { return exclude && info.norm_or_bias; }
+  double beta1, beta2, epsilon, decay;
+  bool exclude;
+};
+
+THALWEG_HOST_DEVICE inline double trust_ratio(double w, double u) {
+  return w > 0 && u > 0 ? w / u : 1;
+}
+
+// On a GPU: choices of a parameter.
+enum Choice { kDecays = 1, kPlain = 2 };
+
+struct KeepRate {
+  double lr;
+  float* rates;
+  THALWEG_HOST_DEVICE void operator()(int parameter, int choice, const double* squares) const {
+    const double ratio =
+        (choice & kPlain) != 0 ? 1 : trust_ratio(std::sqrt(squares[0]), std::sqrt(squares[1]));
+    rates[parameter] = static_cast<float>(lr * ratio);
+  }
+};
+struct StepByRate {
+  const float* rates;
+  THALWEG_HOST_DEVICE Step<float> operator()(const Piece& piece) const {
+    return {rates[piece.parameter]};
+  }
+};
+
+class LambOnGpu final : public OptimizerOnGpu {
+ public:
+  LambOnGpu(const Hyper& hyper, const std::vector<int>& choices, const GpuPlace& place)
+      : hyper_(hyper), pieces_(place.gpu, place.infos, choices), ratios_(place.gpu, pieces_) {}
+  void update(gpu::Queue& queue, const StepContext& c, const OptimizerMemory<float>& x,
+              const GradientNotes& notes) override {
+    const ByDecay<Direction<float>> direction{hyper_.direction<float>(c, false),
+                                              hyper_.direction<float>(c, true)};
+    run_pass<2, BothSquares>(queue, pieces_, direction, notes, x, ratios_.partial());
+    join_sums<2>(queue, pieces_, ratios_.partial(), KeepRate{c.lr, ratios_.of_parameters()});
+    run_pass<0>(queue, pieces_, StepByRate{ratios_.of_parameters()}, notes, x);
+  }
+
+ private:
+  Hyper hyper_;
+  Pieces pieces_;
+  Ratios ratios_;
+};
+
 template <class T>
 class Lamb final : public Optimizer<T> {
  public:
-  Lamb(const OptimizerOptions& o, const Parameters<T>& p)
-      : infos_(p.infos),
-        beta1_(o.real("beta1")),
-        beta2_(o.real("beta2")),
-        epsilon_(o.real("epsilon")),
-        decay_(o.real("weight_decay")),
-        exclude_(o.flag("exclude")) {}
+  Lamb(const OptimizerOptions& o, const Parameters<T>& p) : infos_(p.infos), hyper_(o) {}
   int states() const override { return 2; }
   bool elementwise(int) const override { return false; }
 
   void update(const StepContext& c, const Segment& s, const OptimizerMemory<T>& x) const override {
     const ParameterInfo& info = infos_[static_cast<std::size_t>(s.parameter)];
-    const double beta1 = c.momentum.value_or(beta1_), t = static_cast<double>(c.step + 1);
-    const Direction<T> direction{T(beta1),
-                                 T(1 - beta1),
-                                 T(beta2_),
-                                 T(1 - beta2_),
-                                 T(epsilon_),
-                                 info.decay ? T(decay_) : T(0),
-                                 T(1 / (1 - std::pow(beta1, t))),
-                                 T(1 / std::sqrt(1 - std::pow(beta2_, t)))};
-    run(direction, stretch(s, x, 2));
+    run(hyper_.direction<T>(c, info.decay), stretch(s, x, 2));
     double ratio = 1;
-    if (!exclude_ || !info.norm_or_bias) {
-      const double w = norm(s.count, x.w + s.offset), u = norm(s.count, x.g + s.offset);
-      if (w > 0 && u > 0) ratio = w / u;
-    }
+    if (!hyper_.plain(info))
+      ratio = trust_ratio(norm(s.count, x.w + s.offset), norm(s.count, x.g + s.offset));
     run(Step<T>{T(c.lr * ratio)}, stretch(s, x, 0));
+  }
+  std::unique_ptr<OptimizerOnGpu> on_gpu(const GpuPlace& place) const override {
+    if constexpr (std::is_same_v<T, double>) return Optimizer<T>::on_gpu(place);
+    std::vector<int> choices;
+    for (const ParameterInfo& info : infos_)
+      choices.push_back((info.decay ? kDecays : 0) + (hyper_.plain(info) ? kPlain : 0));
+    return std::make_unique<LambOnGpu>(hyper_, choices, place);
   }
 
  private:
   std::vector<ParameterInfo> infos_;
-  double beta1_, beta2_, epsilon_, decay_;
-  bool exclude_;
+  Hyper hyper_;
 };
 
 template <class T>

@@ -8,10 +8,9 @@
 // r is 1 where a norm is 0. Biases and normalisation take plain momentum unless `exclude: false`.
 // Where v sums steps, `correction` lets a changed lr act on all of v: m lr_new / lr_old instead of
 // m (Goyal et al. 2017, remark 2).
-#include <algorithm>
-
 #include "engine/optim/fused.h"
 #include "engine/optim/norm.h"
+#include "engine/optim/ratios.h"
 
 namespace thalweg::engine::optim {
 namespace {
@@ -29,64 +28,134 @@ THALWEG_FUSED(Formula, 1)
 enum class Variant { paper, caffe, caffe_clip, tpu };
 constexpr const char* kVariants[] = {"paper", "caffe", "caffe_clip", "tpu"};
 
+/// lr r of a tensor with these norms.
+struct LocalRate {
+  Variant variant;
+  double momentum, trust, lr;
+  THALWEG_HOST_DEVICE double operator()(double w, double g, double l2) const {
+    if (w == 0 || g == 0) return lr;
+    switch (variant) {
+      case Variant::caffe:
+        return lr * (1 - momentum) * trust * w / g;
+      case Variant::caffe_clip: {
+        const double ratio = (1 - momentum) * trust * w / g;
+        return lr < ratio ? lr : ratio;
+      }
+      case Variant::paper:
+      case Variant::tpu:
+        break;
+    }
+    return lr * trust * w / (g + l2 * w);
+  }
+};
+
+struct Hyper {
+  explicit Hyper(const OptimizerOptions& o)
+      : momentum(o.real("momentum")),
+        trust(o.real("trust")),
+        decay(o.real("weight_decay")),
+        exclude(o.flag("exclude")),
+        correction(o.flag("correction")) {
+    while (o.text("variant") != kVariants[static_cast<int>(variant)])
+      variant = static_cast<Variant>(static_cast<int>(variant) + 1);
+  }
+  LocalRate local_rate(const StepContext& c) const { return {variant, momentum, trust, c.lr}; }
+  /// `last`: lr of the step before.
+  double factor_of_v(const StepContext& c, double last) const {
+    const double m = c.momentum.value_or(momentum);
+    return variant != Variant::tpu && correction && c.step > 0 && last > 0 ? m * (c.lr / last) : m;
+  }
+  bool plain(const ParameterInfo& info) const { return exclude && info.norm_or_bias; }
+  double l2(bool decays) const { return decays ? decay : 0; }
+
+  double momentum, trust, decay;
+  bool exclude, correction;
+  Variant variant = Variant::paper;
+};
+
+template <class T>
+THALWEG_HOST_DEVICE Formula<T> formula(Variant variant, T m, T l2, T rate) {
+  return variant == Variant::tpu ? Formula<T>{m, T(0), T(1), rate} : Formula<T>{m, l2, rate, T(1)};
+}
+
+// On a GPU: choices of a parameter.
+enum Choice { kDecays = 1, kPlain = 2 };
+
+struct KeepRate {
+  LocalRate rate;
+  double decay;
+  float* rates;
+  THALWEG_HOST_DEVICE void operator()(int parameter, int choice, const double* squares) const {
+    const double l2 = (choice & kDecays) != 0 ? decay : 0;
+    rates[parameter] = static_cast<float>(
+        (choice & kPlain) != 0 ? rate.lr : rate(std::sqrt(squares[0]), std::sqrt(squares[1]), l2));
+  }
+};
+struct FormulaByRate {
+  Variant variant;
+  float m, decay;
+  const float* rates;
+  THALWEG_HOST_DEVICE Formula<float> operator()(const Piece& piece) const {
+    return formula(variant, m, (piece.choice & kDecays) != 0 ? decay : 0.0f,
+                   rates[piece.parameter]);
+  }
+};
+
+class LarsOnGpu final : public OptimizerOnGpu {
+ public:
+  LarsOnGpu(const Hyper& hyper, const std::vector<int>& choices, const GpuPlace& place)
+      : hyper_(hyper), pieces_(place.gpu, place.infos, choices), ratios_(place.gpu, pieces_) {}
+  void update(gpu::Queue& queue, const StepContext& c, const OptimizerMemory<float>& x,
+              const GradientNotes& notes) override {
+    ratios_.add_squares(queue, pieces_, x);
+    join_sums<2>(queue, pieces_, ratios_.partial(),
+                 KeepRate{hyper_.local_rate(c), hyper_.decay, ratios_.of_parameters()});
+    const auto m = static_cast<float>(hyper_.factor_of_v(c, x.scalars[0]));
+    run_pass<1>(
+        queue, pieces_,
+        FormulaByRate{hyper_.variant, m, static_cast<float>(hyper_.decay), ratios_.of_parameters()},
+        notes, x);
+    x.scalars[0] = c.lr;
+  }
+
+ private:
+  Hyper hyper_;
+  Pieces pieces_;
+  Ratios ratios_;
+};
+
 template <class T>
 class Lars final : public Optimizer<T> {
  public:
-  Lars(const OptimizerOptions& o, const Parameters<T>& p)
-      : infos_(p.infos),
-        momentum_(o.real("momentum")),
-        trust_(o.real("trust")),
-        decay_(o.real("weight_decay")),
-        exclude_(o.flag("exclude")),
-        correction_(o.flag("correction")) {
-    while (o.text("variant") != kVariants[static_cast<int>(variant_)])
-      variant_ = static_cast<Variant>(static_cast<int>(variant_) + 1);
-  }
+  Lars(const OptimizerOptions& o, const Parameters<T>& p) : infos_(p.infos), hyper_(o) {}
   int states() const override { return 1; }
   std::size_t scalars() const override { return 1; }  // lr of the step before
   bool elementwise(int) const override { return false; }
 
   void update(const StepContext& c, const Segment& s, const OptimizerMemory<T>& x) const override {
     const ParameterInfo& info = infos_[static_cast<std::size_t>(s.parameter)];
-    const double l2 = info.decay ? decay_ : 0;
-    const bool plain = exclude_ && info.norm_or_bias;
-    const double rate =
-        plain ? c.lr
-              : local_rate(c.lr, norm(s.count, x.w + s.offset), norm(s.count, x.g + s.offset), l2);
-    double m = momentum(c);
-    Formula<T> f{};
-    if (variant_ == Variant::tpu) {
-      f = {T(m), T(0), T(1), T(rate)};
-    } else {
-      if (correction_ && c.step > 0 && x.scalars[0] > 0) m *= c.lr / x.scalars[0];
-      f = {T(m), T(l2), T(rate), T(1)};
-    }
-    run(f, stretch(s, x, 1));
+    const double l2 = hyper_.l2(info.decay);
+    const double rate = hyper_.plain(info)
+                            ? c.lr
+                            : hyper_.local_rate(c)(norm(s.count, x.w + s.offset),
+                                                   norm(s.count, x.g + s.offset), l2);
+    run(formula(hyper_.variant, T(hyper_.factor_of_v(c, x.scalars[0])), T(l2), T(rate)),
+        stretch(s, x, 1));
   }
   void finish(const StepContext& c, const OptimizerMemory<T>& x) const override {
     x.scalars[0] = c.lr;
   }
-
- private:
-  double momentum(const StepContext& c) const { return c.momentum.value_or(momentum_); }
-  double local_rate(double lr, double w, double g, double l2) const {
-    if (w == 0 || g == 0) return lr;
-    switch (variant_) {
-      case Variant::caffe:
-        return lr * (1 - momentum_) * trust_ * w / g;
-      case Variant::caffe_clip:
-        return std::min(lr, (1 - momentum_) * trust_ * w / g);
-      case Variant::paper:
-      case Variant::tpu:
-        break;
-    }
-    return lr * trust_ * w / (g + l2 * w);
+  std::unique_ptr<OptimizerOnGpu> on_gpu(const GpuPlace& place) const override {
+    if constexpr (std::is_same_v<T, double>) return Optimizer<T>::on_gpu(place);
+    std::vector<int> choices;
+    for (const ParameterInfo& info : infos_)
+      choices.push_back((info.decay ? kDecays : 0) + (hyper_.plain(info) ? kPlain : 0));
+    return std::make_unique<LarsOnGpu>(hyper_, choices, place);
   }
 
+ private:
   std::vector<ParameterInfo> infos_;
-  double momentum_, trust_, decay_;
-  bool exclude_, correction_;
-  Variant variant_ = Variant::paper;
+  Hyper hyper_;
 };
 
 template <class T>

@@ -6,9 +6,15 @@
 // Vectors, embeddings and the last matrix (the classifier) take AdamW's step.
 // Jordan et al. 2024 (KellerJordan/Muon); scale match_rms_adamw: 0.2 sqrt(max(rows, columns)), as
 // in PyTorch (torch/optim/_muon.py) and Liu et al. 2025 (arXiv:2502.16982).
+#include <algorithm>
+#include <array>
+#include <map>
+
 #include "engine/optim/adam.h"
 #include "engine/optim/matrix.h"
+#include "engine/optim/newton_schulz.h"
 #include "engine/optim/norm.h"
+#include "engine/optim/ratios.h"
 
 namespace thalweg::engine::optim {
 namespace {
@@ -66,19 +72,122 @@ void transpose(const MatrixShape& s, const T* from, T* to) {
       to[j * s.rows + i] = from[i * s.columns + j];
 }
 
+struct Hyper {
+  explicit Hyper(const OptimizerOptions& o)
+      : momentum(o.real("momentum")),
+        nesterov(o.flag("nesterov")),
+        match_rms(o.text("scale") == "match_rms_adamw"),
+        iterations(o.whole("iterations")),
+        decay(o.real("weight_decay")),
+        adam{o.real("adamw_beta1"), o.real("adamw_beta2"), o.real("adamw_epsilon")},
+        adam_factor(o.real("adamw_lr_factor")) {}
+  template <class T>
+  AdamFormula<T> adamw(const StepContext& c, bool decays) const {
+    const double lr = c.lr * adam_factor;
+    return adam.formula<T>(lr, c.step + 1, 0, decays ? 1 - lr * decay : 1);
+  }
+  template <class T>
+  Direction<T> direction(const StepContext& c) const {
+    const T m = T(c.momentum.value_or(momentum)), rest = T(1 - c.momentum.value_or(momentum));
+    return nesterov ? Direction<T>{m, rest, rest, m} : Direction<T>{m, rest, T(0), T(1)};
+  }
+  /// Of a step, next to lr.
+  double size(const MatrixShape& s) const {
+    const auto rows = static_cast<double>(s.rows), columns = static_cast<double>(s.columns);
+    return match_rms ? 0.2 * std::sqrt(std::max(rows, columns))
+                     : std::sqrt(std::max(1.0, rows / columns));
+  }
+
+  double momentum;
+  bool nesterov, match_rms;
+  int iterations;
+  double decay;
+  AdamHyper adam;
+  double adam_factor;
+};
+
+struct GradientSquares {
+  static constexpr int sums = 1;
+  THALWEG_HOST_DEVICE void operator()(float, float g, double* sum) const {
+    sum[0] += static_cast<double>(g) * static_cast<double>(g);
+  }
+};
+struct KeepFactor {
+  float* factors;
+  THALWEG_HOST_DEVICE void operator()(int parameter, int, const double* squares) const {
+    factors[parameter] = static_cast<float>(1 / (std::sqrt(squares[0]) + 1e-7));
+  }
+};
+
+/// Those parameters of `place` for which `chosen` says so.
+GpuPlace only(GpuPlace place, const std::vector<bool>& all, bool chosen) {
+  for (std::size_t p = 0; p < all.size(); ++p)
+    if (all[p] != chosen) place.infos[p].count = 0;
+  return place;
+}
+
+class MuonOnGpu final : public OptimizerOnGpu {
+ public:
+  MuonOnGpu(const Hyper& hyper, const std::vector<bool>& adamw, const std::vector<int>& decays,
+            const Layout<float>* layout, const GpuPlace& place)
+      : hyper_(hyper),
+        rest_(place.gpu, only(place, adamw, true).infos, decays),
+        matrices_(place.gpu, only(place, adamw, false).infos),
+        ratios_(place.gpu, matrices_) {
+    std::map<std::array<std::size_t, 2>, std::vector<GpuMatrix>> by_shape;
+    for (std::size_t p = 0; p < adamw.size(); ++p) {
+      const ParameterInfo& info = place.infos[p];
+      if (adamw[p] || info.count == 0) continue;
+      const MatrixShape s = matrix_shape(info.shape);
+      by_shape[{s.rows, s.columns}].push_back({static_cast<std::int64_t>(info.offset), nullptr,
+                                               static_cast<std::int32_t>(p), decays[p] != 0,
+                                               hyper.size(s)});
+    }
+    std::size_t scratch = 0;
+    for (const auto& [sides, all] : by_shape) {
+      const MatrixShape shape{sides[0], sides[1]};
+      const std::size_t at_once = std::max<std::size_t>(1, kFloatsAtOnce / shape.count());
+      for (std::size_t first = 0; first < all.size(); first += at_once) {
+        const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first);
+        const auto count = std::min(at_once, all.size() - first);
+        orthogonal_.emplace_back(
+            place, layout, shape, hyper.iterations,
+            std::vector<GpuMatrix>(begin, begin + static_cast<std::ptrdiff_t>(count)));
+        scratch = std::max(scratch, orthogonal_.back().scratch_bytes());
+      }
+    }
+    scratch_ = gpu::Memory(place.gpu, scratch, "muon's matrices");
+  }
+  void update(gpu::Queue& queue, const StepContext& c, const OptimizerMemory<float>& x,
+              const GradientNotes& notes) override {
+    run_pass<2>(
+        queue, rest_,
+        ByDecay<AdamFormula<float>>{hyper_.adamw<float>(c, false), hyper_.adamw<float>(c, true)},
+        notes, x);
+    run_pass<1, GradientSquares>(queue, matrices_,
+                                 Always<Direction<float>>{hyper_.direction<float>(c)}, notes, x,
+                                 ratios_.partial());
+    join_sums<1>(queue, matrices_, ratios_.partial(), KeepFactor{ratios_.of_parameters()});
+    for (const NewtonSchulz& group : orthogonal_)
+      group.step(queue, c.lr, hyper_.decay, x.g, ratios_.of_parameters(), notes, x.w,
+                 scratch_.data());
+  }
+
+ private:
+  static constexpr std::size_t kFloatsAtOnce = std::size_t{1} << 26;
+
+  Hyper hyper_;
+  Pieces rest_, matrices_;
+  Ratios ratios_;
+  std::vector<NewtonSchulz> orthogonal_;
+  gpu::Memory scratch_;
+};
+
 template <class T>
 class Muon final : public Optimizer<T> {
  public:
   Muon(const OptimizerOptions& o, const Parameters<T>& p)
-      : infos_(p.infos),
-        layout_(p.layout),
-        momentum_(o.real("momentum")),
-        nesterov_(o.flag("nesterov")),
-        match_rms_(o.text("scale") == "match_rms_adamw"),
-        iterations_(o.whole("iterations")),
-        decay_(o.real("weight_decay")),
-        adam_{o.real("adamw_beta1"), o.real("adamw_beta2"), o.real("adamw_epsilon")},
-        adam_factor_(o.real("adamw_lr_factor")) {
+      : infos_(p.infos), layout_(p.layout), hyper_(o) {
     const std::string& rest = o.text("adamw_for");
     std::size_t last = infos_.size();
     for (std::size_t i = 0; i < infos_.size(); ++i) {
@@ -95,23 +204,21 @@ class Muon final : public Optimizer<T> {
 
   void update(const StepContext& c, const Segment& s, const OptimizerMemory<T>& x) const override {
     const auto p = static_cast<std::size_t>(s.parameter);
-    if (adamw_[p]) {
-      const double lr = c.lr * adam_factor_;
-      run(adam_.formula<T>(lr, c.step + 1, 0, infos_[p].decay ? 1 - lr * decay_ : 1),
-          stretch(s, x, 2));
-      return;
-    }
-    const T m = T(c.momentum.value_or(momentum_)), rest = T(1 - c.momentum.value_or(momentum_));
-    const Direction<T> direction =
-        nesterov_ ? Direction<T>{m, rest, rest, m} : Direction<T>{m, rest, T(0), T(1)};
-    run(direction, stretch(s, x, 1));
+    if (adamw_[p]) return run(hyper_.adamw<T>(c, infos_[p].decay), stretch(s, x, 2));
+    run(hyper_.direction<T>(c), stretch(s, x, 1));
     orthogonalize(s, x.g + s.offset);
-    const auto rows = static_cast<double>(shapes_[p].rows);
-    const auto columns = static_cast<double>(shapes_[p].columns);
-    const double scale = match_rms_ ? 0.2 * std::sqrt(std::max(rows, columns))
-                                    : std::sqrt(std::max(1.0, rows / columns));
-    const double keep = infos_[p].decay ? 1 - c.lr * decay_ : 1;
-    run(Step<T>{T(c.lr * scale), T(keep)}, stretch(s, x, 0));
+    const double keep = infos_[p].decay ? 1 - c.lr * hyper_.decay : 1;
+    run(Step<T>{T(c.lr * hyper_.size(shapes_[p])), T(keep)}, stretch(s, x, 0));
+  }
+  std::unique_ptr<OptimizerOnGpu> on_gpu(const GpuPlace& place) const override {
+    if constexpr (std::is_same_v<T, float>) {
+      std::vector<int> decays;
+      for (const ParameterInfo& info : infos_)
+        decays.push_back(info.decay ? 1 : 0);
+      return std::make_unique<MuonOnGpu>(hyper_, adamw_, decays, layout_.get(), place);
+    } else {
+      return Optimizer<T>::on_gpu(place);
+    }
   }
 
  private:
@@ -127,10 +234,10 @@ class Muon final : public Optimizer<T> {
       const MatrixShape turned{s.columns, s.rows};
       T* wide = scratch<T>(1, s.count());
       transpose(s, plain, wide);
-      newton_schulz(turned, iterations_, wide);
+      newton_schulz(turned, hyper_.iterations, wide);
       transpose(turned, wide, plain);
     } else {
-      newton_schulz(s, iterations_, plain);
+      newton_schulz(s, hyper_.iterations, plain);
     }
     if (layout_) layout_->from_plain(segment.parameter, plain, u);
   }
@@ -139,12 +246,7 @@ class Muon final : public Optimizer<T> {
   std::shared_ptr<const Layout<T>> layout_;
   std::vector<MatrixShape> shapes_;
   std::vector<bool> adamw_;
-  double momentum_;
-  bool nesterov_, match_rms_;
-  int iterations_;
-  double decay_;
-  AdamHyper adam_;
-  double adam_factor_;
+  Hyper hyper_;
 };
 
 template <class T>

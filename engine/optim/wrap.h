@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/optim/on_gpu.h"
 #include "engine/optim/optimizer.h"
 
 namespace thalweg::engine::optim {
@@ -37,6 +38,26 @@ class Wrapped : public Optimizer<T> {
 
  private:
   std::unique_ptr<Optimizer<T>> base_;
+};
+
+class WrappedOnGpu : public OptimizerOnGpu {
+ public:
+  explicit WrappedOnGpu(std::unique_ptr<OptimizerOnGpu> base) : base_(std::move(base)) {}
+  void update(gpu::Queue& queue, const StepContext& c, const OptimizerMemory<float>& x,
+              const GradientNotes& notes) override {
+    base_->update(queue, c, x, notes);
+  }
+  void evaluation_point(gpu::Queue& queue, const OptimizerMemory<float>& x, float* to) override {
+    base_->evaluation_point(queue, x, to);
+  }
+  void observe_curvature(gpu::Queue& queue, const StepContext& c, const OptimizerMemory<float>& x,
+                         const GradientNotes& notes) override {
+    base_->observe_curvature(queue, c, x, notes);
+  }
+  std::string note() const override { return base_->note(); }
+
+ private:
+  std::unique_ptr<OptimizerOnGpu> base_;
 };
 
 /// How larc turns the ratio r = trust |w| / (|g| + decay |w| + epsilon) into the gradient's factor.

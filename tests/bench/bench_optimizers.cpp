@@ -1,6 +1,7 @@
-// bench_optimizers [seconds=2] [OPTIONS...]: one optimizer step over the 161 tensors of ResNet-50
-// (25,557,032 parameters), one thread. Beside each optimizer that works weight by weight a loop
-// that only reads and writes the same vectors, by turns: what the memory allows.
+// bench_optimizers [gpu] [seconds=2] [OPTIONS...]: one optimizer step over the 161 tensors of
+// ResNet-50 (25,557,032 parameters), one thread. Beside each optimizer that works weight by weight
+// a loop that only reads and writes the same vectors, by turns: what the memory allows.
+//   gpu: on this computer's GPU instead, beside copies within its memory that move as many bytes
 //   OPTIONS: trees such as "{name: adamw}"; none: adamw and momentum
 #include <algorithm>
 #include <chrono>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "engine/optim/fused.h"
+#include "engine/optim/on_gpu.h"
 #include "engine/tensor/buffer.h"
 #include "engine/tensor/random.h"
 
@@ -99,6 +101,66 @@ double timed_ms(const auto& f) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
+void fill(std::span<float> values, std::size_t key, float size) {
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = size * (uniform01(philox(1, Stream::noise, 0, i)[key]) - 0.5f);
+}
+
+/// Bytes that an update moves for each parameter; 0 where that is not known.
+std::size_t bytes_moved(const std::string& options, const Optimizer<float>& optimizer) {
+  const std::string name = jobspec::read_yaml(options, "bench").find("name")->to_text();
+  if (name == "lars") return 28;  // norms of w and g; then w, v read and written, g read
+  if (name == "lamb") return 40;  // w, g, m, v read, u, m, v written; then w += u
+  return optimizer.elementwise(0) ? 12 + 8 * static_cast<std::size_t>(optimizer.states()) : 0;
+}
+
+void measure_on_gpu(const std::string& options, double seconds) {
+  gpu::Gpu& machine = gpu::chosen_gpu();
+  const Parameters<float> parameters{resnet50(), nullptr};
+  const auto optimizer = make_optimizer<float>(jobspec::read_yaml(options, "bench"), parameters);
+  const auto updater = optimizer->on_gpu({machine, parameters.infos});
+  const std::size_t floats = parameters.infos.back().offset + parameters.infos.back().count;
+  const std::size_t bytes = floats * sizeof(float);
+  std::vector<gpu::Memory> vectors;
+  std::vector<float*> states;
+  for (int i = 0; i < optimizer->states() + 3; ++i)  // w, g, g's values, states
+    vectors.emplace_back(machine, bytes, "a vector of the bench");
+  for (std::size_t i = 3; i < vectors.size(); ++i)
+    states.push_back(vectors[i].floats());
+  std::vector<float> values(floats), own(optimizer->own());
+  std::vector<double> scalars(optimizer->scalars());
+  fill(values, 0, 1);
+  machine.copy(vectors[0].data(), values.data(), bytes);
+  fill(values, 1, 0.01f);
+  machine.copy(vectors[2].data(), values.data(), bytes);
+  const OptimizerMemory<float> memory{vectors[0].floats(), vectors[1].floats(), states, own,
+                                      scalars};
+  const auto queue = machine.queue();
+  const auto start = machine.event(), end = machine.event();
+  const auto timed = [&](const auto& work) {
+    queue->record(*start);
+    work();
+    queue->record(*end);
+    end->wait();
+    return end->ms_since(*start);
+  };
+  std::vector<double> step_ms, copy_ms;
+  const Clock::time_point stop = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                                    std::chrono::duration<double>(seconds));
+  for (std::int64_t step = 0; step < 3 || Clock::now() < stop; ++step) {
+    copy_ms.push_back(timed([&] { queue->copy(vectors[1].data(), vectors[2].data(), bytes); }));
+    step_ms.push_back(timed([&] { updater->update(*queue, {step, 1e-4}, memory, {}); }));
+  }
+  const double gb_per_s = 2e-6 * static_cast<double>(bytes) / median(copy_ms);
+  std::printf("%-60s ms=%8.3f  copy GB/s=%6.0f", options.c_str(), median(step_ms), gb_per_s);
+  if (const std::size_t moved = bytes_moved(options, *optimizer))
+    std::printf("  of that=%.2f",
+                1e-6 * static_cast<double>(moved * floats) / median(step_ms) / gb_per_s);
+  std::printf("  (%s)%s%s\n", machine.info().name.c_str(), updater->note().empty() ? "" : " ",
+              updater->note().c_str());
+  std::fflush(stdout);
+}
+
 void measure(const std::string& options, double seconds) {
   const Parameters<float> parameters{resnet50(), nullptr};
   const auto optimizer = make_optimizer<float>(jobspec::read_yaml(options, "bench"), parameters);
@@ -107,11 +169,8 @@ void measure(const std::string& options, double seconds) {
   for (int i = 0; i < optimizer->states() + 3; ++i)  // w, g, states, and g's values
     vectors.push_back(Buffer::of_floats(floats));
   float* const values = vectors.back().floats();
-  for (std::size_t i = 0; i < floats; ++i) {
-    const auto bits = philox(1, Stream::noise, 0, i);
-    vectors[0].floats()[i] = uniform01(bits[0]) - 0.5f;
-    values[i] = 0.01f * (uniform01(bits[1]) - 0.5f);
-  }
+  fill({vectors[0].floats(), floats}, 0, 1);
+  fill({values, floats}, 1, 0.01f);
   std::vector<float*> states;
   for (int i = 0; i < optimizer->states(); ++i)
     states.push_back(vectors[static_cast<std::size_t>(i) + 2].floats());
@@ -155,17 +214,21 @@ void measure(const std::string& options, double seconds) {
 int main(int argc, char** argv) {
   try {
     double seconds = 2;
+    bool gpu = false;
     std::vector<std::string> trees;
     for (int i = 1; i < argc; ++i) {
       const std::string argument = argv[i];
       if (argument.rfind("seconds=", 0) == 0)
         seconds = std::stod(argument.substr(8));
+      else if (argument == "gpu")
+        gpu = true;
       else
         trees.push_back(argument);
     }
     if (trees.empty()) trees = {"{name: adamw}", "{name: momentum}"};
     for (const std::string& tree : trees)
-      thalweg::engine::measure(tree, seconds);
+      gpu ? thalweg::engine::measure_on_gpu(tree, seconds)
+          : thalweg::engine::measure(tree, seconds);
     return 0;
   } catch (const std::exception& e) {
     std::fprintf(stderr, "bench_optimizers: %s\n", e.what());

@@ -1,0 +1,29 @@
+// A number for each parameter that comes from sums over it, on a GPU: of rows that scale a tensor's
+// step by norms. For files that nvcc compiles where there is one.
+#pragma once
+
+#include "engine/optim/passes.h"
+
+namespace thalweg::engine::optim {
+
+class Ratios {
+ public:
+  Ratios(gpu::Gpu& gpu, const Pieces& pieces)
+      : partial_(gpu, static_cast<std::size_t>(pieces.count()) * 2 * sizeof(double),
+                 "norms of the optimizer"),
+        of_parameters_(gpu, static_cast<std::size_t>(pieces.parameters()) * sizeof(float),
+                       "ratios of the optimizer") {}
+  /// For two sums of every piece.
+  double* partial() const { return static_cast<double*>(partial_.data()); }
+  float* of_parameters() const { return of_parameters_.floats(); }
+  /// Of w and g, into partial().
+  void add_squares(gpu::Queue& queue, const Pieces& pieces, const OptimizerMemory<float>& x) const {
+    gpu::for_each_row(queue, pieces.count(), team_threads,
+                      SquaresPass{pieces.table(), x.w, x.g, partial()});
+  }
+
+ private:
+  gpu::Memory partial_, of_parameters_;
+};
+
+}  // namespace thalweg::engine::optim
