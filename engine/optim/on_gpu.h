@@ -1,6 +1,7 @@
 // Updates on the memory of a GPU: w, g and states of OptimizerMemory lie there, `own` and `scalars`
 // on the host. Everything is put into a queue and nothing is waited for, but for what
-// OptimizerOnGpu::note() tells. Every sum has a fixed order: the same bits in every run.
+// OptimizerOnGpu::note() tells. Every sum has a fixed order: the same bits in every run. A step's
+// factors are arguments of its launches: updates are not for recordings.
 #pragma once
 
 #include <memory>

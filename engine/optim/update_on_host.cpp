@@ -60,9 +60,9 @@ class UpdateOnHost final : public OptimizerOnGpu {
     put_back(queue, memory);
   }
   std::string note() const override {
-    return "the optimizer's update is done by the host, and the GPU waits for it: weights, "
-           "gradients and " +
-           std::to_string(optimizer_.states()) + " vectors of states are copied in every step";
+    return "the optimizer's update is done by the host: the GPU waits for it, and weights, "
+           "gradients "
+           "and states are copied there and back in every step";
   }
 
  private:
