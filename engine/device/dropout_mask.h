@@ -1,6 +1,6 @@
 // Which elements dropout keeps: a function of (seed, step, layer, position of the sample in the
 // global batch, element), so that it depends neither on the device nor on the number of ranks and
-// lanes.
+// lanes. Its constexpr functions are called on GPUs too.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,17 @@ class DropoutMask {
         groups_(static_cast<std::uint64_t>(features + 3) / 4) {}
 
   /// An element is kept where its 32 random bits are not below the threshold.
-  std::uint32_t threshold() const { return threshold_; }
+  constexpr std::uint32_t threshold() const { return threshold_; }
 
   /// One draw of philox serves 4 elements. This is the counter for elements 0 to 3 of sample n of
   /// the batch; the next 4 elements have the next counter. The layer's number takes the top 16
   /// bits; samples and groups are far below 2^48.
   std::uint64_t counter(const Batch& batch, int n) const {
-    return (layer_ << 48) + (batch.first_sample + static_cast<std::uint64_t>(n)) * groups_;
+    return counter(batch.first_sample + static_cast<std::uint64_t>(n));
+  }
+  /// The same of a sample by its position in the global batch.
+  constexpr std::uint64_t counter(std::uint64_t sample) const {
+    return (layer_ << 48) + sample * groups_;
   }
 
   bool keeps(const Batch& batch, int n, std::int64_t element) const {

@@ -1,5 +1,5 @@
-// What a vendor's library does on a GPU: matrix products (cuBLASLt), convolutions, fused attention
-// and recurrent networks (cuDNN). Each call is planned once for its shapes, may be done in several
+// What a vendor's library does on a GPU: matrix products (cuBLASLt), convolutions and fused
+// attention (cuDNN). Each call is planned once for its shapes, may be done in several
 // ways, and runs on any queue of that GPU. Emulated by plain loops on an emulated GPU.
 #pragma once
 
@@ -84,14 +84,6 @@ struct FusedAttention {
   /// forward: q, k, v, o, stats (samples x heads x queries floats). backward: q, k, v, o, d_o,
   /// stats, dq, dk, dv.
   bool backward = false;
-};
-
-/// LSTM over positions of (position, sample, features); weights packed as the library wants them.
-/// Gates in the order input, forget, cell, output.
-struct Recurrence {
-  std::int64_t samples = 0, positions = 0, inputs = 0, width = 0;
-  Type type = Type::f32;
-  Products products = Products::fp32;
 };
 
 /// Makes calls. Thread-safe.

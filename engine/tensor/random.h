@@ -1,7 +1,8 @@
 // Counter-based random numbers: the n-th number is a function of (key, counters), so it does not
 // depend on the number of ranks, on threads or on what was drawn before. Philox4x32-10 (Salmon et
 // al., SC 2011). Not jobspec's (jobspec/random.h): of jobspec the engine knows trials and values
-// alone, and this one must inline into the loops that draw.
+// alone, and this one must inline into the loops that draw, on GPUs too (constexpr: nvcc's
+// --expt-relaxed-constexpr).
 #pragma once
 
 #include <array>
@@ -25,8 +26,8 @@ enum class Stream : std::uint32_t {
 
 /// 128 random bits for (seed, stream, a, b). `a` is usually the step or epoch (below 2^32), `b` the
 /// sample or element (below 2^64).
-inline std::array<std::uint32_t, 4> philox(std::uint64_t seed, Stream stream, std::uint32_t a,
-                                           std::uint64_t b) {
+constexpr std::array<std::uint32_t, 4> philox(std::uint64_t seed, Stream stream, std::uint32_t a,
+                                              std::uint64_t b) {
   std::array<std::uint32_t, 4> c{static_cast<std::uint32_t>(b), static_cast<std::uint32_t>(b >> 32),
                                  a, static_cast<std::uint32_t>(stream)};
   std::uint32_t k0 = static_cast<std::uint32_t>(seed), k1 = static_cast<std::uint32_t>(seed >> 32);
@@ -42,7 +43,7 @@ inline std::array<std::uint32_t, 4> philox(std::uint64_t seed, Stream stream, st
 }
 
 /// Uniform in [0, 1): 24 bits, exact in float.
-inline float uniform01(std::uint32_t bits) {
+constexpr float uniform01(std::uint32_t bits) {
   return static_cast<float>(bits >> 8) * 0x1p-24f;
 }
 

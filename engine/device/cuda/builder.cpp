@@ -183,13 +183,12 @@ void Builder::loss_in_channels_last(TensorId from, TensorId to) {
   });
 }
 
-void Builder::call(Pass pass, std::unique_ptr<gpu::Call> call,
+void Builder::call(Pass pass, const std::shared_ptr<gpu::Call>& call,
                    const std::vector<TensorId>& tensors) {
-  const std::shared_ptr<gpu::Call> shared = std::move(call);
   // Its size follows from the way that is chosen: finish() fills it in.
   const TensorId workspace = activation(Desc{{0}, Type::f32});
-  workspaces_.emplace_back(workspace, plan_.calls.size());
-  plan_.calls.push_back(shared);
+  if (plan_.calls.empty() || plan_.calls.back() != call) plan_.calls.push_back(call);
+  workspaces_.emplace_back(workspace, plan_.calls.size() - 1);
   std::vector<TensorId> touched = tensors;
   touched.push_back(workspace);
   kernel(pass, touched, [=](const Frame& frame) {
@@ -197,7 +196,7 @@ void Builder::call(Pass pass, std::unique_ptr<gpu::Call> call,
     void* pointers[most];
     for (std::size_t i = 0; i < tensors.size() && i < most; ++i)
       pointers[i] = frame.as<void>(tensors[i]);
-    shared->run(frame.queue, {pointers, tensors.size()}, frame.as<void>(workspace));
+    call->run(frame.queue, {pointers, tensors.size()}, frame.as<void>(workspace));
   });
 }
 

@@ -67,8 +67,10 @@ class Builder {
 
   /// Adds work that touches `tensors`.
   void kernel(Pass pass, const std::vector<TensorId>& tensors, Kernel kernel);
-  /// Adds a library's call; its workspace is added here. -1 among `tensors`: null.
-  void call(Pass pass, std::unique_ptr<gpu::Call> call, const std::vector<TensorId>& tensors);
+  /// Adds a library's call; its workspace is added here. -1 among `tensors`: null. A call may be
+  /// added several times, one after another, of other tensors of its shape.
+  void call(Pass pass, const std::shared_ptr<gpu::Call>& call,
+            const std::vector<TensorId>& tensors);
   /// x itself where it is of this type, else a copy.
   TensorId in_type(Pass pass, TensorId x, Type type);
   /// x with its elements as they are written: images and volumes become (samples, c, h, w) with the

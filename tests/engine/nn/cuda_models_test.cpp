@@ -1,0 +1,89 @@
+// Whole models of sequences on the cuda device: a training pass of each against the reference
+// device in float64. Without a GPU on the emulated one.
+#include <gtest/gtest.h>
+
+#include "engine/nn/model_table.h"
+#include "on_gpu.h"
+
+namespace thalweg::engine::test {
+namespace {
+
+// Of the reference gradient's norm, as layer by layer (cuda_test.cpp, cuda_bf16_test.cpp): in bf16
+// values cross the edges of relus and pools.
+constexpr double fp32_tolerance = 1e-5, bf16_tolerance = 0.12;
+constexpr double bf16_loss_tolerance = 0.02;
+
+struct ModelCase {
+  std::string name;
+  jobspec::Map model;
+  InputShape shape;
+};
+
+void PrintTo(const ModelCase& c, std::ostream* out) {
+  *out << c.name;
+}
+
+std::vector<ModelCase> models() {
+  using jobspec::Map;
+  // Heads are 8 wide, so that in bf16 attention is the library's.
+  return {
+      {"gpt",
+       Map{{"name", "gpt"}, {"layers", 2}, {"heads", 2}, {"width", 16}, {"dropout", 0.1}},
+       {{6}, 9, 6, 0, 9}},
+      {"bert",
+       Map{{"name", "bert"}, {"layers", 2}, {"heads", 2}, {"width", 16}, {"dropout", 0.1}},
+       {{6}, 9, 6, 0, 9}},
+      {"encoder_decoder",
+       Map{{"name", "encoder_decoder"}, {"layers", 2}, {"heads", 2}, {"width", 16}},
+       {{6}, 9, 6, 0, 9}},
+      {"lstm_lm", Map{{"name", "lstm_lm"}, {"width", 12}, {"dropout", 0.1}}, {{6}, 9, 6, 0, 9}},
+      {"lstm", Map{{"name", "lstm"}, {"width", 10}, {"layers", 2}}, {{7, 5}, 3}},
+      {"conv_lstm",
+       Map{{"name", "conv_lstm"}, {"width", 16}, {"channels", 4}, {"embedding", 8}},
+       {{1, 8, 8, 8}, 0, 0, 5}},
+  };
+}
+
+/// Of all gradients together, as one vector.
+double distance_from_reference(const ModelCase& c, Precision precision) {
+  constexpr int samples = 3;
+  const Graph graph = build_model_graph(c.model, c.shape);
+  const Data data(c.shape, samples);
+  const auto values = start_values(graph);
+  const auto truth = reference::compile<double>(graph, samples);
+  const auto truth_lane = truth->lane();
+  const auto expected = train<double>(*truth, graph, data.batch, *truth_lane, values, 0.125);
+  const cuda::CudaProgram program(some_gpu(), graph, samples, precision);
+  LaneOnGpu lane(program, statistics_of(graph));
+  const auto outcome = train<float>(program, graph, data.batch, lane, values, 0.125f);
+  const double loss = expected.result.loss_sum;
+  EXPECT_NEAR(
+      outcome.result.loss_sum, loss,
+      (precision == Precision::bf16 ? bf16_loss_tolerance : fp32_tolerance) * std::abs(loss));
+  std::vector<float> gradients;
+  std::vector<double> true_gradients;
+  for (std::size_t p = 0; p < values.size(); ++p) {
+    gradients.insert(gradients.end(), outcome.gradients[p].begin(), outcome.gradients[p].end());
+    true_gradients.insert(true_gradients.end(), expected.gradients[p].begin(),
+                          expected.gradients[p].end());
+  }
+  return relative_distance(gradients, true_gradients);
+}
+
+class CudaModels : public testing::TestWithParam<ModelCase> {};
+
+TEST_P(CudaModels, MatchTheReference) {
+  try {
+    EXPECT_LT(distance_from_reference(GetParam(), Precision::fp32), fp32_tolerance);
+    EXPECT_LT(distance_from_reference(GetParam(), Precision::bf16), bf16_tolerance);
+  } catch (const std::invalid_argument& e) {
+    if (std::string(e.what()).starts_with("device cuda has no")) GTEST_SKIP() << e.what();
+    throw;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(OfSequences, CudaModels, testing::ValuesIn(models()),
+                         [](const auto& test) { return test.param.name; });
+
+}  // namespace
+}  // namespace thalweg::engine::test
