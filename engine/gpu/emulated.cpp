@@ -12,6 +12,7 @@
 #include "engine/gpu/library.h"
 #include "engine/gpu/machines.h"
 #include "engine/gpu/memory_ranges.h"
+#include "engine/gpu/recording_guard.h"
 
 namespace thalweg::engine::gpu {
 namespace {
@@ -23,21 +24,21 @@ struct Counters {
   std::atomic<long> allocations{0}, waits{0}, pageable_copies{0};
 };
 
-/// Recordings that this thread has begun and not ended.
-thread_local int recordings_of_thread = 0;
-
-void refuse_while_recording(const char* what) {
-  if (recordings_of_thread > 0)
-    throw GpuError(std::string(what) + " while the thread records a queue: do it before");
-}
-
 class EmulatedEvent final : public Event {
  public:
-  explicit EmulatedEvent(Counters& counters) : counters_(counters) {}
-  bool done() const override { return true; }
-  void wait() const override { ++counters_.waits; }
+  EmulatedEvent(Counters& counters, bool timed) : counters_(counters), timed_(timed) {}
+  bool done() const override {
+    refuse_while_recording("an event is asked for");
+    return true;
+  }
+  void wait() const override {
+    refuse_while_recording("an event is waited for");
+    ++counters_.waits;
+  }
   double ms_since(const Event& earlier) const override {
     const auto& from = static_cast<const EmulatedEvent&>(earlier);
+    if (!timed_ || !from.timed_)
+      throw GpuError("the time between two events of which one has none");
     if (!recorded_ || !from.recorded_)
       throw GpuError("the time between two events of which one was never recorded");
     return std::chrono::duration<double, std::milli>(at_ - from.at_).count();
@@ -49,6 +50,7 @@ class EmulatedEvent final : public Event {
 
  private:
   Counters& counters_;
+  bool timed_;
   bool recorded_ = false;
   Clock::time_point at_;
 };
@@ -62,7 +64,7 @@ class EmulatedQueue final : public Queue {
   EmulatedQueue(Counters& counters, const MemoryRanges& device, const MemoryRanges& pinned)
       : counters_(counters), device_(device), pinned_(pinned) {}
   ~EmulatedQueue() override {
-    if (recording_ != nullptr) --recordings_of_thread;
+    if (recording_ != nullptr) recording_ends();
   }
 
   bool emulated() const override { return true; }
@@ -95,11 +97,11 @@ class EmulatedQueue final : public Queue {
   void begin_recording() override {
     if (recording_ != nullptr) throw GpuError("a recording begins in a recording");
     recording_ = std::make_unique<EmulatedRecording>();
-    ++recordings_of_thread;
+    recording_begins();
   }
   std::unique_ptr<Recording> end_recording() override {
     if (recording_ == nullptr) throw GpuError("a recording ends that never began");
-    --recordings_of_thread;
+    recording_ends();
     return std::move(recording_);
   }
   void launch(const Recording& recording) override {
@@ -186,7 +188,9 @@ class EmulatedGpu final : public Gpu {
   std::unique_ptr<Queue> queue(bool) override {
     return std::make_unique<EmulatedQueue>(counters_, device_, pinned_);
   }
-  std::unique_ptr<Event> event() override { return std::make_unique<EmulatedEvent>(counters_); }
+  std::unique_ptr<Event> event(bool timed) override {
+    return std::make_unique<EmulatedEvent>(counters_, timed);
+  }
   void copy(void* to, const void* from, std::size_t bytes) override {
     refuse_while_recording("a copy that blocks");
     ++counters_.waits;

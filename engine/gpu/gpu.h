@@ -42,7 +42,7 @@ class Event {
   virtual bool done() const = 0;
   /// Blocks until then. Throws GpuError where the work failed.
   virtual void wait() const = 0;
-  /// Of work between two recorded and done events, in ms.
+  /// Of work between two recorded and done events, in ms. Both are timed.
   virtual double ms_since(const Event& earlier) const = 0;
 };
 
@@ -59,7 +59,7 @@ class Queue {
  public:
   virtual ~Queue() = default;
   virtual bool emulated() const = 0;
-  /// cudaStream_t; null of an emulated one.
+  /// cudaStream_t, of the GPU that is the calling thread's from here on; null of an emulated one.
   virtual void* stream() const = 0;
   virtual const Library& library() const = 0;
 
@@ -73,7 +73,8 @@ class Queue {
   virtual void wait() = 0;
 
   /// From here on work is recorded, not done. Events recorded meanwhile are recorded anew at every
-  /// launch, for other queues to wait for.
+  /// launch, for other queues to wait for; events waited for are waited for at every launch, as
+  /// they were last recorded then. The thread may neither ask for memory nor wait for anything.
   virtual void begin_recording() = 0;
   virtual std::unique_ptr<Recording> end_recording() = 0;
   virtual void launch(const Recording& recording) = 0;
@@ -105,8 +106,10 @@ class Gpu {
   virtual void release_pinned(void* memory) noexcept = 0;
   /// `high`: its work goes before that of other queues where both are ready.
   virtual std::unique_ptr<Queue> queue(bool high = false) = 0;
-  virtual std::unique_ptr<Event> event() = 0;
-  /// Any host or device memory to any other; blocks. For set-up, checkpoints and tests.
+  /// `timed`: for ms_since(). Those that only order work are cheaper without.
+  virtual std::unique_ptr<Event> event(bool timed = true) = 0;
+  /// Any host or device memory to any other; blocks, but does not wait for any queue. For set-up,
+  /// checkpoints and tests.
   virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
   virtual Counts counts() const = 0;
 };

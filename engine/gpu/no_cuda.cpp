@@ -3,8 +3,6 @@
 
 namespace thalweg::engine::gpu {
 
-void check_launch();
-
 Gpu& cuda_gpu(int) {
   throw GpuError(why_no_cuda());
 }
@@ -17,7 +15,5 @@ std::string why_no_cuda() {
   return "this build has no CUDA: install CUDA's toolkit and cuDNN 9, configure with "
          "-DTHALWEG_CUDA=ON and build again";
 }
-
-void check_launch() {}
 
 }  // namespace thalweg::engine::gpu
