@@ -1,16 +1,27 @@
 #include "engine/gpu/cuda_library.h"
 
+#include "engine/gpu/cublaslt.h"
+#include "engine/gpu/cudnn_attention.h"
+#include "engine/gpu/cudnn_convolution.h"
+
 namespace thalweg::engine::gpu {
 namespace {
 
 class CudaLibrary final : public Library {
  public:
-  explicit CudaLibrary(int) {}
-  std::unique_ptr<Call> product(const Product&) const override { throw GpuError("not yet"); }
-  std::unique_ptr<Call> convolution(const Convolution&) const override {
-    throw GpuError("not yet");
+  explicit CudaLibrary(int number) : number_(number) {}
+  std::unique_ptr<Call> product(const Product& shape) const override {
+    return cublaslt_product(number_, shape);
   }
-  std::unique_ptr<Call> attention(const FusedAttention&) const override { return nullptr; }
+  std::unique_ptr<Call> convolution(const Convolution& shape) const override {
+    return cudnn_convolution(CudnnTarget::of_gpu(number_), shape);
+  }
+  std::unique_ptr<Call> attention(const FusedAttention& shape) const override {
+    return cudnn_attention(CudnnTarget::of_gpu(number_), shape);
+  }
+
+ private:
+  int number_;
 };
 
 }  // namespace

@@ -21,12 +21,14 @@ enum class Products {
   tf32   ///< rounded to 10 bits of mantissa, summed in 32-bit floats
 };
 
-/// A planned call. Immutable but for choose(), which is for set-up; thread-safe to run.
+/// A planned call. Immutable but for choose(), which is for set-up; thread-safe to run. Tensors and
+/// workspaces begin at multiples of 16 bytes.
 class Call {
  public:
   virtual ~Call() = default;
   virtual std::string name() const = 0;  ///< "conv 64x3x3x64 forward": for reports
-  /// At least 1. Way 0 is what the library thinks best.
+  /// At least 1, at most 8. Way 0 is what the library thinks best. All give the same bits again
+  /// when run again. The first call may take seconds, since some ways are compiled.
   virtual int ways() const { return 1; }
   virtual std::string way_name(int way) const { return std::to_string(way); }
   virtual std::size_t workspace(int way) const { return (void)way, 0; }
@@ -41,7 +43,8 @@ class Call {
 };
 
 /// C = alpha A B (+ C) (+ bias of each column) (relu); all row by row: A (m, k), or (k, m) where
-/// `transpose_a`; B (k, n), or (n, k) where `transpose_b`; C (m, n). Sums are 32-bit floats.
+/// `transpose_a`; B (k, n), or (n, k) where `transpose_b`; C (m, n). Sums are 32-bit floats. A bias
+/// is rounded to the type of C. C is f32, or bf16 where A and B are.
 struct Product {
   std::int64_t m = 0, n = 0, k = 0;
   bool transpose_a = false, transpose_b = false;
@@ -56,12 +59,14 @@ struct Product {
   Products products = Products::fp32;
 };
 
-/// Images or volumes with the channels innermost: (n, d..., c); weights (k, r..., c).
+/// Images or volumes with the channels innermost: (n, d..., c); weights (k, r..., c). Sums are
+/// 32-bit floats. A bias is rounded to `type`.
 struct Convolution {
   enum class Pass {
     forward,          ///< tensors: x, w, y (bias: then the k floats)
     backward_data,    ///< tensors: dy, w, dx
-    backward_weights  ///< tensors: x, dy, dw (floats, whatever `type`)
+    backward_weights  ///< tensors: x, dy, dw (floats, whatever `type`, but rounded to it where the
+                      ///< library has no other way)
   };
   Pass pass = Pass::forward;
   Type type = Type::f32;  ///< of x, y, w
@@ -72,7 +77,8 @@ struct Convolution {
   Products products = Products::fp32;
 };
 
-/// softmax(scale Q K^T) V for every head of every sample; bf16. Rows of a head's Q, K, V and output
+/// softmax(scale Q K^T) V for every head of every sample; bf16. `causal`: query i looks at keys 0
+/// to i. Rows of a head's Q, K, V and output
 /// are `width` neighbours; sample, position and head strides in elements.
 struct FusedAttention {
   std::int64_t samples = 0, heads = 0, queries = 0, keys = 0, width = 0;
@@ -81,7 +87,8 @@ struct FusedAttention {
   } q, k, v, o;  ///< gradients have the strides of their values
   float scale = 1;
   bool causal = false;
-  /// forward: q, k, v, o, stats (samples x heads x queries floats). backward: q, k, v, o, d_o,
+  /// forward: q, k, v, o, stats (samples x heads x queries floats: the
+  /// logarithms of the sums of exp(scale q k)). backward: q, k, v, o, d_o,
   /// stats, dq, dk, dv.
   bool backward = false;
 };

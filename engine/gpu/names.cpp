@@ -36,6 +36,11 @@ std::string name_of(const FusedAttention& f) {
          (f.backward ? " backward" : " forward");
 }
 
+void refuse_types(const Product& p) {
+  if (p.a != p.b || (p.a == Type::f32 && p.c != Type::f32))
+    throw GpuError(name_of(p) + ": floats are multiplied to floats, bf16 to bf16 or floats");
+}
+
 Product with_rows(Product p) {
   if (p.row_a == 0) p.row_a = p.transpose_a ? p.m : p.k;
   if (p.row_b == 0) p.row_b = p.transpose_b ? p.k : p.n;

@@ -11,6 +11,8 @@ std::string name_of(const Product& shape);         ///< "product 128x64x512 x 12
 std::string name_of(const Convolution& shape);     ///< "conv 64x3x3x64 of 56x56 forward"
 std::string name_of(const FusedAttention& shape);  ///< "attention 1024x1024x64 forward"
 
+/// Throws GpuError where the types are not of those that library.h names.
+void refuse_types(const Product& shape);
 /// Rows side by side are given their length.
 Product with_rows(Product shape);
 

@@ -1,0 +1,13 @@
+// Matrix products by cuBLASLt. For this room only.
+#pragma once
+
+#include <memory>
+
+#include "engine/gpu/library.h"
+
+namespace thalweg::engine::gpu {
+
+/// On GPU `number`. Throws GpuError: no cuBLASLt, or none of its ways does that.
+std::unique_ptr<Call> cublaslt_product(int number, const Product& shape);
+
+}  // namespace thalweg::engine::gpu
