@@ -68,16 +68,14 @@ void check(cublasStatus_t status, const char* call) {
     throw GpuError(std::string(call) + ": " + lt().status_string(status));
 }
 
-/// One for each GPU; thread-safe, never destroyed.
+/// One for each GPU, which becomes the calling thread's; thread-safe, never destroyed.
 cublasLtHandle_t handle_of(int number) {
   static std::mutex& mutex = *new std::mutex;
   static auto& handles = *new std::map<int, cublasLtHandle_t>;
   const std::lock_guard lock(mutex);
   cublasLtHandle_t& handle = handles[number];
-  if (handle == nullptr) {
-    check_cuda(cudaSetDevice(number), "cudaSetDevice");
-    check(lt().create(&handle), "cublasLtCreate");
-  }
+  check_cuda(cudaSetDevice(number), "cudaSetDevice");
+  if (handle == nullptr) check(lt().create(&handle), "cublasLtCreate");
   return handle;
 }
 

@@ -67,9 +67,13 @@ CudnnTarget& CudnnTarget::of_gpu(int number) {
   return *target;
 }
 
-CudnnTarget::CudnnTarget(int number) {
+CudnnTarget::CudnnTarget(int number) : number_(number) {
   check_cuda(cudaSetDevice(number), "cudaSetDevice");
   check_cudnn(cudnn().create(&handle_), "cudnnCreate");
+}
+
+void CudnnTarget::use() const {
+  if (handle_ != nullptr) check_cuda(cudaSetDevice(number_), "cudaSetDevice");
 }
 
 CudnnTarget::CudnnTarget(const std::string& properties)
@@ -79,6 +83,8 @@ CudnnTarget::CudnnTarget(const std::string& properties)
 
 CudnnPlans::CudnnPlans(CudnnTarget& target, CudnnGraph graph, CudnnRules rules)
     : target_(target), graph_(std::move(graph)) {
+  const std::lock_guard lock(target_.mutex());
+  target_.use();
   const CudnnDescriptor finished = graph_.finish(target.handle());
   for (const auto mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK})
     for (const CudnnDescriptor& offer : offers(target, finished, mode))
@@ -93,6 +99,9 @@ bool CudnnPlans::none() const {
 
 void CudnnPlans::make(std::size_t plans) const {
   const std::lock_guard lock(mutex_);
+  if (made_.size() >= plans || tried_ >= offered_.size()) return;
+  const std::lock_guard lock_of_handle(target_.mutex());
+  target_.use();
   for (; made_.size() < plans && tried_ < offered_.size(); ++tried_) {
     CudnnDescriptor plan(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
     plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, offered_[tried_]);

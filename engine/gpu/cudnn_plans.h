@@ -23,11 +23,14 @@ class CudnnTarget {
 
   cudnnHandle_t handle() const { return handle_; }
   const std::optional<CudnnDescriptor>& properties() const { return properties_; }
-  /// A handle has one stream at a time: held while that is set and used.
+  /// A handle is for one thread at a time: held while it is used.
   std::mutex& mutex() { return mutex_; }
+  /// Makes the GPU the calling thread's.
+  void use() const;
 
  private:
   explicit CudnnTarget(int number);
+  int number_ = 0;
   cudnnHandle_t handle_ = nullptr;
   std::optional<CudnnDescriptor> properties_;
   std::mutex mutex_;
