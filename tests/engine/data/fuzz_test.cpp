@@ -1,14 +1,14 @@
 // Damaged data files from a seeded generator: each gives a message or samples, never a crash (the
-// asan preset makes more of them crashes). THALWEG_FUZZ_INPUTS sets how many; 100000 is the long
-// run. Damaged HDF5 files: array_test.cpp.
+// asan preset makes more of them crashes). How many: tests/support/fuzz.h. Damaged HDF5 files:
+// array_test.cpp.
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <random>
 
 #include "engine/data/bpe.h"
 #include "engine/data/dataset.h"
+#include "tests/support/fuzz.h"
 #include "tests/support/process.h"
 
 namespace thalweg::engine {
@@ -16,11 +16,6 @@ namespace {
 
 using jobspec::Map;
 using jobspec::Value;
-
-int inputs_to_try() {
-  const char* given = std::getenv("THALWEG_FUZZ_INPUTS");
-  return given != nullptr ? std::atoi(given) : 1000;
-}
 
 /// One to four changes: bytes, a cut, a part left out or doubled, a run of one value.
 std::string damaged(std::string bytes, std::mt19937& random) {
@@ -79,14 +74,14 @@ class Fuzz : public testing::Test {
  protected:
   std::string path(const char* name) const { return (folder_.path() / name).string(); }
   void run(const std::vector<Source>& sources) {
-    std::mt19937 random(20260720);
-    const int share = std::max(1, inputs_to_try() / static_cast<int>(sources.size()));
-    for (const Source& source : sources)
-      for (int i = 0; i < share; ++i) {
-        test::write_file(folder_.path() / source.name, damaged(source.good, random));
-        use(source.options);
-        if (HasFatalFailure()) return;
-      }
+    const auto inputs = test::fuzz_range(1000);
+    for (int number = inputs.first; number < inputs.end(); ++number) {
+      SCOPED_TRACE("input " + std::to_string(number));
+      const Source& source = sources[static_cast<std::size_t>(number) % sources.size()];
+      std::mt19937 random(20260720u + static_cast<unsigned>(number));
+      test::write_file(folder_.path() / source.name, damaged(source.good, random));
+      use(source.options);
+    }
   }
   test::TempDir folder_;
 };

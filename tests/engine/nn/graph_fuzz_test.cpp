@@ -1,13 +1,12 @@
 // Random networks from a seeded generator: each is refused with a sentence or runs, and then the
-// cpu device computes what the reference does. THALWEG_FUZZ_INPUTS sets how many; 100000 is the
-// long run.
+// cpu device computes what the reference does. How many: tests/support/fuzz.h.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <random>
 
 #include "engine/nn/model_table.h"
 #include "support.h"
+#include "tests/support/fuzz.h"
 
 namespace thalweg::engine::test {
 namespace {
@@ -17,11 +16,6 @@ using jobspec::Map;
 using jobspec::Option;
 using jobspec::OptionType;
 using jobspec::Value;
-
-int graphs_to_try() {
-  const char* given = std::getenv("THALWEG_FUZZ_INPUTS");
-  return given != nullptr ? std::atoi(given) : 200;
-}
 
 class Generator {
  public:
@@ -144,9 +138,11 @@ void compare(const Graph& graph, const std::string& text) {
 }
 
 TEST(GraphFuzz, IsRefusedOrRunsAsOnTheReference) {
-  Generator generator(20261120);
+  const auto inputs = thalweg::test::fuzz_range(200);
   int ran = 0, refused = 0;
-  for (int i = 0; i < graphs_to_try() && !HasFailure(); ++i) {
+  for (int number = inputs.first; number < inputs.end(); ++number) {
+    SCOPED_TRACE("network " + std::to_string(number));
+    Generator generator(20261120u + static_cast<unsigned>(number));
     const InputShape shape = generator.shape();
     List layers;
     std::vector<std::string> names{input_name};
@@ -171,8 +167,9 @@ TEST(GraphFuzz, IsRefusedOrRunsAsOnTheReference) {
     }
     ++ran;
   }
-  EXPECT_GT(ran, graphs_to_try() / 2);
-  EXPECT_GT(refused, graphs_to_try());
+  if (!inputs.many()) return;
+  EXPECT_GT(ran, inputs.count / 2);
+  EXPECT_GT(refused, inputs.count);
 }
 
 }  // namespace
