@@ -1,5 +1,5 @@
 // Batch normalisation over all shards: shards in threads of their own against the whole batch as
-// one.
+// one, and against finite differences of the sum of their losses.
 #include <gtest/gtest.h>
 
 #include <barrier>
@@ -9,6 +9,7 @@
 #include "engine/device/meeting.h"
 #include "engine/nn/model.h"
 #include "engine/tensor/buffer.h"
+#include "support.h"
 
 namespace thalweg::engine {
 namespace {
@@ -182,6 +183,98 @@ TEST_P(BatchNormOverShards, IsThatOfTheWholeBatch) {
 INSTANTIATE_TEST_SUITE_P(All, BatchNormOverShards,
                          testing::Combine(testing::Range(0, 4),
                                           testing::Values("reference", "cpu")));
+
+/// All shards of one step at once: the sum of their losses and of their gradients, plain.
+template <class T>
+struct Step {
+  Step(const BasicProgram<T>& program, const Graph& graph, const test::Flat<T>& parameters,
+       const Data& data) {
+    std::vector<double> losses(kShards);
+    std::vector<test::Flat<T>> slopes(kShards, test::Flat<T>(parameters.size()));
+    std::vector<std::thread> threads;
+    InMemory meeting;
+    for (std::size_t shard = 0; shard < kShards; ++shard)
+      threads.emplace_back([&, shard] {
+        Batch batch = data.part(static_cast<int>(shard) * kEach, kEach);
+        batch.meeting = &meeting;
+        batch.shard = static_cast<int>(shard);
+        std::vector<T> statistics(test::statistics_of(graph));
+        losses[shard] =
+            program.lane()
+                ->train(parameters.data(), batch, T{1}, slopes[shard].data(), statistics.data(), {})
+                .loss_sum;
+      });
+    for (std::thread& thread : threads)
+      thread.join();
+    for (std::size_t shard = 0; shard < kShards; ++shard) {
+      loss += losses[shard];
+      add(program, slopes[shard]);
+    }
+  }
+
+  void add(const BasicProgram<T>& program, const test::Flat<T>& slopes) {
+    const auto& parameters = program.parameters();
+    gradients.resize(parameters.size());
+    for (std::size_t p = 0; p < parameters.size(); ++p) {
+      std::vector<T> plain(static_cast<std::size_t>(elements(parameters[p].shape)));
+      program.to_plain(static_cast<int>(p), slopes.data() + parameters[p].offset, plain.data());
+      gradients[p].resize(plain.size());
+      for (std::size_t i = 0; i < plain.size(); ++i)
+        gradients[p][i] += static_cast<double>(plain[i]);
+    }
+  }
+
+  double loss = 0;
+  std::vector<std::vector<double>> gradients;
+};
+
+/// What one parameter of all shards changes in the losses of all, through the common mean and
+/// variance too. Meetings add 32-bit floats, so steps are long and differences of fourth order.
+std::vector<double> differences(const BasicProgram<double>& program, const Graph& graph,
+                                test::Flat<double>& parameters, std::size_t p, const Data& data) {
+  constexpr double kStep = 0.02;
+  std::vector<double> result;
+  for (std::int64_t i = 0; i < elements(program.parameters()[p].shape); ++i) {
+    double& w = parameters[program.parameters()[p].offset + static_cast<std::size_t>(i)];
+    const double start = w;
+    const auto loss_at = [&](double steps) {
+      w = start + steps * kStep;
+      return Step<double>(program, graph, parameters, data).loss;
+    };
+    const double near = loss_at(1) - loss_at(-1), far = loss_at(2) - loss_at(-2);
+    w = start;
+    result.push_back((8 * near - far) / (12 * kStep));
+  }
+  return result;
+}
+
+TEST(BatchNormOverShards, MatchesJointFiniteDifferences) {
+  const LayerSpec conv{
+      "conv2d", "conv", {{"channels", 3}, {"kernel", 3}, {"padding", 1}, {"bias", false}}},
+      norm{"batch_norm", "norm", {{"sync", true}}}, gelu{"gelu", "gelu", {}},
+      flatten{"flatten", "flatten", {}}, head{"linear", "head", {{"outputs", 3}}},
+      hidden{"linear", "hidden", {{"outputs", 4}, {"bias", false}}};
+  const test::Case cases[] = {{"images", {2, 3, 3}, kEach, 3, {conv, norm, gelu, flatten, head}},
+                              {"features", {5}, kEach, 3, {hidden, norm, gelu, head}}};
+  for (const test::Case& c : cases) {
+    const Graph graph = c.graph();
+    const Data data(c.input);
+    const auto exact = reference::compile<double>(graph, kEach);
+    const auto single = cpu::compile(graph, kEach);
+    const auto values = test::start_values(graph);
+    auto parameters = test::flat_memory<double>(*exact, values);
+    const Step<double> step(*exact, graph, parameters, data);
+    const Step<float> fast(*single, graph, test::flat_memory<float>(*single, values), data);
+    for (std::size_t p = 0; p < values.size(); ++p) {
+      const auto expected = differences(*exact, graph, parameters, p, data);
+      const std::string& name = exact->parameters()[p].name;
+      EXPECT_LT(test::relative_distance(step.gradients[p], expected), 1e-4)
+          << c.name << " " << name;
+      EXPECT_LT(test::relative_distance(fast.gradients[p], expected), 1e-4)
+          << c.name << " " << name;
+    }
+  }
+}
 
 TEST(BatchNormOverShards, NeedsSomethingToSynchronise) {
   EXPECT_THROW(build_model(Map{{"name", "mlp"}, {"sync_batch_norm", true}}, {{4}, 3}, 2, "cpu"),
