@@ -5,15 +5,18 @@
 //   w -= m / (sqrt(v) + epsilon)                             (n, |s|: all parameters together)
 // Defazio & Mishchenko 2023 (arXiv:2301.07733), as in facebookresearch/dadaptation.
 #include <algorithm>
+#include <optional>
 
 #include "engine/optim/fused.h"
 #include "engine/optim/norm.h"
+#include "engine/optim/pair_sums.h"
 
 namespace thalweg::engine::optim {
 namespace {
 
 template <class T>
 struct Gather {
+  using keeps_weights = void;
   using writes_gradient = void;
   T beta1, rest1, beta2, rest2, q, rest_q;
   THALWEG_FORMULA void operator()(T&, T& g, T& m, T& v, T& s) const {
@@ -26,6 +29,7 @@ THALWEG_FUSED(Gather, 3)
 
 template <class T>
 struct Coupled {
+  using keeps_weights = void;
   using writes_gradient = void;
   T l2;
   THALWEG_FORMULA void operator()(T& w, T& g) const { g += l2 * w; }
@@ -70,26 +74,49 @@ class DadaptAdam final : public Optimizer<T> {
   void update(const StepContext& c, const Segment& seg,
               const OptimizerMemory<T>& x) const override {
     if (c.lr == 0) return;
-    const double rate = step_size(c, x), beta1 = c.momentum.value_or(beta1_);
     if (const double l2 = decay_.l2(decays(seg.parameter)); l2 > 0)
       run(Coupled<T>{T(l2)}, stretch(seg, x, 0));
     double* sums = &x.scalars[kGlobals + 2 * static_cast<std::size_t>(seg.parameter)];
-    sums[0] = rate * weighted(seg.count, x.g + seg.offset, x.states[2] + seg.offset,
-                              x.states[1] + seg.offset, epsilon_);
-    const Gather<T> gather{T(beta1), T(rate * (1 - beta1)), T(beta2_), T(1 - beta2_),
-                           T(q_),    T(rate * (1 - q_))};
-    run(gather, stretch(seg, x, 3));
+    sums[0] = step_size(c, x) * weighted(seg.count, x.g + seg.offset, x.states[2] + seg.offset,
+                                         x.states[1] + seg.offset, epsilon_);
+    run(gather(c, x), stretch(seg, x, 3));
     sums[1] = sum_of_sizes(seg.count, x.states[2] + seg.offset);
   }
 
   void finish(const StepContext& c, const OptimizerMemory<T>& x) const override {
     if (c.lr == 0) return;
+    const std::optional<double> rate = advance(c, x);
+    if (!rate) return;
+    for (std::size_t p = 0; p < infos_.size(); ++p) {
+      double* sums = &x.scalars[kGlobals + 2 * p];
+      if (sums[1] == 0) continue;  // not updated in this step
+      sums[0] = sums[1] = 0;
+      const int parameter = static_cast<int>(p);
+      run(step(*rate, decays(parameter)),
+          stretch({parameter, infos_[p].offset, infos_[p].count}, x, 2));
+    }
+  }
+  std::unique_ptr<OptimizerOnGpu> on_gpu(const GpuPlace& place) const override;
+
+  enum Global : std::size_t { kDistance, kNumerator, kCount, kGlobals };
+
+  bool decays(int p) const { return infos_[static_cast<std::size_t>(p)].decay; }
+  double l2(bool on) const { return decay_.l2(on); }
+  double epsilon() const { return epsilon_; }
+  Gather<T> gather(const StepContext& c, const OptimizerMemory<T>& x) const {
+    const double rate = step_size(c, x), beta1 = c.momentum.value_or(beta1_);
+    return {T(beta1), T(rate * (1 - beta1)), T(beta2_), T(1 - beta2_), T(q_), T(rate * (1 - q_))};
+  }
+  Step<T> step(double rate, bool on) const { return {T(epsilon_), T(decay_.keep(rate, on))}; }
+  /// From all parameters' sums to the next distance: the step's rate. Nothing where there was no
+  /// gradient so far.
+  std::optional<double> advance(const StepContext& c, const OptimizerMemory<T>& x) const {
     double sum = 0, length = 0;
     for (std::size_t p = 0; p < infos_.size(); ++p) {
       sum += x.scalars[kGlobals + 2 * p];
       length += x.scalars[kGlobals + 2 * p + 1];
     }
-    if (length == 0) return;  // no gradient so far
+    if (length == 0) return {};
     const double rate = step_size(c, x), d = distance(x);
     const double numerator = q_ * x.scalars[kNumerator] + (1 - q_) * sum;
     double estimate = numerator / ((1 - q_) * length);
@@ -97,22 +124,7 @@ class DadaptAdam final : public Optimizer<T> {
     x.scalars[kNumerator] = numerator;
     x.scalars[kDistance] = std::max(d, estimate);
     x.scalars[kCount] += 1;
-    for (std::size_t p = 0; p < infos_.size(); ++p) {
-      double* sums = &x.scalars[kGlobals + 2 * p];
-      if (sums[1] == 0) continue;  // not updated in this step
-      sums[0] = sums[1] = 0;
-      const int parameter = static_cast<int>(p);
-      run(Step<T>{T(epsilon_), T(decay_.keep(rate, decays(parameter)))},
-          stretch({parameter, infos_[p].offset, infos_[p].count}, x, 2));
-    }
-  }
-
- private:
-  enum Global : std::size_t { kDistance, kNumerator, kCount, kGlobals };
-
-  bool decays(int p) const { return infos_[static_cast<std::size_t>(p)].decay; }
-  double distance(const OptimizerMemory<T>& x) const {
-    return x.scalars[kCount] == 0 ? d0_ : x.scalars[kDistance];
+    return rate;
   }
   double step_size(const StepContext& c, const OptimizerMemory<T>& x) const {
     const double t = x.scalars[kCount] + 1, beta1 = c.momentum.value_or(beta1_);
@@ -121,11 +133,72 @@ class DadaptAdam final : public Optimizer<T> {
     return distance(x) * c.lr * correction;
   }
 
+ private:
+  double distance(const OptimizerMemory<T>& x) const {
+    return x.scalars[kCount] == 0 ? d0_ : x.scalars[kDistance];
+  }
+
   std::vector<ParameterInfo> infos_;
   double beta1_, beta2_, q_, epsilon_, d0_, growth_;
   bool bias_correction_;
   Decay decay_;
 };
+
+struct WeightedTerm {
+  double epsilon;
+  THALWEG_HOST_DEVICE double operator()(double g, double s, double v) const {
+    return g * s / (std::sqrt(v) + epsilon);
+  }
+};
+
+class DadaptAdamOnGpu final : public OptimizerOnGpu {
+ public:
+  DadaptAdamOnGpu(const DadaptAdam<float>& rule, const GpuPlace& place)
+      : rule_(rule),
+        pieces_(place.gpu, place.infos, decays(rule, place)),
+        sums_(place.gpu, pieces_) {}
+  void update(gpu::Queue& queue, const StepContext& c, const OptimizerMemory<float>& x,
+              const GradientNotes& notes) override {
+    if (c.lr == 0) return;
+    if (const double l2 = rule_.l2(true); l2 > 0)
+      run_pass<0>(queue, pieces_, ByDecay<Coupled<float>>{{0}, {static_cast<float>(l2)}}, notes, x);
+    sums_.add(queue, pieces_, 0, WeightedTerm{rule_.epsilon()}, notes, x.g, x.states[2],
+              x.states[1]);
+    run_pass<3>(queue, pieces_, Always<Gather<float>>{rule_.gather(c, x)}, notes, x);
+    sums_.add(queue, pieces_, 1, SizeTerm(), notes, x.states[2]);
+    const std::span<const double> found = sums_.fetch(queue, pieces_);
+    const std::span<double> sums = x.scalars.subspan(DadaptAdam<float>::kGlobals);
+    for (std::size_t i = 0; i < found.size(); ++i)
+      sums[i] = found[i] * (i % 2 == 0 ? rule_.step_size(c, x) : 1);
+    if (const auto rate = rule_.advance(c, x)) {
+      std::fill(sums.begin(), sums.end(), 0.0);
+      run_pass<2>(queue, pieces_,
+                  ByDecay<Step<float>>{rule_.step(*rate, false), rule_.step(*rate, true)},
+                  sums_.where_second(), x);
+    }
+  }
+  std::string note() const override { return kHostWaitsForSums; }
+
+ private:
+  static std::vector<int> decays(const DadaptAdam<float>& rule, const GpuPlace& place) {
+    std::vector<int> all;
+    for (std::size_t p = 0; p < place.infos.size(); ++p)
+      all.push_back(rule.decays(static_cast<int>(p)) ? 1 : 0);
+    return all;
+  }
+
+  const DadaptAdam<float>& rule_;
+  Pieces pieces_;
+  PairSums sums_;
+};
+
+template <class T>
+std::unique_ptr<OptimizerOnGpu> DadaptAdam<T>::on_gpu(const GpuPlace& place) const {
+  if constexpr (std::is_same_v<T, float>)
+    return std::make_unique<DadaptAdamOnGpu>(*this, place);
+  else
+    return Optimizer<T>::on_gpu(place);
+}
 
 template <class T>
 std::unique_ptr<Optimizer<T>> make(const OptimizerOptions& o, const Parameters<T>& p) {

@@ -5,15 +5,18 @@
 //   w -= b m / (sqrt(v) + d epsilon), with the new d beside epsilon
 // Mishchenko & Defazio 2023 (arXiv:2306.06101), as in konstmish/prodigy. beta3: sqrt(beta2).
 #include <algorithm>
+#include <optional>
 
 #include "engine/optim/fused.h"
 #include "engine/optim/norm.h"
+#include "engine/optim/pair_sums.h"
 
 namespace thalweg::engine::optim {
 namespace {
 
 template <class T>
 struct Gather {
+  using keeps_weights = void;
   using writes_gradient = void;
   T beta1, rest1, beta2, rest2, beta3, of_s, l2;
   bool first;
@@ -64,27 +67,56 @@ class Prodigy final : public Optimizer<T> {
   void update(const StepContext& c, const Segment& seg,
               const OptimizerMemory<T>& x) const override {
     if (c.lr == 0) return;
-    const double d = distance(x), rate = step_size(c, x), beta1 = c.momentum.value_or(beta1_);
-    const bool on = decays(seg.parameter);
-    const Gather<T> gather{T(beta1),         T(d * (1 - beta1)),
-                           T(beta2_),        T(d * d * (1 - beta2_)),
-                           T(beta3_),        T(d / d0_ * (safeguard_ ? d : rate)),
-                           T(decay_.l2(on)), x.scalars[kCount] == 0};
-    run(gather, stretch(seg, x, 4));
+    run(gather(c, x, decays(seg.parameter)), stretch(seg, x, 4));
     double* sums = &x.scalars[kGlobals + 2 * static_cast<std::size_t>(seg.parameter)];
-    sums[0] = d / d0_ * rate *
+    sums[0] = weight(c, x) *
               progress(seg.count, x.g + seg.offset, x.states[3] + seg.offset, x.w + seg.offset);
     sums[1] = sum_of_sizes(seg.count, x.states[2] + seg.offset);
   }
 
   void finish(const StepContext& c, const OptimizerMemory<T>& x) const override {
     if (c.lr == 0) return;
+    const std::optional<Factors> factors = advance(c, x);
+    if (!factors) return;
+    for (std::size_t p = 0; p < infos_.size(); ++p) {
+      double* sums = &x.scalars[kGlobals + 2 * p];
+      if (sums[1] == 0) continue;  // not updated in this step
+      sums[0] = sums[1] = 0;
+      const int parameter = static_cast<int>(p);
+      run(step(*factors, decays(parameter)),
+          stretch({parameter, infos_[p].offset, infos_[p].count}, x, 2));
+    }
+  }
+  std::unique_ptr<OptimizerOnGpu> on_gpu(const GpuPlace& place) const override;
+
+  enum Global : std::size_t { kDistance, kLargest, kNumerator, kCount, kGlobals };
+  struct Factors {
+    double rate, epsilon;
+  };
+
+  bool decays(int p) const { return infos_[static_cast<std::size_t>(p)].decay; }
+  Gather<T> gather(const StepContext& c, const OptimizerMemory<T>& x, bool on) const {
+    const double d = distance(x), rate = step_size(c, x), beta1 = c.momentum.value_or(beta1_);
+    return {T(beta1),         T(d * (1 - beta1)),
+            T(beta2_),        T(d * d * (1 - beta2_)),
+            T(beta3_),        T(d / d0_ * (safeguard_ ? d : rate)),
+            T(decay_.l2(on)), x.scalars[kCount] == 0};
+  }
+  /// Of <g, w0 - w> in the first sums.
+  double weight(const StepContext& c, const OptimizerMemory<T>& x) const {
+    return distance(x) / d0_ * step_size(c, x);
+  }
+  Step<T> step(const Factors& f, bool on) const {
+    return {T(f.rate), T(f.epsilon), T(decay_.keep(f.rate, on))};
+  }
+  /// From all parameters' sums to the next distance. Nothing where there was no gradient so far.
+  std::optional<Factors> advance(const StepContext& c, const OptimizerMemory<T>& x) const {
     double gained = 0, length = 0;
     for (std::size_t p = 0; p < infos_.size(); ++p) {
       gained += x.scalars[kGlobals + 2 * p];
       length += x.scalars[kGlobals + 2 * p + 1];
     }
-    if (length == 0) return;  // no gradient so far
+    if (length == 0) return {};
     const double rate = step_size(c, x);
     double d = distance(x);
     const double numerator = beta3_ * x.scalars[kNumerator] + gained;
@@ -96,20 +128,10 @@ class Prodigy final : public Optimizer<T> {
     x.scalars[kLargest] = largest;
     x.scalars[kDistance] = d;
     x.scalars[kCount] += 1;
-    for (std::size_t p = 0; p < infos_.size(); ++p) {
-      double* sums = &x.scalars[kGlobals + 2 * p];
-      if (sums[1] == 0) continue;  // not updated in this step
-      sums[0] = sums[1] = 0;
-      const int parameter = static_cast<int>(p);
-      run(Step<T>{T(rate), T(d * epsilon_), T(decay_.keep(rate, decays(parameter)))},
-          stretch({parameter, infos_[p].offset, infos_[p].count}, x, 2));
-    }
+    return Factors{rate, d * epsilon_};
   }
 
  private:
-  enum Global : std::size_t { kDistance, kLargest, kNumerator, kCount, kGlobals };
-
-  bool decays(int p) const { return infos_[static_cast<std::size_t>(p)].decay; }
   double distance(const OptimizerMemory<T>& x) const {
     return x.scalars[kCount] == 0 ? d0_ : x.scalars[kDistance];
   }
@@ -126,6 +148,59 @@ class Prodigy final : public Optimizer<T> {
   bool bias_correction_, safeguard_;
   Decay decay_;
 };
+
+struct ProgressTerm {
+  THALWEG_HOST_DEVICE double operator()(double g, double start, double w) const {
+    return g * (start - w);
+  }
+};
+
+class ProdigyOnGpu final : public OptimizerOnGpu {
+ public:
+  ProdigyOnGpu(const Prodigy<float>& rule, const GpuPlace& place)
+      : rule_(rule),
+        pieces_(place.gpu, place.infos, decays(rule, place)),
+        sums_(place.gpu, pieces_) {}
+  void update(gpu::Queue& queue, const StepContext& c, const OptimizerMemory<float>& x,
+              const GradientNotes& notes) override {
+    if (c.lr == 0) return;
+    run_pass<4>(queue, pieces_,
+                ByDecay<Gather<float>>{rule_.gather(c, x, false), rule_.gather(c, x, true)}, notes,
+                x);
+    sums_.add(queue, pieces_, 0, ProgressTerm(), notes, x.g, x.states[3], x.w);
+    sums_.add(queue, pieces_, 1, SizeTerm(), notes, x.states[2]);
+    const std::span<const double> found = sums_.fetch(queue, pieces_);
+    const std::span<double> sums = x.scalars.subspan(Prodigy<float>::kGlobals);
+    for (std::size_t i = 0; i < found.size(); ++i)
+      sums[i] = found[i] * (i % 2 == 0 ? rule_.weight(c, x) : 1);
+    if (const auto f = rule_.advance(c, x)) {
+      std::fill(sums.begin(), sums.end(), 0.0);
+      run_pass<2>(queue, pieces_, ByDecay<Step<float>>{rule_.step(*f, false), rule_.step(*f, true)},
+                  sums_.where_second(), x);
+    }
+  }
+  std::string note() const override { return kHostWaitsForSums; }
+
+ private:
+  static std::vector<int> decays(const Prodigy<float>& rule, const GpuPlace& place) {
+    std::vector<int> all;
+    for (std::size_t p = 0; p < place.infos.size(); ++p)
+      all.push_back(rule.decays(static_cast<int>(p)) ? 1 : 0);
+    return all;
+  }
+
+  const Prodigy<float>& rule_;
+  Pieces pieces_;
+  PairSums sums_;
+};
+
+template <class T>
+std::unique_ptr<OptimizerOnGpu> Prodigy<T>::on_gpu(const GpuPlace& place) const {
+  if constexpr (std::is_same_v<T, float>)
+    return std::make_unique<ProdigyOnGpu>(*this, place);
+  else
+    return Optimizer<T>::on_gpu(place);
+}
 
 template <class T>
 std::unique_ptr<Optimizer<T>> make(const OptimizerOptions& o, const Parameters<T>& p) {

@@ -321,9 +321,10 @@ struct Growth {
   const char* options;
   std::vector<double> distance, last;
 };
-template <class T>
+template <class Trained>
 void compare(const Growth& row, double tolerance) {
-  Trainee<T> t(row.options, {{"a", {1}}, {"b", {2}}});  // sums go over all parameters
+  using T = typename Trained::Number;
+  Trained t(row.options, {{"a", {1}}, {"b", {2}}});  // sums go over all parameters
   t.put(t.w, {{T(1)}, {T(-2), T(3)}});
   for (std::size_t step = 0; step < row.distance.size(); ++step) {
     t.step({static_cast<std::int64_t>(step), 1.0}, {{T(0.1)}, {T(-0.2), T(0.3)}});
@@ -346,9 +347,10 @@ TEST(Distance, GrowsAsPublished) {
         0.13994002625735763, 0.4691919196256919, 1.529790208653966, 4.900387062093282},
        {-1.8111079662014475, 0.8111092804228726, 0.18889028150304377}}};
   for (const Growth& row : rows) {
-    compare<double>(row, 1e-9);
+    compare<Trainee<double>>(row, 1e-9);
     // The first steps of 1e-6 are a few roundings of float32 weights around 1: so is the distance.
-    compare<float>(row, 1e-2);
+    compare<Trainee<float>>(row, 1e-2);
+    compare<TraineeOnGpu>(row, 1e-2);
   }
 }
 
