@@ -16,6 +16,12 @@ bool serves_blocked(const Window& window, std::int64_t outputs) {
   return has_avx512() && window.channels % block == 0 && outputs % block == 0;
 }
 
+bool wider_than_input(const Window& window) {
+  for (auto d = static_cast<std::size_t>(3 - window.directions); d < 3; ++d)
+    if (window.kernel[d] <= window.in[d]) return false;
+  return true;
+}
+
 #if THALWEG_HAS_AVX512_CODE
 namespace {
 
@@ -73,6 +79,17 @@ THALWEG_AVX512 void sum_bias(const BlockedConv& c, const float* dy, float* db) {
 
 }  // namespace
 
+THALWEG_AVX512 void floats_in_blocks(const Bf16* from, std::int64_t samples, std::int64_t channels,
+                                     std::int64_t pixels, bool innermost, float* to) {
+  const std::int64_t blocks = channels / block;
+  const std::int64_t next_block = innermost ? block : pixels * block;
+  const std::int64_t next_pixel = innermost ? channels : block;
+  for (std::int64_t n = 0; n < samples; ++n, from += channels * pixels)
+    for (std::int64_t b = 0; b < blocks; ++b)
+      for (std::int64_t p = 0; p < pixels; ++p, to += block)
+        store(to, load(from + b * next_block + p * next_pixel));
+}
+
 void blocked_backward_weights(const BlockedConv& c, const float* x, const float* dy, float* dw,
                               float* db) {
   const Window& w = c.window;
@@ -90,6 +107,10 @@ void blocked_backward_weights(const BlockedConv& c, const float* x, const float*
 }
 
 #else
+
+void floats_in_blocks(const Bf16*, std::int64_t, std::int64_t, std::int64_t, bool, float*) {
+  throw std::logic_error("floats_in_blocks without AVX-512");
+}
 
 void blocked_backward_weights(const BlockedConv&, const float*, const float*, float*, float*) {
   throw std::logic_error("blocked_backward_weights without AVX-512");

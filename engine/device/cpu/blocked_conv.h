@@ -1,11 +1,13 @@
 // Weights' gradient of a convolution in blocks of 16 channels, as sums of outer products. For
 // windows nearly as large as the volume, which oneDNN has no kernel for in these layouts: its own
-// goes by the plain ones and takes several times the weights' memory.
+// goes by the plain ones and takes several times the weights' memory. Of bf16 values it has one,
+// whose preparations take several times as long as these sums of floats.
 #pragma once
 
 #include <cstdint>
 
 #include "engine/device/window.h"
+#include "engine/tensor/half.h"
 
 namespace thalweg::engine::cpu {
 
@@ -17,6 +19,14 @@ struct BlockedConv {
 
 /// Whether this machine has the kernel and the channels are whole blocks.
 bool serves_blocked(const Window& window, std::int64_t outputs);
+
+/// Whether no output's window lies inside the input.
+bool wider_than_input(const Window& window);
+
+/// As floats in blocks, (n, c / 16, pixels, 16): bf16 values that lie so, or (n, pixels, c) where
+/// `innermost`.
+void floats_in_blocks(const Bf16* from, std::int64_t samples, std::int64_t channels,
+                      std::int64_t pixels, bool innermost, float* to);
 
 /// dw: (out / 16, in / 16, kd, kh, kw, 16 in, 16 out), overwritten, as db (out); null: none. x: (n,
 /// in / 16, d, h, w, 16), dy: (n, out / 16, od, oh, ow, 16).

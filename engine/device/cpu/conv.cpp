@@ -86,6 +86,28 @@ void add_blocked_backward_weights(Builder& b, const BlockedConv& shape, TensorId
   if (bias) b.ready(weight + 1);
 }
 
+/// The same with bf16 values, for which it pays where windows are wider than the input.
+bool blocked_pays(const Builder& b, const BlockedConv& shape, TensorId x, TensorId weights,
+                  TensorId dy) {
+  const Dims dims = dims_of(b.desc(weights));
+  const Tag blocks = dims.size() == 5 ? Tag::ABcde16b16a : Tag::ABcd16b16a;
+  return type_of(b.desc(x)) == bf16 && type_of(b.desc(dy)) == bf16 &&
+         wider_than_input(shape.window) && channel_tag(b.desc(x)) && channel_tag(b.desc(dy)) &&
+         b.desc(weights) == Desc(dims, f32, blocks);
+}
+
+/// Of bf16 values, as floats in blocks.
+TensorId in_float_blocks(Builder& b, TensorId x) {
+  const Dims dims = dims_of(b.desc(x));
+  const TensorId y = b.activation(Desc(dims, f32, dims.size() == 5 ? Tag::aBcde16b : Tag::aBcd16b));
+  const auto pixels = static_cast<std::int64_t>(count_of(b.desc(x))) / (dims[0] * dims[1]);
+  const bool last = innermost(*channel_tag(b.desc(x)));
+  b.kernel(Builder::Pass::backward, {x, y}, [=](const Frame& frame) {
+    floats_in_blocks(frame.as<Bf16>(x), dims[0], dims[1], pixels, last, frame.floats(y));
+  });
+  return y;
+}
+
 /// Kernels of our own for the weights' gradient, where they serve.
 struct OwnKernels {
   std::optional<NarrowConv> narrow;
@@ -131,6 +153,9 @@ TensorId convolve(Builder& b, const Node& node, TensorId x, const Shape& given, 
       add_narrow_backward_weights(b, *narrow, src, dy, weight, bias);
     } else if (blocked && blocked_pays(b, pdw, src, b.gradient(weight), dy)) {
       add_blocked_backward_weights(b, *blocked, src, dy, weight, bias);
+    } else if (blocked && blocked_pays(b, *blocked, src, b.gradient(weight), dy)) {
+      const TensorId x_blocks = in_float_blocks(b, src);
+      add_blocked_backward_weights(b, *blocked, x_blocks, in_float_blocks(b, dy), weight, bias);
     } else {
       const TensorId src_w = b.in_layout(Builder::Pass::backward, src, pdw.src_desc());
       const TensorId dy_w = b.in_layout(Builder::Pass::backward, dy, pdw.diff_dst_desc());

@@ -42,20 +42,9 @@ TensorId pool(Builder& b, const Node& node, TensorId x, dnnl::algorithm algorith
   return y;
 }
 
-/// The tag of channels in blocks of 16, or innermost.
-std::optional<Tag> channel_tag(const Desc& x) {
-  const Dims dims = dims_of(x);
-  const bool volumes = dims.size() == 5;
-  if (dims[1] % 16 != 0) return {};
-  for (const Tag tag : {volumes ? Tag::aBcde16b : Tag::aBcd16b, volumes ? Tag::acdeb : Tag::acdb})
-    if (x == Desc(dims, type_of(x), tag)) return tag;
-  return {};
-}
-
 TensorId pool(Builder& b, const Node& node, TensorId x, Tag tag) {
   const Window w = window_of(*node.layer);
-  const bool blocks = tag == Tag::aBcde16b || tag == Tag::aBcd16b;
-  const std::int64_t pixel = blocks ? 16 : w.channels;
+  const std::int64_t pixel = innermost(tag) ? w.channels : 16;
   const MaxPool shape{b.samples() * w.channels / pixel, pixel, w, node.masks_relu_before};
   const Desc out(batch_of(node.layer->out, b.samples()), type_of(b.desc(x)), tag);
   const TensorId y = b.activation(out);

@@ -127,9 +127,9 @@ void for_each_weight(const Given& g, std::int64_t block, F f) {
       }
 }
 
-class BlockedConvKernel : public testing::TestWithParam<Given> {};
+class BlockedConvSums : public testing::TestWithParam<Given> {};
 
-TEST_P(BlockedConvKernel, MatchesTheSums) {
+TEST_P(BlockedConvSums, MatchTheDefinition) {
   const Given& g = GetParam();
   const Window w = window_of(g);
   if (!cpu::serves_blocked(w, g.outputs)) GTEST_SKIP() << "this processor has no AVX-512";
@@ -148,6 +148,30 @@ TEST_P(BlockedConvKernel, MatchesTheSums) {
   cpu::blocked_backward_weights({w, g.samples, g.outputs}, x.data(), dy.data(), again.data(),
                                 nullptr);
   EXPECT_EQ(again, got);
+}
+
+TEST(BlockedConvKernel, TakesBf16ValuesInEitherLayout) {
+  if (!cpu::serves_blocked(window_of({"", 1, 16, 16, {2, 2, 2}, 3, 1, 1}), 16))
+    GTEST_SKIP() << "this processor has no AVX-512";
+  constexpr std::int64_t samples = 2, channels = 48, pixels = 6;
+  const auto values = numbers(samples * channels * pixels, 5);
+  for (const std::int64_t block : {std::int64_t{16}, channels}) {
+    std::vector<Bf16> given(values.size());
+    for (std::int64_t n = 0; n < samples; ++n)
+      for (std::int64_t c = 0; c < channels; ++c)
+        for (std::int64_t p = 0; p < pixels; ++p)
+          given[at(n, channels, c, pixels, p, block)] =
+              to_bf16(values[at(n, channels, c, pixels, p, 16)]);
+    std::vector<float> got(values.size(), 777);
+    cpu::floats_in_blocks(given.data(), samples, channels, pixels, block == channels, got.data());
+    EXPECT_EQ(got, values) << block;
+  }
+}
+
+TEST(BlockedConvKernel, KnowsWindowsWiderThanTheInput) {
+  EXPECT_TRUE(cpu::wider_than_input(window_of({"", 1, 16, 16, {2, 2, 2}, 3, 1, 1})));
+  EXPECT_TRUE(cpu::wider_than_input(window_of({"", 1, 16, 16, {1, 2, 2}, 3, 1, 1})));
+  EXPECT_FALSE(cpu::wider_than_input(window_of({"", 1, 16, 16, {2, 2, 3}, 3, 1, 1})));
 }
 
 class StemConvKernels : public testing::TestWithParam<Given> {};
@@ -194,7 +218,7 @@ TEST_P(StemConvKernels, MatchTheSums) {
 const auto name_of = [](const auto& test) { return test.param.name; };
 
 INSTANTIATE_TEST_SUITE_P(
-    Shapes, BlockedConvKernel,
+    Shapes, BlockedConvSums,
     testing::Values(Given{"volumes_smaller_than_the_window", 3, 32, 48, {2, 2, 2}, 3, 1, 1},
                     Given{"strides", 2, 16, 32, {5, 4, 7}, 3, 2, 1},
                     Given{"wide_padding", 2, 16, 16, {3, 2, 3}, 3, 1, 2},
