@@ -1,12 +1,28 @@
-#include <stdexcept>
+// bce: as in device/reference/bce.cpp.
+#include <cmath>
 
-#include "engine/device/cuda/builder.h"
+#include "engine/device/cuda/elementwise_losses.h"
 #include "engine/device/cuda/layer.h"
 
 namespace thalweg::engine::cuda {
+namespace {
 
-void bce(Builder&, TensorId, TensorId) {
-  throw std::invalid_argument("device cuda has no loss bce");
+struct Term {
+  THALWEG_HOST_DEVICE float operator()(float x, float target, float& slope, double* sums) const {
+    const bool yes = x > 0, wanted = target > 0.5f;
+    sums[2] += yes != wanted ? 1 : 0;
+    sums[3] += yes && wanted ? 1 : 0;
+    sums[4] += yes || wanted ? 1 : 0;
+    const float power = std::exp(x > 0 ? -x : x);
+    slope = (x >= 0 ? 1 : power) / (1 + power) - target;
+    return (x > 0 ? x : 0) - x * target + std::log1p(power);
+  }
+};
+
+}  // namespace
+
+void bce(Builder& b, TensorId output, TensorId gradient) {
+  add_each_target<Term>(b, output, gradient);
 }
 
 }  // namespace thalweg::engine::cuda

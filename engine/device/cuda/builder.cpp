@@ -143,6 +143,15 @@ TensorId Builder::running(std::size_t offset, std::int64_t count) {
   return place(Home::running, offset * sizeof(float), {{count}, Type::f32});
 }
 
+TensorId Builder::constant(const std::vector<float>& numbers) {
+  const std::size_t first = round_up(plan_.constants.size(), alignment_floats);
+  plan_.constants.resize(first + numbers.size());
+  std::copy(numbers.begin(), numbers.end(),
+            plan_.constants.begin() + static_cast<std::ptrdiff_t>(first));
+  return place(Home::constants, first * sizeof(float),
+               {{static_cast<std::int64_t>(numbers.size())}, Type::f32});
+}
+
 void Builder::use(TensorId id, int clock) {
   if (id < 0) return;
   Tensor& of = plan_.tensors[static_cast<std::size_t>(root(id))];
@@ -304,7 +313,8 @@ void Builder::add_loss() {
   partner_shares_ = place(Home::partner_shares, 0, bytes_as_floats(samples()));
   result_ = place(Home::result, 0, bytes_as_floats(2 * (1 + most_sums)));
   const TensorId output = in_type(Pass::both, values_.back().tensor, Type::f32);
-  const TensorId gradient = like(output);
+  // Losses read a logit before they write its slope.
+  const TensorId gradient = may_overwrite(output) ? view(output, desc(output)) : like(output);
   loss.kind->cuda(*this, output, gradient);
   values_.back().slope = gradient;
 }

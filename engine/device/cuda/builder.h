@@ -64,6 +64,8 @@ class Builder {
   TensorId weights(int number);
   TensorId statistic(std::size_t offset, std::int64_t count);
   TensorId running(std::size_t offset, std::int64_t count);
+  /// Numbers that never change, in the GPU's memory.
+  TensorId constant(const std::vector<float>& numbers);
 
   /// Adds work that touches `tensors`.
   void kernel(Pass pass, const std::vector<TensorId>& tensors, Kernel kernel);

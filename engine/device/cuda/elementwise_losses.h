@@ -2,50 +2,48 @@
 #pragma once
 
 #include "engine/device/cuda/loss.h"
-#include "engine/gpu/loops.h"
 
 namespace thalweg::engine::cuda {
 
-/// A sample's targets, a team each. `Term` has `float operator()(float output, float target, float&
-/// slope, double* sums) const`: one target's loss, and what it adds to ShardResult::sums beside
-/// absolute_error and target_count.
+/// A slice of the shard's targets, a team each. `Term` has `float operator()(float output, float
+/// target, float& slope, double* sums) const`: one target's loss, and what it adds to
+/// ShardResult::sums beside absolute_error and target_count, the first two.
 template <class Term>
 struct EachTarget {
   const float* outputs;
   const float* targets;
   const ShardKey* key;
-  std::int64_t count;  ///< of a sample
-  float* gradient;     ///< null: none
+  std::int64_t of_sample;  ///< targets
+  std::int64_t all, slice;
+  float* gradient;  ///< null: none; may be `outputs`
   LossSums* sums;
-  THALWEG_HOST_DEVICE void operator()(gpu::Team team, std::int64_t n) const {
-    const bool counts = n < key->samples;
-    const float share = 1.0f / static_cast<float>(count);
-    double loss = 0;
-    double mine[most_sums] = {};
-    for (std::int64_t i = n * count + team.rank(); i < (n + 1) * count; i += team.size()) {
+  THALWEG_HOST_DEVICE void operator()(gpu::Team team, std::int64_t number) const {
+    const std::int64_t counted = key->samples * of_sample, first = number * slice;
+    const std::int64_t end = first + slice < all ? first + slice : all;
+    const float share = 1.0f / static_cast<float>(of_sample), scale = key->scale * share;
+    double mine[1 + most_sums] = {};
+    for (std::int64_t i = first + team.rank(); i < end; i += team.size()) {
       float slope = 0;
-      if (counts) {
+      if (i < counted) {
         const float output = outputs[i], target = targets[i];
-        loss += static_cast<double>(Term()(output, target, slope, mine));
-        mine[0] += static_cast<double>(output > target ? output - target : target - output);
-        mine[1] += 1;
+        mine[0] += static_cast<double>(Term()(output, target, slope, mine + 1));
+        mine[1] += static_cast<double>(output > target ? output - target : target - output);
+        mine[2] += 1;
       }
-      if (gradient != nullptr) gradient[i] = key->scale * share * slope;
+      if (gradient != nullptr) gradient[i] = i < counted ? scale * slope : 0;
     }
-    LossSums all{};
-    all.of[0] = team.sum(loss) * static_cast<double>(share);
-    for (std::size_t k = 0; k < most_sums; ++k)
-      all.of[1 + k] = team.sum(mine[k]);
-    if (team.rank() == 0) sums[n] = all;
+    mine[0] *= static_cast<double>(share);
+    write_sums(team, mine, sums + number);
   }
 };
 
 /// Adds the loss's work for both passes; images are brought into the order of their targets.
 template <class Term>
 void add_each_target(Builder& b, TensorId output, TensorId gradient) {
-  const std::int64_t samples = b.samples(), count = b.loss().data.targets;
+  const std::int64_t of_sample = b.loss().data.targets, all = b.samples() * of_sample;
+  const Slices slices = slices_of(all, 1024);
   const TensorId targets = b.targets(), result = b.result();
-  const TensorId sums = b.scratch(samples, sizeof(LossSums));
+  const TensorId sums = b.scratch(slices.count, sizeof(LossSums));
   const TensorId plain = b.in_plain_order(Builder::Pass::both, output);
   // Without images in between it is the gradient itself, seen flat.
   const bool direct = b.same_memory(plain, output);
@@ -53,10 +51,11 @@ void add_each_target(Builder& b, TensorId output, TensorId gradient) {
   for (const bool training : {true, false})
     b.loss_kernel({plain, sums, training ? slope : -1}, training, [=](const Frame& frame) {
       gpu::for_each_row(
-          frame.queue, samples, 128,
-          EachTarget<Term>{frame.floats(plain), frame.floats(targets), frame.key, count,
-                           training ? frame.floats(slope) : nullptr, frame.as<LossSums>(sums)});
-      add_up_loss(frame, sums, samples, result);
+          frame.queue, slices.count, 256,
+          EachTarget<Term>{frame.floats(plain), frame.floats(targets), frame.key, of_sample, all,
+                           slices.size, training ? frame.floats(slope) : nullptr,
+                           frame.as<LossSums>(sums)});
+      add_up_loss(frame, sums, slices.count, result);
     });
   if (!direct) b.loss_in_channels_last(slope, gradient);
 }

@@ -23,8 +23,11 @@ CudaLane::CudaLane(gpu::Gpu& machine, const Plan& plan, const Graph& graph,
       arena_(machine, plan.arena_bytes,
              "activations of a shard of " + std::to_string(plan.samples) + " samples"),
       weights_(machine, plan.bf16_weights ? floats_ * sizeof(Bf16) : 0, "weights in bfloat16"),
+      constants_(machine, plan.constants.size() * sizeof(float), "constants"),
       queue_(machine.queue()),
       pointers_(plan.tensors.size(), nullptr) {
+  if (constants_.bytes() > 0)
+    machine.copy(constants_.data(), plan.constants.data(), constants_.bytes());
   place_staged();
   staged_.host = gpu::Memory(machine, staged_.result + (1 + most_sums) * sizeof(double),
                              "a batch in host memory", true);
@@ -118,6 +121,8 @@ void CudaLane::bind(const QueuedShard& shard) {
         return shard.statistics;
       case Home::running:
         return shard.running;
+      case Home::constants:
+        return constants_.data();
       case Home::result:
         return shard.result;
     }

@@ -44,7 +44,7 @@ class CudaLane final : public BasicLane<float>, public QueuedLane {
   const Plan& plan_;
   const Graph& graph_;
   const std::size_t floats_;  ///< of the flat vectors
-  gpu::Memory arena_, weights_;
+  gpu::Memory arena_, weights_, constants_;
   Staged staged_;
   std::unique_ptr<gpu::Queue> queue_;
   std::vector<std::byte*> pointers_;  ///< by TensorId

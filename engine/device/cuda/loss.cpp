@@ -1,20 +1,21 @@
 #include "engine/device/cuda/loss.h"
 
-#include "engine/gpu/loops.h"
+#include <algorithm>
 
 namespace thalweg::engine::cuda {
 namespace {
 
 struct AddUp {
-  const LossSums* rows;
+  const LossSums* slices;
   std::int64_t count;
   double* result;
   THALWEG_HOST_DEVICE void operator()(gpu::Team team, std::int64_t) const {
+    LossSums mine{};
+    for (std::int64_t i = team.rank(); i < count; i += team.size())
+      for (std::size_t k = 0; k < 1 + most_sums; ++k)
+        mine.of[k] += slices[i].of[k];
     for (std::size_t k = 0; k < 1 + most_sums; ++k) {
-      double mine = 0;
-      for (std::int64_t row = team.rank(); row < count; row += team.size())
-        mine += rows[row].of[k];
-      const double all = team.sum(mine);
+      const double all = team.sum(mine.of[k]);
       if (team.rank() == 0) result[k] = all;
     }
   }
@@ -22,9 +23,15 @@ struct AddUp {
 
 }  // namespace
 
-void add_up_loss(const Frame& frame, TensorId sums, std::int64_t rows, TensorId result) {
+Slices slices_of(std::int64_t n, std::int64_t least) {
+  constexpr std::int64_t most = 4096;  // one team adds them up
+  const std::int64_t size = std::max(least, (n + most - 1) / most);
+  return {size, (n + size - 1) / size};
+}
+
+void add_up_loss(const Frame& frame, TensorId sums, std::int64_t slices, TensorId result) {
   gpu::for_each_row(frame.queue, 1, 512,
-                    AddUp{frame.as<LossSums>(sums), rows, frame.as<double>(result)});
+                    AddUp{frame.as<LossSums>(sums), slices, frame.as<double>(result)});
 }
 
 }  // namespace thalweg::engine::cuda

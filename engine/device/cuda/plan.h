@@ -19,7 +19,7 @@ using gpu::Bf16;
 using gpu::Type;
 
 /// Whose memory a tensor lies in. `weights`: the parameters in bfloat16, at the same places as in
-/// `parameters`; `result`: what the loss counts, doubles.
+/// `parameters`; `constants`: Plan::constants; `result`: what the loss counts, doubles.
 enum class Home {
   arena,
   input,
@@ -32,6 +32,7 @@ enum class Home {
   gradients,
   statistics,
   running,
+  constants,
   result
 };
 
@@ -95,6 +96,7 @@ struct Plan {
   std::vector<Operation> loss;             ///< after forward: result and the output's gradient
   std::vector<Operation> evaluation_loss;  ///< after evaluation: result alone
   std::vector<Parameter> parameters;       ///< by number in the graph
+  std::vector<float> constants;            ///< numbers that kernels read beside parameters
   std::vector<std::shared_ptr<gpu::Call>> calls;  ///< of libraries, in the order of their making
   bool bf16_weights = false;                      ///< some operation reads Home::weights
   std::size_t arena_bytes = 0;                    ///< workspace included

@@ -1,12 +1,65 @@
+// quadratic_deep: as in device/reference/quadratic_deep.cpp.
 #include <stdexcept>
 
-#include "engine/device/cuda/builder.h"
 #include "engine/device/cuda/layer.h"
+#include "engine/device/cuda/loss.h"
+#include "engine/device/quadratic_hessian.h"
 
 namespace thalweg::engine::cuda {
+namespace {
 
-void quadratic_deep(Builder&, TensorId, TensorId) {
-  throw std::invalid_argument("device cuda has no loss quadratic_deep");
+/// A team for each sample. Q is symmetric: neighbouring threads read along its rows.
+struct Quadratic {
+  const float* outputs;
+  const float* targets;
+  const float* q;
+  const ShardKey* key;
+  std::int64_t size;
+  float* slopes;  ///< null: none
+  LossSums* sums;
+  THALWEG_HOST_DEVICE void operator()(gpu::Team team, std::int64_t n) const {
+    const bool counts = n < key->samples;
+    const float* y = outputs + n * size;
+    const float* t = targets + n * size;
+    double mine[1 + most_sums] = {};
+    for (std::int64_t i = team.rank(); i < size; i += team.size()) {
+      float slope = 0;
+      for (std::int64_t j = 0; counts && j < size; ++j)
+        slope += q[j * size + i] * (y[j] - t[j]);
+      if (counts) mine[0] += 0.5 * static_cast<double>(y[i] - t[i]) * static_cast<double>(slope);
+      if (slopes != nullptr) slopes[n * size + i] = key->scale * slope;
+    }
+    write_sums(team, mine, sums + n);
+  }
+};
+
+}  // namespace
+
+void quadratic_deep(Builder& b, TensorId output, TensorId gradient) {
+  const std::vector<double>& q = quadratic_hessian();
+  const std::int64_t size = quadratic_size, samples = b.samples();
+  if (b.loss().data.targets != size)
+    throw std::invalid_argument("loss quadratic_deep is for " + std::to_string(size) +
+                                " targets, the data has " + std::to_string(b.loss().data.targets));
+  const TensorId matrix = b.constant(std::vector<float>(q.begin(), q.end()));
+  const TensorId plain = b.in_plain_order(Builder::Pass::both, output);
+  // Every slope is made of all outputs, whose memory the gradient may have.
+  const TensorId slopes = b.like(plain), sums = b.scratch(samples, sizeof(LossSums));
+  const TensorId targets = b.targets(), result = b.result();
+  const std::size_t bytes = b.desc(slopes).bytes();
+  const bool direct = b.same_memory(plain, output);
+  for (const bool training : {true, false})
+    b.loss_kernel(
+        {plain, slopes, sums, training ? gradient : -1}, training, [=](const Frame& frame) {
+          gpu::for_each_row(
+              frame.queue, samples, 128,
+              Quadratic{frame.floats(plain), frame.floats(targets), frame.floats(matrix), frame.key,
+                        size, training ? frame.floats(slopes) : nullptr, frame.as<LossSums>(sums)});
+          add_up_loss(frame, sums, samples, result);
+          if (training && direct)
+            frame.queue.copy(frame.floats(gradient), frame.floats(slopes), bytes);
+        });
+  if (!direct) b.loss_in_channels_last(slopes, gradient);
 }
 
 }  // namespace thalweg::engine::cuda
