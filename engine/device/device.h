@@ -29,6 +29,23 @@ const std::vector<std::string>& precision_names();
 /// Throws std::invalid_argument where there is none of that name.
 Precision precision_named(const std::string& name);
 
+/// What a device is asked beside the graph. A Precision stands for one with all else as it is.
+struct CompileOptions {
+  CompileOptions(Precision in = Precision::fp32) : precision(in) {}
+  Precision precision;
+  /// Backward computes most layers' outputs again, in place of their being kept: one more forward
+  /// pass for less memory, the same bits. GPUs only.
+  bool recompute = false;
+};
+
+/// Bytes that a lane takes of its device's memory.
+struct LaneMemory {
+  std::size_t activations = 0;  ///< values and their slopes
+  std::size_t workspace = 0;    ///< the largest of library calls
+  std::size_t weights = 0;      ///< copies of parameters in another type or layout
+  std::size_t staging = 0;      ///< the batch
+};
+
 /// Input of one shard. Images are float, plain (n, c, h, w), or flat (n, features); labels are
 /// class numbers, one or more a sample; or there are real targets instead. Tokens are numbers too.
 struct Batch {
@@ -133,6 +150,8 @@ class BasicProgram {
   virtual void from_plain(int parameter, const T* plain, T* device) const = 0;
   /// In whose memory parameters, gradients and statistics lie; null: the host's.
   virtual gpu::Gpu* gpu() const { return nullptr; }
+  /// Known before there is a lane; all 0 where the device does not plan its memory.
+  virtual LaneMemory lane_memory() const { return {}; }
 };
 
 using Program = BasicProgram<float>;
@@ -175,14 +194,15 @@ template <class T>
 std::unique_ptr<BasicProgram<T>> compile(const Graph& graph, int samples);
 }
 namespace cpu {
-/// Throws std::invalid_argument where the processor has no arithmetic of that precision.
+/// Throws std::invalid_argument where the processor has no arithmetic of that precision, or the
+/// options are of GPUs.
 std::unique_ptr<Program> compile(const Graph& graph, int samples,
-                                 Precision precision = Precision::fp32);
+                                 const CompileOptions& options = {});
 }  // namespace cpu
 namespace cuda {
 /// On gpu::chosen_gpu(). Throws GpuError where there is none, OutOfMemory where it does not fit.
 std::unique_ptr<Program> compile(const Graph& graph, int samples,
-                                 Precision precision = Precision::fp32);
+                                 const CompileOptions& options = {});
 }  // namespace cuda
 
 }  // namespace thalweg::engine

@@ -5,8 +5,12 @@
 namespace thalweg::engine {
 namespace {
 
-std::unique_ptr<Program> compile_reference(const Graph& graph, int samples, Precision precision) {
-  if (precision != Precision::fp32)
+std::unique_ptr<Program> compile_reference(const Graph& graph, int samples,
+                                           const CompileOptions& options) {
+  if (options.recompute)
+    throw std::invalid_argument(
+        "recompute: the reference device keeps what backward reads; use device: cuda");
+  if (options.precision != Precision::fp32)
     throw std::invalid_argument(
         "precision: the reference device computes in fp32 only; use device: cpu");
   return reference::compile<float>(graph, samples);

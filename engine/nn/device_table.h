@@ -13,7 +13,8 @@ namespace thalweg::engine {
 struct DeviceKind {
   std::string name;
   std::string doc;
-  std::unique_ptr<Program> (*compile)(const Graph& graph, int samples, Precision precision);
+  std::unique_ptr<Program> (*compile)(const Graph& graph, int samples,
+                                      const CompileOptions& options);
 };
 
 const std::vector<DeviceKind>& device_table();

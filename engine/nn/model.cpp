@@ -14,10 +14,10 @@ namespace {
 class CompiledModel final : public Model {
  public:
   CompiledModel(std::string name, Graph graph, int shard_batch, const DeviceKind& device,
-                Precision precision)
+                const CompileOptions& options)
       : name_(std::move(name)),
         graph_(std::move(graph)),
-        program_(device.compile(graph_, shard_batch, precision)) {
+        program_(device.compile(graph_, shard_batch, options)) {
     for (const ParameterInfo& info : parameters()) {
       floats_ += info.count;
       count_ += elements(info.shape);
@@ -34,6 +34,8 @@ class CompiledModel final : public Model {
   std::size_t statistics() const override { return statistics_; }
   const std::vector<int>& ready_order() const override { return program_->ready_order(); }
   std::unique_ptr<Lane> lane() const override { return program_->lane(); }
+  gpu::Gpu* gpu() const override { return program_->gpu(); }
+  LaneMemory lane_memory() const override { return program_->lane_memory(); }
   const LossPlan& loss() const override { return graph_.loss; }
   bool joins_shards() const override {
     return std::any_of(graph_.layers.begin(), graph_.layers.end(), [](const LayerPlan& layer) {
@@ -119,13 +121,13 @@ const DeviceKind& find_device(const std::string& name) {
 
 std::unique_ptr<Model> build_model(const jobspec::Value& model, const InputShape& input,
                                    int shard_batch, const std::string& device,
-                                   const jobspec::Value& loss, Precision precision) {
+                                   const jobspec::Value& loss, const CompileOptions& options) {
   const DeviceKind& kind = find_device(device);
   if (shard_batch < 1)
     throw std::invalid_argument("a shard of " + std::to_string(shard_batch) + " samples is empty");
   Graph graph = build_model_graph(model, input, loss);
   return std::make_unique<CompiledModel>(model.find("name")->as_string(), std::move(graph),
-                                         shard_batch, kind, precision);
+                                         shard_batch, kind, options);
 }
 
 }  // namespace thalweg::engine

@@ -34,6 +34,8 @@ class Model {
   /// all of a rank's must be under way at once.
   virtual bool joins_shards() const { return false; }
   virtual std::unique_ptr<Lane> lane() const = 0;
+  /// BasicProgram::lane_memory().
+  virtual LaneMemory lane_memory() const { return {}; }
   /// In whose memory parameters, gradients and statistics lie; null: the host's.
   virtual gpu::Gpu* gpu() const { return nullptr; }
   virtual const LossPlan& loss() const = 0;
@@ -59,11 +61,11 @@ class Model {
 
 /// Builds `train.model` with `train.loss` for a device ("cpu" or "reference") and a fixed number of
 /// samples a shard. Throws std::invalid_argument with a plain sentence where options or shapes do
-/// not fit, or the device or this processor does not compute in `precision`.
+/// not fit, or the device or this processor cannot do what `options` ask.
 std::unique_ptr<Model> build_model(const jobspec::Value& model, const InputShape& input,
                                    int shard_batch, const std::string& device,
                                    const jobspec::Value& loss = {},
-                                   Precision precision = Precision::fp32);
+                                   const CompileOptions& options = {});
 
 /// The tables' rows for `thalweg-train --schema`.
 std::vector<jobspec::Section> model_schema();

@@ -85,8 +85,20 @@ void CpuProgram::for_each_weight(int number, Visit visit) const {
         visit(row * width + i, row * features + order[static_cast<std::size_t>(i)]);
 }
 
-std::unique_ptr<Program> compile(const Graph& graph, int samples, Precision precision) {
-  return std::make_unique<CpuProgram>(graph, samples, precision);
+LaneMemory CpuProgram::lane_memory() const {
+  LaneMemory memory;
+  memory.activations = plan_.arena_bytes;
+  memory.weights = plan_.weight_bytes;
+  memory.staging = static_cast<std::size_t>(plan_.samples * elements(graph_.input)) * sizeof(float);
+  return memory;
+}
+
+std::unique_ptr<Program> compile(const Graph& graph, int samples, const CompileOptions& options) {
+  if (options.recompute)
+    throw std::invalid_argument(
+        "recompute: the cpu device keeps what backward reads; set recompute to none, or use a GPU "
+        "(device cuda)");
+  return std::make_unique<CpuProgram>(graph, samples, options.precision);
 }
 
 }  // namespace thalweg::engine::cpu

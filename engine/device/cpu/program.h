@@ -16,6 +16,7 @@ class CpuProgram final : public BasicProgram<float> {
   const std::vector<ParameterInfo>& parameters() const override { return infos_; }
   const std::vector<int>& ready_order() const override { return ready_order_; }
   std::unique_ptr<BasicLane<float>> lane() const override;
+  LaneMemory lane_memory() const override;
   void to_plain(int number, const float* device, float* plain) const override;
   void from_plain(int number, const float* plain, float* device) const override;
 

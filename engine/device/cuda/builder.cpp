@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/device/cuda/layout.h"
+#include "engine/device/cuda/recompute.h"
 #include "engine/device/memory_plan.h"
 #include "engine/tensor/buffer.h"
 
@@ -28,14 +29,16 @@ bool takes_tokens(const Graph& graph) {
 
 }  // namespace
 
-Builder::Builder(gpu::Queue& queue, const Graph& graph, int samples, Precision precision)
+Builder::Builder(gpu::Queue& queue, const Graph& graph, int samples, const CompileOptions& options)
     : queue_(queue),
       graph_(graph),
-      type_(precision == Precision::bf16 ? Type::bf16 : Type::f32),
-      products_(precision == Precision::fp32 ? gpu::Products::fp32 : gpu::Products::tf32),
+      type_(options.precision == Precision::bf16 ? Type::bf16 : Type::f32),
+      products_(options.precision == Precision::fp32 ? gpu::Products::fp32 : gpu::Products::tf32),
       nodes_(fuse(graph)),
       values_(graph.layers.size() + 1),
-      backward_(nodes_.size()) {
+      backward_(nodes_.size()),
+      segments_(options.recompute ? segments_of(graph, nodes_)
+                                  : std::vector<int>(nodes_.size(), -1)) {
   plan_.samples = samples;
   const std::vector<int> uses = graph.uses();
   for (std::size_t v = 0; v < values_.size(); ++v)
@@ -56,6 +59,7 @@ TensorId Builder::place(Home home, std::size_t offset, const Desc& desc) {
   tensor.desc = desc;
   tensor.home = home;
   tensor.offset = offset;
+  tensor.segment = home == Home::arena ? segment_ : -1;
   plan_.tensors.push_back(std::move(tensor));
   return static_cast<TensorId>(plan_.tensors.size() - 1);
 }
@@ -155,8 +159,10 @@ TensorId Builder::constant(const std::vector<float>& numbers) {
 void Builder::use(TensorId id, int clock) {
   if (id < 0) return;
   Tensor& of = plan_.tensors[static_cast<std::size_t>(root(id))];
-  if (of.first_use < 0) of.first_use = clock;
-  of.last_use = clock;
+  const bool again = in_backward_ && of.segment >= 0;
+  int& first = again ? of.first_again : of.first_use;
+  if (first < 0) first = clock;
+  (again ? of.last_again : of.last_use) = clock;
 }
 
 void Builder::add(Pass pass, Operation operation, const std::vector<TensorId>& tensors) {
@@ -164,12 +170,27 @@ void Builder::add(Pass pass, Operation operation, const std::vector<TensorId>& t
   for (const TensorId id : tensors)
     use(id, clock_);
   operation.layer = nodes_[std::min(current_, nodes_.size() - 1)].layer->number;
+  operation.tensors = tensors;
   if (pass == Pass::backward) {
     plan_.backward.push_back(std::move(operation));
     return;
   }
   if (pass != Pass::training) plan_.evaluation.push_back(operation);
-  if (pass != Pass::evaluation) plan_.forward.push_back(std::move(operation));
+  if (pass == Pass::evaluation) return;
+  plan_.forward.push_back(std::move(operation));
+  forward_segments_.push_back(segment_);
+}
+
+// The same operations on the same numbers: what they write has the same bits.
+void Builder::compute_again(int segment) {
+  for (std::size_t i = 0; i < plan_.forward.size(); ++i) {
+    if (forward_segments_[i] != segment) continue;
+    ++clock_;
+    for (const TensorId id : plan_.forward[i].tensors)
+      use(id, clock_);
+    plan_.backward.push_back(plan_.forward[i]);
+    ++plan_.recomputed;
+  }
 }
 
 void Builder::kernel(Pass pass, const std::vector<TensorId>& tensors, Kernel kernel) {
@@ -292,6 +313,9 @@ void Builder::add_forward(const Node& node) {
   for (const int from : node.layer->from)
     inputs_.push_back(value(from).tensor);
   y.tensor = node.layer->kind->cuda(*this, node, input(0));
+  if (segment_ < 0 || !crosses(nodes_, segments_, current_)) return;
+  plan_.tensors[static_cast<std::size_t>(root(y.tensor))].segment = -1;
+  keep(y.tensor);
 }
 
 void Builder::add_backward(const Node& node) {
@@ -321,11 +345,21 @@ void Builder::add_loss() {
 
 Plan Builder::finish() {
   add_input();
-  for (current_ = 0; current_ < nodes_.size(); ++current_)
+  for (current_ = 0; current_ < nodes_.size(); ++current_) {
+    segment_ = segments_[current_];
     add_forward(nodes_[current_]);
+  }
+  segment_ = -1;
   add_loss();
-  for (current_ = nodes_.size(); current_-- > 0;)
+  in_backward_ = true;
+  int computed = -1;
+  for (current_ = nodes_.size(); current_-- > 0;) {
+    if (value(nodes_[current_].value).wants_gradient && segments_[current_] != computed) {
+      computed = segments_[current_];
+      compute_again(computed);
+    }
     add_backward(nodes_[current_]);
+  }
   place_parameters_and_arena();
   return std::move(plan_);
 }
@@ -350,18 +384,29 @@ void Builder::place_parameters_and_arena() {
           infos[i].offset * sizeof(Bf16);
   }
   std::vector<Lifetime> lives;
-  std::vector<std::size_t> whose;
-  for (std::size_t i = 0; i < plan_.tensors.size(); ++i) {
-    const Tensor& t = plan_.tensors[i];
-    if (t.home != Home::arena || t.base >= 0 || t.first_use < 0) continue;
-    lives.push_back({round_up(t.desc.bytes(), 256), t.first_use, t.last_use});
-    whose.push_back(i);
+  std::vector<std::size_t*> places;
+  for (Tensor& t : plan_.tensors) {
+    if (t.home != Home::arena || t.base >= 0) continue;
+    const std::size_t bytes = round_up(t.desc.bytes(), 256);
+    const auto live = [&](int first, int last, std::size_t& place) {
+      if (first < 0) return;
+      lives.push_back({bytes, first, last});
+      places.push_back(&place);
+    };
+    live(t.first_use, t.last_use, t.offset);
+    live(t.first_again, t.last_again, t.again);
   }
   const MemoryPlan memory = plan_memory(lives);
-  for (std::size_t i = 0; i < whose.size(); ++i)
-    plan_.tensors[whose[i]].offset = memory.offsets[i];
+  for (std::size_t i = 0; i < places.size(); ++i)
+    *places[i] = memory.offsets[i];
   for (Tensor& t : plan_.tensors)
-    if (t.base >= 0) t.offset = plan_.tensors[static_cast<std::size_t>(t.base)].offset + t.shift;
+    if (t.base < 0 && t.first_again < 0) t.again = t.offset;
+  for (Tensor& t : plan_.tensors)
+    if (t.base >= 0) {
+      const Tensor& base = plan_.tensors[static_cast<std::size_t>(t.base)];
+      t.offset = base.offset + t.shift;
+      t.again = base.again + t.shift;
+    }
   plan_.arena_bytes = memory.bytes;
 }
 

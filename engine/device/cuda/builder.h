@@ -22,7 +22,7 @@ class Builder {
   /// The same for a layer of several inputs: one gradient each.
   using BackwardToAll = std::function<std::vector<TensorId>(TensorId dy)>;
 
-  Builder(gpu::Queue& queue, const Graph& graph, int samples, Precision precision);
+  Builder(gpu::Queue& queue, const Graph& graph, int samples, const CompileOptions& options);
 
   int samples() const { return plan_.samples; }
   /// Of values between layers.
@@ -119,6 +119,7 @@ class Builder {
   void add_forward(const Node& node);
   void add_loss();
   void add_backward(const Node& node);
+  void compute_again(int segment);
   void add_slope(Value& to, TensorId dx);
   TensorId copy_of(TensorId dy);
   void place_parameters_and_arena();
@@ -139,7 +140,11 @@ class Builder {
   std::vector<TensorId> kept_;
   std::vector<TensorId> inputs_;  ///< of the node that is being added
   TensorId labels_ = -1, targets_ = -1, partner_labels_ = -1, partner_shares_ = -1, result_ = -1;
-  std::size_t current_ = 0;  ///< the node that is being added
+  std::size_t current_ = 0;            ///< the node that is being added
+  std::vector<int> segments_;          ///< of nodes that backward computes again; -1: others
+  std::vector<int> forward_segments_;  ///< of plan_.forward
+  int segment_ = -1;                   ///< of the forward operations that are being added
+  bool in_backward_ = false;
   int clock_ = 0;
 };
 

@@ -25,32 +25,38 @@ CudaLane::CudaLane(gpu::Gpu& machine, const Plan& plan, const Graph& graph,
       weights_(machine, plan.bf16_weights ? floats_ * sizeof(Bf16) : 0, "weights in bfloat16"),
       constants_(machine, plan.constants.size() * sizeof(float), "constants"),
       queue_(machine.queue()),
-      pointers_(plan.tensors.size(), nullptr) {
+      pointers_(plan.tensors.size(), nullptr),
+      again_(plan.tensors.size(), nullptr) {
   if (constants_.bytes() > 0)
     machine.copy(constants_.data(), plan.constants.data(), constants_.bytes());
-  place_staged();
-  staged_.host = gpu::Memory(machine, staged_.result + (1 + most_sums) * sizeof(double),
-                             "a batch in host memory", true);
+  staged_ = place_staged(plan, graph);
+  staged_.host = gpu::Memory(machine, staged_.bytes(), "a batch in host memory", true);
   staged_.device = gpu::Memory(machine, staged_.host.bytes(), "a batch");
 }
 
-void CudaLane::place_staged() {
-  const auto n = static_cast<std::size_t>(plan_.samples);
-  const InputShape& data = graph_.loss.data;
+CudaLane::Staged CudaLane::place_staged(const Plan& plan, const Graph& graph) {
+  const auto n = static_cast<std::size_t>(plan.samples);
+  const InputShape& data = graph.loss.data;
+  Staged staged;
   std::size_t at = 0;
   const auto room = [&](std::size_t bytes) {
     const std::size_t here = at;
     at += round_up(bytes, 256);
     return here;
   };
-  room(n * static_cast<std::size_t>(elements(graph_.input)) * sizeof(float));
+  room(n * static_cast<std::size_t>(elements(graph.input)) * sizeof(float));
   const std::size_t label_bytes = n * static_cast<std::size_t>(data.labels) * sizeof(std::int32_t);
-  staged_.labels = room(label_bytes);
-  staged_.targets = room(n * static_cast<std::size_t>(data.targets) * sizeof(float));
-  staged_.partners = room(label_bytes);
-  staged_.shares = room(n * sizeof(float));
-  staged_.key = room(sizeof(ShardKey));
-  staged_.result = at;
+  staged.labels = room(label_bytes);
+  staged.targets = room(n * static_cast<std::size_t>(data.targets) * sizeof(float));
+  staged.partners = room(label_bytes);
+  staged.shares = room(n * sizeof(float));
+  staged.key = room(sizeof(ShardKey));
+  staged.result = at;
+  return staged;
+}
+
+std::size_t CudaLane::staging_bytes(const Plan& plan, const Graph& graph) {
+  return place_staged(plan, graph).bytes();
 }
 
 QueuedShard CudaLane::stage(const Batch& batch, float scale) {
@@ -133,6 +139,7 @@ void CudaLane::bind(const QueuedShard& shard) {
     // Whether an operation writes is in its nature.
     auto* start = static_cast<std::byte*>(const_cast<void*>(base(tensor.home)));
     pointers_[i] = start == nullptr ? nullptr : start + tensor.offset;
+    again_[i] = start == nullptr ? nullptr : start + tensor.again;
   }
 }
 
@@ -152,8 +159,10 @@ void CudaLane::train(gpu::Queue& queue, const QueuedShard& shard, const ReadyFun
   for (const auto* operations : {&plan_.forward, &plan_.loss})
     for (const Operation& operation : *operations)
       operation.kernel(at);
+  Frame backward = at;
+  backward.pointers = again_.data();
   for (const Operation& operation : plan_.backward) {
-    operation.kernel(at);
+    operation.kernel(backward);
     if (!ready) continue;
     for (const int number : operation.ready)
       ready(number);

@@ -16,6 +16,9 @@ class CudaLane final : public BasicLane<float>, public QueuedLane {
   CudaLane(gpu::Gpu& machine, const Plan& plan, const Graph& graph,
            const std::vector<ParameterInfo>& infos);
 
+  /// What batches and results take on the GPU, before there is a lane.
+  static std::size_t staging_bytes(const Plan& plan, const Graph& graph);
+
   ShardResult train(const float* parameters, const Batch& batch, float scale, float* gradients,
                     float* statistics, const ReadyFunction& ready) override;
   ShardResult evaluate(const float* parameters, const float* running, const Batch& batch) override;
@@ -30,11 +33,12 @@ class CudaLane final : public BasicLane<float>, public QueuedLane {
   struct Staged {
     gpu::Memory host, device;
     std::size_t labels = 0, targets = 0, partners = 0, shares = 0, key = 0, result = 0;  ///< bytes
+    std::size_t bytes() const { return result + (1 + most_sums) * sizeof(double); }
     std::byte* on_host(std::size_t at) const { return static_cast<std::byte*>(host.data()) + at; }
     std::byte* on_gpu(std::size_t at) const { return static_cast<std::byte*>(device.data()) + at; }
   };
 
-  void place_staged();
+  static Staged place_staged(const Plan& plan, const Graph& graph);
   /// Copies the batch; all of the shard but the flat vectors.
   QueuedShard stage(const Batch& batch, float scale);
   ShardResult read_result();
@@ -48,6 +52,7 @@ class CudaLane final : public BasicLane<float>, public QueuedLane {
   Staged staged_;
   std::unique_ptr<gpu::Queue> queue_;
   std::vector<std::byte*> pointers_;  ///< by TensorId
+  std::vector<std::byte*> again_;     ///< the same in backward
 };
 
 }  // namespace thalweg::engine::cuda

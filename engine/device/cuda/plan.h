@@ -55,11 +55,15 @@ struct Tensor {
   TensorId base = -1;      ///< the tensor whose memory this one is a view of; -1: its own
   std::size_t shift = 0;   ///< bytes from the start of `base`
   int first_use = -1, last_use = -1;  ///< clock of the builder; of base tensors only
+  // Of what backward computes again (base tensors only): its life there, and where it lies then.
+  int segment = -1;  ///< of the layers that make it; -1: it is kept
+  int first_again = -1, last_again = -1;
+  std::size_t again = 0;  ///< as `offset`, in backward; of all tensors
 };
 
 /// A lane's tensors while operations are put into a queue.
 struct Frame {
-  std::byte* const* pointers;  ///< by TensorId
+  std::byte* const* pointers;  ///< by TensorId; backward may have others than forward
   const ShardKey* key;         ///< device memory
   gpu::Queue& queue;
   bool blended = false;      ///< there are partner labels
@@ -78,8 +82,9 @@ using Kernel = std::function<void(const Frame&)>;
 
 struct Operation {
   Kernel kernel;
-  std::vector<int> ready;  ///< parameters whose gradients are complete after it
-  int layer = -1;          ///< whose it is, by number in the graph
+  std::vector<int> ready;              ///< parameters whose gradients are complete after it
+  int layer = -1;                      ///< whose it is, by number in the graph
+  std::vector<TensorId> tensors = {};  ///< what it touches
 };
 
 /// How a parameter lies: element i of the device's memory is element order[i] of the plain one;
@@ -93,6 +98,7 @@ struct Plan {
   int samples = 0;
   std::vector<Tensor> tensors;
   std::vector<Operation> forward, evaluation, backward;
+  std::size_t recomputed = 0;              ///< operations of backward that forward has done before
   std::vector<Operation> loss;             ///< after forward: result and the output's gradient
   std::vector<Operation> evaluation_loss;  ///< after evaluation: result alone
   std::vector<Parameter> parameters;       ///< by number in the graph

@@ -9,10 +9,11 @@
 
 namespace thalweg::engine::cuda {
 
-CudaProgram::CudaProgram(gpu::Gpu& machine, const Graph& graph, int samples, Precision precision)
+CudaProgram::CudaProgram(gpu::Gpu& machine, const Graph& graph, int samples,
+                         const CompileOptions& options)
     : machine_(machine), graph_(graph) {
   const std::unique_ptr<gpu::Queue> queue = machine_.queue();
-  plan_ = Builder(*queue, graph_, samples, precision).finish();
+  plan_ = Builder(*queue, graph_, samples, options).finish();
   std::vector<std::size_t> counts;
   for (const Parameter& parameter : plan_.parameters)
     counts.push_back(static_cast<std::size_t>(parameter.count));
@@ -42,8 +43,19 @@ void CudaProgram::from_plain(int number, const float* plain, float* device) cons
   machine_.copy(device, here.data(), here.size() * sizeof(float));
 }
 
-std::unique_ptr<Program> compile(const Graph& graph, int samples, Precision precision) {
-  return std::make_unique<CudaProgram>(gpu::chosen_gpu(), graph, samples, precision);
+LaneMemory CudaProgram::lane_memory() const {
+  LaneMemory memory;
+  memory.workspace = plan_.workspace_bytes;
+  memory.activations = plan_.arena_bytes - plan_.workspace_bytes;
+  if (plan_.bf16_weights)
+    for (const ParameterInfo& info : infos_)
+      memory.weights += info.count * sizeof(Bf16);
+  memory.staging = CudaLane::staging_bytes(plan_, graph_) + plan_.constants.size() * sizeof(float);
+  return memory;
+}
+
+std::unique_ptr<Program> compile(const Graph& graph, int samples, const CompileOptions& options) {
+  return std::make_unique<CudaProgram>(gpu::chosen_gpu(), graph, samples, options);
 }
 
 }  // namespace thalweg::engine::cuda

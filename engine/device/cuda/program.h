@@ -10,11 +10,12 @@ namespace thalweg::engine::cuda {
 
 class CudaProgram final : public BasicProgram<float> {
  public:
-  CudaProgram(gpu::Gpu& machine, const Graph& graph, int samples, Precision precision);
+  CudaProgram(gpu::Gpu& machine, const Graph& graph, int samples, const CompileOptions& options);
 
   const std::vector<ParameterInfo>& parameters() const override { return infos_; }
   const std::vector<int>& ready_order() const override { return ready_order_; }
   std::unique_ptr<BasicLane<float>> lane() const override;
+  LaneMemory lane_memory() const override;
   /// `device` may be the GPU's memory or the host's.
   void to_plain(int number, const float* device, float* plain) const override;
   void from_plain(int number, const float* plain, float* device) const override;
