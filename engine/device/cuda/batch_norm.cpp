@@ -1,10 +1,10 @@
-// batch_norm: over the samples and places of the shard, a following relu joined; the batch's mean
-// and variance go straight to the statistics.
+// batch_norm: over the samples and places of the shard, joined with the sum of two branches and a
+// relu that follow; the batch's mean and variance go straight to the statistics.
 #include <stdexcept>
 
 #include "engine/device/cuda/channel_norm.h"
 #include "engine/device/cuda/layer.h"
-#include "engine/device/cuda/layout.h"
+#include "engine/device/cuda/reductions.h"
 
 namespace thalweg::engine::cuda {
 namespace {
@@ -37,6 +37,7 @@ TensorId batch_norm(Builder& b, const Node& node, TensorId input) {
   const Columns shape{1, b.desc(x).count() / channels, channels};
 
   ChannelNorm norm = channel_norm(b, node, shape, 1, x);
+  if (node.adds) norm.added = b.in_type(Pass::both, b.input(1), b.type());
   ChannelNorm evaluation = norm;
   const std::size_t means = node.statistics, variances = means + static_cast<std::size_t>(channels);
   norm.mean = b.statistic(means, channels);
@@ -49,10 +50,18 @@ TensorId batch_norm(Builder& b, const Node& node, TensorId input) {
   normalize(b, Pass::training, norm, y);
   normalize(b, Pass::evaluation, evaluation, y);
 
-  b.on_backward([=, &b](TensorId dy) {
-    dy = channels_inside(b, Pass::backward, b.in_type(Pass::backward, dy, b.type()));
-    const TensorId dx = normalize_backward(b, norm, dy);
-    return as_given(b, Pass::backward, dx, dims);
+  if (node.adds && node.relu) b.keep(y);
+
+  b.on_backward_to_all([=, &b, adds = node.adds](TensorId dy) {
+    dy = b.in_type(Pass::backward, dy, b.type());
+    ChannelNorm back = norm;
+    // The other branch wants the slope before the relu too.
+    if (adds && norm.relu) dy = relu_slope(b, y, dy);
+    if (adds) back.relu = false;
+    const TensorId dx = normalize_backward(b, back, channels_inside(b, Pass::backward, dy));
+    std::vector<TensorId> slopes{as_given(b, Pass::backward, dx, dims)};
+    if (adds) slopes.push_back(dy);
+    return slopes;
   });
   return b.in_type(Pass::both, as_given(b, Pass::both, y, dims), b.output_type());
 }

@@ -51,7 +51,7 @@ Type Builder::output_type() const {
 }
 
 bool Builder::wants_input_gradient(std::size_t k) const {
-  return value(nodes_[current_].layer->from[k]).wants_gradient;
+  return value(nodes_[current_].from[k]).wants_gradient;
 }
 
 TensorId Builder::place(Home home, std::size_t offset, const Desc& desc) {
@@ -307,10 +307,10 @@ void Builder::add_input() {
 void Builder::add_forward(const Node& node) {
   Value& y = value(node.value);
   y.wants_gradient = !node.layer->parameters.empty();
-  for (const int from : node.layer->from)
+  for (const int from : node.from)
     y.wants_gradient = y.wants_gradient || value(from).wants_gradient;
   inputs_.clear();
-  for (const int from : node.layer->from)
+  for (const int from : node.from)
     inputs_.push_back(value(from).tensor);
   y.tensor = node.layer->kind->cuda(*this, node, input(0));
   if (segment_ < 0 || !crosses(nodes_, segments_, current_)) return;
@@ -325,7 +325,7 @@ void Builder::add_backward(const Node& node) {
   const BackwardToAll& backward = backward_[current_];
   const std::vector<TensorId> dx = backward ? backward(dy) : std::vector<TensorId>{dy};
   for (std::size_t k = 0; k < dx.size(); ++k)
-    add_slope(value(node.layer->from[k]), dx[k]);
+    add_slope(value(node.from[k]), dx[k]);
 }
 
 void Builder::add_loss() {

@@ -94,9 +94,12 @@ struct Normalize {
     return scales.at(outer, column);
   }
   THALWEG_HOST_DEVICE float operator()(const Constants& c, float x) const {
-    const float y = c.result(x);
-    return relu && y < 0 ? 0 : y;
+    return end(c.result(x));
   }
+  THALWEG_HOST_DEVICE float operator()(const Constants& c, float x, float added) const {
+    return end(c.result(x) + added);
+  }
+  THALWEG_HOST_DEVICE static float end(float y) { return relu && y < 0 ? 0 : y; }
 };
 
 /// Sums of dy and of dy times the normalised x. Whether relu let x pass is computed anew: a pass
@@ -304,17 +307,20 @@ void measure(Builder& b, Builder::Pass pass, const ChannelNorm& norm) {
 
 void normalize(Builder& b, Builder::Pass pass, const ChannelNorm& norm, TensorId y) {
   const Type type = b.desc(norm.x).type;
-  b.kernel(pass, {norm.x, norm.mean, norm.variance, norm.weight, norm.bias, y},
-           [=](const Frame& frame) {
-             const Scales scales = scales_of(frame, norm);
-             gpu::with_type(type, [&](auto t) {
-               using T = decltype(t);
-               with_flag(norm.relu, [&](auto relu) {
-                 map_columns(frame.queue, norm.shape, Normalize<decltype(relu)::value>{scales},
-                             frame.as<T>(y), constant<T>(frame, norm.x));
-               });
-             });
-           });
+  std::vector<TensorId> touched{norm.x, norm.mean, norm.variance, norm.weight, norm.bias, y};
+  if (norm.added >= 0) touched.push_back(norm.added);
+  b.kernel(pass, touched, [=](const Frame& frame) {
+    const Scales scales = scales_of(frame, norm);
+    gpu::with_type(type, [&](auto t) {
+      using T = decltype(t);
+      with_flag(norm.relu, [&](auto relu) {
+        const Normalize<decltype(relu)::value> f{scales};
+        const T* const x = constant<T>(frame, norm.x);
+        if (norm.added < 0) return map_columns(frame.queue, norm.shape, f, frame.as<T>(y), x);
+        map_columns(frame.queue, norm.shape, f, frame.as<T>(y), x, constant<T>(frame, norm.added));
+      });
+    });
+  });
 }
 
 TensorId normalize_backward(Builder& b, const ChannelNorm& norm, TensorId dy) {

@@ -14,6 +14,7 @@ struct ChannelNorm {
   bool relu = false;  ///< one follows and is done here
   int parameter = 0;  ///< number of the weight; the bias is the next one
   TensorId x = -1, weight = -1, bias = -1;
+  TensorId added = -1;                ///< before the relu; -1: nothing
   TensorId mean = -1, variance = -1;  ///< floats (outer, columns / group)
 };
 
@@ -25,7 +26,7 @@ void measure(Builder& b, Builder::Pass pass, const ChannelNorm& norm);
 /// y, of the type of x.
 void normalize(Builder& b, Builder::Pass pass, const ChannelNorm& norm, TensorId y);
 /// In backward: the parameters' gradients, which are ready then, and the gradient of x, like x.
-/// `dy` has the type of x.
+/// `dy` has the type of x. Not of norms with `added` and a relu.
 TensorId normalize_backward(Builder& b, const ChannelNorm& norm, TensorId dy);
 
 }  // namespace thalweg::engine::cuda

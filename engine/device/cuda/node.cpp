@@ -1,5 +1,7 @@
 #include "engine/device/cuda/node.h"
 
+#include <utility>
+
 namespace thalweg::engine::cuda {
 namespace {
 
@@ -9,28 +11,67 @@ bool takes_relu(const LayerPlan& layer) {
          layer.kind->name == "add";
 }
 
+/// Nodes while they are collected.
+struct Nodes {
+  std::vector<Node> all;
+  std::vector<int> maker;  ///< the node that puts out each value
+
+  void put(Node node, int value) {
+    node.value = value;
+    maker[static_cast<std::size_t>(value)] = static_cast<int>(all.size());
+    all.push_back(std::move(node));
+  }
+  Node take(std::size_t number) {
+    Node node = std::move(all[number]);
+    all.erase(all.begin() + static_cast<std::ptrdiff_t>(number));
+    for (int& m : maker)
+      if (m > static_cast<int>(number)) --m;
+    return node;
+  }
+};
+
+/// A batch_norm that only `sum` takes, which adds one other value to it: joined, it stands where
+/// the sum did.
+bool join_sum(Nodes& nodes, const LayerPlan& sum, const std::vector<int>& uses) {
+  if (sum.from.size() != 2) return false;
+  for (std::size_t k = 0; k < 2; ++k) {
+    const auto norm = static_cast<std::size_t>(sum.from[k]);
+    if (norm == 0 || uses[norm] != 1) continue;
+    const auto maker = static_cast<std::size_t>(nodes.maker[norm]);
+    const Node& node = nodes.all[maker];
+    if (node.layer->kind->name != "batch_norm" || node.layer->in.size() == 2) continue;
+    if (node.relu || node.adds) continue;
+    Node joined = nodes.take(maker);
+    joined.adds = true;
+    joined.from.push_back(sum.from[1 - k]);
+    nodes.put(std::move(joined), sum.number + 1);
+    return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::vector<Node> fuse(const Graph& graph) {
   const std::vector<int> uses = graph.uses();
-  std::vector<Node> nodes;
-  std::vector<int> maker(graph.layers.size() + 1, -1);  // the node that puts out each value
+  Nodes nodes{{}, std::vector<int>(graph.layers.size() + 1, -1)};
   int parameters = 0;
   std::size_t statistics = 0;
   for (const LayerPlan& layer : graph.layers) {
     const int value = layer.number + 1;
     const auto x = static_cast<std::size_t>(layer.from.front());
     const bool only_taker = x > 0 && uses[x] == 1;
-    Node* before = only_taker ? &nodes[static_cast<std::size_t>(maker[x])] : nullptr;
+    Node* before = only_taker ? &nodes.all[static_cast<std::size_t>(nodes.maker[x])] : nullptr;
     if (layer.kind->name == "relu" && before && !before->relu && takes_relu(*before->layer)) {
       before->relu = true;
       before->value = value;
-      maker[static_cast<std::size_t>(value)] = maker[x];
+      nodes.maker[static_cast<std::size_t>(value)] = nodes.maker[x];
       continue;
     }
+    if (layer.kind->name == "add" && join_sum(nodes, layer, uses)) continue;
     Node node;
     node.layer = &layer;
-    node.value = value;
+    node.from = layer.from;
     node.first_parameter = parameters;
     node.statistics = statistics;
     if (layer.kind->name == "linear" && before && before->layer->kind->name == "flatten" &&
@@ -41,10 +82,9 @@ std::vector<Node> fuse(const Graph& graph) {
     parameters += static_cast<int>(layer.parameters.size());
     for (const StatisticPlan& s : layer.statistics)
       statistics += static_cast<std::size_t>(s.count);
-    maker[static_cast<std::size_t>(value)] = static_cast<int>(nodes.size());
-    nodes.push_back(node);
+    nodes.put(std::move(node), value);
   }
-  return nodes;
+  return std::move(nodes.all);
 }
 
 }  // namespace thalweg::engine::cuda

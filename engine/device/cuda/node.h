@@ -1,5 +1,5 @@
 // A graph's layers as the cuda device runs them: relu joined to what stands before it where that
-// saves a pass.
+// saves a pass, and the sum of two branches to the batch_norm that ends one of them.
 #pragma once
 
 #include <cstddef>
@@ -12,16 +12,18 @@ namespace thalweg::engine::cuda {
 struct Node {
   const LayerPlan* layer = nullptr;
   int value = 0;               ///< what it puts out, as LayerPlan::from counts
+  std::vector<int> from;       ///< the layer's, then what is added after it
   int first_parameter = 0;     ///< number of the layer's first parameter in the graph
   std::size_t statistics = 0;  ///< where the layer's statistics start
   bool relu = false;           ///< a relu follows and is done here
+  bool adds = false;  ///< before that, the last of `from` is added to what the layer puts out
   /// A flatten that only a linear layer takes: the features stay in the order in which the images
   /// lie.
   bool keeps_order = false;
   Shape images;  ///< of that linear layer: (c, h, w) of a sample, its weights take their order
 };
 
-/// Without the relu layers that were joined to others. Points into `graph`.
+/// Without the relu and add layers that were joined to others. Points into `graph`.
 std::vector<Node> fuse(const Graph& graph);
 
 }  // namespace thalweg::engine::cuda

@@ -1,26 +1,31 @@
 #include "engine/device/cuda/reductions.h"
 
-#include <algorithm>
-
 #include "engine/gpu/loops.h"
 
 namespace thalweg::engine::cuda {
 namespace {
 
-// Neighbouring threads add neighbouring columns; rows are cut into slices, whose sums are added by
-// a second pass.
+struct Sum {
+  static constexpr int sums = 1;
+  struct Constants {};
+  THALWEG_HOST_DEVICE Constants at(std::int64_t, std::int64_t, std::int64_t) const { return {}; }
+  THALWEG_HOST_DEVICE void add(const Constants&, float* sums, float x) const { sums[0] += x; }
+  THALWEG_HOST_DEVICE void end(const Constants&, float*, std::int64_t) const {}
+};
+
 template <class T>
-struct Slices {
-  const T* x;
-  float* sums;  ///< (slices, columns)
-  std::int64_t rows, columns, slice;
-  THALWEG_HOST_DEVICE void operator()(std::int64_t i) const {
-    const std::int64_t column = i % columns, first = i / columns * slice;
-    const std::int64_t end = first + slice < rows ? first + slice : rows;
+struct Join {
+  const float* slices;  ///< (outer, count of slices, columns)
+  std::int64_t count, columns;
+  float times;
+  T* out;
+  template <class Team>
+  THALWEG_HOST_DEVICE void operator()(Team team, std::int64_t i) const {
     float sum = 0;
-    for (std::int64_t row = first; row < end; ++row)
-      sum += gpu::load(x[row * columns + column]);
-    sums[i] = sum;
+    for (std::int64_t s = team.rank(); s < count; s += team.size())
+      sum += slices[(i / columns * count + s) * columns + i % columns];
+    sum = team.sum(sum);
+    if (team.rank() == 0) out[i] = gpu::store<T>(times * sum);
   }
 };
 
@@ -28,37 +33,29 @@ struct Masked {
   THALWEG_HOST_DEVICE float operator()(float y, float dy) const { return y > 0 ? dy : 0; }
 };
 
-void add_slices(gpu::Queue& queue, Type type, const void* x, std::int64_t rows,
-                std::int64_t columns, std::int64_t slice, float* sums) {
-  const std::int64_t slices = (rows + slice - 1) / slice;
-  gpu::with_type(type, [&](auto t) {
-    using T = decltype(t);
-    gpu::for_each(queue, slices * columns,
-                  Slices<T>{static_cast<const T*>(x), sums, rows, columns, slice});
+}  // namespace
+
+void sum_columns(Builder& b, Builder::Pass pass, TensorId x, const Columns& shape, float times,
+                 TensorId out) {
+  const Type type = b.desc(x).type, result = b.desc(out).type;
+  const std::int64_t slices = slices_of(shape), all = shape.outer * shape.columns;
+  const TensorId parts = b.scratch(slices * all, sizeof(float));
+  b.kernel(pass, {x, parts, out}, [=](const Frame& frame) {
+    gpu::with_type(type, [&](auto t) {
+      using T = decltype(t);
+      sum_slices(frame.queue, shape, Sum(), frame.floats(parts),
+                 static_cast<const T*>(frame.as<T>(x)));
+    });
+    gpu::with_type(result, [&](auto t) {
+      using T = decltype(t);
+      for_each_sum(frame.queue, all, slices,
+                   Join<T>{frame.floats(parts), slices, shape.columns, times, frame.as<T>(out)});
+    });
   });
 }
 
-}  // namespace
-
 void sum_rows(Builder& b, TensorId x, std::int64_t rows, std::int64_t columns, TensorId out) {
-  const Type type = b.desc(x).type;
-  // Enough threads to fill a GPU, and slices long enough to be worth one.
-  constexpr std::int64_t enough = 1 << 18, shortest = 32;
-  const std::int64_t wanted = std::max<std::int64_t>(1, enough / columns);
-  const std::int64_t slice = std::max(shortest, (rows + wanted - 1) / wanted);
-  const std::int64_t slices = (rows + slice - 1) / slice;
-  if (slices == 1) {
-    b.kernel(Builder::Pass::backward, {x, out}, [=](const Frame& frame) {
-      add_slices(frame.queue, type, frame.as<void>(x), rows, columns, slice, frame.floats(out));
-    });
-    return;
-  }
-  const TensorId sums = b.scratch(slices * columns, sizeof(float));
-  b.kernel(Builder::Pass::backward, {x, sums, out}, [=](const Frame& frame) {
-    add_slices(frame.queue, type, frame.as<void>(x), rows, columns, slice, frame.floats(sums));
-    add_slices(frame.queue, Type::f32, frame.as<void>(sums), slices, columns, slices,
-               frame.floats(out));
-  });
+  sum_columns(b, Builder::Pass::backward, x, {1, rows, columns}, 1, out);
 }
 
 TensorId relu_slope(Builder& b, TensorId y, TensorId dy) {

@@ -2,11 +2,16 @@
 #pragma once
 
 #include "engine/device/cuda/builder.h"
+#include "engine/device/cuda/columns.h"
 
 namespace thalweg::engine::cuda {
 
-/// In backward: out (floats) = sums over `rows` rows of `columns` numbers of x, in an order that
-/// depends on the sizes alone.
+/// out (outer, columns) = `times` the sums over the rows of x, in an order that depends on the
+/// sizes alone.
+void sum_columns(Builder& b, Builder::Pass pass, TensorId x, const Columns& shape, float times,
+                 TensorId out);
+
+/// In backward: out (floats) = sums over `rows` rows of `columns` numbers of x.
 void sum_rows(Builder& b, TensorId x, std::int64_t rows, std::int64_t columns, TensorId out);
 
 /// In backward: the gradient before a relu that put out y; dy is changed in place where it may be.

@@ -63,6 +63,38 @@ TEST_P(Cuda, MatchesReference) {
   }
 }
 
+// Shards of a GPU are computed one after another: they cannot meet half way.
+TEST(CudaBatchNorm, RefusesToSynchronise) {
+  const Graph graph =
+      build_graph({linear("a", 4), {"batch_norm", "norm", {{"sync", true}}}}, {{3}, 0, 1, 4});
+  try {
+    cuda::CudaProgram(some_gpu(), graph, 2, Precision::fp32);
+    FAIL();
+  } catch (const std::invalid_argument& error) {
+    EXPECT_STREQ(
+        error.what(),
+        "norm: sync takes mean and variance over all shards at once, but on device cuda the shards "
+        "of a GPU are computed one after another; leave sync off or use device: cpu");
+  }
+}
+
+// Numbers far from 0 with a small spread: the squares' mean less the mean's square would be lost.
+TEST(CudaBatchNorm, MeasuresNumbersFarFromZero) {
+  const Graph graph = build_graph({{"batch_norm", "norm", {}}}, {{9, 6, 7}, 0, 1, 378});
+  constexpr int samples = 5;
+  Data data(graph.loss.data, samples);
+  for (float& x : data.inputs)
+    x = 1000 + x;
+  const auto values = start_values(graph);
+  const auto truth = reference::compile<double>(graph, samples);
+  const auto expected = train<double>(*truth, graph, data.batch, *truth->lane(), values, 0.125);
+  const cuda::CudaProgram program(some_gpu(), graph, samples, Precision::fp32);
+  LaneOnGpu lane(program, statistics_of(graph));
+  const auto outcome = train<float>(program, graph, data.batch, lane, values, 0.125f);
+  for (std::size_t i = 0; i < outcome.statistics.size(); ++i)
+    EXPECT_NEAR(outcome.statistics[i], expected.statistics[i], 1e-5 * expected.statistics[i]) << i;
+}
+
 INSTANTIATE_TEST_SUITE_P(Layers, Cuda, testing::ValuesIn(small_cases()),
                          [](const auto& test) { return test.param.name; });
 INSTANTIATE_TEST_SUITE_P(Shapes, Cuda, testing::ValuesIn(larger_cases()),
