@@ -84,7 +84,7 @@ TEST(CudaBatchNorm, MeasuresNumbersFarFromZero) {
   constexpr int samples = 5;
   Data data(graph.loss.data, samples);
   for (float& x : data.inputs)
-    x = 1000 + x;
+    x += 100;
   const auto values = start_values(graph);
   const auto truth = reference::compile<double>(graph, samples);
   const auto expected = train<double>(*truth, graph, data.batch, *truth->lane(), values, 0.125);
