@@ -1,5 +1,7 @@
 #include "engine/gpu/cudnn.h"
 
+#include <cuda_runtime_api.h>
+
 #include "engine/gpu/gpu.h"
 #include "engine/gpu/shared_library.h"
 
@@ -7,6 +9,9 @@ namespace thalweg::engine::gpu {
 namespace {
 
 Cudnn load_cudnn() {
+  // Some of its engines are compiled, others call cuBLASLt: it looks for both by name.
+  SharedLibrary::prepare("libnvrtc.so." + std::to_string(CUDART_VERSION / 1000));
+  SharedLibrary::prepare("libcublasLt.so." + std::to_string(CUDART_VERSION / 1000));
   const SharedLibrary library("libcudnn.so." + std::to_string(CUDNN_MAJOR),
                               "cuDNN " + std::to_string(CUDNN_MAJOR));
   Cudnn f{};

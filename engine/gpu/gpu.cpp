@@ -9,23 +9,35 @@
 namespace thalweg::engine::gpu {
 namespace {
 
-bool wants_emulation() {
-  const char* const wish = std::getenv("THALWEG_GPU");
-  return wish != nullptr && std::string_view(wish) == "emulated";
+std::string wish() {
+  const char* const text = std::getenv("THALWEG_GPU");
+  return text == nullptr ? "" : text;
+}
+bool is_known(const std::string& wish) {
+  return wish.empty() || wish == "emulated";
+}
+std::string unknown(const std::string& wish) {
+  return "THALWEG_GPU is '" + wish + "' in the environment: expected 'emulated' or nothing";
 }
 
 }  // namespace
 
 Gpu& gpu(int number) {
-  return wants_emulation() ? emulated_gpu() : cuda_gpu(number);
+  const std::string wished = wish();
+  if (!is_known(wished)) throw GpuError(unknown(wished));
+  return wished.empty() ? cuda_gpu(number) : emulated_gpu();
 }
 
 int gpu_count() noexcept {
-  return wants_emulation() ? 1 : cuda_count();
+  const char* const wished = std::getenv("THALWEG_GPU");
+  if (wished == nullptr || *wished == '\0') return cuda_count();
+  return std::string_view(wished) == "emulated" ? 1 : 0;
 }
 
 std::string why_no_gpu() {
-  return gpu_count() > 0 ? "" : why_no_cuda();
+  if (gpu_count() > 0) return "";
+  const std::string wished = wish();
+  return is_known(wished) ? why_no_cuda() : unknown(wished);
 }
 
 int gpu_of_rank(int local_rank) {

@@ -119,7 +119,7 @@ class Gpu {
 Gpu& gpu(int number);
 /// How many there are; 0 where there is no CUDA. Never throws.
 int gpu_count() noexcept;
-/// Why gpu_count() is 0: one sentence with what to do.
+/// Why gpu_count() is 0: one sentence with what to do. Empty where it is not.
 std::string why_no_gpu();
 /// Which one a rank takes that is number `local_rank` of its machine: those that
 /// CUDA_VISIBLE_DEVICES shows (Slurm's binding sets it) in turn.

@@ -13,6 +13,9 @@ class SharedLibrary {
   /// GpuError: `title` names it ("cuDNN 9").
   SharedLibrary(const std::string& file, const std::string& title);
 
+  /// Loads one that another looks for by name, where there is one.
+  static void prepare(const std::string& file);
+
   /// Sets `function` to the one of that name. Throws GpuError where there is none.
   template <class F>
   void find(F*& function, const char* name) const {

@@ -232,6 +232,13 @@ TEST(EmulatedMachine, IsTakenWhereTheEnvironmentSays) {
   EXPECT_EQ(gpu_of_rank(3), 0);
 }
 
+TEST(EmulatedMachine, IsNotTakenForAMistypedWish) {
+  const Environment wish("THALWEG_GPU", "emulate");
+  EXPECT_EQ(gpu_count(), 0);
+  EXPECT_NE(why_no_gpu().find("THALWEG_GPU is 'emulate'"), std::string::npos) << why_no_gpu();
+  EXPECT_THROW(gpu(0), GpuError);
+}
+
 TEST(NoGpu, SaysWhatToDo) {
   if (gpu_count() > 0) GTEST_SKIP() << "there is a GPU";
   EXPECT_FALSE(why_no_gpu().empty());
