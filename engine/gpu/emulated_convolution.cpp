@@ -99,7 +99,7 @@ void forward(const Geometry& g, const void* x, const void* w, void* y, const flo
                       {s.weights, g.taps(), true}, {s.values, k}, false);
     for (std::int64_t i = 0; i < g.y_of_sample(); ++i) {
       float value = s.values[i];
-      if (bias != nullptr) value += rounded_to(g.shape.type, bias[i % k]);
+      if (bias != nullptr) value += bias[i % k];
       if (g.shape.relu && value < 0) value = 0;
       store_at(g.shape.type, y, n * g.y_of_sample() + i, value);
     }

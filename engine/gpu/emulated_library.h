@@ -30,9 +30,6 @@ inline float load_at(Type type, const void* data, std::int64_t i) {
   return type == Type::f32 ? static_cast<const float*>(data)[i]
                            : load(static_cast<const Bf16*>(data)[i]);
 }
-inline float rounded_to(Type type, float x) {
-  return type == Type::f32 ? x : load(store<Bf16>(x));
-}
 inline void store_at(Type type, void* data, std::int64_t i, float x) {
   if (type == Type::f32) {
     static_cast<float*>(data)[i] = x;

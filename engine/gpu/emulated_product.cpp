@@ -58,7 +58,7 @@ class EmulatedProduct final : public Call {
         const std::int64_t at = from_c + i * p.row_c + j;
         float value = p.alpha * sums[static_cast<std::size_t>(i * p.n + j)];
         if (p.accumulate) value += load_at(p.c, c, at);
-        if (bias != nullptr) value += rounded_to(p.c, bias[j]);
+        if (bias != nullptr) value += bias[j];
         if (p.relu && !(value > 0)) value = value != value ? value : 0;
         store_at(p.c, c, at, value);
       }

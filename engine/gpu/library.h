@@ -43,8 +43,8 @@ class Call {
 };
 
 /// C = alpha A B (+ C) (+ bias of each column) (relu); all row by row: A (m, k), or (k, m) where
-/// `transpose_a`; B (k, n), or (n, k) where `transpose_b`; C (m, n). Sums are 32-bit floats. A bias
-/// is rounded to the type of C. C is f32, or bf16 where A and B are.
+/// `transpose_a`; B (k, n), or (n, k) where `transpose_b`; C (m, n). Sums are 32-bit floats. CUDA's
+/// libraries round a bias to the type of C. C is f32, or bf16 where A and B are.
 struct Product {
   std::int64_t m = 0, n = 0, k = 0;
   bool transpose_a = false, transpose_b = false;
@@ -60,7 +60,7 @@ struct Product {
 };
 
 /// Images or volumes with the channels innermost: (n, d..., c); weights (k, r..., c). Sums are
-/// 32-bit floats. A bias is rounded to `type`.
+/// 32-bit floats. CUDA's libraries round a bias to `type`.
 struct Convolution {
   enum class Pass {
     forward,          ///< tensors: x, w, y (bias: then the k floats)
