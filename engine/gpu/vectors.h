@@ -13,6 +13,9 @@ void add(Queue& queue, float* into, const float* from, std::size_t count);
 /// to[i] = from[i]
 void narrow(Queue& queue, float* to, const double* from, std::size_t count);
 
+/// *to = from[0] + ... + from[count - 1], in an order that depends on `count` alone.
+void sum(Queue& queue, float* to, const double* from, std::size_t count);
+
 /// running[i] = (1 - share[i]) * running[i] + share[i] * (sum[i] / parts)
 void blend(Queue& queue, float* running, const float* share, const float* sum, int parts,
            std::size_t count);

@@ -17,6 +17,7 @@ class CompiledModel final : public Model {
                 const CompileOptions& options)
       : name_(std::move(name)),
         graph_(std::move(graph)),
+        precision_(options.precision),
         program_(device.compile(graph_, shard_batch, options)) {
     for (const ParameterInfo& info : parameters()) {
       floats_ += info.count;
@@ -36,6 +37,14 @@ class CompiledModel final : public Model {
   std::unique_ptr<Lane> lane() const override { return program_->lane(); }
   gpu::Gpu* gpu() const override { return program_->gpu(); }
   LaneMemory lane_memory() const override { return program_->lane_memory(); }
+  gpu::Products products() const override {
+    return precision_ == Precision::fp32 ? gpu::Products::fp32 : gpu::Products::tf32;
+  }
+  std::vector<float> statistic_momenta() const override {
+    std::vector<float> momenta;
+    for_each_statistic([&](const StatisticPlan& s, std::size_t) { momenta.push_back(s.momentum); });
+    return momenta;
+  }
   const LossPlan& loss() const override { return graph_.loss; }
   bool joins_shards() const override {
     return std::any_of(graph_.layers.begin(), graph_.layers.end(), [](const LayerPlan& layer) {
@@ -100,6 +109,7 @@ class CompiledModel final : public Model {
 
   std::string name_;
   Graph graph_;
+  Precision precision_;
   std::unique_ptr<Program> program_;
   std::size_t floats_ = 0;
   std::int64_t count_ = 0;

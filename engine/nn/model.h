@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/device/device.h"
+#include "engine/gpu/library.h"
 #include "jobspec/schema.h"
 #include "jobspec/value.h"
 
@@ -38,12 +39,16 @@ class Model {
   virtual LaneMemory lane_memory() const { return {}; }
   /// In whose memory parameters, gradients and statistics lie; null: the host's.
   virtual gpu::Gpu* gpu() const { return nullptr; }
+  /// What 32-bit floats are multiplied in on a GPU.
+  virtual gpu::Products products() const { return gpu::Products::fp32; }
+  /// StatisticPlan::momentum of each statistic.
+  virtual std::vector<float> statistic_momenta() const { return {}; }
   virtual const LossPlan& loss() const = 0;
 
   /// Seeded initial values in the device's layout: weights normal with variance 2 / fan_in where a
   /// relu follows, else 1 / fan_in; biases 0; batch norm weight 1, bias 0. Stream::init, keyed by
   /// parameter and element number in the plain layout, so equal on every device. `running`
-  /// (statistics() floats, may be null if 0): mean 0, variance 1.
+  /// (statistics() floats of the host's memory, may be null if 0): mean 0, variance 1.
   virtual void initialize(std::uint64_t seed, float* parameters, float* running) const = 0;
   /// running = (1 - momentum) * running + momentum * mean over shards (sum / shards); variances are
   /// the biased ones.

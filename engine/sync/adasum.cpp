@@ -47,6 +47,7 @@ class AdasumOfChanges : public SyncMode {
 
   StepOutcome step(const StepInput& input) override {
     StepOutcome outcome;
+    outcome.step = input.context.step;
     path_.run(input, outcome);
     path_.finish(outcome);
     Clock::time_point start = Clock::now();
@@ -67,6 +68,8 @@ class AdasumOfChanges : public SyncMode {
     outcome.optimizer_ms += ms_since(start);
     return outcome;
   }
+
+  const float* evaluated() override { return p_.replica.evaluated(p_.optimizer); }
 
   std::vector<SyncState> states() override {
     using enum SyncState::Ranks;
@@ -143,6 +146,9 @@ class AdasumOfChanges : public SyncMode {
 };
 
 std::unique_ptr<SyncMode> make(const jobspec::Value& options, const SyncParts& parts) {
+  if (parts.model.gpu() != nullptr)
+    throw std::invalid_argument(
+        "sync.mode: adasum works in the host's memory; use device cpu, or mode sync");
   const jobspec::Value* over = options.find("pairs");
   const bool machines = over != nullptr && over->to_text() == "machines";
   const std::size_t units = machines ? parts.group.layout().machines.size()

@@ -25,6 +25,8 @@ class LanePool {
   LanePool& operator=(const LanePool&) = delete;
   ~LanePool();
 
+  /// For those who give a lane work between two run()s.
+  Lane& lane(std::size_t number) { return *lanes_[number]; }
   int threads() const { return static_cast<int>(lanes_.size()); }
   /// For Batch::round, within a task: the number of this run(). Nobody may change the parameters
   /// while tasks read them.

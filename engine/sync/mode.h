@@ -72,8 +72,10 @@ struct NoisePair {
 };
 
 struct StepOutcome {
-  double loss = 0;    ///< mean over the global batch, before the update
-  bool stop = false;  ///< some rank was asked to stop; the same on every rank
+  bool here = true;       ///< false: nothing is known yet of any step; the rest means nothing
+  std::int64_t step = 0;  ///< which: StepContext::step
+  double loss = 0;        ///< mean over the global batch, before the update
+  bool stop = false;      ///< some rank was asked to stop; the same on every rank
   /// A parameter whose gradient holds NaN or infinity: it was not updated. Empty: none. The same on
   /// every rank.
   std::string not_finite;
@@ -92,7 +94,19 @@ struct StepOutcome {
 class SyncMode {
  public:
   virtual ~SyncMode() = default;
+  /// Returns what became of this step, or, where a GPU is still at it, of the one before.
   virtual StepOutcome step(const StepInput& input) = 0;
+  /// What became of the last step where step() has not told it. Before whoever looks at the
+  /// replica.
+  virtual StepOutcome settle() {
+    StepOutcome nothing;
+    nothing.here = false;
+    return nothing;
+  }
+  /// The weights to validate (Replica::evaluated), where the device wants them.
+  virtual const float* evaluated() = 0;
+  /// A sentence for the journal, or nothing.
+  virtual std::string note() const { return {}; }
   /// Whether the bits are the same on any number of ranks.
   virtual bool same_on_any_ranks() const { return false; }
   /// What must go through checkpoints beside the replica; the same list on every rank. The spans

@@ -24,15 +24,16 @@ Parameters<float> parameters_of(const Model& model) {
 }
 
 Replica::Replica(const Model& model, const Optimizer<float>& optimizer)
-    : parameters(Buffer::of_floats(model.parameter_floats())),
-      running(Buffer::of_floats(model.statistics())),
+    : parameters(model.gpu(), model.parameter_floats(), "parameters"),
+      running(model.gpu(), model.statistics(), "running statistics"),
       own(optimizer.own()),
       scalars(optimizer.scalars()) {
   for (int i = 0; i < optimizer.states(); ++i) {
-    states.push_back(Buffer::of_floats(model.parameter_floats()));
+    states.emplace_back(model.gpu(), model.parameter_floats(), "state of the optimizer");
     state_pointers_.push_back(states.back().floats());
   }
-  if (optimizer.evaluates_elsewhere()) evaluation = Buffer::of_floats(model.parameter_floats());
+  if (optimizer.evaluates_elsewhere())
+    evaluation = FlatVector(model.gpu(), model.parameter_floats(), "parameters to validate");
 }
 
 OptimizerMemory<float> Replica::memory(float* gradient) {

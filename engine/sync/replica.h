@@ -5,14 +5,14 @@
 
 #include "engine/nn/model.h"
 #include "engine/optim/optimizer.h"
-#include "engine/tensor/buffer.h"
+#include "engine/sync/flat_vector.h"
 
 namespace thalweg::engine {
 
 /// The model's parameters as optimizers see them. The model must outlive what is made of it.
 Parameters<float> parameters_of(const Model& model);
 
-/// Flat, in the device's layout, but for `own` and `scalars`.
+/// Flat, in the device's layout and memory, but for `own` and `scalars`, which are the host's.
 struct Replica {
   Replica(const Model& model, const Optimizer<float>& optimizer);
   OptimizerMemory<float> memory(float* gradient);
@@ -20,12 +20,12 @@ struct Replica {
   /// with its present values.
   const float* evaluated(const Optimizer<float>& optimizer);
 
-  Buffer parameters;
-  Buffer running;               ///< batch norm's running statistics
-  std::vector<Buffer> states;   ///< of the optimizer
-  std::vector<float> own;       ///< of the optimizer: what has not the parameters' form
-  std::vector<double> scalars;  ///< of the optimizer
-  Buffer evaluation;            ///< empty where the optimizer validates at `parameters`
+  FlatVector parameters;
+  FlatVector running;              ///< batch norm's running statistics
+  std::vector<FlatVector> states;  ///< of the optimizer
+  std::vector<float> own;          ///< of the optimizer: what has not the parameters' form
+  std::vector<double> scalars;     ///< of the optimizer
+  FlatVector evaluation;           ///< empty where the optimizer validates at `parameters`
 
  private:
   std::vector<float*> state_pointers_;

@@ -13,6 +13,7 @@
 #include "engine/optim/norm.h"
 #include "engine/sync/compress/table.h"
 #include "engine/sync/finite.h"
+#include "engine/sync/gpu_synchronous.h"
 #include "engine/sync/gradient_path.h"
 #include "jobspec/option.h"
 
@@ -27,6 +28,7 @@ class Synchronous : public SyncMode {
 
   StepOutcome step(const StepInput& input) override {
     StepOutcome outcome;
+    outcome.step = input.context.step;
     StepContext context = input.context;
     context.samples = p_.sharding.global_batch *
                       static_cast<std::int64_t>(std::max<std::size_t>(1, input.sample_labels));
@@ -53,6 +55,8 @@ class Synchronous : public SyncMode {
       observe_curvature(input, context, memory, outcome);
     return outcome;
   }
+
+  const float* evaluated() override { return p_.replica.evaluated(p_.optimizer); }
 
   bool same_on_any_ranks() const override { return sum_ == nullptr; }
 
@@ -173,6 +177,8 @@ std::unique_ptr<SyncMode> make(const jobspec::Value& options, const SyncParts& p
 
 std::unique_ptr<SyncMode> make_synchronous(const SyncParts& parts, const SyncOptions& options,
                                            float scale, std::unique_ptr<BucketSum> sum) {
+  if (parts.model.gpu() != nullptr)
+    return make_gpu_synchronous(parts, options, scale, std::move(sum));
   return std::make_unique<Synchronous>(parts, options, scale, std::move(sum));
 }
 

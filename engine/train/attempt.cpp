@@ -64,6 +64,8 @@ void together(comm::Group& group, const std::function<void()>& part) {
 
 Attempt::Attempt(const AttemptInput& input, Record& the_record) : in(input), record(the_record) {
   together(in.group, [&] { load_data(); });
+  require_one_device();
+  together(in.group, [&] { choose_device(); });
   if (wants_autotune(*config.find("sync")))
     record.note("info", "measured " + comm::autotune(in.group).text());
   FoundCheckpoint found;
@@ -114,6 +116,31 @@ void Attempt::load_data() {
   plan = make_plan(settings, samples.training.size());
 }
 
+/// `device: auto` may find other things on other machines.
+void Attempt::require_one_device() {
+  const char mine = settings.device == "cuda" ? 1 : 0;
+  std::vector<char> all(static_cast<std::size_t>(in.group.size()));
+  in.group.allgather(&mine, all.data(), sizeof mine);
+  for (int rank = 1; rank < in.group.size(); ++rank)
+    if (all[static_cast<std::size_t>(rank)] != all[0])
+      throw std::runtime_error("device auto: rank " + std::to_string(all[0] != 0 ? rank : 0) +
+                               " on " + in.group.node_of(all[0] != 0 ? rank : 0) +
+                               " sees no GPU, rank " + std::to_string(all[0] != 0 ? 0 : rank) +
+                               " does; set device to cpu, or ask for GPUs on every node");
+}
+
+/// Each of a machine's ranks takes a GPU in turn.
+void Attempt::choose_device() {
+  if (settings.device != "cuda") return;
+  int local = 0;
+  for (int rank = 0; rank < in.group.rank(); ++rank)
+    local += in.group.node_of(rank) == in.group.node_of(in.group.rank()) ? 1 : 0;
+  gpu::choose_gpu(gpu::gpu_of_rank(local));
+  const gpu::Info& info = gpu::chosen_gpu().info();
+  record.note("info", "rank " + std::to_string(in.group.rank()) + " computes on GPU " +
+                          std::to_string(info.number) + ": " + info.name);
+}
+
 FoundCheckpoint Attempt::find_checkpoint() {
   if (!leads()) return {};
   std::vector<std::filesystem::path> folders{in.folder / kCheckpoints};
@@ -143,21 +170,23 @@ void Attempt::build(int shards) {
   require_blendable(*mixer, model->loss());
   replica = std::make_unique<Replica>(*model, *optimizer);
   // A lane more than shards would have nothing to do.
-  const int threads = model->joins_shards()
+  const int threads = model->gpu() != nullptr ? 1
+                      : model->joins_shards()
                           ? sharding.mine()
                           : std::clamp(in.trial.resources.threads_per_rank, 1, sharding.mine());
   lanes = std::make_unique<LanePool>(*model, threads);
   mode = make_sync_mode(*config.find("sync"),
                         {*model, *optimizer, in.group, *lanes, *replica, sharding, in.trial.seed,
                          settings.clip_norm, settings.clip_value, settings.noise_every});
+  if (const std::string text = mode->note(); !text.empty()) record.note("info", text);
   noise = NoiseScale(settings.noise_beta);
 }
 
 void Attempt::start_fresh_or_resume(const FoundCheckpoint& found) {
   const auto count = static_cast<std::size_t>(model->parameter_count());
-  std::vector<float> plain(count);
+  std::vector<float> plain(count), running(model->statistics());
   // Plain numbers travel, so that each rank puts them into its own device's layout.
-  const auto share = [&](const std::vector<float>* source, Buffer& target) {
+  const auto share = [&](const std::vector<float>* source, FlatVector& target) {
     if (source != nullptr) plain = *source;
     in.group.broadcast(plain.data(), count * sizeof(float), 0);
     model->from_plain(plain.data(), target.floats());
@@ -170,13 +199,14 @@ void Attempt::start_fresh_or_resume(const FoundCheckpoint& found) {
          c->scalars.size() != replica->scalars.size()))
       throw BadCheckpoint(found.file.string() + ": its sizes are not those of this model");
     if (leads() && c == nullptr) {
-      model->initialize(in.trial.seed, replica->parameters.floats(), replica->running.floats());
+      model->initialize(in.trial.seed, replica->parameters.floats(), running.data());
       model->to_plain(replica->parameters.floats(), plain.data());
     }
   });
   share(c != nullptr ? &c->parameters : nullptr, replica->parameters);
-  if (c != nullptr) std::copy(c->running.begin(), c->running.end(), replica->running.floats());
-  in.group.broadcast(replica->running.floats(), model->statistics() * sizeof(float), 0);
+  if (c != nullptr) running = c->running;
+  in.group.broadcast(running.data(), running.size() * sizeof(float), 0);
+  replica->running.write(running.data());
   if (step > 0)
     for (std::size_t i = 0; i < replica->states.size(); ++i)
       share(c != nullptr ? &c->states[i] : nullptr, replica->states[i]);
@@ -226,11 +256,15 @@ void Attempt::resume_mode(const FoundCheckpoint& found) {
 void Attempt::require_equal_replicas() {
   Hash hash;
   const std::size_t floats = model->parameter_floats();
-  hash.add(replica->parameters.floats(), floats);
-  for (const Buffer& state : replica->states)
-    hash.add(state.floats(), floats);
+  const auto add = [&](const FlatVector& vector, std::size_t count) {
+    const std::vector<float> values = vector.read();
+    hash.add(values.data(), count);
+  };
+  add(replica->parameters, floats);
+  for (const FlatVector& state : replica->states)
+    add(state, floats);
   hash.add(replica->own.data(), replica->own.size());
-  hash.add(replica->running.floats(), model->statistics());
+  add(replica->running, model->statistics());
   const std::uint64_t mine = hash.value();
   std::vector<std::uint64_t> all(static_cast<std::size_t>(in.group.size()));
   in.group.allgather(&mine, all.data(), sizeof mine);
@@ -302,14 +336,14 @@ void Attempt::save_checkpoint() {
   c.interval_steps = interval.steps();
   c.noise = noise.state();
   c.schedule = schedule->state();
-  const auto plain = [&](const Buffer& device) {
+  const auto plain = [&](const FlatVector& device) {
     std::vector<float> values(static_cast<std::size_t>(model->parameter_count()));
     model->to_plain(device.floats(), values.data());
     return values;
   };
   c.parameters = plain(replica->parameters);
-  c.running.assign(replica->running.floats(), replica->running.floats() + model->statistics());
-  for (const Buffer& state : replica->states)
+  c.running = replica->running.read();
+  for (const FlatVector& state : replica->states)
     c.states.push_back(plain(state));
   c.own = replica->own;
   c.scalars = replica->scalars;

@@ -78,6 +78,8 @@ struct Attempt {
 
  private:
   void load_data();
+  void require_one_device();
+  void choose_device();
   void build(int shards);
   FoundCheckpoint find_checkpoint();
   void start_fresh_or_resume(const FoundCheckpoint& found);

@@ -43,6 +43,7 @@ double resident_bytes() {
 
 /// Memory of one lane: what a shard of zeros makes resident.
 double lane_bytes(const Model& model, const Dataset& dataset, int samples) {
+  if (model.gpu() != nullptr) return 0;  // it is not the host's
   const auto n = static_cast<std::size_t>(samples);
   const std::vector<float> inputs(n * static_cast<std::size_t>(elements(dataset.sample_shape())));
   const std::vector<std::int32_t> labels(n * static_cast<std::size_t>(dataset.form().labels));

@@ -133,7 +133,9 @@ std::string noise_of_trial(const std::filesystem::path& trial_file, bool as_json
   const Augmenter augmenter(*config.find("augment"), dataset->form());
   const Split samples = split_samples(*dataset, *config.find("data"));
   const auto compiled_for = [&](int batch) {
-    return build_model(*config.find("model"), input_shape(*dataset), batch, settings.device,
+    // Gradients are added up on the host.
+    const std::string device = settings.device == "cuda" ? "cpu" : settings.device;
+    return build_model(*config.find("model"), input_shape(*dataset), batch, device,
                        *config.find("loss"));
   };
   int batch = 1;

@@ -2,15 +2,18 @@
 
 namespace thalweg::engine {
 
-void Interval::add(const StepOutcome& outcome, double data_ms, double wall_ms) {
+void Interval::add_time(double data_ms, double wall_ms) {
+  data_ms_ += data_ms;
+  wall_ms_ += wall_ms;
+}
+
+void Interval::add(const StepOutcome& outcome) {
   loss_sum_ += outcome.loss;
   ++steps_;
   ++timed_steps_;
-  data_ms_ += data_ms;
   compute_ms_ += outcome.compute_ms;
   wait_ms_ += outcome.wait_ms;
   optimizer_ms_ += outcome.optimizer_ms;
-  wall_ms_ += wall_ms;
   if (!outcome.comm_before) return;
   ++measured_steps_;
   comm_.comm_ms += outcome.comm_before->comm_ms;

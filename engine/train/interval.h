@@ -15,8 +15,9 @@ class Interval {
   Interval() = default;
   Interval(double loss_sum, std::int64_t steps) : loss_sum_(loss_sum), steps_(steps) {}
 
-  /// `wall_ms`: the whole step; `data_ms`: the part that waited for the batch.
-  void add(const StepOutcome& outcome, double data_ms, double wall_ms);
+  void add(const StepOutcome& outcome);
+  /// Of a turn of the main loop, `wall_ms`; `data_ms`: the part that waited for the batch.
+  void add_time(double data_ms, double wall_ms);
   /// train/loss is the mean over all samples of the interval's steps, each measured before its
   /// update. Starts the next interval.
   std::vector<MetricPoint> report(std::int64_t step, double lr, std::int64_t steps_per_epoch,

@@ -7,6 +7,7 @@
 
 #include "engine/data/augment.h"
 #include "engine/data/dataset.h"
+#include "engine/gpu/gpu.h"
 #include "engine/nn/device_table.h"
 #include "engine/nn/model.h"
 #include "engine/optim/optimizer.h"
@@ -26,6 +27,8 @@ constexpr std::int64_t kReportsPerEpoch = 20;
 // One machine's worth of ranks shares the shards, so that a trial can move between 1, 2 and 4
 // ranks.
 constexpr int kFewestShards = 4;
+// A GPU computes its shards one after another: the fewer, the better it is filled.
+constexpr int kFewestShardsOfGpus = 1;
 
 Option integer(const char* name, const char* doc, Value fallback, double min) {
   return jobspec::whole_option(name, std::move(fallback), min, jobspec::no_limit, doc);
@@ -49,6 +52,7 @@ std::vector<std::string> device_names() {
 
 std::string resolve_device(const std::string& name) {
   if (name != "auto") return name;
+  if (gpu::gpu_count() > 0) return "cuda";
   const std::vector<std::string> names = device_names();
   return std::find(names.begin(), names.end(), "cpu") != names.end() ? "cpu" : names.at(1);
 }
@@ -60,12 +64,14 @@ Section root() {
       {integer("epochs", "how often to go through the training samples (1 unless steps is given)",
                {}, 1),
        integer("steps", "how many updates to make, instead of epochs", {}, 1),
-       jobspec::choice_option("device", device_names(), "what computes; auto = cpu"),
+       jobspec::choice_option("device", device_names(),
+                              "what computes; auto = cuda where there is a GPU, else cpu"),
        jobspec::choice_option(
            "precision", precision_names(),
            "what is computed in; bf16: values between layers and products in bfloat16, parameters, "
-           "their gradients, sums and losses in fp32 (device cpu, processors with avx512_bf16 or "
-           "AMX)"),
+           "their gradients, sums and losses in fp32 (GPUs, and processors with avx512_bf16 or "
+           "AMX); "
+           "tf32: what is multiplied has 10 bits of mantissa (GPUs)"),
        jobspec::real_option(
            "clip_norm", 0.0, 0, no_limit,
            "largest norm of the whole gradient, longer ones are scaled down; 0 = any"),
@@ -78,7 +84,7 @@ std::vector<Section> own_sections() {
   Option shards = integer(
       "shards",
       "logical parts of the batch, whatever the number of ranks; auto = the smallest power of two "
-      "that is at least 4 and the ranks",
+      "that is at least the ranks and (but for GPUs) 4",
       "auto", 1);
   shards.max = 65536;
   shards.divides = "batch.global";
@@ -159,7 +165,7 @@ Settings read_settings(const Value& complete) {
 }
 
 int choose_shards(const Settings& settings, int ranks, int resumed) {
-  int shards = kFewestShards;
+  int shards = settings.device == "cuda" ? kFewestShardsOfGpus : kFewestShards;
   while (shards < ranks)
     shards *= 2;
   if (resumed >= ranks) shards = resumed;

@@ -69,6 +69,9 @@ struct Plan {
   std::int64_t eval_every = 1;
   std::int64_t checkpoint_every = 0;  ///< 0 = never
 
+  bool any_due(std::int64_t step) const {
+    return log_due(step) || eval_due(step) || checkpoint_due(step);
+  }
   bool last(std::int64_t step) const { return step == length.total_steps; }
   bool log_due(std::int64_t step) const { return last(step) || step % log_every == 0; }
   bool eval_due(std::int64_t step) const { return last(step) || step % eval_every == 0; }

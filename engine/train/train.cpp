@@ -37,13 +37,16 @@ void report_interval(Attempt& a) {
 }
 
 void report_validation(Attempt& a, double train_loss) {
-  const float* weights = a.replica->evaluated(*a.optimizer);
+  const float* weights = a.mode->evaluated();
   const float* running = a.replica->running.floats();
-  std::vector<float> measured;
+  FlatVector measured;
   if (a.optimizer->evaluates_elsewhere() && a.model->statistics() > 0) {
-    measured = statistics_at(*a.dataset, a.samples.training, *a.model, weights,
-                             a.sharding.micro_batch(), *a.lanes, a.in.group);
-    running = measured.data();
+    const std::vector<float> values =
+        statistics_at(*a.dataset, a.samples.training, *a.model, weights, a.sharding.micro_batch(),
+                      *a.lanes, a.in.group);
+    measured = FlatVector(a.model->gpu(), values.size(), "running statistics");
+    measured.write(values.data());
+    running = measured.floats();
   }
   const Judgement judged = validate(*a.dataset, a.samples.validation, a.model->loss(), weights,
                                     running, a.sharding.micro_batch(), *a.lanes, a.in.group);
@@ -63,15 +66,28 @@ void report_validation(Attempt& a, double train_loss) {
                  text.c_str());
 }
 
+bool diverges(const StepOutcome& step) {
+  return !std::isfinite(step.loss) || !step.not_finite.empty();
+}
+
 Outcome diverged(Attempt& a, const StepOutcome& step) {
+  const std::int64_t number = step.step + 1;
   const std::string what = std::isfinite(step.loss)
                                ? "the gradient of " + step.not_finite + " was not finite"
                                : "the loss became " + jobspec::Value(step.loss).to_text();
-  const std::string reason = "diverged: " + what + " at step " + std::to_string(a.step) + " (lr " +
-                             jobspec::Value(a.learning_rate(a.step - 1)).to_text() + ")";
+  const std::string reason = "diverged: " + what + " at step " + std::to_string(number) + " (lr " +
+                             jobspec::Value(a.learning_rate(number - 1)).to_text() + ")";
   report_interval(a);
   a.record.note("warning", reason);
-  return {ExitCode::diverged, a.step, reason};
+  return {ExitCode::diverged, number, reason};
+}
+
+/// Returns whether some rank was asked to stop.
+bool take(Attempt& a, const StepOutcome& outcome) {
+  if (!outcome.here) return false;
+  a.interval.add(outcome);
+  if (outcome.noise) a.noise.add(*outcome.noise);
+  return outcome.stop;
 }
 
 }  // namespace
@@ -99,16 +115,24 @@ Outcome train(Attempt& a) {
     input.sample_labels = static_cast<std::size_t>(form.labels);
     input.sample_targets = static_cast<std::size_t>(form.targets);
     input.stop = a.in.stop.requested();
-    const StepOutcome outcome = a.mode->step(input);
+    StepOutcome outcome = a.mode->step(input);
+    bool stopping = take(a, outcome);
+    if (diverges(outcome)) return diverged(a, outcome);
 
     ++a.step;
-    a.interval.add(outcome, data_ms, whole.ms());
-    if (outcome.noise) a.noise.add(*outcome.noise);
-    if (!std::isfinite(outcome.loss) || !outcome.not_finite.empty()) return diverged(a, outcome);
+    // Whoever reads the replica or reports this very step needs it done.
+    if (stopping || a.plan.any_due(a.step)) {
+      if (StepOutcome last = a.mode->settle(); last.here) {
+        stopping = take(a, last) || stopping;
+        if (diverges(last)) return diverged(a, last);
+        outcome = std::move(last);
+      }
+    }
+    a.interval.add_time(data_ms, whole.ms());
     if (a.plan.log_due(a.step)) report_interval(a);
     if (a.plan.eval_due(a.step)) report_validation(a, outcome.loss);
     // Every rank saw the same wish in the step's sums: all stop here, after the same step.
-    const bool stopping = outcome.stop && !a.plan.last(a.step);
+    stopping = stopping && !a.plan.last(a.step);
     if (stopping || a.plan.checkpoint_due(a.step)) a.save_checkpoint();
     if (stopping) return {ExitCode::stopped, a.step, "asked to stop"};
   }

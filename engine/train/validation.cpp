@@ -113,9 +113,10 @@ std::vector<float> statistics_at(const Dataset& dataset, const std::vector<std::
     Chunk these(dataset, samples);
     these.batch.first_sample = chunk * size;
     these.batch.round = lanes.round();
-    std::vector<float> statistics(count);
-    Buffer gradients = Buffer::of_floats(model.parameter_floats());
-    lane.train(parameters, these.batch, 0, gradients.floats(), statistics.data(), [](int) {});
+    FlatVector measured_here(model.gpu(), count, "statistics");
+    FlatVector gradients(model.gpu(), model.parameter_floats(), "gradients that nobody wants");
+    lane.train(parameters, these.batch, 0, gradients.floats(), measured_here.floats(), [](int) {});
+    const std::vector<float> statistics = measured_here.read();
     std::copy(statistics.begin(), statistics.end(),
               measured.begin() + static_cast<std::ptrdiff_t>(chunk * count));
   });

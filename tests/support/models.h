@@ -55,4 +55,26 @@ inline const std::vector<ModelCase>& model_cases() {
   return cases;
 }
 
+/// Those that fill a GPU, at the batch at which they are measured there.
+inline const std::vector<ModelCase>& gpu_model_cases() {
+  using jobspec::Map;
+  const auto text = [](std::int64_t positions, int tokens) {
+    return InputShape{{positions}, tokens, positions, 0, tokens};
+  };
+  static const std::vector<ModelCase> cases{
+      {"resnet50",
+       Map{{"name", "resnet"}, {"depth", 50}, {"stem", "imagenet"}},
+       {{3, 224, 224}, 1000},
+       256},
+      {"gpt2", Map{{"name", "gpt"}, {"layers", 12}, {"heads", 12}, {"width", 768}},
+       text(1024, 50304), 16},
+      {"bert_large", Map{{"name", "bert"}, {"layers", 24}, {"heads", 16}, {"width", 1024}},
+       text(512, 30528), 16},
+      {"cosmoflow", Map{{"name", "cosmoflow"}}, {{4, 128, 128, 128}, 0, 0, 4}, 16},
+      {"unet3d", Map{{"name", "unet"}}, {{1, 64, 64, 64}, 2, 64 * 64 * 64}, 4},
+      {"lstm_large", Map{{"name", "lstm"}, {"layers", 2}, {"width", 1024}}, {{128, 256}, 10}, 128},
+  };
+  return cases;
+}
+
 }  // namespace thalweg::engine::test

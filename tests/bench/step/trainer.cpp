@@ -23,14 +23,15 @@ double seconds_since(Clock::time_point start) {
 
 test::ModelCase case_of(const Settings& settings) {
   std::string all;
-  for (test::ModelCase c : test::model_cases()) {
-    if (c.name == settings.model) {
-      jobspec::Map& options = c.model.as_map();
-      options.insert(options.end(), settings.model_options.begin(), settings.model_options.end());
-      return c;
+  for (const auto* cases : {&test::model_cases(), &test::gpu_model_cases()})
+    for (test::ModelCase c : *cases) {
+      if (c.name == settings.model) {
+        jobspec::Map& options = c.model.as_map();
+        options.insert(options.end(), settings.model_options.begin(), settings.model_options.end());
+        return c;
+      }
+      all += " " + c.name;
     }
-    all += " " + c.name;
-  }
   throw std::invalid_argument("no model '" + settings.model + "': there are" + all);
 }
 
@@ -58,7 +59,9 @@ Trainer::Trainer(const Settings& settings, comm::Group& group)
       make_optimizer<float>(optimizer_named(settings.text("optimizer")), parameters_of(*model_));
   lanes_ = std::make_unique<LanePool>(*model_, threads);
   replica_ = std::make_unique<Replica>(*model_, *optimizer_);
-  model_->initialize(1, replica_->parameters.floats(), replica_->running.floats());
+  std::vector<float> running(model_->statistics());
+  model_->initialize(1, replica_->parameters.floats(), running.data());
+  replica_->running.write(running.data());
   mode_ = make_sync_mode(settings.sync,
                          {*model_, *optimizer_, group, *lanes_, *replica_, sharding, 1, 0});
   make_samples();
@@ -113,18 +116,22 @@ Times Trainer::run(double seconds) {
     const auto before = Clock::now();
     const StepOutcome outcome = step(leads && seconds_since(start) > seconds);
     all.push_back(seconds_since(before) * 1e3);
+    if (!outcome.here) continue;  // of a GPU that has just begun
     times.compute_ms += outcome.compute_ms;
     times.sums_ms += outcome.wait_ms;
     times.update_ms += outcome.optimizer_ms;
     times.loss = outcome.loss;
     stop = outcome.stop;
   }
+  mode_->settle();
   const auto n = static_cast<double>(all.size());
+  // A GPU is a step behind: single turns say when work was put into its queue.
+  const double whole_ms = seconds_since(start) * 1e3;
   times.compute_ms /= n;
   times.sums_ms /= n;
   times.update_ms /= n;
   std::sort(all.begin(), all.end());
-  times.step_ms = all[all.size() / 2];
+  times.step_ms = model_->gpu() != nullptr ? whole_ms / n : all[all.size() / 2];
   times.samples_per_s = 1e3 * batch_ * group_.size() / times.step_ms;
   return times;
 }

@@ -20,6 +20,7 @@ struct Case {
   int micro_batches = 1;
   double lr = 0.05;
   int noise_every = 1;
+  const char* device = "reference";
   /// Puts another model round the one that is named above.
   std::function<std::unique_ptr<Model>(std::unique_ptr<Model>)> wrap{};
   /// Sample `poisoned` has NaN in it from this step on.

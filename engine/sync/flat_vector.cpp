@@ -1,0 +1,31 @@
+#include "engine/sync/flat_vector.h"
+
+#include <algorithm>
+
+namespace thalweg::engine {
+
+FlatVector::FlatVector(gpu::Gpu* gpu, std::size_t count, const std::string& what)
+    : where_(gpu), count_(count) {
+  if (where_ != nullptr)
+    there_ = gpu::Memory(*where_, count * sizeof(float), what);
+  else
+    here_ = Buffer::of_floats(count);
+}
+
+std::vector<float> FlatVector::read() const {
+  std::vector<float> values(count_);
+  if (where_ == nullptr)
+    std::copy_n(floats(), count_, values.begin());
+  else if (count_ > 0)
+    where_->copy(values.data(), floats(), count_ * sizeof(float));
+  return values;
+}
+
+void FlatVector::write(const float* from) {
+  if (where_ == nullptr)
+    std::copy_n(from, count_, floats());
+  else if (count_ > 0)
+    where_->copy(floats(), from, count_ * sizeof(float));
+}
+
+}  // namespace thalweg::engine

@@ -1,0 +1,35 @@
+// A flat vector of floats where a model's device wants it: in the host's memory or a GPU's.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/gpu/gpu.h"
+#include "engine/tensor/buffer.h"
+
+namespace thalweg::engine {
+
+/// Zeroed. Movable.
+class FlatVector {
+ public:
+  FlatVector() = default;
+  /// `gpu` null: the host's memory. `what` names it where there is no room for it.
+  FlatVector(gpu::Gpu* gpu, std::size_t count, const std::string& what);
+
+  /// For devices and optimizers; of a GPU the host cannot look there.
+  float* floats() { return where_ != nullptr ? there_.floats() : here_.floats(); }
+  const float* floats() const { return where_ != nullptr ? there_.floats() : here_.floats(); }
+  std::size_t count() const { return count_; }
+
+  /// Copies, where need be after all the GPU's work has been done.
+  std::vector<float> read() const;
+  void write(const float* from);
+
+ private:
+  gpu::Gpu* where_ = nullptr;
+  Buffer here_;
+  gpu::Memory there_;
+  std::size_t count_ = 0;
+};
+
+}  // namespace thalweg::engine

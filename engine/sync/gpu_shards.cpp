@@ -1,0 +1,257 @@
+#include "engine/sync/gpu_shards.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <stdexcept>
+
+#include "engine/gpu/vectors.h"
+#include "engine/optim/on_gpu.h"
+
+namespace thalweg::engine {
+namespace {
+
+/// A batch of volumes is hundreds of MiB: one core would copy it more slowly than a GPU computes.
+void copy_by_threads(std::byte* to, const std::byte* from, std::size_t bytes) {
+  constexpr std::size_t piece = std::size_t{4} << 20;
+  const auto pieces = static_cast<std::int64_t>((bytes + piece - 1) / piece);
+  const int threads = static_cast<int>(std::clamp<std::int64_t>(pieces, 1, 4));
+#pragma omp parallel for num_threads(threads) if (threads > 1)
+  for (std::int64_t i = 0; i < pieces; ++i) {
+    const std::size_t first = static_cast<std::size_t>(i) * piece;
+    std::memcpy(to + first, from + first, std::min(piece, bytes - first));
+  }
+}
+
+}  // namespace
+
+GpuShards::GpuShards(const SyncParts& parts, const Options& options,
+                     const std::vector<Bucket>& buckets)
+    : p_(parts),
+      options_(options),
+      machine_(*parts.model.gpu()),
+      buckets_(buckets),
+      own_tree_(0, 1, parts.sharding.mine()),
+      queue_(machine_.queue()),
+      copies_(machine_.queue()),
+      bucket_of_(parts.model.parameters().size()),
+      left_(buckets.size()) {
+  const std::size_t floats = p_.model.parameter_floats();
+  const auto work = [&](const char* what) {
+    return Work{gpu::Memory(machine_, floats * sizeof(float), what),
+                gpu::Memory(machine_, extra_count() * sizeof(float), "statistics and losses")};
+  };
+  for (int i = 0; i < p_.sharding.mine(); ++i)
+    work_.push_back(work("gradients of a shard (fewer shards on this rank take less)"));
+  const int levels = std::bit_width(static_cast<unsigned>(p_.sharding.micro_batches)) - 1;
+  for (int i = 0; i < levels; ++i)
+    scratch_.push_back(work("gradients of micro-batches"));
+  result_ = gpu::Memory(machine_, (1 + most_sums) * sizeof(double), "a loss");
+  if (options_.measures) {
+    sums_ = std::make_unique<optim::GradientSums>(machine_, p_.model.parameters());
+    squares_ = gpu::Memory(machine_, p_.model.parameters().size() * sizeof(double), "squares");
+  }
+  for (std::size_t b = 0; b < buckets_.size(); ++b)
+    for (const int number : buckets_[b].parameters)
+      bucket_of_[static_cast<std::size_t>(number)] = b;
+  ready_.resize(work_.size());
+  for (auto& events : ready_)
+    for (std::size_t b = 0; b <= buckets_.size(); ++b)
+      events.push_back(machine_.event());
+}
+
+GpuShards::~GpuShards() {
+  // Memory must outlive the work that uses it.
+  try {
+    copies_->wait();
+    queue_->wait();
+  } catch (const gpu::GpuError&) {
+    // It has been told to whoever ran the step.
+  }
+}
+
+std::size_t GpuShards::samples() const {
+  return static_cast<std::size_t>(p_.sharding.mine() * p_.sharding.shard_batch());
+}
+
+std::size_t GpuShards::micro_batches() const {
+  return static_cast<std::size_t>(p_.sharding.mine() * p_.sharding.micro_batches);
+}
+
+void GpuShards::place(const StepInput& input) {
+  sample_floats_ = input.sample_floats;
+  sample_labels_ = input.sample_labels;
+  sample_targets_ = input.sample_targets;
+  std::size_t at = 0;
+  // Every micro-batch's part starts where kernels can read 16 bytes at once.
+  const auto room = [&](std::size_t numbers_each) {
+    const std::size_t here = at;
+    at += micro_batches() *
+          round_up(static_cast<std::size_t>(p_.sharding.micro_batch()) * numbers_each * 4, 256);
+    return here;
+  };
+  room(sample_floats_);
+  at_.labels = room(sample_labels_);
+  at_.targets = room(sample_targets_);
+  at_.partner_labels = room(sample_labels_);
+  at_.partner_shares = room(1);
+  at_.keys = at;
+  at_.end = at + micro_batches() * round_up(sizeof(ShardKey), 256);
+  for (Slot& slot : slot_) {
+    slot.host = gpu::Memory(machine_, at_.end, "batches in host memory", true);
+    slot.device = gpu::Memory(machine_, at_.end, "batches");
+    slot.arrived = machine_.event();
+  }
+}
+
+void GpuShards::fill(Slot& slot, const StepInput& input) {
+  auto* const start = static_cast<std::byte*>(slot.host.data());
+  const auto each = static_cast<std::size_t>(p_.sharding.micro_batch());
+  const auto put = [&](std::size_t at, const void* from, std::size_t numbers) {
+    if (from == nullptr || numbers == 0) return;
+    const std::size_t bytes = each * numbers * 4;
+    for (std::size_t m = 0; m < micro_batches(); ++m)
+      copy_by_threads(start + at + m * round_up(bytes, 256),
+                      static_cast<const std::byte*>(from) + m * bytes, bytes);
+  };
+  put(0, input.inputs, sample_floats_);
+  put(at_.labels, input.labels, sample_labels_);
+  put(at_.targets, input.targets, sample_targets_);
+  put(at_.partner_labels, input.partner_labels, sample_labels_);
+  put(at_.partner_shares, input.partner_shares, 1);
+  for (std::size_t m = 0; m < micro_batches(); ++m) {
+    ShardKey key;
+    key.seed = p_.seed;
+    key.step = static_cast<std::uint32_t>(input.context.step);
+    key.samples = p_.sharding.micro_batch();
+    key.scale = options_.scale;
+    key.first_sample = static_cast<std::uint64_t>(p_.sharding.first) *
+                           static_cast<std::uint64_t>(p_.sharding.shard_batch()) +
+                       m * each;
+    std::memcpy(start + at_.keys + m * round_up(sizeof key, 256), &key, sizeof key);
+  }
+}
+
+void GpuShards::run(const StepInput& input) {
+  if (!slot_[0].arrived) place(input);
+  Batch whole;
+  whole.inputs = input.inputs;
+  whole.labels = input.labels;
+  whole.samples = static_cast<int>(samples());
+  const bool blended = input.partner_labels != nullptr && !input.draw_labels;
+  if (blended) {
+    whole.partner_labels = input.partner_labels;
+    whole.partner_shares = input.partner_shares;
+  }
+  check_numbers(p_.model.loss(), whole, static_cast<std::int64_t>(sample_floats_),
+                p_.model.loss().data.vocabulary);
+  const std::size_t number = std::exchange(next_, (next_ + 1) % slots);
+  Slot& slot = slot_[number];
+  fill(slot, input);
+  copies_->copy(slot.device.data(), slot.host.data(), at_.end);
+  copies_->record(*slot.arrived);
+  queue_->wait_for(*slot.arrived);
+
+  // Libraries load what they need in the first pass, which a recording could not hold.
+  Recorded& recorded = recorded_[{number, (blended ? 1 : 0) + (input.draw_labels ? 2 : 0)}];
+  if (recorded.times++ == 0) return compute(slot, blended, input.draw_labels);
+  if (!recorded.recording) {
+    queue_->begin_recording();
+    compute(slot, blended, input.draw_labels);
+    recorded.recording = queue_->end_recording();
+  }
+  queue_->launch(*recorded.recording);
+}
+
+void GpuShards::compute(const Slot& slot, bool blended, bool draw_labels) {
+  p_.lanes.lane(0).queued()->take_parameters(*queue_, p_.replica.parameters.floats());
+  for (std::size_t shard = 0; shard < work_.size(); ++shard)
+    compute_shard(shard, slot, blended, draw_labels);
+  if (!options_.sum_locally || work_.size() == 1) return;
+  for (const comm::ShardTree::Add& add : own_tree_.local) {
+    Work& into = work_[static_cast<std::size_t>(add.into)];
+    const Work& from = work_[static_cast<std::size_t>(add.from)];
+    gpu::add(*queue_, into.gradient.floats(), from.gradient.floats(), p_.model.parameter_floats());
+    gpu::add(*queue_, into.extra.floats(), from.extra.floats(), extra_count());
+  }
+  for (std::size_t b = 0; b <= buckets_.size(); ++b)
+    mark(0, b);
+}
+
+void GpuShards::mark(std::size_t shard, std::size_t bucket) {
+  if (options_.mark_buckets) queue_->record(*ready_[shard][bucket]);
+}
+
+QueuedShard GpuShards::micro_batch(std::size_t number, const Slot& slot, bool blended,
+                                   bool draw_labels, Work& into) {
+  const auto* const start = static_cast<const std::byte*>(slot.device.data());
+  const auto each = static_cast<std::size_t>(p_.sharding.micro_batch());
+  const auto at = [&](std::size_t place, std::size_t numbers) {
+    return start + place + number * round_up(each * numbers * 4, 256);
+  };
+  QueuedShard shard;
+  shard.parameters = p_.replica.parameters.floats();
+  shard.inputs = reinterpret_cast<const float*>(at(0, sample_floats_));
+  shard.labels = reinterpret_cast<const std::int32_t*>(at(at_.labels, sample_labels_));
+  shard.targets = reinterpret_cast<const float*>(at(at_.targets, sample_targets_));
+  if (blended) {
+    shard.partner_labels =
+        reinterpret_cast<const std::int32_t*>(at(at_.partner_labels, sample_labels_));
+    shard.partner_shares = reinterpret_cast<const float*>(at(at_.partner_shares, 1));
+  }
+  shard.key = reinterpret_cast<const ShardKey*>(start + at_.keys +
+                                                number * round_up(sizeof(ShardKey), 256));
+  shard.draw_labels = draw_labels;
+  shard.gradients = into.gradient.floats();
+  shard.statistics = into.extra.floats();
+  shard.result = static_cast<double*>(result_.data());
+  return shard;
+}
+
+/// As GradientPath::run_shard: micro-batches are added up by the way of a binary counter.
+void GpuShards::compute_shard(std::size_t shard, const Slot& slot, bool blended, bool draw_labels) {
+  const auto pieces = static_cast<std::size_t>(p_.sharding.micro_batches);
+  const std::size_t floats = p_.model.parameter_floats(), statistics = p_.model.statistics();
+  const bool own_marks = !options_.sum_locally || work_.size() == 1;
+  std::vector<Work*> open{&work_[shard]};
+  for (Work& scratch : scratch_)
+    open.push_back(&scratch);
+  std::vector<std::size_t> sizes;
+  for (std::size_t micro = 0; micro < pieces; ++micro) {
+    const bool last = micro + 1 == pieces;
+    Work& target = *open[sizes.size()];
+    for (std::size_t b = 0; b < buckets_.size(); ++b)
+      left_[b] = buckets_[b].parameters.size();
+    // With one micro-batch a bucket is complete as soon as its last gradient is.
+    const auto ready = [&](int parameter) {
+      const std::size_t bucket = bucket_of_[static_cast<std::size_t>(parameter)];
+      if (--left_[bucket] == 0 && own_marks && pieces == 1) mark(shard, bucket);
+    };
+    p_.lanes.lane(0).queued()->train(
+        *queue_, micro_batch(shard * pieces + micro, slot, blended, draw_labels, target), ready);
+    float* const extra = target.extra.floats() + statistics;
+    gpu::narrow(*queue_, extra + loss, static_cast<const double*>(result_.data()), 1);
+    if (options_.measures && p_.sharding.first == 0 && shard == 0 && micro == 0) {
+      sums_->sums_of_squares(*queue_, target.gradient.floats(),
+                             static_cast<double*>(squares_.data()));
+      gpu::sum(*queue_, extra + squares, static_cast<const double*>(squares_.data()),
+               p_.model.parameters().size());
+    } else {
+      queue_->zero(extra + squares, sizeof(float));
+    }
+    sizes.push_back(1);
+    while (sizes.size() > 1 && (last || sizes.back() == sizes[sizes.size() - 2])) {
+      const std::size_t from = sizes.size() - 1;
+      gpu::add(*queue_, open[from - 1]->gradient.floats(), open[from]->gradient.floats(), floats);
+      gpu::add(*queue_, open[from - 1]->extra.floats(), open[from]->extra.floats(), extra_count());
+      sizes[from - 1] += sizes[from];
+      sizes.pop_back();
+    }
+  }
+  if (!own_marks) return;
+  for (std::size_t b = 0; pieces > 1 && b < buckets_.size(); ++b)
+    mark(shard, b);
+  mark(shard, buckets_.size());
+}
+
+}  // namespace thalweg::engine

@@ -1,0 +1,106 @@
+// The forward and backward of a rank's shards on its GPU: one after another, recorded once and done
+// again at every step.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "engine/comm/shard_tree.h"
+#include "engine/sync/buckets.h"
+#include "engine/sync/mode.h"
+
+namespace thalweg::engine {
+
+namespace optim {
+class GradientSums;
+}
+
+/// For one thread. Nothing is allocated and nothing is waited for in a step, once both slots of
+/// memory for batches have been in use twice.
+class GpuShards {
+ public:
+  struct Options {
+    float scale = 1;           ///< multiplies every sample's gradient
+    bool sum_locally = true;   ///< the sum of this rank's shards ends in the first one's memory
+    bool measures = false;     ///< the first micro-batch's squares are wanted (Extra::squares)
+    bool mark_buckets = true;  ///< ready() will be asked for
+  };
+  /// What stands behind the model's statistics in extra().
+  enum Extra : std::size_t { loss, squares, stop, extras };
+  /// Slots for batches: while one is computed the next is copied.
+  static constexpr std::size_t slots = 2;
+
+  GpuShards(const SyncParts& parts, const Options& options, const std::vector<Bucket>& buckets);
+  ~GpuShards();
+
+  /// Puts a step's work into queue(). The input may be overwritten afterwards; that of `slots`
+  /// steps before must be done. Throws std::invalid_argument on a label that is no class.
+  void run(const StepInput& input);
+  gpu::Queue& queue() { return *queue_; }
+  gpu::Gpu& machine() { return machine_; }
+  /// Of local shard i; with sum_locally of the first one alone. The GPU's memory.
+  float* gradient(std::size_t i) { return work_[i].gradient.floats(); }
+  float* extra(std::size_t i) { return work_[i].extra.floats(); }
+  std::size_t results() const { return options_.sum_locally ? 1 : work_.size(); }
+  std::size_t extra_count() const { return p_.model.statistics() + extras; }
+  /// When a bucket of result i is complete, as part of the last run(). Bucket numbers beyond the
+  /// last: everything.
+  const gpu::Event& ready(std::size_t i, std::size_t bucket) const {
+    return *ready_[i][std::min(bucket, buckets_.size())];
+  }
+
+ private:
+  /// Where a shard, or a partial sum of micro-batches, is computed.
+  struct Work {
+    gpu::Memory gradient, extra;
+  };
+  struct Slot {
+    gpu::Memory host, device;
+    std::unique_ptr<gpu::Event> arrived;
+  };
+  /// Bytes from the start of a slot.
+  struct Places {
+    std::size_t labels = 0, targets = 0, partner_labels = 0, partner_shares = 0, keys = 0, end = 0;
+  };
+
+  std::size_t samples() const;        ///< of all local shards
+  std::size_t micro_batches() const;  ///< of all local shards
+  void place(const StepInput& input);
+  void fill(Slot& slot, const StepInput& input);
+  void compute(const Slot& slot, bool blended, bool draw_labels);
+  void compute_shard(std::size_t shard, const Slot& slot, bool blended, bool draw_labels);
+  QueuedShard micro_batch(std::size_t number, const Slot& slot, bool blended, bool draw_labels,
+                          Work& into);
+  void mark(std::size_t shard, std::size_t bucket);
+
+  SyncParts p_;
+  Options options_;
+  gpu::Gpu& machine_;
+  const std::vector<Bucket> buckets_;
+  comm::ShardTree own_tree_;
+  std::unique_ptr<gpu::Queue> queue_, copies_;
+  std::vector<Work> work_;     ///< one for each local shard
+  std::vector<Work> scratch_;  ///< partial sums of micro-batches
+  gpu::Memory result_;         ///< of a loss
+  gpu::Memory squares_;        ///< of the measured micro-batch, by parameter and in all
+  Slot slot_[slots];
+  Places at_;
+  std::size_t sample_floats_ = 0, sample_labels_ = 0, sample_targets_ = 0;
+  std::size_t next_ = 0;  ///< slot
+  std::vector<std::vector<std::unique_ptr<gpu::Event>>> ready_;
+  std::vector<std::size_t> bucket_of_;  ///< by parameter
+  std::vector<std::size_t> left_;       ///< by bucket: parameters that are missing
+  /// By slot, blended, draw_labels: how often it was done, and from the second time on its
+  /// recording.
+  struct Recorded {
+    int times = 0;
+    std::unique_ptr<gpu::Recording> recording;
+  };
+  std::map<std::pair<std::size_t, int>, Recorded> recorded_;
+  std::unique_ptr<optim::GradientSums> sums_;
+};
+
+}  // namespace thalweg::engine

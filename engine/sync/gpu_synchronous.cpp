@@ -1,0 +1,216 @@
+// The synchronous mode on GPUs: forward, backward, sums and update are put into a queue; the host
+// is one step ahead of the GPU.
+#include "engine/sync/gpu_synchronous.h"
+
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <stdexcept>
+#include <utility>
+
+#include "engine/gpu/vectors.h"
+#include "engine/optim/on_gpu.h"
+#include "engine/sync/gpu_exchange.h"
+#include "engine/sync/gpu_shards.h"
+
+namespace thalweg::engine {
+namespace {
+
+class GpuSynchronous final : public SyncMode {
+ public:
+  GpuSynchronous(const SyncParts& parts, const SyncOptions& options, float scale,
+                 std::unique_ptr<BucketSum> sum)
+      : p_(parts),
+        sum_(std::move(sum)),
+        machine_(*p_.model.gpu()),
+        buckets_(plan_buckets(p_.model.parameters(), p_.model.ready_order(), options.buckets)),
+        measures_(p_.noise_every > 0 && small_batches() > 1 &&
+                  (sum_ == nullptr || sum_->adds_up())),
+        shards_(p_, shard_options(scale), buckets_),
+        optimizer_(p_.optimizer.on_gpu({machine_, p_.model.parameters(), p_.model.products()})),
+        sums_(machine_, p_.model.parameters()) {
+    require_what_a_gpu_does();
+    const std::size_t squares = p_.model.parameters().size() * sizeof(double);
+    squares_ = gpu::Memory(machine_, squares, "sums of squares");
+    if (p_.clip_value > 0 && p_.clip_norm > 0)
+      cut_squares_ = gpu::Memory(machine_, squares, "sums of squares");
+    const std::vector<float> momenta = p_.model.statistic_momenta();
+    momenta_ = FlatVector(&machine_, momenta.size(), "weights of running statistics");
+    momenta_.write(momenta.data());
+    for (Report& report : reports_) {
+      report.extras = gpu::Memory(machine_, GpuShards::extras * sizeof(float), "a loss", true);
+      report.squares = gpu::Memory(machine_, squares, "sums of squares", true);
+      for (auto* event : {&report.begun, &report.computed, &report.summed, &report.done})
+        *event = machine_.event();
+    }
+    if (p_.group.size() > 1)
+      exchange_ = std::make_unique<GpuExchange>(p_, options, shards_, buckets_, sum_.get());
+  }
+
+  StepOutcome step(const StepInput& input) override {
+    const std::size_t number = std::exchange(next_, (next_ + 1) % reports_.size());
+    put_into_queue(input, reports_[number]);
+    const StepOutcome before = settle();
+    under_way_ = &reports_[number];
+    return before;
+  }
+
+  StepOutcome settle() override {
+    StepOutcome outcome;
+    outcome.here = under_way_ != nullptr;
+    if (outcome.here) read(*std::exchange(under_way_, nullptr), outcome);
+    return outcome;
+  }
+
+  const float* evaluated() override {
+    if (!p_.optimizer.evaluates_elsewhere()) return p_.replica.parameters.floats();
+    float* const x = p_.replica.evaluation.floats();
+    optimizer_->evaluation_point(shards_.queue(), p_.replica.memory(nullptr), x);
+    shards_.queue().wait();
+    return x;
+  }
+
+  bool same_on_any_ranks() const override { return sum_ == nullptr; }
+  std::vector<SyncState> states() override {
+    return sum_ ? sum_->states() : std::vector<SyncState>();
+  }
+  std::string note() const override { return optimizer_->note(); }
+
+ private:
+  /// What comes back from a step, and when.
+  struct Report {
+    gpu::Memory extras, squares;  ///< pinned
+    std::unique_ptr<gpu::Event> begun, computed, summed, done;
+    std::int64_t step = 0;
+    bool stop = false;
+    double waited_ms = 0;
+    std::optional<CommTimes> comm;
+  };
+
+  GpuShards::Options shard_options(float scale) const {
+    GpuShards::Options options;
+    options.scale = scale;
+    options.sum_locally = p_.group.size() == 1 || sum_ != nullptr;
+    options.measures = measures_;
+    options.mark_buckets = p_.group.size() > 1;
+    return options;
+  }
+
+  std::int64_t small_batches() const {
+    return std::int64_t{p_.sharding.shards} * p_.sharding.micro_batches;
+  }
+
+  void require_what_a_gpu_does() const {
+    if (p_.model.joins_shards())
+      throw std::invalid_argument(
+          "model.sync_batch_norm: a GPU computes its shards one after another, and batch "
+          "normalisation over the whole batch needs all at once; set it to false, or device to "
+          "cpu");
+    if (!p_.model.touches_all())
+      throw std::invalid_argument("device: a GPU needs a model of which every step uses all");
+  }
+
+  void put_into_queue(const StepInput& input, Report& report) {
+    gpu::Queue& queue = shards_.queue();
+    StepContext context = input.context;
+    context.samples = p_.sharding.global_batch *
+                      static_cast<std::int64_t>(std::max<std::size_t>(1, input.sample_labels));
+    report.step = context.step;
+    report.stop = input.stop;
+    queue.record(*report.begun);
+    run_shards(input);
+    queue.record(*report.computed);
+    if (exchange_) {
+      report.waited_ms = exchange_->waited_ms();
+      report.comm = std::exchange(comm_before_, exchange_->times());
+    }
+    queue.record(*report.summed);
+    update(context);
+    const std::size_t statistics = p_.model.statistics();
+    gpu::blend(queue, p_.replica.running.floats(), momenta_.floats(), shards_.extra(0),
+               p_.sharding.shards * p_.sharding.micro_batches, statistics);
+    queue.copy(report.extras.data(), shards_.extra(0) + statistics, report.extras.bytes());
+    queue.copy(report.squares.data(), squares_.data(), report.squares.bytes());
+    if (const int every = p_.optimizer.curvature_every();
+        every > 0 && (context.step + 1) % every == 0) {
+      StepInput again = input;
+      again.draw_labels = true;
+      run_shards(again);
+      optimizer_->observe_curvature(queue, context, p_.replica.memory(shards_.gradient(0)), {});
+    }
+    queue.record(*report.done);
+  }
+
+  void run_shards(const StepInput& input) {
+    shards_.run(input);
+    if (exchange_) exchange_->run(input.context.step, input.stop);
+  }
+
+  void update(const StepContext& context) {
+    gpu::Queue& queue = shards_.queue();
+    float* const gradient = shards_.gradient(0);
+    auto* squares = static_cast<double*>(squares_.data());
+    sums_.sums_of_squares(queue, gradient, squares);
+    if (p_.clip_value > 0)
+      optim::clip_values(queue, gradient, p_.model.parameter_floats(), p_.clip_value);
+    if (p_.clip_norm > 0) {
+      const double* now = squares;
+      if (p_.clip_value > 0) {
+        now = static_cast<double*>(cut_squares_.data());
+        sums_.sums_of_squares(queue, gradient, static_cast<double*>(cut_squares_.data()));
+      }
+      sums_.clip_norm(queue, gradient, now, p_.clip_norm);
+    }
+    optimizer_->update(queue, context, p_.replica.memory(gradient), {squares, nullptr});
+  }
+
+  void read(const Report& report, StepOutcome& outcome) const {
+    if (!report.done->done()) report.done->wait();
+    const float* const extras = report.extras.floats();
+    const auto* const squares = static_cast<const double*>(report.squares.data());
+    const std::vector<ParameterInfo>& infos = p_.model.parameters();
+    outcome.step = report.step;
+    outcome.loss = static_cast<double>(extras[GpuShards::loss]) / p_.sharding.global_batch;
+    outcome.stop = p_.group.size() > 1 ? extras[GpuShards::stop] > 0 : report.stop;
+    for (std::size_t i = 0; i < infos.size() && outcome.not_finite.empty(); ++i)
+      if (!std::isfinite(squares[i])) outcome.not_finite = infos[i].name;
+    outcome.compute_ms = report.computed->ms_since(*report.begun);
+    outcome.optimizer_ms = report.done->ms_since(*report.summed);
+    outcome.wait_ms = report.waited_ms;
+    outcome.comm_before = report.comm;
+    if (measures_ && report.step % p_.noise_every == 0) {
+      const auto n = static_cast<double>(small_batches());
+      NoisePair pair;
+      pair.small_batch = p_.sharding.micro_batch();
+      pair.large_batch = p_.sharding.global_batch;
+      pair.small_squares = static_cast<double>(extras[GpuShards::squares]) * n * n;
+      pair.large_squares = std::accumulate(squares, squares + infos.size(), 0.0);
+      outcome.noise = pair;
+    }
+  }
+
+  SyncParts p_;
+  std::unique_ptr<BucketSum> sum_;
+  gpu::Gpu& machine_;
+  std::vector<Bucket> buckets_;
+  bool measures_;
+  GpuShards shards_;
+  std::unique_ptr<OptimizerOnGpu> optimizer_;
+  optim::GradientSums sums_;
+  gpu::Memory squares_, cut_squares_;
+  FlatVector momenta_;
+  std::array<Report, 2> reports_;
+  std::size_t next_ = 0;
+  Report* under_way_ = nullptr;
+  std::optional<CommTimes> comm_before_;
+  std::unique_ptr<GpuExchange> exchange_;
+};
+
+}  // namespace
+
+std::unique_ptr<SyncMode> make_gpu_synchronous(const SyncParts& parts, const SyncOptions& options,
+                                               float scale, std::unique_ptr<BucketSum> sum) {
+  return std::make_unique<GpuSynchronous>(parts, options, scale, std::move(sum));
+}
+
+}  // namespace thalweg::engine

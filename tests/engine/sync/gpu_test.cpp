@@ -1,0 +1,161 @@
+// The synchronous mode on a GPU; without one on the emulated machine.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "engine/gpu/gpu.h"
+#include "tests/engine/sync/support.h"
+
+namespace thalweg::engine::test {
+namespace {
+
+using jobspec::List;
+using jobspec::Map;
+using jobspec::Value;
+
+/// The models' GPU is the emulated one where this computer has none.
+class GpuSync : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (gpu::gpu_count() == 0) setenv("THALWEG_GPU", "emulated", 1);
+  }
+};
+
+Case small() {
+  Case c;
+  c.model = Map{{"name", "mlp"}, {"hidden", List{8, 5}}};
+  c.device = "cuda";
+  c.steps = 6;
+  return c;
+}
+
+Case with_norm_and_dropout() {
+  Case c = batch_norm_and_dropout();
+  c.device = "cuda";
+  c.steps = 6;
+  return c;
+}
+
+void expect_equal_on_any_ranks(const Case& c) {
+  const Trained one = train(c, 1, 1).front();
+  for (const int ranks : {2, 4})
+    for (const Trained& other : train(c, ranks, 1))
+      EXPECT_EQ(other, one) << ranks << " ranks";
+}
+
+void expect_near_the_reference(Case c) {
+  c.noise_every = 0;
+  const Trained here = train(c, 1, 1).front();
+  c.device = "reference";
+  const Trained truth = train(c, 1, 1).front();
+  ASSERT_EQ(here.losses.size(), truth.losses.size());
+  for (std::size_t i = 0; i < truth.losses.size(); ++i)
+    EXPECT_NEAR(here.losses[i], truth.losses[i], 1e-4f * std::abs(truth.losses[i])) << i;
+  for (std::size_t i = 0; i < truth.parameters.size(); ++i)
+    EXPECT_NEAR(here.parameters[i], truth.parameters[i], 1e-4f) << i;
+  for (std::size_t i = 0; i < truth.running.size(); ++i)
+    EXPECT_NEAR(here.running[i], truth.running[i], 1e-4f) << i;
+}
+
+TEST_F(GpuSync, MakesTheSameCurveOnAnyNumberOfRanks) {
+  expect_equal_on_any_ranks(small());
+  expect_equal_on_any_ranks(with_norm_and_dropout());
+}
+
+TEST_F(GpuSync, IsNearTheReference) {
+  expect_near_the_reference(small());
+  Case c = small();
+  c.optimizer = Map{{"name", "adamw"}};
+  c.lr = 0.01;
+  expect_near_the_reference(c);
+  c.clip_norm = 0.05;
+  c.clip_value = 0.02;
+  expect_near_the_reference(c);
+}
+
+TEST_F(GpuSync, MicroBatchesAreAsManyMoreShards) {
+  Case c = small();
+  c.shards = 4;
+  c.noise_every = 0;
+  const Trained shards = train(c, 1, 1).front();
+  c.shards = 2;
+  c.micro_batches = 2;
+  for (const int ranks : {1, 2}) {
+    const Trained micro = train(c, ranks, 1).front();
+    EXPECT_EQ(micro.parameters, shards.parameters);
+    EXPECT_EQ(micro.losses, shards.losses);
+  }
+}
+
+TEST_F(GpuSync, NoiseIsMeasuredAndTheSameOnAnyRanks) {
+  const std::vector<double> noise = train(small(), 1, 1).front().noise;
+  ASSERT_EQ(noise.size(), 12u);
+  for (const double squares : noise)
+    EXPECT_GT(squares, 0);
+  // At the first step the first small batch is the reference's too.
+  Case c = small();
+  c.device = "reference";
+  const std::vector<double> truth = train(c, 1, 1).front().noise;
+  EXPECT_NEAR(noise[0], truth[0], 1e-4 * truth[0]);
+  EXPECT_NEAR(noise[1], truth[1], 1e-4 * truth[1]);
+}
+
+TEST_F(GpuSync, NamesTheGradientThatIsNotFinite) {
+  Case c = small();
+  c.poisoned_from = 3;
+  c.poisoned = 20;
+  for (const int ranks : {1, 2})
+    for (const Trained& trained : train(c, ranks, 1)) {
+      EXPECT_EQ(trained.not_finite_step, 3);
+      EXPECT_FALSE(trained.not_finite.empty());
+    }
+}
+
+TEST_F(GpuSync, AWishToStopReachesEveryRank) {
+  for (const int ranks : {1, 2})
+    for (const Trained& trained : train(small(), ranks, 1, ranks - 1))
+      EXPECT_TRUE(trained.stopped);
+}
+
+TEST_F(GpuSync, SumsOverRanksAndCompressionsWork) {
+  for (const Value& sync : {Value(Map{{"sum", "ranks"}}), Value(Map{{"compress", "bf16"}})}) {
+    Case c = small();
+    c.sync = sync;
+    const std::vector<Trained> ranks = train(c, 2, 1);
+    EXPECT_EQ(ranks[0], ranks[1]);
+    const Trained exact = train(small(), 2, 1).front();
+    for (std::size_t i = 0; i < exact.parameters.size(); ++i)
+      EXPECT_NEAR(ranks[0].parameters[i], exact.parameters[i], 1e-2f) << i;
+  }
+}
+
+TEST_F(GpuSync, RefusesWhatNeedsTheHost) {
+  Case c = small();
+  c.sync = Map{{"mode", "adasum"}};
+  EXPECT_THROW(train(c, 2, 1), std::invalid_argument);
+}
+
+TEST_F(GpuSync, ASteadyStepAllocatesNothingAndWaitsForNothing) {
+  const Case c = with_norm_and_dropout();
+  on_ranks(1, [&](comm::Group& group) {
+    TestRank rank(c, group, 1);
+    const auto mode = make_sync_mode(c.sync, rank.parts());
+    int step = 0;
+    for (; step < 8; ++step)
+      mode->step(rank.input(step));
+    const gpu::Counts before = rank.model->gpu()->counts();
+    for (; step < 20; ++step)
+      mode->step(rank.input(step));
+    const gpu::Counts after = rank.model->gpu()->counts();
+    EXPECT_EQ(after.allocations, before.allocations);
+    EXPECT_EQ(after.pageable_copies, before.pageable_copies);
+    // A real GPU is waited for where it is a whole step behind.
+    if (rank.model->gpu()->info().emulated) {
+      EXPECT_EQ(after.waits, before.waits);
+    }
+    mode->settle();
+  });
+}
+
+}  // namespace
+}  // namespace thalweg::engine::test

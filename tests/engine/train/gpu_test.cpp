@@ -1,0 +1,124 @@
+// Whole attempts on a GPU; without one on the emulated machine.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+
+#include "engine/gpu/gpu.h"
+#include "engine/train/checkpoint.h"
+#include "tests/engine/train/support.h"
+#include "tests/support/process.h"
+
+namespace thalweg::engine {
+namespace {
+
+using jobspec::List;
+using jobspec::Map;
+using jobspec::Trial;
+using jobspec::Value;
+using testing::HasSubstr;
+
+class GpuAttempt : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (gpu::gpu_count() == 0) setenv("THALWEG_GPU", "emulated", 1);
+  }
+};
+
+Trial on_gpu() {
+  Trial trial = tiny_trial();
+  trial.train.set("device", "cuda");
+  trial.train.set("batch.shards", 4);
+  return trial;
+}
+
+TEST_F(GpuAttempt, CurveDoesNotDependOnRanks) {
+  const test::TempDir one;
+  run_to_end(on_gpu(), one.path(), 1);
+  const auto expected = curve({one.path()});
+  ASSERT_FALSE(expected.empty());
+  for (const int ranks : {2, 4}) {
+    const test::TempDir folder;
+    run_to_end(on_gpu(), folder.path(), ranks);
+    EXPECT_EQ(curve({folder.path()}), expected) << ranks;
+  }
+}
+
+TEST_F(GpuAttempt, SaysWhichGpuARankTakesAndHowTheStepsTimesAre) {
+  const test::TempDir folder;
+  run_to_end(on_gpu(), folder.path(), 2);
+  const std::string journal = test::read_file(folder.path() / "journal.jsonl");
+  EXPECT_THAT(journal, HasSubstr("rank 0 computes on GPU 0: "));
+  for (const char* name : {"compute_ms", "optimizer_ms", "comm_ms", "overlap", "samples_per_s"})
+    EXPECT_THAT(journal, HasSubstr(std::string("perf/") + name));
+}
+
+TEST_F(GpuAttempt, ResumesBitwiseInTheMiddleOfAnIntervalOnOtherRanks) {
+  Trial trial = on_gpu();
+  const test::TempDir whole, parts;
+  run_to_end(trial, whole.path(), 1);
+  trial.train.set("checkpoint.every", 10);
+  trial.train.set("checkpoint.keep", 100);
+  run_to_end(trial, parts.path() / "first", 2);
+  for (const auto& entry : std::filesystem::directory_iterator(parts.path() / "first/checkpoints"))
+    if (entry.path().filename() != checkpoint_name(10)) std::filesystem::remove(entry.path());
+  Trial rest = trial;
+  rest.resume = {parts.path() / "first/checkpoints"};
+  run_to_end(rest, parts.path() / "second", 4);
+  EXPECT_EQ(curve({parts.path() / "first", parts.path() / "second"}), curve({whole.path()}));
+}
+
+TEST_F(GpuAttempt, ADivergingRunNamesTheStepOfTheHost) {
+  Trial trial = tiny_trial();
+  trial.train.set("optimizer", Map{{"name", "sgd"}, {"lr", 1e30}});
+  trial.train.set("schedule.decay", "constant");
+  std::string reasons[2];
+  int i = 0;
+  for (const char* device : {"reference", "cuda"}) {
+    trial.train.set("device", device);
+    const test::TempDir folder;
+    const StopFlag stop;
+    const std::vector<RankEnd> ends = run_ranks(trial, folder.path(), 1, stop);
+    ASSERT_FALSE(ends[0].threw);
+    EXPECT_EQ(ends[0].outcome.code, ExitCode::diverged);
+    reasons[i++] = ends[0].outcome.reason;
+  }
+  const auto step = [](const std::string& reason) {
+    return reason.substr(reason.find(" at step "));
+  };
+  EXPECT_EQ(step(reasons[0]), step(reasons[1])) << reasons[0] << '\n' << reasons[1];
+}
+
+TEST_F(GpuAttempt, ValidatesAtTheWeightsOfScheduleFree) {
+  Trial trial = on_gpu();
+  trial.train.set("optimizer", Map{{"name", "schedule_free_adamw"}, {"lr", 0.01}});
+  trial.train.set("schedule.decay", "constant");
+  const test::TempDir gpu, host;
+  run_to_end(trial, gpu.path(), 2);
+  trial.train.set("device", "reference");
+  run_to_end(trial, host.path(), 1);
+  const auto here = curve({gpu.path()}), there = curve({host.path()});
+  ASSERT_EQ(here.size(), there.size());
+  for (std::size_t i = 0; i < here.size(); ++i) {
+    const auto value = [](const std::string& line) {
+      return std::stod(line.substr(line.rfind(' ')));
+    };
+    if (here[i].starts_with("val/loss")) {
+      EXPECT_NEAR(value(here[i]), value(there[i]), 1e-3 * std::abs(value(there[i]))) << here[i];
+    }
+  }
+}
+
+TEST_F(GpuAttempt, RefusesBatchNormOverShards) {
+  Trial trial = on_gpu();
+  trial.train.set("model.sync_batch_norm", true);
+  const test::TempDir folder;
+  const StopFlag stop;
+  const std::vector<RankEnd> ends = run_ranks(trial, folder.path(), 1, stop);
+  ASSERT_TRUE(ends[0].threw);
+  EXPECT_THAT(ends[0].failure.reason, HasSubstr("sync"));
+}
+
+}  // namespace
+}  // namespace thalweg::engine
