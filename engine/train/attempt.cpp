@@ -11,6 +11,7 @@
 #include "engine/train/failure.h"
 #include "engine/train/hash.h"
 #include "engine/train/libraries.h"
+#include "engine/train/memory.h"
 #include "engine/train/sync_states.h"
 #include "engine/train/validation.h"
 
@@ -163,11 +164,15 @@ void Attempt::build(int shards) {
   sharding.end = comm::Group::first_shard(rank + 1, ranks, shards);
   sharding.micro_batches = micro_batches(config, shards);
   model = build_model(*config.find("model"), input_shape(*dataset), sharding.micro_batch(),
-                      settings.device, *config.find("loss"), settings.precision);
+                      settings.device, *config.find("loss"), compile_options(settings));
   optimizer = make_optimizer<float>(*config.find("optimizer"), parameters_of(*model));
   schedule = make_schedule(*config.find("schedule"), plan.length);
   require_watched(*schedule, model->loss());
   require_blendable(*mixer, model->loss());
+  require_memory(config, settings, input_shape(*dataset), *model, *optimizer, sharding);
+  if (model->gpu() != nullptr)
+    record.note("info",
+                "memory of the GPU: " + memory_needs(*model, *optimizer, sharding, 1).line());
   replica = std::make_unique<Replica>(*model, *optimizer);
   // A lane more than shards would have nothing to do.
   const int threads = model->gpu() != nullptr ? 1

@@ -12,6 +12,7 @@
 #include "engine/optim/optimizer.h"
 #include "engine/schedule/schedule.h"
 #include "engine/train/attempt.h"
+#include "engine/train/memory.h"
 #include "engine/train/options.h"
 #include "engine/train/program.h"
 #include "engine/train/validation.h"
@@ -81,7 +82,7 @@ std::string check_trial(const std::filesystem::path& trial_file) {
   const int shard_batch = settings.global_batch / shards;
   const int pieces = micro_batches(config, shards);
   const auto model = build_model(*config.find("model"), input_shape(*dataset), shard_batch / pieces,
-                                 settings.device, *config.find("loss"), settings.precision);
+                                 settings.device, *config.find("loss"), compile_options(settings));
   const auto optimizer = make_optimizer<float>(*config.find("optimizer"), parameters_of(*model));
   std::string note;
   const double base_lr = base_learning_rate(*config.find("optimizer"), model->name(), &note);
@@ -100,7 +101,10 @@ std::string check_trial(const std::filesystem::path& trial_file) {
   // Micro-batches are added up pairwise: 1, 2, 4 ... of them stand beside each other.
   const int partial_sums = std::bit_width(static_cast<unsigned>(pieces)) - 1;
   const double gradients = vector * (local_shards + lanes * partial_sums);
-  const double activations = lanes * lane_bytes(*model, *dataset, shard_batch / pieces);
+  const double activations =
+      model->gpu() != nullptr ? 0 : lanes * lane_bytes(*model, *dataset, shard_batch / pieces);
+  const Sharding sharding{shards, settings.global_batch, 0, local_shards, pieces};
+  require_memory(config, settings, input_shape(*dataset), *model, *optimizer, sharding);
   std::string text;
   const auto line = [&](const char* name, const std::string& value) {
     text += name + std::string(12 - std::string(name).size(), ' ') + value + "\n";
@@ -122,6 +126,13 @@ std::string check_trial(const std::filesystem::path& trial_file) {
   line("steps", grouped(plan.length.total_steps) + ", " + grouped(plan.length.steps_per_epoch) +
                     " an epoch");
   line("schedule", schedule);
+  if (const gpu::Gpu* gpu = model->gpu()) {
+    line("memory", mebibytes(data_bytes) + " of the host a rank: samples");
+    line("GPU memory", memory_needs(*model, *optimizer, sharding, 1).line() + ", of " +
+                           in_mebibytes(gpu->free_bytes()) + " free on " + gpu->info().name);
+    if (!note.empty()) line("note", note);
+    return text;
+  }
   line("memory", mebibytes(data_bytes + weights + gradients + activations) + " a rank: samples " +
                      mebibytes(data_bytes) + ", parameters and optimizer " + mebibytes(weights) +
                      ", gradients " + mebibytes(gradients) + ", activations " +

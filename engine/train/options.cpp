@@ -72,6 +72,10 @@ Section root() {
            "their gradients, sums and losses in fp32 (GPUs, and processors with avx512_bf16 or "
            "AMX); "
            "tf32: what is multiplied has 10 bits of mantissa (GPUs)"),
+       jobspec::choice_option(
+           "recompute", {"none", "blocks"},
+           "what backward computes again instead of keeping it; blocks: most layers, one more "
+           "forward pass for less memory, the same numbers (device cuda)"),
        jobspec::real_option(
            "clip_norm", 0.0, 0, no_limit,
            "largest norm of the whole gradient, longer ones are scaled down; 0 = any"),
@@ -152,6 +156,7 @@ Settings read_settings(const Value& complete) {
   if (!s.epochs && !s.steps) s.epochs = 1;
   s.device = resolve_device(complete.find("device")->as_string());
   s.precision = precision_named(complete.find("precision")->as_string());
+  s.recompute = complete.find("recompute")->as_string() != "none";
   s.clip_norm = complete.find("clip_norm")->as_double();
   s.clip_value = complete.find("clip_value")->as_double();
   s.noise_every =
@@ -162,6 +167,12 @@ Settings read_settings(const Value& complete) {
   s.checkpoint_every = number_or_auto(*complete.find("checkpoint.every"));
   s.checkpoints_kept = static_cast<int>(complete.find("checkpoint.keep")->as_int());
   return s;
+}
+
+CompileOptions compile_options(const Settings& settings) {
+  CompileOptions options = settings.precision;
+  options.recompute = settings.recompute;
+  return options;
 }
 
 int choose_shards(const Settings& settings, int ranks, int resumed) {

@@ -31,6 +31,7 @@ struct Settings {
   std::optional<std::int64_t> epochs, steps;  ///< exactly one of them
   std::string device;                         ///< a row of the device table
   Precision precision = Precision::fp32;
+  bool recompute = false;
   double clip_norm = 0;
   double clip_value = 0;
   std::optional<std::int64_t> log_every;         ///< steps; nothing = auto
@@ -43,6 +44,9 @@ struct Settings {
 
 /// Throws std::invalid_argument where settings exclude each other.
 Settings read_settings(const jobspec::Value& complete);
+
+/// What the device is asked beside the graph.
+CompileOptions compile_options(const Settings& settings);
 
 /// The smallest power of two that is at least 4 and the number of ranks, unless the tree says a
 /// number; `resumed` is the checkpoint's (0 = none), kept where it can be. Throws

@@ -1,0 +1,62 @@
+#include "engine/train/memory.h"
+
+#include <bit>
+#include <stdexcept>
+
+namespace thalweg::engine {
+namespace {
+
+/// Batches that a GPU has on their way at once.
+constexpr std::size_t kBatches = 2;
+
+}  // namespace
+
+MemoryNeeds memory_needs(const Model& model, const Optimizer<float>& optimizer,
+                         const Sharding& sharding, int lanes) {
+  const std::size_t vector = model.parameter_floats() * sizeof(float);
+  const auto several = static_cast<std::size_t>(lanes);
+  const auto mine = static_cast<std::size_t>(sharding.mine());
+  // Micro-batches are added up pairwise: 1, 2, 4 ... of them stand beside each other.
+  const auto sums =
+      static_cast<std::size_t>(std::bit_width(static_cast<unsigned>(sharding.micro_batches)) - 1);
+  const LaneMemory lane = model.lane_memory();
+  MemoryNeeds needs;
+  needs.parameters = vector;
+  needs.optimizer = vector * static_cast<std::size_t>(optimizer.states()) +
+                    (optimizer.evaluates_elsewhere() ? vector : 0) +
+                    optimizer.own() * sizeof(float);
+  needs.gradients = vector * (mine + several * sums);
+  needs.weights = several * lane.weights;
+  needs.activations = several * lane.activations;
+  needs.workspace = several * lane.workspace;
+  needs.staging = several * lane.staging;
+  if (model.gpu() != nullptr)
+    needs.staging +=
+        kBatches * mine * static_cast<std::size_t>(sharding.micro_batches) * lane.staging;
+  return needs;
+}
+
+void require_memory(const jobspec::Value& config, const Settings& settings, const InputShape& input,
+                    const Model& model, const Optimizer<float>& optimizer,
+                    const Sharding& sharding) {
+  gpu::Gpu* const machine = model.gpu();
+  if (machine == nullptr) return;
+  const ShardSize wanted{sharding.micro_batch(), sharding.micro_batches, settings.recompute};
+  const auto plan = [&](const ShardSize& size) {
+    Sharding other = sharding;
+    other.micro_batches = size.pieces;
+    other.global_batch = size.samples * size.pieces * sharding.shards;
+    const bool same = size.samples == wanted.samples && size.recompute == wanted.recompute;
+    if (same) return memory_needs(model, optimizer, other, 1);
+    Settings changed = settings;
+    changed.recompute = size.recompute;
+    const auto planned = build_model(*config.find("model"), input, size.samples, settings.device,
+                                     *config.find("loss"), compile_options(changed));
+    return memory_needs(*planned, optimizer, other, 1);
+  };
+  const std::string refusal =
+      refuse_memory(wanted, sharding.shards, machine->free_bytes(), machine->info().name, plan);
+  if (!refusal.empty()) throw std::invalid_argument(refusal);
+}
+
+}  // namespace thalweg::engine

@@ -1,0 +1,26 @@
+// What a rank of a trial takes of its device's memory, planned before any of it is taken.
+#pragma once
+
+#include <string>
+
+#include "engine/device/memory_needs.h"
+#include "engine/nn/model.h"
+#include "engine/optim/optimizer.h"
+#include "engine/sync/mode.h"
+#include "engine/train/options.h"
+#include "jobspec/value.h"
+
+namespace thalweg::engine {
+
+/// `lanes` shards are under way at once. `staging` and `workspace` only where the model's device
+/// plans its memory (LaneMemory).
+MemoryNeeds memory_needs(const Model& model, const Optimizer<float>& optimizer,
+                         const Sharding& sharding, int lanes);
+
+/// Throws std::invalid_argument, with the table and what fits, where the run takes more than is
+/// free of the model's GPU. Nothing is allocated there. `config` is complete.
+void require_memory(const jobspec::Value& config, const Settings& settings, const InputShape& input,
+                    const Model& model, const Optimizer<float>& optimizer,
+                    const Sharding& sharding);
+
+}  // namespace thalweg::engine

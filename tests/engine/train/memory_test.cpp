@@ -1,0 +1,106 @@
+// What --check tells of a GPU's memory, and runs that do not fit it: on the emulated GPU.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <utility>
+
+#include "engine/train/program.h"
+#include "tests/engine/train/support.h"
+#include "tests/support/process.h"
+
+namespace thalweg::engine {
+namespace {
+
+using jobspec::List;
+using jobspec::Map;
+using jobspec::Trial;
+using testing::HasSubstr;
+
+/// Of this process, as long as it lives.
+class EmulatedGpu {
+ public:
+  explicit EmulatedGpu(const std::string& bytes) {
+    setenv("THALWEG_GPU", "emulated", 1);
+    setenv("THALWEG_GPU_MEMORY", bytes.c_str(), 1);
+  }
+  ~EmulatedGpu() {
+    unsetenv("THALWEG_GPU");
+    unsetenv("THALWEG_GPU_MEMORY");
+  }
+};
+
+/// Ten layers of 2 MiB each, most of which backward needs.
+Trial deep_trial() {
+  Trial trial = tiny_trial();
+  trial.train =
+      Map{{"model", Map{{"name", "mlp"}, {"hidden", List{64, 64, 64, 64, 64, 64, 64, 64, 64, 64}}}},
+          {"data", Map{{"name", "synthetic"}, {"samples", 9000}, {"validation", 48}}},
+          {"batch", Map{{"global", 8192}, {"shards", 1}}},
+          {"steps", 1},
+          {"optimizer", Map{{"name", "adamw"}, {"lr", 0.01}}},
+          {"device", "cuda"}};
+  return trial;
+}
+
+std::string check(const Trial& trial) {
+  const test::TempDir folder;
+  jobspec::write_trial(trial, folder.path() / "trial.yaml");
+  return check_trial(folder.path() / "trial.yaml");
+}
+
+std::string refusal_of(const Trial& trial) {
+  try {
+    return check(trial) + " was not refused";
+  } catch (const std::invalid_argument& e) {
+    return e.what();
+  }
+}
+
+TEST(GpuMemory, IsToldByCheck) {
+  const EmulatedGpu gpu("1000000000");
+  const std::string text = check(deep_trial());
+  EXPECT_THAT(text, HasSubstr("GPU memory"));
+  EXPECT_THAT(text, HasSubstr("activations"));
+  EXPECT_THAT(text, HasSubstr("free on emulated GPU"));
+}
+
+TEST(GpuMemory, IsRefusedWithWhatFits) {
+  const EmulatedGpu gpu("24000000");
+  const std::string text = refusal_of(deep_trial());
+  EXPECT_THAT(text, HasSubstr("does not fit emulated GPU"));
+  EXPECT_THAT(text, HasSubstr("  activations"));
+  EXPECT_THAT(text, HasSubstr("recompute: blocks ("));
+  EXPECT_THAT(text, HasSubstr("sync.accumulate: 2 (micro-batches of 4096 samples"));
+  EXPECT_THAT(text, HasSubstr("batch.global: "));
+}
+
+TEST(GpuMemory, WhatIsAdvisedFits) {
+  const EmulatedGpu gpu("24000000");
+  for (const auto& [key, value] :
+       {std::pair<const char*, jobspec::Value>{"recompute", "blocks"}, {"sync.accumulate", 2}}) {
+    Trial trial = deep_trial();
+    trial.train.set(key, value);
+    EXPECT_THAT(check(trial), HasSubstr("GPU memory")) << key;
+  }
+}
+
+TEST(GpuMemory, OfARunIsRefusedBeforeItIsTaken) {
+  const test::TempDir folder;
+  const EmulatedGpu gpu("24000000");
+  const StopFlag never;
+  const std::vector<RankEnd> ends = run_ranks(deep_trial(), folder.path(), 1, never);
+  ASSERT_TRUE(ends[0].threw);
+  EXPECT_EQ(ends[0].failure.code, ExitCode::bad_input);
+  EXPECT_THAT(ends[0].failure.reason, HasSubstr("does not fit emulated GPU"));
+}
+
+TEST(Recompute, IsRefusedByTheCpu) {
+  Trial trial = tiny_trial();
+  trial.train.set("device", "cpu");
+  trial.train.set("recompute", "blocks");
+  EXPECT_THAT(refusal_of(trial), HasSubstr("recompute: the cpu device keeps what backward reads"));
+}
+
+}  // namespace
+}  // namespace thalweg::engine
