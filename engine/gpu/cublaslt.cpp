@@ -20,7 +20,7 @@ namespace {
 /// NVIDIA's recommendation for GPUs from Hopper on.
 constexpr std::size_t kWorkspace = std::size_t{32} << 20;
 constexpr int kWays = 8;
-/// Of every tensor's first element; see library.h.
+/// Of every bias; see library.h.
 constexpr std::uint32_t kAlignment = 16;
 
 struct CublasLt {
@@ -126,7 +126,7 @@ class Description {
 
 class Preference {
  public:
-  Preference() {
+  explicit Preference(std::uint32_t alignment) {
     check(lt().create_preference(&preference_), "cublasLtMatmulPreferenceCreate");
     set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, std::uint64_t{kWorkspace});
     // Parts of a sum are added as floats, whatever the type of C.
@@ -135,7 +135,7 @@ class Preference {
     for (const auto which :
          {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
           CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
-      set(which, kAlignment);
+      set(which, alignment);
   }
   ~Preference() { (void)lt().destroy_preference(preference_); }
   Preference(const Preference&) = delete;
@@ -220,7 +220,7 @@ class CublasLtProduct final : public Call {
     return (static_cast<std::size_t>(p_.n) * sizeof(Bf16) + 255) / 256 * 256;
   }
   void find_ways() {
-    const Preference preference;
+    const Preference preference(p_.alignment);
     ways_ = 0;
     const cublasStatus_t status =
         lt().heuristic(handle_, description_.get(), first_.get(), second_.get(), result_.get(),

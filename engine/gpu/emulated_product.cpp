@@ -1,4 +1,6 @@
 #include <Eigen/Core>
+#include <cstdint>
+#include <string>
 #include <vector>
 
 #include "engine/gpu/emulated_library.h"
@@ -25,6 +27,10 @@ class EmulatedProduct final : public Call {
   explicit EmulatedProduct(const Product& shape) : p_(with_rows(shape)) {}
   std::string name() const override { return name_of(p_); }
   void run(Queue& queue, std::span<void* const> tensors, void*) const override {
+    for (const void* const tensor : tensors.first(3))
+      if (reinterpret_cast<std::uintptr_t>(tensor) % p_.alignment != 0)
+        throw GpuError(name() + ": a tensor does not begin at a multiple of " +
+                       std::to_string(p_.alignment) + " bytes");
     const void* const bias = p_.bias ? tensors[3] : nullptr;
     queue.on_host([p = p_, a = tensors[0], b = tensors[1], c = tensors[2], bias] {
       for (int i = 0; i < p.batch; ++i)

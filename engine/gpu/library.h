@@ -22,7 +22,7 @@ enum class Products {
 };
 
 /// A planned call. Immutable but for choose(), which is for set-up; thread-safe to run. Tensors and
-/// workspaces begin at multiples of 16 bytes.
+/// workspaces begin at multiples of 16 bytes but where Product::alignment says less.
 class Call {
  public:
   virtual ~Call() = default;
@@ -53,6 +53,8 @@ struct Product {
   int batch = 1;
   std::int64_t step_a = 0, step_b = 0, step_c = 0;  ///< elements from one of the batch to the next
   float alpha = 1;
+  /// Bytes that a, b, c and their steps are multiples of: 16, or a smaller power of two.
+  std::uint32_t alignment = 16;
   bool accumulate = false;  ///< + what C holds
   bool bias = false;        ///< n floats
   bool relu = false;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/device/cuda/layout.h"
 #include "engine/device/cuda/rows.h"
 #include "engine/gpu/loops.h"
 
@@ -79,6 +80,12 @@ void add_products(Builder& b, Builder::Pass pass, const Attention& attention, gp
   product.row_a = left.row, product.row_b = right.row, product.row_c = result.row;
   product.step_a = step(left), product.step_b = step(right), product.step_c = step(result);
   product.batch = static_cast<int>(by_head ? attention.samples : attention.heads);
+  const auto alignment = [&](const Matrices& m) {
+    const auto size = static_cast<std::int64_t>(gpu::size_of(b.desc(m.tensor).type));
+    const auto shift = static_cast<std::int64_t>(b.tensor(m.tensor).shift);
+    return alignment_of({shift + m.first * size, m.sample * size, m.head * size});
+  };
+  product.alignment = std::min({alignment(left), alignment(right), alignment(result)});
   const std::shared_ptr<gpu::Call> call = b.library().product(product);
   const auto at = [&](const Matrices& m, std::int64_t turn) {
     const std::int64_t first = m.first + turn * (by_head ? m.head : m.sample);

@@ -1,5 +1,7 @@
 #include "engine/device/cuda/layout.h"
 
+#include <numeric>
+
 #include "engine/gpu/loops.h"
 
 namespace thalweg::engine::cuda {
@@ -68,6 +70,13 @@ std::vector<std::int32_t> channels_last_order(std::int64_t outer, std::int64_t c
       for (std::int64_t k = 0; k < c; ++k)
         order.push_back(static_cast<std::int32_t>((o * c + k) * places + p));
   return order;
+}
+
+std::uint32_t alignment_of(std::initializer_list<std::int64_t> bytes) {
+  std::int64_t alignment = 16;
+  for (const std::int64_t at : bytes)
+    alignment = std::gcd(alignment, at);
+  return static_cast<std::uint32_t>(alignment);
 }
 
 std::int64_t places_of(const Shape& dims) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <vector>
 
 #include "engine/gpu/gpu.h"
@@ -26,6 +27,9 @@ void accumulate(gpu::Queue& queue, std::int64_t count, gpu::Type from, const voi
 /// Parameter::order of `outer` rows of (c, places) numbers that lie as (places, c).
 std::vector<std::int32_t> channels_last_order(std::int64_t outer, std::int64_t c,
                                               std::int64_t places);
+
+/// gpu::Product::alignment of tensors that begin at these bytes, and steps of these bytes.
+std::uint32_t alignment_of(std::initializer_list<std::int64_t> bytes);
 
 /// Product of the sizes after the first two (samples, c): of a pixel or voxel's neighbours.
 std::int64_t places_of(const Shape& dims);

@@ -11,6 +11,7 @@
 
 #include "engine/device/cuda/builder.h"
 #include "engine/device/cuda/layer.h"
+#include "engine/device/cuda/layout.h"
 #include "engine/device/cuda/reductions.h"
 #include "engine/gpu/loops.h"
 
@@ -125,6 +126,7 @@ void add_forward(Builder& b, const Kept& k, TensorId y) {
   gpu::Product between = product(b, s.samples, s.gates(), s.width, Type::f32);
   between.transpose_b = true;
   between.row_a = s.positions * s.width;
+  between.alignment = alignment_of({s.width * static_cast<std::int64_t>(gpu::size_of(b.type()))});
   const std::shared_ptr<gpu::Call> call = b.library().product(between);
   const TensorId sums = b.activation({s.samples, s.gates()}, Type::f32);
   const Type type = b.type();
@@ -149,6 +151,7 @@ void add_slopes(Builder& b, const Kept& k, TensorId dy) {
   const auto back = Builder::Pass::backward;
   gpu::Product between = product(b, s.samples, s.width, s.gates(), Type::f32);
   between.row_a = s.positions * s.gates();
+  between.alignment = alignment_of({s.gates() * static_cast<std::int64_t>(gpu::size_of(b.type()))});
   const std::shared_ptr<gpu::Call> call = b.library().product(between);
   const TensorId dh = b.activation({s.samples, s.width}, Type::f32), dc = b.like(dh);
   const Type type = b.type();

@@ -132,6 +132,30 @@ TEST_P(LibraryCalls, ProductsOfRowsSideBySide) {
          1);
 }
 
+TEST_P(LibraryCalls, ProductsOfTensorsThatBeginAtAnyElement) {
+  for (const Type type : {Type::f32, Type::bf16}) {
+    Product p;
+    p.m = 7, p.n = 5, p.k = 3;
+    p.a = p.b = p.c = type;
+    p.alignment = static_cast<std::uint32_t>(size_of(type));
+    const auto call = queue_->library().product(p);
+    const Doubles a = draw(22, 1), b = draw(16, 2), c(35);
+    const Memory at_a = up(a, type), at_b = up(b, type);
+    const auto second = [&](const Memory& memory) {
+      return static_cast<void*>(static_cast<char*>(memory.data()) + size_of(type));
+    };
+    Product plain = p;
+    plain.row_a = 3, plain.row_b = 5, plain.row_c = 5;
+    expect(*call, {second(at_a), second(at_b), nullptr}, 2, c, type,
+           plain_product(plain, {a.begin() + 1, a.end()}, {b.begin() + 1, b.end()}, c, {}), 1);
+    if (!gpu_->info().emulated) continue;
+    // What a GPU would fail at much later.
+    p.alignment = 16;
+    void* const tensors[] = {second(at_a), at_b.data(), at_b.data()};
+    EXPECT_THROW(queue_->library().product(p)->run(*queue_, tensors, nullptr), GpuError);
+  }
+}
+
 TEST_P(LibraryCalls, RefusesFloatsMultipliedToBf16) {
   Product p;
   p.m = p.n = p.k = 8;
