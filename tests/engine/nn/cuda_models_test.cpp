@@ -1,6 +1,8 @@
-// Whole models of sequences on the cuda device: a training pass of each against the reference
-// device in float64. Without a GPU on the emulated one.
+// Whole models on the cuda device: a training pass of each against the reference device in
+// float64. Without a GPU on the emulated one.
 #include <gtest/gtest.h>
+
+#include <algorithm>
 
 #include "engine/nn/model_table.h"
 #include "on_gpu.h"
@@ -23,7 +25,7 @@ void PrintTo(const ModelCase& c, std::ostream* out) {
   *out << c.name;
 }
 
-std::vector<ModelCase> models() {
+std::vector<ModelCase> models_of_sequences() {
   using jobspec::Map;
   // Heads are 8 wide, so that in bf16 attention is the library's.
   return {
@@ -44,11 +46,24 @@ std::vector<ModelCase> models() {
   };
 }
 
+std::vector<ModelCase> models_of_images() {
+  using jobspec::Map;
+  return {
+      {"lenet", Map{{"name", "lenet"}}, {{1, 8, 8}, 0, 0, 4}},
+      {"simple_cnn", Map{{"name", "simple_cnn"}}, {{1, 8, 8}, 0, 0, 4}},
+      {"cosmoflow", Map{{"name", "cosmoflow"}, {"channels", 2}}, {{2, 32, 32, 32}, 0, 0, 3}},
+      {"unet", Map{{"name", "unet"}, {"depth", 2}, {"channels", 8}}, {{2, 8, 12}, 0, 0, 96}},
+      {"unet_of_volumes",
+       Map{{"name", "unet"}, {"depth", 1}, {"channels", 4}},
+       {{1, 4, 6, 4}, 0, 0, 96}},
+  };
+}
+
 /// Of all gradients together, as one vector.
-double distance_from_reference(const ModelCase& c, Precision precision) {
+double distance_from_reference(const ModelCase& c, Precision precision, std::uint64_t seed) {
   constexpr int samples = 3;
   const Graph graph = build_model_graph(c.model, c.shape);
-  const Data data(c.shape, samples);
+  const Data data(c.shape, samples, seed);
   const auto values = start_values(graph);
   const auto truth = reference::compile<double>(graph, samples);
   const auto truth_lane = truth->lane();
@@ -70,19 +85,30 @@ double distance_from_reference(const ModelCase& c, Precision precision) {
   return relative_distance(gradients, true_gradients);
 }
 
+/// The median over five batches, as layer by layer.
+double median_in_bf16(const ModelCase& c) {
+  std::vector<double> distances;
+  for (std::uint64_t seed = 0; seed < 5; ++seed)
+    distances.push_back(distance_from_reference(c, Precision::bf16, seed));
+  std::sort(distances.begin(), distances.end());
+  return distances[distances.size() / 2];
+}
+
 class CudaModels : public testing::TestWithParam<ModelCase> {};
 
 TEST_P(CudaModels, MatchTheReference) {
   try {
-    EXPECT_LT(distance_from_reference(GetParam(), Precision::fp32), fp32_tolerance);
-    EXPECT_LT(distance_from_reference(GetParam(), Precision::bf16), bf16_tolerance);
+    EXPECT_LT(distance_from_reference(GetParam(), Precision::fp32, 7), fp32_tolerance);
+    EXPECT_LT(median_in_bf16(GetParam()), bf16_tolerance);
   } catch (const std::invalid_argument& e) {
     if (std::string(e.what()).starts_with("device cuda has no")) GTEST_SKIP() << e.what();
     throw;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(OfSequences, CudaModels, testing::ValuesIn(models()),
+INSTANTIATE_TEST_SUITE_P(OfImages, CudaModels, testing::ValuesIn(models_of_images()),
+                         [](const auto& test) { return test.param.name; });
+INSTANTIATE_TEST_SUITE_P(OfSequences, CudaModels, testing::ValuesIn(models_of_sequences()),
                          [](const auto& test) { return test.param.name; });
 
 }  // namespace
