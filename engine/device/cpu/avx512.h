@@ -2,6 +2,7 @@
 // work.
 #pragma once
 
+#include "engine/device/cpu/onednn.h"
 #include "engine/tensor/half.h"
 
 #if defined(__x86_64__)
@@ -16,10 +17,12 @@
 
 namespace thalweg::engine::cpu {
 
-/// Whether this machine can run functions marked THALWEG_AVX512.
+/// Whether this machine can run functions marked THALWEG_AVX512, and oneDNN uses such vectors too:
+/// where it is held to shorter ones (ONEDNN_MAX_CPU_ISA) its blocks have 8 channels, and values
+/// would change their layout between its kernels and ours.
 inline bool has_avx512() {
 #if THALWEG_HAS_AVX512_CODE
-  return __builtin_cpu_supports("avx512f");
+  return __builtin_cpu_supports("avx512f") && uses_avx512();
 #else
   return false;
 #endif

@@ -59,12 +59,18 @@ inline Blocking blocking_of(const Desc& desc) {
 #endif
 }
 
+/// Whether oneDNN makes kernels of this instruction set here.
+inline bool makes(dnnl::cpu_isa isa) {
+  const auto bits = [](dnnl::cpu_isa of) { return static_cast<unsigned>(of); };
+  return (bits(dnnl::get_effective_cpu_isa()) & bits(isa)) == bits(isa);
+}
+inline bool uses_avx512() {
+  return makes(dnnl::cpu_isa::avx512_core);
+}
 /// True where the processor multiplies bfloat16 itself; oneDNN would otherwise imitate it, slower
 /// than fp32.
 inline bool has_bf16() {
-  const auto bits = [](dnnl::cpu_isa isa) { return static_cast<unsigned>(isa); };
-  const unsigned wanted = bits(dnnl::cpu_isa::avx512_core_bf16);
-  return (bits(dnnl::get_effective_cpu_isa()) & wanted) == wanted;
+  return makes(dnnl::cpu_isa::avx512_core_bf16);
 }
 
 /// The layout that shapes are said in, outermost first, for 1 to 5 dimensions.
