@@ -42,7 +42,7 @@ if(THALWEG_WERROR OR (THALWEG_HAS_CUDA AND CMAKE_CUDA_COMPILER_VERSION VERSION_L
   target_compile_options(thalweg_settings INTERFACE "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Werror all-warnings>")
 endif()
 if(THALWEG_SANITIZE STREQUAL "address")
-  thalweg_options(thalweg_settings INTERFACE -fsanitize=address,undefined
+  thalweg_options(thalweg_settings INTERFACE -fsanitize=address -fsanitize=undefined
                   -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g1)
   target_link_options(thalweg_settings INTERFACE -fsanitize=address,undefined)
 elseif(THALWEG_SANITIZE STREQUAL "thread")

@@ -23,16 +23,16 @@ struct SliceMoments {
   THALWEG_HOST_DEVICE float at(std::int64_t outer, std::int64_t row, std::int64_t column) const {
     return gpu::load(x[(outer * rows + row) * columns + column]);
   }
-  THALWEG_HOST_DEVICE void add(float first, float* sums, float value) const {
+  THALWEG_HOST_DEVICE void add(float first, float* into, float value) const {
     const float d = value - first;
-    sums[0] += d;
-    sums[1] += d * d;
+    into[0] += d;
+    into[1] += d * d;
   }
-  THALWEG_HOST_DEVICE void end(float first, float* sums, std::int64_t count) const {
-    const float mean = sums[0] / static_cast<float>(count);
-    const float squares = sums[1] - sums[0] * mean;
-    sums[0] = first + mean;
-    sums[1] = squares < 0 ? 0 : squares;
+  THALWEG_HOST_DEVICE void end(float first, float* into, std::int64_t count) const {
+    const float mean = into[0] / static_cast<float>(count);
+    const float squares = into[1] - into[0] * mean;
+    into[0] = first + mean;
+    into[1] = squares < 0 ? 0 : squares;
   }
 };
 
@@ -112,10 +112,10 @@ struct SumSlopes {
   THALWEG_HOST_DEVICE Constants at(std::int64_t outer, std::int64_t, std::int64_t column) const {
     return scales.at(outer, column);
   }
-  THALWEG_HOST_DEVICE void add(const Constants& c, float* sums, float x, float dy) const {
+  THALWEG_HOST_DEVICE void add(const Constants& c, float* into, float x, float dy) const {
     if (relu && !(c.result(x) > 0)) return;
-    sums[0] += dy;
-    sums[1] += dy * (x - c.mean) * c.inverse;
+    into[0] += dy;
+    into[1] += dy * (x - c.mean) * c.inverse;
   }
   THALWEG_HOST_DEVICE void end(const Constants&, float*, std::int64_t) const {}
 };
