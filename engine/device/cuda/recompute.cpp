@@ -16,7 +16,7 @@ struct Chain {
 std::size_t last_taker(const std::vector<Node>& nodes, std::size_t maker) {
   std::size_t last = maker;
   for (std::size_t i = maker + 1; i < nodes.size(); ++i) {
-    const std::vector<int>& from = nodes[i].layer->from;
+    const std::vector<int>& from = nodes[i].from;
     if (std::find(from.begin(), from.end(), nodes[maker].value) != from.end()) last = i;
   }
   return last;
