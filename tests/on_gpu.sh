@@ -3,7 +3,7 @@
 # PyTorch's own copies of them, python3 with PyTorch for the peers; no network, no UCX, no PMIx).
 #
 #   sh tests/on_gpu.sh pack [FOLDER]   on the machine that builds: the programs and the libraries that they need, to be
-#                                      carried to the other machine (FOLDER: build/on_gpu)
+#                                      carried to the other machine as FOLDER.tar.xz (FOLDER: build/on_gpu)
 #   sh tests/on_gpu.sh run [FOLDER]    there, in a copy of this repository with that folder: tests, compute-sanitizer,
 #                                      measurements beside PyTorch; ends with one table, also in FOLDER/results
 set -u
@@ -22,12 +22,14 @@ pack() {
     grep -vE '/(libc|libm|libdl|librt|libpthread|libresolv|ld-linux[^/]*|libcuda|libcudart|libcublas[^/]*|libcudnn[^/]*|libnccl)\.so' |
     while read -r library; do cp -L "$library" "$folder/lib/"; done
   # UCX and PMIx load parts of themselves at run time; without them a rank is alone, which is what is measured there.
-  strip --strip-debug "$folder"/bin/* "$folder"/lib/* 2>/dev/null
-  echo "Carry $folder ($(du -sh "$folder" | cut -f1)) and this repository to the machine with the GPU, then there:"
+  strip --strip-unneeded "$folder"/bin/* "$folder"/lib/* 2>/dev/null
+  tar -C "$folder" -cJf "$folder.tar.xz" bin lib
+  echo "Carry $folder.tar.xz ($(du -h "$folder.tar.xz" | cut -f1)) and this repository to the machine with the GPU, then there:"
   echo "  sh tests/on_gpu.sh run $folder"
 }
 
 run() {
+  if [ ! -d "$folder/bin" ] && [ -f "$folder.tar.xz" ]; then mkdir -p "$folder" && tar -C "$folder" -xJf "$folder.tar.xz"; fi
   [ -x "$folder/bin/nn_test" ] || { echo "$folder holds no programs: sh tests/on_gpu.sh pack, where they are built" >&2; exit 2; }
   exec python3 tests/bench/gpu/on_gpu.py "$folder"
 }
