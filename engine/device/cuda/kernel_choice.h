@@ -2,10 +2,10 @@
 // within a bound of bytes (Zou et al., arXiv:1709.06622, who choose the algorithms of convolutions
 // under what a GPU's memory leaves them). Pure functions; exact.
 //
-// The device uses choose_in_turn(): its calls run one after another and their workspaces share the
-// arena, so that what is bounded is the largest of them, not their sum, and every call chooses
+// choose_in_turn() is for calls that run one after another, whose workspaces share the arena, as
+// the device's do: what is bounded is the largest of them, not their sum, and every call chooses
 // alone. choose_together() is the integer program as published, for workspaces that all stand at
-// once.
+// once. Nobody measures ways yet: every call takes way 0, which its library thinks best.
 #pragma once
 
 #include <cstddef>
