@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <bit>
 #include <fstream>
 
 #include "engine/data/augment.h"
@@ -44,7 +43,6 @@ double resident_bytes() {
 
 /// Memory of one lane: what a shard of zeros makes resident.
 double lane_bytes(const Model& model, const Dataset& dataset, int samples) {
-  if (model.gpu() != nullptr) return 0;  // it is not the host's
   const auto n = static_cast<std::size_t>(samples);
   const std::vector<float> inputs(n * static_cast<std::size_t>(elements(dataset.sample_shape())));
   const std::vector<std::int32_t> labels(n * static_cast<std::size_t>(dataset.form().labels));
@@ -94,15 +92,6 @@ std::string check_trial(const std::filesystem::path& trial_file) {
   const int lanes = model->joins_shards()
                         ? local_shards
                         : std::clamp(trial.resources.threads_per_rank, 1, local_shards);
-  const auto vector = static_cast<double>(model->parameter_floats() * sizeof(float));
-  const double weights =
-      vector * (1 + optimizer->states() + (optimizer->evaluates_elsewhere() ? 1 : 0)) +
-      static_cast<double>(optimizer->own() * sizeof(float));
-  // Micro-batches are added up pairwise: 1, 2, 4 ... of them stand beside each other.
-  const int partial_sums = std::bit_width(static_cast<unsigned>(pieces)) - 1;
-  const double gradients = vector * (local_shards + lanes * partial_sums);
-  const double activations =
-      model->gpu() != nullptr ? 0 : lanes * lane_bytes(*model, *dataset, shard_batch / pieces);
   const Sharding sharding{shards, settings.global_batch, 0, local_shards, pieces};
   require_memory(config, settings, input_shape(*dataset), *model, *optimizer, sharding);
   std::string text;
@@ -133,6 +122,11 @@ std::string check_trial(const std::filesystem::path& trial_file) {
     if (!note.empty()) line("note", note);
     return text;
   }
+  const MemoryNeeds needs = memory_needs(*model, *optimizer, sharding, lanes);
+  const auto weights = static_cast<double>(needs.parameters + needs.optimizer);
+  const auto gradients = static_cast<double>(needs.gradients);
+  // Measured: kernels take memory that no plan knows of.
+  const double activations = lanes * lane_bytes(*model, *dataset, shard_batch / pieces);
   line("memory", mebibytes(data_bytes + weights + gradients + activations) + " a rank: samples " +
                      mebibytes(data_bytes) + ", parameters and optimizer " + mebibytes(weights) +
                      ", gradients " + mebibytes(gradients) + ", activations " +
