@@ -1,3 +1,3 @@
-# What a GPU does at most, and optimizers on it, for on_gpu.sh.
+# What a GPU does at most, for on_gpu.sh.
 add_executable(bench_gpu gpu/bench_gpu.cpp)
-target_link_libraries(bench_gpu PRIVATE thalweg_settings thalweg_sync)
+target_link_libraries(bench_gpu PRIVATE thalweg_settings thalweg_gpu thalweg_tensor)
