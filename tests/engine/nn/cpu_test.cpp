@@ -1,11 +1,8 @@
 // The cpu device against the reference device in float64, layer by layer and for whole models.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "cases.h"
-#include "engine/nn/model_table.h"
-#include "support.h"
+#include "near_reference.h"
 
 namespace thalweg::engine::test {
 namespace {
@@ -14,50 +11,12 @@ namespace {
 // cancellation.
 constexpr double tolerance = 1e-5;
 
-void expect_near_reference(const Graph& graph, int samples, double allowed) {
-  const Data data(graph.loss.data, samples);
-  const auto values = start_values(graph);
-  const auto truth = reference::compile<double>(graph, samples);
-  const auto truth_lane = truth->lane();
-  const auto expected = train<double>(*truth, graph, data.batch, *truth_lane, values, 0.125);
-  const auto program = cpu::compile(graph, samples);
-  const auto lane = program->lane();
-  const auto outcome = train<float>(*program, graph, data.batch, *lane, values, 0.125f);
-
-  EXPECT_NEAR(outcome.result.loss_sum, expected.result.loss_sum,
-              allowed * std::abs(expected.result.loss_sum));
-  for (std::size_t p = 0; p < values.size(); ++p)
-    EXPECT_LT(relative_distance(outcome.gradients[p], expected.gradients[p]), allowed)
-        << program->parameters()[p].name;
-  EXPECT_LT(relative_distance(outcome.statistics, expected.statistics), allowed);
-  EXPECT_EQ(outcome.ready, program->ready_order());
-
-  std::vector<int> all(values.size());
-  for (std::size_t i = 0; i < all.size(); ++i)
-    all[i] = static_cast<int>(i);
-  EXPECT_TRUE(
-      std::is_permutation(all.begin(), all.end(), outcome.ready.begin(), outcome.ready.end()));
-
-  // Evaluation, with fewer samples than a shard too.
-  std::vector<double> running(expected.statistics);
-  std::vector<float> running_f(running.begin(), running.end());
-  for (const int count : {samples, std::max(1, samples - 1)}) {
-    Batch batch = data.batch;
-    batch.samples = count;
-    const ShardResult a =
-        truth_lane->evaluate(flat_memory(*truth, values).data(), running.data(), batch);
-    const ShardResult b =
-        lane->evaluate(flat_memory(*program, values).data(), running_f.data(), batch);
-    EXPECT_NEAR(b.loss_sum, a.loss_sum, allowed * std::abs(a.loss_sum));
-    for (std::size_t i = 0; i < most_sums; ++i)
-      EXPECT_NEAR(b.sums[i], a.sums[i], allowed * a.sums[i]) << i;
-  }
-}
-
 class Cpu : public testing::TestWithParam<Case> {};
 
 TEST_P(Cpu, MatchesReference) {
-  expect_near_reference(GetParam().graph(), GetParam().samples, tolerance);
+  const Graph graph = GetParam().graph();
+  const auto program = cpu::compile(graph, GetParam().samples);
+  expect_near_reference(graph, *program, *program->lane(), GetParam().samples, tolerance);
 }
 
 INSTANTIATE_TEST_SUITE_P(Layers, Cpu, testing::ValuesIn(small_cases()),
