@@ -9,6 +9,7 @@
 #include "engine/device/cpu/program.h"
 #include "engine/nn/model.h"
 #include "engine/nn/model_table.h"
+#include "near_reference_in_bf16.h"
 #include "support.h"
 #include "training.h"
 
@@ -18,64 +19,23 @@ namespace {
 #define SKIP_WITHOUT_BF16() \
   if (!cpu::has_bf16()) GTEST_SKIP() << "this processor does not multiply bf16"
 
-// Of the reference tensor's norm, the median over five batches: bf16 has 8 binary digits, and a
-// value that rounding takes across a relu's edge, or past another under a pool, moves a whole
-// gradient. Of many values some always do.
-constexpr double small_tolerance = 0.025;
-constexpr double larger_tolerance = 0.12;
-constexpr double loss_tolerance = 0.02;
-constexpr std::uint64_t batches = 5;
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
-void expect_near_reference(const Graph& graph, int samples, double allowed) {
-  const auto values = start_values(graph);
-  const auto truth = reference::compile<double>(graph, samples);
-  const auto program = cpu::compile(graph, samples, Precision::bf16);
-  const auto truth_lane = truth->lane();
-  const auto lane = program->lane();
-  const auto flat = flat_memory(*program, values);
-  const auto flat_truth = flat_memory(*truth, values);
-  std::map<std::string, std::vector<double>> distances, losses;
-  for (std::uint64_t seed = 0; seed < batches; ++seed) {
-    const Data data(graph.loss.data, samples, seed);
-    const auto expected = train<double>(*truth, graph, data.batch, *truth_lane, values, 0.125);
-    const auto outcome = train<float>(*program, graph, data.batch, *lane, values, 0.125f);
-    EXPECT_EQ(outcome.ready, program->ready_order());
-    for (std::size_t p = 0; p < values.size(); ++p)
-      distances[program->parameters()[p].name].push_back(
-          relative_distance(outcome.gradients[p], expected.gradients[p]));
-    distances["statistics"].push_back(relative_distance(outcome.statistics, expected.statistics));
-    const auto compare_losses = [&](const char* name, const ShardResult& a, const ShardResult& b) {
-      losses[name].push_back(std::abs(a.loss_sum - b.loss_sum) / std::abs(b.loss_sum));
-    };
-    compare_losses("training", outcome.result, expected.result);
-    const std::vector<float> running(expected.statistics.begin(), expected.statistics.end());
-    Batch fewer = data.batch;
-    fewer.samples = std::max(1, samples - 1);
-    compare_losses("evaluation", lane->evaluate(flat.data(), running.data(), fewer),
-                   truth_lane->evaluate(flat_truth.data(), expected.statistics.data(), fewer));
-  }
-  for (const auto& [name, each] : distances)
-    EXPECT_LT(median(each), allowed) << name;
-  for (const auto& [name, each] : losses)
-    EXPECT_LT(median(each), loss_tolerance) << name;
-}
-
 class SmallInBf16 : public testing::TestWithParam<Case> {};
 class LargerInBf16 : public testing::TestWithParam<Case> {};
 
 TEST_P(SmallInBf16, IsNearTheReference) {
   SKIP_WITHOUT_BF16();
-  expect_near_reference(GetParam().graph(), GetParam().samples, small_tolerance);
+  const Graph graph = GetParam().graph();
+  const auto program = cpu::compile(graph, GetParam().samples, Precision::bf16);
+  expect_near_reference_in_bf16(graph, *program, *program->lane(), GetParam().samples,
+                                small_tolerance);
 }
 
 TEST_P(LargerInBf16, IsNearTheReference) {
   SKIP_WITHOUT_BF16();
-  expect_near_reference(GetParam().graph(), GetParam().samples, larger_tolerance);
+  const Graph graph = GetParam().graph();
+  const auto program = cpu::compile(graph, GetParam().samples, Precision::bf16);
+  expect_near_reference_in_bf16(graph, *program, *program->lane(), GetParam().samples,
+                                larger_tolerance);
 }
 
 INSTANTIATE_TEST_SUITE_P(Layers, SmallInBf16, testing::ValuesIn(small_cases()),
