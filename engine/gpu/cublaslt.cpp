@@ -25,6 +25,7 @@ constexpr std::uint32_t kAlignment = 16;
 
 struct CublasLt {
   decltype(&cublasLtCreate) create;
+  decltype(&cublasLtGetVersion) version;
   decltype(&cublasLtGetStatusString) status_string;
   decltype(&cublasLtMatmulDescCreate) create_desc;
   decltype(&cublasLtMatmulDescDestroy) destroy_desc;
@@ -44,6 +45,7 @@ CublasLt load_cublaslt() {
   const SharedLibrary library("libcublasLt.so." + major, "cuBLASLt " + major);
   CublasLt f{};
   library.find(f.create, "cublasLtCreate");
+  library.find(f.version, "cublasLtGetVersion");
   library.find(f.status_string, "cublasLtGetStatusString");
   library.find(f.create_desc, "cublasLtMatmulDescCreate");
   library.find(f.destroy_desc, "cublasLtMatmulDescDestroy");
@@ -181,6 +183,7 @@ class CublasLtProduct final : public Call {
   }
 
   std::string name() const override { return name_of(p_); }
+  std::string key() const override { return key_of(p_); }
   int ways() const override { return ways_; }
   std::string way_name(int way) const override { return "heuristic " + std::to_string(way); }
   std::size_t workspace(int way) const override {
@@ -243,6 +246,10 @@ class CublasLtProduct final : public Call {
 };
 
 }  // namespace
+
+std::size_t cublaslt_version() {
+  return lt().version();
+}
 
 std::unique_ptr<Call> cublaslt_product(int number, const Product& shape) {
   refuse_types(shape);

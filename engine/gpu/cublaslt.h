@@ -10,4 +10,7 @@ namespace thalweg::engine::gpu {
 /// On GPU `number`. Throws GpuError: no cuBLASLt, or none of its ways does that.
 std::unique_ptr<Call> cublaslt_product(int number, const Product& shape);
 
+/// As cuBLASLt counts. Throws GpuError where there is none.
+std::size_t cublaslt_version();
+
 }  // namespace thalweg::engine::gpu

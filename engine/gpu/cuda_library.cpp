@@ -1,6 +1,9 @@
 #include "engine/gpu/cuda_library.h"
 
+#include <cuda_runtime_api.h>
+
 #include "engine/gpu/cublaslt.h"
+#include "engine/gpu/cuda_error.h"
 #include "engine/gpu/cudnn_attention.h"
 #include "engine/gpu/cudnn_convolution.h"
 
@@ -18,6 +21,13 @@ class CudaLibrary final : public Library {
   }
   std::unique_ptr<Call> attention(const FusedAttention& shape) const override {
     return cudnn_attention(CudnnTarget::of_gpu(number_), shape);
+  }
+
+  std::string versions() const override {
+    int driver = 0;
+    check_cuda(cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
+    return "cuBLASLt " + std::to_string(cublaslt_version()) + ", cuDNN " +
+           std::to_string(cudnn().version()) + ", CUDA driver " + std::to_string(driver);
   }
 
  private:

@@ -105,6 +105,7 @@ class CudnnConvolution final : public Call {
   }
 
   std::string name() const override { return name_of(shape_); }
+  std::string key() const override { return key_of(shape_); }
   int ways() const override { return plans_->count(); }
   std::string way_name(int way) const override { return plans_->name(way); }
   std::size_t workspace(int way) const override { return copy_bytes() + plans_->workspace(way); }

@@ -125,7 +125,7 @@ int CudnnPlans::count() const {
 }
 
 const CudnnPlans::Plan& CudnnPlans::plan(int way) const {
-  make(way > 0 ? kWays : 1);
+  make(static_cast<std::size_t>(way) + 1);
   const std::lock_guard lock(mutex_);
   return made_.at(static_cast<std::size_t>(way));
 }

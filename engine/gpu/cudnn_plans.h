@@ -41,7 +41,7 @@ struct CudnnRules {
 };
 
 /// The ways in which a graph can be run: deterministic ones only, with all sums in floats. The
-/// first is made when it is asked for, the others when they are counted. Thread-safe.
+/// first ones are made when they are asked for, all when they are counted. Thread-safe.
 class CudnnPlans {
  public:
   CudnnPlans(CudnnTarget& target, CudnnGraph graph, CudnnRules rules);

@@ -104,6 +104,7 @@ class EmulatedAttention final : public Call {
  public:
   explicit EmulatedAttention(const FusedAttention& shape) : f_(shape) {}
   std::string name() const override { return name_of(f_); }
+  std::string key() const override { return key_of(f_); }
   void run(Queue& queue, std::span<void* const> tensors, void*) const override {
     queue.on_host([f = f_, t = std::vector<void*>(tensors.begin(), tensors.end())] {
       auto* const stats = static_cast<float*>(t[f.backward ? 5 : 4]);

@@ -55,17 +55,28 @@ struct Geometry {
   Sizes in{1, 1, 1}, out{1, 1, 1}, kernel{1, 1, 1}, stride{1, 1, 1}, padding{0, 0, 0};
 };
 
-/// Parts of the workspace, in floats.
+/// Parts of the workspace, in floats. Positions of a sample are done in `turns` parts.
 struct Scratch {
-  Scratch(const Geometry& g, void* workspace)
-      : columns(static_cast<float*>(workspace)),
-        weights(columns + g.positions() * g.taps()),
+  Scratch(const Geometry& g, int turns, void* workspace)
+      : at_once(positions_of_turn(g, turns)),
+        columns(static_cast<float*>(workspace)),
+        weights(columns + at_once * g.taps()),
         values(weights + g.shape.k * g.taps()) {}
-  static std::size_t bytes(const Geometry& g) {
-    return sizeof(float) * static_cast<std::size_t>(g.positions() * g.taps() +
+  static std::int64_t positions_of_turn(const Geometry& g, int turns) {
+    return (g.positions() + turns - 1) / turns;
+  }
+  static std::size_t bytes(const Geometry& g, int turns) {
+    return sizeof(float) * static_cast<std::size_t>(positions_of_turn(g, turns) * g.taps() +
                                                     g.shape.k * g.taps() + g.y_of_sample());
   }
-  float* columns;  ///< (positions, taps)
+  /// work(first position, how many) for each part.
+  template <class Work>
+  void for_each_turn(const Geometry& g, const Work& work) const {
+    for (std::int64_t first = 0; first < g.positions(); first += at_once)
+      work(first, std::min(at_once, g.positions() - first));
+  }
+  std::int64_t at_once;
+  float* columns;  ///< (at_once, taps)
   float* weights;  ///< (k, taps)
   float* values;   ///< y or dy of a sample
 };
@@ -76,9 +87,10 @@ void read(const Convolution& shape, const void* from, std::int64_t offset, std::
     to[i] = rounded_for(shape.products, load_at(shape.type, from, offset + i));
 }
 
-void gather(const Geometry& g, const void* x, std::int64_t sample, float* columns) {
-  for (std::int64_t o = 0; o < g.positions(); ++o)
-    g.under_kernel(o, [&](std::int64_t tap, std::int64_t place) {
+void gather(const Geometry& g, const void* x, std::int64_t sample, std::int64_t first,
+            std::int64_t count, float* columns) {
+  for (std::int64_t o = 0; o < count; ++o)
+    g.under_kernel(first + o, [&](std::int64_t tap, std::int64_t place) {
       float* const to = columns + o * g.taps() + tap;
       if (place < 0) {
         std::fill_n(to, g.shape.c, 0.0f);
@@ -89,14 +101,15 @@ void gather(const Geometry& g, const void* x, std::int64_t sample, float* column
 }
 
 void forward(const Geometry& g, const void* x, const void* w, void* y, const float* bias,
-             void* workspace) {
-  const Scratch s(g, workspace);
+             const Scratch& s) {
   const std::int64_t k = g.shape.k;
   read(g.shape, w, 0, k * g.taps(), s.weights);
   for (std::int64_t n = 0; n < g.shape.n; ++n) {
-    gather(g, x, n, s.columns);
-    emulated_multiply(g.positions(), k, g.taps(), {s.columns, g.taps()},
-                      {s.weights, g.taps(), true}, {s.values, k}, false);
+    s.for_each_turn(g, [&](std::int64_t first, std::int64_t count) {
+      gather(g, x, n, first, count, s.columns);
+      emulated_multiply(count, k, g.taps(), {s.columns, g.taps()}, {s.weights, g.taps(), true},
+                        {s.values + first * k, k}, false);
+    });
     for (std::int64_t i = 0; i < g.y_of_sample(); ++i) {
       float value = s.values[i];
       if (bias != nullptr) value += bias[i % k];
@@ -106,35 +119,37 @@ void forward(const Geometry& g, const void* x, const void* w, void* y, const flo
   }
 }
 
-void backward_data(const Geometry& g, const void* dy, const void* w, void* dx, void* workspace) {
-  const Scratch s(g, workspace);
+void backward_data(const Geometry& g, const void* dy, const void* w, void* dx, const Scratch& s) {
   const std::int64_t k = g.shape.k;
   std::vector<float> sums(static_cast<std::size_t>(g.x_of_sample()));
   read(g.shape, w, 0, k * g.taps(), s.weights);
   for (std::int64_t n = 0; n < g.shape.n; ++n) {
     read(g.shape, dy, n * g.y_of_sample(), g.y_of_sample(), s.values);
-    emulated_multiply(g.positions(), g.taps(), k, {s.values, k}, {s.weights, g.taps()},
-                      {s.columns, g.taps()}, false);
     std::fill(sums.begin(), sums.end(), 0.0f);
-    for (std::int64_t o = 0; o < g.positions(); ++o)
-      g.under_kernel(o, [&](std::int64_t tap, std::int64_t place) {
-        for (std::int64_t c = 0; place >= 0 && c < g.shape.c; ++c)
-          sums[static_cast<std::size_t>(place + c)] += s.columns[o * g.taps() + tap + c];
-      });
+    s.for_each_turn(g, [&](std::int64_t first, std::int64_t count) {
+      emulated_multiply(count, g.taps(), k, {s.values + first * k, k}, {s.weights, g.taps()},
+                        {s.columns, g.taps()}, false);
+      for (std::int64_t o = 0; o < count; ++o)
+        g.under_kernel(first + o, [&](std::int64_t tap, std::int64_t place) {
+          for (std::int64_t c = 0; place >= 0 && c < g.shape.c; ++c)
+            sums[static_cast<std::size_t>(place + c)] += s.columns[o * g.taps() + tap + c];
+        });
+    });
     for (std::int64_t i = 0; i < g.x_of_sample(); ++i)
       store_at(g.shape.type, dx, n * g.x_of_sample() + i, sums[static_cast<std::size_t>(i)]);
   }
 }
 
 void backward_weights(const Geometry& g, const void* x, const void* dy, float* dw,
-                      void* workspace) {
-  const Scratch s(g, workspace);
+                      const Scratch& s) {
   const std::int64_t k = g.shape.k;
   for (std::int64_t n = 0; n < g.shape.n; ++n) {
-    gather(g, x, n, s.columns);
     read(g.shape, dy, n * g.y_of_sample(), g.y_of_sample(), s.values);
-    emulated_multiply(k, g.taps(), g.positions(), {s.values, k, true}, {s.columns, g.taps()},
-                      {dw, g.taps()}, n > 0);
+    s.for_each_turn(g, [&](std::int64_t first, std::int64_t count) {
+      gather(g, x, n, first, count, s.columns);
+      emulated_multiply(k, g.taps(), count, {s.values + first * k, k, true}, {s.columns, g.taps()},
+                        {dw, g.taps()}, n > 0 || first > 0);
+    });
   }
 }
 
@@ -142,18 +157,22 @@ class EmulatedConvolution final : public Call {
  public:
   explicit EmulatedConvolution(const Convolution& shape) : g_(shape) {}
   std::string name() const override { return name_of(g_.shape); }
-  std::size_t workspace(int) const override { return Scratch::bytes(g_); }
+  std::string key() const override { return key_of(g_.shape); }
+  int ways() const override { return g_.positions() > 1 ? 2 : 1; }
+  std::string way_name(int way) const override { return way == 0 ? "whole" : "in halves"; }
+  std::size_t workspace(int way) const override { return Scratch::bytes(g_, way + 1); }
   void run(Queue& queue, std::span<void* const> tensors, void* workspace) const override {
     if (workspace == nullptr) throw GpuError(name() + " runs without its workspace");
     const void* const bias = g_.shape.bias ? tensors[3] : nullptr;
-    queue.on_host([g = g_, a = tensors[0], b = tensors[1], c = tensors[2], bias, workspace] {
+    const Scratch scratch(g_, chosen() + 1, workspace);
+    queue.on_host([g = g_, a = tensors[0], b = tensors[1], c = tensors[2], bias, scratch] {
       switch (g.shape.pass) {
         case Convolution::Pass::forward:
-          return forward(g, a, b, c, static_cast<const float*>(bias), workspace);
+          return forward(g, a, b, c, static_cast<const float*>(bias), scratch);
         case Convolution::Pass::backward_data:
-          return backward_data(g, a, b, c, workspace);
+          return backward_data(g, a, b, c, scratch);
         case Convolution::Pass::backward_weights:
-          return backward_weights(g, a, b, static_cast<float*>(c), workspace);
+          return backward_weights(g, a, b, static_cast<float*>(c), scratch);
       }
     });
   }

@@ -19,6 +19,7 @@ class EmulatedLibrary final : public Library {
     if (shape.width % 8 != 0 || shape.width > 128) return nullptr;
     return emulated_attention(shape);
   }
+  std::string versions() const override { return "loops of the host"; }
 };
 
 }  // namespace

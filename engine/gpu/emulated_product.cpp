@@ -26,15 +26,26 @@ class EmulatedProduct final : public Call {
  public:
   explicit EmulatedProduct(const Product& shape) : p_(with_rows(shape)) {}
   std::string name() const override { return name_of(p_); }
-  void run(Queue& queue, std::span<void* const> tensors, void*) const override {
+  std::string key() const override { return key_of(p_); }
+  int ways() const override { return p_.k > 1 ? 2 : 1; }
+  std::string way_name(int way) const override { return way == 0 ? "whole" : "split k"; }
+  /// Way 1 adds up two parts of k by themselves, as libraries do for long sums.
+  std::size_t workspace(int way) const override {
+    return way == 0 ? 0 : sizeof(float) * static_cast<std::size_t>(p_.m * p_.n);
+  }
+  void run(Queue& queue, std::span<void* const> tensors, void* workspace) const override {
+    if (this->workspace(chosen()) > 0 && workspace == nullptr)
+      throw GpuError(name() + " runs without its workspace");
     for (const void* const tensor : tensors.first(3))
       if (reinterpret_cast<std::uintptr_t>(tensor) % p_.alignment != 0)
         throw GpuError(name() + ": a tensor does not begin at a multiple of " +
                        std::to_string(p_.alignment) + " bytes");
     const void* const bias = p_.bias ? tensors[3] : nullptr;
-    queue.on_host([p = p_, a = tensors[0], b = tensors[1], c = tensors[2], bias] {
+    auto* const part = chosen() == 0 ? nullptr : static_cast<float*>(workspace);
+    queue.on_host([p = p_, a = tensors[0], b = tensors[1], c = tensors[2], bias, part] {
       for (int i = 0; i < p.batch; ++i)
-        one(p, a, i * p.step_a, b, i * p.step_b, c, i * p.step_c, static_cast<const float*>(bias));
+        one(p, a, i * p.step_a, b, i * p.step_b, c, i * p.step_c, static_cast<const float*>(bias),
+            part);
     });
   }
 
@@ -50,15 +61,25 @@ class EmulatedProduct final : public Call {
     return result;
   }
 
+  /// `part`: m n floats; null: k is not split.
   static void one(const Product& p, const void* a, std::int64_t from_a, const void* b,
-                  std::int64_t from_b, void* c, std::int64_t from_c, const float* bias) {
+                  std::int64_t from_b, void* c, std::int64_t from_c, const float* bias,
+                  float* part) {
     const std::int64_t columns_a = p.transpose_a ? p.m : p.k;
     const std::int64_t columns_b = p.transpose_b ? p.k : p.n;
     const auto left = read(p, a, from_a, p.transpose_a ? p.k : p.m, columns_a, p.row_a);
     const auto right = read(p, b, from_b, p.transpose_b ? p.n : p.k, columns_b, p.row_b);
     std::vector<float> sums(static_cast<std::size_t>(p.m * p.n));
-    emulated_multiply(p.m, p.n, p.k, {left.data(), columns_a, p.transpose_a},
+    const std::int64_t first = part == nullptr ? p.k : p.k / 2;
+    const float* const rest_a = left.data() + first * (p.transpose_a ? columns_a : 1);
+    const float* const rest_b = right.data() + first * (p.transpose_b ? 1 : columns_b);
+    emulated_multiply(p.m, p.n, first, {left.data(), columns_a, p.transpose_a},
                       {right.data(), columns_b, p.transpose_b}, {sums.data(), p.n}, false);
+    if (part != nullptr)
+      emulated_multiply(p.m, p.n, p.k - first, {rest_a, columns_a, p.transpose_a},
+                        {rest_b, columns_b, p.transpose_b}, {part, p.n}, false);
+    for (std::int64_t i = 0; part != nullptr && i < p.m * p.n; ++i)
+      sums[static_cast<std::size_t>(i)] += part[i];
     for (std::int64_t i = 0; i < p.m; ++i)
       for (std::int64_t j = 0; j < p.n; ++j) {
         const std::int64_t at = from_c + i * p.row_c + j;

@@ -27,6 +27,9 @@ class Call {
  public:
   virtual ~Call() = default;
   virtual std::string name() const = 0;  ///< "conv 64x3x3x64 forward": for reports
+  /// All that its ways depend on beside the GPU and the libraries: calls of one key take the same
+  /// time in the same way. Empty only where there is one way.
+  virtual std::string key() const { return ""; }
   /// At least 1, at most 8. Way 0 is what the library thinks best. All give the same bits again
   /// when run again. The first call may take seconds, since some ways are compiled.
   virtual int ways() const { return 1; }
@@ -104,6 +107,8 @@ class Library {
   virtual std::unique_ptr<Call> convolution(const Convolution& shape) const = 0;
   /// Null where the library has none for that shape; then products and a softmax do it.
   virtual std::unique_ptr<Call> attention(const FusedAttention& shape) const = 0;
+  /// "cuBLASLt 120804, cuDNN 90800, CUDA driver 12080": what ways depend on beside the GPU.
+  virtual std::string versions() const = 0;
 };
 
 }  // namespace thalweg::engine::gpu

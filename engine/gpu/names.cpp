@@ -1,5 +1,7 @@
 #include "engine/gpu/names.h"
 
+#include <charconv>
+
 namespace thalweg::engine::gpu {
 namespace {
 
@@ -14,6 +16,41 @@ std::string by(const std::vector<std::int64_t>& sizes) {
   for (const std::int64_t size : sizes)
     text += (text.empty() ? "" : "x") + std::to_string(size);
   return text;
+}
+
+std::string text_of(float x) {
+  char digits[32];
+  return {digits, std::to_chars(digits, digits + sizeof digits, x).ptr};
+}
+std::string text_of(bool yes) {
+  return yes ? "1" : "0";
+}
+std::string text_of(Type type) {
+  return type == Type::f32 ? "f32" : "bf16";
+}
+std::string text_of(Products products) {
+  return products == Products::fp32 ? "fp32" : "tf32";
+}
+std::string text_of(const std::vector<std::int64_t>& sizes) {
+  return by(sizes);
+}
+std::string text_of(const FusedAttention::Strides& s) {
+  const auto& [sample, position, head] = s;
+  return by(sample, position, head);
+}
+template <class Number>
+std::string text_of(Number number) {
+  return std::to_string(number);
+}
+
+/// "kind a 1 b 2": fields are name, value, name, value ...
+std::string key_from(std::string text) {
+  return text;
+}
+template <class Field, class... Others>
+std::string key_from(std::string text, const char* name, const Field& field,
+                     const Others&... others) {
+  return key_from(std::move(text) + " " + name + " " + text_of(field), others...);
 }
 
 }  // namespace
@@ -34,6 +71,31 @@ std::string name_of(const Convolution& c) {
 std::string name_of(const FusedAttention& f) {
   return "attention " + by(f.queries, f.keys, f.width) + (f.causal ? " causal" : "") +
          (f.backward ? " backward" : " forward");
+}
+
+// Bindings name all fields: one more does not compile until it stands in the key too.
+std::string key_of(const Product& shape) {
+  const Product with = with_rows(shape);
+  const auto& [m, n, k, transpose_a, transpose_b, a, b, c, row_a, row_b, row_c, batch, step_a,
+               step_b, step_c, alpha, alignment, accumulate, bias, relu, products] = with;
+  return key_from("product", "m", m, "n", n, "k", k, "ta", transpose_a, "tb", transpose_b, "a", a,
+                  "b", b, "c", c, "rows", row_a, "", row_b, "", row_c, "batch", batch, "steps",
+                  step_a, "", step_b, "", step_c, "alpha", alpha, "align", alignment, "accumulate",
+                  accumulate, "bias", bias, "relu", relu, "in", products);
+}
+
+std::string key_of(const Convolution& shape) {
+  const auto& [pass, type, n, c, k, in, out, kernel, stride, padding, bias, relu, products] = shape;
+  return key_from("conv", "pass", static_cast<int>(pass), "type", type, "n", n, "c", c, "k", k,
+                  "in", in, "out", out, "kernel", kernel, "stride", stride, "padding", padding,
+                  "bias", bias, "relu", relu, "in", products);
+}
+
+std::string key_of(const FusedAttention& shape) {
+  const auto& [samples, heads, queries, keys, width, q, k, v, o, scale, causal, backward] = shape;
+  return key_from("attention", "samples", samples, "heads", heads, "queries", queries, "keys", keys,
+                  "width", width, "q", q, "k", k, "v", v, "o", o, "scale", scale, "causal", causal,
+                  "backward", backward);
 }
 
 void refuse_types(const Product& p) {

@@ -1,4 +1,4 @@
-// Names of calls, for reports. For this room only.
+// Names of calls, for reports, and their keys. For this room only.
 #pragma once
 
 #include <string>
@@ -10,6 +10,11 @@ namespace thalweg::engine::gpu {
 std::string name_of(const Product& shape);         ///< "product 128x64x512 x 12"
 std::string name_of(const Convolution& shape);     ///< "conv 64x3x3x64 of 56x56 forward"
 std::string name_of(const FusedAttention& shape);  ///< "attention 1024x1024x64 forward"
+
+/// Every field, one after another: Call::key().
+std::string key_of(const Product& shape);
+std::string key_of(const Convolution& shape);
+std::string key_of(const FusedAttention& shape);
 
 /// Throws GpuError where the types are not of those that library.h names.
 void refuse_types(const Product& shape);

@@ -1,6 +1,7 @@
 #include "engine/gpu/vectors.h"
 
 #include "engine/gpu/loops.h"
+#include "engine/gpu/types.h"
 
 namespace thalweg::engine::gpu {
 namespace {
@@ -28,6 +29,21 @@ struct Total {
   }
 };
 
+/// Two bf16 side by side; as a float it is almost the second one.
+struct Numbers {
+  std::uint32_t* to;
+  THALWEG_HOST_DEVICE static std::uint32_t small(std::uint32_t bits) {
+    return store<Bf16>(static_cast<float>(bits & 0xffffu) / 65536.0f - 0.5f).bits;
+  }
+  THALWEG_HOST_DEVICE void operator()(std::int64_t i) const {
+    auto bits = static_cast<std::uint32_t>(i) * 0x9e3779b9u;  // a mix of the bits of i
+    bits = (bits ^ (bits >> 16)) * 0x85ebca6bu;
+    bits = (bits ^ (bits >> 13)) * 0xc2b2ae35u;
+    bits ^= bits >> 16;
+    to[i] = small(bits) | small(bits >> 16) << 16;
+  }
+};
+
 struct Blend {
   float parts;
   THALWEG_HOST_DEVICE float operator()(float running, float share, float sum) const {
@@ -48,6 +64,11 @@ void narrow(Queue& queue, float* to, const double* from, std::size_t count) {
 
 void sum(Queue& queue, float* to, const double* from, std::size_t count) {
   for_each_row(queue, 1, 256, Total{to, from, static_cast<std::int64_t>(count)});
+}
+
+void fill_with_numbers(Queue& queue, void* at, std::size_t bytes) {
+  for_each(queue, static_cast<std::int64_t>(bytes / sizeof(std::uint32_t)),
+           Numbers{static_cast<std::uint32_t*>(at)});
 }
 
 void blend(Queue& queue, float* running, const float* share, const float* sum, int parts,
