@@ -79,81 +79,57 @@ std::size_t GpuShards::micro_batches() const {
 }
 
 void GpuShards::place(const StepInput& input) {
-  sample_floats_ = input.sample_floats;
-  sample_labels_ = input.sample_labels;
-  sample_targets_ = input.sample_targets;
-  std::size_t at = 0;
-  // Every micro-batch's part starts where kernels can read 16 bytes at once.
-  const auto room = [&](std::size_t numbers_each) {
-    const std::size_t here = at;
-    at += micro_batches() *
-          round_up(static_cast<std::size_t>(p_.sharding.micro_batch()) * numbers_each * 4, 256);
-    return here;
-  };
-  room(sample_floats_);
-  at_.labels = room(sample_labels_);
-  at_.targets = room(sample_targets_);
-  at_.partner_labels = room(sample_labels_);
-  at_.partner_shares = room(1);
-  at_.keys = at;
-  at_.end = at + micro_batches() * round_up(sizeof(ShardKey), 256);
+  BatchLayout::Bytes bytes{};
+  bytes[BatchLayout::inputs] = input.sample_floats * sizeof(float);
+  bytes[BatchLayout::labels] = input.sample_labels * sizeof(std::int32_t);
+  bytes[BatchLayout::targets] = input.sample_targets * sizeof(float);
+  bytes[BatchLayout::partner_labels] = bytes[BatchLayout::labels];
+  bytes[BatchLayout::partner_shares] = sizeof(float);
+  bytes[BatchLayout::keys] = sizeof(ShardKey);
+  layout_ =
+      BatchLayout(micro_batches(), static_cast<std::size_t>(p_.sharding.micro_batch()), bytes);
   for (Slot& slot : slot_) {
-    slot.host = gpu::Memory(machine_, at_.end, "batches in host memory", true);
-    slot.device = gpu::Memory(machine_, at_.end, "batches");
+    slot.host = gpu::Memory(machine_, layout_.bytes(), "batches in host memory", true);
+    slot.device = gpu::Memory(machine_, layout_.bytes(), "batches");
     slot.arrived = machine_.event();
   }
 }
 
-void GpuShards::fill(Slot& slot, const StepInput& input) {
-  auto* const start = static_cast<std::byte*>(slot.host.data());
-  const auto each = static_cast<std::size_t>(p_.sharding.micro_batch());
-  const auto put = [&](std::size_t at, const void* from, std::size_t numbers) {
-    if (from == nullptr || numbers == 0) return;
-    const std::size_t bytes = each * numbers * 4;
-    for (std::size_t m = 0; m < micro_batches(); ++m)
-      copy_by_threads(start + at + m * round_up(bytes, 256),
+void GpuShards::fill(std::byte* memory, const StepInput& input) const {
+  const auto put = [&](BatchLayout::Part part, const void* from) {
+    const std::size_t bytes = layout_.samples_of_a_piece() * layout_.bytes_of_sample(part);
+    if (from == nullptr || bytes == 0) return;
+    for (std::size_t m = 0; m < layout_.pieces(); ++m)
+      copy_by_threads(memory + layout_.piece(part, m),
                       static_cast<const std::byte*>(from) + m * bytes, bytes);
   };
-  put(0, input.inputs, sample_floats_);
-  put(at_.labels, input.labels, sample_labels_);
-  put(at_.targets, input.targets, sample_targets_);
-  put(at_.partner_labels, input.partner_labels, sample_labels_);
-  put(at_.partner_shares, input.partner_shares, 1);
-  for (std::size_t m = 0; m < micro_batches(); ++m) {
+  put(BatchLayout::inputs, input.inputs);
+  put(BatchLayout::labels, input.labels);
+  put(BatchLayout::targets, input.targets);
+  put(BatchLayout::partner_labels, input.partner_labels);
+  put(BatchLayout::partner_shares, input.partner_shares);
+}
+
+void GpuShards::write_keys(std::byte* memory, const StepContext& context) const {
+  for (std::size_t m = 0; m < layout_.pieces(); ++m) {
     ShardKey key;
     key.seed = p_.seed;
-    key.step = static_cast<std::uint32_t>(input.context.step);
+    key.step = static_cast<std::uint32_t>(context.step);
     key.samples = p_.sharding.micro_batch();
     key.scale = options_.scale;
     key.first_sample = static_cast<std::uint64_t>(p_.sharding.first) *
                            static_cast<std::uint64_t>(p_.sharding.shard_batch()) +
-                       m * each;
-    std::memcpy(start + at_.keys + m * round_up(sizeof key, 256), &key, sizeof key);
+                       m * layout_.samples_of_a_piece();
+    std::memcpy(memory + layout_.piece(BatchLayout::keys, m), &key, sizeof key);
   }
 }
 
 void GpuShards::run(const StepInput& input) {
-  if (!slot_[0].arrived) place(input);
-  Batch whole;
-  whole.inputs = input.inputs;
-  whole.labels = input.labels;
-  whole.samples = static_cast<int>(samples());
   const bool blended = input.partner_labels != nullptr && !input.draw_labels;
-  if (blended) {
-    whole.partner_labels = input.partner_labels;
-    whole.partner_shares = input.partner_shares;
-  }
-  check_numbers(p_.model.loss(), whole, static_cast<std::int64_t>(sample_floats_),
-                p_.model.loss().data.vocabulary);
-  const std::size_t number = std::exchange(next_, (next_ + 1) % slots);
-  Slot& slot = slot_[number];
-  fill(slot, input);
-  copies_->copy(slot.device.data(), slot.host.data(), at_.end);
-  copies_->record(*slot.arrived);
-  queue_->wait_for(*slot.arrived);
-
+  if (!input.draw_labels) take(input);
   // Libraries load what they need in the first pass, which a recording could not hold.
-  Recorded& recorded = recorded_[{number, (blended ? 1 : 0) + (input.draw_labels ? 2 : 0)}];
+  const Slot& slot = slot_[slot_now_];
+  Recorded& recorded = recorded_[{slot_now_, (blended ? 1 : 0) + (input.draw_labels ? 2 : 0)}];
   if (recorded.times++ == 0) return compute(slot, blended, input.draw_labels);
   if (!recorded.recording) {
     queue_->begin_recording();
@@ -161,6 +137,27 @@ void GpuShards::run(const StepInput& input) {
     recorded.recording = queue_->end_recording();
   }
   queue_->launch(*recorded.recording);
+}
+
+/// Checks the batch and puts it on its way into the next slot.
+void GpuShards::take(const StepInput& input) {
+  if (!slot_[0].arrived) place(input);
+  Batch whole;
+  whole.inputs = input.inputs;
+  whole.labels = input.labels;
+  whole.samples = static_cast<int>(samples());
+  whole.partner_labels = input.partner_labels;
+  whole.partner_shares = input.partner_shares;
+  check_numbers(p_.model.loss(), whole, static_cast<std::int64_t>(input.sample_floats),
+                p_.model.loss().data.vocabulary);
+  slot_now_ = (slot_now_ + 1) % slots;
+  Slot& slot = slot_[slot_now_];
+  auto* const memory = static_cast<std::byte*>(slot.host.data());
+  fill(memory, input);
+  write_keys(memory, input.context);
+  copies_->copy(slot.device.data(), memory, layout_.bytes());
+  copies_->record(*slot.arrived);
+  queue_->wait_for(*slot.arrived);
 }
 
 void GpuShards::compute(const Slot& slot, bool blended, bool draw_labels) {
@@ -185,22 +182,17 @@ void GpuShards::mark(std::size_t shard, std::size_t bucket) {
 QueuedShard GpuShards::micro_batch(std::size_t number, const Slot& slot, bool blended,
                                    bool draw_labels, Work& into) {
   const auto* const start = static_cast<const std::byte*>(slot.device.data());
-  const auto each = static_cast<std::size_t>(p_.sharding.micro_batch());
-  const auto at = [&](std::size_t place, std::size_t numbers) {
-    return start + place + number * round_up(each * numbers * 4, 256);
-  };
+  const auto at = [&](BatchLayout::Part part) { return start + layout_.piece(part, number); };
   QueuedShard shard;
   shard.parameters = p_.replica.parameters.floats();
-  shard.inputs = reinterpret_cast<const float*>(at(0, sample_floats_));
-  shard.labels = reinterpret_cast<const std::int32_t*>(at(at_.labels, sample_labels_));
-  shard.targets = reinterpret_cast<const float*>(at(at_.targets, sample_targets_));
+  shard.inputs = reinterpret_cast<const float*>(at(BatchLayout::inputs));
+  shard.labels = reinterpret_cast<const std::int32_t*>(at(BatchLayout::labels));
+  shard.targets = reinterpret_cast<const float*>(at(BatchLayout::targets));
   if (blended) {
-    shard.partner_labels =
-        reinterpret_cast<const std::int32_t*>(at(at_.partner_labels, sample_labels_));
-    shard.partner_shares = reinterpret_cast<const float*>(at(at_.partner_shares, 1));
+    shard.partner_labels = reinterpret_cast<const std::int32_t*>(at(BatchLayout::partner_labels));
+    shard.partner_shares = reinterpret_cast<const float*>(at(BatchLayout::partner_shares));
   }
-  shard.key = reinterpret_cast<const ShardKey*>(start + at_.keys +
-                                                number * round_up(sizeof(ShardKey), 256));
+  shard.key = reinterpret_cast<const ShardKey*>(at(BatchLayout::keys));
   shard.draw_labels = draw_labels;
   shard.gradients = into.gradient.floats();
   shard.statistics = into.extra.floats();

@@ -11,6 +11,7 @@
 #include "engine/comm/shard_tree.h"
 #include "engine/sync/buckets.h"
 #include "engine/sync/mode.h"
+#include "engine/tensor/batch_layout.h"
 
 namespace thalweg::engine {
 
@@ -37,7 +38,8 @@ class GpuShards {
   ~GpuShards();
 
   /// Puts a step's work into queue(). The input may be overwritten afterwards; that of `slots`
-  /// steps before must be done. Throws std::invalid_argument on a label that is no class.
+  /// steps before must be done. With draw_labels: once more over the batch of the call before.
+  /// Throws std::invalid_argument on a label that is no class.
   void run(const StepInput& input);
   gpu::Queue& queue() { return *queue_; }
   gpu::Gpu& machine() { return machine_; }
@@ -61,15 +63,12 @@ class GpuShards {
     gpu::Memory host, device;
     std::unique_ptr<gpu::Event> arrived;
   };
-  /// Bytes from the start of a slot.
-  struct Places {
-    std::size_t labels = 0, targets = 0, partner_labels = 0, partner_shares = 0, keys = 0, end = 0;
-  };
-
   std::size_t samples() const;        ///< of all local shards
   std::size_t micro_batches() const;  ///< of all local shards
+  void take(const StepInput& input);
   void place(const StepInput& input);
-  void fill(Slot& slot, const StepInput& input);
+  void fill(std::byte* memory, const StepInput& input) const;
+  void write_keys(std::byte* memory, const StepContext& context) const;
   void compute(const Slot& slot, bool blended, bool draw_labels);
   void compute_shard(std::size_t shard, const Slot& slot, bool blended, bool draw_labels);
   QueuedShard micro_batch(std::size_t number, const Slot& slot, bool blended, bool draw_labels,
@@ -87,9 +86,8 @@ class GpuShards {
   gpu::Memory result_;         ///< of a loss
   gpu::Memory squares_;        ///< of the measured micro-batch, by parameter and in all
   Slot slot_[slots];
-  Places at_;
-  std::size_t sample_floats_ = 0, sample_labels_ = 0, sample_targets_ = 0;
-  std::size_t next_ = 0;  ///< slot
+  BatchLayout layout_;        ///< of a slot
+  std::size_t slot_now_ = 0;  ///< that of the last run()
   std::vector<std::vector<std::unique_ptr<gpu::Event>>> ready_;
   std::vector<std::size_t> bucket_of_;  ///< by parameter
   std::vector<std::size_t> left_;       ///< by bucket: parameters that are missing

@@ -35,23 +35,16 @@ CudaLane::CudaLane(gpu::Gpu& machine, const Plan& plan, const Graph& graph,
 }
 
 CudaLane::Staged CudaLane::place_staged(const Plan& plan, const Graph& graph) {
-  const auto n = static_cast<std::size_t>(plan.samples);
   const InputShape& data = graph.loss.data;
+  BatchLayout::Bytes bytes{};
+  bytes[BatchLayout::inputs] = static_cast<std::size_t>(elements(graph.input)) * sizeof(float);
+  bytes[BatchLayout::labels] = static_cast<std::size_t>(data.labels) * sizeof(std::int32_t);
+  bytes[BatchLayout::targets] = static_cast<std::size_t>(data.targets) * sizeof(float);
+  bytes[BatchLayout::partner_labels] = bytes[BatchLayout::labels];
+  bytes[BatchLayout::partner_shares] = sizeof(float);
+  bytes[BatchLayout::keys] = sizeof(ShardKey);
   Staged staged;
-  std::size_t at = 0;
-  const auto room = [&](std::size_t bytes) {
-    const std::size_t here = at;
-    at += round_up(bytes, 256);
-    return here;
-  };
-  room(n * static_cast<std::size_t>(elements(graph.input)) * sizeof(float));
-  const std::size_t label_bytes = n * static_cast<std::size_t>(data.labels) * sizeof(std::int32_t);
-  staged.labels = room(label_bytes);
-  staged.targets = room(n * static_cast<std::size_t>(data.targets) * sizeof(float));
-  staged.partners = room(label_bytes);
-  staged.shares = room(n * sizeof(float));
-  staged.key = room(sizeof(ShardKey));
-  staged.result = at;
+  staged.layout = BatchLayout(1, static_cast<std::size_t>(plan.samples), bytes);
   return staged;
 }
 
@@ -60,42 +53,44 @@ std::size_t CudaLane::staging_bytes(const Plan& plan, const Graph& graph) {
 }
 
 QueuedShard CudaLane::stage(const Batch& batch, float scale) {
-  const InputShape& data = graph_.loss.data;
-  check_numbers(graph_.loss, batch, elements(graph_.input), data.vocabulary);
+  check_numbers(graph_.loss, batch, elements(graph_.input), graph_.loss.data.vocabulary);
   const auto n = static_cast<std::size_t>(batch.samples);
-  std::memset(staged_.host.data(), 0, staged_.result);
-  const auto put = [&](std::size_t at, const void* from, std::size_t bytes) {
-    if (from != nullptr) std::memcpy(staged_.on_host(at), from, n * bytes);
+  const auto at = [&](BatchLayout::Part part) { return staged_.layout.piece(part, 0); };
+  std::memset(staged_.host.data(), 0, staged_.result());
+  const auto put = [&](BatchLayout::Part part, const void* from) {
+    if (from != nullptr)
+      std::memcpy(staged_.on_host(at(part)), from, n * staged_.layout.bytes_of_sample(part));
   };
-  put(0, batch.inputs, static_cast<std::size_t>(elements(graph_.input)) * sizeof(float));
-  const std::size_t label_bytes = static_cast<std::size_t>(data.labels) * sizeof(std::int32_t);
-  if (graph_.loss.kind->of_labels) put(staged_.labels, batch.labels, label_bytes);
-  put(staged_.targets, batch.targets, static_cast<std::size_t>(data.targets) * sizeof(float));
-  put(staged_.partners, batch.partner_labels, label_bytes);
-  put(staged_.shares, batch.partner_shares, sizeof(float));
+  put(BatchLayout::inputs, batch.inputs);
+  if (graph_.loss.kind->of_labels) put(BatchLayout::labels, batch.labels);
+  put(BatchLayout::targets, batch.targets);
+  put(BatchLayout::partner_labels, batch.partner_labels);
+  put(BatchLayout::partner_shares, batch.partner_shares);
   const ShardKey key{batch.seed, batch.first_sample, batch.step, batch.samples, scale};
-  std::memcpy(staged_.on_host(staged_.key), &key, sizeof key);
-  queue_->copy(staged_.device.data(), staged_.host.data(), staged_.result);
+  std::memcpy(staged_.on_host(at(BatchLayout::keys)), &key, sizeof key);
+  queue_->copy(staged_.device.data(), staged_.host.data(), staged_.result());
 
+  const auto on_gpu = [&](BatchLayout::Part part) { return staged_.on_gpu(at(part)); };
   QueuedShard shard;
-  shard.inputs = reinterpret_cast<const float*>(staged_.on_gpu(0));
-  shard.labels = reinterpret_cast<const std::int32_t*>(staged_.on_gpu(staged_.labels));
-  shard.targets = reinterpret_cast<const float*>(staged_.on_gpu(staged_.targets));
+  shard.inputs = reinterpret_cast<const float*>(on_gpu(BatchLayout::inputs));
+  shard.labels = reinterpret_cast<const std::int32_t*>(on_gpu(BatchLayout::labels));
+  shard.targets = reinterpret_cast<const float*>(on_gpu(BatchLayout::targets));
   if (batch.partner_labels != nullptr) {
-    shard.partner_labels = reinterpret_cast<const std::int32_t*>(staged_.on_gpu(staged_.partners));
-    shard.partner_shares = reinterpret_cast<const float*>(staged_.on_gpu(staged_.shares));
+    shard.partner_labels =
+        reinterpret_cast<const std::int32_t*>(on_gpu(BatchLayout::partner_labels));
+    shard.partner_shares = reinterpret_cast<const float*>(on_gpu(BatchLayout::partner_shares));
   }
-  shard.key = reinterpret_cast<const ShardKey*>(staged_.on_gpu(staged_.key));
+  shard.key = reinterpret_cast<const ShardKey*>(on_gpu(BatchLayout::keys));
   shard.draw_labels = batch.draw_labels;
-  shard.result = reinterpret_cast<double*>(staged_.on_gpu(staged_.result));
+  shard.result = reinterpret_cast<double*>(staged_.on_gpu(staged_.result()));
   return shard;
 }
 
 ShardResult CudaLane::read_result() {
   double numbers[1 + most_sums];
-  queue_->copy(staged_.on_host(staged_.result), staged_.on_gpu(staged_.result), sizeof numbers);
+  queue_->copy(staged_.on_host(staged_.result()), staged_.on_gpu(staged_.result()), sizeof numbers);
   queue_->wait();
-  std::memcpy(numbers, staged_.on_host(staged_.result), sizeof numbers);
+  std::memcpy(numbers, staged_.on_host(staged_.result()), sizeof numbers);
   ShardResult result;
   result.loss_sum = numbers[0];
   std::copy(numbers + 1, numbers + 1 + most_sums, result.sums.begin());

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/device/cuda/plan.h"
+#include "engine/tensor/batch_layout.h"
 
 namespace thalweg::engine::cuda {
 
@@ -31,9 +32,10 @@ class CudaLane final : public BasicLane<float>, public QueuedLane {
  private:
   /// What a batch brings, in pinned memory and on the GPU.
   struct Staged {
+    BatchLayout layout;  ///< behind it stands the result
     gpu::Memory host, device;
-    std::size_t labels = 0, targets = 0, partners = 0, shares = 0, key = 0, result = 0;  ///< bytes
-    std::size_t bytes() const { return result + (1 + most_sums) * sizeof(double); }
+    std::size_t result() const { return layout.bytes(); }
+    std::size_t bytes() const { return result() + (1 + most_sums) * sizeof(double); }
     std::byte* on_host(std::size_t at) const { return static_cast<std::byte*>(host.data()) + at; }
     std::byte* on_gpu(std::size_t at) const { return static_cast<std::byte*>(device.data()) + at; }
   };

@@ -71,6 +71,9 @@ TEST_F(GpuSync, IsNearTheReference) {
   c.clip_norm = 0.05;
   c.clip_value = 0.02;
   expect_near_the_reference(c);
+  c.optimizer = Map{{"name", "sophia_g"}, {"every", 1}};  // goes over each batch twice
+  c.lr = 0.001;
+  expect_near_the_reference(c);
 }
 
 TEST_F(GpuSync, MicroBatchesAreAsManyMoreShards) {

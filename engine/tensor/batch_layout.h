@@ -1,0 +1,56 @@
+// Where the parts of a batch stand in one stretch of memory, so that one copy takes it to a GPU.
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+#include "engine/tensor/buffer.h"
+
+namespace thalweg::engine {
+
+/// Part after part. Every part is cut into pieces of equally many samples; a piece starts where
+/// kernels can read 16 bytes at once, and its samples stand side by side.
+class BatchLayout {
+ public:
+  enum Part : std::size_t {
+    inputs,
+    labels,
+    targets,
+    partner_labels,
+    partner_shares,
+    keys,  ///< one for each piece: what whoever computes it needs beside
+    parts
+  };
+  using Bytes = std::array<std::size_t, parts>;
+
+  BatchLayout() = default;
+  /// `bytes`: of a sample, in each part; of `keys` those of a piece.
+  BatchLayout(std::size_t pieces, std::size_t samples_of_a_piece, const Bytes& bytes)
+      : pieces_(pieces), samples_(samples_of_a_piece), of_sample_(bytes) {
+    of_sample_[keys] = 0;
+    for (std::size_t part = 0; part < parts; ++part) {
+      start_[part] = bytes_;
+      stride_[part] = round_up(bytes[part] * (part == keys ? 1 : samples_), 256);
+      bytes_ += pieces_ * stride_[part];
+    }
+  }
+
+  std::size_t bytes() const { return bytes_; }
+  std::size_t pieces() const { return pieces_; }
+  std::size_t samples_of_a_piece() const { return samples_; }
+  std::size_t bytes_of_sample(Part part) const { return of_sample_[part]; }
+  /// Bytes from the start of the memory.
+  std::size_t piece(Part part, std::size_t number) const {
+    return start_[part] + number * stride_[part];
+  }
+  /// Of sample i of the whole batch.
+  std::size_t sample(Part part, std::size_t i) const {
+    return piece(part, i / samples_) + i % samples_ * of_sample_[part];
+  }
+
+ private:
+  std::size_t pieces_ = 0, samples_ = 1, bytes_ = 0;
+  Bytes of_sample_{}, start_{}, stride_{};
+};
+
+}  // namespace thalweg::engine
