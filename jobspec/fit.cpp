@@ -72,6 +72,8 @@ std::string hint_for(const Option& option, const Value& value) {
       if (text == "yes" || text == "on") return "write true";
       if (text == "no" || text == "off") return "write false";
     }
+    for (const auto& [word, choice] : option.synonyms)
+      if (text == word) return "did you mean '" + choice + "'?";
     if (!option.choices.empty()) return did_you_mean(text, option.choices);
     const bool number = option.type == OptionType::integer || option.type == OptionType::real;
     if (number && fits(option, read_scalar(text).value_or(Value()))) return "remove the quotes";

@@ -34,6 +34,12 @@ Value option_to_value(const Option& option) {
   if (!option.choices.empty()) {
     map.emplace_back("choices", List(option.choices.begin(), option.choices.end()));
   }
+  if (!option.synonyms.empty()) {
+    Map words;
+    for (const auto& [word, choice] : option.synonyms)
+      words.emplace_back(word, choice);
+    map.emplace_back("synonyms", std::move(words));
+  }
   if (!option.divides.empty()) map.emplace_back("divides", option.divides);
   return map;
 }
@@ -87,6 +93,17 @@ OptionType read_type(Fields& fields) {
   return OptionType::text;
 }
 
+void read_synonyms(Fields& fields, Option& option) {
+  const Value* const words = fields.take("synonyms");
+  if (!words) return;
+  if (!words->is_map()) {
+    fields.wrong(*words, "synonyms", "a map");
+    return;
+  }
+  for (const auto& [word, choice] : words->as_map())
+    option.synonyms.emplace_back(word, choice.to_text());
+}
+
 Option read_option(const Value& value, const std::string& path, Complaints& complaints) {
   Option option;
   Fields fields(value, path, complaints);
@@ -100,6 +117,7 @@ Option read_option(const Value& value, const std::string& path, Complaints& comp
   fields.boolean("above_min", option.above_min);
   fields.boolean("auto", option.or_auto);
   fields.texts("choices", option.choices);
+  read_synonyms(fields, option);
   fields.text("divides", option.divides);
   fields.finish();
   return option;

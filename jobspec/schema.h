@@ -30,6 +30,8 @@ struct Option {
   /// Dotted path of a whole number that must be a multiple of this one, where both are numbers
   /// (batch.shards divides batch.global); empty = none.
   std::string divides{};
+  /// Words that are no choice, and the choice that they mean: {"gpu", "cuda"}. For hints only.
+  std::vector<std::pair<std::string, std::string>> synonyms{};
 };
 
 /// A named alternative of a section, e.g. optimizer `adamw` with its own options.

@@ -3,10 +3,12 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <charconv>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <string_view>
 #include <utility>
 
 #include "engine/gpu/library.h"
@@ -126,8 +128,15 @@ class EmulatedQueue final : public Queue {
 
 /// What THALWEG_GPU_MEMORY says, else half of the machine's. Read every time: tests set it.
 std::size_t memory_limit() {
-  if (const char* const bytes = std::getenv("THALWEG_GPU_MEMORY"))
-    return std::strtoull(bytes, nullptr, 10);
+  if (const char* const text = std::getenv("THALWEG_GPU_MEMORY")) {
+    const std::string_view bytes = text;
+    std::size_t limit = 0;
+    const auto [end, error] = std::from_chars(bytes.begin(), bytes.end(), limit);
+    if (error != std::errc() || end != bytes.end())
+      throw GpuError("THALWEG_GPU_MEMORY is '" + std::string(bytes) +
+                     "' in the environment: expected a number of bytes");
+    return limit;
+  }
   return static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) *
          static_cast<std::size_t>(sysconf(_SC_PAGE_SIZE)) / 2;
 }

@@ -66,6 +66,7 @@ void together(comm::Group& group, const std::function<void()>& part) {
 Attempt::Attempt(const AttemptInput& input, Record& the_record) : in(input), record(the_record) {
   together(in.group, [&] { load_data(); });
   require_one_device();
+  require_gpus();
   together(in.group, [&] { choose_device(); });
   if (wants_autotune(*config.find("sync")))
     record.note("info", "measured " + comm::autotune(in.group).text());
@@ -128,6 +129,21 @@ void Attempt::require_one_device() {
                                " on " + in.group.node_of(all[0] != 0 ? rank : 0) +
                                " sees no GPU, rank " + std::to_string(all[0] != 0 ? 0 : rank) +
                                " does; set device to cpu, or ask for GPUs on every node");
+}
+
+/// Where nobody asked for GPUs and no rank sees one, another attempt finds none either: bad input.
+/// One that was asked for and is not there, or not on every node, is a machine's fault, and the
+/// attempt fails as by any other (choose_device).
+void Attempt::require_gpus() {
+  if (settings.device != "cuda") return;
+  const char mine = gpu::gpu_count() > 0 ? 1 : 0;
+  std::vector<char> all(static_cast<std::size_t>(in.group.size()));
+  in.group.allgather(&mine, all.data(), sizeof mine);
+  if (in.trial.resources.gpus_per_node > 0 || std::find(all.begin(), all.end(), 1) != all.end())
+    return;
+  throw std::invalid_argument("device cuda: " + gpu::why_no_gpu() +
+                              ". Set resources.gpus_per_node where Slurm hands them out, or device "
+                              "to cpu");
 }
 
 /// Each of a machine's ranks takes a GPU in turn.

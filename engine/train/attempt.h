@@ -79,6 +79,7 @@ struct Attempt {
  private:
   void load_data();
   void require_one_device();
+  void require_gpus();
   void choose_device();
   void build(int shards);
   FoundCheckpoint find_checkpoint();

@@ -50,6 +50,13 @@ std::vector<std::string> device_names() {
   return names;
 }
 
+Option device_option() {
+  Option option = jobspec::choice_option(
+      "device", device_names(), "what computes; auto = cuda where there is a GPU, else cpu");
+  option.synonyms = {{"gpu", "cuda"}};  // by its letters nearest to cpu
+  return option;
+}
+
 std::string resolve_device(const std::string& name) {
   if (name != "auto") return name;
   if (gpu::gpu_count() > 0) return "cuda";
@@ -63,9 +70,7 @@ Section root() {
       "", "One training run",
       {integer("epochs", "how often to go through the training samples (1 unless steps is given)",
                {}, 1),
-       integer("steps", "how many updates to make, instead of epochs", {}, 1),
-       jobspec::choice_option("device", device_names(),
-                              "what computes; auto = cuda where there is a GPU, else cpu"),
+       integer("steps", "how many updates to make, instead of epochs", {}, 1), device_option(),
        jobspec::choice_option(
            "precision", precision_names(),
            "what is computed in; bf16: values between layers and products in bfloat16, parameters, "

@@ -11,6 +11,7 @@ TEST(Schema, SurvivesJson) {
   Option lr{"lr", OptionType::real, "step size", Value("auto"), true, 0.0, 10.0, true, {}, true};
   Option kind{"kind", OptionType::text, "", "a", false};
   kind.choices = {"a", "b"};
+  kind.synonyms = {{"first", "a"}};
   Schema schema{"1.2", {}};
   schema.sections.push_back({"optimizer", "the rule", {lr}, "name", {{"sgd", "plain", {kind}}}});
   schema.sections.push_back(
@@ -24,7 +25,9 @@ TEST(Schema, SurvivesJson) {
   EXPECT_EQ(read.fallback, Value("auto"));
   EXPECT_TRUE(read.required && read.above_min && read.or_auto);
   EXPECT_EQ(read.max, 10.0);
-  EXPECT_EQ(back.sections[0].variants.at(0).options.at(0).choices.size(), 2u);
+  const Option& chosen = back.sections[0].variants.at(0).options.at(0);
+  EXPECT_EQ(chosen.choices.size(), 2u);
+  EXPECT_EQ(chosen.synonyms, kind.synonyms);
 }
 
 TEST(Schema, BadJsonNamesTheKey) {

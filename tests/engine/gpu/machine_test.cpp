@@ -206,6 +206,18 @@ class Environment {
   bool had_ = false;
 };
 
+TEST(EmulatedMachine, NamesAMistypedSizeOfMemory) {
+  for (const char* const text : {"8G", "", "-1", "99999999999999999999999"}) {
+    const Environment limit("THALWEG_GPU_MEMORY", text);
+    try {
+      (void)emulated_gpu().free_bytes();
+      FAIL() << text;
+    } catch (const GpuError& error) {
+      EXPECT_NE(std::string(error.what()).find("expected a number of bytes"), std::string::npos);
+    }
+  }
+}
+
 TEST(EmulatedMachine, HasTheMemoryThatTheEnvironmentSays) {
   Gpu& gpu = emulated_gpu();
   const Environment limit("THALWEG_GPU_MEMORY", "1000");

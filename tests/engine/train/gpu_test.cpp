@@ -110,6 +110,35 @@ TEST_F(GpuAttempt, ValidatesAtTheWeightsOfScheduleFree) {
   }
 }
 
+/// How every rank ends where none sees a GPU.
+std::vector<RankEnd> without_gpu(Trial trial, int ranks) {
+  const test::TempDir folder;
+  const StopFlag stop;
+  setenv("THALWEG_GPU", "none", 1);
+  std::vector<RankEnd> ends = run_ranks(trial, folder.path(), ranks, stop);
+  unsetenv("THALWEG_GPU");
+  return ends;
+}
+
+TEST_F(GpuAttempt, AGpuThatNobodyAskedForIsBadInput) {
+  for (const RankEnd& end : without_gpu(on_gpu(), 2)) {
+    ASSERT_TRUE(end.threw);
+    EXPECT_EQ(end.failure.code, ExitCode::bad_input);
+    EXPECT_THAT(end.failure.reason, HasSubstr("THALWEG_GPU is 'none'"));
+    EXPECT_THAT(end.failure.reason, HasSubstr("or device to cpu"));
+  }
+}
+
+TEST_F(GpuAttempt, AGpuThatWasAskedForAndIsNotThereIsAFailureOfItsNode) {
+  Trial trial = on_gpu();
+  trial.resources.gpus_per_node = 1;
+  for (const RankEnd& end : without_gpu(trial, 1)) {
+    ASSERT_TRUE(end.threw);
+    EXPECT_EQ(end.failure.code, ExitCode::failed);
+    EXPECT_FALSE(end.failure.node.empty());
+  }
+}
+
 TEST_F(GpuAttempt, RefusesBatchNormOverShards) {
   Trial trial = on_gpu();
   trial.train.set("model.sync_batch_norm", true);
