@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/device/kernels.h"
 #include "engine/device/layer.h"
 #include "engine/device/meeting.h"
 #include "engine/gpu/gpu.h"
@@ -36,6 +37,8 @@ struct CompileOptions {
   /// Backward computes most layers' outputs again, in place of their being kept: one more forward
   /// pass for less memory, the same bits. GPUs only.
   bool recompute = false;
+  /// How calls of a GPU's libraries choose their ways.
+  KernelOptions kernels = {};
 };
 
 /// Bytes that a lane takes of its device's memory.
@@ -152,6 +155,16 @@ class BasicProgram {
   virtual gpu::Gpu* gpu() const { return nullptr; }
   /// Known before there is a lane; all 0 where the device does not plan its memory.
   virtual LaneMemory lane_memory() const { return {}; }
+  /// Of a GPU's libraries, those that have a key; none on other devices.
+  virtual std::vector<CallKind> library_calls() const { return {}; }
+  /// Runs each kind of them in all its ways, as a recorded step does, with numbers in all tensors.
+  /// While it measures it takes what a lane takes without its workspace, parameters, gradients, and
+  /// a workspace of up to options.scratch bytes. For an idle GPU and one thread, while no lane
+  /// runs.
+  virtual KernelTimes measure_calls(const MeasureOptions& options) const {
+    (void)options;
+    return {};
+  }
 };
 
 using Program = BasicProgram<float>;

@@ -185,7 +185,9 @@ class CublasLtProduct final : public Call {
   std::string name() const override { return name_of(p_); }
   std::string key() const override { return key_of(p_); }
   int ways() const override { return ways_; }
-  std::string way_name(int way) const override { return "heuristic " + std::to_string(way); }
+  std::string way_name(int way) const override {
+    return way < ways_ ? "heuristic " + std::to_string(way) : "";
+  }
   std::size_t workspace(int way) const override {
     return rounded_bias() + found_.at(static_cast<std::size_t>(way)).workspaceSize;
   }

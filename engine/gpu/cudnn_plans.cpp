@@ -131,7 +131,10 @@ const CudnnPlans::Plan& CudnnPlans::plan(int way) const {
 }
 
 std::string CudnnPlans::name(int way) const {
-  return plan(way).name;
+  const auto number = static_cast<std::size_t>(way);
+  make(number + 1);
+  const std::lock_guard lock(mutex_);
+  return number < made_.size() ? made_[number].name : "";
 }
 std::size_t CudnnPlans::workspace(int way) const {
   return plan(way).workspace;

@@ -50,7 +50,7 @@ class CudnnPlans {
   bool none() const;
   /// At most 8. May take seconds at the first call: some are compiled.
   int count() const;
-  std::string name(int way) const;
+  std::string name(int way) const;  ///< empty where there is none
   std::size_t workspace(int way) const;
   /// Tensors as (number, pointer).
   void run(Queue& queue, int way, std::vector<std::int64_t> ids, std::vector<void*> pointers,

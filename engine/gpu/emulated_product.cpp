@@ -28,7 +28,9 @@ class EmulatedProduct final : public Call {
   std::string name() const override { return name_of(p_); }
   std::string key() const override { return key_of(p_); }
   int ways() const override { return p_.k > 1 ? 2 : 1; }
-  std::string way_name(int way) const override { return way == 0 ? "whole" : "split k"; }
+  std::string way_name(int way) const override {
+    return way == 0 ? "whole" : way < ways() ? "split k" : "";
+  }
   /// Way 1 adds up two parts of k by themselves, as libraries do for long sums.
   std::size_t workspace(int way) const override {
     return way == 0 ? 0 : sizeof(float) * static_cast<std::size_t>(p_.m * p_.n);

@@ -33,7 +33,9 @@ class Call {
   /// At least 1, at most 8. Way 0 is what the library thinks best. All give the same bits again
   /// when run again. The first call may take seconds, since some ways are compiled.
   virtual int ways() const { return 1; }
-  virtual std::string way_name(int way) const { return std::to_string(way); }
+  /// Empty where there is no such way. The same ways have the same names again, and other ways
+  /// others.
+  virtual std::string way_name(int way) const { return way < ways() ? std::to_string(way) : ""; }
   virtual std::size_t workspace(int way) const { return (void)way, 0; }
   void choose(int way) { chosen_ = way; }
   int chosen() const { return chosen_; }

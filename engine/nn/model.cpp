@@ -37,6 +37,10 @@ class CompiledModel final : public Model {
   std::unique_ptr<Lane> lane() const override { return program_->lane(); }
   gpu::Gpu* gpu() const override { return program_->gpu(); }
   LaneMemory lane_memory() const override { return program_->lane_memory(); }
+  std::vector<CallKind> library_calls() const override { return program_->library_calls(); }
+  KernelTimes measure_calls(const MeasureOptions& options) const override {
+    return program_->measure_calls(options);
+  }
   gpu::Products products() const override {
     return precision_ == Precision::fp32 ? gpu::Products::fp32 : gpu::Products::tf32;
   }

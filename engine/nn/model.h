@@ -37,6 +37,12 @@ class Model {
   virtual std::unique_ptr<Lane> lane() const = 0;
   /// BasicProgram::lane_memory().
   virtual LaneMemory lane_memory() const { return {}; }
+  /// BasicProgram::library_calls(), BasicProgram::measure_calls().
+  virtual std::vector<CallKind> library_calls() const { return {}; }
+  virtual KernelTimes measure_calls(const MeasureOptions& options) const {
+    (void)options;
+    return {};
+  }
   /// In whose memory parameters, gradients and statistics lie; null: the host's.
   virtual gpu::Gpu* gpu() const { return nullptr; }
   /// What 32-bit floats are multiplied in on a GPU.

@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "engine/device/cuda/kernel_choice.h"
 #include "engine/device/cuda/layout.h"
 #include "engine/device/cuda/recompute.h"
 #include "engine/device/memory_plan.h"
@@ -34,6 +35,7 @@ Builder::Builder(gpu::Queue& queue, const Graph& graph, int samples, const Compi
       graph_(graph),
       type_(options.precision == Precision::bf16 ? Type::bf16 : Type::f32),
       products_(options.precision == Precision::fp32 ? gpu::Products::fp32 : gpu::Products::tf32),
+      kernels_(options.kernels),
       nodes_(fuse(graph)),
       values_(graph.layers.size() + 1),
       backward_(nodes_.size()),
@@ -217,17 +219,23 @@ void Builder::call(Pass pass, const std::shared_ptr<gpu::Call>& call,
                    const std::vector<TensorId>& tensors) {
   // Its size follows from the way that is chosen: finish() fills it in.
   const TensorId workspace = activation(Desc{{0}, Type::f32});
-  if (plan_.calls.empty() || plan_.calls.back() != call) plan_.calls.push_back(call);
+  if (plan_.calls.empty() || plan_.calls.back().call != call) {
+    call->choose(choose_way(*call, kernels_));
+    plan_.calls.push_back({call, tensors, pass == Pass::backward});
+  }
   workspaces_.emplace_back(workspace, plan_.calls.size() - 1);
   std::vector<TensorId> touched = tensors;
   touched.push_back(workspace);
-  kernel(pass, touched, [=](const Frame& frame) {
+  Operation operation;
+  operation.call = static_cast<int>(plan_.calls.size()) - 1;
+  operation.kernel = [=](const Frame& frame) {
     constexpr std::size_t most = 16;
     void* pointers[most];
     for (std::size_t i = 0; i < tensors.size() && i < most; ++i)
       pointers[i] = frame.as<void>(tensors[i]);
     call->run(frame.queue, {pointers, tensors.size()}, frame.as<void>(workspace));
-  });
+  };
+  add(pass, std::move(operation), touched);
 }
 
 TensorId Builder::in_type(Pass pass, TensorId x, Type type) {
@@ -366,7 +374,7 @@ Plan Builder::finish() {
 
 void Builder::place_parameters_and_arena() {
   for (const auto& [tensor, number] : workspaces_) {
-    const gpu::Call& call = *plan_.calls[number];
+    const gpu::Call& call = *plan_.calls[number].call;
     const std::size_t bytes = round_up(call.workspace(call.chosen()), sizeof(float));
     plan_.tensors[static_cast<std::size_t>(tensor)].desc.dims = {
         static_cast<std::int64_t>(bytes / sizeof(float))};

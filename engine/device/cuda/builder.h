@@ -69,8 +69,8 @@ class Builder {
 
   /// Adds work that touches `tensors`.
   void kernel(Pass pass, const std::vector<TensorId>& tensors, Kernel kernel);
-  /// Adds a library's call; its workspace is added here. -1 among `tensors`: null. A call may be
-  /// added several times, one after another, of other tensors of its shape.
+  /// Adds a library's call, whose way is chosen here, as its workspace is. -1 among `tensors`:
+  /// null. A call may be added several times, one after another, of other tensors of its shape.
   void call(Pass pass, const std::shared_ptr<gpu::Call>& call,
             const std::vector<TensorId>& tensors);
   /// x itself where it is of this type, else a copy.
@@ -131,6 +131,7 @@ class Builder {
   const Graph& graph_;
   const Type type_;
   const gpu::Products products_;
+  const KernelOptions kernels_;
   std::vector<Node> nodes_;
   Plan plan_;
   std::vector<TensorId> parameter_tensors_, gradient_tensors_, weight_tensors_;

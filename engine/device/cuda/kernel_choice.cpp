@@ -173,4 +173,34 @@ std::optional<std::vector<int>> choose_together(const std::vector<Ways>& calls, 
   return chosen;
 }
 
+std::optional<WayTime> fastest_within(const CallTimes& times, std::size_t bound) {
+  Ways ways;
+  for (const WayTime& way : times.ways)
+    ways.push_back({way.ms, way.workspace});
+  const auto chosen = choose_in_turn({ways}, bound);
+  if (!chosen) return std::nullopt;
+  return times.ways[static_cast<std::size_t>(chosen->front())];
+}
+
+int choose_way(const gpu::Call& call, const KernelOptions& options) {
+  if (options.times != nullptr) {
+    const auto measured = options.times->find(call.key());
+    if (measured != options.times->end())
+      if (const auto best = fastest_within(measured->second, options.workspace))
+        if (call.way_name(best->way) == best->name) return best->way;
+  }
+  // Counting the ways makes all of them, which may take seconds: only where the first is too big.
+  std::size_t least = call.workspace(0);
+  if (least <= options.workspace) return 0;
+  int leanest = 0;
+  for (int way = 1; way < call.ways(); ++way) {
+    const std::size_t bytes = call.workspace(way);
+    if (bytes <= options.workspace) return way;
+    if (bytes >= least) continue;
+    least = bytes;
+    leanest = way;
+  }
+  return leanest;
+}
+
 }  // namespace thalweg::engine::cuda

@@ -5,12 +5,15 @@
 // choose_in_turn() is for calls that run one after another, whose workspaces share the arena, as
 // the device's do: what is bounded is the largest of them, not their sum, and every call chooses
 // alone. choose_together() is the integer program as published, for workspaces that all stand at
-// once. Nobody measures ways yet: every call takes way 0, which its library thinks best.
+// once: StepTimes and bench_kernels tell what sharing saves.
 #pragma once
 
 #include <cstddef>
 #include <optional>
 #include <vector>
+
+#include "engine/device/kernels.h"
+#include "engine/gpu/library.h"
 
 namespace thalweg::engine::cuda {
 
@@ -29,5 +32,12 @@ std::optional<std::vector<int>> choose_in_turn(const std::vector<Ways>& calls, s
 /// where no choice fits. Steps through what is worth keeping of the first k calls' choices, and
 /// leaves out what even fractions of ways could not make the best (the linear relaxation).
 std::optional<std::vector<int>> choose_together(const std::vector<Ways>& calls, std::size_t bound);
+
+/// choose_in_turn() of one call that was measured.
+std::optional<WayTime> fastest_within(const CallTimes& times, std::size_t bound);
+
+/// The way of `call` that KernelOptions say. What was measured of a way that the library now calls
+/// by another name is not believed.
+int choose_way(const gpu::Call& call, const KernelOptions& options);
 
 }  // namespace thalweg::engine::cuda

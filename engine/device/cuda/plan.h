@@ -85,6 +85,14 @@ struct Operation {
   std::vector<int> ready;              ///< parameters whose gradients are complete after it
   int layer = -1;                      ///< whose it is, by number in the graph
   std::vector<TensorId> tensors = {};  ///< what it touches
+  int call = -1;                       ///< number in Plan::calls; -1: a loop of our own
+};
+
+/// A call of a library, which may be done several times.
+struct LibraryCall {
+  std::shared_ptr<gpu::Call> call;
+  std::vector<TensorId> tensors;  ///< when it is first done
+  bool in_backward = false;       ///< it is done there only
 };
 
 /// How a parameter lies: element i of the device's memory is element order[i] of the plain one;
@@ -103,9 +111,9 @@ struct Plan {
   std::vector<Operation> evaluation_loss;  ///< after evaluation: result alone
   std::vector<Parameter> parameters;       ///< by number in the graph
   std::vector<float> constants;            ///< numbers that kernels read beside parameters
-  std::vector<std::shared_ptr<gpu::Call>> calls;  ///< of libraries, in the order of their making
-  bool bf16_weights = false;                      ///< some operation reads Home::weights
-  std::size_t arena_bytes = 0;                    ///< workspace included
+  std::vector<LibraryCall> calls;          ///< in the order of their making
+  bool bf16_weights = false;               ///< some operation reads Home::weights
+  std::size_t arena_bytes = 0;             ///< workspace included
   std::size_t workspace_bytes = 0;
 };
 

@@ -6,6 +6,7 @@
 
 #include "engine/device/cuda/builder.h"
 #include "engine/device/cuda/lane.h"
+#include "engine/device/cuda/measure.h"
 
 namespace thalweg::engine::cuda {
 
@@ -52,6 +53,14 @@ LaneMemory CudaProgram::lane_memory() const {
       memory.weights += info.count * sizeof(Bf16);
   memory.staging = CudaLane::staging_bytes(plan_, graph_) + plan_.constants.size() * sizeof(float);
   return memory;
+}
+
+std::vector<CallKind> CudaProgram::library_calls() const {
+  return kinds_of(plan_);
+}
+
+KernelTimes CudaProgram::measure_calls(const MeasureOptions& options) const {
+  return measure(machine_, plan_, options);
 }
 
 std::unique_ptr<Program> compile(const Graph& graph, int samples, const CompileOptions& options) {

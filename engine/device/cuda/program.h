@@ -20,6 +20,8 @@ class CudaProgram final : public BasicProgram<float> {
   void to_plain(int number, const float* device, float* plain) const override;
   void from_plain(int number, const float* plain, float* device) const override;
   gpu::Gpu* gpu() const override { return &machine_; }
+  std::vector<CallKind> library_calls() const override;
+  KernelTimes measure_calls(const MeasureOptions& options) const override;
 
   /// What lanes run; tests look at it.
   const Plan& plan() const { return plan_; }

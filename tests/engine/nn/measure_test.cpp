@@ -1,0 +1,232 @@
+// Ways of library calls: how they are timed, and which are taken then. On the emulated GPU, whose
+// calls have two ways; what only a clock can say is not asked.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "cases.h"
+#include "engine/device/cuda/kernel_choice.h"
+#include "engine/device/cuda/measure.h"
+#include "engine/gpu/loops.h"
+#include "near_reference.h"
+#include "on_gpu.h"
+
+namespace thalweg::engine::test {
+namespace {
+
+using cuda::CudaProgram;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr std::size_t kHuge = std::size_t{1} << 60;
+
+/// Ways with a time on the host and a workspace each.
+class SleepingCall final : public gpu::Call {
+ public:
+  struct Way {
+    double ms = 0;
+    std::size_t workspace = 0;
+    bool fails = false, cannot_be_recorded = false;
+  };
+  explicit SleepingCall(std::vector<Way> ways) : ways_(std::move(ways)) {}
+  std::string name() const override { return "sleep"; }
+  std::string key() const override { return "sleep"; }
+  int ways() const override { return static_cast<int>(ways_.size()); }
+  std::size_t workspace(int way) const override {
+    return ways_[static_cast<std::size_t>(way)].workspace;
+  }
+  void run(gpu::Queue& queue, std::span<void* const>, void* workspace) const override {
+    const Way& way = ways_[static_cast<std::size_t>(chosen())];
+    if (way.fails) throw gpu::GpuError("it does not run");
+    if (way.cannot_be_recorded && runs_ == 1) throw gpu::GpuError("it cannot be recorded");
+    if (way.workspace > 0) *static_cast<char*>(workspace) = 1;
+    ++runs_;
+    queue.on_host(
+        [=] { std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(way.ms)); });
+  }
+
+ private:
+  std::vector<Way> ways_;
+  mutable int runs_ = 0;
+};
+
+class TimedWays : public testing::Test {
+ protected:
+  CallTimes times_of(SleepingCall& call) {
+    options_.note = [this](const std::string& text) { notes_.push_back(text); };
+    return cuda::time_ways(gpu::emulated_gpu(), *queue_, call, {}, options_);
+  }
+  std::unique_ptr<gpu::Queue> queue_ = gpu::emulated_gpu().queue();
+  MeasureOptions options_;
+  std::vector<std::string> notes_;
+};
+
+TEST_F(TimedWays, TakeAtLeastTheirTime) {
+  SleepingCall call({{3, 0}, {0, 64}, {1, 16}});
+  const CallTimes times = times_of(call);
+  ASSERT_THAT(times.ways, SizeIs(3));
+  EXPECT_EQ(times.name, "sleep");
+  EXPECT_GE(times.ways[0].ms, 3);
+  EXPECT_GE(times.ways[1].ms, 0);
+  EXPECT_GE(times.ways[2].ms, 1);
+  EXPECT_EQ(times.ways[1].workspace, 64U);
+  EXPECT_EQ(times.ways[1].name, "1");
+  EXPECT_THAT(notes_, IsEmpty());
+}
+
+TEST_F(TimedWays, AreLeftOutWhereTheyCannotBeRun) {
+  SleepingCall call({{0, 0, true}, {0, 0}, {0, 1000}, {0, kHuge}});
+  options_.scratch = 999;
+  EXPECT_THAT(times_of(call).ways, ElementsAre(testing::Field(&WayTime::way, 1)));
+  ASSERT_THAT(notes_, SizeIs(3));
+  EXPECT_THAT(notes_[0], HasSubstr("sleep, 0: not measured: it does not run"));
+  EXPECT_THAT(notes_[1], HasSubstr("it wants 1000 bytes of workspace, of 999"));
+  options_.scratch = kHuge;
+  notes_.clear();
+  EXPECT_THAT(times_of(call).ways, SizeIs(2));
+  ASSERT_THAT(notes_, SizeIs(2));
+  EXPECT_THAT(notes_[1], HasSubstr("bytes for the workspace of sleep"));  // the GPU has no more
+}
+
+TEST_F(TimedWays, AreLeftOutWhereTheyCannotBeRecorded) {
+  SleepingCall call({{0, 0, false, true}, {0, 0}});
+  EXPECT_THAT(times_of(call).ways, ElementsAre(testing::Field(&WayTime::way, 1)));
+  ASSERT_THAT(notes_, SizeIs(1));
+  EXPECT_THAT(notes_[0], HasSubstr("it cannot be recorded"));
+  queue_->wait();  // nothing is being recorded any more
+}
+
+KernelOptions choosing(std::size_t bound, std::vector<WayTime> ways) {
+  return {bound,
+          std::make_shared<const KernelTimes>(KernelTimes{{"sleep", {"sleep", std::move(ways)}}})};
+}
+
+TEST(ChosenWay, IsTheFirstThatFitsWhereNothingIsMeasured) {
+  const SleepingCall call({{0, 100}, {0, 40}, {0, 20}, {0, 30}});
+  const auto within = [&](std::size_t bound) { return cuda::choose_way(call, {bound, nullptr}); };
+  EXPECT_EQ(within(kHuge), 0);
+  EXPECT_EQ(within(100), 0);
+  EXPECT_EQ(within(99), 1);
+  EXPECT_EQ(within(39), 2);
+  EXPECT_EQ(within(10), 2);  // none fits: the leanest
+  EXPECT_EQ(cuda::choose_way(call, choosing(99, {})), 1);
+}
+
+TEST(ChosenWay, IsTheFastestMeasuredThatFits) {
+  const SleepingCall call({{0, 0}, {0, 40}, {0, 20}});
+  const std::vector<WayTime> ways{{0, "0", 0, 3}, {1, "1", 40, 1}, {2, "2", 20, 2}};
+  EXPECT_EQ(cuda::choose_way(call, choosing(kHuge, ways)), 1);
+  EXPECT_EQ(cuda::choose_way(call, choosing(39, ways)), 2);
+  EXPECT_EQ(cuda::choose_way(call, choosing(19, ways)), 0);
+}
+
+TEST(ChosenWay, IsNotOneThatTheLibraryHasNoMoreOrNamesOtherwise) {
+  const SleepingCall call({{0, 0}, {0, 0}});
+  EXPECT_EQ(cuda::choose_way(call, choosing(kHuge, {{0, "0", 0, 3}, {1, "another", 0, 1}})), 0);
+  EXPECT_EQ(cuda::choose_way(call, choosing(kHuge, {{0, "0", 0, 3}, {7, "7", 0, 1}})), 0);
+}
+
+TEST(StepTimes, AreSumsOverRuns) {
+  const std::vector<CallKind> kinds{{"a", "A", 1, 2}, {"b", "B", 2, 2}, {"c", "C", 1, 9}};
+  const KernelTimes times{{"a", {"A", {{0, "0", 0, 10}, {1, "1", 6, 4}}}},
+                          {"b", {"B", {{0, "0", 0, 10}, {1, "1", 5, 5}}}},
+                          {"c", {"C", {}}}};  // was not measured
+  const StepTimes all = step_times(kinds, times, kHuge);
+  EXPECT_EQ(all.first, 2 * 10 + 2 * 10);
+  EXPECT_EQ(all.best, 2 * 4 + 2 * 5);
+  EXPECT_EQ(all.chosen, all.best);
+  const StepTimes within = step_times(kinds, times, 5);
+  EXPECT_EQ(within.best, all.best);
+  EXPECT_EQ(within.chosen, 2 * 10 + 2 * 5);
+  // Workspaces of 6, 5 and 5 bytes.
+  EXPECT_EQ(step_time_side_by_side(kinds, times, kHuge), 18);
+  EXPECT_EQ(step_time_side_by_side(kinds, times, 11), 2 * 4 + 5 + 10);
+  EXPECT_EQ(step_time_side_by_side(kinds, times, 10), 2 * 4 + 10 + 10);
+  EXPECT_EQ(step_time_side_by_side(kinds, times, 0), all.first);
+  EXPECT_EQ(step_time_side_by_side({{"a", "A", 1, 1}}, {{"a", {"A", {{0, "0", 9, 1}}}}}, 8),
+            std::nullopt);
+}
+
+std::size_t emulated_bytes_free() {
+  return gpu::emulated_gpu().free_bytes();
+}
+
+Graph conv_and_linear() {
+  const std::vector<Case> cases = small_cases();
+  return std::find_if(cases.begin(), cases.end(),
+                      [](const Case& c) { return c.name == "conv_same"; })
+      ->graph();
+}
+
+TEST(MeasuredCalls, AreAllThatAProgramHasAndLeaveItAsItWas) {
+  const Graph graph = conv_and_linear();
+  const CudaProgram program(gpu::emulated_gpu(), graph, 2, {});
+  const std::size_t before = emulated_bytes_free();
+  int turns = 0;
+  MeasureOptions options;
+  options.progress = [&] { ++turns; };
+  const KernelTimes times = program.measure_calls(options);
+  const std::vector<CallKind> kinds = program.library_calls();
+  ASSERT_FALSE(kinds.empty());
+  EXPECT_EQ(times.size(), kinds.size());
+  EXPECT_EQ(static_cast<std::size_t>(turns), kinds.size());
+  for (const CallKind& kind : kinds) {
+    EXPECT_GE(kind.runs, 1) << kind.name;
+    ASSERT_TRUE(times.contains(kind.key)) << kind.name;
+    EXPECT_THAT(times.at(kind.key).ways, SizeIs(2)) << kind.name;
+  }
+  for (const cuda::LibraryCall& call : program.plan().calls)
+    EXPECT_EQ(call.call->chosen(), 0);
+  EXPECT_EQ(emulated_bytes_free(), before);
+  options.known = times;
+  EXPECT_THAT(program.measure_calls(options), IsEmpty());
+}
+
+TEST(MeasuredCalls, AreLeftToTheirLibrariesWhenTimeIsOver) {
+  const Graph graph = conv_and_linear();
+  const CudaProgram program(gpu::emulated_gpu(), graph, 2, {});
+  std::string note;
+  MeasureOptions options;
+  options.seconds = 0;
+  options.note = [&](const std::string& text) { note = text; };
+  const KernelTimes times = program.measure_calls(options);
+  EXPECT_EQ(times.size(), program.library_calls().size());
+  for (const auto& [key, call] : times)
+    EXPECT_THAT(call.ways, IsEmpty());
+  EXPECT_THAT(note, HasSubstr("the time for measuring is over"));
+}
+
+class SecondWays : public testing::TestWithParam<Case> {};
+
+/// All calls in their last ways: another order of sums, other workspaces.
+TEST_P(SecondWays, ComputeTheSameInTheirOwnWorkspace) {
+  const Graph graph = GetParam().graph();
+  const int samples = GetParam().samples;
+  const CudaProgram first(gpu::emulated_gpu(), graph, samples, {});
+  KernelTimes times = first.measure_calls({});
+  std::size_t workspace = 0;
+  for (auto& [key, call] : times) {
+    for (WayTime& way : call.ways)
+      way.ms = 10 - way.way;
+    workspace = std::max(workspace, (call.ways.back().workspace + 3) / 4 * 4);
+  }
+  CompileOptions options;
+  options.kernels.times = std::make_shared<const KernelTimes>(times);
+  const CudaProgram second(gpu::emulated_gpu(), graph, samples, options);
+  for (const cuda::LibraryCall& call : second.plan().calls)
+    EXPECT_EQ(call.call->chosen(), call.call->ways() - 1) << call.call->name();
+  EXPECT_EQ(second.lane_memory().workspace, workspace);
+  LaneOnGpu lane(second, statistics_of(graph));
+  expect_near_reference(graph, second, lane, samples, 1e-5);
+}
+
+INSTANTIATE_TEST_SUITE_P(Layers, SecondWays, testing::ValuesIn(small_cases()),
+                         [](const auto& test) { return test.param.name; });
+
+}  // namespace
+}  // namespace thalweg::engine::test
