@@ -174,24 +174,35 @@ Group::Segment Group::segment(std::size_t count, int rank) const {
 
 std::unique_ptr<Request> Group::start_shard_sum(std::span<float* const> mine, std::size_t count,
                                                 int shards, std::string_view label) {
-  auto& tree = impl_->trees[shards];
-  if (!tree) tree = std::make_shared<const ShardTree>(rank(), size(), shards);
-  const auto owned = static_cast<std::size_t>(first_shard(rank() + 1, size(), shards) -
-                                              first_shard(rank(), size(), shards));
-  if (mine.size() != owned) {
-    throw std::invalid_argument("rank " + std::to_string(rank()) + " owns " +
-                                std::to_string(owned) + " of " + std::to_string(shards) +
-                                " shards, but brings " + std::to_string(mine.size()));
-  }
-  const Call call{"sum",
-                  Collective::allreduce,
-                  {nullptr, nullptr, count, sizeof(float), Type::f32, Op::sum, 0},
-                  shards};
+  const auto tree = impl_->tree(mine.size(), shards);
+  const Call call = Impl::shard_sum_call(count, shards);
   if (size() > 1) impl_->meet(call, label);
   return impl_->start(call, label, [&](const Operation& operation) {
     return (impl_->board ? shard_sum_shared : shard_sum)(operation.link, tree,
                                                          {mine.begin(), mine.end()}, count);
   });
+}
+
+std::unique_ptr<Request> Group::start_shard_sum_elsewhere(std::span<float* const> mine,
+                                                          std::size_t count, int shards,
+                                                          SumElsewhere& where,
+                                                          std::string_view label) {
+  if (!carries(where.memory()))
+    throw std::invalid_argument("UCX has no CUDA here: a GPU's memory cannot be sent");
+  // While additions run nothing arrives that would wake a sleeper.
+  impl_->progress->patience().expect_memory();
+  return impl_->start(Impl::shard_sum_call(count, shards), label, [&](const Operation& operation) {
+    return shard_sum_elsewhere(operation.link, impl_->tree(mine.size(), shards),
+                               {mine.begin(), mine.end()}, count, where);
+  });
+}
+
+bool Group::carries(MessageMemory where) const {
+  return impl_->progress->transport().carries(where);
+}
+
+void Group::look_round() {
+  impl_->progress->poll();
 }
 
 int Group::first_shard(int rank, int ranks, int shards) {

@@ -44,6 +44,19 @@ class Memory {
   virtual std::size_t bytes() const = 0;
 };
 
+/// Vectors that the host does not add up: a GPU does. See Group::start_shard_sum_elsewhere.
+class SumElsewhere {
+ public:
+  virtual ~SumElsewhere() = default;
+  /// What they stand in, as far as messages go.
+  virtual MessageMemory memory() const = 0;
+  /// ShardPieces::scratch_floats() of them, beside the vectors.
+  virtual float* scratch() = 0;
+  /// The places of the own slice (ShardPieces::places) hold what they should. True once their sum
+  /// stands in ShardPieces::result; until then called again and again. Must not block.
+  virtual bool add_up() = 0;
+};
+
 /// Collectives block; their start_ twins return at once. All ranks must call the same operations in
 /// the same order with the same lengths. Lengths count elements; 0 is allowed. Same input and group
 /// shape: same bits. CommError when a rank is lost or calls something else; after that the group is
@@ -134,6 +147,17 @@ class Group {
   std::unique_ptr<Request> start_shard_sum(std::span<float* const> mine, std::size_t count,
                                            int shards, std::string_view label = {});
   static int first_shard(int rank, int ranks, int shards);  ///< rank * shards / ranks
+  /// The same for vectors elsewhere: the messages are this group's, the additions the caller's. It
+  /// has done those of ShardTree::local. Throws std::invalid_argument where carries() says no.
+  std::unique_ptr<Request> start_shard_sum_elsewhere(std::span<float* const> mine,
+                                                     std::size_t count, int shards,
+                                                     SumElsewhere& where,
+                                                     std::string_view label = {});
+  /// Whether messages may stand in such memory.
+  bool carries(MessageMemory where) const;
+  /// For one who waits for something else than this group: advances what is under way, answers
+  /// peers. Throws CommError where a rank is known to be lost.
+  void look_round();
 
   /// Collective: the ranks that give the same colour become a group, ordered by (key, rank).
   /// nullptr for a negative colour. Shares the transport with this group, and may outlive it.

@@ -86,6 +86,25 @@ void Group::Impl::meet(const Call& call, std::string_view label) {
   if (board) progress->patience().expect_memory();
 }
 
+std::shared_ptr<const ShardTree> Group::Impl::tree(std::size_t brings, int shards) {
+  auto& tree = trees[shards];
+  if (!tree) tree = std::make_shared<const ShardTree>(rank, size(), shards);
+  const auto owned = static_cast<std::size_t>(first_shard(rank + 1, size(), shards) -
+                                              first_shard(rank, size(), shards));
+  if (brings != owned)
+    throw std::invalid_argument("rank " + std::to_string(rank) + " owns " + std::to_string(owned) +
+                                " of " + std::to_string(shards) + " shards, but brings " +
+                                std::to_string(brings));
+  return tree;
+}
+
+Call Group::Impl::shard_sum_call(std::size_t count, int shards) {
+  return {"sum",
+          Collective::allreduce,
+          {nullptr, nullptr, count, sizeof(float), Type::f32, Op::sum, 0},
+          shards};
+}
+
 void Group::Impl::complete(Operation& operation, Task task) {
   operation.strand = std::make_unique<Strand>(std::move(task));
   if (!progress->begin(operation)) progress->finish(operation);

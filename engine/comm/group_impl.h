@@ -48,6 +48,9 @@ struct Group::Impl {
   /// The first call that may use shared memory waits for all ranks, and makes the board.
   void meet(const Call& call, std::string_view label);
   Operation operation_for(const Call& call, std::string_view label);
+  /// Throws std::invalid_argument unless this rank owns as many of the shards as it brings.
+  std::shared_ptr<const ShardTree> tree(std::size_t brings, int shards);
+  static Call shard_sum_call(std::size_t count, int shards);
   /// Blocks until `task` has ended on this rank.
   void complete(Operation& operation, Task task);
 

@@ -145,8 +145,10 @@ class MemoryTransport : public Transport {
   }
   std::uint64_t completed() const override { return completed_; }
 
-  std::unique_ptr<Request> send(int peer, std::uint64_t tag, const void* data,
-                                std::size_t bytes) override {
+  using Transport::receive;
+  using Transport::send;
+  std::unique_ptr<Request> send(int peer, std::uint64_t tag, const void* data, std::size_t bytes,
+                                MessageMemory) override {
     const auto* first = static_cast<const std::byte*>(data);
     std::lock_guard lock(hub_->mutex);
     auto& queue = hub_->sent[{rank_, peer, tag}];
@@ -160,8 +162,8 @@ class MemoryTransport : public Transport {
     return std::make_unique<Send>(*hub_, Address{rank_, peer, tag}, taken.release());
   }
 
-  std::unique_ptr<Request> receive(int peer, std::uint64_t tag, void* data,
-                                   std::size_t bytes) override {
+  std::unique_ptr<Request> receive(int peer, std::uint64_t tag, void* data, std::size_t bytes,
+                                   MessageMemory) override {
     auto request = std::make_unique<Receive>(*this, peer, tag, data, bytes);
     posted_.push_back(request.get());
     return request;

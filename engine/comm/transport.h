@@ -53,6 +53,9 @@ class Attached {
   virtual std::byte* data() const = 0;
 };
 
+/// What a message stands in.
+enum class MessageMemory { host, cuda };
+
 /// Point-to-point over which algorithms are written: UCX between processes, memory between threads
 /// (tests). One Transport per rank; used by one thread at a time.
 class Transport {
@@ -64,11 +67,19 @@ class Transport {
   /// Non-blocking, matched by (peer, tag) in order; tags below 2^40. The memory must stay until the
   /// request is done; that of a receive keeps what it holds until its message is there. nullptr:
   /// already done. A message of another length than the receiver expects is a CommError at the
-  /// receiver.
+  /// receiver. `where` is the same on both sides; not host: only where carries() says so.
   virtual std::unique_ptr<Request> send(int peer, std::uint64_t tag, const void* data,
-                                        std::size_t bytes) = 0;
+                                        std::size_t bytes, MessageMemory where) = 0;
   virtual std::unique_ptr<Request> receive(int peer, std::uint64_t tag, void* data,
-                                           std::size_t bytes) = 0;
+                                           std::size_t bytes, MessageMemory where) = 0;
+  std::unique_ptr<Request> send(int peer, std::uint64_t tag, const void* data, std::size_t bytes) {
+    return send(peer, tag, data, bytes, MessageMemory::host);
+  }
+  std::unique_ptr<Request> receive(int peer, std::uint64_t tag, void* data, std::size_t bytes) {
+    return receive(peer, tag, data, bytes, MessageMemory::host);
+  }
+  /// Whether messages may stand in such memory.
+  virtual bool carries(MessageMemory where) const { return where == MessageMemory::host; }
   /// Moves what can be moved. Throws CommError once a peer is known to be gone.
   virtual void progress() = 0;
 

@@ -38,12 +38,16 @@ void Messages::post(F&& f) {
 }
 
 Messages& Messages::send(int to, const void* data, std::size_t bytes) {
-  post([&] { return link_.transport().send(link_.world_rank(to), link_.tag(), data, bytes); });
+  post([&] {
+    return link_.transport().send(link_.world_rank(to), link_.tag(), data, bytes, where_);
+  });
   return *this;
 }
 
 Messages& Messages::receive(int from, void* data, std::size_t bytes) {
-  post([&] { return link_.transport().receive(link_.world_rank(from), link_.tag(), data, bytes); });
+  post([&] {
+    return link_.transport().receive(link_.world_rank(from), link_.tag(), data, bytes, where_);
+  });
   return *this;
 }
 
@@ -58,7 +62,8 @@ bool Messages::ready() {
 Arrivals& Arrivals::receive(int from, void* data, std::size_t bytes) {
   if (failure_) return *this;
   try {
-    open_.push_back(link_.transport().receive(link_.world_rank(from), link_.tag(), data, bytes));
+    open_.push_back(link_.transport().receive(link_.world_rank(from), link_.tag(), data, bytes,
+                                              MessageMemory::host));
   } catch (...) {
     failure_ = std::current_exception();
   }

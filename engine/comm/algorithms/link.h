@@ -75,7 +75,9 @@ class Link {
 /// Messages between two ranks with the same Link arrive in the order of their posting.
 class Messages : public Awaitable {
  public:
-  explicit Messages(const Link& link) : link_(link) {}
+  /// `where`: what all of them stand in, on both sides.
+  explicit Messages(const Link& link, MessageMemory where = MessageMemory::host)
+      : link_(link), where_(where) {}
   Messages(const Messages&) = delete;
   Messages& operator=(const Messages&) = delete;
 
@@ -93,6 +95,7 @@ class Messages : public Awaitable {
   void post(F&& f);
 
   Link link_;
+  MessageMemory where_ = MessageMemory::host;
   std::vector<std::unique_ptr<Request>> open_;
   std::exception_ptr failure_;
 };

@@ -6,15 +6,19 @@
 #include <vector>
 
 #include "engine/comm/algorithms/link.h"
+#include "engine/comm/group.h"
 #include "engine/comm/shard_tree.h"
 
 namespace thalweg::engine::comm {
 
 /// Every rank adds up the subtrees it owns; then each rank gets everybody's partial sums of its
-/// slice of the vector, adds them in tree order, and sends the slice to all. Short vectors take one
-/// step less: everybody sends everything to all, and all add everything. See
+/// slice of the vector, adds them in tree order, and sends the slice to all (shard_pieces.h). See
 /// Group::start_shard_sum. Uses phases 0 and 1 of the link.
 Task shard_sum(const Link& link, std::shared_ptr<const ShardTree> tree, std::vector<float*> mine,
                std::size_t count);
+
+/// See Group::start_shard_sum_elsewhere.
+Task shard_sum_elsewhere(const Link& link, std::shared_ptr<const ShardTree> tree,
+                         std::vector<float*> mine, std::size_t count, SumElsewhere& where);
 
 }  // namespace thalweg::engine::comm

@@ -172,8 +172,16 @@ class UcxTransport : public Transport {
     return ucx_attach(peers_->shared_worker(), peers_->endpoint(peer), token);
   }
 
-  std::unique_ptr<Request> send(int peer, std::uint64_t tag, const void* data,
-                                std::size_t bytes) override {
+  bool carries(MessageMemory where) const override {
+    return where == MessageMemory::host || peers_->shared_worker()->knows_cuda();
+  }
+
+  // Neither sockets nor the kernel's reads reach a GPU's memory: it is UCX's own affair.
+  using Transport::receive;
+  using Transport::send;
+  std::unique_ptr<Request> send(int peer, std::uint64_t tag, const void* data, std::size_t bytes,
+                                MessageMemory where) override {
+    if (where == MessageMemory::cuda) return ucx_send(peer, tag, data, bytes, where);
     if (peers_->sockets().reach(peer)) return peers_->sockets().send(peer, tag, data, bytes);
     if (bytes >= kDirectFrom && peers_->read_by(peer)) {
       return std::make_unique<DirectSend>(*this, peer, tag, data, bytes);
@@ -181,8 +189,9 @@ class UcxTransport : public Transport {
     return ucx_send(peer, tag, data, bytes);
   }
 
-  std::unique_ptr<Request> receive(int peer, std::uint64_t tag, void* data,
-                                   std::size_t bytes) override {
+  std::unique_ptr<Request> receive(int peer, std::uint64_t tag, void* data, std::size_t bytes,
+                                   MessageMemory where) override {
+    if (where == MessageMemory::cuda) return ucx_receive(peer, tag, data, bytes, where);
     if (peers_->sockets().reach(peer)) return peers_->sockets().receive(peer, tag, data, bytes);
     if (bytes >= kDirectFrom && peers_->reads(peer)) {
       return std::make_unique<DirectReceive>(*this, peer, tag, data, bytes);
@@ -191,18 +200,19 @@ class UcxTransport : public Transport {
   }
 
   std::unique_ptr<Request> ucx_send(int peer, std::uint64_t tag, const void* data,
-                                    std::size_t bytes) {
+                                    std::size_t bytes, MessageMemory where = MessageMemory::host) {
     auto request = std::make_unique<UcxRequest>(*this, peer, bytes, false);
-    ucp_request_param_t params = params_for(*request);
+    ucp_request_param_t params = params_for(*request, where);
     params.cb.send = State::sent;
     void* handle =
         ucp_tag_send_nbx(peers_->endpoint(peer), data, bytes, full_tag(rank(), tag), &params);
     return started(std::move(request), handle);
   }
 
-  std::unique_ptr<Request> ucx_receive(int peer, std::uint64_t tag, void* data, std::size_t bytes) {
+  std::unique_ptr<Request> ucx_receive(int peer, std::uint64_t tag, void* data, std::size_t bytes,
+                                       MessageMemory where = MessageMemory::host) {
     auto request = std::make_unique<UcxRequest>(*this, peer, bytes, true);
-    ucp_request_param_t params = params_for(*request);
+    ucp_request_param_t params = params_for(*request, where);
     // UCX 1.13 tells the length of a message that was there already to the callback only.
     params.op_attr_mask |= UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
     params.cb.recv = State::received;
@@ -227,10 +237,14 @@ class UcxTransport : public Transport {
   std::uint64_t* counter() { return &completed_; }
 
  private:
-  static ucp_request_param_t params_for(UcxRequest& request) {
+  static ucp_request_param_t params_for(UcxRequest& request, MessageMemory where) {
     ucp_request_param_t params{};
     params.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
     params.user_data = request.state_;
+    if (where == MessageMemory::cuda) {
+      params.op_attr_mask |= UCP_OP_ATTR_FIELD_MEMORY_TYPE;
+      params.memory_type = UCS_MEMORY_TYPE_CUDA;
+    }
     return params;
   }
 

@@ -105,6 +105,13 @@ UcxWorker::~UcxWorker() {
   ucp_cleanup(context_);
 }
 
+bool UcxWorker::knows_cuda() const {
+  ucp_context_attr_t attributes{};
+  attributes.field_mask = UCP_ATTR_FIELD_MEMORY_TYPES;
+  check(ucp_context_query(context_, &attributes), "ucp_context_query");
+  return (attributes.memory_types & UCS_BIT(UCS_MEMORY_TYPE_CUDA)) != 0;
+}
+
 std::string UcxWorker::address() const {
   ucp_address_t* bytes = nullptr;
   std::size_t length = 0;

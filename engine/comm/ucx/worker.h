@@ -21,6 +21,7 @@ class UcxWorker {
 
   ucp_worker_h get() const { return worker_; }
   ucp_context_h context() const { return context_; }
+  bool knows_cuda() const;      ///< messages may stand in the memory of CUDA's GPUs
   std::string address() const;  ///< for peers, bytes
   int event_fd() const;         ///< readable after a successful arm()
   bool arm();                   ///< false: there is something to progress first

@@ -56,6 +56,21 @@ TEST(Trouble, ARankThatLeavesIsNamedByAllOthers) {
   }
 }
 
+TEST(Trouble, WhoWaitsForSomethingElseSeesARankLeave) {
+  const auto messages = errors_of(3, {}, 1, [](Group& group) {
+    group.barrier();
+    if (group.rank() == 1) return;
+    const auto all_here = group.start_barrier();
+    while (true) {
+      group.look_round();
+      std::this_thread::sleep_for(milliseconds(1));
+    }
+  });
+  EXPECT_EQ("", messages[1]);
+  for (const int r : {0, 2})
+    EXPECT_THAT(messages[static_cast<std::size_t>(r)], HasSubstr("rank 1"));
+}
+
 TEST(Trouble, ARankThatDoesNotComeIsNamedAfterTheStallTime) {
   std::atomic<int> ended{0};
   const auto messages = errors_of(4, {.stall_timeout = milliseconds(300)}, 1, [&](Group& group) {

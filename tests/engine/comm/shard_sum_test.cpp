@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <memory>
 #include <random>
 
+#include "engine/comm/shard_pieces.h"
 #include "engine/comm/shard_tree.h"
 #include "tests/engine/comm/threads.h"
 
@@ -133,6 +135,102 @@ TEST(ShardSums, WrongNumbersOfLeavesAndShardsAreRefused) {
   std::vector<float*> two{a.data(), a.data()};
   EXPECT_THROW((void)group.start_shard_sum(two, 4, 3), std::invalid_argument);
   EXPECT_THROW((void)group.start_shard_sum(two, 4, 2), std::invalid_argument);
+}
+
+/// Additions that take a few looks, as those of a GPU do.
+class Slowly : public SumElsewhere {
+ public:
+  Slowly(const Group& group, int shards, const std::vector<float*>& mine, std::size_t count)
+      : tree_(group.rank(), group.size(), shards),
+        scratch_(ShardPieces::scratch_floats(tree_, group.rank(), group.size(), count) + 16),
+        pieces_(tree_, group.rank(), group.size(), mine, count, scratch()) {
+    run(tree_.local, mine.data(), count);
+  }
+  MessageMemory memory() const override { return MessageMemory::host; }
+  float* scratch() override {
+    void* at = scratch_.data();
+    std::size_t room = scratch_.size() * sizeof(float);
+    return static_cast<float*>(std::align(64, 1, at, room));
+  }
+  bool add_up() override {
+    if (++looks_ < 3) return false;
+    EXPECT_EQ(looks_, 3) << "done, and asked again";
+    run(tree_.across, pieces_.places.data(), pieces_.count);
+    if (pieces_.places[0] != pieces_.result)
+      std::copy_n(pieces_.places[0], pieces_.count, pieces_.result);
+    return true;
+  }
+  const ShardPieces& pieces() const { return pieces_; }
+
+ private:
+  ShardTree tree_;
+  std::vector<float> scratch_;
+  ShardPieces pieces_;
+  int looks_ = 0;
+};
+
+TEST_P(ShardSumTest, ElsewhereItHasTheSameBits) {
+  const int shards = GetParam();
+  for (int ranks = 1; ranks <= shards; ++ranks)
+    on_ranks(ranks, {.checked = ranks == 3}, [&](Group& group) {
+      std::vector<std::unique_ptr<Leaves>> leaves;
+      std::vector<std::unique_ptr<Slowly>> slowly;
+      std::vector<std::unique_ptr<Request>> requests;
+      for (const std::size_t count : kLengths) {
+        leaves.push_back(std::make_unique<Leaves>(group, shards, count));
+        const std::vector<float*>& mine = leaves.back()->pointers;
+        slowly.push_back(std::make_unique<Slowly>(group, shards, mine, count));
+        requests.push_back(
+            group.start_shard_sum_elsewhere(mine, count, shards, *slowly.back(), "a bucket"));
+      }
+      for (std::size_t i = requests.size(); i-- > 0;) {
+        requests[i]->wait();
+        ASSERT_TRUE(same_bits(leaves[i]->pointers[0], tree_sum(0, shards, kLengths[i], 0)))
+            << kLengths[i] << " floats, rank " << group.rank() << " of " << group.size();
+      }
+    });
+}
+
+TEST(ShardSums, ElsewhereIsRefusedWhereNoMessageReaches) {
+  class InCuda : public SumElsewhere {
+    MessageMemory memory() const override { return MessageMemory::cuda; }
+    float* scratch() override { return nullptr; }
+    bool add_up() override { return true; }
+  } where;
+  Group group(std::move(memory_transports(1).front()));
+  EXPECT_TRUE(group.carries(MessageMemory::host));
+  EXPECT_FALSE(group.carries(MessageMemory::cuda));
+  float one = 1;
+  std::vector<float*> mine{&one};
+  EXPECT_THROW((void)group.start_shard_sum_elsewhere(mine, 1, 1, where), std::invalid_argument);
+}
+
+/// What one rank sends another is what that one expects, in order.
+TEST(ShardPiecesTest, MessagesMeet) {
+  for (const int shards : {2, 3, 4, 7, 8})
+    for (int ranks = 2; ranks <= shards; ++ranks)
+      for (const std::size_t count : {5U, 1000U, 1025U, 4097U}) {
+        std::vector<ShardPieces> pieces;
+        std::vector<float> memory(64 * count + 1024);
+        for (int rank = 0; rank < ranks; ++rank) {
+          const ShardTree tree(rank, ranks, shards);
+          std::vector<float*> mine(static_cast<std::size_t>(shards), memory.data());
+          pieces.emplace_back(tree, rank, ranks, mine, count, memory.data());
+        }
+        const auto lengths = [&](const std::vector<ShardPieces::Message>& messages, int peer) {
+          std::vector<std::size_t> all;
+          for (const auto& message : messages)
+            if (message.peer == peer) all.push_back(message.floats);
+          return all;
+        };
+        for (int a = 0; a < ranks; ++a)
+          for (int b = 0; b < ranks; ++b) {
+            const ShardPieces& from = pieces[static_cast<std::size_t>(a)];
+            const ShardPieces& to = pieces[static_cast<std::size_t>(b)];
+            EXPECT_EQ(lengths(from.send, b), lengths(to.receive, a));
+            EXPECT_EQ(lengths(from.send_slices, b), lengths(to.receive_slices, a));
+          }
+      }
 }
 
 TEST(ShardTreeTest, FiveLeavesOnTwoRanks) {
