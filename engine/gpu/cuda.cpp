@@ -2,6 +2,7 @@
 #include <cuda_runtime_api.h>
 
 #include <atomic>
+#include <cstdio>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -55,6 +56,17 @@ class CudaEvent final : public Event {
   Counters& counters_;
   cudaEvent_t event_ = nullptr;
 };
+
+/// As nvidia-smi writes it.
+std::string uuid_text(const cudaUUID_t& uuid) {
+  std::string text = "GPU-";
+  for (int i = 0; i < 16; ++i) {
+    char digits[3];
+    std::snprintf(digits, sizeof digits, "%02x", static_cast<unsigned char>(uuid.bytes[i]));
+    text += std::string(i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "") + digits;
+  }
+  return text;
+}
 
 struct CudaRecording final : Recording {
   ~CudaRecording() override {
@@ -182,7 +194,8 @@ class CudaGpu final : public Gpu {
              properties.minor,
              properties.multiProcessorCount,
              properties.totalGlobalMem,
-             false};
+             false,
+             uuid_text(properties.uuid)};
     use();
     check_cuda(cudaStreamCreateWithFlags(&setup_, cudaStreamNonBlocking),
                "cudaStreamCreateWithFlags");

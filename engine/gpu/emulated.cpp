@@ -156,6 +156,7 @@ class EmulatedGpu final : public Gpu {
     info_.multiprocessors = 1;
     info_.memory_bytes = memory_limit();
     info_.emulated = true;
+    info_.uuid = "emulated";
   }
   const Info& info() const override { return info_; }
   std::size_t free_bytes() const override {

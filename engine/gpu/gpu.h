@@ -32,6 +32,7 @@ struct Info {
   int multiprocessors = 0;
   std::size_t memory_bytes = 0;
   bool emulated = false;
+  std::string uuid;  ///< no other GPU has it, on any machine: "GPU-0f1e..."
 };
 
 /// A point in a queue. For one thread at a time.

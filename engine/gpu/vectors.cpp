@@ -10,6 +10,33 @@ struct Sum {
   THALWEG_HOST_DEVICE float operator()(float a, float b) const { return a + b; }
 };
 
+/// Elements i * width and its neighbours.
+template <int width>
+struct SumInTree {
+  float* into;
+  const float* const* places;
+  const int* joins;
+  int number;
+  std::int64_t offset;  ///< in packs
+  THALWEG_HOST_DEVICE void operator()(std::int64_t i) const {
+    using Few = Pack<float, width>;
+    const auto at = [&](int p) { return reinterpret_cast<const Few*>(places[p])[offset + i]; };
+    Few open[sum_in_tree_depth];
+    int top = 0;
+    Few last = at(0);
+    for (int p = 1; p < number; ++p) {
+      open[top++] = last;
+      last = at(p);
+      for (int join = 0; join < joins[p]; ++join) {
+        const Few& left = open[--top];
+        for (int k = 0; k < width; ++k)
+          last.at[k] = left.at[k] + last.at[k];
+      }
+    }
+    reinterpret_cast<Few*>(into)[offset + i] = last;
+  }
+};
+
 struct Narrow {
   float* to;
   const double* from;
@@ -56,6 +83,13 @@ struct Blend {
 void add(Queue& queue, float* into, const float* from, std::size_t count) {
   const float* const before = into;
   map(queue, static_cast<std::int64_t>(count), Sum{}, into, before, from);
+}
+
+void sum_in_tree(Queue& queue, float* into, const float* const* places, const int* joins,
+                 int number, std::size_t count) {
+  const auto n = static_cast<std::int64_t>(count);
+  for_each(queue, n / 4, SumInTree<4>{into, places, joins, number, 0});
+  for_each(queue, n % 4, SumInTree<1>{into, places, joins, number, n / 4 * 4});
 }
 
 void narrow(Queue& queue, float* to, const double* from, std::size_t count) {

@@ -10,6 +10,14 @@ namespace thalweg::engine::gpu {
 /// into[i] += from[i]
 void add(Queue& queue, float* into, const float* from, std::size_t count);
 
+/// into[i] = the sum of places[0][i], places[1][i], ... in the order of a tree that was written
+/// down: after place p has been taken, the last two sums are joined joins[p] times; one is left.
+/// At most `sum_in_tree_depth` sums are open at a time. `places`, of `number` pointers, and `joins`
+/// are the GPU's memory; `into` may be one of the places. Pointers are multiples of 16 bytes.
+void sum_in_tree(Queue& queue, float* into, const float* const* places, const int* joins,
+                 int number, std::size_t count);
+constexpr int sum_in_tree_depth = 16;
+
 /// to[i] = from[i]
 void narrow(Queue& queue, float* to, const double* from, std::size_t count);
 

@@ -1,9 +1,11 @@
 # Whether GPUs are supported: THALWEG_CUDA=AUTO|ON|OFF. Sets THALWEG_HAS_CUDA and, where it is on, enables the language
-# CUDA and sets THALWEG_CUDNN_INCLUDE_DIR and THALWEG_GPU_LIBRARY_DIRS (where cuBLASLt and cuDNN were found).
+# CUDA and sets THALWEG_CUDNN_INCLUDE_DIR and THALWEG_GPU_LIBRARY_DIRS (where cuBLASLt, cuDNN and NCCL were found). Where
+# NCCL is found too, THALWEG_HAS_NCCL is ON and THALWEG_NCCL_INCLUDE_DIR set.
 # Programs are linked with nothing of CUDA but its static runtime; they load the other libraries when a GPU is asked for.
 set(THALWEG_CUDA AUTO CACHE STRING "Support for NVIDIA's GPUs: AUTO (where CUDA and cuDNN are found), ON or OFF")
 set_property(CACHE THALWEG_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(THALWEG_HAS_CUDA OFF)
+set(THALWEG_HAS_NCCL OFF)
 set(missing "")
 
 string(TOUPPER "${THALWEG_CUDA}" wanted)
@@ -80,9 +82,35 @@ if(NOT wanted STREQUAL "OFF" AND NOT missing)
   set(THALWEG_HAS_CUDA ON)
   get_filename_component(cudnn_dir "${THALWEG_CUDNN_LIBRARY}" DIRECTORY)
   set(THALWEG_GPU_LIBRARY_DIRS "${CUDAToolkit_LIBRARY_DIR}" "${cudnn_dir}")
+
+  set(places ${NCCL_ROOT} $ENV{NCCL_ROOT} ${CUDAToolkit_INCLUDE_DIRS} ${CUDAToolkit_LIBRARY_DIR}
+      "${CUDAToolkit_LIBRARY_DIR}/.." "${CUDAToolkit_LIBRARY_DIR}/../../nccl")
+  find_path(THALWEG_NCCL_INCLUDE_DIR nccl.h HINTS ${places} PATH_SUFFIXES include)
+  find_file(THALWEG_NCCL_LIBRARY NAMES libnccl.so.2 HINTS ${places}
+            PATHS /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE} /usr/lib64 /usr/lib PATH_SUFFIXES lib lib64)
+  set(nccl "no NCCL (NCCL_ROOT)")
+  if(THALWEG_NCCL_INCLUDE_DIR)
+    set(numbers "")
+    foreach(part IN ITEMS MAJOR MINOR PATCH)
+      file(STRINGS "${THALWEG_NCCL_INCLUDE_DIR}/nccl.h" line REGEX "^#define NCCL_${part} [0-9]+")
+      string(REGEX REPLACE "[^0-9]" "" line "${line}")
+      list(APPEND numbers "${line}")
+    endforeach()
+    list(JOIN numbers "." nccl_version)
+    set(nccl "NCCL ${nccl_version}")
+    if(nccl_version VERSION_LESS 2.14)
+      set(nccl "no NCCL (${nccl_version} is too old, 2.14 serves)")
+    else()
+      set(THALWEG_HAS_NCCL ON)
+    endif()
+  endif()
+  if(THALWEG_NCCL_LIBRARY)
+    get_filename_component(nccl_dir "${THALWEG_NCCL_LIBRARY}" DIRECTORY)
+    list(APPEND THALWEG_GPU_LIBRARY_DIRS "${nccl_dir}")
+  endif()
   list(REMOVE_DUPLICATES THALWEG_GPU_LIBRARY_DIRS)
   list(JOIN CMAKE_CUDA_ARCHITECTURES ", " architectures)
-  message(STATUS "GPUs: CUDA ${CUDAToolkit_VERSION}, cuDNN ${cudnn_version}, architectures ${architectures}")
+  message(STATUS "GPUs: CUDA ${CUDAToolkit_VERSION}, cuDNN ${cudnn_version}, ${nccl}, architectures ${architectures}")
 elseif(wanted STREQUAL "ON")
   message(FATAL_ERROR "THALWEG_CUDA is ON, but CUDA is not complete: ${missing}. Install CUDA's toolkit and cuDNN 9, or configure with "
           "-DTHALWEG_CUDA=OFF")

@@ -92,6 +92,7 @@ const std::map<std::string, Names> kOnlyIn = {
     {"cuda", {"engine/gpu/"}},
     {"cublas", {"engine/gpu/"}},
     {"cudnn", {"engine/gpu/"}},
+    {"nccl", {"engine/gpu/"}},
     {"yaml-cpp", {"jobspec/"}},
     {"CLI/", {"cli/", "engine/", "daemon/"}},
     {"boost/", {"daemon/"}},

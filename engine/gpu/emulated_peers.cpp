@@ -1,0 +1,137 @@
+// Messages between ranks that are threads of one process: copied when they are sent, waited for
+// when it is the queue's turn.
+#include <unistd.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "engine/gpu/peers_of_machines.h"
+#include "engine/gpu/recording_guard.h"
+
+namespace thalweg::engine::gpu {
+namespace {
+
+/// As a PeersId.
+struct Name {
+  pid_t process;
+  int number;
+  bool operator<(const Name& other) const { return number < other.number; }
+};
+
+struct Meeting {
+  std::mutex mutex;
+  std::condition_variable changed;
+  int joined = 0;
+  std::map<std::pair<int, int>, std::deque<std::vector<std::byte>>> sent;  ///< by from and to
+
+  /// Until `here` holds, under the lock.
+  template <class F>
+  void wait(const F& here, const std::function<void()>& look) {
+    std::unique_lock lock(mutex);
+    while (!changed.wait_for(lock, std::chrono::milliseconds(1), here)) {
+      lock.unlock();
+      look();
+      lock.lock();
+    }
+  }
+};
+
+std::mutex mutex;
+int meetings = 0;
+std::map<Name, std::weak_ptr<Meeting>> open;
+
+std::shared_ptr<Meeting> meeting_of(const PeersId& id) {
+  Name name{};
+  std::memcpy(&name, id.bytes.data(), sizeof name);
+  if (name.process != getpid())
+    throw GpuError(
+        "the emulated GPU sends messages only between threads of one process: take another "
+        "exchange, or real GPUs");
+  const std::lock_guard lock(mutex);
+  std::weak_ptr<Meeting>& known = open[name];
+  auto meeting = known.lock();
+  if (!meeting) known = meeting = std::make_shared<Meeting>();
+  return meeting;
+}
+
+class EmulatedPeers final : public Peers {
+ public:
+  EmulatedPeers(const PeersId& id, int rank, int ranks, std::function<void()> look)
+      : meeting_(meeting_of(id)), rank_(rank), look_(std::move(look)) {
+    {
+      const std::lock_guard lock(meeting_->mutex);
+      ++meeting_->joined;
+    }
+    meeting_->changed.notify_all();
+    meeting_->wait([&] { return meeting_->joined >= ranks; }, look_);
+  }
+
+  void exchange(Queue& queue, std::span<const Message> send,
+                std::span<const Message> receive) override {
+    refuse_while_recording("an exchange between GPUs");
+    queue.on_host([&] {
+      for (const Message& message : send)
+        put(message);
+      for (const Message& message : receive)
+        take(message);
+    });
+  }
+  void check() override {}
+  void abort() noexcept override {}
+
+ private:
+  void put(const Message& message) {
+    const auto* const first = static_cast<const std::byte*>(message.data);
+    {
+      const std::lock_guard lock(meeting_->mutex);
+      meeting_->sent[{rank_, message.peer}].emplace_back(first, first + message.bytes);
+    }
+    meeting_->changed.notify_all();
+  }
+  void take(const Message& message) {
+    auto& box = [&]() -> auto& {
+      const std::lock_guard lock(meeting_->mutex);
+      return meeting_->sent[{message.peer, rank_}];
+    }
+    ();
+    meeting_->wait([&] { return !box.empty(); }, look_);
+    const std::lock_guard lock(meeting_->mutex);
+    if (box.front().size() != message.bytes)
+      throw GpuError("GPU " + std::to_string(message.peer) + " sent " +
+                     std::to_string(box.front().size()) + " bytes where GPU " +
+                     std::to_string(rank_) + " expects " + std::to_string(message.bytes));
+    std::memcpy(message.data, box.front().data(), message.bytes);
+    box.pop_front();
+  }
+
+  std::shared_ptr<Meeting> meeting_;
+  int rank_;
+  std::function<void()> look_;
+};
+
+}  // namespace
+
+std::string emulated_peers_version() {
+  return "the emulated GPU's messages";
+}
+
+PeersId new_emulated_peers_id() {
+  const std::lock_guard lock(mutex);
+  const Name name{getpid(), ++meetings};
+  PeersId id;
+  std::memcpy(id.bytes.data(), &name, sizeof name);
+  return id;
+}
+
+std::unique_ptr<Peers> join_emulated_peers(Gpu&, const PeersId& id, int rank, int ranks,
+                                           std::function<void()> look) {
+  return std::make_unique<EmulatedPeers>(id, rank, ranks, std::move(look));
+}
+
+}  // namespace thalweg::engine::gpu

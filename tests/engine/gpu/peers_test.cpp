@@ -1,0 +1,154 @@
+// Messages between GPUs, sums in a tree.
+#include "engine/gpu/peers.h"
+
+#include <gmock/gmock.h>
+
+#include <cstring>
+#include <exception>
+#include <thread>
+
+#include "engine/gpu/peers_of_machines.h"
+#include "engine/gpu/vectors.h"
+#include "tests/engine/gpu/machines.h"
+
+namespace thalweg::engine::gpu {
+namespace {
+
+using testing::HasSubstr;
+
+class TreeSum : public OnMachine {};
+
+TEST_P(TreeSum, AddsInTheOrderThatJoinsSay) {
+  // ((a b) (c d)) (e f), and a tail that fills no pack.
+  constexpr std::size_t count = 10, number = 6;
+  std::vector<std::vector<float>> values;
+  std::vector<Memory> memory;
+  std::vector<const float*> pointers;
+  for (std::size_t p = 0; p < number; ++p) {
+    values.emplace_back(count);
+    for (std::size_t i = 0; i < count; ++i)
+      values[p][i] =
+          static_cast<float>(p * p + 1) * (i % 2 == 0 ? 1e7f : 0.1f) + static_cast<float>(i) * 0.3f;
+    memory.push_back(up(values[p]));
+    pointers.push_back(memory[p].floats());
+  }
+  const Memory places = up(pointers), joins = up(std::vector<int>{0, 1, 0, 2, 0, 2});
+  sum_in_tree(*queue_, memory[2].floats(), static_cast<const float* const*>(places.data()),
+              static_cast<const int*>(joins.data()), number, count);
+  std::vector<float> expected;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto v = [&](std::size_t p) { return values[p][i]; };
+    expected.push_back(((v(0) + v(1)) + (v(2) + v(3))) + (v(4) + v(5)));
+  }
+  EXPECT_EQ(down<float>(memory[2]), expected);
+}
+
+THALWEG_ON_MACHINES(TreeSum);
+
+/// Calls `body` in a thread for each rank; an exception is rethrown here.
+void on_threads(int ranks, const std::function<void(int rank)>& body) {
+  std::vector<std::exception_ptr> errors(static_cast<std::size_t>(ranks));
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < ranks; ++rank)
+    threads.emplace_back([&, rank] {
+      try {
+        body(rank);
+      } catch (...) {
+        errors[static_cast<std::size_t>(rank)] = std::current_exception();
+      }
+    });
+  for (std::thread& thread : threads)
+    thread.join();
+  for (const std::exception_ptr& error : errors)
+    if (error) std::rethrow_exception(error);
+}
+
+const auto nothing = [] {};
+
+TEST(EmulatedPeers, EveryRankReceivesFromAllOthersInOrder) {
+  constexpr int ranks = 4;
+  Gpu& gpu = emulated_gpu();
+  const PeersId id = new_peers_id(gpu);
+  on_threads(ranks, [&](int rank) {
+    const auto queue = gpu.queue(true);
+    const auto peers = join_peers(gpu, id, rank, ranks, nothing);
+    const Memory out(gpu, 64, "a test"), in(gpu, 4 * ranks * 2, "a test");
+    auto* const from = static_cast<int*>(out.data());
+    auto* const to = static_cast<int*>(in.data());
+    for (int round = 0; round < 3; ++round) {
+      from[0] = 100 * round + 10 * rank;
+      from[1] = from[0] + 1;
+      std::vector<Peers::Message> send, receive;
+      for (int peer = 0; peer < ranks; ++peer)
+        for (int part = 0; peer != rank && part < 2; ++part) {
+          send.push_back({peer, from + part, 4});
+          receive.push_back({peer, to + 2 * peer + part, 4});
+        }
+      peers->exchange(*queue, send, receive);
+      peers->check();
+      for (int peer = 0; peer < ranks; ++peer)
+        for (int part = 0; peer != rank && part < 2; ++part)
+          EXPECT_EQ(to[2 * peer + part], 100 * round + 10 * peer + part);
+    }
+  });
+}
+
+TEST(EmulatedPeers, AnotherLengthIsRefused) {
+  Gpu& gpu = emulated_gpu();
+  const PeersId id = new_peers_id(gpu);
+  const auto mistaken = [&](int rank) {
+    const auto queue = gpu.queue();
+    const auto peers = join_peers(gpu, id, rank, 2, nothing);
+    char bytes[8]{};
+    const Peers::Message message{1 - rank, bytes, rank == 0 ? 8u : 4u};
+    if (rank == 0) peers->exchange(*queue, std::span(&message, 1), {});
+    if (rank == 1) peers->exchange(*queue, {}, std::span(&message, 1));
+  };
+  try {
+    on_threads(2, mistaken);
+    FAIL();
+  } catch (const GpuError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("GPU 0 sent 8 bytes where GPU 1 expects 4"));
+  }
+}
+
+TEST(EmulatedPeers, WhoWaitsLooksRound) {
+  Gpu& gpu = emulated_gpu();
+  struct Lost {};
+  int looks = 0;
+  const auto look = [&] {
+    if (++looks == 3) throw Lost();
+  };
+  EXPECT_THROW((void)join_peers(gpu, new_peers_id(gpu), 0, 2, look), Lost);
+  const auto queue = gpu.queue();
+  const auto peers = join_peers(gpu, new_peers_id(gpu), 0, 1, look);
+  looks = 0;
+  char byte = 0;
+  const Peers::Message message{1, &byte, 1};
+  EXPECT_THROW(peers->exchange(*queue, {}, std::span(&message, 1)), Lost);
+}
+
+TEST(EmulatedPeers, RefuseOtherProcessesAndRecordings) {
+  Gpu& gpu = emulated_gpu();
+  PeersId id = new_peers_id(gpu);
+  const auto queue = gpu.queue();
+  const auto peers = join_peers(gpu, id, 0, 1, nothing);
+  queue->begin_recording();
+  EXPECT_THROW(peers->exchange(*queue, {}, {}), GpuError);
+  (void)queue->end_recording();
+  const int other = -1;
+  std::memcpy(id.bytes.data(), &other, sizeof other);
+  EXPECT_THROW((void)join_peers(gpu, id, 0, 1, nothing), GpuError);
+}
+
+TEST(Nccl, SaysItsVersionOrWhatIsMissing) {
+  try {
+    EXPECT_THAT(nccl_version(), testing::MatchesRegex("NCCL 2\\.[0-9]+\\.[0-9]+"));
+  } catch (const GpuError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("install"));
+    EXPECT_THROW((void)new_nccl_id(), GpuError);
+  }
+}
+
+}  // namespace
+}  // namespace thalweg::engine::gpu
