@@ -33,8 +33,8 @@ using TensorId = int;
 struct Node;
 /// As cpu::LayerMaker.
 using LayerMaker = TensorId (*)(Builder& builder, const Node& node, TensorId x);
-/// Adds the loss of `output` (floats) to the plan, and its slope, which goes to `gradient`.
-using LossMaker = void (*)(Builder& builder, TensorId output, TensorId gradient);
+/// Adds the loss of `output` (floats) to the plan; returns its slope.
+using LossMaker = TensorId (*)(Builder& builder, TensorId output);
 }  // namespace cuda
 
 struct Batch;

@@ -198,6 +198,7 @@ class CublasLtProduct final : public Call {
       throw GpuError(name() + " runs without its workspace");
     auto* const stream = static_cast<cudaStream_t>(queue.stream());
     const float beta = p_.accumulate ? 1 : 0;
+    const void* const added = p_.accumulate ? addend_of(p_, tensors) : tensors[2];
     const auto* const bias = p_.bias ? static_cast<const float*>(tensors[3]) : nullptr;
     if (rounded_bias() > 0) narrow(queue, p_.n, bias, static_cast<Bf16*>(workspace));
     {
@@ -206,7 +207,7 @@ class CublasLtProduct final : public Call {
         description_.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER,
                          rounded_bias() > 0 ? static_cast<const void*>(workspace) : bias);
       check(lt().matmul(handle_, description_.get(), &p_.alpha, tensors[1], first_.get(),
-                        tensors[0], second_.get(), &beta, tensors[2], result_.get(), tensors[2],
+                        tensors[0], second_.get(), &beta, added, result_.get(), tensors[2],
                         result_.get(), &way.algo, static_cast<char*>(workspace) + rounded_bias(),
                         way.workspaceSize, stream),
             "cublasLtMatmul");

@@ -43,11 +43,12 @@ class EmulatedProduct final : public Call {
         throw GpuError(name() + ": a tensor does not begin at a multiple of " +
                        std::to_string(p_.alignment) + " bytes");
     const void* const bias = p_.bias ? tensors[3] : nullptr;
+    const void* const added = addend_of(p_, tensors);
     auto* const part = chosen() == 0 ? nullptr : static_cast<float*>(workspace);
-    queue.on_host([p = p_, a = tensors[0], b = tensors[1], c = tensors[2], bias, part] {
+    queue.on_host([p = p_, a = tensors[0], b = tensors[1], c = tensors[2], bias, added, part] {
       for (int i = 0; i < p.batch; ++i)
         one(p, a, i * p.step_a, b, i * p.step_b, c, i * p.step_c, static_cast<const float*>(bias),
-            part);
+            added, part);
     });
   }
 
@@ -66,7 +67,7 @@ class EmulatedProduct final : public Call {
   /// `part`: m n floats; null: k is not split.
   static void one(const Product& p, const void* a, std::int64_t from_a, const void* b,
                   std::int64_t from_b, void* c, std::int64_t from_c, const float* bias,
-                  float* part) {
+                  const void* added, float* part) {
     const std::int64_t columns_a = p.transpose_a ? p.m : p.k;
     const std::int64_t columns_b = p.transpose_b ? p.k : p.n;
     const auto left = read(p, a, from_a, p.transpose_a ? p.k : p.m, columns_a, p.row_a);
@@ -86,7 +87,7 @@ class EmulatedProduct final : public Call {
       for (std::int64_t j = 0; j < p.n; ++j) {
         const std::int64_t at = from_c + i * p.row_c + j;
         float value = p.alpha * sums[static_cast<std::size_t>(i * p.n + j)];
-        if (p.accumulate) value += load_at(p.c, c, at);
+        if (added != nullptr) value += load_at(p.c, added, at);
         if (bias != nullptr) value += bias[j];
         if (p.relu && !(value > 0)) value = value != value ? value : 0;
         store_at(p.c, c, at, value);

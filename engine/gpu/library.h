@@ -47,7 +47,7 @@ class Call {
   int chosen_ = 0;
 };
 
-/// C = alpha A B (+ C) (+ bias of each column) (relu); all row by row: A (m, k), or (k, m) where
+/// C = alpha A B (+ E) (+ bias of each column) (relu); all row by row: A (m, k), or (k, m) where
 /// `transpose_a`; B (k, n), or (n, k) where `transpose_b`; C (m, n). Sums are 32-bit floats. CUDA's
 /// libraries round a bias to the type of C. C is f32, or bf16 where A and B are.
 struct Product {
@@ -60,8 +60,9 @@ struct Product {
   float alpha = 1;
   /// Bytes that a, b, c and their steps are multiples of: 16, or a smaller power of two.
   std::uint32_t alignment = 16;
-  bool accumulate = false;  ///< + what C holds
-  bool bias = false;        ///< n floats
+  /// + E, which has the type of C and lies as it does; what C holds where no E is given.
+  bool accumulate = false;
+  bool bias = false;  ///< n floats
   bool relu = false;
   Products products = Products::fp32;
 };
@@ -105,7 +106,7 @@ class Library {
  public:
   virtual ~Library() = default;
   virtual std::unique_ptr<Call> product(
-      const Product& shape) const = 0;  ///< tensors: a, b, c, bias
+      const Product& shape) const = 0;  ///< tensors: a, b, c, bias, e
   virtual std::unique_ptr<Call> convolution(const Convolution& shape) const = 0;
   /// Null where the library has none for that shape; then products and a softmax do it.
   virtual std::unique_ptr<Call> attention(const FusedAttention& shape) const = 0;

@@ -103,6 +103,11 @@ void refuse_types(const Product& p) {
     throw GpuError(name_of(p) + ": floats are multiplied to floats, bf16 to bf16 or floats");
 }
 
+const void* addend_of(const Product& p, std::span<void* const> tensors) {
+  if (!p.accumulate) return nullptr;
+  return tensors.size() > 4 && tensors[4] != nullptr ? tensors[4] : tensors[2];
+}
+
 Product with_rows(Product p) {
   if (p.row_a == 0) p.row_a = p.transpose_a ? p.m : p.k;
   if (p.row_b == 0) p.row_b = p.transpose_b ? p.k : p.n;

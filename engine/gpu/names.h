@@ -1,6 +1,7 @@
 // Names of calls, for reports, and their keys. For this room only.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "engine/gpu/library.h"
@@ -18,6 +19,8 @@ std::string key_of(const FusedAttention& shape);
 
 /// Throws GpuError where the types are not of those that library.h names.
 void refuse_types(const Product& shape);
+/// What is added to a product: see Product::accumulate. Null: nothing.
+const void* addend_of(const Product& shape, std::span<void* const> tensors);
 /// Rows side by side are given their length.
 Product with_rows(Product shape);
 

@@ -21,8 +21,8 @@ struct Term {
 
 }  // namespace
 
-void bce(Builder& b, TensorId output, TensorId gradient) {
-  add_each_target<Term>(b, output, gradient);
+TensorId bce(Builder& b, TensorId output) {
+  return add_each_target<Term>(b, output);
 }
 
 }  // namespace thalweg::engine::cuda

@@ -287,6 +287,11 @@ void Builder::ready(int number) {
   plan_.backward.back().ready.push_back(number);
 }
 
+TensorId Builder::take_slope(const Desc& wanted, std::size_t k) {
+  TensorId& slope = value(nodes_[current_].from[k]).slope;
+  return slope >= 0 && desc(slope) == wanted ? std::exchange(slope, -1) : -1;
+}
+
 void Builder::add_slope(Value& to, TensorId dx) {
   if (!to.wants_gradient) return;
   if (desc(dx).dims != desc(to.tensor).dims) dx = view(dx, {desc(to.tensor).dims, desc(dx).type});
@@ -329,7 +334,9 @@ void Builder::add_forward(const Node& node) {
 void Builder::add_backward(const Node& node) {
   Value& y = value(node.value);
   if (!y.wants_gradient) return;
-  const TensorId dy = in_type(Pass::backward, std::exchange(y.slope, -1), desc(y.tensor).type);
+  const bool narrow = multiplies(*node.layer);  // it rounds its slope itself
+  const TensorId slope = std::exchange(y.slope, -1);
+  const TensorId dy = narrow ? slope : in_type(Pass::backward, slope, desc(y.tensor).type);
   const BackwardToAll& backward = backward_[current_];
   const std::vector<TensorId> dx = backward ? backward(dy) : std::vector<TensorId>{dy};
   for (std::size_t k = 0; k < dx.size(); ++k)
@@ -345,10 +352,20 @@ void Builder::add_loss() {
   partner_shares_ = place(Home::partner_shares, 0, bytes_as_floats(samples()));
   result_ = place(Home::result, 0, bytes_as_floats(2 * (1 + most_sums)));
   const TensorId output = in_type(Pass::both, values_.back().tensor, Type::f32);
+  values_.back().slope = loss.kind->cuda(*this, output);
+}
+
+TensorId Builder::loss_slope(TensorId output) {
   // Losses read a logit before they write its slope.
-  const TensorId gradient = may_overwrite(output) ? view(output, desc(output)) : like(output);
-  loss.kind->cuda(*this, output, gradient);
-  values_.back().slope = gradient;
+  return may_overwrite(output) ? view(output, desc(output)) : like(output);
+}
+
+TensorId Builder::narrow_loss_slope(TensorId output) {
+  const auto last = std::find_if(nodes_.begin(), nodes_.end(), [&](const Node& node) {
+    return static_cast<std::size_t>(node.value) + 1 == values_.size();
+  });
+  const bool rounds = last != nodes_.end() && multiplies(*last->layer);
+  return rounds && type_ != Type::f32 ? activation(desc(output).dims, type_) : loss_slope(output);
 }
 
 Plan Builder::finish() {

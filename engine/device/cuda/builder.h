@@ -86,6 +86,9 @@ class Builder {
   void on_backward_to_all(BackwardToAll backward);
   /// False while no layer before input k has parameters: nobody wants its gradient.
   bool wants_input_gradient(std::size_t k = 0) const;
+  /// In backward: the sum of the gradients that other layers have brought for input k so far, for
+  /// this layer to add to its own and not to change; -1: none, or of another shape or type.
+  TensorId take_slope(const Desc& desc, std::size_t k = 0);
   /// The operation just added completes the gradient of parameter `number`.
   void ready(int number);
 
@@ -97,6 +100,10 @@ class Builder {
   TensorId partner_shares() const { return partner_shares_; }
   /// 1 + most_sums doubles: the loss's sum, then the metrics'.
   TensorId result() const { return result_; }
+  /// Memory for the slope of a loss, floats: that of the output itself where nobody kept it.
+  TensorId loss_slope(TensorId output);
+  /// The same of type(), where the layer before the loss would round it so itself.
+  TensorId narrow_loss_slope(TensorId output);
   bool same_memory(TensorId a, TensorId b) const { return root(a) == root(b); }
   /// After a training loss's work: `to` (images) from `from`, its elements as they are written.
   void loss_in_channels_last(TensorId from, TensorId to);

@@ -1,7 +1,9 @@
 // cross_entropy: as in device/reference/cross_entropy.cpp. The logits of a position are read twice:
-// for the largest one and the sum of powers together, and for the gradient. Of few classes a thread
-// takes a position, of many a team.
+// for the largest one and the sum of powers together, and for the gradient, which is of the type
+// that the layer before would round it to. Of few classes a thread takes a position, of many a
+// team.
 #include <cmath>
+#include <type_traits>
 
 #include "engine/device/cuda/label_losses.h"
 #include "engine/device/cuda/layer.h"
@@ -37,6 +39,8 @@ struct Found {
   int best, above;
 };
 
+/// `width` classes are taken at once; G: the type of the slopes.
+template <int width, class G>
 struct Positions {
   const float* logits;
   const std::int32_t* labels;
@@ -48,22 +52,30 @@ struct Positions {
   std::int64_t positions;  ///< of a sample
   int classes;
   Options options;
-  float* gradient;  ///< null: none; may be `logits`
+  G* gradient;  ///< null: none; may be `logits`
+
+  using Logits = gpu::Pack<float, width>;
+  using Slopes = gpu::Pack<G, width>;
 
   THALWEG_HOST_DEVICE float weight(int c) const { return weights == nullptr ? 1 : weights[c]; }
 
   template <class Group>
   THALWEG_HOST_DEVICE Found look(const Group& group, const float* x, float of_label) const {
     constexpr float lowest = -3.402823466e38f;
+    const auto* packs = reinterpret_cast<const Logits*>(x);
     Found mine{lowest, 0, 0, classes, 0};
-    for (int c = group.rank(); c < classes; c += group.size()) {
-      const float v = x[c], over = v - mine.largest;
-      const float power = std::exp(over > 0 ? -over : over);
-      mine.sum = over > 0 ? mine.sum * power + 1 : mine.sum + power;
-      mine.best = over > 0 ? c : mine.best;
-      mine.largest = over > 0 ? v : mine.largest;
-      mine.above += v > of_label ? 1 : 0;
-      if (options.spread > 0) mine.weighted += weight(c) * (v - of_label);
+    for (int p = group.rank(); p < classes / width; p += group.size()) {
+      const Logits in = packs[p];
+      for (int k = 0; k < width; ++k) {
+        const int c = p * width + k;
+        const float v = in.at[k], over = v - mine.largest;
+        const float power = std::exp(over > 0 ? -over : over);
+        mine.sum = over > 0 ? mine.sum * power + 1 : mine.sum + power;
+        mine.best = over > 0 ? c : mine.best;
+        mine.largest = over > 0 ? v : mine.largest;
+        mine.above += v > of_label ? 1 : 0;
+        if (options.spread > 0) mine.weighted += weight(c) * (v - of_label);
+      }
     }
     Found all{};
     all.largest = group.max(mine.largest);
@@ -78,13 +90,8 @@ struct Positions {
   THALWEG_HOST_DEVICE void one(const Group& group, std::int64_t row, double* mine) const {
     const std::int64_t sample = row / positions;
     const float* x = logits + row * classes;
-    float* dx = gradient == nullptr ? nullptr : gradient + row * classes;
     const int label = sample < key->samples ? labels[row] : no_label;
-    if (label == no_label) {
-      for (int c = group.rank(); dx != nullptr && c < classes; c += group.size())
-        dx[c] = 0;
-      return;
-    }
+    if (label == no_label) return set_slopes(group, row, [](int, float) { return 0.0f; });
     const int partner = partners == nullptr ? label : partners[row];
     const float other = partners == nullptr ? 0 : partner_shares[sample];
     const float of_label = x[label], of_partner = x[partner];
@@ -106,17 +113,34 @@ struct Positions {
       count_label(known ? found.best : no_label, label, found.above, options.images, mine);
     }
     const float scale = key->scale * share, factor = scale * all / found.sum;
-    for (int c = group.rank(); dx != nullptr && c < classes; c += group.size()) {
+    set_slopes(group, row, [&](int c, float logit) {
       float wanted = options.spread > 0 ? options.spread * weight(c) : 0;
       if (c == label) wanted += at_label;
       if (c == partner) wanted += at_partner;
-      dx[c] = factor * std::exp(x[c] - found.largest) - scale * wanted;
+      return factor * std::exp(logit - found.largest) - scale * wanted;
+    });
+  }
+
+  /// Of every class slope(class, logit). A logit is read before its slope is written.
+  template <class Group, class Slope>
+  THALWEG_HOST_DEVICE void set_slopes(const Group& group, std::int64_t row,
+                                      const Slope& slope) const {
+    if (gradient == nullptr) return;
+    const auto* from = reinterpret_cast<const Logits*>(logits + row * classes);
+    auto* to = reinterpret_cast<Slopes*>(gradient + row * classes);
+    for (int p = group.rank(); p < classes / width; p += group.size()) {
+      const Logits in = from[p];
+      Slopes out;
+      for (int k = 0; k < width; ++k)
+        out.at[k] = gpu::store<G>(slope(p * width + k, in.at[k]));
+      to[p] = out;
     }
   }
 };
 
+template <class P>
 struct EachAlone {
-  Positions of;
+  P of;
   std::int64_t rows, slice;
   LossSums* sums;
   THALWEG_HOST_DEVICE void operator()(gpu::Team team, std::int64_t number) const {
@@ -128,8 +152,9 @@ struct EachAlone {
   }
 };
 
+template <class P>
 struct EachTogether {
-  Positions of;
+  P of;
   std::int64_t rows, slice;
   LossSums* sums;
   THALWEG_HOST_DEVICE void operator()(gpu::Team team, std::int64_t number) const {
@@ -156,12 +181,12 @@ Options options_of(const LossPlan& plan) {
 
 }  // namespace
 
-void cross_entropy(Builder& b, TensorId output, TensorId gradient) {
+TensorId cross_entropy(Builder& b, TensorId output) {
   const LossPlan& plan = b.loss();
   const std::int64_t positions = plan.positions, rows = b.samples() * positions;
   const int classes = plan.data.classes;
   const bool alone = classes <= 32;
-  const int team = alone ? 128 : classes <= 256 ? 32 : classes <= 4096 ? 128 : 512;
+  const int team = alone ? 128 : classes <= 512 ? 32 : classes <= 4096 ? 128 : 512;
   const Slices slices = slices_of(rows, alone ? team : 1);
   const Options options = options_of(plan);
   const LabelTensors labels = add_labels(b, output, true);
@@ -171,30 +196,41 @@ void cross_entropy(Builder& b, TensorId output, TensorId gradient) {
           ? -1
           : b.constant(std::vector<float>(plan.weights.begin(), plan.weights.end()));
   const TensorId sums = b.scratch(slices.count, sizeof(LossSums)), result = b.result();
+  const TensorId gradient = b.narrow_loss_slope(output);
+  const Type type = b.desc(gradient).type;
+  const auto add = [=](const Frame& frame, bool training, auto g, auto w) {
+    using G = decltype(g);
+    using P = Positions<decltype(w)::value, G>;
+    const P of{frame.floats(output),
+               labels_of(frame, labels, given, training),
+               frame.blended ? frame.as<std::int32_t>(partners) : nullptr,
+               frame.floats(parts),
+               frame.floats(labels.shares),
+               frame.floats(weights),
+               frame.key,
+               positions,
+               classes,
+               options,
+               training ? frame.as<G>(gradient) : nullptr};
+    auto* const to = frame.as<LossSums>(sums);
+    if (alone)
+      gpu::for_each_row(frame.queue, slices.count, team, EachAlone<P>{of, rows, slices.size, to});
+    else
+      gpu::for_each_row(frame.queue, slices.count, team,
+                        EachTogether<P>{of, rows, slices.size, to});
+  };
   for (const bool training : {true, false})
     b.loss_kernel({output, sums, labels.drawn, labels.shares, training ? gradient : -1}, training,
                   [=](const Frame& frame) {
-                    Positions of;
-                    of.logits = frame.floats(output);
-                    of.labels = labels_of(frame, labels, given, training);
-                    of.partners = frame.blended ? frame.as<std::int32_t>(partners) : nullptr;
-                    of.partner_shares = frame.floats(parts);
-                    of.shares = frame.floats(labels.shares);
-                    of.weights = frame.floats(weights);
-                    of.key = frame.key;
-                    of.positions = positions;
-                    of.classes = classes;
-                    of.options = options;
-                    of.gradient = training ? frame.floats(gradient) : nullptr;
-                    auto* const to = frame.as<LossSums>(sums);
-                    if (alone)
-                      gpu::for_each_row(frame.queue, slices.count, team,
-                                        EachAlone{of, rows, slices.size, to});
-                    else
-                      gpu::for_each_row(frame.queue, slices.count, team,
-                                        EachTogether{of, rows, slices.size, to});
+                    gpu::with_type(type, [&](auto g) {
+                      if (classes % 4 == 0)
+                        add(frame, training, g, std::integral_constant<int, 4>());
+                      else
+                        add(frame, training, g, std::integral_constant<int, 1>());
+                    });
                     add_up_loss(frame, sums, slices.count, result);
                   });
+  return gradient;
 }
 
 }  // namespace thalweg::engine::cuda

@@ -123,14 +123,14 @@ struct Gradient {
 
 }  // namespace
 
-void dice(Builder& b, TensorId output, TensorId gradient) {
+TensorId dice(Builder& b, TensorId output) {
   const LossPlan& plan = b.loss();
   const std::int64_t samples = b.samples(), positions = plan.positions;
   const int classes = plan.data.classes;
   const auto epsilon = static_cast<float>(plan.options.find("epsilon")->as_double());
   const Slices slices = slices_of(positions, 512);
   const LabelTensors labels = add_labels(b, output, false);
-  const TensorId given = b.labels(), result = b.result();
+  const TensorId given = b.labels(), result = b.result(), gradient = b.loss_slope(output);
   const std::int64_t parts = samples * slices.count;
   const TensorId overlaps = b.scratch(parts * classes, sizeof(Overlap));
   const TensorId slopes = b.scratch(samples * classes, sizeof(Slopes));
@@ -155,6 +155,7 @@ void dice(Builder& b, TensorId output, TensorId gradient) {
                                    frame.floats(softmax)});
         });
   }
+  return gradient;
 }
 
 }  // namespace thalweg::engine::cuda

@@ -39,12 +39,13 @@ struct EachTarget {
 
 /// Adds the loss's work for both passes; images are brought into the order of their targets.
 template <class Term>
-void add_each_target(Builder& b, TensorId output, TensorId gradient) {
+TensorId add_each_target(Builder& b, TensorId output) {
   const std::int64_t of_sample = b.loss().data.targets, all = b.samples() * of_sample;
   const Slices slices = slices_of(all, 1024);
   const TensorId targets = b.targets(), result = b.result();
   const TensorId sums = b.scratch(slices.count, sizeof(LossSums));
   const TensorId plain = b.in_plain_order(Builder::Pass::both, output);
+  const TensorId gradient = b.loss_slope(output);
   // Without images in between it is the gradient itself, seen flat.
   const bool direct = b.same_memory(plain, output);
   const TensorId slope = direct ? gradient : b.like(plain);
@@ -58,6 +59,7 @@ void add_each_target(Builder& b, TensorId output, TensorId gradient) {
       add_up_loss(frame, sums, slices.count, result);
     });
   if (!direct) b.loss_in_channels_last(slope, gradient);
+  return gradient;
 }
 
 }  // namespace thalweg::engine::cuda

@@ -15,8 +15,8 @@ struct Term {
 
 }  // namespace
 
-void l1(Builder& b, TensorId output, TensorId gradient) {
-  add_each_target<Term>(b, output, gradient);
+TensorId l1(Builder& b, TensorId output) {
+  return add_each_target<Term>(b, output);
 }
 
 }  // namespace thalweg::engine::cuda

@@ -38,11 +38,11 @@ TensorId upsample(Builder& builder, const Node& node, TensorId x);
 TensorId lstm(Builder& builder, const Node& node, TensorId x);
 TensorId repeat(Builder& builder, const Node& node, TensorId x);
 
-void cross_entropy(Builder& builder, TensorId output, TensorId gradient);
-void mse(Builder& builder, TensorId output, TensorId gradient);
-void l1(Builder& builder, TensorId output, TensorId gradient);
-void bce(Builder& builder, TensorId output, TensorId gradient);
-void dice(Builder& builder, TensorId output, TensorId gradient);
-void quadratic_deep(Builder& builder, TensorId output, TensorId gradient);
+TensorId cross_entropy(Builder& builder, TensorId output);
+TensorId mse(Builder& builder, TensorId output);
+TensorId l1(Builder& builder, TensorId output);
+TensorId bce(Builder& builder, TensorId output);
+TensorId dice(Builder& builder, TensorId output);
+TensorId quadratic_deep(Builder& builder, TensorId output);
 
 }  // namespace thalweg::engine::cuda

@@ -1,6 +1,6 @@
-// linear: one product, bias and a following relu joined. Images that were flattened are taken as
-// they lie: the weights' inputs are in that order instead. Positions of a sequence are rows like
-// samples.
+// linear: one product; bias, the sum with another branch and a following relu joined. Images that
+// were flattened are taken as they lie: the weights' inputs are in that order instead. Positions of
+// a sequence are rows like samples.
 #include "engine/device/cuda/builder.h"
 #include "engine/device/cuda/layer.h"
 #include "engine/device/cuda/layout.h"
@@ -31,14 +31,17 @@ TensorId linear(Builder& b, const Node& node, TensorId x) {
   forward.c = result;
   forward.bias = bias;
   forward.relu = relu;
+  forward.accumulate = node.adds;
   Shape out = b.desc(x).dims;
   out.back() = outputs;
   const TensorId y = b.activation(out, result);
   const TensorId from = b.in_type(Builder::Pass::both, x, type);
-  b.call(Builder::Pass::both, b.library().product(forward), {from, b.weights(weight), y, row});
+  const TensorId added = node.adds ? b.in_type(Builder::Pass::both, b.input(1), result) : -1;
+  b.call(Builder::Pass::both, b.library().product(forward),
+         {from, b.weights(weight), y, row, added});
   if (relu) b.keep(y);
 
-  b.on_backward([=, &b](TensorId dy) {
+  b.on_backward_to_all([=, &b, adds = node.adds](TensorId dy) {
     if (relu) dy = relu_slope(b, y, dy);
     dy = b.in_type(Builder::Pass::backward, dy, type);
     gpu::Product weights = product;
@@ -51,13 +54,16 @@ TensorId linear(Builder& b, const Node& node, TensorId x) {
       sum_rows(b, dy, rows, outputs, b.gradient(weight + 1));
       b.ready(weight + 1);
     }
-    if (!b.wants_input_gradient()) return dy;
+    std::vector<TensorId> slopes{dy};
+    if (adds) slopes.push_back(dy);
+    if (!b.wants_input_gradient()) return slopes;
     gpu::Product data = product;
     data.m = rows, data.n = inputs, data.k = outputs;
     data.c = type;
-    const TensorId dx = b.activation(b.desc(x).dims, type);
-    b.call(Builder::Pass::backward, b.library().product(data), {dy, b.weights(weight), dx, -1});
-    return dx;
+    slopes[0] = b.activation(b.desc(x).dims, type);
+    b.call(Builder::Pass::backward, b.library().product(data),
+           {dy, b.weights(weight), slopes[0], -1});
+    return slopes;
   });
   return y;
 }

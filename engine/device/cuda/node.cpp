@@ -6,9 +6,11 @@ namespace thalweg::engine::cuda {
 namespace {
 
 bool takes_relu(const LayerPlan& layer) {
-  return layer.kind->name == "linear" || layer.kind->name == "conv2d" ||
-         layer.kind->name == "conv3d" || layer.kind->name == "batch_norm" ||
-         layer.kind->name == "add";
+  return multiplies(layer) || layer.kind->name == "batch_norm" || layer.kind->name == "add";
+}
+
+bool takes_sum(const LayerPlan& layer) {
+  return layer.kind->name == "linear" || (layer.kind->name == "batch_norm" && layer.in.size() != 2);
 }
 
 /// Nodes while they are collected.
@@ -30,17 +32,16 @@ struct Nodes {
   }
 };
 
-/// A batch_norm that only `sum` takes, which adds one other value to it: joined, it stands where
-/// the sum did.
+/// A batch_norm or linear layer that only `sum` takes, which adds one other value to it: joined, it
+/// stands where the sum did.
 bool join_sum(Nodes& nodes, const LayerPlan& sum, const std::vector<int>& uses) {
   if (sum.from.size() != 2) return false;
   for (std::size_t k = 0; k < 2; ++k) {
-    const auto norm = static_cast<std::size_t>(sum.from[k]);
-    if (norm == 0 || uses[norm] != 1) continue;
-    const auto maker = static_cast<std::size_t>(nodes.maker[norm]);
+    const auto value = static_cast<std::size_t>(sum.from[k]);
+    if (value == 0 || uses[value] != 1) continue;
+    const auto maker = static_cast<std::size_t>(nodes.maker[value]);
     const Node& node = nodes.all[maker];
-    if (node.layer->kind->name != "batch_norm" || node.layer->in.size() == 2) continue;
-    if (node.relu || node.adds) continue;
+    if (!takes_sum(*node.layer) || node.relu || node.adds) continue;
     Node joined = nodes.take(maker);
     joined.adds = true;
     joined.from.push_back(sum.from[1 - k]);
@@ -51,6 +52,11 @@ bool join_sum(Nodes& nodes, const LayerPlan& sum, const std::vector<int>& uses) 
 }
 
 }  // namespace
+
+bool multiplies(const LayerPlan& layer) {
+  return layer.kind->name == "linear" || layer.kind->name == "conv2d" ||
+         layer.kind->name == "conv3d";
+}
 
 std::vector<Node> fuse(const Graph& graph) {
   const std::vector<int> uses = graph.uses();

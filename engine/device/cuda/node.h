@@ -1,5 +1,6 @@
 // A graph's layers as the cuda device runs them: relu joined to what stands before it where that
-// saves a pass, and the sum of two branches to the batch_norm that ends one of them.
+// saves a pass, and the sum of two branches to the batch_norm or linear layer that ends one of
+// them.
 #pragma once
 
 #include <cstddef>
@@ -23,6 +24,8 @@ struct Node {
   Shape images;  ///< of that linear layer: (c, h, w) of a sample, its weights take their order
 };
 
+/// A convolution or product: takes slopes of any type.
+bool multiplies(const LayerPlan& layer);
 /// Without the relu and add layers that were joined to others. Points into `graph`.
 std::vector<Node> fuse(const Graph& graph);
 

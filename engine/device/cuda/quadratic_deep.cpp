@@ -35,7 +35,7 @@ struct Quadratic {
 
 }  // namespace
 
-void quadratic_deep(Builder& b, TensorId output, TensorId gradient) {
+TensorId quadratic_deep(Builder& b, TensorId output) {
   const std::vector<double>& q = quadratic_hessian();
   const std::int64_t size = quadratic_size, samples = b.samples();
   if (b.loss().data.targets != size)
@@ -43,23 +43,21 @@ void quadratic_deep(Builder& b, TensorId output, TensorId gradient) {
                                 " targets, the data has " + std::to_string(b.loss().data.targets));
   const TensorId matrix = b.constant(std::vector<float>(q.begin(), q.end()));
   const TensorId plain = b.in_plain_order(Builder::Pass::both, output);
-  // Every slope is made of all outputs, whose memory the gradient may have.
+  // Every slope is made of all outputs: it cannot take their memory.
   const TensorId slopes = b.like(plain), sums = b.scratch(samples, sizeof(LossSums));
   const TensorId targets = b.targets(), result = b.result();
-  const std::size_t bytes = b.desc(slopes).bytes();
-  const bool direct = b.same_memory(plain, output);
   for (const bool training : {true, false})
-    b.loss_kernel(
-        {plain, slopes, sums, training ? gradient : -1}, training, [=](const Frame& frame) {
-          gpu::for_each_row(
-              frame.queue, samples, 128,
-              Quadratic{frame.floats(plain), frame.floats(targets), frame.floats(matrix), frame.key,
-                        size, training ? frame.floats(slopes) : nullptr, frame.as<LossSums>(sums)});
-          add_up_loss(frame, sums, samples, result);
-          if (training && direct)
-            frame.queue.copy(frame.floats(gradient), frame.floats(slopes), bytes);
-        });
-  if (!direct) b.loss_in_channels_last(slopes, gradient);
+    b.loss_kernel({plain, training ? slopes : -1, sums}, training, [=](const Frame& frame) {
+      gpu::for_each_row(
+          frame.queue, samples, 128,
+          Quadratic{frame.floats(plain), frame.floats(targets), frame.floats(matrix), frame.key,
+                    size, training ? frame.floats(slopes) : nullptr, frame.as<LossSums>(sums)});
+      add_up_loss(frame, sums, samples, result);
+    });
+  if (b.same_memory(plain, output)) return b.view(slopes, b.desc(output));
+  const TensorId gradient = b.loss_slope(output);
+  b.loss_in_channels_last(slopes, gradient);
+  return gradient;
 }
 
 }  // namespace thalweg::engine::cuda

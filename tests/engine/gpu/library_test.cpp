@@ -89,6 +89,14 @@ Doubles plain_product(const Product& p, const Doubles& a, const Doubles& b, Doub
   return c;
 }
 
+/// What lies between the rows of `result` becomes what c has there.
+void keep_gaps(const Product& p, const Doubles& c, Doubles& result) {
+  for (std::size_t i = 0; i < c.size(); ++i) {
+    const auto in_batch = static_cast<std::int64_t>(i) % p.step_c;
+    if (in_batch >= p.m * p.row_c || in_batch % p.row_c >= p.n) result[i] = c[i];
+  }
+}
+
 TEST_P(LibraryCalls, Products) {
   struct Types {
     Type ab, c;
@@ -118,6 +126,14 @@ TEST_P(LibraryCalls, Products) {
       // What lies between the rows is left alone: it is compared too.
       expect(*call, {at_a.data(), at_b.data(), nullptr, at_bias.data()}, 2, c, p.c,
              plain_product(p, a, b, c, bias), 1);
+      if (!p.accumulate) continue;
+      // E beside C, and of other numbers; C's own gaps stay.
+      const Doubles e = draw(p.step_c * p.batch, 5);
+      const Memory at_e = up(e, p.c);
+      Doubles expected = plain_product(p, a, b, e, bias);
+      keep_gaps(p, c, expected);
+      expect(*call, {at_a.data(), at_b.data(), nullptr, at_bias.data(), at_e.data()}, 2, c, p.c,
+             expected, 1);
     }
 }
 
