@@ -10,7 +10,7 @@
 
 #include "engine/gpu/vectors.h"
 #include "engine/optim/on_gpu.h"
-#include "engine/sync/gpu_exchange.h"
+#include "engine/sync/exchange/table.h"
 #include "engine/sync/gpu_shards.h"
 
 namespace thalweg::engine {
@@ -44,21 +44,21 @@ class GpuSynchronous final : public SyncMode {
         *event = machine_.event();
     }
     if (p_.group.size() > 1)
-      exchange_ = std::make_unique<GpuExchange>(p_, options, shards_, buckets_, sum_.get());
+      exchange_ = make_exchange({p_, options, shards_, buckets_, sum_.get()}, exchange_note_);
   }
 
   StepOutcome step(const StepInput& input) override {
     const std::size_t number = std::exchange(next_, (next_ + 1) % reports_.size());
-    put_into_queue(input, reports_[number]);
+    put_into_queue(input, number);
     const StepOutcome before = settle();
-    under_way_ = &reports_[number];
+    under_way_ = number;
     return before;
   }
 
   StepOutcome settle() override {
     StepOutcome outcome;
-    outcome.here = under_way_ != nullptr;
-    if (outcome.here) read(*std::exchange(under_way_, nullptr), outcome);
+    outcome.here = under_way_.has_value();
+    if (outcome.here) read(*std::exchange(under_way_, std::nullopt), outcome);
     return outcome;
   }
 
@@ -74,7 +74,10 @@ class GpuSynchronous final : public SyncMode {
   std::vector<SyncState> states() override {
     return sum_ ? sum_->states() : std::vector<SyncState>();
   }
-  std::string note() const override { return optimizer_->note(); }
+  std::string note() const override {
+    const std::string optimizer = optimizer_->note();
+    return exchange_note_ + (exchange_note_.empty() || optimizer.empty() ? "" : "; ") + optimizer;
+  }
 
  private:
   /// What comes back from a step, and when.
@@ -83,8 +86,6 @@ class GpuSynchronous final : public SyncMode {
     std::unique_ptr<gpu::Event> begun, computed, summed, done;
     std::int64_t step = 0;
     bool stop = false;
-    double waited_ms = 0;
-    std::optional<CommTimes> comm;
   };
 
   GpuShards::Options shard_options(float scale) const {
@@ -110,7 +111,8 @@ class GpuSynchronous final : public SyncMode {
       throw std::invalid_argument("device: a GPU needs a model of which every step uses all");
   }
 
-  void put_into_queue(const StepInput& input, Report& report) {
+  void put_into_queue(const StepInput& input, std::size_t number) {
+    Report& report = reports_[number];
     gpu::Queue& queue = shards_.queue();
     StepContext context = input.context;
     context.samples = p_.sharding.global_batch *
@@ -118,12 +120,9 @@ class GpuSynchronous final : public SyncMode {
     report.step = context.step;
     report.stop = input.stop;
     queue.record(*report.begun);
-    run_shards(input);
+    shards_.run(input);
     queue.record(*report.computed);
-    if (exchange_) {
-      report.waited_ms = exchange_->waited_ms();
-      report.comm = std::exchange(comm_before_, exchange_->times());
-    }
+    if (exchange_) exchange_->run(context.step, input.stop, number);
     queue.record(*report.summed);
     update(context);
     const std::size_t statistics = p_.model.statistics();
@@ -135,15 +134,11 @@ class GpuSynchronous final : public SyncMode {
         every > 0 && (context.step + 1) % every == 0) {
       StepInput again = input;
       again.draw_labels = true;
-      run_shards(again);
+      shards_.run(again);
+      if (exchange_) exchange_->run(context.step, input.stop, std::nullopt);
       optimizer_->observe_curvature(queue, context, p_.replica.memory(shards_.gradient(0)), {});
     }
     queue.record(*report.done);
-  }
-
-  void run_shards(const StepInput& input) {
-    shards_.run(input);
-    if (exchange_) exchange_->run(input.context.step, input.stop);
   }
 
   void update(const StepContext& context) {
@@ -164,8 +159,16 @@ class GpuSynchronous final : public SyncMode {
     optimizer_->update(queue, context, p_.replica.memory(gradient), {squares, nullptr});
   }
 
-  void read(const Report& report, StepOutcome& outcome) const {
-    if (!report.done->done()) report.done->wait();
+  void read(std::size_t number, StepOutcome& outcome) {
+    const Report& report = reports_[number];
+    if (exchange_) {
+      exchange_->wait(*report.done, number);
+      const GpuExchange::Times times = exchange_->times(number, *report.begun, *report.computed);
+      outcome.wait_ms = times.waited_ms;
+      outcome.comm_before = std::exchange(comm_before_, times.comm);
+    } else if (!report.done->done()) {
+      report.done->wait();
+    }
     const float* const extras = report.extras.floats();
     const auto* const squares = static_cast<const double*>(report.squares.data());
     const std::vector<ParameterInfo>& infos = p_.model.parameters();
@@ -176,8 +179,6 @@ class GpuSynchronous final : public SyncMode {
       if (!std::isfinite(squares[i])) outcome.not_finite = infos[i].name;
     outcome.compute_ms = report.computed->ms_since(*report.begun);
     outcome.optimizer_ms = report.done->ms_since(*report.summed);
-    outcome.wait_ms = report.waited_ms;
-    outcome.comm_before = report.comm;
     if (measures_ && report.step % p_.noise_every == 0) {
       const auto n = static_cast<double>(small_batches());
       NoisePair pair;
@@ -199,10 +200,11 @@ class GpuSynchronous final : public SyncMode {
   optim::GradientSums sums_;
   gpu::Memory squares_, cut_squares_;
   FlatVector momenta_;
-  std::array<Report, 2> reports_;
+  std::array<Report, GpuExchange::slots> reports_;
   std::size_t next_ = 0;
-  Report* under_way_ = nullptr;
+  std::optional<std::size_t> under_way_;
   std::optional<CommTimes> comm_before_;
+  std::string exchange_note_;
   std::unique_ptr<GpuExchange> exchange_;
 };
 

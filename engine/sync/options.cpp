@@ -1,5 +1,6 @@
 #include "engine/sync/options.h"
 
+#include "engine/sync/exchange/table.h"
 #include "jobspec/option.h"
 
 namespace thalweg::engine {
@@ -19,6 +20,19 @@ void read_bytes(const Value& options, const char* name, std::size_t& bytes) {
     bytes = static_cast<std::size_t>(given->as_double() * kMiB);
 }
 
+Option exchange_option() {
+  std::vector<std::string> names{SyncOptions().gpu_exchange};
+  std::string doc = "how gradients go between GPUs, never which numbers come out: ";
+  for (const ExchangeRow& row : exchange_table()) {
+    names.emplace_back(row.name);
+    doc += std::string(row.name) + ": " + row.doc + "; ";
+  }
+  return jobspec::choice_option("gpu_exchange", names,
+                                doc +
+                                    "auto = the first of these that can be had, nccl where all "
+                                    "ranks are on one node");
+}
+
 }  // namespace
 
 std::vector<Option> sync_options() {
@@ -34,6 +48,7 @@ std::vector<Option> sync_options() {
           "priority", {"backward", "forward"},
           "which sums are finished first where several are under way: in the order of backward, or "
           "first those that the next forward needs first"),
+      exchange_option(),
       jobspec::whole_option("accumulate", 1, 1, 65536,
                             "micro-batches in which a shard is computed, one after another, before "
                             "one synchronisation; batch.global stays the batch of an update, the "
@@ -47,6 +62,7 @@ SyncOptions read_sync_options(const Value& options) {
   if (const Value* given = options.find("overlap")) o.overlap = given->as_bool();
   if (const Value* given = options.find("priority"))
     o.forward_first = given->as_string() == "forward";
+  if (const Value* given = options.find("gpu_exchange")) o.gpu_exchange = given->as_string();
   return o;
 }
 

@@ -1,6 +1,7 @@
 // The part of the `train.sync` tree that all modes share.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "engine/sync/buckets.h"
@@ -11,8 +12,9 @@ namespace thalweg::engine {
 
 struct SyncOptions {
   BucketSizes buckets;
-  bool overlap = true;         ///< sums start while backward still runs
-  bool forward_first = false;  ///< finish what the next forward needs first
+  bool overlap = true;                ///< sums start while backward still runs
+  bool forward_first = false;         ///< finish what the next forward needs first
+  std::string gpu_exchange = "auto";  ///< a row of the table of exchanges
 };
 
 /// Missing keys have their defaults.

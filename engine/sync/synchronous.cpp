@@ -179,6 +179,10 @@ std::unique_ptr<SyncMode> make_synchronous(const SyncParts& parts, const SyncOpt
                                            float scale, std::unique_ptr<BucketSum> sum) {
   if (parts.model.gpu() != nullptr)
     return make_gpu_synchronous(parts, options, scale, std::move(sum));
+  if (options.gpu_exchange != "auto" && options.gpu_exchange != "host")
+    throw std::invalid_argument("sync.gpu_exchange: " + options.gpu_exchange +
+                                " is for GPUs, and the model is in the host's memory; leave it "
+                                "out, or set device to cuda");
   return std::make_unique<Synchronous>(parts, options, scale, std::move(sum));
 }
 

@@ -1,6 +1,10 @@
-#include "engine/sync/gpu_exchange.h"
-
+// Gradients between GPUs through the host's memory: buckets are copied there as backward completes
+// them, summed there while it goes on, and copied back.
+#include <array>
 #include <chrono>
+
+#include "engine/sync/bucket_reducer.h"
+#include "engine/sync/exchange/table.h"
 
 namespace thalweg::engine {
 namespace {
@@ -11,17 +15,44 @@ double ms_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-}  // namespace
+class HostExchange final : public GpuExchange {
+ public:
+  explicit HostExchange(const ExchangeParts& e);
+  void run(std::int64_t step, bool stop, std::optional<std::size_t> slot) override;
+  Times times(std::size_t slot, const gpu::Event&, const gpu::Event&) override {
+    return times_[slot];
+  }
+  void wait(const gpu::Event& done, std::size_t) override { done.wait(); }
+  std::string way() const override { return "through the host's memory"; }
 
-GpuExchange::GpuExchange(const SyncParts& parts, const SyncOptions& options, GpuShards& shards,
-                         const std::vector<Bucket>& buckets, BucketSum* sum)
-    : p_(parts),
-      shards_(shards),
-      sum_(sum),
-      buckets_(buckets),
-      copies_(shards.machine().queue(true)),
-      copied_(shards.results()),
-      back_(shards.machine().event()) {
+ private:
+  std::unique_ptr<comm::Request> start(const GradientPart& part);
+  std::vector<GradientPart> parts_of(const std::vector<Bucket>& buckets);
+  void fetch();
+  void bring_back(std::size_t part);
+  float* leaf(std::size_t result) const { return host_[result].floats(); }
+
+  SyncParts p_;
+  GpuShards& shards_;
+  BucketSum* sum_;
+  std::vector<Bucket> buckets_;
+  std::vector<gpu::Memory> host_;  ///< of each result: its gradient, then its extras
+  std::unique_ptr<gpu::Queue> copies_;
+  std::vector<std::vector<std::unique_ptr<gpu::Event>>> copied_;  ///< by result and part
+  std::unique_ptr<gpu::Event> back_;
+  std::int64_t step_ = 0;
+  std::array<Times, slots> times_;
+  std::unique_ptr<BucketReducer> reducer_;  // last: its thread ends before the memory goes
+};
+
+HostExchange::HostExchange(const ExchangeParts& e)
+    : p_(e.parts),
+      shards_(e.shards),
+      sum_(e.sum),
+      buckets_(e.buckets),
+      copies_(shards_.machine().queue(true)),
+      copied_(shards_.results()),
+      back_(shards_.machine().event()) {
   const std::size_t bytes = (p_.model.parameter_floats() + shards_.extra_count()) * sizeof(float);
   for (auto& events : copied_) {
     host_.emplace_back(shards_.machine(), bytes, "gradients in host memory", true);
@@ -30,11 +61,11 @@ GpuExchange::GpuExchange(const SyncParts& parts, const SyncOptions& options, Gpu
   }
   reducer_ = std::make_unique<BucketReducer>(
       [this](const GradientPart& part) { return start(part); },
-      BucketReducer::Options{options.overlap, options.forward_first});
+      BucketReducer::Options{e.options.overlap, e.options.forward_first});
   reducer_->set_parts(parts_of(buckets_));
 }
 
-std::vector<GradientPart> GpuExchange::parts_of(const std::vector<Bucket>& buckets) {
+std::vector<GradientPart> HostExchange::parts_of(const std::vector<Bucket>& buckets) {
   std::vector<GradientPart> parts;
   for (std::size_t b = 0; b <= buckets.size(); ++b) {
     const bool last = b == buckets.size();
@@ -51,7 +82,7 @@ std::vector<GradientPart> GpuExchange::parts_of(const std::vector<Bucket>& bucke
   return parts;
 }
 
-std::unique_ptr<comm::Request> GpuExchange::start(const GradientPart& part) {
+std::unique_ptr<comm::Request> HostExchange::start(const GradientPart& part) {
   if (sum_ != nullptr && !part.parameters.empty()) return sum_->start(part, step_);
   // A rank whose shards were added up on its GPU brings one leaf.
   const int leaves = sum_ != nullptr ? p_.group.size() : p_.sharding.shards;
@@ -59,7 +90,7 @@ std::unique_ptr<comm::Request> GpuExchange::start(const GradientPart& part) {
 }
 
 /// Copies wait for their buckets on the GPU; here for the copies.
-void GpuExchange::fetch() {
+void HostExchange::fetch() {
   const std::size_t floats = p_.model.parameter_floats();
   for (std::size_t result = 0; result < shards_.results(); ++result)
     for (std::size_t part = 0; part <= buckets_.size(); ++part) {
@@ -76,7 +107,7 @@ void GpuExchange::fetch() {
     }
 }
 
-void GpuExchange::bring_back(std::size_t part) {
+void HostExchange::bring_back(std::size_t part) {
   const std::size_t floats = p_.model.parameter_floats();
   if (part == buckets_.size())
     copies_->copy(shards_.extra(0), leaf(0) + floats, shards_.extra_count() * sizeof(float));
@@ -85,7 +116,7 @@ void GpuExchange::bring_back(std::size_t part) {
                   buckets_[part].count * sizeof(float));
 }
 
-void GpuExchange::run(std::int64_t step, bool stop) {
+void HostExchange::run(std::int64_t step, bool stop, std::optional<std::size_t> slot) {
   step_ = step;
   const Clock::time_point begin = Clock::now();
   reducer_->begin();
@@ -105,13 +136,28 @@ void GpuExchange::run(std::int64_t step, bool stop) {
     reducer_->wait(part);
     bring_back(part);
   }
-  waited_ms_ = ms_since(waiting);
+  const double waited_ms = ms_since(waiting);
   copies_->record(*back_);
   shards_.queue().wait_for(*back_);
+  if (!slot) return;
   std::vector<double> own;
   for (const PartTime& time : reducer_->times())
     own.push_back(time.duration());
-  times_ = split_times(reducer_->times(), own, computed_ms, waited_ms_);
+  times_[*slot] = {waited_ms, split_times(reducer_->times(), own, computed_ms, waited_ms)};
+}
+
+}  // namespace
+
+ExchangeRow host_exchange() {
+  const auto nothing = [](const ExchangeRanks&) { return std::string(); };
+  return {"host",
+          "copies in pinned memory of the host, summed there; any ranks and GPUs",
+          nothing,
+          nothing,
+          false,
+          [](const ExchangeParts& parts) -> std::unique_ptr<GpuExchange> {
+            return std::make_unique<HostExchange>(parts);
+          }};
 }
 
 }  // namespace thalweg::engine

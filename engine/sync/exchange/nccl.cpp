@@ -1,0 +1,192 @@
+// Gradients between GPUs by NCCL: all of it is put into a queue, the host stays a step ahead.
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <exception>
+#include <thread>
+#include <utility>
+
+#include "engine/gpu/peers.h"
+#include "engine/sync/exchange/part_on_gpu.h"
+#include "engine/sync/exchange/table.h"
+
+namespace thalweg::engine {
+namespace {
+
+/// Between two looks at a GPU that is still at work. A step takes milliseconds.
+constexpr std::chrono::microseconds kNap{50};
+
+using Messages = std::vector<gpu::Peers::Message>;
+
+Messages messages_of(const std::vector<comm::ShardPieces::Message>& pieces) {
+  Messages messages;
+  for (const comm::ShardPieces::Message& piece : pieces)
+    messages.push_back({piece.peer, piece.data, piece.bytes()});
+  return messages;
+}
+
+class NcclExchange final : public GpuExchange {
+ public:
+  explicit NcclExchange(const ExchangeParts& e)
+      : group_(e.parts.group),
+        shards_(e.shards),
+        overlap_(e.options.overlap),
+        parts_(e.parts, e.shards, e.buckets, false),
+        queue_(shards_.machine().queue(true)),
+        back_(shards_.machine().event(false)),
+        exceptions_(std::uncaught_exceptions()) {
+    for (std::size_t part = 0; part < parts_.size(); ++part) {
+      const comm::ShardPieces& pieces = parts_[part].pieces();
+      rounds_.push_back({messages_of(pieces.send), messages_of(pieces.receive),
+                         messages_of(pieces.send_slices), messages_of(pieces.receive_slices)});
+    }
+    for (Slot& slot : slots_)
+      for (std::size_t part = 0; part < parts_.size(); ++part) {
+        slot.begun.push_back(shards_.machine().event());
+        slot.done.push_back(shards_.machine().event());
+      }
+    version_ = gpu::peers_version(shards_.machine());
+    gpu::PeersId id;
+    if (group_.rank() == 0) id = gpu::new_peers_id(shards_.machine());
+    group_.broadcast(id.bytes.data(), id.bytes.size(), 0);
+    peers_ = gpu::join_peers(shards_.machine(), id, group_.rank(), group_.size(),
+                             [this] { group_.look_round(); });
+  }
+
+  ~NcclExchange() override {
+    // After a failure nobody waits for anybody: work that waits for lost ranks is ended.
+    if (failed_ || std::uncaught_exceptions() > exceptions_) {
+      peers_->abort();
+      return;
+    }
+    try {
+      for (Slot& slot : slots_)
+        if (slot.joined) slot.joined->wait();
+      shards_.queue().wait();
+      queue_->wait();
+    } catch (const std::exception&) {
+      peers_->abort();
+    }
+  }
+
+  void run(std::int64_t, bool stop, std::optional<std::size_t> slot) override {
+    noting_failure([&] {
+      if (slot) slots_[*slot].joined = group_.start_barrier();
+      for (std::size_t i = 0; !overlap_ && i < shards_.results(); ++i)
+        queue_->wait_for(shards_.ready(i, parts_.size() - 1));
+      for (std::size_t part = 0; part < parts_.size(); ++part) {
+        for (std::size_t i = 0; i < shards_.results(); ++i)
+          queue_->wait_for(shards_.ready(i, part));
+        if (slot) queue_->record(*slots_[*slot].begun[part]);
+        parts_.add_own(*queue_, part, stop);
+        const Rounds& rounds = rounds_[part];
+        peers_->exchange(*queue_, rounds.send, rounds.receive);
+        parts_[part].add_up(*queue_);
+        peers_->exchange(*queue_, rounds.send_slices, rounds.receive_slices);
+        if (slot) queue_->record(*slots_[*slot].done[part]);
+      }
+      queue_->record(*back_);
+      shards_.queue().wait_for(*back_);
+    });
+  }
+
+  Times times(std::size_t number, const gpu::Event& begun, const gpu::Event& computed) override {
+    const Slot& slot = slots_[number];
+    std::vector<PartTime> parts;
+    std::vector<double> own;
+    for (std::size_t part = 0; part < parts_.size(); ++part) {
+      parts.push_back({slot.begun[part]->ms_since(begun), slot.done[part]->ms_since(begun)});
+      own.push_back(parts.back().duration());
+    }
+    const double computed_ms = computed.ms_since(begun);
+    const double waited_ms = std::max(0.0, parts.back().end - computed_ms);
+    return {waited_ms, split_times(parts, own, computed_ms, waited_ms)};
+  }
+
+  /// Messages between GPUs wait for a lost rank for ever, so the host looks round meanwhile. Once
+  /// all ranks have put the step into their queues nobody is late any more: until then the group
+  /// waits as for every other operation, and names who stalls.
+  void wait(const gpu::Event& done, std::size_t slot) override {
+    noting_failure([&] {
+      if (const auto joined = std::exchange(slots_[slot].joined, nullptr)) joined->wait();
+      while (!done.done()) {
+        peers_->check();
+        group_.look_round();
+        std::this_thread::sleep_for(kNap);
+      }
+    });
+  }
+
+  std::string way() const override { return "by " + version_; }
+
+ private:
+  /// Of a part.
+  struct Rounds {
+    Messages send, receive, send_slices, receive_slices;
+  };
+  struct Slot {
+    std::unique_ptr<comm::Request> joined;  ///< all ranks have put the run into their queues
+    std::vector<std::unique_ptr<gpu::Event>> begun, done;  ///< by part
+  };
+
+  template <class F>
+  void noting_failure(const F& f) {
+    try {
+      f();
+    } catch (...) {
+      failed_ = true;
+      throw;
+    }
+  }
+
+  comm::Group& group_;
+  GpuShards& shards_;
+  bool overlap_;
+  PartsOnGpu parts_;
+  std::vector<Rounds> rounds_;
+  std::unique_ptr<gpu::Queue> queue_;
+  std::unique_ptr<gpu::Event> back_;
+  std::array<Slot, slots> slots_;
+  std::string version_;
+  int exceptions_;
+  bool failed_ = false;
+  std::unique_ptr<gpu::Peers> peers_;  // last: its messages end before the memory goes
+};
+
+std::string why_not(const ExchangeRanks& ranks) {
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    const ExchangeRank& r = ranks[rank];
+    const std::string who = "rank " + std::to_string(rank) + " on " + r.node;
+    if (r.peers.empty()) return who + ": " + r.why_no_peers;
+    if (r.peers != ranks[0].peers)
+      return who + " has " + r.peers + ", rank 0 " + ranks[0].peers +
+             ": install one version on all nodes";
+    if (r.emulated && (r.node != ranks[0].node || r.process != ranks[0].process))
+      return "the emulated GPU sends messages only between threads of one process";
+  }
+  // Threads that share the emulated one do not wait for each other's work.
+  const std::string shared = ranks[0].emulated ? "" : who_shares(ranks);
+  return shared.empty() ? "" : shared + ", and NCCL wants one each: start as many ranks as GPUs";
+}
+
+std::string why_not_auto(const ExchangeRanks& ranks) {
+  if (ranks[0].emulated) return "the GPU is emulated";
+  for (const ExchangeRank& rank : ranks)
+    if (rank.node != ranks[0].node) return "there are several nodes";
+  return {};
+}
+
+}  // namespace
+
+ExchangeRow nccl_exchange() {
+  return {"nccl",
+          "NVIDIA's library of that name, for ranks with a GPU each; the host waits for nothing",
+          why_not,
+          why_not_auto,
+          true,
+          [](const ExchangeParts& parts) -> std::unique_ptr<GpuExchange> {
+            return std::make_unique<NcclExchange>(parts);
+          }};
+}
+
+}  // namespace thalweg::engine

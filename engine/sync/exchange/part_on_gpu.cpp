@@ -1,0 +1,103 @@
+#include "engine/sync/exchange/part_on_gpu.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "engine/gpu/vectors.h"
+
+namespace thalweg::engine {
+namespace {
+
+template <class T>
+gpu::Memory up(gpu::Gpu& machine, const std::vector<T>& values, const char* what) {
+  gpu::Memory memory(machine, values.size() * sizeof(T), what);
+  machine.copy(memory.data(), values.data(), memory.bytes());
+  return memory;
+}
+
+}  // namespace
+
+std::vector<int> joins_of(const comm::ShardTree& tree) {
+  std::vector<int> joins, open;
+  std::size_t next = 0;
+  for (int place = 0; place < static_cast<int>(tree.partials.size()); ++place) {
+    open.push_back(place);
+    joins.push_back(0);
+    if (open.size() > gpu::sum_in_tree_depth) throw std::logic_error("a tree over too many shards");
+    for (; open.size() > 1 && next < tree.across.size() &&
+           tree.across[next].into == open[open.size() - 2] && tree.across[next].from == open.back();
+         ++next) {
+      open.pop_back();
+      ++joins.back();
+    }
+  }
+  if (open.size() != 1 || next != tree.across.size())
+    throw std::logic_error("the tree's additions are not in order");
+  return joins;
+}
+
+PartOnGpu::PartOnGpu(gpu::Gpu& machine, const comm::ShardTree& tree, const comm::Group& group,
+                     std::vector<float*> leaves, std::size_t count, float* scratch)
+    : own_(tree.local),
+      leaves_(std::move(leaves)),
+      count_(count),
+      scratch_(scratch),
+      pieces_(tree, group.rank(), group.size(), leaves_, count, scratch),
+      places_(up(machine, pieces_.places, "places of sums")),
+      joins_(up(machine, joins_of(tree), "places of sums")),
+      number_(static_cast<int>(pieces_.places.size())) {}
+
+void PartOnGpu::add_own(gpu::Queue& queue) const {
+  for (const comm::ShardTree::Add& add : own_)
+    gpu::add(queue, leaves_[static_cast<std::size_t>(add.into)],
+             leaves_[static_cast<std::size_t>(add.from)], count_);
+}
+
+void PartOnGpu::add_up(gpu::Queue& queue) const {
+  gpu::sum_in_tree(queue, pieces_.result, static_cast<const float* const*>(places_.data()),
+                   static_cast<const int*>(joins_.data()), number_, pieces_.count);
+}
+
+PartsOnGpu::PartsOnGpu(const SyncParts& parts, GpuShards& shards,
+                       const std::vector<Bucket>& buckets, bool side_by_side)
+    : shards_(shards),
+      stop_at_(parts.model.statistics() + GpuShards::Extra::stop),
+      wishes_(up(shards.machine(), std::vector<float>{0, 1}, "wishes to stop")) {
+  comm::Group& group = parts.group;
+  const comm::ShardTree tree(group.rank(), group.size(), parts.sharding.shards);
+  const auto count = [&](std::size_t part) {
+    return part == buckets.size() ? shards.extra_count() : buckets[part].count;
+  };
+  std::vector<std::size_t> starts;
+  std::size_t floats = 0, most = 0;
+  for (std::size_t part = 0; part <= buckets.size(); ++part) {
+    const std::size_t needed =
+        comm::ShardPieces::scratch_floats(tree, group.rank(), group.size(), count(part));
+    starts.push_back(side_by_side ? floats : 0);
+    floats += needed;
+    most = std::max(most, needed);
+  }
+  scratch_ = gpu::Memory(shards.machine(), (side_by_side ? floats : most) * sizeof(float),
+                         "other ranks' gradients");
+  for (std::size_t part = 0; part <= buckets.size(); ++part) {
+    std::vector<float*> leaves;
+    for (std::size_t i = 0; i < shards.results(); ++i)
+      leaves.push_back(part == buckets.size() ? shards.extra(i)
+                                              : shards.gradient(i) + buckets[part].offset);
+    parts_.emplace_back(shards.machine(), tree, group, std::move(leaves), count(part),
+                        scratch_.floats() + starts[part]);
+  }
+}
+
+std::string PartsOnGpu::label(std::size_t part) const {
+  return part + 1 == size() ? "loss and statistics" : "bucket " + std::to_string(part + 1);
+}
+
+void PartsOnGpu::add_own(gpu::Queue& queue, std::size_t part, bool stop) const {
+  for (std::size_t i = 0; part + 1 == size() && i < shards_.results(); ++i)
+    queue.copy(shards_.extra(i) + stop_at_, wishes_.floats() + (stop ? 1 : 0), sizeof(float));
+  parts_[part].add_own(queue);
+}
+
+}  // namespace thalweg::engine
