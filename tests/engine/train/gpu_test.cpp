@@ -45,6 +45,22 @@ TEST_F(GpuAttempt, CurveDoesNotDependOnRanks) {
   }
 }
 
+TEST_F(GpuAttempt, CurveDoesNotDependOnTheExchange) {
+  if (!gpu::gpu(0).info().emulated) GTEST_SKIP() << "ranks as threads have one GPU in common";
+  const test::TempDir host;
+  Trial trial = on_gpu();
+  run_to_end(trial, host.path(), 3);
+  EXPECT_THAT(test::read_file(host.path() / "journal.jsonl"),
+              HasSubstr("gradients go between GPUs through the host's memory (nccl: the GPU is "
+                        "emulated; ucx: the GPU is emulated)"));
+  for (const char* way : {"nccl", "ucx"}) {
+    const test::TempDir folder;
+    trial.train.set("sync.gpu_exchange", way);
+    run_to_end(trial, folder.path(), 3);
+    EXPECT_EQ(curve({folder.path()}), curve({host.path()})) << way;
+  }
+}
+
 TEST_F(GpuAttempt, SaysWhichGpuARankTakesAndHowTheStepsTimesAre) {
   const test::TempDir folder;
   run_to_end(on_gpu(), folder.path(), 2);

@@ -172,6 +172,34 @@ TEST(TrainProcess, CurveDoesNotDependOnRanks) {
   }
 }
 
+// Gradients as messages of UCX, out of the memory of GPUs that are emulated.
+TEST(TrainProcess, GpusExchangeByUcx) {
+  Trial trial = tiny_trial();
+  trial.train.set("device", "cuda");
+  trial.train.set("sync", Map{{"first_bucket_mib", 0.001}, {"bucket_mib", 0.004}});
+  trial.train.set("model.hidden", List{48, 48});
+  trial.train.set("batch.shards", 4);
+  test::RunOptions emulated;
+  emulated.env["THALWEG_GPU"] = "emulated";
+  const test::TempDir folder;
+  const auto run = [&](const char* way, int ranks) {
+    trial.train.set("sync.gpu_exchange", way);
+    const auto file = put_trial(folder.path() / (way + std::to_string(ranks)), trial);
+    return test::run(launch_command(file, ranks), emulated);
+  };
+  EXPECT_EQ(run("auto", 1).code, 0);
+  for (const int ranks : {2, 3}) {
+    const test::Outcome outcome = run("ucx", ranks);
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    const auto mine = folder.path() / ("ucx" + std::to_string(ranks));
+    EXPECT_THAT(test::read_file(mine / "journal.jsonl"), HasSubstr("between GPUs by UCX"));
+    EXPECT_EQ(curve({mine}), curve({folder.path() / "auto1"})) << ranks;
+  }
+  const test::Outcome refused = run("nccl", 2);
+  EXPECT_EQ(refused.code, 2) << refused.err;
+  EXPECT_THAT(refused.err, HasSubstr("sync.gpu_exchange: nccl cannot be had"));
+}
+
 class Disturbed : public testing::Test {
  protected:
   /// The curve of the long trial when nobody disturbs it.
