@@ -21,9 +21,13 @@ double least_ms(const std::vector<WayTime>& ways) {
       ->ms;
 }
 
-/// Of the way that is taken where nothing is measured; of the first measured one where that failed.
-double first_ms(const std::vector<WayTime>& ways) {
-  return ways.front().ms;
+/// Where none fits the way that wants least is taken.
+double ms_within(const CallTimes& call, std::size_t bound) {
+  if (const auto chosen = cuda::fastest_within(call, bound)) return chosen->ms;
+  return std::min_element(
+             call.ways.begin(), call.ways.end(),
+             [](const WayTime& a, const WayTime& b) { return a.workspace < b.workspace; })
+      ->ms;
 }
 
 }  // namespace
@@ -34,10 +38,9 @@ StepTimes step_times(const std::vector<CallKind>& kinds, const KernelTimes& time
   for (const CallKind& kind : kinds) {
     const CallTimes* const measured = times_of(kind, times);
     if (measured == nullptr) continue;
-    const auto chosen = cuda::fastest_within(*measured, bound);
-    sum.first += kind.runs * first_ms(measured->ways);
+    sum.first += kind.runs * measured->ways.front().ms;
     sum.best += kind.runs * least_ms(measured->ways);
-    sum.chosen += kind.runs * (chosen ? chosen->ms : first_ms(measured->ways));
+    sum.chosen += kind.runs * ms_within(*measured, bound);
   }
   return sum;
 }

@@ -60,7 +60,7 @@ struct MeasureOptions {
 
 /// ms of all library calls of one training pass over a shard; of those that were measured.
 struct StepTimes {
-  double first = 0;   ///< in the libraries' first ways
+  double first = 0;   ///< in the libraries' first ways, of those that can be run
   double best = 0;    ///< in the fastest ways
   double chosen = 0;  ///< in those that KernelOptions choose under the bound
 };

@@ -43,14 +43,15 @@ std::string text_of(Number number) {
   return std::to_string(number);
 }
 
-/// "kind a 1 b 2": fields are name, value, name, value ...
+/// "kind a 1 b 2 3": fields are name, value, name, value ...; a name may be empty.
 std::string key_from(std::string text) {
   return text;
 }
 template <class Field, class... Others>
 std::string key_from(std::string text, const char* name, const Field& field,
                      const Others&... others) {
-  return key_from(std::move(text) + " " + name + " " + text_of(field), others...);
+  if (*name != '\0') text += std::string(" ") + name;
+  return key_from(text + " " + text_of(field), others...);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "engine/comm/autotune.h"
 #include "engine/train/failure.h"
 #include "engine/train/hash.h"
+#include "engine/train/kernels.h"
 #include "engine/train/libraries.h"
 #include "engine/train/memory.h"
 #include "engine/train/sync_states.h"
@@ -77,7 +78,11 @@ Attempt::Attempt(const AttemptInput& input, Record& the_record) : in(input), rec
   in.group.broadcast(&point, sizeof point, 0);
   step = point.step;
   together(in.group, [&] {
-    build(choose_shards(settings, in.group.size(), static_cast<int>(point.shards)));
+    place_shards(choose_shards(settings, in.group.size(), static_cast<int>(point.shards)));
+  });
+  choose_kernels();
+  together(in.group, [&] {
+    build();
     if (point.shards == 0) return;
     const std::string differs = ": the curve is not bitwise the uninterrupted one";
     if (!point.adds_up_as(sharding))
@@ -160,9 +165,7 @@ void Attempt::choose_device() {
 
 FoundCheckpoint Attempt::find_checkpoint() {
   if (!leads()) return {};
-  std::vector<std::filesystem::path> folders{in.folder / kCheckpoints};
-  folders.insert(folders.end(), in.trial.resume.begin(), in.trial.resume.end());
-  FoundCheckpoint found = newest_checkpoint(folders);
+  FoundCheckpoint found = newest_checkpoint(checkpoint_folders());
   for (const std::string& reason : found.rejected)
     record.note("warning", "checkpoint passed over: " + reason);
   if (found.checkpoint)
@@ -171,7 +174,14 @@ FoundCheckpoint Attempt::find_checkpoint() {
   return found;
 }
 
-void Attempt::build(int shards) {
+/// This attempt's own first.
+std::vector<std::filesystem::path> Attempt::checkpoint_folders() const {
+  std::vector<std::filesystem::path> folders{in.folder / kCheckpoints};
+  folders.insert(folders.end(), in.trial.resume.begin(), in.trial.resume.end());
+  return folders;
+}
+
+void Attempt::place_shards(int shards) {
   config.set("batch.shards", shards);
   const int ranks = in.group.size(), rank = in.group.rank();
   sharding.shards = shards;
@@ -179,8 +189,35 @@ void Attempt::build(int shards) {
   sharding.first = comm::Group::first_shard(rank, ranks, shards);
   sharding.end = comm::Group::first_shard(rank + 1, ranks, shards);
   sharding.micro_batches = micro_batches(config, shards);
-  model = build_model(*config.find("model"), input_shape(*dataset), sharding.micro_batch(),
-                      settings.device, *config.find("loss"), compile_options(settings));
+}
+
+std::unique_ptr<Model> Attempt::build_for(const Settings& with) const {
+  return build_model(*config.find("model"), input_shape(*dataset), sharding.micro_batch(),
+                     with.device, *config.find("loss"), compile_options(with));
+}
+
+void Attempt::choose_kernels() {
+  if (settings.device != "cuda") return;
+  const auto build_with = [&](const KernelOptions& kernels) {
+    Settings with = settings;
+    with.kernels = kernels;
+    return build_for(with);
+  };
+  const auto needs = [&](const Model& of) {
+    Sharding most = sharding;  // of the rank that has most shards
+    most.first = 0;
+    most.end = (sharding.shards + in.group.size() - 1) / in.group.size();
+    return memory_needs(of, *make_optimizer<float>(*config.find("optimizer"), parameters_of(of)),
+                        most, 1);
+  };
+  settings.kernels = engine::choose_kernels(
+      {in.group, record, settings, [] { return machine_of(gpu::chosen_gpu()); },
+       checkpoint_folders(), build_with, needs},
+      model);
+}
+
+void Attempt::build() {
+  if (!model) model = build_for(settings);
   optimizer = make_optimizer<float>(*config.find("optimizer"), parameters_of(*model));
   schedule = make_schedule(*config.find("schedule"), plan.length);
   require_watched(*schedule, model->loss());

@@ -81,7 +81,12 @@ struct Attempt {
   void require_one_device();
   void require_gpus();
   void choose_device();
-  void build(int shards);
+  void place_shards(int shards);
+  std::vector<std::filesystem::path> checkpoint_folders() const;
+  /// Collective.
+  void choose_kernels();
+  std::unique_ptr<Model> build_for(const Settings& with) const;
+  void build();
   FoundCheckpoint find_checkpoint();
   void start_fresh_or_resume(const FoundCheckpoint& found);
   void require_equal_replicas();

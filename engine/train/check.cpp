@@ -11,6 +11,7 @@
 #include "engine/optim/optimizer.h"
 #include "engine/schedule/schedule.h"
 #include "engine/train/attempt.h"
+#include "engine/train/kernels.h"
 #include "engine/train/memory.h"
 #include "engine/train/options.h"
 #include "engine/train/program.h"
@@ -117,8 +118,19 @@ std::string check_trial(const std::filesystem::path& trial_file) {
   line("schedule", schedule);
   if (const gpu::Gpu* gpu = model->gpu()) {
     line("memory", mebibytes(data_bytes) + " of the host a rank: samples");
-    line("GPU memory", memory_needs(*model, *optimizer, sharding, 1).line() + ", of " +
-                           in_mebibytes(gpu->free_bytes()) + " free on " + gpu->info().name);
+    MemoryNeeds needs = memory_needs(*model, *optimizer, sharding, 1);
+    const bool measures = measures_kernels(settings, gpu->info());
+    if (measures)
+      needs.workspace = std::max(
+          needs.workspace, workspace_within(needs, settings.kernels.workspace, gpu->free_bytes()));
+    line("GPU memory",
+         needs.line() + ", of " + in_mebibytes(gpu->free_bytes()) + " free on " + gpu->info().name);
+    line("kernels", std::to_string(model->library_calls().size()) + " kinds of library calls" +
+                        (measures ? " are measured at the start, unless an earlier attempt has; "
+                                    "the fastest are taken, within "
+                                  : ", as the libraries think best within ") +
+                        in_mebibytes(measures ? needs.workspace : settings.kernels.workspace) +
+                        " of workspace");
     if (!note.empty()) line("note", note);
     return text;
   }

@@ -89,6 +89,23 @@ Section root() {
            "largest size of any element of the gradient, cut before clip_norm; 0 = any")});
 }
 
+/// Where a choice depends on a clock it is kept with the run: kernels.md.
+Section kernels() {
+  return section(
+      "kernels", "The libraries' kernels (device cuda)",
+      {jobspec::choice_option(
+           "measure", {"auto", "always", "never"},
+           "whether the ways that cuDNN and cuBLASLt have for each call are timed at the start and "
+           "the fastest taken, by all attempts of the run; never = those that the libraries think "
+           "best, the same in every run; auto = on real GPUs"),
+       jobspec::real_option("workspace_mib", 1024.0, 0, 1 << 20,
+                            "memory that the kernels of one call may want beside its tensors, in "
+                            "MiB; less where less is free"),
+       jobspec::real_option("seconds", 120.0, 0, 86400,
+                            "how long is measured at most; calls that are left then stay as the "
+                            "libraries think best")});
+}
+
 std::vector<Section> own_sections() {
   Option shards = integer(
       "shards",
@@ -118,6 +135,7 @@ std::vector<Section> own_sections() {
                    "steps between two checkpoints; 0 = only when asked to stop; auto = every epoch",
                    "auto", 0),
            integer("keep", "how many of the newest ones stay", 2, 1)}),
+      kernels(),
   };
 }
 
@@ -149,6 +167,24 @@ jobspec::Schema train_schema() {
   return schema;
 }
 
+namespace {
+
+void read_kernels(const Value& complete, Settings& s) {
+  using enum Settings::Measure;
+  const std::string& measure = complete.find("kernels.measure")->as_string();
+  s.measure = measure == "always" ? always : measure == "never" ? never : automatic;
+  if (s.measure == always && s.device != "cuda")
+    throw std::invalid_argument("kernels.measure: device " + s.device +
+                                " has no calls of libraries to measure; use device: cuda, or leave "
+                                "it at auto");
+  constexpr double kMiB = 1 << 20;
+  s.kernels.workspace =
+      static_cast<std::size_t>(complete.find("kernels.workspace_mib")->as_double() * kMiB);
+  s.measure_seconds = complete.find("kernels.seconds")->as_double();
+}
+
+}  // namespace
+
 Settings read_settings(const Value& complete) {
   Settings s;
   s.global_batch = static_cast<int>(complete.find("batch.global")->as_int());
@@ -162,6 +198,7 @@ Settings read_settings(const Value& complete) {
   s.device = resolve_device(complete.find("device")->as_string());
   s.precision = precision_named(complete.find("precision")->as_string());
   s.recompute = complete.find("recompute")->as_string() != "none";
+  read_kernels(complete, s);
   s.clip_norm = complete.find("clip_norm")->as_double();
   s.clip_value = complete.find("clip_value")->as_double();
   s.noise_every =
@@ -177,6 +214,7 @@ Settings read_settings(const Value& complete) {
 CompileOptions compile_options(const Settings& settings) {
   CompileOptions options = settings.precision;
   options.recompute = settings.recompute;
+  options.kernels = settings.kernels;
   return options;
 }
 

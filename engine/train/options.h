@@ -32,6 +32,10 @@ struct Settings {
   std::string device;                         ///< a row of the device table
   Precision precision = Precision::fp32;
   bool recompute = false;
+  KernelOptions kernels;  ///< a bound of workspace, until there are times
+  /// Whether the ways of library calls are measured; automatic: on real GPUs.
+  enum class Measure { automatic, always, never } measure = Measure::automatic;
+  double measure_seconds = 0;  ///< after which no other call is begun
   double clip_norm = 0;
   double clip_value = 0;
   std::optional<std::int64_t> log_every;         ///< steps; nothing = auto

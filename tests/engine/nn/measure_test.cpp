@@ -144,6 +144,8 @@ TEST(StepTimes, AreSumsOverRuns) {
   EXPECT_EQ(within.best, all.best);
   EXPECT_EQ(within.chosen, 2 * 10 + 2 * 5);
   // Workspaces of 6, 5 and 5 bytes.
+  const CallTimes hungry{"A", {{0, "0", 90, 1}, {1, "1", 40, 2}, {2, "2", 70, 3}}};
+  EXPECT_EQ(step_times({{"a", "A", 1, 1}}, {{"a", hungry}}, 10).chosen, 2);  // the leanest
   EXPECT_EQ(step_time_side_by_side(kinds, times, kHuge), 18);
   EXPECT_EQ(step_time_side_by_side(kinds, times, 11), 2 * 4 + 5 + 10);
   EXPECT_EQ(step_time_side_by_side(kinds, times, 10), 2 * 4 + 10 + 10);
