@@ -10,7 +10,7 @@ set -u
 cd "$(dirname "$0")/.."
 verb=${1:-} folder=${2:-build/on_gpu}
 tests="gpu_test nn_test optim_test sync_test train_test"
-programs="bench_step bench_gpu bench_optimizers thalweg-train thalweg-launch"
+programs="bench_step bench_gpu bench_kernels bench_optimizers thalweg-train thalweg-launch"
 
 pack() {
   sh packaging/build.sh --target $tests $programs || exit 1

@@ -121,6 +121,19 @@ def steps(rows, limit):
             rows.append(("cosmoflow / one V100", f"{rate / COSMOFLOW_V100:.2f}", ">= 5", "yes" if rate >= 5 * COSMOFLOW_V100 else "NO"))
 
 
+def kernels(rows):
+    """What choosing the libraries' kernels by measurement brings, and what a bound of workspace costs."""
+    _, text = call("kernels", FOLDER / "bin/bench_kernels", "resnet50", "seconds=60")
+    all_of, bounds = numbers(text), re.findall(r"bound_mib=(\d+) in_turn_ms=([\d.]+) side_by_side_ms=([\d.]+|none)", text)
+    if "first_ms" not in all_of or not bounds:
+        rows.append(("kernels of resnet50", last_line(text), "", "-"))
+        return
+    rows.append(("kernels of resnet50, ms of a step", f"{all_of['first_ms']:.2f} as the libraries think best, "
+                 f"{all_of['best_ms']:.2f} fastest", "", "-"))
+    for bound, in_turn, apart in bounds:
+        rows.append((f"  within {bound} MiB of workspace", f"{in_turn} for all, {apart} one for each call", "", "-"))
+
+
 def optimizers(rows):
     for name in OPTIMIZERS:
         _, text = call(f"optimizer.{name}", FOLDER / "bin/bench_optimizers", "gpu", f"seconds={SECONDS}", f"{{name: {name}}}")
@@ -150,6 +163,7 @@ def main():
     title = machine()
     test(rows)
     limit = limits(rows)
+    kernels(rows)
     steps(rows, limit)
     optimizers(rows)
     sanitize(rows)

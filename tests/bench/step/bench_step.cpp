@@ -2,6 +2,8 @@
 // ranks, update) on random data. MODEL: mlp, lenet, resnet18, gpt, cnn3d, lstm.
 //   batch (the model's), threads (1), shards (as threads), optimizer (momentum, adamw, ...),
 //   precision (fp32, bf16), device (cpu), seconds (2)
+//   kernels=first  on a GPU: those that the libraries think best (measured: the fastest within
+//                  1 GiB of workspace, as in a run)
 //   profile=1  what every operation of the cpu device takes
 //   sync.X, model.X  option X of train.sync, of the model
 //   bind=N     rank r stays on core N + r (with threads > 1: no)
