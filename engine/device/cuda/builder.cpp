@@ -96,7 +96,16 @@ TensorId Builder::writable(TensorId dy) {
   const bool shared = std::any_of(values_.begin(), values_.end(), [&](const Value& v) {
     return v.slope >= 0 && root(v.slope) == root(dy);
   });
-  return shared ? copy_of(dy) : dy;
+  if (shared) return copy_of(dy);
+  std::erase_if(sums_, [&](const auto& pair) {
+    return same_memory(pair.first, dy) || same_memory(pair.second, dy);
+  });
+  return dy;
+}
+
+TensorId Builder::with_same_sums(TensorId x) const {
+  const auto found = sums_.find(x);
+  return found == sums_.end() ? x : found->second;
 }
 
 TensorId Builder::view(TensorId base, const Desc& desc, std::size_t first) {
@@ -262,13 +271,13 @@ TensorId Builder::in_plain_order(Pass pass, TensorId x) {
   return y;
 }
 
-TensorId Builder::in_channels_last(Pass pass, TensorId x, const Shape& dims) {
-  const Type type = desc(x).type;
+TensorId Builder::in_channels_last(Pass pass, TensorId x, const Shape& dims, Type type) {
+  const Type from = desc(x).type;
   const std::int64_t n = dims[0], c = dims[1], places = places_of(dims);
-  if (c == 1 || places == 1) return view(x, {dims, type});
+  if (c == 1 || places == 1) return view(in_type(pass, x, type), {dims, type});
   const TensorId y = activation(dims, type);
   kernel(pass, {x, y}, [=](const Frame& frame) {
-    transpose(frame.queue, n, c, places, type, frame.as<void>(x), type, frame.as<void>(y));
+    transpose(frame.queue, n, c, places, from, frame.as<void>(x), type, frame.as<void>(y));
   });
   return y;
 }
@@ -312,9 +321,12 @@ void Builder::add_input() {
   const Shape dims = batch_of(graph_.input, samples());
   const Shape flat{samples(), elements(graph_.input)};
   TensorId x = place(Home::input, 0, {flat, Type::f32});
+  if (dims.size() >= 4) {
+    value(0).tensor = in_channels_last(Pass::both, x, dims, type_);
+    return;
+  }
   if (!takes_tokens(graph_)) x = in_type(Pass::both, x, type_);
-  value(0).tensor =
-      dims.size() >= 4 ? in_channels_last(Pass::both, x, dims) : view(x, {dims, desc(x).type});
+  value(0).tensor = view(x, {dims, desc(x).type});
 }
 
 void Builder::add_forward(const Node& node) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -54,6 +55,10 @@ class Builder {
   /// A gradient that may be changed in place: dy itself, or a copy where it is that of other values
   /// too. For backward functions, of their argument.
   TensorId writable(TensorId dy);
+  /// In backward: every channel of x has the sum that it has in `fewer`, which has fewer rows.
+  void same_sums(TensorId x, TensorId fewer) { sums_[x] = fewer; }
+  /// What to add up where the sums of x's channels are wanted: x itself or a smaller tensor.
+  TensorId with_same_sums(TensorId x) const;
   /// The memory of `base` from its element number `first` on, seen with another shape or layout.
   TensorId view(TensorId base, const Desc& desc, std::size_t first = 0);
 
@@ -79,7 +84,10 @@ class Builder {
   /// channels outermost, seen as (samples, features).
   TensorId in_plain_order(Pass pass, TensorId x);
   /// The other way: (samples, features) becomes images of `dims`.
-  TensorId in_channels_last(Pass pass, TensorId x, const Shape& dims);
+  TensorId in_channels_last(Pass pass, TensorId x, const Shape& dims, Type type);
+  TensorId in_channels_last(Pass pass, TensorId x, const Shape& dims) {
+    return in_channels_last(pass, x, dims, desc(x).type);
+  }
 
   /// Layers register these going forward; they run last to first.
   void on_backward(Backward backward);
@@ -146,7 +154,8 @@ class Builder {
   std::vector<Value> values_;
   std::vector<BackwardToAll> backward_;  ///< by node; empty: the gradient passes as it is
   std::vector<TensorId> kept_;
-  std::vector<TensorId> inputs_;  ///< of the node that is being added
+  std::map<TensorId, TensorId> sums_;  ///< same_sums()
+  std::vector<TensorId> inputs_;       ///< of the node that is being added
   TensorId labels_ = -1, targets_ = -1, partner_labels_ = -1, partner_shares_ = -1, result_ = -1;
   std::size_t current_ = 0;            ///< the node that is being added
   std::vector<int> segments_;          ///< of nodes that backward computes again; -1: others

@@ -63,7 +63,8 @@ void add_bias(Builder& b, TensorId bias, TensorId y) {
 void sum_bias(Builder& b, const LayerPlan& layer, int weight, TensorId dy) {
   if (layer.parameters.size() < 2) return;
   const std::int64_t channels = layer.out[0];
-  sum_rows(b, dy, b.desc(dy).count() / channels, channels, b.gradient(weight + 1));
+  const TensorId sums = b.with_same_sums(dy);
+  sum_rows(b, sums, b.desc(sums).count() / channels, channels, b.gradient(weight + 1));
   b.ready(weight + 1);
 }
 

@@ -23,6 +23,9 @@ struct Nodes {
     maker[static_cast<std::size_t>(value)] = static_cast<int>(all.size());
     all.push_back(std::move(node));
   }
+  Node& of(int value) {
+    return all[static_cast<std::size_t>(maker[static_cast<std::size_t>(value)])];
+  }
   Node take(std::size_t number) {
     Node node = std::move(all[number]);
     all.erase(all.begin() + static_cast<std::ptrdiff_t>(number));
@@ -49,6 +52,31 @@ bool join_sum(Nodes& nodes, const LayerPlan& sum, const std::vector<int>& uses) 
     return true;
   }
   return false;
+}
+
+/// Whether the value before `pool` is that of relu or leaky_relu after a convolution. Neither
+/// changes which of two numbers is larger, so that it may come after the pool, which leaves fewer.
+bool may_swap(const Node& before) {
+  if (before.layer->kind->name == "leaky_relu") return before.layer->real("slope") >= 0;
+  return before.relu && multiplies(*before.layer);
+}
+
+/// Puts a max pool before relu or leaky_relu, which puts out value `x`.
+void swap_with_pool(Nodes& nodes, const Graph& graph, Node pool, int x) {
+  const LayerPlan& change = graph.layers[static_cast<std::size_t>(x) - 1];
+  Node after;
+  if (nodes.of(x).relu) {
+    nodes.of(x).relu = false;
+    nodes.of(x).value = change.from.front();
+    after.layer = &change;
+  } else {
+    after = nodes.take(static_cast<std::size_t>(nodes.maker[static_cast<std::size_t>(x)]));
+  }
+  pool.from = {change.from.front()};
+  after.from = {x};
+  const int value = pool.layer->number + 1;
+  nodes.put(std::move(pool), x);
+  nodes.put(std::move(after), value);
 }
 
 }  // namespace
@@ -84,6 +112,11 @@ std::vector<Node> fuse(const Graph& graph) {
         before->layer->in.size() >= 3) {
       before->keeps_order = true;
       node.images = before->layer->in;
+    }
+    const bool picks = layer.kind->name == "max_pool2d" || layer.kind->name == "max_pool3d";
+    if (picks && before != nullptr && may_swap(*before)) {
+      swap_with_pool(nodes, graph, std::move(node), layer.from.front());
+      continue;
     }
     parameters += static_cast<int>(layer.parameters.size());
     for (const StatisticPlan& s : layer.statistics)

@@ -26,7 +26,8 @@ struct Node {
 
 /// A convolution or product: takes slopes of any type.
 bool multiplies(const LayerPlan& layer);
-/// Without the relu and add layers that were joined to others. Points into `graph`.
+/// Without the relu and add layers that were joined to others; of relu and leaky_relu before a max
+/// pool the pool comes first. Points into `graph`.
 std::vector<Node> fuse(const Graph& graph);
 
 }  // namespace thalweg::engine::cuda

@@ -278,6 +278,7 @@ TensorId max_pool(Builder& b, const Node& node, TensorId input) {
                           packs_of<decltype(place), w>(frame, places), packs_of<T, w>(frame, dx)});
       });
     });
+    b.same_sums(dx, dy);  // each of dy goes to one place
     return dx;
   });
   return b.in_type(Builder::Pass::both, y, b.output_type());

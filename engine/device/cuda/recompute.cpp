@@ -26,9 +26,10 @@ Chain chain_of(const Graph& graph, const std::vector<Node>& nodes) {
   Chain chain;
   chain.crossing.resize(nodes.size(), 0.0);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    // A joined relu puts out what the layer before it would.
+    // A relu or pool that has changed places puts out the smaller of both.
     const auto made_by = static_cast<std::size_t>(nodes[i].value) - 1;
-    chain.size.push_back(static_cast<double>(elements(graph.layers[made_by].out)));
+    chain.size.push_back(static_cast<double>(
+        std::min(elements(graph.layers[made_by].out), elements(nodes[i].layer->out))));
     for (std::size_t k = i; k < last_taker(nodes, i); ++k)
       chain.crossing[k] += chain.size[i];
   }
