@@ -382,6 +382,9 @@ TensorId Builder::narrow_loss_slope(TensorId output) {
 
 Plan Builder::finish() {
   add_input();
+  // Layers that are computed again must find the input as they found it first.
+  if (std::any_of(segments_.begin(), segments_.end(), [](int s) { return s >= 0; }))
+    keep(value(0).tensor);
   for (current_ = 0; current_ < nodes_.size(); ++current_) {
     segment_ = segments_[current_];
     add_forward(nodes_[current_]);

@@ -1,10 +1,15 @@
 // Random networks from a seeded generator: each is refused with a sentence or runs, and then the
-// cpu device computes what the reference does. How many: tests/support/fuzz.h.
+// cpu and the cuda device compute what the reference does. How many: tests/support/fuzz.h.
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <memory>
+#include <optional>
 #include <random>
+#include <utility>
 
 #include "engine/nn/model_table.h"
+#include "on_gpu.h"
 #include "support.h"
 #include "tests/support/fuzz.h"
 
@@ -104,6 +109,36 @@ bool small(const Graph& graph) {
   return numbers < 20'000;
 }
 
+/// A pass of training on the cuda device, and the same bits with layers computed again. Nothing
+/// where it refuses the network, as it does norms over all shards.
+std::optional<Outcome<float>> on_gpu(const Graph& graph, const Data& data,
+                                     const std::vector<std::vector<float>>& values,
+                                     const std::string& text) {
+  std::optional<Outcome<float>> found;
+  for (const bool recompute : {false, true}) {
+    CompileOptions options;
+    options.recompute = recompute;
+    std::unique_ptr<cuda::CudaProgram> program;
+    try {
+      program = std::make_unique<cuda::CudaProgram>(some_gpu(), graph, data.batch.samples, options);
+    } catch (const std::invalid_argument&) {
+      return std::nullopt;
+    }
+    LaneOnGpu lane(*program, statistics_of(graph));
+    auto outcome = train<float>(*program, graph, data.batch, lane, values, 1.0f);
+    if (!found) {
+      found = std::move(outcome);
+      continue;
+    }
+    for (std::size_t p = 0; p < values.size(); ++p)
+      EXPECT_EQ(std::memcmp(outcome.gradients[p].data(), found->gradients[p].data(),
+                            values[p].size() * sizeof(float)),
+                0)
+          << "computed again: parameter " << p << " of " << text;
+  }
+  return found;
+}
+
 void compare(const Graph& graph, const std::string& text) {
   constexpr int kSamples = 3;
   const Data data(graph.loss.data, kSamples);
@@ -115,25 +150,31 @@ void compare(const Graph& graph, const std::string& text) {
   const auto expected = run(reference::compile<double>(graph, kSamples), 1.0);
   // Norms over a few nearly equal numbers magnify rounding: so much it is on the reference.
   const auto rounded = run(reference::compile<float>(graph, kSamples), 1.0f);
-  const auto outcome = run(cpu::compile(graph, kSamples), 1.0f);
+  const std::pair<const char*, std::optional<Outcome<float>>> devices[] = {
+      {"cpu", run(cpu::compile(graph, kSamples), 1.0f)},
+      {"cuda", on_gpu(graph, data, values, text)}};
   if (!(std::abs(expected.result.loss_sum) < 1e3)) return;  // nothing to compare
   constexpr double kMargin = 100;
-  EXPECT_NEAR(outcome.result.loss_sum, expected.result.loss_sum,
-              1e-3 + kMargin * std::abs(rounded.result.loss_sum - expected.result.loss_sum))
-      << text;
-  for (std::size_t p = 0; p < values.size(); ++p) {
-    double difference = 0, rounding = 0, norm = 0;
-    for (std::size_t i = 0; i < values[p].size(); ++i) {
-      difference += std::pow(outcome.gradients[p][i] - expected.gradients[p][i], 2);
-      rounding += std::pow(rounded.gradients[p][i] - expected.gradients[p][i], 2);
-      norm += std::pow(expected.gradients[p][i], 2);
+  for (const auto& [device, outcome] : devices) {
+    if (!outcome) continue;
+    EXPECT_NEAR(outcome->result.loss_sum, expected.result.loss_sum,
+                1e-3 + kMargin * std::abs(rounded.result.loss_sum - expected.result.loss_sum))
+        << device << ": " << text;
+    for (std::size_t p = 0; p < values.size(); ++p) {
+      double difference = 0, rounding = 0, norm = 0;
+      for (std::size_t i = 0; i < values[p].size(); ++i) {
+        difference += std::pow(outcome->gradients[p][i] - expected.gradients[p][i], 2);
+        rounding += std::pow(rounded.gradients[p][i] - expected.gradients[p][i], 2);
+        norm += std::pow(expected.gradients[p][i], 2);
+      }
+      // A gradient that cancels to nothing shows rounding alone, which norms of equal numbers
+      // magnify by 1 / sqrt(epsilon) each.
+      constexpr double kNothing = 1e-12, kMagnified = 0.02;
+      const double floor = norm < kNothing ? kMagnified : 1e-4;
+      EXPECT_LE(std::sqrt(difference),
+                floor + 1e-3 * std::sqrt(norm) + kMargin * std::sqrt(rounding))
+          << device << ", " << graph.layers.size() << " layers, parameter " << p << " of " << text;
     }
-    // A gradient that cancels to nothing shows rounding alone, which norms of equal numbers magnify
-    // by 1 / sqrt(epsilon) each.
-    constexpr double kNothing = 1e-12, kMagnified = 0.02;
-    const double floor = norm < kNothing ? kMagnified : 1e-4;
-    EXPECT_LE(std::sqrt(difference), floor + 1e-3 * std::sqrt(norm) + kMargin * std::sqrt(rounding))
-        << graph.layers.size() << " layers, parameter " << p << " of " << text;
   }
 }
 
