@@ -15,44 +15,35 @@
 
 namespace thalweg::engine {
 
+using augment::Change;
+using augment::Colour;
 using augment::Draw;
+using augment::Fill;
 using augment::Geometry;
 using augment::Needs;
 
 namespace {
 
-enum Fill { kZero, kEdge, kWrap };
-const char* const kFills[] = {"zero", "edge", "wrap"};
+const char* const kFills[] = {"zero", "edge", "wrap"};  // in the order of Fill
 
 // Random numbers of one sample: a block for every change, and one for its place in the mix.
 constexpr std::uint64_t kBlocks = 64;
 constexpr std::uint64_t kMixBlocks = 32;
 
-Draw draw(std::uint64_t seed, std::uint32_t epoch, std::uint64_t block) {
+Draw draw_block(std::uint64_t seed, std::uint32_t epoch, std::uint64_t block) {
   const auto bits = philox(seed, Stream::augment, epoch, block);
   return {{uniform01(bits[0]), uniform01(bits[1]), uniform01(bits[2]), uniform01(bits[3])}};
 }
 
-/// Index of the pixel that stands for `i` outside 0 .. size-1; -1 = none.
-std::int64_t inside(std::int64_t i, std::int64_t size, int fill) {
-  if (i >= 0 && i < size) return i;
-  if (fill == kEdge) return std::clamp<std::int64_t>(i, 0, size - 1);
-  if (fill == kWrap) return ((i % size) + size) % size;
-  return -1;
-}
-
-/// The whole-pixel part of the way, along one axis.
-std::vector<std::int64_t> sources(const Geometry& g, std::size_t axis, int fill) {
+/// source() of every pixel along an axis.
+std::vector<std::int64_t> sources(const Geometry& g, std::size_t axis, Fill fill) {
   std::vector<std::int64_t> from(static_cast<std::size_t>(g.size[axis]));
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    const std::int64_t at =
-        inside(static_cast<std::int64_t>(i) + g.shift[axis], g.size[axis], fill);
-    from[i] = at >= 0 && g.flip[axis] ? g.size[axis] - 1 - at : at;
-  }
+  for (std::size_t i = 0; i < from.size(); ++i)
+    from[i] = augment::source(g, axis, static_cast<std::int64_t>(i), fill);
   return from;
 }
 
-void move_whole(const Geometry& g, int fill, std::int64_t channels, const float* in, float* out) {
+void move_whole(const Geometry& g, Fill fill, std::int64_t channels, const float* in, float* out) {
   const auto z = sources(g, 0, fill), y = sources(g, 1, fill), x = sources(g, 2, fill);
   const std::int64_t H = g.size[1], W = g.size[2], plane = g.size[0] * H * W;
   for (std::int64_t c = 0; c < channels; ++c)
@@ -65,37 +56,59 @@ void move_whole(const Geometry& g, int fill, std::int64_t channels, const float*
 }
 
 /// Between whole pixels the four nearest ones are mixed.
-void move_between(const Geometry& g, int fill, std::int64_t channels, const float* in, float* out) {
+void move_between(const Geometry& g, Fill fill, std::int64_t channels, const float* in,
+                  float* out) {
   const std::int64_t H = g.size[1], W = g.size[2], plane = H * W;
   const auto rows = sources(g, 1, fill), columns = sources(g, 2, fill);
   const auto source = [fill](const std::vector<std::int64_t>& from, std::int64_t i) {
-    const std::int64_t at = inside(i, static_cast<std::int64_t>(from.size()), fill);
+    const std::int64_t at = augment::inside(i, static_cast<std::int64_t>(from.size()), fill);
     return at < 0 ? at : from[static_cast<std::size_t>(at)];
   };
-  const double cy = static_cast<double>(H - 1) / 2, cx = static_cast<double>(W - 1) / 2;
-  const double corner = std::max(1.0, cy * cy + cx * cx);
   for (std::int64_t y = 0; y < H; ++y)
     for (std::int64_t x = 0; x < W; ++x) {
-      const double oy = static_cast<double>(y) - cy, ox = static_cast<double>(x) - cx;
-      double iy = g.yy * oy + g.yx * ox + g.y0, ix = g.xy * oy + g.xx * ox + g.x0;
-      const double bend = 1 + g.lens * (iy * iy + ix * ix) / corner;
-      iy = iy * bend + cy, ix = ix * bend + cx;
-      const double fy = std::floor(iy), fx = std::floor(ix);
-      const auto ry = static_cast<float>(iy - fy), rx = static_cast<float>(ix - fx);
-      const float weights[] = {(1 - ry) * (1 - rx), (1 - ry) * rx, ry * (1 - rx), ry * rx};
+      const augment::Between place = augment::between(g, y, x);
       std::int64_t from[4];
       for (int k = 0; k < 4; ++k) {
-        const std::int64_t yi = source(rows, static_cast<std::int64_t>(fy) + k / 2);
-        const std::int64_t xi = source(columns, static_cast<std::int64_t>(fx) + k % 2);
+        const std::int64_t yi = source(rows, place.y + k / 2);
+        const std::int64_t xi = source(columns, place.x + k % 2);
         from[k] = yi < 0 || xi < 0 ? -1 : yi * W + xi;
       }
       for (std::int64_t c = 0; c < channels; ++c) {
         float value = 0;
-        for (int k = 0; k < 4; ++k)
-          if (from[k] >= 0) value += weights[k] * in[c * plane + from[k]];
+        for (std::size_t k = 0; k < 4; ++k)
+          if (from[k] >= 0) value += place.weights[k] * in[c * plane + from[k]];
         out[c * plane + y * W + x] = value;
       }
     }
+}
+
+float mean_of(const float* values, std::int64_t n) {
+  std::vector<double> sums(augment::mean_parts);
+  for (std::int64_t first = 0; first < n; first += augment::mean_parts) {
+    const std::int64_t count = std::min(augment::mean_parts, n - first);
+    for (std::int64_t i = 0; i < count; ++i)
+      sums[static_cast<std::size_t>(i)] += static_cast<double>(values[first + i]);
+  }
+  for (std::int64_t parts = augment::mean_parts; parts > 1; parts /= 2)
+    augment::join(sums.data(), parts, 0, 1);
+  return augment::mean_of(sums[0], n);
+}
+
+void recolour(Colour colour, float amount, std::int64_t channels, std::int64_t pixels,
+              float* values) {
+  const std::int64_t n = channels * pixels;
+  if (colour != Colour::from_own_grey) {
+    const float about = colour == Colour::from_mean ? mean_of(values, n) : 0;
+    for (std::int64_t i = 0; i < n; ++i)
+      values[i] = augment::recoloured(colour, values[i], about, amount);
+    return;
+  }
+  float *red = values, *green = red + pixels, *blue = green + pixels;
+  for (std::int64_t i = 0; i < pixels; ++i) {
+    const float grey = augment::grey(red[i], green[i], blue[i]);
+    for (float* one : {red, green, blue})
+      one[i] = augment::recoloured(colour, one[i], grey, amount);
+  }
 }
 
 [[noreturn]] void refuse(const char* name, const std::string& reason) {
@@ -125,13 +138,17 @@ Augmenter::Augmenter(const jobspec::Value& options, const SampleForm& form) {
     const jobspec::Value* amount = options.find(rows[i].name);
     if (amount == nullptr || amount->as_double() == 0) continue;
     require_fit(rows[i], form);
-    active_.push_back({&rows[i], static_cast<std::uint32_t>(i), amount->as_double()});
+    active_.push_back(
+        {&rows[i], static_cast<std::uint32_t>(i), amount->as_double(), colours_.size()});
+    if (rows[i].colour_amount != nullptr) colours_.push_back(rows[i].colour);
   }
   if (const jobspec::Value* mix = options.find("mix"))
     mix_ = static_cast<std::size_t>(mix->as_int());
   if (const jobspec::Value* fill = options.find("fill"))
-    fill_ = static_cast<int>(std::find(std::begin(kFills), std::end(kFills), fill->as_string()) -
-                             std::begin(kFills));
+    fill_ = static_cast<Fill>(std::find(std::begin(kFills), std::end(kFills), fill->as_string()) -
+                              std::begin(kFills));
+  if (colours_.size() > augment::most_colours)
+    throw std::logic_error("augment::most_colours is less than the table has");
   if (active_.empty()) return;
   shape_ = form.input;
   if (shape_.size() == 3) shape_.insert(shape_.begin() + 1, 1);
@@ -142,8 +159,8 @@ std::vector<Augmenter::Active> Augmenter::choose(std::uint64_t seed, std::uint32
   if (mix_ == 0 || mix_ >= active_.size()) return active_;
   std::vector<std::pair<float, std::size_t>> order;
   for (std::size_t i = 0; i < active_.size(); ++i)
-    order.emplace_back(draw(seed, epoch, sample * kBlocks + kMixBlocks + active_[i].number).u[0],
-                       i);
+    order.emplace_back(
+        draw_block(seed, epoch, sample * kBlocks + kMixBlocks + active_[i].number).u[0], i);
   std::sort(order.begin(), order.end());
   std::vector<Active> chosen;
   for (std::size_t i = 0; i < active_.size(); ++i)  // in the order of the table
@@ -154,23 +171,27 @@ std::vector<Augmenter::Active> Augmenter::choose(std::uint64_t seed, std::uint32
   return chosen;
 }
 
-void Augmenter::apply(std::uint64_t seed, std::uint32_t epoch, std::uint64_t sample,
-                      const float* in, float* out) const {
-  Geometry g;
-  g.size = {shape_[1], shape_[2], shape_[3]};
-  const auto chosen = choose(seed, epoch, sample);
-  for (const Active& a : chosen)
-    if (a.row->move != nullptr)
-      a.row->move(g, draw(seed, epoch, sample * kBlocks + a.number), a.amount);
-  if (g.whole_pixels())
-    move_whole(g, fill_, shape_[0], in, out);
+Change Augmenter::draw(std::uint64_t seed, std::uint32_t epoch, std::uint64_t sample) const {
+  Change change;
+  change.geometry.size = {shape_[1], shape_[2], shape_[3]};
+  for (const Active& a : choose(seed, epoch, sample)) {
+    const Draw drawn = draw_block(seed, epoch, sample * kBlocks + a.number);
+    if (a.row->move != nullptr) a.row->move(change.geometry, drawn, a.amount);
+    if (a.row->colour_amount == nullptr) continue;
+    change.amounts[a.colour] = a.row->colour_amount(drawn, a.amount);
+    change.colours |= 1u << a.colour;
+  }
+  return change;
+}
+
+void Augmenter::apply(const Change& change, const float* in, float* out) const {
+  if (change.geometry.whole_pixels())
+    move_whole(change.geometry, fill_, shape_[0], in, out);
   else
-    move_between(g, fill_, shape_[0], in, out);
-  const augment::Pixels pixels{out, static_cast<std::size_t>(shape_[0]),
-                               static_cast<std::size_t>(shape_[1] * shape_[2] * shape_[3])};
-  for (const Active& a : chosen)
-    if (a.row->colour != nullptr)
-      a.row->colour(pixels, draw(seed, epoch, sample * kBlocks + a.number), a.amount);
+    move_between(change.geometry, fill_, shape_[0], in, out);
+  for (std::size_t i = 0; i < colours_.size(); ++i)
+    if (change.colours >> i & 1u)
+      recolour(colours_[i], change.amounts[i], shape_[0], shape_[1] * shape_[2] * shape_[3], out);
 }
 
 jobspec::Section augment_schema() {

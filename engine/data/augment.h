@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/data/augment_formulas.h"
 #include "engine/data/dataset.h"
 #include "jobspec/schema.h"
 #include "jobspec/value.h"
@@ -23,21 +24,31 @@ class Augmenter {
   Augmenter(const jobspec::Value& options, const SampleForm& form);
   /// Nothing is asked for: apply() would copy.
   bool idle() const { return active_.empty(); }
+  /// What a sample gets.
+  augment::Change draw(std::uint64_t seed, std::uint32_t epoch, std::uint64_t sample) const;
   /// From one sample's inputs to another's; `in` and `out` do not overlap.
+  void apply(const augment::Change& change, const float* in, float* out) const;
   void apply(std::uint64_t seed, std::uint32_t epoch, std::uint64_t sample, const float* in,
-             float* out) const;
+             float* out) const {
+    apply(draw(seed, epoch, sample), in, out);
+  }
+  /// In the order in which they are done: Change::amounts.
+  const std::vector<augment::Colour>& colours() const { return colours_; }
+  augment::Fill fill() const { return fill_; }
 
  private:
   struct Active {
     const augment::Row* row;
     std::uint32_t number;  ///< in the table: keeps the draws of one change apart from the others'
     double amount;
+    std::size_t colour;  ///< place in colours_
   };
   std::vector<Active> choose(std::uint64_t seed, std::uint32_t epoch, std::uint64_t sample) const;
 
   std::vector<Active> active_;
   std::size_t mix_ = 0;  ///< how many of them a sample gets; 0 = all
-  int fill_ = 0;
+  augment::Fill fill_ = augment::Fill::zero;
+  std::vector<augment::Colour> colours_;
   std::vector<std::int64_t> shape_;  ///< (c, d, h, w)
 };
 

@@ -49,31 +49,12 @@ void lens(Geometry& g, const Draw& d, double amount) {
   g.lens = d.between(-amount, amount);
 }
 
-void brightness(const Pixels& p, const Draw& d, double amount) {
-  const auto add = static_cast<float>(d.between(-amount, amount));
-  for (std::size_t i = 0; i < p.channels * p.pixels; ++i)
-    p.values[i] += add;
+float about_zero(const Draw& d, double amount) {
+  return static_cast<float>(d.between(-amount, amount));
 }
 
-void contrast(const Pixels& p, const Draw& d, double amount) {
-  const std::size_t n = p.channels * p.pixels;
-  double sum = 0;
-  for (std::size_t i = 0; i < n; ++i)
-    sum += static_cast<double>(p.values[i]);
-  const auto mean = static_cast<float>(sum / static_cast<double>(n));
-  const auto factor = static_cast<float>(d.between(1 - amount, 1 + amount));
-  for (std::size_t i = 0; i < n; ++i)
-    p.values[i] = mean + factor * (p.values[i] - mean);
-}
-
-void saturation(const Pixels& p, const Draw& d, double amount) {
-  const auto factor = static_cast<float>(d.between(1 - amount, 1 + amount));
-  float *red = p.values, *green = red + p.pixels, *blue = green + p.pixels;
-  for (std::size_t i = 0; i < p.pixels; ++i) {
-    const float grey = (red[i] + green[i] + blue[i]) / 3;
-    for (float* colour : {red, green, blue})
-      colour[i] = grey + factor * (colour[i] - grey);
-  }
+float about_one(const Draw& d, double amount) {
+  return static_cast<float>(d.between(1 - amount, 1 + amount));
 }
 
 }  // namespace
@@ -86,28 +67,26 @@ void Geometry::then(double a, double b, double c, double d) {
 
 const std::vector<Row>& table() {
   static const std::vector<Row> rows{
-      {"flip", "chance of a mirror image, left and right exchanged", 1, Needs::volume, flip<kWidth>,
-       nullptr},
-      {"flip_vertical", "chance of top and bottom exchanged", 1, Needs::volume, flip<kHeight>,
-       nullptr},
+      {"flip", "chance of a mirror image, left and right exchanged", 1, Needs::volume,
+       flip<kWidth>},
+      {"flip_vertical", "chance of top and bottom exchanged", 1, Needs::volume, flip<kHeight>},
       {"flip_depth", "chance of front and back exchanged, of volumes", 1, Needs::volume,
-       flip<kDepth>, nullptr},
-      {"crop", "pixels of padding out of which a random window is cut", 1024, Needs::volume, crop,
-       nullptr},
-      {"translate", "moved by up to this share of the size", 1, Needs::image, translate, nullptr},
-      {"scale", "larger or smaller by up to this share", 0.95, Needs::image, scale, nullptr},
+       flip<kDepth>},
+      {"crop", "pixels of padding out of which a random window is cut", 1024, Needs::volume, crop},
+      {"translate", "moved by up to this share of the size", 1, Needs::image, translate},
+      {"scale", "larger or smaller by up to this share", 0.95, Needs::image, scale},
       {"stretch", "ratio of height and width changed by up to this share", 0.95, Needs::image,
-       stretch, nullptr},
-      {"shear", "rows slanted by up to this slope", 4, Needs::image, shear, nullptr},
-      {"rotate", "turned by up to so many degrees", 180, Needs::image, rotate, nullptr},
+       stretch},
+      {"shear", "rows slanted by up to this slope", 4, Needs::image, shear},
+      {"rotate", "turned by up to so many degrees", 180, Needs::image, rotate},
       {"lens", "barrel or pincushion distortion, up to this share in the corners", 0.5,
-       Needs::image, lens, nullptr},
+       Needs::image, lens},
       {"brightness", "up to this added, in units of the normalised values", 10, Needs::volume,
-       nullptr, brightness},
+       nullptr, about_zero, Colour::add},
       {"contrast", "distance from the image's mean changed by up to this share", 1, Needs::volume,
-       nullptr, contrast},
+       nullptr, about_one, Colour::from_mean},
       {"saturation", "distance from grey changed by up to this share", 1, Needs::colours, nullptr,
-       saturation},
+       about_one, Colour::from_own_grey},
   };
   return rows;
 }

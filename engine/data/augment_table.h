@@ -1,5 +1,5 @@
 // The table of augmentations: each reads its amount and its own random numbers, and changes either
-// the way from an output pixel to an input pixel, or the values.
+// the way from an output pixel to an input pixel, or the values by a formula of augment_formulas.h.
 #pragma once
 
 #include <array>
@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/data/augment_formulas.h"
 #include "jobspec/schema.h"
 
 namespace thalweg::engine::augment {
@@ -20,29 +21,6 @@ struct Draw {
   }
 };
 
-/// Where an output pixel comes from. Flips and shifts are whole pixels along (d, h, w); the rest is
-/// for (h, w), about the image's centre.
-struct Geometry {
-  std::array<bool, 3> flip{};
-  std::array<std::int64_t, 3> shift{};
-  std::array<std::int64_t, 3> size{};  ///< of the image; not to be changed
-  /// input = matrix * output + offset, (y, x) in pixels from the centre
-  double yy = 1, yx = 0, xy = 0, xx = 1, y0 = 0, x0 = 0;
-  double lens = 0;  ///< then input *= 1 + lens r^2, r = 1 in the corner
-
-  bool whole_pixels() const {
-    return yy == 1 && yx == 0 && xy == 0 && xx == 1 && y0 == 0 && x0 == 0 && lens == 0;
-  }
-  /// matrix = matrix * (a b; c d): what is asked for later acts on the output first.
-  void then(double a, double b, double c, double d);
-};
-
-/// An image in place: channels x pixels.
-struct Pixels {
-  float* values;
-  std::size_t channels, pixels;
-};
-
 enum class Needs { volume, image, colours };  ///< (c, d, h, w) too; (c, h, w); three channels
 
 struct Row {
@@ -50,8 +28,10 @@ struct Row {
   const char* doc;
   double max;  ///< of the amount; 0 = off is the default
   Needs needs;
-  void (*move)(Geometry&, const Draw&, double amount);        ///< or nullptr
-  void (*colour)(const Pixels&, const Draw&, double amount);  ///< or nullptr
+  void (*move)(Geometry&, const Draw&, double amount);  ///< or nullptr
+  /// Of `colour`; or nullptr.
+  float (*colour_amount)(const Draw&, double amount) = nullptr;
+  Colour colour = Colour::add;
 };
 
 const std::vector<Row>& table();

@@ -104,7 +104,7 @@ Blend Mixer::blend(std::uint64_t seed, std::uint32_t epoch, std::uint64_t sample
 void Mixer::apply(const Blend& blend, const float* partner, float* inputs) const {
   if (!blend.box) {
     for (std::size_t i = 0; i < floats_; ++i)
-      inputs[i] = (1 - blend.share) * inputs[i] + blend.share * partner[i];
+      inputs[i] = augment::blended(inputs[i], partner[i], blend.share);
     return;
   }
   for (std::int64_t c = 0; c < channels_; ++c)

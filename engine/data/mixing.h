@@ -7,19 +7,14 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/data/augment_formulas.h"
 #include "engine/data/dataset.h"
 #include "jobspec/schema.h"
 #include "jobspec/value.h"
 
 namespace thalweg::engine {
 
-/// What becomes of one sample.
-struct Blend {
-  std::uint64_t partner = 0;  ///< place in the training list
-  float share = 0;            ///< of the partner, in the sample's labels or targets; 0: no change
-  bool box = false;           ///< its pixels in [first, end) of each axis; else a weighted sum
-  std::array<std::int64_t, 3> first{}, end{};  ///< (d, h, w)
-};
+using augment::Blend;
 
 /// Immutable and thread-safe.
 class Mixer {
