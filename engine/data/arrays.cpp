@@ -20,11 +20,27 @@ class Arrays final : public Dataset {
         inputs_(std::move(inputs)),
         answers_(std::move(answers)),
         mean_(mean),
-        deviation_(deviation) {}
+        deviation_(deviation) {
+    stored_.bytes = bytes_of(inputs_.type);
+    if (stored_.bytes > 2) return;
+    // Every pattern that there is, read as the inputs are.
+    Array patterns = inputs_;
+    std::vector<std::uint8_t> all(stored_.patterns() * stored_.bytes);
+    for (std::size_t i = 0; i < all.size(); ++i)
+      all[i] = static_cast<std::uint8_t>(i / stored_.bytes >> (8 * (i % stored_.bytes)));
+    patterns.data = all.data();
+    stored_.values.resize(stored_.patterns());
+    patterns.read(0, static_cast<std::int64_t>(stored_.patterns()), mean, deviation,
+                  stored_.values.data());
+  }
   std::size_t size() const override { return static_cast<std::size_t>(inputs_.shape[0]); }
   void copy(std::size_t index, float* out) const override {
     const std::int64_t n = per_sample(inputs_);
     inputs_.read(static_cast<std::int64_t>(index) * n, n, mean_, deviation_, out);
+  }
+  const StoredForm* stored() const override { return stored_.values.empty() ? nullptr : &stored_; }
+  const std::uint8_t* stored_sample(std::size_t index) const override {
+    return inputs_.data + index * static_cast<std::size_t>(per_sample(inputs_)) * stored_.bytes;
   }
   void copy_labels(std::size_t index, std::int32_t* out) const override {
     const std::int64_t n = per_sample(answers_);
@@ -40,6 +56,7 @@ class Arrays final : public Dataset {
  private:
   Array inputs_, answers_;
   double mean_, deviation_;
+  StoredForm stored_;
 };
 
 std::int64_t offset_of(const Array& array, std::int64_t number) {

@@ -34,15 +34,13 @@ class Cifar final : public Dataset {
     }
     for (std::size_t c = 0; c < 3; ++c)
       for (std::size_t p = 0; p < 256; ++p)
-        table_[c][p] =
-            static_cast<float>((static_cast<double>(p) / 255 - kind.mean[c]) / kind.deviation[c]);
+        stored_.values.push_back(
+            static_cast<float>((static_cast<double>(p) / 255 - kind.mean[c]) / kind.deviation[c]));
   }
   std::size_t size() const override { return bytes_.size() / record_; }
-  void copy(std::size_t index, float* out) const override {
-    const std::uint8_t* in = bytes_.data() + (index + 1) * record_ - kPixels;
-    for (std::size_t c = 0; c < 3; ++c)
-      for (std::size_t i = 0; i < kPlane; ++i)
-        *out++ = table_[c][*in++];
+  const StoredForm* stored() const override { return &stored_; }
+  const std::uint8_t* stored_sample(std::size_t index) const override {
+    return bytes_.data() + (index + 1) * record_ - kPixels;
   }
   void copy_labels(std::size_t index, std::int32_t* out) const override {
     *out = bytes_[index * record_ + label_at_];
@@ -65,7 +63,7 @@ class Cifar final : public Dataset {
 
   std::size_t label_at_, record_ = 0;
   std::vector<std::uint8_t> bytes_;
-  std::array<std::array<float, 256>, 3> table_{};
+  StoredForm stored_;
 };
 
 std::filesystem::path folder(const jobspec::Value& tree, const Row& row) {

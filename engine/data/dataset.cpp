@@ -1,6 +1,7 @@
 // The dataset table and what reads it.
 #include "engine/data/dataset.h"
 
+#include <cstring>
 #include <utility>
 
 #include "engine/data/table.h"
@@ -31,6 +32,34 @@ DataError::DataError(const std::filesystem::path& file, std::int64_t offset,
 Dataset::Dataset(SampleForm form) : form_(std::move(form)) {
   if ((form_.classes > 0) == (form_.targets > 0) || (form_.classes > 0) != (form_.labels > 0))
     throw std::logic_error("a sample has either labels or targets");
+}
+
+namespace {
+
+template <class T>
+void look_up(const std::uint8_t* from, std::size_t n, const float* values, float* out) {
+  for (std::size_t i = 0; i < n; ++i) {
+    T pattern;
+    std::memcpy(&pattern, from + i * sizeof pattern, sizeof pattern);
+    out[i] = values[pattern];
+  }
+}
+
+}  // namespace
+
+void Dataset::copy(std::size_t index, float* out) const {
+  const std::uint8_t* const from = stored_sample(index);
+  const StoredForm& form = *stored();
+  const std::size_t tables = form.tables(), each = input_floats(form_) / tables;
+  for (std::size_t t = 0; t < tables; ++t) {
+    const auto copy_table = form.bytes == 1 ? look_up<std::uint8_t> : look_up<std::uint16_t>;
+    copy_table(from + t * each * form.bytes, each, form.values.data() + t * form.patterns(),
+               out + t * each);
+  }
+}
+
+const std::uint8_t* Dataset::stored_sample(std::size_t) const {
+  throw std::logic_error("this dataset's samples are made by copy()");
 }
 
 void Dataset::copy_targets(std::size_t, float*) const {

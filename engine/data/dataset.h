@@ -37,6 +37,17 @@ struct SampleForm {
 /// A label that stands for "do not count this position".
 constexpr std::int32_t kNoLabel = -1;
 
+/// Samples that lie in memory as numbers of one or two bytes.
+struct StoredForm {
+  std::size_t bytes = 1;  ///< of a value
+  /// What each of the 256 or 65536 bit patterns stands for: one such table for each channel, or one
+  /// for all.
+  std::vector<float> values;
+
+  std::size_t patterns() const { return std::size_t{1} << (8 * bytes); }
+  std::size_t tables() const { return values.size() / patterns(); }
+};
+
 /// Immutable after construction; thread-safe to read.
 class Dataset {
  public:
@@ -48,7 +59,11 @@ class Dataset {
   /// So many samples at the end are held out by the data's own definition; 0 = it has none.
   virtual std::size_t own_validation() const { return 0; }
   /// Writes sample `index`, normalised, as product(sample_shape()) floats. May throw DataError.
-  virtual void copy(std::size_t index, float* out) const = 0;
+  virtual void copy(std::size_t index, float* out) const;
+  /// Null where copy() makes the samples or they are stored as wider numbers.
+  virtual const StoredForm* stored() const { return nullptr; }
+  /// Sample `index` as it is stored, where stored() is not null: little-endian, perhaps unaligned.
+  virtual const std::uint8_t* stored_sample(std::size_t index) const;
   /// Writes form().labels numbers: 0 .. classes()-1 or kNoLabel.
   virtual void copy_labels(std::size_t index, std::int32_t* out) const = 0;
   /// Writes form().targets numbers.

@@ -30,7 +30,8 @@ std::filesystem::path find(const std::filesystem::path& dir, const std::string& 
                   "files into a folder and name it in data.dir or as $THALWEG_DATA/fashion-mnist");
 }
 
-/// The first eleven twelfths of one set, then all of the other as the validation samples.
+/// The first eleven twelfths of one set, then all of the other as the validation samples. Both are
+/// stored and normalised alike.
 class WithTestSet final : public Dataset {
  public:
   WithTestSet(std::unique_ptr<Dataset> training, std::unique_ptr<Dataset> test)
@@ -40,9 +41,10 @@ class WithTestSet final : public Dataset {
         kept_(training_->size() - training_->size() / 12) {}
   std::size_t size() const override { return kept_ + test_->size(); }
   std::size_t own_validation() const override { return test_->size(); }
-  void copy(std::size_t index, float* out) const override {
+  const StoredForm* stored() const override { return training_->stored(); }
+  const std::uint8_t* stored_sample(std::size_t index) const override {
     const auto [set, at] = place(index);
-    set->copy(at, out);
+    return set->stored_sample(at);
   }
   void copy_labels(std::size_t index, std::int32_t* out) const override {
     const auto [set, at] = place(index);

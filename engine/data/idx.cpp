@@ -125,21 +125,21 @@ class ByteImages : public Dataset {
         images_(std::move(images)),
         labels_(std::move(labels)),
         floats_(images_.size() / labels_.size()) {
-    for (std::size_t p = 0; p < table_.size(); ++p)
-      table_[p] = static_cast<float>((static_cast<double>(p) / 255 - pair.mean) / pair.deviation);
+    for (std::size_t p = 0; p < stored_.patterns(); ++p)
+      stored_.values.push_back(
+          static_cast<float>((static_cast<double>(p) / 255 - pair.mean) / pair.deviation));
   }
   std::size_t size() const override { return labels_.size(); }
-  void copy(std::size_t index, float* out) const override {
-    const std::uint8_t* in = images_.data() + index * floats_;
-    for (std::size_t i = 0; i < floats_; ++i)
-      out[i] = table_[in[i]];
+  const StoredForm* stored() const override { return &stored_; }
+  const std::uint8_t* stored_sample(std::size_t index) const override {
+    return images_.data() + index * floats_;
   }
   void copy_labels(std::size_t index, std::int32_t* out) const override { *out = labels_[index]; }
 
  private:
   std::vector<std::uint8_t> images_, labels_;
   std::size_t floats_;
-  std::array<float, 256> table_{};
+  StoredForm stored_;
 };
 
 }  // namespace

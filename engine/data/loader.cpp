@@ -1,6 +1,7 @@
 // A bounded ring of batches between the preparing threads and the trainer.
 #include "engine/data/loader.h"
 
+#include <cstring>
 #include <stdexcept>
 #include <utility>
 
@@ -30,22 +31,38 @@ Loader::Loader(const Dataset& dataset, std::vector<std::uint32_t> training, cons
     throw std::invalid_argument("batch.global: " + std::to_string(plan.global_batch) +
                                 " is more than the " + std::to_string(training_.size()) +
                                 " training samples");
-  // One more than prepared ahead: the trainer still reads the one it was handed.
-  slots_.resize(static_cast<std::size_t>(plan.ahead) + 1);
-  for (PreparedBatch& slot : slots_) {
-    slot.inputs.resize(plan.positions * sample_floats_);
-    slot.labels.resize(plan.positions * labels_of(dataset));
-    slot.targets.resize(plan.positions * targets_of(dataset));
-    if (plan.mixer == nullptr) continue;
-    slot.partner_labels.resize(slot.labels.size());
-    slot.partner_shares.resize(plan.positions);
-  }
+  place_slots();
   try {
     for (int i = 0; i < plan.workers; ++i)
       workers_.emplace_back([this] { prepare(); });
   } catch (...) {
     stop();
     throw;
+  }
+}
+
+void Loader::place_slots() {
+  BatchForm& form = plan_.form;
+  if (form.layout.pieces() == 0) form = host_batches(dataset_.form(), plan_.mixer, plan_.positions);
+  const BatchLayout& layout = form.layout;
+  if (layout.pieces() * layout.samples_of_a_piece() != plan_.positions)
+    throw std::logic_error("the pieces of a batch are not its positions");
+  // More than prepared ahead: the trainer still reads those it was handed.
+  slots_.resize(static_cast<std::size_t>(plan_.ahead + plan_.kept));
+  for (PreparedBatch& slot : slots_) {
+    slot.memory = plan_.memory
+                      ? plan_.memory(layout.bytes())
+                      : static_cast<std::byte*>(own_memory_.emplace_back(layout.bytes()).data());
+    if (layout.pieces() > 1 || form.raw) continue;
+    const auto part = [&]<class T>(std::span<const T>& numbers, BatchLayout::Part which) {
+      numbers = {reinterpret_cast<const T*>(slot.memory + layout.piece(which, 0)),
+                 plan_.positions * layout.bytes_of_sample(which) / sizeof(T)};
+    };
+    part(slot.inputs, BatchLayout::inputs);
+    part(slot.labels, BatchLayout::labels);
+    part(slot.targets, BatchLayout::targets);
+    part(slot.partner_labels, BatchLayout::partner_labels);
+    part(slot.partner_shares, BatchLayout::partner_shares);
   }
 }
 
@@ -67,7 +84,7 @@ const PreparedBatch& Loader::next() {
   std::unique_lock lock(mutex_);
   if (taken_ >= plan_.end_step) throw std::logic_error("no batch after the last step");
   const std::int64_t step = taken_;
-  ++taken_;  // frees the slot of the batch handed out before
+  ++taken_;  // frees the slot of a batch handed out before
   changed_.notify_all();
   changed_.wait(lock, [&] { return slot(step).step == step || errors_.contains(step); });
   if (errors_.contains(step)) std::rethrow_exception(errors_.at(step));
@@ -78,10 +95,10 @@ const PreparedBatch& Loader::next() {
 bool Loader::take_step(std::int64_t& step) {
   std::unique_lock lock(mutex_);
   // Slot step % slots was last used by step - slots, which must no longer be in the trainer's
-  // hands.
+  // hands: the last `kept` steps are.
   changed_.wait(lock, [&] {
     return stop_ || begun_ >= plan_.end_step ||
-           begun_ - static_cast<std::int64_t>(slots_.size()) < taken_ - 1;
+           begun_ - static_cast<std::int64_t>(slots_.size()) < taken_ - plan_.kept;
   });
   if (stop_ || begun_ >= plan_.end_step) return false;
   step = begun_++;
@@ -128,37 +145,70 @@ void Loader::copy_inputs(std::uint64_t place, std::int64_t epoch, Desk& desk, fl
                          out);
 }
 
+/// The same as it is stored, with what is to become of it.
+void Loader::copy_raw(std::uint64_t place, std::int64_t epoch, std::byte* inputs,
+                      std::byte* change) const {
+  const std::uint32_t sample = training_[place];
+  if (plan_.form.raw->stored != nullptr)
+    std::memcpy(inputs, dataset_.stored_sample(sample),
+                plan_.form.layout.bytes_of_sample(BatchLayout::inputs));
+  else
+    dataset_.copy(sample, reinterpret_cast<float*>(inputs));
+  if (plan_.augmenter == nullptr) return;
+  const augment::Change drawn =
+      plan_.augmenter->draw(plan_.seed, static_cast<std::uint32_t>(epoch), place);
+  std::memcpy(change, &drawn, sizeof drawn);
+}
+
 void Loader::fill(PreparedBatch& batch, std::int64_t step, Desk& desk) const {
   const std::int64_t epoch = step / steps_per_epoch_;
   order_of(epoch, desk);
   const std::size_t first =
       static_cast<std::size_t>(step % steps_per_epoch_) * plan_.global_batch + plan_.first_position;
-  const std::size_t labels = labels_of(dataset_), targets = targets_of(dataset_);
   for (std::size_t i = 0; i < plan_.positions; ++i) {
     const std::uint32_t place = desk.order[first + i], sample = training_[place];
-    copy_inputs(place, epoch, desk, batch.inputs.data() + i * sample_floats_);
-    if (labels > 0) dataset_.copy_labels(sample, batch.labels.data() + i * labels);
-    if (targets > 0) dataset_.copy_targets(sample, batch.targets.data() + i * targets);
-    if (plan_.mixer != nullptr) blend(batch, i, place, epoch, desk);
+    const auto at = [&](BatchLayout::Part part) {
+      return batch.memory + plan_.form.layout.sample(part, i);
+    };
+    if (plan_.form.raw)
+      copy_raw(place, epoch, at(BatchLayout::inputs), at(BatchLayout::changes));
+    else
+      copy_inputs(place, epoch, desk, reinterpret_cast<float*>(at(BatchLayout::inputs)));
+    if (labels_of(dataset_) > 0)
+      dataset_.copy_labels(sample, reinterpret_cast<std::int32_t*>(at(BatchLayout::labels)));
+    if (targets_of(dataset_) > 0)
+      dataset_.copy_targets(sample, reinterpret_cast<float*>(at(BatchLayout::targets)));
+    if (plan_.mixer != nullptr) blend(batch.memory, i, place, epoch, desk);
   }
 }
 
-void Loader::blend(PreparedBatch& batch, std::size_t i, std::uint64_t place, std::int64_t epoch,
+void Loader::blend(std::byte* memory, std::size_t i, std::uint64_t place, std::int64_t epoch,
                    Desk& desk) const {
   const Blend blend =
       plan_.mixer->blend(plan_.seed, static_cast<std::uint32_t>(epoch), place, training_.size());
-  const std::size_t labels = labels_of(dataset_), targets = targets_of(dataset_);
+  const auto at = [&](BatchLayout::Part part) {
+    return memory + plan_.form.layout.sample(part, i);
+  };
   const std::uint32_t partner = training_[blend.partner];
-  batch.partner_shares[i] = blend.share;
-  if (labels > 0) dataset_.copy_labels(partner, batch.partner_labels.data() + i * labels);
+  std::memcpy(at(BatchLayout::partner_shares), &blend.share, sizeof blend.share);
+  if (labels_of(dataset_) > 0)
+    dataset_.copy_labels(partner, reinterpret_cast<std::int32_t*>(at(BatchLayout::partner_labels)));
+  if (plan_.form.raw) std::memcpy(at(BatchLayout::blends), &blend, sizeof blend);
   if (blend.share == 0) return;
-  copy_inputs(blend.partner, epoch, desk, desk.partner.data());
-  plan_.mixer->apply(blend, desk.partner.data(), batch.inputs.data() + i * sample_floats_);
+  if (plan_.form.raw) {
+    copy_raw(blend.partner, epoch, at(BatchLayout::partner_inputs),
+             at(BatchLayout::partner_changes));
+  } else {
+    copy_inputs(blend.partner, epoch, desk, desk.partner.data());
+    plan_.mixer->apply(blend, desk.partner.data(),
+                       reinterpret_cast<float*>(at(BatchLayout::inputs)));
+  }
+  const std::size_t targets = targets_of(dataset_);
   if (targets == 0) return;
   dataset_.copy_targets(partner, desk.partner_targets.data());
-  float* own = batch.targets.data() + i * targets;
+  auto* const own = reinterpret_cast<float*>(at(BatchLayout::targets));
   for (std::size_t t = 0; t < targets; ++t)
-    own[t] = (1 - blend.share) * own[t] + blend.share * desk.partner_targets[t];
+    own[t] = augment::blended(own[t], desk.partner_targets[t], blend.share);
 }
 
 }  // namespace thalweg::engine

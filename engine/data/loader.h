@@ -5,14 +5,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <map>
 #include <mutex>
+#include <span>
 #include <thread>
 #include <vector>
 
 #include "engine/data/augment.h"
+#include "engine/data/batch_form.h"
 #include "engine/data/dataset.h"
 #include "engine/data/mixing.h"
+#include "engine/tensor/buffer.h"
 
 namespace thalweg::engine {
 
@@ -32,16 +36,24 @@ struct LoaderPlan {
   const Mixer* mixer = nullptr;          ///< the same; nullptr = each sample by itself
   int ahead = 3;                         ///< batches prepared ahead at most
   int workers = 1;                       ///< threads, each with a batch of its own
+  int kept = 1;  ///< calls of next() for which a batch stays as it is: 1 = until the next one
+  /// How batches stand in memory; without pieces: host_batches().
+  BatchForm form;
+  /// Where they stand: memory of at least that many bytes, which outlives the loader. Empty: the
+  /// loader's own.
+  std::function<std::byte*(std::size_t bytes)> memory;
 };
 
 struct PreparedBatch {
   std::int64_t step = -1;
-  std::vector<float> inputs;         ///< positions x sample
-  std::vector<std::int32_t> labels;  ///< positions x form().labels
-  std::vector<float> targets;        ///< positions x form().targets
+  std::byte* memory = nullptr;  ///< as the plan's form says
+  // The same where the form is that of host_batches():
+  std::span<const float> inputs;         ///< positions x sample
+  std::span<const std::int32_t> labels;  ///< positions x form().labels
+  std::span<const float> targets;        ///< positions x form().targets
   // Only with a mixer:
-  std::vector<std::int32_t> partner_labels;  ///< as labels
-  std::vector<float> partner_shares;         ///< positions: what partner_labels weigh, 0 to 1
+  std::span<const std::int32_t> partner_labels;  ///< as labels
+  std::span<const float> partner_shares;         ///< positions: what partner_labels weigh, 0 to 1
 };
 
 /// The batches do not depend on the number of workers. next() is for one thread.
@@ -53,8 +65,8 @@ class Loader {
   Loader& operator=(const Loader&) = delete;
   ~Loader();
 
-  /// The next step's batch; waits until it is there. It stays valid until the next call. Throws
-  /// what the thread that prepares it threw, and std::logic_error after the last step.
+  /// The next step's batch; waits until it is there. It stays valid for the plan's `kept` calls.
+  /// Throws what the thread that prepares it threw, and std::logic_error after the last step.
   const PreparedBatch& next();
 
  private:
@@ -71,8 +83,11 @@ class Loader {
   bool take_step(std::int64_t& step);
   void fill(PreparedBatch& batch, std::int64_t step, Desk& desk) const;
   void order_of(std::int64_t epoch, Desk& desk) const;
+  void place_slots();
   void copy_inputs(std::uint64_t place, std::int64_t epoch, Desk& desk, float* out) const;
-  void blend(PreparedBatch& batch, std::size_t i, std::uint64_t place, std::int64_t epoch,
+  void copy_raw(std::uint64_t place, std::int64_t epoch, std::byte* inputs,
+                std::byte* change) const;
+  void blend(std::byte* memory, std::size_t i, std::uint64_t place, std::int64_t epoch,
              Desk& desk) const;
   PreparedBatch& slot(std::int64_t step) {
     return slots_[static_cast<std::size_t>(step) % slots_.size()];
@@ -81,14 +96,15 @@ class Loader {
 
   const Dataset& dataset_;
   const std::vector<std::uint32_t> training_;
-  const LoaderPlan plan_;
+  LoaderPlan plan_;
   std::size_t sample_floats_;
   std::int64_t steps_per_epoch_ = 0;
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<PreparedBatch>
-      slots_;           ///< step s lives in slot s % slots; its step says when it is there
+  std::vector<Buffer> own_memory_;
+  /// Step s lives in slot s % slots; its step says when it is there.
+  std::vector<PreparedBatch> slots_;
   std::int64_t begun_;  ///< steps below are prepared or under way
   std::int64_t taken_;  ///< steps below were handed out
   bool stop_ = false;

@@ -70,26 +70,29 @@ GpuShards::~GpuShards() {
   }
 }
 
-std::size_t GpuShards::samples() const {
-  return static_cast<std::size_t>(p_.sharding.mine() * p_.sharding.shard_batch());
-}
-
 std::size_t GpuShards::micro_batches() const {
   return static_cast<std::size_t>(p_.sharding.mine() * p_.sharding.micro_batches);
 }
 
 void GpuShards::place(const StepInput& input) {
-  BatchLayout::Bytes bytes{};
-  bytes[BatchLayout::inputs] = input.sample_floats * sizeof(float);
-  bytes[BatchLayout::labels] = input.sample_labels * sizeof(std::int32_t);
-  bytes[BatchLayout::targets] = input.sample_targets * sizeof(float);
-  bytes[BatchLayout::partner_labels] = bytes[BatchLayout::labels];
-  bytes[BatchLayout::partner_shares] = sizeof(float);
-  bytes[BatchLayout::keys] = sizeof(ShardKey);
-  layout_ =
-      BatchLayout(micro_batches(), static_cast<std::size_t>(p_.sharding.micro_batch()), bytes);
+  const auto samples = static_cast<std::size_t>(p_.sharding.micro_batch());
+  if (input.memory != nullptr) {
+    layout_ = p_.batches->layout;
+    if (p_.batches->raw)
+      augment_ = std::make_unique<GpuAugment>(machine_, *p_.batches->raw, samples);
+  } else {
+    BatchLayout::Bytes bytes{};
+    bytes[BatchLayout::inputs] = input.sample_floats * sizeof(float);
+    bytes[BatchLayout::labels] = input.sample_labels * sizeof(std::int32_t);
+    bytes[BatchLayout::targets] = input.sample_targets * sizeof(float);
+    bytes[BatchLayout::partner_labels] = bytes[BatchLayout::labels];
+    bytes[BatchLayout::partner_shares] = sizeof(float);
+    bytes[BatchLayout::keys] = sizeof(ShardKey);
+    layout_ = BatchLayout(micro_batches(), samples, bytes);
+  }
   for (Slot& slot : slot_) {
-    slot.host = gpu::Memory(machine_, layout_.bytes(), "batches in host memory", true);
+    if (input.memory == nullptr)
+      slot.host = gpu::Memory(machine_, layout_.bytes(), "batches in host memory", true);
     slot.device = gpu::Memory(machine_, layout_.bytes(), "batches");
     slot.arrived = machine_.event();
   }
@@ -125,8 +128,8 @@ void GpuShards::write_keys(std::byte* memory, const StepContext& context) const 
 }
 
 void GpuShards::run(const StepInput& input) {
-  const bool blended = input.partner_labels != nullptr && !input.draw_labels;
   if (!input.draw_labels) take(input);
+  const bool blended = blends(input) && !input.draw_labels;
   // Libraries load what they need in the first pass, which a recording could not hold.
   const Slot& slot = slot_[slot_now_];
   Recorded& recorded = recorded_[{slot_now_, (blended ? 1 : 0) + (input.draw_labels ? 2 : 0)}];
@@ -139,25 +142,44 @@ void GpuShards::run(const StepInput& input) {
   queue_->launch(*recorded.recording);
 }
 
+bool GpuShards::blends(const StepInput& input) const {
+  if (input.memory == nullptr) return input.partner_labels != nullptr;
+  return layout_.bytes_of_sample(BatchLayout::partner_labels) > 0;
+}
+
 /// Checks the batch and puts it on its way into the next slot.
 void GpuShards::take(const StepInput& input) {
   if (!slot_[0].arrived) place(input);
-  Batch whole;
-  whole.inputs = input.inputs;
-  whole.labels = input.labels;
-  whole.samples = static_cast<int>(samples());
-  whole.partner_labels = input.partner_labels;
-  whole.partner_shares = input.partner_shares;
-  check_numbers(p_.model.loss(), whole, static_cast<std::int64_t>(input.sample_floats),
-                p_.model.loss().data.vocabulary);
   slot_now_ = (slot_now_ + 1) % slots;
   Slot& slot = slot_[slot_now_];
-  auto* const memory = static_cast<std::byte*>(slot.host.data());
-  fill(memory, input);
+  std::byte* memory = input.memory;
+  if (memory == nullptr) {
+    memory = static_cast<std::byte*>(slot.host.data());
+    fill(memory, input);
+  }
+  check(memory, blends(input));
   write_keys(memory, input.context);
   copies_->copy(slot.device.data(), memory, layout_.bytes());
   copies_->record(*slot.arrived);
   queue_->wait_for(*slot.arrived);
+}
+
+void GpuShards::check(const std::byte* memory, bool blended) const {
+  for (std::size_t m = 0; m < layout_.pieces(); ++m) {
+    const auto at = [&](BatchLayout::Part part) { return memory + layout_.piece(part, m); };
+    Batch batch;
+    batch.inputs = reinterpret_cast<const float*>(at(BatchLayout::inputs));
+    batch.labels = reinterpret_cast<const std::int32_t*>(at(BatchLayout::labels));
+    batch.samples = p_.sharding.micro_batch();
+    if (blended) {
+      batch.partner_labels = reinterpret_cast<const std::int32_t*>(at(BatchLayout::partner_labels));
+      batch.partner_shares = reinterpret_cast<const float*>(at(BatchLayout::partner_shares));
+    }
+    const std::size_t values = layout_.bytes_of_sample(BatchLayout::inputs) / sizeof(float);
+    // Raw inputs are no tokens.
+    check_numbers(p_.model.loss(), batch, static_cast<std::int64_t>(values),
+                  p_.model.loss().data.vocabulary);
+  }
 }
 
 void GpuShards::compute(const Slot& slot, bool blended, bool draw_labels) {
@@ -185,7 +207,8 @@ QueuedShard GpuShards::micro_batch(std::size_t number, const Slot& slot, bool bl
   const auto at = [&](BatchLayout::Part part) { return start + layout_.piece(part, number); };
   QueuedShard shard;
   shard.parameters = p_.replica.parameters.floats();
-  shard.inputs = reinterpret_cast<const float*>(at(BatchLayout::inputs));
+  shard.inputs =
+      augment_ ? augment_->inputs() : reinterpret_cast<const float*>(at(BatchLayout::inputs));
   shard.labels = reinterpret_cast<const std::int32_t*>(at(BatchLayout::labels));
   shard.targets = reinterpret_cast<const float*>(at(BatchLayout::targets));
   if (blended) {
@@ -219,6 +242,9 @@ void GpuShards::compute_shard(std::size_t shard, const Slot& slot, bool blended,
       const std::size_t bucket = bucket_of_[static_cast<std::size_t>(parameter)];
       if (--left_[bucket] == 0 && own_marks && pieces == 1) mark(shard, bucket);
     };
+    if (augment_)
+      augment_->run(*queue_, layout_, static_cast<const std::byte*>(slot.device.data()),
+                    shard * pieces + micro);
     p_.lanes.lane(0).queued()->train(
         *queue_, micro_batch(shard * pieces + micro, slot, blended, draw_labels, target), ready);
     float* const extra = target.extra.floats() + statistics;

@@ -10,8 +10,8 @@
 
 #include "engine/comm/shard_tree.h"
 #include "engine/sync/buckets.h"
+#include "engine/sync/gpu_augment.h"
 #include "engine/sync/mode.h"
-#include "engine/tensor/batch_layout.h"
 
 namespace thalweg::engine {
 
@@ -37,9 +37,9 @@ class GpuShards {
   GpuShards(const SyncParts& parts, const Options& options, const std::vector<Bucket>& buckets);
   ~GpuShards();
 
-  /// Puts a step's work into queue(). The input may be overwritten afterwards; that of `slots`
-  /// steps before must be done. With draw_labels: once more over the batch of the call before.
-  /// Throws std::invalid_argument on a label that is no class.
+  /// Puts a step's work into queue(). The input (not its memory) may be overwritten afterwards;
+  /// that of `slots` steps before must be done. With draw_labels: once more over the batch of the
+  /// call before. Throws std::invalid_argument on a label that is no class.
   void run(const StepInput& input);
   gpu::Queue& queue() { return *queue_; }
   gpu::Gpu& machine() { return machine_; }
@@ -63,11 +63,12 @@ class GpuShards {
     gpu::Memory host, device;
     std::unique_ptr<gpu::Event> arrived;
   };
-  std::size_t samples() const;        ///< of all local shards
   std::size_t micro_batches() const;  ///< of all local shards
   void take(const StepInput& input);
   void place(const StepInput& input);
+  bool blends(const StepInput& input) const;
   void fill(std::byte* memory, const StepInput& input) const;
+  void check(const std::byte* memory, bool blended) const;
   void write_keys(std::byte* memory, const StepContext& context) const;
   void compute(const Slot& slot, bool blended, bool draw_labels);
   void compute_shard(std::size_t shard, const Slot& slot, bool blended, bool draw_labels);
@@ -86,8 +87,9 @@ class GpuShards {
   gpu::Memory result_;         ///< of a loss
   gpu::Memory squares_;        ///< of the measured micro-batch, by parameter and in all
   Slot slot_[slots];
-  BatchLayout layout_;        ///< of a slot
-  std::size_t slot_now_ = 0;  ///< that of the last run()
+  std::unique_ptr<GpuAugment> augment_;  ///< where batches are raw
+  BatchLayout layout_;                   ///< of a slot
+  std::size_t slot_now_ = 0;             ///< that of the last run()
   std::vector<std::vector<std::unique_ptr<gpu::Event>>> ready_;
   std::vector<std::size_t> bucket_of_;  ///< by parameter
   std::vector<std::size_t> left_;       ///< by bucket: parameters that are missing

@@ -18,6 +18,11 @@ class BatchLayout {
     targets,
     partner_labels,
     partner_shares,
+    // Where inputs are still to be augmented and blended (engine/data/batch_form.h):
+    changes,
+    blends,
+    partner_inputs,
+    partner_changes,
     keys,  ///< one for each piece: what whoever computes it needs beside
     parts
   };

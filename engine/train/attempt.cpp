@@ -208,7 +208,7 @@ void Attempt::choose_kernels() {
     most.first = 0;
     most.end = (sharding.shards + in.group.size() - 1) / in.group.size();
     return memory_needs(of, *make_optimizer<float>(*config.find("optimizer"), parameters_of(of)),
-                        most, 1);
+                        batch_source(), most, 1);
   };
   settings.kernels = engine::choose_kernels(
       {in.group, record, settings, [] { return machine_of(gpu::chosen_gpu()); },
@@ -222,10 +222,11 @@ void Attempt::build() {
   schedule = make_schedule(*config.find("schedule"), plan.length);
   require_watched(*schedule, model->loss());
   require_blendable(*mixer, model->loss());
-  require_memory(config, settings, input_shape(*dataset), *model, *optimizer, sharding);
+  const BatchSource source = batch_source();
+  require_memory(config, settings, input_shape(*dataset), *model, *optimizer, source, sharding);
   if (model->gpu() != nullptr)
-    record.note("info",
-                "memory of the GPU: " + memory_needs(*model, *optimizer, sharding, 1).line());
+    record.note("info", "memory of the GPU: " +
+                            memory_needs(*model, *optimizer, source, sharding, 1).line());
   replica = std::make_unique<Replica>(*model, *optimizer);
   // A lane more than shards would have nothing to do.
   const int threads = model->gpu() != nullptr ? 1
@@ -233,9 +234,11 @@ void Attempt::build() {
                           ? sharding.mine()
                           : std::clamp(in.trial.resources.threads_per_rank, 1, sharding.mine());
   lanes = std::make_unique<LanePool>(*model, threads);
-  mode = make_sync_mode(*config.find("sync"),
-                        {*model, *optimizer, in.group, *lanes, *replica, sharding, in.trial.seed,
-                         settings.clip_norm, settings.clip_value, settings.noise_every});
+  if (model->gpu() != nullptr) batches = gpu_batches(source, sharding);
+  mode = make_sync_mode(
+      *config.find("sync"),
+      {*model, *optimizer, in.group, *lanes, *replica, sharding, in.trial.seed, settings.clip_norm,
+       settings.clip_value, settings.noise_every, batches ? &*batches : nullptr});
   if (const std::string text = mode->note(); !text.empty()) record.note("info", text);
   noise = NoiseScale(settings.noise_beta);
 }
@@ -365,7 +368,7 @@ StepContext Attempt::step_context() const {
   return context;
 }
 
-LoaderPlan Attempt::loader_plan() const {
+LoaderPlan Attempt::loader_plan() {
   LoaderPlan p;
   p.seed = in.trial.seed;
   p.global_batch = static_cast<std::size_t>(sharding.global_batch);
@@ -378,6 +381,13 @@ LoaderPlan Attempt::loader_plan() const {
   p.ahead = static_cast<int>(config.find("data.ahead")->as_int());
   p.first_step = step;
   p.end_step = plan.length.total_steps;
+  if (!batches) return p;
+  p.form = *batches;
+  p.kept = 2;  // the next step is on its way before this one's outcome is known
+  p.memory = [this](std::size_t bytes) {
+    return static_cast<std::byte*>(
+        batch_memory.emplace_back(*model->gpu(), bytes, "batches in host memory", true).data());
+  };
   return p;
 }
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,6 +22,7 @@
 #include "engine/sync/mode.h"
 #include "engine/train/checkpoint.h"
 #include "engine/train/interval.h"
+#include "engine/train/memory.h"
 #include "engine/train/noise_scale.h"
 #include "engine/train/options.h"
 #include "engine/train/record.h"
@@ -47,7 +49,8 @@ struct Attempt {
   /// Collective: throws on every rank or on none (but for CommError).
   Attempt(const AttemptInput& in, Record& record);
 
-  LoaderPlan loader_plan() const;
+  /// The memory of a GPU's batches is the attempt's.
+  LoaderPlan loader_plan();
   double learning_rate(std::int64_t at) const { return base_lr * schedule->at(at).lr; }
   StepContext step_context() const;  ///< of the next update
   /// Collective. Rank 0 writes; the journal is put on the disk before, so that it is never behind
@@ -71,12 +74,15 @@ struct Attempt {
   std::unique_ptr<Schedule> schedule;
   std::unique_ptr<Replica> replica;
   std::unique_ptr<LanePool> lanes;
+  std::optional<BatchForm> batches;       ///< those that a GPU gets
+  std::vector<gpu::Memory> batch_memory;  ///< pinned
   std::unique_ptr<SyncMode> mode;
   std::int64_t step = 0;  ///< optimizer steps completed
   Interval interval;
   NoiseScale noise;
 
  private:
+  BatchSource batch_source() const { return {*dataset, *augmenter, *mixer}; }
   void load_data();
   void require_one_device();
   void require_gpus();

@@ -85,7 +85,8 @@ std::string check_trial(const std::filesystem::path& trial_file) {
   const auto optimizer = make_optimizer<float>(*config.find("optimizer"), parameters_of(*model));
   std::string note;
   const double base_lr = base_learning_rate(*config.find("optimizer"), model->name(), &note);
-  require_blendable(Mixer(*config.find("augment"), dataset->form()), model->loss());
+  const Mixer mixer(*config.find("augment"), dataset->form());
+  require_blendable(mixer, model->loss());
   require_watched(*make_schedule(*config.find("schedule"), plan.length), model->loss());
   const std::string schedule = describe_schedule(*config.find("schedule"), plan.length, base_lr);
 
@@ -94,7 +95,8 @@ std::string check_trial(const std::filesystem::path& trial_file) {
                         ? local_shards
                         : std::clamp(trial.resources.threads_per_rank, 1, local_shards);
   const Sharding sharding{shards, settings.global_batch, 0, local_shards, pieces};
-  require_memory(config, settings, input_shape(*dataset), *model, *optimizer, sharding);
+  const BatchSource source{*dataset, augmenter, mixer};
+  require_memory(config, settings, input_shape(*dataset), *model, *optimizer, source, sharding);
   std::string text;
   const auto line = [&](const char* name, const std::string& value) {
     text += name + std::string(12 - std::string(name).size(), ' ') + value + "\n";
@@ -118,7 +120,7 @@ std::string check_trial(const std::filesystem::path& trial_file) {
   line("schedule", schedule);
   if (const gpu::Gpu* gpu = model->gpu()) {
     line("memory", mebibytes(data_bytes) + " of the host a rank: samples");
-    MemoryNeeds needs = memory_needs(*model, *optimizer, sharding, 1);
+    MemoryNeeds needs = memory_needs(*model, *optimizer, source, sharding, 1);
     const bool measures = measures_kernels(settings, gpu->info());
     if (measures)
       needs.workspace = std::max(
@@ -134,7 +136,7 @@ std::string check_trial(const std::filesystem::path& trial_file) {
     if (!note.empty()) line("note", note);
     return text;
   }
-  const MemoryNeeds needs = memory_needs(*model, *optimizer, sharding, lanes);
+  const MemoryNeeds needs = memory_needs(*model, *optimizer, source, sharding, lanes);
   const auto weights = static_cast<double>(needs.parameters + needs.optimizer);
   const auto gradients = static_cast<double>(needs.gradients);
   // Measured: kernels take memory that no plan knows of.

@@ -3,16 +3,20 @@
 #include <bit>
 #include <stdexcept>
 
+#include "engine/sync/gpu_augment.h"
+#include "engine/sync/gpu_shards.h"
+
 namespace thalweg::engine {
-namespace {
 
-/// Batches that a GPU has on their way at once.
-constexpr std::size_t kBatches = 2;
-
-}  // namespace
+BatchForm gpu_batches(const BatchSource& source, const Sharding& sharding) {
+  return gpu_batches(source.dataset, source.augmenter.idle() ? nullptr : &source.augmenter,
+                     source.mixer.idle() ? nullptr : &source.mixer,
+                     static_cast<std::size_t>(sharding.mine() * sharding.micro_batches),
+                     static_cast<std::size_t>(sharding.micro_batch()), sizeof(ShardKey));
+}
 
 MemoryNeeds memory_needs(const Model& model, const Optimizer<float>& optimizer,
-                         const Sharding& sharding, int lanes) {
+                         const BatchSource& source, const Sharding& sharding, int lanes) {
   const std::size_t vector = model.parameter_floats() * sizeof(float);
   const auto several = static_cast<std::size_t>(lanes);
   const auto mine = static_cast<std::size_t>(sharding.mine());
@@ -30,15 +34,18 @@ MemoryNeeds memory_needs(const Model& model, const Optimizer<float>& optimizer,
   needs.activations = several * lane.activations;
   needs.workspace = several * lane.workspace;
   needs.staging = several * lane.staging;
-  if (model.gpu() != nullptr)
+  if (model.gpu() == nullptr) return needs;
+  const BatchForm batches = gpu_batches(source, sharding);
+  needs.staging += GpuShards::slots * batches.layout.bytes();
+  if (batches.raw)
     needs.staging +=
-        kBatches * mine * static_cast<std::size_t>(sharding.micro_batches) * lane.staging;
+        GpuAugment::bytes(*batches.raw, static_cast<std::size_t>(sharding.micro_batch()));
   return needs;
 }
 
 void require_memory(const jobspec::Value& config, const Settings& settings, const InputShape& input,
                     const Model& model, const Optimizer<float>& optimizer,
-                    const Sharding& sharding) {
+                    const BatchSource& source, const Sharding& sharding) {
   gpu::Gpu* const machine = model.gpu();
   if (machine == nullptr) return;
   const ShardSize wanted{sharding.micro_batch(), sharding.micro_batches, settings.recompute};
@@ -47,12 +54,12 @@ void require_memory(const jobspec::Value& config, const Settings& settings, cons
     other.micro_batches = size.pieces;
     other.global_batch = size.samples * size.pieces * sharding.shards;
     const bool same = size.samples == wanted.samples && size.recompute == wanted.recompute;
-    if (same) return memory_needs(model, optimizer, other, 1);
+    if (same) return memory_needs(model, optimizer, source, other, 1);
     Settings changed = settings;
     changed.recompute = size.recompute;
     const auto planned = build_model(*config.find("model"), input, size.samples, settings.device,
                                      *config.find("loss"), compile_options(changed));
-    return memory_needs(*planned, optimizer, other, 1);
+    return memory_needs(*planned, optimizer, source, other, 1);
   };
   const std::string refusal =
       refuse_memory(wanted, sharding.shards, machine->free_bytes(), machine->info().name, plan);

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "engine/data/batch_form.h"
 #include "engine/device/memory_needs.h"
 #include "engine/nn/model.h"
 #include "engine/optim/optimizer.h"
@@ -12,15 +13,24 @@
 
 namespace thalweg::engine {
 
+/// What batches are made of.
+struct BatchSource {
+  const Dataset& dataset;
+  const Augmenter& augmenter;
+  const Mixer& mixer;
+};
+/// Those that a rank's GPU gets.
+BatchForm gpu_batches(const BatchSource& source, const Sharding& sharding);
+
 /// `lanes` shards are under way at once. `staging` and `workspace` only where the model's device
 /// plans its memory (LaneMemory).
 MemoryNeeds memory_needs(const Model& model, const Optimizer<float>& optimizer,
-                         const Sharding& sharding, int lanes);
+                         const BatchSource& source, const Sharding& sharding, int lanes);
 
 /// Throws std::invalid_argument, with the table and what fits, where the run takes more than is
 /// free of the model's GPU. Nothing is allocated there. `config` is complete.
 void require_memory(const jobspec::Value& config, const Settings& settings, const InputShape& input,
                     const Model& model, const Optimizer<float>& optimizer,
-                    const Sharding& sharding);
+                    const BatchSource& source, const Sharding& sharding);
 
 }  // namespace thalweg::engine

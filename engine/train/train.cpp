@@ -104,6 +104,7 @@ Outcome train(Attempt& a) {
 
     StepInput input;
     input.context = a.step_context();
+    if (a.batches) input.memory = batch.memory;
     input.inputs = batch.inputs.data();
     input.labels = batch.labels.data();
     input.targets = batch.targets.data();

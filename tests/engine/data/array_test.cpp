@@ -87,6 +87,44 @@ TEST(Arrays, EveryNumberType) {
               ElementsAre(1, -2, std::ldexp(1.0f, -24), 65504, INFINITY));
 }
 
+/// Samples as they are stored stand for the same numbers.
+TEST(Arrays, NarrowNumbersHaveATable) {
+  const test::TempDir folder;
+  const auto inputs = folder.path() / "x.npy", labels = folder.path() / "y.npy";
+  std::vector<std::uint8_t> bytes(512);
+  for (std::size_t i = 0; i < bytes.size(); ++i)
+    bytes[i] = static_cast<std::uint8_t>(i * 37 + i / 256);
+  std::vector<std::uint16_t> pairs(256);
+  std::memcpy(pairs.data(), bytes.data(), bytes.size());
+  bytes.resize(256);
+  test::write_file(labels, npy_of("|u1", std::vector<std::uint8_t>(256, 1)));
+  const auto expect_the_same = [&](const std::string& file, std::size_t each) {
+    test::write_file(inputs, file);
+    const auto data = load_dataset(Map{{"name", "arrays"},
+                                       {"inputs", inputs.string()},
+                                       {"labels", labels.string()},
+                                       {"mean", 3.5},
+                                       {"deviation", 0.7}});
+    ASSERT_NE(data->stored(), nullptr);
+    EXPECT_EQ(data->stored()->bytes, each);
+    for (std::size_t i = 0; i < data->size(); ++i) {
+      float read = 0, looked_up = 0;
+      data->copy(i, &read);
+      data->Dataset::copy(i, &looked_up);
+      EXPECT_EQ(std::memcmp(&read, &looked_up, sizeof read), 0) << read << ' ' << looked_up;
+    }
+  };
+  for (const char* type : {"|u1", "|i1", "|b1"})
+    expect_the_same(npy_of(type, bytes), 1);
+  for (const char* type : {"<u2", "<i2", "<f2"})
+    expect_the_same(npy_of(type, pairs), 2);
+  test::write_file(inputs, npy_of("<f4", std::vector<float>(256, 0.5f)));
+  EXPECT_EQ(load_dataset(
+                Map{{"name", "arrays"}, {"inputs", inputs.string()}, {"labels", labels.string()}})
+                ->stored(),
+            nullptr);
+}
+
 std::string complaint(const std::string& where) {
   try {
     read_array(where);

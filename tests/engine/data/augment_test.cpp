@@ -186,7 +186,8 @@ TEST(Augment, LoaderChangesEveryCopyItsOwnWay) {
     plan.augmenter = &augmenter;
     Loader loader(*dataset, {0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7}, plan);
     loader.next();
-    return loader.next().inputs;
+    const auto inputs = loader.next().inputs;
+    return std::vector<float>(inputs.begin(), inputs.end());
   };
   const auto whole = load(0, 16);
   std::vector<float> parts = load(0, 5);

@@ -34,6 +34,10 @@ class Numbers : public Dataset {
   std::size_t size_;
 };
 
+std::vector<float> inputs_of(const PreparedBatch& batch) {
+  return {batch.inputs.begin(), batch.inputs.end()};
+}
+
 std::vector<std::uint32_t> all(std::size_t n) {
   std::vector<std::uint32_t> v(n);
   std::iota(v.begin(), v.end(), 0u);
@@ -76,10 +80,10 @@ TEST(Loader, RanksTogetherSeeTheGlobalBatch) {
   second.positions = 12;
   Loader a(numbers, all(64), first), b(numbers, all(64), second);
   for (int step = 0; step < 8; ++step) {
-    std::vector<float> joined = a.next().inputs;
+    std::vector<float> joined = inputs_of(a.next());
     const PreparedBatch& rest = b.next();
     joined.insert(joined.end(), rest.inputs.begin(), rest.inputs.end());
-    EXPECT_EQ(joined, whole.next().inputs);
+    EXPECT_EQ(joined, inputs_of(whole.next()));
   }
 }
 
@@ -94,7 +98,7 @@ TEST(Loader, StartsInTheMiddleAsIfItHadBeenThereBefore) {
   for (int step = 6; step < 8; ++step) {
     const PreparedBatch& batch = resumed.next();
     EXPECT_EQ(batch.step, step);
-    EXPECT_EQ(batch.inputs, whole.next().inputs);
+    EXPECT_EQ(inputs_of(batch), inputs_of(whole.next()));
   }
 }
 
@@ -106,11 +110,11 @@ TEST(Loader, MayKeepTheFirstOrder) {
   Loader loader(numbers, all(48), once), resumed(numbers, all(48), late);
   std::vector<std::vector<float>> steps;
   for (int step = 0; step < 6; ++step)
-    steps.push_back(loader.next().inputs);
+    steps.push_back(inputs_of(loader.next()));
   for (std::size_t step = 0; step < 3; ++step)
     EXPECT_EQ(steps[step], steps[step + 3]);
   EXPECT_NE(steps[0], steps[1]);
-  EXPECT_EQ(resumed.next().inputs, steps[4]);
+  EXPECT_EQ(inputs_of(resumed.next()), steps[4]);
 }
 
 TEST(Loader, PreparesAheadButNotWithoutBound) {
@@ -128,6 +132,29 @@ TEST(Loader, PreparesAheadButNotWithoutBound) {
   wait_for(40);
   std::this_thread::sleep_for(std::chrono::milliseconds(20));  // room for a mistake to show
   EXPECT_LE(numbers.copies, 40);
+}
+
+TEST(Loader, KeepsBatchesAsLongAsAskedFor) {
+  const Numbers numbers(1000);
+  LoaderPlan p = plan(10, 100);
+  p.ahead = 2;
+  p.kept = 3;
+  std::vector<std::vector<std::byte>> memory;
+  memory.reserve(8);
+  p.memory = [&](std::size_t bytes) { return memory.emplace_back(bytes).data(); };
+  Loader loader(numbers, all(1000), p);
+  EXPECT_EQ(memory.size(), 5u);
+  std::vector<std::pair<const PreparedBatch*, std::vector<float>>> handed_out;
+  for (int step = 0; step < 12; ++step) {
+    const PreparedBatch& batch = loader.next();
+    handed_out.emplace_back(&batch, inputs_of(batch));
+    for (int i = 0; i < 200 && numbers.copies < 10 * (step + 3); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    for (std::size_t back = 1; back <= 3 && back <= handed_out.size(); ++back) {
+      const auto& [there, before] = handed_out[handed_out.size() - back];
+      EXPECT_EQ(inputs_of(*there), before) << "step " << step << ", " << back << " back";
+    }
+  }
 }
 
 TEST(Loader, ErrorsReachTheTrainerAfterTheGoodBatches) {

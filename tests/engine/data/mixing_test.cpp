@@ -14,6 +14,7 @@ namespace {
 
 using jobspec::List;
 using jobspec::Map;
+using testing::ElementsAreArray;
 using testing::HasSubstr;
 
 const SampleForm kImages{.input = {2, 6, 8}, .classes = 3};
@@ -172,13 +173,13 @@ TEST(Loader, BatchesDoNotDependOnWorkersNorOnRanks) {
     const PreparedBatch& batch = one.next();
     const PreparedBatch& same = four.next();
     EXPECT_EQ(same.step, step);
-    EXPECT_EQ(same.inputs, batch.inputs);
-    EXPECT_EQ(same.partner_labels, batch.partner_labels);
-    EXPECT_EQ(same.partner_shares, batch.partner_shares);
+    EXPECT_THAT(same.inputs, ElementsAreArray(batch.inputs));
+    EXPECT_THAT(same.partner_labels, ElementsAreArray(batch.partner_labels));
+    EXPECT_THAT(same.partner_shares, ElementsAreArray(batch.partner_shares));
     const PreparedBatch& tail = part.next();
-    EXPECT_EQ(tail.inputs, std::vector<float>(batch.inputs.begin() + 10, batch.inputs.end()));
+    EXPECT_THAT(tail.inputs, ElementsAreArray(batch.inputs.subspan(10)));
     if (step >= 9) {
-      EXPECT_EQ(resumed.next().inputs, batch.inputs);
+      EXPECT_THAT(resumed.next().inputs, ElementsAreArray(batch.inputs));
     }
   }
 }

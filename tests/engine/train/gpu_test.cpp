@@ -4,8 +4,10 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <fstream>
 
 #include "engine/gpu/gpu.h"
+#include "engine/tensor/random.h"
 #include "engine/train/checkpoint.h"
 #include "tests/engine/train/support.h"
 #include "tests/support/process.h"
@@ -84,6 +86,77 @@ TEST_F(GpuAttempt, ResumesBitwiseInTheMiddleOfAnIntervalOnOtherRanks) {
   rest.resume = {parts.path() / "first/checkpoints"};
   run_to_end(rest, parts.path() / "second", 4);
   EXPECT_EQ(curve({parts.path() / "first", parts.path() / "second"}), curve({whole.path()}));
+}
+
+void write(const std::filesystem::path& file, const std::string& bytes) {
+  std::ofstream(file, std::ios::binary) << bytes;
+}
+
+/// Coloured images in bytes, augmented and blended.
+Trial with_images(const std::filesystem::path& folder) {
+  constexpr std::size_t kImages = 132, kPixels = 3 * 6 * 6;
+  std::string images{"\0\0\x08\x04\0\0\0\x84\0\0\0\x03\0\0\0\x06\0\0\0\x06", 20};
+  std::string labels{"\0\0\x08\x01\0\0\0\x84", 8};
+  for (std::size_t i = 0; i < kImages * kPixels; ++i)
+    images += static_cast<char>(philox(1, Stream::noise, 0, i)[0]);
+  for (std::size_t i = 0; i < kImages; ++i)
+    labels += static_cast<char>(i % 3);
+  write(folder / "images.idx", images);
+  write(folder / "labels.idx", labels);
+  Trial trial = on_gpu();
+  trial.train.set("data", Map{{"name", "idx"},
+                              {"images", (folder / "images.idx").string()},
+                              {"labels", (folder / "labels.idx").string()},
+                              {"mean", 0.5},
+                              {"deviation", 0.25},
+                              {"validation", 12},
+                              {"workers", 2}});
+  trial.train.set("augment", Map{{"flip", 0.5},
+                                 {"crop", 1.0},
+                                 {"rotate", 15.0},
+                                 {"contrast", 0.3},
+                                 {"saturation", 0.3},
+                                 {"mixup", 0.4},
+                                 {"cutmix", 1.0}});
+  trial.train.set("epochs", 6);
+  return trial;
+}
+
+TEST_F(GpuAttempt, AugmentsTheSameOnAnyRanksAndAfterARestart) {
+  const test::TempDir data, one, four, parts;
+  Trial trial = with_images(data.path());
+  run_to_end(trial, one.path(), 1);
+  const auto expected = curve({one.path()});
+  ASSERT_FALSE(expected.empty());
+  run_to_end(trial, four.path(), 4);
+  EXPECT_EQ(curve({four.path()}), expected);
+  trial.train.set("checkpoint.every", 7);
+  trial.train.set("checkpoint.keep", 100);
+  run_to_end(trial, parts.path() / "first", 2);
+  for (const auto& entry : std::filesystem::directory_iterator(parts.path() / "first/checkpoints"))
+    if (entry.path().filename() != checkpoint_name(7)) std::filesystem::remove(entry.path());
+  trial.resume = {parts.path() / "first/checkpoints"};
+  run_to_end(trial, parts.path() / "second", 1);
+  EXPECT_EQ(curve({parts.path() / "first", parts.path() / "second"}), expected);
+}
+
+/// The first losses are of equal weights: nearly those of the reference.
+TEST_F(GpuAttempt, AugmentsAsTheHostDoes) {
+  const test::TempDir data;
+  Trial trial = with_images(data.path());
+  trial.train.set("log.every", 1);
+  double losses[2] = {-1, -1};
+  int i = 0;
+  for (const char* device : {"reference", "cuda"}) {
+    trial.train.set("device", device);
+    const test::TempDir folder;
+    run_to_end(trial, folder.path(), 1);
+    for (const std::string& line : curve({folder.path()}))
+      if (line.starts_with("train/loss 1 ")) losses[i] = std::stod(line.substr(line.rfind(' ')));
+    ++i;
+  }
+  EXPECT_GT(losses[0], 0);
+  EXPECT_NEAR(losses[0], losses[1], 1e-4 * losses[0]);
 }
 
 TEST_F(GpuAttempt, ADivergingRunNamesTheStepOfTheHost) {

@@ -1,0 +1,35 @@
+// Raw batches become a model's inputs on a GPU: stored numbers become floats, augmented and
+// blended, by the same formulas as on the host and with the same bits.
+#pragma once
+
+#include "engine/data/batch_form.h"
+#include "engine/gpu/gpu.h"
+
+namespace thalweg::engine {
+
+/// For one thread and queue at a time. Allocates nothing after construction.
+class GpuAugment {
+ public:
+  /// For pieces of so many samples. The form's dataset must outlive it.
+  GpuAugment(gpu::Gpu& machine, const RawForm& form, std::size_t samples);
+  /// Puts the work for piece `number` of a batch into the queue; `batch`: in the GPU's memory.
+  void run(gpu::Queue& queue, const BatchLayout& layout, const std::byte* batch,
+           std::size_t number) const;
+  /// Of the last piece: (samples, c, d, h, w).
+  const float* inputs() const { return inputs_.floats(); }
+
+  /// What it takes of the GPU's memory.
+  static std::size_t bytes(const RawForm& form, std::size_t samples);
+
+ private:
+  void make(gpu::Queue& queue, const std::byte* stored, const augment::Change* changes,
+            const augment::Blend* blends, float* out) const;
+
+  RawForm form_;
+  std::int64_t samples_;
+  gpu::Memory values_;  ///< StoredForm::values
+  gpu::Memory inputs_, partners_;
+  gpu::Memory sums_, means_;  ///< for changes about the image's mean
+};
+
+}  // namespace thalweg::engine
