@@ -6,6 +6,8 @@
 #include "engine/gpu/cuda_error.h"
 #include "engine/gpu/cudnn_attention.h"
 #include "engine/gpu/cudnn_convolution.h"
+#include "engine/gpu/cudnn_recurrence.h"
+#include "engine/gpu/machines.h"
 
 namespace thalweg::engine::gpu {
 namespace {
@@ -21,6 +23,9 @@ class CudaLibrary final : public Library {
   }
   std::unique_ptr<Call> attention(const FusedAttention& shape) const override {
     return cudnn_attention(CudnnTarget::of_gpu(number_), shape);
+  }
+  RecurrenceCalls recurrence(const Recurrence& shape) const override {
+    return cudnn_recurrence(cuda_gpu(number_), shape);
   }
 
   std::string versions() const override {

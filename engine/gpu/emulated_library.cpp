@@ -19,6 +19,10 @@ class EmulatedLibrary final : public Library {
     if (shape.width % 8 != 0 || shape.width > 128) return nullptr;
     return emulated_attention(shape);
   }
+  // No odd widths, for tests of what stands above to go without, too.
+  RecurrenceCalls recurrence(const Recurrence& shape) const override {
+    return shape.width % 2 == 0 ? emulated_recurrence(shape) : RecurrenceCalls{};
+  }
   std::string versions() const override { return "loops of the host"; }
 };
 

@@ -11,6 +11,7 @@ namespace thalweg::engine::gpu {
 std::unique_ptr<Call> emulated_product(const Product& shape);
 std::unique_ptr<Call> emulated_convolution(const Convolution& shape);
 std::unique_ptr<Call> emulated_attention(const FusedAttention& shape);
+RecurrenceCalls emulated_recurrence(const Recurrence& shape);
 
 /// A matrix in row-major memory, or the transpose of one.
 template <class T>

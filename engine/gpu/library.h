@@ -1,5 +1,5 @@
-// What a vendor's library does on a GPU: matrix products (cuBLASLt), convolutions and fused
-// attention (cuDNN). Each call is planned once for its shapes, may be done in several
+// What a vendor's library does on a GPU: matrix products (cuBLASLt), convolutions, fused attention
+// and LSTMs (cuDNN). Each call is planned once for its shapes, may be done in several
 // ways, and runs on any queue of that GPU. Emulated by plain loops on an emulated GPU.
 #pragma once
 
@@ -101,6 +101,27 @@ struct FusedAttention {
   bool backward = false;
 };
 
+/// LSTMs of equal width over one another, from h = c = 0, over sequences of equal length:
+/// x (samples, positions, features) to y (samples, positions, width), which each layer takes from
+/// the one below it. The sums of a layer's gates are weight_ih x + bias_ih + weight_hh h + bias_hh,
+/// `width` each of the input, forget, cell and output gate, as in PyTorch.
+struct Recurrence {
+  Type type = Type::f32;  ///< of all tensors but gradients of weights; c may be rounded to it
+  std::int64_t samples = 0, positions = 0, features = 0, width = 0;
+  int layers = 1;
+  Products products = Products::fp32;
+};
+/// "weights" are weight_ih (4 width, features or width), weight_hh (4 width, width), bias_ih and
+/// bias_hh (4 width) of the first layer, then of the next.
+struct RecurrenceCalls {
+  std::shared_ptr<Call> training;    ///< tensors: x, y, kept, weights; null: the library has none
+  std::shared_ptr<Call> evaluation;  ///< tensors: x, y, weights
+  /// Tensors: x, y, dy, kept, dx, weights, their gradients (floats). It changes what training has
+  /// kept: once for each training pass. Takes the way that `training` has taken.
+  std::shared_ptr<Call> backward;
+  std::size_t kept = 0;  ///< bytes, enough for every way
+};
+
 /// Makes calls. Thread-safe.
 class Library {
  public:
@@ -110,6 +131,10 @@ class Library {
   virtual std::unique_ptr<Call> convolution(const Convolution& shape) const = 0;
   /// Null where the library has none for that shape; then products and a softmax do it.
   virtual std::unique_ptr<Call> attention(const FusedAttention& shape) const = 0;
+  /// Runs what it offers once, for no way to fail later: memory of the call's sizes is asked for
+  /// and given back. Nothing where the library has none for that shape; then products and loops do
+  /// it.
+  virtual RecurrenceCalls recurrence(const Recurrence& shape) const = 0;
   /// "cuBLASLt 120804, cuDNN 90800, CUDA driver 12080": what ways depend on beside the GPU.
   virtual std::string versions() const = 0;
 };

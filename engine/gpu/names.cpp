@@ -74,6 +74,11 @@ std::string name_of(const FusedAttention& f) {
          (f.backward ? " backward" : " forward");
 }
 
+std::string name_of(const Recurrence& r) {
+  return "lstm " + by(r.width) + (r.layers > 1 ? " x " + std::to_string(r.layers) : "") + " of " +
+         by(r.positions, r.features) + (r.type == Type::bf16 ? " bf16" : "");
+}
+
 // Bindings name all fields: one more does not compile until it stands in the key too.
 std::string key_of(const Product& shape) {
   const Product with = with_rows(shape);
@@ -97,6 +102,12 @@ std::string key_of(const FusedAttention& shape) {
   return key_from("attention", "samples", samples, "heads", heads, "queries", queries, "keys", keys,
                   "width", width, "q", q, "k", k, "v", v, "o", o, "scale", scale, "causal", causal,
                   "backward", backward);
+}
+
+std::string key_of(const Recurrence& shape) {
+  const auto& [type, samples, positions, features, width, layers, products] = shape;
+  return key_from("lstm", "type", type, "samples", samples, "positions", positions, "features",
+                  features, "width", width, "layers", layers, "in", products);
 }
 
 void refuse_types(const Product& p) {

@@ -121,8 +121,13 @@ TensorId Builder::view(TensorId base, const Desc& desc, std::size_t first) {
 TensorId Builder::parameter(int number, std::vector<std::int32_t> order) {
   const auto n = static_cast<std::size_t>(number);
   const Node& node = nodes_[current_];
-  const Shape& shape =
-      node.layer->parameters[n - static_cast<std::size_t>(node.first_parameter)].shape;
+  std::size_t which = n - static_cast<std::size_t>(node.first_parameter);
+  const LayerPlan* layer = node.layer;
+  for (std::size_t k = 0; which >= layer->parameters.size(); ++k) {
+    which -= layer->parameters.size();
+    layer = node.over.at(k);
+  }
+  const Shape& shape = layer->parameters[which].shape;
   if (plan_.parameters.size() <= n) plan_.parameters.resize(n + 1);
   plan_.parameters[n].count = elements(shape);
   if (!order.empty())
@@ -226,6 +231,10 @@ void Builder::loss_in_channels_last(TensorId from, TensorId to) {
 
 void Builder::call(Pass pass, const std::shared_ptr<gpu::Call>& call,
                    const std::vector<TensorId>& tensors) {
+  constexpr std::size_t most = 40;  // backward of four lstms over one another has 37
+  if (tensors.size() > most)
+    throw std::logic_error(call->name() + " takes " + std::to_string(tensors.size()) +
+                           " tensors, more than " + std::to_string(most));
   // Its size follows from the way that is chosen: finish() fills it in.
   const TensorId workspace = activation(Desc{{0}, Type::f32});
   if (plan_.calls.empty() || plan_.calls.back().call != call) {
@@ -238,9 +247,8 @@ void Builder::call(Pass pass, const std::shared_ptr<gpu::Call>& call,
   Operation operation;
   operation.call = static_cast<int>(plan_.calls.size()) - 1;
   operation.kernel = [=](const Frame& frame) {
-    constexpr std::size_t most = 16;
     void* pointers[most];
-    for (std::size_t i = 0; i < tensors.size() && i < most; ++i)
+    for (std::size_t i = 0; i < tensors.size(); ++i)
       pointers[i] = frame.as<void>(tensors[i]);
     call->run(frame.queue, {pointers, tensors.size()}, frame.as<void>(workspace));
   };

@@ -1,13 +1,11 @@
-// lstm: one product for the inputs of all positions; then, position by position, a product with the
-// weights between positions and one loop for the rest. Backward goes the other way; the weights'
-// slopes are one product each. All lies with samples outermost: products read rows with gaps. In
-// bfloat16 c, sums and slopes between positions stay floats.
-//
-// cuDNN's recurrent networks would add two things: kernels that stay on the GPU over all positions
-// with the weights between them in registers, which pays for widths up to about 1024 and few
-// samples, and stacked layers that run as a wave, layer l at position t beside layer l + 1 at
-// t - 1. A recorded step already saves the host's time for each launch.
+// lstm: by the library, whole and as many layers over one another as there are; else with products
+// and loops. Those are: one product for the inputs of all positions; then, position by position, a
+// product with the weights between positions and one loop for the rest. Backward goes the other
+// way; the weights' slopes are one product each. All lies with samples outermost: products read
+// rows with gaps. In bfloat16 c, sums and slopes between positions stay floats.
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include "engine/device/cuda/builder.h"
 #include "engine/device/cuda/layer.h"
@@ -190,34 +188,155 @@ void add_weight_slopes(Builder& b, const Kept& k) {
   b.ready(k.weight + 3);
 }
 
-}  // namespace
+/// h of the last position only, and its slope among those of all positions.
+template <class T>
+struct TakeLast {
+  Sizes s;
+  const T* all;
+  T* y;
+  THALWEG_HOST_DEVICE void operator()(std::int64_t cell) const {
+    const std::int64_t n = cell / s.width, j = cell % s.width;
+    y[cell] = all[((n + 1) * s.positions - 1) * s.width + j];
+  }
+};
+template <class T>
+struct SpreadLast {
+  Sizes s;
+  const T* dy;
+  T* all;
+  THALWEG_HOST_DEVICE void operator()(std::int64_t i) const {
+    const std::int64_t row = i / s.width, n = row / s.positions;
+    all[i] = row % s.positions + 1 < s.positions ? T{} : dy[n * s.width + i % s.width];
+  }
+};
 
-TensorId lstm(Builder& b, const Node& node, TensorId given) {
+/// One layer over the next, each of these sizes but that those above the first take its width.
+struct Stack {
+  Sizes first, last;
+  int layers;
+  int weight;  ///< number of the first parameter
+};
+
+Stack stack_of(const Builder& b, const Node& node) {
   const LayerPlan& layer = *node.layer;
-  const Sizes s{b.samples(), layer.in[0], layer.in[1], layer.integer("width"),
-                layer.out.size() == 1};
+  const Sizes first{b.samples(), layer.in[0], layer.in[1], layer.integer("width"), false};
+  Sizes last = first;
+  const int layers = 1 + static_cast<int>(node.over.size());
+  if (layers > 1) last.features = first.width;
+  last.last = (layers > 1 ? *node.over.back() : layer).out.size() == 1;
+  return {layers > 1 ? first : last, last, layers, node.first_parameter};
+}
+
+Shape out_of(const Sizes& s) {
+  return s.last ? Shape{s.samples, s.width} : Shape{s.samples, s.positions, s.width};
+}
+
+/// `training` null: the library has none.
+gpu::RecurrenceCalls calls_of(const Builder& b, const Stack& stack) {
+  gpu::Recurrence shape;
+  shape.type = b.type(), shape.products = b.products();
+  shape.samples = stack.first.samples, shape.positions = stack.first.positions;
+  shape.features = stack.first.features, shape.width = stack.first.width;
+  shape.layers = stack.layers;
+  return b.library().recurrence(shape);
+}
+
+TensorId by_library(Builder& b, const Stack& stack, const gpu::RecurrenceCalls& calls, TensorId x) {
+  const Sizes s = stack.last;
   const Type type = b.type();
-  const Shape out = s.last ? Shape{s.samples, s.width} : Shape{s.samples, s.positions, s.width};
-  Kept k{s, b.in_type(Builder::Pass::both, given, type), -1, -1, -1, node.first_parameter};
-  b.parameter(k.weight);
-  b.parameter(k.weight + 1);
-  k.gates = b.activation({s.samples, s.positions, s.gates()}, type);
-  k.c = b.activation({s.samples, s.positions, s.width}, Type::f32);
-  k.before = b.activation({s.samples, s.positions, s.width}, type);
-  const TensorId y = b.activation(out, type);
-  add_forward(b, k, y);
+  const TensorId all = b.activation({s.samples, s.positions, s.width}, type);
+  const TensorId kept = b.scratch(static_cast<std::int64_t>(calls.kept), 1);
+  std::vector<TensorId> weights, gradients, training{x, all, kept}, evaluation{x, all};
+  for (int k = stack.weight; k < stack.weight + 4 * stack.layers; ++k) {
+    weights.push_back(b.weights(k));
+    gradients.push_back(b.gradient(k));
+  }
+  for (auto* const tensors : {&training, &evaluation})
+    tensors->insert(tensors->end(), weights.begin(), weights.end());
+  b.call(Builder::Pass::training, calls.training, training);
+  b.call(Builder::Pass::evaluation, calls.evaluation, evaluation);
+  const TensorId y = s.last ? b.activation(out_of(s), type) : all;
+  if (s.last) {
+    b.kernel(Builder::Pass::both, {all, y}, [=](const Frame& frame) {
+      gpu::with_type(type, [&](auto zero) {
+        using T = decltype(zero);
+        gpu::for_each(frame.queue, s.samples * s.width,
+                      TakeLast<T>{s, frame.as<T>(all), frame.as<T>(y)});
+      });
+    });
+  }
+  b.keep(all);
 
   b.on_backward([=, &b](TensorId dy) {
-    add_slopes(b, k, dy);
-    add_weight_slopes(b, k);
-    if (!b.wants_input_gradient()) return dy;
-    const TensorId dx = b.activation({s.samples, s.positions, s.features}, type);
-    b.call(Builder::Pass::backward,
-           b.library().product(product(b, s.rows(), s.features, s.gates(), type)),
-           {k.gates, b.weights(k.weight), dx, -1});
+    const TensorId dx = b.activation({s.samples, s.positions, stack.first.features}, type);
+    const TensorId slopes = s.last ? b.like(all) : dy;
+    if (s.last) {
+      b.kernel(Builder::Pass::backward, {dy, slopes}, [=](const Frame& frame) {
+        gpu::with_type(type, [&](auto zero) {
+          using T = decltype(zero);
+          gpu::for_each(frame.queue, s.rows() * s.width,
+                        SpreadLast<T>{s, frame.as<T>(dy), frame.as<T>(slopes)});
+        });
+      });
+    }
+    std::vector<TensorId> tensors{x, all, slopes, kept, dx};
+    tensors.insert(tensors.end(), weights.begin(), weights.end());
+    tensors.insert(tensors.end(), gradients.begin(), gradients.end());
+    b.call(Builder::Pass::backward, calls.backward, tensors);
+    for (int k = stack.weight; k < stack.weight + 4 * stack.layers; ++k)
+      b.ready(k);
     return dx;
   });
   return y;
+}
+
+/// One layer's forward operations.
+Kept by_products(Builder& b, const Sizes& s, int weight, TensorId x, TensorId y) {
+  const Type type = b.type();
+  Kept k{s, x, -1, -1, -1, weight};
+  k.gates = b.activation({s.samples, s.positions, s.gates()}, type);
+  k.c = b.activation({s.samples, s.positions, s.width}, Type::f32);
+  k.before = b.activation({s.samples, s.positions, s.width}, type);
+  add_forward(b, k, y);
+  return k;
+}
+
+TensorId input_slope(Builder& b, const Kept& k) {
+  const Sizes s = k.s;
+  const TensorId dx = b.activation({s.samples, s.positions, s.features}, b.type());
+  b.call(Builder::Pass::backward,
+         b.library().product(product(b, s.rows(), s.features, s.gates(), b.type())),
+         {k.gates, b.weights(k.weight), dx, -1});
+  return dx;
+}
+
+}  // namespace
+
+TensorId lstm(Builder& b, const Node& node, TensorId given) {
+  const Stack stack = stack_of(b, node);
+  for (int k = stack.weight; k < stack.weight + 4 * stack.layers; ++k)
+    b.parameter(k);
+  TensorId value = b.in_type(Builder::Pass::both, given, b.type());
+  if (const gpu::RecurrenceCalls calls = calls_of(b, stack); calls.training != nullptr)
+    return by_library(b, stack, calls, value);
+
+  std::vector<Kept> layers;
+  for (int l = 0; l < stack.layers; ++l) {
+    Sizes s = l == 0 ? stack.first : stack.last;
+    s.last = stack.last.last && l + 1 == stack.layers;
+    const TensorId x = value;
+    value = b.activation(out_of(s), b.type());
+    layers.push_back(by_products(b, s, stack.weight + 4 * l, x, value));
+  }
+  b.on_backward([=, &b](TensorId dy) {
+    for (std::size_t l = layers.size(); l-- > 0;) {
+      add_slopes(b, layers[l], dy);
+      add_weight_slopes(b, layers[l]);
+      if (l > 0 || b.wants_input_gradient()) dy = input_slope(b, layers[l]);
+    }
+    return dy;
+  });
+  return value;
 }
 
 }  // namespace thalweg::engine::cuda

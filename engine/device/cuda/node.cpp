@@ -79,6 +79,20 @@ void swap_with_pool(Nodes& nodes, const Graph& graph, Node pool, int x) {
   nodes.put(std::move(after), value);
 }
 
+/// An lstm over one whose h of all positions only it takes: a library can run position t of the
+/// one beside position t + 1 of the other.
+bool join_lstm(Node& below, const LayerPlan& layer, int parameters) {
+  constexpr std::size_t most_over = 3;
+  if (layer.kind->name != "lstm" || below.layer->kind->name != "lstm") return false;
+  const auto stacked = static_cast<int>(below.over.size());
+  if (below.over.size() == most_over || layer.in.size() != 2 ||
+      layer.integer("width") != below.layer->integer("width") ||
+      parameters != below.first_parameter + 4 * (1 + stacked))
+    return false;
+  below.over.push_back(&layer);
+  return true;
+}
+
 }  // namespace
 
 bool multiplies(const LayerPlan& layer) {
@@ -98,6 +112,12 @@ std::vector<Node> fuse(const Graph& graph) {
     Node* before = only_taker ? &nodes.all[static_cast<std::size_t>(nodes.maker[x])] : nullptr;
     if (layer.kind->name == "relu" && before && !before->relu && takes_relu(*before->layer)) {
       before->relu = true;
+      before->value = value;
+      nodes.maker[static_cast<std::size_t>(value)] = nodes.maker[x];
+      continue;
+    }
+    if (before && join_lstm(*before, layer, parameters)) {
+      parameters += static_cast<int>(layer.parameters.size());
       before->value = value;
       nodes.maker[static_cast<std::size_t>(value)] = nodes.maker[x];
       continue;

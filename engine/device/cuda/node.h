@@ -1,6 +1,6 @@
 // A graph's layers as the cuda device runs them: relu joined to what stands before it where that
-// saves a pass, and the sum of two branches to the batch_norm or linear layer that ends one of
-// them.
+// saves a pass, the sum of two branches to the batch_norm or linear layer that ends one of them,
+// lstms to the one below them.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,10 @@ struct Node {
   std::vector<int> from;       ///< the layer's, then what is added after it
   int first_parameter = 0;     ///< number of the layer's first parameter in the graph
   std::size_t statistics = 0;  ///< where the layer's statistics start
-  bool relu = false;           ///< a relu follows and is done here
+  /// Of an lstm: those over it, of its width, of which each takes what the one before puts out and
+  /// nobody else does. Their parameters follow its own.
+  std::vector<const LayerPlan*> over;
+  bool relu = false;  ///< a relu follows and is done here
   bool adds = false;  ///< before that, the last of `from` is added to what the layer puts out
   /// A flatten that only a linear layer takes: the features stay in the order in which the images
   /// lie.
@@ -26,8 +29,8 @@ struct Node {
 
 /// A convolution or product: takes slopes of any type.
 bool multiplies(const LayerPlan& layer);
-/// Without the relu and add layers that were joined to others; of relu and leaky_relu before a max
-/// pool the pool comes first. Points into `graph`.
+/// Without the layers that were joined to others; of relu and leaky_relu before a max pool the pool
+/// comes first. Points into `graph`.
 std::vector<Node> fuse(const Graph& graph);
 
 }  // namespace thalweg::engine::cuda

@@ -10,6 +10,7 @@
 
 #include "engine/gpu/cudnn_attention.h"
 #include "engine/gpu/cudnn_convolution.h"
+#include "engine/gpu/cudnn_recurrence.h"
 
 namespace thalweg::engine::gpu {
 namespace {
@@ -195,6 +196,23 @@ TEST_F(Cudnn, OffersEnginesForGradientsOfWeightsInFloats) {
     const CudnnPlans plans(*target_, graph_of(shape, {}), {});
     EXPECT_GT(plans.offered(), 0u);
   }
+}
+
+// All that can be asked without a GPU: sizes of spaces and runs need one.
+TEST_F(Cudnn, TakesLstms) {
+  Recurrence r;
+  r.samples = 128, r.positions = 128, r.features = 256, r.width = 1024, r.layers = 2;
+  for (const auto algorithm : {CUDNN_RNN_ALGO_STANDARD, CUDNN_RNN_ALGO_PERSIST_STATIC_SMALL_H})
+    for (const Type type : {Type::f32, Type::bf16})
+      for (const Products products : {Products::fp32, Products::tf32}) {
+        r.type = type, r.products = products;
+        constexpr std::size_t first_with_bf16 = 91300;
+        if (type == Type::bf16 && cudnn().version() < first_with_bf16) {
+          EXPECT_THROW((void)descriptor_of(r, algorithm), GpuError);
+        } else {
+          EXPECT_NE(descriptor_of(r, algorithm), nullptr);
+        }
+      }
 }
 
 TEST_F(Cudnn, NamesWhatItRefuses) {

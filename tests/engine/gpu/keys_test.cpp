@@ -62,6 +62,16 @@ TEST(Keys, OfProductsKnowRowsSideBySide) {
   EXPECT_EQ(key_of(p), key);
 }
 
+TEST(Keys, OfRecurrences) {
+  Recurrence r;
+  r.samples = 2, r.positions = 3, r.features = 4, r.width = 5;
+  expect_another_key_for_each<Recurrence>(
+      r, {[](auto& s) { s.type = Type::bf16; }, [](auto& s) { s.samples = 3; },
+          [](auto& s) { s.positions = 4; }, [](auto& s) { s.features = 5; },
+          [](auto& s) { s.width = 6; }, [](auto& s) { s.layers = 2; },
+          [](auto& s) { s.products = Products::tf32; }});
+}
+
 TEST(Keys, OfConvolutions) {
   Convolution c;
   c.n = 2, c.c = 3, c.k = 4;

@@ -1,0 +1,445 @@
+#include "engine/gpu/cudnn_recurrence.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "engine/gpu/cudnn.h"
+#include "engine/gpu/library_loops.h"
+#include "engine/gpu/names.h"
+#include "engine/gpu/shared_library.h"
+
+namespace thalweg::engine::gpu {
+namespace {
+
+/// The functions that are used.
+struct Rnn {
+  decltype(&cudnnDestroy) destroy;
+  decltype(&cudnnCreateTensorDescriptor) create_tensor;
+  decltype(&cudnnSetTensorNdDescriptor) set_tensor;
+  decltype(&cudnnGetTensorNdDescriptor) get_tensor;
+  decltype(&cudnnDestroyTensorDescriptor) destroy_tensor;
+  decltype(&cudnnCreateRNNDescriptor) create;
+  decltype(&cudnnSetRNNDescriptor_v8) set;
+  decltype(&cudnnDestroyRNNDescriptor) destroy_descriptor;
+  decltype(&cudnnCreateRNNDataDescriptor) create_data;
+  decltype(&cudnnSetRNNDataDescriptor) set_data;
+  decltype(&cudnnDestroyRNNDataDescriptor) destroy_data;
+  decltype(&cudnnGetRNNTempSpaceSizes) temp_space_sizes;
+  decltype(&cudnnGetRNNWeightSpaceSize) weight_space_size;
+  decltype(&cudnnGetRNNWeightParams) weight_params;
+  decltype(&cudnnRNNForward) forward;
+  decltype(&cudnnRNNBackwardData_v8) backward_data;
+  decltype(&cudnnRNNBackwardWeights_v8) backward_weights;
+};
+
+Rnn load_rnn() {
+  (void)cudnn();  // with what it looks for by name
+  const std::string version = std::to_string(CUDNN_MAJOR);
+  const SharedLibrary library("libcudnn.so." + version, "cuDNN " + version);
+  Rnn f{};
+  library.find(f.destroy, "cudnnDestroy");
+  library.find(f.create_tensor, "cudnnCreateTensorDescriptor");
+  library.find(f.set_tensor, "cudnnSetTensorNdDescriptor");
+  library.find(f.get_tensor, "cudnnGetTensorNdDescriptor");
+  library.find(f.destroy_tensor, "cudnnDestroyTensorDescriptor");
+  library.find(f.create, "cudnnCreateRNNDescriptor");
+  library.find(f.set, "cudnnSetRNNDescriptor_v8");
+  library.find(f.destroy_descriptor, "cudnnDestroyRNNDescriptor");
+  library.find(f.create_data, "cudnnCreateRNNDataDescriptor");
+  library.find(f.set_data, "cudnnSetRNNDataDescriptor");
+  library.find(f.destroy_data, "cudnnDestroyRNNDataDescriptor");
+  library.find(f.temp_space_sizes, "cudnnGetRNNTempSpaceSizes");
+  library.find(f.weight_space_size, "cudnnGetRNNWeightSpaceSize");
+  library.find(f.weight_params, "cudnnGetRNNWeightParams");
+  library.find(f.forward, "cudnnRNNForward");
+  library.find(f.backward_data, "cudnnRNNBackwardData_v8");
+  library.find(f.backward_weights, "cudnnRNNBackwardWeights_v8");
+  return f;
+}
+
+const Rnn& rnn() {
+  static const Rnn functions = load_rnn();
+  return functions;
+}
+
+/// A descriptor of cuDNN's, with its end.
+template <class T>
+std::shared_ptr<T> made(cudnnStatus_t (*create)(T**), cudnnStatus_t (*destroy)(T*),
+                        const char* what) {
+  T* raw = nullptr;
+  check_cudnn(create(&raw), what);
+  return std::shared_ptr<T>(raw, [destroy](T* descriptor) { (void)destroy(descriptor); });
+}
+std::shared_ptr<cudnnTensorStruct> tensor() {
+  return made(rnn().create_tensor, rnn().destroy_tensor, "cudnnCreateTensorDescriptor");
+}
+
+cudnnDataType_t type_of(Type type) {
+  return type == Type::f32 ? CUDNN_DATA_FLOAT : CUDNN_DATA_BFLOAT16;
+}
+
+int whole(std::int64_t n) {
+  if (n < 1 || n > std::numeric_limits<int>::max())
+    throw GpuError("cuDNN counts to " + std::to_string(std::numeric_limits<int>::max()) + ", not " +
+                   std::to_string(n));
+  return static_cast<int>(n);
+}
+
+std::size_t up(std::size_t bytes) {
+  return (bytes + 255) / 256 * 256;
+}
+
+/// (samples, positions, size), as it lies.
+std::shared_ptr<cudnnRNNDataStruct> sequences(const Recurrence& r, std::int64_t size) {
+  auto data = made(rnn().create_data, rnn().destroy_data, "cudnnCreateRNNDataDescriptor");
+  const std::vector<int> lengths(static_cast<std::size_t>(r.samples), whole(r.positions));
+  check_cudnn(
+      rnn().set_data(data.get(), type_of(r.type), CUDNN_RNN_DATA_LAYOUT_BATCH_MAJOR_UNPACKED,
+                     whole(r.positions), whole(r.samples), whole(size), lengths.data(), nullptr),
+      "cudnnSetRNNDataDescriptor");
+  return data;
+}
+
+/// Of h and c before and after all positions, which nobody brings or takes.
+std::shared_ptr<cudnnTensorStruct> states(const Recurrence& r) {
+  auto result = tensor();
+  const std::array<int, 3> sizes{r.layers, whole(r.samples), whole(r.width)};
+  const std::array<int, 3> strides{whole(r.samples * r.width), whole(r.width), 1};
+  check_cudnn(rnn().set_tensor(result.get(), type_of(r.type), 3, sizes.data(), strides.data()),
+              "cudnnSetTensorNdDescriptor");
+  return result;
+}
+
+/// An algorithm, with the sizes that it wants and where the weights lie in its space of them.
+struct Way {
+  std::string name;
+  std::shared_ptr<cudnnRNNStruct> descriptor;
+  std::size_t weights = 0, reserve = 0, training = 0, evaluation = 0;  ///< bytes
+  std::vector<std::size_t> offsets;  ///< bytes, of the tensors of Recurrence's "weights"
+};
+
+using Pointers = std::span<void* const>;
+
+/// An LSTM with its own handle: cuDNN's streams for what it does side by side are the handle's, and
+/// two queues must not be recorded with the same ones at a time.
+class Lstm {
+ public:
+  Lstm(Gpu& gpu, const Recurrence& shape) : shape_(shape) {
+    (void)gpu.queue()->stream();  // makes the GPU the calling thread's
+    check_cudnn(cudnn().create(&handle_), "cudnnCreate");
+    try {
+      x_ = sequences(shape, shape.features);
+      y_ = sequences(shape, shape.width);
+      states_ = states(shape);
+      plan_ways(gpu);
+    } catch (...) {
+      (void)rnn().destroy(handle_);
+      throw;
+    }
+  }
+  ~Lstm() { (void)rnn().destroy(handle_); }
+  Lstm(const Lstm&) = delete;
+  Lstm& operator=(const Lstm&) = delete;
+
+  const Recurrence& shape() const { return shape_; }
+  const std::vector<Way>& ways() const { return ways_; }
+
+  // Training keeps the weights as cuDNN wants them, then its reserve. Workspaces: cuDNN's; in
+  // evaluation the weights before it, in backward their gradients.
+  static std::size_t kept(const Way& way) { return up(way.weights) + way.reserve; }
+  static std::size_t for_evaluation(const Way& way) { return up(way.weights) + way.evaluation; }
+  static std::size_t for_backward(const Way& way) { return up(way.weights) + way.training; }
+
+  void train(Queue& queue, const Way& way, Pointers t, void* workspace) const {
+    auto* const weights = static_cast<std::byte*>(t[2]);
+    collect(queue, way, t.subspan(3), weights);
+    forward(queue, way, CUDNN_FWD_MODE_TRAINING, t[0], t[1], weights, way.training, workspace,
+            way.reserve, weights + up(way.weights));
+  }
+
+  void evaluate(Queue& queue, const Way& way, Pointers t, void* workspace) const {
+    auto* const weights = static_cast<std::byte*>(workspace);
+    collect(queue, way, t.subspan(2), weights);
+    forward(queue, way, CUDNN_FWD_MODE_INFERENCE, t[0], t[1], weights, way.evaluation,
+            weights + up(way.weights), 0, nullptr);
+  }
+
+  void go_back(Queue& queue, const Way& way, Pointers t, void* workspace) const {
+    auto* const weights = static_cast<std::byte*>(t[3]);
+    void* const reserve = weights + up(way.weights);
+    auto* const gradients = static_cast<std::byte*>(workspace);
+    void* const temporary = gradients + up(way.weights);
+    queue.zero(gradients, way.weights);  // cuDNN adds to it
+    {
+      const std::lock_guard lock(mutex_);
+      use(queue);
+      check_cudnn(rnn().backward_data(handle_, way.descriptor.get(), nullptr, y_.get(), t[1], t[2],
+                                      x_.get(), t[4], states_.get(), nullptr, nullptr, nullptr,
+                                      states_.get(), nullptr, nullptr, nullptr, way.weights,
+                                      weights, way.training, temporary, way.reserve, reserve),
+                  "cudnnRNNBackwardData_v8");
+      check_cudnn(rnn().backward_weights(handle_, way.descriptor.get(), CUDNN_WGRAD_MODE_ADD,
+                                         nullptr, x_.get(), t[0], states_.get(), nullptr, y_.get(),
+                                         t[1], way.weights, gradients, way.training, temporary,
+                                         way.reserve, reserve),
+                  "cudnnRNNBackwardWeights_v8");
+    }
+    const Pointers into = t.subspan(5 + way.offsets.size());
+    for (std::size_t i = 0; i < way.offsets.size(); ++i) {
+      const void* const from = gradients + way.offsets[i];
+      if (shape_.type == Type::f32) {
+        queue.copy(into[i], from, bytes(i));
+      } else {
+        widen(queue, count(i), static_cast<const Bf16*>(from), static_cast<float*>(into[i]));
+      }
+    }
+  }
+
+ private:
+  /// Of the i-th of the weights.
+  std::int64_t inputs(std::size_t i) const {
+    return i % 4 == 1 || i >= 4 ? shape_.width : shape_.features;
+  }
+  std::int64_t count(std::size_t i) const { return 4 * shape_.width * (i % 4 < 2 ? inputs(i) : 1); }
+  std::size_t bytes(std::size_t i) const {
+    return static_cast<std::size_t>(count(i)) * size_of(shape_.type);
+  }
+
+  void use(Queue& queue) const {
+    check_cudnn(cudnn().set_stream(handle_, static_cast<cudaStream_t>(queue.stream())),
+                "cudnnSetStream");
+  }
+
+  void collect(Queue& queue, const Way& way, Pointers from, std::byte* space) const {
+    for (std::size_t i = 0; i < way.offsets.size(); ++i)
+      queue.copy(space + way.offsets[i], from[i], bytes(i));
+  }
+
+  void forward(Queue& queue, const Way& way, cudnnForwardMode_t mode, const void* x, void* y,
+               const void* weights, std::size_t temporary_bytes, void* temporary,
+               std::size_t reserve_bytes, void* reserve) const {
+    const std::lock_guard lock(mutex_);
+    use(queue);
+    check_cudnn(
+        rnn().forward(handle_, way.descriptor.get(), mode, nullptr, x_.get(), x, y_.get(), y,
+                      states_.get(), nullptr, nullptr, states_.get(), nullptr, nullptr, way.weights,
+                      weights, temporary_bytes, temporary, reserve_bytes, reserve),
+        "cudnnRNNForward");
+  }
+
+  /// Best first. Small widths: PyTorch's rule, whose authors have measured it; wider than that its
+  /// backward has no such kernel. The persistent kernels for larger widths wait for each other
+  /// inside a grid, which other work on the GPU, such as an exchange of gradients, can keep from
+  /// ever being there as a whole.
+  void plan_ways(Gpu& gpu) {
+    constexpr std::int64_t small = 128;
+    std::vector<std::pair<cudnnRNNAlgo_t, const char*>> algorithms;
+    if (shape_.width <= small)
+      algorithms.emplace_back(CUDNN_RNN_ALGO_PERSIST_STATIC_SMALL_H, "persistent, small width");
+    algorithms.emplace_back(CUDNN_RNN_ALGO_STANDARD, "standard");
+    std::string why;
+    for (const auto& [algorithm, name] : algorithms) {
+      try {
+        Way way;
+        way.name = name;
+        way.descriptor = descriptor_of(shape_, algorithm);
+        find_sizes(way);
+        find_offsets(gpu, way);
+        try_out(gpu, way);
+        ways_.push_back(std::move(way));
+      } catch (const GpuError& error) {
+        why = error.what();
+      }
+    }
+    if (ways_.empty()) throw GpuError(why);
+  }
+
+  void find_sizes(Way& way) const {
+    const Rnn& f = rnn();
+    check_cudnn(f.weight_space_size(handle_, way.descriptor.get(), &way.weights),
+                "cudnnGetRNNWeightSpaceSize");
+    check_cudnn(f.temp_space_sizes(handle_, way.descriptor.get(), CUDNN_FWD_MODE_TRAINING, x_.get(),
+                                   &way.training, &way.reserve),
+                "cudnnGetRNNTempSpaceSizes");
+    std::size_t none = 0;
+    check_cudnn(f.temp_space_sizes(handle_, way.descriptor.get(), CUDNN_FWD_MODE_INFERENCE,
+                                   x_.get(), &way.evaluation, &none),
+                "cudnnGetRNNTempSpaceSizes");
+  }
+
+  /// cuDNN names a matrix and a bias for each gate: 0 to 3 of the inputs, 4 to 7 of h, in
+  /// Recurrence's order. A tensor of ours is four of them, which must lie side by side.
+  void find_offsets(Gpu& gpu, Way& way) const {
+    const Memory space(gpu, way.weights, "the weights of an lstm");
+    const auto* const start = static_cast<const std::byte*>(space.data());
+    const auto matrix = tensor(), bias = tensor();
+    way.offsets.assign(4 * static_cast<std::size_t>(shape_.layers), 0);
+    for (std::size_t l = 0; l < static_cast<std::size_t>(shape_.layers); ++l)
+      for (std::size_t gate = 0; gate < 8; ++gate) {
+        void* at[2] = {nullptr, nullptr};
+        check_cudnn(rnn().weight_params(handle_, way.descriptor.get(), static_cast<int>(l),
+                                        way.weights, space.data(), static_cast<int>(gate),
+                                        matrix.get(), &at[0], bias.get(), &at[1]),
+                    "cudnnGetRNNWeightParams");
+        const std::size_t weight = 4 * l + gate / 4, biases = weight + 2;
+        refuse_other_sizes(*matrix, inputs(weight));
+        refuse_other_sizes(*bias, 1);
+        for (const auto& [number, pointer] : {std::pair{weight, at[0]}, std::pair{biases, at[1]}}) {
+          const auto found =
+              static_cast<std::size_t>(static_cast<const std::byte*>(pointer) - start);
+          if (gate % 4 == 0) way.offsets[number] = found;
+          if (pointer == nullptr || found + bytes(number) / 4 > way.weights ||
+              found != way.offsets[number] + gate % 4 * bytes(number) / 4)
+            throw GpuError("the weights of the " + name_of(shape_) + " do not lie gate by gate");
+        }
+      }
+  }
+
+  void refuse_other_sizes(cudnnTensorStruct& part, std::int64_t columns) const {
+    cudnnDataType_t type{};
+    int dimensions = 0;
+    std::array<int, 3> sizes{}, strides{};
+    check_cudnn(rnn().get_tensor(&part, 3, &type, &dimensions, sizes.data(), strides.data()),
+                "cudnnGetTensorNdDescriptor");
+    if (dimensions != 3 || type != type_of(shape_.type) || sizes[1] != shape_.width ||
+        sizes[2] != columns || strides[1] != columns)
+      throw GpuError("cuDNN has weights of other sizes for the " + name_of(shape_));
+  }
+
+  /// Once as it is and once recorded: what cuDNN sets up at its first call it cannot while a queue
+  /// is recorded, and some refusals come no earlier.
+  void try_out(Gpu& gpu, const Way& way) const {
+    const std::int64_t rows = shape_.samples * shape_.positions;
+    const std::string what = "trying the " + name_of(shape_);
+    const auto values = [&](std::int64_t columns) {
+      return Memory(gpu, up(static_cast<std::size_t>(rows * columns) * size_of(shape_.type)), what);
+    };
+    const Memory x = values(shape_.features), dx = values(shape_.features);
+    const Memory y = values(shape_.width), dy = values(shape_.width);
+    const Memory kept_memory(gpu, kept(way), what);
+    const Memory workspace(
+        gpu, std::max({way.training, for_evaluation(way), for_backward(way), std::size_t{1}}),
+        what);
+    std::vector<Memory> weights, gradients;
+    std::vector<void*> training{x.data(), y.data(), kept_memory.data()};
+    std::vector<void*> evaluation{x.data(), y.data()};
+    std::vector<void*> backward{x.data(), y.data(), dy.data(), kept_memory.data(), dx.data()};
+    for (std::size_t i = 0; i < way.offsets.size(); ++i) {
+      weights.emplace_back(gpu, bytes(i), what);
+      for (auto* const tensors : {&training, &evaluation, &backward})
+        tensors->push_back(weights.back().data());
+    }
+    for (std::size_t i = 0; i < way.offsets.size(); ++i) {
+      gradients.emplace_back(gpu, static_cast<std::size_t>(count(i)) * sizeof(float), what);
+      backward.push_back(gradients.back().data());
+    }
+    const std::unique_ptr<Queue> queue = gpu.queue();
+    const auto all = [&] {
+      train(*queue, way, training, workspace.data());
+      go_back(*queue, way, backward, workspace.data());
+      evaluate(*queue, way, evaluation, workspace.data());
+    };
+    all();
+    queue->wait();
+    queue->begin_recording();
+    all();
+    (void)queue->end_recording();
+  }
+
+  Recurrence shape_;
+  cudnnHandle_t handle_ = nullptr;
+  mutable std::mutex mutex_;  ///< a handle is for one thread at a time
+  std::shared_ptr<cudnnRNNDataStruct> x_, y_;
+  std::shared_ptr<cudnnTensorStruct> states_;
+  std::vector<Way> ways_;
+};
+
+class Forward final : public Call {
+ public:
+  Forward(std::shared_ptr<const Lstm> lstm, bool training)
+      : lstm_(std::move(lstm)), training_(training) {}
+  std::string name() const override {
+    return name_of(lstm_->shape()) + (training_ ? " training" : " evaluation");
+  }
+  std::string key() const override {
+    return key_of(lstm_->shape()) + (training_ ? " training" : " evaluation");
+  }
+  int ways() const override { return static_cast<int>(lstm_->ways().size()); }
+  std::string way_name(int number) const override {
+    return number < ways() ? way(number).name : "";
+  }
+  std::size_t workspace(int number) const override {
+    return training_ ? way(number).training : Lstm::for_evaluation(way(number));
+  }
+  void run(Queue& queue, Pointers tensors, void* workspace) const override {
+    if (training_) {
+      lstm_->train(queue, way(chosen()), tensors, workspace);
+    } else {
+      lstm_->evaluate(queue, way(chosen()), tensors, workspace);
+    }
+  }
+
+ private:
+  const Way& way(int number) const { return lstm_->ways().at(static_cast<std::size_t>(number)); }
+
+  std::shared_ptr<const Lstm> lstm_;
+  bool training_;
+};
+
+/// What an algorithm keeps only the same one reads.
+class Backward final : public Call {
+ public:
+  Backward(std::shared_ptr<const Lstm> lstm, std::shared_ptr<const Call> training)
+      : lstm_(std::move(lstm)), training_(std::move(training)) {}
+  std::string name() const override { return name_of(lstm_->shape()) + " backward"; }
+  std::size_t workspace(int) const override {
+    std::size_t most = 0;
+    for (const Way& way : lstm_->ways())
+      most = std::max(most, Lstm::for_backward(way));
+    return most;
+  }
+  void run(Queue& queue, Pointers tensors, void* workspace) const override {
+    lstm_->go_back(queue, lstm_->ways().at(static_cast<std::size_t>(training_->chosen())), tensors,
+                   workspace);
+  }
+
+ private:
+  std::shared_ptr<const Lstm> lstm_;
+  std::shared_ptr<const Call> training_;
+};
+
+}  // namespace
+
+std::shared_ptr<cudnnRNNStruct> descriptor_of(const Recurrence& r, cudnnRNNAlgo_t algorithm) {
+  auto descriptor = made(rnn().create, rnn().destroy_descriptor, "cudnnCreateRNNDescriptor");
+  const cudnnMathType_t products = r.type == Type::bf16           ? CUDNN_TENSOR_OP_MATH
+                                   : r.products == Products::tf32 ? CUDNN_DEFAULT_MATH
+                                                                  : CUDNN_FMA_MATH;
+  check_cudnn(rnn().set(descriptor.get(), algorithm, CUDNN_LSTM, CUDNN_RNN_DOUBLE_BIAS,
+                        CUDNN_UNIDIRECTIONAL, CUDNN_LINEAR_INPUT, type_of(r.type), CUDNN_DATA_FLOAT,
+                        products, whole(r.features), whole(r.width), whole(r.width), r.layers,
+                        nullptr, CUDNN_RNN_PADDED_IO_ENABLED),
+              "cudnnSetRNNDescriptor_v8");
+  return descriptor;
+}
+
+RecurrenceCalls cudnn_recurrence(Gpu& gpu, const Recurrence& shape) {
+  try {
+    const auto lstm = std::make_shared<const Lstm>(gpu, shape);
+    RecurrenceCalls calls;
+    calls.training = std::make_shared<Forward>(lstm, true);
+    calls.evaluation = std::make_shared<Forward>(lstm, false);
+    calls.backward = std::make_shared<Backward>(lstm, calls.training);
+    for (const Way& way : lstm->ways())
+      calls.kept = std::max(calls.kept, Lstm::kept(way));
+    return calls;
+  } catch (const GpuError&) {
+    return {};
+  }
+}
+
+}  // namespace thalweg::engine::gpu
