@@ -210,14 +210,13 @@ void Attempt::choose_kernels() {
     return memory_needs(of, *make_optimizer<float>(*config.find("optimizer"), parameters_of(of)),
                         batch_source(), most, 1);
   };
-  settings.kernels = engine::choose_kernels(
-      {in.group, record, settings, [] { return machine_of(gpu::chosen_gpu()); },
-       checkpoint_folders(), build_with, needs},
-      model);
+  settings.kernels = engine::choose_kernels({in.group, record, settings,
+                                             [] { return machine_of(gpu::chosen_gpu()); },
+                                             checkpoint_folders(), build_with, needs});
 }
 
 void Attempt::build() {
-  if (!model) model = build_for(settings);
+  model = build_for(settings);
   optimizer = make_optimizer<float>(*config.find("optimizer"), parameters_of(*model));
   schedule = make_schedule(*config.find("schedule"), plan.length);
   require_watched(*schedule, model->loss());

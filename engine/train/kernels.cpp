@@ -57,22 +57,20 @@ class Leader {
     kernels_.asked = kernels_.bound = asked_;
   }
 
-  /// `model` is built with what is returned, or null.
-  MeasuredKernels run(std::unique_ptr<Model>& model, const std::function<void()>& progress) {
+  /// `plain` is built with the trial's own options.
+  MeasuredKernels run(const Model& plain, const std::function<void()>& progress) {
     look_for_kept();
-    model = in_.build(options());
-    bound_by(in_.needs(*model), model);
-    const std::vector<CallKind> kinds = model->library_calls();
+    bound_by(in_.needs(plain));
+    const std::vector<CallKind> kinds = plain.library_calls();
     const bool all_known = std::all_of(kinds.begin(), kinds.end(), [&](const CallKind& kind) {
       return kernels_.times.contains(kind.key);
     });
-    if (!all_known && fits_) {
-      measure(*model, kinds, progress);
-      model.reset();
-    } else if (!from_.empty()) {
-      in_.record.note("info", "kernels as in " + from_.string() + ": " +
-                                  describe(kinds, kernels_.times, kernels_.bound));
-    }
+    std::string what = "kernels as in " + from_.string();
+    if (!all_known && scratch_ > 0) what = measure(plain, kinds, progress);
+    make_fit(progress);
+    if (!kernels_.times.empty())
+      in_.record.note("info",
+                      what + "; " + describe(kinds, kernels_.times, kernels_.bound) + left_out_);
     keep();
     return kernels_;
   }
@@ -113,12 +111,10 @@ class Leader {
     if (kernels_.asked != asked_) kernels_.asked = kernels_.bound = asked_;
   }
 
-  void bound_by(const MemoryNeeds& needs, std::unique_ptr<Model>& model) {
+  void bound_by(const MemoryNeeds& needs) {
     scratch_ = workspace_within(needs, room_, room_);
-    fits_ = scratch_ > 0;
     const std::size_t bound = workspace_within(needs, kernels_.bound, room_);
-    if (bound == kernels_.bound) return;
-    if (!from_.empty())
+    if (bound < kernels_.bound && !from_.empty())
       in_.record.note("warning",
                       "less of the GPU's memory is free than when kernels were measured: " +
                           in_mebibytes(bound) + " of workspace, not " +
@@ -126,19 +122,18 @@ class Leader {
                           "; other kernels may be taken, and the curve is not bitwise the "
                           "uninterrupted one");
     kernels_.bound = bound;
-    model = in_.build(options());
   }
 
-  void measure(const Model& model, const std::vector<CallKind>& kinds,
-               const std::function<void()>& progress) {
+  /// Says what it did.
+  std::string measure(const Model& model, const std::vector<CallKind>& kinds,
+                      const std::function<void()>& progress) {
     const auto start = std::chrono::steady_clock::now();
-    std::string left_out;
     MeasureOptions how;
     how.scratch = scratch_;
     how.seconds = in_.settings.measure_seconds;
     how.known = kernels_.times;
     how.progress = progress;
-    how.note = [&](const std::string& text) { left_out += "\n" + text; };
+    how.note = [&](const std::string& text) { left_out_ += "\n" + text; };
     std::size_t measured = 0;
     try {
       for (auto& [key, call] : model.measure_calls(how)) {
@@ -154,13 +149,22 @@ class Leader {
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     char time[32];
     std::snprintf(time, sizeof time, "%.1f s", seconds.count());
-    in_.record.note("info", "kernels: measured " + std::to_string(measured) + " of " +
-                                std::to_string(kinds.size()) + " kinds of calls in " + time + "; " +
-                                describe(kinds, kernels_.times, kernels_.bound) + left_out);
+    return "kernels: measured " + std::to_string(measured) + " of " + std::to_string(kinds.size()) +
+           " kinds of calls in " + time;
+  }
+
+  /// Where memory is short: with other workspaces tensors may lie less densely than they did.
+  void make_fit(const std::function<void()>& progress) {
+    while (kernels_.bound > 0 && kernels_.bound < asked_) {
+      const std::size_t total = in_.needs(*in_.build(options())).total();
+      progress();
+      if (total <= room_) return;
+      kernels_.bound -= std::min(kernels_.bound, total - room_);
+    }
   }
 
   void keep() {
-    if (!fits_ || kernels_.times.empty()) return;
+    if (kernels_.times.empty()) return;
     const std::filesystem::path file = in_.folders.front() / kFile;
     std::vector<MeasuredKernels> all = others_;
     all.push_back(kernels_);
@@ -175,8 +179,8 @@ class Leader {
 
   const KernelInput& in_;
   const std::size_t asked_, room_;
-  std::size_t scratch_ = 0;
-  bool fits_ = false;  ///< else whoever builds the model says what does
+  std::size_t scratch_ = 0;  ///< 0: whoever builds the model says what fits
+  std::string left_out_;
   MeasuredKernels kernels_;
   std::vector<MeasuredKernels> others_;  ///< in the file of this attempt, of other machines
   std::filesystem::path from_;           ///< where kernels_ were found
@@ -184,14 +188,14 @@ class Leader {
 
 /// Rank 0 measures; the others wait for one call at a time, so that nobody seems to have stalled.
 std::optional<MeasuredKernels> lead_or_wait(const KernelInput& in, const std::string& machine,
-                                            std::size_t room, std::unique_ptr<Model>& model) {
+                                            std::size_t room, const Model& plain) {
   std::optional<MeasuredKernels> kernels;
   std::exception_ptr error;
   char going = 1;
   const auto tell = [&] { in.group.broadcast(&going, sizeof going, 0); };
   if (in.group.rank() == 0) {
     try {
-      kernels = Leader(in, machine, room).run(model, tell);
+      kernels = Leader(in, machine, room).run(plain, tell);
     } catch (const comm::CommError&) {
       throw;
     } catch (...) {
@@ -219,7 +223,8 @@ MeasuredKernels shared(const std::optional<MeasuredKernels>& of_rank_0, comm::Gr
 }
 
 /// Ranks on other machines than rank 0's do without its times.
-void require_machine(MeasuredKernels& kernels, const std::string& machine, const KernelInput& in) {
+void drop_times_of_another_machine(MeasuredKernels& kernels, const std::string& machine,
+                                   const KernelInput& in) {
   const char same = kernels.machine == machine ? 1 : 0;
   std::vector<char> all(static_cast<std::size_t>(in.group.size()));
   in.group.allgather(&same, all.data(), sizeof same);
@@ -248,18 +253,23 @@ std::size_t workspace_within(const MemoryNeeds& needs, std::size_t asked, std::s
   return std::min(asked, room > others ? room - others : 0);
 }
 
-KernelOptions choose_kernels(const KernelInput& in, std::unique_ptr<Model>& model) {
+KernelOptions choose_kernels(const KernelInput& in) {
   gpu::Gpu& gpu = gpu::chosen_gpu();
   char measures = measures_kernels(in.settings, gpu.info()) ? 1 : 0;
   in.group.broadcast(&measures, sizeof measures, 0);
   if (measures == 0) return in.settings.kernels;
   std::string machine;
-  together(in.group, [&] { machine = in.machine(); });
+  std::unique_ptr<Model> plain;
+  together(in.group, [&] {
+    machine = in.machine();
+    // Rank 0 alone needs it, but takes as long over it as any: nobody seems to have stalled.
+    plain = in.build(in.settings.kernels);
+  });
   auto room = static_cast<double>(gpu.free_bytes() / ranks_on_this_gpu(in.group, gpu.info()));
   in.group.allreduce(&room, 1, comm::Type::f64, comm::Op::min);
-  const auto led = lead_or_wait(in, machine, static_cast<std::size_t>(room), model);
+  const auto led = lead_or_wait(in, machine, static_cast<std::size_t>(room), *plain);
   MeasuredKernels kernels = shared(led, in.group);
-  require_machine(kernels, machine, in);
+  drop_times_of_another_machine(kernels, machine, in);
   return {kernels.bound, std::make_shared<const KernelTimes>(std::move(kernels.times))};
 }
 

@@ -37,7 +37,7 @@ std::size_t workspace_within(const MemoryNeeds& needs, std::size_t asked, std::s
 
 /// Collective, on ranks that compute on GPUs, before any of them has taken memory there. What
 /// cannot be measured, read or written is noted and left to the libraries. Throws on every rank or
-/// on none (but for CommError). `model` is set where one was built with what is returned.
-KernelOptions choose_kernels(const KernelInput& in, std::unique_ptr<Model>& model);
+/// on none (but for CommError).
+KernelOptions choose_kernels(const KernelInput& in);
 
 }  // namespace thalweg::engine

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <limits>
+#include <memory>
 
 #include "engine/gpu/gpu.h"
 #include "tests/engine/sync/support.h"
@@ -138,8 +140,16 @@ TEST_F(GpuSync, RefusesWhatNeedsTheHost) {
   EXPECT_THROW(train(c, 2, 1), std::invalid_argument);
 }
 
-TEST_F(GpuSync, ASteadyStepAllocatesNothingAndWaitsForNothing) {
-  const Case c = with_norm_and_dropout();
+/// The last of the ways that were measured, for all calls.
+KernelOptions last_ways_of(const Model& model) {
+  KernelTimes times = model.measure_calls({});
+  for (auto& [key, call] : times)
+    if (!call.ways.empty()) call.ways = {call.ways.back()};
+  return {std::numeric_limits<std::size_t>::max(),
+          std::make_shared<const KernelTimes>(std::move(times))};
+}
+
+void expect_steady(const Case& c) {
   on_ranks(1, [&](comm::Group& group) {
     TestRank rank(c, group, 1);
     const auto mode = make_sync_mode(c.sync, rank.parts());
@@ -158,6 +168,21 @@ TEST_F(GpuSync, ASteadyStepAllocatesNothingAndWaitsForNothing) {
     }
     mode->settle();
   });
+}
+
+TEST_F(GpuSync, ASteadyStepAllocatesNothingAndWaitsForNothing) {
+  expect_steady(with_norm_and_dropout());
+}
+
+TEST_F(GpuSync, ASteadyStepOfMeasuredKernelsAllocatesNothingAndWaitsForNothing) {
+  Case c = with_norm_and_dropout();
+  on_ranks(1, [&](comm::Group& group) { c.kernels = last_ways_of(*TestRank(c, group, 1).model); });
+  EXPECT_FALSE(c.kernels.times->empty());
+  expect_steady(c);
+  if (gpu::chosen_gpu().info().emulated) {
+    EXPECT_NE(train(c, 1, 1).front().losses, train(with_norm_and_dropout(), 1, 1).front().losses);
+  }
+  expect_equal_on_any_ranks(c);
 }
 
 }  // namespace

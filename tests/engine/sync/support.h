@@ -21,6 +21,7 @@ struct Case {
   double lr = 0.05;
   int noise_every = 1;
   const char* device = "reference";
+  KernelOptions kernels = {};
   /// Puts another model round the one that is named above.
   std::function<std::unique_ptr<Model>(std::unique_ptr<Model>)> wrap{};
   /// Sample `poisoned` has NaN in it from this step on.

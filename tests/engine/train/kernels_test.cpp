@@ -239,7 +239,6 @@ std::vector<KernelOptions> chosen_on(const std::vector<std::string>& machines,
       comm::Group group(std::move(transports[r]), {});
       Record record(trial, folder, r == 0);
       if (r == 0) record.start({});
-      std::unique_ptr<Model> model;
       answers[r] = choose_kernels({group,
                                    record,
                                    settings,
@@ -251,8 +250,7 @@ std::vector<KernelOptions> chosen_on(const std::vector<std::string>& machines,
                                      return build_model(*config.find("model"), {{8}, 3}, 4, "cuda",
                                                         *config.find("loss"), options);
                                    },
-                                   [](const Model&) { return MemoryNeeds(); }},
-                                  model);
+                                   [](const Model&) { return MemoryNeeds(); }});
       group.barrier();
     });
   for (std::thread& thread : threads)
