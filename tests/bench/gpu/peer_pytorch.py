@@ -1,215 +1,110 @@
 #!/usr/bin/env python3
-"""peer_pytorch.py MODEL [seconds=5] [precision=bf16|tf32|fp32] [compile=1]: training steps on a GPU of the models in
-tests/support/models.h in PyTorch: channels last, torch.compile, autocast, fused SGD with momentum; one line "key=value ..."."""
+"""peer_pytorch.py MODEL [key=value ...]: training steps of the models in tests/support/models.h on a GPU in PyTorch, as its
+users run them fast; one line "key=value ...". It has been written for 2.11, and takes 2.3 or newer.
+
+Keys: seconds (5), batch (the model's), precision (bf16, tf32, fp32), compile (default, reduce-overhead: CUDA graphs,
+max-autotune, no), device (cuda; cpu: to try this program).
+
+bf16 is autocast over floats for parameters, as Thalweg's. Images and volumes lie channels last. Forward and loss are compiled
+as one (inductor joins the loss to the last product), SGD with momentum is fused, attention is what
+scaled_dot_product_attention finds (flash), cuDNN's ways are measured (benchmark). The samples lie on the GPU before it begins
+(Thalweg copies them there in every step). Ten steps or more warm up; time is taken over steps that follow each other without a
+wait, about a fifth of a second of them, and nothing is read back meanwhile."""
 import contextlib
 import sys
 import time
+from pathlib import Path
 
-import torch
-from torch import nn
-from torch.nn import functional as F
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "step"))
+import torch  # noqa: E402
+from models_pytorch import MODELS, loss_of  # noqa: E402
+from torch import nn  # noqa: E402
 
 MODEL = sys.argv[1]
-SETTINGS = {"seconds": "5", "precision": "bf16", "compile": "1", **dict(a.split("=") for a in sys.argv[2:])}
-BATCHES = 4
+SETTINGS = {"seconds": "5", "batch": "0", "precision": "bf16", "compile": "default", "device": "cuda",
+            **dict(a.split("=") for a in sys.argv[2:])}
+DEVICE = SETTINGS["device"]
+BATCHES = 4  # different ones, taken in turn, as in bench_step
+WARM_STEPS = 10
+CHUNK_SECONDS = 0.2
 
 
-def mlp():
-    return nn.Sequential(nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10))
+def formats(dimensions):
+    return {4: torch.channels_last, 5: torch.channels_last_3d}.get(dimensions, torch.contiguous_format)
 
 
-def lenet():
-    return nn.Sequential(
-        nn.Conv2d(1, 32, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
-        nn.Conv2d(32, 64, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
-        nn.Flatten(), nn.Linear(3136, 128), nn.ReLU(), nn.Linear(128, 10))
+def there(tensor):
+    tensor = tensor.to(DEVICE)
+    return tensor.contiguous(memory_format=formats(tensor.dim())) if tensor.is_floating_point() else tensor
 
 
-class Bottleneck(nn.Module):
-    def __init__(self, into, inner, stride):
+class WithLoss(nn.Module):
+    def __init__(self, model):
         super().__init__()
-        out = 4 * inner
-        self.branch = nn.Sequential(
-            nn.Conv2d(into, inner, 1, bias=False), nn.BatchNorm2d(inner), nn.ReLU(inplace=True),
-            nn.Conv2d(inner, inner, 3, stride, 1, bias=False), nn.BatchNorm2d(inner), nn.ReLU(inplace=True),
-            nn.Conv2d(inner, out, 1, bias=False), nn.BatchNorm2d(out))
-        self.shortcut = nn.Sequential()
-        if stride != 1 or into != out:
-            self.shortcut = nn.Sequential(nn.Conv2d(into, out, 1, stride, bias=False), nn.BatchNorm2d(out))
+        self.model, self.loss = model, loss_of(MODEL)
 
-    def forward(self, x):
-        return F.relu(self.branch(x) + self.shortcut(x), inplace=True)
+    def forward(self, inputs, answers):
+        return self.loss(self.model(inputs), answers)  # autocast computes losses in floats
 
 
-def resnet50():
-    layers = [nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64), nn.ReLU(inplace=True), nn.MaxPool2d(3, 2, 1)]
-    into = 64
-    for inner, blocks, stride in ((64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2)):
-        for i in range(blocks):
-            layers.append(Bottleneck(into, inner, stride if i == 0 else 1))
-            into = 4 * inner
-    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(2048, 1000))
-
-
-class Block(nn.Module):
-    """Normalisation before each part (GPT-2) or after it (BERT)."""
-
-    def __init__(self, width, heads, decoder):
-        super().__init__()
-        self.heads, self.decoder = heads, decoder
-        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
-        self.qkv, self.proj = nn.Linear(width, 3 * width), nn.Linear(width, width)
-        self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
-
-    def attend(self, x):
-        samples, positions, width = x.shape
-        q, k, v = self.qkv(x).view(samples, positions, 3, self.heads, width // self.heads).permute(2, 0, 3, 1, 4)
-        y = F.scaled_dot_product_attention(q, k, v, is_causal=self.decoder)
-        return self.proj(y.transpose(1, 2).reshape(samples, positions, width))
-
-    def forward(self, x):
-        if self.decoder:
-            x = x + self.attend(self.norm1(x))
-            return x + self.mlp(self.norm2(x))
-        x = self.norm1(x + self.attend(x))
-        return self.norm2(x + self.mlp(x))
-
-
-class Transformer(nn.Module):
-    def __init__(self, layers, heads, width, positions, tokens, decoder):
-        super().__init__()
-        self.tokens = nn.Embedding(tokens, width)
-        self.positions = nn.Parameter(0.02 * torch.randn(positions, width))
-        self.blocks = nn.ModuleList(Block(width, heads, decoder) for _ in range(layers))
-        self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, tokens, bias=False)
-
-    def forward(self, x):
-        x = self.tokens(x) + self.positions
-        for block in self.blocks:
-            x = block(x)
-        return self.head(self.norm(x)).flatten(0, 1)
-
-
-def cosmoflow():
-    layers, into = [], 4
-    for out in (32, 64, 128, 256, 512):
-        layers += [nn.Conv3d(into, out, 3, padding=1), nn.LeakyReLU(0.3), nn.MaxPool3d(2)]
-        into = out
-    layers += [nn.Flatten(), nn.Linear(512 * 64, 128), nn.LeakyReLU(0.3), nn.Linear(128, 64), nn.LeakyReLU(0.3),
-               nn.Linear(64, 4), nn.Tanh()]
-    return nn.Sequential(*layers)
-
-
-class Unet3d(nn.Module):
-    def __init__(self, classes=2, channels=(32, 64, 128)):
-        super().__init__()
-
-        def twice(into, first, second):
-            return nn.Sequential(
-                nn.Conv3d(into, first, 3, padding=1, bias=False), nn.BatchNorm3d(first), nn.ReLU(inplace=True),
-                nn.Conv3d(first, second, 3, padding=1, bias=False), nn.BatchNorm3d(second), nn.ReLU(inplace=True))
-
-        self.down, into = nn.ModuleList(), 1
-        for c in channels:
-            self.down.append(twice(into, c, 2 * c))
-            into = 2 * c
-        self.bottom = twice(into, into, 2 * into)
-        self.rise, self.up, into = nn.ModuleList(), nn.ModuleList(), 2 * into
-        for c in reversed(channels):
-            self.rise.append(nn.ConvTranspose3d(into, 4 * c, 2, 2, bias=False))
-            self.up.append(twice(6 * c, 2 * c, 2 * c))
-            into = 2 * c
-        self.out = nn.Conv3d(into, classes, 1)
-
-    def forward(self, x):
-        beside = []
-        for down in self.down:
-            beside.append(down(x))
-            x = F.max_pool3d(beside[-1], 2)
-        x = self.bottom(x)
-        for rise, up in zip(self.rise, self.up):
-            x = up(torch.cat([beside.pop(), rise(x)], 1))
-        return self.out(x)
-
-
-class Lstm(nn.Module):
-    def __init__(self, features, width):
-        super().__init__()
-        self.lstm, self.head = nn.LSTM(features, width, 2, batch_first=True), nn.Linear(width, 10)
-
-    def forward(self, x):
-        return self.head(self.lstm(x)[0][:, -1])
-
-
-def images(classes, *shape):
-    return lambda batch: (torch.rand(batch, *shape) - 0.5, torch.randint(0, classes, (batch,)))
-
-
-def text(positions, tokens):
-    return lambda batch: (torch.randint(0, tokens, (batch, positions)), torch.randint(0, tokens, (batch * positions,)))
-
-
-MODELS = {  # how to make it, samples of a batch, how to draw one
-    "mlp": (mlp, 128, images(10, 784)),
-    "lenet": (lenet, 128, images(10, 1, 28, 28)),
-    "resnet50": (resnet50, 256, images(1000, 3, 224, 224)),
-    "gpt2": (lambda: Transformer(12, 12, 768, 1024, 50304, True), 16, text(1024, 50304)),
-    "bert_large": (lambda: Transformer(24, 16, 1024, 512, 30528, False), 16, text(512, 30528)),
-    "cosmoflow": (cosmoflow, 16, lambda batch: (torch.rand(batch, 4, 128, 128, 128) - 0.5, torch.rand(batch, 4) - 0.5)),
-    "unet3d": (Unet3d, 4, lambda batch: (torch.rand(batch, 1, 64, 64, 64) - 0.5,
-                                         torch.randint(0, 2, (batch, 64, 64, 64)))),
-    "lstm_large": (lambda: Lstm(256, 1024), 128, images(10, 128, 256)),
-}
-
-
-def to_gpu(tensor):
-    tensor = tensor.cuda()
-    if tensor.is_floating_point() and tensor.dim() == 4:
-        return tensor.contiguous(memory_format=torch.channels_last)
-    if tensor.is_floating_point() and tensor.dim() == 5:
-        return tensor.contiguous(memory_format=torch.channels_last_3d)
-    return tensor
+def wait():
+    if DEVICE == "cuda":
+        torch.cuda.synchronize()
 
 
 def main():
     torch.manual_seed(1)
     make, batch, draw = MODELS[MODEL]
-    precision = SETTINGS["precision"]
-    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = precision != "fp32"
+    batch = int(SETTINGS["batch"]) or batch
+    bf16 = SETTINGS["precision"] == "bf16"
+    torch.set_float32_matmul_precision("highest" if SETTINGS["precision"] == "fp32" else "high")
+    torch.backends.cudnn.allow_tf32 = SETTINGS["precision"] != "fp32"
     torch.backends.cudnn.benchmark = True
-    model = make().cuda()
-    if any(isinstance(m, nn.Conv2d) for m in model.modules()):
-        model = model.to(memory_format=torch.channels_last)
-    if any(isinstance(m, nn.Conv3d) for m in model.modules()):
-        model = model.to(memory_format=torch.channels_last_3d)
+    model = make().to(DEVICE)
+    for dimensions, kind in ((4, nn.Conv2d), (5, nn.Conv3d)):
+        if any(isinstance(m, kind) for m in model.modules()):
+            model = model.to(memory_format=formats(dimensions))
     parameters = sum(p.numel() for p in model.parameters())
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, fused=True)
-    loss_of = F.mse_loss if MODEL == "cosmoflow" else F.cross_entropy
-    data = [tuple(to_gpu(t) for t in draw(batch)) for _ in range(BATCHES)]
-    forward = torch.compile(model) if SETTINGS["compile"] == "1" else model
-
-    def step(number):
-        inputs, answers = data[number % BATCHES]
-        optimizer.zero_grad(set_to_none=True)
-        with torch.autocast("cuda", torch.bfloat16) if precision == "bf16" else contextlib.nullcontext():
-            outputs = forward(inputs)
-            loss = loss_of(outputs.float(), answers)
-        loss.backward()
-        optimizer.step()
-
+    fused = {"fused": True} if DEVICE == "cuda" else {}
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, **fused)
+    data = [tuple(there(t) for t in draw(batch)) for _ in range(BATCHES)]
+    forward = WithLoss(model)
+    if SETTINGS["compile"] != "no":
+        forward = torch.compile(forward, mode=SETTINGS["compile"])
     number = 0
-    for number in range(10):
-        step(number)
-    torch.cuda.synchronize()
-    start, done = time.perf_counter(), 0
-    while time.perf_counter() - start < float(SETTINGS["seconds"]):
-        for _ in range(5):
-            step(number + done)
-            done += 1
-        torch.cuda.synchronize()
-    seconds = time.perf_counter() - start
-    print(f"samples_per_s={batch * done / seconds:.2f} step_ms={1e3 * seconds / done:.4f} parameters={parameters} "
-          f"peak_mib={torch.cuda.max_memory_allocated() / 2**20:.0f} torch={torch.__version__}")
+
+    def steps(count):
+        nonlocal number
+        for _ in range(count):
+            optimizer.zero_grad(set_to_none=True)
+            if SETTINGS["compile"] == "reduce-overhead":
+                torch.compiler.cudagraph_mark_step_begin()
+            with torch.autocast(DEVICE, torch.bfloat16) if bf16 else contextlib.nullcontext():
+                loss = forward(*data[number % BATCHES])
+            loss.backward()
+            optimizer.step()
+            number += 1
+        wait()
+
+    def timed(count):
+        start = time.perf_counter()
+        steps(count)
+        return time.perf_counter() - start
+
+    seconds = float(SETTINGS["seconds"])
+    steps(WARM_STEPS)
+    chunk = max(1, int(CHUNK_SECONDS / (timed(3) / 3)))
+    warm = time.perf_counter()
+    while time.perf_counter() - warm < 0.15 * seconds:
+        steps(min(chunk, 10))
+    took, done = 0.0, 0
+    while took < seconds:
+        took += timed(chunk)
+        done += chunk
+    peak = torch.cuda.max_memory_allocated() / 2**20 if DEVICE == "cuda" else 0
+    print(f"samples_per_s={batch * done / took:.2f} step_ms={1e3 * took / done:.4f} parameters={parameters} "
+          f"peak_mib={peak:.0f} torch={torch.__version__}")
 
 
-main()
+if __name__ == "__main__":
+    main()

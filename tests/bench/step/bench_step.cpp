@@ -8,7 +8,8 @@
 //   sync.X, model.X  option X of train.sync, of the model
 //   bind=N     rank r stays on core N + r (with threads > 1: no)
 //   serve=DIR  takes commands from DIR/in.RANK and answers in DIR/out, as compare.py says
-// Under thalweg-launch every rank has such a batch of its own.
+// Under thalweg-launch every rank has such a batch of its own. gflop, gbyte: the step's arithmetic,
+// and the bytes that it moves at least (flops.h).
 #include <sched.h>
 
 #include <algorithm>
@@ -45,9 +46,10 @@ std::string format(const char* pattern, auto... values) {
 std::string describe(Trainer& trainer, const Times& t) {
   return format(
       "samples_per_s=%.2f step_ms=%.4f compute_ms=%.4f sums_ms=%.4f update_ms=%.4f loss=%.4f "
-      "gflop=%.4f parameters=%lld",
+      "gflop=%.4f gbyte=%.4f parameters=%lld",
       t.samples_per_s, t.step_ms, t.compute_ms, t.sums_ms, t.update_ms, t.loss,
-      trainer.flops_of_step() * 1e-9, static_cast<long long>(trainer.model().parameter_count()));
+      trainer.flops_of_step() * 1e-9, trainer.bytes_of_step() * 1e-9,
+      static_cast<long long>(trainer.model().parameter_count()));
 }
 
 /// Milliseconds of a step by group of operations.

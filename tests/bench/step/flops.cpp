@@ -30,7 +30,24 @@ double attention(const LayerPlan& layer) {
   return 2 * positions * positions * static_cast<double>(layer.out.back());
 }
 
+bool is_product(const LayerPlan& layer) {
+  return products(layer) > 0 || attention(layer) > 0;
+}
+
 }  // namespace
+
+double bytes_of(const Graph& graph, int samples, double value_bytes, int states) {
+  constexpr double floats = 4, of_value = 5;
+  double values = 0, weights = 0;
+  for (const LayerPlan& layer : graph.layers) {
+    if (is_product(layer)) values += static_cast<double>(elements(layer.out));
+    for (const ParameterPlan& parameter : layer.parameters)
+      weights += static_cast<double>(elements(parameter.shape));
+  }
+  const double read = floats * static_cast<double>(elements(graph.loss.data.sample));
+  return samples * (read + of_value * value_bytes * values) +
+         weights * (2 * value_bytes + floats * (4 + 2 * states));
+}
 
 Flops flops_of(const Graph& graph) {
   Flops sum;

@@ -179,6 +179,10 @@ double Trainer::flops_of_step() const {
   return flops_of(graph_).all() * batch_;
 }
 
+double Trainer::bytes_of_step() const {
+  return bytes_of(graph_, batch_, bf16_ ? 2 : 4, optimizer_->states());
+}
+
 double Trainer::gflops() {
   return attainable_gflops(*lanes_, bf16_);
 }

@@ -57,6 +57,7 @@ class Trainer {
   Watched observe(double seconds);
 
   double flops_of_step() const;  ///< of this rank
+  double bytes_of_step() const;  ///< at least, of this rank
   double gflops();               ///< attainable by this rank's threads
   const Model& model() const { return *model_; }
   const Graph& graph() const { return graph_; }
