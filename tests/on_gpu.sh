@@ -14,7 +14,7 @@
 # the python that has PyTorch.
 # THALWEG_GPU=emulated tries the script where there is no GPU; its numbers are no results, and the table says so.
 set -u
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit
 verb=${1:-} folder=${FOLDER:-build/on_gpu} build=${BUILD:-build/release}
 [ $# -gt 0 ] && shift
 tests="gpu_test nn_test optim_test sync_test train_test curves_test"

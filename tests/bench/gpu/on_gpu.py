@@ -17,6 +17,9 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "allreduce"))
+from jobs import Job, JobError  # noqa: E402
+
 KEPT = HERE.parent / "results"
 
 # (model, bar of ours / PyTorch's samples/s, ways in which PyTorch compiles it: the fastest counts)
@@ -28,13 +31,13 @@ OPTIMIZERS = ["momentum", "adamw", "lamb", "muon"]
 OPTIMIZER_BAR = 0.85  # of the copy's bandwidth, where memory bounds it
 
 # program -> filter, parts that run at the same time
-SUITES = {"gpu_test": ("*", 1), "nn_test": ("*Cuda*:*OnGpu*", 4), "optim_test": ("*Gpu*:GradientSums*:Clip*", 1),
-          "sync_test": ("Gpu*", 1), "train_test": ("*Gpu*", 1), "curves_test": ("*", 3)}
+SUITES = {"gpu_test": ("*", 1), "nn_test": ("*Cuda*:*OnGpu*:*SecondWays*:MeasuredCalls*:TimedWays*", 4), "optim_test": ("*Gpu*:GradientSums*:Clip*", 1),
+          "sync_test": ("Gpu*:*Exchange*", 1), "train_test": ("*Gpu*:Kernels*", 1), "curves_test": ("*", 3)}
 GRADIENTS = ("nn_test", "*Gradient.*")  # of the reference device, with which the cuda device is compared
 
 # tool -> program -> filter, parts one after another. Races are looked for in loops of our own only, in which threads of a team
 # share memory: rows, sums, norms, losses, pools, lstms.
-KERNELS = ["--kernel-name", "kns=thalweg"]
+OWN_KERNELS = ["--kernel-name", "kns=thalweg"]
 SANITIZED = {
     "memcheck": {"gpu_test": ("*/cuda", 1), "nn_test": ("Layers/*Cuda*:*CudaLosses*", 4), "optim_test": ("*OnGpu*", 2)},
     "racecheck": {"gpu_test": ("*Loops*/cuda", 1), "nn_test": ("Layers/Cuda.*:*CudaLosses*", 4),
@@ -56,15 +59,17 @@ train:
   optimizer: {{name: adamw, lr: 0.001}}
   log: {{every: 1}}
   checkpoint: {{every: 0}}
+  kernels: {{measure: never}}
   device: cuda
 """
 
 EMULATED = os.environ.get("THALWEG_GPU") == "emulated"
 if EMULATED:
     MODELS = MODELS[-2:]  # the others would take it hours
+KERNELS_OF = "lenet" if EMULATED else "resnet50"
 
 # seconds that an item is given, and those that must be left for it to begin
-LIMITS = {"tests": (480, 120), "steps": (260, 120), "optimizers": (60, 20), "ranks": (120, 60), "sanitize": (240, 90)}
+LIMITS = {"tests": (480, 120), "steps": (330, 150), "kernels": (150, 90), "optimizers": (60, 20), "ranks": (120, 60), "sanitize": (240, 90)}
 PARTS = list(LIMITS)
 NO_GPU = "no GPU: not run"
 
@@ -191,6 +196,7 @@ def order():
     items = ["machine", "limits"]
     items += [f"tests:{name}" for name in [*SUITES, "gradients"]]
     items += [f"steps:{model}" for model, *_ in MODELS]
+    items += [f"kernels:{KERNELS_OF}"]
     items += [f"optimizers:{name}" for name in OPTIMIZERS]
     items += [f"ranks:{name}" for name in RANK_TRIALS]
     return items + [f"sanitize:{tool}.{program}.{part}" for tool, programs in SANITIZED.items()
@@ -273,7 +279,7 @@ def sanitize(run, name, limit):
         return [(what, "compute-sanitizer is not installed", "0 errors", "-")]
     shard = {"GTEST_TOTAL_SHARDS": str(parts), "GTEST_SHARD_INDEX": str(int(part) - 1)}
     child = run.start(name, [found, "--tool", tool, "--error-exitcode", "9",
-                             *(KERNELS if tool == "racecheck" else []), run.program(program),
+                             *(OWN_KERNELS if tool == "racecheck" else []), run.program(program),
                              f"--gtest_filter={pattern}"], shard)
     status = run.finish([child], limit)[0]
     if status == 124 and run.left() < 1:
@@ -289,33 +295,40 @@ def sanitize(run, name, limit):
 
 def steps(run, model, limit):
     bar, ways = next((bar, ways) for name, bar, ways in MODELS if name == model)
+    what = f"{model}: ours / PyTorch"
     small = ["batch=2"] if EMULATED else []
-    ours, theirs, said = [], {}, ""
     end = time.monotonic() + limit
+    folder = run.results / "logs" / f"ours.{model}"
+    shutil.rmtree(folder, ignore_errors=True)
+    job = Job("ours", 1, folder)
+    theirs, peer_said = {}, ""
 
-    def measure_ours():
-        nonlocal said
-        _, text = run.call(f"ours.{model}.{len(ours) + 1}", run.program("bench_step"), model, "device=cuda",
-                           "precision=bf16", f"seconds={run.seconds}", *small, limit=end - time.monotonic())
-        found = numbers(text)
-        said = last_line(text)
-        ours.append(found if "samples_per_s" in found else None)
+    def ask():
+        return {key: float(value) for key, value in (word.split("=") for word in job.ask(f"run {run.seconds}")[0])}
 
-    measure_ours()
-    for way in ways:  # by turns: ours, PyTorch's, ours again
-        device = ["device=cpu", "compile=no"] if EMULATED else [f"compile={way}"]
-        _, text = run.call(f"pytorch.{model}.{way}", sys.executable, HERE / "peer_pytorch.py", model,
-                           f"seconds={run.seconds}", *device, *small, limit=max(1, end - time.monotonic()))
-        found = numbers(text)
-        if "samples_per_s" in found:
-            theirs[way] = found
-        elif not theirs:
-            peer_said = last_line(text)
-    measure_ours()
+    try:
+        job.start([[run.program("bench_step"), model, "device=cuda", "precision=bf16", f"serve={folder}", *small]],
+                  run.environment)
+        run.children += job.processes
+        job.answers(timeout=limit)
+        ours = [ask()]
+        for way in ways:  # by turns: ours, PyTorch's, ours again
+            device = ["device=cpu", "compile=no"] if EMULATED else [f"compile={way}"]
+            _, text = run.call(f"pytorch.{model}.{way}", sys.executable, HERE / "peer_pytorch.py", model,
+                               f"seconds={run.seconds}", *device, *small, limit=max(1, end - time.monotonic()))
+            found = numbers(text)
+            if "samples_per_s" in found:
+                theirs[way] = found
+            else:
+                peer_said = last_line(text)
+        ours.append(ask())
+    except JobError as error:
+        ours, said = [], last_line(str(error))
+    finally:
+        job.stop()
     if run.left() < 1:
         raise OutOfTime
-    what = f"{model}: ours / PyTorch"
-    if None in ours:
+    if not ours:
         return [(what, f"ours: {said}", f">= {bar:g}", verdict(False))]
     rate = statistics.mean(o["samples_per_s"] for o in ours)
     ms = statistics.mean(o["step_ms"] for o in ours)
@@ -337,6 +350,21 @@ def steps(run, model, limit):
     if model == "cosmoflow":
         rows.append(("cosmoflow / one V100", f"{rate / COSMOFLOW_V100:.2f}", ">= 5", verdict(rate >= 5 * COSMOFLOW_V100)))
     return rows
+
+
+def kernels(run, model, limit):
+    """What choosing the libraries' kernels by measurement brings, and what a bound of workspace costs."""
+    status, text = run.call("kernels", run.program("bench_kernels"), model, "seconds=60", *(["batch=2"] if EMULATED else []),
+                            limit=limit)
+    if status == 124 and run.left() < 1:
+        raise OutOfTime
+    all_of, bounds = numbers(text), re.findall(r"bound_mib=(\d+) in_turn_ms=([\d.]+) side_by_side_ms=([\d.]+|none)", text)
+    if "first_ms" not in all_of or not bounds:
+        return [(f"kernels of {model}", last_line(text), "", verdict(False))]
+    rows = [(f"kernels of {model}, ms of a step", f"{all_of['first_ms']:.2f} as the libraries think best, "
+             f"{all_of['best_ms']:.2f} fastest", "", "-")]
+    return rows + [(f"  within {bound} MiB of workspace", f"{in_turn} for all, {apart} one for each call", "", "-")
+                   for bound, in_turn, apart in bounds]
 
 
 def optimizers(run, name, limit):
@@ -400,7 +428,7 @@ def ranks(run, name, limit):
     return rows
 
 
-WORK = {"tests": tests, "sanitize": sanitize, "steps": steps, "optimizers": optimizers, "ranks": ranks}
+WORK = {"tests": tests, "sanitize": sanitize, "steps": steps, "kernels": kernels, "optimizers": optimizers, "ranks": ranks}
 
 
 def wanted(words, kept):

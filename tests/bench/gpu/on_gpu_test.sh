@@ -24,7 +24,7 @@ expect 'not measured yet: tests (5), steps'
 if [ ! -e /dev/nvidiactl ]; then
   rm -r "$folder/results"
   status=0
-  THALWEG_GPU= sh tests/on_gpu.sh run || status=$?
+  THALWEG_GPU='' sh tests/on_gpu.sh run || status=$?
   [ "$status" = 77 ]
   expect 'tests: nn_test .*no GPU: not run'
   if grep -E ' (yes|NO|emul\.) ' "$folder/results/table.txt"; then exit 1; fi

@@ -148,6 +148,8 @@ Trial trial_of(const Family& family) {
           {"steps", kSteps},
           {"optimizer", Map{{"name", "momentum"}, {"lr", family.rate}, {"momentum", 0.9}}},
           {"log", Map{{"every", 1}}},
+          // Runs are compared that share no file of measured kernels.
+          {"kernels", Map{{"measure", "never"}}},
           {"eval", Map{{"every", 1000}}},
           {"checkpoint", Map{{"every", 0}}}};
   return trial;
