@@ -31,8 +31,9 @@ OPTIMIZERS = ["momentum", "adamw", "lamb", "muon"]
 OPTIMIZER_BAR = 0.85  # of the copy's bandwidth, where memory bounds it
 
 # program -> filter, parts that run at the same time
-SUITES = {"gpu_test": ("*", 1), "nn_test": ("*Cuda*:*OnGpu*:*SecondWays*:MeasuredCalls*:TimedWays*", 4), "optim_test": ("*Gpu*:GradientSums*:Clip*", 1),
-          "sync_test": ("Gpu*:*Exchange*", 1), "train_test": ("*Gpu*:Kernels*", 1), "curves_test": ("*", 3)}
+SUITES = {"gpu_test": ("*", 1), "nn_test": ("*Cuda*:*OnGpu*:*SecondWays*:MeasuredCalls*:TimedWays*", 4),
+          "optim_test": ("*Gpu*:GradientSums*:Clip*", 1), "sync_test": ("Gpu*:*Exchange*", 1),
+          "train_test": ("*Gpu*:Kernels*", 1), "curves_test": ("*", 3)}
 GRADIENTS = ("nn_test", "*Gradient.*")  # of the reference device, with which the cuda device is compared
 
 # tool -> program -> filter, parts one after another. Races are looked for in loops of our own only, in which threads of a team
@@ -69,7 +70,8 @@ if EMULATED:
 KERNELS_OF = "lenet" if EMULATED else "resnet50"
 
 # seconds that an item is given, and those that must be left for it to begin
-LIMITS = {"tests": (480, 120), "steps": (330, 150), "kernels": (150, 90), "optimizers": (60, 20), "ranks": (120, 60), "sanitize": (240, 90)}
+LIMITS = {"tests": (480, 120), "steps": (330, 150), "kernels": (150, 90), "optimizers": (60, 20), "ranks": (120, 60),
+          "sanitize": (240, 90)}
 PARTS = list(LIMITS)
 NO_GPU = "no GPU: not run"
 
