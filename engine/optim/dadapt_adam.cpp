@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <optional>
 
+#include "engine/optim/distance_on_gpu.h"
 #include "engine/optim/fused.h"
 #include "engine/optim/norm.h"
-#include "engine/optim/pair_sums.h"
 
 namespace thalweg::engine::optim {
 namespace {
@@ -52,6 +52,13 @@ THALWEG_SUM(weighted,
 THALWEG_SUM(weighted,
             (std::size_t n, const double* g, const double* s, const double* v, double epsilon),
             g[i] * s[i] / (std::sqrt(v[i]) + epsilon))
+
+struct WeightedTerm {
+  double epsilon;
+  THALWEG_HOST_DEVICE double operator()(double g, double s, double v) const {
+    return g * s / (std::sqrt(v) + epsilon);
+  }
+};
 
 template <class T>
 class DadaptAdam final : public Optimizer<T> {
@@ -96,18 +103,30 @@ class DadaptAdam final : public Optimizer<T> {
           stretch({parameter, infos_[p].offset, infos_[p].count}, x, 2));
     }
   }
-  std::unique_ptr<OptimizerOnGpu> on_gpu(const GpuPlace& place) const override;
+  std::unique_ptr<OptimizerOnGpu> on_gpu(const GpuPlace& place) const override {
+    if constexpr (std::is_same_v<T, float>)
+      return std::make_unique<DistanceOnGpu<DadaptAdam>>(*this, place);
+    else
+      return Optimizer<T>::on_gpu(place);
+  }
 
   enum Global : std::size_t { kDistance, kNumerator, kCount, kGlobals };
 
   bool decays(int p) const { return infos_[static_cast<std::size_t>(p)].decay; }
-  double l2(bool on) const { return decay_.l2(on); }
-  double epsilon() const { return epsilon_; }
   Gather<T> gather(const StepContext& c, const OptimizerMemory<T>& x) const {
     const double rate = step_size(c, x), beta1 = c.momentum.value_or(beta1_);
     return {T(beta1), T(rate * (1 - beta1)), T(beta2_), T(1 - beta2_), T(q_), T(rate * (1 - q_))};
   }
   Step<T> step(double rate, bool on) const { return {T(epsilon_), T(decay_.keep(rate, on))}; }
+  void gather_on_gpu(gpu::Queue& queue, const Pieces& pieces, PairSums& sums, const StepContext& c,
+                     const OptimizerMemory<float>& x, const GradientNotes& notes) const {
+    if (const double l2 = decay_.l2(true); l2 > 0)
+      run_pass<0>(queue, pieces, ByDecay<Coupled<float>>{{0}, {static_cast<float>(l2)}}, notes, x);
+    sums.add(queue, pieces, 0, WeightedTerm{epsilon_}, notes, x.g, x.states[2], x.states[1]);
+    run_pass<3>(queue, pieces, Always<Gather<float>>{gather(c, x)}, notes, x);
+    sums.add(queue, pieces, 1, SizeTerm(), notes, x.states[2]);
+  }
+  double weight(const StepContext& c, const OptimizerMemory<T>& x) const { return step_size(c, x); }
   /// From all parameters' sums to the next distance: the step's rate. Nothing where there was no
   /// gradient so far.
   std::optional<double> advance(const StepContext& c, const OptimizerMemory<T>& x) const {
@@ -143,62 +162,6 @@ class DadaptAdam final : public Optimizer<T> {
   bool bias_correction_;
   Decay decay_;
 };
-
-struct WeightedTerm {
-  double epsilon;
-  THALWEG_HOST_DEVICE double operator()(double g, double s, double v) const {
-    return g * s / (std::sqrt(v) + epsilon);
-  }
-};
-
-class DadaptAdamOnGpu final : public OptimizerOnGpu {
- public:
-  DadaptAdamOnGpu(const DadaptAdam<float>& rule, const GpuPlace& place)
-      : rule_(rule),
-        pieces_(place.gpu, place.infos, decays(rule, place)),
-        sums_(place.gpu, pieces_) {}
-  void update(gpu::Queue& queue, const StepContext& c, const OptimizerMemory<float>& x,
-              const GradientNotes& notes) override {
-    if (c.lr == 0) return;
-    if (const double l2 = rule_.l2(true); l2 > 0)
-      run_pass<0>(queue, pieces_, ByDecay<Coupled<float>>{{0}, {static_cast<float>(l2)}}, notes, x);
-    sums_.add(queue, pieces_, 0, WeightedTerm{rule_.epsilon()}, notes, x.g, x.states[2],
-              x.states[1]);
-    run_pass<3>(queue, pieces_, Always<Gather<float>>{rule_.gather(c, x)}, notes, x);
-    sums_.add(queue, pieces_, 1, SizeTerm(), notes, x.states[2]);
-    const std::span<const double> found = sums_.fetch(queue, pieces_);
-    const std::span<double> sums = x.scalars.subspan(DadaptAdam<float>::kGlobals);
-    for (std::size_t i = 0; i < found.size(); ++i)
-      sums[i] = found[i] * (i % 2 == 0 ? rule_.step_size(c, x) : 1);
-    if (const auto rate = rule_.advance(c, x)) {
-      std::fill(sums.begin(), sums.end(), 0.0);
-      run_pass<2>(queue, pieces_,
-                  ByDecay<Step<float>>{rule_.step(*rate, false), rule_.step(*rate, true)},
-                  sums_.where_second(), x);
-    }
-  }
-  std::string note() const override { return kHostWaitsForSums; }
-
- private:
-  static std::vector<int> decays(const DadaptAdam<float>& rule, const GpuPlace& place) {
-    std::vector<int> all;
-    for (std::size_t p = 0; p < place.infos.size(); ++p)
-      all.push_back(rule.decays(static_cast<int>(p)) ? 1 : 0);
-    return all;
-  }
-
-  const DadaptAdam<float>& rule_;
-  Pieces pieces_;
-  PairSums sums_;
-};
-
-template <class T>
-std::unique_ptr<OptimizerOnGpu> DadaptAdam<T>::on_gpu(const GpuPlace& place) const {
-  if constexpr (std::is_same_v<T, float>)
-    return std::make_unique<DadaptAdamOnGpu>(*this, place);
-  else
-    return Optimizer<T>::on_gpu(place);
-}
 
 template <class T>
 std::unique_ptr<Optimizer<T>> make(const OptimizerOptions& o, const Parameters<T>& p) {

@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <optional>
 
+#include "engine/optim/distance_on_gpu.h"
 #include "engine/optim/fused.h"
 #include "engine/optim/norm.h"
-#include "engine/optim/pair_sums.h"
 
 namespace thalweg::engine::optim {
 namespace {
@@ -43,6 +43,12 @@ THALWEG_SUM(progress, (std::size_t n, const float* g, const float* start, const 
             static_cast<double>(g[i]) * (static_cast<double>(start[i]) - static_cast<double>(w[i])))
 THALWEG_SUM(progress, (std::size_t n, const double* g, const double* start, const double* w),
             g[i] * (start[i] - w[i]))
+
+struct ProgressTerm {
+  THALWEG_HOST_DEVICE double operator()(double g, double start, double w) const {
+    return g * (start - w);
+  }
+};
 
 template <class T>
 class Prodigy final : public Optimizer<T> {
@@ -87,7 +93,12 @@ class Prodigy final : public Optimizer<T> {
           stretch({parameter, infos_[p].offset, infos_[p].count}, x, 2));
     }
   }
-  std::unique_ptr<OptimizerOnGpu> on_gpu(const GpuPlace& place) const override;
+  std::unique_ptr<OptimizerOnGpu> on_gpu(const GpuPlace& place) const override {
+    if constexpr (std::is_same_v<T, float>)
+      return std::make_unique<DistanceOnGpu<Prodigy>>(*this, place);
+    else
+      return Optimizer<T>::on_gpu(place);
+  }
 
   enum Global : std::size_t { kDistance, kLargest, kNumerator, kCount, kGlobals };
   struct Factors {
@@ -108,6 +119,13 @@ class Prodigy final : public Optimizer<T> {
   }
   Step<T> step(const Factors& f, bool on) const {
     return {T(f.rate), T(f.epsilon), T(decay_.keep(f.rate, on))};
+  }
+  void gather_on_gpu(gpu::Queue& queue, const Pieces& pieces, PairSums& sums, const StepContext& c,
+                     const OptimizerMemory<float>& x, const GradientNotes& notes) const {
+    run_pass<4>(queue, pieces, ByDecay<Gather<float>>{gather(c, x, false), gather(c, x, true)},
+                notes, x);
+    sums.add(queue, pieces, 0, ProgressTerm(), notes, x.g, x.states[3], x.w);
+    sums.add(queue, pieces, 1, SizeTerm(), notes, x.states[2]);
   }
   /// From all parameters' sums to the next distance. Nothing where there was no gradient so far.
   std::optional<Factors> advance(const StepContext& c, const OptimizerMemory<T>& x) const {
@@ -148,59 +166,6 @@ class Prodigy final : public Optimizer<T> {
   bool bias_correction_, safeguard_;
   Decay decay_;
 };
-
-struct ProgressTerm {
-  THALWEG_HOST_DEVICE double operator()(double g, double start, double w) const {
-    return g * (start - w);
-  }
-};
-
-class ProdigyOnGpu final : public OptimizerOnGpu {
- public:
-  ProdigyOnGpu(const Prodigy<float>& rule, const GpuPlace& place)
-      : rule_(rule),
-        pieces_(place.gpu, place.infos, decays(rule, place)),
-        sums_(place.gpu, pieces_) {}
-  void update(gpu::Queue& queue, const StepContext& c, const OptimizerMemory<float>& x,
-              const GradientNotes& notes) override {
-    if (c.lr == 0) return;
-    run_pass<4>(queue, pieces_,
-                ByDecay<Gather<float>>{rule_.gather(c, x, false), rule_.gather(c, x, true)}, notes,
-                x);
-    sums_.add(queue, pieces_, 0, ProgressTerm(), notes, x.g, x.states[3], x.w);
-    sums_.add(queue, pieces_, 1, SizeTerm(), notes, x.states[2]);
-    const std::span<const double> found = sums_.fetch(queue, pieces_);
-    const std::span<double> sums = x.scalars.subspan(Prodigy<float>::kGlobals);
-    for (std::size_t i = 0; i < found.size(); ++i)
-      sums[i] = found[i] * (i % 2 == 0 ? rule_.weight(c, x) : 1);
-    if (const auto f = rule_.advance(c, x)) {
-      std::fill(sums.begin(), sums.end(), 0.0);
-      run_pass<2>(queue, pieces_, ByDecay<Step<float>>{rule_.step(*f, false), rule_.step(*f, true)},
-                  sums_.where_second(), x);
-    }
-  }
-  std::string note() const override { return kHostWaitsForSums; }
-
- private:
-  static std::vector<int> decays(const Prodigy<float>& rule, const GpuPlace& place) {
-    std::vector<int> all;
-    for (std::size_t p = 0; p < place.infos.size(); ++p)
-      all.push_back(rule.decays(static_cast<int>(p)) ? 1 : 0);
-    return all;
-  }
-
-  const Prodigy<float>& rule_;
-  Pieces pieces_;
-  PairSums sums_;
-};
-
-template <class T>
-std::unique_ptr<OptimizerOnGpu> Prodigy<T>::on_gpu(const GpuPlace& place) const {
-  if constexpr (std::is_same_v<T, float>)
-    return std::make_unique<ProdigyOnGpu>(*this, place);
-  else
-    return Optimizer<T>::on_gpu(place);
-}
 
 template <class T>
 std::unique_ptr<Optimizer<T>> make(const OptimizerOptions& o, const Parameters<T>& p) {
