@@ -4,7 +4,6 @@
 
 #include "engine/device/cuda/channel_norm.h"
 #include "engine/device/cuda/layer.h"
-#include "engine/device/cuda/reductions.h"
 
 namespace thalweg::engine::cuda {
 namespace {
@@ -55,8 +54,12 @@ TensorId batch_norm(Builder& b, const Node& node, TensorId input) {
   b.on_backward_to_all([=, &b, adds = node.adds](TensorId dy) {
     dy = b.in_type(Pass::backward, dy, b.type());
     ChannelNorm back = norm;
-    // The other branch wants the slope before the relu too.
-    if (adds && norm.relu) dy = relu_slope(b, y, dy);
+    if (adds && norm.relu) {  // the other branch wants the slope before the relu too
+      back.y = y;
+      back.other = b.second_slope();
+      if (back.other >= 0) back.other = b.in_type(Pass::backward, back.other, b.type());
+      dy = b.writable(dy);
+    }
     if (adds) back.relu = false;
     const TensorId dx = normalize_backward(b, back, channels_inside(b, Pass::backward, dy));
     std::vector<TensorId> slopes{as_given(b, Pass::backward, dx, dims)};

@@ -45,6 +45,8 @@ Builder::Builder(gpu::Queue& queue, const Graph& graph, int samples, const Compi
   const std::vector<int> uses = graph.uses();
   for (std::size_t v = 0; v < values_.size(); ++v)
     values_[v].uses = uses[v];
+  for (const Node& node : nodes_)
+    value(node.value).takes_two = adds_before_relu(node);
 }
 
 Type Builder::output_type() const {
@@ -94,7 +96,8 @@ TensorId Builder::copy_of(TensorId dy) {
 
 TensorId Builder::writable(TensorId dy) {
   const bool shared = std::any_of(values_.begin(), values_.end(), [&](const Value& v) {
-    return v.slope >= 0 && root(v.slope) == root(dy);
+    return (v.slope >= 0 && same_memory(v.slope, dy)) ||
+           (v.second >= 0 && same_memory(v.second, dy));
   });
   if (shared) return copy_of(dy);
   std::erase_if(sums_, [&](const auto& pair) {
@@ -316,6 +319,10 @@ void Builder::add_slope(Value& to, TensorId dx) {
     to.slope = dx;
     return;
   }
+  if (to.takes_two && to.second < 0 && !same_memory(to.slope, dx)) {
+    to.second = dx;
+    return;
+  }
   const TensorId before = std::exchange(to.slope, -1);
   const TensorId sum = root(before) == root(dx) ? copy_of(before) : writable(before);
   to.slope = sum;
@@ -354,6 +361,7 @@ void Builder::add_forward(const Node& node) {
 void Builder::add_backward(const Node& node) {
   Value& y = value(node.value);
   if (!y.wants_gradient) return;
+  second_slope_ = std::exchange(y.second, -1);
   const bool narrow = multiplies(*node.layer);  // it rounds its slope itself
   const TensorId slope = std::exchange(y.slope, -1);
   const TensorId dy = narrow ? slope : in_type(Pass::backward, slope, desc(y.tensor).type);

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/device/cuda/node.h"
@@ -97,6 +98,8 @@ class Builder {
   /// In backward: the sum of the gradients that other layers have brought for input k so far, for
   /// this layer to add to its own and not to change; -1: none, or of another shape or type.
   TensorId take_slope(const Desc& desc, std::size_t k = 0);
+  /// In backward of a node that adds_before_relu(): what is still to be added to dy; -1: nothing.
+  TensorId second_slope() { return std::exchange(second_slope_, -1); }
   /// The operation just added completes the gradient of parameter `number`.
   void ready(int number);
 
@@ -123,7 +126,9 @@ class Builder {
  private:
   struct Value {
     TensorId tensor = -1;
-    TensorId slope = -1;  ///< the sum of the gradients that have come so far
+    TensorId slope = -1;   ///< the sum of the gradients that have come so far
+    TensorId second = -1;  ///< one that its maker's backward adds to that in its own pass
+    bool takes_two = false;
     int uses = 0;
     bool wants_gradient = false;
   };
@@ -160,6 +165,7 @@ class Builder {
   std::size_t current_ = 0;            ///< the node that is being added
   std::vector<int> segments_;          ///< of nodes that backward computes again; -1: others
   std::vector<int> forward_segments_;  ///< of plan_.forward
+  TensorId second_slope_ = -1;         ///< second_slope()
   int segment_ = -1;                   ///< of the forward operations that are being added
   bool in_backward_ = false;
   int clock_ = 0;

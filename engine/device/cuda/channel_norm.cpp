@@ -23,10 +23,11 @@ struct SliceMoments {
   THALWEG_HOST_DEVICE float at(std::int64_t outer, std::int64_t row, std::int64_t column) const {
     return gpu::load(x[(outer * rows + row) * columns + column]);
   }
-  THALWEG_HOST_DEVICE void add(float first, float* into, float value) const {
+  THALWEG_HOST_DEVICE float add(float first, float* into, float value) const {
     const float d = value - first;
     into[0] += d;
     into[1] += d * d;
+    return d;
   }
   THALWEG_HOST_DEVICE void end(float first, float* into, std::int64_t count) const {
     const float mean = into[0] / static_cast<float>(count);
@@ -112,12 +113,28 @@ struct SumSlopes {
   THALWEG_HOST_DEVICE Constants at(std::int64_t outer, std::int64_t, std::int64_t column) const {
     return scales.at(outer, column);
   }
-  THALWEG_HOST_DEVICE void add(const Constants& c, float* into, float x, float dy) const {
-    if (relu && !(c.result(x) > 0)) return;
+  THALWEG_HOST_DEVICE float add(const Constants& c, float* into, float x, float dy) const {
+    if (relu && !(c.result(x) > 0)) return 0;
     into[0] += dy;
     into[1] += dy * (x - c.mean) * c.inverse;
+    return dy;
   }
   THALWEG_HOST_DEVICE void end(const Constants&, float*, std::int64_t) const {}
+};
+
+/// The same before a relu that put out y after a sum: it returns the slope of that sum, as it is
+/// rounded for whoever reads it.
+template <class T>
+struct SumSlopesOfSum : SumSlopes<false> {
+  using SumSlopes<false>::Constants;
+  THALWEG_HOST_DEVICE float add(const Constants& c, float* into, float x, float y, float dy) const {
+    const float passed = gpu::load(gpu::store<T>(y > 0 ? dy : 0));
+    return SumSlopes<false>::add(c, into, x, passed);
+  }
+  THALWEG_HOST_DEVICE float add(const Constants& c, float* into, float x, float y, float dy,
+                                float other) const {
+    return add(c, into, x, y, dy + other);
+  }
 };
 
 struct JoinSlopes {
@@ -229,6 +246,17 @@ Scales scales_of(const Frame& frame, const ChannelNorm& norm) {
           norm.epsilon};
 }
 
+/// Slices of SumSlopesOfSum; dy becomes the slope of the sum.
+template <class T>
+void sum_slopes_of_sum(const Frame& frame, const ChannelNorm& norm, TensorId dy, float* parts) {
+  const SumSlopesOfSum<T> f{{scales_of(frame, norm)}};
+  const columns::Kept<T> to{frame.as<T>(dy)};
+  const T *const x = constant<T>(frame, norm.x), *const y = constant<T>(frame, norm.y),
+                 *const slope = constant<T>(frame, dy);
+  if (norm.other < 0) return sum_slices_to(frame.queue, norm.shape, f, parts, to, x, y, slope);
+  sum_slices_to(frame.queue, norm.shape, f, parts, to, x, y, slope, constant<T>(frame, norm.other));
+}
+
 /// The parameters' gradients, and what every group's input slopes are made of.
 TensorId sum_slopes(Builder& b, const ChannelNorm& norm, TensorId dy) {
   const Columns shape = norm.shape;
@@ -239,12 +267,13 @@ TensorId sum_slopes(Builder& b, const ChannelNorm& norm, TensorId dy) {
   const TensorId parts = b.scratch(slices * columns, sizeof(Pair));
   const TensorId totals = b.scratch(columns, sizeof(Pair));
   b.kernel(Builder::Pass::backward,
-           {norm.x, dy, norm.mean, norm.variance, norm.weight, norm.bias, parts, totals, d_weight,
-            d_bias},
+           {norm.x, dy, norm.y, norm.other, norm.mean, norm.variance, norm.weight, norm.bias, parts,
+            totals, d_weight, d_bias},
            [=](const Frame& frame) {
              const Scales scales = scales_of(frame, norm);
              gpu::with_type(type, [&](auto t) {
                using T = decltype(t);
+               if (norm.y >= 0) return sum_slopes_of_sum<T>(frame, norm, dy, frame.floats(parts));
                with_flag(norm.relu, [&](auto relu) {
                  sum_slices(frame.queue, shape, SumSlopes<decltype(relu)::value>{scales},
                             frame.floats(parts), constant<T>(frame, norm.x),

@@ -14,7 +14,10 @@ struct ChannelNorm {
   bool relu = false;  ///< one follows and is done here
   int parameter = 0;  ///< number of the weight; the bias is the next one
   TensorId x = -1, weight = -1, bias = -1;
-  TensorId added = -1;                ///< before the relu; -1: nothing
+  TensorId added = -1;  ///< before the relu; -1: nothing
+  // In backward, where something is added before a relu:
+  TensorId y = -1;                    ///< what that put out; -1: there is none
+  TensorId other = -1;                ///< to be added to dy; -1: nothing
   TensorId mean = -1, variance = -1;  ///< floats (outer, columns / group)
 };
 
@@ -26,7 +29,7 @@ void measure(Builder& b, Builder::Pass pass, const ChannelNorm& norm);
 /// y, of the type of x.
 void normalize(Builder& b, Builder::Pass pass, const ChannelNorm& norm, TensorId y);
 /// In backward: the parameters' gradients, which are ready then, and the gradient of x, like x.
-/// `dy` has the type of x. Not of norms with `added` and a relu.
+/// `dy` has the type of x. With `y` it becomes the slope of the sum before the relu.
 TensorId normalize_backward(Builder& b, const ChannelNorm& norm, TensorId dy);
 
 }  // namespace thalweg::engine::cuda

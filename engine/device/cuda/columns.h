@@ -61,16 +61,39 @@ struct Adding {
   float* sums;
   template <class... V>
   THALWEG_HOST_DEVICE float operator()(V... values) const {
-    f.add(constants, sums, values...);
-    return 0;
+    return f.add(constants, sums, values...);
+  }
+};
+
+/// What f.add returns: forgotten, or kept as a tensor.
+struct Forgotten {
+  template <int width>
+  struct Packs {
+    THALWEG_HOST_DEVICE void set(int, float) {}
+  };
+  template <int width>
+  THALWEG_HOST_DEVICE void put(std::int64_t, const Packs<width>&) const {}
+};
+template <class T>
+struct Kept {
+  T* to;
+  template <int width>
+  struct Packs {
+    gpu::Pack<T, width> values;
+    THALWEG_HOST_DEVICE void set(int k, float value) { values.at[k] = gpu::store<T>(value); }
+  };
+  template <int width>
+  THALWEG_HOST_DEVICE void put(std::int64_t p, const Packs<width>& packs) const {
+    reinterpret_cast<gpu::Pack<T, width>*>(to)[p] = packs.values;
   }
 };
 
 /// A thread adds every slices-th row, from its own on.
-template <int width, class F, class S>
+template <int width, class F, class S, class R>
 struct Slices {
   F f;
   S x;
+  R returned;
   float* sums;  ///< (outer, slices, columns, F::sums)
   std::int64_t packs, rows, slices;
   THALWEG_HOST_DEVICE void operator()(std::int64_t i) const {
@@ -86,9 +109,12 @@ struct Slices {
 #pragma unroll 4
 #endif
     for (std::int64_t row = slice; row < rows; row += slices) {
-      const auto in = x.template packs<width>((outer * rows + row) * packs + column);
+      const std::int64_t p = (outer * rows + row) * packs + column;
+      const auto in = x.template packs<width>(p);
+      typename R::template Packs<width> result;
       for (int k = 0; k < width; ++k)
-        in.join(Adding<F>{f, constants[k], out.at + k * F::sums}, k);
+        result.set(k, in.join(Adding<F>{f, constants[k], out.at + k * F::sums}, k));
+      returned.template put<width>(p, result);
     }
     for (int k = 0; k < width; ++k)
       f.end(constants[k], out.at + k * F::sums, (rows - slice + slices - 1) / slices);
@@ -141,22 +167,30 @@ inline std::int64_t slices_of(const Columns& shape) {
 
 /// Every slice's F::sums numbers of each column into `sums` (outer, slices_of, columns, F::sums):
 /// f.add(constants, numbers, x...) for each of its elements, where F::Constants
-/// f.at(outer, first row, column), then f.end(constants, numbers, count).
-template <class T, class F, class... X>
-void sum_slices(gpu::Queue& queue, const Columns& shape, const F& f, float* sums, const T* x,
-                const X*... rest) {
+/// f.at(outer, first row, column), then f.end(constants, numbers, count). What f.add returns goes
+/// to `returned`, which may be one of the x.
+template <class R, class T, class F, class... X>
+void sum_slices_to(gpu::Queue& queue, const Columns& shape, const F& f, float* sums,
+                   const R& returned, const T* x, const X*... rest) {
   constexpr int width = 16 / static_cast<int>(sizeof(T));
   const std::int64_t slices = slices_of(shape);
   using From = gpu::Sources<T, X...>;
   const From from = From::of(x, rest...);
   if (shape.columns % width == 0) {
     const std::int64_t packs = shape.columns / width;
-    gpu::for_each(queue, shape.outer * slices * packs,
-                  columns::Slices<width, F, From>{f, from, sums, packs, shape.rows, slices});
+    gpu::for_each(
+        queue, shape.outer * slices * packs,
+        columns::Slices<width, F, From, R>{f, from, returned, sums, packs, shape.rows, slices});
   } else {
-    gpu::for_each(queue, shape.outer * slices * shape.columns,
-                  columns::Slices<1, F, From>{f, from, sums, shape.columns, shape.rows, slices});
+    gpu::for_each(
+        queue, shape.outer * slices * shape.columns,
+        columns::Slices<1, F, From, R>{f, from, returned, sums, shape.columns, shape.rows, slices});
   }
+}
+template <class T, class F, class... X>
+void sum_slices(gpu::Queue& queue, const Columns& shape, const F& f, float* sums, const T* x,
+                const X*... rest) {
+  sum_slices_to(queue, shape, f, sums, columns::Forgotten(), x, rest...);
 }
 
 /// f(team, i) for every i below n, which adds `terms` numbers: by a thread where those are few.

@@ -100,6 +100,10 @@ bool multiplies(const LayerPlan& layer) {
          layer.kind->name == "conv3d";
 }
 
+bool adds_before_relu(const Node& node) {
+  return node.adds && node.relu && node.layer->kind->name == "batch_norm";
+}
+
 std::vector<Node> fuse(const Graph& graph) {
   const std::vector<int> uses = graph.uses();
   Nodes nodes{{}, std::vector<int>(graph.layers.size() + 1, -1)};

@@ -29,6 +29,8 @@ struct Node {
 
 /// A convolution or product: takes slopes of any type.
 bool multiplies(const LayerPlan& layer);
+/// A batch_norm with a sum and a relu joined: its backward may add two slopes up itself.
+bool adds_before_relu(const Node& node);
 /// Without the layers that were joined to others; of relu and leaky_relu before a max pool the pool
 /// comes first. Points into `graph`.
 std::vector<Node> fuse(const Graph& graph);
