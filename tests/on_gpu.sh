@@ -39,7 +39,7 @@ pack() {
 }
 
 run() {
-  if [ ! -d "$folder/bin" ] && [ -f "$folder.tar.xz" ]; then mkdir -p "$folder" && tar -C "$folder" -xJf "$folder.tar.xz"; fi
+  if [ ! -d "$folder/bin" ] && [ -f "$folder.tar.xz" ]; then python3 -m tarfile -e "$folder.tar.xz" "$folder" || exit; fi
   [ -x "$folder/bin/nn_test" ] || { echo "$folder holds no programs: sh tests/on_gpu.sh pack, where they are built" >&2; exit 2; }
   exec "${PYTHON:-python3}" tests/bench/gpu/on_gpu.py "$folder" "$@"
 }

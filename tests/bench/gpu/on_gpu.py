@@ -111,10 +111,10 @@ class Run:
         (self.results / "logs").mkdir(parents=True, exist_ok=True)
         self.file = self.results / "rows.json"
         self.kept = json.loads(self.file.read_text()) if self.file.exists() else {}
-        self.environment = {
+        self.environment = {  # of our programs; the machine's own could not do with what was carried here
             **os.environ,
             "LD_LIBRARY_PATH": ":".join([*library_folders(folder), os.environ.get("LD_LIBRARY_PATH", "")]),
-            # UCX's parts beside the carried library or none: those of the machine belong to its own UCX.
+            # UCX's parts beside the carried library, which are none: those of the machine belong to its own UCX.
             "UCX_MODULE_DIR": str(folder / "lib/ucx"), "PMIX_MCA_pcompress_base_silence_warning": "1"}
         self.children = []
 
@@ -122,9 +122,11 @@ class Run:
         return float("inf") if self.end is None else self.end - time.monotonic()
 
     def start(self, name, words, environment=None):
-        log = open(self.results / "logs" / f"{name}.log", "w")
-        child = subprocess.Popen([str(w) for w in words], env={**self.environment, **(environment or {})}, stdout=log,
-                                 stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, start_new_session=True)
+        words = [str(w) for w in words]
+        ours = any(w.startswith(str(self.folder / "bin")) for w in words)
+        with open(self.results / "logs" / f"{name}.log", "w") as log:
+            child = subprocess.Popen(words, env={**(self.environment if ours else os.environ), **(environment or {})},
+                                     stdout=log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, start_new_session=True)
         self.children.append(child)
         return child
 
@@ -430,6 +432,16 @@ def ranks(run, name, limit):
     return rows
 
 
+def compile_ahead(run, todo):
+    """PyTorch's models compiled while tests run, which measure nothing; in any case ended with them."""
+    models = [(name, ways) for name, _, ways in MODELS if f"steps:{name}" in todo]
+    if EMULATED or not models or not any(item.startswith("tests:") for item in todo):
+        return None
+    lines = [f"'{sys.executable}' '{HERE / 'peer_pytorch.py'}' {name} seconds=0 compile={way}" for name, ways in models
+             for way in ways]
+    return run.start("compile", ["sh", "-c", "\n".join(lines)])
+
+
 WORK = {"tests": tests, "sanitize": sanitize, "steps": steps, "kernels": kernels, "optimizers": optimizers, "ranks": ranks}
 
 
@@ -466,8 +478,12 @@ def main():
             run.file.unlink()  # these are no results
             todo = []
             status = 77
+        ahead = compile_ahead(run, todo)
         for number, item in enumerate(todo, 1):
             part, name = item.split(":")
+            if ahead is not None and part != "tests":
+                run.kill(ahead)
+                ahead = None
             limit, least = LIMITS[part]
             if run.left() < least:
                 print(f"{len(todo) - number + 1} of {len(todo)} items are left; the same command goes on with them")

@@ -2,8 +2,8 @@
 """peer_pytorch.py MODEL [key=value ...]: training steps of the models in tests/support/models.h on a GPU in PyTorch, as its
 users run them fast; one line "key=value ...". It has been written for 2.11, and takes 2.3 or newer.
 
-Keys: seconds (5), batch (the model's), precision (bf16, tf32, fp32), compile (default, reduce-overhead: CUDA graphs,
-max-autotune, no), device (cuda; cpu: to try this program).
+Keys: seconds (5; 0: only compiles, which later runs find in inductor's cache), batch (the model's), precision (bf16, tf32,
+fp32), compile (default, reduce-overhead: CUDA graphs, max-autotune, no), device (cuda; cpu: to try this program).
 
 bf16 is autocast over floats for parameters, as Thalweg's. Images and volumes lie channels last. Forward and loss are compiled
 as one (inductor joins the loss to the last product), SGD with momentum is fused, attention is what
@@ -93,6 +93,8 @@ def main():
 
     seconds = float(SETTINGS["seconds"])
     steps(WARM_STEPS)
+    if seconds == 0:
+        return
     chunk = max(1, int(CHUNK_SECONDS / (timed(3) / 3)))
     warm = time.perf_counter()
     while time.perf_counter() - warm < 0.15 * seconds:
