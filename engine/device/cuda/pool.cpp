@@ -102,8 +102,8 @@ struct MaxForward {
 
   THALWEG_HOST_DEVICE void operator()(std::int64_t i) const {
     const Position o(i, packs, g.out);
-    gpu::Pack<T, width> best;
-    gpu::Pack<Place, width> winner;
+    gpu::Pack<T, width> best{};
+    gpu::Pack<Place, width> winner{};
     bool first = true;
     for_each_in(g.under(o.at), o, g.in, packs, [&](const int(&at)[3], std::int64_t p) {
       const gpu::Pack<T, width> here = x[p];
@@ -198,7 +198,7 @@ struct AvgBackward {
 struct Pool {
   Geometry g;
   Type type;
-  bool small_places;  ///< a byte tells which element of a window
+  bool small_places;  ///< a byte tells which element of a window, which has at most 256
   std::int64_t samples, channels;
 
   std::int64_t outputs(std::int64_t packs) const { return samples * count(g.out) * packs; }

@@ -463,6 +463,23 @@ inline std::vector<Case> small_cases() {
   };
 }
 
+/// Whose gradients jump where a number is rounded: which element of a large window is the largest
+/// hangs by little. Not for bfloat16.
+inline std::vector<Case> exact_cases() {
+  const LayerSpec flatten{"flatten", "f", {}};
+  return {{"max_pool_of_more_than_256_in_a_window",
+           {2, 20, 19},
+           2,
+           3,
+           {conv("a", 8, 3, 1, 1), pool("max_pool2d", 17, 2, 2), flatten, linear("b", 3)}},
+          {"pools_of_volumes_of_more_than_256_in_a_window",
+           {1, 8, 7, 9},
+           2,
+           3,
+           {volumes("a", 3, 3, 1, 1), pool("max_pool3d", 7, 1, 3), pool("avg_pool3d", 7, 1, 0),
+            flatten, linear("b", 3)}}};
+}
+
 /// Too large for finite differences: full vectors, tails, paths for many channels.
 inline std::vector<Case> larger_cases() {
   const auto layer = [](const char* kind, const char* name) { return LayerSpec{kind, name, {}}; };

@@ -21,6 +21,8 @@ TEST_P(Cpu, MatchesReference) {
 
 INSTANTIATE_TEST_SUITE_P(Layers, Cpu, testing::ValuesIn(small_cases()),
                          [](const auto& test) { return test.param.name; });
+INSTANTIATE_TEST_SUITE_P(Windows, Cpu, testing::ValuesIn(exact_cases()),
+                         [](const auto& test) { return test.param.name; });
 INSTANTIATE_TEST_SUITE_P(Shapes, Cpu, testing::ValuesIn(larger_cases()),
                          [](const auto& test) { return test.param.name; });
 

@@ -82,6 +82,8 @@ TEST(CudaLstm, StandsAloneBelowOneOfAnotherWidth) {
 
 INSTANTIATE_TEST_SUITE_P(Layers, Cuda, testing::ValuesIn(small_cases()),
                          [](const auto& test) { return test.param.name; });
+INSTANTIATE_TEST_SUITE_P(Windows, Cuda, testing::ValuesIn(exact_cases()),
+                         [](const auto& test) { return test.param.name; });
 INSTANTIATE_TEST_SUITE_P(Shapes, Cuda, testing::ValuesIn(larger_cases()),
                          [](const auto& test) { return test.param.name; });
 
