@@ -1,130 +1,20 @@
-// The emulated GPU: its memory is the host's, and work is done at once on the thread that asks for
-// it, or put into a recording. It refuses what CUDA refuses.
+// The emulated GPU: its memory is the host's, and so are the threads that do its work. It refuses
+// what CUDA refuses.
 #include <unistd.h>
 
-#include <atomic>
 #include <charconv>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <new>
 #include <string_view>
 #include <utility>
 
-#include "engine/gpu/library.h"
+#include "engine/gpu/emulated_queue.h"
 #include "engine/gpu/machines.h"
-#include "engine/gpu/memory_ranges.h"
 #include "engine/gpu/recording_guard.h"
 
 namespace thalweg::engine::gpu {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-using Work = std::function<void()>;
-
-struct Counters {
-  std::atomic<long> allocations{0}, waits{0}, pageable_copies{0};
-};
-
-class EmulatedEvent final : public Event {
- public:
-  EmulatedEvent(Counters& counters, bool timed) : counters_(counters), timed_(timed) {}
-  bool done() const override {
-    refuse_while_recording("an event is asked for");
-    return true;
-  }
-  void wait() const override {
-    refuse_while_recording("an event is waited for");
-    ++counters_.waits;
-  }
-  double ms_since(const Event& earlier) const override {
-    const auto& from = static_cast<const EmulatedEvent&>(earlier);
-    if (!timed_ || !from.timed_)
-      throw GpuError("the time between two events of which one has none");
-    if (!recorded_ || !from.recorded_)
-      throw GpuError("the time between two events of which one was never recorded");
-    return std::chrono::duration<double, std::milli>(at_ - from.at_).count();
-  }
-  void now() {
-    at_ = Clock::now();
-    recorded_ = true;
-  }
-
- private:
-  Counters& counters_;
-  bool timed_;
-  bool recorded_ = false;
-  Clock::time_point at_;
-};
-
-struct EmulatedRecording final : Recording {
-  std::vector<Work> steps;
-};
-
-class EmulatedQueue final : public Queue {
- public:
-  EmulatedQueue(Counters& counters, const MemoryRanges& device, const MemoryRanges& pinned)
-      : counters_(counters), device_(device), pinned_(pinned) {}
-  ~EmulatedQueue() override {
-    if (recording_ != nullptr) recording_ends();
-  }
-
-  bool emulated() const override { return true; }
-  void* stream() const override { return nullptr; }
-  const Library& library() const override { return emulated_library(); }
-
-  void copy(void* to, const void* from, std::size_t bytes) override {
-    const auto ours = [&](const void* at) {
-      return device_.holds(at, bytes) || pinned_.holds(at, bytes);
-    };
-    if (!ours(to) || !ours(from)) ++counters_.pageable_copies;
-    on_host([=] {
-      if (bytes > 0) std::memmove(to, from, bytes);
-    });
-  }
-  void zero(void* at, std::size_t bytes) override {
-    on_host([=] {
-      if (bytes > 0) std::memset(at, 0, bytes);
-    });
-  }
-  void record(Event& event) override {
-    on_host([at = static_cast<EmulatedEvent*>(&event)] { at->now(); });
-  }
-  void wait_for(const Event&) override {}
-  void wait() override {
-    if (recording_ != nullptr) throw GpuError("a wait for a queue that is being recorded");
-    ++counters_.waits;
-  }
-
-  void begin_recording() override {
-    if (recording_ != nullptr) throw GpuError("a recording begins in a recording");
-    recording_ = std::make_unique<EmulatedRecording>();
-    recording_begins();
-  }
-  std::unique_ptr<Recording> end_recording() override {
-    if (recording_ == nullptr) throw GpuError("a recording ends that never began");
-    recording_ends();
-    return std::move(recording_);
-  }
-  void launch(const Recording& recording) override {
-    if (recording_ != nullptr) throw GpuError("a recording is launched in a recording");
-    for (const Work& step : static_cast<const EmulatedRecording&>(recording).steps)
-      step();
-  }
-  void on_host(Work work) override {
-    if (recording_ != nullptr) {
-      recording_->steps.push_back(std::move(work));
-    } else {
-      work();
-    }
-  }
-
- private:
-  Counters& counters_;
-  const MemoryRanges& device_;
-  const MemoryRanges& pinned_;
-  std::unique_ptr<EmulatedRecording> recording_;
-};
 
 /// What THALWEG_GPU_MEMORY says, else half of the machine's. Read every time: tests set it.
 std::size_t memory_limit() {
@@ -139,6 +29,16 @@ std::size_t memory_limit() {
   }
   return static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) *
          static_cast<std::size_t>(sysconf(_SC_PAGE_SIZE)) / 2;
+}
+
+/// Read every time: tests set it.
+bool queues_have_threads() {
+  const char* const text = std::getenv("THALWEG_GPU_QUEUES");
+  const std::string wish = text == nullptr ? "" : text;
+  if (!wish.empty() && wish != "threads")
+    throw GpuError("THALWEG_GPU_QUEUES is '" + wish +
+                   "' in the environment: expected 'threads' or nothing");
+  return !wish.empty();
 }
 
 /// Zeroed; null where there is none.
@@ -196,11 +96,9 @@ class EmulatedGpu final : public Gpu {
     std::free(memory);
   }
   std::unique_ptr<Queue> queue(bool) override {
-    return std::make_unique<EmulatedQueue>(counters_, device_, pinned_);
+    return emulated_queue(counters_, device_, pinned_, queues_have_threads());
   }
-  std::unique_ptr<Event> event(bool timed) override {
-    return std::make_unique<EmulatedEvent>(counters_, timed);
-  }
+  std::unique_ptr<Event> event(bool timed) override { return emulated_event(counters_, timed); }
   void copy(void* to, const void* from, std::size_t bytes) override {
     refuse_while_recording("a copy that blocks");
     ++counters_.waits;
@@ -212,7 +110,7 @@ class EmulatedGpu final : public Gpu {
 
  private:
   Info info_;
-  Counters counters_;
+  EmulatedCounters counters_;
   MemoryRanges device_, pinned_;
 };
 

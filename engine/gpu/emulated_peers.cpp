@@ -1,13 +1,15 @@
 // Messages between ranks that are threads of one process: copied when they are sent, waited for
-// when it is the queue's turn.
+// when it is the queue's turn, and then by whoever does the queue's work.
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
 #include <deque>
 #include <map>
 #include <mutex>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -60,58 +62,73 @@ std::shared_ptr<Meeting> meeting_of(const PeersId& id) {
   return meeting;
 }
 
+/// A rank in its meeting; work in queues may outlive whoever asked for it.
+struct Here {
+  std::shared_ptr<Meeting> meeting;
+  int rank;
+  std::atomic<bool> aborted{false};
+
+  void put(const Peers::Message& message) {
+    const auto* const first = static_cast<const std::byte*>(message.data);
+    {
+      const std::lock_guard lock(meeting->mutex);
+      meeting->sent[{rank, message.peer}].emplace_back(first, first + message.bytes);
+    }
+    meeting->changed.notify_all();
+  }
+  void take(const Peers::Message& message, const std::function<void()>& look) {
+    auto& box = [&]() -> std::deque<std::vector<std::byte>>& {
+      const std::lock_guard lock(meeting->mutex);
+      return meeting->sent[{message.peer, rank}];
+    }();
+    meeting->wait([&] { return !box.empty() || aborted; }, look);
+    const std::lock_guard lock(meeting->mutex);
+    if (aborted) return;
+    if (box.front().size() != message.bytes)
+      throw GpuError("GPU " + std::to_string(message.peer) + " sent " +
+                     std::to_string(box.front().size()) + " bytes where GPU " +
+                     std::to_string(rank) + " expects " + std::to_string(message.bytes));
+    std::memcpy(message.data, box.front().data(), message.bytes);
+    box.pop_front();
+  }
+};
+
 class EmulatedPeers final : public Peers {
  public:
   EmulatedPeers(const PeersId& id, int rank, int ranks, std::function<void()> look)
-      : meeting_(meeting_of(id)), rank_(rank), look_(std::move(look)) {
+      : here_(std::make_shared<Here>()), look_(std::move(look)) {
+    here_->meeting = meeting_of(id);
+    here_->rank = rank;
+    Meeting& meeting = *here_->meeting;
     {
-      const std::lock_guard lock(meeting_->mutex);
-      ++meeting_->joined;
+      const std::lock_guard lock(meeting.mutex);
+      ++meeting.joined;
     }
-    meeting_->changed.notify_all();
-    meeting_->wait([&] { return meeting_->joined >= ranks; }, look_);
+    meeting.changed.notify_all();
+    meeting.wait([&] { return meeting.joined >= ranks; }, look_);
   }
 
   void exchange(Queue& queue, std::span<const Message> send,
                 std::span<const Message> receive) override {
     refuse_while_recording("an exchange between GPUs");
-    queue.on_host([&] {
-      for (const Message& message : send)
-        put(message);
-      for (const Message& message : receive)
-        take(message);
+    // Only the thread that asks may look round. A queue's own thread waits until it is ended, as a
+    // GPU does.
+    queue.on_host([here = here_, look = look_, asker = std::this_thread::get_id(),
+                   out = std::vector(send.begin(), send.end()),
+                   in = std::vector(receive.begin(), receive.end())] {
+      const bool may_look = std::this_thread::get_id() == asker;
+      for (const Message& message : out)
+        here->put(message);
+      for (const Message& message : in)
+        here->take(
+            message, may_look ? look : [] {});
     });
   }
   void check() override {}
-  void abort() noexcept override {}
+  void abort() noexcept override { here_->aborted = true; }
 
  private:
-  void put(const Message& message) {
-    const auto* const first = static_cast<const std::byte*>(message.data);
-    {
-      const std::lock_guard lock(meeting_->mutex);
-      meeting_->sent[{rank_, message.peer}].emplace_back(first, first + message.bytes);
-    }
-    meeting_->changed.notify_all();
-  }
-  void take(const Message& message) {
-    auto& box = [&]() -> auto& {
-      const std::lock_guard lock(meeting_->mutex);
-      return meeting_->sent[{message.peer, rank_}];
-    }
-    ();
-    meeting_->wait([&] { return !box.empty(); }, look_);
-    const std::lock_guard lock(meeting_->mutex);
-    if (box.front().size() != message.bytes)
-      throw GpuError("GPU " + std::to_string(message.peer) + " sent " +
-                     std::to_string(box.front().size()) + " bytes where GPU " +
-                     std::to_string(rank_) + " expects " + std::to_string(message.bytes));
-    std::memcpy(message.data, box.front().data(), message.bytes);
-    box.pop_front();
-  }
-
-  std::shared_ptr<Meeting> meeting_;
-  int rank_;
+  std::shared_ptr<Here> here_;
   std::function<void()> look_;
 };
 

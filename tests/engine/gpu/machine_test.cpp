@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <future>
 #include <numeric>
+#include <thread>
 #include <vector>
 
 #include "engine/gpu/library.h"
@@ -233,6 +235,38 @@ TEST(EmulatedMachine, HasTheMemoryThatTheEnvironmentSays) {
   }
   { const Memory fits(gpu, 400, "the second"); }
   EXPECT_EQ(gpu.free_bytes(), 400u);
+}
+
+TEST(EmulatedMachine, ItsQueuesHaveThreadsWhereTheEnvironmentSays) {
+  Gpu& gpu = emulated_gpu();
+  const Environment wish("THALWEG_GPU_QUEUES", "threads");
+  const auto first = gpu.queue(), second = gpu.queue();
+  const auto begun = gpu.event(), go_on = gpu.event();
+  const auto asker = std::this_thread::get_id();
+  std::thread::id doer = asker;
+  std::promise<void> gate;
+  first->on_host([&] { gate.get_future().wait(); });
+  first->on_host([&] { doer = std::this_thread::get_id(); });
+  first->record(*go_on);
+  int order = 0;
+  second->record(*begun);
+  second->wait_for(*go_on);
+  second->on_host([&] { order = doer == asker ? 1 : 2; });
+  begun->wait();
+  EXPECT_FALSE(go_on->done());
+  EXPECT_THROW((void)go_on->ms_since(*begun), GpuError) << "not done yet";
+  gate.set_value();
+  second->wait();
+  EXPECT_EQ(order, 2);
+  EXPECT_GE(go_on->ms_since(*begun), 0);
+  first->on_host([] { throw GpuError("it failed"); });
+  first->on_host([&] { order = 3; });
+  first->record(*go_on);
+  EXPECT_THROW(go_on->wait(), GpuError);
+  EXPECT_THROW(first->wait(), GpuError);
+  EXPECT_EQ(order, 2);
+  const Environment mistyped("THALWEG_GPU_QUEUES", "thread");
+  EXPECT_THROW((void)gpu.queue(), GpuError);
 }
 
 TEST(EmulatedMachine, IsTakenWhereTheEnvironmentSays) {

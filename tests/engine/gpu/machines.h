@@ -1,10 +1,11 @@
-// Tests of what both machines do: once on the emulated one and once on a real GPU, where there is
-// one.
+// Tests of what both machines do: on the emulated one, whose queues do their work at once or have
+// threads of their own, and on a real GPU, where there is one.
 #pragma once
 
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,9 @@ namespace thalweg::engine::gpu {
 class OnMachine : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    if (std::string(GetParam()) == "emulated") {
+    unsetenv("THALWEG_GPU_QUEUES");
+    if (std::string(GetParam()).starts_with("emulated")) {
+      if (std::string(GetParam()) == "emulated_threads") setenv("THALWEG_GPU_QUEUES", "threads", 1);
       gpu_ = &emulated_gpu();
     } else {
       if (gpu_count() == 0) GTEST_SKIP() << why_no_gpu();
@@ -24,6 +27,7 @@ class OnMachine : public testing::TestWithParam<const char*> {
     }
     queue_ = gpu_->queue();
   }
+  void TearDown() override { unsetenv("THALWEG_GPU_QUEUES"); }
 
   template <class T>
   Memory up(const std::vector<T>& values) {
@@ -43,10 +47,10 @@ class OnMachine : public testing::TestWithParam<const char*> {
   std::unique_ptr<Queue> queue_;
 };
 
-#define THALWEG_ON_MACHINES(Suite)                                                  \
-  INSTANTIATE_TEST_SUITE_P(Gpu, Suite, testing::Values("emulated", "cuda"),         \
-                           [](const testing::TestParamInfo<const char*>& machine) { \
-                             return std::string(machine.param);                     \
+#define THALWEG_ON_MACHINES(Suite)                                                              \
+  INSTANTIATE_TEST_SUITE_P(Gpu, Suite, testing::Values("emulated", "emulated_threads", "cuda"), \
+                           [](const testing::TestParamInfo<const char*>& machine) {             \
+                             return std::string(machine.param);                                 \
                            })
 
 }  // namespace thalweg::engine::gpu

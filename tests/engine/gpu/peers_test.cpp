@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <thread>
@@ -126,6 +127,23 @@ TEST(EmulatedPeers, WhoWaitsLooksRound) {
   char byte = 0;
   const Peers::Message message{1, &byte, 1};
   EXPECT_THROW(peers->exchange(*queue, {}, std::span(&message, 1)), Lost);
+}
+
+TEST(EmulatedPeers, AbortEndsWhatAQueueWaitsFor) {
+  Gpu& gpu = emulated_gpu();
+  setenv("THALWEG_GPU_QUEUES", "threads", 1);
+  const auto queue = gpu.queue();
+  unsetenv("THALWEG_GPU_QUEUES");
+  const auto peers = join_peers(gpu, new_peers_id(gpu), 0, 1, nothing);
+  const auto done = gpu.event();
+  char byte = 0;
+  const Peers::Message message{1, &byte, 1};
+  peers->exchange(*queue, {}, std::span(&message, 1));
+  queue->record(*done);
+  EXPECT_FALSE(done->done()) << "nobody has sent anything";
+  peers->abort();
+  queue->wait();
+  EXPECT_TRUE(done->done());
 }
 
 TEST(EmulatedPeers, RefuseOtherProcessesAndRecordings) {
