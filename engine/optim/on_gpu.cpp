@@ -23,15 +23,16 @@ struct OneSquaresPass {
   PieceTable table;
   const float* x;
   double* partial;
+  std::int64_t first;
   THALWEG_HOST_DEVICE void operator()(const gpu::Team& team, std::int64_t row) const {
-    const Piece piece = table.pieces[row];
+    const Piece piece = table.pieces[first + row];
     double sum = 0;
     for (int i = team.rank(); i < piece.count / pack_width; i += team.size()) {
       const Floats4 xi = reinterpret_cast<const Floats4*>(x)[piece.first / pack_width + i];
       for (int k = 0; k < pack_width; ++k)
         sum += static_cast<double>(xi.at[k]) * static_cast<double>(xi.at[k]);
     }
-    keep_sums<1>(team, &sum, partial, table.count, row);
+    keep_sums<1>(team, &sum, partial, table.count, first + row);
   }
 };
 
@@ -94,10 +95,18 @@ GradientSums::GradientSums(gpu::Gpu& gpu, std::span<const ParameterInfo> infos)
       factor_(gpu, sizeof(float), "the factor that clips the gradient") {}
 
 void GradientSums::sums_of_squares(gpu::Queue& queue, const float* x, double* out) {
-  auto* const partial = static_cast<double*>(partial_.data());
-  gpu::for_each_row(queue, pieces_.count(), team_threads,
-                    OneSquaresPass{pieces_.table(), x, partial});
-  join_sums<1>(queue, pieces_, partial, KeepSquares{out});
+  add_squares(queue, x, 0, static_cast<int>(pieces_.parameters()));
+  take_squares(queue, out);
+}
+
+void GradientSums::add_squares(gpu::Queue& queue, const float* x, int first, int end) {
+  const std::int64_t row = pieces_.first(first);
+  gpu::for_each_row(queue, pieces_.first(end) - row, team_threads,
+                    OneSquaresPass{pieces_.table(), x, static_cast<double*>(partial_.data()), row});
+}
+
+void GradientSums::take_squares(gpu::Queue& queue, double* out) {
+  join_sums<1>(queue, pieces_, static_cast<const double*>(partial_.data()), KeepSquares{out});
 }
 
 void GradientSums::clip_norm(gpu::Queue& queue, float* g, const double* squares, double longest) {

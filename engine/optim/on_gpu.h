@@ -59,6 +59,11 @@ class GradientSums {
   /// out[p] = sum of squares over parameter p, for every p; not finite exactly where one of the
   /// elements is not. `out` in the GPU's memory.
   void sums_of_squares(gpu::Queue& queue, const float* x, double* out);
+  /// The same in steps, for gradients that do not all stay until the last one is complete: add
+  /// parameters [first, end) of x, and when each has been added once take the sums. To the same
+  /// bits.
+  void add_squares(gpu::Queue& queue, const float* x, int first, int end);
+  void take_squares(gpu::Queue& queue, double* out);
   /// Scales all of g so that its norm, told by its `squares`, is at most `longest`; leaves one that
   /// is not finite.
   void clip_norm(gpu::Queue& queue, float* g, const double* squares, double longest);

@@ -1,6 +1,7 @@
 #include "engine/optim/pieces.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace thalweg::engine::optim {
 namespace {
@@ -31,6 +32,7 @@ Pieces::Pieces(gpu::Gpu& gpu, std::span<const ParameterInfo> infos,
   table_ = {static_cast<const Piece*>(pieces_.data()),
             static_cast<const std::int32_t*>(first_.data()),
             static_cast<std::int32_t>(pieces.size()), static_cast<std::int32_t>(infos.size())};
+  first_on_host_ = std::move(first);
 }
 
 }  // namespace thalweg::engine::optim

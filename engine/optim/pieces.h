@@ -35,9 +35,14 @@ class Pieces {
   const PieceTable& table() const { return table_; }
   std::int64_t count() const { return table_.count; }
   std::int64_t parameters() const { return table_.parameters; }
+  /// Of a parameter; of the number of parameters: count().
+  std::int64_t first(int parameter) const {
+    return first_on_host_[static_cast<std::size_t>(parameter)];
+  }
 
  private:
   gpu::Memory pieces_, first_;
+  std::vector<std::int32_t> first_on_host_;
   PieceTable table_;
 };
 

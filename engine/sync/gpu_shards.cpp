@@ -60,14 +60,16 @@ GpuShards::GpuShards(const SyncParts& parts, const Options& options,
       events.push_back(machine_.event());
 }
 
-GpuShards::~GpuShards() {
-  // Memory must outlive the work that uses it.
+void wait_before_the_end(gpu::Queue& queue) noexcept {
   try {
-    copies_->wait();
-    queue_->wait();
-  } catch (const gpu::GpuError&) {
-    // It has been told to whoever ran the step.
+    queue.wait();
+  } catch (const std::exception&) {
   }
+}
+
+GpuShards::~GpuShards() {
+  wait_before_the_end(*copies_);
+  wait_before_the_end(*queue_);
 }
 
 std::size_t GpuShards::micro_batches() const {
@@ -201,6 +203,16 @@ void GpuShards::mark(std::size_t shard, std::size_t bucket) {
   if (options_.mark_buckets) queue_->record(*ready_[shard][bucket]);
 }
 
+void GpuShards::add_squares(std::size_t bucket, const float* gradient) {
+  std::vector<int> members = buckets_[bucket].parameters;
+  std::sort(members.begin(), members.end());
+  for (std::size_t first = 0, next = 0; first < members.size(); first = next) {
+    for (next = first + 1; next < members.size() && members[next] == members[next - 1] + 1;)
+      ++next;
+    sums_->add_squares(*queue_, gradient, members[first], members[next - 1] + 1);
+  }
+}
+
 QueuedShard GpuShards::micro_batch(std::size_t number, const Slot& slot, bool blended,
                                    bool draw_labels, Work& into) {
   const auto* const start = static_cast<const std::byte*>(slot.device.data());
@@ -237,10 +249,15 @@ void GpuShards::compute_shard(std::size_t shard, const Slot& slot, bool blended,
     Work& target = *open[sizes.size()];
     for (std::size_t b = 0; b < buckets_.size(); ++b)
       left_[b] = buckets_[b].parameters.size();
-    // With one micro-batch a bucket is complete as soon as its last gradient is.
+    const bool measured = options_.measures && p_.sharding.first == 0 && shard == 0 && micro == 0;
+    // With one micro-batch a bucket is complete as soon as its last gradient is. What is marked may
+    // be overwritten with its sum from then on.
+    const bool at_once = own_marks && pieces == 1;
     const auto ready = [&](int parameter) {
       const std::size_t bucket = bucket_of_[static_cast<std::size_t>(parameter)];
-      if (--left_[bucket] == 0 && own_marks && pieces == 1) mark(shard, bucket);
+      if (--left_[bucket] > 0 || !at_once) return;
+      if (measured) add_squares(bucket, target.gradient.floats());
+      mark(shard, bucket);
     };
     if (augment_)
       augment_->run(*queue_, layout_, static_cast<const std::byte*>(slot.device.data()),
@@ -249,9 +266,10 @@ void GpuShards::compute_shard(std::size_t shard, const Slot& slot, bool blended,
         *queue_, micro_batch(shard * pieces + micro, slot, blended, draw_labels, target), ready);
     float* const extra = target.extra.floats() + statistics;
     gpu::narrow(*queue_, extra + loss, static_cast<const double*>(result_.data()), 1);
-    if (options_.measures && p_.sharding.first == 0 && shard == 0 && micro == 0) {
-      sums_->sums_of_squares(*queue_, target.gradient.floats(),
-                             static_cast<double*>(squares_.data()));
+    if (measured) {
+      const auto parameters = static_cast<int>(p_.model.parameters().size());
+      if (!at_once) sums_->add_squares(*queue_, target.gradient.floats(), 0, parameters);
+      sums_->take_squares(*queue_, static_cast<double*>(squares_.data()));
       gpu::sum(*queue_, extra + squares, static_cast<const double*>(squares_.data()),
                p_.model.parameters().size());
     } else {

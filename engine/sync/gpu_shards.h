@@ -19,6 +19,10 @@ namespace optim {
 class GradientSums;
 }
 
+/// Memory must outlive the work that uses it: for destructors. A failure has been told to whoever
+/// waited for the step.
+void wait_before_the_end(gpu::Queue& queue) noexcept;
+
 /// For one thread. Nothing is allocated and nothing is waited for in a step, once both slots of
 /// memory for batches have been in use twice.
 class GpuShards {
@@ -48,8 +52,8 @@ class GpuShards {
   float* extra(std::size_t i) { return work_[i].extra.floats(); }
   std::size_t results() const { return options_.sum_locally ? 1 : work_.size(); }
   std::size_t extra_count() const { return p_.model.statistics() + extras; }
-  /// When a bucket of result i is complete, as part of the last run(). Bucket numbers beyond the
-  /// last: everything.
+  /// When a bucket of result i is complete, as part of the last run(); its memory is then read no
+  /// more and may be overwritten. Bucket numbers beyond the last: everything.
   const gpu::Event& ready(std::size_t i, std::size_t bucket) const {
     return *ready_[i][std::min(bucket, buckets_.size())];
   }
@@ -75,6 +79,7 @@ class GpuShards {
   QueuedShard micro_batch(std::size_t number, const Slot& slot, bool blended, bool draw_labels,
                           Work& into);
   void mark(std::size_t shard, std::size_t bucket);
+  void add_squares(std::size_t bucket, const float* gradient);
 
   SyncParts p_;
   Options options_;

@@ -47,6 +47,11 @@ class GpuSynchronous final : public SyncMode {
       exchange_ = make_exchange({p_, options, shards_, buckets_, sum_.get()}, exchange_note_);
   }
 
+  ~GpuSynchronous() override {
+    exchange_.reset();  // what waits for lost ranks ends with it
+    wait_before_the_end(shards_.queue());
+  }
+
   StepOutcome step(const StepInput& input) override {
     const std::size_t number = std::exchange(next_, (next_ + 1) % reports_.size());
     put_into_queue(input, number);

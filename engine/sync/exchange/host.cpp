@@ -18,6 +18,7 @@ double ms_since(Clock::time_point start) {
 class HostExchange final : public GpuExchange {
  public:
   explicit HostExchange(const ExchangeParts& e);
+  ~HostExchange() override { wait_before_the_end(*copies_); }
   void run(std::int64_t step, bool stop, std::optional<std::size_t> slot) override;
   Times times(std::size_t slot, const gpu::Event&, const gpu::Event&) override {
     return times_[slot];

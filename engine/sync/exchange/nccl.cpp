@@ -55,18 +55,15 @@ class NcclExchange final : public GpuExchange {
 
   ~NcclExchange() override {
     // After a failure nobody waits for anybody: work that waits for lost ranks is ended.
-    if (failed_ || std::uncaught_exceptions() > exceptions_) {
-      peers_->abort();
-      return;
-    }
+    const bool failed = failed_ || std::uncaught_exceptions() > exceptions_;
+    if (failed) peers_->abort();
     try {
       for (Slot& slot : slots_)
-        if (slot.joined) slot.joined->wait();
-      shards_.queue().wait();
-      queue_->wait();
+        if (slot.joined && !failed) slot.joined->wait();
     } catch (const std::exception&) {
       peers_->abort();
     }
+    wait_before_the_end(*queue_);
   }
 
   void run(std::int64_t, bool stop, std::optional<std::size_t> slot) override {

@@ -71,6 +71,12 @@ class UcxExchange final : public GpuExchange {
     reducer_->set_parts(std::move(summed));
   }
 
+  ~UcxExchange() override {
+    reducer_.reset();
+    wait_before_the_end(*own_);
+    wait_before_the_end(*slices_queue_);
+  }
+
   void run(std::int64_t, bool stop, std::optional<std::size_t> slot) override {
     const Clock::time_point begin = Clock::now();
     reducer_->begin();
@@ -119,7 +125,7 @@ class UcxExchange final : public GpuExchange {
   std::deque<SliceOnGpu> slices_;
   std::vector<std::unique_ptr<gpu::Event>> added_;  ///< by part: what this rank adds alone
   std::array<Times, slots> times_;
-  std::unique_ptr<BucketReducer> reducer_;  // last: its thread ends before the memory goes
+  std::unique_ptr<BucketReducer> reducer_;
 };
 
 std::string why_not(const ExchangeRanks& ranks) {

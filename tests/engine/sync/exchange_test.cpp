@@ -134,11 +134,24 @@ TEST(JoinsOf, AreTheTreesAdditionsInOrder) {
 
 // Training by each of them.
 
-/// On the emulated machine: a real GPU has no threads for ranks.
-class Exchange : public testing::TestWithParam<const char*> {
+/// On the emulated machine, for ranks that are threads. Its queues do their work at once, or
+/// whenever events allow it.
+class Emulated {
+ public:
+  explicit Emulated(bool threads) {
+    setenv("THALWEG_GPU", "emulated", 1);
+    if (threads) setenv("THALWEG_GPU_QUEUES", "threads", 1);
+  }
+  ~Emulated() {
+    unsetenv("THALWEG_GPU");
+    unsetenv("THALWEG_GPU_QUEUES");
+  }
+};
+
+class Exchange : public testing::TestWithParam<std::tuple<const char*, bool>> {
  protected:
-  void SetUp() override { setenv("THALWEG_GPU", "emulated", 1); }
-  void TearDown() override { unsetenv("THALWEG_GPU"); }
+  Exchange() : machine_(std::get<1>(GetParam())) {}
+  static const char* way() { return std::get<0>(GetParam()); }
 
   /// Several buckets, some of which are long enough to be cut into slices.
   Case several_buckets() const {
@@ -146,16 +159,19 @@ class Exchange : public testing::TestWithParam<const char*> {
     c.model = Map{{"name", "mlp"}, {"hidden", List{64, 48, 32}}};
     c.device = "cuda";
     c.steps = 5;
-    c.sync = Map{{"gpu_exchange", GetParam()}, {"first_bucket_mib", 0.001}, {"bucket_mib", 0.008}};
+    c.sync = Map{{"gpu_exchange", way()}, {"first_bucket_mib", 0.001}, {"bucket_mib", 0.008}};
     return c;
   }
   Case with_norm_and_dropout() const {
     Case c = batch_norm_and_dropout();
     c.device = "cuda";
     c.steps = 5;
-    c.sync = Map{{"gpu_exchange", GetParam()}};
+    c.sync = Map{{"gpu_exchange", way()}};
     return c;
   }
+
+ private:
+  Emulated machine_;
 };
 
 void expect_equal_on_any_ranks(Case c) {
@@ -186,7 +202,7 @@ TEST_P(Exchange, MakesTheSameBitsWithoutOverlap) {
   Case c = several_buckets();
   c.micro_batches = 2;
   const Trained one = train(c, 1, 1).front();
-  c.sync = Map{{"gpu_exchange", GetParam()}, {"overlap", false}, {"bucket_mib", 0.004}};
+  c.sync = Map{{"gpu_exchange", way()}, {"overlap", false}, {"bucket_mib", 0.004}};
   for (const Trained& other : train(c, 3, 1))
     EXPECT_EQ(other, one);
 }
@@ -242,11 +258,15 @@ TEST_P(Exchange, EndsWithTheNameOfARankThatDies) {
   EXPECT_THAT(said[2], HasSubstr("rank 1"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Rows, Exchange, testing::Values("nccl", "ucx", "host"),
-                         [](const auto& row) { return std::string(row.param); });
+INSTANTIATE_TEST_SUITE_P(Rows, Exchange,
+                         testing::Combine(testing::Values("nccl", "ucx", "host"), testing::Bool()),
+                         [](const auto& test) {
+                           return std::get<0>(test.param) +
+                                  std::string(std::get<1>(test.param) ? "_threads" : "");
+                         });
 
 TEST(NcclExchange, ASteadyStepOfSeveralRanksAllocatesNothingAndWaitsForNothing) {
-  setenv("THALWEG_GPU", "emulated", 1);
+  const Emulated machine(true);
   Case c;
   c.model = Map{{"name", "mlp"}, {"hidden", List{64, 48, 32}}};
   c.device = "cuda";
@@ -270,7 +290,6 @@ TEST(NcclExchange, ASteadyStepOfSeveralRanksAllocatesNothingAndWaitsForNothing) 
     EXPECT_EQ(after.waits, before.waits);
     mode->settle();
   });
-  unsetenv("THALWEG_GPU");
 }
 
 TEST(ExchangeOption, IsForGpus) {
