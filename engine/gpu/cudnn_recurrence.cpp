@@ -1,5 +1,7 @@
 #include "engine/gpu/cudnn_recurrence.h"
 
+#include <cuda_runtime_api.h>
+
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -253,6 +255,7 @@ class Lstm {
         ways_.push_back(std::move(way));
       } catch (const GpuError& error) {
         why = error.what();
+        (void)cudaGetLastError();  // what cuDNN may have left would be taken for a loop's
       }
     }
     if (ways_.empty()) throw GpuError(why);
@@ -310,8 +313,8 @@ class Lstm {
       throw GpuError("cuDNN has weights of other sizes for the " + name_of(shape_));
   }
 
-  /// Once as it is and once recorded: what cuDNN sets up at its first call it cannot while a queue
-  /// is recorded, and some refusals come no earlier.
+  /// Once as it is and once recorded in another queue: what cuDNN sets up at its first call it
+  /// cannot while a queue is recorded, and some refusals come no earlier.
   void try_out(Gpu& gpu, const Way& way) const {
     const std::int64_t rows = shape_.samples * shape_.positions;
     const std::string what = "trying the " + name_of(shape_);
@@ -337,17 +340,17 @@ class Lstm {
       gradients.emplace_back(gpu, static_cast<std::size_t>(count(i)) * sizeof(float), what);
       backward.push_back(gradients.back().data());
     }
-    const std::unique_ptr<Queue> queue = gpu.queue();
-    const auto all = [&] {
-      train(*queue, way, training, workspace.data());
-      go_back(*queue, way, backward, workspace.data());
-      evaluate(*queue, way, evaluation, workspace.data());
+    const auto all = [&](Queue& queue) {
+      train(queue, way, training, workspace.data());
+      go_back(queue, way, backward, workspace.data());
+      evaluate(queue, way, evaluation, workspace.data());
     };
-    all();
-    queue->wait();
-    queue->begin_recording();
-    all();
-    (void)queue->end_recording();
+    const std::unique_ptr<Queue> first = gpu.queue(), other = gpu.queue();
+    all(*first);
+    first->wait();
+    other->begin_recording();
+    all(*other);
+    (void)other->end_recording();
   }
 
   Recurrence shape_;
