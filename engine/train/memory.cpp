@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "engine/sync/gpu_augment.h"
+#include "engine/sync/gpu_evaluation.h"
 #include "engine/sync/gpu_shards.h"
 
 namespace thalweg::engine {
@@ -40,6 +41,7 @@ MemoryNeeds memory_needs(const Model& model, const Optimizer<float>& optimizer,
   if (batches.raw)
     needs.staging +=
         GpuAugment::bytes(*batches.raw, static_cast<std::size_t>(sharding.micro_batch()));
+  needs.staging += GpuEvaluation::bytes(source.dataset, sharding.micro_batch());
   return needs;
 }
 

@@ -48,8 +48,9 @@ void report_validation(Attempt& a, double train_loss) {
     measured.write(values.data());
     running = measured.floats();
   }
-  const Judgement judged = validate(*a.dataset, a.samples.validation, a.model->loss(), weights,
-                                    running, a.sharding.micro_batch(), *a.lanes, a.in.group);
+  const Judgement judged =
+      validate(*a.dataset, a.samples.validation, a.model->loss(), weights, running,
+               a.sharding.micro_batch(), *a.lanes, a.in.group, a.evaluation.get());
   std::vector<MetricPoint> metrics{{"val/loss", a.step, judged.loss}};
   std::string text;
   for (const Judgement::Metric& m : judged.metrics) {

@@ -56,7 +56,7 @@ void require_watched(const Schedule& schedule, const LossPlan& loss) {
 
 Judgement validate(const Dataset& dataset, const std::vector<std::uint32_t>& samples,
                    const LossPlan& loss, const float* parameters, const float* running,
-                   int chunk_samples, LanePool& lanes, comm::Group& group) {
+                   int chunk_samples, LanePool& lanes, comm::Group& group, GpuEvaluation* on_gpu) {
   const auto size = static_cast<std::size_t>(chunk_samples);
   const auto chunks = static_cast<int>((samples.size() + size - 1) / size);
   const int first = comm::Group::first_shard(group.rank(), group.size(), chunks);
@@ -65,17 +65,23 @@ Judgement validate(const Dataset& dataset, const std::vector<std::uint32_t>& sam
   // bit.
   constexpr std::size_t kEach = 1 + most_sums;
   std::vector<double> counted(static_cast<std::size_t>(chunks) * kEach, 0.0);
-  lanes.run(end - first, [&](int task, Lane& lane) {
-    const auto chunk = static_cast<std::size_t>(first + task);
-    const std::size_t begin = chunk * size;
+  const auto count = [&](int chunk, const ShardResult& result) {
+    double* const at = counted.data() + static_cast<std::size_t>(chunk) * kEach;
+    *at = result.loss_sum;
+    std::copy(result.sums.begin(), result.sums.end(), at + 1);
+  };
+  const auto judge = [&](int task, Lane& lane) {
+    const std::size_t begin = static_cast<std::size_t>(first + task) * size;
     const auto from = samples.begin() + static_cast<std::ptrdiff_t>(begin);
     Chunk these(dataset,
                 {from, from + static_cast<std::ptrdiff_t>(std::min(size, samples.size() - begin))});
     these.batch.round = lanes.round();
-    const ShardResult result = lane.evaluate(parameters, running, these.batch);
-    counted[chunk * kEach] = result.loss_sum;
-    std::copy(result.sums.begin(), result.sums.end(), counted.begin() + chunk * kEach + 1);
-  });
+    count(first + task, lane.evaluate(parameters, running, these.batch));
+  };
+  if (on_gpu != nullptr)
+    on_gpu->run(*lanes.lane(0).queued(), parameters, running, samples, first, end, count);
+  else
+    lanes.run(end - first, judge);
   group.allreduce(counted.data(), counted.size(), comm::Type::f64, comm::Op::sum);
   std::array<double, kEach> total{};
   for (std::size_t i = 0; i < counted.size(); ++i)

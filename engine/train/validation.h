@@ -8,6 +8,7 @@
 #include "engine/comm/group.h"
 #include "engine/data/dataset.h"
 #include "engine/schedule/schedule.h"
+#include "engine/sync/gpu_evaluation.h"
 #include "engine/sync/lane_pool.h"
 #include "engine/sync/mode.h"
 
@@ -28,10 +29,12 @@ void require_watched(const Schedule& schedule, const LossPlan& loss);
 
 /// The samples go in chunks of a shard's size. Ranks judge different chunks; the chunks' sums are
 /// added in the order of the chunks, so the bits do not depend on the number of ranks or lanes.
-/// Collective.
+/// `on_gpu`: of chunks of that size, for lanes of a GPU; null: each chunk goes through its lane
+/// alone. Collective.
 Judgement validate(const Dataset& dataset, const std::vector<std::uint32_t>& samples,
                    const LossPlan& loss, const float* parameters, const float* running,
-                   int chunk_samples, LanePool& lanes, comm::Group& group);
+                   int chunk_samples, LanePool& lanes, comm::Group& group,
+                   GpuEvaluation* on_gpu = nullptr);
 
 /// Batch norm's statistics for weights at which training has not measured them: means over some
 /// training samples, spread evenly. The bits do not depend on the number of ranks or lanes.

@@ -56,7 +56,8 @@ QueuedShard CudaLane::stage(const Batch& batch, float scale) {
   check_numbers(graph_.loss, batch, elements(graph_.input), graph_.loss.data.vocabulary);
   const auto n = static_cast<std::size_t>(batch.samples);
   const auto at = [&](BatchLayout::Part part) { return staged_.layout.piece(part, 0); };
-  std::memset(staged_.host.data(), 0, staged_.result());
+  if (n < staged_.layout.samples_of_a_piece())
+    std::memset(staged_.host.data(), 0, staged_.result());
   const auto put = [&](BatchLayout::Part part, const void* from) {
     if (from != nullptr)
       std::memcpy(staged_.on_host(at(part)), from, n * staged_.layout.bytes_of_sample(part));

@@ -11,6 +11,7 @@
 
 #include "engine/data/augment_table.h"
 #include "engine/data/loader.h"
+#include "engine/sync/gpu_evaluation.h"
 #include "engine/sync/mode.h"
 #include "engine/tensor/random.h"
 #include "tests/engine/sync/support.h"
@@ -274,6 +275,56 @@ TEST(RawBatches, TeachAsThoseOfTheHostDo) {
           EXPECT_EQ(learnt(*dataset, options, true, group), host);
         });
     }
+}
+
+/// Stored or not, a chunk that waits for nobody has the bits of one that goes through its lane
+/// alone.
+TEST(GpuEvaluation, JudgesAsALaneDoes) {
+  if (gpu::gpu_count() == 0) setenv("THALWEG_GPU", "emulated", 1);
+  constexpr int kChunk = 5, kChunks = 5;  // the last one has 4 samples
+  const Numbers bytes({3, 6, 6}, 1, 3), pairs({3, 6, 6}, 2), floats({3, 6, 6}, 0);
+  for (const Numbers* dataset : {&bytes, &pairs, &floats}) {
+    const auto model =
+        build_model(Map{{"name", "mlp"}, {"hidden", jobspec::List{8}}, {"batch_norm", true}},
+                    {dataset->sample_shape(), dataset->classes()}, kChunk, "cuda");
+    const auto optimizer = make_optimizer<float>(Map{{"name", "sgd"}}, parameters_of(*model));
+    Replica replica(*model, *optimizer);
+    std::vector<float> running(model->statistics());
+    model->initialize(11, replica.parameters.floats(), running.data());
+    replica.running.write(running.data());
+    const auto lane = model->lane();
+    std::vector<std::uint32_t> all(kSamples);
+    std::iota(all.rbegin(), all.rend(), 0u);
+
+    GpuEvaluation evaluation(*model->gpu(), *dataset, model->loss(), kChunk);
+    for (const int first : {0, 3}) {
+      int next = first;
+      evaluation.run(
+          *lane->queued(), replica.parameters.floats(), replica.running.floats(), all, first,
+          kChunks, [&](int chunk, const ShardResult& result) {
+            EXPECT_EQ(chunk, next++);
+            const std::size_t begin = static_cast<std::size_t>(chunk * kChunk);
+            const std::size_t count = std::min<std::size_t>(kChunk, kSamples - begin);
+            std::vector<float> inputs(count * input_floats(dataset->form()));
+            std::vector<std::int32_t> labels(count);
+            for (std::size_t i = 0; i < count; ++i) {
+              dataset->copy(all[begin + i], inputs.data() + i * input_floats(dataset->form()));
+              labels[i] = dataset->label(all[begin + i]);
+            }
+            Batch batch;
+            batch.inputs = inputs.data();
+            batch.labels = labels.data();
+            batch.samples = static_cast<int>(count);
+            const auto other = model->lane();
+            const ShardResult alone =
+                other->evaluate(replica.parameters.floats(), replica.running.floats(), batch);
+            EXPECT_EQ(result.loss_sum, alone.loss_sum) << chunk;
+            EXPECT_EQ(result.sums, alone.sums) << chunk;
+            EXPECT_GT(result.loss_sum, 0);
+          });
+      EXPECT_EQ(next, kChunks);
+    }
+  }
 }
 
 }  // namespace
