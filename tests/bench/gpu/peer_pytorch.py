@@ -2,14 +2,14 @@
 """peer_pytorch.py MODEL [key=value ...]: training steps of the models in tests/support/models.h on a GPU in PyTorch, as its
 users run them fast; one line "key=value ...". It has been written for 2.11, and takes 2.3 or newer.
 
-Keys: seconds (5; 0: only compiles, which later runs find in inductor's cache), batch (the model's), precision (bf16, tf32,
-fp32), compile (default, reduce-overhead: CUDA graphs, max-autotune, no), device (cuda; cpu: to try this program).
+Keys: seconds (5; 0: only compiles, which later runs find in inductor's cache), batch (the model's), precision (bf16,
+all-bf16, tf32, fp32), compile (default, reduce-overhead: CUDA graphs, max-autotune, no), device (cuda; cpu: to try this program).
 
-bf16 is autocast over floats for parameters, as Thalweg's. Images and volumes lie channels last. Forward and loss are compiled
-as one (inductor joins the loss to the last product), SGD with momentum is fused, attention is what
-scaled_dot_product_attention finds (flash), cuDNN's ways are measured (benchmark). The samples lie on the GPU before it begins
-(Thalweg copies them there in every step). Ten steps or more warm up; time is taken over steps that follow each other without a
-wait, about a fifth of a second of them, and nothing is read back meanwhile."""
+bf16 is autocast over floats for parameters, as Thalweg's; all-bf16 has parameters in bf16 too, which is less work. Images and
+volumes lie channels last. Forward and loss are compiled as one (inductor joins the loss to the last product), SGD with
+momentum is fused, attention is what scaled_dot_product_attention finds (flash), cuDNN's ways are measured (benchmark). The
+samples lie on the GPU before it begins (Thalweg copies them there in every step). Ten steps or more warm up; time is taken over
+steps that follow each other without a wait, about a fifth of a second of them, and nothing is read back meanwhile."""
 import contextlib
 import sys
 import time
@@ -24,6 +24,7 @@ MODEL = sys.argv[1]
 SETTINGS = {"seconds": "5", "batch": "0", "precision": "bf16", "compile": "default", "device": "cuda",
             **dict(a.split("=") for a in sys.argv[2:])}
 DEVICE = SETTINGS["device"]
+ALL_BF16 = SETTINGS["precision"] == "all-bf16"
 BATCHES = 4  # different ones, taken in turn, as in bench_step
 WARM_STEPS = 10
 CHUNK_SECONDS = 0.2
@@ -35,6 +36,8 @@ def formats(dimensions):
 
 def there(tensor):
     tensor = tensor.to(DEVICE)
+    if ALL_BF16 and tensor.is_floating_point():
+        tensor = tensor.bfloat16()
     return tensor.contiguous(memory_format=formats(tensor.dim())) if tensor.is_floating_point() else tensor
 
 
@@ -64,6 +67,8 @@ def main():
     for dimensions, kind in ((4, nn.Conv2d), (5, nn.Conv3d)):
         if any(isinstance(m, kind) for m in model.modules()):
             model = model.to(memory_format=formats(dimensions))
+    if ALL_BF16:
+        model = model.bfloat16()
     parameters = sum(p.numel() for p in model.parameters())
     fused = {"fused": True} if DEVICE == "cuda" else {}
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, **fused)

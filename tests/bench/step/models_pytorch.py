@@ -72,7 +72,7 @@ def attention(q, k, v, causal):
         return F.scaled_dot_product_attention(q, k, v, is_causal=causal)
     scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])  # PyTorch 1
     if causal:
-        scores = scores + mask_of(q.shape[-2])
+        scores = scores + mask_of(q.shape[-2]).to(scores.dtype)
     return scores.softmax(-1) @ v
 
 
