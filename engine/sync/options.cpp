@@ -62,6 +62,9 @@ SyncOptions read_sync_options(const Value& options) {
   if (const Value* given = options.find("overlap")) o.overlap = given->as_bool();
   if (const Value* given = options.find("priority"))
     o.forward_first = given->as_string() == "forward";
+  if (const Value* given = options.find("stall_timeout_s"))
+    o.stall_timeout =
+        std::chrono::milliseconds(static_cast<std::int64_t>(1000 * given->as_double()));
   if (const Value* given = options.find("gpu_exchange")) o.gpu_exchange = given->as_string();
   return o;
 }

@@ -15,6 +15,10 @@ namespace {
 
 /// Between two looks at a GPU that is still at work. A step takes milliseconds.
 constexpr std::chrono::microseconds kNap{50};
+/// As long as the group waits for ranks that all answer (comm/patience.h).
+constexpr int kStalls = 4;
+
+using Clock = std::chrono::steady_clock;
 
 using Messages = std::vector<gpu::Peers::Message>;
 
@@ -31,6 +35,7 @@ class NcclExchange final : public GpuExchange {
       : group_(e.parts.group),
         shards_(e.shards),
         overlap_(e.options.overlap),
+        patience_(kStalls * e.options.stall_timeout),
         parts_(e.parts, e.shards, e.buckets, false),
         queue_(shards_.machine().queue(true)),
         back_(shards_.machine().event(false)),
@@ -50,7 +55,7 @@ class NcclExchange final : public GpuExchange {
     if (group_.rank() == 0) id = gpu::new_peers_id(shards_.machine());
     group_.broadcast(id.bytes.data(), id.bytes.size(), 0);
     peers_ = gpu::join_peers(shards_.machine(), id, group_.rank(), group_.size(),
-                             [this] { group_.look_round(); });
+                             [this] { look_round(); });
   }
 
   ~NcclExchange() override {
@@ -68,6 +73,7 @@ class NcclExchange final : public GpuExchange {
 
   void run(std::int64_t, bool stop, std::optional<std::size_t> slot) override {
     noting_failure([&] {
+      since_ = Clock::now();
       if (slot) slots_[*slot].joined = group_.start_barrier();
       for (std::size_t i = 0; !overlap_ && i < shards_.results(); ++i)
         queue_->wait_for(shards_.ready(i, parts_.size() - 1));
@@ -106,9 +112,10 @@ class NcclExchange final : public GpuExchange {
   void wait(const gpu::Event& done, std::size_t slot) override {
     noting_failure([&] {
       if (const auto joined = std::exchange(slots_[slot].joined, nullptr)) joined->wait();
+      since_ = Clock::now();
       while (!done.done()) {
         peers_->check();
-        group_.look_round();
+        look_round();
         std::this_thread::sleep_for(kNap);
       }
     });
@@ -126,6 +133,19 @@ class NcclExchange final : public GpuExchange {
     std::vector<std::unique_ptr<gpu::Event>> begun, done;  ///< by part
   };
 
+  /// For what waits for other ranks' GPUs.
+  void look_round() {
+    group_.look_round();
+    if (Clock::now() - since_ > patience_)
+      throw comm::CommError(
+          "no progress for " +
+              std::to_string(std::chrono::duration_cast<std::chrono::seconds>(patience_).count()) +
+              " s in messages between GPUs (" + version_ +
+              "), though no rank is lost; NCCL_DEBUG=INFO tells more, and sync.gpu_exchange: host "
+              "does without them",
+          -1, "");
+  }
+
   template <class F>
   void noting_failure(const F& f) {
     try {
@@ -139,6 +159,8 @@ class NcclExchange final : public GpuExchange {
   comm::Group& group_;
   GpuShards& shards_;
   bool overlap_;
+  Clock::duration patience_;
+  Clock::time_point since_ = Clock::now();  ///< what is waited for
   PartsOnGpu parts_;
   std::vector<Rounds> rounds_;
   std::unique_ptr<gpu::Queue> queue_;

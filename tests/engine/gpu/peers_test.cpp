@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -157,6 +158,48 @@ TEST(EmulatedPeers, RefuseOtherProcessesAndRecordings) {
   const int other = -1;
   std::memcpy(id.bytes.data(), &other, sizeof other);
   EXPECT_THROW((void)join_peers(gpu, id, 0, 1, nothing), GpuError);
+}
+
+/// A ring of ranks, each a thread with a GPU; one alone sends to itself.
+void expect_a_ring(const std::vector<Gpu*>& gpus) {
+  const auto ranks = static_cast<int>(gpus.size());
+  const PeersId id = new_peers_id(*gpus[0]);
+  on_threads(ranks, [&](int rank) {
+    Gpu& gpu = *gpus[static_cast<std::size_t>(rank)];
+    const auto queue = gpu.queue(true);
+    const auto peers = join_peers(gpu, id, rank, ranks, nothing);
+    constexpr std::size_t count = 100000;
+    const Memory out(gpu, count * sizeof(int), "a test"), in(gpu, count * sizeof(int), "a test");
+    for (int round = 0; round < 5; ++round) {
+      std::vector<int> values(count, 10 * round + rank);
+      gpu.copy(out.data(), values.data(), out.bytes());
+      const Peers::Message send{(rank + 1) % ranks, out.data(), out.bytes()};
+      const Peers::Message receive{(rank + ranks - 1) % ranks, in.data(), in.bytes()};
+      peers->exchange(*queue, std::span(&send, 1), std::span(&receive, 1));
+      queue->wait();
+      peers->check();
+      gpu.copy(values.data(), in.data(), in.bytes());
+      EXPECT_EQ(values, std::vector<int>(count, 10 * round + receive.peer));
+    }
+  });
+}
+
+TEST(EmulatedPeers, MakeARing) {
+  for (const std::size_t ranks : {1, 3})
+    expect_a_ring(std::vector<Gpu*>(ranks, &emulated_gpu()));
+}
+
+TEST(Nccl, MakesARing) {
+  std::vector<Gpu*> gpus;
+  for (int number = 0; number < std::min(gpu_count(), 4); ++number)
+    if (!gpu(number).info().emulated) gpus.push_back(&gpu(number));
+  if (gpus.empty()) GTEST_SKIP() << why_no_gpu();
+  try {
+    (void)nccl_version();
+  } catch (const GpuError& error) {
+    GTEST_SKIP() << error.what();
+  }
+  expect_a_ring(gpus);
 }
 
 TEST(Nccl, SaysItsVersionOrWhatIsMissing) {

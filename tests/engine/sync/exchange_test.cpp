@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdlib>
+#include <thread>
 
 #include "engine/comm/shard_tree.h"
 #include "engine/gpu/gpu.h"
@@ -143,9 +145,14 @@ class Emulated {
     if (threads) setenv("THALWEG_GPU_QUEUES", "threads", 1);
   }
   ~Emulated() {
-    unsetenv("THALWEG_GPU");
+    if (had_) setenv("THALWEG_GPU", before_.c_str(), 1);
+    if (!had_) unsetenv("THALWEG_GPU");
     unsetenv("THALWEG_GPU_QUEUES");
   }
+
+ private:
+  bool had_ = std::getenv("THALWEG_GPU") != nullptr;
+  std::string before_ = had_ ? std::getenv("THALWEG_GPU") : "";
 };
 
 class Exchange : public testing::TestWithParam<std::tuple<const char*, bool>> {
@@ -290,6 +297,39 @@ TEST(NcclExchange, ASteadyStepOfSeveralRanksAllocatesNothingAndWaitsForNothing) 
     EXPECT_EQ(after.waits, before.waits);
     mode->settle();
   });
+}
+
+TEST(NcclExchange, MessagesThatDoNotComeAreAnErrorAfterTheStallTime) {
+  for (const bool threads : {false, true}) {
+    const Emulated machine(threads);
+    Case c;
+    c.model = Map{{"name", "mlp"}, {"hidden", List{8}}};
+    c.device = "cuda";
+    c.sync = Map{{"gpu_exchange", "nccl"}, {"stall_timeout_s", 0.05}};
+    std::atomic<bool> told{false};
+    const auto body = [&](comm::Group& group) {
+      TestRank rank(c, group, 1);
+      const auto mode = make_sync_mode(c.sync, rank.parts());
+      if (group.rank() == 0) {
+        try {
+          mode->step(rank.input(0));
+          mode->settle();
+        } catch (const comm::CommError& error) {
+          EXPECT_THAT(error.what(), HasSubstr("no progress"));
+          told = true;
+        }
+        return;
+      }
+      // It has joined the step, and answers; its GPU has nothing to send.
+      const auto joined = group.start_barrier();
+      while (!told && !joined->test())
+        std::this_thread::yield();
+      for (int i = 0; !told && i < 5000; ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    };
+    on_ranks(2, body);
+    EXPECT_TRUE(told) << threads;
+  }
 }
 
 TEST(ExchangeOption, IsForGpus) {

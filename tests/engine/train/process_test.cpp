@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "engine/gpu/gpu.h"
 #include "jobspec/schema.h"
 #include "tests/engine/train/support.h"
 #include "tests/support/process.h"
@@ -198,6 +199,22 @@ TEST(TrainProcess, GpusExchangeByUcx) {
   const test::Outcome refused = run("nccl", 2);
   EXPECT_EQ(refused.code, 2) << refused.err;
   EXPECT_THAT(refused.err, HasSubstr("sync.gpu_exchange: nccl cannot be had"));
+}
+
+TEST(TrainProcess, GpusExchangeByNccl) {
+  if (gpu::gpu_count() < 2) GTEST_SKIP() << "NCCL wants a GPU for each rank";
+  Trial trial = tiny_trial();
+  trial.train.set("device", "cuda");
+  trial.train.set("batch.shards", 4);
+  trial.train.set("kernels.measure", "never");  // runs are compared that share no file
+  const test::TempDir folder;
+  for (const char* way : {"nccl", "host"}) {
+    trial.train.set("sync.gpu_exchange", way);
+    const test::Outcome outcome = launch(folder.path() / way, trial, 2);
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+  }
+  EXPECT_THAT(test::read_file(folder.path() / "nccl/journal.jsonl"), HasSubstr("by NCCL"));
+  EXPECT_EQ(curve({folder.path() / "nccl"}), curve({folder.path() / "host"}));
 }
 
 class Disturbed : public testing::Test {
