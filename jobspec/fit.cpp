@@ -66,14 +66,14 @@ bool fits(const Option& option, const Value& value) {
 }
 
 std::string hint_for(const Option& option, const Value& value) {
+  for (const auto& [word, choice] : option.synonyms)
+    if (value.to_text() == word) return "did you mean '" + choice + "'?";
   if (value.is_string()) {
     const std::string& text = value.as_string();
     if (option.type == OptionType::boolean) {
       if (text == "yes" || text == "on") return "write true";
       if (text == "no" || text == "off") return "write false";
     }
-    for (const auto& [word, choice] : option.synonyms)
-      if (text == word) return "did you mean '" + choice + "'?";
     if (!option.choices.empty()) return did_you_mean(text, option.choices);
     const bool number = option.type == OptionType::integer || option.type == OptionType::real;
     if (number && fits(option, read_scalar(text).value_or(Value()))) return "remove the quotes";

@@ -91,13 +91,15 @@ Section root() {
 
 /// Where a choice depends on a clock it is kept with the run: kernels.md.
 Section kernels() {
+  Option measure = jobspec::choice_option(
+      "measure", {"auto", "always", "never"},
+      "whether the ways that cuDNN and cuBLASLt have for each call are timed at the start and the "
+      "fastest taken, by all attempts of the run; never = those that the libraries think best, the "
+      "same in every run; auto = on real GPUs");
+  measure.synonyms = {{"true", "always"}, {"false", "never"}};
   return section(
       "kernels", "The libraries' kernels (device cuda)",
-      {jobspec::choice_option(
-           "measure", {"auto", "always", "never"},
-           "whether the ways that cuDNN and cuBLASLt have for each call are timed at the start and "
-           "the fastest taken, by all attempts of the run; never = those that the libraries think "
-           "best, the same in every run; auto = on real GPUs"),
+      {std::move(measure),
        jobspec::real_option("workspace_mib", 1024.0, 0, 1 << 20,
                             "memory that the kernels of one call may want beside its tensors, in "
                             "MiB; less where less is free"),

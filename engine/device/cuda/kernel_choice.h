@@ -5,7 +5,7 @@
 // choose_in_turn() is for calls that run one after another, whose workspaces share the arena, as
 // the device's do: what is bounded is the largest of them, not their sum, and every call chooses
 // alone. choose_together() is the integer program as published, for workspaces that all stand at
-// once: StepTimes and bench_kernels tell what sharing saves.
+// once: bench_kernels tells what sharing saves.
 #pragma once
 
 #include <cstddef>

@@ -159,6 +159,25 @@ TEST_F(GpuAttempt, AugmentsAsTheHostDoes) {
   EXPECT_NEAR(losses[0], losses[1], 1e-4 * losses[0]);
 }
 
+/// The rest of a run, on another number of ranks, over what it was the first time.
+TEST_F(GpuAttempt, ResumesBitwiseWithTheKernelsThatWereMeasured) {
+  Trial trial = on_gpu();
+  trial.train.set("kernels.measure", "always");
+  trial.train.set("checkpoint.every", 10);
+  trial.train.set("checkpoint.keep", 100);
+  const test::TempDir parts;
+  const std::filesystem::path first = parts.path() / "first", rest = parts.path() / "rest";
+  run_to_end(trial, first, 2);
+  const auto whole = curve({first});
+  for (const auto& entry : std::filesystem::directory_iterator(first / "checkpoints"))
+    if (entry.path().extension() == ".ckpt" && entry.path().filename() != checkpoint_name(10))
+      std::filesystem::remove(entry.path());
+  trial.resume = {first / "checkpoints"};
+  run_to_end(trial, rest, 4);
+  EXPECT_THAT(test::read_file(rest / "journal.jsonl"), HasSubstr("kernels as in "));
+  EXPECT_EQ(curve({first, rest}), whole);
+}
+
 TEST_F(GpuAttempt, ADivergingRunNamesTheStepOfTheHost) {
   Trial trial = tiny_trial();
   trial.train.set("optimizer", Map{{"name", "sgd"}, {"lr", 1e30}});

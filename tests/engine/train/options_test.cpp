@@ -73,7 +73,7 @@ TEST(Complete, NamesEveryMistake) {
       EXPECT_THAT(e.what(), HasSubstr(expected));
     }
   }
-  EXPECT_EQ(files, 14);
+  EXPECT_EQ(files, 16);
 }
 
 TEST(Settings, EpochsAndStepsExcludeEachOther) {
