@@ -77,6 +77,17 @@ class Operands {
     }
   }
 
+  /// No work may be left that knows the memory, whatever went wrong.
+  ~Operands() {
+    try {
+      queue_.wait();
+    } catch (const gpu::GpuError&) {
+      // Told by the work that failed.
+    }
+  }
+  Operands(const Operands&) = delete;
+  Operands& operator=(const Operands&) = delete;
+
   /// Of one call, with numbers that no other call has written.
   std::vector<void*> of(const LibraryCall& call) {
     std::vector<void*> pointers;
@@ -154,6 +165,7 @@ CallTimes time_ways(gpu::Gpu& machine, gpu::Queue& queue, gpu::Call& call,
           {way, name, bytes, time_of(machine, queue, call, tensors, workspace.data())});
     } catch (const gpu::GpuError& error) {
       leave_out(error.what());
+      queue.wait();  // some of it may be under way; throws where the GPU is lost
     }
   }
   return times;
@@ -182,7 +194,6 @@ KernelTimes measure(gpu::Gpu& machine, const Plan& plan, const MeasureOptions& o
   if (done < calls.size())
     options.note("the time for measuring is over: " + std::to_string(calls.size() - done) + " of " +
                  std::to_string(calls.size()) + " kinds of calls are left to their libraries");
-  queue->wait();
   return times;
 }
 

@@ -16,8 +16,9 @@ namespace thalweg::engine::cuda {
 std::vector<CallKind> kinds_of(const Plan& plan);
 
 /// All ways of `call` that can be run and recorded with at most options.scratch bytes of workspace;
-/// of the others options.note is told. `tensors` as in gpu::Call::run(). Nothing else may be in
-/// `queue`. The way that is chosen is another one afterwards.
+/// of the others options.note is told. Throws GpuError where nothing more can be done. `tensors` as
+/// in gpu::Call::run(). Nothing else may be in `queue`. The way that is chosen is another one
+/// afterwards.
 CallTimes time_ways(gpu::Gpu& machine, gpu::Queue& queue, gpu::Call& call,
                     std::span<void* const> tensors, const MeasureOptions& options);
 
