@@ -98,6 +98,34 @@ TEST(Bf16, HasTheSameBitsOnEveryLane) {
   }
 }
 
+// Two small windows find the largest of a large one.
+TEST(Bf16, MaxPoolsOfMoreThan256InAWindowPassSlopesToTheLargest) {
+  SKIP_WITHOUT_BF16();
+  const auto gradients_of = [](const std::vector<LayerSpec>& pools) {
+    std::vector<LayerSpec> layers{conv("a", 16, 3, 1, 1)};
+    layers.insert(layers.end(), pools.begin(), pools.end());
+    layers.push_back({"flatten", "f", {}});
+    layers.push_back(linear("b", 3));
+    const Graph graph = build_graph(layers, {{2, 40, 60}, 3});
+    const Data data(graph.loss.data, 2);
+    const auto program = cpu::compile(graph, 2, Precision::bf16);
+    return train<float>(*program, graph, data.batch, *program->lane(), start_values(graph), 1)
+        .gradients;
+  };
+  LayerSpec small = pool("max_pool2d", 4, 4, 0);
+  small.name = "small";
+  const auto twice = gradients_of({small, pool("max_pool2d", 5, 5, 0)});
+  const auto once = gradients_of({pool("max_pool2d", 20, 20, 0)});
+  ASSERT_EQ(once.size(), twice.size());
+  double difference = 0, norm = 0;
+  for (std::size_t p = 0; p < once.size(); ++p)
+    for (std::size_t i = 0; i < once[p].size(); ++i) {
+      difference += (once[p][i] - twice[p][i]) * (once[p][i] - twice[p][i]);
+      norm += twice[p][i] * twice[p][i];
+    }
+  EXPECT_LT(difference, 1e-3 * norm);
+}
+
 TEST(Bf16, EveryFamilyLearns) {
   SKIP_WITHOUT_BF16();
   for (const auto& [model, shape, rate] : learners()) {
