@@ -108,7 +108,12 @@ std::unique_ptr<Dataset> make(const jobspec::Value& tree) {
   SampleForm form;
   form.input.assign(inputs.shape.begin() + 1, inputs.shape.end());
   if (form.input.empty()) form.input = {1};
-  if (form.input.size() == 2) form.input.insert(form.input.begin(), 1);  // one channel
+  const bool sequences = get(tree, "sequences").as_bool();
+  if (sequences && form.input.size() != 2)
+    throw DataError(inputs.name, inputs.offset,
+                    "data.sequences: samples have " + std::to_string(inputs.shape.size() - 1) +
+                        " dimensions, expected (positions, features)");
+  if (form.input.size() == 2 && !sequences) form.input.insert(form.input.begin(), 1);  // a channel
   if (form.input.size() > 4)
     throw DataError(inputs.name, inputs.offset,
                     "samples have " + std::to_string(form.input.size()) +
@@ -137,6 +142,9 @@ Row arrays() {
                           "n x features, n x h x w, n x c x h x w or n x c x d x h x w numbers")),
        text_option("labels", {}, "class numbers: n, or n x positions; -1 does not count"),
        text_option("targets", {}, "instead of labels: n x k real numbers to predict"),
+       jobspec::flag_option("sequences", false,
+                            "inputs of n x a x b are positions x features (model lstm), not "
+                            "images of one channel"),
        mean_option("an input x becomes (x - mean) / deviation"), deviation_option(),
        classes_option(1 << 24)},
       make};

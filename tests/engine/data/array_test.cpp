@@ -239,6 +239,8 @@ void write_hdf5(const std::filesystem::path& file) {
   H5Dclose(H5Dcreate2(f, "huge", H5T_IEEE_F32LE, space, H5P_DEFAULT, packed, H5P_DEFAULT));
   H5Sclose(space);
   H5Pclose(packed);
+  const hsize_t sequences[] = {4, 2, 3};
+  put("sequences", H5T_NATIVE_FLOAT, H5T_IEEE_F32LE, 3, sequences, H5P_DEFAULT, x.data());
   put("y", H5T_NATIVE_INT32, H5T_STD_I32LE, 1, rows, H5P_DEFAULT, y);
   H5Fclose(f);
 }
@@ -327,6 +329,18 @@ TEST(Arrays, DatasetWithTargets) {
   EXPECT_THAT(target, ElementsAre(5.5f, -6));
 }
 
+TEST(Arrays, SequencesOfFeatures) {
+  const test::TempDir folder;
+  const auto file = folder.path() / "data.h5";
+  write_hdf5(file);
+  Map data{{"name", "arrays"},
+           {"inputs", file.string() + ":sequences"},
+           {"labels", file.string() + ":y"}};
+  EXPECT_THAT(load_dataset(data)->sample_shape(), ElementsAre(1, 2, 3));
+  data.emplace_back("sequences", true);
+  EXPECT_THAT(load_dataset(data)->sample_shape(), ElementsAre(2, 3));
+}
+
 std::string refused(const Value& data) {
   try {
     load_dataset(data);
@@ -359,6 +373,9 @@ TEST(Arrays, DatasetRefusesWhatDoesNotFit) {
   EXPECT_EQ(refused(both), "accepted");
   both.set("targets", valid("inputs.npy"));
   EXPECT_THAT(refused(both), HasSubstr("keep one"));
+  Value flat = with("labels", valid("stored.npz") + ":y");
+  flat.set("sequences", true);
+  EXPECT_THAT(refused(flat), HasSubstr("expected (positions, features)"));
   Value few = with("labels", valid("stored.npz") + ":y");
   few.set("classes", 2);
   EXPECT_THAT(refused(few), HasSubstr("label 2 of number 1"));
