@@ -56,7 +56,8 @@ class Completion {
     if (!path.empty()) result.set(path, jobspec::Map{});
     for (const Section& s : schema_.sections) {
       if (s.path != path) {
-        if (path.empty()) known.push_back(s.path);  // sections are keys of the root
+        const bool again = std::find(known.begin(), known.end(), s.path) != known.end();
+        if (path.empty() && !again) known.push_back(s.path);  // sections are keys of the root
         continue;
       }
       if (!s.variants.empty()) {
@@ -74,7 +75,8 @@ class Completion {
     if (!variant_known) return;  // which keys belong there is not known either
     for (const auto& [key, value] : given.as_map())
       if (std::find(known.begin(), known.end(), key) == known.end())
-        complain(value, join(path, key), "unknown key", suggestion(key, known));
+        complain(value, join(path, key), "unknown key, expected one of " + join_list(known),
+                 suggestion(key, known));
   }
 
   const jobspec::Variant* select(const Section& s, const Value& given) {
