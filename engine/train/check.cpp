@@ -110,8 +110,8 @@ std::string check_trial(const std::filesystem::path& trial_file) {
   line("samples", grouped(static_cast<std::int64_t>(samples.training.size())) + " to train on, " +
                       grouped(static_cast<std::int64_t>(samples.validation.size())) +
                       " to validate");
-  line("batch", grouped(settings.global_batch) + " in " + std::to_string(shards) + " shards of " +
-                    std::to_string(shard_batch) +
+  line("batch", grouped(settings.global_batch) + " in " + std::to_string(shards) +
+                    (shards == 1 ? " shard of " : " shards of ") + std::to_string(shard_batch) +
                     (pieces == 1 ? "" : " (each as " + std::to_string(pieces) + " micro-batches)") +
                     ", " + std::to_string(ranks) + (ranks == 1 ? " rank, " : " ranks, ") +
                     std::to_string(lanes) + (lanes == 1 ? " thread each" : " threads each"));
