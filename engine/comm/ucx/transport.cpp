@@ -164,12 +164,10 @@ class UcxTransport : public Transport {
   bool same_machine(int peer) const override {
     return peers_->same_machine(peer) && !peers_->sockets().reach(peer);
   }
-  std::unique_ptr<Exposed> expose(std::size_t bytes) override {
-    return ucx_expose(peers_->shared_worker(), bytes);
-  }
+  std::unique_ptr<Exposed> expose(std::size_t bytes) override { return expose_memory(bytes); }
   std::unique_ptr<Attached> attach(int peer, const std::string& token) override {
     if (!same_machine(peer) || peers_->has_ended(peer)) return nullptr;
-    return ucx_attach(peers_->shared_worker(), peers_->endpoint(peer), token);
+    return attach_memory(token);
   }
 
   bool carries(MessageMemory where) const override {
