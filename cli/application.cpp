@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <sstream>
 
 #include "cli/command.h"
 #include "cli/help.h"
@@ -41,11 +42,20 @@ int complain(Context& context, const ApiError& error) {
   return complain(context, exit_code_of(error.status()), message);
 }
 
-int unknown_command(Context& context, const std::string& name) {
+/// The command that somebody means who calls it as other programs do; empty where none is known.
+std::string meant(const std::string& name) {
   std::vector<std::string> names;
-  for (const Command& command : commands())
+  for (const Command& command : commands()) {
+    std::istringstream synonyms(command.synonyms);
+    for (std::string synonym; synonyms >> synonym;)
+      if (synonym == name) return command.name;
     names.push_back(command.name);
-  const std::string near = jobspec::nearest(name, names);
+  }
+  return jobspec::nearest(name, names);
+}
+
+int unknown_command(Context& context, const std::string& name) {
+  const std::string near = meant(name);
   return complain(
       context, exit_bad_input, "there is no command '" + printable(name) + "'",
       near.empty() ? "thalweg --help lists them" : "did you mean 'thalweg " + near + "'?");

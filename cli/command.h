@@ -22,6 +22,8 @@ struct Command {
   const char* example;  ///< one or several lines
   /// Declares its arguments; the action owns what they fill.
   Action (*make)(Arguments& arguments);
+  /// What other programs call it, separated by spaces: named where somebody types one of them.
+  const char* synonyms = "";
 };
 
 /// In the order of the help text.

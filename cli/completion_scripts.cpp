@@ -7,10 +7,13 @@
 namespace thalweg::cli {
 namespace {
 
-/// Ids are only offered by a controller that already runs: completing a word must not start one.
+/// For `sh`, $1 is the word so far: sweeps, or the trials of the sweep that it begins with. Ids are
+/// only offered by a controller that already runs: completing a word must not start one.
 constexpr const char* list_ids =
-    "thalweg daemon status >/dev/null 2>&1 && thalweg ls --csv 2>/dev/null | tail -n +2 | cut -d, "
-    "-f1";
+    "thalweg daemon status >/dev/null 2>&1 && case \"$1\" in *.*) thalweg show \"${1%%.*}\" --csv "
+    "2>/dev/null | tail -n +2 | cut -d, -f1,2 | tr , . ;; *) thalweg ls --csv 2>/dev/null | tail "
+    "-n "
+    "+2 | cut -d, -f1 ;; esac";
 
 std::string quoted(const std::string& text) {
   std::string result = "'";
@@ -46,7 +49,7 @@ std::string bash_case(const DeclaredCommand& declared) {
     if (positional->completes == Completes::file)
       text += "      else compopt -o default\n";
     else if (positional->completes == Completes::id)
-      text += "      else COMPREPLY=($(compgen -W \"$(_thalweg_ids)\" -- \"$word\"))\n";
+      text += "      else COMPREPLY=($(compgen -W \"$(_thalweg_ids \"$word\")\" -- \"$word\"))\n";
     else if (!positional->choices.empty())
       text += fmt::format("      else COMPREPLY=($(compgen -W {} -- \"$word\"))\n",
                           quoted(join(positional->choices, " ")));
@@ -100,10 +103,11 @@ std::string bash_script(const std::vector<DeclaredCommand>& commands) {
       "    COMPREPLY=($(compgen -W {} -- \"$word\"))\n"
       "    return\n"
       "  fi\n"
-      "  case ${{COMP_WORDS[1]}} in\n{}  esac\n"
+      "  case ${{COMP_WORDS[1]}} in\n{}"
+      "    help) COMPREPLY=($(compgen -W {} -- \"$word\")) ;;\n  esac\n"
       "}}\n"
       "complete -F _thalweg thalweg\n",
-      list_ids, quoted(join(names, " ") + " help"), cases);
+      list_ids, quoted(join(names, " ") + " help"), cases, quoted(join(names, " ")));
 }
 
 std::string zsh_script(const std::vector<DeclaredCommand>& commands) {
@@ -119,14 +123,15 @@ std::string zsh_script(const std::vector<DeclaredCommand>& commands) {
   return fmt::format(
       "#compdef thalweg\n"
       "# zsh completion for thalweg; made by `thalweg completion zsh`\n"
-      "_thalweg_ids() {{\n  compadd -- $({})\n}}\n"
+      "_thalweg_list() {{\n  {}\n}}\n"
+      "_thalweg_ids() {{\n  compadd -- $(_thalweg_list \"$PREFIX\")\n}}\n"
       "_thalweg() {{\n"
       "  local -a commands\n"
       "  commands=(\n{}  )\n"
       "  if ((CURRENT == 2)); then\n    _describe command commands\n    return\n  fi\n"
       "  shift words\n"
       "  ((CURRENT--))\n"
-      "  case $words[1] in\n{}  esac\n"
+      "  case $words[1] in\n{}    help) _describe command commands ;;\n  esac\n"
       "}}\n"
       "if [[ $funcstack[1] == _thalweg ]]; then _thalweg \"$@\"; else compdef _thalweg thalweg; "
       "fi\n",
@@ -136,9 +141,14 @@ std::string zsh_script(const std::vector<DeclaredCommand>& commands) {
 std::string fish_script(const std::vector<DeclaredCommand>& commands) {
   std::string text = fmt::format(
       "# fish completion for thalweg; made by `thalweg completion fish`\n"
-      "function __thalweg_ids\n  sh -c {}\nend\n"
+      "function __thalweg_ids\n  sh -c {} sh (commandline -ct)\nend\n"
       "complete -c thalweg -f\n",
       quoted(list_ids));
+  std::vector<std::string> names;
+  for (const DeclaredCommand& declared : commands)
+    names.emplace_back(declared.command->name);
+  text += fmt::format("complete -c thalweg -n '__fish_seen_subcommand_from help' -a {}\n",
+                      quoted(join(names, " ")));
   for (const DeclaredCommand& declared : commands) {
     const Command& command = *declared.command;
     text += fmt::format("complete -c thalweg -n __fish_use_subcommand -a {} -d {}\n", command.name,

@@ -16,7 +16,7 @@ struct Options {
 };
 
 int cancel(Context& context, const Options& options) {
-  const jobspec::Id id = parse_id(options.id);
+  const jobspec::Id id = find_id(context, options.id);
   const Json answer = context.controller().post("/v1/cancel", {{"id", id.to_string()}});
   const long long n = count_at(answer, "cancelled");
   if (options.format.json)

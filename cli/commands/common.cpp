@@ -8,6 +8,7 @@
 #include "cli/output/text.h"
 #include "cli/output/watcher.h"
 #include "daemon/api/client.h"
+#include "jobspec/value.h"
 
 namespace thalweg::cli {
 
@@ -20,13 +21,51 @@ void add_json_and_csv(Arguments& arguments, Format& format) {
   arguments.flag("--csv", format.csv, "print the table as CSV, with all columns and digits");
 }
 
+namespace {
+
+[[noreturn]] void no_id(const std::string& text, const std::string& what, const std::string& hint) {
+  throw CommandError(exit_bad_input, "'" + printable(text) + "' " + what,
+                     hint.empty()
+                         ? "write 12 for a sweep, 12.3 for a trial, 12.3.1 for an attempt, "
+                           "or a sweep's name; `thalweg ls` lists the sweeps"
+                         : hint);
+}
+
+/// The sweeps that are there, newest first; none where no controller answers.
+Json known_sweeps(Context& context) {
+  try {
+    return list_at(context.controller_if_any().get("/v1/sweeps?limit=100000"), "sweeps");
+  } catch (const daemon::api::Unreachable&) {
+    return Json::array();
+  }
+}
+
+}  // namespace
+
 jobspec::Id parse_id(const std::string& text) {
   const auto id = jobspec::Id::parse(text);
-  if (!id)
-    throw CommandError(exit_bad_input, "'" + printable(text) + "' is not an id",
-                       "write 12 for a sweep, 12.3 for a trial, 12.3.1 for an attempt; "
-                       "`thalweg ls` lists the sweeps");
+  if (!id) no_id(text, "is not an id", "");
   return *id;
+}
+
+jobspec::Id find_id(Context& context, const std::string& text) {
+  if (const auto id = jobspec::Id::parse(text)) return *id;
+  std::vector<std::string> names, found;
+  for (const Json& sweep : known_sweeps(context)) {
+    const std::string name = text_at(sweep, "name");
+    names.push_back(name);
+    if (name.empty() || !text.starts_with(name)) continue;
+    // The rest is ".3" or ".3.1", or nothing.
+    const std::string id = text_at(sweep, "id") + text.substr(name.size());
+    if (jobspec::Id::parse(id)) found.push_back(id);
+  }
+  if (found.size() == 1) return parse_id(found[0]);
+  if (found.size() > 1)
+    no_id(text, "is the name of " + count_of(found.size(), "sweep"),
+          "say which by its id: " + join(found, ", ") + " (newest first)");
+  const std::string near = jobspec::nearest(text, names);
+  no_id(text, "is neither an id nor the name of a sweep",
+        near.empty() ? "" : "did you mean " + near + "?");
 }
 
 bool is_sweep(const jobspec::Id& id) {
@@ -42,7 +81,7 @@ std::string path_of(const jobspec::Id& id) {
 }
 
 jobspec::Id id_or_newest(Context& context, const std::string& text) {
-  if (!text.empty()) return parse_id(text);
+  if (!text.empty()) return find_id(context, text);
   const Json answer = context.controller().get("/v1/sweeps?limit=1");
   const Json& sweeps = list_at(answer, "sweeps");
   if (sweeps.empty())

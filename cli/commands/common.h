@@ -19,13 +19,16 @@ struct Format {
 void add_json(Arguments& arguments, Format& format);
 void add_json_and_csv(Arguments& arguments, Format& format);
 
-/// Throws CommandError (bad input) where it is no id.
+/// An id as the controller writes it. Throws CommandError (bad input) where it is none.
 jobspec::Id parse_id(const std::string& text);
+/// What a person typed: an id, or a sweep's name in place of its number ("tiny-gpt", "tiny-gpt.3").
+/// Throws CommandError (bad input) where it is neither, or where several sweeps have that name.
+jobspec::Id find_id(Context& context, const std::string& text);
 bool is_sweep(const jobspec::Id& id);
 bool is_trial(const jobspec::Id& id);
 /// "/v1/sweeps/12", "/v1/trials/12.3" or "/v1/attempts/12.3.1".
 std::string path_of(const jobspec::Id& id);
-/// The id, or that of the newest sweep where `text` is empty. Throws CommandError (not found) where
+/// As find_id, or the newest sweep where `text` is empty. Throws CommandError (not found) where
 /// there is none.
 jobspec::Id id_or_newest(Context& context, const std::string& text);
 

@@ -1,8 +1,11 @@
-// thalweg logs: what an attempt printed.
+// thalweg logs: what an attempt printed. The engine writes to standard error and a user's own lines
+// to standard output, so both are shown unless one is asked for.
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "cli/commands/common.h"
 #include "cli/commands/table.h"
@@ -17,9 +20,21 @@ constexpr auto look_again = std::chrono::milliseconds(500);
 
 struct Options {
   std::string id;
-  bool errors = false, journal = false, follow = false;
+  bool output = false, errors = false, journal = false, follow = false;
 
-  const char* stream() const { return journal ? "journal" : errors ? "stderr" : "stdout"; }
+  /// In the API's words.
+  std::vector<std::string> streams() const {
+    if (journal) return {"journal"};
+    if (output == errors) return {"stdout", "stderr"};
+    return {output ? "stdout" : "stderr"};
+  }
+};
+
+/// How far one of an attempt's files has been printed.
+struct Stream {
+  std::string name;
+  std::int64_t offset = 0;
+  bool over = false;  ///< the attempt has ended and all is printed
 };
 
 bool trial_is_over(const Json& trial) {
@@ -47,27 +62,51 @@ jobspec::Id only_trial(Client& client, jobspec::Id id) {
   return parse_id(text_at(trials[0], "id"));
 }
 
-/// Prints from `offset` on; true when the attempt has ended and all is printed.
-bool print_part(Context& context, const std::string& path, std::int64_t& offset) {
-  const Client::LogPart part =
-      context.controller().get_log(path + "&offset=" + std::to_string(offset));
-  context.out << part.text << std::flush;
-  offset = std::max(part.next_offset, offset + static_cast<std::int64_t>(part.text.size()));
-  return part.ended && part.text.empty();
+/// Prints what is new in one file. `head` stands before it.
+void print_news(Context& context, const std::string& path, Stream& stream,
+                const std::string& head) {
+  bool first = true;
+  for (;;) {
+    const Client::LogPart part = context.controller().get_log(
+        path + "/log?stream=" + stream.name + "&offset=" + std::to_string(stream.offset));
+    stream.over = part.ended && part.text.empty();
+    if (part.text.empty() || !context.out) return;
+    if (std::exchange(first, false) && !head.empty()) {
+      context.out.flush();
+      context.err << head << std::endl;
+    }
+    context.out << part.text << std::flush;
+    stream.offset =
+        std::max(part.next_offset, stream.offset + static_cast<std::int64_t>(part.text.size()));
+  }
 }
 
 void print_attempt(Context& context, const Options& options, const jobspec::Id& id) {
-  const std::string path = path_of(id) + "/log?stream=" + options.stream();
-  std::int64_t offset = 0;
+  std::vector<Stream> streams;
+  for (const std::string& name : options.streams())
+    streams.push_back({name});
+  std::string latest;  // whose text was printed last
   for (;;) {
-    const std::int64_t before = offset;
-    if (print_part(context, path, offset) || !context.out) break;
-    if (offset > before) continue;
-    if (!options.follow) break;
+    bool over = true;
+    std::int64_t printed = 0;
+    for (Stream& stream : streams) {
+      const std::int64_t before = stream.offset;
+      const std::string head = streams.size() > 1 && latest != stream.name
+                                   ? "==> " + id.to_string() + " " + stream.name + " <=="
+                                   : "";
+      print_news(context, path_of(id), stream, head);
+      if (stream.offset > before) latest = stream.name;
+      over = over && stream.over;
+      printed += stream.offset;
+    }
+    if (over || !options.follow || !context.out) {
+      if (printed == 0)
+        context.err << id.to_string() << " wrote nothing"
+                    << (streams.size() == 1 ? " to " + streams[0].name : "") << '\n';
+      return;
+    }
     std::this_thread::sleep_for(look_again);
   }
-  if (offset == 0)
-    context.err << id.to_string() << " wrote nothing to " << options.stream() << '\n';
 }
 
 /// With --follow, a trial's log goes on with its next attempt.
@@ -96,7 +135,7 @@ int print_trial(Context& context, const Options& options, const jobspec::Id& id)
 }
 
 int logs(Context& context, const Options& options) {
-  const jobspec::Id id = only_trial(context.controller(), parse_id(options.id));
+  const jobspec::Id id = only_trial(context.controller(), find_id(context, options.id));
   if (is_trial(id)) return print_trial(context, options, id);
   print_attempt(context, options, id);
   return exit_ok;
@@ -108,7 +147,8 @@ Action make_logs(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   arguments.positional("ID", options->id, "an attempt, or a trial (its last attempt)").completes =
       Completes::id;
-  arguments.flag("--stderr", options->errors, "what it wrote to standard error");
+  arguments.flag("--stdout", options->output, "only what it wrote to standard output");
+  arguments.flag("--stderr", options->errors, "only what it wrote to standard error");
   arguments.flag("--journal", options->journal, "its journal (lines of JSON)");
   arguments.flag("-f,--follow", options->follow, "go on until it ends");
   return [options](Context& context) { return logs(context, *options); };

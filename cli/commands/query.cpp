@@ -1,6 +1,9 @@
 // thalweg query: a person's own SQL on the documented views.
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <utility>
 
 #include "cli/commands/common.h"
 #include "cli/commands/submission.h"
@@ -14,6 +17,7 @@ namespace {
 struct Options {
   std::string sql;
   std::int64_t max_rows = 0;
+  bool views = false;
   Format format;
 };
 
@@ -45,7 +49,35 @@ Table result_table(const Json& answer) {
   return table;
 }
 
+/// Every documented view with its columns.
+int list_views(Context& context, const Options& options) {
+  Json views = Json::object();
+  for (const char* view :
+       {"sweeps", "trials", "attempts", "hyperparameters", "metrics", "latest_metrics", "events"}) {
+    const std::string sql = fmt::format("PRAGMA table_info({})", view);
+    const Json answer = context.controller().post("/v1/query", {{"sql", sql}});
+    for (const Json& row : list_at(answer, "rows"))
+      if (row.is_array() && row.size() > 1) views[view].push_back(row[1]);
+  }
+  if (options.format.json) {
+    print_json(context.out, views);
+    return exit_ok;
+  }
+  Table table({{"view", "view"}, {"column", "columns"}});
+  for (const auto& [view, columns] : views.items()) {
+    std::string head = view;
+    for (const std::string& line : wrap(join(texts_at(views, view.c_str()), ", "), 60))
+      table.add({std::exchange(head, ""), printable(line)});
+  }
+  print_table(context, table, options.format);
+  return exit_ok;
+}
+
 int query(Context& context, const Options& options) {
+  if (options.views) return list_views(context, options);
+  if (options.sql.empty())
+    throw CommandError(exit_bad_input, "SQL is required",
+                       "thalweg query --views says what can be asked");
   Json request{{"sql", options.sql == "-" ? read_file("-") : options.sql}};
   if (options.max_rows > 0) request["max_rows"] = options.max_rows;
   const Json answer = context.controller().post("/v1/query", request);
@@ -70,7 +102,8 @@ int query(Context& context, const Options& options) {
 
 Action make_query(Arguments& arguments) {
   auto options = std::make_shared<Options>();
-  arguments.positional("SQL", options->sql, "one SELECT; - reads standard input");
+  arguments.positional("SQL", options->sql, "one SELECT; - reads standard input").required = false;
+  arguments.flag("--views", options->views, "only name the views and their columns");
   arguments.option("--max-rows", "N", options->max_rows, "at most N rows");
   add_json_and_csv(arguments, options->format);
   return [options](Context& context) { return query(context, *options); };

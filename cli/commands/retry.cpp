@@ -17,7 +17,7 @@ struct Options {
 };
 
 int retry(Context& context, const Options& options) {
-  const jobspec::Id id = parse_id(options.id);
+  const jobspec::Id id = find_id(context, options.id);
   const std::vector<std::string> states =
       options.states.empty() ? std::vector<std::string>{"failed"} : options.states;
   const Json answer =

@@ -3,9 +3,11 @@
 
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <set>
 
 #include "cli/commands/common.h"
 #include "cli/commands/table.h"
+#include "cli/output/csv.h"
 #include "cli/output/format.h"
 #include "cli/output/text.h"
 #include "daemon/api/client.h"
@@ -79,9 +81,44 @@ Table trial_table(const Json& sweep, std::size_t limit) {
   return table;
 }
 
+/// Every parameter that any trial has.
+std::set<std::string> parameter_names(const Json& trials) {
+  std::set<std::string> names;
+  for (const Json& trial : trials)
+    if (const Json& parameters = member(trial, "parameters"); parameters.is_object())
+      for (const auto& [name, value] : parameters.items())
+        names.insert(name);
+  return names;
+}
+
+/// For programs: whole numbers in place of "12.10" (which reads as 12.1), one column for each
+/// parameter.
+void print_trials_csv(Context& context, const Json& sweep) {
+  const Json& trials = list_at(sweep, "trials");
+  const auto parameters = parameter_names(trials);
+  std::vector<std::string> heading{"sweep", "trial", "configuration", "seed", "state", "attempts"};
+  heading.insert(heading.end(), parameters.begin(), parameters.end());
+  for (const char* name : {"step", "loss", "metric", "best", "reason"})
+    heading.emplace_back(name);
+  write_csv_line(context.out, heading);
+  for (const Json& trial : trials) {
+    const jobspec::Id id = parse_id(text_at(trial, "id"));
+    const Json& progress = member(trial, "progress");
+    std::vector<std::string> row{std::to_string(id.sweep),        std::to_string(id.trial),
+                                 text_at(trial, "configuration"), text_at(trial, "seed"),
+                                 text_at(trial, "state"),         text_at(trial, "attempts")};
+    for (const std::string& name : parameters)
+      row.push_back(text_at(member(trial, "parameters"), name.c_str()));
+    for (const char* name : {"step", "loss", "metric", "best"})
+      row.push_back(text_at(progress, name));
+    row.push_back(text_at(trial, "reason"));
+    write_csv_line(context.out, row);
+  }
+}
+
 void show_sweep(Context& context, const Json& sweep, const Options& options) {
   const Json& trials = list_at(sweep, "trials");
-  if (options.format.csv) return trial_table(sweep, trials.size()).print_csv(context.out);
+  if (options.format.csv) return print_trials_csv(context, sweep);
   const std::string id = text_at(sweep, "id");
   std::string metric = text_at(sweep, "metric") + ", " + text_at(sweep, "goal");
   if (const auto target = number_at(sweep, "target")) metric += ", target " + format_number(target);

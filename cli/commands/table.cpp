@@ -6,59 +6,72 @@ namespace thalweg::cli {
 namespace {
 
 constexpr std::array table{
+    Command{"init", "write a commented sweep file to start from",
+            "Asks a few questions on a terminal; options answer them beforehand.",
+            "thalweg init\nthalweg init --kind regression --data runs.npz --yes my.yaml", make_init,
+            "new create template quickstart example"},
     Command{"run", "submit a sweep, watch it to its end and compare the results",
             "Ctrl-C leaves the sweep running: `thalweg watch` looks at it again, `thalweg cancel` "
             "stops it. "
             "The exit code is 0 when all trials have finished, 1 when any has not.",
-            "thalweg run sweep.yaml\nthalweg run sweep.yaml --backend slurm", make_run},
+            "thalweg run sweep.yaml\nthalweg run sweep.yaml --backend slurm", make_run,
+            "start train launch execute"},
     Command{"submit", "submit a sweep and return at once",
             "With --dry-run, show what would run: every trial, and the batch script for Slurm.",
-            "thalweg submit --dry-run sweep.yaml", make_submit},
+            "thalweg submit --dry-run sweep.yaml", make_submit, "sbatch queue enqueue sweep"},
     Command{"validate", "check sweep files, without a controller",
             "Every mistake is one line: file:line: key: what is wrong (what to do). The exit code "
             "is 2 where there is any.",
-            "thalweg validate sweeps/*.yaml", make_validate},
+            "thalweg validate sweeps/*.yaml", make_validate, "check lint verify test"},
     Command{"ls", "list the sweeps", "", "thalweg ls\nthalweg ls --json | jq '.sweeps[].name'",
-            make_ls},
+            make_ls, "list status sweeps runs ps sq squeue"},
     Command{"show", "show a sweep, a trial or an attempt",
             "A sweep: its trials. A trial: its parameters, metrics and attempts. An attempt: where "
             "it ran, why it "
             "ended, which rank failed on which node, where its logs are, and its events.",
-            "thalweg show 12.3", make_show},
+            "thalweg show 12.3", make_show, "info describe get inspect details sacct"},
     Command{"watch", "follow a sweep or a trial to its end",
             "Bars on a terminal, plain lines elsewhere. Ctrl-C stops watching; the sweep goes on. "
             "The exit code is 0 "
             "when all trials have finished, 1 when any has not.",
-            "thalweg watch 12", make_watch},
+            "thalweg watch 12", make_watch, "follow monitor top"},
     Command{"compare", "compare the configurations of a sweep, best first",
             "Every row is one configuration over its seeds: medians with 95 % intervals, steps and "
             "time to the target, "
             "and what it cost.",
-            "thalweg compare 12 --by optimizer.name --target 0.12", make_compare},
-    Command{"curve", "plot a metric of a trial", "",
-            "thalweg curve 12.3 train/loss --log\nthalweg curve 12.3 val/error --csv > error.csv",
-            make_curve},
+            "thalweg compare 12 --by optimizer.name --target 0.12", make_compare,
+            "best results result rank report leaderboard summary"},
+    Command{"curve", "plot a metric of one or several trials",
+            "The last word is the metric where it is no id. --list names the metrics.",
+            "thalweg curve 12.3 train/loss --log\n"
+            "thalweg curve 12.3 12.5 val/error\n"
+            "thalweg curve 12 --csv > curves.csv",
+            make_curve, "plot graph chart metrics metric history"},
     Command{"query", "ask the database in SQL",
             "The views: sweeps, trials, attempts, hyperparameters, metrics, latest_metrics, "
             "events. Read-only.",
-            "thalweg query 'select state, count(*) from trials group by state'", make_query},
+            "thalweg query 'select state, count(*) from trials group by state'", make_query,
+            "sql select database db"},
     Command{"logs", "print what an attempt wrote",
-            "With -f, a trial's log goes on with its next attempt.",
-            "thalweg logs -f 12.3\nthalweg logs 12.3.1 --stderr", make_logs},
+            "Standard output first, then standard error, where the engine writes. With -f, a "
+            "trial's log goes on with its next attempt.",
+            "thalweg logs -f 12.3\nthalweg logs 12.3.1 --stderr", make_logs,
+            "log output tail cat print"},
     Command{"cancel", "stop a sweep or a trial",
             "Pending trials will not run; running attempts get a chance to write a checkpoint.",
-            "thalweg cancel 12", make_cancel},
+            "thalweg cancel 12", make_cancel, "stop kill abort end scancel terminate"},
     Command{"retry", "run failed trials again",
             "They go on from their last checkpoint where there is one.",
-            "thalweg retry 12 --state failed,cancelled", make_retry},
+            "thalweg retry 12 --state failed,cancelled", make_retry,
+            "resume restart rerun requeue continue"},
     Command{"daemon", "start, stop or look at the controller",
             "One controller per user keeps the sweeps going. Commands that need it start it. "
             "Stopping it does not "
             "stop attempts that run; the next controller takes them up.",
-            "thalweg daemon status", make_daemon},
+            "thalweg daemon status", make_daemon, "server controller service"},
     Command{"completion", "print a completion script for a shell", "",
             "thalweg completion bash > ~/.local/share/bash-completion/completions/thalweg",
-            make_completion},
+            make_completion, "completions"},
     Command{"version", "print the versions of this program and of the controller", "",
             "thalweg version --json", make_version},
 };

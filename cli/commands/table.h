@@ -5,6 +5,7 @@
 
 namespace thalweg::cli {
 
+Action make_init(Arguments& arguments);
 Action make_run(Arguments& arguments);
 Action make_submit(Arguments& arguments);
 Action make_validate(Arguments& arguments);

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "cli/output/format.h"
 #include "cli/output/text.h"
 
 namespace thalweg::cli {
@@ -80,7 +81,9 @@ std::string parameter_label(const Json& parameters) {
   if (parameters.is_object())
     for (const auto& [name, value] : parameters.items())
       parts.push_back(value.is_string() ? plain_text(value)
-                                        : last_part(name) + "=" + plain_text(value));
+                      : value.is_number_float()
+                          ? last_part(name) + "=" + format_number(value.get<double>())
+                          : last_part(name) + "=" + plain_text(value));
   return printable(join(parts, ", "));
 }
 

@@ -28,7 +28,8 @@ const Json& list_at(const Json& object, const char* key);
 /// As a person writes it: text bare, numbers in their shortest form, null as "", lists and maps as
 /// JSON.
 std::string plain_text(const Json& value);
-/// "adamw, lr=0.1, seed 2": texts alone, other values with the last part of their name.
+/// "adamw, lr=0.1, seed 2": texts alone, other values with the last part of their name; numbers
+/// with four digits.
 std::string parameter_label(const Json& parameters);
 
 /// Indented by two spaces and ended by a newline; broken UTF-8 is replaced.

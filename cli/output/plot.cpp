@@ -23,51 +23,87 @@ std::string utf8(char32_t code) {  // only for the braille block, three bytes ea
 /// 2×4 dots per character cell.
 class Canvas {
  public:
-  Canvas(int columns, int rows) : columns_(columns), rows_(rows), cells_(columns * rows, 0) {}
+  Canvas(int columns, int rows)
+      : columns_(columns), cells_(columns * rows, 0), owners_(columns * rows, 0) {}
   int dots_across() const { return columns_ * 2; }
-  int dots_down() const { return rows_ * 4; }
+  int dots_down() const { return static_cast<int>(cells_.size()) / columns_ * 4; }
 
-  void dot(int x, int y) {
+  void dot(int x, int y, int series) {
     constexpr unsigned char bits[4][2] = {{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}};
-    cells_[y / 4 * columns_ + x / 2] |= bits[y % 4][x % 2];
+    const int cell = y / 4 * columns_ + x / 2;
+    cells_[cell] |= bits[y % 4][x % 2];
+    owners_[cell] = series;
   }
-  void line(int x0, int y0, int x1, int y1) {
+  void line(int x0, int y0, int x1, int y1, int series) {
     const int n = std::max({std::abs(x1 - x0), std::abs(y1 - y0), 1});
     for (int i = 0; i <= n; ++i)
       dot(static_cast<int>(std::lround(x0 + (x1 - x0) * static_cast<double>(i) / n)),
-          static_cast<int>(std::lround(y0 + (y1 - y0) * static_cast<double>(i) / n)));
+          static_cast<int>(std::lround(y0 + (y1 - y0) * static_cast<double>(i) / n)), series);
   }
-  std::string row(int y) const {
+  std::string row(int y, const std::vector<PlotSeries>& series, const Palette& palette) const {
+    int end = columns_;
+    while (end > 0 && cells_[y * columns_ + end - 1] == 0)
+      --end;
     std::string text;
-    for (int x = 0; x < columns_; ++x) {
-      const unsigned char cell = cells_[y * columns_ + x];
-      text += cell == 0 ? " " : utf8(0x2800 + cell);
+    for (int x = 0; x < end; ++x) {
+      const int at = y * columns_ + x;
+      const PlotSeries& owner = series[owners_[at]];
+      if (cells_[at] == 0)
+        text += " ";
+      else
+        text += palette(owner.tint, owner.letter != 0 ? std::string(1, owner.letter)
+                                                      : utf8(0x2800 + cells_[at]));
     }
-    while (!text.empty() && text.back() == ' ')
-      text.pop_back();
     return text;
   }
 
  private:
-  int columns_, rows_;
+  int columns_;
   std::vector<unsigned char> cells_;
+  std::vector<int> owners_;  ///< which series drew there last
 };
 
 }  // namespace
 
-std::vector<std::string> plot(const std::vector<PlotPoint>& points, TerminalSize size,
-                              bool logarithmic) {
+namespace {
+
+std::vector<PlotPoint> drawable(const std::vector<PlotPoint>& points, bool logarithmic) {
   std::vector<PlotPoint> kept;
   for (PlotPoint p : points) {
     if (logarithmic) p.y = p.y > 0 ? std::log10(p.y) : std::nan("");
     if (std::isfinite(p.x) && std::isfinite(p.y)) kept.push_back(p);
   }
-  if (kept.empty()) return {};
-  Range x{kept[0].x, kept[0].x}, y{kept[0].y, kept[0].y};
-  for (const PlotPoint& p : kept) {
-    x = {std::min(x.low, p.x), std::max(x.high, p.x)};
-    y = {std::min(y.low, p.y), std::max(y.high, p.y)};
-  }
+  return kept;
+}
+
+/// "0 ... step ... 300" below an axis of so many columns; the name is left out where there is no
+/// room for it.
+std::string axis_labels(const std::string& first, const std::string& name, const std::string& last,
+                        int columns) {
+  const int between = columns - display_width(first) - display_width(last);
+  const int before = (between - display_width(name)) / 2;
+  if (before < 1) return first + std::string(std::max(1, between), ' ') + last;
+  return first + std::string(before, ' ') + name +
+         std::string(between - before - display_width(name), ' ') + last;
+}
+
+}  // namespace
+
+std::vector<std::string> plot(const std::vector<PlotSeries>& series, TerminalSize size,
+                              bool logarithmic, const std::string& x_name, const Palette& palette) {
+  std::vector<std::vector<PlotPoint>> kept;
+  const PlotPoint* any = nullptr;
+  for (const PlotSeries& each : series)
+    kept.push_back(drawable(each.points, logarithmic));
+  for (const auto& points : kept)
+    if (any == nullptr && !points.empty()) any = &points[0];
+  if (any == nullptr) return {};
+  Range x{any->x, any->x}, y{any->y, any->y};
+  for (const auto& points : kept)
+    for (const PlotPoint& p : points) {
+      x = {std::min(x.low, p.x), std::max(x.high, p.x)};
+      y = {std::min(y.low, p.y), std::max(y.high, p.y)};
+    }
   const auto label = [&](double v) { return format_number(logarithmic ? std::pow(10.0, v) : v); };
   const std::string top = label(y.high), middle = label((y.low + y.high) / 2),
                     bottom = label(y.low);
@@ -80,10 +116,11 @@ std::vector<std::string> plot(const std::vector<PlotPoint>& points, TerminalSize
   const auto down = [&](double v) {
     return static_cast<int>(std::lround((1 - y.place(v)) * (canvas.dots_down() - 1)));
   };
-  for (std::size_t i = 0; i < kept.size(); ++i) {
-    const PlotPoint& from = kept[i > 0 ? i - 1 : 0];
-    canvas.line(across(from.x), down(from.y), across(kept[i].x), down(kept[i].y));
-  }
+  for (std::size_t s = 0; s < kept.size(); ++s)
+    for (std::size_t i = 0; i < kept[s].size(); ++i) {
+      const PlotPoint &from = kept[s][i > 0 ? i - 1 : 0], &to = kept[s][i];
+      canvas.line(across(from.x), down(from.y), across(to.x), down(to.y), static_cast<int>(s));
+    }
   const int rows = canvas.dots_down() / 4;
   std::vector<std::string> lines;
   for (int row = 0; row < rows; ++row) {
@@ -91,15 +128,16 @@ std::vector<std::string> plot(const std::vector<PlotPoint>& points, TerminalSize
                               : row == rows - 1 ? bottom
                               : row == rows / 2 ? middle
                                                 : "";
-    lines.push_back(pad_left(name, margin) + (name.empty() ? " │" : " ┤") + canvas.row(row));
+    lines.push_back(pad_left(name, margin) + (name.empty() ? " │" : " ┤") +
+                    canvas.row(row, series, palette));
   }
   std::string axis = std::string(margin, ' ') + " └";
   for (int i = 0; i < canvas.dots_across() / 2; ++i)
     axis += "─";
   lines.push_back(axis);
-  const std::string first = format_number(x.low), last = format_number(x.high);
-  lines.push_back(std::string(margin + 2, ' ') + first +
-                  pad_left(last, canvas.dots_across() / 2 - display_width(first)));
+  lines.push_back(std::string(margin + 2, ' ') + axis_labels(format_number(x.low), x_name,
+                                                             format_number(x.high),
+                                                             canvas.dots_across() / 2));
   return lines;
 }
 

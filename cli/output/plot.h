@@ -1,4 +1,4 @@
-// A curve as text: braille dots with axes.
+// Curves as text: braille dots with axes.
 #pragma once
 
 #include <string>
@@ -12,10 +12,19 @@ struct PlotPoint {
   double x = 0, y = 0;
 };
 
-/// `size` is the whole picture with its axes. With `logarithmic`, values that are not positive are
-/// left out. Points that are not finite are left out. Empty where nothing is left.
-std::vector<std::string> plot(const std::vector<PlotPoint>& points, TerminalSize size,
-                              bool logarithmic);
+/// One curve of a picture. Drawn in dots of this colour, or with this letter in place of dots where
+/// it is set.
+struct PlotSeries {
+  std::vector<PlotPoint> points;
+  Tint tint = Tint::none;
+  char letter = 0;
+};
+
+/// Several curves over the same axes; where they cross, the later one is seen. `size` is the whole
+/// picture with its axes. With `logarithmic`, values that are not positive are left out. Points
+/// that are not finite are left out. Empty where nothing is left. `x_name` stands under the axis.
+std::vector<std::string> plot(const std::vector<PlotSeries>& series, TerminalSize size,
+                              bool logarithmic, const std::string& x_name, const Palette& palette);
 
 /// "▇▅▃▂▁": the values evenly thinned to `width` columns.
 std::string sparkline(const std::vector<double>& values, int width);

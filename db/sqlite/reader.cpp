@@ -9,6 +9,9 @@
 namespace thalweg::db::sqlite {
 namespace {
 
+constexpr std::string_view kViewNames =
+    "sweeps, trials, attempts, hyperparameters, metrics, latest_metrics, events";
+
 // VM instructions between two looks at the clock: some tens of microseconds.
 constexpr int kInstructions = 1000;
 // One value of a result; also stops a runaway group_concat.
@@ -79,8 +82,8 @@ class Guard {
           return SQLITE_OK;
         }
         return refuse("the table " + std::string(first) +
-                      " is private and may change with any version; use the views sweeps, trials, "
-                      "attempts, hyperparameters, metrics, latest_metrics, events");
+                      " is private and may change with any version; use the views " +
+                      std::string(kViewNames));
       case SQLITE_FUNCTION:
         if (second != "load_extension") return SQLITE_OK;
         return refuse("load_extension is not allowed");
@@ -137,7 +140,9 @@ bool only_space(std::string_view text) {
                 " s; ask for less (name a sweep and a metric in WHERE)");
   }
   if (!guard.refused().empty()) throw Error("query: " + guard.refused());
-  throw Error(std::string("query: ") + sqlite3_errmsg(database));
+  const std::string message = sqlite3_errmsg(database);
+  const bool no_table = message.starts_with("no such table");
+  throw Error("query: " + message + (no_table ? "; the views are " + std::string(kViewNames) : ""));
 }
 
 }  // namespace

@@ -132,6 +132,26 @@ TEST_F(CliActions, LogsOfATrialAreItsLastAttempts) {
   EXPECT_EQ(outcome.out, "line one\n");
 }
 
+TEST_F(CliActions, LogsAreBothStreams) {
+  controller().answer("GET /v1/trials/12.2", sample("trial"));
+  const auto whole = [&](const std::string& stream, const std::string& text) {
+    const std::string path = "GET /v1/attempts/12.2.2/log?stream=" + stream + "&offset=";
+    const std::string head = "X-Next-Offset: " + std::to_string(text.size()) + "\r\nX-Ended: 1\r\n";
+    controller().answer_text(path + "0", text, head);
+    if (!text.empty()) controller().answer_text(path + std::to_string(text.size()), "", head);
+  };
+  whole("stdout", "from setup\n");
+  whole("stderr", "from the engine\n");
+  const Outcome both = thalweg({"logs", "12.2"});
+  EXPECT_EQ(both.out, "from setup\nfrom the engine\n");
+  EXPECT_THAT(both.err, HasSubstr("==> 12.2.2 stdout <=="));
+  EXPECT_THAT(both.err, HasSubstr("==> 12.2.2 stderr <=="));
+  EXPECT_EQ(thalweg({"logs", "12.2", "--stdout"}).out, "from setup\n");
+  whole("stdout", "");
+  whole("stderr", "");
+  EXPECT_EQ(thalweg({"logs", "12.2"}).err, "12.2.2 wrote nothing\n");
+}
+
 TEST_F(CliActions, LogsBeforeAnyAttempt) {
   json trial = sample("trial");
   trial["attempts"] = json::array();

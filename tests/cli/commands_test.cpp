@@ -24,8 +24,8 @@ TEST_F(CliUsage, HelpListsCommandsAndExitCodes) {
   const Outcome help = thalweg({"--help"});
   EXPECT_EQ(help.code, 0);
   for (const char* word :
-       {"run", "submit", "validate", "ls", "show", "watch", "compare", "curve", "query", "logs",
-        "cancel", "retry", "daemon", "completion", "version", "130", "Example:"})
+       {"init", "run", "submit", "validate", "ls", "show", "watch", "compare", "curve", "query",
+        "logs", "cancel", "retry", "daemon", "completion", "version", "130", "Example:"})
     EXPECT_THAT(help.out, HasSubstr(word));
   EXPECT_EQ(thalweg({"help"}).out, help.out);
 }
@@ -43,7 +43,7 @@ TEST_F(CliUsage, EveryCommandHasHelpWithAnExample) {
     EXPECT_EQ(thalweg({"help", name}).out, help.out);
     ++found;
   }
-  EXPECT_EQ(found, 15);
+  EXPECT_EQ(found, 16);
 }
 
 TEST_F(CliUsage, WrongCommandNamesTheNearest) {
@@ -52,6 +52,18 @@ TEST_F(CliUsage, WrongCommandNamesTheNearest) {
   EXPECT_THAT(outcome.err, HasSubstr("there is no command 'cmpare'"));
   EXPECT_THAT(outcome.err, HasSubstr("did you mean 'thalweg compare'?"));
   EXPECT_THAT(outcome.out, IsEmpty());
+}
+
+TEST_F(CliUsage, WhatOtherProgramsCallACommandIsUnderstood) {
+  const std::map<std::string, std::string> meant{
+      {"status", "ls"},      {"list", "ls"},   {"stop", "cancel"},  {"kill", "cancel"},
+      {"plot", "curve"},     {"log", "logs"},  {"resume", "retry"}, {"best", "compare"},
+      {"check", "validate"}, {"sql", "query"}, {"describe", "show"}};
+  for (const auto& [word, command] : meant) {
+    const Outcome outcome = thalweg({word, "12"});
+    EXPECT_EQ(outcome.code, 2) << word;
+    EXPECT_THAT(outcome.err, HasSubstr("did you mean 'thalweg " + command + "'?")) << word;
+  }
 }
 
 TEST_F(CliUsage, WrongOptionNamesTheNearest) {
@@ -72,7 +84,7 @@ TEST_F(CliUsage, MistakesInArgumentsAreBadInput) {
   EXPECT_EQ(thalweg({"run", "."}).code, 2);
   EXPECT_EQ(thalweg({"run", "a.yaml", "--backend", "pbs"}).code, 2);
   EXPECT_EQ(thalweg({"compare", "12.3"}).code, 2);
-  EXPECT_EQ(thalweg({"curve", "12", "val/error"}).code, 2);
+  EXPECT_EQ(thalweg({"curve"}).code, 2);
 }
 
 TEST_F(CliUsage, BadIdSaysHowIdsLook) {
@@ -94,6 +106,25 @@ TEST_F(CliUsage, FullDiskIsAFailure) {
 TEST_F(CliUsage, ClosedPipeIsQuiet) {
   const Outcome outcome = run({"/bin/sh", "-c", program() + " --help | true"}, options());
   EXPECT_THAT(outcome.err, IsEmpty());
+}
+
+TEST_F(CliUsage, InitWritesACommentedFileOnce) {
+  const Outcome first = thalweg({"init", "new.yaml", "--kind", "regression", "--data", "a \"b\".h5",
+                                 "--optimizers", "lamb,lion", "--seeds", "7"});
+  EXPECT_EQ(first.code, 0) << first.err;
+  EXPECT_THAT(first.out, HasSubstr("thalweg run new.yaml"));
+  const std::string text = read_file(folder("new.yaml"));
+  for (const char* part : {"name: \"new\"", "seeds: 7 ", "values: [lamb, lion]",
+                           "inputs: \"a \\\"b\\\".h5:inputs\"", "val/mae"})
+    EXPECT_THAT(text, HasSubstr(part));
+  const Outcome second = thalweg({"init", "new.yaml"});
+  EXPECT_EQ(second.code, 2);
+  EXPECT_THAT(second.err, HasSubstr("--force"));
+  EXPECT_EQ(read_file(folder("new.yaml")), text);
+  EXPECT_EQ(thalweg({"init", "new.yaml", "--force", "--slurm", "--nodes", "4"}).code, 0);
+  EXPECT_THAT(read_file(folder("new.yaml")), HasSubstr("resources: {nodes: 4, ranks_per_node: 1"));
+  EXPECT_THAT(thalweg({"init", "-"}).out, StartsWith("# A sweep:"));
+  EXPECT_EQ(thalweg({"init", "x.yaml", "--kind", "speech"}).code, 2);
 }
 
 class CliErrors : public CommandTest {};
@@ -198,6 +229,44 @@ TEST_F(CliTables, ShowSweep) {
   EXPECT_THAT(out, HasSubstr("thalweg retry 12"));
 }
 
+TEST_F(CliTables, SweepsCsvHasWholeNumbersAndAColumnForEachParameter) {
+  json sweep = sample("sweep");
+  json tenth = sweep["trials"][0];
+  tenth["id"] = "12.10";
+  tenth["parameters"] = {{"optimizer.lr", 0.000343232123}};
+  sweep["trials"].push_back(tenth);
+  controller().answer("GET /v1/sweeps/12", sweep);
+  std::istringstream lines(thalweg({"show", "12", "--csv"}).out);
+  std::string head, first, last;
+  std::getline(lines, head);
+  std::getline(lines, first);
+  for (std::string line; std::getline(lines, line);)
+    last = line;
+  EXPECT_EQ(head,
+            "sweep,trial,configuration,seed,state,attempts,optimizer.lr,optimizer.name,"
+            "schedule.decay,step,loss,metric,best,reason");
+  EXPECT_THAT(first, StartsWith("12,1,"));
+  EXPECT_THAT(last, StartsWith("12,10,"));
+  EXPECT_THAT(last, HasSubstr(",0.000343232123,,,"));
+}
+
+TEST_F(CliTables, ASweepIsFoundByItsName) {
+  json list = sample("sweeps");
+  controller().answer("GET /v1/sweeps?limit=100000", list);
+  controller().answer("GET /v1/sweeps/12", sample("sweep"));
+  controller().answer("GET /v1/trials/12.2", sample("trial"));
+  EXPECT_THAT(thalweg({"show", "fashion-optimizers"}).out, HasSubstr("12 fashion-optimizers"));
+  EXPECT_THAT(thalweg({"show", "fashion-optimizers.2"}).out, HasSubstr("12.2"));
+  const Outcome wrong = thalweg({"show", "fashion-optimiser"});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("did you mean fashion-optimizers?"));
+  list["sweeps"][1]["name"] = "fashion-optimizers";
+  controller().answer("GET /v1/sweeps?limit=100000", list);
+  const Outcome which = thalweg({"cancel", "fashion-optimizers"});
+  EXPECT_EQ(which.code, 2);
+  EXPECT_THAT(which.err, HasSubstr("12, 11 (newest first)"));
+}
+
 TEST_F(CliTables, ShowTakesTheNewestSweep) {
   controller().answer("GET /v1/sweeps?limit=1", sample("sweeps"));
   controller().answer("GET /v1/sweeps/12", sample("sweep"));
@@ -275,7 +344,50 @@ TEST_F(CliTables, CurveDrawsAndExports) {
   controller().answer("GET /v1/trials/12.3/curve?metric=train%2Floss", sample("curve"));
   EXPECT_THAT(thalweg({"curve", "12.3", "train/loss"}).out, HasSubstr("2.3 ┤⢣"));
   EXPECT_THAT(thalweg({"curve", "12.3", "train/loss", "--csv"}).out,
-              StartsWith("step,value,time,attempt\n0,2.3,1760000000.0,1\n"));
+              StartsWith("sweep,trial,step,value,time,attempt\n12,3,0,2.3,1760000000.0,1\n"));
+}
+
+TEST_F(CliTables, CurveDrawsTheSweepsMetricAndNamesTheOthers) {
+  controller().answer("GET /v1/sweeps/12", sample("sweep"));
+  controller().answer("GET /v1/trials/12.2", sample("trial"));
+  controller().answer("GET /v1/trials/12.2/curve?metric=val%2Ferror", sample("curve"));
+  const Outcome outcome = thalweg({"curve", "12.2"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("12.2 val/error"));
+  EXPECT_THAT(outcome.out, HasSubstr("other metrics: train/loss"));
+  EXPECT_EQ(thalweg({"curve", "12.2", "--list"}).out, "train/loss\nval/error\n");
+}
+
+TEST_F(CliTables, CurveDrawsSeveralTrialsAndTheBestOfASweep) {
+  json sweep = sample("sweep");
+  const auto one = [&](int number, double best) {
+    json trial = sweep["trials"][0];
+    const std::string id = "12." + std::to_string(number);
+    trial["id"] = id;
+    trial["progress"]["best"] = best;
+    controller().answer("GET /v1/trials/" + id, trial);
+    controller().answer("GET /v1/trials/" + id + "/curve?metric=val%2Ferror", sample("curve"));
+    return trial;
+  };
+  json trials = json::array();
+  for (int number = 1; number <= 9; ++number)
+    trials.push_back(one(number, 1.0 / number));
+  sweep["trials"] = trials;
+  controller().answer("GET /v1/sweeps/12", sweep);
+  const Outcome two = thalweg({"curve", "12.1", "12.3", "val/error"});
+  EXPECT_EQ(two.code, 0) << two.err;
+  EXPECT_THAT(two.out, HasSubstr("a 12.1  "));
+  EXPECT_THAT(two.out, HasSubstr("b 12.3  "));
+  EXPECT_THAT(two.out, HasSubstr("seed 1"));
+  const Outcome best = thalweg({"curve", "12"});
+  EXPECT_EQ(best.code, 0) << best.err;
+  EXPECT_THAT(best.out, HasSubstr("a 12.9  "));
+  EXPECT_THAT(best.out, Not(HasSubstr("12.1  ")));
+  EXPECT_THAT(best.out, HasSubstr("the best 8 of 9 trials"));
+  const json both = thalweg_json({"curve", "12.1", "12.3", "val/error", "--json"});
+  EXPECT_EQ(both["curves"].size(), 2u);
+  EXPECT_EQ(both["curves"][1]["id"], "12.3");
+  EXPECT_EQ(both["curves"][1]["points"], sample("curve")["points"]);
 }
 
 TEST_F(CliTables, CurveNamesTheMetricsThatAreThere) {

@@ -222,7 +222,7 @@ TEST(CliPlot, FallingLineGoesFromTopLeftToBottomRight) {
   std::vector<PlotPoint> points;
   for (int i = 0; i <= 100; ++i)
     points.push_back({i * 1.0, 100.0 - i});
-  const auto lines = plot(points, {40, 12}, false);
+  const auto lines = plot({{points}}, {40, 12}, false, "step", Palette());
   ASSERT_EQ(lines.size(), 12u);
   for (const std::string& line : lines)
     EXPECT_LE(display_width(line), 40) << line;
@@ -233,14 +233,30 @@ TEST(CliPlot, FallingLineGoesFromTopLeftToBottomRight) {
 }
 
 TEST(CliPlot, SurvivesOnePointAndNothing) {
-  EXPECT_EQ(plot({{5, 1}}, {40, 12}, false).size(), 12u);
-  EXPECT_TRUE(plot({}, {40, 12}, false).empty());
-  EXPECT_TRUE(plot({{1, nan}, {2, inf}}, {40, 12}, false).empty());
-  EXPECT_TRUE(plot({{1, -1}}, {40, 12}, true).empty());
+  const auto draw = [](const std::vector<PlotPoint>& points, bool logarithmic) {
+    return plot({{points}}, {40, 12}, logarithmic, "step", Palette());
+  };
+  EXPECT_EQ(draw({{5, 1}}, false).size(), 12u);
+  EXPECT_TRUE(draw({}, false).empty());
+  EXPECT_TRUE(plot({}, {40, 12}, false, "step", Palette()).empty());
+  EXPECT_TRUE(draw({{1, nan}, {2, inf}}, false).empty());
+  EXPECT_TRUE(draw({{1, -1}}, true).empty());
+}
+
+TEST(CliPlot, SeveralCurvesShareAxesAndAreToldApart) {
+  const PlotSeries low{{{0, 0}, {10, 0}}, Tint::red, 'a'},
+      high{{{0, 4}, {10, 4}}, Tint::green, 'b'};
+  const auto lines = plot({low, high}, {40, 12}, false, "step", Palette());
+  ASSERT_EQ(lines.size(), 12u);
+  EXPECT_THAT(lines[0], HasSubstr("4 ┤bbbb"));
+  EXPECT_THAT(lines[9], HasSubstr("0 ┤aaaa"));
+  EXPECT_THAT(lines[11], HasSubstr("step"));
+  const auto coloured = plot({low, high}, {40, 12}, false, "step", Palette(true));
+  EXPECT_THAT(coloured[0], HasSubstr(Palette(true)(Tint::green, "b")));
 }
 
 TEST(CliPlot, LogarithmicAxisIsNamedInValues) {
-  const auto lines = plot({{0, 100}, {1, 1}}, {40, 12}, true);
+  const auto lines = plot({{{{0, 100}, {1, 1}}}}, {40, 12}, true, "step", Palette());
   EXPECT_THAT(lines.front(), HasSubstr("100 ┤"));
   EXPECT_THAT(lines[5], HasSubstr("10 ┤"));
 }

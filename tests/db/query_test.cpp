@@ -144,6 +144,8 @@ TEST_F(QueryTest, PrivateTablesAreRefusedByName) {
 TEST_F(QueryTest, MessagesAreSqlites) {
   EXPECT_EQ(refusal("SELEC 1"), "query: near \"SELEC\": syntax error");
   EXPECT_EQ(refusal("SELECT x FROM metrics"), "query: no such column: x");
+  EXPECT_THAT(refusal("SELECT * FROM foo"),
+              HasSubstr("no such table: foo; the views are sweeps, trials, attempts"));
   EXPECT_EQ(refusal(""), "query: there is no statement in it");
   EXPECT_EQ(refusal("SELECT 1; SELECT 2"), "query: one statement at a time");
   EXPECT_EQ(ask("SELECT 1 ;\n").rows.size(), 1u);

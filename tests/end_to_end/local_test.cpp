@@ -1,4 +1,5 @@
 // Whole sweeps on this machine, through the real programs.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -20,6 +21,36 @@ TEST(LocalSweep, RunsToTheComparison) {
   ASSERT_EQ(comparison["rows"].size(), 2u) << comparison.dump(2);
   EXPECT_EQ(comparison["rows"][0]["n"], 1);
   EXPECT_EQ(comparison["rows"][0]["verdict"], "best");
+}
+
+TEST(LocalSweep, StarterFilesRun) {
+  SweepHome home;
+  write_file(home.folder() / "text.txt", [] {
+    std::string text;
+    for (int i = 0; i < 2000; ++i)
+      text += "the quick brown fox jumps over the lazy dog. ";
+    return text;
+  }());
+  const std::string data = std::string(THALWEG_SOURCE_DIR) + "/tests/end_to_end/data/";
+  const std::map<std::string, std::string> files{{"example", ""},
+                                                 {"classes", data + "table.npz"},
+                                                 {"regression", data + "table.npz"},
+                                                 {"images", data + "images.npz"},
+                                                 {"text", "text.txt"}};
+  for (const auto& [kind, file] : files) {
+    std::vector<std::string> words{"init",  kind + ".yaml", "--kind", kind,
+                                   "--yes", "--seeds",      "1",      "--epochs",
+                                   "1",     "--optimizers", "adamw"};
+    if (!file.empty()) words.insert(words.end(), {"--data", file});
+    const Outcome written = home.thalweg(words);
+    ASSERT_EQ(written.code, 0) << written.err;
+    const Outcome valid = home.thalweg({"validate", kind + ".yaml"});
+    EXPECT_EQ(valid.code, 0) << kind << valid.out << valid.err;
+    if (kind == "example") continue;  // an epoch of it takes long; RunsToTheComparison trains it
+    const Outcome outcome = home.thalweg({"run", kind + ".yaml", "--backend", "local"});
+    EXPECT_EQ(outcome.code, 0) << kind << outcome.out << outcome.err;
+    EXPECT_THAT(outcome.out, testing::Not(testing::HasSubstr("no data"))) << kind;
+  }
 }
 
 TEST(LocalSweep, SameSeedSameCurveOnOneTwoThreeAndFourRanks) {
