@@ -3,8 +3,8 @@
 #include <signal.h>
 
 #include <set>
-#include <sstream>
 
+#include "tests/end_to_end/cluster.h"
 #include "tests/end_to_end/crashes.h"
 #include "tests/end_to_end/sweep_home.h"
 
@@ -16,47 +16,21 @@ constexpr int kNodes = 8;
 class SlurmSweep : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    const Outcome check = cluster({"check"});
-    if (check.code != 0) {
-      reason_ = check.out + check.err;
-      return;
-    }
-    const Outcome up = cluster({"up", std::to_string(kNodes)}, milliseconds(180000));
-    ASSERT_EQ(up.code, 0) << up.out << up.err;
-    std::istringstream lines(up.out);
-    for (std::string line; std::getline(lines, line);)
-      if (const auto at = line.find("SLURM_CONF="); at != std::string::npos)
-        slurm_conf_ = line.substr(at + 11);
-    ASSERT_FALSE(slurm_conf_.empty()) << up.out;
+    reason_ = cluster_.unavailable();
+    if (!reason_.empty()) return;
+    ASSERT_TRUE(cluster_.up(kNodes)) << cluster_.complaint();
+    is_up_ = true;
   }
-  static void TearDownTestSuite() {
-    if (!slurm_conf_.empty()) cluster({"down"}, milliseconds(120000));
-  }
+  static void TearDownTestSuite() { cluster_.down(); }
   void SetUp() override {
     if (!reason_.empty()) GTEST_SKIP() << reason_;
-    ASSERT_FALSE(slurm_conf_.empty()) << "the cluster did not come up";
+    ASSERT_TRUE(is_up_) << "the cluster did not come up";
   }
 
-  static Outcome cluster(std::vector<std::string> arguments,
-                         milliseconds deadline = milliseconds(60000)) {
-    arguments[0] = std::string(THALWEG_SOURCE_DIR) + "/tests/cluster/" + arguments[0];
-    RunOptions options;
-    // One of this build's own: two builds may be tested at once, and a crashed test's cluster is
-    // found again.
-    options.env["THALWEG_CLUSTER_NAME"] =
-        "e2e" + std::to_string(std::hash<std::string>{}(THALWEG_BIN_DIR) % 100000);
-    options.deadline = deadline;
-    return run(arguments, options);
-  }
-  static std::map<std::string, std::string> env() { return {{"SLURM_CONF", slurm_conf_}}; }
+  static std::map<std::string, std::string> env() { return cluster_.env(); }
   static std::set<std::string> job_names() {
-    RunOptions options;
-    options.env = env();
-    std::istringstream lines(run({"squeue", "-h", "-a", "-t", "all", "-o", "%j"}, options).out);
-    std::set<std::string> names;
-    for (std::string line; std::getline(lines, line);)
-      names.insert(line);
-    return names;
+    const auto names = cluster_.job_names("all");
+    return {names.begin(), names.end()};
   }
   static TinySweep two_nodes() {
     TinySweep sweep;
@@ -65,9 +39,13 @@ class SlurmSweep : public testing::Test {
     return sweep;
   }
 
-  static std::string reason_, slurm_conf_;
+  static Cluster cluster_;
+  static std::string reason_;
+  static bool is_up_;
 };
-std::string SlurmSweep::reason_, SlurmSweep::slurm_conf_;
+Cluster SlurmSweep::cluster_("e2e");
+std::string SlurmSweep::reason_;
+bool SlurmSweep::is_up_ = false;
 
 TEST_F(SlurmSweep, EqualsTheLocalRunBitForBit) {
   SweepHome home(env());
@@ -97,7 +75,7 @@ TEST_F(SlurmSweep, SurvivesSlurmctldKilledAndRestarted) {
   sweep.steps = 300;
   const std::string id = home.submit(sweep.text(), "slurm");
   ASSERT_TRUE(eventually([&] { return !job_names().empty(); }));
-  const Outcome restarted = cluster({"restart-controller"}, milliseconds(90000));
+  const Outcome restarted = cluster_.command({"restart-controller"}, milliseconds(90000));
   ASSERT_EQ(restarted.code, 0) << restarted.out << restarted.err;
   ASSERT_TRUE(home.wait_for_end(id, milliseconds(240000)));
   home.expect_nothing_lost_or_doubled(id);
@@ -145,16 +123,11 @@ TEST_F(SlurmSweep, ControllerAndSlurmctldKilledLoseAndDoubleNothing) {
   sweep.extra = "limits: {max_nodes_in_flight: 4}\n";  // else all start at once
   crash_through(home, sweep, "slurm", [](std::size_t death) {
     if (death % 7 != 3) return;
-    const Outcome restarted = cluster({"restart-controller"}, milliseconds(90000));
+    const Outcome restarted = cluster_.command({"restart-controller"}, milliseconds(90000));
     ASSERT_EQ(restarted.code, 0) << restarted.out << restarted.err;
   });
-  RunOptions options;
-  options.env = env();
-  std::istringstream jobs(
-      run({"squeue", "-h", "-a", "-t", "completed,running,failed", "-o", "%j"}, options).out);
-  std::multiset<std::string> ran;
-  for (std::string name; std::getline(jobs, name);)
-    ran.insert(name);
+  const auto names = cluster_.job_names("completed,running,failed");
+  const std::multiset<std::string> ran(names.begin(), names.end());
   EXPECT_FALSE(ran.empty());
   for (const std::string& name : ran)
     EXPECT_EQ(ran.count(name), 1u) << name << " ran twice";

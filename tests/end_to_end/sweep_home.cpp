@@ -162,7 +162,10 @@ void SweepHome::expect_nothing_lost_or_doubled(const std::string& sweep) {
   const auto shown = json({"show", sweep});
   for (const auto& trial : shown["trials"])
     EXPECT_EQ(trial["state"], "finished") << trial.dump(2);
+  expect_record_is_the_journals(sweep);
+}
 
+void SweepHome::expect_record_is_the_journals(const std::string& sweep) {
   std::multiset<PointRow> in_journals, in_database;
   const auto attempts = query("SELECT trial, attempt, folder FROM attempts WHERE sweep = " + sweep);
   for (const auto& row : attempts["rows"]) {

@@ -47,6 +47,8 @@ class SweepHome {
   /// What must hold after any sequence of crashes: every trial finished, every attempt started at
   /// most once, journals without gaps, and the database holding exactly the journals' points.
   void expect_nothing_lost_or_doubled(const std::string& sweep);
+  /// The part of it that holds whatever became of the trials.
+  void expect_record_is_the_journals(const std::string& sweep);
 
  private:
   TempDir dir_;
