@@ -15,18 +15,26 @@
 namespace thalweg::jobspec {
 namespace {
 
-/// Aliases copy what they name; a short file could otherwise become a huge or endlessly deep tree.
+/// Aliases copy what they name, and anchors keep what is copied; a short file could otherwise
+/// become a huge or endlessly deep tree.
 constexpr std::size_t most_aliased_values = 100'000;
+constexpr std::size_t most_copied_bytes = 32 << 20;  ///< of text
+constexpr std::size_t most_values = 2'000'000;       ///< in all: some 50 bytes each and their text
 constexpr int deepest = 200;
 
 Place place_of(const YAML::Mark& mark) {
   return {mark.line + 1, mark.column + 1};
 }
 
+struct Size {
+  std::size_t values = 1;
+  std::size_t bytes = 0;  ///< of texts and keys
+  int depth = 1;
+};
+
 struct Anchored {
   Value value;
-  std::size_t values = 0;
-  int depth = 0;
+  Size size;
 };
 
 class Builder : public YAML::EventHandler {
@@ -43,7 +51,7 @@ class Builder : public YAML::EventHandler {
     if (expects_key()) {
       complaints_.add(place_of(mark), path(), "found an empty key, expected a name");
     }
-    add(place_of(mark), Value(), anchor, {Value(), 1, 1}, "");
+    add(place_of(mark), Value(), anchor, {Value(), {}}, "");
   }
 
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
@@ -51,9 +59,11 @@ class Builder : public YAML::EventHandler {
     if (found == anchors_.end()) {
       stop(place_of(mark), "the anchor contains itself, expected a finished value");
     }
-    aliased_ += found->second.values;
+    const Size size = found->second.size;
+    aliased_ += size.values;
     if (aliased_ > most_aliased_values) stop(place_of(mark), "aliases copy too many values");
-    if (static_cast<int>(frames_.size()) + found->second.depth > deepest) too_deep(place_of(mark));
+    count_copy(place_of(mark), size.bytes);
+    if (static_cast<int>(frames_.size()) + size.depth > deepest) too_deep(place_of(mark));
     const std::string key = found->second.value.is_string() ? found->second.value.as_string() : "";
     add(place_of(mark), found->second.value, YAML::NullAnchor, found->second, key);
   }
@@ -61,7 +71,8 @@ class Builder : public YAML::EventHandler {
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& text) override {
     if (expects_key()) {
-      add(place_of(mark), Value(text), anchor, {Value(text), 1, 1}, text);
+      if (anchor) count_copy(place_of(mark), text.size());
+      add(place_of(mark), Value(text), anchor, {Value(text), {1, text.size(), 1}}, text);
       return;
     }
     Value value = text;
@@ -75,7 +86,8 @@ class Builder : public YAML::EventHandler {
     } else if (tag != "!" && tag != "tag:yaml.org,2002:str") {
       complaints_.add(place_of(mark), path(), "found the tag " + tag + ", expected a plain value");
     }
-    Anchored copy{anchor ? value : Value(), 1, 1};
+    if (anchor) count_copy(place_of(mark), text.size());
+    Anchored copy{anchor ? value : Value(), {1, text.size(), 1}};
     add(place_of(mark), std::move(value), anchor, std::move(copy), "");
   }
 
@@ -100,8 +112,7 @@ class Builder : public YAML::EventHandler {
     std::string key;
     Place key_place;
     std::unordered_map<std::string, int> lines;  // of the keys so far
-    std::size_t values = 1;
-    int depth = 1;
+    Size size;
   };
 
   bool expects_key() const {
@@ -128,6 +139,13 @@ class Builder : public YAML::EventHandler {
     stop(place, "lists and maps are nested more than " + std::to_string(deepest) + " deep");
   }
 
+  void count_copy(Place place, std::size_t bytes) {
+    copied_bytes_ += bytes;
+    if (copied_bytes_ > most_copied_bytes)
+      stop(place, "anchors and aliases copy more than " + std::to_string(most_copied_bytes >> 20) +
+                      " MiB of text");
+  }
+
   void open(const YAML::Mark& mark, Value empty, YAML::anchor_t anchor) {
     if (expects_key()) stop(place_of(mark), "found a list or map as key, expected a name");
     if (frames_.size() >= deepest) too_deep(place_of(mark));
@@ -141,14 +159,19 @@ class Builder : public YAML::EventHandler {
   void close() {
     Frame frame = std::move(frames_.back());
     frames_.pop_back();
-    Anchored copy{frame.anchor ? frame.value : Value(), frame.values, frame.depth};
+    if (frame.anchor) {
+      values_ += frame.size.values;
+      count_copy(frame.place, frame.size.bytes);
+    }
+    Anchored copy{frame.anchor ? frame.value : Value(), frame.size};
     add(frame.place, std::move(frame.value), frame.anchor, std::move(copy), "");
   }
 
   /// Puts a finished value (or key) where it belongs. `copy` is what an anchor keeps.
   void add(Place place, Value value, YAML::anchor_t anchor, Anchored copy, const std::string& key) {
-    const std::size_t values = copy.values;
-    const int depth = copy.depth;
+    const Size size = copy.size;
+    if (++values_ > most_values)
+      stop(place, "the file has more than " + std::to_string(most_values) + " values");
     if (anchor) anchors_[anchor] = std::move(copy);
     value.place = place;
     if (frames_.empty()) {
@@ -156,8 +179,9 @@ class Builder : public YAML::EventHandler {
       return;
     }
     Frame& frame = frames_.back();
-    frame.values += values;
-    frame.depth = std::max(frame.depth, depth + 1);
+    frame.size.values += size.values;
+    frame.size.bytes += size.bytes;
+    frame.size.depth = std::max(frame.size.depth, size.depth + 1);
     if (frame.value.is_list()) {
       frame.value.as_list().push_back(std::move(value));
     } else if (!frame.has_key) {
@@ -184,7 +208,7 @@ class Builder : public YAML::EventHandler {
   Complaints& complaints_;
   std::vector<Frame> frames_;
   std::unordered_map<YAML::anchor_t, Anchored> anchors_;
-  std::size_t aliased_ = 0;
+  std::size_t aliased_ = 0, copied_bytes_ = 0, values_ = 0;
   Value root_;
 };
 

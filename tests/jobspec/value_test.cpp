@@ -152,6 +152,23 @@ TEST(Yaml, BombsAndLoopsAreRefused) {
     bomb += "]\n";
   }
   EXPECT_THAT(complaint(bomb), HasSubstr("aliases copy too many values"));
+  // A few values, but long ones: 1 MB of text 1000 times, under a name, as a name, and inside out.
+  const std::string text(1'000'000, 'x');
+  std::string copies = "a: &a " + text + "\nb:\n", keys = "a: &a " + text + "\nb:\n",
+              nested = "a: ";
+  for (int i = 0; i < 1000; ++i) {
+    copies += "- *a\n";
+    keys += "- {*a : 1}\n";
+  }
+  for (int i = 0; i < 100; ++i)
+    nested += "&a" + std::to_string(i) + " [";
+  nested += text + std::string(100, ']');
+  for (const std::string& file : {copies, keys, nested})
+    EXPECT_THAT(complaint(file), HasSubstr("copy more than 32 MiB of text"));
+  std::string many = "a: [";
+  for (int i = 0; i < 2'100'000; ++i)
+    many += "1,";
+  EXPECT_THAT(complaint(many + "1]"), HasSubstr("more than 2000000 values"));
   EXPECT_THAT(complaint("a: &x [*x]\n"), HasSubstr("contains itself"));
   EXPECT_THAT(complaint(std::string(10'000, '[')), HasSubstr("f.yaml:1: "));
   std::string chain = "a0: &a0 [1]\n";

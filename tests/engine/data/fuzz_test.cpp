@@ -16,32 +16,7 @@ namespace {
 
 using jobspec::Map;
 using jobspec::Value;
-
-/// One to four changes: bytes, a cut, a part left out or doubled, a run of one value.
-std::string damaged(std::string bytes, std::mt19937& random) {
-  const auto below = [&](std::size_t n) { return n == 0 ? 0 : random() % n; };
-  for (std::size_t changes = 1 + below(4); changes > 0; --changes) {
-    const std::size_t at = below(bytes.size()), length = 1 + below(16);
-    switch (below(6)) {
-      case 0:
-        bytes.resize(at);
-        break;
-      case 1:
-        bytes.erase(at, length);
-        break;
-      case 2:
-        bytes.insert(at, bytes.substr(below(bytes.size()), length));
-        break;
-      case 3:
-        for (std::size_t i = at; i < std::min(bytes.size(), at + length); ++i)
-          bytes[i] = static_cast<char>(random() % 2 == 0 ? 0xff : 0x00);
-        break;
-      default:
-        if (at < bytes.size()) bytes[at] = static_cast<char>(random());
-    }
-  }
-  return bytes;
-}
+using test::damaged;
 
 /// Reads every sample of a small dataset.
 void use(const Value& options) {
