@@ -6,6 +6,7 @@
 #include <bit>
 #include <charconv>
 #include <cstring>
+#include <stdexcept>
 #include <string_view>
 #include <utility>
 
@@ -22,6 +23,8 @@ constexpr std::string_view kStem = "step-";
 constexpr std::string_view kEnding = ".ckpt";
 constexpr std::size_t kFixedBytes = kMagic.size() + 2 * sizeof(std::uint32_t);
 constexpr std::size_t kDigits = 12;
+constexpr std::int64_t kMostSteps = 999'999'999'999;  // what a name has digits for
+constexpr std::int64_t kMostRanks = 65536;            // of shards, pieces and states too
 
 using jobspec::Map;
 using jobspec::Value;
@@ -114,12 +117,29 @@ Value header_of(const Checkpoint& c) {
              {"identity", c.identity}};
 }
 
+/// The checksum says that a file is as it was written, not that it makes sense.
+const Value& member(const Value& header, const char* name) {
+  if (const Value* found = header.find(name)) return *found;
+  throw std::runtime_error(std::string(name) + " is missing");
+}
+
+std::int64_t whole(const Value& header, const char* name, std::int64_t least, std::int64_t most) {
+  const std::int64_t number = member(header, name).as_int();
+  if (number >= least && number <= most) return number;
+  throw std::runtime_error(std::string(name) + " is " + std::to_string(number) + ", expected " +
+                           std::to_string(least) + " to " + std::to_string(most));
+}
+
+int small(const Value& header, const char* name, int least) {
+  return static_cast<int>(whole(header, name, least, kMostRanks));
+}
+
 CheckpointPart take_part(Reader& reader, const Value& header) {
   CheckpointPart part;
-  part.name = header.find("name")->as_string();
-  const bool floats = header.find("type")->as_string() == "f32";
-  const std::int64_t count = header.find("count")->as_int();
-  for (std::int64_t i = header.find("ranks")->as_int(); i > 0; --i) {
+  part.name = member(header, "name").as_string();
+  const bool floats = member(header, "type").as_string() == "f32";
+  const std::int64_t count = member(header, "count").as_int();
+  for (int i = small(header, "ranks", 0); i > 0; --i) {
     if (floats)
       part.floats.push_back(reader.take_numbers<float>(count));
     else
@@ -224,27 +244,27 @@ Checkpoint read_checkpoint(const std::filesystem::path& file) {
     const std::string_view header = reader.take(reader.take_number());
     const Value h = jobspec::read_yaml(header, file.string());
     Checkpoint c;
-    c.step = h.find("step")->as_int();
-    c.shards = static_cast<int>(h.find("shards")->as_int());
-    if (const Value* pieces = h.find("micro_batches"))  // files of earlier versions have neither
-      c.micro_batches = static_cast<int>(pieces->as_int());
-    if (const Value* ranks = h.find("ranks")) c.ranks = static_cast<int>(ranks->as_int());
-    c.interval_loss = h.find("interval_loss")->as_double();
-    c.interval_steps = h.find("interval_steps")->as_int();
-    c.identity = *h.find("identity");
+    c.step = whole(h, "step", 0, kMostSteps);
+    c.shards = small(h, "shards", 1);
+    // Files of earlier versions have neither.
+    if (h.find("micro_batches")) c.micro_batches = small(h, "micro_batches", 1);
+    if (h.find("ranks")) c.ranks = small(h, "ranks", 0);
+    c.interval_loss = member(h, "interval_loss").as_double();
+    c.interval_steps = whole(h, "interval_steps", 0, kMostSteps);
+    c.identity = member(h, "identity");
     if (const Value* noise = h.find("noise"))  // files of earlier versions have none
       for (const Value& number : noise->as_list())
         c.noise.push_back(number.as_double());
     if (const Value* schedule = h.find("schedule"))  // files from before `plateau` have none
       for (const Value& number : schedule->as_list())
         c.schedule.push_back(number.as_double());
-    const std::int64_t count = h.find("parameters")->as_int();
+    const std::int64_t count = member(h, "parameters").as_int();
     c.parameters = reader.take_numbers<float>(count);
-    c.running = reader.take_numbers<float>(h.find("running")->as_int());
-    for (std::int64_t i = h.find("states")->as_int(); i > 0; --i)
+    c.running = reader.take_numbers<float>(member(h, "running").as_int());
+    for (int i = small(h, "states", 0); i > 0; --i)
       c.states.push_back(reader.take_numbers<float>(count));
-    c.own = reader.take_numbers<float>(h.find("own")->as_int());
-    c.scalars = reader.take_numbers<double>(h.find("scalars")->as_int());
+    c.own = reader.take_numbers<float>(member(h, "own").as_int());
+    c.scalars = reader.take_numbers<double>(member(h, "scalars").as_int());
     if (const Value* parts = h.find("parts"))  // files of earlier versions have none
       for (const Value& part : parts->as_list())
         c.parts.push_back(take_part(reader, part));

@@ -2,6 +2,7 @@
 #include "engine/train/options.h"
 
 #include <algorithm>
+#include <limits>
 #include <stdexcept>
 #include <utility>
 
@@ -30,8 +31,13 @@ constexpr int kFewestShards = 4;
 // A GPU computes its shards one after another: the fewer, the better it is filled.
 constexpr int kFewestShardsOfGpus = 1;
 
-Option integer(const char* name, const char* doc, Value fallback, double min) {
-  return jobspec::whole_option(name, std::move(fallback), min, jobspec::no_limit, doc);
+// A checkpoint's name has digits for so many steps.
+constexpr std::int64_t kMostSteps = 999'999'999'999;
+constexpr double kMostInt = std::numeric_limits<int>::max();
+
+Option integer(const char* name, const char* doc, Value fallback, double min,
+               double max = jobspec::no_limit) {
+  return jobspec::whole_option(name, std::move(fallback), min, max, doc);
 }
 
 Section section(const char* path, const char* doc, std::vector<Option> options) {
@@ -113,8 +119,7 @@ std::vector<Section> own_sections() {
       "shards",
       "logical parts of the batch, whatever the number of ranks; auto = the smallest power of two "
       "that is at least the ranks and (but for GPUs) 4",
-      "auto", 1);
-  shards.max = 65536;
+      "auto", 1, 65536);
   shards.divides = "batch.global";
   Option beta = jobspec::real_option(
       "beta", 0.99, 0, 0.999999,
@@ -122,7 +127,7 @@ std::vector<Section> own_sections() {
   return {
       root(),
       section("batch", "The global batch",
-              {integer("global", "samples in one update, all ranks together", 128, 1),
+              {integer("global", "samples in one update, all ranks together", 128, 1, kMostInt),
                std::move(shards)}),
       section(
           "noise", "The gradient noise scale, from the shards' gradients and their sum",
@@ -136,7 +141,7 @@ std::vector<Section> own_sections() {
           {integer("every",
                    "steps between two checkpoints; 0 = only when asked to stop; auto = every epoch",
                    "auto", 0),
-           integer("keep", "how many of the newest ones stay", 2, 1)}),
+           integer("keep", "how many of the newest ones stay", 2, 1, kMostInt)}),
       kernels(),
   };
 }
@@ -272,6 +277,19 @@ InputShape input_shape(const Dataset& dataset) {
   return {form.input, form.classes, form.labels, form.targets, form.vocabulary};
 }
 
+namespace {
+
+/// `count` of the option, each of `steps` steps.
+std::int64_t in_steps(const char* option, std::int64_t count, std::int64_t steps) {
+  const std::int64_t most = kMostSteps / steps;
+  if (count <= most) return count * steps;
+  throw std::invalid_argument(std::string(option) + ": " + std::to_string(count) +
+                              (steps == 1 ? "" : " of " + std::to_string(steps) + " steps each") +
+                              " is more than can be counted; use at most " + std::to_string(most));
+}
+
+}  // namespace
+
 Plan make_plan(const Settings& settings, std::size_t training_samples) {
   Plan plan;
   plan.length.steps_per_epoch = static_cast<std::int64_t>(training_samples) / settings.global_batch;
@@ -280,11 +298,12 @@ Plan make_plan(const Settings& settings, std::size_t training_samples) {
                                 " is more than the " + std::to_string(training_samples) +
                                 " training samples");
   plan.length.global_batch = settings.global_batch;
-  plan.length.total_steps =
-      settings.steps ? *settings.steps : *settings.epochs * plan.length.steps_per_epoch;
+  const std::int64_t epoch = plan.length.steps_per_epoch;
+  plan.length.total_steps = settings.steps ? in_steps("steps", *settings.steps, 1)
+                                           : in_steps("epochs", *settings.epochs, epoch);
   plan.log_every = settings.log_every.value_or(
       std::max<std::int64_t>(1, plan.length.steps_per_epoch / kReportsPerEpoch));
-  plan.eval_every = settings.eval_every * plan.length.steps_per_epoch;
+  plan.eval_every = in_steps("eval.every", settings.eval_every, epoch);
   plan.checkpoint_every = settings.checkpoint_every.value_or(plan.length.steps_per_epoch);
   return plan;
 }

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <limits>
+
 #include "tests/support/process.h"
 
 namespace thalweg::engine {
@@ -103,6 +106,29 @@ TEST(Checkpoint, AnotherFormatIsNamed) {
   EXPECT_THAT(complaint(file), HasSubstr("format 3, this program reads format 2"));
   test::write_file(file, std::string(200, 'x'));
   EXPECT_THAT(complaint(file), HasSubstr("not a checkpoint"));
+}
+
+TEST(Checkpoint, NumbersThatMakeNoSenseAreRefusedThoughTheChecksumIsRight) {
+  const test::TempDir folder;
+  const auto file = folder.path() / "forged.ckpt";
+  const struct {
+    const char* name;
+    std::function<void(Checkpoint&)> forge;
+  } table[] = {
+      {"step", [](Checkpoint& c) { c.step = -1; }},
+      {"step", [](Checkpoint& c) { c.step = std::numeric_limits<std::int64_t>::max(); }},
+      {"shards", [](Checkpoint& c) { c.shards = 0; }},
+      {"shards", [](Checkpoint& c) { c.shards = -4; }},
+      {"micro_batches", [](Checkpoint& c) { c.micro_batches = 0; }},
+      {"ranks", [](Checkpoint& c) { c.ranks = -2; }},
+      {"interval_steps", [](Checkpoint& c) { c.interval_steps = -1; }},
+  };
+  for (const auto& row : table) {
+    Checkpoint c = small();
+    row.forge(c);
+    write_checkpoint(file, c);
+    EXPECT_THAT(complaint(file), HasSubstr(std::string(row.name) + " is ")) << row.name;
+  }
 }
 
 TEST(Checkpoint, NothingRemainsOfAWriteThatFails) {

@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <limits>
+
 #include "jobspec/diagnostic.h"
 #include "tests/support/process.h"
 
@@ -158,6 +161,35 @@ TEST(Plan, TheLastStepIsAlwaysReportedAndJudged) {
   EXPECT_TRUE(plan.log_due(13));
   EXPECT_TRUE(plan.eval_due(13));
   EXPECT_FALSE(plan.checkpoint_due(13));
+}
+
+TEST(Plan, RefusesEpochsOfMoreStepsThanCanBeCounted) {
+  Settings s = batch_of(10);
+  s.epochs = 999'999'999'999;
+  EXPECT_THAT([&] { make_plan(s, 100); },
+              testing::ThrowsMessage<std::invalid_argument>(
+                  testing::AllOf(HasSubstr("epochs"), HasSubstr("use at most 99999999999"))));
+  s.epochs = 1;
+  s.eval_every = 999'999'999'999;
+  EXPECT_THAT([&] { make_plan(s, 100); },
+              testing::ThrowsMessage<std::invalid_argument>(HasSubstr("eval.every")));
+  s.eval_every = 1;
+  s.epochs.reset();
+  s.steps = std::numeric_limits<std::int64_t>::max();
+  EXPECT_THAT([&] { make_plan(s, 100); },
+              testing::ThrowsMessage<std::invalid_argument>(HasSubstr("steps: 922337")));
+}
+
+TEST(Complete, RefusesNumbersThatWouldBeCutWhereTheyAreUsed) {
+  const std::string least = std::string(kLeast, std::strlen(kLeast) - 1);
+  ASSERT_NO_THROW(filled(least + ", batch: {global: 2147483647}}"));
+  const std::pair<const char*, const char*> table[] = {
+      {"batch: {global: 4294967328}", "batch.global"},
+      {"batch: {shards: 4294967296}", "batch.shards"},
+      {"checkpoint: {keep: 4294967298}", "checkpoint.keep"}};
+  for (const auto& [text, key] : table)
+    EXPECT_THAT([&] { filled(least + ", " + text + "}"); },
+                testing::ThrowsMessage<jobspec::InputError>(HasSubstr(key)));
 }
 
 TEST(Plan, RefusesABatchLargerThanTheTrainingSet) {
