@@ -63,8 +63,12 @@ const sqlite::Sql kLatest{"read latest points",
                           " FROM metric_latest AS l JOIN metric_name AS n ON n.id = l.metric"
                           " WHERE l.sweep = ? ORDER BY l.trial, n.name"};
 
+/// Of any number a journal may hold: cut to some 146,000 years, so that differences of two are
+/// numbers too.
 std::int64_t microseconds(double seconds) {
-  return static_cast<std::int64_t>(std::llround(seconds * 1e6));
+  constexpr double most = 4.6e18;
+  if (std::isnan(seconds)) return 0;
+  return std::llround(std::clamp(seconds * 1e6, -most, most));
 }
 
 /// One attempt's series and what is appended to it in one call.
@@ -222,7 +226,8 @@ std::vector<CurvePoint> SqliteStore::curve(const Id& trial, const std::string& m
     const std::int64_t attempt = run.integer(0);
     const std::int64_t clock = run.integer(1);
     read_points(run.view(2), [&](std::int64_t step, double value, std::int64_t time) {
-      curve.push_back({step, value, static_cast<double>(clock + time) / 1e6, attempt});
+      curve.push_back(
+          {step, value, (static_cast<double>(clock) + static_cast<double>(time)) / 1e6, attempt});
     });
   }
   stitch(curve);

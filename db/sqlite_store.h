@@ -33,6 +33,8 @@ class SqliteStore final : public Store {
   bool add_points(const Id& attempt, std::int64_t first_line, std::int64_t last_line,
                   const std::vector<Point>& points) override;
 
+  void checkpoint() override;
+
   std::vector<SweepRow> sweeps() override;
   std::optional<SweepRow> sweep(std::int64_t id) override;
   std::vector<TrialRow> trials(std::int64_t sweep) override;

@@ -70,6 +70,12 @@ void SqliteStore::transaction(const std::function<void()>& work) {
   transaction.commit();
 }
 
+void SqliteStore::checkpoint() {
+  static const sqlite::Sql kCheckpoint{"checkpoint", "PRAGMA wal_checkpoint(PASSIVE)"};
+  sqlite::Run run(connection_, kCheckpoint);
+  run.row();
+}
+
 QueryResult SqliteStore::query(const std::string& sql, std::int64_t max_rows, double max_seconds) {
   if (!reader_) reader_ = std::make_unique<sqlite::Reader>(connection_.file());
   return reader_->query(sql, max_rows, max_seconds);

@@ -23,6 +23,13 @@ class Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// The record could not be written, for a reason that passes: the disk is full, a limit on file
+/// sizes, another program's lock. The transaction was rolled back; what it held can be tried again.
+class CannotWrite : public Error {
+ public:
+  using Error::Error;
+};
+
 struct SweepRow {
   std::int64_t id = 0;               ///< 0 on insert
   std::string name, owner, backend;  ///< owner: user name; backend: "local" or "slurm"
@@ -116,6 +123,10 @@ class Store {
   /// journal_lines + 1. Returns false, changing nothing, where it is not.
   virtual bool add_points(const Id& attempt, std::int64_t first_line, std::int64_t last_line,
                           const std::vector<Point>& points) = 0;
+
+  /// Moves what the write-ahead log holds into the file itself, as far as no reader needs it there;
+  /// never waits. A copy of the file alone then has it. Throws CannotWrite where the disk is full.
+  virtual void checkpoint() = 0;
 
   // Reading.
   virtual std::vector<SweepRow> sweeps() = 0;  ///< newest first, text left out

@@ -1,5 +1,5 @@
 // trial.yaml, format 1: keys format, seed, train, resources, metric (the trial) and attempt (id,
-// token, push, resume).
+// token, push, push_secret, resume).
 #include "jobspec/trial.h"
 
 #include <fcntl.h>
@@ -30,6 +30,7 @@ Value trial_to_value(const Trial& trial) {
       {"attempt", Map{{"id", trial.id.to_string()},
                       {"token", trial.token},
                       {"push", trial.push},
+                      {"push_secret", trial.push_secret},
                       {"resume", std::move(resume)}}},
   };
 }
@@ -45,6 +46,7 @@ void read_attempt(const Value& value, Trial& trial, Complaints& complaints) {
   }
   fields.text("token", trial.token);
   fields.text("push", trial.push);
+  fields.text("push_secret", trial.push_secret);
   std::vector<std::string> resume;
   fields.texts("resume", resume);
   trial.resume.assign(resume.begin(), resume.end());

@@ -56,13 +56,15 @@ struct Trial {
   Metric metric;
 
   Id id;              ///< 0.0.0 when run by hand
-  std::string token;  ///< unique per attempt; proves who pushes
+  std::string token;  ///< unique per attempt; names it, and others can see it (job comment, ps)
   std::string push;   ///< "unix:/path" or "http://host:port"; empty = journal only
+  std::string push_secret;  ///< proves who pushes; stands nowhere but in trial.yaml and the record
   std::vector<std::filesystem::path>
       resume;  ///< checkpoint folders of earlier attempts, newest attempt first
 };
 
-/// Writes with mode 0600 (it carries the token), aside and then renamed. Throws std::runtime_error.
+/// Writes with mode 0600 (it carries the secret), aside and then renamed. Throws
+/// std::runtime_error.
 void write_trial(const Trial& trial, const std::filesystem::path& path);
 /// Throws InputError on bad content, std::runtime_error where the file cannot be read.
 Trial read_trial(const std::filesystem::path& path);

@@ -40,6 +40,9 @@ void print_status(Context& context, const Json& ping) {
   if (const Json& backends = member(ping, "backends"); backends.is_object())
     for (const auto& [name, text] : backends.items())
       pairs.emplace_back("backend " + name, plain_text(text));
+  if (const Json& troubles = member(ping, "troubles"); troubles.is_array())
+    for (const Json& trouble : troubles)
+      pairs.emplace_back("trouble", Cell(plain_text(trouble), "", Tint::red));
   pairs.emplace_back("sweeps", count_of(count_at(ping, "active_sweeps"), "active sweep") + ", " +
                                    count_of(count_at(ping, "running_attempts"), "running attempt"));
   print_pairs(context, pairs);

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -17,6 +18,7 @@
 
 #include "daemon/api/messages.h"
 #include "daemon/api/program.h"
+#include "daemon/backend/disk.h"
 #include "daemon/backend/process.h"
 
 namespace thalweg::daemon {
@@ -25,6 +27,8 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 namespace {
+
+using Clock = std::chrono::steady_clock;
 
 constexpr double half_written_claim_s =
     10;  ///< a claim is written in one go; older and unreadable = its writer died
@@ -112,25 +116,32 @@ class LocalBackend : public Backend {
   }
 
   Awaitable<bool> release(const LaunchRequest& request, const std::string&) override {
-    if (fs::exists(request.folder / "launch.json") || alive_child(request.token)) co_return true;
+    if (alive_child(request.token)) co_return true;
     const std::string ranks = std::to_string(request.resources.ranks());
     const std::string threads = std::to_string(request.resources.threads_per_rank);
     // As Slurm does it: told in time to write a checkpoint, then ended.
     const std::int64_t limit = request.resources.time_limit_s;
     const std::int64_t warning = std::min(request.slurm.signal_before_end_s, limit / 2);
+    // Attempts share the machine: cores are counted by has_room, binding would put all on the first
+    // ones.
+    const DetachedProcess launcher{
+        {api::find_program(config_.launch_program), "-n", ranks, "--threads", threads, "--no-bind",
+         "--timeout", std::to_string(limit), "--warning", std::to_string(warning), "--folder",
+         request.folder.string(), "--token", request.token, "--",
+         api::find_program(config_.engine_program), (request.folder / "trial.yaml").string()},
+        request.folder,
+        request.folder / "stdout.log",
+        request.folder / "stderr.log"};
     try {
-      // Attempts share the machine: cores are counted by has_room, binding would put all on the
-      // first ones.
-      children_[request.token] = {start_detached(
-          {{api::find_program(config_.launch_program), "-n", ranks, "--threads", threads,
-            "--no-bind", "--timeout", std::to_string(limit), "--warning", std::to_string(warning),
-            "--folder", request.folder.string(), "--token", request.token, "--",
-            api::find_program(config_.engine_program), (request.folder / "trial.yaml").string()},
-           request.folder,
-           request.folder / "stdout.log",
-           request.folder / "stderr.log"})};
+      const auto start = [launcher]() -> std::optional<pid_t> {
+        if (fs::exists(launcher.directory / "launch.json")) return {};
+        return start_detached(launcher);
+      };
+      if (const auto pid = disk_.run(start)) children_[request.token] = {*pid};
     } catch (const std::system_error&) {
       co_return false;  // no memory or no more processes allowed: asked again later
+    } catch (const DiskHangs&) {
+      co_return false;  // where it is started after all, its claim will tell
     }
     co_return true;
   }
@@ -139,7 +150,11 @@ class LocalBackend : public Backend {
       const std::vector<Watched>& watched) override {
     std::vector<JobStatus> result;
     for (const Watched& job : watched) {
-      result.push_back(status_of(job));
+      try {
+        result.push_back(status_of(job));
+      } catch (const DiskHangs&) {
+        co_return std::nullopt;
+      }
       if (result.back().phase == JobPhase::ended || result.back().phase == JobPhase::missing) {
         children_.erase(job.token);
         asked_to_end_.erase(job.token);
@@ -149,14 +164,19 @@ class LocalBackend : public Backend {
   }
 
   Awaitable<bool> cancel(const Watched& job) override {
-    if (make_void(job.folder, job.token)) co_return true;
-    const auto claim = read_claim(job.folder);
+    std::optional<Claim> claim;
+    try {
+      if (fence(job)) co_return true;
+      claim = claim_of(job);
+    } catch (const DiskHangs&) {
+      co_return false;
+    }
     if (!claim || !is_alive(*claim)) co_return true;
-    const auto [first, is_new] = asked_to_end_.emplace(job.token, unix_now());
+    const auto [first, is_new] = asked_to_end_.emplace(job.token, Clock::now());
     if (is_new) {
       kill(claim->pid, SIGTERM);
-    } else if (unix_now() - first->second > config_.grace_s) {
-      for (const pid_t pid : session_members(claim->pid))
+    } else if (Clock::now() - first->second > std::chrono::duration<double>(config_.grace_s)) {
+      for (const pid_t pid : members(*claim, job))
         kill(pid, SIGKILL);
     }
     co_return true;
@@ -173,12 +193,29 @@ class LocalBackend : public Backend {
     int status = 0;
   };
 
+  // Looks into the folder, on the disk's thread; they throw DiskHangs.
+  bool fence(const Watched& job) {
+    return disk_.run([folder = job.folder, token = job.token] { return make_void(folder, token); });
+  }
+  std::optional<Claim> claim_of(const Watched& job) {
+    return disk_.run([folder = job.folder] { return read_claim(folder); });
+  }
+
   static std::int64_t cores_of(const jobspec::Resources& r) {
     return std::int64_t{r.ranks()} * r.threads_per_rank;
   }
 
   bool is_alive(const Claim& claim) const {
     return claim.boot == boot_ && process_start_time(claim.pid) == claim.start_time;
+  }
+
+  /// What lives of the attempt's session. The launcher's pid may be a stranger's by now, and so may
+  /// the session of that number: only what carries our token or folder is ours.
+  static std::vector<pid_t> members(const Claim& claim, const Watched& job) {
+    std::vector<pid_t> pids;
+    if (claim.pid > 0) pids = session_members(claim.pid);
+    std::erase_if(pids, [&](pid_t pid) { return !carries(pid, job.token, job.folder); });
+    return pids;
   }
 
   /// Also reaps it, so that it does not stay a zombie.
@@ -192,12 +229,14 @@ class LocalBackend : public Backend {
   }
 
   /// exit.json of this attempt, if it is there.
-  static bool read_exit(const Watched& job, JobStatus& status) {
-    const auto content = read_json(job.folder / "exit.json");
+  bool read_exit(const Watched& job, JobStatus& status) {
+    const auto look = [file = job.folder / "exit.json"] {
+      return std::pair(read_json(file), modified(file));
+    };
+    const auto [content, time] = disk_.run(look);
     if (!content || !content->is_object() || content->value("token", "") != job.token) return false;
     status.phase = JobPhase::ended;
-    status.ended =
-        api::time_from(content->value("time", json()), modified(job.folder / "exit.json"));
+    status.ended = api::time_from(content->value("time", json()), time);
     status.signal = content->value("signal", 0);
     if (status.signal == 0) status.exit_code = content->value("code", 0);
     status.timed_out = content->value("timed_out", false);
@@ -209,7 +248,7 @@ class LocalBackend : public Backend {
     status.handle = job.handle;
     status.token = job.token;
     const bool child = alive_child(job.token);
-    const auto claim = read_claim(job.folder);
+    const auto claim = claim_of(job);
     if (!claim) return unclaimed(job, child, std::move(status));
     status.started = claim->time;
     if (claim->is_void) {
@@ -219,7 +258,9 @@ class LocalBackend : public Backend {
     status.phase = JobPhase::running;
     status.node_list = host_;
     if (!claim->readable) {
-      if (unix_now() - claim->time > half_written_claim_s) status.phase = JobPhase::missing;
+      // Far in the future as well: the clock was set back since.
+      if (std::abs(unix_now() - claim->time) > half_written_claim_s)
+        status.phase = JobPhase::missing;
       return status;
     }
     if (read_exit(job, status) || is_alive(*claim)) return status;
@@ -230,7 +271,7 @@ class LocalBackend : public Backend {
       return status;
     }
     // The launcher was killed: its ranks must be gone before anything else may run.
-    const auto rest = session_members(claim->pid);
+    const auto rest = members(*claim, job);
     for (const pid_t pid : rest)
       kill(pid, SIGKILL);
     if (!rest.empty()) return status;
@@ -245,7 +286,7 @@ class LocalBackend : public Backend {
     const auto it = children_.find(job.token);
     if (child || it == children_.end()) return status;
     // Our launcher ended without a claim. Fence it, so that the answer is final.
-    if (!make_void(job.folder, job.token)) return status;
+    if (!fence(job)) return status;
     status.phase = JobPhase::ended;
     status.ended = unix_now();
     status.reason = "thalweg-launch ended before it started anything";
@@ -255,10 +296,11 @@ class LocalBackend : public Backend {
   }
 
   LocalBackendConfig config_;
+  Disk disk_;
   std::string boot_;
   std::string host_ = host_name();
-  std::map<std::string, Child> children_;       ///< started by this controller, by token
-  std::map<std::string, double> asked_to_end_;  ///< Unix seconds of the first SIGTERM, by token
+  std::map<std::string, Child> children_;                  ///< started by this controller, by token
+  std::map<std::string, Clock::time_point> asked_to_end_;  ///< the first SIGTERM, by token
 
   static std::string host_name() {
     char name[256] = "";

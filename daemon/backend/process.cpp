@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <system_error>
 
@@ -76,6 +77,21 @@ std::vector<pid_t> session_members(pid_t leader) {
     if (!is_dead(fields) && fields[field_session] == std::to_string(leader)) members.push_back(pid);
   }
   return members;
+}
+
+bool carries(pid_t pid, const std::string& token, const fs::path& folder) {
+  const fs::path process = "/proc/" + std::to_string(pid);
+  std::error_code error;
+  const fs::path works_in = fs::read_symlink(process / "cwd", error);
+  if (!error && !folder.empty()) {
+    const auto [rest, unused] =
+        std::mismatch(folder.begin(), folder.end(), works_in.begin(), works_in.end());
+    if (rest == folder.end()) return true;
+  }
+  std::ifstream in(process / "cmdline", std::ios::binary);
+  const std::string words{std::istreambuf_iterator<char>(in), {}};
+  return (!token.empty() && words.find(token) != std::string::npos) ||
+         (!folder.empty() && words.find(folder.string() + "/") != std::string::npos);
 }
 
 }  // namespace thalweg::daemon

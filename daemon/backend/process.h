@@ -29,8 +29,12 @@ struct DetachedProcess {
 /// std::system_error.
 pid_t start_detached(const DetachedProcess& process);
 
-/// Live processes of a session, by the pid of its leader. (A pid is not used again while its
-/// session has members.)
+/// Live processes of a session, by the pid of its leader. A pid is not used again while its session
+/// has members; afterwards it may be, by a stranger's session.
 std::vector<pid_t> session_members(pid_t leader);
+
+/// Whether a process carries the token or the folder of an attempt on its command line, or works in
+/// the folder. False also where it cannot be seen: it is another user's then.
+bool carries(pid_t pid, const std::string& token, const std::filesystem::path& folder);
 
 }  // namespace thalweg::daemon

@@ -80,6 +80,20 @@ json submit_question(const LaunchRequest& request, const SlurmBackendConfig& con
           {"warn_seconds", warning_seconds(r, o.signal_before_end_s)}};
 }
 
+/// As json::value, but where the member is of another type, too (an agent of another version).
+template <class T>
+T part(const json& answer, const char* key, T otherwise) {
+  try {
+    return answer.value(key, otherwise);
+  } catch (const json::exception&) {
+    return otherwise;
+  }
+}
+
+std::string part(const json& answer, const char* key, const char* otherwise) {
+  return part(answer, key, std::string(otherwise));
+}
+
 json job_question(const char* verb, const std::string& handle, const std::string& token) {
   return {{"verb", verb}, {"job", job_number(handle)}, {"token", token}};
 }
@@ -141,13 +155,14 @@ Awaitable<Submission> SlurmClient::submit(const LaunchRequest& request) {
   if (!reply.answer) {
     submission.outcome = reply.sent ? SubmitOutcome::unknown : SubmitOutcome::retry_later;
     submission.message = reply.problem;
-  } else if (reply.answer->value("ok", false)) {
-    submission.outcome = SubmitOutcome::accepted;
-    submission.handle = std::to_string(reply.answer->value("job", std::uint32_t{0}));
-    submission.message = reply.answer->value("note", "");
+  } else if (const auto number = part(*reply.answer, "job", std::uint32_t{0});
+             part(*reply.answer, "ok", false)) {
+    submission.outcome = number != 0 ? SubmitOutcome::accepted : SubmitOutcome::unknown;
+    submission.handle = std::to_string(number);
+    submission.message = part(*reply.answer, "note", "");
   } else {
-    submission.outcome = submit_outcome(reply.answer->value("outcome", ""));
-    submission.message = reply.answer->value("message", "");
+    submission.outcome = submit_outcome(part(*reply.answer, "outcome", ""));
+    submission.message = part(*reply.answer, "message", "");
   }
   co_return submission;
 }
@@ -159,7 +174,7 @@ Awaitable<bool> SlurmClient::release(const std::string& handle, const std::strin
   const auto reply = co_await ask(std::move(question));
   if (!reply.answer) co_return false;
   // An ended job needs no release; the next poll shows how it ended.
-  co_return reply.answer->value("ok", false) || reply.answer->value("outcome", "") == "finished";
+  co_return part(*reply.answer, "ok", false) || part(*reply.answer, "outcome", "") == "finished";
 }
 
 // One request for all jobs, and none at all while the last answer is young: see listing_share.
@@ -170,9 +185,9 @@ Awaitable<bool> SlurmClient::refresh() {
   json question{{"verb", "poll"}};
   if (stamp_ != 0) question["since"] = stamp_;
   const auto reply = co_await ask(std::move(question));
-  if (!reply.answer || !reply.answer->value("ok", false)) co_return false;
+  if (!reply.answer || !part(*reply.answer, "ok", false)) co_return false;
   const json& answer = *reply.answer;
-  if (!answer.value("unchanged", false)) {
+  if (!part(answer, "unchanged", false)) {
     Statuses fresh;
     for (const json& job : answer.at("jobs"))
       fresh.push_back(slurm_status(job));
@@ -191,11 +206,11 @@ Awaitable<bool> SlurmClient::add_unlisted(const Backend::Watched& job, Statuses&
   json question = job_question("job", job.handle, job.token);
   const auto reply = co_await ask(std::move(question));
   if (!reply.answer) co_return false;
-  if (reply.answer->value("ok", false)) {
+  if (part(*reply.answer, "ok", false)) {
     statuses.push_back(slurm_status(reply.answer->at("job")));
     co_return true;
   }
-  if (reply.answer->value("outcome", "") != "missing") co_return false;
+  if (part(*reply.answer, "outcome", "") != "missing") co_return false;
   JobStatus missing;
   missing.handle = job.handle;
   missing.token = job.token;
@@ -247,8 +262,8 @@ Awaitable<bool> SlurmClient::cancel(const Backend::Watched& job) {
   question["signal"] = kill ? "KILL" : "TERM";
   const auto reply = co_await ask(std::move(question));
   if (!reply.answer) co_return false;
-  if (!reply.answer->value("ok", false)) {
-    const std::string outcome = reply.answer->value("outcome", "");
+  if (!part(*reply.answer, "ok", false)) {
+    const std::string outcome = part(*reply.answer, "outcome", "");
     if (outcome != "missing" && outcome != "finished") co_return false;
     ending_.erase(key);
     co_return true;
@@ -262,17 +277,17 @@ Awaitable<std::string> SlurmClient::describe() {
   json question{{"verb", "hello"}};
   const auto hello = co_await ask(std::move(question));
   if (!hello.answer) co_return hello.sent ? "slurm: " + hello.problem : "";
-  if (!hello.answer->value("ok", false)) {
-    if (hello.answer->value("outcome", "") == "no_slurm") co_return "";
-    co_return "slurm: " + hello.answer->value("message", "");
+  if (!part(*hello.answer, "ok", false)) {
+    if (part(*hello.answer, "outcome", "") == "no_slurm") co_return "";
+    co_return "slurm: " + part(*hello.answer, "message", "");
   }
-  std::string text = "slurm " + hello.answer->value("version", "") + ", cluster " +
-                     hello.answer->value("cluster", "");
+  std::string text = "slurm " + part(*hello.answer, "version", "") + ", cluster " +
+                     part(*hello.answer, "cluster", "");
   question = json{{"verb", "nodes"}};
   const auto nodes = co_await ask(std::move(question));
-  if (!nodes.answer || !nodes.answer->value("ok", false)) co_return text;
-  const int total = nodes.answer->value("total", 0);
-  const int usable = nodes.answer->value("usable", 0);
+  if (!nodes.answer || !part(*nodes.answer, "ok", false)) co_return text;
+  const int total = part(*nodes.answer, "total", 0);
+  const int usable = part(*nodes.answer, "usable", 0);
   text += ", " + std::to_string(total) + (total == 1 ? " node" : " nodes");
   if (usable < total) text += " (" + std::to_string(usable) + " usable)";
   co_return text;

@@ -73,6 +73,20 @@ db::SweepRow row_of(const jobspec::Sweep& sweep) {
 
 }  // namespace
 
+void Controller::insert(const db::SweepRow& row, const jobspec::Expansion& expansion,
+                        db::Event& submitted) {
+  store_.transaction([&] {
+    submitted.id.sweep = store_.insert_sweep(row);
+    std::vector<db::TrialRow> trials;
+    trials.reserve(expansion.trials.size());
+    for (const auto& trial : expansion.trials)
+      trials.push_back(row_of(submitted.id.sweep, trial));
+    store_.insert_trials(trials);
+    submitted.number = store_.append_event(submitted);
+    fault::pass("in_submission");
+  });
+}
+
 Submitted Controller::submit(const jobspec::Sweep& sweep, const jobspec::Expansion& expansion,
                              const std::string& text, const std::string& file_name,
                              const std::string& backend, const std::string& owner) {
@@ -84,16 +98,12 @@ Submitted Controller::submit(const jobspec::Sweep& sweep, const jobspec::Expansi
   row.submitted = options_.now();
   db::Event submitted =
       event(kind::submitted, {}, submitted_data(sweep, expansion, backend).dump());
-  store_.transaction([&] {
-    submitted.id.sweep = store_.insert_sweep(row);
-    std::vector<db::TrialRow> trials;
-    trials.reserve(expansion.trials.size());
-    for (const auto& trial : expansion.trials)
-      trials.push_back(row_of(submitted.id.sweep, trial));
-    store_.insert_trials(trials);
-    submitted.number = store_.append_event(submitted);
-    fault::pass("in_submission");
-  });
+  try {
+    insert(row, expansion, submitted);
+  } catch (const db::CannotWrite& error) {
+    cannot_write(error);
+    throw;
+  }
   apply(state_, submitted);
   touch(submitted.id.sweep);
   log::info(fmt::format("{} submitted: {}, {} trials on {}", submitted.id.to_string(), sweep.name,
@@ -138,9 +148,15 @@ std::optional<std::int64_t> Controller::retry(const Id& id, const std::set<std::
   return count;
 }
 
-std::optional<std::int64_t> Controller::push(const std::string& token, std::string_view lines) {
-  const auto it = state_.tokens.find(token);
-  if (it == state_.tokens.end()) return {};
+bool Controller::may_push(const std::string& secret) const {
+  return !secret.empty() && state_.secrets.contains(secret);
+}
+
+std::optional<std::int64_t> Controller::push(const std::string& secret, std::string_view lines) {
+  const auto it = state_.secrets.find(secret);
+  if (it == state_.secrets.end()) return {};
+  // What cannot be written is not collected in memory: the file has it.
+  if (!unwritable_.empty()) return ingest_.find(it->second)->next;
   const auto pushed = ingest_.push(it->second, lines);
   // The ingest loop sleeps until its old end: end that sleep when the batch is full.
   if (pushed.waiting && !std::exchange(push_batching_, true))
@@ -170,8 +186,9 @@ TrialView view_of(const LiveAttempt& attempt, const Feed* feed) {
     view.epochs = feed->start->epochs;
   }
   if (feed->last_time > feed->first_time)
-    view.steps_per_s = static_cast<double>(feed->last_step - feed->first_step) /
-                       (feed->last_time - feed->first_time);
+    view.steps_per_s =
+        (static_cast<double>(feed->last_step) - static_cast<double>(feed->first_step)) /
+        (feed->last_time - feed->first_time);
   return view;
 }
 

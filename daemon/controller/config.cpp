@@ -95,7 +95,8 @@ const std::vector<ConfigOption>& config_options() {
       {"query_time_limit", "seconds that a user's query may take",
        [](Config& c, const Value& v) { c.query_s = number(v, 0.1, 90); }},
       {"push_listen",
-       "host:port to take pushes over TCP on (attempts' tokens are checked); none by default",
+       "host:port to take pushes over TCP on (attempts prove themselves by a secret of their own); "
+       "none by default",
        [](Config& c, const Value& v) { c.push_listen = address(v); }},
       {"push_address",
        "host:port under which compute nodes reach push_listen; by default our host name",

@@ -30,6 +30,18 @@ double unix_now() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
+/// The defaults of both clocks.
+ControllerOptions with_clocks(ControllerOptions options) {
+  if (!options.steady && options.now) options.steady = options.now;
+  if (!options.steady)
+    options.steady = [start = unix_now(), begin = std::chrono::steady_clock::now()] {
+      const std::chrono::duration<double> since = std::chrono::steady_clock::now() - begin;
+      return start + since.count();
+    };
+  if (!options.now) options.now = unix_now;
+  return options;
+}
+
 std::chrono::nanoseconds seconds(double s) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(s));
 }
@@ -66,27 +78,37 @@ Controller::Controller(asio::any_io_executor executor, db::Store& store, Control
                        std::vector<BackendSlot> backends)
     : executor_(executor),
       store_(store),
-      options_(std::move(options)),
-      ingest_(store, options_.now ? options_.now : unix_now),
+      options_(with_clocks(std::move(options))),
+      disk_(options_.disk_s, [] { fault::pass("on_disk"); }),
+      ingest_(store, options_.now, options_.steady, &disk_),
       ingest_timer_(executor),
       push_timer_(executor) {
-  if (!options_.now) options_.now = unix_now;
   for (auto& backend : backends)
     slots_.push_back(std::make_unique<Slot>(std::move(backend), executor));
 }
 
 Controller::~Controller() = default;
 
-void Controller::restart() {
+/// Memory as the database has it.
+void Controller::replay() {
+  state_ = State();
+  live_rows_.clear();
   store_.events(0, [this](const db::Event& e) { apply(state_, e); });
-  std::int64_t live = 0;
   for (const auto& [id, sweep] : state_.sweeps)
     for (const auto& [trial, attempt] : sweep.live) {
       auto row = store_.attempt(attempt.id);
       if (!row)
         throw std::runtime_error("the database has no row of attempt " + attempt.id.to_string());
-      ingest_.add(*row);
       live_rows_[attempt.id] = *std::move(row);
+    }
+}
+
+void Controller::restart() {
+  replay();
+  std::int64_t live = 0;
+  for (const auto& [id, sweep] : state_.sweeps)
+    for (const auto& [trial, attempt] : sweep.live) {
+      ingest_.add(live_rows_.at(attempt.id));
       // It may have been handed over just before the end of the last controller.
       for (auto& slot : slots_)
         if (slot->name == sweep.backend) slot->sightings[attempt.id].in_doubt = true;
@@ -138,17 +160,30 @@ void Controller::touch(std::int64_t sweep) {
 
 Awaitable<void> Controller::ingest_loop() {
   while (!stopping_) {
-    for (const Id& id : ingest_.tick())
-      touch(id.sweep);
-    settle();
-    co_await pause(ingest_timer_, options_.ingest_s);
+    try {
+      if (!unwritable_.empty()) write_again();
+      for (const Id& id : ingest_.tick())
+        touch(id.sweep);
+      note_disk();
+      settle();
+      if (options_.steady() - checkpointed_ > options_.checkpoint_s) checkpoint();
+    } catch (const db::CannotWrite& error) {
+      cannot_write(error);
+    }
+    co_await pause(ingest_timer_, unwritable_.empty() ? options_.ingest_s : options_.write_again_s);
   }
 }
 
 Awaitable<void> Controller::backend_loop(Slot& slot) {
   while (!stopping_) {
     slot.woken = false;
-    co_await round(slot);
+    try {
+      if (unwritable_.empty()) co_await round(slot);
+    } catch (const db::CannotWrite& error) {
+      cannot_write(error);
+    } catch (const DiskHangs&) {
+      note_disk();  // the next round tries again; nothing is decided without a look
+    }
     double wanted = slot.slot.poll_s;
     bool active = false;
     for (const auto& [id, sweep] : state_.sweeps)
@@ -175,6 +210,10 @@ void Controller::record(std::vector<db::Event> events) {
         apply(state_, e);
       }
     });
+  } catch (const db::CannotWrite& error) {
+    cannot_write(error);
+    replay();  // memory may be ahead of the database
+    throw;
   } catch (const std::exception& error) {
     // Memory may be ahead of the database now: only a restart puts that right.
     throw BrokenRecord(error.what());
@@ -193,7 +232,62 @@ void Controller::record(std::vector<db::Event> events) {
     else if (e.kind != kind::note)
       log::info(fmt::format("{} {} {}", e.id.to_string(), e.kind, e.data.substr(0, 300)));
     pass_point(e, &CommitPoints::after);
+    if (e.kind == kind::sweep_ended) checkpoint();
   }
+}
+
+/// Nothing is lost by waiting: intents come before deeds, and what engines measure is in their
+/// journals. Rounds rest, commands are refused, and the ingest loop tries again.
+void Controller::cannot_write(const db::CannotWrite& error) {
+  if (!unwritable_.empty()) return;
+  unwritable_ = error.what();
+  unwritable_since_ = options_.steady();
+  log::error(
+      "the record cannot be written; running attempts go on, and so does the controller "
+      "as soon as it can be: " +
+      unwritable_);
+}
+
+void Controller::write_again() {
+  ingest_.commit();
+  const double waited = options_.steady() - unwritable_since_;
+  const std::string text =
+      fmt::format("the record could not be written for {:.0f} s: {}", waited, unwritable_);
+  db::Event note = event(kind::note, {}, json{{"level", "warning"}, {"text", text}}.dump());
+  store_.transaction([&] { note.number = store_.append_event(note); });
+  apply(state_, note);
+  unwritable_.clear();
+  log::info("the record can be written again");
+  wake();
+}
+
+void Controller::note_disk() {
+  const bool hangs = disk_.hangs().has_value();
+  if (hangs && !disk_hung_)
+    log::error("the filesystem of the run folders does not answer (" + options_.runs.string() +
+               "): nothing is started or ended until it does");
+  if (!hangs && disk_hung_) log::info("the filesystem of the run folders answers again");
+  disk_hung_ = hangs;
+}
+
+void Controller::checkpoint() {
+  checkpointed_ = options_.steady();
+  try {
+    store_.checkpoint();
+  } catch (const db::CannotWrite&) {
+    // What was committed stands in the log; the next write finds out by itself.
+  }
+}
+
+std::vector<std::string> Controller::troubles() const {
+  std::vector<std::string> result;
+  if (!unwritable_.empty())
+    result.push_back("the record cannot be written, nothing new is started: " + unwritable_);
+  if (const auto hangs = disk_.hangs())
+    result.push_back(
+        fmt::format("the filesystem of the run folders ({}) has not answered for {:.0f} s",
+                    options_.runs.string(), *hangs));
+  return result;
 }
 
 Plan Controller::plan() {

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "daemon/api/client.h"
+#include "daemon/backend/disk.h"
 #include "daemon/controller/backends.h"
 #include "daemon/controller/ingest.h"
 #include "daemon/controller/rows.h"
@@ -37,13 +38,19 @@ struct ControllerOptions {
   double held_again_s = 30;  ///< a released attempt found held is released again after this
   double orphan_watch_s =
       60;  ///< a backend without live attempts is looked at for so long, for late orphans
-  std::string push_local;   ///< address for engines on this machine ("unix:/path"); empty = none
-  std::string push_remote;  ///< address for the others ("http://host:port"); empty = none
+  double disk_s = 2;         ///< how long an answer of the run folders' filesystem is waited for
+  double write_again_s = 2;  ///< between two tries to write a record whose disk is full
+  double checkpoint_s = 60;  ///< the record's write-ahead log is emptied so often
+  std::string push_local;    ///< address for engines on this machine ("unix:/path"); empty = none
+  std::string push_remote;   ///< address for the others ("http://host:port"); empty = none
   std::function<double()> now;  ///< Unix seconds; empty = the system's clock
+  /// Seconds that only grow and are never 0, for intervals: a clock set back a day must not make
+  /// them a day long. Empty = `now` where that is given, else the system's.
+  std::function<double()> steady;
 };
 
-/// The database and the state do not fit each other any more, or the database failed. Ends the
-/// controller.
+/// The database and the state do not fit each other any more, or the database failed for good. Ends
+/// the controller. (Where the disk is only full, db::CannotWrite, it waits.)
 class BrokenRecord : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -80,8 +87,11 @@ class Controller {
   void start();
   /// Ends the rounds; attempts go on.
   void stop();
+  /// Empties the record's write-ahead log into the record.
+  void checkpoint();
 
-  // Commands. They commit before they return.
+  // Commands. They commit before they return. Where the record cannot be written now they throw
+  // db::CannotWrite and nothing has changed.
   Submitted submit(const jobspec::Sweep& sweep, const jobspec::Expansion& expansion,
                    const std::string& text, const std::string& file_name,
                    const std::string& backend, const std::string& owner);
@@ -92,8 +102,10 @@ class Controller {
   /// such thing.
   std::optional<std::int64_t> retry(const Id& id, const std::set<std::string>& states,
                                     const std::string& by);
-  /// Lines pushed by an engine; nothing where the token is of no live attempt.
-  std::optional<std::int64_t> push(const std::string& token, std::string_view lines);
+  /// Whether a live attempt has this push secret.
+  bool may_push(const std::string& secret) const;
+  /// Lines pushed by an engine; nothing where the secret is of no live attempt.
+  std::optional<std::int64_t> push(const std::string& secret, std::string_view lines);
 
   // Views.
   const State& state() const { return state_; }
@@ -105,6 +117,10 @@ class Controller {
   std::vector<std::string> backends() const;
   /// The backend's latest sentence about itself; nothing until it has said one.
   std::optional<std::string> description(const std::string& backend) const;
+  /// Where all work on run folders is done.
+  Disk& disk() { return disk_; }
+  /// What keeps it from working, for people; empty = nothing.
+  std::vector<std::string> troubles() const;
   /// Asks it now, which may take long.
   Awaitable<std::string> describe(const std::string& backend);
 
@@ -113,12 +129,17 @@ class Controller {
   struct Slot;
   struct Sighting;
 
+  void replay();
   void record(std::vector<db::Event> events);
+  void cannot_write(const db::CannotWrite& error);
+  void write_again();
+  void note_disk();
   db::Event event(std::string_view kind, const Id& id, std::string data = "{}") const;
   Plan plan();
   void settle();
   void wake();
   void touch(std::int64_t sweep);
+  void insert(const db::SweepRow& row, const jobspec::Expansion& expansion, db::Event& submitted);
 
   void run(Awaitable<void> loop);
   Awaitable<void> ingest_loop();
@@ -142,7 +163,7 @@ class Controller {
   Awaitable<void> release_all(Slot& slot);
   Awaitable<void> cancel_all(Slot& slot);
   Awaitable<void> cancel(Slot& slot, const Backend::Watched& job);
-  /// Unix seconds, 0 = this controller has not asked.
+  /// When, by the steady clock; 0 = this controller has not asked.
   static double asked_to_end(const Slot& slot, const std::string& handle, const std::string& token);
   std::vector<Id> wanted(Action::Kind kind, const std::string& backend);
   std::vector<Backend::Watched> watched(const std::string& backend) const;
@@ -155,6 +176,8 @@ class Controller {
   ControllerOptions options_;
   State state_;
   LiveRows live_rows_;
+  Disk disk_;
+  bool disk_hung_ = false;  ///< and the log says so
   Ingest ingest_;
   std::vector<std::unique_ptr<Slot>> slots_;
   boost::asio::steady_timer ingest_timer_;
@@ -163,6 +186,9 @@ class Controller {
   std::map<std::int64_t, std::uint64_t> versions_;
   boost::asio::steady_timer push_timer_;
   bool push_batching_ = false;
+  std::string unwritable_;       ///< why the record cannot be written; empty = it can
+  double unwritable_since_ = 0;  ///< steady
+  double checkpointed_ = 0;      ///< steady: last time
   bool stopping_ = false;
 };
 

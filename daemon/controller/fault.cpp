@@ -32,6 +32,7 @@ const std::vector<Point>& points() {
       {"after_release", "the backend was told to run it, `released` is not committed"},
       {"after_released", "`released` is committed"},
       {"after_running", "`running` is committed"},
+      {"on_disk", "a run folder is about to be looked at or written"},
       {"in_ingest", "journal lines are written but not committed"},
       {"first_metrics", "the first metrics of an attempt are committed"},
       {"end_record_seen", "the engine's end record was read, `ended` is not committed"},

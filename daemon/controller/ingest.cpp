@@ -17,7 +17,7 @@ constexpr std::int64_t largest_gap =
 }  // namespace
 
 void Ingest::add(const db::AttemptRow& attempt) {
-  feeds_.try_emplace(attempt.id, attempt.id, attempt.folder, attempt.journal_lines);
+  feeds_.try_emplace(attempt.id, attempt.id, attempt.folder, attempt.journal_lines, disk_);
 }
 
 void Ingest::remove(const Id& attempt) {
@@ -47,6 +47,7 @@ void Ingest::take_line(Feed& feed, JournalLine& line) {
     case JournalLine::Type::end:
       feed.end = line.end;
       feed.end_seen = now_();
+      feed.end_heard = steady_();
       break;
     case JournalLine::Type::note:
       if (line.n >= feed.next)
@@ -82,6 +83,8 @@ void Ingest::take(Feed& feed, std::string_view text, bool from_file) {
                                from_file ? "journal" : "push", text.substr(0, 120)));
     return;
   }
+  // How an attempt ended is believed only from its folder.
+  if (!from_file && line->type == JournalLine::Type::end) return;
   if (line->n > feed.next) {
     if (!from_file) return;
     complain(feed, fmt::format("journal lines {} to {} are missing", feed.next, line->n - 1));
@@ -109,10 +112,14 @@ Ingest::Pushed Ingest::push(const Id& attempt, std::string_view lines) {
 
 std::vector<Id> Ingest::tick() {
   std::vector<Id> news;
-  for (auto& [id, feed] : feeds_) {
-    read_block(feed);
-    if (feed.next > feed.committed + 1) news.push_back(id);
+  try {
+    for (auto& [id, feed] : feeds_)
+      read_block(feed);
+  } catch (const DiskHangs&) {
+    // The rest is read when it answers again.
   }
+  for (const auto& [id, feed] : feeds_)
+    if (feed.next > feed.committed + 1) news.push_back(id);
   commit();
   return news;
 }

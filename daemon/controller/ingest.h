@@ -16,8 +16,8 @@ namespace thalweg::daemon {
 
 /// What is known of one live attempt from its journal.
 struct Feed {
-  Feed(const Id& attempt, const std::filesystem::path& folder, std::int64_t lines)
-      : id(attempt), tail(folder / "journal.jsonl"), committed(lines), next(lines + 1) {}
+  Feed(const Id& attempt, const std::filesystem::path& folder, std::int64_t lines, Disk* disk)
+      : id(attempt), tail(folder / "journal.jsonl", disk), committed(lines), next(lines + 1) {}
 
   Id id;
   FileTail tail;
@@ -29,7 +29,8 @@ struct Feed {
 
   std::optional<JournalStart> start;
   std::optional<EndRecord> end;
-  double end_seen = 0;  ///< Unix seconds when the controller read it
+  double end_seen = 0;   ///< Unix seconds when the controller read it
+  double end_heard = 0;  ///< the same by the clock that only grows
   std::int64_t checkpoint_step = 0;
   std::int64_t first_step = 0, last_step = 0;  ///< of metrics read by this controller
   double first_time = 0, last_time = 0;
@@ -38,7 +39,10 @@ struct Feed {
 /// One thread. Functions that write throw db::Error.
 class Ingest {
  public:
-  Ingest(db::Store& store, std::function<double()> now) : store_(store), now_(std::move(now)) {}
+  /// `now`: Unix seconds; `steady`: seconds that only grow, for intervals.
+  Ingest(db::Store& store, std::function<double()> now, std::function<double()> steady,
+         Disk* disk = nullptr)
+      : store_(store), now_(std::move(now)), steady_(std::move(steady)), disk_(disk) {}
 
   /// Starts with what the database already has; the file is read from its start, known lines are
   /// passed over.
@@ -47,17 +51,21 @@ class Ingest {
   Feed* find(const Id& attempt);
   const std::map<Id, Feed>& feeds() const { return feeds_; }
 
-  /// Looks once at every file and commits what came. Gives the attempts that had news.
+  /// Looks once at every file and commits what came; where the disk hangs, what had come before.
+  /// Gives the attempts that had news.
   std::vector<Id> tick();
-  /// Reads one attempt's file to its present end and commits.
+  /// Reads one attempt's file to its present end and commits. Throws DiskHangs.
   void drain(const Id& attempt);
+
+  /// Writes what was read. Where that throws, all of it is kept for the next time.
+  void commit();
 
   struct Pushed {
     std::int64_t next = 1;  ///< the line expected next
     bool waiting = false;   ///< something is to be committed by the next tick
   };
   /// Lines pushed by the engine. Where they start ahead of what is expected they are left out: the
-  /// file has them.
+  /// file has them. So are end records: a push cannot end an attempt.
   Pushed push(const Id& attempt, std::string_view lines);
 
  private:
@@ -65,11 +73,11 @@ class Ingest {
   void take(Feed& feed, std::string_view line, bool from_file);
   void take_line(Feed& feed, JournalLine& line);
   void complain(Feed& feed, const std::string& text);
-  void commit();
   void reload(Feed& feed);
 
   db::Store& store_;
-  std::function<double()> now_;
+  std::function<double()> now_, steady_;
+  Disk* disk_;
   std::map<Id, Feed> feeds_;
   std::vector<db::Event> notes_;  ///< to be committed with the lines
 };

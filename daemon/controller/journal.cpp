@@ -75,6 +75,31 @@ struct File {
   }
 };
 
+/// A look at a file, and what it has from `offset` on.
+struct Part {
+  bool there = false;
+  bool anew = false;  ///< it is another file than before, or shorter: `bytes` are from its start
+  std::uint64_t size = 0, inode = 0;
+  std::string bytes;
+};
+
+Part read_part(const std::filesystem::path& path, std::uint64_t offset, std::uint64_t inode) {
+  Part part;
+  const File file{open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  struct stat info {};
+  if (file.fd < 0 || fstat(file.fd, &info) != 0) return part;
+  part.there = true;
+  part.size = static_cast<std::uint64_t>(info.st_size);
+  part.inode = info.st_ino;
+  part.anew = part.size < offset || part.inode != inode;
+  if (part.anew) offset = 0;
+  part.bytes.resize(std::min<std::uint64_t>(block_size, part.size - offset));
+  const ssize_t count =
+      pread(file.fd, part.bytes.data(), part.bytes.size(), static_cast<off_t>(offset));
+  part.bytes.resize(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+  return part;
+}
+
 }  // namespace
 
 std::optional<JournalLine> parse_journal_line(std::string_view text) {
@@ -109,20 +134,17 @@ void FileTail::rewind() {
 
 FileTail::Result FileTail::read(const std::function<void(std::string_view line)>& each) {
   Result result;
-  const File file{open(file_.c_str(), O_RDONLY | O_CLOEXEC)};
-  struct stat info {};
-  if (file.fd < 0 || fstat(file.fd, &info) != 0) return result;
-  const auto size = static_cast<std::uint64_t>(info.st_size);
-  if (size < offset_ || info.st_ino != inode_) rewind();
-  inode_ = info.st_ino;
-  if (size == offset_) return result;
-
-  std::string block(std::min<std::uint64_t>(block_size, size - offset_), '\0');
-  const ssize_t count = pread(file.fd, block.data(), block.size(), static_cast<off_t>(offset_));
-  if (count <= 0) return result;
-  block.resize(static_cast<std::size_t>(count));
+  const auto look = [file = file_, offset = offset_, inode = inode_] {
+    return read_part(file, offset, inode);
+  };
+  const Part part = disk_ != nullptr ? disk_->run(look) : look();
+  if (!part.there) return result;
+  if (part.anew) rewind();
+  inode_ = part.inode;
+  if (part.bytes.empty()) return result;
+  const std::string& block = part.bytes;
   offset_ += block.size();
-  result.more = offset_ < size;
+  result.more = offset_ < part.size;
 
   std::size_t begin = 0;
   for (std::size_t end; (end = block.find('\n', begin)) != std::string::npos; begin = end + 1) {

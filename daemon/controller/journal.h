@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "daemon/backend/disk.h"
 #include "daemon/state/verdict.h"
 #include "db/store.h"
 
@@ -49,19 +50,23 @@ LineGlance glance(std::string_view line);
 /// shows what others wrote only then); a file that shrank or was replaced is read from its start.
 class FileTail {
  public:
-  explicit FileTail(std::filesystem::path file) : file_(std::move(file)) {}
+  /// Read on the disk's thread, where one is given.
+  explicit FileTail(std::filesystem::path file, Disk* disk = nullptr)
+      : file_(std::move(file)), disk_(disk) {}
 
   struct Result {
     bool more = false;          ///< there may be more to read at once
     std::int64_t too_long = 0;  ///< lines passed over because of their length
   };
-  /// Hands out the complete lines of at most the next 4 MiB. A missing file has none.
+  /// Hands out the complete lines of at most the next 4 MiB. A missing file has none. Throws
+  /// DiskHangs; nothing has been read then.
   Result read(const std::function<void(std::string_view line)>& each);
   void rewind();
   const std::filesystem::path& file() const { return file_; }
 
  private:
   std::filesystem::path file_;
+  Disk* disk_;
   std::uint64_t offset_ = 0;  ///< bytes read so far, the unfinished line included
   std::uint64_t inode_ = 0;
   std::string unfinished_;

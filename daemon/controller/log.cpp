@@ -1,5 +1,6 @@
 #include "daemon/controller/log.h"
 
+#include <fmt/format.h>
 #include <spdlog/logger.h>
 #include <spdlog/sinks/rotating_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
@@ -15,8 +16,23 @@ std::shared_ptr<spdlog::logger>& logger() {
   return current;
 }
 
+/// File names and words from journals may hold anything: a line of the log stays one line, and
+/// nothing in it talks to the terminal that shows it.
+std::string printable(std::string_view text) {
+  std::string result;
+  result.reserve(text.size());
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f)
+      result += fmt::format("\\x{:02x}", byte);
+    else
+      result += c;
+  }
+  return result;
+}
+
 void write(spdlog::level::level_enum level, std::string_view text) {
-  if (logger()) logger()->log(level, spdlog::string_view_t(text.data(), text.size()));
+  if (logger()) logger()->log(level, printable(text));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "daemon/controller/controller.h"
 #include "daemon/controller/fault.h"
@@ -69,8 +70,8 @@ Awaitable<void> Controller::round(Slot& slot) {
 
 Awaitable<void> Controller::look(Slot& slot) {
   for (const auto& [id, sweep] : state_.sweeps)
-    if (sweep.backend == slot.name && !sweep.live.empty()) slot.active = options_.now();
-  if (options_.now() - slot.active > options_.orphan_watch_s) co_return;
+    if (sweep.backend == slot.name && !sweep.live.empty()) slot.active = options_.steady();
+  if (options_.steady() - slot.active > options_.orphan_watch_s) co_return;
   // Only what was in doubt before the look is settled by it.
   std::vector<Id> doubtful;
   for (const auto& [id, sighting] : slot.sightings)
@@ -79,7 +80,7 @@ Awaitable<void> Controller::look(Slot& slot) {
   const auto statuses = co_await slot.slot.backend->poll(watching);
   if (!statuses) {
     if (slot.unreachable == 0) {
-      slot.unreachable = options_.now();
+      slot.unreachable = options_.steady();
       log::warning("backend " + slot.name + " cannot be looked at");
     }
     end_by_record(slot);
@@ -132,7 +133,7 @@ void Controller::lose_by_number(Slot& slot, const std::string& handle) {
 
 Awaitable<void> Controller::observe_own(Slot& slot, const LiveAttempt& attempt,
                                         const JobStatus& status) {
-  const double now = options_.now();
+  const double now = options_.steady();
   Sighting& sighting = slot.sightings[attempt.id];
   if (status.phase == JobPhase::ended || status.phase == JobPhase::missing) {
     try_end(slot, attempt.id, status);
@@ -144,7 +145,7 @@ Awaitable<void> Controller::observe_own(Slot& slot, const LiveAttempt& attempt,
     note_running(attempt, status);
     const Feed* known = feed(attempt.id);
     const bool lingers =
-        known != nullptr && known->end && now - known->end_seen > options_.settle_s;
+        known != nullptr && known->end && now - known->end_heard > options_.settle_s;
     if (!lingers) co_return;
     // The engine has ended and the backend has not heard (slurmctld forgets what happened just
     // before it was killed): the engine's word counts, and what the backend still holds is
@@ -174,7 +175,7 @@ void Controller::note_running(const LiveAttempt& attempt, const JobStatus& statu
 void Controller::try_end(Slot& slot, const Id& attempt, const JobStatus& status) {
   ingest_.drain(attempt);
   const Feed* known = feed(attempt);
-  const double now = options_.now();
+  const double now = options_.steady();
   Sighting& sighting = slot.sightings[attempt];
   if (sighting.gone == 0) sighting.gone = now;
   // Without an end record its files may still be on their way to us.
@@ -203,12 +204,15 @@ void Controller::end(const Id& id, const JobStatus& status,
     evidence.checkpoint_step = known->checkpoint_step;
   }
   if (evidence.record) fault::pass("end_record_seen");
-  evidence.failures = read_failures(live_rows_.at(id).folder);
+  const auto look = [folder = std::filesystem::path(live_rows_.at(id).folder)] {
+    return std::tuple(read_failures(folder), last_words(folder), has_output(folder));
+  };
+  bool output = false;
+  std::tie(evidence.failures, evidence.last_words, output) = disk_.run(look);
   evidence.backend = word;
   evidence.end_wish = end_wish(sweep, id.trial);
-  evidence.last_words = last_words(live_rows_.at(id).folder);
   // Backends make it when the launcher starts; a look may have missed the time in between.
-  evidence.began = attempt.started > 0 || has_output(live_rows_.at(id).folder);
+  evidence.began = attempt.started > 0 || output;
   const Verdict verdict = judge(evidence);
 
   const double ended = status.ended > 0 ? status.ended : options_.now();
@@ -228,11 +232,11 @@ void Controller::end(const Id& id, const JobStatus& status,
 
 /// The backend is out of reach; what the engine has written down itself counts all the same.
 void Controller::end_by_record(const Slot& slot) {
-  if (options_.now() - slot.unreachable < options_.settle_s) return;
+  if (options_.steady() - slot.unreachable < options_.settle_s) return;
   std::vector<Id> over;
   for (const auto& [id, known] : ingest_.feeds())
     if (live_rows_.at(id).backend == slot.name && known.end && known.end->status != "failed" &&
-        options_.now() - known.end_seen > options_.settle_s)
+        options_.steady() - known.end_heard > options_.settle_s)
       over.push_back(id);
   for (const Id& id : over)
     end(id, {}, {});
@@ -246,9 +250,14 @@ void Controller::launch_intents(Slot& slot) {
     // On one machine the nodes asked for are only a number of ranks.
     const int nodes = slot.name == "local" ? 1 : wants.nodes;
     const std::string token = new_token();
+    const auto make = [runs = options_.runs, id, token] {
+      return new_attempt_folder(runs, id, token);
+    };
+    const std::filesystem::path folder = disk_.run(make);
     events.push_back(event(kind::launching, id,
                            json{{"token", token},
-                                {"folder", new_attempt_folder(options_.runs, id, token).string()},
+                                {"push_secret", new_token()},
+                                {"folder", folder.string()},
                                 {"backend", slot.name},
                                 {"nodes", nodes},
                                 {"ranks", wants.ranks()}}
@@ -280,11 +289,12 @@ jobspec::Trial Controller::trial_of(const Id& attempt, const std::string& push) 
   trial.id = attempt;
   trial.token = live_rows_.at(attempt).token;
   trial.push = push;
+  trial.push_secret = state_.live(attempt)->push_secret;
   std::vector<std::filesystem::path> earlier;  // newest first
   for (std::int64_t number = attempt.attempt - 1; number >= 1; --number)
     if (const auto row = store_.attempt({attempt.sweep, attempt.trial, number}))
       earlier.emplace_back(row->folder);
-  trial.resume = resume_list(earlier);
+  trial.resume = disk_.run([earlier] { return resume_list(earlier); });
   return trial;
 }
 
@@ -297,7 +307,7 @@ void Controller::refuse(const Id& attempt, const std::string& reason) {
 Awaitable<void> Controller::submit_all(Slot& slot) {
   for (const Id& id : wanted(Kind::submit, slot.name)) {
     const Sighting& sighting = slot.sightings[id];
-    if (sighting.in_doubt || sighting.not_before > options_.now()) continue;
+    if (sighting.in_doubt || sighting.not_before > options_.steady()) continue;
     if (state_.live(id) != nullptr) co_await submit_one(slot, id);
   }
 }
@@ -307,7 +317,8 @@ Awaitable<void> Controller::submit_one(Slot& slot, const Id& id) {
   const std::string push = slot.name == "local" ? options_.push_local : options_.push_remote;
   Submission submission;
   try {
-    prepare_folder(request.folder, trial_of(id, push));
+    disk_.run(
+        [folder = request.folder, trial = trial_of(id, push)] { prepare_folder(folder, trial); });
     fault::pass("before_submit");
     submission = co_await slot.slot.backend->submit(request);
   } catch (const std::filesystem::filesystem_error& error) {
@@ -336,7 +347,7 @@ Awaitable<void> Controller::submit_one(Slot& slot, const Id& id) {
       if (sighting.postponed == 0)
         log::warning(id.to_string() + " cannot be submitted now: " + submission.message);
       sighting.postponed += 1;
-      sighting.not_before = options_.now() + longer(sighting.postponed);
+      sighting.not_before = options_.steady() + longer(sighting.postponed);
       break;
     case SubmitOutcome::unknown:
       sighting.in_doubt = true;
@@ -358,7 +369,7 @@ Awaitable<void> Controller::release_all(Slot& slot) {
     Sighting& sighting = slot.sightings[id];
     sighting.reason = released ? "" : "the backend cannot release it now";
     if (!released || attempt->phase != AttemptPhase::recorded) continue;
-    sighting.released = options_.now();
+    sighting.released = options_.steady();
     record({event(kind::released, id)});
   }
 }
@@ -380,7 +391,7 @@ double Controller::asked_to_end(const Slot& slot, const std::string& handle,
 
 /// The one way in which a job is asked to end, however often that is found necessary.
 Awaitable<void> Controller::cancel(Slot& slot, const Backend::Watched& job) {
-  const double now = options_.now();
+  const double now = options_.steady();
   if (now - asked_to_end(slot, job.handle, job.token) < cancel_again_s) co_return;
   std::erase_if(slot.cancelled, [&](const auto& c) { return now - c.second > cancel_memory_s; });
   slot.cancelled[{job.handle, job.token}] = now;

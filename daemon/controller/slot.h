@@ -6,7 +6,7 @@
 
 namespace thalweg::daemon {
 
-/// Of one live attempt. Times are Unix seconds, 0 = not (yet).
+/// Of one live attempt. Times are of ControllerOptions::steady, 0 = not (yet).
 struct Controller::Sighting {
   std::string reason;     ///< why it does not run, for people
   bool in_doubt = false;  ///< it may have been submitted: only a look at the backend tells
@@ -29,7 +29,7 @@ struct Controller::Slot {
   boost::asio::steady_timer description_timer;
   std::optional<std::string> description;  ///< its latest; asking it may take long
   bool woken = false;
-  double active = 0;       ///< last time something of it was live
+  double active = 0;       ///< (steady, as the times below) last time something of it was live
   double unreachable = 0;  ///< since when it could not be looked at
   std::map<Id, Sighting> sightings;
   /// When jobs (handle, token) were last asked to end.

@@ -53,6 +53,7 @@ awaitable<Response> get_ping(App& app, const Request&) {
                            {"database", app.home.database().string()},
                            {"started", app.started},
                            {"backends", backends},
+                           {"troubles", app.controller.troubles()},
                            {"active_sweeps", sweeps},
                            {"running_attempts", attempts}});
 }
@@ -107,7 +108,7 @@ awaitable<Response> post_query(App& app, const Request& request) {
 
 awaitable<Response> post_push(App& app, const Request& request) {
   const auto next = app.controller.push(request.bearer, request.body);
-  if (!next) throw HttpError(403, "the token is of no running attempt");
+  if (!next) throw HttpError(403, "the secret is of no running attempt");
   co_return json_response({{"next", *next}});
 }
 

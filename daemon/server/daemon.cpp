@@ -22,6 +22,7 @@
 
 #include "daemon/controller/fault.h"
 #include "daemon/controller/log.h"
+#include "daemon/server/home_folder.h"
 #include "daemon/server/server.h"
 #include "jobspec/diagnostic.h"
 
@@ -46,17 +47,6 @@ std::string host_name() {
   char name[256] = "";
   gethostname(name, sizeof name - 1);
   return name;
-}
-
-void make_home(const fs::path& directory) {
-  std::error_code error;
-  fs::create_directories(directory, error);
-  if (!error) fs::permissions(directory, fs::perms::owner_all, error);
-  if (error)
-    throw std::runtime_error(
-        fmt::format("{} cannot be the controller's home: {}; set THALWEG_HOME to a folder of your "
-                    "own on a local disk",
-                    directory.string(), error.message()));
 }
 
 /// Held as long as this process lives: one controller per home.
@@ -157,26 +147,14 @@ std::string reachable_address(const Config& config, unsigned short port) {
   return fmt::format("{}:{}", any ? host_name() : host, port);
 }
 
-/// A folder that cannot be written is found now, not when a night's sweep starts.
-fs::path make_runs(const Config& config, const api::Home& home) {
-  const fs::path runs = runs_folder(config, home);
-  std::error_code error;
-  fs::create_directories(runs, error);
-  if (error || access(runs.c_str(), W_OK) != 0)
-    throw std::runtime_error(
-        fmt::format("attempt folders cannot be made in {}: {}; config.yaml's "
-                    "`runs` says where they go",
-                    runs.string(), error ? error.message() : std::strerror(errno)));
-  return runs;
-}
-
 /// Everything of a running controller, in the order in which it is taken down last to first.
 class Daemon {
  public:
   Daemon(const api::Home& home, const Config& config)
       : home_(home), store_(db::Store::open(home.database())), signals_(io_), stop_timer_(io_) {
     ControllerOptions options;
-    options.runs = make_runs(config, home);
+    options.runs = runs_folder(config, home);
+    make_runs(options.runs, options.disk_s);
     options.policy = config.policy;
     options.ingest_s = config.ingest_s;
     options.push_local = "unix:" + home.socket().string();
@@ -209,6 +187,7 @@ class Daemon {
     io_.run();
     std::error_code ignored;
     fs::remove(home_.status_file(), ignored);
+    controller_->checkpoint();
     log::info("stopped; running attempts go on");
   }
 
@@ -290,8 +269,9 @@ int run_locked(const DaemonOptions& options, Report& report) {
 int run_daemon(const DaemonOptions& options) {
   // cron and containers leave it out; `runs` of config.yaml may name it.
   if (const passwd* me = getpwuid(getuid()); me != nullptr) setenv("USER", me->pw_name, 0);
-  make_home(options.home.directory);
+  make_home(options.home);
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);  // a limit on file sizes is an error of the write then
   int report_fd = -1;
   if (!options.foreground) {
     if (const auto code = into_background(report_fd)) return *code;

@@ -17,7 +17,7 @@ struct Endpoint {
   /// Instead of `handle`: a stream of server-sent events. It checks the request before it first
   /// sends.
   boost::asio::awaitable<void> (*stream)(App&, const Request&, EventSink&) = nullptr;
-  bool over_tcp = false;  ///< also on the TCP listener, where only tokens prove anything
+  bool over_tcp = false;  ///< also on the TCP listener, where only secrets prove anything
 };
 
 const std::vector<Endpoint>& endpoints();

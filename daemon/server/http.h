@@ -20,7 +20,7 @@ struct Request {
   std::string method, path;  ///< path decoded, without the query
   std::map<std::string, std::string> query;
   std::map<std::string, std::string> parts;  ///< what stood for {name} in the endpoint's pattern
-  std::string bearer;                        ///< the token of "Authorization: Bearer ..."
+  std::string bearer;                        ///< the secret of "Authorization: Bearer ..."
   std::string body;
   uid_t user = 0;  ///< who asks; over TCP always our own user, proven by nothing
 };

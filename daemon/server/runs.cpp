@@ -252,18 +252,24 @@ awaitable<Response> get_log(App& app, const Request& request) {
   if (file == files.end())
     throw HttpError(400, "stream=" + stream + ": expected stdout, stderr or journal");
   const bool ended = app.controller.state().live(id) == nullptr;
-  const auto work = [id, offset, ended, name = file->second](db::Store& store) {
+  const auto find = [id](db::Store& store) {
     const auto row = store.attempt(id);
     if (!row) throw HttpError(404, "there is no attempt " + id.to_string());
-    Response part;
-    part.body = read_part(std::filesystem::path(row->folder) / name, offset);
-    part.content_type = "text/plain; charset=utf-8";
-    part.headers["X-Next-Offset"] =
-        std::to_string(offset + static_cast<std::int64_t>(part.body.size()));
-    part.headers["X-Ended"] = ended ? "1" : "0";
-    return part;
+    return row->folder;
   };
-  co_return co_await app.reader.run(work);
+  const std::filesystem::path folder = co_await app.reader.run(find);
+  Response part;
+  try {
+    part.body = app.controller.disk().run(
+        [path = folder / file->second, offset] { return read_part(path, offset); });
+  } catch (const DiskHangs& error) {
+    throw HttpError(503, error.what());
+  }
+  part.content_type = "text/plain; charset=utf-8";
+  part.headers["X-Next-Offset"] =
+      std::to_string(offset + static_cast<std::int64_t>(part.body.size()));
+  part.headers["X-Ended"] = ended ? "1" : "0";
+  co_return part;
 }
 
 }  // namespace thalweg::daemon

@@ -80,7 +80,8 @@ std::string_view view(beast::string_view text) {
   return {text.data(), text.size()};
 }
 
-Request request_of(http::request<http::string_body>& message, uid_t user) {
+/// All but the body.
+Request request_of(const http::request_header<>& message, uid_t user) {
   Request request;
   request.method = view(message.method_string());
   const std::string_view target = view(message.target());
@@ -91,7 +92,6 @@ Request request_of(http::request<http::string_body>& message, uid_t user) {
   const std::string_view authorization = view(message[http::field::authorization]);
   if (authorization.substr(0, scheme.size()) == scheme)
     request.bearer = authorization.substr(scheme.size());
-  request.body = std::move(message.body());
   request.user = user;
   return request;
 }
@@ -147,7 +147,7 @@ struct Server::Impl : std::enable_shared_from_this<Server::Impl> {
   asio::local::stream_protocol::acceptor unix_acceptor;
   asio::ip::tcp::acceptor tcp_acceptor;
   std::filesystem::path socket_file;
-  int connections = 0;
+  int connections = 0, tcp_connections = 0;
   bool stopping = false;
 
   template <class Acceptor>
@@ -159,6 +159,8 @@ struct Server::Impl : std::enable_shared_from_this<Server::Impl> {
   awaitable<void> stream_events(Stream& stream, const Endpoint& endpoint, const Request& request,
                                 unsigned version);
   awaitable<Response> handle(const Endpoint& endpoint, const Request& request);
+  std::optional<Response> refusal(const http::request_header<>& header, bool over_tcp,
+                                  std::optional<uid_t> user) const;
 };
 
 namespace {
@@ -172,6 +174,8 @@ Response response_of(std::exception_ptr thrown) {
     throw;
   } catch (const HttpError& error) {
     return error_response(error.status, error.what());
+  } catch (const db::CannotWrite& error) {
+    return error_response(503, std::string("nothing was changed: ") + error.what());
   } catch (const jobspec::InputError& error) {
     return error_response(400, error.what(), error.diagnostics());
   } catch (const nlohmann::json::exception& error) {
@@ -183,6 +187,25 @@ Response response_of(std::exception_ptr thrown) {
 }
 
 }  // namespace
+
+/// The answer to those who may not ask, from the header alone. Over TCP everything needs the secret
+/// of a running attempt.
+std::optional<Response> Server::Impl::refusal(const http::request_header<>& header, bool over_tcp,
+                                              std::optional<uid_t> user) const {
+  if (!user || (*user != geteuid() && *user != 0))
+    return error_response(403, "this controller answers its own user only");
+  if (!over_tcp) return {};
+  try {
+    Request request = request_of(header, *user);
+    find_endpoint(request, true);
+    if (app.controller.may_push(request.bearer)) return {};
+    return error_response(403, "the secret is of no running attempt");
+  } catch (const HttpError& error) {
+    return error_response(error.status, error.what());
+  } catch (const std::invalid_argument& error) {
+    return error_response(400, error.what());
+  }
+}
 
 awaitable<Response> Server::Impl::handle(const Endpoint& endpoint, const Request& request) {
   std::exception_ptr thrown;
@@ -233,6 +256,7 @@ awaitable<bool> Server::Impl::serve(Stream& stream, http::request<http::string_b
   const Endpoint* endpoint = nullptr;
   try {
     request = request_of(message, user);
+    request.body = std::move(message.body());
     endpoint = &find_endpoint(request, over_tcp);
   } catch (const std::invalid_argument& error) {
     thrown = std::make_exception_ptr(HttpError(400, error.what()));
@@ -250,7 +274,6 @@ awaitable<bool> Server::Impl::serve(Stream& stream, http::request<http::string_b
 
 awaitable<void> Server::Impl::session(Socket socket, bool over_tcp) {
   const std::optional<uid_t> user = over_tcp ? geteuid() : peer_user(socket.native_handle());
-  const bool allowed = user && (*user == geteuid() || *user == 0);
   Stream stream(std::move(socket));
   beast::flat_buffer buffer;
   for (bool keep = true; keep && !stopping;) {
@@ -258,19 +281,23 @@ awaitable<void> Server::Impl::session(Socket socket, bool over_tcp) {
     parser.body_limit(limits.body);
     parser.header_limit(static_cast<std::uint32_t>(limits.header));
     error_code error;
-    stream.expires_after(seconds(limits.request_s));
-    co_await http::async_read(stream, buffer, parser, asio::redirect_error(use_awaitable, error));
+    stream.expires_after(seconds(limits.header_s));
+    co_await http::async_read_header(stream, buffer, parser,
+                                     asio::redirect_error(use_awaitable, error));
+    if (!error) {
+      if (std::optional<Response> no = refusal(parser.get(), over_tcp, user)) {
+        co_await answer(stream, *std::move(no), 11, false);
+        break;
+      }
+      stream.expires_after(seconds(limits.request_s));
+      co_await http::async_read(stream, buffer, parser, asio::redirect_error(use_awaitable, error));
+    }
     if (error) {
       if (const int status = status_of(error))
         co_await answer(stream, error_response(status, message_of(error, limits)), 11, false);
       break;
     }
-    if (allowed) {
-      keep = co_await serve(stream, parser.release(), over_tcp, *user);
-    } else {
-      Response refusal = error_response(403, "this controller answers its own user only");
-      keep = co_await answer(stream, std::move(refusal), 11, false);
-    }
+    keep = co_await serve(stream, parser.release(), over_tcp, *user);
   }
   error_code ignored;
   stream.socket().shutdown(Socket::shutdown_send, ignored);
@@ -279,6 +306,8 @@ awaitable<void> Server::Impl::session(Socket socket, bool over_tcp) {
 template <class Acceptor>
 awaitable<void> Server::Impl::accept(Acceptor& acceptor, bool over_tcp) {
   asio::steady_timer timer(executor);
+  int& open = over_tcp ? tcp_connections : connections;
+  const int at_most = over_tcp ? limits.tcp_connections : limits.connections;
   while (!stopping) {
     error_code error;
     auto socket = co_await acceptor.async_accept(asio::redirect_error(use_awaitable, error));
@@ -288,12 +317,12 @@ awaitable<void> Server::Impl::accept(Acceptor& acceptor, bool over_tcp) {
       co_await timer.async_wait(use_awaitable);
       continue;
     }
-    if (connections >= limits.connections) continue;  // closed by its destructor
+    if (open >= at_most) continue;  // closed by its destructor
     close_on_exec(socket.native_handle());
-    ++connections;
+    ++open;
     asio::co_spawn(executor, session(Socket(std::move(socket)), over_tcp),
-                   [self = this->shared_from_this()](std::exception_ptr thrown) {
-                     --self->connections;
+                   [self = this->shared_from_this(), &open](std::exception_ptr thrown) {
+                     --open;
                      if (!thrown) return;
                      try {
                        std::rethrow_exception(thrown);

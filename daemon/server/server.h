@@ -1,5 +1,6 @@
 // HTTP/1.1 over the Unix socket (peer credentials) and, where configured, over TCP for pushes only.
-// A bad request, a slow or a vanished client costs its own connection and nothing else.
+// A bad request, a slow or a vanished client costs its own connection and nothing else; who may not
+// ask is told so before a body is read.
 #pragma once
 
 #include <utility>  // boost 1.74's awaitable.hpp needs it first
@@ -16,8 +17,10 @@ namespace thalweg::daemon {
 struct ServerLimits {
   std::size_t body = 16 << 20;  ///< bytes of a request's body
   std::size_t header = 16 << 10;
-  double request_s = 30;  ///< for a whole request to arrive, and for an answer to be taken
-  int connections = 256;  ///< more are closed at once
+  double header_s = 10;   ///< for a request's header to arrive; also how long a connection may idle
+  double request_s = 30;  ///< for a body to arrive, and for an answer to be taken
+  int connections = 256;  ///< on the Unix socket; more are closed at once
+  int tcp_connections = 256;  ///< the same over TCP: strangers there lock nobody out of the socket
 };
 
 class Server {

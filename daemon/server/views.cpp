@@ -98,7 +98,10 @@ json attempt_json(const db::AttemptRow& row) {
 
 json event_json(const db::Event& event) {
   json data = parsed(event.data);
-  if (data.is_object()) data.erase("token");  // it proves who pushes: not for showing
+  if (data.is_object()) {  // not for showing: one proves which job is ours, the other who pushes
+    data.erase("token");
+    data.erase("push_secret");
+  }
   return {{"number", event.number},
           {"time", event.time},
           {"kind", event.kind},
@@ -135,7 +138,7 @@ json progress_json(const db::SweepRow& sweep, const db::TrialRow& row, const Tri
   if (trial.epochs > 0) progress["epochs"] = trial.epochs;
   if (trial.steps > 0 && trial.steps_per_s > 0 && progress.contains("step"))
     progress["seconds_left"] =
-        static_cast<double>(trial.steps - progress["step"].get<std::int64_t>()) / trial.steps_per_s;
+        (static_cast<double>(trial.steps) - progress["step"].get<double>()) / trial.steps_per_s;
   return progress;
 }
 

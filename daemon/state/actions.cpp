@@ -29,17 +29,20 @@ std::string end_reason(const SweepState& sweep, const TrialState& trial) {
   return sweep.cancel || trial.cancel ? "cancelled" : sweep.stopped;
 }
 
-/// What the last end of a trial means: its own end, or a launch (at `when`).
+/// What the last end of a trial means: its own end, or a launch `pause` seconds after `since`.
 struct Decision {
   std::optional<Action> end;
-  double when = 0;
+  double since = 0, pause = 0;
+
+  /// When to launch. An end in the future says that the clock was set back since then: how much of
+  /// the pause has gone cannot be known, and it must not last until that time comes again.
+  double when(double now) const { return since > now ? 0 : since + pause; }
 };
 
 Decision end_as(const SweepState& sweep, std::int64_t number, TrialPhase phase,
                 std::string reason) {
   return {Action{Kind::end_trial, trial_id(sweep, number), std::string(to_string(phase)),
-                 std::move(reason)},
-          0};
+                 std::move(reason)}};
 }
 
 Decision decide(const SweepState& sweep, std::int64_t number, const Policy& policy) {
@@ -61,7 +64,7 @@ Decision decide(const SweepState& sweep, std::int64_t number, const Policy& poli
   if (trial.last == EndCause::failed) {
     if (trial.failures > sweep.limits.max_retries || !sweep.stopped.empty())
       return end_as(sweep, number, TrialPhase::failed, trial.reason);
-    return {std::nullopt, trial.last_end + backoff_s(policy, trial.failures)};
+    return {std::nullopt, trial.last_end, backoff_s(policy, trial.failures)};
   }
   if (!sweep.stopped.empty())
     return end_as(sweep, number, TrialPhase::cancelled, "not run: " + sweep.stopped);
@@ -71,7 +74,7 @@ Decision decide(const SweepState& sweep, std::int64_t number, const Policy& poli
         sweep, number, TrialPhase::failed,
         fmt::format("{} attempts in a row ended without getting further than step {}; the last: {}",
                     trial.idle_ends, trial.best_step, trial.reason));
-  return {std::nullopt, trial.last_end + backoff_s(policy, trial.idle_ends)};
+  return {std::nullopt, trial.last_end, backoff_s(policy, trial.idle_ends)};
 }
 
 double node_hours(const SweepState& sweep, double now) {
@@ -145,10 +148,10 @@ Candidate plan_trials(const SweepState& sweep, const Facts& facts, const Policy&
     Decision decision = decide(sweep, number, policy);
     if (decision.end) {
       plan.actions.push_back(*std::move(decision.end));
-    } else if (decision.when > facts.now) {
+    } else if (const double when = decision.when(facts.now); when > facts.now) {
       plan.waiting[trial_id(sweep, number)] =
-          fmt::format("next attempt in {:.0f} s", std::ceil(decision.when - facts.now));
-      plan.next = plan.next == 0 ? decision.when : std::min(plan.next, decision.when);
+          fmt::format("next attempt in {:.0f} s", std::ceil(when - facts.now));
+      plan.next = plan.next == 0 ? when : std::min(plan.next, when);
     } else {
       candidate.trials.push_back(number);
     }

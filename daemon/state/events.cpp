@@ -13,7 +13,7 @@ const std::vector<EventKind>& event_kinds() {
        "numbers"},
       {kind::launching, "attempt",
        "the intent: this attempt will be launched, nothing has been asked of the backend yet",
-       "token, folder, backend, nodes, ranks"},
+       "token, push_secret, folder, backend, nodes, ranks"},
       {kind::recorded, "attempt", "the backend holds it under this handle; it must not run yet",
        "handle"},
       {kind::released, "attempt", "the backend was told to let it run", ""},

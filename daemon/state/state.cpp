@@ -82,6 +82,7 @@ void on_launching(State& state, const db::Event& event, const json& data) {
   LiveAttempt attempt;
   attempt.id = event.id;
   attempt.token = data.at("token");
+  attempt.push_secret = data.value("push_secret", "");
   attempt.nodes = data.at("nodes");
   trial.attempts += 1;
   sweep.fresh.erase(event.id.trial);
@@ -89,6 +90,7 @@ void on_launching(State& state, const db::Event& event, const json& data) {
   sweep.last_launch = event.number;
   sweep.nodes_in_flight += sweep.shape(event.id.trial).nodes;
   state.tokens[attempt.token] = event.id;
+  if (!attempt.push_secret.empty()) state.secrets[attempt.push_secret] = event.id;
   sweep.live.emplace(event.id.trial, std::move(attempt));
 }
 
@@ -115,6 +117,7 @@ void on_ended(State& state, const db::Event& event, const json& data) {
   TrialState& trial = trial_of(sweep, event.id);
   const LiveAttempt& attempt = live_of(sweep, event.id);
   state.tokens.erase(attempt.token);
+  state.secrets.erase(attempt.push_secret);
   sweep.nodes_in_flight -= sweep.shape(event.id.trial).nodes;
   sweep.node_seconds += data.value("node_seconds", 0.0);
   sweep.live.erase(event.id.trial);

@@ -49,7 +49,8 @@ inline bool is_over(TrialPhase phase) {
 struct LiveAttempt {
   Id id;
   std::string token;
-  std::string handle;  ///< empty while launching
+  std::string push_secret;  ///< proves who pushes; empty in records of earlier versions
+  std::string handle;       ///< empty while launching
   AttemptPhase phase = AttemptPhase::launching;
   int nodes = 1;       ///< that cost: what the backend takes
   double started = 0;  ///< Unix seconds; 0 = not yet
@@ -99,7 +100,8 @@ struct SweepState {
 
 struct State {
   std::map<std::int64_t, SweepState> sweeps;
-  std::unordered_map<std::string, Id> tokens;  ///< of live attempts
+  std::unordered_map<std::string, Id> tokens;   ///< of live attempts
+  std::unordered_map<std::string, Id> secrets;  ///< of live attempts: who may push
   std::int64_t last_event = 0;
 
   const LiveAttempt* live(const Id& attempt) const;  ///< nullptr where it is not live

@@ -25,7 +25,24 @@ void create_private(const std::filesystem::path& file) {
   ::close(descriptor);
 }
 
+/// Quotas and limits on file sizes come as errors of a write.
+bool passes(int code) {
+  switch (code) {
+    case SQLITE_IOERR_WRITE:
+    case SQLITE_IOERR_FSYNC:
+    case SQLITE_IOERR_DIR_FSYNC:
+    case SQLITE_IOERR_TRUNCATE:
+    case SQLITE_IOERR_SHMSIZE:
+    case SQLITE_IOERR_SHMMAP:
+    case SQLITE_IOERR_SHMOPEN:
+      return true;
+    default:
+      return (code & 0xff) == SQLITE_FULL || (code & 0xff) == SQLITE_BUSY;
+  }
+}
+
 const char* remedy(int code) {
+  if (code == SQLITE_IOERR_WRITE) code = SQLITE_FULL;
   switch (code & 0xff) {
     case SQLITE_FULL:
       return "; this change was rolled back and nothing recorded before it is lost: free space on "
@@ -93,8 +110,10 @@ std::int64_t Connection::last_insert_id() const {
 }
 
 void Connection::fail(const std::string& name, int code) const {
-  throw Error(name + ": " + sqlite3_errmsg(handle_) + " (database " + file_.string() + ")" +
-              remedy(code));
+  const std::string text =
+      name + ": " + sqlite3_errmsg(handle_) + " (database " + file_.string() + ")" + remedy(code);
+  if (passes(code)) throw CannotWrite(text);
+  throw Error(text);
 }
 
 }  // namespace thalweg::db::sqlite

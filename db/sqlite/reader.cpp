@@ -3,8 +3,9 @@
 #include <sqlite3.h>
 
 #include <chrono>
-#include <set>
 #include <string_view>
+
+#include "db/sqlite/cte.h"
 
 namespace thalweg::db::sqlite {
 namespace {
@@ -16,6 +17,9 @@ constexpr std::string_view kViewNames =
 constexpr int kInstructions = 1000;
 // One value of a result; also stops a runaway group_concat.
 constexpr int kMaxValueBytes = 64 << 20;
+// All of a result, with what a cell takes itself: rows may be few and long.
+constexpr std::size_t kMaxResultBytes = 64 << 20;
+constexpr std::size_t kCellBytes = 48;
 
 // At its first use on a connection SQLite sets such a function up by statements that the authorizer
 // would refuse.
@@ -23,8 +27,6 @@ const Sql kWarmUp{"set up table functions",
                   "SELECT 1 FROM json_each('[]'), json_tree('[]'),"
                   " pragma_table_info('sweep'), pragma_table_xinfo('sweep')"};
 const Sql kNames{"list tables or views", "SELECT name FROM sqlite_master WHERE type = ?"};
-
-using Names = std::set<std::string, std::less<>>;
 
 Names names(Connection& connection, const char* type) {
   Names found;
@@ -54,6 +56,7 @@ class Guard {
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
 
+  const Names& views() const { return views_; }
   bool late() const { return late_; }
   const std::string& refused() const { return refused_; }
 
@@ -156,6 +159,8 @@ QueryResult Reader::query(const std::string& sql, std::int64_t max_rows, double 
   sqlite3* database = connection_.handle();
   const Guard guard(connection_, max_seconds);
 
+  if (const std::string name = shadowed(sql, guard.views()); !name.empty())
+    throw Error("query: " + name + " is a view of the record; give your own table another name");
   sqlite3_stmt* raw = nullptr;
   const char* rest = nullptr;
   if (sqlite3_prepare_v2(database, sql.c_str(), -1, &raw, &rest) != SQLITE_OK) {
@@ -166,6 +171,7 @@ QueryResult Reader::query(const std::string& sql, std::int64_t max_rows, double 
   if (!only_space(rest)) throw Error("query: one statement at a time");
 
   QueryResult result;
+  std::size_t bytes = 0;
   const int columns = sqlite3_column_count(raw);
   for (int i = 0; i < columns; ++i)
     result.columns.emplace_back(sqlite3_column_name(raw, i));
@@ -173,14 +179,16 @@ QueryResult Reader::query(const std::string& sql, std::int64_t max_rows, double 
     const int code = sqlite3_step(raw);
     if (code == SQLITE_DONE) return result;
     if (code != SQLITE_ROW) fail(database, guard, max_seconds);
-    if (static_cast<std::int64_t>(result.rows.size()) == max_rows) {
+    if (static_cast<std::int64_t>(result.rows.size()) == max_rows || bytes > kMaxResultBytes) {
       result.truncated = true;
       return result;
     }
     auto& row = result.rows.emplace_back();
     row.reserve(static_cast<std::size_t>(columns));
-    for (int i = 0; i < columns; ++i)
+    for (int i = 0; i < columns; ++i) {
       row.push_back(value_of(raw, i));
+      bytes += kCellBytes + (row.back().is_string() ? row.back().as_string().size() : 0);
+    }
   }
 }
 

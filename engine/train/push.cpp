@@ -79,7 +79,7 @@ bool answered_well(int descriptor) {
 
 }  // namespace
 
-Push::Push(const std::string& target, std::string token) : token_(std::move(token)) {
+Push::Push(const std::string& target, std::string secret) : secret_(std::move(secret)) {
   constexpr std::string_view kUnix = "unix:", kHttp = "http://";
   const std::size_t colon = target.rfind(':');
   if (target.starts_with(kUnix) && target.size() > kUnix.size()) {
@@ -158,7 +158,7 @@ bool Push::post(const std::string& body) const {
   if (socket.get() < 0) return false;
   const std::string head =
       "POST /v1/push HTTP/1.1\r\nHost: " + (host_.empty() ? "localhost" : host_) +
-      "\r\nAuthorization: Bearer " + token_ +
+      "\r\nAuthorization: Bearer " + secret_ +
       "\r\nContent-Type: application/jsonl\r\nConnection: close\r\nContent-Length: " +
       std::to_string(body.size()) + "\r\n\r\n";
   return send_all(socket.get(), head) && send_all(socket.get(), body) &&

@@ -13,8 +13,8 @@ namespace thalweg::engine {
 class Push {
  public:
   /// `target` is "unix:/path" or "http://host:port"; throws std::invalid_argument on anything else.
-  /// `token` proves which attempt it is.
-  Push(const std::string& target, std::string token);
+  /// `secret` proves which attempt it is.
+  Push(const std::string& target, std::string secret);
   Push(const Push&) = delete;
   Push& operator=(const Push&) = delete;
   ~Push();  ///< tries for at most about a second to send the last lines
@@ -28,7 +28,7 @@ class Push {
 
   std::string path_;  ///< of the Unix socket, or
   std::string host_, port_;
-  std::string token_;
+  std::string secret_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::string waiting_;

@@ -6,7 +6,8 @@ namespace thalweg::engine {
 
 Record::Record(const jobspec::Trial& trial, const std::filesystem::path& folder, bool writes) {
   if (!writes) return;
-  if (!trial.push.empty()) push_ = std::make_unique<Push>(trial.push, trial.token);
+  if (!trial.push.empty() && !trial.push_secret.empty())
+    push_ = std::make_unique<Push>(trial.push, trial.push_secret);
   Journal::Listener listener;
   if (push_) listener = [push = push_.get()](const std::string& line) { push->add(line); };
   journal_ = std::make_unique<Journal>(folder / "journal.jsonl", std::move(listener));

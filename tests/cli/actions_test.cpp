@@ -181,6 +181,14 @@ TEST_F(CliDaemon, StatusOfARunningOne) {
   EXPECT_EQ(thalweg_json({"daemon", "status", "--json"})["running"], true);
 }
 
+TEST_F(CliDaemon, StatusTellsWhatKeepsItFromWorking) {
+  json ping = sample("ping");
+  ping["troubles"] = {"the record cannot be written: database or disk is full"};
+  controller().answer("GET /v1/ping", ping);
+  EXPECT_THAT(thalweg({"daemon", "status"}).out,
+              HasSubstr("the record cannot be written: database or disk is full"));
+}
+
 TEST_F(CliDaemon, StopWhereNoneRunsIsFine) {
   const Outcome outcome = thalweg({"daemon", "stop"});
   EXPECT_EQ(outcome.code, 0);

@@ -100,6 +100,13 @@ TEST(Actions, FailuresAreRetriedUpToTheLimitWithGrowingPauses) {
   EXPECT_THAT(next(log, 1000), ElementsAre("end_trial 1.1 failed"));
 }
 
+TEST(Actions, APauseDoesNotOutlastAClockThatWasSetBack) {
+  Log log;
+  log.sweep("1", 1).running("1.1.1").ended("1.1.1", "failed");
+  EXPECT_THAT(next(log, 1001), ElementsAre());
+  EXPECT_THAT(next(log, 500), ElementsAre("launch 1.1.2"));
+}
+
 TEST(Actions, BackoffGrowsAndEnds) {
   const Policy policy;
   EXPECT_EQ(backoff_s(policy, 0), 0);

@@ -3,11 +3,13 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "jobspec/trial.h"
 #include "tests/daemon/server_fixture.h"
 
 namespace thalweg::daemon {
 namespace {
 
+namespace fs = std::filesystem;
 using testing::HasSubstr;
 
 TEST_F(ServerTest, BrokenHttpCostsOnlyItsConnection) {
@@ -34,12 +36,23 @@ TEST_F(ServerTest, HugeRequestsAreRefused) {
 }
 
 TEST_F(ServerTest, ASlowClientHoldsUpNobody) {
-  limits.request_s = 0.3;
+  limits.header_s = 0.3;
+  limits.request_s = 1000;
   start();
-  RawConnection slow(world.home().socket());
+  RawConnection slow(world.home().socket()), idle(running->tcp_port);
   slow.send("GET /v1/pi");
   EXPECT_TRUE(client->ping());
   EXPECT_EQ(slow.rest(), "") << "closed without an answer when its time was over";
+  EXPECT_TRUE(slow.closed);
+  EXPECT_EQ(idle.rest(), "");
+  EXPECT_TRUE(idle.closed);
+  EXPECT_TRUE(client->ping());
+  limits.request_s = 0.3;
+  start();
+  RawConnection body(world.home().socket());
+  body.send("POST /v1/query HTTP/1.1\r\nContent-Length: 100\r\n\r\n{");
+  EXPECT_EQ(body.rest(), "");
+  EXPECT_TRUE(body.closed);
   EXPECT_TRUE(client->ping());
 }
 
@@ -53,6 +66,30 @@ TEST_F(ServerTest, ConnectionsAreLimited) {
   EXPECT_TRUE(test::eventually([&] { return client->ping(); }));
 }
 
+TEST_F(ServerTest, StrangersOverTcpLockNobodyOutOfTheSocket) {
+  limits.connections = limits.tcp_connections = 3;
+  start();
+  std::vector<std::unique_ptr<RawConnection>> strangers;
+  for (int i = 0; i < 6; ++i)
+    strangers.push_back(std::make_unique<RawConnection>(running->tcp_port));
+  EXPECT_EQ(strangers.back()->rest(), "") << "the fourth and later are closed";
+  EXPECT_TRUE(strangers.back()->closed);
+  EXPECT_TRUE(client->ping());
+}
+
+TEST_F(ServerTest, WithoutASecretNoBodyIsRead) {
+  const std::string end = "Content-Length: 15000000\r\n\r\n";
+  for (const std::string header : {"", "Authorization: Bearer guess\r\n"}) {
+    RawConnection connection(running->tcp_port);
+    connection.send("POST /v1/push HTTP/1.1\r\n" + header + end);
+    EXPECT_THAT(connection.rest(), HasSubstr("HTTP/1.1 403"));
+    EXPECT_TRUE(connection.closed);
+  }
+  RawConnection elsewhere(running->tcp_port);
+  elsewhere.send("POST /v1/query HTTP/1.1\r\n" + end);
+  EXPECT_THAT(elsewhere.rest(), HasSubstr("HTTP/1.1 404"));
+}
+
 TEST_F(ServerTest, SeveralRequestsOnOneConnection) {
   const std::string one = "GET /v1/sweeps HTTP/1.1\r\nHost: x\r\n\r\n";
   const std::string last = "GET /v1/sweeps HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
@@ -64,19 +101,20 @@ TEST_F(ServerTest, SeveralRequestsOnOneConnection) {
   EXPECT_EQ(count, 3u);
 }
 
-TEST_F(ServerTest, PushesNeedTheirToken) {
+TEST_F(ServerTest, PushesNeedTheirSecret) {
   world.cluster.steps = 1000000;
   world.cluster.steps_per_poll = 0;
   submit();
-  std::string token;
+  LiveAttempt attempt;
   ASSERT_TRUE(test::eventually([&] {
-    token = running->there([&] {
-      const auto* attempt = running->controller().state().live_of({1, 1, 0});
-      return attempt != nullptr && attempt->phase == AttemptPhase::running ? attempt->token
-                                                                           : std::string();
+    attempt = running->there([&] {
+      const auto* live = running->controller().state().live_of({1, 1, 0});
+      return live != nullptr ? *live : LiveAttempt();
     });
-    return !token.empty();
+    return attempt.phase == AttemptPhase::running;
   }));
+  const std::string secret = attempt.push_secret;
+  ASSERT_EQ(secret.size(), 32u);
   const std::string line = R"({"n":1,"t":7,"type":"metrics","points":[["train/loss",1,0.5]]})"
                            "\n";
   const auto push = [&](const std::string& bearer, RawConnection connection) {
@@ -87,11 +125,25 @@ TEST_F(ServerTest, PushesNeedTheirToken) {
   };
   EXPECT_THAT(push("guess", RawConnection(world.home().socket())), HasSubstr("HTTP/1.1 403"));
   EXPECT_THAT(push("", RawConnection(world.home().socket())), HasSubstr("HTTP/1.1 403"));
-  EXPECT_THAT(push(token, RawConnection(world.home().socket())), HasSubstr("{\"next\":2}"));
-  EXPECT_THAT(push(token, RawConnection(running->tcp_port)), HasSubstr("{\"next\":2}"));
+  // The token stands in the job's comment and in `ps`: it opens nothing.
+  EXPECT_THAT(push(attempt.token, RawConnection(running->tcp_port)), HasSubstr("HTTP/1.1 403"));
+  EXPECT_THAT(push(secret, RawConnection(world.home().socket())), HasSubstr("{\"next\":2}"));
+  EXPECT_THAT(push(secret, RawConnection(running->tcp_port)), HasSubstr("{\"next\":2}"));
   EXPECT_TRUE(test::eventually([&] {
     return client->get("/v1/trials/1.1/curve?metric=train/loss").at("points").size() == 1;
   }));
+  const fs::path folder = world.home().runs() / "1/1/1";
+  EXPECT_EQ(jobspec::read_trial(folder / "trial.yaml").push_secret, secret);
+  struct stat info {};
+  ASSERT_EQ(stat((folder / "trial.yaml").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0600u);
+  const json told =
+      client->post("/v1/query", {{"sql", "SELECT data FROM events WHERE kind = 'launching'"}});
+  for (const std::string& text : {told.dump(), client->get("/v1/attempts/1.1.1").dump()}) {
+    EXPECT_EQ(text.find(secret), std::string::npos) << text;
+    EXPECT_EQ(text.find(attempt.token), std::string::npos) << text;
+  }
+  EXPECT_NE(told.dump().find("1/1/1"), std::string::npos) << told;
 }
 
 TEST_F(ServerTest, OverTcpThereIsOnlyThePush) {

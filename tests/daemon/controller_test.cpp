@@ -3,10 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <condition_variable>
 #include <fstream>
+#include <mutex>
 
+#include "daemon/controller/fault.h"
 #include "daemon/controller/log.h"
 #include "daemon/state/events.h"
+#include "db/sqlite_store.h"
 #include "jobspec/trial.h"
 #include "tests/daemon/world.h"
 
@@ -337,16 +341,170 @@ TEST_F(ControllerTest, RetryRunsFailedTrialsAgain) {
   EXPECT_EQ(trial(id, 2).attempts, 2);
 }
 
-TEST_F(ControllerTest, PushesNeedTheTokenOfALiveAttempt) {
+/// Lets the record grow by no page more (0), or as it likes.
+void limit_pages(World::Life& life, bool full) {
+  auto& connection = dynamic_cast<db::SqliteStore&>(*life.store).connection();
+  connection.script("test", full ? "PRAGMA max_page_count = 1" : "PRAGMA max_page_count = 1000000");
+}
+
+TEST_F(ControllerTest, AFullDiskIsWaitedFor) {
+  world.options = [](ControllerOptions& options) { options.write_again_s = 0.01; };
+  restart();
+  world.cluster.steps = 1000000;
+  world.cluster.steps_per_poll = 1;
+  const auto id = submit(controller(), test::sweep_of(3, 1000000));
+  ASSERT_TRUE(life->run_until([&] { return trial(id, 1).state == "running"; }));
+  EXPECT_TRUE(controller().troubles().empty());
+  limit_pages(*life, true);
+  // What the engine writes fills it.
+  ASSERT_TRUE(life->run_until([&] { return !controller().troubles().empty(); }));
+  EXPECT_THAT(controller().troubles().at(0), HasSubstr("is full"));
+  EXPECT_THROW(submit(controller(), test::sweep_of(400)), db::CannotWrite);
+  // Commands small enough to fit may still be taken; that of another sweep is not there.
+  EXPECT_EQ(controller().state().sweeps.size(), 1u);
+  const auto looks = world.cluster.looks;
+  life->io.run_for(std::chrono::milliseconds(100));
+  EXPECT_LE(world.cluster.looks, looks + 1) << "rounds rest meanwhile";
+  world.cluster.steps = 1;  // the jobs end with their next step
+  limit_pages(*life, false);
+  ASSERT_TRUE(life->run_until([&] { return controller().troubles().empty(); }));
+  ASSERT_TRUE(life->run_until([&] { return over(id); }));
+  EXPECT_EQ(sweep_state(id), "finished");
+  for (int number = 1; number <= 3; ++number) {
+    EXPECT_EQ(
+        life->store->curve({id, number, 0}, "train/loss").size(),
+        static_cast<std::size_t>(world.cluster.job_of("1." + std::to_string(number) + ".1")->step))
+        << "every line is in the record";
+    EXPECT_EQ(trial(id, number).attempts, 1);
+  }
+  const auto noted = life->store->query(
+      "SELECT count(*) FROM events WHERE kind = 'note' AND data LIKE '%could not be written%'", 1,
+      10);
+  EXPECT_GE(noted.rows.at(0).at(0).as_int(), 1);
+}
+
+TEST_F(ControllerTest, AnEventThatDoesNotFitLeavesMemoryAsTheRecordIs) {
+  const auto id = submit(controller(), test::sweep_of(2));
+  limit_pages(*life, true);
+  EXPECT_THROW(controller().cancel({id, 1, 0}, std::string(1'000'000, 'x')), db::CannotWrite);
+  EXPECT_FALSE(controller().state().trial({id, 1, 0})->cancel);
+  State replayed;
+  life->store->events(0, [&](const db::Event& e) { apply(replayed, e); });
+  EXPECT_EQ(controller().state().last_event, replayed.last_event);
+  limit_pages(*life, false);
+  EXPECT_EQ(controller().cancel({id, 1, 0}, "me"), 1);
+  ASSERT_TRUE(run_to_end(id));
+  EXPECT_EQ(trial(id, 1).state, "cancelled");
+  EXPECT_EQ(trial(id, 2).state, "finished");
+}
+
+TEST_F(ControllerTest, AtASweepsEndTheRecordStandsInItsFile) {
+  const auto id = submit(controller(), test::sweep_of(2));
+  ASSERT_TRUE(run_to_end(id));
+  const auto copy = world.dir.path() / "copy.db";
+  std::filesystem::copy_file(world.home().database(), copy);  // without its write-ahead log
+  EXPECT_EQ(db::Store::open(copy)->sweep(id)->state, "finished");
+}
+
+TEST_F(ControllerTest, ALogLineIsOneLineWhateverItQuotes) {
+  const auto file = world.dir.path() / "controller.log";
+  log::open(file, false);
+  log::warning("sweep a\nb\x1b[2J\x7f of caf\xc3\xa9 submitted");
+  EXPECT_THAT(test::read_file(file),
+              HasSubstr("sweep a\\x0ab\\x1b[2J\\x7f of caf\xc3\xa9 submitted\n"));
+}
+
+/// Work on run folders hangs while this is closed. Shared with the thread that hangs in it.
+struct Gate {
+  std::mutex mutex;
+  std::condition_variable opened;
+  bool closed = false;
+  int inside = 0;
+
+  void pass() {
+    std::unique_lock lock(mutex);
+    ++inside;
+    opened.wait(lock, [&] { return !closed; });
+    --inside;
+  }
+  void close(bool yes) {
+    const std::lock_guard lock(mutex);
+    closed = yes;
+    opened.notify_all();
+  }
+  bool empty() {
+    const std::lock_guard lock(mutex);
+    return inside == 0;
+  }
+};
+
+TEST_F(ControllerTest, AHangingDiskHoldsUpNeitherCommandsNorTheEnd) {
+  const auto gate = std::make_shared<Gate>();
+  fault::set_handler([gate](std::string_view point) {
+    const auto held = gate;  // the handler may be taken away meanwhile
+    if (point == "on_disk") held->pass();
+  });
+  world.options = [](ControllerOptions& options) { options.disk_s = 0.05; };
+  restart();
+  world.cluster.steps = 1000000;
+  const auto id = submit(controller(), test::sweep_of(2));
+  ASSERT_TRUE(life->run_until([&] { return trial(id, 2).state == "running"; }));
+  EXPECT_TRUE(controller().troubles().empty());
+  gate->close(true);
+  ASSERT_TRUE(life->run_until([&] { return !controller().troubles().empty(); }));
+  EXPECT_THAT(controller().troubles().at(0), HasSubstr("has not answered"));
+  // Jobs end meanwhile: nothing is decided about them without a look into their folders.
+  world.cluster.steps = 1;
+  const auto other = submit(controller(), test::sweep_of(1));
+  EXPECT_EQ(controller().cancel({id, 2, 0}, "me"), 1);
+  life->io.run_for(std::chrono::milliseconds(200));
+  EXPECT_EQ(trial(id, 1).state, "running");
+  EXPECT_EQ(trial(other, 1).attempts, 0);
+  restart();  // the controller can be ended, and another one begins
+  ASSERT_TRUE(life->run_until([&] { return !controller().troubles().empty(); }));
+  gate->close(false);
+  ASSERT_TRUE(life->run_until([&] { return over(id) && over(other); }));
+  EXPECT_TRUE(controller().troubles().empty());
+  EXPECT_EQ(trial(id, 1).state, "finished");
+  EXPECT_EQ(trial(id, 1).attempts, 1);
+  EXPECT_EQ(trial(other, 1).state, "finished");
+  life.reset();
+  ASSERT_TRUE(test::eventually([&] { return gate->empty(); }));
+  fault::set_handler({});
+}
+
+TEST_F(ControllerTest, AClockThatIsSetBackHoldsUpNoCancellation) {
+  double now = 1e6, steady = 500;
+  world.options = [&](ControllerOptions& options) {
+    options.now = [&] { return now; };
+    options.steady = [&] { return steady; };
+  };
+  restart();
+  world.cluster.steps = 1000000;
+  const auto id = submit(controller(), test::sweep_of(1));
+  ASSERT_TRUE(life->run_until([&] { return trial(id, 1).state == "running"; }));
+  FakeJob& job = *world.cluster.job_of("1.1.1");
+  job.deaf = true;
+  controller().cancel({id, 0, 0}, "me");
+  ASSERT_TRUE(life->run_until([&] { return job.cancels == 1; }));
+  now -= 86400;
+  steady += 5.1;
+  EXPECT_TRUE(life->run_until([&] { return job.cancels == 2; }, 5)) << "it never gets to SIGKILL";
+}
+
+TEST_F(ControllerTest, PushesNeedTheSecretOfALiveAttempt) {
   world.cluster.steps = 1000;
   const auto id = submit(controller(), test::sweep_of(1));
   ASSERT_TRUE(life->run_until([&] { return trial(id, 1).state == "running"; }));
-  const std::string token = life->store->attempt({id, 1, 1})->token;
+  const std::string secret = controller().state().live({id, 1, 1})->push_secret;
   EXPECT_EQ(controller().push("guess", "{}\n"), std::nullopt);
-  const auto next = controller().push(token, "");
+  EXPECT_EQ(controller().push("", "{}\n"), std::nullopt);
+  const std::string token = life->store->attempt({id, 1, 1})->token;
+  EXPECT_EQ(controller().push(token, "{}\n"), std::nullopt) << "others can see the token";
+  const auto next = controller().push(secret, "");
   ASSERT_TRUE(next);
   EXPECT_GE(*next, 1);
-  EXPECT_EQ(controller().push(token, "{\"n\":100000,\"t\":1,\"type\":\"note\"}\n"), next)
+  EXPECT_EQ(controller().push(secret, "{\"n\":100000,\"t\":1,\"type\":\"note\"}\n"), next)
       << "ahead: left to the file";
 }
 

@@ -157,7 +157,8 @@ class IngestTest : public testing::Test {
 
   /// As after a restart of the controller.
   void begin() {
-    ingest = std::make_unique<Ingest>(*store, [] { return 50.0; });
+    ingest = std::make_unique<Ingest>(
+        *store, [] { return 50.0; }, [] { return 50.0; });
     ingest->add(*store->attempt(id));
   }
   void append(const std::string& text) {
@@ -211,6 +212,17 @@ TEST_F(IngestTest, APushThatIsAheadIsLeftToTheFile) {
   ingest->tick();
   EXPECT_THAT(values(), ElementsAre(1, 2, 3));
   EXPECT_THAT(notes(), IsEmpty()) << "nothing was wrong";
+}
+
+TEST_F(IngestTest, APushedEndRecordIsLeftToTheFile) {
+  const std::string end = R"({"n":2,"t":9,"type":"end","status":"finished","step":6,"reason":""})"
+                          "\n";
+  EXPECT_EQ(ingest->push(id, metrics(1, 1, "1") + "\n" + end).next, 2);
+  EXPECT_FALSE(ingest->find(id)->end);
+  append(metrics(1, 1, "1") + "\n" + end);
+  ingest->tick();
+  EXPECT_TRUE(ingest->find(id)->end);
+  EXPECT_EQ(lines(), 2);
 }
 
 TEST_F(IngestTest, AnUnfinishedPushedLineIsNotRead) {

@@ -184,6 +184,52 @@ TEST_F(LocalBackendTest, AKilledLauncherLeavesNothingBehind) {
   EXPECT_THAT(status.reason, HasSubstr("killed"));
 }
 
+TEST_F(LocalBackendTest, AStrangerWithTheLaunchersPidIsLeftAlone) {
+  // The launcher was killed long ago, and the kernel has given its pid to somebody's session.
+  DetachedProcess sleep;
+  sleep.arguments = {"/bin/sleep", "1000"};
+  sleep.directory = "/";
+  sleep.out = sleep.err = "/dev/null";
+  const pid_t stranger = start_detached(sleep);
+  const std::int64_t start = process_start_time(stranger).value();
+  EXPECT_THAT(session_members(stranger), testing::ElementsAre(stranger));
+  test::write_file(
+      request.folder / "launch.json",
+      nlohmann::json{
+          {"pid", stranger}, {"start", start - 1}, {"boot_id", boot_id()}, {"token", request.token}}
+          .dump());
+  EXPECT_EQ(look("h").phase, JobPhase::ended);
+  EXPECT_TRUE(result_of(backend->cancel(watched("h"))));
+  test::sleep_for(test::milliseconds(100));
+  EXPECT_EQ(process_start_time(stranger), start) << "it was killed";
+  kill(stranger, SIGKILL);
+}
+
+TEST_F(LocalBackendTest, WhatIsLeftOfItsOwnSessionIsEnded) {
+  // By its folder (it works there), by its command line, or by the token there.
+  const struct {
+    const char* what;
+    std::vector<std::string> arguments;
+    fs::path directory;
+  } table[] = {
+      {"working folder", {"/bin/sleep", "1000"}, request.folder},
+      {"folder named", {"/bin/sh", "-c", "sleep 1000", (request.folder / "trial.yaml")}, "/"},
+      {"token named", {"/bin/sh", "-c", "sleep 1000; :", request.token}, "/"},
+  };
+  for (const auto& row : table) {
+    const pid_t left = start_detached({row.arguments, row.directory, "/dev/null", "/dev/null"});
+    ASSERT_TRUE(test::eventually([&] { return carries(left, request.token, request.folder); }))
+        << row.what;
+    const nlohmann::json claim{{"pid", left},
+                               {"start", process_start_time(left).value() - 1},
+                               {"boot_id", boot_id()},
+                               {"token", request.token}};
+    test::write_file(request.folder / "launch.json", claim.dump());
+    EXPECT_TRUE(becomes("h", JobPhase::ended)) << row.what;
+    EXPECT_FALSE(process_start_time(left)) << row.what;
+  }
+}
+
 TEST_F(LocalBackendTest, ALauncherThatCannotStartIsAnEnd) {
   test::write_file(dir.path() / "broken", "#!/bin/sh\nexit 9\n");
   fs::permissions(dir.path() / "broken", fs::perms::owner_all);
@@ -242,6 +288,13 @@ TEST_F(LocalBackendTest, JudgesByTheFolderAlone) {
       EXPECT_EQ(look("h").ended, 100.5);
     }
   }
+}
+
+TEST_F(LocalBackendTest, AHalfWrittenClaimFromBeforeTheClockWasSetBackIsGivenUp) {
+  const fs::path claim = request.folder / "launch.json";
+  test::write_file(claim, "{\"pid\":");
+  fs::last_write_time(claim, fs::file_time_type::clock::now() + std::chrono::hours(24));
+  EXPECT_EQ(look("h").phase, JobPhase::missing);
 }
 
 TEST_F(LocalBackendTest, RoomIsCountedInCores) {

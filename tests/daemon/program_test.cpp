@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -85,8 +87,6 @@ TEST_F(ProgramTest, StartsAnswersAndStops) {
   struct stat info {};
   ASSERT_EQ(stat(home.socket().c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0600u);
-  ASSERT_EQ(stat(home.directory.c_str(), &info), 0);
-  EXPECT_EQ(info.st_mode & 0777, 0700u);
 
   const auto second = daemon();
   EXPECT_EQ(second.code, 3);
@@ -130,6 +130,94 @@ TEST_F(ProgramTest, SaysWhatIsWrong) {
   EXPECT_THAT(outcome.err, HasSubstr("too long for a socket"));
   outcome = test::run({"thalwegd", "--bogus"});
   EXPECT_EQ(outcome.code, 2);
+}
+
+TEST_F(ProgramTest, AHomeThatIsThereKeepsItsMode) {
+  // A project folder that a group shares.
+  chmod(home.directory.c_str(), 02775);
+  ASSERT_EQ(daemon().code, 0);
+  struct stat info {};
+  ASSERT_EQ(stat(home.directory.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777, 02775u);
+  for (const auto& entry : fs::directory_iterator(home.directory)) {
+    if (entry.path() == home.config()) continue;
+    ASSERT_EQ(stat(entry.path().c_str(), &info), 0);
+    EXPECT_EQ(info.st_mode & 077, 0u) << entry.path() << " is open to others";
+  }
+  api::Client(home).post("/v1/shutdown", json::object());
+  ASSERT_TRUE(test::eventually([&] { return !fs::exists(home.status_file()); }));
+  // With its record in it, whatever else is there.
+  test::write_file(home.directory / "notes.txt", "mine");
+  EXPECT_EQ(daemon().code, 0);
+}
+
+TEST_F(ProgramTest, ANewHomeIsItsUsersOnly) {
+  home.directory = dir.path() / "some/where";
+  const auto outcome = daemon();
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  struct stat info {};
+  ASSERT_EQ(stat(home.directory.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777, 0700u);
+}
+
+TEST_F(ProgramTest, AFolderOfOtherThingsIsNoHome) {
+  const auto refused = [&](const fs::path& folder, const std::string& why) {
+    struct stat before {
+    }, after{};
+    ASSERT_EQ(stat(folder.c_str(), &before), 0);
+    const auto outcome = test::run({"thalwegd", "--home", folder.string()});
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_THAT(outcome.err, HasSubstr(why));
+    EXPECT_THAT(outcome.err, HasSubstr("THALWEG_HOME"));
+    ASSERT_EQ(stat(folder.c_str(), &after), 0);
+    EXPECT_EQ(after.st_mode, before.st_mode);
+    EXPECT_FALSE(fs::exists(folder / "controller.lock"));
+  };
+  refused("/tmp", "every user may write in it");
+  const fs::path foreign = dir.path() / "foreign";
+  fs::create_directory(foreign);
+  test::write_file(foreign / "paper.tex", "...");
+  refused(foreign, "\"paper.tex\"");
+  fs::remove(foreign / "paper.tex");
+  chmod(foreign.c_str(), 01777);
+  refused(foreign, "every user may write in it");
+  refused(home.config(), "it is not a folder");
+}
+
+TEST_F(ProgramTest, RunsOfAnotherUserAreNotTaken) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give a folder away";
+  const fs::path runs = dir.path() / "runs";
+  fs::create_directory(runs);
+  ASSERT_EQ(chown(runs.c_str(), 65534, 65534), 0);
+  configure("runs: " + runs.string() + "\n");
+  const auto outcome = daemon();
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("belongs to the user"));
+}
+
+TEST_F(ProgramTest, ALimitOnFileSizesIsWaitedFor) {
+  ASSERT_EQ(daemon().code, 0);
+  const pid_t process = pid();
+  api::Client client(home);
+  EXPECT_TRUE(client.get("/v1/ping").at("troubles").empty());
+  // As a full disk: the record cannot grow, and SIGXFSZ is sent.
+  rlimit limit{1, RLIM_INFINITY};
+  ASSERT_EQ(prlimit(process, RLIMIT_FSIZE, &limit, nullptr), 0);
+  try {
+    submit("{steps: 3}");
+    ADD_FAILURE() << "it was taken";
+  } catch (const api::ApiError& error) {
+    EXPECT_EQ(error.status(), 503);
+    EXPECT_THAT(error.what(), HasSubstr("nothing was changed"));
+  }
+  const json troubles = client.get("/v1/ping").at("troubles");
+  ASSERT_EQ(troubles.size(), 1u);
+  EXPECT_THAT(troubles.at(0).get<std::string>(), HasSubstr("cannot be written"));
+  limit.rlim_cur = RLIM_INFINITY;
+  ASSERT_EQ(prlimit(process, RLIMIT_FSIZE, &limit, nullptr), 0);
+  ASSERT_TRUE(test::eventually([&] { return client.get("/v1/ping").at("troubles").empty(); }));
+  EXPECT_EQ(wait_for_end(submit("{steps: 3}")).at("state"), "finished");
+  EXPECT_EQ(pid(), process);
 }
 
 TEST_F(ProgramTest, TheClientStartsIt) {

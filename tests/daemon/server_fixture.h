@@ -85,19 +85,28 @@ class RawConnection {
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     connected = connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
   }
-  ~RawConnection() { close(fd_); }
+  ~RawConnection() {
+    if (fd_ >= 0) close(fd_);
+  }
+  RawConnection(RawConnection&& other) noexcept
+      : connected(other.connected), closed(other.closed), fd_(std::exchange(other.fd_, -1)) {}
   void send(const std::string& text) { ::send(fd_, text.data(), text.size(), MSG_NOSIGNAL); }
+  /// Nothing more will be sent.
+  void finish() { shutdown(fd_, SHUT_WR); }
   /// Until the other side closes, at most ten seconds.
   std::string rest() {
     const timeval limit{10, 0};
     setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
     std::string text;
     char block[4096];
-    for (ssize_t n; (n = recv(fd_, block, sizeof block, 0)) > 0;)
+    ssize_t n;
+    while ((n = recv(fd_, block, sizeof block, 0)) > 0)
       text.append(block, static_cast<std::size_t>(n));
+    closed = n == 0 || errno == ECONNRESET;
     return text;
   }
   bool connected = false;
+  bool closed = false;  ///< by the other side, after rest()
 
  private:
   int fd_;

@@ -37,6 +37,51 @@ class QueryTest : public StoreTest {
   Id id;
 };
 
+TEST_F(QueryTest, ATableOfOnesOwnIsNotTakenForAView) {
+  for (const char* sql :
+       {"WITH events AS (SELECT data FROM event) SELECT * FROM events",
+        "with Events(x) as materialized (select token from attempt) select * from events",
+        "WITH a AS (SELECT 1), \"events\" AS NOT MATERIALIZED (SELECT data FROM event) "
+        "SELECT * FROM events",
+        "WITH RECURSIVE [attempts] /* , */ (x) -- (\n AS (SELECT token FROM attempt) "
+        "SELECT * FROM attempts",
+        "SELECT * FROM (WITH `sweeps` AS (SELECT token FROM attempt) SELECT * FROM sweeps)",
+        "WITH sweeps(\")\", \"as\") AS (SELECT token, 1 FROM attempt) SELECT * FROM sweeps",
+        "WITH 'sweeps' AS (SELECT token FROM attempt) SELECT * FROM sweeps",
+        "WITH \"swe\"\"eps\" AS (SELECT 1), sweeps AS (SELECT token FROM attempt) "
+        "SELECT * FROM sweeps"})
+    EXPECT_THAT(refusal(sql), HasSubstr("is a view of the record")) << sql;
+  for (const char* sql : {"SELECT * FROM (SELECT token FROM attempt) AS attempts",
+                          "SELECT attempts.token FROM attempt AS attempts",
+                          "WITH own AS (SELECT token FROM attempt) SELECT * FROM own"})
+    EXPECT_THAT(refusal(sql), HasSubstr("private")) << sql;
+  for (const char* sql : {"WITH own AS (SELECT * FROM events) SELECT * FROM own",
+                          "SELECT sweeps AS n FROM (SELECT count(*) AS sweeps FROM sweeps)",
+                          "SELECT 'events AS (' FROM sweeps -- events AS (",
+                          "SELECT cast(sweep AS text) FROM sweeps"})
+    EXPECT_EQ(refusal(sql), "(allowed)") << sql;
+}
+
+TEST_F(QueryTest, AResultIsLimitedInBytesToo) {
+  const auto found =
+      ask("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) "
+          "SELECT i, hex(zeroblob(1000000)) FROM n",
+          1'000'000);
+  EXPECT_TRUE(found.truncated);
+  EXPECT_GT(found.rows.size(), 10u);
+  EXPECT_LT(found.rows.size(), 50u);
+}
+
+TEST_F(QueryTest, TheEventsShowNoSecrets) {
+  store.append_event({0, 1700000001, "launching", id,
+                      R"({"token":"t0ken","push_secret":"s3cret","folder":"/runs/1"})"});
+  store.append_event({0, 1700000002, "launching", id, "not JSON"});
+  const auto found = ask("SELECT data FROM events WHERE kind = 'launching' ORDER BY number");
+  ASSERT_EQ(found.rows.size(), 2u);
+  EXPECT_EQ(found.rows[0][0].as_string(), R"({"folder":"/runs/1"})");
+  EXPECT_EQ(found.rows[1][0].as_string(), "not JSON");
+}
+
 std::vector<std::string> columns_in_documentation(const std::string& view) {
   std::ifstream file(std::string(THALWEG_SOURCE_DIR) + "/db/views.md");
   std::vector<std::string> columns;

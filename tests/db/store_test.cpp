@@ -250,5 +250,16 @@ TEST_F(StoreTest, DiskFullLosesNothing) {
   EXPECT_EQ(store.trials(id.sweep).size(), 2u);
 }
 
+TEST_F(StoreTest, ACheckpointPutsTheRecordIntoItsFile) {
+  const Id id = running_attempt();
+  const auto copy = folder.path() / "copy.db";
+  const auto file = store.connection().file();
+  const auto reader = Store::open(file);  // has an old look at it all the while
+  reader->sweeps();
+  store.checkpoint();
+  std::filesystem::copy_file(file, copy);  // without the write-ahead log
+  EXPECT_TRUE(Store::open(copy)->attempt(id));
+}
+
 }  // namespace
 }  // namespace thalweg::db

@@ -35,6 +35,7 @@ TEST_F(TrialFile, RoundTrips) {
   trial.id = {12, 3, 1};
   trial.token = "0123456789012345";
   trial.push = "unix:/run/user/1000/a b.sock";
+  trial.push_secret = "5432109876543210";
   trial.resume = {"/a/checkpoints", "/b c/checkpoints"};
   const auto path = folder_ / "trial.yaml";
   write_trial(trial, path);
@@ -55,6 +56,7 @@ TEST_F(TrialFile, RoundTrips) {
   EXPECT_EQ(back.id, trial.id);
   EXPECT_EQ(back.token, trial.token);
   EXPECT_EQ(back.push, trial.push);
+  EXPECT_EQ(back.push_secret, trial.push_secret);
   EXPECT_EQ(back.resume, trial.resume);
 
   struct stat status {};

@@ -1,0 +1,94 @@
+// A person may point THALWEG_HOME anywhere: at a project folder that a group shares, at /tmp, at
+// some other program's folder. Taking those over would lock others out or mix files, so a home is
+// either new, or empty, or holds a controller's files.
+#include "daemon/server/home_folder.h"
+
+#include <fmt/format.h>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+
+#include "daemon/backend/disk.h"
+
+namespace thalweg::daemon {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+[[noreturn]] void refuse_home(const fs::path& directory, const std::string& why) {
+  throw std::runtime_error(
+      fmt::format("{} cannot be the controller's home: {}; set THALWEG_HOME to a folder of your "
+                  "own on a local disk",
+                  directory.string(), why));
+}
+
+/// Nothing where the folder holds a record, is empty, or has only what a controller (or a person
+/// for it) puts there; else the name of something else in it.
+std::string something_else_in(const api::Home& home) {
+  std::error_code error;
+  if (fs::exists(home.database(), error)) return {};
+  for (const auto& entry : fs::directory_iterator(home.directory, error)) {
+    const std::string name = entry.path().filename();
+    const bool ours = name == home.runs().filename() || name.starts_with("controller.") ||
+                      name.starts_with(home.config().filename().string());
+    if (!ours) return name;
+  }
+  if (error) refuse_home(home.directory, error.message());
+  return {};
+}
+
+std::string name_of(uid_t user) {
+  const passwd* entry = getpwuid(user);
+  return entry != nullptr ? entry->pw_name : std::to_string(user);
+}
+
+}  // namespace
+
+void make_home(const api::Home& home) {
+  const fs::path& directory = home.directory;
+  std::error_code error;
+  fs::create_directories(directory.parent_path(), error);
+  if (error) refuse_home(directory, error.message());
+  if (mkdir(directory.c_str(), 0700) == 0) return;
+  if (errno != EEXIST) refuse_home(directory, std::strerror(errno));
+  struct stat info {};
+  if (stat(directory.c_str(), &info) != 0) refuse_home(directory, std::strerror(errno));
+  if (!S_ISDIR(info.st_mode)) refuse_home(directory, "it is not a folder");
+  if ((info.st_mode & S_IWOTH) != 0) refuse_home(directory, "every user may write in it");
+  if (const std::string other = something_else_in(home); !other.empty())
+    refuse_home(directory, "it has other things in it (\"" + other + "\") and no thalweg.db");
+}
+
+void make_runs(const fs::path& runs, double patience_s) {
+  // Gives why not; it may go on when nobody waits any more.
+  const auto make = [runs]() -> std::string {
+    std::error_code error;
+    fs::create_directories(runs, error);
+    if (error) return error.message();
+    struct stat info {};
+    if (access(runs.c_str(), W_OK) != 0 || stat(runs.c_str(), &info) != 0)
+      return std::strerror(errno);
+    if (info.st_uid == geteuid()) return {};
+    return fmt::format("it belongs to the user {}, who could exchange what lies in it",
+                       name_of(info.st_uid));
+  };
+  std::string why;
+  try {
+    why = Disk(patience_s).run(make);
+  } catch (const DiskHangs& error) {
+    why = error.what();
+  }
+  if (why.empty()) return;
+  throw std::runtime_error(fmt::format(
+      "attempt folders cannot be made in {}: {}; config.yaml's `runs` says where they go",
+      runs.string(), why));
+}
+
+}  // namespace thalweg::daemon

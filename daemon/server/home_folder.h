@@ -1,0 +1,22 @@
+// The folders that a controller works in: its home, and `runs`. They may be folders that people
+// made for more than this, so nothing about one that is already there is changed.
+#pragma once
+
+#include <filesystem>
+
+#include "daemon/api/client.h"
+
+namespace thalweg::daemon {
+
+/// Makes the home (mode 0700) where there is none. One that is there keeps its mode. Throws
+/// std::runtime_error with the remedy where it cannot be made, where everybody may write in it, or
+/// where it holds other things than a controller's.
+void make_home(const api::Home& home);
+
+/// Makes the folder that attempt folders are made in; a folder that cannot be written is found now,
+/// not when a night's sweep starts. Throws std::runtime_error with the remedy where that fails or
+/// where it belongs to another user, who could exchange what lies in it, or where its filesystem
+/// does not answer in `patience_s`.
+void make_runs(const std::filesystem::path& runs, double patience_s);
+
+}  // namespace thalweg::daemon

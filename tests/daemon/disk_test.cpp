@@ -1,0 +1,50 @@
+#include "daemon/backend/disk.h"
+
+#include <gtest/gtest.h>
+
+#include <future>
+#include <string>
+#include <thread>
+
+#include "tests/support/process.h"
+
+namespace thalweg::daemon {
+namespace {
+
+TEST(Disk, GivesWhatTheWorkGivesAndThrowsWhatItThrows) {
+  Disk disk(60);
+  EXPECT_EQ(disk.run([] { return std::string("read"); }), "read");
+  bool done = false;
+  disk.run([&] { done = true; });
+  EXPECT_TRUE(done);
+  EXPECT_THROW(disk.run([]() -> int { throw 7; }), int);
+  EXPECT_NE(disk.run([] { return std::this_thread::get_id(); }), std::this_thread::get_id());
+  EXPECT_FALSE(disk.hangs());
+}
+
+TEST(Disk, GivesUpOnWhatHangsAndGoesOnAfterIt) {
+  Disk disk(0.05);
+  std::promise<void> answer;
+  const auto hung = [future = answer.get_future().share()] { future.wait(); };
+  EXPECT_THROW(disk.run(hung), DiskHangs);
+  EXPECT_TRUE(disk.hangs());
+  bool reached = false;
+  EXPECT_THROW(disk.run([&] { reached = true; }), DiskHangs) << "nothing is begun meanwhile";
+  answer.set_value();
+  ASSERT_TRUE(test::eventually([&] { return !disk.hangs(); }));
+  EXPECT_FALSE(reached);
+  EXPECT_EQ(disk.run([] { return 1; }), 1);
+}
+
+TEST(Disk, EndsWhileWorkHangs) {
+  std::promise<void> answer;
+  const auto hung = [future = answer.get_future().share()] { future.wait(); };
+  {
+    Disk disk(0.01);
+    EXPECT_THROW(disk.run(hung), DiskHangs);
+  }
+  answer.set_value();
+}
+
+}  // namespace
+}  // namespace thalweg::daemon
