@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "jobspec/reader.h"
+#include "jobspec/synonyms.h"
 
 namespace thalweg::jobspec {
 namespace {
@@ -81,11 +82,11 @@ class Walk {
   void pick(Choice& choice, const Value& value, const std::string& selector) {
     const Section& section = *choice.section;
     choice.open = true;
-    if (varied_.count(selector)) return;
+    if (varied_.count(selector) || meant_elsewhere(value, section)) return;
     const Value* given = value.find(section.selector);
     const Value name = given ? *given : Value(section.fallback);
     if (!given && section.fallback.empty()) {
-      report(value, selector, any_of(names_of(section.variants)));
+      report(value, selector, some_of(names_of(section.variants)));
       misfits.back().missing = true;
       return;
     }
@@ -95,18 +96,25 @@ class Walk {
     choice.open = !choice.variant;  // a wrong name is reported as a member
   }
 
+  /// `schedule: {name: cosine}`: an unknown key that means the selector; its complaint is enough.
+  bool meant_elsewhere(const Value& value, const Section& section) const {
+    const std::string place = "train." + section.path;
+    return std::any_of(value.as_map().begin(), value.as_map().end(), [&](const auto& entry) {
+      if (value.find(section.selector) ||
+          Target(schema_, joined(section.path, entry.first)).known())
+        return false;
+      const std::vector<Meaning> meanings = meanings_of_key(place, entry.first);
+      return !meanings.empty() && meanings.front().means == place + "." + section.selector;
+    });
+  }
+
   void member(const std::vector<Choice>& choices, const std::string& path, const std::string& key,
               const Value& value) {
     const std::string full = joined(path, key);
     if (is_section(full)) {
       if (!value.is_map()) {
-        std::string hint;
-        for (const Section& section : schema_.sections) {
-          if (section.path == full && !section.variants.empty() && value.is_string()) {
-            hint = "write " + key + ": {" + section.selector + ": " + value.as_string() + "}";
-          }
-        }
-        report(value, full, "found " + describe(value) + ", expected a map of keys", hint);
+        report(value, full, "found " + describe(value) + ", expected a map of keys",
+               section_hint(schema_, full, value));
         return;
       }
       map(value, full);
@@ -130,6 +138,7 @@ class Walk {
       std::string hint;
       const std::string expected = misfit(*choice.section, value, &hint);
       if (!expected.empty()) {
+        if (hint.empty()) hint = vary_hint(full, value);
         report(value, full, "found " + describe(value) + ", expected " + expected, hint);
       }
       return true;
@@ -162,18 +171,29 @@ class Walk {
       report(value, full,
              "found " + joined(section->path, section->selector) + ": " + picked->name +
                  ", expected " + any_of(owners) + ", whose option this is",
-             "remove it, or choose " + any_of(owners));
+             wrong_owner_hint(full, owners));
       misfits.back().selector = joined(section->path, section->selector);
       misfits.back().owners = std::move(owners);
     } else if (!varied_.count(full)) {
       std::string hint;
       std::string expected;
       for (const Option* option : fitting) {
-        expected = misfit(*option, value, &hint);
+        expected = misfit_at(full, *option, value, &hint);
         if (expected.empty()) return;
       }
+      if (hint.empty()) hint = vary_hint(full, value);
       report(value, full, "found " + describe(value) + ", expected " + expected, hint);
     }
+  }
+
+  static std::string wrong_owner_hint(const std::string& full,
+                                      const std::vector<std::string>& owners) {
+    // PyTorch's flags that are optimizers of their own here.
+    for (const Meaning& meaning :
+         meanings_of_key("train.optimizer", full.substr(full.rfind('.') + 1))) {
+      if (meaning.means == "train.optimizer.name" && !meaning.remedy.empty()) return meaning.remedy;
+    }
+    return "remove it, or choose " + any_of(owners);
   }
 
   void unknown(const std::vector<Choice>& choices, const std::string& full, const std::string& key,
@@ -201,13 +221,49 @@ class Walk {
       const std::string rest = section.path.substr(parent.size());
       add(rest.substr(0, rest.find('.')));
     }
-    const std::string near = nearest(key, names);
-    std::string hint = near.empty() ? Target::suggestion(schema_, full) : did_you_mean(key, names);
+    UnknownKey said = meant_by(choices, full, key, value, names);
+    tell_known(said.message, said.hint, names);
+    report(value, full, std::move(said.message), std::move(said.hint));
+    misfits.back().meant = in_train(said.meant);
+  }
+
+  UnknownKey meant_by(const std::vector<Choice>& choices, const std::string& full,
+                      const std::string& key, const Value& value,
+                      const std::vector<std::string>& names) const {
+    const std::string place = full.size() > key.size()
+                                  ? "train." + full.substr(0, full.size() - key.size() - 1)
+                                  : "train";
+    UnknownKey said;
     if (const std::size_t dot = key.find('.'); dot != key.npos && Target(schema_, full).known()) {
-      hint = "write it nested, as " + key.substr(0, dot) + ": {" + key.substr(dot + 1) + ": ...}";
+      said.meant = "train." + full;
+      said.hint =
+          "write it nested, as " + key.substr(0, dot) + ": {" + key.substr(dot + 1) + ": ...}";
+      return said;
     }
-    report(value, full, "unknown key, expected " + any_of(names), hint);
-    if (!near.empty()) misfits.back().meant = parent + near;
+    for (const Choice& choice : choices) {
+      const std::vector<std::string> variants = names_of(choice.section->variants);
+      const auto named = std::find_if(variants.begin(), variants.end(), [&](const auto& name) {
+        return squashed(name) == squashed(key);
+      });
+      if (named == variants.end() || !(value.is_map() || value.is_null())) continue;
+      said.hint =
+          "write " + choice.section->selector + ": " + *named + ", with its options beside it";
+      said.meant = place + "." + choice.section->selector;
+      return said;
+    }
+    said = unknown_key(place, key, value, names);
+    if (!said.hint.empty()) return said;
+    if (const std::string near = Target::suggestion(schema_, full); !near.empty()) {
+      said.hint = how_to_write("train." + near, place, value);
+      said.meant = "train." + near;
+    }
+    return said;
+  }
+
+  /// "train.optimizer.lr" -> "optimizer.lr"; others as they are.
+  static std::string in_train(const std::string& path) {
+    constexpr std::string_view prefix = "train.";
+    return path.compare(0, prefix.size(), prefix) == 0 ? path.substr(prefix.size()) : "";
   }
 
   void require(const std::vector<Option>& options, const Value& value, const std::string& path) {

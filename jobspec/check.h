@@ -43,15 +43,33 @@ class Target {
   bool selector() const { return selector_ != nullptr; }
   /// A whole number is asked for.
   bool whole() const;
+  /// A real number is asked for.
+  bool real() const;
   /// What would be right, in words; empty where the value fits. NaN and infinity never do.
   std::string misfit(const Value& value, std::string* hint) const;
-  /// The nearest known path: "did you mean 'optimizer.lr'?"
+  /// The known path that is nearest; empty where none is near.
   static std::string suggestion(const Schema& schema, std::string_view path);
 
  private:
+  std::string path_;
   const Section* selector_ = nullptr;
   std::vector<const Option*> options_;
 };
+
+/// How to write a section that was given as one value; empty where that cannot be told.
+std::string section_hint(const Schema& schema, const std::string& path, const Value& value);
+/// "to try several, write optimizer.lr: {values: [0.1, 0.01]} under parameters" for a list or a
+/// distribution where one value belongs; empty for others.
+std::string vary_hint(const std::string& path, const Value& value);
+/// "did you mean 'adamw'?" for a word that is none of `names`; `path` relative to `train`.
+std::string value_hint(const std::string& path, const std::string& text,
+                       const std::vector<std::string>& names);
+/// misfit(), with the words that people bring for the value of that path.
+std::string misfit_at(const std::string& path, const Option& option, const Value& value,
+                      std::string* hint);
+/// Whether an option of that path can be given where `train` picks its variants. `path` is relative
+/// to `train`.
+bool option_applies(const Schema& schema, const Value& train, const std::string& path);
 
 /// What would be right, in words; empty where the value names a variant of the section.
 std::string misfit(const Section& section, const Value& value, std::string* hint);

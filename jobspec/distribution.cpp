@@ -2,6 +2,8 @@
 // distribution_test.cpp.
 #include "jobspec/distribution.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -69,7 +71,10 @@ std::vector<Value> take_values(Fields& fields) {
   } else if (!values->is_list()) {
     const bool leaf = !values->is_map() && !values->is_null();
     fields.wrong(*values, "values", "a list of values",
-                 leaf ? "for one value write 'value: " + values->to_text() + "'" : "");
+                 !leaf ? ""
+                 : values->to_text().find('(') != std::string::npos
+                     ? "nothing is calculated here: list the values, as [1, 2, 3]"
+                     : "for one value write 'value: " + values->to_text() + "'");
   } else if (values->as_list().empty()) {
     fields.wrong(*values, "values", "at least one value");
   } else {
@@ -173,6 +178,25 @@ class Range : public Distribution {
 
   bool whole() const override { return q_ && q_->is_int(); }
 
+  bool exponents() const override {
+    return quantile_ == log_quantile || quantile_ == inverse_log_quantile;
+  }
+
+  std::string caution() const override {
+    // Nobody wants a logarithmic scale between 1 and e, or its inverse.
+    if (!exponents() || a_ < 0 || b_ > 1) return {};
+    const bool inverse = quantile_ == inverse_log_quantile;
+    const auto [low, high] = *bounds();
+    const auto text = [](double d) { return fmt::format("{:.5g}", d); };
+    return "the ends are natural-log exponents: values from " + text(low.as_double()) + " to " +
+           text(high.as_double()) + " are drawn (for values from " + text(a_) + " to " + text(b_) +
+           " write distribution: " +
+           (inverse ? "inv_"
+            : q_    ? "q_"
+                    : "") +
+           "log_uniform_values)";
+  }
+
  private:
   Value quantised(double x) const {
     if (!q_) return x;
@@ -249,7 +273,9 @@ bool in_range(Fields& fields, Ask ask, double a, double b) {
     }
     return true;
   }
-  if (ask == Ask::positive_min_max && a <= 0) return wrong("min", "a number above 0");
+  if (ask == Ask::positive_min_max && a <= 0)
+    return wrong("min", "a number above 0",
+                 "a logarithm has no 0: write the smallest value that is meant, as 1.0e-5");
   if (ask == Ask::exponents && (std::fabs(a) > most_exponent || std::fabs(b) > most_exponent)) {
     return wrong(std::fabs(a) > most_exponent ? "min" : "max", "a natural-log exponent within 700",
                  "for plain values use log_uniform_values");
@@ -374,7 +400,8 @@ std::shared_ptr<const Distribution> read_distribution(const Value& value, const 
     std::vector<std::string> names;
     for (const Row& known : table)
       names.emplace_back(known.name);
-    fields.wrong(*given, "distribution", any_of(names), did_you_mean(name, names));
+    fields.wrong(*given, "distribution", some_of(names),
+                 word_hint(path + ".distribution", name, names));
     return nullptr;
   }
   return row->make(fields);

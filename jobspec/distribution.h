@@ -27,6 +27,10 @@ class Distribution {
   virtual std::optional<std::pair<Value, Value>> bounds() const { return std::nullopt; }
   /// Whether all values are whole numbers (meant for ranges).
   virtual bool whole() const { return false; }
+  /// Whether min and max are exponents.
+  virtual bool exponents() const { return false; }
+  /// Where the values are hardly those that were meant: which they are, in words. Empty elsewhere.
+  virtual std::string caution() const { return {}; }
 };
 
 /// Reads {values: ...}, {min: ..., max: ..., distribution: ...} and so on; without `distribution`,

@@ -5,6 +5,7 @@
 #include "jobspec/check.h"
 #include "jobspec/reader.h"
 #include "jobspec/scalar.h"
+#include "jobspec/synonyms.h"
 
 namespace thalweg::jobspec {
 namespace {
@@ -65,6 +66,27 @@ bool fits(const Option& option, const Value& value) {
   return false;
 }
 
+/// More names than these push the hint out of sight.
+constexpr std::size_t shown_names = 12;
+
+/// What a person meant who wrote a number as no YAML reader reads it.
+std::string number_hint(const std::string& text) {
+  std::string digits = text;
+  const bool percent = !text.empty() && text.back() == '%';
+  if (percent) digits.pop_back();
+  std::replace(digits.begin(), digits.end(), ',', '.');
+  digits.erase(std::remove(digits.begin(), digits.end(), '_'), digits.end());
+  digits.erase(std::remove(digits.begin(), digits.end(), ' '), digits.end());
+  if (digits == text) {
+    const bool formula =
+        text.find_first_of("*/^") != text.npos && text.find_first_of("0123456789") != text.npos;
+    return formula ? "nothing is calculated here: write the number" : "";
+  }
+  const Value number = read_scalar(digits).value_or(Value());
+  if (!number.is_number()) return "";
+  return "write " + (percent ? Value(number.as_double() / 100) : number).to_text();
+}
+
 std::string hint_for(const Option& option, const Value& value) {
   for (const auto& [word, choice] : option.synonyms)
     if (value.to_text() == word) return "did you mean '" + choice + "'?";
@@ -77,9 +99,20 @@ std::string hint_for(const Option& option, const Value& value) {
     if (!option.choices.empty()) return did_you_mean(text, option.choices);
     const bool number = option.type == OptionType::integer || option.type == OptionType::real;
     if (number && fits(option, read_scalar(text).value_or(Value()))) return "remove the quotes";
+    if (number) {
+      if (const std::string hint = number_hint(text); !hint.empty()) return hint;
+      if (squashed(text) == "none") return "leave the key out";
+    }
     if (option.or_auto) return did_you_mean(text, {"auto"});
   }
   if (option.type == OptionType::text && value.is_number()) return "put it in quotes";
+  if (option.type == OptionType::list && value.is_number())
+    return "write [" + value.to_text() + "]";
+  if (option.type == OptionType::real && value.is_number() && option.min == 0 && option.max <= 1) {
+    const Value share = value.as_double() / 100;
+    if (value.as_double() > 1 && fits(option, share))
+      return "a share, not per cent: write " + share.to_text();
+  }
   return "";
 }
 
@@ -98,7 +131,7 @@ std::string expected_of(const Option& option) {
       text = "a number" + range_of(option);
       break;
     case OptionType::text:
-      text = option.choices.empty() ? "text" : any_of(option.choices);
+      text = option.choices.empty() ? "text" : some_of(option.choices);
       break;
     case OptionType::list:
       text = "a list";
@@ -121,15 +154,28 @@ const Option* find_option(const std::vector<Option>& options, std::string_view n
   return nullptr;
 }
 
+std::string value_hint(const std::string& path, const std::string& text,
+                       const std::vector<std::string>& names) {
+  const std::string hint = word_hint("train." + path, text, names);
+  if (!hint.empty() || path != "data.name") return hint;
+  const std::string data = data_of_file(text);
+  return data.empty() ? "" : "write " + data;
+}
+
 std::string misfit(const Section& section, const Value& value, std::string* hint) {
   std::vector<std::string> names;
   for (const Variant& variant : section.variants)
     names.push_back(variant.name);
   if (value.is_string()) {
     if (std::find(names.begin(), names.end(), value.as_string()) != names.end()) return "";
-    *hint = did_you_mean(value.as_string(), names);
+    const std::string selector = joined(section.path, section.selector);
+    *hint = value_hint(selector, value.as_string(), names);
+    if (!hint->empty() && names.size() > shown_names) {
+      return "one of the " + std::to_string(names.size()) + " names that thalweg-train --options " +
+             selector + " lists";
+    }
   }
-  return any_of(names);
+  return some_of(names);
 }
 
 std::string misfit(const Option& option, const Value& value, std::string* hint) {
@@ -138,7 +184,18 @@ std::string misfit(const Option& option, const Value& value, std::string* hint) 
   return expected_of(option);
 }
 
-Target::Target(const Schema& schema, std::string_view path) {
+std::string misfit_at(const std::string& path, const Option& option, const Value& value,
+                      std::string* hint) {
+  const std::string expected = misfit(option, value, hint);
+  const bool word = value.is_string() && !option.choices.empty();
+  const bool told = std::any_of(option.synonyms.begin(), option.synonyms.end(),
+                                [&](const auto& row) { return value.to_text() == row.first; });
+  if (!expected.empty() && word && !told)
+    *hint = value_hint(path, value.as_string(), option.choices);
+  return expected;
+}
+
+Target::Target(const Schema& schema, std::string_view path) : path_(path) {
   const std::size_t dot = path.rfind('.');
   const std::string_view parent = dot == path.npos ? "" : path.substr(0, dot);
   const std::string_view key = dot == path.npos ? path : path.substr(dot + 1);
@@ -161,11 +218,15 @@ bool Target::whole() const {
   });
 }
 
+bool Target::real() const {
+  return !options_.empty() && options_.front()->type == OptionType::real;
+}
+
 std::string Target::misfit(const Value& value, std::string* hint) const {
   if (selector_) return jobspec::misfit(*selector_, value, hint);
   std::string expected;
   for (const Option* option : options_) {
-    expected = jobspec::misfit(*option, value, hint);
+    expected = misfit_at(path_, *option, value, hint);
     if (expected.empty()) return "";
   }
   return expected;
@@ -174,9 +235,13 @@ std::string Target::misfit(const Value& value, std::string* hint) const {
 std::string Target::suggestion(const Schema& schema, std::string_view path) {
   std::vector<std::string> paths, same_key;
   const std::string_view key = path.substr(path.rfind('.') == path.npos ? 0 : path.rfind('.') + 1);
+  const std::string_view parent = path.substr(0, path.size() - key.size());
   const auto add = [&](const Section& section, const std::string& name) {
-    paths.push_back(joined(section.path, name));
-    if (name == key) same_key.push_back(paths.back());
+    const std::string full = joined(section.path, name);
+    if (name == key) same_key.push_back(full);
+    // In the same section only the keys count, or their common start would make any two alike.
+    const bool sibling = full.substr(0, full.size() - name.size()) == parent;
+    if (!sibling || !likely(key, {name}).empty()) paths.push_back(full);
   };
   for (const Section& section : schema.sections) {
     if (!section.variants.empty()) add(section, section.selector);
@@ -187,12 +252,75 @@ std::string Target::suggestion(const Schema& schema, std::string_view path) {
         add(section, option.name);
     }
   }
-  const std::string hint = did_you_mean(path, paths);
-  if (!hint.empty()) return hint;
+  if (const std::string near = likely(path, paths); !near.empty()) return near;
   // The right word in the wrong place.
-  return same_key.size() == 1 || (!same_key.empty() && key != "name")
-             ? "did you mean '" + same_key.front() + "'?"
-             : "";
+  const bool found = same_key.size() == 1 || (!same_key.empty() && key != "name");
+  return found ? same_key.front() : "";
+}
+
+bool option_applies(const Schema& schema, const Value& train, const std::string& path) {
+  const std::size_t dot = path.rfind('.');
+  const std::string parent = dot == path.npos ? "" : path.substr(0, dot);
+  const std::string key = dot == path.npos ? path : path.substr(dot + 1);
+  for (const Section& section : schema.sections) {
+    if (section.path != parent) continue;
+    if (!section.variants.empty() && section.selector == key) return true;
+    if (find_option(section.options, key)) return true;
+    const Value* picked = train.find(joined(parent, section.selector));
+    for (const Variant& variant : section.variants) {
+      const bool may = !picked || *picked == Value(variant.name);
+      if (may && find_option(variant.options, key)) return true;
+    }
+  }
+  return false;
+}
+
+std::string vary_hint(const std::string& path, const Value& value) {
+  const std::string target = "under parameters write " + path + ": ";
+  if (value.is_list() && !value.as_list().empty())
+    return target + "{values: " + flow_text(value) + "}";
+  if (!value.is_map()) return "";
+  for (const char* key : {"values", "value", "min", "distribution"}) {
+    if (value.find(key)) return target + flow_text(value);
+  }
+  return "";
+}
+
+std::string section_hint(const Schema& schema, const std::string& path, const Value& value) {
+  const std::string main = main_key("train." + path);
+  const auto as_map = [&](const std::string& key, const std::string& text) {
+    return "write " + path + ": {" + key + ": " + text + "}";
+  };
+  if (path == "augment" && value == Value(true)) return "write augment: {flip: 0.5, crop: 4}";
+  if (value.is_bool() && !value.as_bool()) return "leave it out";
+  if (!main.empty()) {
+    if (value.is_list()) return vary_hint(joined(path, main), value);
+    if (!value.is_bool()) return value.is_null() ? "" : as_map(main, value.to_text());
+    const Target target(schema, joined(path, main));
+    std::string unused;
+    return as_map(main, target.misfit(Value("auto"), &unused).empty() ? "auto" : "1");
+  }
+  std::string fallback;
+  for (const Section& section : schema.sections) {
+    if (section.path != path || section.variants.empty()) continue;
+    const std::string full = joined(path, section.selector);
+    if (value.is_list()) return vary_hint(full, value);
+    std::vector<std::string> names;
+    for (const Variant& variant : section.variants)
+      names.push_back(variant.name);
+    if (fallback.empty()) fallback = as_map(section.selector, "...") + " with " + some_of(names);
+    if (!value.is_string()) continue;
+    const std::string& text = value.as_string();
+    if (const std::string data = path == "data" ? data_of_file(text) : ""; !data.empty())
+      return "write " + data;
+    std::string hint;
+    if (misfit(section, value, &hint).empty()) return as_map(section.selector, text);
+    const auto meaning = meaning_of_value("train." + full, text);
+    if (meaning && !meaning->remedy.empty()) return meaning->remedy;
+    const std::string near = meaning ? meaning->means : likely(text, names);
+    if (!near.empty()) return as_map(section.selector, near);
+  }
+  return fallback;
 }
 
 }  // namespace thalweg::jobspec

@@ -56,10 +56,9 @@ void parse_method(Fields& top, Parsing& parsing) {
   const std::string found = value->is_string() ? value->as_string() : "";
   if (found == "random") {
     parsing.sweep.method = Method::random;
-  } else if (found == "bayes" || found == "custom") {
-    top.wrong(*value, "method", "grid or random", found + " is not supported yet");
   } else if (found != "grid") {
-    top.wrong(*value, "method", "grid or random", did_you_mean(found, {"grid", "random"}));
+    top.wrong(*value, "method", "grid or random", word_hint("method", found, {"grid", "random"}));
+    parsing.method_unknown = true;
   }
 }
 
@@ -92,6 +91,17 @@ void parse_seeds(Fields& top, Sweep& sweep) {
   sweep.seeds = std::move(seeds);
 }
 
+/// Two ways to say the same: with both, one would have to be ignored.
+void check_length(const Value& train, Complaints& complaints) {
+  const Value* epochs = train.find("epochs");
+  const Value* steps = train.find("steps");
+  if (!epochs || !steps) return;
+  const bool later = steps->place.line >= epochs->place.line;
+  complaints.add(later ? steps->place : epochs->place, later ? "train.steps" : "train.epochs",
+                 "found epochs and steps, expected one of them",
+                 "leave out the one that should not count");
+}
+
 void parse_train(Fields& top, Parsing& parsing) {
   const Value* train = top.take("train");
   if (!train) {
@@ -99,7 +109,8 @@ void parse_train(Fields& top, Parsing& parsing) {
     return;
   }
   if (!train->is_map()) {
-    top.wrong(*train, "train", "a map of keys");
+    top.wrong(*train, "train", "a map of keys",
+              train->is_null() ? "indent what belongs to it by two spaces" : "");
     return;
   }
   std::set<std::string> varied;
@@ -113,6 +124,7 @@ void parse_train(Fields& top, Parsing& parsing) {
     }
   }
   varied.insert(parsing.broken_axes.begin(), parsing.broken_axes.end());
+  check_length(*train, parsing.complaints);
   for (Misfit& misfit : check_train(*train, parsing.schema, varied)) {
     complain(std::move(misfit), "train.", parsing.complaints);
   }
@@ -135,7 +147,7 @@ void parse_run_cap(Fields& top, Parsing& parsing) {
   constexpr std::int64_t most = 1'000'000;
   const bool given = top.integer("run_cap", parsing.sweep.run_cap, {1, most});
   const bool endless = parsing.sweep.method == Method::random && !parsing.sweep.axes.empty();
-  if (endless && !given && !top.take("run_cap")) {
+  if (endless && !parsing.method_unknown && !given && !top.take("run_cap")) {
     top.missing("run_cap", "how many configurations to draw",
                 "random search has no end of its own");
   }
@@ -157,6 +169,11 @@ void parse_resources(Fields& top, Parsing& parsing) {
 
 }  // namespace
 
+void Parsing::note(Place place, std::string key, std::string message, std::string hint) {
+  const Diagnostic note{sweep.file, place, std::move(key), std::move(message), std::move(hint)};
+  sweep.notes.push_back(note.to_string());
+}
+
 Sweep parse_sweep(std::string_view text, const std::string& file_name, const Schema& schema,
                   const SiteLimits& site) {
   const Value file = read_yaml(text, file_name);
@@ -165,7 +182,7 @@ Sweep parse_sweep(std::string_view text, const std::string& file_name, const Sch
   Parsing parsing{schema, site, complaints, sweep, {}};
   sweep.file = file_name;
   Fields top(file, "", complaints);
-  if (!top.is_map()) complaints.throw_if_any();
+  if (!top.is_map() || refuse_program(file, parsing)) complaints.throw_if_any();
 
   parse_name(top, sweep);
   top.text("description", sweep.description);
@@ -179,7 +196,7 @@ Sweep parse_sweep(std::string_view text, const std::string& file_name, const Sch
   const std::size_t before = complaints.size();
   const Value* train = top.take("train");
   if (train && train->is_map()) sweep.train = *train;
-  if (const Value* value = top.take("parameters")) parse_parameters(*value, parsing);
+  if (const Value* value = top.take("parameters")) parse_parameters(*value, train, parsing);
   if (const Value* value = top.take("zip")) parse_zip(*value, parsing);
   if (const Value* value = top.take("when")) parse_when(*value, parsing);
   parse_train(top, parsing);
@@ -190,6 +207,7 @@ Sweep parse_sweep(std::string_view text, const std::string& file_name, const Sch
   top.finish();
   // Configurations of a broken tree would only repeat its mistakes.
   if (before == after) check_configurations(sweep, schema, complaints);
+  advise(parsing);
   complaints.throw_if_any();
   return sweep;
 }

@@ -4,6 +4,7 @@
 
 #include <set>
 #include <string>
+#include <vector>
 
 #include "jobspec/reader.h"
 #include "jobspec/sweep.h"
@@ -17,10 +18,23 @@ struct Parsing {
   Sweep& sweep;
   std::set<std::string>
       broken_axes;  ///< parameters with a complaint: missing in sweep.axes, but meant
+
+  bool method_unknown = false;  ///< neither grid nor random is asked of the parameters then
+
+  /// What the user should know, with its place.
+  void note(Place place, std::string key, std::string message, std::string hint = {});
 };
 
-/// `parameters`: fills sweep.axes.
-void parse_parameters(const Value& value, Parsing& parsing);
+/// `parameters`: fills sweep.axes. `train`: as in the file, or nullptr.
+void parse_parameters(const Value& value, const Value* train, Parsing& parsing);
+/// What is right as it stands, and yet hardly meant; after everything else.
+void advise(Parsing& parsing);
+/// Whether a list of reals was written with decimal commas: [0,001, 0,01], which YAML reads as four
+/// whole numbers.
+bool decimal_commas(const std::vector<Value>& values);
+/// A W&B file that runs a program of its own, without `train`: one complaint says so. False where
+/// it is none.
+bool refuse_program(const Value& file, Parsing& parsing);
 /// `zip` and `when`, after the parameters.
 void parse_zip(const Value& value, Parsing& parsing);
 void parse_when(const Value& value, Parsing& parsing);

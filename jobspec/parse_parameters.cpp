@@ -5,6 +5,7 @@
 #include "jobspec/check.h"
 #include "jobspec/parse.h"
 #include "jobspec/resources.h"
+#include "jobspec/synonyms.h"
 
 namespace thalweg::jobspec {
 namespace {
@@ -26,13 +27,14 @@ bool is_name(const std::string& name) {
 
 class ParameterReader {
  public:
-  explicit ParameterReader(Parsing& parsing) : parsing_(parsing) {}
+  ParameterReader(Parsing& parsing, const Value* train) : parsing_(parsing), train_(train) {}
 
   void group(const Value& value, const std::string& prefix) {
     const std::string path = "parameters" + (prefix.empty() ? "" : "." + prefix);
     if (!value.is_map() || value.as_map().empty()) {
       parsing_.complaints.add(value.place, path,
-                              "found " + describe(value) + ", expected parameters by name");
+                              "found " + describe(value) + ", expected parameters by name",
+                              value.is_list() ? "leave out the '-' before each name" : "");
       return;
     }
     for (const auto& [key, inner] : value.as_map()) {
@@ -56,7 +58,7 @@ class ParameterReader {
     if (!value.is_map()) {
       const char* key = value.is_list() ? "values" : "value";
       const std::string hint =
-          value.is_null() ? "" : std::string("write {") + key + ": " + value.to_text() + "}";
+          value.is_null() ? "" : std::string("write {") + key + ": " + flow_text(value) + "}";
       complain(value, name,
                "found " + describe(value) + ", expected a map with value, values, or min and max",
                hint);
@@ -76,18 +78,33 @@ class ParameterReader {
     group(*inner, name);
   }
 
+  /// `optimizer: {lr: {values: ...}}`: W&B's nesting without its inner `parameters`.
+  bool nested_without_parameters(const std::string& name, const Value& value) {
+    const auto& map = value.as_map();
+    const bool options =
+        !map.empty() && std::all_of(map.begin(), map.end(), [&](const auto& entry) {
+          return entry.second.is_map() && Target(parsing_.schema, name + "." + entry.first).known();
+        });
+    if (!options) return false;
+    const auto& [key, inner] = map.front();
+    complain(value, name, "found options of " + name + ", expected value, values, or min and max",
+             "write " + name + "." + key + ": " + flow_text(inner) + " under parameters");
+    return true;
+  }
+
   void axis(const std::string& name, const Value& value) {
     if (const Axis* first = find_axis(parsing_.sweep, name)) {
       complain(value, name, "the parameter stands twice, expected once",
                "first on line " + std::to_string(first->place.line));
       return;
     }
+    if (nested_without_parameters(name, value)) return;
     Axis axis{name, value.place,
               read_distribution(value, "parameters." + name, parsing_.complaints)};
     if (!known(name, value)) return;
     if (!axis.distribution) return;
     check_values(axis);
-    if (parsing_.sweep.method == Method::grid) check_grid(axis, value);
+    if (parsing_.sweep.method == Method::grid && !parsing_.method_unknown) check_grid(axis, value);
     parsing_.broken_axes.erase(name);
     parsing_.sweep.axes.push_back(std::move(axis));
   }
@@ -102,23 +119,51 @@ class ParameterReader {
       return false;
     }
     if (Target(parsing_.schema, name).known()) return true;
-    std::string hint = Target::suggestion(parsing_.schema, name);
+    const UnknownKey said = meant_by(name, value);
+    parsing_.complaints.add_unknown(
+        value.place, "parameters." + name,
+        "unknown parameter, expected an option of train or of resources", said.meant, said.hint);
+    return false;
+  }
+
+  UnknownKey meant_by(const std::string& name, const Value& value) const {
+    UnknownKey said;
     if (name.compare(0, train_prefix.size(), train_prefix) == 0) {
       const std::string rest = name.substr(train_prefix.size());
-      if (Target(parsing_.schema, rest).known()) hint = "did you mean '" + rest + "'?";
+      if (Target(parsing_.schema, rest).known()) {
+        said.hint = "did you mean '" + rest + "'?";
+        return said;
+      }
     }
-    complain(value, name, "unknown parameter, expected an option of train or of resources", hint);
-    return false;
+    // The model at hand decides what hidden_size is.
+    const Value none = Map{};
+    said = unknown_key("parameters", name, value, {}, [&](const std::string& path) {
+      const bool own = path.compare(0, train_prefix.size(), train_prefix) == 0;
+      return own && option_applies(parsing_.schema, train_ ? *train_ : none,
+                                   path.substr(train_prefix.size()));
+    });
+    if (!said.hint.empty()) return said;
+    if (const std::string near = Target::suggestion(parsing_.schema, name); !near.empty()) {
+      said.hint = "did you mean '" + near + "'?";
+      said.meant = std::string(train_prefix) + near;
+    }
+    return said;
   }
 
   void check_values(const Axis& axis) {
     const Distribution& distribution = *axis.distribution;
+    const Target target(parsing_.schema, axis.name);
     if (const auto* values = distribution.listed()) {
+      if (target.real() && decimal_commas(*values)) {
+        complain(values->front(), axis.name,
+                 "found " + flow_text(*values) + ", which is a list of whole numbers",
+                 "a comma ends a value: write numbers with a point, as [0.001, 0.01]");
+        return;
+      }
       for (const Value& value : *values)
         check_value(axis, value);
       return;
     }
-    const Target target(parsing_.schema, axis.name);
     const bool resource = !resource_key(axis.name).empty();
     Value sample = distribution.sample(0.5);
     sample.place = axis.place;
@@ -148,6 +193,12 @@ class ParameterReader {
     std::string hint;
     const std::string expected = Target(parsing_.schema, axis.name).misfit(value, &hint);
     if (expected.empty()) return true;
+    if (hint.empty() && value.is_list())
+      hint = "for several values write values: " + flow_text(value);
+    if (hint.empty() && axis.distribution->exponents())
+      hint =
+          "min and max are natural-log exponents; for plain values write distribution: "
+          "log_uniform_values";
     complain(value, axis.name, "found " + describe(value) + ", expected " + expected, hint);
     return false;
   }
@@ -165,6 +216,7 @@ class ParameterReader {
   }
 
   Parsing& parsing_;
+  const Value* train_;
 };
 
 /// The axis of that name, or a complaint.
@@ -225,7 +277,10 @@ void when_condition(const std::string& axis, const std::string& on, const Value&
   };
   const Target target(parsing.schema, on);
   if (!target.known()) {
-    complain("unknown option, expected an option of train", Target::suggestion(parsing.schema, on));
+    const UnknownKey said = unknown_key("parameters", on, value, {});
+    const std::string near = said.hint.empty() ? Target::suggestion(parsing.schema, on) : "";
+    complain("unknown option, expected an option of train",
+             near.empty() ? said.hint : "did you mean '" + near + "'?");
     return;
   }
   const bool given =
@@ -255,8 +310,8 @@ void when_condition(const std::string& axis, const std::string& on, const Value&
 
 }  // namespace
 
-void parse_parameters(const Value& value, Parsing& parsing) {
-  ParameterReader(parsing).group(value, "");
+void parse_parameters(const Value& value, const Value* train, Parsing& parsing) {
+  ParameterReader(parsing, train).group(value, "");
 }
 
 void parse_zip(const Value& value, Parsing& parsing) {

@@ -4,7 +4,25 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "jobspec/synonyms.h"
+
 namespace thalweg::jobspec {
+namespace {
+
+/// A longer list is cut to the first few.
+constexpr std::size_t most_names = 12, first_names = 8;
+
+/// "train.data.name" is below "train.data".
+bool is_at_or_below(const std::string& path, const std::string& above) {
+  if (above.empty() || path.compare(0, above.size(), above) != 0) return false;
+  return path.size() == above.size() || path[above.size()] == '.';
+}
+
+bool digits_only(const std::string& text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == text.npos;
+}
+
+}  // namespace
 
 void Complaints::add(Place place, std::string key, std::string message, std::string hint) {
   entries_.push_back({{file_, place, std::move(key), std::move(message), std::move(hint)}});
@@ -26,16 +44,37 @@ void Complaints::throw_if_any() const {
   for (const Entry& entry : entries_) {
     const bool misspelt =
         entry.missing && std::any_of(entries_.begin(), entries_.end(), [&](const Entry& other) {
-          return other.meant == entry.diagnostic.key;
+          return is_at_or_below(entry.diagnostic.key, other.meant);
         });
     if (!misspelt) diagnostics.push_back(entry.diagnostic);
   }
   if (!diagnostics.empty()) throw InputError(std::move(diagnostics));
 }
 
+std::string likely(std::string_view word, const std::vector<std::string>& candidates) {
+  const std::string plain = squashed(word);
+  const auto same = std::find_if(candidates.begin(), candidates.end(),
+                                 [&](const std::string& c) { return squashed(c) == plain; });
+  return same != candidates.end() ? *same : nearest(word, candidates);
+}
+
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates) {
-  const std::string name = nearest(word, candidates);
+  const std::string name = likely(word, candidates);
   return name.empty() ? name : "did you mean '" + name + "'?";
+}
+
+std::string word_hint(std::string_view path, std::string_view word,
+                      const std::vector<std::string>& candidates) {
+  const std::string near = likely(word, candidates);
+  const bool spelling = squashed(near) == squashed(word);
+  if (const auto meaning = meaning_of_value(path, word);
+      meaning && (!spelling || !meaning->remedy.empty())) {
+    if (!meaning->remedy.empty()) return meaning->remedy;
+    const bool there =
+        std::find(candidates.begin(), candidates.end(), meaning->means) != candidates.end();
+    if (there) return "did you mean '" + meaning->means + "'?";
+  }
+  return near.empty() ? "" : "did you mean '" + near + "'?";
 }
 
 std::string any_of(const std::vector<std::string>& names) {
@@ -47,12 +86,64 @@ std::string any_of(const std::vector<std::string>& names) {
   return text;
 }
 
+std::string some_of(const std::vector<std::string>& names) {
+  if (names.size() <= most_names) return any_of(names);
+  std::vector<std::string> first(names.begin(), names.begin() + first_names);
+  first.push_back("one of " + std::to_string(names.size() - first_names) + " more");
+  return any_of(first);
+}
+
+void tell_known(std::string& message, std::string& hint, const std::vector<std::string>& known) {
+  if (known.empty()) return;
+  if (hint.empty()) {
+    message += ", expected " + some_of(known);
+  } else if (hint.compare(0, 12, "did you mean") == 0) {
+    hint += " known here: " + some_of(known);
+  }
+}
+
+UnknownKey unknown_key(const std::string& place, const std::string& key, const Value& value,
+                       const std::vector<std::string>& known,
+                       const std::function<bool(const std::string& path)>& fits) {
+  UnknownKey said;
+  const auto path_of = [&](const std::string& name) {
+    return place.empty() ? name : place + "." + name;
+  };
+  const auto is_known = [&](const std::string& path) {
+    return std::any_of(known.begin(), known.end(),
+                       [&](const std::string& name) { return path_of(name) == path; });
+  };
+  const std::string before = key.substr(0, key.find(':'));
+  std::vector<Meaning> meanings = meanings_of_key(place, key);
+  std::stable_partition(meanings.begin(), meanings.end(), [&](const Meaning& meaning) {
+    return fits ? fits(meaning.means) : is_known(meaning.means);
+  });
+  if (before.size() < key.size() && value.is_null() && is_known(path_of(before))) {
+    said.hint = "put a space after ':'";
+    said.meant = path_of(before);
+  } else if (digits_only(key) && value.is_null()) {
+    said.hint = "a comma ends a value: write numbers with a point, as 0." + key;
+  } else if (!meanings.empty()) {
+    const Meaning& meaning = meanings.front();
+    said.meant = meaning.means;
+    said.hint = meaning.remedy.empty() ? how_to_write(meaning.means, place, value) : meaning.remedy;
+  } else if (const std::string name = likely(key, known); !name.empty()) {
+    said.meant = path_of(name);
+    said.hint = "did you mean '" + name + "'?";
+  }
+  return said;
+}
+
 Fields::Fields(const Value& value, std::string path, Complaints& complaints)
     : place_(value.place), path_(std::move(path)), complaints_(complaints) {
   if (value.is_map()) {
     map_ = &value.as_map();
   } else {
-    complaints_.add(place_, path_, "found " + describe(value) + ", expected a map of keys");
+    const std::string main = main_key(path_);
+    const bool one = value.is_string() || value.is_number();
+    complaints_.add(
+        place_, path_, "found " + describe(value) + ", expected a map of keys",
+        main.empty() || !one ? "" : "write " + path_ + ": {" + main + ": " + value.to_text() + "}");
   }
 }
 
@@ -186,14 +277,10 @@ void Fields::finish() {
   for (const auto& [name, value] : *map_) {
     if (std::find(known_.begin(), known_.end(), name) != known_.end()) continue;
     if (std::find(quiet_.begin(), quiet_.end(), name) != quiet_.end()) continue;
-    const std::size_t colon = name.find(':');
-    const std::string before = name.substr(0, colon);
-    const bool glued = colon != std::string::npos && value.is_null() &&
-                       std::find(known_.begin(), known_.end(), before) != known_.end();
-    const std::string meant = glued ? before : nearest(name, known_);
-    complaints_.add_unknown(value.place, path_of(name), "unknown key, expected " + any_of(known_),
-                            meant.empty() ? "" : path_of(meant),
-                            glued ? "put a space after ':'" : did_you_mean(name, known_));
+    UnknownKey said = unknown_key(path_, name, value, known_);
+    tell_known(said.message, said.hint, known_);
+    complaints_.add_unknown(value.place, path_of(name), std::move(said.message), said.meant,
+                            std::move(said.hint));
   }
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -42,10 +43,34 @@ struct IntRange {
   std::int64_t max = std::numeric_limits<std::int64_t>::max();
 };
 
+/// The candidate that is `word` but for case, dashes and underscores, or the nearest to it; empty
+/// where none is near.
+std::string likely(std::string_view word, const std::vector<std::string>& candidates);
 /// "did you mean 'lr'?" or nothing.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates);
+/// The same with the words that people bring for the value of that path (synonyms.h).
+std::string word_hint(std::string_view path, std::string_view word,
+                      const std::vector<std::string>& candidates);
 /// "a, b or c"
 std::string any_of(const std::vector<std::string>& names);
+/// The same, cut: "a, b, c or one of 20 more".
+std::string some_of(const std::vector<std::string>& names);
+
+/// What a message says about a key that is not known.
+struct UnknownKey {
+  std::string message = "unknown key";
+  std::string hint{};   ///< empty where nothing is near
+  std::string meant{};  ///< path from the top of the file; empty where nothing is near
+};
+/// `place`: path from the top of the file of the map that holds it; `known`: the keys that it may
+/// hold. `fits`: which of several meanings of the word are possible here; without it, those of
+/// `known`.
+UnknownKey unknown_key(const std::string& place, const std::string& key, const Value& value,
+                       const std::vector<std::string>& known,
+                       const std::function<bool(const std::string& path)>& fits = {});
+/// Joins names to what is said: behind a "did you mean", or as what is expected where there is no
+/// hint.
+void tell_known(std::string& message, std::string& hint, const std::vector<std::string>& known);
 
 /// One map and the keys that it may hold. A getter leaves `out` as it is where the key is missing
 /// or wrong (a wrong one is a complaint) and returns whether it set it. Call finish() once at the

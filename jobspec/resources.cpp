@@ -7,6 +7,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "jobspec/synonyms.h"
+
 namespace thalweg::jobspec {
 namespace {
 
@@ -29,6 +31,36 @@ std::optional<std::int64_t> clock_seconds(std::string_view text, std::int64_t da
   if (!hours || !minutes || !seconds || *minutes > 59 || *seconds > 59) return std::nullopt;
   if (*hours > 100'000) return std::nullopt;
   return ((days * 24 + *hours) * 60 + *minutes) * 60 + *seconds;
+}
+
+/// "2h" -> write "02:00:00".
+std::string time_hint(const Value& value) {
+  if (!value.is_string()) return "";
+  const std::string text = squashed(value.as_string());
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  const auto amount = number(std::string_view(text).substr(0, digits));
+  const std::string unit = text.substr(digits);
+  if (text.find(':') != text.npos && std::count(text.begin(), text.end(), ':') == 1)
+    return "give all three: hours, minutes and seconds";
+  if (!amount || unit.empty()) return "";
+  const std::int64_t seconds = unit[0] == 'd'   ? 86400
+                               : unit[0] == 'h' ? 3600
+                               : unit[0] == 'm' ? 60
+                               : unit[0] == 's' ? 1
+                                                : 0;
+  return seconds == 0 || *amount == 0 ? "" : "write \"" + format_time(*amount * seconds) + "\"";
+}
+
+/// "64GB" -> write 64G.
+std::string memory_hint(const Value& value) {
+  if (!value.is_string()) return "";
+  const std::string text = squashed(value.as_string());
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  const std::string unit = text.substr(digits);
+  const bool known = unit == "gb" || unit == "g" || unit == "gib" || unit == "mb" || unit == "m" ||
+                     unit == "mib" || unit == "tb" || unit == "t";
+  if (digits == 0 || !known) return "";
+  return "write " + text.substr(0, digits) + static_cast<char>(unit[0] - 'a' + 'A');
 }
 
 }  // namespace
@@ -88,14 +120,16 @@ Resources read_resources(const Value& value, const std::string& path, Complaints
     if (const auto seconds = parse_time(*time)) {
       resources.time_limit_s = *seconds;
     } else {
-      fields.wrong(*time, "time", "\"HH:MM:SS\", \"D-HH:MM:SS\" or a whole number of minutes");
+      fields.wrong(*time, "time", "\"HH:MM:SS\", \"D-HH:MM:SS\" or a whole number of minutes",
+                   time_hint(*time));
     }
   }
   if (const Value* memory = fields.take("memory")) {
     if (const auto mib = parse_memory(*memory)) {
       resources.memory_mib = *mib;
     } else {
-      fields.wrong(*memory, "memory", "MiB per node as a whole number, or text like \"64G\"");
+      fields.wrong(*memory, "memory", "MiB per node as a whole number, or text like \"64G\"",
+                   memory_hint(*memory));
     }
   }
   fields.integer("gpus_per_node", resources.gpus_per_node, {0, 1024});
@@ -120,6 +154,7 @@ Value write_resources(const Resources& resources) {
 Metric read_metric(const Value& value, const std::string& path, Complaints& complaints) {
   Metric metric;
   Fields fields(value, path, complaints);
+  if (!fields.is_map()) return metric;
   if (!fields.take("name")) {
     fields.missing("name", "the name of a metric", "such as val/error");
   } else if (fields.text("name", metric.name) && metric.name.empty()) {
@@ -129,7 +164,7 @@ Metric read_metric(const Value& value, const std::string& path, Complaints& comp
   if (fields.text("goal", goal) && goal != "minimize" && goal != "maximize") {
     const Value& found = *fields.take("goal");
     fields.wrong(found, "goal", "minimize or maximize",
-                 did_you_mean(goal, {"minimize", "maximize"}));
+                 word_hint("metric.goal", goal, {"minimize", "maximize"}));
   }
   metric.goal = goal == "maximize" ? Goal::maximize : Goal::minimize;
   double target = 0;

@@ -11,6 +11,7 @@
 
 #include "jobspec/reader.h"
 #include "jobspec/scalar.h"
+#include "jobspec/yaml_slips.h"
 
 namespace thalweg::jobspec {
 namespace {
@@ -31,6 +32,14 @@ struct Size {
   std::size_t bytes = 0;  ///< of texts and keys
   int depth = 1;
 };
+
+/// Tags that say no more than the scalar's own form does; PyYAML writes them.
+bool is_core(const std::string& tag) {
+  const std::string prefix = "tag:yaml.org,2002:";
+  if (tag.compare(0, prefix.size(), prefix) != 0) return false;
+  const std::string kind = tag.substr(prefix.size());
+  return kind == "float" || kind == "int" || kind == "bool" || kind == "null";
+}
 
 struct Anchored {
   Value value;
@@ -76,7 +85,7 @@ class Builder : public YAML::EventHandler {
       return;
     }
     Value value = text;
-    if (tag == "?" || tag.empty()) {
+    if (tag == "?" || tag.empty() || is_core(tag)) {
       if (std::optional<Value> read = read_scalar(text)) {
         value = std::move(*read);
       } else {
@@ -84,7 +93,10 @@ class Builder : public YAML::EventHandler {
                         "found " + text + ", expected a number that fits 64 bits");
       }
     } else if (tag != "!" && tag != "tag:yaml.org,2002:str") {
-      complaints_.add(place_of(mark), path(), "found the tag " + tag + ", expected a plain value");
+      complaints_.add(place_of(mark), path(), "found the tag " + tag + ", expected a plain value",
+                      tag.find("python") == tag.npos
+                          ? "remove the tag"
+                          : "write the file with yaml.safe_dump, of plain numbers and texts");
     }
     if (anchor) count_copy(place_of(mark), text.size());
     Anchored copy{anchor ? value : Value(), {1, text.size(), 1}};
@@ -291,7 +303,8 @@ Value read_yaml(std::string_view text, const std::string& name) {
       complaints.add(more.place, "", "found a second document, expected one document in a file");
     }
   } catch (const YAML::Exception& error) {
-    if (!complain_about_tabs(text, complaints)) {
+    if (!complain_about_tabs(text, complaints) &&
+        !complain_about_slip(text, error.mark.line + 1, complaints)) {
       std::string message = error.msg;  // may hold a single byte of the file's text
       std::replace_if(
           message.begin(), message.end(), [](char c) { return c < 0x20 || c > 0x7E; }, '?');

@@ -23,6 +23,11 @@ constexpr std::array table{
             "Every mistake is one line: file:line: key: what is wrong (what to do). The exit code "
             "is 2 where there is any.",
             "thalweg validate sweeps/*.yaml", make_validate, "check lint verify test"},
+    Command{"schema", "print the JSON Schema of sweep files, for editors",
+            "Editors complete and check sweep files with it. It is installed, too: "
+            "share/thalweg/sweep.schema.json. A file names it in its first line: # "
+            "yaml-language-server: $schema=PATH",
+            "thalweg schema > ~/sweep.schema.json", make_schema, "jsonschema"},
     Command{"ls", "list the sweeps", "", "thalweg ls\nthalweg ls --json | jq '.sweeps[].name'",
             make_ls, "list status sweeps runs ps sq squeue"},
     Command{"show", "show a sweep, a trial or an attempt",

@@ -205,8 +205,8 @@ jobspec::Section augment_schema() {
                             "how many of these, drawn anew, a sample gets; 0 = all of them"));
   section.options.push_back(
       jobspec::choice_option("fill", {std::begin(kFills), std::end(kFills)},
-                             "what stands outside the image: zeros, which are the data's mean grey "
-                             "where it is normalised, its edge, or the opposite side"));
+                             "what stands outside the image: zeros, its edge, or the opposite "
+                             "side"));
   for (jobspec::Option& option : mixing_options())
     section.options.push_back(std::move(option));
   return section;

@@ -11,6 +11,7 @@
 #include "engine/sync/mode.h"
 #include "engine/train/exact_noise.h"
 #include "engine/train/libraries.h"
+#include "engine/train/option_text.h"
 #include "engine/train/options.h"
 #include "engine/train/train.h"
 #include "jobspec/diagnostic.h"
@@ -24,13 +25,17 @@ constexpr const char* kHelp =
 usage: thalweg-train TRIAL.yaml
        thalweg-train --check TRIAL.yaml
        thalweg-train --noise [--json] TRIAL.yaml
-       thalweg-train --schema | --layers | --version | --help
+       thalweg-train --options [PREFIX]
+       thalweg-train --schema | --layers | --manual | --version | --help
 
   --check    build everything, train nothing: parameters, steps, memory
   --noise    the gradient noise scale over all training samples, from the gradient of each, at the newest
              checkpoint or at the initial weights; threads as resources.threads_per_rank says
+  --options  what `train:` may hold, with ranges and defaults; of one part with PREFIX:
+             data, data.arrays, optimizer.adamw, batch.global
   --schema   what `train:` may hold, as JSON
   --layers   what a model `graph` is made of
+  --manual   the same options as a manual page, thalweg-sweep-train(5)
 
 Rank, size and peers come from PMIx: start several ranks with
   srun --mpi=pmix thalweg-train trial.yaml
@@ -45,16 +50,27 @@ checkpoint, anything else failed
 )";
 
 struct Arguments {
-  enum class Action { train, check, noise, schema, layers, help, version } action = Action::train;
+  enum class Action {
+    train,
+    check,
+    noise,
+    options,
+    schema,
+    layers,
+    manual,
+    help,
+    version
+  } action = Action::train;
   bool json = false;
   std::string trial;
 };
 
 Arguments parse(const std::vector<std::string>& words) {
   static const std::vector<std::pair<std::string, Arguments::Action>> kOptions{
-      {"--check", Arguments::Action::check},    {"--noise", Arguments::Action::noise},
-      {"--schema", Arguments::Action::schema},  {"--layers", Arguments::Action::layers},
-      {"--help", Arguments::Action::help},      {"-h", Arguments::Action::help},
+      {"--check", Arguments::Action::check},     {"--noise", Arguments::Action::noise},
+      {"--options", Arguments::Action::options}, {"--manual", Arguments::Action::manual},
+      {"--schema", Arguments::Action::schema},   {"--layers", Arguments::Action::layers},
+      {"--help", Arguments::Action::help},       {"-h", Arguments::Action::help},
       {"--version", Arguments::Action::version}};
   Arguments a;
   for (const std::string& word : words) {
@@ -136,6 +152,12 @@ int act(const std::vector<std::string>& words) {
       return 0;
     case Arguments::Action::schema:
       std::printf("%s\n", train_schema().to_json().c_str());
+      return 0;
+    case Arguments::Action::options:
+      std::fputs(describe_options(train_schema(), a.trial).c_str(), stdout);
+      return 0;
+    case Arguments::Action::manual:
+      std::fputs(options_manual(train_schema()).c_str(), stdout);
       return 0;
     case Arguments::Action::layers:
       std::fputs(describe_layers().c_str(), stdout);

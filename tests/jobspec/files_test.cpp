@@ -98,18 +98,6 @@ TEST(Reference, NamesEveryDistributionAndResource) {
   }
 }
 
-class Example : public ::testing::TestWithParam<path> {};
-
-TEST_P(Example, Expands) {
-  const Sweep sweep = parse(read_file(GetParam()), GetParam().string());
-  EXPECT_TRUE(sweep.notes.empty());
-  EXPECT_TRUE(sweep.metric.target.has_value());
-  EXPECT_GE(expand(sweep, test_schema()).trials.size(), 2u);
-}
-
-INSTANTIATE_TEST_SUITE_P(Files, Example, ::testing::ValuesIn(files_in("jobspec/examples")),
-                         name_of);
-
 TEST(Damage, CutFilesNeverCrash) {
   for (const path& file : files_in("tests/jobspec/valid")) {
     const std::string text = read_file(file);

@@ -24,7 +24,7 @@ std::string complaint(const std::string& text) {
 TEST(Value, KindsOfScalarsFollowYamlCore) {
   const Value v = read_yaml(
       "a: 1e-4\nb: yes\nc: 012\nd: 0x1F\ne: -.5\nf: true\ng: ~\nh: \"1\"\ni: +7\nj: .inf\n"
-      "k: 1.\nl: 00:30:00\nm: 1_000\nn: !!str 5\no: 'true'\n",
+      "k: 1.\nl: 00:30:00\nm: 1_000\nn: !!str 5\no: 'true'\np: !!float 5e-4\nq: !!int 5\n",
       "f");
   EXPECT_DOUBLE_EQ(v.find("a")->as_double(), 1e-4);
   EXPECT_EQ(v.find("b")->as_string(), "yes");
@@ -41,6 +41,8 @@ TEST(Value, KindsOfScalarsFollowYamlCore) {
   EXPECT_EQ(v.find("m")->as_string(), "1_000");
   EXPECT_EQ(v.find("n")->as_string(), "5");
   EXPECT_EQ(v.find("o")->as_string(), "true");
+  EXPECT_DOUBLE_EQ(v.find("p")->as_double(), 5e-4);
+  EXPECT_EQ(v.find("q")->as_int(), 5);
 }
 
 TEST(Value, MembersHaveThePlaceOfTheirKey) {
@@ -194,7 +196,7 @@ TEST(Yaml, BrokenTextIsRefused) {
   EXPECT_THAT(complaint("a: 1\n---\nb: 1\n"), HasSubstr("found a second document"));
   EXPECT_THAT(complaint("a: [1, 2\n"), HasSubstr("this is not YAML"));
   EXPECT_THAT(complaint("? [a]\n: 1\n"), HasSubstr("found a list or map as key"));
-  EXPECT_THAT(complaint("a: !!int 5\n"), HasSubstr("found the tag"));
+  EXPECT_THAT(complaint("a: !!binary aGk=\n"), HasSubstr("found the tag"));
 }
 
 TEST(Nearest, FindsTyposAndOnlyTypos) {

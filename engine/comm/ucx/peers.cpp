@@ -6,7 +6,6 @@
 #include <cstring>
 #include <fstream>
 
-#include "engine/comm/leftovers.h"
 #include "engine/comm/patience.h"
 #include "engine/comm/ucx/direct.h"
 
@@ -358,7 +357,6 @@ void Peers::close() {
     peer.endpoint = UcxEndpoint();
   }
   peers_.clear();
-  remove_abandoned_memory();  // of a peer that was killed
 }
 
 }  // namespace thalweg::engine::comm

@@ -1,0 +1,337 @@
+#include "jobspec/json_schema.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "jobspec/check.h"
+#include "jobspec/distribution.h"
+
+namespace thalweg::jobspec {
+namespace {
+
+constexpr const char* text = R"({"type": "string"})";
+constexpr const char* flag = R"({"type": "boolean"})";
+constexpr const char* anything = "{}";
+
+Value parsed(const std::string& json) {
+  return read_yaml(json, "schema");
+}
+
+/// A map that may hold these keys only.
+Value object(const std::string& doc, Map properties) {
+  Map map{{"type", "object"}};
+  if (!doc.empty()) map.emplace_back("description", doc);
+  map.emplace_back("properties", std::move(properties));
+  map.emplace_back("additionalProperties", false);
+  return map;
+}
+
+/// What fits the option, without its meaning and default.
+Value fitting(const Option& option) {
+  Map map;
+  const auto bounds = [&] {
+    if (std::isfinite(option.min))
+      map.emplace_back(option.above_min ? "exclusiveMinimum" : "minimum", option.min);
+    if (std::isfinite(option.max)) map.emplace_back("maximum", option.max);
+  };
+  switch (option.type) {
+    case OptionType::boolean:
+      map.emplace_back("type", "boolean");
+      break;
+    case OptionType::integer:
+      map.emplace_back("type", "integer");
+      bounds();
+      break;
+    case OptionType::real:
+      map.emplace_back("type", "number");
+      bounds();
+      break;
+    case OptionType::text:
+      map.emplace_back("type", "string");
+      if (!option.choices.empty())
+        map.emplace_back("enum", List(option.choices.begin(), option.choices.end()));
+      break;
+    case OptionType::list:
+      map.emplace_back("type", "array");
+      break;
+    case OptionType::map:
+      map.emplace_back("type", "object");
+      break;
+  }
+  if (!option.or_auto) return map;
+  return Map{{"anyOf", List{std::move(map), Map{{"const", "auto"}}}}};
+}
+
+Value names_of(const std::vector<Variant>& variants) {
+  List names;
+  for (const Variant& variant : variants)
+    names.emplace_back(variant.name);
+  return names;
+}
+
+/// The keys of one map of `train`, gathered over its sections and their alternatives.
+class Keys {
+ public:
+  void add(const std::string& name, const Value& fits, const std::string& doc,
+           const Value& fallback) {
+    Entry& entry = entry_of(name);
+    const auto same = [&](const Value& other) { return other == fits; };
+    if (std::none_of(entry.fits.begin(), entry.fits.end(), same)) entry.fits.push_back(fits);
+    if (entry.doc.empty()) entry.doc = doc;
+    if (entry.fallback.is_null()) entry.fallback = fallback;
+  }
+  void add(const Option& option) { add(option.name, fitting(option), option.doc, option.fallback); }
+
+  Map properties() const {
+    Map map;
+    for (const Entry& entry : entries_) {
+      Map one = entry.fits.size() == 1 ? entry.fits.front().as_map()
+                                       : Map{{"anyOf", List(entry.fits.begin(), entry.fits.end())}};
+      if (!entry.doc.empty()) one.emplace_back("description", entry.doc);
+      if (!entry.fallback.is_null()) one.emplace_back("default", entry.fallback);
+      map.emplace_back(entry.name, std::move(one));
+    }
+    return map;
+  }
+
+ private:
+  struct Entry {
+    std::string name;
+    std::vector<Value> fits;
+    std::string doc;
+    Value fallback;
+  };
+  Entry& entry_of(const std::string& name) {
+    const auto found = std::find_if(entries_.begin(), entries_.end(),
+                                    [&](const Entry& entry) { return entry.name == name; });
+    if (found != entries_.end()) return *found;
+    entries_.push_back({name, {}, {}, {}});
+    return entries_.back();
+  }
+  std::vector<Entry> entries_;
+};
+
+/// Where a section picks a variant, the options of the others may not stand beside it.
+void forbid_others(const Section& section, List& rules) {
+  for (const Variant& variant : section.variants) {
+    Map forbidden;
+    for (const Variant& other : section.variants) {
+      for (const Option& option : other.options) {
+        const bool own =
+            find_option(variant.options, option.name) || find_option(section.options, option.name);
+        const bool told = std::any_of(forbidden.begin(), forbidden.end(), [&](const auto& entry) {
+          return entry.first == option.name;
+        });
+        if (!own && !told) forbidden.emplace_back(option.name, false);
+      }
+    }
+    if (forbidden.empty()) continue;
+    const Map picked{{"properties", Map{{section.selector, Map{{"const", variant.name}}}}},
+                     {"required", List{section.selector}}};
+    rules.push_back(Map{{"if", picked}, {"then", Map{{"properties", std::move(forbidden)}}}});
+  }
+}
+
+Value train_section(const Schema& schema, const std::string& path) {
+  Keys keys;
+  List rules;
+  std::string doc;
+  for (const Section& section : schema.sections) {
+    if (section.path != path) continue;
+    doc += (doc.empty() ? "" : "; ") + section.doc;
+    if (!section.variants.empty()) {
+      std::string meaning = "one of the alternatives";
+      for (const Variant& variant : section.variants)
+        meaning += "\n" + variant.name + ": " + variant.doc;
+      keys.add(section.selector, Map{{"enum", names_of(section.variants)}}, meaning,
+               section.fallback.empty() ? Value() : Value(section.fallback));
+    }
+    for (const Option& option : section.options)
+      keys.add(option);
+    for (const Variant& variant : section.variants) {
+      for (const Option& option : variant.options)
+        keys.add(option);
+    }
+    forbid_others(section, rules);
+  }
+  Map properties = keys.properties();
+  if (path.empty()) {
+    for (const Section& section : schema.sections) {
+      const bool told = std::any_of(properties.begin(), properties.end(),
+                                    [&](const auto& entry) { return entry.first == section.path; });
+      if (!section.path.empty() && !told)
+        properties.emplace_back(section.path, train_section(schema, section.path));
+    }
+  }
+  Value value = object(doc, std::move(properties));
+  if (!rules.empty()) value.as_map().emplace_back("allOf", std::move(rules));
+  return value;
+}
+
+/// {value: ...}, {values: [...]}, {min: ..., max: ...} with what fits the option.
+Value parameter(const Value& fits, const std::string& doc) {
+  const Value values = Map{{"type", "array"}, {"minItems", 1}, {"items", fits}};
+  Map map{{"allOf", List{Map{{"$ref", "#/definitions/parameter"}},
+                         Map{{"properties", Map{{"value", fits}, {"values", values}}}}}}};
+  if (!doc.empty()) map.emplace_back("description", doc);
+  return map;
+}
+
+Value parameters(const Schema& schema) {
+  Map properties;
+  const auto add = [&](const std::string& name, const Value& fits, const std::string& doc) {
+    const bool told = std::any_of(properties.begin(), properties.end(),
+                                  [&](const auto& entry) { return entry.first == name; });
+    if (!told) properties.emplace_back(name, parameter(fits, doc));
+  };
+  std::vector<std::string> done;
+  for (const Section& section : schema.sections) {
+    if (std::find(done.begin(), done.end(), section.path) != done.end()) continue;
+    done.push_back(section.path);
+    const Value train = train_section(schema, section.path);
+    const Value all = *train.find("properties");
+    for (const auto& [name, one] : all.as_map()) {
+      if (section.path.empty() && one.find("properties")) continue;  // a section, not an option
+      Map fits;
+      std::string doc;
+      for (const auto& [key, value] : one.as_map()) {
+        if (key == "description") doc = value.as_string();
+        if (key != "description" && key != "default") fits.emplace_back(key, value);
+      }
+      add(joined(section.path, name), fits, doc);
+    }
+  }
+  for (const FileKey& key : file_keys()) {
+    if (key.section == "resources") add("resources." + key.name, parsed(key.schema), key.doc);
+  }
+  Value value =
+      Map{{"type", "object"},
+          {"description", "what varies, by the path of the option"},
+          {"minProperties", 1},
+          {"properties", std::move(properties)},
+          {"additionalProperties", Map{{"allOf", List{Map{{"$ref", "#/definitions/group"}},
+                                                      Map{{"required", List{"parameters"}}}}}}}};
+  return value;
+}
+
+Value definitions() {
+  List names;
+  for (const auto& [name, doc] : distribution_docs())
+    names.emplace_back(name);
+  const Value number = Map{{"type", "number"}};
+  const Value group = Map{{"$ref", "#/definitions/group"}};
+  Value one = object("values to try, or a range to draw from",
+                     Map{{"distribution", Map{{"enum", names}}},
+                         {"value", Map{}},
+                         {"values", Map{{"type", "array"}, {"minItems", 1}}},
+                         {"probabilities", Map{{"type", "array"}, {"items", number}}},
+                         {"min", number},
+                         {"max", number},
+                         {"q", number},
+                         {"mu", number},
+                         {"sigma", number},
+                         {"parameters", Map{{"type", "object"}, {"additionalProperties", group}}}});
+  Map plain = one.as_map();
+  plain.erase(std::remove_if(plain.begin(), plain.end(),
+                             [](const auto& entry) { return entry.first == "description"; }),
+              plain.end());
+  return Map{{"parameter", std::move(one)}, {"group", std::move(plain)}};
+}
+
+}  // namespace
+
+const std::vector<FileKey>& file_keys() {
+  static const std::string count = R"({"type": "integer", "minimum": 1})";
+  static const std::string time =
+      R"({"anyOf": [{"type": "integer", "minimum": 1}, {"type": "string"}]})";
+  static const std::vector<FileKey> keys = {
+      {"", "name", text, "one line; default: the name of the file"},
+      {"", "description", text, "free text"},
+      {"", "method", R"({"enum": ["grid", "random"]})", "every combination, or run_cap draws"},
+      {"", "seeds",
+       R"({"anyOf": [{"type": "integer", "minimum": 1, "maximum": 10000}, {"type": "array", "minItems": 1,
+           "uniqueItems": true, "items": {"type": "integer", "minimum": 0}}]})",
+       "N for the seeds 1 to N, or a list; every configuration runs once with each"},
+      {"", "seed", R"({"type": "integer", "minimum": 0})", "what random search draws from"},
+      {"", "run_cap", count, "configurations at most; random search needs it"},
+      {"", "zip", R"({"type": "array", "minItems": 1})",
+       "parameters that advance together: [[a, b]]"},
+      {"", "when", R"({"type": "object"})", "conditions of parameters: {a: {b: [x, y]}}"},
+      {"", "clamp", flag, "take the most nodes allowed where more are asked for"},
+      {"", "program", anything, "of W&B sweep files: ignored where there is train"},
+      {"", "command", anything, "of W&B sweep files: ignored where there is train"},
+      {"", "project", anything, "of W&B sweep files: ignored"},
+      {"", "entity", anything, "of W&B sweep files: ignored"},
+      {"", "apiVersion", anything, "of W&B sweep files: ignored"},
+      {"", "kind", anything, "of W&B sweep files: ignored"},
+      {"", "controller", anything, "of W&B sweep files: ignored"},
+      {"metric", "name", text, "what trials are compared by, such as val/error"},
+      {"metric", "goal", R"({"enum": ["minimize", "maximize"]})", "default minimize"},
+      {"metric", "target", R"({"type": "number"})", "the value that counts as got there"},
+      {"resources", "nodes", count, "of one trial; default 1"},
+      {"resources", "ranks_per_node", count, "processes on each node; default 1"},
+      {"resources", "threads_per_rank", count, "cores of each process; default 1"},
+      {"resources", "time", time, "\"HH:MM:SS\", \"D-HH:MM:SS\" or minutes; default one hour"},
+      {"resources", "memory",
+       R"({"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string"}]})",
+       "of each node: 64G, 512M, or MiB"},
+      {"resources", "gpus_per_node", R"({"type": "integer", "minimum": 0})", "default 0"},
+      {"limits", "max_nodes_per_job", count, "nodes of one trial at most"},
+      {"limits", "max_nodes_in_flight", count, "nodes of all running trials together; default 64"},
+      {"limits", "node_hours", R"({"type": "number", "exclusiveMinimum": 0})",
+       "budget of the sweep"},
+      {"limits", "max_retries", R"({"type": "integer", "minimum": 0})",
+       "attempts after the first, of a trial that fails; default 2"},
+      {"limits", "clamp", flag, "as at the top"},
+      {"slurm", "partition", text, "as sbatch has it"},
+      {"slurm", "account", text, "as sbatch has it"},
+      {"slurm", "qos", text, "as sbatch has it"},
+      {"slurm", "reservation", text, "as sbatch has it"},
+      {"slurm", "constraint", text, "as sbatch has it"},
+      {"slurm", "gres", text, "as sbatch has it"},
+      {"slurm", "nodelist", text, "as sbatch has it"},
+      {"slurm", "exclude", text, "as sbatch has it"},
+      {"slurm", "licenses", text, "as sbatch has it"},
+      {"slurm", "exclusive", flag, "whole nodes"},
+      {"slurm", "setup",
+       R"({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]})",
+       "shell lines before srun, as module load ucx"},
+      {"slurm", "signal_before_end_s", R"({"type": "integer", "minimum": 0})",
+       "seconds before the time limit at which a checkpoint is written; default 60"},
+  };
+  return keys;
+}
+
+std::string json_schema(const Schema& schema) {
+  Map top;
+  const auto of_section = [&](const std::string& section) {
+    Map properties;
+    for (const FileKey& key : file_keys()) {
+      if (key.section != section) continue;
+      Value value = parsed(key.schema);
+      if (value.is_null()) value = Map{};
+      value.as_map().emplace_back("description", key.doc);
+      properties.emplace_back(key.name, std::move(value));
+    }
+    return properties;
+  };
+  top = of_section("");
+  Value metric = object("what trials are compared by", of_section("metric"));
+  metric.as_map().emplace_back("required", List{"name"});
+  top.emplace_back("metric", std::move(metric));
+  top.emplace_back("resources", object("what one trial runs on", of_section("resources")));
+  top.emplace_back("limits", object("what the sweep may take", of_section("limits")));
+  top.emplace_back("slurm", object("what goes to Slurm", of_section("slurm")));
+  top.emplace_back("parameters", parameters(schema));
+  top.emplace_back("train", train_section(schema, ""));
+  Map map{{"$schema", "http://json-schema.org/draft-07/schema#"},
+          {"title", "Thalweg sweep file"},
+          {"type", "object"},
+          {"properties", std::move(top)},
+          {"required", List{"train"}},
+          {"additionalProperties", false},
+          {"definitions", definitions()}};
+  return Value(std::move(map)).to_json();
+}
+
+}  // namespace thalweg::jobspec

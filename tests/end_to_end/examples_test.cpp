@@ -1,0 +1,74 @@
+// The examples that need nothing but what stands beside them, run as a person would run them, to
+// their end.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "tests/end_to_end/sweep_home.h"
+
+namespace thalweg::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kExamples = fs::path(THALWEG_SOURCE_DIR) / "jobspec/examples";
+
+struct Example {
+  const char* name;
+  std::size_t trials;
+};
+
+void PrintTo(const Example& example, std::ostream* out) {
+  *out << example.name;
+}
+
+class ExampleRun : public testing::TestWithParam<Example> {};
+
+TEST_P(ExampleRun, Finishes) {
+  std::map<std::string, std::string> environment;
+  // The one for GPUs needs one; the emulated one computes the same.
+  if (std::string(GetParam().name) == "gpu") environment["THALWEG_GPU"] = "emulated";
+  SweepHome home(std::move(environment));
+  fs::copy(kExamples, home.folder(), fs::copy_options::recursive);
+  const Outcome outcome = home.thalweg(
+      {"run", std::string(GetParam().name) + ".yaml", "--backend", "local"}, milliseconds(120000));
+  EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+  const auto trials = home.query("SELECT state FROM trials");
+  EXPECT_EQ(trials["rows"].size(), GetParam().trials) << trials.dump();
+  const auto comparison = home.json({"compare", "1"});
+  ASSERT_FALSE(comparison["rows"].empty());
+  EXPECT_GE(comparison["rows"][0]["n"].get<int>(), 1)
+      << "the metric of the file is reported: " << comparison.dump(2);
+}
+
+std::string name_of(const testing::TestParamInfo<Example>& tested) {
+  std::string name = tested.param.name;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ExampleRun,
+                         testing::Values(Example{"own-data", 8}, Example{"regression", 4},
+                                         Example{"graph", 4}, Example{"gpt", 4},
+                                         Example{"segmentation", 2}, Example{"gpu", 2}),
+                         name_of);
+
+TEST(Examples, HaveNoMistakesAndNoNotes) {
+  TempDir home;
+  RunOptions options;
+  options.env = {{"THALWEG_HOME", home.path().string()}, {"THALWEG_GPU", "emulated"}};
+  std::vector<std::string> words{"thalweg", "validate", "--json"};
+  for (const auto& entry : fs::directory_iterator(kExamples))
+    if (entry.path().extension() == ".yaml") words.push_back(entry.path().string());
+  EXPECT_GE(words.size(), 3u + 10u);
+  const auto answers = nlohmann::json::parse(run(words, options).out);
+  for (const auto& answer : answers["files"]) {
+    ASSERT_TRUE(answer["ok"].get<bool>()) << answer.dump(2);
+    EXPECT_TRUE(answer["notes"].empty()) << answer.dump(2);
+    EXPECT_GE(answer["trials"].get<int>(), 2) << answer.dump(2);
+  }
+}
+
+}  // namespace
+}  // namespace thalweg::test

@@ -1,0 +1,121 @@
+// `thalweg-train --options`, the manual page made of the same tables, and that the words of
+// jobspec's table mean options that there are.
+#include "engine/train/option_text.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+#include "engine/train/options.h"
+#include "jobspec/check.h"
+#include "jobspec/json_schema.h"
+#include "jobspec/synonym_table.h"
+#include "jobspec/synonyms.h"
+#include "tests/support/process.h"
+
+namespace thalweg::engine {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+std::string options(const std::string& prefix) {
+  return describe_options(train_schema(), prefix);
+}
+
+TEST(Options, OverviewNamesEverySectionAndAlternative) {
+  const std::string text = options("");
+  for (const jobspec::Section& section : train_schema().sections) {
+    EXPECT_THAT(text, HasSubstr((section.path.empty() ? "train" : section.path) + ": "));
+    for (const jobspec::Option& option : section.options)
+      EXPECT_THAT(text, HasSubstr("\n  " + option.name + ": "));
+    for (const jobspec::Variant& variant : section.variants)
+      EXPECT_THAT(text, HasSubstr("\n    " + variant.name + ": "));
+  }
+}
+
+TEST(Options, OnePart) {
+  EXPECT_THAT(options("data"), AllOf(HasSubstr("data: {name: arrays}: "), HasSubstr("\n  inputs: "),
+                                     HasSubstr("\n  shuffle: ")));
+  EXPECT_THAT(
+      options("data.arrays"),
+      AllOf(HasSubstr("inputs: "), HasSubstr("; needed)"), HasSubstr("and, as with every name:"),
+            HasSubstr("validation: "), Not(HasSubstr("vocabulary"))));
+  EXPECT_THAT(options("optimizer.adamw"), HasSubstr("beta2: decay of the mean squared gradient (a "
+                                                    "number from 0 to 0.99999999; default 0.999)"));
+  EXPECT_EQ(options("train.batch.global"), options("batch.global"));
+  EXPECT_THAT(options("batch.global"), HasSubstr("a whole number of at least 1; default 128"));
+  EXPECT_THAT(options("schedule.decay"), HasSubstr("cosine"));
+}
+
+TEST(Options, AnUnknownPartIsToldWithTheNearest) {
+  try {
+    options("optimizer.adamv");
+    FAIL();
+  } catch (const std::invalid_argument& error) {
+    EXPECT_THAT(error.what(), HasSubstr("did you mean optimizer.adamw?"));
+  }
+}
+
+TEST(Options, TheManualHasThemAllAndFormatsWithoutWarnings) {
+  const std::string page = options_manual(train_schema());
+  for (const jobspec::Section& section : train_schema().sections)
+    for (const jobspec::Option& option : section.options) {
+      std::string name = option.name;
+      for (std::size_t at = 0; (at = name.find('-', at)) != name.npos; at += 2)
+        name.insert(at, "\\");
+      EXPECT_THAT(page, HasSubstr("\n.B " + name + "\n"));
+    }
+  EXPECT_THAT(page, HasSubstr("\n.SS conv2d\n"));
+  if (test::run({"/bin/sh", "-c", "command -v groff"}).code != 0)
+    GTEST_SKIP() << "groff is not installed";
+  const test::TempDir folder;
+  test::write_file(folder.path() / "page.5", page);
+  const test::Outcome outcome =
+      test::run({"groff", "-man", "-ww", "-z", "-Tutf8", (folder.path() / "page.5").string()});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(outcome.err, IsEmpty());
+}
+
+TEST(Words, MeanKeysThatThereAre) {
+  const jobspec::Schema schema = train_schema();
+  const auto is_key = [&](const std::string& path) {
+    constexpr std::string_view train = "train.";
+    if (path == "train" || path == "parameters") return true;
+    if (path.compare(0, train.size(), train) != 0) {
+      return std::any_of(
+          jobspec::file_keys().begin(), jobspec::file_keys().end(), [&](const auto& key) {
+            return path == (key.section.empty() ? "" : key.section + ".") + key.name ||
+                   path == key.section;
+          });
+    }
+    const std::string rest = path.substr(train.size());
+    const bool section = std::any_of(schema.sections.begin(), schema.sections.end(),
+                                     [&](const auto& s) { return s.path == rest; });
+    return section || jobspec::Target(schema, rest).known();
+  };
+  for (const std::string& path : jobspec::meant_keys()) {
+    if (path.find('*') != path.npos) continue;  // keys of a distribution
+    EXPECT_TRUE(is_key(path)) << path;
+  }
+}
+
+TEST(Words, MeanValuesThatThereAre) {
+  const jobspec::Schema schema = train_schema();
+  constexpr std::string_view train = "train.";
+  int found = 0;
+  for (const jobspec::ValueSynonym& row : jobspec::value_synonyms()) {
+    if (row.path.substr(0, train.size()) != train || row.means.empty()) continue;
+    std::string hint;
+    const jobspec::Target target(schema, row.path.substr(train.size()));
+    ASSERT_TRUE(target.known()) << row.path;
+    EXPECT_EQ(target.misfit(std::string(row.means), &hint), "") << row.path << ": " << row.means;
+    ++found;
+  }
+  EXPECT_GT(found, 40);
+}
+
+}  // namespace
+}  // namespace thalweg::engine
