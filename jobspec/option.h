@@ -26,6 +26,8 @@ Option flag_option(std::string name, bool fallback, std::string doc);
 Option choice_option(std::string name, std::vector<std::string> choices, std::string doc);
 /// Any text; without a default where `fallback` is null.
 Option text_option(std::string name, Value fallback, std::string doc);
+/// A text that names a file or folder (see Option::path); `fallback` itself is none.
+Option path_option(std::string name, Value fallback, std::string doc);
 Option list_option(std::string name, Value fallback, std::string doc);
 /// The option as one that has to be given.
 Option needed(Option option);

@@ -32,6 +32,9 @@ struct Option {
   std::string divides{};
   /// Words that are no choice, and the choice that they mean: {"gpu", "cuda"}. For hints only.
   std::vector<std::pair<std::string, std::string>> synonyms{};
+  /// A text (or each text of a list) that names a file or folder, perhaps followed by ":MEMBER":
+  /// a relative one counts from the sweep file's folder (paths.h).
+  bool path = false;
 };
 
 /// A named alternative of a section, e.g. optimizer `adamw` with its own options.
