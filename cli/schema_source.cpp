@@ -14,7 +14,7 @@ namespace {
 
 namespace api = daemon::api;
 
-constexpr double schema_timeout_s = 60;
+constexpr double schema_timeout_s = 60, limits_timeout_s = 20;
 
 /// What the engine prints; nothing where there is none or it fails.
 std::optional<std::string> engine_schema() {
@@ -42,6 +42,16 @@ jobspec::Schema find_schema(Context& context) {
                        "work and no controller answers",
                        "install thalweg-train beside thalweg or in PATH");
   }
+}
+
+jobspec::SiteLimits find_limits() {
+  const auto program = api::find_program("thalwegd");
+  if (program.empty()) return {};
+  const api::ProgramOutput output =
+      api::run_program({program.string(), "--limits"}, limits_timeout_s);
+  if (output.code != 0)
+    throw CommandError(exit_bad_input, "config.yaml cannot be used: " + output.err);
+  return jobspec::SiteLimits::from_json(output.out);
 }
 
 }  // namespace thalweg::cli

@@ -11,8 +11,6 @@
 namespace thalweg::jobspec {
 namespace {
 
-/// A person cannot mean more; a controller should not have to hold more.
-constexpr double most_trials = 1e6;
 /// Combinations that `when` leaves out cost time, too.
 constexpr double most_combinations = 1e7;
 
@@ -284,12 +282,14 @@ bool check_size(const Sweep& sweep, Complaints& complaints) {
     configurations = std::min(configurations, static_cast<double>(sweep.run_cap));
   }
   const double trials = configurations * static_cast<double>(sweep.seeds.size());
+  const auto most_trials = static_cast<double>(sweep.limits.max_trials);
   if (combinations <= most_combinations && trials <= most_trials) return true;
   const bool too_many_trials = trials > most_trials;
   complaints.add(sweep.axes.empty() ? Place{} : sweep.axes.front().place, "parameters",
                  "found " + Value(too_many_trials ? trials : combinations).canonical() +
                      (too_many_trials ? " trials" : " combinations") + ", expected at most " +
-                     Value(too_many_trials ? most_trials : most_combinations).canonical(),
+                     Value(too_many_trials ? most_trials : most_combinations).canonical() +
+                     (too_many_trials ? sweep.limits.max_trials_from : ""),
                  too_many_trials ? "shorten the lists, or set run_cap" : "use method: random");
   return false;
 }

@@ -181,6 +181,9 @@ Sweep parse_sweep(std::string_view text, const std::string& file_name, const Sch
   Sweep sweep;
   Parsing parsing{schema, site, complaints, sweep, {}};
   sweep.file = file_name;
+  sweep.slurm = site.slurm;
+  sweep.limits.max_trials = site.max_trials;
+  sweep.limits.max_trials_from = site.source_of("max_trials");
   Fields top(file, "", complaints);
   if (!top.is_map() || refuse_program(file, parsing)) complaints.throw_if_any();
 

@@ -38,8 +38,8 @@ bool refuse_program(const Value& file, Parsing& parsing);
 /// `zip` and `when`, after the parameters.
 void parse_zip(const Value& value, Parsing& parsing);
 void parse_when(const Value& value, Parsing& parsing);
-/// `limits` and `slurm`.
 void parse_limits(const Value& value, Parsing& parsing);
+/// `slurm`; after the resources, which it must not contradict.
 void parse_slurm(const Value& value, Parsing& parsing);
 /// The signal before the end must come after the start.
 void check_signal(const Value* slurm, Parsing& parsing);

@@ -1,4 +1,4 @@
-// `limits`, `slurm` and the node cap of a sweep file.
+// `limits` and the node cap of a sweep file.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -61,13 +61,6 @@ std::vector<Request> node_requests(const Value* resources, const Sweep& sweep) {
   return requests;
 }
 
-void plain_text(Fields& fields, const char* key, std::string& out) {
-  if (!fields.text(key, out)) return;
-  const bool one_line =
-      std::none_of(out.begin(), out.end(), [](unsigned char c) { return c < 0x20; });
-  if (out.empty() || !one_line) fields.wrong(*fields.take(key), key, "one line of text");
-}
-
 }  // namespace
 
 void parse_limits(const Value& value, Parsing& parsing) {
@@ -86,42 +79,20 @@ void parse_limits(const Value& value, Parsing& parsing) {
   fields.finish();
 }
 
-void parse_slurm(const Value& value, Parsing& parsing) {
-  SlurmOptions& slurm = parsing.sweep.slurm;
-  Fields fields(value, "slurm", parsing.complaints);
-  const std::pair<const char*, std::string*> texts[] = {
-      {"partition", &slurm.partition},
-      {"account", &slurm.account},
-      {"qos", &slurm.qos},
-      {"reservation", &slurm.reservation},
-      {"constraint", &slurm.constraint},
-      {"gres", &slurm.gres},
-      {"nodelist", &slurm.nodelist},
-      {"exclude", &slurm.exclude},
-      {"licenses", &slurm.licenses},
-  };
-  for (const auto& [key, out] : texts)
-    plain_text(fields, key, *out);
-  fields.boolean("exclusive", slurm.exclusive);
-  fields.texts("setup", slurm.setup);
-  constexpr std::int64_t slurm_most = 65535;  // Slurm keeps it in 16 bits
-  fields.integer("signal_before_end_s", slurm.signal_before_end_s, {0, slurm_most});
-  fields.finish();
-}
-
 void check_nodes(const Value* resources, const Value* limits, Parsing& parsing) {
   Sweep& sweep = parsing.sweep;
   const int asked_cap = limits && limits->find("max_nodes_per_job")
                             ? sweep.limits.max_nodes_per_job
                             : parsing.site.max_nodes_per_job;
   const int cap = std::min(asked_cap, parsing.site.max_nodes_per_job);
+  const std::string from = parsing.site.source_of("max_nodes_per_job");
   if (asked_cap > cap && sweep.clamp) {
     sweep.notes.push_back(fmt::format(
-        "limits.max_nodes_per_job: clamped from {} to {}, the site's cap", asked_cap, cap));
+        "limits.max_nodes_per_job: clamped from {} to {}, the site's cap{}", asked_cap, cap, from));
   } else if (asked_cap > cap) {
     parsing.complaints.add(limits->find("max_nodes_per_job")->place, "limits.max_nodes_per_job",
-                           fmt::format("found {}, expected at most {}, the site's cap: {}",
-                                       asked_cap, cap, cap_reason));
+                           fmt::format("found {}, expected at most {}, the site's cap{}: {}",
+                                       asked_cap, cap, from, cap_reason));
   }
   sweep.limits.max_nodes_per_job = cap;
 
@@ -151,29 +122,6 @@ void check_nodes(const Value* resources, const Value* limits, Parsing& parsing) 
         fmt::format(
             "found {}, expected at least {}, the nodes of one trial, which could never start",
             sweep.limits.max_nodes_in_flight, most));
-  }
-}
-
-void check_signal(const Value* slurm, Parsing& parsing) {
-  Sweep& sweep = parsing.sweep;
-  std::int64_t shortest = sweep.resources.time_limit_s;
-  if (const Axis* axis = find_axis(sweep, "resources.time")) {
-    std::vector<Value> times;
-    if (const auto* values = axis->distribution->listed()) times = *values;
-    if (const auto bounds = axis->distribution->bounds()) times = {bounds->first};
-    for (std::size_t i = 0; i < times.size(); ++i) {
-      const std::int64_t time = parse_time(times[i]).value_or(shortest);
-      shortest = i == 0 ? time : std::min(shortest, time);
-    }
-  }
-  std::int64_t& signal = sweep.slurm.signal_before_end_s;
-  const Value* given = slurm ? slurm->find("signal_before_end_s") : nullptr;
-  if (!given) {
-    signal = std::min(signal, shortest / 2);
-  } else if (signal >= shortest) {
-    parsing.complaints.add(given->place, "slurm.signal_before_end_s",
-                           fmt::format("found {}, expected less than the shortest time limit, {} s",
-                                       signal, shortest));
   }
 }
 

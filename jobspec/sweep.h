@@ -12,6 +12,8 @@
 #include "jobspec/axis.h"
 #include "jobspec/diagnostic.h"
 #include "jobspec/schema.h"
+#include "jobspec/site.h"
+#include "jobspec/slurm_block.h"
 #include "jobspec/trial.h"
 
 namespace thalweg::jobspec {
@@ -22,15 +24,8 @@ struct Limits {
   int max_nodes_in_flight = 64;  ///< of all running trials together; at least a trial's nodes
   double node_hours = 0;         ///< budget of the sweep; 0 = none
   int max_retries = 2;           ///< attempts after the first, per trial, when an attempt fails
-};
-
-/// What goes to Slurm as it is: partition, account, qos, reservation, constraint, exclusive, gres,
-/// ...
-struct SlurmOptions {
-  std::string partition, account, qos, reservation, constraint, gres, nodelist, exclude, licenses;
-  bool exclusive = false;
-  std::vector<std::string> setup;         ///< shell lines before srun (module load ...)
-  std::int64_t signal_before_end_s = 60;  ///< SIGUSR1 this long before the time limit
+  std::int64_t max_trials = SiteLimits().max_trials;  ///< the site's; not for the sweep to set
+  std::string max_trials_from;                        ///< " (max_trials in FILE)", or nothing
 };
 
 enum class Method { grid, random };
@@ -77,10 +72,6 @@ struct ExpandedTrial {
 struct Expansion {
   std::vector<ExpandedTrial> trials;
   std::int64_t duplicates = 0;  ///< configurations collapsed into an earlier one
-};
-
-struct SiteLimits {
-  int max_nodes_per_job = 64;  ///< the site's cap; the sweep's own may only lower it
 };
 
 /// Throws InputError with every mistake, those of the resolved configurations included. `file_name`

@@ -26,11 +26,12 @@ Json json_of(const jobspec::Diagnostic& diagnostic) {
 }
 
 /// {file, ok, name, trials, configurations, duplicates, notes, diagnostics}
-Json check(Context& context, const std::string& file, const jobspec::Schema& schema, bool quiet) {
+Json check(Context& context, const std::string& file, const jobspec::Schema& schema,
+           const jobspec::SiteLimits& limits, bool quiet) {
   const std::string text = read_file(file);
   Json result{{"file", file}, {"diagnostics", Json::array()}};
   try {
-    const jobspec::Sweep sweep = jobspec::parse_sweep(text, file, schema);
+    const jobspec::Sweep sweep = jobspec::parse_sweep(text, file, schema, limits);
     const jobspec::Expansion expansion = jobspec::expand(sweep, schema);
     const auto& trials = expansion.trials;
     result["ok"] = true;
@@ -58,10 +59,11 @@ void print_good(Context& context, const Json& result) {
 
 int validate(Context& context, const Options& options) {
   const jobspec::Schema schema = find_schema(context);
+  const jobspec::SiteLimits limits = find_limits();
   Json results = Json::array();
   long long mistakes = 0;
   for (const std::string& file : options.files) {
-    results.push_back(check(context, file, schema, options.format.json));
+    results.push_back(check(context, file, schema, limits, options.format.json));
     const Json& result = results.back();
     mistakes += static_cast<long long>(list_at(result, "diagnostics").size());
     if (!options.format.json && flag_at(result, "ok")) print_good(context, result);

@@ -40,6 +40,14 @@ struct Submission {
   std::string message;
 };
 
+/// What a backend expects of a request that is not submitted.
+struct Forecast {
+  bool refused = false;  ///< it could never run; `message` says why
+  double start = 0;      ///< Unix seconds; 0 = it cannot say now, and `message` says why
+  std::string node_list, partition;
+  std::string message;
+};
+
 enum class JobPhase { held, queued, running, ended, missing };
 
 struct JobStatus {
@@ -68,6 +76,10 @@ class Backend {
   /// Submits held where the backend can hold; it must not run before release(). local: prepares
   /// only.
   virtual Awaitable<Submission> submit(const LaunchRequest& request) = 0;
+  /// Whether and when it would run. Nothing where the backend has nothing to say about it.
+  virtual Awaitable<std::optional<Forecast>> forecast(const LaunchRequest&) {
+    co_return std::nullopt;
+  }
   /// Lets it run. False = not possible now (will be asked again). Idempotent.
   virtual Awaitable<bool> release(const LaunchRequest& request, const std::string& handle) = 0;
   struct Watched {

@@ -3,14 +3,17 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
-#include <csignal>
+#include <cstring>
+#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <system_error>
 
 #include "daemon/backend/slurm_agent_link.h"
+#include "daemon/backend/slurm_request.h"
 #include "daemon/backend/slurm_script.h"
 #include "daemon/backend/slurm_status.h"
 
@@ -46,38 +49,12 @@ SubmitOutcome submit_outcome(const std::string& outcome) {
   return SubmitOutcome::unknown;
 }
 
-json submit_question(const LaunchRequest& request, const SlurmBackendConfig& config,
-                     const std::vector<std::string>& environment) {
-  const jobspec::Resources& r = request.resources;
-  const jobspec::SlurmOptions& o = request.slurm;
-  const std::string script =
-      batch_script({request.id, request.folder, r, o.setup, config.srun, config.train_program});
-  return {{"verb", "submit"},
-          {"name", "thalweg-" + request.id.to_string()},
-          {"token", request.token},
+json request_question(const char* verb, const LaunchRequest& request, const std::string& script,
+                      const std::vector<std::string>& environment) {
+  return {{"verb", verb},
           {"script", script},
-          {"folder", request.folder.string()},
-          {"output", (request.folder / "stdout.log").string()},
-          {"error", (request.folder / "stderr.log").string()},
-          {"environment", environment},
-          {"nodes", r.nodes},
-          {"tasks_per_node", r.ranks_per_node},
-          {"cpus_per_task", r.threads_per_rank},
-          {"minutes", time_limit_minutes(r)},
-          {"memory_mib", r.memory_mib},
-          {"gpus_per_node", r.gpus_per_node},
-          {"partition", o.partition},
-          {"account", o.account},
-          {"qos", o.qos},
-          {"reservation", o.reservation},
-          {"constraint", o.constraint},
-          {"gres", o.gres},
-          {"nodelist", o.nodelist},
-          {"exclude", o.exclude},
-          {"licenses", o.licenses},
-          {"exclusive", o.exclusive},
-          {"warn_signal", SIGUSR1},
-          {"warn_seconds", warning_seconds(r, o.signal_before_end_s)}};
+          {"options", slurm_request(request)},
+          {"environment", environment}};
 }
 
 /// As json::value, but where the member is of another type, too (an agent of another version).
@@ -98,6 +75,17 @@ json job_question(const char* verb, const std::string& handle, const std::string
   return {{"verb", verb}, {"job", job_number(handle)}, {"token", token}};
 }
 
+/// What was submitted stays beside its output; Slurm keeps its own copy only while the job lives.
+/// Returns why it cannot be written.
+std::string write_script(const std::string& script, const std::filesystem::path& folder) {
+  const std::filesystem::path file = folder / batch_script_name;
+  std::ofstream out(file, std::ios::trunc);
+  out << script;
+  out.close();
+  if (out) return {};
+  return "cannot write " + file.string() + ": " + std::strerror(errno);
+}
+
 /// Slurm does not tell whether it has sent the warning; the time that the job ran does.
 bool was_warned(const JobStatus& status, const Backend::Watched& job) {
   const std::int64_t earliest_s = earliest_warning_s(job.resources, job.signal_before_end_s);
@@ -116,6 +104,7 @@ class SlurmClient : public std::enable_shared_from_this<SlurmClient> {
                                           std::vector<std::string>{config_.agent_program})) {}
 
   Awaitable<Submission> submit(const LaunchRequest& request);
+  Awaitable<std::optional<Forecast>> forecast(const LaunchRequest& request);
   Awaitable<bool> release(const std::string& handle, const std::string& token);
   Awaitable<std::optional<Statuses>> poll(const std::vector<Backend::Watched>& watched);
   Awaitable<bool> cancel(const Backend::Watched& job);
@@ -149,9 +138,16 @@ Awaitable<AgentLink::Reply> SlurmClient::ask(json question) {
 Awaitable<Submission> SlurmClient::submit(const LaunchRequest& request) {
   const auto self = shared_from_this();
   changed();
-  json question = submit_question(request, config_, environment_);
-  const auto reply = co_await ask(std::move(question));
+  const std::string script = batch_script({request, config_.srun, config_.train_program});
   Submission submission;
+  if (std::string problem = write_script(script, request.folder); !problem.empty()) {
+    submission.outcome = SubmitOutcome::retry_later;
+    submission.message = std::move(problem);
+    co_return submission;
+  }
+  json question = request_question("submit", request, script, environment_);
+  question["token"] = request.token;
+  const auto reply = co_await ask(std::move(question));
   if (!reply.answer) {
     submission.outcome = reply.sent ? SubmitOutcome::unknown : SubmitOutcome::retry_later;
     submission.message = reply.problem;
@@ -165,6 +161,26 @@ Awaitable<Submission> SlurmClient::submit(const LaunchRequest& request) {
     submission.message = part(*reply.answer, "message", "");
   }
   co_return submission;
+}
+
+Awaitable<std::optional<Forecast>> SlurmClient::forecast(const LaunchRequest& request) {
+  const auto self = shared_from_this();
+  const std::string script = batch_script({request, config_.srun, config_.train_program});
+  json question = request_question("will_run", request, script, environment_);
+  const auto reply = co_await ask(std::move(question));
+  Forecast forecast;
+  if (!reply.answer) {
+    forecast.message = reply.problem;
+  } else if (reply.answer->value("ok", false)) {
+    forecast.start = reply.answer->value("start", 0.0);
+    forecast.node_list = reply.answer->value("nodes", "");
+    forecast.partition = reply.answer->value("partition", "");
+  } else {
+    const std::string outcome = reply.answer->value("outcome", "");
+    forecast.refused = outcome == "refused";
+    forecast.message = reply.answer->value("message", "");
+  }
+  co_return forecast;
 }
 
 Awaitable<bool> SlurmClient::release(const std::string& handle, const std::string& token) {
@@ -295,16 +311,21 @@ Awaitable<std::string> SlurmClient::describe() {
 
 class SlurmBackend final : public Backend {
  public:
-  explicit SlurmBackend(std::shared_ptr<SlurmClient> client) : client_(std::move(client)) {}
+  SlurmBackend(std::shared_ptr<SlurmClient> client, int max_jobs)
+      : client_(std::move(client)), max_jobs_(max_jobs) {}
   ~SlurmBackend() override { client_->close(); }
 
   std::string name() const override { return "slurm"; }
-  // Slurm queues whatever does not fit yet.
-  bool has_room(const jobspec::Resources&, const std::vector<jobspec::Resources>&) const override {
-    return true;
+  // Slurm queues whatever does not fit yet; a site may want shorter queues.
+  bool has_room(const jobspec::Resources&,
+                const std::vector<jobspec::Resources>& running) const override {
+    return max_jobs_ == 0 || running.size() < static_cast<std::size_t>(max_jobs_);
   }
   Awaitable<Submission> submit(const LaunchRequest& request) override {
     return client_->submit(request);
+  }
+  Awaitable<std::optional<Forecast>> forecast(const LaunchRequest& request) override {
+    return client_->forecast(request);
   }
   Awaitable<bool> release(const LaunchRequest& request, const std::string& handle) override {
     return client_->release(handle, request.token);
@@ -317,13 +338,15 @@ class SlurmBackend final : public Backend {
 
  private:
   std::shared_ptr<SlurmClient> client_;
+  int max_jobs_;
 };
 
 }  // namespace
 
 std::unique_ptr<Backend> make_slurm_backend(boost::asio::any_io_executor executor,
                                             const SlurmBackendConfig& config) {
-  return std::make_unique<SlurmBackend>(std::make_shared<SlurmClient>(std::move(executor), config));
+  return std::make_unique<SlurmBackend>(std::make_shared<SlurmClient>(std::move(executor), config),
+                                        config.max_jobs);
 }
 
 }  // namespace thalweg::daemon

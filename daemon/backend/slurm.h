@@ -28,6 +28,7 @@ struct SlurmBackendConfig {
   /// is used again for d / share seconds, longest_reuse_s at most.
   double listing_share = 0.02;
   double longest_reuse_s = 30;
+  int max_jobs = 0;  ///< jobs that wait or run at once; 0 = no limit
   /// What jobs start with, NAME=value; empty = this process's environment without what belongs to
   /// this machine (job_environment in slurm_script.h).
   std::vector<std::string> environment;

@@ -1,13 +1,14 @@
+// The batch script and what belongs to it, as texts.
 #include "daemon/backend/slurm_script.h"
 
 #include <algorithm>
 #include <array>
 #include <string_view>
 
+#include "daemon/backend/slurm_request.h"
+
 namespace thalweg::daemon {
 namespace {
-
-constexpr std::int64_t minute_s = 60;
 
 // Names, or beginnings of names where a star ends them.
 constexpr std::array<std::string_view, 28> left_behind = {
@@ -37,46 +38,49 @@ std::string shell_word(const std::string& text) {
   return word + "'";
 }
 
+namespace {
+
+// A line that fails is the user's mistake: exit code 2 is not tried again, and the line is named
+// last in stderr.log (of a function such as `module`, the line that called it).
+constexpr const char* setup_begin =
+    "set -eE\n"
+    "trap 'thalweg_line=$BASH_COMMAND; [ ${#FUNCNAME[@]} -le 1 ] || "
+    "thalweg_line=$(sed -n \"${BASH_LINENO[-2]}p\" \"$0\")' ERR\n"
+    "trap 'thalweg_exit=$?; echo \"slurm.setup failed (exit code $thalweg_exit): "
+    "${thalweg_line:-$BASH_COMMAND}\" >&2; exit 2' EXIT\n";
+constexpr const char* setup_end = "trap - ERR EXIT; set +eE\n";
+
+}  // namespace
+
 std::string batch_script(const BatchScript& job) {
-  const jobspec::Resources& r = job.resources;
+  const jobspec::Resources& r = job.request.resources;
+  const std::vector<std::string>& setup = job.request.slurm.setup;
   // A login shell, so that `module` works in the user's lines.
-  std::string text = job.setup.empty() ? "#!/bin/sh\n" : "#!/bin/bash -l\n";
-  text +=
-      "# Thalweg " + job.id.to_string() + ": written by the controller; Slurm runs its own copy.\n";
-  if (!job.setup.empty()) {
-    text += "set -e\n";
-    for (const std::string& line : job.setup)
+  std::string text = setup.empty() ? "#!/bin/sh\n" : "#!/bin/bash -l\n";
+  text += "# Thalweg attempt " + attempt_name(job.request.id) +
+          ". `sbatch batch.sh` asks for the same job; Thalweg itself adds --hold, a\n"
+          "# comment by which it finds the job, and the controller's environment.\n";
+  for (const std::string& line : sbatch_lines(slurm_request(job.request)))
+    text += line + "\n";
+  if (!setup.empty()) {
+    text += setup_begin;
+    for (const std::string& line : setup)
       text += line + "\n";
-    text += "set +e\n";
+    text += setup_end;
   }
   // exec: the job's exit code is srun's. Every number is given: jobs that come through the library
   // lack the variables that sbatch would set, and since 22.05 srun no longer takes cpus-per-task
   // from the job.
-  text += "exec " + shell_word(job.srun) + " --mpi=pmix --kill-on-bad-exit=1 --input=none \\\n";
+  text += "exec " + shell_word(job.srun) + " --mpi=" + job.request.slurm.mpi +
+          " --kill-on-bad-exit=1 --input=none \\\n";
   text += "  --nodes=" + std::to_string(r.nodes) + " --ntasks=" + std::to_string(r.ranks()) +
           " --ntasks-per-node=" + std::to_string(r.ranks_per_node) +
           " --cpus-per-task=" + std::to_string(r.threads_per_rank) + " --distribution=block \\\n";
+  for (const std::string& option : job.request.slurm.srun)
+    text += "  " + shell_word(option) + " \\\n";
   text += "  " + shell_word(job.train_program) + " " +
-          shell_word((job.folder / "trial.yaml").string()) + "\n";
+          shell_word((job.request.folder / "trial.yaml").string()) + "\n";
   return text;
-}
-
-std::int64_t time_limit_minutes(const jobspec::Resources& resources) {
-  return std::max<std::int64_t>(1, (resources.time_limit_s + minute_s - 1) / minute_s);
-}
-
-int warning_seconds(const jobspec::Resources& resources, std::int64_t wanted_s) {
-  constexpr std::int64_t longest_s = 65535;  // Slurm keeps 16 bits
-  const std::int64_t limit_s = time_limit_minutes(resources) * minute_s;
-  const std::int64_t half =
-      (limit_s - minute_s) / 2;  // of what is left when it comes a minute early
-  return static_cast<int>(std::clamp<std::int64_t>(std::min(wanted_s, half), 0, longest_s));
-}
-
-std::int64_t earliest_warning_s(const jobspec::Resources& resources, std::int64_t wanted_s) {
-  const int warning_s = warning_seconds(resources, wanted_s);
-  if (warning_s == 0) return 0;
-  return (time_limit_minutes(resources) - 1) * minute_s - warning_s;
 }
 
 std::vector<std::string> job_environment(const std::vector<std::string>& entries) {

@@ -31,6 +31,35 @@ constexpr std::array<EndState, 9> end_states = {{
     {"OUT_OF_MEMORY", Mark::none, "out of memory"},
 }};
 
+struct PendingReason {
+  std::string_view name, words;
+};
+
+// Reasons to wait that time alone does not remove.
+constexpr std::array<PendingReason, 12> never_ending = {{
+    {"BadConstraints", "no nodes have what is asked for: it can never start"},
+    {"PartitionNodeLimit",
+     "outside the partition's limit of nodes: it cannot start unless that changes or nodes that "
+     "are down come back"},
+    {"PartitionTimeLimit", "longer than the partition allows: it can never start"},
+    {"DependencyNeverSatisfied", "what it depends on can no longer happen: it can never start"},
+    {"InvalidAccount", "the account is not valid: it can never start"},
+    {"InvalidQOS", "the QOS is not valid: it can never start"},
+    {"QOSMaxCpuPerJobLimit", "more CPUs than the QOS allows a job: it can never start"},
+    {"QOSMaxNodePerJobLimit", "more nodes than the QOS allows a job: it can never start"},
+    {"QOSMaxWallDurationPerJobLimit", "longer than the QOS allows: it can never start"},
+    {"AssocMaxCpuPerJobLimit", "more CPUs than the account allows a job: it can never start"},
+    {"AssocMaxNodePerJobLimit", "more nodes than the account allows a job: it can never start"},
+    {"AssocMaxWallDurationPerJobLimit", "longer than the account allows: it can never start"},
+}};
+
+std::string explained(const std::string& reason) {
+  const std::string_view name = std::string_view(reason).substr(0, reason.find(':'));
+  for (const PendingReason& row : never_ending)
+    if (row.name == name) return reason + " (" + std::string(row.words) + ")";
+  return reason;
+}
+
 // Slurm reports some failures of its own as signals beyond the real ones.
 constexpr int last_real_signal = 31;
 // srun turns a rank's death by signal n into exit code 128 + n.
@@ -81,6 +110,7 @@ JobStatus slurm_status(const nlohmann::json& job) {
   if (!status.node_list.empty()) status.started = job.at("started").get<double>();
   if (state == "PENDING") {
     status.phase = job.at("held").get<bool>() ? JobPhase::held : JobPhase::queued;
+    status.reason = explained(status.reason);
     return status;
   }
   const auto* end = std::find_if(end_states.begin(), end_states.end(),

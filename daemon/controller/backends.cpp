@@ -28,17 +28,12 @@ BackendSlot make_slurm(boost::asio::any_io_executor executor, const Config& conf
   const std::string agent = api::find_program(config.slurm.agent_program).string();
   wanted.agent_program = agent.empty() ? config.slurm.agent_program : agent;
   wanted.train_program = engine_on_nodes(config);
+  wanted.max_jobs = config.slurm.max_jobs;
   return {make_slurm_backend(executor, wanted), config.slurm.poll_s, config.slurm.file_lag_s};
 }
 
 std::string slurm_script(const LaunchRequest& request, const Config& config) {
-  BatchScript script;
-  script.id = request.id;
-  script.folder = request.folder;
-  script.resources = request.resources;
-  script.setup = request.slurm.setup;
-  script.train_program = engine_on_nodes(config);
-  return batch_script(script);
+  return batch_script({request, SlurmBackendConfig().srun, engine_on_nodes(config)});
 }
 
 }  // namespace

@@ -1,8 +1,10 @@
+// The table of settings, and how the files that hold them go together.
 #include "daemon/controller/config.h"
 
 #include <fmt/format.h>
 #include <wordexp.h>
 #include <cmath>
+#include <cstdlib>
 #include <fstream>
 #include <limits>
 #include <sstream>
@@ -74,13 +76,28 @@ std::filesystem::path folder(const Value& value) {
   return full;
 }
 
+/// A key of the `slurm` block, as in sweep files.
+ConfigOption slurm_default(const std::string& key) {
+  const std::string name = "slurm." + key;
+  const jobspec::SlurmOption* option = jobspec::find_slurm_option(key);
+  std::string doc = "default for sweep files: ";
+  doc += option ? std::string(option->doc) : "the key " + key + " of their slurm block";
+  return {name, doc, [key, name](Config& c, const Value& v) {
+            jobspec::Complaints complaints("");
+            jobspec::read_slurm_key(key, v, name, c.slurm.defaults, complaints);
+            complaints.throw_if_any();
+          }};
+}
+
 constexpr double shortest_poll_s = 0.01, longest_poll_s = 3600;
 constexpr int most_nodes = 1'000'000;
 
 }  // namespace
 
-const std::vector<ConfigOption>& config_options() {
-  static const std::vector<ConfigOption> options = {
+namespace {
+
+std::vector<ConfigOption> make_options() {
+  std::vector<ConfigOption> options = {
       {"backend",
        "where sweeps go that do not say: auto (slurm where there is one), local or slurm",
        [](Config& c, const Value& v) { c.backend = backend(v); }},
@@ -90,6 +107,14 @@ const std::vector<ConfigOption>& config_options() {
        [](Config& c, const Value& v) { c.runs = folder(v); }},
       {"max_nodes_per_job", "sweeps that ask for more nodes a job are refused or clamped",
        [](Config& c, const Value& v) { c.max_nodes_per_job = integer(v, 1, most_nodes); }},
+      {"max_trials", "sweeps with more trials are refused",
+       [](Config& c, const Value& v) {
+         c.max_trials = integer(v, 1, static_cast<int>(jobspec::SiteLimits().max_trials));
+       }},
+      {"data",
+       "folder of the data sets: THALWEG_DATA of attempts where the environment does not set it "
+       "(where it is enforced: always)",
+       [](Config& c, const Value& v) { c.data = folder(v).string(); }},
       {"ingest_interval", "seconds between two looks at the journals of running attempts",
        [](Config& c, const Value& v) { c.ingest_s = number(v, shortest_poll_s, longest_poll_s); }},
       {"query_time_limit", "seconds that a user's query may take",
@@ -124,7 +149,18 @@ const std::vector<ConfigOption>& config_options() {
        [](Config& c, const Value& v) { c.slurm.poll_s = number(v, 0.1, longest_poll_s); }},
       {"slurm.file_lag", "seconds that the shared filesystem may hide what a node wrote",
        [](Config& c, const Value& v) { c.slurm.file_lag_s = number(v, 0, longest_poll_s); }},
+      {"slurm.max_jobs", "jobs of one controller that wait or run at once; 0 = no limit",
+       [](Config& c, const Value& v) { c.slurm.max_jobs = integer(v, 0, most_nodes); }},
   };
+  for (const std::string& key : jobspec::slurm_keys())
+    options.push_back(slurm_default(key));
+  return options;
+}
+
+}  // namespace
+
+const std::vector<ConfigOption>& config_options() {
+  static const std::vector<ConfigOption> options = make_options();
   return options;
 }
 
@@ -140,19 +176,31 @@ class Reader {
   void section(const jobspec::Map& map, const std::string& prefix) {
     for (const auto& [key, value] : map) {
       const std::string name = prefix + key;
+      if (name == "enforce") continue;
       if (const ConfigOption* option = find(name)) {
-        try {
-          option->set(config_, value);
-        } catch (const std::invalid_argument& error) {
-          complain(value, name, error.what(), std::string(option->doc));
-        }
+        set(*option, value);
       } else if (value.is_map() && is_section(name)) {
         section(value.as_map(), name + ".");
       } else {
-        const std::string near = jobspec::nearest(name, names_);
-        complain(value, name, "there is no such setting",
-                 near.empty() ? "" : "did you mean " + near + "?");
+        unknown(value, name);
       }
+    }
+  }
+
+  /// After the settings: the file's own values are the ones that stay.
+  void enforce(const Value& list, bool site) {
+    if (!site)
+      return complain(list, "enforce", "only the site's file can enforce settings",
+                      "leave it out here");
+    if (!list.is_list()) return complain(list, "enforce", "expected a list of settings", "");
+    for (const Value& item : list.as_list()) {
+      const std::string name = item.to_text();
+      if (find(name) == nullptr) {
+        unknown(item, name);
+        continue;
+      }
+      config_.enforced.insert(name);
+      config_.sources[name] = file_;  // also where it keeps the default
     }
   }
 
@@ -166,6 +214,28 @@ class Reader {
   }
 
  private:
+  void set(const ConfigOption& option, const Value& value) {
+    if (config_.enforced.count(option.name) != 0)
+      return complain(value, option.name,
+                      "fixed by " + config_.sources.at(option.name) + " (enforce)",
+                      "leave it out here");
+    try {
+      option.set(config_, value);
+      config_.sources[option.name] = file_;
+    } catch (const std::invalid_argument& error) {
+      complain(value, option.name, error.what(), option.doc);
+    } catch (const jobspec::InputError& error) {
+      for (jobspec::Diagnostic diagnostic : error.diagnostics()) {
+        diagnostic.file = file_;
+        diagnostics_.push_back(std::move(diagnostic));
+      }
+    }
+  }
+  void unknown(const Value& value, const std::string& name) {
+    const std::string near = jobspec::nearest(name, names_);
+    complain(value, name, "there is no such setting",
+             near.empty() ? "" : "did you mean " + near + "?");
+  }
   static const ConfigOption* find(const std::string& name) {
     for (const auto& option : config_options())
       if (option.name == name) return &option;
@@ -189,7 +259,8 @@ std::filesystem::path runs_folder(const Config& config, const api::Home& home) {
   return config.runs.empty() ? home.runs() : config.runs;
 }
 
-void read_config(Config& config, std::string_view content, const std::string& file_name) {
+void read_config(Config& config, std::string_view content, const std::string& file_name,
+                 bool site) {
   const Value root = jobspec::read_yaml(content, file_name);
   if (root.is_null()) return;  // an empty file
   Reader reader(config, file_name);
@@ -197,19 +268,43 @@ void read_config(Config& config, std::string_view content, const std::string& fi
     reader.section(root.as_map(), "");
   else
     reader.complain(root, "", "expected settings as `key: value`", "");
+  if (const Value* list = root.is_map() ? root.find("enforce") : nullptr)
+    reader.enforce(*list, site);
   reader.finish();
 }
 
-Config load_config(const std::filesystem::path& user_file, const std::filesystem::path& site_file) {
+std::vector<std::filesystem::path> site_config_files() {
+  std::vector<std::filesystem::path> files{"/etc/thalweg/config.yaml"};
+  if (const char* more = std::getenv("THALWEG_SITE_CONFIG"); more != nullptr && *more != '\0')
+    files.emplace_back(more);
+  return files;
+}
+
+Config load_config(const std::filesystem::path& user_file,
+                   const std::vector<std::filesystem::path>& site_files) {
   Config config;
-  for (const auto& file : {site_file, user_file}) {
+  const auto read = [&](const std::filesystem::path& file, bool site) {
     std::ifstream in(file);
-    if (!in) continue;
+    if (!in) return;
     std::ostringstream content;
     content << in.rdbuf();
-    read_config(config, content.str(), file.string());
-  }
+    read_config(config, content.str(), file.string(), site);
+  };
+  for (const auto& file : site_files)
+    read(file, true);
+  read(user_file, false);
   return config;
+}
+
+jobspec::SiteLimits site_limits(const Config& config) {
+  jobspec::SiteLimits limits;
+  limits.max_nodes_per_job = config.max_nodes_per_job;
+  limits.max_trials = config.max_trials;
+  limits.slurm = config.slurm.defaults;
+  limits.sources = config.sources;
+  for (const std::string& setting : config.enforced)
+    if (setting.starts_with("slurm.")) limits.locked.insert(setting);
+  return limits;
 }
 
 }  // namespace thalweg::daemon

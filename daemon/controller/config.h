@@ -1,8 +1,12 @@
-// config.yaml: /etc/thalweg/config.yaml (the site's) and then <home>/config.yaml (the user's),
-// which wins key by key.
+// config.yaml: the site's (/etc/thalweg/config.yaml) and then <home>/config.yaml (the user's),
+// which wins key by key, except over what the site's file enforces. The controller runs as the
+// user: that is advice to people who cooperate, no wall.
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +14,7 @@
 #include "daemon/api/client.h"
 #include "daemon/backend/local.h"
 #include "daemon/state/actions.h"
+#include "jobspec/site.h"
 #include "jobspec/value.h"
 
 namespace thalweg::daemon {
@@ -19,13 +24,17 @@ struct SlurmSettings {
   std::string
       engine_program;  ///< thalweg-train as the compute nodes see it; empty = beside our binary
   double poll_s = 2;
-  double file_lag_s = 15;  ///< how long a shared filesystem may hide what a node wrote
+  int max_jobs = 0;                ///< jobs queued or running at once; 0 = no limit
+  jobspec::SlurmOptions defaults;  ///< what the `slurm` block of a sweep file starts from
+  double file_lag_s = 15;          ///< how long a shared filesystem may hide what a node wrote
 };
 
 struct Config {
   std::string backend = "auto";
   std::filesystem::path runs;  ///< attempt folders are made below it; empty = <home>/runs
-  int max_nodes_per_job = 64;
+  std::string data;            ///< THALWEG_DATA of attempts, where the environment has none
+  int max_nodes_per_job = jobspec::SiteLimits().max_nodes_per_job;
+  std::int64_t max_trials = jobspec::SiteLimits().max_trials;
   double ingest_s = 0.5;
   double query_s = 30;       ///< longest query of a user
   std::string push_listen;   ///< "host:port" for pushes over TCP; empty = none
@@ -35,12 +44,15 @@ struct Config {
   double local_poll_s = 0.25;
   SlurmSettings slurm;
   Policy policy;
+  std::map<std::string, std::string> sources;  ///< setting -> the file that it comes from
+  std::set<std::string> enforced;              ///< settings that only a site's file may set
 };
 
 struct ConfigOption {
-  std::string_view name;  ///< dotted
-  std::string_view doc;
-  void (*set)(Config&, const jobspec::Value&);  ///< throws std::invalid_argument
+  std::string name;  ///< dotted
+  std::string doc;
+  /// Throws std::invalid_argument, or jobspec::InputError with messages of its own.
+  std::function<void(Config&, const jobspec::Value&)> set;
 };
 
 /// Where attempt folders go, whether or not config.yaml says.
@@ -49,11 +61,20 @@ std::filesystem::path runs_folder(const Config& config, const api::Home& home);
 /// Every key there is.
 const std::vector<ConfigOption>& config_options();
 
-/// Puts what the text says into `config`. Throws jobspec::InputError with every mistake.
-void read_config(Config& config, std::string_view text, const std::string& file_name);
+/// Puts what the text says into `config`. Only a site's file may `enforce` settings, which files
+/// read later may not set. Throws jobspec::InputError with every mistake.
+void read_config(Config& config, std::string_view text, const std::string& file_name,
+                 bool site = false);
 
-/// Both files, where they are there. Throws jobspec::InputError.
+/// /etc/thalweg/config.yaml, and the file that $THALWEG_SITE_CONFIG names, if any. The second is
+/// read after the first and is bound by what that enforces.
+std::vector<std::filesystem::path> site_config_files();
+
+/// Every site's file and then the user's, where they are there. Throws jobspec::InputError.
 Config load_config(const std::filesystem::path& user_file,
-                   const std::filesystem::path& site_file = "/etc/thalweg/config.yaml");
+                   const std::vector<std::filesystem::path>& site_files = site_config_files());
+
+/// What sweep files are checked against.
+jobspec::SiteLimits site_limits(const Config& config);
 
 }  // namespace thalweg::daemon

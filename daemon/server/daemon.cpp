@@ -216,14 +216,19 @@ class Daemon {
   /// What can change while it runs; the rest needs a restart.
   void reload() {
     try {
-      const Config fresh = load_config(home_.config());
-      app_->config.backend = fresh.backend;
-      app_->config.max_nodes_per_job = fresh.max_nodes_per_job;
-      app_->config.query_s = fresh.query_s;
+      Config fresh = load_config(home_.config());
+      Config& config = app_->config;
+      config.backend = fresh.backend;
+      config.max_nodes_per_job = fresh.max_nodes_per_job;
+      config.max_trials = fresh.max_trials;
+      config.query_s = fresh.query_s;
+      config.slurm.defaults = std::move(fresh.slurm.defaults);
+      config.sources = std::move(fresh.sources);
+      config.enforced = std::move(fresh.enforced);
       app_->schema.reset();
       log::info(
-          "config.yaml read again: backend, max_nodes_per_job, query_time_limit; the rest at the "
-          "next start");
+          "config.yaml read again: backend, max_nodes_per_job, max_trials, query_time_limit, "
+          "defaults of the slurm block; the rest at the next start");
     } catch (const jobspec::InputError& error) {
       log::error(std::string("config.yaml is not taken: ") + error.what());
     }
@@ -250,6 +255,8 @@ int run_locked(const DaemonOptions& options, Report& report) {
   try {
     fault::arm_from_environment();
     const Config config = load_config(options.home.config());
+    if (!config.data.empty())
+      setenv("THALWEG_DATA", config.data.c_str(), config.enforced.count("data") != 0 ? 1 : 0);
     Daemon daemon(options.home, config);
     daemon.start(report);
     daemon.run();
@@ -265,6 +272,16 @@ int run_locked(const DaemonOptions& options, Report& report) {
 }
 
 }  // namespace
+
+int print_limits(const api::Home& home) {
+  try {
+    std::puts(site_limits(load_config(home.config())).to_json().c_str());
+    return exit_ok;
+  } catch (const jobspec::InputError& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return exit_bad_use;
+  }
+}
 
 int run_daemon(const DaemonOptions& options) {
   // cron and containers leave it out; `runs` of config.yaml may name it.

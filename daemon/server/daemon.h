@@ -18,4 +18,8 @@ constexpr int exit_ok = 0, exit_failed = 1, exit_bad_use = 2, exit_already_runni
 /// reads config.yaml again.
 int run_daemon(const DaemonOptions& options);
 
+/// Prints jobspec::SiteLimits as JSON: what config.yaml (the site's and the user's) says about
+/// every sweep. Touches nothing in the home.
+int print_limits(const api::Home& home);
+
 }  // namespace thalweg::daemon

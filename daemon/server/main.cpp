@@ -8,7 +8,7 @@
 namespace {
 
 constexpr char usage[] =
-    "usage: thalwegd [--home DIR] [--foreground]\n"
+    "usage: thalwegd [--home DIR] [--foreground | --limits]\n"
     "\n"
     "Thalweg's controller: decides what runs next and keeps the record. `thalweg` starts it by "
     "itself.\n"
@@ -16,6 +16,7 @@ constexpr char usage[] =
     "  --home DIR     its folder (default: THALWEG_HOME, else $XDG_STATE_HOME/thalweg, else "
     "~/.local/state/thalweg)\n"
     "  --foreground   stay in the foreground and log to standard error too\n"
+    "  --limits       print what config.yaml says about every sweep, as JSON, and end\n"
     "  --version\n"
     "\n"
     "Exit codes: 0 stopped, or running in the background; 1 failed; 2 bad usage or configuration;\n"
@@ -28,12 +29,15 @@ int main(int argc, char** argv) {
   try {
     DaemonOptions options;
     std::string home;
+    bool limits = false;
     for (int i = 1; i < argc; ++i) {
       const std::string_view word = argv[i];
       if (word == "--home" && i + 1 < argc) {
         home = argv[++i];
       } else if (word == "--foreground") {
         options.foreground = true;
+      } else if (word == "--limits") {
+        limits = true;
       } else if (word == "--version") {
         std::puts("thalwegd " THALWEG_VERSION);
         return exit_ok;
@@ -46,7 +50,7 @@ int main(int argc, char** argv) {
     }
     options.home = home.empty() ? api::Home::find()
                                 : api::Home{std::filesystem::absolute(home).lexically_normal()};
-    return run_daemon(options);
+    return limits ? print_limits(options.home) : run_daemon(options);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "thalwegd: %s\n", error.what());
     return exit_failed;

@@ -58,6 +58,7 @@ class Agent {
   json hello();
   json ping();
   json submit(const json& request);
+  json will_run(const json& request);
   json release_job(const json& request);
   json cancel(const json& request);
   json poll(const json& request);
@@ -88,6 +89,7 @@ const Agent::Verb Agent::verbs[] = {
     {"hello", false, [](Agent& a, const json&) { return a.hello(); }},
     {"ping", false, [](Agent& a, const json&) { return a.ping(); }},
     {"submit", true, [](Agent& a, const json& r) { return a.submit(r); }},
+    {"will_run", true, [](Agent& a, const json& r) { return a.will_run(r); }},
     {"release", true, [](Agent& a, const json& r) { return a.release_job(r); }},
     {"cancel", true, [](Agent& a, const json& r) { return a.cancel(r); }},
     {"poll", true, [](Agent& a, const json& r) { return a.poll(r); }},
@@ -153,6 +155,16 @@ json Agent::submit(const json& request) {
   if (const auto* failure = std::get_if<Failure>(&result)) return to_json(*failure);
   const auto& submitted = std::get<Submitted>(result);
   return {{"ok", true}, {"job", submitted.job}, {"note", submitted.note}};
+}
+
+json Agent::will_run(const json& request) {
+  auto result = slurm_agent::will_run(job_request(request));
+  if (const auto* failure = std::get_if<Failure>(&result)) return to_json(*failure);
+  const auto& forecast = std::get<Forecast>(result);
+  return {{"ok", true},
+          {"start", forecast.start},
+          {"nodes", forecast.nodes},
+          {"partition", forecast.partition}};
 }
 
 json Agent::release_job(const json& request) {

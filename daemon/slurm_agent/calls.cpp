@@ -27,6 +27,7 @@ using Jobs = Owned<job_info_msg_t, slurm_free_job_info_msg>;
 using Nodes = Owned<node_info_msg_t, slurm_free_node_info_msg>;
 using Partitions = Owned<partition_info_msg_t, slurm_free_partition_info_msg>;
 using SubmitAnswer = Owned<submit_response_msg_t, slurm_free_submit_response_response_msg>;
+using WillRunAnswer = Owned<will_run_response_msg_t, slurm_free_will_run_response_msg>;
 using ArrayAnswer = Owned<job_array_resp_msg_t, slurm_free_job_array_resp>;
 using Configuration = Owned<slurm_conf_t, compat::free_configuration>;
 
@@ -36,11 +37,6 @@ Failure last_failure() {
 
 std::string text(const char* c_string) {
   return c_string ? c_string : "";
-}
-
-// libslurm takes char* and does not write to it; it does not keep it either.
-char* borrowed(const std::string& value) {
-  return value.empty() ? nullptr : const_cast<char*>(value.c_str());
 }
 
 std::string token_of(const slurm_job_info_t& job) {
@@ -68,78 +64,35 @@ JobFacts facts_of(const slurm_job_info_t& job) {
   return facts;
 }
 
-std::string resources(const JobRequest& request) {
-  std::string list;
-  auto add = [&](const std::string& one) {
-    const bool full = one.rfind("gres:", 0) == 0 || one.rfind("gres/", 0) == 0;
-    list +=
-        (list.empty() ? "" : ",") + std::string(compat::gres_prefix) + (full ? one.substr(5) : one);
-  };
-  if (request.gpus_per_node > 0) add("gpu:" + std::to_string(request.gpus_per_node));
-  for (std::size_t begin = 0; begin < request.gres.size();) {
-    const std::size_t end = std::min(request.gres.find(',', begin), request.gres.size());
-    add(request.gres.substr(begin, end - begin));
-    begin = end + 1;
+std::string option(const JobRequest& request, const char* name) {
+  const auto found = request.options.find(name);
+  return found == request.options.end() ? "" : found->second;
+}
+
+/// A mistake that Slurm would accept and the node then trip over.
+std::optional<std::string> mistake(const JobRequest& request) {
+  // A line end in a #SBATCH line would make the rest of it a command of the script.
+  for (const auto& [name, value] : request.options)
+    if (std::any_of(value.begin(), value.end(), [](unsigned char c) { return c < 0x20; }))
+      return name + " holds a control character";
+  std::vector<std::string> outputs;
+  for (const char* name : {"output", "error"}) {
+    const std::string path = option(request, name);
+    outputs.push_back(plain_path(path).value_or(""));
+    if (!path.empty() && outputs.back().empty())
+      return "Slurm cannot write to a path with a backslash: " + path;
   }
-  return list;
+  return script_mistake(request.script, option(request, "chdir"), outputs);
 }
 
-// What the pointers of a job_desc_msg_t point into while the call lasts.
-struct Texts {
-  std::string comment, output, error, tres;
-  std::vector<char*> environment;
-};
-
-void fill_shape(job_desc_msg_t& d, const Shape& shape) {
-  const auto tasks = static_cast<std::uint32_t>(shape.nodes * shape.tasks_per_node);
-  d.min_nodes = d.max_nodes = static_cast<std::uint32_t>(shape.nodes);
-  d.num_tasks = tasks;
-  d.ntasks_per_node = static_cast<std::uint16_t>(shape.tasks_per_node);
-  d.cpus_per_task = static_cast<std::uint16_t>(shape.cpus_per_task);
-  d.min_cpus = tasks * static_cast<std::uint32_t>(shape.cpus_per_task);
-  if (shape.memory_mib > 0) d.pn_min_memory = static_cast<std::uint64_t>(shape.memory_mib);
-  if (shape.minutes > 0) d.time_limit = static_cast<std::uint32_t>(shape.minutes);
-  d.partition = borrowed(shape.partition);
-}
-
-void fill(job_desc_msg_t& d, const JobRequest& r, Texts& texts) {
-  slurm_init_job_desc_msg(&d);
-  fill_shape(d, r.shape);
-  d.name = borrowed(r.name);
-  d.script = borrowed(r.script);
-  d.work_dir = borrowed(r.folder);
-  d.account = borrowed(r.account);
-  d.qos = borrowed(r.qos);
-  d.reservation = borrowed(r.reservation);
-  d.features = borrowed(r.constraint);
-  d.req_nodes = borrowed(r.nodelist);
-  d.exc_nodes = borrowed(r.exclude);
-  d.licenses = borrowed(r.licenses);
-  texts.comment = comment_prefix + r.token;
-  texts.output = literal_path(r.output).value_or("");
-  texts.error = literal_path(r.error).value_or("");
-  texts.tres = resources(r);
-  d.comment = borrowed(texts.comment);
-  d.std_out = borrowed(texts.output);
-  d.std_err = borrowed(texts.error);
-  d.tres_per_node = borrowed(texts.tres);
-  for (const std::string& entry : r.environment)
-    texts.environment.push_back(borrowed(entry));
-  d.env_size = static_cast<std::uint32_t>(texts.environment.size());
-  texts.environment.push_back(nullptr);
-  d.environment = texts.environment.data();
+void fill(Description& description, const JobRequest& request) {
+  job_desc_msg_t& d = description.get();
+  set_options(description, request.options);
+  d.script = description.keep(request.script);
   d.user_id = ::getuid();
   d.group_id = ::getgid();
-  d.open_mode = OPEN_MODE_APPEND;
-  d.priority = 0;  // held
-  d.requeue = 0;   // the controller makes a new attempt instead
   d.kill_on_node_fail = 1;
-  if (r.exclusive) d.shared = JOB_SHARED_NONE;
-  if (r.warn_signal > 0 && r.warn_seconds > 0) {
-    d.warn_signal = static_cast<std::uint16_t>(r.warn_signal);
-    d.warn_time = static_cast<std::uint16_t>(r.warn_seconds);
-    d.warn_flags = 0;  // to the ranks; KILL_JOB_BATCH would reach srun only
-  }
+  description.set_environment(request.environment);
 }
 
 bool is_about_limits(int code) {
@@ -227,28 +180,25 @@ Result<NodeCount> count_nodes() {
 }
 
 Result<Submitted> submit_held(const JobRequest& request) {
-  for (const std::string& path : {request.output, request.error}) {
-    if (!literal_path(path)) {
-      return Failure{0, Outcome::refused, "Slurm cannot write to a path with a backslash: " + path};
-    }
+  if (const auto wrong = mistake(request)) return Failure{0, Outcome::refused, *wrong};
+  Description description;
+  try {
+    fill(description, request);
+  } catch (const BadOption& error) {
+    return Failure{0, Outcome::refused, error.what()};
   }
-  if (auto mistake =
-          script_mistake(request.script, request.folder, {request.output, request.error})) {
-    return Failure{0, Outcome::refused, *mistake};
-  }
-  job_desc_msg_t description;
-  Texts texts;
-  fill(description, request, texts);
+  description.get().comment = description.keep(comment_prefix + request.token);
+  description.get().priority = 0;  // held
+  const Shape shape = shape_of(description.get());
   submit_response_msg_t* raw = nullptr;
   errno = 0;
-  const int rc = slurm_submit_batch_job(&description, &raw);
+  const int rc = slurm_submit_batch_job(&description.get(), &raw);
   const int code = errno;
   const SubmitAnswer answer(raw);
   if (rc != SLURM_SUCCESS || !answer) {
     Failure failure = explain(code);
     if (failure.outcome == Outcome::refused && is_about_limits(code)) {
-      if (auto reason = why_impossible(request.shape))
-        failure.message = *reason + error_number(code);
+      if (auto reason = why_impossible(shape)) failure.message = *reason + error_number(code);
     }
     if (answer && answer->job_submit_user_msg)
       failure.message += ": " + text(answer->job_submit_user_msg);
@@ -259,7 +209,7 @@ Result<Submitted> submit_held(const JobRequest& request) {
   // Accepted, and Slurm says that it can never run. It is believed where the reason is plain: a
   // partition that is down gives the same answer.
   if (note == ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE) {
-    if (auto reason = why_impossible(request.shape)) {
+    if (auto reason = why_impossible(shape)) {
       signal_job(submitted.job, SIGKILL);
       return Failure{note, Outcome::refused, *reason + error_number(note)};
     }
@@ -267,6 +217,31 @@ Result<Submitted> submit_held(const JobRequest& request) {
   if (note != 0 && note != ESLURM_JOB_HELD && submitted.note.empty())
     submitted.note = explain(note).message;
   return submitted;
+}
+
+Result<Forecast> will_run(const JobRequest& request) {
+  Description description;
+  try {
+    fill(description, request);
+  } catch (const BadOption& error) {
+    return Failure{0, Outcome::refused, error.what()};
+  }
+  will_run_response_msg_t* raw = nullptr;
+  errno = 0;
+  const int rc = slurm_job_will_run2(&description.get(), &raw);
+  const int code = errno;
+  const WillRunAnswer answer(raw);
+  if (rc == SLURM_SUCCESS && answer)
+    return Forecast{answer->start_time, text(answer->node_list), text(answer->part_name)};
+  Failure failure = explain(code);
+  if (is_about_limits(code)) {
+    if (auto reason = why_impossible(shape_of(description.get()))) {
+      failure = {code, Outcome::refused, *reason + error_number(code)};
+    } else if (code == ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE) {
+      failure.outcome = Outcome::retry_later;  // a partition that is down gives the same answer
+    }
+  }
+  return failure;
 }
 
 Result<JobFacts> load_job(std::uint32_t job, const std::string& token) {

@@ -12,6 +12,7 @@
 
 #include "daemon/slurm_agent/checks.h"
 #include "daemon/slurm_agent/errors.h"
+#include "daemon/slurm_agent/options.h"
 
 namespace thalweg::slurm_agent {
 
@@ -22,13 +23,9 @@ using Result = std::variant<T, Failure>;
 inline constexpr const char* comment_prefix = "thalweg:";
 
 struct JobRequest {
-  std::string name, token, script, folder, output, error;  ///< paths are absolute
-  std::vector<std::string> environment;                    ///< NAME=value
-  Shape shape;
-  std::string account, qos, reservation, constraint, gres, nodelist, exclude, licenses;
-  bool exclusive = false;
-  int gpus_per_node = 0;
-  int warn_signal = 0, warn_seconds = 0;  ///< to the ranks, before the time limit; 0 = none
+  std::string token, script;
+  Options options;                       ///< the whole request, as in the script's #SBATCH lines
+  std::vector<std::string> environment;  ///< NAME=value
 };
 
 struct Submitted {
@@ -66,6 +63,14 @@ Result<NodeCount> count_nodes();
 /// Submits held, never to be requeued, killed with its nodes. A job that Slurm takes but says it
 /// will never run is taken back and refused with the reason.
 Result<Submitted> submit_held(const JobRequest& request);
+
+/// When and where Slurm would start such a job now; nothing is submitted.
+struct Forecast {
+  std::int64_t start = 0;  ///< Unix seconds
+  std::string nodes, partition;
+};
+/// Failure `refused` where it could never run, `retry_later` where Slurm cannot say.
+Result<Forecast> will_run(const JobRequest& request);
 
 /// Failure `missing` where there is no such job or it carries another token (ids are reused).
 Result<JobFacts> load_job(std::uint32_t job, const std::string& token);

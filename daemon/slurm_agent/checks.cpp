@@ -83,12 +83,14 @@ std::optional<std::string> script_mistake(const std::string& script, const std::
   return {};
 }
 
-std::optional<std::string> literal_path(const std::string& path) {
-  if (path.find('\\') != std::string::npos) return {};
-  std::string text;
-  for (char c : path)
-    text += c == '%' ? "%%" : std::string(1, c);
-  return text;
+std::optional<std::string> plain_path(const std::string& literal) {
+  if (literal.find('\\') != std::string::npos) return {};
+  std::string path;
+  for (std::size_t i = 0; i < literal.size(); ++i) {
+    path += literal[i];
+    if (literal.compare(i, 2, "%%") == 0) ++i;
+  }
+  return path;
 }
 
 std::optional<std::string> impossible(const Shape& shape,

@@ -15,9 +15,9 @@ namespace thalweg::slurm_agent {
 std::optional<std::string> script_mistake(const std::string& script, const std::string& folder,
                                           const std::vector<std::string>& outputs);
 
-/// Slurm expands "%j" and the like in output file names; a path is meant as it is. Nothing where it
-/// holds a backslash (which would switch that expansion off for good).
-std::optional<std::string> literal_path(const std::string& path);
+/// The path that an output option means, in which "%%" stands for "%". Nothing where it holds a
+/// backslash (which would switch Slurm's expansion off for good).
+std::optional<std::string> plain_path(const std::string& literal);
 
 struct NodeSize {
   int cpus = 0;

@@ -12,6 +12,9 @@
 #error "Slurm 22.05 or newer is needed (slurm_init)"
 #endif
 
+// libslurm exports it and slurm.h names it in a comment, but does not declare it.
+extern "C" void slurm_free_will_run_response_msg(will_run_response_msg_t* msg);
+
 namespace thalweg::slurm_agent::compat {
 
 inline std::uint32_t job_id(const submit_response_msg_t& response) {
@@ -46,6 +49,13 @@ inline void free_configuration([[maybe_unused]] slurm_conf_t* configuration) {
 inline constexpr const char* gres_prefix = "gres/";
 #else
 inline constexpr const char* gres_prefix = "gres:";
+#endif
+
+/// What stands before "gpu:..." in job_desc_msg_t::tres_bind.
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 11, 0)
+inline constexpr const char* bind_prefix = "gres/";
+#else
+inline constexpr const char* bind_prefix = "";
 #endif
 
 /// Release this agent was built for: 22, 5.

@@ -8,31 +8,10 @@ using nlohmann::json;
 
 JobRequest job_request(const json& request) {
   JobRequest r;
-  r.name = request.at("name");
-  r.token = request.at("token");
+  r.token = request.value("token", "");
   r.script = request.at("script");
-  r.folder = request.at("folder");
-  r.output = request.at("output");
-  r.error = request.at("error");
+  r.options = request.at("options").get<Options>();
   r.environment = request.at("environment").get<std::vector<std::string>>();
-  r.shape.nodes = request.at("nodes");
-  r.shape.tasks_per_node = request.at("tasks_per_node");
-  r.shape.cpus_per_task = request.at("cpus_per_task");
-  r.shape.memory_mib = request.value("memory_mib", std::int64_t{0});
-  r.shape.minutes = request.at("minutes");
-  r.shape.partition = request.value("partition", "");
-  r.account = request.value("account", "");
-  r.qos = request.value("qos", "");
-  r.reservation = request.value("reservation", "");
-  r.constraint = request.value("constraint", "");
-  r.gres = request.value("gres", "");
-  r.nodelist = request.value("nodelist", "");
-  r.exclude = request.value("exclude", "");
-  r.licenses = request.value("licenses", "");
-  r.exclusive = request.value("exclusive", false);
-  r.gpus_per_node = request.value("gpus_per_node", 0);
-  r.warn_signal = request.value("warn_signal", 0);
-  r.warn_seconds = request.value("warn_seconds", 0);
   return r;
 }
 

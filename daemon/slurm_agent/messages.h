@@ -8,7 +8,7 @@
 
 namespace thalweg::slurm_agent {
 
-inline constexpr int protocol_version = 1;
+inline constexpr int protocol_version = 2;
 
 JobRequest job_request(const nlohmann::json& request);
 nlohmann::json to_json(const JobFacts& job);

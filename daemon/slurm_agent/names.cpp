@@ -54,6 +54,7 @@ constexpr Name reasons[] = {
     {WAIT_PROLOG, "Prolog"},
     {WAIT_QOS, "QOSNotAllowed"},
     {WAIT_ACCOUNT, "AccountNotAllowed"},
+    {WAIT_DEP_INVALID, "DependencyNeverSatisfied"},
     {WAIT_QOS_GRP_CPU, "QOSGrpCpuLimit"},
     {WAIT_QOS_GRP_CPU_MIN, "QOSGrpCPUMinutesLimit"},
     {WAIT_QOS_GRP_JOB, "QOSGrpJobsLimit"},

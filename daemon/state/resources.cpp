@@ -24,44 +24,17 @@ jobspec::Resources resources_from(const nlohmann::json& json) {
   return r;
 }
 
-namespace {
-
-struct TextField {
-  const char* name;
-  std::string jobspec::SlurmOptions::*member;
-};
-
-using Slurm = jobspec::SlurmOptions;
-constexpr TextField slurm_fields[] = {
-    {"partition", &Slurm::partition},
-    {"account", &Slurm::account},
-    {"qos", &Slurm::qos},
-    {"reservation", &Slurm::reservation},
-    {"constraint", &Slurm::constraint},
-    {"gres", &Slurm::gres},
-    {"nodelist", &Slurm::nodelist},
-    {"exclude", &Slurm::exclude},
-    {"licenses", &Slurm::licenses},
-};
-
-}  // namespace
-
-nlohmann::json slurm_json(const Slurm& options) {
-  nlohmann::json json{{"exclusive", options.exclusive},
-                      {"setup", options.setup},
-                      {"signal_before_end_s", options.signal_before_end_s}};
-  for (const auto& field : slurm_fields)
-    if (!(options.*field.member).empty()) json[field.name] = options.*field.member;
-  return json;
+nlohmann::json slurm_json(const jobspec::SlurmOptions& options) {
+  return nlohmann::json::parse(jobspec::write_slurm(options).to_json());
 }
 
-Slurm slurm_from(const nlohmann::json& json) {
-  Slurm options;
-  options.exclusive = json.value("exclusive", options.exclusive);
-  options.setup = json.value("setup", options.setup);
-  options.signal_before_end_s = json.value("signal_before_end_s", options.signal_before_end_s);
-  for (const auto& field : slurm_fields)
-    options.*field.member = json.value(field.name, "");
+jobspec::SlurmOptions slurm_from(const nlohmann::json& json) {
+  jobspec::SlurmOptions options;
+  jobspec::Complaints complaints("event");
+  const jobspec::Value block = jobspec::read_yaml(json.dump(), "event");
+  for (const std::string& key : jobspec::slurm_keys())
+    if (const jobspec::Value* value = block.find(key))
+      jobspec::read_slurm_key(key, *value, "slurm." + key, options, complaints);
   return options;
 }
 

@@ -24,8 +24,15 @@ bool forgotten(const Evidence& e) {
   return e.backend && e.backend->cancelled && !e.backend->started && e.began;
 }
 
+/// srun's last words where the site lacks the PMIx plug-in that slurm.mpi names: it will lack it in
+/// the next attempt, too.
+bool no_such_mpi(const Evidence& e) {
+  return !e.record && e.last_words.find("Invalid MPI type") != std::string::npos;
+}
+
 EndCause failure_cause(const Evidence& e) {
   if (e.backend && e.backend->exit_code == exit_bad_input) return EndCause::bad_input;
+  if (no_such_mpi(e)) return EndCause::bad_input;
   if (e.record && e.record->reason.rfind("diverged", 0) == 0) return EndCause::diverged;
   return EndCause::failed;
 }
@@ -92,10 +99,13 @@ std::string reason_of(EndCause cause, const Evidence& e) {
   const FailureFile* failure = first_failure(e.failures);
   if (cause == EndCause::failed && failure != nullptr) return words_of(*failure, e.failures);
   if (e.record && !e.record->reason.empty()) return e.record->reason;
-  if (cause == EndCause::bad_input && !e.last_words.empty()) return e.last_words;
+  if (cause == EndCause::bad_input && !e.last_words.empty())
+    return e.last_words + (no_such_mpi(e) ? " (slurm.mpi)" : "");
   if (failure != nullptr) return words_of(*failure, e.failures);
   if (!e.backend) return "ended without a word";
-  return join(join(by_exit(*e.backend), e.backend->reason), e.last_words);
+  const std::string how = by_exit(*e.backend);
+  const bool said = e.last_words.find(how) != std::string::npos;
+  return join(join(said ? "" : how, e.backend->reason), e.last_words);
 }
 
 }  // namespace

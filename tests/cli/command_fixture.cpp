@@ -27,7 +27,9 @@ CommandTest::CommandTest() {
     write_file(file, "#!/bin/sh\n" + text + "\n");
     fs::permissions(file, fs::perms::owner_all);
   };
-  script("thalwegd", "echo 'the test has no daemon' >&2; exit 1");
+  script("thalwegd", "[ \"$1\" = --limits ] && exec cat '" + folder("limits.json") +
+                         "'\necho 'the test has no daemon' >&2; exit 1");
+  write_file(folder("limits.json"), "{}");
   script("thalweg-train",
          "[ \"$1\" = --schema ] && exec cat '" + source_file("data/schema.json") + "'");
 }

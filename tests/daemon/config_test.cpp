@@ -37,7 +37,7 @@ TEST(Config, TheUsersFileWinsKeyByKey) {
   test::TempDir dir;
   test::write_file(dir.path() / "site.yaml", "max_nodes_per_job: 16\nlocal: {cores: 2}\n");
   test::write_file(dir.path() / "user.yaml", "local: {cores: 1}\n");
-  const Config config = load_config(dir.path() / "user.yaml", dir.path() / "site.yaml");
+  const Config config = load_config(dir.path() / "user.yaml", {dir.path() / "site.yaml"});
   EXPECT_EQ(config.max_nodes_per_job, 16);
   EXPECT_EQ(config.local.cores, 1);
 }
@@ -45,8 +45,76 @@ TEST(Config, TheUsersFileWinsKeyByKey) {
 TEST(Config, EmptyAndMissingFilesAreTheDefaults) {
   test::TempDir dir;
   test::write_file(dir.path() / "empty.yaml", "# nothing\n");
-  const Config config = load_config(dir.path() / "empty.yaml", dir.path() / "missing.yaml");
+  const Config config = load_config(dir.path() / "empty.yaml", {dir.path() / "missing.yaml"});
   EXPECT_EQ(config.backend, "auto");
+}
+
+std::string mistakes_of(const std::function<void()>& read) {
+  try {
+    read();
+  } catch (const jobspec::InputError& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+TEST(Config, WhatTheSiteEnforcesNobodySetsElsewhere) {
+  test::TempDir dir;
+  const auto site = dir.path() / "site.yaml", user = dir.path() / "user.yaml",
+             second = dir.path() / "second.yaml";
+  test::write_file(site,
+                   "max_nodes_per_job: 16\n"
+                   "slurm: {partition: main, account: ours}\n"
+                   "enforce: [max_nodes_per_job, slurm.partition, slurm.reservation]\n");
+  test::write_file(user, "slurm: {account: mine}\n");
+  const Config config = load_config(user, {site});
+  EXPECT_EQ(config.max_nodes_per_job, 16);
+  EXPECT_EQ(config.slurm.defaults.option("partition"), "main");
+  EXPECT_EQ(config.slurm.defaults.option("account"), "mine");  // not enforced
+  const jobspec::SiteLimits limits = site_limits(config);
+  EXPECT_EQ(limits.locked, (std::set<std::string>{"slurm.partition", "slurm.reservation"}));
+  EXPECT_EQ(limits.sources.at("slurm.account"), user.string());
+  EXPECT_EQ(limits.sources.at("slurm.reservation"), site.string());
+
+  for (const char* text : {"max_nodes_per_job: 1000\n", "slurm: {partition: main}\n"}) {
+    test::write_file(user, text);
+    EXPECT_THAT(mistakes_of([&] { load_config(user, {site}); }),
+                HasSubstr("fixed by " + site.string() + " (enforce)"));
+    // A second site's file is bound, too: naming one of one's own is no way round.
+    test::write_file(second, std::string(text) + "enforce: []\n");
+    EXPECT_THAT(mistakes_of([&] {
+                  load_config(dir.path() / "none", {site, second});
+                }),
+                HasSubstr(second.string() + ":1"));
+  }
+}
+
+TEST(Config, OnlyTheSiteEnforces) {
+  Config config;
+  EXPECT_THAT(mistakes_of([&] { read_config(config, "enforce: [backend]\n", "f"); }),
+              HasSubstr("only the site's file"));
+  EXPECT_THAT(mistakes_of([&] { read_config(config, "enforce: [bakend]\n", "f", true); }),
+              HasSubstr("did you mean backend?"));
+  EXPECT_THAT(mistakes_of([&] { read_config(config, "enforce: backend\n", "f", true); }),
+              HasSubstr("expected a list"));
+}
+
+TEST(Config, DefaultsOfTheSlurmBlock) {
+  Config config;
+  read_config(config,
+              "slurm:\n  partition: main\n  sbatch: {nice: 100}\n  setup: [module load x]\n"
+              "  mpi: pmix_v4\n  max_jobs: 50\n  poll_interval: 7\n"
+              "max_trials: 500\n",
+              "f");
+  const jobspec::SiteLimits limits = jobspec::SiteLimits::from_json(site_limits(config).to_json());
+  EXPECT_EQ(limits.slurm.options, (jobspec::SlurmRequest{{"partition", "main"}, {"nice", "100"}}));
+  EXPECT_EQ(limits.slurm.setup, std::vector<std::string>{"module load x"});
+  EXPECT_EQ(limits.slurm.mpi, "pmix_v4");
+  EXPECT_EQ(limits.max_trials, 500);
+  EXPECT_EQ(limits.source_of("max_trials"), " (max_trials in f)");
+  EXPECT_EQ(config.slurm.max_jobs, 50);
+  EXPECT_THAT(mistakes_of([&] { read_config(config, "slurm: {sbatch: {nise: 1}}\n", "f"); }),
+              HasSubstr("f:1: slurm.sbatch.nise: no option of sbatch"));
 }
 
 TEST(Config, EverySettingIsDescribed) {

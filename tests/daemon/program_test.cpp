@@ -220,6 +220,44 @@ TEST_F(ProgramTest, ALimitOnFileSizesIsWaitedFor) {
   EXPECT_EQ(pid(), process);
 }
 
+TEST_F(ProgramTest, TheSitesFileHoldsForTheControllerAndForWhoAsks) {
+  const std::string site = (dir.path() / "site.yaml").string();
+  test::write_file(site,
+                   "max_trials: 3\nslurm: {partition: main}\nenforce: [max_trials, "
+                   "slurm.partition]\n");
+  test::RunOptions options;
+  options.env = {{"THALWEG_TEST", dir.path()}, {"THALWEG_SITE_CONFIG", site}};
+  const std::vector<std::string> command{"thalwegd", "--home", home.directory.string()};
+  auto asking = command;
+  asking.emplace_back("--limits");
+  const json limits = json::parse(test::run(asking, options).out);
+  EXPECT_EQ(limits.at("max_trials"), 3);
+  EXPECT_EQ(limits.at("slurm").at("partition"), "main");
+  EXPECT_EQ(limits.at("locked"), json::parse(R"(["slurm.partition"])"));
+
+  ASSERT_EQ(test::run(command, options).code, 0);
+  const auto refusal = [&](const std::string& more) {
+    try {
+      api::Client(home).post("/v1/sweeps", {{"text", "train: {steps: 4}\n" + more}});
+    } catch (const api::ApiError& error) {
+      return error.body().dump();
+    }
+    return std::string();
+  };
+  EXPECT_THAT(refusal("seeds: 4\n"),
+              HasSubstr("found 4 trials, expected at most 3 (max_trials in " + site + ")"));
+  EXPECT_THAT(refusal("slurm: {partition: short}\n"),
+              HasSubstr("fixed to main by " + site + " (enforce)"));
+  kill(pid(), SIGKILL);
+  ASSERT_TRUE(test::eventually([&] { return !api::Client(home).ping(); }));
+
+  configure("max_trials: 1000\n");
+  const auto outcome = test::run(command, options);
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("fixed by " + site + " (enforce)"));
+  EXPECT_EQ(test::run(asking, options).code, 2);
+}
+
 TEST_F(ProgramTest, TheClientStartsIt) {
   setenv("THALWEG_TEST", dir.path().c_str(), 1);
   setenv("PATH", (std::string(THALWEG_BIN_DIR) + ":" + std::getenv("PATH")).c_str(), 1);

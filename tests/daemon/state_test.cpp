@@ -136,15 +136,22 @@ TEST(State, EqualFailuresHaveEqualKeys) {
 
 TEST(Resources, SurviveJson) {
   jobspec::SlurmOptions slurm;
-  slurm.partition = "main";
+  slurm.options = {{"partition", "main"}, {"exclusive", ""}, {"nice", "100"}, {"contiguous", ""}};
   slurm.setup = {"module load x"};
-  slurm.exclusive = true;
+  slurm.srun = {"--cpu-bind=cores"};
+  slurm.mpi = "pmix_v4";
   slurm.signal_before_end_s = 90;
   const auto back = slurm_from(json::parse(slurm_json(slurm).dump()));
-  EXPECT_EQ(back.partition, "main");
+  EXPECT_EQ(back.options, slurm.options);
   EXPECT_EQ(back.setup, slurm.setup);
-  EXPECT_TRUE(back.exclusive);
+  EXPECT_EQ(back.srun, slurm.srun);
+  EXPECT_EQ(back.mpi, "pmix_v4");
   EXPECT_EQ(back.signal_before_end_s, 90);
+  // As a controller of an earlier release wrote it.
+  const json earlier{{"partition", "main"}, {"exclusive", true}, {"setup", json::array()}};
+  EXPECT_EQ(slurm_from(earlier).options,
+            (jobspec::SlurmRequest{{"partition", "main"}, {"exclusive", ""}}));
+  EXPECT_TRUE(slurm_from(json{{"exclusive", false}}).options.empty());
   jobspec::Metric metric{"val/accuracy", jobspec::Goal::maximize, 0.9};
   const auto metric_back = metric_from(json::parse(metric_json(metric).dump()));
   EXPECT_EQ(metric_back.name, metric.name);

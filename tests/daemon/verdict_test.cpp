@@ -30,6 +30,25 @@ FailureFile failure(const std::string& reporter, int rank, double time,
   return {time, rank, "n" + std::to_string(rank), reason, reporter};
 }
 
+TEST(Verdict, APmixPluginThatIsNotThereIsNotTriedAgain) {
+  Evidence evidence;
+  evidence.backend = exited(1);
+  evidence.last_words = "srun: error: Invalid MPI type 'pmix_v9', --mpi=list for acceptable types";
+  const Verdict verdict = judge(evidence);
+  EXPECT_EQ(verdict.cause, EndCause::bad_input);
+  EXPECT_EQ(verdict.reason, evidence.last_words + " (slurm.mpi)");
+}
+
+TEST(Verdict, AnExitCodeIsSaidOnce) {
+  Evidence evidence;
+  evidence.backend = exited(3);
+  evidence.backend->reason = "failed";
+  evidence.last_words = "srun: error: n1: task 0: Exited with exit code 3";
+  EXPECT_EQ(judge(evidence).reason, "failed: " + evidence.last_words);
+  evidence.last_words = "no room";
+  EXPECT_EQ(judge(evidence).reason, "exit code 3: failed: no room");
+}
+
 TEST(Verdict, CauseByEvidence) {
   const BackendWord preempted{"PREEMPTED", {}, 15, true, false, false};
   const struct {

@@ -80,8 +80,9 @@ TEST(SlurmChecks, WhatSbatchWouldHaveChecked) {
 }
 
 TEST(SlurmChecks, OutputPathsAreMeantLiterally) {
-  EXPECT_EQ(literal_path("/a/50%j/x"), "/a/50%%j/x");
-  EXPECT_FALSE(literal_path("/a\\b"));
+  EXPECT_EQ(plain_path("/a/50%%j/x"), "/a/50%j/x");
+  EXPECT_EQ(plain_path("/a/%%%%"), "/a/%%");
+  EXPECT_FALSE(plain_path("/a\\b"));
 }
 
 std::vector<Partition> partitions() {

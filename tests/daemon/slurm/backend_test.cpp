@@ -2,7 +2,6 @@
 #include "daemon/backend/slurm.h"
 
 #include <gmock/gmock.h>
-#include <signal.h>
 
 #include "tests/daemon/slurm/fake.h"
 #include "tests/daemon/slurm/waiting.h"
@@ -34,12 +33,12 @@ class SlurmBackendTest : public testing::Test {
     config_.longest_reuse_s = 0;
     request_.id = {3, 4, 5};
     request_.token = "t";
-    request_.folder = "/attempt";
+    request_.folder = folder_.path();
     request_.resources.nodes = 2;
     request_.resources.ranks_per_node = 3;
     request_.resources.threads_per_rank = 4;
     request_.resources.time_limit_s = 601;
-    request_.slurm.partition = "main";
+    request_.slurm.options["partition"] = "main";
   }
   Backend& backend() {
     if (!backend_) backend_ = make_slurm_backend(context_.get_executor(), config_);
@@ -54,6 +53,7 @@ class SlurmBackendTest : public testing::Test {
   }
 
   test::FakeAgent fake_;
+  test::TempDir folder_;
   SlurmBackendConfig config_;
   LaunchRequest request_;
   boost::asio::io_context context_;
@@ -62,30 +62,45 @@ class SlurmBackendTest : public testing::Test {
 
 TEST_F(SlurmBackendTest, SubmissionCarriesEverything) {
   fake_.answers({{"submit", {{{"ok", true}, {"job", 4711}, {"note", "hello"}}}}});
-  request_.slurm.gres = "nvme:1";
-  request_.slurm.exclusive = true;
+  request_.slurm.options["gres"] = "nvme:1";
+  request_.slurm.options["exclusive"] = "";
   const auto submission = wait(backend().submit(request_));
   EXPECT_EQ(submission.outcome, SubmitOutcome::accepted);
   EXPECT_EQ(submission.handle, "4711");
   EXPECT_EQ(submission.message, "hello");
   const json asked = fake_.requests().at(0);
-  EXPECT_EQ(asked.at("name"), "thalweg-3.4.5");
+  const std::string folder = folder_.path().string();
   EXPECT_EQ(asked.at("token"), "t");
-  EXPECT_EQ(asked.at("folder"), "/attempt");
-  EXPECT_EQ(asked.at("output"), "/attempt/stdout.log");
-  EXPECT_EQ(asked.at("error"), "/attempt/stderr.log");
-  EXPECT_EQ(asked.at("nodes"), 2);
-  EXPECT_EQ(asked.at("tasks_per_node"), 3);
-  EXPECT_EQ(asked.at("cpus_per_task"), 4);
-  EXPECT_EQ(asked.at("minutes"), 11);
-  EXPECT_EQ(asked.at("partition"), "main");
-  EXPECT_EQ(asked.at("gres"), "nvme:1");
-  EXPECT_EQ(asked.at("exclusive"), true);
-  EXPECT_EQ(asked.at("warn_signal"), SIGUSR1);
-  EXPECT_EQ(asked.at("warn_seconds"), 60);
+  const json options{{"job-name", "thalweg-3.4.5"},
+                     {"chdir", folder},
+                     {"output", folder + "/stdout.log"},
+                     {"error", folder + "/stderr.log"},
+                     {"open-mode", "append"},
+                     {"no-requeue", ""},
+                     {"nodes", "2"},
+                     {"ntasks", "6"},
+                     {"ntasks-per-node", "3"},
+                     {"cpus-per-task", "4"},
+                     {"time", "11"},
+                     {"partition", "main"},
+                     {"gres", "nvme:1"},
+                     {"exclusive", ""},
+                     {"signal", "USR1@60"}};
+  EXPECT_EQ(asked.at("options"), options);
   EXPECT_EQ(asked.at("environment"), json::array({"PATH=/bin"}));
   EXPECT_THAT(asked.at("script").get<std::string>(),
-              HasSubstr("'/opt/thalweg-train' '/attempt/trial.yaml'"));
+              HasSubstr("'/opt/thalweg-train' '" + folder + "/trial.yaml'"));
+}
+
+TEST_F(SlurmBackendTest, TheScriptStaysInTheFolder) {
+  fake_.answers({{"submit", {{{"ok", true}, {"job", 4711}}}}});
+  wait(backend().submit(request_));
+  EXPECT_EQ(test::read_file(folder_.path() / "batch.sh"), fake_.requests().at(0).at("script"));
+  request_.folder /= "missing";
+  const auto submission = wait(backend().submit(request_));
+  EXPECT_EQ(submission.outcome, SubmitOutcome::retry_later);
+  EXPECT_THAT(submission.message, HasSubstr("missing/batch.sh"));
+  EXPECT_EQ(fake_.requests().size(), 1u);
 }
 
 TEST_F(SlurmBackendTest, SubmitOutcomes) {

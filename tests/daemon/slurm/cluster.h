@@ -131,7 +131,7 @@ class SlurmCluster : public testing::Test {
     warned_ = request("warned", 1);
     warned_.resources.time_limit_s = 120;
     warned_.slurm.signal_before_end_s = 60;  // shortened to 30
-    warned_.slurm.partition = "short";
+    warned_.slurm.options["partition"] = "short";
     const auto submission = test::wait(context, backend->submit(warned_));
     ASSERT_EQ(submission.outcome, SubmitOutcome::accepted) << submission.message;
     warned_handle_ = submission.handle;

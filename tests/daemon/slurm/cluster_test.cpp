@@ -4,7 +4,9 @@
 #include <signal.h>
 
 #include <cstdlib>
+#include <map>
 #include <set>
+#include <sstream>
 
 #include "tests/daemon/slurm/cluster.h"
 
@@ -151,7 +153,7 @@ TEST_F(SlurmCluster, RefusedWithTheReason) {
          "there is no partition 'nix'; this cluster has main (default), short, urgent (Slurm error "
          "2000)"}}) {
     LaunchRequest r = request("finish", row.node_count);
-    r.slurm.partition = row.partition;
+    if (*row.partition) r.slurm.options["partition"] = row.partition;
     r.resources.time_limit_s = row.limit_s;
     r.resources.ranks_per_node = row.ranks;
     const auto submission = submit(r);
@@ -159,7 +161,7 @@ TEST_F(SlurmCluster, RefusedWithTheReason) {
     EXPECT_EQ(submission.message, row.message);
   }
   LaunchRequest r = request("finish");
-  r.slurm.constraint = "gold";
+  r.slurm.options["constraint"] = "gold";
   EXPECT_THAT(submit(r).message, HasSubstr("slurm.constraint"));
   r = request("finish");
   r.folder /= "missing";
@@ -168,6 +170,94 @@ TEST_F(SlurmCluster, RefusedWithTheReason) {
   ASSERT_TRUE(waiting);
   for (const auto& status : *waiting)
     EXPECT_NE(status.phase, JobPhase::held) << status.handle;
+}
+
+/// What scontrol says of a job, but for what differs from job to job.
+std::map<std::string, std::string> shown_job(const std::string& handle) {
+  static const std::set<std::string> own = {
+      "JobId",          "Priority",  "SubmitTime", "EligibleTime",
+      "AccrueTime",     "StartTime", "EndTime",    "LastSchedEval",
+      "Comment",        "Command",   "Reason",     "AllocNode:Sid",
+      "SecsPreSuspend", "StdIn",     "Deadline",   "Scheduler"};
+  std::map<std::string, std::string> facts;
+  std::istringstream words(test::run({"scontrol", "show", "job", handle}).out);
+  std::string key;
+  for (std::string word; words >> word;) {
+    const std::size_t equals = word.find('=');
+    if (equals != std::string::npos) key = word.substr(0, equals);
+    if (own.count(key) == 0) facts[key] += word + " ";
+  }
+  return facts;
+}
+
+TEST_F(SlurmCluster, TheBatchScriptByHandAsksForTheSameJob) {
+  LaunchRequest r = request("finish");
+  r.resources.threads_per_rank = 1;
+  r.slurm.options = {{"partition", "main"},
+                     {"mail-type", "END,FAIL"},
+                     {"mail-user", "ada@here"},
+                     {"nice", "100"},
+                     {"mem-per-cpu", "100M"},
+                     {"contiguous", ""},
+                     {"time-min", "5"},
+                     {"threads-per-core", "1"},
+                     {"exclude", "n3"},
+                     {"begin", "2040-01-31T18:00"},
+                     {"tmp", "1M"},
+                     {"exclusive", ""}};
+  const auto submission = submit(r);
+  ASSERT_EQ(submission.outcome, SubmitOutcome::accepted) << submission.message;
+  const auto ours = shown_job(submission.handle);
+  const auto by_hand =
+      test::run({"sbatch", "--hold", "--parsable", (r.folder / "batch.sh").string()});
+  ASSERT_EQ(by_hand.code, 0) << by_hand.err;
+  const std::string job = by_hand.out.substr(0, by_hand.out.find_first_of(";\n"));
+  EXPECT_EQ(shown_job(job), ours);
+  EXPECT_EQ(ours.at("Nice"), "Nice=100 ");
+  EXPECT_THAT(ours.at("MailType"), HasSubstr("END,FAIL"));
+  EXPECT_EQ(test::run({"scancel", job}).code, 0);
+  EXPECT_TRUE(wait(backend_->cancel({submission.handle, r.token, r.folder})));
+}
+
+TEST_F(SlurmCluster, ForecastOfWhatCanRunAndOfWhatNeverCan) {
+  const auto ask = [&](const LaunchRequest& r) { return wait(backend_->forecast(r)).value(); };
+  LaunchRequest r = request("finish");
+  r.folder = "/nowhere/<sweep>/1/1";  // a dry run has no folder
+  const Forecast good = ask(r);
+  EXPECT_FALSE(good.refused) << good.message;
+  EXPECT_GT(good.start, 1.5e9) << good.message;
+  EXPECT_EQ(good.partition, "main");
+  EXPECT_THAT(good.node_list, testing::StartsWith("n"));
+
+  LaunchRequest large = r;
+  large.resources.memory_mib = 64 << 20;
+  EXPECT_TRUE(ask(large).refused);
+  EXPECT_THAT(ask(large).message, HasSubstr("MiB each, partition 'main' has 0 of that size"));
+  LaunchRequest wide = r;
+  wide.resources.nodes = 65;
+  EXPECT_TRUE(ask(wide).refused);
+  EXPECT_THAT(ask(wide).message, HasSubstr("asks for 65 nodes, partition 'main' has 3"));
+  LaunchRequest nowhere = r;
+  nowhere.slurm.options["partition"] = "nix";
+  EXPECT_TRUE(ask(nowhere).refused);
+  EXPECT_THAT(ask(nowhere).message, HasSubstr("there is no partition 'nix'"));
+  LaunchRequest gpus = r;
+  gpus.resources.gpus_per_node = 1;
+  EXPECT_TRUE(ask(gpus).refused);
+  EXPECT_THAT(ask(gpus).message, HasSubstr("resources.gpus_per_node"));
+  const auto jobs = wait(backend_->poll({}));  // nothing was submitted
+  ASSERT_TRUE(jobs);
+  for (const auto& job : *jobs)
+    EXPECT_NE(job.token, r.token);
+}
+
+TEST_F(SlurmCluster, ASetupLineThatFailsIsBadInput) {
+  LaunchRequest r = request("finish", 1);
+  r.slurm.setup = {"export A=1", "module load nothing-of-that-name"};
+  const auto ended = await_phase(run(r), r.token, JobPhase::ended);
+  EXPECT_EQ(ended.exit_code, 2);
+  EXPECT_THAT(test::read_file(r.folder / "stderr.log"),
+              testing::EndsWith("): module load nothing-of-that-name\n"));
 }
 
 TEST_F(SlurmCluster, ManySubmissionsAtOnceAndOnePoll) {
@@ -212,6 +302,11 @@ TEST_F(SlurmCluster, ControllerOfSlurmKilledBetweenSubmitAndRelease) {
   const auto meanwhile = submit(request("finish"));
   EXPECT_EQ(meanwhile.outcome, SubmitOutcome::retry_later);
   EXPECT_EQ(meanwhile.message, "Slurm's controller does not answer");
+  const auto forecast = wait(backend_->forecast(request("finish")));
+  ASSERT_TRUE(forecast);
+  EXPECT_FALSE(forecast->refused);
+  EXPECT_EQ(forecast->start, 0);
+  EXPECT_EQ(forecast->message, "Slurm's controller does not answer");
   ASSERT_EQ(test::run({script("restart-controller"), "start"}).code, 0);
   // Slurm may have forgotten a job that it had said yes to; it must never be anything else than
   // held or missing.

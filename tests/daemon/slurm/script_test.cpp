@@ -21,22 +21,28 @@ jobspec::Resources resources(int nodes, int ranks, int threads) {
 }
 
 BatchScript plain() {
-  return {{12, 3, 1},
-          "/home/ada/.local/state/thalweg/runs/12/3/1",
-          resources(4, 2, 8),
-          {},
-          "srun",
-          "/usr/bin/thalweg-train"};
+  BatchScript job;
+  job.request.id = {12, 3, 1};
+  job.request.token = "secret";
+  job.request.folder = "/home/ada/.local/state/thalweg/runs/12/3/1";
+  job.request.resources = resources(4, 2, 8);
+  job.train_program = "/usr/bin/thalweg-train";
+  return job;
 }
 
 TEST(SlurmScript, PlainIsTheGoldenFile) {
   EXPECT_EQ(batch_script(plain()), test::read_file(golden / "plain.sh"));
 }
 
-TEST(SlurmScript, WithSetupIsTheGoldenFile) {
+TEST(SlurmScript, WithEverythingIsTheGoldenFile) {
   BatchScript job = plain();
-  job.folder = "/data/it's 50% \"here\"/1";
-  job.setup = {"module load ucx/1.13", "export OMP_PLACES=cores"};
+  job.request.folder = "/data/it's 50% \"here\"/1";
+  job.request.resources.memory_mib = 4096;
+  job.request.resources.gpus_per_node = 2;
+  job.request.slurm.options = {{"partition", "main"}, {"exclusive", ""}, {"mail-type", "END"}};
+  job.request.slurm.setup = {"module load ucx/1.13", "export OMP_PLACES=cores"};
+  job.request.slurm.srun = {"--cpu-bind=cores"};
+  job.request.slurm.mpi = "pmix_v4";
   job.srun = "/opt/slurm/bin/srun";
   EXPECT_EQ(batch_script(job), test::read_file(golden / "setup.sh"));
 }
@@ -50,58 +56,39 @@ TEST(SlurmScript, WordsSurviveTheShell) {
 }
 
 TEST(SlurmScript, FailingSetupLineEndsTheJobBeforeTheRanks) {
+  struct Row {
+    std::vector<std::string> setup;
+    std::string last_words;
+  };
+  const std::string module = "module() { test \"$1\" != load; }";
+  for (const Row& row :
+       {Row{{"echo first", "false", "echo second"}, "(exit code 1): false"},
+        Row{{"echo first", "modul load ucx"}, "(exit code 127): modul load ucx"},
+        Row{{module, "echo first", "module load ucx"}, "(exit code 1): module load ucx"},
+        Row{{"echo first", "exit 7"}, "(exit code 7): exit 7"}}) {
+    test::TempDir folder;
+    BatchScript job = plain();
+    job.request.folder = folder.path();
+    job.request.slurm.setup = row.setup;
+    job.srun = "/bin/echo";
+    test::write_file(folder.path() / "job.sh", batch_script(job));
+    const auto outcome = test::run({"bash", (folder.path() / "job.sh").string()});
+    EXPECT_EQ(outcome.code, 2) << row.last_words;  // bad input: not tried again
+    EXPECT_EQ(outcome.out, "first\n");
+    EXPECT_THAT(outcome.err, testing::EndsWith("slurm.setup failed " + row.last_words + "\n"));
+  }
+}
+
+TEST(SlurmScript, SetupThatWorksLeavesNoTrace) {
   test::TempDir folder;
   BatchScript job = plain();
-  job.folder = folder.path();
-  job.setup = {"echo first", "false", "echo second"};
-  job.srun = "/bin/echo";
+  job.request.folder = folder.path();
+  job.request.slurm.setup = {"false || true", "if false; then exit 1; fi"};
+  job.srun = "/bin/false";
   test::write_file(folder.path() / "job.sh", batch_script(job));
   const auto outcome = test::run({"bash", (folder.path() / "job.sh").string()});
-  EXPECT_NE(outcome.code, 0);
-  EXPECT_EQ(outcome.out, "first\n");
-}
-
-TEST(SlurmScript, MinutesAreRoundedUp) {
-  jobspec::Resources r;
-  for (const auto& [limit_s, minutes] : {std::pair{1, 1}, {60, 1}, {61, 2}, {3600, 60}}) {
-    r.time_limit_s = limit_s;
-    EXPECT_EQ(time_limit_minutes(r), minutes) << limit_s;
-  }
-}
-
-TEST(SlurmScript, WarningNeverStopsAJobAtItsStart) {
-  struct Row {
-    std::int64_t limit_s, wanted_s;
-    int warning_s;
-  };
-  // Slurm may warn up to 60 s early: limit - warning - 60 is the earliest time.
-  for (const Row& row : {Row{3600, 60, 60},
-                         {3600, 0, 0},
-                         {3600, -5, 0},
-                         {60, 60, 0},
-                         {30, 60, 0},
-                         {120, 60, 30},
-                         {180, 60, 60},
-                         {600, 3600, 270},
-                         {1000000, 100000, 65535}}) {
-    jobspec::Resources r;
-    r.time_limit_s = row.limit_s;
-    EXPECT_EQ(warning_seconds(r, row.wanted_s), row.warning_s)
-        << row.limit_s << " " << row.wanted_s;
-  }
-}
-
-TEST(SlurmScript, EarliestWarning) {
-  struct Row {
-    std::int64_t limit_s, wanted_s, earliest_s;
-  };
-  for (const Row& row :
-       {Row{3600, 60, 3480}, {3590, 60, 3480}, {120, 60, 30}, {60, 60, 0}, {3600, 0, 0}}) {
-    jobspec::Resources r;
-    r.time_limit_s = row.limit_s;
-    EXPECT_EQ(earliest_warning_s(r, row.wanted_s), row.earliest_s)
-        << row.limit_s << " " << row.wanted_s;
-  }
+  EXPECT_EQ(outcome.code, 1);  // srun's own
+  EXPECT_EQ(outcome.err, "");
 }
 
 TEST(SlurmScript, EnvironmentLeavesThisMachineAndOtherJobsBehind) {

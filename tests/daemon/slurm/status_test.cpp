@@ -1,6 +1,6 @@
 #include "daemon/backend/slurm_status.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
 
@@ -32,6 +32,18 @@ TEST(SlurmStatus, WaitingJobs) {
   EXPECT_EQ(held.started, 0);
   EXPECT_FALSE(held.exit_code);
   EXPECT_EQ(slurm_status(job("PENDING", {{"reason", "Resources"}})).phase, JobPhase::queued);
+}
+
+TEST(SlurmStatus, AReasonThatNeverClearsIsSaidAsSuch) {
+  const auto reason = [](const char* name) {
+    return slurm_status(job("PENDING", {{"reason", name}})).reason;
+  };
+  EXPECT_EQ(reason("BadConstraints"),
+            "BadConstraints (no nodes have what is asked for: it can never start)");
+  EXPECT_THAT(reason("PartitionNodeLimit"), testing::HasSubstr("cannot start unless"));
+  EXPECT_THAT(reason("BadConstraints: n1 down"), testing::HasSubstr("can never start"));
+  EXPECT_EQ(reason("Resources"), "Resources");
+  EXPECT_EQ(slurm_status(job("RUNNING", {{"reason", "BadConstraints"}})).reason, "BadConstraints");
 }
 
 TEST(SlurmStatus, RunningJobs) {

@@ -1,0 +1,75 @@
+// From resources, Slurm options and the attempt's folder to sbatch's options.
+#include "daemon/backend/slurm_request.h"
+
+#include <algorithm>
+
+namespace thalweg::daemon {
+namespace {
+
+constexpr std::int64_t minute_s = 60;
+
+}  // namespace
+
+std::string attempt_name(const jobspec::Id& id) {
+  const std::string name = id.to_string();
+  return id.sweep == 0 ? "<sweep>" + name.substr(name.find('.')) : name;
+}
+
+jobspec::SlurmRequest slurm_request(const LaunchRequest& request) {
+  const jobspec::Resources& r = request.resources;
+  jobspec::SlurmRequest asked = request.slurm.options;
+  asked["job-name"] = "thalweg-" + attempt_name(request.id);
+  asked["nodes"] = std::to_string(r.nodes);
+  asked["ntasks"] = std::to_string(r.ranks());
+  asked["ntasks-per-node"] = std::to_string(r.ranks_per_node);
+  asked["cpus-per-task"] = std::to_string(r.threads_per_rank);
+  asked["time"] = std::to_string(time_limit_minutes(r));
+  if (r.memory_mib > 0) asked["mem"] = std::to_string(r.memory_mib) + "M";
+  if (r.gpus_per_node > 0) asked["gpus-per-node"] = std::to_string(r.gpus_per_node);
+  // To the ranks: a signal to the batch shell would reach srun only.
+  const int warning_s = warning_seconds(r, request.slurm.signal_before_end_s);
+  if (warning_s > 0) asked["signal"] = "USR1@" + std::to_string(warning_s);
+  asked["chdir"] = request.folder.string();
+  asked["output"] = literal_path((request.folder / "stdout.log").string());
+  asked["error"] = literal_path((request.folder / "stderr.log").string());
+  asked["open-mode"] = "append";
+  asked["no-requeue"] = "";
+  return asked;
+}
+
+std::vector<std::string> sbatch_lines(const jobspec::SlurmRequest& request) {
+  std::vector<std::string> lines;
+  for (const jobspec::SlurmOption& option : jobspec::slurm_options()) {
+    const auto asked = request.find(std::string(option.name));
+    if (asked == request.end()) continue;
+    lines.push_back("#SBATCH " + jobspec::sbatch_argument(asked->first, asked->second));
+  }
+  return lines;
+}
+
+std::string literal_path(const std::string& path) {
+  std::string text;
+  for (const char c : path)
+    text += c == '%' ? "%%" : std::string(1, c);
+  return text;
+}
+
+std::int64_t time_limit_minutes(const jobspec::Resources& resources) {
+  return std::max<std::int64_t>(1, (resources.time_limit_s + minute_s - 1) / minute_s);
+}
+
+int warning_seconds(const jobspec::Resources& resources, std::int64_t wanted_s) {
+  constexpr std::int64_t longest_s = 65535;  // Slurm keeps 16 bits
+  const std::int64_t limit_s = time_limit_minutes(resources) * minute_s;
+  const std::int64_t half =
+      (limit_s - minute_s) / 2;  // of what is left when it comes a minute early
+  return static_cast<int>(std::clamp<std::int64_t>(std::min(wanted_s, half), 0, longest_s));
+}
+
+std::int64_t earliest_warning_s(const jobspec::Resources& resources, std::int64_t wanted_s) {
+  const int warning_s = warning_seconds(resources, wanted_s);
+  if (warning_s == 0) return 0;
+  return (time_limit_minutes(resources) - 1) * minute_s - warning_s;
+}
+
+}  // namespace thalweg::daemon

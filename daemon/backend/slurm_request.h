@@ -1,0 +1,35 @@
+// What an attempt asks of Slurm, as sbatch's options: one structure that the #SBATCH lines of the
+// batch script show and that the agent hands to libslurm, so that the two cannot disagree. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "daemon/backend/backend.h"
+
+namespace thalweg::daemon {
+
+/// The whole request but for what makes the job ours (held, comment, environment).
+jobspec::SlurmRequest slurm_request(const LaunchRequest& request);
+
+/// "12.3.1"; "<sweep>.3.1" where the sweep has no number yet (a dry run).
+std::string attempt_name(const jobspec::Id& id);
+
+/// Its lines, "#SBATCH --nodes=2" and so on, in the order of jobspec::slurm_options().
+std::vector<std::string> sbatch_lines(const jobspec::SlurmRequest& request);
+
+/// Slurm expands "%j" and the like in the names of output files; ours are meant as they are.
+std::string literal_path(const std::string& path);
+
+/// Slurm counts in minutes, rounded up.
+std::int64_t time_limit_minutes(const jobspec::Resources& resources);
+
+/// How long before the time limit Slurm shall send SIGUSR1 to the ranks, in seconds; 0 = not at
+/// all. It may come up to a minute earlier than asked for, so short jobs get a shorter warning or
+/// none: a rank must not be stopped at once.
+int warning_seconds(const jobspec::Resources& resources, std::int64_t wanted_s);
+
+/// How long a job has run at the least when that warning comes, in seconds; 0 = none comes.
+std::int64_t earliest_warning_s(const jobspec::Resources& resources, std::int64_t wanted_s);
+
+}  // namespace thalweg::daemon

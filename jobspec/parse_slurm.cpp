@@ -1,0 +1,115 @@
+// The `slurm` block of a sweep file, against the rest of the file.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "jobspec/parse.h"
+#include "jobspec/resources.h"
+
+namespace thalweg::jobspec {
+namespace {
+
+/// An option of sbatch under `slurm` itself is one line away from being right.
+void complain_misplaced(const Value& value, Fields& fields, Complaints& complaints) {
+  for (const auto& [name, one] : value.as_map()) {
+    const SlurmOption* option = find_slurm_option(name);
+    if (option == nullptr || option->use == SlurmUse::key) continue;
+    fields.take_quietly(name);
+    complaints.add(one.place, "slurm." + name,
+                   option->free() ? "no key of `slurm` itself" : refusal_of(*option),
+                   option->free() ? fmt::format("write slurm: {{sbatch: {{{}: …}}}}", name) : "");
+  }
+}
+
+/// The same option as a key and under `sbatch`, with different values.
+void check_twice(const Value& value, Complaints& complaints) {
+  const Value* sbatch = value.find("sbatch");
+  if (sbatch == nullptr || !sbatch->is_map()) return;
+  for (const auto& [name, one] : sbatch->as_map()) {
+    const Value* own = value.find(name);
+    if (own && own->to_json() != one.to_json())
+      complaints.add(one.place, "slurm.sbatch." + name,
+                     fmt::format("slurm.{} says {}, too", name, own->to_text()));
+  }
+}
+
+void check_memory(const Value& value, Parsing& parsing) {
+  const bool asked =
+      parsing.sweep.resources.memory_mib > 0 || find_axis(parsing.sweep, "resources.memory");
+  for (const char* name : {"mem-per-cpu", "mem-per-gpu"})
+    if (asked && parsing.sweep.slurm.options.count(name) != 0)
+      parsing.complaints.add(value.place, "slurm.sbatch." + std::string(name),
+                             "resources.memory asks for memory, too", "Slurm takes one of them");
+}
+
+std::string only_others(const SlurmOptions& slurm) {
+  SlurmOptions others;
+  for (const auto& [name, value] : slurm.options)
+    if (find_slurm_option(name)->use == SlurmUse::sbatch) others.options[name] = value;
+  return write_slurm(others).to_json();
+}
+
+/// What one key of the block comes to, as text to compare and to show.
+std::string shown(const SlurmOptions& slurm, const std::string& key) {
+  if (key == "sbatch") return only_others(slurm);
+  const Value block = write_slurm(slurm);
+  const Value* value = block.find(key);
+  return value ? value->to_text() : "its default";
+}
+
+void check_locked(const Value& value, Parsing& parsing) {
+  for (const std::string& key : slurm_keys()) {
+    const std::string setting = "slurm." + key;
+    if (parsing.site.locked.count(setting) == 0) continue;
+    const std::string fixed = shown(parsing.site.slurm, key);
+    if (shown(parsing.sweep.slurm, key) == fixed) continue;
+    const Value* given = value.find(key);
+    if (given == nullptr) given = value.find("sbatch");
+    const auto source = parsing.site.sources.find(setting);
+    parsing.complaints.add(
+        given ? given->place : value.place, setting,
+        fmt::format("fixed to {} by {} (enforce)", fixed,
+                    source == parsing.site.sources.end() ? "the site" : source->second),
+        "leave it out");
+  }
+}
+
+}  // namespace
+
+void parse_slurm(const Value& value, Parsing& parsing) {
+  Fields fields(value, "slurm", parsing.complaints);
+  if (!fields.is_map()) return;
+  for (const std::string& key : slurm_keys())
+    if (const Value* one = fields.take(key))
+      read_slurm_key(key, *one, "slurm." + key, parsing.sweep.slurm, parsing.complaints);
+  complain_misplaced(value, fields, parsing.complaints);
+  check_twice(value, parsing.complaints);
+  check_memory(value, parsing);
+  check_locked(value, parsing);
+  fields.finish();
+}
+
+void check_signal(const Value* slurm, Parsing& parsing) {
+  Sweep& sweep = parsing.sweep;
+  std::int64_t shortest = sweep.resources.time_limit_s;
+  if (const Axis* axis = find_axis(sweep, "resources.time")) {
+    std::vector<Value> times;
+    if (const auto* values = axis->distribution->listed()) times = *values;
+    if (const auto bounds = axis->distribution->bounds()) times = {bounds->first};
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      const std::int64_t time = parse_time(times[i]).value_or(shortest);
+      shortest = i == 0 ? time : std::min(shortest, time);
+    }
+  }
+  std::int64_t& signal = sweep.slurm.signal_before_end_s;
+  const Value* given = slurm ? slurm->find("signal_before_end_s") : nullptr;
+  if (!given) {
+    signal = std::min(signal, shortest / 2);
+  } else if (signal >= shortest) {
+    parsing.complaints.add(given->place, "slurm.signal_before_end_s",
+                           fmt::format("found {}, expected less than the shortest time limit, {} s",
+                                       signal, shortest));
+  }
+}
+
+}  // namespace thalweg::jobspec

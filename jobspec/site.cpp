@@ -1,0 +1,48 @@
+// SiteLimits as JSON.
+#include "jobspec/site.h"
+
+#include <limits>
+
+namespace thalweg::jobspec {
+
+std::string SiteLimits::source_of(const std::string& setting) const {
+  const auto source = sources.find(setting);
+  return source == sources.end() ? "" : " (" + setting + " in " + source->second + ")";
+}
+
+std::string SiteLimits::to_json() const {
+  Map files;
+  for (const auto& [setting, file] : sources)
+    files.emplace_back(setting, file);
+  const List fixed(locked.begin(), locked.end());
+  return Value(Map{{"max_nodes_per_job", max_nodes_per_job},
+                   {"max_trials", max_trials},
+                   {"slurm", write_slurm(slurm)},
+                   {"sources", files},
+                   {"locked", fixed}})
+      .to_json();
+}
+
+SiteLimits SiteLimits::from_json(std::string_view json) {
+  const std::string name = "limits";
+  const Value value = read_yaml(json, name);
+  Complaints complaints(name);
+  SiteLimits limits;
+  Fields fields(value, "", complaints);
+  fields.integer("max_nodes_per_job", limits.max_nodes_per_job, {1});
+  fields.integer("max_trials", limits.max_trials, {1});
+  if (const Value* slurm = fields.take("slurm"); slurm && slurm->is_map())
+    for (const auto& [key, one] : slurm->as_map())
+      read_slurm_key(key, one, "slurm." + key, limits.slurm, complaints);
+  if (const Value* files = fields.take("sources"); files && files->is_map())
+    for (const auto& [setting, file] : files->as_map())
+      limits.sources[setting] = file.to_text();
+  std::vector<std::string> fixed;
+  fields.texts("locked", fixed);
+  limits.locked.insert(fixed.begin(), fixed.end());
+  fields.finish();
+  complaints.throw_if_any();
+  return limits;
+}
+
+}  // namespace thalweg::jobspec

@@ -1,0 +1,169 @@
+// Reading the keys of a `slurm` block. An option of sbatch may stand as a key of its own or under
+// `sbatch`; both end in one map. What Thalweg itself decides is refused with the reason.
+#include "jobspec/slurm_block.h"
+
+#include <algorithm>
+#include <array>
+
+namespace thalweg::jobspec {
+namespace {
+
+constexpr std::int64_t longest_signal_s = 65535;  // Slurm keeps it in 16 bits
+
+void wrong(const Value& value, const std::string& path, const std::string& expected,
+           Complaints& complaints, const std::string& hint = {}) {
+  complaints.add(value.place, path, "found " + describe(value) + ", expected " + expected, hint);
+}
+
+void read_option(const SlurmOption& option, const Value& value, const std::string& path,
+                 SlurmOptions& slurm, Complaints& complaints) {
+  const std::string name(option.name);
+  if (is_off(option, value)) {
+    slurm.options.erase(name);
+  } else if (auto canonical = slurm_value(option, value)) {
+    slurm.options[name] = *std::move(canonical);
+  } else {
+    const bool text = option.type == SlurmType::text && !value.is_string();
+    wrong(value, path, text ? "text" : expected_of(option), complaints,
+          text && value.is_number() ? "put it in quotes" : "");
+  }
+}
+
+void read_sbatch(const Value& value, const std::string& path, SlurmOptions& slurm,
+                 Complaints& complaints) {
+  if (!value.is_map()) {
+    wrong(value, path, "options of sbatch, as {mail-type: END, nice: 100}", complaints);
+    return;
+  }
+  std::vector<std::string> names;
+  for (const SlurmOption& option : slurm_options())
+    if (option.free()) names.emplace_back(option.name);
+  for (const auto& [name, one] : value.as_map()) {
+    const SlurmOption* option = find_slurm_option(name);
+    const std::string key = path + "." + name;
+    if (option == nullptr) {
+      const std::string near = did_you_mean(name, names);
+      complaints.add(one.place, key, "no option of sbatch that can be passed on",
+                     (near.empty() ? "" : near + " ") + "There are " + any_of(names));
+    } else if (!option->free()) {
+      complaints.add(one.place, key, refusal_of(*option));
+    } else {
+      read_option(*option, one, key, slurm, complaints);
+    }
+  }
+}
+
+/// Those that the batch script gives itself, or that would change whose ranks run where.
+constexpr std::array<std::string_view, 20> our_srun_options = {
+    "mpi",      "kill-on-bad-exit", "input",  "nodes", "ntasks",    "ntasks-per-node",
+    "error",    "cpus-per-task",    "output", "jobid", "het-group", "distribution",
+    "job-name", "multi-prog",       "pty",    "bcast", "label",     "chdir",
+    "overlap",  "unbuffered"};
+
+void read_srun(const Value& value, const std::string& path, SlurmOptions& slurm,
+               Complaints& complaints) {
+  const List items = value.is_list() ? value.as_list() : List{value};
+  std::vector<std::string> options;
+  for (const Value& item : items) {
+    const std::string text = item.is_string() ? item.as_string() : "";
+    const std::string name = text.substr(0, text.find('='));
+    const bool good =
+        name.size() > 2 && text.starts_with("--") &&
+        std::none_of(text.begin(), text.end(), [](unsigned char c) { return c < 32; });
+    if (!good) {
+      wrong(item, path, "a list of long options, as [--cpu-bind=cores]", complaints);
+      return;
+    }
+    if (std::find(our_srun_options.begin(), our_srun_options.end(), name.substr(2)) !=
+        our_srun_options.end()) {
+      complaints.add(item.place, path, "Thalweg gives srun its " + name + " itself",
+                     name == "--mpi" ? "slurm.mpi sets it" : "");
+      return;
+    }
+    options.push_back(text);
+  }
+  slurm.srun = std::move(options);
+}
+
+void read_mpi(const Value& value, const std::string& path, SlurmOptions& slurm,
+              Complaints& complaints) {
+  const std::string text = value.is_string() ? value.as_string() : "";
+  const bool good =
+      text.starts_with("pmix") && text.find_first_not_of("pmix_v0123456789") == text.npos;
+  if (good) {
+    slurm.mpi = text;
+  } else {
+    wrong(value, path, "pmix, or one version of it as pmix_v4: ranks find each other by PMIx",
+          complaints);
+  }
+}
+
+void read_others(std::string_view key, const Value& value, const std::string& path,
+                 SlurmOptions& slurm, Complaints& complaints) {
+  // Fields takes a map and the key's last part.
+  const Value map = Map{{std::string(key), value}};
+  Fields fields(map, path.substr(0, path.size() - std::min(path.size(), key.size() + 1)),
+                complaints);
+  if (key == "setup") fields.texts(key, slurm.setup);
+  if (key == "signal_before_end_s")
+    fields.integer(key, slurm.signal_before_end_s, {0, longest_signal_s});
+}
+
+}  // namespace
+
+std::string SlurmOptions::option(const std::string& name) const {
+  const auto found = options.find(name);
+  return found == options.end() ? "" : found->second;
+}
+
+const std::vector<std::string>& slurm_keys() {
+  static const std::vector<std::string> keys = [] {
+    std::vector<std::string> all;
+    for (const SlurmOption& option : slurm_options())
+      if (option.use == SlurmUse::key) all.emplace_back(option.name);
+    for (const char* other : {"setup", "signal_before_end_s", "sbatch", "srun", "mpi"})
+      all.emplace_back(other);
+    return all;
+  }();
+  return keys;
+}
+
+void read_slurm_key(std::string_view key, const Value& value, const std::string& path,
+                    SlurmOptions& slurm, Complaints& complaints) {
+  if (key == "sbatch") {
+    read_sbatch(value, path, slurm, complaints);
+  } else if (key == "srun") {
+    read_srun(value, path, slurm, complaints);
+  } else if (key == "mpi") {
+    read_mpi(value, path, slurm, complaints);
+  } else if (const SlurmOption* option = find_slurm_option(key);
+             option && option->use == SlurmUse::key) {
+    read_option(*option, value, path, slurm, complaints);
+  } else {
+    read_others(key, value, path, slurm, complaints);
+  }
+}
+
+Value write_slurm(const SlurmOptions& slurm) {
+  const SlurmOptions defaults;
+  Map block, others;
+  for (const auto& [name, text] : slurm.options) {
+    const SlurmOption* option = find_slurm_option(name);
+    if (option == nullptr) continue;
+    Value value = text;
+    if (option->type == SlurmType::flag) value = true;
+    if (option->type == SlurmType::count || option->type == SlurmType::minutes)
+      value = static_cast<std::int64_t>(std::stoll(text));
+    (option->use == SlurmUse::key ? block : others).emplace_back(name, std::move(value));
+  }
+  if (!others.empty()) block.emplace_back("sbatch", std::move(others));
+  if (!slurm.srun.empty()) block.emplace_back("srun", List(slurm.srun.begin(), slurm.srun.end()));
+  if (slurm.mpi != defaults.mpi) block.emplace_back("mpi", slurm.mpi);
+  if (!slurm.setup.empty())
+    block.emplace_back("setup", List(slurm.setup.begin(), slurm.setup.end()));
+  if (slurm.signal_before_end_s != defaults.signal_before_end_s)
+    block.emplace_back("signal_before_end_s", slurm.signal_before_end_s);
+  return block;
+}
+
+}  // namespace thalweg::jobspec
