@@ -48,7 +48,8 @@ std::string ending(const Json& attempt) {
   const std::string who = culprit(attempt), rank = who.substr(0, who.find(" on "));
   const bool named = !parts.empty() && !rank.empty() && parts[0].find(rank) != std::string::npos;
   if (!who.empty() && !named) parts.push_back(who);
-  if (const Json& code = member(attempt, "exit_code"); code.is_number() && code != 0)
+  const bool told = !parts.empty() && parts[0].find("exit code") != std::string::npos;
+  if (const Json& code = member(attempt, "exit_code"); !told && code.is_number() && code != 0)
     parts.push_back("exit code " + plain_text(code));
   return join(parts, "; ");
 }
@@ -273,6 +274,11 @@ void show_attempt(Context& context, const Json& attempt, const Options& options)
                {"ended", time_cell(attempt, "ended")},
                {"took", time_taken(attempt)},
                {"folder", text_at(attempt, "folder")}});
+  if (const Json& request = list_at(attempt, "request"); !request.empty()) {
+    context.out << "\nasked of Slurm (batch.sh in the folder has it, too):\n";
+    for (const Json& option : request)
+      context.out << "  " << printable(plain_text(option)) << '\n';
+  }
   if (!events.empty()) {
     context.out << '\n';
     event_table(events).print(context.out, context.palette, context.width());

@@ -6,6 +6,7 @@
 
 #include "cli/commands/submission.h"
 #include "cli/commands/table.h"
+#include "cli/output/format.h"
 #include "cli/output/text.h"
 
 namespace thalweg::cli {
@@ -37,6 +38,23 @@ Table plan_table(const Json& trials, std::size_t limit) {
   return table;
 }
 
+/// When Slurm would start trials, as far as it says.
+void print_forecasts(Context& context, const Json& answer) {
+  for (const Json& forecast : list_at(answer, "forecasts")) {
+    const auto more = count_at(forecast, "trials") - 1;
+    context.out << "trial " << text_at(forecast, "trial")
+                << (more > 0 ? " (and " + count_of(more, "more") + " like it)" : "") << ": ";
+    const double start = number_at(forecast, "start").value_or(0);
+    if (start > 0)
+      context.out << "would start " << format_time(start) << " on "
+                  << printable(text_at(forecast, "node_list")) << " of partition "
+                  << printable(text_at(forecast, "partition")) << '\n';
+    else
+      context.out << "when it would start is not known: " << printable(text_at(forecast, "message"))
+                  << '\n';
+  }
+}
+
 void print_plan(Context& context, const Json& answer, const Format& format) {
   const Json& trials = list_at(answer, "trials");
   if (format.csv) return plan_table(trials, trials.size()).print_csv(context.out);
@@ -50,7 +68,12 @@ void print_plan(Context& context, const Json& answer, const Format& format) {
     context.out << '\n'
                 << context.palette(Tint::bold, "Batch script of the first trial:") << '\n'
                 << script << (script.ends_with('\n') ? "" : "\n");
-  context.out << "\nNothing was submitted (--dry-run).\n";
+  context.out << '\n';
+  print_forecasts(context, answer);
+  if (const auto hours = number_at(answer, "most_node_hours"))
+    context.out << "At most " << format_number(*hours)
+                << " node-hours, if every trial takes its whole time once.\n";
+  context.out << "Nothing was submitted (--dry-run).\n";
 }
 
 int submit(Context& context, const Options& options) {

@@ -76,9 +76,11 @@ json job_question(const char* verb, const std::string& handle, const std::string
 }
 
 /// What was submitted stays beside its output; Slurm keeps its own copy only while the job lives.
-/// Returns why it cannot be written.
+/// Returns why it cannot be written; a folder that is not there is the agent's to refuse.
 std::string write_script(const std::string& script, const std::filesystem::path& folder) {
   const std::filesystem::path file = folder / batch_script_name;
+  std::error_code ignored;
+  if (!std::filesystem::exists(folder, ignored)) return {};
   std::ofstream out(file, std::ios::trunc);
   out << script;
   out.close();

@@ -348,6 +348,13 @@ std::optional<std::string> Controller::description(const std::string& backend) c
   return {};
 }
 
+Awaitable<std::optional<Forecast>> Controller::forecast(const std::string& backend,
+                                                        const LaunchRequest& request) {
+  for (const auto& slot : slots_)
+    if (slot->name == backend) co_return co_await slot->slot.backend->forecast(request);
+  co_return std::nullopt;
+}
+
 Awaitable<std::string> Controller::describe(const std::string& backend) {
   for (auto& slot : slots_) {
     if (slot->name != backend) continue;

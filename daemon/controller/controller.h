@@ -123,6 +123,9 @@ class Controller {
   std::vector<std::string> troubles() const;
   /// Asks it now, which may take long.
   Awaitable<std::string> describe(const std::string& backend);
+  /// Backend::forecast; nothing also where there is no such backend.
+  Awaitable<std::optional<Forecast>> forecast(const std::string& backend,
+                                              const LaunchRequest& request);
 
  private:
   /// A backend with what this controller knows of it; nothing in it needs to survive.

@@ -3,8 +3,10 @@
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "daemon/api/messages.h"
+#include "daemon/backend/slurm_script.h"
 #include "daemon/server/endpoints.h"
 #include "daemon/server/params.h"
 #include "daemon/server/views.h"
@@ -213,20 +215,6 @@ awaitable<Response> get_curve(App& app, const Request& request) {
   co_return co_await app.reader.run(work);
 }
 
-awaitable<Response> get_attempt(App& app, const Request& request) {
-  const Id id = path_id(request, IdKind::attempt);
-  const auto work = [id](db::Store& store) {
-    const auto row = store.attempt(id);
-    if (!row) throw HttpError(404, "there is no attempt " + id.to_string());
-    json result = attempt_json(*row), events = json::array();
-    for (const auto& event : store.events_of(id))
-      events.push_back(event_json(event));
-    result["events"] = std::move(events);
-    return json_response(result);
-  };
-  co_return co_await app.reader.run(work);
-}
-
 namespace {
 
 /// Up to 1 MiB of a file; a missing one is empty.
@@ -240,7 +228,32 @@ std::string read_part(const std::filesystem::path& file, std::int64_t offset) {
   return text;
 }
 
+/// The options that were asked of Slurm: the #SBATCH lines of the attempt's batch script.
+json request_of(const std::filesystem::path& folder) {
+  constexpr std::string_view mark = "#SBATCH ";
+  json options = json::array();
+  std::istringstream script(read_part(folder / batch_script_name, 0));
+  for (std::string line; std::getline(script, line) && line.starts_with('#');)
+    if (line.starts_with(mark)) options.push_back(line.substr(mark.size()));
+  return options;
+}
+
 }  // namespace
+
+awaitable<Response> get_attempt(App& app, const Request& request) {
+  const Id id = path_id(request, IdKind::attempt);
+  const auto work = [id](db::Store& store) {
+    const auto row = store.attempt(id);
+    if (!row) throw HttpError(404, "there is no attempt " + id.to_string());
+    json result = attempt_json(*row), events = json::array();
+    for (const auto& event : store.events_of(id))
+      events.push_back(event_json(event));
+    result["events"] = std::move(events);
+    if (json asked = request_of(row->folder); !asked.empty()) result["request"] = std::move(asked);
+    return json_response(result);
+  };
+  co_return co_await app.reader.run(work);
+}
 
 awaitable<Response> get_log(App& app, const Request& request) {
   const Id id = path_id(request, IdKind::attempt);

@@ -6,6 +6,7 @@
 #include "daemon/api/messages.h"
 #include "daemon/api/program.h"
 #include "daemon/server/endpoints.h"
+#include "daemon/server/forecast.h"
 #include "daemon/server/params.h"
 #include "daemon/state/resources.h"
 
@@ -76,25 +77,45 @@ struct Parsed {
   jobspec::Expansion expansion;
 };
 
+/// What the file says about Slurm means nothing elsewhere; that may be meant (a trial run at home),
+/// but not unknown.
+void note_ignored(jobspec::Sweep& sweep, const jobspec::SiteLimits& site,
+                  const std::string& backend) {
+  if (backend == "slurm") return;
+  const auto own = [](jobspec::SlurmOptions options) {
+    options.signal_before_end_s = 0;  // holds everywhere
+    return jobspec::write_slurm(options);
+  };
+  const jobspec::Value given = own(sweep.slurm), defaults = own(site.slurm);
+  std::string keys;
+  for (const auto& [key, value] : given.as_map()) {
+    const jobspec::Value* usual = defaults.find(key);
+    if (usual == nullptr || !(*usual == value)) keys += (keys.empty() ? "" : ", ") + key;
+  }
+  if (!keys.empty())
+    sweep.notes.push_back(
+        fmt::format("slurm ({}): ignored, the backend {} is not Slurm", keys, backend));
+}
+
 json dry_run(const App& app, const Parsed& parsed, const std::string& backend) {
   json trials = json::array();
   int nodes = 0;
+  double node_hours = 0;
   for (const auto& trial : parsed.expansion.trials) {
+    const jobspec::Resources& r = trial.resources;
     trials.push_back({{"id", "." + std::to_string(trial.number)},
                       {"seed", trial.seed},
                       {"parameters", api::value_json(trial.parameters)},
-                      {"resources", resources_json(trial.resources)}});
-    nodes = std::max(nodes, trial.resources.nodes);
+                      {"resources", resources_json(r)}});
+    nodes = std::max(nodes, r.nodes);
+    node_hours += static_cast<double>(r.nodes) * static_cast<double>(r.time_limit_s) / 3600;
   }
-  json result{{"trials", std::move(trials)}, {"nodes_per_job", nodes}};
+  json result{
+      {"trials", std::move(trials)}, {"nodes_per_job", nodes}, {"most_node_hours", node_hours}};
   for (const BackendRow& row : backend_rows())
     if (row.name == backend && row.script != nullptr && !parsed.expansion.trials.empty())
-      result["script"] = row.script({{0, 1, 1},
-                                     "",
-                                     runs_folder(app.config, app.home) / "<sweep>/1/1",
-                                     parsed.expansion.trials.front().resources,
-                                     parsed.sweep.slurm},
-                                    app.config);
+      result["script"] = row.script(
+          example_request(app, parsed.sweep, parsed.expansion.trials.front()), app.config);
   return result;
 }
 
@@ -120,7 +141,7 @@ awaitable<Response> post_sweep(App& app, const Request& request) {
                     directory = text_of(body, "directory", "");
   const std::string backend = co_await choose_backend(app, text_of(body, "backend", "auto"));
   const auto schema = co_await engine_schema(app);
-  const jobspec::SiteLimits site{app.config.max_nodes_per_job};
+  const jobspec::SiteLimits site = site_limits(app.config);
   const auto work = [=](db::Store&) {
     Parsed result;
     result.sweep = jobspec::parse_sweep(text, file, *schema, site);
@@ -128,11 +149,14 @@ awaitable<Response> post_sweep(App& app, const Request& request) {
     result.expansion = jobspec::expand(result.sweep, *schema);
     return result;
   };
-  const Parsed parsed = co_await app.reader.run(work);
+  Parsed parsed = co_await app.reader.run(work);
   if (parsed.expansion.trials.empty()) throw HttpError(400, file + ": the sweep has no trials");
 
   const bool only_look = body.value("dry_run", false);
+  note_ignored(parsed.sweep, site, backend);
+  json expected = co_await forecasts(app, parsed.sweep, parsed.expansion, backend);
   json result = only_look ? dry_run(app, parsed, backend) : json::object();
+  if (only_look) result["forecasts"] = std::move(expected);
   Submitted submitted;
   if (only_look) {
     submitted.duplicates = parsed.expansion.duplicates;

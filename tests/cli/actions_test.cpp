@@ -47,6 +47,24 @@ TEST_F(CliActions, DryRunShowsThePlan) {
   EXPECT_THAT(out, HasSubstr("lr=0.1"));
   EXPECT_THAT(out, HasSubstr("exec srun thalweg-train trial.yaml"));
   EXPECT_THAT(out, EndsWith("Nothing was submitted (--dry-run).\n"));
+  EXPECT_THAT(out, Not(HasSubstr("would start")));
+  plan["most_node_hours"] = 12.5;
+  plan["forecasts"] = {{{"trial", ".1"},
+                        {"trials", 3},
+                        {"start", 1760000000},
+                        {"node_list", "n[1-2]"},
+                        {"partition", "main"},
+                        {"message", ""}},
+                       {{"trial", ".4"},
+                        {"trials", 1},
+                        {"start", 0},
+                        {"message", "Slurm's controller does not answer"}}};
+  controller().answer("POST /v1/sweeps", plan);
+  const std::string told = thalweg({"submit", "--dry-run", file_}).out;
+  EXPECT_THAT(told, HasSubstr("trial .1 (and 2 more like it): would start 2025-10-09 "));
+  EXPECT_THAT(told, HasSubstr(" on n[1-2] of partition main\n"));
+  EXPECT_THAT(told, HasSubstr("trial .4: when it would start is not known: Slurm's controller"));
+  EXPECT_THAT(told, HasSubstr("At most 12.5 node-hours"));
   EXPECT_EQ(controller().requests().at(1).body["dry_run"], true);
   EXPECT_THAT(thalweg({"submit", "--dry-run", "--csv", file_}).out,
               HasSubstr(".1,1,\"{\"\"optimizer.lr\"\":0.1}\",2,1\n"));
@@ -246,6 +264,27 @@ TEST_F(CliValidate, SchemaOfTheControllerWhereThereIsNoEngine) {
   EXPECT_EQ(thalweg({"validate", source_file("valid/small.yaml")}).code, 1);
   controller().answer("GET /v1/schema", sample("schema"));
   EXPECT_EQ(thalweg({"validate", source_file("valid/small.yaml")}).code, 0);
+}
+
+TEST_F(CliValidate, TheCapIsTheOneThatSubmissionKnows) {
+  const std::string file = folder("wide.yaml");
+  write_file(file, read_file(source_file("valid/small.yaml")) + "resources: {nodes: 65}\n");
+  EXPECT_THAT(thalweg({"validate", file}).err, HasSubstr("expected at most 64"));
+  write_file(folder("limits.json"), R"({"max_nodes_per_job": 1000})");
+  EXPECT_EQ(thalweg({"validate", file}).code, 0);
+  write_file(folder("limits.json"),
+             R"({"slurm": {"partition": "main"}, "locked": ["slurm.partition"],
+                 "sources": {"slurm.partition": "/etc/thalweg/config.yaml"}})");
+  write_file(file, read_file(source_file("valid/small.yaml")) + "slurm: {partition: mine}\n");
+  EXPECT_THAT(thalweg({"validate", file}).err,
+              HasSubstr("fixed to main by /etc/thalweg/config.yaml (enforce)"));
+}
+
+TEST_F(CliValidate, ABrokenConfigIsSaidAsSuch) {
+  std::filesystem::remove(folder("limits.json"));
+  const Outcome outcome = thalweg({"validate", source_file("valid/small.yaml")});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("config.yaml cannot be used"));
 }
 
 class CliCompletion : public CommandTest {};

@@ -27,7 +27,7 @@ CommandTest::CommandTest() {
     write_file(file, "#!/bin/sh\n" + text + "\n");
     fs::permissions(file, fs::perms::owner_all);
   };
-  script("thalwegd", "[ \"$1\" = --limits ] && exec cat '" + folder("limits.json") +
+  script("thalwegd", "[ \"$1\" = --limits ] && exec cat '" + folder("limits.json").string() +
                          "'\necho 'the test has no daemon' >&2; exit 1");
   write_file(folder("limits.json"), "{}");
   script("thalweg-train",

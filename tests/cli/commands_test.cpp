@@ -286,6 +286,8 @@ TEST_F(CliTables, ShowTrialSaysWhyAttemptsEnded) {
 TEST_F(CliTables, ShowAttempt) {
   controller().answer("GET /v1/attempts/12.2.1", sample("attempt"));
   const std::string out = thalweg({"show", "12.2.1"}).out;
+  EXPECT_THAT(out, HasSubstr("asked of Slurm (batch.sh in the folder has it, too):\n"
+                             "  --partition=main\n  --nodes=2\n"));
   EXPECT_THAT(out, HasSubstr("rank 1 on n2"));
   EXPECT_THAT(out, HasSubstr("2025-10-09 08:53:52"));
   EXPECT_THAT(out, HasSubstr("reason=killed by signal 9 (Killed)"));

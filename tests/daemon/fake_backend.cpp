@@ -65,6 +65,12 @@ class FakeBackend : public daemon::Backend {
     co_return daemon::Submission{outcome, told ? handle : "", told ? "" : "as scripted"};
   }
 
+  Awaitable<std::optional<daemon::Forecast>> forecast(
+      const daemon::LaunchRequest& request) override {
+    if (!cluster_.on_forecast) co_return std::nullopt;
+    co_return cluster_.on_forecast(request);
+  }
+
   Awaitable<bool> release(const daemon::LaunchRequest&, const std::string& handle) override {
     const auto it = cluster_.jobs.find(handle);
     if (it == cluster_.jobs.end() || !cluster_.reachable) co_return false;

@@ -38,6 +38,8 @@ struct FakeCluster {
   int room = 1000;  ///< jobs at once
   /// What becomes of a submission; by default it is accepted.
   std::function<daemon::SubmitOutcome(const daemon::LaunchRequest&)> on_submit;
+  /// What it expects of a request; by default it has nothing to say.
+  std::function<std::optional<daemon::Forecast>(const daemon::LaunchRequest&)> on_forecast;
   /// Called when a job has written a step; may change the job (kill it, exit code ...).
   std::function<void(FakeJob&)> on_step;
   std::vector<std::string> submissions;  ///< ids, in order

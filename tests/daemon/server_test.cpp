@@ -62,6 +62,63 @@ TEST_F(ServerTest, ADryRunOnlyLooks) {
   EXPECT_TRUE(client->get("/v1/sweeps").at("sweeps").empty());
 }
 
+TEST_F(ServerTest, TheBackendIsAskedOncePerDistinctRequest) {
+  const std::string text =
+      "method: grid\nseeds: 2\nparameters:\n  resources.nodes: {values: [1, 2, 3]}\n"
+      "train: {steps: 4}\nresources: {time: 60}\n";
+  std::vector<int> asked;
+  world.cluster.on_forecast = [&](const LaunchRequest& request) {
+    asked.push_back(request.resources.nodes);
+    Forecast forecast;
+    forecast.start = 1000 + request.resources.nodes;
+    forecast.refused = request.resources.nodes > 2 && world.cluster.room == 1;
+    forecast.message = forecast.refused ? "too many nodes" : "";
+    return forecast;
+  };
+  const json answer = client->post("/v1/sweeps", {{"text", text}, {"dry_run", true}});
+  EXPECT_THAT(asked, testing::ElementsAre(1, 2, 3));
+  ASSERT_EQ(answer.at("forecasts").size(), 3u);
+  EXPECT_EQ(answer.at("forecasts")[1].at("trial"), ".3");
+  EXPECT_EQ(answer.at("forecasts")[1].at("trials"), 2);
+  EXPECT_EQ(answer.at("forecasts")[1].at("start"), 1002);
+  EXPECT_EQ(answer.at("most_node_hours"), 12);
+
+  world.cluster.room = 1;
+  for (const bool dry : {true, false}) {
+    try {
+      client->post("/v1/sweeps", {{"text", text}, {"dry_run", dry}});
+      FAIL() << "was taken";
+    } catch (const api::ApiError& error) {
+      EXPECT_EQ(error.status(), 400);
+      EXPECT_THAT(
+          error.what(),
+          testing::HasSubstr("fake could never run trial 5 (and 1 more like it): too many nodes"));
+    }
+  }
+  EXPECT_TRUE(client->get("/v1/sweeps").at("sweeps").empty());
+}
+
+TEST_F(ServerTest, WhatOnlySlurmDoesIsNotedElsewhere) {
+  const json answer = client->post(
+      "/v1/sweeps",
+      {{"text", std::string(sweep_text) + "slurm: {partition: main, setup: [module load x]}\n"},
+       {"dry_run", true}});
+  EXPECT_EQ(answer.at("notes").back(),
+            "slurm (partition, setup): ignored, the backend fake is not Slurm");
+}
+
+TEST_F(ServerTest, AnAttemptShowsWhatWasAskedOfSlurm) {
+  const std::string id = submit();
+  wait_for_end(id);
+  const std::string path = "/v1/attempts/" + id + ".1.1";
+  const json attempt = client->get(path);
+  EXPECT_FALSE(attempt.contains("request"));
+  test::write_file(
+      std::filesystem::path(attempt.at("folder").get<std::string>()) / "batch.sh",
+      "#!/bin/sh\n# Thalweg\n#SBATCH --nodes=2\n#SBATCH --time=60\nexec srun\n#SBATCH --late\n");
+  EXPECT_EQ(client->get(path).at("request"), json::array({"--nodes=2", "--time=60"}));
+}
+
 TEST_F(ServerTest, MistakesInASweepFileComeWithTheirPlaces) {
   try {
     client->post("/v1/sweeps",

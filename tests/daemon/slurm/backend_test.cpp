@@ -96,10 +96,11 @@ TEST_F(SlurmBackendTest, TheScriptStaysInTheFolder) {
   fake_.answers({{"submit", {{{"ok", true}, {"job", 4711}}}}});
   wait(backend().submit(request_));
   EXPECT_EQ(test::read_file(folder_.path() / "batch.sh"), fake_.requests().at(0).at("script"));
-  request_.folder /= "missing";
+  std::filesystem::remove(folder_.path() / "batch.sh");
+  std::filesystem::create_directory(folder_.path() / "batch.sh");  // not to be written to
   const auto submission = wait(backend().submit(request_));
   EXPECT_EQ(submission.outcome, SubmitOutcome::retry_later);
-  EXPECT_THAT(submission.message, HasSubstr("missing/batch.sh"));
+  EXPECT_THAT(submission.message, HasSubstr("batch.sh"));
   EXPECT_EQ(fake_.requests().size(), 1u);
 }
 

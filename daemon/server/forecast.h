@@ -1,0 +1,26 @@
+// What the backend says about a sweep before anything of it is submitted.
+#pragma once
+
+#include <utility>  // boost 1.74's awaitable.hpp needs it first
+
+#include <boost/asio/awaitable.hpp>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "daemon/server/app.h"
+#include "jobspec/sweep.h"
+
+namespace thalweg::daemon {
+
+/// The request of trial `number` as it would be, in a sweep that has no number yet.
+LaunchRequest example_request(const App& app, const jobspec::Sweep& sweep,
+                              const jobspec::ExpandedTrial& trial);
+
+/// Asks once for each distinct request: [{trial: ".3" (the first of them), trials (how many),
+/// start, node_list, partition, message}]; empty where the backend has nothing to say. Throws
+/// HttpError 400 where one of them could never run.
+boost::asio::awaitable<nlohmann::json> forecasts(App& app, const jobspec::Sweep& sweep,
+                                                 const jobspec::Expansion& expansion,
+                                                 const std::string& backend);
+
+}  // namespace thalweg::daemon
