@@ -32,8 +32,8 @@ const json odd_values[] = {nullptr,
                            json::array(),
                            json::object(),
                            json::array({1, "a=b"})};
-const char* const verbs[] = {"hello", "ping",       "submit", "release", "cancel", "poll",
-                             "job",   "partitions", "nodes",  "x",       ""};
+const char* const verbs[] = {"hello", "ping", "submit",     "will_run", "release", "cancel",
+                             "poll",  "job",  "partitions", "nodes",    "x",       ""};
 
 json question(std::mt19937& random) {
   json q{{"verb", test::one_of(verbs, random)},
@@ -41,18 +41,17 @@ json question(std::mt19937& random) {
          {"token", "t"},
          {"since", 5},
          {"signal", "TERM"},
-         {"name", "n"},
          {"script", "#!/bin/sh\n"},
-         {"folder", "/tmp"},
-         {"output", "/tmp/o"},
-         {"error", "/tmp/e"},
          {"environment", json::array({"A=b"})},
-         {"nodes", 1},
-         {"tasks_per_node", 1},
-         {"cpus_per_task", 1},
-         {"minutes", 10},
-         {"partition", ""},
-         {"gres", "gpu:1,fast"}};
+         {"options",
+          {{"job-name", "n"},
+           {"chdir", "/tmp"},
+           {"output", "/tmp/o"},
+           {"error", "/tmp/e"},
+           {"nodes", "1"},
+           {"ntasks", "1"},
+           {"time", "10"},
+           {"gres", "gpu:1,fast"}}}};
   std::vector<std::string> keys;
   for (const auto& [key, unused] : q.items())
     keys.push_back(key);
@@ -77,6 +76,20 @@ TEST(AgentFuzz, RequestsAreReadOrRefused) {
     try {
       job_request(question(random));
     } catch (const json::exception&) {
+    }
+  });
+}
+
+TEST(AgentFuzz, OptionsAreSetOrRefused) {
+  const char* const odd[] = {"",      "x",   "-1",    "99999999999999999999",
+                             "4096M", "M",   "USR1@", "@",
+                             "now+",  ",,,", "2@x",   "\xff"};
+  test::fuzz(5000, [&](int, std::mt19937& random) {
+    const OptionRow& row = option_rows()[random() % option_rows().size()];
+    Description description;
+    try {
+      set_options(description, {{row.name, test::one_of(odd, random)}});
+    } catch (const BadOption&) {
     }
   });
 }
