@@ -1,5 +1,6 @@
 #include "daemon/backend/disk.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -7,6 +8,14 @@
 namespace thalweg::daemon {
 
 using Clock = std::chrono::steady_clock;
+using Seconds = std::chrono::duration<double>;
+
+namespace {
+
+constexpr Seconds longest_patience(10);
+constexpr double more_than_it_took = 1.5;
+
+}  // namespace
 
 /// Outlives the Disk as long as the thread is inside a call.
 struct Disk::Shared {
@@ -16,6 +25,7 @@ struct Disk::Shared {
   bool busy = false;
   bool stop = false;
   Clock::time_point begun;
+  Seconds patience;
 
   void serve() {
     std::unique_lock lock(mutex);
@@ -27,6 +37,9 @@ struct Disk::Shared {
       now();
       now = {};  // what it owns is given back here, before anybody is told
       lock.lock();
+      const Seconds took = Clock::now() - begun;
+      if (took > patience)
+        patience = std::max(patience, std::min(took * more_than_it_took, longest_patience));
       busy = false;
       changed.notify_all();
     }
@@ -34,7 +47,8 @@ struct Disk::Shared {
 };
 
 Disk::Disk(double patience_s, std::function<void()> before)
-    : patience_(patience_s), before_(std::move(before)), shared_(std::make_shared<Shared>()) {
+    : before_(std::move(before)), shared_(std::make_shared<Shared>()) {
+  shared_->patience = Seconds(patience_s);
   std::thread([shared = shared_] { shared->serve(); }).detach();
 }
 
@@ -52,7 +66,7 @@ void Disk::wait_for(std::function<void()> work) {
     shared_->begun = Clock::now();
     shared_->work = std::move(work);
     shared_->changed.notify_all();
-    if (shared_->changed.wait_for(lock, patience_, is_free)) return;
+    if (shared_->changed.wait_for(lock, shared_->patience, is_free)) return;
   }
   throw DiskHangs("the filesystem of the run folders does not answer");
 }
@@ -60,7 +74,7 @@ void Disk::wait_for(std::function<void()> work) {
 std::optional<double> Disk::hangs() const {
   const std::lock_guard lock(shared_->mutex);
   if (!shared_->busy) return {};
-  return std::chrono::duration<double>(Clock::now() - shared_->begun).count();
+  return Seconds(Clock::now() - shared_->begun).count();
 }
 
 }  // namespace thalweg::daemon

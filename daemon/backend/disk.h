@@ -21,7 +21,9 @@ class DiskHangs : public std::runtime_error {
 /// Used from one thread. At its end work that hangs is left to itself.
 class Disk {
  public:
-  /// `before` is called on the thread before each work (tests hang there).
+  /// Work that was given up and ends all the same makes the patience longer, up to ten seconds:
+  /// what is only slow gets done. `before` is called on the thread before each work (tests hang
+  /// there).
   explicit Disk(double patience_s = 2, std::function<void()> before = {});
   ~Disk();
   Disk(const Disk&) = delete;
@@ -64,7 +66,6 @@ class Disk {
 
   void wait_for(std::function<void()> work);
 
-  std::chrono::duration<double> patience_;
   std::function<void()> before_;
   std::shared_ptr<Shared> shared_;
 };
