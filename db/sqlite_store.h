@@ -26,6 +26,7 @@ class SqliteStore final : public Store {
   std::int64_t insert_sweep(const SweepRow& row) override;
   void insert_trials(const std::vector<TrialRow>& rows) override;
   void insert_attempt(const AttemptRow& row) override;
+  void insert_environment(std::int64_t sweep, const std::string& entries) override;
   void update_sweep(const SweepRow& row) override;
   void update_trial(const TrialRow& row) override;
   void update_attempt(const AttemptRow& row) override;
@@ -37,6 +38,7 @@ class SqliteStore final : public Store {
 
   std::vector<SweepRow> sweeps() override;
   std::optional<SweepRow> sweep(std::int64_t id) override;
+  std::optional<std::string> environment(std::int64_t sweep) override;
   std::vector<TrialRow> trials(std::int64_t sweep) override;
   std::vector<AttemptRow> attempts(std::int64_t sweep) override;
   std::optional<AttemptRow> attempt(const Id& id) override;

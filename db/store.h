@@ -114,6 +114,8 @@ class Store {
   virtual void insert_trials(
       const std::vector<TrialRow>& rows) = 0;  ///< also fills hyperparameters
   virtual void insert_attempt(const AttemptRow& row) = 0;
+  /// A JSON list of NAME=value; no view shows it.
+  virtual void insert_environment(std::int64_t sweep, const std::string& entries) = 0;
   virtual void update_sweep(const SweepRow& row) = 0;      ///< state, ended
   virtual void update_trial(const TrialRow& row) = 0;      ///< state, attempts, ended, reason
   virtual void update_attempt(const AttemptRow& row) = 0;  ///< all but id, token, journal_lines
@@ -131,6 +133,7 @@ class Store {
   // Reading.
   virtual std::vector<SweepRow> sweeps() = 0;  ///< newest first, text left out
   virtual std::optional<SweepRow> sweep(std::int64_t id) = 0;
+  virtual std::optional<std::string> environment(std::int64_t sweep) = 0;
   virtual std::vector<TrialRow> trials(std::int64_t sweep) = 0;
   virtual std::vector<AttemptRow> attempts(std::int64_t sweep) = 0;
   virtual std::optional<AttemptRow> attempt(const Id& id) = 0;

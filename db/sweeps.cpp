@@ -17,6 +17,10 @@ const sqlite::Sql kOne{
     "read sweep",
     "SELECT id, name, owner, backend, file_name, text, metric, goal, target, state, submitted,"
     " ended, notes FROM sweep WHERE id = ?"};
+const sqlite::Sql kInsertEnvironment{
+    "insert environment", "INSERT INTO sweep_environment (sweep, entries) VALUES (?, ?)"};
+const sqlite::Sql kEnvironment{"read environment",
+                               "SELECT entries FROM sweep_environment WHERE sweep = ?"};
 
 SweepRow read(const sqlite::Run& run) {
   SweepRow row;
@@ -63,6 +67,17 @@ std::optional<SweepRow> SqliteStore::sweep(std::int64_t id) {
   run.bind(id);
   if (!run.row()) return std::nullopt;
   return read(run);
+}
+
+void SqliteStore::insert_environment(std::int64_t sweep, const std::string& entries) {
+  connection_.run(kInsertEnvironment, sweep, entries);
+}
+
+std::optional<std::string> SqliteStore::environment(std::int64_t sweep) {
+  sqlite::Run run(connection_, kEnvironment);
+  run.bind(sweep);
+  if (!run.row()) return std::nullopt;
+  return run.text(0);
 }
 
 }  // namespace thalweg::db

@@ -4,6 +4,7 @@
 #include "jobspec/combine.h"
 #include "jobspec/hash.h"
 #include "jobspec/parse.h"
+#include "jobspec/paths.h"
 #include "jobspec/resources.h"
 
 namespace thalweg::jobspec {
@@ -42,6 +43,7 @@ Expansion expand(const Sweep& sweep, const Schema& schema) {
   check_size(sweep, complaints);
   complaints.throw_if_any();
   ConfigurationCheck check(sweep, schema, complaints);
+  const Paths paths(sweep, schema);
   Expansion expansion;
   std::unordered_set<Hash128, TakeFirstWord> seen;
   std::int64_t configuration = 0;
@@ -52,6 +54,7 @@ Expansion expand(const Sweep& sweep, const Schema& schema) {
     ExpandedTrial trial;
     trial.resources = resolve_resources(sweep, combination);
     trial.train = resolve_train(sweep, combination);
+    paths.make_absolute(trial.train);
     const Hash128 hash = hash_of(trial.train, trial.resources);
     if (!seen.insert(hash).second) {
       ++expansion.duplicates;

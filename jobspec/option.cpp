@@ -57,6 +57,12 @@ Option text_option(std::string name, Value fallback, std::string doc) {
   return make(std::move(name), OptionType::text, std::move(fallback), std::move(doc));
 }
 
+Option path_option(std::string name, Value fallback, std::string doc) {
+  Option option = text_option(std::move(name), std::move(fallback), std::move(doc));
+  option.path = true;
+  return option;
+}
+
 Option list_option(std::string name, Value fallback, std::string doc) {
   return make(std::move(name), OptionType::list, std::move(fallback), std::move(doc));
 }

@@ -206,6 +206,7 @@ Sweep parse_sweep(std::string_view text, const std::string& file_name, const Sch
   const std::size_t after = complaints.size();
   parse_run_cap(top, parsing);
   parse_resources(top, parsing);
+  if (const Value* value = top.take("env")) parse_environment(*value, parsing);
   parse_other_keys(top, parsing);
   top.finish();
   // Configurations of a broken tree would only repeat its mistakes.

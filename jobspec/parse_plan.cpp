@@ -61,6 +61,15 @@ std::vector<Request> node_requests(const Value* resources, const Sweep& sweep) {
   return requests;
 }
 
+bool is_variable(const std::string& name) {
+  const auto letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  };
+  return !name.empty() && letter(name[0]) && std::all_of(name.begin(), name.end(), [&](char c) {
+    return letter(c) || (c >= '0' && c <= '9');
+  });
+}
+
 }  // namespace
 
 void parse_limits(const Value& value, Parsing& parsing) {
@@ -77,6 +86,30 @@ void parse_limits(const Value& value, Parsing& parsing) {
   fields.integer("max_retries", limits.max_retries, {0, 1000});
   fields.boolean("clamp", parsing.sweep.clamp);
   fields.finish();
+}
+
+void parse_environment(const Value& value, Parsing& parsing) {
+  const auto complain = [&](Place place, const std::string& name, const std::string& message,
+                            const std::string& hint) {
+    parsing.complaints.add(place, name.empty() ? "env" : "env." + name, message, hint);
+  };
+  if (!value.is_map())
+    return complain(value.place, "", "found " + describe(value) + ", expected variables by name",
+                    "as {OMP_PROC_BIND: \"true\"}");
+  for (const auto& [name, text] : value.as_map()) {
+    if (!is_variable(name)) {
+      complain(text.place, name,
+               "this is no name of a variable, expected letters, digits and '_', not a digit first",
+               "");
+    } else if (!text.is_string() && !text.is_null()) {
+      complain(text.place, name,
+               "found " + describe(text) + ", expected text, or null to remove it",
+               text.is_list() || text.is_map() ? "" : "put it in quotes");
+    } else {
+      parsing.sweep.environment.emplace_back(
+          name, text.is_null() ? std::nullopt : std::optional(text.as_string()));
+    }
+  }
 }
 
 void check_nodes(const Value* resources, const Value* limits, Parsing& parsing) {

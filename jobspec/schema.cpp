@@ -41,6 +41,7 @@ Value option_to_value(const Option& option) {
     map.emplace_back("synonyms", std::move(words));
   }
   if (!option.divides.empty()) map.emplace_back("divides", option.divides);
+  if (option.path) map.emplace_back("path", true);
   return map;
 }
 
@@ -119,6 +120,7 @@ Option read_option(const Value& value, const std::string& path, Complaints& comp
   fields.texts("choices", option.choices);
   read_synonyms(fields, option);
   fields.text("divides", option.divides);
+  fields.boolean("path", option.path);
   fields.finish();
   return option;
 }

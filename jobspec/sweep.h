@@ -39,7 +39,8 @@ struct When {
 };
 
 struct Sweep {
-  std::string file;  ///< its name, for messages
+  std::string file;       ///< its name, for messages
+  std::string directory;  ///< set before expand(): what relative paths of `train` count from
   std::string name;
   std::string description;
   Method method = Method::grid;
@@ -54,6 +55,9 @@ struct Sweep {
   Resources resources;
   Limits limits;
   SlurmOptions slurm;
+  /// Variables that the file sets (or removes, where there is no value) in its attempts'
+  /// environment.
+  std::vector<std::pair<std::string, std::optional<std::string>>> environment;
   bool clamp = false;              ///< clamp node requests over the cap instead of refusing them
   std::vector<std::string> notes;  ///< what the user should know: clamped, coerced, ignored keys
 };
@@ -81,7 +85,8 @@ Sweep parse_sweep(std::string_view text, const std::string& file_name, const Sch
 
 /// Deterministic, independent of machine and library version. 100,000 trials in under a second.
 /// Grid: axes in file order, the last one fastest; trials of a configuration stand together, in the
-/// order of `seeds`. Throws InputError where a resolved value breaks the schema (an axis over
+/// order of `seeds`. Relative paths become absolute ones in sweep.directory; where that is empty
+/// they stay as they are. Throws InputError where a resolved value breaks the schema (an axis over
 /// optimizer names whose options clash).
 Expansion expand(const Sweep& sweep, const Schema& schema);
 

@@ -1,5 +1,7 @@
 #include "cli/commands/submission.h"
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -7,9 +9,11 @@
 #include <iostream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "cli/output/text.h"
 #include "daemon/api/client.h"
+#include "jobspec/paths.h"
 
 namespace thalweg::cli {
 
@@ -33,11 +37,36 @@ std::string read_file(const std::string& file) {
   return all_of(in);
 }
 
+namespace {
+
+bool fits_json(const std::string& text) {
+  const auto ignore = Json::error_handler_t::ignore;
+  return Json::parse(Json(text).dump(-1, ' ', false, ignore)) == text;
+}
+
+/// What attempts shall start with, NAME=value. What is not UTF-8 is left out: JSON cannot hold it.
+Json own_environment() {
+  constexpr std::string_view data_folder = "THALWEG_DATA=";
+  Json entries = Json::array();
+  for (char** each = environ; *each != nullptr; ++each) {
+    std::string entry = *each;
+    // Attempts work elsewhere; what is relative here must not become relative there.
+    if (entry.starts_with(data_folder) && entry.size() > data_folder.size())
+      entry = std::string(data_folder) +
+              std::filesystem::absolute(entry.substr(data_folder.size())).string();
+    if (fits_json(entry)) entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
+}  // namespace
+
 Json submit_sweep(Context& context, const SubmitOptions& options, bool dry_run) {
   Json request{{"text", read_file(options.file)},
                {"file_name", options.file == "-" ? "standard input" : options.file},
                {"backend", options.backend},
-               {"directory", std::filesystem::current_path().string()}};
+               {"directory", jobspec::directory_of(options.file)},
+               {"environment", own_environment()}};
   if (dry_run) request["dry_run"] = true;
   return context.controller().post("/v1/sweeps", request);
 }

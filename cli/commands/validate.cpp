@@ -9,6 +9,7 @@
 #include "cli/output/text.h"
 #include "cli/schema_source.h"
 #include "jobspec/axis.h"
+#include "jobspec/paths.h"
 #include "jobspec/sweep.h"
 
 namespace thalweg::cli {
@@ -31,7 +32,8 @@ Json check(Context& context, const std::string& file, const jobspec::Schema& sch
   const std::string text = read_file(file);
   Json result{{"file", file}, {"diagnostics", Json::array()}};
   try {
-    const jobspec::Sweep sweep = jobspec::parse_sweep(text, file, schema, limits);
+    jobspec::Sweep sweep = jobspec::parse_sweep(text, file, schema, limits);
+    sweep.directory = jobspec::directory_of(file);
     const jobspec::Expansion expansion = jobspec::expand(sweep, schema);
     const auto& trials = expansion.trials;
     result["ok"] = true;

@@ -24,6 +24,14 @@ constexpr int first_private_file = 3;
   throw std::system_error(error, std::generic_category(), what);
 }
 
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> result;
+  for (const auto& text : texts)
+    result.push_back(const_cast<char*>(text.c_str()));
+  result.push_back(nullptr);
+  return result;
+}
+
 }  // namespace
 
 Spawn::Spawn() {
@@ -47,20 +55,20 @@ void Spawn::close_private_files() {
 #endif
 }
 
-pid_t Spawn::start(const std::vector<std::string>& arguments, short flags) {
+pid_t Spawn::start(const std::vector<std::string>& arguments, short flags,
+                   const std::vector<std::string>& environment) {
   posix_spawnattr_setflags(
       &attributes, static_cast<short>(flags | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF));
-  std::vector<char*> argv;
-  for (const auto& a : arguments)
-    argv.push_back(const_cast<char*>(a.c_str()));
-  argv.push_back(nullptr);
+  std::vector<char*> argv = pointers(arguments), env = pointers(environment);
   pid_t pid = -1;
-  if (const int error = posix_spawnp(&pid, argv[0], &files, &attributes, argv.data(), environ))
+  if (const int error = posix_spawnp(&pid, argv[0], &files, &attributes, argv.data(),
+                                     environment.empty() ? environ : env.data()))
     fail(error, "cannot start " + arguments[0]);
   return pid;
 }
 
-ProgramOutput run_program(const std::vector<std::string>& arguments, double timeout_s) {
+ProgramOutput run_program(const std::vector<std::string>& arguments, double timeout_s,
+                          const std::vector<std::string>& environment) {
   int out[2], err[2];
   if (pipe2(out, O_CLOEXEC) != 0) fail(errno, "pipe");
   if (pipe2(err, O_CLOEXEC) != 0) {
@@ -75,7 +83,7 @@ ProgramOutput run_program(const std::vector<std::string>& arguments, double time
     posix_spawn_file_actions_adddup2(&plan.files, out[1], 1);
     posix_spawn_file_actions_adddup2(&plan.files, err[1], 2);
     plan.close_private_files();
-    pid = plan.start(arguments, 0);
+    pid = plan.start(arguments, 0, environment);
   } catch (...) {
     for (const int fd : {out[0], out[1], err[0], err[1]})
       close(fd);

@@ -24,8 +24,9 @@ struct Spawn {
   /// close-on-exec.
   void close_private_files();
   /// A name without a slash is looked for in PATH. `flags` as posix_spawnattr_setflags has them.
-  /// Throws std::system_error.
-  pid_t start(const std::vector<std::string>& arguments, short flags);
+  /// `environment`: NAME=value; empty = this process's own. Throws std::system_error.
+  pid_t start(const std::vector<std::string>& arguments, short flags,
+              const std::vector<std::string>& environment = {});
 };
 
 struct ProgramOutput {
@@ -35,8 +36,9 @@ struct ProgramOutput {
 };
 
 /// Runs a program (a path) to its end; blocks up to the time limit, in seconds, then kills it.
-/// Throws std::system_error where it cannot start.
-ProgramOutput run_program(const std::vector<std::string>& arguments, double timeout_s);
+/// `environment` as Spawn::start has it. Throws std::system_error where it cannot start.
+ProgramOutput run_program(const std::vector<std::string>& arguments, double timeout_s,
+                          const std::vector<std::string>& environment = {});
 
 /// The program beside our own binary, else in PATH; empty where it is in neither. A name with a
 /// slash is taken as it is.

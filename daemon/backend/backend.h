@@ -24,7 +24,8 @@ struct LaunchRequest {
   std::string token;  ///< unique per attempt; a job or process is ours only if it carries it
   std::filesystem::path folder;  ///< attempt folder, holds trial.yaml
   jobspec::Resources resources;
-  jobspec::SlurmOptions slurm;  ///< `local` takes signal_before_end_s only
+  jobspec::SlurmOptions slurm;             ///< `local` takes signal_before_end_s only
+  std::vector<std::string> environment{};  ///< NAME=value; empty = the controller's own
 };
 
 enum class SubmitOutcome {

@@ -131,7 +131,8 @@ class LocalBackend : public Backend {
          api::find_program(config_.engine_program), (request.folder / "trial.yaml").string()},
         request.folder,
         request.folder / "stdout.log",
-        request.folder / "stderr.log"};
+        request.folder / "stderr.log",
+        request.environment};
     try {
       const auto start = [launcher]() -> std::optional<pid_t> {
         if (fs::exists(launcher.directory / "launch.json")) return {};

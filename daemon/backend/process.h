@@ -20,9 +20,10 @@ std::string boot_id();
 std::optional<std::int64_t> process_start_time(pid_t pid);
 
 struct DetachedProcess {
-  std::vector<std::string> arguments;  ///< the first is the program, with its path
-  std::filesystem::path directory;     ///< working directory
-  std::filesystem::path out, err;      ///< appended to
+  std::vector<std::string> arguments;      ///< the first is the program, with its path
+  std::filesystem::path directory;         ///< working directory
+  std::filesystem::path out, err;          ///< appended to
+  std::vector<std::string> environment{};  ///< NAME=value; empty = this process's own
 };
 
 /// Starts it as leader of a session of its own, with default signals and without our files. Throws

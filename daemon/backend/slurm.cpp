@@ -1,7 +1,5 @@
 #include "daemon/backend/slurm.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
@@ -12,12 +10,11 @@
 #include <set>
 #include <system_error>
 
+#include "daemon/backend/environment.h"
 #include "daemon/backend/slurm_agent_link.h"
 #include "daemon/backend/slurm_request.h"
 #include "daemon/backend/slurm_script.h"
 #include "daemon/backend/slurm_status.h"
-
-extern char** environ;
 
 namespace thalweg::daemon {
 namespace {
@@ -28,13 +25,6 @@ using Statuses = std::vector<JobStatus>;
 
 Clock::duration seconds(double s) {
   return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(s));
-}
-
-std::vector<std::string> own_environment() {
-  std::vector<std::string> entries;
-  for (char** entry = environ; entry && *entry; ++entry)
-    entries.emplace_back(*entry);
-  return entries;
 }
 
 std::uint32_t job_number(const std::string& handle) {
@@ -121,6 +111,9 @@ class SlurmClient : public std::enable_shared_from_this<SlurmClient> {
     fresh_until_ = {};
   }
   Awaitable<bool> add_unlisted(const Backend::Watched& job, Statuses& statuses);
+  const std::vector<std::string>& environment_of(const LaunchRequest& request) const {
+    return request.environment.empty() ? environment_ : request.environment;
+  }
 
   SlurmBackendConfig config_;
   std::vector<std::string> environment_;
@@ -147,7 +140,7 @@ Awaitable<Submission> SlurmClient::submit(const LaunchRequest& request) {
     submission.message = std::move(problem);
     co_return submission;
   }
-  json question = request_question("submit", request, script, environment_);
+  json question = request_question("submit", request, script, environment_of(request));
   question["token"] = request.token;
   const auto reply = co_await ask(std::move(question));
   if (!reply.answer) {
@@ -168,7 +161,7 @@ Awaitable<Submission> SlurmClient::submit(const LaunchRequest& request) {
 Awaitable<std::optional<Forecast>> SlurmClient::forecast(const LaunchRequest& request) {
   const auto self = shared_from_this();
   const std::string script = batch_script({request, config_.srun, config_.train_program});
-  json question = request_question("will_run", request, script, environment_);
+  json question = request_question("will_run", request, script, environment_of(request));
   const auto reply = co_await ask(std::move(question));
   Forecast forecast;
   if (!reply.answer) {

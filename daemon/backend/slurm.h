@@ -29,8 +29,8 @@ struct SlurmBackendConfig {
   double listing_share = 0.02;
   double longest_reuse_s = 30;
   int max_jobs = 0;  ///< jobs that wait or run at once; 0 = no limit
-  /// What jobs start with, NAME=value; empty = this process's environment without what belongs to
-  /// this machine (job_environment in slurm_script.h).
+  /// What jobs start with where a request says nothing, NAME=value; empty = this process's
+  /// environment without what belongs to this machine (job_environment in environment.h).
   std::vector<std::string> environment;
 };
 

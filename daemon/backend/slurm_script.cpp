@@ -2,34 +2,10 @@
 #include "daemon/backend/slurm_script.h"
 
 #include <algorithm>
-#include <array>
-#include <string_view>
 
 #include "daemon/backend/slurm_request.h"
 
 namespace thalweg::daemon {
-namespace {
-
-// Names, or beginnings of names where a star ends them.
-constexpr std::array<std::string_view, 28> left_behind = {
-    "SLURM_*",       "SLURMD_*",        "SBATCH_*",
-    "SALLOC_*",      "SRUN_*",          "PMI_*",
-    "PMIX_*",        "OMPI_*",          "HYDRA_*",
-    "MPI_*",         "SSH_*",           "DBUS_*",
-    "XDG_RUNTIME_*", "XDG_SESSION*",    "XDG_SEAT*",
-    "XDG_VTNR",      "NOTIFY_SOCKET",   "LISTEN_*",
-    "INVOCATION_ID", "WATCHDOG_*",      "JOURNAL_STREAM",
-    "DISPLAY",       "WAYLAND_DISPLAY", "TERM",
-    "TMUX*",         "OLDPWD",          "PWD",
-    "SHLVL"};
-
-bool matches(std::string_view name, std::string_view pattern) {
-  if (pattern.back() != '*') return name == pattern;
-  pattern.remove_suffix(1);
-  return name.substr(0, pattern.size()) == pattern;
-}
-
-}  // namespace
 
 std::string shell_word(const std::string& text) {
   std::string word = "'";
@@ -81,21 +57,6 @@ std::string batch_script(const BatchScript& job) {
   text += "  " + shell_word(job.train_program) + " " +
           shell_word((job.request.folder / "trial.yaml").string()) + "\n";
   return text;
-}
-
-std::vector<std::string> job_environment(const std::vector<std::string>& entries) {
-  std::vector<std::string> kept;
-  for (const std::string& entry : entries) {
-    const std::size_t equals = entry.find('=');
-    if (equals == 0 || equals == std::string::npos) continue;
-    const std::string_view name = std::string_view(entry).substr(0, equals);
-    const bool stays = name == "SLURM_CONF" || std::none_of(left_behind.begin(), left_behind.end(),
-                                                            [&](std::string_view pattern) {
-                                                              return matches(name, pattern);
-                                                            });
-    if (stays) kept.push_back(entry);
-  }
-  return kept;
 }
 
 }  // namespace thalweg::daemon

@@ -1,4 +1,4 @@
-// What a Slurm job consists of, as pure functions: the batch script and its environment.
+// What a Slurm job consists of, as pure functions: the batch script.
 #pragma once
 
 #include <string>
@@ -23,9 +23,5 @@ std::string batch_script(const BatchScript& job);
 
 /// 'it'\''s': one word for sh, whatever it holds.
 std::string shell_word(const std::string& text);
-
-/// The entries (NAME=value) that a job takes over: all but those of another Slurm job, of MPI
-/// launchers and of this machine's session (terminal, ssh, D-Bus, systemd). SLURM_CONF stays.
-std::vector<std::string> job_environment(const std::vector<std::string>& entries);
 
 }  // namespace thalweg::daemon

@@ -74,7 +74,7 @@ db::SweepRow row_of(const jobspec::Sweep& sweep) {
 }  // namespace
 
 void Controller::insert(const db::SweepRow& row, const jobspec::Expansion& expansion,
-                        db::Event& submitted) {
+                        const std::vector<std::string>& environment, db::Event& submitted) {
   store_.transaction([&] {
     submitted.id.sweep = store_.insert_sweep(row);
     std::vector<db::TrialRow> trials;
@@ -82,6 +82,8 @@ void Controller::insert(const db::SweepRow& row, const jobspec::Expansion& expan
     for (const auto& trial : expansion.trials)
       trials.push_back(row_of(submitted.id.sweep, trial));
     store_.insert_trials(trials);
+    if (!environment.empty())
+      store_.insert_environment(submitted.id.sweep, json(environment).dump());
     submitted.number = store_.append_event(submitted);
     fault::pass("in_submission");
   });
@@ -89,7 +91,8 @@ void Controller::insert(const db::SweepRow& row, const jobspec::Expansion& expan
 
 Submitted Controller::submit(const jobspec::Sweep& sweep, const jobspec::Expansion& expansion,
                              const std::string& text, const std::string& file_name,
-                             const std::string& backend, const std::string& owner) {
+                             const std::string& backend, const std::string& owner,
+                             const std::vector<std::string>& environment) {
   db::SweepRow row = row_of(sweep);
   row.owner = owner;
   row.backend = backend;
@@ -99,7 +102,7 @@ Submitted Controller::submit(const jobspec::Sweep& sweep, const jobspec::Expansi
   db::Event submitted =
       event(kind::submitted, {}, submitted_data(sweep, expansion, backend).dump());
   try {
-    insert(row, expansion, submitted);
+    insert(row, expansion, environment, submitted);
   } catch (const db::CannotWrite& error) {
     cannot_write(error);
     throw;

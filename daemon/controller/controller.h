@@ -92,9 +92,11 @@ class Controller {
 
   // Commands. They commit before they return. Where the record cannot be written now they throw
   // db::CannotWrite and nothing has changed.
+  /// `environment`: NAME=value of every attempt; empty = the controller's own.
   Submitted submit(const jobspec::Sweep& sweep, const jobspec::Expansion& expansion,
                    const std::string& text, const std::string& file_name,
-                   const std::string& backend, const std::string& owner);
+                   const std::string& backend, const std::string& owner,
+                   const std::vector<std::string>& environment = {});
   /// A sweep or a trial. Gives how many trials will be cancelled; nothing where there is no such
   /// thing.
   std::optional<std::int64_t> cancel(const Id& id, const std::string& by);
@@ -142,7 +144,8 @@ class Controller {
   void settle();
   void wake();
   void touch(std::int64_t sweep);
-  void insert(const db::SweepRow& row, const jobspec::Expansion& expansion, db::Event& submitted);
+  void insert(const db::SweepRow& row, const jobspec::Expansion& expansion,
+              const std::vector<std::string>& environment, db::Event& submitted);
 
   void run(Awaitable<void> loop);
   Awaitable<void> ingest_loop();

@@ -269,7 +269,10 @@ void Controller::launch_intents(Slot& slot) {
 LaunchRequest Controller::request_of(const Id& attempt) {
   const SweepState& sweep = state_.sweeps.at(attempt.sweep);
   const db::AttemptRow& row = live_rows_.at(attempt);
-  return {attempt, row.token, row.folder, sweep.shape(attempt.trial), sweep.slurm};
+  LaunchRequest request{attempt, row.token, row.folder, sweep.shape(attempt.trial), sweep.slurm};
+  if (const auto entries = store_.environment(attempt.sweep))
+    request.environment = json::parse(*entries).get<std::vector<std::string>>();
+  return request;
 }
 
 jobspec::Trial Controller::trial_of(const Id& attempt, const std::string& push) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "daemon/server/http.h"
 #include "jobspec/trial.h"
@@ -21,6 +22,9 @@ nlohmann::json body_object(const Request& request);
 /// A key that must be text; without a fallback it must be there.
 std::string text_of(const nlohmann::json& body, const char* key);
 std::string text_of(const nlohmann::json& body, const char* key, const std::string& fallback);
+
+/// A key that must be a list of texts; empty where it is missing.
+std::vector<std::string> texts_of(const nlohmann::json& body, const char* key);
 
 std::string query_text(const Request& request, const std::string& key,
                        const std::string& fallback = "");

@@ -5,6 +5,7 @@
 
 #include "daemon/api/messages.h"
 #include "daemon/api/program.h"
+#include "daemon/backend/environment.h"
 #include "daemon/server/endpoints.h"
 #include "daemon/server/forecast.h"
 #include "daemon/server/params.h"
@@ -61,17 +62,6 @@ awaitable<std::string> choose_backend(App& app, std::string wanted) {
                        fmt::join(known, ", "), near.empty() ? "" : "; did you mean " + near + "?"));
 }
 
-/// A relative data folder is meant from where the sweep was submitted.
-void resolve_paths(jobspec::Sweep& sweep, const std::string& directory) {
-  const jobspec::Value* dir = sweep.train.find("data.dir");
-  if (dir == nullptr || !dir->is_string() || directory.empty()) return;
-  const std::filesystem::path path = dir->as_string();
-  if (!path.empty() && path.is_relative() && dir->as_string()[0] != '$' &&
-      dir->as_string()[0] != '~')
-    sweep.train.set("data.dir",
-                    (std::filesystem::path(directory) / path).lexically_normal().string());
-}
-
 struct Parsed {
   jobspec::Sweep sweep;
   jobspec::Expansion expansion;
@@ -95,6 +85,15 @@ void note_ignored(jobspec::Sweep& sweep, const jobspec::SiteLimits& site,
   if (!keys.empty())
     sweep.notes.push_back(
         fmt::format("slurm ({}): ignored, the backend {} is not Slurm", keys, backend));
+}
+
+/// What the sweep's attempts start with: what the submitter sent, changed by the file's `env`.
+/// Empty = the controller's own at that time, where nobody says anything.
+std::vector<std::string> environment_of(const json& body, const jobspec::Sweep& sweep) {
+  std::vector<std::string> entries = job_environment(texts_of(body, "environment"));
+  if (sweep.environment.empty()) return entries;
+  if (!body.contains("environment")) entries = job_environment(own_environment());
+  return with_changes(std::move(entries), sweep.environment);
 }
 
 json dry_run(const App& app, const Parsed& parsed, const std::string& backend) {
@@ -145,12 +144,16 @@ awaitable<Response> post_sweep(App& app, const Request& request) {
   const auto work = [=](db::Store&) {
     Parsed result;
     result.sweep = jobspec::parse_sweep(text, file, *schema, site);
-    resolve_paths(result.sweep, directory);
+    result.sweep.directory = directory;
     result.expansion = jobspec::expand(result.sweep, *schema);
     return result;
   };
   Parsed parsed = co_await app.reader.run(work);
   if (parsed.expansion.trials.empty()) throw HttpError(400, file + ": the sweep has no trials");
+
+  const auto environment = environment_of(body, parsed.sweep);
+  if (const std::string misfit = environment_misfit(environment); !misfit.empty())
+    throw HttpError(400, misfit);
 
   const bool only_look = body.value("dry_run", false);
   note_ignored(parsed.sweep, site, backend);
@@ -164,7 +167,7 @@ awaitable<Response> post_sweep(App& app, const Request& request) {
       submitted.configurations = std::max(submitted.configurations, trial.configuration);
   } else {
     submitted = app.controller.submit(parsed.sweep, parsed.expansion, text, file, backend,
-                                      user_name(request.user));
+                                      user_name(request.user), environment);
     result["id"] = std::to_string(submitted.id);
     result["trials"] = submitted.trials;
   }

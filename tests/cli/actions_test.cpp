@@ -34,6 +34,21 @@ TEST_F(CliActions, SubmitSendsTheFile) {
   EXPECT_FALSE(asked.contains("dry_run"));
 }
 
+TEST_F(CliActions, SubmitSendsTheFolderAndTheEnvironment) {
+  controller().answer("POST /v1/sweeps", submitted_);
+  RunOptions with = options();
+  with.env["THALWEG_DATA"] = "my data";
+  with.env["MY_TOKEN"] = "a=b";
+  with.env["NOT_UTF8"] = "\xff";
+  ASSERT_EQ(run({program(), "submit", file_}, with).code, 0);
+  const json asked = controller().requests().at(1).body;
+  EXPECT_EQ(asked["directory"], std::filesystem::path(file_).parent_path().string());
+  const auto sent = asked["environment"].get<std::vector<std::string>>();
+  EXPECT_THAT(sent, testing::Contains("MY_TOKEN=a=b"));
+  EXPECT_THAT(sent, testing::Contains("THALWEG_DATA=" + (with.directory / "my data").string()));
+  EXPECT_THAT(sent, Not(testing::Contains(StartsWith("NOT_UTF8"))));
+}
+
 TEST_F(CliActions, DryRunShowsThePlan) {
   json plan = submitted_;
   plan.erase("id");

@@ -104,6 +104,19 @@ TEST_F(LocalBackendTest, RunsAnAttemptToItsEnd) {
   EXPECT_EQ(times_run(), 1);
 }
 
+TEST_F(LocalBackendTest, AttemptsStartWithTheRequestsEnvironment) {
+  setenv("THALWEG_TEST_OF_THE_CONTROLLER", "1", 1);
+  request.environment = {std::string("PATH=") + std::getenv("PATH"), "MINE=a b",
+                         "THALWEG_TEST=" + dir.path().string()};
+  const auto handle = submit().handle;
+  ASSERT_TRUE(release(handle));
+  ASSERT_TRUE(becomes(handle, JobPhase::ended));
+  unsetenv("THALWEG_TEST_OF_THE_CONTROLLER");
+  const std::string seen = test::read_file(request.folder / "environment");
+  EXPECT_THAT(seen, testing::HasSubstr("MINE=a b\n"));
+  EXPECT_THAT(seen, testing::Not(testing::HasSubstr("THALWEG_TEST_OF_THE_CONTROLLER")));
+}
+
 TEST_F(LocalBackendTest, ReleasedTwiceItRunsOnce) {
   prepare(20, 0.02);
   const auto handle = submit().handle;

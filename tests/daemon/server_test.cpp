@@ -119,6 +119,57 @@ TEST_F(ServerTest, AnAttemptShowsWhatWasAskedOfSlurm) {
   EXPECT_EQ(client->get(path).at("request"), json::array({"--nodes=2", "--time=60"}));
 }
 
+TEST_F(ServerTest, PathsCountFromTheFolderOfTheSweepFile) {
+  const std::string train = "train: {steps: 4, data: {file: x.npz:X}}\n";
+  const std::string id =
+      client->post("/v1/sweeps", {{"text", train}, {"directory", "/exp"}}).at("id");
+  EXPECT_EQ(client->get("/v1/trials/" + id + ".1").at("train").at("data").at("file"),
+            "/exp/x.npz:X");
+  wait_for_end(id);
+}
+
+TEST_F(ServerTest, TheSubmittersEnvironmentReachesEveryAttemptAndNobodyElse) {
+  std::vector<std::vector<std::string>> seen;
+  world.cluster.on_submit = [&](const LaunchRequest& request) {
+    seen.push_back(request.environment);
+    return SubmitOutcome::accepted;
+  };
+  const std::string text = "train: {steps: 4}\nenv: {ADDED: \"2\", GONE: null}\n";
+  const std::string id =
+      client
+          ->post("/v1/sweeps",
+                 {{"text", text}, {"environment", {"KEY=secret", "GONE=1", "SLURM_JOB_ID=7"}}})
+          .at("id");
+  wait_for_end(id);
+  start();  // another controller over the same record
+  client->post("/v1/retry", {{"id", id}, {"states", {"finished"}}});
+  wait_for_end(id);
+  const std::string curl = submit();  // says nothing
+  wait_for_end(curl);
+  const std::vector<std::string> expected{"KEY=secret", "ADDED=2"};
+  const auto requests = running->there([&] { return seen; });
+  ASSERT_EQ(requests.size(), 4u);
+  EXPECT_EQ(requests[0], expected);
+  EXPECT_EQ(requests[1], expected);
+  EXPECT_TRUE(requests[2].empty()) << "the controller's own";
+
+  for (const std::string path :
+       {"/v1/sweeps", "/v1/sweeps/1", "/v1/trials/1.1", "/v1/attempts/1.1.1", "/v1/attempts/1.1.2"})
+    EXPECT_EQ(client->get(path).dump().find("secret"), std::string::npos) << path;
+  for (const std::string view : {"sweeps", "trials", "attempts", "events"}) {
+    const json answer = client->post("/v1/query", {{"sql", "SELECT * FROM " + view}});
+    EXPECT_EQ(answer.dump().find("secret"), std::string::npos) << view;
+  }
+  EXPECT_EQ(status([&] {
+              client->post("/v1/query", {{"sql", "SELECT * FROM sweep_environment"}});
+            }),
+            400);
+  EXPECT_EQ(status([&] {
+              client->post("/v1/sweeps", {{"text", sweep_text}, {"environment", "A=1"}});
+            }),
+            400);
+}
+
 TEST_F(ServerTest, MistakesInASweepFileComeWithTheirPlaces) {
   try {
     client->post("/v1/sweeps",

@@ -108,6 +108,38 @@ TEST(LocalSweep, KilledRankIsNamedAndTheTrialGoesOnFromItsCheckpoint) {
   EXPECT_EQ(home.curves(broken), home.curves(whole)) << "the curve must be the uninterrupted one";
 }
 
+TEST(LocalSweep, DataIsFoundByTheSubmittersVariableAndFromTheSweepFile) {
+  SweepHome home;
+  ASSERT_EQ(home.thalweg({"daemon", "start"}).code, 0);  // without the variable
+  const std::filesystem::path folder = home.folder() / "data sets/cifar-10";
+  std::filesystem::create_directories(folder);
+  for (int file = 1; file <= 5; ++file) {
+    std::string records(20 * (1 + 3 * 32 * 32), '\0');
+    for (std::size_t i = 0; i < records.size(); ++i)
+      records[i] = static_cast<char>(i % 3073 == 0 ? i / 3073 % 10 : i * 7 % 251);
+    write_file(folder / ("data_batch_" + std::to_string(file) + ".bin"), records);
+  }
+  TinySweep sweep;
+  sweep.ranks_per_node = 1;
+  sweep.steps = 10;
+  const auto with_data = [&](const std::string& data) {
+    std::string text = sweep.text();
+    const std::string before = "{name: fashion-mnist}";
+    return text.replace(text.find(before), before.size(), data);
+  };
+  const std::string by_variable =
+      home.submit(with_data("{name: cifar-10}"), "local", {{"THALWEG_DATA", "data sets"}});
+  ASSERT_TRUE(home.wait_for_end(by_variable));
+  EXPECT_EQ(home.json({"show", by_variable})["state"], "finished");
+
+  std::filesystem::create_directories(home.folder() / "files");
+  write_file(home.folder() / "files/sweep.yaml",
+             with_data("{name: cifar-10, dir: ../data sets/cifar-10}"));
+  const Outcome outcome =
+      home.thalweg({"run", "files/sweep.yaml", "--backend", "local"}, milliseconds(120000));
+  EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+}
+
 TEST(LocalSweep, CancelEndsEverything) {
   SweepHome home;
   TinySweep sweep;

@@ -238,6 +238,16 @@ TEST(Expand, NoParametersIsOneConfiguration) {
   EXPECT_EQ(e.trials[2].configuration, 1);
 }
 
+TEST(Expand, EnvironmentIsNoPartOfTheConfiguration) {
+  const std::string rest = std::string(train_block) + "  optimizer: {name: sgd}\n";
+  const Sweep plain = parse(rest);
+  const Sweep sweep = parse("env: {A: x, B: \"\", C: null}\n" + rest);
+  using Variables = decltype(sweep.environment);
+  EXPECT_EQ(sweep.environment, (Variables{{"A", "x"}, {"B", ""}, {"C", std::nullopt}}));
+  EXPECT_EQ(expand(sweep, test_schema()).trials.at(0).hash,
+            expand(plain, test_schema()).trials.at(0).hash);
+}
+
 TEST(Expand, HundredThousandTrials) {
   const auto start = std::chrono::steady_clock::now();
   const Sweep sweep = parse(std::string(R"(

@@ -104,6 +104,14 @@ TEST_F(SlurmBackendTest, TheScriptStaysInTheFolder) {
   EXPECT_EQ(fake_.requests().size(), 1u);
 }
 
+TEST_F(SlurmBackendTest, TheSubmittersEnvironmentGoesBeforeTheControllers) {
+  fake_.answers({{"submit", {{{"ok", true}, {"job", 1}}}}});
+  request_.environment = {"PATH=/mine", "THALWEG_DATA=/data"};
+  wait(backend().submit(request_));
+  EXPECT_EQ(fake_.requests().at(0).at("environment"),
+            json::array({"PATH=/mine", "THALWEG_DATA=/data"}));
+}
+
 TEST_F(SlurmBackendTest, SubmitOutcomes) {
   fake_.answers({{"submit",
                   {failure("refused"), failure("retry_later"), failure("unknown"),

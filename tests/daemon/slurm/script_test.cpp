@@ -91,15 +91,5 @@ TEST(SlurmScript, SetupThatWorksLeavesNoTrace) {
   EXPECT_EQ(outcome.err, "");
 }
 
-TEST(SlurmScript, EnvironmentLeavesThisMachineAndOtherJobsBehind) {
-  EXPECT_THAT(
-      job_environment({"PATH=/bin", "HOME=/home/ada", "SLURM_JOB_ID=5", "SLURM_CONF=/etc/s.conf",
-                       "SLURM=x", "PMIX_RANK=0", "SSH_CLIENT=1", "TERM=xterm", "TERMINFO=/t",
-                       "EMPTY=", "A=b=c", "=odd", "nothing", "BASH_FUNC_module%%=() { :; }",
-                       "DISPLAY=:0", "PWD=/x", "MODULEPATH=/m"}),
-      ElementsAre("PATH=/bin", "HOME=/home/ada", "SLURM_CONF=/etc/s.conf", "SLURM=x", "TERMINFO=/t",
-                  "EMPTY=", "A=b=c", "BASH_FUNC_module%%=() { :; }", "MODULEPATH=/m"));
-}
-
 }  // namespace
 }  // namespace thalweg::daemon

@@ -8,6 +8,7 @@ cd "$folder" || exit 1
 # Proof of every run of this attempt: a second line would be a second run.
 [ "${PMIX_RANK:-0}" = 0 ] || { while [ ! -e done ]; do sleep 0.02; done; exit 0; }
 echo "$$" >> ran
+env > environment
 value() { sed -n "s/^ *\"\{0,1\}$1\"\{0,1\}: *\([^,}]*\).*/\1/p" trial.yaml | head -n 1; }
 steps=$(value steps); pause=$(value pause); fail_at=$(value fail_at); code=$(value exit_code)
 steps=${steps:-5}; pause=${pause:-0}; fail_at=${fail_at:-0}; code=${code:-0}
