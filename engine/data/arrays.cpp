@@ -13,6 +13,22 @@ std::int64_t per_sample(const Array& array) {
   return array.count() / array.shape[0];
 }
 
+/// Images as most programs keep them would be taken for as many channels as they have rows.
+std::vector<std::string> channels_last(const Array& inputs) {
+  constexpr std::int64_t kMostColours = 4, kLeastRows = 8;
+  const auto& shape = inputs.shape;
+  if (shape.size() != 4 && shape.size() != 5) return {};
+  const auto rows = std::min_element(shape.begin() + 1, shape.end() - 1);
+  if (shape.back() > kMostColours || *rows < kLeastRows) return {};
+  std::string found, fits = "0, " + std::to_string(shape.size() - 1);
+  for (std::size_t i = 1; i < shape.size(); ++i) {
+    found += " x " + std::to_string(shape[i]);
+    if (i + 1 < shape.size()) fits += ", " + std::to_string(i);
+  }
+  return {inputs.name + ": n" + found + " is taken as " + std::to_string(shape[1]) +
+          " channels; if the channels stand last, store numpy.transpose(x, (" + fits + "))"};
+}
+
 class Arrays final : public Dataset {
  public:
   Arrays(SampleForm form, Array inputs, Array answers, double mean, double deviation)
@@ -34,6 +50,10 @@ class Arrays final : public Dataset {
                   stored_.values.data());
   }
   std::size_t size() const override { return static_cast<std::size_t>(inputs_.shape[0]); }
+  std::string describe(std::size_t index, bool targets) const override {
+    return "row " + std::to_string(index) + " of " + (targets ? answers_ : inputs_).name;
+  }
+  std::vector<std::string> notes() const override { return channels_last(inputs_); }
   void copy(std::size_t index, float* out) const override {
     const std::int64_t n = per_sample(inputs_);
     inputs_.read(static_cast<std::int64_t>(index) * n, n, mean_, deviation_, out);
@@ -59,15 +79,17 @@ class Arrays final : public Dataset {
   StoredForm stored_;
 };
 
-std::int64_t offset_of(const Array& array, std::int64_t number) {
-  if (array.offset < 0) return DataError::kNoOffset;
-  return array.offset + number * static_cast<std::int64_t>(bytes_of(array.type));
+/// "row 12, number 3 (counted from 0)": of an array's number.
+std::string row_of(const Array& array, std::int64_t number) {
+  const std::int64_t each = per_sample(array);
+  return "row " + std::to_string(number / each) +
+         (each == 1 ? "" : ", number " + std::to_string(number % each)) + " (counted from 0)";
 }
 
 /// The classes of checked labels.
 int check_labels(const Array& labels, int classes) {
   if (!is_integer(labels.type))
-    throw DataError(labels.name, labels.offset,
+    throw DataError(labels.name, DataError::kNoOffset,
                     "labels must be integers; name real numbers to predict in data.targets");
   constexpr std::int64_t kMostClasses = 1 << 24;
   std::int64_t largest = 0;
@@ -75,8 +97,8 @@ int check_labels(const Array& labels, int classes) {
     const std::int64_t label = labels.integer(i);
     const std::int64_t end = classes > 0 ? classes : kMostClasses;
     if (label < kNoLabel || label >= end)
-      throw DataError(labels.name, offset_of(labels, i),
-                      "label " + std::to_string(label) + " of number " + std::to_string(i) +
+      throw DataError(labels.name, DataError::kNoOffset,
+                      "label " + std::to_string(label) + " in " + row_of(labels, i) +
                           ", expected -1 (does not count) or 0 to " + std::to_string(end - 1));
     largest = std::max(largest, label);
   }
@@ -100,9 +122,9 @@ std::unique_ptr<Dataset> make(const jobspec::Value& tree) {
   Array inputs = read_array(get(tree, "inputs").as_string(), local);
   Array answers = read_array(get(tree, labelled ? "labels" : "targets").as_string(), local);
   if (inputs.shape[0] > std::numeric_limits<std::uint32_t>::max())
-    throw DataError(inputs.name, inputs.offset, "more than 2^32 samples are not supported");
+    throw DataError(inputs.name, DataError::kNoOffset, "more than 2^32 samples are not supported");
   if (answers.shape[0] != inputs.shape[0])
-    throw DataError(answers.name, answers.offset,
+    throw DataError(answers.name, DataError::kNoOffset,
                     std::to_string(answers.shape[0]) + " rows for " +
                         std::to_string(inputs.shape[0]) + " samples in " + inputs.name);
   SampleForm form;
@@ -110,12 +132,12 @@ std::unique_ptr<Dataset> make(const jobspec::Value& tree) {
   if (form.input.empty()) form.input = {1};
   const bool sequences = get(tree, "sequences").as_bool();
   if (sequences && form.input.size() != 2)
-    throw DataError(inputs.name, inputs.offset,
+    throw DataError(inputs.name, DataError::kNoOffset,
                     "data.sequences: samples have " + std::to_string(inputs.shape.size() - 1) +
                         " dimensions, expected (positions, features)");
   if (form.input.size() == 2 && !sequences) form.input.insert(form.input.begin(), 1);  // a channel
   if (form.input.size() > 4)
-    throw DataError(inputs.name, inputs.offset,
+    throw DataError(inputs.name, DataError::kNoOffset,
                     "samples have " + std::to_string(form.input.size()) +
                         " dimensions, expected at most (channels, depth, height, width)");
   if (labelled) {
@@ -127,6 +149,7 @@ std::unique_ptr<Dataset> make(const jobspec::Value& tree) {
     form.labels = 0;
     form.targets = per_sample(answers);
   }
+  form.answers.assign(answers.shape.begin() + 1, answers.shape.end());
   return std::make_unique<Arrays>(std::move(form), std::move(inputs), std::move(answers),
                                   get(tree, "mean").as_double(),
                                   get(tree, "deviation").as_double());
@@ -138,16 +161,17 @@ Row arrays() {
   return {
       "arrays",
       "arrays in files: FILE.npy, FILE.npz:NAME or FILE.h5:NAME",
-      {needed(text_option("inputs", {},
+      {needed(path_option("inputs", {},
                           "n x features, n x h x w, n x c x h x w or n x c x d x h x w numbers")),
-       text_option("labels", {}, "class numbers: n, or n x positions; -1 does not count"),
-       text_option("targets", {}, "instead of labels: n x k real numbers to predict"),
+       path_option("labels", {}, "class numbers: n, or n x positions; -1 does not count"),
+       path_option("targets", {}, "instead of labels: n x k real numbers to predict"),
        jobspec::flag_option("sequences", false,
                             "inputs of n x a x b are positions x features (model lstm), not "
                             "images of one channel"),
        mean_option("an input x becomes (x - mean) / deviation"), deviation_option(),
        classes_option(1 << 24)},
-      make};
+      make,
+      {"inputs", "labels", "targets"}};
 }
 
 }  // namespace thalweg::engine::data

@@ -3,6 +3,7 @@
 #include "engine/data/augment.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <stdexcept>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "engine/data/augment_table.h"
 #include "engine/data/mixing.h"
+#include "engine/data/pixel_answers.h"
 #include "engine/tensor/random.h"
 #include "jobspec/option.h"
 
@@ -43,22 +45,25 @@ std::vector<std::int64_t> sources(const Geometry& g, std::size_t axis, Fill fill
   return from;
 }
 
-void move_whole(const Geometry& g, Fill fill, std::int64_t channels, const float* in, float* out) {
+template <class T>
+void move_whole(const Geometry& g, Fill fill, std::int64_t channels, T outside, const T* in,
+                T* out) {
   const auto z = sources(g, 0, fill), y = sources(g, 1, fill), x = sources(g, 2, fill);
   const std::int64_t H = g.size[1], W = g.size[2], plane = g.size[0] * H * W;
   for (std::int64_t c = 0; c < channels; ++c)
     for (const std::int64_t zi : z)
       for (const std::int64_t yi : y) {
-        const float* row = zi < 0 || yi < 0 ? nullptr : in + c * plane + (zi * H + yi) * W;
+        const T* row = zi < 0 || yi < 0 ? nullptr : in + c * plane + (zi * H + yi) * W;
         for (const std::int64_t xi : x)
-          *out++ = row == nullptr || xi < 0 ? 0.0f : row[xi];
+          *out++ = row == nullptr || xi < 0 ? outside : row[xi];
       }
 }
 
-/// Between whole pixels the four nearest ones are mixed.
-void move_between(const Geometry& g, Fill fill, std::int64_t channels, const float* in,
-                  float* out) {
-  const std::int64_t H = g.size[1], W = g.size[2], plane = H * W;
+/// Calls each(pixel, from, weights) with the four pixels about the place that an output pixel comes
+/// from; -1 = outside.
+template <class Each>
+void for_between(const Geometry& g, Fill fill, const Each& each) {
+  const std::int64_t H = g.size[1], W = g.size[2];
   const auto rows = sources(g, 1, fill), columns = sources(g, 2, fill);
   const auto source = [fill](const std::vector<std::int64_t>& from, std::int64_t i) {
     const std::int64_t at = augment::inside(i, static_cast<std::int64_t>(from.size()), fill);
@@ -67,19 +72,35 @@ void move_between(const Geometry& g, Fill fill, std::int64_t channels, const flo
   for (std::int64_t y = 0; y < H; ++y)
     for (std::int64_t x = 0; x < W; ++x) {
       const augment::Between place = augment::between(g, y, x);
-      std::int64_t from[4];
-      for (int k = 0; k < 4; ++k) {
-        const std::int64_t yi = source(rows, place.y + k / 2);
-        const std::int64_t xi = source(columns, place.x + k % 2);
+      std::array<std::int64_t, 4> from;
+      for (std::size_t k = 0; k < 4; ++k) {
+        const std::int64_t yi = source(rows, place.y + static_cast<std::int64_t>(k) / 2);
+        const std::int64_t xi = source(columns, place.x + static_cast<std::int64_t>(k) % 2);
         from[k] = yi < 0 || xi < 0 ? -1 : yi * W + xi;
       }
-      for (std::int64_t c = 0; c < channels; ++c) {
-        float value = 0;
-        for (std::size_t k = 0; k < 4; ++k)
-          if (from[k] >= 0) value += place.weights[k] * in[c * plane + from[k]];
-        out[c * plane + y * W + x] = value;
-      }
+      each(y * W + x, from, place.weights);
     }
+}
+
+/// Between whole pixels the four nearest ones are mixed.
+void move_between(const Geometry& g, Fill fill, std::int64_t channels, const float* in,
+                  float* out) {
+  const std::int64_t plane = g.size[1] * g.size[2];
+  for_between(g, fill, [&](std::int64_t pixel, const auto& from, const auto& weights) {
+    for (std::int64_t c = 0; c < channels; ++c) {
+      float value = 0;
+      for (std::size_t k = 0; k < 4; ++k)
+        if (from[k] >= 0) value += weights[k] * in[c * plane + from[k]];
+      out[c * plane + pixel] = value;
+    }
+  });
+}
+
+void move_values(const Geometry& g, Fill fill, std::int64_t channels, const float* in, float* out) {
+  if (g.whole_pixels())
+    move_whole(g, fill, channels, 0.0f, in, out);
+  else
+    move_between(g, fill, channels, in, out);
 }
 
 float mean_of(const float* values, std::int64_t n) {
@@ -126,31 +147,44 @@ void require_fit(const augment::Row& row, const SampleForm& form) {
                          std::to_string(form.input.size()) + " dimensions");
   if (row.needs == Needs::colours && form.input[0] != 3)
     refuse(row.name, "the images have " + std::to_string(form.input[0]) + " channels, not 3");
-  if (row.move != nullptr && form.labels > 1)
-    refuse(row.name, "every position has a label of its own, which would not move along");
+  if (row.move != nullptr && answers_of(form) == Answers::of_other_places)
+    refuse(row.name,
+           "every position has a label or target of its own, but the positions are not the image's "
+           "pixels, so they cannot move along (targets that do not depend on places: give them as "
+           "n x k)");
 }
 
 }  // namespace
 
 Augmenter::Augmenter(const jobspec::Value& options, const SampleForm& form) {
+  if (const jobspec::Value* fill = options.find("fill"))
+    fill_ = static_cast<Fill>(std::find(std::begin(kFills), std::end(kFills), fill->as_string()) -
+                              std::begin(kFills));
+  const bool of_pixels = answers_of(form) == Answers::of_pixels;
   const auto& rows = augment::table();
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const jobspec::Value* amount = options.find(rows[i].name);
     if (amount == nullptr || amount->as_double() == 0) continue;
     require_fit(rows[i], form);
+    if (rows[i].move != nullptr && of_pixels) {
+      moves_answers_ = true;
+      if (form.targets > 0 && fill_ == Fill::zero && !rows[i].stays_inside)
+        throw std::invalid_argument(
+            std::string("augment.") + rows[i].name +
+            ": the targets belong to pixels, and there are none outside the "
+            "image; set augment.fill to edge or wrap");
+    }
     active_.push_back(
         {&rows[i], static_cast<std::uint32_t>(i), amount->as_double(), colours_.size()});
     if (rows[i].colour_amount != nullptr) colours_.push_back(rows[i].colour);
   }
   if (const jobspec::Value* mix = options.find("mix"))
     mix_ = static_cast<std::size_t>(mix->as_int());
-  if (const jobspec::Value* fill = options.find("fill"))
-    fill_ = static_cast<Fill>(std::find(std::begin(kFills), std::end(kFills), fill->as_string()) -
-                              std::begin(kFills));
   if (colours_.size() > augment::most_colours)
     throw std::logic_error("augment::most_colours is less than the table has");
   if (active_.empty()) return;
   shape_ = form.input;
+  if (moves_answers_) target_channels_ = form.targets / pixels_of(form);
   if (shape_.size() == 3) shape_.insert(shape_.begin() + 1, 1);
 }
 
@@ -184,11 +218,22 @@ Change Augmenter::draw(std::uint64_t seed, std::uint32_t epoch, std::uint64_t sa
   return change;
 }
 
+void Augmenter::move(const Change& change, const std::int32_t* labels, std::int32_t* out) const {
+  const Geometry& g = change.geometry;
+  if (g.whole_pixels()) return move_whole(g, fill_, 1, kNoLabel, labels, out);
+  for_between(g, fill_, [&](std::int64_t pixel, const auto& from, const auto& weights) {
+    const std::int64_t nearest = from[static_cast<std::size_t>(
+        std::max_element(weights.begin(), weights.end()) - weights.begin())];
+    out[pixel] = nearest < 0 ? kNoLabel : labels[nearest];
+  });
+}
+
+void Augmenter::move(const Change& change, const float* targets, float* out) const {
+  move_values(change.geometry, fill_, target_channels_, targets, out);
+}
+
 void Augmenter::apply(const Change& change, const float* in, float* out) const {
-  if (change.geometry.whole_pixels())
-    move_whole(change.geometry, fill_, shape_[0], in, out);
-  else
-    move_between(change.geometry, fill_, shape_[0], in, out);
+  move_values(change.geometry, fill_, shape_[0], in, out);
   for (std::size_t i = 0; i < colours_.size(); ++i)
     if (change.colours >> i & 1u)
       recolour(colours_[i], change.amounts[i], shape_[0], shape_[1] * shape_[2] * shape_[3], out);
@@ -205,8 +250,8 @@ jobspec::Section augment_schema() {
                             "how many of these, drawn anew, a sample gets; 0 = all of them"));
   section.options.push_back(
       jobspec::choice_option("fill", {std::begin(kFills), std::end(kFills)},
-                             "what stands outside the image: zeros, its edge, or the opposite "
-                             "side"));
+                             "what stands outside the image: zeros (labels of pixels: none), its "
+                             "edge, or the opposite side"));
   for (jobspec::Option& option : mixing_options())
     section.options.push_back(std::move(option));
   return section;

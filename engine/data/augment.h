@@ -28,6 +28,12 @@ class Augmenter {
   augment::Change draw(std::uint64_t seed, std::uint32_t epoch, std::uint64_t sample) const;
   /// From one sample's inputs to another's; `in` and `out` do not overlap.
   void apply(const augment::Change& change, const float* in, float* out) const;
+  /// Whether labels or targets belong to pixels that are moved: move() them, too.
+  bool moves_answers() const { return moves_answers_; }
+  /// Labels of pixels: the nearest one; outside the image, where nothing is filled in, none.
+  void move(const augment::Change& change, const std::int32_t* labels, std::int32_t* out) const;
+  /// Targets of pixels, as the inputs are moved.
+  void move(const augment::Change& change, const float* targets, float* out) const;
   void apply(std::uint64_t seed, std::uint32_t epoch, std::uint64_t sample, const float* in,
              float* out) const {
     apply(draw(seed, epoch, sample), in, out);
@@ -50,6 +56,8 @@ class Augmenter {
   augment::Fill fill_ = augment::Fill::zero;
   std::vector<augment::Colour> colours_;
   std::vector<std::int64_t> shape_;  ///< (c, d, h, w)
+  bool moves_answers_ = false;
+  std::int64_t target_channels_ = 0;
 };
 
 jobspec::Section augment_schema();

@@ -67,11 +67,12 @@ void Geometry::then(double a, double b, double c, double d) {
 
 const std::vector<Row>& table() {
   static const std::vector<Row> rows{
-      {"flip", "chance of a mirror image, left and right exchanged", 1, Needs::volume,
-       flip<kWidth>},
-      {"flip_vertical", "chance of top and bottom exchanged", 1, Needs::volume, flip<kHeight>},
+      {"flip", "chance of a mirror image, left and right exchanged", 1, Needs::volume, flip<kWidth>,
+       nullptr, Colour::add, true},
+      {"flip_vertical", "chance of top and bottom exchanged", 1, Needs::volume, flip<kHeight>,
+       nullptr, Colour::add, true},
       {"flip_depth", "chance of front and back exchanged, of volumes", 1, Needs::volume,
-       flip<kDepth>},
+       flip<kDepth>, nullptr, Colour::add, true},
       {"crop", "pixels of padding out of which a random window is cut", 1024, Needs::volume, crop},
       {"translate", "moved by up to this share of the size", 1, Needs::image, translate},
       {"scale", "larger or smaller by up to this share", 0.95, Needs::image, scale},

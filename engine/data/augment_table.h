@@ -32,6 +32,7 @@ struct Row {
   /// Of `colour`; or nullptr.
   float (*colour_amount)(const Draw&, double amount) = nullptr;
   Colour colour = Colour::add;
+  bool stays_inside = false;  ///< `move` brings nothing in from outside the image
 };
 
 const std::vector<Row>& table();

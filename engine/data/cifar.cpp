@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/data/mapped_file.h"
+#include "engine/data/sets.h"
 #include "engine/data/table.h"
 
 namespace thalweg::engine::data {
@@ -13,9 +14,11 @@ namespace {
 
 constexpr std::size_t kPlane = 32 * 32;
 constexpr std::size_t kPixels = 3 * kPlane;
+constexpr const char* kTestDoc = "validate on the 10,000 test images; trains on all of the others";
 
 struct Kind {
   std::vector<const char*> files;
+  const char* test_file;
   std::size_t label_bytes;
   std::size_t label_at;  ///< which of them is the label
   int classes;
@@ -25,10 +28,11 @@ struct Kind {
 
 class Cifar final : public Dataset {
  public:
-  Cifar(const jobspec::Value& tree, const std::filesystem::path& dir, const Kind& kind)
+  Cifar(const jobspec::Value& tree, const std::filesystem::path& dir, const Kind& kind,
+        const std::vector<const char*>& files)
       : Dataset({.input = {3, 32, 32}, .classes = kind.classes}), label_at_(kind.label_at) {
     record_ = kind.label_bytes + kPixels;
-    for (const char* name : kind.files) {
+    for (const char* name : files) {
       const MappedFile file(local_file(tree, dir / name));
       take(file, kind);
     }
@@ -77,8 +81,17 @@ std::filesystem::path folder(const jobspec::Value& tree, const Row& row) {
                               row.name);
 }
 
+std::unique_ptr<Dataset> load(const jobspec::Value& tree, const Row& row, const Kind& kind) {
+  const std::filesystem::path dir = folder(tree, row);
+  auto training = std::make_unique<Cifar>(tree, dir, kind, kind.files);
+  const std::size_t all = training->size();
+  return with_test_images(tree, row, std::move(training), all, [&] {
+    return std::make_unique<Cifar>(tree, dir, kind, std::vector<const char*>{kind.test_file});
+  });
+}
+
 jobspec::Option dir_option(const char* doc) {
-  return text_option("dir", "auto", doc);
+  return path_option("dir", "auto", doc);
 }
 
 }  // namespace
@@ -86,34 +99,36 @@ jobspec::Option dir_option(const char* doc) {
 Row cifar10() {
   return {"cifar-10",
           "50,000 colour 32x32 images, 10 classes (binary version)",
-          {dir_option("folder of data_batch_1.bin to data_batch_5.bin; auto = "
-                      "$THALWEG_DATA/cifar-10")},
+          {dir_option("folder of data_batch_1.bin to data_batch_5.bin (and test_batch.bin); auto = "
+                      "$THALWEG_DATA/cifar-10"),
+           test_option(kTestDoc), test_set_option()},
           [](const jobspec::Value& tree) -> std::unique_ptr<Dataset> {
             const Kind kind{{"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin",
                              "data_batch_4.bin", "data_batch_5.bin"},
+                            "test_batch.bin",
                             1,
                             0,
                             10,
                             {0.4914, 0.4822, 0.4465},
                             {0.2470, 0.2435, 0.2616}};
-            return std::make_unique<Cifar>(tree, folder(tree, cifar10()), kind);
+            return load(tree, cifar10(), kind);
           }};
 }
 
 Row cifar100() {
-  return {
-      "cifar-100",
-      "50,000 colour 32x32 images, 100 classes (binary version)",
-      {dir_option("folder of train.bin; auto = $THALWEG_DATA/cifar-100"),
-       choice_option("labels", {"fine", "coarse"}, "100 fine classes or 20 coarse ones")},
-      [](const jobspec::Value& tree) -> std::unique_ptr<Dataset> {
-        const Row row = cifar100();
-        const bool fine = option(tree, row, "labels").as_string() == "fine";
-        const Kind kind{
-            {"train.bin"},           2, fine ? 1u : 0u, fine ? 100 : 20, {0.5071, 0.4865, 0.4409},
-            {0.2673, 0.2564, 0.2762}};
-        return std::make_unique<Cifar>(tree, folder(tree, row), kind);
-      }};
+  return {"cifar-100",
+          "50,000 colour 32x32 images, 100 classes (binary version)",
+          {dir_option("folder of train.bin (and test.bin); auto = $THALWEG_DATA/cifar-100"),
+           choice_option("labels", {"fine", "coarse"}, "100 fine classes or 20 coarse ones"),
+           test_option(kTestDoc), test_set_option()},
+          [](const jobspec::Value& tree) -> std::unique_ptr<Dataset> {
+            const Row row = cifar100();
+            const bool fine = option(tree, row, "labels").as_string() == "fine";
+            const Kind kind{{"train.bin"},           "test.bin",      2,
+                            fine ? 1u : 0u,          fine ? 100 : 20, {0.5071, 0.4865, 0.4409},
+                            {0.2673, 0.2564, 0.2762}};
+            return load(tree, row, kind);
+          }};
 }
 
 }  // namespace thalweg::engine::data

@@ -1,9 +1,14 @@
 // The dataset table and what reads it.
 #include "engine/data/dataset.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <utility>
 
+#include "engine/data/paths.h"
+#include "engine/data/sets.h"
+#include "engine/data/split.h"
 #include "engine/data/table.h"
 
 namespace thalweg::engine {
@@ -62,6 +67,10 @@ const std::uint8_t* Dataset::stored_sample(std::size_t) const {
   throw std::logic_error("this dataset's samples are made by copy()");
 }
 
+std::string Dataset::describe(std::size_t index, bool) const {
+  return "sample " + std::to_string(index) + " (counted from 0)";
+}
+
 void Dataset::copy_targets(std::size_t, float*) const {
   throw std::logic_error("this dataset has no targets");
 }
@@ -71,6 +80,25 @@ std::int32_t Dataset::label(std::size_t index) const {
   std::int32_t label = kNoLabel;
   copy_labels(index, &label);
   return label;
+}
+
+std::string not_finite_in(const Dataset& dataset, const std::vector<std::uint32_t>& samples) {
+  std::vector<float> inputs(input_floats(dataset.form()));
+  std::vector<float> targets(static_cast<std::size_t>(dataset.form().targets));
+  const auto finite = [](float x) { return std::isfinite(x); };
+  for (const std::uint32_t sample : samples) {
+    dataset.copy(sample, inputs.data());
+    if (!targets.empty()) dataset.copy_targets(sample, targets.data());
+    for (const bool of_targets : {false, true}) {
+      const std::vector<float>& values = of_targets ? targets : inputs;
+      const auto found = std::find_if_not(values.begin(), values.end(), finite);
+      if (found == values.end()) continue;
+      return std::string("the ") + (of_targets ? "targets" : "inputs") + " hold " +
+             (std::isnan(*found) ? "NaN" : "infinity") + ", first in " +
+             dataset.describe(sample, of_targets);
+    }
+  }
+  return "";
 }
 
 std::size_t input_floats(const SampleForm& form) {
@@ -101,12 +129,43 @@ jobspec::Option data::classes_option(double most) {
                                "number of classes; auto = the largest label + 1");
 }
 
+namespace {
+
+/// Of every dataset.
+std::vector<jobspec::Option> common_options() {
+  return {
+      jobspec::whole_option("validation", "auto", 1, jobspec::no_limit,
+                            "samples held out for validation, the same ones for every seed; auto = "
+                            "the data's own, or 1/12"),
+      jobspec::whole_option("test_samples", 0, 0, jobspec::no_limit,
+                            "samples held out beside them and judged at the end of the run "
+                            "(metrics test/...)"),
+      jobspec::above_min(jobspec::real_option(
+          "fraction", 1.0, 0, 1, "part of the training and validation samples to use")),
+      jobspec::whole_option("duplicate", 1, 1, 1e6,
+                            "how often every training sample comes in an epoch"),
+      jobspec::choice_option("shuffle", {"epoch", "once"},
+                             "training samples come in a new order in every epoch, or in one order "
+                             "always"),
+      jobspec::path_option(
+          "stage", {},
+          "folder on a disk of the node's own, to which files are copied before they are read"),
+      jobspec::whole_option("workers", 1, 1, 64,
+                            "threads that prepare batches ahead; the batches are the same"),
+      jobspec::whole_option("ahead", 3, 1, 1024, "batches prepared ahead at most")};
+}
+
+}  // namespace
+
 std::unique_ptr<Dataset> load_dataset(const jobspec::Value& data) {
   const jobspec::Value* name = data.find("name");
   if (name == nullptr) throw std::invalid_argument("data.name is missing");
   std::vector<std::string> names;
   for (const data::Row& row : table()) {
-    if (name->as_string() == row.name) return row.maker(data);
+    if (name->as_string() == row.name)
+      return data::load_sets(
+          row, data::with_whole_paths(data::with_whole_paths(data, data::options_of(row)),
+                                      common_options()));
     names.emplace_back(row.name);
   }
   const std::string near = jobspec::nearest(name->as_string(), names);
@@ -118,26 +177,10 @@ std::vector<jobspec::Section> data_schema() {
   jobspec::Section section;
   section.path = "data";
   section.doc = "What to train on";
-  section.options = {
-      jobspec::whole_option("validation", "auto", 1, jobspec::no_limit,
-                            "samples held out for validation, the same ones for every seed; auto = "
-                            "the data's own, or 1/12"),
-      jobspec::above_min(jobspec::real_option(
-          "fraction", 1.0, 0, 1, "part of the training and validation samples to use")),
-      jobspec::whole_option("duplicate", 1, 1, 1e6,
-                            "how often every training sample comes in an epoch"),
-      jobspec::choice_option("shuffle", {"epoch", "once"},
-                             "training samples come in a new order in every epoch, or in one order "
-                             "always"),
-      jobspec::text_option(
-          "stage", {},
-          "folder on a disk of the node's own, to which files are copied before they are read"),
-      jobspec::whole_option("workers", 1, 1, 64,
-                            "threads that prepare batches ahead; the batches are the same"),
-      jobspec::whole_option("ahead", 3, 1, 1024, "batches prepared ahead at most")};
+  section.options = common_options();
   for (const data::Row& row : table())
-    section.variants.push_back({row.name, row.doc, row.options});
-  return {std::move(section)};
+    section.variants.push_back({row.name, row.doc, data::options_of(row)});
+  return {std::move(section), split_section()};
 }
 
 }  // namespace thalweg::engine

@@ -32,6 +32,8 @@ struct SampleForm {
   std::int64_t labels = 1;          ///< in a sample: 1, or one for each position; 0 with targets
   std::int64_t targets = 0;         ///< real numbers in a sample; 0 with labels
   int vocabulary = 0;  ///< above 0: inputs are token numbers below it, which floats hold exactly
+  /// Dimensions of the labels or targets of a sample, where the data says them; else empty.
+  std::vector<std::int64_t> answers{};
 };
 
 /// A label that stands for "do not count this position".
@@ -56,8 +58,15 @@ class Dataset {
   const std::vector<std::int64_t>& sample_shape() const { return form_.input; }
   int classes() const { return form_.classes; }
   virtual std::size_t size() const = 0;
-  /// So many samples at the end are held out by the data's own definition; 0 = it has none.
+  /// Which sample that is, for messages: "row 12 of FILE:NAME", of its targets or of its inputs.
+  virtual std::string describe(std::size_t index, bool targets) const;
+  /// What a user should know of the data, in sentences.
+  virtual std::vector<std::string> notes() const { return {}; }
+  /// So many samples at the end, but for own_test(), are held out for validation by the data's own
+  /// definition; 0 = it has none.
   virtual std::size_t own_validation() const { return 0; }
+  /// So many of the last samples are a test set of its own; 0 = it has none.
+  virtual std::size_t own_test() const { return 0; }
   /// Writes sample `index`, normalised, as product(sample_shape()) floats. May throw DataError.
   virtual void copy(std::size_t index, float* out) const;
   /// Null where copy() makes the samples or they are stored as wider numbers.
@@ -77,6 +86,10 @@ class Dataset {
  private:
   SampleForm form_;
 };
+
+/// "the inputs hold NaN, first in row 412 of FILE:NAME": of the first of these samples with a
+/// number that is not finite; empty where there is none. May throw DataError.
+std::string not_finite_in(const Dataset& dataset, const std::vector<std::uint32_t>& samples);
 
 /// Inputs of a sample as floats.
 std::size_t input_floats(const SampleForm& form);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/data/idx.h"
+#include "engine/data/sets.h"
 #include "engine/data/table.h"
 
 namespace thalweg::engine::data {
@@ -30,37 +31,6 @@ std::filesystem::path find(const std::filesystem::path& dir, const std::string& 
                   "files into a folder and name it in data.dir or as $THALWEG_DATA/fashion-mnist");
 }
 
-/// The first eleven twelfths of one set, then all of the other as the validation samples. Both are
-/// stored and normalised alike.
-class WithTestSet final : public Dataset {
- public:
-  WithTestSet(std::unique_ptr<Dataset> training, std::unique_ptr<Dataset> test)
-      : Dataset(training->form()),
-        training_(std::move(training)),
-        test_(std::move(test)),
-        kept_(training_->size() - training_->size() / 12) {}
-  std::size_t size() const override { return kept_ + test_->size(); }
-  std::size_t own_validation() const override { return test_->size(); }
-  const StoredForm* stored() const override { return training_->stored(); }
-  const std::uint8_t* stored_sample(std::size_t index) const override {
-    const auto [set, at] = place(index);
-    return set->stored_sample(at);
-  }
-  void copy_labels(std::size_t index, std::int32_t* out) const override {
-    const auto [set, at] = place(index);
-    set->copy_labels(at, out);
-  }
-
- private:
-  std::pair<const Dataset*, std::size_t> place(std::size_t index) const {
-    if (index < kept_) return {training_.get(), index};
-    return {test_.get(), index - kept_};
-  }
-
-  std::unique_ptr<Dataset> training_, test_;
-  std::size_t kept_;
-};
-
 std::unique_ptr<Dataset> load(const jobspec::Value& tree, const std::string& name) {
   const std::filesystem::path dir = folder(tree);
   IdxPair pair;
@@ -73,11 +43,11 @@ std::unique_ptr<Dataset> load(const jobspec::Value& tree, const std::string& nam
 }
 
 std::unique_ptr<Dataset> make(const jobspec::Value& tree) {
-  if (!option(tree, fashion_mnist(), "test").as_bool()) return load(tree, "train");
-  auto training = load(tree, "train"), test = load(tree, "t10k");
-  if (training->sample_shape() != test->sample_shape())
-    throw std::invalid_argument("data.dir: training and test images differ in size");
-  return std::make_unique<WithTestSet>(std::move(training), std::move(test));
+  auto training = load(tree, "train");
+  // As many as train where a part of them validates.
+  const std::size_t all = training->size();
+  return with_test_images(tree, fashion_mnist(), std::move(training), all - all / 12,
+                          [&] { return load(tree, "t10k"); });
 }
 
 }  // namespace
@@ -85,12 +55,12 @@ std::unique_ptr<Dataset> make(const jobspec::Value& tree) {
 Row fashion_mnist() {
   return {"fashion-mnist",
           "60,000 grey 28x28 images of clothing, 10 classes",
-          {text_option(
+          {path_option(
                "dir", "auto",
                std::string("folder of the IDX files; auto = $THALWEG_DATA/fashion-mnist, else ") +
                    kDebianFolder),
-           flag_option("test", false,
-                       "validate on the 10,000 test images; trains on the first 55,000 others")},
+           test_option("validate on the 10,000 test images; trains on the first 55,000 others"),
+           test_set_option()},
           make};
 }
 

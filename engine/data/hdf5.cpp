@@ -150,6 +150,21 @@ class SharedMemory {
   std::uint64_t bytes_;
 };
 
+/// The paths of the data sets in a file, "x, group/y": as many as fit into a message.
+std::string names_in(hid_t file) {
+  std::string names;
+  const auto add = [](hid_t object, const char* name, const H5L_info_t*, void* list) -> herr_t {
+    constexpr std::size_t kLongest = 300;
+    auto& text = *static_cast<std::string*>(list);
+    const Id set(H5Dopen2(object, name, H5P_DEFAULT), H5Dclose);
+    if (set < 0) return 0;  // a group
+    text += (text.empty() ? "" : ", ") + std::string(text.size() > kLongest ? "..." : name);
+    return text.size() > kLongest ? 1 : 0;
+  };
+  H5Lvisit(file, H5_INDEX_NAME, H5_ITER_INC, add, &names);
+  return names.empty() ? "none" : names;
+}
+
 /// The data set without its numbers; they are in `memory` unless the array has an offset.
 Array read_into(const Descriptor& memory, const std::filesystem::path& file,
                 const std::string& name) {
@@ -162,7 +177,8 @@ Array read_into(const Descriptor& memory, const std::filesystem::path& file,
   const Id opened(H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
   if (opened < 0) fail(DataError::kNoOffset, "damaged HDF5 file: " + last_error());
   const Id set(H5Dopen2(opened, name.c_str(), H5P_DEFAULT), H5Dclose);
-  if (set < 0) fail(DataError::kNoOffset, "no data set " + name + ": " + last_error());
+  if (set < 0)
+    fail(DataError::kNoOffset, "no data set " + name + "; there are: " + names_in(opened));
   const Id type(H5Dget_type(set), H5Tclose), space(H5Dget_space(set), H5Sclose);
   Array array;
   array.type = number_type(type, file, name);

@@ -160,7 +160,8 @@ std::unique_ptr<Dataset> load_idx_pair(const IdxPair& pair) {
   const int classes = pair.classes > 0 ? pair.classes : *largest + 1;
   if (*largest >= classes)
     throw DataError(pair.labels, 8 + (largest - labels.values.begin()),
-                    "label " + std::to_string(*largest) + ", but there are " +
+                    "label " + std::to_string(*largest) + " of image " +
+                        std::to_string(largest - labels.values.begin()) + ", but there are " +
                         std::to_string(classes) + " classes");
   std::vector<std::int64_t> shape(images.sizes.begin() + 1, images.sizes.end());
   if (shape.size() == 2) shape.insert(shape.begin(), 1);  // one colour

@@ -26,12 +26,13 @@ std::unique_ptr<Dataset> make(const jobspec::Value& tree) {
 Row idx_files() {
   return {"idx",
           "any pair of IDX files (plain or gzip)",
-          {needed(text_option(
+          {needed(path_option(
                "images", {}, "file of the images: n x h x w, n x c x h x w or n x features bytes")),
-           needed(text_option("labels", {}, "file of the labels: n bytes")),
+           needed(path_option("labels", {}, "file of the labels: n bytes")),
            mean_option("a pixel p becomes (p / 255 - mean) / deviation"), deviation_option(),
            classes_option(256)},
-          make};
+          make,
+          {"images", "labels"}};
 }
 
 }  // namespace thalweg::engine::data

@@ -1,6 +1,7 @@
 // A bounded ring of batches between the preparing threads and the trainer.
 #include "engine/data/loader.h"
 
+#include <algorithm>
 #include <cstring>
 #include <stdexcept>
 #include <utility>
@@ -127,13 +128,32 @@ void Loader::prepare() {
   }
 }
 
+std::vector<std::uint32_t> Loader::order_in(std::int64_t epoch) const {
+  const std::int64_t round = plan_.shuffle_once ? 0 : epoch;
+  return permutation(plan_.seed, Stream::shuffle, static_cast<std::uint32_t>(round),
+                     training_.size());
+}
+
 void Loader::order_of(std::int64_t epoch, Desk& desk) const {
   if (epoch == desk.epoch) return;
-  const std::int64_t round = plan_.shuffle_once ? 0 : epoch;
-  if (desk.epoch < 0 || !plan_.shuffle_once)
-    desk.order = permutation(plan_.seed, Stream::shuffle, static_cast<std::uint32_t>(round),
-                             training_.size());
+  if (desk.epoch < 0 || !plan_.shuffle_once) desk.order = order_in(epoch);
   desk.epoch = epoch;
+}
+
+std::vector<std::uint32_t> Loader::samples_of(std::int64_t step) const {
+  const std::int64_t epoch = step / steps_per_epoch_;
+  const std::vector<std::uint32_t> order = order_in(epoch);
+  const std::size_t first = static_cast<std::size_t>(step % steps_per_epoch_) * plan_.global_batch;
+  std::vector<std::uint32_t> samples;
+  for (std::size_t i = first; i < first + plan_.global_batch; ++i) {
+    samples.push_back(training_[order[i]]);
+    if (plan_.mixer == nullptr) continue;
+    const Blend blend = plan_.mixer->blend(plan_.seed, static_cast<std::uint32_t>(epoch), order[i],
+                                           training_.size());
+    if (blend.share > 0) samples.push_back(training_[blend.partner]);
+  }
+  std::sort(samples.begin(), samples.end());
+  return samples;
 }
 
 /// Of the sample at `place` in the training list, augmented.
@@ -145,7 +165,15 @@ void Loader::copy_inputs(std::uint64_t place, std::int64_t epoch, Desk& desk, fl
                          out);
 }
 
-/// The same as it is stored, with what is to become of it.
+/// Labels and targets of the sample at `place`, moved with its image.
+void Loader::copy_answers(std::uint64_t place, std::int64_t epoch, Desk& desk, std::int32_t* labels,
+                          float* targets) const {
+  engine::copy_answers(dataset_, training_[place], plan_.augmenter,
+                       {plan_.seed, static_cast<std::uint32_t>(epoch), place}, desk.answers, labels,
+                       targets);
+}
+
+/// The sample at `place` as it is stored, with what is to become of it.
 void Loader::copy_raw(std::uint64_t place, std::int64_t epoch, std::byte* inputs,
                       std::byte* change) const {
   const std::uint32_t sample = training_[place];
@@ -166,7 +194,7 @@ void Loader::fill(PreparedBatch& batch, std::int64_t step, Desk& desk) const {
   const std::size_t first =
       static_cast<std::size_t>(step % steps_per_epoch_) * plan_.global_batch + plan_.first_position;
   for (std::size_t i = 0; i < plan_.positions; ++i) {
-    const std::uint32_t place = desk.order[first + i], sample = training_[place];
+    const std::uint32_t place = desk.order[first + i];
     const auto at = [&](BatchLayout::Part part) {
       return batch.memory + plan_.form.layout.sample(part, i);
     };
@@ -174,10 +202,8 @@ void Loader::fill(PreparedBatch& batch, std::int64_t step, Desk& desk) const {
       copy_raw(place, epoch, at(BatchLayout::inputs), at(BatchLayout::changes));
     else
       copy_inputs(place, epoch, desk, reinterpret_cast<float*>(at(BatchLayout::inputs)));
-    if (labels_of(dataset_) > 0)
-      dataset_.copy_labels(sample, reinterpret_cast<std::int32_t*>(at(BatchLayout::labels)));
-    if (targets_of(dataset_) > 0)
-      dataset_.copy_targets(sample, reinterpret_cast<float*>(at(BatchLayout::targets)));
+    copy_answers(place, epoch, desk, reinterpret_cast<std::int32_t*>(at(BatchLayout::labels)),
+                 reinterpret_cast<float*>(at(BatchLayout::targets)));
     if (plan_.mixer != nullptr) blend(batch.memory, i, place, epoch, desk);
   }
 }
@@ -189,10 +215,10 @@ void Loader::blend(std::byte* memory, std::size_t i, std::uint64_t place, std::i
   const auto at = [&](BatchLayout::Part part) {
     return memory + plan_.form.layout.sample(part, i);
   };
-  const std::uint32_t partner = training_[blend.partner];
   std::memcpy(at(BatchLayout::partner_shares), &blend.share, sizeof blend.share);
   if (labels_of(dataset_) > 0)
-    dataset_.copy_labels(partner, reinterpret_cast<std::int32_t*>(at(BatchLayout::partner_labels)));
+    copy_answers(blend.partner, epoch, desk,
+                 reinterpret_cast<std::int32_t*>(at(BatchLayout::partner_labels)), nullptr);
   if (plan_.form.raw) std::memcpy(at(BatchLayout::blends), &blend, sizeof blend);
   if (blend.share == 0) return;
   if (plan_.form.raw) {
@@ -203,12 +229,11 @@ void Loader::blend(std::byte* memory, std::size_t i, std::uint64_t place, std::i
     plan_.mixer->apply(blend, desk.partner.data(),
                        reinterpret_cast<float*>(at(BatchLayout::inputs)));
   }
-  const std::size_t targets = targets_of(dataset_);
-  if (targets == 0) return;
-  dataset_.copy_targets(partner, desk.partner_targets.data());
-  auto* const own = reinterpret_cast<float*>(at(BatchLayout::targets));
-  for (std::size_t t = 0; t < targets; ++t)
-    own[t] = augment::blended(own[t], desk.partner_targets[t], blend.share);
+  if (targets_of(dataset_) == 0) return;
+  copy_answers(blend.partner, epoch, desk, nullptr, desk.partner_targets.data());
+  plan_.mixer->apply_to_targets(
+      blend, desk.partner_targets.data(),
+      {reinterpret_cast<float*>(at(BatchLayout::targets)), targets_of(dataset_)});
 }
 
 }  // namespace thalweg::engine

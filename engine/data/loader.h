@@ -16,6 +16,7 @@
 #include "engine/data/batch_form.h"
 #include "engine/data/dataset.h"
 #include "engine/data/mixing.h"
+#include "engine/data/pixel_answers.h"
 #include "engine/tensor/buffer.h"
 
 namespace thalweg::engine {
@@ -69,6 +70,9 @@ class Loader {
   /// Throws what the thread that prepares it threw, and std::logic_error after the last step.
   const PreparedBatch& next();
 
+  /// The samples of a step's global batch, with those that are blended in, ascending.
+  std::vector<std::uint32_t> samples_of(std::int64_t step) const;
+
  private:
   /// What a worker has for itself.
   struct Desk {
@@ -77,14 +81,18 @@ class Loader {
     std::vector<float> original;  ///< a sample before its augmentation
     std::vector<float> partner;   ///< what is blended in
     std::vector<float> partner_targets;
+    AnswerDesk answers;
   };
 
   void prepare();
   bool take_step(std::int64_t& step);
   void fill(PreparedBatch& batch, std::int64_t step, Desk& desk) const;
+  std::vector<std::uint32_t> order_in(std::int64_t epoch) const;
   void order_of(std::int64_t epoch, Desk& desk) const;
   void place_slots();
   void copy_inputs(std::uint64_t place, std::int64_t epoch, Desk& desk, float* out) const;
+  void copy_answers(std::uint64_t place, std::int64_t epoch, Desk& desk, std::int32_t* labels,
+                    float* targets) const;
   void copy_raw(std::uint64_t place, std::int64_t epoch, std::byte* inputs,
                 std::byte* change) const;
   void blend(std::byte* memory, std::size_t i, std::uint64_t place, std::int64_t epoch,

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "engine/data/pixel_answers.h"
 #include "engine/data/table.h"
 #include "engine/tensor/random.h"
 
@@ -61,7 +62,11 @@ Mixer::Mixer(const jobspec::Value& options, const SampleForm& form) {
   if (cutmix_ > 0 && form.input.size() < 3)
     refuse("cutmix", "the samples are " + std::to_string(form.input.size()) +
                          "-dimensional, not images (c, h, w)");
+  const Answers answers = answers_of(form);
+  if (cutmix_ > 0 && answers == Answers::of_other_places)
+    refuse("cutmix", "the targets have positions that are not the image's pixels");
   floats_ = input_floats(form);
+  if (answers == Answers::of_pixels) target_channels_ = form.targets / pixels_of(form);
   if (form.input.size() < 3) return;
   channels_ = form.input[0];
   std::copy(form.input.begin() + 1, form.input.end(),
@@ -101,19 +106,29 @@ Blend Mixer::blend(std::uint64_t seed, std::uint32_t epoch, std::uint64_t sample
   return blend;
 }
 
-void Mixer::apply(const Blend& blend, const float* partner, float* inputs) const {
-  if (!blend.box) {
-    for (std::size_t i = 0; i < floats_; ++i)
-      inputs[i] = augment::blended(inputs[i], partner[i], blend.share);
-    return;
-  }
-  for (std::int64_t c = 0; c < channels_; ++c)
+void Mixer::put_box(const Blend& blend, std::int64_t channels, const float* partner,
+                    float* own) const {
+  for (std::int64_t c = 0; c < channels; ++c)
     for (std::int64_t z = blend.first[0]; z < blend.end[0]; ++z)
       for (std::int64_t y = blend.first[1]; y < blend.end[1]; ++y) {
         const std::int64_t row = ((c * size_[0] + z) * size_[1] + y) * size_[2];
         std::copy(partner + row + blend.first[2], partner + row + blend.end[2],
-                  inputs + row + blend.first[2]);
+                  own + row + blend.first[2]);
       }
+}
+
+void Mixer::apply(const Blend& blend, const float* partner, float* inputs) const {
+  if (blend.box) return put_box(blend, channels_, partner, inputs);
+  for (std::size_t i = 0; i < floats_; ++i)
+    inputs[i] = augment::blended(inputs[i], partner[i], blend.share);
+}
+
+void Mixer::apply_to_targets(const Blend& blend, const float* partner,
+                             std::span<float> targets) const {
+  if (blend.box && target_channels_ > 0)
+    return put_box(blend, target_channels_, partner, targets.data());
+  for (std::size_t i = 0; i < targets.size(); ++i)
+    targets[i] = augment::blended(targets[i], partner[i], blend.share);
 }
 
 std::vector<jobspec::Option> mixing_options() {

@@ -15,6 +15,8 @@ struct Row {
   const char* doc;
   std::vector<jobspec::Option> options;
   std::unique_ptr<Dataset> (*maker)(const jobspec::Value& options);
+  /// Options that name its files: validation_NAME and test_NAME name sets of their own (sets.h).
+  std::vector<const char*> set_files{};
 };
 
 Row fashion_mnist();
@@ -35,6 +37,7 @@ using jobspec::choice_option;
 using jobspec::flag_option;
 using jobspec::list_option;
 using jobspec::needed;
+using jobspec::path_option;
 using jobspec::real_option;
 using jobspec::text_option;
 using jobspec::whole_option;

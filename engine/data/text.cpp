@@ -1,5 +1,7 @@
 // text: a plain text file, its bytes or byte pairs as tokens.
 #include <algorithm>
+#include <filesystem>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -37,6 +39,25 @@ Array as_pairs(const MappedFile& file, std::string_view text, const BytePairs& p
   return array;
 }
 
+/// Learnt once for all sets of a dataset, which are loaded one after another.
+BytePairs learnt_from(const std::filesystem::path& file, std::uint32_t size) {
+  struct Learnt {
+    std::filesystem::path file;
+    std::filesystem::file_time_type time;
+    std::uint32_t size;
+    BytePairs pairs;
+  };
+  thread_local std::optional<Learnt> last;
+  const auto time = std::filesystem::last_write_time(file);
+  if (!last || last->file != file || last->time != time || last->size != size) {
+    const MappedFile mapped(file);
+    const std::string_view text(reinterpret_cast<const char*>(mapped.bytes().data()),
+                                std::min(mapped.bytes().size(), kLearnBytes));
+    last = Learnt{file, time, size, learn_byte_pairs(text, size)};
+  }
+  return last->pairs;
+}
+
 std::unique_ptr<Dataset> make(const jobspec::Value& tree) {
   const Row row = text();
   const auto get = [&](const char* name) { return option(tree, row, name); };
@@ -52,10 +73,13 @@ std::unique_ptr<Dataset> make(const jobspec::Value& tree) {
   }
   const std::string_view all(reinterpret_cast<const char*>(file->bytes().data()),
                              file->bytes().size());
+  // A validation text is read in the training text's pairs.
+  const jobspec::Value* training = tree.find("training_file");
   const BytePairs pairs =
       merges ? read_merges(get("merges").as_string())
-             : learn_byte_pairs(all.substr(0, kLearnBytes),
-                                static_cast<std::uint32_t>(get("vocabulary_size").as_int()));
+             : learnt_from(
+                   training == nullptr ? file->file() : local_file(tree, training->as_string()),
+                   static_cast<std::uint32_t>(get("vocabulary_size").as_int()));
   return token_windows(as_pairs(*file, all, pairs), static_cast<int>(pairs.size()), window.length,
                        window.stride);
 }
@@ -64,14 +88,18 @@ std::unique_ptr<Dataset> make(const jobspec::Value& tree) {
 
 Row text() {
   std::vector<jobspec::Option> options{
-      needed(text_option("file", {}, "any text")),
+      needed(path_option("file", {}, "any text")),
       choice_option("vocabulary", {"byte", "bpe"}, "tokens are bytes, or byte pairs (bpe)"),
       whole_option("vocabulary_size", 4096, 257, 1 << 20,
                    "of bpe: tokens, learnt from the text's first 32 MiB"),
-      text_option("merges", {}, "of bpe: GPT-2's merges.txt instead of learning")};
+      path_option("merges", {}, "of bpe: GPT-2's merges.txt instead of learning")};
   for (jobspec::Option& o : window_options())
     options.push_back(std::move(o));
-  return {"text", "a plain text, to predict the next byte or byte pair", std::move(options), make};
+  return {"text",
+          "a plain text, to predict the next byte or byte pair",
+          std::move(options),
+          make,
+          {"file"}};
 }
 
 }  // namespace thalweg::engine::data

@@ -151,7 +151,7 @@ Row tokens() {
   for (const RawType& raw : kRawTypes)
     types.emplace_back(raw.name);
   std::vector<jobspec::Option> options{
-      needed(text_option(
+      needed(path_option(
           "file", {},
           "raw little-endian token numbers, or an array (FILE.npy, FILE.npz:NAME, FILE.h5:NAME)")),
       choice_option("type", std::move(types), "of a number in a raw file"),
@@ -159,7 +159,11 @@ Row tokens() {
                    "how many different tokens there are; auto = the largest + 1")};
   for (jobspec::Option& o : window_options())
     options.push_back(std::move(o));
-  return {"tokens", "a file of token numbers, to predict the next one", std::move(options), make};
+  return {"tokens",
+          "a file of token numbers, to predict the next one",
+          std::move(options),
+          make,
+          {"file"}};
 }
 
 }  // namespace data

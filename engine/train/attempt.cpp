@@ -78,7 +78,11 @@ Attempt::Attempt(const AttemptInput& input, Record& the_record) : in(input), rec
   in.group.broadcast(&point, sizeof point, 0);
   step = point.step;
   together(in.group, [&] {
-    place_shards(choose_shards(settings, in.group.size(), static_cast<int>(point.shards)));
+    const int ranks = in.group.size();
+    place_shards(choose_shards(settings, ranks, static_cast<int>(point.shards)));
+    if (point.shards != 0) return;
+    if (const std::string text = shards_note(settings, ranks, sharding.shards); !text.empty())
+      record.note("info", text);
   });
   choose_kernels();
   together(in.group, [&] {
@@ -101,7 +105,7 @@ Attempt::Attempt(const AttemptInput& input, Record& the_record) : in(input), rec
 }
 
 void Attempt::load_data() {
-  settings = read_settings(in.config);
+  settings = read_settings(in.config, in.trial.resources.gpus_per_node);
   config = in.config;
   std::string lr_note;
   base_lr = base_learning_rate(*config.find("optimizer"), config.find("model.name")->as_string(),
@@ -117,6 +121,8 @@ void Attempt::load_data() {
 
   const jobspec::Value& data = *config.find("data");
   dataset = load_dataset(data);
+  for (const std::string& text : dataset->notes())
+    record.note("warning", text);
   augmenter = std::make_unique<Augmenter>(*config.find("augment"), dataset->form());
   mixer = std::make_unique<Mixer>(*config.find("augment"), dataset->form());
   samples = split_samples(*dataset, data);
@@ -154,6 +160,12 @@ void Attempt::require_gpus() {
 /// Each of a machine's ranks takes a GPU in turn.
 void Attempt::choose_device() {
   if (settings.device != "cuda") return;
+  if (gpu::gpu_count() == 0)
+    throw std::runtime_error(
+        "device cuda: rank " + std::to_string(in.group.rank()) + " sees no GPU, and " +
+        (in.trial.resources.gpus_per_node > 0 ? "resources.gpus_per_node asks for some"
+                                              : "other ranks do") +
+        ": " + gpu::why_no_gpu() + "; device: cpu trains without");
   int local = 0;
   for (int rank = 0; rank < in.group.rank(); ++rank)
     local += in.group.node_of(rank) == in.group.node_of(in.group.rank()) ? 1 : 0;

@@ -14,7 +14,7 @@
 #include "engine/data/augment.h"
 #include "engine/data/dataset.h"
 #include "engine/data/loader.h"
-#include "engine/data/order.h"
+#include "engine/data/split.h"
 #include "engine/nn/model.h"
 #include "engine/optim/optimizer.h"
 #include "engine/schedule/schedule.h"
@@ -79,7 +79,8 @@ struct Attempt {
   std::vector<gpu::Memory> batch_memory;      ///< pinned
   std::unique_ptr<GpuEvaluation> evaluation;  ///< on a GPU
   std::unique_ptr<SyncMode> mode;
-  std::int64_t step = 0;  ///< optimizer steps completed
+  std::int64_t step = 0;              ///< optimizer steps completed
+  bool looked_at_validation = false;  ///< for what is not finite in the data
   Interval interval;
   NoiseScale noise;
 

@@ -6,7 +6,8 @@
 
 #include "engine/data/augment.h"
 #include "engine/data/dataset.h"
-#include "engine/data/order.h"
+#include "engine/data/split.h"
+#include "engine/gpu/gpu.h"
 #include "engine/nn/model.h"
 #include "engine/optim/optimizer.h"
 #include "engine/schedule/schedule.h"
@@ -69,11 +70,21 @@ double lane_bytes(const Model& model, const Dataset& dataset, int samples) {
 std::string check_trial(const std::filesystem::path& trial_file) {
   const jobspec::Trial trial = jobspec::read_trial(trial_file);
   const jobspec::Value config = complete(trial.train, train_schema(), trial_file.string());
-  const Settings settings = read_settings(config);
+  Settings settings = read_settings(config, trial.resources.gpus_per_node);
   const int ranks = trial.resources.ranks();
+  std::vector<std::string> notes;
+  if (settings.device == "cuda" && config.find("device")->as_string() == "auto" &&
+      gpu::gpu_count() == 0) {
+    // As on a login node; where it trains, it needs them.
+    notes.push_back("resources.gpus_per_node asks for GPUs, and this machine has none (" +
+                    gpu::why_no_gpu() + "): checked for device cpu; here it would not train");
+    settings = read_settings(config);
+  }
   const int shards = choose_shards(settings, ranks, 0);
   const double before = resident_bytes();
   const auto dataset = load_dataset(*config.find("data"));
+  for (const std::string& note : dataset->notes())
+    notes.push_back(note);
   const Augmenter augmenter(*config.find("augment"), dataset->form());  // says what does not fit
   const double data_bytes = resident_bytes() - before;
   const Split samples = split_samples(*dataset, *config.find("data"));
@@ -83,8 +94,10 @@ std::string check_trial(const std::filesystem::path& trial_file) {
   const auto model = build_model(*config.find("model"), input_shape(*dataset), shard_batch / pieces,
                                  settings.device, *config.find("loss"), compile_options(settings));
   const auto optimizer = make_optimizer<float>(*config.find("optimizer"), parameters_of(*model));
-  std::string note;
-  const double base_lr = base_learning_rate(*config.find("optimizer"), model->name(), &note);
+  std::string lr_note;
+  const double base_lr = base_learning_rate(*config.find("optimizer"), model->name(), &lr_note);
+  for (const std::string& note : {lr_note, shards_note(settings, ranks, shards)})
+    if (!note.empty()) notes.push_back(note);
   const Mixer mixer(*config.find("augment"), dataset->form());
   require_blendable(mixer, model->loss());
   require_watched(*make_schedule(*config.find("schedule"), plan.length), model->loss());
@@ -107,9 +120,12 @@ std::string check_trial(const std::filesystem::path& trial_file) {
            (settings.precision == Precision::fp32 ? ""
                                                   : ", " + config.find("precision")->as_string()));
   line("parameters", grouped(model->parameter_count()));
-  line("samples", grouped(static_cast<std::int64_t>(samples.training.size())) + " to train on, " +
-                      grouped(static_cast<std::int64_t>(samples.validation.size())) +
-                      " to validate");
+  line("samples",
+       grouped(static_cast<std::int64_t>(samples.training.size())) + " to train on, " +
+           grouped(static_cast<std::int64_t>(samples.validation.size())) + " to validate" +
+           (samples.test.empty()
+                ? ""
+                : ", " + grouped(static_cast<std::int64_t>(samples.test.size())) + " to test"));
   line("batch", grouped(settings.global_batch) + " in " + std::to_string(shards) +
                     (shards == 1 ? " shard of " : " shards of ") + std::to_string(shard_batch) +
                     (pieces == 1 ? "" : " (each as " + std::to_string(pieces) + " micro-batches)") +
@@ -133,7 +149,8 @@ std::string check_trial(const std::filesystem::path& trial_file) {
                                   : ", as the libraries think best within ") +
                         in_mebibytes(measures ? needs.workspace : settings.kernels.workspace) +
                         " of workspace");
-    if (!note.empty()) line("note", note);
+    for (const std::string& note : notes)
+      line("note", note);
     return text;
   }
   const MemoryNeeds needs = memory_needs(*model, *optimizer, source, sharding, lanes);
@@ -145,7 +162,8 @@ std::string check_trial(const std::filesystem::path& trial_file) {
                      mebibytes(data_bytes) + ", parameters and optimizer " + mebibytes(weights) +
                      ", gradients " + mebibytes(gradients) + ", activations " +
                      mebibytes(activations));
-  if (!note.empty()) line("note", note);
+  for (const std::string& note : notes)
+    line("note", note);
   return text;
 }
 

@@ -192,9 +192,30 @@ void find_difference(const Value& a, const Value& b, const std::string& path, st
     find_difference(get(a, key), value, inner(key), found);
 }
 
-/// Options of decisive sections that say where files lie and how fast they are read.
+/// Options of decisive sections that say where files lie and how fast they are read, or what is
+/// judged at the end.
 bool moves_nothing(const std::string& option) {
-  return option == "dir" || option == "stage" || option == "workers" || option == "ahead";
+  const bool of_the_test = option.starts_with("test_") && option != "test_samples";
+  return option == "dir" || option == "stage" || option == "workers" || option == "ahead" ||
+         of_the_test;
+}
+
+/// Checkpoints from before there was a choice say nothing of it: defaults that mean what was done
+/// before.
+Value without_defaults(Value identity) {
+  if (const Value* data = identity.find("data"); data != nullptr && data->is_map()) {
+    Map kept;
+    for (const auto& option : data->as_map()) {
+      const auto& [key, value] = option;
+      const bool as_before = (key == "split" && value == Value("random")) ||
+                             (key == "test_samples" && value == Value(0)) ||
+                             (key == "test" && value == Value(false));
+      if (!as_before) kept.push_back(option);
+    }
+    identity.set("data", std::move(kept));
+  }
+  if (identity.find("precision") == nullptr) identity.set("precision", "fp32");
+  return identity;
 }
 
 }  // namespace
@@ -326,12 +347,8 @@ Value run_identity(const Value& complete, std::uint64_t seed, std::int64_t total
 
 void require_same_run(const Value& checkpoint, const Value& now,
                       const std::filesystem::path& file) {
-  // Checkpoints from before there was a choice of precision say nothing of it.
-  Value before = checkpoint;
-  if (now.find("precision") != nullptr && before.find("precision") == nullptr)
-    before.set("precision", "fp32");
   std::string difference;
-  find_difference(before, now, "", difference);
+  find_difference(without_defaults(checkpoint), without_defaults(now), "", difference);
   if (difference.empty()) return;
   throw std::invalid_argument(file.string() + " belongs to another run: " + difference +
                               "; remove the checkpoint or put the setting back");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "engine/data/pixel_answers.h"
 #include "engine/optim/norm.h"
 #include "engine/train/attempt.h"
 #include "engine/train/checkpoint.h"
@@ -44,8 +45,8 @@ struct Batched {
       in.dataset.copy(sample, in.augmenter != nullptr ? original.data() : to);
       if (in.augmenter != nullptr)
         in.augmenter->apply(in.seed, 0, static_cast<std::uint32_t>(place), original.data(), to);
-      if (labels_each > 0) in.dataset.copy_labels(sample, labels.data() + i * labels_each);
-      if (targets_each > 0) in.dataset.copy_targets(sample, targets.data() + i * targets_each);
+      copy_answers(in.dataset, sample, in.augmenter, {in.seed, 0, place}, answers,
+                   labels.data() + i * labels_each, targets.data() + i * targets_each);
     }
     Batch batch;
     batch.inputs = inputs.data();
@@ -60,6 +61,7 @@ struct Batched {
   std::size_t floats, labels_each, targets_each;
   std::vector<float> original, inputs, targets;
   std::vector<std::int32_t> labels;
+  AnswerDesk answers;
 };
 
 void add_up(const ExactNoiseInput& in, std::size_t begin, std::size_t end, Lane& lane, Part& part) {

@@ -57,15 +57,17 @@ std::vector<std::string> device_names() {
 }
 
 Option device_option() {
-  Option option = jobspec::choice_option(
-      "device", device_names(), "what computes; auto = cuda where there is a GPU, else cpu");
+  Option option = jobspec::choice_option("device", device_names(),
+                                         "what computes; auto = cuda where there is a GPU or "
+                                         "resources.gpus_per_node asks for one, else cpu");
   option.synonyms = {{"gpu", "cuda"}};  // by its letters nearest to cpu
   return option;
 }
 
-std::string resolve_device(const std::string& name) {
+/// A GPU that was asked for and is not there must not turn into days on a processor.
+std::string resolve_device(const std::string& name, int gpus_per_node) {
   if (name != "auto") return name;
-  if (gpu::gpu_count() > 0) return "cuda";
+  if (gpu::gpu_count() > 0 || gpus_per_node > 0) return "cuda";
   const std::vector<std::string> names = device_names();
   return std::find(names.begin(), names.end(), "cpu") != names.end() ? "cpu" : names.at(1);
 }
@@ -115,11 +117,12 @@ Section kernels() {
 }
 
 std::vector<Section> own_sections() {
-  Option shards = integer(
-      "shards",
-      "logical parts of the batch, whatever the number of ranks; auto = the smallest power of two "
-      "that is at least the ranks and (but for GPUs) 4",
-      "auto", 1, 65536);
+  Option shards =
+      integer("shards",
+              "logical parts of the batch, whatever the number of ranks; auto = the batch's "
+              "largest divisor up to 4 (GPUs: 1), or up to the smallest power of two that is at "
+              "least the ranks",
+              "auto", 1, 65536);
   shards.divides = "batch.global";
   Option beta = jobspec::real_option(
       "beta", 0.99, 0, 0.999999,
@@ -135,7 +138,11 @@ std::vector<Section> own_sections() {
       section(
           "log", "Metrics",
           {integer("every", "steps between two reports; auto = 20 reports an epoch", "auto", 1)}),
-      section("eval", "Validation", {integer("every", "epochs between two validations", 1, 1)}),
+      section("eval", "Validation",
+              {integer("every", "epochs between two validations", 1, 1),
+               jobspec::choice_option("test", {"end", "always"},
+                                      "when the test samples are judged, where there are any: "
+                                      "after the last step, or with every validation")}),
       section(
           "checkpoint", "Checkpoints",
           {integer("every",
@@ -192,7 +199,7 @@ void read_kernels(const Value& complete, Settings& s) {
 
 }  // namespace
 
-Settings read_settings(const Value& complete) {
+Settings read_settings(const Value& complete, int gpus_per_node) {
   Settings s;
   s.global_batch = static_cast<int>(complete.find("batch.global")->as_int());
   if (const auto n = number_or_auto(*complete.find("batch.shards")))
@@ -202,7 +209,7 @@ Settings read_settings(const Value& complete) {
   if (s.epochs && s.steps)
     throw std::invalid_argument("both epochs and steps are set; keep one of them");
   if (!s.epochs && !s.steps) s.epochs = 1;
-  s.device = resolve_device(complete.find("device")->as_string());
+  s.device = resolve_device(complete.find("device")->as_string(), gpus_per_node);
   s.precision = precision_named(complete.find("precision")->as_string());
   s.recompute = complete.find("recompute")->as_string() != "none";
   read_kernels(complete, s);
@@ -213,6 +220,7 @@ Settings read_settings(const Value& complete) {
   s.noise_beta = complete.find("noise.beta")->as_double();
   s.log_every = number_or_auto(*complete.find("log.every"));
   s.eval_every = complete.find("eval.every")->as_int();
+  s.always_tests = complete.find("eval.test")->as_string() == "always";
   s.checkpoint_every = number_or_auto(*complete.find("checkpoint.every"));
   s.checkpoints_kept = static_cast<int>(complete.find("checkpoint.keep")->as_int());
   return s;
@@ -225,10 +233,33 @@ CompileOptions compile_options(const Settings& settings) {
   return options;
 }
 
+namespace {
+
+/// What does not divide the batch where nothing fits.
+int automatic_shards(const Settings& settings, int ranks) {
+  int bound = settings.device == "cuda" ? kFewestShardsOfGpus : kFewestShards;
+  while (bound < ranks)
+    bound *= 2;
+  for (int n = bound; n >= ranks; --n)
+    if (settings.global_batch % n == 0) return n;
+  for (int n = bound + 1; n <= 2 * bound; ++n)
+    if (settings.global_batch % n == 0) return n;
+  return bound;
+}
+
+}  // namespace
+
+std::string shards_note(const Settings& settings, int ranks, int shards) {
+  const int of_one = automatic_shards(settings, 1);
+  if (settings.shards || shards == of_one) return "";
+  return "batch.shards: auto is " + std::to_string(shards) + " for " + std::to_string(ranks) +
+         " ranks and " + std::to_string(of_one) +
+         " for one: another order of sums (and batch norm over other shards), so another curve; "
+         "set batch.shards to compare numbers of ranks";
+}
+
 int choose_shards(const Settings& settings, int ranks, int resumed) {
-  int shards = settings.device == "cuda" ? kFewestShardsOfGpus : kFewestShards;
-  while (shards < ranks)
-    shards *= 2;
+  int shards = automatic_shards(settings, ranks);
   if (resumed >= ranks) shards = resumed;
   if (settings.shards) shards = *settings.shards;
   const std::string batch = std::to_string(settings.global_batch);
@@ -260,16 +291,6 @@ void require_blendable(const Mixer& mixer, const LossPlan& loss) {
   if (mixer.idle() || !loss.kind->of_labels || loss.kind->name == "cross_entropy") return;
   throw std::invalid_argument("augment.mixup and augment.cutmix weigh two labels, which loss " +
                               loss.kind->name + " cannot do; use cross_entropy, or set them to 0");
-}
-
-Split split_samples(const Dataset& dataset, const Value& data) {
-  const Value& held_out = *data.find("validation");
-  constexpr std::size_t kAutoShare = 12;  // 5,000 of Fashion-MNIST's 60,000
-  const std::size_t own = dataset.own_validation();
-  std::size_t validation = own > 0 ? own : std::max<std::size_t>(1, dataset.size() / kAutoShare);
-  if (!held_out.is_string()) validation = static_cast<std::size_t>(held_out.as_int());
-  return split(dataset.size(), validation, data.find("fraction")->as_double(),
-               static_cast<int>(data.find("duplicate")->as_int()), held_out.is_string() && own > 0);
 }
 
 InputShape input_shape(const Dataset& dataset) {

@@ -7,7 +7,7 @@
 
 #include "engine/data/dataset.h"
 #include "engine/data/mixing.h"
-#include "engine/data/order.h"
+#include "engine/data/split.h"
 #include "engine/device/device.h"
 #include "engine/device/layer.h"
 #include "engine/schedule/schedule.h"
@@ -40,22 +40,30 @@ struct Settings {
   double clip_value = 0;
   std::optional<std::int64_t> log_every;         ///< steps; nothing = auto
   std::int64_t eval_every = 1;                   ///< epochs
+  bool always_tests = false;                     ///< the test samples, with every validation
   std::optional<std::int64_t> checkpoint_every;  ///< steps, 0 = never; nothing = auto
   int checkpoints_kept = 2;
   int noise_every = 1;  ///< steps; 0 = never
   double noise_beta = 0.99;
 };
 
-/// Throws std::invalid_argument where settings exclude each other.
-Settings read_settings(const jobspec::Value& complete);
+/// `gpus_per_node`: what the trial's resources ask for. Throws std::invalid_argument where settings
+/// exclude each other.
+Settings read_settings(const jobspec::Value& complete, int gpus_per_node = 0);
 
 /// What the device is asked beside the graph.
 CompileOptions compile_options(const Settings& settings);
 
-/// The smallest power of two that is at least 4 and the number of ranks, unless the tree says a
-/// number; `resumed` is the checkpoint's (0 = none), kept where it can be. Throws
-/// std::invalid_argument, remedy included, where ranks or batch do not fit.
+/// The tree's number; else the checkpoint's, `resumed` (0 = none), where it is enough for the
+/// ranks; else the largest divisor of the batch up to a bound: 4 (GPUs: 1), or the smallest power
+/// of two that is at least the ranks. Where none of them is enough for the ranks, the next divisor
+/// up to twice the bound. Throws std::invalid_argument, remedy included, where ranks or batch do
+/// not fit.
 int choose_shards(const Settings& settings, int ranks, int resumed);
+
+/// What a user who compares numbers of ranks should know: empty, or that `shards` were chosen for
+/// so many ranks and one rank would have others, hence another curve.
+std::string shards_note(const Settings& settings, int ranks, int shards);
 
 /// In how many pieces a shard is computed (`sync.accumulate` of a complete tree). Throws
 /// std::invalid_argument where a shard does not divide into them.
@@ -63,9 +71,6 @@ int micro_batches(const jobspec::Value& complete, int shards);
 
 /// Throws std::invalid_argument where the mixer blends labels and the loss cannot take that.
 void require_blendable(const Mixer& mixer, const LossPlan& loss);
-
-/// Which samples are for what, by `train.data`'s options validation and fraction.
-Split split_samples(const Dataset& dataset, const jobspec::Value& data);
 
 /// What a model needs to know of the data.
 InputShape input_shape(const Dataset& dataset);

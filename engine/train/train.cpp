@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <exception>
+#include <utility>
 
 #include "engine/train/validation.h"
 
@@ -36,6 +37,19 @@ void report_interval(Attempt& a) {
   a.record.metrics(points);
 }
 
+/// Adds a judgement's metrics; the same in words: ", val/loss 0.3000, val/error 0.1000".
+std::string add_metrics(const std::string& prefix, const Judgement& judged, std::int64_t step,
+                        std::vector<MetricPoint>& metrics) {
+  const std::size_t first = metrics.size();
+  metrics.push_back({prefix + "loss", step, judged.loss});
+  for (const Judgement::Metric& m : judged.metrics)
+    metrics.push_back({prefix + m.name, step, m.value});
+  std::string text;
+  for (std::size_t i = first; i < metrics.size(); ++i)
+    text += ", " + metrics[i].name + " " + four_digits(metrics[i].value);
+  return text;
+}
+
 void report_validation(Attempt& a, double train_loss) {
   const float* weights = a.mode->evaluated();
   const float* running = a.replica->running.floats();
@@ -48,36 +62,42 @@ void report_validation(Attempt& a, double train_loss) {
     measured.write(values.data());
     running = measured.floats();
   }
-  const Judgement judged =
-      validate(*a.dataset, a.samples.validation, a.model->loss(), weights, running,
-               a.sharding.micro_batch(), *a.lanes, a.in.group, a.evaluation.get());
-  std::vector<MetricPoint> metrics{{"val/loss", a.step, judged.loss}};
-  std::string text;
-  for (const Judgement::Metric& m : judged.metrics) {
-    metrics.push_back({"val/" + m.name, a.step, m.value});
-    text += ", val/" + m.name + " " + four_digits(m.value);
-  }
+  const auto judge = [&](const std::vector<std::uint32_t>& samples) {
+    return validate(*a.dataset, samples, a.model->loss(), weights, running,
+                    a.sharding.micro_batch(), *a.lanes, a.in.group, a.evaluation.get());
+  };
+  const Judgement judged = judge(a.samples.validation);
+  if (!std::isfinite(judged.loss) && !std::exchange(a.looked_at_validation, true))
+    if (const std::string data = not_finite_in(*a.dataset, a.samples.validation); !data.empty())
+      a.record.note("warning", "val/loss is not finite: " + data);
+  std::vector<MetricPoint> metrics;
+  std::string text = add_metrics("val/", judged, a.step, metrics);
   for (const MetricPoint& m : metrics)
     a.schedule->observe(a.step, m.name, m.value);  // the same numbers on every rank
+  // After the schedule has looked: nothing that steers training may see the test.
+  const bool tests = a.settings.always_tests || a.plan.last(a.step);
+  if (tests && !a.samples.test.empty())
+    text += add_metrics("test/", judge(a.samples.test), a.step, metrics);
   a.record.metrics(metrics);
   if (a.leads())
-    std::fprintf(stderr, "%s: step %lld of %lld: loss %.4f, val/loss %.4f%s\n",
-                 a.in.trial.id.to_string().c_str(), static_cast<long long>(a.step),
-                 static_cast<long long>(a.plan.length.total_steps), train_loss, judged.loss,
-                 text.c_str());
+    std::fprintf(stderr, "%s: step %lld of %lld: loss %.4f%s\n", a.in.trial.id.to_string().c_str(),
+                 static_cast<long long>(a.step), static_cast<long long>(a.plan.length.total_steps),
+                 train_loss, text.c_str());
 }
 
 bool diverges(const StepOutcome& step) {
   return !std::isfinite(step.loss) || !step.not_finite.empty();
 }
 
-Outcome diverged(Attempt& a, const StepOutcome& step) {
+Outcome diverged(Attempt& a, const StepOutcome& step, const Loader& loader) {
   const std::int64_t number = step.step + 1;
   const std::string what = std::isfinite(step.loss)
                                ? "the gradient of " + step.not_finite + " was not finite"
                                : "the loss became " + jobspec::Value(step.loss).to_text();
-  const std::string reason = "diverged: " + what + " at step " + std::to_string(number) + " (lr " +
-                             jobspec::Value(a.learning_rate(number - 1)).to_text() + ")";
+  const std::string when = what + " at step " + std::to_string(number) + " (lr " +
+                           jobspec::Value(a.learning_rate(number - 1)).to_text() + ")";
+  const std::string data = not_finite_in(*a.dataset, loader.samples_of(step.step));
+  const std::string reason = "diverged: " + (data.empty() ? when : data + "; " + when);
   report_interval(a);
   a.record.note("warning", reason);
   return {ExitCode::diverged, number, reason};
@@ -119,14 +139,14 @@ Outcome train(Attempt& a) {
     input.stop = a.in.stop.requested();
     StepOutcome outcome = a.mode->step(input);
     bool stopping = take(a, outcome);
-    if (diverges(outcome)) return diverged(a, outcome);
+    if (diverges(outcome)) return diverged(a, outcome, loader);
 
     ++a.step;
     // Whoever reads the replica or reports this very step needs it done.
     if (stopping || a.plan.any_due(a.step)) {
       if (StepOutcome last = a.mode->settle(); last.here) {
         stopping = take(a, last) || stopping;
-        if (diverges(last)) return diverged(a, last);
+        if (diverges(last)) return diverged(a, last, loader);
         outcome = std::move(last);
       }
     }

@@ -41,6 +41,28 @@ TEST(Cifar, TenClassesInFiveFiles) {
   EXPECT_FLOAT_EQ(image[3071], static_cast<float>((0.2 - 0.4465) / 0.2616));
 }
 
+TEST(Cifar, TheTestBatchValidatesOrTests) {
+  const test::TempDir folder;
+  write_batches(folder.path(), record("\x07", 0, 0, 0));
+  test::write_file(folder.path() / "test_batch.bin",
+                   record("\x03", 1, 1, 1) + record("\x04", 2, 2, 2));
+  Map options{{"name", "cifar-10"}, {"dir", folder.path().string()}};
+  EXPECT_EQ(load_dataset(options)->size(), 5u);
+  Map validated = options, tested = options;
+  validated.emplace_back("test", true);
+  tested.emplace_back("test_set", true);
+  const auto validates = load_dataset(validated), tests = load_dataset(tested);
+  EXPECT_EQ(validates->size(), 7u);
+  EXPECT_EQ(validates->own_validation(), 2u);
+  EXPECT_EQ(validates->own_test(), 0u);
+  EXPECT_EQ(validates->label(6), 4);
+  EXPECT_EQ(tests->own_validation(), 0u);
+  EXPECT_EQ(tests->own_test(), 2u);
+  EXPECT_EQ(*tests->stored_sample(5), 1);
+  tested.emplace_back("test", true);
+  EXPECT_THROW(load_dataset(tested), std::invalid_argument);
+}
+
 TEST(Cifar, HundredClassesOrTwenty) {
   const test::TempDir folder;
   test::write_file(folder.path() / "train.bin", record("\x13\x63", 0, 0, 0));

@@ -119,7 +119,8 @@ TEST(Datasets, SyntheticWithoutNoiseIsItsCentres) {
 
 TEST(Datasets, SchemaListsEveryRow) {
   const auto sections = data_schema();
-  ASSERT_EQ(sections.size(), 1u);
+  ASSERT_EQ(sections.size(), 2u);
+  EXPECT_EQ(sections[1].selector, "split");
   std::vector<std::string> names;
   for (const auto& variant : sections[0].variants)
     names.push_back(variant.name);

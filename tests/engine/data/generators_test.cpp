@@ -11,7 +11,7 @@
 
 #include "engine/data/dataset.h"
 #include "engine/data/fourier.h"
-#include "engine/data/order.h"
+#include "engine/data/split.h"
 #include "engine/tensor/numpy_random.h"
 
 namespace thalweg::engine {
@@ -202,7 +202,7 @@ TEST(QuadraticDeep, HasItsOwnValidationSamples) {
 }
 
 TEST(Split, TailIsTheDatasOwn) {
-  const Split parts = split(10, 3, 1, 1, true);
+  const Split parts = split(10, {.own_validation = 3});
   EXPECT_THAT(parts.validation, ElementsAre(7, 8, 9));
   EXPECT_THAT(parts.training, ElementsAre(0, 1, 2, 3, 4, 5, 6));
 }

@@ -100,7 +100,7 @@ TEST(IdxPair, RefusesFilesThatDoNotFitTogether) {
               HasSubstr("labels need 1 dimension, found 2"));
   IdxPair pair = pair_with_labels("invalid/label_out_of_range.idx");
   pair.classes = 3;
-  EXPECT_THAT(complaint(pair), HasSubstr("offset 9: label 7, but there are 3 classes"));
+  EXPECT_THAT(complaint(pair), HasSubstr("offset 9: label 7 of image 1, but there are 3 classes"));
 }
 
 }  // namespace

@@ -82,6 +82,29 @@ TEST(Mixer, CutmixPutsABoxWhoseVolumeIsTheShare) {
   }
 }
 
+TEST(Mixer, TargetsOfPixelsAreCutWithTheirImage) {
+  const SampleForm form{.input = {3, 4, 6}, .labels = 0, .targets = 2 * 24, .answers = {2, 4, 6}};
+  const Mixer mixer(Map{{"cutmix", 1.0}}, form);
+  Blend blend;
+  blend.box = true;
+  blend.share = 0.25f;
+  blend.first = {0, 1, 2};
+  blend.end = {1, 3, 5};
+  std::vector<float> own(48, 0), inputs(72, 0);
+  mixer.apply_to_targets(blend, std::vector<float>(48, 1).data(), own);
+  mixer.apply(blend, std::vector<float>(72, 1).data(), inputs.data());
+  EXPECT_EQ(own, std::vector<float>(inputs.begin(), inputs.begin() + 48));
+  EXPECT_EQ(std::accumulate(own.begin(), own.end(), 0.0), 2 * 6);
+  // What the whole image has, has its share.
+  const Mixer whole(Map{{"cutmix", 1.0}}, {.input = {3, 4, 6}, .labels = 0, .targets = 2});
+  std::vector<float> two{0, 4};
+  whole.apply_to_targets(blend, std::vector<float>{1, 0}.data(), two);
+  EXPECT_EQ(two, (std::vector<float>{0.25f, 3}));
+  EXPECT_THAT(complaint(Map{{"cutmix", 1.0}},
+                        {.input = {1, 4, 6}, .labels = 0, .targets = 6, .answers = {2, 3}}),
+              HasSubstr("not the image's pixels"));
+}
+
 TEST(Mixer, BothAndTheirChance) {
   const Mixer mixer(Map{{"mixup", 1.0}, {"cutmix", 1.0}, {"mixing_chance", 0.4}}, kImages);
   int boxes = 0, sums = 0;

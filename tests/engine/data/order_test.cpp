@@ -38,39 +38,5 @@ TEST(Permutation, PutsEveryNumberEverywhere) {
       EXPECT_NEAR(count, 400, 100);  // five standard deviations: 90
 }
 
-TEST(Split, HoldsOutTheSameSamplesAlways) {
-  const Split parts = split(600, 50);
-  EXPECT_EQ(parts.training.size(), 550u);
-  EXPECT_EQ(parts.validation.size(), 50u);
-  std::vector<std::uint32_t> all = parts.training;
-  all.insert(all.end(), parts.validation.begin(), parts.validation.end());
-  std::sort(all.begin(), all.end());
-  std::vector<std::uint32_t> expected(600);
-  std::iota(expected.begin(), expected.end(), 0u);
-  EXPECT_EQ(all, expected);
-  EXPECT_EQ(split(600, 50).validation, parts.validation);
-}
-
-TEST(Split, FractionKeepsPartOfBoth) {
-  const Split whole = split(600, 50), part = split(600, 50, 0.1);
-  EXPECT_EQ(part.training.size(), 55u);
-  EXPECT_EQ(part.validation.size(), 5u);
-  EXPECT_TRUE(std::includes(whole.validation.begin(), whole.validation.end(),
-                            part.validation.begin(), part.validation.end()));
-}
-
-TEST(Split, DuplicatesTrainingSamplesOnly) {
-  const Split once = split(60, 5, 0.5), thrice = split(60, 5, 0.5, 3);
-  EXPECT_EQ(thrice.validation, once.validation);
-  ASSERT_EQ(thrice.training.size(), 3 * once.training.size());
-  for (std::size_t i = 0; i < thrice.training.size(); ++i)
-    EXPECT_EQ(thrice.training[i], once.training[i % once.training.size()]);
-}
-
-TEST(Split, RefusesToHoldOutEverything) {
-  EXPECT_THROW(split(100, 100), std::invalid_argument);
-  EXPECT_THROW(split(100, 0), std::invalid_argument);
-}
-
 }  // namespace
 }  // namespace thalweg::engine

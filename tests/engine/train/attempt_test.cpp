@@ -8,6 +8,7 @@
 
 #include "engine/nn/model_table.h"
 #include "tests/engine/train/support.h"
+#include "tests/support/npy.h"
 #include "tests/support/process.h"
 
 namespace thalweg::engine {
@@ -78,6 +79,89 @@ TEST(Attempt, AutotuneWritesItsTableAndKeepsTheCurve) {
   ASSERT_EQ(notes.size(), 1u);
   EXPECT_THAT(notes[0].find("text")->as_string(),
               testing::MatchesRegex("measured allreduce .*\n64 bytes: .* us.*"));
+}
+
+TEST(Attempt, NaNInTheDataIsFoundBeforeTheGradientIsBlamed) {
+  const test::TempDir folder;
+  std::vector<float> inputs(64 * 4);
+  std::vector<std::int32_t> labels(64);
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    inputs[i] = static_cast<float>(i % 7);
+  for (std::size_t i = 0; i < labels.size(); ++i)
+    labels[i] = static_cast<std::int32_t>(i % 3);
+  for (std::size_t row = 10; row < 64; ++row)  // wherever the first batch falls
+    inputs[row * 4 + 1] = NAN;
+  test::write_file(folder.path() / "x.npy", test::npy_text("<f4", {64, 4}, inputs));
+  test::write_file(folder.path() / "y.npy", test::npy_text("<i4", {64}, labels));
+  Trial trial = tiny_trial();
+  trial.train.set("data", Map{{"name", "arrays"},
+                              {"inputs", (folder.path() / "x.npy").string()},
+                              {"labels", (folder.path() / "y.npy").string()}});
+  const StopFlag stop;
+  const auto ends = run_ranks(trial, folder.path(), 2, stop);
+  for (const RankEnd& end : ends) {
+    ASSERT_FALSE(end.threw) << end.failure.reason;
+    EXPECT_EQ(end.outcome.code, ExitCode::diverged);
+    EXPECT_THAT(end.outcome.reason,
+                testing::MatchesRegex("diverged: the inputs hold NaN, first in row [0-9]+ of "
+                                      ".*x.npy; .* at step 1 .*"));
+  }
+}
+
+TEST(Attempt, ImagesWithTheirChannelsLastAreWarnedOf) {
+  const test::TempDir folder;
+  test::write_file(folder.path() / "x.npy",
+                   test::npy_text("|u1", {40, 8, 9, 3}, std::vector<std::uint8_t>(40 * 216)));
+  test::write_file(folder.path() / "y.npy",
+                   test::npy_text("|u1", {40}, std::vector<std::uint8_t>(40, 1)));
+  Trial trial = tiny_trial();
+  trial.train.set("data", Map{{"name", "arrays"},
+                              {"inputs", (folder.path() / "x.npy").string()},
+                              {"labels", (folder.path() / "y.npy").string()}});
+  trial.train.set("epochs", 1);
+  run_to_end(trial, folder.path(), 1);
+  const auto notes = lines_of(read_journal(folder.path()), "note");
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_THAT(notes[0].find("text")->as_string(),
+              HasSubstr("n x 8 x 9 x 3 is taken as 8 channels; if the channels stand last, store "
+                        "numpy.transpose(x, (0, 3, 1, 2))"));
+}
+
+TEST(Attempt, TestSamplesAreJudgedAtTheEndOrAlways) {
+  const test::TempDir plain, tested, always;
+  Trial trial = tiny_trial();
+  trial.train.set("data.samples", 576);
+  trial.train.set("data.test_samples", 48);
+  run_to_end(trial, tested.path(), 2);
+  const auto of_the_test = [](const std::vector<std::string>& points) {
+    std::vector<std::string> found;
+    for (const std::string& point : points)
+      if (point.starts_with("test/")) found.push_back(point.substr(0, point.rfind(' ')));
+    return found;
+  };
+  const auto points = curve({tested.path()});
+  EXPECT_THAT(of_the_test(points),
+              testing::UnorderedElementsAre("test/loss 60", "test/error 60", "test/top5_error 60"));
+  trial.train.set("eval.test", "always");
+  run_to_end(trial, always.path(), 1);
+  const auto more = curve({always.path()});
+  EXPECT_EQ(of_the_test(more).size(), 9u);
+  std::vector<std::string> same;  // training and validation know nothing of it
+  for (const std::string& point : more)
+    if (!point.starts_with("test/") || point.find(" 60 ") != std::string::npos)
+      same.push_back(point);
+  EXPECT_EQ(same, points);
+}
+
+TEST(Attempt, TheScheduleNeverSeesTheTest) {
+  Trial trial = tiny_trial();
+  trial.train.set("data.test_samples", 48);
+  trial.train.set("schedule", Map{{"decay", "plateau"}, {"metric", "test/loss"}});
+  const test::TempDir folder;
+  const StopFlag stop;
+  const auto ends = run_ranks(trial, folder.path(), 1, stop);
+  ASSERT_TRUE(ends[0].threw);
+  EXPECT_THAT(ends[0].failure.reason, HasSubstr("validation does not report test/loss"));
 }
 
 TEST(Attempt, Learns) {

@@ -9,6 +9,7 @@
 #include "engine/gpu/gpu.h"
 #include "engine/tensor/random.h"
 #include "engine/train/checkpoint.h"
+#include "engine/train/program.h"
 #include "tests/engine/train/support.h"
 #include "tests/support/process.h"
 
@@ -241,11 +242,28 @@ TEST_F(GpuAttempt, AGpuThatNobodyAskedForIsBadInput) {
 TEST_F(GpuAttempt, AGpuThatWasAskedForAndIsNotThereIsAFailureOfItsNode) {
   Trial trial = on_gpu();
   trial.resources.gpus_per_node = 1;
-  for (const RankEnd& end : without_gpu(trial, 1)) {
-    ASSERT_TRUE(end.threw);
-    EXPECT_EQ(end.failure.code, ExitCode::failed);
-    EXPECT_FALSE(end.failure.node.empty());
+  for (const char* device : {"cuda", "auto"}) {
+    trial.train.set("device", device);
+    for (const RankEnd& end : without_gpu(trial, 1)) {
+      ASSERT_TRUE(end.threw) << device;
+      EXPECT_EQ(end.failure.code, ExitCode::failed);
+      EXPECT_FALSE(end.failure.node.empty());
+      EXPECT_THAT(end.failure.reason, HasSubstr("resources.gpus_per_node asks for some"));
+    }
   }
+}
+
+TEST_F(GpuAttempt, CheckSaysThatTheGpuAskedForIsNotHere) {
+  Trial trial = on_gpu();
+  trial.resources.gpus_per_node = 1;
+  trial.train.set("device", "auto");
+  const test::TempDir folder;
+  jobspec::write_trial(trial, folder.path() / "trial.yaml");
+  setenv("THALWEG_GPU", "none", 1);
+  const std::string text = check_trial(folder.path() / "trial.yaml");
+  unsetenv("THALWEG_GPU");
+  EXPECT_THAT(text, HasSubstr("device cpu"));
+  EXPECT_THAT(text, HasSubstr("resources.gpus_per_node asks for GPUs, and this machine has none"));
 }
 
 TEST_F(GpuAttempt, RefusesBatchNormOverShards) {

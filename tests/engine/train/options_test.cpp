@@ -129,10 +129,33 @@ TEST(Shards, AResumedRunKeepsThoseOfTheCheckpoint) {
   EXPECT_EQ(choose_shards(said, 2, 16), 8);
 }
 
+TEST(Shards, AutoTakesADivisorOfTheBatch) {
+  EXPECT_EQ(choose_shards(batch_of(29), 1, 0), 1);
+  EXPECT_EQ(choose_shards(batch_of(100), 1, 0), 4);
+  for (const int ranks : {1, 2, 3})
+    EXPECT_EQ(choose_shards(batch_of(30), ranks, 0), 3);
+  EXPECT_EQ(choose_shards(batch_of(30), 4, 0), 5);
+  EXPECT_EQ(choose_shards(batch_of(30), 6, 0), 6);
+  EXPECT_EQ(choose_shards(batch_of(100), 8, 0), 10);
+  EXPECT_EQ(choose_shards(batch_of(8), 8, 0), 8);
+}
+
+TEST(Shards, AnotherCurveThanOneRanksIsSaid) {
+  for (const int ranks : {1, 2, 3, 4})
+    EXPECT_EQ(shards_note(batch_of(128), ranks, choose_shards(batch_of(128), ranks, 0)), "");
+  EXPECT_THAT(shards_note(batch_of(128), 5, choose_shards(batch_of(128), 5, 0)),
+              HasSubstr("batch.shards: auto is 8 for 5 ranks and 4 for one"));
+  EXPECT_THAT(shards_note(batch_of(30), 4, 5), HasSubstr("auto is 5 for 4 ranks and 3 for one"));
+  Settings said = batch_of(128);
+  said.shards = 8;
+  EXPECT_EQ(shards_note(said, 5, 8), "");
+}
+
 TEST(Shards, ComplaintsNameTheRemedy) {
-  EXPECT_THAT(complaint(batch_of(100), 8),
-              AllOf(HasSubstr("100 samples do not divide into 8 shards"),
-                    HasSubstr("multiple of 8"), HasSubstr("10, 20, 25, 50")));
+  EXPECT_THAT(complaint(batch_of(58), 8),
+              AllOf(HasSubstr("58 samples do not divide into 8 shards"), HasSubstr("multiple of 8"),
+                    HasSubstr("one of 29, 58")));
+  EXPECT_THAT(complaint(batch_of(29), 2), HasSubstr("29 samples do not divide into 4 shards"));
   Settings two = batch_of(100);
   two.shards = 2;
   EXPECT_THAT(complaint(two, 3), HasSubstr("3 ranks cannot share 2 shards; use at most 2 ranks"));

@@ -1,0 +1,36 @@
+// Validation and test sets of their own beside the training samples.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+
+#include "engine/data/dataset.h"
+#include "engine/data/table.h"
+
+namespace thalweg::engine::data {
+
+/// The first `kept` samples of `training`, then all of `validation` and of `test` (either may be
+/// null), as one dataset that knows which are which. Throws std::invalid_argument where their
+/// samples are not of one form (but for the number of classes, which is the largest).
+std::unique_ptr<Dataset> join_sets(std::unique_ptr<Dataset> training, std::size_t kept,
+                                   std::unique_ptr<Dataset> validation,
+                                   std::unique_ptr<Dataset> test);
+
+/// The options `test` and `test_set` of datasets that are published with test images.
+jobspec::Option test_option(const char* doc);
+jobspec::Option test_set_option();
+/// `training`, with the test images as validation samples (`test`; then only the first `kept`
+/// others train) or as test samples (`test_set`), or alone; `load` reads them.
+std::unique_ptr<Dataset> with_test_images(const jobspec::Value& tree, const Row& row,
+                                          std::unique_ptr<Dataset> training, std::size_t kept,
+                                          const std::function<std::unique_ptr<Dataset>()>& load);
+
+/// The row's options, and validation_NAME and test_NAME for each of its `set_files`.
+std::vector<jobspec::Option> options_of(const Row& row);
+
+/// Makes what the tree asks for: the row's dataset, joined with those that it makes of
+/// validation_NAME and test_NAME. A set's tree has the training set's own at training_NAME.
+std::unique_ptr<Dataset> load_sets(const Row& row, const jobspec::Value& tree);
+
+}  // namespace thalweg::engine::data

@@ -1,0 +1,176 @@
+#include "engine/data/split.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+
+#include "engine/data/array.h"
+#include "engine/data/order.h"
+#include "engine/data/paths.h"
+#include "engine/data/table.h"
+
+namespace thalweg::engine {
+namespace {
+
+enum Part : std::uint8_t { training, validation, test };
+constexpr std::uint32_t kGroupRound = 1;  // of the random numbers: groups are drawn, not samples
+
+using Parts = std::vector<Part>;
+
+/// The first ones of `order` are the validation, as ever; then comes the test.
+Parts by_order(const std::vector<std::uint32_t>& order, const SplitRule& rule) {
+  Parts parts(order.size(), training);
+  for (std::size_t i = 0; i < rule.validation + rule.test; ++i)
+    parts[order[i]] = i < rule.validation ? validation : test;
+  return parts;
+}
+
+Parts by_groups(std::size_t count, const SplitRule& rule) {
+  if (rule.groups.size() != count)
+    throw std::invalid_argument("data.groups: " + std::to_string(rule.groups.size()) +
+                                " groups for " + std::to_string(count) + " samples");
+  std::map<std::int64_t, std::vector<std::uint32_t>> members;
+  for (std::size_t i = 0; i < count; ++i)
+    members[rule.groups[i]].push_back(static_cast<std::uint32_t>(i));
+  std::vector<const std::vector<std::uint32_t>*> groups;
+  for (const auto& [group, samples] : members)
+    groups.push_back(&samples);
+  Parts parts(count, training);
+  std::array<std::size_t, 3> wanted{count, rule.validation, rule.test}, given{};
+  for (const std::uint32_t g : permutation(kSplitSeed, Stream::split, kGroupRound, groups.size())) {
+    const Part part = given[test] < wanted[test]               ? test
+                      : given[validation] < wanted[validation] ? validation
+                                                               : training;
+    given[part] += groups[g]->size();
+    for (const std::uint32_t sample : *groups[g])
+      parts[sample] = part;
+  }
+  if (given[training] == 0 || given[validation] < wanted[validation])
+    throw std::invalid_argument(
+        "data.split: " + std::to_string(groups.size()) + " groups are too few to hold out " +
+        std::to_string(rule.validation + rule.test) + " of " + std::to_string(count) + " samples");
+  return parts;
+}
+
+Parts by_place(std::size_t count, const SplitRule& rule) {
+  Parts parts(count, training);
+  const auto end = parts.end(), test_begin = end - static_cast<std::ptrdiff_t>(rule.test);
+  std::fill(test_begin, end, test);
+  std::fill(test_begin - static_cast<std::ptrdiff_t>(rule.validation), test_begin, validation);
+  return parts;
+}
+
+void repeat(std::vector<std::uint32_t>& samples, int times) {
+  const std::size_t once = samples.size();
+  if (once > std::numeric_limits<std::uint32_t>::max() / static_cast<std::size_t>(times))
+    throw std::invalid_argument(
+        "data.duplicate: more than 2^32 samples an epoch are not supported");
+  samples.resize(once * static_cast<std::size_t>(times));
+  for (std::size_t i = once; i < samples.size(); ++i)
+    samples[i] = samples[i - once];
+}
+
+/// A data set's own part and a number asked for beside it.
+void require_no_own(std::size_t own, const char* option, const char* what) {
+  if (own > 0)
+    throw std::invalid_argument(std::string("data.") + option + ": there is a " + what + " of " +
+                                std::to_string(own) +
+                                " samples of its own; leave one of the two out");
+}
+
+std::vector<std::int64_t> read_groups(const jobspec::Value& data) {
+  std::vector<jobspec::Option> paths = split_section().variants.at(1).options;
+  paths.push_back(jobspec::path_option("stage", {}, ""));
+  const jobspec::Value tree = data::with_whole_paths(data, paths);
+  const jobspec::Value* where = tree.find("groups");
+  if (where == nullptr || where->is_null())
+    throw std::invalid_argument(
+        "data.groups is missing: an array of whole numbers, one for each sample, as "
+        "FILE.npz:NAME");
+  const Array array = read_array(where->as_string(), [&](const std::filesystem::path& file) {
+    return data::local_file(tree, file);
+  });
+  if (array.shape.size() != 1 || !is_integer(array.type))
+    throw DataError(array.name, DataError::kNoOffset,
+                    "groups must be whole numbers in one dimension, one for each sample");
+  std::vector<std::int64_t> groups(static_cast<std::size_t>(array.count()));
+  for (std::size_t i = 0; i < groups.size(); ++i)
+    groups[i] = array.integer(static_cast<std::int64_t>(i));
+  return groups;
+}
+
+}  // namespace
+
+Split split(std::size_t count, const SplitRule& rule) {
+  const std::size_t own = rule.own_validation + rule.own_test;
+  const std::size_t body = count - std::min(count, own);
+  if (rule.validation + rule.own_validation < 1 || rule.validation + rule.test >= body)
+    throw std::invalid_argument("data.validation: cannot hold out " +
+                                std::to_string(rule.validation + rule.test) + " of " +
+                                std::to_string(body) + " samples");
+  const std::vector<std::uint32_t> order = permutation(kSplitSeed, Stream::split, 0, body);
+  const Parts parts = rule.by == SplitRule::By::groups ? by_groups(body, rule)
+                      : rule.by == SplitRule::By::last ? by_place(body, rule)
+                                                       : by_order(order, rule);
+  std::array<std::vector<std::uint32_t>, 3> lists;
+  for (const std::uint32_t sample : order)
+    lists[parts[sample]].push_back(sample);
+  for (std::size_t i = body; i < count; ++i)
+    lists[i < body + rule.own_validation ? validation : test].push_back(
+        static_cast<std::uint32_t>(i));
+  for (const Part part : {training, validation}) {
+    const auto n = static_cast<double>(lists[part].size());
+    lists[part].resize(std::max<std::size_t>(1, static_cast<std::size_t>(n * rule.fraction)));
+  }
+  for (auto& list : lists)
+    std::sort(list.begin(), list.end());
+  repeat(lists[training], rule.duplicate);
+  return {std::move(lists[training]), std::move(lists[validation]), std::move(lists[test])};
+}
+
+Split split_samples(const Dataset& dataset, const jobspec::Value& data) {
+  constexpr std::size_t kAutoShare = 12;  // 5,000 of Fashion-MNIST's 60,000
+  SplitRule rule;
+  rule.own_validation = dataset.own_validation();
+  rule.own_test = dataset.own_test();
+  rule.fraction = data.find("fraction")->as_double();
+  rule.duplicate = static_cast<int>(data.find("duplicate")->as_int());
+  rule.test = static_cast<std::size_t>(data.find("test_samples")->as_int());
+  if (rule.test > 0) require_no_own(rule.own_test, "test_samples", "test set");
+  const std::size_t body = dataset.size() - rule.own_validation - rule.own_test;
+  if (const jobspec::Value& held_out = *data.find("validation"); !held_out.is_string()) {
+    require_no_own(rule.own_validation, "validation", "validation set");
+    rule.validation = static_cast<std::size_t>(held_out.as_int());
+  } else if (rule.own_validation == 0) {
+    rule.validation = std::max<std::size_t>(1, body / kAutoShare);
+  }
+  const std::string& by = data.find("split")->as_string();
+  if (by == "last") rule.by = SplitRule::By::last;
+  if (by == "groups") {
+    rule.by = SplitRule::By::groups;
+    rule.groups = read_groups(data);
+  }
+  return split(dataset.size(), rule);
+}
+
+jobspec::Section split_section() {
+  jobspec::Section section;
+  section.path = "data";
+  section.doc = "Which samples are held out for validation and test";
+  section.selector = "split";
+  section.fallback = "random";
+  section.variants = {
+      {"random", "samples drawn one by one, the same ones for every seed", {}},
+      {"groups",
+       "whole groups (patients, speakers, scenes), so that none is on both sides",
+       {jobspec::needed(jobspec::path_option(
+           "groups", {}, "array of whole numbers, one for each sample: FILE.npz:NAME"))}},
+      {"last", "the last samples of the file, for what is ordered in time", {}}};
+  return section;
+}
+
+}  // namespace thalweg::engine
