@@ -16,6 +16,8 @@
 #include <system_error>
 #include <thread>
 
+#include "engine/comm/leftovers.h"
+
 namespace thalweg::engine::launch {
 namespace {
 
@@ -159,9 +161,14 @@ void Ranks::sweep() {
       ::kill(pid, SIGKILL);
     }
     const pid_t pid = ::waitpid(-1, nullptr, WNOHANG);
-    if (pid < 0 && errno == ECHILD) return;
+    if (pid < 0 && errno == ECHILD) break;
     if (pid == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
+  for (const auto& rank : ranks_) {
+    const bool reused = ::kill(rank.pid, 0) == 0;
+    if (!reused) comm::remove_segments_of(rank.pid);
+  }
+  comm::remove_abandoned_memory();
 }
 
 std::vector<int> allowed_cores() {

@@ -43,7 +43,8 @@ class Ranks {
   /// what others do because a peer died comes after its death, but may be found in the same call.
   std::vector<RankEnd> reap();
   int running() const { return running_; }
-  /// Kills and reaps whatever the ranks left behind, also what has left their process groups.
+  /// Kills and reaps whatever the ranks left behind, also what has left their process groups, and
+  /// removes shared memory of killed ones.
   void sweep();
 
  private:

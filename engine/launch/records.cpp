@@ -34,13 +34,6 @@ std::string now_utc() {
   return std::string(text, n) + "." + std::string(3 - millis.size(), '0') + millis + "Z";
 }
 
-std::string boot_id() {
-  std::ifstream file("/proc/sys/kernel/random/boot_id");
-  std::string id;
-  std::getline(file, id);
-  return id;
-}
-
 [[noreturn]] void fail(const std::string& what, const fs::path& path) {
   throw std::system_error(errno, std::generic_category(), what + " " + path.string());
 }
@@ -90,6 +83,13 @@ void replace(const fs::path& folder, const std::string& name, const Json& record
 
 }  // namespace
 
+std::string boot_id() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string id;
+  std::getline(file, id);
+  return id;
+}
+
 std::string host_name() {
   utsname name{};
   return ::uname(&name) == 0 ? name.nodename : "localhost";
@@ -105,6 +105,7 @@ unsigned long long start_ticks(pid_t pid) {
   std::string field;
   for (int number = 3; number <= 22; ++number) {
     rest >> field;
+    if (number == 3 && (field == "Z" || field == "X")) return 0;  // only its parent has not looked
   }
   return std::strtoull(field.c_str(), nullptr, 10);
 }

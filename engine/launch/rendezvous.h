@@ -5,8 +5,9 @@
 
 namespace thalweg::engine::launch {
 
-/// Made in $TMPDIR or /tmp, removed by the destructor. It holds a lock while its launcher lives:
-/// the folders of launchers that were killed are found by it and removed by the next one.
+/// Made in $TMPDIR or /tmp, removed by the destructor. It holds a lock while its launcher lives,
+/// and its name tells which process that is: the folders of launchers that were killed are found by
+/// both and removed by the next one that starts or ends.
 class Rendezvous {
  public:
   Rendezvous();  ///< throws std::system_error

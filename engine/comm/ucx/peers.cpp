@@ -6,6 +6,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "engine/comm/leftovers.h"
 #include "engine/comm/patience.h"
 #include "engine/comm/ucx/direct.h"
 
@@ -357,6 +358,7 @@ void Peers::close() {
     peer.endpoint = UcxEndpoint();
   }
   peers_.clear();
+  remove_abandoned_memory();  // of a peer that was killed
 }
 
 }  // namespace thalweg::engine::comm

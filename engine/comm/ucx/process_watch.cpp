@@ -2,7 +2,6 @@
 
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/shm.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -10,6 +9,8 @@
 #include <cerrno>
 #include <cstdint>
 #include <system_error>
+
+#include "engine/comm/leftovers.h"
 
 namespace thalweg::engine::comm {
 namespace {
@@ -23,22 +24,6 @@ void listen(int epoll, int fd, std::uint64_t what) {
   event.data.u64 = what;
   if (::epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) != 0) {
     throw std::system_error(errno, std::generic_category(), "epoll_ctl");
-  }
-}
-
-/// UCX makes memory first and marks it for removal a moment later: killed in between, a process
-/// leaves it behind for good. Nobody else can know of memory without a key that nobody has
-/// attached.
-void remove_memory_of(pid_t ended) {
-  shm_info info{};
-  const int last = ::shmctl(0, SHM_INFO, reinterpret_cast<shmid_ds*>(&info));
-  for (int i = 0; i <= last; ++i) {
-    shmid_ds memory{};
-    const int id = ::shmctl(i, SHM_STAT, &memory);
-    if (id < 0 || memory.shm_cpid != ended || memory.shm_nattch > 0) continue;
-    if (memory.shm_perm.__key == IPC_PRIVATE && memory.shm_perm.cuid == ::geteuid()) {
-      ::shmctl(id, IPC_RMID, nullptr);
-    }
   }
 }
 
@@ -88,7 +73,7 @@ std::vector<int> ProcessWatch::wait(std::chrono::milliseconds limit) {
     std::erase_if(watched_, [rank](const Watched& watched) {
       if (watched.rank != rank) return false;
       ::close(watched.fd);  // which also takes it out of the epoll set
-      remove_memory_of(watched.pid);
+      remove_segments_of(watched.pid);
       return true;
     });
   }

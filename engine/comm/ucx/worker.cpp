@@ -8,6 +8,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "engine/comm/leftovers.h"
+
 namespace thalweg::engine::comm {
 namespace {
 
@@ -74,13 +76,22 @@ void check(ucs_status_t status, const char* what) {
 
 UcxWorker::UcxWorker() {
   quieten();
-  ucs_status_t status = create(nullptr);
-  // UCX gives up where one of its transports cannot start: a /dev/shm of a few MiB has no room for
-  // its queues, and some containers have no System V memory. The others do as well.
-  for (const char* without : {"^posix", "^sysv", "^posix,sysv"}) {
-    if (status != UCS_OK && !set_by_user("TLS")) status = create(without);
+  remove_abandoned_memory();
+  if (set_by_user("TLS")) {
+    if (const ucs_status_t status = create(nullptr); status != UCS_OK)
+      throw std::runtime_error(cannot_start(status));
+    return;
   }
-  if (status != UCS_OK) throw std::runtime_error(cannot_start(status));
+  // Queues in /dev/shm rather than in System V segments: what a killed process leaves of those,
+  // nobody can tell from memory in use. UCX gives up where one of its transports cannot start: a
+  // /dev/shm of a few MiB has no room for queues, and some containers have no System V memory
+  // either. The others do as well.
+  ucs_status_t status = UCS_OK;
+  for (const char* without : {"^sysv", "^posix", "^posix,sysv"}) {
+    status = create(without);
+    if (status == UCS_OK) return;
+  }
+  throw std::runtime_error(cannot_start(status));
 }
 
 ucs_status_t UcxWorker::create(const char* transports) {

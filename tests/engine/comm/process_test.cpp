@@ -117,14 +117,6 @@ TEST(ProcessGroup, RanksOfOneMachineReachEachOthersMemoryAndLeaveNothingBehind) 
   }
 }
 
-TEST(ProcessGroup, MemoryIsSharedWithoutSystemVToo) {
-  thalweg::test::RunOptions options;
-  options.env["UCX_ALLOC_PRIO"] = "md:posix";
-  const auto outcome =
-      thalweg::test::run({"thalweg-launch", "-n", "2", "--", kProgram, "shared_memory"}, options);
-  EXPECT_EQ(0, outcome.code) << outcome.err;
-}
-
 TEST(ProcessGroup, ARankKilledAtAnyMomentIsNamedByAllOthers) {
   std::mt19937 random(std::random_device{}());
   for (int round = 0; round < 8; ++round) {

@@ -274,10 +274,6 @@ TEST_F(LaunchTest, AKilledLauncherTakesItsRanksAlongAndTheNextOneCleansUp) {
   kill(pid, SIGKILL);
   EXPECT_EQ(128 + SIGKILL, wait_for(pid));
   EXPECT_FALSE(fs::is_empty(tmp()));
-  // A folder is taken for a dead launcher's only when it is not brand-new.
-  for (const auto& entry : fs::directory_iterator(tmp())) {
-    fs::last_write_time(entry.path(), fs::file_time_type::clock::now() - std::chrono::hours(1));
-  }
   EXPECT_EQ(0, launch({}, "true").code);
   EXPECT_TRUE(fs::is_empty(tmp()));
   // The kernel ends the ranks with the launcher, but not a rank's own children.
@@ -300,6 +296,30 @@ TEST_F(LaunchTest, ALivingLaunchersFolderIsLeftAlone) {
   EXPECT_FALSE(fs::is_empty(tmp()));
   kill(pid, SIGTERM);
   EXPECT_EQ(0, wait_for(pid));
+}
+
+TEST_F(LaunchTest, AFolderOfALivingLauncherThatHasNoLockYetIsLeftAlone) {
+  const pid_t pid =
+      start({"-n", "1"}, "trap 'exit 0' TERM; " + up() + "while :; do sleep 0.05; done");
+  ASSERT_TRUE(all_up(1));
+  const fs::path living = fs::directory_iterator(tmp())->path();
+  fs::remove(living / "lock");
+  EXPECT_EQ(0, launch({}, "true").code);
+  EXPECT_TRUE(fs::exists(living));
+  kill(pid, SIGTERM);
+  EXPECT_EQ(0, wait_for(pid));
+}
+
+TEST_F(LaunchTest, FoldersOfOtherPidNamespacesGoByAgeWhereNobodyLocksThem) {
+  const fs::path old = tmp() / "thalweg-launch-00000000-1-1-abcdef",
+                 young = tmp() / "thalweg-launch-00000000-2-2-abcdef";
+  fs::create_directory(old);
+  fs::create_directory(young);
+  fs::last_write_time(old, fs::file_time_type::clock::now() - std::chrono::hours(1));
+  EXPECT_EQ(0, launch({}, "true").code);
+  EXPECT_FALSE(fs::exists(old));
+  EXPECT_TRUE(fs::exists(young));
+  fs::remove(young);
 }
 
 TEST_F(LaunchTest, ThreadsAndCoresAreDivided) {
@@ -342,6 +362,15 @@ TEST_F(LaunchTest, SixteenLaunchesAtOnceDoNotMeet) {
     EXPECT_EQ(0, outcome.code) << outcome.err;
     EXPECT_EQ(2, std::count(outcome.out.begin(), outcome.out.end(), '\n'));
   }
+}
+
+TEST(Records, AZombieHasEnded) {
+  const pid_t pid = fork();
+  if (pid == 0) _exit(0);
+  siginfo_t ended{};
+  ASSERT_EQ(0, waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOWAIT));
+  EXPECT_EQ(0U, thalweg::engine::launch::start_ticks(pid));
+  waitpid(pid, nullptr, 0);
 }
 
 TEST(Records, StartTicksOfAProcessThatIsNotThere) {

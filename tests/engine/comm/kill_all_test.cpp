@@ -1,0 +1,140 @@
+// Launchers that are killed together with all their ranks, at random moments: nobody is left to
+// clean up, so the next launch does, and a launch beside them keeps what is its own.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <set>
+#include <sstream>
+
+#include "engine/comm/leftovers.h"
+#include "engine/launch/records.h"
+#include "tests/support/process.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+using thalweg::engine::launch::start_ticks;
+using thalweg::test::milliseconds;
+
+std::set<std::string> names_in(const fs::path& folder) {
+  std::set<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    names.insert(entry.path().filename());
+  }
+  return names;
+}
+
+/// Of those that hold memory: one that is killed within the call that makes a file leaves an empty
+/// one, which goes when it is old enough not to be somebody's who is making it.
+std::set<std::string> files_with_memory(const fs::path& folder) {
+  std::set<std::string> names;
+  for (const auto& name : names_in(folder)) {
+    std::error_code gone;
+    if (fs::file_size(folder / name, gone) > 0 && !gone) names.insert(name);
+  }
+  return names;
+}
+
+/// System V segments of the machine, by number, that nobody has attached.
+std::set<std::string> unattached_segments() {
+  std::set<std::string> found;
+  std::ifstream table("/proc/sysvipc/shm");
+  std::string line;
+  std::getline(table, line);
+  while (std::getline(table, line)) {
+    std::istringstream words(line);
+    std::string key, id, perms, size, creator, last, attached;
+    words >> key >> id >> perms >> size >> creator >> last >> attached;
+    if (attached == "0") found.insert(id);
+  }
+  return found;
+}
+
+class KillAll : public testing::Test {
+ protected:
+  KillAll() {
+    options_.env["TMPDIR"] = tmp_.path();
+    options_.env["KILL_ALL_TEST"] = tmp_.path();
+  }
+  pid_t start_ranks() const {
+    return thalweg::test::start({"thalweg-launch", "-n", "3", "--", VICTIM_PROGRAM, "allreduce",
+                                 "auto", "65536", "started", "-1", "0", "0", "60000"},
+                                options_);
+  }
+  int launch_once_more() const {
+    return thalweg::test::run({"thalweg-launch", "-n", "2", "--", RANK_PROGRAM, "hello"}, options_)
+        .code;
+  }
+  /// A launcher and its ranks, as fast as they can be found.
+  void kill_together(pid_t launcher) const {
+    std::vector<pid_t> all{launcher};
+    std::ifstream children("/proc/" + std::to_string(launcher) + "/task/" +
+                           std::to_string(launcher) + "/children");
+    for (pid_t pid = 0; children >> pid;) {
+      all.push_back(pid);
+    }
+    for (const pid_t pid : all) {
+      kill(pid, SIGKILL);
+    }
+    waitpid(launcher, nullptr, 0);
+    for (const pid_t pid : all) {
+      EXPECT_TRUE(thalweg::test::eventually([&] { return start_ticks(pid) == 0; })) << pid;
+    }
+  }
+
+  thalweg::test::TempDir tmp_;
+  thalweg::test::RunOptions options_;
+};
+
+TEST_F(KillAll, TheNextLaunchRemovesWhatIsLeftAndALivingNeighbourKeepsItsOwn) {
+  const char* given = std::getenv("THALWEG_TEST_SEED");
+  const unsigned seed =
+      given ? static_cast<unsigned>(std::strtoul(given, nullptr, 10)) : std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  const std::string memory = thalweg::engine::comm::memory_folder();
+  const pid_t neighbour = start_ranks();
+  ASSERT_TRUE(thalweg::test::eventually([&] { return !names_in(tmp_.path()).empty(); }));
+  const auto folder_of_neighbour = names_in(tmp_.path());
+  thalweg::test::sleep_for(milliseconds(300));  // into its collectives
+  const auto segments = unattached_segments();
+  const auto files = files_with_memory(memory);
+  for (int round = 0; round < 25; ++round) {
+    const pid_t launcher = start_ranks();
+    thalweg::test::sleep_for(milliseconds(random() % 150));
+    kill_together(launcher);
+  }
+  EXPECT_EQ(0, launch_once_more());
+  EXPECT_EQ(names_in(tmp_.path()), folder_of_neighbour);
+  // What other programs of this machine are making just now goes again.
+  const auto nothing_new = [](const auto& now, const auto& before) {
+    return thalweg::test::eventually([&] {
+      const auto names = now();
+      return std::includes(before.begin(), before.end(), names.begin(), names.end());
+    });
+  };
+  EXPECT_TRUE(nothing_new(unattached_segments, segments)) << "System V memory is left";
+  EXPECT_TRUE(nothing_new([&] { return files_with_memory(memory); }, files)) << memory;
+  EXPECT_EQ(kill(neighbour, 0), 0) << "the launch beside them has ended";
+  kill_together(neighbour);
+  EXPECT_EQ(0, launch_once_more());
+  EXPECT_TRUE(names_in(tmp_.path()).empty());
+}
+
+TEST_F(KillAll, AFileOfUcxWithoutAnOwnerGoesWithTheNextLaunch) {
+  const fs::path left = fs::path(thalweg::engine::comm::memory_folder()) /
+                        ("ucx_shm_posix_test" + std::to_string(getpid()));
+  thalweg::test::write_file(left, "queue");
+  EXPECT_EQ(0, launch_once_more());
+  EXPECT_FALSE(fs::exists(left));
+  fs::remove(left);
+}
+
+}  // namespace
