@@ -248,10 +248,10 @@ jobspec::Section augment_schema() {
   section.options.push_back(
       jobspec::whole_option("mix", 0, 0, jobspec::no_limit,
                             "how many of these, drawn anew, a sample gets; 0 = all of them"));
-  section.options.push_back(
-      jobspec::choice_option("fill", {std::begin(kFills), std::end(kFills)},
-                             "what stands outside the image: zeros (labels of pixels: none), its "
-                             "edge, or the opposite side"));
+  section.options.push_back(jobspec::choice_option(
+      "fill", {std::begin(kFills), std::end(kFills)},
+      "what stands outside the image: zeros, the mean grey where the data "
+      "is normalised (labels of pixels: none), its edge, or the opposite side"));
   for (jobspec::Option& option : mixing_options())
     section.options.push_back(std::move(option));
   return section;

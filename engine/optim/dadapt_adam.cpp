@@ -2,7 +2,8 @@
 //   b = d lr;   n' = b <g, s / (sqrt(v) + epsilon)>, with s and v of the step before
 //   m = beta1 m + (1 - beta1) b g;   v = beta2 v + (1 - beta2) g^2;   s = q s + (1 - q) b g
 //   n = q n + (1 - q) n';   d = max(d, min(n / ((1 - q) |s|_1), d growth)), q = sqrt(beta2)
-//   w -= m / (sqrt(v) + epsilon)                             (n, |s|: all parameters together)
+//   w -= m / (sqrt(v) + epsilon)                             (n, |s|: all parameters together,
+// or those of a group: each has its own d)
 // Defazio & Mishchenko 2023 (arXiv:2301.07733), as in facebookresearch/dadaptation.
 #include <algorithm>
 #include <optional>
@@ -173,7 +174,8 @@ std::unique_ptr<Optimizer<T>> make(const OptimizerOptions& o, const Parameters<T
 OptimizerEntry dadapt_adam() {
   return {
       "dadapt_adam",
-      "D-Adaptation Adam (arXiv:2301.07733): finds its own rate",
+      "D-Adaptation Adam (arXiv:2301.07733): finds its own rate; each of optimizer.groups one of "
+      "its own",
       {{"*", 1, "the authors' default: the rate is d times lr"}},
       beta_options(0.9, 0.999) +
           std::vector{epsilon_option(1e-8), real_option("d0", 1e-6, 1e-30, 1e6, "first distance"),

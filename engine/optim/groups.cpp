@@ -53,7 +53,7 @@ class GroupsOnGpu final : public OptimizerOnGpu {
   void observe_curvature(gpu::Queue& queue, const StepContext& c, const OptimizerMemory<float>& x,
                          const GradientNotes& notes) override {
     for (std::size_t g = 0; g < parts_.size(); ++g)
-      if (groups_[g].optimizer->curvature_every() > 0)
+      if (groups_[g].optimizer->curvature_due(c.step))
         parts_[g]->observe_curvature(queue, context_of(c, groups_[g]),
                                      memory_of(x, groups_[g], places_[g]), notes);
   }
@@ -113,16 +113,16 @@ class Groups final : public Optimizer<T> {
       if (groups_[g].optimizer->evaluates_elsewhere())
         groups_[g].optimizer->evaluation_point(memory(x, g), to);
   }
-  int curvature_every() const override {
-    int every = 0;
-    for (const ParameterGroup<T>& g : groups_)
-      every = std::max(every, g.optimizer->curvature_every());
-    return every;
+  bool observes_curvature() const override {
+    return any_used([](const Optimizer<T>& o) { return o.observes_curvature(); });
+  }
+  bool curvature_due(std::int64_t step) const override {
+    return any_used([step](const Optimizer<T>& o) { return o.curvature_due(step); });
   }
   void observe_curvature(const StepContext& c, const Segment& s,
                          const OptimizerMemory<T>& x) const override {
     const std::size_t g = group(s.parameter);
-    if (groups_[g].optimizer->curvature_every() > 0)
+    if (groups_[g].optimizer->curvature_due(c.step))
       groups_[g].optimizer->observe_curvature(context(c, g), s, memory(x, g));
   }
   std::unique_ptr<OptimizerOnGpu> on_gpu(const GpuPlace& place) const override {
@@ -133,6 +133,12 @@ class Groups final : public Optimizer<T> {
   }
 
  private:
+  /// Of groups that have a parameter: all may have an option of their own, none the optimizer's.
+  template <class F>
+  bool any_used(const F& is) const {
+    return std::any_of(group_of_.begin(), group_of_.end(),
+                       [&](int g) { return is(*groups_[static_cast<std::size_t>(g)].optimizer); });
+  }
   std::size_t group(int parameter) const {
     return static_cast<std::size_t>(group_of_[static_cast<std::size_t>(parameter)]);
   }

@@ -1,6 +1,7 @@
 // lamb: u = m^ / (sqrt(v^) + epsilon) + weight_decay w, as in AdamW;  w -= lr |w| / |u| u.
 // You et al. 2020 (arXiv:1904.00962), as in NVIDIA apex (multi_tensor_lamb): the ratio is 1 where a
-// norm is 0, and for biases and normalisation unless `exclude: false`.
+// norm is 0, and for biases and normalisation unless `exclude: false`. It stays at weight_decay 0
+// (apex: use_nvlamb).
 #include "engine/optim/fused.h"
 #include "engine/optim/norm.h"
 #include "engine/optim/ratios.h"
@@ -138,9 +139,12 @@ OptimizerEntry lamb() {
       {{"bert*", 1.76e-3, "You et al. 2020, BERT at batch 512"},
        {"*", 1e-2, "good for batch 128 on Fashion-MNIST with a cosine; apex's default is 0.001"}},
       beta_options(0.9, 0.999) +
-          std::vector{epsilon_option(1e-6),
-                      real_option("weight_decay", 0.01, 0, 1e6, "decoupled weight decay"),
-                      flag_option("exclude", true, "biases and normalisation take AdamW's step")},
+          std::vector{
+              epsilon_option(1e-6),
+              real_option(
+                  "weight_decay", 0.01, 0, 1e6,
+                  "decoupled weight decay; at 0 steps are in proportion to |w| all the same"),
+              flag_option("exclude", true, "biases and normalisation take AdamW's step")},
       make<float>,
       make<double>};
 }

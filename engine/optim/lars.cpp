@@ -2,10 +2,12 @@
 //   paper (You et al. 2017, arXiv:1708.03888, algorithm 1): v = m v + lr r (g + L w);  w -= v;
 //         r = eta |w| / (|g| + L |w|)
 //   caffe (NVIDIA/caffe, sgd_solver, larc_policy scale): as paper, r = (1 - m) eta |w| / |g|
-//   caffe_clip (larc_policy clip): as caffe, with min(lr, r) for lr r
+//   caffe_clip (larc_policy clip): as caffe, with min(lr, r) for lr r; so it is min(lr, 1) where a
+//         norm is 0, as there (GetLocalRate, ComputeUpdateValue)
 //   tpu (tensorflow/tpu, lars_optimizer.py, first version): v = m v + g;  w -= lr r v, with the
 //         paper's r, where alone weight decay acts
-// r is 1 where a norm is 0. Biases and normalisation take plain momentum unless `exclude: false`.
+// m is the scheduled momentum where there is one (one-cycle), in v and in r. r is 1 where a norm is
+// 0. Biases and normalisation take plain momentum unless `exclude: false`.
 // Where v sums steps, `correction` lets a changed lr act on all of v: m lr_new / lr_old instead of
 // m (Goyal et al. 2017, remark 2).
 #include "engine/optim/fused.h"
@@ -33,19 +35,12 @@ struct LocalRate {
   Variant variant;
   double momentum, trust, lr;
   THALWEG_HOST_DEVICE double operator()(double w, double g, double l2) const {
-    if (w == 0 || g == 0) return lr;
-    switch (variant) {
-      case Variant::caffe:
-        return lr * (1 - momentum) * trust * w / g;
-      case Variant::caffe_clip: {
-        const double ratio = (1 - momentum) * trust * w / g;
-        return lr < ratio ? lr : ratio;
-      }
-      case Variant::paper:
-      case Variant::tpu:
-        break;
-    }
-    return lr * trust * w / (g + l2 * w);
+    const bool caffes = variant == Variant::caffe || variant == Variant::caffe_clip;
+    double ratio = 1;
+    if (w != 0 && g != 0)
+      ratio = caffes ? (1 - momentum) * trust * w / g : trust * w / (g + l2 * w);
+    if (variant == Variant::caffe_clip) return lr < ratio ? lr : ratio;
+    return lr * ratio;
   }
 };
 
@@ -59,10 +54,13 @@ struct Hyper {
     while (o.text("variant") != kVariants[static_cast<int>(variant)])
       variant = static_cast<Variant>(static_cast<int>(variant) + 1);
   }
-  LocalRate local_rate(const StepContext& c) const { return {variant, momentum, trust, c.lr}; }
+  double momentum_of(const StepContext& c) const { return c.momentum.value_or(momentum); }
+  LocalRate local_rate(const StepContext& c) const {
+    return {variant, momentum_of(c), trust, c.lr};
+  }
   /// `last`: lr of the step before.
   double factor_of_v(const StepContext& c, double last) const {
-    const double m = c.momentum.value_or(momentum);
+    const double m = momentum_of(c);
     return variant != Variant::tpu && correction && c.step > 0 && last > 0 ? m * (c.lr / last) : m;
   }
   bool plain(const ParameterInfo& info) const { return exclude && info.norm_or_bias; }

@@ -3,7 +3,9 @@
 //   X = u / (|u| + 1e-7), turned where it has more rows than columns; `iterations` times
 //     A = X X^T;  X = 3.4445 X + (-4.7750 A + 2.0315 A A) X          (Newton-Schulz)
 //   w -= lr sqrt(max(1, rows / columns)) X, after w's decay
-// Vectors, embeddings and the last matrix (the classifier) take AdamW's step.
+// A convolution (out, in, kh, kw) is the matrix (out, in kh kw) in the scale too; KellerJordan/Muon
+// takes kh / kw there. Vectors, embeddings and the last matrix (the classifier) take AdamW's step,
+// with adamw_beta1 also where one-cycle moves the momentum.
 // Jordan et al. 2024 (KellerJordan/Muon); scale match_rms_adamw: 0.2 sqrt(max(rows, columns)), as
 // in PyTorch (torch/optim/_muon.py) and Liu et al. 2025 (arXiv:2502.16982).
 #include <algorithm>
@@ -268,11 +270,13 @@ OptimizerEntry muon() {
           {{"*", 0.02, "the author's default, with AdamW at 3e-4 for the rest"}},
           {momentum_option(0.95), flag_option("nesterov", true, "look ahead along the momentum"),
            choice_option("scale", {"spectral", "match_rms_adamw"},
-                         "of a step: sqrt(max(1, rows / columns)), or as large as AdamW's"),
+                         "of a step: sqrt(max(1, rows / columns)), of a convolution out / (in kh "
+                         "kw), or as large as AdamW's"),
            whole_option("iterations", 5, 1, 100, "of Newton and Schulz"),
            real_option("weight_decay", 0, 0, 1e6, "decoupled weight decay"), rest_option(),
            real_option("adamw_lr_factor", 0.015, 0, 1e6, "AdamW's rate as a part of lr"),
-           real_option("adamw_beta1", 0.9, 0, 0.99999999, "AdamW's beta1"),
+           real_option("adamw_beta1", 0.9, 0, 0.99999999,
+                       "AdamW's beta1, also under one-cycle, which moves momentum only"),
            real_option("adamw_beta2", 0.95, 0, 0.99999999, "AdamW's beta2"),
            real_option("adamw_epsilon", 1e-10, 0, 1, "AdamW's epsilon")},
           make<float>,

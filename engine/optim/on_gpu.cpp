@@ -48,30 +48,30 @@ struct ClipFactor {
   const double* squares;
   int parameters;
   double longest;
-  float* factor;
+  double* factor;
   THALWEG_HOST_DEVICE void operator()(const gpu::Team& team, std::int64_t) const {
     double mine = 0;
     for (int p = team.rank(); p < parameters; p += team.size())
       mine += squares[p];
     const double norm = std::sqrt(team.sum(mine));
     const bool clips = norm > longest && norm - norm == 0;
-    if (team.rank() == 0) *factor = clips ? static_cast<float>(longest / norm) : 1.0f;
+    if (team.rank() == 0) *factor = clips ? longest / norm : 1.0;
   }
 };
 
 struct ScalePass {
   PieceTable table;
-  const float* factor;
+  const double* factor;
   float* x;
   THALWEG_HOST_DEVICE void operator()(const gpu::Team& team, std::int64_t row) const {
-    const float by = *factor;
+    const double by = *factor;
     if (by == 1) return;  // the usual case moves nothing
     const Piece piece = table.pieces[row];
     for (int i = team.rank(); i < piece.count / pack_width; i += team.size()) {
       Floats4& xi = reinterpret_cast<Floats4*>(x)[piece.first / pack_width + i];
       Floats4 now = xi;
       for (int k = 0; k < pack_width; ++k)
-        now.at[k] *= by;
+        now.at[k] = static_cast<float>(static_cast<double>(now.at[k]) * by);
       xi = now;
     }
   }
@@ -92,7 +92,7 @@ GradientSums::GradientSums(gpu::Gpu& gpu, std::span<const ParameterInfo> infos)
     : pieces_(gpu, infos),
       partial_(gpu, static_cast<std::size_t>(pieces_.count()) * sizeof(double),
                "sums of the gradient"),
-      factor_(gpu, sizeof(float), "the factor that clips the gradient") {}
+      factor_(gpu, sizeof(double), "the factor that clips the gradient") {}
 
 void GradientSums::sums_of_squares(gpu::Queue& queue, const float* x, double* out) {
   add_squares(queue, x, 0, static_cast<int>(pieces_.parameters()));
@@ -110,11 +110,10 @@ void GradientSums::take_squares(gpu::Queue& queue, double* out) {
 }
 
 void GradientSums::clip_norm(gpu::Queue& queue, float* g, const double* squares, double longest) {
-  gpu::for_each_row(
-      queue, 1, team_threads,
-      ClipFactor{squares, static_cast<int>(pieces_.parameters()), longest, factor_.floats()});
-  gpu::for_each_row(queue, pieces_.count(), team_threads,
-                    ScalePass{pieces_.table(), factor_.floats(), g});
+  auto* const factor = static_cast<double*>(factor_.data());
+  gpu::for_each_row(queue, 1, team_threads,
+                    ClipFactor{squares, static_cast<int>(pieces_.parameters()), longest, factor});
+  gpu::for_each_row(queue, pieces_.count(), team_threads, ScalePass{pieces_.table(), factor, g});
 }
 
 void clip_values(gpu::Queue& queue, float* g, std::size_t n, double largest) {

@@ -42,7 +42,7 @@ class OptimizerOnGpu {
                       const OptimizerMemory<float>& memory, const GradientNotes& notes) = 0;
   /// Only where the optimizer evaluates_elsewhere(); x in the GPU's memory.
   virtual void evaluation_point(gpu::Queue& queue, const OptimizerMemory<float>& memory, float* x);
-  /// Of every parameter; only where the optimizer has curvature_every().
+  /// Of every parameter; only where the optimizer says curvature_due().
   virtual void observe_curvature(gpu::Queue& queue, const StepContext& context,
                                  const OptimizerMemory<float>& memory, const GradientNotes& notes);
   /// A sentence for the journal where the host does the work and the device waits; else empty.

@@ -173,6 +173,48 @@ std::unique_ptr<Optimizer<T>> make_groups(const Value& options, const jobspec::L
   return optim::in_groups<T>(std::move(groups), std::move(group_of), parameters.infos);
 }
 
+/// An option of the optimizer or of a group, nobody's betas scaled: its own, the optimizer's where
+/// both are of one row, or the row's default. Null where the row has none such.
+Value unscaled(const Value& tree, const Value& optimizer, const std::string& option) {
+  const Value* const own_name = tree.find("name");
+  const Value* const name = own_name ? own_name : optimizer.find("name");
+  for (const OptimizerEntry& e : optim::optimizer_table()) {
+    if (name == nullptr || e.name != name->to_text()) continue;
+    for (const Option& o : e.options) {
+      if (o.name != option) continue;
+      if (const Value* own = tree.find(option)) return *own;
+      const Value* inherited =
+          optimizer.find("name")->to_text() == e.name ? optimizer.find(option) : nullptr;
+      return inherited ? *inherited : o.fallback;
+    }
+  }
+  return {};
+}
+
+/// scale_betas() for one tree: the optimizer's, or one of its groups'.
+std::string scale_betas_of(Value& tree, const Value& optimizer, const std::string& where,
+                           int global_batch) {
+  const Value meant = unscaled(tree, optimizer, "beta_batch");
+  if (!meant.is_int() || meant.as_int() < 0) return "";
+  const bool scales = meant.as_int() != 0 && meant.as_int() != global_batch;
+  const double ratio = static_cast<double>(global_batch) / static_cast<double>(meant.as_int());
+  std::string text;
+  for (const char* name : {"beta1", "beta2"}) {
+    const Value beta = unscaled(tree, optimizer, name);
+    if (!beta.is_number()) continue;
+    // A group without a scale of its own must not inherit the optimizer's scaled ones.
+    if (!scales) {
+      tree.set(name, beta);
+      continue;
+    }
+    const double scaled = std::pow(beta.as_double(), ratio);
+    text += (text.empty() ? where : ", ") + name + ": " + beta.to_text() + " for batch " +
+            meant.to_text() + " becomes " + Value(scaled).to_text();
+    tree.set(name, scaled);
+  }
+  return text;
+}
+
 }  // namespace
 
 template <class T>
@@ -207,18 +249,18 @@ double base_learning_rate(const Value& options, const std::string& model, std::s
 }
 
 std::string scale_betas(Value& optimizer, int global_batch) {
-  const Value* meant = optimizer.find("beta_batch");
-  if (meant == nullptr || meant->as_int() == 0 || meant->as_int() == global_batch) return "";
-  const double ratio = static_cast<double>(global_batch) / static_cast<double>(meant->as_int());
-  std::string text;
-  for (const char* name : {"beta1", "beta2"}) {
-    const Value* beta = optimizer.find(name);
-    if (beta == nullptr || !beta->is_number()) continue;
-    const double scaled = std::pow(beta->as_double(), ratio);
-    text += std::string(text.empty() ? "optimizer." : ", ") + name + ": " + beta->to_text() +
-            " for batch " + meant->to_text() + " becomes " + Value(scaled).to_text();
-    optimizer.set(name, scaled);
+  const Value given = optimizer;
+  std::string text = scale_betas_of(optimizer, given, "optimizer.", global_batch);
+  const Value* list = given.find("groups");
+  if (list == nullptr || !list->is_list()) return text;
+  jobspec::List groups = list->as_list();
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    if (!groups[g].is_map()) continue;  // make_optimizer complains
+    const std::string where = "optimizer.groups[" + std::to_string(g) + "].";
+    const std::string more = scale_betas_of(groups[g], given, where, global_batch);
+    text += (text.empty() || more.empty() ? "" : "; ") + more;
   }
+  if (groups != list->as_list()) optimizer.set("groups", groups);
   return text;
 }
 

@@ -88,9 +88,14 @@ class Optimizer {
     (void)memory, (void)x;
   }
 
-  /// After every so many steps, g is to be the gradient for labels drawn from the model's own
-  /// predictions, and observe_curvature() called for every parameter. 0: never.
-  virtual int curvature_every() const { return 0; }
+  /// Whether curvature_due() ever is.
+  virtual bool observes_curvature() const { return false; }
+  /// Whether after this step (0-based) g is to be the gradient for labels drawn from the model's
+  /// own predictions, and observe_curvature() called for every parameter.
+  virtual bool curvature_due(std::int64_t step) const {
+    (void)step;
+    return false;
+  }
   virtual void observe_curvature(const StepContext& context, const Segment& segment,
                                  const OptimizerMemory<T>& memory) const {
     (void)context, (void)segment, (void)memory;
@@ -120,8 +125,8 @@ double base_learning_rate(const jobspec::Value& options, const std::string& mode
 
 /// Where a complete `train.optimizer` tree sets `beta_batch`, beta1 and beta2 become beta^(batch /
 /// beta_batch): their means span as many samples as with that batch (the rule for SGD's momentum
-/// and Adam's betas in Busbridge et al., arXiv:2307.13813). Returns a sentence for the journal, or
-/// nothing.
+/// and Adam's betas in Busbridge et al., arXiv:2307.13813). So do a group's, with its own
+/// beta_batch and betas, or those that it inherits. Returns a sentence for the journal, or nothing.
 std::string scale_betas(jobspec::Value& optimizer, int global_batch);
 
 std::vector<jobspec::Section> optimizer_schema();

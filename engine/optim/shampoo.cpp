@@ -4,7 +4,9 @@
 // w -= lr P without. Gupta et al. 2018 (arXiv:1802.09568), algorithm 1; grafting: Agarwal et al.
 // 2020 (arXiv:2002.11803); roots every few steps as in facebookresearch/optimizers
 // (distributed_shampoo). A side longer than max_dim has no factor (and the other the power -1/2);
-// vectors, and matrices before `start`, take the grafted step.
+// vectors, and matrices before `start`, take the grafted step. Where the gradients so far do not
+// span a side, its factor is singular but for epsilon: at the default 1e-12 the steps depend on
+// rounding.
 #include <algorithm>
 #include <cmath>
 
@@ -205,7 +207,9 @@ OptimizerEntry shampoo() {
           {{"*", 1e-2, "distributed_shampoo's default"}},
           {real_option("beta1", 0.9, 0, 0.99999999, "decay of the mean gradient"),
            real_option("beta2", 1, 0, 1, "decay of the factors; 1 = their sum"),
-           real_option("epsilon", 1e-12, 0, 1, "added to the factors' eigenvalues"),
+           real_option("epsilon", 1e-12, 0, 1,
+                       "added to the factors' eigenvalues; at 1e-12 steps depend on rounding where "
+                       "gradients do not span a side"),
            whole_option("every", 10, 1, 1e6, "steps between two computations of the roots"),
            whole_option("start", 1, 1, 1e9, "first step (from 1) that is preconditioned"),
            whole_option("max_dim", 1024, 1, 1e6, "longest side with a factor"),

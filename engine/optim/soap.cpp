@@ -4,7 +4,9 @@
 //   every few steps Q = QR(L Q), its columns sorted by Q^T L Q before; m keeps its meaning
 // The first step only looks: Q are the eigenvectors of its L and R. A side longer than max_dim has
 // no basis; vectors have none at all (plain Adam).
-// Vyas et al. 2024 (arXiv:2409.11321), as in nikhilvyas/SOAP; convolutions are (out, in kh kw).
+// Where the gradients so far do not span a side (a layer longer than the samples seen, dead units),
+// its basis there is any: the steps depend on rounding. Vyas et al. 2024 (arXiv:2409.11321), as in
+// nikhilvyas/SOAP; convolutions are (out, in kh kw).
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -218,7 +220,8 @@ std::unique_ptr<Optimizer<T>> make(const OptimizerOptions& o, const Parameters<T
 
 OptimizerEntry soap() {
   return {"soap",
-          "SOAP (arXiv:2409.11321): Adam in the eigenbasis of Shampoo's factors",
+          "SOAP (arXiv:2409.11321): Adam in the eigenbasis of Shampoo's factors; steps depend on "
+          "rounding where gradients do not span a side",
           {{"*", 3e-3, "the authors' default"}},
           beta_options(0.95, 0.95) +
               std::vector{

@@ -68,7 +68,10 @@ template <class T>
 class SophiaG final : public Fused<T, Rule> {
  public:
   using Fused<T, Rule>::Fused;
-  int curvature_every() const override { return this->rule_.every; }
+  bool observes_curvature() const override { return true; }
+  bool curvature_due(std::int64_t step) const override {
+    return (step + 1) % this->rule_.every == 0;
+  }
   void observe_curvature(const StepContext&, const Segment& segment,
                          const OptimizerMemory<T>& memory) const override {
     run(curvature<T>(this->rule_), stretch(segment, memory, 2));

@@ -27,7 +27,8 @@ class Wrapped : public Optimizer<T> {
   void evaluation_point(const OptimizerMemory<T>& x, T* to) const override {
     base_->evaluation_point(x, to);
   }
-  int curvature_every() const override { return base_->curvature_every(); }
+  bool observes_curvature() const override { return base_->observes_curvature(); }
+  bool curvature_due(std::int64_t step) const override { return base_->curvature_due(step); }
   void observe_curvature(const StepContext& c, const Segment& s,
                          const OptimizerMemory<T>& x) const override {
     base_->observe_curvature(c, s, x);

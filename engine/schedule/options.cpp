@@ -1,5 +1,7 @@
 #include "engine/schedule/options.h"
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <stdexcept>
 #include <utility>
@@ -68,9 +70,14 @@ std::vector<double> ScheduleOptions::numbers(const std::string& name) const {
   return numbers;
 }
 
-const Value* ScheduleOptions::span(const std::string& stem, std::string* key, double* unit) const {
-  const auto batch = static_cast<double>(context_.length.global_batch);
-  const double factors[] = {1, epoch(), 1 / batch};
+double ScheduleOptions::Unit::steps(double length) const {
+  const double steps = length * epoch / batch;
+  const double whole = std::round(steps);
+  return std::abs(steps - whole) <= std::max(1e-9, 1e-15 * whole) ? whole : steps;
+}
+
+const Value* ScheduleOptions::span(const std::string& stem, std::string* key, Unit* unit) const {
+  const Unit units[] = {{}, {epoch(), 1}, {1, static_cast<double>(context_.length.global_batch)}};
   const Value* found = nullptr;
   for (int i = 0; i < 3; ++i) {
     const Value* value = find(stem + kUnits[i]);
@@ -80,26 +87,26 @@ const Value* ScheduleOptions::span(const std::string& stem, std::string* key, do
                                   " are set; keep one");
     found = value;
     *key = stem + kUnits[i];
-    *unit = factors[i];
+    *unit = units[i];
   }
   return found;
 }
 
 double ScheduleOptions::steps(const std::string& stem, double fallback) const {
   std::string key;
-  double unit = 1;
+  Unit unit;
   const Value* value = span(stem, &key, &unit);
-  return value != nullptr ? value->as_double() * unit : fallback;
+  return value != nullptr ? unit.steps(value->as_double()) : fallback;
 }
 
 std::vector<double> ScheduleOptions::step_list(const std::string& stem, std::string* key) const {
-  double unit = 1;
+  Unit unit;
   if (span(stem, key, &unit) == nullptr)
     throw std::invalid_argument("schedule." + stem + "_epochs is missing: give a list as " + stem +
                                 "_epochs, " + stem + "_steps or " + stem + "_samples");
   std::vector<double> steps = numbers(*key);
   for (double& step : steps)
-    step *= unit;
+    step = unit.steps(step);
   return steps;
 }
 

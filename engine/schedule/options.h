@@ -42,8 +42,15 @@ class ScheduleOptions {
  private:
   const jobspec::Value* find(const std::string& name) const;
   const jobspec::Value& value(const std::string& name) const;
-  /// The one of the three keys that is set, and steps in its unit; nullptr where none is.
-  const jobspec::Value* span(const std::string& stem, std::string* key, double* unit) const;
+  /// How lengths become steps.
+  struct Unit {
+    double epoch = 1, batch = 1;
+    /// What is a whole number of steps but for rounding is that number: 1.1 epochs of 100 steps are
+    /// 110, not 110.00000000000001, which would be the next step.
+    double steps(double length) const;
+  };
+  /// The one of the three keys that is set, and its unit; nullptr where none is.
+  const jobspec::Value* span(const std::string& stem, std::string* key, Unit* unit) const;
 
   jobspec::Value tree_;
   const std::vector<jobspec::Option>* options_;

@@ -174,7 +174,7 @@ std::unique_ptr<SyncMode> make(const jobspec::Value& options, const SyncParts& p
     throw std::invalid_argument(
         "sync.form: change leaves each rank's optimizer its own state, and this optimizer keeps "
         "the weights to validate in it; use form gradient, or another optimizer");
-  if (parts.optimizer.curvature_every() > 0)
+  if (parts.optimizer.observes_curvature())
     throw std::invalid_argument(
         "sync.form: change makes every rank's own update, and this optimizer needs the curvature "
         "over all ranks; use form gradient, or another optimizer");

@@ -135,8 +135,7 @@ class GpuSynchronous final : public SyncMode {
                p_.sharding.shards * p_.sharding.micro_batches, statistics);
     queue.copy(report.extras.data(), shards_.extra(0) + statistics, report.extras.bytes());
     queue.copy(report.squares.data(), squares_.data(), report.squares.bytes());
-    if (const int every = p_.optimizer.curvature_every();
-        every > 0 && (context.step + 1) % every == 0) {
+    if (p_.optimizer.curvature_due(context.step)) {
       StepInput again = input;
       again.draw_labels = true;
       shards_.run(again);

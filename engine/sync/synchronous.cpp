@@ -50,8 +50,7 @@ class Synchronous : public SyncMode {
     }
     outcome.optimizer_ms += timed([&] { p_.optimizer.finish(context, memory); });
     path_.finish(outcome);
-    if (const int every = p_.optimizer.curvature_every();
-        every > 0 && (context.step + 1) % every == 0)
+    if (p_.optimizer.curvature_due(context.step))
       observe_curvature(input, context, memory, outcome);
     return outcome;
   }
@@ -163,7 +162,7 @@ std::unique_ptr<SyncMode> make(const jobspec::Value& options, const SyncParts& p
   const bool by_ranks = sum == "ranks" || compress != "none";
   std::unique_ptr<BucketSum> combine;
   if (by_ranks) combine = make_compressor(options, {parts.group, parts.model, parts.seed});
-  if (combine && !combine->states().empty() && parts.optimizer.curvature_every() > 0)
+  if (combine && !combine->states().empty() && parts.optimizer.observes_curvature())
     throw std::invalid_argument("sync.compress: " + compress +
                                 " remembers one gradient, and this optimizer looks at two; use "
                                 "fp16 or bf16, or another optimizer");
@@ -187,14 +186,11 @@ std::unique_ptr<SyncMode> make_synchronous(const SyncParts& parts, const SyncOpt
 }
 
 void clip(float* gradient, std::size_t count, double longest) {
-  double squares = 0;
-  for (std::size_t i = 0; i < count; ++i)
-    squares += static_cast<double>(gradient[i]) * static_cast<double>(gradient[i]);
-  const double norm = std::sqrt(squares);
+  const double norm = optim::norm(count, gradient);
   if (!(norm > longest) || !std::isfinite(norm)) return;
-  const auto factor = static_cast<float>(longest / norm);
+  const double factor = longest / norm;
   for (std::size_t i = 0; i < count; ++i)
-    gradient[i] *= factor;
+    gradient[i] = static_cast<float>(static_cast<double>(gradient[i]) * factor);
 }
 
 void clip_values(float* gradient, std::size_t count, double largest) {

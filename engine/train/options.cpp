@@ -89,9 +89,9 @@ Section root() {
            "recompute", {"none", "blocks"},
            "what backward computes again instead of keeping it; blocks: most layers, one more "
            "forward pass for less memory, the same numbers (device cuda)"),
-       jobspec::real_option(
-           "clip_norm", 0.0, 0, no_limit,
-           "largest norm of the whole gradient, longer ones are scaled down; 0 = any"),
+       jobspec::real_option("clip_norm", 0.0, 0, no_limit,
+                            "largest norm of the whole gradient: longer ones times this / norm, "
+                            "without the 1e-6 that PyTorch adds to the norm; 0 = any"),
        jobspec::real_option(
            "clip_value", 0.0, 0, no_limit,
            "largest size of any element of the gradient, cut before clip_norm; 0 = any")});

@@ -214,6 +214,41 @@ TEST(Lars, CaffesRatesLeaveTheDecayOut) {
   }
 }
 
+TEST(Lars, CaffesRatioTakesTheScheduledMomentum) {
+  for (const bool clip : {false, true}) {
+    Trainee<double> t(std::string("{name: lars, variant: ") + (clip ? "caffe_clip" : "caffe") +
+                          ", trust: 0.5, weight_decay: 0.01}",
+                      {{"w", {2, 3}}});
+    t.put(t.w, {kStart});
+    std::vector<double> w = kStart, v(6);
+    const std::vector<double> momenta{0.95, 0.5, 0.7};  // one-cycle moves them
+    for (std::size_t step = 0; step < 3; ++step) {
+      const auto& g = kGradients[step];
+      const double m = momenta[step], ratio = (1 - m) * 0.5 * norm(w) / norm(g);
+      const double rate = clip ? std::min(0.3, ratio) : 0.3 * ratio;
+      for (std::size_t i = 0; i < 6; ++i)
+        v[i] = m * v[i] + rate * (g[i] + 0.01 * w[i]);
+      for (std::size_t i = 0; i < 6; ++i)
+        w[i] -= v[i];
+      t.step({static_cast<std::int64_t>(step), 0.3, m}, {g});
+    }
+    expect_near(t.plain(t.w)[0], w);
+  }
+}
+
+TEST(Lars, WhereANormIsZeroTheRatioIsOne) {
+  const auto first = [](const std::string& variant, double lr) {
+    Trainee<double> t("{name: lars, weight_decay: 0, variant: " + variant + "}", {{"w", {2}}});
+    t.step({0, lr}, {{1.0, -2.0}});
+    return t.plain(t.w)[0];
+  };
+  for (const char* variant : {"paper", "caffe", "tpu"})
+    expect_near(first(variant, 2), {-2, 4});
+  // NVIDIA/caffe: local_rate = min(rate, 1).
+  expect_near(first("caffe_clip", 2), {-1, 2});
+  expect_near(first("caffe_clip", 0.5), {-0.5, 1});
+}
+
 TEST(Lars, CorrectionFollowsAChangedRate) {
   const std::vector<double> lr{0.1, 0.01, 0.05};
   std::vector<double> w = kStart, v(6);

@@ -201,5 +201,39 @@ TEST(ScaleBetas, KeepsTheSamplesThatAMeanSpans) {
   EXPECT_DOUBLE_EQ(off.find("beta1")->as_double(), 0.9);
 }
 
+TEST(ScaleBetas, EveryGroupHasItsOwn) {
+  jobspec::Value tree = jobspec::read_yaml(
+      "{name: adamw, beta1: 0.9, beta2: 0.99, beta_batch: 128, groups: ["
+      "{match: a, beta_batch: 512}, {match: b, beta1: 0.5}, {match: c, beta_batch: 0}, "
+      "{match: d, name: lion, beta_batch: 64}, {match: e, name: lion}, {match: f, name: sgd}]}",
+      "t");
+  const std::string text = scale_betas(tree, 256);
+  EXPECT_DOUBLE_EQ(tree.find("beta1")->as_double(), 0.81);
+  const jobspec::List& groups = tree.find("groups")->as_list();
+  const auto beta = [&](std::size_t group, const char* name) {
+    return groups[group].find(name)->as_double();
+  };
+  EXPECT_DOUBLE_EQ(beta(0, "beta1"), std::sqrt(0.9));
+  EXPECT_DOUBLE_EQ(beta(0, "beta2"), std::sqrt(0.99));
+  EXPECT_DOUBLE_EQ(beta(1, "beta1"), 0.25) << "for the optimizer's 128";
+  EXPECT_DOUBLE_EQ(beta(1, "beta2"), 0.9801);
+  EXPECT_DOUBLE_EQ(beta(2, "beta1"), 0.9) << "as they are";
+  EXPECT_DOUBLE_EQ(beta(2, "beta2"), 0.99);
+  EXPECT_DOUBLE_EQ(beta(3, "beta1"), std::pow(0.9, 4)) << "lion's own default";
+  EXPECT_DOUBLE_EQ(beta(4, "beta1"), 0.9) << "of another optimizer nothing is inherited";
+  EXPECT_EQ(groups[5].find("beta1"), nullptr);
+  EXPECT_THAT(text, testing::HasSubstr("; optimizer.groups[0].beta1: 0.9 for batch 512 becomes"));
+}
+
+TEST(ScaleBetas, AGroupAloneMayAskForIt) {
+  jobspec::Value tree = jobspec::read_yaml(
+      "{name: adamw, beta1: 0.9, beta2: 0.99, beta_batch: 0, groups: [{match: a, beta_batch: "
+      "128}]}",
+      "t");
+  EXPECT_THAT(scale_betas(tree, 256), testing::StartsWith("optimizer.groups[0].beta1: 0.9 for"));
+  EXPECT_DOUBLE_EQ(tree.find("beta1")->as_double(), 0.9);
+  EXPECT_DOUBLE_EQ(tree.find("groups")->as_list()[0].find("beta2")->as_double(), 0.9801);
+}
+
 }  // namespace
 }  // namespace thalweg::engine

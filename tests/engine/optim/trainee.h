@@ -104,8 +104,7 @@ struct Trainee {
     observe(context, gradients);  // the published fixture observes the step's own gradient
   }
   void observe(const StepContext& context, const Values& gradients) {
-    const int every = optimizer->curvature_every();
-    if (every == 0 || (context.step + 1) % every != 0) return;
+    if (!optimizer->curvature_due(context.step)) return;
     put(g, gradients);
     for (std::size_t p = 0; p < parameters.infos.size(); ++p) {
       const ParameterInfo& info = parameters.infos[p];

@@ -60,8 +60,7 @@ struct TraineeOnGpu : Trainee<float> {
     const gpu::Counts after = machine.counts();
     waits = after.waits - before.waits;
     other = after.allocations - before.allocations + after.pageable_copies - before.pageable_copies;
-    if (const int every = optimizer->curvature_every();
-        every > 0 && (context.step + 1) % every == 0) {
+    if (optimizer->curvature_due(context.step)) {
       there_g.put(g);
       updater->observe_curvature(*queue, context, memory_there(), {});
     }

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/engine/optim/trainee.h"
+#include "tests/engine/optim/trainee_on_gpu.h"
 
 namespace thalweg::engine {
 namespace {
@@ -45,6 +45,42 @@ TEST(Groups, TwoOfOneKindKeepTheirStateApart) {
   EXPECT_EQ(two_steps("{name: nadam, groups: [{match: \"fc1*\"}, {match: \"fc2*\"}]}"), plain);
   const Values lars = two_steps("{name: lars}");
   EXPECT_EQ(two_steps("{name: lars, groups: [{match: \"fc1*\"}]}"), lars);
+}
+
+template <class SomeTrainee>
+typename SomeTrainee::Values six_steps(const std::string& options) {
+  using T = typename SomeTrainee::Number;
+  SomeTrainee t(options, {{"a", {3}}, {"b", {3}}});
+  t.put(t.w, {{T(1), T(-2), T(3)}, {T(0.5), T(0.25), T(-1.5)}});
+  for (int step = 0; step < 6; ++step) {
+    const T s = T(step);
+    t.step({step, 0.1}, {{T(0.5) + s, T(-1), T(0.25) * s}, {T(1), s - T(2), T(0.1)}});
+  }
+  return t.plain(t.w);
+}
+
+/// Two periods in one optimizer, each as it would be alone.
+template <class SomeTrainee>
+void expect_own_periods() {
+  const auto two = six_steps<SomeTrainee>("{name: sophia_g, rho: 10, every: 2}");
+  const auto three = six_steps<SomeTrainee>("{name: sophia_g, rho: 10, every: 3}");
+  ASSERT_NE(two, three);
+  const auto grouped =
+      six_steps<SomeTrainee>("{name: sophia_g, rho: 10, every: 2, groups: [{match: b, every: 3}]}");
+  EXPECT_EQ(grouped[0], two[0]);
+  EXPECT_EQ(grouped[1], three[1]);
+}
+
+TEST(Groups, CurvatureIsSeenWhenAGroupsOwnPeriodEnds) {
+  expect_own_periods<Trainee<double>>();
+  expect_own_periods<test::TraineeOnGpu>();
+}
+
+TEST(Groups, OneWithoutParametersAsksForNoCurvature) {
+  const Trainee<double> t("{name: sophia_g, every: 2, groups: [{match: \"*\", every: 3}]}",
+                          {{"a", {3}}});
+  EXPECT_FALSE(t.optimizer->curvature_due(1));
+  EXPECT_TRUE(t.optimizer->curvature_due(2));
 }
 
 TEST(Groups, MistakesAreNamed) {

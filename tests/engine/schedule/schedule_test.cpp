@@ -277,6 +277,28 @@ TEST(Schedule, LengthsHaveThreeUnits) {  // 4 steps of 32 samples an epoch
   }
 }
 
+TEST(Schedule, LengthsInSamplesAndEpochsAreWholeStepsWhereTheyAre) {
+  const auto with_batch = [](const std::string& options, std::int64_t per_epoch, int batch) {
+    return make_schedule(jobspec::read_yaml(options, "test"), {1000, per_epoch, batch});
+  };
+  const auto restarts = with_batch("{decay: cosine-restarts, restart_samples: 525}", 100, 75);
+  EXPECT_LT(multiplier(restarts, 6), 0.1);
+  EXPECT_EQ(multiplier(restarts, 7), 1) << "525 / 75 steps";
+  const auto drops = with_batch("{decay: step, gamma: 0.5, every_samples: 98}", 100, 98);
+  EXPECT_EQ(multiplier(drops, 1), 0.5) << "one step is long enough";
+  const auto milestone = with_batch("{decay: multistep, gamma: 0.5, at_epochs: [1.1]}", 100, 32);
+  EXPECT_EQ(multiplier(milestone, 109), 1);
+  EXPECT_EQ(multiplier(milestone, 110), 0.5) << "1.1 * 100 is a little more in floating point";
+  for (int batch = 1; batch <= 1024; ++batch)
+    for (const int steps : {1, 3, 7, 100}) {
+      const auto at = with_batch(
+          "{decay: multistep, gamma: 0.5, at_samples: [" + std::to_string(steps * batch) + "]}",
+          100, batch);
+      ASSERT_EQ(multiplier(at, steps - 1), 1) << batch;
+      ASSERT_EQ(multiplier(at, steps), 0.5) << batch;
+    }
+}
+
 /// The rates after each of these validation losses, one an epoch.
 std::vector<double> plateau_rates(const std::string& options, const std::vector<double>& losses,
                                   std::size_t restart_after = 1000) {

@@ -199,7 +199,7 @@ TEST_P(Exchange, MakesTheCurveOfOneRank) {
 
 TEST_P(Exchange, SumsTwiceInAStepThatLooksAtCurvature) {
   Case c = several_buckets();
-  c.optimizer = Map{{"name", "sophia_g"}, {"curvature_every", 2}};
+  c.optimizer = Map{{"name", "sophia_g"}, {"every", 2}};
   c.lr = 0.001;
   c.steps = 7;
   expect_equal_on_any_ranks(c);

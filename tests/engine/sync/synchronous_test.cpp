@@ -183,6 +183,25 @@ TEST(Synchronous, ThreadsShareLargeUpdates) {
   }
 }
 
+TEST(ClipNorm, EveryElementIsRoundedOnce) {
+  std::vector<float> g(10000);
+  double squares = 0;
+  for (std::size_t i = 0; i < g.size(); ++i) {
+    g[i] = static_cast<float>(std::sin(static_cast<double>(i)) * std::pow(10.0, double(i % 7)));
+    squares += static_cast<double>(g[i]) * static_cast<double>(g[i]);
+  }
+  const std::vector<float> before = g;
+  clip(g.data(), g.size(), 0.3);
+  for (std::size_t i = 0; i < g.size(); ++i) {
+    const double exact = static_cast<double>(before[i]) * (0.3 / std::sqrt(squares));
+    // Half a unit in the last place; 8e-8 where the factor itself was a float.
+    ASSERT_LE(std::abs(static_cast<double>(g[i]) - exact), 0x1.00001p-24 * std::abs(exact)) << i;
+  }
+  const std::vector<float> short_enough = g;
+  clip(g.data(), g.size(), 1);
+  EXPECT_EQ(g, short_enough);
+}
+
 TEST(ClipValues, CutsBothSidesAndKeepsWhatIsNotFinite) {
   std::vector<float> g{-3, -0.5f, 0, 0.5f, 3, INFINITY, -INFINITY, NAN};
   clip_values(g.data(), g.size(), 1);
