@@ -125,6 +125,60 @@ TEST(Augment, ColoursChangeWithinTheirRange) {
   EXPECT_NE(colour[0], 1);
 }
 
+/// Pearson's.
+double correlation(const std::vector<double>& a, const std::vector<double>& b) {
+  const auto n = static_cast<double>(a.size());
+  const double mean_a = std::accumulate(a.begin(), a.end(), 0.0) / n,
+               mean_b = std::accumulate(b.begin(), b.end(), 0.0) / n;
+  double ab = 0, aa = 0, bb = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    ab += (a[i] - mean_a) * (b[i] - mean_b);
+    aa += (a[i] - mean_a) * (a[i] - mean_a);
+    bb += (b[i] - mean_b) * (b[i] - mean_b);
+  }
+  return ab / std::sqrt(aa * bb);
+}
+
+/// Largest distance between the distribution of `draws` and that of a uniform one (Kolmogorov and
+/// Smirnov's).
+double distance_from_uniform(std::vector<double> draws, double low, double high) {
+  std::sort(draws.begin(), draws.end());
+  const auto n = static_cast<double>(draws.size());
+  double most = 0;
+  for (std::size_t i = 0; i < draws.size(); ++i) {
+    const double expected = (draws[i] - low) / (high - low);
+    most = std::max({most, std::abs(static_cast<double>(i) / n - expected),
+                     std::abs(static_cast<double>(i + 1) / n - expected)});
+  }
+  return most;
+}
+
+TEST(Augment, ColoursAreDrawnUniformlyAndIndependently) {
+  const Augmenter augmenter(Map{{"brightness", 0.8}, {"contrast", 0.6}, {"saturation", 0.4}},
+                            image_form({3, 2, 2}));
+  constexpr std::uint64_t kSamples = 20000;
+  const double most = 4 / std::sqrt(double{kSamples});
+  const auto draws = [&](std::size_t colour, std::uint64_t seed, std::uint32_t epoch,
+                         std::uint64_t first) {
+    std::vector<double> all;
+    for (std::uint64_t sample = 0; sample < kSamples; ++sample)
+      all.push_back(augmenter.draw(seed, epoch, first + sample).amounts[colour]);
+    return all;
+  };
+  const double low[] = {-0.8, 0.4, 0.6}, high[] = {0.8, 1.6, 1.4};
+  for (std::size_t colour = 0; colour < 3; ++colour) {
+    SCOPED_TRACE(colour);
+    const auto here = draws(colour, 1, 0, 0);
+    EXPECT_LT(distance_from_uniform(here, low[colour], high[colour]),
+              1.95 / std::sqrt(double{kSamples}));  // 1 in 1000
+    EXPECT_LT(std::abs(correlation(here, draws(colour, 1, 1, 0))), most) << "the next epoch";
+    EXPECT_LT(std::abs(correlation(here, draws(colour, 1, 0, 1))), most) << "the next sample";
+    EXPECT_LT(std::abs(correlation(here, draws(colour, 2, 0, 0))), most) << "the next seed";
+    EXPECT_LT(std::abs(correlation(here, draws((colour + 1) % 3, 1, 0, 0))), most)
+        << "another change of the same sample";
+  }
+}
+
 TEST(Augment, DependsOnSeedEpochAndSampleOnly) {
   const Value options = Map{{"translate", 0.3}, {"rotate", 30.0}, {"contrast", 0.5}};
   const auto one = changed(options, {1, 6, 6}, 5, 2, 9);
