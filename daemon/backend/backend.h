@@ -77,6 +77,9 @@ class Backend {
   /// Submits held where the backend can hold; it must not run before release(). local: prepares
   /// only.
   virtual Awaitable<Submission> submit(const LaunchRequest& request) = 0;
+  /// The batch script that submit() hands over, for the attempt's folder and dry runs; empty where
+  /// there is none.
+  virtual std::string script(const LaunchRequest&) const { return {}; }
   /// Whether and when it would run. Nothing where the backend has nothing to say about it.
   virtual Awaitable<std::optional<Forecast>> forecast(const LaunchRequest&) {
     co_return std::nullopt;

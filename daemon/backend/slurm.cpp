@@ -1,10 +1,7 @@
 #include "daemon/backend/slurm.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <cstring>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -65,19 +62,6 @@ json job_question(const char* verb, const std::string& handle, const std::string
   return {{"verb", verb}, {"job", job_number(handle)}, {"token", token}};
 }
 
-/// What was submitted stays beside its output; Slurm keeps its own copy only while the job lives.
-/// Returns why it cannot be written; a folder that is not there is the agent's to refuse.
-std::string write_script(const std::string& script, const std::filesystem::path& folder) {
-  const std::filesystem::path file = folder / batch_script_name;
-  std::error_code ignored;
-  if (!std::filesystem::exists(folder, ignored)) return {};
-  std::ofstream out(file, std::ios::trunc);
-  out << script;
-  out.close();
-  if (out) return {};
-  return "cannot write " + file.string() + ": " + std::strerror(errno);
-}
-
 /// Slurm does not tell whether it has sent the warning; the time that the job ran does.
 bool was_warned(const JobStatus& status, const Backend::Watched& job) {
   const std::int64_t earliest_s = earliest_warning_s(job.resources, job.signal_before_end_s);
@@ -95,6 +79,9 @@ class SlurmClient : public std::enable_shared_from_this<SlurmClient> {
         link_(std::make_shared<AgentLink>(std::move(executor),
                                           std::vector<std::string>{config_.agent_program})) {}
 
+  std::string script(const LaunchRequest& request) const {
+    return batch_script({request, config_.srun, config_.train_program});
+  }
   Awaitable<Submission> submit(const LaunchRequest& request);
   Awaitable<std::optional<Forecast>> forecast(const LaunchRequest& request);
   Awaitable<bool> release(const std::string& handle, const std::string& token);
@@ -133,16 +120,10 @@ Awaitable<AgentLink::Reply> SlurmClient::ask(json question) {
 Awaitable<Submission> SlurmClient::submit(const LaunchRequest& request) {
   const auto self = shared_from_this();
   changed();
-  const std::string script = batch_script({request, config_.srun, config_.train_program});
-  Submission submission;
-  if (std::string problem = write_script(script, request.folder); !problem.empty()) {
-    submission.outcome = SubmitOutcome::retry_later;
-    submission.message = std::move(problem);
-    co_return submission;
-  }
-  json question = request_question("submit", request, script, environment_of(request));
+  json question = request_question("submit", request, script(request), environment_of(request));
   question["token"] = request.token;
   const auto reply = co_await ask(std::move(question));
+  Submission submission;
   if (!reply.answer) {
     submission.outcome = reply.sent ? SubmitOutcome::unknown : SubmitOutcome::retry_later;
     submission.message = reply.problem;
@@ -160,8 +141,7 @@ Awaitable<Submission> SlurmClient::submit(const LaunchRequest& request) {
 
 Awaitable<std::optional<Forecast>> SlurmClient::forecast(const LaunchRequest& request) {
   const auto self = shared_from_this();
-  const std::string script = batch_script({request, config_.srun, config_.train_program});
-  json question = request_question("will_run", request, script, environment_of(request));
+  json question = request_question("will_run", request, script(request), environment_of(request));
   const auto reply = co_await ask(std::move(question));
   Forecast forecast;
   if (!reply.answer) {
@@ -318,6 +298,9 @@ class SlurmBackend final : public Backend {
   }
   Awaitable<Submission> submit(const LaunchRequest& request) override {
     return client_->submit(request);
+  }
+  std::string script(const LaunchRequest& request) const override {
+    return client_->script(request);
   }
   Awaitable<std::optional<Forecast>> forecast(const LaunchRequest& request) override {
     return client_->forecast(request);

@@ -14,9 +14,6 @@ struct BatchScript {
   std::string train_program;
 };
 
-/// Its name in the attempt's folder.
-inline constexpr const char* batch_script_name = "batch.sh";
-
 /// The whole text, with "#!" and the #SBATCH lines of slurm_request(). Everything but the setup
 /// lines is quoted for sh.
 std::string batch_script(const BatchScript& job);

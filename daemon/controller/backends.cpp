@@ -3,7 +3,6 @@
 #include "daemon/api/program.h"
 #include "daemon/backend/local.h"
 #include "daemon/backend/slurm.h"
-#include "daemon/backend/slurm_script.h"
 #include "daemon/controller/config.h"
 
 namespace thalweg::daemon {
@@ -32,15 +31,11 @@ BackendSlot make_slurm(boost::asio::any_io_executor executor, const Config& conf
   return {make_slurm_backend(executor, wanted), config.slurm.poll_s, config.slurm.file_lag_s};
 }
 
-std::string slurm_script(const LaunchRequest& request, const Config& config) {
-  return batch_script({request, SlurmBackendConfig().srun, engine_on_nodes(config)});
-}
-
 }  // namespace
 
 const std::vector<BackendRow>& backend_rows() {
   static const std::vector<BackendRow> rows = {
-      {"slurm", "jobs of a Slurm cluster, through thalweg-slurm-agent", make_slurm, slurm_script},
+      {"slurm", "jobs of a Slurm cluster, through thalweg-slurm-agent", make_slurm},
       {"local", "processes on this machine, through thalweg-launch", make_local},
   };
   return rows;

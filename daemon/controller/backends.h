@@ -26,8 +26,6 @@ struct BackendRow {
   std::string_view name;
   std::string_view doc;
   BackendSlot (*make)(boost::asio::any_io_executor, const Config&);
-  /// The batch script that would be submitted, for dry runs; nullptr where there is none.
-  std::string (*script)(const LaunchRequest&, const Config&) = nullptr;
 };
 
 /// In the order in which `auto` takes them: the first that is there.

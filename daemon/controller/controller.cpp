@@ -348,6 +348,12 @@ std::optional<std::string> Controller::description(const std::string& backend) c
   return {};
 }
 
+std::string Controller::script(const std::string& backend, const LaunchRequest& request) const {
+  for (const auto& slot : slots_)
+    if (slot->name == backend) return slot->slot.backend->script(request);
+  return {};
+}
+
 Awaitable<std::optional<Forecast>> Controller::forecast(const std::string& backend,
                                                         const LaunchRequest& request) {
   for (const auto& slot : slots_)

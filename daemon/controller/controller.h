@@ -125,6 +125,8 @@ class Controller {
   std::vector<std::string> troubles() const;
   /// Asks it now, which may take long.
   Awaitable<std::string> describe(const std::string& backend);
+  /// Backend::script; empty also where there is no such backend.
+  std::string script(const std::string& backend, const LaunchRequest& request) const;
   /// Backend::forecast; nothing also where there is no such backend.
   Awaitable<std::optional<Forecast>> forecast(const std::string& backend,
                                               const LaunchRequest& request);

@@ -33,10 +33,16 @@ std::vector<fs::path> resume_list(const std::vector<fs::path>& attempts) {
   return result;
 }
 
-void prepare_folder(const fs::path& folder, const jobspec::Trial& trial) {
+void prepare_folder(const fs::path& folder, const jobspec::Trial& trial,
+                    const std::string& script) {
   fs::create_directories(folder);
   fs::permissions(folder, fs::perms::owner_all);
   jobspec::write_trial(trial, folder / "trial.yaml");
+  if (script.empty()) return;
+  std::ofstream out(folder / batch_script_name);
+  out << script;
+  out.close();
+  if (!out) throw std::runtime_error("cannot write " + (folder / batch_script_name).string());
 }
 
 namespace {

@@ -22,9 +22,14 @@ std::filesystem::path new_attempt_folder(const std::filesystem::path& runs, cons
 /// Those of the attempts' folders that have checkpoints: their checkpoint folders.
 std::vector<std::filesystem::path> resume_list(const std::vector<std::filesystem::path>& attempts);
 
-/// Makes the folder (0700) with its trial.yaml; again, if it is there already, with the same
-/// content. Throws std::runtime_error or std::filesystem::filesystem_error.
-void prepare_folder(const std::filesystem::path& folder, const jobspec::Trial& trial);
+/// The batch script's name in the attempt's folder.
+inline constexpr const char* batch_script_name = "batch.sh";
+
+/// Makes the folder (0700) with its trial.yaml and its batch script, where it has one; again, if it
+/// is there already, with the same content. Throws std::runtime_error or
+/// std::filesystem::filesystem_error.
+void prepare_folder(const std::filesystem::path& folder, const jobspec::Trial& trial,
+                    const std::string& script = {});
 
 /// failure.<who>.json; unreadable ones are left out.
 std::vector<FailureFile> read_failures(const std::filesystem::path& folder);

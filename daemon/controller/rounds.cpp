@@ -321,7 +321,8 @@ Awaitable<void> Controller::submit_one(Slot& slot, const Id& id) {
   Submission submission;
   try {
     disk_.run(
-        [folder = request.folder, trial = trial_of(id, push)] { prepare_folder(folder, trial); });
+        [folder = request.folder, trial = trial_of(id, push),
+         script = slot.slot.backend->script(request)] { prepare_folder(folder, trial, script); });
     fault::pass("before_submit");
     submission = co_await slot.slot.backend->submit(request);
   } catch (const std::filesystem::filesystem_error& error) {

@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "daemon/api/messages.h"
-#include "daemon/backend/slurm_script.h"
+#include "daemon/controller/folder.h"
 #include "daemon/server/endpoints.h"
 #include "daemon/server/params.h"
 #include "daemon/server/views.h"

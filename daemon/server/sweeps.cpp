@@ -111,10 +111,9 @@ json dry_run(const App& app, const Parsed& parsed, const std::string& backend) {
   }
   json result{
       {"trials", std::move(trials)}, {"nodes_per_job", nodes}, {"most_node_hours", node_hours}};
-  for (const BackendRow& row : backend_rows())
-    if (row.name == backend && row.script != nullptr && !parsed.expansion.trials.empty())
-      result["script"] = row.script(
-          example_request(app, parsed.sweep, parsed.expansion.trials.front()), app.config);
+  const LaunchRequest first = example_request(app, parsed.sweep, parsed.expansion.trials.front());
+  if (std::string script = app.controller.script(backend, first); !script.empty())
+    result["script"] = std::move(script);
   return result;
 }
 

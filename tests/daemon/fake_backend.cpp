@@ -65,6 +65,8 @@ class FakeBackend : public daemon::Backend {
     co_return daemon::Submission{outcome, told ? handle : "", told ? "" : "as scripted"};
   }
 
+  std::string script(const daemon::LaunchRequest&) const override { return cluster_.script; }
+
   Awaitable<std::optional<daemon::Forecast>> forecast(
       const daemon::LaunchRequest& request) override {
     if (!cluster_.on_forecast) co_return std::nullopt;

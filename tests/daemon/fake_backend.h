@@ -38,6 +38,7 @@ struct FakeCluster {
   int room = 1000;  ///< jobs at once
   /// What becomes of a submission; by default it is accepted.
   std::function<daemon::SubmitOutcome(const daemon::LaunchRequest&)> on_submit;
+  std::string script;  ///< of each job; empty = it has none
   /// What it expects of a request; by default it has nothing to say.
   std::function<std::optional<daemon::Forecast>(const daemon::LaunchRequest&)> on_forecast;
   /// Called when a job has written a step; may change the job (kill it, exit code ...).

@@ -108,15 +108,21 @@ TEST_F(ServerTest, WhatOnlySlurmDoesIsNotedElsewhere) {
 }
 
 TEST_F(ServerTest, AnAttemptShowsWhatWasAskedOfSlurm) {
+  const std::string without = submit();
+  wait_for_end(without);
+  EXPECT_FALSE(client->get("/v1/attempts/" + without + ".1.1").contains("request"));
+
+  world.cluster.script =
+      "#!/bin/sh\n# Thalweg\n#SBATCH --nodes=2\n#SBATCH --time=60\nexec srun\n#SBATCH --late\n";
   const std::string id = submit();
   wait_for_end(id);
-  const std::string path = "/v1/attempts/" + id + ".1.1";
-  const json attempt = client->get(path);
-  EXPECT_FALSE(attempt.contains("request"));
-  test::write_file(
-      std::filesystem::path(attempt.at("folder").get<std::string>()) / "batch.sh",
-      "#!/bin/sh\n# Thalweg\n#SBATCH --nodes=2\n#SBATCH --time=60\nexec srun\n#SBATCH --late\n");
-  EXPECT_EQ(client->get(path).at("request"), json::array({"--nodes=2", "--time=60"}));
+  const json attempt = client->get("/v1/attempts/" + id + ".1.1");
+  EXPECT_EQ(attempt.at("request"), json::array({"--nodes=2", "--time=60"}));
+  EXPECT_EQ(
+      test::read_file(std::filesystem::path(attempt.at("folder").get<std::string>()) / "batch.sh"),
+      world.cluster.script);
+  EXPECT_EQ(client->post("/v1/sweeps", {{"text", sweep_text}, {"dry_run", true}}).at("script"),
+            world.cluster.script);
 }
 
 TEST_F(ServerTest, PathsCountFromTheFolderOfTheSweepFile) {

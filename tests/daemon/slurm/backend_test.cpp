@@ -92,16 +92,37 @@ TEST_F(SlurmBackendTest, SubmissionCarriesEverything) {
               HasSubstr("'/opt/thalweg-train' '" + folder + "/trial.yaml'"));
 }
 
-TEST_F(SlurmBackendTest, TheScriptStaysInTheFolder) {
-  fake_.answers({{"submit", {{{"ok", true}, {"job", 4711}}}}});
+TEST_F(SlurmBackendTest, TheScriptThatIsShownIsTheOneThatIsSubmitted) {
+  fake_.answers({{"submit", {{{"ok", true}, {"job", 4711}}}},
+                 {"will_run",
+                  {{{"ok", true}, {"start", 1000}, {"nodes", "n1"}, {"partition", "p"}},
+                   failure("refused", "too many"),
+                   failure("retry_later", "down")}}});
   wait(backend().submit(request_));
-  EXPECT_EQ(test::read_file(folder_.path() / "batch.sh"), fake_.requests().at(0).at("script"));
-  std::filesystem::remove(folder_.path() / "batch.sh");
-  std::filesystem::create_directory(folder_.path() / "batch.sh");  // not to be written to
-  const auto submission = wait(backend().submit(request_));
-  EXPECT_EQ(submission.outcome, SubmitOutcome::retry_later);
-  EXPECT_THAT(submission.message, HasSubstr("batch.sh"));
-  EXPECT_EQ(fake_.requests().size(), 1u);
+  EXPECT_EQ(backend().script(request_), fake_.requests().at(0).at("script"));
+
+  const Forecast good = wait(backend().forecast(request_)).value();
+  EXPECT_FALSE(good.refused);
+  EXPECT_EQ(good.start, 1000);
+  EXPECT_EQ(good.node_list, "n1");
+  EXPECT_EQ(good.partition, "p");
+  EXPECT_EQ(fake_.requests().at(1).at("options"), fake_.requests().at(0).at("options"));
+  EXPECT_FALSE(fake_.requests().at(1).contains("token"));
+  const Forecast never = wait(backend().forecast(request_)).value();
+  EXPECT_TRUE(never.refused);
+  EXPECT_EQ(never.message, "too many");
+  const Forecast unsaid = wait(backend().forecast(request_)).value();
+  EXPECT_FALSE(unsaid.refused);
+  EXPECT_EQ(unsaid.start, 0);
+  EXPECT_EQ(unsaid.message, "down");
+}
+
+TEST_F(SlurmBackendTest, ASiteMayWantShorterQueues) {
+  EXPECT_TRUE(backend().has_room({}, std::vector<jobspec::Resources>(1000)));
+  backend_.reset();
+  config_.max_jobs = 2;
+  EXPECT_TRUE(backend().has_room({}, std::vector<jobspec::Resources>(1)));
+  EXPECT_FALSE(backend().has_room({}, std::vector<jobspec::Resources>(2)));
 }
 
 TEST_F(SlurmBackendTest, TheSubmittersEnvironmentGoesBeforeTheControllers) {

@@ -208,6 +208,7 @@ TEST_F(SlurmCluster, TheBatchScriptByHandAsksForTheSameJob) {
   const auto submission = submit(r);
   ASSERT_EQ(submission.outcome, SubmitOutcome::accepted) << submission.message;
   const auto ours = shown_job(submission.handle);
+  test::write_file(r.folder / "batch.sh", backend_->script(r));
   const auto by_hand =
       test::run({"sbatch", "--hold", "--parsable", (r.folder / "batch.sh").string()});
   ASSERT_EQ(by_hand.code, 0) << by_hand.err;
