@@ -35,7 +35,7 @@ std::string batch_script(const BatchScript& job) {
   std::string text = setup.empty() ? "#!/bin/sh\n" : "#!/bin/bash -l\n";
   text += "# Thalweg attempt " + attempt_name(job.request.id) +
           ". `sbatch batch.sh` asks for the same job; Thalweg itself adds --hold, a\n"
-          "# comment by which it finds the job, and the controller's environment.\n";
+          "# comment by which it finds the job, and the submitter's environment.\n";
   for (const std::string& line : sbatch_lines(slurm_request(job.request)))
     text += line + "\n";
   if (!setup.empty()) {

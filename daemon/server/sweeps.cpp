@@ -1,4 +1,5 @@
 // POST /v1/sweeps: from a sweep file to trials, and the engine's schema that it is checked against.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include <fmt/format.h>
@@ -89,11 +90,20 @@ void note_ignored(jobspec::Sweep& sweep, const jobspec::SiteLimits& site,
 
 /// What the sweep's attempts start with: what the submitter sent, changed by the file's `env`.
 /// Empty = the controller's own at that time, where nobody says anything.
-std::vector<std::string> environment_of(const json& body, const jobspec::Sweep& sweep) {
+std::vector<std::string> environment_of(const Config& config, const json& body,
+                                        const jobspec::Sweep& sweep) {
   std::vector<std::string> entries = job_environment(texts_of(body, "environment"));
-  if (sweep.environment.empty()) return entries;
-  if (!body.contains("environment")) entries = job_environment(own_environment());
-  return with_changes(std::move(entries), sweep.environment);
+  if (!sweep.environment.empty()) {
+    if (!body.contains("environment")) entries = job_environment(own_environment());
+    entries = with_changes(std::move(entries), sweep.environment);
+  }
+  if (entries.empty() || config.data.empty()) return entries;
+  const std::string name = "THALWEG_DATA";
+  const bool given = std::any_of(entries.begin(), entries.end(), [&](const std::string& entry) {
+    return entry.starts_with(name + "=");
+  });
+  if (given && config.enforced.count("data") == 0) return entries;
+  return with_changes(std::move(entries), {{name, config.data}});
 }
 
 json dry_run(const App& app, const Parsed& parsed, const std::string& backend) {
@@ -150,7 +160,7 @@ awaitable<Response> post_sweep(App& app, const Request& request) {
   Parsed parsed = co_await app.reader.run(work);
   if (parsed.expansion.trials.empty()) throw HttpError(400, file + ": the sweep has no trials");
 
-  const auto environment = environment_of(body, parsed.sweep);
+  const auto environment = environment_of(app.config, body, parsed.sweep);
   if (const std::string misfit = environment_misfit(environment); !misfit.empty())
     throw HttpError(400, misfit);
 

@@ -60,6 +60,7 @@ class Running {
     return result.get();
   }
   Controller& controller() { return *life_.controller; }
+  Config& config() { return app_->config; }
   unsigned short tcp_port = 0;
 
  private:

@@ -176,6 +176,27 @@ TEST_F(ServerTest, TheSubmittersEnvironmentReachesEveryAttemptAndNobodyElse) {
             400);
 }
 
+TEST_F(ServerTest, TheSitesDataFolderIsForThoseWhoNameNone) {
+  running->there([&] { running->config().data = "/site"; });
+  std::vector<std::string> seen;
+  world.cluster.on_submit = [&](const LaunchRequest& request) {
+    for (const std::string& entry : request.environment)
+      if (entry.starts_with("THALWEG_DATA=")) seen.push_back(entry);
+    return SubmitOutcome::accepted;
+  };
+  const auto submit_with = [&](const json& environment) {
+    wait_for_end(
+        client->post("/v1/sweeps", {{"text", "train: {steps: 4}\n"}, {"environment", environment}})
+            .at("id"));
+  };
+  submit_with({"A=1"});
+  submit_with({"A=1", "THALWEG_DATA=/mine"});
+  running->there([&] { running->config().enforced = {"data"}; });
+  submit_with({"A=1", "THALWEG_DATA=/mine"});
+  EXPECT_THAT(
+      seen, testing::ElementsAre("THALWEG_DATA=/site", "THALWEG_DATA=/mine", "THALWEG_DATA=/site"));
+}
+
 TEST_F(ServerTest, MistakesInASweepFileComeWithTheirPlaces) {
   try {
     client->post("/v1/sweeps",

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Thalweg attempt 12.3.1. `sbatch batch.sh` asks for the same job; Thalweg itself adds --hold, a
-# comment by which it finds the job, and the controller's environment.
+# comment by which it finds the job, and the submitter's environment.
 #SBATCH --nodes=4
 #SBATCH --ntasks=8
 #SBATCH --ntasks-per-node=2
