@@ -42,11 +42,18 @@ std::string entry(const std::string& name, const std::string& text) {
   return ".TP\n.B " + plain(name) + "\n" + plain(text) + "\n";
 }
 
+/// As a sentence of its own.
+std::string sentence(std::string text) {
+  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z')
+    text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  return text + ".";
+}
+
 std::string entries(const std::vector<Option>& options) {
   std::string text;
   for (const Option& option : options)
-    text += entry(option.name,
-                  option.doc + (option.doc.empty() ? "" : ". ") + range_and_default(option));
+    text += entry(option.name, (option.doc.empty() ? "" : sentence(option.doc) + "\n") +
+                                   sentence(range_and_default(option)));
   return text;
 }
 

@@ -144,7 +144,7 @@ std::vector<std::string> all_names(const Schema& schema) {
 std::string range_and_default(const Option& option) {
   std::string text;
   for (const std::string& choice : option.choices)
-    text += (text.empty() ? "" : ", ") + choice;
+    text += (text.empty() ? option.choices.size() > 1 ? "one of " : "" : ", ") + choice;
   if (text.empty()) text = jobspec::expected_of(option);
   if (option.required) return text + "; needed";
   return option.fallback.is_null() ? text : text + "; default " + option.fallback.to_text();
