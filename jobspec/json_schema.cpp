@@ -5,6 +5,7 @@
 
 #include "jobspec/check.h"
 #include "jobspec/distribution.h"
+#include "jobspec/slurm_options.h"
 
 namespace thalweg::jobspec {
 namespace {
@@ -12,6 +13,8 @@ namespace {
 constexpr const char* text = R"({"type": "string"})";
 constexpr const char* flag = R"({"type": "boolean"})";
 constexpr const char* anything = "{}";
+constexpr const char* list_of_texts =
+    R"({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]})";
 
 Value parsed(const std::string& json) {
   return read_yaml(json, "schema");
@@ -238,6 +241,32 @@ Value definitions() {
   return Map{{"parameter", std::move(one)}, {"group", std::move(plain)}};
 }
 
+/// One option of sbatch. Slurm's own forms of times, sizes and words are left to `thalweg
+/// validate`.
+Value sbatch_option(const SlurmOption& option) {
+  Map map;
+  if (option.type == SlurmType::flag) map.emplace_back("type", "boolean");
+  if (option.type == SlurmType::count) {
+    map = {{"type", "integer"}, {"minimum", option.min}, {"maximum", option.max}};
+  }
+  if (option.type == SlurmType::text) map.emplace_back("type", "string");
+  if (!option.doc.empty()) map.emplace_back("description", std::string(option.doc));
+  return map;
+}
+
+/// `slurm`: the keys of its own in `properties`, and what sbatch knows.
+Value slurm_block(Map properties) {
+  Map all;
+  for (const SlurmOption& option : slurm_options()) {
+    if (!option.free()) continue;
+    const std::string name(option.name);
+    all.emplace_back(name, sbatch_option(option));
+    if (option.use == SlurmUse::key) properties.emplace_back(name, sbatch_option(option));
+  }
+  properties.emplace_back("sbatch", object("any other option of sbatch", std::move(all)));
+  return object("what goes to Slurm", std::move(properties));
+}
+
 }  // namespace
 
 const std::vector<FileKey>& file_keys() {
@@ -283,19 +312,9 @@ const std::vector<FileKey>& file_keys() {
       {"limits", "max_retries", R"({"type": "integer", "minimum": 0})",
        "attempts after the first, of a trial that fails; default 2"},
       {"limits", "clamp", flag, "as at the top"},
-      {"slurm", "partition", text, "as sbatch has it"},
-      {"slurm", "account", text, "as sbatch has it"},
-      {"slurm", "qos", text, "as sbatch has it"},
-      {"slurm", "reservation", text, "as sbatch has it"},
-      {"slurm", "constraint", text, "as sbatch has it"},
-      {"slurm", "gres", text, "as sbatch has it"},
-      {"slurm", "nodelist", text, "as sbatch has it"},
-      {"slurm", "exclude", text, "as sbatch has it"},
-      {"slurm", "licenses", text, "as sbatch has it"},
-      {"slurm", "exclusive", flag, "whole nodes"},
-      {"slurm", "setup",
-       R"({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]})",
-       "shell lines before srun, as module load ucx"},
+      {"slurm", "srun", list_of_texts, "options for srun, as --cpu-bind=cores"},
+      {"slurm", "mpi", text, "srun --mpi: pmix or one of its versions"},
+      {"slurm", "setup", list_of_texts, "shell lines before srun, as module load ucx"},
       {"slurm", "signal_before_end_s", R"({"type": "integer", "minimum": 0})",
        "seconds before the time limit at which a checkpoint is written; default 60"},
   };
@@ -321,7 +340,7 @@ std::string json_schema(const Schema& schema) {
   top.emplace_back("metric", std::move(metric));
   top.emplace_back("resources", object("what one trial runs on", of_section("resources")));
   top.emplace_back("limits", object("what the sweep may take", of_section("limits")));
-  top.emplace_back("slurm", object("what goes to Slurm", of_section("slurm")));
+  top.emplace_back("slurm", slurm_block(of_section("slurm")));
   top.emplace_back("parameters", parameters(schema));
   top.emplace_back("train", train_section(schema, ""));
   Map map{{"$schema", "http://json-schema.org/draft-07/schema#"},

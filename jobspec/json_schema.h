@@ -16,7 +16,8 @@ struct FileKey {
   std::string schema;  ///< what its value may be, as JSON Schema text
   std::string doc;     ///< one line
 };
-/// Every key that parse_sweep reads outside of `train` and `parameters`.
+/// Every key that parse_sweep reads outside of `train` and `parameters`, but for the options of
+/// sbatch in `slurm` (slurm_options.h).
 const std::vector<FileKey>& file_keys();
 
 /// JSON on one line. Says less than parse_sweep does: what several keys must fulfil together is

@@ -7,6 +7,7 @@
 
 #include "jobspec/json_schema.h"
 #include "jobspec/reader.h"
+#include "jobspec/slurm_block.h"
 #include "jobspec/synonym_table.h"
 #include "tests/jobspec/support.h"
 
@@ -161,6 +162,14 @@ TEST(JsonSchema, HasEveryKeyOfTheReference) {
     }
     EXPECT_GT(rows, 4) << heading;
   }
+}
+
+TEST(JsonSchema, HasEveryKeyOfTheSlurmBlock) {
+  const Value schema = read_yaml(json_schema(test_schema()), "schema");
+  const Value* slurm = schema.find("properties.slurm.properties");
+  ASSERT_TRUE(slurm);
+  for (const std::string& key : slurm_keys())
+    EXPECT_TRUE(slurm->find(key)) << key;
 }
 
 TEST(JsonSchema, OffersNoKeyThatTheFileDoesNotTake) {
