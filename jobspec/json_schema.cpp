@@ -286,6 +286,8 @@ const std::vector<FileKey>& file_keys() {
       {"", "zip", R"({"type": "array", "minItems": 1})",
        "parameters that advance together: [[a, b]]"},
       {"", "when", R"({"type": "object"})", "conditions of parameters: {a: {b: [x, y]}}"},
+      {"", "env", R"({"type": "object", "additionalProperties": {"type": ["string", "null"]}})",
+       "variables of the attempts' environment; null removes one"},
       {"", "clamp", flag, "take the most nodes allowed where more are asked for"},
       {"", "program", anything, "of W&B sweep files: ignored where there is train"},
       {"", "command", anything, "of W&B sweep files: ignored where there is train"},

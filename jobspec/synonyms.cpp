@@ -3,16 +3,13 @@
 #include <algorithm>
 #include <set>
 
+#include "jobspec/check.h"
 #include "jobspec/synonym_table.h"
 
 namespace thalweg::jobspec {
 namespace {
 
 constexpr std::string_view train_prefix = "train.";
-
-bool starts_with(std::string_view text, std::string_view start) {
-  return text.substr(0, start.size()) == start;
-}
 
 /// The words of the table are squashed already.
 bool among(std::string_view words, std::string_view word) {
@@ -27,17 +24,13 @@ bool among(std::string_view words, std::string_view word) {
 bool place_fits(std::string_view pattern, std::string_view place) {
   if (pattern == "*") return true;
   if (pattern.size() > 1 && pattern.substr(pattern.size() - 2) == ".*") {
-    return starts_with(place, pattern.substr(0, pattern.size() - 1));
+    return place.starts_with(pattern.substr(0, pattern.size() - 1));
   }
   if (pattern.size() > 1 && pattern.substr(0, 2) == "*.") {
     const std::string_view end = pattern.substr(1);
     return place.size() >= end.size() && place.substr(place.size() - end.size()) == end;
   }
   return pattern == place;
-}
-
-std::string join(std::string_view a, std::string_view b) {
-  return a.empty() ? std::string(b) : std::string(a) + "." + std::string(b);
 }
 
 /// "batch.global" and "128" make "batch: {global: 128}".
@@ -68,11 +61,11 @@ std::string squashed(std::string_view word) {
 std::vector<Meaning> meanings_of_key(std::string_view place, std::string_view key) {
   if (place == "parameters") {
     // A dotted name is a key of a section.
-    if (starts_with(key, train_prefix)) key.remove_prefix(train_prefix.size());
+    if (key.starts_with(train_prefix)) key.remove_prefix(train_prefix.size());
     if (const std::size_t dot = key.rfind('.'); dot != key.npos) {
       const std::string_view section = key.substr(0, dot);
       const bool own = section == "resources" || section == "slurm" || section == "limits";
-      return meanings_of_key(own ? std::string(section) : join("train", section),
+      return meanings_of_key(own ? std::string(section) : joined("train", section),
                              key.substr(dot + 1));
     }
   }
@@ -80,7 +73,7 @@ std::vector<Meaning> meanings_of_key(std::string_view place, std::string_view ke
   std::vector<Meaning> meanings;
   if (word.empty()) return meanings;
   // Below one parameter there are no options of other sections.
-  const bool distribution = starts_with(place, "parameters.");
+  const bool distribution = place.starts_with("parameters.");
   for (const KeySynonym& row : key_synonyms()) {
     if (distribution && row.place == "*") continue;
     if (!place_fits(row.place, place) || !among(row.words, word)) continue;
@@ -102,9 +95,9 @@ std::optional<Meaning> meaning_of_value(std::string_view path, std::string_view 
 }
 
 std::string how_to_write(std::string_view path, std::string_view place, const Value& value) {
-  const bool of_train = starts_with(path, train_prefix);
+  const bool of_train = path.starts_with(train_prefix);
   const std::string_view in_train = of_train ? path.substr(train_prefix.size()) : path;
-  if (place == "parameters" && (of_train || starts_with(path, "resources."))) {
+  if (place == "parameters" && (of_train || path.starts_with("resources."))) {
     return "did you mean '" + std::string(in_train) + "'?";
   }
   const std::size_t dot = path.rfind('.');
@@ -112,7 +105,7 @@ std::string how_to_write(std::string_view path, std::string_view place, const Va
   if (parent == place)
     return "did you mean '" + std::string(path.substr(parent.empty() ? 0 : dot + 1)) + "'?";
   const std::string text = short_text(value);
-  if (!place.empty() && starts_with(path, std::string(place) + ".")) {
+  if (!place.empty() && path.starts_with(std::string(place) + ".")) {
     return "write " + nested(path.substr(place.size() + 1), text);
   }
   return "write " + nested(in_train, text) + (of_train ? " under train" : " at the top level");
