@@ -76,59 +76,108 @@ class Conditions {
   std::vector<Rule> rules_;
 };
 
-void visit_grid(const Sweep& sweep,
-                const std::function<bool(std::int64_t, const Combination&)>& visit) {
-  const auto groups = groups_of(sweep);
-  const Conditions conditions(sweep);
-  std::vector<std::vector<Value>> values;
-  for (const Axis& axis : sweep.axes) {
-    values.push_back(axis.distribution->grid().value_or(std::vector<Value>{}));
-    if (values.back().empty()) return;
-  }
-  std::vector<std::size_t> digits(groups.size(), 0);
-  Combination combination(sweep.axes.size());
-  for (std::int64_t index = 0;;) {
-    for (std::size_t g = 0; g < groups.size(); ++g) {
-      for (const std::size_t axis : groups[g])
-        combination[axis] = &values[axis][digits[g]];
+using Groups = std::vector<std::vector<std::size_t>>;
+using Visit = std::function<bool(std::int64_t, const Combination&)>;
+
+/// Goes through the values of some groups of axes, the last one fastest.
+class Odometer {
+ public:
+  Odometer(const Sweep& sweep, Groups groups)
+      : groups_(std::move(groups)), digits_(groups_.size()) {
+    values_.resize(sweep.axes.size());
+    for (const auto& group : groups_) {
+      for (const std::size_t axis : group) {
+        values_[axis] = sweep.axes[axis].distribution->grid().value_or(std::vector<Value>{});
+        empty_ = empty_ || values_[axis].empty();
+      }
     }
-    conditions.apply(combination);
-    bool repeated = false;
-    for (std::size_t g = 0; g < groups.size(); ++g) {
-      const bool left_out = std::all_of(groups[g].begin(), groups[g].end(),
+  }
+
+  bool empty() const { return empty_; }
+
+  void put(Combination& combination) const {
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      for (const std::size_t axis : groups_[g])
+        combination[axis] = &values_[axis][digits_[g]];
+    }
+  }
+
+  /// Whether the combination, with axes left out, has come before.
+  bool repeats(const Combination& combination) const {
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      const bool left_out = std::all_of(groups_[g].begin(), groups_[g].end(),
                                         [&](std::size_t axis) { return !combination[axis]; });
-      repeated = repeated || (left_out && digits[g] > 0);
+      if (left_out && digits_[g] > 0) return true;
     }
-    if (!repeated && !visit(index++, combination)) return;
-    std::size_t g = groups.size();
-    while (g > 0 && ++digits[g - 1] == values[groups[g - 1].front()].size())
-      digits[--g] = 0;
-    if (g == 0) return;
+    return false;
   }
+
+  /// False after the last combination: it stands at the first one again.
+  bool next() {
+    std::size_t g = groups_.size();
+    while (g > 0 && ++digits_[g - 1] == values_[groups_[g - 1].front()].size())
+      digits_[--g] = 0;
+    return g > 0;
+  }
+
+ private:
+  Groups groups_;
+  std::vector<std::size_t> digits_;
+  std::vector<std::vector<Value>> values_;
+  bool empty_ = false;
+};
+
+void visit_grid(const Sweep& sweep, const Visit& visit) {
+  const Conditions conditions(sweep);
+  Odometer odometer(sweep, groups_of(sweep));
+  if (odometer.empty()) return;
+  Combination combination(sweep.axes.size());
+  std::int64_t index = 0;
+  do {
+    odometer.put(combination);
+    conditions.apply(combination);
+    if (!odometer.repeats(combination) && !visit(index++, combination)) return;
+  } while (odometer.next());
 }
 
-void visit_random(const Sweep& sweep,
-                  const std::function<bool(std::int64_t, const Combination&)>& visit) {
-  const auto groups = groups_of(sweep);
+/// The groups with an axis of `each`.
+Groups each_groups(const Sweep& sweep) {
+  Groups groups = groups_of(sweep);
+  std::erase_if(groups, [&](const std::vector<std::size_t>& group) {
+    return std::none_of(group.begin(), group.end(), [&](std::size_t axis) {
+      const auto& each = sweep.each;
+      return std::find(each.begin(), each.end(), sweep.axes[axis].name) != each.end();
+    });
+  });
+  return groups;
+}
+
+void visit_random(const Sweep& sweep, const Visit& visit) {
   const Conditions conditions(sweep);
   // Axes of a group draw the same number, so they stay together.
   std::vector<std::uint64_t> streams(sweep.axes.size());
-  for (const auto& group : groups) {
+  for (const auto& group : groups_of(sweep)) {
     for (const std::size_t axis : group) {
       streams[axis] = hash128(sweep.axes[group.front()].name)[0];
     }
   }
+  Odometer each(sweep, each_groups(sweep));
   std::vector<Value> values(sweep.axes.size());
   Combination combination(sweep.axes.size());
+  std::int64_t index = 0;
   const std::int64_t count = sweep.axes.empty() ? 1 : sweep.run_cap;
-  for (std::int64_t index = 0; index < count; ++index) {
+  for (std::int64_t number = 0; number < count; ++number) {
     for (std::size_t i = 0; i < sweep.axes.size(); ++i) {
-      const double u = uniform(sweep.seed, static_cast<std::uint64_t>(index), streams[i]);
+      const double u = uniform(sweep.seed, static_cast<std::uint64_t>(number), streams[i]);
       values[i] = sweep.axes[i].distribution->sample(u);
-      combination[i] = &values[i];
     }
-    conditions.apply(combination);
-    if (!visit(index, combination)) return;
+    do {
+      for (std::size_t i = 0; i < sweep.axes.size(); ++i)
+        combination[i] = &values[i];
+      each.put(combination);
+      conditions.apply(combination);
+      if (!each.repeats(combination) && !visit(index++, combination)) return;
+    } while (each.next());
   }
 }
 
@@ -239,8 +288,7 @@ void ConfigurationCheck::check_kind(const Combination& combination) {
   }
 }
 
-void for_each_combination(const Sweep& sweep,
-                          const std::function<bool(std::int64_t, const Combination&)>& visit) {
+void for_each_combination(const Sweep& sweep, const Visit& visit) {
   if (sweep.method == Method::grid) {
     visit_grid(sweep, visit);
   } else {
@@ -268,17 +316,14 @@ Resources resolve_resources(const Sweep& sweep, const Combination& combination) 
 }
 
 bool check_size(const Sweep& sweep, Complaints& complaints) {
-  double combinations = 1;
-  if (sweep.method == Method::grid) {
-    for (const auto& group : groups_of(sweep)) {
-      const auto values = sweep.axes[group.front()].distribution->grid();
-      combinations *= values ? static_cast<double>(values->size()) : 1;
-    }
-  } else if (!sweep.axes.empty()) {
-    combinations = static_cast<double>(sweep.run_cap);
+  const bool grid = sweep.method == Method::grid;
+  double combinations = grid || sweep.axes.empty() ? 1 : static_cast<double>(sweep.run_cap);
+  for (const auto& group : grid ? groups_of(sweep) : each_groups(sweep)) {
+    const auto values = sweep.axes[group.front()].distribution->grid();
+    combinations *= values ? static_cast<double>(values->size()) : 1;
   }
   double configurations = combinations;
-  if (sweep.run_cap > 0) {
+  if (grid && sweep.run_cap > 0) {
     configurations = std::min(configurations, static_cast<double>(sweep.run_cap));
   }
   const double trials = configurations * static_cast<double>(sweep.seeds.size());
@@ -290,15 +335,21 @@ bool check_size(const Sweep& sweep, Complaints& complaints) {
                      (too_many_trials ? " trials" : " combinations") + ", expected at most " +
                      Value(too_many_trials ? most_trials : most_combinations).canonical() +
                      (too_many_trials ? sweep.limits.max_trials_from : ""),
-                 too_many_trials ? "shorten the lists, or set run_cap" : "use method: random");
+                 !grid             ? "lower run_cap"
+                 : too_many_trials ? "shorten the lists, or set run_cap"
+                                   : "use method: random");
   return false;
+}
+
+bool is_last(const Sweep& sweep, std::int64_t configurations) {
+  return sweep.method == Method::grid && sweep.run_cap > 0 && configurations >= sweep.run_cap;
 }
 
 void check_configurations(const Sweep& sweep, const Schema& schema, Complaints& complaints) {
   if (!check_size(sweep, complaints)) return;
   ConfigurationCheck check(sweep, schema, complaints);
   for_each_combination(sweep, [&](std::int64_t index, const Combination& combination) {
-    if (sweep.run_cap > 0 && index >= sweep.run_cap) return false;
+    if (is_last(sweep, index)) return false;
     check.visit(combination);
     return true;
   });

@@ -17,7 +17,8 @@ using Combination = std::vector<const Value*>;
 
 /// Calls `visit(index, combination)` in expansion order until it returns false; duplicates
 /// included, combinations that differ only in an axis that is left out not. For a grid, run_cap is
-/// not looked at; a random sweep ends with it.
+/// not looked at; a random sweep ends with it. Of `each`, every draw meets all values before the
+/// next draw, so that a larger run_cap keeps the first configurations.
 void for_each_combination(const Sweep& sweep,
                           const std::function<bool(std::int64_t, const Combination&)>& visit);
 
@@ -48,6 +49,9 @@ class ConfigurationCheck {
   std::set<std::string> kinds_, reported_;
   std::string kind_;
 };
+
+/// Whether so many configurations of a grid are all that run_cap allows.
+bool is_last(const Sweep& sweep, std::int64_t configurations);
 
 /// False, after a complaint, where there would be more trials than anyone can mean.
 bool check_size(const Sweep& sweep, Complaints& complaints);

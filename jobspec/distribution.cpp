@@ -311,6 +311,22 @@ Pointer make_range(Fields& fields, Quantile quantile, Ask ask, bool quantised) {
   return std::make_shared<Range>(quantile, a, b, std::move(q), !gauss, min && min->is_int());
 }
 
+/// What a grid draws once and then lists.
+class Sampled : public Distribution {
+ public:
+  Sampled(Pointer whole, std::vector<Value> draws)
+      : whole_(std::move(whole)), draws_(std::move(draws)) {}
+
+  Value sample(double u) const override { return whole_->sample(u); }
+  std::optional<std::vector<Value>> grid() const override { return draws_; }
+  std::optional<std::pair<Value, Value>> bounds() const override { return whole_->bounds(); }
+  bool whole() const override { return whole_->whole(); }
+
+ private:
+  Pointer whole_;
+  std::vector<Value> draws_;
+};
+
 struct Row {
   const char* name;
   const char* doc;
@@ -360,6 +376,7 @@ const char* implied(Fields& fields) {
   // take() also makes these names known to finish().
   for (const char* key : {"min", "max", "q", "mu", "sigma", "probabilities"})
     fields.take(key);
+  fields.take_quietly("samples");
   const bool constant = fields.take("value"), categorical = fields.take("values");
   const Value* min = fields.take("min");
   const Value* max = fields.take("max");
@@ -394,6 +411,7 @@ std::shared_ptr<const Distribution> read_distribution(const Value& value, const 
     }
   }
   Fields fields(value, path, complaints);
+  fields.take_quietly("samples");
   const Value* given = fields.take("distribution");
   const Row* row = find_row(name);
   if (!row) {
@@ -405,6 +423,11 @@ std::shared_ptr<const Distribution> read_distribution(const Value& value, const 
     return nullptr;
   }
   return row->make(fields);
+}
+
+std::shared_ptr<const Distribution> sampled(std::shared_ptr<const Distribution> distribution,
+                                            std::vector<Value> draws) {
+  return std::make_shared<Sampled>(std::move(distribution), std::move(draws));
 }
 
 std::vector<std::pair<std::string, std::string>> distribution_docs() {

@@ -35,9 +35,14 @@ class Distribution {
 
 /// Reads {values: ...}, {min: ..., max: ..., distribution: ...} and so on; without `distribution`,
 /// `value` means constant, `values` categorical, min and max int_uniform (both whole) or uniform.
-/// Returns nullptr after a complaint.
+/// `samples` is let pass: it is for the grid that the parameter belongs to. Returns nullptr after a
+/// complaint.
 std::shared_ptr<const Distribution> read_distribution(const Value& value, const std::string& path,
                                                       Complaints& complaints);
+
+/// The same as a list of `draws` that a grid goes through.
+std::shared_ptr<const Distribution> sampled(std::shared_ptr<const Distribution> distribution,
+                                            std::vector<Value> draws);
 
 /// Names and one-line meanings, for help and documentation.
 std::vector<std::pair<std::string, std::string>> distribution_docs();

@@ -48,7 +48,7 @@ Expansion expand(const Sweep& sweep, const Schema& schema) {
   std::unordered_set<Hash128, TakeFirstWord> seen;
   std::int64_t configuration = 0;
   for_each_combination(sweep, [&](std::int64_t, const Combination& combination) {
-    if (sweep.run_cap > 0 && configuration >= sweep.run_cap) return false;
+    if (is_last(sweep, configuration)) return false;
     check.visit(combination);
     if (!complaints.empty()) return true;  // no more trials, but all the mistakes
     ExpandedTrial trial;

@@ -233,6 +233,7 @@ Value definitions() {
                          {"q", number},
                          {"mu", number},
                          {"sigma", number},
+                         {"samples", Map{{"type", "integer"}, {"minimum", 1}}},
                          {"parameters", Map{{"type", "object"}, {"additionalProperties", group}}}});
   Map plain = one.as_map();
   plain.erase(std::remove_if(plain.begin(), plain.end(),
@@ -285,6 +286,9 @@ const std::vector<FileKey>& file_keys() {
       {"", "run_cap", count, "configurations at most; random search needs it"},
       {"", "zip", R"({"type": "array", "minItems": 1})",
        "parameters that advance together: [[a, b]]"},
+      {"", "each",
+       R"({"anyOf": [{"type": "string"}, {"type": "array", "minItems": 1, "items": {"type": "string"}}]})",
+       "random search: every draw meets every value of these: [a]"},
       {"", "when", R"({"type": "object"})", "conditions of parameters: {a: {b: [x, y]}}"},
       {"", "env", R"({"type": "object", "additionalProperties": {"type": ["string", "null"]}})",
        "variables of the attempts' environment; null removes one"},

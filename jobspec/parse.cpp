@@ -201,6 +201,7 @@ Sweep parse_sweep(std::string_view text, const std::string& file_name, const Sch
   if (train && train->is_map()) sweep.train = *train;
   if (const Value* value = top.take("parameters")) parse_parameters(*value, train, parsing);
   if (const Value* value = top.take("zip")) parse_zip(*value, parsing);
+  if (const Value* value = top.take("each")) parse_each(*value, parsing);
   if (const Value* value = top.take("when")) parse_when(*value, parsing);
   parse_train(top, parsing);
   const std::size_t after = complaints.size();

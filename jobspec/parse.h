@@ -35,8 +35,9 @@ bool decimal_commas(const std::vector<Value>& values);
 /// A W&B file that runs a program of its own, without `train`: one complaint says so. False where
 /// it is none.
 bool refuse_program(const Value& file, Parsing& parsing);
-/// `zip` and `when`, after the parameters.
+/// `zip`, `each` and `when`, after the parameters.
 void parse_zip(const Value& value, Parsing& parsing);
+void parse_each(const Value& value, Parsing& parsing);
 void parse_when(const Value& value, Parsing& parsing);
 void parse_limits(const Value& value, Parsing& parsing);
 /// `slurm`; after the resources, which it must not contradict.

@@ -1,9 +1,11 @@
-// `parameters`, `zip` and `when` of a sweep file.
+// `parameters` of a sweep file.
 #include <algorithm>
 #include <cmath>
 
 #include "jobspec/check.h"
+#include "jobspec/hash.h"
 #include "jobspec/parse.h"
+#include "jobspec/random.h"
 #include "jobspec/resources.h"
 #include "jobspec/synonyms.h"
 
@@ -12,6 +14,7 @@ namespace {
 
 constexpr std::string_view resources_prefix = "resources.";
 constexpr std::string_view train_prefix = "train.";
+constexpr std::int64_t max_grid_values = 1'000'000;
 
 /// As in W&B: a letter or underscore, then letters, digits, underscores, dots and dashes.
 bool is_name(const std::string& name) {
@@ -104,6 +107,7 @@ class ParameterReader {
     if (!known(name, value)) return;
     if (!axis.distribution) return;
     check_values(axis);
+    if (!read_samples(axis, value)) return;
     if (parsing_.sweep.method == Method::grid && !parsing_.method_unknown) check_grid(axis, value);
     parsing_.broken_axes.erase(name);
     parsing_.sweep.axes.push_back(std::move(axis));
@@ -203,14 +207,39 @@ class ParameterReader {
     return false;
   }
 
+  /// A grid may go through `samples` draws of a distribution: those that random search would make.
+  bool read_samples(Axis& axis, const Value& value) {
+    Fields fields(value, "parameters." + axis.name, parsing_.complaints);
+    const Value* given = fields.take("samples");
+    if (!given) return true;
+    std::int64_t count = 0;
+    if (!fields.integer("samples", count, {1, max_grid_values})) return false;
+    const bool listed = axis.distribution->listed() && axis.distribution->grid();
+    if (listed || parsing_.sweep.method == Method::random) {
+      parsing_.complaints.add(
+          given->place, "parameters." + axis.name + ".samples",
+          listed ? "found draws of plain values, expected no such key"
+                 : "found draws for a grid, expected no such key",
+          listed ? "a grid goes through all of them" : "random search makes run_cap draws");
+      return false;
+    }
+    std::vector<Value> draws;
+    const std::uint64_t stream = hash128(axis.name)[0];
+    for (std::int64_t i = 0; i < count; ++i) {
+      draws.push_back(axis.distribution->sample(
+          uniform(parsing_.sweep.seed, static_cast<std::uint64_t>(i), stream)));
+    }
+    axis.distribution = sampled(axis.distribution, std::move(draws));
+    return true;
+  }
+
   void check_grid(const Axis& axis, const Value& value) {
-    constexpr std::size_t most = 1'000'000;
     const auto values = axis.distribution->grid();
     if (!values) {
       complain(value, axis.name,
                "this distribution has no end of values, expected one that grid search can list",
-               "list values, use int_uniform or q_uniform, or method: random");
-    } else if (values->size() > most) {
+               "add samples: 5 for as many draws, list values, or use method: random");
+    } else if (values->size() > static_cast<std::size_t>(max_grid_values)) {
       complain(value, axis.name, "found more than 1000000 values, expected a shorter list");
     }
   }
@@ -219,137 +248,10 @@ class ParameterReader {
   const Value* train_;
 };
 
-/// The axis of that name, or a complaint.
-const Axis* wanted_axis(const std::string& name, Place place, const std::string& key,
-                        Parsing& parsing) {
-  const Axis* axis = find_axis(parsing.sweep, name);
-  if (!axis && !parsing.broken_axes.count(name)) {
-    const std::vector<std::string> names = axis_names(parsing.sweep);
-    parsing.complaints.add(place, key, "found '" + name + "', expected the name of a parameter",
-                           did_you_mean(name, names));
-  }
-  return axis;
-}
-
-void zip_group(const Value& value, Parsing& parsing, std::set<std::string>& used) {
-  const auto complain = [&](const std::string& message, const std::string& hint = "") {
-    parsing.complaints.add(value.place, "zip", message, hint);
-  };
-  const bool good = value.is_list() && value.as_list().size() >= 2 &&
-                    std::all_of(value.as_list().begin(), value.as_list().end(),
-                                [](const Value& item) { return item.is_string(); });
-  if (!good) {
-    complain("found " + describe(value) + ", expected a list of at least two parameters",
-             "as [[model.name, batch.global]]");
-    return;
-  }
-  std::vector<std::string> group;
-  std::string lengths;
-  bool equal = true, complete = true;
-  std::size_t length = 0;
-  for (const Value& item : value.as_list()) {
-    const std::string& name = item.as_string();
-    const Axis* axis = wanted_axis(name, item.place, "zip", parsing);
-    complete = complete && axis;
-    if (!axis) continue;
-    if (!used.insert(name).second) complain("found " + name + " twice, expected once");
-    const auto* values = axis->distribution->listed();
-    if (!values || !axis->distribution->grid()) {
-      complain("found " + name + " with a range, expected parameters with plain values");
-      complete = false;
-      continue;
-    }
-    if (!group.empty()) lengths += ", ";
-    lengths += name + " has " + std::to_string(values->size());
-    equal = equal && (group.empty() || values->size() == length);
-    length = values->size();
-    group.push_back(name);
-  }
-  if (!equal) complain("found lists of different lengths, expected equal ones", lengths);
-  if (equal && complete) parsing.sweep.zip.push_back(std::move(group));
-}
-
-void when_condition(const std::string& axis, const std::string& on, const Value& value,
-                    const Map& conditions, Parsing& parsing) {
-  const std::string key = "when." + axis + "." + on;
-  const auto complain = [&](const std::string& message, const std::string& hint = "") {
-    parsing.complaints.add(value.place, key, message, hint);
-  };
-  const Target target(parsing.schema, on);
-  if (!target.known()) {
-    const UnknownKey said = unknown_key("parameters", on, value, {});
-    const std::string near = said.hint.empty() ? Target::suggestion(parsing.schema, on) : "";
-    complain("unknown option, expected an option of train",
-             near.empty() ? said.hint : "did you mean '" + near + "'?");
-    return;
-  }
-  const bool given =
-      parsing.sweep.train.find(on) || find_axis(parsing.sweep, on) || parsing.broken_axes.count(on);
-  if (!given) {
-    complain("found a condition on '" + on +
-                 "', which is left to its default, expected a parameter or an option set in train",
-             "set train." + on);
-    return;
-  }
-  const bool chained = std::any_of(conditions.begin(), conditions.end(),
-                                   [&](const auto& entry) { return entry.first == on; });
-  if (chained) {
-    complain("found a condition on '" + on +
-             "', which has a condition itself, expected a plain parameter");
-    return;
-  }
-  When when{axis, on, value.is_list() ? value.as_list() : std::vector<Value>{value}};
-  if (when.values.empty()) complain("found an empty list, expected at least one value");
-  for (const Value& item : when.values) {
-    std::string hint;
-    const std::string expected = target.misfit(item, &hint);
-    if (!expected.empty()) complain("found " + describe(item) + ", expected " + expected, hint);
-  }
-  parsing.sweep.when.push_back(std::move(when));
-}
-
 }  // namespace
 
 void parse_parameters(const Value& value, const Value* train, Parsing& parsing) {
   ParameterReader(parsing, train).group(value, "");
-}
-
-void parse_zip(const Value& value, Parsing& parsing) {
-  if (!value.is_list() || value.as_list().empty()) {
-    parsing.complaints.add(value.place, "zip",
-                           "found " + describe(value) + ", expected a list of groups of parameters",
-                           "as [[model.name, batch.global]]");
-    return;
-  }
-  std::set<std::string> used;
-  const bool flat = value.as_list().front().is_string();
-  if (flat) {
-    zip_group(value, parsing, used);
-    return;
-  }
-  for (const Value& group : value.as_list())
-    zip_group(group, parsing, used);
-}
-
-void parse_when(const Value& value, Parsing& parsing) {
-  if (!value.is_map() || value.as_map().empty()) {
-    parsing.complaints.add(value.place, "when",
-                           "found " + describe(value) + ", expected conditions by parameter",
-                           "as {optimizer.momentum: {optimizer.name: momentum}}");
-    return;
-  }
-  for (const auto& [axis, conditions] : value.as_map()) {
-    if (!wanted_axis(axis, conditions.place, "when", parsing)) continue;
-    if (!conditions.is_map() || conditions.as_map().empty()) {
-      parsing.complaints.add(conditions.place, "when." + axis,
-                             "found " + describe(conditions) + ", expected a map of conditions",
-                             "as {optimizer.name: [momentum, nesterov]}");
-      continue;
-    }
-    for (const auto& [on, values] : conditions.as_map()) {
-      when_condition(axis, on, values, value.as_map(), parsing);
-    }
-  }
 }
 
 const Axis* find_axis(const Sweep& sweep, std::string_view name) {

@@ -44,12 +44,16 @@ struct Sweep {
   std::string name;
   std::string description;
   Method method = Method::grid;
-  std::uint64_t seed = 1;    ///< keys the generator of `random`
-  std::int64_t run_cap = 0;  ///< configurations at most; 0 = all (required for random without end)
+  std::uint64_t seed = 1;  ///< keys the generator of `random`
+  /// Grid: configurations at most, 0 = all. Random: draws, for each combination of values of
+  /// `each`.
+  std::int64_t run_cap = 0;
   Metric metric;
   std::vector<std::uint64_t> seeds{1};
   std::vector<Axis> axes;                     ///< in file order
   std::vector<std::vector<std::string>> zip;  ///< axes that advance together
+  std::vector<std::string>
+      each;  ///< random: every draw of the other axes meets every value of these
   std::vector<When> when;
   Value train = Map{};
   Resources resources;

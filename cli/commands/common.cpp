@@ -112,10 +112,22 @@ void print_next(Context& context,
   for (const auto& [command, purpose] : commands)
     width = std::max(width, display_width(command));
   context.out << '\n' << context.palette(Tint::bold, "Next:") << '\n';
-  for (const auto& [command, purpose] : commands)
-    context.out << "  " << context.palette(Tint::cyan, command)
-                << std::string(width - display_width(command) + 2, ' ')
-                << context.palette(Tint::dim, purpose) << '\n';
+  // The purposes beside the commands where they are no narrower than this, else below them.
+  constexpr int narrowest = 24;
+  const bool beside = context.width() == 0 || context.width() - width - 4 >= narrowest;
+  const int indent = beside ? width + 4 : 6;
+  const int room = context.width() == 0 ? 0 : std::max(context.width() - indent, 1);
+  for (const auto& [command, purpose] : commands) {
+    context.out << "  " << context.palette(Tint::cyan, command);
+    bool first = beside;
+    for (const std::string& line : wrap(purpose, room)) {
+      context.out << (first ? "" : "\n")
+                  << std::string(first ? indent - 2 - display_width(command) : indent, ' ')
+                  << context.palette(Tint::dim, line);
+      first = false;
+    }
+    context.out << '\n';
+  }
 }
 
 void print_notes(Context& context, const Json& answer) {

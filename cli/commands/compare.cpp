@@ -14,9 +14,10 @@ namespace {
 
 struct Options {
   std::string id;
-  std::vector<std::string> by;
-  std::string metric;
+  std::vector<std::string> by, best_over;
+  std::string metric, goal, rank_by;
   std::optional<double> target;
+  std::int64_t top = 0;
   Format format;
 };
 
@@ -26,8 +27,12 @@ std::string query_of(const Options& options) {
     parts.push_back(fmt::format("{}={}", key, daemon::api::url_encode(value)));
   };
   if (!options.by.empty()) add("by", join(options.by, ","));
+  if (!options.best_over.empty()) add("best_over", join(options.best_over, ","));
   if (!options.metric.empty()) add("metric", options.metric);
   if (options.target) add("target", fmt::format("{}", *options.target));
+  if (!options.goal.empty()) add("goal", options.goal);
+  if (!options.rank_by.empty()) add("rank_by", options.rank_by);
+  if (options.top != 0) add("top", fmt::format("{}", options.top));
   return parts.empty() ? "" : fmt::format("?{}", join(parts, "&"));
 }
 
@@ -55,9 +60,18 @@ Action make_compare(Arguments& arguments) {
   id.required = false;
   id.completes = Completes::id;
   arguments.option("--by", "A,B", options->by,
-                   "group by these parameters only, over everything else (default: all)");
+                   "one row for each value of these, over everything else (default: all)");
+  arguments.option("--best-over", "A,B", options->best_over,
+                   "each row at its best values of these, chosen on some seeds, judged on others");
   arguments.option("--metric", "NAME", options->metric, "compare by another metric");
+  arguments.option("--goal", "WHICH", options->goal, "minimize or maximize").choices = {"minimize",
+                                                                                        "maximize"};
   arguments.option("--target", "VALUE", options->target, "another value that counts as got there");
+  arguments
+      .option("--rank-by", "WHAT", options->rank_by,
+              "auto, best (value), or steps, seconds or cost (node time) to the target")
+      .choices = {"auto", "best", "steps", "seconds", "cost"};
+  arguments.option("--top", "N", options->top, "the best N rows only");
   add_json_and_csv(arguments, options->format);
   return [options](Context& context) { return compare(context, *options); };
 }

@@ -25,14 +25,19 @@ std::string short_name(const std::string& name, const std::vector<std::string>& 
 /// No trial of the row has a value where the median is no number.
 Cell interval_cell(const Json& summary) {
   if (std::isnan(number_at(summary, "median").value_or(0))) return {unknown_mark, "nan"};
-  return {format_interval(number_at(summary, "median"), number_at(summary, "low"),
-                          number_at(summary, "high")),
-          plain_text(member(summary, "median"))};
+  const auto median = number_at(summary, "median");
+  return {format_interval(median, number_at(summary, "low"), number_at(summary, "high")),
+          plain_text(member(summary, "median")), Tint::none, format_number(median)};
 }
 
 /// Infinite where not even half of the seeds got there.
 std::string format_steps(std::optional<double> steps) {
   return steps && std::isfinite(*steps) ? format_number(steps) : unknown_mark;
+}
+
+/// Trials with a value; a row of a controller that does not say counts trials.
+long long trials_used(const Json& row) {
+  return count_at(row, member(row, "trials_used").is_null() ? "n" : "trials_used");
 }
 
 std::string reached_of(const Json& summary, long long n, const std::string& median) {
@@ -53,8 +58,8 @@ void add_summary_columns(std::vector<Column>& columns, const std::string& key, C
   }
 }
 
-void add_summary_cells(std::vector<Cell>& row, const Json& summary, const std::string& shown) {
-  row.push_back({shown, plain_text(member(summary, "median"))});
+void add_summary_cells(std::vector<Cell>& row, const Json& summary, const Cell& shown) {
+  row.push_back({shown.text, plain_text(member(summary, "median")), Tint::none, shown.brief});
   row.push_back({"", plain_text(member(summary, "low"))});
   row.push_back({"", plain_text(member(summary, "high"))});
 }
@@ -66,7 +71,16 @@ std::vector<Column> columns_of(const Json& comparison, const std::vector<std::st
     column.shrinks = true;
     columns.push_back(column);
   }
+  for (const std::string& name : texts_at(comparison, "best_over")) {
+    Column column{name, "best " + short_name(name, by)};
+    column.shrinks = true;
+    columns.push_back(column);
+  }
+  if (!texts_at(comparison, "best_over").empty())
+    columns.push_back({"choices", "", Align::right, false, 0, true});
   columns.push_back({"n", "n", Align::right});
+  columns.push_back({"configurations", "", Align::right, false, 0, true});
+  columns.push_back({"trials_used", "trials", Align::right, false, 3});
   columns.push_back({"finished", "", Align::right, false, 0, true});
   columns.push_back({"failed", "failed", Align::right, false, 0});
   Column best;
@@ -84,9 +98,9 @@ std::vector<Column> columns_of(const Json& comparison, const std::vector<std::st
   add_summary_columns(columns, "seconds_to_target", seconds);
   add_summary_columns(columns, "node_seconds_to_target", cost);
   add_summary_columns(columns, "cost_node_seconds", whole);
-  columns.push_back({"samples_per_s", "samples/s", Align::right, false, 3});
+  columns.push_back({"samples_per_s", "samples/s", Align::right, false, 4});
   Column verdict{"verdict", "verdict", Align::left, true};
-  verdict.least = 19;  // "no clear difference"
+  verdict.least = 26;  // "3 configurations, 6 needed"
   columns.push_back(verdict);
   columns.push_back({"trials", "", Align::left, false, 0, true});
   return columns;
@@ -100,24 +114,35 @@ Tint tint_of_verdict(const std::string& verdict) {
 
 }  // namespace
 
-Table comparison_table(const Json& comparison) {
+Table comparison_table(const Json& comparison, const std::function<bool(const Json&)>& shown) {
   const std::vector<std::string> by = texts_at(comparison, "by");
-  const bool target = number_at(comparison, "target").has_value();
+  const Json& rows = list_at(comparison, "rows");
+  const bool target = std::any_of(rows.begin(), rows.end(), [](const Json& row) {
+    return count_at(member(row, "steps_to_target"), "reached") > 0;
+  });
   Table table(columns_of(comparison, by));
-  for (const Json& entry : list_at(comparison, "rows")) {
-    const long long n = count_at(entry, "n");
+  for (const Json& entry : rows) {
+    if (shown && !shown(entry)) continue;
+    const long long n = count_at(entry, "n"), used = trials_used(entry);
     std::vector<Cell> row{number_cell(member(entry, "rank"))};
     for (const std::string& name : by)
       row.push_back(number_cell(member(member(entry, "group"), name.c_str())));
+    for (const std::string& name : texts_at(comparison, "best_over"))
+      row.push_back(number_cell(member(member(entry, "chosen"), name.c_str())));
+    if (!texts_at(comparison, "best_over").empty())
+      row.push_back(number_cell(member(entry, "choices")));
     row.push_back(number_cell(member(entry, "n")));
+    row.push_back(number_cell(member(entry, "configurations")));
+    row.push_back({used == n ? "" : std::to_string(used), std::to_string(used)});
     row.push_back(number_cell(member(entry, "finished")));
     const long long failed = count_at(entry, "failed");
     row.push_back({failed > 0 ? std::to_string(failed) : "", std::to_string(failed), Tint::red});
     const Json& best = member(entry, "best");
-    add_summary_cells(row, best, interval_cell(best).text);
+    add_summary_cells(row, best, interval_cell(best));
     const Json& steps = member(entry, "steps_to_target");
-    add_summary_cells(row, steps,
-                      target ? reached_of(steps, n, format_steps(number_at(steps, "median"))) : "");
+    add_summary_cells(
+        row, steps,
+        target ? reached_of(steps, used, format_steps(number_at(steps, "median"))) : "");
     row.push_back({"", plain_text(member(steps, "reached"))});
     const Json& seconds = member(entry, "seconds_to_target");
     add_summary_cells(row, seconds, target ? format_duration(number_at(seconds, "median")) : "");
@@ -140,10 +165,27 @@ void print_comparison(Context& context, const Json& comparison) {
                 << " has reported " << printable(text_at(comparison, "metric")) << '\n';
     return;
   }
-  comparison_table(comparison).print(context.out, context.palette, context.width());
-  for (const std::string& note : texts_at(comparison, "notes"))
-    for (const std::string& line : wrap(printable(note), context.width()))
+  // Rows that wait for their turn say nothing yet; thousands of them hide those that do.
+  constexpr std::ptrdiff_t most_empty = 10;
+  const Json& rows = list_at(comparison, "rows");
+  const auto waits = [](const Json& row) {
+    return text_at(row, "verdict") == "no data" && count_at(row, "failed") == 0;
+  };
+  const auto waiting = std::count_if(rows.begin(), rows.end(), waits);
+  const bool all = waiting <= most_empty;
+  comparison_table(comparison, [&](const Json& row) {
+    return all || !waits(row);
+  }).print(context.out, context.palette, context.width());
+  const auto say = [&](const std::string& text) {
+    for (const std::string& line : wrap(text, context.width()))
       context.out << context.palette(Tint::dim, line) << '\n';
+  };
+  if (!all) say(fmt::format("{} rows without data are not shown (--csv has them)", waiting));
+  const long long in_all = count_at(comparison, "rows_in_all");
+  if (in_all > static_cast<long long>(rows.size()))
+    say(fmt::format("the best {} of {} rows", rows.size(), in_all));
+  for (const std::string& note : texts_at(comparison, "notes"))
+    say(printable(note));
 }
 
 void print_comparison_next(Context& context, const Json& comparison) {
@@ -157,9 +199,12 @@ void print_comparison_next(Context& context, const Json& comparison) {
     next.emplace_back("thalweg curve " + trial + " " + shell_word(text_at(comparison, "metric")),
                       "its curve");
   }
-  if (const auto by = texts_at(comparison, "by"); by.size() > 1)
-    next.emplace_back("thalweg compare " + sweep + " --by " + shell_word(by.front()),
-                      "over everything else");
+  if (const auto by = texts_at(comparison, "by"); by.size() > 1) {
+    const auto title = short_name(by.front(), by), other = short_name(by[1], by);
+    next.emplace_back(fmt::format("thalweg compare {} --by {} --best-over {}", sweep,
+                                  shell_word(title), shell_word(other)),
+                      fmt::format("each {} at its best {}", title, other));
+  }
   next.emplace_back("thalweg query 'select * from latest_metrics'", "your own SQL");
   print_next(context, next);
 }

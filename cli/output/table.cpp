@@ -11,67 +11,97 @@ namespace thalweg::cli {
 namespace {
 
 constexpr int gap = 2;
+constexpr int hard_least = 4;  ///< the last resort: "12.…"
+
+const std::string& shown_of(const Cell& cell, bool brief) {
+  return brief && !cell.brief.empty() ? cell.brief : cell.text;
+}
 
 }  // namespace
 
 struct Table::Fitted {
   std::vector<int> widths;            ///< per column; 0 = not shown
+  std::vector<int> least;             ///< how far each may be cut
+  bool brief = false;                 ///< short forms of cells that have one
   std::vector<std::string> left_out;  ///< titles
 
-  int total() const {
+  static int total(const std::vector<int>& widths) {
     const auto shown = std::count_if(widths.begin(), widths.end(), [](int w) { return w > 0; });
     return std::accumulate(widths.begin(), widths.end(), 0) +
            gap * static_cast<int>(std::max<std::ptrdiff_t>(0, shown - 1));
+  }
+  bool can_fit(int width) const {
+    std::vector<int> smallest(widths);
+    for (std::size_t c = 0; c < widths.size(); ++c)
+      smallest[c] = std::min(widths[c], least[c]);
+    return total(smallest) <= width;
+  }
+  void leave_out(std::size_t column, const std::string& title) {
+    widths[column] = 0;
+    left_out.push_back(title);
+  }
+  /// The widest that may be cut, a column at a time.
+  void shrink_to(int width) {
+    while (total(widths) > width) {
+      std::size_t widest = widths.size();
+      for (std::size_t c = 0; c < widths.size(); ++c)
+        if (widths[c] > least[c] && (widest == widths.size() || widths[c] > widths[widest]))
+          widest = c;
+      if (widest == widths.size()) break;
+      --widths[widest];
+    }
   }
 };
 
 void Table::add(std::vector<Cell> row) {
   row.resize(columns_.size());
-  for (Cell& cell : row)
+  for (Cell& cell : row) {
     cell.text = printable(cell.text);
+    cell.brief = printable(cell.brief);
+  }
   rows_.push_back(std::move(row));
 }
 
+int Table::width_of(std::size_t column, bool brief) const {
+  int widest = 0;
+  for (const auto& row : rows_)
+    widest = std::max(widest, display_width(shown_of(row[column], brief)));
+  const bool shown = !columns_[column].csv_only && (widest > 0 || rows_.empty());
+  return shown ? std::max(widest, display_width(columns_[column].title)) : 0;
+}
+
+/// First leaves out what may be left out until the rest could fit, then takes short forms, then
+/// cuts further than is good, then leaves out the last columns.
 Table::Fitted Table::fit(int width) const {
   Fitted fitted;
-  std::vector<int> smallest;
   for (std::size_t c = 0; c < columns_.size(); ++c) {
-    int widest = 0;
-    for (const auto& row : rows_)
-      widest = std::max(widest, display_width(row[c].text));
-    const bool shown = !columns_[c].csv_only && (widest > 0 || rows_.empty());
-    fitted.widths.push_back(shown ? std::max(widest, display_width(columns_[c].title)) : 0);
-    smallest.push_back(columns_[c].shrinks ? std::min(fitted.widths[c], columns_[c].least)
-                                           : fitted.widths[c]);
+    fitted.widths.push_back(width_of(c, false));
+    fitted.least.push_back(columns_[c].shrinks ? columns_[c].least : fitted.widths[c]);
   }
   if (width <= 0) return fitted;
-  // First leave out what may be left out until the rest could fit, then cut the widest again and
-  // again.
-  const auto could_be = [&] {
-    Fitted least = fitted;
-    for (std::size_t c = 0; c < columns_.size(); ++c)
-      least.widths[c] = std::min(least.widths[c], smallest[c]);
-    return least.total();
-  };
-  while (could_be() > width) {
+  while (!fitted.can_fit(width)) {
     std::size_t out = columns_.size();
     for (std::size_t c = 0; c < columns_.size(); ++c)
       if (fitted.widths[c] > 0 && columns_[c].leaves > 0 &&
           (out == columns_.size() || columns_[c].leaves > columns_[out].leaves))
         out = c;
     if (out == columns_.size()) break;
-    fitted.widths[out] = 0;
-    fitted.left_out.push_back(columns_[out].title);
+    fitted.leave_out(out, columns_[out].title);
   }
-  while (fitted.total() > width) {
-    std::size_t widest = columns_.size();
+  if (!fitted.can_fit(width)) {
+    fitted.brief = true;
     for (std::size_t c = 0; c < columns_.size(); ++c)
-      if (fitted.widths[c] > smallest[c] &&
-          (widest == columns_.size() || fitted.widths[c] > fitted.widths[widest]))
-        widest = c;
-    if (widest == columns_.size()) break;
-    --fitted.widths[widest];
+      if (fitted.widths[c] > 0) fitted.widths[c] = width_of(c, true);
   }
+  for (const bool all : {false, true}) {
+    if (fitted.can_fit(width)) break;
+    for (std::size_t c = 0; c < columns_.size(); ++c)
+      if (all || columns_[c].shrinks) fitted.least[c] = hard_least;
+  }
+  for (std::size_t c = columns_.size(); c-- > 1 && !fitted.can_fit(width);)
+    if (fitted.widths[c] > 0) fitted.leave_out(c, columns_[c].title);
+  if (!fitted.can_fit(width)) fitted.least.front() = 1;
+  fitted.shrink_to(width);
   return fitted;
 }
 
@@ -84,7 +114,7 @@ void Table::print(std::ostream& out, const Palette& palette, int width) const {
       const int w = fitted.widths[c];
       if (w == 0) continue;
       const Cell& cell = cell_at(c);
-      const std::string shown = truncate(cell.text, w);
+      const std::string shown = truncate(shown_of(cell, fitted.brief), w);
       const int missing = w - display_width(shown);
       if (columns_[c].align == Align::right) owed += missing;
       if (!shown.empty()) {

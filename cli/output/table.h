@@ -22,15 +22,16 @@ struct Column {
 };
 
 struct Cell {
-  std::string text;  ///< on the screen
-  std::string raw;   ///< in CSV
+  std::string text;   ///< on the screen
+  std::string brief;  ///< there where the window is too narrow for `text`; empty: none
+  std::string raw;    ///< in CSV
   Tint tint = Tint::none;
 
   Cell() = default;
   Cell(std::string both) : text(both), raw(std::move(both)) {}
   Cell(const char* both) : text(both), raw(both) {}
-  Cell(std::string shown, std::string value, Tint t = Tint::none)
-      : text(std::move(shown)), raw(std::move(value)), tint(t) {}
+  Cell(std::string shown, std::string value, Tint t = Tint::none, std::string narrow = {})
+      : text(std::move(shown)), brief(std::move(narrow)), raw(std::move(value)), tint(t) {}
 };
 
 class Table {
@@ -39,13 +40,15 @@ class Table {
   /// One cell per column; missing ones are empty.
   void add(std::vector<Cell> row);
   bool empty() const { return rows_.empty(); }
-  /// `width` 0 = as wide as it likes. Columns empty in every row are left out.
+  /// `width` 0 = as wide as it likes; else no line is wider. Columns empty in every row are left
+  /// out.
   void print(std::ostream& out, const Palette& palette, int width) const;
   void print_csv(std::ostream& out) const;
 
  private:
   struct Fitted;
   Fitted fit(int width) const;
+  int width_of(std::size_t column, bool brief) const;
 
   std::vector<Column> columns_;
   std::vector<std::vector<Cell>> rows_;

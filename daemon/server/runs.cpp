@@ -51,14 +51,22 @@ json to_target_json(const db::analysis::ToTarget& t) {
 }
 
 json row_json(const db::analysis::ComparisonRow& row) {
-  json group = json::object(), trials = json::array();
-  for (const auto& [name, value] : row.group)
-    group[name] = api::value_json(value);
+  const auto values_json = [](const auto& values) {
+    json result = json::object();
+    for (const auto& [name, value] : values)
+      result[name] = api::value_json(value);
+    return result;
+  };
+  json trials = json::array();
   for (const Id& id : row.trials)
     trials.push_back(id.to_string());
   json result{{"rank", row.rank},
-              {"group", group},
+              {"group", values_json(row.group)},
+              {"chosen", values_json(row.chosen)},
+              {"choices", row.choices},
               {"n", row.n},
+              {"configurations", row.configurations},
+              {"trials_used", row.trials_used},
               {"finished", row.finished},
               {"failed", row.failed},
               {"best", estimate_json(row.best)},
@@ -82,6 +90,11 @@ json comparison_json(const db::analysis::Comparison& c) {
               {"goal", c.goal},
               {"target", nullptr},
               {"by", c.by},
+              {"best_over", c.best_over},
+              {"unit", c.unit},
+              {"choosing_seeds", c.choosing},
+              {"judging_seeds", c.judging},
+              {"rows_in_all", c.rows_in_all},
               {"rows", rows},
               {"notes", c.notes}};
   if (c.target) result["target"] = number_json(*c.target);
@@ -98,14 +111,23 @@ db::analysis::RankBy rank_by(const std::string& name) {
   throw HttpError(400, "rank_by=" + name + ": expected auto, best, steps, seconds or cost");
 }
 
+/// "a,b" as a list.
+std::vector<std::string> query_names(const Request& request, const std::string& key) {
+  std::vector<std::string> names;
+  std::string text = query_text(request, key);
+  while (!text.empty()) {
+    const auto comma = text.find(',');
+    if (comma != 0) names.push_back(text.substr(0, comma));
+    text = comma == std::string::npos ? "" : text.substr(comma + 1);
+  }
+  return names;
+}
+
 db::analysis::CompareOptions compare_options(const Request& request) {
   db::analysis::CompareOptions options;
-  std::string by = query_text(request, "by");
-  while (!by.empty()) {
-    const auto comma = by.find(',');
-    if (comma != 0) options.by.push_back(by.substr(0, comma));
-    by = comma == std::string::npos ? "" : by.substr(comma + 1);
-  }
+  options.by = query_names(request, "by");
+  options.best_over = query_names(request, "best_over");
+  options.top = static_cast<std::size_t>(query_int(request, "top", 0, 0, 1'000'000'000));
   options.metric = query_text(request, "metric");
   options.rank_by = rank_by(query_text(request, "rank_by"));
   if (const std::string goal = query_text(request, "goal"); !goal.empty()) {

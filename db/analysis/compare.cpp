@@ -4,66 +4,70 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
+#include <set>
 #include <stdexcept>
 
 #include "db/analysis/bootstrap.h"
+#include "db/analysis/names.h"
+#include "db/analysis/notes.h"
 #include "db/analysis/records.h"
+#include "db/analysis/units.h"
 #include "db/analysis/verdict.h"
 
 namespace thalweg::db::analysis {
 namespace {
 
-using Group = std::vector<const TrialRecord*>;
-using Member = double TrialRecord::*;
-
-std::vector<double> column(const Group& group, Member member) {
-  std::vector<double> values;
-  for (const TrialRecord* record : group) {
-    if (!std::isnan(record->*member)) values.push_back(record->*member);
-  }
-  return values;
+std::size_t place_of(const std::vector<std::string>& names, const std::string& name) {
+  return static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
 }
 
-ToTarget to_target(const Group& group, Member member) {
-  const std::vector<double> values = column(group, member);
-  ToTarget result{bootstrap_median(values)};
-  result.reached = std::count_if(values.begin(), values.end(),
-                                 [](double value) { return std::isfinite(value); });
+ToTarget to_target(const UnitRow& row, Member member) {
+  ToTarget result{bootstrap_median(values_of(row.units, member))};
+  for (const Unit& unit : row.units) {
+    result.reached +=
+        std::count_if(unit.trials.begin(), unit.trials.end(),
+                      [&](const TrialRecord* trial) { return std::isfinite(trial->*member); });
+  }
   return result;
 }
 
-ComparisonRow summarize(const Group& group, const Comparison& comparison) {
-  ComparisonRow row;
-  for (std::size_t i = 0; i < comparison.by.size(); ++i) {
-    row.group.emplace_back(comparison.by[i], group.front()->group[i]);
+/// What it is ranked by, and how many have it.
+void count(const UnitRow& units, Member ranked_by, ComparisonRow& row) {
+  std::set<std::int64_t> configurations;
+  for (const Unit& unit : units.units) {
+    const auto before = row.trials_used;
+    for (const TrialRecord* trial : unit.trials) {
+      if (std::isnan(trial->*ranked_by)) continue;
+      ++row.trials_used;
+      configurations.insert(trial->configuration);
+    }
+    row.n += row.trials_used > before ? 1 : 0;
   }
-  row.n = static_cast<std::int64_t>(group.size());
-  for (const TrialRecord* record : group) {
-    row.trials.push_back(record->id);
-    row.finished += record->state == "finished" ? 1 : 0;
-    row.failed += record->state == "failed" ? 1 : 0;
-  }
-  row.best = bootstrap_median(column(group, &TrialRecord::best));
-  row.steps_to_target = to_target(group, &TrialRecord::steps);
-  row.seconds_to_target = to_target(group, &TrialRecord::seconds);
-  row.node_seconds_to_target = to_target(group, &TrialRecord::node_seconds_to_target);
-  row.node_seconds = bootstrap_median(column(group, &TrialRecord::node_seconds));
-  row.samples_per_s = median(column(group, &TrialRecord::samples_per_s));
-  return row;
+  row.configurations = static_cast<std::int64_t>(configurations.size());
 }
 
-/// Groups in the order of their first trial.
-std::vector<Group> group_up(const std::vector<TrialRecord>& records) {
-  std::vector<Group> groups;
-  std::map<std::string, std::size_t> index;
-  for (const TrialRecord& record : records) {
-    const std::string name = jobspec::Value(jobspec::List(record.group)).canonical();
-    const auto [found, fresh] = index.try_emplace(name, groups.size());
-    if (fresh) groups.emplace_back();
-    groups[found->second].push_back(&record);
+ComparisonRow summarize(const UnitRow& units, const Comparison& comparison, Member ranked_by) {
+  ComparisonRow row;
+  for (std::size_t i = 0; i < comparison.by.size(); ++i)
+    row.group.emplace_back(comparison.by[i], units.group[i]);
+  if (units.choice) {
+    for (std::size_t i = 0; i < comparison.best_over.size(); ++i)
+      row.chosen.emplace_back(comparison.best_over[i], units.choice->values[i]);
+    row.choices = static_cast<std::int64_t>(units.choice->among);
   }
-  return groups;
+  for (const TrialRecord* trial : units.trials) {
+    row.trials.push_back(trial->id);
+    row.finished += trial->state == "finished" ? 1 : 0;
+    row.failed += trial->state == "failed" ? 1 : 0;
+  }
+  count(units, ranked_by, row);
+  row.best = bootstrap_median(values_of(units.units, &TrialRecord::best));
+  row.steps_to_target = to_target(units, &TrialRecord::steps);
+  row.seconds_to_target = to_target(units, &TrialRecord::seconds);
+  row.node_seconds_to_target = to_target(units, &TrialRecord::node_seconds_to_target);
+  row.node_seconds = bootstrap_median(values_of(units.units, &TrialRecord::node_seconds));
+  row.samples_per_s = median(values_of(units.units, &TrialRecord::samples_per_s));
+  return row;
 }
 
 RankBy decide(const CompareOptions& options, const Comparison& comparison,
@@ -81,12 +85,6 @@ RankBy decide(const CompareOptions& options, const Comparison& comparison,
   return unlike ? RankBy::seconds : RankBy::steps;
 }
 
-struct Ranking {
-  RankBy by;
-  const char* words;
-  Member member;
-};
-
 constexpr Ranking kRankings[] = {
     {RankBy::best, "best value", &TrialRecord::best},
     {RankBy::steps, "steps to target", &TrialRecord::steps},
@@ -99,68 +97,9 @@ const Ranking& ranking_of(RankBy by) {
                        [&](const Ranking& ranking) { return ranking.by == by; });
 }
 
-std::vector<double> scores(const Group& group, Member member, bool maximize) {
-  std::vector<double> values = column(group, member);
-  if (maximize && member == &TrialRecord::best) {
-    for (double& value : values)
-      value = -value;
-  }
-  return values;
-}
-
-std::string trials(std::int64_t count, const char* one, const char* many) {
-  return fmt::format("{} {}", count, count == 1 ? one : many);
-}
-
-void write_notes(Comparison& comparison, const std::vector<TrialRecord>& records,
-                 const Ranking& ranking) {
-  auto& notes = comparison.notes;
-  notes.push_back(fmt::format("ranked by the median {}{} of {}", ranking.words,
-                              comparison.target && ranking.by != RankBy::best
-                                  ? fmt::format(" {}", *comparison.target)
-                                  : std::string(),
-                              comparison.metric));
-  if (comparison.target && ranking.by == RankBy::best) {
-    notes.push_back(fmt::format("no trial has reached the target {} yet", *comparison.target));
-  }
-  const auto tested = std::count_if(comparison.rows.begin(), comparison.rows.end(),
-                                    [](const ComparisonRow& row) { return row.p.has_value(); });
-  if (tested > 0) {
-    notes.push_back(fmt::format(
-        "verdicts: exact two-sided rank-sum test on {} against the first row, p <= 0.05 after "
-        "Holm's correction for {}; intervals: 95 % bootstrap of the median",
-        ranking.words, trials(tested, "test", "tests")));
-  }
-  const auto single = std::count_if(comparison.rows.begin(), comparison.rows.end(),
-                                    [](const ComparisonRow& row) { return row.n == 1; });
-  if (single > 0) {
-    notes.push_back(fmt::format(
-        "{} a single run: what sets it apart may be nothing but its seed (add `seeds: 5`)",
-        trials(single, "row is", "rows are each")));
-  }
-  const auto open = std::count_if(records.begin(), records.end(),
-                                  [](const TrialRecord& record) { return !record.ended(); });
-  if (open > 0) {
-    notes.push_back(fmt::format("{} not ended: the numbers will change",
-                                trials(open, "trial has", "trials have")));
-  }
-  const auto lost = std::count_if(records.begin(), records.end(), [](const TrialRecord& record) {
-    return record.ended() && std::isnan(record.best);
-  });
-  if (lost > 0) {
-    notes.push_back(fmt::format("{} without any value of {}: left out of `best`{}",
-                                trials(lost, "trial ended", "trials ended"), comparison.metric,
-                                comparison.target ? "; failed ones count as target missed" : ""));
-  }
-}
-
-std::string did_you_mean(const std::string& word, const std::vector<std::string>& names) {
-  const std::string near = jobspec::nearest(word, names);
-  return near.empty() ? "" : "; did you mean '" + near + "'?";
-}
-
-/// Sweep, metric, goal, target and `by`, checked.
-Comparison resolve(Store& store, std::int64_t id, const CompareOptions& options) {
+/// Sweep, metric, goal, target and parameters, checked.
+Comparison resolve(Store& store, std::int64_t id, const CompareOptions& options,
+                   const ParameterNames& names) {
   const auto sweep = store.sweep(id);
   if (!sweep) throw std::invalid_argument(fmt::format("there is no sweep {}", id));
   Comparison comparison;
@@ -174,45 +113,67 @@ Comparison resolve(Store& store, std::int64_t id, const CompareOptions& options)
   }
   comparison.target = options.target ? options.target : own ? sweep->target : std::nullopt;
   if (!own) {
-    const auto names = store.metric_names(id);
-    if (std::find(names.begin(), names.end(), comparison.metric) == names.end()) {
-      throw std::invalid_argument(fmt::format("sweep {} has no metric '{}'{}", id,
-                                              comparison.metric,
-                                              did_you_mean(comparison.metric, names)));
-    }
+    check_metric(store, id, comparison.metric);
     if (!options.goal) {
       comparison.notes.push_back("smaller values of " + comparison.metric +
-                                 " are taken to be better");
+                                 " are taken to be better (--goal maximize turns that round)");
     }
   }
-  comparison.by = options.by.empty() ? varied_parameters(store, id) : options.by;
-  for (const std::string& name : options.by) {
-    if (has_hyperparameter(store, id, name)) continue;
-    throw std::invalid_argument(fmt::format("sweep {} has no parameter '{}'{}", id, name,
-                                            did_you_mean(name, all_hyperparameters(store, id))));
+  comparison.best_over = names.all_of(options.best_over);
+  comparison.by = names.all_of(options.by);
+  for (const std::string& name : comparison.best_over) {
+    if (!names.varies(name))
+      throw std::invalid_argument(
+          fmt::format("sweep {} does not vary '{}': there is no best value to choose", id, name));
+    if (place_of(comparison.by, name) < comparison.by.size())
+      throw std::invalid_argument("'" + name + "' cannot both make the rows and be chosen in them");
   }
+  if (options.by.empty()) comparison.by = names.varied_but(comparison.best_over);
   return comparison;
 }
 
 }  // namespace
 
 Comparison compare(Store& store, std::int64_t sweep, const CompareOptions& options) {
-  Comparison comparison = resolve(store, sweep, options);
+  const ParameterNames names(store, sweep);
+  Comparison comparison = resolve(store, sweep, options, names);
   const bool maximize = comparison.goal == "maximize";
-  const auto records =
-      read_records(store, {sweep, comparison.by, comparison.metric, maximize, comparison.target});
+  Wanted wanted{sweep,    comparison.by,    names.varied_but(comparison.by), comparison.metric,
+                maximize, comparison.target};
+  const auto records = read_records(store, wanted);
   const Ranking& ranking = ranking_of(decide(options, comparison, records));
 
+  BestOver best_over{{}, ranking.member, &TrialRecord::best, maximize};
+  for (const std::string& name : comparison.best_over)
+    best_over.others.push_back(place_of(wanted.others, name));
+  const bool choosing = !best_over.others.empty();
+  const UnitTable table = choosing ? at_best(records, best_over) : units_of(records);
+  comparison.unit = table.by_seeds ? "seed" : "configuration";
+  comparison.choosing = best_over.choosing;
+  comparison.judging = best_over.judging;
+
   std::vector<Contender> contenders;
-  for (const Group& group : group_up(records)) {
-    contenders.push_back({summarize(group, comparison), scores(group, ranking.member, maximize),
-                          scores(group, &TrialRecord::best, maximize)});
+  for (const UnitRow& row : table.rows) {
+    Contender contender{summarize(row, comparison, ranking.member),
+                        scores_of(row, ranking.member, maximize)};
+    for (const Score& score : scores_of(row, &TrialRecord::best, maximize))
+      contender.tie_breaks.push_back(score.value);
+    contenders.push_back(std::move(contender));
   }
   order(contenders);
-  judge(contenders);
+  Tested tested;
+  if (choosing && !best_over.divided()) {
+    leave_unjudged(contenders, "not tested");
+  } else {
+    tested = judge(contenders, comparison.unit);
+  }
   for (Contender& contender : contenders)
     comparison.rows.push_back(std::move(contender.row));
-  write_notes(comparison, records, ranking);
+  write_notes(comparison, {records, table, wanted.others, ranking, tested});
+  comparison.rows_in_all = static_cast<std::int64_t>(comparison.rows.size());
+  if (options.top > 0 && options.top < comparison.rows.size())
+    comparison.rows.erase(comparison.rows.begin() + static_cast<std::ptrdiff_t>(options.top),
+                          comparison.rows.end());
   return comparison;
 }
 

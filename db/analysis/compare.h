@@ -1,4 +1,6 @@
-// Which configuration gets there first, at what cost, and how sure that is.
+// Which configuration gets there first, at what cost, and how sure that is. The unit of a
+// comparison is the configuration: where a row holds several, each counts once, as the median over
+// its seeds; seeds are units only where every row is a single configuration.
 #pragma once
 
 #include <cstdint>
@@ -22,17 +24,24 @@ struct ToTarget : Estimate {
 struct ComparisonRow {
   std::int64_t rank = 0;                                      ///< from 1
   std::vector<std::pair<std::string, jobspec::Value>> group;  ///< in the order of `by`
-  std::int64_t n = 0, finished = 0, failed = 0;               ///< trials
-  Estimate best;               ///< best value of the metric in each trial
-  ToTarget steps_to_target;    ///< optimizer steps
+  /// What was chosen of the parameters in `best_over`, and among how many combinations; empty where
+  /// none has data.
+  std::vector<std::pair<std::string, jobspec::Value>> chosen;
+  std::int64_t choices = 0;
+  std::int64_t n = 0;  ///< units that have a value of what rows are ranked by
+  std::int64_t configurations = 0, trials_used = 0;  ///< configurations and trials that do
+  std::int64_t finished = 0, failed = 0;             ///< trials
+  Estimate best;                                     ///< best value of the metric in each trial
+  ToTarget steps_to_target;                          ///< optimizer steps
   ToTarget seconds_to_target;  ///< running time with earlier attempts', without waiting in queues
   ToTarget node_seconds_to_target;
   Estimate node_seconds;  ///< of the whole trial, failed attempts included
-  double samples_per_s = std::numeric_limits<double>::quiet_NaN();  ///< median over the trials
+  double samples_per_s = std::numeric_limits<double>::quiet_NaN();  ///< median over the units
   std::vector<Id> trials;
-  /// "best", "no clear difference (...)", "worse (...)", "too few seeds (...)", "no data".
+  /// "best", "no clear difference (p=...)", "worse (p=...)", "different (p=...)", "3 seeds, 4
+  /// needed", "3 configurations, 6 needed", "not tested", "no data" (verdict.h).
   std::string verdict;
-  std::optional<double> p;  ///< of the verdict's test, corrected for the number of rows
+  std::optional<double> p;  ///< of the verdict's test, corrected for the number of pairs of rows
 };
 
 enum class RankBy {
@@ -45,18 +54,27 @@ enum class RankBy {
 };
 
 struct CompareOptions {
-  std::vector<std::string> by;      ///< empty: every parameter that takes more than one value
+  /// Names, or last parts of names that only one parameter has. Empty: every parameter that takes
+  /// more than one value and is not in `best_over`.
+  std::vector<std::string> by;
+  /// Parameters of which each row keeps the best value only. Chosen on some seeds and judged on the
+  /// others where there are enough of them; else on the same ones, and then nothing is tested.
+  std::vector<std::string> best_over;
   std::string metric;               ///< empty: the sweep's own
   std::optional<double> target;     ///< empty: the sweep's own (for the sweep's own metric)
   std::optional<std::string> goal;  ///< empty: the sweep's own; "minimize" for another metric
   RankBy rank_by = RankBy::automatic;
+  std::size_t top = 0;  ///< rows at most, of those that are compared; 0: all
 };
 
 struct Comparison {
   std::int64_t sweep = 0;
   std::string metric, goal;  ///< goal: "minimize" | "maximize"
   std::optional<double> target;
-  std::vector<std::string> by;
+  std::vector<std::string> by, best_over;
+  std::string unit;                              ///< "seed" | "configuration"
+  std::vector<std::uint64_t> choosing, judging;  ///< seeds, with `best_over`
+  std::int64_t rows_in_all = 0;
   std::vector<ComparisonRow> rows;  ///< best first
   /// How it was ranked and tested, single runs, trials still running.
   std::vector<std::string> notes;

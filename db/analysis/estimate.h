@@ -1,11 +1,11 @@
-// A number over the seeds of a configuration, with how sure it is.
+// A number over the units of a row (seeds or configurations), with how sure it is.
 #pragma once
 
 #include <limits>
 
 namespace thalweg::db::analysis {
 
-/// Median over the seeds with its 95 % interval (bootstrap.h); NaN where nothing is known.
+/// Median over the units with its 95 % interval (bootstrap.h); NaN where nothing is known.
 /// Infinity: missed.
 struct Estimate {
   double median = std::numeric_limits<double>::quiet_NaN();

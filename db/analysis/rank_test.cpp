@@ -1,20 +1,58 @@
+// Exact distributions are counted one block after the other: the ways to deal a block's ranks to
+// the two samples by their sum, then the sums of all blocks added up. Ranks are kept as whole
+// numbers (twice the rank), so that sums are indices and equal sums are equal.
 #include "db/analysis/rank_test.h"
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <numeric>
 
 namespace thalweg::db::analysis {
 namespace {
 
 constexpr std::size_t kExactUpTo = 100;
+// The mean is a sum of fractions with small denominators; sums of ranks are whole numbers.
+constexpr double kSlack = 1e-6;
 
-/// The ranks of the pooled values, doubled so that middle ranks are whole; the first a.size() are
-/// a's.
-std::vector<int> doubled_ranks(const std::vector<double>& a, const std::vector<double>& b) {
-  std::vector<double> pooled(a);
-  pooled.insert(pooled.end(), b.begin(), b.end());
+/// A block's ranks, those of the first `size` of which belong to sample a.
+struct Ranked {
+  std::vector<int> ranks;
+  std::size_t size = 0;
+
+  double mean_sum() const {
+    return std::accumulate(ranks.begin(), ranks.end(), 0.0) * static_cast<double>(size) /
+           static_cast<double>(ranks.size());
+  }
+  int observed() const {
+    return std::accumulate(ranks.begin(), ranks.begin() + static_cast<std::ptrdiff_t>(size), 0);
+  }
+};
+
+/// Less the median of the finite ones.
+void align(std::vector<double>& values) {
+  std::vector<double> finite;
+  std::copy_if(values.begin(), values.end(), std::back_inserter(finite),
+               [](double value) { return std::isfinite(value); });
+  if (finite.empty()) return;
+  std::sort(finite.begin(), finite.end());
+  const double low = finite[(finite.size() - 1) / 2], high = finite[finite.size() / 2];
+  const double center = low + (high - low) / 2;
+  for (double& value : values)
+    value -= center;
+}
+
+/// Ranks over all blocks together, doubled so that middle ranks are whole.
+std::vector<Ranked> ranked(const std::vector<Block>& blocks) {
+  std::vector<Ranked> result;
+  std::vector<double> pooled;
+  for (const Block& block : blocks) {
+    if (block.a.empty() || block.b.empty()) continue;
+    std::vector<double> values(block.a);
+    values.insert(values.end(), block.b.begin(), block.b.end());
+    if (blocks.size() > 1) align(values);
+    pooled.insert(pooled.end(), values.begin(), values.end());
+    result.push_back({std::vector<int>(values.size()), block.a.size()});
+  }
   std::vector<std::size_t> order(pooled.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::sort(order.begin(), order.end(),
@@ -24,79 +62,144 @@ std::vector<int> doubled_ranks(const std::vector<double>& a, const std::vector<d
     std::size_t last = first;
     while (last + 1 < order.size() && pooled[order[last + 1]] == pooled[order[first]])
       ++last;
-    for (std::size_t i = first; i <= last; ++i) {
+    for (std::size_t i = first; i <= last; ++i)
       ranks[order[i]] = static_cast<int>(first + last + 2);  // twice the mean of first+1 ... last+1
-    }
     first = last + 1;
   }
-  return ranks;
+  auto next = ranks.begin();
+  for (Ranked& block : result) {
+    std::copy_n(next, block.ranks.size(), block.ranks.begin());
+    next += static_cast<std::ptrdiff_t>(block.ranks.size());
+  }
+  return result;
 }
 
-/// Counts the subsets of `size` ranks by their sum: ways[k][s], one rank after the other.
-double exact_p(const std::vector<int>& ranks, std::size_t size, int observed) {
-  const int total = std::accumulate(ranks.begin(), ranks.end(), 0);
-  const auto sums = static_cast<std::size_t>(total) + 1;
+/// Ways to get each sum; the sum of the first entry is `first`.
+struct Ways {
+  int first = 0;
+  std::vector<double> counts;
+};
+
+/// Of `size` of the ranks, whichever.
+Ways ways_of(const std::vector<int>& ranks, std::size_t size) {
+  const int least = *std::min_element(ranks.begin(), ranks.end());
+  std::vector<int> above(ranks);  // the least rank as 0 keeps the sums few
+  for (int& rank : above)
+    rank -= least;
+  std::sort(above.begin(), above.end());
+  const auto sums = static_cast<std::size_t>(std::accumulate(
+                        above.end() - static_cast<std::ptrdiff_t>(size), above.end(), 0)) +
+                    1;
   std::vector<std::vector<double>> ways(size + 1, std::vector<double>(sums, 0.0));
   ways[0][0] = 1;
-  for (const int rank : ranks) {
+  std::size_t taken = 0;
+  for (const int rank : above) {
     const auto step = static_cast<std::size_t>(rank);
-    for (std::size_t k = size; k >= 1; --k) {
+    ++taken;
+    for (std::size_t k = std::min(size, taken); k >= 1; --k) {
       for (std::size_t s = sums; s-- > step;)
         ways[k][s] += ways[k - 1][s - step];
     }
   }
-  // The mean of the sum is total * size / n; compared in units of 1/n, so in whole numbers.
-  const auto n = static_cast<std::int64_t>(ranks.size());
-  const auto distance = [&](std::int64_t sum) {
-    return std::abs(sum * n - std::int64_t{total} * static_cast<std::int64_t>(size));
-  };
-  double extreme = 0, all = 0;
-  for (std::size_t s = 0; s < sums; ++s) {
-    all += ways[size][s];
-    if (distance(static_cast<std::int64_t>(s)) >= distance(observed)) extreme += ways[size][s];
-  }
-  return extreme / all;
+  return {least * static_cast<int>(size), std::move(ways[size])};
 }
 
-double normal_p(const std::vector<int>& ranks, std::size_t size, int observed) {
-  const auto n = static_cast<double>(ranks.size());
-  const auto m = static_cast<double>(size);
-  const double mean_rank = (n + 1) / 2;
-  double squares = 0;  // gives the variance with its tie correction at once
-  for (const int rank : ranks)
-    squares += std::pow(rank / 2.0 - mean_rank, 2);
-  const double variance = m * (n - m) / (n * (n - 1)) * squares;
-  const double distance = std::abs(observed / 2.0 - m * mean_rank) - 0.5;
+Ways convolved(const Ways& a, const Ways& b) {
+  Ways sum{a.first + b.first, std::vector<double>(a.counts.size() + b.counts.size() - 1, 0.0)};
+  for (std::size_t j = 0; j < b.counts.size(); ++j) {
+    if (b.counts[j] == 0) continue;
+    for (std::size_t i = 0; i < a.counts.size(); ++i)
+      sum.counts[i + j] += a.counts[i] * b.counts[j];
+  }
+  return sum;
+}
+
+double exact_p(const std::vector<Ranked>& blocks, double mean, double observed) {
+  Ways all{0, {1.0}};
+  for (const Ranked& block : blocks)
+    all = convolved(all, ways_of(block.ranks, block.size));
+  const double distance = std::abs(observed - mean) - kSlack;
+  double extreme = 0, total = 0;
+  for (std::size_t i = 0; i < all.counts.size(); ++i) {
+    total += all.counts[i];
+    if (std::abs(all.first + static_cast<double>(i) - mean) >= distance) extreme += all.counts[i];
+  }
+  return extreme / total;
+}
+
+double normal_p(const std::vector<Ranked>& blocks, double mean, double observed) {
+  double variance = 0;  // with its tie correction
+  for (const Ranked& block : blocks) {
+    const auto n = static_cast<double>(block.ranks.size()), m = static_cast<double>(block.size);
+    const double middle = std::accumulate(block.ranks.begin(), block.ranks.end(), 0.0) / n;
+    double squares = 0;
+    for (const int rank : block.ranks)
+      squares += std::pow(rank - middle, 2);
+    variance += m * (n - m) / (n * (n - 1)) * squares;
+  }
+  const double distance = std::abs(observed - mean) - 1;  // half a rank, in doubled ranks
   if (variance <= 0 || distance <= 0) return 1;
   return std::erfc(distance / std::sqrt(2 * variance));
 }
 
+double log_ways(std::size_t n, std::size_t m) {
+  const auto a = static_cast<double>(n), b = static_cast<double>(m);
+  return std::lgamma(a + b + 1) - std::lgamma(a + 1) - std::lgamma(b + 1);
+}
+
 }  // namespace
 
+RankTest blocked_rank_test(const std::vector<Block>& blocks) {
+  const std::vector<Ranked> all = ranked(blocks);
+  RankTest test;
+  if (all.empty()) return test;
+  std::size_t values = 0;
+  double mean = 0, observed = 0;
+  for (const Ranked& block : all) {
+    values += block.ranks.size();
+    mean += block.mean_sum();
+    observed += block.observed();
+  }
+  test.smallest = smallest_p(blocks);
+  const double p =
+      values <= kExactUpTo ? exact_p(all, mean, observed) : normal_p(all, mean, observed);
+  test.p = std::max(p, test.smallest);
+  test.direction = observed > mean + kSlack ? 1 : observed < mean - kSlack ? -1 : 0;
+  return test;
+}
+
 double rank_sum_test(const std::vector<double>& a, const std::vector<double>& b) {
-  if (a.empty() || b.empty()) return 1;
-  const std::vector<int> ranks = doubled_ranks(a, b);
-  const auto end = ranks.begin() + static_cast<std::ptrdiff_t>(a.size());
-  const int observed = std::accumulate(ranks.begin(), end, 0);
-  return ranks.size() <= kExactUpTo ? exact_p(ranks, a.size(), observed)
-                                    : normal_p(ranks, a.size(), observed);
+  return blocked_rank_test({{a, b}}).p;
 }
 
 double smallest_p(std::size_t n, std::size_t m) {
-  if (n == 0 || m == 0) return 1;
-  const auto a = static_cast<double>(n), b = static_cast<double>(m);
-  const double ways = std::exp(std::lgamma(a + b + 1) - std::lgamma(a + 1) - std::lgamma(b + 1));
-  return std::min(1.0, 2 / ways);
+  return n == 0 || m == 0 ? 1 : std::min(1.0, 2 * std::exp(-log_ways(n, m)));
 }
 
-std::vector<double> holm(const std::vector<double>& p) {
+double smallest_p(const std::vector<Block>& blocks) {
+  double logarithm = 0;
+  for (const Block& block : blocks)
+    logarithm += log_ways(block.a.size(), block.b.size());
+  return std::min(1.0, 2 * std::exp(-logarithm));
+}
+
+std::size_t pairs_of(std::size_t rows) {
+  return rows < 2 ? 0 : rows * (rows - 1) / 2;
+}
+
+std::vector<double> correct_for_best(const std::vector<double>& p, std::size_t rows,
+                                     std::size_t pairs) {
   std::vector<std::size_t> order(p.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::sort(order.begin(), order.end(), [&](std::size_t i, std::size_t j) { return p[i] < p[j]; });
   std::vector<double> corrected(p.size());
   double so_far = 0;
   for (std::size_t i = 0; i < order.size(); ++i) {
-    so_far = std::max(so_far, std::min(1.0, p[order[i]] * static_cast<double>(p.size() - i)));
+    const std::size_t alike =
+        i == 0 ? pairs_of(rows)
+               : std::max(1 + pairs_of(rows - 2), pairs_of(rows - i) + pairs_of(i));
+    const auto factor = static_cast<double>(std::min(pairs, alike));
+    so_far = std::max(so_far, std::min(1.0, p[order[i]] * factor));
     corrected[order[i]] = so_far;
   }
   return corrected;

@@ -138,22 +138,29 @@ std::vector<TrialRecord> read_records(Store& store, const Wanted& wanted) {
   const std::string sweep = std::to_string(wanted.sweep);
   std::vector<TrialRecord> records;
   for (const auto& row :
-       ask(store, "SELECT trial, state FROM trials WHERE sweep = " + sweep + " ORDER BY trial")) {
+       ask(store, "SELECT trial, state, configuration, seed FROM trials WHERE sweep = " + sweep +
+                      " ORDER BY trial")) {
     TrialRecord record;
     record.id = {wanted.sweep, row[0].as_int(), 0};
     record.state = row[1].as_string();
+    record.configuration = row[2].as_int();
+    record.seed = static_cast<std::uint64_t>(row[3].as_int());
     record.group.resize(wanted.by.size());
+    record.others.resize(wanted.others.size());
     records.push_back(std::move(record));
   }
   std::map<std::int64_t, TrialRecord*> by_number;
   for (TrialRecord& record : records)
     by_number[record.id.trial] = &record;
 
-  for (std::size_t i = 0; i < wanted.by.size(); ++i) {
-    for (auto& [number, value] : values_of(store, wanted.sweep, wanted.by[i])) {
-      by_number.at(number)->group[i] = value;
+  const auto fill = [&](const std::vector<std::string>& names, auto member) {
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      for (auto& [number, value] : values_of(store, wanted.sweep, names[i]))
+        (by_number.at(number)->*member)[i] = value;
     }
-  }
+  };
+  fill(wanted.by, &TrialRecord::group);
+  fill(wanted.others, &TrialRecord::others);
   std::map<std::int64_t, std::vector<AttemptRow>> attempts;
   for (AttemptRow& attempt : store.attempts(wanted.sweep)) {
     attempts[attempt.id.trial].push_back(std::move(attempt));

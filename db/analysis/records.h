@@ -14,8 +14,10 @@ namespace thalweg::db::analysis {
 struct TrialRecord {
   Id id;
   std::string state;
-  std::vector<jobspec::Value>
-      group;  ///< one per name asked for; null where the trial has no such parameter
+  std::int64_t configuration = 0;  ///< trials that differ only by seed share it
+  std::uint64_t seed = 0;
+  /// One value per name in `by` and in `others`; null where the trial has no such parameter.
+  std::vector<jobspec::Value> group, others;
   /// All NaN where unknown; the three to-target ones infinite where the trial ran and did not get
   /// there.
   double best = std::numeric_limits<double>::quiet_NaN();
@@ -28,7 +30,7 @@ struct TrialRecord {
 
 struct Wanted {
   std::int64_t sweep = 0;
-  std::vector<std::string> by;
+  std::vector<std::string> by, others;
   std::string metric;
   bool maximize = false;
   std::optional<double> target;

@@ -1,9 +1,14 @@
+// Which pairs are compared in which blocks depends on the design alone, never on the values, so
+// that dealing the values of a block anew gives the same blocks: that is what makes the tests
+// exact.
 #include "db/analysis/verdict.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
 
 #include "db/analysis/bootstrap.h"
 #include "db/analysis/rank_test.h"
@@ -12,69 +17,211 @@ namespace thalweg::db::analysis {
 namespace {
 
 constexpr double kLevel = 0.05;
+// Beyond it every pair counts, also those that no test could tell apart: finding those costs more
+// than it gains.
+constexpr std::size_t kMostRowsInPairs = 200;
 
-/// NaN (no data) behind everything.
-double key(const std::vector<double>& scores, bool& known) {
-  const double middle = median(scores);
-  known = !std::isnan(middle);
-  return known ? middle : 0;
+std::vector<double> numbers_of(const std::vector<Score>& scores) {
+  std::vector<double> numbers;
+  for (const Score& score : scores)
+    numbers.push_back(score.value);
+  return numbers;
 }
 
-bool before(const Contender& a, const Contender& b) {
-  bool a_known = false, b_known = false;
-  const double a_score = key(a.scores, a_known), b_score = key(b.scores, b_known);
-  if (a_known != b_known) return a_known;
-  if (a_score != b_score) return a_score < b_score;
-  const double a_tie = key(a.tie_breaks, a_known), b_tie = key(b.tie_breaks, b_known);
-  if (a_known != b_known) return a_known;
-  return a_tie < b_tie;
+struct Key {
+  double score, tie_break;  ///< NaN: no data
+
+  explicit Key(const Contender& contender)
+      : score(median(numbers_of(contender.scores))), tie_break(median(contender.tie_breaks)) {}
+
+  bool operator<(const Key& other) const {
+    if (std::isnan(score) != std::isnan(other.score)) return std::isnan(other.score);
+    if (score != other.score) return score < other.score;
+    if (std::isnan(tie_break) != std::isnan(other.tie_break)) return std::isnan(other.tie_break);
+    return tie_break < other.tie_break;
+  }
+};
+
+/// A row with the other parameters that vary in it.
+struct Prepared {
+  Contender* contender;
+  std::vector<std::pair<std::size_t, std::set<int>>> varied{};
+
+  explicit Prepared(Contender& row) : contender(&row) {
+    for (std::size_t i = 0; i < scores().front().others.size(); ++i) {
+      std::set<int> values;
+      for (const Score& score : scores())
+        values.insert(score.others[i]);
+      if (values.size() > 1) varied.emplace_back(i, std::move(values));
+    }
+  }
+  const std::vector<Score>& scores() const { return contender->scores; }
+};
+
+struct Pair {
+  std::vector<Block> blocks;
+  bool blocked = false;
+
+  /// Of the smaller row, those that are compared with something.
+  std::size_t units() const {
+    std::size_t a = 0, b = 0;
+    for (const Block& block : blocks) {
+      a += block.a.size();
+      b += block.b.size();
+    }
+    return std::min(a, b);
+  }
+};
+
+/// The other parameters that vary in both rows and have values in common.
+std::vector<std::size_t> blocking(const Prepared& a, const Prepared& b) {
+  std::vector<std::size_t> others;
+  for (const auto& [other, values] : a.varied) {
+    for (const auto& [same, of_b] : b.varied) {
+      const bool common =
+          other == same && std::any_of(values.begin(), values.end(),
+                                       [&](int value) { return of_b.count(value) > 0; });
+      if (common) others.push_back(other);
+    }
+  }
+  return others;
 }
 
-/// Seeds a row would need in each of two rows for a verdict to be possible among so many tests.
-std::size_t seeds_needed(std::size_t tests) {
-  std::size_t n = 2;
-  while (smallest_p(n, n) * static_cast<double>(tests) > kLevel)
+Pair paired(const Prepared& a, const Prepared& b) {
+  const std::vector<std::size_t> others = blocking(a, b);
+  std::map<std::vector<int>, Block> by_values;
+  const auto block_of = [&](const Score& score) -> Block& {
+    std::vector<int> values;
+    for (const std::size_t i : others)
+      values.push_back(score.others[i]);
+    return by_values[values];
+  };
+  for (const Score& score : a.scores())
+    block_of(score).a.push_back(score.value);
+  for (const Score& score : b.scores())
+    block_of(score).b.push_back(score.value);
+  Pair pair;
+  Block alone;
+  for (auto& [values, block] : by_values) {
+    if (!block.a.empty() && !block.b.empty()) {
+      pair.blocked = !others.empty();
+      pair.blocks.push_back(std::move(block));
+      continue;
+    }
+    alone.a.insert(alone.a.end(), block.a.begin(), block.a.end());
+    alone.b.insert(alone.b.end(), block.b.begin(), block.b.end());
+  }
+  if (!alone.a.empty() && !alone.b.empty()) pair.blocks.push_back(std::move(alone));
+  return pair;
+}
+
+/// Pairs of rows for which some outcome is significant; only they can be called different.
+std::size_t testable_pairs(const std::vector<Prepared>& rows) {
+  if (rows.size() > kMostRowsInPairs) return pairs_of(rows.size());
+  std::size_t pairs = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (std::size_t j = i + 1; j < rows.size(); ++j) {
+      const bool plain = rows[i].varied.empty() || rows[j].varied.empty();
+      const double smallest = plain ? smallest_p(rows[i].scores().size(), rows[j].scores().size())
+                                    : smallest_p(paired(rows[i], rows[j]).blocks);
+      pairs += smallest <= kLevel ? 1 : 0;
+    }
+  }
+  return std::max<std::size_t>(pairs, 1);
+}
+
+/// How many units the smaller row of a pair would need.
+std::size_t needed_of(const Pair& pair, double smallest, std::size_t rows) {
+  const double level = kLevel / static_cast<double>(pairs_of(rows));
+  if (pair.blocked) {  // more blocks like those that are there
+    const double each = std::log(2 / smallest) / static_cast<double>(pair.units());
+    return static_cast<std::size_t>(std::ceil(std::log(2 / level) / each - 1e-9));
+  }
+  const std::size_t a = pair.blocks.front().a.size(), b = pair.blocks.front().b.size();
+  std::size_t n = std::min(a, b);
+  while (smallest_p(std::max(n, a), std::max(n, b)) > level)
     ++n;
   return n;
 }
 
-}  // namespace
-
-void order(std::vector<Contender>& contenders) {
-  std::stable_sort(contenders.begin(), contenders.end(), before);
-  std::int64_t rank = 0;
-  for (Contender& contender : contenders)
-    contender.row.rank = ++rank;
+std::string counted(std::size_t count, const std::string& noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
-void judge(std::vector<Contender>& contenders) {
-  if (contenders.empty()) return;
-  for (Contender& contender : contenders) {
-    contender.row.verdict = contender.scores.empty() ? "no data" : "best";
+}  // namespace
+
+void leave_unjudged(std::vector<Contender>& contenders, const std::string& why) {
+  for (Contender& contender : contenders)
+    contender.row.verdict = contender.scores.empty() ? "no data" : why;
+  if (!contenders.empty() && !contenders.front().scores.empty())
+    contenders.front().row.verdict = "best";
+}
+
+std::size_t units_needed(std::size_t rows) {
+  std::size_t n = 2;
+  while (smallest_p(n, n) * static_cast<double>(pairs_of(rows)) > kLevel)
+    ++n;
+  return n;
+}
+
+std::vector<Score> scores_of(const UnitRow& row, Member member, bool maximize) {
+  std::vector<Score> scores;
+  for (const Unit& unit : row.units) {
+    const double value = value_of(unit, member);
+    if (std::isnan(value)) continue;
+    scores.push_back({maximize && member == &TrialRecord::best ? -value : value, unit.others});
   }
-  const Contender& first = contenders.front();
-  std::vector<Contender*> tested;
+  return scores;
+}
+
+void order(std::vector<Contender>& contenders) {
+  std::vector<std::pair<Key, std::size_t>> keys;
+  for (std::size_t i = 0; i < contenders.size(); ++i)
+    keys.emplace_back(Key(contenders[i]), i);
+  std::stable_sort(keys.begin(), keys.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<Contender> ordered;
+  for (const auto& [key, place] : keys) {
+    ordered.push_back(std::move(contenders[place]));
+    ordered.back().row.rank = static_cast<std::int64_t>(ordered.size());
+  }
+  contenders = std::move(ordered);
+}
+
+Tested judge(std::vector<Contender>& contenders, const std::string& unit) {
+  leave_unjudged(contenders, "");
+  Tested tested;
+  std::vector<Prepared> rows;
+  for (Contender& contender : contenders)
+    if (!contender.scores.empty()) rows.emplace_back(contender);
+  if (rows.size() < 2) return tested;
+  std::vector<Pair> pairs;
+  std::vector<RankTest> tests;
   std::vector<double> p;
-  for (std::size_t i = 1; i < contenders.size(); ++i) {
-    if (contenders[i].scores.empty()) continue;
-    tested.push_back(&contenders[i]);
-    p.push_back(rank_sum_test(first.scores, contenders[i].scores));
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    pairs.push_back(paired(rows[0], rows[i]));
+    tests.push_back(blocked_rank_test(pairs.back().blocks));
+    p.push_back(tests.back().p);
+    tested.blocked = tested.blocked || pairs.back().blocked;
   }
-  const std::vector<double> corrected = holm(p);
-  for (std::size_t i = 0; i < tested.size(); ++i) {
-    ComparisonRow& row = tested[i]->row;
+  tested.tests = tests.size();
+  tested.pairs = testable_pairs(rows);
+  const std::vector<double> corrected = correct_for_best(p, rows.size(), tested.pairs);
+  for (std::size_t i = 0; i < tests.size(); ++i) {
+    ComparisonRow& row = rows[i + 1].contender->row;
     row.p = corrected[i];
-    const double possible = smallest_p(first.scores.size(), tested[i]->scores.size()) *
-                            static_cast<double>(tested.size());
-    if (possible > kLevel) {
-      row.verdict = fmt::format("too few seeds (n={}, {} needed)",
-                                std::min(first.scores.size(), tested[i]->scores.size()),
-                                seeds_needed(tested.size()));
+    if (corrected[i] <= kLevel) {
+      row.verdict = fmt::format("{} (p={:.2g})", tests[i].direction > 0 ? "different" : "worse",
+                                corrected[i]);
+    } else if (tests[i].smallest * static_cast<double>(tested.pairs) > kLevel) {
+      const std::size_t needed = needed_of(pairs[i], tests[i].smallest, rows.size());
+      row.verdict = fmt::format("{}, {} needed", counted(pairs[i].units(), unit), needed);
+      tested.needed = std::max(tested.needed, needed);
     } else {
-      row.verdict = fmt::format(
-          "{} (p={:.2g})", corrected[i] <= kLevel ? "worse" : "no clear difference", corrected[i]);
+      row.verdict = fmt::format("no clear difference (p={:.2g})", corrected[i]);
     }
   }
+  return tested;
 }
 
 }  // namespace thalweg::db::analysis

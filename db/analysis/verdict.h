@@ -5,23 +5,49 @@
 #include <vector>
 
 #include "db/analysis/compare.h"
+#include "db/analysis/units.h"
 
 namespace thalweg::db::analysis {
 
-/// One row with what it is ranked by: one number per trial, smaller is better, infinity for a
-/// missed target.
+/// A configuration's or seed's value: smaller is better, infinity for a missed target.
+struct Score {
+  double value = 0;
+  std::vector<int> others;  ///< the other parameters' values, as in Unit
+};
+
+/// One row with what it is ranked by.
 struct Contender {
   ComparisonRow row;
-  std::vector<double> scores;
-  std::vector<double> tie_breaks;  ///< same, for rows with equal medians
+  std::vector<Score> scores;         ///< one per unit with a value
+  std::vector<double> tie_breaks{};  ///< smaller is better, for rows with equal medians
 };
+
+/// What the tests rest on, for the notes.
+struct Tested {
+  std::size_t tests = 0;   ///< rows that were tested against the first
+  std::size_t pairs = 0;   ///< of rows that could have been: what p is corrected for
+  bool blocked = false;    ///< compared where other parameters are the same
+  std::size_t needed = 0;  ///< units a row needs so that a test can say anything; 0: all have them
+};
+
+/// Values of the row's units; `maximize` turns those of TrialRecord::best round.
+std::vector<Score> scores_of(const UnitRow& row, Member member, bool maximize);
 
 /// Best first; rows without scores last, otherwise in the order given. Sets rank.
 void order(std::vector<Contender>& contenders);
 
-/// Sets verdict and p. A row is "worse" where the exact two-sided rank-sum test against the first
-/// row gives p <= 0.05 after Holm's correction over all rows, "too few seeds" where no outcome with
-/// these numbers of trials could.
-void judge(std::vector<Contender>& contenders);
+/// Sets verdict and p of ordered rows by exact two-sided rank tests of each row against the first
+/// (rank_test.h), at 5 % over all rows: "worse", "no clear difference", "different" (the test says
+/// that the row is the better one, its median that it is not), or how many units are needed
+/// ("3 configurations, 6 needed"). `unit`: "seed" or "configuration". Two rows are compared in
+/// blocks: units with the same values of those other parameters that vary in both rows and have
+/// values in common; units without a counterpart are a block of their own.
+Tested judge(std::vector<Contender>& contenders, const std::string& unit);
+
+/// Gives every row but the first this word instead.
+void leave_unjudged(std::vector<Contender>& contenders, const std::string& why);
+
+/// Units each of two rows needs, in one block, for a verdict to be possible among `rows` rows.
+std::size_t units_needed(std::size_t rows);
 
 }  // namespace thalweg::db::analysis

@@ -311,16 +311,74 @@ TEST_F(CliTables, CompareCsvHasEverything) {
   std::getline(lines, head);
   std::getline(lines, first);
   EXPECT_EQ(head,
-            "rank,optimizer.name,schedule.decay,n,finished,failed,best_median,best_low,best_high,"
+            "rank,optimizer.name,schedule.decay,n,configurations,trials_used,finished,failed,best_"
+            "median,best_low,best_high,"
             "steps_to_target_median,steps_to_target_low,steps_to_target_high,reached,"
             "seconds_to_target_median,seconds_to_target_low,seconds_to_target_high,"
             "node_seconds_to_target_median,node_seconds_to_target_low,node_seconds_to_target_high,"
             "cost_node_seconds_median,cost_node_seconds_low,cost_node_seconds_high,samples_per_s,"
             "verdict,trials");
-  EXPECT_EQ(first,
-            "1,adamw,cosine,2,2,0,0.1105,0.1095,0.1115,700,690,710,2,31.5,31,32,63,62,64,31.5,31,"
-            "32,10250.5,best,"
-            "12.1 12.2");
+  EXPECT_EQ(
+      first,
+      "1,adamw,cosine,2,1,2,2,0,0.1105,0.1095,0.1115,700,690,710,2,31.5,31,32,63,62,64,31.5,31,"
+      "32,10250.5,best,"
+      "12.1 12.2");
+}
+
+TEST_F(CliTables, CompareAsksForAllOfIt) {
+  json answer = sample("compare");
+  controller().answer(
+      "GET /v1/sweeps/12/compare?by=optimizer.name&best_over=optimizer.lr%2Cschedule.decay&"
+      "goal=maximize&rank_by=cost&top=3",
+      answer);
+  const Outcome outcome = thalweg({"compare", "12", "--by", "optimizer.name", "--best-over",
+                                   "optimizer.lr", "--best-over", "schedule.decay", "--goal",
+                                   "maximize", "--rank-by", "cost", "--top", "3"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(thalweg({"compare", "12", "--goal", "larger"}).code, 2);
+  EXPECT_EQ(thalweg({"compare", "12", "--rank-by", "speed"}).code, 2);
+}
+
+TEST_F(CliTables, CompareShowsWhatWasChosen) {
+  json answer = sample("compare");
+  answer["by"] = {"optimizer.name"};
+  answer["best_over"] = {"optimizer.lr"};
+  for (json& row : answer["rows"]) {
+    row["chosen"] = {{"optimizer.lr", 0.003}};
+    row["choices"] = 6;
+  }
+  controller().answer("GET /v1/sweeps/12/compare", answer);
+  const std::string out = thalweg({"compare", "12"}).out;
+  EXPECT_THAT(out, HasSubstr("best lr"));
+  EXPECT_THAT(out, HasSubstr("0.003"));
+  const std::string csv = thalweg({"compare", "12", "--csv"}).out;
+  EXPECT_THAT(csv, testing::StartsWith("rank,optimizer.name,optimizer.lr,choices,n,"));
+  EXPECT_THAT(csv, HasSubstr("\n1,adamw,0.003,6,2,"));
+}
+
+TEST_F(CliTables, CompareHidesRowsThatWaitAndTargetsThatNobodyReached) {
+  json answer = sample("compare");
+  for (json& row : answer["rows"])
+    row["steps_to_target"]["reached"] = 0;
+  json empty = answer["rows"][0];
+  empty["verdict"] = "no data";
+  empty["n"] = empty["trials_used"] = 0;
+  answer["rows"][1]["trials_used"] = 7;
+  for (int i = 0; i < 3000; ++i)
+    answer["rows"].push_back(empty);
+  empty["failed"] = 2;
+  answer["rows"].push_back(empty);
+  answer["rows_in_all"] = 4000;
+  controller().answer("GET /v1/sweeps/12/compare", answer);
+  const std::string out = thalweg({"compare", "12"}).out;
+  EXPECT_LT(std::count(out.begin(), out.end(), '\n'), 15) << out;
+  EXPECT_THAT(out, HasSubstr("3000 rows without data are not shown"));
+  EXPECT_THAT(out, HasSubstr("the best 3005 of 4000 rows"));
+  EXPECT_THAT(out, HasSubstr("no data")) << "what has failed is shown";
+  EXPECT_THAT(out, HasSubstr("trials"));
+  EXPECT_THAT(out, Not(HasSubstr("to 0.12")));
+  const std::string csv = thalweg({"compare", "12", "--csv"}).out;
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 3006);
 }
 
 TEST_F(CliTables, Query) {

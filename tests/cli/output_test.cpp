@@ -166,6 +166,25 @@ TEST(CliTable, LeavesOutThenCutsInANarrowWindow) {
     EXPECT_LE(display_width(line), 16) << line;
 }
 
+TEST(CliTable, NoLineIsWiderThanTheWindow) {
+  for (int width = 1; width <= 80; ++width) {
+    for (const std::string& line : printed(sample_table(), width))
+      EXPECT_LE(display_width(line), width) << line;
+  }
+  Table numbers({{"a", "first"}, {"b", "second"}, {"c", "third"}});  // none may be cut or left out
+  numbers.add({std::string(30, '1'), std::string(40, '2'), std::string(20, '3')});
+  for (const std::string& line : printed(numbers, 80))
+    EXPECT_LE(display_width(line), 80) << line;
+  EXPECT_THAT(printed(numbers, 10).back(), HasSubstr("not shown"));
+}
+
+TEST(CliTable, TakesShortFormsBeforeItCuts) {
+  Table table({{"a", "a", Align::left, true}, {"b", "b"}});
+  table.add({"a long name", Cell("0.12 [0.11, 0.13]", "0.12", Tint::none, "0.12")});
+  EXPECT_THAT(printed(table, 30), ElementsAre("a            b", "a long name  0.12 [0.11, 0.13]"));
+  EXPECT_THAT(printed(table, 20), ElementsAre("a            b", "a long name  0.12"));
+}
+
 TEST(CliTable, NoticeNamesWhatIsLeftOut) {
   Table table({{"a", "first"}, {"b", "second", Align::left, false, 1}});
   table.add({std::string(60, 'x'), std::string(60, 'y')});

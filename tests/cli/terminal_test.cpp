@@ -174,5 +174,50 @@ TEST_F(CliTerminal, TablesFitTheWindow) {
   EXPECT_THAT(compare.text(), HasSubstr("not shown for lack of width"));
 }
 
+/// What is on the screen without escapes, line by line.
+std::vector<std::string> plain_lines(const std::string& text) {
+  std::vector<std::string> lines(1);
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\x1b') {
+      while (i < text.size() && !std::isalpha(static_cast<unsigned char>(text[i])))
+        ++i;
+    } else if (text[i] == '\n') {
+      lines.emplace_back();
+    } else if (text[i] != '\r') {
+      lines.back() += text[i];
+    }
+  }
+  return lines;
+}
+
+TEST_F(CliTerminal, NothingOfAComparisonIsWiderThanTheWindow) {
+  json answer = sample("compare");
+  answer["by"] = {"optimizer.name", "schedule.decay", "optimizer.weight_decay"};
+  for (json& row : answer["rows"]) {
+    row["group"]["optimizer.weight_decay"] = 0.000343232;
+    row["verdict"] = "3 configurations, 12 needed";
+    row["n"] = 14;
+    row["trials_used"] = 112;
+    row["best"] = {{"median", 0.59123}, {"low", 0.55421}, {"high", 0.66012}};
+  }
+  controller().answer("GET /v1/sweeps/12/compare", answer);
+  controller().answer("POST /v1/sweeps", {{"id", "12"}, {"name", "small"}, {"trials", 8}});
+  controller().stream("GET /v1/watch?id=12", {sample("sweep_finished")});
+  for (const unsigned short columns : {40, 60, 80, 100}) {
+    for (const bool run : {false, true}) {
+      Screen screen = run ? this->screen({"run", source_file("valid/small.yaml")}, columns)
+                          : this->screen({"compare", "12"}, columns);
+      EXPECT_EQ(screen.end(), 0) << screen.text();
+      const std::string& text = screen.text();
+      for (const std::string& line : plain_lines(text.substr(run ? text.rfind("#") : 0))) {
+        // A command is there to be copied and never broken.
+        const bool alone = line.starts_with("  thalweg ") && line.find("  ", 2) == line.npos;
+        EXPECT_TRUE(alone || cli::display_width(line) <= columns) << line;
+      }
+      EXPECT_THAT(text, HasSubstr("adamw"));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace thalweg::test

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <map>
 
 #include "tests/db/fixture.h"
 
@@ -26,6 +27,8 @@ class CompareTest : public StoreTest {
   Id add(const std::string& parameters, std::uint64_t seed, const std::vector<double>& errors,
          const std::string& state = "finished") {
     TrialRow trial = sample_trial(sweep, ++trials, seed);
+    trial.configuration = static_cast<std::int64_t>(
+        configurations.try_emplace(parameters, configurations.size() + 1).first->second);
     trial.parameters = parameters;
     trial.state = state;
     store.insert_trials({trial});
@@ -49,6 +52,7 @@ class CompareTest : public StoreTest {
   }
 
   std::int64_t sweep = 0, trials = 0;
+  std::map<std::string, std::size_t> configurations;
 };
 
 TEST_F(CompareTest, GroupsSeedsAndRanksByStepsToTarget) {
@@ -91,7 +95,7 @@ TEST_F(CompareTest, GroupsSeedsAndRanksByStepsToTarget) {
   EXPECT_EQ(second.steps_to_target.median, 400);
   EXPECT_EQ(second.steps_to_target.reached, 2);
   EXPECT_TRUE(std::isinf(second.steps_to_target.high));
-  EXPECT_EQ(second.verdict, "too few seeds (n=3, 4 needed)");
+  EXPECT_EQ(second.verdict, "3 seeds, 4 needed");
   EXPECT_THAT(found.notes, Contains(HasSubstr("ranked by the median steps to target 0.12")));
 }
 
@@ -109,8 +113,9 @@ TEST_F(CompareTest, VerdictsFollowTheExactTest) {
   EXPECT_FALSE(found.rows[0].p);
   EXPECT_THAT(found.rows[1].verdict, StartsWith("no clear difference"));
   EXPECT_EQ(found.rows[2].group[0].second.as_string(), "clearly-worse");
-  EXPECT_EQ(found.rows[2].verdict, "worse (p=0.016)");  // 2/252, twice for Holm
-  EXPECT_NEAR(*found.rows[2].p, 4.0 / 252, 1e-12);
+  // 2/252, for any of the three pairs, since the data picked the first row.
+  EXPECT_EQ(found.rows[2].verdict, "worse (p=0.024)");
+  EXPECT_NEAR(*found.rows[2].p, 6.0 / 252, 1e-12);
   EXPECT_THAT(found.notes, Contains(HasSubstr("no trial has reached the target 0.12")));
 }
 
@@ -118,8 +123,160 @@ TEST_F(CompareTest, SingleRunsAreNamed) {
   optimizer("a", 1, {0.2});
   optimizer("b", 1, {0.3});
   const Comparison found = compare(store, sweep);
-  EXPECT_EQ(found.rows[1].verdict, "too few seeds (n=1, 4 needed)");
+  EXPECT_EQ(found.rows[1].verdict, "1 seed, 4 needed");
   EXPECT_THAT(found.notes, Contains(HasSubstr("2 rows are each a single run")));
+  EXPECT_THAT(found.notes, Contains("for a verdict on every row: `seeds: 4`"));
+}
+
+TEST_F(CompareTest, TheHintNamesTheSeedsReallyNeeded) {
+  for (int row = 0; row < 12; ++row) {
+    for (std::uint64_t seed = 1; seed <= 3; ++seed)
+      optimizer(std::to_string(row), seed, {0.2 + 0.01 * row + 0.001 * static_cast<double>(seed)});
+  }
+  const Comparison found = compare(store, sweep);
+  EXPECT_EQ(found.rows[11].verdict, "3 seeds, 7 needed");  // 66 pairs: 2/3432 is the first below
+  EXPECT_THAT(found.notes, Contains("for a verdict on every row: `seeds: 7`"));
+}
+
+/// A parameter without any effect: what varies is the learning rate.
+TEST_F(CompareTest, SeedsOfAConfigurationAreOneUnit) {
+  const double errors[] = {0.2, 0.25, 0.6, 0.3, 0.55, 0.7};
+  for (int i = 0; i < 6; ++i) {
+    for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+      add(fmt::format(R"({{"log.every":{},"optimizer.lr":0.{}}})", i < 3 ? 50 : 60, i + 1), seed,
+          {errors[i] + 0.001 * static_cast<double>(seed)});
+    }
+  }
+  CompareOptions options;
+  options.by = {"log.every"};
+  const Comparison found = compare(store, sweep, options);
+  ASSERT_EQ(found.rows.size(), 2u);
+  EXPECT_EQ(found.unit, "configuration");
+  EXPECT_EQ(found.rows[0].n, 3);
+  EXPECT_EQ(found.rows[0].configurations, 3);
+  EXPECT_EQ(found.rows[0].trials_used, 24);
+  EXPECT_NEAR(found.rows[0].best.median, 0.2545, 1e-12) << "of the medians over seeds";
+  EXPECT_NEAR(found.rows[0].best.high, 0.6045, 1e-12) << "resamples configurations, not trials";
+  EXPECT_EQ(found.rows[1].verdict, "3 configurations, 4 needed");
+  EXPECT_THAT(found.notes, Contains("rows mix up to 3 values of optimizer.lr: n counts "
+                                    "configurations, each with its median over seeds"));
+  EXPECT_THAT(found.notes,
+              Contains("for a verdict on every row: 4 configurations in each; more seeds do not "
+                       "help"));
+}
+
+TEST_F(CompareTest, RowsAreComparedWhereOtherParametersAreTheSame) {
+  // Rates from good to hopeless; adamw is a little better at each of them.
+  for (int rate = 1; rate <= 8; ++rate) {
+    for (const std::string name : {"sgd", "adamw"}) {
+      for (std::uint64_t seed = 1; seed <= 2; ++seed) {
+        const double error = 0.2 + 0.1 * rate + (name == "sgd" ? 0.01 + 0.001 * rate : 0);
+        add(fmt::format(R"({{"optimizer.name":"{}","optimizer.lr":{}}})", name, rate), seed,
+            {error});
+      }
+    }
+  }
+  CompareOptions options;
+  options.by = {"name"};
+  const Comparison found = compare(store, sweep, options);
+  ASSERT_EQ(found.rows.size(), 2u);
+  EXPECT_EQ(found.by, std::vector<std::string>{"optimizer.name"}) << "a column's title is a name";
+  EXPECT_EQ(found.rows[0].group[0].second.as_string(), "adamw");
+  EXPECT_EQ(found.rows[1].verdict, "worse (p=0.0078)");  // 2/2^8
+  EXPECT_THAT(found.notes,
+              Contains(HasSubstr("among those that share values of the other parameters")));
+}
+
+class BestOverTest : public CompareTest {
+ protected:
+  /// Each optimizer has a rate of its own at which it is best.
+  Comparison best_over(std::uint64_t seeds) {
+    for (int rate = 1; rate <= 3; ++rate) {
+      for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+        const double noise = 0.001 * static_cast<double>(seed);
+        add(fmt::format(R"({{"optimizer.name":"sgd","optimizer.lr":{}}})", rate), seed,
+            {0.3 + 0.1 * std::abs(rate - 3) + noise});
+        add(fmt::format(R"({{"optimizer.name":"adamw","optimizer.lr":{}}})", rate), seed,
+            {0.2 + 0.3 * std::abs(rate - 1) + noise});
+      }
+    }
+    CompareOptions options;
+    options.by = {"optimizer.name"};
+    options.best_over = {"lr"};
+    return compare(store, sweep, options);
+  }
+};
+
+TEST_F(BestOverTest, ChoosesOnSomeSeedsAndJudgesOnOthers) {
+  const Comparison found = best_over(8);
+  ASSERT_EQ(found.rows.size(), 2u);
+  EXPECT_EQ(found.best_over, std::vector<std::string>{"optimizer.lr"});
+  EXPECT_EQ(found.choosing, (std::vector<std::uint64_t>{1, 2, 3, 4}));
+  EXPECT_EQ(found.judging, (std::vector<std::uint64_t>{5, 6, 7, 8}));
+  const ComparisonRow& first = found.rows[0];
+  EXPECT_EQ(first.group[0].second.as_string(), "adamw");
+  ASSERT_EQ(first.chosen.size(), 1u);
+  EXPECT_EQ(first.chosen[0].first, "optimizer.lr");
+  EXPECT_EQ(first.chosen[0].second.as_int(), 1);
+  EXPECT_EQ(first.choices, 3);
+  EXPECT_EQ(first.n, 4);
+  EXPECT_NEAR(first.best.median, 0.2065, 1e-12);
+  EXPECT_EQ(found.rows[1].chosen[0].second.as_int(), 3);
+  EXPECT_EQ(found.rows[1].verdict, "worse (p=0.029)");  // 2/70
+  EXPECT_THAT(found.notes, Contains("each row is at its best optimizer.lr: chosen on seeds 1 to 4, "
+                                    "all else is from seeds 5 to 8"));
+}
+
+TEST_F(BestOverTest, SaysWhereBothAreTheSameSeeds) {
+  const Comparison found = best_over(3);
+  ASSERT_EQ(found.rows.size(), 2u);
+  EXPECT_EQ(found.rows[0].chosen[0].second.as_int(), 1);
+  EXPECT_EQ(found.rows[0].n, 3);
+  EXPECT_EQ(found.rows[1].verdict, "not tested");
+  EXPECT_FALSE(found.rows[1].p);
+  EXPECT_THAT(found.notes, Contains(HasSubstr("chosen and judged on the same 3 seeds")));
+  EXPECT_THAT(found.notes, Contains(HasSubstr("`seeds: 6`")));
+}
+
+TEST_F(BestOverTest, SaysWhereSomeChooseAmongMore) {
+  add(R"({"optimizer.name":"lion","optimizer.lr":1})", 1, {0.1});
+  const Comparison found = best_over(3);
+  EXPECT_THAT(found.notes, Contains(HasSubstr("rows chose among 1 to 3 values of optimizer.lr")));
+}
+
+TEST_F(BestOverTest, IsRefusedWhereThereIsNothingToChoose) {
+  optimizer("a", 1, {0.2});
+  optimizer("b", 1, {0.2});
+  CompareOptions options;
+  options.best_over = {"epochs"};
+  EXPECT_THROW(compare(store, sweep, options), std::invalid_argument);
+  options.best_over = options.by = {"optimizer.name"};
+  EXPECT_THROW(compare(store, sweep, options), std::invalid_argument);
+}
+
+TEST_F(CompareTest, RowsCountWhatTheyUse) {
+  for (std::uint64_t seed = 1; seed <= 4; ++seed)
+    optimizer("a", seed, {0.2});
+  for (std::uint64_t seed = 1; seed <= 40; ++seed)
+    add(R"({"optimizer.name":"b","epochs":2})", seed,
+        seed <= 3 ? std::vector{0.3} : std::vector<double>{}, seed <= 3 ? "finished" : "cancelled");
+  const Comparison found = compare(store, sweep);
+  ASSERT_EQ(found.rows.size(), 2u);
+  EXPECT_EQ(found.rows[1].n, 3);
+  EXPECT_EQ(found.rows[1].trials_used, 3);
+  EXPECT_EQ(found.rows[1].trials.size(), 40u);
+  EXPECT_EQ(found.rows[1].verdict, "3 seeds, 4 needed");
+}
+
+TEST_F(CompareTest, TopLeavesTheBestRows) {
+  for (int row = 0; row < 5; ++row)
+    optimizer(std::to_string(row), 1, {0.2 + 0.01 * row});
+  CompareOptions options;
+  options.top = 2;
+  const Comparison found = compare(store, sweep, options);
+  EXPECT_EQ(found.rows.size(), 2u);
+  EXPECT_EQ(found.rows_in_all, 5);
+  EXPECT_EQ(found.rows[0].group[0].second.as_string(), "0");
 }
 
 TEST_F(CompareTest, MaximizeTurnsEverythingRound) {
@@ -219,6 +376,9 @@ TEST_F(CompareTest, WrongNamesGetTheNearestRightOne) {
   options.by = {"optimizer.nane"};
   EXPECT_EQ(message(sweep, options),
             "sweep 1 has no parameter 'optimizer.nane'; did you mean 'optimizer.name'?");
+  options.by = {"optimizer"};
+  EXPECT_EQ(message(sweep, options),
+            "sweep 1 has no parameter 'optimizer'; did you mean 'optimizer.name'?");
   options = {};
   options.metric = "val/eror";
   EXPECT_EQ(message(sweep, options), "sweep 1 has no metric 'val/eror'; did you mean 'val/error'?");

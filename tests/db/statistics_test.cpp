@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <functional>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -190,13 +191,116 @@ TEST(RankTest, SmallestPossibleValue) {
   EXPECT_NEAR(p_of_u(4, 0), smallest_p(4, 4), 1e-12);
 }
 
-TEST(RankTest, HolmsCorrection) {
-  // The worked example of R's p.adjust(c(0.01, 0.04, 0.03, 0.005), "holm").
-  const auto found = holm({0.01, 0.04, 0.03, 0.005});
-  const std::vector<double> expected{0.03, 0.06, 0.06, 0.02};
-  for (std::size_t i = 0; i < 4; ++i)
-    EXPECT_NEAR(found[i], expected[i], 1e-12);
-  EXPECT_EQ(holm({0.9, 0.8})[0], 1);
+/// Every way to deal each block's values to the two samples, of aligned ranks given by hand.
+double enumerated(const std::vector<std::pair<std::vector<double>, std::size_t>>& blocks) {
+  std::vector<double> sums{0};
+  double mean = 0, observed = 0;
+  for (const auto& [ranks, size] : blocks) {
+    std::vector<double> next;
+    for (unsigned mask = 0; mask < (1u << ranks.size()); ++mask) {
+      if (static_cast<std::size_t>(__builtin_popcount(mask)) != size) continue;
+      double sum = 0;
+      for (std::size_t i = 0; i < ranks.size(); ++i)
+        sum += (mask >> i & 1) != 0 ? ranks[i] : 0;
+      for (const double before : sums)
+        next.push_back(before + sum);
+    }
+    sums = next;
+    const double total = std::accumulate(ranks.begin(), ranks.end(), 0.0);
+    mean += total * static_cast<double>(size) / static_cast<double>(ranks.size());
+    observed +=
+        std::accumulate(ranks.begin(), ranks.begin() + static_cast<std::ptrdiff_t>(size), 0.0);
+  }
+  const auto extreme = std::count_if(sums.begin(), sums.end(), [&](double sum) {
+    return std::abs(sum - mean) >= std::abs(observed - mean) - 1e-9;
+  });
+  return static_cast<double>(extreme) / static_cast<double>(sums.size());
+}
+
+TEST(RankTest, BlocksEqualTheEnumeration) {
+  // Differences 1, -2, 3, 4 of pairs: aligned values -+d/2, ranked -2 -1.5 -1 -.5 .5 1 1.5 2.
+  const RankTest pairs =
+      blocked_rank_test({{{1}, {2}}, {{12}, {10}}, {{100}, {103}}, {{1000}, {1004}}});
+  EXPECT_NEAR(pairs.p, enumerated({{{4, 5}, 1}, {{6, 3}, 1}, {{2, 7}, 1}, {{1, 8}, 1}}), 1e-12);
+  EXPECT_EQ(pairs.direction, -1);
+  EXPECT_NEAR(pairs.smallest, 2.0 / 16, 1e-12);
+  // Unequal blocks with ties and misses. The medians 2 and 20 are subtracted:
+  // a {0, 1}, b {-1, inf | finite median of 2 3 1 is 2}; a {0}, b {-1, 1}.
+  const RankTest uneven = blocked_rank_test({{{2, 3}, {1, kInfinity}}, {{20}, {19, 21}}});
+  // -1 -1 | 0 0 | 1 1 | inf: middle ranks 1.5, 3.5, 5.5, 7.
+  EXPECT_NEAR(uneven.p, enumerated({{{3.5, 5.5, 1.5, 7}, 2}, {{3.5, 1.5, 5.5}, 1}}), 1e-12);
+  // Misses in all of a block say nothing; neither does a block of one sample.
+  EXPECT_EQ(blocked_rank_test({{{kInfinity}, {kInfinity}}, {{kInfinity}, {kInfinity}}}).p, 1);
+  EXPECT_EQ(blocked_rank_test({{{1, 2}, {}}, {{}, {3}}}).p, 1);
+}
+
+TEST(RankTest, BlocksTakeAwayWhatTheyShare) {
+  // Large differences between blocks, the same small one in each: nothing without blocks.
+  std::vector<Block> blocks;
+  Block pooled;
+  for (int i = 0; i < 7; ++i) {
+    blocks.push_back({{10.0 * i}, {10.0 * i + 1 + 0.1 * i}});
+    pooled.a.push_back(blocks.back().a[0]);
+    pooled.b.push_back(blocks.back().b[0]);
+  }
+  EXPECT_NEAR(blocked_rank_test(blocks).p, 2.0 / 128, 1e-12);
+  EXPECT_GT(blocked_rank_test({pooled}).p, 0.5);
+}
+
+TEST(RankTest, ManyBlocksByTheNormalApproximationAreCloseToTheExactOnes) {
+  std::vector<Block> exact, approximate;
+  for (int i = 0; i < 50; ++i) {
+    const double difference = (i % 3 == 0 ? -1 : 1) * (1 + 0.01 * i);
+    exact.push_back({{0}, {difference}});
+    approximate.push_back(exact.back());
+  }
+  approximate.push_back({{0}, {0}});  // one more pair, without a difference: 102 values
+  EXPECT_NEAR(blocked_rank_test(approximate).p, blocked_rank_test(exact).p, 2e-3);
+}
+
+/// The most pairs that can be alike among `rows` rows where the first is alike to at least one
+/// other and differs from the last `apart`: over all ways to part the rows into classes of alike
+/// ones.
+std::size_t most_alike(std::size_t rows, std::size_t apart) {
+  std::size_t most = 0;
+  std::vector<std::size_t> classes(rows, 0);
+  const std::function<void(std::size_t, std::size_t)> part = [&](std::size_t row,
+                                                                 std::size_t used) {
+    if (row < rows) {
+      for (classes[row] = 0; classes[row] <= used; ++classes[row])
+        part(row + 1, std::max(used, classes[row] + 1));
+      return;
+    }
+    for (std::size_t i = rows - apart; i < rows; ++i)
+      if (classes[i] == classes[0]) return;
+    if (std::count(classes.begin(), classes.end(), classes[0]) < 2) return;
+    std::size_t pairs = 0;
+    for (std::size_t i = 0; i < rows; ++i)
+      pairs += static_cast<std::size_t>(std::count(
+          classes.begin() + static_cast<std::ptrdiff_t>(i) + 1, classes.end(), classes[i]));
+    most = std::max(most, pairs);
+  };
+  part(1, 1);
+  return most;
+}
+
+TEST(RankTest, TheBestRowIsCorrectedForAllPairsThatCanBeAlike) {
+  for (std::size_t rows = 2; rows <= 7; ++rows) {
+    std::vector<double> p;
+    for (std::size_t i = 1; i < rows; ++i)
+      p.push_back(1e-6 * std::pow(100.0, static_cast<double>(i)) / 1e8);  // far apart: no maxima
+    const std::vector<double> corrected = correct_for_best(p, rows, pairs_of(rows));
+    for (std::size_t i = 0; i + 1 < rows; ++i)
+      EXPECT_NEAR(corrected[i] / p[i], static_cast<double>(most_alike(rows, i)), 1e-9)
+          << rows << " " << i;
+  }
+  // Shaffer's table for 5 means begins with 10 and 6.
+  EXPECT_EQ(most_alike(5, 0), 10u);
+  EXPECT_EQ(most_alike(5, 1), 6u);
+  // Only as many as could be tested; never above 1, never below a smaller one's.
+  EXPECT_EQ(correct_for_best({0.01, 0.02}, 3, 1), (std::vector<double>{0.01, 0.02}));
+  EXPECT_EQ(correct_for_best({0.9, 0.8}, 3, 3), (std::vector<double>{1, 1}));
+  EXPECT_EQ(correct_for_best({0.03, 0.01}, 3, 3), (std::vector<double>{0.03, 0.03}));
 }
 
 TEST(Profile, ClosedForm) {

@@ -195,6 +195,80 @@ parameters:
   EXPECT_EQ(e.trials[5].train.find("optimizer.momentum"), nullptr);
 }
 
+TEST(Expand, EachMeetsTheSameDraws) {
+  const std::string parameters = R"(
+parameters:
+  optimizer.name: {values: [sgd, adamw]}
+  optimizer.lr: {distribution: log_uniform_values, min: 1e-5, max: 1}
+)";
+  const Expansion each =
+      expand_text("method: random\nrun_cap: 3\neach: [optimizer.name]" + parameters);
+  ASSERT_EQ(each.trials.size(), 6u);
+  EXPECT_THAT(texts(each, "optimizer.name"),
+              ElementsAre("sgd", "adamw", "sgd", "adamw", "sgd", "adamw"));
+  const auto rates = texts(each, "optimizer.lr");
+  const auto drawn = texts(expand_text("method: random\nrun_cap: 3" + parameters), "optimizer.lr");
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(rates[2 * i], rates[2 * i + 1]);
+    EXPECT_EQ(rates[2 * i], drawn[i]) << "each changes which values a draw meets, not the draw";
+  }
+  const Expansion more =
+      expand_text("method: random\nrun_cap: 5\neach: optimizer.name" + parameters);
+  ASSERT_EQ(more.trials.size(), 10u);
+  for (std::size_t i = 0; i < 6; ++i)
+    EXPECT_EQ(more.trials[i].hash, each.trials[i].hash);
+}
+
+TEST(Expand, EachTakesZippedParametersAlong) {
+  const Expansion e = expand_text(R"(
+method: random
+run_cap: 4
+each: [batch.global]
+zip: [batch.global, epochs]
+parameters:
+  optimizer.name: {value: sgd}
+  batch.global: {values: [64, 128, 256]}
+  epochs: {values: [1, 2, 4]}
+  optimizer.lr: {min: 0.1, max: 1.0}
+)");
+  ASSERT_EQ(e.trials.size(), 12u);
+  for (const ExpandedTrial& trial : e.trials)
+    EXPECT_EQ(trial.train.find("batch.global")->as_int(),
+              64 * trial.train.find("epochs")->as_int());
+}
+
+TEST(Expand, EachSkipsWhatIsLeftOut) {
+  const Expansion e = expand_text(R"(
+method: random
+run_cap: 2
+each: [optimizer.name, optimizer.momentum]
+when: {optimizer.momentum: {optimizer.name: momentum}}
+parameters:
+  optimizer.name: {values: [momentum, adamw]}
+  optimizer.momentum: {values: [0.5, 0.9]}
+  optimizer.lr: {min: 0.1, max: 1.0}
+)");
+  EXPECT_THAT(texts(e, "optimizer.momentum"), ElementsAre("0.5", "0.9", "-", "0.5", "0.9", "-"));
+  EXPECT_EQ(e.duplicates, 0);
+}
+
+TEST(Expand, GridGoesThroughDraws) {
+  const auto text = [](const std::string& method, const std::string& samples) {
+    return method +
+           "parameters:\n"
+           "  optimizer.lr: {distribution: log_uniform_values, min: 1e-5, max: 1" +
+           samples + "}\n  optimizer.name: {values: [sgd, adamw]}\n";
+  };
+  const Expansion e = expand_text(text("method: grid\n", ", samples: 3"));
+  ASSERT_EQ(e.trials.size(), 6u);
+  const auto rates = texts(e, "optimizer.lr");
+  const auto drawn = texts(expand_text(text("method: random\nrun_cap: 3\n", "")), "optimizer.lr");
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(rates[2 * i], drawn[i]) << "those that random search makes";
+    EXPECT_EQ(rates[2 * i], rates[2 * i + 1]);
+  }
+}
+
 TEST(Expand, ResourcesMayVary) {
   const Expansion e = expand_text(R"(
 method: grid

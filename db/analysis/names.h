@@ -1,0 +1,38 @@
+// The names that a comparison is asked for, and what was meant where there is no such name.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "db/store.h"
+
+namespace thalweg::db::analysis {
+
+/// The parameters of a sweep. Reads the database as it is asked; Store must outlive it.
+class ParameterNames {
+ public:
+  ParameterNames(Store& store, std::int64_t sweep);
+
+  /// The full names: each may be given as it is, or as the last part of one varied parameter, as
+  /// columns are titled ("name" for "optimizer.name"), else of one parameter at all. Throws
+  /// std::invalid_argument with what may have been meant.
+  std::vector<std::string> all_of(const std::vector<std::string>& names) const;
+
+  bool varies(const std::string& name) const;
+  /// The varied parameters without these, in the order of the file.
+  std::vector<std::string> varied_but(const std::vector<std::string>& names) const;
+
+ private:
+  std::string full(const std::string& name) const;
+  std::string suggestion(const std::string& name, const std::vector<std::string>& all) const;
+
+  Store& store_;
+  std::int64_t sweep_;
+  std::vector<std::string> varied_;
+};
+
+/// Throws std::invalid_argument where no trial has reported it.
+void check_metric(Store& store, std::int64_t sweep, const std::string& metric);
+
+}  // namespace thalweg::db::analysis

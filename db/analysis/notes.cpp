@@ -1,0 +1,164 @@
+#include "db/analysis/notes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace thalweg::db::analysis {
+namespace {
+
+std::string counted(std::int64_t count, const char* one, const char* many) {
+  return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
+std::string list_of(const std::vector<std::string>& parts) {
+  std::string text;
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == parts.size() ? " and " : ", ") + parts[i];
+  return text;
+}
+
+/// "seeds 1 to 4", "seeds 3, 5 and 9", "9 seeds".
+std::string seeds_text(const std::vector<std::uint64_t>& seeds) {
+  constexpr std::size_t most_listed = 6;
+  if (seeds.size() == 1) return fmt::format("seed {}", seeds.front());
+  if (seeds.back() - seeds.front() + 1 == seeds.size())
+    return fmt::format("seeds {} to {}", seeds.front(), seeds.back());
+  if (seeds.size() > most_listed) return fmt::format("{} seeds", seeds.size());
+  std::vector<std::string> parts;
+  for (const std::uint64_t seed : seeds)
+    parts.push_back(std::to_string(seed));
+  return "seeds " + list_of(parts);
+}
+
+template <class Test>
+std::int64_t how_many(const std::vector<ComparisonRow>& rows, const Test& test) {
+  return std::count_if(rows.begin(), rows.end(), test);
+}
+
+void note_ranking(Comparison& comparison, const Ranking& ranking) {
+  auto& notes = comparison.notes;
+  notes.push_back(fmt::format("ranked by the median {}{} of {}", ranking.words,
+                              comparison.target && ranking.by != RankBy::best
+                                  ? fmt::format(" {}", *comparison.target)
+                                  : std::string(),
+                              comparison.metric));
+  if (comparison.target && ranking.by == RankBy::best)
+    notes.push_back(fmt::format("no trial has reached the target {} yet", *comparison.target));
+}
+
+void note_choice(Comparison& comparison) {
+  if (comparison.best_over.empty() || comparison.rows.empty()) return;
+  const std::string names = list_of(comparison.best_over);
+  if (comparison.choosing != comparison.judging) {
+    comparison.notes.push_back(
+        fmt::format("each row is at its best {}: chosen on {}, all else is from {}", names,
+                    seeds_text(comparison.choosing), seeds_text(comparison.judging)));
+  } else {
+    const auto rows = how_many(comparison.rows, [](const auto& row) { return row.n > 0; });
+    const std::size_t needed =
+        comparison.unit == "seed" ? units_needed(static_cast<std::size_t>(rows)) + 2 : 2;
+    comparison.notes.push_back(fmt::format(
+        "each row is at its best {}, chosen and judged on the same {}: that makes every row look "
+        "better than it is, so nothing is tested (with `seeds: {}` some choose and others judge)",
+        names, counted(static_cast<std::int64_t>(comparison.judging.size()), "seed", "seeds"),
+        needed));
+  }
+  std::int64_t fewest = 0, most = 0;
+  for (const ComparisonRow& row : comparison.rows) {
+    if (row.choices == 0) continue;
+    fewest = fewest == 0 ? row.choices : std::min(fewest, row.choices);
+    most = std::max(most, row.choices);
+  }
+  if (fewest == most) return;
+  comparison.notes.push_back(fmt::format(
+      "rows chose among {} to {} values of {}: the best of more is better by chance alone "
+      "(`method: random` with `each` draws as many for each)",
+      fewest, most, names));
+}
+
+void note_mixtures(Comparison& comparison, const Noted& noted) {
+  std::vector<std::string> mixed;
+  for (std::size_t i = 0; i < noted.table.most_mixed.size(); ++i) {
+    if (noted.table.most_mixed[i] > 1)
+      mixed.push_back(fmt::format("{} values of {}", noted.table.most_mixed[i], noted.others[i]));
+  }
+  if (mixed.empty()) return;
+  const bool many = std::any_of(comparison.rows.begin(), comparison.rows.end(),
+                                [](const auto& row) { return row.trials_used > row.n; });
+  comparison.notes.push_back(fmt::format(
+      "rows mix {}{}: n counts configurations{}", noted.table.rows.size() > 1 ? "up to " : "",
+      list_of(mixed), many ? ", each with its median over seeds" : ""));
+  if (comparison.best_over.empty())
+    comparison.notes.push_back("each row at its best value of a mixed parameter: --best-over NAME");
+}
+
+void note_tests(Comparison& comparison, const Noted& noted) {
+  if (noted.tested.tests == 0) return;
+  const std::string blocked =
+      noted.tested.blocked ? ", among those that share values of the other parameters" : "";
+  comparison.notes.push_back(fmt::format(
+      "verdicts: exact two-sided rank test over {}s{} on {} against the first row, p <= 0.05 after "
+      "correction for {} (the data picked the first row); intervals: 95 % bootstrap of the median "
+      "over {}s",
+      comparison.unit, blocked, noted.ranking.words,
+      counted(static_cast<std::int64_t>(noted.tested.pairs), "pair of rows", "pairs of rows"),
+      comparison.unit));
+  const bool odd = how_many(comparison.rows, [](const auto& row) {
+                     return row.verdict.starts_with("different");
+                   }) > 0;
+  if (odd)
+    comparison.notes.push_back(
+        "different: the row's median is not better, yet the test says that it is the better one");
+  if (noted.tested.needed == 0) return;
+  if (comparison.unit == "seed") {
+    const auto rows = how_many(comparison.rows, [](const auto& row) { return row.n > 0; });
+    comparison.notes.push_back(
+        fmt::format("for a verdict on every row: `seeds: {}`",
+                    units_needed(static_cast<std::size_t>(rows)) +
+                        (comparison.best_over.empty() ? 0 : comparison.choosing.size())));
+  } else {
+    comparison.notes.push_back(fmt::format(
+        "for a verdict on every row: {} configurations in each{}; more seeds do not help",
+        noted.tested.needed,
+        noted.tested.blocked ? " that share the values of the other parameters" : ""));
+  }
+}
+
+void note_trials(Comparison& comparison, const std::vector<TrialRecord>& records) {
+  const auto single =
+      how_many(comparison.rows, [](const auto& row) { return row.trials_used == 1; });
+  if (single > 0) {
+    comparison.notes.push_back(
+        fmt::format("{} a single run: what sets it apart may be nothing but its seed",
+                    counted(single, "row is", "rows are each")));
+  }
+  const auto open = std::count_if(records.begin(), records.end(),
+                                  [](const TrialRecord& record) { return !record.ended(); });
+  if (open > 0) {
+    comparison.notes.push_back(fmt::format("{} not ended: the numbers will change",
+                                           counted(open, "trial has", "trials have")));
+  }
+  const auto lost = std::count_if(records.begin(), records.end(), [](const TrialRecord& record) {
+    return record.ended() && std::isnan(record.best);
+  });
+  if (lost > 0) {
+    comparison.notes.push_back(
+        fmt::format("{} without any value of {}: left out of `best`{}",
+                    counted(lost, "trial ended", "trials ended"), comparison.metric,
+                    comparison.target ? "; failed ones count as target missed" : ""));
+  }
+}
+
+}  // namespace
+
+void write_notes(Comparison& comparison, const Noted& noted) {
+  note_ranking(comparison, noted.ranking);
+  note_choice(comparison);
+  note_mixtures(comparison, noted);
+  note_tests(comparison, noted);
+  note_trials(comparison, noted.records);
+}
+
+}  // namespace thalweg::db::analysis

@@ -1,0 +1,30 @@
+// The sentences under a comparison: how it was ranked and tested, and what to be careful about.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "db/analysis/compare.h"
+#include "db/analysis/units.h"
+#include "db/analysis/verdict.h"
+
+namespace thalweg::db::analysis {
+
+struct Ranking {
+  RankBy by;
+  const char* words;
+  Member member;
+};
+
+struct Noted {
+  const std::vector<TrialRecord>& records;
+  const UnitTable& table;
+  const std::vector<std::string>& others;  ///< names of TrialRecord::others
+  const Ranking& ranking;
+  const Tested& tested;
+};
+
+/// Appends to comparison.notes.
+void write_notes(Comparison& comparison, const Noted& noted);
+
+}  // namespace thalweg::db::analysis

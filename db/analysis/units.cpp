@@ -1,0 +1,182 @@
+#include "db/analysis/units.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "db/analysis/bootstrap.h"
+#include "db/analysis/verdict.h"
+
+namespace thalweg::db::analysis {
+namespace {
+
+using Trials = std::vector<const TrialRecord*>;
+
+/// Numbers for values: equal numbers for equal values.
+class Numbering {
+ public:
+  int operator()(const jobspec::Value& value) {
+    return numbers_.try_emplace(value.canonical(), static_cast<int>(numbers_.size())).first->second;
+  }
+
+ private:
+  std::map<std::string, int> numbers_;
+};
+
+/// In the order of their first trial.
+template <class Key>
+std::vector<Trials> grouped(const Trials& trials, const Key& key) {
+  std::vector<Trials> groups;
+  std::map<decltype(key(*trials.front())), std::size_t> places;
+  for (const TrialRecord* trial : trials) {
+    const auto [place, fresh] = places.try_emplace(key(*trial), groups.size());
+    if (fresh) groups.emplace_back();
+    groups[place->second].push_back(trial);
+  }
+  return groups;
+}
+
+std::vector<Trials> configurations_of(const Trials& trials) {
+  return grouped(trials, [](const TrialRecord& trial) { return trial.configuration; });
+}
+
+std::vector<Trials> rows_of(const Trials& trials) {
+  return grouped(trials, [](const TrialRecord& trial) {
+    return jobspec::Value(jobspec::List(trial.group)).canonical();
+  });
+}
+
+Trials all_of(const std::vector<TrialRecord>& records) {
+  Trials trials;
+  for (const TrialRecord& record : records)
+    trials.push_back(&record);
+  return trials;
+}
+
+Trials with_seeds(const Trials& trials, const std::vector<std::uint64_t>& seeds) {
+  Trials chosen;
+  std::copy_if(trials.begin(), trials.end(), std::back_inserter(chosen),
+               [&](const TrialRecord* trial) {
+                 return std::binary_search(seeds.begin(), seeds.end(), trial->seed);
+               });
+  return chosen;
+}
+
+void make_units(UnitTable& table) {
+  table.by_seeds = std::all_of(table.rows.begin(), table.rows.end(), [](const UnitRow& row) {
+    return configurations_of(row.trials).size() <= 1;
+  });
+  const TrialRecord* any = nullptr;
+  for (const UnitRow& row : table.rows)
+    if (!row.trials.empty()) any = row.trials.front();
+  std::vector<Numbering> numberings(any ? any->others.size() : 0);
+  table.most_mixed.assign(numberings.size(), 0);
+  for (UnitRow& row : table.rows) {
+    std::vector<std::set<int>> mixed(numberings.size());
+    for (const Trials& configuration : configurations_of(row.trials)) {
+      std::vector<int> others;
+      for (std::size_t i = 0; i < numberings.size(); ++i) {
+        others.push_back(numberings[i](configuration.front()->others[i]));
+        mixed[i].insert(others.back());
+      }
+      if (!table.by_seeds) {
+        row.units.push_back({configuration, others});
+        continue;
+      }
+      for (const TrialRecord* trial : configuration)
+        row.units.push_back({{trial}, others});
+    }
+    for (std::size_t i = 0; i < mixed.size(); ++i)
+      table.most_mixed[i] = std::max(table.most_mixed[i], static_cast<int>(mixed[i].size()));
+  }
+}
+
+/// Median over configurations, smaller is better; NaN without data.
+double score_of(const Trials& candidate, const BestOver& best_over, Member member) {
+  std::vector<Unit> units;
+  for (Trials& configuration : configurations_of(with_seeds(candidate, best_over.choosing)))
+    units.push_back({std::move(configuration), {}});
+  const double score = median(values_of(units, member));
+  return best_over.maximize && member == &TrialRecord::best ? -score : score;
+}
+
+/// One row: the configurations with the best values, judged on their seeds.
+UnitRow choose(const Trials& trials, const BestOver& best_over) {
+  const auto values = [&](const TrialRecord& trial) {
+    jobspec::List chosen;
+    for (const std::size_t i : best_over.others)
+      chosen.push_back(trial.others[i]);
+    return chosen;
+  };
+  UnitRow row{trials.front()->group, trials};
+  Choice choice;
+  std::pair<double, double> least;
+  for (const Trials& candidate : grouped(trials, [&](const TrialRecord& trial) {
+         return jobspec::Value(values(trial)).canonical();
+       })) {
+    const std::pair score{score_of(candidate, best_over, best_over.score),
+                          score_of(candidate, best_over, best_over.tie_break)};
+    if (std::isnan(score.first)) continue;
+    if (++choice.among > 1 && !(score < least)) continue;
+    least = score;
+    choice.values = values(*candidate.front());
+    row.trials = with_seeds(candidate, best_over.judging);
+  }
+  if (choice.among > 0) row.choice = std::move(choice);
+  return row;
+}
+
+}  // namespace
+
+double value_of(const Unit& unit, Member member) {
+  if (unit.trials.size() == 1) return unit.trials.front()->*member;
+  std::vector<double> values;
+  for (const TrialRecord* trial : unit.trials)
+    values.push_back(trial->*member);
+  return median(std::move(values));
+}
+
+std::vector<double> values_of(const std::vector<Unit>& units, Member member) {
+  std::vector<double> values;
+  for (const Unit& unit : units) {
+    const double value = value_of(unit, member);
+    if (!std::isnan(value)) values.push_back(value);
+  }
+  return values;
+}
+
+UnitTable units_of(const std::vector<TrialRecord>& records) {
+  UnitTable table;
+  for (const Trials& trials : rows_of(all_of(records)))
+    table.rows.push_back({trials.front()->group, trials});
+  make_units(table);
+  return table;
+}
+
+UnitTable at_best(const std::vector<TrialRecord>& records, BestOver& best_over) {
+  const std::vector<Trials> rows = rows_of(all_of(records));
+  const auto table_of = [&] {
+    UnitTable table;
+    for (const Trials& trials : rows)
+      table.rows.push_back(choose(trials, best_over));
+    make_units(table);
+    return table;
+  };
+  std::set<std::uint64_t> seeds;
+  for (const TrialRecord& record : records)
+    seeds.insert(record.seed);
+  best_over.choosing.assign(seeds.begin(), seeds.end());
+  best_over.judging = best_over.choosing;
+  UnitTable undivided = table_of();
+  const std::size_t judge = undivided.by_seeds ? units_needed(rows.size()) : 1;
+  const std::size_t choose = undivided.by_seeds ? 2 : 1;
+  if (seeds.size() < judge + choose) return undivided;
+  const auto half = best_over.choosing.begin() +
+                    static_cast<std::ptrdiff_t>(std::min(seeds.size() / 2, seeds.size() - judge));
+  best_over.judging.assign(half, best_over.choosing.end());
+  best_over.choosing.erase(half, best_over.choosing.end());
+  return table_of();
+}
+
+}  // namespace thalweg::db::analysis

@@ -1,0 +1,179 @@
+// `zip`, `each` and `when` of a sweep file: which values of the parameters meet.
+#include <algorithm>
+
+#include "jobspec/check.h"
+#include "jobspec/parse.h"
+#include "jobspec/synonyms.h"
+
+namespace thalweg::jobspec {
+namespace {
+
+/// The axis of that name, or a complaint.
+const Axis* wanted_axis(const std::string& name, Place place, const std::string& key,
+                        Parsing& parsing) {
+  const Axis* axis = find_axis(parsing.sweep, name);
+  if (!axis && !parsing.broken_axes.count(name)) {
+    const std::vector<std::string> names = axis_names(parsing.sweep);
+    parsing.complaints.add(place, key, "found '" + name + "', expected the name of a parameter",
+                           did_you_mean(name, names));
+  }
+  return axis;
+}
+
+void zip_group(const Value& value, Parsing& parsing, std::set<std::string>& used) {
+  const auto complain = [&](const std::string& message, const std::string& hint = "") {
+    parsing.complaints.add(value.place, "zip", message, hint);
+  };
+  const bool good = value.is_list() && value.as_list().size() >= 2 &&
+                    std::all_of(value.as_list().begin(), value.as_list().end(),
+                                [](const Value& item) { return item.is_string(); });
+  if (!good) {
+    complain("found " + describe(value) + ", expected a list of at least two parameters",
+             "as [[model.name, batch.global]]");
+    return;
+  }
+  std::vector<std::string> group;
+  std::string lengths;
+  bool equal = true, complete = true;
+  std::size_t length = 0;
+  for (const Value& item : value.as_list()) {
+    const std::string& name = item.as_string();
+    const Axis* axis = wanted_axis(name, item.place, "zip", parsing);
+    complete = complete && axis;
+    if (!axis) continue;
+    if (!used.insert(name).second) complain("found " + name + " twice, expected once");
+    const auto* values = axis->distribution->listed();
+    if (!values || !axis->distribution->grid()) {
+      complain("found " + name + " with a range, expected parameters with plain values");
+      complete = false;
+      continue;
+    }
+    if (!group.empty()) lengths += ", ";
+    lengths += name + " has " + std::to_string(values->size());
+    equal = equal && (group.empty() || values->size() == length);
+    length = values->size();
+    group.push_back(name);
+  }
+  if (!equal) complain("found lists of different lengths, expected equal ones", lengths);
+  if (equal && complete) parsing.sweep.zip.push_back(std::move(group));
+}
+
+void when_condition(const std::string& axis, const std::string& on, const Value& value,
+                    const Map& conditions, Parsing& parsing) {
+  const std::string key = "when." + axis + "." + on;
+  const auto complain = [&](const std::string& message, const std::string& hint = "") {
+    parsing.complaints.add(value.place, key, message, hint);
+  };
+  const Target target(parsing.schema, on);
+  if (!target.known()) {
+    const UnknownKey said = unknown_key("parameters", on, value, {});
+    const std::string near = said.hint.empty() ? Target::suggestion(parsing.schema, on) : "";
+    complain("unknown option, expected an option of train",
+             near.empty() ? said.hint : "did you mean '" + near + "'?");
+    return;
+  }
+  const bool given =
+      parsing.sweep.train.find(on) || find_axis(parsing.sweep, on) || parsing.broken_axes.count(on);
+  if (!given) {
+    complain("found a condition on '" + on +
+                 "', which is left to its default, expected a parameter or an option set in train",
+             "set train." + on);
+    return;
+  }
+  const bool chained = std::any_of(conditions.begin(), conditions.end(),
+                                   [&](const auto& entry) { return entry.first == on; });
+  if (chained) {
+    complain("found a condition on '" + on +
+             "', which has a condition itself, expected a plain parameter");
+    return;
+  }
+  When when{axis, on, value.is_list() ? value.as_list() : std::vector<Value>{value}};
+  if (when.values.empty()) complain("found an empty list, expected at least one value");
+  for (const Value& item : when.values) {
+    std::string hint;
+    const std::string expected = target.misfit(item, &hint);
+    if (!expected.empty()) complain("found " + describe(item) + ", expected " + expected, hint);
+  }
+  parsing.sweep.when.push_back(std::move(when));
+}
+
+}  // namespace
+
+void parse_zip(const Value& value, Parsing& parsing) {
+  if (!value.is_list() || value.as_list().empty()) {
+    parsing.complaints.add(value.place, "zip",
+                           "found " + describe(value) + ", expected a list of groups of parameters",
+                           "as [[model.name, batch.global]]");
+    return;
+  }
+  std::set<std::string> used;
+  const bool flat = value.as_list().front().is_string();
+  if (flat) {
+    zip_group(value, parsing, used);
+    return;
+  }
+  for (const Value& group : value.as_list())
+    zip_group(group, parsing, used);
+}
+
+void parse_each(const Value& value, Parsing& parsing) {
+  const auto complain = [&](const Value& at, const std::string& message,
+                            const std::string& hint = "") {
+    parsing.complaints.add(at.place, "each", message, hint);
+  };
+  const std::vector<Value> names = value.is_string() ? std::vector<Value>{value}
+                                   : value.is_list() ? value.as_list()
+                                                     : std::vector<Value>{};
+  const bool good = !names.empty() && std::all_of(names.begin(), names.end(),
+                                                  [](const Value& v) { return v.is_string(); });
+  if (!good) {
+    complain(value, "found " + describe(value) + ", expected a list of parameters",
+             "as [optimizer.name]");
+    return;
+  }
+  if (parsing.sweep.method == Method::grid && !parsing.method_unknown) {
+    complain(value, "found draws for each value in a grid, expected method: random",
+             "a grid meets every value anyway");
+    return;
+  }
+  std::vector<std::string>& each = parsing.sweep.each;
+  for (const Value& item : names) {
+    const std::string& name = item.as_string();
+    const Axis* axis = wanted_axis(name, item.place, "each", parsing);
+    if (!axis) continue;
+    if (!axis->distribution->grid()) {
+      complain(item, "found " + name + " with no end of values, expected a list of them",
+               "write values");
+    } else if (std::find(each.begin(), each.end(), name) != each.end()) {
+      complain(item, "found " + name + " twice, expected once");
+    } else {
+      each.push_back(name);
+    }
+  }
+  if (each.size() == parsing.sweep.axes.size() && parsing.broken_axes.empty()) {
+    complain(value, "found every parameter, expected one to be left to draw", "use method: grid");
+  }
+}
+
+void parse_when(const Value& value, Parsing& parsing) {
+  if (!value.is_map() || value.as_map().empty()) {
+    parsing.complaints.add(value.place, "when",
+                           "found " + describe(value) + ", expected conditions by parameter",
+                           "as {optimizer.momentum: {optimizer.name: momentum}}");
+    return;
+  }
+  for (const auto& [axis, conditions] : value.as_map()) {
+    if (!wanted_axis(axis, conditions.place, "when", parsing)) continue;
+    if (!conditions.is_map() || conditions.as_map().empty()) {
+      parsing.complaints.add(conditions.place, "when." + axis,
+                             "found " + describe(conditions) + ", expected a map of conditions",
+                             "as {optimizer.name: [momentum, nesterov]}");
+      continue;
+    }
+    for (const auto& [on, values] : conditions.as_map()) {
+      when_condition(axis, on, values, value.as_map(), parsing);
+    }
+  }
+}
+
+}  // namespace thalweg::jobspec

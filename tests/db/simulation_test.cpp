@@ -1,0 +1,202 @@
+// Are the verdicts honest? Sweeps are drawn in which the parameter that makes the rows has no
+// effect at all, while other parameters, configurations and seeds do; then no more than 5 % of them
+// may call any row worse or different (6 % here, for the draws' own noise). How often a real
+// difference is found is printed.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <functional>
+#include <iostream>
+#include <limits>
+#include <random>
+
+#include "db/analysis/rank_test.h"
+#include "db/analysis/verdict.h"
+
+namespace thalweg::db::analysis {
+namespace {
+
+constexpr int kDraws = 10000;
+constexpr double kMissed = std::numeric_limits<double>::infinity();
+
+/// Independent of the library's own distributions, so that every machine draws the same.
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : engine_(seed) {}
+  double uniform() { return (static_cast<double>(engine_() >> 11) + 0.5) * 0x1p-53; }
+  double normal() {
+    return std::sqrt(-2 * std::log(uniform())) * std::cos(2 * 3.14159265358979 * uniform());
+  }
+  int below(int n) { return static_cast<int>(uniform() * n); }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+/// One configuration: the row that it is in, and the values of two other parameters.
+struct Configuration {
+  int row = 0;
+  double lr = 0;
+  int decay = 0;
+};
+
+struct Design {
+  std::string name;
+  int seeds = 1;
+  std::function<std::vector<Configuration>(Random&)> configurations;
+  double shift = 1;     ///< of row 0 where power is measured; seeds have deviation 1
+  double own = 0.5;     ///< deviation of what is each configuration's own
+  bool misses = false;  ///< values are steps to a target that some never reach
+  std::vector<std::size_t> best_over{};  ///< 0: lr, 1: decay
+};
+
+std::vector<TrialRecord> draw(const Design& design, Random& random, double shift) {
+  std::vector<double> of_seed;
+  for (int i = 0; i < design.seeds; ++i)
+    of_seed.push_back(0.5 * random.normal());
+  std::vector<TrialRecord> records;
+  std::int64_t number = 0;
+  for (const Configuration& configuration : design.configurations(random)) {
+    const double of_configuration = 3 * std::pow(configuration.lr - 0.5, 2) * 4 +
+                                    configuration.decay + design.own * random.normal() -
+                                    (configuration.row == 0 ? shift : 0);
+    ++number;
+    for (int seed = 0; seed < design.seeds; ++seed) {
+      TrialRecord record;
+      record.configuration = number;
+      record.seed = static_cast<std::uint64_t>(seed) + 1;
+      record.state = "finished";
+      record.group = {jobspec::Value(configuration.row)};
+      record.others = {jobspec::Value(configuration.lr), jobspec::Value(configuration.decay)};
+      record.best = of_configuration + of_seed[static_cast<std::size_t>(seed)] + random.normal();
+      if (design.misses) {
+        record.best = record.best > 2.5 ? kMissed : std::round(4 * record.best);
+      }
+      records.push_back(record);
+    }
+  }
+  return records;
+}
+
+/// Whether any row is called worse or different.
+bool claims(const Design& design, const std::vector<TrialRecord>& records) {
+  UnitTable table;
+  if (design.best_over.empty()) {
+    table = units_of(records);
+  } else {
+    BestOver best_over{design.best_over, &TrialRecord::best, &TrialRecord::best};
+    table = at_best(records, best_over);
+    EXPECT_TRUE(best_over.divided());
+  }
+  std::vector<Contender> contenders;
+  for (const UnitRow& row : table.rows)
+    contenders.push_back({{}, scores_of(row, &TrialRecord::best, false)});
+  order(contenders);
+  judge(contenders, table.by_seeds ? "seed" : "configuration");
+  for (const Contender& contender : contenders) {
+    const std::string& verdict = contender.row.verdict;
+    if (verdict.starts_with("worse") || verdict.starts_with("different")) return true;
+  }
+  return false;
+}
+
+double share_of_claims(const Design& design, int draws, double shift) {
+  Random random(20261122);
+  int claimed = 0;
+  for (int i = 0; i < draws; ++i)
+    claimed += claims(design, draw(design, random, shift)) ? 1 : 0;
+  return static_cast<double>(claimed) / draws;
+}
+
+/// As random search draws: the row too.
+auto drawn(int count, std::vector<double> probabilities, bool decays = false) {
+  return [=](Random& random) {
+    std::vector<Configuration> all;
+    for (int i = 0; i < count; ++i) {
+      int row = 0;
+      for (double u = random.uniform(); u > probabilities[static_cast<std::size_t>(row)]; ++row)
+        u -= probabilities[static_cast<std::size_t>(row)];
+      all.push_back({row, random.uniform(), decays ? random.below(2) : 0});
+    }
+    return all;
+  };
+}
+
+/// Every row with the same draws of the other parameters.
+auto each(int rows, int draws) {
+  return [=](Random& random) {
+    std::vector<Configuration> all;
+    for (int i = 0; i < draws; ++i) {
+      const double lr = random.uniform();
+      for (int row = 0; row < rows; ++row)
+        all.push_back({row, lr, 0});
+    }
+    return all;
+  };
+}
+
+auto grid(int rows, int lrs, int decays) {
+  return [=](Random&) {
+    std::vector<Configuration> all;
+    for (int row = 0; row < rows; ++row) {
+      for (int lr = 0; lr < lrs; ++lr) {
+        for (int decay = 0; decay < decays; ++decay)
+          all.push_back({row, (lr + 0.5) / lrs, decay});
+      }
+    }
+    return all;
+  };
+}
+
+const std::vector<double> kTwo{0.5, 0.5}, kFour{0.45, 0.25, 0.2, 0.1};
+
+const Design kDesigns[] = {
+    {"Random6x8", 8, drawn(6, kTwo), 3},
+    {"Random12x3", 3, drawn(12, kTwo), 2},
+    {"Random16x5", 5, drawn(16, kTwo), 2},
+    {"Random24x2FourUnequalRows", 2, drawn(24, kFour), 3},
+    {"Random20x2WithTwoDecays", 2, drawn(20, kTwo, true), 2},
+    {"Each2Rows8Draws3Seeds", 3, each(2, 8), 1},
+    {"Each4Rows12Draws2Seeds", 2, each(4, 12), 1},
+    {"Grid2x8x3Seeds", 3, grid(2, 8, 1), 1},
+    {"Grid3x6x2x2Seeds", 2, grid(3, 6, 2), 1},
+    {"Grid4x7x2x2SeedsWithMisses", 2, grid(4, 7, 2), 1, 0.5, true},
+    {"Single2Rows8Seeds", 8, grid(2, 1, 1), 1.5, 0},
+    {"Single5Rows8Seeds", 8, grid(5, 1, 1), 1.5, 0},
+    {"Single16Rows8Seeds", 8, grid(16, 1, 1), 1.5, 0},
+    {"Single4Rows6SeedsWithMisses", 6, grid(4, 1, 1), 1.5, 0, true},
+    {"BestOverLr2Rows8Seeds", 8, grid(2, 6, 1), 1.5, 0, false, {0}},
+    {"BestOverLr4Rows10Seeds", 10, grid(4, 6, 1), 1.5, 0, false, {0}},
+    {"BestOverLrWithTwoDecays4Seeds", 4, grid(2, 4, 6), 1.5, 0.5, false, {0}},
+};
+
+class FalsePositives : public ::testing::TestWithParam<Design> {};
+
+TEST_P(FalsePositives, AreAtMostAsManyAsSaid) {
+  const Design& design = GetParam();
+  const double alike = share_of_claims(design, kDraws, 0);
+  const double apart = share_of_claims(design, kDraws / 20, design.shift);
+  std::cout << fmt::format("{:34} false {:5.2f} %, found with a shift of {}: {:.0f} %\n",
+                           design.name, 100 * alike, design.shift, 100 * apart);
+  EXPECT_LE(alike, 0.06);
+}
+
+INSTANTIATE_TEST_SUITE_P(Designs, FalsePositives, ::testing::ValuesIn(kDesigns),
+                         [](const auto& test) { return test.param.name; });
+
+TEST(FalsePositives, WouldBeManyWithTrialsAsUnits) {
+  Random random(20261122);
+  int claimed = 0;
+  constexpr int draws = 1000;
+  for (int i = 0; i < draws; ++i) {
+    std::vector<double> values[2];
+    for (const TrialRecord& record : draw(kDesigns[1], random, 0))
+      values[record.group[0].as_int()].push_back(record.best);
+    claimed += rank_sum_test(values[0], values[1]) <= 0.05 ? 1 : 0;
+  }
+  EXPECT_GT(claimed, draws / 10) << "the simulation can tell";
+}
+
+}  // namespace
+}  // namespace thalweg::db::analysis
