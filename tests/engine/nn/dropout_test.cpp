@@ -39,14 +39,14 @@ void for_all(const std::function<void(const Place&)>& look) {
         look({4, step, 8, sample, element});
 }
 
-/// Of whether an element is kept at a place and at another one.
+/// Of whether an element is kept at a place and at another one; of coins its deviation is
+/// 1 / sqrt(kDraws).
 double correlation(double probability, const std::function<Place(Place)>& other) {
-  double both = 0;
-  for_all([&](const Place& at) {
-    both += kept(probability, at) && kept(probability, other(at)) ? 1 : 0;
-  });
   const double keep = 1 - probability;
-  return (both / kDraws - keep * keep) / (keep * probability);
+  const auto centred = [&](const Place& at) { return (kept(probability, at) ? 1 : 0) - keep; };
+  double sum = 0;
+  for_all([&](const Place& at) { sum += centred(at) * centred(other(at)); });
+  return sum / (kDraws * keep * probability);
 }
 
 TEST(DropoutMask, KeepsTheSharePromised) {
