@@ -535,7 +535,7 @@ TEST(Attempt, BadInputIsBadInputOnEveryRank) {
   EXPECT_THAT(ends_of("data", Map{{"name", "fashion-mnist"}, {"dir", "/nonexistent"}}, 2),
               HasSubstr("dataset-fashion-mnist"));
   EXPECT_THAT(ends_of("batch.global", 481, 2), HasSubstr("481 is more than the 480"));
-  EXPECT_THAT(ends_of("batch.global", 30, 3), HasSubstr("do not divide into 4 shards"));
+  EXPECT_THAT(ends_of("batch.global", 29, 3), HasSubstr("do not divide into 4 shards"));
   EXPECT_THAT(ends_of("batch.shards", 2, 3), HasSubstr("use at most 2 ranks"));
   EXPECT_THAT(ends_of("sync.accumulate", 4, 2),
               HasSubstr("a shard of 6 samples (batch.global over 4 shards) does not divide into 4 "
