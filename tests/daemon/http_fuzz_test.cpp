@@ -117,7 +117,7 @@ TEST_F(ServerTest, FuzzedRequestsCostTheirConnectionAtMost) {
     const std::string answer = connection.rest();
     ASSERT_TRUE(connection.closed) << text;
     if (!answer.empty()) {
-      ASSERT_EQ(answer.substr(0, 9), "HTTP/1.1 ") << text;
+      ASSERT_EQ(answer.substr(0, 7), "HTTP/1.") << text;  // as in the request: 1.0 or 1.1
       ASSERT_NE(answer.substr(9, 3), "500") << text << "\n" << answer;
       if (number % 4 == 0) {
         ASSERT_NE(answer.substr(9, 3), "200") << "a stranger over TCP: " << text;
