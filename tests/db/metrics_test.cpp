@@ -235,5 +235,16 @@ TEST_F(StoreTest, MetricNamesAreTheSweepsOwn) {
   EXPECT_EQ(store.metric_names(other.sweep), (std::vector<std::string>{"c"}));
 }
 
+/// On a machine without a clock, say: differences of two times are numbers all the same.
+class AbsurdTimes : public StoreTest {};
+
+TEST_F(AbsurdTimes, AreCutButKeepTheirSigns) {
+  const Id id = running_attempt();
+  store.add_points(id, 1, 1, {{"a", 1, 1, -1e300}, {"b", 1, 1, 1e300}, {"c", 1, 1, kInfinity}});
+  EXPECT_LT(store.curve({id.sweep, id.trial, 0}, "a").at(0).time, -4e12);
+  EXPECT_GT(store.curve({id.sweep, id.trial, 0}, "b").at(0).time, 4e12);
+  EXPECT_GT(store.curve({id.sweep, id.trial, 0}, "c").at(0).time, 4e12);
+}
+
 }  // namespace
 }  // namespace thalweg::db
