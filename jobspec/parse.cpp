@@ -153,6 +153,17 @@ void parse_run_cap(Fields& top, Parsing& parsing) {
   }
 }
 
+/// For messages of those who check more than the file.
+void keep_places(Fields& top, Sweep& sweep) {
+  for (const char* block : {"metric", "resources", "limits"}) {
+    const Value* const value = top.take(block);
+    if (!value || !value->is_map()) continue;
+    sweep.places[block] = value->place;
+    for (const auto& [key, inner] : value->as_map())
+      sweep.places[std::string(block) + "." + key] = inner.place;
+  }
+}
+
 void parse_resources(Fields& top, Parsing& parsing) {
   const Value* resources = top.take("resources");
   const Value* limits = top.take("limits");
@@ -162,6 +173,7 @@ void parse_resources(Fields& top, Parsing& parsing) {
     parsing.sweep.resources = read_resources(*resources, "resources", parsing.complaints);
   }
   if (limits) parse_limits(*limits, parsing);
+  parsing.sweep.slurm_given = slurm != nullptr;
   if (slurm) parse_slurm(*slurm, parsing);
   check_nodes(resources, limits, parsing);
   check_signal(slurm, parsing);
@@ -192,6 +204,8 @@ Sweep parse_sweep(std::string_view text, const std::string& file_name, const Sch
   parse_method(top, parsing);
   if (const Value* metric = top.take("metric")) {
     sweep.metric = read_metric(*metric, "metric", complaints);
+    sweep.metric_given = true;
+    sweep.goal_given = metric->is_map() && metric->find("goal") != nullptr;
   }
   std::int64_t seed = 1;
   if (top.integer("seed", seed, {0})) sweep.seed = static_cast<std::uint64_t>(seed);
@@ -209,6 +223,7 @@ Sweep parse_sweep(std::string_view text, const std::string& file_name, const Sch
   parse_resources(top, parsing);
   if (const Value* value = top.take("env")) parse_environment(*value, parsing);
   parse_other_keys(top, parsing);
+  keep_places(top, sweep);
   top.finish();
   // Configurations of a broken tree would only repeat its mistakes.
   if (before == after) check_configurations(sweep, schema, complaints);

@@ -176,6 +176,7 @@ Schema Schema::from_json(std::string_view json) {
   for_items(fields, "sections", [&](const Value& item, const std::string& path) {
     schema.sections.push_back(read_section(item, path, complaints));
   });
+  fields.take_quietly("metrics");  // what runs report: not for `train`
   fields.finish();
   complaints.throw_if_any();
   return schema;

@@ -49,6 +49,8 @@ struct Sweep {
   /// `each`.
   std::int64_t run_cap = 0;
   Metric metric;
+  /// What the file says of it; the rest is a default, and the engine knows a better one.
+  bool metric_given = false, goal_given = false;
   std::vector<std::uint64_t> seeds{1};
   std::vector<Axis> axes;                     ///< in file order
   std::vector<std::vector<std::string>> zip;  ///< axes that advance together
@@ -59,10 +61,12 @@ struct Sweep {
   Resources resources;
   Limits limits;
   SlurmOptions slurm;
+  bool slurm_given = false;  ///< the file has the block
   /// Variables that the file sets (or removes, where there is no value) in its attempts'
   /// environment.
   std::vector<std::pair<std::string, std::optional<std::string>>> environment;
-  bool clamp = false;              ///< clamp node requests over the cap instead of refusing them
+  bool clamp = false;  ///< clamp node requests over the cap instead of refusing them
+  std::map<std::string, Place> places;  ///< of "metric.name", "resources.memory", "limits.…"
   std::vector<std::string> notes;  ///< what the user should know: clamped, coerced, ignored keys
 };
 

@@ -134,6 +134,12 @@ Trial read_trial(const std::filesystem::path& path) {
   const Value value = read_yaml(text.str(), path.string());
   Complaints complaints(path.string());
   Trial trial;
+  for (const char* key : {"method", "parameters", "seeds", "name"})
+    if (const Value* of_a_sweep = value.is_map() ? value.find(key) : nullptr) {
+      complaints.add(of_a_sweep->place, key, "this is a sweep file: thalweg run starts it",
+                     "thalweg-train --check checks it");
+      complaints.throw_if_any();
+    }
   Fields fields(value, "", complaints);
   std::int64_t format = Trial::format;
   fields.integer("format", format, {Trial::format, Trial::format});

@@ -70,9 +70,8 @@ void print_plan(Context& context, const Json& answer, const Format& format) {
                 << script << (script.ends_with('\n') ? "" : "\n");
   context.out << '\n';
   print_forecasts(context, answer);
-  if (const auto hours = number_at(answer, "most_node_hours"))
-    context.out << "At most " << format_number(*hours)
-                << " node-hours, if every trial takes its whole time once.\n";
+  if (const std::string cost = text_at(answer, "cost"); !cost.empty())
+    context.out << "The sweep takes " << cost << ".\n";
   context.out << "Nothing was submitted (--dry-run).\n";
 }
 

@@ -1,4 +1,4 @@
-// thalweg validate: check sweep files without a controller.
+// thalweg validate: check sweep files without a controller, their trials by the engine.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -8,15 +8,21 @@
 #include "cli/commands/table.h"
 #include "cli/output/text.h"
 #include "cli/schema_source.h"
+#include "daemon/api/engine_check.h"
+#include "daemon/api/program.h"
 #include "jobspec/axis.h"
+#include "jobspec/cost.h"
 #include "jobspec/paths.h"
 #include "jobspec/sweep.h"
 
 namespace thalweg::cli {
 namespace {
 
+namespace api = daemon::api;
+
 struct Options {
   std::vector<std::string> files;
+  std::string backend = "auto";
   Format format;
 };
 
@@ -26,15 +32,40 @@ Json json_of(const jobspec::Diagnostic& diagnostic) {
           {"message", diagnostic.message},     {"hint", diagnostic.hint}};
 }
 
-/// {file, ok, name, trials, configurations, duplicates, notes, diagnostics}
+/// What the engine says of trials that jobspec finds nothing wrong with. Throws
+/// jobspec::InputError with what is wrong with them.
+void ask_engine(const Options& options, const std::string& text, const jobspec::SiteLimits& limits,
+                jobspec::Sweep& sweep, Json& result) {
+  const auto program = api::find_program("thalweg-train");
+  if (program.empty()) {
+    sweep.notes.emplace_back(
+        "only the keys were checked, not whether the trials can run: thalweg-train is not here");
+    return;
+  }
+  api::CheckRequest request;
+  request.program = program;
+  request.text = text;
+  request.file_name = sweep.file;
+  request.directory = sweep.directory;
+  request.max_nodes = limits.max_nodes_per_job;
+  request.elsewhere =
+      options.backend == "slurm" || (options.backend == "auto" && sweep.slurm_given);
+  const api::EngineCheck check = api::check_sweep(request);
+  result["check"] = api::check_json(check);
+  api::apply_check(check, sweep);
+}
+
+/// {file, ok, name, trials, configurations, duplicates, notes, metric, most_node_hours, cost,
+/// check, diagnostics}
 Json check(Context& context, const std::string& file, const jobspec::Schema& schema,
-           const jobspec::SiteLimits& limits, bool quiet) {
+           const jobspec::SiteLimits& limits, const Options& options) {
   const std::string text = read_file(file);
   Json result{{"file", file}, {"diagnostics", Json::array()}};
   try {
     jobspec::Sweep sweep = jobspec::parse_sweep(text, file, schema, limits);
     sweep.directory = jobspec::directory_of(file);
     const jobspec::Expansion expansion = jobspec::expand(sweep, schema);
+    ask_engine(options, text, limits, sweep, result);
     const auto& trials = expansion.trials;
     result["ok"] = true;
     result["name"] = sweep.name;
@@ -42,11 +73,16 @@ Json check(Context& context, const std::string& file, const jobspec::Schema& sch
     result["configurations"] = trials.empty() ? 0 : trials.back().configuration;
     result["duplicates"] = expansion.duplicates;
     result["notes"] = sweep.notes;
+    result["metric"] = {
+        {"name", sweep.metric.name},
+        {"goal", sweep.metric.goal == jobspec::Goal::maximize ? "maximize" : "minimize"}};
+    result["most_node_hours"] = jobspec::most_node_hours(expansion);
+    result["cost"] = jobspec::describe_cost(sweep, expansion);
   } catch (const jobspec::InputError& error) {
     result["ok"] = false;
     for (const auto& diagnostic : error.diagnostics()) {
       result["diagnostics"].push_back(json_of(diagnostic));
-      if (!quiet) context.err << diagnostic.to_string() << '\n';
+      if (!options.format.json) context.err << diagnostic.to_string() << '\n';
     }
   }
   return result;
@@ -55,7 +91,9 @@ Json check(Context& context, const std::string& file, const jobspec::Schema& sch
 void print_good(Context& context, const Json& result) {
   context.out << printable(text_at(result, "file")) << ": " << context.palette(Tint::green, "ok")
               << ": " << count_of(count_at(result, "trials"), "trial") << " ("
-              << count_of(count_at(result, "configurations"), "configuration") << ")\n";
+              << count_of(count_at(result, "configurations"), "configuration") << ")\n  "
+              << text_at(result, "cost") << "\n  ranked by "
+              << printable(text_at(member(result, "metric"), "name")) << '\n';
   print_notes(context, result);
 }
 
@@ -64,14 +102,16 @@ int validate(Context& context, const Options& options) {
   const jobspec::SiteLimits limits = find_limits();
   Json results = Json::array();
   long long mistakes = 0;
+  bool unanswered = false;
   for (const std::string& file : options.files) {
-    results.push_back(check(context, file, schema, limits, options.format.json));
+    results.push_back(check(context, file, schema, limits, options));
     const Json& result = results.back();
     mistakes += static_cast<long long>(list_at(result, "diagnostics").size());
+    unanswered = unanswered || !text_at(member(result, "check"), "failure").empty();
     if (!options.format.json && flag_at(result, "ok")) print_good(context, result);
   }
   if (options.format.json) print_json(context.out, {{"files", results}});
-  if (mistakes == 0) return exit_ok;
+  if (mistakes == 0) return unanswered ? exit_failed : exit_ok;
   if (!options.format.json) {
     context.out.flush();
     context.err << count_of(mistakes, "mistake") << '\n';
@@ -85,6 +125,11 @@ Action make_validate(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   arguments.positional("SWEEP.yaml", options->files, "one or several sweep files").completes =
       Completes::file;
+  arguments
+      .option("--backend", "NAME", options->backend,
+              "what is to run them; of files that slurm's nodes may see it is only noted that they "
+              "are not here (default: auto, which is slurm where the file has a block slurm)")
+      .choices = {"auto", "local", "slurm"};
   arguments.flag("--json", options->format.json, "print {files:[{file, ok, diagnostics, …}]}");
   return [options](Context& context) { return validate(context, *options); };
 }

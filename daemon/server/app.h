@@ -20,7 +20,8 @@ struct App {
         home(std::move(where)),
         config(std::move(settings)),
         reader(executor, home.database()),
-        queries(executor, home.database()) {}
+        queries(executor, home.database()),
+        checks(executor, home.database()) {}
 
   Controller& controller;
   api::Home home;
@@ -28,6 +29,7 @@ struct App {
   double started = 0;                             ///< Unix seconds
   Reader reader;                                  ///< for what the API shows
   Reader queries;                                 ///< for people's own SQL, which may take long
+  Reader checks;                                  ///< for the engine's check of sweeps
   std::shared_ptr<const jobspec::Schema> schema;  ///< once thalweg-train has said it
   std::function<void()> stop;                     ///< ends the controller soon
 };

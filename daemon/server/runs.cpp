@@ -1,7 +1,9 @@
 // Endpoints that show sweeps, trials and attempts.
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -11,6 +13,7 @@
 #include "daemon/server/params.h"
 #include "daemon/server/views.h"
 #include "db/analysis/compare.h"
+#include "jobspec/metrics.h"
 
 namespace thalweg::daemon {
 
@@ -101,6 +104,16 @@ json comparison_json(const db::analysis::Comparison& c) {
   return result;
 }
 
+/// Nothing where trials have reported the metric, or none has reported anything.
+std::string without_data(const std::string& metric, const std::vector<std::string>& reported) {
+  if (reported.empty() || std::find(reported.begin(), reported.end(), metric) != reported.end())
+    return "";
+  const std::string near = jobspec::nearest_metric(metric, reported);
+  return fmt::format("no trial has reported {}{}; reported were {}", metric,
+                     near.empty() ? "" : " (did you mean " + near + "?)",
+                     fmt::join(reported, ", "));
+}
+
 db::analysis::RankBy rank_by(const std::string& name) {
   using db::analysis::RankBy;
   static const std::vector<std::pair<std::string, RankBy>> names = {
@@ -175,7 +188,10 @@ awaitable<Response> get_comparison(App& app, const Request& request) {
   const auto options = compare_options(request);
   const auto work = [id, options](db::Store& store) {
     try {
-      return json_response(comparison_json(db::analysis::compare(store, id.sweep, options)));
+      db::analysis::Comparison comparison = db::analysis::compare(store, id.sweep, options);
+      std::string note = without_data(comparison.metric, store.metric_names(id.sweep));
+      if (!note.empty()) comparison.notes.push_back(std::move(note));
+      return json_response(comparison_json(comparison));
     } catch (const std::invalid_argument& error) {
       throw HttpError(400, error.what());
     }

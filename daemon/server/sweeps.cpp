@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "daemon/api/engine_check.h"
 #include "daemon/api/messages.h"
 #include "daemon/api/program.h"
 #include "daemon/backend/environment.h"
@@ -11,6 +12,7 @@
 #include "daemon/server/forecast.h"
 #include "daemon/server/params.h"
 #include "daemon/state/resources.h"
+#include "jobspec/cost.h"
 
 namespace thalweg::daemon {
 
@@ -106,10 +108,32 @@ std::vector<std::string> environment_of(const Config& config, const json& body,
   return with_changes(std::move(entries), {{name, config.data}});
 }
 
+/// What the engine itself says of the trials. Throws jobspec::InputError with what is wrong with
+/// them. A check that fails holds no sweep back: it is noted.
+awaitable<void> ask_engine(App& app, const std::string& text,
+                           const std::vector<std::string>& environment, const std::string& backend,
+                           jobspec::Sweep& sweep) {
+  api::CheckRequest request;
+  request.program = api::find_program(app.config.local.engine_program);
+  if (request.program.empty()) {
+    sweep.notes.push_back("only the keys were checked, not whether the trials can run: " +
+                          app.config.local.engine_program + " is not here");
+    co_return;
+  }
+  request.text = text;
+  request.directory = sweep.directory;
+  request.environment = environment;
+  request.file_name = sweep.file;
+  request.elsewhere = backend != "local";
+  request.max_nodes = app.config.max_nodes_per_job;
+  const auto work = [request](db::Store&) { return api::check_sweep(request); };
+  const api::EngineCheck check = co_await app.checks.run(work);
+  api::apply_check(check, sweep);
+}
+
 json dry_run(const App& app, const Parsed& parsed, const std::string& backend) {
   json trials = json::array();
   int nodes = 0;
-  double node_hours = 0;
   for (const auto& trial : parsed.expansion.trials) {
     const jobspec::Resources& r = trial.resources;
     trials.push_back({{"id", "." + std::to_string(trial.number)},
@@ -117,10 +141,11 @@ json dry_run(const App& app, const Parsed& parsed, const std::string& backend) {
                       {"parameters", api::value_json(trial.parameters)},
                       {"resources", resources_json(r)}});
     nodes = std::max(nodes, r.nodes);
-    node_hours += static_cast<double>(r.nodes) * static_cast<double>(r.time_limit_s) / 3600;
   }
-  json result{
-      {"trials", std::move(trials)}, {"nodes_per_job", nodes}, {"most_node_hours", node_hours}};
+  json result{{"trials", std::move(trials)},
+              {"nodes_per_job", nodes},
+              {"most_node_hours", jobspec::most_node_hours(parsed.expansion)},
+              {"cost", jobspec::describe_cost(parsed.sweep, parsed.expansion)}};
   const LaunchRequest first = example_request(app, parsed.sweep, parsed.expansion.trials.front());
   if (std::string script = app.controller.script(backend, first); !script.empty())
     result["script"] = std::move(script);
@@ -159,10 +184,10 @@ awaitable<Response> post_sweep(App& app, const Request& request) {
   };
   Parsed parsed = co_await app.reader.run(work);
   if (parsed.expansion.trials.empty()) throw HttpError(400, file + ": the sweep has no trials");
-
   const auto environment = environment_of(app.config, body, parsed.sweep);
   if (const std::string misfit = environment_misfit(environment); !misfit.empty())
     throw HttpError(400, misfit);
+  co_await ask_engine(app, text, environment, backend, parsed.sweep);
 
   const bool only_look = body.value("dry_run", false);
   note_ignored(parsed.sweep, site, backend);
@@ -185,6 +210,7 @@ awaitable<Response> post_sweep(App& app, const Request& request) {
   result["duplicates"] = submitted.duplicates;
   result["backend"] = backend;
   result["notes"] = parsed.sweep.notes;
+  result["metric"] = metric_json(parsed.sweep.metric);
   co_return json_response(result);
 }
 

@@ -11,26 +11,33 @@ namespace {
 using jobspec::Option;
 using jobspec::Value;
 
-[[noreturn]] void refuse(const std::string& owner, const std::string& message) {
-  throw std::invalid_argument(owner + " " + message);
-}
+/// A layer in messages.
+struct Owner {
+  std::size_t number = 0;
+  std::string name;  ///< "layer 3 (linear 'fc1')"
+
+  [[noreturn]] void refuse(const std::string& option, const std::string& message) const {
+    throw LayerError(number, option, name + " " + message);
+  }
+};
 
 void check_option(const Option& option, const Value& value, const std::string& owner) {
   std::string hint;
   const std::string expected = jobspec::misfit(option, value, &hint);
   if (expected.empty()) return;
-  refuse(owner, "expects " + expected + " for " + option.name + ", got " + value.to_text() +
-                    (hint.empty() ? "" : ", " + hint));
+  throw OptionError(option.name, owner + " expects " + expected + " for " + option.name + ", got " +
+                                     value.to_text() + (hint.empty() ? "" : ", " + hint));
 }
 
-const LayerKind& find_kind(const LayerSpec& spec, const std::string& owner) {
+const LayerKind& find_kind(const LayerSpec& spec, const Owner& owner) {
   std::vector<std::string> names;
   for (const LayerKind& kind : layer_table()) {
     if (kind.name == spec.kind) return kind;
     names.push_back(kind.name);
   }
   const std::string near = jobspec::nearest(spec.kind, names);
-  refuse(owner, "is of an unknown kind" + (near.empty() ? "" : ", did you mean '" + near + "'?"));
+  owner.refuse("kind",
+               "is of an unknown kind" + (near.empty() ? "" : ", did you mean '" + near + "'?"));
 }
 
 bool has_weights(const LayerPlan& layer) {
@@ -63,14 +70,14 @@ std::vector<bool> feeding_relu(const Graph& graph) {
 
 /// The values that a layer takes. `names[v]` is the name of value v.
 std::vector<int> find_inputs(const LayerSpec& spec, const LayerKind& kind,
-                             const std::vector<std::string>& names, const std::string& owner) {
+                             const std::vector<std::string>& names, const Owner& owner) {
   std::vector<int> from;
   for (const std::string& name : spec.inputs) {
     const auto found = std::find(names.begin(), names.end(), name);
     if (found == names.end()) {
       const std::string near = jobspec::nearest(name, names);
-      refuse(owner, "takes '" + name + "', which is no layer before it" +
-                        (near.empty() ? "" : ", did you mean '" + near + "'?"));
+      owner.refuse("inputs", "takes '" + name + "', which is no layer before it" +
+                                 (near.empty() ? "" : ", did you mean '" + near + "'?"));
     }
     from.push_back(static_cast<int>(found - names.begin()));
   }
@@ -78,9 +85,9 @@ std::vector<int> find_inputs(const LayerSpec& spec, const LayerKind& kind,
   const bool fits =
       kind.inputs == 0 ? from.size() > 1 : from.size() == static_cast<std::size_t>(kind.inputs);
   if (!fits)
-    refuse(owner, "takes " + std::to_string(from.size()) + " inputs where " +
-                      (kind.inputs == 0 ? "two or more" : std::to_string(kind.inputs)) +
-                      " are expected");
+    owner.refuse("inputs", "takes " + std::to_string(from.size()) + " inputs where " +
+                               (kind.inputs == 0 ? "two or more" : std::to_string(kind.inputs)) +
+                               " are expected");
   return from;
 }
 
@@ -94,8 +101,8 @@ jobspec::Map complete_options(const std::vector<Option>& options, const jobspec:
   for (const auto& [key, value] : given) {
     if (std::find(names.begin(), names.end(), key) != names.end()) continue;
     const std::string near = jobspec::nearest(key, names);
-    refuse(owner,
-           "has no option '" + key + "'" + (near.empty() ? "" : ", did you mean '" + near + "'?"));
+    throw OptionError(key, owner + " has no option '" + key + "'" +
+                               (near.empty() ? "" : ", did you mean '" + near + "'?"));
   }
   jobspec::Map complete;
   for (const Option& option : options) {
@@ -105,7 +112,8 @@ jobspec::Map complete_options(const std::vector<Option>& options, const jobspec:
       check_option(option, found->second, owner);
       complete.push_back(*found);
     } else if (option.required) {
-      refuse(owner, "needs the option '" + option.name + "' (" + option.doc + ")");
+      throw OptionError(option.name,
+                        owner + " needs the option '" + option.name + "' (" + option.doc + ")");
     } else {
       complete.emplace_back(option.name, option.fallback);
     }
@@ -124,15 +132,20 @@ Graph build_graph(const std::vector<LayerSpec>& layers, const InputShape& data, 
   graph.input = input;
   std::vector<std::string> names{input_name};
   for (const LayerSpec& spec : layers) {
-    const std::string owner = "layer " + std::to_string(graph.layers.size() + 1) + " (" +
-                              spec.kind + " '" + spec.name + "')";
+    const std::size_t number = graph.layers.size() + 1;
+    const Owner owner{
+        number, "layer " + std::to_string(number) + " (" + spec.kind + " '" + spec.name + "')"};
     if (std::find(names.begin(), names.end(), spec.name) != names.end())
-      refuse(owner, "has the name of an earlier layer");
+      owner.refuse("name", "has the name of an earlier layer");
     LayerPlan plan;
     plan.kind = &find_kind(spec, owner);
     plan.name = spec.name;
     plan.number = static_cast<int>(graph.layers.size());
-    plan.options = complete_options(plan.kind->options, spec.options, owner);
+    try {
+      plan.options = complete_options(plan.kind->options, spec.options, owner.name);
+    } catch (const OptionError& error) {
+      throw LayerError(number, error.option(), error.what());
+    }
     plan.from = find_inputs(spec, *plan.kind, names, owner);
     for (const int value : plan.from)
       plan.ins.push_back(value == 0 ? input
@@ -140,15 +153,15 @@ Graph build_graph(const std::vector<LayerSpec>& layers, const InputShape& data, 
     plan.in = plan.ins.front();
     const bool given_tokens = plan.from.front() == 0 && data.vocabulary > 0;
     if (given_tokens != plan.kind->tokens)
-      refuse(owner, given_tokens ? "cannot take tokens: they must be embedded first"
-                                 : "expects tokens, and its input is none");
+      owner.refuse("inputs", given_tokens ? "cannot take tokens: they must be embedded first"
+                                          : "expects tokens, and its input is none");
     try {
       plan.kind->reference->plan(plan);
       check_size(plan.out, "puts out");
       for (const ParameterPlan& parameter : plan.parameters)
         check_size(parameter.shape, "has a " + parameter.name + " of");
     } catch (const std::invalid_argument& error) {
-      refuse(owner, error.what());
+      owner.refuse("", error.what());
     }
     names.push_back(spec.name);
     graph.layers.push_back(std::move(plan));
@@ -157,8 +170,8 @@ Graph build_graph(const std::vector<LayerSpec>& layers, const InputShape& data, 
   const std::vector<int> uses = graph.uses();
   for (std::size_t l = 0; l + 1 < graph.layers.size(); ++l)
     if (uses[l + 1] == 0)
-      throw std::invalid_argument("nothing takes what layer '" + graph.layers[l].name +
-                                  "' puts out");
+      throw LayerError(l + 1, "",
+                       "nothing takes what layer '" + graph.layers[l].name + "' puts out");
   const std::vector<bool> feeds_relu = feeding_relu(graph);
   for (std::size_t l = 0; l < graph.layers.size(); ++l)
     for (ParameterPlan& parameter : graph.layers[l].parameters)

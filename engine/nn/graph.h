@@ -1,7 +1,10 @@
 // From a list of layers to a checked graph with known shapes.
 #pragma once
 
+#include <cstddef>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/device/layer.h"
@@ -12,6 +15,9 @@ namespace thalweg::engine {
 /// The layers that graphs are made of: one row each.
 const std::vector<LayerKind>& layer_table();
 const std::vector<LossKind>& loss_table();
+
+/// Added to Metric::top: 1 - the quotient. Such a metric is better where it is larger.
+inline constexpr std::size_t one_minus = 2 * most_sums;
 
 /// The layer table for people: kinds, what they do, options with ranges and defaults.
 std::string describe_layers();
@@ -33,14 +39,37 @@ inline constexpr const char* input_name = "input";
 LossPlan plan_loss(const jobspec::Value& loss, const InputShape& data, const Shape& output);
 jobspec::Section loss_schema();
 
+/// An option that is unknown, missing or wrong.
+class OptionError : public std::invalid_argument {
+ public:
+  OptionError(std::string option, const std::string& message)
+      : std::invalid_argument(message), option_(std::move(option)) {}
+  const std::string& option() const { return option_; }
+
+ private:
+  std::string option_;
+};
+
+/// What is wrong with one layer, and with which key of it where it is one.
+class LayerError : public OptionError {
+ public:
+  /// `number` counts from 1; `option` may be empty.
+  LayerError(std::size_t number, std::string option, const std::string& message)
+      : OptionError(std::move(option), message), number_(number) {}
+  std::size_t number() const { return number_; }
+
+ private:
+  std::size_t number_;
+};
+
 /// Works out shapes, fills in defaults and checks everything. Weights that feed a relu get the gain
-/// for it. Throws std::invalid_argument with a sentence like "layer 3 (linear 'fc1') expects flat
-/// features, got (64, 7, 7): ...".
+/// for it. Throws std::invalid_argument, where it is about one layer a LayerError with a sentence
+/// like "layer 3 (linear 'fc1') expects flat features, got (64, 7, 7): ...".
 Graph build_graph(const std::vector<LayerSpec>& layers, const InputShape& data,
                   const jobspec::Value& loss = {});
 
-/// `given` with the defaults of `options` filled in. Throws std::invalid_argument on an unknown,
-/// missing or ill-typed option; `owner` starts the sentence.
+/// `given` with the defaults of `options` filled in. Throws OptionError on an unknown, missing or
+/// ill-typed option; `owner` starts the sentence.
 jobspec::Map complete_options(const std::vector<jobspec::Option>& options,
                               const jobspec::Map& given, const std::string& owner);
 

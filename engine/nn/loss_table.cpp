@@ -32,11 +32,13 @@ bool of_images(const LossPlan& plan) {
 
 /// The sums stand in engine/device/labels.h, reference/bce.cpp and reference/elementwise_losses.h.
 const Metric error{"error", 0, 1};
+const Metric accuracy{"accuracy", one_minus + 0, 1};
 const Metric top5{"top5_error", 2, 1, has_five_classes};
 const Metric perplexity{"perplexity", Metric::exp_of_loss, 0, has_positions};
 const Metric iou{"iou", 3, 4};
 const Metric iou_of_images{"iou", 3, 4, of_images};
 const Metric wrong_side{"error", 2, 1};  // of bce, whose iou has the same places
+const Metric right_side{"accuracy", one_minus + 2, 1};
 const Metric mae{"mae", 0, 1};
 
 /// Of labels: where the logits of a position stand. Throws where the model's output does not fit.
@@ -108,7 +110,7 @@ const std::vector<LossKind>& loss_table() {
        &reference::cross_entropy,
        cpu::cross_entropy,
        cuda::cross_entropy,
-       {error, top5, perplexity, iou_of_images}},
+       {error, accuracy, top5, perplexity, iou_of_images}},
       {"dice",
        "1 - the Dice coefficient of every class's softmax, averaged: for segmentation",
        {jobspec::real_option("epsilon", 1, 1e-12, 1e6, "added to both parts of each quotient")},
@@ -116,7 +118,7 @@ const std::vector<LossKind>& loss_table() {
        &reference::dice,
        cpu::dice,
        cuda::dice,
-       {error, iou}},
+       {error, accuracy, iou}},
       {"mse",
        "squared error, averaged over the targets",
        {},
@@ -148,7 +150,7 @@ const std::vector<LossKind>& loss_table() {
        &reference::bce,
        cpu::bce,
        cuda::bce,
-       {wrong_side, iou}},
+       {wrong_side, right_side, iou}},
   };
   return table;
 }

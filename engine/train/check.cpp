@@ -1,170 +1,380 @@
-// --check: what a trial would need, without training.
+// --check of one configuration. Stages that do not need one another's results are all gone through,
+// so that one check names every mistake; a stage that needs what failed is left out.
+#include "engine/train/check.h"
+
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 
 #include "engine/data/augment.h"
 #include "engine/data/dataset.h"
 #include "engine/data/split.h"
 #include "engine/gpu/gpu.h"
+#include "engine/nn/graph.h"
 #include "engine/nn/model.h"
+#include "engine/nn/model_table.h"
 #include "engine/optim/optimizer.h"
 #include "engine/schedule/schedule.h"
-#include "engine/train/attempt.h"
+#include "engine/sync/replica.h"
 #include "engine/train/kernels.h"
 #include "engine/train/memory.h"
-#include "engine/train/options.h"
-#include "engine/train/program.h"
+#include "engine/train/metrics.h"
 #include "engine/train/validation.h"
-#include "jobspec/trial.h"
 
 namespace thalweg::engine {
 namespace {
 
-std::string grouped(std::int64_t n) {
-  std::string text = std::to_string(n);
-  for (std::ptrdiff_t at = static_cast<std::ptrdiff_t>(text.size()) - 3; at > 0; at -= 3)
-    text.insert(static_cast<std::size_t>(at), 1, ',');
-  return text;
-}
+using jobspec::Value;
 
-std::string mebibytes(double bytes) {
-  constexpr double kMiB = 1 << 20;
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f MiB", bytes / kMiB);
-  return text;
-}
-
-double resident_bytes() {
+std::size_t resident_bytes() {
   std::ifstream in("/proc/self/statm");
-  double total = 0, resident = 0;
+  std::size_t total = 0, resident = 0;
   in >> total >> resident;
-  return resident * static_cast<double>(sysconf(_SC_PAGESIZE));
+  return resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
-/// Memory of one lane: what a shard of zeros makes resident.
-double lane_bytes(const Model& model, const Dataset& dataset, int samples) {
-  const auto n = static_cast<std::size_t>(samples);
-  const std::vector<float> inputs(n * static_cast<std::size_t>(elements(dataset.sample_shape())));
-  const std::vector<std::int32_t> labels(n * static_cast<std::size_t>(dataset.form().labels));
-  const std::vector<float> targets(n * static_cast<std::size_t>(dataset.form().targets));
-  Buffer parameters = Buffer::of_floats(model.parameter_floats());
-  Buffer gradients = Buffer::of_floats(model.parameter_floats());
-  Buffer statistics = Buffer::of_floats(model.statistics());
-  std::fill_n(gradients.floats(), model.parameter_floats(), 0.0f);
-  model.initialize(1, parameters.floats(), statistics.floats());
-  const double before = resident_bytes();
-  const auto lane = model.lane();
-  Batch batch;
-  batch.inputs = inputs.data();
-  batch.labels = labels.data();
-  batch.targets = targets.data();
-  batch.samples = samples;
-  lane->train(parameters.floats(), batch, 1, gradients.floats(), statistics.floats(), [](int) {});
-  return std::max(0.0, resident_bytes() - before);
+/// Whether the text says that a file cannot be had here, whatever else is said of it.
+bool says_missing(const std::string& text) {
+  return text.find(std::strerror(ENOENT)) != text.npos ||
+         text.find(std::strerror(EACCES)) != text.npos || text.find("$THALWEG_DATA") != text.npos;
+}
+
+/// An option, or a section.
+bool is_key(const jobspec::Schema& schema, const std::string& path) {
+  for (const jobspec::Section& section : schema.sections) {
+    if (section.path == path && !path.empty()) return true;
+    const std::string prefix = section.path.empty() ? "" : section.path + ".";
+    const auto has = [&](const std::vector<jobspec::Option>& options) {
+      return std::any_of(options.begin(), options.end(),
+                         [&](const jobspec::Option& o) { return prefix + o.name == path; });
+    };
+    if (has(section.options) || (!section.variants.empty() && prefix + section.selector == path))
+      return true;
+    for (const jobspec::Variant& variant : section.variants)
+      if (has(variant.options)) return true;
+  }
+  return false;
+}
+
+/// Messages of set-up begin with their key where they have one: "batch.global: 29 samples ...".
+void take_key(const jobspec::Schema& schema, CheckError& error) {
+  const std::size_t colon = error.message.find(": ");
+  if (colon == error.message.npos) return;
+  const std::string key = error.message.substr(0, colon);
+  if (!is_key(schema, key.substr(0, key.find('[')))) return;
+  error.key = key;
+  error.message.erase(0, colon + 2);
+}
+
+CheckError error_of(const jobspec::Schema& schema, const std::exception_ptr& thrown,
+                    const std::string& section, const Value& config) {
+  CheckError error{section, "", "", false, thrown};
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const LayerError& e) {
+    const Value* const name = config.find("model.name");
+    const std::string model = name == nullptr ? "" : name->to_text();
+    error.message = e.what();
+    if (model == "graph") {
+      error.key = "model.layers[" + std::to_string(e.number() - 1) + "]" +
+                  (e.option().empty() ? "" : "." + e.option());
+    } else {
+      error.message = "model " + model + ": " + error.message;
+    }
+  } catch (const std::bad_alloc&) {
+    error.message = "takes more memory than there is";
+  } catch (const std::exception& e) {
+    error.message = e.what();
+    error.missing_file = section == "data" && says_missing(error.message);
+    take_key(schema, error);
+  }
+  return error;
 }
 
 }  // namespace
 
-std::string check_trial(const std::filesystem::path& trial_file) {
-  const jobspec::Trial trial = jobspec::read_trial(trial_file);
-  const jobspec::Value config = complete(trial.train, train_schema(), trial_file.string());
-  Settings settings = read_settings(config, trial.resources.gpus_per_node);
-  const int ranks = trial.resources.ranks();
-  std::vector<std::string> notes;
-  if (settings.device == "cuda" && config.find("device")->as_string() == "auto" &&
-      gpu::gpu_count() == 0) {
-    // As on a login node; where it trains, it needs them.
-    notes.push_back("resources.gpus_per_node asks for GPUs, and this machine has none (" +
-                    gpu::why_no_gpu() + "): checked for device cpu; here it would not train");
-    settings = read_settings(config);
-  }
-  const int shards = choose_shards(settings, ranks, 0);
-  const double before = resident_bytes();
-  const auto dataset = load_dataset(*config.find("data"));
-  for (const std::string& note : dataset->notes())
-    notes.push_back(note);
-  const Augmenter augmenter(*config.find("augment"), dataset->form());  // says what does not fit
-  const double data_bytes = resident_bytes() - before;
-  const Split samples = split_samples(*dataset, *config.find("data"));
-  const Plan plan = make_plan(settings, samples.training.size());
-  const int shard_batch = settings.global_batch / shards;
-  const int pieces = micro_batches(config, shards);
-  const auto model = build_model(*config.find("model"), input_shape(*dataset), shard_batch / pieces,
-                                 settings.device, *config.find("loss"), compile_options(settings));
-  const auto optimizer = make_optimizer<float>(*config.find("optimizer"), parameters_of(*model));
-  std::string lr_note;
-  const double base_lr = base_learning_rate(*config.find("optimizer"), model->name(), &lr_note);
-  for (const std::string& note : {lr_note, shards_note(settings, ranks, shards)})
-    if (!note.empty()) notes.push_back(note);
-  const Mixer mixer(*config.find("augment"), dataset->form());
-  require_blendable(mixer, model->loss());
-  require_watched(*make_schedule(*config.find("schedule"), plan.length), model->loss());
-  const std::string schedule = describe_schedule(*config.find("schedule"), plan.length, base_lr);
+/// Samples, or why there are none.
+struct Checker::Data {
+  std::unique_ptr<Dataset> dataset;
+  std::exception_ptr error;
+  std::size_t bytes = 0;
+};
 
-  const int local_shards = (shards + ranks - 1) / ranks;
-  const int lanes = model->joins_shards()
-                        ? local_shards
-                        : std::clamp(trial.resources.threads_per_rank, 1, local_shards);
-  const Sharding sharding{shards, settings.global_batch, 0, local_shards, pieces};
-  const BatchSource source{*dataset, augmenter, mixer};
-  require_memory(config, settings, input_shape(*dataset), *model, *optimizer, source, sharding);
-  std::string text;
-  const auto line = [&](const char* name, const std::string& value) {
-    text += name + std::string(12 - std::string(name).size(), ' ') + value + "\n";
-  };
-  line("trial",
-       trial.id.to_string() + ": " + model->name() + " on " + config.find("data.name")->to_text() +
-           ", device " + settings.device +
-           (settings.precision == Precision::fp32 ? ""
-                                                  : ", " + config.find("precision")->as_string()));
-  line("parameters", grouped(model->parameter_count()));
-  line("samples",
-       grouped(static_cast<std::int64_t>(samples.training.size())) + " to train on, " +
-           grouped(static_cast<std::int64_t>(samples.validation.size())) + " to validate" +
-           (samples.test.empty()
-                ? ""
-                : ", " + grouped(static_cast<std::int64_t>(samples.test.size())) + " to test"));
-  line("batch", grouped(settings.global_batch) + " in " + std::to_string(shards) +
-                    (shards == 1 ? " shard of " : " shards of ") + std::to_string(shard_batch) +
-                    (pieces == 1 ? "" : " (each as " + std::to_string(pieces) + " micro-batches)") +
-                    ", " + std::to_string(ranks) + (ranks == 1 ? " rank, " : " ranks, ") +
-                    std::to_string(lanes) + (lanes == 1 ? " thread each" : " threads each"));
-  line("steps", grouped(plan.length.total_steps) + ", " + grouped(plan.length.steps_per_epoch) +
-                    " an epoch");
-  line("schedule", schedule);
-  if (const gpu::Gpu* gpu = model->gpu()) {
-    line("memory", mebibytes(data_bytes) + " of the host a rank: samples");
-    MemoryNeeds needs = memory_needs(*model, *optimizer, source, sharding, 1);
-    const bool measures = measures_kernels(settings, gpu->info());
+/// A model, or why there is none; with its plan of memory where that was asked for.
+struct Checker::Compiled {
+  std::optional<Graph> graph;
+  std::unique_ptr<Model> model;
+  bool planned = false;
+  std::exception_ptr error;
+};
+
+/// One configuration on its way through the stages.
+class Checker::Visit {
+ public:
+  Visit(Checker& checker, const jobspec::Resources& resources, bool plan_memory)
+      : c_(checker), resources_(resources), plan_memory_(plan_memory) {}
+
+  CheckReport run(const Value& train, const std::string& file) {
+    if (!complete_tree(train, file)) return std::move(report);
+    const bool settled = stage("", [&] { read(); });
+    if (settled) stage("device", [&] { require_gpus(); });
+    const bool batched = settled && stage("batch", [&] { place_shards(); });
+    const bool loaded = stage("data", [&] { load(); });
+    const bool split = loaded && stage("data", [&] { split_data(); });
+    const bool mixed = loaded && stage("augment", [&] { augment(); });
+    const bool planned = split && settled && stage("batch", [&] { plan_run(); });
+    const bool built = loaded && settled && stage("model", [&] { build(); });
+    if (built) stage("optimizer", [&] { make_optimizer_of_graph(); });
+    if (planned) stage("schedule", [&] { plan_rates(built); });
+    if (built && mixed) stage("augment", [&] { require_blendable(*mixer_, graph().loss); });
+    if (built && batched && planned) tell_metrics();
+    if (built && batched && planned && mixed && optimizer_ && compiled_->model)
+      stage("batch", [&] { tell_memory(); });
+    return std::move(report);
+  }
+
+  CheckReport report;
+
+ private:
+  template <class F>
+  bool stage(const char* section, const F& part) {
+    try {
+      part();
+      return true;
+    } catch (...) {
+      add(error_of(c_.schema_, std::current_exception(), section, config_));
+      return false;
+    }
+  }
+
+  void add(CheckError error) {
+    if (c_.options_.elsewhere && error.missing_file) {
+      report.notes.push_back(
+          "the data cannot be read on this machine, so the model was not "
+          "checked: " +
+          error.message);
+      return;
+    }
+    report.errors.push_back(std::move(error));
+  }
+
+  bool complete_tree(const Value& train, const std::string& file) {
+    try {
+      config_ = complete(train, c_.schema_, file);
+      return true;
+    } catch (const jobspec::InputError& e) {
+      const std::string prefix = "train.";
+      for (const jobspec::Diagnostic& d : e.diagnostics())
+        report.errors.push_back(
+            {d.key.starts_with(prefix) ? d.key.substr(prefix.size()) : std::string(), d.message,
+             d.hint, false, std::current_exception()});
+      return false;
+    }
+  }
+
+  void read() {
+    settings_ = read_settings(config_, resources_.gpus_per_node);
+    report.ranks = resources_.ranks();
+    report.global_batch = settings_.global_batch;
+    report.what =
+        config_.find("model.name")->to_text() + " on " + config_.find("data.name")->to_text() +
+        ", device " + settings_.device +
+        (settings_.precision == Precision::fp32 ? ""
+                                                : ", " + config_.find("precision")->as_string());
+    base_lr_ = base_learning_rate(*config_.find("optimizer"),
+                                  config_.find("model.name")->as_string(), &report.rate_note);
+  }
+
+  void require_gpus() {
+    if (settings_.device != "cuda" || gpu::gpu_count() > 0) return;
+    if (!c_.options_.elsewhere) throw std::invalid_argument("device: cuda: " + gpu::why_no_gpu());
+    report.notes.push_back("no GPU here: what a run takes of its memory was not planned");
+  }
+
+  void place_shards() {
+    report.shards = choose_shards(settings_, report.ranks, 0);
+    report.micro_batches = micro_batches(config_, report.shards);
+    report.shards_note = shards_note(settings_, report.ranks, report.shards);
+  }
+
+  void load() {
+    Value data = *config_.find("data");
+    // Files are not copied for a check, and who prepares batches does not change them.
+    for (const char* key : {"stage", "shuffle", "workers", "ahead"})
+      std::erase_if(data.as_map(), [&](const auto& entry) { return entry.first == key; });
+    std::shared_ptr<const Data>& known = c_.data_[data.canonical()];
+    if (!known) {
+      auto loaded = std::make_shared<Data>();
+      const std::size_t before = resident_bytes();
+      try {
+        loaded->dataset = load_dataset(data);
+      } catch (...) {
+        loaded->error = std::current_exception();
+      }
+      const std::size_t after = resident_bytes();
+      loaded->bytes = after > before ? after - before : 0;
+      known = std::move(loaded);
+    }
+    data_ = known;
+    if (data_->error) std::rethrow_exception(data_->error);
+    report.data_bytes = data_->bytes;
+    for (const std::string& note : data_->dataset->notes())
+      report.notes.push_back(note);
+    data_key_ = data.canonical();
+  }
+
+  void split_data() {
+    const Split samples = split_samples(*data_->dataset, *config_.find("data"));
+    report.training = samples.training.size();
+    report.validation = samples.validation.size();
+    report.test = samples.test.size();
+  }
+
+  void augment() {
+    augmenter_ = std::make_unique<Augmenter>(*config_.find("augment"), data_->dataset->form());
+    mixer_ = std::make_unique<Mixer>(*config_.find("augment"), data_->dataset->form());
+  }
+
+  void plan_run() { report.length = make_plan(settings_, report.training).length; }
+
+  /// The graph alone tells everything but memory, and takes no time.
+  void build() {
+    const bool compiles = plan_memory_ && report.shards > 0 && may_compile();
+    const int samples =
+        report.shards > 0 ? settings_.global_batch / report.shards / report.micro_batches : 0;
+    const std::string key =
+        data_key_ + config_.find("model")->canonical() + config_.find("loss")->canonical() +
+        (compiles
+             ? settings_.device + std::to_string(samples) + config_.find("precision")->as_string() +
+                   config_.find("recompute")->as_string()
+             : "");
+    std::shared_ptr<const Compiled>& known = c_.compiled_[key];
+    if (!known) {
+      auto compiled = std::make_shared<Compiled>();
+      try {
+        compiled->graph = build_model_graph(*config_.find("model"), input_shape(*data_->dataset),
+                                            *config_.find("loss"));
+        if (compiles)
+          compiled->model =
+              build_model(*config_.find("model"), input_shape(*data_->dataset), samples,
+                          settings_.device, *config_.find("loss"), compile_options(settings_));
+      } catch (...) {
+        compiled->error = std::current_exception();
+      }
+      known = std::move(compiled);
+    }
+    compiled_ = known;
+    if (compiled_->error) std::rethrow_exception(compiled_->error);
+    report.parameters = 0;
+    for (const LayerPlan& layer : graph().layers)
+      for (const ParameterPlan& parameter : layer.parameters)
+        report.parameters += elements(parameter.shape);
+  }
+
+  /// A device that this machine lacks plans nothing.
+  bool may_compile() const {
+    if (settings_.device == "cuda") return gpu::gpu_count() > 0;
+    return !c_.options_.elsewhere || settings_.precision == Precision::fp32;
+  }
+
+  const Graph& graph() const { return *compiled_->graph; }
+
+  void make_optimizer_of_graph() {
+    Value tree = *config_.find("optimizer");
+    scale_betas(tree, settings_.global_batch);
+    if (compiled_->model) {
+      optimizer_ = make_optimizer<float>(tree, parameters_of(*compiled_->model));
+      return;
+    }
+    const Parameters<float> parameters{place_parameters(graph(), {}), nullptr};
+    optimizer_ = make_optimizer<float>(tree, parameters);
+  }
+
+  void plan_rates(bool built) {
+    const auto schedule = make_schedule(*config_.find("schedule"), report.length);
+    if (built) require_watched(*schedule, graph().loss);
+    report.schedule = describe_schedule(*config_.find("schedule"), report.length, base_lr_);
+  }
+
+  void tell_metrics() {
+    RunFacts facts;
+    facts.loss = &graph().loss;
+    facts.several_ranks = report.ranks > 1;
+    facts.tests = report.test > 0;
+    facts.several_steps = report.length.total_steps > 1;
+    const std::string mode = config_.find("sync.mode")->to_text();
+    const Value* const compress = config_.find("sync.compress");
+    const std::string kind = compress == nullptr ? "none" : compress->to_text();
+    const bool plain_mean = mode == "sync" && kind != "powersgd" && kind != "top-k";
+    facts.measures_noise =
+        settings_.noise_every > 0 && report.shards * report.micro_batches > 1 && plain_mean;
+    report.metrics = reported_metrics(facts);
+    report.default_metric = default_metric(graph().loss);
+  }
+
+  void tell_memory() {
+    const Model& model = *compiled_->model;
+    const int local_shards = (report.shards + report.ranks - 1) / report.ranks;
+    report.lanes = model.joins_shards() ? local_shards
+                                        : std::clamp(resources_.threads_per_rank, 1, local_shards);
+    const Sharding sharding{report.shards, settings_.global_batch, 0, local_shards,
+                            report.micro_batches};
+    const BatchSource source{*data_->dataset, *augmenter_, *mixer_};
+    require_memory(config_, settings_, input_shape(*data_->dataset), model, *optimizer_, source,
+                   sharding);
+    report.on_gpu = model.gpu() != nullptr;
+    report.needs =
+        memory_needs(model, *optimizer_, source, sharding, report.on_gpu ? 1 : report.lanes);
+    if (report.on_gpu) tell_gpu(model);
+  }
+
+  void tell_gpu(const Model& model) {
+    gpu::Gpu& gpu = *model.gpu();
+    MemoryNeeds needs = *report.needs;
+    const bool measures = measures_kernels(settings_, gpu.info());
     if (measures)
       needs.workspace = std::max(
-          needs.workspace, workspace_within(needs, settings.kernels.workspace, gpu->free_bytes()));
-    line("GPU memory",
-         needs.line() + ", of " + in_mebibytes(gpu->free_bytes()) + " free on " + gpu->info().name);
-    line("kernels", std::to_string(model->library_calls().size()) + " kinds of library calls" +
-                        (measures ? " are measured at the start, unless an earlier attempt has; "
-                                    "the fastest are taken, within "
-                                  : ", as the libraries think best within ") +
-                        in_mebibytes(measures ? needs.workspace : settings.kernels.workspace) +
-                        " of workspace");
-    for (const std::string& note : notes)
-      line("note", note);
-    return text;
+          needs.workspace, workspace_within(needs, settings_.kernels.workspace, gpu.free_bytes()));
+    report.gpu_lines =
+        "GPU memory  " + needs.line() + ", of " + in_mebibytes(gpu.free_bytes()) + " free on " +
+        gpu.info().name + "\nkernels     " + std::to_string(model.library_calls().size()) +
+        " kinds of library calls" +
+        (measures ? " are measured at the start, unless an earlier attempt has; the fastest are "
+                    "taken, within "
+                  : ", as the libraries think best within ") +
+        in_mebibytes(measures ? needs.workspace : settings_.kernels.workspace) + " of workspace\n";
   }
-  const MemoryNeeds needs = memory_needs(*model, *optimizer, source, sharding, lanes);
-  const auto weights = static_cast<double>(needs.parameters + needs.optimizer);
-  const auto gradients = static_cast<double>(needs.gradients);
-  // Measured: kernels take memory that no plan knows of.
-  const double activations = lanes * lane_bytes(*model, *dataset, shard_batch / pieces);
-  line("memory", mebibytes(data_bytes + weights + gradients + activations) + " a rank: samples " +
-                     mebibytes(data_bytes) + ", parameters and optimizer " + mebibytes(weights) +
-                     ", gradients " + mebibytes(gradients) + ", activations " +
-                     mebibytes(activations));
-  for (const std::string& note : notes)
-    line("note", note);
-  return text;
+
+  Checker& c_;
+  const jobspec::Resources& resources_;
+  bool plan_memory_;
+  Value config_ = jobspec::Map{};
+  Settings settings_;
+  double base_lr_ = 0;
+  std::string data_key_;
+  std::shared_ptr<const Data> data_;
+  std::shared_ptr<const Compiled> compiled_;
+  std::unique_ptr<Augmenter> augmenter_;
+  std::unique_ptr<Mixer> mixer_;
+  std::unique_ptr<Optimizer<float>> optimizer_;
+};
+
+Checker::Checker(CheckOptions options) : options_(options), schema_(train_schema()) {}
+Checker::~Checker() = default;
+
+CheckReport Checker::check(const Value& train, const jobspec::Resources& resources,
+                           const std::string& file, bool plan_memory) {
+  return Visit(*this, resources, plan_memory).run(train, file);
+}
+
+std::string check_trial(const std::filesystem::path& trial_file) {
+  const jobspec::Trial trial = jobspec::read_trial(trial_file);
+  const CheckReport report = Checker().check(trial.train, trial.resources, trial_file.string());
+  if (!report.errors.empty()) std::rethrow_exception(report.errors.front().thrown);
+  return "trial       " + trial.id.to_string() + ": " + report.text();
 }
 
 }  // namespace thalweg::engine

@@ -1,5 +1,7 @@
 #include "engine/train/interval.h"
 
+#include "engine/train/metrics.h"
+
 namespace thalweg::engine {
 
 void Interval::add_time(double data_ms, double wall_ms) {
@@ -26,20 +28,21 @@ std::vector<MetricPoint> Interval::report(std::int64_t step, double lr,
   const auto timed = static_cast<double>(timed_steps_);
   const auto measured = static_cast<double>(measured_steps_);
   std::vector<MetricPoint> points{
-      {"train/loss", step, loss_sum_ / static_cast<double>(steps_)},
-      {"lr", step, lr},
-      {"epoch", step, static_cast<double>(step) / static_cast<double>(steps_per_epoch)},
-      {"perf/samples_per_s", step, 1000 * timed * global_batch / wall_ms_},
-      {"perf/data_ms", step, data_ms_ / timed},
-      {"perf/compute_ms", step, compute_ms_ / timed},
-      {"perf/optimizer_ms", step, optimizer_ms_ / timed},
+      {metric::train_loss, step, loss_sum_ / static_cast<double>(steps_)},
+      {metric::lr, step, lr},
+      {metric::epoch, step, static_cast<double>(step) / static_cast<double>(steps_per_epoch)},
+      {metric::samples_per_s, step, 1000 * timed * global_batch / wall_ms_},
+      {metric::data_ms, step, data_ms_ / timed},
+      {metric::compute_ms, step, compute_ms_ / timed},
+      {metric::optimizer_ms, step, optimizer_ms_ / timed},
       // Where nothing is known yet of who waited for whom, all of the wait counts.
-      {"perf/comm_exposed_ms", step, measured > 0 ? comm_.exposed_ms / measured : wait_ms_ / timed},
+      {metric::comm_exposed_ms, step,
+       measured > 0 ? comm_.exposed_ms / measured : wait_ms_ / timed},
   };
   if (measured > 0) {
-    points.push_back({"perf/comm_ms", step, comm_.comm_ms / measured});
-    points.push_back({"perf/skew_ms", step, comm_.skew_ms / measured});
-    points.push_back({"perf/overlap", step, comm_.overlap()});
+    points.push_back({metric::comm_ms, step, comm_.comm_ms / measured});
+    points.push_back({metric::skew_ms, step, comm_.skew_ms / measured});
+    points.push_back({metric::overlap, step, comm_.overlap()});
   }
   *this = {};
   return points;

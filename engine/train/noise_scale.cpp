@@ -3,6 +3,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "engine/train/metrics.h"
+
 namespace thalweg::engine {
 
 void NoiseScale::add(const NoisePair& pair) {
@@ -19,9 +21,9 @@ std::vector<MetricPoint> NoiseScale::report(std::int64_t step) const {
   if (weight_ == 0) return {};
   std::vector<MetricPoint> points;
   if (trace_ > 0 && squared_norm_ > 0)
-    points.push_back({"noise/b_simple", step, trace_ / squared_norm_});
-  points.push_back({"noise/trace", step, trace()});
-  points.push_back({"noise/squared_norm", step, squared_norm()});
+    points.push_back({metric::b_simple, step, trace_ / squared_norm_});
+  points.push_back({metric::noise_trace, step, trace()});
+  points.push_back({metric::noise_squared_norm, step, squared_norm()});
   return points;
 }
 

@@ -207,7 +207,7 @@ Settings read_settings(const Value& complete, int gpus_per_node) {
   if (const Value* epochs = complete.find("epochs")) s.epochs = epochs->as_int();
   if (const Value* steps = complete.find("steps")) s.steps = steps->as_int();
   if (s.epochs && s.steps)
-    throw std::invalid_argument("both epochs and steps are set; keep one of them");
+    throw std::invalid_argument("epochs: both epochs and steps are set; keep one of them");
   if (!s.epochs && !s.steps) s.epochs = 1;
   s.device = resolve_device(complete.find("device")->as_string(), gpus_per_node);
   s.precision = precision_named(complete.find("precision")->as_string());

@@ -2,15 +2,19 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <memory>
 
 #include "engine/nn/graph.h"
 #include "engine/sync/mode.h"
+#include "engine/train/check_sweep.h"
 #include "engine/train/exact_noise.h"
 #include "engine/train/libraries.h"
+#include "engine/train/metrics.h"
 #include "engine/train/option_text.h"
 #include "engine/train/options.h"
 #include "engine/train/train.h"
@@ -23,19 +27,30 @@ constexpr const char* kHelp =
     R"(thalweg-train: trains one trial; one process is one rank
 
 usage: thalweg-train TRIAL.yaml
-       thalweg-train --check TRIAL.yaml
+       thalweg-train --check [--json] [--trial N] TRIAL.yaml | SWEEP.yaml
        thalweg-train --noise [--json] TRIAL.yaml
+       thalweg-train --metrics [TRIAL.yaml | SWEEP.yaml]
        thalweg-train --options [PREFIX]
        thalweg-train --schema | --layers | --manual | --version | --help
 
-  --check    build everything, train nothing: parameters, steps, memory
+  --check    build everything, train nothing: parameters, steps, memory; of a sweep file once for each distinct shape
+             of its trials. What is wrong is told with line and key; exit code 2
   --noise    the gradient noise scale over all training samples, from the gradient of each, at the newest
              checkpoint or at the initial weights; threads as resources.threads_per_rank says
   --options  what `train:` may hold, with ranges and defaults; of one part with PREFIX:
              data, data.arrays, optimizer.adamw, batch.global
-  --schema   what `train:` may hold, as JSON
+  --metrics  the metrics that there are, or those that all trials of a file report
+  --schema   what `train:` may hold, and the metrics, as JSON
   --layers   what a model `graph` is made of
   --manual   the same options as a manual page, thalweg-sweep-train(5)
+
+with --check:
+  --trial N      only trial N of the sweep file
+  --elsewhere    the trials will run on other machines: files, GPUs and arithmetic that this one lacks are noted only
+  --seconds S    check no other shape after S seconds (default 10)
+  --as NAME      the file is a sweep file, and NAME stands for it in messages
+  --directory D  the folder that relative paths count from (default: the sweep file's)
+  --max-nodes N  the site's limit of nodes a job (default 64), for sweeps that are clamped
 
 Rank, size and peers come from PMIx: start several ranks with
   srun --mpi=pmix thalweg-train trial.yaml
@@ -54,6 +69,7 @@ struct Arguments {
     train,
     check,
     noise,
+    metrics,
     options,
     schema,
     layers,
@@ -62,42 +78,92 @@ struct Arguments {
     version
   } action = Action::train;
   bool json = false;
-  std::string trial;
+  std::string file;
+  SweepCheckOptions check;
 };
 
+double number_of(const std::string& option, const std::string& word) {
+  std::size_t used = 0;
+  double number = -1;
+  try {
+    number = std::stod(word, &used);
+  } catch (const std::exception&) {
+    used = 0;
+  }
+  if (used == 0 || used != word.size() || !(number >= 0 && number <= 1e9))
+    throw std::invalid_argument(option + ": expected a number, found " + word);
+  return number;
+}
+
+/// Options of --check that have a value; false where `word` is none of them.
+bool take_value(const std::string& word, const std::string& value, SweepCheckOptions& check) {
+  if (word == "--trial") {
+    check.trial = static_cast<std::int64_t>(number_of(word, value));
+  } else if (word == "--seconds") {
+    check.seconds = number_of(word, value);
+  } else if (word == "--max-nodes") {
+    check.max_nodes = static_cast<int>(number_of(word, value));
+  } else if (word == "--directory") {
+    check.directory = value;
+  } else if (word == "--as") {
+    check.name = value;
+    check.is_sweep = true;
+  } else {
+    return false;
+  }
+  return true;
+}
+
 Arguments parse(const std::vector<std::string>& words) {
-  static const std::vector<std::pair<std::string, Arguments::Action>> kOptions{
+  static const std::vector<std::pair<std::string, Arguments::Action>> kActions{
       {"--check", Arguments::Action::check},     {"--noise", Arguments::Action::noise},
       {"--options", Arguments::Action::options}, {"--manual", Arguments::Action::manual},
-      {"--schema", Arguments::Action::schema},   {"--layers", Arguments::Action::layers},
-      {"--help", Arguments::Action::help},       {"-h", Arguments::Action::help},
-      {"--version", Arguments::Action::version}};
+      {"--metrics", Arguments::Action::metrics}, {"--schema", Arguments::Action::schema},
+      {"--layers", Arguments::Action::layers},   {"--help", Arguments::Action::help},
+      {"-h", Arguments::Action::help},           {"--version", Arguments::Action::version}};
+  std::vector<std::string> names{"--json", "--trial",     "--seconds",  "--max-nodes",
+                                 "--as",   "--elsewhere", "--directory"};
   Arguments a;
-  for (const std::string& word : words) {
-    bool known = false;
-    std::vector<std::string> names;
-    for (const auto& [name, action] : kOptions) {
-      names.push_back(name);
-      if (word != name) continue;
-      a.action = action;
-      known = true;
-    }
-    names.emplace_back("--json");
-    if (word == names.back()) a.json = known = true;
-    if (known) continue;
-    if (word.starts_with("-")) {
+  bool of_check = false;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    const auto action = std::find_if(kActions.begin(), kActions.end(),
+                                     [&](const auto& row) { return row.first == word; });
+    if (action != kActions.end()) {
+      a.action = action->second;
+    } else if (word == "--json") {
+      a.json = true;
+    } else if (word == "--elsewhere") {
+      a.check.elsewhere = of_check = true;
+    } else if (i + 1 < words.size() && take_value(word, words[i + 1], a.check)) {
+      of_check = true;
+      ++i;
+    } else if (word.starts_with("-")) {
+      for (const auto& [name, unused] : kActions)
+        names.push_back(name);
+      if (std::find(names.begin(), names.end(), word) != names.end())
+        throw std::invalid_argument(word + ": a value is missing");
       const std::string near = jobspec::nearest(word, names);
       throw std::invalid_argument("unknown option " + word +
                                   (near.empty() ? "" : " (did you mean " + near + "?)"));
+    } else if (!a.file.empty()) {
+      throw std::invalid_argument("one file at a time: " + word);
+    } else {
+      a.file = word;
     }
-    if (!a.trial.empty()) throw std::invalid_argument("one trial at a time: " + word);
-    a.trial = word;
   }
   using enum Arguments::Action;
-  if (a.json && a.action != noise) throw std::invalid_argument("--json goes with --noise");
-  const bool needs_trial = a.action == train || a.action == check || a.action == noise;
-  if (needs_trial && a.trial.empty())
+  if (a.json && a.action != noise && a.action != check)
+    throw std::invalid_argument("--json goes with --check and --noise");
+  if (of_check && a.action != check)
+    throw std::invalid_argument(
+        "--trial, --elsewhere, --seconds, --as, --directory and --max-nodes go with "
+        "--check");
+  const bool needs_file = a.action == train || a.action == check || a.action == noise;
+  if (needs_file && a.file.empty())
     throw std::invalid_argument("which trial? Give the path of a trial.yaml, or --help");
+  a.check.file = std::filesystem::absolute(a.file);
+  if (a.check.name.empty()) a.check.name = a.file;
   return a;
 }
 
@@ -139,22 +205,73 @@ int train_rank(const std::string& file) {
   }
 }
 
+/// Wrong keys as part of the answer.
+SweepCheck check_or_mistakes(const SweepCheckOptions& options) {
+  try {
+    return check_sweep(options);
+  } catch (const jobspec::InputError& error) {
+    SweepCheck check;
+    check.name = options.name.empty() ? options.file.string() : options.name;
+    for (const jobspec::Diagnostic& mistake : error.diagnostics())
+      check.errors.push_back({mistake});
+    return check;
+  }
+}
+
+int check_file(const Arguments& a) {
+  const bool sweep = a.check.is_sweep || is_sweep_file(a.check.file);
+  if (!sweep && !a.json) {
+    std::fputs(check_trial(a.check.file).c_str(), stdout);
+    return 0;
+  }
+  const SweepCheck check = a.json ? check_or_mistakes(a.check) : check_sweep(a.check);
+  std::fputs((a.json ? check.to_json() : check.text()).c_str(), stdout);
+  std::fflush(stdout);
+  if (!a.json)
+    for (const PlacedError& error : check.errors)
+      std::fprintf(stderr, "%s\n", error.diagnostic.to_string().c_str());
+  return static_cast<int>(check.ok() ? ExitCode::finished : ExitCode::bad_input);
+}
+
+int tell_schema() {
+  jobspec::Value schema = jobspec::read_yaml(train_schema().to_json(), "schema");
+  schema.set("metrics", metrics_json(metric_table()));
+  std::printf("%s\n", schema.to_json().c_str());
+  return 0;
+}
+
+int tell_metrics(const Arguments& a) {
+  std::vector<MetricInfo> metrics = metric_table();
+  if (!a.file.empty()) {
+    SweepCheckOptions options = a.check;
+    options.plan_memory = false;
+    const SweepCheck check = check_sweep(options);
+    if (check.metrics.empty() && !check.ok())
+      throw std::invalid_argument(check.errors.front().diagnostic.to_string());
+    std::erase_if(metrics, [&](const MetricInfo& m) {
+      return std::find(check.metrics.begin(), check.metrics.end(), m.name) == check.metrics.end();
+    });
+  }
+  std::fputs(describe_metrics(metrics).c_str(), stdout);
+  return 0;
+}
+
 int act(const std::vector<std::string>& words) {
   const Arguments a = parse(words);
   switch (a.action) {
     case Arguments::Action::train:
-      return train_rank(a.trial);
+      return train_rank(a.file);
     case Arguments::Action::check:
-      std::fputs(check_trial(a.trial).c_str(), stdout);
-      return 0;
+      return check_file(a);
     case Arguments::Action::noise:
-      std::fputs(noise_of_trial(a.trial, a.json).c_str(), stdout);
+      std::fputs(noise_of_trial(a.file, a.json).c_str(), stdout);
       return 0;
+    case Arguments::Action::metrics:
+      return tell_metrics(a);
     case Arguments::Action::schema:
-      std::printf("%s\n", train_schema().to_json().c_str());
-      return 0;
+      return tell_schema();
     case Arguments::Action::options:
-      std::fputs(describe_options(train_schema(), a.trial).c_str(), stdout);
+      std::fputs(describe_options(train_schema(), a.file).c_str(), stdout);
       return 0;
     case Arguments::Action::manual:
       std::fputs(options_manual(train_schema()).c_str(), stdout);

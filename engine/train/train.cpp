@@ -7,6 +7,7 @@
 #include <exception>
 #include <utility>
 
+#include "engine/train/metrics.h"
 #include "engine/train/validation.h"
 
 namespace thalweg::engine {
@@ -38,12 +39,12 @@ void report_interval(Attempt& a) {
 }
 
 /// Adds a judgement's metrics; the same in words: ", val/loss 0.3000, val/error 0.1000".
-std::string add_metrics(const std::string& prefix, const Judgement& judged, std::int64_t step,
+std::string add_metrics(const char* set, const Judgement& judged, std::int64_t step,
                         std::vector<MetricPoint>& metrics) {
   const std::size_t first = metrics.size();
-  metrics.push_back({prefix + "loss", step, judged.loss});
+  metrics.push_back({held_out_metric(set, metric::loss), step, judged.loss});
   for (const Judgement::Metric& m : judged.metrics)
-    metrics.push_back({prefix + m.name, step, m.value});
+    metrics.push_back({held_out_metric(set, m.name), step, m.value});
   std::string text;
   for (std::size_t i = first; i < metrics.size(); ++i)
     text += ", " + metrics[i].name + " " + four_digits(metrics[i].value);
@@ -71,13 +72,13 @@ void report_validation(Attempt& a, double train_loss) {
     if (const std::string data = not_finite_in(*a.dataset, a.samples.validation); !data.empty())
       a.record.note("warning", "val/loss is not finite: " + data);
   std::vector<MetricPoint> metrics;
-  std::string text = add_metrics("val/", judged, a.step, metrics);
+  std::string text = add_metrics(metric::validation, judged, a.step, metrics);
   for (const MetricPoint& m : metrics)
     a.schedule->observe(a.step, m.name, m.value);  // the same numbers on every rank
   // After the schedule has looked: nothing that steers training may see the test.
   const bool tests = a.settings.always_tests || a.plan.last(a.step);
   if (tests && !a.samples.test.empty())
-    text += add_metrics("test/", judge(a.samples.test), a.step, metrics);
+    text += add_metrics(metric::test, judge(a.samples.test), a.step, metrics);
   a.record.metrics(metrics);
   if (a.leads())
     std::fprintf(stderr, "%s: step %lld of %lld: loss %.4f%s\n", a.in.trial.id.to_string().c_str(),

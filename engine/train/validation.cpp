@@ -6,6 +6,9 @@
 #include <stdexcept>
 #include <string>
 
+#include "engine/nn/graph.h"
+#include "engine/train/metrics.h"
+
 namespace thalweg::engine {
 namespace {
 
@@ -36,22 +39,26 @@ struct Chunk {
   Batch batch;
 };
 
+double value_of(const Metric& metric, double loss, const double* sums) {
+  if (metric.top == Metric::exp_of_loss) return std::exp(loss);
+  const bool complement = metric.top >= one_minus;
+  const double quotient = sums[metric.top - (complement ? one_minus : 0)] / sums[metric.bottom];
+  return complement ? 1 - quotient : quotient;
+}
+
 }  // namespace
 
 void require_watched(const Schedule& schedule, const LossPlan& loss) {
   const std::string watched = schedule.watched();
   if (watched.empty()) return;
-  std::string known = "val/loss";
-  bool found = watched == known;
-  for (const Metric& metric : loss.kind->metrics) {
-    if (metric.applies && !metric.applies(loss)) continue;
-    const std::string name = std::string("val/") + metric.name;
-    found = found || name == watched;
-    known += ", " + name;
+  std::string known;
+  for (const MetricInfo& m : reported_metrics({&loss})) {
+    if (!m.name.starts_with(held_out_metric(metric::validation, ""))) continue;
+    if (m.name == watched) return;
+    known += (known.empty() ? "" : ", ") + m.name;
   }
-  if (!found)
-    throw std::invalid_argument("schedule.metric: validation does not report " + watched +
-                                " here; use one of " + known);
+  throw std::invalid_argument("schedule.metric: validation does not report " + watched +
+                              " here; use one of " + known);
 }
 
 Judgement validate(const Dataset& dataset, const std::vector<std::uint32_t>& samples,
@@ -89,12 +96,9 @@ Judgement validate(const Dataset& dataset, const std::vector<std::uint32_t>& sam
 
   Judgement judged;
   judged.loss = total[0] / static_cast<double>(samples.size());
-  for (const Metric& metric : loss.kind->metrics) {
-    if (metric.applies && !metric.applies(loss)) continue;
-    const double value = metric.top == Metric::exp_of_loss
-                             ? std::exp(judged.loss)
-                             : total[1 + metric.top] / total[1 + metric.bottom];
-    judged.metrics.push_back({metric.name, value});
+  for (const Metric& m : loss.kind->metrics) {
+    if (m.applies && !m.applies(loss)) continue;
+    judged.metrics.push_back({m.name, value_of(m, judged.loss, total.data() + 1)});
   }
   return judged;
 }

@@ -64,7 +64,7 @@ TEST_F(CliActions, DryRunShowsThePlan) {
   EXPECT_THAT(out, HasSubstr("exec srun thalweg-train trial.yaml"));
   EXPECT_THAT(out, EndsWith("Nothing was submitted (--dry-run).\n"));
   EXPECT_THAT(out, Not(HasSubstr("would start")));
-  plan["most_node_hours"] = 12.5;
+  plan["cost"] = "at most 12.5 node-hours (5 trials x 1 node x 02:30:00)";
   plan["forecasts"] = {{{"trial", ".1"},
                         {"trials", 3},
                         {"start", 1760000000},
@@ -80,7 +80,7 @@ TEST_F(CliActions, DryRunShowsThePlan) {
   EXPECT_THAT(told, HasSubstr("trial .1 (and 2 more like it): would start 2025-10-09 "));
   EXPECT_THAT(told, HasSubstr(" on n[1-2] of partition main\n"));
   EXPECT_THAT(told, HasSubstr("trial .4: when it would start is not known: Slurm's controller"));
-  EXPECT_THAT(told, HasSubstr("At most 12.5 node-hours"));
+  EXPECT_THAT(told, HasSubstr("The sweep takes at most 12.5 node-hours ("));
   EXPECT_EQ(controller().requests().at(1).body["dry_run"], true);
   EXPECT_THAT(thalweg({"submit", "--dry-run", "--csv", file_}).out,
               HasSubstr(".1,1,\"{\"\"optimizer.lr\"\":0.1}\",2,1\n"));
@@ -247,7 +247,9 @@ class CliValidate : public CommandTest {};
 TEST_F(CliValidate, GoodFileNeedsNoController) {
   const Outcome outcome = thalweg({"validate", source_file("valid/small.yaml")});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_THAT(outcome.out, EndsWith("small.yaml: ok: 8 trials (4 configurations)\n"));
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("small.yaml: ok: 8 trials (4 configurations)\n"),
+                                 HasSubstr("at most 8 node-hours (8 trials x 1 node x 01:00:00)"),
+                                 HasSubstr("ranked by val/error")));
 }
 
 TEST_F(CliValidate, MistakesAreLinesWithPlaceAndCure) {
@@ -273,6 +275,54 @@ TEST_F(CliValidate, JsonListsDiagnostics) {
   const json file = json::parse(outcome.out)["files"].at(0);
   EXPECT_EQ(file["ok"], false);
   EXPECT_EQ(file["diagnostics"].at(0)["line"], 3);
+}
+
+TEST_F(CliValidate, TheEnginesMistakesAreThoseOfTheFile) {
+  answer_check(R"('{"format": 1, "shapes": 2, "checked": 2, "notes": [], "metrics": [],
+    "diagnostics": [{"file": "small.yaml", "line": 9, "column": 3, "key": "train.model.depth",
+    "message": "resnet has no depth of 51", "hint": "choose 50"}]}')");
+  const Outcome outcome = thalweg({"validate", source_file("valid/small.yaml")});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err,
+              HasSubstr("small.yaml:9: train.model.depth: resnet has no depth of 51 (choose 50)"));
+  EXPECT_THAT(outcome.err, EndsWith("1 mistake\n"));
+}
+
+TEST_F(CliValidate, TheEngineIsNotAskedAboutAFileWithMistakes) {
+  answer_check("'nobody asks'");
+  const Outcome outcome = thalweg({"validate", source_file("invalid/misspelt_optimizer.yaml")});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_FALSE(std::filesystem::exists(folder("asked")));
+}
+
+TEST_F(CliValidate, ShapesThatTimeDidNotReachAreTold) {
+  answer_check(R"('{"format": 1, "shapes": 900, "checked": 400, "notes": ["lr is a guess"],
+    "metrics": ["val/mae"], "diagnostics": [],
+    "metric": {"name": "val/iou", "goal": "maximize"}}')");
+  const Outcome outcome = thalweg({"validate", source_file("valid/small.yaml")});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  const std::string said = outcome.out + outcome.err;
+  EXPECT_THAT(said, HasSubstr("400 of 900 different shapes of trials were checked"));
+  EXPECT_THAT(said, HasSubstr("lr is a guess"));
+  EXPECT_THAT(said, HasSubstr("ranked by val/iou"));
+}
+
+TEST_F(CliValidate, ACheckThatCrashesIsAMessage) {
+  answer_check("; kill -9 $$");
+  Outcome outcome = thalweg({"validate", source_file("valid/small.yaml")});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.out + outcome.err, HasSubstr("--check was killed"));
+  answer_check("nonsense; echo 'bus error' >&2; exit 9");
+  outcome = thalweg({"validate", source_file("valid/small.yaml")});
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.out + outcome.err, HasSubstr("--check failed (exit code 9): bus error"));
+}
+
+TEST_F(CliValidate, FilesOfOtherMachinesAreNotLookedForInVain) {
+  thalweg({"validate", "--backend", "slurm", source_file("valid/small.yaml")});
+  EXPECT_THAT(read_file(folder("asked")), HasSubstr("--elsewhere"));
+  thalweg({"validate", "--backend", "local", source_file("valid/small.yaml")});
+  EXPECT_THAT(read_file(folder("asked")), testing::Not(HasSubstr("--elsewhere")));
 }
 
 TEST_F(CliValidate, SchemaOfTheControllerWhereThereIsNoEngine) {

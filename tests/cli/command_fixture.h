@@ -25,6 +25,9 @@ class CommandTest : public testing::Test {
   /// Starts the fake controller, which answers pings.
   FakeController& controller();
   Outcome thalweg(std::vector<std::string> words);
+  /// The engine answers --check with `echo WORDS` of the shell, and notes how it was asked in the
+  /// file "asked".
+  void answer_check(const std::string& words);
   /// The program's standard output as JSON; the exit code must be 0.
   json thalweg_json(std::vector<std::string> words);
   std::filesystem::path folder(const std::string& name) const { return temp_.path() / name; }
@@ -32,6 +35,8 @@ class CommandTest : public testing::Test {
   std::string program() const { return folder("bin/thalweg").string(); }
 
  private:
+  void script(const std::string& name, const std::string& text);
+
   TempDir temp_;
   std::unique_ptr<FakeController> controller_;
 };

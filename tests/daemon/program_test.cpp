@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "daemon/api/client.h"
+#include "daemon/api/messages.h"
 #include "db/store.h"
 #include "tests/support/process.h"
 
@@ -77,6 +78,44 @@ struct ProgramTest : testing::Test {
     return count;
   }
 };
+
+TEST_F(ProgramTest, TheEnginesCheckRefusesASweep) {
+  ASSERT_EQ(daemon().code, 0);
+  api::Client client(home);
+  const std::string text = "# mistake: layer 2 has no option 'p'\ntrain: {steps: 1}\n";
+  for (const bool dry_run : {true, false})
+    try {
+      client.post("/v1/sweeps", {{"text", text}, {"dry_run", dry_run}});
+      ADD_FAILURE() << "accepted";
+    } catch (const api::ApiError& error) {
+      EXPECT_EQ(error.status(), 400);
+      const auto mistakes = api::diagnostics_from(error.body());
+      ASSERT_EQ(mistakes.size(), 1u);
+      EXPECT_EQ(mistakes[0].to_string(), "sweep.yaml:1: train: layer 2 has no option 'p'");
+    }
+}
+
+TEST_F(ProgramTest, ACheckThatDiesHoldsNoSweepBack) {
+  ASSERT_EQ(daemon().code, 0);
+  const json answer =
+      api::Client(home).post("/v1/sweeps", {{"text", "# check: crash\ntrain: {steps: 1}\n"}});
+  EXPECT_THAT(answer.at("notes").dump(), HasSubstr("--check was killed"));
+  EXPECT_EQ(wait_for_end(answer.at("id")).at("state"), "finished");
+}
+
+TEST_F(ProgramTest, ADryRunTellsWhatTheSweepCanCost) {
+  ASSERT_EQ(daemon().code, 0);
+  const json answer = api::Client(home).post(
+      "/v1/sweeps", {{"text",
+                      "seeds: 3\ntrain: {steps: 1}\nresources: {nodes: 2, time: \"00:30:00\"}\n"
+                      "limits: {node_hours: 2, max_nodes_in_flight: 2}\n"},
+                     {"dry_run", true}});
+  EXPECT_EQ(answer.at("most_node_hours"), 3);
+  EXPECT_THAT(answer.at("cost").get<std::string>(),
+              HasSubstr("at most 3 node-hours (3 trials x 2 nodes x 00:30:00); a trial that fails "
+                        "is tried again up to 2 times; limits.node_hours: 2 may end the sweep "
+                        "before all trials are done"));
+}
 
 TEST_F(ProgramTest, StartsAnswersAndStops) {
   const auto first = daemon();

@@ -7,6 +7,7 @@
 namespace thalweg::daemon {
 namespace {
 
+using testing::HasSubstr;
 using testing::StartsWith;
 
 TEST_F(ServerTest, AnswersAPing) {
@@ -52,6 +53,16 @@ TEST_F(ServerTest, ASweepFromItsFileToItsEnd) {
   EXPECT_TRUE(log.ended);
   EXPECT_EQ(log.next_offset, static_cast<std::int64_t>(log.text.size()));
   EXPECT_THAT(log.text, StartsWith("{\"n\":1,"));
+}
+
+TEST_F(ServerTest, AMetricThatNobodyReportedIsToldWithThoseThatWere) {
+  const std::string id = client->post("/v1/sweeps", {{"text", std::string(sweep_text) +
+                                                                  "metric: {name: train_loss}\n"}})
+                             .at("id");
+  wait_for_end(id);
+  EXPECT_THAT(client->get("/v1/sweeps/" + id + "/compare").at("notes").dump(),
+              HasSubstr("no trial has reported train_loss (did you mean train/loss?); reported "
+                        "were "));
 }
 
 TEST_F(ServerTest, ADryRunOnlyLooks) {

@@ -81,6 +81,10 @@ const std::set<std::string> kJobspecForEngine = {"jobspec/value.h", "jobspec/tri
                                                  "jobspec/schema.h", "jobspec/option.h",
                                                  "jobspec/diagnostic.h"};
 
+/// Sweeps only where a whole sweep file is checked.
+const std::map<std::string, std::set<std::string>> kJobspecForOneFile = {
+    {"engine/train/sweep_trials.h", {"jobspec/sweep.h", "jobspec/metrics.h", "jobspec/paths.h"}}};
+
 /// A C library is touched in one place.
 const std::map<std::string, Names> kOnlyIn = {
     {"sqlite3", {"db/sqlite/"}},
@@ -122,7 +126,10 @@ TEST(Layering, NoUpwardArrow) {
           << include.file << ":" << include.line << ": includes start at the root, and there is no "
           << include.target;
       if (starts_with(include.file, "engine/") && starts_with(include.target, "jobspec/")) {
-        EXPECT_TRUE(kJobspecForEngine.count(include.target))
+        const auto own = kJobspecForOneFile.find(include.file);
+        const bool allowed_here =
+            own != kJobspecForOneFile.end() && own->second.count(include.target) > 0;
+        EXPECT_TRUE(allowed_here || kJobspecForEngine.count(include.target))
             << include.file << ":" << include.line << ": the engine knows no " << include.target;
       }
     }

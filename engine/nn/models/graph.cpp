@@ -12,7 +12,7 @@ namespace {
 using jobspec::Value;
 
 [[noreturn]] void refuse(std::size_t number, const std::string& message) {
-  throw std::invalid_argument("layer " + std::to_string(number) + " of model graph " + message);
+  throw LayerError(number, "", "layer " + std::to_string(number) + " of model graph " + message);
 }
 
 std::vector<std::string> read_inputs(const Value& value, std::size_t number) {

@@ -14,7 +14,7 @@ std::vector<LayerSpec> mlp(const jobspec::Value& options, const InputShape& inpu
   int number = 1;
   for (const jobspec::Value& size : options.find("hidden")->as_list()) {
     if (!size.is_int() || size.as_int() < 1)
-      throw std::invalid_argument("model mlp expects positive integers in hidden, got " +
+      throw std::invalid_argument("model.hidden: mlp expects positive integers, got " +
                                   size.to_text());
     const std::string suffix = std::to_string(number++);
     layers.push_back({"linear", "fc" + suffix, {{"outputs", size}, {"bias", !batch_norm}}});

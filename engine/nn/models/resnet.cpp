@@ -81,7 +81,7 @@ class Builder {
 const Depth& depth_of(const jobspec::Value& options) {
   for (const Depth& depth : kDepths)
     if (depth.layers == options.find("depth")->as_int()) return depth;
-  throw std::invalid_argument("model resnet has a depth of 18, 34 or 50, not " +
+  throw std::invalid_argument("model.depth: resnet has a depth of 18, 34 or 50, not " +
                               options.find("depth")->to_text());
 }
 

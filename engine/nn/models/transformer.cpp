@@ -24,8 +24,8 @@ struct Sizes {
         inner(options.find("inner")->is_int() ? options.find("inner")->as_int() : 4 * width),
         dropout(options.find("dropout")->as_double()) {
     if (width % heads != 0)
-      throw std::invalid_argument("a width of " + std::to_string(width) + " is no multiple of " +
-                                  std::to_string(heads) + " heads");
+      throw std::invalid_argument("model.heads: a width of " + std::to_string(width) +
+                                  " is no multiple of " + std::to_string(heads) + " heads");
   }
 };
 

@@ -82,7 +82,7 @@ std::vector<LayerSpec> unet(const jobspec::Value& options, const InputShape& inp
   const std::string form = options.find("form")->as_string();
   for (std::size_t d = 1; d < input.sample.size(); ++d)
     if (input.sample[d] % (std::int64_t{1} << depth) != 0)
-      throw std::invalid_argument("model unet halves its input " + std::to_string(depth) +
+      throw std::invalid_argument("model.depth: unet halves its input " + std::to_string(depth) +
                                   " times (depth), which does not fit " + to_text(input.sample));
   Builder b(volumes, options.find("batch_norm")->as_bool(),
             form == "cicek" || (form == "auto" && volumes));

@@ -3,6 +3,16 @@
 # earlier attempt, stops on TERM with code 75. Rank 0 works, the others only wait for it.
 here=$(dirname "$0")
 [ "$1" = --schema ] && exec cat "$here/schema.json"
+# --check: dies, or finds a mistake, where a comment of the sweep file says so.
+if [ "$1" = --check ]; then
+  for file; do :; done
+  said=$(sed -n 's/^# check: //p' "$file")
+  mistakes=$(sed -n 's/^# mistake: //p' "$file")
+  [ "$said" = crash ] && kill -9 $$
+  [ -n "$mistakes" ] && mistakes="{\"file\":\"sweep.yaml\",\"line\":1,\"column\":1,\"key\":\"train\",\"message\":\"$mistakes\",\"hint\":\"\"}"
+  echo "{\"format\":1,\"shapes\":1,\"checked\":1,\"notes\":[],\"metrics\":[],\"diagnostics\":[$mistakes]}"
+  exit 0
+fi
 folder=$(dirname "$1")
 cd "$folder" || exit 1
 # Proof of every run of this attempt: a second line would be a second run.

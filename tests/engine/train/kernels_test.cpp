@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <thread>
 
+#include "engine/train/check.h"
 #include "engine/train/kernel_file.h"
 #include "engine/train/kernels.h"
-#include "engine/train/program.h"
 #include "tests/engine/train/support.h"
 #include "tests/support/process.h"
 

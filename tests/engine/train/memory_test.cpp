@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "engine/train/program.h"
+#include "engine/train/check.h"
 #include "tests/engine/train/support.h"
 #include "tests/support/process.h"
 

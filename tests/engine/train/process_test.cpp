@@ -21,6 +21,7 @@ using jobspec::Trial;
 using jobspec::Value;
 using testing::Contains;
 using testing::HasSubstr;
+using testing::Not;
 
 /// A few seconds on the fast device, so that there is a middle to be disturbed in.
 Trial long_trial() {
@@ -115,8 +116,29 @@ TEST(TrainProcess, TellsAboutItself) {
                                                                 "step 0")));
   const test::Outcome json = test::run({"thalweg-train", "--noise", "--json", file.string()});
   EXPECT_GT(jobspec::read_yaml(json.out, "noise").find("b_simple")->as_double(), 0);
-  EXPECT_EQ(test::run({"thalweg-train", "--check", "--json", file.string()}).code, 2);
+  const test::Outcome answer = test::run({"thalweg-train", "--check", "--json", file.string()});
+  EXPECT_EQ(answer.code, 0) << answer.err;
+  EXPECT_EQ(jobspec::read_yaml(answer.out, "check").find("results")->as_list().size(), 1u);
+  EXPECT_THAT(test::run({"thalweg-train", "--metrics"}).out,
+              AllOf(HasSubstr("val/perplexity"), HasSubstr("val/accuracy")));
+  EXPECT_THAT(test::run({"thalweg-train", "--metrics", file.string()}).out,
+              AllOf(HasSubstr("val/error"), Not(HasSubstr("val/perplexity"))));
   EXPECT_FALSE(std::filesystem::exists(folder.path() / "journal.jsonl"));
+}
+
+TEST(TrainProcess, ChecksASweepFile) {
+  const test::TempDir folder;
+  const auto file = folder.path() / "sweep.yaml";
+  test::write_file(file,
+                   "seeds: 3\ntrain:\n  model: {name: lenet}\n  data: {name: synthetic}\n  "
+                   "optimizer: {name: sgd}\n");
+  const test::Outcome check = test::run({"thalweg-train", "--check", file.string()});
+  EXPECT_EQ(check.code, 2);
+  EXPECT_THAT(check.out, HasSubstr("sweep.yaml: 3 trials of 1 shape"));
+  EXPECT_THAT(check.err, HasSubstr("sweep.yaml:3: train.model: model lenet expects images"));
+  const test::Outcome training = test::run({"thalweg-train", file.string()});
+  EXPECT_EQ(training.code, 2);
+  EXPECT_THAT(training.err, HasSubstr("this is a sweep file: thalweg run starts it"));
 }
 
 TEST(TrainProcess, BadInputIsExitCode2) {

@@ -55,11 +55,13 @@ TEST(Validation, EqualsOneLaneAndDoesNotDependOnRanks) {
   }
   for (const Judgement& j : results) {
     EXPECT_EQ(j.loss, results[0].loss);
-    ASSERT_EQ(2U, j.metrics.size());  // ten classes: one is error, the other top5_error
+    ASSERT_EQ(3U, j.metrics.size());  // of ten classes
     EXPECT_EQ("error", j.metrics[0].name);
     EXPECT_EQ(expected.sums[0] / 37, j.metrics[0].value);
-    EXPECT_EQ("top5_error", j.metrics[1].name);
-    EXPECT_EQ(expected.sums[2] / 37, j.metrics[1].value);
+    EXPECT_EQ("accuracy", j.metrics[1].name);
+    EXPECT_EQ(1 - expected.sums[0] / 37, j.metrics[1].value);
+    EXPECT_EQ("top5_error", j.metrics[2].name);
+    EXPECT_EQ(expected.sums[2] / 37, j.metrics[2].value);
     EXPECT_NEAR(j.loss, expected.loss_sum / 37, 1e-6);
   }
 }

@@ -1,0 +1,70 @@
+// Every metric that a run can report: the names that the trainer writes, what they mean, and which
+// of them a given run will have.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/device/layer.h"
+#include "jobspec/value.h"
+
+namespace thalweg::engine {
+
+/// The names, each written once: what reports one and the table of them all use these.
+namespace metric {
+inline constexpr const char* train_loss = "train/loss";
+inline constexpr const char* lr = "lr";
+inline constexpr const char* epoch = "epoch";
+inline constexpr const char* samples_per_s = "perf/samples_per_s";
+inline constexpr const char* data_ms = "perf/data_ms";
+inline constexpr const char* compute_ms = "perf/compute_ms";
+inline constexpr const char* optimizer_ms = "perf/optimizer_ms";
+inline constexpr const char* comm_exposed_ms = "perf/comm_exposed_ms";
+inline constexpr const char* comm_ms = "perf/comm_ms";
+inline constexpr const char* skew_ms = "perf/skew_ms";
+inline constexpr const char* overlap = "perf/overlap";
+inline constexpr const char* b_simple = "noise/b_simple";
+inline constexpr const char* noise_trace = "noise/trace";
+inline constexpr const char* noise_squared_norm = "noise/squared_norm";
+inline constexpr const char* validation = "val";  ///< the held-out samples of val/loss
+inline constexpr const char* test = "test";       ///< those of test/loss
+inline constexpr const char* loss = "loss";       ///< of held-out samples: val/loss
+}  // namespace metric
+
+/// A number that a run may report.
+struct MetricInfo {
+  std::string name{};  ///< "val/error"
+  std::string doc{};   ///< one line
+  std::string unit{};  ///< empty: a plain number
+  std::string when{};  ///< which runs report it, in words; empty: all
+  bool larger_is_better = false;
+};
+
+/// "val" and "error" make "val/error".
+std::string held_out_metric(const char* set, const std::string& name);
+
+/// What decides which metrics a run has.
+struct RunFacts {
+  const LossPlan* loss = nullptr;
+  bool tests = false;  ///< there are test samples
+  bool several_ranks = false;
+  bool several_steps = true;   ///< in all
+  bool measures_noise = true;  ///< noise.every, several shards, and sums that are plain means
+};
+
+/// All that there are, of all losses and options; for `--schema` and documents.
+std::vector<MetricInfo> metric_table();
+/// Those of a run, in the order of the table.
+std::vector<MetricInfo> reported_metrics(const RunFacts& facts);
+/// What a sweep of such runs is ranked by, unless it says otherwise.
+MetricInfo default_metric(const LossPlan& loss);
+
+/// val/loss, which every run reports.
+MetricInfo validation_loss();
+
+/// The table for programs: a list of {name, doc, unit, when, better}.
+jobspec::Value metrics_json(const std::vector<MetricInfo>& metrics);
+/// The table for people.
+std::string describe_metrics(const std::vector<MetricInfo>& metrics);
+
+}  // namespace thalweg::engine

@@ -1,0 +1,56 @@
+// The bound is over time limits: nobody knows before how long trials take.
+#include "jobspec/cost.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "jobspec/resources.h"
+
+namespace thalweg::jobspec {
+namespace {
+
+std::string counted(std::int64_t n, const char* noun) {
+  return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s");
+}
+
+/// "24 trials x 2 nodes x 00:30:00", as far as all have the same.
+std::string product(const Expansion& expansion) {
+  const Resources& first = expansion.trials.front().resources;
+  const auto all = [&](const auto& same) {
+    return std::all_of(expansion.trials.begin(), expansion.trials.end(), same);
+  };
+  const bool nodes = all([&](const auto& t) { return t.resources.nodes == first.nodes; });
+  const bool time =
+      all([&](const auto& t) { return t.resources.time_limit_s == first.time_limit_s; });
+  return fmt::format("{} x {} x {}",
+                     counted(static_cast<std::int64_t>(expansion.trials.size()), "trial"),
+                     nodes ? counted(first.nodes, "node") : "their nodes",
+                     time ? format_time(first.time_limit_s) : "their time limits");
+}
+
+}  // namespace
+
+double most_node_hours(const Expansion& expansion) {
+  double seconds = 0;
+  for (const ExpandedTrial& trial : expansion.trials)
+    seconds += static_cast<double>(trial.resources.nodes) *
+               static_cast<double>(trial.resources.time_limit_s);
+  return seconds / 3600;
+}
+
+std::string describe_cost(const Sweep& sweep, const Expansion& expansion) {
+  if (expansion.trials.empty()) return "";
+  const double hours = most_node_hours(expansion), limit = sweep.limits.node_hours;
+  std::string text = fmt::format("at most {:.4g} node-hours ({})", hours, product(expansion));
+  if (sweep.limits.max_retries > 0)
+    text += fmt::format("; a trial that fails is tried again up to {}",
+                        counted(sweep.limits.max_retries, "time"));
+  if (limit > 0)
+    text += fmt::format("; limits.node_hours: {:.4g} {}", limit,
+                        hours > limit ? "may end the sweep before all trials are done"
+                                      : "is enough for each of them once");
+  return text;
+}
+
+}  // namespace thalweg::jobspec

@@ -1,0 +1,17 @@
+// What a sweep can cost at most.
+#pragma once
+
+#include <string>
+
+#include "jobspec/sweep.h"
+
+namespace thalweg::jobspec {
+
+/// Node-hours where every trial runs once, to its time limit.
+double most_node_hours(const Expansion& expansion);
+
+/// "at most 24 node-hours (24 trials x 2 nodes x 00:30:00); …", with what retries and
+/// limits.node_hours change of it.
+std::string describe_cost(const Sweep& sweep, const Expansion& expansion);
+
+}  // namespace thalweg::jobspec
