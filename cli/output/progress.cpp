@@ -123,6 +123,8 @@ const char* mark_of(const TrialView& trial) {
 std::string standing_text(const TrialView& trial) {
   if (trial.state == "failed") return "failed" + (trial.reason.empty() ? "" : ": " + trial.reason);
   if (trial.state == "cancelled") return "cancelled";
+  if (trial.attempt_state == "running" && !trial.waiting_for.empty())
+    return "waits for " + trial.waiting_for;
   const bool waits = trial.state == "pending" || (trial.state == "running" && !trial.step);
   if (!waits) return {};
   std::string text = trial.state == "pending" ? "pending" : trial.attempt_state;

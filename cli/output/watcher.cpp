@@ -150,7 +150,7 @@ void PlainWatcher::say_progress(const SweepView& sweep) {
   }
   for (const TrialView& trial : sweep.trials) {
     if (trial.state != "running") continue;
-    if (!trial.step) {
+    if (!trial.step || !trial.waiting_for.empty()) {
       say(fmt::format("{} {}", trial.id,
                       trial.waiting_for.empty() ? "starting" : "waits for " + trial.waiting_for));
       continue;

@@ -157,8 +157,7 @@ json Client::get(const std::string& path) {
 }
 
 json Client::post(const std::string& path, const json& body) {
-  return impl_->checked(
-      impl_->request("POST", path, body.dump(-1, ' ', false, json::error_handler_t::replace)));
+  return impl_->checked(impl_->request("POST", path, json_text(body)));
 }
 
 std::string Client::get_text(const std::string& path) {

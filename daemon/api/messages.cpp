@@ -11,6 +11,10 @@ namespace thalweg::daemon::api {
 
 using nlohmann::json;
 
+std::string json_text(const json& value, int indent) {
+  return value.dump(indent, ' ', false, json::error_handler_t::replace);
+}
+
 json number_json(double value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
@@ -95,8 +99,8 @@ std::vector<jobspec::Diagnostic> diagnostics_from(const json& body) {
 
 std::string message_from(const json& body) {
   if (body.is_object() && body.contains("error") && body["error"].is_object())
-    return body["error"].value("message", body.dump());
-  return body.is_string() ? body.get<std::string>() : body.dump();
+    return body["error"].value("message", json_text(body));
+  return body.is_string() ? body.get<std::string>() : json_text(body);
 }
 
 std::string url_encode(std::string_view text) {

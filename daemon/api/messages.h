@@ -10,6 +10,10 @@
 
 namespace thalweg::daemon::api {
 
+/// The one way from JSON to text in the daemon: never throws. Texts come from journals, file names
+/// and schedulers, and may hold any bytes; what is not UTF-8 becomes U+FFFD.
+std::string json_text(const nlohmann::json& value, int indent = -1);
+
 /// NaN and infinities, which JSON lacks, are the strings "nan", "inf", "-inf".
 nlohmann::json number_json(double value);
 /// The other way round; throws std::invalid_argument where it is neither a number nor one of the

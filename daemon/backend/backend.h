@@ -62,6 +62,11 @@ struct JobStatus {
   int signal = 0;                 ///< when ended by a signal
   bool cancelled = false, timed_out = false, node_failed = false;
   bool warned = false;  ///< it ran until its ranks were told that the time limit is near
+  /// Ended or missing, as far as the backend knows, but its ranks may go on somewhere.
+  bool may_go_on = false;
+  std::string folder;         ///< in which it works, as the job itself says; empty = not known
+  bool held_by_hand = false;  ///< held, after it had been released
+  bool changed = false;       ///< somebody changed what names it; it is known by its folder
 };
 
 /// All calls run on the controller's single-threaded executor and never block it. They throw only

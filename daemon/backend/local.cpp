@@ -10,12 +10,12 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <system_error>
 #include <thread>
 
+#include "daemon/api/file.h"
 #include "daemon/api/messages.h"
 #include "daemon/api/program.h"
 #include "daemon/backend/disk.h"
@@ -37,13 +37,6 @@ double unix_now() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-/// Nothing where the file is not there; discarded JSON where it is not whole.
-std::optional<json> read_json(const fs::path& file) {
-  std::ifstream in(file);
-  if (!in) return {};
-  return json::parse(in, nullptr, false);
-}
-
 double modified(const fs::path& file) {
   struct stat info {};
   if (stat(file.c_str(), &info) != 0) return 0;
@@ -62,17 +55,21 @@ struct Claim {
 
 std::optional<Claim> read_claim(const fs::path& folder) {
   const fs::path file = folder / "launch.json";
-  const auto content = read_json(file);
-  if (!content) return {};
+  const auto content = api::read_json_file(file);
+  struct stat info {};
+  if (!content && lstat(file.c_str(), &info) != 0) return {};
   Claim claim;
   claim.time = modified(file);
-  if (!content->is_object()) return claim;
-  claim.readable = true;
-  claim.is_void = content->value("void", false);
-  claim.pid = content->value("pid", 0);
-  claim.start_time = content->value("start", std::int64_t{0});
-  claim.boot = content->value("boot_id", "");
-  claim.token = content->value("token", "");
+  if (!content || !content->is_object()) return claim;
+  try {
+    claim.is_void = content->value("void", false);
+    claim.pid = content->value("pid", 0);
+    claim.start_time = content->value("start", std::int64_t{0});
+    claim.boot = content->value("boot_id", "");
+    claim.token = content->value("token", "");
+    claim.readable = true;
+  } catch (const json::exception&) {  // a member of another type: not written by a launcher
+  }
   return claim;
 }
 
@@ -82,7 +79,7 @@ bool make_void(const fs::path& folder, const std::string& token) {
       open((folder / "launch.json").c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0) return errno == ENOENT;  // no folder: nothing can run in it
   const std::string text =
-      json{{"void", true}, {"token", token}, {"time", unix_now()}}.dump() + "\n";
+      api::json_text({{"void", true}, {"token", token}, {"time", unix_now()}}) + "\n";
   const bool whole = write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
   fsync(fd);
   close(fd);
@@ -206,6 +203,13 @@ class LocalBackend : public Backend {
     return std::int64_t{r.ranks()} * r.threads_per_rank;
   }
 
+  /// Nothing can be started in it any more, and what was cannot be told.
+  static bool is_gone(const fs::path& folder) {
+    struct stat info {};
+    return stat(folder.c_str(), &info) != 0 &&
+           (errno == ENOENT || errno == ENOTDIR || errno == ELOOP);
+  }
+
   bool is_alive(const Claim& claim) const {
     return claim.boot == boot_ && process_start_time(claim.pid) == claim.start_time;
   }
@@ -232,15 +236,19 @@ class LocalBackend : public Backend {
   /// exit.json of this attempt, if it is there.
   bool read_exit(const Watched& job, JobStatus& status) {
     const auto look = [file = job.folder / "exit.json"] {
-      return std::pair(read_json(file), modified(file));
+      return std::pair(api::read_json_file(file), modified(file));
     };
     const auto [content, time] = disk_.run(look);
-    if (!content || !content->is_object() || content->value("token", "") != job.token) return false;
+    if (!content || !content->is_object() || content->value("token", json()) != job.token)
+      return false;
     status.phase = JobPhase::ended;
     status.ended = api::time_from(content->value("time", json()), time);
-    status.signal = content->value("signal", 0);
-    if (status.signal == 0) status.exit_code = content->value("code", 0);
-    status.timed_out = content->value("timed_out", false);
+    try {
+      status.signal = content->value("signal", 0);
+      if (status.signal == 0) status.exit_code = content->value("code", 0);
+      status.timed_out = content->value("timed_out", false);
+    } catch (const json::exception&) {  // it has ended, how is not known
+    }
     return true;
   }
 
@@ -260,8 +268,10 @@ class LocalBackend : public Backend {
     status.node_list = host_;
     if (!claim->readable) {
       // Far in the future as well: the clock was set back since.
-      if (std::abs(unix_now() - claim->time) > half_written_claim_s)
-        status.phase = JobPhase::missing;
+      if (std::abs(unix_now() - claim->time) <= half_written_claim_s) return status;
+      status.phase = JobPhase::missing;
+      status.reason = "its launch.json cannot be read";
+      status.may_go_on = true;
       return status;
     }
     if (read_exit(job, status) || is_alive(*claim)) return status;
@@ -283,6 +293,11 @@ class LocalBackend : public Backend {
   }
 
   JobStatus unclaimed(const Watched& job, bool child, JobStatus status) {
+    if (!child && is_gone(job.folder)) {
+      status.reason = "its folder is gone";
+      status.may_go_on = true;
+      return status;
+    }
     status.phase = child ? JobPhase::queued : JobPhase::held;
     const auto it = children_.find(job.token);
     if (child || it == children_.end()) return status;

@@ -58,8 +58,18 @@ std::string part(const json& answer, const char* key, const char* otherwise) {
   return part(answer, key, std::string(otherwise));
 }
 
-json job_question(const char* verb, const std::string& handle, const std::string& token) {
-  return {{"verb", verb}, {"job", job_number(handle)}, {"token", token}};
+json job_question(const char* verb, const std::string& handle, const std::string& token,
+                  const std::filesystem::path& folder) {
+  return {
+      {"verb", verb}, {"job", job_number(handle)}, {"token", token}, {"folder", folder.string()}};
+}
+
+/// A job whose comment somebody changed is still the one that was submitted.
+void recognize(JobStatus& status, const Backend::Watched& job) {
+  if (status.token == job.token) return;
+  status.token = job.token;
+  status.changed = true;
+  status.held_by_hand = status.phase == JobPhase::held;  // who changes comments may hold, too
 }
 
 /// Slurm does not tell whether it has sent the warning; the time that the job ran does.
@@ -84,7 +94,7 @@ class SlurmClient : public std::enable_shared_from_this<SlurmClient> {
   }
   Awaitable<Submission> submit(const LaunchRequest& request);
   Awaitable<std::optional<Forecast>> forecast(const LaunchRequest& request);
-  Awaitable<bool> release(const std::string& handle, const std::string& token);
+  Awaitable<bool> release(const LaunchRequest& request, const std::string& handle);
   Awaitable<std::optional<Statuses>> poll(const std::vector<Backend::Watched>& watched);
   Awaitable<bool> cancel(const Backend::Watched& job);
   Awaitable<std::string> describe();
@@ -158,10 +168,10 @@ Awaitable<std::optional<Forecast>> SlurmClient::forecast(const LaunchRequest& re
   co_return forecast;
 }
 
-Awaitable<bool> SlurmClient::release(const std::string& handle, const std::string& token) {
+Awaitable<bool> SlurmClient::release(const LaunchRequest& request, const std::string& handle) {
   const auto self = shared_from_this();
   changed();
-  json question = job_question("release", handle, token);
+  json question = job_question("release", handle, request.token, request.folder);
   const auto reply = co_await ask(std::move(question));
   if (!reply.answer) co_return false;
   // An ended job needs no release; the next poll shows how it ended.
@@ -194,18 +204,20 @@ Awaitable<bool> SlurmClient::refresh() {
 
 // A watched job that the listing lacks is asked for by its number before it counts as missing.
 Awaitable<bool> SlurmClient::add_unlisted(const Backend::Watched& job, Statuses& statuses) {
-  json question = job_question("job", job.handle, job.token);
+  json question = job_question("job", job.handle, job.token, job.folder);
   const auto reply = co_await ask(std::move(question));
   if (!reply.answer) co_return false;
   if (part(*reply.answer, "ok", false)) {
     statuses.push_back(slurm_status(reply.answer->at("job")));
+    recognize(statuses.back(), job);
     co_return true;
   }
   if (part(*reply.answer, "outcome", "") != "missing") co_return false;
   JobStatus missing;
   missing.handle = job.handle;
   missing.token = job.token;
-  missing.reason = "Slurm does not know this job";
+  missing.reason = "Slurm has forgotten it";
+  missing.may_go_on = true;  // slurmctld comes back from a crash with an older state
   statuses.push_back(missing);
   co_return true;
 }
@@ -222,6 +234,14 @@ Awaitable<std::optional<Statuses>> SlurmClient::poll(const std::vector<Backend::
     for (const Backend::Watched& job : watched) {
       ours[{job.handle, job.token}] = &job;
       if (listed.count({job.handle, job.token}) > 0) continue;
+      const auto same = std::find_if(statuses.begin(), statuses.end(), [&](const JobStatus& s) {
+        return s.handle == job.handle && s.token.empty() && !job.folder.empty() &&
+               s.folder == job.folder;
+      });
+      if (same != statuses.end()) {
+        recognize(*same, job);
+        continue;
+      }
       if (!co_await add_unlisted(job, statuses)) co_return std::nullopt;
     }
     for (JobStatus& status : statuses) {
@@ -249,7 +269,7 @@ Awaitable<bool> SlurmClient::cancel(const Backend::Watched& job) {
   const bool asked = ending != ending_.end();
   const bool kill = asked && now - ending->second >= seconds(config_.cancel_grace_s);
   if (asked && !kill) co_return true;  // it has its time
-  json question = job_question("cancel", job.handle, job.token);
+  json question = job_question("cancel", job.handle, job.token, job.folder);
   question["signal"] = kill ? "KILL" : "TERM";
   const auto reply = co_await ask(std::move(question));
   if (!reply.answer) co_return false;
@@ -306,7 +326,7 @@ class SlurmBackend final : public Backend {
     return client_->forecast(request);
   }
   Awaitable<bool> release(const LaunchRequest& request, const std::string& handle) override {
-    return client_->release(handle, request.token);
+    return client_->release(request, handle);
   }
   Awaitable<std::optional<Statuses>> poll(const std::vector<Watched>& watched) override {
     return client_->poll(watched);

@@ -18,6 +18,7 @@
 #include <cstring>
 #include <system_error>
 
+#include "daemon/api/messages.h"
 #include "daemon/api/program.h"
 
 namespace thalweg::daemon {
@@ -102,7 +103,7 @@ asio::awaitable<AgentLink::Reply> AgentLink::ask(json question, Clock::duration 
   auto pending = std::make_shared<Pending>(executor_);
   pending->reply.sent = true;
   pending_[id] = pending;
-  outbox_ += question.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+  outbox_ += api::json_text(question) + "\n";
   if (!writing_) {
     writing_ = true;
     asio::co_spawn(executor_, write(socket_), asio::detached);

@@ -10,7 +10,7 @@
 namespace thalweg::daemon {
 namespace {
 
-enum class Mark { none, cancelled, timed_out, node_failed };
+enum class Mark { none, cancelled, timed_out, node_failed, node_lost };
 
 struct EndState {
   std::string_view name;
@@ -25,7 +25,7 @@ constexpr std::array<EndState, 9> end_states = {{
     {"CANCELLED", Mark::cancelled, "cancelled in Slurm"},
     {"TIMEOUT", Mark::timed_out, "time limit reached"},
     {"DEADLINE", Mark::timed_out, "deadline reached"},
-    {"NODE_FAIL", Mark::node_failed, "a node failed"},
+    {"NODE_FAIL", Mark::node_lost, "a node failed"},
     {"BOOT_FAIL", Mark::node_failed, "a node failed to boot"},
     {"PREEMPTED", Mark::node_failed, "preempted by another job"},
     {"OUT_OF_MEMORY", Mark::none, "out of memory"},
@@ -86,7 +86,8 @@ void read_end(const nlohmann::json& job, const EndState& end, JobStatus& status)
   status.ended = job.at("ended").get<double>();
   status.cancelled = end.mark == Mark::cancelled;
   status.timed_out = end.mark == Mark::timed_out;
-  status.node_failed = end.mark == Mark::node_failed;
+  status.node_failed = end.mark == Mark::node_failed || end.mark == Mark::node_lost;
+  status.may_go_on = end.mark == Mark::node_lost;  // it may be only out of slurmctld's reach
   const std::string detail = status.reason;
   status.reason = end.words;
   if (!detail.empty() && detail != "NonZeroExitCode" && detail != "TimeLimit") {
@@ -108,9 +109,12 @@ JobStatus slurm_status(const nlohmann::json& job) {
   status.node_list = job.at("nodes");
   // A job that is cancelled while it waits gets a start time all the same, but no nodes.
   if (!status.node_list.empty()) status.started = job.at("started").get<double>();
+  status.folder = job.value("folder", "");
   if (state == "PENDING") {
     status.phase = job.at("held").get<bool>() ? JobPhase::held : JobPhase::queued;
     status.reason = explained(status.reason);
+    status.held_by_hand = status.phase == JobPhase::held && job.value("released", false);
+    if (status.held_by_hand) status.reason = "held by hand: " + status.reason;
     return status;
   }
   const auto* end = std::find_if(end_states.begin(), end_states.end(),

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "daemon/api/messages.h"
 #include "daemon/controller/controller.h"
 #include "daemon/controller/fault.h"
 #include "daemon/controller/log.h"
@@ -56,7 +57,7 @@ db::TrialRow row_of(std::int64_t sweep, const jobspec::ExpandedTrial& trial) {
   row.state = to_string(TrialPhase::pending);
   row.train = trial.train.to_json();
   row.parameters = trial.parameters.to_json();
-  row.resources = resources_json(trial.resources).dump();
+  row.resources = api::json_text(resources_json(trial.resources));
   return row;
 }
 
@@ -67,7 +68,7 @@ db::SweepRow row_of(const jobspec::Sweep& sweep) {
   row.goal = sweep.metric.goal == jobspec::Goal::minimize ? "minimize" : "maximize";
   row.target = sweep.metric.target;
   row.state = to_string(SweepPhase::active);
-  row.notes = json(sweep.notes).dump(-1, ' ', false, json::error_handler_t::replace);
+  row.notes = api::json_text(json(sweep.notes));
   return row;
 }
 
@@ -99,8 +100,7 @@ Submitted Controller::submit(const jobspec::Sweep& sweep, const jobspec::Expansi
   row.file_name = file_name;
   row.text = text;
   row.submitted = options_.now();
-  db::Event submitted =
-      event(kind::submitted, {}, submitted_data(sweep, expansion, backend).dump());
+  db::Event submitted = event(kind::submitted, {}, submitted_data(sweep, expansion, backend));
   try {
     insert(row, expansion, environment, submitted);
   } catch (const db::CannotWrite& error) {
@@ -126,7 +126,7 @@ std::optional<std::int64_t> Controller::cancel(const Id& id, const std::string& 
   const std::int64_t open =
       id.trial == 0 ? it->second.open : (is_over(state_.trial(id)->phase) ? 0 : 1);
   if (open == 0) return 0;
-  record({event(kind::cancel_requested, {id.sweep, id.trial, 0}, json{{"by", by}}.dump())});
+  record({event(kind::cancel_requested, {id.sweep, id.trial, 0}, json{{"by", by}})});
   settle();
   wake();
   return open;
@@ -142,8 +142,7 @@ std::optional<std::int64_t> Controller::retry(const Id& id, const std::set<std::
     const auto number = static_cast<std::int64_t>(i + 1);
     if ((id.trial == 0 || id.trial == number) && is_over(trial.phase) &&
         states.count(std::string(to_string(trial.phase))) != 0)
-      events.push_back(
-          event(kind::retry_requested, {id.sweep, number, 0}, json{{"by", by}}.dump()));
+      events.push_back(event(kind::retry_requested, {id.sweep, number, 0}, json{{"by", by}}));
   }
   const auto count = static_cast<std::int64_t>(events.size());
   record(std::move(events));
@@ -153,6 +152,12 @@ std::optional<std::int64_t> Controller::retry(const Id& id, const std::set<std::
 
 bool Controller::may_push(const std::string& secret) const {
   return !secret.empty() && state_.secrets.contains(secret);
+}
+
+bool Controller::is_given_up(const std::string& secret) const {
+  if (state_.past_secrets.contains(secret)) return true;
+  const auto it = state_.secrets.find(secret);
+  return it != state_.secrets.end() && !state_.live(it->second)->fenced.empty();
 }
 
 std::optional<std::int64_t> Controller::push(const std::string& secret, std::string_view lines) {
@@ -182,6 +187,8 @@ TrialView view_of(const LiveAttempt& attempt, const Feed* feed) {
                                                                   : "queued";
   if (!running)
     view.waiting_for = attempt.phase >= AttemptPhase::released ? "queued" : "being submitted";
+  if (!attempt.fenced.empty())
+    view.waiting_for = "the end of " + attempt.id.to_string() + ": " + attempt.fenced;
   if (feed == nullptr) return view;
   if (feed->start) {
     view.steps = feed->start->steps;
@@ -213,7 +220,7 @@ SweepView Controller::view(std::int64_t id) const {
     for (const auto& slot : slots_)
       if (const auto seen = slot->sightings.find(attempt.id);
           seen != slot->sightings.end() && !seen->second.reason.empty() &&
-          attempt.phase != AttemptPhase::running)
+          attempt.phase != AttemptPhase::running && attempt.fenced.empty())
         trial.waiting_for = seen->second.reason;
     view.trials[number] = std::move(trial);
   }

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "daemon/api/messages.h"
 #include "daemon/controller/fault.h"
 #include "daemon/controller/log.h"
 #include "daemon/controller/slot.h"
@@ -147,6 +148,23 @@ Awaitable<void> Controller::pause(asio::steady_timer& timer, double wanted) {
   co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
 }
 
+void Controller::contain(const std::string& where) {
+  constexpr std::size_t most = 1000;
+  try {
+    throw;
+  } catch (const db::Error&) {
+    throw;
+  } catch (const BrokenRecord&) {
+    throw;
+  } catch (const DiskHangs&) {
+    throw;
+  } catch (const std::exception& error) {
+    if (stopping_) throw;
+    const std::string text = where + ": " + error.what();
+    if (contained_.size() < most && contained_.insert(text).second) log::error(text);
+  }
+}
+
 void Controller::wake() {
   for (auto& slot : slots_) {
     slot->woken = true;
@@ -183,6 +201,8 @@ Awaitable<void> Controller::backend_loop(Slot& slot) {
       cannot_write(error);
     } catch (const DiskHangs&) {
       note_disk();  // the next round tries again; nothing is decided without a look
+    } catch (const std::exception&) {
+      contain("backend " + slot.name);
     }
     double wanted = slot.slot.poll_s;
     bool active = false;
@@ -195,8 +215,12 @@ Awaitable<void> Controller::backend_loop(Slot& slot) {
   }
 }
 
-db::Event Controller::event(std::string_view kind, const Id& id, std::string data) const {
-  return {0, options_.now(), std::string(kind), id, std::move(data)};
+db::Event Controller::event(std::string_view kind, const Id& id) const {
+  return event(kind, id, json::object());
+}
+
+db::Event Controller::event(std::string_view kind, const Id& id, const json& data) const {
+  return {0, options_.now(), std::string(kind), id, api::json_text(data)};
 }
 
 void Controller::record(std::vector<db::Event> events) {
@@ -253,7 +277,7 @@ void Controller::write_again() {
   const double waited = options_.steady() - unwritable_since_;
   const std::string text =
       fmt::format("the record could not be written for {:.0f} s: {}", waited, unwritable_);
-  db::Event note = event(kind::note, {}, json{{"level", "warning"}, {"text", text}}.dump());
+  db::Event note = event(kind::note, {}, json{{"level", "warning"}, {"text", text}});
   store_.transaction([&] { note.number = store_.append_event(note); });
   apply(state_, note);
   unwritable_.clear();
@@ -312,18 +336,17 @@ void Controller::settle() {
     std::vector<db::Event> events;
     for (const Action& action : plan().actions) {
       if (action.kind == Kind::drop)
-        events.push_back(event(kind::ended, action.id,
-                               json{{"cause", "cancelled"}, {"reason", action.reason}}.dump()));
+        events.push_back(
+            event(kind::ended, action.id, json{{"cause", "cancelled"}, {"reason", action.reason}}));
       else if (action.kind == Kind::end_trial)
         events.push_back(event(kind::trial_ended, action.id,
-                               json{{"state", action.state}, {"reason", action.reason}}.dump()));
+                               json{{"state", action.state}, {"reason", action.reason}}));
       else if (action.kind == Kind::stop_sweep)
         events.push_back(
             event(kind::stopped, action.id,
-                  json{{"reason", action.reason}, {"end_running", action.state == "end_running"}}
-                      .dump()));
+                  json{{"reason", action.reason}, {"end_running", action.state == "end_running"}}));
       else if (action.kind == Kind::end_sweep)
-        events.push_back(event(kind::sweep_ended, action.id, json{{"state", action.state}}.dump()));
+        events.push_back(event(kind::sweep_ended, action.id, json{{"state", action.state}}));
     }
     if (events.empty()) return;
     record(std::move(events));

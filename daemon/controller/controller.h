@@ -13,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <set>
 #include <stdexcept>
@@ -34,7 +35,9 @@ struct ControllerOptions {
   Policy policy;
   double ingest_s = 0.5;
   double settle_s =
-      15;  ///< an end record that the backend does not confirm for so long counts alone
+      15;  ///< an end record that the backend does not confirm for so long: it is asked to end it
+  double fence_s = 10;       ///< within so long an engine that is told to end itself has done so
+  double linger_s = 120;     ///< ... and after so long more the end record counts alone
   double held_again_s = 30;  ///< a released attempt found held is released again after this
   double orphan_watch_s =
       60;  ///< a backend without live attempts is looked at for so long, for late orphans
@@ -106,6 +109,9 @@ class Controller {
                                     const std::string& by);
   /// Whether a live attempt has this push secret.
   bool may_push(const std::string& secret) const;
+  /// Whether it is of an attempt that has ended for the controller, or that was told to end itself:
+  /// who still pushes is told (again).
+  bool is_given_up(const std::string& secret) const;
   /// Lines pushed by an engine; nothing where the secret is of no live attempt.
   std::optional<std::int64_t> push(const std::string& secret, std::string_view lines);
 
@@ -141,13 +147,17 @@ class Controller {
   void cannot_write(const db::CannotWrite& error);
   void write_again();
   void note_disk();
-  db::Event event(std::string_view kind, const Id& id, std::string data = "{}") const;
+  db::Event event(std::string_view kind, const Id& id) const;
+  db::Event event(std::string_view kind, const Id& id, const nlohmann::json& data) const;
   Plan plan();
   void settle();
   void wake();
   void touch(std::int64_t sweep);
   void insert(const db::SweepRow& row, const jobspec::Expansion& expansion,
               const std::vector<std::string>& environment, db::Event& submitted);
+  /// In a catch clause: what one attempt's files or a backend's answer broke is logged and the
+  /// rounds go on; a database that failed goes on its way.
+  void contain(const std::string& where);
 
   void run(Awaitable<void> loop);
   Awaitable<void> ingest_loop();
@@ -162,6 +172,9 @@ class Controller {
   Awaitable<void> observe_own(Slot& slot, const LiveAttempt& attempt, const JobStatus& status);
   void lose_by_number(Slot& slot, const std::string& handle);
   void note_running(const LiveAttempt& attempt, const JobStatus& status);
+  Awaitable<void> end_lingering(Slot& slot, const LiveAttempt& attempt, const JobStatus& status);
+  bool is_silent(Slot& slot, const Id& attempt, const JobStatus& status);
+  void fence(Slot& slot, const Id& attempt, const std::string& reason);
   void try_end(Slot& slot, const Id& attempt, const JobStatus& status);
   void end(const Id& attempt, const JobStatus& status, const std::optional<BackendWord>& word);
   void end_by_record(const Slot& slot);
@@ -191,6 +204,7 @@ class Controller {
   boost::asio::steady_timer ingest_timer_;
   std::map<Id, std::string> waiting_;  ///< of the latest plan
   double next_pause_end_ = 0;
+  std::set<std::string> contained_;  ///< what was logged already
   std::map<std::int64_t, std::uint64_t> versions_;
   boost::asio::steady_timer push_timer_;
   bool push_batching_ = false;

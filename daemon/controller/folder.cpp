@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
+#include "daemon/api/file.h"
 #include "daemon/api/messages.h"
 
 namespace thalweg::daemon {
@@ -45,19 +47,26 @@ void prepare_folder(const fs::path& folder, const jobspec::Trial& trial,
   if (!out) throw std::runtime_error("cannot write " + (folder / batch_script_name).string());
 }
 
+bool fence_folder(const fs::path& folder, const std::string& reason) {
+  std::ofstream out(folder / "fenced");
+  out << api::json_text({{"reason", reason}}) << "\n";
+  out.close();
+  return !out.fail();
+}
+
 namespace {
 
 /// Written by the launcher (message) or by a rank (reason); the reporter is also in the file's
 /// name.
 std::optional<FailureFile> read_failure(const fs::path& file) {
-  std::ifstream in(file);
+  const auto content = api::read_json_file(file);
+  if (!content || !content->is_object()) return {};
   try {
-    const json content = json::parse(in);
     FailureFile failure;
-    failure.time = api::time_from(content.value("time", json()), 0);
-    failure.rank = content.value("rank", -1);
-    failure.node = content.value("node", "");
-    failure.reason = content.value("reason", content.value("message", ""));
+    failure.time = api::time_from(content->value("time", json()), 0);
+    failure.rank = content->value("rank", -1);
+    failure.node = content->value("node", "");
+    failure.reason = content->value("reason", content->value("message", ""));
     failure.reporter = file.stem().extension().string().substr(1);
     return failure;
   } catch (const json::exception&) {
@@ -75,9 +84,10 @@ bool is_failure_file(const std::string& name) {
 std::vector<FailureFile> read_failures(const fs::path& folder) {
   std::vector<FailureFile> result;
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder, error))
-    if (is_failure_file(entry.path().filename()))
-      if (auto failure = read_failure(entry.path())) result.push_back(*std::move(failure));
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error))
+    if (is_failure_file(entry->path().filename()))
+      if (auto failure = read_failure(entry->path())) result.push_back(*std::move(failure));
   return result;
 }
 
@@ -87,12 +97,8 @@ bool has_output(const fs::path& folder) {
 }
 
 std::string last_words(const fs::path& folder) {
-  constexpr std::streamoff looked_at = 4096;
-  constexpr std::size_t longest = 300;
-  std::ifstream in(folder / "stderr.log", std::ios::binary | std::ios::ate);
-  if (!in) return {};
-  const std::streamoff size = in.tellg();
-  in.seekg(std::max<std::streamoff>(0, size - looked_at));
+  constexpr std::size_t looked_at = 4096, longest = 300;
+  std::istringstream in(api::read_end_of_file(folder / "stderr.log", looked_at).value_or(""));
   std::string line, last;
   while (std::getline(in, line))
     if (line.find_first_not_of(" \t\r") != std::string::npos) last = line;

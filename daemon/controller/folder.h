@@ -31,6 +31,10 @@ inline constexpr const char* batch_script_name = "batch.sh";
 void prepare_folder(const std::filesystem::path& folder, const jobspec::Trial& trial,
                     const std::string& script = {});
 
+/// Tells the attempt's engine, which looks for it, to end itself: the file `fenced`, with the
+/// reason. False where it cannot be written now.
+bool fence_folder(const std::filesystem::path& folder, const std::string& reason);
+
 /// failure.<who>.json; unreadable ones are left out.
 std::vector<FailureFile> read_failures(const std::filesystem::path& folder);
 

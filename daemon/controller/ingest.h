@@ -14,23 +14,29 @@
 
 namespace thalweg::daemon {
 
-/// What is known of one live attempt from its journal.
+/// What is known of one attempt from its journal.
 struct Feed {
   Feed(const Id& attempt, const std::filesystem::path& folder, std::int64_t lines, Disk* disk)
       : id(attempt), tail(folder / "journal.jsonl", disk), committed(lines), next(lines + 1) {}
 
   Id id;
   FileTail tail;
-  std::int64_t committed;         ///< lines in the database
-  std::int64_t next;              ///< the line expected next, those in `points` counted
-  std::vector<db::Point> points;  ///< of the lines committed + 1 .. next - 1
-  bool any_points = false;        ///< some were committed by this controller
-  bool complained = false;        ///< about bad or missing lines: once an attempt
+  std::int64_t committed;          ///< lines in the database
+  std::int64_t next;               ///< the line expected next, those in `points` counted
+  std::vector<db::Point> points;   ///< of the lines committed + 1 .. next - 1
+  std::int64_t number = 0;         ///< that the last line of the file had
+  std::int64_t place = 0;          ///< that line's place in the file, from 1
+  std::optional<JournalLine> odd;  ///< it has another number; what comes next tells why
+  bool any_points = false;         ///< some were committed by this controller
+  bool complained = false;         ///< about bad or missing lines: once an attempt
 
   std::optional<JournalStart> start;
   std::optional<EndRecord> end;
   double end_seen = 0;   ///< Unix seconds when the controller read it
   double end_heard = 0;  ///< the same by the clock that only grows
+  double grown = 0;      ///< by that clock: when something new was last found in the file
+  double started = 0;    ///< time of the first start line, by the engine's clock
+  double newest = 0;     ///< of the newest line
   std::int64_t checkpoint_step = 0;
   std::int64_t first_step = 0, last_step = 0;  ///< of metrics read by this controller
   double first_time = 0, last_time = 0;
@@ -47,7 +53,10 @@ class Ingest {
   /// Starts with what the database already has; the file is read from its start, known lines are
   /// passed over.
   void add(const db::AttemptRow& attempt);
+  /// It has ended. Without an end record of its own its journal is read on as by add_past().
   void remove(const Id& attempt);
+  /// Reads on in the journal of an attempt that has ended, until it has been quiet for a while.
+  void add_past(const db::AttemptRow& attempt);
   Feed* find(const Id& attempt);
   const std::map<Id, Feed>& feeds() const { return feeds_; }
 
@@ -70,15 +79,21 @@ class Ingest {
 
  private:
   bool read_block(Feed& feed);
-  void take(Feed& feed, std::string_view line, bool from_file);
+  void read_past();
+  void take_from_file(Feed& feed, std::string_view line);
+  void take_pushed(Feed& feed, std::string_view line);
+  void settle_odd(Feed& feed, const JournalLine* following);
+  void accept(Feed& feed, JournalLine& line);
   void take_line(Feed& feed, JournalLine& line);
+  void malformed(Feed& feed, std::string_view where, std::string_view line);
   void complain(Feed& feed, const std::string& text);
   void reload(Feed& feed);
 
   db::Store& store_;
   std::function<double()> now_, steady_;
   Disk* disk_;
-  std::map<Id, Feed> feeds_;
+  std::map<Id, Feed> feeds_;      ///< of live attempts
+  std::map<Id, Feed> past_;       ///< of ended ones whose trial goes on from their checkpoint
   std::vector<db::Event> notes_;  ///< to be committed with the lines
 };
 

@@ -4,7 +4,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
+#include <climits>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -18,14 +20,30 @@ namespace {
 
 constexpr std::size_t block_size = 4 << 20;
 constexpr std::size_t longest_line = 16 << 20;
+constexpr std::int64_t largest_count = 1'000'000'000'000'000;  ///< of lines, of steps
+constexpr double latest_time = 1e11;                           ///< Unix seconds: the year 5138
+
+/// What stands in a journal is added and subtracted later: nothing that could overflow comes in.
+std::int64_t count_from(const json& value) {
+  if (!value.is_number_integer() || (value.is_number_unsigned() && value > largest_count))
+    throw std::invalid_argument("not a count");
+  const auto count = value.get<std::int64_t>();
+  if (count < 0 || count > largest_count) throw std::invalid_argument("not a count");
+  return count;
+}
+
+std::int64_t count_of(const json& line, const char* key) {
+  const auto it = line.find(key);
+  return it == line.end() ? 0 : count_from(*it);
+}
 
 JournalStart start_from(const json& line) {
   JournalStart start;
-  start.steps = line.value("steps", std::int64_t{0});
-  start.steps_per_epoch = line.value("steps_per_epoch", std::int64_t{0});
-  start.epochs = line.value("epochs", std::int64_t{0});
-  start.resumed_step = line.value("resumed_step", std::int64_t{0});
-  start.ranks = line.value("ranks", 0);
+  start.steps = count_of(line, "steps");
+  start.steps_per_epoch = count_of(line, "steps_per_epoch");
+  start.epochs = count_of(line, "epochs");
+  start.resumed_step = count_of(line, "resumed_step");
+  start.ranks = static_cast<int>(std::min<std::int64_t>(count_of(line, "ranks"), INT_MAX));
   start.token = line.value("token", "");
   std::set<std::string> seen;
   if (const auto it = line.find("node_list"); it != line.end() && it->is_array())
@@ -38,7 +56,7 @@ JournalStart start_from(const json& line) {
 EndRecord end_from(const json& line) {
   EndRecord end;
   end.status = line.at("status");
-  end.step = line.value("step", std::int64_t{0});
+  end.step = count_of(line, "step");
   end.reason = line.value("reason", "");
   if (const auto it = line.find("rank"); it != line.end() && it->is_number_integer())
     end.rank = *it;
@@ -51,7 +69,7 @@ void read_type(const json& line, const std::string& type, JournalLine& result) {
     result.type = JournalLine::Type::metrics;
     for (const json& point : line.at("points"))
       result.points.push_back(
-          {point.at(0), point.at(1), api::number_from(point.at(2)), result.time});
+          {point.at(0), count_from(point.at(1)), api::number_from(point.at(2)), result.time});
   } else if (type == "start") {
     result.type = JournalLine::Type::start;
     result.start = start_from(line);
@@ -61,7 +79,7 @@ void read_type(const json& line, const std::string& type, JournalLine& result) {
     result.text = line.value("text", "");
   } else if (type == "checkpoint") {
     result.type = JournalLine::Type::checkpoint;
-    result.step = line.at("step");
+    result.step = count_from(line.at("step"));
   } else if (type == "end") {
     result.type = JournalLine::Type::end;
     result.end = end_from(line);
@@ -85,9 +103,9 @@ struct Part {
 
 Part read_part(const std::filesystem::path& path, std::uint64_t offset, std::uint64_t inode) {
   Part part;
-  const File file{open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  const File file{open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   struct stat info {};
-  if (file.fd < 0 || fstat(file.fd, &info) != 0) return part;
+  if (file.fd < 0 || fstat(file.fd, &info) != 0 || !S_ISREG(info.st_mode)) return part;
   part.there = true;
   part.size = static_cast<std::uint64_t>(info.st_size);
   part.inode = info.st_ino;
@@ -106,9 +124,9 @@ std::optional<JournalLine> parse_journal_line(std::string_view text) {
   try {
     const json line = json::parse(text);
     JournalLine result;
-    result.n = line.at("n");
+    result.n = count_from(line.at("n"));
     result.time = line.at("t");
-    if (result.n < 1) return {};
+    if (result.n < 1 || !(result.time >= 0 && result.time <= latest_time)) return {};
     read_type(line, line.at("type"), result);
     return result;
   } catch (const std::exception&) {  // JSON of another shape, or none
@@ -120,7 +138,11 @@ LineGlance glance(std::string_view line) {
   LineGlance result;
   constexpr std::string_view opening = "{\"n\":";
   if (line.substr(0, opening.size()) != opening) return result;
-  std::from_chars(line.data() + opening.size(), line.data() + line.size(), result.n);
+  const char* const end = line.data() + line.size();
+  const char* rest = std::from_chars(line.data() + opening.size(), end, result.n).ptr;
+  constexpr std::string_view time = ",\"t\":";
+  if (std::string_view(rest, static_cast<std::size_t>(end - rest)).substr(0, time.size()) == time)
+    std::from_chars(rest + time.size(), end, result.time);
   // The type stands in the first few keys; further on it could be inside a text.
   result.metrics = line.substr(0, 80).find("\"type\":\"metrics\"") != std::string_view::npos;
   return result;
@@ -128,6 +150,7 @@ LineGlance glance(std::string_view line) {
 
 void FileTail::rewind() {
   offset_ = 0;
+  line_ = 0;
   unfinished_.clear();
   passing_over_ = false;
 }
@@ -149,6 +172,7 @@ FileTail::Result FileTail::read(const std::function<void(std::string_view line)>
   std::size_t begin = 0;
   for (std::size_t end; (end = block.find('\n', begin)) != std::string::npos; begin = end + 1) {
     const std::string_view rest(block.data() + begin, end - begin);
+    ++line_;
     if (passing_over_) {
       passing_over_ = false;
     } else if (unfinished_.empty()) {

@@ -35,13 +35,15 @@ struct JournalLine {
   EndRecord end;
 };
 
-/// Nothing where the line is malformed. Types that are not known are `other`: their number counts.
+/// Nothing where the line is malformed, numbers out of all reason included. Types that are not
+/// known are `other`: their number counts.
 std::optional<JournalLine> parse_journal_line(std::string_view line);
 
-/// What can be told without parsing: the line's number (0 where it does not start with it) and
-/// whether it is a metrics line.
+/// What can be told without parsing: the line's number and time (0 where it does not start with
+/// them) and whether it is a metrics line.
 struct LineGlance {
   std::int64_t n = 0;
+  double time = 0;
   bool metrics = false;
 };
 LineGlance glance(std::string_view line);
@@ -63,12 +65,15 @@ class FileTail {
   Result read(const std::function<void(std::string_view line)>& each);
   void rewind();
   const std::filesystem::path& file() const { return file_; }
+  /// Of the line being handed out: 1, 2 … in the order of the file, those passed over counted.
+  std::int64_t line() const { return line_; }
 
  private:
   std::filesystem::path file_;
   Disk* disk_;
   std::uint64_t offset_ = 0;  ///< bytes read so far, the unfinished line included
   std::uint64_t inode_ = 0;
+  std::int64_t line_ = 0;
   std::string unfinished_;
   bool passing_over_ = false;  ///< inside a line that is too long
 };

@@ -33,6 +33,13 @@ double longer(int times) {
   return std::min(pause, longest_postponement_s);
 }
 
+/// Ranks that outlived the backend's knowledge of them cost as long as they wrote.
+double ended_at(const Feed& known, double started, const JobStatus& status, double now) {
+  const bool plausible = known.newest >= started && known.newest <= now;
+  if (status.ended <= 0) return status.may_go_on && plausible ? known.newest : now;
+  return plausible ? std::max(status.ended, known.newest) : status.ended;
+}
+
 bool is_there(JobPhase phase) {
   return phase == JobPhase::held || phase == JobPhase::queued || phase == JobPhase::running;
 }
@@ -87,8 +94,13 @@ Awaitable<void> Controller::look(Slot& slot) {
     co_return;
   }
   if (std::exchange(slot.unreachable, 0) != 0) log::info("backend " + slot.name + " is back");
-  for (const JobStatus& status : *statuses)
-    co_await observe(slot, status);
+  for (const JobStatus& status : *statuses) {
+    try {
+      co_await observe(slot, status);
+    } catch (const std::exception&) {
+      contain(slot.name + " " + status.handle);
+    }
+  }
   for (const Id& id : doubtful)
     if (const auto it = slot.sightings.find(id); it != slot.sightings.end())
       it->second.in_doubt = false;
@@ -103,7 +115,7 @@ Awaitable<void> Controller::observe(Slot& slot, const JobStatus& status) {
     co_await observe_own(slot, own, status);
   } else if (attempt != nullptr && attempt->handle.empty() && is_there(status.phase)) {
     // Submitted by a controller that ended before it could note the handle.
-    record({event(kind::recorded, attempt->id, json{{"handle", status.handle}}.dump())});
+    record({event(kind::recorded, attempt->id, json{{"handle", status.handle}})});
   } else if (attempt != nullptr ||
              (!status.token.empty() && store_.attempt_by_token(status.token))) {
     // A double of a live attempt, or what is left of an ended one.
@@ -127,6 +139,8 @@ void Controller::lose_by_number(Slot& slot, const std::string& handle) {
     if (row.backend != slot.name || row.handle.empty() || row.handle != handle) continue;
     JobStatus gone;
     gone.handle = handle;
+    gone.reason = "its number was given to another job";
+    gone.may_go_on = true;
     try_end(slot, id, gone);
   }
 }
@@ -135,27 +149,29 @@ Awaitable<void> Controller::observe_own(Slot& slot, const LiveAttempt& attempt,
                                         const JobStatus& status) {
   const double now = options_.steady();
   Sighting& sighting = slot.sightings[attempt.id];
+  if (status.changed && !std::exchange(sighting.changed, true))
+    record({event(kind::note, attempt.id,
+                  json{{"level", "warning"},
+                       {"text", "its comment in " + slot.name +
+                                    " was changed; it is still known by number and folder"}})});
   if (status.phase == JobPhase::ended || status.phase == JobPhase::missing) {
     try_end(slot, attempt.id, status);
     co_return;
   }
   sighting.gone = 0;
   sighting.reason = status.reason;
-  if (status.phase == JobPhase::running) {
-    note_running(attempt, status);
-    const Feed* known = feed(attempt.id);
-    const bool lingers =
-        known != nullptr && known->end && now - known->end_heard > options_.settle_s;
-    if (!lingers) co_return;
-    // The engine has ended and the backend has not heard (slurmctld forgets what happened just
-    // before it was killed): the engine's word counts, and what the backend still holds is
-    // cancelled as a left-over.
-    JobStatus over = status;
-    over.ended = known->end_seen;
-    end(attempt.id, over, {});
+  if (status.phase == JobPhase::running) note_running(attempt, status);
+  const Feed* known = feed(attempt.id);
+  if (known != nullptr && known->end && now - known->end_heard > options_.settle_s) {
+    co_await end_lingering(slot, attempt, status);
+  } else if (!attempt.fenced.empty()) {
+    // The backend knows it again: too late, it was told to end itself.
+    const Backend::Watched job{attempt.handle, attempt.token, live_rows_.at(attempt.id).folder};
+    co_await cancel(slot, job);
   } else if (status.phase == JobPhase::queued && attempt.phase == AttemptPhase::recorded) {
     record({event(kind::released, attempt.id)});
-  } else if (status.phase == JobPhase::held && attempt.phase == AttemptPhase::released &&
+  } else if (status.phase == JobPhase::held && !status.held_by_hand &&
+             attempt.phase == AttemptPhase::released &&
              now - sighting.released > options_.held_again_s &&
              end_wish(state_.sweeps.at(attempt.id.sweep), attempt.id.trial).empty()) {
     // Our word did not survive: a controller or scheduler that ended in between.
@@ -165,21 +181,75 @@ Awaitable<void> Controller::observe_own(Slot& slot, const LiveAttempt& attempt,
   }
 }
 
+/// The engine has ended and the backend has not heard (slurmctld forgets what happened just before
+/// it was killed, and may take the job for a running, a waiting or a held one), or a rank does not
+/// come to its end. What is left is ended first, so that nothing is left; the engine's word counts.
+Awaitable<void> Controller::end_lingering(Slot& slot, const LiveAttempt& attempt,
+                                          const JobStatus& status) {
+  const Feed& known = *feed(attempt.id);
+  if (options_.steady() - known.end_heard < options_.settle_s + options_.linger_s) {
+    const Backend::Watched job{attempt.handle, attempt.token, live_rows_.at(attempt.id).folder};
+    co_await cancel(slot, job);
+    co_return;
+  }
+  JobStatus over = status;
+  over.ended = known.end_seen;
+  end(attempt.id, over, {});
+}
+
 void Controller::note_running(const LiveAttempt& attempt, const JobStatus& status) {
   if (attempt.phase == AttemptPhase::running) return;
   const double started = status.started > 0 ? status.started : options_.now();
   record({event(kind::running, attempt.id,
-                json{{"started", started}, {"node_list", status.node_list}}.dump())});
+                json{{"started", started}, {"node_list", status.node_list}})});
+}
+
+/// Without an end record of the engine's own, an attempt has ended when nothing more comes from it:
+/// its files may still be on their way to us, and its ranks may live on, whatever the backend says
+/// (slurmctld comes back from a crash with an older state; a node is only out of its reach; a
+/// slurmstepd was killed). So it is told to end itself, and what it wrote until then is read: the
+/// next attempt stands on it. A rank that cannot see that file cannot write its journal either.
+bool Controller::is_silent(Slot& slot, const Id& attempt, const JobStatus& status) {
+  const Feed& known = *feed(attempt);
+  Sighting& sighting = slot.sightings[attempt];
+  const double now = options_.steady();
+  const LiveAttempt& live = *state_.live(attempt);
+  const bool wrote_on = known.grown > sighting.gone;
+  const bool forgot_start =
+      status.cancelled && status.started == 0 && (live.started > 0 || known.next > 1);
+  std::string reason = live.fenced;
+  if (!reason.empty()) {
+  } else if (status.exit_code == exit_superseded) {
+    reason = "it was started a second time";
+  } else if (forgot_start) {
+    reason = "the backend forgot that it ran";
+  } else if (status.may_go_on || wrote_on) {
+    reason = status.reason.empty() ? "the backend does not know it any more" : status.reason;
+  }
+  // A scheduler that has just come back may know it again at the next look.
+  if (!reason.empty() && live.fenced.empty() && now - sighting.gone < slot.slot.file_lag_s)
+    return false;
+  fence(slot, attempt, reason);
+  const double wait = slot.slot.file_lag_s + (reason.empty() ? 0 : options_.fence_s);
+  return now - std::max(sighting.gone, known.grown) >= wait;
+}
+
+void Controller::fence(Slot& slot, const Id& attempt, const std::string& reason) {
+  Sighting& sighting = slot.sightings[attempt];
+  const auto write = [folder = std::filesystem::path(live_rows_.at(attempt).folder),
+                      why = reason.empty() ? "the backend says that it has ended" : reason] {
+    return fence_folder(folder, why);
+  };
+  if (!sighting.fenced) sighting.fenced = disk_.run(write);
+  if (!reason.empty() && state_.live(attempt)->fenced.empty())
+    record({event(kind::fenced, attempt, json{{"reason", reason}})});
 }
 
 void Controller::try_end(Slot& slot, const Id& attempt, const JobStatus& status) {
   ingest_.drain(attempt);
-  const Feed* known = feed(attempt);
-  const double now = options_.steady();
   Sighting& sighting = slot.sightings[attempt];
-  if (sighting.gone == 0) sighting.gone = now;
-  // Without an end record its files may still be on their way to us.
-  if ((known == nullptr || !known->end) && now - sighting.gone < slot.slot.file_lag_s) return;
+  if (sighting.gone == 0) sighting.gone = options_.steady();
+  if (!feed(attempt)->end && !is_silent(slot, attempt, status)) return;
   std::optional<BackendWord> word;
   if (status.phase == JobPhase::ended)
     word = BackendWord{status.reason,
@@ -210,13 +280,17 @@ void Controller::end(const Id& id, const JobStatus& status,
   bool output = false;
   std::tie(evidence.failures, evidence.last_words, output) = disk_.run(look);
   evidence.backend = word;
+  evidence.fenced = attempt.fenced;
   evidence.end_wish = end_wish(sweep, id.trial);
   // Backends make it when the launcher starts; a look may have missed the time in between.
   evidence.began = attempt.started > 0 || output;
+  evidence.engine = output || (known != nullptr && known->next > 1);
   const Verdict verdict = judge(evidence);
 
-  const double ended = status.ended > 0 ? status.ended : options_.now();
-  const double started = attempt.started > 0 ? attempt.started : status.started;
+  const double started = attempt.started > 0  ? attempt.started
+                         : status.started > 0 ? status.started
+                                              : known->started;
+  const double ended = ended_at(*known, started, status, options_.now());
   json data{{"cause", to_string(verdict.cause)},
             {"reason", verdict.reason},
             {"step", verdict.step},
@@ -227,7 +301,7 @@ void Controller::end(const Id& id, const JobStatus& status,
   if (verdict.exit_code) data["exit_code"] = *verdict.exit_code;
   if (verdict.failed_rank) data["rank"] = *verdict.failed_rank;
   if (!verdict.failed_node.empty()) data["node"] = verdict.failed_node;
-  record({event(kind::ended, id, data.dump(-1, ' ', false, json::error_handler_t::replace))});
+  record({event(kind::ended, id, data)});
 }
 
 /// The backend is out of reach; what the engine has written down itself counts all the same.
@@ -260,8 +334,7 @@ void Controller::launch_intents(Slot& slot) {
                                 {"folder", folder.string()},
                                 {"backend", slot.name},
                                 {"nodes", nodes},
-                                {"ranks", wants.ranks()}}
-                               .dump()));
+                                {"ranks", wants.ranks()}}));
   }
   record(std::move(events));
 }
@@ -303,15 +376,18 @@ jobspec::Trial Controller::trial_of(const Id& attempt, const std::string& push) 
 
 void Controller::refuse(const Id& attempt, const std::string& reason) {
   record({event(kind::ended, attempt,
-                json{{"cause", to_string(EndCause::refused)}, {"reason", reason}}.dump(
-                    -1, ' ', false, json::error_handler_t::replace))});
+                json{{"cause", to_string(EndCause::refused)}, {"reason", reason}})});
 }
 
 Awaitable<void> Controller::submit_all(Slot& slot) {
   for (const Id& id : wanted(Kind::submit, slot.name)) {
     const Sighting& sighting = slot.sightings[id];
     if (sighting.in_doubt || sighting.not_before > options_.steady()) continue;
-    if (state_.live(id) != nullptr) co_await submit_one(slot, id);
+    try {
+      if (state_.live(id) != nullptr) co_await submit_one(slot, id);
+    } catch (const std::exception&) {
+      contain(id.to_string());
+    }
   }
 }
 
@@ -325,9 +401,9 @@ Awaitable<void> Controller::submit_one(Slot& slot, const Id& id) {
          script = slot.slot.backend->script(request)] { prepare_folder(folder, trial, script); });
     fault::pass("before_submit");
     submission = co_await slot.slot.backend->submit(request);
-  } catch (const std::filesystem::filesystem_error& error) {
-    submission = {SubmitOutcome::retry_later, "", error.what()};
-  } catch (const std::runtime_error& error) {
+  } catch (const db::CannotWrite&) {
+    throw;
+  } catch (const std::exception& error) {
     submission = {SubmitOutcome::retry_later, "", error.what()};
   }
   fault::pass("after_submit");
@@ -342,7 +418,7 @@ Awaitable<void> Controller::submit_one(Slot& slot, const Id& id) {
   sighting.reason = submission.message;
   switch (submission.outcome) {
     case SubmitOutcome::accepted:
-      record({event(kind::recorded, id, json{{"handle", submission.handle}}.dump())});
+      record({event(kind::recorded, id, json{{"handle", submission.handle}})});
       break;
     case SubmitOutcome::refused:
       refuse(id, submission.message);

@@ -14,6 +14,8 @@ struct Controller::Sighting {
   int postponed = 0;      ///< submissions in a row that were told to come later
   double released = 0;    ///< by this controller
   double gone = 0;        ///< first seen ended or missing
+  bool fenced = false;    ///< its folder says so
+  bool changed = false;   ///< it was said that somebody changed what names it
 };
 
 struct Controller::Slot {

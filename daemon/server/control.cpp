@@ -70,7 +70,8 @@ awaitable<Response> post_retry(App& app, const Request& request) {
   std::set<std::string> states;
   for (const json& state : body.value("states", json::array({"failed"}))) {
     if (state != "failed" && state != "cancelled" && state != "finished")
-      throw HttpError(400, "states may be failed, cancelled and finished, not " + state.dump());
+      throw HttpError(400,
+                      "states may be failed, cancelled and finished, not " + api::json_text(state));
     states.insert(state.get<std::string>());
   }
   co_return json_response(
@@ -108,6 +109,7 @@ awaitable<Response> post_query(App& app, const Request& request) {
 
 awaitable<Response> post_push(App& app, const Request& request) {
   const auto next = app.controller.push(request.bearer, request.body);
+  if (app.controller.is_given_up(request.bearer)) co_return given_up_response();
   if (!next) throw HttpError(403, "the secret is of no running attempt");
   co_return json_response({{"next", *next}});
 }

@@ -20,6 +20,7 @@
 #include <system_error>
 #include <thread>
 
+#include "daemon/api/messages.h"
 #include "daemon/controller/fault.h"
 #include "daemon/controller/log.h"
 #include "daemon/server/home_folder.h"
@@ -130,11 +131,11 @@ void write_status(const api::Home& home, double started) {
   const fs::path aside = home.status_file().string() + ".new";
   {
     std::ofstream out(aside);
-    out << nlohmann::json{{"pid", getpid()},
-                          {"host", host_name()},
-                          {"version", THALWEG_VERSION},
-                          {"started", started}}
-               .dump(2)
+    out << api::json_text({{"pid", getpid()},
+                           {"host", host_name()},
+                           {"version", THALWEG_VERSION},
+                           {"started", started}},
+                          2)
         << "\n";
   }
   fs::rename(aside, home.status_file());

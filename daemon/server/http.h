@@ -32,6 +32,9 @@ struct Response {
   std::map<std::string, std::string> headers;
 };
 
+/// To the engine of an attempt that the controller has given up: 410, with `fenced`. It ends
+/// itself.
+Response given_up_response();
 Response json_response(const nlohmann::json& body, int status = 200);
 Response error_response(int status, const std::string& message,
                         const std::vector<jobspec::Diagnostic>& diagnostics = {});

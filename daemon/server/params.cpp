@@ -12,9 +12,15 @@ namespace thalweg::daemon {
 
 using nlohmann::json;
 
+Response given_up_response() {
+  json body = api::error_json("the attempt has ended, or was told to end itself");
+  body["fenced"] = true;
+  constexpr int gone = 410;
+  return json_response(body, gone);
+}
+
 Response json_response(const json& body, int status) {
-  return {
-      status, body.dump(-1, ' ', false, json::error_handler_t::replace), "application/json", {}};
+  return {status, api::json_text(body), "application/json", {}};
 }
 
 Response error_response(int status, const std::string& message,

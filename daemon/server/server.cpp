@@ -199,6 +199,7 @@ std::optional<Response> Server::Impl::refusal(const http::request_header<>& head
     Request request = request_of(header, *user);
     find_endpoint(request, true);
     if (app.controller.may_push(request.bearer)) return {};
+    if (app.controller.is_given_up(request.bearer)) return given_up_response();
     return error_response(403, "the secret is of no running attempt");
   } catch (const HttpError& error) {
     return error_response(error.status, error.what());

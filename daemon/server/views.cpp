@@ -128,6 +128,8 @@ json progress_json(const db::SweepRow& sweep, const db::TrialRow& row, const Tri
   const auto it = view.trials.find(row.id.trial);
   if (row.state == "pending")
     progress["waiting_for"] = it == view.trials.end() ? view.waiting_for : it->second.waiting_for;
+  else if (it != view.trials.end() && !it->second.waiting_for.empty())
+    progress["waiting_for"] = it->second.waiting_for;
   if (it == view.trials.end()) return progress;
   const TrialView& trial = it->second;
   if (trial.attempt != 0) {

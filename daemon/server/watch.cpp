@@ -3,6 +3,7 @@
 #include <boost/asio/this_coro.hpp>
 #include <nlohmann/json.hpp>
 
+#include "daemon/api/messages.h"
 #include "daemon/server/endpoints.h"
 #include "daemon/server/params.h"
 #include "daemon/server/views.h"
@@ -38,10 +39,7 @@ awaitable<void> watch_sweep(App& app, const Request& request, EventSink& sink) {
       const Counts counts = counts_of(sweep);
       const SweepView view = app.controller.view(id.sweep);
       const auto work = [id, counts, view](db::Store& store) {
-        return "data: " +
-               sweep_snapshot(store, id.sweep, counts, view)
-                   .dump(-1, ' ', false, json::error_handler_t::replace) +
-               "\n\n";
+        return "data: " + api::json_text(sweep_snapshot(store, id.sweep, counts, view)) + "\n\n";
       };
       const std::string text = co_await app.reader.run(work);
       if (!co_await sink.send(text)) co_return;

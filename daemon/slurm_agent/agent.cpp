@@ -98,6 +98,14 @@ const Agent::Verb Agent::verbs[] = {
     {"nodes", true, [](Agent& a, const json&) { return a.nodes(); }},
 };
 
+namespace {
+
+Identity identity_of(const json& request) {
+  return {request.at("token"), request.value("folder", "")};
+}
+
+}  // namespace
+
 int Agent::controllers() {
   std::lock_guard lock(site_mutex_);
   return site_.controllers;
@@ -169,10 +177,11 @@ json Agent::will_run(const json& request) {
 
 json Agent::release_job(const json& request) {
   const std::uint32_t id = request.at("job");
-  auto found = load_job(id, request.at("token"));
+  const Identity identity = identity_of(request);
+  auto found = load_job(id, identity);
   if (const auto* failure = std::get_if<Failure>(&found)) return to_json(*failure);
   if (!std::get<JobFacts>(found).held) return {{"ok", true}};
-  auto result = release(id);
+  auto result = release(id, identity.token);
   if (const auto* failure = std::get_if<Failure>(&result)) return to_json(*failure);
   return {{"ok", true}};
 }
@@ -181,7 +190,7 @@ json Agent::release_job(const json& request) {
 json Agent::cancel(const json& request) {
   const std::uint32_t id = request.at("job");
   const std::string how = request.value("signal", "KILL");
-  auto found = load_job(id, request.at("token"));
+  auto found = load_job(id, identity_of(request));
   if (const auto* failure = std::get_if<Failure>(&found)) return to_json(*failure);
   const std::string& state = std::get<JobFacts>(found).state;
   const bool gently = how == "TERM" && state == "RUNNING";
@@ -213,7 +222,7 @@ json Agent::poll(const json& request) {
 }
 
 json Agent::job(const json& request) {
-  auto result = load_job(request.at("job"), request.at("token"));
+  auto result = load_job(request.at("job"), identity_of(request));
   if (const auto* failure = std::get_if<Failure>(&result)) return to_json(*failure);
   return {{"ok", true}, {"job", to_json(std::get<JobFacts>(result))}};
 }

@@ -39,17 +39,32 @@ std::string text(const char* c_string) {
   return c_string ? c_string : "";
 }
 
-std::string token_of(const slurm_job_info_t& job) {
+bool is_users_own(const slurm_job_info_t& job) {
+  return job.user_id == ::getuid();
+}
+
+/// What follows the prefix in the comment; empty where there is no such comment.
+std::string mark_of(const slurm_job_info_t& job) {
   const std::string comment = text(job.comment);
-  if (job.user_id != ::getuid() || comment.rfind(comment_prefix, 0) != 0) return {};
+  if (!is_users_own(job) || comment.rfind(comment_prefix, 0) != 0) return {};
   return comment.substr(std::strlen(comment_prefix));
+}
+
+bool is_ours(const slurm_job_info_t& job) {
+  return !mark_of(job).empty() || (is_users_own(job) && text(job.name).rfind(name_prefix, 0) == 0);
 }
 
 JobFacts facts_of(const slurm_job_info_t& job) {
   JobFacts facts;
   const std::uint32_t base = job.job_state & JOB_STATE_BASE;
   facts.job = job.job_id;
-  facts.token = token_of(job);
+  facts.token = mark_of(job);
+  if (facts.token.ends_with(released_mark)) {
+    facts.token.resize(facts.token.size() - std::strlen(released_mark));
+    facts.released = true;
+  }
+  facts.folder = text(job.work_dir);
+  facts.submitted = job.submit_time;
   facts.name = text(job.name);
   facts.state = state_name(job.job_state);
   facts.reason = reason_name(job.state_reason);
@@ -244,24 +259,32 @@ Result<Forecast> will_run(const JobRequest& request) {
   return failure;
 }
 
-Result<JobFacts> load_job(std::uint32_t job, const std::string& token) {
+Result<JobFacts> load_job(std::uint32_t job, const Identity& identity) {
   job_info_msg_t* raw = nullptr;
   if (compat::load_job(&raw, job, SHOW_ALL) != SLURM_SUCCESS) return last_failure();
   const Jobs answer(raw);
   for (std::uint32_t i = 0; i < answer->record_count; ++i) {
+    if (!is_ours(answer->job_array[i])) continue;
     JobFacts facts = facts_of(answer->job_array[i]);
-    if (facts.job == job && facts.token == token && !token.empty()) return facts;
+    const bool same_token = !identity.token.empty() && facts.token == identity.token;
+    const bool same_folder =
+        facts.token.empty() && !identity.folder.empty() && facts.folder == identity.folder;
+    if (facts.job == job && (same_token || same_folder)) return facts;
   }
   return Failure{0, Outcome::missing,
                  "job " + std::to_string(job) + " is not the one that was submitted"};
 }
 
-Result<bool> release(std::uint32_t job) {
+namespace {
+
+/// `comment` empty: it stays.
+Result<bool> let_run(std::uint32_t job, const std::string& comment) {
   job_desc_msg_t change;
   slurm_init_job_desc_msg(&change);
   std::string id = std::to_string(job);
   change.job_id_str = id.data();
   change.priority = INFINITE;
+  if (!comment.empty()) change.comment = const_cast<char*>(comment.c_str());  // only read
   job_array_resp_msg_t* raw = nullptr;
   errno = 0;
   const int rc = slurm_update_job2(&change, &raw);
@@ -275,6 +298,16 @@ Result<bool> release(std::uint32_t job) {
   }
   if (rc != SLURM_SUCCESS) return explain(rc > 0 ? rc : code);
   return true;
+}
+
+}  // namespace
+
+Result<bool> release(std::uint32_t job, const std::string& token) {
+  auto result = let_run(job, comment_prefix + token + released_mark);
+  const auto* failure = std::get_if<Failure>(&result);
+  // A site may forbid to change comments; the job must run all the same.
+  if (failure != nullptr && failure->outcome == Outcome::refused) return let_run(job, "");
+  return result;
 }
 
 Result<bool> signal_job(std::uint32_t job, int signal) {
@@ -294,7 +327,7 @@ Result<std::optional<Listing>> list_jobs(std::time_t known) {
   const Jobs answer(raw);
   Listing listing{answer->last_update, {}};
   for (std::uint32_t i = 0; i < answer->record_count; ++i) {
-    if (token_of(answer->job_array[i]).empty()) continue;
+    if (!is_ours(answer->job_array[i])) continue;
     listing.jobs.push_back(facts_of(answer->job_array[i]));
   }
   return std::optional<Listing>(std::move(listing));

@@ -19,8 +19,13 @@ namespace thalweg::slurm_agent {
 template <class T>
 using Result = std::variant<T, Failure>;
 
-/// Comments of our jobs start with this; the attempt's token follows.
+/// Comments of our jobs start with this; the attempt's token follows, and from its release on the
+/// mark. The mark is set by the same request that lets the job run: where Slurm holds a job that
+/// has it, a person did that; where it has not, Slurm's controller forgot the release.
 inline constexpr const char* comment_prefix = "thalweg:";
+inline constexpr const char* released_mark = " released";
+/// Names of our jobs start with this: they are shown even where somebody changed the comment.
+inline constexpr const char* name_prefix = "thalweg-";
 
 struct JobRequest {
   std::string token, script;
@@ -36,10 +41,10 @@ struct Submitted {
 /// A job as Slurm shows it. Times are Unix seconds, 0 = not yet; exits are wait statuses.
 struct JobFacts {
   std::uint32_t job = 0;
-  std::string token;  ///< empty: not one of ours
-  std::string name, state, reason, nodes;
-  bool completing = false, held = false;
-  std::int64_t started = 0, ended = 0;
+  std::string token;  ///< empty: not one of ours, or its comment was changed
+  std::string name, state, reason, nodes, folder;
+  bool completing = false, held = false, released = false;
+  std::int64_t submitted = 0, started = 0, ended = 0;
   std::uint32_t exit = 0, steps_exit = 0;
   bool operator==(const JobFacts&) const = default;
 };
@@ -72,16 +77,22 @@ struct Forecast {
 /// Failure `refused` where it could never run, `retry_later` where Slurm cannot say.
 Result<Forecast> will_run(const JobRequest& request);
 
-/// Failure `missing` where there is no such job or it carries another token (ids are reused).
-Result<JobFacts> load_job(std::uint32_t job, const std::string& token);
+/// What proves that a job is the one that was submitted, beside its number, which Slurm may give
+/// out again: the token in its comment, or, since comments can be changed, that it is this user's,
+/// has a name of ours and works in the attempt's own folder.
+struct Identity {
+  std::string token, folder;
+};
+/// Failure `missing` where there is no such job or it is another one.
+Result<JobFacts> load_job(std::uint32_t job, const Identity& identity);
 /// True; Failure `finished` where it has ended already.
-Result<bool> release(std::uint32_t job);
+Result<bool> release(std::uint32_t job, const std::string& token);
 /// SIGKILL ends the job whatever its state; any other signal goes to the ranks of a running job
 /// only: srun would answer SIGTERM by killing them at once.
 Result<bool> signal_job(std::uint32_t job, int signal);
 
-/// Jobs of this user with our comment. `known` is the time of the previous answer; nothing changed
-/// since: no value.
+/// Jobs of this user with our comment or a name of ours. `known` is the time of the previous
+/// answer; nothing changed since: no value.
 struct Listing {
   std::time_t time = 0;
   std::vector<JobFacts> jobs;

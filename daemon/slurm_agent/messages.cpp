@@ -16,12 +16,21 @@ JobRequest job_request(const json& request) {
 }
 
 json to_json(const JobFacts& job) {
-  return {{"job", job.job},         {"token", job.token},
-          {"name", job.name},       {"state", job.state},
-          {"reason", job.reason},   {"nodes", job.nodes},
-          {"held", job.held},       {"completing", job.completing},
-          {"started", job.started}, {"ended", job.ended},
-          {"exit", job.exit},       {"steps_exit", job.steps_exit}};
+  return {{"job", job.job},
+          {"token", job.token},
+          {"name", job.name},
+          {"state", job.state},
+          {"reason", job.reason},
+          {"nodes", job.nodes},
+          {"held", job.held},
+          {"completing", job.completing},
+          {"folder", job.folder},
+          {"released", job.released},
+          {"submitted", job.submitted},
+          {"started", job.started},
+          {"ended", job.ended},
+          {"exit", job.exit},
+          {"steps_exit", job.steps_exit}};
 }
 
 json to_json(const Partition& partition) {

@@ -123,12 +123,22 @@ void plan_live(const SweepState& sweep, Plan& plan) {
   }
 }
 
+/// Ended by somebody who did not ask us: its result is missing, and nobody here wanted that.
+bool cancelled_outside(const TrialState& trial) {
+  return trial.phase == TrialPhase::cancelled && !trial.cancel;
+}
+
 std::string end_state(const SweepState& sweep) {
-  if (sweep.cancel) return std::string(to_string(SweepPhase::cancelled));
-  const bool bad = sweep.failed > 0 || !sweep.stopped.empty();
-  if (!bad && sweep.finished == 0 && sweep.cancelled > 0)
-    return std::string(to_string(SweepPhase::cancelled));
-  return std::string(to_string(bad ? SweepPhase::failed : SweepPhase::finished));
+  SweepPhase phase = SweepPhase::finished;
+  if (sweep.cancel)
+    phase = SweepPhase::cancelled;
+  else if (sweep.failed > 0 || !sweep.stopped.empty())
+    phase = SweepPhase::failed;
+  else if (sweep.cancelled > 0 &&
+           (sweep.finished == 0 ||
+            std::any_of(sweep.trials.begin(), sweep.trials.end(), cancelled_outside)))
+    phase = SweepPhase::cancelled;
+  return std::string(to_string(phase));
 }
 
 /// One sweep's part of a round of launches.

@@ -19,6 +19,10 @@ const std::vector<EventKind>& event_kinds() {
       {kind::released, "attempt", "the backend was told to let it run", ""},
       {kind::running, "attempt", "the backend or the journal says that it runs",
        "started, node_list"},
+      {kind::fenced, "attempt",
+       "the backend does not vouch for it any more, and its ranks may go on: it was told to end "
+       "itself, and the next attempt waits until it has",
+       "reason"},
       {kind::ended, "attempt", "it is over and everything in its journal has been read",
        "cause (finished, stopped, cancelled, lost, failed, bad_input, refused, diverged); reason; "
        "step (the furthest "

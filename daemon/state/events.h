@@ -14,6 +14,7 @@ inline constexpr std::string_view launching = "launching";
 inline constexpr std::string_view recorded = "recorded";
 inline constexpr std::string_view released = "released";
 inline constexpr std::string_view running = "running";
+inline constexpr std::string_view fenced = "fenced";
 inline constexpr std::string_view ended = "ended";
 inline constexpr std::string_view trial_ended = "trial_ended";
 inline constexpr std::string_view stopped = "stopped";

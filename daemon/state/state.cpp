@@ -112,12 +112,17 @@ void on_running(State& state, const db::Event& event, const json& data) {
   trial_of(sweep, event.id).phase = TrialPhase::running;
 }
 
+void on_fenced(State& state, const db::Event& event, const json& data) {
+  live_of(sweep_of(state, event.id), event.id).fenced = data.at("reason");
+}
+
 void on_ended(State& state, const db::Event& event, const json& data) {
   SweepState& sweep = sweep_of(state, event.id);
   TrialState& trial = trial_of(sweep, event.id);
   const LiveAttempt& attempt = live_of(sweep, event.id);
   state.tokens.erase(attempt.token);
   state.secrets.erase(attempt.push_secret);
+  if (!attempt.push_secret.empty()) state.past_secrets.insert(attempt.push_secret);
   sweep.nodes_in_flight -= sweep.shape(event.id.trial).nodes;
   sweep.node_seconds += data.value("node_seconds", 0.0);
   sweep.live.erase(event.id.trial);
@@ -203,6 +208,7 @@ constexpr Row table[] = {
     {kind::recorded, on_recorded},
     {kind::released, on_released},
     {kind::running, on_running},
+    {kind::fenced, on_fenced},
     {kind::ended, on_ended},
     {kind::trial_ended, on_trial_ended},
     {kind::stopped, on_stopped},

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "db/store.h"
@@ -54,6 +55,7 @@ struct LiveAttempt {
   AttemptPhase phase = AttemptPhase::launching;
   int nodes = 1;       ///< that cost: what the backend takes
   double started = 0;  ///< Unix seconds; 0 = not yet
+  std::string fenced;  ///< why it was told to end itself; empty = it was not
 };
 
 struct TrialState {
@@ -100,8 +102,9 @@ struct SweepState {
 
 struct State {
   std::map<std::int64_t, SweepState> sweeps;
-  std::unordered_map<std::string, Id> tokens;   ///< of live attempts
-  std::unordered_map<std::string, Id> secrets;  ///< of live attempts: who may push
+  std::unordered_map<std::string, Id> tokens;    ///< of live attempts
+  std::unordered_map<std::string, Id> secrets;   ///< of live attempts: who may push
+  std::unordered_set<std::string> past_secrets;  ///< of ended ones: who is told to end itself
   std::int64_t last_event = 0;
 
   const LiveAttempt* live(const Id& attempt) const;  ///< nullptr where it is not live

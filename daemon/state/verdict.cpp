@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <set>
 
 namespace thalweg::daemon {
 
@@ -30,6 +31,20 @@ bool no_such_mpi(const Evidence& e) {
   return !e.record && e.last_words.find("Invalid MPI type") != std::string::npos;
 }
 
+/// A job that got its nodes but never came to its engine was not ended by a person, as far as
+/// anybody can tell: Slurm calls it a cancellation, too, where a prolog fails, or where a node
+/// still has a job of that number, which slurmctld forgot and gave out again.
+bool cut_short(const Evidence& e) {
+  return e.backend && e.backend->cancelled && e.backend->started && !interrupted(*e.backend) &&
+         !e.engine && !e.record && e.failures.empty();
+}
+
+/// It was given up, or it was a second start, and it has ended: another attempt goes on.
+bool superseded(const Evidence& e) {
+  if (e.record) return e.record->status == "fenced";
+  return !e.fenced.empty() || (e.backend && e.backend->exit_code == exit_superseded);
+}
+
 EndCause failure_cause(const Evidence& e) {
   if (e.backend && e.backend->exit_code == exit_bad_input) return EndCause::bad_input;
   if (no_such_mpi(e)) return EndCause::bad_input;
@@ -40,12 +55,13 @@ EndCause failure_cause(const Evidence& e) {
 EndCause cause_of(const Evidence& e) {
   if (e.record && e.record->status == "finished") return EndCause::finished;
   // Somebody ended the job outside Thalweg: that wish is respected, not retried.
-  const bool cancelled_outside = e.backend && e.backend->cancelled && !forgotten(e) &&
-                                 !interrupted(*e.backend) &&
-                                 !(e.record && e.record->status == "failed");
+  const bool cancelled_outside =
+      e.backend && e.backend->cancelled && !forgotten(e) && !cut_short(e) && e.fenced.empty() &&
+      !superseded(e) && !interrupted(*e.backend) && !(e.record && e.record->status == "failed");
   if (!e.end_wish.empty() || cancelled_outside) return EndCause::cancelled;
   // The machine's fault, not the trial's, whatever the other ranks made of it.
-  if (forgotten(e) || (e.backend && e.backend->node_failed)) return EndCause::lost;
+  if (superseded(e) || forgotten(e) || cut_short(e) || (e.backend && e.backend->node_failed))
+    return EndCause::lost;
   if (e.record) return e.record->status == "stopped" ? EndCause::stopped : failure_cause(e);
   if (!e.backend) return e.failures.empty() ? EndCause::lost : EndCause::failed;
   if (e.backend->exit_code == exit_stopped || interrupted(*e.backend)) return EndCause::stopped;
@@ -85,7 +101,14 @@ std::string reason_of(EndCause cause, const Evidence& e) {
     case EndCause::cancelled:
       return e.end_wish.empty() ? join("cancelled outside Thalweg", e.backend->reason) : e.end_wish;
     case EndCause::lost:
+      if (!e.fenced.empty())
+        return join(e.fenced, e.record ? "told to, it ended itself" : "it has gone silent");
+      if (superseded(e) && e.record)
+        return join("it went on after its end for the backend", e.backend ? e.backend->reason : "");
+      if (superseded(e)) return "it was started a second time";
       if (forgotten(e)) return join("the backend forgot that it ran", e.backend->reason);
+      if (cut_short(e))
+        return join("the backend ended it before the engine had started", e.backend->reason);
       if (e.backend) return join("node failure", e.backend->reason);
       return "the backend does not know it any more, and the journal has no end record";
     case EndCause::stopped:
@@ -114,7 +137,21 @@ const FailureFile* first_failure(const std::vector<FailureFile>& failures) {
   const auto key = [](const FailureFile& f) { return std::pair(f.reporter != "launch", f.time); };
   const auto it = std::min_element(failures.begin(), failures.end(),
                                    [&](const auto& a, const auto& b) { return key(a) < key(b); });
-  return it == failures.end() ? nullptr : &*it;
+  if (it == failures.end()) return nullptr;
+  // Who is seen to fail first may only have given up on another, which hangs: it says on whom.
+  const FailureFile* first = &*it;
+  std::set<int> passed;
+  while (first->rank >= 0 && !contains_word(first->reason, "killed by signal")) {
+    passed.insert(first->rank);
+    const std::string itself = "rank" + std::to_string(first->rank);
+    const auto own = std::find_if(failures.begin(), failures.end(), [&](const FailureFile& f) {
+      return f.reporter == itself && f.rank >= 0 && f.rank != first->rank;
+    });
+    if (own == failures.end()) break;
+    if (passed.count(own->rank) != 0) return &*it;  // they blame each other
+    first = &*own;
+  }
+  return first;
 }
 
 Verdict judge(const Evidence& e) {
@@ -123,7 +160,7 @@ Verdict judge(const Evidence& e) {
   verdict.reason = reason_of(verdict.cause, e);
   verdict.step = e.checkpoint_step;
   // A finished or stopped engine has written what it stood on; a failed one may not have.
-  if (e.record && e.record->status != "failed")
+  if (e.record && e.record->status != "failed" && e.record->status != "fenced")
     verdict.step = std::max(verdict.step, e.record->step);
   if (e.backend) verdict.exit_code = e.backend->exit_code;
   if (verdict.cause != EndCause::failed) return verdict;

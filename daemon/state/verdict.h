@@ -12,7 +12,7 @@ namespace thalweg::daemon {
 
 /// The journal's last line.
 struct EndRecord {
-  std::string status;  ///< finished, stopped, failed
+  std::string status;  ///< finished, stopped, fenced, failed
   std::int64_t step = 0;
   std::string reason;
   std::optional<int> rank;
@@ -44,6 +44,8 @@ struct Evidence {
   std::int64_t checkpoint_step = 0;  ///< of the last checkpoint line in the journal
   std::string last_words;            ///< last line of stderr
   bool began = false;                ///< it has run, as we have seen
+  std::string fenced{};              ///< why it was told to end itself; empty = it was not
+  bool engine = true;                ///< the engine (or its launcher) left a trace: output, a line
 };
 
 struct Verdict {
@@ -57,10 +59,12 @@ struct Verdict {
 
 constexpr int exit_bad_input = 2;  ///< of thalweg-train
 constexpr int exit_stopped = 75;
+constexpr int exit_superseded = 76;
 
 Verdict judge(const Evidence& evidence);
 
-/// The launcher's word before a rank's; among ranks the earliest. nullptr where there is none.
+/// The launcher's word before a rank's; among ranks the earliest; where the rank that it names says
+/// itself that another one is at fault, that word. nullptr where there is none.
 const FailureFile* first_failure(const std::vector<FailureFile>& failures);
 
 }  // namespace thalweg::daemon

@@ -39,6 +39,9 @@ struct AttemptInput {
   std::filesystem::path folder;  ///< of trial.yaml
   comm::Group& group;
   const StopFlag& stop;
+  const StopFlag* fence = nullptr;  ///< set when the controller has given the attempt up; rank 0's
+
+  bool fenced() const { return fence != nullptr && fence->requested(); }
 };
 
 /// Runs `part`; where it throws on any rank, every rank throws: its own exception or PeerFailed.

@@ -2,6 +2,7 @@
 
 #include "engine/comm/group.h"
 #include "engine/data/dataset.h"
+#include "engine/train/claim.h"
 #include "engine/train/file.h"
 #include "engine/train/journal.h"
 #include "jobspec/diagnostic.h"
@@ -30,6 +31,9 @@ Failure describe_failure(const std::exception_ptr& error, int rank, const std::s
     f.reason = e.what();
     f.rank = e.rank();
     f.node = e.node();
+  } catch (const Superseded& e) {
+    f.code = ExitCode::superseded;
+    f.reason = e.what();
   } catch (const jobspec::InputError& e) {
     f.code = ExitCode::bad_input;
     f.reason = e.what();

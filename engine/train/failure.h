@@ -9,7 +9,14 @@
 namespace thalweg::engine {
 
 /// What thalweg-train exits with; engine/README.md explains each.
-enum class ExitCode : int { finished = 0, failed = 1, bad_input = 2, diverged = 3, stopped = 75 };
+enum class ExitCode : int {
+  finished = 0,
+  failed = 1,
+  bad_input = 2,
+  diverged = 3,
+  stopped = 75,
+  superseded = 76
+};
 
 /// Another rank could not go on; it says itself why.
 class PeerFailed : public std::runtime_error {

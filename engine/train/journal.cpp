@@ -48,8 +48,10 @@ Journal::~Journal() {
   close_file(descriptor_);
 }
 
-void Journal::write(const char* type, jobspec::Map fields) {
+void Journal::write(const char* type, jobspec::Map fields, bool last) {
   const std::lock_guard lock(mutex_);
+  if (closed_) return;
+  closed_ = last;
   jobspec::Map line{{"n", lines_ + 1}, {"t", unix_time()}, {"type", type}};
   for (auto& field : fields)
     line.push_back(std::move(field));

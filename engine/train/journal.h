@@ -33,8 +33,8 @@ class Journal {
   Journal& operator=(const Journal&) = delete;
   ~Journal();
 
-  /// `fields` follow n, t and type.
-  void write(const char* type, jobspec::Map fields);
+  /// `fields` follow n, t and type. After a `last` line nothing more is written.
+  void write(const char* type, jobspec::Map fields, bool last = false);
   void metrics(const std::vector<MetricPoint>& points);
   void note(const char* level, const std::string& text);
   /// Until the lines are on the disk.
@@ -47,6 +47,7 @@ class Journal {
   int descriptor_ = -1;
   std::int64_t lines_ = 0;
   std::int64_t size_ = 0;  ///< bytes of whole lines
+  bool closed_ = false;
 };
 
 /// Seconds since 1970.

@@ -61,7 +61,7 @@ Journal, checkpoints and failure files go into the folder of TRIAL.yaml. SIGTERM
 after a checkpoint; a later run in the same folder goes on from it.
 
 exit codes: 0 finished, 2 bad input, 3 diverged (loss or gradient not finite), 75 stopped on request after a
-checkpoint, anything else failed
+checkpoint, 76 another start holds the attempt, or the controller has given it up; anything else failed
 )";
 
 struct Arguments {

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <cstring>
 #include <stdexcept>
@@ -64,22 +65,26 @@ bool send_all(int descriptor, std::string_view bytes) {
   return true;
 }
 
-/// "HTTP/1.1 200 ..." -> true; the rest of the answer is of no interest.
-bool answered_well(int descriptor) {
+/// "HTTP/1.1 200 ..." -> 200; the rest of the answer is of no interest. 0 where none came.
+int answered(int descriptor) {
   std::string answer;
   while (answer.size() < 12) {
     char part[256];
-    if (!wait_for(descriptor, POLLIN)) return false;
+    if (!wait_for(descriptor, POLLIN)) return 0;
     const ssize_t got = ::recv(descriptor, part, sizeof part, 0);
-    if (got <= 0) return false;
+    if (got <= 0) return 0;
     answer.append(part, static_cast<std::size_t>(got));
   }
-  return answer.compare(0, 7, "HTTP/1.") == 0 && answer[9] == '2';
+  int code = 0;
+  if (answer.compare(0, 7, "HTTP/1.") == 0)
+    std::from_chars(answer.data() + 9, answer.data() + 12, code);
+  return code;
 }
 
 }  // namespace
 
-Push::Push(const std::string& target, std::string secret) : secret_(std::move(secret)) {
+Push::Push(const std::string& target, std::string secret, std::function<void()> given_up)
+    : secret_(std::move(secret)), given_up_(std::move(given_up)) {
   constexpr std::string_view kUnix = "unix:", kHttp = "http://";
   const std::size_t colon = target.rfind(':');
   if (target.starts_with(kUnix) && target.size() > kUnix.size()) {
@@ -161,8 +166,11 @@ bool Push::post(const std::string& body) const {
       "\r\nAuthorization: Bearer " + secret_ +
       "\r\nContent-Type: application/jsonl\r\nConnection: close\r\nContent-Length: " +
       std::to_string(body.size()) + "\r\n\r\n";
-  return send_all(socket.get(), head) && send_all(socket.get(), body) &&
-         answered_well(socket.get());
+  if (!send_all(socket.get(), head) || !send_all(socket.get(), body)) return false;
+  constexpr int kGone = 410;
+  const int code = answered(socket.get());
+  if (code == kGone && given_up_) given_up_();
+  return code / 100 == 2;
 }
 
 }  // namespace thalweg::engine

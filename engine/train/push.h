@@ -3,6 +3,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -13,8 +14,9 @@ namespace thalweg::engine {
 class Push {
  public:
   /// `target` is "unix:/path" or "http://host:port"; throws std::invalid_argument on anything else.
-  /// `secret` proves which attempt it is.
-  Push(const std::string& target, std::string secret);
+  /// `secret` proves which attempt it is. `given_up` is called from the pushing thread when the
+  /// controller answers that it has given the attempt up (410).
+  Push(const std::string& target, std::string secret, std::function<void()> given_up = {});
   Push(const Push&) = delete;
   Push& operator=(const Push&) = delete;
   ~Push();  ///< tries for at most about a second to send the last lines
@@ -29,6 +31,7 @@ class Push {
   std::string path_;  ///< of the Unix socket, or
   std::string host_, port_;
   std::string secret_;
+  std::function<void()> given_up_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::string waiting_;

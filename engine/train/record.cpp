@@ -4,10 +4,11 @@
 
 namespace thalweg::engine {
 
-Record::Record(const jobspec::Trial& trial, const std::filesystem::path& folder, bool writes) {
+Record::Record(const jobspec::Trial& trial, const std::filesystem::path& folder, bool writes,
+               std::function<void()> given_up) {
   if (!writes) return;
   if (!trial.push.empty() && !trial.push_secret.empty())
-    push_ = std::make_unique<Push>(trial.push, trial.push_secret);
+    push_ = std::make_unique<Push>(trial.push, trial.push_secret, std::move(given_up));
   Journal::Listener listener;
   if (push_) listener = [push = push_.get()](const std::string& line) { push->add(line); };
   journal_ = std::make_unique<Journal>(folder / "journal.jsonl", std::move(listener));
@@ -38,7 +39,9 @@ void Record::note(const char* level, const std::string& text) {
 }
 
 void Record::checkpoint(std::int64_t step, const std::filesystem::path& file) {
-  if (journal_) journal_->write("checkpoint", {{"step", step}, {"file", file.string()}});
+  if (!journal_) return;
+  journal_->write("checkpoint", {{"step", step}, {"file", file.string()}});
+  checkpoint_ = step;
 }
 
 void Record::end(const char* status, std::int64_t step, const std::string& reason) {
@@ -56,6 +59,17 @@ void Record::end(std::int64_t step, const Failure& failure) {
   }
   journal_->write("end", std::move(fields));
   journal_->sync();
+}
+
+void Record::last(const char* status, const std::string& reason) noexcept {
+  if (!journal_) return;
+  try {
+    journal_->write("end", {{"status", status}, {"step", checkpoint_.load()}, {"reason", reason}},
+                    true);
+    journal_->sync();
+  } catch (const std::exception&) {
+    // The controller waits until the journal has been quiet.
+  }
 }
 
 void Record::sync() {

@@ -2,7 +2,10 @@
 // nothing.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -20,7 +23,10 @@ class Record {
  public:
   /// `writes`: this is rank 0. Throws where the journal cannot be opened or trial.push is no
   /// address.
-  Record(const jobspec::Trial& trial, const std::filesystem::path& folder, bool writes);
+  /// `given_up` is called from another thread where the controller says in answer to a push that it
+  /// has given the attempt up.
+  Record(const jobspec::Trial& trial, const std::filesystem::path& folder, bool writes,
+         std::function<void()> given_up = {});
 
   void start(jobspec::Map fields);
   void metrics(const std::vector<MetricPoint>& points);
@@ -30,10 +36,13 @@ class Record {
   /// `status` as in journal.md. Also puts the journal on the disk.
   void end(const char* status, std::int64_t step, const std::string& reason);
   void end(std::int64_t step, const Failure& failure);
+  /// An end record at once, from any thread, and no line after it. `step` is the last checkpoint's.
+  void last(const char* status, const std::string& reason) noexcept;
   /// The lines up to now are on the disk.
   void sync();
 
  private:
+  std::atomic<std::int64_t> checkpoint_{0};  ///< step
   std::unique_ptr<Push> push_;
   std::unique_ptr<Journal> journal_;
   std::mutex mutex_;  ///< guards what follows

@@ -1,17 +1,25 @@
 // The main loop.
 #include "engine/train/train.h"
 
+#include <unistd.h>
+
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <exception>
+#include <memory>
 #include <utility>
 
+#include "engine/train/claim.h"
+#include "engine/train/fence.h"
 #include "engine/train/metrics.h"
 #include "engine/train/validation.h"
 
 namespace thalweg::engine {
 namespace {
+
+constexpr const char* kGivenUp =
+    "fenced: the controller has given this attempt up; a later one goes on";
 
 class Stopwatch {
  public:
@@ -104,6 +112,15 @@ Outcome diverged(Attempt& a, const StepOutcome& step, const Loader& loader) {
   return {ExitCode::diverged, number, reason};
 }
 
+/// The later attempt begins at this one's last checkpoint, so a fenced one writes it as well.
+Outcome stopped(Attempt& a) {
+  a.save_checkpoint();
+  char fenced = a.in.fenced() ? 1 : 0;
+  a.in.group.broadcast(&fenced, sizeof fenced, 0);
+  if (fenced == 0) return {ExitCode::stopped, a.step, "asked to stop"};
+  return {ExitCode::superseded, a.step, kGivenUp};
+}
+
 /// Returns whether some rank was asked to stop.
 bool take(Attempt& a, const StepOutcome& outcome) {
   if (!outcome.here) return false;
@@ -137,7 +154,7 @@ Outcome train(Attempt& a) {
     input.sample_floats = input_floats(form);
     input.sample_labels = static_cast<std::size_t>(form.labels);
     input.sample_targets = static_cast<std::size_t>(form.targets);
-    input.stop = a.in.stop.requested();
+    input.stop = a.in.stop.requested() || a.in.fenced();
     StepOutcome outcome = a.mode->step(input);
     bool stopping = take(a, outcome);
     if (diverges(outcome)) return diverged(a, outcome, loader);
@@ -156,8 +173,8 @@ Outcome train(Attempt& a) {
     if (a.plan.eval_due(a.step)) report_validation(a, outcome.loss);
     // Every rank saw the same wish in the step's sums: all stop here, after the same step.
     stopping = stopping && !a.plan.last(a.step);
-    if (stopping || a.plan.checkpoint_due(a.step)) a.save_checkpoint();
-    if (stopping) return {ExitCode::stopped, a.step, "asked to stop"};
+    if (stopping) return stopped(a);
+    if (a.plan.checkpoint_due(a.step)) a.save_checkpoint();
   }
   return {ExitCode::finished, a.step, ""};
 }
@@ -181,21 +198,50 @@ class Warnings {
   comm::Group& group_;
 };
 
+const char* status_of(ExitCode code) {
+  switch (code) {
+    case ExitCode::finished:
+      return "finished";
+    case ExitCode::stopped:
+      return "stopped";
+    case ExitCode::superseded:
+      return "fenced";
+    default:
+      return "failed";
+  }
+}
+
+/// Of rank 0, from when the attempt is its own.
+std::unique_ptr<Fence> make_fence(const AttemptInput& in, std::shared_ptr<const StopFlag> heard,
+                                  const std::unique_ptr<Record>& record) {
+  claim_attempt(in.trial, in.folder);
+  return std::make_unique<Fence>(in.folder, std::move(heard), [&record] {
+    // The ranks do not come to a common stop: nothing more of this attempt is written.
+    if (record) record->last("fenced", kGivenUp);
+    std::fprintf(stderr, "thalweg-train: %s\n", kGivenUp);
+    _exit(static_cast<int>(ExitCode::superseded));
+  });
+}
+
 }  // namespace
 
-Outcome run_attempt(const AttemptInput& in) {
+Outcome run_attempt(const AttemptInput& input) {
+  AttemptInput in = input;
   const bool leads = in.group.rank() == 0;
   std::unique_ptr<Record> record;
+  std::unique_ptr<Fence> fence;  // its thread has ended when the record goes
   const Warnings warnings(in.group, record);
   std::unique_ptr<Attempt> attempt;
   try {
-    together(in.group, [&] { record = std::make_unique<Record>(in.trial, in.folder, leads); });
+    together(in.group, [&] {
+      const auto heard = std::make_shared<StopFlag>();
+      if (leads) fence = make_fence(in, heard, record);
+      if (fence) in.fence = &fence->flag();
+      record = std::make_unique<Record>(in.trial, in.folder, leads, [heard] { heard->request(); });
+    });
     attempt = std::make_unique<Attempt>(in, *record);
     const Outcome outcome = train(*attempt);
-    const char* status = outcome.code == ExitCode::finished  ? "finished"
-                         : outcome.code == ExitCode::stopped ? "stopped"
-                                                             : "failed";
-    record->end(status, outcome.step, outcome.reason);
+    record->end(status_of(outcome.code), outcome.step, outcome.reason);
     in.group.barrier();  // a rank that leaves early would look like a lost one
     return outcome;
   } catch (...) {

@@ -66,6 +66,13 @@ TEST(CliProgress, EveryFrameFitsItsWindow) {
     }
 }
 
+TEST(CliProgress, ATrialThatWaitsForTheEndOfAnAttemptSaysSo) {
+  Json snapshot = sample("sweep");
+  snapshot["trials"][2]["progress"]["waiting_for"] = "the end of 12.3.2: Slurm has forgotten it";
+  EXPECT_THAT(frame(SweepView::from_json(snapshot), {140, 30}),
+              testing::Contains(HasSubstr("waits for the end of 12.3.2: Slurm has forgotten it")));
+}
+
 TEST(CliProgress, LargeSweepShowsRunningFirstAndCountsTheRest) {
   const auto lines = frame(large_sweep(80), {100, 16});
   ASSERT_EQ(lines.size(), 15u);

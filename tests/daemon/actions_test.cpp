@@ -266,7 +266,8 @@ TEST(Actions, EndStateOfASweep) {
     const char* state;
   } table[] = {{{"finished", "finished"}, false, "finished"},
                {{"finished", "failed"}, false, "failed"},
-               {{"finished", "cancelled"}, false, "finished"},
+               {{"finished", "cancelled"}, false, "cancelled"},  // by somebody else: scancel
+               {{"failed", "cancelled"}, false, "failed"},
                {{"cancelled", "cancelled"}, false, "cancelled"},
                {{"finished", "cancelled"}, true, "cancelled"}};
   for (const auto& row : table) {
@@ -277,6 +278,11 @@ TEST(Actions, EndStateOfASweep) {
       log("trial_ended", "1." + std::to_string(i + 1), {{"state", row.trials[i]}});
     EXPECT_THAT(next(log), ElementsAre(std::string("end_sweep 1 ") + row.state));
   }
+  Log log;
+  log.sweep("1", 2)("cancel_requested", "1.2");
+  log("trial_ended", "1.1", {{"state", "finished"}});
+  log("trial_ended", "1.2", {{"state", "cancelled"}});
+  EXPECT_THAT(next(log), ElementsAre("end_sweep 1 finished")) << "all that was wanted";
 }
 
 TEST(Actions, AHundredThousandTrialsAreStartedInRounds) {

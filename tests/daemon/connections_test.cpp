@@ -144,6 +144,14 @@ TEST_F(ServerTest, PushesNeedTheirSecret) {
     EXPECT_EQ(text.find(attempt.token), std::string::npos) << text;
   }
   EXPECT_NE(told.dump().find("1/1/1"), std::string::npos) << told;
+  // The backend forgets the job: its engine hears that it was given up, now and after its end.
+  running->there([&] { world.cluster.job_of("1.1.1")->forgotten = true; });
+  EXPECT_TRUE(test::eventually([&] {
+    const std::string answer = push(secret, RawConnection(running->tcp_port));
+    return answer.find("HTTP/1.1 410") != std::string::npos &&
+           answer.find("\"fenced\":true") != std::string::npos;
+  }));
+  EXPECT_THAT(push(secret, RawConnection(world.home().socket())), HasSubstr("HTTP/1.1 410"));
 }
 
 TEST_F(ServerTest, OverTcpThereIsOnlyThePush) {

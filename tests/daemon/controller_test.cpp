@@ -224,7 +224,9 @@ TEST_F(ControllerTest, AReusedNumberIsNotOurJob) {
   bool reused = false;
   world.cluster.steps = 30;
   world.cluster.on_step = [&](FakeJob& job) {
-    if (job.step == 3 && !std::exchange(reused, true)) job.token = "of another user";
+    if (job.step != 3 || std::exchange(reused, true)) return;
+    job.token = "of another user";
+    job.folder = world.dir.path();
   };
   const auto id = submit(controller(), test::sweep_of(1));
   ASSERT_TRUE(run_to_end(id));
@@ -263,6 +265,236 @@ TEST_F(ControllerTest,
     EXPECT_EQ(trial(id, 1).state, ends_as[i]);
     EXPECT_EQ(trial(id, 1).attempts, 2 - i);
   }
+}
+
+TEST_F(ControllerTest, AJobCancelledBeforeItsEngineStartedIsRunAgainAndTheSweepIsNoSuccess) {
+  // A failing prolog: Slurm gives nodes, then calls it cancelled. Each time for the second trial.
+  world.options = [](ControllerOptions& options) { options.policy.longest_backoff_s = 0.02; };
+  restart();
+  int cut = 0;
+  world.cluster.on_release = [&](FakeJob& job) {
+    if (job.id.trial == 1 && job.id.attempt > 1) return;
+    ++cut;
+    job.phase = JobPhase::ended;
+    job.cancelled = true;
+    job.started = 1;
+  };
+  const auto id = submit(controller(), test::sweep_of(2));
+  ASSERT_TRUE(run_to_end(id));
+  EXPECT_EQ(cut, 1 + 5);
+  EXPECT_EQ(life->store->attempt({id, 1, 1})->state, "lost");
+  EXPECT_EQ(trial(id, 1).state, "finished");
+  EXPECT_EQ(trial(id, 2).state, "failed");
+  EXPECT_THAT(trial(id, 2).reason, HasSubstr("ended it before the engine had started"));
+  EXPECT_EQ(sweep_state(id), "failed");
+}
+
+// slurmctld, back with an older state, holds the job (JobHeldUser) that has run to its end.
+TEST_F(ControllerTest, AnEndRecordCountsWhateverTheBackendTakesTheJobFor) {
+  world.options = [](ControllerOptions& options) { options.settle_s = 0.05; };
+  restart();
+  const JobPhase phases[] = {JobPhase::held, JobPhase::queued, JobPhase::running};
+  world.cluster.on_step = [&](FakeJob& job) {
+    if (job.step != world.cluster.steps) return;
+    write_line(job, R"("type":"end","status":"finished","step":4,"reason":"")");
+    job.phase = phases[job.id.trial - 1];
+    job.lingers = true;
+  };
+  const auto id = submit(controller(), test::sweep_of(3));
+  ASSERT_TRUE(run_to_end(id));
+  for (int i = 1; i <= 3; ++i) {
+    EXPECT_EQ(trial(id, i).state, "finished") << i;
+    EXPECT_EQ(trial(id, i).attempts, 1) << i;
+    const FakeJob& job = *world.cluster.job_of(Id{id, i, 1}.to_string());
+    EXPECT_EQ(job.phase, JobPhase::ended) << i << " is not left behind";
+    EXPECT_EQ(job.runs, 1) << i << " is not released again";
+  }
+}
+
+TEST_F(ControllerTest, AnEndRecordCountsAloneWhereNothingEndsTheJob) {
+  world.options = [](ControllerOptions& options) { options.settle_s = options.linger_s = 0.05; };
+  restart();
+  world.cluster.on_step = [&](FakeJob& job) { job.lingers = job.deaf = true; };
+  const auto id = submit(controller(), test::sweep_of(1));
+  ASSERT_TRUE(run_to_end(id));
+  EXPECT_EQ(trial(id, 1).state, "finished");
+  EXPECT_GE(world.cluster.job_of("1.1.1")->cancels, 1);
+}
+
+// slurmctld, back from a crash, does not know a job whose ranks train on.
+TEST_F(ControllerTest, ASuccessorWaitsUntilItsForgottenPredecessorHasEnded) {
+  world.options = [](ControllerOptions& options) { options.fence_s = 600; };  // not by silence
+  restart();
+  world.cluster.steps = 12;
+  int together = 0, ended_at = 0;
+  world.cluster.on_step = [&](FakeJob& job) {
+    if (job.id.attempt == 1) {
+      if (job.step == 3) {
+        job.forgotten = true;
+        job.unfenced = 5;
+      }
+      ended_at = job.step;
+    } else {
+      together += world.cluster.job_of("1.1.1")->phase == JobPhase::running ? 1 : 0;
+    }
+  };
+  world.cluster.on_release = [&](FakeJob& job) {
+    if (job.id.attempt == 2) job.step = job.resumed = ended_at;
+  };
+  const auto id = submit(controller(), test::sweep_of(1));
+  ASSERT_TRUE(life->run_until([&] {
+    const auto* live = controller().state().live({id, 1, 1});
+    return live != nullptr && !live->fenced.empty();
+  }));
+  const SweepView view = controller().view(id);
+  EXPECT_EQ(view.trials.at(1).waiting_for, "the end of 1.1.1: the cluster has forgotten it");
+  restart();
+  ASSERT_TRUE(run_to_end(id));
+  EXPECT_EQ(trial(id, 1).state, "finished");
+  EXPECT_EQ(trial(id, 1).attempts, 2);
+  EXPECT_EQ(together, 0) << "never two at once";
+  EXPECT_GT(ended_at, 3);
+  const auto first = life->store->attempt({id, 1, 1});
+  EXPECT_EQ(first->state, "lost");
+  EXPECT_EQ(first->reason, "the cluster has forgotten it: told to, it ended itself");
+  EXPECT_EQ(first->journal_lines, 1 + 2 * ended_at + 1) << "everything that it wrote";
+  EXPECT_EQ(life->store->curve({id, 1, 0}, "train/loss").size(), 12u);
+}
+
+// It cannot be reached, and nothing comes from it any more.
+TEST_F(ControllerTest, ASilentForgottenAttemptHasEndedAndLateLinesAreReadAllTheSame) {
+  world.cluster.steps = 8;
+  std::int64_t lines = 0;
+  world.cluster.on_step = [&](FakeJob& job) {
+    if (job.id.attempt != 1 || job.step != 3) return;
+    job.forgotten = true;
+    job.phase = JobPhase::ended;  // out of reach
+  };
+  world.cluster.on_release = [&](FakeJob& job) {
+    if (job.id.attempt != 2) return;
+    // It was not silent but slow: there is a later checkpoint than the record knew.
+    FakeJob& first = *world.cluster.job_of("1.1.1");
+    lines = life->store->attempt({1, 1, 1})->journal_lines;
+    for (int step = 4; step <= 5; ++step)
+      write_line(first, "\"type\":\"metrics\",\"points\":[[\"train/loss\"," + std::to_string(step) +
+                            ",0.5]]");
+    job.step = job.resumed = 5;
+  };
+  const auto id = submit(controller(), test::sweep_of(1));
+  ASSERT_TRUE(run_to_end(id));
+  EXPECT_EQ(life->store->attempt({id, 1, 1})->reason,
+            "the cluster has forgotten it: it has gone silent");
+  EXPECT_TRUE(std::filesystem::exists(world.dir.path() / "runs/1/1/1/fenced"));
+  EXPECT_EQ(life->store->attempt({id, 1, 1})->journal_lines, lines + 2);
+  EXPECT_EQ(life->store->curve({id, 1, 0}, "train/loss").size(), 8u);
+}
+
+TEST_F(ControllerTest, WhatOutlivedTheBackendsKnowledgeOfItIsCounted) {
+  double now = 1000;
+  world.options = [&](ControllerOptions& options) { options.now = [&] { return now += 0.001; }; };
+  restart();
+  world.cluster.steps = 1000;
+  world.cluster.on_step = [&](FakeJob& job) {
+    job.started = 1000;
+    if (job.id.attempt == 1 && !std::exchange(job.forgotten, true)) job.unfenced = 30;
+    if (job.id.attempt == 2) world.cluster.steps = job.step;
+  };
+  const auto id = submit(controller(), test::sweep_of(1));
+  ASSERT_TRUE(life->run_until([&] {
+    now = std::max(now, 1100.0);  // the journal's lines are of 1001, 1002 ...
+    return over(id);
+  }));
+  const auto first = life->store->attempt({id, 1, 1});
+  EXPECT_GT(first->ended, 1030) << "until its last line";
+  EXPECT_GT(controller().state().sweeps.at(id).node_seconds, 30);
+}
+
+TEST_F(ControllerTest, ASecondStartIsNoFailureOfTheAttempt) {
+  world.cluster.on_step = [](FakeJob& job) {
+    if (job.id.attempt != 1) return;
+    job.phase = JobPhase::ended;
+    job.exit_code = 76;
+  };
+  const auto id = submit(controller(), test::sweep_of(1));
+  ASSERT_TRUE(run_to_end(id));
+  EXPECT_EQ(life->store->attempt({id, 1, 1})->state, "lost");
+  EXPECT_EQ(controller().state().trial({id, 1, 0})->failures, 0);
+  EXPECT_EQ(trial(id, 1).state, "finished");
+}
+
+TEST_F(ControllerTest, AFencedAttemptThatTheBackendKnowsAgainIsEnded) {
+  world.options = [](ControllerOptions& options) { options.fence_s = 600; };
+  restart();
+  world.cluster.steps = 1000000;
+  world.cluster.on_step = [&](FakeJob& job) {
+    if (job.id.attempt == 1 && job.step == 3) job.forgotten = true;
+    if (job.id.attempt == 2) world.cluster.steps = 4;
+  };
+  const auto id = submit(controller(), test::sweep_of(1));
+  ASSERT_TRUE(life->run_until([&] {
+    const auto* live = controller().state().live({id, 1, 1});
+    return live != nullptr && !live->fenced.empty();
+  }));
+  world.cluster.job_of("1.1.1")->forgotten = false;
+  world.cluster.steps_per_poll = 4;
+  ASSERT_TRUE(run_to_end(id));
+  EXPECT_EQ(world.cluster.job_of("1.1.1")->cancels, 1);
+  EXPECT_EQ(trial(id, 1).state, "finished");
+  EXPECT_EQ(trial(id, 1).attempts, 2);
+}
+
+TEST_F(ControllerTest, AHoldByHandIsRespectedAForgottenReleaseIsNot) {
+  world.options = [](ControllerOptions& options) { options.held_again_s = 0.01; };
+  restart();
+  bool first[] = {true, true};
+  world.cluster.on_release = [&](FakeJob& job) {
+    if (!std::exchange(first[job.id.trial - 1], false)) return;
+    job.phase = JobPhase::held;
+    job.held_by_hand = job.id.trial == 1;
+  };
+  const auto id = submit(controller(), test::sweep_of(2));
+  ASSERT_TRUE(life->run_until([&] { return trial(id, 2).state == "finished"; }));
+  const int until = world.cluster.looks + 20;
+  ASSERT_TRUE(life->run_until([&] { return world.cluster.looks >= until; }));
+  FakeJob& held = *world.cluster.job_of("1.1.1");
+  EXPECT_EQ(held.phase, JobPhase::held);
+  EXPECT_EQ(held.runs, 1);
+  held.phase = JobPhase::running;
+  ASSERT_TRUE(run_to_end(id));
+  EXPECT_EQ(trial(id, 1).state, "finished");
+}
+
+// What one attempt's folder holds is that attempt's trouble, now and at the next start.
+TEST_F(ControllerTest, NoAttemptsFolderEndsTheController) {
+  namespace fs = std::filesystem;
+  const auto replace = [](const fs::path& file) {
+    fs::remove_all(file);
+    return file;
+  };
+  const std::vector<std::function<void(const fs::path&)>> damages = {
+      [&](const fs::path& f) { std::ofstream(f / "journal.jsonl") << "\xff{\"n\":\xc3\n"; },
+      [&](const fs::path& f) { fs::create_directory(replace(f / "journal.jsonl")); },
+      [&](const fs::path& f) { fs::create_symlink("journal.jsonl", replace(f / "journal.jsonl")); },
+      [&](const fs::path& f) { fs::create_directory(f / "stderr.log"); },
+      [&](const fs::path& f) { fs::create_symlink("stdout.log", f / "stdout.log"); },
+      [&](const fs::path& f) { fs::create_directory(f / "failure.launch.json"); },
+      [&](const fs::path& f) { std::ofstream(f / "failure.rank1.json") << R"({"rank":"x"})"; },
+      [&](const fs::path& f) { std::ofstream(f / "failure.rank1.json") << "[1,2]"; },
+      [&](const fs::path& f) { std::ofstream(f / "stderr.log") << "no \xff text\n"; },
+      [&](const fs::path& f) { fs::create_symlink(f.filename(), replace(f)); },
+      [&](const fs::path& f) { std::ofstream(replace(f)) << "a file"; },
+  };
+  world.cluster.on_step = [&](FakeJob& job) {
+    if (job.id.attempt != 1 || job.step != 2) return;
+    damages[static_cast<std::size_t>(job.id.trial - 1)](job.folder);
+    job.phase = JobPhase::ended;
+    job.exit_code = 1;
+  };
+  const auto id = submit(controller(), test::sweep_of(static_cast<int>(damages.size())));
+  ASSERT_TRUE(run_to_end(id));
+  EXPECT_EQ(sweep_state(id), "finished");
+  ASSERT_NO_THROW(restart());
+  ASSERT_TRUE(run_to_end(id));
 }
 
 TEST_F(ControllerTest, AVanishedJobThatLeftAnEndRecordIsFinished) {

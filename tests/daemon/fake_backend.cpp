@@ -23,9 +23,14 @@ int lines_in(const std::filesystem::path& file) {
 
 /// As the engine: a metrics line a step, a checkpoint line, an end record.
 void one_step(FakeJob& job, const FakeCluster& cluster) {
-  if (job.step == 0)
-    write_line(job, fmt::format("\"type\":\"start\",\"format\":1,\"steps\":{},\"resumed_step\":0",
-                                cluster.steps));
+  if (job.step == job.resumed)
+    write_line(job, fmt::format("\"type\":\"start\",\"format\":1,\"steps\":{},\"resumed_step\":{}",
+                                cluster.steps, job.resumed));
+  if (std::filesystem::exists(job.folder / "fenced") && job.unfenced-- <= 0) {
+    write_line(job, fmt::format("\"type\":\"end\",\"status\":\"fenced\",\"step\":{}", job.step));
+    job.phase = JobPhase::ended;
+    return;
+  }
   ++job.step;
   write_line(
       job,
@@ -38,8 +43,14 @@ void one_step(FakeJob& job, const FakeCluster& cluster) {
   write_line(job,
              fmt::format("\"type\":\"end\",\"status\":\"finished\",\"step\":{},\"reason\":\"\"",
                          job.step));
+  if (job.lingers) return;
   job.phase = JobPhase::ended;
   job.exit_code = 0;
+}
+
+/// Its engine has ended, its job has not.
+bool is_done(const FakeJob& job, const FakeCluster& cluster) {
+  return job.lingers && job.step >= cluster.steps;
 }
 
 class FakeBackend : public daemon::Backend {
@@ -79,6 +90,7 @@ class FakeBackend : public daemon::Backend {
     if (it->second.phase == JobPhase::held) {
       it->second.phase = JobPhase::running;
       ++it->second.runs;
+      if (cluster_.on_release) cluster_.on_release(it->second);
     }
     co_return true;
   }
@@ -90,10 +102,12 @@ class FakeBackend : public daemon::Backend {
     cluster_.work();
     std::vector<JobStatus> result;
     for (const auto& [handle, job] : cluster_.jobs) {
+      if (job.forgotten) continue;
       JobStatus status;
       status.handle = handle;
       status.token = job.token;
       status.phase = job.phase;
+      status.held_by_hand = job.held_by_hand;
       status.exit_code = job.exit_code;
       status.cancelled = job.cancelled;
       status.node_list = "n1";
@@ -102,8 +116,11 @@ class FakeBackend : public daemon::Backend {
       result.push_back(status);
     }
     for (const auto& want : watched)
-      if (cluster_.jobs.count(want.handle) == 0) {
+      if (const auto job = cluster_.jobs.find(want.handle);
+          job == cluster_.jobs.end() || job->second.forgotten) {
         JobStatus status;
+        status.reason = "the cluster has forgotten it";
+        status.may_go_on = cluster_.may_go_on;
         status.handle = want.handle;
         status.token = want.token;
         result.push_back(status);
@@ -117,7 +134,7 @@ class FakeBackend : public daemon::Backend {
     FakeJob& job = it->second;
     ++job.cancels;
     if (job.deaf) co_return true;
-    if (job.phase == JobPhase::running)
+    if (job.phase == JobPhase::running && !is_done(job, cluster_))
       write_line(
           job,
           fmt::format("\"type\":\"end\",\"status\":\"stopped\",\"step\":{},\"reason\":\"signal\"",
@@ -147,8 +164,8 @@ void write_line(FakeJob& job, const std::string& keys) {
 
 void FakeCluster::work() {
   for (auto& [handle, job] : jobs)
-    for (int i = 0; i < steps_per_poll && job.phase == JobPhase::running; ++i)
-      one_step(job, *this);
+    for (int i = 0; i < steps_per_poll; ++i)
+      if (job.phase == JobPhase::running && !is_done(job, *this)) one_step(job, *this);
 }
 
 FakeJob* FakeCluster::job_of(const std::string& attempt_id) {

@@ -24,7 +24,12 @@ struct FakeJob {
   std::optional<int> exit_code;
   double started = 0;  ///< as the backend tells it
   bool warned = false;
-  bool deaf = false;  ///< goes on when it is cancelled
+  bool deaf = false;       ///< goes on when it is cancelled
+  bool lingers = false;    ///< written its end record, it does not come to its end
+  bool forgotten = false;  ///< it runs, and the backend does not know it
+  bool held_by_hand = false;
+  int resumed = 0;           ///< the step that its start record names
+  int unfenced = 1'000'000;  ///< steps that it still makes when it is fenced
   int cancels = 0;
 };
 
@@ -43,6 +48,9 @@ struct FakeCluster {
   std::function<std::optional<daemon::Forecast>(const daemon::LaunchRequest&)> on_forecast;
   /// Called when a job has written a step; may change the job (kill it, exit code ...).
   std::function<void(FakeJob&)> on_step;
+  bool may_go_on = true;  ///< what the backend says of jobs that it does not know
+  /// Called when a job was let run; may change the job.
+  std::function<void(FakeJob&)> on_release;
   std::vector<std::string> submissions;  ///< ids, in order
 
   /// Every running job gets a bit further.

@@ -2,9 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cmath>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "daemon/controller/fault.h"
 #include "tests/support/process.h"
@@ -241,8 +243,140 @@ TEST_F(IngestTest, ABadLineIsNotedOnceAndStopsNothing) {
 TEST_F(IngestTest, MissingLinesAreNoted) {
   append(metrics(1, 1, "1") + "\n" + metrics(4, 4, "4") + "\n");
   ingest->tick();
-  EXPECT_THAT(values(), ElementsAre(1, 4));
+  EXPECT_THAT(values(), ElementsAre(1)) << "one line's word is not enough";
+  append(metrics(5, 5, "5") + "\n");
+  ingest->tick();
+  EXPECT_THAT(values(), ElementsAre(1, 4, 5));
   EXPECT_THAT(notes(), ElementsAre(HasSubstr("lines 2 to 3 are missing")));
+  begin();
+  append(metrics(6, 6, "6") + "\n");
+  ingest->tick();
+  EXPECT_THAT(values(), ElementsAre(1, 4, 5, 6));
+  EXPECT_EQ(notes().size(), 1u) << "known gaps are not told again";
+}
+
+TEST_F(IngestTest, AWrongDigitInALineNumberLosesNothing) {
+  append(metrics(1, 1, "1") + "\n" + metrics(9002, 2, "2") + "\n");
+  ingest->tick();
+  append(metrics(3, 3, "3") + "\n" + metrics(4, 4, "4") + "\n");
+  ingest->tick();
+  EXPECT_THAT(values(), ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(notes(), ElementsAre(HasSubstr("line 2 calls itself line 9002")));
+  begin();
+  append(metrics(5, 5, "5") + "\n" + metrics(2, 6, "6") + "\n" + metrics(7, 7, "7") + "\n");
+  ingest->tick();
+  EXPECT_THAT(values(), ElementsAre(1, 2, 3, 4, 5, 6, 7)) << "too low a number, too";
+}
+
+TEST_F(IngestTest, AnEndRecordWithAWrongNumberIsReadAtTheEnd) {
+  append(metrics(1, 1, "1") + "\n" +
+         R"({"n":20,"t":9,"type":"end","status":"finished","step":1,"reason":""})" + "\n");
+  ingest->tick();
+  EXPECT_FALSE(ingest->find(id)->end);
+  ingest->drain(id);
+  EXPECT_TRUE(ingest->find(id)->end);
+}
+
+TEST_F(IngestTest, BytesThatAreNoTextAreNotedAndStopNothing) {
+  // Not UTF-8, and a character that the excerpt in the note cuts in two.
+  append(metrics(1, 1, "1") + "\n{\"n\":2,\xff\xfe\n" + std::string(119, 'x') + "\u00e9\n" +
+         metrics(4, 4, "4") + "\n");
+  ingest->tick();
+  EXPECT_THAT(values(), ElementsAre(1, 4));
+  EXPECT_THAT(notes(), ElementsAre(HasSubstr("malformed")));
+  EXPECT_TRUE(nlohmann::json::accept(notes()[0])) << notes()[0];
+  begin();
+  EXPECT_NO_THROW(ingest->tick());
+}
+
+TEST_F(IngestTest, NumbersOutOfAllReasonAreMalformed) {
+  append(R"({"n":1,"t":1e300,"type":"checkpoint","step":1})"
+         "\n"
+         R"({"n":2,"t":1,"type":"checkpoint","step":9223372036854775807})"
+         "\n"
+         R"({"n":3,"t":1,"type":"metrics","points":[["a",1e300,1]]})"
+         "\n" +
+         metrics(4, 4, "4") + "\n");
+  ingest->tick();
+  EXPECT_EQ(ingest->find(id)->checkpoint_step, 0);
+  EXPECT_THAT(values(), ElementsAre(4));
+}
+
+TEST_F(IngestTest, WhatIsNoFileHasNoLines) {
+  namespace fs = std::filesystem;
+  const fs::path file = dir.path() / "journal.jsonl";
+  fs::create_directory(file);
+  ingest->tick();
+  fs::remove(file);
+  fs::create_symlink(file, file);
+  ingest->tick();
+  fs::remove(file);
+  ASSERT_EQ(mkfifo(file.c_str(), 0600), 0);
+  ingest->tick();  // and does not wait for a writer
+  EXPECT_EQ(lines(), 0);
+  fs::remove(file);
+  append(metrics(1, 1, "1") + "\n");
+  ingest->tick();
+  EXPECT_THAT(values(), ElementsAre(1));
+}
+
+TEST_F(IngestTest, AStartAfterAnEndIsNoEnd) {
+  append(R"({"n":1,"t":8,"type":"start","steps":9})"
+         "\n"
+         R"({"n":2,"t":9,"type":"end","status":"stopped","step":6,"reason":""})"
+         "\n");
+  ingest->tick();
+  ASSERT_TRUE(ingest->find(id)->end);
+  append(R"({"n":3,"t":10,"type":"start","steps":9,"resumed_step":6})"
+         "\n");
+  ingest->tick();
+  EXPECT_FALSE(ingest->find(id)->end);
+}
+
+TEST_F(IngestTest, WhatComesAfterAnEndWithoutAWordIsReadUntilItIsQuiet) {
+  double now = 50;
+  ingest = std::make_unique<Ingest>(
+      *store, [] { return 50.0; }, [&] { return now; });
+  ingest->add(*store->attempt(id));
+  append(metrics(1, 1, "1") + "\n");
+  ingest->tick();
+  ingest->remove(id);
+  append(metrics(2, 2, "2") + "\n");
+  ingest->tick();
+  EXPECT_THAT(values(), ElementsAre(1, 2));
+  now += 1000;
+  ingest->tick();
+  append(metrics(3, 3, "3") + "\n");
+  ingest->tick();
+  EXPECT_THAT(values(), ElementsAre(1, 2));
+}
+
+// Written after the first attempt was ended: the second one stands on it.
+TEST_F(IngestTest, AnEarlierAttemptsLateLinesAreReadWhenALaterOneResumes) {
+  append(metrics(1, 1, "1") + "\n" + metrics(2, 2, "2") + "\n");
+  ingest->tick();
+  ingest = std::make_unique<Ingest>(
+      *store, [] { return 50.0; }, [] { return 50.0; });
+  append(metrics(3, 3, "3") + "\n" + metrics(4, 4, "4") + "\n");
+  db::AttemptRow second = *store->attempt(id);
+  second.id.attempt = 2;
+  second.token = "t2";
+  second.journal_lines = 0;
+  second.folder = dir.path() / "second";
+  std::filesystem::create_directory(second.folder);
+  store->insert_attempt(second);
+  ingest->add(*store->attempt(second.id));
+  ingest->tick();
+  EXPECT_THAT(values(), ElementsAre(1, 2));
+  std::ofstream(dir.path() / "second/journal.jsonl")
+      << R"({"n":1,"t":10,"type":"start","steps":9,"resumed_step":4})"
+      << "\n"
+      << metrics(2, 5, "5") << "\n";
+  ingest->tick();
+  EXPECT_THAT(values(), ElementsAre(1, 2, 3, 4, 5));
+  append(metrics(5, 6, "6") + "\n");
+  ingest->tick();
+  EXPECT_THAT(values(), ElementsAre(1, 2, 3, 4, 5, 6)) << "until it is quiet";
 }
 
 TEST_F(IngestTest, ANumberFarAheadIsABadLine) {

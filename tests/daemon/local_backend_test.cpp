@@ -143,6 +143,39 @@ TEST_F(LocalBackendTest, AnotherControllerTakesOver) {
   EXPECT_EQ(look(handle).exit_code, 75) << "asked to stop, it stopped in good order";
 }
 
+// Its controller has ended too: nothing knows the launcher any more.
+TEST_F(LocalBackendTest, AnAttemptWhoseFolderWasDeletedIsMissingAndNotHeldForEver) {
+  const auto handle = submit().handle;
+  EXPECT_EQ(look(handle).phase, JobPhase::held);
+  fs::remove_all(request.folder);
+  backend = make_local_backend(config);
+  const auto status = look(handle);
+  EXPECT_EQ(status.phase, JobPhase::missing);
+  EXPECT_EQ(status.reason, "its folder is gone");
+  EXPECT_TRUE(status.may_go_on) << "its ranks may live on";
+}
+
+TEST_F(LocalBackendTest, WhatIsNoClaimAndNoExitIsNoReasonToThrow) {
+  const auto handle = submit().handle;
+  const fs::path claim = request.folder / "launch.json", exit = request.folder / "exit.json";
+  fs::create_directory(claim);
+  EXPECT_NO_THROW(look(handle));
+  EXPECT_TRUE(release(handle)) << "something is there: nothing is started beside it";
+  fs::remove(claim);
+  fs::create_symlink("launch.json", claim);  // a loop
+  EXPECT_EQ(look(handle).phase, JobPhase::missing);
+  EXPECT_NO_THROW(release(handle));
+  fs::remove(claim);
+  test::write_file(claim, R"({"pid":"seven","start":[],"void":3})");
+  EXPECT_NO_THROW(look(handle));
+  test::write_file(claim, R"({"pid":1,"start":1,"boot_id":"x","token":"t"})");
+  fs::create_directory(exit);
+  EXPECT_NO_THROW(look(handle));
+  fs::remove(exit);
+  test::write_file(exit, R"({"token":")" + request.token + R"(","code":"none"})");
+  EXPECT_EQ(look(handle).phase, JobPhase::ended);
+}
+
 TEST_F(LocalBackendTest, AtItsTimeLimitAnAttemptIsStopped) {
   prepare(1000, 0.05);
   request.resources.time_limit_s = 2;

@@ -202,5 +202,61 @@ TEST(Verdict, ACancellationOfAJobThatSupposedlyNeverRanIsTheBackendsMistake) {
   EXPECT_EQ(judge(evidence).cause, EndCause::finished);
 }
 
+// A rank that hangs says nothing: those who waited for it are seen to fail first.
+TEST(Verdict, ARankThatGaveUpOnAnotherIsNotTheOneThatFailed) {
+  Evidence evidence;
+  evidence.backend = exited(1);
+  evidence.failures = {failure("launch", 0, 9, "rank 0 on host n0 exited with code 1"),
+                       failure("rank0", 2, 8, "no progress of rank 2"),
+                       failure("rank2", 1, 8, "no progress of rank 1"),
+                       failure("rank3", 0, 7, "lost rank 0")};
+  Verdict verdict = judge(evidence);
+  EXPECT_EQ(verdict.failed_rank, 1);
+  EXPECT_EQ(verdict.failed_node, "n1");
+  EXPECT_EQ(verdict.reason, "rank 1 on n1: no progress of rank 1");
+  evidence.failures.erase(evidence.failures.begin());  // under Slurm there is no launcher
+  EXPECT_EQ(judge(evidence).failed_rank, 1);
+  evidence.failures = {failure("rank0", 1, 7, "lost rank 1"),
+                       failure("rank1", 0, 8, "lost rank 0")};
+  EXPECT_EQ(judge(evidence).failed_rank, 1) << "where each blames the other, the earliest word";
+}
+
+TEST(Verdict, WhatWasGivenUpIsLostWhateverItsEndLooksLike) {
+  Evidence evidence;
+  evidence.fenced = "Slurm has forgotten it";
+  evidence.checkpoint_step = 40;
+  evidence.failures = {failure("rank1", 0, 7, "lost rank 0")};
+  EXPECT_EQ(judge(evidence).cause, EndCause::lost);
+  EXPECT_EQ(judge(evidence).reason, "Slurm has forgotten it: it has gone silent");
+  evidence.record = record("fenced", 50);
+  EXPECT_EQ(judge(evidence).cause, EndCause::lost);
+  EXPECT_EQ(judge(evidence).step, 40) << "as far as its checkpoints go";
+  EXPECT_EQ(judge(evidence).reason, "Slurm has forgotten it: told to, it ended itself");
+  evidence.record = record("finished", 60);
+  EXPECT_EQ(judge(evidence).cause, EndCause::finished) << "it was faster";
+  evidence = {};
+  evidence.backend = exited(exit_superseded);
+  EXPECT_EQ(judge(evidence).cause, EndCause::lost);
+}
+
+// A failing prolog; a number given out twice by a slurmctld that forgot the first job.
+TEST(Verdict, ACancellationBeforeTheEngineStartedIsNobodysWish) {
+  Evidence evidence;
+  evidence.backend = BackendWord();
+  evidence.backend->reason = "cancelled in Slurm";
+  evidence.backend->cancelled = true;
+  EXPECT_EQ(judge(evidence).cause, EndCause::cancelled) << "the engine ran: somebody's scancel";
+  evidence.engine = false;
+  evidence.began = true;
+  EXPECT_EQ(judge(evidence).cause, EndCause::lost);
+  EXPECT_EQ(judge(evidence).reason,
+            "the backend ended it before the engine had started: cancelled in Slurm");
+  evidence.backend->started = evidence.began = false;
+  EXPECT_EQ(judge(evidence).cause, EndCause::cancelled) << "while it waited";
+  evidence.backend->started = true;
+  evidence.end_wish = "cancelled";
+  EXPECT_EQ(judge(evidence).cause, EndCause::cancelled) << "our own";
+}
+
 }  // namespace
 }  // namespace thalweg::daemon

@@ -13,6 +13,7 @@ World::Life::Life(World& world) : store(db::Store::open(world.home().database())
   options.runs = world.home().runs();
   options.ingest_s = 0.005;
   options.policy.first_backoff_s = 0.01;
+  options.fence_s = 0.02;
   if (world.options) world.options(options);
   std::vector<daemon::BackendSlot> slots;
   slots.push_back({world.cluster.backend(), 0.002, 0});

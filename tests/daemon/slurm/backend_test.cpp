@@ -188,6 +188,31 @@ TEST_F(SlurmBackendTest, PollShowsWatchedOrphansAndMissing) {
   EXPECT_THAT(fake_.verbs(), ElementsAre("poll", "job", "job"));
 }
 
+// scontrol update comment=...: the job is still the one that was submitted.
+TEST_F(SlurmBackendTest, AJobWhoseCommentWasChangedIsKnownByItsFolder) {
+  const auto working_in = [](json job, const std::string& folder) {
+    job["folder"] = folder;
+    return job;
+  };
+  const json mine = working_in(listed(1, ""), "/attempt"),
+             reused = working_in(listed(2, ""), "/elsewhere"),
+             anothers = working_in(listed(3, "x"), "/attempt");
+  fake_.answers({{"poll", {{{"ok", true}, {"stamp", 5}, {"jobs", {mine, reused, anothers}}}}},
+                 {"job", {failure("missing"), failure("missing"), {{"ok", true}, {"job", mine}}}}});
+  const auto statuses =
+      poll({{"1", "t", "/attempt"}, {"2", "u", "/attempt"}, {"3", "v", "/attempt"}});
+  ASSERT_TRUE(statuses);
+  ASSERT_EQ(statuses->size(), 5u);
+  EXPECT_EQ(statuses->at(0).token, "t");
+  EXPECT_TRUE(statuses->at(0).changed);
+  EXPECT_EQ(statuses->at(0).phase, JobPhase::running);
+  EXPECT_EQ(statuses->at(3).phase, JobPhase::missing) << "the number was given to another job";
+  EXPECT_EQ(statuses->at(4).phase, JobPhase::missing) << "it has a token of its own";
+  EXPECT_EQ(fake_.requests().at(1).at("folder"), "/attempt");
+  wait(backend().cancel({"1", "t", "/attempt"}));
+  EXPECT_EQ(fake_.requests().back().at("folder"), "/attempt") << "so that the agent finds it, too";
+}
+
 TEST_F(SlurmBackendTest, TheTimeThatAJobRanTellsWhetherItWasWarned) {
   // Of 11 minutes; the warning comes a minute before the end, or up to a minute earlier.
   const std::pair<int, bool> rows[] = {{1, false}, {539, false}, {540, true}, {600, true}};

@@ -46,6 +46,26 @@ TEST(SlurmStatus, AReasonThatNeverClearsIsSaidAsSuch) {
   EXPECT_EQ(slurm_status(job("RUNNING", {{"reason", "BadConstraints"}})).reason, "BadConstraints");
 }
 
+// Held again after its release: that was a person. Held as it was submitted: slurmctld, killed,
+// forgot the release.
+TEST(SlurmStatus, AHoldByHandIsToldFromAForgottenRelease) {
+  const json held{{"held", true}, {"reason", "JobHeldUser"}, {"nodes", ""}, {"started", 0}};
+  EXPECT_FALSE(slurm_status(job("PENDING", held)).held_by_hand);
+  json released = held;
+  released["released"] = true;
+  const auto by_hand = slurm_status(job("PENDING", released));
+  EXPECT_TRUE(by_hand.held_by_hand);
+  EXPECT_EQ(by_hand.reason, "held by hand: JobHeldUser");
+  released["held"] = false;
+  EXPECT_FALSE(slurm_status(job("PENDING", released)).held_by_hand);
+}
+
+TEST(SlurmStatus, OnlyALostNodeMayStillRunItsRanks) {
+  EXPECT_TRUE(slurm_status(job("NODE_FAIL")).may_go_on);
+  for (const char* state : {"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "PREEMPTED"})
+    EXPECT_FALSE(slurm_status(job(state)).may_go_on) << state;
+}
+
 TEST(SlurmStatus, RunningJobs) {
   const auto running = slurm_status(job("RUNNING", {{"ended", 0}}));
   EXPECT_EQ(running.phase, JobPhase::running);

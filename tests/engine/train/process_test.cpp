@@ -320,6 +320,54 @@ TEST_F(Disturbed, ASecondSignalEndsARankThatCannotStop) {
   EXPECT_NE(run.wait(), 75);
 }
 
+void give_up(const std::filesystem::path& folder) {
+  test::write_file(folder / "fenced", "{}\n");
+}
+
+TEST_F(Disturbed, AnAttemptThatIsGivenUpStopsAndTheNextOneGoesOnFromThere) {
+  const test::TempDir folder;
+  const auto first = folder.path() / "1", second = folder.path() / "2";
+  Trial trial = long_trial();
+  trial.train.set("steps", 400000);
+  {
+    Running run(first, trial, 2);
+    ASSERT_TRUE(test::eventually([&] { return has_checkpoint(first); }));
+    // A second start meanwhile writes nothing and disturbs nobody.
+    const test::Outcome twice = test::run(launch_command(first / "trial.yaml", 2));
+    EXPECT_EQ(twice.code, 76) << twice.err;
+    EXPECT_THAT(twice.err, HasSubstr("has not ended"));
+    EXPECT_TRUE(run.any_left());
+    give_up(first);
+    EXPECT_EQ(run.wait(), 76);
+  }
+  const auto journal = read_journal(first);
+  EXPECT_EQ(lines_of(journal, "start").size(), 1u);
+  EXPECT_EQ(lines_of(journal, "end").size(), 1u);
+  EXPECT_EQ(journal.back().find("status")->as_string(), "fenced");
+  const std::int64_t stopped = journal.back().find("step")->as_int();
+  trial.resume = {first / "checkpoints"};
+  Running run(second, trial, 2);
+  ASSERT_TRUE(test::eventually([&] { return has_checkpoint(second); }));
+  EXPECT_EQ(read_journal(second)[0].find("resumed_step")->as_int(), stopped);
+}
+
+TEST_F(Disturbed, AnAttemptThatIsGivenUpEndsAlsoWhereARankHangs) {
+  const test::TempDir folder;
+  Trial trial = long_trial();
+  trial.train.set("steps", 400000);
+  Running run(folder.path(), trial, 2);
+  ASSERT_TRUE(test::eventually([&] { return has_checkpoint(folder.path()); }));
+  const pid_t stuck = run.rank(1);
+  ASSERT_GT(stuck, 0);
+  kill(stuck, SIGSTOP);
+  give_up(folder.path());
+  EXPECT_EQ(run.wait(), 76);
+  const auto journal = read_journal(folder.path());
+  EXPECT_EQ(journal.back().find("status")->as_string(), "fenced");
+  EXPECT_EQ(journal.back().find("step")->as_int(),
+            lines_of(journal, "checkpoint").back().find("step")->as_int());
+}
+
 // RLIMIT_FSIZE makes writes beyond it fail, as a full disk does.
 TEST(TrainProcess, AFullDiskIsAnErrorAndItsCheckpointIsNotTaken) {
   const test::TempDir folder;

@@ -8,6 +8,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <mutex>
@@ -44,6 +45,7 @@ class Server {
     thread_.join();
     close(descriptor_);
   }
+  std::atomic<int> code = 200;
   int port() const { return port_; }
   std::string received() {
     const std::lock_guard lock(mutex_);
@@ -78,8 +80,9 @@ class Server {
       const std::lock_guard lock(mutex_);
       received_ += request;
     }
-    const char answer[] = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}";
-    send(peer, answer, sizeof answer - 1, MSG_NOSIGNAL);
+    const std::string answer =
+        "HTTP/1.1 " + std::to_string(code) + " x\r\nContent-Length: 2\r\n\r\n{}";
+    send(peer, answer.data(), answer.size(), MSG_NOSIGNAL);
   }
 
   int descriptor_;
@@ -112,6 +115,19 @@ TEST(Push, SendsWhileTheRunGoesOn) {
   push.add("two\n");
   EXPECT_TRUE(
       test::eventually([&] { return server.received().find("two\n") != std::string::npos; }));
+}
+
+TEST(Push, TellsWhenTheControllerHasGivenTheAttemptUp) {
+  Server server;
+  std::atomic<int> told = 0;
+  Push push("http://127.0.0.1:" + std::to_string(server.port()), "t", [&] { ++told; });
+  push.add("one\n");
+  EXPECT_TRUE(
+      test::eventually([&] { return server.received().find("one\n") != std::string::npos; }));
+  EXPECT_EQ(told, 0);
+  server.code = 410;
+  push.add("two\n");
+  EXPECT_TRUE(test::eventually([&] { return told == 1; }));
 }
 
 TEST(Push, NobodyListeningCostsNothing) {

@@ -1,0 +1,165 @@
+// The claim is made with O_EXCL, which is atomic on network filesystems too; taking over is not,
+// and need not be: that is done by hand, after an end.
+#include "engine/train/claim.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <random>
+#include <sstream>
+#include <system_error>
+
+#include "engine/train/file.h"
+#include "engine/train/journal.h"
+
+namespace thalweg::engine {
+namespace {
+
+using jobspec::Value;
+
+constexpr const char* kClaim = "claim";
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+std::string host() {
+  char name[256] = "";
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
+std::string boot_id() {
+  std::ifstream in("/proc/sys/kernel/random/boot_id");
+  std::string id;
+  std::getline(in, id);
+  return id;
+}
+
+/// In ticks since boot; 0 where there is no such process. With the pid it names a process for good.
+std::int64_t start_time(std::int64_t pid) {
+  std::ifstream in("/proc/" + std::to_string(pid) + "/stat");
+  std::string text;
+  std::getline(in, text);
+  const std::size_t name_end = text.rfind(')');  // the name may hold anything
+  if (name_end == std::string::npos) return 0;
+  std::istringstream rest(text.substr(name_end + 1));
+  std::string field;
+  constexpr int fields_before = 20;  // man 5 proc: starttime is field 22, the name was field 2
+  for (int i = 0; i < fields_before; ++i)
+    rest >> field;
+  return std::strtoll(field.c_str(), nullptr, 10);
+}
+
+Value own_claim() {
+  std::random_device random;
+  std::ostringstream start;
+  start << std::hex << random() << random();
+  return jobspec::Map{{"job", environment("SLURM_JOB_ID")},
+                      {"step", environment("SLURM_STEP_ID")},
+                      {"host", host()},
+                      {"pid", std::int64_t{getpid()}},
+                      {"start_time", start_time(getpid())},
+                      {"boot_id", boot_id()},
+                      {"start", start.str()},
+                      {"time", unix_time()}};
+}
+
+std::string text_of(const Value& claim, const char* key) {
+  const Value* value = claim.is_map() ? claim.find(key) : nullptr;
+  return value != nullptr && value->is_string() ? value->as_string() : "";
+}
+
+std::int64_t number_of(const Value& claim, const char* key) {
+  const Value* value = claim.is_map() ? claim.find(key) : nullptr;
+  return value != nullptr && value->is_int() ? value->as_int() : 0;
+}
+
+/// Null where it cannot be read: its writer died over it, or is just writing it.
+Value read_claim(const std::filesystem::path& file) {
+  try {
+    return jobspec::read_yaml(read_text(file), file.string());
+  } catch (const std::exception&) {
+    return {};
+  }
+}
+
+/// The last whole line of the journal is an end record.
+bool journal_has_ended(const std::filesystem::path& folder) {
+  std::string text;
+  try {
+    text = read_text(folder / "journal.jsonl");
+  } catch (const std::system_error&) {
+    return false;
+  }
+  if (text.empty() || text.back() != '\n') return false;
+  const std::size_t before =
+      text.size() < 2 ? std::string::npos : text.rfind('\n', text.size() - 2);
+  const std::string line = text.substr(before == std::string::npos ? 0 : before + 1, 80);
+  return line.find("\"type\":\"end\"") != std::string::npos;
+}
+
+/// Only this machine's processes can be looked for.
+bool process_is_gone(const Value& claim) {
+  const std::int64_t pid = number_of(claim, "pid");
+  if (pid == 0 || text_of(claim, "host") != host()) return false;
+  return pid == getpid() || text_of(claim, "boot_id") != boot_id() ||
+         start_time(pid) != number_of(claim, "start_time");
+}
+
+bool create(const std::filesystem::path& file, const std::string& text) {
+  const int descriptor = ::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (descriptor < 0 && errno == EEXIST) return false;
+  if (descriptor < 0)
+    throw std::system_error(errno, std::generic_category(), "cannot create " + file.string());
+  try {
+    write_all(descriptor, text, file);
+    sync_file(descriptor, file);
+  } catch (...) {
+    close_file(descriptor);
+    throw;
+  }
+  close_file(descriptor);
+  return true;
+}
+
+}  // namespace
+
+void claim_attempt(const jobspec::Trial& trial, const std::filesystem::path& folder) {
+  const std::filesystem::path file = folder / kClaim;
+  if (standing_of(folder) == Standing::fenced)
+    throw Superseded("the controller has given this attempt up (" + (folder / fence_name).string() +
+                     "); a later one goes on");
+  const Value mine = own_claim();
+  const std::string text = mine.to_json() + "\n";
+  if (create(file, text)) return;
+  const Value other = read_claim(file);
+  const std::string job = text_of(other, "job");
+  if (!trial.token.empty() && !job.empty() && job == text_of(mine, "job"))
+    throw Superseded("Slurm has started this attempt before, in the same job " + job + " on " +
+                     text_of(other, "host") + "; a new attempt will go on");
+  if (!journal_has_ended(folder) && !process_is_gone(other))
+    throw Superseded("another start of this attempt" +
+                     (job.empty() ? "" : ", in Slurm job " + job + ",") + " on " +
+                     text_of(other, "host") +
+                     " has not ended; where you know that it has, remove " + file.string());
+  AsideFile taken(file);
+  taken.write(text.data(), text.size());
+  taken.commit();
+}
+
+Standing standing_of(const std::filesystem::path& folder) {
+  // A network filesystem asks its server what a folder holds when the folder is opened.
+  const int directory = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (directory < 0) return errno == ENOENT || errno == ESTALE ? Standing::gone : Standing::ours;
+  const bool there = ::faccessat(directory, fence_name, F_OK, 0) == 0;
+  ::close(directory);
+  return there ? Standing::fenced : Standing::ours;
+}
+
+}  // namespace thalweg::engine
