@@ -56,9 +56,10 @@ TEST_F(ServerTest, ASweepFromItsFileToItsEnd) {
 }
 
 TEST_F(ServerTest, AMetricThatNobodyReportedIsToldWithThoseThatWere) {
-  const std::string id = client->post("/v1/sweeps", {{"text", std::string(sweep_text) +
-                                                                  "metric: {name: train_loss}\n"}})
-                             .at("id");
+  const std::string id =
+      client
+          ->post("/v1/sweeps", {{"text", std::string(sweep_text) + "metric: {name: train_loss}\n"}})
+          .at("id");
   wait_for_end(id);
   EXPECT_THAT(client->get("/v1/sweeps/" + id + "/compare").at("notes").dump(),
               HasSubstr("no trial has reported train_loss (did you mean train/loss?); reported "
