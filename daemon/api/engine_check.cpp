@@ -87,10 +87,6 @@ EngineCheck check_sweep(const CheckRequest& request) {
   try {
     const TextFile file(request.text);
     std::vector<std::string> words;
-    if (!request.environment.empty()) {
-      words = {"/usr/bin/env", "-i"};
-      words.insert(words.end(), request.environment.begin(), request.environment.end());
-    }
     for (const std::string& word :
          {request.program.string(), std::string("--check"), std::string("--json"),
           std::string("--seconds"), fmt::format("{}", request.seconds), std::string("--max-nodes"),
@@ -102,7 +98,8 @@ EngineCheck check_sweep(const CheckRequest& request) {
     }
     if (request.elsewhere) words.emplace_back("--elsewhere");
     words.push_back(file.path());
-    output = run_program(words, request.seconds + request.grace_s);
+    // Not as arguments of env: everybody on the machine sees those.
+    output = run_program(words, request.seconds + request.grace_s, request.environment);
   } catch (const std::system_error& error) {
     return no_answer(
         fmt::format("{} --check could not be run: {}", request.program.string(), error.what()));
