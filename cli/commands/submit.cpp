@@ -43,7 +43,7 @@ void print_forecasts(Context& context, const Json& answer) {
   for (const Json& forecast : list_at(answer, "forecasts")) {
     const auto more = count_at(forecast, "trials") - 1;
     context.out << "trial " << text_at(forecast, "trial")
-                << (more > 0 ? " (and " + count_of(more, "more") + " like it)" : "") << ": ";
+                << (more > 0 ? " (and " + std::to_string(more) + " more like it)" : "") << ": ";
     const double start = number_at(forecast, "start").value_or(0);
     if (start > 0)
       context.out << "would start " << format_time(start) << " on "
