@@ -162,7 +162,7 @@ Arguments parse(const std::vector<std::string>& words) {
   const bool needs_file = a.action == train || a.action == check || a.action == noise;
   if (needs_file && a.file.empty())
     throw std::invalid_argument("which trial? Give the path of a trial.yaml, or --help");
-  a.check.file = std::filesystem::absolute(a.file);
+  if (!a.file.empty()) a.check.file = std::filesystem::absolute(a.file);
   if (a.check.name.empty()) a.check.name = a.file;
   return a;
 }

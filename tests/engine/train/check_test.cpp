@@ -65,7 +65,7 @@ TEST(Check, EveryUnfitSweepIsRefusedWithItsLine) {
     }
     EXPECT_GT(expected, 0);
   }
-  EXPECT_EQ(files, 19);
+  EXPECT_EQ(files, 18);
 }
 
 TEST(Check, SeedsAndRatesMakeNoShapes) {
