@@ -15,6 +15,7 @@
 namespace thalweg::engine {
 namespace {
 
+using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
