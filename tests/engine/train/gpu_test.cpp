@@ -8,6 +8,7 @@
 
 #include "engine/gpu/gpu.h"
 #include "engine/tensor/random.h"
+#include "engine/train/check.h"
 #include "engine/train/checkpoint.h"
 #include "engine/train/program.h"
 #include "tests/engine/train/support.h"
