@@ -190,7 +190,11 @@ class Checker::Visit {
 
   void require_gpus() {
     if (settings_.device != "cuda" || gpu::gpu_count() > 0) return;
-    if (!c_.options_.elsewhere) throw std::invalid_argument("device: cuda: " + gpu::why_no_gpu());
+    const bool automatic = config_.find("device")->as_string() == "auto";
+    const std::string asked =
+        automatic ? "auto is cuda where resources.gpus_per_node asks for GPUs" : "cuda";
+    if (!c_.options_.elsewhere)
+      throw std::invalid_argument("device: " + asked + ": " + gpu::why_no_gpu());
     report.notes.push_back("no GPU here: what a run takes of its memory was not planned");
   }
 

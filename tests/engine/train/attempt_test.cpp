@@ -141,11 +141,12 @@ TEST(Attempt, TestSamplesAreJudgedAtTheEndOrAlways) {
   };
   const auto points = curve({tested.path()});
   EXPECT_THAT(of_the_test(points),
-              testing::UnorderedElementsAre("test/loss 60", "test/error 60", "test/top5_error 60"));
+              testing::UnorderedElementsAre("test/loss 60", "test/error 60", "test/accuracy 60",
+                                            "test/top5_error 60"));
   trial.train.set("eval.test", "always");
   run_to_end(trial, always.path(), 1);
   const auto more = curve({always.path()});
-  EXPECT_EQ(of_the_test(more).size(), 9u);
+  EXPECT_EQ(of_the_test(more).size(), 12u);
   std::vector<std::string> same;  // training and validation know nothing of it
   for (const std::string& point : more)
     if (!point.starts_with("test/") || point.find(" 60 ") != std::string::npos)
