@@ -14,7 +14,7 @@ namespace {
 constexpr std::array kinds{
     StarterKind{"example", "nothing yet: the images of Fashion-MNIST, as an example",
                 "{name: val/error, goal: minimize, target: 0.12}",
-                "  model: {name: lenet}                # thalweg-train --schema lists models\n",
+                "  model: {name: lenet}                # thalweg-train --options model\n",
                 "  data: {name: fashion-mnist}\n", ""},
     StarterKind{
         "classes", "a table of numbers in NumPy or HDF5 files, one class for each row",
@@ -93,7 +93,7 @@ std::string sweep_template(const StarterAnswers& answers) {
   return fmt::format(
              "# A sweep: every combination of `parameters` is trained with every seed.\n"
              "#   thalweg validate FILE    checks it;   thalweg run FILE    runs and compares\n"
-             "# All keys: man 5 thalweg-sweep. All options of `train`: thalweg-train --schema\n"
+             "# All keys: man 5 thalweg-sweep. All options of `train`: thalweg-train --options\n"
              "name: \"{}\"\n"
              "method: grid                          # or random, with run_cap and distributions\n"
              "metric: {}\n"
