@@ -5,9 +5,20 @@
 
 #include "jobspec/parse.h"
 #include "jobspec/resources.h"
+#include "jobspec/synonyms.h"
 
 namespace thalweg::jobspec {
 namespace {
+
+/// Where what the option asks for is resources, they say it for every backend.
+std::string remedy_for(const std::string& name, const Value& value) {
+  std::string remedy = fmt::format("write slurm: {{sbatch: {{{}: …}}}}", name);
+  for (const Meaning& meaning : meanings_of_key("slurm", name))
+    if (meaning.means.starts_with("resources."))
+      return fmt::format("{}; or, for Slurm itself, {}",
+                         how_to_write(meaning.means, "slurm", value), remedy);
+  return remedy;
+}
 
 /// An option of sbatch under `slurm` itself is one line away from being right.
 void complain_misplaced(const Value& value, Fields& fields, Complaints& complaints) {
@@ -17,7 +28,7 @@ void complain_misplaced(const Value& value, Fields& fields, Complaints& complain
     fields.take_quietly(name);
     complaints.add(one.place, "slurm." + name,
                    option->free() ? "no key of `slurm` itself" : refusal_of(*option),
-                   option->free() ? fmt::format("write slurm: {{sbatch: {{{}: …}}}}", name) : "");
+                   option->free() ? remedy_for(name, one) : "");
   }
 }
 

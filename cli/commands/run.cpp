@@ -19,7 +19,7 @@ struct Options {
 };
 
 int run(Context& context, const Options& options) {
-  const Json submitted = submit_sweep(context, options.submit, false);
+  const Json submitted = submit_sweep(context, options.submit, Purpose::submit);
   if (!options.format.json) print_submitted(context, submitted);
   WatchOptions watch;
   watch.id = parse_id(text_at(submitted, "id"));

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "cli/output/format.h"
 #include "cli/output/text.h"
 #include "daemon/api/client.h"
 #include "jobspec/paths.h"
@@ -61,13 +62,19 @@ Json own_environment() {
 
 }  // namespace
 
-Json submit_sweep(Context& context, const SubmitOptions& options, bool dry_run) {
-  Json request{{"text", read_file(options.file)},
+Json sweep_request(const SubmitOptions& options, const std::string& text, Purpose purpose) {
+  Json request{{"text", text},
                {"file_name", options.file == "-" ? "standard input" : options.file},
                {"backend", options.backend},
                {"directory", jobspec::directory_of(options.file)},
                {"environment", own_environment()}};
-  if (dry_run) request["dry_run"] = true;
+  if (purpose != Purpose::submit) request["dry_run"] = true;
+  if (purpose == Purpose::forecast) request["checked"] = true;
+  return request;
+}
+
+Json submit_sweep(Context& context, const SubmitOptions& options, Purpose purpose) {
+  const Json request = sweep_request(options, read_file(options.file), purpose);
   return context.controller().post("/v1/sweeps", request);
 }
 
@@ -84,6 +91,23 @@ void print_submitted(Context& context, const Json& answer) {
     context.out << ", " << count_of(n, "duplicate") << " left out";
   context.out << ") on " << text_at(answer, "backend") << '\n';
   print_notes(context, answer);
+}
+
+/// When Slurm would start trials, as far as it says.
+void print_forecasts(Context& context, const Json& answer) {
+  for (const Json& forecast : list_at(answer, "forecasts")) {
+    const auto more = count_at(forecast, "trials") - 1;
+    context.out << "trial " << text_at(forecast, "trial")
+                << (more > 0 ? " (and " + std::to_string(more) + " more like it)" : "") << ": ";
+    const double start = number_at(forecast, "start").value_or(0);
+    if (start > 0)
+      context.out << "would start " << format_time(start) << " on "
+                  << printable(text_at(forecast, "node_list")) << " of partition "
+                  << printable(text_at(forecast, "partition")) << '\n';
+    else
+      context.out << "when it would start is not known: " << printable(text_at(forecast, "message"))
+                  << '\n';
+  }
 }
 
 }  // namespace thalweg::cli

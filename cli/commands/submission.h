@@ -14,10 +14,20 @@ void add_submit_options(Arguments& arguments, SubmitOptions& options);
 /// The whole file; "-" is standard input. Throws CommandError (bad input).
 std::string read_file(const std::string& file);
 
+enum class Purpose {
+  submit,
+  dry_run,
+  forecast,  ///< a dry run of what the engine has checked already
+};
+/// What `POST /v1/sweeps` takes; `text` is the file's.
+Json sweep_request(const SubmitOptions& options, const std::string& text, Purpose purpose);
 /// Throws ApiError with the diagnostics of a bad file.
-Json submit_sweep(Context& context, const SubmitOptions& options, bool dry_run);
+Json submit_sweep(Context& context, const SubmitOptions& options, Purpose purpose);
 
 /// "sweep 12 name: 8 trials (4 configurations) on local", and the notes.
 void print_submitted(Context& context, const Json& answer);
+
+/// When Slurm would start trials, as far as it says.
+void print_forecasts(Context& context, const Json& answer);
 
 }  // namespace thalweg::cli

@@ -6,7 +6,6 @@
 
 #include "cli/commands/submission.h"
 #include "cli/commands/table.h"
-#include "cli/output/format.h"
 #include "cli/output/text.h"
 
 namespace thalweg::cli {
@@ -38,23 +37,6 @@ Table plan_table(const Json& trials, std::size_t limit) {
   return table;
 }
 
-/// When Slurm would start trials, as far as it says.
-void print_forecasts(Context& context, const Json& answer) {
-  for (const Json& forecast : list_at(answer, "forecasts")) {
-    const auto more = count_at(forecast, "trials") - 1;
-    context.out << "trial " << text_at(forecast, "trial")
-                << (more > 0 ? " (and " + std::to_string(more) + " more like it)" : "") << ": ";
-    const double start = number_at(forecast, "start").value_or(0);
-    if (start > 0)
-      context.out << "would start " << format_time(start) << " on "
-                  << printable(text_at(forecast, "node_list")) << " of partition "
-                  << printable(text_at(forecast, "partition")) << '\n';
-    else
-      context.out << "when it would start is not known: " << printable(text_at(forecast, "message"))
-                  << '\n';
-  }
-}
-
 void print_plan(Context& context, const Json& answer, const Format& format) {
   const Json& trials = list_at(answer, "trials");
   if (format.csv) return plan_table(trials, trials.size()).print_csv(context.out);
@@ -76,7 +58,8 @@ void print_plan(Context& context, const Json& answer, const Format& format) {
 }
 
 int submit(Context& context, const Options& options) {
-  const Json answer = submit_sweep(context, options.submit, options.dry_run);
+  const Json answer =
+      submit_sweep(context, options.submit, options.dry_run ? Purpose::dry_run : Purpose::submit);
   if (options.format.json) {
     print_json(context.out, answer);
   } else if (options.dry_run) {

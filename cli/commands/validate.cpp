@@ -8,6 +8,7 @@
 #include "cli/commands/table.h"
 #include "cli/output/text.h"
 #include "cli/schema_source.h"
+#include "daemon/api/client.h"
 #include "daemon/api/engine_check.h"
 #include "daemon/api/program.h"
 #include "jobspec/axis.h"
@@ -32,6 +33,10 @@ Json json_of(const jobspec::Diagnostic& diagnostic) {
           {"message", diagnostic.message},     {"hint", diagnostic.hint}};
 }
 
+bool is_for_slurm(const Options& options, const jobspec::Sweep& sweep) {
+  return options.backend == "slurm" || (options.backend == "auto" && sweep.slurm_given);
+}
+
 /// What the engine says of trials that jobspec finds nothing wrong with. Throws
 /// jobspec::InputError with what is wrong with them.
 void ask_engine(const Options& options, const std::string& text, const jobspec::SiteLimits& limits,
@@ -48,15 +53,33 @@ void ask_engine(const Options& options, const std::string& text, const jobspec::
   request.file_name = sweep.file;
   request.directory = sweep.directory;
   request.max_nodes = limits.max_nodes_per_job;
-  request.elsewhere =
-      options.backend == "slurm" || (options.backend == "auto" && sweep.slurm_given);
+  request.elsewhere = is_for_slurm(options, sweep);
   const api::EngineCheck check = api::check_sweep(request);
   result["check"] = api::check_json(check);
   api::apply_check(check, sweep);
 }
 
+/// What slurmctld says of them, through a controller that runs; none is started for it.
+void ask_slurm(Context& context, const std::string& text, jobspec::Sweep& sweep, Json& result) {
+  try {
+    const Json answer = context.controller_if_any().post(
+        "/v1/sweeps", sweep_request({sweep.file, "slurm"}, text, Purpose::forecast));
+    result["forecasts"] = list_at(answer, "forecasts");
+  } catch (const api::Unreachable&) {
+    sweep.notes.emplace_back(
+        "Slurm was not asked whether it could run the trials, since no controller runs; thalweg "
+        "submit --dry-run starts one and asks");
+  } catch (const api::ApiError& error) {
+    if (error.status() != 400)
+      sweep.notes.push_back(std::string("Slurm was not asked whether it could run the trials: ") +
+                            error.what());
+    else
+      throw jobspec::InputError({{sweep.file, {}, "", error.what(), ""}});
+  }
+}
+
 /// {file, ok, name, trials, configurations, duplicates, notes, metric, most_node_hours, cost,
-/// check, diagnostics}
+/// check, forecasts, diagnostics}
 Json check(Context& context, const std::string& file, const jobspec::Schema& schema,
            const jobspec::SiteLimits& limits, const Options& options) {
   const std::string text = read_file(file);
@@ -66,6 +89,7 @@ Json check(Context& context, const std::string& file, const jobspec::Schema& sch
     sweep.directory = jobspec::directory_of(file);
     const jobspec::Expansion expansion = jobspec::expand(sweep, schema);
     ask_engine(options, text, limits, sweep, result);
+    if (is_for_slurm(options, sweep)) ask_slurm(context, text, sweep, result);
     const auto& trials = expansion.trials;
     result["ok"] = true;
     result["name"] = sweep.name;
@@ -95,6 +119,7 @@ void print_good(Context& context, const Json& result) {
               << text_at(result, "cost") << "\n  ranked by "
               << printable(text_at(member(result, "metric"), "name")) << '\n';
   print_notes(context, result);
+  print_forecasts(context, result);
 }
 
 int validate(Context& context, const Options& options) {

@@ -187,9 +187,9 @@ awaitable<Response> post_sweep(App& app, const Request& request) {
   const auto environment = environment_of(app.config, body, parsed.sweep);
   if (const std::string misfit = environment_misfit(environment); !misfit.empty())
     throw HttpError(400, misfit);
-  co_await ask_engine(app, text, environment, backend, parsed.sweep);
-
   const bool only_look = body.value("dry_run", false);
+  if (!only_look || !body.value("checked", false))
+    co_await ask_engine(app, text, environment, backend, parsed.sweep);
   note_ignored(parsed.sweep, site, backend);
   json expected = co_await forecasts(app, parsed.sweep, parsed.expansion, backend);
   json result = only_look ? dry_run(app, parsed, backend) : json::object();

@@ -13,6 +13,7 @@
 #include "db/analysis/records.h"
 #include "db/analysis/units.h"
 #include "db/analysis/verdict.h"
+#include "jobspec/metrics.h"
 
 namespace thalweg::db::analysis {
 namespace {
@@ -106,7 +107,8 @@ Comparison resolve(Store& store, std::int64_t id, const CompareOptions& options,
   comparison.sweep = id;
   const bool own = options.metric.empty() || options.metric == sweep->metric;
   comparison.metric = own ? sweep->metric : options.metric;
-  comparison.goal = options.goal.value_or(own ? sweep->goal : "minimize");
+  comparison.goal = options.goal.value_or(
+      own ? sweep->goal : (jobspec::larger_is_better(comparison.metric) ? "maximize" : "minimize"));
   if (comparison.goal != "minimize" && comparison.goal != "maximize") {
     throw std::invalid_argument("goal is '" + comparison.goal +
                                 "': expected 'minimize' or 'maximize'");
@@ -115,8 +117,10 @@ Comparison resolve(Store& store, std::int64_t id, const CompareOptions& options,
   if (!own) {
     check_metric(store, id, comparison.metric);
     if (!options.goal) {
-      comparison.notes.push_back("smaller values of " + comparison.metric +
-                                 " are taken to be better (--goal maximize turns that round)");
+      const bool larger = comparison.goal == "maximize";
+      comparison.notes.push_back(fmt::format(
+          "{} values of {} are taken to be better (--goal {} turns that round)",
+          larger ? "larger" : "smaller", comparison.metric, larger ? "minimize" : "maximize"));
     }
   }
   comparison.best_over = names.all_of(options.best_over);

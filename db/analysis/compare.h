@@ -62,7 +62,7 @@ struct CompareOptions {
   std::vector<std::string> best_over;
   std::string metric;               ///< empty: the sweep's own
   std::optional<double> target;     ///< empty: the sweep's own (for the sweep's own metric)
-  std::optional<std::string> goal;  ///< empty: the sweep's own; "minimize" for another metric
+  std::optional<std::string> goal;  ///< empty: the sweep's own; by its name for another metric
   RankBy rank_by = RankBy::automatic;
   std::size_t top = 0;  ///< rows at most, of those that are compared; 0: all
 };

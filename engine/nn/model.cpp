@@ -50,11 +50,7 @@ class CompiledModel final : public Model {
     return momenta;
   }
   const LossPlan& loss() const override { return graph_.loss; }
-  bool joins_shards() const override {
-    return std::any_of(graph_.layers.begin(), graph_.layers.end(), [](const LayerPlan& layer) {
-      return layer.kind->name == "batch_norm" && layer.flag("sync");
-    });
-  }
+  bool joins_shards() const override { return engine::joins_shards(graph_); }
 
   void initialize(std::uint64_t seed, float* device, float* running) const override {
     int number = 0;

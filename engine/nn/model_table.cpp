@@ -167,4 +167,10 @@ std::vector<jobspec::Section> model_schema() {
   return {section, loss_schema()};
 }
 
+bool joins_shards(const Graph& graph) {
+  return std::any_of(graph.layers.begin(), graph.layers.end(), [](const LayerPlan& layer) {
+    return layer.kind->name == "batch_norm" && layer.flag("sync");
+  });
+}
+
 }  // namespace thalweg::engine

@@ -44,4 +44,7 @@ std::int64_t channels_for_pixels(const char* model, const InputShape& input);
 Graph build_model_graph(const jobspec::Value& model, const InputShape& input,
                         const jobspec::Value& loss = {});
 
+/// Model::joins_shards of a graph's model.
+bool joins_shards(const Graph& graph);
+
 }  // namespace thalweg::engine

@@ -145,39 +145,51 @@ class AdasumOfChanges : public SyncMode {
   double last_combine_ms_ = 0;  ///< of the step before; nothing hides it
 };
 
-std::unique_ptr<SyncMode> make(const jobspec::Value& options, const SyncParts& parts) {
-  if (parts.model.gpu() != nullptr)
+bool over_machines(const jobspec::Value& options) {
+  const jobspec::Value* over = options.find("pairs");
+  return over != nullptr && over->to_text() == "machines";
+}
+
+bool combines_changes(const jobspec::Value& options) {
+  const jobspec::Value* form = options.find("form");
+  return form != nullptr && form->to_text() == "change";
+}
+
+void require(const jobspec::Value& options, const SyncFacts& facts) {
+  if (facts.on_gpu)
     throw std::invalid_argument(
         "sync.mode: adasum works in the host's memory; use device cpu, or mode sync");
-  const jobspec::Value* over = options.find("pairs");
-  const bool machines = over != nullptr && over->to_text() == "machines";
-  const std::size_t units = machines ? parts.group.layout().machines.size()
-                                     : static_cast<std::size_t>(parts.group.size());
-  if (!std::has_single_bit(units))
+  const bool machines = over_machines(options);
+  const int units = machines ? facts.machines : facts.ranks;
+  if (!std::has_single_bit(static_cast<unsigned>(units)))
     throw std::invalid_argument(
-        std::string("sync.mode adasum combines ") + (machines ? "machines" : "ranks") +
+        std::string("sync.mode: adasum combines ") + (machines ? "machines" : "ranks") +
         " in pairs: it needs a power of two of them, not " + std::to_string(units));
   if (const jobspec::Value* compress = options.find("compress");
       compress != nullptr && compress->to_text() != "none")
     throw std::invalid_argument("sync.compress: " + compress->to_text() +
                                 " does not go with sync.mode adasum");
-  const SyncOptions common = read_sync_options(options);
-  const comm::Adasum pairs = machines ? comm::Adasum::over_machines : comm::Adasum::over_ranks;
-  // Each rank brings the mean over its own samples.
-  const float scale =
-      1.0f / static_cast<float>(parts.sharding.mine() * parts.sharding.shard_batch());
-  const jobspec::Value* form = options.find("form");
-  if (form == nullptr || form->to_text() == "gradient")
-    return make_synchronous(parts, common, scale,
-                            std::make_unique<AdasumSum>(parts.group, parts.model, pairs));
-  if (parts.optimizer.evaluates_elsewhere())
+  if (!combines_changes(options)) return;
+  if (facts.evaluates_elsewhere)
     throw std::invalid_argument(
         "sync.form: change leaves each rank's optimizer its own state, and this optimizer keeps "
         "the weights to validate in it; use form gradient, or another optimizer");
-  if (parts.optimizer.observes_curvature())
+  if (facts.observes_curvature)
     throw std::invalid_argument(
         "sync.form: change makes every rank's own update, and this optimizer needs the curvature "
         "over all ranks; use form gradient, or another optimizer");
+}
+
+std::unique_ptr<SyncMode> make(const jobspec::Value& options, const SyncParts& parts) {
+  const SyncOptions common = read_sync_options(options);
+  const comm::Adasum pairs =
+      over_machines(options) ? comm::Adasum::over_machines : comm::Adasum::over_ranks;
+  // Each rank brings the mean over its own samples.
+  const float scale =
+      1.0f / static_cast<float>(parts.sharding.mine() * parts.sharding.shard_batch());
+  if (!combines_changes(options))
+    return make_synchronous(parts, common, scale,
+                            std::make_unique<AdasumSum>(parts.group, parts.model, pairs));
   return std::make_unique<AdasumOfChanges>(parts, common, scale, pairs);
 }
 
@@ -195,6 +207,7 @@ SyncRow adasum_row() {
        jobspec::choice_option("pairs", {"ranks", "machines"},
                               "what is combined: every rank's, or every machine's average; a "
                               "power of two of them either way")},
+      require,
       make};
 }
 

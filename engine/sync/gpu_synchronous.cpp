@@ -5,7 +5,6 @@
 #include <array>
 #include <cmath>
 #include <numeric>
-#include <stdexcept>
 #include <utility>
 
 #include "engine/gpu/vectors.h"
@@ -29,7 +28,6 @@ class GpuSynchronous final : public SyncMode {
         shards_(p_, shard_options(scale), buckets_),
         optimizer_(p_.optimizer.on_gpu({machine_, p_.model.parameters(), p_.model.products()})),
         sums_(machine_, p_.model.parameters()) {
-    require_what_a_gpu_does();
     const std::size_t squares = p_.model.parameters().size() * sizeof(double);
     squares_ = gpu::Memory(machine_, squares, "sums of squares");
     if (p_.clip_value > 0 && p_.clip_norm > 0)
@@ -104,16 +102,6 @@ class GpuSynchronous final : public SyncMode {
 
   std::int64_t small_batches() const {
     return std::int64_t{p_.sharding.shards} * p_.sharding.micro_batches;
-  }
-
-  void require_what_a_gpu_does() const {
-    if (p_.model.joins_shards())
-      throw std::invalid_argument(
-          "model.sync_batch_norm: a GPU computes its shards one after another, and batch "
-          "normalisation over the whole batch needs all at once; set it to false, or device to "
-          "cpu");
-    if (!p_.model.touches_all())
-      throw std::invalid_argument("device: a GPU needs a model of which every step uses all");
   }
 
   void put_into_queue(const StepInput& input, std::size_t number) {

@@ -45,7 +45,6 @@ GradientPath::GradientPath(const SyncParts& parts, const SyncOptions& options, f
       bucket_of_(p_.model.parameters().size()),
       squares_(p_.model.parameters().size()) {
   if (p_.model.joins_shards()) {
-    require_all_at_once();
     // The group is the shards' until backward has ended.
     options_.overlap = false;
     meeting_ = std::make_unique<Rendezvous>(p_.group, p_.sharding.shards, p_.sharding.mine());
@@ -68,18 +67,6 @@ std::unique_ptr<comm::Request> GradientPath::start(const GradientPart& part) {
 /// A pair needs smaller batches than the whole one, and the mean over all of them.
 bool GradientPath::can_measure() const {
   return p_.noise_every > 0 && small_batches() > 1 && (sum_ == nullptr || sum_->adds_up());
-}
-
-void GradientPath::require_all_at_once() const {
-  if (p_.sharding.micro_batches > 1)
-    throw std::invalid_argument(
-        "sync.accumulate: micro-batches come one after another, and batch normalisation over the "
-        "whole batch needs all of it at once; set it to 1, or model.sync_batch_norm to false");
-  if (p_.lanes.threads() < p_.sharding.mine())
-    throw std::invalid_argument(
-        "batch normalisation over the whole batch needs a thread for each of this rank's " +
-        std::to_string(p_.sharding.mine()) + " shards, there are " +
-        std::to_string(p_.lanes.threads()));
 }
 
 /// What needs all ranks, and therefore cannot be done while building: one may fail in that.

@@ -77,7 +77,6 @@ class GradientPath {
   std::size_t extras() const;
   std::size_t parts() const { return buckets_.size() + 1; }
 
-  void require_all_at_once() const;
   void prepare();
   void plan(const std::vector<int>& ready_order);
   void set_parts();

@@ -27,19 +27,79 @@ std::string known_algorithms() {
   return known;
 }
 
-}  // namespace
-
-std::unique_ptr<SyncMode> make_sync_mode(const jobspec::Value& options, const SyncParts& parts) {
+/// Throws std::invalid_argument ("did you mean").
+const SyncRow& row_of(const jobspec::Value& options) {
   const jobspec::Value* given = options.find("mode");
   const std::string name = given == nullptr ? table().front().name : given->to_text();
   std::vector<std::string> names;
   for (const SyncRow& row : table()) {
-    if (name == row.name) return row.maker(options, parts);
+    if (name == row.name) return row;
     names.emplace_back(row.name);
   }
   const std::string near = jobspec::nearest(name, names);
   throw std::invalid_argument("sync.mode: no mode \"" + name + "\"" +
                               (near.empty() ? "" : " (did you mean " + near + "?)"));
+}
+
+SyncFacts facts_of(const SyncParts& parts) {
+  SyncFacts facts;
+  facts.ranks = parts.group.size();
+  facts.machines = static_cast<int>(parts.group.layout().machines.size());
+  facts.own_shards = parts.sharding.mine();
+  facts.micro_batches = parts.sharding.micro_batches;
+  facts.threads = parts.lanes.threads();
+  facts.on_gpu = parts.model.gpu() != nullptr;
+  facts.joins_shards = parts.model.joins_shards();
+  facts.touches_all = parts.model.touches_all();
+  facts.observes_curvature = parts.optimizer.observes_curvature();
+  facts.evaluates_elsewhere = parts.optimizer.evaluates_elsewhere();
+  return facts;
+}
+
+/// What holds for every mode.
+void require_of_all(const jobspec::Value& options, const SyncFacts& facts) {
+  if (facts.on_gpu) {
+    if (facts.joins_shards)
+      throw std::invalid_argument(
+          "model.sync_batch_norm: a GPU computes its shards one after another, and batch "
+          "normalisation over the whole batch needs all at once; set it to false, or device to "
+          "cpu");
+    if (!facts.touches_all)
+      throw std::invalid_argument("device: a GPU needs a model of which every step uses all");
+    return;
+  }
+  const std::string exchange = read_sync_options(options).gpu_exchange;
+  if (exchange != "auto" && exchange != "host")
+    throw std::invalid_argument("sync.gpu_exchange: " + exchange +
+                                " is for GPUs, and the model is in the host's memory; leave it "
+                                "out, or set device to cuda");
+  if (!facts.joins_shards) return;
+  if (facts.micro_batches > 1)
+    throw std::invalid_argument(
+        "sync.accumulate: micro-batches come one after another, and batch normalisation over the "
+        "whole batch needs all of it at once; set it to 1, or model.sync_batch_norm to false");
+  if (facts.threads < facts.own_shards)
+    throw std::invalid_argument(
+        "batch normalisation over the whole batch needs a thread for each of this rank's " +
+        std::to_string(facts.own_shards) + " shards, there are " + std::to_string(facts.threads));
+}
+
+}  // namespace
+
+void require_sync(const jobspec::Value& options, const SyncFacts& facts) {
+  const SyncRow& row = row_of(options);
+  const CompressRow& compress = compress_row(options);
+  require_of_all(options, facts);
+  row.require(options, facts);
+  if (compress.remembers != nullptr && compress.remembers(options) && facts.observes_curvature)
+    throw std::invalid_argument(std::string("sync.compress: ") + compress.name +
+                                " remembers one gradient, and this optimizer looks at two; use "
+                                "fp16 or bf16, or another optimizer");
+}
+
+std::unique_ptr<SyncMode> make_sync_mode(const jobspec::Value& options, const SyncParts& parts) {
+  require_sync(options, facts_of(parts));
+  return row_of(options).maker(options, parts);
 }
 
 std::vector<jobspec::Section> sync_schema() {

@@ -49,6 +49,20 @@ struct SyncParts {
   const BatchForm* batches = nullptr;
 };
 
+/// What decides whether a mode can work, known before anything is allocated.
+struct SyncFacts {
+  int ranks = 1;
+  int machines = 1;
+  int own_shards = 1;     ///< of the rank that has most
+  int micro_batches = 1;  ///< in which a shard is computed
+  int threads = 1;        ///< lanes of a rank
+  bool on_gpu = false;
+  bool joins_shards = false;         ///< Model::joins_shards
+  bool touches_all = true;           ///< Model::touches_all
+  bool observes_curvature = false;   ///< Optimizer::observes_curvature
+  bool evaluates_elsewhere = false;  ///< Optimizer::evaluates_elsewhere
+};
+
 /// This rank's part of the global batch, its shards side by side.
 struct StepInput {
   StepContext context;
@@ -120,7 +134,11 @@ class SyncMode {
   virtual std::vector<SyncState> states() { return {}; }
 };
 
-/// `options` is the `train.sync` tree. Throws std::invalid_argument ("did you mean").
+/// Throws std::invalid_argument where the mode and the compression that `options`, the `train.sync`
+/// tree, names cannot work so, or do not exist ("did you mean").
+void require_sync(const jobspec::Value& options, const SyncFacts& facts);
+
+/// `options` is the `train.sync` tree. Throws as require_sync.
 std::unique_ptr<SyncMode> make_sync_mode(const jobspec::Value& options, const SyncParts& parts);
 
 std::vector<jobspec::Section> sync_schema();
@@ -140,6 +158,9 @@ struct SyncRow {
   const char* name;
   const char* doc;
   std::vector<jobspec::Option> options;
+  /// As require_sync, of this mode.
+  void (*require)(const jobspec::Value& options, const SyncFacts& facts);
+  /// Of what `require` has let pass.
   std::unique_ptr<SyncMode> (*maker)(const jobspec::Value& options, const SyncParts& parts);
 };
 SyncRow synchronous_row();

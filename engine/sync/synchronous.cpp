@@ -149,23 +149,24 @@ class Synchronous : public SyncMode {
   std::vector<Segment> segments_;  ///< of the bucket under way
 };
 
-std::unique_ptr<SyncMode> make(const jobspec::Value& options, const SyncParts& parts) {
-  const auto text = [&](const char* name, const char* fallback) {
-    const jobspec::Value* given = options.find(name);
-    return given == nullptr ? std::string(fallback) : given->to_text();
-  };
-  const std::string sum = text("sum", "auto"), compress = text("compress", "none");
-  if (sum == "shards" && compress != "none")
+std::string text_of(const jobspec::Value& options, const char* name, const char* fallback) {
+  const jobspec::Value* given = options.find(name);
+  return given == nullptr ? fallback : given->to_text();
+}
+
+void require(const jobspec::Value& options, const SyncFacts&) {
+  const std::string compress = text_of(options, "compress", "none");
+  if (text_of(options, "sum", "auto") == "shards" && compress != "none")
     throw std::invalid_argument("sync.compress: " + compress +
                                 " works on the sum of a rank's shards; set sync.sum to ranks, or "
                                 "leave it out");
-  const bool by_ranks = sum == "ranks" || compress != "none";
+}
+
+std::unique_ptr<SyncMode> make(const jobspec::Value& options, const SyncParts& parts) {
+  const bool by_ranks =
+      text_of(options, "sum", "auto") == "ranks" || text_of(options, "compress", "none") != "none";
   std::unique_ptr<BucketSum> combine;
   if (by_ranks) combine = make_compressor(options, {parts.group, parts.model, parts.seed});
-  if (combine && !combine->states().empty() && parts.optimizer.observes_curvature())
-    throw std::invalid_argument("sync.compress: " + compress +
-                                " remembers one gradient, and this optimizer looks at two; use "
-                                "fp16 or bf16, or another optimizer");
   // The mean over the global batch: each sample's gradient is scaled, then all are summed.
   return make_synchronous(parts, read_sync_options(options),
                           1.0f / static_cast<float>(parts.sharding.global_batch),
@@ -178,10 +179,6 @@ std::unique_ptr<SyncMode> make_synchronous(const SyncParts& parts, const SyncOpt
                                            float scale, std::unique_ptr<BucketSum> sum) {
   if (parts.model.gpu() != nullptr)
     return make_gpu_synchronous(parts, options, scale, std::move(sum));
-  if (options.gpu_exchange != "auto" && options.gpu_exchange != "host")
-    throw std::invalid_argument("sync.gpu_exchange: " + options.gpu_exchange +
-                                " is for GPUs, and the model is in the host's memory; leave it "
-                                "out, or set device to cuda");
   return std::make_unique<Synchronous>(parts, options, scale, std::move(sum));
 }
 
@@ -213,6 +210,7 @@ SyncRow synchronous_row() {
           "of ranks; ranks: each rank's own shards first, then over the ranks as sync.allreduce "
           "says, bits that depend on the number of ranks; auto = shards, or ranks where "
           "sync.compress is set")},
+      require,
       make};
 }
 

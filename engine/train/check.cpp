@@ -18,6 +18,7 @@
 #include "engine/nn/model_table.h"
 #include "engine/optim/optimizer.h"
 #include "engine/schedule/schedule.h"
+#include "engine/sync/mode.h"
 #include "engine/sync/replica.h"
 #include "engine/train/kernels.h"
 #include "engine/train/memory.h"
@@ -127,7 +128,8 @@ class Checker::Visit {
     const bool mixed = loaded && stage("augment", [&] { augment(); });
     const bool planned = split && settled && stage("batch", [&] { plan_run(); });
     const bool built = loaded && settled && stage("model", [&] { build(); });
-    if (built) stage("optimizer", [&] { make_optimizer_of_graph(); });
+    const bool optimized = built && stage("optimizer", [&] { make_optimizer_of_graph(); });
+    if (batched && optimized) stage("sync", [&] { require_sync_mode(); });
     if (planned) stage("schedule", [&] { plan_rates(built); });
     if (built && mixed) stage("augment", [&] { require_blendable(*mixer_, graph().loss); });
     if (built && batched && planned) tell_metrics();
@@ -297,6 +299,28 @@ class Checker::Visit {
     optimizer_ = make_optimizer<float>(tree, parameters);
   }
 
+  int local_shards() const { return (report.shards + report.ranks - 1) / report.ranks; }
+
+  int lanes(bool joins_shards) const {
+    return joins_shards ? local_shards()
+                        : std::clamp(resources_.threads_per_rank, 1, local_shards());
+  }
+
+  void require_sync_mode() {
+    SyncFacts facts;
+    facts.ranks = report.ranks;
+    facts.machines = resources_.nodes;
+    facts.own_shards = local_shards();
+    facts.micro_batches = report.micro_batches;
+    facts.on_gpu = settings_.device == "cuda";
+    facts.joins_shards = joins_shards(graph());
+    facts.threads = facts.on_gpu ? 1 : lanes(facts.joins_shards);
+    if (compiled_->model) facts.touches_all = compiled_->model->touches_all();
+    facts.observes_curvature = optimizer_->observes_curvature();
+    facts.evaluates_elsewhere = optimizer_->evaluates_elsewhere();
+    require_sync(*config_.find("sync"), facts);
+  }
+
   void plan_rates(bool built) {
     const auto schedule = make_schedule(*config_.find("schedule"), report.length);
     if (built) require_watched(*schedule, graph().loss);
@@ -321,10 +345,8 @@ class Checker::Visit {
 
   void tell_memory() {
     const Model& model = *compiled_->model;
-    const int local_shards = (report.shards + report.ranks - 1) / report.ranks;
-    report.lanes = model.joins_shards() ? local_shards
-                                        : std::clamp(resources_.threads_per_rank, 1, local_shards);
-    const Sharding sharding{report.shards, settings_.global_batch, 0, local_shards,
+    report.lanes = lanes(model.joins_shards());
+    const Sharding sharding{report.shards, settings_.global_batch, 0, local_shards(),
                             report.micro_batches};
     const BatchSource source{*data_->dataset, *augmenter_, *mixer_};
     require_memory(config_, settings_, input_shape(*data_->dataset), model, *optimizer_, source,

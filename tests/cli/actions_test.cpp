@@ -325,6 +325,33 @@ TEST_F(CliValidate, FilesOfOtherMachinesAreNotLookedForInVain) {
   EXPECT_THAT(read_file(folder("asked")), testing::Not(HasSubstr("--elsewhere")));
 }
 
+TEST_F(CliValidate, SlurmIsAskedWhereAControllerRuns) {
+  const std::string file = source_file("valid/small.yaml");
+  Outcome outcome = thalweg({"validate", "--backend", "slurm", file});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out + outcome.err, HasSubstr("no controller runs"));
+  controller().answer("POST /v1/sweeps",
+                      json::parse(R"({"forecasts": [{"trial": ".1", "trials": 8, "start": 1.7e9,
+                                      "node_list": "node[1-2]", "partition": "short"}]})"));
+  outcome = thalweg({"validate", "--backend", "slurm", file});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("trial .1 (and 7 more like it): would start "),
+                                 HasSubstr("on node[1-2] of partition short")));
+  const json body = controller().requests().back().body;
+  EXPECT_EQ(body["dry_run"], true);
+  EXPECT_EQ(body["checked"], true);
+  EXPECT_EQ(body["backend"], "slurm");
+  controller().answer("POST /v1/sweeps",
+                      {{"error", {{"message", "slurm could never run trial 1: too many nodes"}}}},
+                      400);
+  outcome = thalweg({"validate", "--backend", "slurm", file});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("could never run trial 1"), EndsWith("1 mistake\n")));
+  const std::size_t asked = controller().requests().size();
+  thalweg({"validate", "--backend", "local", file});
+  EXPECT_EQ(controller().requests().size(), asked);
+}
+
 TEST_F(CliValidate, SchemaOfTheControllerWhereThereIsNoEngine) {
   std::filesystem::remove(folder("bin/thalweg-train"));
   EXPECT_EQ(thalweg({"validate", source_file("valid/small.yaml")}).code, 1);

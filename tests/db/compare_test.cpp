@@ -356,7 +356,8 @@ TEST_F(CompareTest, AnotherMetricHasNoTargetOfItsOwn) {
   options.metric = "perf/samples_per_s";
   const Comparison found = compare(store, sweep, options);
   EXPECT_FALSE(found.target);
-  EXPECT_EQ(found.goal, "minimize");
+  EXPECT_EQ(found.goal, "maximize");  // as the engine's table has it
+  EXPECT_THAT(found.notes, testing::Contains(testing::StartsWith("larger values of perf/")));
   EXPECT_EQ(found.rows[0].best.median, 1000);
   EXPECT_TRUE(std::isnan(found.rows[0].steps_to_target.median));
 }

@@ -182,12 +182,20 @@ class PowerSgd : public BucketSum {
   std::vector<float> plain_;
 };
 
+bool warm_start(const jobspec::Value& options) {
+  const jobspec::Value* given = options.find("warm_start");
+  return given == nullptr || given->as_bool();
+}
+
+bool remembers(const jobspec::Value& options) {
+  return error_feedback(options) || warm_start(options);
+}
+
 std::unique_ptr<BucketSum> make(const jobspec::Value& options, const CompressParts& parts) {
   const jobspec::Value* rank = options.find("compress_rank");
-  const jobspec::Value* warm = options.find("warm_start");
   return std::make_unique<PowerSgd>(
       parts, PowerSgd::Settings{static_cast<std::size_t>(rank == nullptr ? kRank : rank->as_int()),
-                                error_feedback(options), warm == nullptr || warm->as_bool(),
+                                error_feedback(options), warm_start(options),
                                 compress_start(options, kStart)});
 }
 
@@ -200,7 +208,8 @@ CompressRow power_sgd_compression() {
                                  "rank of the product that stands for a weight's gradient"),
            jobspec::flag_option("warm_start", true, "begin each step with the last step's factor"),
            error_feedback_option(), compress_start_option(kStart)},
-          make};
+          make,
+          remembers};
 }
 
 }  // namespace thalweg::engine

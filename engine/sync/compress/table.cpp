@@ -16,17 +16,21 @@ const std::vector<CompressRow>& compress_table() {
   return rows;
 }
 
-std::unique_ptr<BucketSum> make_compressor(const Value& options, const CompressParts& parts) {
+const CompressRow& compress_row(const Value& options) {
   const Value* given = options.find("compress");
   const std::string name = given == nullptr ? compress_table().front().name : given->to_text();
   std::vector<std::string> names;
   for (const CompressRow& row : compress_table()) {
-    if (name == row.name) return row.make(options, parts);
+    if (name == row.name) return row;
     names.emplace_back(row.name);
   }
   const std::string near = jobspec::nearest(name, names);
   throw std::invalid_argument("sync.compress: no compression \"" + name + "\"" +
                               (near.empty() ? "" : " (did you mean " + near + "?)"));
+}
+
+std::unique_ptr<BucketSum> make_compressor(const Value& options, const CompressParts& parts) {
+  return compress_row(options).make(options, parts);
 }
 
 jobspec::Section compress_section() {

@@ -26,6 +26,8 @@ struct CompressRow {
   const char* doc;
   std::vector<jobspec::Option> options;
   std::unique_ptr<BucketSum> (*make)(const jobspec::Value& options, const CompressParts& parts);
+  /// Whether it keeps something of a step's gradient for the next; null: never.
+  bool (*remembers)(const jobspec::Value& options) = nullptr;
 };
 CompressRow no_compression();
 CompressRow fp16_compression();
@@ -37,6 +39,9 @@ const std::vector<CompressRow>& compress_table();
 
 /// By `options.compress` (the `train.sync` tree), "none" where it is missing. Throws
 /// std::invalid_argument ("did you mean").
+const CompressRow& compress_row(const jobspec::Value& options);
+
+/// As compress_row.
 std::unique_ptr<BucketSum> make_compressor(const jobspec::Value& options,
                                            const CompressParts& parts);
 

@@ -115,7 +115,8 @@ CompressRow top_k_compression() {
                "compress_share", kShare, 0, 1,
                "share of each tensor's gradients that travels, the largest ones; 8 bytes each")),
            error_feedback_option(), compress_start_option(0)},
-          make};
+          make,
+          error_feedback};
 }
 
 }  // namespace thalweg::engine

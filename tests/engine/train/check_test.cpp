@@ -9,6 +9,7 @@
 
 #include "engine/nn/graph.h"
 #include "engine/train/metrics.h"
+#include "jobspec/metrics.h"
 #include "tests/engine/train/support.h"
 #include "tests/support/process.h"
 
@@ -66,7 +67,7 @@ TEST(Check, EveryUnfitSweepIsRefusedWithItsLine) {
     }
     EXPECT_GT(expected, 0);
   }
-  EXPECT_EQ(files, 18);
+  EXPECT_EQ(files, 22);
 }
 
 TEST(Check, SeedsAndRatesMakeNoShapes) {
@@ -199,6 +200,11 @@ TEST(Metrics, EveryMetricOfALossHasItsRow) {
     for (const Metric& metric : kind.metrics)
       EXPECT_TRUE(names.count(held_out_metric(metric::validation, metric.name)))
           << kind.name << " reports " << metric.name;
+}
+
+TEST(Metrics, AreBetterAsTheirNamesSay) {
+  for (const MetricInfo& metric : metric_table())
+    EXPECT_EQ(jobspec::larger_is_better(metric.name), metric.larger_is_better) << metric.name;
 }
 
 TEST(Metrics, DocumentsNameThemAll) {
