@@ -12,6 +12,7 @@
 #include "engine/device/layer.h"
 #include "engine/device/meeting.h"
 #include "engine/gpu/gpu.h"
+#include "engine/gpu/types.h"
 #include "engine/tensor/parameter.h"
 #include "engine/tensor/shape.h"
 
@@ -112,6 +113,11 @@ class QueuedLane {
   virtual ~QueuedLane() = default;
   /// Before train() or evaluate(), where the parameters have changed.
   virtual void take_parameters(gpu::Queue& queue, const float* parameters) = 0;
+  /// Where take_parameters() puts a copy of the parameters in bfloat16, element by element: who
+  /// changes parameters may write that along with them, in place of a call. Null: it makes none.
+  virtual gpu::Bf16* narrow_parameters() { return nullptr; }
+  /// Whose copy that is: what the last call of take_parameters() was given.
+  virtual const float* parameters_taken() const { return nullptr; }
   /// `ready(i)` is called when the work that completes parameter i's gradient is in the queue.
   virtual void train(gpu::Queue& queue, const QueuedShard& shard, const ReadyFunction& ready) = 0;
   virtual void evaluate(gpu::Queue& queue, const QueuedShard& shard) = 0;

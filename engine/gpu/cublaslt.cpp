@@ -167,8 +167,10 @@ class CublasLtProduct final : public Call {
         result_(p.c, p.n, p.m, p.row_c, p.batch, p.step_c) {
     description_.set(CUBLASLT_MATMUL_DESC_TRANSA, p.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N);
     description_.set(CUBLASLT_MATMUL_DESC_TRANSB, p.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N);
-    if (p.bias)  // the alignment that the heuristics may count on
+    if (p.bias || p.sums_of_a)  // the alignment that the heuristics may count on
       description_.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, std::uintptr_t{kAlignment});
+    if (p.sums_of_a)  // A is the second matrix there
+      description_.set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BGRADB);
     if (p.bias || p.relu) {
       description_.set(CUBLASLT_MATMUL_DESC_EPILOGUE, p.bias && p.relu ? CUBLASLT_EPILOGUE_RELU_BIAS
                                                       : p.bias         ? CUBLASLT_EPILOGUE_BIAS
@@ -179,7 +181,7 @@ class CublasLtProduct final : public Call {
       description_.set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_DEFAULT);
     }
     find_ways();
-    if (ways_ == 0) throw GpuError("cuBLASLt has no way to do the " + name());
+    if (ways_ == 0 && !p.sums_of_a) throw GpuError("cuBLASLt has no way to do the " + name());
   }
 
   std::string name() const override { return name_of(p_); }
@@ -189,7 +191,7 @@ class CublasLtProduct final : public Call {
     return way < ways_ ? "heuristic " + std::to_string(way) : "";
   }
   std::size_t workspace(int way) const override {
-    return rounded_bias() + found_.at(static_cast<std::size_t>(way)).workspaceSize;
+    return found_.at(static_cast<std::size_t>(way)).workspaceSize;
   }
 
   void run(Queue& queue, std::span<void* const> tensors, void* workspace) const override {
@@ -199,17 +201,14 @@ class CublasLtProduct final : public Call {
     auto* const stream = static_cast<cudaStream_t>(queue.stream());
     const float beta = p_.accumulate ? 1 : 0;
     const void* const added = p_.accumulate ? addend_of(p_, tensors) : tensors[2];
-    const auto* const bias = p_.bias ? static_cast<const float*>(tensors[3]) : nullptr;
-    if (rounded_bias() > 0) narrow(queue, p_.n, bias, static_cast<Bf16*>(workspace));
+    const void* const bias = p_.bias ? tensors[3] : nullptr;
     {
       const std::lock_guard lock(mutex_);  // the bias is part of the description
-      if (p_.bias && fused_)
-        description_.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER,
-                         rounded_bias() > 0 ? static_cast<const void*>(workspace) : bias);
+      if (p_.bias && fused_) description_.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
+      if (p_.sums_of_a) description_.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, tensors[5]);
       check(lt().matmul(handle_, description_.get(), &p_.alpha, tensors[1], first_.get(),
                         tensors[0], second_.get(), &beta, added, result_.get(), tensors[2],
-                        result_.get(), &way.algo, static_cast<char*>(workspace) + rounded_bias(),
-                        way.workspaceSize, stream),
+                        result_.get(), &way.algo, workspace, way.workspaceSize, stream),
             "cublasLtMatmul");
     }
     for (int i = 0; !fused_ && i < p_.batch; ++i)
@@ -220,11 +219,6 @@ class CublasLtProduct final : public Call {
   }
 
  private:
-  /// cuBLASLt takes biases of C's type only. Bytes of the copy, at the workspace's begin.
-  std::size_t rounded_bias() const {
-    if (!p_.bias || !fused_ || p_.c == Type::f32) return 0;
-    return (static_cast<std::size_t>(p_.n) * sizeof(Bf16) + 255) / 256 * 256;
-  }
   void find_ways() {
     const Preference preference(p_.alignment);
     ways_ = 0;
@@ -256,7 +250,10 @@ std::size_t cublaslt_version() {
 
 std::unique_ptr<Call> cublaslt_product(int number, const Product& shape) {
   refuse_types(shape);
-  return std::make_unique<CublasLtProduct>(number, with_rows(shape));
+  auto call = std::make_unique<CublasLtProduct>(number, with_rows(shape));
+  if (call->ways() > 0) return call;
+  note_refusal(call->name(), "cuBLASLt cannot add up a bias's gradient beside this product");
+  return nullptr;
 }
 
 }  // namespace thalweg::engine::gpu

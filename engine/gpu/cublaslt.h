@@ -7,7 +7,7 @@
 
 namespace thalweg::engine::gpu {
 
-/// On GPU `number`. Throws GpuError: no cuBLASLt, or none of its ways does that.
+/// As Library::product(), on GPU `number`. Throws GpuError: no cuBLASLt, or no way to do that.
 std::unique_ptr<Call> cublaslt_product(int number, const Product& shape);
 
 /// As cuBLASLt counts. Throws GpuError where there is none.

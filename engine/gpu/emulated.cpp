@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "engine/gpu/emulated.h"
 #include "engine/gpu/emulated_queue.h"
 #include "engine/gpu/machines.h"
 #include "engine/gpu/recording_guard.h"

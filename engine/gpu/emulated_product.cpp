@@ -1,4 +1,5 @@
 #include <Eigen/Core>
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -45,11 +46,13 @@ class EmulatedProduct final : public Call {
     const void* const bias = p_.bias ? tensors[3] : nullptr;
     const void* const added = addend_of(p_, tensors);
     auto* const part = chosen() == 0 ? nullptr : static_cast<float*>(workspace);
-    queue.on_host([p = p_, a = tensors[0], b = tensors[1], c = tensors[2], bias, added, part] {
-      for (int i = 0; i < p.batch; ++i)
-        one(p, a, i * p.step_a, b, i * p.step_b, c, i * p.step_c, static_cast<const float*>(bias),
-            added, part);
-    });
+    auto* const sums = p_.sums_of_a ? static_cast<float*>(tensors[5]) : nullptr;
+    queue.on_host(
+        [p = p_, a = tensors[0], b = tensors[1], c = tensors[2], bias, added, part, sums] {
+          for (int i = 0; i < p.batch; ++i)
+            one(p, a, i * p.step_a, b, i * p.step_b, c, i * p.step_c, bias, added, part);
+          if (sums != nullptr) sum_rows_of_a(p, a, sums);
+        });
   }
 
  private:
@@ -66,7 +69,7 @@ class EmulatedProduct final : public Call {
 
   /// `part`: m n floats; null: k is not split.
   static void one(const Product& p, const void* a, std::int64_t from_a, const void* b,
-                  std::int64_t from_b, void* c, std::int64_t from_c, const float* bias,
+                  std::int64_t from_b, void* c, std::int64_t from_c, const void* bias,
                   const void* added, float* part) {
     const std::int64_t columns_a = p.transpose_a ? p.m : p.k;
     const std::int64_t columns_b = p.transpose_b ? p.k : p.n;
@@ -88,10 +91,24 @@ class EmulatedProduct final : public Call {
         const std::int64_t at = from_c + i * p.row_c + j;
         float value = p.alpha * sums[static_cast<std::size_t>(i * p.n + j)];
         if (added != nullptr) value += load_at(p.c, added, at);
-        if (bias != nullptr) value += bias[j];
+        if (bias != nullptr) value += load_at(p.c, bias, j);
         if (p.relu && !(value > 0)) value = value != value ? value : 0;
         store_at(p.c, c, at, value);
       }
+  }
+
+  /// In floats, slice by slice: one running sum over a long k would lose what is added late.
+  static void sum_rows_of_a(const Product& p, const void* a, float* sums) {
+    constexpr std::int64_t slice = 64;
+    for (std::int64_t i = 0; i < p.m; ++i) {
+      sums[i] = 0;
+      for (std::int64_t first = 0; first < p.k; first += slice) {
+        float sum = 0;
+        for (std::int64_t k = first; k < std::min(first + slice, p.k); ++k)
+          sum += load_at(p.a, a, p.transpose_a ? k * p.row_a + i : i * p.row_a + k);
+        sums[i] += sum;
+      }
+    }
   }
 
   Product p_;

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "engine/gpu/emulated.h"
 #include "engine/gpu/machines.h"
 
 namespace thalweg::engine::gpu {

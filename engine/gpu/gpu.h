@@ -116,7 +116,7 @@ class Gpu {
 };
 
 /// GPU `number` of this process. Throws GpuError: the build has no CUDA, no driver, too old a one,
-/// no such GPU. With THALWEG_GPU=emulated in the environment: an emulated one, of any number.
+/// no such GPU. With THALWEG_GPU=emulated in the environment: the emulated one, of any number.
 Gpu& gpu(int number);
 /// How many there are; 0 where there is no CUDA. Never throws.
 int gpu_count() noexcept;
@@ -131,9 +131,6 @@ int gpu_of_rank(int local_rank);
 Gpu& chosen_gpu();
 /// For the start of a program.
 void choose_gpu(int number);
-
-/// The emulated one.
-Gpu& emulated_gpu();
 
 /// Zeroed memory of a GPU. Movable.
 class Memory {

@@ -48,8 +48,8 @@ class Call {
 };
 
 /// C = alpha A B (+ E) (+ bias of each column) (relu); all row by row: A (m, k), or (k, m) where
-/// `transpose_a`; B (k, n), or (n, k) where `transpose_b`; C (m, n). Sums are 32-bit floats. CUDA's
-/// libraries round a bias to the type of C. C is f32, or bf16 where A and B are.
+/// `transpose_a`; B (k, n), or (n, k) where `transpose_b`; C (m, n). Sums are 32-bit floats. C is
+/// f32, or bf16 where A and B are.
 struct Product {
   std::int64_t m = 0, n = 0, k = 0;
   bool transpose_a = false, transpose_b = false;
@@ -62,8 +62,11 @@ struct Product {
   std::uint32_t alignment = 16;
   /// + E, which has the type of C and lies as it does; what C holds where no E is given.
   bool accumulate = false;
-  bool bias = false;  ///< n floats
+  bool bias = false;  ///< n numbers of the type of C
   bool relu = false;
+  /// Besides: the sum over k of each of A's m rows, as floats: what a bias's gradient is to that of
+  /// its weights. Of one product (no batch) of f32, without bias and relu.
+  bool sums_of_a = false;
   Products products = Products::fp32;
 };
 
@@ -126,8 +129,9 @@ struct RecurrenceCalls {
 class Library {
  public:
   virtual ~Library() = default;
-  virtual std::unique_ptr<Call> product(
-      const Product& shape) const = 0;  ///< tensors: a, b, c, bias, e
+  /// Tensors: a, b, c, bias, e, sums of a; the last ones may be left out. Null where the library
+  /// cannot do `sums_of_a` beside a product of that shape, which is noted as a refusal.
+  virtual std::unique_ptr<Call> product(const Product& shape) const = 0;
   virtual std::unique_ptr<Call> convolution(const Convolution& shape) const = 0;
   /// Null where the library has none for that shape; then products and a softmax do it.
   virtual std::unique_ptr<Call> attention(const FusedAttention& shape) const = 0;
@@ -138,5 +142,11 @@ class Library {
   /// "cuBLASLt 120804, cuDNN 90800, CUDA driver 12080": what ways depend on beside the GPU.
   virtual std::string versions() const = 0;
 };
+
+/// A library would not do `call` (Call::name()), or not in some way: for refusals(). Thread-safe.
+void note_refusal(const std::string& call, const std::string& why);
+/// What was noted so far in this process, each `why` once with the first call that met it:
+/// "attention 512x512x136 forward: ...". For a run's journal and a bench's rows. Thread-safe.
+std::vector<std::string> refusals();
 
 }  // namespace thalweg::engine::gpu

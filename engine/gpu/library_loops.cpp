@@ -16,12 +16,12 @@ template <class T>
 struct AddBias {
   std::int64_t n, row;
   T* y;
-  const float* bias;
+  const T* bias;
   bool relu;
   THALWEG_HOST_DEVICE void operator()(std::int64_t i) const {
     T& at = y[i / n * row + i % n];
     float value = load(at);
-    if (bias != nullptr) value += bias[i % n];
+    if (bias != nullptr) value += load(bias[i % n]);
     if (relu && value < 0) value = 0;
     at = store<T>(value);
   }
@@ -36,12 +36,12 @@ void widen(Queue& queue, std::int64_t n, const Bf16* from, float* to) {
   for_each(queue, n, Convert<Bf16, float>{from, to});
 }
 void add_bias(Queue& queue, Type type, std::int64_t rows, std::int64_t n, std::int64_t row, void* y,
-              const float* bias, bool relu) {
-  if (type == Type::f32) {
-    for_each(queue, rows * n, AddBias<float>{n, row, static_cast<float*>(y), bias, relu});
-  } else {
-    for_each(queue, rows * n, AddBias<Bf16>{n, row, static_cast<Bf16*>(y), bias, relu});
-  }
+              const void* bias, bool relu) {
+  with_type(type, [&](auto zero) {
+    using T = decltype(zero);
+    for_each(queue, rows * n,
+             AddBias<T>{n, row, static_cast<T*>(y), static_cast<const T*>(bias), relu});
+  });
 }
 
 }  // namespace thalweg::engine::gpu

@@ -10,9 +10,9 @@ namespace thalweg::engine::gpu {
 
 void narrow(Queue& queue, std::int64_t n, const float* from, Bf16* to);
 void widen(Queue& queue, std::int64_t n, const Bf16* from, float* to);
-/// To every row of y (rows, n), `row` elements from one to the next: + bias, then relu. A null
-/// bias adds nothing.
+/// To every row of y (rows, n), `row` elements from one to the next: + bias (of y's type), then
+/// relu. A null bias adds nothing.
 void add_bias(Queue& queue, Type type, std::int64_t rows, std::int64_t n, std::int64_t row, void* y,
-              const float* bias, bool relu);
+              const void* bias, bool relu);
 
 }  // namespace thalweg::engine::gpu

@@ -83,11 +83,12 @@ std::string name_of(const Recurrence& r) {
 std::string key_of(const Product& shape) {
   const Product with = with_rows(shape);
   const auto& [m, n, k, transpose_a, transpose_b, a, b, c, row_a, row_b, row_c, batch, step_a,
-               step_b, step_c, alpha, alignment, accumulate, bias, relu, products] = with;
+               step_b, step_c, alpha, alignment, accumulate, bias, relu, sums_of_a, products] =
+      with;
   return key_from("product", "m", m, "n", n, "k", k, "ta", transpose_a, "tb", transpose_b, "a", a,
                   "b", b, "c", c, "rows", row_a, "", row_b, "", row_c, "batch", batch, "steps",
                   step_a, "", step_b, "", step_c, "alpha", alpha, "align", alignment, "accumulate",
-                  accumulate, "bias", bias, "relu", relu, "in", products);
+                  accumulate, "bias", bias, "relu", relu, "sums", sums_of_a, "in", products);
 }
 
 std::string key_of(const Convolution& shape) {
@@ -113,6 +114,8 @@ std::string key_of(const Recurrence& shape) {
 void refuse_types(const Product& p) {
   if (p.a != p.b || (p.a == Type::f32 && p.c != Type::f32))
     throw GpuError(name_of(p) + ": floats are multiplied to floats, bf16 to bf16 or floats");
+  if (p.sums_of_a && (p.batch > 1 || p.bias || p.relu || p.c != Type::f32))
+    throw GpuError(name_of(p) + ": sums come beside one plain product to floats");
 }
 
 const void* addend_of(const Product& p, std::span<void* const> tensors) {

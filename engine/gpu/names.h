@@ -19,7 +19,7 @@ std::string key_of(const Convolution& shape);
 std::string key_of(const FusedAttention& shape);
 std::string key_of(const Recurrence& shape);  ///< but for the pass
 
-/// Throws GpuError where the types are not of those that library.h names.
+/// Throws GpuError where the shape is not one of those that library.h names.
 void refuse_types(const Product& shape);
 /// What is added to a product: see Product::accumulate. Null: nothing.
 const void* addend_of(const Product& shape, std::span<void* const> tensors);

@@ -11,9 +11,12 @@
 namespace thalweg::engine {
 namespace {
 
+/// What is worth a copy of its own while the rest of a batch is still put together.
+constexpr std::size_t kStretch = std::size_t{16} << 20;
+
 /// A batch of volumes is hundreds of MiB: one core would copy it more slowly than a GPU computes.
 void copy_by_threads(std::byte* to, const std::byte* from, std::size_t bytes) {
-  constexpr std::size_t piece = std::size_t{4} << 20;
+  constexpr std::size_t piece = kStretch / 4;
   const auto pieces = static_cast<std::int64_t>((bytes + piece - 1) / piece);
   const int threads = static_cast<int>(std::clamp<std::int64_t>(pieces, 1, 4));
 #pragma omp parallel for num_threads(threads) if (threads > 1)
@@ -100,19 +103,35 @@ void GpuShards::place(const StepInput& input) {
   }
 }
 
-void GpuShards::fill(std::byte* memory, const StepInput& input) const {
+/// Puts the batch into pinned memory; stretches of it go to the GPU as soon as they are there.
+/// Returns how many bytes are on their way.
+std::size_t GpuShards::fill(const Slot& slot, const StepInput& input) {
+  auto* const memory = static_cast<std::byte*>(slot.host.data());
+  std::size_t sent = 0;
   const auto put = [&](BatchLayout::Part part, const void* from) {
     const std::size_t bytes = layout_.samples_of_a_piece() * layout_.bytes_of_sample(part);
-    if (from == nullptr || bytes == 0) return;
+    if (from == nullptr) return;
     for (std::size_t m = 0; m < layout_.pieces(); ++m)
-      copy_by_threads(memory + layout_.piece(part, m),
-                      static_cast<const std::byte*>(from) + m * bytes, bytes);
+      for (std::size_t first = 0; first < bytes; first += kStretch) {
+        const std::size_t begin = layout_.piece(part, m) + first;
+        const std::size_t end = begin + std::min(kStretch, bytes - first);
+        copy_by_threads(memory + begin, static_cast<const std::byte*>(from) + m * bytes + first,
+                        end - begin);
+        if (end - sent >= kStretch) sent = send(slot, memory, sent, end);
+      }
   };
   put(BatchLayout::inputs, input.inputs);
   put(BatchLayout::labels, input.labels);
   put(BatchLayout::targets, input.targets);
   put(BatchLayout::partner_labels, input.partner_labels);
   put(BatchLayout::partner_shares, input.partner_shares);
+  return sent;
+}
+
+std::size_t GpuShards::send(const Slot& slot, const std::byte* memory, std::size_t begin,
+                            std::size_t end) {
+  copies_->copy(static_cast<std::byte*>(slot.device.data()) + begin, memory + begin, end - begin);
+  return end;
 }
 
 void GpuShards::write_keys(std::byte* memory, const StepContext& context) const {
@@ -155,13 +174,14 @@ void GpuShards::take(const StepInput& input) {
   slot_now_ = (slot_now_ + 1) % slots;
   Slot& slot = slot_[slot_now_];
   std::byte* memory = input.memory;
+  std::size_t sent = 0;
   if (memory == nullptr) {
     memory = static_cast<std::byte*>(slot.host.data());
-    fill(memory, input);
+    sent = fill(slot, input);
   }
   check(memory, blends(input));
   write_keys(memory, input.context);
-  copies_->copy(slot.device.data(), memory, layout_.bytes());
+  send(slot, memory, sent, layout_.bytes());
   copies_->record(*slot.arrived);
   queue_->wait_for(*slot.arrived);
 }

@@ -71,7 +71,8 @@ class GpuShards {
   void take(const StepInput& input);
   void place(const StepInput& input);
   bool blends(const StepInput& input) const;
-  void fill(std::byte* memory, const StepInput& input) const;
+  std::size_t fill(const Slot& slot, const StepInput& input);
+  std::size_t send(const Slot& slot, const std::byte* memory, std::size_t begin, std::size_t end);
   void check(const std::byte* memory, bool blended) const;
   void write_keys(std::byte* memory, const StepContext& context) const;
   void compute(const Slot& slot, bool blended, bool draw_labels);

@@ -119,11 +119,11 @@ TensorId Builder::gradient(int number) {
   return gradient_tensors_[static_cast<std::size_t>(number)];
 }
 
-TensorId Builder::weights(int number) {
+TensorId Builder::weights(int number, Type type) {
   const auto n = static_cast<std::size_t>(number);
-  if (type_ == Type::f32) return parameter_tensors_[n];
+  if (type == Type::f32) return parameter_tensors_[n];
   if (weight_tensors_[n] < 0)
-    weight_tensors_[n] = place(Home::weights, 0, {desc(parameter_tensors_[n]).dims, type_});
+    weight_tensors_[n] = place(Home::weights, 0, {desc(parameter_tensors_[n]).dims, type});
   plan_.bf16_weights = true;
   return weight_tensors_[n];
 }

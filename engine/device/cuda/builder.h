@@ -66,8 +66,9 @@ class Builder {
   /// Parameter `number` of the graph, floats; `order` says how it lies (Parameter::order).
   TensorId parameter(int number, std::vector<std::int32_t> order = {});
   TensorId gradient(int number);
-  /// The parameter in type(): itself, or its copy in bfloat16.
-  TensorId weights(int number);
+  /// The parameter in type(), or in the one given: itself, or its copy in bfloat16.
+  TensorId weights(int number) { return weights(number, type_); }
+  TensorId weights(int number, Type type);
   TensorId statistic(std::size_t offset, std::int64_t count);
   TensorId running(std::size_t offset, std::int64_t count);
   /// Numbers that never change, in the GPU's memory.

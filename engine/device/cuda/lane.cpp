@@ -144,6 +144,7 @@ Frame CudaLane::frame(gpu::Queue& queue, const QueuedShard& shard) const {
 }
 
 void CudaLane::take_parameters(gpu::Queue& queue, const float* parameters) {
+  taken_ = parameters;
   if (weights_.bytes() == 0) return;
   convert(queue, static_cast<std::int64_t>(floats_), Type::f32, parameters, Type::bf16,
           weights_.data());

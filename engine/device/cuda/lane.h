@@ -26,6 +26,8 @@ class CudaLane final : public BasicLane<float>, public QueuedLane {
   QueuedLane* queued() override { return this; }
 
   void take_parameters(gpu::Queue& queue, const float* parameters) override;
+  gpu::Bf16* narrow_parameters() override { return static_cast<gpu::Bf16*>(weights_.data()); }
+  const float* parameters_taken() const override { return taken_; }
   void train(gpu::Queue& queue, const QueuedShard& shard, const ReadyFunction& ready) override;
   void evaluate(gpu::Queue& queue, const QueuedShard& shard) override;
 
@@ -52,6 +54,7 @@ class CudaLane final : public BasicLane<float>, public QueuedLane {
   const std::size_t floats_;  ///< of the flat vectors
   gpu::Memory arena_, weights_, constants_;
   Staged staged_;
+  const float* taken_ = nullptr;  ///< of weights_
   std::unique_ptr<gpu::Queue> queue_;
   std::vector<std::byte*> pointers_;  ///< by TensorId
   std::vector<std::byte*> again_;     ///< the same in backward

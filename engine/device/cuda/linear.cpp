@@ -19,7 +19,8 @@ TensorId linear(Builder& b, const Node& node, TensorId x) {
   if (!node.images.empty())
     order = channels_last_order(outputs, node.images[0], inputs / node.images[0]);
   b.parameter(weight, std::move(order));
-  const TensorId row = bias ? b.parameter(weight + 1) : -1;
+  if (bias) b.parameter(weight + 1);
+  const TensorId row = bias ? b.weights(weight + 1, result) : -1;
 
   gpu::Product product;
   product.a = product.b = type;
@@ -47,13 +48,13 @@ TensorId linear(Builder& b, const Node& node, TensorId x) {
     gpu::Product weights = product;
     weights.m = outputs, weights.n = inputs, weights.k = rows;
     weights.transpose_a = true;
-    b.call(Builder::Pass::backward, b.library().product(weights),
-           {dy, from, b.gradient(weight), -1});
-    b.ready(weight);
     if (bias) {
-      sum_rows(b, dy, rows, outputs, b.gradient(weight + 1));
-      b.ready(weight + 1);
+      multiply_and_sum(b, weights, dy, from, b.gradient(weight), b.gradient(weight + 1));
+    } else {
+      b.call(Builder::Pass::backward, b.library().product(weights), {dy, from, b.gradient(weight)});
     }
+    b.ready(weight);
+    if (bias) b.ready(weight + 1);
     std::vector<TensorId> slopes{dy};
     if (adds) slopes.push_back(dy);
     if (!b.wants_input_gradient()) return slopes;

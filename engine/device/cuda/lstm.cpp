@@ -115,11 +115,12 @@ TensorId at_position(Builder& b, TensorId tensor, std::int64_t t, std::int64_t c
 void add_forward(Builder& b, const Kept& k, TensorId y) {
   const Sizes s = k.s;
   const auto both = Builder::Pass::both;
-  const TensorId bias_ih = b.parameter(k.weight + 2), bias_hh = b.parameter(k.weight + 3);
+  const TensorId bias_hh = b.parameter(k.weight + 3);
   gpu::Product inputs = product(b, s.rows(), s.gates(), s.features, b.type());
   inputs.transpose_b = true;  // weights are (gates, features)
   inputs.bias = true;
-  b.call(both, b.library().product(inputs), {k.x, b.weights(k.weight), k.gates, bias_ih});
+  b.call(both, b.library().product(inputs),
+         {k.x, b.weights(k.weight), k.gates, b.weights(k.weight + 2)});
 
   gpu::Product between = product(b, s.samples, s.gates(), s.width, Type::f32);
   between.transpose_b = true;
@@ -170,17 +171,15 @@ void add_slopes(Builder& b, const Kept& k, TensorId dy) {
 void add_weight_slopes(Builder& b, const Kept& k) {
   const Sizes s = k.s;
   const auto back = Builder::Pass::backward;
-  const auto add = [&](int number, TensorId from, std::int64_t columns) {
-    gpu::Product weights = product(b, s.gates(), columns, s.rows(), Type::f32);
-    weights.transpose_a = true;
-    b.call(back, b.library().product(weights), {k.gates, from, b.gradient(number), -1});
-    b.ready(number);
-  };
-  add(k.weight, k.x, s.features);
-  add(k.weight + 1, k.before, s.width);
   const TensorId bias_ih = b.gradient(k.weight + 2), bias_hh = b.gradient(k.weight + 3);
-  sum_rows(b, k.gates, s.rows(), s.gates(), bias_ih);
+  gpu::Product weights = product(b, s.gates(), s.features, s.rows(), Type::f32);
+  weights.transpose_a = true;
+  multiply_and_sum(b, weights, k.gates, k.x, b.gradient(k.weight), bias_ih);
+  b.ready(k.weight);
   b.ready(k.weight + 2);
+  weights.n = s.width;
+  b.call(back, b.library().product(weights), {k.gates, k.before, b.gradient(k.weight + 1)});
+  b.ready(k.weight + 1);
   const std::size_t bytes = b.desc(bias_hh).bytes();
   b.kernel(back, {bias_ih, bias_hh}, [=](const Frame& frame) {
     frame.queue.copy(frame.as<void>(bias_hh), frame.as<void>(bias_ih), bytes);

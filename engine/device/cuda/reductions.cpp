@@ -60,6 +60,16 @@ void sum_rows(Builder& b, TensorId x, std::int64_t rows, std::int64_t columns, T
   sum_columns(b, Builder::Pass::backward, x, {1, rows, columns}, 1, out);
 }
 
+void multiply_and_sum(Builder& b, gpu::Product product, TensorId dy, TensorId from, TensorId c,
+                      TensorId sums) {
+  product.sums_of_a = true;
+  std::shared_ptr<gpu::Call> both = b.library().product(product);
+  if (both != nullptr) return b.call(Builder::Pass::backward, both, {dy, from, c, -1, -1, sums});
+  product.sums_of_a = false;
+  b.call(Builder::Pass::backward, b.library().product(product), {dy, from, c});
+  sum_rows(b, dy, product.k, product.m, sums);
+}
+
 TensorId relu_slope(Builder& b, TensorId y, TensorId dy) {
   const TensorId dx = b.writable(dy);
   const Type of_y = b.desc(y).type, type = b.desc(dx).type;

@@ -14,6 +14,12 @@ void sum_columns(Builder& b, Builder::Pass pass, TensorId x, const Columns& shap
 /// In backward: out (floats) = sums over `rows` rows of `columns` numbers of x.
 void sum_rows(Builder& b, TensorId x, std::int64_t rows, std::int64_t columns, TensorId out);
 
+/// In backward: c = A^T B, a product that is told as Library::product() wants it, and besides the
+/// sums (floats) of dy's columns, dy being A. In one call where the library can, else dy is read
+/// again.
+void multiply_and_sum(Builder& b, gpu::Product product, TensorId dy, TensorId from, TensorId c,
+                      TensorId sums);
+
 /// In backward: the gradient before a relu that put out y; dy is changed in place where it may be.
 TensorId relu_slope(Builder& b, TensorId y, TensorId dy);
 

@@ -80,43 +80,79 @@ Trainer::Trainer(const Settings& settings, comm::Group& group)
   std::vector<float> running(model_->statistics());
   model_->initialize(1, replica_->parameters.floats(), running.data());
   replica_->running.write(running.data());
-  mode_ = make_sync_mode(settings.sync,
-                         {*model_, *optimizer_, group, *lanes_, *replica_, sharding, 1, 0});
+  form_ = form_of_batches(sharding);
   make_samples();
+  SyncParts parts{*model_, *optimizer_, group, *lanes_, *replica_, sharding, 1, 0};
+  if (model_->gpu() != nullptr) parts.batches = &form_;
+  mode_ = make_sync_mode(settings.sync, parts);
+}
+
+/// On a GPU as a trial's loader prepares batches: in the pieces that are copied there.
+BatchForm Trainer::form_of_batches(const Sharding& sharding) const {
+  const InputShape& data = case_.data;
+  BatchLayout::Bytes bytes{};
+  bytes[BatchLayout::inputs] = static_cast<std::size_t>(elements(data.sample)) * sizeof(float);
+  bytes[BatchLayout::labels] =
+      data.classes > 0 ? static_cast<std::size_t>(data.labels) * sizeof(std::int32_t) : 0;
+  bytes[BatchLayout::targets] = static_cast<std::size_t>(data.targets) * sizeof(float);
+  if (model_->gpu() == nullptr)
+    return {BatchLayout(1, static_cast<std::size_t>(batch_), bytes), {}};
+  bytes[BatchLayout::keys] = sizeof(ShardKey);
+  return {BatchLayout(static_cast<std::size_t>(sharding.mine()),
+                      static_cast<std::size_t>(sharding.micro_batch()), bytes),
+          {}};
 }
 
 void Trainer::make_samples() {
   const InputShape& data = case_.data;
-  const auto samples = static_cast<std::size_t>(batch_ * kBatches);
-  const auto floats = static_cast<std::size_t>(elements(data.sample)) * samples;
-  inputs_ = Buffer::of_floats(floats);
-  labels_.resize(data.classes > 0 ? samples * static_cast<std::size_t>(data.labels) : 0);
-  targets_.resize(samples * static_cast<std::size_t>(data.targets));
+  const BatchLayout& layout = form_.layout;
+  for (int b = 0; b < kBatches; ++b)
+    if (gpu::Gpu* const gpu = model_->gpu(); gpu != nullptr)
+      batches_.push_back(static_cast<std::byte*>(
+          pinned_.emplace_back(*gpu, layout.bytes(), "batches", true).data()));
+    else
+      batches_.push_back(static_cast<std::byte*>(host_.emplace_back(layout.bytes()).data()));
   const auto bits = [&](std::uint32_t stream, std::size_t i) {
     return philox(static_cast<std::uint64_t>(group_.rank()) + 1, Stream::noise, stream, i)[0];
   };
-  for (std::size_t i = 0; i < floats; ++i)
-    inputs_.floats()[i] =
-        data.vocabulary > 0
-            ? static_cast<float>(bits(0, i) % static_cast<std::uint32_t>(data.vocabulary))
-            : uniform01(bits(0, i)) - 0.5f;
-  for (std::size_t i = 0; i < labels_.size(); ++i)
-    labels_[i] = static_cast<std::int32_t>(bits(1, i) % static_cast<std::uint32_t>(data.classes));
-  for (std::size_t i = 0; i < targets_.size(); ++i)
-    targets_[i] = uniform01(bits(2, i)) - 0.5f;
+  const auto fill = [&]<class T>(BatchLayout::Part part, T, const auto& number) {
+    const std::size_t each = layout.bytes_of_sample(part) / sizeof(T);
+    const auto samples = static_cast<std::size_t>(batch_);
+    for (std::size_t i = 0; i < samples * kBatches; ++i) {
+      auto* const to =
+          reinterpret_cast<T*>(batches_[i / samples] + layout.sample(part, i % samples));
+      for (std::size_t k = 0; k < each; ++k)
+        to[k] = number(i * each + k);
+    }
+  };
+  const auto below = [&](std::uint32_t stream, std::size_t i, int end) {
+    return bits(stream, i) % static_cast<std::uint32_t>(end);
+  };
+  fill(BatchLayout::inputs, float{}, [&](std::size_t i) {
+    return data.vocabulary > 0 ? static_cast<float>(below(0, i, data.vocabulary))
+                               : uniform01(bits(0, i)) - 0.5f;
+  });
+  fill(BatchLayout::labels, std::int32_t{},
+       [&](std::size_t i) { return static_cast<std::int32_t>(below(1, i, data.classes)); });
+  fill(BatchLayout::targets, float{}, [&](std::size_t i) { return uniform01(bits(2, i)) - 0.5f; });
 }
 
 StepOutcome Trainer::step(bool stop) {
   const InputShape& data = case_.data;
-  const auto first = static_cast<std::size_t>(number_ % kBatches * batch_);
+  std::byte* const batch = batches_[static_cast<std::size_t>(number_ % kBatches)];
   StepInput input;
   input.context = {number_, 0.01};
   input.sample_floats = static_cast<std::size_t>(elements(data.sample));
-  input.sample_labels = labels_.empty() ? 0 : static_cast<std::size_t>(data.labels);
+  input.sample_labels = data.classes > 0 ? static_cast<std::size_t>(data.labels) : 0;
   input.sample_targets = static_cast<std::size_t>(data.targets);
-  input.inputs = inputs_.floats() + first * input.sample_floats;
-  input.labels = labels_.data() + first * input.sample_labels;
-  input.targets = targets_.data() + first * input.sample_targets;
+  const auto at = [&](BatchLayout::Part part) { return batch + form_.layout.piece(part, 0); };
+  if (model_->gpu() != nullptr) {
+    input.memory = batch;
+  } else {
+    input.inputs = reinterpret_cast<const float*>(at(BatchLayout::inputs));
+    input.labels = reinterpret_cast<const std::int32_t*>(at(BatchLayout::labels));
+    input.targets = reinterpret_cast<const float*>(at(BatchLayout::targets));
+  }
   input.stop = stop;
   ++number_;
   return mode_->step(input);

@@ -66,6 +66,7 @@ class Trainer {
 
  private:
   StepOutcome step(bool stop);
+  BatchForm form_of_batches(const Sharding& sharding) const;
   void make_samples();
 
   comm::Group& group_;
@@ -74,13 +75,14 @@ class Trainer {
   int batch_;
   Graph graph_;
   std::unique_ptr<Model> model_;
+  BatchForm form_;  ///< of each of the batches; on a GPU in its pieces, in pinned memory
+  std::vector<Buffer> host_;
+  std::vector<gpu::Memory> pinned_;
+  std::vector<std::byte*> batches_;
   std::unique_ptr<Optimizer<float>> optimizer_;
   std::unique_ptr<LanePool> lanes_;
   std::unique_ptr<Replica> replica_;
   std::unique_ptr<SyncMode> mode_;
-  Buffer inputs_;
-  std::vector<std::int32_t> labels_;
-  std::vector<float> targets_;
   std::int64_t number_ = 0;
 };
 

@@ -51,6 +51,7 @@ TEST(Keys, OfProducts) {
                                            [](auto& s) { s.accumulate = true; },
                                            [](auto& s) { s.bias = true; },
                                            [](auto& s) { s.relu = true; },
+                                           [](auto& s) { s.sums_of_a = true; },
                                            [](auto& s) { s.products = Products::tf32; }});
 }
 

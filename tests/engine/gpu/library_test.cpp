@@ -120,7 +120,7 @@ TEST_P(LibraryCalls, Products) {
       p.step_c = p.row_c * p.m + 8;
       const Doubles a = draw(p.step_a * p.batch, 1), b = draw(p.step_b * p.batch, 2);
       const Doubles c = draw(p.step_c * p.batch, 3), bias = draw(p.n, 4);
-      const Memory at_a = up(a, p.a), at_b = up(b, p.b), at_bias = up(bias, Type::f32);
+      const Memory at_a = up(a, p.a), at_b = up(b, p.b), at_bias = up(bias, p.c);
       const auto call = queue_->library().product(p);
       SCOPED_TRACE(options);
       // What lies between the rows is left alone: it is compared too.
@@ -135,6 +135,44 @@ TEST_P(LibraryCalls, Products) {
       expect(*call, {at_a.data(), at_b.data(), nullptr, at_bias.data(), at_e.data()}, 2, c, p.c,
              expected, 1);
     }
+}
+
+TEST_P(LibraryCalls, ProductsBesideTheSumsOfA) {
+  for (const Type type : {Type::f32, Type::bf16})
+    for (const int options : {0, 1, 2, 1 + 4}) {
+      SCOPED_TRACE(testing::Message()
+                   << "options " << options << (type == Type::bf16 ? " bf16" : ""));
+      Product p;
+      p.m = 24, p.n = 40, p.k = 200;
+      p.a = p.b = type;
+      p.transpose_a = options & 1, p.transpose_b = options & 2;
+      if (options & 4) p.products = Products::tf32;  // the inputs have few enough bits for it
+      p.sums_of_a = true;
+      const auto call = queue_->library().product(p);
+      if (call == nullptr) GTEST_SKIP() << refusals().back();
+      const Doubles a = draw(p.m * p.k, 1), b = draw(p.k * p.n, 2), c(960), none(24);
+      Product rows = p;
+      rows.row_a = p.transpose_a ? p.m : p.k, rows.row_b = p.transpose_b ? p.k : p.n;
+      rows.row_c = p.n;
+      Doubles sums(24);
+      for (std::int64_t i = 0; i < p.m; ++i)
+        for (std::int64_t k = 0; k < p.k; ++k)
+          at(sums, i) += at(a, p.transpose_a ? k * p.m + i : i * p.k + k);
+      const Memory at_a = up(a, type), at_b = up(b, type), at_c = up(c, Type::f32);
+      const Memory at_sums = up(none, Type::f32);
+      std::vector<void*> tensors{at_a.data(), at_b.data(), nullptr,
+                                 nullptr,     nullptr,     at_sums.data()};
+      expect(*call, tensors, 2, c, Type::f32, plain_product(rows, a, b, c, {}), 5);
+      tensors[2] = at_c.data();
+      expect(*call, tensors, 5, none, Type::f32, sums, 5);
+    }
+}
+
+TEST_P(LibraryCalls, RefusesSumsBesideWhatIsNoPlainProduct) {
+  Product p;
+  p.m = p.n = p.k = 8;
+  p.sums_of_a = p.relu = true;
+  EXPECT_THROW((void)queue_->library().product(p), GpuError);
 }
 
 TEST_P(LibraryCalls, ProductsOfRowsSideBySide) {
@@ -388,6 +426,10 @@ TEST_P(LibraryCalls, AreRecorded) {
   const Memory at_a = up(a, Type::f32), at_b = up(one, Type::f32), c = up(zeros, Type::f32);
   const Memory workspace(*gpu_, call->workspace(0), "a test's workspace");
   const std::vector<void*> tensors{at_a.data(), at_b.data(), c.data()};
+  // Libraries load what they need in the first run, which a recording could not hold.
+  call->run(*queue_, tensors, workspace.data());
+  queue_->zero(c.data(), c.bytes());
+  queue_->wait();
   queue_->begin_recording();
   call->run(*queue_, tensors, workspace.data());
   const auto recording = queue_->end_recording();

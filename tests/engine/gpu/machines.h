@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/gpu/emulated.h"
 #include "engine/gpu/gpu.h"
 #include "engine/gpu/loops.h"
 

@@ -10,6 +10,7 @@
 #include "cases.h"
 #include "engine/device/cuda/kernel_choice.h"
 #include "engine/device/cuda/measure.h"
+#include "engine/gpu/emulated.h"
 #include "engine/gpu/loops.h"
 #include "near_reference.h"
 #include "on_gpu.h"

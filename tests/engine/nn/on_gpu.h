@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/device/cuda/program.h"
+#include "engine/gpu/emulated.h"
 #include "engine/gpu/gpu.h"
 #include "support.h"
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/gpu/emulated.h"
 #include "engine/optim/on_gpu.h"
 #include "tests/engine/optim/trainee.h"
 
