@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <cstring>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -70,18 +71,47 @@ template <class Rule>
 class FusedOnGpu : public OptimizerOnGpu {
  public:
   FusedOnGpu(const Rule& rule, const std::vector<bool>& decay, const GpuPlace& place)
-      : rule_(rule), pieces_(place.gpu, place.infos, {decay.begin(), decay.end()}) {}
+      : rule_(rule),
+        pieces_(place.gpu, place.infos, {decay.begin(), decay.end()}),
+        partial_(place.gpu, static_cast<std::size_t>(pieces_.count()) * sizeof(double),
+                 "sums of the gradient") {}
   void update(gpu::Queue& queue, const StepContext& context, const OptimizerMemory<float>& memory,
               const GradientNotes& notes) override {
-    auto with = rule_.template formula<float>(context, true, memory.scalars);
-    auto without = rule_.template formula<float>(context, false, memory.scalars);
-    run_pass<Rule::states>(queue, pieces_, ByDecay<decltype(with)>{without, with}, notes, memory);
+    run_pass<Rule::states>(queue, pieces_, factors(context, memory), notes, memory);
     if constexpr (requires { Rule::scalars; }) rule_.finish(context, memory.scalars);
+  }
+  std::size_t factor_bytes() const override { return sizeof(Factors); }
+  void write_factors(const StepContext& context, const OptimizerMemory<float>& memory,
+                     void* to) override {
+    const Factors now = factors(context, memory);
+    std::memcpy(to, &now, sizeof now);
+    if constexpr (requires { Rule::scalars; }) rule_.finish(context, memory.scalars);
+  }
+  void update_in_pass(gpu::Queue& queue, const void* there, const OptimizerMemory<float>& memory,
+                      const GradientNotes& notes, const BesidesUpdate& besides) override {
+    Factors from{};
+    from.there = static_cast<const Factors*>(there);
+    auto pass = fused_pass<Rule::states>(pieces_, from, notes, memory);
+    auto* const partial = static_cast<double*>(partial_.data());
+    if (besides.squares != nullptr) pass.squares = partial;
+    pass.narrow = besides.narrow;
+    gpu::for_each_row(queue, pieces_.count(), team_threads, pass);
+    if (besides.squares != nullptr)
+      join_sums<1>(queue, pieces_, partial, KeepSquares{besides.squares});
   }
 
  protected:
+  using Formula = decltype(std::declval<const Rule&>().template formula<float>(
+      std::declval<const StepContext&>(), true, std::span<const double>()));
+  using Factors = ByDecay<Formula>;
+  Factors factors(const StepContext& context, const OptimizerMemory<float>& memory) const {
+    return {rule_.template formula<float>(context, false, memory.scalars),
+            rule_.template formula<float>(context, true, memory.scalars)};
+  }
+
   Rule rule_;
   Pieces pieces_;
+  gpu::Memory partial_;
 };
 
 /// A Rule has `static constexpr int states`, `explicit Rule(const OptimizerOptions&)` and

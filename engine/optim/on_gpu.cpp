@@ -8,6 +8,13 @@
 
 namespace thalweg::engine {
 
+void OptimizerOnGpu::write_factors(const StepContext&, const OptimizerMemory<float>&, void*) {
+  throw std::logic_error("this optimizer's update is not one pass");
+}
+void OptimizerOnGpu::update_in_pass(gpu::Queue&, const void*, const OptimizerMemory<float>&,
+                                    const GradientNotes&, const BesidesUpdate&) {
+  throw std::logic_error("this optimizer's update is not one pass");
+}
 void OptimizerOnGpu::evaluation_point(gpu::Queue&, const OptimizerMemory<float>&, float*) {
   throw std::logic_error("this optimizer validates at the weights themselves");
 }
@@ -25,21 +32,8 @@ struct OneSquaresPass {
   double* partial;
   std::int64_t first;
   THALWEG_HOST_DEVICE void operator()(const gpu::Team& team, std::int64_t row) const {
-    const Piece piece = table.pieces[first + row];
-    double sum = 0;
-    for (int i = team.rank(); i < piece.count / pack_width; i += team.size()) {
-      const Floats4 xi = reinterpret_cast<const Floats4*>(x)[piece.first / pack_width + i];
-      for (int k = 0; k < pack_width; ++k)
-        sum += static_cast<double>(xi.at[k]) * static_cast<double>(xi.at[k]);
-    }
+    const double sum = piece_squares(team, table.pieces[first + row], x);
     keep_sums<1>(team, &sum, partial, table.count, first + row);
-  }
-};
-
-struct KeepSquares {
-  double* out;
-  THALWEG_HOST_DEVICE void operator()(int parameter, int, const double* sums) const {
-    out[parameter] = sums[0];
   }
 };
 

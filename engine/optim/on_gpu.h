@@ -1,7 +1,8 @@
 // Updates on the memory of a GPU: w, g and states of OptimizerMemory lie there, `own` and `scalars`
 // on the host. Everything is put into a queue and nothing is waited for, but for what
-// OptimizerOnGpu::note() tells. Every sum has a fixed order: the same bits in every run. A step's
-// factors are arguments of its launches: updates are not for recordings.
+// OptimizerOnGpu::note() tells. Every sum has a fixed order: the same bits in every run. update()
+// has a step's factors as arguments of its launches and is not for recordings; update_in_pass()
+// reads them from the GPU's memory.
 #pragma once
 
 #include <memory>
@@ -32,6 +33,14 @@ struct GradientNotes {
   const float* uses = nullptr;
 };
 
+/// What update_in_pass() does in its pass beside the update. Null: nothing.
+struct BesidesUpdate {
+  /// Gets what GradientSums::sums_of_squares() says of the gradient. A stretch of a parameter
+  /// (Pieces::size) whose own sum is not finite stays as it is.
+  double* squares = nullptr;
+  gpu::Bf16* narrow = nullptr;  ///< gets the parameters, rounded; as flat as they are
+};
+
 /// An optimizer's work on a GPU: Optimizer::on_gpu(). For one replica and one thread; every call
 /// with the same queue, or with queues that wait for each other. The optimizer must outlive it.
 class OptimizerOnGpu {
@@ -40,6 +49,16 @@ class OptimizerOnGpu {
   /// Optimizer::update() of every parameter, then finish().
   virtual void update(gpu::Queue& queue, const StepContext& context,
                       const OptimizerMemory<float>& memory, const GradientNotes& notes) = 0;
+  /// Above 0 where an update is one pass over the parameters: that many bytes hold the factors of a
+  /// step, and the two functions below may take the place of update().
+  virtual std::size_t factor_bytes() const { return 0; }
+  /// Writes them to the host's memory, and does what finish() does there; before each step.
+  virtual void write_factors(const StepContext& context, const OptimizerMemory<float>& memory,
+                             void* to);
+  /// `factors`: in the GPU's memory when the queue comes to it. For recordings too.
+  virtual void update_in_pass(gpu::Queue& queue, const void* factors,
+                              const OptimizerMemory<float>& memory, const GradientNotes& notes,
+                              const BesidesUpdate& besides);
   /// Only where the optimizer evaluates_elsewhere(); x in the GPU's memory.
   virtual void evaluation_point(gpu::Queue& queue, const OptimizerMemory<float>& memory, float* x);
   /// Of every parameter; only where the optimizer says curvature_due().

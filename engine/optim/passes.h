@@ -35,6 +35,18 @@ struct BothSquares {
   }
 };
 
+/// A thread's share of the sum of squares of x over a piece.
+THALWEG_HOST_DEVICE inline double piece_squares(const gpu::Team& team, const Piece& piece,
+                                                const float* x) {
+  double sum = 0;
+  for (int i = team.rank(); i < piece.count / pack_width; i += team.size()) {
+    const Floats4 xi = reinterpret_cast<const Floats4*>(x)[piece.first / pack_width + i];
+    for (int k = 0; k < pack_width; ++k)
+      sum += static_cast<double>(xi.at[k]) * static_cast<double>(xi.at[k]);
+  }
+  return sum;
+}
+
 /// A team's own sums of a piece go to partial[k * pieces + row].
 template <int sums>
 THALWEG_HOST_DEVICE void keep_sums(const gpu::Team& team, const double* mine, double* partial,
@@ -56,9 +68,17 @@ struct FusedPass {
   float* w;
   float* g;
   float* states[state_count > 0 ? state_count : 1];
+  double* squares = nullptr;    ///< by piece: of the gradient, before it is used
+  gpu::Bf16* narrow = nullptr;  ///< BesidesUpdate::narrow
 
   THALWEG_HOST_DEVICE void operator()(const gpu::Team& team, std::int64_t row) const {
     const Piece piece = table.pieces[row];
+    if (squares != nullptr) {
+      // What this brings from memory the update finds in a cache.
+      const double all = team.sum(piece_squares(team, piece, g));
+      if (team.rank() == 0) squares[row] = all;
+      if (!(all - all == 0)) return;
+    }
     if (!takes_part(notes, piece.parameter)) return;
     const auto formula = choose(piece);
     double sums[Watch::sums > 0 ? Watch::sums : 1] = {};
@@ -80,18 +100,32 @@ struct FusedPass {
     }
     if constexpr (!requires { typename Formula::keeps_weights; })
       reinterpret_cast<Floats4*>(w)[at] = wi;
+    if (narrow != nullptr) {
+      gpu::Pack<gpu::Bf16, pack_width> rounded;
+      for (int k = 0; k < pack_width; ++k)
+        rounded.at[k] = gpu::store<gpu::Bf16>(wi.at[k]);
+      reinterpret_cast<gpu::Pack<gpu::Bf16, pack_width>*>(narrow)[at] = rounded;
+    }
     if constexpr (requires { typename Formula::writes_gradient; })
       reinterpret_cast<Floats4*>(g)[at] = gi;
     ((reinterpret_cast<Floats4*>(states[S])[at] = si[S]), ...);
   }
 };
 template <int state_count, class Watch = NoSums, class Choose>
-void run_pass(gpu::Queue& queue, const Pieces& pieces, const Choose& choose,
-              const GradientNotes& notes, const OptimizerMemory<float>& x,
-              double* partial = nullptr) {
+FusedPass<Choose, state_count, Watch> fused_pass(const Pieces& pieces, const Choose& choose,
+                                                 const GradientNotes& notes,
+                                                 const OptimizerMemory<float>& x,
+                                                 double* partial = nullptr) {
   FusedPass<Choose, state_count, Watch> pass{choose, notes, pieces.table(), partial, x.w, x.g, {}};
   for (int s = 0; s < state_count; ++s)
     pass.states[s] = x.states[static_cast<std::size_t>(s)];
+  return pass;
+}
+template <int state_count, class Watch = NoSums, class Choose>
+void run_pass(gpu::Queue& queue, const Pieces& pieces, const Choose& choose,
+              const GradientNotes& notes, const OptimizerMemory<float>& x,
+              double* partial = nullptr) {
+  auto pass = fused_pass<state_count, Watch>(pieces, choose, notes, x, partial);
   gpu::for_each_row(queue, pieces.count(), team_threads, pass);
 }
 
@@ -99,8 +133,10 @@ void run_pass(gpu::Queue& queue, const Pieces& pieces, const Choose& choose,
 template <class Formula>
 struct ByDecay {
   Formula without, with;
+  const ByDecay* there = nullptr;  ///< in the GPU's memory: what is to be taken instead
   THALWEG_HOST_DEVICE Formula operator()(const Piece& piece) const {
-    return piece.choice % 2 != 0 ? with : without;
+    const ByDecay& from = there != nullptr ? *there : *this;
+    return piece.choice % 2 != 0 ? from.with : from.without;
   }
 };
 template <class Formula>
@@ -125,6 +161,13 @@ struct SquaresPass {
         BothSquares()(wi.at[k], gi.at[k], sums);
     }
     keep_sums<2>(team, sums, partial, table.count, row);
+  }
+};
+
+struct KeepSquares {
+  double* out;
+  THALWEG_HOST_DEVICE void operator()(int parameter, int, const double* sums) const {
+    out[parameter] = sums[0];
   }
 };
 

@@ -99,6 +99,8 @@ void GpuShards::place(const StepInput& input) {
     if (input.memory == nullptr)
       slot.host = gpu::Memory(machine_, layout_.bytes(), "batches in host memory", true);
     slot.device = gpu::Memory(machine_, layout_.bytes(), "batches");
+    slot.beside_on_host = gpu::Memory(machine_, options_.beside_bytes, "factors of a step", true);
+    slot.beside = gpu::Memory(machine_, options_.beside_bytes, "factors of a step");
     slot.arrived = machine_.event();
   }
 }
@@ -148,19 +150,37 @@ void GpuShards::write_keys(std::byte* memory, const StepContext& context) const 
   }
 }
 
-void GpuShards::run(const StepInput& input) {
-  if (!input.draw_labels) take(input);
-  const bool blended = blends(input) && !input.draw_labels;
+void GpuShards::run(const StepInput& input, int kind, const std::function<void()>& rest) {
+  const bool draws = input.draw_labels, blended = blends(input) && !draws;
+  const float* const parameters = p_.replica.parameters.floats();
+  const bool takes =
+      narrow_parameters() != nullptr &&
+      !(narrow_ones_hold_ && p_.lanes.lane(0).queued()->parameters_taken() == parameters);
+  const int key = (blended ? 1 : 0) + (draws ? 2 : 0) + (takes ? 4 : 0) + 16 * kind;
+  do_again(key, [&] {
+    compute(slot_[slot_now_], blended, draws, takes);
+    if (rest) rest();
+  });
+}
+
+void GpuShards::run_recorded(int kind, const std::function<void()>& work) {
+  do_again(8 + 16 * kind, work);
+}
+
+void GpuShards::do_again(int key, const std::function<void()>& work) {
   // Libraries load what they need in the first pass, which a recording could not hold.
-  const Slot& slot = slot_[slot_now_];
-  Recorded& recorded = recorded_[{slot_now_, (blended ? 1 : 0) + (input.draw_labels ? 2 : 0)}];
-  if (recorded.times++ == 0) return compute(slot, blended, input.draw_labels);
+  Recorded& recorded = recorded_[{slot_now_, key}];
+  if (recorded.times++ == 0) return work();
   if (!recorded.recording) {
     queue_->begin_recording();
-    compute(slot, blended, input.draw_labels);
+    work();
     recorded.recording = queue_->end_recording();
   }
   queue_->launch(*recorded.recording);
+}
+
+gpu::Bf16* GpuShards::narrow_parameters() const {
+  return p_.lanes.lane(0).queued()->narrow_parameters();
 }
 
 bool GpuShards::blends(const StepInput& input) const {
@@ -168,8 +188,7 @@ bool GpuShards::blends(const StepInput& input) const {
   return layout_.bytes_of_sample(BatchLayout::partner_labels) > 0;
 }
 
-/// Checks the batch and puts it on its way into the next slot.
-void GpuShards::take(const StepInput& input) {
+void GpuShards::take(const StepInput& input, const std::byte* beside) {
   if (!slot_[0].arrived) place(input);
   slot_now_ = (slot_now_ + 1) % slots;
   Slot& slot = slot_[slot_now_];
@@ -182,6 +201,10 @@ void GpuShards::take(const StepInput& input) {
   check(memory, blends(input));
   write_keys(memory, input.context);
   send(slot, memory, sent, layout_.bytes());
+  if (options_.beside_bytes > 0) {
+    std::memcpy(slot.beside_on_host.data(), beside, options_.beside_bytes);
+    copies_->copy(slot.beside.data(), slot.beside_on_host.data(), options_.beside_bytes);
+  }
   copies_->record(*slot.arrived);
   queue_->wait_for(*slot.arrived);
 }
@@ -204,8 +227,9 @@ void GpuShards::check(const std::byte* memory, bool blended) const {
   }
 }
 
-void GpuShards::compute(const Slot& slot, bool blended, bool draw_labels) {
-  p_.lanes.lane(0).queued()->take_parameters(*queue_, p_.replica.parameters.floats());
+void GpuShards::compute(const Slot& slot, bool blended, bool draw_labels, bool take_parameters) {
+  if (take_parameters)
+    p_.lanes.lane(0).queued()->take_parameters(*queue_, p_.replica.parameters.floats());
   for (std::size_t shard = 0; shard < work_.size(); ++shard)
     compute_shard(shard, slot, blended, draw_labels);
   if (!options_.sum_locally || work_.size() == 1) return;

@@ -1,8 +1,9 @@
-// The forward and backward of a rank's shards on its GPU: one after another, recorded once and done
-// again at every step.
+// The forward and backward of a rank's shards on its GPU, one after another, and the recordings of
+// a step's work.
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <memory>
 #include <utility>
@@ -28,10 +29,11 @@ void wait_before_the_end(gpu::Queue& queue) noexcept;
 class GpuShards {
  public:
   struct Options {
-    float scale = 1;           ///< multiplies every sample's gradient
-    bool sum_locally = true;   ///< the sum of this rank's shards ends in the first one's memory
-    bool measures = false;     ///< the first micro-batch's squares are wanted (Extra::squares)
-    bool mark_buckets = true;  ///< ready() will be asked for
+    float scale = 1;               ///< multiplies every sample's gradient
+    bool sum_locally = true;       ///< the sum of this rank's shards ends in the first one's memory
+    bool measures = false;         ///< the first micro-batch's squares are wanted (Extra::squares)
+    bool mark_buckets = true;      ///< ready() will be asked for
+    std::size_t beside_bytes = 0;  ///< what goes to the GPU with every batch: beside()
   };
   /// What stands behind the model's statistics in extra().
   enum Extra : std::size_t { loss, squares, stop, extras };
@@ -41,10 +43,23 @@ class GpuShards {
   GpuShards(const SyncParts& parts, const Options& options, const std::vector<Bucket>& buckets);
   ~GpuShards();
 
-  /// Puts a step's work into queue(). The input (not its memory) may be overwritten afterwards;
-  /// that of `slots` steps before must be done. With draw_labels: once more over the batch of the
-  /// call before. Throws std::invalid_argument on a label that is no class.
-  void run(const StepInput& input);
+  /// Checks a step's batch and puts it on its way to the GPU; what is put into queue() afterwards
+  /// waits for it. `beside`: Options::beside_bytes that go along. The input (not its memory) may be
+  /// overwritten afterwards; that of `slots` steps before must be done. Throws
+  /// std::invalid_argument on a label that is no class.
+  void take(const StepInput& input, const std::byte* beside = nullptr);
+  /// Where the last take() has put what goes beside its batch, in the GPU's memory.
+  const void* beside() const { return slot_[slot_now_].beside.data(); }
+  /// Puts forward and backward over the batch of the last take() into queue(), and then what `rest`
+  /// puts there, which is the same for the same `kind` and slot: the first time as work,
+  /// from then on as a recording. With draw_labels: labels are drawn.
+  void run(const StepInput& input, int kind = 0, const std::function<void()>& rest = {});
+  /// `work` alone, as the rest of run(); its kinds are others.
+  void run_recorded(int kind, const std::function<void()>& work);
+  /// The copy of the parameters in bfloat16 that the lane reads; null: there is none. Who changes
+  /// the parameters may write it along, and then says so before the next run().
+  gpu::Bf16* narrow_parameters() const;
+  void parameters_changed(bool narrow_ones_too) { narrow_ones_hold_ = narrow_ones_too; }
   gpu::Queue& queue() { return *queue_; }
   gpu::Gpu& machine() { return machine_; }
   /// Of local shard i; with sum_locally of the first one alone. The GPU's memory.
@@ -65,17 +80,18 @@ class GpuShards {
   };
   struct Slot {
     gpu::Memory host, device;
+    gpu::Memory beside_on_host, beside;
     std::unique_ptr<gpu::Event> arrived;
   };
   std::size_t micro_batches() const;  ///< of all local shards
-  void take(const StepInput& input);
   void place(const StepInput& input);
   bool blends(const StepInput& input) const;
   std::size_t fill(const Slot& slot, const StepInput& input);
   std::size_t send(const Slot& slot, const std::byte* memory, std::size_t begin, std::size_t end);
   void check(const std::byte* memory, bool blended) const;
   void write_keys(std::byte* memory, const StepContext& context) const;
-  void compute(const Slot& slot, bool blended, bool draw_labels);
+  void compute(const Slot& slot, bool blended, bool draw_labels, bool take_parameters);
+  void do_again(int key, const std::function<void()>& work);
   void compute_shard(std::size_t shard, const Slot& slot, bool blended, bool draw_labels);
   QueuedShard micro_batch(std::size_t number, const Slot& slot, bool blended, bool draw_labels,
                           Work& into);
@@ -99,8 +115,8 @@ class GpuShards {
   std::vector<std::vector<std::unique_ptr<gpu::Event>>> ready_;
   std::vector<std::size_t> bucket_of_;  ///< by parameter
   std::vector<std::size_t> left_;       ///< by bucket: parameters that are missing
-  /// By slot, blended, draw_labels: how often it was done, and from the second time on its
-  /// recording.
+  bool narrow_ones_hold_ = false;       ///< narrow_parameters() are the parameters' present values
+  /// By slot, and what is done: how often it was, and from the second time on its recording.
   struct Recorded {
     int times = 0;
     std::unique_ptr<gpu::Recording> recording;

@@ -25,8 +25,9 @@ class GpuSynchronous final : public SyncMode {
         buckets_(plan_buckets(p_.model.parameters(), p_.model.ready_order(), options.buckets)),
         measures_(p_.noise_every > 0 && small_batches() > 1 &&
                   (sum_ == nullptr || sum_->adds_up())),
-        shards_(p_, shard_options(scale), buckets_),
         optimizer_(p_.optimizer.on_gpu({machine_, p_.model.parameters(), p_.model.products()})),
+        factors_(optimizer_->factor_bytes()),
+        shards_(p_, shard_options(scale), buckets_),
         sums_(machine_, p_.model.parameters()) {
     const std::size_t squares = p_.model.parameters().size() * sizeof(double);
     squares_ = gpu::Memory(machine_, squares, "sums of squares");
@@ -97,6 +98,7 @@ class GpuSynchronous final : public SyncMode {
     options.sum_locally = p_.group.size() == 1 || sum_ != nullptr;
     options.measures = measures_;
     options.mark_buckets = p_.group.size() > 1;
+    options.beside_bytes = factors_.size();
     return options;
   }
 
@@ -112,17 +114,25 @@ class GpuSynchronous final : public SyncMode {
                       static_cast<std::int64_t>(std::max<std::size_t>(1, input.sample_labels));
     report.step = context.step;
     report.stop = input.stop;
+    const bool one_pass = !factors_.empty();
+    if (one_pass) optimizer_->write_factors(context, p_.replica.memory(nullptr), factors_.data());
     queue.record(*report.begun);
-    shards_.run(input);
-    queue.record(*report.computed);
-    if (exchange_) exchange_->run(context.step, input.stop, number);
-    queue.record(*report.summed);
-    update(context);
-    const std::size_t statistics = p_.model.statistics();
-    gpu::blend(queue, p_.replica.running.floats(), momenta_.floats(), shards_.extra(0),
-               p_.sharding.shards * p_.sharding.micro_batches, statistics);
-    queue.copy(report.extras.data(), shards_.extra(0) + statistics, report.extras.bytes());
-    queue.copy(report.squares.data(), squares_.data(), report.squares.bytes());
+    shards_.take(input, factors_.data());
+    const int kind = 1 + static_cast<int>(number);
+    const auto computed = [&] { queue.record(*report.computed); };
+    const auto finish = [&] { finish_step(context, report); };
+    const auto all = [&] { computed(), finish(); };
+    // Where nothing but this GPU works on a step, it is one recording.
+    if (exchange_ == nullptr && one_pass) {
+      shards_.run(input, kind, all);
+    } else {
+      shards_.run(input);
+      computed();
+      if (exchange_) exchange_->run(context.step, input.stop, number);
+      if (exchange_) queue.record(*report.summed);
+      one_pass ? shards_.run_recorded(kind, finish) : finish();
+    }
+    shards_.parameters_changed(one_pass);
     if (p_.optimizer.curvature_due(context.step)) {
       StepInput again = input;
       again.draw_labels = true;
@@ -133,11 +143,25 @@ class GpuSynchronous final : public SyncMode {
     queue.record(*report.done);
   }
 
+  /// What comes after the sums. The same work in every step where an update is one pass.
+  void finish_step(const StepContext& context, const Report& report) {
+    gpu::Queue& queue = shards_.queue();
+    update(context);
+    const std::size_t statistics = p_.model.statistics();
+    gpu::blend(queue, p_.replica.running.floats(), momenta_.floats(), shards_.extra(0),
+               p_.sharding.shards * p_.sharding.micro_batches, statistics);
+    queue.copy(report.extras.data(), shards_.extra(0) + statistics, report.extras.bytes());
+    queue.copy(report.squares.data(), squares_.data(), report.squares.bytes());
+  }
+
   void update(const StepContext& context) {
     gpu::Queue& queue = shards_.queue();
     float* const gradient = shards_.gradient(0);
     auto* squares = static_cast<double*>(squares_.data());
-    sums_.sums_of_squares(queue, gradient, squares);
+    const bool one_pass = !factors_.empty();
+    // Who clips needs the sums before the update, which else adds up the squares as it goes.
+    const bool before = !one_pass || p_.clip_value > 0 || p_.clip_norm > 0;
+    if (before) sums_.sums_of_squares(queue, gradient, squares);
     if (p_.clip_value > 0)
       optim::clip_values(queue, gradient, p_.model.parameter_floats(), p_.clip_value);
     if (p_.clip_norm > 0) {
@@ -148,7 +172,11 @@ class GpuSynchronous final : public SyncMode {
       }
       sums_.clip_norm(queue, gradient, now, p_.clip_norm);
     }
-    optimizer_->update(queue, context, p_.replica.memory(gradient), {squares, nullptr});
+    const OptimizerMemory<float> memory = p_.replica.memory(gradient);
+    const GradientNotes notes{before ? squares : nullptr, nullptr};
+    if (!one_pass) return optimizer_->update(queue, context, memory, notes);
+    optimizer_->update_in_pass(queue, shards_.beside(), memory, notes,
+                               {before ? nullptr : squares, shards_.narrow_parameters()});
   }
 
   void read(std::size_t number, StepOutcome& outcome) {
@@ -170,7 +198,7 @@ class GpuSynchronous final : public SyncMode {
     for (std::size_t i = 0; i < infos.size() && outcome.not_finite.empty(); ++i)
       if (!std::isfinite(squares[i])) outcome.not_finite = infos[i].name;
     outcome.compute_ms = report.computed->ms_since(*report.begun);
-    outcome.optimizer_ms = report.done->ms_since(*report.summed);
+    outcome.optimizer_ms = report.done->ms_since(exchange_ ? *report.summed : *report.computed);
     if (measures_ && report.step % p_.noise_every == 0) {
       const auto n = static_cast<double>(small_batches());
       NoisePair pair;
@@ -187,8 +215,9 @@ class GpuSynchronous final : public SyncMode {
   gpu::Gpu& machine_;
   std::vector<Bucket> buckets_;
   bool measures_;
-  GpuShards shards_;
   std::unique_ptr<OptimizerOnGpu> optimizer_;
+  std::vector<std::byte> factors_;  ///< of a step; none where an update is not one pass
+  GpuShards shards_;
   optim::GradientSums sums_;
   gpu::Memory squares_, cut_squares_;
   FlatVector momenta_;

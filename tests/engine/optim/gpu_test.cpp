@@ -121,6 +121,60 @@ TEST_P(OnGpu, LeavesParametersWithoutAGoodGradientAsTheyAre) {
     EXPECT_NE(before[p], after[p]) << kShapes[p].name;
 }
 
+TEST_P(OnGpu, UpdatesInOnePassToTheSameBits) {
+  TraineeOnGpu plain(GetParam(), kShapes), passing(GetParam(), kShapes);
+  if (passing.updater->factor_bytes() == 0) {
+    EXPECT_THROW(passing.updater->write_factors({}, passing.memory_there(), nullptr),
+                 std::logic_error);
+    return;
+  }
+  passing.in_pass = true;
+  train(plain);
+  train(passing);
+  EXPECT_EQ(passing.w, plain.w);
+  EXPECT_EQ(passing.states, plain.states);
+  EXPECT_EQ(passing.scalars, plain.scalars);
+  EXPECT_EQ(passing.evaluated(), plain.evaluated());
+  // The gradient and the weights of the last step, by passes of their own.
+  gpu::Memory sums(plain.machine, kShapes.size() * sizeof(double), "sums");
+  VectorOnGpu gradient(plain.machine, plain.w.size());
+  passing.put(passing.g, waves(32, 0.3));
+  gradient.put(passing.g);
+  optim::GradientSums of(plain.machine, plain.parameters.infos);
+  of.sums_of_squares(*plain.queue, gradient.data(), static_cast<double*>(sums.data()));
+  plain.queue->wait();
+  std::vector<double> expected(kShapes.size());
+  plain.machine.copy(expected.data(), sums.data(), sums.bytes());
+  EXPECT_EQ(passing.squares(), expected);
+  const std::vector<gpu::Bf16> narrow = passing.narrow();
+  for (std::size_t i = 0; i < narrow.size(); ++i)
+    ASSERT_EQ(narrow[i].bits, gpu::store<gpu::Bf16>(passing.w[i]).bits) << i;
+}
+
+TEST(OnePass, LeavesStretchesWhoseGradientIsNotFinite) {
+  TraineeOnGpu t("{name: momentum}", kShapes);
+  t.in_pass = true;
+  train(t, 2);
+  const Values before = t.plain(t.w);
+  Values gradients = waves(3, 0.3);
+  gradients[0][4000] = std::numeric_limits<float>::infinity();  // in the second of its stretches
+  gradients[3][1] = std::nanf("");
+  t.step({2, 0.01, {}, 32}, gradients);
+  const Values after = t.plain(t.w);
+  const auto part = [](const Values& all, std::size_t first, std::size_t end) {
+    return std::vector<float>(all[0].begin() + static_cast<std::ptrdiff_t>(first),
+                              all[0].begin() + static_cast<std::ptrdiff_t>(end));
+  };
+  EXPECT_NE(part(before, 0, 2048), part(after, 0, 2048));
+  EXPECT_EQ(part(before, 2048, 4096), part(after, 2048, 4096));
+  EXPECT_NE(part(before, 4096, 6150), part(after, 4096, 6150));
+  EXPECT_EQ(before[3], after[3]);
+  EXPECT_NE(before[1], after[1]);
+  const std::vector<double> squares = t.squares();
+  for (std::size_t p = 0; p < squares.size(); ++p)
+    EXPECT_EQ(std::isfinite(squares[p]), p != 0 && p != 3) << p;
+}
+
 INSTANTIATE_TEST_SUITE_P(Rows, OnGpu, testing::ValuesIn(all_rows()));
 
 TEST(OnGpu, OnlyTheRowsWithoutKernelsWorkOnTheHost) {

@@ -57,7 +57,10 @@ struct TraineeOnGpu : Trainee<float> {
     put(g, gradients);
     send();
     const gpu::Counts before = machine.counts();
-    updater->update(*queue, context, memory_there(), notes);
+    if (in_pass)
+      update_in_pass(context);
+    else
+      updater->update(*queue, context, memory_there(), notes);
     const gpu::Counts after = machine.counts();
     waits = after.waits - before.waits;
     other = after.allocations - before.allocations + after.pageable_copies - before.pageable_copies;
@@ -85,9 +88,34 @@ struct TraineeOnGpu : Trainee<float> {
   gpu::Gpu& machine;
   std::unique_ptr<gpu::Queue> queue;
   GradientNotes notes;
+  bool in_pass = false;  ///< by update_in_pass(), from the second time on as a recording
+  std::vector<double> squares() const { return read<double>(squares_); }
+  std::vector<gpu::Bf16> narrow() const { return read<gpu::Bf16>(narrow_); }
   long waits = 0, other = 0;  ///< of the last update: the host's waits, what a step must not do
 
  private:
+  template <class T>
+  std::vector<T> read(const gpu::Memory& memory) const {
+    std::vector<T> here(memory.bytes() / sizeof(T));
+    machine.copy(here.data(), memory.data(), memory.bytes());
+    return here;
+  }
+  void update_in_pass(const StepContext& context) {
+    updater->write_factors(context, memory_there(), factors_.data());
+    queue->copy(factors_there_.data(), factors_.data(), factors_.bytes());
+    const auto work = [&] {
+      updater->update_in_pass(
+          *queue, factors_there_.data(), memory_there(), notes,
+          {static_cast<double*>(squares_.data()), static_cast<gpu::Bf16*>(narrow_.data())});
+    };
+    if (context.step == 0) return work();
+    if (!recording_) {
+      queue->begin_recording();
+      work();
+      recording_ = queue->end_recording();
+    }
+    queue->launch(*recording_);
+  }
   void send() {
     there_w.put(w);
     there_g.put(g);
@@ -101,6 +129,13 @@ struct TraineeOnGpu : Trainee<float> {
 
  public:
   std::unique_ptr<OptimizerOnGpu> updater;
+
+ private:
+  gpu::Memory factors_{machine, updater->factor_bytes(), "factors", true};
+  gpu::Memory factors_there_{machine, updater->factor_bytes(), "factors"};
+  gpu::Memory squares_{machine, parameters.infos.size() * sizeof(double), "sums"};
+  gpu::Memory narrow_{machine, w.size() * sizeof(gpu::Bf16), "weights in bfloat16"};
+  std::unique_ptr<gpu::Recording> recording_;
 };
 
 }  // namespace thalweg::engine::test

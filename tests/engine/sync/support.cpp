@@ -138,7 +138,7 @@ TestRank::TestRank(const Case& c, comm::Group& group, int threads)
   sharding.first = comm::Group::first_shard(group.rank(), group.size(), c.shards);
   sharding.end = comm::Group::first_shard(group.rank() + 1, group.size(), c.shards);
   sharding.micro_batches = c.micro_batches;
-  CompileOptions options;
+  CompileOptions options = c.precision;
   options.kernels = c.kernels;
   model = build_model(c.model, {{6}, 3}, sharding.micro_batch(), c.device, {}, options);
   if (c.wrap) model = c.wrap(std::move(model));

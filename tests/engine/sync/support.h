@@ -22,6 +22,7 @@ struct Case {
   int noise_every = 1;
   const char* device = "reference";
   KernelOptions kernels = {};
+  Precision precision = Precision::fp32;
   /// Puts another model round the one that is named above.
   std::function<std::unique_ptr<Model>(std::unique_ptr<Model>)> wrap{};
   /// Sample `poisoned` has NaN in it from this step on.
