@@ -75,12 +75,27 @@ function(thalweg_gpu_sources target)
   endif()
 endfunction()
 
+# thalweg_package_of(RESULT NAME): the package that a program, its manual pages and its completions go into.
+function(thalweg_package_of result name)
+  if(name STREQUAL "thalwegd" OR name STREQUAL "thalweg-config")
+    set(package controller)
+  elseif(name STREQUAL "thalweg-slurm-agent")
+    set(package slurm)
+  elseif(name MATCHES "^thalweg-(train|launch|perf|sweep-train)$")
+    set(package engine)
+  else()
+    set(package thalweg)
+  endif()
+  set(${result} ${package} PARENT_SCOPE)
+endfunction()
+
 # thalweg_program(NAME SOURCES... LIBS...): installed under bin
 function(thalweg_program name)
   cmake_parse_arguments(A "" "" "SOURCES;LIBS" ${ARGN})
   add_executable(${name} ${A_SOURCES})
   target_link_libraries(${name} PRIVATE thalweg_settings ${A_LIBS})
-  install(TARGETS ${name} RUNTIME DESTINATION bin COMPONENT ${name})
+  thalweg_package_of(package ${name})
+  install(TARGETS ${name} RUNTIME DESTINATION bin COMPONENT ${package})
 endfunction()
 
 # thalweg_test(NAME SOURCES... LIBS... [LABELS unit|comm|daemon|slurm|end_to_end] [SERIAL])

@@ -1,0 +1,110 @@
+#!/bin/sh
+# Makes packages of Thalweg:
+#
+#   sh packaging/packages.sh rpm            thalweg, thalweg-controller, thalweg-engine, thalweg-slurm
+#   sh packaging/packages.sh deb            the same as .debs
+#   sh packaging/packages.sh tar            one folder with bin/ and share/, to be unpacked anywhere without root
+#
+#   --built DIR     a build folder whose programs are taken; default: build/release, built first
+#   --out DIR       where the packages go; default: build/packages
+#   --release N     the packages' own count of this version; default: 1
+#
+# Times inside packages are those of the last commit, so that the same build gives the same packages.
+set -eu
+top=$(cd "$(dirname "$0")/.." && pwd)
+kind='' built='' out="$top/build/packages" release=1
+while [ $# -gt 0 ]; do
+  case $1 in
+    rpm | deb | tar) kind="$kind $1" ;;
+    --built) built=$(cd "$2" && pwd) && shift ;;
+    --out) mkdir -p "$2" && out=$(cd "$2" && pwd) && shift ;;
+    --release) release=$2 && shift ;;
+    *) sed -n '2,12s/^# \{0,1\}//p' "$0" && exit 2 ;;
+  esac
+  shift
+done
+[ -n "$kind" ] || { sed -n '2,12s/^# \{0,1\}//p' "$0" && exit 2; }
+if [ -z "$built" ]; then
+  sh "$top/packaging/build.sh" --target programs
+  built=$top/build/release
+fi
+version=$(sed -n 's/^CMAKE_PROJECT_VERSION:STATIC=//p' "$built/CMakeCache.txt")
+SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git -C "$top" log -1 --format=%ct 2>/dev/null || stat -c %Y "$top/CHANGELOG.md")}
+export SOURCE_DATE_EPOCH
+parts='thalweg controller engine'
+[ ! -x "$built/bin/thalweg-slurm-agent" ] || parts="$parts slurm"
+mkdir -p "$out"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# put FOLDER PART: what a part installs, as it would lie under /usr
+put() {
+  DESTDIR=$1 cmake --install "$built" --prefix "${3:-/usr}" --component "$2" --strip >>"$work/log" 2>&1 ||
+    { tail -n 20 "$work/log" >&2; exit 1; }
+}
+
+make_rpm() {
+  slurm=--with
+  case $parts in *slurm*) ;; *) slurm=--without ;; esac
+  rpmbuild -bb "$top/packaging/rpm/thalweg.spec" $slurm slurm --nodeps \
+    --define "_topdir $work/rpm" --define "_rpmdir $out" --define "_buildhost localhost" \
+    --define "_build_name_fmt %%{NAME}-%%{VERSION}-%%{RELEASE}.%%{ARCH}.rpm" \
+    --define "thalweg_built $built" --define "thalweg_version $version" --define "thalweg_release $release" \
+    >"$work/log" 2>&1 || { tail -n 30 "$work/log" >&2; exit 1; }
+}
+
+# control NAME SUMMARY DEPENDS: the control file of a package whose files lie in $root
+control() {
+  mkdir -p "$root/DEBIAN" "$work/debian"
+  : >"$work/debian/control"
+  libraries=$(cd "$work" && dpkg-shlibdeps -O "$root"/usr/bin/* 2>/dev/null | sed -n 's/^shlibs:Depends=//p')
+  cat >"$root/DEBIAN/control" <<EOF
+Package: $1
+Version: $version-$release
+Architecture: $(dpkg --print-architecture)
+Maintainer: Thalweg <root@localhost>
+Section: science
+Priority: optional
+Installed-Size: $(du -sk --exclude DEBIAN "$root" | cut -f1)
+Depends: $libraries${3:+, $3}
+Description: $2
+EOF
+}
+
+make_deb() {
+  for part in $parts; do
+    root=$work/deb/$part
+    rm -rf "$root"
+    put "$root" "$part"
+    own="(= $version-$release)"
+    case $part in
+      thalweg) control thalweg "sweeps of distributed training: the command line" "thalweg-controller $own, thalweg-engine $own" ;;
+      engine) control thalweg-engine "sweeps of distributed training: the training engine" "" ;;
+      slurm) control thalweg-slurm "sweeps of distributed training: the agent that talks to Slurm" "thalweg-controller $own" ;;
+      controller)
+        control thalweg-controller "sweeps of distributed training: the controller daemon" ""
+        echo "Recommends: thalweg-slurm $own" >>"$root/DEBIAN/control"
+        install -Dm0644 "$root/usr/share/doc/thalweg/examples/config.yaml" "$root/etc/thalweg/config.yaml"
+        echo /etc/thalweg/config.yaml >"$root/DEBIAN/conffiles"
+        install -m0755 "$top/packaging/deb/postrm" "$root/DEBIAN/postrm"
+        ;;
+    esac
+    find "$root/usr/share/man" -type f -exec gzip -9n {} +
+    find "$root" -newermt "@$SOURCE_DATE_EPOCH" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
+    name=$(sed -n 's/^Package: //p' "$root/DEBIAN/control")
+    dpkg-deb --root-owner-group -Zxz --build "$root" "$out/${name}_$version-${release}_$(dpkg --print-architecture).deb" >/dev/null
+  done
+}
+
+make_tar() {
+  folder=thalweg-$version-$(uname -m)
+  for part in $parts; do
+    put "$work/tar" "$part" "/$folder"
+  done
+  tar -C "$work/tar" --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" -cJf "$out/$folder.tar.xz" "$folder"
+}
+
+for each in $kind; do
+  "make_$each"
+done
+ls "$out"
