@@ -19,4 +19,11 @@ struct DeviceKind {
 
 const std::vector<DeviceKind>& device_table();
 
+/// Whether a table of a real GPU stands in tests/bench/results; train_options_test holds the two
+/// together. True with the commit that adds the first one: `device: auto` takes GPUs from then on,
+/// and the caveat leaves README.md and the manual pages.
+inline constexpr bool cuda_seen_on_gpu = false;
+/// What is said of the cuda device until then, in these words everywhere.
+inline constexpr const char* cuda_caveat = "experimental: not yet run on a GPU";
+
 }  // namespace thalweg::engine

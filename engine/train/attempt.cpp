@@ -117,6 +117,7 @@ void Attempt::load_data() {
     record.note("info", text);
   config.set("optimizer", optimizer_tree);
   config.set("device", settings.device);
+  if (!settings.device_note.empty()) record.note("warning", settings.device_note);
   if (settings.epochs) config.set("epochs", *settings.epochs);
 
   const jobspec::Value& data = *config.find("data");

@@ -179,6 +179,7 @@ class Checker::Visit {
 
   void read() {
     settings_ = read_settings(config_, resources_.gpus_per_node);
+    if (!settings_.device_note.empty()) report.notes.push_back(settings_.device_note);
     report.ranks = resources_.ranks();
     report.global_batch = settings_.global_batch;
     report.what =

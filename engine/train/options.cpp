@@ -9,7 +9,6 @@
 #include "engine/data/augment.h"
 #include "engine/data/dataset.h"
 #include "engine/gpu/gpu.h"
-#include "engine/nn/device_table.h"
 #include "engine/nn/model.h"
 #include "engine/optim/optimizer.h"
 #include "engine/sync/mode.h"
@@ -57,19 +56,14 @@ std::vector<std::string> device_names() {
 }
 
 Option device_option() {
-  Option option = jobspec::choice_option("device", device_names(),
-                                         "what computes; auto = cuda where there is a GPU or "
-                                         "resources.gpus_per_node asks for one, else cpu");
+  std::string doc = cuda_seen_on_gpu ? "what computes; auto: cuda where there is a GPU or "
+                                       "resources.gpus_per_node asks for one, else cpu"
+                                     : "what computes; auto: cpu";
+  for (const DeviceKind& device : device_table())
+    doc += "; " + device.name + ": " + device.doc;
+  Option option = jobspec::choice_option("device", device_names(), doc);
   option.synonyms = {{"gpu", "cuda"}};  // by its letters nearest to cpu
   return option;
-}
-
-/// A GPU that was asked for and is not there must not turn into days on a processor.
-std::string resolve_device(const std::string& name, int gpus_per_node) {
-  if (name != "auto") return name;
-  if (gpu::gpu_count() > 0 || gpus_per_node > 0) return "cuda";
-  const std::vector<std::string> names = device_names();
-  return std::find(names.begin(), names.end(), "cpu") != names.end() ? "cpu" : names.at(1);
 }
 
 Section root() {
@@ -199,6 +193,20 @@ void read_kernels(const Value& complete, Settings& s) {
 
 }  // namespace
 
+DeviceChoice resolve_device(const std::string& asked, int gpus_here, int gpus_per_node,
+                            bool seen_on_gpu) {
+  if (asked != "auto") return {asked, ""};
+  if (seen_on_gpu) return {gpus_here > 0 || gpus_per_node > 0 ? "cuda" : "cpu", ""};
+  const std::string why = std::string("auto is cpu, since cuda is ") + cuda_caveat;
+  if (gpus_per_node > 0)
+    throw std::invalid_argument(
+        "device: " + why +
+        ", and resources.gpus_per_node asks for GPUs; set device to cuda, or ask for none");
+  if (gpus_here == 0) return {"cpu", ""};
+  return {"cpu",
+          "device " + why + "; the GPU of this machine is left alone, device: cuda takes it"};
+}
+
 Settings read_settings(const Value& complete, int gpus_per_node) {
   Settings s;
   s.global_batch = static_cast<int>(complete.find("batch.global")->as_int());
@@ -209,7 +217,10 @@ Settings read_settings(const Value& complete, int gpus_per_node) {
   if (s.epochs && s.steps)
     throw std::invalid_argument("epochs: both epochs and steps are set; keep one of them");
   if (!s.epochs && !s.steps) s.epochs = 1;
-  s.device = resolve_device(complete.find("device")->as_string(), gpus_per_node);
+  DeviceChoice device =
+      resolve_device(complete.find("device")->as_string(), gpu::gpu_count(), gpus_per_node);
+  s.device = std::move(device.name);
+  s.device_note = std::move(device.note);
   s.precision = precision_named(complete.find("precision")->as_string());
   s.recompute = complete.find("recompute")->as_string() != "none";
   read_kernels(complete, s);

@@ -10,6 +10,7 @@
 #include "engine/data/split.h"
 #include "engine/device/device.h"
 #include "engine/device/layer.h"
+#include "engine/nn/device_table.h"
 #include "engine/schedule/schedule.h"
 #include "jobspec/schema.h"
 #include "jobspec/value.h"
@@ -30,6 +31,7 @@ struct Settings {
   std::optional<int> shards;                  ///< nothing = auto
   std::optional<std::int64_t> epochs, steps;  ///< exactly one of them
   std::string device;                         ///< a row of the device table
+  std::string device_note;                    ///< why auto leaves a GPU alone; else empty
   Precision precision = Precision::fp32;
   bool recompute = false;
   KernelOptions kernels;  ///< a bound of workspace, until there are times
@@ -46,6 +48,17 @@ struct Settings {
   int noise_every = 1;  ///< steps; 0 = never
   double noise_beta = 0.99;
 };
+
+struct DeviceChoice {
+  std::string name;  ///< a row of the device table
+  std::string note;  ///< for the user: why a GPU is left alone
+};
+/// What `device: asked` means. Until the cuda device has been seen to work on a GPU, auto is the
+/// cpu; throws std::invalid_argument where GPUs are asked for all the same, which would wait idly.
+/// Afterwards auto is cuda where there is a GPU or one is asked for: one that is then not there
+/// must not turn into days on a processor.
+DeviceChoice resolve_device(const std::string& asked, int gpus_here, int gpus_per_node,
+                            bool seen_on_gpu = cuda_seen_on_gpu);
 
 /// `gpus_per_node`: what the trial's resources ask for. Throws std::invalid_argument where settings
 /// exclude each other.

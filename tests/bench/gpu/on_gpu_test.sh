@@ -5,7 +5,7 @@ cd "$(dirname "$0")/../../.."
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 mkdir "$folder/bin" "$folder/lib"
-for program in "$1"/tests/gpu_test "$1"/tests/nn_test "$1"/bin/bench_gpu "$1"/bin/thalweg-train "$1"/bin/thalweg-launch; do
+for program in "$1"/tests/gpu_test "$1"/tests/nn_test "$1"/bin/bench_gpu "$1"/bin/bench_step "$1"/bin/thalweg-train "$1"/bin/thalweg-launch; do
   ln -s "$(realpath "$program")" "$folder/bin/"
 done
 
@@ -13,13 +13,22 @@ expect() {
   grep -q -- "$1" "$folder/results/table.txt" || { cat "$folder/results/table.txt"; echo "the table lacks: $1" >&2; exit 1; }
 }
 
-export FOLDER="$folder" THALWEG_GPU=emulated
-sh tests/on_gpu.sh run ranks tests:gpu_test tests:gradients
+export FOLDER="$folder" THALWEG_GPU=emulated OUT="$folder/out"
+sh tests/on_gpu.sh run ranks tests:machine tests:loops tests:products tests:convolutions tests:attention \
+  tests:recurrence tests:gpu_test first:mlp loops:mlp profile:mlp steps:mlp
 expect 'nothing below is a result'
 expect 'gpt, fp32: 4 ranks on one GPU .*emul. .*; 0 differ from one rank'
-expect 'tests: gpu_test .* emul. [1-9][0-9]* passed, 0 failed'
-expect 'gradients by finite differences .* emul. [1-9][0-9]* passed, 0 failed'
-expect 'not measured yet: tests (5), steps'
+for part in machine loops products convolutions attention recurrence gpu_test; do
+  expect "tests: $part .* emul. [1-9][0-9]* passed, 0 failed"
+done
+expect '20 first steps of mlp, bf16 .* emul. .*same bits again'
+expect 'own loops of mlp .* GB/s = .* % of the copy'
+expect 'operations of mlp, forward and backward .* calls .* TFLOP/s'
+expect '  linear .* backward .* ms, .* %, .* GB/s'
+expect 'mlp: ours / PyTorch .* emul. .*not measured on this kind of GPU'
+expect 'not measured yet: tests ('
+cmp "$folder/results/table.txt" "$folder/out/table.txt"
+tar -tzf "$folder/out/logs.tar.gz" | grep -q 'logs/profile.mlp.log'
 
 if [ ! -e /dev/nvidiactl ]; then
   rm -r "$folder/results"

@@ -4,7 +4,12 @@
 //   precision (fp32, bf16), device (cpu), seconds (2)
 //   kernels=first  on a GPU: those that the libraries think best (measured: the fastest within
 //                  1 GiB of workspace, as in a run)
-//   profile=1  what every operation of the cpu device takes
+//   profile=1  what every operation takes, on the cpu device; on a GPU (device=cuda) the top=15
+//   that
+//              take longest, with bytes and arithmetic a second and what the library chose
+//   first=20   so many first steps on one batch, twice: the losses, and whether they are finite,
+//              fall and are the same bits again; on a GPU what each library call takes
+//   loops=1    on a GPU: bytes a second of every loop of our own, beside those of a copy
 //   sync.X, model.X  option X of train.sync, of the model
 //   bind=N     rank r stays on core N + r (with threads > 1: no)
 //   serve=DIR  takes commands from DIR/in.RANK and answers in DIR/out, as compare.py says
@@ -13,12 +18,14 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <exception>
 #include <fstream>
 #include <sstream>
 #include <string>
 
+#include "tests/bench/gpu/profile.h"
 #include "tests/bench/step/trainer.h"
 
 namespace thalweg::engine::bench {
@@ -147,7 +154,36 @@ void bind(int core) {
     throw std::runtime_error("there is no core " + std::to_string(core));
 }
 
+ProfileSettings profile_settings(const Settings& settings) {
+  ProfileSettings s;
+  s.model = case_of(settings);
+  s.batch = settings.number("batch") > 0 ? settings.number("batch") : s.model.batch;
+  s.options = precision_named(settings.text("precision"));
+  s.measured = settings.text("kernels") == "measured";
+  s.seconds = std::stod(settings.text("seconds"));
+  s.top = static_cast<std::size_t>(settings.number("top"));
+  return s;
+}
+
+void print_first_steps(const Settings& settings, comm::Group& group, int steps) {
+  std::vector<double> losses[2];
+  for (std::vector<double>& all : losses)
+    all = Trainer(settings, group).losses(steps);
+  for (const double loss : losses[0])
+    std::printf("%.9g\n", loss);
+  const auto finite = [](double loss) { return std::isfinite(loss); };
+  const std::vector<double>& all = losses[0];
+  if (settings.text("device") == "cuda") print_gpu_calls(profile_settings(settings));
+  std::printf("loss_first=%.6f loss_last=%.6f finite=%d falls=%d same_bits=%d\n", all.front(),
+              all.back(), std::all_of(all.begin(), all.end(), finite) ? 1 : 0,
+              all.back() < all.front() ? 1 : 0, losses[0] == losses[1] ? 1 : 0);
+}
+
 int run(const Settings& settings) {
+  if (settings.text("device") == "cuda" &&
+      (settings.number("profile") != 0 || settings.number("loops") != 0))
+    return settings.number("loops") != 0 ? print_gpu_loops(profile_settings(settings))
+                                         : print_gpu_profile(profile_settings(settings));
   const auto wireup = comm::Wireup::connect();
   const int rank = wireup->world().rank;
   if (settings.number("bind") >= 0 && settings.number("threads") == 1)
@@ -155,6 +191,11 @@ int run(const Settings& settings) {
   {
     comm::Group group(wireup->transport(), {});
     const double at_start = memory_mib("VmRSS"), seconds = std::stod(settings.text("seconds"));
+    if (const int steps = settings.number("first"); steps > 0) {
+      print_first_steps(settings, group, steps);
+      wireup->finalize();
+      return 0;
+    }
     Trainer trainer(settings, group);
     if (!settings.text("serve").empty()) {
       serve(trainer, settings.text("serve"), rank, at_start);

@@ -14,12 +14,29 @@ namespace thalweg::engine::bench {
 namespace {
 
 constexpr int kBatches = 4;  // different ones, taken in turn, as in the peers
+constexpr double kMeasureSeconds = 40;
 
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
+
+jobspec::Value optimizer_named(const std::string& name) {
+  if (name == "momentum") return jobspec::Map{{"name", name}, {"momentum", 0.9}};
+  return jobspec::Map{{"name", name}};
+}
+
+/// As thalweg-train has them by default; those that the time does not reach as the libraries
+/// think best.
+KernelOptions fastest_kernels(const Model& model) {
+  MeasureOptions how;
+  how.scratch = std::size_t{1} << 30;
+  how.seconds = kMeasureSeconds;
+  return {how.scratch, std::make_shared<const KernelTimes>(model.measure_calls(how))};
+}
+
+}  // namespace
 
 test::ModelCase case_of(const Settings& settings) {
   std::string all;
@@ -35,27 +52,12 @@ test::ModelCase case_of(const Settings& settings) {
   throw std::invalid_argument("no model '" + settings.model + "': there are" + all);
 }
 
-jobspec::Value optimizer_named(const std::string& name) {
-  if (name == "momentum") return jobspec::Map{{"name", name}, {"momentum", 0.9}};
-  return jobspec::Map{{"name", name}};
-}
-
-/// As thalweg-train has them by default; those that a minute does not reach as the libraries think
-/// best.
-KernelOptions fastest_kernels(const Model& model) {
-  MeasureOptions how;
-  how.scratch = std::size_t{1} << 30;
-  how.seconds = 60;
-  return {how.scratch, std::make_shared<const KernelTimes>(model.measure_calls(how))};
-}
-
-}  // namespace
-
 Trainer::Trainer(const Settings& settings, comm::Group& group)
     : group_(group),
       case_(case_of(settings)),
       bf16_(settings.text("precision") == "bf16"),
       batch_(settings.number("batch") > 0 ? settings.number("batch") : case_.batch),
+      batch_count_(settings.number("first") > 0 ? 1 : kBatches),
       graph_(build_model_graph(case_.model, case_.data)) {
   const int threads = settings.number("threads");
   const int mine = settings.number("shards") > 0 ? settings.number("shards") : threads;
@@ -106,7 +108,7 @@ BatchForm Trainer::form_of_batches(const Sharding& sharding) const {
 void Trainer::make_samples() {
   const InputShape& data = case_.data;
   const BatchLayout& layout = form_.layout;
-  for (int b = 0; b < kBatches; ++b)
+  for (int b = 0; b < batch_count_; ++b)
     if (gpu::Gpu* const gpu = model_->gpu(); gpu != nullptr)
       batches_.push_back(static_cast<std::byte*>(
           pinned_.emplace_back(*gpu, layout.bytes(), "batches", true).data()));
@@ -118,7 +120,7 @@ void Trainer::make_samples() {
   const auto fill = [&]<class T>(BatchLayout::Part part, T, const auto& number) {
     const std::size_t each = layout.bytes_of_sample(part) / sizeof(T);
     const auto samples = static_cast<std::size_t>(batch_);
-    for (std::size_t i = 0; i < samples * kBatches; ++i) {
+    for (std::size_t i = 0; i < samples * batches_.size(); ++i) {
       auto* const to =
           reinterpret_cast<T*>(batches_[i / samples] + layout.sample(part, i % samples));
       for (std::size_t k = 0; k < each; ++k)
@@ -139,7 +141,7 @@ void Trainer::make_samples() {
 
 StepOutcome Trainer::step(bool stop) {
   const InputShape& data = case_.data;
-  std::byte* const batch = batches_[static_cast<std::size_t>(number_ % kBatches)];
+  std::byte* const batch = batches_[static_cast<std::size_t>(number_) % batches_.size()];
   StepInput input;
   input.context = {number_, 0.01};
   input.sample_floats = static_cast<std::size_t>(elements(data.sample));
@@ -156,6 +158,15 @@ StepOutcome Trainer::step(bool stop) {
   input.stop = stop;
   ++number_;
   return mode_->step(input);
+}
+
+std::vector<double> Trainer::losses(int steps) {
+  std::vector<double> all;
+  // A GPU's outcomes come a step later.
+  for (int turn = 0; all.size() < static_cast<std::size_t>(steps) && turn < steps + 2; ++turn)
+    if (const StepOutcome outcome = step(false); outcome.here) all.push_back(outcome.loss);
+  mode_->settle();
+  return all;
 }
 
 Times Trainer::run(double seconds) {

@@ -17,15 +17,19 @@ namespace thalweg::engine::bench {
 struct Settings {
   std::string model;
   std::map<std::string, std::string> values{
-      {"batch", "0"},   {"threads", "1"},  {"shards", "0"},        {"optimizer", "momentum"},
-      {"seconds", "2"}, {"device", "cpu"}, {"precision", "fp32"},  {"profile", "0"},
-      {"serve", ""},    {"bind", "-1"},    {"kernels", "measured"}};
+      {"batch", "0"},   {"threads", "1"},  {"shards", "0"},         {"optimizer", "momentum"},
+      {"seconds", "2"}, {"device", "cpu"}, {"precision", "fp32"},   {"profile", "0"},
+      {"serve", ""},    {"bind", "-1"},    {"kernels", "measured"}, {"first", "0"},
+      {"loops", "0"},   {"top", "15"}};
   jobspec::Map sync;           ///< of train.sync
   jobspec::Map model_options;  ///< besides those of the model's case
 
   int number(const std::string& key) const { return std::stoi(values.at(key)); }
   const std::string& text(const std::string& key) const { return values.at(key); }
 };
+
+/// The model that is named, with the options given. Throws std::invalid_argument, with all names.
+test::ModelCase case_of(const Settings& settings);
 
 /// Of the steps of one run.
 struct Times {
@@ -51,6 +55,8 @@ class Trainer {
   /// `settings.batch` samples on every rank, cut into a shard for each thread.
   Trainer(const Settings& settings, comm::Group& group);
 
+  /// The losses of the next steps; with the setting `first` all on the same batch.
+  std::vector<double> losses(int steps);
   /// Steps for so long that rank 0 has seen `seconds`, after some that warm up. All ranks.
   Times run(double seconds);
   /// As run(), with a look at the only lane. No operations where the device is not `cpu`.
@@ -72,7 +78,7 @@ class Trainer {
   comm::Group& group_;
   const test::ModelCase case_;
   bool bf16_;
-  int batch_;
+  int batch_, batch_count_;
   Graph graph_;
   std::unique_ptr<Model> model_;
   BatchForm form_;  ///< of each of the batches; on a GPU in its pieces, in pinned memory

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tests/engine/gpu/machines.h"
+#include "tests/support/distance.h"
 
 namespace thalweg::engine::gpu {
 namespace {
@@ -59,9 +60,12 @@ class LibraryCalls : public OnMachine {
       const Doubles found = down(result, type);
       // A rounding of the result, and of every sum on the way.
       const double step = type == Type::bf16 ? 1.0 / 128 : 1e-5;
-      for (std::size_t i = 0; i < expected.size(); ++i)
-        ASSERT_NEAR(found[i], expected[i], step * (std::abs(expected[i]) + scale))
+      for (std::size_t i = 0; i < expected.size(); ++i) {
+        const double size = std::abs(expected[i]) + scale;
+        thalweg::test::note_distance(std::abs(found[i] - expected[i]) / size, step);
+        ASSERT_NEAR(found[i], expected[i], step * size)
             << call.name() << ", " << call.way_name(way) << ", element " << i;
+      }
     }
   }
 };

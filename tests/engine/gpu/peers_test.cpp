@@ -184,6 +184,44 @@ void expect_a_ring(const std::vector<Gpu*>& gpus) {
   });
 }
 
+/// A rank alone: joins, sends to itself, parts from itself; then again, aborted with work behind it
+/// in the queue. All that NCCL can be asked where there is one GPU.
+void expect_a_meeting_of_one(Gpu& gpu) {
+  for (const bool aborted : {false, true, false}) {
+    const auto queue = gpu.queue(true);
+    const auto peers = join_peers(gpu, new_peers_id(gpu), 0, 1, nothing);
+    const Memory out(gpu, 64 * sizeof(int), "a test"), in(gpu, 64 * sizeof(int), "a test");
+    const int number = aborted ? 5 : 6;
+    std::vector<int> values(64, number);
+    gpu.copy(out.data(), values.data(), out.bytes());
+    const Peers::Message first{0, out.data(), 128}, second{0, out.data(), 64};
+    const Peers::Message here{0, in.data(), 128}, there{0, static_cast<char*>(in.data()) + 128, 64};
+    peers->exchange(*queue, std::vector{first, second}, std::vector{here, there});
+    peers->exchange(*queue, {}, {});
+    queue->wait();
+    peers->check();
+    gpu.copy(values.data(), in.data(), in.bytes());
+    for (std::size_t i = 0; i < values.size(); ++i)
+      EXPECT_EQ(values[i], i < 48 ? number : 0) << i;
+    if (aborted) peers->abort();
+    queue->wait();
+  }
+}
+
+TEST(EmulatedPeers, MeetAlone) {
+  expect_a_meeting_of_one(emulated_gpu());
+}
+
+TEST(Nccl, MeetsAlone) {
+  if (gpu_count() == 0 || gpu(0).info().emulated) GTEST_SKIP() << why_no_gpu();
+  try {
+    (void)nccl_version();
+  } catch (const GpuError& error) {
+    GTEST_SKIP() << error.what();
+  }
+  expect_a_meeting_of_one(gpu(0));
+}
+
 TEST(EmulatedPeers, MakeARing) {
   for (const std::size_t ranks : {1, 3})
     expect_a_ring(std::vector<Gpu*>(ranks, &emulated_gpu()));

@@ -10,6 +10,7 @@
 
 #include "engine/gpu/library.h"
 #include "tests/engine/gpu/machines.h"
+#include "tests/support/distance.h"
 
 namespace thalweg::engine::gpu {
 namespace {
@@ -130,6 +131,7 @@ class LibraryRecurrence : public OnMachine {
       difference += (found[i] - expected[i]) * (found[i] - expected[i]);
       norm += expected[i] * expected[i];
     }
+    thalweg::test::note_distance(std::sqrt(norm > 0 ? difference / norm : difference), tolerance);
     EXPECT_LE(std::sqrt(difference), tolerance * std::sqrt(norm)) << what;
   }
 

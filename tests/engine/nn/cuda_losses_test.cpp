@@ -10,6 +10,7 @@
 #include "engine/device/reference/layer.h"
 #include "on_gpu.h"
 #include "support.h"
+#include "tests/support/distance.h"
 
 namespace thalweg::engine::test {
 namespace {
@@ -184,7 +185,9 @@ TEST_P(CudaLosses, MatchTheReference) {
         EXPECT_NEAR(found.result.sums[i], expected.result.sums[i], 1e-5 * expected.result.sums[i])
             << i;
       if (!training) continue;
-      EXPECT_LT(relative_distance(found.gradient, expected.gradient), 1e-5);
+      const double distance = relative_distance(found.gradient, expected.gradient);
+      thalweg::test::note_distance(distance, 1e-5);
+      EXPECT_LT(distance, 1e-5);
       const auto counted = static_cast<std::ptrdiff_t>(elements(c.output)) * samples;
       EXPECT_TRUE(std::all_of(found.gradient.begin() + counted, found.gradient.end(),
                               [](float slope) { return slope == 0; }));

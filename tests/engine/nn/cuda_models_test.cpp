@@ -6,6 +6,7 @@
 
 #include "engine/nn/model_table.h"
 #include "on_gpu.h"
+#include "tests/support/distance.h"
 
 namespace thalweg::engine::test {
 namespace {
@@ -142,8 +143,12 @@ TEST(CudaResnet, IsAsNearAsFloatsAre) {
 class CudaModels : public testing::TestWithParam<ModelCase> {};
 
 TEST_P(CudaModels, MatchTheReference) {
-  EXPECT_LT(distance_from_reference(GetParam(), Precision::fp32, 7), fp32_tolerance);
-  EXPECT_LT(median_in_bf16(GetParam()), bf16_tolerance);
+  const double distance = distance_from_reference(GetParam(), Precision::fp32, 7);
+  thalweg::test::note_distance(distance, fp32_tolerance);
+  EXPECT_LT(distance, fp32_tolerance);
+  const double in_bf16 = median_in_bf16(GetParam());
+  thalweg::test::note_distance(in_bf16, bf16_tolerance);
+  EXPECT_LT(in_bf16, bf16_tolerance);
 }
 
 INSTANTIATE_TEST_SUITE_P(OfImages, CudaModels, testing::ValuesIn(models_of_images()),

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "support.h"
+#include "tests/support/distance.h"
 
 namespace thalweg::engine::test {
 
@@ -22,10 +23,14 @@ inline void expect_near_reference(const Graph& graph, const BasicProgram<float>&
 
   EXPECT_NEAR(outcome.result.loss_sum, expected.result.loss_sum,
               allowed * std::abs(expected.result.loss_sum));
-  for (std::size_t p = 0; p < values.size(); ++p)
-    EXPECT_LT(relative_distance(outcome.gradients[p], expected.gradients[p]), allowed)
-        << program.parameters()[p].name;
-  EXPECT_LT(relative_distance(outcome.statistics, expected.statistics), allowed);
+  for (std::size_t p = 0; p < values.size(); ++p) {
+    const double distance = relative_distance(outcome.gradients[p], expected.gradients[p]);
+    thalweg::test::note_distance(distance, allowed);
+    EXPECT_LT(distance, allowed) << program.parameters()[p].name;
+  }
+  const double of_statistics = relative_distance(outcome.statistics, expected.statistics);
+  thalweg::test::note_distance(of_statistics, allowed);
+  EXPECT_LT(of_statistics, allowed);
   EXPECT_EQ(outcome.ready, program.ready_order());
 
   std::vector<int> all(values.size());

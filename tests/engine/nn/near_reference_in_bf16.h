@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "support.h"
+#include "tests/support/distance.h"
 
 namespace thalweg::engine::test {
 
@@ -53,8 +54,10 @@ inline void expect_near_reference_in_bf16(const Graph& graph, const BasicProgram
     compare_losses("evaluation", lane.evaluate(flat.data(), running.data(), fewer),
                    truth_lane->evaluate(flat_truth.data(), expected.statistics.data(), fewer));
   }
-  for (const auto& [name, each] : distances)
+  for (const auto& [name, each] : distances) {
+    thalweg::test::note_distance(median(each), allowed);
     EXPECT_LT(median(each), allowed) << name;
+  }
   for (const auto& [name, each] : losses)
     EXPECT_LT(median(each), loss_tolerance) << name;
 }

@@ -22,6 +22,7 @@ using jobspec::Map;
 using jobspec::Trial;
 using jobspec::Value;
 using testing::HasSubstr;
+using testing::Not;
 
 class GpuAttempt : public testing::Test {
  protected:
@@ -243,21 +244,44 @@ TEST_F(GpuAttempt, AGpuThatNobodyAskedForIsBadInput) {
 TEST_F(GpuAttempt, AGpuThatWasAskedForAndIsNotThereIsAFailureOfItsNode) {
   Trial trial = on_gpu();
   trial.resources.gpus_per_node = 1;
-  for (const char* device : {"cuda", "auto"}) {
-    trial.train.set("device", device);
-    for (const RankEnd& end : without_gpu(trial, 1)) {
-      ASSERT_TRUE(end.threw) << device;
-      EXPECT_EQ(end.failure.code, ExitCode::failed);
-      EXPECT_FALSE(end.failure.node.empty());
-      EXPECT_THAT(end.failure.reason, HasSubstr("resources.gpus_per_node asks for some"));
-    }
+  for (const RankEnd& end : without_gpu(trial, 1)) {
+    ASSERT_TRUE(end.threw);
+    EXPECT_EQ(end.failure.code, ExitCode::failed);
+    EXPECT_FALSE(end.failure.node.empty());
+    EXPECT_THAT(end.failure.reason, HasSubstr("resources.gpus_per_node asks for some"));
   }
+}
+
+TEST_F(GpuAttempt, AutoLeavesTheGpuAloneAndSaysWhy) {
+  if (cuda_seen_on_gpu) GTEST_SKIP() << "auto takes GPUs";
+  Trial trial = on_gpu();
+  trial.train.set("device", "auto");
+  const test::TempDir folder;
+  const StopFlag stop;
+  const std::vector<RankEnd> ends = run_ranks(trial, folder.path(), 1, stop);
+  ASSERT_FALSE(ends[0].threw) << ends[0].failure.reason;
+  const std::string journal = test::read_file(folder.path() / "journal.jsonl");
+  EXPECT_THAT(journal, HasSubstr("device auto is cpu, since cuda is experimental: not yet run on a "
+                                 "GPU; the GPU of this machine is left alone"));
+  EXPECT_THAT(journal, Not(HasSubstr("computes on GPU")));
+}
+
+TEST_F(GpuAttempt, AutoIsRefusedWhereGpusAreAskedFor) {
+  if (cuda_seen_on_gpu) GTEST_SKIP() << "auto takes GPUs";
+  Trial trial = on_gpu();
+  trial.resources.gpus_per_node = 1;
+  trial.train.set("device", "auto");
+  const test::TempDir folder;
+  const StopFlag stop;
+  const std::vector<RankEnd> ends = run_ranks(trial, folder.path(), 1, stop);
+  ASSERT_TRUE(ends[0].threw);
+  EXPECT_EQ(ends[0].failure.code, ExitCode::bad_input);
+  EXPECT_THAT(ends[0].failure.reason, HasSubstr("set device to cuda, or ask for none"));
 }
 
 TEST_F(GpuAttempt, CheckSaysThatTheGpuAskedForIsNotHere) {
   Trial trial = on_gpu();
   trial.resources.gpus_per_node = 1;
-  trial.train.set("device", "auto");
   const test::TempDir folder;
   jobspec::write_trial(trial, folder.path() / "trial.yaml");
   setenv("THALWEG_GPU", "none", 1);
@@ -268,7 +292,7 @@ TEST_F(GpuAttempt, CheckSaysThatTheGpuAskedForIsNotHere) {
     refusal = error.what();
   }
   unsetenv("THALWEG_GPU");
-  EXPECT_THAT(refusal, HasSubstr("resources.gpus_per_node asks for GPUs: THALWEG_GPU is 'none'"));
+  EXPECT_THAT(refusal, HasSubstr("device: cuda: THALWEG_GPU is 'none'"));
 }
 
 TEST_F(GpuAttempt, RefusesBatchNormOverShards) {

@@ -5,6 +5,9 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <regex>
+#include <sstream>
 
 #include "engine/train/options.h"
 #include "jobspec/check.h"
@@ -121,6 +124,43 @@ TEST(Words, MeanValuesThatThereAre) {
     ++found;
   }
   EXPECT_GT(found, 40);
+}
+
+/// With single spaces for what breaks lines.
+std::string words_of(const std::filesystem::path& file) {
+  std::istringstream in(test::read_file(file));
+  std::string text;
+  for (std::string word; in >> word;)
+    text += word + " ";
+  return text;
+}
+
+// What is said of the cuda device follows from one constant, and that from what was measured.
+TEST(CudaDevice, IsExperimentalUntilATableOfAGpuStandsInTheResults) {
+  const std::filesystem::path root = THALWEG_SOURCE_DIR;
+  const std::regex table(R"(\d{4}-\d\d-\d\d-.+\.txt)");
+  bool stands = false;
+  for (const auto& entry : std::filesystem::directory_iterator(root / "tests/bench/results"))
+    stands = stands || std::regex_match(entry.path().filename().string(), table);
+  EXPECT_EQ(cuda_seen_on_gpu, stands)
+      << "cuda_seen_on_gpu (engine/nn/device_table.h) says whether tests/bench/results holds a "
+         "table of a real GPU";
+}
+
+TEST(CudaDevice, ItsCaveatIsSaidEverywhere) {
+  const auto says = [](const std::string& text) { return text.find(cuda_caveat) != text.npos; };
+  const std::filesystem::path root = THALWEG_SOURCE_DIR;
+  for (const char* file : {"README.md", "jobspec/sweep-file.md", "packaging/man/thalweg-train.1",
+                           "packaging/man/thalweg-sweep.5"})
+    EXPECT_NE(says(words_of(root / file)), cuda_seen_on_gpu) << file;
+  EXPECT_NE(says(options("device")), cuda_seen_on_gpu);
+  EXPECT_NE(says(options_manual(train_schema())), cuda_seen_on_gpu);
+  EXPECT_NE(says(train_schema().to_json()), cuda_seen_on_gpu);
+  EXPECT_NE(says(jobspec::json_schema(train_schema())), cuda_seen_on_gpu);
+  for (const DeviceKind& device : device_table()) {
+    const bool caveat = device.name == "cuda" && !cuda_seen_on_gpu;
+    EXPECT_EQ(says(device.doc), caveat) << device.name;
+  }
 }
 
 }  // namespace

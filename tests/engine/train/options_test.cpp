@@ -98,6 +98,27 @@ TEST(Settings, DeviceAutoIsTheCpu) {
   EXPECT_EQ(read_settings(filled(kLeast)).device, "cpu");
 }
 
+TEST(Settings, DeviceAutoLeavesGpusAloneUntilOneHasBeenSeen) {
+  const DeviceChoice without = resolve_device("auto", 0, 0, false);
+  EXPECT_EQ(without.name, "cpu");
+  EXPECT_EQ(without.note, "");
+  const DeviceChoice with = resolve_device("auto", 1, 0, false);
+  EXPECT_EQ(with.name, "cpu");
+  EXPECT_THAT(with.note, HasSubstr("experimental: not yet run on a GPU"));
+  EXPECT_THAT(with.note, HasSubstr("device: cuda takes it"));
+  for (const int here : {0, 1})
+    EXPECT_THROW(resolve_device("auto", here, 1, false), std::invalid_argument);
+  for (const char* name : {"cuda", "cpu"})
+    EXPECT_EQ(resolve_device(name, 1, 1, false).name, name);
+}
+
+TEST(Settings, DeviceAutoTakesGpusOnceOneHasBeenSeen) {
+  EXPECT_EQ(resolve_device("auto", 0, 0, true).name, "cpu");
+  EXPECT_EQ(resolve_device("auto", 1, 0, true).name, "cuda");
+  EXPECT_EQ(resolve_device("auto", 0, 1, true).name, "cuda");  // and then fails, as it is not there
+  EXPECT_EQ(resolve_device("auto", 1, 0, true).note, "");
+}
+
 Settings batch_of(int samples) {
   Settings s;
   s.global_batch = samples;
