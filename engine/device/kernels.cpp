@@ -7,8 +7,6 @@
 namespace thalweg::engine {
 namespace {
 
-using cuda::Ways;
-
 /// Null where it was not measured.
 const CallTimes* times_of(const CallKind& kind, const KernelTimes& times) {
   const auto found = times.find(kind.key);
@@ -21,13 +19,13 @@ double least_ms(const std::vector<WayTime>& ways) {
       ->ms;
 }
 
-/// Where none fits the way that wants least is taken.
+/// As choose_way() chooses: where none fits, among those that want about as little as can be.
 double ms_within(const CallTimes& call, std::size_t bound) {
   if (const auto chosen = cuda::fastest_within(call, bound)) return chosen->ms;
-  return std::min_element(
-             call.ways.begin(), call.ways.end(),
-             [](const WayTime& a, const WayTime& b) { return a.workspace < b.workspace; })
-      ->ms;
+  const auto leanest = std::min_element(
+      call.ways.begin(), call.ways.end(),
+      [](const WayTime& a, const WayTime& b) { return a.workspace < b.workspace; });
+  return cuda::fastest_within(call, cuda::near_least(leanest->workspace))->ms;
 }
 
 }  // namespace
@@ -42,25 +40,6 @@ StepTimes step_times(const std::vector<CallKind>& kinds, const KernelTimes& time
     sum.best += kind.runs * least_ms(measured->ways);
     sum.chosen += kind.runs * ms_within(*measured, bound);
   }
-  return sum;
-}
-
-std::optional<double> step_time_side_by_side(const std::vector<CallKind>& kinds,
-                                             const KernelTimes& times, std::size_t bound) {
-  std::vector<Ways> calls;
-  for (const CallKind& kind : kinds) {
-    const CallTimes* const measured = times_of(kind, times);
-    if (measured == nullptr) continue;
-    Ways ways;
-    for (const WayTime& way : measured->ways)
-      ways.push_back({way.ms * kind.runs / kind.calls, way.workspace});
-    calls.insert(calls.end(), static_cast<std::size_t>(kind.calls), ways);
-  }
-  const auto chosen = cuda::choose_together(calls, bound);
-  if (!chosen) return std::nullopt;
-  double sum = 0;
-  for (std::size_t c = 0; c < calls.size(); ++c)
-    sum += calls[c][static_cast<std::size_t>((*chosen)[c])].time;
   return sum;
 }
 

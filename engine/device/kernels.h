@@ -7,7 +7,6 @@
 #include <limits>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,8 +31,8 @@ struct CallTimes {
 using KernelTimes = std::map<std::string, CallTimes>;
 
 /// What calls choose by: the least time of those ways that want at most `workspace` bytes; where
-/// nothing was measured, the library's first such way; where there is none, the way that wants
-/// least.
+/// nothing was measured, the library's first such way; where there is none, the same of the ways
+/// that want about as little as can be.
 struct KernelOptions {
   std::size_t workspace = std::numeric_limits<std::size_t>::max();
   std::shared_ptr<const KernelTimes> times;  ///< null: nothing was measured
@@ -66,10 +65,5 @@ struct StepTimes {
 };
 StepTimes step_times(const std::vector<CallKind>& kinds, const KernelTimes& times,
                      std::size_t bound);
-/// The same where the workspaces of all calls stood side by side, `bound` bytes in all, by the
-/// integer program of Zou et al. (cuda/kernel_choice.h): what it costs not to share one. Nothing
-/// where no choice fits.
-std::optional<double> step_time_side_by_side(const std::vector<CallKind>& kinds,
-                                             const KernelTimes& times, std::size_t bound);
 
 }  // namespace thalweg::engine

@@ -100,7 +100,7 @@ void gather(const Geometry& g, const void* x, std::int64_t sample, std::int64_t 
     });
 }
 
-void forward(const Geometry& g, const void* x, const void* w, void* y, const float* bias,
+void forward(const Geometry& g, const void* x, const void* w, void* y, const void* bias,
              const Scratch& s) {
   const std::int64_t k = g.shape.k;
   read(g.shape, w, 0, k * g.taps(), s.weights);
@@ -112,7 +112,7 @@ void forward(const Geometry& g, const void* x, const void* w, void* y, const flo
     });
     for (std::int64_t i = 0; i < g.y_of_sample(); ++i) {
       float value = s.values[i];
-      if (bias != nullptr) value += bias[i % k];
+      if (bias != nullptr) value += load_at(g.shape.type, bias, i % k);
       if (g.shape.relu && value < 0) value = 0;
       store_at(g.shape.type, y, n * g.y_of_sample() + i, value);
     }
@@ -170,7 +170,7 @@ class EmulatedConvolution final : public Call {
     queue.on_host([g = g_, a = tensors[0], b = tensors[1], c = tensors[2], bias, scratch] {
       switch (g.shape.pass) {
         case Convolution::Pass::forward:
-          return forward(g, a, b, c, static_cast<const float*>(bias), scratch);
+          return forward(g, a, b, c, bias, scratch);
         case Convolution::Pass::backward_data:
           return backward_data(g, a, b, c, scratch);
         case Convolution::Pass::backward_weights:

@@ -71,13 +71,13 @@ struct Product {
 };
 
 /// Images or volumes with the channels innermost: (n, d..., c); weights (k, r..., c). Sums are
-/// 32-bit floats. CUDA's libraries round a bias to `type`.
+/// 32-bit floats.
 struct Convolution {
   enum class Pass {
-    forward,          ///< tensors: x, w, y (bias: then the k floats)
+    forward,          ///< tensors: x, w, y (bias: then k numbers of `type`)
     backward_data,    ///< tensors: dy, w, dx
-    backward_weights  ///< tensors: x, dy, dw (floats, whatever `type`, but rounded to it where the
-                      ///< library has no other way)
+    backward_weights  ///< tensors: x, dy, dw (floats, whatever `type`, but rounded to it in most
+                      ///< of a library's ways)
   };
   Pass pass = Pass::forward;
   Type type = Type::f32;  ///< of x, y, w

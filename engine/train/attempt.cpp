@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/comm/autotune.h"
+#include "engine/gpu/library.h"
 #include "engine/train/failure.h"
 #include "engine/train/hash.h"
 #include "engine/train/kernels.h"
@@ -239,6 +240,8 @@ void Attempt::build() {
   if (model->gpu() != nullptr)
     record.note("info", "memory of the GPU: " +
                             memory_needs(*model, *optimizer, source, sharding, 1).line());
+  for (const std::string& text : gpu::refusals())
+    record.note("warning", "done without the GPU's library: " + text);
   replica = std::make_unique<Replica>(*model, *optimizer);
   // A lane more than shards would have nothing to do.
   const int threads = model->gpu() != nullptr ? 1

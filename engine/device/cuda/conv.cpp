@@ -107,7 +107,10 @@ TensorId conv2d(Builder& b, const Node& node, TensorId input) {
   joined.bias = layer.parameters.size() > 1;
   joined.relu = node.relu;
   std::vector<TensorId> tensors{x, b.weights(weight), y};
-  if (joined.bias) tensors.push_back(b.parameter(weight + 1));
+  if (joined.bias) {
+    b.parameter(weight + 1);
+    tensors.push_back(b.weights(weight + 1));
+  }
   add_call(b, Builder::Pass::both, joined, Way::forward, tensors);
   if (node.relu) b.keep(y);
 

@@ -1,9 +1,7 @@
 // bench_kernels [MODEL] [batch=N] [precision=bf16] [seconds=300]: all ways of a model's library
-// calls (default: resnet50), timed on this GPU, and what a bound of workspace costs. A line a
-// bound: ms of the calls of a training step where
-//   in_turn       one workspace serves all calls, as the device has it
-//   side_by_side  every call has its own, by the integer program of Zou et al. (arXiv:1709.06622)
-// beside the libraries' first ways and the fastest. Ends with 77 where there is no GPU.
+// calls (default: resnet50), timed on this GPU, and what a bound of workspace costs: ms of the
+// calls of a training step within each bound, beside the libraries' first ways and the fastest.
+// Ends with 77 where there is no GPU.
 #include <algorithm>
 #include <cstdio>
 #include <exception>
@@ -86,14 +84,11 @@ int run(const Arguments& a) {
   std::printf("%s batch %d %s on %s: %d calls of %zu kinds, first_ms=%.3f best_ms=%.3f\n",
               c.name.c_str(), batch, a.precision.c_str(), model->gpu()->info().name.c_str(), calls,
               kinds.size(), all.first, all.best);
-  const std::size_t enough = largest * static_cast<std::size_t>(calls);
   for (std::size_t bound = 0;;
-       bound = std::min(enough, std::max(bound * 4, std::size_t{1} << 20))) {
-    const auto apart = step_time_side_by_side(kinds, times, bound);
-    std::printf("bound_mib=%.0f in_turn_ms=%.3f side_by_side_ms=%s\n",
-                static_cast<double>(bound) / (1 << 20), step_times(kinds, times, bound).chosen,
-                apart ? std::to_string(*apart).c_str() : "none");
-    if (bound >= enough) break;
+       bound = std::min(largest, std::max(bound * 4, std::size_t{1} << 20))) {
+    std::printf("bound_mib=%.0f ms=%.3f\n", static_cast<double>(bound) / (1 << 20),
+                step_times(kinds, times, bound).chosen);
+    if (bound >= largest) break;
   }
   return 0;
 }

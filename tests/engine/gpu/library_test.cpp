@@ -303,7 +303,7 @@ TEST_P(LibraryCalls, Convolutions) {
           }
       });
       const Memory at_x = up(x, type), at_w = up(w, type), at_dy = up(dy, type);
-      const Memory at_bias = up(bias, Type::f32);
+      const Memory at_bias = up(bias, type);
       const Library& library = queue_->library();
 
       c.pass = Convolution::Pass::forward;

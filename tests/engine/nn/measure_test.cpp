@@ -126,6 +126,30 @@ TEST(ChosenWay, IsTheFastestMeasuredThatFits) {
   EXPECT_EQ(cuda::choose_way(call, choosing(19, ways)), 0);
 }
 
+TEST(ChosenWay, IsTheFirstThatWantsAboutAsLittleAsCanBeWhereNoneFits) {
+  // cuDNN's attention backward of 2048 positions: an sm90 kernel, and an sm80 one for 128 bytes
+  // less.
+  const SleepingCall attention({{0, 1612185856}, {0, 1612185728}});
+  EXPECT_EQ(cuda::choose_way(attention, {std::size_t{1} << 30, nullptr}), 0);
+  const SleepingCall apart({{0, 106}, {0, 104}, {0, 100}});
+  EXPECT_EQ(cuda::choose_way(apart, {10, nullptr}), 1);
+  const std::vector<WayTime> ways{{0, "0", 106, 1}, {1, "1", 104, 3}, {2, "2", 100, 2}};
+  EXPECT_EQ(cuda::choose_way(apart, choosing(10, ways)), 2);
+}
+
+TEST(ChosenWay, IsTheFirstOfEqualTimes) {
+  const SleepingCall call({{0, 0}, {0, 0}, {0, 0}});
+  const std::vector<WayTime> ways{{0, "0", 0, 3}, {1, "1", 0, 1}, {2, "2", 0, 1}};
+  EXPECT_EQ(cuda::choose_way(call, choosing(kHuge, ways)), 1);
+}
+
+// kernels.json of an older program, in which the ways stood in another order.
+TEST(ChosenWay, IsKnownByItsName) {
+  const SleepingCall call({{0, 0}, {0, 0}, {0, 0}});
+  EXPECT_EQ(cuda::choose_way(call, choosing(kHuge, {{0, "0", 0, 3}, {1, "2", 0, 1}})), 2);
+  EXPECT_EQ(cuda::choose_way(call, choosing(kHuge, {{7, "1", 0, 1}})), 1);
+}
+
 TEST(ChosenWay, IsNotOneThatTheLibraryHasNoMoreOrNamesOtherwise) {
   const SleepingCall call({{0, 0}, {0, 0}});
   EXPECT_EQ(cuda::choose_way(call, choosing(kHuge, {{0, "0", 0, 3}, {1, "another", 0, 1}})), 0);
@@ -147,12 +171,9 @@ TEST(StepTimes, AreSumsOverRuns) {
   // Workspaces of 6, 5 and 5 bytes.
   const CallTimes hungry{"A", {{0, "0", 90, 1}, {1, "1", 40, 2}, {2, "2", 70, 3}}};
   EXPECT_EQ(step_times({{"a", "A", 1, 1}}, {{"a", hungry}}, 10).chosen, 2);  // the leanest
-  EXPECT_EQ(step_time_side_by_side(kinds, times, kHuge), 18);
-  EXPECT_EQ(step_time_side_by_side(kinds, times, 11), 2 * 4 + 5 + 10);
-  EXPECT_EQ(step_time_side_by_side(kinds, times, 10), 2 * 4 + 10 + 10);
-  EXPECT_EQ(step_time_side_by_side(kinds, times, 0), all.first);
-  EXPECT_EQ(step_time_side_by_side({{"a", "A", 1, 1}}, {{"a", {"A", {{0, "0", 9, 1}}}}}, 8),
-            std::nullopt);
+  // 3 bytes more than the leanest are not worth a slower kernel.
+  const CallTimes alike{"A", {{0, "0", 103, 1}, {1, "1", 100, 2}}};
+  EXPECT_EQ(step_times({{"a", "A", 1, 1}}, {{"a", alike}}, 10).chosen, 1);
 }
 
 Graph conv_and_linear() {

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "engine/gpu/gpu.h"
+#include "engine/gpu/library.h"
 #include "engine/tensor/random.h"
 #include "engine/train/check.h"
 #include "engine/train/checkpoint.h"
@@ -74,6 +75,19 @@ TEST_F(GpuAttempt, SaysWhichGpuARankTakesAndHowTheStepsTimesAre) {
   EXPECT_THAT(journal, HasSubstr("rank 0 computes on GPU 0: "));
   for (const char* name : {"compute_ms", "optimizer_ms", "comm_ms", "overlap", "samples_per_s"})
     EXPECT_THAT(journal, HasSubstr(std::string("perf/") + name));
+}
+
+TEST_F(GpuAttempt, JournalSaysOnceWhatTheGpusLibraryWouldNotDo) {
+  gpu::note_refusal("attention 512x512x136 forward", "heads are too wide");
+  gpu::note_refusal("attention 512x512x136 backward", "heads are too wide");
+  const test::TempDir folder;
+  run_to_end(on_gpu(), folder.path(), 2);
+  const std::string journal = test::read_file(folder.path() / "journal.jsonl");
+  const std::string text =
+      "done without the GPU's library: attention 512x512x136 forward: heads are too wide";
+  const std::size_t at = journal.find(text);
+  ASSERT_NE(at, std::string::npos) << journal;
+  EXPECT_EQ(journal.find("heads are too wide", at + text.size()), std::string::npos) << journal;
 }
 
 TEST_F(GpuAttempt, ResumesBitwiseInTheMiddleOfAnIntervalOnOtherRanks) {
