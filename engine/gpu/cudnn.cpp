@@ -2,6 +2,8 @@
 
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
+
 #include "engine/gpu/gpu.h"
 #include "engine/gpu/shared_library.h"
 
@@ -36,13 +38,18 @@ const Cudnn& cudnn() {
   return functions;
 }
 
-void check_cudnn(cudnnStatus_t status, const char* call) {
-  if (status == CUDNN_STATUS_SUCCESS) return;
+std::string last_cudnn_error() {
   std::string reason(1024, '\0');
   cudnn().last_error_string(reason.data(), reason.size());
-  reason.resize(reason.find('\0'));
+  reason.resize(std::min(reason.find('\0'), reason.size()));
   while (!reason.empty() && reason.back() == '\n')
     reason.pop_back();
+  return reason;
+}
+
+void check_cudnn(cudnnStatus_t status, const char* call) {
+  if (status == CUDNN_STATUS_SUCCESS) return;
+  const std::string reason = last_cudnn_error();
   throw GpuError(std::string(call) + ": " + cudnn().error_string(status) +
                  (reason.empty() ? "" : " (" + reason + ")"));
 }

@@ -28,6 +28,8 @@ struct Cudnn {
 /// Loads it. Throws GpuError where there is none.
 const Cudnn& cudnn();
 
+/// What cuDNN said of the calling thread's last failed call; may be empty.
+std::string last_cudnn_error();
 /// Throws GpuError with cuDNN's reason.
 void check_cudnn(cudnnStatus_t status, const char* call);
 
@@ -53,7 +55,7 @@ class CudnnDescriptor {
   }
   /// Throws GpuError where cuDNN refuses it.
   CudnnDescriptor& finalize();
-  /// Whether it did; the reason is cuDNN's last error.
+  /// Whether it did; the reason is last_cudnn_error().
   bool try_finalize();
 
   std::int64_t integer(cudnnBackendAttributeName_t name) const;

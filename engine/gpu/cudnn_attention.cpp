@@ -131,14 +131,15 @@ class AttentionGraph {
 class CudnnAttention final : public Call {
  public:
   CudnnAttention(CudnnTarget& target, const FusedAttention& shape)
-      : shape_(shape), plans_(target, graph_of(shape), {}) {}
+      : shape_(shape),
+        plans_(target.plans(key_of(shape), name(), [&] { return graph_of(shape); }, {})) {}
 
-  bool none() const { return plans_.none(); }
+  const CudnnPlans& plans() const { return *plans_; }
   std::string name() const override { return name_of(shape_); }
   std::string key() const override { return key_of(shape_); }
-  int ways() const override { return plans_.count(); }
-  std::string way_name(int way) const override { return plans_.name(way); }
-  std::size_t workspace(int way) const override { return kept() + plans_.workspace(way); }
+  int ways() const override { return plans_->count(); }
+  std::string way_name(int way) const override { return plans_->name(way); }
+  std::size_t workspace(int way) const override { return kept() + plans_->workspace(way); }
 
   void run(Queue& queue, std::span<void* const> tensors, void* workspace) const override {
     if (workspace == nullptr && this->workspace(chosen()) > 0)
@@ -151,7 +152,7 @@ class CudnnAttention final : public Call {
       ids.push_back(AttentionGraph::kAlong);
       at.push_back(workspace);
     }
-    plans_.run(queue, chosen(), ids, at, static_cast<char*>(workspace) + kept());
+    plans_->run(queue, chosen(), ids, at, static_cast<char*>(workspace) + kept());
   }
 
  private:
@@ -161,7 +162,7 @@ class CudnnAttention final : public Call {
   }
 
   FusedAttention shape_;
-  CudnnPlans plans_;
+  std::shared_ptr<const CudnnPlans> plans_;
 };
 
 }  // namespace
@@ -171,9 +172,14 @@ CudnnGraph graph_of(const FusedAttention& shape) {
 }
 
 std::unique_ptr<Call> cudnn_attention(CudnnTarget& target, const FusedAttention& shape) {
-  if (shape.width % 8 != 0 || shape.width > 128) return nullptr;
+  const auto refuse = [&](const std::string& why) {
+    note_refusal(name_of(shape), why);
+    return nullptr;
+  };
+  if (shape.width % 8 != 0 || shape.width > 128)
+    return refuse("the width of a head is no multiple of 8 or over 128");
   auto call = std::make_unique<CudnnAttention>(target, shape);
-  if (call->none()) return nullptr;
+  if (!call->plans().has(0)) return refuse(call->plans().why_none());
   return call;
 }
 

@@ -8,7 +8,7 @@
 
 namespace thalweg::engine::gpu {
 
-/// Null where no engine does it.
+/// Null where no engine does it, which is noted (refusals()).
 std::unique_ptr<Call> cudnn_attention(CudnnTarget& target, const FusedAttention& shape);
 
 /// Its operations. Tensors are numbered in the order of library.h, from 1 on; the backward graph

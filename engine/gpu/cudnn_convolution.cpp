@@ -1,6 +1,7 @@
 #include "engine/gpu/cudnn_convolution.h"
 
 #include <numeric>
+#include <utility>
 
 #include "engine/gpu/library_loops.h"
 #include "engine/gpu/names.h"
@@ -82,53 +83,67 @@ std::size_t up(std::size_t bytes) {
   return (bytes + 255) / 256 * 256;
 }
 
+/// Its ways are those of one graph, or of two after one another: gradients of bf16 weights are
+/// written in bf16 and widened by a loop of ours, for which cuDNN has many engines; or written as
+/// floats, for which it has one that is compiled and adds up all samples in one block for each
+/// tile, so that only a clock can say where it is the faster one.
 class CudnnConvolution final : public Call {
  public:
-  CudnnConvolution(CudnnTarget& target, const Convolution& shape) : shape_(shape) {
-    const CudnnRules rules{shape.type == Type::bf16 || shape.products == Products::tf32};
-    std::string why;
-    const auto plan = [&](const ConvolutionParts& parts) {
-      try {
-        plans_ = std::make_unique<CudnnPlans>(target, graph_of(shape, parts), rules);
-        parts_ = parts;
-        return !plans_->none();
-      } catch (const GpuError& error) {
-        why = error.what();
-        return false;
+  CudnnConvolution(CudnnTarget& target, const Convolution& shape) : target_(target), shape_(shape) {
+    if (shape.pass == Pass::backward_weights && shape.type == Type::bf16) {
+      add({false, false, false});
+      add({false, false, true});
+      for (const Part& part : parts_)
+        if (part.plans->has(0)) return;
+    } else {
+      // What cuDNN cannot fuse, a loop of our own does after it.
+      add({shape.bias, shape.relu, true});
+      if (parts_[0].plans->has(0)) return;
+      if (shape.bias || shape.relu) {
+        note_refusal(name(), "not with its bias and relu: " + parts_[0].plans->why_none());
+        parts_.clear();
+        add({false, false, true});
+        if (parts_[0].plans->has(0)) return;
       }
-    };
-    // What cuDNN cannot fuse, a loop of our own does after it.
-    if (plan({shape.bias, shape.relu, true}) || plan({false, false, true}) ||
-        plan({false, false, false}))
-      return;
-    throw GpuError("cuDNN has no engine for the " + name() + (why.empty() ? "" : ": " + why));
+    }
+    throw GpuError("cuDNN has no engine for the " + name() + ": " + parts_[0].plans->why_none());
   }
 
   std::string name() const override { return name_of(shape_); }
   std::string key() const override { return key_of(shape_); }
-  int ways() const override { return plans_->count(); }
-  std::string way_name(int way) const override { return plans_->name(way); }
-  std::size_t workspace(int way) const override { return copy_bytes() + plans_->workspace(way); }
+  int ways() const override {
+    int ways = 0;
+    for (const Part& part : parts_)
+      ways += count(part);
+    return ways;
+  }
+  std::string way_name(int way) const override {
+    const auto [part, number] = find(way);
+    if (part == nullptr) return "";
+    return part->plans->name(number) + (part == parts_.data() ? "" : " in floats");
+  }
+  std::size_t workspace(int way) const override {
+    const auto [part, number] = find(way);
+    if (part == nullptr) throw GpuError(name() + " has no way " + std::to_string(way));
+    return copy_bytes(*part) + part->plans->workspace(number);
+  }
 
   void run(Queue& queue, std::span<void* const> tensors, void* workspace) const override {
     if (workspace == nullptr && this->workspace(chosen()) > 0)
       throw GpuError(name() + " runs without its workspace");
+    const auto [part, number] = find(chosen());
     std::vector<void*> at(tensors.begin(), tensors.begin() + 3);
     std::vector<std::int64_t> ids{1, 2, 3};
-    const auto* const bias = shape_.bias ? static_cast<const float*>(tensors[3]) : nullptr;
+    void* const bias = shape_.bias ? tensors[3] : nullptr;
     auto* const copy = static_cast<Bf16*>(workspace);
-    if (parts_.bias) {
+    if (part->is.bias) {
       ids.push_back(4);
-      at.push_back(tensors[3]);
-      if (shape_.type == Type::bf16) {
-        narrow(queue, shape_.k, bias, copy);
-        at[3] = copy;
-      }
+      at.push_back(bias);
     }
-    if (narrow_weights()) at[2] = copy;
-    plans_->run(queue, chosen(), ids, at, static_cast<char*>(workspace) + copy_bytes());
-    if (narrow_weights()) widen(queue, weights(), copy, static_cast<float*>(tensors[2]));
-    if ((shape_.bias && !parts_.bias) || (shape_.relu && !parts_.relu)) {
+    if (narrow_weights(*part)) at[2] = copy;
+    part->plans->run(queue, number, ids, at, static_cast<char*>(workspace) + copy_bytes(*part));
+    if (narrow_weights(*part)) widen(queue, weights(), copy, static_cast<float*>(tensors[2]));
+    if ((shape_.bias && !part->is.bias) || (shape_.relu && !part->is.relu)) {
       const std::int64_t rows =
           std::accumulate(shape_.out.begin(), shape_.out.end(), shape_.n, std::multiplies<>());
       add_bias(queue, shape_.type, rows, shape_.k, shape_.k, tensors[2], bias, shape_.relu);
@@ -136,24 +151,53 @@ class CudnnConvolution final : public Call {
   }
 
  private:
+  /// A graph of one form.
+  struct Part {
+    ConvolutionParts is;
+    std::shared_ptr<const CudnnPlans> plans;
+  };
+
+  void add(const ConvolutionParts& parts) {
+    Convolution shape = shape_;
+    shape.bias = parts.bias, shape.relu = parts.relu;
+    const CudnnRules rules{shape.type == Type::bf16 || shape.products == Products::tf32};
+    parts_.push_back({parts, target_.plans(
+                                 key_of(shape) + (parts.float_weights ? " floats" : ""), name(),
+                                 [&] { return graph_of(shape, parts); }, rules)});
+  }
+  /// One is left for the second form.
+  int most(const Part& part) const {
+    return parts_.size() == 1       ? CudnnPlans::kWays
+           : &part == parts_.data() ? CudnnPlans::kWays - 1
+                                    : 1;
+  }
+  int count(const Part& part) const { return part.plans->count(most(part)); }
+  /// Null: no such way. Makes no plan of a later one.
+  std::pair<const Part*, int> find(int way) const {
+    for (const Part& part : parts_) {
+      if (way < most(part) && part.plans->has(way)) return {&part, way};
+      way -= count(part);
+      if (way < 0) break;
+    }
+    return {nullptr, 0};
+  }
+
   std::int64_t weights() const {
     return std::accumulate(shape_.kernel.begin(), shape_.kernel.end(), shape_.k * shape_.c,
                            std::multiplies<>());
   }
-  bool narrow_weights() const {
+  bool narrow_weights(const Part& part) const {
     return shape_.pass == Pass::backward_weights && shape_.type == Type::bf16 &&
-           !parts_.float_weights;
+           !part.is.float_weights;
   }
-  /// A bias or weights in the type of x, at the workspace's begin.
-  std::size_t copy_bytes() const {
-    if (parts_.bias && shape_.type == Type::bf16)
-      return up(static_cast<std::size_t>(shape_.k) * sizeof(Bf16));
-    return narrow_weights() ? up(static_cast<std::size_t>(weights()) * sizeof(Bf16)) : 0;
+  /// Of weights in the type of x, at the workspace's begin.
+  std::size_t copy_bytes(const Part& part) const {
+    return narrow_weights(part) ? up(static_cast<std::size_t>(weights()) * sizeof(Bf16)) : 0;
   }
 
+  CudnnTarget& target_;
   Convolution shape_;
-  ConvolutionParts parts_;
-  std::unique_ptr<CudnnPlans> plans_;
+  std::vector<Part> parts_;  ///< at most 2
 };
 
 }  // namespace

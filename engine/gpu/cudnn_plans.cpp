@@ -3,19 +3,23 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
-#include <map>
 #include <memory>
+#include <set>
+#include <utility>
 
 #include "engine/gpu/cuda_error.h"
+#include "engine/gpu/library.h"
 
 namespace thalweg::engine::gpu {
 namespace {
 
-constexpr std::size_t kWays = 8;
-
 CudnnDescriptor engine_of(const CudnnDescriptor& configuration) {
   return configuration.descriptors(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_BACKEND_ENGINE_DESCRIPTOR)
       .at(0);
+}
+
+std::int64_t number_of(const CudnnDescriptor& engine) {
+  return engine.integer(CUDNN_ATTR_ENGINE_GLOBAL_INDEX);
 }
 
 bool allowed(const CudnnDescriptor& configuration, CudnnRules rules) {
@@ -32,8 +36,7 @@ bool allowed(const CudnnDescriptor& configuration, CudnnRules rules) {
 
 /// "engine 62 2=1 27=4": the engine and its knobs, by cuDNN's numbers.
 std::string name_of(const CudnnDescriptor& configuration) {
-  std::string name =
-      "engine " + std::to_string(engine_of(configuration).integer(CUDNN_ATTR_ENGINE_GLOBAL_INDEX));
+  std::string name = "engine " + std::to_string(number_of(engine_of(configuration)));
   for (const CudnnDescriptor& knob :
        configuration.descriptors(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES,
                                  CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, CUDNN_KNOB_TYPE_COUNTS)) {
@@ -43,6 +46,32 @@ std::string name_of(const CudnnDescriptor& configuration) {
             std::to_string(knob.integer(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE));
   }
   return name;
+}
+
+bool is_compiled(const CudnnDescriptor& engine) {
+  const auto notes = engine.list<cudnnBackendBehaviorNote_t>(CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE,
+                                                             CUDNN_TYPE_BEHAVIOR_NOTE);
+  return std::find(notes.begin(), notes.end(), CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION) !=
+         notes.end();
+}
+
+/// Eight tile sizes of one engine tell less than several engines when they are timed: the first of
+/// each engine, then the others. Of the fallbacks, general kernels that do anything, as many come
+/// before those as make four engines, but none that takes a second to compile.
+std::vector<CudnnDescriptor> in_order_of_trial(const std::vector<CudnnDescriptor>& best,
+                                               const std::vector<CudnnDescriptor>& fallbacks) {
+  std::vector<CudnnDescriptor> firsts, others;
+  std::set<std::int64_t> engines;
+  const auto add = [&](const CudnnDescriptor& offer, bool may_be_first) {
+    const bool is_first = may_be_first && engines.insert(number_of(engine_of(offer))).second;
+    (is_first ? firsts : others).push_back(offer);
+  };
+  for (const CudnnDescriptor& offer : best)
+    add(offer, true);
+  for (const CudnnDescriptor& offer : fallbacks)
+    add(offer, engines.size() < 4 && !is_compiled(engine_of(offer)));
+  firsts.insert(firsts.end(), others.begin(), others.end());
+  return firsts;
 }
 
 /// What the heuristics offer, best first; nothing where a mode has no answer.
@@ -81,20 +110,51 @@ CudnnTarget::CudnnTarget(const std::string& properties)
   properties_->set(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, properties).finalize();
 }
 
-CudnnPlans::CudnnPlans(CudnnTarget& target, CudnnGraph graph, CudnnRules rules)
-    : target_(target), graph_(std::move(graph)) {
-  const std::lock_guard lock(target_.mutex());
-  target_.use();
-  const CudnnDescriptor finished = graph_.finish(target.handle());
-  for (const auto mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK})
-    for (const CudnnDescriptor& offer : offers(target, finished, mode))
-      if (allowed(offer, rules)) offered_.push_back(offer);
+std::shared_ptr<const CudnnPlans> CudnnTarget::plans(const std::string& key,
+                                                     const std::string& call,
+                                                     const std::function<CudnnGraph()>& graph,
+                                                     CudnnRules rules) {
+  const std::lock_guard lock(mutex_of_plans_);
+  auto& found = plans_[key];
+  if (!found) found = std::make_shared<const CudnnPlans>(*this, call, graph, rules);
+  return found;
 }
 
-bool CudnnPlans::none() const {
-  make(1);
+CudnnPlans::CudnnPlans(CudnnTarget& target, std::string call,
+                       const std::function<CudnnGraph()>& graph, CudnnRules rules)
+    : target_(target), call_(std::move(call)), why_none_("none of its engines does that") {
+  const std::lock_guard lock(target_.mutex());
+  target_.use();
+  try {
+    graph_ = graph();
+    const CudnnDescriptor finished = graph_.finish(target.handle());
+    const auto found = [&](cudnnBackendHeurMode_t mode) {
+      std::vector<CudnnDescriptor> all = offers(target, finished, mode);
+      std::erase_if(all, [&](const CudnnDescriptor& offer) { return !allowed(offer, rules); });
+      return all;
+    };
+    offered_ = in_order_of_trial(found(CUDNN_HEUR_MODE_A), found(CUDNN_HEUR_MODE_FALLBACK));
+  } catch (const GpuError& error) {
+    why_none_ = error.what();
+  }
+}
+
+std::size_t CudnnPlans::engines() const {
+  std::set<std::int64_t> engines;
+  for (const CudnnDescriptor& offer : offered_)
+    engines.insert(number_of(engine_of(offer)));
+  return engines.size();
+}
+
+bool CudnnPlans::has(int way) const {
+  make(static_cast<std::size_t>(way) + 1);
   const std::lock_guard lock(mutex_);
-  return made_.empty();
+  return static_cast<std::size_t>(way) < made_.size();
+}
+
+std::string CudnnPlans::why_none() const {
+  const std::lock_guard lock(mutex_);
+  return "cuDNN: " + why_none_;
 }
 
 void CudnnPlans::make(std::size_t plans) const {
@@ -111,17 +171,23 @@ void CudnnPlans::make(std::size_t plans) const {
       plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, target_.handle());
 #pragma GCC diagnostic pop
     if (target_.properties()) plan.set(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, *target_.properties());
-    if (!plan.try_finalize()) continue;
+    const std::string name = name_of(offered_[tried_]);
+    if (!plan.try_finalize()) {
+      why_none_ = "no plan of " + name + ": " + last_cudnn_error();
+      note_refusal(call_, "cuDNN: " + why_none_);
+      continue;
+    }
     const auto bytes =
         static_cast<std::size_t>(plan.integer(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE));
-    made_.push_back({plan, bytes, name_of(offered_[tried_])});
+    made_.push_back({plan, bytes, name});
   }
 }
 
-int CudnnPlans::count() const {
-  make(kWays);
+int CudnnPlans::count(int most) const {
+  const auto wanted = static_cast<std::size_t>(std::min(most, kWays));
+  make(wanted);
   const std::lock_guard lock(mutex_);
-  return static_cast<int>(made_.size());
+  return static_cast<int>(std::min(made_.size(), wanted));
 }
 
 const CudnnPlans::Plan& CudnnPlans::plan(int way) const {

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <deque>
+#include <functional>
+#include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -12,8 +15,14 @@
 
 namespace thalweg::engine::gpu {
 
+class CudnnPlans;
+
+struct CudnnRules {
+  bool tensor_cores = true;  ///< where false: 32-bit floats are multiplied as they are
+};
+
 /// What plans are made for: a GPU of this process, or one that is only described, for which plans
-/// can be made but not run.
+/// can be made but not run. Outlives the calls that are made for it.
 class CudnnTarget {
  public:
   /// GPU `number`; made at the first call, for the life of the process. Throws GpuError.
@@ -23,6 +32,11 @@ class CudnnTarget {
 
   cudnnHandle_t handle() const { return handle_; }
   const std::optional<CudnnDescriptor>& properties() const { return properties_; }
+  /// The plans of `key`, which says all that `graph` and `rules` follow from: made once and kept,
+  /// since some take a second to compile. `call` names them in notes. Thread-safe.
+  std::shared_ptr<const CudnnPlans> plans(const std::string& key, const std::string& call,
+                                          const std::function<CudnnGraph()>& graph,
+                                          CudnnRules rules);
   /// A handle is for one thread at a time: held while it is used.
   std::mutex& mutex() { return mutex_; }
   /// Makes the GPU the calling thread's.
@@ -33,32 +47,35 @@ class CudnnTarget {
   int number_ = 0;
   cudnnHandle_t handle_ = nullptr;
   std::optional<CudnnDescriptor> properties_;
-  std::mutex mutex_;
+  std::mutex mutex_, mutex_of_plans_;
+  std::map<std::string, std::shared_ptr<const CudnnPlans>> plans_;
 };
 
-struct CudnnRules {
-  bool tensor_cores = true;  ///< where false: 32-bit floats are multiplied as they are
-};
-
-/// The ways in which a graph can be run: deterministic ones only, with all sums in floats. The
-/// first ones are made when they are asked for, all when they are counted. Thread-safe.
+/// The ways in which a graph can be run: deterministic ones only, with all sums in floats; of
+/// different engines as far as there are. The first ones are made when they are asked for, all when
+/// they are counted. Thread-safe.
 class CudnnPlans {
  public:
-  CudnnPlans(CudnnTarget& target, CudnnGraph graph, CudnnRules rules);
+  static constexpr int kWays = 8;
 
-  /// Whether no way can be run.
-  bool none() const;
-  /// At most 8. May take seconds at the first call: some are compiled.
-  int count() const;
+  CudnnPlans(CudnnTarget& target, std::string call, const std::function<CudnnGraph()>& graph,
+             CudnnRules rules);
+
+  /// Whether `way` can be run. May take a second: some are compiled.
+  bool has(int way) const;
+  /// Why has(0) is false.
+  std::string why_none() const;
+  /// At most `most` and kWays. May take seconds at the first call.
+  int count(int most = kWays) const;
   std::string name(int way) const;  ///< empty where there is none
   std::size_t workspace(int way) const;
   /// Tensors as (number, pointer).
   void run(Queue& queue, int way, std::vector<std::int64_t> ids, std::vector<void*> pointers,
            void* workspace) const;
 
-  /// How many configurations of engines the heuristics offer under these rules: for tests where
-  /// there is no driver, without which those that are compiled cannot be loaded.
+  /// How many configurations cuDNN's heuristics offer under these rules, and of how many engines.
   std::size_t offered() const { return offered_.size(); }
+  std::size_t engines() const;
 
  private:
   struct Plan {
@@ -70,9 +87,11 @@ class CudnnPlans {
   const Plan& plan(int way) const;
 
   CudnnTarget& target_;
+  std::string call_;
   CudnnGraph graph_;
   std::vector<CudnnDescriptor> offered_;
   mutable std::mutex mutex_;
+  mutable std::string why_none_;
   mutable std::size_t tried_ = 0;
   mutable std::deque<Plan> made_;  // those made stay where they are
 };

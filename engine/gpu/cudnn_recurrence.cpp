@@ -254,7 +254,8 @@ class Lstm {
         try_out(gpu, way);
         ways_.push_back(std::move(way));
       } catch (const GpuError& error) {
-        why = error.what();
+        why = std::string("cuDNN, ") + name + ": " + error.what();
+        note_refusal(name_of(shape_), why);
         (void)cudaGetLastError();  // what cuDNN may have left would be taken for a loop's
       }
     }
@@ -440,7 +441,8 @@ RecurrenceCalls cudnn_recurrence(Gpu& gpu, const Recurrence& shape) {
     for (const Way& way : lstm->ways())
       calls.kept = std::max(calls.kept, Lstm::kept(way));
     return calls;
-  } catch (const GpuError&) {
+  } catch (const GpuError& error) {
+    note_refusal(name_of(shape), error.what());
     return {};
   }
 }

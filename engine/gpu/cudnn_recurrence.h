@@ -14,7 +14,7 @@ namespace thalweg::engine::gpu {
 /// refuses it.
 std::shared_ptr<cudnnRNNStruct> descriptor_of(const Recurrence& shape, cudnnRNNAlgo_t algorithm);
 
-/// Nothing where cuDNN has no way for that shape on that GPU.
+/// Nothing where cuDNN has no way for that shape on that GPU, which is noted (refusals()).
 RecurrenceCalls cudnn_recurrence(Gpu& gpu, const Recurrence& shape);
 
 }  // namespace thalweg::engine::gpu

@@ -1,38 +1,70 @@
 // What we ask of cuDNN, where there is no GPU: its "deviceless" mode makes plans for one that is
-// only described. Every convolution of the models is planned for an H200; attention, whose engines
-// are compiled and loaded by a driver, is accepted and offered engines.
-#include <dlfcn.h>
+// only described, and a driver of the tests' own lets those be finished that are compiled. The
+// models are compiled for such a GPU by the device itself: every call that a real one would plan is
+// planned.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <mutex>
+#include <ostream>
+#include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "engine/device/cuda/kernel_choice.h"
+#include "engine/device/cuda/program.h"
 #include "engine/gpu/cudnn_attention.h"
 #include "engine/gpu/cudnn_convolution.h"
 #include "engine/gpu/cudnn_recurrence.h"
+#include "engine/nn/model_table.h"
+#include "tests/engine/gpu/described_gpu.h"
+#include "tests/support/models.h"
 
 namespace thalweg::engine::gpu {
 namespace {
 
-// The properties that cuDNN asks for, of an H200.
-const char* const kH200 = R"({"deviceName":"NVIDIA H200","cudaDeviceId":0,"deviceVer":900,
+using testing::Contains;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+struct Kind {
+  const char* name;
+  const char* properties;  ///< those that cuDNN asks for, as JSON
+};
+
+const Kind kH100{"H100", R"({"deviceName":"NVIDIA H100 80GB HBM3","cudaDeviceId":0,"deviceVer":900,
 "driverVer":13000,"maxGridSize":[2147483647,65535,65535],"maxBlockSize":[1024,1024,64],
 "regsPerBlock":65536,"multiProcessorCount":132,"warpSize":32,"maxSharedMemoryPerBlock":49152,
 "maxSharedMemoryPerBlockOptin":232448,"reservedSharedMemoryPerBlock":1024,
 "maxRegistersPerSM":65536,"maxCtasPerSM":32,"maxThreadsPerBlock":1024,"maxThreadsPerSM":2048,
 "pciDeviceId":1,"isTccDriver":0,"supportCoopLaunch":1,"smClockRateKHz":1980000,
-"memClockRateKHz":3201000,"l2CacheSize":62914560,"totalGlobalMem":150754820096})";
+"memClockRateKHz":2619000,"l2CacheSize":52428800,"totalGlobalMem":85045673984})"};
+const Kind kH200{"H200", R"({"deviceName":"NVIDIA H200","cudaDeviceId":0,"deviceVer":900,
+"driverVer":13000,"maxGridSize":[2147483647,65535,65535],"maxBlockSize":[1024,1024,64],
+"regsPerBlock":65536,"multiProcessorCount":132,"warpSize":32,"maxSharedMemoryPerBlock":49152,
+"maxSharedMemoryPerBlockOptin":232448,"reservedSharedMemoryPerBlock":1024,
+"maxRegistersPerSM":65536,"maxCtasPerSM":32,"maxThreadsPerBlock":1024,"maxThreadsPerSM":2048,
+"pciDeviceId":1,"isTccDriver":0,"supportCoopLaunch":1,"smClockRateKHz":1980000,
+"memClockRateKHz":3201000,"l2CacheSize":62914560,"totalGlobalMem":150754820096})"};
+
+/// "" where cuDNN is there.
+std::string why_no_cudnn() {
+  try {
+    (void)fake_driver_kernels();
+    (void)cudnn();
+    return "";
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+}
 
 class Cudnn : public testing::Test {
  protected:
   void SetUp() override {
-    try {
-      (void)cudnn();
-    } catch (const GpuError& error) {
-      GTEST_SKIP() << error.what();
-    }
-    target_ = std::make_unique<CudnnTarget>(kH200);
+    if (const std::string why = why_no_cudnn(); !why.empty()) GTEST_SKIP() << why;
+    target_ = std::make_unique<CudnnTarget>(kH200.properties);
   }
   std::unique_ptr<CudnnTarget> target_;
 };
@@ -47,99 +79,160 @@ Convolution conv(std::int64_t n, std::int64_t c, std::int64_t k, std::int64_t in
   return shape;
 }
 
-/// ResNet-50 of 224x224 (He et al., 2016; with the stride in the 3x3 too, as usual since).
-std::vector<Convolution> resnet50() {
-  std::vector<Convolution> shapes{conv(32, 3, 64, 224, 2, 7, 2, 3)};
-  std::int64_t in = 64, size = 56;
-  for (const std::int64_t narrow : {64, 128, 256, 512}) {
-    const std::int64_t wide = 4 * narrow;
-    const int stride = narrow == 64 ? 1 : 2;
-    shapes.push_back(conv(32, in, wide, size, 2, 1, stride, 0));
-    shapes.push_back(conv(32, in, narrow, size, 2, 1, 1, 0));
-    shapes.push_back(conv(32, in, narrow, size, 2, 1, stride, 0));
-    shapes.push_back(conv(32, narrow, narrow, size, 2, 3, stride, 1));
-    size /= stride;
-    shapes.push_back(conv(32, narrow, narrow, size, 2, 3, 1, 1));
-    shapes.push_back(conv(32, narrow, wide, size, 2, 1, 1, 0));
-    shapes.push_back(conv(32, wide, narrow, size, 2, 1, 1, 0));
-    in = wide;
-  }
-  return shapes;
+/// "engine 62" of "engine 62 2=1 27=4".
+std::string engine_of(const std::string& way) {
+  return way.substr(0, way.find(' ', way.find(' ') + 1));
 }
 
-/// CosmoFlow of 4 x 128^3 in both its published forms.
-std::vector<Convolution> cosmoflow() {
-  std::vector<Convolution> shapes;
-  std::int64_t in = 4, size = 128;
-  for (const std::int64_t out : {32, 64, 128, 256, 512}) {
-    shapes.push_back(conv(4, in, out, size, 3, 3, 1, 1));
-    in = out, size /= 2;
-  }
-  shapes.push_back(conv(4, 4, 16, 128, 3, 3, 1, 0));
-  shapes.push_back(conv(4, 16, 32, 63, 3, 4, 1, 0));
-  shapes.push_back(conv(4, 32, 64, 30, 3, 4, 1, 0));
-  shapes.push_back(conv(4, 64, 128, 13, 3, 3, 2, 0));
-  shapes.push_back(conv(4, 128, 256, 6, 3, 3, 1, 0));
-  shapes.push_back(conv(4, 256, 256, 4, 3, 2, 1, 0));
-  shapes.push_back(conv(4, 256, 256, 3, 3, 2, 1, 0));
-  return shapes;
+std::set<std::string> engines_of(const Call& call) {
+  std::set<std::string> engines;
+  for (int way = 0; way < call.ways(); ++way)
+    engines.insert(engine_of(call.way_name(way)));
+  return engines;
 }
 
-/// U-Net of volumes (Cicek et al., 2016); transposed convolutions are those of 2, turned round.
-std::vector<Convolution> unet3d() {
-  std::vector<Convolution> shapes;
-  std::int64_t in = 1, size = 64;
-  for (const std::int64_t narrow : {32, 64, 128, 256}) {
-    shapes.push_back(conv(2, in, narrow, size, 3, 3, 1, 1));
-    shapes.push_back(conv(2, narrow, 2 * narrow, size, 3, 3, 1, 1));
-    if (narrow > 32) {
-      shapes.push_back(conv(2, 2 * narrow, 2 * narrow, 2 * size, 3, 2, 2, 0));
-      shapes.push_back(conv(2, 3 * narrow, narrow, 2 * size, 3, 3, 1, 1));
+struct Compiled {
+  Kind kind;
+  test::ModelCase model;
+};
+
+void PrintTo(const Compiled& c, std::ostream* out) {
+  *out << c.model.name << " on " << c.kind.name;
+}
+
+class CudnnModels : public testing::TestWithParam<Compiled> {
+ protected:
+  static constexpr std::size_t kLimit = std::size_t{1} << 30;  // of thalweg-train
+
+  void SetUp() override {
+    if (const std::string why = why_no_cudnn(); !why.empty()) GTEST_SKIP() << why;
+    target_ = std::make_unique<CudnnTarget>(GetParam().kind.properties);
+    library_ = std::make_unique<PlanningLibrary>(*target_);
+    gpu_ = std::make_unique<DescribedGpu>(*library_);
+  }
+  std::unique_ptr<cuda::CudaProgram> compile(Precision precision) {
+    const test::ModelCase& c = GetParam().model;
+    CompileOptions options = precision;
+    options.kernels.workspace = kLimit;
+    return std::make_unique<cuda::CudaProgram>(*gpu_, build_model_graph(c.model, c.data), c.batch,
+                                               options);
+  }
+  /// One call of each key, without products.
+  static std::vector<Call*> calls_of(const cuda::CudaProgram& program) {
+    std::set<std::string> keys{""};
+    std::vector<Call*> calls;
+    for (const cuda::LibraryCall& call : program.plan().calls)
+      if (keys.insert(call.call->key()).second) calls.push_back(call.call.get());
+    return calls;
+  }
+
+  /// Or all that cuDNN has: three for some gradients of 1x1 convolutions' inputs.
+  void expect_four_engines(const Call& call, const Convolution& shape) const {
+    const std::size_t found = engines_of(call).size();
+    if (found >= 4) return;
+    EXPECT_EQ(shape.pass, Convolution::Pass::backward_data) << call.name();
+    const auto graph = [&] { return graph_of(shape, {false, false, false}); };
+    EXPECT_EQ(found, CudnnPlans(*target_, call.name(), graph, {}).engines()) << call.name();
+  }
+
+  std::unique_ptr<CudnnTarget> target_;
+  std::unique_ptr<PlanningLibrary> library_;
+  std::unique_ptr<DescribedGpu> gpu_;
+};
+
+/// Every way is finished, those too that are only asked for by measuring.
+TEST_P(CudnnModels, HaveAllTheirWaysInBf16) {
+  const auto program = compile(Precision::bf16);
+  const std::vector<Call*> calls = calls_of(*program);
+  for (Call* const call : calls) {
+    EXPECT_LE(call->workspace(call->chosen()), kLimit) << call->name();
+    EXPECT_LE(call->ways(), 8) << call->name();
+    const bool attends = call->key().starts_with("attention");
+    const PlanningLibrary::Made& made = library_->made().at(call->key());
+    if (!attends) {
+      EXPECT_GE(call->ways(), 4) << call->name();
+      expect_four_engines(*call, *made.convolution);
+      continue;
     }
-    in = 2 * narrow, size /= 2;
+    EXPECT_EQ(call->chosen(), 0) << call->name();
+    EXPECT_THAT(made.kernels, HasSubstr("sm90")) << call->name();
   }
-  shapes.push_back(conv(2, 64, 3, 64, 3, 1, 1, 0));
-  return shapes;
+  const std::string& model = GetParam().model.name;
+  EXPECT_EQ(library_->recurrences().empty(), !model.starts_with("lstm"));
+  for (const Recurrence& shape : library_->recurrences())
+    EXPECT_NE(descriptor_of(shape, CUDNN_RNN_ALGO_STANDARD), nullptr);
+  EXPECT_EQ(calls.empty(), model == "mlp" || model.starts_with("lstm"));
 }
 
-std::vector<Convolution> small_nets() {
-  return {conv(128, 1, 32, 28, 2, 3, 1, 1), conv(128, 32, 64, 14, 2, 3, 1, 1),
-          conv(128, 1, 32, 28, 2, 5, 1, 2), conv(128, 3, 64, 32, 2, 5, 1, 2)};
-}
-
-TEST_F(Cudnn, PlansEveryConvolutionOfTheModels) {
-  int planned = 0;
-  for (const auto& shapes : {resnet50(), cosmoflow(), unet3d(), small_nets()})
-    for (Convolution shape : shapes)
-      for (const auto pass : {Convolution::Pass::forward, Convolution::Pass::backward_data,
-                              Convolution::Pass::backward_weights})
-        for (const bool fused : {false, true})
-          for (const Type type : {Type::f32, Type::bf16})
-            for (const Products products : {Products::fp32, Products::tf32}) {
-              if (fused && pass != Convolution::Pass::forward) continue;
-              if (type == Type::bf16 && products == Products::tf32) continue;
-              shape.pass = pass, shape.type = type, shape.products = products;
-              shape.bias = shape.relu = fused;
-              ++planned;
-              if (type == Type::bf16 && pass == Convolution::Pass::backward_weights) {
-                // Engines that write floats are compiled; without a driver each try takes long.
-                const CudnnPlans plans(*target_, graph_of(shape, {false, false, false}), {});
-                EXPECT_FALSE(plans.none());
-                continue;
-              }
-              std::unique_ptr<Call> call;
-              ASSERT_NO_THROW(call = cudnn_convolution(*target_, shape)) << shape.n;
-              EXPECT_LT(call->workspace(0), std::size_t{8} << 30) << call->name();
-              EXPECT_NE(call->way_name(0).find("engine"), std::string::npos);
-            }
-  EXPECT_GT(planned, 500);
-}
-
-TEST_F(Cudnn, PlansGradientsOfWeightsInBf16) {
-  for (Convolution shape : small_nets()) {
-    shape.pass = Convolution::Pass::backward_weights, shape.type = Type::bf16;
-    ASSERT_NO_THROW((void)cudnn_convolution(*target_, shape));
+TEST_P(CudnnModels, ArePlannedOnce) {
+  const auto first = compile(Precision::bf16), second = compile(Precision::bf16);
+  for (const auto& [key, made] : library_->made()) {
+    EXPECT_GE(made.calls, 2) << key;
+    EXPECT_LT(made.most_ms_after_first, 50) << key;
   }
+}
+
+TEST_P(CudnnModels, ArePlannedInFloats) {
+  for (const Precision precision : {Precision::fp32, Precision::tf32}) {
+    const auto program = compile(precision);
+    for (const Call* const call : calls_of(*program)) {
+      EXPECT_LT(call->workspace(0), std::size_t{8} << 30) << call->name();
+      EXPECT_THAT(call->way_name(0), StartsWith("engine ")) << call->name();
+    }
+  }
+}
+
+std::vector<Compiled> compiled() {
+  std::vector<Compiled> all;
+  for (const Kind& kind : {kH100, kH200})
+    for (const auto* const cases : {&test::gpu_model_cases(), &test::model_cases()})
+      for (const test::ModelCase& model : *cases)
+        all.push_back({kind, model});
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CudnnModels, testing::ValuesIn(compiled()), [](const auto& test) {
+  return test.param.model.name + "_" + test.param.kind.name;
+});
+
+TEST_F(Cudnn, GradientsOfBf16WeightsAreWrittenInBf16FirstAndInFloatsToo) {
+  Convolution shape = conv(256, 64, 64, 56, 2, 3, 1, 1);
+  shape.pass = Convolution::Pass::backward_weights, shape.type = Type::bf16;
+  const auto call = cudnn_convolution(*target_, shape);
+  ASSERT_EQ(call->ways(), 8);
+  for (int way = 0; way < 7; ++way)
+    EXPECT_EQ(call->way_name(way).find("in floats"), std::string::npos) << call->way_name(way);
+  EXPECT_THAT(call->way_name(7), HasSubstr("in floats"));
+  EXPECT_EQ(call->way_name(8), "");
+  // The bf16 weights lie in the workspace until they are widened.
+  for (int way = 0; way < 7; ++way)
+    EXPECT_GE(call->workspace(way), 64u * 64 * 9 * 2) << way;
+}
+
+TEST_F(Cudnn, PlansOfOneShapeAreMadeOnceByAnyThread) {
+  Convolution shape = conv(32, 64, 64, 56, 2, 3, 1, 1);
+  shape.type = Type::bf16;
+  int graphs = 0;
+  std::mutex mutex;
+  std::vector<std::shared_ptr<const CudnnPlans>> plans(8);
+  std::vector<std::thread> threads;
+  for (auto& mine : plans)
+    threads.emplace_back([&] {
+      mine = target_->plans("a key", "a call",
+                            [&] {
+                              const std::lock_guard lock(mutex);
+                              ++graphs;
+                              return graph_of(shape, {});
+                            },
+                            {});
+      EXPECT_TRUE(mine->has(0));
+      EXPECT_EQ(mine->count(), CudnnPlans::kWays);
+    });
+  for (std::thread& thread : threads)
+    thread.join();
+  EXPECT_EQ(graphs, 1);
+  for (const auto& mine : plans)
+    EXPECT_EQ(mine, plans[0]);
 }
 
 TEST_F(Cudnn, OffersOtherWays) {
@@ -152,50 +245,53 @@ TEST_F(Cudnn, OffersOtherWays) {
 
 TEST_F(Cudnn, TensorCoresAreLeftOutWhereFloatsAreMultipliedAsTheyAre) {
   Convolution shape = conv(32, 64, 64, 56, 2, 3, 1, 1);
-  const CudnnPlans plain(*target_, graph_of(shape, {}), {false});
-  const CudnnPlans rounded(*target_, graph_of(shape, {}), {true});
+  const auto graph = [&] { return graph_of(shape, {}); };
+  const CudnnPlans plain(*target_, "plain", graph, {false});
+  const CudnnPlans rounded(*target_, "rounded", graph, {true});
   EXPECT_GT(plain.offered(), 0u);
   EXPECT_GT(rounded.offered(), plain.offered());
 }
 
-/// NVIDIA's stand-in for a driver, which only answers that it is none: engines that are compiled
-/// are then offered, though no plan of them can be finished.
-bool have_driver() {
-  return dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL) != nullptr ||
-         dlopen(THALWEG_STUB_DRIVER, RTLD_NOW | RTLD_GLOBAL) != nullptr;
+FusedAttention attention(std::int64_t samples, std::int64_t heads, std::int64_t positions,
+                         bool causal, std::int64_t width = 64) {
+  FusedAttention f;
+  f.samples = samples, f.heads = heads, f.width = width;
+  f.queries = f.keys = positions;
+  // Q, K and V beside each other, as one product makes them.
+  const std::int64_t row = heads * width;
+  f.q = f.k = f.v = {3 * row * positions, 3 * row, width};
+  f.o = {row * positions, row, width};
+  f.scale = 0.125f, f.causal = causal;
+  return f;
 }
 
-TEST_F(Cudnn, OffersEnginesForAttention) {
-  if (!have_driver()) GTEST_SKIP() << dlerror();
-  struct Model {
-    const char* name;
-    std::int64_t samples, heads, positions;
-    bool causal;
-  };
-  for (const Model& model :
-       {Model{"GPT", 8, 12, 1024, true}, Model{"BERT-large", 8, 16, 512, false},
-        Model{"odd length", 4, 8, 77, false}})
+TEST_F(Cudnn, AttentionOfAnyLengthHasAKernel) {
+  for (FusedAttention f :
+       {attention(4, 8, 77, false), attention(2, 3, 40, true, 16), attention(3, 2, 6, true, 8)})
     for (const bool backward : {false, true}) {
-      FusedAttention f;
-      f.samples = model.samples, f.heads = model.heads, f.width = 64;
-      f.queries = f.keys = model.positions;
-      // Q, K and V beside each other, as one product makes them.
-      const std::int64_t row = f.heads * f.width;
-      f.q = f.k = f.v = {3 * row * f.queries, 3 * row, f.width};
-      f.o = {row * f.queries, row, f.width};
-      f.scale = 0.125f, f.causal = model.causal, f.backward = backward;
-      const CudnnPlans plans(*target_, graph_of(f), {});
-      EXPECT_GT(plans.offered(), 0u) << model.name << (backward ? " backward" : " forward");
+      f.backward = backward;
+      EXPECT_NE(cudnn_attention(*target_, f), nullptr) << f.queries;
     }
 }
 
-TEST_F(Cudnn, OffersEnginesForGradientsOfWeightsInFloats) {
-  if (!have_driver()) GTEST_SKIP() << dlerror();
-  for (Convolution shape : {conv(32, 64, 64, 56, 2, 3, 1, 1), conv(4, 32, 64, 64, 3, 3, 1, 1)}) {
-    shape.type = Type::bf16, shape.pass = Convolution::Pass::backward_weights;
-    const CudnnPlans plans(*target_, graph_of(shape, {}), {});
-    EXPECT_GT(plans.offered(), 0u);
-  }
+// Its leanest way is an sm80 kernel, of 128 bytes less than the sm90 one.
+TEST_F(Cudnn, AttentionThatWantsMoreThanTheLimitKeepsItsFirstKernel) {
+  FusedAttention f = attention(16, 12, 2048, true);
+  f.backward = true;
+  const auto call = cudnn_attention(*target_, f);
+  ASSERT_NE(call, nullptr);
+  ASSERT_GT(call->workspace(0), std::size_t{1} << 30);
+  EXPECT_EQ(cuda::choose_way(*call, {std::size_t{1} << 30, nullptr}), 0);
+}
+
+TEST_F(Cudnn, TellsWhyItDoesNotAttend) {
+  EXPECT_EQ(cudnn_attention(*target_, attention(2, 3, 40, true, 136)), nullptr);
+  EXPECT_EQ(cudnn_attention(*target_, attention(2, 3, 50, true, 136)), nullptr);
+  const std::vector<std::string> all = refusals();
+  EXPECT_THAT(all,
+              Contains("attention 40x40x136 causal forward: the width of a head is no multiple "
+                       "of 8 or over 128"));
+  EXPECT_THAT(all, testing::Not(Contains(HasSubstr("50x50x136"))));  // the same reason
 }
 
 // All that can be asked without a GPU: sizes of spaces and runs need one.
