@@ -194,6 +194,21 @@ Result<NodeCount> count_nodes() {
   return count;
 }
 
+namespace {
+
+/// Slurm looks at nodes that are up when it says whether a job could run. What is missing while
+/// others are out may come back with them.
+std::optional<std::string> nodes_out() {
+  const auto answer = count_nodes();
+  const auto* count = std::get_if<NodeCount>(&answer);
+  if (count == nullptr || count->usable == count->total) return {};
+  return "the nodes that are up do not have what is asked for; " +
+         std::to_string(count->total - count->usable) + " of " + std::to_string(count->total) +
+         " are down or drained now";
+}
+
+}  // namespace
+
 Result<Submitted> submit_held(const JobRequest& request) {
   if (const auto wrong = mistake(request)) return Failure{0, Outcome::refused, *wrong};
   Description description;
@@ -254,6 +269,8 @@ Result<Forecast> will_run(const JobRequest& request) {
       failure = {code, Outcome::refused, *reason + error_number(code)};
     } else if (code == ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE) {
       failure.outcome = Outcome::retry_later;  // a partition that is down gives the same answer
+    } else if (code == ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE) {
+      if (auto wait = nodes_out()) failure = {code, Outcome::retry_later, *wait};
     }
   }
   return failure;

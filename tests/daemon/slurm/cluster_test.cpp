@@ -252,6 +252,24 @@ TEST_F(SlurmCluster, ForecastOfWhatCanRunAndOfWhatNeverCan) {
     EXPECT_NE(job.token, r.token);
 }
 
+/// Down nodes come back: what only they could run is not what could never run.
+TEST_F(SlurmCluster, NothingIsRefusedBecauseNodesAreDownNow) {
+  const auto set_all = [](const char* state) {
+    return test::run({"scontrol", "update", "NodeName=n[1-3]", state, "Reason=test"});
+  };
+  LaunchRequest r = request("finish");
+  ASSERT_EQ(set_all("State=DRAIN").code, 0);
+  const Forecast forecast = wait(backend_->forecast(r)).value();
+  const Submission submission = submit(r);
+  const test::Outcome resumed = set_all("State=RESUME");
+  EXPECT_EQ(resumed.code, 0) << resumed.err;
+  EXPECT_FALSE(forecast.refused) << forecast.message;
+  EXPECT_EQ(forecast.start, 0);
+  EXPECT_THAT(forecast.message, HasSubstr("3 of 3 are down or drained now"));
+  EXPECT_EQ(submission.outcome, SubmitOutcome::accepted) << submission.message;
+  EXPECT_TRUE(wait(backend_->cancel({submission.handle, r.token, r.folder})));
+}
+
 TEST_F(SlurmCluster, ASetupLineThatFailsIsBadInput) {
   LaunchRequest r = request("finish", 1);
   r.slurm.setup = {"export A=1", "module load nothing-of-that-name"};
