@@ -61,11 +61,12 @@ class BrokenRecord : public std::runtime_error {
 
 /// Of a trial that is live or between attempts.
 struct TrialView {
-  std::int64_t attempt = 0;   ///< 0 = none is live
-  std::string attempt_state;  ///< launching, queued, running
-  std::string waiting_for;    ///< why it does not run; empty where it runs
-  std::int64_t steps = 0, steps_per_epoch = 0, epochs = 0;  ///< 0 = not known (yet)
-  double steps_per_s = 0;                                   ///< 0 = not known (yet)
+  std::int64_t attempt = 0;                     ///< 0 = none is live
+  std::string attempt_state;                    ///< launching, queued, running
+  std::string waiting_for;                      ///< why it does not run; empty where it runs
+  std::int64_t steps = 0, steps_per_epoch = 0;  ///< 0 = not known (yet)
+  double epochs = 0;
+  double steps_per_s = 0;  ///< 0 = not known (yet)
 };
 
 struct SweepView {

@@ -37,11 +37,18 @@ std::int64_t count_of(const json& line, const char* key) {
   return it == line.end() ? 0 : count_from(*it);
 }
 
+/// What is only shown: a value that makes no sense is as good as none.
+double shown_number(const json& line, const char* key) {
+  const auto it = line.find(key);
+  const double value = it != line.end() && it->is_number() ? it->get<double>() : 0;
+  return value >= 0 && value <= static_cast<double>(largest_count) ? value : 0;
+}
+
 JournalStart start_from(const json& line) {
   JournalStart start;
-  start.steps = count_of(line, "steps");
-  start.steps_per_epoch = count_of(line, "steps_per_epoch");
-  start.epochs = count_of(line, "epochs");
+  start.steps = static_cast<std::int64_t>(shown_number(line, "steps"));
+  start.steps_per_epoch = static_cast<std::int64_t>(shown_number(line, "steps_per_epoch"));
+  start.epochs = shown_number(line, "epochs");
   start.resumed_step = count_of(line, "resumed_step");
   start.ranks = static_cast<int>(std::min<std::int64_t>(count_of(line, "ranks"), INT_MAX));
   start.token = line.value("token", "");

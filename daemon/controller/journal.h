@@ -17,7 +17,8 @@
 namespace thalweg::daemon {
 
 struct JournalStart {
-  std::int64_t steps = 0, steps_per_epoch = 0, epochs = 0, resumed_step = 0;
+  std::int64_t steps = 0, steps_per_epoch = 0, resumed_step = 0;
+  double epochs = 0;  ///< that the run takes in all; may be a fraction
   int ranks = 0;
   std::string node_list;  ///< names joined by commas, each once
   std::string token;

@@ -26,9 +26,10 @@ std::string metrics(int n, int step, const std::string& value) {
 
 TEST(JournalLine, ReadsEveryType) {
   auto line = parse_journal_line(
-      R"({"n":1,"t":5.5,"type":"start","format":1,"ranks":2,"node_list":["a","a","b"],"steps":9,"epochs":3,"steps_per_epoch":3,"resumed_step":4})");
+      R"({"n":1,"t":5.5,"type":"start","format":1,"ranks":2,"node_list":["a","a","b"],"steps":9,"epochs":2.25,"steps_per_epoch":4,"resumed_step":4})");
   ASSERT_TRUE(line);
   EXPECT_EQ(line->start.steps, 9);
+  EXPECT_EQ(line->start.epochs, 2.25);
   EXPECT_EQ(line->start.node_list, "a,b");
   EXPECT_EQ(line->start.resumed_step, 4);
 

@@ -21,6 +21,31 @@ TEST(LocalSweep, RunsToTheComparison) {
   ASSERT_EQ(comparison["rows"].size(), 2u) << comparison.dump(2);
   EXPECT_EQ(comparison["rows"][0]["n"], 1);
   EXPECT_EQ(comparison["rows"][0]["verdict"], "best");
+  EXPECT_THAT(read_file(home.home() / "controller.log"),
+              testing::Not(testing::HasSubstr("malformed")))
+      << "the controller does not understand what the engine writes";
+  const auto attempts = home.query("SELECT DISTINCT node_list FROM attempts");
+  ASSERT_EQ(attempts["rows"].size(), 1u) << attempts.dump();
+  EXPECT_FALSE(attempts["rows"][0][0].get<std::string>().empty());
+}
+
+TEST(LocalSweep, SaysHowFarATrialIs) {
+  SweepHome home;
+  TinySweep sweep;
+  sweep.steps = 200000;
+  const std::string id = home.submit(sweep.text(), "local");
+  nlohmann::json progress;
+  EXPECT_TRUE(eventually(
+      [&] {
+        progress = home.json({"show", id})["trials"][0]["progress"];
+        return progress.contains("step") && progress.contains("seconds_left");
+      },
+      milliseconds(60000)))
+      << progress.dump(2);
+  EXPECT_EQ(progress.value("steps", 0), sweep.steps);
+  EXPECT_GT(progress.value("epochs", 0.0), 0);
+  EXPECT_EQ(home.thalweg({"cancel", id}).code, 0);
+  EXPECT_TRUE(home.wait_for_end(id));
 }
 
 TEST(LocalSweep, StarterFilesRun) {
