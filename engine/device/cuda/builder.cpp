@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
 #include "engine/device/cuda/kernel_choice.h"
 #include "engine/device/cuda/layout.h"
+#include "engine/device/cuda/padded_channels.h"
 #include "engine/device/cuda/recompute.h"
 #include "engine/device/memory_plan.h"
 #include "engine/tensor/buffer.h"
@@ -25,6 +27,16 @@ Shape batch_of(const Shape& sample, std::int64_t samples) {
 bool takes_tokens(const Graph& graph) {
   return std::any_of(graph.layers.begin(), graph.layers.end(), [](const LayerPlan& layer) {
     return layer.kind->tokens && layer.from.front() == 0;
+  });
+}
+
+/// Only convolutions take the images, and cuDNN would pad their channels.
+bool pads_input(const std::vector<Node>& nodes, const Shape& dims, Type type) {
+  if (dims.size() < 4 || !pads_channels(dims[1], type)) return false;
+  return std::all_of(nodes.begin(), nodes.end(), [](const Node& node) {
+    const std::string_view kind = node.layer->kind->name;
+    return std::find(node.from.begin(), node.from.end(), 0) == node.from.end() ||
+           kind == "conv2d" || kind == "conv3d";
   });
 }
 
@@ -255,6 +267,17 @@ void Builder::add_input() {
   const Shape dims = batch_of(graph_.input, samples());
   const Shape flat{samples(), elements(graph_.input)};
   TensorId x = place(Home::input, 0, {flat, Type::f32});
+  if (pads_input(nodes_, dims, type_)) {
+    Shape wider = dims;
+    wider[1] = padded_channels;
+    const TensorId y = activation(wider, type_);
+    kernel(Pass::both, {x, y}, [=](const Frame& frame) {
+      pad_images(frame.queue, dims[0], dims[1], places_of(dims), frame.floats(x),
+                 frame.as<Bf16>(y));
+    });
+    value(0).tensor = y;
+    return;
+  }
   if (dims.size() >= 4) {
     value(0).tensor = in_channels_last(Pass::both, x, dims, type_);
     return;

@@ -5,6 +5,7 @@
 #include "engine/device/cuda/columns.h"
 #include "engine/device/cuda/layer.h"
 #include "engine/device/cuda/layout.h"
+#include "engine/device/cuda/padded_channels.h"
 #include "engine/device/cuda/reductions.h"
 #include "engine/device/window.h"
 
@@ -93,20 +94,40 @@ TensorId conv_transpose(Builder& b, const Node& node, TensorId input) {
   return b.in_type(Builder::Pass::both, y, b.output_type());
 }
 
+/// The weights of a layer whose input is padded: (k, places, channels) become (k, places, 8).
+TensorId padded_weights(Builder& b, int weight, std::int64_t rows, std::int64_t channels) {
+  const TensorId narrow = b.weights(weight), wide = b.activation({rows, padded_channels}, b.type());
+  b.kernel(Builder::Pass::both, {narrow, wide}, [=](const Frame& frame) {
+    pad_rows(frame.queue, rows, channels, frame.as<Bf16>(narrow), frame.as<Bf16>(wide));
+  });
+  return wide;
+}
+
+void strip_gradient(Builder& b, TensorId wide, std::int64_t rows, std::int64_t channels,
+                    TensorId narrow) {
+  b.kernel(Builder::Pass::backward, {wide, narrow}, [=](const Frame& frame) {
+    strip_rows(frame.queue, rows, channels, frame.floats(wide), frame.floats(narrow));
+  });
+}
+
 }  // namespace
 
 TensorId conv2d(Builder& b, const Node& node, TensorId input) {
   const LayerPlan& layer = *node.layer;
   const Window w = window_of(layer);
-  const gpu::Convolution plain = convolution_of(b, w, layer.out[0]);
+  gpu::Convolution plain = convolution_of(b, w, layer.out[0]);
   const int weight = node.first_parameter;
+  const std::int64_t rows = layer.out[0] * Window::volume(w.kernel);
   b.parameter(weight, channels_last_order(layer.out[0], w.channels, Window::volume(w.kernel)));
   const TensorId x = b.in_type(Builder::Pass::both, input, b.type());
+  plain.c = b.desc(x).dims[1];
+  const bool padded = plain.c > w.channels;
+  const TensorId weights = padded ? padded_weights(b, weight, rows, w.channels) : b.weights(weight);
   const TensorId y = b.activation(batch_of(b, layer.out), b.type());
   gpu::Convolution joined = plain;
   joined.bias = layer.parameters.size() > 1;
   joined.relu = node.relu;
-  std::vector<TensorId> tensors{x, b.weights(weight), y};
+  std::vector<TensorId> tensors{x, weights, y};
   if (joined.bias) {
     b.parameter(weight + 1);
     tensors.push_back(b.weights(weight + 1));
@@ -117,12 +138,15 @@ TensorId conv2d(Builder& b, const Node& node, TensorId input) {
   b.on_backward([=, &b, &layer](TensorId dy) {
     dy = b.in_type(Builder::Pass::backward, dy, b.type());
     if (joined.relu) dy = relu_slope(b, y, dy);
-    add_call(b, Builder::Pass::backward, plain, Way::backward_weights, {x, dy, b.gradient(weight)});
+    const TensorId dw =
+        padded ? b.activation({rows, padded_channels}, Type::f32) : b.gradient(weight);
+    add_call(b, Builder::Pass::backward, plain, Way::backward_weights, {x, dy, dw});
+    if (padded) strip_gradient(b, dw, rows, w.channels, b.gradient(weight));
     b.ready(weight);
     sum_bias(b, layer, weight, dy);
     if (!b.wants_input_gradient()) return dy;
     const TensorId dx = b.like(x);
-    add_call(b, Builder::Pass::backward, plain, Way::backward_data, {dy, b.weights(weight), dx});
+    add_call(b, Builder::Pass::backward, plain, Way::backward_data, {dy, weights, dx});
     return dx;
   });
   return b.in_type(Builder::Pass::both, y, b.output_type());

@@ -41,6 +41,28 @@ TEST_P(LargerOnCudaInBf16, HasTheSameBitsOnEveryLane) {
   EXPECT_EQ(a.statistics, b.statistics);
 }
 
+/// "conv 4x3x3x8 of 9x9 forward bf16": of the calls of a first layer with these channels.
+std::string first_call(const LayerSpec& first, Precision precision, std::int64_t channels) {
+  const LayerSpec flatten{"flatten", "flatten", {}};
+  const Case of{
+      "first", {channels, 9, 9}, 2, 3, {first, conv("b", 4, 3, 1, 1), flatten, linear("c", 3)}};
+  const Graph graph = of.graph();
+  const cuda::CudaProgram program(some_gpu(), graph, 2, precision);
+  return program.library_calls().front().name;
+}
+
+// cuDNN would write the padded images itself, in forward and in backward.
+TEST(FirstLayerOnCuda, HasEightChannelsInBf16WhereOnlyConvolutionsTakeTheInput) {
+  const LayerSpec first = conv("a", 4, 3, 1, 1);
+  EXPECT_EQ(first_call(first, Precision::bf16, 3), "conv 4x3x3x8 of 9x9 forward bf16");
+  EXPECT_EQ(first_call(first, Precision::bf16, 7), "conv 4x3x3x8 of 9x9 forward bf16");
+  EXPECT_EQ(first_call(first, Precision::bf16, 1), "conv 4x3x3x1 of 9x9 forward bf16");
+  EXPECT_EQ(first_call(first, Precision::bf16, 9), "conv 4x3x3x9 of 9x9 forward bf16");
+  EXPECT_EQ(first_call(first, Precision::fp32, 3), "conv 4x3x3x3 of 9x9 forward");
+  EXPECT_EQ(first_call({"batch_norm", "a", {}}, Precision::bf16, 3),
+            "conv 4x3x3x3 of 9x9 forward bf16");
+}
+
 INSTANTIATE_TEST_SUITE_P(Layers, SmallOnCudaInBf16, testing::ValuesIn(small_cases()),
                          [](const auto& test) { return test.param.name; });
 INSTANTIATE_TEST_SUITE_P(Shapes, LargerOnCudaInBf16, testing::ValuesIn(larger_cases()),
