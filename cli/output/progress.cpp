@@ -253,6 +253,34 @@ std::string best_line(const SweepView& sweep) {
   return fmt::format("best {} {} ({})", sweep.metric, format_number(best->best), best->id);
 }
 
+std::optional<double> time_left(const SweepView& sweep) {
+  double left = 0, longest = 0, whole = 0;
+  long long known = 0, running = 0, others = sweep.count("pending");
+  for (const TrialView& trial : sweep.trials) {
+    if (trial.state != "running") continue;
+    ++running;
+    const double done = trial.fraction();
+    if (!trial.seconds_left || !std::isfinite(*trial.seconds_left) || done >= 1) {
+      ++others;
+      continue;
+    }
+    ++known;
+    left += *trial.seconds_left;
+    longest = std::max(longest, *trial.seconds_left);
+    whole += *trial.seconds_left / (1 - done);
+  }
+  if (known == 0) return {};
+  const double typical = whole / static_cast<double>(known);
+  return std::max(longest,
+                  (left + static_cast<double>(others) * typical) / static_cast<double>(running));
+}
+
+std::string time_left_text(const SweepView& sweep, const char* separator) {
+  const auto left = time_left(sweep);
+  if (!left || sweep.trials.size() < 2) return {};
+  return fmt::format("{}about {} left", separator, format_duration(std::ceil(*left)));
+}
+
 double elapsed(const SweepView& sweep, double now) {
   if (sweep.submitted <= 0) return 0;
   return std::max(0.0, (sweep.ended > 0 ? sweep.ended : now) - sweep.submitted);
@@ -276,10 +304,12 @@ std::vector<std::string> progress_frame(const SweepView& sweep, TerminalSize siz
       truncate(sweep.title, std::max(columns / 4, columns - display_width(after)));
   std::vector<std::string> lines;
   lines.push_back(palette(Tint::bold, title) + truncate(after, columns - display_width(title)));
-  const int bar = std::clamp(columns / 4, 4, 40);
+  const std::string counts = fmt::format("{} · {}{}", format_percent(done), counts_line(sweep),
+                                         time_left_text(sweep, " · "));
+  const int bar =
+      std::clamp(columns - 1 - display_width(counts), 4, std::clamp(columns / 4, 4, 40));
   lines.push_back(progress_bar(done, bar, tint_of_state(sweep.state), palette) + " " +
-                  truncate(fmt::format("{} · {}", format_percent(done), counts_line(sweep)),
-                           columns - bar - 1));
+                  truncate(counts, columns - bar - 1));
   if (rows >= 5 && columns >= narrowest_list) {
     const Layout layout = Layout::of(sweep, columns);
     lines.push_back(heading(layout, palette));

@@ -47,6 +47,11 @@ std::string progress_bar(double fraction, int width, Tint tint, const Palette& p
 std::string counts_line(const SweepView& sweep);
 /// "best val/error 0.1123 (12.3)"; empty where nothing is known yet.
 std::string best_line(const SweepView& sweep);
+/// About how many seconds all trials will still take, if as many run at a time as now and those
+/// that wait take as long as those that run; none where no trial knows how long it will take.
+std::optional<double> time_left(const SweepView& sweep);
+/// " · about 5:12 left" after `separator`; empty where that is not known, or of one trial.
+std::string time_left_text(const SweepView& sweep, const char* separator);
 /// How long it has been going, or took.
 double elapsed(const SweepView& sweep, double now);
 

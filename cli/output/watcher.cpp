@@ -144,7 +144,8 @@ void PlainWatcher::say_changes(const SweepView& sweep) {
 
 void PlainWatcher::say_progress(const SweepView& sweep) {
   if (sweep.count("running") > trials_named) {
-    std::string line = fmt::format("{}: {}", sweep.title, counts_line(sweep));
+    std::string line =
+        fmt::format("{}: {}{}", sweep.title, counts_line(sweep), time_left_text(sweep, ", "));
     if (const std::string best = best_line(sweep); !best.empty()) line += "; " + best;
     return say(line);
   }
@@ -161,6 +162,8 @@ void PlainWatcher::say_progress(const SweepView& sweep) {
                     format_number(trial.metric), format_rate(trial.samples_per_s),
                     format_duration(trial.seconds_left)));
   }
+  if (const std::string left = time_left_text(sweep, ""); !left.empty())
+    say(fmt::format("{}: {}", sweep.title, left));
 }
 
 std::unique_ptr<Watcher> make_watcher(const Terminal& terminal, std::ostream& out) {

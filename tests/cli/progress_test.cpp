@@ -45,7 +45,9 @@ TEST(CliProgress, FrameOfEightTrials) {
   ASSERT_EQ(lines.size(), 11u);
   EXPECT_EQ(lines[0],
             "sweep 12 fashion-optimizers · local · running 1:24 · best val/error 0.1101 (12.1)");
-  EXPECT_THAT(lines[1], EndsWith("20 % · 1/8 trials finished, 2 running, 4 pending, 1 failed"));
+  EXPECT_THAT(
+      lines[1],
+      EndsWith("20 % · 1/8 trials finished, 2 running, 4 pending, 1 failed · about 3:29 left"));
   EXPECT_THAT(lines[3], StartsWith("✓ 12.1  momentum, constant, seed 1  ━"));
   EXPECT_THAT(lines[3], EndsWith(" 100 %  0.3712     0.1123  10.3k/s    done"));
   EXPECT_THAT(lines[4], HasSubstr("failed: rank 1 on n2: killed by signal 9 (Killed)"));
@@ -160,7 +162,8 @@ TEST(CliPlain, SaysChangesOnceAndProgressNowAndThen) {
       "12.4 attempt 2\n"
       "12.3 step 600/860 (70 %)  loss 0.4312  val/error 0.1432  9.8k/s  38 s left\n"
       "12.4 waits for Priority\n"
-      "12.5 waits for free cores\n");
+      "12.5 waits for free cores\n"
+      "sweep 12 fashion-optimizers: about 3:43 left\n");
 }
 
 TEST(CliPlain, EndIsSaidOnce) {
@@ -177,8 +180,8 @@ TEST(CliPlain, ManyRunningTrialsAreOneLine) {
     trial["state"] = "running";
   const double t = 1760000084;
   EXPECT_THAT(plain({{t, snapshot}, {t + 20, snapshot}}),
-              EndsWith("sweep 12 fashion-optimizers: 0/8 trials finished, 8 running; best "
-                       "val/error 0.1101 (12.1)\n"));
+              EndsWith("sweep 12 fashion-optimizers: 0/8 trials finished, 8 running, about 1:12 "
+                       "left; best val/error 0.1101 (12.1)\n"));
 }
 
 }  // namespace
