@@ -21,12 +21,15 @@ double product_of(const std::vector<std::int64_t>& numbers) {
 
 CallWork work_of(const gpu::Product& p) {
   const std::vector<std::int64_t> sizes{p.m, p.n, p.k, p.batch};
-  return {CallWork::Kind::product, 2 * product_of(sizes), 0, 0};
+  CallWork work;
+  work.flops = 2 * product_of(sizes);
+  return work;
 }
 
 /// Tensor cores read eight channels at once: the library pads fewer in a copy of its own.
 CallWork work_of(const gpu::Convolution& c) {
-  CallWork work{CallWork::Kind::convolution, 0, 0, 0};
+  CallWork work;
+  work.kind = CallWork::Kind::convolution;
   work.flops = 2 * static_cast<double>(c.n * c.c * c.k) * product_of(c.kernel) * product_of(c.out);
   const bool reads_x = c.pass != gpu::Convolution::Pass::backward_data;
   if (reads_x && c.type == gpu::Type::bf16 && c.c % 8 != 0)
@@ -39,11 +42,20 @@ CallWork work_of(const gpu::Convolution& c) {
 CallWork work_of(const gpu::FusedAttention& a) {
   const double pairs = product_of({a.samples, a.heads, a.queries, a.keys});
   const double product = 2 * pairs * static_cast<double>(a.width) * (a.causal ? 0.5 : 1);
-  return {CallWork::Kind::attention, (a.backward ? 5 : 2) * product, a.backward ? 4 * pairs : 0, 0};
+  CallWork work;
+  work.kind = CallWork::Kind::attention;
+  work.flops = (a.backward ? 5 : 2) * product;
+  work.beside = a.backward ? 4 * pairs : 0;
+  // q, k, v and o, and their slopes; a layer may hold the first three in one tensor.
+  const double heads = product_of({2, a.samples, a.heads, a.queries + a.keys, a.width});
+  work.touched = (a.backward ? 2 : 1) * 2 * heads;
+  return work;
 }
 
 CallWork work_of(const gpu::Recurrence& r, bool backward) {
-  CallWork work{CallWork::Kind::lstm, 0, 0, r.positions * r.layers};
+  CallWork work;
+  work.kind = CallWork::Kind::lstm;
+  work.steps = r.positions * r.layers;
   for (int layer = 0; layer < r.layers; ++layer) {
     const std::int64_t inputs = (layer == 0 ? r.features : r.width) + r.width;
     work.flops += 2 * product_of({r.samples, r.positions, 4 * r.width, inputs});
@@ -159,9 +171,11 @@ CountedPlan count_plan(Graph graph, int samples, const CompileOptions& options,
                          bytes_of(plan, operation, operation.call >= 0)};
       if (operation.call >= 0) {
         c.call = &counted.calls[static_cast<std::size_t>(operation.call)];
+        if (c.call->touched > 0) c.bytes = c.call->touched;
       } else {
         operation.kernel(frame);
         c.launches = queue.take_count();
+        if (c.launches == 0) c.bytes = 0;
       }
       counted.operations.push_back(c);
     }

@@ -15,6 +15,7 @@ struct CallWork {
   enum class Kind { product, convolution, attention, lstm } kind = Kind::product;
   double flops = 0;        ///< a multiplication and an addition are two; a causal mask halves them
   double beside = 0;       ///< bytes moved beside its tensors
+  double touched = 0;      ///< bytes of its tensors, where it touches parts of them; 0: all
   std::int64_t steps = 0;  ///< of an lstm: what can only follow one another
 };
 

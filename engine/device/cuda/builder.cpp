@@ -190,7 +190,7 @@ void Builder::loss_kernel(const std::vector<TensorId>& tensors, bool training, K
   ++clock_;
   for (const TensorId id : tensors)
     use(id, clock_);
-  (training ? plan_.loss : plan_.evaluation_loss).push_back({std::move(kernel), {}, -1});
+  (training ? plan_.loss : plan_.evaluation_loss).push_back({std::move(kernel), {}, -1, tensors});
 }
 
 void Builder::loss_in_channels_last(TensorId from, TensorId to) {

@@ -3,9 +3,9 @@
 // there one day: where a row is far off, either the code or an assumption below is wrong.
 //
 // An operation takes the longer of its arithmetic at the rate of its kind and its bytes (of the
-// tensors that it names, each once) at that of its kind, and a start for each of its kernels; the
-// update moves `update_bytes` a parameter; the batch crosses the bus meanwhile. "from" and "to" are
-// the same under the better and the worse assumptions.
+// tensors that it names, each once, of a loss the outputs twice) at that of its kind, and a start
+// for each of its kernels; the update moves `update_bytes` a parameter; the batch crosses the bus
+// meanwhile. "from" and "to" are the same under the better and the worse assumptions.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -39,10 +39,12 @@ constexpr Assumptions middle{2.15e12, 2.5e12, 560e12, 450e12, 350e12, 5.0e-6, 2.
 constexpr Assumptions better{2.3e12, 2.7e12, 650e12, 560e12, 420e12, 4.0e-6, 1.8e-6, 55e9};
 constexpr Assumptions worse{2.0e12, 2.3e12, 480e12, 350e12, 280e12, 6.5e-6, 3.0e-6, 40e9};
 
-// Momentum's step by the code: squares of the gradient (4), gradient, velocity and parameter read
-// (12), the last two written (8), and the bf16 copy made of the parameters (6).
-constexpr double update_bytes = 30;
-constexpr int update_launches = 8;
+// Momentum's one pass by the code (optim/fused.h): gradient, velocity and parameter read (12), the
+// last two written (8), the bf16 copy too (2). Beside it the sums of squares are joined, running
+// statistics blended, the loss made a float, a number zeroed, two reports copied
+// (sync/gpu_synchronous.cpp, gpu_shards.cpp).
+constexpr double update_bytes = 22;
+constexpr int update_launches = 7;
 
 /// What PyTorch 2.11 is guessed to take on an H100, torch.compile, bf16, ms: an estimate, as long
 /// as nobody has measured it.
@@ -59,9 +61,25 @@ struct Counts {
   int launches = 0, calls = 0;
 };
 
-double seconds_of(const CountedOperation& o, const Assumptions& a) {
+/// A loss reads what the model puts out twice, and writes its slope, which may stand in its place.
+double loop_bytes(const CountedPlan& counted, const CountedOperation& o) {
+  if (o.pass != CountedOperation::Pass::loss || o.launches == 0) return o.bytes;
+  const auto count = counted.plan.samples * elements(counted.graph.loss.output);
+  double outputs = 0;
+  int of_that_size = 0;
+  for (const cuda::TensorId id : o.operation->tensors) {
+    if (id < 0) continue;
+    const cuda::Desc& desc = counted.plan.tensors[static_cast<std::size_t>(id)].desc;
+    if (desc.count() != count) continue;
+    outputs = std::max(outputs, static_cast<double>(desc.bytes()));
+    ++of_that_size;
+  }
+  return o.bytes + (of_that_size == 1 ? 2 : 1) * outputs;
+}
+
+double seconds_of(const CountedPlan& counted, const CountedOperation& o, const Assumptions& a) {
   const double starts = o.launches * a.start;
-  if (o.call == nullptr) return std::max(starts, 0.4 * starts + o.bytes / a.loops);
+  if (o.call == nullptr) return std::max(starts, 0.4 * starts + loop_bytes(counted, o) / a.loops);
   const CallWork& work = *o.call;
   if (work.kind == CallWork::Kind::lstm)
     return static_cast<double>(work.steps) * a.lstm_step *
@@ -85,9 +103,12 @@ Counts counts_of(const CountedPlan& counted) {
   Counts c;
   for (const CountedOperation& o : counted.operations) {
     c.launches += o.launches;
-    (o.call == nullptr ? c.loop_bytes : c.call_bytes) += o.bytes;
-    if (o.call == nullptr) continue;
+    if (o.call == nullptr) {
+      c.loop_bytes += loop_bytes(counted, o);
+      continue;
+    }
     ++c.calls;
+    c.call_bytes += o.bytes;
     c.flops += o.call->flops;
     c.call_bytes += o.call->beside;
   }
@@ -101,7 +122,7 @@ double step_ms(const CountedPlan& counted, const Assumptions& a) {
   const Counts c = counts_of(counted);
   double seconds = c.update / a.loops + update_launches * a.start;
   for (const CountedOperation& o : counted.operations)
-    seconds += seconds_of(o, a);
+    seconds += seconds_of(counted, o, a);
   return 1e3 * std::max(seconds, c.bus / a.bus);
 }
 
@@ -117,8 +138,8 @@ void print_detail(const CountedPlan& counted) {
     const std::size_t first = place.find(' '), last = place.rfind(' ');
     Sum& sum = sums[place.substr(0, first) + place.substr(last) +
                     (o.call == nullptr ? ", own" : ", calls")];
-    sum.seconds += seconds_of(o, middle);
-    sum.bytes += o.bytes + (o.call == nullptr ? 0 : o.call->beside);
+    sum.seconds += seconds_of(counted, o, middle);
+    sum.bytes += o.call == nullptr ? loop_bytes(counted, o) : o.bytes + o.call->beside;
     sum.flops += o.call == nullptr ? 0 : o.call->flops;
     sum.launches += o.launches;
   }

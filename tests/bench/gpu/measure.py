@@ -10,6 +10,7 @@ from session import EMULATED, last_line, numbers, verdict
 
 COSMOFLOW_V100 = 39.7  # samples/s of one V100, MLPerf HPC's reference of 2020
 OPTIMIZER_BAR = 0.85  # of the copy's bandwidth, where memory bounds it
+MOST_LINES = 20  # of a model's operations in the table
 SMALL = ["batch=2"] if EMULATED else []
 
 RANK_COUNTS = [1, 2, 4]
@@ -33,8 +34,19 @@ train:
 """
 
 
+def times_file(session):
+    """What the ways of libraries' calls took on such a GPU, kept from call to call."""
+    return session.results / "kernels.json"
+
+
 def bench_step(session, log, limit, *words):
     return session.call(log, session.program("bench_step"), *words, "device=cuda", *SMALL, limit=limit)
+
+
+def fallbacks(text):
+    """What a library would not do, and why: something slower was done instead."""
+    return [("  fallback", line.partition(": ")[2][:160], "", "-") for line in text.splitlines()
+            if line.startswith("fallback: ")]
 
 
 def first(session, model, limit):
@@ -52,16 +64,15 @@ def first(session, model, limit):
         value = (f"loss {found['loss_first']:.4f} to {found['loss_last']:.4f}, {found['kinds']:.0f} kinds of calls, "
                  + ("same bits again" if found["same_bits"] else "OTHER BITS AGAIN"))
         rows.append((what, value, "finite, falls", verdict(good)))
-        rows += [("  fallback", line.partition(": ")[2][:160], "", "-") for line in text.splitlines()
-                 if line.startswith("fallback: ")]
+        rows += fallbacks(text)
     return rows
 
 
 def operations(session, item, limit, *words):
-    """The lines of bench_step that end with a line of numbers, as rows."""
+    """The first lines of bench_step, which ends with a line of numbers, as rows; all stand in the log."""
     status, text = bench_step(session, item, limit, *words, f"seconds={min(float(session.seconds), 2)}")
     lines = [line.split(" | ") for line in text.splitlines() if " | " in line]
-    rows = [(f"  {what}", ", ".join(word.strip() for word in rest), "", "-") for what, *rest in lines]
+    rows = [(f"  {what}", ", ".join(word.strip() for word in rest), "", "-") for what, *rest in lines[:MOST_LINES]]
     found = numbers(text)
     return rows, found, "" if status == 0 and found else last_line(text)
 
@@ -69,7 +80,7 @@ def operations(session, item, limit, *words):
 def loops(session, model, limit):
     """Every loop of our own that differs, beside the copy."""
     what = f"own loops of {model}"
-    rows, found, why = operations(session, f"loops.{model}", limit, model, "precision=bf16", "loops=1", "top=25")
+    rows, found, why = operations(session, f"loops.{model}", limit, model, "precision=bf16", "loops=1", "top=1000")
     if why:
         return [(what, why, "", verdict(False))]
     copy = session.number("limits", "copy_gb_s") or found["copy_gb_s"]
@@ -81,23 +92,27 @@ def loops(session, model, limit):
 def profile(session, model, limit):
     """The operations of a training pass that take longest."""
     what = f"operations of {model}, forward and backward"
-    rows, found, why = operations(session, f"profile.{model}", limit, model, "precision=bf16", "profile=1",
-                                  "kernels=first")
+    known = session.number(f"steps:{model}", "ours")  # its ways have been measured
+    ways = [f"times={times_file(session)}"] if known else ["kernels=first"]
+    rows, found, why = operations(session, f"profile.{model}", limit, model, "precision=bf16", "profile=1", *ways)
     if why:
         return [(what, why, "", verdict(False))]
-    value = (f"{found['pass_ms']:.3f} ms; one by one {found['sum_ms']:.3f}: own loops {found['loops_ms']:.3f} "
-             f"({found['loops_gb_s']:.0f} GB/s), calls {found['calls_ms']:.3f} ({found['calls_tflop_s']:.0f} TFLOP/s)")
+    value = (f"{found['pass_ms']:.3f} ms, {'fastest' if known else 'first'} ways; one by one "
+             f"{found['sum_ms']:.3f}: own loops {found['loops_ms']:.3f} ({found['loops_gb_s']:.0f} GB/s), "
+             f"calls {found['calls_ms']:.3f} ({found['calls_tflop_s']:.0f} TFLOP/s)")
     return [(what, value, "", "-")] + rows
 
 
 def steps(session, model, limit):
     if model == "control":
         return peers.control(session, CONTROL, limit)
-    status, text = bench_step(session, f"steps.{model}", limit, model, "precision=bf16", f"seconds={session.seconds}")
+    status, text = bench_step(session, f"steps.{model}", limit, model, "precision=bf16", f"seconds={session.seconds}",
+                              f"times={times_file(session)}")
     ours = numbers(text)
     if "samples_per_s" not in ours:
         return [(f"{model}: ours / PyTorch", f"ours: {last_line(text)}", f">= {MODELS[model][0]:g}", verdict(False))]
-    return step_rows(session, model, ours)
+    rows, more = step_rows(session, model, ours)
+    return rows + fallbacks(text), more
 
 
 def step_rows(session, model, ours):

@@ -28,6 +28,8 @@ expect '  linear .* backward .* ms, .* %, .* GB/s'
 expect 'mlp: ours / PyTorch .* emul. .*not measured on this kind of GPU'
 expect 'not measured yet: tests ('
 cmp "$folder/results/table.txt" "$folder/out/table.txt"
+cmp "$folder/results/kernels.json" "$folder/out/kernels.json"
+grep -q 'emulated GPU.*product ' "$folder/out/kernels.json"
 tar -tzf "$folder/out/logs.tar.gz" | grep -q 'logs/profile.mlp.log'
 
 if [ ! -e /dev/nvidiactl ]; then

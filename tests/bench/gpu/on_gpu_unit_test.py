@@ -28,7 +28,8 @@ HANGS = """echo '[ RUN      ] S.Good'; echo '[       OK ] S.Good (1 ms)'; echo '
 echo 'E! error: CUDNN_STATUS_EXECUTION_FAILED; Reason: no kernel' >"$CUDNN_LOGDEST_DBG"
 exec sleep 600
 """
-STEP = ("echo samples_per_s=1000 step_ms=0.128 compute_ms=0 sums_ms=0 update_ms=0 loss=1 gflop=1 gbyte=0.1 "
+STEP = ("echo 'fallback: attention 5x5: no engine'\n"
+        "echo samples_per_s=1000 step_ms=0.128 compute_ms=0 sums_ms=0 update_ms=0 loss=1 gflop=1 gbyte=0.1 "
         "parameters=100\n")
 
 
@@ -132,6 +133,7 @@ class OnGpu(unittest.TestCase):
         self.run_items("steps:lenet")
         what, value, bar, met = self.rows("steps:lenet")[0]
         self.assertEqual((what, bar, met), ("lenet: ours / PyTorch", ">= 2", "yes"))
+        self.assertIn(["  fallback", "attention 5x5: no engine", "", "-"], self.rows("steps:lenet"))
         self.assertIn("1000.0 / 400.0 (default, torch 2.11) = 2.50", value)
         # All that was kept is known: only what is missing is asked for.
         self.assertNotIn("] peers:lenet", self.run_items("peers", "limit=0.1")[1])

@@ -12,6 +12,7 @@
 #include "engine/gpu/vectors.h"
 #include "engine/nn/model_table.h"
 #include "engine/tensor/random.h"
+#include "tests/bench/gpu/measured_kernels.h"
 #include "tests/bench/gpu/rates.h"
 #include "tests/support/counted_plan.h"
 
@@ -110,7 +111,7 @@ std::vector<std::string> kinds_of_loops(const CountedPlan& counted) {
       const cuda::Desc& desc = counted.plan.tensors[index_of(id)].desc;
       kind += " " + to_text(desc.dims) + (desc.type == gpu::Type::bf16 ? "h" : "");
     }
-    kinds.push_back(o.call == nullptr ? kind : "");
+    kinds.push_back(o.call == nullptr && o.launches > 0 ? kind : "");
   }
   return kinds;
 }
@@ -198,12 +199,10 @@ CountedPlan plan_for(gpu::Gpu& machine, gpu::Queue& queue, const ProfileSettings
     return test::count_plan(build_model_graph(s.model.model, s.model.data), s.batch, options,
                             &queue.library());
   };
-  if (!s.measured || machine.info().emulated) return plan();
-  MeasureOptions how;
-  how.scratch = options.kernels.workspace;
-  how.seconds = 60;
-  options.kernels.times =
-      std::make_shared<const KernelTimes>(cuda::measure(machine, plan().plan, how));
+  if (!s.measured || (machine.info().emulated && s.times.empty())) return plan();
+  options.kernels = measured_kernels(machine, s.times, [&](const MeasureOptions& how) {
+    return cuda::measure(machine, plan().plan, how);
+  });
   return plan();
 }
 
@@ -215,7 +214,8 @@ std::string line_of(const CountedPlan& counted, const CountedOperation& o, doubl
     const gpu::Call& call = *counted.plan.calls[static_cast<std::size_t>(o.operation->call)].call;
     engine = call.name() + ", " + call.way_name(call.chosen());
   }
-  text += format(" | %.4f ms | %.1f %% | %.0f GB/s | ", ms, 100 * ms / all, o.bytes / ms * 1e-6);
+  text += format(" | %.4f ms | %.1f %% | %.2f MB | %.0f GB/s | ", ms, 100 * ms / all,
+                 o.bytes * 1e-6, o.bytes / ms * 1e-6);
   return text + (o.call == nullptr ? "" : format("%.1f TFLOP/s", o.call->flops / ms * 1e-9)) +
          " | " + engine;
 }
@@ -238,14 +238,14 @@ int print_gpu_profile(const ProfileSettings& settings) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < count; ++i) {
     const CountedOperation& o = counted.operations[i];
-    order.push_back(i);
+    if (o.launches > 0) order.push_back(i);
     all += ms[i];
     (o.call == nullptr ? loops : calls) += ms[i];
     (o.call == nullptr ? loop_bytes : flops) += o.call == nullptr ? o.bytes : o.call->flops;
   }
   std::sort(order.begin(), order.end(),
             [&](std::size_t a, std::size_t b) { return ms[a] > ms[b]; });
-  for (std::size_t i = 0; i < std::min(count, settings.top); ++i)
+  for (std::size_t i = 0; i < std::min(order.size(), settings.top); ++i)
     std::printf("%s\n", line_of(counted, counted.operations[order[i]], ms[order[i]], all).c_str());
   std::printf(
       "operations=%zu sum_ms=%.4f pass_ms=%.4f loops_ms=%.4f loops_gb=%.3f loops_gb_s=%.1f "
@@ -286,8 +286,10 @@ int print_gpu_loops(const ProfileSettings& settings) {
     const std::size_t i = order[n];
     const double rate = counted.operations[i].bytes / ms[i] * 1e-6;
     std::printf(
-        "%s | %d x %.4f ms | %.1f %% of all | %.0f GB/s | %.0f %% of the copy | %d kernels\n",
-        kinds[i].c_str(), times.at(kinds[i]), ms[i], 100 * share(i) / all, rate, 100 * rate / copy,
+        "%s | %d x %.4f ms | %.1f %% of all | %.2f MB | %.0f GB/s | %.0f %% of the copy | %d "
+        "kernels\n",
+        kinds[i].c_str(), times.at(kinds[i]), ms[i], 100 * share(i) / all,
+        counted.operations[i].bytes * 1e-6, rate, 100 * rate / copy,
         counted.operations[i].launches);
   }
   std::printf("loops=%zu sum_ms=%.4f gbyte=%.3f gb_s=%.1f copy_gb_s=%.1f\n", order.size(), all,
@@ -308,6 +310,8 @@ void print_gpu_calls(const ProfileSettings& settings) {
   }
   for (const auto& [what, times] : runs)
     std::printf("%d x %s\n", times, what.c_str());
+  for (const std::string& refusal : gpu::refusals())
+    std::printf("fallback: %s\n", refusal.c_str());
   std::printf("kinds=%zu\n", runs.size());
 }
 

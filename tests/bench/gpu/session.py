@@ -66,6 +66,9 @@ class Session:
         self.kept = {}
         for file in [self.earlier / "rows.json"] if self.earlier else []:  # carried from another machine of the kind
             self.kept = json.loads(file.read_text())
+            times = file.with_name("kernels.json")
+            if times.exists() and not (self.results / times.name).exists():
+                write_aside(self.results / times.name, times.read_bytes())
         if self.file.exists():
             self.kept = json.loads(self.file.read_text())
         self.peers = {}  # set by peers.py
@@ -170,6 +173,8 @@ class Session:
             write_aside(self.out / "rows.json", rows)
             write_aside(self.out / "table.txt", text)
             write_aside(self.out / "logs.tar.gz", self.packed_logs())
+            if (self.results / "kernels.json").exists():
+                write_aside(self.out / "kernels.json", (self.results / "kernels.json").read_bytes())
             places.append(self.out)
         for place in places:
             place.mkdir(parents=True, exist_ok=True)

@@ -4,6 +4,7 @@
 //   precision (fp32, bf16), device (cpu), seconds (2)
 //   kernels=first  on a GPU: those that the libraries think best (measured: the fastest within
 //                  1 GiB of workspace, as in a run)
+//   times=FILE     a kernels.json to take measured times from and to add to
 //   profile=1  what every operation takes, on the cpu device; on a GPU (device=cuda) the top=15
 //   that
 //              take longest, with bytes and arithmetic a second and what the library chose
@@ -25,6 +26,7 @@
 #include <sstream>
 #include <string>
 
+#include "engine/gpu/library.h"
 #include "tests/bench/gpu/profile.h"
 #include "tests/bench/step/trainer.h"
 
@@ -160,6 +162,7 @@ ProfileSettings profile_settings(const Settings& settings) {
   s.batch = settings.number("batch") > 0 ? settings.number("batch") : s.model.batch;
   s.options = precision_named(settings.text("precision"));
   s.measured = settings.text("kernels") == "measured";
+  s.times = settings.text("times");
   s.seconds = std::stod(settings.text("seconds"));
   s.top = static_cast<std::size_t>(settings.number("top"));
   return s;
@@ -203,6 +206,8 @@ int run(const Settings& settings) {
       print_profile(trainer, seconds);
     } else {
       const Times times = trainer.run(seconds);
+      for (const std::string& refusal : rank == 0 ? gpu::refusals() : std::vector<std::string>())
+        std::printf("fallback: %s\n", refusal.c_str());
       if (rank == 0)
         std::printf("%s ranks=%d threads=%s %s %s\n", settings.model.c_str(), group.size(),
                     settings.text("threads").c_str(), describe(trainer, times).c_str(),

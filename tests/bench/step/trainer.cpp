@@ -7,6 +7,7 @@
 #include "engine/device/cpu/lane.h"
 #include "engine/nn/model_table.h"
 #include "engine/tensor/random.h"
+#include "tests/bench/gpu/measured_kernels.h"
 #include "tests/bench/step/flops.h"
 #include "tests/bench/step/limit.h"
 
@@ -14,7 +15,6 @@ namespace thalweg::engine::bench {
 namespace {
 
 constexpr int kBatches = 4;  // different ones, taken in turn, as in the peers
-constexpr double kMeasureSeconds = 40;
 
 using Clock = std::chrono::steady_clock;
 
@@ -25,15 +25,6 @@ double seconds_since(Clock::time_point start) {
 jobspec::Value optimizer_named(const std::string& name) {
   if (name == "momentum") return jobspec::Map{{"name", name}, {"momentum", 0.9}};
   return jobspec::Map{{"name", name}};
-}
-
-/// As thalweg-train has them by default; those that the time does not reach as the libraries
-/// think best.
-KernelOptions fastest_kernels(const Model& model) {
-  MeasureOptions how;
-  how.scratch = std::size_t{1} << 30;
-  how.seconds = kMeasureSeconds;
-  return {how.scratch, std::make_shared<const KernelTimes>(model.measure_calls(how))};
 }
 
 }  // namespace
@@ -70,9 +61,12 @@ Trainer::Trainer(const Settings& settings, comm::Group& group)
                        options);
   };
   model_ = build();
-  if (const gpu::Gpu* gpu = model_->gpu();
-      gpu != nullptr && !gpu->info().emulated && settings.text("kernels") == "measured") {
-    options.kernels = fastest_kernels(*model_);
+  const std::string& times = settings.text("times");
+  if (gpu::Gpu* const gpu = model_->gpu(); gpu != nullptr &&
+                                           settings.text("kernels") == "measured" &&
+                                           (!gpu->info().emulated || !times.empty())) {
+    options.kernels = measured_kernels(
+        *gpu, times, [&](const MeasureOptions& how) { return model_->measure_calls(how); });
     model_ = build();
   }
   optimizer_ =

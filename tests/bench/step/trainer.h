@@ -16,11 +16,21 @@ namespace thalweg::engine::bench {
 
 struct Settings {
   std::string model;
-  std::map<std::string, std::string> values{
-      {"batch", "0"},   {"threads", "1"},  {"shards", "0"},         {"optimizer", "momentum"},
-      {"seconds", "2"}, {"device", "cpu"}, {"precision", "fp32"},   {"profile", "0"},
-      {"serve", ""},    {"bind", "-1"},    {"kernels", "measured"}, {"first", "0"},
-      {"loops", "0"},   {"top", "15"}};
+  std::map<std::string, std::string> values{{"batch", "0"},
+                                            {"threads", "1"},
+                                            {"shards", "0"},
+                                            {"optimizer", "momentum"},
+                                            {"seconds", "2"},
+                                            {"device", "cpu"},
+                                            {"precision", "fp32"},
+                                            {"profile", "0"},
+                                            {"serve", ""},
+                                            {"bind", "-1"},
+                                            {"kernels", "measured"},
+                                            {"first", "0"},
+                                            {"loops", "0"},
+                                            {"top", "15"},
+                                            {"times", ""}};
   jobspec::Map sync;           ///< of train.sync
   jobspec::Map model_options;  ///< besides those of the model's case
 
