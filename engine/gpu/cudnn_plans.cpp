@@ -57,10 +57,12 @@ bool is_compiled(const CudnnDescriptor& engine) {
 
 /// Eight tile sizes of one engine tell less than several engines when they are timed: the first of
 /// each engine, then the others. Of the fallbacks, general kernels that do anything, as many come
-/// before those as make four engines, but none that takes a second to compile.
+/// before those as make four engines, and ones that take a second to compile only where there are
+/// no others.
 std::vector<CudnnDescriptor> in_order_of_trial(const std::vector<CudnnDescriptor>& best,
                                                const std::vector<CudnnDescriptor>& fallbacks) {
-  std::vector<CudnnDescriptor> firsts, others;
+  constexpr std::size_t enough = 4;
+  std::vector<CudnnDescriptor> firsts, others, compiled;
   std::set<std::int64_t> engines;
   const auto add = [&](const CudnnDescriptor& offer, bool may_be_first) {
     const bool is_first = may_be_first && engines.insert(number_of(engine_of(offer))).second;
@@ -69,7 +71,13 @@ std::vector<CudnnDescriptor> in_order_of_trial(const std::vector<CudnnDescriptor
   for (const CudnnDescriptor& offer : best)
     add(offer, true);
   for (const CudnnDescriptor& offer : fallbacks)
-    add(offer, engines.size() < 4 && !is_compiled(engine_of(offer)));
+    if (is_compiled(engine_of(offer))) {
+      compiled.push_back(offer);
+    } else {
+      add(offer, engines.size() < enough);
+    }
+  for (const CudnnDescriptor& offer : compiled)
+    add(offer, engines.size() < enough);
   firsts.insert(firsts.end(), others.begin(), others.end());
   return firsts;
 }
