@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "engine/device/cuda/kernel_choice.h"
+#include "engine/device/cuda/padded_channels.h"
 #include "engine/device/cuda/program.h"
 #include "engine/gpu/cudnn_attention.h"
 #include "engine/gpu/cudnn_convolution.h"
@@ -173,6 +174,20 @@ TEST_P(CudnnModels, ArePlannedOnce) {
     EXPECT_GE(made.calls, 2) << key;
     EXPECT_LT(made.most_ms_after_first, 50) << key;
   }
+}
+
+// 8 channels: images of 3 and 4 would be copied into a workspace of 206 and 537 MB.
+TEST_P(CudnnModels, HaveFirstLayersThatCudnnNeedNotPadInBf16) {
+  int padded = 0;
+  const auto program = compile(Precision::bf16);
+  for (const Call* const call : calls_of(*program)) {
+    const auto& shape = library_->made().at(call->key()).convolution;
+    if (!shape || shape->c != cuda::padded_channels) continue;
+    ++padded;
+    EXPECT_LT(call->workspace(0), std::size_t{16} << 20) << call->name();
+  }
+  const std::set<std::string> few_channels{"resnet50", "cosmoflow", "cnn3d"};
+  EXPECT_EQ(padded, few_channels.contains(GetParam().model.name) ? 2 : 0);
 }
 
 TEST_P(CudnnModels, ArePlannedInFloats) {
