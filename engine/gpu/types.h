@@ -31,7 +31,7 @@ THALWEG_HOST_DEVICE inline float load(Bf16 x) {
 #endif
 }
 
-/// To the nearest, ties to even; NaN stays NaN.
+/// To the nearest, ties to even; NaN stays NaN, with other bits on the host than on a GPU.
 template <class T>
 THALWEG_HOST_DEVICE T store(float x);
 template <>
@@ -41,12 +41,14 @@ THALWEG_HOST_DEVICE inline float store<float>(float x) {
 template <>
 THALWEG_HOST_DEVICE inline Bf16 store<Bf16>(float x) {
 #if defined(__CUDA_ARCH__)
-  const std::uint32_t bits = __float_as_uint(x);
+  Bf16 rounded;  // the instruction of sm_80 and newer; two of them become one
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(rounded.bits) : "f"(x));
+  return rounded;
 #else
   const auto bits = std::bit_cast<std::uint32_t>(x);
-#endif
   if (x != x) return {static_cast<std::uint16_t>((bits >> 16) | 0x40u)};
   return {static_cast<std::uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16)};
+#endif
 }
 
 /// work(T{}) with the C++ type of `type`.

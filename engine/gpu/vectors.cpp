@@ -10,25 +10,33 @@ struct Sum {
   THALWEG_HOST_DEVICE float operator()(float a, float b) const { return a + b; }
 };
 
-/// Elements i * width and its neighbours.
-template <int width>
+/// Elements i * width and its neighbours. No more than `depth` sums are open at once: each in its
+/// own registers, which cannot be indexed, so that all are looked at.
+template <int width, int depth>
 struct SumInTree {
+  using Few = Pack<float, width>;
   float* into;
   const float* const* places;
   const int* joins;
   int number;
   std::int64_t offset;  ///< in packs
   THALWEG_HOST_DEVICE void operator()(std::int64_t i) const {
-    using Few = Pack<float, width>;
     const auto at = [&](int p) { return reinterpret_cast<const Few*>(places[p])[offset + i]; };
-    Few open[sum_in_tree_depth];
+    Few open[depth];
+    for (int d = 0; d < depth; ++d)
+      open[d] = {};
     int top = 0;
     Few last = at(0);
     for (int p = 1; p < number; ++p) {
-      open[top++] = last;
+      for (int d = 0; d < depth; ++d)
+        if (d == top) open[d] = last;
+      ++top;
       last = at(p);
       for (int join = 0; join < joins[p]; ++join) {
-        const Few& left = open[--top];
+        --top;
+        Few left{};
+        for (int d = 0; d < depth; ++d)
+          if (d == top) left = open[d];
         for (int k = 0; k < width; ++k)
           last.at[k] = left.at[k] + last.at[k];
       }
@@ -36,6 +44,13 @@ struct SumInTree {
     reinterpret_cast<Few*>(into)[offset + i] = last;
   }
 };
+
+template <int depth>
+void sum_in_tree_of(Queue& queue, float* into, const float* const* places, const int* joins,
+                    int number, std::int64_t n) {
+  for_each(queue, n / 4, SumInTree<4, depth>{into, places, joins, number, 0});
+  for_each(queue, n % 4, SumInTree<1, depth>{into, places, joins, number, n / 4 * 4});
+}
 
 struct Narrow {
   float* to;
@@ -88,8 +103,9 @@ void add(Queue& queue, float* into, const float* from, std::size_t count) {
 void sum_in_tree(Queue& queue, float* into, const float* const* places, const int* joins,
                  int number, std::size_t count) {
   const auto n = static_cast<std::int64_t>(count);
-  for_each(queue, n / 4, SumInTree<4>{into, places, joins, number, 0});
-  for_each(queue, n % 4, SumInTree<1>{into, places, joins, number, n / 4 * 4});
+  // All but the last place may be open at once.
+  if (number <= 5) return sum_in_tree_of<4>(queue, into, places, joins, number, n);
+  sum_in_tree_of<sum_in_tree_depth>(queue, into, places, joins, number, n);
 }
 
 void narrow(Queue& queue, float* to, const double* from, std::size_t count) {

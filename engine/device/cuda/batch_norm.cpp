@@ -38,6 +38,7 @@ TensorId batch_norm(Builder& b, const Node& node, TensorId input) {
   ChannelNorm norm = channel_norm(b, node, shape, 1, x);
   if (node.adds) norm.added = b.in_type(Pass::both, b.input(1), b.type());
   ChannelNorm evaluation = norm;
+  evaluation.coefficients = b.scratch(norm_coefficients(norm.shape), sizeof(float));
   const std::size_t means = node.statistics, variances = means + static_cast<std::size_t>(channels);
   norm.mean = b.statistic(means, channels);
   norm.variance = b.statistic(variances, channels);
@@ -47,6 +48,7 @@ TensorId batch_norm(Builder& b, const Node& node, TensorId input) {
   const TensorId y = b.like(x);
   measure(b, Pass::training, norm);
   normalize(b, Pass::training, norm, y);
+  take_moments(b, Pass::evaluation, evaluation);
   normalize(b, Pass::evaluation, evaluation, y);
 
   if (node.adds && node.relu) b.keep(y);
@@ -54,13 +56,13 @@ TensorId batch_norm(Builder& b, const Node& node, TensorId input) {
   b.on_backward_to_all([=, &b, adds = node.adds](TensorId dy) {
     dy = b.in_type(Pass::backward, dy, b.type());
     ChannelNorm back = norm;
-    if (adds && norm.relu) {  // the other branch wants the slope before the relu too
+    if (adds && norm.shape.relu) {  // the other branch wants the slope before the relu too
       back.y = y;
       back.other = b.second_slope();
       if (back.other >= 0) back.other = b.in_type(Pass::backward, back.other, b.type());
       dy = b.writable(dy);
     }
-    if (adds) back.relu = false;
+    if (adds) back.shape.relu = false;
     const TensorId dx = normalize_backward(b, back, channels_inside(b, Pass::backward, dy));
     std::vector<TensorId> slopes{as_given(b, Pass::backward, dx, dims)};
     if (adds) slopes.push_back(dy);

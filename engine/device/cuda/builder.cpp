@@ -63,7 +63,13 @@ Builder::Builder(gpu::Queue& queue, const Graph& graph, int samples, const Compi
 
 Type Builder::output_type() const {
   const bool last = static_cast<std::size_t>(nodes_[current_].value) + 1 == values_.size();
-  return last ? Type::f32 : type_;
+  return last ? logits_type() : type_;
+}
+
+Type Builder::logits_type() const {
+  constexpr int many = 4096;  // as many bytes as all else together in a language model
+  const bool takes = graph_.loss.kind->name == "cross_entropy" && graph_.loss.data.classes >= many;
+  return takes ? type_ : Type::f32;
 }
 
 TensorId Builder::place(Home home, std::size_t offset, const Desc& desc) {

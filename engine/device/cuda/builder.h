@@ -29,8 +29,10 @@ class Builder {
   int samples() const { return plan_.samples; }
   /// Of values between layers.
   Type type() const { return type_; }
-  /// Of what the layer that is being added puts out: floats where the loss is taken over it.
+  /// Of what the layer that is being added puts out: logits_type() where the loss is taken over it.
   Type output_type() const;
+  /// Of what the loss is taken over: type() for the cross-entropy of many classes, else floats.
+  Type logits_type() const;
   /// What 32-bit floats are multiplied in.
   gpu::Products products() const { return products_; }
   const gpu::Library& library() const { return queue_.library(); }
@@ -112,7 +114,7 @@ class Builder {
   TensorId partner_shares() const { return partner_shares_; }
   /// 1 + most_sums doubles: the loss's sum, then the metrics'.
   TensorId result() const { return result_; }
-  /// Memory for the slope of a loss, floats: that of the output itself where nobody kept it.
+  /// Memory for the slope of a loss, like the output: that itself where nobody kept it.
   TensorId loss_slope(TensorId output);
   /// The same of type(), where the layer before the loss would round it so itself.
   TensorId narrow_loss_slope(TensorId output);

@@ -110,7 +110,7 @@ void Builder::add_loss() {
   partner_labels_ = place(Home::partner_labels, 0, bytes_as_floats(samples() * loss.data.labels));
   partner_shares_ = place(Home::partner_shares, 0, bytes_as_floats(samples()));
   result_ = place(Home::result, 0, bytes_as_floats(2 * (1 + most_sums)));
-  const TensorId output = in_type(Pass::both, values_.back().tensor, Type::f32);
+  const TensorId output = in_type(Pass::both, values_.back().tensor, logits_type());
   values_.back().slope = loss.kind->cuda(*this, output);
 }
 
@@ -124,7 +124,8 @@ TensorId Builder::narrow_loss_slope(TensorId output) {
     return static_cast<std::size_t>(node.value) + 1 == values_.size();
   });
   const bool rounds = last != nodes_.end() && multiplies(*last->layer);
-  return rounds && type_ != Type::f32 ? activation(desc(output).dims, type_) : loss_slope(output);
+  return rounds && type_ != desc(output).type ? activation(desc(output).dims, type_)
+                                              : loss_slope(output);
 }
 
 }  // namespace thalweg::engine::cuda

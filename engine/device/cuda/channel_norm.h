@@ -1,17 +1,13 @@
-// What batch_norm and group_norm share: y = weight (x - mean) / sqrt(variance + epsilon) + bias of
-// (outer, rows, columns), mean and variance over the rows of `group` neighbouring columns.
+// What batch_norm and group_norm share: the passes of channel_norm_kernels.h as operations.
 #pragma once
 
 #include "engine/device/cuda/builder.h"
-#include "engine/device/cuda/columns.h"
+#include "engine/device/cuda/channel_norm_kernels.h"
 
 namespace thalweg::engine::cuda {
 
 struct ChannelNorm {
-  Columns shape;
-  std::int64_t group = 1;
-  float epsilon = 0;
-  bool relu = false;  ///< one follows and is done here
+  NormShape shape;
   int parameter = 0;  ///< number of the weight; the bias is the next one
   TensorId x = -1, weight = -1, bias = -1;
   TensorId added = -1;  ///< before the relu; -1: nothing
@@ -19,6 +15,7 @@ struct ChannelNorm {
   TensorId y = -1;                    ///< what that put out; -1: there is none
   TensorId other = -1;                ///< to be added to dy; -1: nothing
   TensorId mean = -1, variance = -1;  ///< floats (outer, columns / group)
+  TensorId coefficients = -1;         ///< norm_coefficients()
 };
 
 /// Of the layer that is being added; without mean and variance. x has the type b.type().
@@ -26,6 +23,8 @@ ChannelNorm channel_norm(Builder& b, const Node& node, const Columns& shape, std
                          TensorId x);
 /// Mean and variance: a reading of x.
 void measure(Builder& b, Builder::Pass pass, const ChannelNorm& norm);
+/// Where they are known: what normalize() reads.
+void take_moments(Builder& b, Builder::Pass pass, const ChannelNorm& norm);
 /// y, of the type of x.
 void normalize(Builder& b, Builder::Pass pass, const ChannelNorm& norm, TensorId y);
 /// In backward: the parameters' gradients, which are ready then, and the gradient of x, like x.

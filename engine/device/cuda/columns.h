@@ -1,205 +1,157 @@
 // Loops over tensors of (outer, rows, columns), channels or features innermost, in which each
-// column has constants of its own or gets a sum. Neighbouring threads take neighbouring columns, 16
+// column has constants of its own or is reduced. Neighbouring threads take neighbouring columns, 16
 // bytes of them each where the columns divide so.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <stdexcept>
 
+#include "engine/device/cuda/column_sums.h"
 #include "engine/gpu/loops.h"
+#include "engine/gpu/native.h"
+#if defined(__CUDACC__)
+#include "engine/device/cuda/column_sums_native.h"
+#endif
 
 namespace thalweg::engine::cuda {
-
-/// Sums and constants are of each column of each of `outer`.
-struct Columns {
-  std::int64_t outer = 1, rows = 0, columns = 0;
-};
-
-/// About what fills a GPU twice over: 132 multiprocessors of 2048 threads.
-inline constexpr std::int64_t enough_threads = 1 << 18;
 
 namespace columns {
 
 /// A function of a column's constants and some values as one of the values alone.
-template <class F>
+template <int width, class F>
 struct Bound {
   const F& f;
-  const typename F::Constants& constants;
+  const typename F::template Constants<width>& constants;
+  int k;
   template <class... V>
   THALWEG_HOST_DEVICE float operator()(V... values) const {
-    return f(constants, values...);
+    return f.template value<width>(constants, k, values...);
   }
 };
 
+/// A thread takes the same columns of every so manieth row, several rows' loads before the first
+/// of them is used.
 template <int width, class T, class F, class S>
 struct Map {
   F f;
   T* y;
   S x;
-  std::int64_t packs, rows, together;  ///< packs of a row; rows that are under way at once
-  THALWEG_HOST_DEVICE void operator()(std::int64_t i) const {
-    const std::int64_t column = i % packs, first = i / packs % together,
-                       outer = i / packs / together;
-    typename F::Constants constants[width];
+  std::uint32_t packs, together;  ///< packs of a row; rows that are under way at once
+  std::int64_t rows;
+
+  using Read = typename S::template Packs<width>;
+  using Constants = typename F::template Constants<width>;
+
+  THALWEG_HOST_DEVICE void put(const Constants& constants, std::int64_t p, const Read& in) const {
+    gpu::Pack<T, width> out;
     for (int k = 0; k < width; ++k)
-      constants[k] = f.at(outer, column * width + k);
-    for (std::int64_t row = first; row < rows; row += together) {
-      const std::int64_t p = (outer * rows + row) * packs + column;
-      const auto in = x.template packs<width>(p);
-      gpu::Pack<T, width> out;
-      for (int k = 0; k < width; ++k)
-        out.at[k] = gpu::store<T>(in.join(Bound<F>{f, constants[k]}, k));
-      reinterpret_cast<gpu::Pack<T, width>*>(y)[p] = out;
+      out.at[k] = gpu::store<T>(in.join(Bound<width, F>{f, constants, k}, k));
+    reinterpret_cast<gpu::Pack<T, width>*>(y)[p] = out;
+  }
+  THALWEG_HOST_DEVICE void operator()(std::int64_t n) const {
+    const auto i = static_cast<std::uint32_t>(n);
+    const std::uint32_t column = i % packs, first = i / packs % together,
+                        outer = i / packs / together;
+    const Constants constants = f.template at<width>(outer, std::int64_t{column} * width);
+    const std::int64_t step = std::int64_t{together} * packs;
+    std::int64_t p = (outer * rows + first) * packs + column, row = first;
+    for (; row + 3 * std::int64_t{together} < rows; row += 4 * std::int64_t{together}) {
+      Read in[4];
+      for (int u = 0; u < 4; ++u)
+        in[u] = x.template packs<width>(p + u * step);
+      for (int u = 0; u < 4; ++u)
+        put(constants, p + u * step, in[u]);
+      p += 4 * step;
     }
+    for (; row < rows; row += together, p += step)
+      put(constants, p, x.template packs<width>(p));
   }
-};
-
-template <class F>
-struct Adding {
-  const F& f;
-  const typename F::Constants& constants;
-  float* sums;
-  template <class... V>
-  THALWEG_HOST_DEVICE float operator()(V... values) const {
-    return f.add(constants, sums, values...);
-  }
-};
-
-/// What f.add returns: forgotten, or kept as a tensor.
-struct Forgotten {
-  template <int width>
-  struct Packs {
-    THALWEG_HOST_DEVICE void set(int, float) {}
-  };
-  template <int width>
-  THALWEG_HOST_DEVICE void put(std::int64_t, const Packs<width>&) const {}
-};
-template <class T>
-struct Kept {
-  T* to;
-  template <int width>
-  struct Packs {
-    gpu::Pack<T, width> values;
-    THALWEG_HOST_DEVICE void set(int k, float value) { values.at[k] = gpu::store<T>(value); }
-  };
-  template <int width>
-  THALWEG_HOST_DEVICE void put(std::int64_t p, const Packs<width>& packs) const {
-    reinterpret_cast<gpu::Pack<T, width>*>(to)[p] = packs.values;
-  }
-};
-
-/// A thread adds every slices-th row, from its own on.
-template <int width, class F, class S, class R>
-struct Slices {
-  F f;
-  S x;
-  R returned;
-  float* sums;  ///< (outer, slices, columns, F::sums)
-  std::int64_t packs, rows, slices;
-  THALWEG_HOST_DEVICE void operator()(std::int64_t i) const {
-    const std::int64_t column = i % packs, slice = i / packs % slices, outer = i / packs / slices;
-    typename F::Constants constants[width];
-    gpu::Pack<float, F::sums * width> out;
-    for (int k = 0; k < width; ++k) {
-      constants[k] = f.at(outer, slice, column * width + k);
-      for (int s = 0; s < F::sums; ++s)
-        out.at[k * F::sums + s] = 0;
-    }
-#if defined(__CUDA_ARCH__)
-#pragma unroll 4
-#endif
-    for (std::int64_t row = slice; row < rows; row += slices) {
-      const std::int64_t p = (outer * rows + row) * packs + column;
-      const auto in = x.template packs<width>(p);
-      typename R::template Packs<width> result;
-      for (int k = 0; k < width; ++k)
-        result.set(k, in.join(Adding<F>{f, constants[k], out.at + k * F::sums}, k));
-      returned.template put<width>(p, result);
-    }
-    for (int k = 0; k < width; ++k)
-      f.end(constants[k], out.at + k * F::sums, (rows - slice + slices - 1) / slices);
-    reinterpret_cast<gpu::Pack<float, F::sums * width>*>(sums)[i] = out;
-  }
-};
-
-/// A thread as a team.
-struct Alone {
-  THALWEG_HOST_DEVICE int rank() const { return 0; }
-  THALWEG_HOST_DEVICE int size() const { return 1; }
-  THALWEG_HOST_DEVICE float sum(float mine) const { return mine; }
-};
-template <class F>
-struct ByThread {
-  F f;
-  THALWEG_HOST_DEVICE void operator()(std::int64_t i) const { f(Alone(), i); }
 };
 
 template <int width, class T, class F, class... X>
 void map_packs(gpu::Queue& queue, const Columns& shape, const F& f, T* y, const X*... x) {
+  // What a GPU holds at once: 132 multiprocessors of two blocks of 256; at least four rows each.
+  constexpr std::int64_t threads = 1 << 16;
   const std::int64_t packs = shape.columns / width;
-  const std::int64_t together =
-      std::clamp<std::int64_t>(enough_threads / (packs * shape.outer), 1, shape.rows);
+  const std::int64_t together = std::clamp<std::int64_t>(
+      threads / std::max<std::int64_t>(packs * shape.outer, 1), 1, (shape.rows + 3) / 4);
+  const std::int64_t all = shape.outer * together * packs;
+  if (all >= std::int64_t{1} << 32) throw std::length_error("a tensor of too many columns");
   using From = gpu::Sources<X...>;
-  gpu::for_each(queue, shape.outer * together * packs,
-                Map<width, T, F, From>{f, y, From::of(x...), packs, shape.rows, together});
+  gpu::for_each(queue, all,
+                Map<width, T, F, From>{f, y, From::of(x...), static_cast<std::uint32_t>(packs),
+                                       static_cast<std::uint32_t>(together), shape.rows});
 }
 
 }  // namespace columns
 
-/// y = f(constants, x...) for every element, all floats. F::Constants f.at(outer, column) is read
-/// once for many rows. y may be one of the x. Pointers are multiples of 64 bytes.
+/// y = f.value<width>(constants, k, x...) for every element, all floats, where constants are
+/// F::Constants<width> f.at<width>(outer, column), of `width` neighbouring columns, of which the
+/// element is number k; they are read once for many rows. y may be one of the x. Pointers are
+/// multiples of 64 bytes.
 template <class T, class F, class... X>
 void map_columns(gpu::Queue& queue, const Columns& shape, const F& f, T* y, const X*... x) {
+  if (shape.rows <= 0) return;
   constexpr int width = 16 / static_cast<int>(sizeof(T));
   if (shape.columns % width == 0) return columns::map_packs<width>(queue, shape, f, y, x...);
   columns::map_packs<1>(queue, shape, f, y, x...);
 }
 
-/// Into how many slices the rows are cut of which each gives a part of a sum: depends on the sizes
-/// alone. A slice is long enough to be worth its place in memory, short enough for float.
-inline std::int64_t slices_of(const Columns& shape) {
-  // Threads with several reads of 8 elements under way each.
-  constexpr std::int64_t shortest = 32, longest = 512, threads = 1 << 15;
-  const std::int64_t slice =
-      std::clamp(shape.outer * shape.rows * shape.columns / 8 / threads, shortest, longest);
-  return (shape.rows + slice - 1) / slice;
+namespace columns {
+
+template <int width, class F, class End, class S, class R>
+void reduce_packs(gpu::Queue& queue, const SliceSums<width, F, S, R>& sums,
+                  const JoinSlices<F, End>& join) {
+  if (queue.emulated()) {
+    queue.on_host([sums, join] {
+      const BlockOnHost<width, F, End, S, R> block{sums, join.end};
+      for (std::int64_t b = 0; b < sums.blocks(); ++b)
+        block(b);
+    });
+    if (sums.cut.slices == 1) return;
+    return queue.on_host([join] {
+      for (std::int64_t c = 0; c < join.outer * join.columns; ++c)
+        join(c);
+    });
+  }
+#if defined(__CUDACC__)
+  launch_reduction(queue, sums, join);
+#endif
 }
 
-/// Every slice's F::sums numbers of each column into `sums` (outer, slices_of, columns, F::sums):
-/// f.add(constants, numbers, x...) for each of its elements, where F::Constants
-/// f.at(outer, first row, column), then f.end(constants, numbers, count). What f.add returns goes
-/// to `returned`, which may be one of the x.
-template <class R, class T, class F, class... X>
-void sum_slices_to(gpu::Queue& queue, const Columns& shape, const F& f, float* sums,
-                   const R& returned, const T* x, const X*... rest) {
-  constexpr int width = 16 / static_cast<int>(sizeof(T));
-  const std::int64_t slices = slices_of(shape);
+}  // namespace columns
+
+/// Reduces the rows of every column of x... to F::sums numbers, in an order that depends on the
+/// sizes alone, the same on the host and on a GPU, and hands them to end(outer, column, sums):
+/// f.add<width>(constants, k, sums, x...) for each element, where constants are
+/// F::Constants<width> f.at<width>(outer, first row, column); f.end<width>(constants, k, sums,
+/// count) when a thread is through with its rows; F::merge(sums, n, others, m) joins the sums of n
+/// rows with those of m. What f.add returns goes to `returned`, which may be one of the x.
+/// `parts`: memory of column_parts() floats.
+template <class F, class End, class R, class T, class... X>
+void reduce_columns_to(gpu::Queue& queue, const Columns& shape, const F& f, const End& end,
+                       float* parts, const R& returned, const T* x, const X*... rest) {
+  if (shape.outer * shape.columns <= 0) return;
   using From = gpu::Sources<T, X...>;
   const From from = From::of(x, rest...);
-  if (shape.columns % width == 0) {
-    const std::int64_t packs = shape.columns / width;
-    gpu::for_each(
-        queue, shape.outer * slices * packs,
-        columns::Slices<width, F, From, R>{f, from, returned, sums, packs, shape.rows, slices});
-  } else {
-    gpu::for_each(
-        queue, shape.outer * slices * shape.columns,
-        columns::Slices<1, F, From, R>{f, from, returned, sums, shape.columns, shape.rows, slices});
-  }
+  const auto go = [&](auto w) {
+    constexpr int width = decltype(w)::value;
+    const RowCut cut = cut_rows(shape, width);
+    const columns::SliceSums<width, F, From, R> sums{
+        f, from, returned, parts, shape.columns / width, shape, cut};
+    columns::reduce_packs(
+        queue, sums,
+        columns::JoinSlices<F, End>{parts, shape.outer, shape.rows, shape.columns, cut, end});
+  };
+  constexpr int width = 16 / static_cast<int>(sizeof(T));
+  if (shape.columns % width == 0) return go(std::integral_constant<int, width>());
+  go(std::integral_constant<int, 1>());
 }
-template <class T, class F, class... X>
-void sum_slices(gpu::Queue& queue, const Columns& shape, const F& f, float* sums, const T* x,
-                const X*... rest) {
-  sum_slices_to(queue, shape, f, sums, columns::Forgotten(), x, rest...);
-}
-
-/// f(team, i) for every i below n, which adds `terms` numbers: by a thread where those are few.
-template <class F>
-void for_each_sum(gpu::Queue& queue, std::int64_t n, std::int64_t terms, const F& f) {
-  constexpr std::int64_t few = 16;
-  if (terms <= few) return gpu::for_each(queue, n, columns::ByThread<F>{f});
-  const auto threads = static_cast<int>(std::min<std::int64_t>(256, (terms + 31) / 32 * 32));
-  gpu::for_each_row(queue, n, threads, f);
+template <class F, class End, class T, class... X>
+void reduce_columns(gpu::Queue& queue, const Columns& shape, const F& f, const End& end,
+                    float* parts, const T* x, const X*... rest) {
+  reduce_columns_to(queue, shape, f, end, parts, columns::Forgotten(), x, rest...);
 }
 
 }  // namespace thalweg::engine::cuda

@@ -42,10 +42,17 @@ Shape batch_of(const Builder& b, Shape sample) {
 }
 
 struct PlusBias {
-  using Constants = float;
+  template <int width>
+  using Constants = gpu::Pack<float, width>;
   const float* bias;
-  THALWEG_HOST_DEVICE float at(std::int64_t, std::int64_t column) const { return bias[column]; }
-  THALWEG_HOST_DEVICE float operator()(float bias_here, float x) const { return x + bias_here; }
+  template <int width>
+  THALWEG_HOST_DEVICE Constants<width> at(std::int64_t, std::int64_t column) const {
+    return *reinterpret_cast<const Constants<width>*>(bias + column);
+  }
+  template <int width>
+  THALWEG_HOST_DEVICE float value(const Constants<width>& here, int k, float x) const {
+    return x + here.at[k];
+  }
 };
 
 void add_bias(Builder& b, TensorId bias, TensorId y) {

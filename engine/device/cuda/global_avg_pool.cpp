@@ -10,13 +10,22 @@ namespace {
 
 template <class T>
 struct Share {
-  using Constants = float;
+  template <int width>
+  using Constants = gpu::Pack<float, width>;
   const T* dy;
   std::int64_t columns, places;
-  THALWEG_HOST_DEVICE float at(std::int64_t sample, std::int64_t column) const {
-    return gpu::load(dy[sample * columns + column]) / static_cast<float>(places);
+  template <int width>
+  THALWEG_HOST_DEVICE Constants<width> at(std::int64_t sample, std::int64_t column) const {
+    const auto from = *reinterpret_cast<const gpu::Pack<T, width>*>(dy + sample * columns + column);
+    Constants<width> shares;
+    for (int k = 0; k < width; ++k)
+      shares.at[k] = gpu::load(from.at[k]) / static_cast<float>(places);
+    return shares;
   }
-  THALWEG_HOST_DEVICE float operator()(float share) const { return share; }
+  template <int width>
+  THALWEG_HOST_DEVICE float value(const Constants<width>& shares, int k) const {
+    return shares.at[k];
+  }
 };
 
 }  // namespace

@@ -9,25 +9,26 @@ namespace {
 
 /// draw_labels of engine/device/device.h, a team for each position: whole stretches of classes are
 /// passed over, and one thread looks through the last one.
+template <class L>
 struct Draw {
-  const float* logits;
+  const L* logits;
   const std::int32_t* given;
   std::int32_t* drawn;
   const ShardKey* key;
   std::int64_t positions;
   int classes;
-  THALWEG_HOST_DEVICE double power(const float* x, int c, float largest) const {
-    return std::exp(static_cast<double>(x[c]) - static_cast<double>(largest));
+  THALWEG_HOST_DEVICE double power(const L* x, int c, float largest) const {
+    return std::exp(static_cast<double>(gpu::load(x[c])) - static_cast<double>(largest));
   }
   THALWEG_HOST_DEVICE void operator()(gpu::Team team, std::int64_t row) const {
     if (row / positions >= key->samples || given[row] == no_label) {
       if (team.rank() == 0) drawn[row] = no_label;
       return;
     }
-    const float* x = logits + row * classes;
-    float mine = x[0];
+    const L* x = logits + row * classes;
+    float mine = gpu::load(x[0]);
     for (int c = team.rank(); c < classes; c += team.size())
-      mine = x[c] > mine ? x[c] : mine;
+      mine = gpu::load(x[c]) > mine ? gpu::load(x[c]) : mine;
     const float largest = team.max(mine);
     double part = 0;
     for (int c = team.rank(); c < classes; c += team.size())
@@ -99,12 +100,16 @@ LabelTensors add_labels(Builder& b, TensorId output, bool weigh) {
   LabelTensors tensors;
   const std::int64_t positions = b.loss().positions, rows = b.samples() * positions;
   const int classes = b.loss().data.classes;
+  const Type type = b.desc(output).type;
   const TensorId drawn = b.scratch(rows, sizeof(std::int32_t)), labels = b.labels();
   b.loss_kernel({output, drawn}, true, [=](const Frame& frame) {
     if (!frame.draw_labels) return;
-    gpu::for_each_row(frame.queue, rows, classes > 512 ? 256 : 32,
-                      Draw{frame.floats(output), frame.as<std::int32_t>(labels),
-                           frame.as<std::int32_t>(drawn), frame.key, positions, classes});
+    gpu::with_type(type, [&](auto l) {
+      using L = decltype(l);
+      gpu::for_each_row(frame.queue, rows, classes > 512 ? 256 : 32,
+                        Draw<L>{frame.as<L>(output), frame.as<std::int32_t>(labels),
+                                frame.as<std::int32_t>(drawn), frame.key, positions, classes});
+    });
   });
   tensors.drawn = drawn;
   // A drawn label counts where the given one does.

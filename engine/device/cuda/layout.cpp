@@ -1,11 +1,19 @@
+// Transposition, conversion, and what follows from where channels lie.
 #include "engine/device/cuda/layout.h"
 
+#include <algorithm>
 #include <numeric>
 
+#include "engine/gpu/divisor.h"
 #include "engine/gpu/loops.h"
+#if defined(__CUDACC__)
+#include "engine/device/cuda/transpose_native.h"
+#endif
 
 namespace thalweg::engine::cuda {
 namespace {
+
+using gpu::Divisor;
 
 struct Same {
   THALWEG_HOST_DEVICE float operator()(float x) const { return x; }
@@ -14,17 +22,85 @@ struct Sum {
   THALWEG_HOST_DEVICE float operator()(float a, float b) const { return a + b; }
 };
 
-// Neighbouring threads write neighbours; what they read lies within few lines of cache.
+/// Rows or columns that a thread may hold.
+constexpr int few_of_them = 8;
+
+/// Of a tensor with few rows, as images of few channels have: a thread takes a column, which its
+/// neighbours read beside it, and writes it in one piece.
+template <class X, class Y>
+struct FewRows {
+  const X* x;
+  Y* y;
+  std::int64_t rows;
+  Divisor columns;
+  THALWEG_HOST_DEVICE void operator()(std::int64_t i) const {
+    auto column = static_cast<std::uint32_t>(i);
+    const std::int64_t n = columns.split(column);
+    const X* const from = x + n * rows * columns.by() + column;
+    X values[few_of_them] = {};
+    for (int row = 0; row < few_of_them; ++row)
+      if (row < rows) values[row] = from[row * std::int64_t{columns.by()}];
+    for (int row = 0; row < few_of_them; ++row)
+      if (row < rows) y[i * rows + row] = gpu::store<Y>(gpu::load(values[row]));
+  }
+};
+/// The way back: a thread takes a row.
+template <class X, class Y>
+struct FewColumns {
+  const X* x;
+  Y* y;
+  std::int64_t columns;
+  Divisor rows;
+  THALWEG_HOST_DEVICE void operator()(std::int64_t i) const {
+    auto row = static_cast<std::uint32_t>(i);
+    const std::int64_t n = rows.split(row);
+    Y* const to = y + n * columns * rows.by() + row;
+    X values[few_of_them] = {};
+    for (int column = 0; column < few_of_them; ++column)
+      if (column < columns) values[column] = x[i * columns + column];
+    for (int column = 0; column < few_of_them; ++column)
+      if (column < columns)
+        to[column * std::int64_t{rows.by()}] = gpu::store<Y>(gpu::load(values[column]));
+  }
+};
+/// Of any other, on the host.
 template <class X, class Y>
 struct Transpose {
   const X* x;
   Y* y;
   std::int64_t rows, columns;
-  THALWEG_HOST_DEVICE void operator()(std::int64_t i) const {
+  void operator()(std::int64_t i) const {
     const std::int64_t row = i % rows, column = i / rows % columns, n = i / rows / columns;
     y[i] = gpu::store<Y>(gpu::load(x[(n * rows + row) * columns + column]));
   }
 };
+
+template <class X, class Y>
+void transpose_as(gpu::Queue& queue, std::int64_t n, std::int64_t rows, std::int64_t columns,
+                  const X* x, Y* y) {
+  constexpr std::int64_t most = std::int64_t{1} << 31;
+  if (rows <= few_of_them && n * columns < most)
+    return gpu::for_each(queue, n * columns,
+                         FewRows<X, Y>{x, y, rows, Divisor(static_cast<std::uint32_t>(columns))});
+  if (columns <= few_of_them && n * rows < most)
+    return gpu::for_each(
+        queue, n * rows,
+        FewColumns<X, Y>{x, y, columns, Divisor(static_cast<std::uint32_t>(rows))});
+  if (queue.emulated())
+    return queue.on_host([=] {
+      const Transpose<X, Y> each{x, y, rows, columns};
+      for (std::int64_t i = 0; i < n * rows * columns; ++i)
+        each(i);
+    });
+#if defined(__CUDACC__)
+  const auto upto = [](std::int64_t count) {
+    return static_cast<unsigned>(std::min<std::int64_t>(count, 65535));
+  };
+  gpu::launch(queue, transpose_tiles<X, Y>,
+              dim3(static_cast<unsigned>((columns + 31) / 32), upto((rows + 31) / 32), upto(n)),
+              dim3(32, 8), x, y, n, rows, columns);
+#endif
+}
 
 /// work(X{}, Y{}) with the C++ types.
 template <class Work>
@@ -36,11 +112,11 @@ void with_types(gpu::Type from, gpu::Type to, const Work& work) {
 
 void transpose(gpu::Queue& queue, std::int64_t n, std::int64_t rows, std::int64_t columns,
                gpu::Type from, const void* x, gpu::Type to, void* y) {
+  if (n * rows * columns <= 0) return;
   with_types(from, to, [&](auto a, auto b) {
     using X = decltype(a);
     using Y = decltype(b);
-    gpu::for_each(queue, n * rows * columns,
-                  Transpose<X, Y>{static_cast<const X*>(x), static_cast<Y*>(y), rows, columns});
+    transpose_as(queue, n, rows, columns, static_cast<const X*>(x), static_cast<Y*>(y));
   });
 }
 

@@ -1,33 +1,18 @@
 #include "engine/device/cuda/reductions.h"
 
-#include "engine/gpu/loops.h"
+#include "engine/device/cuda/columns.h"
 
 namespace thalweg::engine::cuda {
 namespace {
 
-struct Sum {
-  static constexpr int sums = 1;
-  struct Constants {};
-  THALWEG_HOST_DEVICE Constants at(std::int64_t, std::int64_t, std::int64_t) const { return {}; }
-  THALWEG_HOST_DEVICE float add(const Constants&, float* into, float x) const {
-    return into[0] += x;
-  }
-  THALWEG_HOST_DEVICE void end(const Constants&, float*, std::int64_t) const {}
-};
-
 template <class T>
-struct Join {
-  const float* slices;  ///< (outer, count of slices, columns)
-  std::int64_t count, columns;
+struct Put {
+  T* out;  ///< (outer, columns)
+  std::int64_t columns;
   float times;
-  T* out;
-  template <class Team>
-  THALWEG_HOST_DEVICE void operator()(Team team, std::int64_t i) const {
-    float sum = 0;
-    for (std::int64_t s = team.rank(); s < count; s += team.size())
-      sum += slices[(i / columns * count + s) * columns + i % columns];
-    sum = team.sum(sum);
-    if (team.rank() == 0) out[i] = gpu::store<T>(times * sum);
+  THALWEG_HOST_DEVICE void operator()(std::int64_t outer, std::int64_t column,
+                                      const float* sums) const {
+    out[outer * columns + column] = gpu::store<T>(times * sums[0]);
   }
 };
 
@@ -37,22 +22,24 @@ struct Masked {
 
 }  // namespace
 
+void sum_columns(gpu::Queue& queue, const Columns& shape, gpu::Type type, const void* x,
+                 float times, float* parts, gpu::Type result, void* out) {
+  gpu::with_type(type, [&](auto t) {
+    gpu::with_type(result, [&](auto r) {
+      using R = decltype(r);
+      reduce_columns(queue, shape, PlainSum(), Put<R>{static_cast<R*>(out), shape.columns, times},
+                     parts, static_cast<const decltype(t)*>(x));
+    });
+  });
+}
+
 void sum_columns(Builder& b, Builder::Pass pass, TensorId x, const Columns& shape, float times,
                  TensorId out) {
   const Type type = b.desc(x).type, result = b.desc(out).type;
-  const std::int64_t slices = slices_of(shape), all = shape.outer * shape.columns;
-  const TensorId parts = b.scratch(slices * all, sizeof(float));
+  const TensorId parts = b.scratch(column_parts(shape, 1), sizeof(float));
   b.kernel(pass, {x, parts, out}, [=](const Frame& frame) {
-    gpu::with_type(type, [&](auto t) {
-      using T = decltype(t);
-      sum_slices(frame.queue, shape, Sum(), frame.floats(parts),
-                 static_cast<const T*>(frame.as<T>(x)));
-    });
-    gpu::with_type(result, [&](auto t) {
-      using T = decltype(t);
-      for_each_sum(frame.queue, all, slices,
-                   Join<T>{frame.floats(parts), slices, shape.columns, times, frame.as<T>(out)});
-    });
+    sum_columns(frame.queue, shape, type, frame.as<void>(x), times, frame.floats(parts), result,
+                frame.as<void>(out));
   });
 }
 

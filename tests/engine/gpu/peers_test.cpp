@@ -45,6 +45,28 @@ TEST_P(TreeSum, AddsInTheOrderThatJoinsSay) {
   EXPECT_EQ(down<float>(memory[2]), expected);
 }
 
+TEST_P(TreeSum, KeepsAsManySumsOpenAsItSays) {
+  for (const int number : {1, 2, 5, sum_in_tree_depth + 1}) {
+    // All stay open until the last has come: a + (b + (c + ...)).
+    std::vector<int> joins(static_cast<std::size_t>(number), 0);
+    joins.back() = number - 1;
+    std::vector<Memory> memory;
+    std::vector<const float*> pointers;
+    std::vector<float> expected(7);
+    for (int p = 0; p < number; ++p) {
+      memory.push_back(up(std::vector<float>(7, 1.0f + 1e-7f * static_cast<float>(p * p))));
+      pointers.push_back(memory.back().floats());
+    }
+    for (int p = number - 1; p >= 0; --p)
+      for (float& sum : expected)
+        sum = 1.0f + 1e-7f * static_cast<float>(p * p) + (p == number - 1 ? 0 : sum);
+    const Memory places = up(pointers), at_joins = up(joins);
+    sum_in_tree(*queue_, memory[0].floats(), static_cast<const float* const*>(places.data()),
+                static_cast<const int*>(at_joins.data()), number, 7);
+    EXPECT_EQ(down<float>(memory[0]), expected) << number;
+  }
+}
+
 THALWEG_ON_MACHINES(TreeSum);
 
 /// Calls `body` in a thread for each rank; an exception is rethrown here.

@@ -2,7 +2,10 @@
 // on every lane. Without a GPU on the emulated one.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "cases.h"
+#include "engine/device/cuda/builder.h"
 #include "near_reference_in_bf16.h"
 #include "on_gpu.h"
 
@@ -61,6 +64,27 @@ TEST(FirstLayerOnCuda, HasEightChannelsInBf16WhereOnlyConvolutionsTakeTheInput) 
   EXPECT_EQ(first_call(first, Precision::fp32, 3), "conv 4x3x3x3 of 9x9 forward");
   EXPECT_EQ(first_call({"batch_norm", "a", {}}, Precision::bf16, 3),
             "conv 4x3x3x3 of 9x9 forward bf16");
+}
+
+// The logits of many classes stay in bf16, those of few are floats.
+TEST(LogitsOnCudaInBf16, AreFloatsOfFewClassesOnly) {
+  constexpr int samples = 3;
+  for (const int classes : {4096, 4000}) {
+    const Graph graph = build_graph({linear("a", classes)}, {{6}, classes, 1},
+                                    jobspec::Map{{"name", "cross_entropy"}});
+    CompileOptions options;
+    options.precision = Precision::bf16;
+    const auto queue = some_gpu().queue();
+    const cuda::Plan plan = cuda::Builder(*queue, graph, samples, options).finish();
+    const bool floats = std::any_of(plan.tensors.begin(), plan.tensors.end(), [&](const auto& t) {
+      return t.home == cuda::Home::arena && t.desc.dims == Shape{samples, classes} &&
+             t.desc.type == gpu::Type::f32;
+    });
+    EXPECT_EQ(floats, classes < 4096) << classes;
+    const cuda::CudaProgram program(some_gpu(), graph, samples, Precision::bf16);
+    LaneOnGpu lane(program, statistics_of(graph));
+    expect_near_reference_in_bf16(graph, program, lane, samples, small_tolerance);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Layers, SmallOnCudaInBf16, testing::ValuesIn(small_cases()),

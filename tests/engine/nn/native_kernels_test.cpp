@@ -1,0 +1,273 @@
+// The kernels that are written for CUDA itself, run thread by thread on the host: the same bits as
+// what the emulated GPU does in their place.
+#include "tests/support/cuda_on_host.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/device/cuda/column_sums_native.h"
+#include "engine/device/cuda/columns.h"
+#include "engine/device/cuda/layer_norm_kernels.h"
+#include "engine/device/cuda/layer_norm_native.h"
+#include "engine/device/cuda/transpose_native.h"
+#include "engine/gpu/divisor.h"
+#include "engine/gpu/emulated.h"
+
+namespace thalweg::engine::cuda {
+namespace {
+
+using gpu::Bf16;
+using thalweg::test::run_kernel;
+
+float number(std::size_t i) {
+  return static_cast<float>((i * 2654435761u >> 7) % 1009) / 64 - 7;
+}
+template <class T>
+std::vector<T> numbers(std::int64_t count, std::size_t from = 0) {
+  std::vector<T> values(static_cast<std::size_t>(count));
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = gpu::store<T>(number(from + i));
+  return values;
+}
+
+template <bool waits>
+__global__ void neighbours(int* to) {
+  __shared__ int shared[64];
+  shared[threadIdx.x] = static_cast<int>(threadIdx.x);
+  if (waits) __syncthreads();
+  to[threadIdx.x] = shared[(threadIdx.x + 1) % 64];
+  if (waits) __syncthreads();
+  shared[threadIdx.x] = -1;
+}
+
+TEST(CudaOnHost, ShowsAMissingBarrier) {
+  std::vector<int> expected, with(64), without(64);
+  for (int i = 0; i < 64; ++i)
+    expected.push_back((i + 1) % 64);
+  run_kernel(neighbours<true>, {}, {64}, with.data());
+  run_kernel(neighbours<false>, {}, {64}, without.data());
+  EXPECT_EQ(with, expected);
+  EXPECT_NE(without, expected);
+}
+
+/// A mean, which minds how many rows there are, and a sum of products, which minds their order.
+struct MeanAndProduct {
+  static constexpr int sums = 2;
+  template <int width>
+  using Constants = gpu::Pack<float, width>;
+  template <int width>
+  Constants<width> at(std::int64_t outer, std::int64_t row, std::int64_t column) const {
+    Constants<width> shift;
+    for (int k = 0; k < width; ++k)
+      shift.at[k] = static_cast<float>(outer - row % 7 + (column + k) % 5);
+    return shift;
+  }
+  template <int width>
+  float add(const Constants<width>& shift, int k, float* into, float x, float y) const {
+    into[0] += x - shift.at[k];
+    into[1] += x * y;
+    return x + y;
+  }
+  template <int width>
+  void end(const Constants<width>& shift, int k, float* into, std::int64_t count) const {
+    into[0] = into[0] / static_cast<float>(count) + shift.at[k];
+  }
+  static void merge(float* into, float n, const float* from, float m) {
+    into[0] += (from[0] - into[0]) * (m / (n + m));
+    into[1] += from[1];
+  }
+};
+struct Put {
+  float* to;
+  std::int64_t columns;
+  void operator()(std::int64_t outer, std::int64_t column, const float* sums) const {
+    float* const at = to + 2 * (outer * columns + column);
+    at[0] = sums[0];
+    at[1] = sums[1];
+  }
+};
+
+struct Reduced {
+  std::vector<float> sums;
+  std::vector<std::uint16_t> kept;
+  bool operator==(const Reduced&) const = default;
+};
+
+template <int width>
+Reduced reduce(const Columns& shape, bool by_threads) {
+  const std::int64_t count = shape.outer * shape.rows * shape.columns;
+  const gpu::Memory x(gpu::emulated_gpu(), static_cast<std::size_t>(count) * 2, "a test"),
+      y(gpu::emulated_gpu(), static_cast<std::size_t>(count) * 2, "a test"),
+      parts(gpu::emulated_gpu(), static_cast<std::size_t>(column_parts(shape, 2)) * 4, "a test");
+  const auto a = numbers<Bf16>(count), b = numbers<Bf16>(count, 31);
+  auto *const at_x = static_cast<Bf16*>(x.data()), *const at_y = static_cast<Bf16*>(y.data());
+  std::copy(a.begin(), a.end(), at_x);
+  std::copy(b.begin(), b.end(), at_y);
+  Reduced result;
+  result.sums.resize(static_cast<std::size_t>(2 * shape.outer * shape.columns), -99);
+  using From = gpu::Sources<Bf16, Bf16>;
+  using To = columns::Kept<Bf16>;
+  const RowCut cut = cut_rows(shape, width);
+  const Put end{result.sums.data(), shape.columns};
+  const columns::SliceSums<width, MeanAndProduct, From, To> sums{
+      {}, From::of(at_x, at_y), {at_y}, parts.floats(), shape.columns / width, shape, cut};
+  const columns::JoinSlices<MeanAndProduct, Put> join{parts.floats(), shape.outer, shape.rows,
+                                                      shape.columns,  cut,         end};
+  if (by_threads) {
+    const auto size = [](auto n) { return static_cast<unsigned>(n); };
+    run_kernel(columns::add_slices<width, MeanAndProduct, Put, From, To>,
+               {size(sums.tiles()), size(cut.slices), size(shape.outer)},
+               {size(cut.tile), size(cut.strands)}, sums, end);
+    if (cut.slices > 1)
+      run_kernel(columns::join_slices<MeanAndProduct, Put>, {size((shape.columns + 31) / 32), 1},
+                 {32, 32}, join);
+  } else {
+    columns::reduce_packs(*gpu::emulated_gpu().queue(), sums, join);
+  }
+  for (std::int64_t i = 0; i < count; ++i)
+    result.kept.push_back(at_y[i].bits);
+  return result;
+}
+
+TEST(NativeKernels, ReductionsHaveTheBitsOfTheHost) {
+  for (const Columns& shape :
+       {Columns{1, 1, 8}, Columns{1, 5, 16}, Columns{2, 700, 24}, Columns{1, 4500, 8},
+        Columns{3, 40, 264}, Columns{1, 137, 512}, Columns{1, 2300, 248}}) {
+    const std::string name = std::to_string(shape.outer) + " " + std::to_string(shape.rows) + " " +
+                             std::to_string(shape.columns);
+    EXPECT_EQ(reduce<8>(shape, true), reduce<8>(shape, false)) << name;
+    EXPECT_EQ(reduce<1>(shape, true), reduce<1>(shape, false)) << name;
+  }
+  EXPECT_EQ(reduce<1>({2, 301, 37}, true), reduce<1>({2, 301, 37}, false));
+}
+
+TEST(NativeKernels, RowsAreCutWithoutALeftover) {
+  for (const std::int64_t rows : {1, 16, 17, 511, 4096, 1000003})
+    for (const std::int64_t columns : {1, 3, 8, 64, 200, 2048})
+      for (const int width : {1, 4, 8}) {
+        if (columns % width != 0) continue;
+        const Columns shape{1, rows, columns};
+        const RowCut cut = cut_rows(shape, width);
+        EXPECT_GE(cut.slices * cut.chunk, rows);
+        EXPECT_LT((cut.slices - 1) * cut.chunk, rows);  // none is empty
+        EXPECT_LE(cut.tile * cut.strands, 256);
+        EXPECT_LE(cut.chunk, 512 * cut.strands);
+        EXPECT_LE(cut.slices * columns * 2, column_parts(shape, 2));
+      }
+}
+
+TEST(NativeKernels, DivisorsDivide) {
+  for (std::uint32_t by = 1; by < 3000; ++by) {
+    const gpu::Divisor divisor(by);
+    for (const std::uint32_t n : {0u, 1u, by - 1, by, by + 1, 7 * by - 1, 7 * by, 123456789u,
+                                  (1u << 31) - 1, (1u << 31) / by * by - 1}) {
+      std::uint32_t rest = n;
+      ASSERT_EQ(divisor.split(rest), n / by) << n << " / " << by;
+      ASSERT_EQ(rest, n % by) << n << " / " << by;
+    }
+  }
+  for (const std::uint32_t by : {1u << 16, (1u << 16) + 1, 0x7fffffffu, 1u << 31}) {
+    std::uint32_t rest = 0x7ffffffeu;
+    EXPECT_EQ(gpu::Divisor(by).split(rest), 0x7ffffffeu / by);
+  }
+}
+
+template <class T>
+T* values_in(const gpu::Memory& memory) {
+  return static_cast<T*>(memory.data());
+}
+
+/// Rows' sums are added in another order than on the host.
+template <int own>
+void expect_the_functors_gradients(const RowShape& shape, int threads, bool input, bool before) {
+  constexpr int width = 8;
+  gpu::Gpu& machine = gpu::emulated_gpu();
+  const std::int64_t count = shape.rows * shape.features, packs = shape.features / width;
+  const auto bytes = [](std::int64_t n) { return static_cast<std::size_t>(n); };
+  const gpu::Memory x(machine, bytes(2 * count), "a test"), dy(machine, bytes(2 * count), "a test"),
+      others(machine, bytes(2 * count), "a test"), ours(machine, bytes(2 * count), "a test"),
+      weight(machine, bytes(4 * shape.features), "a test"),
+      moments(machine, bytes(8 * shape.rows), "a test"),
+      parts(machine, bytes(4 * layer_norm_parts(shape)), "a test"),
+      d_weight(machine, bytes(4 * shape.features), "a test"),
+      d_bias(machine, bytes(4 * shape.features), "a test");
+  const auto fill = [&](const gpu::Memory& to, std::size_t from) {
+    const auto values = numbers<Bf16>(count, from);
+    std::copy(values.begin(), values.end(), values_in<Bf16>(to));
+  };
+  fill(x, 0);
+  fill(dy, 5);
+  fill(ours, 5);
+  fill(others, 9);
+  const auto weights = numbers<float>(shape.features, 77);
+  std::copy(weights.begin(), weights.end(), weight.floats());
+  for (std::int64_t r = 0; r < shape.rows; ++r)
+    values_in<RowMoments>(moments)[r] = {0.1f * static_cast<float>(r % 9), 0.25f};
+  const auto* const more = before ? values_in<Bf16>(others) : nullptr;
+
+  const unsigned blocks = 3;
+  std::vector<float> native(static_cast<std::size_t>(blocks * 2 * shape.features), -1);
+  // 16 bytes at a time: where the parts of a GPU begin.
+  const gpu::Memory native_parts(machine, native.size() * 4, "a test");
+  run_kernel(layer_norm_backward_rows<width, own, Bf16>, {blocks}, {static_cast<unsigned>(threads)},
+             RowsBackward<Bf16>{values_in<Bf16>(x), values_in<Bf16>(ours), more, weight.floats(),
+                                values_in<RowMoments>(moments), shape.rows, packs, input,
+                                native_parts.floats()});
+  const auto queue = machine.queue();
+  layer_norm_backward(
+      *queue, gpu::Type::bf16, shape,
+      {x.data(), dy.data(), more, weight.floats(), values_in<RowMoments>(moments), input},
+      parts.floats(), d_weight.floats(), d_bias.floats());
+  queue->wait();
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float expected = gpu::load(values_in<Bf16>(dy)[i]);
+    ASSERT_NEAR(gpu::load(values_in<Bf16>(ours)[i]), expected, 0.01f * (1 + std::abs(expected)))
+        << i;
+  }
+  for (std::int64_t c = 0; c < shape.features; ++c) {
+    float sums[2] = {};
+    for (unsigned block = 0; block < blocks; ++block)
+      for (int which = 0; which < 2; ++which)
+        sums[which] += native_parts.floats()[(2 * block + which) * shape.features + c];
+    const float expected = d_weight.floats()[c];
+    ASSERT_NEAR(sums[0], expected, 1e-4f * (10 + std::abs(expected))) << c;
+    ASSERT_NEAR(sums[1], d_bias.floats()[c], 1e-3f) << c;
+  }
+}
+
+TEST(NativeKernels, LayerNormBackwardIsThatOfTheFunctors) {
+  expect_the_functors_gradients<1>({7, 8}, 32, true, false);
+  expect_the_functors_gradients<1>({50, 768}, 96, true, true);
+  expect_the_functors_gradients<1>({2, 264}, 64, true, true);
+  expect_the_functors_gradients<1>({9, 512}, 64, false, false);
+  expect_the_functors_gradients<2>({20, 776}, 64, true, true);
+  expect_the_functors_gradients<2>({5, 4112}, 288, true, false);
+}
+
+TEST(NativeKernels, TilesAreTransposed) {
+  struct Size {
+    std::int64_t n, rows, columns;
+  };
+  for (const Size& size : {Size{2, 40, 70}, Size{1, 9, 1}, Size{3, 1, 33}, Size{1, 64, 32}}) {
+    const auto [n, rows, columns] = size;
+    const auto x = numbers<float>(n * rows * columns);
+    std::vector<Bf16> y(x.size());
+    // Fewer blocks than tiles downwards and images.
+    run_kernel(transpose_tiles<float, Bf16>, {static_cast<unsigned>((columns + 31) / 32), 1, 1},
+               {32, 8}, x.data(), y.data(), n, rows, columns);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const auto of = [&](std::int64_t count) { return static_cast<std::size_t>(count); };
+      const std::size_t column = i % of(columns), row = i / of(columns) % of(rows);
+      const std::size_t image = i / of(rows * columns) * of(rows * columns);
+      ASSERT_EQ(y[image + column * of(rows) + row].bits, gpu::store<Bf16>(x[i]).bits) << i;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace thalweg::engine::cuda
