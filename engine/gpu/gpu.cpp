@@ -4,7 +4,6 @@
 #include <string_view>
 #include <utility>
 
-#include "engine/gpu/emulated.h"
 #include "engine/gpu/machines.h"
 
 namespace thalweg::engine::gpu {
@@ -15,24 +14,37 @@ std::string wish() {
   return text == nullptr ? "" : text;
 }
 bool is_known(const std::string& wish) {
-  return wish.empty() || wish == "emulated";
+  return wish.empty() || (wish == "emulated" && emulated_machine() != nullptr);
 }
 std::string unknown(const std::string& wish) {
-  return "THALWEG_GPU is '" + wish + "' in the environment: expected 'emulated' or nothing";
+  if (wish == "emulated")
+    return "THALWEG_GPU is 'emulated' in the environment, which only programs of the tests can "
+           "have; unset it";
+  return "THALWEG_GPU is '" + wish + "' in the environment: expected nothing";
 }
 
+/// Set before main(), whatever file is initialized first.
+constinit EmulatedMachine emulated{};
+
 }  // namespace
+
+void set_emulated_machine(const EmulatedMachine& machine) {
+  emulated = machine;
+}
+const EmulatedMachine* emulated_machine() {
+  return emulated.gpu == nullptr ? nullptr : &emulated;
+}
 
 Gpu& gpu(int number) {
   const std::string wished = wish();
   if (!is_known(wished)) throw GpuError(unknown(wished));
-  return wished.empty() ? cuda_gpu(number) : emulated_gpu();
+  return wished.empty() ? cuda_gpu(number) : emulated_machine()->gpu();
 }
 
 int gpu_count() noexcept {
   const char* const wished = std::getenv("THALWEG_GPU");
   if (wished == nullptr || *wished == '\0') return cuda_count();
-  return std::string_view(wished) == "emulated" ? 1 : 0;
+  return std::string_view(wished) == "emulated" && emulated_machine() != nullptr ? 1 : 0;
 }
 
 std::string why_no_gpu() {

@@ -2,7 +2,8 @@
 // on it stands in loops.h (our own loops) and library.h (cuBLASLt, cuDNN).
 //
 // Two machines have this interface: CUDA's, where the build found CUDA and the computer has a
-// driver, and an emulated one that does everything on the host, for tests of all that stands above.
+// driver, and in programs of the tests an emulated one that does everything on the host
+// (tests/support/emulated_gpu).
 #pragma once
 
 #include <cstddef>
@@ -116,7 +117,8 @@ class Gpu {
 };
 
 /// GPU `number` of this process. Throws GpuError: the build has no CUDA, no driver, too old a one,
-/// no such GPU. With THALWEG_GPU=emulated in the environment: the emulated one, of any number.
+/// no such GPU. With THALWEG_GPU=emulated in the environment: the emulated one, of any number;
+/// throws where the program has none.
 Gpu& gpu(int number);
 /// How many there are; 0 where there is no CUDA. Never throws.
 int gpu_count() noexcept;

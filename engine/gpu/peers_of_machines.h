@@ -15,9 +15,4 @@ PeersId new_nccl_id();
 std::unique_ptr<Peers> join_nccl(Gpu& gpu, const PeersId& id, int rank, int ranks,
                                  std::function<void()> look);
 
-std::string emulated_peers_version();
-PeersId new_emulated_peers_id();
-std::unique_ptr<Peers> join_emulated_peers(Gpu& gpu, const PeersId& id, int rank, int ranks,
-                                           std::function<void()> look);
-
 }  // namespace thalweg::engine::gpu

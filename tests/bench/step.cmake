@@ -3,6 +3,6 @@ find_library(DNNL_LIBRARY dnnl REQUIRED)
 find_path(DNNL_INCLUDE_DIR dnnl.hpp REQUIRED)
 add_executable(bench_step step/bench_step.cpp step/flops.cpp step/limit.cpp step/operations.cpp step/trainer.cpp
                gpu/measured_kernels.cpp gpu/profile.cpp gpu/rates.cpp)
-target_link_libraries(bench_step PRIVATE thalweg_settings thalweg_train_lib thalweg_test_counted ${DNNL_LIBRARY})
+target_link_libraries(bench_step PRIVATE thalweg_settings thalweg_emulated_gpu thalweg_train_lib thalweg_test_counted ${DNNL_LIBRARY})
 target_include_directories(bench_step SYSTEM PRIVATE ${DNNL_INCLUDE_DIR})
 add_dependencies(bench_step thalweg-launch)

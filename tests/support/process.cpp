@@ -21,10 +21,37 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string program(const std::string& name) {
+using Environment = std::map<std::string, std::string>;
+
+/// Where the build's programs lie; the last one goes first.
+std::vector<std::string> folders_for(const Environment& added) {
+  std::vector<std::string> folders{THALWEG_BIN_DIR};
+  const auto gpu = added.find("THALWEG_GPU");
+  if (gpu != added.end() && gpu->second == "emulated")
+    folders.emplace_back(THALWEG_EMULATED_BIN_DIR);
+  return folders;
+}
+
+Environment merged_environment(const Environment& added) {
+  Environment merged;
+  for (char** entry = environ; *entry; ++entry) {
+    const std::string text = *entry;
+    const auto equals = text.find('=');
+    merged[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  for (const std::string& folder : folders_for(added))
+    merged["PATH"] = folder + ":" + merged["PATH"];
+  for (const auto& [key, value] : added)
+    merged[key] = value;
+  return merged;
+}
+
+std::string program(const std::string& name, const Environment& added) {
   if (name.find('/') != std::string::npos) return name;
-  const fs::path built = fs::path(THALWEG_BIN_DIR) / name;
-  return fs::exists(built) ? built.string() : name;
+  std::string found = name;
+  for (const std::string& folder : folders_for(added))
+    if (fs::exists(fs::path(folder) / name)) found = fs::path(folder) / name;
+  return found;
 }
 
 /// Everything that allocates happens before fork.
@@ -35,19 +62,11 @@ struct Prepared {
 
   Prepared(const std::vector<std::string>& command, const RunOptions& options)
       : words(command), directory(options.directory.string()) {
-    words[0] = program(words[0]);
+    const Environment merged = merged_environment(options.env);
+    words[0] = program(words[0], options.env);
     for (std::string& word : words)
       argv.push_back(word.data());
     argv.push_back(nullptr);
-    std::map<std::string, std::string> merged;
-    for (char** entry = environ; *entry; ++entry) {
-      const std::string text = *entry;
-      const auto equals = text.find('=');
-      merged[text.substr(0, equals)] = text.substr(equals + 1);
-    }
-    merged["PATH"] = std::string(THALWEG_BIN_DIR) + ":" + merged["PATH"];
-    for (const auto& [key, value] : options.env)
-      merged[key] = value;
     for (const auto& [key, value] : merged)
       environment.push_back(key + "=" + value);
     for (std::string& entry : environment)

@@ -27,7 +27,8 @@ struct RunOptions {
 };
 
 /// Runs to the end. argv[0] without a slash is looked for in the build's bin folder first, then in
-/// PATH.
+/// PATH; with THALWEG_GPU=emulated in its environment before that among the programs that can have
+/// an emulated GPU.
 Outcome run(const std::vector<std::string>& argv, const RunOptions& options = {});
 
 /// Starts without waiting, in a process group of its own, output to /dev/null.

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/gpu/emulated.h"
 #include "engine/gpu/gpu.h"
 #include "engine/gpu/loops.h"
+#include "tests/support/emulated_gpu/emulated_gpu.h"
 
 namespace thalweg::engine::gpu {
 

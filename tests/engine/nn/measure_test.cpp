@@ -10,10 +10,10 @@
 #include "cases.h"
 #include "engine/device/cuda/kernel_choice.h"
 #include "engine/device/cuda/measure.h"
-#include "engine/gpu/emulated.h"
 #include "engine/gpu/loops.h"
 #include "near_reference.h"
 #include "on_gpu.h"
+#include "tests/support/emulated_gpu/emulated_gpu.h"
 
 namespace thalweg::engine::test {
 namespace {

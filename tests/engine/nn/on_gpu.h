@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "engine/device/cuda/program.h"
-#include "engine/gpu/emulated.h"
 #include "engine/gpu/gpu.h"
 #include "support.h"
+#include "tests/support/emulated_gpu/emulated_gpu.h"
 
 namespace thalweg::engine::test {
 

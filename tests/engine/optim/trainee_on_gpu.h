@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/gpu/emulated.h"
 #include "engine/optim/on_gpu.h"
 #include "tests/engine/optim/trainee.h"
+#include "tests/support/emulated_gpu/emulated_gpu.h"
 
 namespace thalweg::engine::test {
 

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "engine/gpu/peers_of_machines.h"
 #include "engine/gpu/recording_guard.h"
+#include "tests/support/emulated_gpu/library.h"
 
 namespace thalweg::engine::gpu {
 namespace {

@@ -4,8 +4,8 @@
 #include <limits>
 #include <vector>
 
-#include "engine/gpu/emulated_library.h"
 #include "engine/gpu/names.h"
+#include "tests/support/emulated_gpu/library.h"
 
 namespace thalweg::engine::gpu {
 namespace {

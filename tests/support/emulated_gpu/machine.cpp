@@ -9,10 +9,10 @@
 #include <string_view>
 #include <utility>
 
-#include "engine/gpu/emulated.h"
-#include "engine/gpu/emulated_queue.h"
 #include "engine/gpu/machines.h"
 #include "engine/gpu/recording_guard.h"
+#include "tests/support/emulated_gpu/emulated_gpu.h"
+#include "tests/support/emulated_gpu/queue.h"
 
 namespace thalweg::engine::gpu {
 namespace {
@@ -121,5 +121,12 @@ Gpu& emulated_gpu() {
   static EmulatedGpu only;
   return only;
 }
+
+// Programs that link these files have the machine without another word.
+[[maybe_unused]] static const bool known = [] {
+  set_emulated_machine(
+      {emulated_gpu, emulated_peers_version, new_emulated_peers_id, join_emulated_peers});
+  return true;
+}();
 
 }  // namespace thalweg::engine::gpu

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <string>
 
 #include "engine/gpu/library.h"
+#include "engine/gpu/peers.h"
 
 namespace thalweg::engine::gpu {
 
@@ -12,6 +15,15 @@ std::unique_ptr<Call> emulated_product(const Product& shape);
 std::unique_ptr<Call> emulated_convolution(const Convolution& shape);
 std::unique_ptr<Call> emulated_attention(const FusedAttention& shape);
 RecurrenceCalls emulated_recurrence(const Recurrence& shape);
+
+/// Calls of the emulated machine.
+const Library& emulated_library();
+
+/// Messages between the ranks of one process.
+std::string emulated_peers_version();
+PeersId new_emulated_peers_id();
+std::unique_ptr<Peers> join_emulated_peers(Gpu& gpu, const PeersId& id, int rank, int ranks,
+                                           std::function<void()> look);
 
 /// A matrix in row-major memory, or the transpose of one.
 template <class T>

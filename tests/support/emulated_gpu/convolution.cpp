@@ -4,8 +4,8 @@
 #include <array>
 #include <cstring>
 
-#include "engine/gpu/emulated_library.h"
 #include "engine/gpu/names.h"
+#include "tests/support/emulated_gpu/library.h"
 
 namespace thalweg::engine::gpu {
 namespace {

@@ -1,4 +1,4 @@
-#include "engine/gpu/emulated_library.h"
+#include "tests/support/emulated_gpu/library.h"
 
 #include <bit>
 

@@ -1,4 +1,4 @@
-#include "engine/gpu/emulated_queue.h"
+#include "tests/support/emulated_gpu/queue.h"
 
 #include <chrono>
 #include <condition_variable>
