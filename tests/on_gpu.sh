@@ -36,6 +36,8 @@ pack() {
   rm -rf "$folder" "$folder.tar.xz" && mkdir -p "$folder/bin" "$folder/lib"
   for name in $tests; do cp "$build/tests/$name" "$folder/bin/" || exit 1; done
   for name in $programs; do cp "$build/bin/$name" "$folder/bin/" || exit 1; done
+  # Of the programs that are no tests, the one that needs another twin for it.
+  [ "${THALWEG_GPU:-}" != emulated ] || cp "$build/tests/emulated/thalweg-train" "$folder/bin/" || exit 1
   { git describe --always --dirty 2>/dev/null || echo unknown; } >"$folder/commit"
   # The C library and what belongs to the driver and to CUDA are that machine's own.
   ldd "$folder"/bin/* | awk '$3 ~ /^\// {print $3}' | sort -u |

@@ -393,7 +393,7 @@ TEST_P(LibraryCalls, AttentionAndItsGradients) {
       const Memory at_d = up(d_o, bf16), stats = up(r.stats, f32);
       const Memory spare_q = up(q, bf16), spare_k = up(k, bf16), spare_v = up(v, bf16);
       const auto forward = queue_->library().attention(f);
-      if (!forward) GTEST_SKIP() << "this GPU's cuDNN has no fused attention";
+      if (!forward) GTEST_SKIP() << "this GPU's library has no fused attention";
       const Memory spare(*gpu_, stats.bytes(), "a test");
       std::vector<void*> tensors{at_q.data(), at_k.data(), at_v.data(), nullptr, spare.data()};
       expect(*forward, tensors, 3, q, bf16, r.o, 1);

@@ -28,7 +28,7 @@ void PrintTo(const ModelCase& c, std::ostream* out) {
 
 std::vector<ModelCase> models_of_sequences() {
   using jobspec::Map;
-  // Heads are 8 wide, so that in bf16 attention is the library's.
+  // Heads are 8 wide, so that in bf16 attention is the library's where it has one.
   return {
       {"gpt",
        Map{{"name", "gpt"}, {"layers", 2}, {"heads", 2}, {"width", 16}, {"dropout", 0.1}},

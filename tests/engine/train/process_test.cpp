@@ -195,6 +195,19 @@ TEST(TrainProcess, CurveDoesNotDependOnRanks) {
   }
 }
 
+TEST(TrainProcess, ProgramsThatAreInstalledHaveNoEmulatedGpu) {
+  Trial trial = tiny_trial();
+  trial.train.set("device", "cuda");
+  const test::TempDir folder;
+  const auto file = put_trial(folder.path(), trial);
+  test::RunOptions emulated;
+  emulated.env["THALWEG_GPU"] = "emulated";
+  const test::Outcome outcome =
+      test::run({THALWEG_BIN_DIR "/thalweg-train", file.string()}, emulated);
+  EXPECT_EQ(outcome.code, 2) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("which only programs of the tests can have; unset it"));
+}
+
 // Gradients as messages of UCX, out of the memory of GPUs that are emulated.
 TEST(TrainProcess, GpusExchangeByUcx) {
   Trial trial = tiny_trial();

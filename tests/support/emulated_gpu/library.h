@@ -13,8 +13,6 @@ namespace thalweg::engine::gpu {
 
 std::unique_ptr<Call> emulated_product(const Product& shape);
 std::unique_ptr<Call> emulated_convolution(const Convolution& shape);
-std::unique_ptr<Call> emulated_attention(const FusedAttention& shape);
-RecurrenceCalls emulated_recurrence(const Recurrence& shape);
 
 /// Calls of the emulated machine.
 const Library& emulated_library();

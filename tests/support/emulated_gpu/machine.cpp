@@ -12,6 +12,7 @@
 #include "engine/gpu/machines.h"
 #include "engine/gpu/recording_guard.h"
 #include "tests/support/emulated_gpu/emulated_gpu.h"
+#include "tests/support/emulated_gpu/library.h"
 #include "tests/support/emulated_gpu/queue.h"
 
 namespace thalweg::engine::gpu {

@@ -1,4 +1,5 @@
 #include "tests/support/emulated_gpu/queue.h"
+#include "tests/support/emulated_gpu/library.h"
 
 #include <chrono>
 #include <condition_variable>
@@ -10,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "engine/gpu/machines.h"
 #include "engine/gpu/recording_guard.h"
 
 namespace thalweg::engine::gpu {
