@@ -24,20 +24,21 @@ verb=${1:-} folder=${FOLDER:-build/on_gpu} build=${BUILD:-build/release}
 [ $# -gt 0 ] && shift
 tests="gpu_test nn_test optim_test sync_test train_test curves_test"
 programs="bench_step bench_gpu bench_kernels bench_optimizers thalweg-train thalweg-launch"
+# Tests and benches have the emulated GPU, and this twin of the program that has not.
+twin=; [ "${THALWEG_GPU:-}" != emulated ] || twin=thalweg-train-emulated
 
 pack() {
   case ${1:-} in
     architectures=*) build=build/on_gpu_build
       cmake --preset release -B "$build" -DTHALWEG_BENCH=ON -DTHALWEG_CUDA=ON "-DCMAKE_CUDA_ARCHITECTURES=${1#*=}" >/dev/null &&
-        cmake --build "$build" --target $tests $programs || exit 1 ;;
-    '') if [ "$build" = build/release ]; then sh packaging/build.sh --target $tests $programs || exit 1; fi ;;
+        cmake --build "$build" --target $tests $programs $twin || exit 1 ;;
+    '') if [ "$build" = build/release ]; then sh packaging/build.sh --target $tests $programs $twin || exit 1; fi ;;
     *) echo "on_gpu.sh pack: '$1' is not architectures=..." >&2; exit 2 ;;
   esac
   rm -rf "$folder" "$folder.tar.xz" && mkdir -p "$folder/bin" "$folder/lib"
   for name in $tests; do cp "$build/tests/$name" "$folder/bin/" || exit 1; done
   for name in $programs; do cp "$build/bin/$name" "$folder/bin/" || exit 1; done
-  # Of the programs that are no tests, the one that needs another twin for it.
-  [ "${THALWEG_GPU:-}" != emulated ] || cp "$build/tests/emulated/thalweg-train" "$folder/bin/" || exit 1
+  [ -z "$twin" ] || cp "$build/tests/emulated/thalweg-train" "$folder/bin/" || exit 1
   { git describe --always --dirty 2>/dev/null || echo unknown; } >"$folder/commit"
   # The C library and what belongs to the driver and to CUDA are that machine's own.
   ldd "$folder"/bin/* | awk '$3 ~ /^\// {print $3}' | sort -u |
