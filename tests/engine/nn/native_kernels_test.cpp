@@ -16,7 +16,7 @@
 #include "engine/device/cuda/layer_norm_native.h"
 #include "engine/device/cuda/transpose_native.h"
 #include "engine/gpu/divisor.h"
-#include "engine/gpu/emulated.h"
+#include "tests/support/emulated_gpu/emulated_gpu.h"
 
 namespace thalweg::engine::cuda {
 namespace {
