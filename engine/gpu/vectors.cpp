@@ -23,11 +23,17 @@ struct SumInTree {
   THALWEG_HOST_DEVICE void operator()(std::int64_t i) const {
     const auto at = [&](int p) { return reinterpret_cast<const Few*>(places[p])[offset + i]; };
     Few open[depth];
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
     for (int d = 0; d < depth; ++d)
       open[d] = {};
     int top = 0;
     Few last = at(0);
     for (int p = 1; p < number; ++p) {
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
       for (int d = 0; d < depth; ++d)
         if (d == top) open[d] = last;
       ++top;
@@ -35,6 +41,9 @@ struct SumInTree {
       for (int join = 0; join < joins[p]; ++join) {
         --top;
         Few left{};
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+#endif
         for (int d = 0; d < depth; ++d)
           if (d == top) left = open[d];
         for (int k = 0; k < width; ++k)

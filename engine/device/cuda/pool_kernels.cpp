@@ -1,7 +1,7 @@
 // A thread takes 16 bytes of neighbouring channels of a window; backward those of an input, which
 // gathers from the windows over it, or where windows do not overlap those of a window, which it
 // spreads. max keeps which element of its window won, so that nothing is compared again. Common
-// windows are known when this is compiled: their loops are unrolled, all loads before the first
+// windows are known when this is compiled: their loops are unrolled, and no load waits for a
 // comparison.
 #include "engine/device/cuda/pool_kernels.h"
 
@@ -28,11 +28,11 @@ template <class T, int width, class Win, class Take>
 THALWEG_HOST_DEVICE void for_each_under(const Geometry<Win>& g, const Position& o,
                                         const Pack<T, width>* x, const Take& take) {
   if constexpr (Win::known) {
-    Pack<T, width> here[Win::volume] = {};
-    bool there[Win::volume] = {};
+    Pack<T, width> here[Win::volume];
+    bool there[Win::volume];
     g.under(o, [&](int place, bool inside, std::uint32_t p) {
       there[place] = inside;
-      if (inside) here[place] = x[p];
+      here[place] = x[inside ? p : 0];  // a load that waits for no condition
     });
     for (int place = 0; place < Win::volume; ++place)
       if (there[place]) take(place, here[place]);
