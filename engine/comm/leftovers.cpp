@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <ctime>
@@ -31,6 +32,19 @@ bool nobody_has(int file) {
   // Whoever opens it meanwhile waits until we close it; the kernel tells us by a signal, which
   // shall not be SIGIO: that ends a process.
   return ::fcntl(file, F_SETSIG, SIGURG) == 0 && ::fcntl(file, F_SETLEASE, F_RDLCK) == 0;
+}
+
+/// Those without a key that are this user's and attached by nobody.
+template <class Which>
+void remove_segments(const Which& which) {
+  shm_info info{};
+  const int last = ::shmctl(0, SHM_INFO, reinterpret_cast<shmid_ds*>(&info));
+  for (int i = 0; i <= last; ++i) {
+    shmid_ds memory{};
+    const int id = ::shmctl(i, SHM_STAT, &memory);
+    if (id < 0 || memory.shm_nattch > 0 || memory.shm_perm.__key != IPC_PRIVATE) continue;
+    if (memory.shm_perm.cuid == ::geteuid() && which(memory)) ::shmctl(id, IPC_RMID, nullptr);
+  }
 }
 
 }  // namespace
@@ -58,16 +72,17 @@ void remove_abandoned_memory(const std::string& folder) {
 }
 
 void remove_segments_of(pid_t ended) {
-  shm_info info{};
-  const int last = ::shmctl(0, SHM_INFO, reinterpret_cast<shmid_ds*>(&info));
-  for (int i = 0; i <= last; ++i) {
-    shmid_ds memory{};
-    const int id = ::shmctl(i, SHM_STAT, &memory);
-    if (id < 0 || memory.shm_cpid != ended || memory.shm_nattch > 0) continue;
-    if (memory.shm_perm.__key == IPC_PRIVATE && memory.shm_perm.cuid == ::geteuid()) {
-      ::shmctl(id, IPC_RMID, nullptr);
-    }
-  }
+  remove_segments([&](const shmid_ds& memory) { return memory.shm_cpid == ended; });
+}
+
+void remove_abandoned_segments() {
+  const long page = ::sysconf(_SC_PAGESIZE);
+  remove_segments([&](const shmid_ds& memory) {
+    const pid_t maker = memory.shm_cpid;  // 0: of another pid namespace
+    const bool used_by_others = memory.shm_lpid != 0 && memory.shm_lpid != maker;
+    return memory.shm_segsz <= static_cast<std::size_t>(page) && !used_by_others && maker > 0 &&
+           ::kill(maker, 0) != 0 && errno == ESRCH;
+  });
 }
 
 }  // namespace thalweg::engine::comm

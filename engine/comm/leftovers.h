@@ -20,4 +20,9 @@ void remove_abandoned_memory(const std::string& folder = memory_folder());
 /// It must have ended, and been one of ours: nobody else knew them.
 void remove_segments_of(pid_t ended);
 
+/// Removes the System V segments of a page at most, without a key, that this user's process made
+/// and nobody else ever attached, where that process has ended. UCX makes three of them at each
+/// start to see what the kernel can do; one stays where the process is killed in between.
+void remove_abandoned_segments();
+
 }  // namespace thalweg::engine::comm

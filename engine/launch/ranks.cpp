@@ -169,6 +169,7 @@ void Ranks::sweep() {
     if (!reused) comm::remove_segments_of(rank.pid);
   }
   comm::remove_abandoned_memory();
+  comm::remove_abandoned_segments();
 }
 
 std::vector<int> allowed_cores() {

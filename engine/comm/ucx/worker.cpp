@@ -77,6 +77,7 @@ void check(ucs_status_t status, const char* what) {
 UcxWorker::UcxWorker() {
   quieten();
   remove_abandoned_memory();
+  remove_abandoned_segments();
   if (set_by_user("TLS")) {
     if (const ucs_status_t status = create(nullptr); status != UCS_OK)
       throw std::runtime_error(cannot_start(status));

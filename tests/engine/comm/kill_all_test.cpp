@@ -2,7 +2,9 @@
 // clean up, so the next launch does, and a launch beside them keeps what is its own.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/shm.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
@@ -126,6 +128,38 @@ TEST_F(KillAll, TheNextLaunchRemovesWhatIsLeftAndALivingNeighbourKeepsItsOwn) {
   kill_together(neighbour);
   EXPECT_EQ(0, launch_once_more());
   EXPECT_TRUE(names_in(tmp_.path()).empty());
+}
+
+TEST_F(KillAll, ASegmentThatOnlyItsMakerKnewGoesWithTheNextLaunch) {
+  /// Made by a process that has ended.
+  const auto abandoned = [](std::size_t bytes, bool attached) {
+    int result[2];
+    EXPECT_EQ(pipe(result), 0);
+    const pid_t maker = fork();
+    if (maker == 0) {
+      const int id = shmget(IPC_PRIVATE, bytes, IPC_CREAT | 0600);
+      if (attached) shmat(id, nullptr, 0);
+      _exit(write(result[1], &id, sizeof id) == sizeof id ? 0 : 1);
+    }
+    int id = -1;
+    EXPECT_EQ(read(result[0], &id, sizeof id), static_cast<ssize_t>(sizeof id));
+    waitpid(maker, nullptr, 0);
+    close(result[0]);
+    close(result[1]);
+    return id;
+  };
+  const int probe = abandoned(4096, false), large = abandoned(1 << 20, false),
+            used = abandoned(4096, false), tried = abandoned(4096, true);
+  shmdt(shmat(used, nullptr, 0));  // by another than its maker
+  const int own = shmget(IPC_PRIVATE, 4096, IPC_CREAT | 0600);
+  EXPECT_EQ(0, launch_once_more());
+  const auto segments = unattached_segments();
+  EXPECT_EQ(segments.count(std::to_string(probe)), 0u);
+  EXPECT_EQ(segments.count(std::to_string(tried)), 0u);
+  for (const int id : {large, used, own}) {
+    EXPECT_EQ(segments.count(std::to_string(id)), 1u) << "may be somebody's";
+    shmctl(id, IPC_RMID, nullptr);
+  }
 }
 
 TEST_F(KillAll, AFileOfUcxWithoutAnOwnerGoesWithTheNextLaunch) {

@@ -2,7 +2,6 @@
 
 #include <bit>
 
-
 namespace thalweg::engine::gpu {
 namespace {
 
