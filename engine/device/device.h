@@ -44,7 +44,7 @@ struct CompileOptions {
 
 /// Bytes that a lane takes of its device's memory.
 struct LaneMemory {
-  std::size_t activations = 0;  ///< values and their slopes
+  std::size_t activations = 0;  ///< values and their gradients
   std::size_t workspace = 0;    ///< the largest of library calls
   std::size_t weights = 0;      ///< copies of parameters in another type or layout
   std::size_t staging = 0;      ///< the batch

@@ -33,7 +33,7 @@ using TensorId = int;
 struct Node;
 /// As cpu::LayerMaker.
 using LayerMaker = TensorId (*)(Builder& builder, const Node& node, TensorId x);
-/// Adds the loss of `output` (floats) to the plan; returns its slope.
+/// Adds the loss of `output` (floats) to the plan; returns its gradient.
 using LossMaker = TensorId (*)(Builder& builder, TensorId output);
 }  // namespace cuda
 

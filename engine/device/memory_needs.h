@@ -14,7 +14,7 @@ struct MemoryNeeds {
   std::size_t gradients = 0;    ///< of this rank's shards, and sums of micro-batches
   std::size_t optimizer = 0;    ///< its states, and the weights that it validates
   std::size_t weights = 0;      ///< copies of parameters in another type or layout
-  std::size_t activations = 0;  ///< values between layers and their slopes
+  std::size_t activations = 0;  ///< values between layers and their gradients
   std::size_t workspace = 0;    ///< of library calls
   std::size_t staging = 0;      ///< batches on their way
 

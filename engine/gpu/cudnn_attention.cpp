@@ -101,18 +101,18 @@ class AttentionGraph {
   void backward() {
     const D q = rows(1, f_.queries, f_.q), k = columns(2, f_.keys, f_.k);
     const D d_o = rows(5, f_.queries, f_.o);
-    // Along each query's output: the sum of slope times value.
+    // Along each query's output: the sum of gradient times value.
     const Sizes out{f_.samples, f_.heads, f_.queries, f_.width};
     const D products = graph_.between(kFloat, out, side_by_side(out)), sum = per_row();
     const D o = rows(4, f_.queries, f_.o), along = stats(kAlong), one = graph_.scalar(1, 4);
     graph_.pointwise(CUDNN_POINTWISE_MUL, d_o, products, &o);
     graph_.reduce(CUDNN_REDUCE_TENSOR_ADD, products, sum);
     graph_.pointwise(CUDNN_POINTWISE_MUL, sum, along, &one);
-    // The probabilities anew, and V's slope.
+    // The probabilities anew, and V's gradient.
     const D s = masked(with(CUDNN_POINTWISE_SUB, raw_scores(q, k), stats(6))), p = like_scores();
     graph_.pointwise(CUDNN_POINTWISE_EXP, s, p);
     graph_.matmul(turned(p), d_o, rows(9, f_.keys, f_.v));
-    // The scores' slope, and those of K and Q.
+    // The scores' gradient, and those of K and Q.
     const D dp = like_scores();
     graph_.matmul(d_o, columns(3, f_.keys, f_.v), dp);
     const D ds = scaled(with(CUDNN_POINTWISE_MUL, with(CUDNN_POINTWISE_SUB, dp, along), p));

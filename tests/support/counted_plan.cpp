@@ -46,7 +46,7 @@ CallWork work_of(const gpu::FusedAttention& a) {
   work.kind = CallWork::Kind::attention;
   work.flops = (a.backward ? 5 : 2) * product;
   work.beside = a.backward ? 4 * pairs : 0;
-  // q, k, v and o, and their slopes; a layer may hold the first three in one tensor.
+  // q, k, v and o, and their gradients; a layer may hold the first three in one tensor.
   const double heads = product_of({2, a.samples, a.heads, a.queries + a.keys, a.width});
   work.touched = (a.backward ? 2 : 1) * 2 * heads;
   return work;

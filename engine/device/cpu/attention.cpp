@@ -54,29 +54,29 @@ THALWEG_SIMD void softmax_rows(const Sizes& sizes, float* scores, Bf16* looks) {
   looks_of(sizes, scores, looks);
 }
 
-/// Slopes of the scores from those of what is looked at.
+/// Gradients of the scores from those of what is looked at.
 template <class T>
-THALWEG_INLINE void slopes_of(const Sizes& sizes, const T* __restrict looks,
-                              const float* __restrict d_looks, T* __restrict slopes) {
+THALWEG_INLINE void gradients_of(const Sizes& sizes, const T* __restrict looks,
+                                 const float* __restrict d_looks, T* __restrict gradients) {
   const float scale = sizes.scale();
   const std::int64_t width = sizes.positions;
   for (std::int64_t row = 0; row < sizes.rows(); ++row) {
     const std::int64_t seen = sizes.seen(row);
     const float mean = lane_sum(seen, [&](std::int64_t i) { return load(looks[i]) * d_looks[i]; });
     for (std::int64_t i = 0; i < seen; ++i)
-      slopes[i] = store<T>(scale * load(looks[i]) * (d_looks[i] - mean));
-    std::fill(slopes + seen, slopes + width, T{});
-    looks += width, d_looks += width, slopes += width;
+      gradients[i] = store<T>(scale * load(looks[i]) * (d_looks[i] - mean));
+    std::fill(gradients + seen, gradients + width, T{});
+    looks += width, d_looks += width, gradients += width;
   }
 }
 
 THALWEG_SIMD void softmax_backward(const Sizes& sizes, const float* looks, const float* d_looks,
-                                   float* slopes) {
-  slopes_of(sizes, looks, d_looks, slopes);
+                                   float* gradients) {
+  gradients_of(sizes, looks, d_looks, gradients);
 }
 THALWEG_SIMD void softmax_backward(const Sizes& sizes, const Bf16* looks, const float* d_looks,
-                                   Bf16* slopes) {
-  slopes_of(sizes, looks, d_looks, slopes);
+                                   Bf16* gradients) {
+  gradients_of(sizes, looks, d_looks, gradients);
 }
 
 /// Heads of (samples, positions, parts * width) as (samples, heads, positions, depth), or with the
@@ -153,8 +153,8 @@ struct Attention {
     add_product(b, both, seen, parts.v, rows(b, y, first));
   }
 
-  void add_backward(Builder& b, std::int64_t first, TensorId dy, TensorId d_looks, TensorId slopes,
-                    TensorId dx) const {
+  void add_backward(Builder& b, std::int64_t first, TensorId dy, TensorId d_looks,
+                    TensorId gradients, TensorId dx) const {
     const Parts parts = Parts::of(b, x, s, first, false), d = Parts::of(b, dx, s, first, false);
     const TensorId d_rows = rows(b, dy, first), seen = looks_from(b, first, Tag::abcd);
     const auto back = Builder::Pass::backward;
@@ -162,12 +162,13 @@ struct Attention {
     add_product(b, back, looks_from(b, first, Tag::abdc), d_rows, d.v);
     with_type(b.type(), [&](auto zero) {
       using T = decltype(zero);
-      b.kernel(back, {seen, d_looks, slopes}, [s = s, seen, d_looks, slopes](const Frame& frame) {
-        softmax_backward(s, frame.as<T>(seen), frame.floats(d_looks), frame.as<T>(slopes));
-      });
+      b.kernel(
+          back, {seen, d_looks, gradients}, [s = s, seen, d_looks, gradients](const Frame& frame) {
+            softmax_backward(s, frame.as<T>(seen), frame.floats(d_looks), frame.as<T>(gradients));
+          });
     });
-    add_product(b, back, slopes, parts.k, d.q);
-    add_product(b, back, b.view(slopes, square(s, b.type(), Tag::abdc), nullptr), parts.q, d.k);
+    add_product(b, back, gradients, parts.k, d.q);
+    add_product(b, back, b.view(gradients, square(s, b.type(), Tag::abdc), nullptr), parts.q, d.k);
   }
 };
 
@@ -191,9 +192,9 @@ TensorId attention(Builder& b, const Node& node, TensorId given) {
     dy = b.in_layout(Builder::Pass::backward, dy, out);
     const TensorId dx = b.activation(in);
     const TensorId d_looks = b.activation(square(s, f32)),
-                   slopes = b.activation(square(s, b.type()));
+                   gradients = b.activation(square(s, b.type()));
     for (std::int64_t first = 0; first < all.samples; first += s.samples)
-      a.add_backward(b, first, dy, d_looks, slopes, dx);
+      a.add_backward(b, first, dy, d_looks, gradients, dx);
     return dx;
   });
   return y;

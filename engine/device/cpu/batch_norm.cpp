@@ -55,21 +55,21 @@ void BatchNorm::normalize(Builder& b, Flags moments) {
                {DNNL_ARG_VARIANCE, running_variance_}});
 }
 
-TensorId BatchNorm::add_slopes(Builder& b, TensorId dy) const {
+TensorId BatchNorm::add_gradients(Builder& b, TensorId dy) const {
   dy = b.view(b.in_layout(Builder::Pass::backward, dy, outside_), images, nullptr);
   const TensorId dx = b.activation(images);
-  Arguments slopes{{DNNL_ARG_SRC, x},
-                   {DNNL_ARG_MEAN, mean},
-                   {DNNL_ARG_VARIANCE, variance},
-                   {DNNL_ARG_DIFF_DST, dy},
-                   {DNNL_ARG_SCALE, scale},
-                   {DNNL_ARG_SHIFT, shift},
-                   {DNNL_ARG_DIFF_SRC, dx},
-                   {DNNL_ARG_DIFF_SCALE, b.gradient(weight)},
-                   {DNNL_ARG_DIFF_SHIFT, b.gradient(weight + 1)}};
-  if (mask_ >= 0) slopes.emplace_back(DNNL_ARG_WORKSPACE, mask_);
+  Arguments gradients{{DNNL_ARG_SRC, x},
+                      {DNNL_ARG_MEAN, mean},
+                      {DNNL_ARG_VARIANCE, variance},
+                      {DNNL_ARG_DIFF_DST, dy},
+                      {DNNL_ARG_SCALE, scale},
+                      {DNNL_ARG_SHIFT, shift},
+                      {DNNL_ARG_DIFF_SRC, dx},
+                      {DNNL_ARG_DIFF_SCALE, b.gradient(weight)},
+                      {DNNL_ARG_DIFF_SHIFT, b.gradient(weight + 1)}};
+  if (mask_ >= 0) gradients.emplace_back(DNNL_ARG_WORKSPACE, mask_);
   b.primitive(Builder::Pass::backward, batch_norm_backward(images, epsilon, flags_, training_),
-              slopes);
+              gradients);
   return dx;
 }
 
@@ -87,7 +87,7 @@ TensorId batch_norm(Builder& b, const Node& node, TensorId input) {
   BatchNorm norm(b, node, input);
   norm.normalize(b, BatchNorm::measured());
   b.on_backward([norm, &b](TensorId dy) {
-    const TensorId dx = norm.add_slopes(b, dy);
+    const TensorId dx = norm.add_gradients(b, dy);
     norm.ready(b);
     return norm.input_gradient(b, dx);
   });

@@ -22,8 +22,8 @@ class BatchNorm {
   /// Adds y: in training by the shard's moments, `measured` or `given`, in evaluation by the
   /// running ones. Once.
   void normalize(Builder& b, Flags moments);
-  /// Adds the slopes of that to backward: the gradients of weight and bias, and dx. Returns dx.
-  TensorId add_slopes(Builder& b, TensorId dy) const;
+  /// Adds the gradients of that to backward: the gradients of weight and bias, and dx. Returns dx.
+  TensorId add_gradients(Builder& b, TensorId dy) const;
   /// The gradients of weight and bias are complete.
   void ready(Builder& b) const;
 

@@ -55,17 +55,17 @@ TensorId batch_norm_over_shards(Builder& b, const Node& node, TensorId input) {
   norm.normalize(b, BatchNorm::given());
 
   b.on_backward([=, &b](TensorId dy) {
-    const TensorId dx = norm.add_slopes(b, dy);
+    const TensorId dx = norm.add_gradients(b, dy);
     if (!norm.wants_dx) {
       norm.ready(b);
       return dx;
     }
     const TensorId scale = norm.scale, d_scale = b.gradient(norm.weight),
                    d_shift = b.gradient(norm.weight + 1);
-    const TensorId slope = b.activation(norm.row), offset = b.activation(norm.row);
+    const TensorId coefficient = b.activation(norm.row), offset = b.activation(norm.row);
     const float epsilon = norm.epsilon;
     const std::int64_t elements_each = elements(Shape(dims_of(norm.images))) / norm.channels;
-    const std::vector<TensorId> touched{d_scale, d_shift, scale, variance, slope, offset};
+    const std::vector<TensorId> touched{d_scale, d_shift, scale, variance, coefficient, offset};
     b.kernel(Pass::backward, touched, [=](const Frame& frame) {
       std::vector<float> sums(frame.floats(d_scale), frame.floats(d_scale) + count);
       sums.insert(sums.end(), frame.floats(d_shift), frame.floats(d_shift) + count);
@@ -74,7 +74,7 @@ TensorId batch_norm_over_shards(Builder& b, const Node& node, TensorId input) {
       for (std::size_t c = 0; c < count; ++c) {
         const float factor =
             -frame.floats(scale)[c] / std::sqrt(frame.floats(variance)[c] + epsilon) / all;
-        frame.floats(slope)[c] = factor * sums[c];
+        frame.floats(coefficient)[c] = factor * sums[c];
         frame.floats(offset)[c] = factor * sums[count + c];
       }
     });
@@ -83,7 +83,7 @@ TensorId batch_norm_over_shards(Builder& b, const Node& node, TensorId input) {
     b.primitive(Pass::backward, batch_norm_forward(norm.images, epsilon, BatchNorm::given(), false),
                 {{DNNL_ARG_SRC, norm.x},
                  {DNNL_ARG_DST, missing},
-                 {DNNL_ARG_SCALE, slope},
+                 {DNNL_ARG_SCALE, coefficient},
                  {DNNL_ARG_SHIFT, offset},
                  {DNNL_ARG_MEAN, mean},
                  {DNNL_ARG_VARIANCE, variance}});

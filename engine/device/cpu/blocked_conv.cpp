@@ -52,13 +52,13 @@ THALWEG_AVX512 void sum_tap(const BlockedConv& c, const Range (&at)[3], const fl
         const std::int64_t z = at[0].first + (d - at[0].begin) * w.stride[0];
         const std::int64_t y = at[1].first + (h - at[1].begin) * w.stride[1];
         const float* value = x + ((z * w.in[1] + y) * w.in[2] + at[2].first) * block;
-        const float* slope = dy + ((d * w.out[1] + h) * w.out[2] + at[2].begin) * block;
+        const float* gradient = dy + ((d * w.out[1] + h) * w.out[2] + at[2].begin) * block;
         for (std::int64_t o = at[2].begin; o < at[2].end; ++o) {
-          const Vector slopes = load(slope);
+          const Vector gradients = load(gradient);
           for (std::int64_t i = 0; i < block; ++i)
-            sums[i] = times_plus(slopes, all(value[i]), sums[i]);
+            sums[i] = times_plus(gradients, all(value[i]), sums[i]);
           value += w.stride[2] * block;
-          slope += block;
+          gradient += block;
         }
       }
     x += w.channels * Window::volume(w.in);
@@ -93,15 +93,16 @@ THALWEG_AVX512 void floats_in_blocks(const Bf16* from, std::int64_t samples, std
 void blocked_backward_weights(const BlockedConv& c, const float* x, const float* dy, float* dw,
                               float* db) {
   const Window& w = c.window;
-  const std::int64_t inputs = block * Window::volume(w.in), slopes = block * Window::volume(w.out);
+  const std::int64_t inputs = block * Window::volume(w.in),
+                     gradients = block * Window::volume(w.out);
   for (std::int64_t o = 0; o < c.outputs / block; ++o) {
-    if (db != nullptr) sum_bias(c, dy + o * slopes, db + o * block);
+    if (db != nullptr) sum_bias(c, dy + o * gradients, db + o * block);
     for (std::int64_t i = 0; i < w.channels / block; ++i)
       for (std::int64_t kd = 0; kd < w.kernel[0]; ++kd)
         for (std::int64_t kh = 0; kh < w.kernel[1]; ++kh)
           for (std::int64_t kw = 0; kw < w.kernel[2]; ++kw, dw += block * block) {
             const Range at[3] = {{w, 0, kd}, {w, 1, kh}, {w, 2, kw}};
-            sum_tap(c, at, x + i * inputs, dy + o * slopes, dw);
+            sum_tap(c, at, x + i * inputs, dy + o * gradients, dw);
           }
   }
 }

@@ -95,7 +95,7 @@ TensorId Builder::copy_of(TensorId dy) {
 
 TensorId Builder::writable(TensorId dy) {
   const bool shared = std::any_of(values_.begin(), values_.end(), [&](const Value& v) {
-    return v.slope >= 0 && root(v.slope) == root(dy);
+    return v.gradient >= 0 && root(v.gradient) == root(dy);
   });
   return shared ? copy_of(dy) : dy;
 }
@@ -267,15 +267,15 @@ void Builder::add_in_place(TensorId a, TensorId b) {
   });
 }
 
-void Builder::add_slope(Value& to, TensorId dx) {
+void Builder::add_gradient(Value& to, TensorId dx) {
   if (!to.wants_gradient) return;
-  if (to.slope < 0) {
-    to.slope = dx;
+  if (to.gradient < 0) {
+    to.gradient = dx;
     return;
   }
-  const TensorId before = std::exchange(to.slope, -1);
-  to.slope = root(before) == root(dx) ? copy_of(before) : writable(before);
-  add_in_place(to.slope, dx);
+  const TensorId before = std::exchange(to.gradient, -1);
+  to.gradient = root(before) == root(dx) ? copy_of(before) : writable(before);
+  add_in_place(to.gradient, dx);
 }
 
 void Builder::add_forward(const Node& node) {
@@ -293,13 +293,13 @@ void Builder::add_forward(const Node& node) {
 void Builder::add_backward(const Node& node) {
   Value& y = value(node.value);
   if (!y.wants_gradient) return;
-  TensorId dy = std::exchange(y.slope, -1);
+  TensorId dy = std::exchange(y.gradient, -1);
   if (type_of(desc(dy)) != type_of(desc(y.tensor)))
     dy = in_layout(Pass::backward, dy, desc(y.tensor));
   const BackwardToAll& backward = backward_[current_];
   const std::vector<TensorId> dx = backward ? backward(dy) : std::vector<TensorId>{dy};
   for (std::size_t k = 0; k < dx.size(); ++k)
-    add_slope(value(node.layer->from[k]), dx[k]);
+    add_gradient(value(node.layer->from[k]), dx[k]);
 }
 
 Plan Builder::finish() {
@@ -313,7 +313,7 @@ Plan Builder::finish() {
   const TensorId dy = activation(desc(plan_.output));
   plan_.output_gradient = dy;
   use(dy, clock_);
-  values_.back().slope = out_of_plain_order(dy, x);
+  values_.back().gradient = out_of_plain_order(dy, x);
   for (current_ = nodes_.size(); current_-- > 0;)
     add_backward(nodes_[current_]);
   place_parameters_and_arena();

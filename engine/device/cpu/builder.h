@@ -102,7 +102,7 @@ class Builder {
  private:
   struct Value {
     TensorId tensor = -1;
-    TensorId slope = -1;  ///< the sum of the gradients that have come so far
+    TensorId gradient = -1;  ///< the sum of the gradients that have come so far
     int uses = 0;
     bool wants_gradient = false;
   };
@@ -112,7 +112,7 @@ class Builder {
   bool has_parameters(const Node& node) const { return !node.layer->parameters.empty(); }
   void add_forward(const Node& node);
   void add_backward(const Node& node);
-  void add_slope(Value& to, TensorId dx);
+  void add_gradient(Value& to, TensorId dx);
   TensorId copy_of(TensorId dy);
   void place_parameters_and_arena();
   void add(Pass pass, Operation operation);

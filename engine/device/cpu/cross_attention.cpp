@@ -33,14 +33,14 @@ THALWEG_SIMD void softmax(const Sizes& s, float* __restrict scores) {
   }
 }
 
-/// Slopes of what is looked at become slopes of the scores, in place.
-THALWEG_SIMD void softmax_slopes(const Sizes& s, const float* __restrict looks,
-                                 float* __restrict slopes) {
+/// Gradients of what is looked at become gradients of the scores, in place.
+THALWEG_SIMD void softmax_gradients(const Sizes& s, const float* __restrict looks,
+                                    float* __restrict gradients) {
   const float scale = s.scale();
-  for (std::int64_t row = 0; row < s.rows(); ++row, looks += s.others, slopes += s.others) {
-    const float mean = lane_sum(s.others, [&](std::int64_t i) { return looks[i] * slopes[i]; });
+  for (std::int64_t row = 0; row < s.rows(); ++row, looks += s.others, gradients += s.others) {
+    const float mean = lane_sum(s.others, [&](std::int64_t i) { return looks[i] * gradients[i]; });
     for (std::int64_t i = 0; i < s.others; ++i)
-      slopes[i] = scale * looks[i] * (slopes[i] - mean);
+      gradients[i] = scale * looks[i] * (gradients[i] - mean);
   }
 }
 
@@ -89,14 +89,14 @@ TensorId cross_attention(Builder& b, const Node& node, TensorId) {
   b.on_backward_to_all([=, &b](TensorId dy) -> std::vector<TensorId> {
     dy = b.in_layout(back, dy, of_q);
     const TensorId dq = b.activation(of_q), dkv = b.activation(of_kv),
-                   slopes = b.activation(square);
-    add_product(b, back, queries(dy), others(kv, true, true), slopes);
+                   gradients = b.activation(square);
+    add_product(b, back, queries(dy), others(kv, true, true), gradients);
     add_product(b, back, b.view(looks, turned, nullptr), queries(dy), others(dkv, true, false));
-    b.kernel(back, {looks, slopes}, [=](const Frame& frame) {
-      softmax_slopes(s, frame.floats(looks), frame.floats(slopes));
+    b.kernel(back, {looks, gradients}, [=](const Frame& frame) {
+      softmax_gradients(s, frame.floats(looks), frame.floats(gradients));
     });
-    add_product(b, back, slopes, others(kv, false, false), queries(dq));
-    add_product(b, back, b.view(slopes, turned, nullptr), queries(q), others(dkv, false, false));
+    add_product(b, back, gradients, others(kv, false, false), queries(dq));
+    add_product(b, back, b.view(gradients, turned, nullptr), queries(q), others(dkv, false, false));
     return {dq, dkv};
   });
   return y;

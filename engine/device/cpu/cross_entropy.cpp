@@ -29,7 +29,8 @@ THALWEG_SIMD Powers powers_of(const float* __restrict x, int classes, float* __r
           })};
 }
 
-THALWEG_SIMD void to_slopes(float factor, float everywhere, int classes, float* __restrict powers) {
+THALWEG_SIMD void to_gradients(float factor, float everywhere, int classes,
+                               float* __restrict powers) {
   for (int c = 0; c < classes; ++c)
     powers[c] = powers[c] * factor - everywhere;
 }
@@ -65,8 +66,8 @@ ShardResult cross_entropy(const LossPlan& plan, const LossCall<float>& call) {
     count_label(
         plan, at, [&](std::int64_t c) { return x[c]; }, best, result);
     if (dx == nullptr) return;
-    to_slopes(call.scale * share / sum,
-              call.scale * share * smoothing / static_cast<float>(classes), classes, dx);
+    to_gradients(call.scale * share / sum,
+                 call.scale * share * smoothing / static_cast<float>(classes), classes, dx);
     dx[at.label] -= call.scale * share * (1 - smoothing) * (1 - other);
     dx[at.partner] -= call.scale * share * (1 - smoothing) * other;
   });

@@ -71,7 +71,7 @@ TensorId dropout(Builder& b, const Node& node, TensorId x) {
   const auto count = static_cast<std::int64_t>(count_of(b.desc(x)));
   const TensorId mask = b.bytes(static_cast<std::size_t>(count));
   const TensorId drawn = b.bytes(static_cast<std::size_t>(features));
-  // In place also where a relu's backward looks at x later: what is dropped has no slope anyway.
+  // In place also where a relu's backward looks at x later: what is dropped has no gradient anyway.
   const TensorId y = b.may_overwrite(x) ? x : b.like(x);
   with_type(type_of(b.desc(x)), [&](auto zero) {
     using T = decltype(zero);

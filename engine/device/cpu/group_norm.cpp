@@ -48,7 +48,7 @@ THALWEG_SIMD void normalise_backward(const Sizes& s, const float* __restrict x,
   std::fill_n(d_bias, s.groups * s.channels, 0.0f);
   for (std::int64_t g = 0; g < s.samples * s.groups; ++g) {
     const float mean = moments[2 * g], inverse = moments[2 * g + 1];
-    float slopes = 0, along = 0;
+    float gradients = 0, along = 0;
     for (std::int64_t c = 0; c < s.channels; ++c) {
       const std::int64_t channel = g % s.groups * s.channels + c;
       const float *xc = x + c * s.pixels, *dyc = dy + c * s.pixels;
@@ -57,15 +57,15 @@ THALWEG_SIMD void normalise_backward(const Sizes& s, const float* __restrict x,
           lane_sum(s.pixels, [&](std::int64_t i) { return dyc[i] * ((xc[i] - mean) * inverse); });
       d_bias[channel] += sum;
       d_weight[channel] += turned;
-      slopes += weight[channel] * sum;
+      gradients += weight[channel] * sum;
       along += weight[channel] * turned;
     }
-    slopes /= count;
+    gradients /= count;
     along /= count;
     for (std::int64_t c = 0; c < s.channels; ++c, x += s.pixels, dy += s.pixels, dx += s.pixels) {
       const float factor = weight[g % s.groups * s.channels + c];
       for (std::int64_t i = 0; i < s.pixels; ++i)
-        dx[i] = inverse * (dy[i] * factor - slopes - (x[i] - mean) * inverse * along);
+        dx[i] = inverse * (dy[i] * factor - gradients - (x[i] - mean) * inverse * along);
     }
   }
 }

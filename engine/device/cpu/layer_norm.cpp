@@ -43,11 +43,11 @@ THALWEG_SIMD void normalise(const Bf16* x, const float* weight, const float* bia
 }
 
 template <class T>
-THALWEG_INLINE void slopes_of_rows(const T* __restrict x, const T* __restrict dy,
-                                   const float* __restrict weight, const float* __restrict moments,
-                                   std::int64_t rows, std::int64_t features,
-                                   float* __restrict d_weight, float* __restrict d_bias,
-                                   T* __restrict dx) {
+THALWEG_INLINE void gradients_of_rows(const T* __restrict x, const T* __restrict dy,
+                                      const float* __restrict weight,
+                                      const float* __restrict moments, std::int64_t rows,
+                                      std::int64_t features, float* __restrict d_weight,
+                                      float* __restrict d_bias, T* __restrict dx) {
   const auto count = static_cast<float>(features);
   std::fill_n(d_weight, features, 0.0f);
   std::fill_n(d_bias, features, 0.0f);
@@ -58,25 +58,25 @@ THALWEG_INLINE void slopes_of_rows(const T* __restrict x, const T* __restrict dy
       d_weight[i] += load(dy[i]) * level(i);
       d_bias[i] += load(dy[i]);
     }
-    const float slopes =
+    const float gradients =
         lane_sum(features, [&](std::int64_t i) { return load(dy[i]) * weight[i]; }) / count;
     const float along =
         lane_sum(features, [&](std::int64_t i) { return load(dy[i]) * weight[i] * level(i); }) /
         count;
     for (std::int64_t i = 0; i < features; ++i)
-      dx[i] = store<T>(inverse * (load(dy[i]) * weight[i] - slopes - level(i) * along));
+      dx[i] = store<T>(inverse * (load(dy[i]) * weight[i] - gradients - level(i) * along));
   }
 }
 
 THALWEG_SIMD void normalise_backward(const float* x, const float* dy, const float* weight,
                                      const float* moments, std::int64_t rows, std::int64_t features,
                                      float* d_weight, float* d_bias, float* dx) {
-  slopes_of_rows(x, dy, weight, moments, rows, features, d_weight, d_bias, dx);
+  gradients_of_rows(x, dy, weight, moments, rows, features, d_weight, d_bias, dx);
 }
 THALWEG_SIMD void normalise_backward(const Bf16* x, const Bf16* dy, const float* weight,
                                      const float* moments, std::int64_t rows, std::int64_t features,
                                      float* d_weight, float* d_bias, Bf16* dx) {
-  slopes_of_rows(x, dy, weight, moments, rows, features, d_weight, d_bias, dx);
+  gradients_of_rows(x, dy, weight, moments, rows, features, d_weight, d_bias, dx);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // lstm with positions outermost: one product for all inputs; then, position by position, a product
 // with the weights between positions and a loop of our own for the rest. Backward goes the other
 // way; the weights' gradients are one product each. The output keeps that order, so that an lstm
-// after it moves nothing. In bf16 c, sums and slopes between positions stay floats.
+// after it moves nothing. In bf16 c, sums and gradients between positions stay floats.
 #include <algorithm>
 #include <utility>
 
@@ -66,7 +66,7 @@ THALWEG_SIMD void add_to(const Bf16* __restrict from, std::int64_t count, float*
     into[i] += to_float(from[i]);
 }
 
-/// dz from the slopes of h and c; dc becomes the slope of c at the position before.
+/// dz from the gradients of h and c; dc becomes the gradient of c at the position before.
 template <class T>
 THALWEG_INLINE void go_back_rows(const Sizes& s, const T* __restrict gates,
                                  const float* __restrict before, const float* __restrict c,
@@ -79,12 +79,12 @@ THALWEG_INLINE void go_back_rows(const Sizes& s, const T* __restrict gates,
       const float i = load(gates[j]), f = load(gates[width + j]);
       const float g = load(gates[2 * width + j]), o = load(gates[3 * width + j]);
       const float level = hyperbolic_tangent(c[j]);
-      const float slope = dc[j] + dh[j] * o * (1 - level * level);
-      dz[j] = store<T>(slope * g * i * (1 - i));
-      dz[width + j] = store<T>(slope * before[j] * f * (1 - f));
-      dz[2 * width + j] = store<T>(slope * i * (1 - g * g));
+      const float gradient = dc[j] + dh[j] * o * (1 - level * level);
+      dz[j] = store<T>(gradient * g * i * (1 - i));
+      dz[width + j] = store<T>(gradient * before[j] * f * (1 - f));
+      dz[2 * width + j] = store<T>(gradient * i * (1 - g * g));
       dz[3 * width + j] = store<T>(dh[j] * level * o * (1 - o));
-      dc[j] = slope * f;
+      dc[j] = gradient * f;
     }
     gates += 4 * width, before += width, c += width, dh += width, dc += width, dz += 4 * width;
   }
@@ -135,8 +135,8 @@ struct Product {
                                   [](const auto& p) { return p.diff_weights_desc(); });
     add_backward_weights(b, pd, std::move(arguments), weight, bias);
   }
-  /// What makes slopes of the inputs, of type `result`, out of those of the outputs.
-  auto input_slopes_of(std::int64_t rows, Type result) const {
+  /// What makes gradients of the inputs, of type `result`, out of those of the outputs.
+  auto input_gradients_of(std::int64_t rows, Type result) const {
     const auto hint = forward_of(rows, type);
     const auto make = [&](const Desc& layout) {
       InnerProduct back = shape(rows, layout, type);
@@ -204,12 +204,12 @@ Kept add_forward(Builder& b, const Node& node, const Sizes& s, TensorId x) {
   return k;
 }
 
-/// Slopes of the sums, all positions; dy: of the output, whose last position only is given where
+/// Gradients of the sums, all positions; dy: of the output, whose last position only is given where
 /// `last`.
-TensorId add_slopes(Builder& b, const Kept& k, TensorId dy, bool last) {
+TensorId add_gate_gradients(Builder& b, const Kept& k, TensorId dy, bool last) {
   const Sizes s = k.s;
   const auto back = Builder::Pass::backward;
-  const auto pd = k.between.input_slopes_of(s.samples, f32);
+  const auto pd = k.between.input_gradients_of(s.samples, f32);
   const TensorId w_hh = b.weights(k.between.weight, pd.weights_desc());
   const TensorId dz = b.activation(rows_of(s.rows(), 4 * s.width, b.type()));
   const Desc step = rows_of(s.samples, s.width, f32);
@@ -239,8 +239,8 @@ TensorId add_slopes(Builder& b, const Kept& k, TensorId dy, bool last) {
   return dz;
 }
 
-TensorId add_input_slopes(Builder& b, const Kept& k, TensorId dz) {
-  const auto pd = k.of_inputs.input_slopes_of(k.s.rows(), b.type());
+TensorId add_input_gradients(Builder& b, const Kept& k, TensorId dz) {
+  const auto pd = k.of_inputs.input_gradients_of(k.s.rows(), b.type());
   const TensorId w = b.weights(k.of_inputs.weight, pd.weights_desc());
   const TensorId dx = b.activation(pd.diff_src_desc());
   b.primitive(Builder::Pass::backward, pd,
@@ -265,7 +265,7 @@ TensorId lstm(Builder& b, const Node& node, TensorId given) {
   b.on_backward([=, &b](TensorId dy) {
     const auto back = Builder::Pass::backward;
     dy = b.in_layout(back, dy, last ? one : out);
-    const TensorId dz = add_slopes(b, k, dy, last);
+    const TensorId dz = add_gate_gradients(b, k, dy, last);
     k.of_inputs.add_gradients(b, s.rows(), {{DNNL_ARG_SRC, k.x}, {DNNL_ARG_DIFF_DST, dz}});
     const TensorId bias_ih = b.gradient(k.of_inputs.bias);
     const TensorId bias_hh = b.gradient(k.of_inputs.bias + 1);
@@ -275,7 +275,7 @@ TensorId lstm(Builder& b, const Node& node, TensorId given) {
     b.ready(k.of_inputs.bias + 1);
     const TensorId before = b.view(k.h, rows_of(s.rows(), s.width, b.type()), nullptr);
     k.between.add_gradients(b, s.rows(), {{DNNL_ARG_SRC, before}, {DNNL_ARG_DIFF_DST, dz}});
-    return wants_dx ? b.view(add_input_slopes(b, k, dz), in, nullptr) : dz;
+    return wants_dx ? b.view(add_input_gradients(b, k, dz), in, nullptr) : dz;
   });
   const auto first = static_cast<std::size_t>((last ? s.positions : 1) * s.step());
   return b.view(k.h, last ? one : out, nullptr, first);

@@ -94,12 +94,12 @@ THALWEG_AVX512 void backward(const MaxPool& p, int any, const T* dy, const std::
   const int count = Count > 0 ? Count : any;
   for_each_window(p, [&](std::int64_t to, std::int64_t from) THALWEG_AVX512 {
     for (std::int64_t c = 0; c < p.pixel; c += block) {
-      const Vector slope = load(dy + from + c);
+      const Vector gradient = load(dy + from + c);
       const __m512i place = _mm512_maskz_cvtepu8_epi32(
           whole, _mm_loadu_si128(reinterpret_cast<const __m128i*>(places + from + c)));
       for (int k = 0; k < count; ++k) {
         const __mmask16 here = _mm512_cmpeq_epi32_mask(place, _mm512_set1_epi32(k));
-        put(_mm512_maskz_mov_ps(here, slope), dx + to + taps[static_cast<std::size_t>(k)] + c);
+        put(_mm512_maskz_mov_ps(here, gradient), dx + to + taps[static_cast<std::size_t>(k)] + c);
       }
     }
   });

@@ -46,10 +46,10 @@ THALWEG_AVX512 void add_row(const Rows& r) {
       sums[k][c] = load(r.dw + (k * Channels + c) * block);
   const float* x = r.x;
   for (std::int64_t o = 0; o < r.outputs; ++o, x += r.stride) {
-    const Vector slope = load(r.dy + o * block);
+    const Vector gradient = load(r.dy + o * block);
     for (int k = 0; k < Taps; ++k)
       for (int c = 0; c < Channels; ++c)
-        sums[k][c] = times_plus(slope, all(x[c * r.plane + k]), sums[k][c]);
+        sums[k][c] = times_plus(gradient, all(x[c * r.plane + k]), sums[k][c]);
   }
   for (int k = 0; k < Taps; ++k)
     for (int c = 0; c < Channels; ++c)

@@ -16,9 +16,9 @@ struct Node {
   std::size_t statistics = 0;  ///< where the layer's statistics start
   bool relu = false;           ///< a relu follows and is done here
   bool any_type = false;       ///< its maker takes values of any type; others get floats
-  /// This max pool follows a fused relu and does its backward too: the relu's slope at the largest
-  /// element of a window is 1 where the pool's output is above 0, and there are fewer outputs than
-  /// inputs.
+  /// This max pool follows a fused relu and does its backward too: the relu's gradient at the
+  /// largest element of a window is 1 where the pool's output is above 0, and there are fewer
+  /// outputs than inputs.
   bool masks_relu_before = false;
   bool relu_masked_by_next = false;  ///< the other side of it
 };

@@ -153,12 +153,12 @@ THALWEG_AVX512 void add_sample(const Window& w, const Steps& step, const float* 
     sums[k] = load(dw + k * block);
   for (std::int64_t h = 0; h < w.out[1]; ++h) {
     const float* from = x + h * w.stride[1] * padded(w, 2);
-    const Bf16* slopes = dy + h * step.row;
-    for (std::int64_t i = 0; i < w.out[2]; ++i, from += w.stride[2], slopes += step.pixel) {
-      const Vector slope = load(slopes);
-      bias = plus(bias, slope);
+    const Bf16* gradients = dy + h * step.row;
+    for (std::int64_t i = 0; i < w.out[2]; ++i, from += w.stride[2], gradients += step.pixel) {
+      const Vector gradient = load(gradients);
+      bias = plus(bias, gradient);
       for (std::size_t k = 0; k < count; ++k)
-        sums[k] = times_plus(slope, all(from[taps[k]]), sums[k]);
+        sums[k] = times_plus(gradient, all(from[taps[k]]), sums[k]);
     }
   }
   for (std::size_t k = 0; k < count; ++k)

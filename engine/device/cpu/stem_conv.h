@@ -1,6 +1,6 @@
 // A network's first convolution in bf16: 3x3 windows over images of one to three channels, which
 // oneDNN's bf16 kernels for more channels do slower than floats would be. Takes the caller's floats
-// as they are; values and their slopes are bf16.
+// as they are; values and their gradients are bf16.
 #pragma once
 
 #include <cstddef>

@@ -268,13 +268,13 @@ THALWEG_AVX512 void multiply_turned(const float* v, std::int64_t v_row, const fl
     for (int c = 0; c < Blocks; ++c)
       sums[i][c] = add ? load(du + i * part + c * block) : zeros();
   for (std::int64_t t = 0; t < tiles; ++t, v += v_row, d += d_row) {
-    Vector slopes[Blocks];
+    Vector gradients[Blocks];
     for (int c = 0; c < Blocks; ++c)
-      slopes[c] = load(d + c * block);
+      gradients[c] = load(d + c * block);
     for (int i = 0; i < rows; ++i) {
       const Vector value = all(v[i]);
       for (int c = 0; c < Blocks; ++c)
-        sums[i][c] = times_plus(value, slopes[c], sums[i][c]);
+        sums[i][c] = times_plus(value, gradients[c], sums[i][c]);
     }
   }
   for (int i = 0; i < rows; ++i)

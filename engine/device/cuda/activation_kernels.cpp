@@ -9,11 +9,11 @@
 namespace thalweg::engine::cuda {
 namespace {
 
-/// Each has its value at x, and its slope at what backward reads: the output, or x.
+/// Each has its value at x, and its derivative at what backward reads: the output, or x.
 struct Tanh {
   float scale, inverse;
   THALWEG_HOST_DEVICE float value(float x) const { return scale * tanhf(x); }
-  THALWEG_HOST_DEVICE float slope(float y) const {
+  THALWEG_HOST_DEVICE float derivative(float y) const {
     const float level = y * inverse;
     return scale * (1 - level * level);
   }
@@ -21,7 +21,7 @@ struct Tanh {
 
 struct Sigmoid {
   THALWEG_HOST_DEVICE float value(float x) const { return 1 / (1 + expf(-x)); }
-  THALWEG_HOST_DEVICE float slope(float y) const { return y * (1 - y); }
+  THALWEG_HOST_DEVICE float derivative(float y) const { return y * (1 - y); }
 };
 
 struct Gelu {
@@ -30,7 +30,7 @@ struct Gelu {
     return (1 + erff(x * inverse)) / 2;
   }
   THALWEG_HOST_DEVICE float value(float x) const { return x * below(x); }
-  THALWEG_HOST_DEVICE float slope(float x) const {
+  THALWEG_HOST_DEVICE float derivative(float x) const {
     constexpr float height = std::numbers::inv_sqrtpi_v<float> / std::numbers::sqrt2_v<float>;
     return below(x) + x * expf(-x * x / 2) * height;
   }
@@ -38,7 +38,7 @@ struct Gelu {
 
 struct Silu {
   THALWEG_HOST_DEVICE float value(float x) const { return x / (1 + expf(-x)); }
-  THALWEG_HOST_DEVICE float slope(float x) const {
+  THALWEG_HOST_DEVICE float derivative(float x) const {
     const float s = 1 / (1 + expf(-x));
     return s + x * s * (1 - s);
   }
@@ -47,7 +47,7 @@ struct Silu {
 struct LeakyRelu {
   float below;
   THALWEG_HOST_DEVICE float value(float x) const { return x > 0 ? x : below * x; }
-  THALWEG_HOST_DEVICE float slope(float y) const { return y > 0 ? 1 : below; }
+  THALWEG_HOST_DEVICE float derivative(float y) const { return y > 0 ? 1 : below; }
 };
 
 template <class F>
@@ -56,9 +56,9 @@ struct Value {
   THALWEG_HOST_DEVICE float operator()(float x) const { return f.value(x); }
 };
 template <class F>
-struct Slope {
+struct Gradient {
   F f;
-  THALWEG_HOST_DEVICE float operator()(float at, float dy) const { return dy * f.slope(at); }
+  THALWEG_HOST_DEVICE float operator()(float at, float dy) const { return dy * f.derivative(at); }
 };
 
 /// work(the function)
@@ -98,7 +98,7 @@ void activation_backward(gpu::Queue& queue, const Activation& f, std::int64_t co
     gpu::with_type(of, [&](auto a) {
       gpu::with_type(type, [&](auto d) {
         auto* const gradient = static_cast<decltype(d)*>(dy);
-        gpu::map(queue, count, Slope<decltype(function)>{function}, gradient,
+        gpu::map(queue, count, Gradient<decltype(function)>{function}, gradient,
                  static_cast<const decltype(a)*>(kept), static_cast<const decltype(d)*>(gradient));
       });
     });

@@ -13,9 +13,10 @@ namespace thalweg::engine::cuda {
 struct Activation {
   enum class Kind { leaky_relu, tanh, sigmoid, gelu, silu };
   Kind kind = Kind::gelu;
-  double parameter = 0;  ///< leaky_relu: the slope below 0; tanh: what it is scaled by
+  double parameter = 0;  ///< leaky_relu: the derivative below 0; tanh: what it is scaled by
 
-  /// Backward reads the output, where that tells the slope, so that x's memory is free; else x.
+  /// Backward reads the output, where that tells the derivative, so that x's memory is free; else
+  /// x.
   bool reads_output() const { return kind != Kind::gelu && kind != Kind::silu; }
 };
 

@@ -47,7 +47,7 @@ TensorId add(Builder& b, const Node& node, TensorId) {
   }
   if (node.relu) b.keep(y);
   b.on_backward_to_all([=, &b](TensorId dy) {
-    if (node.relu) dy = relu_slope(b, y, dy);
+    if (node.relu) dy = relu_gradient(b, y, dy);
     return std::vector<TensorId>(xs.size(), dy);
   });
   return b.in_type(Builder::Pass::both, y, b.output_type());

@@ -32,12 +32,12 @@ struct Softmax {
   }
 };
 
-/// Slopes of the scores from those of what is looked at. In place where T is float.
+/// Gradients of the scores from those of what is looked at. In place where T is float.
 template <class T>
-struct SoftmaxSlopes {
+struct SoftmaxGradients {
   const T* looks;
   const float* d_looks;
-  T* slopes;
+  T* gradients;
   std::int64_t queries, keys;
   bool causal;
   THALWEG_HOST_DEVICE void operator()(gpu::Team team, std::int64_t row) const {
@@ -47,7 +47,7 @@ struct SoftmaxSlopes {
       mine += gpu::load(looks[first + j]) * d_looks[first + j];
     const float mean = team.sum(mine);
     for (std::int64_t j = team.rank(); j < keys; j += team.size())
-      slopes[first + j] =
+      gradients[first + j] =
           gpu::store<T>(j < seen ? gpu::load(looks[first + j]) * (d_looks[first + j] - mean) : 0);
   }
 };
@@ -108,8 +108,8 @@ float scale_of(const Attention& a) {
 TensorId part(Builder& b, const Heads& heads) {
   return b.view(heads.tensor, b.desc(heads.tensor), static_cast<std::size_t>(heads.first));
 }
-TensorId part(Builder& b, const Heads& values, TensorId slopes) {
-  return part(b, {slopes, values.first, values.row});
+TensorId part(Builder& b, const Heads& values, TensorId gradients) {
+  return part(b, {gradients, values.first, values.row});
 }
 
 gpu::FusedAttention fused_shape(const Attention& a) {
@@ -185,7 +185,7 @@ void attend_backward(Builder& b, const Attention& a, const Attended& of, TensorI
   const Type type = b.type();
   const std::int64_t rows = a.samples * a.heads * a.queries;
   const TensorId looks = of.kept, d_looks = b.activation({rows, a.keys}, Type::f32);
-  const TensorId slopes = type == Type::f32 ? d_looks : b.activation({rows, a.keys}, type);
+  const TensorId gradients = type == Type::f32 ? d_looks : b.activation({rows, a.keys}, type);
   const Matrices d_rows = rows_of(a, {dy, 0, a.width()}, a.queries);
   const auto d_part = [&](const Heads& values, TensorId tensor, std::int64_t positions) {
     return rows_of(a, {tensor, values.first, values.row}, positions);
@@ -196,19 +196,19 @@ void attend_backward(Builder& b, const Attention& a, const Attended& of, TensorI
   gpu::Product to_keys = sizes(a.keys, a.depth, a.queries);
   to_keys.transpose_a = true;
   add_products(b, back, a, to_keys, squares_of(a, looks), d_rows, d_part(a.v, dv, a.keys));
-  b.kernel(back, {looks, d_looks, slopes}, [=](const Frame& frame) {
+  b.kernel(back, {looks, d_looks, gradients}, [=](const Frame& frame) {
     gpu::with_type(type, [&](auto t) {
       using T = decltype(t);
       gpu::for_each_row(frame.queue, rows, team_for(a.keys),
-                        SoftmaxSlopes<T>{frame.as<T>(looks), frame.floats(d_looks),
-                                         frame.as<T>(slopes), a.queries, a.keys, a.causal});
+                        SoftmaxGradients<T>{frame.as<T>(looks), frame.floats(d_looks),
+                                            frame.as<T>(gradients), a.queries, a.keys, a.causal});
     });
   });
   gpu::Product to_queries = sizes(a.queries, a.depth, a.keys);
   to_queries.alpha = to_keys.alpha = scale_of(a);
-  add_products(b, back, a, to_queries, squares_of(a, slopes), rows_of(a, a.k, a.keys),
+  add_products(b, back, a, to_queries, squares_of(a, gradients), rows_of(a, a.k, a.keys),
                d_part(a.q, dq, a.queries));
-  add_products(b, back, a, to_keys, squares_of(a, slopes), rows_of(a, a.q, a.queries),
+  add_products(b, back, a, to_keys, squares_of(a, gradients), rows_of(a, a.q, a.queries),
                d_part(a.k, dk, a.keys));
 }
 

@@ -34,7 +34,7 @@ struct Attended {
 
 Attended attend(Builder& b, const Attention& a);
 
-/// In backward: fills in the slopes at `dq`, `dk`, `dv`, which have the rows of their values.
+/// In backward: fills in the gradients at `dq`, `dk`, `dv`, which have the rows of their values.
 void attend_backward(Builder& b, const Attention& a, const Attended& of, TensorId dy, TensorId dq,
                      TensorId dk, TensorId dv);
 

@@ -58,7 +58,7 @@ TensorId batch_norm(Builder& b, const Node& node, TensorId input) {
     ChannelNorm back = norm;
     if (adds && norm.shape.relu) {  // the other branch wants the slope before the relu too
       back.y = y;
-      back.other = b.second_slope();
+      back.other = b.second_gradient();
       if (back.other >= 0) back.other = b.in_type(Pass::backward, back.other, b.type());
       dy = b.writable(dy);
     }

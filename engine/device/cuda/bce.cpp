@@ -8,13 +8,13 @@ namespace thalweg::engine::cuda {
 namespace {
 
 struct Term {
-  THALWEG_HOST_DEVICE float operator()(float x, float target, float& slope, double* sums) const {
+  THALWEG_HOST_DEVICE float operator()(float x, float target, float& gradient, double* sums) const {
     const bool yes = x > 0, wanted = target > 0.5f;
     sums[2] += yes != wanted ? 1 : 0;
     sums[3] += yes && wanted ? 1 : 0;
     sums[4] += yes || wanted ? 1 : 0;
     const float power = std::exp(x > 0 ? -x : x);
-    slope = (x >= 0 ? 1 : power) / (1 + power) - target;
+    gradient = (x >= 0 ? 1 : power) / (1 + power) - target;
     return (x > 0 ? x : 0) - x * target + std::log1p(power);
   }
 };

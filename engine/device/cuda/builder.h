@@ -100,9 +100,9 @@ class Builder {
   bool wants_input_gradient(std::size_t k = 0) const;
   /// In backward: the sum of the gradients that other layers have brought for input k so far, for
   /// this layer to add to its own and not to change; -1: none, or of another shape or type.
-  TensorId take_slope(const Desc& desc, std::size_t k = 0);
+  TensorId take_gradient(const Desc& desc, std::size_t k = 0);
   /// In backward of a node that adds_before_relu(): what is still to be added to dy; -1: nothing.
-  TensorId second_slope() { return std::exchange(second_slope_, -1); }
+  TensorId second_gradient() { return std::exchange(second_gradient_, -1); }
   /// The operation just added completes the gradient of parameter `number`.
   void ready(int number);
 
@@ -114,10 +114,10 @@ class Builder {
   TensorId partner_shares() const { return partner_shares_; }
   /// 1 + most_sums doubles: the loss's sum, then the metrics'.
   TensorId result() const { return result_; }
-  /// Memory for the slope of a loss, like the output: that itself where nobody kept it.
-  TensorId loss_slope(TensorId output);
+  /// Memory for the gradient of a loss, like the output: that itself where nobody kept it.
+  TensorId loss_gradient(TensorId output);
   /// The same of type(), where the layer before the loss would round it so itself.
-  TensorId narrow_loss_slope(TensorId output);
+  TensorId narrow_loss_gradient(TensorId output);
   bool same_memory(TensorId a, TensorId b) const { return root(a) == root(b); }
   /// After a training loss's work: `to` (images) from `from`, its elements as they are written.
   void loss_in_channels_last(TensorId from, TensorId to);
@@ -129,8 +129,8 @@ class Builder {
  private:
   struct Value {
     TensorId tensor = -1;
-    TensorId slope = -1;   ///< the sum of the gradients that have come so far
-    TensorId second = -1;  ///< one that its maker's backward adds to that in its own pass
+    TensorId gradient = -1;  ///< the sum of the gradients that have come so far
+    TensorId second = -1;    ///< one that its maker's backward adds to that in its own pass
     bool takes_two = false;
     int uses = 0;
     bool wants_gradient = false;
@@ -143,7 +143,7 @@ class Builder {
   void add_loss();
   void add_backward(const Node& node);
   void compute_again(int segment);
-  void add_slope(Value& to, TensorId dx);
+  void add_gradient(Value& to, TensorId dx);
   TensorId copy_of(TensorId dy);
   void place_parameters_and_arena();
   void add(Pass pass, Operation operation, const std::vector<TensorId>& tensors);
@@ -168,7 +168,7 @@ class Builder {
   std::size_t current_ = 0;            ///< the node that is being added
   std::vector<int> segments_;          ///< of nodes that backward computes again; -1: others
   std::vector<int> forward_segments_;  ///< of plan_.forward
-  TensorId second_slope_ = -1;         ///< second_slope()
+  TensorId second_gradient_ = -1;      ///< second_gradient()
   int segment_ = -1;                   ///< of the forward operations that are being added
   bool in_backward_ = false;
   int clock_ = 0;

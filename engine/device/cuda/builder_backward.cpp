@@ -1,5 +1,5 @@
-// The part of the builder that goes backward: the loss, where slopes lie, who adds them up, what is
-// computed again.
+// The part of the builder that goes backward: the loss, where gradients lie, who adds them up, what
+// is computed again.
 #include <algorithm>
 #include <utility>
 
@@ -23,7 +23,7 @@ TensorId Builder::copy_of(TensorId dy) {
 
 TensorId Builder::writable(TensorId dy) {
   const bool shared = std::any_of(values_.begin(), values_.end(), [&](const Value& v) {
-    return (v.slope >= 0 && same_memory(v.slope, dy)) ||
+    return (v.gradient >= 0 && same_memory(v.gradient, dy)) ||
            (v.second >= 0 && same_memory(v.second, dy));
   });
   if (shared) return copy_of(dy);
@@ -64,25 +64,25 @@ void Builder::ready(int number) {
   plan_.backward.back().ready.push_back(number);
 }
 
-TensorId Builder::take_slope(const Desc& wanted, std::size_t k) {
-  TensorId& slope = value(nodes_[current_].from[k]).slope;
-  return slope >= 0 && desc(slope) == wanted ? std::exchange(slope, -1) : -1;
+TensorId Builder::take_gradient(const Desc& wanted, std::size_t k) {
+  TensorId& gradient = value(nodes_[current_].from[k]).gradient;
+  return gradient >= 0 && desc(gradient) == wanted ? std::exchange(gradient, -1) : -1;
 }
 
-void Builder::add_slope(Value& to, TensorId dx) {
+void Builder::add_gradient(Value& to, TensorId dx) {
   if (!to.wants_gradient) return;
   if (desc(dx).dims != desc(to.tensor).dims) dx = view(dx, {desc(to.tensor).dims, desc(dx).type});
-  if (to.slope < 0) {
-    to.slope = dx;
+  if (to.gradient < 0) {
+    to.gradient = dx;
     return;
   }
-  if (to.takes_two && to.second < 0 && !same_memory(to.slope, dx)) {
+  if (to.takes_two && to.second < 0 && !same_memory(to.gradient, dx)) {
     to.second = dx;
     return;
   }
-  const TensorId before = std::exchange(to.slope, -1);
+  const TensorId before = std::exchange(to.gradient, -1);
   const TensorId sum = root(before) == root(dx) ? copy_of(before) : writable(before);
-  to.slope = sum;
+  to.gradient = sum;
   const Desc a = desc(sum), b = desc(dx);
   kernel(Pass::backward, {dx, sum}, [=](const Frame& frame) {
     accumulate(frame.queue, a.count(), b.type, frame.as<void>(dx), a.type, frame.as<void>(sum));
@@ -92,14 +92,14 @@ void Builder::add_slope(Value& to, TensorId dx) {
 void Builder::add_backward(const Node& node) {
   Value& y = value(node.value);
   if (!y.wants_gradient) return;
-  second_slope_ = std::exchange(y.second, -1);
-  const bool narrow = multiplies(*node.layer);  // it rounds its slope itself
-  const TensorId slope = std::exchange(y.slope, -1);
-  const TensorId dy = narrow ? slope : in_type(Pass::backward, slope, desc(y.tensor).type);
+  second_gradient_ = std::exchange(y.second, -1);
+  const bool narrow = multiplies(*node.layer);  // it rounds its gradient itself
+  const TensorId gradient = std::exchange(y.gradient, -1);
+  const TensorId dy = narrow ? gradient : in_type(Pass::backward, gradient, desc(y.tensor).type);
   const BackwardToAll& backward = backward_[current_];
   const std::vector<TensorId> dx = backward ? backward(dy) : std::vector<TensorId>{dy};
   for (std::size_t k = 0; k < dx.size(); ++k)
-    add_slope(value(node.from[k]), dx[k]);
+    add_gradient(value(node.from[k]), dx[k]);
 }
 
 void Builder::add_loss() {
@@ -111,21 +111,21 @@ void Builder::add_loss() {
   partner_shares_ = place(Home::partner_shares, 0, bytes_as_floats(samples()));
   result_ = place(Home::result, 0, bytes_as_floats(2 * (1 + most_sums)));
   const TensorId output = in_type(Pass::both, values_.back().tensor, logits_type());
-  values_.back().slope = loss.kind->cuda(*this, output);
+  values_.back().gradient = loss.kind->cuda(*this, output);
 }
 
-TensorId Builder::loss_slope(TensorId output) {
-  // Losses read a logit before they write its slope.
+TensorId Builder::loss_gradient(TensorId output) {
+  // Losses read a logit before they write its gradient.
   return may_overwrite(output) ? view(output, desc(output)) : like(output);
 }
 
-TensorId Builder::narrow_loss_slope(TensorId output) {
+TensorId Builder::narrow_loss_gradient(TensorId output) {
   const auto last = std::find_if(nodes_.begin(), nodes_.end(), [&](const Node& node) {
     return static_cast<std::size_t>(node.value) + 1 == values_.size();
   });
   const bool rounds = last != nodes_.end() && multiplies(*last->layer);
   return rounds && type_ != desc(output).type ? activation(desc(output).dims, type_)
-                                              : loss_slope(output);
+                                              : loss_gradient(output);
 }
 
 }  // namespace thalweg::engine::cuda

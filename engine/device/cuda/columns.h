@@ -30,7 +30,7 @@ struct Bound {
   }
 };
 
-/// A thread takes the same columns of every so manieth row, several rows' loads before the first
+/// A thread takes the same columns of every n-th row, several rows' loads before the first
 /// of them is used.
 template <int width, class T, class F, class S>
 struct Map {

@@ -144,7 +144,7 @@ TensorId conv2d(Builder& b, const Node& node, TensorId input) {
 
   b.on_backward([=, &b, &layer](TensorId dy) {
     dy = b.in_type(Builder::Pass::backward, dy, b.type());
-    if (joined.relu) dy = relu_slope(b, y, dy);
+    if (joined.relu) dy = relu_gradient(b, y, dy);
     const TensorId dw =
         padded ? b.activation({rows, padded_channels}, Type::f32) : b.gradient(weight);
     add_call(b, Builder::Pass::backward, plain, Way::backward_weights, {x, dy, dw});

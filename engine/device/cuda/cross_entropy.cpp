@@ -34,7 +34,7 @@ TensorId cross_entropy(Builder& b, TensorId output) {
           ? -1
           : b.constant(std::vector<float>(plan.weights.begin(), plan.weights.end()));
   const TensorId sums = b.scratch(cross_entropy_parts(shape), sizeof(LossSums));
-  const TensorId gradient = b.narrow_loss_slope(output), result = b.result();
+  const TensorId gradient = b.narrow_loss_gradient(output), result = b.result();
   const Type logits = b.desc(output).type, type = b.desc(gradient).type;
   for (const bool training : {true, false}) {
     const TensorId to = training ? gradient : -1;

@@ -14,7 +14,7 @@ struct Overlap {
 };
 
 /// d loss / d softmax at a position: where it has the class as its label, and elsewhere.
-struct Slopes {
+struct ClassGradients {
   float hit, miss;
 };
 
@@ -75,8 +75,8 @@ struct Quotients {
   std::int64_t slices;
   int classes;
   float epsilon;
-  Slopes* slopes;  ///< (samples, classes)
-  LossSums* sums;  ///< (samples)
+  ClassGradients* gradients;  ///< (samples, classes)
+  LossSums* sums;             ///< (samples)
   THALWEG_HOST_DEVICE void operator()(gpu::Team team, std::int64_t sample) const {
     double mine[1 + most_sums] = {};
     const bool counts = sample < key->samples;
@@ -92,7 +92,7 @@ struct Quotients {
       const double e = static_cast<double>(epsilon);
       const double top = 2 * both + e, bottom = predicted + labelled + e;
       mine[0] -= top / bottom / classes;
-      slopes[sample * classes + c] = {
+      gradients[sample * classes + c] = {
           static_cast<float>(-(2 * bottom - top) / (bottom * bottom) / classes),
           static_cast<float>(top / (bottom * bottom) / classes)};
     }
@@ -102,7 +102,7 @@ struct Quotients {
 
 struct Gradient {
   const std::int32_t* labels;
-  const Slopes* slopes;
+  const ClassGradients* gradients;
   const ShardKey* key;
   std::int64_t positions;
   int classes;
@@ -110,7 +110,7 @@ struct Gradient {
   THALWEG_HOST_DEVICE void operator()(std::int64_t row) const {
     const std::int64_t sample = row / positions;
     const int label = sample < key->samples ? labels[row] : no_label;
-    const Slopes* of = slopes + sample * classes;
+    const ClassGradients* of = gradients + sample * classes;
     float* y = dx + row * classes;
     float mean = 0;
     for (int c = 0; label != no_label && c < classes; ++c)
@@ -130,15 +130,16 @@ TensorId dice(Builder& b, TensorId output) {
   const auto epsilon = static_cast<float>(plan.options.find("epsilon")->as_double());
   const Slices slices = slices_of(positions, 512);
   const LabelTensors labels = add_labels(b, output, false);
-  const TensorId given = b.labels(), result = b.result(), gradient = b.loss_slope(output);
+  const TensorId given = b.labels(), result = b.result(), gradient = b.loss_gradient(output);
   const std::int64_t parts = samples * slices.count;
   const TensorId overlaps = b.scratch(parts * classes, sizeof(Overlap));
-  const TensorId slopes = b.scratch(samples * classes, sizeof(Slopes));
+  const TensorId gradients = b.scratch(samples * classes, sizeof(ClassGradients));
   const TensorId sums = b.scratch(parts + samples, sizeof(LossSums));
   for (const bool training : {true, false}) {
     const TensorId softmax = training ? gradient : b.like(output);
     b.loss_kernel(
-        {output, softmax, overlaps, slopes, sums, labels.drawn}, training, [=](const Frame& frame) {
+        {output, softmax, overlaps, gradients, sums, labels.drawn}, training,
+        [=](const Frame& frame) {
           const std::int32_t* wanted = labels_of(frame, labels, given, training);
           auto* const to = frame.as<LossSums>(sums);
           gpu::for_each_row(frame.queue, parts, 128,
@@ -147,12 +148,12 @@ TensorId dice(Builder& b, TensorId output) {
                                      frame.as<Overlap>(overlaps), to});
           gpu::for_each_row(frame.queue, samples, 32,
                             Quotients{frame.as<Overlap>(overlaps), frame.key, slices.count, classes,
-                                      epsilon, frame.as<Slopes>(slopes), to + parts});
+                                      epsilon, frame.as<ClassGradients>(gradients), to + parts});
           add_up_loss(frame, sums, parts + samples, result);
           if (training)
             gpu::for_each(frame.queue, samples * positions,
-                          Gradient{wanted, frame.as<Slopes>(slopes), frame.key, positions, classes,
-                                   frame.floats(softmax)});
+                          Gradient{wanted, frame.as<ClassGradients>(gradients), frame.key,
+                                   positions, classes, frame.floats(softmax)});
         });
   }
   return gradient;

@@ -1,4 +1,4 @@
-// embedding and positions. The slope of an embedding's table is a sum over the places of each
+// embedding and positions. The gradient of an embedding's table is a sum over the places of each
 // token, always in the order of the places: they are sorted by token, a team adds those of a tile
 // of the sorted places, and what a token has in tiles after its first one is added by a second
 // pass.
@@ -75,8 +75,8 @@ struct MergeRuns {
   }
 };
 
-/// A team adds the slopes of a tile's places, token by token. What belongs to a token that began in
-/// an earlier tile goes to the tile's row of `parts`.
+/// A team adds the gradients of a tile's places, token by token. What belongs to a token that began
+/// in an earlier tile goes to the tile's row of `parts`.
 template <class T>
 struct AddTile {
   const Place* sorted;
@@ -144,18 +144,18 @@ TensorId sort_places(Builder& b, TensorId tokens, std::int64_t places) {
   return sorted;
 }
 
-void add_table_slopes(Builder& b, TensorId tokens, TensorId dy, TensorId table,
-                      std::int64_t width) {
+void add_table_gradients(Builder& b, TensorId tokens, TensorId dy, TensorId table,
+                         std::int64_t width) {
   constexpr std::int64_t tile = 32;
   const std::int64_t places = b.desc(dy).count() / width, tiles = (places + tile - 1) / tile;
   const TensorId sorted = sort_places(b, tokens, places);
   const TensorId parts = b.scratch(tiles * width, sizeof(float));
-  const Desc slopes = b.desc(dy);
+  const Desc gradients = b.desc(dy);
   const std::size_t bytes = b.desc(table).bytes();
   b.kernel(Builder::Pass::backward, {sorted, dy, table, parts}, [=](const Frame& frame) {
     const auto* places_of = frame.as<Place>(sorted);
     frame.queue.zero(frame.as<void>(table), bytes);
-    gpu::with_type(slopes.type, [&](auto t) {
+    gpu::with_type(gradients.type, [&](auto t) {
       using T = decltype(t);
       gpu::for_each_row(frame.queue, tiles, team_for(width),
                         AddTile<T>{places_of, frame.as<T>(dy), frame.floats(table),
@@ -197,7 +197,7 @@ TensorId embedding(Builder& b, const Node& node, TensorId x) {
     });
   });
   b.on_backward([=, &b](TensorId dy) {
-    add_table_slopes(b, x, dy, b.gradient(number), width);
+    add_table_gradients(b, x, dy, b.gradient(number), width);
     b.ready(number);
     return dy;
   });

@@ -6,10 +6,10 @@ namespace thalweg::engine::cuda {
 namespace {
 
 struct Term {
-  THALWEG_HOST_DEVICE float operator()(float output, float target, float& slope, double*) const {
+  THALWEG_HOST_DEVICE float operator()(float output, float target, float& gradient, double*) const {
     const float difference = output - target;
-    slope = difference > 0 ? 1.0f : difference < 0 ? -1.0f : 0.0f;
-    return slope * difference;
+    gradient = difference > 0 ? 1.0f : difference < 0 ? -1.0f : 0.0f;
+    return gradient * difference;
   }
 };
 

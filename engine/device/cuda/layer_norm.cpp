@@ -25,7 +25,7 @@ TensorId layer_norm(Builder& b, const Node& node, TensorId given) {
     dy = b.in_plain_order(Builder::Pass::backward, dy);
     const bool input = b.wants_input_gradient();
     const TensorId dx = input ? b.writable(dy) : dy;
-    const TensorId before = input && !desc.images() ? b.take_slope(b.desc(dx)) : -1;
+    const TensorId before = input && !desc.images() ? b.take_gradient(b.desc(dx)) : -1;
     const TensorId parts = b.scratch(layer_norm_parts(shape), sizeof(float));
     const TensorId d_weight = b.gradient(first), d_bias = b.gradient(first + 1);
     b.kernel(Builder::Pass::backward, {x, dx, before, weight, moments, parts, d_weight, d_bias},

@@ -24,7 +24,7 @@ struct RowsBackward {
 };
 
 /// Blocks of whole warps, 512 threads at most, of which a thread takes `own` packs of a row or
-/// fewer; a block every so manieth row. The next row is on its way while one is worked on.
+/// fewer; a block every n-th row. The next row is on its way while one is worked on.
 template <int width, int own, class T>
 __global__ void __launch_bounds__(512) layer_norm_backward_rows(RowsBackward<T> of) {
   using Packs = gpu::Pack<T, width>;

@@ -43,7 +43,7 @@ TensorId linear(Builder& b, const Node& node, TensorId x) {
   if (relu) b.keep(y);
 
   b.on_backward_to_all([=, &b, adds = node.adds](TensorId dy) {
-    if (relu) dy = relu_slope(b, y, dy);
+    if (relu) dy = relu_gradient(b, y, dy);
     dy = b.in_type(Builder::Pass::backward, dy, type);
     gpu::Product weights = product;
     weights.m = outputs, weights.n = inputs, weights.k = rows;
@@ -55,16 +55,16 @@ TensorId linear(Builder& b, const Node& node, TensorId x) {
     }
     b.ready(weight);
     if (bias) b.ready(weight + 1);
-    std::vector<TensorId> slopes{dy};
-    if (adds) slopes.push_back(dy);
-    if (!b.wants_input_gradient()) return slopes;
+    std::vector<TensorId> gradients{dy};
+    if (adds) gradients.push_back(dy);
+    if (!b.wants_input_gradient()) return gradients;
     gpu::Product data = product;
     data.m = rows, data.n = inputs, data.k = outputs;
     data.c = type;
-    slopes[0] = b.activation(b.desc(x).dims, type);
+    gradients[0] = b.activation(b.desc(x).dims, type);
     b.call(Builder::Pass::backward, b.library().product(data),
-           {dy, b.weights(weight), slopes[0], -1});
-    return slopes;
+           {dy, b.weights(weight), gradients[0], -1});
+    return gradients;
   });
   return y;
 }

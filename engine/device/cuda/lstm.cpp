@@ -1,8 +1,8 @@
 // lstm: by the library, whole and as many layers over one another as there are; else with products
 // and loops. Those are: one product for the inputs of all positions; then, position by position, a
 // product with the weights between positions and one loop for the rest. Backward goes the other
-// way; the weights' slopes are one product each. All lies with samples outermost: products read
-// rows with gaps. In bfloat16 c, sums and slopes between positions stay floats.
+// way; the weights' gradients are one product each. All lies with samples outermost: products read
+// rows with gaps. In bfloat16 c, sums and gradients between positions stay floats.
 #include <cmath>
 #include <utility>
 #include <vector>
@@ -61,7 +61,7 @@ struct Advance {
   }
 };
 
-/// One cell of position t in backward: i, f, g, o become the slopes of their sums.
+/// One cell of position t in backward: i, f, g, o become the gradients of their sums.
 template <class T>
 struct GoBack {
   Sizes s;
@@ -78,15 +78,15 @@ struct GoBack {
     const float in = gpu::load(z[0]), forget = gpu::load(z[s.width]), g = gpu::load(z[2 * s.width]),
                 out = gpu::load(z[3 * s.width]);
     const bool end = t + 1 == s.positions;
-    float slope = end ? 0 : dh[cell];
-    if (!s.last) slope += gpu::load(dy[at]);
-    if (s.last && end) slope += gpu::load(dy[cell]);
+    float gradient = end ? 0 : dh[cell];
+    if (!s.last) gradient += gpu::load(dy[at]);
+    if (s.last && end) gradient += gpu::load(dy[cell]);
     const float level = tanhf(c[at]);
-    const float d = (end ? 0 : dc[cell]) + slope * out * (1 - level * level);
+    const float d = (end ? 0 : dc[cell]) + gradient * out * (1 - level * level);
     z[0] = gpu::store<T>(d * g * in * (1 - in));
     z[s.width] = gpu::store<T>(t > 0 ? d * c[at - s.width] * forget * (1 - forget) : 0);
     z[2 * s.width] = gpu::store<T>(d * in * (1 - g * g));
-    z[3 * s.width] = gpu::store<T>(slope * level * out * (1 - out));
+    z[3 * s.width] = gpu::store<T>(gradient * level * out * (1 - out));
     dc[cell] = d * forget;
   }
 };
@@ -144,8 +144,8 @@ void add_forward(Builder& b, const Kept& k, TensorId y) {
   }
 }
 
-/// The gates become the slopes of the sums, at all positions.
-void add_slopes(Builder& b, const Kept& k, TensorId dy) {
+/// The gates become the gradients of the sums, at all positions.
+void add_gate_gradients(Builder& b, const Kept& k, TensorId dy) {
   const Sizes s = k.s;
   const auto back = Builder::Pass::backward;
   gpu::Product between = product(b, s.samples, s.width, s.gates(), Type::f32);
@@ -168,7 +168,7 @@ void add_slopes(Builder& b, const Kept& k, TensorId dy) {
   }
 }
 
-void add_weight_slopes(Builder& b, const Kept& k) {
+void add_weight_gradients(Builder& b, const Kept& k) {
   const Sizes s = k.s;
   const auto back = Builder::Pass::backward;
   const TensorId bias_ih = b.gradient(k.weight + 2), bias_hh = b.gradient(k.weight + 3);
@@ -187,7 +187,7 @@ void add_weight_slopes(Builder& b, const Kept& k) {
   b.ready(k.weight + 3);
 }
 
-/// h of the last position only, and its slope among those of all positions.
+/// h of the last position only, and its gradient among those of all positions.
 template <class T>
 struct TakeLast {
   Sizes s;
@@ -268,17 +268,17 @@ TensorId by_library(Builder& b, const Stack& stack, const gpu::RecurrenceCalls& 
 
   b.on_backward([=, &b](TensorId dy) {
     const TensorId dx = b.activation({s.samples, s.positions, stack.first.features}, type);
-    const TensorId slopes = s.last ? b.like(all) : dy;
+    const TensorId d_all = s.last ? b.like(all) : dy;
     if (s.last) {
-      b.kernel(Builder::Pass::backward, {dy, slopes}, [=](const Frame& frame) {
+      b.kernel(Builder::Pass::backward, {dy, d_all}, [=](const Frame& frame) {
         gpu::with_type(type, [&](auto zero) {
           using T = decltype(zero);
           gpu::for_each(frame.queue, s.rows() * s.width,
-                        SpreadLast<T>{s, frame.as<T>(dy), frame.as<T>(slopes)});
+                        SpreadLast<T>{s, frame.as<T>(dy), frame.as<T>(d_all)});
         });
       });
     }
-    std::vector<TensorId> tensors{x, all, slopes, kept, dx};
+    std::vector<TensorId> tensors{x, all, d_all, kept, dx};
     tensors.insert(tensors.end(), weights.begin(), weights.end());
     tensors.insert(tensors.end(), gradients.begin(), gradients.end());
     b.call(Builder::Pass::backward, calls.backward, tensors);
@@ -300,7 +300,7 @@ Kept by_products(Builder& b, const Sizes& s, int weight, TensorId x, TensorId y)
   return k;
 }
 
-TensorId input_slope(Builder& b, const Kept& k) {
+TensorId input_gradient(Builder& b, const Kept& k) {
   const Sizes s = k.s;
   const TensorId dx = b.activation({s.samples, s.positions, s.features}, b.type());
   b.call(Builder::Pass::backward,
@@ -329,9 +329,9 @@ TensorId lstm(Builder& b, const Node& node, TensorId given) {
   }
   b.on_backward([=, &b](TensorId dy) {
     for (std::size_t l = layers.size(); l-- > 0;) {
-      add_slopes(b, layers[l], dy);
-      add_weight_slopes(b, layers[l]);
-      if (l > 0 || b.wants_input_gradient()) dy = input_slope(b, layers[l]);
+      add_gate_gradients(b, layers[l], dy);
+      add_weight_gradients(b, layers[l]);
+      if (l > 0 || b.wants_input_gradient()) dy = input_gradient(b, layers[l]);
     }
     return dy;
   });

@@ -6,9 +6,9 @@ namespace thalweg::engine::cuda {
 namespace {
 
 struct Term {
-  THALWEG_HOST_DEVICE float operator()(float output, float target, float& slope, double*) const {
+  THALWEG_HOST_DEVICE float operator()(float output, float target, float& gradient, double*) const {
     const float difference = output - target;
-    slope = 2 * difference;
+    gradient = 2 * difference;
     return difference * difference;
   }
 };

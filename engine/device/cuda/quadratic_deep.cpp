@@ -15,7 +15,7 @@ struct Quadratic {
   const float* q;
   const ShardKey* key;
   std::int64_t size;
-  float* slopes;  ///< null: none
+  float* gradients;  ///< null: none
   LossSums* sums;
   THALWEG_HOST_DEVICE void operator()(gpu::Team team, std::int64_t n) const {
     const bool counts = n < key->samples;
@@ -23,11 +23,11 @@ struct Quadratic {
     const float* t = targets + n * size;
     double mine[1 + most_sums] = {};
     for (std::int64_t i = team.rank(); i < size; i += team.size()) {
-      float slope = 0;
+      float gradient = 0;
       for (std::int64_t j = 0; counts && j < size; ++j)
-        slope += q[j * size + i] * (y[j] - t[j]);
-      if (counts) mine[0] += 0.5 * static_cast<double>(y[i] - t[i]) * static_cast<double>(slope);
-      if (slopes != nullptr) slopes[n * size + i] = key->scale * slope;
+        gradient += q[j * size + i] * (y[j] - t[j]);
+      if (counts) mine[0] += 0.5 * static_cast<double>(y[i] - t[i]) * static_cast<double>(gradient);
+      if (gradients != nullptr) gradients[n * size + i] = key->scale * gradient;
     }
     write_sums(team, mine, sums + n);
   }
@@ -43,20 +43,20 @@ TensorId quadratic_deep(Builder& b, TensorId output) {
                                 " targets, the data has " + std::to_string(b.loss().data.targets));
   const TensorId matrix = b.constant(std::vector<float>(q.begin(), q.end()));
   const TensorId plain = b.in_plain_order(Builder::Pass::both, output);
-  // Every slope is made of all outputs: it cannot take their memory.
-  const TensorId slopes = b.like(plain), sums = b.scratch(samples, sizeof(LossSums));
+  // Every gradient is made of all outputs: it cannot take their memory.
+  const TensorId gradients = b.like(plain), sums = b.scratch(samples, sizeof(LossSums));
   const TensorId targets = b.targets(), result = b.result();
   for (const bool training : {true, false})
-    b.loss_kernel({plain, training ? slopes : -1, sums}, training, [=](const Frame& frame) {
+    b.loss_kernel({plain, training ? gradients : -1, sums}, training, [=](const Frame& frame) {
       gpu::for_each_row(
           frame.queue, samples, 128,
           Quadratic{frame.floats(plain), frame.floats(targets), frame.floats(matrix), frame.key,
-                    size, training ? frame.floats(slopes) : nullptr, frame.as<LossSums>(sums)});
+                    size, training ? frame.floats(gradients) : nullptr, frame.as<LossSums>(sums)});
       add_up_loss(frame, sums, samples, result);
     });
-  if (b.same_memory(plain, output)) return b.view(slopes, b.desc(output));
-  const TensorId gradient = b.loss_slope(output);
-  b.loss_in_channels_last(slopes, gradient);
+  if (b.same_memory(plain, output)) return b.view(gradients, b.desc(output));
+  const TensorId gradient = b.loss_gradient(output);
+  b.loss_in_channels_last(gradients, gradient);
   return gradient;
 }
 

@@ -57,17 +57,17 @@ void multiply_and_sum(Builder& b, gpu::Product product, TensorId dy, TensorId fr
   sum_rows(b, dy, product.k, product.m, sums);
 }
 
-TensorId relu_slope(Builder& b, TensorId y, TensorId dy) {
+TensorId relu_gradient(Builder& b, TensorId y, TensorId dy) {
   const TensorId dx = b.writable(dy);
   const Type of_y = b.desc(y).type, type = b.desc(dx).type;
   const std::int64_t count = b.desc(dx).count();
   b.kernel(Builder::Pass::backward, {y, dx}, [=](const Frame& frame) {
     gpu::with_type(of_y, [&](auto a) {
       gpu::with_type(type, [&](auto d) {
-        auto* slope = frame.as<decltype(d)>(dx);
-        gpu::map(frame.queue, count, Masked{}, slope,
+        auto* gradient = frame.as<decltype(d)>(dx);
+        gpu::map(frame.queue, count, Masked{}, gradient,
                  static_cast<const decltype(a)*>(frame.as<decltype(a)>(y)),
-                 static_cast<const decltype(d)*>(slope));
+                 static_cast<const decltype(d)*>(gradient));
       });
     });
   });

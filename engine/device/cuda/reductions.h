@@ -24,6 +24,6 @@ void multiply_and_sum(Builder& b, gpu::Product product, TensorId dy, TensorId fr
                       TensorId sums);
 
 /// In backward: the gradient before a relu that put out y; dy is changed in place where it may be.
-TensorId relu_slope(Builder& b, TensorId y, TensorId dy);
+TensorId relu_gradient(Builder& b, TensorId y, TensorId dy);
 
 }  // namespace thalweg::engine::cuda

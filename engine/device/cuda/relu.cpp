@@ -27,7 +27,7 @@ TensorId relu(Builder& b, const Node&, TensorId x) {
     });
   });
   b.keep(y);
-  b.on_backward([=, &b](TensorId dy) { return relu_slope(b, y, dy); });
+  b.on_backward([=, &b](TensorId dy) { return relu_gradient(b, y, dy); });
   return y;
 }
 

@@ -1,4 +1,4 @@
-// repeat: a row is copied to each position, a team each; their slopes are added by a thread for
+// repeat: a row is copied to each position, a team each; their gradients are added by a thread for
 // each feature.
 #include "engine/device/cuda/builder.h"
 #include "engine/device/cuda/layer.h"

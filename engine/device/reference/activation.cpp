@@ -19,7 +19,7 @@ struct Tanh {
     return static_cast<T>(scale) * std::tanh(x);
   }
   template <class T>
-  T slope(T x) const {
+  T derivative(T x) const {
     const T y = std::tanh(x);
     return static_cast<T>(scale) * (1 - y * y);
   }
@@ -33,7 +33,7 @@ struct Sigmoid {
     return 1 / (1 + std::exp(-x));
   }
   template <class T>
-  static T slope(T x) {
+  static T derivative(T x) {
     return value(x) * (1 - value(x));
   }
 };
@@ -49,7 +49,7 @@ struct Gelu {
     return x * below(x);
   }
   template <class T>
-  static T slope(T x) {
+  static T derivative(T x) {
     const T density =
         std::exp(-x * x / 2) * std::numbers::inv_sqrtpi_v<T> / std::numbers::sqrt2_v<T>;
     return below(x) + x * density;
@@ -63,7 +63,7 @@ struct Silu {
     return x * Sigmoid::value(x);
   }
   template <class T>
-  static T slope(T x) {
+  static T derivative(T x) {
     const T s = Sigmoid::value(x);
     return s + x * s * (1 - s);
   }
@@ -76,7 +76,7 @@ struct LeakyRelu {
     return x > 0 ? x : static_cast<T>(below) * x;
   }
   template <class T>
-  T slope(T x) const {
+  T derivative(T x) const {
     return x > 0 ? T{1} : static_cast<T>(below);
   }
   double below;
@@ -94,7 +94,7 @@ void backward(const LayerPlan& layer, const Call<T>& call) {
   if (call.dx == nullptr) return;
   const F f(layer);
   for (std::int64_t i = 0; i < call.samples() * elements(layer.in); ++i)
-    call.dx[i] = call.dy[i] * f.slope(call.x[i]);
+    call.dx[i] = call.dy[i] * f.derivative(call.x[i]);
 }
 
 template <class F>

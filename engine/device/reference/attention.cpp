@@ -92,10 +92,10 @@ void backward(const LayerPlan& layer, const Call<T>& call) {
       }
       for (std::size_t at = 0; at < a.size(); ++at) {
         const auto j = static_cast<std::int64_t>(at);
-        const T slope = scale * a[at] * (da[at] - mean);
+        const T gradient = scale * a[at] * (da[at] - mean);
         for (std::int64_t d = 0; d < head.depth; ++d) {
-          call.dx[head.q(i, d)] += slope * call.x[head.k(j, d)];
-          call.dx[head.k(j, d)] += slope * call.x[head.q(i, d)];
+          call.dx[head.q(i, d)] += gradient * call.x[head.k(j, d)];
+          call.dx[head.k(j, d)] += gradient * call.x[head.q(i, d)];
         }
       }
     }

@@ -23,10 +23,10 @@ void count_sides(const LossPlan& plan, const LossCall<T>& call, ShardResult& res
 
 template <class T>
 ShardResult loss(const LossPlan& plan, const LossCall<T>& call) {
-  ShardResult result = each_target(plan, call, [](T x, T target, T& slope) {
+  ShardResult result = each_target(plan, call, [](T x, T target, T& gradient) {
     const T power = std::exp(-std::abs(x));
     const T probability = x >= 0 ? 1 / (1 + power) : power / (1 + power);
-    slope = probability - target;
+    gradient = probability - target;
     return std::max(x, T{0}) - x * target + std::log1p(power);
   });
   count_sides(plan, call, result);

@@ -99,10 +99,10 @@ void backward(const LayerPlan& layer, const Call<T>& call) {
       }
       for (std::size_t at = 0; at < a.size(); ++at) {
         const auto j = static_cast<std::int64_t>(at);
-        const T slope = scale * a[at] * (da[at] - mean);
+        const T gradient = scale * a[at] * (da[at] - mean);
         for (std::int64_t d = 0; d < head.depth; ++d) {
-          add(dq, head.q(i, d), slope * kv[head.k(j, d)]);
-          add(dkv, head.k(j, d), slope * q[head.q(i, d)]);
+          add(dq, head.q(i, d), gradient * kv[head.k(j, d)]);
+          add(dkv, head.k(j, d), gradient * q[head.q(i, d)]);
         }
       }
     }

@@ -54,17 +54,17 @@ T sample_loss(const LossPlan& plan, const LossCall<T>& call, int sample, std::ve
     const T* y = s.data() + p * classes;
     // d loss / d s first, then through the softmax.
     T mean = 0;
-    const auto slope = [&](int c) {
+    const auto gradient = [&](int c) {
       const Overlap<T>& o = overlaps[static_cast<std::size_t>(c)];
       const T hit = labels[p] == c ? T{2} : T{0};
       return -(hit * o.bottom(e) - o.top(e)) / (o.bottom(e) * o.bottom(e)) /
              static_cast<T>(classes);
     };
     for (int c = 0; c < classes; ++c)
-      mean += y[c] * slope(c);
+      mean += y[c] * gradient(c);
     for (int c = 0; c < classes; ++c)
       dx[c * plan.class_step] =
-          labels[p] == no_label ? T{0} : call.scale * y[c] * (slope(c) - mean);
+          labels[p] == no_label ? T{0} : call.scale * y[c] * (gradient(c) - mean);
   }
   return loss;
 }

@@ -11,8 +11,8 @@ namespace thalweg::engine::reference {
 /// The sums that losses of targets count.
 enum TargetSum : std::size_t { absolute_error, target_count };
 
-/// `term(output, target, &slope)` is one target's loss; the loss of a sample is the mean over its
-/// targets.
+/// `term(output, target, &gradient)` is one target's loss; the loss of a sample is the mean over
+/// its targets.
 template <class T, class Term>
 ShardResult each_target(const LossPlan& plan, const LossCall<T>& call, Term term) {
   ShardResult result;
@@ -22,9 +22,9 @@ ShardResult each_target(const LossPlan& plan, const LossCall<T>& call, Term term
     T sum = 0;
     for (std::int64_t i = n * count; i < (n + 1) * count; ++i) {
       const T output = call.outputs[i], target = static_cast<T>(call.batch->targets[i]);
-      T slope = 0;
-      sum += term(output, target, slope);
-      if (call.gradient != nullptr) call.gradient[i] = call.scale * share * slope;
+      T gradient = 0;
+      sum += term(output, target, gradient);
+      if (call.gradient != nullptr) call.gradient[i] = call.scale * share * gradient;
       result.sums[absolute_error] +=
           static_cast<double>(output > target ? output - target : target - output);
     }

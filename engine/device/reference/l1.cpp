@@ -1,4 +1,4 @@
-// l1: |output - target|, averaged over a sample's targets; slope 0 where they are equal.
+// l1: |output - target|, averaged over a sample's targets; gradient 0 where they are equal.
 #include "engine/device/reference/elementwise_losses.h"
 
 namespace thalweg::engine::reference {
@@ -6,10 +6,10 @@ namespace {
 
 template <class T>
 ShardResult loss(const LossPlan& plan, const LossCall<T>& call) {
-  return each_target(plan, call, [](T output, T target, T& slope) {
+  return each_target(plan, call, [](T output, T target, T& gradient) {
     const T difference = output - target;
-    slope = difference > 0 ? T{1} : difference < 0 ? T{-1} : T{0};
-    return slope * difference;
+    gradient = difference > 0 ? T{1} : difference < 0 ? T{-1} : T{0};
+    return gradient * difference;
   });
 }
 

@@ -67,11 +67,11 @@ void forward(const LayerPlan& layer, const Call<T>& call) {
   }
 }
 
-/// Slopes of the sums of position t from those of its h and c; dc becomes that of the position
+/// Gradients of the sums of position t from those of its h and c; dc becomes that of the position
 /// before.
 template <class T>
-std::vector<T> gate_slopes(const Run<T>& run, std::int64_t t, const std::vector<T>& dh,
-                           std::vector<T>& dc) {
+std::vector<T> gate_gradients(const Run<T>& run, std::int64_t t, const std::vector<T>& dh,
+                              std::vector<T>& dc) {
   const std::int64_t width = run.width;
   const T* gate = run.gates.data() + t * 4 * width;
   std::vector<T> dz(static_cast<std::size_t>(4 * width));
@@ -105,21 +105,21 @@ void backward(const LayerPlan& layer, const Call<T>& call) {
       for (std::int64_t j = 0; j < run.width; ++j)
         if (!last || t + 1 == run.positions)
           dh[static_cast<std::size_t>(j)] += dy[(last ? 0 : t) * run.width + j];
-      const std::vector<T> dz = gate_slopes(run, t, dh, dc);
+      const std::vector<T> dz = gate_gradients(run, t, dh, dc);
       std::fill(dh.begin(), dh.end(), T{0});
       for (std::int64_t j = 0; j < 4 * run.width; ++j) {
-        const T slope = dz[static_cast<std::size_t>(j)];
-        call.gradients[2][j] += slope;
-        call.gradients[3][j] += slope;
+        const T gradient = dz[static_cast<std::size_t>(j)];
+        call.gradients[2][j] += gradient;
+        call.gradients[3][j] += gradient;
         for (std::int64_t k = 0; k < run.features; ++k) {
-          call.gradients[0][j * run.features + k] += slope * x[t * run.features + k];
+          call.gradients[0][j * run.features + k] += gradient * x[t * run.features + k];
           if (call.dx != nullptr)
             call.dx[n * elements(layer.in) + t * run.features + k] +=
-                slope * call.weights[0][j * run.features + k];
+                gradient * call.weights[0][j * run.features + k];
         }
         for (std::int64_t k = 0; k < run.width; ++k) {
-          call.gradients[1][j * run.width + k] += slope * run.h[run.at(t, k)];
-          dh[static_cast<std::size_t>(k)] += slope * call.weights[1][j * run.width + k];
+          call.gradients[1][j * run.width + k] += gradient * run.h[run.at(t, k)];
+          dh[static_cast<std::size_t>(k)] += gradient * call.weights[1][j * run.width + k];
         }
       }
     }

@@ -35,23 +35,23 @@ void normalize(const Call<T>& call, std::int64_t at, std::int64_t count, double 
         m.normal(call.x[at + i]) * call.weights[0][feature(i)] + call.weights[1][feature(i)];
 }
 
-/// The slopes of normalize: dx, and what is added to the gradients.
+/// The backward of normalize: dx, and what is added to the gradients of the weights.
 template <class T, class Feature>
 void normalize_backward(const Call<T>& call, std::int64_t at, std::int64_t count, double epsilon,
                         Feature feature) {
   const Moments<T> m(call.x + at, count, epsilon);
-  T slopes = 0, along = 0;
+  T gradients = 0, along = 0;
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t f = feature(i);
     const T dy = call.dy[at + i], normal = m.normal(call.x[at + i]);
     call.gradients[0][f] += dy * normal;
     call.gradients[1][f] += dy;
-    slopes += dy * call.weights[0][f];
+    gradients += dy * call.weights[0][f];
     along += dy * call.weights[0][f] * normal;
   }
   for (std::int64_t i = 0; call.dx != nullptr && i < count; ++i)
     call.dx[at + i] = m.inverse * (call.dy[at + i] * call.weights[0][feature(i)] -
-                                   slopes / static_cast<T>(count) -
+                                   gradients / static_cast<T>(count) -
                                    m.normal(call.x[at + i]) * along / static_cast<T>(count));
 }
 

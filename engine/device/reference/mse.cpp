@@ -6,9 +6,9 @@ namespace {
 
 template <class T>
 ShardResult loss(const LossPlan& plan, const LossCall<T>& call) {
-  return each_target(plan, call, [](T output, T target, T& slope) {
+  return each_target(plan, call, [](T output, T target, T& gradient) {
     const T difference = output - target;
-    slope = 2 * difference;
+    gradient = 2 * difference;
     return difference * difference;
   });
 }

@@ -74,7 +74,7 @@ class ReferenceLane final : public BasicLane<T> {
     values_.push_back(room(program.graph().input));
     for (const LayerPlan& layer : program.graph().layers)
       values_.push_back(room(layer.out));
-    slopes_ = values_;
+    gradients_ = values_;
   }
 
   ShardResult train(const T* parameters, const Batch& batch, T scale, T* gradients, T* statistics,
@@ -88,15 +88,15 @@ class ReferenceLane final : public BasicLane<T> {
       judged.labels = drawn_.data();
     }
     const ShardResult result = loss_of<T>(graph)(
-        graph.loss, {values_.back().data(), &judged, scale, slopes_.back().data()});
-    has_slope_.assign(values_.size(), false);
+        graph.loss, {values_.back().data(), &judged, scale, gradients_.back().data()});
+    has_gradient_.assign(values_.size(), false);
     for (std::size_t l = graph.layers.size(); l-- > 0;) {
       const LayerPlan& layer = graph.layers[l];
       Call<T> call = make_call(l, parameters, batch);
       call.training = true;
-      call.dy = slopes_[l + 1].data();
+      call.dy = gradients_[l + 1].data();
       for (std::size_t k = 0; k < layer.from.size(); ++k)
-        call.dxs.push_back(slope_place(layer.from[k], k));
+        call.dxs.push_back(gradient_place(layer.from[k], k));
       call.dx = call.dxs.front();
       const std::size_t first = program_.place(l).first_parameter;
       for (std::size_t p = 0; p < layer.parameters.size(); ++p) {
@@ -106,7 +106,7 @@ class ReferenceLane final : public BasicLane<T> {
       }
       layer.kind->reference->template functions<T>().backward(layer, call);
       for (std::size_t k = 0; k < layer.from.size(); ++k)
-        add_slope(layer.from[k], k);
+        add_gradient(layer.from[k], k);
       if (!ready) continue;
       for (std::size_t p = 0; p < layer.parameters.size(); ++p)
         ready(static_cast<int>(first + p));
@@ -122,9 +122,9 @@ class ReferenceLane final : public BasicLane<T> {
   }
 
  private:
-  /// Where a layer leaves the gradient of its input k, for add_slope to add it to those of the
+  /// Where a layer leaves the gradient of its input k, for add_gradient to add it to those of the
   /// other layers that take the value. Null for the graph's input.
-  T* slope_place(int value, std::size_t k) {
+  T* gradient_place(int value, std::size_t k) {
     const auto v = static_cast<std::size_t>(value);
     if (value == 0) return nullptr;
     if (asides_.size() <= k) asides_.resize(k + 1);
@@ -132,15 +132,15 @@ class ReferenceLane final : public BasicLane<T> {
     return asides_[k].data();
   }
 
-  void add_slope(int value, std::size_t k) {
+  void add_gradient(int value, std::size_t k) {
     const auto v = static_cast<std::size_t>(value);
     if (value == 0) return;
-    if (!has_slope_[v])
-      std::swap(slopes_[v], asides_[k]);
+    if (!has_gradient_[v])
+      std::swap(gradients_[v], asides_[k]);
     else
-      for (std::size_t i = 0; i < slopes_[v].size(); ++i)
-        slopes_[v][i] += asides_[k][i];
-    has_slope_[v] = true;
+      for (std::size_t i = 0; i < gradients_[v].size(); ++i)
+        gradients_[v][i] += asides_[k][i];
+    has_gradient_[v] = true;
   }
 
   Call<T> make_call(std::size_t l, const T* parameters, const Batch& batch) {
@@ -173,9 +173,9 @@ class ReferenceLane final : public BasicLane<T> {
   const ReferenceProgram<T>& program_;
   std::vector<std::vector<T>> values_;  ///< input, then every layer's output
   std::vector<std::int32_t> drawn_;
-  std::vector<std::vector<T>> slopes_;  ///< their gradients
-  std::vector<bool> has_slope_;         ///< some layer has left its part there
-  std::vector<std::vector<T>> asides_;  ///< a layer's gradients before they are added
+  std::vector<std::vector<T>> gradients_;  ///< their gradients
+  std::vector<bool> has_gradient_;         ///< some layer has left its part there
+  std::vector<std::vector<T>> asides_;     ///< a layer's gradients before they are added
 };
 
 template <class T>

@@ -26,12 +26,12 @@ ShardResult loss(const LossPlan& plan, const LossCall<T>& call) {
       difference[i] = static_cast<double>(call.outputs[first + i]) -
                       static_cast<double>(call.batch->targets[first + i]);
     for (std::size_t i = 0; i < kSize; ++i) {
-      double slope = 0;
+      double gradient = 0;
       for (std::size_t j = 0; j < kSize; ++j)
-        slope += q[i * kSize + j] * difference[j];
-      result.loss_sum += 0.5 * difference[i] * slope;
+        gradient += q[i * kSize + j] * difference[j];
+      result.loss_sum += 0.5 * difference[i] * gradient;
       if (call.gradient != nullptr)
-        call.gradient[first + i] = static_cast<T>(static_cast<double>(call.scale) * slope);
+        call.gradient[first + i] = static_cast<T>(static_cast<double>(call.scale) * gradient);
     }
   }
   return result;

@@ -61,7 +61,8 @@ struct Counts {
   int launches = 0, calls = 0;
 };
 
-/// A loss reads what the model puts out twice, and writes its slope, which may stand in its place.
+/// A loss reads what the model puts out twice, and writes its gradient, which may stand in its
+/// place.
 double loop_bytes(const CountedPlan& counted, const CountedOperation& o) {
   if (o.pass != CountedOperation::Pass::loss || o.launches == 0) return o.bytes;
   const auto count = counted.plan.samples * elements(counted.graph.loss.output);

@@ -96,7 +96,7 @@ class Stage {
   std::vector<std::byte*> forward_, backward_;
 };
 
-/// All that makes two loops the same work: whose they are, the how-manieth, and their tensors.
+/// All that makes two loops the same work: whose they are, which of them, and their tensors.
 std::vector<std::string> kinds_of_loops(const CountedPlan& counted) {
   std::vector<std::string> kinds;
   std::map<std::string, int> numbers;

@@ -18,7 +18,7 @@ struct Flops {
 Flops flops_of(const Graph& graph);
 
 /// Bytes that go to and from memory in a step of `samples` at least. Samples are read. What a
-/// product puts out is written, read by what follows and read again by backward; its slope is
+/// product puts out is written, read by what follows and read again by backward; its gradient is
 /// written and read. Weights are read forward and backward; their gradients are written and read,
 /// weights and the optimizer's `states` read and written, in floats. `value_bytes`: of a value
 /// between layers.

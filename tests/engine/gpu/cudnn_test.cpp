@@ -2,6 +2,7 @@
 // only described, and a driver of the tests' own lets those be finished that are compiled. The
 // models are compiled for such a GPU by the device itself: every call that a real one would plan is
 // planned.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,24 +32,24 @@ using testing::HasSubstr;
 using testing::StartsWith;
 
 struct Kind {
-  const char* name;
-  const char* properties;  ///< those that cuDNN asks for, as JSON
+  std::string name;
+  std::string properties;  ///< those that cuDNN asks for, as JSON
 };
 
-const Kind kH100{"H100", R"({"deviceName":"NVIDIA H100 80GB HBM3","cudaDeviceId":0,"deviceVer":900,
+/// A GPU of compute capability 9.0 with 132 multiprocessors.
+Kind hopper(const std::string& name, const std::string& product, int memory_khz,
+            std::int64_t l2_bytes, std::int64_t bytes) {
+  return {name, fmt::format(R"({{"deviceName":"{}","cudaDeviceId":0,"deviceVer":900,
 "driverVer":13000,"maxGridSize":[2147483647,65535,65535],"maxBlockSize":[1024,1024,64],
 "regsPerBlock":65536,"multiProcessorCount":132,"warpSize":32,"maxSharedMemoryPerBlock":49152,
 "maxSharedMemoryPerBlockOptin":232448,"reservedSharedMemoryPerBlock":1024,
 "maxRegistersPerSM":65536,"maxCtasPerSM":32,"maxThreadsPerBlock":1024,"maxThreadsPerSM":2048,
 "pciDeviceId":1,"isTccDriver":0,"supportCoopLaunch":1,"smClockRateKHz":1980000,
-"memClockRateKHz":2619000,"l2CacheSize":52428800,"totalGlobalMem":85045673984})"};
-const Kind kH200{"H200", R"({"deviceName":"NVIDIA H200","cudaDeviceId":0,"deviceVer":900,
-"driverVer":13000,"maxGridSize":[2147483647,65535,65535],"maxBlockSize":[1024,1024,64],
-"regsPerBlock":65536,"multiProcessorCount":132,"warpSize":32,"maxSharedMemoryPerBlock":49152,
-"maxSharedMemoryPerBlockOptin":232448,"reservedSharedMemoryPerBlock":1024,
-"maxRegistersPerSM":65536,"maxCtasPerSM":32,"maxThreadsPerBlock":1024,"maxThreadsPerSM":2048,
-"pciDeviceId":1,"isTccDriver":0,"supportCoopLaunch":1,"smClockRateKHz":1980000,
-"memClockRateKHz":3201000,"l2CacheSize":62914560,"totalGlobalMem":150754820096})"};
+"memClockRateKHz":{},"l2CacheSize":{},"totalGlobalMem":{}}})",
+                            product, memory_khz, l2_bytes, bytes)};
+}
+const Kind kH100 = hopper("H100", "NVIDIA H100 80GB HBM3", 2619000, 50 << 20, 85045673984);
+const Kind kH200 = hopper("H200", "NVIDIA H200", 3201000, 60 << 20, 150754820096);
 
 /// "" where cuDNN is there.
 std::string why_no_cudnn() {

@@ -360,15 +360,15 @@ Attention plain_attention(const FusedAttention& f, const Doubles& q, const Doubl
         for (std::int64_t d = 0; d < f.width; ++d)
           along += at(r.o, row(f.o, i) + d) * at(d_o, row(f.o, i) + d);
         for (std::int64_t j = 0; j < seen; ++j) {
-          double slope = 0;
+          double gradient = 0;
           for (std::int64_t d = 0; d < f.width; ++d) {
-            slope += at(d_o, row(f.o, i) + d) * at(v, row(f.v, j) + d);
+            gradient += at(d_o, row(f.o, i) + d) * at(v, row(f.v, j) + d);
             at(r.dv, row(f.v, j) + d) += at(p, j) * at(d_o, row(f.o, i) + d);
           }
-          slope = f.scale * at(p, j) * (slope - along);
+          gradient = f.scale * at(p, j) * (gradient - along);
           for (std::int64_t d = 0; d < f.width; ++d) {
-            at(r.dq, row(f.q, i) + d) += slope * at(k, row(f.k, j) + d);
-            at(r.dk, row(f.k, j) + d) += slope * at(q, row(f.q, i) + d);
+            at(r.dq, row(f.q, i) + d) += gradient * at(k, row(f.k, j) + d);
+            at(r.dk, row(f.k, j) + d) += gradient * at(q, row(f.q, i) + d);
           }
         }
       }

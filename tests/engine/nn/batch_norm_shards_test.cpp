@@ -190,7 +190,7 @@ struct Step {
   Step(const BasicProgram<T>& program, const Graph& graph, const test::Flat<T>& parameters,
        const Data& data) {
     std::vector<double> losses(kShards);
-    std::vector<test::Flat<T>> slopes(kShards, test::Flat<T>(parameters.size()));
+    std::vector<test::Flat<T>> of_shards(kShards, test::Flat<T>(parameters.size()));
     std::vector<std::thread> threads;
     InMemory meeting;
     for (std::size_t shard = 0; shard < kShards; ++shard)
@@ -199,25 +199,25 @@ struct Step {
         batch.meeting = &meeting;
         batch.shard = static_cast<int>(shard);
         std::vector<T> statistics(test::statistics_of(graph));
-        losses[shard] =
-            program.lane()
-                ->train(parameters.data(), batch, T{1}, slopes[shard].data(), statistics.data(), {})
-                .loss_sum;
+        losses[shard] = program.lane()
+                            ->train(parameters.data(), batch, T{1}, of_shards[shard].data(),
+                                    statistics.data(), {})
+                            .loss_sum;
       });
     for (std::thread& thread : threads)
       thread.join();
     for (std::size_t shard = 0; shard < kShards; ++shard) {
       loss += losses[shard];
-      add(program, slopes[shard]);
+      add(program, of_shards[shard]);
     }
   }
 
-  void add(const BasicProgram<T>& program, const test::Flat<T>& slopes) {
+  void add(const BasicProgram<T>& program, const test::Flat<T>& flat) {
     const auto& parameters = program.parameters();
     gradients.resize(parameters.size());
     for (std::size_t p = 0; p < parameters.size(); ++p) {
       std::vector<T> plain(static_cast<std::size_t>(elements(parameters[p].shape)));
-      program.to_plain(static_cast<int>(p), slopes.data() + parameters[p].offset, plain.data());
+      program.to_plain(static_cast<int>(p), flat.data() + parameters[p].offset, plain.data());
       gradients[p].resize(plain.size());
       for (std::size_t i = 0; i < plain.size(); ++i)
         gradients[p][i] += static_cast<double>(plain[i]);

@@ -99,7 +99,7 @@ TEST(Bf16, HasTheSameBitsOnEveryLane) {
 }
 
 // Two small windows find the largest of a large one.
-TEST(Bf16, MaxPoolsOfMoreThan256InAWindowPassSlopesToTheLargest) {
+TEST(Bf16, MaxPoolsOfMoreThan256InAWindowPassGradientsToTheLargest) {
   SKIP_WITHOUT_BF16();
   const auto gradients_of = [](const std::vector<LayerSpec>& pools) {
     std::vector<LayerSpec> layers{conv("a", 16, 3, 1, 1)};

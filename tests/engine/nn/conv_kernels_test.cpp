@@ -187,9 +187,9 @@ void match_the_sums(const Given& g, bool innermost) {
   std::vector<float> moved(weights.size()), got(weights.size(), 777), dw(weights.size());
   for_each_weight(g, g.channels,
                   [&](std::size_t there, std::size_t here) { moved[there] = weights[here]; });
-  std::vector<Bf16> slopes, y(dy.size(), to_bf16(777)), rectified(dy.size());
-  for (const float slope : dy)
-    slopes.push_back(to_bf16(slope));
+  std::vector<Bf16> gradients, y(dy.size(), to_bf16(777)), rectified(dy.size());
+  for (const float gradient : dy)
+    gradients.push_back(to_bf16(gradient));
   const auto scratch = [&] {
     return std::vector<float>(stem_scratch_floats(shape), std::nanf(""));
   };
@@ -197,7 +197,7 @@ void match_the_sums(const Given& g, bool innermost) {
   stem_forward(shape, x.data(), moved.data(), bias.data(), false, y.data(), scratch().data());
   stem_forward(shape, x.data(), moved.data(), bias.data(), true, rectified.data(),
                scratch().data());
-  stem_backward_weights(shape, x.data(), slopes.data(), got.data(), db.data(), scratch().data());
+  stem_backward_weights(shape, x.data(), gradients.data(), got.data(), db.data(), scratch().data());
   for_each_weight(g, g.channels,
                   [&](std::size_t there, std::size_t here) { dw[here] = got[there]; });
   EXPECT_LT(relative_distance(dw, expected.dw), tolerance);

@@ -25,7 +25,7 @@ TEST(CountedPlan, CountsProductsAsTheyAreAskedFor) {
   for (const CountedOperation& o : counted.operations)
     if (o.call != nullptr) flops.push_back(o.call->flops);
   const double a = 2.0 * samples * 8 * 16, b = 2.0 * samples * 16 * 3;
-  // Forward; then b's weights and inputs, and a's weights: nothing wants its input's slope.
+  // Forward; then b's weights and inputs, and a's weights: nothing wants its input's gradient.
   EXPECT_THAT(flops, ElementsAre(a, b, b, b, a));
 }
 
@@ -52,7 +52,7 @@ TEST(CountedPlan, CountsWhatIsPutIntoTheQueue) {
     EXPECT_EQ(o.launches, of_a_call) << place_of(counted, o);
     if (o.call == nullptr) own += o.launches;
   }
-  // The loss and its slope, the sum of losses, relu's slope; drawing labels puts in nothing.
+  // The loss and its gradient, the sum of losses, relu's gradient; drawing labels puts in nothing.
   EXPECT_GE(own, 3);
   EXPECT_LE(own, 20);
 }

@@ -190,7 +190,7 @@ TEST_P(CudaLosses, MatchTheReference) {
       EXPECT_LT(distance, 1e-5);
       const auto counted = static_cast<std::ptrdiff_t>(elements(c.output)) * samples;
       EXPECT_TRUE(std::all_of(found.gradient.begin() + counted, found.gradient.end(),
-                              [](float slope) { return slope == 0; }));
+                              [](float gradient) { return gradient == 0; }));
     }
 }
 

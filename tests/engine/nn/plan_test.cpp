@@ -62,8 +62,8 @@ TEST(CpuPlan, JoinsReluToTheLayerBefore) {
 }
 
 struct Changes {
-  int layouts;  ///< of values: slopes of strided convolutions, an lstm's positions to outermost
-  int types;    ///< of values: the input, the logits' slopes, what layers that take floats need
+  int layouts;  ///< of values: gradients of strided convolutions, an lstm's positions to outermost
+  int types;    ///< of values: the input, the logits' gradients, what layers that take floats need
   std::size_t weights;  ///< copies of parameters in the layout or type that a product wants
 };
 

@@ -22,7 +22,7 @@ using Work = std::function<void()>;
 /// What an event and the queues that know it have in common; it may go before them.
 class Moment {
  public:
-  /// It will be recorded once more. Returns the how manieth time that is.
+  /// It will be recorded once more. Returns which time that is, from 1.
   std::uint64_t announce() {
     const std::lock_guard lock(mutex_);
     return ++announced_;
