@@ -80,18 +80,6 @@ struct PlainSum {
 
 namespace columns {
 
-template <int width, class F>
-struct Adding {
-  const F& f;
-  const typename F::template Constants<width>& constants;
-  int k;
-  float* sums;
-  template <class... V>
-  THALWEG_HOST_DEVICE float operator()(V... values) const {
-    return f.template add<width>(constants, k, sums, values...);
-  }
-};
-
 /// What f.add returns: forgotten, or kept as a tensor.
 struct Forgotten {
   template <int width>
@@ -136,8 +124,12 @@ struct SliceSums {
   THALWEG_HOST_DEVICE void take(const Constants& constants, std::int64_t p, const Read& in,
                                 float* sums) const {
     typename R::template Packs<width> result;
-    for (int k = 0; k < width; ++k)
-      result.set(k, in.join(Adding<width, F>{f, constants, k, sums + k * F::sums}, k));
+    for (int k = 0; k < width; ++k) {
+      const auto add = [&](auto... values) {
+        return f.template add<width>(constants, k, sums + k * F::sums, values...);
+      };
+      result.set(k, in.join(add, k));
+    }
     returned.template put<width>(p, result);
   }
   /// Every strands-th row of a slice, from number `strand` on; how many those are.

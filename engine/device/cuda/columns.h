@@ -18,18 +18,6 @@ namespace thalweg::engine::cuda {
 
 namespace columns {
 
-/// A function of a column's constants and some values as one of the values alone.
-template <int width, class F>
-struct Bound {
-  const F& f;
-  const typename F::template Constants<width>& constants;
-  int k;
-  template <class... V>
-  THALWEG_HOST_DEVICE float operator()(V... values) const {
-    return f.template value<width>(constants, k, values...);
-  }
-};
-
 /// A thread takes the same columns of every n-th row, several rows' loads before the first
 /// of them is used.
 template <int width, class T, class F, class S>
@@ -45,8 +33,12 @@ struct Map {
 
   THALWEG_HOST_DEVICE void put(const Constants& constants, std::int64_t p, const Read& in) const {
     gpu::Pack<T, width> out;
-    for (int k = 0; k < width; ++k)
-      out.at[k] = gpu::store<T>(in.join(Bound<width, F>{f, constants, k}, k));
+    for (int k = 0; k < width; ++k) {
+      const auto value = [&](auto... values) {
+        return f.template value<width>(constants, k, values...);
+      };
+      out.at[k] = gpu::store<T>(in.join(value, k));
+    }
     reinterpret_cast<gpu::Pack<T, width>*>(y)[p] = out;
   }
   THALWEG_HOST_DEVICE void operator()(std::int64_t n) const {

@@ -134,30 +134,19 @@ struct Positions {
   }
 };
 
-template <class P>
-struct EachAlone {
+/// A slice of positions, each done by a Group: a thread of the team or all of it.
+template <class P, class Group>
+struct EachSlice {
+  static constexpr bool alone = std::is_same_v<Group, Alone>;
   P of;
   std::int64_t rows, slice;
   LossSums* sums;
   THALWEG_HOST_DEVICE void operator()(gpu::Team team, std::int64_t number) const {
     const std::int64_t end = (number + 1) * slice < rows ? (number + 1) * slice : rows;
     double mine[1 + most_sums] = {};
-    for (std::int64_t row = number * slice + team.rank(); row < end; row += team.size())
-      of.one(Alone(), row, mine);
-    write_sums(team, mine, sums + number);
-  }
-};
-
-template <class P>
-struct EachTogether {
-  P of;
-  std::int64_t rows, slice;
-  LossSums* sums;
-  THALWEG_HOST_DEVICE void operator()(gpu::Team team, std::int64_t number) const {
-    const std::int64_t end = (number + 1) * slice < rows ? (number + 1) * slice : rows;
-    double mine[1 + most_sums] = {};
-    for (std::int64_t row = number * slice; row < end; ++row)
-      of.one(team, row, mine);
+    for (std::int64_t row = number * slice + (alone ? team.rank() : 0); row < end;
+         row += alone ? team.size() : 1)
+      of.one(Group(), row, mine);
     write_sums(team, mine, sums + number);
   }
 };
@@ -193,8 +182,10 @@ void run(gpu::Queue& queue, const CrossEntropyShape& shape, const CrossEntropyIn
   const Slices slices = slices_in(shape);
   const int team = team_of(shape.classes);
   if (by_threads(shape.classes))
-    return gpu::for_each_row(queue, slices.count, team, EachAlone<P>{of, rows, slices.size, parts});
-  gpu::for_each_row(queue, slices.count, team, EachTogether<P>{of, rows, slices.size, parts});
+    return gpu::for_each_row(queue, slices.count, team,
+                             EachSlice<P, Alone>{of, rows, slices.size, parts});
+  gpu::for_each_row(queue, slices.count, team,
+                    EachSlice<P, gpu::Team>{of, rows, slices.size, parts});
 }
 
 }  // namespace

@@ -26,41 +26,23 @@ struct Sum {
 constexpr int few_of_them = 8;
 
 /// Of a tensor with few rows, as images of few channels have: a thread takes a column, which its
-/// neighbours read beside it, and writes it in one piece.
-template <class X, class Y>
-struct FewRows {
+/// neighbours read beside it, and writes it in one piece. Of one with few columns: the way back.
+template <class X, class Y, bool few_rows>
+struct Few {
   const X* x;
   Y* y;
-  std::int64_t rows;
-  Divisor columns;
+  std::int64_t few;
+  Divisor many;
   THALWEG_HOST_DEVICE void operator()(std::int64_t i) const {
-    auto column = static_cast<std::uint32_t>(i);
-    const std::int64_t n = columns.split(column);
-    const X* const from = x + n * rows * columns.by() + column;
+    auto at = static_cast<std::uint32_t>(i);
+    const std::int64_t n = many.split(at), apart = many.by();
+    const X* const from = x + (few_rows ? n * few * apart + at : i * few);
+    Y* const to = y + (few_rows ? i * few : n * few * apart + at);
     X values[few_of_them] = {};
-    for (int row = 0; row < few_of_them; ++row)
-      if (row < rows) values[row] = from[row * std::int64_t{columns.by()}];
-    for (int row = 0; row < few_of_them; ++row)
-      if (row < rows) y[i * rows + row] = gpu::store<Y>(gpu::load(values[row]));
-  }
-};
-/// The way back: a thread takes a row.
-template <class X, class Y>
-struct FewColumns {
-  const X* x;
-  Y* y;
-  std::int64_t columns;
-  Divisor rows;
-  THALWEG_HOST_DEVICE void operator()(std::int64_t i) const {
-    auto row = static_cast<std::uint32_t>(i);
-    const std::int64_t n = rows.split(row);
-    Y* const to = y + n * columns * rows.by() + row;
-    X values[few_of_them] = {};
-    for (int column = 0; column < few_of_them; ++column)
-      if (column < columns) values[column] = x[i * columns + column];
-    for (int column = 0; column < few_of_them; ++column)
-      if (column < columns)
-        to[column * std::int64_t{rows.by()}] = gpu::store<Y>(gpu::load(values[column]));
+    for (int k = 0; k < few_of_them; ++k)
+      if (k < few) values[k] = from[few_rows ? k * apart : k];
+    for (int k = 0; k < few_of_them; ++k)
+      if (k < few) to[few_rows ? k : k * apart] = gpu::store<Y>(gpu::load(values[k]));
   }
 };
 /// Of any other, on the host.
@@ -81,11 +63,11 @@ void transpose_as(gpu::Queue& queue, std::int64_t n, std::int64_t rows, std::int
   constexpr std::int64_t most = std::int64_t{1} << 31;
   if (rows <= few_of_them && n * columns < most)
     return gpu::for_each(queue, n * columns,
-                         FewRows<X, Y>{x, y, rows, Divisor(static_cast<std::uint32_t>(columns))});
+                         Few<X, Y, true>{x, y, rows, Divisor(static_cast<std::uint32_t>(columns))});
   if (columns <= few_of_them && n * rows < most)
     return gpu::for_each(
         queue, n * rows,
-        FewColumns<X, Y>{x, y, columns, Divisor(static_cast<std::uint32_t>(rows))});
+        Few<X, Y, false>{x, y, columns, Divisor(static_cast<std::uint32_t>(rows))});
   if (queue.emulated())
     return queue.on_host([=] {
       const Transpose<X, Y> each{x, y, rows, columns};

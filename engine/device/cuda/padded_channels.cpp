@@ -2,8 +2,10 @@
 // are neighbours.
 #include "engine/device/cuda/padded_channels.h"
 
-#include <limits>
+#include <algorithm>
+#include <stdexcept>
 
+#include "engine/gpu/divisor.h"
 #include "engine/gpu/loops.h"
 
 namespace thalweg::engine::cuda {
@@ -12,20 +14,18 @@ namespace {
 using gpu::Bf16;
 using Pixel = gpu::Pack<Bf16, static_cast<int>(padded_channels)>;
 
-/// Index is 32 bits where that is enough: a division of 64 costs as much as the rest.
-template <class Index>
 struct PadImages {
   const float* x;
   Pixel* y;
   std::int64_t channels;
-  Index places;
+  gpu::Divisor places;
   THALWEG_HOST_DEVICE void operator()(std::int64_t i) const {
-    const Index pixel = static_cast<Index>(i), n = pixel / places, place = pixel - n * places;
-    const float* const from =
-        x + static_cast<std::int64_t>(n) * channels * places + static_cast<std::int64_t>(place);
+    auto place = static_cast<std::uint32_t>(i);
+    const std::int64_t n = places.split(place), apart = places.by();
+    const float* const from = x + n * channels * apart + place;
     Pixel out;
     for (int c = 0; c < padded_channels; ++c)
-      out.at[c] = gpu::store<Bf16>(c < channels ? from[c * static_cast<std::int64_t>(places)] : 0);
+      out.at[c] = gpu::store<Bf16>(c < channels ? from[c * apart] : 0);
     y[i] = out;
   }
 };
@@ -46,8 +46,9 @@ struct StripRows {
   const float* x;
   float* y;
   std::int64_t channels;
-  THALWEG_HOST_DEVICE void operator()(std::int64_t i) const {
-    y[i] = x[i / channels * padded_channels + i % channels];
+  THALWEG_HOST_DEVICE void operator()(std::int64_t row) const {
+    for (int c = 0; c < padded_channels; ++c)
+      if (c < channels) y[row * channels + c] = x[row * padded_channels + c];
   }
 };
 
@@ -55,14 +56,15 @@ struct StripRows {
 
 void pad_images(gpu::Queue& queue, std::int64_t n, std::int64_t channels, std::int64_t places,
                 const float* x, Bf16* y) {
-  auto* const pixels = reinterpret_cast<Pixel*>(y);
-  if (n * places <= std::numeric_limits<std::int32_t>::max()) {
+  if (n * places <= 0) return;
+  // As many images at once as a Divisor can number the pixels of.
+  const std::int64_t most = ((std::int64_t{1} << 31) - 1) / places;
+  if (most < 1) throw std::length_error("an image of 2^31 pixels or more");
+  for (std::int64_t first = 0; first < n; first += most)
     gpu::for_each(
-        queue, n * places,
-        PadImages<std::uint32_t>{x, pixels, channels, static_cast<std::uint32_t>(places)});
-  } else {
-    gpu::for_each(queue, n * places, PadImages<std::int64_t>{x, pixels, channels, places});
-  }
+        queue, std::min(most, n - first) * places,
+        PadImages{x + first * channels * places, reinterpret_cast<Pixel*>(y) + first * places,
+                  channels, gpu::Divisor(static_cast<std::uint32_t>(places))});
 }
 
 void pad_rows(gpu::Queue& queue, std::int64_t rows, std::int64_t channels, const Bf16* x, Bf16* y) {
@@ -71,7 +73,7 @@ void pad_rows(gpu::Queue& queue, std::int64_t rows, std::int64_t channels, const
 
 void strip_rows(gpu::Queue& queue, std::int64_t rows, std::int64_t channels, const float* x,
                 float* y) {
-  gpu::for_each(queue, rows * channels, StripRows{x, y, channels});
+  gpu::for_each(queue, rows, StripRows{x, y, channels});
 }
 
 }  // namespace thalweg::engine::cuda

@@ -43,6 +43,26 @@ THALWEG_HOST_DEVICE void for_each_under(const Geometry<Win>& g, const Position& 
   }
 }
 
+template <class T, int width>
+THALWEG_HOST_DEVICE Pack<T, width> rounded(const float (&values)[width]) {
+  Pack<T, width> all;
+  for (int k = 0; k < width; ++k)
+    all.at[k] = gpu::store<T>(values[k]);
+  return all;
+}
+
+/// The sum of what windows over input `i` bring it: add(number of the input in the window, pack of
+/// y, the window, sums).
+template <class T, int width, class Win, class Add>
+THALWEG_HOST_DEVICE Pack<T, width> gathered(const Geometry<Win>& g, const Position& i,
+                                            const Add& add) {
+  float sum[width] = {};
+  g.over(i, [&](int place, bool inside, std::uint32_t p, const Position& o) {
+    if (inside) add(place, p, o, sum);
+  });
+  return rounded<T>(sum);
+}
+
 template <class T, int width, class Place, class Win>
 struct MaxForward {
   Geometry<Win> g;
@@ -66,10 +86,7 @@ struct MaxForward {
                      }
                      first = false;
                    });
-    Pack<T, width> all;
-    for (int k = 0; k < width; ++k)
-      all.at[k] = gpu::store<T>(best[k]);
-    y[i] = all;
+    y[i] = rounded<T>(best);
     if (places != nullptr) places[i] = winner;
   }
 };
@@ -83,19 +100,13 @@ struct MaxBackward {
   Pack<T, width>* dx;
 
   THALWEG_HOST_DEVICE void operator()(std::int64_t i) const {
-    float sum[width] = {};
-    g.over(at.of(static_cast<std::uint32_t>(i)),
-           [&](int place, bool inside, std::uint32_t p, const Position&) {
-             if (!inside) return;
-             const Pack<Place, width> winner = places[p];
-             const Pack<T, width> gradient = dy[p];
-             for (int k = 0; k < width; ++k)
-               if (winner.at[k] == static_cast<Place>(place)) sum[k] += gpu::load(gradient.at[k]);
-           });
-    Pack<T, width> all;
-    for (int k = 0; k < width; ++k)
-      all.at[k] = gpu::store<T>(sum[k]);
-    dx[i] = all;
+    const auto add = [&](int place, std::uint32_t p, const Position&, float* sum) {
+      const Pack<Place, width> winner = places[p];
+      const Pack<T, width> gradient = dy[p];
+      for (int k = 0; k < width; ++k)
+        if (winner.at[k] == static_cast<Place>(place)) sum[k] += gpu::load(gradient.at[k]);
+    };
+    dx[i] = gathered<T, width>(g, at.of(static_cast<std::uint32_t>(i)), add);
   }
 };
 
@@ -146,10 +157,9 @@ struct AvgForward {
       for (int k = 0; k < width; ++k)
         sum[k] += gpu::load(here.at[k]);
     });
-    Pack<T, width> mean;
     for (int k = 0; k < width; ++k)
-      mean.at[k] = gpu::store<T>(sum[k] / count);
-    y[i] = mean;
+      sum[k] /= count;
+    y[i] = rounded<T>(sum);
   }
 };
 
@@ -161,19 +171,13 @@ struct AvgBackward {
   Pack<T, width>* dx;
 
   THALWEG_HOST_DEVICE void operator()(std::int64_t i) const {
-    float sum[width] = {};
-    g.over(at.of(static_cast<std::uint32_t>(i)),
-           [&](int, bool inside, std::uint32_t p, const Position& o) {
-             if (!inside) return;
-             const Pack<T, width> gradient = dy[p];
-             const auto count = static_cast<float>(g.count(o));
-             for (int k = 0; k < width; ++k)
-               sum[k] += gpu::load(gradient.at[k]) / count;
-           });
-    Pack<T, width> all;
-    for (int k = 0; k < width; ++k)
-      all.at[k] = gpu::store<T>(sum[k]);
-    dx[i] = all;
+    const auto add = [&](int, std::uint32_t p, const Position& o, float* sum) {
+      const Pack<T, width> gradient = dy[p];
+      const auto count = static_cast<float>(g.count(o));
+      for (int k = 0; k < width; ++k)
+        sum[k] += gpu::load(gradient.at[k]) / count;
+    };
+    dx[i] = gathered<T, width>(g, at.of(static_cast<std::uint32_t>(i)), add);
   }
 };
 

@@ -13,6 +13,7 @@
 #include "engine/device/cuda/layer_norm_kernels.h"
 #include "engine/device/cuda/layout.h"
 #include "engine/device/cuda/loss.h"
+#include "engine/device/cuda/padded_channels.h"
 #include "engine/device/cuda/pool_kernels.h"
 #include "engine/device/cuda/reductions.h"
 #include "on_gpu.h"
@@ -295,6 +296,40 @@ TEST(TransposeOnGpu, MovesEveryNumber) {
         queue->wait();
         EXPECT_EQ(y.now(), expected) << rows << ' ' << columns;
       }
+}
+
+TEST(PaddedChannelsOnGpu, AreZeroAndAreLeftOutAgain) {
+  constexpr std::int64_t n = 3, places = 35;
+  for (const std::int64_t channels : {1, 3, 7}) {
+    const std::int64_t rows = n * places;
+    const OnGpu images(n * channels * places, gpu::Type::f32),
+        weights(rows * channels, gpu::Type::bf16, 9),
+        wide(rows * padded_channels, gpu::Type::f32, 5),
+        padded_images(rows * padded_channels, gpu::Type::bf16),
+        padded_weights(rows * padded_channels, gpu::Type::bf16),
+        narrow(rows * channels, gpu::Type::f32);
+    std::vector<double> from_images(wide.values.size()), from_weights(from_images),
+        stripped(narrow.values.size());
+    for (std::int64_t row = 0; row < rows; ++row)
+      for (std::int64_t c = 0; c < channels; ++c) {
+        const auto at = static_cast<std::size_t>(row * padded_channels + c);
+        const auto value =
+            static_cast<float>(images[(row / places * channels + c) * places + row % places]);
+        from_images[at] = static_cast<double>(gpu::load(gpu::store<Bf16>(value)));
+        from_weights[at] = weights[row * channels + c];
+        stripped[static_cast<std::size_t>(row * channels + c)] = wide.values[at];
+      }
+    const auto queue = test::some_gpu().queue();
+    pad_images(*queue, n, channels, places, images.floats(),
+               static_cast<Bf16*>(padded_images.data()));
+    pad_rows(*queue, rows, channels, static_cast<const Bf16*>(weights.data()),
+             static_cast<Bf16*>(padded_weights.data()));
+    strip_rows(*queue, rows, channels, wide.floats(), narrow.floats());
+    queue->wait();
+    EXPECT_EQ(padded_images.now(), from_images) << channels;
+    EXPECT_EQ(padded_weights.now(), from_weights) << channels;
+    EXPECT_EQ(narrow.now(), stripped) << channels;
+  }
 }
 
 struct PoolCase {
