@@ -40,6 +40,7 @@ class SqliteStore final : public Store {
   std::optional<SweepRow> sweep(std::int64_t id) override;
   std::optional<std::string> environment(std::int64_t sweep) override;
   std::vector<TrialRow> trials(std::int64_t sweep) override;
+  std::optional<TrialRow> trial(const Id& id) override;
   std::vector<AttemptRow> attempts(std::int64_t sweep) override;
   std::optional<AttemptRow> attempt(const Id& id) override;
   std::optional<AttemptRow> attempt_by_token(const std::string& token) override;
@@ -50,7 +51,8 @@ class SqliteStore final : public Store {
   std::vector<std::string> metric_names(std::int64_t sweep) override;
   std::vector<Latest> latest(std::int64_t sweep) override;
 
-  QueryResult query(const std::string& sql, std::int64_t max_rows, double max_seconds) override;
+  QueryResult query(const std::string& sql, std::int64_t max_rows, double max_seconds,
+                    const std::vector<jobspec::Value>& parameters = {}) override;
 
   /// For tests that limit or inspect the file.
   sqlite::Connection& connection() { return connection_; }

@@ -76,9 +76,10 @@ void SqliteStore::checkpoint() {
   run.row();
 }
 
-QueryResult SqliteStore::query(const std::string& sql, std::int64_t max_rows, double max_seconds) {
+QueryResult SqliteStore::query(const std::string& sql, std::int64_t max_rows, double max_seconds,
+                               const std::vector<jobspec::Value>& parameters) {
   if (!reader_) reader_ = std::make_unique<sqlite::Reader>(connection_.file());
-  return reader_->query(sql, max_rows, max_seconds);
+  return reader_->query(sql, max_rows, max_seconds, parameters);
 }
 
 }  // namespace thalweg::db

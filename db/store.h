@@ -135,6 +135,7 @@ class Store {
   virtual std::optional<SweepRow> sweep(std::int64_t id) = 0;
   virtual std::optional<std::string> environment(std::int64_t sweep) = 0;
   virtual std::vector<TrialRow> trials(std::int64_t sweep) = 0;
+  virtual std::optional<TrialRow> trial(const Id& id) = 0;
   virtual std::vector<AttemptRow> attempts(std::int64_t sweep) = 0;
   virtual std::optional<AttemptRow> attempt(const Id& id) = 0;
   virtual std::optional<AttemptRow> attempt_by_token(const std::string& token) = 0;
@@ -158,9 +159,12 @@ class Store {
   };
   virtual std::vector<Latest> latest(std::int64_t sweep) = 0;
 
-  /// A person's own SQL on the documented views, on a read-only connection with a time limit and a
-  /// row limit. Throws Error with SQLite's message.
-  virtual QueryResult query(const std::string& sql, std::int64_t max_rows, double max_seconds) = 0;
+  /// SQL on the documented views (a person's own, or the analysis's), on a read-only connection
+  /// with a time limit and a row limit. `parameters` are bound to the `?` in order: null, a bool
+  /// (as 0 or 1), a number or text each. Throws Error with SQLite's message, or where there are
+  /// more or fewer parameters than `?`.
+  virtual QueryResult query(const std::string& sql, std::int64_t max_rows, double max_seconds,
+                            const std::vector<jobspec::Value>& parameters = {}) = 0;
 };
 
 }  // namespace thalweg::db

@@ -12,10 +12,30 @@ const sqlite::Sql kInsert{
 const sqlite::Sql kUpdate{"update trial",
                           "UPDATE trial SET state = ?, attempts = ?, ended = ?, reason = ?"
                           " WHERE sweep = ? AND trial = ?"};
+#define THALWEG_TRIAL_COLUMNS                                                               \
+  "sweep, trial, configuration, seed, hash, state, train, parameters, resources, attempts," \
+  " ended, reason"
 const sqlite::Sql kOfSweep{
-    "list trials",
-    "SELECT sweep, trial, configuration, seed, hash, state, train, parameters, resources, attempts,"
-    " ended, reason FROM trial WHERE sweep = ? ORDER BY trial"};
+    "list trials", "SELECT " THALWEG_TRIAL_COLUMNS " FROM trial WHERE sweep = ? ORDER BY trial"};
+const sqlite::Sql kOne{"read trial",
+                       "SELECT " THALWEG_TRIAL_COLUMNS " FROM trial WHERE sweep = ? AND trial = ?"};
+#undef THALWEG_TRIAL_COLUMNS
+
+TrialRow read(const sqlite::Run& run) {
+  TrialRow row;
+  row.id = {run.integer(0), run.integer(1), 0};
+  row.configuration = run.integer(2);
+  row.seed = static_cast<std::uint64_t>(run.integer(3));
+  row.hash = run.text(4);
+  row.state = run.text(5);
+  row.train = run.text(6);
+  row.parameters = run.text(7);
+  row.resources = run.text(8);
+  row.attempts = run.integer(9);
+  row.ended = run.maybe_real(10).value_or(0);
+  row.reason = run.text(11);
+  return row;
+}
 
 }  // namespace
 
@@ -38,22 +58,16 @@ std::vector<TrialRow> SqliteStore::trials(std::int64_t sweep) {
   std::vector<TrialRow> rows;
   sqlite::Run run(connection_, kOfSweep);
   run.bind(sweep);
-  while (run.row()) {
-    TrialRow row;
-    row.id = {run.integer(0), run.integer(1), 0};
-    row.configuration = run.integer(2);
-    row.seed = static_cast<std::uint64_t>(run.integer(3));
-    row.hash = run.text(4);
-    row.state = run.text(5);
-    row.train = run.text(6);
-    row.parameters = run.text(7);
-    row.resources = run.text(8);
-    row.attempts = run.integer(9);
-    row.ended = run.maybe_real(10).value_or(0);
-    row.reason = run.text(11);
-    rows.push_back(std::move(row));
-  }
+  while (run.row())
+    rows.push_back(read(run));
   return rows;
+}
+
+std::optional<TrialRow> SqliteStore::trial(const Id& id) {
+  sqlite::Run run(connection_, kOne);
+  run.bind(id.sweep).bind(id.trial);
+  if (!run.row()) return std::nullopt;
+  return read(run);
 }
 
 }  // namespace thalweg::db

@@ -24,7 +24,6 @@ namespace {
 constexpr double cancel_again_s = 5;  ///< backends lead from SIGTERM to SIGKILL when asked again
 constexpr double cancel_memory_s = 3600;
 constexpr double first_postponement_s = 2, longest_postponement_s = 60;
-constexpr double query_limit_s = 10;
 
 double longer(int times) {
   double pause = first_postponement_s;
@@ -349,17 +348,13 @@ LaunchRequest Controller::request_of(const Id& attempt) {
 }
 
 jobspec::Trial Controller::trial_of(const Id& attempt, const std::string& push) {
-  const auto found =
-      store_.query(fmt::format("SELECT seed, train FROM trials WHERE sweep = {} AND trial = {}",
-                               attempt.sweep, attempt.trial),
-                   1, query_limit_s);
-  if (found.rows.size() != 1)
-    throw std::runtime_error("the database has no trial " +
-                             Id{attempt.sweep, attempt.trial, 0}.to_string());
+  const Id id{attempt.sweep, attempt.trial, 0};
+  const auto row = store_.trial(id);
+  if (!row) throw std::runtime_error("the database has no trial " + id.to_string());
   const SweepState& sweep = state_.sweeps.at(attempt.sweep);
   jobspec::Trial trial;
-  trial.seed = static_cast<std::uint64_t>(found.rows[0][0].as_int());
-  trial.train = jobspec::read_yaml(found.rows[0][1].as_string(), "trial " + attempt.to_string());
+  trial.seed = row->seed;
+  trial.train = jobspec::read_yaml(row->train, "trial " + attempt.to_string());
   trial.resources = sweep.shape(attempt.trial);
   trial.metric = sweep.metric;
   trial.id = attempt;
@@ -368,8 +363,8 @@ jobspec::Trial Controller::trial_of(const Id& attempt, const std::string& push) 
   trial.push_secret = state_.live(attempt)->push_secret;
   std::vector<std::filesystem::path> earlier;  // newest first
   for (std::int64_t number = attempt.attempt - 1; number >= 1; --number)
-    if (const auto row = store_.attempt({attempt.sweep, attempt.trial, number}))
-      earlier.emplace_back(row->folder);
+    if (const auto before = store_.attempt({attempt.sweep, attempt.trial, number}))
+      earlier.emplace_back(before->folder);
   trial.resume = disk_.run([earlier] { return resume_list(earlier); });
   return trial;
 }

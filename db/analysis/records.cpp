@@ -18,16 +18,28 @@ constexpr std::size_t kRateCurves = 1000;
 
 using Rows = std::vector<std::vector<jobspec::Value>>;
 
-Rows ask(Store& store, const std::string& sql) {
-  return store.query(sql, kAllRows, kPatience).rows;
+Rows ask(Store& store, const char* sql, const std::vector<jobspec::Value>& parameters) {
+  return store.query(sql, kAllRows, kPatience, parameters).rows;
 }
 
-std::string quoted(const std::string& text) {
-  std::string result = "'";
-  for (const char c : text)
-    result += c == '\'' ? std::string("''") : std::string(1, c);
-  return result + "'";
-}
+// The queries; the first `?` of each is the sweep.
+constexpr const char* kTrials =
+    "SELECT trial, state, configuration, seed FROM trials WHERE sweep = ? ORDER BY trial";
+constexpr const char* kParameter =
+    "SELECT t.trial, p.value, p.type FROM trials AS t, json_each(t.parameters) AS p"
+    " WHERE t.sweep = ? AND p.key = ?";
+constexpr const char* kHyperparameter =
+    "SELECT trial, value FROM hyperparameters WHERE sweep = ? AND name = ?";
+constexpr const char* kHasHyperparameter =
+    "SELECT 1 FROM hyperparameters WHERE sweep = ? AND name = ? LIMIT 1";
+constexpr const char* kHyperparameters =
+    "SELECT DISTINCT name FROM hyperparameters WHERE sweep = ? ORDER BY name";
+// A parameter that only some trials have is varied too.
+constexpr const char* kVaried =
+    "SELECT p.key FROM trials AS t, json_each(t.parameters) AS p WHERE t.sweep = ?1"
+    " GROUP BY p.key HAVING count(DISTINCT p.type || ':' || ifnull(p.value, '')) > 1"
+    " OR count(*) < (SELECT count(*) FROM trials WHERE sweep = ?1)"
+    " ORDER BY min(t.trial), min(p.id)";
 
 /// SQL has no booleans: JSON's type says which numbers are.
 jobspec::Value typed(const jobspec::Value& value, const std::string& type) {
@@ -39,18 +51,11 @@ jobspec::Value typed(const jobspec::Value& value, const std::string& type) {
 std::map<std::int64_t, jobspec::Value> values_of(Store& store, std::int64_t sweep,
                                                  const std::string& name) {
   std::map<std::int64_t, jobspec::Value> values;
-  for (auto& row :
-       ask(store,
-           "SELECT t.trial, p.value, p.type FROM trials AS t, json_each(t.parameters) AS p"
-           " WHERE t.sweep = " +
-               std::to_string(sweep) + " AND p.key = " + quoted(name))) {
+  for (auto& row : ask(store, kParameter, {sweep, name}))
     values[row[0].as_int()] = typed(row[1], row[2].as_string());
-  }
   if (!values.empty()) return values;
-  for (auto& row : ask(store, "SELECT trial, value FROM hyperparameters WHERE sweep = " +
-                                  std::to_string(sweep) + " AND name = " + quoted(name))) {
+  for (auto& row : ask(store, kHyperparameter, {sweep, name}))
     values[row[0].as_int()] = row[1];
-  }
   return values;
 }
 
@@ -135,11 +140,8 @@ void read_metrics(Store& store, const Wanted& wanted,
 }  // namespace
 
 std::vector<TrialRecord> read_records(Store& store, const Wanted& wanted) {
-  const std::string sweep = std::to_string(wanted.sweep);
   std::vector<TrialRecord> records;
-  for (const auto& row :
-       ask(store, "SELECT trial, state, configuration, seed FROM trials WHERE sweep = " + sweep +
-                      " ORDER BY trial")) {
+  for (const auto& row : ask(store, kTrials, {wanted.sweep})) {
     TrialRecord record;
     record.id = {wanted.sweep, row[0].as_int(), 0};
     record.state = row[1].as_string();
@@ -176,32 +178,20 @@ std::vector<TrialRecord> read_records(Store& store, const Wanted& wanted) {
 }
 
 std::vector<std::string> varied_parameters(Store& store, std::int64_t sweep) {
-  // A parameter that only some trials have is varied too.
   std::vector<std::string> names;
-  for (const auto& row :
-       ask(store,
-           "SELECT p.key FROM trials AS t, json_each(t.parameters) AS p WHERE t.sweep = " +
-               std::to_string(sweep) +
-               " GROUP BY p.key HAVING count(DISTINCT p.type || ':' || ifnull(p.value, '')) > 1"
-               " OR count(*) < (SELECT count(*) FROM trials WHERE sweep = " +
-               std::to_string(sweep) + ") ORDER BY min(t.trial), min(p.id)")) {
+  for (const auto& row : ask(store, kVaried, {sweep}))
     names.push_back(row[0].as_string());
-  }
   return names;
 }
 
 bool has_hyperparameter(Store& store, std::int64_t sweep, const std::string& name) {
-  return !ask(store, "SELECT 1 FROM hyperparameters WHERE sweep = " + std::to_string(sweep) +
-                         " AND name = " + quoted(name) + " LIMIT 1")
-              .empty();
+  return !ask(store, kHasHyperparameter, {sweep, name}).empty();
 }
 
 std::vector<std::string> all_hyperparameters(Store& store, std::int64_t sweep) {
   std::vector<std::string> names;
-  for (const auto& row : ask(store, "SELECT DISTINCT name FROM hyperparameters WHERE sweep = " +
-                                        std::to_string(sweep) + " ORDER BY name")) {
+  for (const auto& row : ask(store, kHyperparameters, {sweep}))
     names.push_back(row[0].as_string());
-  }
   return names;
 }
 

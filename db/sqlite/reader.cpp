@@ -133,6 +133,17 @@ jobspec::Value value_of(sqlite3_stmt* statement, int column) {
   }
 }
 
+/// Nothing is copied: `value` must live until the last step.
+int bind(sqlite3_stmt* statement, int number, const jobspec::Value& value) {
+  if (value.is_null()) return sqlite3_bind_null(statement, number);
+  if (value.is_bool()) return sqlite3_bind_int64(statement, number, value.as_bool() ? 1 : 0);
+  if (value.is_int()) return sqlite3_bind_int64(statement, number, value.as_int());
+  if (value.is_number()) return sqlite3_bind_double(statement, number, value.as_double());
+  const std::string& text = value.as_string();
+  return sqlite3_bind_text64(statement, number, text.data(), text.size(), SQLITE_STATIC,
+                             SQLITE_UTF8);
+}
+
 bool only_space(std::string_view text) {
   return text.find_first_not_of(" \t\r\n;") == std::string_view::npos;
 }
@@ -155,7 +166,8 @@ Reader::Reader(const std::filesystem::path& file) : connection_(file, Connection
   sqlite3_limit(connection_.handle(), SQLITE_LIMIT_LENGTH, kMaxValueBytes);
 }
 
-QueryResult Reader::query(const std::string& sql, std::int64_t max_rows, double max_seconds) {
+QueryResult Reader::query(const std::string& sql, std::int64_t max_rows, double max_seconds,
+                          const std::vector<jobspec::Value>& parameters) {
   sqlite3* database = connection_.handle();
   const Guard guard(connection_, max_seconds);
 
@@ -169,6 +181,13 @@ QueryResult Reader::query(const std::string& sql, std::int64_t max_rows, double 
   const Prepared statement(raw);
   if (!statement) throw Error("query: there is no statement in it");
   if (!only_space(rest)) throw Error("query: one statement at a time");
+  const auto places = static_cast<std::size_t>(sqlite3_bind_parameter_count(raw));
+  if (places != parameters.size())
+    throw Error("query: the statement has " + std::to_string(places) + " parameters (?), but " +
+                std::to_string(parameters.size()) + " values came with it");
+  for (std::size_t i = 0; i < places; ++i)
+    if (bind(raw, static_cast<int>(i) + 1, parameters[i]) != SQLITE_OK)
+      fail(database, guard, max_seconds);
 
   QueryResult result;
   std::size_t bytes = 0;

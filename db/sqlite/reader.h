@@ -12,9 +12,11 @@ class Reader {
  public:
   explicit Reader(const std::filesystem::path& file);
 
-  /// One statement: SELECT, EXPLAIN or PRAGMA table_info. Throws db::Error with SQLite's message,
-  /// or with what is allowed instead; at the time limit with a hint.
-  QueryResult query(const std::string& sql, std::int64_t max_rows, double max_seconds);
+  /// One statement: SELECT, EXPLAIN or PRAGMA table_info; `parameters` as in Store::query. Throws
+  /// db::Error with SQLite's message, or with what is allowed instead; at the time limit with a
+  /// hint.
+  QueryResult query(const std::string& sql, std::int64_t max_rows, double max_seconds,
+                    const std::vector<jobspec::Value>& parameters);
 
  private:
   Connection connection_;

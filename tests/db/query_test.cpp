@@ -196,6 +196,30 @@ TEST_F(QueryTest, MessagesAreSqlites) {
   EXPECT_EQ(ask("SELECT 1 ;\n").rows.size(), 1u);
 }
 
+TEST_F(QueryTest, ParametersAreBoundNotPutIntoTheText) {
+  const std::string odd = "o'clock\" OR 1; --\n?";
+  const auto row = store
+                       .query("SELECT ?, ?, ?, ?, ?, typeof(?4)", 1, 10,
+                              {odd, std::int64_t{1} << 62, 0.1, true, jobspec::Value()})
+                       .rows.at(0);
+  EXPECT_EQ(row[0].as_string(), odd);
+  EXPECT_EQ(row[1].as_int(), std::int64_t{1} << 62);
+  EXPECT_EQ(row[2].as_double(), 0.1);
+  EXPECT_EQ(row[3].as_int(), 1);
+  EXPECT_TRUE(row[4].is_null());
+  EXPECT_EQ(row[5].as_string(), "integer");
+  const auto values = store.query("SELECT value FROM metrics WHERE metric = ? AND step = ?", 9, 10,
+                                  {"val/error", 200});
+  ASSERT_EQ(values.rows.size(), 1u);
+  EXPECT_EQ(values.rows[0][0].as_double(), 0.25);
+}
+
+TEST_F(QueryTest, AsManyValuesAsParameters) {
+  EXPECT_EQ(refusal("SELECT ?, ?"),
+            "query: the statement has 2 parameters (?), but 0 values came with it");
+  EXPECT_THROW(store.query("SELECT ?", 1, 10, {1, 2}), Error);
+}
+
 TEST_F(QueryTest, RowLimit) {
   const std::string three = "SELECT step FROM metrics ORDER BY step";
   EXPECT_EQ(ask(three, 2).rows.size(), 2u);

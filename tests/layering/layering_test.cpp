@@ -149,6 +149,41 @@ TEST(Layering, EachLibraryInItsOwnFolder) {
     }
 }
 
+/// What stands in `text` (C++) where a value is put into an SQL text instead of being bound to a
+/// `?`: a string literal that begins like a statement (PRAGMA takes no parameters and is not
+/// looked at) and stands beside `+` or `<<`, or in a call of format; one line each.
+Names sql_put_together(const std::string& text) {
+  static const std::regex statement(
+      R"re(((?:format\(|\+|<<)?)\s*)re"
+      R"re("((?:WITH|SELECT|INSERT INTO|INSERT OR|UPDATE|DELETE FROM)\b(?:[^"\\\n]|\\.)*)")re"
+      R"re(((?:\s*"(?:[^"\\\n]|\\.)*")*)\s*(\+(?!\+)|<<)?)re");
+  Names found;
+  for (std::sregex_iterator match(text.begin(), text.end(), statement), end; match != end; ++match)
+    if ((*match)[1].length() > 0 || (*match)[4].length() > 0) found.push_back((*match)[2].str());
+  return found;
+}
+
+TEST(Layering, SqlIsNotPutTogetherFromValues) {
+  EXPECT_EQ(sql_put_together(R"(ask("SELECT a FROM t WHERE b = " + quoted(b));)").size(), 1u);
+  EXPECT_EQ(sql_put_together("ask(\"SELECT a\"\n  \" FROM t WHERE b = \" +\n b);").size(), 1u);
+  EXPECT_EQ(sql_put_together(R"(fmt::format("DELETE FROM t WHERE b = {}", b))").size(), 1u);
+  EXPECT_EQ(sql_put_together(R"(text << "UPDATE t SET a = " << a;)").size(), 1u);
+  EXPECT_EQ(sql_put_together("Sql k{\"n\", \"SELECT \" COLUMNS\n \" FROM t WHERE b = ?\"};").size(),
+            0u);
+  int seen = 0;
+  for (const char* room : {"db", "daemon", "cli"})
+    for (const auto& entry : fs::recursive_directory_iterator(kRoot / room)) {
+      const std::string extension = entry.path().extension().string();
+      if (extension != ".h" && extension != ".cpp") continue;
+      ++seen;
+      std::ifstream in(entry.path());
+      const std::string text(std::istreambuf_iterator<char>(in), {});
+      for (const std::string& sql : sql_put_together(text))
+        ADD_FAILURE() << entry.path() << ": bind the values of \"" << sql << "\" to ?";
+    }
+  EXPECT_GT(seen, 100);
+}
+
 TEST(Layering, TopLevelHoldsNothingElse) {
   const std::set<std::string> known = {
       "CMakeLists.txt", "CMakePresets.json", "README.md", "LICENSE", "CHANGELOG.md", "daemon",
