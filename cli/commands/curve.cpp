@@ -1,14 +1,19 @@
-// thalweg curve: one metric of one or several trials over their steps, in one picture.
+// thalweg curve: one metric of one or several trials over their steps, in one picture; with --by a
+// curve for each value of a parameter, the median of its trials. On the terminal, or as SVG.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "cli/commands/common.h"
+#include "cli/commands/curves.h"
 #include "cli/commands/table.h"
 #include "cli/output/format.h"
 #include "cli/output/plot.h"
+#include "cli/output/svg_plot.h"
 #include "cli/output/text.h"
 #include "daemon/api/client.h"
 #include "daemon/api/messages.h"
@@ -18,153 +23,45 @@ namespace thalweg::cli {
 namespace {
 
 constexpr int tallest_plot = 20;
-constexpr std::size_t most_curves = 8;  ///< of a sweep: more cannot be told apart
 
 struct Options {
   std::vector<std::string> words;  ///< ids, then perhaps a metric
+  std::vector<std::string> by;
+  std::string svg;  ///< a file, "-" for the standard output
   std::int64_t points = 0;
   bool logarithmic = false, list = false;
   Format format;
 };
 
-struct Curve {
-  jobspec::Id trial;
-  std::string label;  ///< what its trial varies; empty where only one is drawn
-  Json points;        ///< [[step, value, time, attempt]...]
-};
-
-/// What to draw.
-struct Choice {
-  std::vector<Curve> curves;
-  std::string metric;
-  std::string note;
-};
-
-std::vector<std::string> metric_names(const Json& trial) {
-  std::vector<std::string> names;
-  if (const Json& metrics = member(trial, "metrics"); metrics.is_object())
-    for (const auto& [name, value] : metrics.items())
-      names.push_back(name);
-  return names;
-}
-
-/// Names the metrics that are there.
-[[noreturn]] void no_such_metric(const std::string& metric, const Json& trial) {
-  const std::vector<std::string> names = metric_names(trial);
-  const std::string what = text_at(trial, "id") + " has no points of '" + printable(metric) + "'";
-  if (names.empty())
-    throw CommandError(exit_not_found, what,
-                       "it has reported nothing yet: it is " + text_at(trial, "state"));
-  const std::string near = jobspec::nearest(metric, names);
-  throw CommandError(
-      exit_not_found, what,
-      (near.empty() ? "" : "did you mean " + near + "? ") + "it has " + join(names, ", "));
-}
-
-/// The best trials of a sweep that have reported its metric, best first.
-void add_best(Choice& choice, const Json& sweep) {
-  std::vector<std::pair<double, const Json*>> found;
-  for (const Json& trial : list_at(sweep, "trials"))
-    if (const auto best = number_at(member(trial, "progress"), "best"))
-      found.emplace_back(text_at(sweep, "goal") == "maximize" ? -*best : *best, &trial);
-  // Trials that have not validated yet have a curve of train/loss all the same.
-  if (found.empty())
-    for (const Json& trial : list_at(sweep, "trials"))
-      if (number_at(member(trial, "progress"), "step")) found.emplace_back(0, &trial);
-  std::stable_sort(found.begin(), found.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  if (found.empty())
-    throw CommandError(exit_not_found,
-                       "no trial of sweep " + text_at(sweep, "id") + " has reported anything yet",
-                       "thalweg watch " + text_at(sweep, "id") + " follows it");
-  if (found.size() > most_curves) {
-    choice.note = fmt::format("the best {} of {} trials; name others by their ids", most_curves,
-                              found.size());
-    found.resize(most_curves);
-  }
-  for (const auto& [value, trial] : found)
-    choice.curves.push_back({parse_id(text_at(*trial, "id")), "", {}});
-}
-
-/// Which words are ids, which one is the metric; without one it is the sweep's.
-Choice choose(Context& context, const Options& options) {
-  Choice choice;
-  std::vector<std::string> words = options.words;
-  if (words.size() > 1 && !jobspec::Id::parse(words.back())) {
-    choice.metric = words.back();
-    words.pop_back();
-  }
-  for (const std::string& word : words) {
-    const jobspec::Id id = find_id(context, word);
-    if (is_sweep(id)) {
-      add_best(choice, context.controller().get(path_of(id)));
-    } else {
-      // An attempt's curve is part of its trial's.
-      choice.curves.push_back({{id.sweep, id.trial, 0}, "", {}});
-    }
-  }
-  if (choice.metric.empty())
-    choice.metric =
-        text_at(context.controller().get(path_of({choice.curves[0].trial.sweep, 0, 0})), "metric");
-  return choice;
-}
-
-void fetch(Context& context, const Options& options, Choice& choice) {
-  std::string query = "/curve?metric=" + daemon::api::url_encode(choice.metric);
-  if (options.points > 0) query += "&points=" + std::to_string(options.points);
-  for (Curve& curve : choice.curves) {
-    curve.points = list_at(context.controller().get(path_of(curve.trial) + query), "points");
-    if (choice.curves.size() == 1 && !curve.points.empty()) return;
-    const Json trial = context.controller().get(path_of(curve.trial));
-    if (curve.points.empty()) no_such_metric(choice.metric, trial);
-    curve.label = parameter_label(member(trial, "parameters"));
-    const std::string seed = "seed " + text_at(trial, "seed");
-    curve.label += curve.label.empty() ? seed : ", " + seed;
-  }
-}
-
-Table point_table(const Choice& choice) {
-  Table table({{"sweep", "sweep", Align::right},
-               {"trial", "trial", Align::right},
-               {"step", "step", Align::right},
-               {"value", "value", Align::right},
-               {"time", "time"},
-               {"attempt", "attempt", Align::right}});
-  for (const Curve& curve : choice.curves)
-    for (const Json& point : curve.points) {
-      if (!point.is_array() || point.size() < 2) continue;
-      std::vector<Cell> row{std::to_string(curve.trial.sweep), std::to_string(curve.trial.trial)};
-      for (const Json& value : point)
-        row.emplace_back(plain_text(value));
-      table.add(std::move(row));
-    }
-  return table;
-}
-
-/// Of one curve it is the controller's answer.
-Json json_of(const Choice& choice) {
-  if (choice.curves.size() == 1) return {{"points", choice.curves[0].points}};
-  Json curves = Json::array();
-  for (const Curve& curve : choice.curves)
-    curves.push_back({{"id", curve.trial.to_string()}, {"points", curve.points}});
-  return {{"metric", choice.metric}, {"curves", std::move(curves)}};
-}
-
-std::vector<PlotSeries> series_of(const Choice& choice, bool colour) {
-  constexpr Tint tints[] = {Tint::cyan, Tint::red, Tint::green, Tint::yellow, Tint::blue};
-  const bool alone = choice.curves.size() == 1;
-  const bool letters = !alone && (!colour || choice.curves.size() > std::size(tints));
+/// One curve for each trial, or for each group.
+std::vector<PlotSeries> series_of(const CurveChoice& choice,
+                                  const std::vector<CurveGroup>& groups) {
   std::vector<PlotSeries> all;
-  for (std::size_t i = 0; i < choice.curves.size(); ++i) {
-    PlotSeries series;
-    for (const Json& point : choice.curves[i].points)
-      if (point.is_array() && point.size() >= 2)
-        series.points.push_back({number_of(point[0]).value_or(0), number_of(point[1]).value_or(0)});
-    if (!alone) series.tint = tints[i % std::size(tints)];
-    if (letters) series.letter = static_cast<char>(i < 26 ? 'a' + i : '*');
-    all.push_back(std::move(series));
+  for (const CurveGroup& group : groups) {
+    all.push_back(group.median);
+    all.back().label = fmt::format("{} ({})", group.label,
+                                   count_of(static_cast<long long>(group.trials.size()), "trial"));
+  }
+  if (!groups.empty()) return all;
+  for (const Curve& curve : choice.curves) {
+    all.emplace_back();
+    all.back().points = points_of(curve.points);
+    all.back().label = choice.curves.size() == 1
+                           ? curve.trial.to_string()
+                           : fmt::format("{}  {}", curve.trial.to_string(), curve.label);
   }
   return all;
+}
+
+/// Colours on the terminal, letters where there are none or not enough.
+void mark(std::vector<PlotSeries>& all, bool colour) {
+  constexpr Tint tints[] = {Tint::cyan, Tint::red, Tint::green, Tint::yellow, Tint::blue};
+  if (all.size() == 1) return;
+  const bool letters = !colour || all.size() > std::size(tints);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    all[i].tint = tints[i % std::size(tints)];
+    if (letters) all[i].letter = static_cast<char>(i < 26 ? 'a' + i : '*');
+  }
 }
 
 std::string ending(const PlotSeries& series) {
@@ -173,28 +70,45 @@ std::string ending(const PlotSeries& series) {
                      format_number(series.points.back().y), format_number(series.points.back().x));
 }
 
-void print_plot(Context& context, const Options& options, const Choice& choice) {
+void print_plot(Context& context, const Options& options, const CurveChoice& choice,
+                std::vector<PlotSeries> series) {
   TerminalSize size = context.terminal.size();
   size.rows = std::min(size.rows - 3, tallest_plot);
-  const auto series = series_of(choice, context.palette.colour());
+  mark(series, context.palette.colour());
   const std::string metric = printable(choice.metric);
-  if (choice.curves.size() == 1)
-    context.out << context.palette(Tint::bold, choice.curves[0].trial.to_string() + " " + metric)
-                << "  " << ending(series[0]) << '\n';
+  if (series.size() == 1)
+    context.out << context.palette(Tint::bold, series[0].label + " " + metric) << "  "
+                << ending(series[0]) << '\n';
   else
     context.out << context.palette(Tint::bold, metric) << '\n';
   const auto lines = plot(series, size, options.logarithmic, "step", context.palette);
   for (const std::string& line : lines)
     context.out << line << '\n';
   if (lines.empty()) context.out << "nothing to draw: no value is a finite number\n";
-  if (choice.curves.size() > 1)
-    for (std::size_t i = 0; i < series.size(); ++i) {
-      const std::string mark(series[i].letter != 0 ? std::string(1, series[i].letter) : "─");
-      const std::string text =
-          fmt::format("{} {}  {}: {}", mark, choice.curves[i].trial.to_string(),
-                      choice.curves[i].label, ending(series[i]));
-      context.out << context.palette(series[i].tint, text) << '\n';
+  if (series.size() > 1)
+    for (const PlotSeries& each : series) {
+      const std::string mark(each.letter != 0 ? std::string(1, each.letter) : "─");
+      const std::string text = fmt::format("{} {}: {}", mark, each.label, ending(each));
+      context.out << context.palette(each.tint, text) << '\n';
     }
+  if (!choice.note.empty()) context.out << context.palette(Tint::dim, choice.note) << '\n';
+}
+
+void write_svg(Context& context, const Options& options, const CurveChoice& choice,
+               const std::vector<PlotSeries>& series) {
+  const std::string title = series.size() == 1 ? series[0].label : choice.title;
+  const std::string text = svg_plot({title, "step", choice.metric, options.logarithmic}, series);
+  if (text.empty())
+    throw CommandError(exit_not_found, "nothing to draw: no value is a finite number");
+  if (options.svg == "-") {
+    context.out << text;
+    return;
+  }
+  std::ofstream file(options.svg, std::ios::trunc);
+  file << text << std::flush;
+  if (!file)
+    throw CommandError(exit_failed, "cannot write " + options.svg + ": " + std::strerror(errno));
+  context.out << "written: " << printable(options.svg) << '\n';
   if (!choice.note.empty()) context.out << context.palette(Tint::dim, choice.note) << '\n';
 }
 
@@ -209,7 +123,7 @@ void print_names(Context& context, const Json& trial, const std::string& drawn) 
     context.out << context.palette(Tint::dim, line) << '\n';
 }
 
-int list_metrics(Context& context, const Options& options, const Choice& choice) {
+int list_metrics(Context& context, const Options& options, const CurveChoice& choice) {
   const std::vector<std::string> names =
       metric_names(context.controller().get(path_of(choice.curves[0].trial)));
   if (options.format.json) {
@@ -222,20 +136,32 @@ int list_metrics(Context& context, const Options& options, const Choice& choice)
 }
 
 int curve(Context& context, const Options& options) {
-  Choice choice = choose(context, options);
+  CurveChoice choice = choose_curves(context, options.words, options.by);
   if (options.list) return list_metrics(context, options, choice);
-  fetch(context, options, choice);
+  fetch_points(context, options.points, choice);
+  std::vector<CurveGroup> groups;
+  if (!options.by.empty()) groups = groups_of(choice);
   if (options.format.json) {
-    print_json(context.out, json_of(choice));
-  } else if (options.format.csv) {
-    point_table(choice).print_csv(context.out);
-  } else {
-    print_plot(context, options, choice);
-    const bool named = choice.metric == options.words.back();
-    if (!named)
-      print_names(context, context.controller().get(path_of(choice.curves[0].trial)),
-                  choice.metric);
+    print_json(context.out, groups.empty() ? json_of(choice) : json_of(choice, groups));
+    return exit_ok;
   }
+  if (options.format.csv) {
+    (groups.empty() ? point_table(choice) : group_table(groups)).print_csv(context.out);
+    return exit_ok;
+  }
+  if (groups.size() > max_curves) {
+    choice.note = fmt::format("the first {} of {} groups; --csv and --json have all", max_curves,
+                              groups.size());
+    groups.resize(max_curves);
+  }
+  if (!options.svg.empty()) {
+    write_svg(context, options, choice, series_of(choice, groups));
+    return exit_ok;
+  }
+  print_plot(context, options, choice, series_of(choice, groups));
+  const bool named = choice.metric == options.words.back();
+  if (!named)
+    print_names(context, context.controller().get(path_of(choice.curves[0].trial)), choice.metric);
   return exit_ok;
 }
 
@@ -251,6 +177,10 @@ Action make_curve(Arguments& arguments) {
   arguments.flag("--list", options->list, "only name the metrics that there are");
   arguments.option("--points", "N", options->points, "at most N points, evenly thinned");
   arguments.flag("--log", options->logarithmic, "logarithmic scale");
+  arguments.option("--by", "A,B", options->by,
+                   "of a sweep: a curve for each value of these, the median of its trials");
+  arguments.option("--svg", "FILE", options->svg, "write the picture as SVG (- prints it)")
+      .completes = Completes::file;
   add_json_and_csv(arguments, options->format);
   return [options](Context& context) { return curve(context, *options); };
 }

@@ -50,6 +50,7 @@ constexpr std::array table{
             "The last word is the metric where it is no id. --list names the metrics.",
             "thalweg curve 12.3 train/loss --log\n"
             "thalweg curve 12.3 12.5 val/error\n"
+            "thalweg curve 12 --by optimizer.name --svg curves.svg\n"
             "thalweg curve 12 --csv > curves.csv",
             make_curve, "plot graph chart metrics metric history"},
     Command{"query", "ask the database in SQL",

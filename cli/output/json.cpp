@@ -17,11 +17,11 @@ std::string dump(const Json& value, int indent) {
   return value.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
+}  // namespace
+
 std::string last_part(const std::string& dotted) {
   return dotted.substr(dotted.rfind('.') + 1);
 }
-
-}  // namespace
 
 const Json& member(const Json& object, const char* key) {
   if (!object.is_object()) return nothing;

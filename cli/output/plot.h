@@ -12,13 +12,25 @@ struct PlotPoint {
   double x = 0, y = 0;
 };
 
-/// One curve of a picture. Drawn in dots of this colour, or with this letter in place of dots where
-/// it is set.
+/// From low to high at x.
+struct PlotBand {
+  double x = 0, low = 0, high = 0;
+};
+
+/// One curve of a picture. On a terminal drawn in dots of this colour, or with this letter in place
+/// of dots where it is set; the band is drawn by svg_plot() only.
 struct PlotSeries {
   std::vector<PlotPoint> points;
   Tint tint = Tint::none;
   char letter = 0;
+  std::string label = {};
+  std::vector<PlotBand> band = {};
 };
+
+/// Several curves as one: at each step that one of them reports, the median of those that reach it
+/// (between two points a straight line) and from the smallest to the largest, where at least half
+/// of them reach that step. Points that are not finite are left out.
+PlotSeries median_of(const std::vector<std::vector<PlotPoint>>& curves);
 
 /// Several curves over the same axes; where they cross, the later one is seen. `size` is the whole
 /// picture with its axes. With `logarithmic`, values that are not positive are left out. Points

@@ -450,6 +450,47 @@ TEST_F(CliTables, CurveDrawsSeveralTrialsAndTheBestOfASweep) {
   EXPECT_EQ(both["curves"][1]["points"], sample("curve")["points"]);
 }
 
+TEST_F(CliTables, CurveByAParameterDrawsMedians) {
+  controller().answer("GET /v1/sweeps/12", sample("sweep"));
+  for (const std::string id : {"12.1", "12.2", "12.3"}) {
+    json points = sample("curve");
+    if (id == "12.2")
+      for (json& point : points["points"])
+        point[1] = point[1].get<double>() + 1;
+    controller().answer("GET /v1/trials/" + id + "/curve?metric=train%2Floss", points);
+  }
+  const json answer = thalweg_json({"curve", "12", "train/loss", "--by", "decay", "--json"});
+  ASSERT_EQ(answer["groups"].size(), 2u);  // 12.4 and later have reported nothing
+  EXPECT_EQ(answer["groups"][0]["label"], "constant");
+  EXPECT_EQ(answer["groups"][0]["trials"], (json{"12.1", "12.2"}));
+  EXPECT_EQ(answer["groups"][0]["points"][0], (json{0.0, 2.8, 2.3, 3.3}));
+  EXPECT_EQ(answer["groups"][1]["trials"], (json{"12.3"}));
+  EXPECT_THAT(thalweg({"curve", "12", "train/loss", "--by", "decay"}).out,
+              HasSubstr("a constant (2 trials): "));
+  EXPECT_THAT(thalweg({"curve", "12", "train/loss", "--by", "decay", "--csv"}).out,
+              StartsWith("group,trials,step,median,low,high\nconstant,2,0,2.8,2.3,3.3\n"));
+  EXPECT_THAT(thalweg({"curve", "12", "train/loss", "--by", "decay", "--svg", "-"}).out,
+              testing::AllOf(StartsWith("<svg "), HasSubstr("cosine (1 trial)"),
+                             HasSubstr(">fashion-optimizers<")));
+  const Outcome unknown = thalweg({"curve", "12", "train/loss", "--by", "schedule.deca"});
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("did you mean schedule.decay?"));
+  EXPECT_EQ(thalweg({"curve", "12.1", "train/loss", "--by", "decay"}).code, 2);
+}
+
+TEST_F(CliTables, CurveWritesAPictureAndSaysWhereItCannot) {
+  controller().answer("GET /v1/trials/12.3/curve?metric=train%2Floss", sample("curve"));
+  const TempDir folder;
+  const std::string file = folder.path() / "curve.svg";
+  const Outcome outcome = thalweg({"curve", "12.3", "train/loss", "--svg", file});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(read_file(file), EndsWith("</svg>\n"));
+  const Outcome nowhere =
+      thalweg({"curve", "12.3", "train/loss", "--svg", folder.path() / "none" / "curve.svg"});
+  EXPECT_EQ(nowhere.code, 1);
+  EXPECT_THAT(nowhere.err, HasSubstr("cannot write"));
+}
+
 TEST_F(CliTables, CurveNamesTheMetricsThatAreThere) {
   controller().answer("GET /v1/trials/12.2/curve?metric=train%2Flos", {{"points", json::array()}});
   controller().answer("GET /v1/trials/12.2", sample("trial"));

@@ -11,6 +11,7 @@
 #include "cli/output/format.h"
 #include "cli/output/json.h"
 #include "cli/output/plot.h"
+#include "cli/output/svg_plot.h"
 #include "cli/output/table.h"
 #include "cli/output/text.h"
 
@@ -278,6 +279,61 @@ TEST(CliPlot, LogarithmicAxisIsNamedInValues) {
   const auto lines = plot({{{{0, 100}, {1, 1}}}}, {40, 12}, true, "step", Palette());
   EXPECT_THAT(lines.front(), HasSubstr("100 ┤"));
   EXPECT_THAT(lines[5], HasSubstr("10 ┤"));
+}
+
+TEST(CliPlot, MedianOfCurvesTakesThoseThatReachAStep) {
+  // The second reports elsewhere, the third ends early.
+  const PlotSeries median =
+      median_of({{{0, 4}, {10, 2}, {20, 0}}, {{0, 8}, {20, 4}}, {{0, 1}, {5, nan}}, {}});
+  ASSERT_EQ(median.points.size(), 3u);
+  EXPECT_EQ(median.points[0].y, 4);
+  EXPECT_EQ(median.points[1].x, 10);
+  EXPECT_EQ(median.points[1].y, (2 + 6) / 2.0);
+  EXPECT_EQ(median.points[2].y, 2);
+  EXPECT_EQ(median.band[0].low, 1);
+  EXPECT_EQ(median.band[0].high, 8);
+  EXPECT_EQ(median.band[1].high, 6);
+  // One of three reaches step 9: no point there.
+  EXPECT_EQ(median_of({{{0, 1}, {9, 1}}, {{0, 1}}, {{0, 1}}}).points.size(), 1u);
+  EXPECT_TRUE(median_of({{{0, 1}, {9, 1}}}).band.empty());
+}
+
+std::size_t count_in(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+    ++count;
+  return count;
+}
+
+TEST(CliSvg, DrawsCurvesBandsTicksAndALegend) {
+  PlotSeries a = median_of({{{0, 1}, {100, 3}}, {{0, 2}, {100, 5}}}), b;
+  a.label = "a <b> & c", b.label = "other", b.points = {{0, 2}, {100, nan}, {200, 2}};
+  const std::string svg = svg_plot({"title", "step", "val/error", false}, {a, b});
+  EXPECT_EQ(svg.rfind("<svg ", 0), 0u);
+  EXPECT_EQ(count_in(svg, "<polygon "), 1u);
+  EXPECT_EQ(count_in(svg, "<polyline "), 2u);
+  EXPECT_THAT(svg, HasSubstr("a &lt;b&gt; &amp; c"));
+  EXPECT_THAT(svg, HasSubstr(">val/error<"));
+  EXPECT_THAT(svg, HasSubstr(">150<"));  // x: every 50 up to 200
+  EXPECT_EQ(svg.find("nan"), std::string::npos);
+  // y from 1 to 5: the band's first low is at the bottom of the frame, its last high at the top.
+  EXPECT_THAT(svg, HasSubstr("<polygon points=\"84.0,384.0 384.0,214.0 384.0,44.0 84.0,299.0 \""));
+}
+
+TEST(CliSvg, LogarithmicAxesHaveTicksAtRoundNumbers) {
+  const auto draw = [](double low, double high) {
+    return svg_plot({"", "step", "loss", true}, {{{{0, low}, {1, high}, {2, -1}}}});
+  };
+  EXPECT_THAT(draw(1e-4, 10), HasSubstr(">0.001<"));
+  EXPECT_THAT(draw(0.2, 3), HasSubstr(">0.5<"));
+  EXPECT_THAT(draw(0.2, 0.3), HasSubstr(">0.26<"));
+}
+
+TEST(CliSvg, SurvivesOnePointAndNothing) {
+  EXPECT_TRUE(svg_plot({}, {}).empty());
+  EXPECT_TRUE(svg_plot({}, {{{{1, nan}}}}).empty());
+  EXPECT_THAT(svg_plot({}, {{{{1, 5}}}}), HasSubstr("<circle "));
+  EXPECT_EQ(svg_plot({}, {{{{1, 5}}}}).find("nan"), std::string::npos);
 }
 
 }  // namespace
