@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/comm/transport.h"
-#include "engine/comm/types.h"
+#include "engine/comm/reduction/types.h"
+#include "engine/comm/transport/transport.h"
 
 namespace thalweg::engine::comm {
 

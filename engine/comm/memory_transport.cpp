@@ -11,7 +11,7 @@
 #include <tuple>
 
 #include "engine/comm/group.h"
-#include "engine/comm/patience.h"
+#include "engine/comm/liveness/wait_policy.h"
 
 namespace thalweg::engine::comm {
 namespace {

@@ -16,7 +16,7 @@
 #include <system_error>
 #include <thread>
 
-#include "engine/comm/leftovers.h"
+#include "engine/comm/transport/leftovers.h"
 
 namespace thalweg::engine::launch {
 namespace {

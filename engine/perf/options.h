@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/comm/types.h"
+#include "engine/comm/reduction/types.h"
 
 namespace thalweg::engine::perf {
 

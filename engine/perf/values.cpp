@@ -8,7 +8,7 @@
 #include <cstring>
 #include <new>
 
-#include "engine/comm/half.h"
+#include "engine/comm/reduction/half.h"
 
 namespace thalweg::engine::perf {
 namespace {

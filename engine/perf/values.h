@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/comm/group.h"
-#include "engine/comm/types.h"
+#include "engine/comm/reduction/types.h"
 
 namespace thalweg::engine::perf {
 

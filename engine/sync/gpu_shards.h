@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/comm/shard_tree.h"
+#include "engine/comm/reduction/shard_tree.h"
 #include "engine/sync/buckets.h"
 #include "engine/sync/gpu_augment.h"
 #include "engine/sync/mode.h"

@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "engine/comm/reduce.h"
+#include "engine/comm/reduction/reduce.h"
 #include "engine/optim/norm.h"
 
 namespace thalweg::engine {

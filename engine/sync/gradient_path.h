@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/comm/shard_tree.h"
+#include "engine/comm/reduction/shard_tree.h"
 #include "engine/sync/bucket_reducer.h"
 #include "engine/sync/bucket_sum.h"
 #include "engine/sync/buckets.h"

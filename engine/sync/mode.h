@@ -147,7 +147,7 @@ std::vector<jobspec::Section> sync_schema();
 /// all have their defaults. What only moves rounding (sum, buckets, accumulate) is not among them.
 jobspec::Value sync_identity(const jobspec::Value& options);
 
-/// Whether the group is to measure its algorithms at the start (engine/comm/autotune.h).
+/// Whether the group is to measure its algorithms at the start (engine/comm/group/autotune.h).
 bool wants_autotune(const jobspec::Value& options);
 
 /// The group's part of the `train.sync` tree.

@@ -7,7 +7,7 @@
 #include <exception>
 #include <utility>
 
-#include "engine/comm/autotune.h"
+#include "engine/comm/group/autotune.h"
 #include "engine/gpu/library.h"
 #include "engine/train/failure.h"
 #include "engine/train/hash.h"

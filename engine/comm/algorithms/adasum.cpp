@@ -9,8 +9,8 @@
 
 #include "engine/comm/algorithms/direct.h"
 #include "engine/comm/algorithms/leaders.h"
-#include "engine/comm/half.h"
-#include "engine/comm/reduce.h"
+#include "engine/comm/reduction/half.h"
+#include "engine/comm/reduction/reduce.h"
 #include "engine/simd.h"
 
 namespace thalweg::engine::comm {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "engine/comm/algorithms/table.h"
-#include "engine/comm/reduce.h"
+#include "engine/comm/reduction/reduce.h"
 
 namespace thalweg::engine::comm {
 namespace {

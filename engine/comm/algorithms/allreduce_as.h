@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include "engine/comm/algorithms/link.h"
-#include "engine/comm/types.h"
+#include "engine/comm/reduction/types.h"
 
 namespace thalweg::engine::comm {
 

@@ -2,7 +2,7 @@
 #include <cstddef>
 
 #include "engine/comm/algorithms/table.h"
-#include "engine/comm/reduce.h"
+#include "engine/comm/reduction/reduce.h"
 
 namespace thalweg::engine::comm {
 

@@ -7,7 +7,7 @@
 
 #include "engine/comm/algorithms/fold.h"
 #include "engine/comm/algorithms/table.h"
-#include "engine/comm/reduce.h"
+#include "engine/comm/reduction/reduce.h"
 
 namespace thalweg::engine::comm {
 

@@ -8,7 +8,7 @@
 #include <deque>
 
 #include "engine/comm/algorithms/table.h"
-#include "engine/comm/reduce.h"
+#include "engine/comm/reduction/reduce.h"
 
 namespace thalweg::engine::comm {
 namespace {

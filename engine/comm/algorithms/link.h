@@ -9,9 +9,9 @@
 #include <span>
 #include <vector>
 
-#include "engine/comm/scratch.h"
-#include "engine/comm/task.h"
-#include "engine/comm/transport.h"
+#include "engine/comm/algorithms/scratch.h"
+#include "engine/comm/algorithms/task.h"
+#include "engine/comm/transport/transport.h"
 
 namespace thalweg::engine::comm {
 

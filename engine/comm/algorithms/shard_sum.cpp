@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "engine/comm/shard_pieces.h"
+#include "engine/comm/reduction/shard_pieces.h"
 
 namespace thalweg::engine::comm {
 namespace {

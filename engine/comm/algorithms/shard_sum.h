@@ -7,7 +7,7 @@
 
 #include "engine/comm/algorithms/link.h"
 #include "engine/comm/group.h"
-#include "engine/comm/shard_tree.h"
+#include "engine/comm/reduction/shard_tree.h"
 
 namespace thalweg::engine::comm {
 

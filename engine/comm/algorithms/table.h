@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "engine/comm/algorithms/link.h"
-#include "engine/comm/types.h"
+#include "engine/comm/reduction/types.h"
 
 namespace thalweg::engine::comm {
 

@@ -8,11 +8,11 @@
 #include <utility>
 
 #include "engine/comm/group.h"
-#include "engine/comm/patience.h"
-#include "engine/comm/ucx/peers.h"
-#include "engine/comm/ucx/transport.h"
+#include "engine/comm/liveness/wait_policy.h"
+#include "engine/comm/liveness/watchdog.h"
+#include "engine/comm/transport/ucx/peers.h"
+#include "engine/comm/transport/ucx/transport.h"
 #include "engine/comm/wireup/pmix_client.h"
-#include "engine/comm/wireup/vigil.h"
 
 namespace thalweg::engine::comm {
 namespace {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "engine/comm/reduce.h"
+#include "engine/comm/reduction/reduce.h"
 #include "engine/sync/compress/matrix.h"
 #include "engine/sync/compress/table.h"
 #include "engine/tensor/random.h"

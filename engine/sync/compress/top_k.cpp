@@ -7,7 +7,7 @@
 #include <cstring>
 #include <functional>
 
-#include "engine/comm/reduce.h"
+#include "engine/comm/reduction/reduce.h"
 #include "engine/sync/compress/table.h"
 #include "engine/tensor/buffer.h"
 #include "jobspec/option.h"

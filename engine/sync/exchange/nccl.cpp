@@ -15,7 +15,7 @@ namespace {
 
 /// Between two looks at a GPU that is still at work. A step takes milliseconds.
 constexpr std::chrono::microseconds kNap{50};
-/// As long as the group waits for ranks that all answer (comm/patience.h).
+/// As long as the group waits for ranks that all answer (comm/liveness/wait_policy.h).
 constexpr int kStalls = 4;
 
 using Clock = std::chrono::steady_clock;

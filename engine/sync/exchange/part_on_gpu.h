@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/comm/shard_pieces.h"
+#include "engine/comm/reduction/shard_pieces.h"
 #include "engine/sync/gpu_shards.h"
 
 namespace thalweg::engine {

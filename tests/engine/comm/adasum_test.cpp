@@ -9,7 +9,7 @@
 #include <limits>
 #include <random>
 
-#include "engine/comm/half.h"
+#include "engine/comm/reduction/half.h"
 #include "tests/engine/comm/threads.h"
 
 namespace thalweg::engine::comm {

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <random>
 
-#include "engine/comm/half.h"
+#include "engine/comm/reduction/half.h"
 #include "tests/engine/comm/threads.h"
 
 namespace thalweg::engine::comm {

@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "engine/comm/algorithms/table.h"
-#include "engine/comm/half.h"
+#include "engine/comm/reduction/half.h"
 
 namespace thalweg::engine::comm {
 namespace {

@@ -1,5 +1,5 @@
 // 16-bit floats against the compiler's own _Float16 and against arithmetic.
-#include "engine/comm/half.h"
+#include "engine/comm/reduction/half.h"
 
 #include <gtest/gtest.h>
 

@@ -15,7 +15,7 @@
 #include <set>
 #include <sstream>
 
-#include "engine/comm/leftovers.h"
+#include "engine/comm/transport/leftovers.h"
 #include "engine/launch/records.h"
 #include "tests/support/process.h"
 

@@ -1,5 +1,5 @@
 // What a killed process left in shared memory goes, and nothing that a living one has.
-#include "engine/comm/leftovers.h"
+#include "engine/comm/transport/leftovers.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "engine/comm/algorithms/table.h"
-#include "engine/comm/half.h"
+#include "engine/comm/reduction/half.h"
 #include "tests/engine/comm/layouts.h"
 #include "tests/engine/comm/threads.h"
 

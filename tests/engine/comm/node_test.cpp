@@ -7,10 +7,10 @@
 #include <numeric>
 #include <random>
 
+#include "engine/comm/algorithms/shared/control_block.h"
+#include "engine/comm/algorithms/shared/sums.h"
 #include "engine/comm/algorithms/table.h"
-#include "engine/comm/half.h"
-#include "engine/comm/node/board.h"
-#include "engine/comm/node/sums.h"
+#include "engine/comm/reduction/half.h"
 #include "tests/engine/comm/threads.h"
 
 namespace thalweg::engine::comm {

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/comm/half.h"
-#include "engine/comm/types.h"
+#include "engine/comm/reduction/half.h"
+#include "engine/comm/reduction/types.h"
 
 namespace thalweg::engine::comm {
 

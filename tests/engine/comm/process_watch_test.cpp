@@ -1,4 +1,4 @@
-#include "engine/comm/ucx/process_watch.h"
+#include "engine/comm/transport/process_watch.h"
 
 #include <gtest/gtest.h>
 #include <sys/shm.h>

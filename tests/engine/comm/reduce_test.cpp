@@ -1,5 +1,5 @@
 // The vector loops of reductions: the same bits as one element at a time, in place or not.
-#include "engine/comm/reduce.h"
+#include "engine/comm/reduction/reduce.h"
 
 #include <gtest/gtest.h>
 

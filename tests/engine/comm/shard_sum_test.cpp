@@ -5,8 +5,8 @@
 #include <memory>
 #include <random>
 
-#include "engine/comm/shard_pieces.h"
-#include "engine/comm/shard_tree.h"
+#include "engine/comm/reduction/shard_pieces.h"
+#include "engine/comm/reduction/shard_tree.h"
 #include "tests/engine/comm/threads.h"
 
 namespace thalweg::engine::comm {

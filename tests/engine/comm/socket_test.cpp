@@ -11,9 +11,9 @@
 #include <thread>
 #include <vector>
 
-#include "engine/comm/socket/conversation.h"
-#include "engine/comm/socket/interfaces.h"
-#include "engine/comm/socket/mesh.h"
+#include "engine/comm/transport/socket/connection_table.h"
+#include "engine/comm/transport/socket/interfaces.h"
+#include "engine/comm/transport/socket/peer_connection.h"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // Coroutines that wait, nest, run side by side and fail.
-#include "engine/comm/task.h"
+#include "engine/comm/algorithms/task.h"
 
 #include <gtest/gtest.h>
 

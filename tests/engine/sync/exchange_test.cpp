@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include "engine/comm/shard_tree.h"
+#include "engine/comm/reduction/shard_tree.h"
 #include "engine/gpu/gpu.h"
 #include "engine/sync/exchange/part_on_gpu.h"
 #include "engine/sync/exchange/table.h"

@@ -1,0 +1,123 @@
+#include "engine/comm/liveness/wait_policy.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "engine/comm/liveness/probe.h"
+
+namespace thalweg::engine::comm {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+// Yielding to nobody costs little more than spinning, and where cores are shared (ranks, or a
+// rank's own threads) spinning keeps the peer from running. So: spin for about a message's flight,
+// yield for as long as a sleep would take to wake up from, then sleep.
+constexpr microseconds kSpin{2};
+constexpr microseconds kYield{100};
+// Memory wakes nobody up: yields longer, then naps for a part of what it has waited already.
+constexpr microseconds kMemoryYield{1000};
+constexpr int kMemoryNapPart = 16;
+constexpr milliseconds kLongestMemoryNap{10};
+// Wakes up now and then even without news: peers' deaths are polled, and a wake-up may get lost.
+constexpr milliseconds kNap{100};
+// Where every peer answers and none waits for long itself, a link may be very slow, or others may
+// be busy among themselves: only then is it worth waiting for more than the stall time.
+constexpr int kMostRounds = 4;
+
+}  // namespace
+
+void Patience::until(const std::function<bool()>& done, const Operation& operation) {
+  if (done()) return;
+  const auto happened = [this] { return transport_.completed() + work_; };
+  auto seen = happened();
+  auto last = Clock::now();
+  const auto moved = [&] {
+    silence_ = {};
+    rounds_ = calls_ = 0;
+    warned_ = false;
+  };
+  moved();
+  for (;;) {
+    transport_.progress();
+    if (done()) break;
+    const auto now = Clock::now();
+    // A long gap means that this rank itself was stopped: no silence of others.
+    silence_ += std::min<Clock::duration>(now - last, 2 * kNap);
+    last = now;
+    if (happened() != seen) {
+      seen = happened();
+      moved();
+      continue;
+    }
+    if (silence_ < kSpin) continue;
+    if (silence_ < (memory_ ? kMemoryYield : kYield)) {
+      sched_yield();
+      continue;
+    }
+    look_round(operation);
+    rest();
+  }
+  silence_ = {};
+}
+
+void Patience::rest() {
+  const milliseconds limit = std::min(kNap, std::max(stall_ / 16, milliseconds(1)));
+  if (!memory_) return transport_.rest(limit);
+  const Clock::duration part = silence_ / kMemoryNapPart;
+  if (part < milliseconds(1)) return std::this_thread::sleep_for(part);
+  transport_.rest(
+      std::min({limit, kLongestMemoryNap, std::chrono::duration_cast<milliseconds>(part)}));
+}
+
+milliseconds Patience::silence() const {
+  return std::chrono::duration_cast<milliseconds>(silence_);
+}
+
+void Patience::look_round(const Operation& operation) {
+  const auto in_round = silence_ - rounds_ * stall_;
+  // Twice, so that the last answers are not old.
+  if (calls_ < 2 && in_round > (calls_ == 0 ? 3 : 6) * stall_ / 8) {
+    const std::uint32_t number = transport_.call_roll(RollQuestion{operation.number}.pack());
+    if (calls_++ == 0) since_ = number;
+  }
+  if (!warned_ && in_round > stall_ / 2) {
+    warned_ = true;
+    warn_("no progress for " + seconds_text(silence_) + " in " + operation.text() + ": " +
+          Verdict(transport_, operation, since_).text());
+  }
+  if (in_round <= stall_) return;
+  ++rounds_;
+  if (rounds_ >= kMostRounds || Verdict(transport_, operation, since_).hopeless(stall_ / 2)) {
+    stalled(operation);
+  }
+  calls_ = 0;
+}
+
+void Patience::stalled(const Operation& operation) {
+  const Verdict verdict(transport_, operation, since_);
+  const int culprit = verdict.culprit();
+  const CommError error("no progress for " + seconds_text(silence_) + " in " + operation.text() +
+                            ": " + verdict.text(),
+                        culprit, culprit < 0 ? "" : transport_.node_of(culprit));
+  transport_.give_up(error);
+  throw error;
+}
+
+std::string seconds_text(std::chrono::steady_clock::duration d) {
+  const auto tenths = std::chrono::duration_cast<milliseconds>(d).count() / 100;
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " s";
+}
+
+CommError wrong_length(int from, std::size_t sent, int to, std::size_t expected,
+                       const std::string& node) {
+  return {"rank " + std::to_string(from) + " sent " + std::to_string(sent) + " bytes where rank " +
+              std::to_string(to) + " expects " + std::to_string(expected) +
+              ": the ranks call different operations or lengths",
+          from, node};
+}
+
+}  // namespace thalweg::engine::comm

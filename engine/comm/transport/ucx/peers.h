@@ -1,0 +1,156 @@
+// The other ranks as UCX knows them: connections, signs of life, and who was lost first.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/comm/group.h"
+#include "engine/comm/transport/process_watch.h"
+#include "engine/comm/transport/socket/transport.h"
+#include "engine/comm/transport/ucx/worker.h"
+
+namespace thalweg::engine::comm {
+
+struct PeerInfo {
+  std::string address;
+  std::string node;
+  /// Its boot, its name here, pid and ipc namespaces: where `pid` and shared memory mean anything.
+  std::string machine;
+  pid_t pid = 0;
+  std::uint64_t probe = 0;   ///< see direct.h
+  std::string socket_place;  ///< see Sockets::place
+};
+
+std::string node_name();
+PeerInfo describe_self(const UcxWorker& worker);
+
+/// Used by one thread at a time, except wake().
+///
+/// When a rank is lost, its peers fail too, and their peers see *them* go: so whoever gives up
+/// first tells all others whom it blames, and a loss is blamed on the lost rank only if that had
+/// not blamed another before it went.
+class Peers : private SocketHost {
+ public:
+  Peers();
+  ~Peers() override;
+  Peers(const Peers&) = delete;
+  Peers& operator=(const Peers&) = delete;
+
+  PeerInfo self() const;
+  /// Creates the connections and waits until every peer has said hello: then all of them stand.
+  /// Throws CommError that names who has not within `patience`.
+  void connect(int rank, std::vector<PeerInfo> peers, std::chrono::milliseconds patience);
+
+  int rank() const { return rank_; }
+  int size() const { return static_cast<int>(peers_.size()); }
+  const std::string& node_of(int rank) const { return peers_[index(rank)].info.node; }
+  ucp_worker_h worker() const { return worker_->get(); }
+  const std::shared_ptr<UcxWorker>& shared_worker() const { return worker_; }
+  bool same_machine(int rank) const {
+    return peers_[index(rank)].info.machine == peers_[index(rank_)].info.machine;
+  }
+  pid_t pid_of(int rank) const { return peers_[index(rank)].info.pid; }
+  /// Whether this rank may read the memory of `rank`, and the other way round.
+  bool reads(int rank) const { return peers_[index(rank)].readable; }
+  bool read_by(int rank) const { return peers_[index(rank)].reads_us; }
+  /// "Your message `number` has been read": what the peer's `on_taken` is called with.
+  void tell_taken(int rank, std::uint32_t number) { say(rank, kTaken, number, -1, {}); }
+  void on_taken(std::function<void(std::uint32_t number)> call) { on_taken_ = std::move(call); }
+  ucp_ep_h endpoint(int rank) const { return peers_[index(rank)].endpoint.get(); }
+
+  void progress() override;  ///< throws CommError once a peer is lost
+  Sockets& sockets() { return sockets_; }
+  /// Messages that wait for something from UCX: have become more or fewer by that many.
+  void ucx_waits(int change) { ucx_waits_ += change; }
+  void rest(std::chrono::milliseconds limit);
+  void wake() { watch_.wake(); }
+  /// For wake() before connect(). UCX must not see a peer's request meanwhile: it would make the
+  /// endpoint by itself, with only those transports that the peer's own uses, and memory of the
+  /// others could not be attached.
+  void await_wake(std::chrono::milliseconds limit);
+  /// A process of this machine that UCX must not be asked about any more: its 1.13 crashes where
+  /// the owner of a memory to attach is gone.
+  bool has_ended(int rank);
+
+  // See Transport.
+  std::uint32_t call_roll(const std::string& question);
+  std::optional<std::string> answer_of(int rank, std::uint32_t since) const;
+  void on_roll_call(std::function<std::string(const std::string&)> answer) {
+    answer_ = std::move(answer);
+  }
+  void give_up(const CommError& why);
+  /// A message to or from `rank` failed: settles who is to blame and throws.
+  [[noreturn]] void lost(int rank, const std::string& how) override;
+  [[noreturn]] void wrong_length(int rank, std::size_t sent, std::size_t expected) override;
+
+  /// Until everything sent has left this process; `idle` progresses, and may throw.
+  void flush(const std::function<void()>& idle);
+  /// From now on peers may leave: they have agreed to (see Wireup::finalize).
+  void expect_departures() { departing_ = true; }
+  bool somebody_left() const { return !lost_.empty(); }
+  /// They did not leave, they died.
+  [[noreturn]] void blame_the_lost() { settle(); }
+  /// Closes all connections; after that nothing may be called. After a failure UCX is left as it
+  /// is: its operations under way must not touch memory that the caller has given up.
+  void close();
+
+ private:
+  struct Argument;
+  struct Outgoing;
+  struct Peer {
+    PeerInfo info;
+    UcxEndpoint endpoint;
+    std::string lost;  ///< how it was lost; empty: it was not
+    bool readable = false;
+    bool reads_us = false;
+    bool greeted = false;        ///< it has said hello
+    std::uint32_t answered = 0;  ///< the last roll call it answered
+    std::string answer;
+  };
+  enum Kind : std::uint32_t { kHello, kCall, kHere, kGiveUp, kTaken };  ///< of control messages
+  static std::size_t index(int rank) { return static_cast<std::size_t>(rank); }
+  static void on_error(void* argument, ucp_ep_h endpoint, ucs_status_t status);
+  static ucs_status_t on_message(void* self, const void* header, std::size_t header_bytes,
+                                 void* data, std::size_t bytes, const ucp_am_recv_param_t* params);
+  void note_message(const void* data, std::size_t bytes);
+  void note_hello(int from, std::uint32_t number);
+  [[noreturn]] void miss_hellos();
+  void note_ended(const std::vector<int>& ranks);
+  void say(int to, Kind kind, std::uint32_t number, int culprit, const std::string& text);
+  void connect_sockets();
+  void answer_calls();
+  [[noreturn]] void settle();
+  [[noreturn]] void fail(const CommError& error);
+
+  std::shared_ptr<UcxWorker> worker_;
+  ProcessWatch watch_;
+  Sockets sockets_;
+  int rank_ = 0;
+  std::vector<Peer> peers_;
+  std::vector<std::unique_ptr<Argument>> arguments_;
+  std::uint32_t roll_ = 0;
+  struct Call {
+    int from;
+    std::uint32_t number;
+    std::string question;
+  };
+  std::vector<Call> unanswered_;
+  int missing_hellos_ = 0;
+  std::vector<int> lost_;            ///< in the order in which it was noticed
+  std::optional<CommError> blamed_;  ///< what another rank told
+  std::optional<CommError> failure_;
+  bool departing_ = false;
+  int outgoing_ = 0;
+  unsigned rounds_ = 0;
+  int ucx_waits_ = 0;
+  std::vector<pollfd> interests_;
+  std::function<void(std::uint32_t)> on_taken_;
+  std::function<std::string(const std::string&)> answer_;
+};
+
+}  // namespace thalweg::engine::comm
