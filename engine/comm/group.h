@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/comm/algorithms/sum_elsewhere.h"
 #include "engine/comm/reduction/types.h"
 #include "engine/comm/transport/transport.h"
 
@@ -44,19 +45,6 @@ class Memory {
   virtual std::size_t bytes() const = 0;
 };
 
-/// Vectors that the host does not add up: a GPU does. See Group::start_shard_sum_elsewhere.
-class SumElsewhere {
- public:
-  virtual ~SumElsewhere() = default;
-  /// What they stand in, as far as messages go.
-  virtual MessageMemory memory() const = 0;
-  /// ShardPieces::scratch_floats() of them, beside the vectors.
-  virtual float* scratch() = 0;
-  /// The places of the own slice (ShardPieces::places) hold what they should. True once their sum
-  /// stands in ShardPieces::result; until then called again and again. Must not block.
-  virtual bool add_up() = 0;
-};
-
 /// Collectives block; their start_ twins return at once. All ranks must call the same operations in
 /// the same order with the same lengths. Lengths count elements; 0 is allowed. Same input and group
 /// shape: same bits. CommError when a rank is lost or calls something else; after that the group is
@@ -68,7 +56,7 @@ class SumElsewhere {
 class Group {
  public:
   /// Throws std::invalid_argument where `options` names no algorithm.
-  explicit Group(std::unique_ptr<Transport> transport, GroupOptions options = {});
+  explicit Group(std::shared_ptr<Transport> transport, GroupOptions options = {});
   ~Group();
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
@@ -148,13 +136,13 @@ class Group {
                                            int shards, std::string_view label = {});
   static int first_shard(int rank, int ranks, int shards);  ///< rank * shards / ranks
   /// The same for vectors elsewhere: the messages are this group's, the additions the caller's. It
-  /// has done those of ShardTree::local. Throws std::invalid_argument where carries() says no.
+  /// has done those of ShardTree::local. Throws std::invalid_argument where supports() says no.
   std::unique_ptr<Request> start_shard_sum_elsewhere(std::span<float* const> mine,
                                                      std::size_t count, int shards,
                                                      SumElsewhere& where,
                                                      std::string_view label = {});
-  /// Whether messages may stand in such memory.
-  bool carries(MessageMemory where) const;
+  /// Whether messages may be stored in such memory.
+  bool supports(MessageMemory where) const;
   /// For one who waits for something else than this group: advances what is under way, answers
   /// peers. Throws CommError where a rank is known to be lost.
   void look_round();

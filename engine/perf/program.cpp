@@ -11,6 +11,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "engine/comm/wireup/wireup.h"
 #include "engine/perf/report.h"
 
 namespace thalweg::engine::perf {

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "engine/comm/wireup/wireup.h"
 #include "engine/nn/graph.h"
 #include "engine/sync/mode.h"
 #include "engine/train/check_sweep.h"
@@ -187,7 +188,7 @@ int train_rank(const std::string& file) {
 
   const comm::GroupOptions options = group_options(*config.find("sync"));
   const auto wireup = comm::Wireup::connect(
-      std::max<std::chrono::milliseconds>(comm::Wireup::kPatience, options.stall_timeout));
+      std::max<std::chrono::milliseconds>(comm::Wireup::kTimeout, options.stall_timeout));
   const comm::World world = wireup->world();
   const std::string who = "rank " + std::to_string(world.rank) + " on " + world.node + ": ";
   try {

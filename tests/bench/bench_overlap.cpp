@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "engine/comm/group.h"
+#include "engine/comm/wireup/wireup.h"
 #include "engine/nn/model.h"
 #include "engine/sync/mode.h"
 #include "engine/tensor/random.h"

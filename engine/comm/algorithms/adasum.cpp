@@ -8,6 +8,7 @@
 #include <string>
 
 #include "engine/comm/algorithms/direct.h"
+#include "engine/comm/algorithms/functions.h"
 #include "engine/comm/algorithms/leaders.h"
 #include "engine/comm/reduction/half.h"
 #include "engine/comm/reduction/reduce.h"

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "engine/comm/algorithms/collective.h"
 #include "engine/comm/algorithms/link.h"
-#include "engine/comm/algorithms/table.h"
 
 namespace thalweg::engine::comm {
 

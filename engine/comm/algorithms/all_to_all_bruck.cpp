@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstring>
 
-#include "engine/comm/algorithms/table.h"
+#include "engine/comm/algorithms/functions.h"
 
 namespace thalweg::engine::comm {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "engine/comm/algorithms/table.h"
+#include "engine/comm/algorithms/functions.h"
 
 namespace thalweg::engine::comm {
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include "engine/comm/algorithms/fold.h"
-#include "engine/comm/algorithms/table.h"
+#include "engine/comm/algorithms/functions.h"
 
 namespace thalweg::engine::comm {
 

@@ -1,7 +1,7 @@
 // Allgather on a ring: W - 1 steps; in each, a rank passes on the segment that came last.
 #include <cstddef>
 
-#include "engine/comm/algorithms/table.h"
+#include "engine/comm/algorithms/functions.h"
 
 namespace thalweg::engine::comm {
 

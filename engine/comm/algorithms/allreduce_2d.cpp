@@ -2,7 +2,7 @@
 // allreduce in the columns, allgather in the rows, each on a ring.
 #include <cstddef>
 
-#include "engine/comm/algorithms/table.h"
+#include "engine/comm/algorithms/functions.h"
 
 namespace thalweg::engine::comm {
 namespace {

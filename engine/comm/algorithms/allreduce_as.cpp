@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "engine/comm/algorithms/table.h"
+#include "engine/comm/algorithms/collective.h"
 #include "engine/comm/reduction/reduce.h"
 
 namespace thalweg::engine::comm {

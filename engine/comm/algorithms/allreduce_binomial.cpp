@@ -1,7 +1,7 @@
 // Allreduce on a binomial tree: reduced to rank 0, then broadcast.
 #include <cstddef>
 
-#include "engine/comm/algorithms/table.h"
+#include "engine/comm/algorithms/functions.h"
 #include "engine/comm/reduction/reduce.h"
 
 namespace thalweg::engine::comm {

@@ -5,7 +5,9 @@
 #include <cstddef>
 
 #include "engine/comm/algorithms/direct.h"
+#include "engine/comm/algorithms/functions.h"
 #include "engine/comm/algorithms/leaders.h"
+#include "engine/comm/algorithms/table.h"
 
 namespace thalweg::engine::comm {
 namespace {

@@ -1,6 +1,6 @@
 // Allreduce after Rabenseifner: recursive halving, then recursive doubling. The bytes of a ring in
 // the steps of recursive doubling.
-#include "engine/comm/algorithms/table.h"
+#include "engine/comm/algorithms/functions.h"
 
 namespace thalweg::engine::comm {
 

@@ -6,7 +6,7 @@
 #include <cstddef>
 
 #include "engine/comm/algorithms/fold.h"
-#include "engine/comm/algorithms/table.h"
+#include "engine/comm/algorithms/functions.h"
 #include "engine/comm/reduction/reduce.h"
 
 namespace thalweg::engine::comm {

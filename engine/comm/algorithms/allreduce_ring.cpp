@@ -1,6 +1,6 @@
 // Allreduce on a ring: reduce-scatter, then allgather. Every rank sends 2 (W-1)/W of the vector,
 // which is the least possible.
-#include "engine/comm/algorithms/table.h"
+#include "engine/comm/algorithms/functions.h"
 
 namespace thalweg::engine::comm {
 

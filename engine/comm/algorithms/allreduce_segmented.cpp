@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <deque>
 
-#include "engine/comm/algorithms/table.h"
+#include "engine/comm/algorithms/functions.h"
 #include "engine/comm/reduction/reduce.h"
 
 namespace thalweg::engine::comm {

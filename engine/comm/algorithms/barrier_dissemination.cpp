@@ -1,6 +1,6 @@
 // Barrier by dissemination: in step k, every rank tells the rank 2^k above that it has arrived.
 // Hensgen, Finkel, Manber: Two algorithms for barrier synchronization (1988).
-#include "engine/comm/algorithms/table.h"
+#include "engine/comm/algorithms/functions.h"
 
 namespace thalweg::engine::comm {
 

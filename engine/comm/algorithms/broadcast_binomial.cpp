@@ -1,7 +1,7 @@
 // Broadcast down a binomial tree: in step k, the 2^k ranks that have the data send it to 2^k more.
 #include <cstddef>
 
-#include "engine/comm/algorithms/table.h"
+#include "engine/comm/algorithms/functions.h"
 
 namespace thalweg::engine::comm {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "engine/comm/algorithms/table.h"
+#include "engine/comm/algorithms/collective.h"
 
 namespace thalweg::engine::comm {
 

@@ -83,10 +83,4 @@ const Row& choose_row(Collective collective, const Layout& layout, std::size_t b
   return rows_of(collective).front();
 }
 
-std::size_t piece_bytes(const Layout& layout) {
-  // Between machines a piece must keep the connection busy for as long as an answer takes; on one
-  // it should still be in the cache when it is reduced.
-  return layout.one_machine() ? 128_K : 512_K;
-}
-
 }  // namespace thalweg::engine::comm

@@ -2,7 +2,7 @@
 // each.
 #pragma once
 
-#include "engine/comm/algorithms/table.h"
+#include "engine/comm/algorithms/collective.h"
 
 namespace thalweg::engine::comm {
 

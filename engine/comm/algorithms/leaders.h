@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "engine/comm/algorithms/table.h"
+#include "engine/comm/algorithms/collective.h"
 
 namespace thalweg::engine::comm {
 

@@ -4,7 +4,7 @@
 // combined in the order of the ring, so its bits do not depend on timing.
 #include <cstddef>
 
-#include "engine/comm/algorithms/table.h"
+#include "engine/comm/algorithms/functions.h"
 #include "engine/comm/reduction/reduce.h"
 
 namespace thalweg::engine::comm {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/comm/algorithms/link.h"
-#include "engine/comm/group.h"
+#include "engine/comm/algorithms/sum_elsewhere.h"
 #include "engine/comm/reduction/shard_tree.h"
 
 namespace thalweg::engine::comm {

@@ -1,7 +1,9 @@
 #include "engine/comm/algorithms/table.h"
 
 #include <algorithm>
-#include <bit>
+
+#include "engine/comm/algorithms/functions.h"
+#include "engine/comm/algorithms/shared/collectives.h"
 
 namespace thalweg::engine::comm {
 namespace {
@@ -83,12 +85,6 @@ const Row kBarrier[] = {
 
 }  // namespace
 
-const char* name_of(Collective collective) {
-  static constexpr const char* kNames[] = {"allreduce", "reduce_scatter", "allgather",
-                                           "broadcast", "all_to_all",     "barrier"};
-  return kNames[static_cast<int>(collective)];
-}
-
 std::span<const Row> rows_of(Collective collective) {
   switch (collective) {
     case Collective::allreduce:
@@ -120,28 +116,6 @@ std::vector<std::string> names_of(Collective collective) {
     names.emplace_back(row.name);
   }
   return names;
-}
-
-bool Layout::allows(Needs needs) const {
-  switch (needs) {
-    case Needs::nothing:
-      return true;
-    case Needs::power_of_two:
-      return std::has_single_bit(static_cast<unsigned>(ranks));
-    case Needs::machines:
-      return machines.size() > 1 && static_cast<std::size_t>(ranks) > machines.size();
-    case Needs::shared_memory:
-      return one_machine();
-  }
-  return false;
-}
-
-std::vector<std::size_t> segments(std::size_t count, int ranks) {
-  std::vector<std::size_t> starts;
-  for (int r = 0; r <= ranks; ++r) {
-    starts.push_back(first_of(count, ranks, r));
-  }
-  return starts;
 }
 
 }  // namespace thalweg::engine::comm

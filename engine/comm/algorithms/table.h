@@ -1,54 +1,15 @@
-// The collective algorithms: one .cpp each, one row each. Formulas: README.md.
+// The table of algorithms: which there are for each collective, and which one "auto" takes.
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "engine/comm/algorithms/link.h"
-#include "engine/comm/reduction/types.h"
+#include "engine/comm/algorithms/collective.h"
 
 namespace thalweg::engine::comm {
-
-enum class Collective { allreduce, reduce_scatter, allgather, broadcast, all_to_all, barrier };
-const char* name_of(Collective collective);
-
-/// What a call works on. A vector of `count` elements has a segment per rank, see segments().
-struct Arguments {
-  void* data = nullptr;      ///< in place; allgather and reduce_scatter: this rank's segment of it
-  const void* in = nullptr;  ///< all_to_all: a segment for each rank; equal lengths
-  std::size_t count = 0;
-  std::size_t element = 1;  ///< bytes
-  Type type = Type::f32;    ///< of reductions, as `op`
-  Op op = Op::sum;          ///< average: see Row::averages
-  int root = 0;             ///< of broadcast
-
-  std::size_t bytes() const { return count * element; }
-};
-
-/// What an algorithm asks of the group.
-enum class Needs {
-  nothing,
-  power_of_two,   ///< ranks
-  machines,       ///< more than one, and more than one rank on some of them
-  shared_memory,  ///< between all ranks
-};
-
-/// Where the ranks of a group are.
-struct Layout {
-  int rank = 0;
-  int ranks = 1;
-  /// Of each machine its ranks, ascending; machines in the order of their first ranks.
-  std::vector<std::vector<int>> machines;
-  int machine = 0;      ///< this rank's
-  bool shares = false;  ///< memory: all ranks have a board (or, before the first call, may get one)
-
-  bool one_machine() const { return machines.size() <= 1; }
-  bool allows(Needs needs) const;
-};
 
 struct Row {
   Collective collective;
@@ -57,8 +18,7 @@ struct Row {
   const char* steps;  ///< W ranks
   const char* bytes;  ///< sent by each rank, n = bytes of the vector
   Needs needs;
-  /// The link and what the arguments point to must stay until the task has ended.
-  Task (*run)(const Link& link, const Layout& layout, Arguments arguments);
+  Algorithm* run;
   bool averages = false;  ///< it divides; else its caller does
 };
 
@@ -69,30 +29,5 @@ const Row* find_row(Collective collective, std::string_view name);
 std::vector<std::string> names_of(Collective collective);
 /// What "auto" means for a vector of `bytes` on such a group.
 const Row& choose_row(Collective collective, const Layout& layout, std::size_t bytes);
-
-/// Bytes of the pieces in which pipelines cut their vectors: suited to what carries the messages.
-std::size_t piece_bytes(const Layout& layout);
-
-/// The first of the elements that belong to `rank`: count * rank / ranks, which could overflow.
-inline std::size_t first_of(std::size_t count, int ranks, int rank) {
-  const auto n = static_cast<std::size_t>(ranks), r = static_cast<std::size_t>(rank);
-  return count / n * r + count % n * r / n;
-}
-
-/// First element of every rank's segment of `count` elements, and the end: W + 1 numbers.
-std::vector<std::size_t> segments(std::size_t count, int ranks);
-
-// The rows' functions, for algorithms made of others.
-using Algorithm = Task(const Link& link, const Layout& layout, Arguments arguments);
-Algorithm allreduce_recursive_doubling, allreduce_ring, allreduce_rabenseifner,
-    allreduce_ring_pipelined, allreduce_segmented, allreduce_binomial, allreduce_double_tree,
-    allreduce_direct, allreduce_2d, allreduce_hierarchical;
-Algorithm reduce_scatter_ring, reduce_scatter_recursive_halving, reduce_scatter_direct;
-Algorithm allgather_ring, allgather_recursive_doubling, allgather_bruck, allgather_direct;
-Algorithm broadcast_binomial, broadcast_scatter_allgather, broadcast_chain;
-Algorithm all_to_all_pairwise, all_to_all_bruck;
-Algorithm barrier_dissemination;
-Algorithm allreduce_shared, reduce_scatter_shared, allgather_shared, broadcast_shared,
-    all_to_all_shared, barrier_shared;  // node/shared.cpp
 
 }  // namespace thalweg::engine::comm

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/comm/algorithms/table.h"
+#include "engine/comm/algorithms/collective.h"
 #include "engine/comm/group.h"
 
 namespace thalweg::engine::comm {

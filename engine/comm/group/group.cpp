@@ -26,7 +26,7 @@ void warn_on_stderr(const std::string& text) {
   std::fprintf(stderr, "thalweg: %s\n", text.c_str());
 }
 
-Group::Group(std::unique_ptr<Transport> transport, GroupOptions options) {
+Group::Group(std::shared_ptr<Transport> transport, GroupOptions options) {
   std::vector<int> everybody(static_cast<std::size_t>(transport->size()));
   std::iota(everybody.begin(), everybody.end(), 0);
   const int rank = transport->rank();
@@ -187,7 +187,7 @@ std::unique_ptr<Request> Group::start_shard_sum_elsewhere(std::span<float* const
                                                           std::size_t count, int shards,
                                                           SumElsewhere& where,
                                                           std::string_view label) {
-  if (!carries(where.memory()))
+  if (!supports(where.memory()))
     throw std::invalid_argument("UCX has no CUDA here: a GPU's memory cannot be sent");
   // While additions run nothing arrives that would wake a sleeper.
   impl_->progress->patience().expect_memory();
@@ -197,8 +197,8 @@ std::unique_ptr<Request> Group::start_shard_sum_elsewhere(std::span<float* const
   });
 }
 
-bool Group::carries(MessageMemory where) const {
-  return impl_->progress->transport().carries(where);
+bool Group::supports(MessageMemory where) const {
+  return impl_->progress->transport().supports(where);
 }
 
 void Group::look_round() {
@@ -206,7 +206,7 @@ void Group::look_round() {
 }
 
 int Group::first_shard(int rank, int ranks, int shards) {
-  return static_cast<int>(static_cast<std::int64_t>(rank) * shards / ranks);
+  return ShardTree::first_shard(rank, ranks, shards);
 }
 
 std::unique_ptr<Group> Group::split(int color, int key) {

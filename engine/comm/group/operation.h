@@ -1,7 +1,6 @@
 // A collective under way.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -9,15 +8,9 @@
 #include "engine/comm/algorithms/call.h"
 #include "engine/comm/algorithms/link.h"
 #include "engine/comm/algorithms/task.h"
+#include "engine/comm/liveness/waited_call.h"
 
 namespace thalweg::engine::comm {
-
-/// Which one: the group's context (see Group::split) and the number of the call in that group.
-struct CallNumber {
-  int context = 0;
-  std::uint32_t call = 0;
-  bool operator==(const CallNumber&) const = default;
-};
 
 /// Not moved, since its task refers to its link.
 struct Operation {

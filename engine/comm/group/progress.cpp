@@ -7,14 +7,14 @@
 
 namespace thalweg::engine::comm {
 
-Progress::Progress(std::unique_ptr<Transport> transport, std::chrono::milliseconds stall,
+Progress::Progress(std::shared_ptr<Transport> transport, std::chrono::milliseconds stall,
                    Patience::Warn warn)
     : transport_(std::move(transport)), patience_(*transport_, stall, std::move(warn)) {
-  transport_->on_roll_call([this](const std::string& question) { return answer(question); });
+  transport_->on_probe([this](const std::string& question) { return answer(question); });
 }
 
 Progress::~Progress() {
-  transport_->on_roll_call({});
+  transport_->on_probe({});
 }
 
 bool Progress::begin(Operation& operation) {
@@ -37,7 +37,7 @@ void Progress::wait(const Operation& operation, const std::function<bool()>& don
           advance_all();
           return done();
         },
-        operation);
+        {operation.number, operation.link.members(), [&operation] { return operation.text(); }});
   });
 }
 

@@ -20,7 +20,7 @@ namespace thalweg::engine::comm {
 /// Used by one thread at a time.
 class Progress {
  public:
-  Progress(std::unique_ptr<Transport> transport, std::chrono::milliseconds stall,
+  Progress(std::shared_ptr<Transport> transport, std::chrono::milliseconds stall,
            Patience::Warn warn);
   ~Progress();
   Progress(const Progress&) = delete;
@@ -70,7 +70,7 @@ class Progress {
   void advance_all();
   std::string answer(const std::string& question) const;
 
-  std::unique_ptr<Transport> transport_;
+  std::shared_ptr<Transport> transport_;
   Patience patience_;
   Scratch scratch_;
   Regions regions_;

@@ -52,9 +52,9 @@ std::optional<RollAnswer> RollAnswer::unpack(const std::string& bytes) {
                     bytes.substr(sizeof head + head.call_bytes)};
 }
 
-Verdict::Verdict(const Transport& transport, const Operation& operation, std::uint32_t since)
-    : transport_(transport), call_(operation.text().substr(0, kMostText)) {
-  const auto members = operation.link.members();
+Verdict::Verdict(const Transport& transport, const WaitedCall& call, std::uint32_t since)
+    : transport_(transport), call_(call.text().substr(0, kMostText)) {
+  const auto members = call.members;
   for (int rank = 0; rank < transport.size(); ++rank) {
     if (rank == transport.rank()) continue;
     const bool member = std::find(members.begin(), members.end(), rank) != members.end();

@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/comm/group/operation.h"
+#include "engine/comm/liveness/waited_call.h"
+#include "engine/comm/transport/transport.h"
 
 namespace thalweg::engine::comm {
 
@@ -32,7 +33,7 @@ struct RollAnswer {
 class Verdict {
  public:
   /// From the answers to roll calls of number `since` and later.
-  Verdict(const Transport& transport, const Operation& operation, std::uint32_t since);
+  Verdict(const Transport& transport, const WaitedCall& call, std::uint32_t since);
 
   /// Waiting longer is of no use: somebody does not answer, or calls something else, or those that
   /// have not joined have themselves waited for `stall` without any progress.

@@ -30,7 +30,7 @@ constexpr int kMostRounds = 4;
 
 }  // namespace
 
-void Patience::until(const std::function<bool()>& done, const Operation& operation) {
+void Patience::until(const std::function<bool()>& done, const WaitedCall& call) {
   if (done()) return;
   const auto happened = [this] { return transport_.completed() + work_; };
   auto seen = happened();
@@ -58,7 +58,7 @@ void Patience::until(const std::function<bool()>& done, const Operation& operati
       sched_yield();
       continue;
     }
-    look_round(operation);
+    look_round(call);
     rest();
   }
   silence_ = {};
@@ -77,32 +77,32 @@ milliseconds Patience::silence() const {
   return std::chrono::duration_cast<milliseconds>(silence_);
 }
 
-void Patience::look_round(const Operation& operation) {
+void Patience::look_round(const WaitedCall& call) {
   const auto in_round = silence_ - rounds_ * stall_;
   // Twice, so that the last answers are not old.
   if (calls_ < 2 && in_round > (calls_ == 0 ? 3 : 6) * stall_ / 8) {
-    const std::uint32_t number = transport_.call_roll(RollQuestion{operation.number}.pack());
+    const std::uint32_t number = transport_.probe_peers(RollQuestion{call.number}.pack());
     if (calls_++ == 0) since_ = number;
   }
   if (!warned_ && in_round > stall_ / 2) {
     warned_ = true;
-    warn_("no progress for " + seconds_text(silence_) + " in " + operation.text() + ": " +
-          Verdict(transport_, operation, since_).text());
+    warn_("no progress for " + seconds_text(silence_) + " in " + call.text() + ": " +
+          Verdict(transport_, call, since_).text());
   }
   if (in_round <= stall_) return;
   ++rounds_;
-  if (rounds_ >= kMostRounds || Verdict(transport_, operation, since_).hopeless(stall_ / 2)) {
-    stalled(operation);
+  if (rounds_ >= kMostRounds || Verdict(transport_, call, since_).hopeless(stall_ / 2)) {
+    stalled(call);
   }
   calls_ = 0;
 }
 
-void Patience::stalled(const Operation& operation) {
-  const Verdict verdict(transport_, operation, since_);
+void Patience::stalled(const WaitedCall& call) {
+  const Verdict verdict(transport_, call, since_);
   const int culprit = verdict.culprit();
-  const CommError error("no progress for " + seconds_text(silence_) + " in " + operation.text() +
-                            ": " + verdict.text(),
-                        culprit, culprit < 0 ? "" : transport_.node_of(culprit));
+  const CommError error(
+      "no progress for " + seconds_text(silence_) + " in " + call.text() + ": " + verdict.text(),
+      culprit, culprit < 0 ? "" : transport_.node_of(culprit));
   transport_.give_up(error);
   throw error;
 }
@@ -110,14 +110,6 @@ void Patience::stalled(const Operation& operation) {
 std::string seconds_text(std::chrono::steady_clock::duration d) {
   const auto tenths = std::chrono::duration_cast<milliseconds>(d).count() / 100;
   return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " s";
-}
-
-CommError wrong_length(int from, std::size_t sent, int to, std::size_t expected,
-                       const std::string& node) {
-  return {"rank " + std::to_string(from) + " sent " + std::to_string(sent) + " bytes where rank " +
-              std::to_string(to) + " expects " + std::to_string(expected) +
-              ": the ranks call different operations or lengths",
-          from, node};
 }
 
 }  // namespace thalweg::engine::comm

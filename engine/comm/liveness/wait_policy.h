@@ -7,7 +7,7 @@
 #include <functional>
 #include <string>
 
-#include "engine/comm/group/operation.h"
+#include "engine/comm/liveness/waited_call.h"
 #include "engine/comm/transport/transport.h"
 
 namespace thalweg::engine::comm {
@@ -21,11 +21,11 @@ class Patience {
   Patience(Transport& transport, std::chrono::milliseconds stall, Warn warn)
       : transport_(transport), stall_(stall), warn_(std::move(warn)) {}
 
-  /// Progresses the transport until done(), which is what `operation` waits for. Throws CommError
+  /// Progresses the transport until done(), which is what `call` waits for. Throws CommError
   /// when a peer is gone, or when nothing completed for the stall time: then it names the peers
   /// that do not answer a roll call (those stopped, or not inside any wait) or that have not joined
   /// the operation.
-  void until(const std::function<bool()>& done, const Operation& operation);
+  void until(const std::function<bool()>& done, const WaitedCall& call);
 
   void warn_to(Warn warn) { warn_ = std::move(warn); }
   /// Counts what happens other than by messages; it is no silence while that changes.
@@ -39,9 +39,9 @@ class Patience {
 
  private:
   using Clock = std::chrono::steady_clock;
-  void look_round(const Operation& operation);
+  void look_round(const WaitedCall& call);
   void rest();
-  [[noreturn]] void stalled(const Operation& operation);
+  [[noreturn]] void stalled(const WaitedCall& call);
 
   Transport& transport_;
   std::chrono::milliseconds stall_;
@@ -58,9 +58,5 @@ class Patience {
 
 /// "1.5 s"
 std::string seconds_text(std::chrono::steady_clock::duration d);
-
-/// What a receiver says when a message has not the length that it expects.
-CommError wrong_length(int from, std::size_t sent, int to, std::size_t expected,
-                       const std::string& node);
 
 }  // namespace thalweg::engine::comm

@@ -25,7 +25,7 @@ void Vigil::look() {
   waited_ += std::min<Clock::duration>(now - last_, kLongestGap);
   last_ = now;
   const auto in_round = waited_ - rounds_ * patience_;
-  if (roll_ == 0 && in_round > patience_ / 2) roll_ = peers_.call_roll({});
+  if (roll_ == 0 && in_round > patience_ / 2) roll_ = peers_.probe_peers({});
   if (in_round <= patience_) return;
 
   std::vector<int> absent;

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 
-#include "engine/comm/group.h"
 #include "engine/comm/reduction/reduce.h"
 
 namespace thalweg::engine::comm {
@@ -33,10 +33,10 @@ struct Builder {
 
   int owner(int leaf) const {
     int r = static_cast<int>((static_cast<long>(leaf) * ranks) / shards);
-    while (Group::first_shard(r + 1, ranks, shards) <= leaf) {
+    while (ShardTree::first_shard(r + 1, ranks, shards) <= leaf) {
       ++r;
     }
-    while (Group::first_shard(r, ranks, shards) > leaf) {
+    while (ShardTree::first_shard(r, ranks, shards) > leaf) {
       --r;
     }
     return r;
@@ -47,7 +47,7 @@ struct Builder {
     const int owned_by = owner(first);
     if (owned_by == owner(first + leaves - 1)) {
       if (owned_by == rank)
-        whole(first - Group::first_shard(rank, ranks, shards), leaves, tree.local);
+        whole(first - ShardTree::first_shard(rank, ranks, shards), leaves, tree.local);
       tree.partials.push_back({owned_by, first});
       return static_cast<int>(tree.partials.size()) - 1;
     }
@@ -61,12 +61,16 @@ struct Builder {
 
 }  // namespace
 
+int ShardTree::first_shard(int rank, int ranks, int shards) {
+  return static_cast<int>(static_cast<std::int64_t>(rank) * shards / ranks);
+}
+
 ShardTree::ShardTree(int rank, int ranks, int shard_count) : shards(shard_count) {
   if (ranks < 1 || shards < ranks) {
     throw std::invalid_argument("a sum over " + std::to_string(shards) + " shards on " +
                                 std::to_string(ranks) + " ranks: there must be a shard per rank");
   }
-  first_leaf = Group::first_shard(rank, ranks, shards);
+  first_leaf = ShardTree::first_shard(rank, ranks, shards);
   Builder{rank, ranks, shards, *this}.build(0, shards);
 }
 

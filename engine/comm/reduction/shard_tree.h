@@ -29,6 +29,8 @@ struct ShardTree {
 
   /// Throws std::invalid_argument unless 1 <= ranks <= shards.
   ShardTree(int rank, int ranks, int shard_count);
+  /// Rank r owns the leaves [first_shard(r), first_shard(r + 1)).
+  static int first_shard(int rank, int ranks, int shards);
 };
 
 /// Runs the additions over `count` elements of every place, block by block, so that sums in between

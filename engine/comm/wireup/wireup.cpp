@@ -1,4 +1,6 @@
-// How a process finds its peers: PMIx carries the UCX addresses.
+// PMIx carries the addresses of UCX and of the sockets.
+#include "engine/comm/wireup/wireup.h"
+
 #include <sys/resource.h>
 
 #include <cstdlib>
@@ -7,9 +9,9 @@
 #include <string>
 #include <utility>
 
-#include "engine/comm/group.h"
 #include "engine/comm/liveness/wait_policy.h"
 #include "engine/comm/liveness/watchdog.h"
+#include "engine/comm/transport/single.h"
 #include "engine/comm/transport/ucx/peers.h"
 #include "engine/comm/transport/ucx/transport.h"
 #include "engine/comm/wireup/pmix_client.h"
@@ -61,7 +63,7 @@ void allow_many_files() {
 
 class PmixWireup : public Wireup {
  public:
-  explicit PmixWireup(milliseconds patience) : patience_(patience) {
+  explicit PmixWireup(milliseconds timeout) : timeout_(timeout) {
     std::vector<PeerInfo> infos;
     client_.put(kKey, pack(peers_->self()));
     client_.commit();
@@ -78,12 +80,12 @@ class PmixWireup : public Wireup {
       if (r < world_.rank) ++world_.local_rank;
       ++world_.local_size;
     }
-    peers_->connect(world_.rank, std::move(infos), patience_);
+    peers_->connect(world_.rank, std::move(infos), timeout_);
   }
 
   const World& world() const override { return world_; }
 
-  std::unique_ptr<Transport> transport() override {
+  std::shared_ptr<Transport> transport() override {
     if (std::exchange(taken_, true)) throw std::logic_error("Wireup::transport is for one caller");
     return ucx_transport(peers_);
   }
@@ -94,7 +96,7 @@ class PmixWireup : public Wireup {
 
   void finalize() override {
     // Short naps: nothing wakes a sender up when shared memory has room again.
-    Vigil vigil(*peers_, patience_, "the last messages to leave", milliseconds(1));
+    Vigil vigil(*peers_, timeout_, "the last messages to leave", milliseconds(1));
     peers_->flush([&] { vigil.look(); });
     peers_->expect_departures();
     std::optional<Clock::time_point> first_left;
@@ -110,13 +112,13 @@ class PmixWireup : public Wireup {
  private:
   /// The first fence: nobody is connected yet.
   void meet() {
-    const auto end = Clock::now() + patience_;
+    const auto end = Clock::now() + timeout_;
     const bool all_came = client_.fence(
         [&] {
           peers_->await_wake(kNap);
           if (Clock::now() < end) return;
           throw std::runtime_error("not all of " + std::to_string(client_.size()) +
-                                   " ranks have started within " + seconds_text(patience_));
+                                   " ranks have started within " + seconds_text(timeout_));
         },
         [peers = peers_] { peers->wake(); });
     if (!all_came) throw CommError("a rank was gone before all had started", -1, "");
@@ -124,7 +126,7 @@ class PmixWireup : public Wireup {
 
   template <class F>
   void fence_with(const char* what, F&& check) {
-    Vigil vigil(*peers_, patience_, what);
+    Vigil vigil(*peers_, timeout_, what);
     const bool all_came = client_.fence(
         [&] {
           vigil.look();
@@ -142,7 +144,7 @@ class PmixWireup : public Wireup {
     throw CommError("a rank is gone: a fence was completed without it", -1, "");
   }
 
-  milliseconds patience_;
+  milliseconds timeout_;
   std::shared_ptr<Peers> peers_ = std::make_shared<Peers>();
   PmixClient client_;
   World world_;
@@ -154,7 +156,7 @@ class Alone : public Wireup {
  public:
   Alone() { world_.node = node_name(); }
   const World& world() const override { return world_; }
-  std::unique_ptr<Transport> transport() override { return std::move(memory_transports(1)[0]); }
+  std::shared_ptr<Transport> transport() override { return single_rank_transport(world_.node); }
   void fence() override {}
   void finalize() override {}
 
@@ -172,10 +174,10 @@ void refuse_step_without_pmix() {
 
 }  // namespace
 
-std::unique_ptr<Wireup> Wireup::connect(std::chrono::milliseconds patience) {
+std::unique_ptr<Wireup> Wireup::connect(std::chrono::milliseconds timeout) {
   if (PmixClient::available()) {
     allow_many_files();
-    return std::make_unique<PmixWireup>(patience);
+    return std::make_unique<PmixWireup>(timeout);
   }
   refuse_step_without_pmix();
   return std::make_unique<Alone>();

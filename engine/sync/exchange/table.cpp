@@ -31,7 +31,7 @@ Packed describe(const ExchangeParts& e) {
   put(mine.gpu, machine.info().uuid);
   mine.emulated = machine.info().emulated ? 1 : 0;
   mine.process = getpid();
-  mine.sends_gpu_memory = e.parts.group.carries(comm::MessageMemory::cuda) ? 1 : 0;
+  mine.sends_gpu_memory = e.parts.group.supports(comm::MessageMemory::cuda) ? 1 : 0;
   try {
     put(mine.peers, gpu::peers_version(machine));
   } catch (const gpu::GpuError& error) {

@@ -16,7 +16,7 @@ struct ExchangeRank {
   std::string peers;         ///< gpu::peers_version(); empty: there is none
   std::string why_no_peers;  ///< then
   bool emulated = false;
-  bool sends_gpu_memory = false;  ///< comm::Group::carries() the GPU's memory
+  bool sends_gpu_memory = false;  ///< comm::Group::supports() the GPU's memory
   int process = 0;                ///< of its node
 };
 using ExchangeRanks = std::vector<ExchangeRank>;

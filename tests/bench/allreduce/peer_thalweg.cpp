@@ -3,6 +3,7 @@
 #include <exception>
 
 #include "engine/comm/group.h"
+#include "engine/comm/wireup/wireup.h"
 #include "tests/bench/allreduce/peer.h"
 
 namespace {

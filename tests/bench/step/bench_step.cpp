@@ -26,6 +26,7 @@
 #include <sstream>
 #include <string>
 
+#include "engine/comm/wireup/wireup.h"
 #include "engine/gpu/library.h"
 #include "tests/bench/gpu/profile.h"
 #include "tests/bench/step/trainer.h"

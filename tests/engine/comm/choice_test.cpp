@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/comm/group.h"
+#include "tests/support/memory_transport.h"
 
 namespace thalweg::engine::comm {
 namespace {

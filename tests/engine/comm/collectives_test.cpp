@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "tests/engine/comm/threads.h"
+#include "tests/support/memory_transport.h"
 
 namespace thalweg::engine::comm {
 namespace {

@@ -8,6 +8,7 @@
 
 #include "engine/comm/algorithms/table.h"
 #include "tests/engine/comm/threads.h"
+#include "tests/support/memory_transport.h"
 
 namespace thalweg::engine::comm {
 namespace {

@@ -12,6 +12,7 @@
 #include "engine/comm/algorithms/table.h"
 #include "engine/comm/reduction/half.h"
 #include "tests/engine/comm/threads.h"
+#include "tests/support/memory_transport.h"
 
 namespace thalweg::engine::comm {
 namespace {

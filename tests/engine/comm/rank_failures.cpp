@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <thread>
 
+#include "engine/comm/wireup/wireup.h"
 #include "tests/engine/comm/rank_program.h"
 
 namespace thalweg::engine::comm {

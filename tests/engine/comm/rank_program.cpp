@@ -15,6 +15,7 @@
 
 #include "engine/comm/algorithms/table.h"
 #include "engine/comm/group.h"
+#include "engine/comm/wireup/wireup.h"
 #include "tests/engine/comm/fuzz.h"
 #include "tests/engine/comm/rank_adasum.h"
 #include "tests/engine/comm/rank_program.h"

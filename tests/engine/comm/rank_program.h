@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/comm/group.h"
+#include "engine/comm/wireup/wireup.h"
 
 namespace thalweg::engine::comm {
 

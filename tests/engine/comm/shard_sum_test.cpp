@@ -8,6 +8,7 @@
 #include "engine/comm/reduction/shard_pieces.h"
 #include "engine/comm/reduction/shard_tree.h"
 #include "tests/engine/comm/threads.h"
+#include "tests/support/memory_transport.h"
 
 namespace thalweg::engine::comm {
 namespace {
@@ -198,8 +199,8 @@ TEST(ShardSums, ElsewhereIsRefusedWhereNoMessageReaches) {
     bool add_up() override { return true; }
   } where;
   Group group(std::move(memory_transports(1).front()));
-  EXPECT_TRUE(group.carries(MessageMemory::host));
-  EXPECT_FALSE(group.carries(MessageMemory::cuda));
+  EXPECT_TRUE(group.supports(MessageMemory::host));
+  EXPECT_FALSE(group.supports(MessageMemory::cuda));
   float one = 1;
   std::vector<float*> mine{&one};
   EXPECT_THROW((void)group.start_shard_sum_elsewhere(mine, 1, 1, where), std::invalid_argument);

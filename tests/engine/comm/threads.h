@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/comm/group.h"
+#include "tests/support/memory_transport.h"
 
 namespace thalweg::engine::comm {
 

@@ -18,6 +18,7 @@
 
 #include "engine/comm/algorithms/table.h"
 #include "engine/comm/group.h"
+#include "engine/comm/wireup/wireup.h"
 
 namespace {
 

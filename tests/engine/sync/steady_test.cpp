@@ -5,6 +5,7 @@
 #include "engine/tensor/random.h"
 #include "tests/engine/sync/support.h"
 #include "tests/support/allocations.h"
+#include "tests/support/memory_transport.h"
 #include "tests/support/models.h"
 
 namespace thalweg::engine {

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "engine/data/dataset.h"
+#include "tests/support/memory_transport.h"
 
 namespace thalweg::engine::test {
 

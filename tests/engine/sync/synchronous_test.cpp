@@ -7,6 +7,7 @@
 #include "engine/optim/table.h"
 #include "engine/sync/synchronous.h"
 #include "tests/engine/sync/support.h"
+#include "tests/support/memory_transport.h"
 
 namespace thalweg::engine {
 namespace {

@@ -8,6 +8,7 @@
 
 #include "engine/nn/model_table.h"
 #include "tests/engine/train/support.h"
+#include "tests/support/memory_transport.h"
 #include "tests/support/npy.h"
 #include "tests/support/process.h"
 

@@ -10,6 +10,7 @@
 #include "engine/train/kernel_file.h"
 #include "engine/train/kernels.h"
 #include "tests/engine/train/support.h"
+#include "tests/support/memory_transport.h"
 #include "tests/support/process.h"
 
 namespace thalweg::engine {

@@ -9,6 +9,7 @@
 
 #include "engine/tensor/buffer.h"
 #include "jobspec/value.h"
+#include "tests/support/memory_transport.h"
 
 namespace thalweg::engine {
 namespace {

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "engine/optim/optimizer.h"
+#include "tests/support/memory_transport.h"
 
 namespace thalweg::engine {
 namespace {

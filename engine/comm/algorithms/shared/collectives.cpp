@@ -1,7 +1,8 @@
-// The collectives of ranks that share memory: the rows "shared" of the table. Short vectors are
-// posted (small_call.h). Long ones stay in place where all ranks' lie in memory from
-// Group::allocate, else they go through bounce buffers, a chunk being copied in while the one
+// Short vectors are posted (small_call.h). Long ones stay in place where all ranks' lie in memory
+// from Group::allocate, else they go through bounce buffers, a chunk being copied in while the one
 // before is taken out.
+#include "engine/comm/algorithms/shared/collectives.h"
+
 #include <algorithm>
 #include <cstring>
 #include <vector>

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "engine/comm/algorithms/collective.h"
 #include "engine/comm/algorithms/shared/common_memory.h"
-#include "engine/comm/algorithms/table.h"
 
 namespace thalweg::engine::comm {
 

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <fstream>
 
-#include "engine/comm/liveness/wait_policy.h"
 #include "engine/comm/transport/leftovers.h"
 #include "engine/comm/transport/shared/direct.h"
 
@@ -320,7 +319,7 @@ void Peers::give_up(const CommError& why) {
   }
 }
 
-std::uint32_t Peers::call_roll(const std::string& question) {
+std::uint32_t Peers::probe_peers(const std::string& question) {
   ++roll_;
   for (int r = 0; r < size(); ++r) {
     if (r != rank_) say(r, kCall, roll_, -1, question);

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/comm/group.h"
 #include "engine/comm/transport/process_watch.h"
 #include "engine/comm/transport/socket/transport.h"
+#include "engine/comm/transport/transport.h"
 #include "engine/comm/transport/ucx/worker.h"
 
 namespace thalweg::engine::comm {
@@ -78,9 +78,9 @@ class Peers : private SocketHost {
   bool has_ended(int rank);
 
   // See Transport.
-  std::uint32_t call_roll(const std::string& question);
+  std::uint32_t probe_peers(const std::string& question);
   std::optional<std::string> answer_of(int rank, std::uint32_t since) const;
-  void on_roll_call(std::function<std::string(const std::string&)> answer) {
+  void on_probe(std::function<std::string(const std::string&)> answer) {
     answer_ = std::move(answer);
   }
   void give_up(const CommError& why);

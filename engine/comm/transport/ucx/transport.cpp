@@ -6,7 +6,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "engine/comm/liveness/wait_policy.h"
 #include "engine/comm/transport/shared/direct.h"
 #include "engine/comm/transport/shared/exposed.h"
 #include "engine/comm/transport/ucx/peers.h"
@@ -135,7 +134,7 @@ class UcxTransport : public Transport {
   }
   ~UcxTransport() override {
     peers_->on_taken({});
-    peers_->on_roll_call({});
+    peers_->on_probe({});
   }
   UcxTransport(const UcxTransport&) = delete;
   UcxTransport& operator=(const UcxTransport&) = delete;
@@ -150,14 +149,14 @@ class UcxTransport : public Transport {
   }
   std::uint64_t completed() const override { return completed_ + peers_->sockets().moved(); }
   void rest(std::chrono::milliseconds limit) override { peers_->rest(limit); }
-  std::uint32_t call_roll(const std::string& question) override {
-    return peers_->call_roll(question);
+  std::uint32_t probe_peers(const std::string& question) override {
+    return peers_->probe_peers(question);
   }
   std::optional<std::string> answer_of(int rank, std::uint32_t since) const override {
     return peers_->answer_of(rank, since);
   }
-  void on_roll_call(std::function<std::string(const std::string&)> answer) override {
-    peers_->on_roll_call(std::move(answer));
+  void on_probe(std::function<std::string(const std::string&)> answer) override {
+    peers_->on_probe(std::move(answer));
   }
   void give_up(const CommError& why) override { peers_->give_up(why); }
   /// Where a person wants sockets, they carry everything.
@@ -170,7 +169,7 @@ class UcxTransport : public Transport {
     return attach_memory(token);
   }
 
-  bool carries(MessageMemory where) const override {
+  bool supports(MessageMemory where) const override {
     return where == MessageMemory::host || peers_->shared_worker()->knows_cuda();
   }
 

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "engine/comm/group.h"
+#include "engine/comm/transport/transport.h"
 
 namespace thalweg::engine::comm {
 

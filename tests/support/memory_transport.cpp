@@ -1,4 +1,6 @@
-// A transport between threads of one process: ranks as threads, for tests.
+// Messages through one table under a lock: ranks as threads, without UCX.
+#include "tests/support/memory_transport.h"
+
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
@@ -9,9 +11,6 @@
 #include <new>
 #include <optional>
 #include <tuple>
-
-#include "engine/comm/group.h"
-#include "engine/comm/liveness/wait_policy.h"
 
 namespace thalweg::engine::comm {
 namespace {
@@ -209,7 +208,7 @@ class MemoryTransport : public Transport {
     hub_->changed.wait_for(lock, std::min(limit, std::chrono::milliseconds(1)));
   }
 
-  std::uint32_t call_roll(const std::string& question) override {
+  std::uint32_t probe_peers(const std::string& question) override {
     std::lock_guard lock(hub_->mutex);
     ++roll_;
     for (int r = 0; r < size(); ++r) {
@@ -225,7 +224,7 @@ class MemoryTransport : public Transport {
     return found->second.text;
   }
 
-  void on_roll_call(std::function<std::string(const std::string&)> answer) override {
+  void on_probe(std::function<std::string(const std::string&)> answer) override {
     answer_ = std::move(answer);
   }
 

@@ -1,0 +1,40 @@
+// How a process finds the other ranks of its job.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "engine/comm/transport/transport.h"
+
+namespace thalweg::engine::comm {
+
+/// What wire-up (PMIx) tells a process about itself and its peers.
+struct World {
+  int rank = 0;
+  int size = 1;
+  int local_rank = 0;
+  int local_size = 1;
+  std::string node;
+};
+
+/// Connects to PMIx (the launcher's or Slurm's server), exchanges addresses, connects the
+/// transports. Without a PMIx server in the environment: a world of one. Throws CommError or
+/// std::runtime_error.
+class Wireup {
+ public:
+  /// `timeout`: how long it waits for a rank that gives no sign of life, here, in fence() and in
+  /// finalize(); then a CommError names it (a std::runtime_error before they are connected).
+  static std::unique_ptr<Wireup> connect(std::chrono::milliseconds timeout = kTimeout);
+  static constexpr std::chrono::minutes kTimeout{5};
+  virtual ~Wireup() = default;
+  virtual const World& world() const = 0;
+  /// Once. It must go before the Wireup.
+  virtual std::shared_ptr<Transport> transport() = 0;
+  /// Collective over PMIx with data collection (a plain fence is no barrier on small Slurm steps).
+  virtual void fence() = 0;
+  /// Tells the server we are leaving in good order.
+  virtual void finalize() = 0;
+};
+
+}  // namespace thalweg::engine::comm
