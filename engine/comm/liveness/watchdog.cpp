@@ -17,37 +17,37 @@ constexpr int kMostRounds = 4;
 
 }  // namespace
 
-void Vigil::look() {
-  peers_.progress();
-  peers_.rest(std::min(nap_, std::max(patience_ / 16, milliseconds(1))));
+void Watchdog::look() {
+  transport_.progress();
+  transport_.rest(std::min(nap_, std::max(timeout_ / 16, milliseconds(1))));
   const auto now = Clock::now();
   // A long gap means that this rank itself was stopped.
   waited_ += std::min<Clock::duration>(now - last_, kLongestGap);
   last_ = now;
-  const auto in_round = waited_ - rounds_ * patience_;
-  if (roll_ == 0 && in_round > patience_ / 2) roll_ = peers_.probe_peers({});
-  if (in_round <= patience_) return;
+  const auto in_round = waited_ - rounds_ * timeout_;
+  if (probe_ == 0 && in_round > timeout_ / 2) probe_ = transport_.probe_peers({});
+  if (in_round <= timeout_) return;
 
   std::vector<int> absent;
-  for (int r = 0; r < peers_.size(); ++r) {
-    if (r != peers_.rank() && !peers_.answer_of(r, roll_)) absent.push_back(r);
+  for (int r = 0; r < transport_.size(); ++r) {
+    if (r != transport_.rank() && !transport_.answer_of(r, probe_)) absent.push_back(r);
   }
   if (!absent.empty()) {
     std::string names;
     for (const int r : absent) {
       names += (names.empty() ? "rank " : ", rank ") + std::to_string(r) + " on node " +
-               peers_.node_of(r);
+               transport_.node_of(r);
     }
     give_up(names + (absent.size() == 1 ? " does not answer" : " do not answer"), absent.front());
   }
   if (++rounds_ >= kMostRounds) give_up("every rank answers, but nothing comes of it", -1);
-  roll_ = 0;
+  probe_ = 0;
 }
 
-void Vigil::give_up(const std::string& why, int culprit) {
+void Watchdog::give_up(const std::string& why, int culprit) {
   const CommError error("waited " + seconds_text(waited_) + " for " + what_ + ": " + why, culprit,
-                        culprit < 0 ? "" : peers_.node_of(culprit));
-  peers_.give_up(error);
+                        culprit < 0 ? "" : transport_.node_of(culprit));
+  transport_.give_up(error);
   throw error;
 }
 

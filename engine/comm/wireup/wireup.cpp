@@ -11,9 +11,8 @@
 
 #include "engine/comm/liveness/wait_policy.h"
 #include "engine/comm/liveness/watchdog.h"
+#include "engine/comm/transport/routed.h"
 #include "engine/comm/transport/single.h"
-#include "engine/comm/transport/ucx/peers.h"
-#include "engine/comm/transport/ucx/transport.h"
 #include "engine/comm/wireup/pmix_client.h"
 
 namespace thalweg::engine::comm {
@@ -65,7 +64,7 @@ class PmixWireup : public Wireup {
  public:
   explicit PmixWireup(milliseconds timeout) : timeout_(timeout) {
     std::vector<PeerInfo> infos;
-    client_.put(kKey, pack(peers_->self()));
+    client_.put(kKey, pack(transport_->self()));
     client_.commit();
     meet();
     for (int r = 0; r < client_.size(); ++r) {
@@ -80,14 +79,14 @@ class PmixWireup : public Wireup {
       if (r < world_.rank) ++world_.local_rank;
       ++world_.local_size;
     }
-    peers_->connect(world_.rank, std::move(infos), timeout_);
+    transport_->connect(world_.rank, std::move(infos), timeout_);
   }
 
   const World& world() const override { return world_; }
 
   std::shared_ptr<Transport> transport() override {
     if (std::exchange(taken_, true)) throw std::logic_error("Wireup::transport is for one caller");
-    return ucx_transport(peers_);
+    return transport_;
   }
 
   void fence() override {
@@ -96,16 +95,16 @@ class PmixWireup : public Wireup {
 
   void finalize() override {
     // Short naps: nothing wakes a sender up when shared memory has room again.
-    Vigil vigil(*peers_, timeout_, "the last messages to leave", milliseconds(1));
-    peers_->flush([&] { vigil.look(); });
-    peers_->expect_departures();
+    Watchdog watchdog(*transport_, timeout_, "the last messages to leave", milliseconds(1));
+    transport_->flush([&] { watchdog.look(); });
+    transport_->expect_departures();
     std::optional<Clock::time_point> first_left;
     fence_with("all ranks to come to the end", [&] {
-      if (!peers_->somebody_left()) return;
+      if (!transport_->somebody_left()) return;
       if (!first_left) first_left = Clock::now();
-      if (Clock::now() - *first_left > kFarewell) peers_->blame_the_lost();
+      if (Clock::now() - *first_left > kFarewell) transport_->blame_the_lost();
     });
-    peers_->close();
+    transport_->close();
     client_.finalize();
   }
 
@@ -115,37 +114,37 @@ class PmixWireup : public Wireup {
     const auto end = Clock::now() + timeout_;
     const bool all_came = client_.fence(
         [&] {
-          peers_->await_wake(kNap);
+          transport_->await_wake(kNap);
           if (Clock::now() < end) return;
           throw std::runtime_error("not all of " + std::to_string(client_.size()) +
                                    " ranks have started within " + seconds_text(timeout_));
         },
-        [peers = peers_] { peers->wake(); });
+        [transport = transport_] { transport->wake(); });
     if (!all_came) throw CommError("a rank was gone before all had started", -1, "");
   }
 
   template <class F>
   void fence_with(const char* what, F&& check) {
-    Vigil vigil(*peers_, timeout_, what);
+    Watchdog watchdog(*transport_, timeout_, what);
     const bool all_came = client_.fence(
         [&] {
-          vigil.look();
+          watchdog.look();
           check();
         },
-        [peers = peers_] { peers->wake(); });
+        [transport = transport_] { transport->wake(); });
     if (all_came) return;
     // PMIx knows that somebody is missing, our connections know who.
     const auto end = Clock::now() + seconds(1);
-    while (!peers_->somebody_left() && Clock::now() < end) {
-      peers_->progress();
-      peers_->rest(kNap);
+    while (!transport_->somebody_left() && Clock::now() < end) {
+      transport_->progress();
+      transport_->rest(kNap);
     }
-    if (peers_->somebody_left()) peers_->blame_the_lost();
+    if (transport_->somebody_left()) transport_->blame_the_lost();
     throw CommError("a rank is gone: a fence was completed without it", -1, "");
   }
 
   milliseconds timeout_;
-  std::shared_ptr<Peers> peers_ = std::make_shared<Peers>();
+  std::shared_ptr<RoutedTransport> transport_ = std::make_shared<RoutedTransport>();
   PmixClient client_;
   World world_;
   bool taken_ = false;

@@ -36,7 +36,7 @@ std::vector<char> noise(std::size_t bytes, unsigned seed) {
   return data;
 }
 
-class Host : public SocketHost {
+class Host : public TransportHost {
  public:
   void progress() override { throw std::logic_error("nobody waits in these tests"); }
   void lost(int rank, const std::string& how) override {
@@ -60,8 +60,8 @@ class Pair {
       a.emplace_back(fds[0]);
       b.emplace_back(fds[1]);
     }
-    left = std::make_unique<Conversation>(host, 1, std::move(a), moved);
-    right = std::make_unique<Conversation>(host, 0, std::move(b), moved);
+    left = std::make_unique<PeerConnection>(host, 1, std::move(a), moved);
+    right = std::make_unique<PeerConnection>(host, 0, std::move(b), moved);
   }
 
   /// Until all are done; false when nothing moves any more.
@@ -81,7 +81,7 @@ class Pair {
 
   Host host;
   std::uint64_t moved = 0;
-  std::unique_ptr<Conversation> left, right;
+  std::unique_ptr<PeerConnection> left, right;
 };
 
 class SocketMessages : public testing::TestWithParam<int> {};
@@ -265,15 +265,15 @@ TEST(SocketAddresses, KnowTheirSubnet) {
   EXPECT_FALSE(same("10.1.2.3/24", "fd00::12/24"));
 }
 
-TEST(SocketMesh, JoinsEveryRankWithEveryOtherAndLeavesNothingOpen) {
+TEST(SocketConnectionTable, JoinsEveryRankWithEveryOtherAndLeavesNothingOpen) {
   const std::size_t before = open_descriptors();
   constexpr int kRanks = 5;
   constexpr int kStreams = 2;
   {
-    std::vector<Mesh> meshes(kRanks);
+    std::vector<ConnectionTable> tables(kRanks);
     std::vector<std::string> places;
-    for (const auto& mesh : meshes) {
-      places.push_back(mesh.place());
+    for (const auto& table : tables) {
+      places.push_back(table.place());
     }
     places[3].clear();  // takes no part
     std::vector<std::vector<std::vector<Descriptor>>> found(kRanks);
@@ -282,7 +282,7 @@ TEST(SocketMesh, JoinsEveryRankWithEveryOtherAndLeavesNothingOpen) {
       if (r == 3) continue;
       ranks.emplace_back([&, r] {
         const auto i = static_cast<std::size_t>(r);
-        found[i] = meshes[i].meet(r, places, kStreams, [] {});
+        found[i] = tables[i].meet(r, places, kStreams, [] {});
       });
     }
     for (auto& rank : ranks) {
@@ -306,23 +306,23 @@ TEST(SocketMesh, JoinsEveryRankWithEveryOtherAndLeavesNothingOpen) {
   EXPECT_EQ(before, open_descriptors());
 }
 
-TEST(SocketMesh, AStrangerIsNotLetIn) {
-  std::vector<Mesh> meshes(2);
-  const std::vector<std::string> places{meshes[0].place(), meshes[1].place()};
+TEST(SocketConnectionTable, AStrangerIsNotLetIn) {
+  std::vector<ConnectionTable> tables(2);
+  const std::vector<std::string> places{tables[0].place(), tables[1].place()};
   std::vector<std::string> wrong = places;  // rank 1 does not know rank 0's secret
   const auto secret = wrong[0].find(' ') + 1;
   wrong[0].replace(secret, 4, wrong[0].compare(secret, 4, "0000") == 0 ? "1111" : "0000");
   bool stop = false;
   int looks = 0;
   std::thread stranger([&] {
-    EXPECT_THROW(meshes[1].meet(1, wrong, 1,
+    EXPECT_THROW(tables[1].meet(1, wrong, 1,
                                 [&] {
                                   if (++looks == 5) throw std::runtime_error("enough");
                                 }),
                  std::runtime_error);
   });
   stranger.join();
-  EXPECT_THROW(meshes[0].meet(0, places, 1,
+  EXPECT_THROW(tables[0].meet(0, places, 1,
                               [&] {
                                 if (std::exchange(stop, true)) throw std::runtime_error("enough");
                               }),

@@ -342,7 +342,7 @@ class Meeting {
 
 }  // namespace
 
-Mesh::Mesh() : listener_(listen_anywhere()) {
+ConnectionTable::ConnectionTable() : listener_(listen_anywhere()) {
   std::string secret(kSecret, '\0');
   if (::getrandom(secret.data(), kSecret, 0) != static_cast<ssize_t>(kSecret)) fail("getrandom");
   place_ = std::to_string(port_of(listener_)) + " " + hex(secret);
@@ -351,8 +351,10 @@ Mesh::Mesh() : listener_(listen_anywhere()) {
   }
 }
 
-std::vector<std::vector<Descriptor>> Mesh::meet(int rank, const std::vector<std::string>& places,
-                                                int streams, const std::function<void()>& idle) {
+std::vector<std::vector<Descriptor>> ConnectionTable::meet(int rank,
+                                                           const std::vector<std::string>& places,
+                                                           int streams,
+                                                           const std::function<void()>& idle) {
   allow_many_descriptors();
   auto found = Meeting(listener_, rank, places, streams).hold(idle);
   listener_ = Descriptor();

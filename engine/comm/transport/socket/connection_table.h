@@ -11,9 +11,9 @@ namespace thalweg::engine::comm {
 
 /// Listens from its construction until meet() has returned. Whoever connects must know this rank's
 /// secret, which it publishes together with its addresses. Throws std::system_error.
-class Mesh {
+class ConnectionTable {
  public:
-  Mesh();
+  ConnectionTable();
 
   /// "port secret address/prefix ...", for all peers, over PMIx.
   const std::string& place() const { return place_; }

@@ -1,4 +1,4 @@
-// What a Conversation (conversation.h) keeps of every message; for its own .cpp files.
+// What a PeerConnection (peer_connection.h) keeps of every message; for its own .cpp files.
 #pragma once
 
 #include <cstring>
@@ -12,7 +12,7 @@ inline void copy_bytes(void* to, const void* from, std::size_t bytes) {
   if (bytes > 0) std::memcpy(to, from, bytes);
 }
 
-struct Conversation::Outbound {
+struct PeerConnection::Outbound {
   Header header;
   const std::byte* data;
   std::size_t left;  ///< bytes, with the header's
@@ -20,7 +20,7 @@ struct Conversation::Outbound {
   std::unique_ptr<std::byte[]> own{};  ///< where the sender has gone
 };
 
-struct Conversation::Inbound {
+struct PeerConnection::Inbound {
   std::uint64_t tag;
   std::size_t bytes;  ///< expected, or announced where nobody has come for it
   std::byte* data;
@@ -29,9 +29,9 @@ struct Conversation::Inbound {
   std::unique_ptr<std::byte[]> own{};  ///< of a message that was put aside
 };
 
-class Conversation::Sending : public Request {
+class PeerConnection::Sending : public Request {
  public:
-  Sending(Conversation& owner, const Outbound& message)
+  Sending(PeerConnection& owner, const Outbound& message)
       : owner_(owner),
         message_{message.header, message.data, message.left, message.header_left, nullptr} {}
   ~Sending() override {
@@ -48,13 +48,13 @@ class Conversation::Sending : public Request {
   Outbound& message() { return message_; }
 
  private:
-  Conversation& owner_;
+  PeerConnection& owner_;
   Outbound message_;
 };
 
-class Conversation::Receiving : public Request {
+class PeerConnection::Receiving : public Request {
  public:
-  Receiving(Conversation& owner, std::uint64_t tag, void* data, std::size_t bytes)
+  Receiving(PeerConnection& owner, std::uint64_t tag, void* data, std::size_t bytes)
       : owner_(owner), message_{tag, bytes, static_cast<std::byte*>(data), bytes, this, nullptr} {}
   ~Receiving() override {
     if (!done_) owner_.abandon(message_);
@@ -79,7 +79,7 @@ class Conversation::Receiving : public Request {
   }
 
  private:
-  Conversation& owner_;
+  PeerConnection& owner_;
   Inbound message_;
   std::size_t sent_ = 0;
   bool done_ = false;

@@ -1,4 +1,4 @@
-// Connections, and the sending half of a Conversation.
+// Connections, and the sending half of a PeerConnection.
 #include "engine/comm/transport/socket/peer_connection.h"
 
 #include <netinet/in.h>
@@ -38,8 +38,8 @@ std::size_t packet_bytes(int fd) {
 
 }  // namespace
 
-Conversation::Conversation(SocketHost& host, int peer, std::vector<Descriptor> streams,
-                           std::uint64_t& moved)
+PeerConnection::PeerConnection(TransportHost& host, int peer, std::vector<Descriptor> streams,
+                               std::uint64_t& moved)
     : host_(host), peer_(peer), moved_(moved) {
   for (auto& socket : streams) {
     streams_.push_back({std::move(socket), {}, {}});
@@ -47,18 +47,19 @@ Conversation::Conversation(SocketHost& host, int peer, std::vector<Descriptor> s
   at_once_ = kPacketsAtOnce * packet_bytes(streams_[0].socket.get());
 }
 
-Conversation::~Conversation() = default;
+PeerConnection::~PeerConnection() = default;
 
-std::size_t Conversation::streams_for(std::size_t bytes) const {
+std::size_t PeerConnection::streams_for(std::size_t bytes) const {
   return bytes < kLong ? 1 : streams_.size();
 }
 
-std::size_t Conversation::share_start(std::size_t bytes, std::size_t stream, std::size_t streams) {
+std::size_t PeerConnection::share_start(std::size_t bytes, std::size_t stream,
+                                        std::size_t streams) {
   return stream == streams ? bytes : bytes / streams / kLine * kLine * stream;
 }
 
-std::unique_ptr<Request> Conversation::send(std::uint64_t tag, const void* data,
-                                            std::size_t bytes) {
+std::unique_ptr<Request> PeerConnection::send(std::uint64_t tag, const void* data,
+                                              std::size_t bytes) {
   Outbound message{{tag, bytes}, static_cast<const std::byte*>(data), sizeof(Header) + bytes};
   const std::size_t streams = streams_for(bytes);
   std::size_t gone = 0;  // of the first stream's share
@@ -83,13 +84,13 @@ std::unique_ptr<Request> Conversation::send(std::uint64_t tag, const void* data,
   return request;
 }
 
-bool Conversation::active() const {
+bool PeerConnection::active() const {
   if (!expected_.empty()) return true;
   return std::any_of(streams_.begin(), streams_.end(),
                      [](const Stream& s) { return !s.out.empty() || !s.in.empty(); });
 }
 
-void Conversation::advance() {
+void PeerConnection::advance() {
   // Only the first stream has headers, so it goes first: it tells the others what they carry.
   for (auto& stream : streams_) {
     while (advance_out(stream)) {
@@ -99,13 +100,13 @@ void Conversation::advance() {
   }
 }
 
-void Conversation::close() {
+void PeerConnection::close() {
   for (auto& stream : streams_) {
     stream.socket = Descriptor();
   }
 }
 
-void Conversation::add_interests(std::vector<pollfd>& fds) const {
+void PeerConnection::add_interests(std::vector<pollfd>& fds) const {
   for (const auto& stream : streams_) {
     short events = 0;
     if (!stream.out.empty()) events |= POLLOUT;
@@ -114,8 +115,8 @@ void Conversation::add_interests(std::vector<pollfd>& fds) const {
   }
 }
 
-std::size_t Conversation::write(Stream& stream, const Header* header, std::size_t header_left,
-                                const std::byte* data, std::size_t bytes, bool more) {
+std::size_t PeerConnection::write(Stream& stream, const Header* header, std::size_t header_left,
+                                  const std::byte* data, std::size_t bytes, bool more) {
   const auto* rest = reinterpret_cast<const std::byte*>(header + 1) - header_left;
   iovec parts[2] = {{const_cast<std::byte*>(rest), header_left},
                     {const_cast<std::byte*>(data), bytes}};
@@ -132,8 +133,8 @@ std::size_t Conversation::write(Stream& stream, const Header* header, std::size_
   return static_cast<std::size_t>(n);
 }
 
-std::size_t Conversation::read(Stream& stream, void* first, std::size_t first_bytes,
-                               std::byte* second, std::size_t second_bytes) {
+std::size_t PeerConnection::read(Stream& stream, void* first, std::size_t first_bytes,
+                                 std::byte* second, std::size_t second_bytes) {
   iovec parts[2] = {{first, first_bytes}, {second, second_bytes}};
   msghdr message{};
   message.msg_iov = parts;
@@ -149,7 +150,7 @@ std::size_t Conversation::read(Stream& stream, void* first, std::size_t first_by
 }
 
 /// True when there may be more to do at once.
-bool Conversation::advance_out(Stream& stream) {
+bool PeerConnection::advance_out(Stream& stream) {
   if (stream.out.empty()) return false;
   auto& share = stream.out.front();
   Outbound& message = *share.message;
@@ -173,7 +174,7 @@ bool Conversation::advance_out(Stream& stream) {
 
 /// The sender is gone before its memory was sent: what is left of the message is copied, so that
 /// the stream stays in order.
-void Conversation::abandon(Outbound& message) {
+void PeerConnection::abandon(Outbound& message) {
   given_up_.push_back({message.header, nullptr, message.left, message.header_left,
                        std::unique_ptr<std::byte[]>(new std::byte[message.header.bytes])});
   Outbound& kept = given_up_.back();

@@ -10,19 +10,11 @@
 #include <memory>
 #include <vector>
 
+#include "engine/comm/transport/host.h"
 #include "engine/comm/transport/socket/descriptor.h"
 #include "engine/comm/transport/transport.h"
 
 namespace thalweg::engine::comm {
-
-/// What the requests and the connections need from above.
-class SocketHost {
- public:
-  virtual ~SocketHost() = default;
-  virtual void progress() = 0;
-  [[noreturn]] virtual void lost(int rank, const std::string& how) = 0;
-  [[noreturn]] virtual void wrong_length(int rank, std::size_t sent, std::size_t expected) = 0;
-};
 
 /// On the first stream, every message is a header and its bytes; of a long message, each further
 /// stream carries its share, without a header, in the order of the headers. So the bytes go from
@@ -30,13 +22,14 @@ class SocketHost {
 ///
 /// A message that nobody waits for stays in the kernel, and the sender waits in the end: until this
 /// rank waits for another message of the same peer. Then it is put aside.
-class Conversation {
+class PeerConnection {
  public:
   /// `moved` is counted up whenever bytes have moved.
-  Conversation(SocketHost& host, int peer, std::vector<Descriptor> streams, std::uint64_t& moved);
-  ~Conversation();
-  Conversation(const Conversation&) = delete;
-  Conversation& operator=(const Conversation&) = delete;
+  PeerConnection(TransportHost& host, int peer, std::vector<Descriptor> streams,
+                 std::uint64_t& moved);
+  ~PeerConnection();
+  PeerConnection(const PeerConnection&) = delete;
+  PeerConnection& operator=(const PeerConnection&) = delete;
 
   // As Transport's.
   std::unique_ptr<Request> send(std::uint64_t tag, const void* data, std::size_t bytes);
@@ -88,7 +81,7 @@ class Conversation {
   void abandon(Outbound& message);
   void abandon(Inbound& message);
 
-  SocketHost& host_;
+  TransportHost& host_;
   int peer_;
   std::uint64_t& moved_;
   std::vector<Stream> streams_;

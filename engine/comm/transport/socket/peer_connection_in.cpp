@@ -1,4 +1,4 @@
-// The receiving half of a Conversation.
+// The receiving half of a PeerConnection.
 #include <algorithm>
 
 #include "engine/comm/transport/socket/messages.h"
@@ -12,7 +12,7 @@ constexpr std::size_t kWithHeader = 8 * 1024;
 
 }  // namespace
 
-std::unique_ptr<Request> Conversation::receive(std::uint64_t tag, void* data, std::size_t bytes) {
+std::unique_ptr<Request> PeerConnection::receive(std::uint64_t tag, void* data, std::size_t bytes) {
   const auto found = std::find_if(put_aside_.begin(), put_aside_.end(),
                                   [&](const Inbound& m) { return m.tag == tag && !m.receiver; });
   if (found == put_aside_.end()) {
@@ -32,7 +32,7 @@ std::unique_ptr<Request> Conversation::receive(std::uint64_t tag, void* data, st
   return request;
 }
 
-bool Conversation::advance_in(Stream& stream) {
+bool PeerConnection::advance_in(Stream& stream) {
   if (stream.in.empty()) {
     return &stream == &streams_[0] && !expected_.empty() && read_header();
   }
@@ -62,7 +62,7 @@ bool Conversation::advance_in(Stream& stream) {
 /// Reads the header and, where the next expected message is short, what follows. Not into that
 /// one's memory: another message may come first, and until it has come the memory belongs to the
 /// receiver. True when a message has begun.
-bool Conversation::read_header() {
+bool PeerConnection::read_header() {
   auto* header = reinterpret_cast<std::byte*>(&header_);
   if (!early_.empty()) {
     const std::size_t n = std::min(sizeof header_ - header_have_, early_.size() - early_next_);
@@ -86,7 +86,7 @@ bool Conversation::read_header() {
 }
 
 /// The header is complete; `already` bytes that follow it lie at `read`.
-void Conversation::begin_message(const std::byte* read, std::size_t already) {
+void PeerConnection::begin_message(const std::byte* read, std::size_t already) {
   header_have_ = 0;
   const std::size_t bytes = header_.bytes;
   const auto found = std::find_if(expected_.begin(), expected_.end(),
@@ -121,7 +121,7 @@ void Conversation::begin_message(const std::byte* read, std::size_t already) {
   if (message->missing == 0) finished(*message);
 }
 
-void Conversation::finished(Inbound& message) {
+void PeerConnection::finished(Inbound& message) {
   if (!message.own) {
     message.receiver->arrived(message.bytes);
     return;
@@ -134,7 +134,7 @@ void Conversation::finished(Inbound& message) {
 }
 
 /// The receiver is gone: the rest of the message goes nowhere.
-void Conversation::abandon(Inbound& message) {
+void PeerConnection::abandon(Inbound& message) {
   std::erase(expected_, &message);
   for (auto& aside : put_aside_) {
     if (aside.receiver == message.receiver) aside.receiver = nullptr;

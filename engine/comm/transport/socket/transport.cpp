@@ -61,8 +61,8 @@ void prepare(int fd, const SocketSettings& settings) {
   set_congestion(fd, settings.congestion);
 }
 
-/// What a rank publishes: "always 1 " or "auto 1 ", with its number of streams, and the mesh's
-/// part.
+/// What a rank publishes: "always 1 " or "auto 1 ", with its number of streams, and the connection
+/// table's part.
 struct Offer {
   bool always = false;
   int streams = 1;
@@ -108,21 +108,22 @@ SocketSettings SocketSettings::from_environment() {
   return settings;
 }
 
-Sockets::Sockets(SocketHost& host, SocketSettings settings)
+SocketTransport::SocketTransport(TransportHost& host, SocketSettings settings)
     : host_(host), settings_(std::move(settings)) {
-  if (settings_.use != SocketSettings::Use::never) mesh_ = std::make_unique<Mesh>();
+  if (settings_.use != SocketSettings::Use::never) table_ = std::make_unique<ConnectionTable>();
 }
 
-std::string Sockets::place() const {
-  if (!mesh_) return "";
+std::string SocketTransport::place() const {
+  if (!table_) return "";
   return (settings_.use == SocketSettings::Use::always ? "always " : "auto ") +
-         std::to_string(settings_.streams) + " " + mesh_->place();
+         std::to_string(settings_.streams) + " " + table_->place();
 }
 
-void Sockets::connect(int rank, const std::vector<std::string>& places,
-                      const std::vector<std::string>& machines, const std::function<void()>& idle) {
-  conversations_.resize(places.size());
-  if (!mesh_) return;
+void SocketTransport::connect(int rank, const std::vector<std::string>& places,
+                              const std::vector<std::string>& machines,
+                              const std::function<void()>& idle) {
+  connections_.resize(places.size());
+  if (!table_) return;
   const auto self = static_cast<std::size_t>(rank);
   std::vector<Offer> offers;
   for (const auto& place : places) {
@@ -140,42 +141,42 @@ void Sockets::connect(int rank, const std::vector<std::string>& places,
     any = any || r != self;
   }
   if (any) {
-    auto found = mesh_->meet(rank, wanted, streams, idle);
+    auto found = table_->meet(rank, wanted, streams, idle);
     for (std::size_t r = 0; r < found.size(); ++r) {
       if (found[r].empty()) continue;
       for (const auto& socket : found[r]) {
         prepare(socket.get(), settings_);
       }
-      conversations_[r] =
-          std::make_unique<Conversation>(host_, static_cast<int>(r), std::move(found[r]), moved_);
+      connections_[r] =
+          std::make_unique<PeerConnection>(host_, static_cast<int>(r), std::move(found[r]), moved_);
     }
   }
-  mesh_.reset();
+  table_.reset();
 }
 
-std::unique_ptr<Request> Sockets::send(int peer, std::uint64_t tag, const void* data,
-                                       std::size_t bytes) {
-  Conversation& conversation = *conversations_[static_cast<std::size_t>(peer)];
-  auto request = conversation.send(tag, data, bytes);
-  if (request) activate(conversation);
+std::unique_ptr<Request> SocketTransport::send(int peer, std::uint64_t tag, const void* data,
+                                               std::size_t bytes, MessageMemory) {
+  PeerConnection& connection = *connections_[static_cast<std::size_t>(peer)];
+  auto request = connection.send(tag, data, bytes);
+  if (request) activate(connection);
   return request;
 }
 
-std::unique_ptr<Request> Sockets::receive(int peer, std::uint64_t tag, void* data,
-                                          std::size_t bytes) {
-  Conversation& conversation = *conversations_[static_cast<std::size_t>(peer)];
-  auto request = conversation.receive(tag, data, bytes);
-  if (request) activate(conversation);
+std::unique_ptr<Request> SocketTransport::receive(int peer, std::uint64_t tag, void* data,
+                                                  std::size_t bytes, MessageMemory) {
+  PeerConnection& connection = *connections_[static_cast<std::size_t>(peer)];
+  auto request = connection.receive(tag, data, bytes);
+  if (request) activate(connection);
   return request;
 }
 
-void Sockets::activate(Conversation& conversation) {
-  if (std::find(active_.begin(), active_.end(), &conversation) == active_.end()) {
-    active_.push_back(&conversation);
+void SocketTransport::activate(PeerConnection& connection) {
+  if (std::find(active_.begin(), active_.end(), &connection) == active_.end()) {
+    active_.push_back(&connection);
   }
 }
 
-void Sockets::progress() {
+void SocketTransport::progress() {
   for (std::size_t i = 0; i < active_.size();) {
     active_[i]->advance();
     if (active_[i]->active()) {
@@ -186,18 +187,18 @@ void Sockets::progress() {
   }
 }
 
-void Sockets::add_interests(std::vector<pollfd>& fds) const {
-  for (const Conversation* conversation : active_) {
-    conversation->add_interests(fds);
+void SocketTransport::add_interests(std::vector<pollfd>& fds) const {
+  for (const PeerConnection* connection : active_) {
+    connection->add_interests(fds);
   }
 }
 
-void Sockets::close() {
+void SocketTransport::close() {
   active_.clear();
-  for (const auto& conversation : conversations_) {
-    if (conversation) conversation->close();
+  for (const auto& connection : connections_) {
+    if (connection) connection->close();
   }
-  mesh_.reset();
+  table_.reset();
 }
 
 }  // namespace thalweg::engine::comm

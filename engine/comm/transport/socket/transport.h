@@ -29,10 +29,10 @@ struct SocketSettings {
   static SocketSettings from_environment();
 };
 
-/// Used by one thread.
-class Sockets {
+/// To the peers that these sockets reach; used by one thread.
+class SocketTransport final : public MessageTransport {
  public:
-  Sockets(SocketHost& host, SocketSettings settings);
+  SocketTransport(TransportHost& host, SocketSettings settings);
 
   /// For the peers, over PMIx: one line.
   std::string place() const;
@@ -41,27 +41,31 @@ class Sockets {
   void connect(int rank, const std::vector<std::string>& places,
                const std::vector<std::string>& machines, const std::function<void()>& idle);
 
-  bool reach(int peer) const { return conversations_[static_cast<std::size_t>(peer)] != nullptr; }
-  // As Transport's, of ranks that they reach.
-  std::unique_ptr<Request> send(int peer, std::uint64_t tag, const void* data, std::size_t bytes);
-  std::unique_ptr<Request> receive(int peer, std::uint64_t tag, void* data, std::size_t bytes);
+  bool reaches(int peer) const { return connections_[static_cast<std::size_t>(peer)] != nullptr; }
+  using MessageTransport::receive;
+  using MessageTransport::send;
+  std::unique_ptr<Request> send(int peer, std::uint64_t tag, const void* data, std::size_t bytes,
+                                MessageMemory where) override;
+  std::unique_ptr<Request> receive(int peer, std::uint64_t tag, void* data, std::size_t bytes,
+                                   MessageMemory where) override;
 
+  /// Whether progress() has anything to look after.
   bool active() const { return !active_.empty(); }
-  void progress();
+  void progress() override;
   /// What to wait for until progress() may do something.
   void add_interests(std::vector<pollfd>& fds) const;
   /// Changes whenever bytes have moved.
-  std::uint64_t moved() const { return moved_; }
+  std::uint64_t completed() const override { return moved_; }
   void close();
 
  private:
-  void activate(Conversation& conversation);
+  void activate(PeerConnection& connection);
 
-  SocketHost& host_;
+  TransportHost& host_;
   SocketSettings settings_;
-  std::unique_ptr<Mesh> mesh_;
-  std::vector<std::unique_ptr<Conversation>> conversations_;
-  std::vector<Conversation*> active_;
+  std::unique_ptr<ConnectionTable> table_;
+  std::vector<std::unique_ptr<PeerConnection>> connections_;
+  std::vector<PeerConnection*> active_;
   std::uint64_t moved_ = 0;
 };
 

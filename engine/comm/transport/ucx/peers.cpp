@@ -1,13 +1,8 @@
 #include "engine/comm/transport/ucx/peers.h"
 
-#include <sys/utsname.h>
-#include <unistd.h>
-
 #include <cstring>
-#include <fstream>
 
 #include "engine/comm/transport/leftovers.h"
-#include "engine/comm/transport/shared/direct.h"
 
 namespace thalweg::engine::comm {
 namespace {
@@ -26,9 +21,6 @@ constexpr milliseconds kNap{100};
 constexpr std::size_t kLongHello = 1024;
 // A caller that only polls never sleeps in rest(); look after the processes now and then.
 constexpr unsigned kRoundsPerLook = 4096;
-// Each look of UCX is a system call or two. While all messages go over sockets, only news of deaths
-// come from there, and rest() looks for them too.
-constexpr unsigned kRoundsPerUcx = 32;
 
 struct Header {
   std::uint32_t kind;
@@ -36,12 +28,6 @@ struct Header {
   std::int32_t from;
   std::int32_t culprit;
 };
-
-std::string link_text(const char* path) {
-  char text[256];
-  const ssize_t n = ::readlink(path, text, sizeof text);
-  return n > 0 ? std::string(text, static_cast<std::size_t>(n)) : std::string();
-}
 
 }  // namespace
 
@@ -64,26 +50,7 @@ struct Peers::Outgoing {
   }
 };
 
-std::string node_name() {
-  utsname name{};
-  return ::uname(&name) == 0 ? name.nodename : "unknown";
-}
-
-PeerInfo describe_self(const UcxWorker& worker) {
-  PeerInfo info;
-  info.address = worker.address();
-  info.node = node_name();
-  std::ifstream boot("/proc/sys/kernel/random/boot_id");
-  std::getline(boot, info.machine);
-  info.machine +=
-      " " + info.node + " " + link_text("/proc/self/ns/pid") + " " + link_text("/proc/self/ns/ipc");
-  info.pid = ::getpid();
-  info.probe = direct_probe();
-  return info;
-}
-
-Peers::Peers()
-    : worker_(std::make_shared<UcxWorker>()), sockets_(*this, SocketSettings::from_environment()) {
+Peers::Peers() : worker_(std::make_shared<UcxWorker>()) {
   ucp_am_handler_param_t handler{};
   handler.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_FLAGS |
                        UCP_AM_HANDLER_PARAM_FIELD_CB | UCP_AM_HANDLER_PARAM_FIELD_ARG;
@@ -99,13 +66,8 @@ Peers::~Peers() {
   close();
 }
 
-PeerInfo Peers::self() const {
-  PeerInfo info = describe_self(*worker_);
-  info.socket_place = sockets_.place();
-  return info;
-}
-
-void Peers::connect(int rank, std::vector<PeerInfo> peers, milliseconds patience) {
+void Peers::connect(int rank, std::vector<PeerInfo> peers,
+                    const std::function<std::uint32_t(int)>& hello, milliseconds timeout) {
   rank_ = rank;
   for (auto& info : peers) {
     peers_.emplace_back().info = std::move(info);
@@ -118,27 +80,15 @@ void Peers::connect(int rank, std::vector<PeerInfo> peers, milliseconds patience
     peer.endpoint = UcxEndpoint(*worker_, peer.info.address, on_error, arguments_.back().get());
     if (peer.info.machine == peers_[index(rank_)].info.machine) {
       watch_.add_process(r, peer.info.pid);
-      peer.readable = may_read_directly(peer.info.pid, peer.info.probe);
     }
-    say(r, kHello, peer.readable, -1, std::string(kLongHello, ' '));
+    say(r, kHello, hello(r), -1, std::string(kLongHello, ' '));
   }
-  const auto end = Clock::now() + patience;
+  const auto end = Clock::now() + timeout;
   while (missing_hellos_ > 0) {
     progress();
     rest(kNap);
     if (missing_hellos_ > 0 && Clock::now() > end) miss_hellos();
   }
-  connect_sockets();
-}
-
-void Peers::connect_sockets() {
-  std::vector<std::string> places;
-  std::vector<std::string> machines;
-  for (const auto& peer : peers_) {
-    places.push_back(peer.info.socket_place);
-    machines.push_back(peer.info.machine);
-  }
-  sockets_.connect(rank_, places, machines, [this] { progress(); });
 }
 
 void Peers::miss_hellos() {
@@ -153,7 +103,7 @@ void Peers::miss_hellos() {
 }
 
 void Peers::note_hello(int from, std::uint32_t number) {
-  peers_[index(from)].reads_us = number != 0;
+  peers_[index(from)].hello = number;
   peers_[index(from)].greeted = true;
   --missing_hellos_;
 }
@@ -238,26 +188,22 @@ void Peers::answer_calls() {
   unanswered_.clear();
 }
 
-void Peers::progress() {
-  if (failure_) throw CommError(*failure_);
-  ++rounds_;
-  if (sockets_.active()) sockets_.progress();
-  if (ucx_waits_ > 0 || !sockets_.active() || rounds_ % kRoundsPerUcx == 0) {
-    ucp_worker_progress(worker_->get());
-  }
-  if (rounds_ % kRoundsPerLook == 0) note_ended(watch_.wait(milliseconds(0)));
+void Peers::progress(bool poll) {
+  throw_if_failed();
+  if (poll) ucp_worker_progress(worker_->get());
+  if (++rounds_ % kRoundsPerLook == 0) note_ended(watch_.wait(milliseconds(0)));
   if (!unanswered_.empty()) answer_calls();
   if (blamed_ || (!lost_.empty() && !departing_)) settle();
 }
 
-void Peers::rest(milliseconds limit) {
+void Peers::rest(milliseconds limit, const std::vector<pollfd>& others) {
   if (!worker_->arm()) {
     ucp_worker_progress(worker_->get());
     return;
   }
-  if (sockets_.active()) {
+  if (!others.empty()) {
     interests_.assign(1, {watch_.fd(), POLLIN, 0});
-    sockets_.add_interests(interests_);
+    interests_.insert(interests_.end(), others.begin(), others.end());
     ::poll(interests_.data(), interests_.size(), static_cast<int>(limit.count()));
     limit = milliseconds(0);
   }
@@ -320,11 +266,11 @@ void Peers::give_up(const CommError& why) {
 }
 
 std::uint32_t Peers::probe_peers(const std::string& question) {
-  ++roll_;
+  ++probes_;
   for (int r = 0; r < size(); ++r) {
-    if (r != rank_) say(r, kCall, roll_, -1, question);
+    if (r != rank_) say(r, kCall, probes_, -1, question);
   }
-  return roll_;
+  return probes_;
 }
 
 std::optional<std::string> Peers::answer_of(int rank, std::uint32_t since) const {
@@ -344,7 +290,6 @@ void Peers::flush(const std::function<void()>& idle) {
 }
 
 void Peers::close() {
-  sockets_.close();
   if (failure_) {
     for (auto& peer : peers_) {
       peer.endpoint.release();

@@ -1,6 +1,8 @@
 // The other ranks as UCX knows them: connections, signs of life, and who was lost first.
 #pragma once
 
+#include <poll.h>
+
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -9,42 +11,33 @@
 #include <string>
 #include <vector>
 
+#include "engine/comm/transport/error.h"
+#include "engine/comm/transport/peer_info.h"
 #include "engine/comm/transport/process_watch.h"
-#include "engine/comm/transport/socket/transport.h"
-#include "engine/comm/transport/transport.h"
 #include "engine/comm/transport/ucx/worker.h"
 
 namespace thalweg::engine::comm {
-
-struct PeerInfo {
-  std::string address;
-  std::string node;
-  /// Its boot, its name here, pid and ipc namespaces: where `pid` and shared memory mean anything.
-  std::string machine;
-  pid_t pid = 0;
-  std::uint64_t probe = 0;   ///< see direct.h
-  std::string socket_place;  ///< see Sockets::place
-};
-
-std::string node_name();
-PeerInfo describe_self(const UcxWorker& worker);
 
 /// Used by one thread at a time, except wake().
 ///
 /// When a rank is lost, its peers fail too, and their peers see *them* go: so whoever gives up
 /// first tells all others whom it blames, and a loss is blamed on the lost rank only if that had
 /// not blamed another before it went.
-class Peers : private SocketHost {
+class Peers {
  public:
   Peers();
-  ~Peers() override;
+  ~Peers();
   Peers(const Peers&) = delete;
   Peers& operator=(const Peers&) = delete;
 
-  PeerInfo self() const;
+  std::string address() const { return worker_->address(); }
   /// Creates the connections and waits until every peer has said hello: then all of them stand.
-  /// Throws CommError that names who has not within `patience`.
-  void connect(int rank, std::vector<PeerInfo> peers, std::chrono::milliseconds patience);
+  /// `hello(r)` is a number that rank r gets with it. Throws CommError that names who has not
+  /// within `timeout`.
+  void connect(int rank, std::vector<PeerInfo> peers,
+               const std::function<std::uint32_t(int rank)>& hello,
+               std::chrono::milliseconds timeout);
+  std::uint32_t hello_of(int rank) const { return peers_[index(rank)].hello; }
 
   int rank() const { return rank_; }
   int size() const { return static_cast<int>(peers_.size()); }
@@ -54,20 +47,22 @@ class Peers : private SocketHost {
   bool same_machine(int rank) const {
     return peers_[index(rank)].info.machine == peers_[index(rank_)].info.machine;
   }
-  pid_t pid_of(int rank) const { return peers_[index(rank)].info.pid; }
-  /// Whether this rank may read the memory of `rank`, and the other way round.
-  bool reads(int rank) const { return peers_[index(rank)].readable; }
-  bool read_by(int rank) const { return peers_[index(rank)].reads_us; }
   /// "Your message `number` has been read": what the peer's `on_taken` is called with.
   void tell_taken(int rank, std::uint32_t number) { say(rank, kTaken, number, -1, {}); }
   void on_taken(std::function<void(std::uint32_t number)> call) { on_taken_ = std::move(call); }
   ucp_ep_h endpoint(int rank) const { return peers_[index(rank)].endpoint.get(); }
 
-  void progress() override;  ///< throws CommError once a peer is lost
-  Sockets& sockets() { return sockets_; }
-  /// Messages that wait for something from UCX: have become more or fewer by that many.
-  void ucx_waits(int change) { ucx_waits_ += change; }
-  void rest(std::chrono::milliseconds limit);
+  /// Throws CommError once a peer is lost. Where nobody waits for messages of UCX, `poll` may be
+  /// false most of the time: it is a system call or two.
+  void progress(bool poll = true);
+  void throw_if_failed() const {
+    if (failure_) throw CommError(*failure_);
+  }
+  /// Messages under way over UCX have become more or fewer by that many.
+  void add_messages(int change) { messages_ += change; }
+  bool has_messages() const { return messages_ > 0; }
+  /// Sleeps until something comes from UCX or a process has ended, or one of `others` is ready.
+  void rest(std::chrono::milliseconds limit, const std::vector<pollfd>& others = {});
   void wake() { watch_.wake(); }
   /// For wake() before connect(). UCX must not see a peer's request meanwhile: it would make the
   /// endpoint by itself, with only those transports that the peer's own uses, and memory of the
@@ -77,7 +72,7 @@ class Peers : private SocketHost {
   /// the owner of a memory to attach is gone.
   bool has_ended(int rank);
 
-  // See Transport.
+  // See LivenessProbe.
   std::uint32_t probe_peers(const std::string& question);
   std::optional<std::string> answer_of(int rank, std::uint32_t since) const;
   void on_probe(std::function<std::string(const std::string&)> answer) {
@@ -85,8 +80,8 @@ class Peers : private SocketHost {
   }
   void give_up(const CommError& why);
   /// A message to or from `rank` failed: settles who is to blame and throws.
-  [[noreturn]] void lost(int rank, const std::string& how) override;
-  [[noreturn]] void wrong_length(int rank, std::size_t sent, std::size_t expected) override;
+  [[noreturn]] void lost(int rank, const std::string& how);
+  [[noreturn]] void wrong_length(int rank, std::size_t sent, std::size_t expected);
 
   /// Until everything sent has left this process; `idle` progresses, and may throw.
   void flush(const std::function<void()>& idle);
@@ -105,11 +100,10 @@ class Peers : private SocketHost {
   struct Peer {
     PeerInfo info;
     UcxEndpoint endpoint;
-    std::string lost;  ///< how it was lost; empty: it was not
-    bool readable = false;
-    bool reads_us = false;
+    std::string lost;            ///< how it was lost; empty: it was not
     bool greeted = false;        ///< it has said hello
-    std::uint32_t answered = 0;  ///< the last roll call it answered
+    std::uint32_t hello = 0;     ///< the number that came with it
+    std::uint32_t answered = 0;  ///< the last probe it answered
     std::string answer;
   };
   enum Kind : std::uint32_t { kHello, kCall, kHere, kGiveUp, kTaken };  ///< of control messages
@@ -122,18 +116,16 @@ class Peers : private SocketHost {
   [[noreturn]] void miss_hellos();
   void note_ended(const std::vector<int>& ranks);
   void say(int to, Kind kind, std::uint32_t number, int culprit, const std::string& text);
-  void connect_sockets();
   void answer_calls();
   [[noreturn]] void settle();
   [[noreturn]] void fail(const CommError& error);
 
   std::shared_ptr<UcxWorker> worker_;
   ProcessWatch watch_;
-  Sockets sockets_;
   int rank_ = 0;
   std::vector<Peer> peers_;
   std::vector<std::unique_ptr<Argument>> arguments_;
-  std::uint32_t roll_ = 0;
+  std::uint32_t probes_ = 0;
   struct Call {
     int from;
     std::uint32_t number;
@@ -147,7 +139,7 @@ class Peers : private SocketHost {
   bool departing_ = false;
   int outgoing_ = 0;
   unsigned rounds_ = 0;
-  int ucx_waits_ = 0;
+  int messages_ = 0;
   std::vector<pollfd> interests_;
   std::function<void(std::uint32_t)> on_taken_;
   std::function<std::string(const std::string&)> answer_;

@@ -3,14 +3,15 @@
 
 #include <memory>
 
+#include "engine/comm/transport/host.h"
 #include "engine/comm/transport/transport.h"
 
 namespace thalweg::engine::comm {
 
 class Peers;
 
-/// `peers` must be connected. Wireup keeps it beyond the transport's life: connections must not
-/// close before all ranks have said that they are through.
-std::unique_ptr<Transport> ucx_transport(std::shared_ptr<Peers> peers);
+/// To every peer, from host memory and, where UCX has CUDA, from a GPU's. `peers` must be connected
+/// before the first message; both must stay.
+std::unique_ptr<MessageTransport> ucx_transport(TransportHost& host, Peers& peers);
 
 }  // namespace thalweg::engine::comm

@@ -1,0 +1,35 @@
+#include "engine/comm/transport/peer_info.h"
+
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <fstream>
+
+namespace thalweg::engine::comm {
+namespace {
+
+std::string link_text(const char* path) {
+  char text[256];
+  const ssize_t n = ::readlink(path, text, sizeof text);
+  return n > 0 ? std::string(text, static_cast<std::size_t>(n)) : std::string();
+}
+
+}  // namespace
+
+std::string node_name() {
+  utsname name{};
+  return ::uname(&name) == 0 ? name.nodename : "unknown";
+}
+
+PeerInfo describe_process() {
+  PeerInfo info;
+  info.node = node_name();
+  std::ifstream boot("/proc/sys/kernel/random/boot_id");
+  std::getline(boot, info.machine);
+  info.machine +=
+      " " + info.node + " " + link_text("/proc/self/ns/pid") + " " + link_text("/proc/self/ns/ipc");
+  info.pid = ::getpid();
+  return info;
+}
+
+}  // namespace thalweg::engine::comm
