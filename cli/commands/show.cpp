@@ -11,6 +11,7 @@
 #include "cli/output/format.h"
 #include "cli/output/text.h"
 #include "daemon/api/client.h"
+#include "jobspec/metric_names.h"
 
 namespace thalweg::cli {
 namespace {
@@ -232,7 +233,7 @@ void show_trial(Context& context, const Json& trial, const Options& options) {
     } else if (state == "running") {
       next.emplace_back("thalweg watch " + id, "follow it");
     }
-    next.emplace_back("thalweg curve " + id + " train/loss", "plot a metric");
+    next.emplace_back("thalweg curve " + id + " " + jobspec::metric::train_loss, "plot a metric");
     next.emplace_back("thalweg show " + text_at(last, "id"), "events of the last attempt");
   }
   print_next(context, next);

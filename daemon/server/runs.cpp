@@ -13,6 +13,7 @@
 #include "daemon/server/params.h"
 #include "daemon/server/views.h"
 #include "db/analysis/compare.h"
+#include "jobspec/metric_names.h"
 #include "jobspec/metrics.h"
 
 namespace thalweg::daemon {
@@ -235,7 +236,7 @@ awaitable<Response> get_trial(App& app, const Request& request) {
 awaitable<Response> get_curve(App& app, const Request& request) {
   const Id id = path_id(request, IdKind::trial);
   check_trial(app, id);
-  const std::string metric = query_text(request, "metric", "train/loss");
+  const std::string metric = query_text(request, "metric", jobspec::metric::train_loss);
   const auto points = query_int(request, "points", 0, 0, 10'000'000);
   const auto work = [id, metric, points](db::Store& store) {
     json list = json::array();

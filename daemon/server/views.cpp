@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "daemon/api/messages.h"
+#include "jobspec/metric_names.h"
 
 namespace thalweg::daemon {
 
@@ -28,9 +29,10 @@ void put_training(const db::SweepRow& sweep, const TrialMetrics& metrics, json& 
   for (const auto* metric : metrics)
     step = std::max(step, metric->step);
   if (step >= 0) progress["step"] = step;
-  if (const auto* loss = find(metrics, "train/loss")) progress["loss"] = number_json(loss->value);
+  if (const auto* loss = find(metrics, jobspec::metric::train_loss))
+    progress["loss"] = number_json(loss->value);
   if (const auto* epoch = find(metrics, "epoch")) progress["epoch"] = number_json(epoch->value);
-  if (const auto* speed = find(metrics, "perf/samples_per_s"))
+  if (const auto* speed = find(metrics, jobspec::metric::samples_per_s))
     progress["samples_per_s"] = number_json(speed->value);
   if (const auto* metric = find(metrics, sweep.metric)) {
     progress["metric"] = number_json(metric->value);

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "db/analysis/bootstrap.h"
+#include "jobspec/metric_names.h"
 
 namespace thalweg::db::analysis {
 namespace {
@@ -119,7 +120,7 @@ double rate(Store& store, const Id& trial, const std::string& metric) {
 void read_metrics(Store& store, const Wanted& wanted,
                   const std::map<std::int64_t, std::vector<AttemptRow>>& attempts,
                   std::map<std::int64_t, TrialRecord*>& by_number) {
-  static const std::string kRate = "perf/samples_per_s";
+  static const std::string kRate = jobspec::metric::samples_per_s;
   for (const Store::Latest& latest : store.latest(wanted.sweep)) {
     TrialRecord& record = *by_number.at(latest.trial.trial);
     if (latest.metric == wanted.metric) record.best = wanted.maximize ? latest.max : latest.min;

@@ -1,35 +1,17 @@
-// Every metric that a run can report: the names that the trainer writes, what they mean, and which
-// of them a given run will have.
+// Every metric that a run can report: what the names (jobspec/metric_names.h) mean, and which of
+// them a given run will have.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "engine/device/layer.h"
+#include "jobspec/metric_names.h"
 #include "jobspec/value.h"
 
 namespace thalweg::engine {
 
-/// The names, each written once: what reports one and the table of them all use these.
-namespace metric {
-inline constexpr const char* train_loss = "train/loss";
-inline constexpr const char* lr = "lr";
-inline constexpr const char* epoch = "epoch";
-inline constexpr const char* samples_per_s = "perf/samples_per_s";
-inline constexpr const char* data_ms = "perf/data_ms";
-inline constexpr const char* compute_ms = "perf/compute_ms";
-inline constexpr const char* optimizer_ms = "perf/optimizer_ms";
-inline constexpr const char* comm_exposed_ms = "perf/comm_exposed_ms";
-inline constexpr const char* comm_ms = "perf/comm_ms";
-inline constexpr const char* skew_ms = "perf/skew_ms";
-inline constexpr const char* overlap = "perf/overlap";
-inline constexpr const char* b_simple = "noise/b_simple";
-inline constexpr const char* noise_trace = "noise/trace";
-inline constexpr const char* noise_squared_norm = "noise/squared_norm";
-inline constexpr const char* validation = "val";  ///< the held-out samples of val/loss
-inline constexpr const char* test = "test";       ///< those of test/loss
-inline constexpr const char* loss = "loss";       ///< of held-out samples: val/loss
-}  // namespace metric
+namespace metric = jobspec::metric;
 
 /// A number that a run may report.
 struct MetricInfo {

@@ -141,9 +141,9 @@ const std::map<std::string, Names> kMayInclude = {
 };
 
 /// The engine knows of jobspec only these.
-const std::set<std::string> kJobspecForEngine = {"jobspec/value.h", "jobspec/trial.h",
-                                                 "jobspec/schema.h", "jobspec/option.h",
-                                                 "jobspec/diagnostic.h"};
+const std::set<std::string> kJobspecForEngine = {"jobspec/value.h",        "jobspec/trial.h",
+                                                 "jobspec/metric_names.h", "jobspec/schema.h",
+                                                 "jobspec/option.h",       "jobspec/diagnostic.h"};
 
 /// Sweeps only where a whole sweep file is checked.
 const std::map<std::string, std::set<std::string>> kJobspecForOneFile = {
@@ -213,6 +213,11 @@ TEST(Layering, EachLibraryInItsOwnFolder) {
     }
 }
 
+std::string text_of(const fs::path& file) {
+  std::ifstream in(file);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
 /// What stands in `text` (C++) where a value is put into an SQL text instead of being bound to a
 /// `?`: a string literal that begins like a statement (PRAGMA takes no parameters and is not
 /// looked at) and stands beside `+` or `<<`, or in a call of format; one line each.
@@ -240,12 +245,32 @@ TEST(Layering, SqlIsNotPutTogetherFromValues) {
       const std::string extension = entry.path().extension().string();
       if (extension != ".h" && extension != ".cpp") continue;
       ++seen;
-      std::ifstream in(entry.path());
-      const std::string text(std::istreambuf_iterator<char>(in), {});
-      for (const std::string& sql : sql_put_together(text))
+      for (const std::string& sql : sql_put_together(text_of(entry.path())))
         ADD_FAILURE() << entry.path() << ": bind the values of \"" << sql << "\" to ?";
     }
   EXPECT_GT(seen, 100);
+}
+
+// What the engine writes and others read by name would not be found again under a name that was
+// changed on one side only.
+TEST(Layering, MetricNamesAreSpelledInOneHeader) {
+  const fs::path header = kRoot / "jobspec/metric_names.h";
+  const std::string names = text_of(header);
+  const std::regex pattern(R"re("\w+/\w+")re");
+  Names spelled;  // with their quotes
+  for (std::sregex_iterator name(names.begin(), names.end(), pattern), end; name != end; ++name)
+    spelled.push_back(name->str());
+  EXPECT_GT(spelled.size(), 8u);
+  for (const std::string& room : kRooms)
+    for (const auto& entry : fs::recursive_directory_iterator(kRoot / room)) {
+      const std::string extension = entry.path().extension().string();
+      if (extension != ".h" && extension != ".cpp") continue;
+      if (entry.path() == header) continue;
+      const std::string text = text_of(entry.path());
+      for (const std::string& name : spelled)
+        EXPECT_EQ(text.find(name), std::string::npos)
+            << entry.path() << " spells " << name << ": use jobspec/metric_names.h";
+    }
 }
 
 TEST(Layering, TopLevelHoldsNothingElse) {

@@ -1,0 +1,25 @@
+// The names of the metrics that the engine reports, each written once: the engine writes points
+// under them; the controller, the analysis and the command line read them by the same constants.
+#pragma once
+
+namespace thalweg::jobspec::metric {
+
+inline constexpr const char* train_loss = "train/loss";
+inline constexpr const char* lr = "lr";
+inline constexpr const char* epoch = "epoch";
+inline constexpr const char* samples_per_s = "perf/samples_per_s";
+inline constexpr const char* data_ms = "perf/data_ms";
+inline constexpr const char* compute_ms = "perf/compute_ms";
+inline constexpr const char* optimizer_ms = "perf/optimizer_ms";
+inline constexpr const char* comm_exposed_ms = "perf/comm_exposed_ms";
+inline constexpr const char* comm_ms = "perf/comm_ms";
+inline constexpr const char* skew_ms = "perf/skew_ms";
+inline constexpr const char* overlap = "perf/overlap";
+inline constexpr const char* b_simple = "noise/b_simple";
+inline constexpr const char* noise_trace = "noise/trace";
+inline constexpr const char* noise_squared_norm = "noise/squared_norm";
+inline constexpr const char* validation = "val";  ///< the held-out samples of val/loss
+inline constexpr const char* test = "test";       ///< those of test/loss
+inline constexpr const char* loss = "loss";       ///< of held-out samples: val/loss
+
+}  // namespace thalweg::jobspec::metric
