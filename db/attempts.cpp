@@ -1,5 +1,5 @@
 #include "db/rows.h"
-#include "db/sqlite_store.h"
+#include "db/sqlite/connection.h"
 
 namespace thalweg::db {
 namespace {
@@ -57,39 +57,39 @@ std::optional<AttemptRow> read_one(sqlite::Run& run) {
 
 }  // namespace
 
-void SqliteStore::insert_attempt(const AttemptRow& row) {
-  connection_.run(kInsert, row.id.sweep, row.id.trial, row.id.attempt, row.token, row.state,
-                  row.backend, row.handle, row.folder, maybe_time(row.launched),
-                  maybe_time(row.started), maybe_time(row.ended), row.nodes, row.ranks,
-                  row.node_list, row.reason, row.exit_code, row.failed_rank, row.failed_node,
-                  row.journal_lines);
+void Store::insert_attempt(const AttemptRow& row) {
+  connection_->run(kInsert, row.id.sweep, row.id.trial, row.id.attempt, row.token, row.state,
+                   row.backend, row.handle, row.folder, maybe_time(row.launched),
+                   maybe_time(row.started), maybe_time(row.ended), row.nodes, row.ranks,
+                   row.node_list, row.reason, row.exit_code, row.failed_rank, row.failed_node,
+                   row.journal_lines);
 }
 
-void SqliteStore::update_attempt(const AttemptRow& row) {
-  connection_.change_one(attempt_name(row.id), kUpdate, row.state, row.backend, row.handle,
-                         row.folder, maybe_time(row.launched), maybe_time(row.started),
-                         maybe_time(row.ended), row.nodes, row.ranks, row.node_list, row.reason,
-                         row.exit_code, row.failed_rank, row.failed_node, row.id.sweep,
-                         row.id.trial, row.id.attempt);
+void Store::update_attempt(const AttemptRow& row) {
+  connection_->change_one(attempt_name(row.id), kUpdate, row.state, row.backend, row.handle,
+                          row.folder, maybe_time(row.launched), maybe_time(row.started),
+                          maybe_time(row.ended), row.nodes, row.ranks, row.node_list, row.reason,
+                          row.exit_code, row.failed_rank, row.failed_node, row.id.sweep,
+                          row.id.trial, row.id.attempt);
 }
 
-std::vector<AttemptRow> SqliteStore::attempts(std::int64_t sweep) {
+std::vector<AttemptRow> ReadStore::attempts(std::int64_t sweep) {
   std::vector<AttemptRow> rows;
-  sqlite::Run run(connection_, kOfSweep);
+  sqlite::Run run(*connection_, kOfSweep);
   run.bind(sweep);
   while (run.row())
     rows.push_back(read(run));
   return rows;
 }
 
-std::optional<AttemptRow> SqliteStore::attempt(const Id& id) {
-  sqlite::Run run(connection_, kOne);
+std::optional<AttemptRow> ReadStore::attempt(const Id& id) {
+  sqlite::Run run(*connection_, kOne);
   run.bind(id.sweep).bind(id.trial).bind(id.attempt);
   return read_one(run);
 }
 
-std::optional<AttemptRow> SqliteStore::attempt_by_token(const std::string& token) {
-  sqlite::Run run(connection_, kByToken);
+std::optional<AttemptRow> ReadStore::attempt_by_token(const std::string& token) {
+  sqlite::Run run(*connection_, kByToken);
   run.bind(token);
   return read_one(run);
 }

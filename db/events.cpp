@@ -1,5 +1,6 @@
 // The log that everything else can be rebuilt from; only ever appended to.
-#include "db/sqlite_store.h"
+#include "db/sqlite/connection.h"
+#include "db/store.h"
 
 namespace thalweg::db {
 namespace {
@@ -25,22 +26,22 @@ Event read(const sqlite::Run& run) {
 
 }  // namespace
 
-std::int64_t SqliteStore::append_event(const Event& event) {
-  connection_.run(kAppend, event.time, event.kind, event.id.sweep, event.id.trial, event.id.attempt,
-                  event.data);
-  return connection_.last_insert_id();
+std::int64_t Store::append_event(const Event& event) {
+  connection_->run(kAppend, event.time, event.kind, event.id.sweep, event.id.trial,
+                   event.id.attempt, event.data);
+  return connection_->last_insert_id();
 }
 
-void SqliteStore::events(std::int64_t after, const std::function<void(const Event&)>& each) {
-  sqlite::Run run(connection_, kAfter);
+void ReadStore::events(std::int64_t after, const std::function<void(const Event&)>& each) {
+  sqlite::Run run(*connection_, kAfter);
   run.bind(after);
   while (run.row())
     each(read(run));
 }
 
-std::vector<Event> SqliteStore::events_of(const Id& id, std::int64_t after) {
+std::vector<Event> ReadStore::events_of(const Id& id, std::int64_t after) {
   std::vector<Event> found;
-  sqlite::Run run(connection_, kOf);
+  sqlite::Run run(*connection_, kOf);
   run.bind(after).bind(id.sweep).bind(id.trial).bind(id.attempt);
   while (run.row())
     found.push_back(read(run));

@@ -5,8 +5,8 @@
 
 #include "db/chunk.h"
 #include "db/rows.h"
+#include "db/sqlite/connection.h"
 #include "db/sqlite/transaction.h"
-#include "db/sqlite_store.h"
 
 namespace thalweg::db {
 namespace {
@@ -175,23 +175,23 @@ void thin(std::vector<CurvePoint>& curve, std::int64_t wanted) {
 
 }  // namespace
 
-std::int64_t SqliteStore::metric_id(const std::string& name) {
+std::int64_t Store::metric_id(const std::string& name) {
   {
-    sqlite::Run run(connection_, kFindMetric);
+    sqlite::Run run(*connection_, kFindMetric);
     run.bind(name);
     if (run.row()) return run.integer(0);
   }
-  connection_.run(kNewMetric, name);
-  return connection_.last_insert_id();
+  connection_->run(kNewMetric, name);
+  return connection_->last_insert_id();
 }
 
-bool SqliteStore::add_points(const Id& attempt, std::int64_t first_line, std::int64_t last_line,
-                             const std::vector<Point>& points) {
-  sqlite::Transaction transaction(connection_);
+bool Store::add_points(const Id& attempt, std::int64_t first_line, std::int64_t last_line,
+                       const std::vector<Point>& points) {
+  sqlite::Transaction transaction(*connection_);
   std::int64_t id = 0, lines = 0;
   std::optional<std::int64_t> clock;
   {
-    sqlite::Run run(connection_, kFindAttempt);
+    sqlite::Run run(*connection_, kFindAttempt);
     run.bind(attempt.sweep).bind(attempt.trial).bind(attempt.attempt);
     if (!run.row()) throw Error("add points: there is no " + attempt_name(attempt));
     id = run.integer(0);
@@ -200,27 +200,27 @@ bool SqliteStore::add_points(const Id& attempt, std::int64_t first_line, std::in
   }
   if (first_line != lines + 1 || last_line < first_line) return false;
   if (!clock && !points.empty()) clock = microseconds(std::floor(points.front().time));
-  connection_.run(kAdvance, last_line, clock, id);
+  connection_->run(kAdvance, last_line, clock, id);
 
   std::map<std::string_view, std::vector<const Point*>> series;
   for (const Point& point : points)
     series[point.metric].push_back(&point);
   for (const auto& [name, of_series] : series) {
     const std::int64_t metric = metric_id(std::string(name));
-    Append{connection_, id, metric, *clock}.points(of_series);
+    Append{*connection_, id, metric, *clock}.points(of_series);
     const Point& last = *of_series.back();
     const Summary summary = summarize(of_series);
-    connection_.run(kPutLatest, attempt.sweep, attempt.trial, metric, attempt.attempt, last.step,
-                    last.value, last.time, summary.min, summary.max, of_series.size());
+    connection_->run(kPutLatest, attempt.sweep, attempt.trial, metric, attempt.attempt, last.step,
+                     last.value, last.time, summary.min, summary.max, of_series.size());
   }
   transaction.commit();
   return true;
 }
 
-std::vector<CurvePoint> SqliteStore::curve(const Id& trial, const std::string& metric,
-                                           std::int64_t max_points) {
+std::vector<CurvePoint> ReadStore::curve(const Id& trial, const std::string& metric,
+                                         std::int64_t max_points) {
   std::vector<CurvePoint> curve;
-  sqlite::Run run(connection_, kCurve);
+  sqlite::Run run(*connection_, kCurve);
   run.bind(trial.sweep).bind(trial.trial).bind(metric);
   while (run.row()) {
     const std::int64_t attempt = run.integer(0);
@@ -235,18 +235,18 @@ std::vector<CurvePoint> SqliteStore::curve(const Id& trial, const std::string& m
   return curve;
 }
 
-std::vector<std::string> SqliteStore::metric_names(std::int64_t sweep) {
+std::vector<std::string> ReadStore::metric_names(std::int64_t sweep) {
   std::vector<std::string> names;
-  sqlite::Run run(connection_, kNames);
+  sqlite::Run run(*connection_, kNames);
   run.bind(sweep);
   while (run.row())
     names.push_back(run.text(0));
   return names;
 }
 
-std::vector<Store::Latest> SqliteStore::latest(std::int64_t sweep) {
+std::vector<ReadStore::Latest> ReadStore::latest(std::int64_t sweep) {
   std::vector<Latest> rows;
-  sqlite::Run run(connection_, kLatest);
+  sqlite::Run run(*connection_, kLatest);
   run.bind(sweep);
   while (run.row()) {
     rows.push_back({{run.integer(0), run.integer(1), 0},

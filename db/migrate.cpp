@@ -58,4 +58,15 @@ void migrate(sqlite::Connection& connection, std::span<const Migration> all) {
   }
 }
 
+void check_schema(sqlite::Connection& connection, std::span<const Migration> all) {
+  const std::int64_t newest = all.empty() ? 0 : all.back().number;
+  check_owner(connection);
+  const std::int64_t version = number(connection, kVersion);
+  check_not_newer(connection, version, newest);
+  if (version < newest)
+    throw Error(connection.file().string() + " has schema " + std::to_string(version) +
+                ", and this program reads schema " + std::to_string(newest) +
+                ": start this version's thalwegd on it once, which brings it up to date");
+}
+
 }  // namespace thalweg::db

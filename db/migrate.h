@@ -23,4 +23,8 @@ std::span<const Migration> migrations();
 /// or its schema is newer than the last of `all`; where a migration fails, those before it stay.
 void migrate(sqlite::Connection& connection, std::span<const Migration> all);
 
+/// For who cannot change the file. Throws Error where it is not of this program or its schema is
+/// not the last of `all`.
+void check_schema(sqlite::Connection& connection, std::span<const Migration> all);
+
 }  // namespace thalweg::db

@@ -3,8 +3,8 @@
 
 #include "db/filesystem.h"
 #include "db/migrate.h"
+#include "db/sqlite/reader.h"
 #include "db/sqlite/transaction.h"
-#include "db/sqlite_store.h"
 
 namespace thalweg::db {
 namespace {
@@ -21,6 +21,10 @@ constexpr const char* kSettings =
     "PRAGMA wal_autocheckpoint = 4000;"  // 16 MiB of pages: a point's page is often written again
     "PRAGMA temp_store = MEMORY;"
     "PRAGMA journal_size_limit = 67108864;";
+
+constexpr const char* kReaderSettings =
+    "PRAGMA cache_size = -65536;"
+    "PRAGMA temp_store = MEMORY;";
 
 const sqlite::Sql kJournalMode{"read journal mode", "PRAGMA journal_mode"};
 
@@ -44,11 +48,24 @@ const std::filesystem::path& on_local_disk(const std::filesystem::path& file,
 
 }  // namespace
 
-SqliteStore::SqliteStore(const std::filesystem::path& file, const OpenOptions& options)
-    : connection_(on_local_disk(file, options), sqlite::Connection::Mode::write) {
-  connection_.script("set up the connection", kSettings);
+ReadStore::ReadStore(std::unique_ptr<sqlite::Connection> connection)
+    : connection_(std::move(connection)) {}
+
+ReadStore::~ReadStore() = default;
+
+std::unique_ptr<ReadStore> ReadStore::open(const std::filesystem::path& file) {
+  auto connection = std::make_unique<sqlite::Connection>(file, sqlite::Connection::Mode::read_only);
+  connection->script("set up the connection", kReaderSettings);
+  check_schema(*connection, migrations());
+  return std::unique_ptr<ReadStore>(new ReadStore(std::move(connection)));
+}
+
+Store::Store(const std::filesystem::path& file, const OpenOptions& options)
+    : ReadStore(std::make_unique<sqlite::Connection>(on_local_disk(file, options),
+                                                     sqlite::Connection::Mode::write)) {
+  connection_->script("set up the connection", kSettings);
   {
-    sqlite::Run mode(connection_, kJournalMode);
+    sqlite::Run mode(*connection_, kJournalMode);
     mode.row();
     if (mode.view(0) != "wal") {
       throw Error("the database " + file.string() + " cannot use a write-ahead log (mode is " +
@@ -57,28 +74,28 @@ SqliteStore::SqliteStore(const std::filesystem::path& file, const OpenOptions& o
                   "local disk");
     }
   }
-  migrate(connection_, migrations());
+  migrate(*connection_, migrations());
 }
 
 std::unique_ptr<Store> Store::open(const std::filesystem::path& file) {
-  return std::make_unique<SqliteStore>(file);
+  return std::make_unique<Store>(file);
 }
 
-void SqliteStore::transaction(const std::function<void()>& work) {
-  sqlite::Transaction transaction(connection_);
+void Store::transaction(const std::function<void()>& work) {
+  sqlite::Transaction transaction(*connection_);
   work();
   transaction.commit();
 }
 
-void SqliteStore::checkpoint() {
+void Store::checkpoint() {
   static const sqlite::Sql kCheckpoint{"checkpoint", "PRAGMA wal_checkpoint(PASSIVE)"};
-  sqlite::Run run(connection_, kCheckpoint);
+  sqlite::Run run(*connection_, kCheckpoint);
   run.row();
 }
 
-QueryResult SqliteStore::query(const std::string& sql, std::int64_t max_rows, double max_seconds,
-                               const std::vector<jobspec::Value>& parameters) {
-  if (!reader_) reader_ = std::make_unique<sqlite::Reader>(connection_.file());
+QueryResult ReadStore::query(const std::string& sql, std::int64_t max_rows, double max_seconds,
+                             const std::vector<jobspec::Value>& parameters) {
+  if (!reader_) reader_ = std::make_unique<sqlite::Reader>(connection_->file());
   return reader_->query(sql, max_rows, max_seconds, parameters);
 }
 

@@ -1,4 +1,5 @@
-// The record of what happened: the only door to the database for the controller, the only writer.
+// The record of what happened: the only door to the database. The controller, the only writer, has
+// a Store; everybody else a ReadStore.
 // Every function throws db::Error (sqlite text and the statement's name) when the database fails.
 // One thread.
 #pragma once
@@ -97,56 +98,38 @@ struct QueryResult {
   bool truncated = false;
 };
 
-class Store {
+namespace sqlite {
+class Connection;
+class Reader;
+}  // namespace sqlite
+
+/// The record, to be looked at: on a connection that cannot change it. Sees what is committed at
+/// the start of each function.
+class ReadStore {
  public:
-  /// Opens or creates, migrates, WAL, foreign keys on. Refuses a file on a network filesystem (NFS,
-  /// Lustre, GPFS, CIFS, FUSE ...), naming the filesystem and the remedy, and a schema newer than
-  /// this program.
-  static std::unique_ptr<Store> open(const std::filesystem::path& file);
-  virtual ~Store() = default;
+  /// Throws Error where there is no database, where it is another program's, or where its schema is
+  /// not this program's (a Store brings it up to date).
+  static std::unique_ptr<ReadStore> open(const std::filesystem::path& file);
+  virtual ~ReadStore();
+  ReadStore(const ReadStore&) = delete;
+  ReadStore& operator=(const ReadStore&) = delete;
 
-  /// Everything inside `work` is one transaction (durable on return); an exception rolls it back
-  /// and passes on.
-  virtual void transaction(const std::function<void()>& work) = 0;
-
-  // Writing. Each may be called inside transaction(); alone it is a transaction of its own.
-  virtual std::int64_t insert_sweep(const SweepRow& row) = 0;
-  virtual void insert_trials(
-      const std::vector<TrialRow>& rows) = 0;  ///< also fills hyperparameters
-  virtual void insert_attempt(const AttemptRow& row) = 0;
-  /// A JSON list of NAME=value; no view shows it.
-  virtual void insert_environment(std::int64_t sweep, const std::string& entries) = 0;
-  virtual void update_sweep(const SweepRow& row) = 0;      ///< state, ended
-  virtual void update_trial(const TrialRow& row) = 0;      ///< state, attempts, ended, reason
-  virtual void update_attempt(const AttemptRow& row) = 0;  ///< all but id, token, journal_lines
-  virtual std::int64_t append_event(const Event& event) = 0;
-  /// Adds the points of journal lines (first_line..last_line) of an attempt, exactly once: lines at
-  /// or below the attempt's journal_lines must have been left out by the caller; first_line must be
-  /// journal_lines + 1. Returns false, changing nothing, where it is not.
-  virtual bool add_points(const Id& attempt, std::int64_t first_line, std::int64_t last_line,
-                          const std::vector<Point>& points) = 0;
-
-  /// Moves what the write-ahead log holds into the file itself, as far as no reader needs it there;
-  /// never waits. A copy of the file alone then has it. Throws CannotWrite where the disk is full.
-  virtual void checkpoint() = 0;
-
-  // Reading.
-  virtual std::vector<SweepRow> sweeps() = 0;  ///< newest first, text left out
-  virtual std::optional<SweepRow> sweep(std::int64_t id) = 0;
-  virtual std::optional<std::string> environment(std::int64_t sweep) = 0;
-  virtual std::vector<TrialRow> trials(std::int64_t sweep) = 0;
-  virtual std::optional<TrialRow> trial(const Id& id) = 0;
-  virtual std::vector<AttemptRow> attempts(std::int64_t sweep) = 0;
-  virtual std::optional<AttemptRow> attempt(const Id& id) = 0;
-  virtual std::optional<AttemptRow> attempt_by_token(const std::string& token) = 0;
-  virtual void events(std::int64_t after, const std::function<void(const Event&)>& each) = 0;
+  std::vector<SweepRow> sweeps();  ///< newest first, text left out
+  std::optional<SweepRow> sweep(std::int64_t id);
+  std::optional<std::string> environment(std::int64_t sweep);
+  std::vector<TrialRow> trials(std::int64_t sweep);
+  std::optional<TrialRow> trial(const Id& id);
+  std::vector<AttemptRow> attempts(std::int64_t sweep);
+  std::optional<AttemptRow> attempt(const Id& id);
+  std::optional<AttemptRow> attempt_by_token(const std::string& token);
+  void events(std::int64_t after, const std::function<void(const Event&)>& each);
   /// Of the sweep, trial or attempt and everything below it, oldest first.
-  virtual std::vector<Event> events_of(const Id& id, std::int64_t after = 0) = 0;
+  std::vector<Event> events_of(const Id& id, std::int64_t after = 0);
   /// The trial's curve: where several attempts reported a step, the latest attempt counts. At most
   /// max_points (0 = all) by even thinning.
-  virtual std::vector<CurvePoint> curve(const Id& trial, const std::string& metric,
-                                        std::int64_t max_points = 0) = 0;
-  virtual std::vector<std::string> metric_names(std::int64_t sweep) = 0;
+  std::vector<CurvePoint> curve(const Id& trial, const std::string& metric,
+                                std::int64_t max_points = 0);
+  std::vector<std::string> metric_names(std::int64_t sweep);
   /// metric -> last point, for every trial of the sweep that has any.
   struct Latest {
     Id trial;
@@ -157,14 +140,67 @@ class Store {
     double min;
     double max;
   };
-  virtual std::vector<Latest> latest(std::int64_t sweep) = 0;
+  std::vector<Latest> latest(std::int64_t sweep);
 
   /// SQL on the documented views (a person's own, or the analysis's), on a read-only connection
   /// with a time limit and a row limit. `parameters` are bound to the `?` in order: null, a bool
   /// (as 0 or 1), a number or text each. Throws Error with SQLite's message, or where there are
   /// more or fewer parameters than `?`.
-  virtual QueryResult query(const std::string& sql, std::int64_t max_rows, double max_seconds,
-                            const std::vector<jobspec::Value>& parameters = {}) = 0;
+  QueryResult query(const std::string& sql, std::int64_t max_rows, double max_seconds,
+                    const std::vector<jobspec::Value>& parameters = {});
+
+ protected:
+  explicit ReadStore(std::unique_ptr<sqlite::Connection> connection);
+
+  std::unique_ptr<sqlite::Connection> connection_;
+
+ private:
+  std::unique_ptr<sqlite::Reader> reader_;  ///< query()'s own connection, opened at its first call
+};
+
+struct OpenOptions {
+  /// Asked for the folder of the file; tests put their own here.
+  std::function<long(const std::filesystem::path&)> filesystem_type;
+};
+
+/// The record with the right to change it: the controller's.
+class Store final : public ReadStore {
+ public:
+  /// Opens or creates, migrates, WAL, foreign keys on. Refuses a file on a network filesystem (NFS,
+  /// Lustre, GPFS, CIFS, FUSE ...), naming the filesystem and the remedy, and a schema newer than
+  /// this program.
+  explicit Store(const std::filesystem::path& file, const OpenOptions& options = {});
+  static std::unique_ptr<Store> open(const std::filesystem::path& file);
+
+  /// Everything inside `work` is one transaction (durable on return); an exception rolls it back
+  /// and passes on.
+  void transaction(const std::function<void()>& work);
+
+  // Each may be called inside transaction(); alone it is a transaction of its own.
+  std::int64_t insert_sweep(const SweepRow& row);
+  void insert_trials(const std::vector<TrialRow>& rows);  ///< also fills hyperparameters
+  void insert_attempt(const AttemptRow& row);
+  /// A JSON list of NAME=value; no view shows it.
+  void insert_environment(std::int64_t sweep, const std::string& entries);
+  void update_sweep(const SweepRow& row);      ///< state, ended
+  void update_trial(const TrialRow& row);      ///< state, attempts, ended, reason
+  void update_attempt(const AttemptRow& row);  ///< all but id, token, journal_lines
+  std::int64_t append_event(const Event& event);
+  /// Adds the points of journal lines (first_line..last_line) of an attempt, exactly once: lines at
+  /// or below the attempt's journal_lines must have been left out by the caller; first_line must be
+  /// journal_lines + 1. Returns false, changing nothing, where it is not.
+  bool add_points(const Id& attempt, std::int64_t first_line, std::int64_t last_line,
+                  const std::vector<Point>& points);
+
+  /// Moves what the write-ahead log holds into the file itself, as far as no reader needs it there;
+  /// never waits. A copy of the file alone then has it. Throws CannotWrite where the disk is full.
+  void checkpoint();
+
+  /// For tests that limit or inspect the file.
+  sqlite::Connection& connection() { return *connection_; }
+
+ private:
+  std::int64_t metric_id(const std::string& name);
 };
 
 }  // namespace thalweg::db

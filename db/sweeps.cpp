@@ -1,5 +1,5 @@
 #include "db/rows.h"
-#include "db/sqlite_store.h"
+#include "db/sqlite/connection.h"
 
 namespace thalweg::db {
 namespace {
@@ -42,39 +42,39 @@ SweepRow read(const sqlite::Run& run) {
 
 }  // namespace
 
-std::int64_t SqliteStore::insert_sweep(const SweepRow& row) {
-  connection_.run(kInsert, row.name, row.owner, row.backend, row.file_name, row.text, row.metric,
-                  row.goal, row.target, row.state, maybe_time(row.submitted), maybe_time(row.ended),
-                  row.notes);
-  return connection_.last_insert_id();
+std::int64_t Store::insert_sweep(const SweepRow& row) {
+  connection_->run(kInsert, row.name, row.owner, row.backend, row.file_name, row.text, row.metric,
+                   row.goal, row.target, row.state, maybe_time(row.submitted),
+                   maybe_time(row.ended), row.notes);
+  return connection_->last_insert_id();
 }
 
-void SqliteStore::update_sweep(const SweepRow& row) {
-  connection_.change_one("sweep " + std::to_string(row.id), kUpdate, row.state,
-                         maybe_time(row.ended), row.id);
+void Store::update_sweep(const SweepRow& row) {
+  connection_->change_one("sweep " + std::to_string(row.id), kUpdate, row.state,
+                          maybe_time(row.ended), row.id);
 }
 
-std::vector<SweepRow> SqliteStore::sweeps() {
+std::vector<SweepRow> ReadStore::sweeps() {
   std::vector<SweepRow> rows;
-  sqlite::Run run(connection_, kAll);
+  sqlite::Run run(*connection_, kAll);
   while (run.row())
     rows.push_back(read(run));
   return rows;
 }
 
-std::optional<SweepRow> SqliteStore::sweep(std::int64_t id) {
-  sqlite::Run run(connection_, kOne);
+std::optional<SweepRow> ReadStore::sweep(std::int64_t id) {
+  sqlite::Run run(*connection_, kOne);
   run.bind(id);
   if (!run.row()) return std::nullopt;
   return read(run);
 }
 
-void SqliteStore::insert_environment(std::int64_t sweep, const std::string& entries) {
-  connection_.run(kInsertEnvironment, sweep, entries);
+void Store::insert_environment(std::int64_t sweep, const std::string& entries) {
+  connection_->run(kInsertEnvironment, sweep, entries);
 }
 
-std::optional<std::string> SqliteStore::environment(std::int64_t sweep) {
-  sqlite::Run run(connection_, kEnvironment);
+std::optional<std::string> ReadStore::environment(std::int64_t sweep) {
+  sqlite::Run run(*connection_, kEnvironment);
   run.bind(sweep);
   if (!run.row()) return std::nullopt;
   return run.text(0);

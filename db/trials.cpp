@@ -1,6 +1,6 @@
 #include "db/rows.h"
+#include "db/sqlite/connection.h"
 #include "db/sqlite/transaction.h"
-#include "db/sqlite_store.h"
 
 namespace thalweg::db {
 namespace {
@@ -39,32 +39,32 @@ TrialRow read(const sqlite::Run& run) {
 
 }  // namespace
 
-void SqliteStore::insert_trials(const std::vector<TrialRow>& rows) {
-  sqlite::Transaction transaction(connection_);
+void Store::insert_trials(const std::vector<TrialRow>& rows) {
+  sqlite::Transaction transaction(*connection_);
   for (const TrialRow& row : rows) {
-    connection_.run(kInsert, row.id.sweep, row.id.trial, row.configuration, row.seed, row.hash,
-                    row.state, row.train, row.parameters, row.resources, row.attempts,
-                    maybe_time(row.ended), row.reason);
+    connection_->run(kInsert, row.id.sweep, row.id.trial, row.configuration, row.seed, row.hash,
+                     row.state, row.train, row.parameters, row.resources, row.attempts,
+                     maybe_time(row.ended), row.reason);
   }
   transaction.commit();
 }
 
-void SqliteStore::update_trial(const TrialRow& row) {
-  connection_.change_one(trial_name(row.id), kUpdate, row.state, row.attempts,
-                         maybe_time(row.ended), row.reason, row.id.sweep, row.id.trial);
+void Store::update_trial(const TrialRow& row) {
+  connection_->change_one(trial_name(row.id), kUpdate, row.state, row.attempts,
+                          maybe_time(row.ended), row.reason, row.id.sweep, row.id.trial);
 }
 
-std::vector<TrialRow> SqliteStore::trials(std::int64_t sweep) {
+std::vector<TrialRow> ReadStore::trials(std::int64_t sweep) {
   std::vector<TrialRow> rows;
-  sqlite::Run run(connection_, kOfSweep);
+  sqlite::Run run(*connection_, kOfSweep);
   run.bind(sweep);
   while (run.row())
     rows.push_back(read(run));
   return rows;
 }
 
-std::optional<TrialRow> SqliteStore::trial(const Id& id) {
-  sqlite::Run run(connection_, kOne);
+std::optional<TrialRow> ReadStore::trial(const Id& id) {
+  sqlite::Run run(*connection_, kOne);
   run.bind(id.sweep).bind(id.trial);
   if (!run.row()) return std::nullopt;
   return read(run);

@@ -21,7 +21,8 @@ struct App {
         config(std::move(settings)),
         reader(executor, home.database()),
         queries(executor, home.database()),
-        checks(executor, home.database()) {}
+        checks(executor),
+        parsing(executor) {}
 
   Controller& controller;
   api::Home home;
@@ -29,7 +30,8 @@ struct App {
   double started = 0;                             ///< Unix seconds
   Reader reader;                                  ///< for what the API shows
   Reader queries;                                 ///< for people's own SQL, which may take long
-  Reader checks;                                  ///< for the engine's check of sweeps
+  Worker checks;                                  ///< for the engine's check of sweeps
+  Worker parsing;                                 ///< of sweep files, and of the engine's schema
   std::shared_ptr<const jobspec::Schema> schema;  ///< once thalweg-train has said it
   std::function<void()> stop;                     ///< ends the controller soon
 };

@@ -86,7 +86,7 @@ awaitable<Response> post_query(App& app, const Request& request) {
     throw HttpError(400, "max_rows: expected a positive integer");
   const auto rows = std::min(wanted.get<std::int64_t>(), most_rows);
   const double limit = app.config.query_s;
-  const auto work = [sql, rows, limit](db::Store& store) {
+  const auto work = [sql, rows, limit](db::ReadStore& store) {
     db::QueryResult found_rows;
     try {
       found_rows = store.query(sql, rows, limit);

@@ -4,19 +4,10 @@
 
 #include <utility>  // boost 1.74's awaitable.hpp needs it first
 
-#include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/awaitable.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/redirect_error.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/thread_pool.hpp>
-#include <boost/asio/use_awaitable.hpp>
-#include <exception>
 #include <filesystem>
 #include <memory>
-#include <optional>
-#include <type_traits>
 
+#include "daemon/server/worker.h"
 #include "db/store.h"
 
 namespace thalweg::daemon {
@@ -25,54 +16,21 @@ class Reader {
  public:
   /// Results come back on `executor`, which must run on one thread.
   Reader(boost::asio::any_io_executor executor, std::filesystem::path database)
-      : executor_(std::move(executor)), database_(std::move(database)) {}
-  ~Reader() {
-    pool_.stop();
-    pool_.join();
-  }
+      : database_(std::move(database)), worker_(std::move(executor)) {}
 
-  /// Runs `work(store)` there and gives its result here. What it throws comes out of the co_await.
-  /// Give it a name: g++ 12 destroys a closure twice that is a temporary of a co_await which
-  /// throws.
+  /// Runs `work(store)` there, as Worker::run does.
   template <class F>
-  boost::asio::awaitable<std::invoke_result_t<F&, db::Store&>> run(F work) {
-    using Result = std::invoke_result_t<F&, db::Store&>;
-    auto job = std::make_shared<Job<Result>>(executor_);
-    boost::asio::post(pool_, [this, job, work = std::move(work)]() mutable {
-      try {
-        if (!store_) store_ = db::Store::open(database_);
-        job->result.emplace(work(*store_));
-      } catch (...) {
-        job->error = std::current_exception();
-      }
-      boost::asio::post(executor_, [job = std::move(job)] { job->done.cancel(); });
+  boost::asio::awaitable<std::invoke_result_t<F&, db::ReadStore&>> run(F work) {
+    return worker_.run([this, work = std::move(work)]() mutable {
+      if (!store_) store_ = db::ReadStore::open(database_);
+      return work(*store_);
     });
-    return wait(std::move(job));
   }
 
  private:
-  template <class Result>
-  struct Job {
-    explicit Job(const boost::asio::any_io_executor& executor)
-        : done(executor, boost::asio::steady_timer::time_point::max()) {}
-    boost::asio::steady_timer done;  ///< cancelled when the result is there
-    std::optional<Result> result;
-    std::exception_ptr error;
-  };
-
-  template <class Result>
-  static boost::asio::awaitable<Result> wait(std::shared_ptr<Job<Result>> job) {
-    boost::system::error_code cancelled;
-    co_await job->done.async_wait(
-        boost::asio::redirect_error(boost::asio::use_awaitable, cancelled));
-    if (job->error) std::rethrow_exception(job->error);
-    co_return std::move(*job->result);
-  }
-
-  boost::asio::any_io_executor executor_;
   std::filesystem::path database_;
-  std::unique_ptr<db::Store> store_;  ///< used by the one thread only
-  boost::asio::thread_pool pool_{1};
+  std::unique_ptr<db::ReadStore> store_;  ///< used by the one thread only
+  Worker worker_;                         ///< ends before the store does
 };
 
 }  // namespace thalweg::daemon

@@ -161,7 +161,7 @@ db::analysis::CompareOptions compare_options(const Request& request) {
 
 awaitable<Response> get_sweeps(App& app, const Request& request) {
   const auto limit = query_int(request, "limit", 50, 1, 100000);
-  const auto work = [](db::Store& store) { return store.sweeps(); };
+  const auto work = [](db::ReadStore& store) { return store.sweeps(); };
   const auto rows = co_await app.reader.run(work);
   json list = json::array();
   for (const auto& row : rows) {
@@ -177,7 +177,7 @@ awaitable<Response> get_sweep(App& app, const Request& request) {
   const Id id = path_id(request, IdKind::sweep);
   const Counts counts = counts_of(known_sweep(app, id.sweep));
   const SweepView view = app.controller.view(id.sweep);
-  const auto work = [id, counts, view](db::Store& store) {
+  const auto work = [id, counts, view](db::ReadStore& store) {
     return json_response(sweep_snapshot(store, id.sweep, counts, view));
   };
   co_return co_await app.reader.run(work);
@@ -187,7 +187,7 @@ awaitable<Response> get_comparison(App& app, const Request& request) {
   const Id id = path_id(request, IdKind::sweep);
   known_sweep(app, id.sweep);
   const auto options = compare_options(request);
-  const auto work = [id, options](db::Store& store) {
+  const auto work = [id, options](db::ReadStore& store) {
     try {
       db::analysis::Comparison comparison = db::analysis::compare(store, id.sweep, options);
       std::string note = without_data(comparison.metric, store.metric_names(id.sweep));
@@ -204,7 +204,7 @@ awaitable<Response> get_trial(App& app, const Request& request) {
   const Id id = path_id(request, IdKind::trial);
   check_trial(app, id);
   const SweepView view = app.controller.view(id.sweep);
-  const auto work = [id, view](db::Store& store) {
+  const auto work = [id, view](db::ReadStore& store) {
     json result, attempts = json::array(), metrics = json::object();
     const auto sweep = store.sweep(id.sweep);
     const auto latest = store.latest(id.sweep);
@@ -238,7 +238,7 @@ awaitable<Response> get_curve(App& app, const Request& request) {
   check_trial(app, id);
   const std::string metric = query_text(request, "metric", jobspec::metric::train_loss);
   const auto points = query_int(request, "points", 0, 0, 10'000'000);
-  const auto work = [id, metric, points](db::Store& store) {
+  const auto work = [id, metric, points](db::ReadStore& store) {
     json list = json::array();
     for (const auto& p : store.curve(id, metric, points))
       list.push_back({p.step, number_json(p.value), p.time, p.attempt});
@@ -281,7 +281,7 @@ json request_of(const std::filesystem::path& folder) {
 
 awaitable<Response> get_attempt(App& app, const Request& request) {
   const Id id = path_id(request, IdKind::attempt);
-  const auto work = [id](db::Store& store) {
+  const auto work = [id](db::ReadStore& store) {
     const auto row = store.attempt(id);
     if (!row) throw HttpError(404, "there is no attempt " + id.to_string());
     json result = attempt_json(*row), events = json::array();
@@ -304,7 +304,7 @@ awaitable<Response> get_log(App& app, const Request& request) {
   if (file == files.end())
     throw HttpError(400, "stream=" + stream + ": expected stdout, stderr or journal");
   const bool ended = app.controller.state().live(id) == nullptr;
-  const auto find = [id](db::Store& store) {
+  const auto find = [id](db::ReadStore& store) {
     const auto row = store.attempt(id);
     if (!row) throw HttpError(404, "there is no attempt " + id.to_string());
     return row->folder;

@@ -126,7 +126,7 @@ awaitable<void> ask_engine(App& app, const std::string& text,
   request.file_name = sweep.file;
   request.elsewhere = backend != "local";
   request.max_nodes = app.config.max_nodes_per_job;
-  const auto work = [request](db::Store&) { return api::check_sweep(request); };
+  const auto work = [request] { return api::check_sweep(request); };
   const api::EngineCheck check = co_await app.checks.run(work);
   api::apply_check(check, sweep);
 }
@@ -157,8 +157,8 @@ json dry_run(const App& app, const Parsed& parsed, const std::string& backend) {
 awaitable<std::shared_ptr<const jobspec::Schema>> engine_schema(App& app) {
   if (!app.schema) {
     const std::string program = app.config.local.engine_program;
-    const auto work = [program](db::Store&) { return ask_engine(program); };
-    app.schema = co_await app.reader.run(work);
+    const auto work = [program] { return ask_engine(program); };
+    app.schema = co_await app.parsing.run(work);
   }
   co_return app.schema;
 }
@@ -175,14 +175,14 @@ awaitable<Response> post_sweep(App& app, const Request& request) {
   const std::string backend = co_await choose_backend(app, text_of(body, "backend", "auto"));
   const auto schema = co_await engine_schema(app);
   const jobspec::SiteLimits site = site_limits(app.config);
-  const auto work = [=](db::Store&) {
+  const auto work = [=] {
     Parsed result;
     result.sweep = jobspec::parse_sweep(text, file, *schema, site);
     result.sweep.directory = directory;
     result.expansion = jobspec::expand(result.sweep, *schema);
     return result;
   };
-  Parsed parsed = co_await app.reader.run(work);
+  Parsed parsed = co_await app.parsing.run(work);
   if (parsed.expansion.trials.empty()) throw HttpError(400, file + ": the sweep has no trials");
   const auto environment = environment_of(app.config, body, parsed.sweep);
   if (const std::string misfit = environment_misfit(environment); !misfit.empty())

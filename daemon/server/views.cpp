@@ -18,7 +18,7 @@ json parsed(const std::string& text) {
   return value.is_discarded() ? json(text) : value;
 }
 
-const db::Store::Latest* find(const TrialMetrics& metrics, const std::string& name) {
+const db::ReadStore::Latest* find(const TrialMetrics& metrics, const std::string& name) {
   for (const auto* metric : metrics)
     if (metric->metric == name) return metric;
   return nullptr;
@@ -146,7 +146,7 @@ json progress_json(const db::SweepRow& sweep, const db::TrialRow& row, const Tri
   return progress;
 }
 
-json sweep_snapshot(db::Store& store, std::int64_t id, const Counts& counts,
+json sweep_snapshot(db::ReadStore& store, std::int64_t id, const Counts& counts,
                     const SweepView& view) {
   const auto sweep = store.sweep(id);
   if (!sweep) return nullptr;

@@ -22,12 +22,12 @@ nlohmann::json event_json(const db::Event& event);
 nlohmann::json trial_json(const db::TrialRow& row);
 
 /// Latest metrics of one trial.
-using TrialMetrics = std::vector<const db::Store::Latest*>;
+using TrialMetrics = std::vector<const db::ReadStore::Latest*>;
 nlohmann::json progress_json(const db::SweepRow& sweep, const db::TrialRow& row,
                              const TrialMetrics& metrics, const SweepView& view);
 
 /// A sweep with its trials and their progress; null where there is none. For a reader's thread.
-nlohmann::json sweep_snapshot(db::Store& store, std::int64_t id, const Counts& counts,
+nlohmann::json sweep_snapshot(db::ReadStore& store, std::int64_t id, const Counts& counts,
                               const SweepView& view);
 
 }  // namespace thalweg::daemon

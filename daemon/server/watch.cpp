@@ -38,7 +38,7 @@ awaitable<void> watch_sweep(App& app, const Request& request, EventSink& sink) {
       const bool ended = sweep.phase != SweepPhase::active;
       const Counts counts = counts_of(sweep);
       const SweepView view = app.controller.view(id.sweep);
-      const auto work = [id, counts, view](db::Store& store) {
+      const auto work = [id, counts, view](db::ReadStore& store) {
         return "data: " + api::json_text(sweep_snapshot(store, id.sweep, counts, view)) + "\n\n";
       };
       const std::string text = co_await app.reader.run(work);

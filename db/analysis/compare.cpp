@@ -99,7 +99,7 @@ const Ranking& ranking_of(RankBy by) {
 }
 
 /// Sweep, metric, goal, target and parameters, checked.
-Comparison resolve(Store& store, std::int64_t id, const CompareOptions& options,
+Comparison resolve(ReadStore& store, std::int64_t id, const CompareOptions& options,
                    const ParameterNames& names) {
   const auto sweep = store.sweep(id);
   if (!sweep) throw std::invalid_argument(fmt::format("there is no sweep {}", id));
@@ -138,7 +138,7 @@ Comparison resolve(Store& store, std::int64_t id, const CompareOptions& options,
 
 }  // namespace
 
-Comparison compare(Store& store, std::int64_t sweep, const CompareOptions& options) {
+Comparison compare(ReadStore& store, std::int64_t sweep, const CompareOptions& options) {
   const ParameterNames names(store, sweep);
   Comparison comparison = resolve(store, sweep, options, names);
   const bool maximize = comparison.goal == "maximize";

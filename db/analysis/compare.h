@@ -82,6 +82,6 @@ struct Comparison {
 
 /// Throws std::invalid_argument for a sweep, parameter or metric that is not there (with the
 /// nearest name), db::Error where the database fails.
-Comparison compare(Store& store, std::int64_t sweep, const CompareOptions& options = {});
+Comparison compare(ReadStore& store, std::int64_t sweep, const CompareOptions& options = {});
 
 }  // namespace thalweg::db::analysis

@@ -32,7 +32,7 @@ std::string did_you_mean(const std::string& name) {
 
 }  // namespace
 
-ParameterNames::ParameterNames(Store& store, std::int64_t sweep)
+ParameterNames::ParameterNames(ReadStore& store, std::int64_t sweep)
     : store_(store), sweep_(sweep), varied_(varied_parameters(store, sweep)) {}
 
 std::vector<std::string> ParameterNames::all_of(const std::vector<std::string>& names) const {
@@ -79,7 +79,7 @@ std::string ParameterNames::suggestion(const std::string& name,
   return jobspec::nearest(name, all);
 }
 
-void check_metric(Store& store, std::int64_t sweep, const std::string& metric) {
+void check_metric(ReadStore& store, std::int64_t sweep, const std::string& metric) {
   const auto names = store.metric_names(sweep);
   if (contains(names, metric)) return;
   throw std::invalid_argument(fmt::format("sweep {} has no metric '{}'{}", sweep, metric,

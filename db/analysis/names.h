@@ -12,7 +12,7 @@ namespace thalweg::db::analysis {
 /// The parameters of a sweep. Reads the database as it is asked; Store must outlive it.
 class ParameterNames {
  public:
-  ParameterNames(Store& store, std::int64_t sweep);
+  ParameterNames(ReadStore& store, std::int64_t sweep);
 
   /// The full names: each may be given as it is, or as the last part of one varied parameter, as
   /// columns are titled ("name" for "optimizer.name"), else of one parameter at all. Throws
@@ -27,12 +27,12 @@ class ParameterNames {
   std::string full(const std::string& name) const;
   std::string suggestion(const std::string& name, const std::vector<std::string>& all) const;
 
-  Store& store_;
+  ReadStore& store_;
   std::int64_t sweep_;
   std::vector<std::string> varied_;
 };
 
 /// Throws std::invalid_argument where no trial has reported it.
-void check_metric(Store& store, std::int64_t sweep, const std::string& metric);
+void check_metric(ReadStore& store, std::int64_t sweep, const std::string& metric);
 
 }  // namespace thalweg::db::analysis

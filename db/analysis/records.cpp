@@ -19,7 +19,7 @@ constexpr std::size_t kRateCurves = 1000;
 
 using Rows = std::vector<std::vector<jobspec::Value>>;
 
-Rows ask(Store& store, const char* sql, const std::vector<jobspec::Value>& parameters) {
+Rows ask(ReadStore& store, const char* sql, const std::vector<jobspec::Value>& parameters) {
   return store.query(sql, kAllRows, kPatience, parameters).rows;
 }
 
@@ -49,7 +49,7 @@ jobspec::Value typed(const jobspec::Value& value, const std::string& type) {
 }
 
 /// trial -> value, from the parameters where they name it, else from the trial's `train` tree.
-std::map<std::int64_t, jobspec::Value> values_of(Store& store, std::int64_t sweep,
+std::map<std::int64_t, jobspec::Value> values_of(ReadStore& store, std::int64_t sweep,
                                                  const std::string& name) {
   std::map<std::int64_t, jobspec::Value> values;
   for (auto& row : ask(store, kParameter, {sweep, name}))
@@ -91,7 +91,7 @@ Spent spent_until(const CurvePoint& point, const std::vector<AttemptRow>& attemp
   return spent;
 }
 
-void find_target(Store& store, const Wanted& wanted, const std::vector<AttemptRow>& attempts,
+void find_target(ReadStore& store, const Wanted& wanted, const std::vector<AttemptRow>& attempts,
                  TrialRecord& record) {
   record.steps = record.seconds = record.node_seconds_to_target = kMissed;
   const auto there = [&](double value) {
@@ -108,7 +108,7 @@ void find_target(Store& store, const Wanted& wanted, const std::vector<AttemptRo
   }
 }
 
-double rate(Store& store, const Id& trial, const std::string& metric) {
+double rate(ReadStore& store, const Id& trial, const std::string& metric) {
   std::vector<double> values;
   for (const CurvePoint& point : store.curve(trial, metric))
     values.push_back(point.value);
@@ -117,11 +117,11 @@ double rate(Store& store, const Id& trial, const std::string& metric) {
 
 /// Fills best, samples_per_s and, for trials that have points or have failed, what it took to the
 /// target.
-void read_metrics(Store& store, const Wanted& wanted,
+void read_metrics(ReadStore& store, const Wanted& wanted,
                   const std::map<std::int64_t, std::vector<AttemptRow>>& attempts,
                   std::map<std::int64_t, TrialRecord*>& by_number) {
   static const std::string kRate = jobspec::metric::samples_per_s;
-  for (const Store::Latest& latest : store.latest(wanted.sweep)) {
+  for (const ReadStore::Latest& latest : store.latest(wanted.sweep)) {
     TrialRecord& record = *by_number.at(latest.trial.trial);
     if (latest.metric == wanted.metric) record.best = wanted.maximize ? latest.max : latest.min;
     if (latest.metric == kRate) {
@@ -140,7 +140,7 @@ void read_metrics(Store& store, const Wanted& wanted,
 
 }  // namespace
 
-std::vector<TrialRecord> read_records(Store& store, const Wanted& wanted) {
+std::vector<TrialRecord> read_records(ReadStore& store, const Wanted& wanted) {
   std::vector<TrialRecord> records;
   for (const auto& row : ask(store, kTrials, {wanted.sweep})) {
     TrialRecord record;
@@ -178,18 +178,18 @@ std::vector<TrialRecord> read_records(Store& store, const Wanted& wanted) {
   return records;
 }
 
-std::vector<std::string> varied_parameters(Store& store, std::int64_t sweep) {
+std::vector<std::string> varied_parameters(ReadStore& store, std::int64_t sweep) {
   std::vector<std::string> names;
   for (const auto& row : ask(store, kVaried, {sweep}))
     names.push_back(row[0].as_string());
   return names;
 }
 
-bool has_hyperparameter(Store& store, std::int64_t sweep, const std::string& name) {
+bool has_hyperparameter(ReadStore& store, std::int64_t sweep, const std::string& name) {
   return !ask(store, kHasHyperparameter, {sweep, name}).empty();
 }
 
-std::vector<std::string> all_hyperparameters(Store& store, std::int64_t sweep) {
+std::vector<std::string> all_hyperparameters(ReadStore& store, std::int64_t sweep) {
   std::vector<std::string> names;
   for (const auto& row : ask(store, kHyperparameters, {sweep}))
     names.push_back(row[0].as_string());

@@ -37,15 +37,15 @@ struct Wanted {
 };
 
 /// In order of trial number.
-std::vector<TrialRecord> read_records(Store& store, const Wanted& wanted);
+std::vector<TrialRecord> read_records(ReadStore& store, const Wanted& wanted);
 
 /// The sweep's parameters that take more than one value, in the order of the file.
-std::vector<std::string> varied_parameters(Store& store, std::int64_t sweep);
+std::vector<std::string> varied_parameters(ReadStore& store, std::int64_t sweep);
 
 /// May `by` hold this name?
-bool has_hyperparameter(Store& store, std::int64_t sweep, const std::string& name);
+bool has_hyperparameter(ReadStore& store, std::int64_t sweep, const std::string& name);
 
 /// Every name that `by` may hold; slow on large sweeps, for messages.
-std::vector<std::string> all_hyperparameters(Store& store, std::int64_t sweep);
+std::vector<std::string> all_hyperparameters(ReadStore& store, std::int64_t sweep);
 
 }  // namespace thalweg::db::analysis

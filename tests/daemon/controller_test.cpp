@@ -10,7 +10,8 @@
 #include "daemon/controller/fault.h"
 #include "daemon/controller/log.h"
 #include "daemon/state/events.h"
-#include "db/sqlite_store.h"
+#include "db/sqlite/connection.h"
+#include "db/store.h"
 #include "jobspec/trial.h"
 #include "tests/daemon/world.h"
 
@@ -575,7 +576,7 @@ TEST_F(ControllerTest, RetryRunsFailedTrialsAgain) {
 
 /// Lets the record grow by no page more (0), or as it likes.
 void limit_pages(World::Life& life, bool full) {
-  auto& connection = dynamic_cast<db::SqliteStore&>(*life.store).connection();
+  auto& connection = life.store->connection();
   connection.script("test", full ? "PRAGMA max_page_count = 1" : "PRAGMA max_page_count = 1000000");
 }
 

@@ -10,7 +10,8 @@
 #include <filesystem>
 
 #include "db/analysis/compare.h"
-#include "db/sqlite_store.h"
+#include "db/sqlite/connection.h"
+#include "db/store.h"
 #include "tests/db/fixture.h"
 
 namespace thalweg::db {
@@ -55,7 +56,7 @@ void ingest(const std::filesystem::path& folder, std::int64_t points, std::int64
   const auto file = folder / "bench.db";
   for (const char* suffix : {"", "-wal", "-shm"})
     std::filesystem::remove(file.string() + suffix);
-  SqliteStore store(file);
+  Store store(file);
   const auto sweep = store.insert_sweep(sample_sweep());
   for (int trial = 1; trial <= kTrials; ++trial) {
     store.insert_trials({sample_trial(sweep, trial)});
@@ -125,7 +126,7 @@ void many_trials(const std::filesystem::path& folder) {
   const auto file = folder / "trials.db";
   for (const char* suffix : {"", "-wal", "-shm"})
     std::filesystem::remove(file.string() + suffix);
-  SqliteStore store(file);
+  Store store(file);
   std::vector<TrialRow> trials;
   const auto big = store.insert_sweep(sample_sweep("big"));
   for (int i = 1; i <= 100'000; ++i)

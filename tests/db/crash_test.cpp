@@ -33,7 +33,7 @@ std::vector<Point> points_of_line(std::int64_t line) {
 /// Goes on from where the file stands, one line and its event a transaction, and reports each after
 /// its commit; never returns.
 [[noreturn]] void write_until_killed(const std::filesystem::path& file, int report) {
-  SqliteStore store(file);
+  Store store(file);
   for (std::int64_t line = store.attempt(kAttempt)->journal_lines + 1;; ++line) {
     store.transaction([&] {
       store.append_event({0, 1700000000, "line", kAttempt, "{\"n\":" + std::to_string(line) + "}"});
@@ -73,7 +73,7 @@ std::int64_t write_and_kill(const std::filesystem::path& file, std::chrono::micr
   return last;
 }
 
-void expect_whole(SqliteStore& store, std::int64_t reported) {
+void expect_whole(Store& store, std::int64_t reported) {
   static const sqlite::Sql kCheck{"check", "PRAGMA integrity_check"};
   sqlite::Run check(store.connection(), kCheck);
   ASSERT_TRUE(check.row());
@@ -110,7 +110,7 @@ TEST(Crash, KilledWritersLoseAndDoubleNothing) {
   test::TempDir folder;
   const auto file = folder.path() / "thalweg.db";
   {
-    SqliteStore store(file);
+    Store store(file);
     ASSERT_EQ(store.insert_sweep(sample_sweep()), kSweep);
     store.insert_trials({sample_trial(kSweep, 1)});
     store.insert_attempt(sample_attempt(kSweep, 1));
@@ -121,7 +121,7 @@ TEST(Crash, KilledWritersLoseAndDoubleNothing) {
   for (int round = 0; round < 25; ++round) {
     const std::int64_t reported = write_and_kill(file, std::chrono::microseconds(pause(random)));
     EXPECT_GT(reported, before);
-    SqliteStore store(file);
+    Store store(file);
     expect_whole(store, reported);
     if (HasFatalFailure()) return;
     before = store.attempt(kAttempt)->journal_lines;

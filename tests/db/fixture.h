@@ -5,7 +5,8 @@
 
 #include <string>
 
-#include "db/sqlite_store.h"
+#include "db/sqlite/connection.h"
+#include "db/store.h"
 #include "tests/support/process.h"
 
 namespace thalweg::db {
@@ -70,7 +71,7 @@ class StoreTest : public ::testing::Test {
   }
 
   test::TempDir folder;
-  SqliteStore store;
+  Store store;
 };
 
 }  // namespace thalweg::db

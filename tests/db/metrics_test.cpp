@@ -20,7 +20,7 @@ std::vector<std::int64_t> steps(const std::vector<CurvePoint>& curve) {
   return found;
 }
 
-std::int64_t count(SqliteStore& store, const std::string& from) {
+std::int64_t count(Store& store, const std::string& from) {
   return store.query("SELECT count(*) FROM " + from, 1, 10).rows[0][0].as_int();
 }
 

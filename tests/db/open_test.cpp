@@ -98,12 +98,47 @@ TEST_F(MigrateTest, TheShippedMigrationsAreNumberedFromOne) {
   for (const Migration& step : migrations())
     EXPECT_EQ(step.number, ++expected);
   EXPECT_GE(expected, 1);
-  SqliteStore store(file());
+  Store store(file());
   EXPECT_EQ(number(store.connection(), "PRAGMA user_version"), expected);
 }
 
+TEST_F(MigrateTest, AReaderChangesNothingAndSeesWhatIsCommitted) {
+  EXPECT_THAT(error_of([&] { ReadStore::open(file()); }), HasSubstr(file().string()));
+  EXPECT_FALSE(std::filesystem::exists(file()));
+  Store store(file());
+  const auto reader = ReadStore::open(file());
+  EXPECT_TRUE(reader->sweeps().empty());
+  SweepRow row;
+  row.name = "later";
+  row.owner = row.backend = row.file_name = row.text = row.metric = "x";
+  row.goal = "minimize";
+  row.state = "active";
+  row.notes = "[]";
+  store.transaction([&] {
+    row.id = store.insert_sweep(row);
+    EXPECT_TRUE(reader->sweeps().empty());
+  });
+  EXPECT_EQ(reader->sweep(row.id)->name, "later");
+}
+
+TEST_F(MigrateTest, AReaderRefusesAnotherSchema) {
+  const int newest = migrations().back().number;
+  Store store(file());
+  const auto version = [&](int number) {
+    store.connection().script("version", "PRAGMA user_version = " + std::to_string(number));
+  };
+  version(newest - 1);
+  EXPECT_THAT(error_of([&] { ReadStore::open(file()); }),
+              HasSubstr("start this version's thalwegd"));
+  EXPECT_EQ(number(store.connection(), "PRAGMA user_version"), newest - 1);
+  version(newest + 1);
+  EXPECT_THAT(error_of([&] { ReadStore::open(file()); }), HasSubstr("a newer Thalweg wrote it"));
+  version(newest);
+  EXPECT_NO_THROW(ReadStore::open(file()));
+}
+
 TEST_F(MigrateTest, TheStoreIsDurable) {
-  SqliteStore store(file());
+  Store store(file());
   static const sqlite::Sql kSync{"synchronous", "PRAGMA synchronous"};
   static const sqlite::Sql kKeys{"foreign keys", "PRAGMA foreign_keys"};
   sqlite::Run sync(store.connection(), kSync);
@@ -136,11 +171,11 @@ TEST(Filesystem, ADatabaseOnANetworkFilesystemIsRefusedBeforeAnythingIsCreated) 
   const auto file = folder.path() / "thalweg.db";
   OpenOptions options;
   options.filesystem_type = [](const std::filesystem::path&) { return 0x6969L; };
-  EXPECT_THAT(error_of([&] { SqliteStore(file, options); }),
+  EXPECT_THAT(error_of([&] { Store(file, options); }),
               AllOf(HasSubstr(file.string()), HasSubstr("(NFS)"), HasSubstr("THALWEG_HOME")));
   EXPECT_FALSE(std::filesystem::exists(file));
   options.filesystem_type = [](const std::filesystem::path&) { return 0xEF53L; };
-  SqliteStore(file, options);
+  Store(file, options);
   EXPECT_TRUE(std::filesystem::exists(file));
 }
 

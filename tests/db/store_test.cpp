@@ -208,7 +208,7 @@ TEST_F(StoreTest, FileIsForItsOwnerOnly) {
 
 TEST_F(StoreTest, AnotherConnectionSeesWhatWasWritten) {
   running_attempt();
-  SqliteStore other(folder.path() / "thalweg.db");
+  Store other(folder.path() / "thalweg.db");
   EXPECT_EQ(other.sweeps().size(), 1u);
 }
 

@@ -1,0 +1,71 @@
+// Work that takes long or waits (the database, another program), off the controller's thread: a
+// thread of its own that does one thing after the other.
+#pragma once
+
+#include <utility>  // boost 1.74's awaitable.hpp needs it first
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <type_traits>
+
+namespace thalweg::daemon {
+
+class Worker {
+ public:
+  /// Results come back on `executor`, which must run on one thread.
+  explicit Worker(boost::asio::any_io_executor executor) : executor_(std::move(executor)) {}
+  /// What has not begun is left out.
+  ~Worker() {
+    pool_.stop();
+    pool_.join();
+  }
+
+  /// Runs `work()` there and gives its result here. What it throws comes out of the co_await. Give
+  /// it a name: g++ 12 destroys a closure twice that is a temporary of a co_await which throws.
+  template <class F>
+  boost::asio::awaitable<std::invoke_result_t<F&>> run(F work) {
+    using Result = std::invoke_result_t<F&>;
+    auto job = std::make_shared<Job<Result>>(executor_);
+    boost::asio::post(pool_, [this, job, work = std::move(work)]() mutable {
+      try {
+        job->result.emplace(work());
+      } catch (...) {
+        job->error = std::current_exception();
+      }
+      boost::asio::post(executor_, [job = std::move(job)] { job->done.cancel(); });
+    });
+    return wait(std::move(job));
+  }
+
+ private:
+  template <class Result>
+  struct Job {
+    explicit Job(const boost::asio::any_io_executor& executor)
+        : done(executor, boost::asio::steady_timer::time_point::max()) {}
+    boost::asio::steady_timer done;  ///< cancelled when the result is there
+    std::optional<Result> result;
+    std::exception_ptr error;
+  };
+
+  template <class Result>
+  static boost::asio::awaitable<Result> wait(std::shared_ptr<Job<Result>> job) {
+    boost::system::error_code cancelled;
+    co_await job->done.async_wait(
+        boost::asio::redirect_error(boost::asio::use_awaitable, cancelled));
+    if (job->error) std::rethrow_exception(job->error);
+    co_return std::move(*job->result);
+  }
+
+  boost::asio::any_io_executor executor_;
+  boost::asio::thread_pool pool_{1};
+};
+
+}  // namespace thalweg::daemon
