@@ -127,7 +127,7 @@ Task sum_over(const Link& link, const Leaders& leaders, int first, int span,
     members.insert(members.end(), theirs.begin(), theirs.end());
   }
   const int place = (leaders.machine - first) * leaders.each + leaders.place;
-  const Link team = link.among(members, place, 1);
+  const Link team = link.subgroup(members, place, 1);
   Arguments sums{all.data(), nullptr, all.size() * 3, sizeof(double), Type::f64, Op::sum, 0};
   co_await allreduce_recursive_doubling(team, Layout(), sums);
 }
@@ -136,7 +136,7 @@ Task sum_over(const Link& link, const Leaders& leaders, int first, int span,
 Task tree(const Link& link, const Leaders& leaders, Arguments a, std::vector<std::size_t> ends,
           Range slice) {
   const std::vector<int> column = leaders.column();
-  const Link across = link.among(column, leaders.machine, 2);
+  const Link across = link.subgroup(column, leaders.machine, 2);
   auto* data = static_cast<std::byte*>(a.data);
   const auto at = [&](std::size_t i) { return data + i * a.element; };
   const auto scratch = link.scratch((slice.count() / 2 + 1) * a.element);
@@ -198,7 +198,7 @@ Task adasum(const Link& link, const Layout& layout, Arguments a, std::vector<std
             bool over_machines) {
   const Leaders leaders(link, over_machines ? layout : apart(layout));
   const int local_ranks = static_cast<int>(leaders.local.size());
-  const Link local = link.among(leaders.local, leaders.place, 0);
+  const Link local = link.subgroup(leaders.local, leaders.place, 0);
   if (local_ranks > 1) co_await reduce_to_owners(local, leaders.each, a);
   if (leaders.leads()) {
     const auto starts = segments(a.count, leaders.each);

@@ -24,8 +24,8 @@ Task allreduce_2d(const Link& link, const Layout& layout, Arguments a) {
     if (r / width == my_row) row_members.push_back(link.world_rank(r));
     if (r % width == my_column) column_members.push_back(link.world_rank(r));
   }
-  const Link row = link.among(row_members, my_column, 0);
-  const Link column = link.among(column_members, my_row, 1);
+  const Link row = link.subgroup(row_members, my_column, 0);
+  const Link column = link.subgroup(column_members, my_row, 1);
 
   const auto starts = segments(a.count, width);
   const auto segment = static_cast<std::size_t>(my_column);

@@ -20,11 +20,11 @@ constexpr int kPhasesOfPiece = 4;
 
 /// Phases 0 and 1 of `link`.
 Task storeys(Link link, const Leaders& leaders, Arguments a) {
-  const Link local = link.among(leaders.local, leaders.place, 0);
+  const Link local = link.subgroup(leaders.local, leaders.place, 0);
   if (local.size() > 1) co_await reduce_to_owners(local, leaders.each, a);
   if (leaders.leads()) {
     const std::vector<int> column = leaders.column();
-    const Link across = link.among(column, leaders.machine, 1);
+    const Link across = link.subgroup(column, leaders.machine, 1);
     Layout machines{leaders.machine, leaders.machines(), {}, leaders.machine};
     for (int m = 0; m < machines.ranks; ++m) {
       machines.machines.push_back({m});

@@ -14,7 +14,7 @@ Task broadcast_scatter_allgather(const Link& link, const Layout& layout, Argumen
   for (int p = 0; p < ranks; ++p) {
     members.push_back(link.world_rank((p + a.root) % ranks));
   }
-  const Link turned = link.among(members, position, 0);
+  const Link turned = link.subgroup(members, position, 0);
   const auto starts = segments(a.count, ranks);
   auto* data = static_cast<std::byte*>(a.data);
   const auto at = [&](int p) { return data + starts[static_cast<std::size_t>(p)] * a.element; };

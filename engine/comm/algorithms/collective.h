@@ -40,8 +40,9 @@ struct Layout {
   int ranks = 1;
   /// Of each machine its ranks, ascending; machines in the order of their first ranks.
   std::vector<std::vector<int>> machines;
-  int machine = 0;      ///< this rank's
-  bool shares = false;  ///< memory: all ranks have a board (or, before the first call, may get one)
+  int machine = 0;  ///< this rank's
+  /// Memory: all ranks have a control block (or, before the first call, may get one).
+  bool shares = false;
 
   bool one_machine() const { return machines.size() <= 1; }
   bool allows(Needs needs) const;

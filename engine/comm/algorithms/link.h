@@ -15,7 +15,7 @@
 
 namespace thalweg::engine::comm {
 
-class Board;
+class ControlBlock;
 class Messages;
 
 /// Ranks count from 0 within the link. Copies are cheap.
@@ -34,9 +34,9 @@ class Link {
   std::span<const int> members() const { return members_; }
   Transport& transport() const { return *transport_; }
   std::uint64_t tag() const { return tag_; }
-  /// Where these ranks share memory (node/board.h); nullptr: they do not.
-  Board* board() const { return board_; }
-  void set_board(Board* board) { board_ = board; }
+  /// Where these ranks share memory (shared/control_block.h); nullptr: they do not.
+  ControlBlock* control_block() const { return control_block_; }
+  void set_control_block(ControlBlock* control_block) { control_block_ = control_block; }
 
   /// None yet; to be filled.
   Messages messages() const;
@@ -58,7 +58,7 @@ class Link {
   }
   /// Some of the ranks, which `members` names as the transport counts them; this rank is number
   /// `rank` of them. `members` must stay.
-  Link among(std::span<const int> members, int rank, int phase_number) const {
+  Link subgroup(std::span<const int> members, int rank, int phase_number) const {
     return {*transport_, *scratch_, members, rank, tag_ + static_cast<std::uint64_t>(phase_number)};
   }
 
@@ -68,7 +68,7 @@ class Link {
   std::span<const int> members_;
   int rank_;
   std::uint64_t tag_;
-  Board* board_ = nullptr;
+  ControlBlock* control_block_ = nullptr;
 };
 
 /// Messages under way; `co_await` waits for all of them. It may be filled and awaited again.

@@ -57,7 +57,7 @@ const Layout& Group::layout() const {
 }
 
 void Group::on_warning(std::function<void(const std::string&)> warn) {
-  impl_->progress->patience().warn_to(std::move(warn));
+  impl_->progress->wait_policy().warn_to(std::move(warn));
 }
 
 void Group::use(Collective collective, std::string_view text) {
@@ -125,12 +125,13 @@ std::unique_ptr<Request> Group::start_reduce_scatter(void* data, std::size_t cou
 }
 
 void Group::allgather(const void* mine, void* all, std::size_t bytes_each) {
-  const Arguments a = impl_->gathering(mine, all, bytes_each);
+  const Arguments a = impl_->allgather_arguments(mine, all, bytes_each);
   impl_->run(Collective::allgather, a);
 }
 std::unique_ptr<Request> Group::start_allgather(const void* mine, void* all, std::size_t bytes_each,
                                                 std::string_view label) {
-  return impl_->start(Collective::allgather, impl_->gathering(mine, all, bytes_each), label);
+  return impl_->start(Collective::allgather, impl_->allgather_arguments(mine, all, bytes_each),
+                      label);
 }
 
 void Group::allgather_segments(void* data, std::size_t count, Type type) {
@@ -142,21 +143,22 @@ std::unique_ptr<Request> Group::start_allgather_segments(void* data, std::size_t
 }
 
 void Group::broadcast(void* data, std::size_t bytes, int root) {
-  const Arguments a = impl_->spreading(data, bytes, root);
+  const Arguments a = impl_->broadcast_arguments(data, bytes, root);
   impl_->run(Collective::broadcast, a);
 }
 std::unique_ptr<Request> Group::start_broadcast(void* data, std::size_t bytes, int root,
                                                 std::string_view label) {
-  return impl_->start(Collective::broadcast, impl_->spreading(data, bytes, root), label);
+  return impl_->start(Collective::broadcast, impl_->broadcast_arguments(data, bytes, root), label);
 }
 
 void Group::all_to_all(const void* out, void* in, std::size_t bytes_each) {
-  const Arguments a = impl_->swapping(out, in, bytes_each);
+  const Arguments a = impl_->all_to_all_arguments(out, in, bytes_each);
   impl_->run(Collective::all_to_all, a);
 }
 std::unique_ptr<Request> Group::start_all_to_all(const void* out, void* in, std::size_t bytes_each,
                                                  std::string_view label) {
-  return impl_->start(Collective::all_to_all, impl_->swapping(out, in, bytes_each), label);
+  return impl_->start(Collective::all_to_all, impl_->all_to_all_arguments(out, in, bytes_each),
+                      label);
 }
 
 void Group::barrier() {
@@ -178,8 +180,8 @@ std::unique_ptr<Request> Group::start_shard_sum(std::span<float* const> mine, st
   const Call call = Impl::shard_sum_call(count, shards);
   if (size() > 1) impl_->meet(call, label);
   return impl_->start(call, label, [&](const Operation& operation) {
-    return (impl_->board ? shard_sum_shared : shard_sum)(operation.link, tree,
-                                                         {mine.begin(), mine.end()}, count);
+    return (impl_->control_block ? shard_sum_shared : shard_sum)(operation.link, tree,
+                                                                 {mine.begin(), mine.end()}, count);
   });
 }
 
@@ -190,7 +192,7 @@ std::unique_ptr<Request> Group::start_shard_sum_elsewhere(std::span<float* const
   if (!supports(where.memory()))
     throw std::invalid_argument("UCX has no CUDA here: a GPU's memory cannot be sent");
   // While additions run nothing arrives that would wake a sleeper.
-  impl_->progress->patience().expect_memory();
+  impl_->progress->wait_policy().expect_memory();
   return impl_->start(Impl::shard_sum_call(count, shards), label, [&](const Operation& operation) {
     return shard_sum_elsewhere(operation.link, impl_->tree(mine.size(), shards),
                                {mine.begin(), mine.end()}, count, where);
@@ -218,7 +220,8 @@ std::unique_ptr<Group> Group::split(int color, int key) {
   };
   const Wish mine{color, key, impl_->progress->next_context, rank()};
   std::vector<Wish> wishes(static_cast<std::size_t>(size()));
-  impl_->run(Collective::allgather, impl_->gathering(&mine, wishes.data(), sizeof mine), "split");
+  impl_->run(Collective::allgather, impl_->allgather_arguments(&mine, wishes.data(), sizeof mine),
+             "split");
 
   int context = 0;
   for (const Wish& wish : wishes) {
@@ -257,7 +260,7 @@ std::unique_ptr<Memory> Group::allocate(std::size_t bytes) {
   }
   std::unique_ptr<CommonMemory> memory;
   if (neighbours.size() > 1) {
-    const Link here = operation.link.among(neighbours, place, 0);
+    const Link here = operation.link.subgroup(neighbours, place, 0);
     impl.complete(operation, share_memory(here, bytes, memory));
   }
   if (!memory) return ordinary_memory(bytes);

@@ -71,19 +71,20 @@ Operation Group::Impl::operation_for(const Call& call, std::string_view label) {
   const std::uint64_t turn = number.call & ((1U << kCallBits) - 1);
   const auto tag = (static_cast<std::uint64_t>(context) << kCallBits | turn) << kPhaseBits;
   Link link(progress->transport(), progress->scratch(), members, rank, tag);
-  link.set_board(board.get());
+  link.set_control_block(control_block.get());
   return {call, label, number, link};
 }
 
 void Group::Impl::meet(const Call& call, std::string_view label) {
-  if (board_tried || !layout.shares) return;
-  board_tried = true;
+  if (control_block_tried || !layout.shares) return;
+  control_block_tried = true;
   Operation operation = operation_for(call, label);
-  Task task = Board::make(operation.link, progress->regions(), progress->patience().work(), board);
+  Task task = ControlBlock::make(operation.link, progress->regions(),
+                                 progress->wait_policy().work(), control_block);
   if (options.checked) task = checked(operation, std::move(task));
   complete(operation, std::move(task));
-  layout.shares = board != nullptr;
-  if (board) progress->patience().expect_memory();
+  layout.shares = control_block != nullptr;
+  if (control_block) progress->wait_policy().expect_memory();
 }
 
 std::shared_ptr<const ShardTree> Group::Impl::tree(std::size_t brings, int shards) {
@@ -112,7 +113,7 @@ void Group::Impl::complete(Operation& operation, Task task) {
 
 const Row& Group::Impl::row(Collective collective, const Arguments& a) const {
   const Row& row = choices[static_cast<std::size_t>(collective)](layout, a.bytes());
-  if (row.needs != Needs::shared_memory || board) return row;
+  if (row.needs != Needs::shared_memory || control_block) return row;
   return choose_row(collective, layout, a.bytes());
 }
 
@@ -147,14 +148,14 @@ void Group::Impl::run(Collective collective, const Arguments& a, const char* wha
   const bool empty = a.bytes() == 0 && collective != Collective::barrier;
   if (size() == 1 || (empty && !options.checked)) return;
   const Call text = call(collective, a, {}, what);
-  if (board && !options.checked && row(collective, a).needs == Needs::shared_memory) {
-    if (SmallCall::fits(*board, collective, a)) return run_small(text);
-    board->set_blocking(progress->idle());
+  if (control_block && !options.checked && row(collective, a).needs == Needs::shared_memory) {
+    if (SmallCall::fits(*control_block, collective, a)) return run_small(text);
+    control_block->set_blocking(progress->idle());
   }
   Operation operation = operation_for(text, {});
   set_going(operation, task(operation, collective, a));
   if (!progress->begin(operation)) progress->finish(operation);
-  if (board) board->set_blocking(false);
+  if (control_block) control_block->set_blocking(false);
 }
 
 /// Without a coroutine: that would cost more than the call.
@@ -162,13 +163,13 @@ void Group::Impl::run_small(const Call& text) {
   progress->noting_failure([&] {
     const CallNumber number{context, calls++};
     progress->note(number, text, {});
-    SmallCall small(*board, text.collective, text.arguments);
-    if (board->spin([&] { return small.advance(); })) return;
+    SmallCall small(*control_block, text.collective, text.arguments);
+    if (control_block->spin([&] { return small.advance(); })) return;
     const Operation operation(text, {}, number,
                               Link(progress->transport(), progress->scratch(), members, rank, 0));
     progress->wait(operation, [&] {
       if (small.advance()) return true;
-      board->check_present(small.ticket());
+      control_block->check_present(small.sequence());
       return false;
     });
   });
@@ -188,13 +189,14 @@ Arguments Group::Impl::reduction(void* data, std::size_t count, Type type, Op op
   return {data, nullptr, count, size_of(type), type, op, 0};
 }
 
-Arguments Group::Impl::gathering(const void* mine, void* all, std::size_t bytes_each) const {
+Arguments Group::Impl::allgather_arguments(const void* mine, void* all,
+                                           std::size_t bytes_each) const {
   auto* place = static_cast<std::byte*>(all) + static_cast<std::size_t>(rank) * bytes_each;
   if (place != mine && bytes_each > 0) std::memcpy(place, mine, bytes_each);
   return {all, nullptr, static_cast<std::size_t>(size()), bytes_each, Type::f32, Op::sum, 0};
 }
 
-Arguments Group::Impl::spreading(void* data, std::size_t bytes, int root) const {
+Arguments Group::Impl::broadcast_arguments(void* data, std::size_t bytes, int root) const {
   if (root < 0 || root >= size()) {
     throw std::invalid_argument("broadcast from rank " + std::to_string(root) + " of " +
                                 std::to_string(size()));
@@ -202,7 +204,8 @@ Arguments Group::Impl::spreading(void* data, std::size_t bytes, int root) const 
   return {data, nullptr, bytes, 1, Type::f32, Op::sum, root};
 }
 
-Arguments Group::Impl::swapping(const void* out, void* in, std::size_t bytes_each) const {
+Arguments Group::Impl::all_to_all_arguments(const void* out, void* in,
+                                            std::size_t bytes_each) const {
   const auto ranks = static_cast<std::size_t>(size());
   if (ranks == 1 && bytes_each > 0) std::memcpy(in, out, bytes_each);
   return {in, out, ranks, bytes_each, Type::f32, Op::sum, 0};

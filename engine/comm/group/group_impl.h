@@ -29,8 +29,8 @@ struct Group::Impl {
   std::vector<Choice> choices;  ///< by Collective
   std::uint32_t calls = 0;      ///< the same on every rank, since all make the same calls
   std::map<int, std::shared_ptr<const ShardTree>> trees;  ///< by number of shards
-  std::unique_ptr<Board> board;                           ///< see shares()
-  bool board_tried = false;
+  std::unique_ptr<ControlBlock> control_block;            ///< see shares()
+  bool control_block_tried = false;
   std::uint64_t allocations = 0;
   Impl(std::shared_ptr<Progress> p, GroupOptions o, std::vector<int> m, int r, int c);
 
@@ -45,7 +45,7 @@ struct Group::Impl {
     set_going(*operation, make_task(*operation));
     return begin(progress, std::move(operation));
   }
-  /// The first call that may use shared memory waits for all ranks, and makes the board.
+  /// The first call that may use shared memory waits for all ranks, and makes the control block.
   void meet(const Call& call, std::string_view label);
   Operation operation_for(const Call& call, std::string_view label);
   /// Throws std::invalid_argument unless this rank owns as many of the shards as it brings.
@@ -56,9 +56,9 @@ struct Group::Impl {
 
   // Arguments; they throw std::invalid_argument.
   static Arguments reduction(void* data, std::size_t count, Type type, Op op);
-  Arguments gathering(const void* mine, void* all, std::size_t bytes_each) const;
-  Arguments spreading(void* data, std::size_t bytes, int root) const;
-  Arguments swapping(const void* out, void* in, std::size_t bytes_each) const;
+  Arguments allgather_arguments(const void* mine, void* all, std::size_t bytes_each) const;
+  Arguments broadcast_arguments(void* data, std::size_t bytes, int root) const;
+  Arguments all_to_all_arguments(const void* out, void* in, std::size_t bytes_each) const;
 
  private:
   const Row& row(Collective collective, const Arguments& a) const;

@@ -8,8 +8,8 @@
 namespace thalweg::engine::comm {
 
 Progress::Progress(std::shared_ptr<Transport> transport, std::chrono::milliseconds stall,
-                   Patience::Warn warn)
-    : transport_(std::move(transport)), patience_(*transport_, stall, std::move(warn)) {
+                   WaitPolicy::Warn warn)
+    : transport_(std::move(transport)), wait_policy_(*transport_, stall, std::move(warn)) {
   transport_->on_probe([this](const std::string& question) { return answer(question); });
 }
 
@@ -32,7 +32,7 @@ void Progress::wait(const Operation& operation, const std::function<bool()>& don
       ~Waiting() { place = nullptr; }
     } const waiting{waiting_};
     waiting_ = &operation;
-    patience_.until(
+    wait_policy_.until(
         [&] {
           advance_all();
           return done();
@@ -65,11 +65,11 @@ void Progress::note(CallNumber number, const Call& call, std::string_view label)
 }
 
 std::string Progress::answer(const std::string& bytes) const {
-  const auto question = RollQuestion::unpack(bytes);
+  const auto question = ProbeQuestion::unpack(bytes);
   if (!question) return {};
   const CallNumber number = question->number;
-  RollAnswer answer;
-  answer.silent = patience_.silence();
+  ProbeAnswer answer;
+  answer.silent = wait_policy_.silence();
   const auto is_asked_for = [&](const Operation* o) {
     return o->number == number && !(o->strand && o->strand->done());
   };
@@ -81,17 +81,17 @@ std::string Progress::answer(const std::string& bytes) const {
   const auto context = static_cast<std::size_t>(number.context);
   const Made* made = context < made_.size() && made_[context] ? &*made_[context] : nullptr;
   if (asked) {
-    answer.state = RollAnswer::State::under_way;
+    answer.state = ProbeAnswer::State::under_way;
     answer.call = asked->text();
   } else if (made && static_cast<std::int32_t>(made->number - number.call) >= 0) {
-    answer.state = RollAnswer::State::finished;
+    answer.state = ProbeAnswer::State::finished;
   }
   if (waiting_) {
     answer.doing = "it waits in " + waiting_->text();
   } else {
     answer.doing = "it waits outside of any operation";
   }
-  if (answer.state == RollAnswer::State::not_started) {
+  if (answer.state == ProbeAnswer::State::not_started) {
     const std::string last = made ? made->call.text(made->label) : "";
     const bool same = waiting_ && waiting_->text() == last;
     if (!made) answer.doing += ", and has called nothing in this group";

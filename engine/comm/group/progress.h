@@ -21,14 +21,14 @@ namespace thalweg::engine::comm {
 class Progress {
  public:
   Progress(std::shared_ptr<Transport> transport, std::chrono::milliseconds stall,
-           Patience::Warn warn);
+           WaitPolicy::Warn warn);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
   Transport& transport() { return *transport_; }
   Scratch& scratch() { return scratch_; }
-  Patience& patience() { return patience_; }
+  WaitPolicy& wait_policy() { return wait_policy_; }
   Regions& regions() { return regions_; }
   /// Something went wrong; the rest of what is under way will not come to its end.
   bool failed() const { return failed_; }
@@ -71,7 +71,7 @@ class Progress {
   std::string answer(const std::string& question) const;
 
   std::shared_ptr<Transport> transport_;
-  Patience patience_;
+  WaitPolicy wait_policy_;
   Scratch scratch_;
   Regions regions_;
   std::vector<Operation*> open_;

@@ -17,20 +17,20 @@ struct AnswerHead {
 
 }  // namespace
 
-std::string RollQuestion::pack() const {
+std::string ProbeQuestion::pack() const {
   std::string bytes(sizeof number, '\0');
   std::memcpy(bytes.data(), &number, sizeof number);
   return bytes;
 }
 
-std::optional<RollQuestion> RollQuestion::unpack(const std::string& bytes) {
-  RollQuestion question;
+std::optional<ProbeQuestion> ProbeQuestion::unpack(const std::string& bytes) {
+  ProbeQuestion question;
   if (bytes.size() != sizeof question.number) return std::nullopt;
   std::memcpy(&question.number, bytes.data(), sizeof question.number);
   return question;
 }
 
-std::string RollAnswer::pack() const {
+std::string ProbeAnswer::pack() const {
   const std::string first = call.substr(0, kMostText);
   const AnswerHead head{static_cast<std::uint32_t>(state), static_cast<std::uint32_t>(first.size()),
                         static_cast<std::uint64_t>(silent.count())};
@@ -39,7 +39,7 @@ std::string RollAnswer::pack() const {
   return bytes + first + doing.substr(0, kMostText);
 }
 
-std::optional<RollAnswer> RollAnswer::unpack(const std::string& bytes) {
+std::optional<ProbeAnswer> ProbeAnswer::unpack(const std::string& bytes) {
   AnswerHead head{};
   if (bytes.size() < sizeof head) return std::nullopt;
   std::memcpy(&head, bytes.data(), sizeof head);
@@ -47,9 +47,9 @@ std::optional<RollAnswer> RollAnswer::unpack(const std::string& bytes) {
       head.call_bytes > bytes.size() - sizeof head) {
     return std::nullopt;
   }
-  return RollAnswer{static_cast<State>(head.state), std::chrono::milliseconds(head.silent_ms),
-                    bytes.substr(sizeof head, head.call_bytes),
-                    bytes.substr(sizeof head + head.call_bytes)};
+  return ProbeAnswer{static_cast<State>(head.state), std::chrono::milliseconds(head.silent_ms),
+                     bytes.substr(sizeof head, head.call_bytes),
+                     bytes.substr(sizeof head + head.call_bytes)};
 }
 
 Verdict::Verdict(const Transport& transport, const WaitedCall& call, std::uint32_t since)
@@ -65,15 +65,15 @@ Verdict::Verdict(const Transport& transport, const WaitedCall& call, std::uint32
     }
     if (!member) continue;
     // An answer without words: it has taken its group down already.
-    const RollAnswer answer = RollAnswer::unpack(*bytes).value_or(RollAnswer{});
+    const ProbeAnswer answer = ProbeAnswer::unpack(*bytes).value_or(ProbeAnswer{});
     switch (answer.state) {
-      case RollAnswer::State::not_started:
+      case ProbeAnswer::State::not_started:
         missing_.push_back({rank, answer});
         break;
-      case RollAnswer::State::under_way:
+      case ProbeAnswer::State::under_way:
         if (answer.call != call_) different_.push_back({rank, answer});
         break;
-      case RollAnswer::State::finished:
+      case ProbeAnswer::State::finished:
         gone_on_.push_back(rank);
         break;
     }
@@ -119,11 +119,11 @@ std::string Verdict::text() const {
       add(std::to_string(members.size() - kMostNamed) + " more ranks have not joined it");
     }
   };
-  add_each(different_, [](const RollAnswer& a) { return " calls " + a.call + " instead"; });
+  add_each(different_, [](const ProbeAnswer& a) { return " calls " + a.call + " instead"; });
   if (!absent_.empty()) {
     add(names(absent_) + (absent_.size() == 1 ? " does not answer" : " do not answer"));
   }
-  add_each(missing_, [](const RollAnswer& a) {
+  add_each(missing_, [](const ProbeAnswer& a) {
     return " has not joined it" + (a.doing.empty() ? std::string() : " (" + a.doing + ")");
   });
   if (!outsiders_.empty()) {

@@ -13,26 +13,26 @@
 namespace thalweg::engine::comm {
 
 /// "How far are you with this call?"
-struct RollQuestion {
+struct ProbeQuestion {
   CallNumber number;
   std::string pack() const;
-  static std::optional<RollQuestion> unpack(const std::string& bytes);
+  static std::optional<ProbeQuestion> unpack(const std::string& bytes);
 };
 
-struct RollAnswer {
+struct ProbeAnswer {
   enum class State : std::uint32_t { not_started, under_way, finished };
   State state = State::not_started;
   std::chrono::milliseconds silent{};  ///< for how long nothing has completed there
   std::string call;                    ///< that call in its own words, while it is under way
   std::string doing;                   ///< what it waits in
   std::string pack() const;
-  static std::optional<RollAnswer> unpack(const std::string& bytes);
+  static std::optional<ProbeAnswer> unpack(const std::string& bytes);
 };
 
 /// Who keeps an operation from its end, as far as the answers tell.
 class Verdict {
  public:
-  /// From the answers to roll calls of number `since` and later.
+  /// From the answers to liveness probes of number `since` and later.
   Verdict(const Transport& transport, const WaitedCall& call, std::uint32_t since);
 
   /// Waiting longer is of no use: somebody does not answer, or calls something else, or those that
@@ -46,7 +46,7 @@ class Verdict {
  private:
   struct Member {
     int rank;  ///< as the transport counts them
-    RollAnswer answer;
+    ProbeAnswer answer;
   };
   std::string names(const std::vector<int>& ranks) const;
 

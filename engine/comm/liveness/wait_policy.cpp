@@ -30,7 +30,7 @@ constexpr int kMostRounds = 4;
 
 }  // namespace
 
-void Patience::until(const std::function<bool()>& done, const WaitedCall& call) {
+void WaitPolicy::until(const std::function<bool()>& done, const WaitedCall& call) {
   if (done()) return;
   const auto happened = [this] { return transport_.completed() + work_; };
   auto seen = happened();
@@ -64,7 +64,7 @@ void Patience::until(const std::function<bool()>& done, const WaitedCall& call) 
   silence_ = {};
 }
 
-void Patience::rest() {
+void WaitPolicy::rest() {
   const milliseconds limit = std::min(kNap, std::max(stall_ / 16, milliseconds(1)));
   if (!memory_) return transport_.rest(limit);
   const Clock::duration part = silence_ / kMemoryNapPart;
@@ -73,15 +73,15 @@ void Patience::rest() {
       std::min({limit, kLongestMemoryNap, std::chrono::duration_cast<milliseconds>(part)}));
 }
 
-milliseconds Patience::silence() const {
+milliseconds WaitPolicy::silence() const {
   return std::chrono::duration_cast<milliseconds>(silence_);
 }
 
-void Patience::look_round(const WaitedCall& call) {
+void WaitPolicy::look_round(const WaitedCall& call) {
   const auto in_round = silence_ - rounds_ * stall_;
   // Twice, so that the last answers are not old.
   if (calls_ < 2 && in_round > (calls_ == 0 ? 3 : 6) * stall_ / 8) {
-    const std::uint32_t number = transport_.probe_peers(RollQuestion{call.number}.pack());
+    const std::uint32_t number = transport_.probe_peers(ProbeQuestion{call.number}.pack());
     if (calls_++ == 0) since_ = number;
   }
   if (!warned_ && in_round > stall_ / 2) {
@@ -97,7 +97,7 @@ void Patience::look_round(const WaitedCall& call) {
   calls_ = 0;
 }
 
-void Patience::stalled(const WaitedCall& call) {
+void WaitPolicy::stalled(const WaitedCall& call) {
   const Verdict verdict(transport_, call, since_);
   const int culprit = verdict.culprit();
   const CommError error(

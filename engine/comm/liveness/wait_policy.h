@@ -13,18 +13,18 @@
 namespace thalweg::engine::comm {
 
 /// The wait loop of everything that blocks on peers. Not thread-safe.
-class Patience {
+class WaitPolicy {
  public:
   using Warn = std::function<void(const std::string&)>;
   /// `stall`: how long nothing may complete inside one wait before it is an error; half as long
   /// before `warn` is told.
-  Patience(Transport& transport, std::chrono::milliseconds stall, Warn warn)
+  WaitPolicy(Transport& transport, std::chrono::milliseconds stall, Warn warn)
       : transport_(transport), stall_(stall), warn_(std::move(warn)) {}
 
   /// Progresses the transport until done(), which is what `call` waits for. Throws CommError
   /// when a peer is gone, or when nothing completed for the stall time: then it names the peers
-  /// that do not answer a roll call (those stopped, or not inside any wait) or that have not joined
-  /// the operation.
+  /// that do not answer a liveness probe (those stopped, or not inside any wait) or that have not
+  /// joined the operation.
   void until(const std::function<bool()>& done, const WaitedCall& call);
 
   void warn_to(Warn warn) { warn_ = std::move(warn); }
@@ -51,7 +51,7 @@ class Patience {
 
   Clock::duration silence_{};  ///< of this wait
   int rounds_ = 0;             ///< stall times that have passed in silence
-  int calls_ = 0;              ///< roll calls of this round
+  int calls_ = 0;              ///< liveness probes of this round
   std::uint32_t since_ = 0;    ///< number of the first of them
   bool warned_ = false;        ///< of this silence
 };

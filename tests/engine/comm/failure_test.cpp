@@ -271,8 +271,8 @@ TEST(CheckedMode, TheSameCallsGiveTheSameResults) {
   });
 }
 
-// Long enough for a thread of a busy machine to get a core between the roll call and the verdict,
-// or it is said not to answer.
+// Long enough for a thread of a busy machine to get a core between the liveness probe and the
+// verdict, or it is said not to answer.
 constexpr milliseconds kStall{2000};
 
 TEST(Stall, SaysWhichRankHasNotJoinedAndWhatItDoesInstead) {

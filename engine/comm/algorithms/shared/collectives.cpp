@@ -20,10 +20,10 @@ constexpr std::size_t kPiece = 512 * 1024;
 constexpr std::size_t kLine = 64;
 // Longer chunks cost fewer waits, shorter ones stay in a core's own cache.
 constexpr std::size_t kHalf = 256 * 1024;
-static_assert(2 * kHalf <= Board::kBounce);
+static_assert(2 * kHalf <= ControlBlock::kBounce);
 // Of allreduce.
 constexpr std::size_t kParts = 4;
-constexpr std::size_t kPart = Board::kBounce / kParts;
+constexpr std::size_t kPart = ControlBlock::kBounce / kParts;
 // A result is stored to this rank's memory and copied from there to the others', so much at a time
 // that it is still in the first-level cache: a copy of whole lines takes them without asking for
 // what the others hold, which single stores wait for.
@@ -45,11 +45,11 @@ Stretch slice_of(std::size_t count, std::size_t element, int ranks, int rank) {
 /// One call on a long vector.
 class LongCall {
  public:
-  LongCall(Board& board, Collective collective, const Arguments& a)
-      : board_(board),
+  LongCall(ControlBlock& control_block, Collective collective, const Arguments& a)
+      : control_block_(control_block),
         collective_(collective),
         a_(a),
-        ticket_(board.open(Signature::of(collective, a), Board::Uses::bounce)) {}
+        sequence_(control_block.open(Signature::of(collective, a), ControlBlock::Uses::bounce)) {}
   Task run();
 
  private:
@@ -59,8 +59,8 @@ class LongCall {
   Task copy_by_bounce();
   Task wait_for_stage(std::uint32_t stage);
 
-  int me() const { return board_.rank(); }
-  int ranks() const { return board_.size(); }
+  int me() const { return control_block_.rank(); }
+  int ranks() const { return control_block_.size(); }
   std::byte* data() const { return static_cast<std::byte*>(a_.data); }
   /// What the others read.
   const std::byte* offered() const {
@@ -76,7 +76,7 @@ class LongCall {
   /// No vector lies in common memory: then every rank has copied its first chunk in.
   bool nothing_in_common() const;
   std::byte* half(int of, std::size_t step) const {
-    return board_.bounce(ticket_, of) + step % 2 * kHalf;
+    return control_block_.bounce(sequence_, of) + step % 2 * kHalf;
   }
   struct Slice {
     std::byte* data;
@@ -91,10 +91,10 @@ class LongCall {
   void reduce_chunk(std::size_t step);
   void copy_out(std::size_t step);
 
-  Board& board_;
+  ControlBlock& control_block_;
   Collective collective_;
   Arguments a_;
-  Board::Ticket ticket_;
+  ControlBlock::Sequence sequence_;
   std::vector<std::byte*> windows_;  ///< by rank: what it offers
 };
 
@@ -122,9 +122,9 @@ bool LongCall::find_windows() {
   for (int r = 0; r < ranks(); ++r) {
     if (!feeds(r)) continue;
     Regions::Place place;
-    std::memcpy(&place, board_.inlined(ticket_, r), sizeof place);
+    std::memcpy(&place, control_block_.inlined(sequence_, r), sizeof place);
     if (place.id == 0) return false;
-    windows_[static_cast<std::size_t>(r)] = board_.at(r, place);
+    windows_[static_cast<std::size_t>(r)] = control_block_.at(r, place);
   }
   return true;
 }
@@ -132,26 +132,30 @@ bool LongCall::find_windows() {
 bool LongCall::nothing_in_common() const {
   for (int r = 0; r < ranks(); ++r) {
     Regions::Place place;
-    std::memcpy(&place, board_.inlined(ticket_, r), sizeof place);
+    std::memcpy(&place, control_block_.inlined(sequence_, r), sizeof place);
     if (place.id != 0) return false;
   }
   return true;
 }
 
 Task LongCall::wait_for_stage(std::uint32_t stage) {
-  BoardUntil arrived(board_, ticket_, [this, stage] { return board_.all_at(ticket_, stage); });
+  ControlBlockUntil arrived(control_block_, sequence_,
+                            [this, stage] { return control_block_.all_at(sequence_, stage); });
   co_await arrived;
 }
 
 Task LongCall::run() {
-  BoardUntil free(board_, ticket_, [this] { return board_.may_post(ticket_); });
+  ControlBlockUntil free(control_block_, sequence_,
+                         [this] { return control_block_.may_post(sequence_); });
   co_await free;
-  const Regions::Place place = feeds(me()) ? board_.find(offered(), a_.bytes()) : Regions::Place{};
+  const Regions::Place place =
+      feeds(me()) ? control_block_.find(offered(), a_.bytes()) : Regions::Place{};
   // Without a place in common memory it will be bounce buffers in any case.
   const bool early = place.id == 0 && collective_ == Collective::allreduce;
   if (early) copy_in(0);
-  board_.post(ticket_, &place, sizeof place);
-  BoardUntil posted(board_, ticket_, [this] { return board_.all_posted(ticket_); });
+  control_block_.post(sequence_, &place, sizeof place);
+  ControlBlockUntil posted(control_block_, sequence_,
+                           [this] { return control_block_.all_posted(sequence_); });
   co_await posted;
 
   const bool reduces =
@@ -163,14 +167,14 @@ Task LongCall::run() {
       co_await copy_in_place();
     }
     // Until all are through, this rank's vector is read, or written.
-    board_.set_stage(ticket_, 1);
+    control_block_.set_stage(sequence_, 1);
     co_await wait_for_stage(1);
   } else if (collective_ == Collective::allreduce) {
     co_await allreduce_by_bounce(early, nothing_in_common());
   } else {
     co_await copy_by_bounce();
   }
-  board_.close(ticket_);
+  control_block_.close(sequence_);
 }
 
 Task LongCall::reduce_in_place() {
@@ -185,7 +189,7 @@ Task LongCall::reduce_in_place() {
   for (std::size_t done = 0; done < mine.count;) {
     const std::size_t n = std::min(kPiece / a_.element, mine.count - done);
     const std::size_t at = (mine.begin + done) * a_.element;
-    const auto sources = board_.pointers();
+    const auto sources = control_block_.pointers();
     for (std::size_t r = 0; r < windows_.size(); ++r) {
       sources[r] = windows_[r] + at;
       if (all) into[r] = windows_[r] + at;
@@ -198,7 +202,7 @@ Task LongCall::reduce_in_place() {
     reduce_all(into, sources, n, {a_.type, a_.op});
     done += n;
     if (done == mine.count) break;
-    Pause pause(board_);
+    Pause pause(control_block_);
     co_await pause;
   }
 }
@@ -214,7 +218,7 @@ Task LongCall::copy_in_place() {
       const std::size_t n = std::min(kPiece, p.bytes - done);
       std::memcpy(data() + p.place + done, source + done, n);
       done += n;
-      Pause pause(board_);
+      Pause pause(control_block_);
       co_await pause;
     }
   }
@@ -235,17 +239,18 @@ LongCall::Slice LongCall::slice(std::size_t step, int rank) const {
 void LongCall::copy_in(std::size_t step) {
   for (int r = 0; r < ranks(); ++r) {
     const Slice s = slice(step, r);
-    if (r != me()) std::memcpy(board_.bounce(ticket_, me()) + s.place, s.data, s.bytes);
+    if (r != me()) std::memcpy(control_block_.bounce(sequence_, me()) + s.place, s.data, s.bytes);
   }
 }
 
 void LongCall::reduce_chunk(std::size_t step) {
   const Slice s = slice(step, me());
-  const auto sources = board_.pointers();
+  const auto sources = control_block_.pointers();
   for (int r = 0; r < ranks(); ++r) {
-    sources[static_cast<std::size_t>(r)] = r == me() ? s.data : board_.bounce(ticket_, r) + s.place;
+    sources[static_cast<std::size_t>(r)] =
+        r == me() ? s.data : control_block_.bounce(sequence_, r) + s.place;
   }
-  std::byte* result = board_.bounce(ticket_, me()) + s.place;
+  std::byte* result = control_block_.bounce(sequence_, me()) + s.place;
   for (std::size_t done = 0; done < s.bytes; done += kHot) {
     const std::size_t n = std::min(kHot, s.bytes - done);
     void* const into[] = {s.data + done};
@@ -260,7 +265,7 @@ void LongCall::reduce_chunk(std::size_t step) {
 void LongCall::copy_out(std::size_t step) {
   for (int r = 0; r < ranks(); ++r) {
     const Slice s = slice(step, r);
-    if (r != me()) std::memcpy(s.data, board_.bounce(ticket_, r) + s.place, s.bytes);
+    if (r != me()) std::memcpy(s.data, control_block_.bounce(sequence_, r) + s.place, s.bytes);
   }
 }
 
@@ -270,11 +275,11 @@ Task LongCall::allreduce_by_bounce(bool copied_in, bool all_copied_in) {
   // buffers, chunk k+1 finds its own no longer read: in turn k-1 all had reduced k-3.
   const std::size_t steps = (a_.count + chunk() - 1) / chunk();
   if (!copied_in) copy_in(0);
-  board_.set_stage(ticket_, 1);
+  control_block_.set_stage(sequence_, 1);
   for (std::size_t turn = 0; turn < steps + 2; ++turn) {
     if (turn + 1 < steps) copy_in(turn + 1);
     const auto stage = static_cast<std::uint32_t>(turn + 1);
-    board_.set_stage(ticket_, stage + 1);
+    control_block_.set_stage(sequence_, stage + 1);
     // What all have copied in was there before their postings.
     const bool needless = turn == 0 ? all_copied_in : turn >= steps && turn < 2;
     if (!needless) co_await wait_for_stage(stage);
@@ -309,7 +314,7 @@ Task LongCall::copy_by_bounce() {
   };
   const auto out = [&](std::size_t step) {
     const std::size_t at = each ? static_cast<std::size_t>(me()) * most : 0;
-    const auto sources = board_.pointers();
+    const auto sources = control_block_.pointers();
     for (int r = 0; r < ranks(); ++r) {
       if (!feeds(r)) continue;
       const Part p = piece(part(r, me()), step);
@@ -324,18 +329,18 @@ Task LongCall::copy_by_bounce() {
     reduce_all(into, sources, p.bytes / a_.element, {a_.type, a_.op});
   };
   in(0);
-  board_.set_stage(ticket_, 1);
+  control_block_.set_stage(sequence_, 1);
   for (std::size_t step = 0; step < steps; ++step) {
     const auto stage = static_cast<std::uint32_t>(step + 1);
     co_await wait_for_stage(stage);  // all have copied this step in, and taken the last one out
     if (step + 1 < steps) in(step + 1);
     out(step);
-    board_.set_stage(ticket_, stage + 1);
+    control_block_.set_stage(sequence_, stage + 1);
   }
 }
 
-Task small(Board& board, SmallCall call) {
-  BoardUntil done(board, call.ticket(), [&] { return call.advance(); });
+Task small(ControlBlock& control_block, SmallCall call) {
+  ControlBlockUntil done(control_block, call.sequence(), [&] { return call.advance(); });
   co_await done;
 }
 
@@ -343,12 +348,13 @@ Task in_full(LongCall call) {
   co_await call.run();
 }
 
-/// No coroutine itself: the board numbers calls in the order in which they are made, which is that
-/// of all ranks, and not in the order in which they begin.
+/// No coroutine itself: the control block numbers calls in the order in which they are made, which
+/// is that of all ranks, and not in the order in which they begin.
 Task shared(const Link& link, Collective collective, const Arguments& a) {
-  Board& board = *link.board();
-  if (SmallCall::fits(board, collective, a)) return small(board, SmallCall(board, collective, a));
-  return in_full(LongCall(board, collective, a));
+  ControlBlock& control_block = *link.control_block();
+  if (SmallCall::fits(control_block, collective, a))
+    return small(control_block, SmallCall(control_block, collective, a));
+  return in_full(LongCall(control_block, collective, a));
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kSlots = 32;
 // How often a blocking call looks before it looks after other things: about 10 us.
 constexpr int kLooks = 500;
-constexpr int kCrowdedLooks = 100;
+constexpr int kOversubscribedLooks = 100;
 // How long the last words of a rank that has left may be on their way.
 constexpr std::chrono::milliseconds kDoubt{50};
 
@@ -28,7 +28,7 @@ struct Cores {
 };
 
 /// Whether the ranks have fewer cores between them than they are.
-bool are_crowded(const std::vector<Cores>& all) {
+bool are_oversubscribed(const std::vector<Cores>& all) {
   cpu_set_t together;
   CPU_ZERO(&together);
   for (const Cores& cores : all) {
@@ -64,7 +64,7 @@ std::string Signature::text() const {
 }
 
 /// An operation as one rank has posted it. `tag` is written last.
-struct alignas(64) Board::Slot {
+struct alignas(64) ControlBlock::Slot {
   std::atomic<std::uint64_t> tag;  ///< hash of the signature, then the operation's number
   std::byte data[kInline];
   std::uint32_t finished;  ///< low half of what the rank had finished by then
@@ -74,7 +74,7 @@ struct alignas(64) Board::Slot {
 };
 
 /// What each rank brings. Zero at first.
-struct alignas(64) Board::Lines {
+struct alignas(64) ControlBlock::Lines {
   std::atomic<std::uint64_t> finished;
   std::atomic<std::int64_t> left;  ///< when, on the machine's clock: the rank will not come again
   alignas(64) Slot slots[kSlots];
@@ -82,8 +82,8 @@ struct alignas(64) Board::Lines {
   std::byte bounce[2][kBounce];
 };
 
-Task Board::make(const Link& link, const Regions& regions, std::uint64_t& work,
-                 std::unique_ptr<Board>& out) {
+Task ControlBlock::make(const Link& link, const Regions& regions, std::uint64_t& work,
+                        std::unique_ptr<ControlBlock>& out) {
   std::unique_ptr<CommonMemory> memory;
   co_await share_memory(link, sizeof(Lines), memory);
   if (!memory) co_return;
@@ -92,19 +92,19 @@ Task Board::make(const Link& link, const Regions& regions, std::uint64_t& work,
   std::vector<Cores> all;
   const Link third = link.phase(2);
   co_await tell_all(third, mine, all);
-  out.reset(new Board(std::move(memory), link, regions, work, are_crowded(all)));
+  out.reset(new ControlBlock(std::move(memory), link, regions, work, are_oversubscribed(all)));
 }
 
-Board::Board(std::unique_ptr<CommonMemory> memory, const Link& link, const Regions& regions,
-             std::uint64_t& work, bool crowded)
+ControlBlock::ControlBlock(std::unique_ptr<CommonMemory> memory, const Link& link,
+                           const Regions& regions, std::uint64_t& work, bool oversubscribed)
     : memory_(std::move(memory)),
       members_(link.members().begin(), link.members().end()),
       rank_(link.rank()),
       transport_(link.transport()),
       regions_(regions),
       work_(work),
-      crowded_(crowded),
-      looks_(crowded ? kCrowdedLooks : kLooks),
+      oversubscribed_(oversubscribed),
+      looks_(oversubscribed ? kOversubscribedLooks : kLooks),
       pointers_(members_.size()),
       known_(members_.size()) {
   for (const int member : members_) {
@@ -112,40 +112,41 @@ Board::Board(std::unique_ptr<CommonMemory> memory, const Link& link, const Regio
   }
 }
 
-Board::~Board() {
+ControlBlock::~ControlBlock() {
   lines_[static_cast<std::size_t>(rank_)]->left.store(
       std::chrono::steady_clock::now().time_since_epoch().count(), std::memory_order_release);
 }
 
-std::size_t Board::small_limit(Collective collective) const {
+std::size_t ControlBlock::small_limit(Collective collective) const {
   // Every rank reduces all vectors: with many ranks it pays earlier to share that work.
   if (collective == Collective::allreduce) return kEager / 2 / static_cast<std::size_t>(size());
   return kEager / 4;
 }
 
-Board::Slot& Board::slot(int of, const Ticket& ticket) const {
-  return lines_[static_cast<std::size_t>(of)]->slots[ticket.number % kSlots];
+ControlBlock::Slot& ControlBlock::slot(int of, const Sequence& sequence) const {
+  return lines_[static_cast<std::size_t>(of)]->slots[sequence.number % kSlots];
 }
 
-Board::Ticket Board::open(const Signature& signature, Uses uses) {
-  Ticket ticket;
-  ticket.number = ++opened_;
-  ticket.tag = static_cast<std::uint64_t>(signature.hash()) << 32U | (ticket.number & UINT32_MAX);
-  ticket.signature = signature;
+ControlBlock::Sequence ControlBlock::open(const Signature& signature, Uses uses) {
+  Sequence sequence;
+  sequence.number = ++opened_;
+  sequence.tag =
+      static_cast<std::uint64_t>(signature.hash()) << 32U | (sequence.number & UINT32_MAX);
+  sequence.signature = signature;
   if (uses != Uses::nothing) {
     const int which = uses == Uses::bounce;
-    ticket.buffers = static_cast<std::uint32_t>(turns_[which]++ % 2);
-    ticket.waits_for = std::exchange(users_[which][ticket.buffers], ticket.number);
+    sequence.buffers = static_cast<std::uint32_t>(turns_[which]++ % 2);
+    sequence.waits_for = std::exchange(users_[which][sequence.buffers], sequence.number);
   }
-  return ticket;
+  return sequence;
 }
 
-bool Board::may_post(const Ticket& ticket) {
-  return finished_by_all(ticket.waits_for) &&
-         (ticket.number <= kSlots || finished_by_all(ticket.number - kSlots));
+bool ControlBlock::may_post(const Sequence& sequence) {
+  return finished_by_all(sequence.waits_for) &&
+         (sequence.number <= kSlots || finished_by_all(sequence.number - kSlots));
 }
 
-bool Board::finished_by_all(std::uint64_t number) {
+bool ControlBlock::finished_by_all(std::uint64_t number) {
   if (number <= all_finished_) return true;
   known_[static_cast<std::size_t>(rank_)] = finished_;
   for (std::size_t r = 0; r < known_.size(); ++r) {
@@ -157,64 +158,65 @@ bool Board::finished_by_all(std::uint64_t number) {
   return true;
 }
 
-void Board::post(const Ticket& ticket, const void* data, std::size_t bytes) {
-  Slot& mine = slot(rank_, ticket);
+void ControlBlock::post(const Sequence& sequence, const void* data, std::size_t bytes) {
+  Slot& mine = slot(rank_, sequence);
   if (bytes > 0) std::memcpy(mine.data, data, bytes);
   mine.finished = static_cast<std::uint32_t>(finished_);
-  mine.signature = ticket.signature;
-  mine.tag.store(ticket.tag, std::memory_order_release);
+  mine.signature = sequence.signature;
+  mine.tag.store(sequence.tag, std::memory_order_release);
 }
 
-bool Board::posted(const Ticket& ticket, int by) {
-  const Slot& theirs = slot(by, ticket);
+bool ControlBlock::posted(const Sequence& sequence, int by) {
+  const Slot& theirs = slot(by, sequence);
   const std::uint64_t tag = theirs.tag.load(std::memory_order_acquire);
-  if (tag == ticket.tag) {
+  if (tag == sequence.tag) {
     // The peer has told the low half of its number, which is less than 2^32 behind.
-    const auto behind = static_cast<std::uint32_t>(ticket.number) - theirs.finished;
+    const auto behind = static_cast<std::uint32_t>(sequence.number) - theirs.finished;
     auto& known = known_[static_cast<std::size_t>(by)];
-    known = std::max(known, ticket.number - behind);
+    known = std::max(known, sequence.number - behind);
     return true;
   }
-  if (tag != 0 && (tag & UINT32_MAX) == (ticket.tag & UINT32_MAX)) mismatch(ticket, by);
+  if (tag != 0 && (tag & UINT32_MAX) == (sequence.tag & UINT32_MAX)) mismatch(sequence, by);
   return false;
 }
 
-bool Board::all_posted(const Ticket& ticket) {
+bool ControlBlock::all_posted(const Sequence& sequence) {
   for (int r = 0; r < size(); ++r) {
-    if (r != rank_ && !posted(ticket, r)) return false;
+    if (r != rank_ && !posted(sequence, r)) return false;
   }
   return true;
 }
 
-const void* Board::inlined(const Ticket& ticket, int by) const {
-  return slot(by, ticket).data;
+const void* ControlBlock::inlined(const Sequence& sequence, int by) const {
+  return slot(by, sequence).data;
 }
-std::byte* Board::eager(const Ticket& ticket, int of) const {
-  return lines_[static_cast<std::size_t>(of)]->eager[ticket.buffers];
+std::byte* ControlBlock::eager(const Sequence& sequence, int of) const {
+  return lines_[static_cast<std::size_t>(of)]->eager[sequence.buffers];
 }
-std::byte* Board::bounce(const Ticket& ticket, int of) const {
-  return lines_[static_cast<std::size_t>(of)]->bounce[ticket.buffers];
+std::byte* ControlBlock::bounce(const Sequence& sequence, int of) const {
+  return lines_[static_cast<std::size_t>(of)]->bounce[sequence.buffers];
 }
-Regions::Place* Board::places(const Ticket& ticket, int of) const {
-  return slot(of, ticket).places;
-}
-
-void Board::set_stage(const Ticket& ticket, std::uint32_t stage) {
-  slot(rank_, ticket).stage.store(ticket.number << 32U | stage, std::memory_order_release);
+Regions::Place* ControlBlock::places(const Sequence& sequence, int of) const {
+  return slot(of, sequence).places;
 }
 
-bool Board::all_at(const Ticket& ticket, std::uint32_t stage) const {
+void ControlBlock::set_stage(const Sequence& sequence, std::uint32_t stage) {
+  slot(rank_, sequence).stage.store(sequence.number << 32U | stage, std::memory_order_release);
+}
+
+bool ControlBlock::all_at(const Sequence& sequence, std::uint32_t stage) const {
   for (int r = 0; r < size(); ++r) {
     if (r == rank_) continue;
-    const std::uint64_t there = slot(r, ticket).stage.load(std::memory_order_acquire);
-    if (there >> 32U != (ticket.number & UINT32_MAX) || (there & UINT32_MAX) < stage) return false;
+    const std::uint64_t there = slot(r, sequence).stage.load(std::memory_order_acquire);
+    if (there >> 32U != (sequence.number & UINT32_MAX) || (there & UINT32_MAX) < stage)
+      return false;
   }
   return true;
 }
 
-void Board::close(const Ticket& ticket) {
-  if (ticket.number != finished_ + 1) {
-    finished_beyond_ |= 1ULL << (ticket.number - finished_ - 2);
+void ControlBlock::close(const Sequence& sequence) {
+  if (sequence.number != finished_ + 1) {
+    finished_beyond_ |= 1ULL << (sequence.number - finished_ - 2);
     return;
   }
   ++finished_;
@@ -225,13 +227,13 @@ void Board::close(const Ticket& ticket) {
   lines_[static_cast<std::size_t>(rank_)]->finished.store(finished_, std::memory_order_release);
 }
 
-void Board::check_present(const Ticket& ticket) {
+void ControlBlock::check_present(const Sequence& sequence) {
   int first = -1;
   std::int64_t when = 0;
   for (int r = 0; r < size(); ++r) {
     const Lines& theirs = *lines_[static_cast<std::size_t>(r)];
     const std::int64_t left = r == rank_ ? 0 : theirs.left.load(std::memory_order_acquire);
-    if (!left || theirs.finished.load(std::memory_order_acquire) >= ticket.number) continue;
+    if (!left || theirs.finished.load(std::memory_order_acquire) >= sequence.number) continue;
     if (first < 0 || left < when) {
       first = r;
       when = left;
@@ -242,15 +244,15 @@ void Board::check_present(const Ticket& ticket) {
   while (std::chrono::steady_clock::now() < doubt) {
     transport_.progress();  // it may have told why
   }
-  blame(first, "is gone: it left before the end of " + ticket.signature.text());
+  blame(first, "is gone: it left before the end of " + sequence.signature.text());
 }
 
-void Board::mismatch(const Ticket& ticket, int by) {
-  blame(by, "calls " + slot(by, ticket).signature.text() + " where rank " +
-                std::to_string(transport_.rank()) + " calls " + ticket.signature.text());
+void ControlBlock::mismatch(const Sequence& sequence, int by) {
+  blame(by, "calls " + slot(by, sequence).signature.text() + " where rank " +
+                std::to_string(transport_.rank()) + " calls " + sequence.signature.text());
 }
 
-void Board::blame(int rank, const std::string& what) {
+void ControlBlock::blame(int rank, const std::string& what) {
   const int member = members_[static_cast<std::size_t>(rank)];
   const std::string& node = transport_.node_of(member);
   const CommError error("rank " + std::to_string(member) + " on node " + node + " " + what, member,

@@ -33,7 +33,7 @@ struct Signature {
 /// Operations take a slot each, in turn. A rank posts an operation in its own slot, the others read
 /// it there; a slot is used again only when all ranks have finished the operation in it. Used by
 /// one thread at a time. Errors are CommError that name the rank.
-class Board {
+class ControlBlock {
  public:
   static constexpr std::size_t kInline = 52;  ///< bytes that fit into a posting's cache line
   static constexpr std::size_t kEager = 64 * 1024;
@@ -43,10 +43,10 @@ class Board {
   /// All ranks of the link, which are on one machine, make theirs. `out` stays empty on all of them
   /// where one has no memory to share. `work` counts what happens. Uses phases 0 to 2.
   static Task make(const Link& link, const Regions& regions, std::uint64_t& work,
-                   std::unique_ptr<Board>& out);
-  ~Board();
-  Board(const Board&) = delete;
-  Board& operator=(const Board&) = delete;
+                   std::unique_ptr<ControlBlock>& out);
+  ~ControlBlock();
+  ControlBlock(const ControlBlock&) = delete;
+  ControlBlock& operator=(const ControlBlock&) = delete;
 
   int rank() const { return rank_; }
   int size() const { return static_cast<int>(lines_.size()); }
@@ -56,7 +56,8 @@ class Board {
   std::span<const void*> pointers() { return pointers_; }
 
   enum class Uses { nothing, eager, bounce };
-  struct Ticket {
+  /// An operation's sequence number, and what goes with it.
+  struct Sequence {
     std::uint64_t number = 0;
     std::uint64_t tag = 0;        ///< what a posting of it begins with
     std::uint64_t waits_for = 0;  ///< the operation that had its buffers before
@@ -64,23 +65,23 @@ class Board {
     Signature signature;
   };
   /// The next operation. All ranks open the same ones in the same order.
-  Ticket open(const Signature& signature, Uses uses);
+  Sequence open(const Signature& signature, Uses uses);
   /// Its slot and its buffers are free on all ranks.
-  bool may_post(const Ticket& ticket);
-  void post(const Ticket& ticket, const void* data, std::size_t bytes);  ///< up to kInline
+  bool may_post(const Sequence& sequence);
+  void post(const Sequence& sequence, const void* data, std::size_t bytes);  ///< up to kInline
   /// Throws where `by` has posted something else.
-  bool posted(const Ticket& ticket, int by);
-  bool all_posted(const Ticket& ticket);
-  const void* inlined(const Ticket& ticket, int by) const;  ///< what `by` has posted
-  std::byte* eager(const Ticket& ticket, int of) const;     ///< kEager bytes
-  std::byte* bounce(const Ticket& ticket, int of) const;    ///< kBounce bytes
-  Regions::Place* places(const Ticket& ticket,
+  bool posted(const Sequence& sequence, int by);
+  bool all_posted(const Sequence& sequence);
+  const void* inlined(const Sequence& sequence, int by) const;  ///< what `by` has posted
+  std::byte* eager(const Sequence& sequence, int of) const;     ///< kEager bytes
+  std::byte* bounce(const Sequence& sequence, int of) const;    ///< kBounce bytes
+  Regions::Place* places(const Sequence& sequence,
                          int of) const;  ///< kPlaces, for more than fit inline
 
-  void set_stage(const Ticket& ticket, std::uint32_t stage);
-  bool all_at(const Ticket& ticket, std::uint32_t stage) const;
+  void set_stage(const Sequence& sequence, std::uint32_t stage);
+  bool all_at(const Sequence& sequence, std::uint32_t stage) const;
   /// This rank touches nothing of others any more in this operation.
-  void close(const Ticket& ticket);
+  void close(const Sequence& sequence);
   bool finished_by_all(std::uint64_t number);
 
   /// Where this rank's vector is for others, and where others' are.
@@ -96,7 +97,7 @@ class Board {
   bool spin(F&& done) {
     for (int i = 0; i < looks_; ++i) {
       if (done()) return true;
-      if (crowded_) {
+      if (oversubscribed_) {
         sched_yield();
       } else {
         relax();
@@ -110,15 +111,15 @@ class Board {
   /// Something has happened, so this is no stall.
   void note_work() { ++work_; }
   /// Throws where a rank has left that has not posted.
-  void check_present(const Ticket& ticket);
+  void check_present(const Sequence& sequence);
 
  private:
   struct Slot;
   struct Lines;
-  Board(std::unique_ptr<CommonMemory> memory, const Link& link, const Regions& regions,
-        std::uint64_t& work, bool crowded);
-  Slot& slot(int of, const Ticket& ticket) const;
-  [[noreturn]] void mismatch(const Ticket& ticket, int by);
+  ControlBlock(std::unique_ptr<CommonMemory> memory, const Link& link, const Regions& regions,
+               std::uint64_t& work, bool oversubscribed);
+  Slot& slot(int of, const Sequence& sequence) const;
+  [[noreturn]] void mismatch(const Sequence& sequence, int by);
   [[noreturn]] void blame(int rank, const std::string& what);
   static void relax() {
 #if defined(__x86_64__)
@@ -132,7 +133,7 @@ class Board {
   Transport& transport_;
   const Regions& regions_;
   std::uint64_t& work_;
-  bool crowded_;
+  bool oversubscribed_;
   int looks_;
   bool blocking_ = false;
   std::vector<Lines*> lines_;  ///< by rank
@@ -146,38 +147,40 @@ class Board {
   std::uint64_t users_[2][2] = {};     ///< the last operation that took them
 };
 
-/// `co_await board_until(board, ticket, [&] {...})`: waits for what other ranks do on the board.
+/// `co_await control_block_until(control_block, sequence, [&] {...})`: waits for what other ranks
+/// do on the control block.
 template <class F>
-class BoardUntil : public Awaitable {
+class ControlBlockUntil : public Awaitable {
  public:
-  BoardUntil(Board& board, const Board::Ticket& ticket, F condition)
-      : board_(board), ticket_(ticket), condition_(std::move(condition)) {}
+  ControlBlockUntil(ControlBlock& control_block, const ControlBlock::Sequence& sequence,
+                    F condition)
+      : control_block_(control_block), sequence_(sequence), condition_(std::move(condition)) {}
   bool ready() override {
-    if (board_.blocking() ? board_.spin(condition_) : condition_()) {
-      board_.note_work();
+    if (control_block_.blocking() ? control_block_.spin(condition_) : condition_()) {
+      control_block_.note_work();
       return true;
     }
-    board_.check_present(ticket_);
+    control_block_.check_present(sequence_);
     return false;
   }
 
  private:
-  Board& board_;
-  const Board::Ticket& ticket_;
+  ControlBlock& control_block_;
+  const ControlBlock::Sequence& sequence_;
   F condition_;
 };
 
-/// Lets other operations go on in between: `co_await Pause(board)`.
+/// Lets other operations go on in between: `co_await Pause(control_block)`.
 class Pause : public Awaitable {
  public:
-  explicit Pause(Board& board) : board_(board) {}
+  explicit Pause(ControlBlock& control_block) : control_block_(control_block) {}
   bool ready() override {
-    board_.note_work();
-    return board_.blocking() || std::exchange(looked_, true);
+    control_block_.note_work();
+    return control_block_.blocking() || std::exchange(looked_, true);
   }
 
  private:
-  Board& board_;
+  ControlBlock& control_block_;
   bool looked_ = false;
 };
 

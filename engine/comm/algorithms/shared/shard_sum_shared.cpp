@@ -14,23 +14,23 @@ namespace {
 constexpr std::size_t kPiece = 128 * 1024;
 constexpr std::size_t kGrain = 16;
 // Places that fit into a posting itself.
-constexpr std::size_t kInlinePlaces = Board::kInline / sizeof(Regions::Place);
+constexpr std::size_t kInlinePlaces = ControlBlock::kInline / sizeof(Regions::Place);
 
 class SharedSum {
  public:
   SharedSum(const Link& link, std::shared_ptr<const ShardTree> tree, std::vector<float*> mine,
             std::size_t count)
       : link_(link),
-        board_(*link.board()),
+        control_block_(*link.control_block()),
         shared_tree_(std::move(tree)),
         tree_(*shared_tree_),
         mine_(std::move(mine)),
         count_(count),
         most_(most_partials()) {
-    small_ = most_ * count * sizeof(float) <= board_.small_limit(Collective::allreduce);
-    ticket_ = board_.open(
+    small_ = most_ * count * sizeof(float) <= control_block_.small_limit(Collective::allreduce);
+    sequence_ = control_block_.open(
         {count, sizeof(float), Signature::kShardSum, static_cast<std::uint32_t>(tree_.shards)},
-        small_ ? Board::Uses::eager : Board::Uses::nothing);
+        small_ ? ControlBlock::Uses::eager : ControlBlock::Uses::nothing);
   }
   Task run();
 
@@ -40,7 +40,7 @@ class SharedSum {
   Task run_in_place(bool& in_place);
   /// Of one rank.
   std::size_t most_partials() const {
-    std::vector<std::size_t> owned(static_cast<std::size_t>(board_.size()));
+    std::vector<std::size_t> owned(static_cast<std::size_t>(control_block_.size()));
     for (const auto& partial : tree_.partials) {
       ++owned[static_cast<std::size_t>(partial.rank)];
     }
@@ -53,14 +53,14 @@ class SharedSum {
   bool find_windows();
 
   const Link& link_;
-  Board& board_;
+  ControlBlock& control_block_;
   std::shared_ptr<const ShardTree> shared_tree_;
   const ShardTree& tree_;
   std::vector<float*> mine_;
   std::size_t count_;
   std::size_t most_;  ///< partial sums of a rank
   bool small_;
-  Board::Ticket ticket_;
+  ControlBlock::Sequence sequence_;
   std::vector<Regions::Place> places_;  ///< of this rank's partial sums
   std::vector<float*> windows_;         ///< of all partial sums, in leaf order
   std::vector<float*> into_;            ///< by rank: where the sum ends
@@ -68,16 +68,18 @@ class SharedSum {
 
 Task SharedSum::post_all() {
   comm::run(tree_.local, mine_.data(), count_);
-  BoardUntil free(board_, ticket_, [this] { return board_.may_post(ticket_); });
+  ControlBlockUntil free(control_block_, sequence_,
+                         [this] { return control_block_.may_post(sequence_); });
   co_await free;
-  auto* room = reinterpret_cast<float*>(board_.eager(ticket_, board_.rank()));
+  auto* room = reinterpret_cast<float*>(control_block_.eager(sequence_, control_block_.rank()));
   for (const auto& partial : tree_.partials) {
-    if (partial.rank != board_.rank()) continue;
+    if (partial.rank != control_block_.rank()) continue;
     if (count_ > 0) std::memcpy(room, value(partial), count_ * sizeof(float));
     room += count_;
   }
-  board_.post(ticket_, nullptr, 0);
-  BoardUntil posted(board_, ticket_, [this] { return board_.all_posted(ticket_); });
+  control_block_.post(sequence_, nullptr, 0);
+  ControlBlockUntil posted(control_block_, sequence_,
+                           [this] { return control_block_.all_posted(sequence_); });
   co_await posted;
 
   std::vector<const float*> sources;
@@ -85,75 +87,80 @@ Task SharedSum::post_all() {
   for (std::size_t i = 0; i < tree_.partials.size(); ++i) {
     const int rank = tree_.partials[i].rank;
     number = i > 0 && rank == tree_.partials[i - 1].rank ? number + 1 : 0;
-    sources.push_back(reinterpret_cast<const float*>(board_.eager(ticket_, rank)) +
+    sources.push_back(reinterpret_cast<const float*>(control_block_.eager(sequence_, rank)) +
                       number * count_);
   }
   float* const into[] = {mine_[0]};
   reduce_tree(into, sources, tree_.across, count_);
-  board_.close(ticket_);
+  control_block_.close(sequence_);
 }
 
 /// False where a partial sum of this rank's is in no region.
 bool SharedSum::find_places() {
   for (const auto& partial : tree_.partials) {
-    if (partial.rank != board_.rank()) continue;
-    places_.push_back(board_.find(value(partial), count_ * sizeof(float)));
+    if (partial.rank != control_block_.rank()) continue;
+    places_.push_back(control_block_.find(value(partial), count_ * sizeof(float)));
     if (places_.back().id == 0) return false;
   }
   return true;
 }
 
 bool SharedSum::find_windows() {
-  into_.assign(static_cast<std::size_t>(board_.size()), nullptr);
+  into_.assign(static_cast<std::size_t>(control_block_.size()), nullptr);
   std::size_t number = 0;
   for (std::size_t i = 0; i < tree_.partials.size(); ++i) {
     const int rank = tree_.partials[i].rank;
     number = i > 0 && rank == tree_.partials[i - 1].rank ? number + 1 : 0;
     Regions::Place place;
-    std::memcpy(&place, board_.inlined(ticket_, rank), sizeof place);  // the first of a rank
+    std::memcpy(&place, control_block_.inlined(sequence_, rank),
+                sizeof place);  // the first of a rank
     if (place.id == 0) return false;
     if (most_ > kInlinePlaces) {
-      place = board_.places(ticket_, rank)[number];
+      place = control_block_.places(sequence_, rank)[number];
     } else {
-      std::memcpy(
-          &place,
-          static_cast<const std::byte*>(board_.inlined(ticket_, rank)) + number * sizeof place,
-          sizeof place);
+      std::memcpy(&place,
+                  static_cast<const std::byte*>(control_block_.inlined(sequence_, rank)) +
+                      number * sizeof place,
+                  sizeof place);
     }
-    windows_.push_back(reinterpret_cast<float*>(board_.at(rank, place)));
+    windows_.push_back(reinterpret_cast<float*>(control_block_.at(rank, place)));
     if (number == 0) into_[static_cast<std::size_t>(rank)] = windows_.back();
   }
   return true;
 }
 
 Task SharedSum::run_in_place(bool& in_place) {
-  if (most_ > Board::kPlaces || !find_places()) places_.assign(1, {});
-  BoardUntil free(board_, ticket_, [this] { return board_.may_post(ticket_); });
+  if (most_ > ControlBlock::kPlaces || !find_places()) places_.assign(1, {});
+  ControlBlockUntil free(control_block_, sequence_,
+                         [this] { return control_block_.may_post(sequence_); });
   co_await free;
   if (places_.size() > kInlinePlaces) {
-    std::copy(places_.begin(), places_.end(), board_.places(ticket_, board_.rank()));
+    std::copy(places_.begin(), places_.end(),
+              control_block_.places(sequence_, control_block_.rank()));
   }
-  board_.post(ticket_, places_.data(),
-              std::min(places_.size(), kInlinePlaces) * sizeof(Regions::Place));
-  BoardUntil posted(board_, ticket_, [this] { return board_.all_posted(ticket_); });
+  control_block_.post(sequence_, places_.data(),
+                      std::min(places_.size(), kInlinePlaces) * sizeof(Regions::Place));
+  ControlBlockUntil posted(control_block_, sequence_,
+                           [this] { return control_block_.all_posted(sequence_); });
   co_await posted;
   in_place = find_windows();
   if (!in_place) {
-    board_.close(ticket_);
+    control_block_.close(sequence_);
     co_return;
   }
   std::uint32_t stage = 0;
   if (tree_.partials.size() < static_cast<std::size_t>(tree_.shards)) {
     comm::run(tree_.local, mine_.data(), count_);
-    board_.set_stage(ticket_, ++stage);
-    BoardUntil added(board_, ticket_, [this] { return board_.all_at(ticket_, 1); });
+    control_block_.set_stage(sequence_, ++stage);
+    ControlBlockUntil added(control_block_, sequence_,
+                            [this] { return control_block_.all_at(sequence_, 1); });
     co_await added;
   }
   const std::size_t grains = (count_ + kGrain - 1) / kGrain;
   const std::size_t begin =
-      std::min(count_, first_of(grains, board_.size(), board_.rank()) * kGrain);
+      std::min(count_, first_of(grains, control_block_.size(), control_block_.rank()) * kGrain);
   const std::size_t end =
-      std::min(count_, first_of(grains, board_.size(), board_.rank() + 1) * kGrain);
+      std::min(count_, first_of(grains, control_block_.size(), control_block_.rank() + 1) * kGrain);
   std::vector<const float*> sources(windows_.size());
   std::vector<float*> into(into_.size());
   for (std::size_t at = begin; at < end;) {
@@ -164,13 +171,14 @@ Task SharedSum::run_in_place(bool& in_place) {
     reduce_tree(into, sources, tree_.across, n);
     at += n;
     if (at == end) break;
-    Pause pause(board_);
+    Pause pause(control_block_);
     co_await pause;
   }
-  board_.set_stage(ticket_, ++stage);
-  BoardUntil through(board_, ticket_, [this, stage] { return board_.all_at(ticket_, stage); });
+  control_block_.set_stage(sequence_, ++stage);
+  ControlBlockUntil through(control_block_, sequence_,
+                            [this, stage] { return control_block_.all_at(sequence_, stage); });
   co_await through;
-  board_.close(ticket_);
+  control_block_.close(sequence_);
 }
 
 Task SharedSum::run() {

@@ -8,39 +8,40 @@ namespace thalweg::engine::comm {
 namespace {
 
 /// What a rank brings, at most.
-std::size_t brought(const Board& board, Collective collective, const Arguments& a) {
+std::size_t brought(const ControlBlock& control_block, Collective collective, const Arguments& a) {
   if (collective == Collective::barrier) return 0;
   if (collective != Collective::allgather) return a.bytes();
-  const auto ranks = static_cast<std::size_t>(board.size());
+  const auto ranks = static_cast<std::size_t>(control_block.size());
   return (a.count + ranks - 1) / ranks * a.element;
 }
 
 }  // namespace
 
-bool SmallCall::fits(const Board& board, Collective collective, const Arguments& a) {
-  return brought(board, collective, a) <= board.small_limit(collective);
+bool SmallCall::fits(const ControlBlock& control_block, Collective collective, const Arguments& a) {
+  return brought(control_block, collective, a) <= control_block.small_limit(collective);
 }
 
-SmallCall::SmallCall(Board& board, Collective collective, const Arguments& a)
-    : board_(board),
+SmallCall::SmallCall(ControlBlock& control_block, Collective collective, const Arguments& a)
+    : control_block_(control_block),
       collective_(collective),
       a_(a),
-      brings_(brought(board, collective, a)),
-      inline_(brings_ <= Board::kInline),
-      ticket_(board.open(Signature::of(collective, a),
-                         inline_ ? Board::Uses::nothing : Board::Uses::eager)) {}
+      brings_(brought(control_block, collective, a)),
+      inline_(brings_ <= ControlBlock::kInline),
+      sequence_(
+          control_block.open(Signature::of(collective, a),
+                             inline_ ? ControlBlock::Uses::nothing : ControlBlock::Uses::eager)) {}
 
 bool SmallCall::advance() {
   switch (state_) {
     case State::to_post:
-      if (!board_.may_post(ticket_)) return false;
+      if (!control_block_.may_post(sequence_)) return false;
       post();
       state_ = State::to_arrive;
       [[fallthrough]];
     case State::to_arrive:
       if (!arrived()) return false;
       take();
-      board_.close(ticket_);
+      control_block_.close(sequence_);
       state_ = State::done;
       [[fallthrough]];
     case State::done:
@@ -54,13 +55,14 @@ void SmallCall::post() {
   std::size_t bytes = brings_;
   switch (collective_) {
     case Collective::allgather: {
-      const std::size_t begin = first_of(a_.count, board_.size(), board_.rank());
-      bytes = (first_of(a_.count, board_.size(), board_.rank() + 1) - begin) * a_.element;
+      const std::size_t begin = first_of(a_.count, control_block_.size(), control_block_.rank());
+      bytes = (first_of(a_.count, control_block_.size(), control_block_.rank() + 1) - begin) *
+              a_.element;
       data += begin * a_.element;
       break;
     }
     case Collective::broadcast:
-      if (board_.rank() != a_.root) bytes = 0;
+      if (control_block_.rank() != a_.root) bytes = 0;
       break;
     case Collective::all_to_all:
       data = static_cast<const std::byte*>(a_.in);
@@ -68,38 +70,39 @@ void SmallCall::post() {
     default:
       break;
   }
-  if (inline_) return board_.post(ticket_, data, bytes);
-  if (bytes > 0) std::memcpy(board_.eager(ticket_, board_.rank()), data, bytes);
-  board_.post(ticket_, nullptr, 0);
+  if (inline_) return control_block_.post(sequence_, data, bytes);
+  if (bytes > 0) std::memcpy(control_block_.eager(sequence_, control_block_.rank()), data, bytes);
+  control_block_.post(sequence_, nullptr, 0);
 }
 
 bool SmallCall::arrived() {
   if (collective_ == Collective::broadcast) {
-    return board_.rank() == a_.root || board_.posted(ticket_, a_.root);
+    return control_block_.rank() == a_.root || control_block_.posted(sequence_, a_.root);
   }
-  for (; next_ < board_.size(); ++next_) {
-    if (next_ != board_.rank() && !board_.posted(ticket_, next_)) return false;
+  for (; next_ < control_block_.size(); ++next_) {
+    if (next_ != control_block_.rank() && !control_block_.posted(sequence_, next_)) return false;
   }
   return true;
 }
 
 const std::byte* SmallCall::from(int rank) const {
-  return inline_ ? static_cast<const std::byte*>(board_.inlined(ticket_, rank))
-                 : board_.eager(ticket_, rank);
+  return inline_ ? static_cast<const std::byte*>(control_block_.inlined(sequence_, rank))
+                 : control_block_.eager(sequence_, rank);
 }
 
 void SmallCall::reduce(std::size_t begin, std::size_t count) {
   std::byte* mine = static_cast<std::byte*>(a_.data) + begin * a_.element;
-  const std::span<const void*> sources = board_.pointers();
-  for (int r = 0; r < board_.size(); ++r) {
-    sources[static_cast<std::size_t>(r)] = r == board_.rank() ? mine : from(r) + begin * a_.element;
+  const std::span<const void*> sources = control_block_.pointers();
+  for (int r = 0; r < control_block_.size(); ++r) {
+    sources[static_cast<std::size_t>(r)] =
+        r == control_block_.rank() ? mine : from(r) + begin * a_.element;
   }
   void* const into[] = {mine};
   reduce_all(into, sources, count, {a_.type, a_.op});
 }
 
 void SmallCall::take() {
-  const int ranks = board_.size(), me = board_.rank();
+  const int ranks = control_block_.size(), me = control_block_.rank();
   auto* data = static_cast<std::byte*>(a_.data);
   switch (collective_) {
     case Collective::allreduce:

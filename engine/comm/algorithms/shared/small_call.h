@@ -10,16 +10,16 @@
 namespace thalweg::engine::comm {
 
 /// A call under way, without a coroutine and without allocations: a cache line's way between two
-/// cores is 50 ns. The board and what the arguments point to must stay.
+/// cores is 50 ns. The control block and what the arguments point to must stay.
 class SmallCall {
  public:
   /// Whether the call is short enough, which all ranks see alike.
-  static bool fits(const Board& board, Collective collective, const Arguments& a);
+  static bool fits(const ControlBlock& control_block, Collective collective, const Arguments& a);
 
-  SmallCall(Board& board, Collective collective, const Arguments& a);
+  SmallCall(ControlBlock& control_block, Collective collective, const Arguments& a);
   /// Goes on as far as it can. True when done.
   bool advance();
-  const Board::Ticket& ticket() const { return ticket_; }
+  const ControlBlock::Sequence& sequence() const { return sequence_; }
 
  private:
   enum class State { to_post, to_arrive, done };
@@ -29,12 +29,12 @@ class SmallCall {
   void reduce(std::size_t begin, std::size_t count);
   const std::byte* from(int rank) const;
 
-  Board& board_;
+  ControlBlock& control_block_;
   Collective collective_;
   Arguments a_;
   std::size_t brings_;  ///< bytes
   bool inline_;
-  Board::Ticket ticket_;
+  ControlBlock::Sequence sequence_;
   State state_ = State::to_post;
   int next_ = 0;  ///< all below have posted
 };
