@@ -31,7 +31,7 @@ THALWEG_SIMD void gelu_forward(const Bf16* x, std::size_t count, Bf16* y) {
 }
 
 template <class T>
-THALWEG_INLINE void gelu_slopes_of(const T* __restrict x, std::size_t count, T* __restrict dy) {
+THALWEG_INLINE void gelu_gradient_of(const T* __restrict x, std::size_t count, T* __restrict dy) {
   for (std::size_t i = 0; i < count; ++i) {
     const float value = load(x[i]);
     const Normal at = normal(value);
@@ -40,10 +40,10 @@ THALWEG_INLINE void gelu_slopes_of(const T* __restrict x, std::size_t count, T* 
 }
 
 THALWEG_SIMD void gelu_backward(const float* x, std::size_t count, float* dy) {
-  gelu_slopes_of(x, count, dy);
+  gelu_gradient_of(x, count, dy);
 }
 THALWEG_SIMD void gelu_backward(const Bf16* x, std::size_t count, Bf16* dy) {
-  gelu_slopes_of(x, count, dy);
+  gelu_gradient_of(x, count, dy);
 }
 
 /// Backward looks at the output, so that the input need not be kept.

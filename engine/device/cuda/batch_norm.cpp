@@ -56,7 +56,7 @@ TensorId batch_norm(Builder& b, const Node& node, TensorId input) {
   b.on_backward_to_all([=, &b, adds = node.adds](TensorId dy) {
     dy = b.in_type(Pass::backward, dy, b.type());
     ChannelNorm back = norm;
-    if (adds && norm.shape.relu) {  // the other branch wants the slope before the relu too
+    if (adds && norm.shape.relu) {  // the other branch wants the gradient before the relu too
       back.y = y;
       back.other = b.second_gradient();
       if (back.other >= 0) back.other = b.in_type(Pass::backward, back.other, b.type());
@@ -64,9 +64,9 @@ TensorId batch_norm(Builder& b, const Node& node, TensorId input) {
     }
     if (adds) back.shape.relu = false;
     const TensorId dx = normalize_backward(b, back, channels_inside(b, Pass::backward, dy));
-    std::vector<TensorId> slopes{as_given(b, Pass::backward, dx, dims)};
-    if (adds) slopes.push_back(dy);
-    return slopes;
+    std::vector<TensorId> gradients{as_given(b, Pass::backward, dx, dims)};
+    if (adds) gradients.push_back(dy);
+    return gradients;
   });
   return b.in_type(Pass::both, as_given(b, Pass::both, y, dims), b.output_type());
 }

@@ -28,7 +28,7 @@ void take_moments(Builder& b, Builder::Pass pass, const ChannelNorm& norm);
 /// y, of the type of x.
 void normalize(Builder& b, Builder::Pass pass, const ChannelNorm& norm, TensorId y);
 /// In backward: the parameters' gradients, which are ready then, and the gradient of x, like x.
-/// `dy` has the type of x. With `y` it becomes the slope of the sum before the relu.
+/// `dy` has the type of x. With `y` it becomes the gradient of the sum before the relu.
 TensorId normalize_backward(Builder& b, const ChannelNorm& norm, TensorId dy);
 
 }  // namespace thalweg::engine::cuda

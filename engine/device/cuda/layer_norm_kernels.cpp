@@ -76,7 +76,7 @@ struct Normalise {
 
 /// dy becomes dx, plus what other layers have brought.
 template <int width, class T>
-struct InputSlopes {
+struct InputGradients {
   const T* x;
   T* dy;
   const T* before;  ///< null: nothing
@@ -92,17 +92,17 @@ struct InputSlopes {
     const auto count = static_cast<float>(packs * width);
     float mine = 0, mine_along = 0;
     for (std::int64_t p = team.rank(); p < packs; p += team.size()) {
-      const auto in = from[p], slope = to[p];
+      const auto in = from[p], gradient = to[p];
       const auto times = weights[p];
       for (int k = 0; k < width; ++k) {
-        const float weighted = gpu::load(slope.at[k]) * times.at[k];
+        const float weighted = gpu::load(gradient.at[k]) * times.at[k];
         mine += weighted;
         mine_along += weighted * (gpu::load(in.at[k]) - m.mean) * m.inverse;
       }
     }
-    const float slopes = team.sum(mine) / count, along = team.sum(mine_along) / count;
+    const float gradients = team.sum(mine) / count, along = team.sum(mine_along) / count;
     for (std::int64_t p = team.rank(); p < packs; p += team.size()) {
-      const auto in = from[p], slope = to[p];
+      const auto in = from[p], gradient = to[p];
       const auto times = weights[p];
       Pack<T, width> other{};
       if (others != nullptr) other = others[p];
@@ -110,7 +110,7 @@ struct InputSlopes {
       for (int k = 0; k < width; ++k) {
         const float normal = (gpu::load(in.at[k]) - m.mean) * m.inverse;
         const float dx =
-            m.inverse * (gpu::load(slope.at[k]) * times.at[k] - slopes - normal * along);
+            m.inverse * (gpu::load(gradient.at[k]) * times.at[k] - gradients - normal * along);
         out.at[k] = gpu::store<T>(dx + gpu::load(other.at[k]));
       }
       to[p] = out;
@@ -120,7 +120,7 @@ struct InputSlopes {
 
 /// Sums of dy times the normalised x, and of dy, over `slice` rows.
 template <int width, class T>
-struct WeightSlopes {
+struct WeightGradients {
   const T* x;
   const T* dy;
   const RowMoments* moments;
@@ -134,11 +134,11 @@ struct WeightSlopes {
 #pragma unroll 4
 #endif
     for (std::int64_t row = first; row < end; ++row) {
-      const auto slope = packs_of<width>(dy, row, packs)[pack];
+      const auto gradient = packs_of<width>(dy, row, packs)[pack];
       const auto in = packs_of<width>(x, row, packs)[pack];
       const RowMoments m = moments[row];
       for (int k = 0; k < width; ++k) {
-        const float here = gpu::load(slope.at[k]);
+        const float here = gpu::load(gradient.at[k]);
         weight.at[k] += here * (gpu::load(in.at[k]) - m.mean) * m.inverse;
         bias.at[k] += here;
       }
@@ -193,11 +193,11 @@ void backward_in_passes(gpu::Queue& queue, const RowShape& shape, const RowGradi
   auto* const dy = static_cast<T*>(tensors.dy);
   gpu::for_each(
       queue, slices.count * packs,
-      WeightSlopes<width, T>{x, dy, tensors.moments, shape.rows, packs, slices.slice, parts});
+      WeightGradients<width, T>{x, dy, tensors.moments, shape.rows, packs, slices.slice, parts});
   if (tensors.input)
     gpu::for_each_row(queue, shape.rows, team_for(packs),
-                      InputSlopes<width, T>{x, dy, static_cast<const T*>(tensors.before),
-                                            tensors.weight, tensors.moments, packs});
+                      InputGradients<width, T>{x, dy, static_cast<const T*>(tensors.before),
+                                               tensors.weight, tensors.moments, packs});
 }
 
 #if defined(__CUDACC__)

@@ -1,0 +1,123 @@
+// Documents stay true: links lead somewhere, the README shows its example word for word, paths that
+// CONTRIBUTING names exist, and words that were replaced by the field's own do not come back.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kRoot = THALWEG_SOURCE_DIR;
+const std::vector<std::string> kFolders = {"jobspec", "db",    "engine",    "daemon",
+                                           "cli",     "tests", "packaging", ".github"};
+
+std::string text_of(const fs::path& file) {
+  std::ifstream in(file);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::vector<fs::path> files_under(const std::vector<std::string>& folders,
+                                  const std::vector<std::string>& extensions) {
+  std::vector<fs::path> files;
+  const auto take = [&](const fs::path& file) {
+    if (std::find(extensions.begin(), extensions.end(), file.extension()) != extensions.end())
+      files.push_back(file);
+  };
+  for (const std::string& folder : folders)
+    for (const auto& entry : fs::recursive_directory_iterator(kRoot / folder))
+      take(entry.path());
+  for (const auto& entry : fs::directory_iterator(kRoot))
+    take(entry.path());
+  return files;
+}
+
+/// The text of the first fenced block of this kind.
+std::string block_of(const std::string& text, const std::string& kind) {
+  const std::string fence = "\n```" + kind + "\n";
+  const std::size_t begin = text.find(fence);
+  if (begin == std::string::npos) return {};
+  const std::size_t first = begin + fence.size();
+  return text.substr(first, text.find("\n```\n", first) + 1 - first);
+}
+
+TEST(Documents, LinksLeadSomewhere) {
+  const std::regex link(R"re(\]\(([^)#: ]+)(#[^)]*)?\))re");
+  int seen = 0;
+  for (const fs::path& file : files_under(kFolders, {".md"})) {
+    const std::string text = text_of(file);
+    for (std::sregex_iterator match(text.begin(), text.end(), link), end; match != end; ++match) {
+      ++seen;
+      EXPECT_TRUE(fs::exists(file.parent_path() / (*match)[1].str()))
+          << file << ": there is no " << (*match)[1];
+    }
+  }
+  EXPECT_GT(seen, 30);
+}
+
+TEST(Documents, TheReadmesExampleIsTheFileThatItNames) {
+  EXPECT_EQ(block_of(text_of(kRoot / "README.md"), "yaml"),
+            text_of(kRoot / "jobspec/examples/fashion-mnist.yaml"));
+}
+
+TEST(Documents, WhatContributingNamesExists) {
+  const std::string text = text_of(kRoot / ".github/CONTRIBUTING.md");
+  const std::regex path(R"re(`((?:jobspec|db|engine|daemon|cli|tests|packaging)/[^` ]+)`)re");
+  int seen = 0;
+  for (std::sregex_iterator match(text.begin(), text.end(), path), end; match != end; ++match) {
+    std::string name = (*match)[1];
+    if (const std::size_t brace = name.find('{'); brace != std::string::npos) name.resize(brace);
+    if (name.find("NAME") != std::string::npos) name = fs::path(name).parent_path();
+    ++seen;
+    EXPECT_TRUE(fs::exists(kRoot / name)) << name;
+  }
+  EXPECT_GT(seen, 25);
+}
+
+/// A word that was replaced, what is said now, and where it may stand all the same (parts of
+/// paths).
+struct Replaced {
+  const char* pattern;
+  const char* say;
+  std::vector<std::string> except;
+};
+
+const std::vector<Replaced>& replaced_words() {
+  static const std::vector<Replaced> words = {
+      // Straight lines have slopes; so have leaky_relu and Caffe's sigmoid schedule, as options.
+      {R"re([^"][sS]lope)re",
+       "gradient, or derivative of a function",
+       {"documents_test", "activation.cpp", "layer_table", "cosmoflow", "schedule/sigmoid",
+        "schedule_free", "gaussian_fields", "augment_table", "model_test", "generators_test",
+        "schedule_test", "cross_entropy_kernels"}},
+      {R"re(manieth)re", "n-th", {"documents_test"}},
+  };
+  return words;
+}
+
+TEST(Words, ThoseThatWereReplacedStayAway) {
+  int seen = 0;
+  for (const fs::path& file : files_under(kFolders, {".h", ".cpp", ".md", ".1", ".5", ".8"})) {
+    const std::string text = text_of(file), name = fs::relative(file, kRoot).string();
+    ++seen;
+    for (const Replaced& word : replaced_words()) {
+      if (std::any_of(word.except.begin(), word.except.end(), [&](const std::string& part) {
+            return name.find(part) != std::string::npos;
+          }))
+        continue;
+      std::smatch match;
+      if (!std::regex_search(text, match, std::regex(word.pattern))) continue;
+      const auto line = 1 + std::count(text.begin(), text.begin() + match.position(), '\n');
+      ADD_FAILURE() << name << ":" << line << ": '" << match.str() << "': say " << word.say;
+    }
+  }
+  EXPECT_GT(seen, 500);
+}
+
+}  // namespace
