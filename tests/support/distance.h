@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstddef>
 #include <cstdio>
 #include <string>
 
@@ -26,6 +27,12 @@ inline void note_distance(double distance, double allowed) {
   testing::Test::RecordProperty("distance", text);
   std::snprintf(text, sizeof text, "%.3e", allowed);
   testing::Test::RecordProperty("allowed", text);
+}
+
+/// EXPECT_NEAR that notes the distance.
+inline void expect_near(double found, double expected, double allowed, std::size_t place) {
+  note_distance(std::abs(found - expected), allowed);
+  EXPECT_NEAR(found, expected, allowed) << "at " << place;
 }
 
 }  // namespace thalweg::test

@@ -10,6 +10,7 @@
 #include "engine/optim/norm.h"
 #include "engine/optim/table.h"
 #include "tests/engine/optim/trainee_on_gpu.h"
+#include "tests/support/distance.h"
 
 namespace thalweg::engine {
 namespace {
@@ -87,6 +88,7 @@ TEST_P(OnGpu, UpdatesAsTheHostDoes) {
   const Values expected = host.evaluated(), found = there.evaluated();
   for (std::size_t p = 0; p < expected.size(); ++p)
     for (std::size_t i = 0; i < expected[p].size(); ++i) {
+      thalweg::test::note_distance(std::abs(found[p][i] - expected[p][i]), 1e-5);
       ASSERT_NEAR(found[p][i], expected[p][i], 1e-5) << p << " " << i;
     }
 }
@@ -223,7 +225,7 @@ TEST(GradientSums, AreThoseOfEachParameter) {
   const std::vector<double> found = g.squares(g.flat(values));
   for (std::size_t p = 0; p < values.size(); ++p) {
     const double expected = optim::sum_of_squares(values[p].size(), values[p].data());
-    EXPECT_NEAR(found[p], expected, 1e-12 * expected);
+    thalweg::test::expect_near(found[p], expected, 1e-12 * expected, p);
   }
 }
 

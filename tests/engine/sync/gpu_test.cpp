@@ -8,6 +8,7 @@
 
 #include "engine/gpu/gpu.h"
 #include "tests/engine/sync/support.h"
+#include "tests/support/distance.h"
 
 namespace thalweg::engine::test {
 namespace {
@@ -53,11 +54,12 @@ void expect_near_the_reference(Case c) {
   const Trained truth = train(c, 1, 1).front();
   ASSERT_EQ(here.losses.size(), truth.losses.size());
   for (std::size_t i = 0; i < truth.losses.size(); ++i)
-    EXPECT_NEAR(here.losses[i], truth.losses[i], 1e-4f * std::abs(truth.losses[i])) << i;
+    thalweg::test::expect_near(here.losses[i], truth.losses[i], 1e-4f * std::abs(truth.losses[i]),
+                               i);
   for (std::size_t i = 0; i < truth.parameters.size(); ++i)
-    EXPECT_NEAR(here.parameters[i], truth.parameters[i], 1e-4f) << i;
+    thalweg::test::expect_near(here.parameters[i], truth.parameters[i], 1e-4f, i);
   for (std::size_t i = 0; i < truth.running.size(); ++i)
-    EXPECT_NEAR(here.running[i], truth.running[i], 1e-4f) << i;
+    thalweg::test::expect_near(here.running[i], truth.running[i], 1e-4f, i);
 }
 
 TEST_F(GpuSync, MakesTheSameCurveOnAnyNumberOfRanks) {
@@ -102,8 +104,8 @@ TEST_F(GpuSync, NoiseIsMeasuredAndTheSameOnAnyRanks) {
   Case c = small();
   c.device = "reference";
   const std::vector<double> truth = train(c, 1, 1).front().noise;
-  EXPECT_NEAR(noise[0], truth[0], 1e-4 * truth[0]);
-  EXPECT_NEAR(noise[1], truth[1], 1e-4 * truth[1]);
+  thalweg::test::expect_near(noise[0], truth[0], 1e-4 * truth[0], 0);
+  thalweg::test::expect_near(noise[1], truth[1], 1e-4 * truth[1], 1);
 }
 
 TEST_F(GpuSync, NamesTheGradientThatIsNotFinite) {
@@ -131,7 +133,7 @@ TEST_F(GpuSync, SumsOverRanksAndCompressionsWork) {
     EXPECT_EQ(ranks[0], ranks[1]);
     const Trained exact = train(small(), 2, 1).front();
     for (std::size_t i = 0; i < exact.parameters.size(); ++i)
-      EXPECT_NEAR(ranks[0].parameters[i], exact.parameters[i], 1e-2f) << i;
+      thalweg::test::expect_near(ranks[0].parameters[i], exact.parameters[i], 1e-2f, i);
   }
 }
 
