@@ -1,8 +1,9 @@
-// A thread takes 16 bytes of neighbouring channels of a window; backward those of an input, which
-// gathers from the windows over it, or where windows do not overlap those of a window, which it
-// spreads. max keeps which element of its window won, so that nothing is compared again. Common
-// windows are known when this is compiled: their loops are unrolled, and no load waits for a
-// comparison.
+// A thread takes 16 bytes of neighbouring channels of a window. Backward it takes those of an
+// input, which gathers from the windows over it; or where windows are known when this is compiled,
+// as the common ones are, a cell of inputs that the same windows cover: a window is read once for
+// all of them. Known windows have their loops unrolled, and no load waits for a comparison. max
+// keeps which element of its window won, so that nothing is compared again. Threads need no other
+// here: a kernel written for CUDA itself would be the same text.
 #include "engine/device/cuda/pool_kernels.h"
 
 #include <algorithm>
@@ -51,18 +52,6 @@ THALWEG_HOST_DEVICE Pack<T, width> rounded(const float (&values)[width]) {
   return all;
 }
 
-/// The sum of what windows over input `i` bring it: add(number of the input in the window, pack of
-/// y, the window, sums).
-template <class T, int width, class Win, class Add>
-THALWEG_HOST_DEVICE Pack<T, width> gathered(const Geometry<Win>& g, const Position& i,
-                                            const Add& add) {
-  float sum[width] = {};
-  g.over(i, [&](int place, bool inside, std::uint32_t p, const Position& o) {
-    if (inside) add(place, p, o, sum);
-  });
-  return rounded<T>(sum);
-}
-
 template <class T, int width, class Place, class Win>
 struct MaxForward {
   Geometry<Win> g;
@@ -91,57 +80,6 @@ struct MaxForward {
   }
 };
 
-template <class T, int width, class Place, class Win>
-struct MaxBackward {
-  Geometry<Win> g;
-  Places at;
-  const Pack<T, width>* dy;
-  const Pack<Place, width>* places;
-  Pack<T, width>* dx;
-
-  THALWEG_HOST_DEVICE void operator()(std::int64_t i) const {
-    const auto add = [&](int place, std::uint32_t p, const Position&, float* sum) {
-      const Pack<Place, width> winner = places[p];
-      const Pack<T, width> gradient = dy[p];
-      for (int k = 0; k < width; ++k)
-        if (winner.at[k] == static_cast<Place>(place)) sum[k] += gpu::load(gradient.at[k]);
-    };
-    dx[i] = gathered<T, width>(g, at.of(static_cast<std::uint32_t>(i)), add);
-  }
-};
-
-/// Where no two windows overlap and none is padded: a thread for each window, also for those at the
-/// end that are cut short and have no output; their inputs get 0.
-template <class T, int width, class Place, class Win>
-struct MaxSpread {
-  Geometry<Win> g;
-  Places at;  ///< of all windows
-  const Pack<T, width>* dy;
-  const Pack<Place, width>* places;
-  Pack<T, width>* dx;
-
-  THALWEG_HOST_DEVICE void operator()(std::int64_t i) const {
-    const Position o = at.of(static_cast<std::uint32_t>(i));
-    const bool whole = o.at[0] < g.out[0] && o.at[1] < g.out[1] && o.at[2] < g.out[2];
-    Pack<Place, width> winner{};
-    Pack<T, width> gradient{};
-    if (whole) {
-      const std::uint32_t p = g.pack(o, g.out, o.at[0], o.at[1], o.at[2]);
-      winner = places[p];
-      gradient = dy[p];
-    }
-    g.under(o, [&](int place, bool inside, std::uint32_t p) {
-      if (!inside) return;
-      Pack<T, width> all;
-      for (int k = 0; k < width; ++k) {
-        const bool won = whole && winner.at[k] == static_cast<Place>(place);
-        all.at[k] = gpu::store<T>(0.0f + (won ? gpu::load(gradient.at[k]) : 0.0f));  // no -0
-      }
-      dx[p] = all;
-    });
-  }
-};
-
 template <class T, int width, class Win>
 struct AvgForward {
   Geometry<Win> g;
@@ -163,21 +101,121 @@ struct AvgForward {
   }
 };
 
-template <class T, int width, class Win>
-struct AvgBackward {
+/// What backward takes from the windows of y: read(pack of y), ready(what that gave, the window),
+/// and of an element of the window add(what that gave, number of the element, sums).
+template <class T, int width, class Place>
+struct MaxTake {
+  const Pack<T, width>* dy;
+  const Pack<Place, width>* places;
+  struct Got {
+    Pack<Place, width> winner;
+    Pack<T, width> gradient;
+  };
+  THALWEG_HOST_DEVICE Got read(std::uint32_t p) const { return {places[p], dy[p]}; }
+  template <class Win>
+  THALWEG_HOST_DEVICE const Got& ready(const Geometry<Win>&, const Position&,
+                                       const Got& got) const {
+    return got;
+  }
+  THALWEG_HOST_DEVICE void add(const Got& got, int place, float* sum) const {
+    for (int k = 0; k < width; ++k)
+      if (got.winner.at[k] == static_cast<Place>(place)) sum[k] += gpu::load(got.gradient.at[k]);
+  }
+};
+template <class T, int width>
+struct AvgTake {
+  const Pack<T, width>* dy;
+  using Got = Pack<T, width>;
+  THALWEG_HOST_DEVICE Got read(std::uint32_t p) const { return dy[p]; }
+  template <class Win>
+  THALWEG_HOST_DEVICE Pack<float, width> ready(const Geometry<Win>& g, const Position& o,
+                                               const Got& gradient) const {
+    const auto count = static_cast<float>(g.count(o));
+    Pack<float, width> share;
+    for (int k = 0; k < width; ++k)
+      share.at[k] = gpu::load(gradient.at[k]) / count;
+    return share;
+  }
+  THALWEG_HOST_DEVICE void add(const Pack<float, width>& share, int, float* sum) const {
+    for (int k = 0; k < width; ++k)
+      sum[k] += share.at[k];
+  }
+};
+
+/// An input's gradient, from windows of any size.
+template <class T, int width, class Win, class Take>
+struct Gather {
   Geometry<Win> g;
   Places at;
-  const Pack<T, width>* dy;
+  Take take;
   Pack<T, width>* dx;
 
   THALWEG_HOST_DEVICE void operator()(std::int64_t i) const {
-    const auto add = [&](int, std::uint32_t p, const Position& o, float* sum) {
-      const Pack<T, width> gradient = dy[p];
-      const auto count = static_cast<float>(g.count(o));
-      for (int k = 0; k < width; ++k)
-        sum[k] += gpu::load(gradient.at[k]) / count;
-    };
-    dx[i] = gathered<T, width>(g, at.of(static_cast<std::uint32_t>(i)), add);
+    float sum[width] = {};
+    g.over(at.of(static_cast<std::uint32_t>(i)),
+           [&](int place, bool inside, std::uint32_t p, const Position& o) {
+             if (inside) take.add(take.ready(g, o, take.read(p)), place, sum);
+           });
+    dx[i] = rounded<T>(sum);
+  }
+};
+
+/// Those of a cell: the inputs from where a window begins to where the next one does.
+template <class T, int width, class Win, class Take>
+struct GatherCell {
+  static constexpr int windows = Win::over(0) * Win::over(1) * Win::over(2);
+  static constexpr int inputs = Win::stride(0) * Win::stride(1) * Win::stride(2);
+  Geometry<Win> g;
+  Places at;  ///< of all cells
+  Take take;
+  Pack<T, width>* dx;
+
+  /// Window number n over the cell.
+  THALWEG_HOST_DEVICE static Position window(const Position& cell, int n) {
+    Position o = cell;
+    o.at[2] += n % Win::over(2) - Win::over(2) + 1;
+    o.at[1] += n / Win::over(2) % Win::over(1) - Win::over(1) + 1;
+    o.at[0] += n / (Win::over(2) * Win::over(1)) - Win::over(0) + 1;
+    return o;
+  }
+  THALWEG_HOST_DEVICE void operator()(std::int64_t i) const {
+    const Position cell = at.of(static_cast<std::uint32_t>(i));
+    typename Take::Got got[windows];
+    bool lies[windows];
+    for (int n = 0; n < windows; ++n) {
+      const Position o = window(cell, n);
+      lies[n] =
+          g.inside(o.at[0], g.out[0]) && g.inside(o.at[1], g.out[1]) && g.inside(o.at[2], g.out[2]);
+      got[n] = take.read(lies[n] ? g.pack(o, g.out, o.at[0], o.at[1], o.at[2]) : 0);
+    }
+    float sum[inputs][width] = {};
+    for (int n = 0; n < windows; ++n) {
+      if (!lies[n]) continue;
+      const auto& ready = take.ready(g, window(cell, n), got[n]);
+      const Position before = window({}, n);  // of the cell, in windows, up to 0
+      for (int j = 0; j < inputs; ++j) {
+        const int at_j[3] = {j / (Win::stride(2) * Win::stride(1)),
+                             j / Win::stride(2) % Win::stride(1), j % Win::stride(2)};
+        bool covers = true;
+        int place = 0;
+        for (int d = 0; d < 3; ++d) {
+          const int there = at_j[d] - before.at[d] * Win::stride(d);
+          covers = covers && there < Win::kernel(d);
+          place = place * Win::kernel(d) + there;
+        }
+        if (covers) take.add(ready, place, sum[j]);
+      }
+    }
+    int first[3];
+    for (int d = 0; d < 3; ++d)
+      first[d] = cell.at[d] * Win::stride(d) - g.padding[d];
+    for (int j = 0; j < inputs; ++j) {
+      const int d = first[0] + j / (Win::stride(2) * Win::stride(1)),
+                h = first[1] + j / Win::stride(2) % Win::stride(1),
+                w = first[2] + j % Win::stride(2);
+      if (g.inside(d, g.in[0]) && g.inside(h, g.in[1]) && g.inside(w, g.in[2]))
+        dx[g.pack(cell, g.in, d, h, w)] = rounded<T>(sum[j]);
+    }
   }
 };
 
@@ -268,14 +306,19 @@ void with_place(const PoolShape& shape, const Work& work) {
   work(std::uint8_t{});
 }
 
-template <class T, int width, class Place, class Win>
-void spread(gpu::Queue& queue, const Geometry<Win>& g, std::int64_t samples,
-            const Pack<T, width>* dy, const Pack<Place, width>* places, Pack<T, width>* dx) {
-  int windows[3];
-  for (int d = 0; d < 3; ++d)
-    windows[d] = (g.in[d] + g.window.kernel(d) - 1) / g.window.kernel(d);
-  gpu::for_each(queue, count(g, windows, samples),
-                MaxSpread<T, width, Place, Win>{g, Places(g.packs, windows), dy, places, dx});
+template <class T, int width, class Win, class Take>
+void gather(gpu::Queue& queue, const Geometry<Win>& g, std::int64_t samples, const Take& take,
+            Pack<T, width>* dx) {
+  if constexpr (Win::known) {
+    int cells[3];
+    for (int d = 0; d < 3; ++d)
+      cells[d] = (g.in[d] + g.padding[d] + Win::stride(d) - 1) / Win::stride(d);
+    gpu::for_each(queue, count(g, cells, samples),
+                  GatherCell<T, width, Win, Take>{g, Places(g.packs, cells), take, dx});
+  } else {
+    gpu::for_each(queue, count(g, g.in, samples),
+                  Gather<T, width, Win, Take>{g, Places(g.packs, g.in), take, dx});
+  }
 }
 
 }  // namespace
@@ -310,11 +353,7 @@ void max_pool_backward(gpu::Queue& queue, gpu::Type type, const PoolShape& shape
       using Place = decltype(place);
       const auto* const winners =
           packs_of<const Place, width>(static_cast<const Place*>(places), g, g.out, first);
-      if constexpr (Win::apart)
-        if (shape.window.padding == Window::Sizes{0, 0, 0})
-          return spread(queue, g, samples, from, winners, to);
-      gpu::for_each(queue, count(g, g.in, samples),
-                    MaxBackward<T, width, Place, Win>{g, Places(g.packs, g.in), from, winners, to});
+      gather(queue, g, samples, MaxTake<T, width, Place>{from, winners}, to);
     });
   });
 }
@@ -338,12 +377,9 @@ void avg_pool_backward(gpu::Queue& queue, gpu::Type type, const PoolShape& shape
   run(type, shape, [&](auto t, auto w, const auto& g, std::int64_t first, std::int64_t samples) {
     using T = decltype(t);
     constexpr int width = decltype(w)::value;
-    using Win = std::remove_cvref_t<decltype(g.window)>;
-    gpu::for_each(queue, count(g, g.in, samples),
-                  AvgBackward<T, width, Win>{
-                      g, Places(g.packs, g.in),
-                      packs_of<const T, width>(static_cast<const T*>(dy), g, g.out, first),
-                      packs_of<T, width>(static_cast<T*>(dx), g, g.in, first)});
+    const auto* const from = packs_of<const T, width>(static_cast<const T*>(dy), g, g.out, first);
+    gather(queue, g, samples, AvgTake<T, width>{from},
+           packs_of<T, width>(static_cast<T*>(dx), g, g.in, first));
   });
 }
 

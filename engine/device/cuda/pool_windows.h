@@ -16,7 +16,6 @@ using gpu::Divisor;
 template <int kd, int kh, int kw, int sd, int sh, int sw>
 struct Fixed {
   static constexpr bool known = true;
-  static constexpr bool apart = kd == sd && kh == sh && kw == sw;  ///< none over another
   static constexpr int volume = kd * kh * kw;
   /// How many windows may lie over an input, in each direction.
   THALWEG_HOST_DEVICE static constexpr int over(int d) {
@@ -26,7 +25,7 @@ struct Fixed {
   THALWEG_HOST_DEVICE static constexpr int stride(int d) { return d == 0 ? sd : d == 1 ? sh : sw; }
 };
 struct AnyWindow {
-  static constexpr bool known = false, apart = false;
+  static constexpr bool known = false;
   int kernels[3], strides[3];
   THALWEG_HOST_DEVICE int kernel(int d) const { return kernels[d]; }
   THALWEG_HOST_DEVICE int stride(int d) const { return strides[d]; }
