@@ -12,11 +12,34 @@
 #include "engine/gpu/native.h"
 #if defined(__CUDACC__)
 #include "engine/device/cuda/column_sums_native.h"
+#include "engine/device/cuda/columns_native.h"
 #endif
 
 namespace thalweg::engine::cuda {
 
 namespace columns {
+
+/// How the threads of a GPU share out rows of packs of columns.
+struct MapCut {
+  std::int64_t together = 1;  ///< rows that are under way at once
+  // The same in blocks, for columns_native.h.
+  int tile = 1, strands = 1;           ///< packs and rows of a block
+  std::int64_t tiles = 1, blocks = 1;  ///< blocks over the packs and over the rows
+};
+inline MapCut cut_map(const Columns& shape, int width) {
+  // What a GPU holds at once: 132 multiprocessors of two blocks of 256; at least four rows each.
+  constexpr std::int64_t threads = 1 << 16, block = 256;
+  const std::int64_t packs = std::max<std::int64_t>(shape.columns / width, 1);
+  MapCut cut;
+  cut.together = std::clamp<std::int64_t>(
+      threads / (packs * std::max<std::int64_t>(shape.outer, 1)), 1, (shape.rows + 3) / 4);
+  const std::int64_t tiles = (packs + block - 1) / block;
+  cut.tile = static_cast<int>((packs + tiles - 1) / tiles);
+  cut.strands = static_cast<int>(std::min(block / cut.tile, cut.together));
+  cut.tiles = (packs + cut.tile - 1) / cut.tile;
+  cut.blocks = (cut.together + cut.strands - 1) / cut.strands;
+  return cut;
+}
 
 /// A thread takes the same columns of every n-th row, several rows' loads before the first
 /// of them is used.
@@ -25,8 +48,8 @@ struct Map {
   F f;
   T* y;
   S x;
+  std::int64_t outer, rows;
   std::uint32_t packs, together;  ///< packs of a row; rows that are under way at once
-  std::int64_t rows;
 
   using Read = typename S::template Packs<width>;
   using Constants = typename F::template Constants<width>;
@@ -41,14 +64,14 @@ struct Map {
     }
     reinterpret_cast<gpu::Pack<T, width>*>(y)[p] = out;
   }
-  THALWEG_HOST_DEVICE void operator()(std::int64_t n) const {
-    const auto i = static_cast<std::uint32_t>(n);
-    const std::uint32_t column = i % packs, first = i / packs % together,
-                        outer = i / packs / together;
-    const Constants constants = f.template at<width>(outer, std::int64_t{column} * width);
-    const std::int64_t step = std::int64_t{together} * packs;
-    std::int64_t p = (outer * rows + first) * packs + column, row = first;
-    for (; row + 3 * std::int64_t{together} < rows; row += 4 * std::int64_t{together}) {
+  /// Every `apart`-th row of a pack of columns, from `row` on.
+  THALWEG_HOST_DEVICE void take(std::int64_t o, std::uint32_t column, std::int64_t row,
+                                std::int64_t apart) const {
+    if (row >= rows) return;
+    const Constants constants = f.template at<width>(o, std::int64_t{column} * width);
+    const std::int64_t step = apart * packs;
+    std::int64_t p = (o * rows + row) * packs + column;
+    for (; row + 3 * apart < rows; row += 4 * apart) {
       Read in[4];
       for (int u = 0; u < 4; ++u)
         in[u] = x.template packs<width>(p + u * step);
@@ -56,24 +79,43 @@ struct Map {
         put(constants, p + u * step, in[u]);
       p += 4 * step;
     }
-    for (; row < rows; row += together, p += step)
+    for (; row < rows; row += apart, p += step)
       put(constants, p, x.template packs<width>(p));
+  }
+  /// What thread number i would do, on the host.
+  void operator()(std::int64_t i) const {
+    take(i / packs / together, static_cast<std::uint32_t>(i % packs), i / packs % together,
+         together);
   }
 };
 
 template <int width, class T, class F, class... X>
 void map_packs(gpu::Queue& queue, const Columns& shape, const F& f, T* y, const X*... x) {
-  // What a GPU holds at once: 132 multiprocessors of two blocks of 256; at least four rows each.
-  constexpr std::int64_t threads = 1 << 16;
   const std::int64_t packs = shape.columns / width;
-  const std::int64_t together = std::clamp<std::int64_t>(
-      threads / std::max<std::int64_t>(packs * shape.outer, 1), 1, (shape.rows + 3) / 4);
-  const std::int64_t all = shape.outer * together * packs;
-  if (all >= std::int64_t{1} << 32) throw std::length_error("a tensor of too many columns");
+  if (packs * width >= std::int64_t{1} << 32)
+    throw std::length_error("a tensor of too many columns");
+  const MapCut cut = cut_map(shape, width);
   using From = gpu::Sources<X...>;
-  gpu::for_each(queue, all,
-                Map<width, T, F, From>{f, y, From::of(x...), static_cast<std::uint32_t>(packs),
-                                       static_cast<std::uint32_t>(together), shape.rows});
+  const Map<width, T, F, From> map{f,
+                                   y,
+                                   From::of(x...),
+                                   shape.outer,
+                                   shape.rows,
+                                   static_cast<std::uint32_t>(packs),
+                                   static_cast<std::uint32_t>(cut.together)};
+  if (queue.emulated())
+    return queue.on_host([map, all = shape.outer * cut.together * packs] {
+      for (std::int64_t i = 0; i < all; ++i)
+        map(i);
+    });
+#if defined(__CUDACC__)
+  const auto upto = [](std::int64_t n) {  // of a grid's second and third number
+    return static_cast<unsigned>(std::min<std::int64_t>(n, 65535));
+  };
+  gpu::launch(queue, map_rows<Map<width, T, F, From>>,
+              dim3(static_cast<unsigned>(cut.tiles), upto(cut.blocks), upto(shape.outer)),
+              dim3(static_cast<unsigned>(cut.tile), static_cast<unsigned>(cut.strands)), map);
+#endif
 }
 
 }  // namespace columns
@@ -84,7 +126,7 @@ void map_packs(gpu::Queue& queue, const Columns& shape, const F& f, T* y, const 
 /// multiples of 64 bytes.
 template <class T, class F, class... X>
 void map_columns(gpu::Queue& queue, const Columns& shape, const F& f, T* y, const X*... x) {
-  if (shape.rows <= 0) return;
+  if (shape.outer * shape.rows * shape.columns <= 0) return;
   constexpr int width = 16 / static_cast<int>(sizeof(T));
   if (shape.columns % width == 0) return columns::map_packs<width>(queue, shape, f, y, x...);
   columns::map_packs<1>(queue, shape, f, y, x...);

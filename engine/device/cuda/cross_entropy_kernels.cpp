@@ -1,12 +1,16 @@
 // The logits of a position are read twice: for the largest one and the sum of powers together, and
 // for the gradient, which is of the type that the layer before would round it to. Of few classes a
-// thread takes a position, of many a team.
+// thread takes a position, of many a team: the kernel of cross_entropy_native.h, which does the
+// same with fewer barriers and powers; the functors here are its truth and run on the host.
 #include "engine/device/cuda/cross_entropy_kernels.h"
 
-#include <cmath>
 #include <type_traits>
 
-#include "engine/device/cuda/label_losses.h"
+#include "engine/device/cuda/cross_entropy_positions.h"
+#include "engine/device/cuda/loss.h"
+#if defined(__CUDACC__)
+#include "engine/device/cuda/cross_entropy_native.h"
+#endif
 
 namespace thalweg::engine::cuda {
 namespace {
@@ -25,114 +29,33 @@ struct Alone {
   }
 };
 
-/// What a pass over the logits of a position finds.
-struct Found {
-  float largest, sum;  ///< sum of exp(x - largest)
-  float weighted;      ///< sum of weight (x - x of the label), where labels are smoothed
-  int best, above;
-};
-
-/// `width` classes are taken at once; L: the type of the logits, G: of the slopes.
-template <int width, class L, class G>
-struct Positions {
-  const L* logits;
-  const std::int32_t* labels;
-  const std::int32_t* partners;  ///< null: samples are not blended
-  const float* partner_shares;
-  const float* shares;   ///< null: all 1
-  const float* weights;  ///< of the classes; null: all 1
-  const ShardKey* key;
-  std::int64_t positions;  ///< of a sample
-  int classes;
-  CrossEntropyShape options;
-  G* gradient;  ///< null: none; may be `logits`
-
-  using Logits = gpu::Pack<L, width>;
-  using Slopes = gpu::Pack<G, width>;
-
-  THALWEG_HOST_DEVICE float weight(int c) const { return weights == nullptr ? 1 : weights[c]; }
-
-  template <class Group>
-  THALWEG_HOST_DEVICE Found look(const Group& group, const L* x, float of_label) const {
-    constexpr float lowest = -3.402823466e38f;
-    const auto* packs = reinterpret_cast<const Logits*>(x);
-    Found mine{lowest, 0, 0, classes, 0};
-#if defined(__CUDA_ARCH__)
-#pragma unroll 2
-#endif
-    for (int p = group.rank(); p < classes / width; p += group.size()) {
-      const Logits in = packs[p];
-      for (int k = 0; k < width; ++k) {
-        const int c = p * width + k;
-        const float v = gpu::load(in.at[k]), over = v - mine.largest;
-        const float power = std::exp(over > 0 ? -over : over);
-        mine.sum = over > 0 ? mine.sum * power + 1 : mine.sum + power;
-        mine.best = over > 0 ? c : mine.best;
-        mine.largest = over > 0 ? v : mine.largest;
-        mine.above += v > of_label ? 1 : 0;
-        if (options.spread > 0) mine.weighted += weight(c) * (v - of_label);
-      }
-    }
-    Found all{};
-    all.largest = group.max(mine.largest);
-    all.sum = group.sum(mine.sum * std::exp(mine.largest - all.largest));
-    all.best = -group.max(mine.largest == all.largest ? -mine.best : -classes);
-    all.above = group.sum(mine.above);
-    if (options.spread > 0) all.weighted = group.sum(mine.weighted);
-    return all;
-  }
-
-  template <class Group>
-  THALWEG_HOST_DEVICE void one(const Group& group, std::int64_t row, double* mine) const {
-    const std::int64_t sample = row / positions;
-    const L* x = logits + row * classes;
-    const int label = sample < key->samples ? labels[row] : no_label;
-    if (label == no_label) return set_slopes(group, row, [](int, float) { return 0.0f; });
-    const int partner = partners == nullptr ? label : partners[row];
-    const float other = partners == nullptr ? 0 : partner_shares[sample];
-    const float of_label = gpu::load(x[label]), of_partner = gpu::load(x[partner]);
-    const Found found = look(group, x, of_label);
-    const float at_label = weight(label) * options.kept * (1 - other);
-    const float at_partner = weight(partner) * options.kept * other;
-    float all = at_label + at_partner;
-    float expected =
-        at_label * (of_label - found.largest) + at_partner * (of_partner - found.largest);
-    if (options.spread > 0) {
-      all += options.spread * options.weight_sum;
-      expected +=
-          options.spread * (found.weighted + options.weight_sum * (of_label - found.largest));
-    }
-    const float share = shares == nullptr ? 1 : shares[sample];
-    if (group.rank() == 0) {
-      mine[0] += static_cast<double>(share * (all * std::log(found.sum) - expected));
-      const bool known = found.sum == found.sum;
-      count_label(known ? found.best : no_label, label, found.above, options.images, mine);
-    }
-    const float scale = key->scale * share, factor = scale * all / found.sum;
-    set_slopes(group, row, [&](int c, float logit) {
-      float wanted = options.spread > 0 ? options.spread * weight(c) : 0;
-      if (c == label) wanted += at_label;
-      if (c == partner) wanted += at_partner;
-      return factor * std::exp(logit - found.largest) - scale * wanted;
-    });
-  }
-
-  /// Of every class slope(class, logit). A logit is read before its slope is written.
-  template <class Group, class Slope>
-  THALWEG_HOST_DEVICE void set_slopes(const Group& group, std::int64_t row,
-                                      const Slope& slope) const {
-    if (gradient == nullptr) return;
-    const auto* from = reinterpret_cast<const Logits*>(logits + row * classes);
-    auto* to = reinterpret_cast<Slopes*>(gradient + row * classes);
-    for (int p = group.rank(); p < classes / width; p += group.size()) {
-      const Logits in = from[p];
-      Slopes out;
-      for (int k = 0; k < width; ++k)
-        out.at[k] = gpu::store<G>(slope(p * width + k, gpu::load(in.at[k])));
-      to[p] = out;
+template <class Group, int width, class L, class G>
+THALWEG_HOST_DEVICE Found look(const Group& group, const Positions<width, L, G>& of,
+                               std::int64_t row, float of_label) {
+  using P = Positions<width, L, G>;
+  const auto* packs = reinterpret_cast<const typename P::Logits*>(of.logits + row * of.classes);
+  Found mine = of.nothing();
+  for (int p = group.rank(); p < of.classes / width; p += group.size()) {
+    const typename P::Logits in = packs[p];
+    for (int k = 0; k < width; ++k) {
+      const int c = p * width + k;
+      const float v = gpu::load(in.at[k]), over = v - mine.largest;
+      const float power = P::power(over > 0 ? -over : over);
+      mine.sum = over > 0 ? mine.sum * power + 1 : mine.sum + power;
+      mine.best = over > 0 ? c : mine.best;
+      mine.largest = over > 0 ? v : mine.largest;
+      mine.above += v > of_label ? 1 : 0;
+      if (of.options.spread > 0) mine.weighted += of.weight(c) * (v - of_label);
     }
   }
-};
+  Found all{};
+  all.largest = group.max(mine.largest);
+  all.sum = group.sum(mine.sum * P::power(mine.largest - all.largest));
+  all.best = -group.max(mine.largest == all.largest ? -mine.best : -of.classes);
+  all.above = group.sum(mine.above);
+  if (of.options.spread > 0) all.weighted = group.sum(mine.weighted);
+  return all;
+}
 
 /// A slice of positions, each done by a Group: a thread of the team or all of it.
 template <class P, class Group>
@@ -145,8 +68,14 @@ struct EachSlice {
     const std::int64_t end = (number + 1) * slice < rows ? (number + 1) * slice : rows;
     double mine[1 + most_sums] = {};
     for (std::int64_t row = number * slice + (alone ? team.rank() : 0); row < end;
-         row += alone ? team.size() : 1)
-      of.one(Group(), row, mine);
+         row += alone ? team.size() : 1) {
+      const Group group;
+      const Wanted wanted = of.wanted(row);
+      if (wanted.label == no_label)
+        of.leave_out(group, row);
+      else
+        of.finish(group, row, wanted, look(group, of, row, wanted.of_label), mine);
+    }
     write_sums(team, mine, sums + number);
   }
 };
@@ -184,8 +113,16 @@ void run(gpu::Queue& queue, const CrossEntropyShape& shape, const CrossEntropyIn
   if (by_threads(shape.classes))
     return gpu::for_each_row(queue, slices.count, team,
                              EachSlice<P, Alone>{of, rows, slices.size, parts});
-  gpu::for_each_row(queue, slices.count, team,
-                    EachSlice<P, gpu::Team>{of, rows, slices.size, parts});
+  if (queue.emulated())
+    return queue.on_host(
+        [each = EachSlice<P, gpu::Team>{of, rows, slices.size, parts}, count = slices.count] {
+          for (std::int64_t i = 0; i < count; ++i)
+            each(gpu::Team(), i);
+        });
+#if defined(__CUDACC__)
+  gpu::launch(queue, cross_entropy_rows<width, L, G>, dim3(static_cast<unsigned>(slices.count)),
+              dim3(static_cast<unsigned>(team)), of, rows, slices.size, parts);
+#endif
 }
 
 }  // namespace

@@ -12,6 +12,8 @@
 
 #include "engine/device/cuda/column_sums_native.h"
 #include "engine/device/cuda/columns.h"
+#include "engine/device/cuda/columns_native.h"
+#include "engine/device/cuda/cross_entropy_native.h"
 #include "engine/device/cuda/layer_norm_kernels.h"
 #include "engine/device/cuda/layer_norm_native.h"
 #include "engine/device/cuda/transpose_native.h"
@@ -161,6 +163,66 @@ TEST(NativeKernels, RowsAreCutWithoutALeftover) {
       }
 }
 
+/// Minds which column it is at, and which of the tensors it was given first.
+struct TimesAndPlus {
+  template <int width>
+  using Constants = gpu::Pack<float, width>;
+  std::int64_t columns;
+  template <int width>
+  Constants<width> at(std::int64_t outer, std::int64_t column) const {
+    Constants<width> times;
+    for (int k = 0; k < width; ++k)
+      times.at[k] = number(static_cast<std::size_t>(outer * columns + column + k));
+    return times;
+  }
+  template <int width>
+  float value(const Constants<width>& times, int k, float x, float y) const {
+    return times.at[k] * x + 2 * y;
+  }
+};
+
+template <int width>
+void expect_the_functors_map(const Columns& shape) {
+  const std::int64_t count = shape.outer * shape.rows * shape.columns;
+  const auto from = [&](std::size_t first) {
+    gpu::Memory memory(gpu::emulated_gpu(), static_cast<std::size_t>(count) * 2, "a test");
+    const auto values = numbers<Bf16>(count, first);
+    std::copy(values.begin(), values.end(), static_cast<Bf16*>(memory.data()));
+    return memory;
+  };
+  const gpu::Memory x = from(0), z = from(31), in_place = from(31);
+  auto* const at = static_cast<Bf16*>(z.data());
+  columns::map_packs<width>(*gpu::emulated_gpu().queue(), shape, TimesAndPlus{shape.columns}, at,
+                            static_cast<const Bf16*>(x.data()), static_cast<const Bf16*>(at));
+  using From = gpu::Sources<Bf16, Bf16>;
+  using Map = columns::Map<width, Bf16, TimesAndPlus, From>;
+  const columns::MapCut cut = columns::cut_map(shape, width);
+  const auto size = [](auto n) { return static_cast<unsigned>(n); };
+  EXPECT_LE(cut.tile * cut.strands, 256);
+  auto* const native = static_cast<Bf16*>(in_place.data());
+  run_kernel(columns::map_rows<Map>, {size(cut.tiles), size(cut.blocks), 1},  // fewer than outer
+             {size(cut.tile), size(cut.strands)},
+             Map{{shape.columns},
+                 native,
+                 From::of(static_cast<const Bf16*>(x.data()), static_cast<const Bf16*>(native)),
+                 shape.outer,
+                 shape.rows,
+                 size(shape.columns / width),
+                 0});
+  for (std::int64_t i = 0; i < count; ++i)
+    ASSERT_EQ(native[i].bits, at[i].bits) << shape.rows << " of " << shape.columns << " at " << i;
+}
+
+TEST(NativeKernels, MapsHaveTheBitsOfTheHost) {
+  for (const Columns& shape :
+       {Columns{1, 1, 8}, Columns{1, 6, 16}, Columns{2, 700, 24}, Columns{1, 4500, 8},
+        Columns{3, 40, 264}, Columns{1, 9, 2064}, Columns{1, 33, 4096}}) {
+    expect_the_functors_map<8>(shape);
+    expect_the_functors_map<1>(shape);
+  }
+  expect_the_functors_map<1>({2, 301, 37});
+}
+
 TEST(NativeKernels, DivisorsDivide) {
   for (std::uint32_t by = 1; by < 3000; ++by) {
     const gpu::Divisor divisor(by);
@@ -247,6 +309,112 @@ TEST(NativeKernels, LayerNormBackwardIsThatOfTheFunctors) {
   expect_the_functors_gradients<1>({9, 512}, 64, false, false);
   expect_the_functors_gradients<2>({20, 776}, 64, true, true);
   expect_the_functors_gradients<2>({5, 4112}, 288, true, false);
+}
+
+/// Powers are added in another order than on the host.
+template <int width, class T>
+void expect_the_functors_loss(int classes, unsigned threads, bool soft) {
+  gpu::Gpu& machine = gpu::emulated_gpu();
+  const gpu::Type type = sizeof(T) == 2 ? gpu::Type::bf16 : gpu::Type::f32;
+  constexpr std::int64_t samples = 5, positions = 3, rows = samples * positions, slice = 4;
+  CrossEntropyShape shape{samples, positions, classes, 0, 1, 0, true};
+  const auto bytes = [](std::int64_t n) { return static_cast<std::size_t>(n); };
+  const gpu::Memory logits(machine, bytes(rows * classes) * sizeof(T), "a test"),
+      ours(machine, logits.bytes(), "a test"), gradient(machine, logits.bytes(), "a test"),
+      parts(machine, bytes(cross_entropy_parts(shape)) * sizeof(LossSums), "a test");
+  const auto values = numbers<T>(rows * classes);
+  for (const gpu::Memory* to : {&logits, &ours})
+    std::copy(values.begin(), values.end(), values_in<T>(*to));
+  std::vector<std::int32_t> labels, partners;
+  std::vector<float> other, shares, weights;
+  for (std::int32_t i = 0; i < rows; ++i) {
+    labels.push_back(i == 7 ? no_label : i * 7919 % classes);
+    partners.push_back(i * 31 % classes);
+  }
+  for (std::int64_t i = 0; i < samples; ++i) {
+    other.push_back(0.1f * static_cast<float>(i));
+    shares.push_back(1 / static_cast<float>(1 + i));
+  }
+  for (int c = 0; c < classes; ++c)
+    weights.push_back(0.5f + static_cast<float>(c % 3));
+  if (soft) {
+    shape.spread = 0.1f / static_cast<float>(classes);
+    shape.kept = 0.9f;
+    shape.weight_sum = 1.5f * static_cast<float>(classes);
+  }
+  const ShardKey key{1, 0, 0, samples - 1, 0.5f};  // the last sample is none
+  const CrossEntropyInputs inputs{type,
+                                  logits.data(),
+                                  labels.data(),
+                                  soft ? partners.data() : nullptr,
+                                  soft ? other.data() : nullptr,
+                                  soft ? shares.data() : nullptr,
+                                  soft ? weights.data() : nullptr,
+                                  &key};
+  double expected[1 + most_sums];
+  const auto queue = machine.queue();
+  cross_entropy(*queue, shape, inputs, type, gradient.data(), values_in<LossSums>(parts), expected);
+  queue->wait();
+
+  constexpr unsigned blocks = (rows + slice - 1) / slice;
+  std::vector<LossSums> sums(blocks);
+  auto* const in_place = values_in<T>(ours);
+  run_kernel(cross_entropy_rows<width, T, T>, {blocks}, {threads},
+             Positions<width, T, T>{in_place, inputs.labels, inputs.partners, inputs.partner_shares,
+                                    inputs.shares, inputs.weights, inputs.key, positions, classes,
+                                    shape, in_place},
+             rows, slice, sums.data());
+  const std::string name = std::to_string(classes) + " by " + std::to_string(threads);
+  double found[1 + most_sums] = {};
+  for (const LossSums& part : sums)
+    for (std::size_t k = 0; k < 1 + most_sums; ++k)
+      found[k] += part.of[k];
+  EXPECT_NEAR(found[0], expected[0], 1e-6 * std::abs(expected[0])) << name;
+  EXPECT_GT(expected[1 + counted_labels], 0);
+  for (std::size_t k = 1; k < 1 + most_sums; ++k)
+    EXPECT_EQ(found[k], expected[k]) << k << " of " << name;
+  const float tolerance = sizeof(T) == 2 ? 1.0f / 128 : 1e-5f;
+  const float least = soft ? 1e-4f : 1e-6f;  // smoothed labels leave a difference of two numbers
+  for (std::int64_t i = 0; i < rows * classes; ++i) {
+    const float wanted = gpu::load(values_in<T>(gradient)[i]);
+    ASSERT_NEAR(gpu::load(in_place[i]), wanted, tolerance * (least + std::abs(wanted)))
+        << i << " of " << name;
+  }
+}
+
+TEST(NativeKernels, CrossEntropyIsThatOfTheFunctor) {
+  for (const bool soft : {false, true}) {
+    expect_the_functors_loss<8, Bf16>(40, 32, soft);
+    expect_the_functors_loss<1, Bf16>(1001, 128, soft);
+    expect_the_functors_loss<8, Bf16>(5000, 512, soft);
+    expect_the_functors_loss<8, Bf16>(4104, 96, soft);  // two rounds of packs
+    expect_the_functors_loss<4, float>(1000, 128, soft);
+    expect_the_functors_loss<1, float>(33, 32, soft);
+    expect_the_functors_loss<4, float>(5000, 512, soft);
+  }
+}
+
+TEST(NativeKernels, CrossEntropyOfNoNumberIsNone) {
+  constexpr int classes = 48;
+  auto logits = numbers<float>(2 * classes);
+  logits[5] = std::nanf("");
+  logits[classes + 6] = -HUGE_VALF;
+  std::vector<float> gradient(logits.size());
+  const std::int32_t labels[] = {1, 2};
+  const ShardKey key{1, 0, 0, 2, 1};
+  std::vector<LossSums> sums(2);
+  const CrossEntropyShape shape{2, 1, classes};
+  run_kernel(cross_entropy_rows<1, float, float>, {2}, {32},
+             Positions<1, float, float>{logits.data(), labels, nullptr, nullptr, nullptr, nullptr,
+                                        &key, 1, classes, shape, gradient.data()},
+             std::int64_t{2}, std::int64_t{1}, sums.data());
+  EXPECT_TRUE(std::isnan(sums[0].of[0]));
+  EXPECT_EQ(sums[0].of[1 + wrong_labels], 1);
+  EXPECT_TRUE(std::isfinite(sums[1].of[0]));
+  for (int c = 0; c < classes; ++c) {
+    EXPECT_TRUE(std::isnan(gradient[static_cast<std::size_t>(c)]));
+    EXPECT_TRUE(std::isfinite(gradient[static_cast<std::size_t>(classes + c)]));
+  }
 }
 
 TEST(NativeKernels, TilesAreTransposed) {
