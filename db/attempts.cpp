@@ -32,7 +32,7 @@ AttemptRow read(const sqlite::Run& run) {
   AttemptRow row;
   row.id = {run.integer(0), run.integer(1), run.integer(2)};
   row.token = run.text(3);
-  row.state = run.text(4);
+  row.state = run.word<AttemptState>(4);
   row.backend = run.text(5);
   row.handle = run.text(6);
   row.folder = run.text(7);

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "db/states.h"
 #include "jobspec/trial.h"
 
 namespace thalweg::db {
@@ -35,9 +36,10 @@ struct SweepRow {
   std::int64_t id = 0;               ///< 0 on insert
   std::string name, owner, backend;  ///< owner: user name; backend: "local" or "slurm"
   std::string file_name, text;       ///< the file as submitted
-  std::string metric, goal;          ///< goal: "minimize" | "maximize"
+  std::string metric;
+  jobspec::Goal goal = jobspec::Goal::minimize;
   std::optional<double> target;
-  std::string state;                ///< active, finished, failed, cancelled
+  SweepPhase state = SweepPhase::active;
   double submitted = 0, ended = 0;  ///< Unix seconds; 0 = not yet
   std::string notes;                ///< JSON list
 };
@@ -47,7 +49,7 @@ struct TrialRow {
   std::int64_t configuration = 0;
   std::uint64_t seed = 0;
   std::string hash;
-  std::string state;                         ///< pending, running, finished, failed, cancelled
+  TrialPhase state = TrialPhase::pending;
   std::string train, parameters, resources;  ///< JSON; parameters: {"optimizer.name":"adamw",...}
   std::int64_t attempts = 0;
   double ended = 0;
@@ -57,7 +59,7 @@ struct TrialRow {
 struct AttemptRow {
   Id id;
   std::string token;
-  std::string state;  ///< launching, queued, running, finished, failed, stopped, cancelled, lost
+  AttemptState state = AttemptState::launching;
   std::string backend, handle;  ///< handle: Slurm job id, or "pid:<pid>:<start time>"
   std::string folder;
   double launched = 0, started = 0, ended = 0;

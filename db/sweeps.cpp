@@ -31,9 +31,9 @@ SweepRow read(const sqlite::Run& run) {
   row.file_name = run.text(4);
   row.text = run.text(5);
   row.metric = run.text(6);
-  row.goal = run.text(7);
+  row.goal = run.word<jobspec::Goal>(7);
   row.target = run.maybe_real(8);
-  row.state = run.text(9);
+  row.state = run.word<SweepPhase>(9);
   row.submitted = run.maybe_real(10).value_or(0);
   row.ended = run.maybe_real(11).value_or(0);
   row.notes = run.text(12);

@@ -27,7 +27,7 @@ TrialRow read(const sqlite::Run& run) {
   row.configuration = run.integer(2);
   row.seed = static_cast<std::uint64_t>(run.integer(3));
   row.hash = run.text(4);
-  row.state = run.text(5);
+  row.state = run.word<TrialPhase>(5);
   row.train = run.text(6);
   row.parameters = run.text(7);
   row.resources = run.text(8);

@@ -20,32 +20,19 @@ namespace {
 
 constexpr double push_batch_s = 0.05;  ///< pushes wait for each other so long: one commit for all
 
-json shapes_json(const std::vector<jobspec::ExpandedTrial>& trials) {
-  json shapes = json::array();
-  json last;
-  for (const auto& trial : trials) {
-    json shape = resources_json(trial.resources);
-    if (shape != last) {
-      last = shape;
-      shape["count"] = 0;
-      shapes.push_back(std::move(shape));
-    }
-    json& count = shapes.back()["count"];
-    count = count.get<std::int64_t>() + 1;
-  }
-  return shapes;
+bool same(const jobspec::Resources& a, const jobspec::Resources& b) {
+  return resources_json(a) == resources_json(b);
 }
 
-json submitted_data(const jobspec::Sweep& sweep, const jobspec::Expansion& expansion,
-                    const std::string& backend) {
-  return {{"backend", backend},
-          {"metric", metric_json(sweep.metric)},
-          {"slurm", slurm_json(sweep.slurm)},
-          {"limits",
-           {{"max_nodes_in_flight", sweep.limits.max_nodes_in_flight},
-            {"node_hours", sweep.limits.node_hours},
-            {"max_retries", sweep.limits.max_retries}}},
-          {"shapes", shapes_json(expansion.trials)}};
+event::Submitted submitted_event(const jobspec::Sweep& sweep, const jobspec::Expansion& expansion,
+                                 const std::string& backend) {
+  event::Submitted e{backend, sweep.metric, sweep.slurm, sweep.limits, {}};
+  for (const auto& trial : expansion.trials) {
+    if (e.shapes.empty() || !same(e.shapes.back().resources, trial.resources))
+      e.shapes.push_back({trial.resources, 0});
+    e.shapes.back().count += 1;
+  }
+  return e;
 }
 
 db::TrialRow row_of(std::int64_t sweep, const jobspec::ExpandedTrial& trial) {
@@ -54,7 +41,7 @@ db::TrialRow row_of(std::int64_t sweep, const jobspec::ExpandedTrial& trial) {
   row.configuration = trial.configuration;
   row.seed = trial.seed;
   row.hash = trial.hash;
-  row.state = to_string(TrialPhase::pending);
+  row.state = TrialPhase::pending;
   row.train = trial.train.to_json();
   row.parameters = trial.parameters.to_json();
   row.resources = api::json_text(resources_json(trial.resources));
@@ -65,9 +52,9 @@ db::SweepRow row_of(const jobspec::Sweep& sweep) {
   db::SweepRow row;
   row.name = sweep.name;
   row.metric = sweep.metric.name;
-  row.goal = sweep.metric.goal == jobspec::Goal::minimize ? "minimize" : "maximize";
+  row.goal = sweep.metric.goal;
   row.target = sweep.metric.target;
-  row.state = to_string(SweepPhase::active);
+  row.state = SweepPhase::active;
   row.notes = api::json_text(json(sweep.notes));
   return row;
 }
@@ -100,7 +87,7 @@ Submitted Controller::submit(const jobspec::Sweep& sweep, const jobspec::Expansi
   row.file_name = file_name;
   row.text = text;
   row.submitted = options_.now();
-  db::Event submitted = event(kind::submitted, {}, submitted_data(sweep, expansion, backend));
+  db::Event submitted = new_event(options_.now(), {}, submitted_event(sweep, expansion, backend));
   try {
     insert(row, expansion, environment, submitted);
   } catch (const db::CannotWrite& error) {
@@ -126,13 +113,13 @@ std::optional<std::int64_t> Controller::cancel(const Id& id, const std::string& 
   const std::int64_t open =
       id.trial == 0 ? it->second.open : (is_over(state_.trial(id)->phase) ? 0 : 1);
   if (open == 0) return 0;
-  record({event(kind::cancel_requested, {id.sweep, id.trial, 0}, json{{"by", by}})});
+  record({new_event(options_.now(), {id.sweep, id.trial, 0}, event::CancelRequested{by})});
   settle();
   wake();
   return open;
 }
 
-std::optional<std::int64_t> Controller::retry(const Id& id, const std::set<std::string>& states,
+std::optional<std::int64_t> Controller::retry(const Id& id, const std::set<TrialPhase>& phases,
                                               const std::string& by) {
   const auto it = state_.sweeps.find(id.sweep);
   if (it == state_.sweeps.end() || (id.trial != 0 && state_.trial(id) == nullptr)) return {};
@@ -141,8 +128,8 @@ std::optional<std::int64_t> Controller::retry(const Id& id, const std::set<std::
     const TrialState& trial = it->second.trials[i];
     const auto number = static_cast<std::int64_t>(i + 1);
     if ((id.trial == 0 || id.trial == number) && is_over(trial.phase) &&
-        states.count(std::string(to_string(trial.phase))) != 0)
-      events.push_back(event(kind::retry_requested, {id.sweep, number, 0}, json{{"by", by}}));
+        phases.count(trial.phase) != 0)
+      events.push_back(new_event(options_.now(), {id.sweep, number, 0}, event::RetryRequested{by}));
   }
   const auto count = static_cast<std::int64_t>(events.size());
   record(std::move(events));
@@ -182,9 +169,7 @@ TrialView view_of(const LiveAttempt& attempt, const Feed* feed) {
   TrialView view;
   view.attempt = attempt.id.attempt;
   const bool running = attempt.phase == AttemptPhase::running;
-  view.attempt_state = running                                    ? "running"
-                       : attempt.phase == AttemptPhase::launching ? "launching"
-                                                                  : "queued";
+  view.attempt_state = state_of(attempt.phase);
   if (!running)
     view.waiting_for = attempt.phase >= AttemptPhase::released ? "queued" : "being submitted";
   if (!attempt.fenced.empty())

@@ -52,10 +52,13 @@ struct CommitPoints {
   std::string_view kind, inside, after;
 };
 constexpr CommitPoints commit_points[] = {
-    {kind::launching, "", "after_intent"},        {kind::recorded, "", "after_recorded"},
-    {kind::released, "", "after_released"},       {kind::running, "", "after_running"},
-    {kind::ended, "in_ended", "after_ended"},     {kind::trial_ended, "", "after_trial_ended"},
-    {kind::sweep_ended, "", "after_sweep_ended"},
+    {event::Launching::kind, "", "after_intent"},
+    {event::Recorded::kind, "", "after_recorded"},
+    {event::Released::kind, "", "after_released"},
+    {event::Running::kind, "", "after_running"},
+    {event::Ended::kind, "in_ended", "after_ended"},
+    {event::TrialEnded::kind, "", "after_trial_ended"},
+    {event::SweepEnded::kind, "", "after_sweep_ended"},
 };
 
 void pass_point(const db::Event& event, std::string_view CommitPoints::*which) {
@@ -215,14 +218,6 @@ Awaitable<void> Controller::backend_loop(Slot& slot) {
   }
 }
 
-db::Event Controller::event(std::string_view kind, const Id& id) const {
-  return event(kind, id, json::object());
-}
-
-db::Event Controller::event(std::string_view kind, const Id& id, const json& data) const {
-  return {0, options_.now(), std::string(kind), id, api::json_text(data)};
-}
-
 void Controller::record(std::vector<db::Event> events) {
   if (events.empty()) return;
   try {
@@ -244,19 +239,19 @@ void Controller::record(std::vector<db::Event> events) {
   }
   for (const auto& e : events) {
     touch(e.id.sweep);
-    if (e.kind == kind::launching) ingest_.add(live_rows_.at(e.id));
-    if (e.kind == kind::ended) {
+    if (is<event::Launching>(e)) ingest_.add(live_rows_.at(e.id));
+    if (is<event::Ended>(e)) {
       ingest_.remove(e.id);
       for (auto& slot : slots_)
         slot->sightings.erase(e.id);
     }
     // A launching event holds the attempt's token: the log is no place for it.
-    if (e.kind == kind::launching)
+    if (is<event::Launching>(e))
       log::info(fmt::format("{} launching in {}", e.id.to_string(), live_rows_.at(e.id).folder));
-    else if (e.kind != kind::note)
+    else if (!is<event::Note>(e))
       log::info(fmt::format("{} {} {}", e.id.to_string(), e.kind, e.data.substr(0, 300)));
     pass_point(e, &CommitPoints::after);
-    if (e.kind == kind::sweep_ended) checkpoint();
+    if (is<event::SweepEnded>(e)) checkpoint();
   }
 }
 
@@ -277,7 +272,7 @@ void Controller::write_again() {
   const double waited = options_.steady() - unwritable_since_;
   const std::string text =
       fmt::format("the record could not be written for {:.0f} s: {}", waited, unwritable_);
-  db::Event note = event(kind::note, {}, json{{"level", "warning"}, {"text", text}});
+  db::Event note = new_event(options_.now(), {}, event::Note{"warning", text});
   store_.transaction([&] { note.number = store_.append_event(note); });
   apply(state_, note);
   unwritable_.clear();
@@ -334,19 +329,18 @@ void Controller::settle() {
   using Kind = Action::Kind;
   for (;;) {
     std::vector<db::Event> events;
+    const auto add = [&](const Id& id, const auto& e) {
+      events.push_back(new_event(options_.now(), id, e));
+    };
     for (const Action& action : plan().actions) {
       if (action.kind == Kind::drop)
-        events.push_back(
-            event(kind::ended, action.id, json{{"cause", "cancelled"}, {"reason", action.reason}}));
+        add(action.id, event::Ended{EndCause::cancelled, action.reason});
       else if (action.kind == Kind::end_trial)
-        events.push_back(event(kind::trial_ended, action.id,
-                               json{{"state", action.state}, {"reason", action.reason}}));
+        add(action.id, event::TrialEnded{action.trial, action.reason});
       else if (action.kind == Kind::stop_sweep)
-        events.push_back(
-            event(kind::stopped, action.id,
-                  json{{"reason", action.reason}, {"end_running", action.state == "end_running"}}));
+        add(action.id, event::Stopped{action.reason, action.end_running});
       else if (action.kind == Kind::end_sweep)
-        events.push_back(event(kind::sweep_ended, action.id, json{{"state", action.state}}));
+        add(action.id, event::SweepEnded{action.sweep});
     }
     if (events.empty()) return;
     record(std::move(events));

@@ -13,7 +13,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <set>
 #include <stdexcept>
@@ -61,8 +60,8 @@ class BrokenRecord : public std::runtime_error {
 
 /// Of a trial that is live or between attempts.
 struct TrialView {
-  std::int64_t attempt = 0;                     ///< 0 = none is live
-  std::string attempt_state;                    ///< launching, queued, running
+  std::int64_t attempt = 0;  ///< 0 = none is live
+  db::AttemptState attempt_state = db::AttemptState::launching;
   std::string waiting_for;                      ///< why it does not run; empty where it runs
   std::int64_t steps = 0, steps_per_epoch = 0;  ///< 0 = not known (yet)
   double epochs = 0;
@@ -104,9 +103,9 @@ class Controller {
   /// A sweep or a trial. Gives how many trials will be cancelled; nothing where there is no such
   /// thing.
   std::optional<std::int64_t> cancel(const Id& id, const std::string& by);
-  /// Ended trials in one of these states are run again. Gives how many; nothing where there is no
+  /// Ended trials in one of these phases are run again. Gives how many; nothing where there is no
   /// such thing.
-  std::optional<std::int64_t> retry(const Id& id, const std::set<std::string>& states,
+  std::optional<std::int64_t> retry(const Id& id, const std::set<TrialPhase>& phases,
                                     const std::string& by);
   /// Whether a live attempt has this push secret.
   bool may_push(const std::string& secret) const;
@@ -148,8 +147,6 @@ class Controller {
   void cannot_write(const db::CannotWrite& error);
   void write_again();
   void note_disk();
-  db::Event event(std::string_view kind, const Id& id) const;
-  db::Event event(std::string_view kind, const Id& id, const nlohmann::json& data) const;
   Plan plan();
   void settle();
   void wake();

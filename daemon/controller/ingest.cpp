@@ -45,8 +45,7 @@ Feed* Ingest::find(const Id& attempt) {
 void Ingest::complain(Feed& feed, const std::string& text) {
   if (std::exchange(feed.complained, true)) return;
   log::warning(feed.id.to_string() + ": " + text);
-  notes_.push_back({0, now_(), std::string(kind::note), feed.id,
-                    api::json_text({{"level", "warning"}, {"text", text}})});
+  notes_.push_back(new_event(now_(), feed.id, event::Note{"warning", text}));
 }
 
 void Ingest::malformed(Feed& feed, std::string_view where, std::string_view line) {
@@ -77,8 +76,7 @@ void Ingest::take_line(Feed& feed, JournalLine& line) {
       break;
     case JournalLine::Type::note:
       if (line.n >= feed.next)
-        notes_.push_back({0, line.time, std::string(kind::note), feed.id,
-                          api::json_text({{"level", line.level}, {"text", line.text}})});
+        notes_.push_back(new_event(line.time, feed.id, event::Note{line.level, line.text}));
       break;
     case JournalLine::Type::metrics:
       if (line.n < feed.next) break;

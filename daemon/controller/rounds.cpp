@@ -114,7 +114,7 @@ Awaitable<void> Controller::observe(Slot& slot, const JobStatus& status) {
     co_await observe_own(slot, own, status);
   } else if (attempt != nullptr && attempt->handle.empty() && is_there(status.phase)) {
     // Submitted by a controller that ended before it could note the handle.
-    record({event(kind::recorded, attempt->id, json{{"handle", status.handle}})});
+    record({new_event(options_.now(), attempt->id, event::Recorded{status.handle})});
   } else if (attempt != nullptr ||
              (!status.token.empty() && store_.attempt_by_token(status.token))) {
     // A double of a live attempt, or what is left of an ended one.
@@ -149,10 +149,10 @@ Awaitable<void> Controller::observe_own(Slot& slot, const LiveAttempt& attempt,
   const double now = options_.steady();
   Sighting& sighting = slot.sightings[attempt.id];
   if (status.changed && !std::exchange(sighting.changed, true))
-    record({event(kind::note, attempt.id,
-                  json{{"level", "warning"},
-                       {"text", "its comment in " + slot.name +
-                                    " was changed; it is still known by number and folder"}})});
+    record({new_event(
+        options_.now(), attempt.id,
+        event::Note{"warning", "its comment in " + slot.name +
+                                   " was changed; it is still known by number and folder"})});
   if (status.phase == JobPhase::ended || status.phase == JobPhase::missing) {
     try_end(slot, attempt.id, status);
     co_return;
@@ -168,7 +168,7 @@ Awaitable<void> Controller::observe_own(Slot& slot, const LiveAttempt& attempt,
     const Backend::Watched job{attempt.handle, attempt.token, live_rows_.at(attempt.id).folder};
     co_await cancel(slot, job);
   } else if (status.phase == JobPhase::queued && attempt.phase == AttemptPhase::recorded) {
-    record({event(kind::released, attempt.id)});
+    record({new_event(options_.now(), attempt.id, event::Released{})});
   } else if (status.phase == JobPhase::held && !status.held_by_hand &&
              attempt.phase == AttemptPhase::released &&
              now - sighting.released > options_.held_again_s &&
@@ -199,8 +199,7 @@ Awaitable<void> Controller::end_lingering(Slot& slot, const LiveAttempt& attempt
 void Controller::note_running(const LiveAttempt& attempt, const JobStatus& status) {
   if (attempt.phase == AttemptPhase::running) return;
   const double started = status.started > 0 ? status.started : options_.now();
-  record({event(kind::running, attempt.id,
-                json{{"started", started}, {"node_list", status.node_list}})});
+  record({new_event(options_.now(), attempt.id, event::Running{started, status.node_list})});
 }
 
 /// Without an end record of the engine's own, an attempt has ended when nothing more comes from it:
@@ -241,7 +240,7 @@ void Controller::fence(Slot& slot, const Id& attempt, const std::string& reason)
   };
   if (!sighting.fenced) sighting.fenced = disk_.run(write);
   if (!reason.empty() && state_.live(attempt)->fenced.empty())
-    record({event(kind::fenced, attempt, json{{"reason", reason}})});
+    record({new_event(options_.now(), attempt, event::Fenced{reason})});
 }
 
 void Controller::try_end(Slot& slot, const Id& attempt, const JobStatus& status) {
@@ -290,17 +289,14 @@ void Controller::end(const Id& id, const JobStatus& status,
                          : status.started > 0 ? status.started
                                               : known->started;
   const double ended = ended_at(*known, started, status, options_.now());
-  json data{{"cause", to_string(verdict.cause)},
-            {"reason", verdict.reason},
-            {"step", verdict.step},
-            {"ended", ended},
-            {"node_seconds", started > 0 ? attempt.nodes * std::max(0.0, ended - started) : 0.0}};
-  if (attempt.started == 0 && started > 0) data["started"] = started;
-  if (!status.node_list.empty()) data["node_list"] = status.node_list;
-  if (verdict.exit_code) data["exit_code"] = *verdict.exit_code;
-  if (verdict.failed_rank) data["rank"] = *verdict.failed_rank;
-  if (!verdict.failed_node.empty()) data["node"] = verdict.failed_node;
-  record({event(kind::ended, id, data)});
+  event::Ended over{verdict.cause, verdict.reason, verdict.step, ended};
+  over.node_seconds = started > 0 ? attempt.nodes * std::max(0.0, ended - started) : 0.0;
+  if (attempt.started == 0 && started > 0) over.started = started;
+  if (!status.node_list.empty()) over.node_list = status.node_list;
+  over.exit_code = verdict.exit_code;
+  over.rank = verdict.failed_rank;
+  if (!verdict.failed_node.empty()) over.node = verdict.failed_node;
+  record({new_event(options_.now(), id, over)});
 }
 
 /// The backend is out of reach; what the engine has written down itself counts all the same.
@@ -327,13 +323,9 @@ void Controller::launch_intents(Slot& slot) {
       return new_attempt_folder(runs, id, token);
     };
     const std::filesystem::path folder = disk_.run(make);
-    events.push_back(event(kind::launching, id,
-                           json{{"token", token},
-                                {"push_secret", new_token()},
-                                {"folder", folder.string()},
-                                {"backend", slot.name},
-                                {"nodes", nodes},
-                                {"ranks", wants.ranks()}}));
+    const event::Launching intent{token,     new_token(), folder.string(),
+                                  slot.name, nodes,       wants.ranks()};
+    events.push_back(new_event(options_.now(), id, intent));
   }
   record(std::move(events));
 }
@@ -370,8 +362,7 @@ jobspec::Trial Controller::trial_of(const Id& attempt, const std::string& push) 
 }
 
 void Controller::refuse(const Id& attempt, const std::string& reason) {
-  record({event(kind::ended, attempt,
-                json{{"cause", to_string(EndCause::refused)}, {"reason", reason}})});
+  record({new_event(options_.now(), attempt, event::Ended{EndCause::refused, reason})});
 }
 
 Awaitable<void> Controller::submit_all(Slot& slot) {
@@ -413,7 +404,7 @@ Awaitable<void> Controller::submit_one(Slot& slot, const Id& id) {
   sighting.reason = submission.message;
   switch (submission.outcome) {
     case SubmitOutcome::accepted:
-      record({event(kind::recorded, id, json{{"handle", submission.handle}})});
+      record({new_event(options_.now(), id, event::Recorded{submission.handle})});
       break;
     case SubmitOutcome::refused:
       refuse(id, submission.message);
@@ -445,7 +436,7 @@ Awaitable<void> Controller::release_all(Slot& slot) {
     sighting.reason = released ? "" : "the backend cannot release it now";
     if (!released || attempt->phase != AttemptPhase::recorded) continue;
     sighting.released = options_.steady();
-    record({event(kind::released, id)});
+    record({new_event(options_.now(), id, event::Released{})});
   }
 }
 

@@ -15,13 +15,12 @@ struct Writer {
   LiveRows& live;
   const State& before;
   const db::Event& event;
-  json data;
 
   void trial(TrialPhase phase, double ended = 0, const std::string& reason = "") const {
     const TrialState* known = before.trial(event.id);
     db::TrialRow row;
     row.id = {event.id.sweep, event.id.trial, 0};
-    row.state = to_string(phase);
+    row.state = phase;
     row.attempts = std::max<std::int64_t>(known ? known->attempts : 0, event.id.attempt);
     row.ended = ended;
     row.reason = reason;
@@ -31,101 +30,87 @@ struct Writer {
   void sweep(SweepPhase phase, double ended) const {
     db::SweepRow row;
     row.id = event.id.sweep;
-    row.state = to_string(phase);
+    row.state = phase;
     row.ended = ended;
     store.update_sweep(row);
   }
 
-  void launching() const {
+  db::AttemptRow& attempt() const { return live.at(event.id); }
+
+  // One per kind that changes a row.
+
+  void operator()(const event::Launching& data) const {
     db::AttemptRow row;
     row.id = event.id;
-    row.token = data.at("token");
-    row.state = "launching";
-    row.backend = data.at("backend");
-    row.folder = data.at("folder");
+    row.token = data.token;
+    row.state = db::AttemptState::launching;
+    row.backend = data.backend;
+    row.folder = data.folder;
     row.launched = event.time;
-    row.nodes = data.at("nodes");
-    row.ranks = data.at("ranks");
+    row.nodes = data.nodes;
+    row.ranks = data.ranks;
     store.insert_attempt(row);
     live[event.id] = std::move(row);
     trial(TrialPhase::pending);
   }
 
-  db::AttemptRow& attempt() const { return live.at(event.id); }
-
-  void recorded() const {
-    attempt().handle = data.at("handle");
-    attempt().state = "queued";
+  void operator()(const event::Recorded& data) const {
+    attempt().handle = data.handle;
+    attempt().state = db::AttemptState::queued;
     store.update_attempt(attempt());
   }
 
-  void running() const {
-    attempt().state = "running";
-    attempt().started = data.at("started");
-    attempt().node_list = data.value("node_list", "");
+  void operator()(const event::Running& data) const {
+    attempt().state = db::AttemptState::running;
+    attempt().started = data.started;
+    attempt().node_list = data.node_list;
     store.update_attempt(attempt());
     trial(TrialPhase::running);
   }
 
-  void ended() const {
+  void operator()(const event::Ended& data) const {
     db::AttemptRow& row = attempt();
-    row.state = attempt_state(end_cause_from(data.at("cause").get<std::string>()));
-    row.reason = data.value("reason", "");
-    row.ended = data.value("ended", event.time);
-    if (row.started == 0) row.started = data.value("started", 0.0);
-    if (row.node_list.empty()) row.node_list = data.value("node_list", "");
-    if (data.contains("exit_code")) row.exit_code = data["exit_code"].get<int>();
-    if (data.contains("rank")) row.failed_rank = data["rank"].get<int>();
-    row.failed_node = data.value("node", "");
+    row.state = state_of(data.cause);
+    row.reason = data.reason;
+    row.ended = data.ended.value_or(event.time);
+    if (row.started == 0) row.started = data.started.value_or(0);
+    if (row.node_list.empty()) row.node_list = data.node_list.value_or("");
+    if (data.exit_code) row.exit_code = data.exit_code;
+    if (data.rank) row.failed_rank = data.rank;
+    row.failed_node = data.node.value_or("");
     store.update_attempt(row);
     live.erase(event.id);
     trial(TrialPhase::pending);
   }
 
-  void trial_ended() const {
-    const auto state = data.at("state").get<std::string>();
-    const TrialPhase phase = state == "finished" ? TrialPhase::finished
-                             : state == "failed" ? TrialPhase::failed
-                                                 : TrialPhase::cancelled;
-    trial(phase, event.time, data.value("reason", ""));
+  void operator()(const event::TrialEnded& data) const {
+    trial(data.state, event.time, data.reason);
   }
 
-  void sweep_ended() const {
-    const auto state = data.at("state").get<std::string>();
-    sweep(state == "finished" ? SweepPhase::finished
-          : state == "failed" ? SweepPhase::failed
-                              : SweepPhase::cancelled,
-          event.time);
-  }
+  void operator()(const event::SweepEnded& data) const { sweep(data.state, event.time); }
 
-  void retry_requested() const {
+  void operator()(const event::RetryRequested&) const {
     trial(TrialPhase::pending);
     sweep(SweepPhase::active, 0);
   }
 };
 
-struct Row {
-  std::string_view kind;
-  void (Writer::*write)() const;
-};
-
-/// Kinds that are not here change no row.
-constexpr Row table[] = {
-    {kind::launching, &Writer::launching},
-    {kind::recorded, &Writer::recorded},
-    {kind::running, &Writer::running},
-    {kind::ended, &Writer::ended},
-    {kind::trial_ended, &Writer::trial_ended},
-    {kind::sweep_ended, &Writer::sweep_ended},
-    {kind::retry_requested, &Writer::retry_requested},
-};
+template <class E>
+void write(const Writer& writer) {
+  if (is<E>(writer.event)) writer(from_json<E>(json::parse(writer.event.data)));
+}
 
 }  // namespace
 
 void write_rows(db::Store& store, LiveRows& live, const State& before, const db::Event& event) {
-  const Writer writer{store, live, before, event, json::parse(event.data)};
-  for (const Row& row : table)
-    if (row.kind == event.kind) (writer.*row.write)();
+  const Writer writer{store, live, before, event};
+  write<event::Launching>(writer);
+  write<event::Recorded>(writer);
+  write<event::Running>(writer);
+  write<event::Ended>(writer);
+  write<event::TrialEnded>(writer);
+  write<event::SweepEnded>(writer);
+  write<event::RetryRequested>(writer);
 }
 
 }  // namespace thalweg::daemon

@@ -67,15 +67,17 @@ awaitable<Response> post_cancel(App& app, const Request& request) {
 awaitable<Response> post_retry(App& app, const Request& request) {
   const json body = body_object(request);
   const jobspec::Id id = sweep_or_trial(body);
-  std::set<std::string> states;
+  std::set<TrialPhase> phases;
   for (const json& state : body.value("states", json::array({"failed"}))) {
-    if (state != "failed" && state != "cancelled" && state != "finished")
+    const auto phase =
+        state.is_string() ? find_name<TrialPhase>(state.get<std::string>()) : std::nullopt;
+    if (!phase || !is_over(*phase))
       throw HttpError(400,
                       "states may be failed, cancelled and finished, not " + api::json_text(state));
-    states.insert(state.get<std::string>());
+    phases.insert(*phase);
   }
   co_return json_response(
-      {{"retried", found(app.controller.retry(id, states, user_name(request.user)), id)}});
+      {{"retried", found(app.controller.retry(id, phases, user_name(request.user)), id)}});
 }
 
 awaitable<Response> post_query(App& app, const Request& request) {

@@ -91,7 +91,7 @@ json comparison_json(const db::analysis::Comparison& c) {
     rows.push_back(row_json(row));
   json result{{"sweep", std::to_string(c.sweep)},
               {"metric", c.metric},
-              {"goal", c.goal},
+              {"goal", name_of(c.goal)},
               {"target", nullptr},
               {"by", c.by},
               {"best_over", c.best_over},
@@ -145,9 +145,8 @@ db::analysis::CompareOptions compare_options(const Request& request) {
   options.metric = query_text(request, "metric");
   options.rank_by = rank_by(query_text(request, "rank_by"));
   if (const std::string goal = query_text(request, "goal"); !goal.empty()) {
-    if (goal != "minimize" && goal != "maximize")
-      throw HttpError(400, "goal=" + goal + ": expected minimize or maximize");
-    options.goal = goal;
+    options.goal = find_name<jobspec::Goal>(goal);
+    if (!options.goal) throw HttpError(400, "goal=" + goal + ": expected minimize or maximize");
   }
   if (const std::string target = query_text(request, "target"); !target.empty()) {
     const json value = json::parse(target, nullptr, false);

@@ -36,7 +36,8 @@ void put_training(const db::SweepRow& sweep, const TrialMetrics& metrics, json& 
     progress["samples_per_s"] = number_json(speed->value);
   if (const auto* metric = find(metrics, sweep.metric)) {
     progress["metric"] = number_json(metric->value);
-    progress["best"] = number_json(sweep.goal == "maximize" ? metric->max : metric->min);
+    progress["best"] =
+        number_json(sweep.goal == jobspec::Goal::maximize ? metric->max : metric->min);
   }
 }
 
@@ -58,9 +59,9 @@ json sweep_json(const db::SweepRow& row, const Counts& counts) {
               {"name", row.name},
               {"owner", row.owner},
               {"backend", row.backend},
-              {"state", row.state},
+              {"state", name_of(row.state)},
               {"metric", row.metric},
-              {"goal", row.goal},
+              {"goal", name_of(row.goal)},
               {"target", nullptr},
               {"submitted", row.submitted},
               {"ended", row.ended},
@@ -78,7 +79,7 @@ json sweep_json(const db::SweepRow& row, const Counts& counts) {
 
 json attempt_json(const db::AttemptRow& row) {
   json result{{"id", row.id.to_string()},
-              {"state", row.state},
+              {"state", name_of(row.state)},
               {"backend", row.backend},
               {"handle", row.handle},
               {"folder", row.folder},
@@ -115,7 +116,7 @@ json trial_json(const db::TrialRow& row) {
   return {{"id", row.id.to_string()},
           {"configuration", row.configuration},
           {"seed", row.seed},
-          {"state", row.state},
+          {"state", name_of(row.state)},
           {"reason", row.reason},
           {"parameters", parsed(row.parameters)},
           {"resources", parsed(row.resources)},
@@ -128,7 +129,7 @@ json progress_json(const db::SweepRow& sweep, const db::TrialRow& row, const Tri
   json progress = json::object();
   put_training(sweep, metrics, progress);
   const auto it = view.trials.find(row.id.trial);
-  if (row.state == "pending")
+  if (row.state == TrialPhase::pending)
     progress["waiting_for"] = it == view.trials.end() ? view.waiting_for : it->second.waiting_for;
   else if (it != view.trials.end() && !it->second.waiting_for.empty())
     progress["waiting_for"] = it->second.waiting_for;
@@ -136,7 +137,7 @@ json progress_json(const db::SweepRow& sweep, const db::TrialRow& row, const Tri
   const TrialView& trial = it->second;
   if (trial.attempt != 0) {
     progress["attempt"] = trial.attempt;
-    progress["attempt_state"] = trial.attempt_state;
+    progress["attempt_state"] = name_of(trial.attempt_state);
   }
   if (trial.steps > 0) progress["steps"] = trial.steps;
   if (trial.epochs > 0) progress["epochs"] = trial.epochs;

@@ -41,8 +41,7 @@ struct Decision {
 
 Decision end_as(const SweepState& sweep, std::int64_t number, TrialPhase phase,
                 std::string reason) {
-  return {Action{Kind::end_trial, trial_id(sweep, number), std::string(to_string(phase)),
-                 std::move(reason)}};
+  return {Action{Kind::end_trial, trial_id(sweep, number), std::move(reason), phase}};
 }
 
 Decision decide(const SweepState& sweep, std::int64_t number, const Policy& policy) {
@@ -91,17 +90,18 @@ std::optional<Action> stop(const SweepState& sweep, double now, const Policy& po
   if (budget > 0 && node_hours(sweep, now) >= budget)
     return Action{Kind::stop_sweep,
                   {sweep.id, 0, 0},
-                  "end_running",
-                  fmt::format("the budget limits.node_hours = {} is spent", budget)};
+                  fmt::format("the budget limits.node_hours = {} is spent", budget),
+                  TrialPhase::pending,
+                  SweepPhase::active,
+                  true};
   if (sweep.finished > 0) return {};
   for (const auto& [key, count] : sweep.failures) {
-    if (key.starts_with(to_string(EndCause::diverged))) continue;  // a result, not a fault
-    const bool at_once = key.starts_with(to_string(EndCause::bad_input)) ||
-                         key.starts_with(to_string(EndCause::refused));
+    if (key.starts_with(name_of(EndCause::diverged))) continue;  // a result, not a fault
+    const bool at_once = key.starts_with(name_of(EndCause::bad_input)) ||
+                         key.starts_with(name_of(EndCause::refused));
     if (count >= (at_once ? policy.bad_input_trials : policy.failing_trials))
       return Action{Kind::stop_sweep,
                     {sweep.id, 0, 0},
-                    "",
                     fmt::format("the first {} trials all failed in the same way ({})", count, key)};
   }
   return {};
@@ -114,11 +114,11 @@ void plan_live(const SweepState& sweep, Plan& plan) {
       // Without a recorded handle it was never released: nothing of it can run.
       const bool unrecorded = attempt.phase == AttemptPhase::launching;
       plan.actions.push_back(
-          {unrecorded ? Kind::drop : Kind::cancel, attempt.id, "", end_reason(sweep, trial)});
+          {unrecorded ? Kind::drop : Kind::cancel, attempt.id, end_reason(sweep, trial)});
     } else if (attempt.phase == AttemptPhase::launching) {
-      plan.actions.push_back({Kind::submit, attempt.id, "", ""});
+      plan.actions.push_back({Kind::submit, attempt.id});
     } else if (attempt.phase == AttemptPhase::recorded) {
-      plan.actions.push_back({Kind::release, attempt.id, "", ""});
+      plan.actions.push_back({Kind::release, attempt.id});
     }
   }
 }
@@ -128,7 +128,7 @@ bool cancelled_outside(const TrialState& trial) {
   return trial.phase == TrialPhase::cancelled && !trial.cancel;
 }
 
-std::string end_state(const SweepState& sweep) {
+SweepPhase end_state(const SweepState& sweep) {
   SweepPhase phase = SweepPhase::finished;
   if (sweep.cancel)
     phase = SweepPhase::cancelled;
@@ -138,7 +138,7 @@ std::string end_state(const SweepState& sweep) {
            (sweep.finished == 0 ||
             std::any_of(sweep.trials.begin(), sweep.trials.end(), cancelled_outside)))
     phase = SweepPhase::cancelled;
-  return std::string(to_string(phase));
+  return phase;
 }
 
 /// One sweep's part of a round of launches.
@@ -213,7 +213,7 @@ void plan_launches(std::vector<Candidate> candidates, const State& state, const 
       continue;
     }
     plan.actions.push_back(
-        {Kind::launch, {sweep.id, number, trial_at(sweep, number).attempts + 1}, "", ""});
+        {Kind::launch, {sweep.id, number, trial_at(sweep, number).attempts + 1}});
     beside.push_back(wanted);
     chosen->nodes += wanted.nodes;
     chosen->turn = ++turn;
@@ -241,7 +241,8 @@ Plan actions(const State& state, const Facts& facts, const Policy& policy) {
   for (const auto& [id, sweep] : state.sweeps) {
     if (sweep.phase != SweepPhase::active) continue;
     if (sweep.open == 0) {
-      plan.actions.push_back({Kind::end_sweep, {id, 0, 0}, end_state(sweep), ""});
+      plan.actions.push_back(
+          {Kind::end_sweep, {id, 0, 0}, "", TrialPhase::pending, end_state(sweep)});
       continue;
     }
     // What follows depends on whether it stops: decide that first, the rest in the next round.

@@ -40,14 +40,16 @@ struct Action {
     release,     ///< attempt: let it run
     cancel,      ///< attempt: ask the backend to end it
     drop,        ///< attempt: end it as cancelled; nothing of it can ever run
-    end_trial,   ///< trial: record `state` and `reason`
-    stop_sweep,  ///< sweep: start nothing more (`reason`); `state` is "end_running" where what runs
-                 ///< is ended too
-    end_sweep    ///< sweep: record `state`
+    end_trial,   ///< trial: record `trial` and `reason`
+    stop_sweep,  ///< sweep: start nothing more (`reason`); with `end_running`, end what runs
+    end_sweep    ///< sweep: record `sweep`
   };
   Kind kind = Kind::launch;
   Id id;
-  std::string state, reason;
+  std::string reason{};
+  TrialPhase trial = TrialPhase::pending;
+  SweepPhase sweep = SweepPhase::active;
+  bool end_running = false;
 
   friend bool operator==(const Action&, const Action&) = default;
 };

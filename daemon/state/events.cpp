@@ -1,41 +1,96 @@
+// The fields of events that are structs of their own, and the list of all kinds.
 #include "daemon/state/events.h"
 
 namespace thalweg::daemon {
 
+using nlohmann::json;
+
+namespace event {
+
+void write(json& to, const jobspec::Metric& value) {
+  to = metric_json(value);
+}
+
+void read(const json& from, jobspec::Metric& value) {
+  value = metric_from(from);
+}
+
+void write(json& to, const jobspec::SlurmOptions& value) {
+  to = slurm_json(value);
+}
+
+void read(const json& from, jobspec::SlurmOptions& value) {
+  value = slurm_from(from);
+}
+
+namespace {
+
+/// Those that the controller keeps to; the others were checked when the sweep file was read.
+template <class Limits, class Field>
+void each_limit(Limits& limits, Field&& field) {
+  field("max_nodes_in_flight", limits.max_nodes_in_flight);
+  field("node_hours", limits.node_hours);
+  field("max_retries", limits.max_retries);
+}
+
+}  // namespace
+
+void write(json& to, const jobspec::Limits& value) {
+  to = json::object();
+  each_limit(value, [&](const char* name, const auto& limit) { to[name] = limit; });
+}
+
+void read(const json& from, jobspec::Limits& value) {
+  each_limit(value, [&](const char* name, auto& limit) { from.at(name).get_to(limit); });
+}
+
+void write(json& to, const std::vector<Submitted::Shape>& value) {
+  to = json::array();
+  for (const Submitted::Shape& shape : value) {
+    json& item = to.emplace_back(resources_json(shape.resources));
+    item["count"] = shape.count;
+  }
+}
+
+void read(const json& from, std::vector<Submitted::Shape>& value) {
+  for (const json& item : from)
+    value.push_back({resources_from(item), item.at("count").get<std::size_t>()});
+}
+
+}  // namespace event
+
+db::Event new_event(std::string_view kind, double time, const Id& id, const json& data) {
+  return {0, time, std::string(kind), id,
+          data.dump(-1, ' ', false, json::error_handler_t::replace)};
+}
+
+namespace {
+
+template <class E>
+EventKind described() {
+  EventKind kind{E::kind, E::about, {}};
+  const E e{};
+  E::each_field(e, [&](const char* name, auto&&...) { kind.fields.emplace_back(name); });
+  return kind;
+}
+
+}  // namespace
+
 const std::vector<EventKind>& event_kinds() {
   static const std::vector<EventKind> kinds = {
-      {kind::submitted, "sweep",
-       "a sweep file was accepted and expanded; its trials are in the database",
-       "backend; metric {name, goal, target}; slurm (options); limits {max_nodes_in_flight, "
-       "node_hours, max_retries}; shapes: list of {first, "
-       "count, nodes, "
-       "ranks_per_node, threads_per_rank, time_limit_s, memory_mib, gpus_per_node} over the trial "
-       "numbers"},
-      {kind::launching, "attempt",
-       "the intent: this attempt will be launched, nothing has been asked of the backend yet",
-       "token, push_secret, folder, backend, nodes, ranks"},
-      {kind::recorded, "attempt", "the backend holds it under this handle; it must not run yet",
-       "handle"},
-      {kind::released, "attempt", "the backend was told to let it run", ""},
-      {kind::running, "attempt", "the backend or the journal says that it runs",
-       "started, node_list"},
-      {kind::fenced, "attempt",
-       "the backend does not vouch for it any more, and its ranks may go on: it was told to end "
-       "itself, and the next attempt waits until it has",
-       "reason"},
-      {kind::ended, "attempt", "it is over and everything in its journal has been read",
-       "cause (finished, stopped, cancelled, lost, failed, bad_input, refused, diverged); reason; "
-       "step (the furthest "
-       "that can be resumed from); ended; node_seconds; exit_code, rank, node where known"},
-      {kind::trial_ended, "trial", "no further attempt of this trial will be made",
-       "state (finished, failed, cancelled), reason"},
-      {kind::stopped, "sweep", "the controller starts nothing more of this sweep",
-       "reason, end_running (running attempts are ended too)"},
-      {kind::sweep_ended, "sweep", "every trial has ended", "state (finished, failed, cancelled)"},
-      {kind::cancel_requested, "sweep or trial", "somebody asked to end it", "by"},
-      {kind::retry_requested, "trial",
-       "somebody asked to run an ended trial again; attempts are counted on", "by"},
-      {kind::note, "any", "something worth knowing, no change of state", "level, text"},
+      described<event::Submitted>(),
+      described<event::Launching>(),
+      described<event::Recorded>(),
+      described<event::Released>(),
+      described<event::Running>(),
+      described<event::Fenced>(),
+      described<event::Ended>(),
+      described<event::TrialEnded>(),
+      described<event::Stopped>(),
+      described<event::SweepEnded>(),
+      described<event::CancelRequested>(),
+      described<event::RetryRequested>(),
+      described<event::Note>(),
   };
   return kinds;
 }

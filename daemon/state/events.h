@@ -1,34 +1,267 @@
-// The kinds of events: the log that everything else can be rebuilt from.
-// A kind never changes its meaning; a new meaning is a new kind. Kinds that a program does not know
-// are passed over.
+// The events: the log that everything else can be rebuilt from. One struct per kind, which names
+// its fields once (`each_field`): the same list writes, reads and documents an event's data, a JSON
+// object.
+// A kind never changes its meaning; a new meaning is a new kind. Kinds and fields that a program
+// does not know are passed over. A field that is new is one that may be missing.
 #pragma once
 
+#include <concepts>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <stdexcept>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "daemon/state/phases.h"
+#include "daemon/state/resources.h"
+#include "db/store.h"
+#include "jobspec/sweep.h"
+
 namespace thalweg::daemon {
 
-namespace kind {
-inline constexpr std::string_view submitted = "submitted";
-inline constexpr std::string_view launching = "launching";
-inline constexpr std::string_view recorded = "recorded";
-inline constexpr std::string_view released = "released";
-inline constexpr std::string_view running = "running";
-inline constexpr std::string_view fenced = "fenced";
-inline constexpr std::string_view ended = "ended";
-inline constexpr std::string_view trial_ended = "trial_ended";
-inline constexpr std::string_view stopped = "stopped";
-inline constexpr std::string_view sweep_ended = "sweep_ended";
-inline constexpr std::string_view cancel_requested = "cancel_requested";
-inline constexpr std::string_view retry_requested = "retry_requested";
-inline constexpr std::string_view note = "note";
-}  // namespace kind
+using jobspec::Id;
+
+/// Of a field: what reading does where it is not there. An empty std::optional is never written and
+/// may always be missing.
+enum class Missing { refused, allowed };
+
+namespace event {
+
+/// A sweep file was accepted and expanded; its trials are in the database.
+struct Submitted {
+  static constexpr std::string_view kind = "submitted", about = "sweep";
+  std::string backend;
+  jobspec::Metric metric;
+  jobspec::SlurmOptions slurm;
+  jobspec::Limits limits;  ///< max_nodes_in_flight, node_hours, max_retries
+  struct Shape {           ///< `count` trials, on from those of the shapes before
+    jobspec::Resources resources;
+    std::size_t count = 0;
+  };
+  std::vector<Shape> shapes;
+
+  static void each_field(auto& e, auto&& field) {
+    field("backend", e.backend);
+    field("metric", e.metric, Missing::allowed);
+    field("slurm", e.slurm, Missing::allowed);
+    field("limits", e.limits);
+    field("shapes", e.shapes);
+  }
+};
+
+/// The intent: this attempt will be launched, nothing has been asked of the backend yet.
+struct Launching {
+  static constexpr std::string_view kind = "launching", about = "attempt";
+  std::string token;
+  std::string push_secret;  ///< empty in records of earlier versions
+  std::string folder, backend;
+  int nodes = 1;  ///< that cost: what the backend takes
+  int ranks = 1;
+
+  static void each_field(auto& e, auto&& field) {
+    field("token", e.token);
+    field("push_secret", e.push_secret, Missing::allowed);
+    field("folder", e.folder);
+    field("backend", e.backend);
+    field("nodes", e.nodes);
+    field("ranks", e.ranks);
+  }
+};
+
+/// The backend holds it under this handle; it must not run yet.
+struct Recorded {
+  static constexpr std::string_view kind = "recorded", about = "attempt";
+  std::string handle;
+  static void each_field(auto& e, auto&& field) { field("handle", e.handle); }
+};
+
+/// The backend was told to let it run.
+struct Released {
+  static constexpr std::string_view kind = "released", about = "attempt";
+  static void each_field(auto&, auto&&) {}
+};
+
+/// The backend or the journal says that it runs.
+struct Running {
+  static constexpr std::string_view kind = "running", about = "attempt";
+  double started = 0;  ///< Unix seconds
+  std::string node_list;
+
+  static void each_field(auto& e, auto&& field) {
+    field("started", e.started);
+    field("node_list", e.node_list, Missing::allowed);
+  }
+};
+
+/// The backend does not vouch for it any more, and its ranks may go on: it was told to end itself,
+/// and the next attempt waits until it has.
+struct Fenced {
+  static constexpr std::string_view kind = "fenced", about = "attempt";
+  std::string reason;
+  static void each_field(auto& e, auto&& field) { field("reason", e.reason); }
+};
+
+/// It is over and everything in its journal has been read.
+struct Ended {
+  static constexpr std::string_view kind = "ended", about = "attempt";
+  EndCause cause = EndCause::none;
+  std::string reason;
+  std::optional<std::int64_t> step{};    ///< the furthest that can be resumed from; 0 if missing
+  std::optional<double> ended{};         ///< Unix seconds; the event's time if missing
+  std::optional<double> node_seconds{};  ///< 0 if missing
+  std::optional<double> started{};       ///< where no Running said it
+  std::optional<std::string> node_list{};
+  std::optional<int> exit_code{}, rank{};
+  std::optional<std::string> node{};  ///< that failed
+
+  static void each_field(auto& e, auto&& field) {
+    field("cause", e.cause);
+    field("reason", e.reason, Missing::allowed);
+    field("step", e.step);
+    field("ended", e.ended);
+    field("node_seconds", e.node_seconds);
+    field("started", e.started);
+    field("node_list", e.node_list);
+    field("exit_code", e.exit_code);
+    field("rank", e.rank);
+    field("node", e.node);
+  }
+};
+
+/// No further attempt of this trial will be made.
+struct TrialEnded {
+  static constexpr std::string_view kind = "trial_ended", about = "trial";
+  TrialPhase state = TrialPhase::finished;  ///< finished, failed, cancelled
+  std::string reason;
+
+  static void each_field(auto& e, auto&& field) {
+    field("state", e.state);
+    field("reason", e.reason, Missing::allowed);
+  }
+};
+
+/// The controller starts nothing more of this sweep.
+struct Stopped {
+  static constexpr std::string_view kind = "stopped", about = "sweep";
+  std::string reason;
+  bool end_running = false;  ///< running attempts are ended too
+
+  static void each_field(auto& e, auto&& field) {
+    field("reason", e.reason);
+    field("end_running", e.end_running, Missing::allowed);
+  }
+};
+
+/// Every trial has ended.
+struct SweepEnded {
+  static constexpr std::string_view kind = "sweep_ended", about = "sweep";
+  SweepPhase state = SweepPhase::finished;  ///< finished, failed, cancelled
+  static void each_field(auto& e, auto&& field) { field("state", e.state); }
+};
+
+/// Somebody asked to end it.
+struct CancelRequested {
+  static constexpr std::string_view kind = "cancel_requested", about = "sweep or trial";
+  std::string by;
+  static void each_field(auto& e, auto&& field) { field("by", e.by, Missing::allowed); }
+};
+
+/// Somebody asked to run an ended trial again; attempts are counted on.
+struct RetryRequested {
+  static constexpr std::string_view kind = "retry_requested", about = "trial";
+  std::string by;
+  static void each_field(auto& e, auto&& field) { field("by", e.by, Missing::allowed); }
+};
+
+/// Something worth knowing, no change of state.
+struct Note {
+  static constexpr std::string_view kind = "note", about = "any";
+  std::string level, text;
+
+  static void each_field(auto& e, auto&& field) {
+    field("level", e.level, Missing::allowed);
+    field("text", e.text, Missing::allowed);
+  }
+};
+
+// How one field looks as JSON.
+
+void write(nlohmann::json& to, const jobspec::Metric& value);
+void write(nlohmann::json& to, const jobspec::SlurmOptions& value);
+void write(nlohmann::json& to, const jobspec::Limits& value);
+void write(nlohmann::json& to, const std::vector<Submitted::Shape>& value);
+void read(const nlohmann::json& from, jobspec::Metric& value);
+void read(const nlohmann::json& from, jobspec::SlurmOptions& value);
+void read(const nlohmann::json& from, jobspec::Limits& value);
+void read(const nlohmann::json& from, std::vector<Submitted::Shape>& value);
+
+template <class T>
+void write(nlohmann::json& to, const T& value) {
+  if constexpr (std::is_enum_v<T>)
+    to = jobspec::name_of(value);
+  else
+    to = value;
+}
+
+template <class T>
+void read(const nlohmann::json& from, T& value) {
+  if constexpr (std::is_enum_v<T>)
+    value = jobspec::from_name<T>(from.get<std::string>());
+  else
+    from.get_to(value);
+}
+
+}  // namespace event
+
+/// An event's data as the log has it.
+template <class E>
+nlohmann::json to_json(const E& e) {
+  nlohmann::json data = nlohmann::json::object();
+  E::each_field(e, [&]<class T>(const char* name, const T& value, Missing = Missing::refused) {
+    if constexpr (requires { value.has_value(); }) {
+      if (value) event::write(data[name], *value);
+    } else {
+      event::write(data[name], value);
+    }
+  });
+  return data;
+}
+
+/// Throws std::invalid_argument or nlohmann::json::exception where a field is missing that must be
+/// there, or is of another type.
+template <class E>
+E from_json(const nlohmann::json& data) {
+  E e;
+  E::each_field(e, [&]<class T>(const char* name, T& value, Missing missing = Missing::refused) {
+    const auto found = data.find(name);
+    if constexpr (requires { value.has_value(); }) {
+      if (found != data.end()) event::read(*found, value.emplace());
+    } else if (found != data.end()) {
+      event::read(*found, value);
+    } else if (missing == Missing::refused) {
+      throw std::invalid_argument("it has no '" + std::string(name) + "'");
+    }
+  });
+  return e;
+}
+
+/// `data` in one line, to be appended to the log.
+db::Event new_event(std::string_view kind, double time, const Id& id, const nlohmann::json& data);
+template <class E>
+db::Event new_event(double time, const Id& id, const E& e) {
+  return new_event(E::kind, time, id, to_json(e));
+}
+
+template <class E>
+bool is(const db::Event& e) {
+  return e.kind == E::kind;
+}
 
 struct EventKind {
   std::string_view name;
   std::string_view about;  ///< "sweep", "trial", "attempt": what the event's id names
-  std::string_view meaning;
-  std::string_view fields;  ///< of its data
+  std::vector<std::string> fields;
 };
 
 /// Every kind there is, in the order of an attempt's life.

@@ -2,26 +2,35 @@
 
 #include <nlohmann/json.hpp>
 
+#include "jobspec/enum_names.h"
+
 namespace thalweg::daemon {
 
-nlohmann::json resources_json(const jobspec::Resources& r) {
-  return {{"nodes", r.nodes},
-          {"ranks_per_node", r.ranks_per_node},
-          {"threads_per_rank", r.threads_per_rank},
-          {"time_limit_s", r.time_limit_s},
-          {"memory_mib", r.memory_mib},
-          {"gpus_per_node", r.gpus_per_node}};
+namespace {
+
+/// Their names in JSON, each written once.
+template <class Resources, class Field>
+void each_field(Resources& r, Field&& field) {
+  field("nodes", r.nodes);
+  field("ranks_per_node", r.ranks_per_node);
+  field("threads_per_rank", r.threads_per_rank);
+  field("time_limit_s", r.time_limit_s);
+  field("memory_mib", r.memory_mib);
+  field("gpus_per_node", r.gpus_per_node);
+}
+
+}  // namespace
+
+nlohmann::json resources_json(const jobspec::Resources& resources) {
+  nlohmann::json json;
+  each_field(resources, [&](const char* name, const auto& value) { json[name] = value; });
+  return json;
 }
 
 jobspec::Resources resources_from(const nlohmann::json& json) {
-  jobspec::Resources r;
-  r.nodes = json.value("nodes", r.nodes);
-  r.ranks_per_node = json.value("ranks_per_node", r.ranks_per_node);
-  r.threads_per_rank = json.value("threads_per_rank", r.threads_per_rank);
-  r.time_limit_s = json.value("time_limit_s", r.time_limit_s);
-  r.memory_mib = json.value("memory_mib", r.memory_mib);
-  r.gpus_per_node = json.value("gpus_per_node", r.gpus_per_node);
-  return r;
+  jobspec::Resources resources;
+  each_field(resources, [&](const char* name, auto& value) { value = json.value(name, value); });
+  return resources;
 }
 
 nlohmann::json slurm_json(const jobspec::SlurmOptions& options) {
@@ -39,8 +48,7 @@ jobspec::SlurmOptions slurm_from(const nlohmann::json& json) {
 }
 
 nlohmann::json metric_json(const jobspec::Metric& metric) {
-  nlohmann::json json{{"name", metric.name},
-                      {"goal", metric.goal == jobspec::Goal::minimize ? "minimize" : "maximize"}};
+  nlohmann::json json{{"name", metric.name}, {"goal", jobspec::name_of(metric.goal)}};
   if (metric.target) json["target"] = *metric.target;
   return json;
 }
@@ -48,7 +56,8 @@ nlohmann::json metric_json(const jobspec::Metric& metric) {
 jobspec::Metric metric_from(const nlohmann::json& json) {
   jobspec::Metric metric;
   metric.name = json.value("name", metric.name);
-  if (json.value("goal", "minimize") == "maximize") metric.goal = jobspec::Goal::maximize;
+  if (const auto goal = jobspec::find_name<jobspec::Goal>(json.value("goal", "")))
+    metric.goal = *goal;
   if (json.contains("target")) metric.target = json["target"].get<double>();
   return metric;
 }

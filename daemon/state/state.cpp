@@ -16,21 +16,6 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::array<std::string_view, 5> trial_phase_names = {"pending", "running", "finished",
-                                                               "failed", "cancelled"};
-constexpr std::array<std::string_view, 4> sweep_phase_names = {"active", "finished", "failed",
-                                                               "cancelled"};
-constexpr std::array<std::string_view, 9> cause_names = {"none",      "finished", "stopped",
-                                                         "cancelled", "lost",     "failed",
-                                                         "bad_input", "refused",  "diverged"};
-
-template <class Enum, std::size_t n>
-Enum from_name(const std::array<std::string_view, n>& names, std::string_view text) {
-  for (std::size_t i = 0; i < n; ++i)
-    if (names[i] == text) return static_cast<Enum>(i);
-  throw std::invalid_argument("'" + std::string(text) + "' is no state");
-}
-
 SweepState& sweep_of(State& state, const Id& id) {
   const auto it = state.sweeps.find(id.sweep);
   if (it == state.sweeps.end()) throw std::invalid_argument("no such sweep");
@@ -50,22 +35,19 @@ LiveAttempt& live_of(SweepState& sweep, const Id& id) {
   return it->second;
 }
 
-void on_submitted(State& state, const db::Event& event, const json& data) {
+void on_submitted(State& state, const db::Event& event, event::Submitted data) {
   if (state.sweeps.count(event.id.sweep) != 0) throw std::invalid_argument("submitted twice");
   SweepState sweep;
   sweep.id = event.id.sweep;
-  sweep.backend = data.at("backend");
-  const json& limits = data.at("limits");
-  sweep.limits.max_nodes_in_flight = limits.at("max_nodes_in_flight");
-  sweep.limits.node_hours = limits.at("node_hours");
-  sweep.limits.max_retries = limits.at("max_retries");
-  sweep.metric = metric_from(data.value("metric", json::object()));
-  sweep.slurm = slurm_from(data.value("slurm", json::object()));
-  for (const json& shape : data.at("shapes")) {
+  sweep.backend = std::move(data.backend);
+  sweep.limits = data.limits;
+  sweep.metric = std::move(data.metric);
+  sweep.slurm = std::move(data.slurm);
+  for (const event::Submitted::Shape& shape : data.shapes) {
     TrialState trial;
     trial.shape = static_cast<std::uint32_t>(sweep.shapes.size());
-    sweep.trials.insert(sweep.trials.end(), shape.at("count").get<std::size_t>(), trial);
-    sweep.shapes.push_back(resources_from(shape));
+    sweep.trials.insert(sweep.trials.end(), shape.count, trial);
+    sweep.shapes.push_back(shape.resources);
   }
   sweep.open = static_cast<std::int64_t>(sweep.trials.size());
   for (std::int64_t number = 1; number <= sweep.open; ++number)
@@ -73,7 +55,7 @@ void on_submitted(State& state, const db::Event& event, const json& data) {
   state.sweeps.emplace(sweep.id, std::move(sweep));
 }
 
-void on_launching(State& state, const db::Event& event, const json& data) {
+void on_launching(State& state, const db::Event& event, const event::Launching& data) {
   SweepState& sweep = sweep_of(state, event.id);
   TrialState& trial = trial_of(sweep, event.id);
   if (sweep.live.count(event.id.trial) != 0)
@@ -81,9 +63,9 @@ void on_launching(State& state, const db::Event& event, const json& data) {
   if (event.id.attempt != trial.attempts + 1) throw std::invalid_argument("not the next attempt");
   LiveAttempt attempt;
   attempt.id = event.id;
-  attempt.token = data.at("token");
-  attempt.push_secret = data.value("push_secret", "");
-  attempt.nodes = data.at("nodes");
+  attempt.token = data.token;
+  attempt.push_secret = data.push_secret;
+  attempt.nodes = data.nodes;
   trial.attempts += 1;
   sweep.fresh.erase(event.id.trial);
   sweep.resting.erase(event.id.trial);
@@ -94,29 +76,29 @@ void on_launching(State& state, const db::Event& event, const json& data) {
   sweep.live.emplace(event.id.trial, std::move(attempt));
 }
 
-void on_recorded(State& state, const db::Event& event, const json& data) {
+void on_recorded(State& state, const db::Event& event, const event::Recorded& data) {
   LiveAttempt& attempt = live_of(sweep_of(state, event.id), event.id);
-  attempt.handle = data.at("handle");
+  attempt.handle = data.handle;
   attempt.phase = AttemptPhase::recorded;
 }
 
-void on_released(State& state, const db::Event& event, const json&) {
+void on_released(State& state, const db::Event& event, const event::Released&) {
   live_of(sweep_of(state, event.id), event.id).phase = AttemptPhase::released;
 }
 
-void on_running(State& state, const db::Event& event, const json& data) {
+void on_running(State& state, const db::Event& event, const event::Running& data) {
   SweepState& sweep = sweep_of(state, event.id);
   LiveAttempt& attempt = live_of(sweep, event.id);
   attempt.phase = AttemptPhase::running;
-  attempt.started = data.at("started");
+  attempt.started = data.started;
   trial_of(sweep, event.id).phase = TrialPhase::running;
 }
 
-void on_fenced(State& state, const db::Event& event, const json& data) {
-  live_of(sweep_of(state, event.id), event.id).fenced = data.at("reason");
+void on_fenced(State& state, const db::Event& event, const event::Fenced& data) {
+  live_of(sweep_of(state, event.id), event.id).fenced = data.reason;
 }
 
-void on_ended(State& state, const db::Event& event, const json& data) {
+void on_ended(State& state, const db::Event& event, const event::Ended& data) {
   SweepState& sweep = sweep_of(state, event.id);
   TrialState& trial = trial_of(sweep, event.id);
   const LiveAttempt& attempt = live_of(sweep, event.id);
@@ -124,14 +106,14 @@ void on_ended(State& state, const db::Event& event, const json& data) {
   state.secrets.erase(attempt.push_secret);
   if (!attempt.push_secret.empty()) state.past_secrets.insert(attempt.push_secret);
   sweep.nodes_in_flight -= sweep.shape(event.id.trial).nodes;
-  sweep.node_seconds += data.value("node_seconds", 0.0);
+  sweep.node_seconds += data.node_seconds.value_or(0);
   sweep.live.erase(event.id.trial);
 
   trial.phase = TrialPhase::pending;
-  trial.last = end_cause_from(data.at("cause").get<std::string>());
+  trial.last = data.cause;
   trial.last_end = event.time;
-  trial.reason = data.value("reason", "");
-  const std::int64_t step = data.value("step", std::int64_t{0});
+  trial.reason = data.reason;
+  const std::int64_t step = data.step.value_or(0);
   const bool further = step > trial.best_step;
   trial.best_step = std::max(trial.best_step, step);
   if (trial.last == EndCause::failed) trial.failures += 1;
@@ -145,14 +127,14 @@ std::int64_t& count_of(SweepState& sweep, TrialPhase phase) {
   return phase == TrialPhase::failed ? sweep.failed : sweep.cancelled;
 }
 
-void on_trial_ended(State& state, const db::Event& event, const json& data) {
+void on_trial_ended(State& state, const db::Event& event, const event::TrialEnded& data) {
   SweepState& sweep = sweep_of(state, event.id);
   TrialState& trial = trial_of(sweep, event.id);
   if (sweep.live.count(event.id.trial) != 0) throw std::invalid_argument("an attempt is live");
   if (is_over(trial.phase)) throw std::invalid_argument("the trial ended twice");
-  trial.phase = from_name<TrialPhase>(trial_phase_names, data.at("state").get<std::string>());
+  trial.phase = data.state;
   if (!is_over(trial.phase)) throw std::invalid_argument("not an end");
-  trial.reason = data.value("reason", "");
+  trial.reason = data.reason;
   sweep.fresh.erase(event.id.trial);
   sweep.resting.erase(event.id.trial);
   sweep.open -= 1;
@@ -160,24 +142,24 @@ void on_trial_ended(State& state, const db::Event& event, const json& data) {
   if (trial.phase == TrialPhase::failed) sweep.failures[failure_key(trial.last, trial.reason)] += 1;
 }
 
-void on_stopped(State& state, const db::Event& event, const json& data) {
+void on_stopped(State& state, const db::Event& event, const event::Stopped& data) {
   SweepState& sweep = sweep_of(state, event.id);
-  sweep.stopped = data.at("reason");
-  sweep.end_running = data.value("end_running", false);
+  sweep.stopped = data.reason;
+  sweep.end_running = data.end_running;
 }
 
-void on_sweep_ended(State& state, const db::Event& event, const json& data) {
+void on_sweep_ended(State& state, const db::Event& event, const event::SweepEnded& data) {
   SweepState& sweep = sweep_of(state, event.id);
   if (sweep.open != 0) throw std::invalid_argument("a trial is still open");
-  sweep.phase = from_name<SweepPhase>(sweep_phase_names, data.at("state").get<std::string>());
+  sweep.phase = data.state;
 }
 
-void on_cancel_requested(State& state, const db::Event& event, const json&) {
+void on_cancel_requested(State& state, const db::Event& event, const event::CancelRequested&) {
   SweepState& sweep = sweep_of(state, event.id);
   (event.id.trial == 0 ? sweep.cancel : trial_of(sweep, event.id).cancel) = true;
 }
 
-void on_retry_requested(State& state, const db::Event& event, const json&) {
+void on_retry_requested(State& state, const db::Event& event, const event::RetryRequested&) {
   SweepState& sweep = sweep_of(state, event.id);
   TrialState& trial = trial_of(sweep, event.id);
   if (!is_over(trial.phase)) throw std::invalid_argument("the trial has not ended");
@@ -195,46 +177,55 @@ void on_retry_requested(State& state, const db::Event& event, const json&) {
   sweep.fresh.insert(event.id.trial);
 }
 
-void on_note(State&, const db::Event&, const json&) {}
-
 struct Row {
   std::string_view kind;
-  void (*apply)(State&, const db::Event&, const json&);
+  void (*apply)(State&, const db::Event&);
 };
 
+/// The row of one kind, whose data `on` gets as its struct.
+template <class E, auto on>
+constexpr Row row() {
+  return {E::kind, [](State& state, const db::Event& event) {
+            on(state, event, from_json<E>(json::parse(event.data)));
+          }};
+}
+
+/// Kinds that are not here (notes) change no state.
 constexpr Row table[] = {
-    {kind::submitted, on_submitted},
-    {kind::launching, on_launching},
-    {kind::recorded, on_recorded},
-    {kind::released, on_released},
-    {kind::running, on_running},
-    {kind::fenced, on_fenced},
-    {kind::ended, on_ended},
-    {kind::trial_ended, on_trial_ended},
-    {kind::stopped, on_stopped},
-    {kind::sweep_ended, on_sweep_ended},
-    {kind::cancel_requested, on_cancel_requested},
-    {kind::retry_requested, on_retry_requested},
-    {kind::note, on_note},
+    row<event::Submitted, on_submitted>(),
+    row<event::Launching, on_launching>(),
+    row<event::Recorded, on_recorded>(),
+    row<event::Released, on_released>(),
+    row<event::Running, on_running>(),
+    row<event::Fenced, on_fenced>(),
+    row<event::Ended, on_ended>(),
+    row<event::TrialEnded, on_trial_ended>(),
+    row<event::Stopped, on_stopped>(),
+    row<event::SweepEnded, on_sweep_ended>(),
+    row<event::CancelRequested, on_cancel_requested>(),
+    row<event::RetryRequested, on_retry_requested>(),
 };
 
 }  // namespace
 
-std::string_view to_string(TrialPhase phase) {
-  return trial_phase_names[static_cast<std::size_t>(phase)];
-}
-std::string_view to_string(SweepPhase phase) {
-  return sweep_phase_names[static_cast<std::size_t>(phase)];
-}
-std::string_view to_string(EndCause cause) {
-  return cause_names[static_cast<std::size_t>(cause)];
-}
-EndCause end_cause_from(std::string_view text) {
-  return from_name<EndCause>(cause_names, text);
+db::AttemptState state_of(EndCause cause) {
+  switch (cause) {
+    case EndCause::finished:
+      return db::AttemptState::finished;
+    case EndCause::stopped:
+      return db::AttemptState::stopped;
+    case EndCause::cancelled:
+      return db::AttemptState::cancelled;
+    case EndCause::lost:
+      return db::AttemptState::lost;
+    default:
+      return db::AttemptState::failed;
+  }
 }
 
-std::string_view attempt_state(EndCause cause) {
-  return cause >= EndCause::failed ? to_string(EndCause::failed) : to_string(cause);
+db::AttemptState state_of(AttemptPhase phase) {
+  if (phase == AttemptPhase::running) return db::AttemptState::running;
+  return phase == AttemptPhase::launching ? db::AttemptState::launching : db::AttemptState::queued;
 }
 
 const LiveAttempt* State::live_of(const Id& trial_id) const {
@@ -262,7 +253,7 @@ void apply(State& state, const db::Event& event) {
     throw std::runtime_error("event " + std::to_string(event.number) + " comes out of order");
   try {
     for (const Row& row : table)
-      if (row.kind == event.kind) row.apply(state, event, json::parse(event.data));
+      if (row.kind == event.kind) row.apply(state, event);
   } catch (const std::exception& error) {
     throw std::runtime_error("event " + std::to_string(event.number) + " (" + event.kind + " " +
                              event.id.to_string() + "): " + error.what());
@@ -271,7 +262,7 @@ void apply(State& state, const db::Event& event) {
 }
 
 std::string failure_key(EndCause cause, std::string_view reason) {
-  std::string key(to_string(cause));
+  std::string key(name_of(cause));
   key += ": ";
   for (const char c : reason) {
     const bool digit = c >= '0' && c <= '9';

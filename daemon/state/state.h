@@ -11,41 +11,13 @@
 #include <unordered_set>
 #include <vector>
 
+#include "daemon/state/phases.h"
 #include "db/store.h"
 #include "jobspec/sweep.h"
 
 namespace thalweg::daemon {
 
 using jobspec::Id;
-
-enum class TrialPhase : std::uint8_t { pending, running, finished, failed, cancelled };
-enum class SweepPhase : std::uint8_t { active, finished, failed, cancelled };
-/// Of an attempt that has not ended; each is a committed event of the same name.
-enum class AttemptPhase : std::uint8_t { launching, recorded, released, running };
-
-/// Why an attempt ended. The last four are failures; only `failed` is tried again.
-enum class EndCause : std::uint8_t {
-  none,
-  finished,
-  stopped,
-  cancelled,
-  lost,
-  failed,
-  bad_input,
-  refused,
-  diverged
-};
-
-std::string_view to_string(TrialPhase phase);
-std::string_view to_string(SweepPhase phase);
-std::string_view to_string(EndCause cause);
-/// Throws std::invalid_argument on another word.
-EndCause end_cause_from(std::string_view text);
-/// The attempt's state in the database: "finished", "stopped", "cancelled", "lost" or "failed".
-std::string_view attempt_state(EndCause cause);
-inline bool is_over(TrialPhase phase) {
-  return phase >= TrialPhase::finished;
-}
 
 struct LiveAttempt {
   Id id;

@@ -58,8 +58,8 @@ ComparisonRow summarize(const UnitRow& units, const Comparison& comparison, Memb
   }
   for (const TrialRecord* trial : units.trials) {
     row.trials.push_back(trial->id);
-    row.finished += trial->state == "finished" ? 1 : 0;
-    row.failed += trial->state == "failed" ? 1 : 0;
+    row.finished += trial->state == TrialPhase::finished ? 1 : 0;
+    row.failed += trial->state == TrialPhase::failed ? 1 : 0;
   }
   count(units, ranked_by, row);
   row.best = bootstrap_median(values_of(units.units, &TrialRecord::best));
@@ -107,17 +107,15 @@ Comparison resolve(ReadStore& store, std::int64_t id, const CompareOptions& opti
   comparison.sweep = id;
   const bool own = options.metric.empty() || options.metric == sweep->metric;
   comparison.metric = own ? sweep->metric : options.metric;
-  comparison.goal = options.goal.value_or(
-      own ? sweep->goal : (jobspec::larger_is_better(comparison.metric) ? "maximize" : "minimize"));
-  if (comparison.goal != "minimize" && comparison.goal != "maximize") {
-    throw std::invalid_argument("goal is '" + comparison.goal +
-                                "': expected 'minimize' or 'maximize'");
-  }
+  const auto by_name = [&] {
+    return jobspec::larger_is_better(comparison.metric) ? Goal::maximize : Goal::minimize;
+  };
+  comparison.goal = options.goal ? *options.goal : own ? sweep->goal : by_name();
   comparison.target = options.target ? options.target : own ? sweep->target : std::nullopt;
   if (!own) {
     check_metric(store, id, comparison.metric);
     if (!options.goal) {
-      const bool larger = comparison.goal == "maximize";
+      const bool larger = comparison.goal == Goal::maximize;
       comparison.notes.push_back(fmt::format(
           "{} values of {} are taken to be better (--goal {} turns that round)",
           larger ? "larger" : "smaller", comparison.metric, larger ? "minimize" : "maximize"));
@@ -141,7 +139,7 @@ Comparison resolve(ReadStore& store, std::int64_t id, const CompareOptions& opti
 Comparison compare(ReadStore& store, std::int64_t sweep, const CompareOptions& options) {
   const ParameterNames names(store, sweep);
   Comparison comparison = resolve(store, sweep, options, names);
-  const bool maximize = comparison.goal == "maximize";
+  const bool maximize = comparison.goal == Goal::maximize;
   Wanted wanted{sweep,    comparison.by,    names.varied_but(comparison.by), comparison.metric,
                 maximize, comparison.target};
   const auto records = read_records(store, wanted);

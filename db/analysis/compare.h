@@ -15,6 +15,8 @@
 
 namespace thalweg::db::analysis {
 
+using jobspec::Goal;
+
 /// What it took to reach the target. A trial that has not reached it counts as infinity, so the
 /// median is finite only where more than half of the trials did.
 struct ToTarget : Estimate {
@@ -60,16 +62,17 @@ struct CompareOptions {
   /// Parameters of which each row keeps the best value only. Chosen on some seeds and judged on the
   /// others where there are enough of them; else on the same ones, and then nothing is tested.
   std::vector<std::string> best_over;
-  std::string metric;               ///< empty: the sweep's own
-  std::optional<double> target;     ///< empty: the sweep's own (for the sweep's own metric)
-  std::optional<std::string> goal;  ///< empty: the sweep's own; by its name for another metric
+  std::string metric;            ///< empty: the sweep's own
+  std::optional<double> target;  ///< empty: the sweep's own (for the sweep's own metric)
+  std::optional<Goal> goal;      ///< empty: the sweep's own; by its name for another metric
   RankBy rank_by = RankBy::automatic;
   std::size_t top = 0;  ///< rows at most, of those that are compared; 0: all
 };
 
 struct Comparison {
   std::int64_t sweep = 0;
-  std::string metric, goal;  ///< goal: "minimize" | "maximize"
+  std::string metric;
+  Goal goal = Goal::minimize;
   std::optional<double> target;
   std::vector<std::string> by, best_over;
   std::string unit;                              ///< "seed" | "configuration"

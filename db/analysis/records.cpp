@@ -132,7 +132,7 @@ void read_metrics(ReadStore& store, const Wanted& wanted,
   if (!wanted.target) return;
   static const std::vector<AttemptRow> kNone;
   for (auto& [number, record] : by_number) {
-    if (std::isnan(record->best) && record->state != "failed") continue;
+    if (std::isnan(record->best) && record->state != TrialPhase::failed) continue;
     const auto found = attempts.find(number);
     find_target(store, wanted, found == attempts.end() ? kNone : found->second, *record);
   }
@@ -145,7 +145,7 @@ std::vector<TrialRecord> read_records(ReadStore& store, const Wanted& wanted) {
   for (const auto& row : ask(store, kTrials, {wanted.sweep})) {
     TrialRecord record;
     record.id = {wanted.sweep, row[0].as_int(), 0};
-    record.state = row[1].as_string();
+    record.state = from_name<TrialPhase>(row[1].as_string());
     record.configuration = row[2].as_int();
     record.seed = static_cast<std::uint64_t>(row[3].as_int());
     record.group.resize(wanted.by.size());

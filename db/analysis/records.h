@@ -13,7 +13,7 @@ namespace thalweg::db::analysis {
 
 struct TrialRecord {
   Id id;
-  std::string state;
+  TrialPhase state = TrialPhase::pending;
   std::int64_t configuration = 0;  ///< trials that differ only by seed share it
   std::uint64_t seed = 0;
   /// One value per name in `by` and in `others`; null where the trial has no such parameter.
@@ -25,7 +25,7 @@ struct TrialRecord {
   double node_seconds = best;
   double samples_per_s = best;
 
-  bool ended() const { return state == "finished" || state == "failed" || state == "cancelled"; }
+  bool ended() const { return is_over(state); }
 };
 
 struct Wanted {

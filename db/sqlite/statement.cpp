@@ -89,6 +89,10 @@ std::string Run::text(int column) const {
   return std::string(view(column));
 }
 
+void Run::unknown_word(int column, std::string_view what) const {
+  throw Error(statement_->name_ + ": '" + text(column) + "' is no " + std::string(what));
+}
+
 bool Run::null(int column) const {
   return sqlite3_column_type(statement_->handle_, column) == SQLITE_NULL;
 }

@@ -6,6 +6,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
+
+#include "jobspec/enum_names.h"
 
 struct sqlite3;
 struct sqlite3_stmt;
@@ -53,6 +56,9 @@ class Run {
   Run& bind(const std::string& value) { return bind(std::string_view(value)); }
   Run& bind(const char* value) { return bind(std::string_view(value)); }
   Run& bind_null();
+  /// By its word (jobspec/enum_names.h).
+  template <class Enum>
+  requires std::is_enum_v<Enum> Run& bind(Enum value) { return bind(jobspec::name_of(value)); }
   template <class T>
   Run& bind(const std::optional<T>& value) {
     return value ? bind(*value) : bind_null();
@@ -74,11 +80,18 @@ class Run {
   /// Valid until the next step.
   std::string_view view(int column) const;
   bool null(int column) const;
+  /// The enum's value with this word. Throws db::Error where none has it.
+  template <class Enum>
+  Enum word(int column) const {
+    if (const auto value = jobspec::find_name<Enum>(view(column))) return *value;
+    unknown_word(column, jobspec::EnumNames<Enum>::what);
+  }
   std::optional<int> maybe_int(int column) const;
   std::optional<double> maybe_real(int column) const;
 
  private:
   void check(int code);
+  [[noreturn]] void unknown_word(int column, std::string_view what) const;
 
   Connection& connection_;
   std::optional<Statement> own_;  ///< where the cached statement is already running

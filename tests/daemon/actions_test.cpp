@@ -20,12 +20,17 @@ const char* word(Kind kind) {
   return words[static_cast<int>(kind)];
 }
 
+std::string detail(const Action& a) {
+  if (a.kind == Kind::end_trial) return " " + std::string(name_of(a.trial));
+  if (a.kind == Kind::end_sweep) return " " + std::string(name_of(a.sweep));
+  return a.end_running ? " end_running" : "";
+}
+
 /// "launch 1.2.1", "end_trial 1.2 failed" ...
 std::vector<std::string> words(const Plan& plan) {
   std::vector<std::string> result;
   for (const Action& a : plan.actions)
-    result.push_back(std::string(word(a.kind)) + " " + a.id.to_string() +
-                     (a.state.empty() ? "" : " " + a.state));
+    result.push_back(std::string(word(a.kind)) + " " + a.id.to_string() + detail(a));
   return result;
 }
 

@@ -43,7 +43,9 @@ struct ControllerTest : testing::Test {
   db::TrialRow trial(std::int64_t sweep, std::int64_t number) {
     return life->store->trials(sweep).at(static_cast<std::size_t>(number - 1));
   }
-  std::string sweep_state(std::int64_t sweep) { return life->store->sweep(sweep)->state; }
+  std::string sweep_state(std::int64_t sweep) {
+    return std::string(name_of(life->store->sweep(sweep)->state));
+  }
 };
 
 TEST_F(ControllerTest, RunsASweepToItsEnd) {
@@ -51,10 +53,10 @@ TEST_F(ControllerTest, RunsASweepToItsEnd) {
   ASSERT_TRUE(run_to_end(id));
   EXPECT_EQ(sweep_state(id), "finished");
   for (int i = 1; i <= 3; ++i) {
-    EXPECT_EQ(trial(id, i).state, "finished");
+    EXPECT_EQ(trial(id, i).state, TrialPhase::finished);
     const auto attempt = life->store->attempt({id, i, 1});
     ASSERT_TRUE(attempt);
-    EXPECT_EQ(attempt->state, "finished");
+    EXPECT_EQ(attempt->state, db::AttemptState::finished);
     EXPECT_EQ(attempt->node_list, "n1");
     EXPECT_GT(attempt->ended, 0);
     EXPECT_EQ(life->store->curve({id, i, 0}, "train/loss").size(), 4u);
@@ -87,7 +89,7 @@ TEST_F(ControllerTest, AFailedAttemptIsRetriedFromItsCheckpoint) {
   ASSERT_TRUE(run_to_end(id));
   EXPECT_EQ(sweep_state(id), "finished");
   const auto first = life->store->attempt({id, 1, 1});
-  EXPECT_EQ(first->state, "failed");
+  EXPECT_EQ(first->state, db::AttemptState::failed);
   EXPECT_EQ(first->failed_rank, 1);
   EXPECT_EQ(first->failed_node, "n2");
   EXPECT_THAT(first->reason, HasSubstr("killed by signal 9"));
@@ -104,7 +106,7 @@ TEST_F(ControllerTest, BadInputIsNotRetried) {
   };
   const auto id = submit(controller(), test::sweep_of(1));
   ASSERT_TRUE(run_to_end(id));
-  EXPECT_EQ(trial(id, 1).state, "failed");
+  EXPECT_EQ(trial(id, 1).state, TrialPhase::failed);
   EXPECT_EQ(trial(id, 1).attempts, 1);
   EXPECT_THAT(trial(id, 1).reason, HasSubstr("no such model"));
 }
@@ -134,9 +136,9 @@ TEST_F(ControllerTest, RefusedIsFinalLaterIsNot) {
   restart();
   const auto id = submit(controller(), test::sweep_of(2));
   ASSERT_TRUE(run_to_end(id));
-  EXPECT_EQ(trial(id, 1).state, "failed");
+  EXPECT_EQ(trial(id, 1).state, TrialPhase::failed);
   EXPECT_EQ(trial(id, 1).reason, "as scripted");
-  EXPECT_EQ(trial(id, 2).state, "finished");
+  EXPECT_EQ(trial(id, 2).state, TrialPhase::finished);
   EXPECT_EQ(trial(id, 2).attempts, 1) << "the same attempt was submitted again";
 }
 
@@ -208,9 +210,9 @@ TEST_F(ControllerTest, AStopAfterTheBackendsWarningIsOneAtTheTimeLimit) {
   };
   const auto id = submit(controller(), test::sweep_of(1));
   ASSERT_TRUE(run_to_end(id));
-  EXPECT_EQ(life->store->attempt({id, 1, 1})->state, "stopped");
+  EXPECT_EQ(life->store->attempt({id, 1, 1})->state, db::AttemptState::stopped);
   EXPECT_EQ(life->store->attempt({id, 1, 1})->reason, "stopped at its time limit");
-  EXPECT_EQ(trial(id, 1).state, "finished");
+  EXPECT_EQ(trial(id, 1).state, TrialPhase::finished);
 }
 
 TEST_F(ControllerTest, JobsOfOtherControllersAreLeftAlone) {
@@ -231,8 +233,8 @@ TEST_F(ControllerTest, AReusedNumberIsNotOurJob) {
   };
   const auto id = submit(controller(), test::sweep_of(1));
   ASSERT_TRUE(run_to_end(id));
-  EXPECT_EQ(life->store->attempt({id, 1, 1})->state, "lost");
-  EXPECT_EQ(trial(id, 1).state, "finished");
+  EXPECT_EQ(life->store->attempt({id, 1, 1})->state, db::AttemptState::lost);
+  EXPECT_EQ(trial(id, 1).state, TrialPhase::finished);
   EXPECT_EQ(trial(id, 1).attempts, 2);
 }
 
@@ -245,14 +247,14 @@ TEST_F(ControllerTest, AVanishedJobIsLostAndRunAgain) {
   world.cluster.steps = 4;
   world.cluster.jobs.clear();
   ASSERT_TRUE(run_to_end(id));
-  EXPECT_EQ(life->store->attempt({id, 1, 1})->state, "lost");
-  EXPECT_EQ(trial(id, 1).state, "finished");
+  EXPECT_EQ(life->store->attempt({id, 1, 1})->state, db::AttemptState::lost);
+  EXPECT_EQ(trial(id, 1).state, TrialPhase::finished);
 }
 
 TEST_F(ControllerTest,
        ACancellationFromOutsideIsRespectedButNotOneOfAJobThatRanAndSupposedlyDidNot) {
   const double started_as_told[] = {0, 1};
-  const char* const ends_as[] = {"finished", "cancelled"};
+  const TrialPhase ends_as[] = {TrialPhase::finished, TrialPhase::cancelled};
   for (int i = 0; i < 2; ++i) {
     bool first = true;
     world.cluster.on_step = [&](FakeJob& job) {
@@ -283,9 +285,9 @@ TEST_F(ControllerTest, AJobCancelledBeforeItsEngineStartedIsRunAgainAndTheSweepI
   const auto id = submit(controller(), test::sweep_of(2));
   ASSERT_TRUE(run_to_end(id));
   EXPECT_EQ(cut, 1 + 5);
-  EXPECT_EQ(life->store->attempt({id, 1, 1})->state, "lost");
-  EXPECT_EQ(trial(id, 1).state, "finished");
-  EXPECT_EQ(trial(id, 2).state, "failed");
+  EXPECT_EQ(life->store->attempt({id, 1, 1})->state, db::AttemptState::lost);
+  EXPECT_EQ(trial(id, 1).state, TrialPhase::finished);
+  EXPECT_EQ(trial(id, 2).state, TrialPhase::failed);
   EXPECT_THAT(trial(id, 2).reason, HasSubstr("ended it before the engine had started"));
   EXPECT_EQ(sweep_state(id), "failed");
 }
@@ -304,7 +306,7 @@ TEST_F(ControllerTest, AnEndRecordCountsWhateverTheBackendTakesTheJobFor) {
   const auto id = submit(controller(), test::sweep_of(3));
   ASSERT_TRUE(run_to_end(id));
   for (int i = 1; i <= 3; ++i) {
-    EXPECT_EQ(trial(id, i).state, "finished") << i;
+    EXPECT_EQ(trial(id, i).state, TrialPhase::finished) << i;
     EXPECT_EQ(trial(id, i).attempts, 1) << i;
     const FakeJob& job = *world.cluster.job_of(Id{id, i, 1}.to_string());
     EXPECT_EQ(job.phase, JobPhase::ended) << i << " is not left behind";
@@ -318,7 +320,7 @@ TEST_F(ControllerTest, AnEndRecordCountsAloneWhereNothingEndsTheJob) {
   world.cluster.on_step = [&](FakeJob& job) { job.lingers = job.deaf = true; };
   const auto id = submit(controller(), test::sweep_of(1));
   ASSERT_TRUE(run_to_end(id));
-  EXPECT_EQ(trial(id, 1).state, "finished");
+  EXPECT_EQ(trial(id, 1).state, TrialPhase::finished);
   EXPECT_GE(world.cluster.job_of("1.1.1")->cancels, 1);
 }
 
@@ -351,12 +353,12 @@ TEST_F(ControllerTest, ASuccessorWaitsUntilItsForgottenPredecessorHasEnded) {
   EXPECT_EQ(view.trials.at(1).waiting_for, "the end of 1.1.1: the cluster has forgotten it");
   restart();
   ASSERT_TRUE(run_to_end(id));
-  EXPECT_EQ(trial(id, 1).state, "finished");
+  EXPECT_EQ(trial(id, 1).state, TrialPhase::finished);
   EXPECT_EQ(trial(id, 1).attempts, 2);
   EXPECT_EQ(together, 0) << "never two at once";
   EXPECT_GT(ended_at, 3);
   const auto first = life->store->attempt({id, 1, 1});
-  EXPECT_EQ(first->state, "lost");
+  EXPECT_EQ(first->state, db::AttemptState::lost);
   EXPECT_EQ(first->reason, "the cluster has forgotten it: told to, it ended itself");
   EXPECT_EQ(first->journal_lines, 1 + 2 * ended_at + 1) << "everything that it wrote";
   EXPECT_EQ(life->store->curve({id, 1, 0}, "train/loss").size(), 12u);
@@ -418,9 +420,9 @@ TEST_F(ControllerTest, ASecondStartIsNoFailureOfTheAttempt) {
   };
   const auto id = submit(controller(), test::sweep_of(1));
   ASSERT_TRUE(run_to_end(id));
-  EXPECT_EQ(life->store->attempt({id, 1, 1})->state, "lost");
+  EXPECT_EQ(life->store->attempt({id, 1, 1})->state, db::AttemptState::lost);
   EXPECT_EQ(controller().state().trial({id, 1, 0})->failures, 0);
-  EXPECT_EQ(trial(id, 1).state, "finished");
+  EXPECT_EQ(trial(id, 1).state, TrialPhase::finished);
 }
 
 TEST_F(ControllerTest, AFencedAttemptThatTheBackendKnowsAgainIsEnded) {
@@ -440,7 +442,7 @@ TEST_F(ControllerTest, AFencedAttemptThatTheBackendKnowsAgainIsEnded) {
   world.cluster.steps_per_poll = 4;
   ASSERT_TRUE(run_to_end(id));
   EXPECT_EQ(world.cluster.job_of("1.1.1")->cancels, 1);
-  EXPECT_EQ(trial(id, 1).state, "finished");
+  EXPECT_EQ(trial(id, 1).state, TrialPhase::finished);
   EXPECT_EQ(trial(id, 1).attempts, 2);
 }
 
@@ -454,7 +456,7 @@ TEST_F(ControllerTest, AHoldByHandIsRespectedAForgottenReleaseIsNot) {
     job.held_by_hand = job.id.trial == 1;
   };
   const auto id = submit(controller(), test::sweep_of(2));
-  ASSERT_TRUE(life->run_until([&] { return trial(id, 2).state == "finished"; }));
+  ASSERT_TRUE(life->run_until([&] { return trial(id, 2).state == TrialPhase::finished; }));
   const int until = world.cluster.looks + 20;
   ASSERT_TRUE(life->run_until([&] { return world.cluster.looks >= until; }));
   FakeJob& held = *world.cluster.job_of("1.1.1");
@@ -462,7 +464,7 @@ TEST_F(ControllerTest, AHoldByHandIsRespectedAForgottenReleaseIsNot) {
   EXPECT_EQ(held.runs, 1);
   held.phase = JobPhase::running;
   ASSERT_TRUE(run_to_end(id));
-  EXPECT_EQ(trial(id, 1).state, "finished");
+  EXPECT_EQ(trial(id, 1).state, TrialPhase::finished);
 }
 
 // What one attempt's folder holds is that attempt's trouble, now and at the next start.
@@ -508,18 +510,18 @@ TEST_F(ControllerTest, AVanishedJobThatLeftAnEndRecordIsFinished) {
   };
   const auto id = submit(controller(), test::sweep_of(1));
   ASSERT_TRUE(run_to_end(id));
-  EXPECT_EQ(life->store->attempt({id, 1, 1})->state, "finished");
+  EXPECT_EQ(life->store->attempt({id, 1, 1})->state, db::AttemptState::finished);
   EXPECT_EQ(trial(id, 1).attempts, 1);
 }
 
 TEST_F(ControllerTest, ABackendOutOfReachEndsNothing) {
   world.cluster.steps = 1000;
   const auto id = submit(controller(), test::sweep_of(1));
-  ASSERT_TRUE(life->run_until([&] { return trial(id, 1).state == "running"; }));
+  ASSERT_TRUE(life->run_until([&] { return trial(id, 1).state == TrialPhase::running; }));
   world.cluster.reachable = false;
   int rounds = 0;
   life->run_until([&] { return ++rounds > 40; });
-  EXPECT_EQ(life->store->attempt({id, 1, 1})->state, "running");
+  EXPECT_EQ(life->store->attempt({id, 1, 1})->state, db::AttemptState::running);
   world.cluster.reachable = true;
   world.cluster.steps_per_poll = 1000;
   ASSERT_TRUE(run_to_end(id));
@@ -537,19 +539,19 @@ TEST_F(ControllerTest, WhatTheEngineWroteCountsWhileTheBackendIsOutOfReach) {
   world.cluster.work();
   world.cluster.work();
   ASSERT_TRUE(run_to_end(id));
-  EXPECT_EQ(trial(id, 1).state, "finished");
+  EXPECT_EQ(trial(id, 1).state, TrialPhase::finished);
 }
 
 TEST_F(ControllerTest, CancellingEndsWhatRunsAndWhatWaits) {
   world.cluster.steps = 100000;
   world.cluster.room = 1;
   const auto id = submit(controller(), test::sweep_of(3));
-  ASSERT_TRUE(life->run_until([&] { return trial(id, 1).state == "running"; }));
+  ASSERT_TRUE(life->run_until([&] { return trial(id, 1).state == TrialPhase::running; }));
   EXPECT_EQ(controller().cancel({id, 0, 0}, "me"), 3);
   ASSERT_TRUE(run_to_end(id));
   EXPECT_EQ(sweep_state(id), "cancelled");
-  EXPECT_EQ(life->store->attempt({id, 1, 1})->state, "cancelled");
-  EXPECT_EQ(trial(id, 3).state, "cancelled");
+  EXPECT_EQ(life->store->attempt({id, 1, 1})->state, db::AttemptState::cancelled);
+  EXPECT_EQ(trial(id, 3).state, TrialPhase::cancelled);
   EXPECT_EQ(controller().cancel({id, 0, 0}, "me"), 0);
   EXPECT_EQ(controller().cancel({99, 0, 0}, "me"), std::nullopt);
 }
@@ -565,12 +567,12 @@ TEST_F(ControllerTest, RetryRunsFailedTrialsAgain) {
   ASSERT_TRUE(run_to_end(id));
   EXPECT_EQ(sweep_state(id), "failed");
   broken = false;
-  EXPECT_EQ(controller().retry({id, 0, 0}, {"finished"}, "me"), 0);
-  EXPECT_EQ(controller().retry({id, 2, 0}, {"failed"}, "me"), 1);
+  EXPECT_EQ(controller().retry({id, 0, 0}, {TrialPhase::finished}, "me"), 0);
+  EXPECT_EQ(controller().retry({id, 2, 0}, {TrialPhase::failed}, "me"), 1);
   EXPECT_EQ(sweep_state(id), "active");
   ASSERT_TRUE(run_to_end(id));
-  EXPECT_EQ(trial(id, 1).state, "failed");
-  EXPECT_EQ(trial(id, 2).state, "finished");
+  EXPECT_EQ(trial(id, 1).state, TrialPhase::failed);
+  EXPECT_EQ(trial(id, 2).state, TrialPhase::finished);
   EXPECT_EQ(trial(id, 2).attempts, 2);
 }
 
@@ -586,7 +588,7 @@ TEST_F(ControllerTest, AFullDiskIsWaitedFor) {
   world.cluster.steps = 1000000;
   world.cluster.steps_per_poll = 1;
   const auto id = submit(controller(), test::sweep_of(3, 1000000));
-  ASSERT_TRUE(life->run_until([&] { return trial(id, 1).state == "running"; }));
+  ASSERT_TRUE(life->run_until([&] { return trial(id, 1).state == TrialPhase::running; }));
   EXPECT_TRUE(controller().troubles().empty());
   limit_pages(*life, true);
   // What the engine writes fills it.
@@ -627,8 +629,8 @@ TEST_F(ControllerTest, AnEventThatDoesNotFitLeavesMemoryAsTheRecordIs) {
   limit_pages(*life, false);
   EXPECT_EQ(controller().cancel({id, 1, 0}, "me"), 1);
   ASSERT_TRUE(run_to_end(id));
-  EXPECT_EQ(trial(id, 1).state, "cancelled");
-  EXPECT_EQ(trial(id, 2).state, "finished");
+  EXPECT_EQ(trial(id, 1).state, TrialPhase::cancelled);
+  EXPECT_EQ(trial(id, 2).state, TrialPhase::finished);
 }
 
 TEST_F(ControllerTest, AtASweepsEndTheRecordStandsInItsFile) {
@@ -636,7 +638,7 @@ TEST_F(ControllerTest, AtASweepsEndTheRecordStandsInItsFile) {
   ASSERT_TRUE(run_to_end(id));
   const auto copy = world.dir.path() / "copy.db";
   std::filesystem::copy_file(world.home().database(), copy);  // without its write-ahead log
-  EXPECT_EQ(db::Store::open(copy)->sweep(id)->state, "finished");
+  EXPECT_EQ(db::Store::open(copy)->sweep(id)->state, SweepPhase::finished);
 }
 
 TEST_F(ControllerTest, ALogLineIsOneLineWhateverItQuotes) {
@@ -681,7 +683,7 @@ TEST_F(ControllerTest, AHangingDiskHoldsUpNeitherCommandsNorTheEnd) {
   restart();
   world.cluster.steps = 1000000;
   const auto id = submit(controller(), test::sweep_of(2));
-  ASSERT_TRUE(life->run_until([&] { return trial(id, 2).state == "running"; }));
+  ASSERT_TRUE(life->run_until([&] { return trial(id, 2).state == TrialPhase::running; }));
   EXPECT_TRUE(controller().troubles().empty());
   gate->close(true);
   ASSERT_TRUE(life->run_until([&] { return !controller().troubles().empty(); }));
@@ -691,16 +693,16 @@ TEST_F(ControllerTest, AHangingDiskHoldsUpNeitherCommandsNorTheEnd) {
   const auto other = submit(controller(), test::sweep_of(1));
   EXPECT_EQ(controller().cancel({id, 2, 0}, "me"), 1);
   life->io.run_for(std::chrono::milliseconds(200));
-  EXPECT_EQ(trial(id, 1).state, "running");
+  EXPECT_EQ(trial(id, 1).state, TrialPhase::running);
   EXPECT_EQ(trial(other, 1).attempts, 0);
   restart();  // the controller can be ended, and another one begins
   ASSERT_TRUE(life->run_until([&] { return !controller().troubles().empty(); }));
   gate->close(false);
   ASSERT_TRUE(life->run_until([&] { return over(id) && over(other); }));
   EXPECT_TRUE(controller().troubles().empty());
-  EXPECT_EQ(trial(id, 1).state, "finished");
+  EXPECT_EQ(trial(id, 1).state, TrialPhase::finished);
   EXPECT_EQ(trial(id, 1).attempts, 1);
-  EXPECT_EQ(trial(other, 1).state, "finished");
+  EXPECT_EQ(trial(other, 1).state, TrialPhase::finished);
   life.reset();
   ASSERT_TRUE(test::eventually([&] { return gate->empty(); }));
   fault::set_handler({});
@@ -715,7 +717,7 @@ TEST_F(ControllerTest, AClockThatIsSetBackHoldsUpNoCancellation) {
   restart();
   world.cluster.steps = 1000000;
   const auto id = submit(controller(), test::sweep_of(1));
-  ASSERT_TRUE(life->run_until([&] { return trial(id, 1).state == "running"; }));
+  ASSERT_TRUE(life->run_until([&] { return trial(id, 1).state == TrialPhase::running; }));
   FakeJob& job = *world.cluster.job_of("1.1.1");
   job.deaf = true;
   controller().cancel({id, 0, 0}, "me");
@@ -728,7 +730,7 @@ TEST_F(ControllerTest, AClockThatIsSetBackHoldsUpNoCancellation) {
 TEST_F(ControllerTest, PushesNeedTheSecretOfALiveAttempt) {
   world.cluster.steps = 1000;
   const auto id = submit(controller(), test::sweep_of(1));
-  ASSERT_TRUE(life->run_until([&] { return trial(id, 1).state == "running"; }));
+  ASSERT_TRUE(life->run_until([&] { return trial(id, 1).state == TrialPhase::running; }));
   const std::string secret = controller().state().live({id, 1, 1})->push_secret;
   EXPECT_EQ(controller().push("guess", "{}\n"), std::nullopt);
   EXPECT_EQ(controller().push("", "{}\n"), std::nullopt);
@@ -744,7 +746,7 @@ TEST_F(ControllerTest, PushesNeedTheSecretOfALiveAttempt) {
 TEST_F(ControllerTest, StateIsTheSameAfterARestart) {
   world.cluster.steps = 1000;
   const auto id = submit(controller(), test::sweep_of(2));
-  ASSERT_TRUE(life->run_until([&] { return trial(id, 2).state == "running"; }));
+  ASSERT_TRUE(life->run_until([&] { return trial(id, 2).state == TrialPhase::running; }));
   const auto before = controller().state().sweeps.at(id).live;
   restart();
   const auto& after = controller().state().sweeps.at(id).live;
@@ -760,7 +762,7 @@ TEST_F(ControllerTest, SaysWhyATrialDoesNotRun) {
   world.cluster.room = 1;
   world.cluster.steps = 1000;
   const auto id = submit(controller(), test::sweep_of(2));
-  ASSERT_TRUE(life->run_until([&] { return trial(id, 1).state == "running"; }));
+  ASSERT_TRUE(life->run_until([&] { return trial(id, 1).state == TrialPhase::running; }));
   const SweepView view = controller().view(id);
   EXPECT_EQ(view.trials.at(1).attempt_state, "running");
   EXPECT_EQ(view.trials.at(1).waiting_for, "");
@@ -782,7 +784,7 @@ TEST(Controller, AFolderThatIsAlreadyThereIsNotTakenForItsOwn) {
   ASSERT_TRUE(world.run_to_the_end());
   test::World::Life life(world);
   const auto attempt = life.store->attempt({1, 1, 1}).value();
-  EXPECT_EQ(attempt.state, "finished");
+  EXPECT_EQ(attempt.state, db::AttemptState::finished);
   EXPECT_EQ(attempt.folder, stale.string() + "-" + attempt.token.substr(0, 8));
   EXPECT_GT(attempt.journal_lines, 1) << "its own journal, not the one that lay there";
 }

@@ -30,7 +30,7 @@ struct Handler {
 /// What must hold however often the controller ended on the way.
 void expect_exactly_once(World& world, std::int64_t sweep) {
   World::Life life(world);
-  EXPECT_EQ(life.store->sweep(sweep)->state, "finished");
+  EXPECT_EQ(life.store->sweep(sweep)->state, SweepPhase::finished);
   std::set<std::string> ran;
   for (const auto& [handle, job] : world.cluster.jobs) {
     EXPECT_LE(job.runs, 1) << handle;
@@ -41,7 +41,7 @@ void expect_exactly_once(World& world, std::int64_t sweep) {
   const auto rows = life.store->trials(sweep);
   ASSERT_EQ(rows.size(), static_cast<std::size_t>(trials));
   for (const auto& row : rows) {
-    EXPECT_EQ(row.state, "finished") << row.id.to_string();
+    EXPECT_EQ(row.state, TrialPhase::finished) << row.id.to_string();
     EXPECT_EQ(row.attempts, 1) << row.id.to_string();
     const auto attempt = life.store->attempt({sweep, row.id.trial, 1});
     EXPECT_EQ(attempt->journal_lines, 1 + 2 * steps + 1) << "start, metrics and checkpoints, end";
@@ -143,9 +143,9 @@ TEST_P(CrashWhileCancelling, TheCancelIsNotForgotten) {
   }
   EXPECT_EQ(kills, 3);
   World::Life life(world);
-  EXPECT_EQ(life.store->sweep(sweep)->state, "cancelled");
+  EXPECT_EQ(life.store->sweep(sweep)->state, SweepPhase::cancelled);
   for (const auto& row : life.store->trials(sweep))
-    EXPECT_EQ(row.state, "cancelled");
+    EXPECT_EQ(row.state, TrialPhase::cancelled);
   for (const auto& [handle, job] : world.cluster.jobs)
     EXPECT_EQ(job.phase, JobPhase::ended);
 }

@@ -106,8 +106,8 @@ class JournalFuzz : public testing::Test {
     sweep.name = "x";
     sweep.backend = "fake";
     sweep.metric = "val/error";
-    sweep.goal = "minimize";
-    sweep.state = "active";
+    sweep.goal = jobspec::Goal::minimize;
+    sweep.state = db::SweepPhase::active;
     sweep.notes = "[]";
     store->insert_sweep(sweep);
   }
@@ -119,14 +119,14 @@ class JournalFuzz : public testing::Test {
     trial.id = {1, id.trial, 0};
     trial.configuration = id.trial;
     trial.hash = "h" + std::to_string(number);
-    trial.state = "running";
+    trial.state = db::TrialPhase::running;
     trial.train = trial.parameters = "{}";
     trial.resources = "{\"nodes\":1}";
     store->insert_trials({trial});
     db::AttemptRow row;
     row.id = id;
     row.token = "t" + std::to_string(number);
-    row.state = "running";
+    row.state = db::AttemptState::running;
     row.backend = "fake";
     row.folder = dir.path();
     row.launched = 1;

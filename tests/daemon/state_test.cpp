@@ -115,19 +115,6 @@ TEST(State, PassesOverKindsOfLaterVersions) {
   EXPECT_EQ(log.state.last_event, 2);
 }
 
-TEST(State, EveryKindIsDescribed) {
-  std::set<std::string_view> names;
-  for (const EventKind& kind : event_kinds()) {
-    EXPECT_TRUE(names.insert(kind.name).second) << kind.name;
-    EXPECT_FALSE(kind.meaning.empty()) << kind.name;
-  }
-  for (const auto name :
-       {kind::submitted, kind::launching, kind::recorded, kind::released, kind::running,
-        kind::ended, kind::trial_ended, kind::stopped, kind::sweep_ended, kind::cancel_requested,
-        kind::retry_requested, kind::note})
-    EXPECT_EQ(names.count(name), 1u) << name;
-}
-
 TEST(State, EqualFailuresHaveEqualKeys) {
   EXPECT_EQ(failure_key(EndCause::bad_input, "1.3.1: line 12: no lr"),
             failure_key(EndCause::bad_input, "1.14.2: line 9: no lr"));

@@ -138,7 +138,7 @@ void many_trials(const std::filesystem::path& folder) {
   trials.clear();
   for (int i = 1; i <= 30'000; ++i) {
     TrialRow row = sample_trial(sweep, i, static_cast<std::uint64_t>(i % 5));
-    row.state = "finished";
+    row.state = TrialPhase::finished;
     row.parameters =
         fmt::format(R"({{"optimizer.name":"o{}","optimizer.lr":{}}})", i % 6, 1e-3 * (i % 10));
     trials.push_back(row);

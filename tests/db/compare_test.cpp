@@ -25,7 +25,7 @@ class CompareTest : public StoreTest {
   /// One finished trial with one attempt on 2 nodes; `errors` are val/error at steps 100, 200, ...
   /// one a second.
   Id add(const std::string& parameters, std::uint64_t seed, const std::vector<double>& errors,
-         const std::string& state = "finished") {
+         TrialPhase state = TrialPhase::finished) {
     TrialRow trial = sample_trial(sweep, ++trials, seed);
     trial.configuration = static_cast<std::int64_t>(
         configurations.try_emplace(parameters, configurations.size() + 1).first->second);
@@ -65,7 +65,7 @@ TEST_F(CompareTest, GroupsSeedsAndRanksByStepsToTarget) {
 
   const Comparison found = compare(store, sweep);
   EXPECT_EQ(found.metric, "val/error");
-  EXPECT_EQ(found.goal, "minimize");
+  EXPECT_EQ(found.goal, Goal::minimize);
   EXPECT_EQ(found.target, 0.12);
   EXPECT_EQ(found.by, std::vector<std::string>{"optimizer.name"});
   ASSERT_EQ(found.rows.size(), 2u);
@@ -259,7 +259,8 @@ TEST_F(CompareTest, RowsCountWhatTheyUse) {
     optimizer("a", seed, {0.2});
   for (std::uint64_t seed = 1; seed <= 40; ++seed)
     add(R"({"optimizer.name":"b","epochs":2})", seed,
-        seed <= 3 ? std::vector{0.3} : std::vector<double>{}, seed <= 3 ? "finished" : "cancelled");
+        seed <= 3 ? std::vector{0.3} : std::vector<double>{},
+        seed <= 3 ? TrialPhase::finished : TrialPhase::cancelled);
   const Comparison found = compare(store, sweep);
   ASSERT_EQ(found.rows.size(), 2u);
   EXPECT_EQ(found.rows[1].n, 3);
@@ -283,7 +284,7 @@ TEST_F(CompareTest, MaximizeTurnsEverythingRound) {
   optimizer("a", 1, {0.2, 0.9});
   optimizer("b", 1, {0.95, 0.1});
   CompareOptions options;
-  options.goal = "maximize";
+  options.goal = Goal::maximize;
   options.target = 0.9;
   const Comparison found = compare(store, sweep, options);
   EXPECT_EQ(found.rows[0].group[0].second.as_string(), "b");
@@ -294,9 +295,9 @@ TEST_F(CompareTest, MaximizeTurnsEverythingRound) {
 
 TEST_F(CompareTest, FailedAndOpenTrialsAreCountedAndSaid) {
   optimizer("a", 1, {0.2, 0.1});
-  add(R"({"optimizer.name":"a"})", 2, {}, "failed");
-  add(R"({"optimizer.name":"b"})", 1, {0.3}, "running");
-  add(R"({"optimizer.name":"b"})", 2, {}, "pending");
+  add(R"({"optimizer.name":"a"})", 2, {}, TrialPhase::failed);
+  add(R"({"optimizer.name":"b"})", 1, {0.3}, TrialPhase::running);
+  add(R"({"optimizer.name":"b"})", 2, {}, TrialPhase::pending);
   CompareOptions options;
   options.by = {"optimizer.name"};
   const Comparison found = compare(store, sweep, options);
@@ -356,7 +357,7 @@ TEST_F(CompareTest, AnotherMetricHasNoTargetOfItsOwn) {
   options.metric = "perf/samples_per_s";
   const Comparison found = compare(store, sweep, options);
   EXPECT_FALSE(found.target);
-  EXPECT_EQ(found.goal, "maximize");  // as the engine's table has it
+  EXPECT_EQ(found.goal, Goal::maximize);  // as the engine's table has it
   EXPECT_THAT(found.notes, testing::Contains(testing::StartsWith("larger values of perf/")));
   EXPECT_EQ(found.rows[0].best.median, 1000);
   EXPECT_TRUE(std::isnan(found.rows[0].steps_to_target.median));

@@ -19,9 +19,9 @@ inline SweepRow sample_sweep(const std::string& name = "demo") {
   row.file_name = "demo.yaml";
   row.text = "name: demo\n";
   row.metric = "val/error";
-  row.goal = "minimize";
+  row.goal = jobspec::Goal::minimize;
   row.target = 0.12;
-  row.state = "active";
+  row.state = SweepPhase::active;
   row.submitted = 1700000000.25;
   row.notes = "[]";
   return row;
@@ -33,7 +33,7 @@ inline TrialRow sample_trial(std::int64_t sweep, std::int64_t number, std::uint6
   row.configuration = number;
   row.seed = seed;
   row.hash = "hash" + std::to_string(number);
-  row.state = "pending";
+  row.state = TrialPhase::pending;
   row.train =
       R"({"model":{"name":"mlp","hidden":[512,256]},"optimizer":{"name":"adamw","lr":0.001,)"
       R"("weight_decay":0},"epochs":5})";
@@ -46,7 +46,7 @@ inline AttemptRow sample_attempt(std::int64_t sweep, std::int64_t trial, std::in
   AttemptRow row;
   row.id = {sweep, trial, number};
   row.token = "token-" + row.id.to_string();
-  row.state = "running";
+  row.state = AttemptState::running;
   row.backend = "local";
   row.handle = "pid:1:2";
   row.folder = "/runs/" + row.id.to_string();

@@ -111,8 +111,8 @@ TEST_F(MigrateTest, AReaderChangesNothingAndSeesWhatIsCommitted) {
   SweepRow row;
   row.name = "later";
   row.owner = row.backend = row.file_name = row.text = row.metric = "x";
-  row.goal = "minimize";
-  row.state = "active";
+  row.goal = jobspec::Goal::minimize;
+  row.state = SweepPhase::active;
   row.notes = "[]";
   store.transaction([&] {
     row.id = store.insert_sweep(row);

@@ -66,7 +66,7 @@ std::vector<TrialRecord> draw(const Design& design, Random& random, double shift
       TrialRecord record;
       record.configuration = number;
       record.seed = static_cast<std::uint64_t>(seed) + 1;
-      record.state = "finished";
+      record.state = TrialPhase::finished;
       record.group = {jobspec::Value(configuration.row)};
       record.others = {jobspec::Value(configuration.lr), jobspec::Value(configuration.decay)};
       record.best = of_configuration + of_seed[static_cast<std::size_t>(seed)] + random.normal();

@@ -14,7 +14,7 @@ TEST_F(StoreTest, SweepReadsBackAsWritten) {
   SweepRow row = sample_sweep();
   row.id = store.insert_sweep(row);
   EXPECT_EQ(row.id, 1);
-  row.state = "finished";
+  row.state = SweepPhase::finished;
   row.ended = 1700000999.5;
   store.update_sweep(row);
 
@@ -26,13 +26,24 @@ TEST_F(StoreTest, SweepReadsBackAsWritten) {
   EXPECT_EQ(found->file_name, "demo.yaml");
   EXPECT_EQ(found->text, "name: demo\n");
   EXPECT_EQ(found->metric, "val/error");
-  EXPECT_EQ(found->goal, "minimize");
+  EXPECT_EQ(found->goal, jobspec::Goal::minimize);
   EXPECT_EQ(found->target, 0.12);
-  EXPECT_EQ(found->state, "finished");
+  EXPECT_EQ(found->state, SweepPhase::finished);
   EXPECT_EQ(found->submitted, 1700000000.25);
   EXPECT_EQ(found->ended, 1700000999.5);
   EXPECT_EQ(found->notes, "[]");
   EXPECT_FALSE(store.sweep(2));
+}
+
+TEST_F(StoreTest, AnUnknownWordInTheRecordIsNamed) {
+  const auto sweep = store.insert_sweep(sample_sweep());
+  store.connection().script("break", "UPDATE sweep SET state = 'resting'");
+  try {
+    store.sweep(sweep);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "read sweep: 'resting' is no state of a sweep");
+  }
 }
 
 TEST_F(StoreTest, SweepsComeNewestFirstWithoutText) {
@@ -49,7 +60,7 @@ TEST_F(StoreTest, TrialReadsBackAsWritten) {
   const auto sweep = store.insert_sweep(sample_sweep());
   TrialRow row = sample_trial(sweep, 3, 0xFFFFFFFFFFFFFFFFu);
   store.insert_trials({row});
-  row.state = "failed";
+  row.state = TrialPhase::failed;
   row.attempts = 2;
   row.ended = 1700000100;
   row.reason = "exit code 1";
@@ -61,7 +72,7 @@ TEST_F(StoreTest, TrialReadsBackAsWritten) {
   EXPECT_EQ(rows[0].configuration, 3);
   EXPECT_EQ(rows[0].seed, 0xFFFFFFFFFFFFFFFFu);
   EXPECT_EQ(rows[0].hash, "hash3");
-  EXPECT_EQ(rows[0].state, "failed");
+  EXPECT_EQ(rows[0].state, TrialPhase::failed);
   EXPECT_EQ(rows[0].train, row.train);
   EXPECT_EQ(rows[0].parameters, row.parameters);
   EXPECT_EQ(rows[0].resources, row.resources);
@@ -85,7 +96,7 @@ TEST_F(StoreTest, TrialOfNoSweepIsRefused) {
 TEST_F(StoreTest, AttemptReadsBackAsWritten) {
   const Id id = running_attempt();
   AttemptRow row = sample_attempt(id.sweep, id.trial);
-  row.state = "failed";
+  row.state = AttemptState::failed;
   row.handle = "4711";
   row.ended = 1700000050.125;
   row.reason = "rank 1 died";
@@ -99,7 +110,7 @@ TEST_F(StoreTest, AttemptReadsBackAsWritten) {
   ASSERT_TRUE(found);
   EXPECT_EQ(found->id, id);
   EXPECT_EQ(found->token, "token-1.1.1");
-  EXPECT_EQ(found->state, "failed");
+  EXPECT_EQ(found->state, AttemptState::failed);
   EXPECT_EQ(found->handle, "4711");
   EXPECT_EQ(found->folder, "/runs/1.1.1");
   EXPECT_EQ(found->launched, 1700000001);
