@@ -32,7 +32,7 @@ enum class SubmitOutcome {
   accepted,     ///< handle is set
   refused,      ///< will never work as asked (message says why): the attempt fails, no retry
   retry_later,  ///< limit, busy, or down: try the same attempt again later
-  unknown       ///< timed out: it may or may not exist; find() decides
+  unknown       ///< timed out: it may or may not exist; the next poll() tells
 };
 
 struct Submission {

@@ -324,15 +324,17 @@ Plan Controller::plan() {
   return plan;
 }
 
-/// Does everything that needs no backend, until nothing of it is left.
-void Controller::settle() {
+/// Does everything that needs no backend, until nothing of it is left. Returns the plan of what is
+/// left then.
+Plan Controller::settle() {
   using Kind = Action::Kind;
   for (;;) {
     std::vector<db::Event> events;
     const auto add = [&](const Id& id, const auto& e) {
       events.push_back(new_event(options_.now(), id, e));
     };
-    for (const Action& action : plan().actions) {
+    Plan now = plan();
+    for (const Action& action : now.actions) {
       if (action.kind == Kind::drop)
         add(action.id, event::Ended{EndCause::cancelled, action.reason});
       else if (action.kind == Kind::end_trial)
@@ -342,7 +344,7 @@ void Controller::settle() {
       else if (action.kind == Kind::end_sweep)
         add(action.id, event::SweepEnded{action.sweep});
     }
-    if (events.empty()) return;
+    if (events.empty()) return now;
     record(std::move(events));
   }
 }

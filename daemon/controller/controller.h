@@ -148,7 +148,7 @@ class Controller {
   void write_again();
   void note_disk();
   Plan plan();
-  void settle();
+  Plan settle();
   void wake();
   void touch(std::int64_t sweep);
   void insert(const db::SweepRow& row, const jobspec::Expansion& expansion,
@@ -176,7 +176,7 @@ class Controller {
   void try_end(Slot& slot, const Id& attempt, const JobStatus& status);
   void end(const Id& attempt, const JobStatus& status, const std::optional<BackendWord>& word);
   void end_by_record(const Slot& slot);
-  void launch_intents(Slot& slot);
+  void launch_intents(Slot& slot, const Plan& plan);
   Awaitable<void> submit_all(Slot& slot);
   Awaitable<void> submit_one(Slot& slot, const Id& attempt);
   Awaitable<void> release_all(Slot& slot);
@@ -184,7 +184,7 @@ class Controller {
   Awaitable<void> cancel(Slot& slot, const Backend::Watched& job);
   /// When, by the steady clock; 0 = this controller has not asked.
   static double asked_to_end(const Slot& slot, const std::string& handle, const std::string& token);
-  std::vector<Id> wanted(Action::Kind kind, const std::string& backend);
+  std::vector<Id> wanted(Action::Kind kind, const std::string& backend) const;
   std::vector<Backend::Watched> watched(const std::string& backend) const;
   LaunchRequest request_of(const Id& attempt);
   jobspec::Trial trial_of(const Id& attempt, const std::string& push);

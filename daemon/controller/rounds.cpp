@@ -57,18 +57,21 @@ std::vector<Backend::Watched> Controller::watched(const std::string& backend) co
   return result;
 }
 
-std::vector<Id> Controller::wanted(Kind kind, const std::string& backend) {
+/// Live attempts that need this now: a look at these alone, without a plan of what to launch.
+std::vector<Id> Controller::wanted(Kind kind, const std::string& backend) const {
   std::vector<Id> ids;
-  for (const Action& action : plan().actions)
-    if (action.kind == kind && state_.sweeps.at(action.id.sweep).backend == backend)
-      ids.push_back(action.id);
+  for (const auto& [id, sweep] : state_.sweeps) {
+    if (sweep.backend != backend) continue;
+    for (const auto& [trial, attempt] : sweep.live)
+      if (const auto action = next_of(sweep, attempt); action && action->kind == kind)
+        ids.push_back(attempt.id);
+  }
   return ids;
 }
 
 Awaitable<void> Controller::round(Slot& slot) {
   co_await look(slot);
-  settle();
-  launch_intents(slot);
+  launch_intents(slot, settle());
   co_await submit_all(slot);
   co_await release_all(slot);
   co_await cancel_all(slot);
@@ -311,9 +314,11 @@ void Controller::end_by_record(const Slot& slot) {
     end(id, {}, {});
 }
 
-void Controller::launch_intents(Slot& slot) {
+void Controller::launch_intents(Slot& slot, const Plan& plan) {
   std::vector<db::Event> events;
-  for (const Id& id : wanted(Kind::launch, slot.name)) {
+  for (const Action& action : plan.actions) {
+    const Id& id = action.id;
+    if (action.kind != Kind::launch || state_.sweeps.at(id.sweep).backend != slot.name) continue;
     fault::pass("before_intent");
     const jobspec::Resources& wants = state_.sweeps.at(id.sweep).shape(id.trial);
     // On one machine the nodes asked for are only a number of ranks.

@@ -107,22 +107,6 @@ std::optional<Action> stop(const SweepState& sweep, double now, const Policy& po
   return {};
 }
 
-void plan_live(const SweepState& sweep, Plan& plan) {
-  for (const auto& [number, attempt] : sweep.live) {
-    const TrialState& trial = trial_at(sweep, number);
-    if (wants_end(sweep, trial)) {
-      // Without a recorded handle it was never released: nothing of it can run.
-      const bool unrecorded = attempt.phase == AttemptPhase::launching;
-      plan.actions.push_back(
-          {unrecorded ? Kind::drop : Kind::cancel, attempt.id, end_reason(sweep, trial)});
-    } else if (attempt.phase == AttemptPhase::launching) {
-      plan.actions.push_back({Kind::submit, attempt.id});
-    } else if (attempt.phase == AttemptPhase::recorded) {
-      plan.actions.push_back({Kind::release, attempt.id});
-    }
-  }
-}
-
 /// Ended by somebody who did not ask us: its result is missing, and nobody here wanted that.
 bool cancelled_outside(const TrialState& trial) {
   return trial.phase == TrialPhase::cancelled && !trial.cancel;
@@ -224,6 +208,17 @@ void plan_launches(std::vector<Candidate> candidates, const State& state, const 
 
 }  // namespace
 
+std::optional<Action> next_of(const SweepState& sweep, const LiveAttempt& attempt) {
+  const TrialState& trial = trial_at(sweep, attempt.id.trial);
+  const bool launching = attempt.phase == AttemptPhase::launching;
+  // Without a recorded handle it was never released: nothing of it can run.
+  if (wants_end(sweep, trial))
+    return Action{launching ? Kind::drop : Kind::cancel, attempt.id, end_reason(sweep, trial)};
+  if (launching) return Action{Kind::submit, attempt.id};
+  if (attempt.phase == AttemptPhase::recorded) return Action{Kind::release, attempt.id};
+  return {};
+}
+
 std::string end_wish(const SweepState& sweep, std::int64_t trial) {
   const TrialState& state = trial_at(sweep, trial);
   return wants_end(sweep, state) ? end_reason(sweep, state) : "";
@@ -250,7 +245,8 @@ Plan actions(const State& state, const Facts& facts, const Policy& policy) {
       plan.actions.push_back(*std::move(action));
       continue;
     }
-    plan_live(sweep, plan);
+    for (const auto& [number, attempt] : sweep.live)
+      if (auto action = next_of(sweep, attempt)) plan.actions.push_back(*std::move(action));
     candidates.push_back(plan_trials(sweep, facts, policy, plan));
   }
   std::vector<Candidate> waiting = candidates;

@@ -62,6 +62,10 @@ struct Plan {
 
 Plan actions(const State& state, const Facts& facts, const Policy& policy = {});
 
+/// What a live attempt of the sweep needs now (submit, release, cancel or drop), as in the plan;
+/// nothing where it just goes on.
+std::optional<Action> next_of(const SweepState& sweep, const LiveAttempt& attempt);
+
 /// Why the trial's attempt should be ended now; empty where it may go on.
 std::string end_wish(const SweepState& sweep, std::int64_t trial);
 

@@ -556,6 +556,25 @@ TEST_F(ControllerTest, CancellingEndsWhatRunsAndWhatWaits) {
   EXPECT_EQ(controller().cancel({99, 0, 0}, "me"), std::nullopt);
 }
 
+// Each plan asks once whether the trial that waits has room.
+TEST_F(ControllerTest, PlansOnceARound) {
+  world.options = [](ControllerOptions& options) { options.ingest_s = 600; };
+  restart();
+  world.cluster.room = 1;
+  world.cluster.steps = 100'000;
+  submit(controller(), test::sweep_of(2));
+  int looks = 0, asked = 0;  // of the first rounds, in which a trial starts
+  ASSERT_TRUE(life->run_until([&] {
+    if (looks == 0 && world.cluster.looks > 3) {
+      looks = world.cluster.looks;
+      asked = world.cluster.room_asked;
+    }
+    return looks > 0 && world.cluster.looks > looks + 20;
+  }));
+  EXPECT_LE(world.cluster.room_asked - asked, world.cluster.looks - looks + 1);
+  EXPECT_EQ(world.cluster.submissions.size(), 1u);
+}
+
 TEST_F(ControllerTest, RetryRunsFailedTrialsAgain) {
   bool broken = true;
   world.cluster.on_step = [&](FakeJob& job) {
@@ -764,7 +783,7 @@ TEST_F(ControllerTest, SaysWhyATrialDoesNotRun) {
   const auto id = submit(controller(), test::sweep_of(2));
   ASSERT_TRUE(life->run_until([&] { return trial(id, 1).state == TrialPhase::running; }));
   const SweepView view = controller().view(id);
-  EXPECT_EQ(view.trials.at(1).attempt_state, "running");
+  EXPECT_EQ(view.trials.at(1).attempt_state, db::AttemptState::running);
   EXPECT_EQ(view.trials.at(1).waiting_for, "");
   EXPECT_THAT(view.waiting_for, HasSubstr("turn on the backend fake"));
 }

@@ -60,6 +60,7 @@ class FakeBackend : public daemon::Backend {
 
   bool has_room(const jobspec::Resources&,
                 const std::vector<jobspec::Resources>& running) const override {
+    ++cluster_.room_asked;
     return static_cast<int>(running.size()) < cluster_.room;
   }
 

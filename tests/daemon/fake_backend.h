@@ -40,7 +40,8 @@ struct FakeCluster {
   int steps_per_poll = 1;  ///< how far jobs get between two looks
   bool reachable = true;
   int looks = 0;
-  int room = 1000;  ///< jobs at once
+  int room = 1000;     ///< jobs at once
+  int room_asked = 0;  ///< times
   /// What becomes of a submission; by default it is accepted.
   std::function<daemon::SubmitOutcome(const daemon::LaunchRequest&)> on_submit;
   std::string script;  ///< of each job; empty = it has none
