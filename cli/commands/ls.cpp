@@ -10,8 +10,12 @@
 #include "cli/output/text.h"
 #include "cli/output/watcher.h"
 #include "daemon/api/client.h"
+#include "daemon/api/sweep_messages.h"
 
 namespace thalweg::cli {
+
+namespace api = daemon::api;
+
 namespace {
 
 struct Options {
@@ -19,8 +23,7 @@ struct Options {
   std::int64_t limit = 50;
 };
 
-Cell count_cell(const Json& counts, const char* state, Tint tint = Tint::none) {
-  const long long n = count_at(counts, state);
+Cell count_cell(std::int64_t n, Tint tint = Tint::none) {
   return {n > 0 ? std::to_string(n) : "", std::to_string(n), tint};
 }
 
@@ -38,21 +41,16 @@ Table sweep_table(const Json& sweeps) {
                {"metric", "metric", Align::left, true, 4},
                {"submitted", "submitted", Align::right, false, 1},
                {"ended", "", Align::right, false, 0, true}});
-  for (const Json& sweep : sweeps) {
-    const Json& counts = member(sweep, "counts");
-    long long all = 0;
-    if (counts.is_object())
-      for (const auto& [state, n] : counts.items())
-        all += n.is_number() ? n.get<long long>() : 0;
-    table.add({text_at(sweep, "id"), text_at(sweep, "name"), state_cell(text_at(sweep, "state")),
-               text_at(sweep, "backend"),
-               Cell(fmt::format("{}/{}", count_at(counts, "finished"), all), std::to_string(all)),
-               count_cell(counts, "running"), count_cell(counts, "pending"),
-               count_cell(counts, "finished"), count_cell(counts, "failed", Tint::red),
-               count_cell(counts, "cancelled", Tint::yellow), text_at(sweep, "metric"),
-               Cell(format_age(number_at(sweep, "submitted").value_or(0), now()),
-                    text_at(sweep, "submitted")),
-               text_at(sweep, "ended")});
+  for (const Json& each : sweeps) {
+    const auto sweep = api::from_json<api::SweepMessage>(each, api::Reading::tolerant);
+    const api::Counts& counts = sweep.counts;
+    table.add(
+        {sweep.id, sweep.name, state_cell(sweep.state), sweep.backend,
+         Cell(fmt::format("{}/{}", counts.finished, counts.all()), std::to_string(counts.all())),
+         count_cell(counts.running), count_cell(counts.pending), count_cell(counts.finished),
+         count_cell(counts.failed, Tint::red), count_cell(counts.cancelled, Tint::yellow),
+         sweep.metric, Cell(format_age(sweep.submitted, now()), text_at(each, "submitted")),
+         text_at(each, "ended")});
   }
   return table;
 }

@@ -14,9 +14,12 @@
 #include "cli/output/format.h"
 #include "cli/output/text.h"
 #include "daemon/api/client.h"
+#include "daemon/api/sweep_messages.h"
 #include "jobspec/paths.h"
 
 namespace thalweg::cli {
+
+namespace api = daemon::api;
 
 void add_submit_options(Arguments& arguments, SubmitOptions& options) {
   arguments.positional("SWEEP.yaml", options.file, "the sweep file; - reads standard input")
@@ -46,9 +49,9 @@ bool fits_json(const std::string& text) {
 }
 
 /// What attempts shall start with, NAME=value. What is not UTF-8 is left out: JSON cannot hold it.
-Json own_environment() {
+std::vector<std::string> own_environment() {
   constexpr std::string_view data_folder = "THALWEG_DATA=";
-  Json entries = Json::array();
+  std::vector<std::string> entries;
   for (char** each = environ; *each != nullptr; ++each) {
     std::string entry = *each;
     // Attempts work elsewhere; what is relative here must not become relative there.
@@ -63,14 +66,16 @@ Json own_environment() {
 }  // namespace
 
 Json sweep_request(const SubmitOptions& options, const std::string& text, Purpose purpose) {
-  Json request{{"text", text},
-               {"file_name", options.file == "-" ? "standard input" : options.file},
-               {"backend", options.backend},
-               {"directory", jobspec::directory_of(options.file)},
-               {"environment", own_environment()}};
-  if (purpose != Purpose::submit) request["dry_run"] = true;
-  if (purpose == Purpose::forecast) request["checked"] = true;
-  return request;
+  api::SweepRequest request{text,
+                            options.file == "-" ? "standard input" : options.file,
+                            options.backend,
+                            jobspec::directory_of(options.file),
+                            own_environment(),
+                            {},
+                            {}};
+  if (purpose != Purpose::submit) request.dry_run = true;
+  if (purpose == Purpose::forecast) request.checked = true;
+  return api::to_json(request);
 }
 
 Json submit_sweep(Context& context, const SubmitOptions& options, Purpose purpose) {
@@ -79,34 +84,32 @@ Json submit_sweep(Context& context, const SubmitOptions& options, Purpose purpos
 }
 
 void print_submitted(Context& context, const Json& answer) {
-  const Json& trials = member(answer, "trials");
-  const auto count =
-      trials.is_array() ? static_cast<long long>(trials.size()) : count_at(answer, "trials");
-  const std::string id = text_at(answer, "id");
-  context.out << context.palette(Tint::bold, (id.empty() ? "" : "sweep " + id + " ") +
-                                                 printable(text_at(answer, "name")))
-              << ": " << count_of(count, "trial") << " ("
-              << count_of(count_at(answer, "configurations"), "configuration");
-  if (const auto n = count_at(answer, "duplicates"); n > 0)
-    context.out << ", " << count_of(n, "duplicate") << " left out";
-  context.out << ") on " << text_at(answer, "backend") << '\n';
+  const auto sweep = api::from_json<api::SubmissionAnswer>(answer, api::Reading::tolerant);
+  const Json& planned = list_at(answer, "trials");
+  const auto trials = planned.empty() ? static_cast<std::size_t>(sweep.trials) : planned.size();
+  const std::string id = sweep.id.empty() ? "" : "sweep " + sweep.id + " ";
+  context.out << context.palette(Tint::bold, id + printable(sweep.name)) << ": "
+              << count_of(trials, "trial") << " ("
+              << count_of(sweep.configurations, "configuration");
+  if (sweep.duplicates > 0)
+    context.out << ", " << count_of(sweep.duplicates, "duplicate") << " left out";
+  context.out << ") on " << sweep.backend << '\n';
   print_notes(context, answer);
 }
 
 /// When Slurm would start trials, as far as it says.
 void print_forecasts(Context& context, const Json& answer) {
-  for (const Json& forecast : list_at(answer, "forecasts")) {
-    const auto more = count_at(forecast, "trials") - 1;
-    context.out << "trial " << text_at(forecast, "trial")
+  for (const Json& each : list_at(answer, "forecasts")) {
+    const auto forecast = api::from_json<api::ForecastMessage>(each, api::Reading::tolerant);
+    const auto more = forecast.trials - 1;
+    context.out << "trial " << forecast.trial
                 << (more > 0 ? " (and " + std::to_string(more) + " more like it)" : "") << ": ";
-    const double start = number_at(forecast, "start").value_or(0);
-    if (start > 0)
-      context.out << "would start " << format_time(start) << " on "
-                  << printable(text_at(forecast, "node_list")) << " of partition "
-                  << printable(text_at(forecast, "partition")) << '\n';
+    if (forecast.start > 0)
+      context.out << "would start " << format_time(forecast.start) << " on "
+                  << printable(forecast.node_list) << " of partition "
+                  << printable(forecast.partition) << '\n';
     else
-      context.out << "when it would start is not known: " << printable(text_at(forecast, "message"))
-                  << '\n';
+      context.out << "when it would start is not known: " << printable(forecast.message) << '\n';
   }
 }
 

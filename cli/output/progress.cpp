@@ -8,30 +8,37 @@
 
 #include "cli/output/format.h"
 #include "cli/output/text.h"
+#include "daemon/api/sweep_messages.h"
 
 namespace thalweg::cli {
+
+namespace api = daemon::api;
+
 namespace {
 
-TrialView trial_from_json(const Json& trial) {
+std::optional<double> real(const std::optional<std::int64_t>& number) {
+  return number ? std::optional<double>(static_cast<double>(*number)) : std::nullopt;
+}
+
+TrialView view_of(const api::TrialMessage& trial) {
   TrialView view;
-  view.id = text_at(trial, "id");
-  view.label = parameter_label(member(trial, "parameters"));
-  const std::string seed = "seed " + text_at(trial, "seed");
-  view.label += (view.label.empty() ? "" : ", ") + seed;
-  view.state = text_at(trial, "state");
-  view.reason = printable(text_at(trial, "reason"));
-  view.attempts = count_at(trial, "attempts");
-  view.ended = number_at(trial, "ended").value_or(0);
-  const Json& progress = member(trial, "progress");
-  view.attempt_state = text_at(progress, "attempt_state");
-  view.waiting_for = printable(text_at(progress, "waiting_for"));
-  view.step = number_at(progress, "step");
-  view.steps = number_at(progress, "steps");
-  view.loss = number_at(progress, "loss");
-  view.metric = number_at(progress, "metric");
-  view.best = number_at(progress, "best");
-  view.samples_per_s = number_at(progress, "samples_per_s");
-  view.seconds_left = number_at(progress, "seconds_left");
+  view.id = trial.id;
+  view.label = parameter_label(trial.parameters);
+  view.label += (view.label.empty() ? "seed " : ", seed ") + std::to_string(trial.seed);
+  view.state = trial.state;
+  view.reason = printable(trial.reason);
+  view.attempts = trial.attempts;
+  view.ended = trial.ended;
+  const api::Progress& progress = trial.progress;
+  view.attempt_state = progress.attempt_state.value_or("");
+  view.waiting_for = printable(progress.waiting_for.value_or(""));
+  view.step = real(progress.step);
+  view.steps = real(progress.steps);
+  view.loss = progress.loss;
+  view.metric = progress.metric;
+  view.best = progress.best;
+  view.samples_per_s = progress.samples_per_s;
+  view.seconds_left = progress.seconds_left;
   return view;
 }
 
@@ -183,18 +190,19 @@ double TrialView::fraction() const {
 }
 
 SweepView SweepView::from_json(const Json& snapshot) {
+  const auto sweep = api::from_json<api::SweepSnapshot>(snapshot, api::Reading::tolerant);
   SweepView view;
-  view.id = text_at(snapshot, "id");
-  view.name = printable(text_at(snapshot, "name"));
+  view.id = sweep.id;
+  view.name = printable(sweep.name);
   view.title = fmt::format("sweep {} {}", view.id, view.name);
-  view.backend = text_at(snapshot, "backend");
-  view.state = text_at(snapshot, "state");
-  view.metric = printable(text_at(snapshot, "metric"));
-  view.maximize = text_at(snapshot, "goal") == "maximize";
-  view.submitted = number_at(snapshot, "submitted").value_or(0);
-  view.ended = number_at(snapshot, "ended").value_or(0);
-  for (const Json& trial : list_at(snapshot, "trials"))
-    view.trials.push_back(trial_from_json(trial));
+  view.backend = sweep.backend;
+  view.state = sweep.state;
+  view.metric = printable(sweep.metric);
+  view.maximize = sweep.goal == "maximize";
+  view.submitted = sweep.submitted;
+  view.ended = sweep.ended;
+  for (const api::TrialMessage& trial : sweep.trials)
+    view.trials.push_back(view_of(trial));
   return view;
 }
 

@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "daemon/api/fields.h"
+
 namespace thalweg::daemon::api {
 
 using nlohmann::json;
@@ -16,20 +18,11 @@ std::string json_text(const json& value, int indent) {
 }
 
 json number_json(double value) {
-  if (std::isnan(value)) return "nan";
-  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-  return value;
+  return fields::number(value);
 }
 
 double number_from(const json& value) {
-  if (value.is_number()) return value.get<double>();
-  if (value.is_string()) {
-    const auto& text = value.get_ref<const std::string&>();
-    if (text == "nan") return std::numeric_limits<double>::quiet_NaN();
-    if (text == "inf") return std::numeric_limits<double>::infinity();
-    if (text == "-inf") return -std::numeric_limits<double>::infinity();
-  }
-  throw std::invalid_argument("not a number");
+  return fields::number_from(value);
 }
 
 double time_from(const json& value, double fallback) {

@@ -53,21 +53,18 @@ LaunchRequest example_request(const App& app, const jobspec::Sweep& sweep,
           sweep.slurm};
 }
 
-awaitable<json> forecasts(App& app, const jobspec::Sweep& sweep,
-                          const jobspec::Expansion& expansion, const std::string& backend) {
-  json list = json::array();
+awaitable<std::vector<api::ForecastMessage>> forecasts(App& app, const jobspec::Sweep& sweep,
+                                                       const jobspec::Expansion& expansion,
+                                                       const std::string& backend) {
+  std::vector<api::ForecastMessage> list;
   for (const Shape& shape : shapes_of(expansion)) {
     if (list.size() == most_questions) break;
     const LaunchRequest request = example_request(app, sweep, *shape.first);
     const auto forecast = co_await app.controller.forecast(backend, request);
     if (!forecast) break;
     if (forecast->refused) throw HttpError(400, refusal(backend, shape, forecast->message));
-    list.push_back({{"trial", "." + std::to_string(shape.first->number)},
-                    {"trials", shape.trials},
-                    {"start", forecast->start},
-                    {"node_list", forecast->node_list},
-                    {"partition", forecast->partition},
-                    {"message", forecast->message}});
+    list.push_back({"." + std::to_string(shape.first->number), shape.trials, forecast->start,
+                    forecast->node_list, forecast->partition, forecast->message});
     if (forecast->start == 0) break;  // what it cannot say about one it cannot say about others
   }
   co_return list;

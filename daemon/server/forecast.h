@@ -4,9 +4,10 @@
 #include <utility>  // boost 1.74's awaitable.hpp needs it first
 
 #include <boost/asio/awaitable.hpp>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
+#include "daemon/api/sweep_messages.h"
 #include "daemon/server/app.h"
 #include "jobspec/sweep.h"
 
@@ -16,11 +17,10 @@ namespace thalweg::daemon {
 LaunchRequest example_request(const App& app, const jobspec::Sweep& sweep,
                               const jobspec::ExpandedTrial& trial);
 
-/// Asks once for each distinct request: [{trial: ".3" (the first of them), trials (how many),
-/// start, node_list, partition, message}]; empty where the backend has nothing to say. Throws
+/// Asks once for each distinct request; empty where the backend has nothing to say. Throws
 /// HttpError 400 where one of them could never run.
-boost::asio::awaitable<nlohmann::json> forecasts(App& app, const jobspec::Sweep& sweep,
-                                                 const jobspec::Expansion& expansion,
-                                                 const std::string& backend);
+boost::asio::awaitable<std::vector<api::ForecastMessage>> forecasts(
+    App& app, const jobspec::Sweep& sweep, const jobspec::Expansion& expansion,
+    const std::string& backend);
 
 }  // namespace thalweg::daemon

@@ -63,19 +63,6 @@ std::string text_of(const json& body, const char* key, const std::string& fallba
   return body.contains(key) ? text_of(body, key) : fallback;
 }
 
-std::vector<std::string> texts_of(const nlohmann::json& body, const char* key) {
-  std::vector<std::string> texts;
-  const auto found = body.find(key);
-  if (found == body.end()) return texts;
-  const std::string expected = std::string(key) + ": expected a list of texts";
-  if (!found->is_array()) throw HttpError(400, expected);
-  for (const auto& item : *found) {
-    if (!item.is_string()) throw HttpError(400, expected);
-    texts.push_back(item.get<std::string>());
-  }
-  return texts;
-}
-
 std::string query_text(const Request& request, const std::string& key,
                        const std::string& fallback) {
   const auto it = request.query.find(key);

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
+#include "daemon/api/fields.h"
 #include "daemon/server/http.h"
 #include "jobspec/trial.h"
 
@@ -19,12 +19,18 @@ jobspec::Id parse_id(const std::string& text);
 
 /// The body as a JSON object.
 nlohmann::json body_object(const Request& request);
+/// The body as a message of the API.
+template <class T>
+T body_of(const Request& request) {
+  try {
+    return api::from_json<T>(body_object(request), api::Reading::strict);
+  } catch (const std::invalid_argument& error) {
+    throw HttpError(400, error.what());
+  }
+}
 /// A key that must be text; without a fallback it must be there.
 std::string text_of(const nlohmann::json& body, const char* key);
 std::string text_of(const nlohmann::json& body, const char* key, const std::string& fallback);
-
-/// A key that must be a list of texts; empty where it is missing.
-std::vector<std::string> texts_of(const nlohmann::json& body, const char* key);
 
 std::string query_text(const Request& request, const std::string& key,
                        const std::string& fallback = "");

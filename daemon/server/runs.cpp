@@ -162,14 +162,14 @@ awaitable<Response> get_sweeps(App& app, const Request& request) {
   const auto limit = query_int(request, "limit", 50, 1, 100000);
   const auto work = [](db::ReadStore& store) { return store.sweeps(); };
   const auto rows = co_await app.reader.run(work);
-  json list = json::array();
+  api::SweepList list;
   for (const auto& row : rows) {
-    if (static_cast<std::int64_t>(list.size()) == limit) break;
+    if (static_cast<std::int64_t>(list.sweeps.size()) == limit) break;
     const auto it = app.controller.state().sweeps.find(row.id);
     if (it != app.controller.state().sweeps.end())
-      list.push_back(sweep_json(row, counts_of(it->second)));
+      list.sweeps.push_back(sweep_message(row, counts_of(it->second)));
   }
-  co_return json_response({{"sweeps", list}});
+  co_return json_response(api::to_json(list));
 }
 
 awaitable<Response> get_sweep(App& app, const Request& request) {
@@ -177,7 +177,7 @@ awaitable<Response> get_sweep(App& app, const Request& request) {
   const Counts counts = counts_of(known_sweep(app, id.sweep));
   const SweepView view = app.controller.view(id.sweep);
   const auto work = [id, counts, view](db::ReadStore& store) {
-    return json_response(sweep_snapshot(store, id.sweep, counts, view));
+    return json_response(api::to_json(sweep_snapshot(store, id.sweep, counts, view)));
   };
   co_return co_await app.reader.run(work);
 }
@@ -218,9 +218,10 @@ awaitable<Response> get_trial(App& app, const Request& request) {
     }
     for (const auto& row : store.trials(id.sweep)) {
       if (row.id.trial != id.trial) continue;
-      result = trial_json(row);
+      api::TrialMessage trial = trial_message(row);
+      trial.progress = progress_of(*sweep, row, own, view);
+      result = api::to_json(trial);
       result["train"] = json::parse(row.train, nullptr, false);
-      result["progress"] = progress_json(*sweep, row, own, view);
     }
     for (const auto& row : store.attempts(id.sweep))
       if (row.id.trial == id.trial) attempts.push_back(attempt_json(row));

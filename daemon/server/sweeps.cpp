@@ -92,11 +92,12 @@ void note_ignored(jobspec::Sweep& sweep, const jobspec::SiteLimits& site,
 
 /// What the sweep's attempts start with: what the submitter sent, changed by the file's `env`.
 /// Empty = the controller's own at that time, where nobody says anything.
-std::vector<std::string> environment_of(const Config& config, const json& body,
+std::vector<std::string> environment_of(const Config& config, const api::SweepRequest& asked,
                                         const jobspec::Sweep& sweep) {
-  std::vector<std::string> entries = job_environment(texts_of(body, "environment"));
+  std::vector<std::string> entries =
+      job_environment(asked.environment.value_or(std::vector<std::string>()));
   if (!sweep.environment.empty()) {
-    if (!body.contains("environment")) entries = job_environment(own_environment());
+    if (!asked.environment) entries = job_environment(own_environment());
     entries = with_changes(std::move(entries), sweep.environment);
   }
   if (entries.empty() || config.data.empty()) return entries;
@@ -131,25 +132,33 @@ awaitable<void> ask_engine(App& app, const std::string& text,
   api::apply_check(check, sweep);
 }
 
-json dry_run(const App& app, const Parsed& parsed, const std::string& backend) {
-  json trials = json::array();
-  int nodes = 0;
+api::AboutSubmission about(const Parsed& parsed, const std::string& backend) {
+  api::AboutSubmission about;
+  about.name = parsed.sweep.name;
+  about.backend = backend;
+  for (const auto& trial : parsed.expansion.trials)
+    about.configurations = std::max(about.configurations, trial.configuration);
+  about.duplicates = parsed.expansion.duplicates;
+  about.notes = parsed.sweep.notes;
+  about.metric = metric_json(parsed.sweep.metric);
+  return about;
+}
+
+api::DryRunAnswer dry_run(const App& app, const Parsed& parsed, const std::string& backend) {
+  api::DryRunAnswer answer;
+  static_cast<api::AboutSubmission&>(answer) = about(parsed, backend);
   for (const auto& trial : parsed.expansion.trials) {
     const jobspec::Resources& r = trial.resources;
-    trials.push_back({{"id", "." + std::to_string(trial.number)},
-                      {"seed", trial.seed},
-                      {"parameters", api::value_json(trial.parameters)},
-                      {"resources", resources_json(r)}});
-    nodes = std::max(nodes, r.nodes);
+    answer.trials.push_back({"." + std::to_string(trial.number), trial.seed,
+                             api::value_json(trial.parameters), resources_json(r)});
+    answer.nodes_per_job = std::max(answer.nodes_per_job, r.nodes);
   }
-  json result{{"trials", std::move(trials)},
-              {"nodes_per_job", nodes},
-              {"most_node_hours", jobspec::most_node_hours(parsed.expansion)},
-              {"cost", jobspec::describe_cost(parsed.sweep, parsed.expansion)}};
+  answer.most_node_hours = jobspec::most_node_hours(parsed.expansion);
+  answer.cost = jobspec::describe_cost(parsed.sweep, parsed.expansion);
   const LaunchRequest first = example_request(app, parsed.sweep, parsed.expansion.trials.front());
   if (std::string script = app.controller.script(backend, first); !script.empty())
-    result["script"] = std::move(script);
-  return result;
+    answer.script = std::move(script);
+  return answer;
 }
 
 }  // namespace
@@ -169,49 +178,39 @@ awaitable<Response> get_schema(App& app, const Request&) {
 }
 
 awaitable<Response> post_sweep(App& app, const Request& request) {
-  const json body = body_object(request);
-  const std::string text = text_of(body, "text"), file = text_of(body, "file_name", "sweep.yaml"),
-                    directory = text_of(body, "directory", "");
-  const std::string backend = co_await choose_backend(app, text_of(body, "backend", "auto"));
+  const auto asked = body_of<api::SweepRequest>(request);
+  const std::string backend = co_await choose_backend(app, asked.backend);
   const auto schema = co_await engine_schema(app);
   const jobspec::SiteLimits site = site_limits(app.config);
   const auto work = [=] {
     Parsed result;
-    result.sweep = jobspec::parse_sweep(text, file, *schema, site);
-    result.sweep.directory = directory;
+    result.sweep = jobspec::parse_sweep(asked.text, asked.file_name, *schema, site);
+    result.sweep.directory = asked.directory;
     result.expansion = jobspec::expand(result.sweep, *schema);
     return result;
   };
   Parsed parsed = co_await app.parsing.run(work);
-  if (parsed.expansion.trials.empty()) throw HttpError(400, file + ": the sweep has no trials");
-  const auto environment = environment_of(app.config, body, parsed.sweep);
+  if (parsed.expansion.trials.empty())
+    throw HttpError(400, asked.file_name + ": the sweep has no trials");
+  const auto environment = environment_of(app.config, asked, parsed.sweep);
   if (const std::string misfit = environment_misfit(environment); !misfit.empty())
     throw HttpError(400, misfit);
-  const bool only_look = body.value("dry_run", false);
-  if (!only_look || !body.value("checked", false))
-    co_await ask_engine(app, text, environment, backend, parsed.sweep);
+  const bool only_look = asked.dry_run.value_or(false);
+  if (!only_look || !asked.checked.value_or(false))
+    co_await ask_engine(app, asked.text, environment, backend, parsed.sweep);
   note_ignored(parsed.sweep, site, backend);
-  json expected = co_await forecasts(app, parsed.sweep, parsed.expansion, backend);
-  json result = only_look ? dry_run(app, parsed, backend) : json::object();
-  if (only_look) result["forecasts"] = std::move(expected);
-  Submitted submitted;
+  auto expected = co_await forecasts(app, parsed.sweep, parsed.expansion, backend);
   if (only_look) {
-    submitted.duplicates = parsed.expansion.duplicates;
-    for (const auto& trial : parsed.expansion.trials)
-      submitted.configurations = std::max(submitted.configurations, trial.configuration);
-  } else {
-    submitted = app.controller.submit(parsed.sweep, parsed.expansion, text, file, backend,
-                                      user_name(request.user), environment);
-    result["id"] = std::to_string(submitted.id);
-    result["trials"] = submitted.trials;
+    api::DryRunAnswer answer = dry_run(app, parsed, backend);
+    answer.forecasts = std::move(expected);
+    co_return json_response(api::to_json(answer));
   }
-  result["name"] = parsed.sweep.name;
-  result["configurations"] = submitted.configurations;
-  result["duplicates"] = submitted.duplicates;
-  result["backend"] = backend;
-  result["notes"] = parsed.sweep.notes;
-  result["metric"] = metric_json(parsed.sweep.metric);
-  co_return json_response(result);
+  const Submitted submitted =
+      app.controller.submit(parsed.sweep, parsed.expansion, asked.text, asked.file_name, backend,
+                            user_name(request.user), environment);
+  const api::SubmissionAnswer answer{about(parsed, backend), std::to_string(submitted.id),
+                                     submitted.trials};
+  co_return json_response(api::to_json(answer));
 }
 
 }  // namespace thalweg::daemon

@@ -2,12 +2,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "daemon/api/messages.h"
 #include "jobspec/metric_names.h"
 
 namespace thalweg::daemon {
 
-using api::number_json;
 using nlohmann::json;
 
 namespace {
@@ -24,20 +22,18 @@ const db::ReadStore::Latest* find(const TrialMetrics& metrics, const std::string
   return nullptr;
 }
 
-void put_training(const db::SweepRow& sweep, const TrialMetrics& metrics, json& progress) {
-  std::int64_t step = -1;
+void put_training(const db::SweepRow& sweep, const TrialMetrics& metrics, api::Progress& progress) {
   for (const auto* metric : metrics)
-    step = std::max(step, metric->step);
-  if (step >= 0) progress["step"] = step;
-  if (const auto* loss = find(metrics, jobspec::metric::train_loss))
-    progress["loss"] = number_json(loss->value);
-  if (const auto* epoch = find(metrics, "epoch")) progress["epoch"] = number_json(epoch->value);
-  if (const auto* speed = find(metrics, jobspec::metric::samples_per_s))
-    progress["samples_per_s"] = number_json(speed->value);
+    progress.step = std::max(progress.step.value_or(0), metric->step);
+  const auto put = [&](const std::string& name, std::optional<double>& field) {
+    if (const auto* metric = find(metrics, name)) field = metric->value;
+  };
+  put(jobspec::metric::train_loss, progress.loss);
+  put(jobspec::metric::epoch, progress.epoch);
+  put(jobspec::metric::samples_per_s, progress.samples_per_s);
   if (const auto* metric = find(metrics, sweep.metric)) {
-    progress["metric"] = number_json(metric->value);
-    progress["best"] =
-        number_json(sweep.goal == jobspec::Goal::maximize ? metric->max : metric->min);
+    progress.metric = metric->value;
+    progress.best = sweep.goal == jobspec::Goal::maximize ? metric->max : metric->min;
   }
 }
 
@@ -54,27 +50,22 @@ Counts counts_of(const SweepState& sweep) {
   return counts;
 }
 
-json sweep_json(const db::SweepRow& row, const Counts& counts) {
-  json result{{"id", std::to_string(row.id)},
-              {"name", row.name},
-              {"owner", row.owner},
-              {"backend", row.backend},
-              {"state", name_of(row.state)},
-              {"metric", row.metric},
-              {"goal", name_of(row.goal)},
-              {"target", nullptr},
-              {"submitted", row.submitted},
-              {"ended", row.ended},
-              {"notes", parsed(row.notes)},
-              {"file_name", row.file_name},
-              {"counts",
-               {{"pending", counts.pending},
-                {"running", counts.running},
-                {"finished", counts.finished},
-                {"failed", counts.failed},
-                {"cancelled", counts.cancelled}}}};
-  if (row.target) result["target"] = number_json(*row.target);
-  return result;
+api::SweepMessage sweep_message(const db::SweepRow& row, const Counts& counts) {
+  api::SweepMessage message;
+  message.id = std::to_string(row.id);
+  message.name = row.name;
+  message.owner = row.owner;
+  message.backend = row.backend;
+  message.state = name_of(row.state);
+  message.metric = row.metric;
+  message.goal = name_of(row.goal);
+  message.target = row.target;
+  message.submitted = row.submitted;
+  message.ended = row.ended;
+  message.notes = parsed(row.notes);
+  message.file_name = row.file_name;
+  message.counts = counts;
+  return message;
 }
 
 json attempt_json(const db::AttemptRow& row) {
@@ -112,58 +103,57 @@ json event_json(const db::Event& event) {
           {"data", data}};
 }
 
-json trial_json(const db::TrialRow& row) {
-  return {{"id", row.id.to_string()},
-          {"configuration", row.configuration},
-          {"seed", row.seed},
-          {"state", name_of(row.state)},
-          {"reason", row.reason},
-          {"parameters", parsed(row.parameters)},
-          {"resources", parsed(row.resources)},
-          {"attempts", row.attempts},
-          {"ended", row.ended}};
+api::TrialMessage trial_message(const db::TrialRow& row) {
+  api::TrialMessage message;
+  message.id = row.id.to_string();
+  message.configuration = row.configuration;
+  message.seed = row.seed;
+  message.state = name_of(row.state);
+  message.reason = row.reason;
+  message.parameters = parsed(row.parameters);
+  message.resources = parsed(row.resources);
+  message.attempts = row.attempts;
+  message.ended = row.ended;
+  return message;
 }
 
-json progress_json(const db::SweepRow& sweep, const db::TrialRow& row, const TrialMetrics& metrics,
-                   const SweepView& view) {
-  json progress = json::object();
+api::Progress progress_of(const db::SweepRow& sweep, const db::TrialRow& row,
+                          const TrialMetrics& metrics, const SweepView& view) {
+  api::Progress progress;
   put_training(sweep, metrics, progress);
   const auto it = view.trials.find(row.id.trial);
   if (row.state == TrialPhase::pending)
-    progress["waiting_for"] = it == view.trials.end() ? view.waiting_for : it->second.waiting_for;
+    progress.waiting_for = it == view.trials.end() ? view.waiting_for : it->second.waiting_for;
   else if (it != view.trials.end() && !it->second.waiting_for.empty())
-    progress["waiting_for"] = it->second.waiting_for;
+    progress.waiting_for = it->second.waiting_for;
   if (it == view.trials.end()) return progress;
   const TrialView& trial = it->second;
   if (trial.attempt != 0) {
-    progress["attempt"] = trial.attempt;
-    progress["attempt_state"] = name_of(trial.attempt_state);
+    progress.attempt = trial.attempt;
+    progress.attempt_state = name_of(trial.attempt_state);
   }
-  if (trial.steps > 0) progress["steps"] = trial.steps;
-  if (trial.epochs > 0) progress["epochs"] = trial.epochs;
-  if (trial.steps > 0 && trial.steps_per_s > 0 && progress.contains("step"))
-    progress["seconds_left"] =
-        (static_cast<double>(trial.steps) - progress["step"].get<double>()) / trial.steps_per_s;
+  if (trial.steps > 0) progress.steps = trial.steps;
+  if (trial.epochs > 0) progress.epochs = trial.epochs;
+  if (trial.steps > 0 && trial.steps_per_s > 0 && progress.step)
+    progress.seconds_left = static_cast<double>(trial.steps - *progress.step) / trial.steps_per_s;
   return progress;
 }
 
-json sweep_snapshot(db::ReadStore& store, std::int64_t id, const Counts& counts,
-                    const SweepView& view) {
+std::optional<api::SweepSnapshot> sweep_snapshot(db::ReadStore& store, std::int64_t id,
+                                                 const Counts& counts, const SweepView& view) {
   const auto sweep = store.sweep(id);
-  if (!sweep) return nullptr;
+  if (!sweep) return {};
   const auto latest = store.latest(id);
   std::map<std::int64_t, TrialMetrics> metrics;
   for (const auto& point : latest)
     metrics[point.trial.trial].push_back(&point);
-  json result = sweep_json(*sweep, counts);
-  json trials = json::array();
+  api::SweepSnapshot snapshot{sweep_message(*sweep, counts), {}};
   for (const auto& row : store.trials(id)) {
-    json trial = trial_json(row);
-    trial["progress"] = progress_json(*sweep, row, metrics[row.id.trial], view);
-    trials.push_back(std::move(trial));
+    api::TrialMessage trial = trial_message(row);
+    trial.progress = progress_of(*sweep, row, metrics[row.id.trial], view);
+    snapshot.trials.push_back(std::move(trial));
   }
-  result["trials"] = std::move(trials);
-  return result;
+  return snapshot;
 }
 
 }  // namespace thalweg::daemon

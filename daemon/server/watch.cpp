@@ -39,7 +39,8 @@ awaitable<void> watch_sweep(App& app, const Request& request, EventSink& sink) {
       const Counts counts = counts_of(sweep);
       const SweepView view = app.controller.view(id.sweep);
       const auto work = [id, counts, view](db::ReadStore& store) {
-        return "data: " + api::json_text(sweep_snapshot(store, id.sweep, counts, view)) + "\n\n";
+        const auto snapshot = sweep_snapshot(store, id.sweep, counts, view);
+        return "data: " + api::json_text(api::to_json(snapshot)) + "\n\n";
       };
       const std::string text = co_await app.reader.run(work);
       if (!co_await sink.send(text)) co_return;

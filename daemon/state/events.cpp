@@ -5,59 +5,39 @@ namespace thalweg::daemon {
 
 using nlohmann::json;
 
-namespace event {
-
-void write(json& to, const jobspec::Metric& value) {
-  to = metric_json(value);
-}
-
-void read(const json& from, jobspec::Metric& value) {
-  value = metric_from(from);
-}
-
-void write(json& to, const jobspec::SlurmOptions& value) {
-  to = slurm_json(value);
-}
-
-void read(const json& from, jobspec::SlurmOptions& value) {
-  value = slurm_from(from);
-}
-
+namespace api {
 namespace {
 
-/// Those that the controller keeps to; the others were checked when the sweep file was read.
-template <class Limits, class Field>
-void each_limit(Limits& limits, Field&& field) {
-  field("max_nodes_in_flight", limits.max_nodes_in_flight);
-  field("node_hours", limits.node_hours);
-  field("max_retries", limits.max_retries);
+template <class Limits, class Each>
+void each_limit(Limits& limits, Each&& each) {
+  each("max_nodes_in_flight", limits.max_nodes_in_flight);
+  each("node_hours", limits.node_hours);
+  each("max_retries", limits.max_retries);
 }
 
 }  // namespace
 
-void write(json& to, const jobspec::Limits& value) {
-  to = json::object();
-  each_limit(value, [&](const char* name, const auto& limit) { to[name] = limit; });
+json JsonOf<jobspec::Limits>::write(const jobspec::Limits& value) {
+  json limits;
+  each_limit(value, [&](const char* name, const auto& limit) { limits[name] = limit; });
+  return limits;
 }
 
-void read(const json& from, jobspec::Limits& value) {
+void JsonOf<jobspec::Limits>::read(const json& from, jobspec::Limits& value) {
   each_limit(value, [&](const char* name, auto& limit) { from.at(name).get_to(limit); });
 }
 
-void write(json& to, const std::vector<Submitted::Shape>& value) {
-  to = json::array();
-  for (const Submitted::Shape& shape : value) {
-    json& item = to.emplace_back(resources_json(shape.resources));
-    item["count"] = shape.count;
-  }
+json JsonOf<event::Submitted::Shape>::write(const event::Submitted::Shape& value) {
+  json shape = resources_json(value.resources);
+  shape["count"] = value.count;
+  return shape;
 }
 
-void read(const json& from, std::vector<Submitted::Shape>& value) {
-  for (const json& item : from)
-    value.push_back({resources_from(item), item.at("count").get<std::size_t>()});
+void JsonOf<event::Submitted::Shape>::read(const json& from, event::Submitted::Shape& value) {
+  value = {resources_from(from), from.at("count").get<std::size_t>()};
 }
 
-}  // namespace event
+}  // namespace api
 
 db::Event new_event(std::string_view kind, double time, const Id& id, const json& data) {
   return {0, time, std::string(kind), id,

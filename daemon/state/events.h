@@ -5,14 +5,13 @@
 // does not know are passed over. A field that is new is one that may be missing.
 #pragma once
 
-#include <concepts>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "daemon/api/fields.h"
 #include "daemon/state/phases.h"
 #include "daemon/state/resources.h"
 #include "db/store.h"
@@ -22,9 +21,7 @@ namespace thalweg::daemon {
 
 using jobspec::Id;
 
-/// Of a field: what reading does where it is not there. An empty std::optional is never written and
-/// may always be missing.
-enum class Missing { refused, allowed };
+using api::Field;
 
 namespace event {
 
@@ -43,8 +40,8 @@ struct Submitted {
 
   static void each_field(auto& e, auto&& field) {
     field("backend", e.backend);
-    field("metric", e.metric, Missing::allowed);
-    field("slurm", e.slurm, Missing::allowed);
+    field("metric", e.metric, Field::may_miss);
+    field("slurm", e.slurm, Field::may_miss);
     field("limits", e.limits);
     field("shapes", e.shapes);
   }
@@ -61,7 +58,7 @@ struct Launching {
 
   static void each_field(auto& e, auto&& field) {
     field("token", e.token);
-    field("push_secret", e.push_secret, Missing::allowed);
+    field("push_secret", e.push_secret, Field::may_miss);
     field("folder", e.folder);
     field("backend", e.backend);
     field("nodes", e.nodes);
@@ -90,7 +87,7 @@ struct Running {
 
   static void each_field(auto& e, auto&& field) {
     field("started", e.started);
-    field("node_list", e.node_list, Missing::allowed);
+    field("node_list", e.node_list, Field::may_miss);
   }
 };
 
@@ -117,7 +114,7 @@ struct Ended {
 
   static void each_field(auto& e, auto&& field) {
     field("cause", e.cause);
-    field("reason", e.reason, Missing::allowed);
+    field("reason", e.reason, Field::may_miss);
     field("step", e.step);
     field("ended", e.ended);
     field("node_seconds", e.node_seconds);
@@ -137,7 +134,7 @@ struct TrialEnded {
 
   static void each_field(auto& e, auto&& field) {
     field("state", e.state);
-    field("reason", e.reason, Missing::allowed);
+    field("reason", e.reason, Field::may_miss);
   }
 };
 
@@ -149,7 +146,7 @@ struct Stopped {
 
   static void each_field(auto& e, auto&& field) {
     field("reason", e.reason);
-    field("end_running", e.end_running, Missing::allowed);
+    field("end_running", e.end_running, Field::may_miss);
   }
 };
 
@@ -164,14 +161,14 @@ struct SweepEnded {
 struct CancelRequested {
   static constexpr std::string_view kind = "cancel_requested", about = "sweep or trial";
   std::string by;
-  static void each_field(auto& e, auto&& field) { field("by", e.by, Missing::allowed); }
+  static void each_field(auto& e, auto&& field) { field("by", e.by, Field::may_miss); }
 };
 
 /// Somebody asked to run an ended trial again; attempts are counted on.
 struct RetryRequested {
   static constexpr std::string_view kind = "retry_requested", about = "trial";
   std::string by;
-  static void each_field(auto& e, auto&& field) { field("by", e.by, Missing::allowed); }
+  static void each_field(auto& e, auto&& field) { field("by", e.by, Field::may_miss); }
 };
 
 /// Something worth knowing, no change of state.
@@ -180,77 +177,24 @@ struct Note {
   std::string level, text;
 
   static void each_field(auto& e, auto&& field) {
-    field("level", e.level, Missing::allowed);
-    field("text", e.text, Missing::allowed);
+    field("level", e.level, Field::may_miss);
+    field("text", e.text, Field::may_miss);
   }
 };
 
-// How one field looks as JSON.
-
-void write(nlohmann::json& to, const jobspec::Metric& value);
-void write(nlohmann::json& to, const jobspec::SlurmOptions& value);
-void write(nlohmann::json& to, const jobspec::Limits& value);
-void write(nlohmann::json& to, const std::vector<Submitted::Shape>& value);
-void read(const nlohmann::json& from, jobspec::Metric& value);
-void read(const nlohmann::json& from, jobspec::SlurmOptions& value);
-void read(const nlohmann::json& from, jobspec::Limits& value);
-void read(const nlohmann::json& from, std::vector<Submitted::Shape>& value);
-
-template <class T>
-void write(nlohmann::json& to, const T& value) {
-  if constexpr (std::is_enum_v<T>)
-    to = jobspec::name_of(value);
-  else
-    to = value;
-}
-
-template <class T>
-void read(const nlohmann::json& from, T& value) {
-  if constexpr (std::is_enum_v<T>)
-    value = jobspec::from_name<T>(from.get<std::string>());
-  else
-    from.get_to(value);
-}
-
 }  // namespace event
 
-/// An event's data as the log has it.
-template <class E>
-nlohmann::json to_json(const E& e) {
-  nlohmann::json data = nlohmann::json::object();
-  E::each_field(e, [&]<class T>(const char* name, const T& value, Missing = Missing::refused) {
-    if constexpr (requires { value.has_value(); }) {
-      if (value) event::write(data[name], *value);
-    } else {
-      event::write(data[name], value);
-    }
-  });
-  return data;
-}
-
-/// Throws std::invalid_argument or nlohmann::json::exception where a field is missing that must be
-/// there, or is of another type.
+/// Throws std::invalid_argument where a field is missing that must be there, or is of another type.
 template <class E>
 E from_json(const nlohmann::json& data) {
-  E e;
-  E::each_field(e, [&]<class T>(const char* name, T& value, Missing missing = Missing::refused) {
-    const auto found = data.find(name);
-    if constexpr (requires { value.has_value(); }) {
-      if (found != data.end()) event::read(*found, value.emplace());
-    } else if (found != data.end()) {
-      event::read(*found, value);
-    } else if (missing == Missing::refused) {
-      throw std::invalid_argument("it has no '" + std::string(name) + "'");
-    }
-  });
-  return e;
+  return api::from_json<E>(data, api::Reading::strict);
 }
 
 /// `data` in one line, to be appended to the log.
 db::Event new_event(std::string_view kind, double time, const Id& id, const nlohmann::json& data);
 template <class E>
 db::Event new_event(double time, const Id& id, const E& e) {
-  return new_event(E::kind, time, id, to_json(e));
+  return new_event(E::kind, time, id, api::to_json(e));
 }
 
 template <class E>
@@ -268,3 +212,37 @@ struct EventKind {
 const std::vector<EventKind>& event_kinds();
 
 }  // namespace thalweg::daemon
+
+namespace thalweg::daemon::api {
+
+template <>
+struct JsonOf<jobspec::Metric> {
+  static nlohmann::json write(const jobspec::Metric& value) { return metric_json(value); }
+  static void read(const nlohmann::json& from, jobspec::Metric& value) {
+    value = metric_from(from);
+  }
+};
+
+template <>
+struct JsonOf<jobspec::SlurmOptions> {
+  static nlohmann::json write(const jobspec::SlurmOptions& value) { return slurm_json(value); }
+  static void read(const nlohmann::json& from, jobspec::SlurmOptions& value) {
+    value = slurm_from(from);
+  }
+};
+
+/// Those that the controller keeps to; the others were checked when the sweep file was read.
+template <>
+struct JsonOf<jobspec::Limits> {
+  static nlohmann::json write(const jobspec::Limits& value);
+  static void read(const nlohmann::json& from, jobspec::Limits& value);
+};
+
+/// The resources with the count beside them.
+template <>
+struct JsonOf<event::Submitted::Shape> {
+  static nlohmann::json write(const event::Submitted::Shape& value);
+  static void read(const nlohmann::json& from, event::Submitted::Shape& value);
+};
+
+}  // namespace thalweg::daemon::api

@@ -14,7 +14,7 @@ using testing::HasSubstr;
 
 template <class E>
 json again(const E& e) {
-  return to_json(from_json<E>(to_json(e)));
+  return api::to_json(from_json<E>(api::to_json(e)));
 }
 
 /// The texts are those of version 1 of the log: never change them, logs hold them.
@@ -61,17 +61,17 @@ TEST(Events, ReadBackAsWritten) {
   submitted.limits.max_retries = 0;
   submitted.shapes = {{{}, 3}, {{}, 1}};
   submitted.shapes[1].resources.gpus_per_node = 4;
-  const auto back = from_json<event::Submitted>(to_json(submitted));
+  const auto back = from_json<event::Submitted>(api::to_json(submitted));
   EXPECT_EQ(back.metric.goal, jobspec::Goal::maximize);
   EXPECT_EQ(back.slurm.options, submitted.slurm.options);
   EXPECT_EQ(back.limits.max_nodes_in_flight, 7);
   ASSERT_EQ(back.shapes.size(), 2u);
   EXPECT_EQ(back.shapes[0].count, 3u);
   EXPECT_EQ(back.shapes[1].resources.gpus_per_node, 4);
-  EXPECT_EQ(again(submitted), to_json(submitted));
+  EXPECT_EQ(again(submitted), api::to_json(submitted));
   event::Ended ended{EndCause::stopped, "told to", 12, 5.0, 10.0, 1.0, "n1", 75, 3, "n2"};
-  EXPECT_EQ(again(ended), to_json(ended));
-  EXPECT_EQ(to_json(ended).size(), 10u);
+  EXPECT_EQ(again(ended), api::to_json(ended));
+  EXPECT_EQ(api::to_json(ended).size(), 10u);
 }
 
 TEST(Events, OfEarlierVersionsAreRead) {
@@ -99,9 +99,11 @@ std::string complaint(const json& data) {
 }
 
 TEST(Events, MistakesAreNamed) {
-  EXPECT_EQ(complaint<event::Recorded>(json::object()), "it has no 'handle'");
-  EXPECT_EQ(complaint<event::Ended>({{"cause", "tired"}}), "'tired' is no cause of an end");
-  EXPECT_THAT(complaint<event::Running>({{"started", "soon"}}), HasSubstr("must be number"));
+  EXPECT_EQ(complaint<event::Recorded>(json::object()), "\"handle\" is missing");
+  EXPECT_EQ(complaint<event::Ended>({{"cause", "tired"}}),
+            "\"cause\": 'tired' is no cause of an end");
+  EXPECT_THAT(complaint<event::Running>({{"started", "soon"}}),
+              HasSubstr("\"started\": not a number"));
 }
 
 TEST(Events, EveryKindIsListedOnceWithItsFields) {

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "daemon/api/sweep_messages.h"
+
 namespace thalweg::daemon::api {
 namespace {
 
@@ -17,6 +19,54 @@ TEST(Messages, NumbersThatJsonLacks) {
   EXPECT_TRUE(std::isnan(number_from(number_json(std::nan("")))));
   EXPECT_THROW(number_from(json("x")), std::invalid_argument);
   EXPECT_THROW(number_from(json()), std::invalid_argument);
+}
+
+std::string complaint(const json& body) {
+  try {
+    from_json<SweepRequest>(body, Reading::strict);
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+TEST(Messages, ARequestIsReadStrictly) {
+  const auto asked = from_json<SweepRequest>({{"text", "name: x"}}, Reading::strict);
+  EXPECT_EQ(asked.file_name, "sweep.yaml");
+  EXPECT_EQ(asked.backend, "auto");
+  EXPECT_FALSE(asked.environment);
+  EXPECT_FALSE(asked.dry_run);
+  EXPECT_EQ(complaint(json::object()), "\"text\" is missing");
+  EXPECT_EQ(complaint({{"text", 3}}), "\"text\" is of another type");
+  EXPECT_EQ(complaint({{"text", ""}, {"environment", "A=1"}}), "\"environment\": expected a list");
+  EXPECT_EQ(complaint({{"text", ""}, {"environment", {1}}}), "\"environment\" is of another type");
+}
+
+TEST(Messages, AnAnswerIsReadAsFarAsItGoes) {
+  SweepSnapshot sent;
+  sent.id = "12";
+  sent.target = std::nan("");
+  sent.counts.failed = 3;
+  sent.trials.resize(2);
+  sent.trials[1].progress.loss = HUGE_VAL;
+  sent.trials[1].seed = 18446744073709551615u;
+  json body = json::parse(to_json(sent).dump());
+  const auto got = from_json<SweepSnapshot>(body, Reading::tolerant);
+  EXPECT_EQ(to_json(got), body);
+  EXPECT_EQ(got.trials[1].seed, 18446744073709551615u);
+  EXPECT_FALSE(got.trials[0].progress.loss);
+  EXPECT_FALSE(body["trials"][0]["progress"].contains("loss"));
+  EXPECT_TRUE(to_json(SweepMessage())["target"].is_null());
+  body["name"] = 5;  // of another version
+  body.erase("state");
+  body["counts"]["running"] = "many";
+  body["new"] = "field";
+  const auto other = from_json<SweepSnapshot>(body, Reading::tolerant);
+  EXPECT_EQ(other.id, "12");
+  EXPECT_EQ(other.name, "");
+  EXPECT_EQ(other.counts.failed, 3);
+  EXPECT_EQ(other.trials.size(), 2u);
+  EXPECT_EQ(from_json<SweepSnapshot>(json(), Reading::tolerant).id, "");
 }
 
 TEST(Messages, TimesInBothForms) {

@@ -1,0 +1,220 @@
+// What the API says about sweeps, as its two sides have it: the server fills these structs, clients
+// read them. README.md describes the JSON.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/api/fields.h"
+
+namespace thalweg::daemon::api {
+
+/// Body of POST /v1/sweeps.
+struct SweepRequest {
+  std::string text;  ///< of the sweep file
+  std::string file_name = "sweep.yaml";
+  std::string backend = "auto";
+  std::string directory;                                ///< that relative paths in it count from
+  std::optional<std::vector<std::string>> environment;  ///< NAME=value; empty = the controller's
+  std::optional<bool> dry_run, checked;  ///< checked: the client had the engine check it
+
+  static void each_field(auto& self, auto&& field) {
+    field("text", self.text);
+    field("file_name", self.file_name, Field::may_miss);
+    field("backend", self.backend, Field::may_miss);
+    field("directory", self.directory, Field::may_miss);
+    field("environment", self.environment);
+    field("dry_run", self.dry_run);
+    field("checked", self.checked);
+  }
+};
+
+/// When the backend would start a trial, or why that is not known.
+struct ForecastMessage {
+  std::string trial;        ///< ".3"
+  std::int64_t trials = 0;  ///< with the same resources
+  double start = 0;         ///< Unix seconds; 0 = not known
+  std::string node_list, partition, message;
+
+  static void each_field(auto& self, auto&& field) {
+    field("trial", self.trial);
+    field("trials", self.trials);
+    field("start", self.start);
+    field("node_list", self.node_list);
+    field("partition", self.partition);
+    field("message", self.message);
+  }
+};
+
+struct PlannedTrial {
+  std::string id;  ///< ".3"
+  std::uint64_t seed = 0;
+  nlohmann::json parameters, resources;
+
+  static void each_field(auto& self, auto&& field) {
+    field("id", self.id);
+    field("seed", self.seed);
+    field("parameters", self.parameters);
+    field("resources", self.resources);
+  }
+};
+
+/// What both answers to POST /v1/sweeps say.
+struct AboutSubmission {
+  std::string name, backend;
+  std::int64_t configurations = 0, duplicates = 0;
+  std::vector<std::string> notes;
+  nlohmann::json metric;  ///< {name, goal, target?}
+
+  static void each_field(auto& self, auto&& field) {
+    field("name", self.name);
+    field("backend", self.backend);
+    field("configurations", self.configurations);
+    field("duplicates", self.duplicates);
+    field("notes", self.notes);
+    field("metric", self.metric);
+  }
+};
+
+/// Answer to POST /v1/sweeps.
+struct SubmissionAnswer : AboutSubmission {
+  std::string id;  ///< "12"
+  std::int64_t trials = 0;
+
+  static void each_field(auto& self, auto&& field) {
+    AboutSubmission::each_field(self, field);
+    field("id", self.id);
+    field("trials", self.trials);
+  }
+};
+
+/// Answer to POST /v1/sweeps with dry_run.
+struct DryRunAnswer : AboutSubmission {
+  std::vector<PlannedTrial> trials;
+  int nodes_per_job = 0;
+  double most_node_hours = 0;
+  std::string cost;                   ///< the same in words
+  std::optional<std::string> script;  ///< batch script of the first trial; slurm only
+  std::vector<ForecastMessage> forecasts;
+
+  static void each_field(auto& self, auto&& field) {
+    AboutSubmission::each_field(self, field);
+    field("trials", self.trials);
+    field("nodes_per_job", self.nodes_per_job);
+    field("most_node_hours", self.most_node_hours);
+    field("cost", self.cost);
+    field("script", self.script);
+    field("forecasts", self.forecasts);
+  }
+};
+
+/// Trials by state.
+struct Counts {
+  std::int64_t pending = 0, running = 0, finished = 0, failed = 0, cancelled = 0;
+
+  std::int64_t all() const { return pending + running + finished + failed + cancelled; }
+
+  static void each_field(auto& self, auto&& field) {
+    field("pending", self.pending);
+    field("running", self.running);
+    field("finished", self.finished);
+    field("failed", self.failed);
+    field("cancelled", self.cancelled);
+  }
+};
+
+/// One of GET /v1/sweeps.
+struct SweepMessage {
+  std::string id, name, owner, backend, state, metric, goal;
+  std::optional<double> target;
+  double submitted = 0, ended = 0;  ///< Unix seconds; 0 = not yet
+  nlohmann::json notes;
+  std::string file_name;
+  Counts counts;
+
+  static void each_field(auto& self, auto&& field) {
+    field("id", self.id);
+    field("name", self.name);
+    field("owner", self.owner);
+    field("backend", self.backend);
+    field("state", self.state);
+    field("metric", self.metric);
+    field("goal", self.goal);
+    field("target", self.target, Field::null);
+    field("submitted", self.submitted);
+    field("ended", self.ended);
+    field("notes", self.notes);
+    field("file_name", self.file_name);
+    field("counts", self.counts);
+  }
+};
+
+/// Answer to GET /v1/sweeps, newest first.
+struct SweepList {
+  std::vector<SweepMessage> sweeps;
+  static void each_field(auto& self, auto&& field) { field("sweeps", self.sweeps); }
+};
+
+/// How far a trial is; what is not known is missing.
+struct Progress {
+  std::optional<std::int64_t> step, steps;
+  std::optional<double> epoch, epochs, loss;
+  std::optional<double> metric, best;  ///< of the sweep's metric: the latest value, the best one
+  std::optional<double> samples_per_s, seconds_left;
+  std::optional<std::int64_t> attempt;
+  std::optional<std::string> attempt_state;
+  std::optional<std::string> waiting_for;  ///< why it does not run
+
+  static void each_field(auto& self, auto&& field) {
+    field("step", self.step);
+    field("steps", self.steps);
+    field("epoch", self.epoch);
+    field("epochs", self.epochs);
+    field("loss", self.loss);
+    field("metric", self.metric);
+    field("best", self.best);
+    field("samples_per_s", self.samples_per_s);
+    field("seconds_left", self.seconds_left);
+    field("attempt", self.attempt);
+    field("attempt_state", self.attempt_state);
+    field("waiting_for", self.waiting_for);
+  }
+};
+
+struct TrialMessage {
+  std::string id;
+  std::int64_t configuration = 0;
+  std::uint64_t seed = 0;
+  std::string state, reason;
+  nlohmann::json parameters, resources;
+  std::int64_t attempts = 0;  ///< made so far
+  double ended = 0;           ///< Unix seconds; 0 = not yet
+  Progress progress;
+
+  static void each_field(auto& self, auto&& field) {
+    field("id", self.id);
+    field("configuration", self.configuration);
+    field("seed", self.seed);
+    field("state", self.state);
+    field("reason", self.reason);
+    field("parameters", self.parameters);
+    field("resources", self.resources);
+    field("attempts", self.attempts);
+    field("ended", self.ended);
+    field("progress", self.progress);
+  }
+};
+
+/// Answer to GET /v1/sweeps/12, and what GET /v1/watch sends.
+struct SweepSnapshot : SweepMessage {
+  std::vector<TrialMessage> trials;
+
+  static void each_field(auto& self, auto&& field) {
+    SweepMessage::each_field(self, field);
+    field("trials", self.trials);
+  }
+};
+
+}  // namespace thalweg::daemon::api
