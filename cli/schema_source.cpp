@@ -8,6 +8,8 @@
 #include "cli/exit_code.h"
 #include "daemon/api/client.h"
 #include "daemon/api/program.h"
+#include "jobspec/schema.h"
+#include "jobspec/site.h"
 
 namespace thalweg::cli {
 namespace {

@@ -2,8 +2,7 @@
 #pragma once
 
 #include "cli/context.h"
-#include "jobspec/schema.h"
-#include "jobspec/site.h"
+#include "jobspec/fwd.h"
 
 namespace thalweg::cli {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "jobspec/value.h"
+#include "jobspec/place.h"
 
 namespace thalweg::jobspec {
 

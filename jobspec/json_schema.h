@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "jobspec/schema.h"
+#include "jobspec/fwd.h"
 
 namespace thalweg::jobspec {
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "jobspec/diagnostic.h"
+#include "jobspec/fwd.h"
 
 namespace thalweg::jobspec {
 

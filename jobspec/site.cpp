@@ -3,6 +3,9 @@
 
 #include <limits>
 
+#include "jobspec/reader.h"
+#include "jobspec/value.h"
+
 namespace thalweg::jobspec {
 
 std::string SiteLimits::source_of(const std::string& setting) const {

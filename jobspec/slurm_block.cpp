@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <array>
 
+#include "jobspec/reader.h"
+#include "jobspec/value.h"
+
 namespace thalweg::jobspec {
 namespace {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "jobspec/reader.h"
+#include "jobspec/fwd.h"
 #include "jobspec/slurm_options.h"
 
 namespace thalweg::jobspec {

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "jobspec/value.h"
+#include "jobspec/fwd.h"
 
 namespace thalweg::jobspec {
 

@@ -10,8 +10,7 @@
 #include <vector>
 
 #include "jobspec/axis.h"
-#include "jobspec/diagnostic.h"
-#include "jobspec/schema.h"
+#include "jobspec/fwd.h"
 #include "jobspec/site.h"
 #include "jobspec/slurm_block.h"
 #include "jobspec/trial.h"

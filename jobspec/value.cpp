@@ -22,6 +22,11 @@ const Value* member(const Map& map, std::string_view key) {
 
 }  // namespace
 
+const Value& null_value() {
+  static const Value null;
+  return null;
+}
+
 Value::Value(const Value& other) = default;
 Value::Value(Value&& other) noexcept = default;
 Value& Value::operator=(const Value& other) = default;

@@ -10,19 +10,10 @@
 #include <variant>
 #include <vector>
 
+#include "jobspec/fwd.h"
+#include "jobspec/place.h"
+
 namespace thalweg::jobspec {
-
-/// Where a value stands in the user's file; line and column count from 1, 0 = unknown. The value of
-/// a map's key has the place of the key.
-struct Place {
-  int line = 0;
-  int column = 0;
-};
-
-class Value;
-using List = std::vector<Value>;
-/// Keeps the order of the file. Keys are unique (the parser refuses duplicates).
-using Map = std::vector<std::pair<std::string, Value>>;
 
 /// Null, bool, integer, real, text, list or map. A plain value type; not thread-safe to mutate.
 class Value {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "jobspec/reader.h"
+#include "jobspec/value.h"
 
 namespace thalweg::jobspec {
 namespace {

@@ -8,7 +8,7 @@
 #include "cli/command.h"
 #include "cli/output/json.h"
 #include "cli/output/table.h"
-#include "jobspec/trial.h"
+#include "jobspec/id.h"
 
 namespace thalweg::cli {
 

@@ -6,6 +6,7 @@
 #include "cli/commands/table.h"
 #include "cli/schema_source.h"
 #include "jobspec/json_schema.h"
+#include "jobspec/schema.h"
 
 namespace thalweg::cli {
 

@@ -14,6 +14,7 @@
 #include "jobspec/axis.h"
 #include "jobspec/cost.h"
 #include "jobspec/paths.h"
+#include "jobspec/schema.h"
 #include "jobspec/sweep.h"
 
 namespace thalweg::cli {

@@ -13,6 +13,7 @@
 
 #include "daemon/api/messages.h"
 #include "daemon/api/program.h"
+#include "jobspec/sweep.h"
 
 namespace thalweg::daemon::api {
 namespace {

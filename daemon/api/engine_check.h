@@ -10,7 +10,8 @@
 #include <vector>
 
 #include "jobspec/diagnostic.h"
-#include "jobspec/sweep.h"
+#include "jobspec/fwd.h"
+#include "jobspec/trial.h"
 
 namespace thalweg::daemon::api {
 

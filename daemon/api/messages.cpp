@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "daemon/api/fields.h"
+#include "jobspec/value.h"
 
 namespace thalweg::daemon::api {
 

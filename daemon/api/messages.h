@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "jobspec/diagnostic.h"
-#include "jobspec/value.h"
+#include "jobspec/fwd.h"
 
 namespace thalweg::daemon::api {
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "jobspec/sweep.h"
+#include "jobspec/slurm_block.h"
 #include "jobspec/trial.h"
 
 namespace thalweg::daemon {

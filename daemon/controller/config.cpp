@@ -12,6 +12,7 @@
 
 #include "daemon/controller/backends.h"
 #include "jobspec/diagnostic.h"
+#include "jobspec/reader.h"
 
 namespace thalweg::daemon {
 

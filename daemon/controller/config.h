@@ -14,8 +14,8 @@
 #include "daemon/api/client.h"
 #include "daemon/backend/local.h"
 #include "daemon/state/actions.h"
+#include "jobspec/fwd.h"
 #include "jobspec/site.h"
-#include "jobspec/value.h"
 
 namespace thalweg::daemon {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "daemon/state/verdict.h"
-#include "jobspec/trial.h"
+#include "jobspec/fwd.h"
 
 namespace thalweg::daemon {
 

@@ -10,7 +10,7 @@
 #include "daemon/controller/config.h"
 #include "daemon/controller/controller.h"
 #include "daemon/server/reader.h"
-#include "jobspec/schema.h"
+#include "jobspec/fwd.h"
 
 namespace thalweg::daemon {
 

@@ -7,7 +7,7 @@
 
 #include "daemon/api/fields.h"
 #include "daemon/server/http.h"
-#include "jobspec/trial.h"
+#include "jobspec/id.h"
 
 namespace thalweg::daemon {
 

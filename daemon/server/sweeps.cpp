@@ -13,6 +13,7 @@
 #include "daemon/server/params.h"
 #include "daemon/state/resources.h"
 #include "jobspec/cost.h"
+#include "jobspec/schema.h"
 
 namespace thalweg::daemon {
 

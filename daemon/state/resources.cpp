@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "jobspec/enum_names.h"
+#include "jobspec/reader.h"
 
 namespace thalweg::daemon {
 

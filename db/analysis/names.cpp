@@ -7,6 +7,7 @@
 
 #include "db/analysis/records.h"
 #include "jobspec/diagnostic.h"
+#include "jobspec/value.h"
 
 namespace thalweg::db::analysis {
 namespace {

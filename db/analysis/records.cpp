@@ -6,6 +6,7 @@
 
 #include "db/analysis/bootstrap.h"
 #include "jobspec/metric_names.h"
+#include "jobspec/value.h"
 
 namespace thalweg::db::analysis {
 namespace {

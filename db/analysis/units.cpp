@@ -7,6 +7,7 @@
 
 #include "db/analysis/bootstrap.h"
 #include "db/analysis/verdict.h"
+#include "jobspec/value.h"
 
 namespace thalweg::db::analysis {
 namespace {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "db/analysis/records.h"
+#include "jobspec/value.h"
 
 namespace thalweg::db::analysis {
 

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "db/sqlite/cte.h"
+#include "jobspec/value.h"
 
 namespace thalweg::db::sqlite {
 namespace {

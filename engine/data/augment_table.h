@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "engine/data/augment_formulas.h"
-#include "jobspec/schema.h"
 
 namespace thalweg::engine::augment {
 

@@ -10,8 +10,7 @@
 
 #include "engine/data/augment_formulas.h"
 #include "engine/data/dataset.h"
-#include "jobspec/schema.h"
-#include "jobspec/value.h"
+#include "jobspec/fwd.h"
 
 namespace thalweg::engine {
 

@@ -10,6 +10,9 @@
 #include <filesystem>
 #include <stdexcept>
 
+#include "jobspec/schema.h"
+#include "jobspec/value.h"
+
 namespace thalweg::engine::data {
 namespace {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "jobspec/schema.h"
+#include "jobspec/fwd.h"
 
 namespace thalweg::engine::data {
 

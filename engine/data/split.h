@@ -6,8 +6,7 @@
 #include <vector>
 
 #include "engine/data/dataset.h"
-#include "jobspec/schema.h"
-#include "jobspec/value.h"
+#include "jobspec/fwd.h"
 
 namespace thalweg::engine {
 

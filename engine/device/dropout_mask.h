@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "engine/device/device.h"
+#include "engine/device/batch.h"
 #include "engine/tensor/random.h"
 
 namespace thalweg::engine {

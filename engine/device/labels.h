@@ -5,7 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "engine/device/device.h"
+#include "engine/device/batch.h"
+#include "engine/device/layer.h"
 
 namespace thalweg::engine {
 

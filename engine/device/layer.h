@@ -1,14 +1,16 @@
 // The words that graphs and devices share: what a layer is, its shapes, parameters and options.
 #pragma once
 
-#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "engine/device/input_shape.h"
+#include "engine/device/shard_result.h"
 #include "engine/tensor/shape.h"
-#include "jobspec/schema.h"
+#include "jobspec/fwd.h"
 #include "jobspec/value.h"
 
 namespace thalweg::engine {
@@ -38,29 +40,6 @@ using LossMaker = TensorId (*)(Builder& builder, TensorId output);
 }  // namespace cuda
 
 struct Batch;
-
-/// What a sample of the data holds, as a model sees it: labels or targets, never both.
-struct InputShape {
-  Shape sample;              ///< (features), (c, h, w), (c, d, h, w), of tokens (positions)
-  int classes = 0;           ///< labels are 0 .. classes - 1; 0: there are targets instead
-  std::int64_t labels = 1;   ///< of a sample: 1, or one for each position; 0 with targets
-  std::int64_t targets = 0;  ///< real numbers to predict, of a sample
-  int vocabulary = 0;        ///< above 0: inputs are token numbers below it
-
-  /// What a model of one answer a sample puts out: logits or predictions.
-  std::int64_t outputs() const { return classes > 0 ? classes : targets; }
-};
-
-/// A label that stands for "do not count this position".
-inline constexpr std::int32_t no_label = -1;
-
-/// How many sums a loss may count for its metrics.
-inline constexpr std::size_t most_sums = 6;
-
-struct ShardResult {
-  double loss_sum = 0;                   ///< sum over samples of the loss (not the mean)
-  std::array<double, most_sums> sums{};  ///< what the loss counts for its metrics (LossKind)
-};
 
 struct LossKind;
 

@@ -15,12 +15,6 @@
 
 namespace thalweg::engine::gpu {
 
-/// What 32-bit floats are multiplied in.
-enum class Products {
-  fp32,  ///< themselves
-  tf32   ///< rounded to 10 bits of mantissa, summed in 32-bit floats
-};
-
 /// A planned call. Immutable but for choose(), which is for set-up; thread-safe to run. Tensors and
 /// workspaces begin at multiples of 16 bytes but where Product::alignment says less.
 class Call {

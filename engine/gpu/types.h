@@ -15,6 +15,12 @@ constexpr std::size_t size_of(Type type) {
   return type == Type::f32 ? 4 : 2;
 }
 
+/// What 32-bit floats are multiplied in.
+enum class Products {
+  fp32,  ///< themselves
+  tf32   ///< rounded to 10 bits of mantissa, summed in 32-bit floats
+};
+
 /// A bfloat16 as it lies in memory: the upper half of a float.
 struct Bf16 {
   std::uint16_t bits;

@@ -2,6 +2,9 @@
 
 #include <stdexcept>
 
+#include "engine/device/device.h"
+#include "engine/device/layer.h"
+
 namespace thalweg::engine {
 namespace {
 

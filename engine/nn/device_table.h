@@ -6,9 +6,15 @@
 #include <string>
 #include <vector>
 
-#include "engine/device/device.h"
+#include "engine/device/compile_options.h"
 
 namespace thalweg::engine {
+
+struct Graph;
+/// engine/device/device.h
+template <class T>
+class BasicProgram;
+using Program = BasicProgram<float>;
 
 struct DeviceKind {
   std::string name;

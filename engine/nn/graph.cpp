@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "engine/device/reference/layer.h"
+#include "jobspec/schema.h"
 
 namespace thalweg::engine {
 namespace {

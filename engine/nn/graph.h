@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/device/layer.h"
-#include "jobspec/value.h"
+#include "jobspec/fwd.h"
 
 namespace thalweg::engine {
 
@@ -66,7 +66,7 @@ class LayerError : public OptionError {
 /// for it. Throws std::invalid_argument, where it is about one layer a LayerError with a sentence
 /// like "layer 3 (linear 'fc1') expects flat features, got (64, 7, 7): ...".
 Graph build_graph(const std::vector<LayerSpec>& layers, const InputShape& data,
-                  const jobspec::Value& loss = {});
+                  const jobspec::Value& loss = jobspec::null_value());
 
 /// `given` with the defaults of `options` filled in. Throws OptionError on an unknown, missing or
 /// ill-typed option; `owner` starts the sentence.

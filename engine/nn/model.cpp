@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "engine/device/device.h"
+#include "engine/device/lane.h"
+#include "engine/gpu/gpu.h"
 #include "engine/nn/device_table.h"
 #include "engine/nn/initialize.h"
 #include "engine/nn/model_table.h"

@@ -6,15 +6,22 @@
 #include <string>
 #include <vector>
 
-#include "engine/device/device.h"
-#include "engine/gpu/library.h"
-#include "jobspec/schema.h"
-#include "jobspec/value.h"
+#include "engine/device/compile_options.h"
+#include "engine/device/input_shape.h"
+#include "engine/device/kernels.h"
+#include "engine/gpu/types.h"
+#include "engine/tensor/parameter.h"
+#include "jobspec/fwd.h"
 
 namespace thalweg::engine {
 
-// ParameterInfo, Batch, ShardResult and the lane's train() and evaluate() stand in
-// engine/device/device.h.
+namespace gpu {
+class Gpu;
+}
+struct LossPlan;
+/// engine/nn/lane.h
+template <class T>
+class BasicLane;
 using Lane = BasicLane<float>;
 
 /// Immutable after construction; thread-safe to read. Must outlive its lanes.
@@ -75,7 +82,7 @@ class Model {
 /// not fit, or the device or this processor cannot do what `options` ask.
 std::unique_ptr<Model> build_model(const jobspec::Value& model, const InputShape& input,
                                    int shard_batch, const std::string& device,
-                                   const jobspec::Value& loss = {},
+                                   const jobspec::Value& loss = jobspec::null_value(),
                                    const CompileOptions& options = {});
 
 /// The tables' rows for `thalweg-train --schema`.

@@ -42,7 +42,7 @@ std::int64_t channels_for_pixels(const char* model, const InputShape& input);
 
 /// The graph of the trial's `train.model` tree. Throws std::invalid_argument.
 Graph build_model_graph(const jobspec::Value& model, const InputShape& input,
-                        const jobspec::Value& loss = {});
+                        const jobspec::Value& loss = jobspec::null_value());
 
 /// Model::joins_shards of a graph's model.
 bool joins_shards(const Graph& graph);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/gpu/library.h"
 #include "engine/optim/passes.h"
 
 namespace thalweg::engine::optim {

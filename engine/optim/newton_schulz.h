@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "engine/gpu/library.h"
 #include "engine/optim/matrix.h"
 #include "engine/optim/on_gpu.h"
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "engine/gpu/gpu.h"
-#include "engine/gpu/library.h"
+#include "engine/gpu/types.h"
 #include "engine/optim/optimizer.h"
 #include "engine/optim/pieces.h"
 

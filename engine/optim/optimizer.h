@@ -9,8 +9,7 @@
 #include <vector>
 
 #include "engine/tensor/parameter.h"
-#include "jobspec/schema.h"
-#include "jobspec/value.h"
+#include "jobspec/fwd.h"
 
 namespace thalweg::engine {
 

@@ -9,8 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "jobspec/schema.h"
-#include "jobspec/value.h"
+#include "jobspec/fwd.h"
 
 namespace thalweg::engine {
 

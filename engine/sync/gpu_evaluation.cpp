@@ -4,6 +4,9 @@
 #include <cstring>
 #include <utility>
 
+#include "engine/nn/graph.h"
+#include "engine/nn/lane.h"
+
 namespace thalweg::engine {
 namespace {
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/data/batch_form.h"
+#include "engine/nn/lane.h"
 #include "engine/nn/model.h"
 #include "engine/sync/gpu_augment.h"
 

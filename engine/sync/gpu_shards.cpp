@@ -6,6 +6,8 @@
 #include <stdexcept>
 
 #include "engine/gpu/vectors.h"
+#include "engine/nn/graph.h"
+#include "engine/nn/lane.h"
 #include "engine/optim/on_gpu.h"
 
 namespace thalweg::engine {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/comm/reduction/shard_tree.h"
+#include "engine/nn/lane.h"
 #include "engine/sync/buckets.h"
 #include "engine/sync/gpu_augment.h"
 #include "engine/sync/mode.h"

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "engine/comm/reduction/reduce.h"
+#include "engine/nn/lane.h"
 #include "engine/optim/norm.h"
 
 namespace thalweg::engine {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/comm/reduction/shard_tree.h"
+#include "engine/nn/lane.h"
 #include "engine/sync/bucket_reducer.h"
 #include "engine/sync/bucket_sum.h"
 #include "engine/sync/buckets.h"

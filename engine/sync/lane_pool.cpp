@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "engine/nn/lane.h"
+
 namespace thalweg::engine {
 
 LanePool::LanePool(const Model& model, int threads) {

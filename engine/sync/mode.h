@@ -15,8 +15,7 @@
 #include "engine/sync/overlap.h"
 #include "engine/sync/replica.h"
 #include "engine/sync/sync_state.h"
-#include "jobspec/schema.h"
-#include "jobspec/value.h"
+#include "jobspec/fwd.h"
 
 namespace thalweg::engine {
 

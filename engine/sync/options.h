@@ -7,8 +7,7 @@
 
 #include "engine/comm/group.h"
 #include "engine/sync/buckets.h"
-#include "jobspec/schema.h"
-#include "jobspec/value.h"
+#include "jobspec/fwd.h"
 
 namespace thalweg::engine {
 

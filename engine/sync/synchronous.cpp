@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/nn/lane.h"
 #include "engine/optim/norm.h"
 #include "engine/sync/compress/table.h"
 #include "engine/sync/finite.h"

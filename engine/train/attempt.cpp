@@ -8,6 +8,10 @@
 #include <utility>
 
 #include "engine/comm/group/autotune.h"
+#include "engine/data/dataset.h"
+#include "engine/data/mixing.h"
+#include "engine/device/input_shape.h"
+#include "engine/device/layer.h"
 #include "engine/gpu/library.h"
 #include "engine/train/failure.h"
 #include "engine/train/hash.h"

@@ -11,7 +11,9 @@
 
 #include "engine/data/augment.h"
 #include "engine/data/dataset.h"
+#include "engine/data/mixing.h"
 #include "engine/data/split.h"
+#include "engine/device/device.h"
 #include "engine/gpu/gpu.h"
 #include "engine/nn/graph.h"
 #include "engine/nn/model.h"

@@ -10,6 +10,7 @@
 #include <iterator>
 #include <utility>
 
+#include "engine/device/layer.h"
 #include "engine/train/metrics.h"
 #include "engine/train/sweep_trials.h"
 

@@ -15,6 +15,8 @@
 
 #include "engine/train/file.h"
 #include "engine/train/journal.h"
+#include "jobspec/trial.h"
+#include "jobspec/value.h"
 
 namespace thalweg::engine {
 namespace {

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "jobspec/trial.h"
+#include "jobspec/fwd.h"
 
 namespace thalweg::engine {
 

@@ -4,6 +4,8 @@
 
 #include "engine/train/options.h"
 #include "jobspec/diagnostic.h"
+#include "jobspec/schema.h"
+#include "jobspec/value.h"
 
 namespace thalweg::engine {
 namespace {

@@ -3,11 +3,17 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "engine/data/dataset.h"
+#include "engine/data/mixing.h"
 #include "engine/data/pixel_answers.h"
+#include "engine/device/batch.h"
+#include "engine/device/input_shape.h"
+#include "engine/device/lane.h"
 #include "engine/optim/norm.h"
 #include "engine/train/attempt.h"
 #include "engine/train/checkpoint.h"
 #include "engine/train/options.h"
+#include "jobspec/schema.h"
 #include "jobspec/trial.h"
 
 namespace thalweg::engine {

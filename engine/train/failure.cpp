@@ -6,6 +6,7 @@
 #include "engine/train/file.h"
 #include "engine/train/journal.h"
 #include "jobspec/diagnostic.h"
+#include "jobspec/value.h"
 
 namespace thalweg::engine {
 

@@ -7,6 +7,7 @@
 
 #include "engine/train/file.h"
 #include "jobspec/diagnostic.h"
+#include "jobspec/value.h"
 
 namespace thalweg::engine {
 namespace {

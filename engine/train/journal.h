@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "jobspec/value.h"
+#include "jobspec/fwd.h"
 
 namespace thalweg::engine {
 

@@ -10,6 +10,7 @@
 
 #include "engine/comm/group.h"
 #include "engine/device/memory_needs.h"
+#include "engine/gpu/gpu.h"
 #include "engine/nn/model.h"
 #include "engine/train/options.h"
 #include "engine/train/record.h"

@@ -1,5 +1,7 @@
 #include "engine/train/libraries.h"
 
+#include "jobspec/value.h"
+
 namespace thalweg::engine {
 
 std::string engine_version() {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "jobspec/value.h"
+#include "jobspec/fwd.h"
 
 namespace thalweg::engine {
 

@@ -3,9 +3,12 @@
 #include <bit>
 #include <stdexcept>
 
+#include "engine/device/input_shape.h"
+#include "engine/device/lane.h"
 #include "engine/sync/gpu_augment.h"
 #include "engine/sync/gpu_evaluation.h"
 #include "engine/sync/gpu_shards.h"
+#include "jobspec/value.h"
 
 namespace thalweg::engine {
 

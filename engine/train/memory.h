@@ -9,7 +9,7 @@
 #include "engine/optim/optimizer.h"
 #include "engine/sync/mode.h"
 #include "engine/train/options.h"
-#include "jobspec/value.h"
+#include "jobspec/fwd.h"
 
 namespace thalweg::engine {
 

@@ -5,11 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "engine/device/layer.h"
+#include "jobspec/fwd.h"
 #include "jobspec/metric_names.h"
-#include "jobspec/value.h"
 
 namespace thalweg::engine {
+
+struct LossPlan;
 
 namespace metric = jobspec::metric;
 

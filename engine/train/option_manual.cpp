@@ -3,6 +3,7 @@
 #include "engine/device/layer.h"
 #include "engine/nn/graph.h"
 #include "engine/train/option_text.h"
+#include "jobspec/schema.h"
 
 namespace thalweg::engine {
 namespace {

@@ -4,6 +4,9 @@
 #include <stdexcept>
 #include <vector>
 
+#include "jobspec/schema.h"
+#include "jobspec/value.h"
+
 namespace thalweg::engine {
 namespace {
 

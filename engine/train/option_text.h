@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "jobspec/schema.h"
+#include "jobspec/fwd.h"
 
 namespace thalweg::engine {
 

@@ -8,6 +8,9 @@
 
 #include "engine/data/augment.h"
 #include "engine/data/dataset.h"
+#include "engine/data/mixing.h"
+#include "engine/device/input_shape.h"
+#include "engine/device/layer.h"
 #include "engine/gpu/gpu.h"
 #include "engine/nn/model.h"
 #include "engine/optim/optimizer.h"

@@ -5,17 +5,17 @@
 #include <optional>
 #include <string>
 
-#include "engine/data/dataset.h"
-#include "engine/data/mixing.h"
-#include "engine/data/split.h"
-#include "engine/device/device.h"
-#include "engine/device/layer.h"
+#include "engine/device/compile_options.h"
 #include "engine/nn/device_table.h"
 #include "engine/schedule/schedule.h"
-#include "jobspec/schema.h"
-#include "jobspec/value.h"
+#include "jobspec/fwd.h"
 
 namespace thalweg::engine {
+
+class Dataset;
+class Mixer;
+struct InputShape;
+struct LossPlan;
 
 /// Every section of every table: what `thalweg-train --schema` prints.
 jobspec::Schema train_schema();

@@ -2,6 +2,9 @@
 
 #include <utility>
 
+#include "jobspec/trial.h"
+#include "jobspec/value.h"
+
 namespace thalweg::engine {
 
 Record::Record(const jobspec::Trial& trial, const std::filesystem::path& folder, bool writes,

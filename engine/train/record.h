@@ -15,7 +15,7 @@
 #include "engine/train/failure.h"
 #include "engine/train/journal.h"
 #include "engine/train/push.h"
-#include "jobspec/trial.h"
+#include "jobspec/fwd.h"
 
 namespace thalweg::engine {
 

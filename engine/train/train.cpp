@@ -10,6 +10,7 @@
 #include <memory>
 #include <utility>
 
+#include "engine/device/layer.h"
 #include "engine/train/claim.h"
 #include "engine/train/fence.h"
 #include "engine/train/metrics.h"

@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "engine/device/batch.h"
+#include "engine/device/lane.h"
 #include "engine/nn/graph.h"
 #include "engine/train/metrics.h"
 

@@ -12,6 +12,7 @@
 
 #include "engine/data/loader.h"
 #include "engine/tensor/random.h"
+#include "jobspec/value.h"
 
 namespace thalweg::engine::bench {
 namespace {

@@ -16,9 +16,11 @@
 
 #include "engine/comm/group.h"
 #include "engine/comm/wireup/wireup.h"
+#include "engine/device/input_shape.h"
 #include "engine/nn/model.h"
 #include "engine/sync/mode.h"
 #include "engine/tensor/random.h"
+#include "jobspec/value.h"
 
 namespace thalweg::engine {
 namespace {

@@ -1,7 +1,6 @@
 // A controller that ends at any point of its work, and another that takes over: nothing runs twice,
 // nothing is lost or doubled.
 #include <fmt/format.h>
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <random>

@@ -17,6 +17,7 @@
 
 #include "daemon/api/client.h"
 #include "daemon/server/endpoints.h"
+#include "jobspec/schema.h"
 #include "tests/daemon/world.h"
 
 namespace thalweg::daemon {

@@ -3,7 +3,7 @@
 // may call any row worse or different (6 % here, for the draws' own noise). How often a real
 // difference is found is printed.
 #include <fmt/format.h>
-#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include <cmath>
 #include <functional>
@@ -13,6 +13,7 @@
 
 #include "db/analysis/rank_test.h"
 #include "db/analysis/verdict.h"
+#include "jobspec/value.h"
 
 namespace thalweg::db::analysis {
 namespace {

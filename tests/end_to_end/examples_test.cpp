@@ -1,6 +1,6 @@
 // The examples that need nothing but what stands beside them, run as a person would run them, to
 // their end.
-#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "jobspec/diagnostic.h"
 #include "tests/jobspec/support.h"
 #include "tests/support/fuzz.h"
 

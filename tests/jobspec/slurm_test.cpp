@@ -1,6 +1,7 @@
 // The `slurm` block: canonical values, defaults and locks of config.yaml.
 #include <gmock/gmock.h>
 
+#include "jobspec/diagnostic.h"
 #include "jobspec/slurm_block.h"
 #include "tests/jobspec/support.h"
 

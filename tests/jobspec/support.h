@@ -6,6 +6,8 @@
 #include <sstream>
 #include <string>
 
+#include "jobspec/diagnostic.h"
+#include "jobspec/schema.h"
 #include "jobspec/sweep.h"
 
 namespace thalweg::jobspec {

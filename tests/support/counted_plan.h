@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/device/compile_options.h"
 #include "engine/device/cuda/plan.h"
 
 namespace thalweg::engine::test {

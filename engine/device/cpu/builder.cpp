@@ -6,6 +6,7 @@
 
 #include "engine/device/cpu/interleave.h"
 #include "engine/device/cpu/types.h"
+#include "engine/device/device.h"
 #include "engine/device/memory_plan.h"
 #include "engine/tensor/buffer.h"
 #include "engine/tensor/simd.h"

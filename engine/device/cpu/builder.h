@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/device/compile_options.h"
 #include "engine/device/cpu/node.h"
 #include "engine/device/cpu/onednn.h"
 #include "engine/device/cpu/plan.h"

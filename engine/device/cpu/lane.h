@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "engine/device/cpu/plan.h"
+#include "engine/device/lane.h"
 #include "engine/tensor/buffer.h"
+#include "engine/tensor/parameter.h"
 
 namespace thalweg::engine::cpu {
 

@@ -9,8 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "engine/device/batch.h"
 #include "engine/device/cpu/onednn.h"
-#include "engine/device/device.h"
+#include "engine/device/layer.h"
 #include "engine/tensor/half.h"
 
 namespace thalweg::engine::cpu {

@@ -9,6 +9,7 @@
 #include "engine/device/cuda/layout.h"
 #include "engine/device/cuda/padded_channels.h"
 #include "engine/device/cuda/recompute.h"
+#include "engine/device/device.h"
 #include "engine/device/memory_plan.h"
 #include "engine/tensor/buffer.h"
 

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/device/compile_options.h"
 #include "engine/device/cuda/node.h"
 #include "engine/device/cuda/plan.h"
 

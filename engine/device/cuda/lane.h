@@ -6,6 +6,7 @@
 
 #include "engine/device/cuda/plan.h"
 #include "engine/tensor/batch_layout.h"
+#include "engine/tensor/parameter.h"
 
 namespace thalweg::engine::cuda {
 

@@ -8,7 +8,8 @@
 #include <memory>
 #include <vector>
 
-#include "engine/device/device.h"
+#include "engine/device/lane.h"
+#include "engine/device/layer.h"
 #include "engine/gpu/gpu.h"
 #include "engine/gpu/library.h"
 #include "engine/gpu/types.h"

@@ -7,6 +7,7 @@
 #include "engine/device/cuda/builder.h"
 #include "engine/device/cuda/lane.h"
 #include "engine/device/cuda/measure.h"
+#include "engine/device/device.h"
 
 namespace thalweg::engine::cuda {
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/device/cuda/plan.h"
+#include "engine/device/device.h"
 
 namespace thalweg::engine::cuda {
 

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <vector>
 
+#include "engine/device/meeting.h"
 #include "engine/device/reference/layer.h"
 
 namespace thalweg::engine::reference {

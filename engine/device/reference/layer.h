@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "engine/device/device.h"
+#include "engine/device/batch.h"
 #include "engine/device/layer.h"
 
 namespace thalweg::engine::reference {

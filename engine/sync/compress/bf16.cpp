@@ -1,6 +1,8 @@
 // bf16: gradients travel as bfloat16.
 #include "engine/sync/compress/narrow.h"
 #include "engine/sync/compress/table.h"
+#include "jobspec/schema.h"
+#include "jobspec/value.h"
 
 namespace thalweg::engine {
 

@@ -1,6 +1,8 @@
 // fp16: gradients travel as IEEE binary16.
 #include "engine/sync/compress/narrow.h"
 #include "engine/sync/compress/table.h"
+#include "jobspec/schema.h"
+#include "jobspec/value.h"
 
 namespace thalweg::engine {
 

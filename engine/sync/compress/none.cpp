@@ -1,5 +1,7 @@
 // none: gradients travel as they are.
 #include "engine/sync/compress/table.h"
+#include "jobspec/schema.h"
+#include "jobspec/value.h"
 
 namespace thalweg::engine {
 namespace {

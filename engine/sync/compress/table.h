@@ -8,8 +8,7 @@
 #include "engine/comm/group.h"
 #include "engine/nn/model.h"
 #include "engine/sync/bucket_sum.h"
-#include "jobspec/schema.h"
-#include "jobspec/value.h"
+#include "jobspec/fwd.h"
 
 namespace thalweg::engine {
 

@@ -7,6 +7,7 @@
 
 #include "engine/device/cpu/onednn.h"
 #include "engine/device/cpu/single_thread.h"
+#include "engine/device/lane.h"
 #include "engine/tensor/buffer.h"
 
 namespace thalweg::engine::bench {

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "engine/device/cpu/lane.h"
+#include "engine/device/lane.h"
 #include "engine/nn/model_table.h"
 #include "engine/tensor/random.h"
 #include "tests/bench/gpu/measured_kernels.h"

@@ -1,5 +1,4 @@
 // Allreduce of f32 vectors that travel as 16-bit floats: bit for bit what its header says.
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>

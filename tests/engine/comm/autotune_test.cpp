@@ -1,7 +1,6 @@
 // Measuring at start: all ranks take the same table, and it can be given back as an override.
 #include "engine/comm/group/autotune.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>

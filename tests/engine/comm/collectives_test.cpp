@@ -1,5 +1,4 @@
 // Broadcast, allgather, barrier, many at once and in sub-groups.
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>

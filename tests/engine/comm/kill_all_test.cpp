@@ -1,6 +1,5 @@
 // Launchers that are killed together with all their ranks, at random moments: nobody is left to
 // clean up, so the next launch does, and a launch beside them keeps what is its own.
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/shm.h>
 #include <sys/wait.h>

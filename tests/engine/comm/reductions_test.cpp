@@ -1,6 +1,5 @@
 // Every algorithm of allreduce and reduce-scatter where ranks come late, and with NaN. Numbers:
 // matrix_reductions_test.cpp.
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -10,6 +10,7 @@
 #include <random>
 
 #include "engine/data/dataset.h"
+#include "jobspec/value.h"
 #include "tests/support/fuzz.h"
 #include "tests/support/process.h"
 

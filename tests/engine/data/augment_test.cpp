@@ -11,6 +11,7 @@
 
 #include "engine/data/augment_table.h"
 #include "engine/data/loader.h"
+#include "jobspec/value.h"
 
 namespace thalweg::engine {
 namespace {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/data/dataset.h"
+#include "jobspec/value.h"
 #include "tests/support/process.h"
 
 namespace thalweg::engine {

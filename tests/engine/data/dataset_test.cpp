@@ -1,4 +1,6 @@
 #include "engine/data/dataset.h"
+#include "jobspec/schema.h"
+#include "jobspec/value.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

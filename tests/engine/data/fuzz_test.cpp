@@ -8,6 +8,7 @@
 
 #include "engine/data/bpe.h"
 #include "engine/data/dataset.h"
+#include "jobspec/value.h"
 #include "tests/support/fuzz.h"
 #include "tests/support/process.h"
 

@@ -13,6 +13,7 @@
 #include "engine/data/fourier.h"
 #include "engine/data/split.h"
 #include "engine/tensor/numpy_random.h"
+#include "jobspec/value.h"
 
 namespace thalweg::engine {
 namespace {

@@ -1,6 +1,5 @@
 #include "engine/data/loader.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>

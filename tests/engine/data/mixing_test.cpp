@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "engine/data/loader.h"
+#include "jobspec/value.h"
 
 namespace thalweg::engine {
 namespace {

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "engine/data/dataset.h"
+#include "jobspec/value.h"
 
 namespace thalweg::engine {
 namespace {

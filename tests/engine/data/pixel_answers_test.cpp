@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "engine/data/loader.h"
+#include "jobspec/value.h"
 
 namespace thalweg::engine {
 namespace {

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "engine/data/array.h"
+#include "jobspec/value.h"
 #include "tests/support/npy.h"
 #include "tests/support/process.h"
 

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "engine/data/bpe.h"
+#include "jobspec/value.h"
 #include "tests/support/process.h"
 
 namespace thalweg::engine {

@@ -6,9 +6,14 @@
 #include <cmath>
 #include <thread>
 
+#include "engine/device/batch.h"
+#include "engine/device/device.h"
+#include "engine/device/lane.h"
+#include "engine/device/layer.h"
 #include "engine/device/meeting.h"
 #include "engine/nn/model.h"
 #include "engine/tensor/buffer.h"
+#include "jobspec/value.h"
 #include "support.h"
 
 namespace thalweg::engine {

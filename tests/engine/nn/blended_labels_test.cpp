@@ -3,8 +3,11 @@
 
 #include <cmath>
 
+#include "engine/device/batch.h"
+#include "engine/device/lane.h"
 #include "engine/nn/model.h"
 #include "engine/tensor/buffer.h"
+#include "jobspec/value.h"
 
 namespace thalweg::engine {
 namespace {

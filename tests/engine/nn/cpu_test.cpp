@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "cases.h"
+#include "engine/device/lane.h"
 #include "near_reference.h"
 
 namespace thalweg::engine::test {

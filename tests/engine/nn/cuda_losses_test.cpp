@@ -8,6 +8,7 @@
 
 #include "engine/device/cuda/builder.h"
 #include "engine/device/reference/layer.h"
+#include "jobspec/schema.h"
 #include "on_gpu.h"
 #include "support.h"
 #include "tests/support/distance.h"

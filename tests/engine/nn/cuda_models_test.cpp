@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "engine/device/device.h"
+#include "engine/device/lane.h"
 #include "engine/nn/model_table.h"
 #include "on_gpu.h"
 #include "tests/support/distance.h"

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cases.h"
+#include "engine/device/device.h"
 #include "near_reference.h"
 #include "on_gpu.h"
 #include "tests/support/counted_plan.h"

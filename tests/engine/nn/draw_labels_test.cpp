@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "engine/device/device.h"
+#include "engine/device/layer.h"
+#include "jobspec/schema.h"
 
 namespace thalweg::engine {
 namespace {

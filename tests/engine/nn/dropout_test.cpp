@@ -6,7 +6,10 @@
 #include <functional>
 #include <set>
 
+#include "engine/device/device.h"
 #include "engine/device/dropout_mask.h"
+#include "engine/device/lane.h"
+#include "engine/device/layer.h"
 #include "on_gpu.h"
 #include "support.h"
 

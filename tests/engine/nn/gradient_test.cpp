@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "cases.h"
+#include "engine/device/lane.h"
 #include "support.h"
 
 namespace thalweg::engine::test {

@@ -8,7 +8,10 @@
 #include <random>
 #include <utility>
 
+#include "engine/device/device.h"
+#include "engine/device/lane.h"
 #include "engine/nn/model_table.h"
+#include "jobspec/schema.h"
 #include "on_gpu.h"
 #include "support.h"
 #include "tests/support/fuzz.h"

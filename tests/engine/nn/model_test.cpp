@@ -12,6 +12,10 @@
 #include <numeric>
 #include <thread>
 
+#include "engine/device/batch.h"
+#include "engine/device/device.h"
+#include "engine/device/lane.h"
+#include "jobspec/schema.h"
 #include "support.h"
 #include "training.h"
 

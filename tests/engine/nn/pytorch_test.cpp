@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "engine/device/device.h"
+#include "engine/device/lane.h"
 #include "engine/nn/model_table.h"
 #include "engine/optim/optimizer.h"
 #include "support.h"

@@ -5,8 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "engine/device/lane.h"
 #include "engine/nn/model.h"
 #include "engine/tensor/buffer.h"
+#include "jobspec/value.h"
 
 namespace thalweg::engine::test {
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/device/lane.h"
 #include "support.h"
 
 namespace thalweg::engine::test {

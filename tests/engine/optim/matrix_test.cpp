@@ -3,7 +3,6 @@
 // float32: 1e-4). Sources: You et al. 2017, algorithm 1 (lars), tensorflow/tpu lars_optimizer.py
 // (tpu), NVIDIA apex FusedLAMB and LARC (lamb, larc), PyTorch (adafactor), KellerJordan/Muon, Gupta
 // et al. 2018, algorithm 1 (shampoo), nikhilvyas/SOAP.
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>

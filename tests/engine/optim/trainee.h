@@ -8,6 +8,7 @@
 #include "engine/optim/optimizer.h"
 #include "engine/tensor/buffer.h"
 #include "engine/tensor/shape.h"
+#include "jobspec/value.h"
 
 namespace thalweg::engine::test {
 

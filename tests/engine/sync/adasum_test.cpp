@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "engine/sync/adasum_sum.h"
+#include "jobspec/value.h"
 #include "tests/engine/sync/support.h"
 
 namespace thalweg::engine {

@@ -8,6 +8,7 @@
 #include "engine/sync/compress/matrix.h"
 #include "engine/sync/compress/table.h"
 #include "engine/tensor/random.h"
+#include "jobspec/value.h"
 #include "tests/engine/sync/support.h"
 
 namespace thalweg::engine {

@@ -10,6 +10,7 @@
 #include "engine/gpu/gpu.h"
 #include "engine/sync/exchange/part_on_gpu.h"
 #include "engine/sync/exchange/table.h"
+#include "jobspec/value.h"
 #include "tests/engine/sync/support.h"
 
 namespace thalweg::engine::test {

@@ -11,9 +11,13 @@
 
 #include "engine/data/augment_table.h"
 #include "engine/data/loader.h"
+#include "engine/device/batch.h"
+#include "engine/device/lane.h"
+#include "engine/device/layer.h"
 #include "engine/sync/gpu_evaluation.h"
 #include "engine/sync/mode.h"
 #include "engine/tensor/random.h"
+#include "jobspec/value.h"
 #include "tests/engine/sync/support.h"
 
 namespace thalweg::engine {

@@ -6,7 +6,9 @@
 #include <limits>
 #include <memory>
 
+#include "engine/device/lane.h"
 #include "engine/gpu/gpu.h"
+#include "jobspec/value.h"
 #include "tests/engine/sync/support.h"
 #include "tests/support/distance.h"
 

@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "engine/device/batch.h"
+#include "jobspec/schema.h"
+#include "jobspec/value.h"
 #include "tests/engine/sync/support.h"
 
 namespace thalweg::engine {

@@ -6,6 +6,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "engine/device/lane.h"
 #include "jobspec/value.h"
 
 namespace thalweg::engine {

@@ -3,6 +3,9 @@
 
 #include <cmath>
 
+#include "engine/device/batch.h"
+#include "engine/device/lane.h"
+#include "jobspec/value.h"
 #include "tests/engine/sync/support.h"
 
 namespace thalweg::engine {

@@ -6,6 +6,8 @@
 
 #include <thread>
 
+#include "engine/device/meeting.h"
+#include "jobspec/value.h"
 #include "tests/engine/sync/support.h"
 
 namespace thalweg::engine {

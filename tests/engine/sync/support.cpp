@@ -8,6 +8,10 @@
 #include <thread>
 
 #include "engine/data/dataset.h"
+#include "engine/device/batch.h"
+#include "engine/device/lane.h"
+#include "engine/device/layer.h"
+#include "jobspec/value.h"
 #include "tests/support/memory_transport.h"
 
 namespace thalweg::engine::test {

@@ -5,7 +5,9 @@
 #include <memory>
 #include <vector>
 
+#include "engine/device/batch.h"
 #include "engine/sync/mode.h"
+#include "jobspec/value.h"
 
 namespace thalweg::engine::test {
 

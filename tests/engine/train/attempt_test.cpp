@@ -6,6 +6,7 @@
 #include <set>
 #include <thread>
 
+#include "engine/device/device.h"
 #include "engine/nn/model_table.h"
 #include "tests/engine/train/support.h"
 #include "tests/support/memory_transport.h"

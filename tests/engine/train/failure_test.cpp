@@ -1,6 +1,5 @@
 #include "engine/train/failure.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "engine/comm/group.h"

@@ -8,6 +8,8 @@
 #include <limits>
 
 #include "jobspec/diagnostic.h"
+#include "jobspec/schema.h"
+#include "jobspec/value.h"
 #include "tests/support/process.h"
 
 namespace thalweg::engine {

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "engine/train/options.h"
+#include "jobspec/schema.h"
 #include "tests/support/memory_transport.h"
 
 namespace thalweg::engine {

@@ -6,7 +6,11 @@
 #include <numeric>
 #include <thread>
 
+#include "engine/device/batch.h"
+#include "engine/device/lane.h"
+#include "engine/device/layer.h"
 #include "engine/optim/optimizer.h"
+#include "jobspec/value.h"
 #include "tests/support/memory_transport.h"
 
 namespace thalweg::engine {
