@@ -1,119 +1,25 @@
+// An LSTM as calls: the algorithms that cuDNN offers are planned, tried out and run with our
+// weights where it wants them.
 #include "engine/gpu/cudnn_recurrence.h"
 
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <mutex>
 #include <utility>
 #include <vector>
 
 #include "engine/gpu/cudnn.h"
+#include "engine/gpu/cudnn_rnn.h"
 #include "engine/gpu/library_loops.h"
 #include "engine/gpu/names.h"
-#include "engine/gpu/shared_library.h"
 
 namespace thalweg::engine::gpu {
 namespace {
 
-/// The functions that are used.
-struct Rnn {
-  decltype(&cudnnDestroy) destroy;
-  decltype(&cudnnCreateTensorDescriptor) create_tensor;
-  decltype(&cudnnSetTensorNdDescriptor) set_tensor;
-  decltype(&cudnnGetTensorNdDescriptor) get_tensor;
-  decltype(&cudnnDestroyTensorDescriptor) destroy_tensor;
-  decltype(&cudnnCreateRNNDescriptor) create;
-  decltype(&cudnnSetRNNDescriptor_v8) set;
-  decltype(&cudnnDestroyRNNDescriptor) destroy_descriptor;
-  decltype(&cudnnCreateRNNDataDescriptor) create_data;
-  decltype(&cudnnSetRNNDataDescriptor) set_data;
-  decltype(&cudnnDestroyRNNDataDescriptor) destroy_data;
-  decltype(&cudnnGetRNNTempSpaceSizes) temp_space_sizes;
-  decltype(&cudnnGetRNNWeightSpaceSize) weight_space_size;
-  decltype(&cudnnGetRNNWeightParams) weight_params;
-  decltype(&cudnnRNNForward) forward;
-  decltype(&cudnnRNNBackwardData_v8) backward_data;
-  decltype(&cudnnRNNBackwardWeights_v8) backward_weights;
-};
-
-Rnn load_rnn() {
-  (void)cudnn();  // with what it looks for by name
-  const std::string version = std::to_string(CUDNN_MAJOR);
-  const SharedLibrary library("libcudnn.so." + version, "cuDNN " + version);
-  Rnn f{};
-  library.find(f.destroy, "cudnnDestroy");
-  library.find(f.create_tensor, "cudnnCreateTensorDescriptor");
-  library.find(f.set_tensor, "cudnnSetTensorNdDescriptor");
-  library.find(f.get_tensor, "cudnnGetTensorNdDescriptor");
-  library.find(f.destroy_tensor, "cudnnDestroyTensorDescriptor");
-  library.find(f.create, "cudnnCreateRNNDescriptor");
-  library.find(f.set, "cudnnSetRNNDescriptor_v8");
-  library.find(f.destroy_descriptor, "cudnnDestroyRNNDescriptor");
-  library.find(f.create_data, "cudnnCreateRNNDataDescriptor");
-  library.find(f.set_data, "cudnnSetRNNDataDescriptor");
-  library.find(f.destroy_data, "cudnnDestroyRNNDataDescriptor");
-  library.find(f.temp_space_sizes, "cudnnGetRNNTempSpaceSizes");
-  library.find(f.weight_space_size, "cudnnGetRNNWeightSpaceSize");
-  library.find(f.weight_params, "cudnnGetRNNWeightParams");
-  library.find(f.forward, "cudnnRNNForward");
-  library.find(f.backward_data, "cudnnRNNBackwardData_v8");
-  library.find(f.backward_weights, "cudnnRNNBackwardWeights_v8");
-  return f;
-}
-
-const Rnn& rnn() {
-  static const Rnn functions = load_rnn();
-  return functions;
-}
-
-/// A descriptor of cuDNN's, with its end.
-template <class T>
-std::shared_ptr<T> made(cudnnStatus_t (*create)(T**), cudnnStatus_t (*destroy)(T*),
-                        const char* what) {
-  T* raw = nullptr;
-  check_cudnn(create(&raw), what);
-  return std::shared_ptr<T>(raw, [destroy](T* descriptor) { (void)destroy(descriptor); });
-}
-std::shared_ptr<cudnnTensorStruct> tensor() {
-  return made(rnn().create_tensor, rnn().destroy_tensor, "cudnnCreateTensorDescriptor");
-}
-
-cudnnDataType_t type_of(Type type) {
-  return type == Type::f32 ? CUDNN_DATA_FLOAT : CUDNN_DATA_BFLOAT16;
-}
-
-int whole(std::int64_t n) {
-  if (n < 1 || n > std::numeric_limits<int>::max())
-    throw GpuError("cuDNN counts to " + std::to_string(std::numeric_limits<int>::max()) + ", not " +
-                   std::to_string(n));
-  return static_cast<int>(n);
-}
-
 std::size_t up(std::size_t bytes) {
   return (bytes + 255) / 256 * 256;
-}
-
-/// (samples, positions, size), as it lies.
-std::shared_ptr<cudnnRNNDataStruct> sequences(const Recurrence& r, std::int64_t size) {
-  auto data = made(rnn().create_data, rnn().destroy_data, "cudnnCreateRNNDataDescriptor");
-  const std::vector<int> lengths(static_cast<std::size_t>(r.samples), whole(r.positions));
-  check_cudnn(
-      rnn().set_data(data.get(), type_of(r.type), CUDNN_RNN_DATA_LAYOUT_BATCH_MAJOR_UNPACKED,
-                     whole(r.positions), whole(r.samples), whole(size), lengths.data(), nullptr),
-      "cudnnSetRNNDataDescriptor");
-  return data;
-}
-
-/// Of h and c before and after all positions, which nobody brings or takes.
-std::shared_ptr<cudnnTensorStruct> states(const Recurrence& r) {
-  auto result = tensor();
-  const std::array<int, 3> sizes{r.layers, whole(r.samples), whole(r.width)};
-  const std::array<int, 3> strides{whole(r.samples * r.width), whole(r.width), 1};
-  check_cudnn(rnn().set_tensor(result.get(), type_of(r.type), 3, sizes.data(), strides.data()),
-              "cudnnSetTensorNdDescriptor");
-  return result;
 }
 
 /// An algorithm, with the sizes that it wants and where the weights lie in its space of them.
@@ -134,9 +40,9 @@ class Lstm {
     (void)gpu.queue()->stream();  // makes the GPU the calling thread's
     check_cudnn(cudnn().create(&handle_), "cudnnCreate");
     try {
-      x_ = sequences(shape, shape.features);
-      y_ = sequences(shape, shape.width);
-      states_ = states(shape);
+      x_ = sequence_descriptor(shape, shape.features);
+      y_ = sequence_descriptor(shape, shape.width);
+      states_ = state_descriptor(shape);
       plan_ways(gpu);
     } catch (...) {
       (void)rnn().destroy(handle_);
@@ -280,7 +186,7 @@ class Lstm {
   void find_offsets(Gpu& gpu, Way& way) const {
     const Memory space(gpu, way.weights, "the weights of an lstm");
     const auto* const start = static_cast<const std::byte*>(space.data());
-    const auto matrix = tensor(), bias = tensor();
+    const auto matrix = tensor_descriptor(), bias = tensor_descriptor();
     way.offsets.assign(4 * static_cast<std::size_t>(shape_.layers), 0);
     for (std::size_t l = 0; l < static_cast<std::size_t>(shape_.layers); ++l)
       for (std::size_t gate = 0; gate < 8; ++gate) {
@@ -309,7 +215,7 @@ class Lstm {
     std::array<int, 3> sizes{}, strides{};
     check_cudnn(rnn().get_tensor(&part, 3, &type, &dimensions, sizes.data(), strides.data()),
                 "cudnnGetTensorNdDescriptor");
-    if (dimensions != 3 || type != type_of(shape_.type) || sizes[1] != shape_.width ||
+    if (dimensions != 3 || type != rnn_type(shape_.type) || sizes[1] != shape_.width ||
         sizes[2] != columns || strides[1] != columns)
       throw GpuError("cuDNN has weights of other sizes for the " + name_of(shape_));
   }
@@ -417,19 +323,6 @@ class Backward final : public Call {
 };
 
 }  // namespace
-
-std::shared_ptr<cudnnRNNStruct> descriptor_of(const Recurrence& r, cudnnRNNAlgo_t algorithm) {
-  auto descriptor = made(rnn().create, rnn().destroy_descriptor, "cudnnCreateRNNDescriptor");
-  const cudnnMathType_t products = r.type == Type::bf16           ? CUDNN_TENSOR_OP_MATH
-                                   : r.products == Products::tf32 ? CUDNN_DEFAULT_MATH
-                                                                  : CUDNN_FMA_MATH;
-  check_cudnn(rnn().set(descriptor.get(), algorithm, CUDNN_LSTM, CUDNN_RNN_DOUBLE_BIAS,
-                        CUDNN_UNIDIRECTIONAL, CUDNN_LINEAR_INPUT, type_of(r.type), CUDNN_DATA_FLOAT,
-                        products, whole(r.features), whole(r.width), whole(r.width), r.layers,
-                        nullptr, CUDNN_RNN_PADDED_IO_ENABLED),
-              "cudnnSetRNNDescriptor_v8");
-  return descriptor;
-}
 
 RecurrenceCalls cudnn_recurrence(Gpu& gpu, const Recurrence& shape) {
   try {

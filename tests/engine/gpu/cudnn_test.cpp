@@ -19,7 +19,7 @@
 #include "engine/device/cuda/program.h"
 #include "engine/gpu/cudnn_attention.h"
 #include "engine/gpu/cudnn_convolution.h"
-#include "engine/gpu/cudnn_recurrence.h"
+#include "engine/gpu/cudnn_rnn.h"
 #include "engine/nn/model_table.h"
 #include "tests/engine/gpu/described_gpu.h"
 #include "tests/support/models.h"
