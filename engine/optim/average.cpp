@@ -23,28 +23,57 @@ Formula<T> formula(double decay, std::int64_t step) {
   return {T(keep), T(1 - keep)};
 }
 
-class AverageOnGpu final : public WrappedOnGpu {
+/// Of a step.
+struct Factors {
+  Formula<float> formula;
+  bool first;
+};
+
+/// The first step's mean begins as the weights.
+struct BeginMean {
+  StepFactors<Factors> factors;
+  PieceTable table;
+  const float* w;
+  float* mean;
+  THALWEG_HOST_DEVICE void operator()(const gpu::Team& team, std::int64_t row) const {
+    if (!(*factors).first) return;
+    const Piece piece = table.pieces[row];
+    for (int i = team.rank(); i < piece.count / pack_width; i += team.size()) {
+      const std::int64_t at = piece.first / pack_width + i;
+      reinterpret_cast<Floats4*>(mean)[at] = reinterpret_cast<const Floats4*>(w)[at];
+    }
+  }
+};
+
+class AverageOnGpu final : public WrappedOnGpu<Factors> {
  public:
   AverageOnGpu(std::unique_ptr<OptimizerOnGpu> base, double decay, std::size_t count,
                std::size_t mean, const GpuPlace& place)
-      : WrappedOnGpu(std::move(base)),
+      : WrappedOnGpu<Factors>(std::move(base)),
         decay_(decay),
         bytes_(count * sizeof(float)),
         mean_(mean),
         pieces_(place.gpu, place.infos) {}
-  void update(gpu::Queue& queue, const StepContext& c, const OptimizerMemory<float>& x,
-              const GradientNotes& notes) override {
-    float* const mean = x.states[mean_];
-    if (c.step == 0) queue.copy(mean, x.w, bytes_);
-    WrappedOnGpu::update(queue, c, x, notes);
-    const OptimizerMemory<float> pair{x.w, x.g, x.states.subspan(mean_), {}, {}};
-    run_pass<1>(queue, pieces_, Always<Formula<float>>{formula<float>(decay_, c.step)}, {}, pair);
-  }
   void evaluation_point(gpu::Queue& queue, const OptimizerMemory<float>& x, float* to) override {
     queue.copy(to, x.states[mean_], bytes_);
   }
 
  private:
+  Factors factors(const StepContext& c) const override {
+    return {formula<float>(decay_, c.step), c.step == 0};
+  }
+  void before(gpu::Queue& queue, const StepFactors<Factors>& f, const OptimizerMemory<float>& x,
+              const GradientNotes&) override {
+    gpu::for_each_row(queue, pieces_.count(), team_threads,
+                      BeginMean{f, pieces_.table(), x.w, x.states[mean_]});
+  }
+  void after(gpu::Queue& queue, const StepFactors<Factors>& f,
+             const OptimizerMemory<float>& x) override {
+    const OptimizerMemory<float> pair{x.w, x.g, x.states.subspan(mean_), {}, {}};
+    const StepFactors<Formula<float>> now = f.part(&Factors::formula);
+    run_pass<1>(queue, pieces_, Always<Formula<float>>{now.here, now.there}, {}, pair);
+  }
+
   double decay_;
   std::size_t bytes_, mean_;
   Pieces pieces_;

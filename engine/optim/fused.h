@@ -81,14 +81,15 @@ class FusedOnGpu : public OptimizerOnGpu {
     if constexpr (requires { Rule::scalars; }) rule_.finish(context, memory.scalars);
   }
   std::size_t factor_bytes() const override { return sizeof(Factors); }
+  bool one_pass() const override { return true; }
   void write_factors(const StepContext& context, const OptimizerMemory<float>& memory,
                      void* to) override {
     const Factors now = factors(context, memory);
     std::memcpy(to, &now, sizeof now);
     if constexpr (requires { Rule::scalars; }) rule_.finish(context, memory.scalars);
   }
-  void update_in_pass(gpu::Queue& queue, const void* there, const OptimizerMemory<float>& memory,
-                      const GradientNotes& notes, const BesidesUpdate& besides) override {
+  void update_with(gpu::Queue& queue, const void* there, const OptimizerMemory<float>& memory,
+                   const GradientNotes& notes, const BesidesUpdate& besides) override {
     Factors from{};
     from.there = static_cast<const Factors*>(there);
     auto pass = fused_pass<Rule::states>(pieces_, from, notes, memory);

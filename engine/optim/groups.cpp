@@ -43,6 +43,30 @@ class GroupsOnGpu final : public OptimizerOnGpu {
       parts_[g]->update(queue, context_of(c, groups_[g]), memory_of(x, groups_[g], places_[g]),
                         notes);
   }
+  std::size_t factor_bytes() const override {
+    std::size_t bytes = 0;
+    for (const auto& part : parts_) {
+      if (part->factor_bytes() == 0) return 0;
+      bytes += aligned(part->factor_bytes());
+    }
+    return bytes;
+  }
+  void write_factors(const StepContext& c, const OptimizerMemory<float>& x, void* to) override {
+    if (factor_bytes() == 0) return OptimizerOnGpu::write_factors(c, x, to);  // throws
+    auto* at = static_cast<std::byte*>(to);
+    for (std::size_t g = 0; g < parts_.size(); ++g) {
+      parts_[g]->write_factors(context_of(c, groups_[g]), memory_of(x, groups_[g], places_[g]), at);
+      at += aligned(parts_[g]->factor_bytes());
+    }
+  }
+  void update_with(gpu::Queue& queue, const void* factors, const OptimizerMemory<float>& x,
+                   const GradientNotes& notes, const BesidesUpdate&) override {
+    const auto* at = static_cast<const std::byte*>(factors);
+    for (std::size_t g = 0; g < parts_.size(); ++g) {
+      parts_[g]->update_with(queue, at, memory_of(x, groups_[g], places_[g]), notes, {});
+      at += aligned(parts_[g]->factor_bytes());
+    }
+  }
   void evaluation_point(gpu::Queue& queue, const OptimizerMemory<float>& x, float* to) override {
     for (const ParameterInfo& info : evaluated_here_)
       queue.copy(to + info.offset, x.w + info.offset, info.count * sizeof(float));
@@ -66,6 +90,8 @@ class GroupsOnGpu final : public OptimizerOnGpu {
   }
 
  private:
+  static std::size_t aligned(std::size_t bytes) { return (bytes + 15) / 16 * 16; }
+
   const std::vector<ParameterGroup<float>>& groups_;
   const std::vector<Place>& places_;
   std::vector<ParameterInfo> evaluated_here_;

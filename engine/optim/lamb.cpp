@@ -61,13 +61,17 @@ THALWEG_HOST_DEVICE inline double trust_ratio(double w, double u) {
 // On a GPU: choices of a parameter.
 enum Choice { kDecays = 1, kPlain = 2 };
 
-struct KeepRate {
+struct Factors {
+  ByDecay<Direction<float>> direction;
   double lr;
+};
+struct KeepRate {
+  StepFactors<double> lr;
   float* rates;
   THALWEG_HOST_DEVICE void operator()(int parameter, int choice, const double* squares) const {
     const double ratio =
         (choice & kPlain) != 0 ? 1 : trust_ratio(std::sqrt(squares[0]), std::sqrt(squares[1]));
-    rates[parameter] = static_cast<float>(lr * ratio);
+    rates[parameter] = static_cast<float>(*lr * ratio);
   }
 };
 struct StepByRate {
@@ -77,20 +81,24 @@ struct StepByRate {
   }
 };
 
-class LambOnGpu final : public OptimizerOnGpu {
+class LambOnGpu final : public ByFactors<Factors> {
  public:
   LambOnGpu(const Hyper& hyper, const std::vector<int>& choices, const GpuPlace& place)
       : hyper_(hyper), pieces_(place.gpu, place.infos, choices), ratios_(place.gpu, pieces_) {}
-  void update(gpu::Queue& queue, const StepContext& c, const OptimizerMemory<float>& x,
-              const GradientNotes& notes) override {
-    const ByDecay<Direction<float>> direction{hyper_.direction<float>(c, false),
-                                              hyper_.direction<float>(c, true)};
-    run_pass<2, BothSquares>(queue, pieces_, direction, notes, x, ratios_.partial());
-    join_sums<2>(queue, pieces_, ratios_.partial(), KeepRate{c.lr, ratios_.of_parameters()});
+
+ private:
+  Factors factors(const StepContext& c, const OptimizerMemory<float>&) const override {
+    return {{hyper_.direction<float>(c, false), hyper_.direction<float>(c, true)}, c.lr};
+  }
+  void put(gpu::Queue& queue, const StepFactors<Factors>& f, const OptimizerMemory<float>& x,
+           const GradientNotes& notes) override {
+    run_pass<2, BothSquares>(queue, pieces_, by_decay(f.part(&Factors::direction)), notes, x,
+                             ratios_.partial());
+    join_sums<2>(queue, pieces_, ratios_.partial(),
+                 KeepRate{f.part(&Factors::lr), ratios_.of_parameters()});
     run_pass<0>(queue, pieces_, StepByRate{ratios_.of_parameters()}, notes, x);
   }
 
- private:
   Hyper hyper_;
   Pieces pieces_;
   Ratios ratios_;

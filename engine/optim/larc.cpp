@@ -41,11 +41,12 @@ struct Factor {
 
 struct KeepFactor {
   Factor factor;
-  double decay, lr;
+  double decay;
+  StepFactors<double> lr;
   float* factors;
   THALWEG_HOST_DEVICE void operator()(int parameter, int decays, const double* squares) const {
     factors[parameter] = static_cast<float>(
-        factor(std::sqrt(squares[0]), std::sqrt(squares[1]), decays != 0 ? decay : 0, lr));
+        factor(std::sqrt(squares[0]), std::sqrt(squares[1]), decays != 0 ? decay : 0, *lr));
   }
 };
 struct FormulaByFactor {
@@ -58,26 +59,28 @@ struct FormulaByFactor {
   }
 };
 
-class LarcOnGpu final : public WrappedOnGpu {
+class LarcOnGpu final : public WrappedOnGpu<double> {
  public:
   LarcOnGpu(std::unique_ptr<OptimizerOnGpu> base, const LarcOptions& o,
             const std::vector<int>& decays, const GpuPlace& place)
-      : WrappedOnGpu(std::move(base)),
+      : WrappedOnGpu<double>(std::move(base)),
         factor_(o),
         decay_(o.decay),
         pieces_(place.gpu, place.infos, decays),
         ratios_(place.gpu, pieces_) {}
-  void update(gpu::Queue& queue, const StepContext& c, const OptimizerMemory<float>& x,
+
+ private:
+  double factors(const StepContext& c) const override { return c.lr; }
+  void before(gpu::Queue& queue, const StepFactors<double>& lr, const OptimizerMemory<float>& x,
               const GradientNotes& notes) override {
     ratios_.add_squares(queue, pieces_, x);
     join_sums<2>(queue, pieces_, ratios_.partial(),
-                 KeepFactor{factor_, decay_, c.lr, ratios_.of_parameters()});
+                 KeepFactor{factor_, decay_, lr, ratios_.of_parameters()});
     run_pass<0>(queue, pieces_,
                 FormulaByFactor{static_cast<float>(decay_), ratios_.of_parameters()}, notes, x);
-    WrappedOnGpu::update(queue, c, x, notes);
   }
+  void after(gpu::Queue&, const StepFactors<double>&, const OptimizerMemory<float>&) override {}
 
- private:
   Factor factor_;
   double decay_;
   Pieces pieces_;

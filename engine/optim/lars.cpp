@@ -79,44 +79,52 @@ THALWEG_HOST_DEVICE Formula<T> formula(Variant variant, T m, T l2, T rate) {
 // On a GPU: choices of a parameter.
 enum Choice { kDecays = 1, kPlain = 2 };
 
-struct KeepRate {
+struct Factors {
   LocalRate rate;
+  float m;
+};
+struct KeepRate {
+  StepFactors<Factors> factors;
   double decay;
   float* rates;
   THALWEG_HOST_DEVICE void operator()(int parameter, int choice, const double* squares) const {
+    const LocalRate rate = (*factors).rate;
     const double l2 = (choice & kDecays) != 0 ? decay : 0;
     rates[parameter] = static_cast<float>(
         (choice & kPlain) != 0 ? rate.lr : rate(std::sqrt(squares[0]), std::sqrt(squares[1]), l2));
   }
 };
 struct FormulaByRate {
-  Variant variant;
-  float m, decay;
+  StepFactors<Factors> factors;
+  float decay;
   const float* rates;
   THALWEG_HOST_DEVICE Formula<float> operator()(const Piece& piece) const {
-    return formula(variant, m, (piece.choice & kDecays) != 0 ? decay : 0.0f,
+    const Factors now = *factors;
+    return formula(now.rate.variant, now.m, (piece.choice & kDecays) != 0 ? decay : 0.0f,
                    rates[piece.parameter]);
   }
 };
 
-class LarsOnGpu final : public OptimizerOnGpu {
+class LarsOnGpu final : public ByFactors<Factors> {
  public:
   LarsOnGpu(const Hyper& hyper, const std::vector<int>& choices, const GpuPlace& place)
       : hyper_(hyper), pieces_(place.gpu, place.infos, choices), ratios_(place.gpu, pieces_) {}
-  void update(gpu::Queue& queue, const StepContext& c, const OptimizerMemory<float>& x,
-              const GradientNotes& notes) override {
-    ratios_.add_squares(queue, pieces_, x);
-    join_sums<2>(queue, pieces_, ratios_.partial(),
-                 KeepRate{hyper_.local_rate(c), hyper_.decay, ratios_.of_parameters()});
-    const auto m = static_cast<float>(hyper_.factor_of_v(c, x.scalars[0]));
-    run_pass<1>(
-        queue, pieces_,
-        FormulaByRate{hyper_.variant, m, static_cast<float>(hyper_.decay), ratios_.of_parameters()},
-        notes, x);
-    x.scalars[0] = c.lr;
-  }
 
  private:
+  Factors factors(const StepContext& c, const OptimizerMemory<float>& x) const override {
+    return {hyper_.local_rate(c),
+            static_cast<float>(hyper_.factor_of_v(c, std::exchange(x.scalars[0], c.lr)))};
+  }
+  void put(gpu::Queue& queue, const StepFactors<Factors>& f, const OptimizerMemory<float>& x,
+           const GradientNotes& notes) override {
+    ratios_.add_squares(queue, pieces_, x);
+    join_sums<2>(queue, pieces_, ratios_.partial(),
+                 KeepRate{f, hyper_.decay, ratios_.of_parameters()});
+    run_pass<1>(queue, pieces_,
+                FormulaByRate{f, static_cast<float>(hyper_.decay), ratios_.of_parameters()}, notes,
+                x);
+  }
+
   Hyper hyper_;
   Pieces pieces_;
   Ratios ratios_;

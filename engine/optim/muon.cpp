@@ -128,7 +128,13 @@ GpuPlace only(GpuPlace place, const std::vector<bool>& all, bool chosen) {
   return place;
 }
 
-class MuonOnGpu final : public OptimizerOnGpu {
+struct Factors {
+  ByDecay<AdamFormula<float>> adamw;
+  Direction<float> direction;
+  double lr;
+};
+
+class MuonOnGpu final : public ByFactors<Factors> {
  public:
   MuonOnGpu(const Hyper& hyper, const std::vector<bool>& adamw, const std::vector<int>& decays,
             const Layout<float>* layout, const GpuPlace& place)
@@ -160,22 +166,26 @@ class MuonOnGpu final : public OptimizerOnGpu {
     }
     scratch_ = gpu::Memory(place.gpu, scratch, "muon's matrices");
   }
-  void update(gpu::Queue& queue, const StepContext& c, const OptimizerMemory<float>& x,
-              const GradientNotes& notes) override {
-    run_pass<2>(
-        queue, rest_,
-        ByDecay<AdamFormula<float>>{hyper_.adamw<float>(c, false), hyper_.adamw<float>(c, true)},
-        notes, x);
-    run_pass<1, GradientSquares>(queue, matrices_,
-                                 Always<Direction<float>>{hyper_.direction<float>(c)}, notes, x,
-                                 ratios_.partial());
-    join_sums<1>(queue, matrices_, ratios_.partial(), KeepFactor{ratios_.of_parameters()});
-    for (const NewtonSchulz& group : orthogonal_)
-      group.step(queue, c.lr, hyper_.decay, x.g, ratios_.of_parameters(), notes, x.w,
-                 scratch_.data());
-  }
 
  private:
+  Factors factors(const StepContext& c, const OptimizerMemory<float>&) const override {
+    return {{hyper_.adamw<float>(c, false), hyper_.adamw<float>(c, true)},
+            hyper_.direction<float>(c),
+            c.lr};
+  }
+  void put(gpu::Queue& queue, const StepFactors<Factors>& f, const OptimizerMemory<float>& x,
+           const GradientNotes& notes) override {
+    run_pass<2>(queue, rest_, by_decay(f.part(&Factors::adamw)), notes, x);
+    const StepFactors<Direction<float>> direction = f.part(&Factors::direction);
+    run_pass<1, GradientSquares>(queue, matrices_,
+                                 Always<Direction<float>>{direction.here, direction.there}, notes,
+                                 x, ratios_.partial());
+    join_sums<1>(queue, matrices_, ratios_.partial(), KeepFactor{ratios_.of_parameters()});
+    for (const NewtonSchulz& group : orthogonal_)
+      group.step(queue, f.part(&Factors::lr), hyper_.decay, x.g, ratios_.of_parameters(), notes,
+                 x.w, scratch_.data());
+  }
+
   static constexpr std::size_t kFloatsAtOnce = std::size_t{1} << 26;
 
   Hyper hyper_;

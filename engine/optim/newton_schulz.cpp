@@ -40,15 +40,16 @@ struct Apply {
   GradientNotes notes;
   const float* x;
   std::int64_t count;
-  double lr, decay;
+  StepFactors<double> lr;
+  double decay;
   float* w;
   THALWEG_HOST_DEVICE void operator()(std::int64_t at) const {
     const GpuMatrix& m = matrices[at / count];
     if (!takes_part(notes, m.parameter)) return;
     const std::int64_t i = at % count;
     float& wi = w[m.offset + (m.places != nullptr ? m.places[i] : i)];
-    const float keep = m.decays ? static_cast<float>(1 - lr * decay) : 1.0f;
-    wi = keep * wi - static_cast<float>(lr * m.size) * x[at];
+    const float keep = m.decays ? static_cast<float>(1 - *lr * decay) : 1.0f;
+    wi = keep * wi - static_cast<float>(*lr * m.size) * x[at];
   }
 };
 
@@ -117,8 +118,8 @@ std::size_t NewtonSchulz::scratch_bytes() const {
   return (2 * (floats() + kAlign) + 2 * (squares() + kAlign)) * sizeof(float) + workspace_;
 }
 
-void NewtonSchulz::step(gpu::Queue& queue, double lr, double decay, const float* u,
-                        const float* factors, const GradientNotes& notes, float* w,
+void NewtonSchulz::step(gpu::Queue& queue, const StepFactors<double>& lr, double decay,
+                        const float* u, const float* factors, const GradientNotes& notes, float* w,
                         void* scratch) const {
   const auto aligned = [](std::size_t n) { return (n + kAlign - 1) / kAlign * kAlign; };
   float* x = static_cast<float*>(scratch);

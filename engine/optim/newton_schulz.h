@@ -7,7 +7,7 @@
 
 #include "engine/gpu/library.h"
 #include "engine/optim/matrix.h"
-#include "engine/optim/on_gpu.h"
+#include "engine/optim/step_factors.h"
 
 namespace thalweg::engine::optim {
 
@@ -31,8 +31,8 @@ class NewtonSchulz {
   std::size_t scratch_bytes() const;
   /// w = (1 - lr decay) w - lr size X of every member, X nearly orthogonal, from the directions u
   /// and their factors 1 / |u|, one for each parameter.
-  void step(gpu::Queue& queue, double lr, double decay, const float* u, const float* factors,
-            const GradientNotes& notes, float* w, void* scratch) const;
+  void step(gpu::Queue& queue, const StepFactors<double>& lr, double decay, const float* u,
+            const float* factors, const GradientNotes& notes, float* w, void* scratch) const;
 
  private:
   std::size_t floats() const { return members_ * shape_.count(); }

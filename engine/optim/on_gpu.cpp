@@ -9,11 +9,11 @@
 namespace thalweg::engine {
 
 void OptimizerOnGpu::write_factors(const StepContext&, const OptimizerMemory<float>&, void*) {
-  throw std::logic_error("this optimizer's update is not one pass");
+  throw std::logic_error("this optimizer's update cannot be recorded");
 }
-void OptimizerOnGpu::update_in_pass(gpu::Queue&, const void*, const OptimizerMemory<float>&,
-                                    const GradientNotes&, const BesidesUpdate&) {
-  throw std::logic_error("this optimizer's update is not one pass");
+void OptimizerOnGpu::update_with(gpu::Queue&, const void*, const OptimizerMemory<float>&,
+                                 const GradientNotes&, const BesidesUpdate&) {
+  throw std::logic_error("this optimizer's update cannot be recorded");
 }
 void OptimizerOnGpu::evaluation_point(gpu::Queue&, const OptimizerMemory<float>&, float*) {
   throw std::logic_error("this optimizer validates at the weights themselves");

@@ -1,8 +1,8 @@
 // Updates on the memory of a GPU: w, g and states of OptimizerMemory lie there, `own` and `scalars`
 // on the host. Everything is put into a queue and nothing is waited for, but for what
 // OptimizerOnGpu::note() tells. Every sum has a fixed order: the same bits in every run. update()
-// has a step's factors as arguments of its launches and is not for recordings; update_in_pass()
-// reads them from the GPU's memory.
+// has a step's factors as arguments of its launches and is not for recordings; update_with() reads
+// them from the GPU's memory.
 #pragma once
 
 #include <memory>
@@ -33,7 +33,7 @@ struct GradientNotes {
   const float* uses = nullptr;
 };
 
-/// What update_in_pass() does in its pass beside the update. Null: nothing.
+/// What an update of one pass does in it beside the update. Null: nothing.
 struct BesidesUpdate {
   /// Gets what GradientSums::sums_of_squares() says of the gradient. A stretch of a parameter
   /// (Pieces::size) whose own sum is not finite stays as it is.
@@ -49,16 +49,18 @@ class OptimizerOnGpu {
   /// Optimizer::update() of every parameter, then finish().
   virtual void update(gpu::Queue& queue, const StepContext& context,
                       const OptimizerMemory<float>& memory, const GradientNotes& notes) = 0;
-  /// Above 0 where an update is one pass over the parameters: that many bytes hold the factors of a
-  /// step, and the two functions below may take the place of update().
+  /// Above 0 where all that changes from step to step are some numbers: that many bytes hold these
+  /// factors, and write_factors() and update_with() may take the place of update(), to its bits.
   virtual std::size_t factor_bytes() const { return 0; }
+  /// Whether update_with() is one pass over the parameters, which does what BesidesUpdate asks.
+  virtual bool one_pass() const { return false; }
   /// Writes them to the host's memory, and does what finish() does there; before each step.
   virtual void write_factors(const StepContext& context, const OptimizerMemory<float>& memory,
                              void* to);
   /// `factors`: in the GPU's memory when the queue comes to it. For recordings too.
-  virtual void update_in_pass(gpu::Queue& queue, const void* factors,
-                              const OptimizerMemory<float>& memory, const GradientNotes& notes,
-                              const BesidesUpdate& besides);
+  virtual void update_with(gpu::Queue& queue, const void* factors,
+                           const OptimizerMemory<float>& memory, const GradientNotes& notes,
+                           const BesidesUpdate& besides);
   /// Only where the optimizer evaluates_elsewhere(); x in the GPU's memory.
   virtual void evaluation_point(gpu::Queue& queue, const OptimizerMemory<float>& memory, float* x);
   /// Of every parameter; only where the optimizer says curvature_due().

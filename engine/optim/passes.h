@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "engine/gpu/loops.h"
-#include "engine/optim/on_gpu.h"
+#include "engine/optim/step_factors.h"
 
 namespace thalweg::engine::optim {
 
@@ -135,15 +135,26 @@ struct ByDecay {
   Formula without, with;
   const ByDecay* there = nullptr;  ///< in the GPU's memory: what is to be taken instead
   THALWEG_HOST_DEVICE Formula operator()(const Piece& piece) const {
-    const ByDecay& from = there != nullptr ? *there : *this;
-    return piece.choice % 2 != 0 ? from.with : from.without;
+    const bool decays = piece.choice % 2 != 0;
+    // Arguments of a launch have no address: a reference to either would copy them to the stack.
+    if (there != nullptr) return decays ? there->with : there->without;
+    return decays ? with : without;
   }
 };
 template <class Formula>
 struct Always {
   Formula formula;
-  THALWEG_HOST_DEVICE Formula operator()(const Piece&) const { return formula; }
+  const Formula* there = nullptr;  ///< as in ByDecay
+  THALWEG_HOST_DEVICE Formula operator()(const Piece&) const {
+    if (there != nullptr) return *there;
+    return formula;
+  }
 };
+
+template <class Formula>
+ByDecay<Formula> by_decay(const StepFactors<ByDecay<Formula>>& of) {
+  return {of.here.without, of.here.with, of.there};
+}
 
 /// Sums of squares of w and g, the pieces' parts.
 struct SquaresPass {

@@ -1,6 +1,8 @@
 // What goes around any row of the table.
 #pragma once
 
+#include <cstddef>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <utility>
@@ -8,6 +10,7 @@
 
 #include "engine/optim/on_gpu.h"
 #include "engine/optim/optimizer.h"
+#include "engine/optim/step_factors.h"
 
 namespace thalweg::engine::optim {
 
@@ -41,12 +44,32 @@ class Wrapped : public Optimizer<T> {
   std::unique_ptr<Optimizer<T>> base_;
 };
 
+/// Work of its own before and after the base's update; Own: its factors of a step.
+template <class Own>
 class WrappedOnGpu : public OptimizerOnGpu {
  public:
   explicit WrappedOnGpu(std::unique_ptr<OptimizerOnGpu> base) : base_(std::move(base)) {}
   void update(gpu::Queue& queue, const StepContext& c, const OptimizerMemory<float>& x,
               const GradientNotes& notes) override {
+    const StepFactors<Own> own{factors(c)};
+    before(queue, own, x, notes);
     base_->update(queue, c, x, notes);
+    after(queue, own, x);
+  }
+  std::size_t factor_bytes() const override {
+    return base_->factor_bytes() > 0 ? kOwn + base_->factor_bytes() : 0;
+  }
+  void write_factors(const StepContext& c, const OptimizerMemory<float>& x, void* to) override {
+    base_->write_factors(c, x, static_cast<std::byte*>(to) + kOwn);
+    const Own own = factors(c);
+    std::memcpy(to, &own, sizeof own);
+  }
+  void update_with(gpu::Queue& queue, const void* there, const OptimizerMemory<float>& x,
+                   const GradientNotes& notes, const BesidesUpdate&) override {
+    const StepFactors<Own> own{{}, static_cast<const Own*>(there)};
+    before(queue, own, x, notes);
+    base_->update_with(queue, static_cast<const std::byte*>(there) + kOwn, x, notes, {});
+    after(queue, own, x);
   }
   void evaluation_point(gpu::Queue& queue, const OptimizerMemory<float>& x, float* to) override {
     base_->evaluation_point(queue, x, to);
@@ -57,7 +80,15 @@ class WrappedOnGpu : public OptimizerOnGpu {
   }
   std::string note() const override { return base_->note(); }
 
+ protected:
+  virtual Own factors(const StepContext& c) const = 0;
+  virtual void before(gpu::Queue&, const StepFactors<Own>&, const OptimizerMemory<float>&,
+                      const GradientNotes&) = 0;
+  virtual void after(gpu::Queue&, const StepFactors<Own>&, const OptimizerMemory<float>&) = 0;
+
  private:
+  static constexpr std::size_t kOwn = (sizeof(Own) + 15) / 16 * 16;
+
   std::unique_ptr<OptimizerOnGpu> base_;
 };
 

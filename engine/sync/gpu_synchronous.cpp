@@ -114,8 +114,8 @@ class GpuSynchronous final : public SyncMode {
                       static_cast<std::int64_t>(std::max<std::size_t>(1, input.sample_labels));
     report.step = context.step;
     report.stop = input.stop;
-    const bool one_pass = !factors_.empty();
-    if (one_pass) optimizer_->write_factors(context, p_.replica.memory(nullptr), factors_.data());
+    const bool recorded = !factors_.empty();
+    if (recorded) optimizer_->write_factors(context, p_.replica.memory(nullptr), factors_.data());
     queue.record(*report.begun);
     shards_.take(input, factors_.data());
     const int kind = 1 + static_cast<int>(number);
@@ -123,16 +123,16 @@ class GpuSynchronous final : public SyncMode {
     const auto finish = [&] { finish_step(context, report); };
     const auto all = [&] { computed(), finish(); };
     // Where nothing but this GPU works on a step, it is one recording.
-    if (exchange_ == nullptr && one_pass) {
+    if (exchange_ == nullptr && recorded) {
       shards_.run(input, kind, all);
     } else {
       shards_.run(input);
       computed();
       if (exchange_) exchange_->run(context.step, input.stop, number);
       if (exchange_) queue.record(*report.summed);
-      one_pass ? shards_.run_recorded(kind, finish) : finish();
+      recorded ? shards_.run_recorded(kind, finish) : finish();
     }
-    shards_.parameters_changed(one_pass);
+    shards_.parameters_changed(optimizer_->one_pass());
     if (p_.optimizer.curvature_due(context.step)) {
       StepInput again = input;
       again.draw_labels = true;
@@ -143,7 +143,7 @@ class GpuSynchronous final : public SyncMode {
     queue.record(*report.done);
   }
 
-  /// What comes after the sums. The same work in every step where an update is one pass.
+  /// What comes after the sums. The same work in every step where an update can be recorded.
   void finish_step(const StepContext& context, const Report& report) {
     gpu::Queue& queue = shards_.queue();
     update(context);
@@ -158,7 +158,7 @@ class GpuSynchronous final : public SyncMode {
     gpu::Queue& queue = shards_.queue();
     float* const gradient = shards_.gradient(0);
     auto* squares = static_cast<double*>(squares_.data());
-    const bool one_pass = !factors_.empty();
+    const bool one_pass = optimizer_->one_pass();
     // Who clips needs the sums before the update, which else adds up the squares as it goes.
     const bool before = !one_pass || p_.clip_value > 0 || p_.clip_norm > 0;
     if (before) sums_.sums_of_squares(queue, gradient, squares);
@@ -174,9 +174,10 @@ class GpuSynchronous final : public SyncMode {
     }
     const OptimizerMemory<float> memory = p_.replica.memory(gradient);
     const GradientNotes notes{before ? squares : nullptr, nullptr};
-    if (!one_pass) return optimizer_->update(queue, context, memory, notes);
-    optimizer_->update_in_pass(queue, shards_.beside(), memory, notes,
-                               {before ? nullptr : squares, shards_.narrow_parameters()});
+    if (factors_.empty()) return optimizer_->update(queue, context, memory, notes);
+    BesidesUpdate besides;
+    if (one_pass) besides = {before ? nullptr : squares, shards_.narrow_parameters()};
+    optimizer_->update_with(queue, shards_.beside(), memory, notes, besides);
   }
 
   void read(std::size_t number, StepOutcome& outcome) {
@@ -216,7 +217,7 @@ class GpuSynchronous final : public SyncMode {
   std::vector<Bucket> buckets_;
   bool measures_;
   std::unique_ptr<OptimizerOnGpu> optimizer_;
-  std::vector<std::byte> factors_;  ///< of a step; none where an update is not one pass
+  std::vector<std::byte> factors_;  ///< of a step; none where an update cannot be recorded
   GpuShards shards_;
   optim::GradientSums sums_;
   gpu::Memory squares_, cut_squares_;

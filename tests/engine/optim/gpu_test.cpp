@@ -123,20 +123,23 @@ TEST_P(OnGpu, LeavesParametersWithoutAGoodGradientAsTheyAre) {
     EXPECT_NE(before[p], after[p]) << kShapes[p].name;
 }
 
-TEST_P(OnGpu, UpdatesInOnePassToTheSameBits) {
+TEST_P(OnGpu, UpdatesFromARecordingToTheSameBits) {
   TraineeOnGpu plain(GetParam(), kShapes), passing(GetParam(), kShapes);
+  EXPECT_EQ(passing.updater->factor_bytes() > 0, passing.updater->note().empty())
+      << "who waits for nothing can be recorded";
   if (passing.updater->factor_bytes() == 0) {
     EXPECT_THROW(passing.updater->write_factors({}, passing.memory_there(), nullptr),
                  std::logic_error);
     return;
   }
-  passing.in_pass = true;
+  passing.recorded = true;
   train(plain);
   train(passing);
   EXPECT_EQ(passing.w, plain.w);
   EXPECT_EQ(passing.states, plain.states);
   EXPECT_EQ(passing.scalars, plain.scalars);
   EXPECT_EQ(passing.evaluated(), plain.evaluated());
+  if (!passing.updater->one_pass()) return;
   // The gradient and the weights of the last step, by passes of their own.
   gpu::Memory sums(plain.machine, kShapes.size() * sizeof(double), "sums");
   VectorOnGpu gradient(plain.machine, plain.w.size());
@@ -155,7 +158,7 @@ TEST_P(OnGpu, UpdatesInOnePassToTheSameBits) {
 
 TEST(OnePass, LeavesStretchesWhoseGradientIsNotFinite) {
   TraineeOnGpu t("{name: momentum}", kShapes);
-  t.in_pass = true;
+  t.recorded = true;
   train(t, 2);
   const Values before = t.plain(t.w);
   Values gradients = waves(3, 0.3);
@@ -186,6 +189,15 @@ TEST(OnGpu, OnlyTheRowsWithoutKernelsWorkOnTheHost) {
       on_host.insert(row.name);
   EXPECT_THAT(on_host, testing::UnorderedElementsAre("prodigy", "dadapt_adam", "adafactor",
                                                      "shampoo", "soap"));
+}
+
+TEST(OnGpu, RowsOfOneWeightAtATimeAreOnePass) {
+  std::set<std::string> others;
+  for (const optim::OptimizerEntry& row : optim::optimizer_table())
+    if (!TraineeOnGpu("{name: " + row.name + "}", kShapes).updater->one_pass())
+      others.insert(row.name);
+  EXPECT_THAT(others, testing::UnorderedElementsAre("lars", "lamb", "muon", "prodigy",
+                                                    "dadapt_adam", "adafactor", "shampoo", "soap"));
 }
 
 struct Gradient {

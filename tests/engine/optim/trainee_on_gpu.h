@@ -57,8 +57,8 @@ struct TraineeOnGpu : Trainee<float> {
     put(g, gradients);
     send();
     const gpu::Counts before = machine.counts();
-    if (in_pass)
-      update_in_pass(context);
+    if (recorded)
+      update_recorded(context);
     else
       updater->update(*queue, context, memory_there(), notes);
     const gpu::Counts after = machine.counts();
@@ -88,7 +88,7 @@ struct TraineeOnGpu : Trainee<float> {
   gpu::Gpu& machine;
   std::unique_ptr<gpu::Queue> queue;
   GradientNotes notes;
-  bool in_pass = false;  ///< by update_in_pass(), from the second time on as a recording
+  bool recorded = false;  ///< by update_with(), from the second time on as a recording
   std::vector<double> squares() const { return read<double>(squares_); }
   std::vector<gpu::Bf16> narrow() const { return read<gpu::Bf16>(narrow_); }
   long waits = 0, other = 0;  ///< of the last update: the host's waits, what a step must not do
@@ -100,11 +100,11 @@ struct TraineeOnGpu : Trainee<float> {
     machine.copy(here.data(), memory.data(), memory.bytes());
     return here;
   }
-  void update_in_pass(const StepContext& context) {
+  void update_recorded(const StepContext& context) {
     updater->write_factors(context, memory_there(), factors_.data());
     queue->copy(factors_there_.data(), factors_.data(), factors_.bytes());
     const auto work = [&] {
-      updater->update_in_pass(
+      updater->update_with(
           *queue, factors_there_.data(), memory_there(), notes,
           {static_cast<double*>(squares_.data()), static_cast<gpu::Bf16*>(narrow_.data())});
     };

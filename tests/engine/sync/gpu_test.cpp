@@ -64,6 +64,27 @@ void expect_near_the_reference(Case c) {
     thalweg::test::expect_near(here.running[i], truth.running[i], 1e-4f, i);
 }
 
+void expect_steady(const Case& c) {
+  on_ranks(1, [&](comm::Group& group) {
+    TestRank rank(c, group, 1);
+    const auto mode = make_sync_mode(c.sync, rank.parts());
+    int step = 0;
+    for (; step < 8; ++step)
+      mode->step(rank.input(step));
+    const gpu::Counts before = rank.model->gpu()->counts();
+    for (; step < 20; ++step)
+      mode->step(rank.input(step));
+    const gpu::Counts after = rank.model->gpu()->counts();
+    EXPECT_EQ(after.allocations, before.allocations);
+    EXPECT_EQ(after.pageable_copies, before.pageable_copies);
+    // A real GPU is waited for where it is a whole step behind.
+    if (rank.model->gpu()->info().emulated) {
+      EXPECT_EQ(after.waits, before.waits);
+    }
+    mode->settle();
+  });
+}
+
 TEST_F(GpuSync, MakesTheSameCurveOnAnyNumberOfRanks) {
   expect_equal_on_any_ranks(small());
   expect_equal_on_any_ranks(with_norm_and_dropout());
@@ -172,6 +193,20 @@ TEST_F(GpuSync, TheUpdateWritesTheParametersInBf16) {
   }
 }
 
+TEST_F(GpuSync, UpdatesOfSeveralPassesAreRecordedWithTheStep) {
+  const std::vector<Map> optimizers{Map{{"name", "lamb"}, {"lr", 0.01}},
+                                    Map{{"name", "lars"}, {"lr", 0.5}},
+                                    Map{{"name", "adamw"}, {"larc", "clip"}},
+                                    Map{{"name", "adamw"}, {"ema", 0.9}}, Map{{"name", "muon"}}};
+  for (const Map& optimizer : optimizers) {
+    Case c = small();
+    c.optimizer = optimizer;
+    expect_near_the_reference(c);
+    expect_equal_on_any_ranks(c);
+    expect_steady(c);
+  }
+}
+
 TEST_F(GpuSync, ALaneThatLookedAtOtherParametersTakesItsOwnAgain) {
   Case c = small();
   c.precision = Precision::bf16;
@@ -248,27 +283,6 @@ KernelOptions last_ways_of(const Model& model) {
     if (!call.ways.empty()) call.ways = {call.ways.back()};
   return {std::numeric_limits<std::size_t>::max(),
           std::make_shared<const KernelTimes>(std::move(times))};
-}
-
-void expect_steady(const Case& c) {
-  on_ranks(1, [&](comm::Group& group) {
-    TestRank rank(c, group, 1);
-    const auto mode = make_sync_mode(c.sync, rank.parts());
-    int step = 0;
-    for (; step < 8; ++step)
-      mode->step(rank.input(step));
-    const gpu::Counts before = rank.model->gpu()->counts();
-    for (; step < 20; ++step)
-      mode->step(rank.input(step));
-    const gpu::Counts after = rank.model->gpu()->counts();
-    EXPECT_EQ(after.allocations, before.allocations);
-    EXPECT_EQ(after.pageable_copies, before.pageable_copies);
-    // A real GPU is waited for where it is a whole step behind.
-    if (rank.model->gpu()->info().emulated) {
-      EXPECT_EQ(after.waits, before.waits);
-    }
-    mode->settle();
-  });
 }
 
 TEST_F(GpuSync, ASteadyStepAllocatesNothingAndWaitsForNothing) {

@@ -1,0 +1,55 @@
+// What changes from step to step in an update on a GPU, so that it can be recorded.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+
+#include "engine/gpu/host_device.h"
+#include "engine/optim/on_gpu.h"
+
+namespace thalweg::engine::optim {
+
+/// Factors of a step: an argument of a launch, or in the GPU's memory.
+template <class F>
+struct StepFactors {
+  F here{};
+  const F* there = nullptr;
+  THALWEG_HOST_DEVICE F operator*() const {
+    if (there != nullptr) return *there;
+    return here;
+  }
+  /// One of them, as such an argument too.
+  template <class Part, class Whole>
+  StepFactors<Part> part(Part Whole::*member) const {
+    return {here.*member, there != nullptr ? &(there->*member) : nullptr};
+  }
+};
+
+/// An update of several launches whose factors are `Factors`.
+template <class Factors>
+class ByFactors : public OptimizerOnGpu {
+ public:
+  void update(gpu::Queue& queue, const StepContext& context, const OptimizerMemory<float>& memory,
+              const GradientNotes& notes) final {
+    put(queue, {factors(context, memory)}, memory, notes);
+  }
+  std::size_t factor_bytes() const final { return sizeof(Factors); }
+  void write_factors(const StepContext& context, const OptimizerMemory<float>& memory,
+                     void* to) final {
+    const Factors now = factors(context, memory);
+    std::memcpy(to, &now, sizeof now);
+  }
+  void update_with(gpu::Queue& queue, const void* there, const OptimizerMemory<float>& memory,
+                   const GradientNotes& notes, const BesidesUpdate&) final {
+    put(queue, {{}, static_cast<const Factors*>(there)}, memory, notes);
+  }
+
+ protected:
+  /// Of a step, and what Optimizer::finish() does.
+  virtual Factors factors(const StepContext& context,
+                          const OptimizerMemory<float>& memory) const = 0;
+  virtual void put(gpu::Queue& queue, const StepFactors<Factors>& factors,
+                   const OptimizerMemory<float>& memory, const GradientNotes& notes) = 0;
+};
+
+}  // namespace thalweg::engine::optim
