@@ -95,7 +95,7 @@ const std::vector<Replaced>& replaced_words() {
        "gradient, or derivative of a function",
        {"documents_test", "activation.cpp", "layer_table", "cosmoflow", "schedule/sigmoid",
         "schedule_free", "gaussian_fields", "augment_table", "model_test", "generators_test",
-        "schedule_test", "cross_entropy_kernels"}},
+        "schedule_test"}},
       {R"re(manieth)re", "n-th", {"documents_test"}},
   };
   return words;
