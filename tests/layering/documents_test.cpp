@@ -97,6 +97,7 @@ const std::vector<Replaced>& replaced_words() {
         "schedule_free", "gaussian_fields", "augment_table", "model_test", "generators_test",
         "schedule_test"}},
       {R"re(manieth)re", "n-th", {"documents_test"}},
+      {R"re([rR]oll call|\bVigil\b)re", "liveness probe, watchdog", {"documents_test"}},
   };
   return words;
 }

@@ -121,7 +121,8 @@ const std::map<std::string, Names> kMayInclude = {
       "!engine/comm/transport/shared/"}},
     {"engine/launch/",
      {"engine/launch/", "engine/comm/transport/leftovers.h", "engine/comm/wireup/sanitizers.h"}},
-    {"engine/perf/", {"engine/perf/", "engine/comm/"}},
+    {"engine/perf/",
+     {"engine/perf/", "engine/comm/", "!engine/comm/transport/", "!engine/comm/liveness/"}},
     // What compresses and exchanges gradients serves the modes and knows none of them.
     {"engine/sync/compress/",
      {"engine/sync/compress/", "engine/sync/bucket_sum.h", "engine/comm/group.h",
@@ -134,7 +135,7 @@ const std::map<std::string, Names> kMayInclude = {
      {"engine/sync/", "engine/comm/", "!engine/comm/transport/", "!engine/comm/liveness/",
       "engine/gpu/", "engine/optim/", "engine/schedule/", "engine/nn/", "engine/data/",
       "engine/tensor/", "jobspec/"}},
-    {"engine/train/", {"engine/", "jobspec/"}},
+    {"engine/train/", {"engine/", "!engine/comm/transport/", "!engine/comm/liveness/", "jobspec/"}},
     {"daemon/", {"daemon/", "db/", "jobspec/"}},
     {"daemon/slurm_agent/", {"daemon/slurm_agent/"}},
     {"cli/", {"cli/", "daemon/api/", "jobspec/"}},

@@ -1,3 +1,4 @@
+// What algorithms ask of layouts and segments, apart from the table of algorithms.
 #include "engine/comm/algorithms/collective.h"
 
 #include <bit>

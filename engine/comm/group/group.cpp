@@ -1,3 +1,4 @@
+// The public calls: arguments are checked and packed; group_impl does the rest.
 #include "engine/comm/group.h"
 
 #include <algorithm>

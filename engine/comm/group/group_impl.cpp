@@ -1,3 +1,5 @@
+// Numbers every call, picks its algorithm, and runs it: short ones of one machine at once, the
+// others as coroutines.
 #include "engine/comm/group/group_impl.h"
 
 #include <cstring>

@@ -1,3 +1,4 @@
+// Every wait advances all operations: a peer may need another one before it can join this one.
 #include "engine/comm/group/progress.h"
 
 #include <algorithm>

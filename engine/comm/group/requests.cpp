@@ -1,3 +1,4 @@
+// A request owns its operation; waits on any request advance it.
 #include "engine/comm/group/requests.h"
 
 #include <cstdio>

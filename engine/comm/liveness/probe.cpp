@@ -1,3 +1,4 @@
+// Packing of questions and answers, and what all answers together say of who is to blame.
 #include "engine/comm/liveness/probe.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// One loop for all waits of a group: when to spin, yield and sleep depends on what may end the
+// wait.
 #include "engine/comm/liveness/wait_policy.h"
 
 #include <sched.h>

@@ -1,3 +1,5 @@
+// Outside of collectives ranks wait for the PMIx server too, which no probe reaches: where all
+// ranks answer, the wait still has an end.
 #include "engine/comm/liveness/watchdog.h"
 
 #include <algorithm>

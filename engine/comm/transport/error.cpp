@@ -1,3 +1,4 @@
+// One wording of what a receiver finds, whichever transport finds it.
 #include "engine/comm/transport/error.h"
 
 namespace thalweg::engine::comm {

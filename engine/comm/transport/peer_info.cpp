@@ -1,3 +1,5 @@
+// A node's name is not enough to tell machines apart: containers and reboots repeat it. So boot and
+// namespaces belong to it.
 #include "engine/comm/transport/peer_info.h"
 
 #include <sys/utsname.h>

@@ -1,3 +1,4 @@
+// pidfds in one epoll set with UCX's events: a rank that sleeps wakes up for either.
 #include "engine/comm/transport/process_watch.h"
 
 #include <sys/epoll.h>

@@ -111,12 +111,14 @@ bool RoutedTransport::supports(MessageMemory where) const {
 }
 
 void RoutedTransport::progress() {
-  peers_->throw_if_failed();
   ++rounds_;
-  if (sockets_->active()) sockets_->progress();
+  if (sockets_->active()) {
+    peers_->throw_if_failed();
+    sockets_->progress();
+  }
   peers_->progress(!sockets_->active() || peers_->has_messages() || shared_->sending() ||
                    rounds_ % kRoundsPerUcx == 0);
-  shared_->progress();
+  if (shared_->receiving()) shared_->progress();
 }
 
 std::uint64_t RoutedTransport::completed() const {

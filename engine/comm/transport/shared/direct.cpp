@@ -1,3 +1,4 @@
+// process_vm_readv. Whether the kernel allows it (ptrace rules, namespaces) is found out by trying.
 #include "engine/comm/transport/shared/direct.h"
 
 #include <sys/uio.h>

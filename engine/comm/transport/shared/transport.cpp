@@ -1,3 +1,4 @@
+// A short message tells where the long one is; the rest is a system call of the receiver.
 #include "engine/comm/transport/shared/transport.h"
 
 #include <cerrno>
@@ -111,7 +112,6 @@ std::unique_ptr<Request> SharedTransport::receive(int peer, std::uint64_t tag, v
 }
 
 void SharedTransport::progress() {
-  if (receives_.empty()) return;
   std::erase_if(receives_, [](Receive* receive) { return receive->advance(); });
 }
 

@@ -40,6 +40,8 @@ class SharedTransport final : public MessageTransport {
                                    MessageMemory where) override;
   void progress() override;
   std::uint64_t completed() const override { return completed_; }
+  /// Whether progress() has anything to look after.
+  bool receiving() const { return !receives_.empty(); }
   /// Whether a peer's taken() may be on its way.
   bool sending() const { return !sends_.empty(); }
   void taken(std::uint32_t number);

@@ -1,3 +1,4 @@
+// Of two ranks the higher one connects; each must show the other's secret.
 #include "engine/comm/transport/socket/connection_table.h"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// What the environment wants of sockets, and which pairs of ranks get them.
 #include "engine/comm/transport/socket/transport.h"
 
 #include <netinet/in.h>

@@ -1,3 +1,5 @@
+// Control messages are UCX's active messages: they need no posted receive, so a rank hears of
+// probes and losses whatever it waits for.
 #include "engine/comm/transport/ucx/peers.h"
 
 #include <cstring>

@@ -1,3 +1,4 @@
+// UCX's tag matching. What its callbacks write to outlives a request that is dropped half-way.
 #include "engine/comm/transport/ucx/transport.h"
 
 #include <string>

@@ -1,3 +1,4 @@
+// Which of UCX's transports can start here is found out by trying.
 #include "engine/comm/transport/ucx/worker.h"
 
 #include <sys/resource.h>
