@@ -143,10 +143,11 @@ int until_somebody_is_gone(const Plan& plan) {
   std::printf("rank %d has pid %d\n", group.rank(), static_cast<int>(getpid()));
   std::fflush(stdout);
   Work work(group, plan);
-  group.barrier();
-  const auto start = Clock::now();
-  if (group.rank() == plan.victim) leave_later(plan);
+  auto start = Clock::now();
   try {
+    group.barrier();  // others may still be in it when the victim has gone
+    start = Clock::now();
+    if (group.rank() == plan.victim) leave_later(plan);
     for (;;) {
       work.once();
       if (!g_leave) continue;
