@@ -246,7 +246,12 @@ Value definitions() {
 /// validate`.
 Value sbatch_option(const SlurmOption& option) {
   Map map;
-  if (option.type == SlurmType::flag) map.emplace_back("type", "boolean");
+  if (option.type == SlurmType::flag && option.words.empty()) map.emplace_back("type", "boolean");
+  if (option.type == SlurmType::flag && !option.words.empty()) {
+    List words{true, false};
+    words.insert(words.end(), option.words.begin(), option.words.end());
+    map.emplace_back("enum", std::move(words));
+  }
   if (option.type == SlurmType::count) {
     map = {{"type", "integer"}, {"minimum", option.min}, {"maximum", option.max}};
   }

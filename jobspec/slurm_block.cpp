@@ -154,7 +154,7 @@ Value write_slurm(const SlurmOptions& slurm) {
     const SlurmOption* option = find_slurm_option(name);
     if (option == nullptr) continue;
     Value value = text;
-    if (option->type == SlurmType::flag) value = true;
+    if (option->type == SlurmType::flag && text.empty()) value = true;
     if (option->type == SlurmType::count || option->type == SlurmType::minutes)
       value = static_cast<std::int64_t>(std::stoll(text));
     (option->use == SlurmUse::key ? block : others).emplace_back(name, std::move(value));

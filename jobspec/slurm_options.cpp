@@ -29,7 +29,13 @@ std::vector<SlurmOption> make_options() {
       {"nodelist", key, text, "nodes that must be among the job's"},
       {"exclude", key, text, "nodes that must not"},
       {"licenses", key, text, "licences that the job holds"},
-      {"exclusive", key, flag, "whole nodes, not shared with other jobs"},
+      {"exclusive",
+       key,
+       flag,
+       "whole nodes, not shared with other jobs (or other users')",
+       0,
+       0,
+       {"user", "mcs"}},
 
       {"acctg-freq", sbatch, text, "how often accounting samples"},
       {"batch", sbatch, text, "features of the node that runs the batch script"},
@@ -238,7 +244,11 @@ bool is_off(const SlurmOption& option, const Value& value) {
 std::optional<std::string> slurm_value(const SlurmOption& option, const Value& value) {
   switch (option.type) {
     case flag:
-      return value.is_bool() && value.as_bool() ? std::optional<std::string>("") : std::nullopt;
+      if (value.is_bool() && value.as_bool()) return "";
+      if (value.is_string() &&
+          std::count(option.words.begin(), option.words.end(), value.as_string()) > 0)
+        return value.as_string();
+      return {};
     case count:
       if (!value.is_int() || value.as_int() < option.min || value.as_int() > option.max) return {};
       return std::to_string(value.as_int());
@@ -264,7 +274,7 @@ std::optional<std::string> slurm_value(const SlurmOption& option, const Value& v
 std::string expected_of(const SlurmOption& option) {
   switch (option.type) {
     case flag:
-      return "true or false";
+      return option.words.empty() ? "true or false" : "true, false, " + any_of(option.words);
     case count:
       return fmt::format("a whole number from {} to {}", option.min, option.max);
     case memory:
@@ -289,7 +299,7 @@ std::string refusal_of(const SlurmOption& option) {
 std::string sbatch_argument(const std::string& name, const std::string& value) {
   const SlurmOption* option = find_slurm_option(name);
   std::string argument = "--" + name;
-  if (option && option->type == flag) return argument;
+  if (option && option->type == flag && value.empty()) return argument;
   argument += "=";
   if (value.find_first_of(" \t\"'\\#") == std::string::npos) return argument + value;
   argument += '"';

@@ -24,7 +24,7 @@ enum class SlurmUse {
 
 enum class SlurmType {
   text,
-  flag,     ///< given or not; no value
+  flag,     ///< given or not; no value, or one of `words`
   count,    ///< a whole number, `min` to `max`
   memory,   ///< "4096M" in canonical form
   minutes,  ///< a time, whole minutes in canonical form

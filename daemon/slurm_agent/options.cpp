@@ -123,6 +123,17 @@ void set_hint(Description& d, Text text) {
   if (text == "memory_bound") d.get().cores_per_socket = 1;
 }
 
+void set_exclusive(Description& d, Text text) {
+  if (text.empty())
+    d.get().shared = JOB_SHARED_NONE;
+  else if (text == "user")
+    d.get().shared = JOB_SHARED_USER;
+  else if (text == "mcs")
+    d.get().shared = JOB_SHARED_MCS;
+  else
+    throw BadOption("unknown word '" + text + "'");
+}
+
 void set_nodes(Description& d, Text text) {
   d.get().min_nodes = d.get().max_nodes = static_cast<std::uint32_t>(number(text));
 }
@@ -146,7 +157,7 @@ const std::vector<OptionRow>& option_rows() {
       {"nodelist", TEXT(req_nodes)},
       {"exclude", TEXT(exc_nodes)},
       {"licenses", TEXT(licenses)},
-      {"exclusive", FLAG(shared, JOB_SHARED_NONE)},
+      {"exclusive", set_exclusive},
 
       {"acctg-freq", TEXT(acctg_freq)},
       {"batch", TEXT(batch_features)},

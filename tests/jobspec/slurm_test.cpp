@@ -43,6 +43,22 @@ TEST(Slurm, ValuesAreBroughtIntoOneForm) {
   EXPECT_EQ(sweep.slurm.mpi, "pmix_v4");
 }
 
+TEST(Slurm, ExclusiveMayNameWhoSharesNodes) {
+  const auto asked = [](const std::string& value) {
+    return parse(base + "slurm: {exclusive: " + value + "}\n").slurm;
+  };
+  EXPECT_EQ(asked("user").option("exclusive"), "user");
+  EXPECT_EQ(asked("true").options, (SlurmRequest{{"exclusive", ""}}));
+  EXPECT_TRUE(asked("false").options.empty());
+  EXPECT_EQ(sbatch_argument("exclusive", "user"), "--exclusive=user");
+  EXPECT_EQ(sbatch_argument("exclusive", ""), "--exclusive");
+  SiteLimits site;
+  site.slurm = asked("user");
+  EXPECT_EQ(SiteLimits::from_json(site.to_json()).slurm.option("exclusive"), "user");
+  EXPECT_THAT(mistakes(base + "slurm: {exclusive: group}\n", {}),
+              HasSubstr("expected true, false, user or mcs"));
+}
+
 TEST(Slurm, WrittenAndReadAgainIsTheSame) {
   const Sweep sweep =
       parse(read_file(source_dir() / "tests/jobspec/valid/slurm_pass_through.yaml"));

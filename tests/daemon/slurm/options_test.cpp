@@ -44,7 +44,8 @@ TEST(SlurmOptionTables, EveryOptionHasADocLineAnArgumentAndASetter) {
     const std::string name(option.name);
     EXPECT_TRUE(names.insert(name).second) << name;
     EXPECT_GT(option.doc.size(), 5u) << name;
-    EXPECT_EQ(option.type == SlurmType::words, !option.words.empty()) << name;
+    if (option.type != SlurmType::flag)
+      EXPECT_EQ(option.type == SlurmType::words, !option.words.empty()) << name;
     EXPECT_LE(option.min, option.max) << name;
     EXPECT_EQ(jobspec::sbatch_argument(name, sample(option)).rfind("--" + name, 0), 0u);
     const auto& rows = option_rows();
@@ -66,6 +67,18 @@ TEST(SlurmOptionTables, EverySetterChangesTheDescription) {
     const bool same = std::memcmp(&changed.get(), &untouched.get(), sizeof(job_desc_msg_t)) == 0;
     EXPECT_FALSE(same) << name;
   }
+}
+
+TEST(SlurmOptionTables, ExclusiveOfAllOrOfOtherUsers) {
+  const auto shared = [](const std::string& value) {
+    Description d;
+    set_options(d, {{"exclusive", value}});
+    return d.get().shared;
+  };
+  EXPECT_EQ(shared(""), JOB_SHARED_NONE);
+  EXPECT_EQ(shared("user"), JOB_SHARED_USER);
+  EXPECT_EQ(shared("mcs"), JOB_SHARED_MCS);
+  EXPECT_THROW(shared("group"), BadOption);
 }
 
 TEST(SlurmOptionTables, FieldsOfTheDescription) {
