@@ -10,6 +10,7 @@
 #include "engine/data/sets.h"
 #include "engine/data/split.h"
 #include "engine/data/table.h"
+#include "jobspec/table.h"
 
 namespace thalweg::engine {
 namespace {
@@ -19,12 +20,12 @@ std::string where(const std::filesystem::path& file, std::int64_t offset) {
   return file.string() + ": offset " + std::to_string(offset) + ": ";
 }
 
-const std::vector<data::Row>& table() {
-  static const std::vector<data::Row> rows{
-      data::fashion_mnist(), data::cifar10(),         data::cifar100(),  data::idx_files(),
-      data::arrays(),        data::tokens(),          data::text(),      data::synthetic(),
-      data::shapes(),        data::gaussian_fields(), data::copy_task(), data::translation_task(),
-      data::quadratic_deep()};
+const jobspec::Table<data::Row>& table() {
+  static const jobspec::Table<data::Row> rows(
+      "dataset",
+      {data::fashion_mnist(), data::cifar10(), data::cifar100(), data::idx_files(), data::arrays(),
+       data::tokens(), data::text(), data::synthetic(), data::shapes(), data::gaussian_fields(),
+       data::copy_task(), data::translation_task(), data::quadratic_deep()});
   return rows;
 }
 
@@ -160,17 +161,10 @@ std::vector<jobspec::Option> common_options() {
 std::unique_ptr<Dataset> load_dataset(const jobspec::Value& data) {
   const jobspec::Value* name = data.find("name");
   if (name == nullptr) throw std::invalid_argument("data.name is missing");
-  std::vector<std::string> names;
-  for (const data::Row& row : table()) {
-    if (name->as_string() == row.name)
-      return data::load_sets(
-          row, data::with_whole_paths(data::with_whole_paths(data, data::options_of(row)),
-                                      common_options()));
-    names.emplace_back(row.name);
-  }
-  const std::string near = jobspec::nearest(name->as_string(), names);
-  throw std::invalid_argument("data.name: no dataset \"" + name->as_string() + "\"" +
-                              (near.empty() ? "" : " (did you mean " + near + "?)"));
+  const data::Row& row = table().at(name->as_string(), "data.name");
+  return data::load_sets(row,
+                         data::with_whole_paths(data::with_whole_paths(data, data::options_of(row)),
+                                                common_options()));
 }
 
 std::vector<jobspec::Section> data_schema() {

@@ -26,7 +26,8 @@ std::string complaint(const Value& data) {
 }
 
 TEST(Datasets, UnknownNameGetsTheNearestOne) {
-  EXPECT_THAT(complaint(Map{{"name", "fashion-mnst"}}), HasSubstr("did you mean fashion-mnist?"));
+  EXPECT_THAT(complaint(Map{{"name", "fashion-mnst"}}),
+              HasSubstr("no dataset 'fashion-mnst', did you mean 'fashion-mnist'?"));
   EXPECT_THAT(complaint(Map{}), HasSubstr("data.name is missing"));
 }
 
