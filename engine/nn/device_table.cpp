@@ -21,13 +21,15 @@ std::unique_ptr<Program> compile_reference(const Graph& graph, int samples,
 
 }  // namespace
 
-const std::vector<DeviceKind>& device_table() {
+const jobspec::Table<DeviceKind>& device_table() {
   static const std::string caveat = cuda_seen_on_gpu ? "" : std::string(", ") + cuda_caveat;
-  static const std::vector<DeviceKind> table = {
-      {"cpu", "oneDNN kernels, one thread a lane", cpu::compile},
-      {"cuda", "an NVIDIA GPU (cuDNN, cuBLASLt and loops of our own)" + caveat, cuda::compile},
-      {"reference", "slow, obvious loops: the truth for tests", compile_reference},
-  };
+  static const jobspec::Table<DeviceKind> table(
+      "device",
+      {
+          {"cpu", "oneDNN kernels, one thread a lane", cpu::compile},
+          {"cuda", "an NVIDIA GPU (cuDNN, cuBLASLt and loops of our own)" + caveat, cuda::compile},
+          {"reference", "slow, obvious loops: the truth for tests", compile_reference},
+      });
   return table;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/device/compile_options.h"
+#include "jobspec/table.h"
 
 namespace thalweg::engine {
 
@@ -23,7 +24,7 @@ struct DeviceKind {
                                       const CompileOptions& options);
 };
 
-const std::vector<DeviceKind>& device_table();
+const jobspec::Table<DeviceKind>& device_table();
 
 /// Whether a table of a real GPU stands in tests/bench/results; train_options_test holds the two
 /// together. True with the commit that adds the first one: `device: auto` takes GPUs from then on,

@@ -31,14 +31,9 @@ void check_option(const Option& option, const Value& value, const std::string& o
 }
 
 const LayerKind& find_kind(const LayerSpec& spec, const Owner& owner) {
-  std::vector<std::string> names;
-  for (const LayerKind& kind : layer_table()) {
-    if (kind.name == spec.kind) return kind;
-    names.push_back(kind.name);
-  }
-  const std::string near = jobspec::nearest(spec.kind, names);
+  if (const LayerKind* kind = layer_table().find(spec.kind)) return *kind;
   owner.refuse("kind",
-               "is of an unknown kind" + (near.empty() ? "" : ", did you mean '" + near + "'?"));
+               "is of an unknown kind" + jobspec::suggestion(spec.kind, layer_table().names()));
 }
 
 bool has_weights(const LayerPlan& layer) {
@@ -75,11 +70,9 @@ std::vector<int> find_inputs(const LayerSpec& spec, const LayerKind& kind,
   std::vector<int> from;
   for (const std::string& name : spec.inputs) {
     const auto found = std::find(names.begin(), names.end(), name);
-    if (found == names.end()) {
-      const std::string near = jobspec::nearest(name, names);
+    if (found == names.end())
       owner.refuse("inputs", "takes '" + name + "', which is no layer before it" +
-                                 (near.empty() ? "" : ", did you mean '" + near + "'?"));
-    }
+                                 jobspec::suggestion(name, names));
     from.push_back(static_cast<int>(found - names.begin()));
   }
   if (from.empty()) from.push_back(static_cast<int>(names.size()) - 1);
@@ -101,9 +94,8 @@ jobspec::Map complete_options(const std::vector<Option>& options, const jobspec:
     names.push_back(option.name);
   for (const auto& [key, value] : given) {
     if (std::find(names.begin(), names.end(), key) != names.end()) continue;
-    const std::string near = jobspec::nearest(key, names);
-    throw OptionError(key, owner + " has no option '" + key + "'" +
-                               (near.empty() ? "" : ", did you mean '" + near + "'?"));
+    throw OptionError(key,
+                      owner + " has no option '" + key + "'" + jobspec::suggestion(key, names));
   }
   jobspec::Map complete;
   for (const Option& option : options) {

@@ -9,12 +9,13 @@
 
 #include "engine/device/layer.h"
 #include "jobspec/fwd.h"
+#include "jobspec/table.h"
 
 namespace thalweg::engine {
 
 /// The layers that graphs are made of: one row each.
-const std::vector<LayerKind>& layer_table();
-const std::vector<LossKind>& loss_table();
+const jobspec::Table<LayerKind>& layer_table();
+const jobspec::Table<LossKind>& loss_table();
 
 /// Added to Metric::top: 1 - the quotient. Such a metric is better where it is larger.
 inline constexpr std::size_t one_minus = 2 * most_sums;

@@ -1,4 +1,5 @@
 // The losses: a new one is a .cpp per device, its name in each device's layer.h, and a row here.
+#include <algorithm>
 #include <stdexcept>
 
 #include "engine/device/cpu/layer.h"
@@ -83,75 +84,79 @@ void read_weights(LossPlan& plan) {
 
 const LossKind& find_loss(const std::string& name, const InputShape& data) {
   const bool labels = data.classes > 0;
-  std::vector<std::string> names{"auto"};
-  for (const LossKind& kind : loss_table()) {
-    if (name == "auto" && kind.of_labels == labels) return kind;
-    names.push_back(kind.name);
-    if (name != kind.name) continue;
-    if (kind.of_labels == labels) return kind;
+  if (name == "auto")
+    return *std::find_if(loss_table().begin(), loss_table().end(),
+                         [&](const LossKind& kind) { return kind.of_labels == labels; });
+  const LossKind* kind = loss_table().find(name);
+  if (kind == nullptr) {
+    std::vector<std::string> names = loss_table().names();
+    names.insert(names.begin(), "auto");
+    jobspec::refuse_name("loss.name", "loss", name, names);
+  }
+  if (kind->of_labels != labels)
     throw std::invalid_argument(
         "loss " + name + " is over " +
         (labels ? "targets, but the data has labels" : "labels, but the data has targets"));
-  }
-  const std::string near = jobspec::nearest(name, names);
-  throw std::invalid_argument("loss.name: there is no loss '" + name + "'" +
-                              (near.empty() ? "" : ", did you mean '" + near + "'?"));
+  return *kind;
 }
 
 }  // namespace
 
-const std::vector<LossKind>& loss_table() {
-  static const std::vector<LossKind> table = {
-      {"cross_entropy",
-       "cross-entropy of the softmax of the logits",
-       {jobspec::real_option("smoothing", 0, 0, 1, "share of the label spread over all classes"),
-        class_weights()},
-       true,
-       &reference::cross_entropy,
-       cpu::cross_entropy,
-       cuda::cross_entropy,
-       {error, accuracy, top5, perplexity, iou_of_images}},
-      {"dice",
-       "1 - the Dice coefficient of every class's softmax, averaged: for segmentation",
-       {jobspec::real_option("epsilon", 1, 1e-12, 1e6, "added to both parts of each quotient")},
-       true,
-       &reference::dice,
-       cpu::dice,
-       cuda::dice,
-       {error, accuracy, iou}},
-      {"mse",
-       "squared error, averaged over the targets",
-       {},
-       false,
-       &reference::mse,
-       cpu::mse,
-       cuda::mse,
-       {mae}},
-      {"l1",
-       "absolute error, averaged over the targets",
-       {},
-       false,
-       &reference::l1,
-       cpu::l1,
-       cuda::l1,
-       {mae}},
-      {"quadratic_deep",
-       "1/2 (y - t)' Q (y - t) with DeepOBS' Q of 100 targets",
-       {},
-       false,
-       &reference::quadratic_deep,
-       cpu::quadratic_deep,
-       cuda::quadratic_deep,
-       {}},
-      {"bce",
-       "binary cross-entropy of logits with targets from 0 to 1",
-       {},
-       false,
-       &reference::bce,
-       cpu::bce,
-       cuda::bce,
-       {wrong_side, right_side, iou}},
-  };
+const jobspec::Table<LossKind>& loss_table() {
+  static const jobspec::Table<LossKind> table(
+      "loss",
+      {
+          {"cross_entropy",
+           "cross-entropy of the softmax of the logits",
+           {jobspec::real_option("smoothing", 0, 0, 1,
+                                 "share of the label spread over all classes"),
+            class_weights()},
+           true,
+           &reference::cross_entropy,
+           cpu::cross_entropy,
+           cuda::cross_entropy,
+           {error, accuracy, top5, perplexity, iou_of_images}},
+          {"dice",
+           "1 - the Dice coefficient of every class's softmax, averaged: for segmentation",
+           {jobspec::real_option("epsilon", 1, 1e-12, 1e6, "added to both parts of each quotient")},
+           true,
+           &reference::dice,
+           cpu::dice,
+           cuda::dice,
+           {error, accuracy, iou}},
+          {"mse",
+           "squared error, averaged over the targets",
+           {},
+           false,
+           &reference::mse,
+           cpu::mse,
+           cuda::mse,
+           {mae}},
+          {"l1",
+           "absolute error, averaged over the targets",
+           {},
+           false,
+           &reference::l1,
+           cpu::l1,
+           cuda::l1,
+           {mae}},
+          {"quadratic_deep",
+           "1/2 (y - t)' Q (y - t) with DeepOBS' Q of 100 targets",
+           {},
+           false,
+           &reference::quadratic_deep,
+           cpu::quadratic_deep,
+           cuda::quadratic_deep,
+           {}},
+          {"bce",
+           "binary cross-entropy of logits with targets from 0 to 1",
+           {},
+           false,
+           &reference::bce,
+           cpu::bce,
+           cuda::bce,
+           {wrong_side, right_side, iou}},
+      });
   return table;
 }
 
@@ -184,8 +189,8 @@ jobspec::Section loss_schema() {
   jobspec::Section section{"loss", "What training makes small", {}, "name", {}};
   section.fallback = "auto";
   section.variants.push_back({"auto", "cross_entropy of labels, mse of targets", {}});
-  for (const LossKind& kind : loss_table())
-    section.variants.push_back({kind.name, kind.doc, kind.options});
+  for (jobspec::Variant& variant : loss_table().variants())
+    section.variants.push_back(std::move(variant));
   return section;
 }
 

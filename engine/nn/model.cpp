@@ -119,23 +119,12 @@ class CompiledModel final : public Model {
   std::size_t statistics_ = 0;
 };
 
-const DeviceKind& find_device(const std::string& name) {
-  std::vector<std::string> names;
-  for (const DeviceKind& device : device_table()) {
-    if (device.name == name) return device;
-    names.push_back(device.name);
-  }
-  const std::string near = jobspec::nearest(name, names);
-  throw std::invalid_argument("there is no device '" + name + "'" +
-                              (near.empty() ? "" : ", did you mean '" + near + "'?"));
-}
-
 }  // namespace
 
 std::unique_ptr<Model> build_model(const jobspec::Value& model, const InputShape& input,
                                    int shard_batch, const std::string& device,
                                    const jobspec::Value& loss, const CompileOptions& options) {
-  const DeviceKind& kind = find_device(device);
+  const DeviceKind& kind = device_table().at(device);
   if (shard_batch < 1)
     throw std::invalid_argument("a shard of " + std::to_string(shard_batch) + " samples is empty");
   Graph graph = build_model_graph(model, input, loss);

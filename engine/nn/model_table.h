@@ -6,6 +6,7 @@
 
 #include "engine/nn/graph.h"
 #include "engine/nn/model.h"
+#include "jobspec/table.h"
 
 namespace thalweg::engine {
 
@@ -17,7 +18,7 @@ struct ModelKind {
   std::vector<LayerSpec> (*layers)(const jobspec::Value& options, const InputShape& input);
 };
 
-const std::vector<ModelKind>& model_table();
+const jobspec::Table<ModelKind>& model_table();
 
 std::vector<LayerSpec> inline_graph(const jobspec::Value& options, const InputShape& input);
 std::vector<LayerSpec> mlp(const jobspec::Value& options, const InputShape& input);

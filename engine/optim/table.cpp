@@ -1,7 +1,5 @@
 #include "engine/optim/table.h"
 
-#include <stdexcept>
-
 namespace thalweg::engine::optim {
 
 using jobspec::Option;
@@ -23,25 +21,18 @@ using jobspec::Value;
 THALWEG_OPTIMIZERS(THALWEG_DECLARE)
 #undef THALWEG_DECLARE
 
-const std::vector<OptimizerEntry>& optimizer_table() {
+const jobspec::Table<OptimizerEntry>& optimizer_table() {
 #define THALWEG_CALL(name) name(),
-  static const std::vector<OptimizerEntry> table{THALWEG_OPTIMIZERS(THALWEG_CALL)};
+  static const jobspec::Table<OptimizerEntry> table("optimizer",
+                                                    {THALWEG_OPTIMIZERS(THALWEG_CALL)});
 #undef THALWEG_CALL
   return table;
 }
 
 const OptimizerEntry& find_optimizer(const Value& tree, const std::string& where) {
   const Value* name = tree.find("name");
-  std::vector<std::string> known;
-  for (const OptimizerEntry& e : optimizer_table()) {
-    if (name && name->is_string() && e.name == name->as_string()) return e;
-    known.push_back(e.name);
-  }
   const std::string given = name && name->is_string() ? name->as_string() : "";
-  std::string message = where + "name: unknown optimizer '" + given + "'";
-  if (const std::string near = jobspec::nearest(given, known); !near.empty())
-    message += " (did you mean '" + near + "'?)";
-  throw std::invalid_argument(message);
+  return optimizer_table().at(given, where + "name");
 }
 
 }  // namespace thalweg::engine::optim

@@ -8,6 +8,7 @@
 
 #include "engine/optim/optimizer.h"
 #include "jobspec/option.h"
+#include "jobspec/table.h"
 
 namespace thalweg::engine::optim {
 
@@ -44,7 +45,7 @@ struct OptimizerEntry {
                                                     const Parameters<double>&) = nullptr;
 };
 
-const std::vector<OptimizerEntry>& optimizer_table();
+const jobspec::Table<OptimizerEntry>& optimizer_table();
 /// The row that `tree.name` names. Throws std::invalid_argument ("did you mean") with `where`
 /// before the key.
 const OptimizerEntry& find_optimizer(const jobspec::Value& tree, const std::string& where);

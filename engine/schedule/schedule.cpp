@@ -15,30 +15,20 @@ using jobspec::Value;
 namespace {
 
 template <class Entry>
-const Entry& pick(const std::vector<Entry>& table, const Value& tree, const std::string& key) {
+const Entry& pick(const jobspec::Table<Entry>& table, const Value& tree, const std::string& key) {
   const Value* given = tree.find(key);
-  const std::string name = given ? given->to_text() : table.front().name;
-  std::vector<std::string> known;
-  for (const Entry& entry : table) {
-    if (entry.name == name) return entry;
-    known.push_back(entry.name);
-  }
-  std::string message = "schedule." + key + ": unknown value '" + name + "'";
-  if (const std::string near = jobspec::nearest(name, known); !near.empty())
-    message += " (did you mean '" + near + "'?)";
-  throw std::invalid_argument(message);
+  return given == nullptr ? table.front() : table.at(given->to_text(), "schedule." + key);
 }
 
 template <class Entry>
-jobspec::Section section_of(const std::vector<Entry>& table, const char* selector,
+jobspec::Section section_of(const jobspec::Table<Entry>& table, const char* selector,
                             const char* doc) {
   jobspec::Section section;
   section.path = "schedule";
   section.doc = doc;
   section.selector = selector;
   section.fallback = table.front().name;
-  for (const Entry& entry : table)
-    section.variants.push_back({entry.name, entry.doc, entry.options});
+  section.variants = table.variants();
   return section;
 }
 

@@ -30,23 +30,24 @@ ScalingEntry scaling_sqrt();
 ScalingEntry scaling_auto();
 ScalingEntry scaling_mccandlish();
 
-const std::vector<DecayEntry>& decay_table() {
-  static const std::vector<DecayEntry> table{
-      constant(),        step(),      multistep(),  exponential(), inverse_time(),
-      inverse_sqrt(),    sigmoid(),   polynomial(), linear(),      cosine(),
-      cosine_restarts(), one_cycle(), wsd(),        plateau(),     list()};
+const jobspec::Table<DecayEntry>& decay_table() {
+  static const jobspec::Table<DecayEntry> table(
+      "decay",
+      {constant(), step(), multistep(), exponential(), inverse_time(), inverse_sqrt(), sigmoid(),
+       polynomial(), linear(), cosine(), cosine_restarts(), one_cycle(), wsd(), plateau(), list()});
   return table;
 }
 
-const std::vector<WarmupEntry>& warmup_table() {
-  static const std::vector<WarmupEntry> table{warmup_none(), warmup_linear(), warmup_constant(),
-                                              warmup_quadratic()};
+const jobspec::Table<WarmupEntry>& warmup_table() {
+  static const jobspec::Table<WarmupEntry> table(
+      "warm-up", {warmup_none(), warmup_linear(), warmup_constant(), warmup_quadratic()});
   return table;
 }
 
-const std::vector<ScalingEntry>& scaling_table() {
-  static const std::vector<ScalingEntry> table{scaling_none(), scaling_linear(), scaling_sqrt(),
-                                               scaling_auto(), scaling_mccandlish()};
+const jobspec::Table<ScalingEntry>& scaling_table() {
+  static const jobspec::Table<ScalingEntry> table(
+      "batch scaling",
+      {scaling_none(), scaling_linear(), scaling_sqrt(), scaling_auto(), scaling_mccandlish()});
   return table;
 }
 

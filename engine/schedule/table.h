@@ -11,6 +11,7 @@
 
 #include "engine/schedule/options.h"
 #include "engine/schedule/schedule.h"
+#include "jobspec/table.h"
 
 namespace thalweg::engine {
 
@@ -43,9 +44,9 @@ struct ScalingEntry {
   double (*factor)(const ScheduleOptions&) = nullptr;
 };
 
-const std::vector<DecayEntry>& decay_table();
-const std::vector<WarmupEntry>& warmup_table();
-const std::vector<ScalingEntry>& scaling_table();
+const jobspec::Table<DecayEntry>& decay_table();
+const jobspec::Table<WarmupEntry>& warmup_table();
+const jobspec::Table<ScalingEntry>& scaling_table();
 
 /// A schedule that is a plain function of the time in steps: a multiplier or a ScheduleValue.
 template <class F>

@@ -10,12 +10,13 @@
 #include "engine/sync/compress/table.h"
 #include "engine/sync/options.h"
 #include "jobspec/option.h"
+#include "jobspec/table.h"
 
 namespace thalweg::engine {
 namespace {
 
-const std::vector<SyncRow>& table() {
-  static const std::vector<SyncRow> rows{synchronous_row(), adasum_row()};
+const jobspec::Table<SyncRow>& table() {
+  static const jobspec::Table<SyncRow> rows("mode", {synchronous_row(), adasum_row()});
   return rows;
 }
 
@@ -30,15 +31,7 @@ std::string known_algorithms() {
 /// Throws std::invalid_argument ("did you mean").
 const SyncRow& row_of(const jobspec::Value& options) {
   const jobspec::Value* given = options.find("mode");
-  const std::string name = given == nullptr ? table().front().name : given->to_text();
-  std::vector<std::string> names;
-  for (const SyncRow& row : table()) {
-    if (name == row.name) return row;
-    names.emplace_back(row.name);
-  }
-  const std::string near = jobspec::nearest(name, names);
-  throw std::invalid_argument("sync.mode: no mode \"" + name + "\"" +
-                              (near.empty() ? "" : " (did you mean " + near + "?)"));
+  return given == nullptr ? table().front() : table().at(given->to_text(), "sync.mode");
 }
 
 SyncFacts facts_of(const SyncParts& parts) {
@@ -122,8 +115,7 @@ std::vector<jobspec::Section> sync_schema() {
   section.options.push_back(jobspec::flag_option(
       "check", group.checked,
       "the ranks compare what they call before each collective; for finding mistakes"));
-  for (const SyncRow& row : table())
-    section.variants.push_back({row.name, row.doc, row.options});
+  section.variants = table().variants();
   return {std::move(section), compress_section()};
 }
 

@@ -9,24 +9,17 @@ namespace thalweg::engine {
 using jobspec::Option;
 using jobspec::Value;
 
-const std::vector<CompressRow>& compress_table() {
-  static const std::vector<CompressRow> rows{no_compression(), fp16_compression(),
-                                             bf16_compression(), power_sgd_compression(),
-                                             top_k_compression()};
+const jobspec::Table<CompressRow>& compress_table() {
+  static const jobspec::Table<CompressRow> rows(
+      "compression", {no_compression(), fp16_compression(), bf16_compression(),
+                      power_sgd_compression(), top_k_compression()});
   return rows;
 }
 
 const CompressRow& compress_row(const Value& options) {
   const Value* given = options.find("compress");
-  const std::string name = given == nullptr ? compress_table().front().name : given->to_text();
-  std::vector<std::string> names;
-  for (const CompressRow& row : compress_table()) {
-    if (name == row.name) return row;
-    names.emplace_back(row.name);
-  }
-  const std::string near = jobspec::nearest(name, names);
-  throw std::invalid_argument("sync.compress: no compression \"" + name + "\"" +
-                              (near.empty() ? "" : " (did you mean " + near + "?)"));
+  return given == nullptr ? compress_table().front()
+                          : compress_table().at(given->to_text(), "sync.compress");
 }
 
 std::unique_ptr<BucketSum> make_compressor(const Value& options, const CompressParts& parts) {
@@ -39,8 +32,7 @@ jobspec::Section compress_section() {
   section.doc = "How gradients are made smaller for their way between the ranks";
   section.selector = "compress";
   section.fallback = compress_table().front().name;
-  for (const CompressRow& row : compress_table())
-    section.variants.push_back({row.name, row.doc, row.options});
+  section.variants = compress_table().variants();
   return section;
 }
 

@@ -9,6 +9,7 @@
 #include "engine/nn/model.h"
 #include "engine/sync/bucket_sum.h"
 #include "jobspec/fwd.h"
+#include "jobspec/table.h"
 
 namespace thalweg::engine {
 
@@ -34,7 +35,7 @@ CompressRow bf16_compression();
 CompressRow power_sgd_compression();
 CompressRow top_k_compression();
 
-const std::vector<CompressRow>& compress_table();
+const jobspec::Table<CompressRow>& compress_table();
 
 /// By `options.compress` (the `train.sync` tree), "none" where it is missing. Throws
 /// std::invalid_argument ("did you mean").

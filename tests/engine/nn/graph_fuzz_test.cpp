@@ -52,7 +52,7 @@ class Generator {
   }
 
   Value layer(const std::vector<std::string>& names) {
-    const std::vector<LayerKind>& table = layer_table();
+    const jobspec::Table<LayerKind>& table = layer_table();
     const LayerKind& kind = table[below(table.size())];
     Map map{{"kind", kind.name}, {"name", "l" + std::to_string(names.size())}};
     for (const Option& option : kind.options)

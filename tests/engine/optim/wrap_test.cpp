@@ -98,7 +98,8 @@ TEST(Groups, MistakesAreNamed) {
   EXPECT_THAT(complaint("{match: \"*\", beta3: 1}"), HasSubstr("did you mean 'beta1'"));
   EXPECT_THAT(complaint("{match: \"*\", beta1: 3}"), HasSubstr("groups[0].beta1: found 3"));
   EXPECT_THAT(complaint("{match: \"*\", lr_factor: -1}"), HasSubstr("at least 0"));
-  EXPECT_THAT(complaint("{match: \"*\", name: adamx}"), HasSubstr("groups[0].name: unknown"));
+  EXPECT_THAT(complaint("{match: \"*\", name: adamx}"),
+              HasSubstr("groups[0].name: there is no optimizer 'adamx', did you mean 'adam'?"));
 }
 
 TEST(Average, ForgetsTheFirstWeightsAndThenFollowsSlowly) {

@@ -226,7 +226,7 @@ TEST(Compress, UnknownNameGetsTheNearestOne) {
       Sums(group, Map{{"compress", "power-sgd"}});
       ADD_FAILURE() << "accepted";
     } catch (const std::invalid_argument& e) {
-      EXPECT_THAT(e.what(), HasSubstr("did you mean powersgd?"));
+      EXPECT_THAT(e.what(), HasSubstr("did you mean 'powersgd'?"));
     }
   });
 }

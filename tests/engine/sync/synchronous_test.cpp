@@ -233,7 +233,7 @@ TEST(SyncModes, UnknownNameGetsTheNearestOne) {
     make_sync_mode(Map{{"mode", "synk"}}, {*model, *optimizer, group, lanes, replica, {}, 1, 0});
     FAIL() << "accepted";
   } catch (const std::invalid_argument& e) {
-    EXPECT_THAT(e.what(), testing::HasSubstr("did you mean sync?"));
+    EXPECT_THAT(e.what(), testing::HasSubstr("there is no mode 'synk', did you mean 'sync'?"));
   }
 }
 
