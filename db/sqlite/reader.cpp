@@ -183,6 +183,8 @@ QueryResult Reader::query(const std::string& sql, std::int64_t max_rows, double 
   if (!statement) throw Error("query: there is no statement in it");
   if (!only_space(rest)) throw Error("query: one statement at a time");
   const auto places = static_cast<std::size_t>(sqlite3_bind_parameter_count(raw));
+  if (places != parameters.size() && parameters.empty())
+    throw Error("query: a ? stands for a value that nobody gave: write the value in its place");
   if (places != parameters.size())
     throw Error("query: the statement has " + std::to_string(places) + " parameters (?), but " +
                 std::to_string(parameters.size()) + " values came with it");

@@ -216,7 +216,7 @@ TEST_F(QueryTest, ParametersAreBoundNotPutIntoTheText) {
 
 TEST_F(QueryTest, AsManyValuesAsParameters) {
   EXPECT_EQ(refusal("SELECT ?, ?"),
-            "query: the statement has 2 parameters (?), but 0 values came with it");
+            "query: a ? stands for a value that nobody gave: write the value in its place");
   EXPECT_THROW(store.query("SELECT ?", 1, 10, {1, 2}), Error);
 }
 
