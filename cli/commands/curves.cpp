@@ -23,6 +23,13 @@ std::vector<std::string> metric_names(const Json& trial) {
 
 namespace {
 
+/// "did you mean val/loss? it has train/loss, val/loss": `known` is what there is, in words.
+std::string hint(const std::string& word, const std::vector<std::string>& names,
+                 const std::string& known) {
+  const std::string near = jobspec::nearest(word, names);
+  return (near.empty() ? "" : "did you mean " + near + "? ") + known;
+}
+
 /// Names the metrics that are there.
 [[noreturn]] void no_such_metric(const std::string& metric, const Json& trial) {
   const std::vector<std::string> names = metric_names(trial);
@@ -30,10 +37,7 @@ namespace {
   if (names.empty())
     throw CommandError(exit_not_found, what,
                        "it has reported nothing yet: it is " + text_at(trial, "state"));
-  const std::string near = jobspec::nearest(metric, names);
-  throw CommandError(
-      exit_not_found, what,
-      (near.empty() ? "" : "did you mean " + near + "? ") + "it has " + join(names, ", "));
+  throw CommandError(exit_not_found, what, hint(metric, names, "it has " + join(names, ", ")));
 }
 
 [[noreturn]] void nothing_reported(const Json& sweep) {
@@ -86,10 +90,9 @@ std::vector<std::string> full_names(const Json& sweep, const std::vector<std::st
       full.push_back(matches[0]);
       continue;
     }
-    const std::string near = jobspec::nearest(name, names);
+    const std::string varied = names.empty() ? "nothing but the seed" : join(names, ", ");
     throw CommandError(exit_bad_input, "the sweep varies no parameter '" + printable(name) + "'",
-                       (near.empty() ? "" : "did you mean " + near + "? ") + "it varies " +
-                           (names.empty() ? "nothing but the seed" : join(names, ", ")));
+                       hint(name, names, "it varies " + varied));
   }
   return full;
 }
@@ -183,6 +186,16 @@ std::vector<CurveGroup> groups_of(const CurveChoice& choice) {
   return groups;
 }
 
+namespace {
+
+/// Of one curve alone it is the curve.
+PlotBand band_at(const PlotSeries& series, std::size_t i) {
+  const PlotPoint& p = series.points[i];
+  return series.band.empty() ? PlotBand{p.x, p.y, p.y} : series.band[i];
+}
+
+}  // namespace
+
 Table group_table(const std::vector<CurveGroup>& groups) {
   Table table({{"group", "group"},
                {"trials", "trials", Align::right},
@@ -193,8 +206,7 @@ Table group_table(const std::vector<CurveGroup>& groups) {
   for (const CurveGroup& group : groups)
     for (std::size_t i = 0; i < group.median.points.size(); ++i) {
       const PlotPoint& p = group.median.points[i];
-      const PlotBand band =
-          group.median.band.empty() ? PlotBand{p.x, p.y, p.y} : group.median.band[i];
+      const PlotBand band = band_at(group.median, i);
       table.add({group.label, fmt::format("{}", group.trials.size()), fmt::format("{}", p.x),
                  fmt::format("{}", p.y), fmt::format("{}", band.low),
                  fmt::format("{}", band.high)});
@@ -208,8 +220,7 @@ Json json_of(const CurveChoice& choice, const std::vector<CurveGroup>& groups) {
     Json points = Json::array();
     for (std::size_t i = 0; i < group.median.points.size(); ++i) {
       const PlotPoint& p = group.median.points[i];
-      const PlotBand band =
-          group.median.band.empty() ? PlotBand{p.x, p.y, p.y} : group.median.band[i];
+      const PlotBand band = band_at(group.median, i);
       points.push_back({p.x, p.y, band.low, band.high});
     }
     list.push_back({{"label", group.label}, {"trials", group.trials}, {"points", points}});
