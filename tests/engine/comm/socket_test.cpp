@@ -14,6 +14,7 @@
 #include "engine/comm/transport/socket/connection_table.h"
 #include "engine/comm/transport/socket/interfaces.h"
 #include "engine/comm/transport/socket/peer_connection.h"
+#include "tests/engine/comm/throwing_host.h"
 
 namespace {
 
@@ -35,18 +36,6 @@ std::vector<char> noise(std::size_t bytes, unsigned seed) {
   }
   return data;
 }
-
-class Host : public TransportHost {
- public:
-  void progress() override { throw std::logic_error("nobody waits in these tests"); }
-  void lost(int rank, const std::string& how) override {
-    throw std::runtime_error("lost " + std::to_string(rank) + ": " + how);
-  }
-  void wrong_length(int rank, std::size_t sent, std::size_t expected) override {
-    throw std::runtime_error("rank " + std::to_string(rank) + " sent " + std::to_string(sent) +
-                             ", expected " + std::to_string(expected));
-  }
-};
 
 /// Two ranks joined by `streams` connections.
 class Pair {
@@ -79,7 +68,7 @@ class Pair {
     }
   }
 
-  Host host;
+  ThrowingHost host;
   std::uint64_t moved = 0;
   std::unique_ptr<PeerConnection> left, right;
 };

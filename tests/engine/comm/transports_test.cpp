@@ -15,24 +15,13 @@
 #include "engine/comm/transport/shared/transport.h"
 #include "engine/comm/transport/single.h"
 #include "engine/comm/transport/socket/transport.h"
+#include "tests/engine/comm/throwing_host.h"
 #include "tests/support/memory_transport.h"
 
 namespace {
 
 using namespace thalweg::engine::comm;
 using testing::HasSubstr;
-
-class Host : public TransportHost {
- public:
-  void progress() override { throw std::logic_error("nobody waits in these tests"); }
-  void lost(int rank, const std::string& how) override {
-    throw std::runtime_error("lost " + std::to_string(rank) + ": " + how);
-  }
-  void wrong_length(int rank, std::size_t sent, std::size_t expected) override {
-    throw std::runtime_error("rank " + std::to_string(rank) + " sent " + std::to_string(sent) +
-                             ", expected " + std::to_string(expected));
-  }
-};
 
 template <class F>
 std::string error_of(F&& f) {
@@ -97,7 +86,7 @@ class SocketTransports : public testing::Test {
       }
   }
 
-  Host host_;
+  ThrowingHost host_;
   std::unique_ptr<SocketTransport> sides_[2];
 };
 
@@ -146,7 +135,7 @@ class SharedTransports : public testing::Test {
     sides_[side]->progress();
   }
 
-  Host host_;
+  ThrowingHost host_;
   std::vector<std::unique_ptr<Transport>> carriers_ = memory_transports(2);
   std::unique_ptr<SharedTransport> sides_[2];
 };
