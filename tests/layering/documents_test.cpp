@@ -4,37 +4,26 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <regex>
 #include <string>
 #include <vector>
+
+#include "tests/layering/sources.h"
 
 namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path kRoot = THALWEG_SOURCE_DIR;
 const std::vector<std::string> kFolders = {"jobspec", "db",    "engine",    "daemon",
                                            "cli",     "tests", "packaging", ".github"};
 
-std::string text_of(const fs::path& file) {
-  std::ifstream in(file);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-std::vector<fs::path> files_under(const std::vector<std::string>& folders,
-                                  const std::vector<std::string>& extensions) {
-  std::vector<fs::path> files;
-  const auto take = [&](const fs::path& file) {
-    if (std::find(extensions.begin(), extensions.end(), file.extension()) != extensions.end())
-      files.push_back(file);
-  };
-  for (const std::string& folder : folders)
-    for (const auto& entry : fs::recursive_directory_iterator(kRoot / folder))
-      take(entry.path());
+/// Those under kFolders, and those at the top.
+std::vector<fs::path> all_files(const std::vector<std::string>& extensions) {
+  std::vector<fs::path> files = files_under(kFolders, extensions);
   for (const auto& entry : fs::directory_iterator(kRoot))
-    take(entry.path());
+    if (std::find(extensions.begin(), extensions.end(), entry.path().extension()) !=
+        extensions.end())
+      files.push_back(entry.path());
   return files;
 }
 
@@ -50,7 +39,7 @@ std::string block_of(const std::string& text, const std::string& kind) {
 TEST(Documents, LinksLeadSomewhere) {
   const std::regex link(R"re(\]\(([^)#: ]+)(#[^)]*)?\))re");
   int seen = 0;
-  for (const fs::path& file : files_under(kFolders, {".md"})) {
+  for (const fs::path& file : all_files({".md"})) {
     const std::string text = text_of(file);
     for (std::sregex_iterator match(text.begin(), text.end(), link), end; match != end; ++match) {
       ++seen;
@@ -83,7 +72,7 @@ TEST(Documents, WhatContributingNamesExists) {
 /// A word that was replaced, what is said now, and where it may stand all the same (parts of
 /// paths).
 struct Replaced {
-  const char* pattern;
+  std::regex pattern;
   const char* say;
   std::vector<std::string> except;
 };
@@ -91,20 +80,20 @@ struct Replaced {
 const std::vector<Replaced>& replaced_words() {
   static const std::vector<Replaced> words = {
       // Straight lines have slopes; so have leaky_relu and Caffe's sigmoid schedule, as options.
-      {R"re([^"][sS]lope)re",
+      {std::regex(R"re([^"][sS]lope)re"),
        "gradient, or derivative of a function",
        {"documents_test", "activation.cpp", "layer_table", "cosmoflow", "schedule/sigmoid",
         "schedule_free", "gaussian_fields", "augment_table", "model_test", "generators_test",
         "schedule_test"}},
-      {R"re(manieth)re", "n-th", {"documents_test"}},
-      {R"re([rR]oll call|\bVigil\b)re", "liveness probe, watchdog", {"documents_test"}},
+      {std::regex(R"re(manieth)re"), "n-th", {"documents_test"}},
+      {std::regex(R"re([rR]oll call|\bVigil\b)re"), "liveness probe, watchdog", {"documents_test"}},
   };
   return words;
 }
 
 TEST(Words, ThoseThatWereReplacedStayAway) {
   int seen = 0;
-  for (const fs::path& file : files_under(kFolders, {".h", ".cpp", ".md", ".1", ".5", ".8"})) {
+  for (const fs::path& file : all_files({".h", ".cpp", ".md", ".1", ".5", ".8"})) {
     const std::string text = text_of(file), name = fs::relative(file, kRoot).string();
     ++seen;
     for (const Replaced& word : replaced_words()) {
@@ -113,7 +102,7 @@ TEST(Words, ThoseThatWereReplacedStayAway) {
           }))
         continue;
       std::smatch match;
-      if (!std::regex_search(text, match, std::regex(word.pattern))) continue;
+      if (!std::regex_search(text, match, word.pattern)) continue;
       const auto line = 1 + std::count(text.begin(), text.begin() + match.position(), '\n');
       ADD_FAILURE() << name << ":" << line << ": '" << match.str() << "': say " << word.say;
     }

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/layering/sources.h"
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -23,21 +25,17 @@ struct Include {
   bool quoted = false;
 };
 
-const fs::path kRoot = THALWEG_SOURCE_DIR;
-
 std::vector<Include> includes_under(const std::string& folder) {
   std::vector<Include> found;
   const std::regex pattern(R"re(^\s*#\s*include\s*([<"])([^>"]+)[>"])re");
-  for (const auto& entry : fs::recursive_directory_iterator(kRoot / folder)) {
-    const std::string extension = entry.path().extension().string();
-    if (extension != ".h" && extension != ".cpp" && extension != ".cu") continue;
-    std::ifstream in(entry.path());
+  for (const fs::path& file : files_under({folder}, {".h", ".cpp", ".cu"})) {
+    std::ifstream in(file);
     std::string text;
     for (int line = 1; std::getline(in, text); ++line) {
       std::smatch match;
       if (std::regex_search(text, match, pattern))
-        found.push_back({fs::relative(entry.path(), kRoot).string(), line, match[2].str(),
-                         match[1].str() == "\""});
+        found.push_back(
+            {fs::relative(file, kRoot).string(), line, match[2].str(), match[1].str() == "\""});
     }
   }
   return found;
@@ -214,11 +212,6 @@ TEST(Layering, EachLibraryInItsOwnFolder) {
     }
 }
 
-std::string text_of(const fs::path& file) {
-  std::ifstream in(file);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 /// What stands in `text` (C++) where a value is put into an SQL text instead of being bound to a
 /// `?`: a string literal that begins like a statement (PRAGMA takes no parameters and is not
 /// looked at) and stands beside `+` or `<<`, or in a call of format; one line each.
@@ -241,14 +234,11 @@ TEST(Layering, SqlIsNotPutTogetherFromValues) {
   EXPECT_EQ(sql_put_together("Sql k{\"n\", \"SELECT \" COLUMNS\n \" FROM t WHERE b = ?\"};").size(),
             0u);
   int seen = 0;
-  for (const char* room : {"db", "daemon", "cli"})
-    for (const auto& entry : fs::recursive_directory_iterator(kRoot / room)) {
-      const std::string extension = entry.path().extension().string();
-      if (extension != ".h" && extension != ".cpp") continue;
-      ++seen;
-      for (const std::string& sql : sql_put_together(text_of(entry.path())))
-        ADD_FAILURE() << entry.path() << ": bind the values of \"" << sql << "\" to ?";
-    }
+  for (const fs::path& file : files_under({"db", "daemon", "cli"}, {".h", ".cpp"})) {
+    ++seen;
+    for (const std::string& sql : sql_put_together(text_of(file)))
+      ADD_FAILURE() << file << ": bind the values of \"" << sql << "\" to ?";
+  }
   EXPECT_GT(seen, 100);
 }
 
@@ -262,16 +252,13 @@ TEST(Layering, MetricNamesAreSpelledInOneHeader) {
   for (std::sregex_iterator name(names.begin(), names.end(), pattern), end; name != end; ++name)
     spelled.push_back(name->str());
   EXPECT_GT(spelled.size(), 8u);
-  for (const std::string& room : kRooms)
-    for (const auto& entry : fs::recursive_directory_iterator(kRoot / room)) {
-      const std::string extension = entry.path().extension().string();
-      if (extension != ".h" && extension != ".cpp") continue;
-      if (entry.path() == header) continue;
-      const std::string text = text_of(entry.path());
-      for (const std::string& name : spelled)
-        EXPECT_EQ(text.find(name), std::string::npos)
-            << entry.path() << " spells " << name << ": use jobspec/metric_names.h";
-    }
+  for (const fs::path& file : files_under(kRooms, {".h", ".cpp"})) {
+    if (file == header) continue;
+    const std::string text = text_of(file);
+    for (const std::string& name : spelled)
+      EXPECT_EQ(text.find(name), std::string::npos)
+          << file << " spells " << name << ": use jobspec/metric_names.h";
+  }
 }
 
 TEST(Layering, TopLevelHoldsNothingElse) {
@@ -290,8 +277,8 @@ TEST(Layering, EveryRoomSaysWhatItIs) {
   for (const char* room : {"jobspec", "db", "engine", "daemon", "cli", "tests", "packaging"}) {
     const fs::path readme = kRoot / room / "README.md";
     ASSERT_TRUE(fs::exists(readme)) << readme;
-    std::ifstream in(readme);
-    const auto lines = std::count(std::istreambuf_iterator<char>(in), {}, '\n');
+    const std::string text = text_of(readme);
+    const auto lines = std::count(text.begin(), text.end(), '\n');
     EXPECT_GT(lines, 5) << readme;
     EXPECT_LE(lines, 80) << readme << " is longer than a screen or so";
   }
