@@ -294,6 +294,11 @@ class Walk {
 
 }  // namespace
 
+std::string to_text(const Misfit& misfit) {
+  return misfit.path + ": " + (misfit.missing ? "missing, expected " : "") + misfit.message +
+         (misfit.hint.empty() ? "" : " (" + misfit.hint + ")");
+}
+
 void complain(Misfit misfit, const std::string& prefix, Complaints& complaints) {
   const std::string key = prefix + misfit.path;
   if (misfit.missing) {

@@ -25,6 +25,8 @@ struct Misfit {
   std::string meant{};   ///< of an unknown key: the path that is nearest to it
 };
 
+/// "lr: found text \"x\", expected a number (hint)"
+std::string to_text(const Misfit& misfit);
 /// Files a misfit under `prefix` + its path.
 void complain(Misfit misfit, const std::string& prefix, Complaints& complaints);
 

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "engine/device/reference/layer.h"
+#include "jobspec/complete.h"
 #include "jobspec/schema.h"
 
 namespace thalweg::engine {
@@ -21,14 +22,6 @@ struct Owner {
     throw LayerError(number, option, name + " " + message);
   }
 };
-
-void check_option(const Option& option, const Value& value, const std::string& owner) {
-  std::string hint;
-  const std::string expected = jobspec::misfit(option, value, &hint);
-  if (expected.empty()) return;
-  throw OptionError(option.name, owner + " expects " + expected + " for " + option.name + ", got " +
-                                     value.to_text() + (hint.empty() ? "" : ", " + hint));
-}
 
 const LayerKind& find_kind(const LayerSpec& spec, const Owner& owner) {
   if (const LayerKind* kind = layer_table().find(spec.kind)) return *kind;
@@ -89,28 +82,10 @@ std::vector<int> find_inputs(const LayerSpec& spec, const LayerKind& kind,
 
 jobspec::Map complete_options(const std::vector<Option>& options, const jobspec::Map& given,
                               const std::string& owner) {
-  std::vector<std::string> names;
-  for (const Option& option : options)
-    names.push_back(option.name);
-  for (const auto& [key, value] : given) {
-    if (std::find(names.begin(), names.end(), key) != names.end()) continue;
-    throw OptionError(key,
-                      owner + " has no option '" + key + "'" + jobspec::suggestion(key, names));
-  }
-  jobspec::Map complete;
-  for (const Option& option : options) {
-    const auto found = std::find_if(given.begin(), given.end(),
-                                    [&](const auto& entry) { return entry.first == option.name; });
-    if (found != given.end()) {
-      check_option(option, found->second, owner);
-      complete.push_back(*found);
-    } else if (option.required) {
-      throw OptionError(option.name,
-                        owner + " needs the option '" + option.name + "' (" + option.doc + ")");
-    } else {
-      complete.emplace_back(option.name, option.fallback);
-    }
-  }
+  std::vector<jobspec::Misfit> misfits;
+  jobspec::Map complete = jobspec::complete_options(given, options, misfits);
+  if (!misfits.empty())
+    throw OptionError(misfits.front().path, owner + ": " + jobspec::to_text(misfits.front()));
   return complete;
 }
 

@@ -21,8 +21,7 @@ THALWEG_FUSED(Formula, 2)
 
 struct Rule {
   static constexpr int states = 2;
-  explicit Rule(const OptimizerOptions& o)
-      : rho(o.real("rho")), epsilon(o.real("epsilon")), decay(o) {}
+  explicit Rule(const Options& o) : rho(o.real("rho")), epsilon(o.real("epsilon")), decay(o) {}
   template <class T>
   Formula<T> formula(const StepContext& c, bool on, std::span<const double>) const {
     return {T(c.lr), T(rho), T(1 - rho), T(epsilon), T(decay.l2(on)), T(decay.keep(c.lr, on))};

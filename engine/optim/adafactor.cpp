@@ -17,7 +17,7 @@ namespace {
 template <class T>
 class Adafactor final : public Optimizer<T> {
  public:
-  Adafactor(const OptimizerOptions& o, const Parameters<T>& p)
+  Adafactor(const Options& o, const Parameters<T>& p)
       : infos_(p.infos),
         layout_(p.layout),
         beta2_decay_(o.real("beta2_decay")),
@@ -100,7 +100,7 @@ class Adafactor final : public Optimizer<T> {
 };
 
 template <class T>
-std::unique_ptr<Optimizer<T>> make(const OptimizerOptions& o, const Parameters<T>& p) {
+std::unique_ptr<Optimizer<T>> make(const Options& o, const Parameters<T>& p) {
   return std::make_unique<Adafactor<T>>(o, p);
 }
 

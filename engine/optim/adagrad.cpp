@@ -18,7 +18,7 @@ THALWEG_FUSED(Formula, 1)
 
 struct Rule {
   static constexpr int states = 1;
-  explicit Rule(const OptimizerOptions& o)
+  explicit Rule(const Options& o)
       : lr_decay(o.real("lr_decay")),
         initial(o.real("initial")),
         epsilon(o.real("epsilon")),

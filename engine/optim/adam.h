@@ -44,7 +44,7 @@ struct AdamHyper {
 template <template <class> class Formula, int state_count>
 struct AdamRuleFor {
   static constexpr int states = state_count;
-  explicit AdamRuleFor(const OptimizerOptions& o)
+  explicit AdamRuleFor(const Options& o)
       : hyper{o.real("beta1"), o.real("beta2"), o.real("epsilon")}, decay(o) {}
   template <class T>
   Formula<T> formula(const StepContext& c, bool on, std::span<const double>) const {

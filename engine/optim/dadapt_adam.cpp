@@ -64,7 +64,7 @@ struct WeightedTerm {
 template <class T>
 class DadaptAdam final : public Optimizer<T> {
  public:
-  DadaptAdam(const OptimizerOptions& o, const Parameters<T>& p)
+  DadaptAdam(const Options& o, const Parameters<T>& p)
       : infos_(p.infos),
         beta1_(o.real("beta1")),
         beta2_(o.real("beta2")),
@@ -165,7 +165,7 @@ class DadaptAdam final : public Optimizer<T> {
 };
 
 template <class T>
-std::unique_ptr<Optimizer<T>> make(const OptimizerOptions& o, const Parameters<T>& p) {
+std::unique_ptr<Optimizer<T>> make(const Options& o, const Parameters<T>& p) {
   return std::make_unique<DadaptAdam<T>>(o, p);
 }
 

@@ -115,13 +115,13 @@ class FusedOnGpu : public OptimizerOnGpu {
   gpu::Memory partial_;
 };
 
-/// A Rule has `static constexpr int states`, `explicit Rule(const OptimizerOptions&)` and
+/// A Rule has `static constexpr int states`, `explicit Rule(const Options&)` and
 /// `formula<T>(context, decay, scalars)`: what one step does to weights that weight decay applies
 /// to, or not. Where `scalars` is not 0, finish(context, scalars) prepares those of the next step.
 template <class T, class Rule>
 class Fused : public Optimizer<T> {
  public:
-  Fused(const OptimizerOptions& options, const Parameters<T>& parameters) : rule_(options) {
+  Fused(const Options& options, const Parameters<T>& parameters) : rule_(options) {
     for (const ParameterInfo& info : parameters.infos)
       decay_.push_back(info.decay);
   }
@@ -159,8 +159,7 @@ class Fused : public Optimizer<T> {
 
 /// Makers for the table.
 template <class T, class Rule>
-std::unique_ptr<Optimizer<T>> make_fused(const OptimizerOptions& options,
-                                         const Parameters<T>& parameters) {
+std::unique_ptr<Optimizer<T>> make_fused(const Options& options, const Parameters<T>& parameters) {
   return std::make_unique<Fused<T, Rule>>(options, parameters);
 }
 

@@ -31,7 +31,7 @@ struct Step {
 THALWEG_FUSED(Step, 0)
 
 struct Hyper {
-  explicit Hyper(const OptimizerOptions& o)
+  explicit Hyper(const Options& o)
       : beta1(o.real("beta1")),
         beta2(o.real("beta2")),
         epsilon(o.real("epsilon")),
@@ -107,7 +107,7 @@ class LambOnGpu final : public ByFactors<Factors> {
 template <class T>
 class Lamb final : public Optimizer<T> {
  public:
-  Lamb(const OptimizerOptions& o, const Parameters<T>& p) : infos_(p.infos), hyper_(o) {}
+  Lamb(const Options& o, const Parameters<T>& p) : infos_(p.infos), hyper_(o) {}
   int states() const override { return 2; }
   bool elementwise(int) const override { return false; }
 
@@ -133,7 +133,7 @@ class Lamb final : public Optimizer<T> {
 };
 
 template <class T>
-std::unique_ptr<Optimizer<T>> make(const OptimizerOptions& o, const Parameters<T>& p) {
+std::unique_ptr<Optimizer<T>> make(const Options& o, const Parameters<T>& p) {
   return std::make_unique<Lamb<T>>(o, p);
 }
 

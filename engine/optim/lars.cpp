@@ -45,7 +45,7 @@ struct LocalRate {
 };
 
 struct Hyper {
-  explicit Hyper(const OptimizerOptions& o)
+  explicit Hyper(const Options& o)
       : momentum(o.real("momentum")),
         trust(o.real("trust")),
         decay(o.real("weight_decay")),
@@ -133,7 +133,7 @@ class LarsOnGpu final : public ByFactors<Factors> {
 template <class T>
 class Lars final : public Optimizer<T> {
  public:
-  Lars(const OptimizerOptions& o, const Parameters<T>& p) : infos_(p.infos), hyper_(o) {}
+  Lars(const Options& o, const Parameters<T>& p) : infos_(p.infos), hyper_(o) {}
   int states() const override { return 1; }
   std::size_t scalars() const override { return 1; }  // lr of the step before
   bool elementwise(int) const override { return false; }
@@ -165,7 +165,7 @@ class Lars final : public Optimizer<T> {
 };
 
 template <class T>
-std::unique_ptr<Optimizer<T>> make(const OptimizerOptions& o, const Parameters<T>& p) {
+std::unique_ptr<Optimizer<T>> make(const Options& o, const Parameters<T>& p) {
   return std::make_unique<Lars<T>>(o, p);
 }
 

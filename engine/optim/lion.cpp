@@ -20,8 +20,7 @@ THALWEG_FUSED(Formula, 1)
 
 struct Rule {
   static constexpr int states = 1;
-  explicit Rule(const OptimizerOptions& o)
-      : beta1(o.real("beta1")), beta2(o.real("beta2")), decay(o) {}
+  explicit Rule(const Options& o) : beta1(o.real("beta1")), beta2(o.real("beta2")), decay(o) {}
   template <class T>
   Formula<T> formula(const StepContext& c, bool on, std::span<const double>) const {
     const double b1 = c.momentum.value_or(beta1);

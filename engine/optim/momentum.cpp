@@ -22,7 +22,7 @@ THALWEG_FUSED(Formula, 1)
 
 struct Rule {
   static constexpr int states = 1;
-  explicit Rule(const OptimizerOptions& o)
+  explicit Rule(const Options& o)
       : momentum(o.real("momentum")),
         dampening(o.real("dampening")),
         correction(o.flag("correction")),

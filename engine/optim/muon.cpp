@@ -75,11 +75,11 @@ void transpose(const MatrixShape& s, const T* from, T* to) {
 }
 
 struct Hyper {
-  explicit Hyper(const OptimizerOptions& o)
+  explicit Hyper(const Options& o)
       : momentum(o.real("momentum")),
         nesterov(o.flag("nesterov")),
         match_rms(o.text("scale") == "match_rms_adamw"),
-        iterations(o.whole("iterations")),
+        iterations(static_cast<int>(o.integer("iterations"))),
         decay(o.real("weight_decay")),
         adam{o.real("adamw_beta1"), o.real("adamw_beta2"), o.real("adamw_epsilon")},
         adam_factor(o.real("adamw_lr_factor")) {}
@@ -198,8 +198,7 @@ class MuonOnGpu final : public ByFactors<Factors> {
 template <class T>
 class Muon final : public Optimizer<T> {
  public:
-  Muon(const OptimizerOptions& o, const Parameters<T>& p)
-      : infos_(p.infos), layout_(p.layout), hyper_(o) {
+  Muon(const Options& o, const Parameters<T>& p) : infos_(p.infos), layout_(p.layout), hyper_(o) {
     const std::string& rest = o.text("adamw_for");
     std::size_t last = infos_.size();
     for (std::size_t i = 0; i < infos_.size(); ++i) {
@@ -262,7 +261,7 @@ class Muon final : public Optimizer<T> {
 };
 
 template <class T>
-std::unique_ptr<Optimizer<T>> make(const OptimizerOptions& o, const Parameters<T>& p) {
+std::unique_ptr<Optimizer<T>> make(const Options& o, const Parameters<T>& p) {
   return std::make_unique<Muon<T>>(o, p);
 }
 

@@ -21,7 +21,7 @@ THALWEG_FUSED(Formula, 2)
 struct Rule {
   static constexpr int states = 2;
   static constexpr std::size_t scalars = 1;  // the product of mu over the steps before
-  explicit Rule(const OptimizerOptions& o)
+  explicit Rule(const Options& o)
       : beta1(o.real("beta1")),
         beta2(o.real("beta2")),
         psi(o.real("momentum_decay")),

@@ -19,7 +19,7 @@ THALWEG_FUSED(Formula, 1)
 
 struct Rule {
   static constexpr int states = 1;
-  explicit Rule(const OptimizerOptions& o)
+  explicit Rule(const Options& o)
       : momentum(o.real("momentum")), correction(o.flag("correction")), decay(o) {}
   template <class T>
   Formula<T> formula(const StepContext& c, bool on, std::span<const double>) const {

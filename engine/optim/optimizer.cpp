@@ -7,14 +7,17 @@
 
 #include "engine/optim/table.h"
 #include "engine/optim/wrap.h"
+#include "jobspec/complete.h"
 
 namespace thalweg::engine {
 namespace {
 
 using jobspec::Map;
 using jobspec::Option;
+using jobspec::Options;
 using jobspec::Value;
 using optim::OptimizerEntry;
+using optim::operator+;
 
 // What every optimizer has beside its own options; a group may set those that are marked.
 std::vector<Option> common_options() {
@@ -59,21 +62,29 @@ template <class T>
 std::unique_ptr<Optimizer<T>> make_one(const Value& tree, const std::string& where,
                                        const Parameters<T>& parameters) {
   const OptimizerEntry& e = optim::find_optimizer(tree, where);
-  const optim::OptimizerOptions common(tree, common_options());
+  const Options common(tree, common_options());
   optim::LarcOptions larc;
   larc.mode = common.text("larc");
-  if (larc.mode == "none") return maker<T>(e)(optim::OptimizerOptions(tree, e.options), parameters);
+  if (larc.mode == "none") return maker<T>(e)(Options(tree, e.options), parameters);
   larc.trust = common.real("larc_trust");
   larc.fallback = common.real("larc_fallback");
   // The decay joins the gradient before it is scaled; the base has none left.
   Value base = tree;
   for (const Option& option : e.options)
     if (option.name == "weight_decay") {
-      larc.decay = optim::OptimizerOptions(tree, e.options).real("weight_decay");
+      larc.decay = Options(tree, e.options).real("weight_decay");
       base.set("weight_decay", 0.0);
     }
-  return optim::with_larc<T>(maker<T>(e)(optim::OptimizerOptions(base, e.options), parameters),
-                             parameters, larc);
+  return optim::with_larc<T>(maker<T>(e)(Options(base, e.options), parameters), parameters, larc);
+}
+
+/// What a group says beside options of its optimizer.
+std::vector<Option> group_options() {
+  return {
+      jobspec::needed(optim::text_option("match", {}, "a pattern of parameter names, \"*.bias\"")),
+      optim::text_option("name", {}, "its optimizer"),
+      optim::real_option("lr_factor", 1.0, 0, jobspec::no_limit, "times the learning rate"),
+      optim::real_option("decay_factor", 1.0, 0, jobspec::no_limit, "times the weight decay")};
 }
 
 /// A group's complete tree: the optimizer's own, with the group's options over it.
@@ -81,39 +92,15 @@ Value group_tree(const Value& options, const Value& group, const std::string& wh
   Value tree = options;
   if (const Value* name = group.find("name"))
     if (name->to_text() != options.find("name")->to_text()) tree = Map{{"name", name->to_text()}};
-  const OptimizerEntry& e = optim::find_optimizer(tree, where);
-  std::vector<Option> allowed = e.options;
+  std::vector<Option> own = optim::find_optimizer(tree, where).options;
   for (const Option& option : common_options())
-    if (is_larc(option.name)) allowed.push_back(option);
-  std::vector<std::string> known{"match", "name", "lr_factor", "decay_factor"};
-  for (const Option& option : allowed)
-    known.push_back(option.name);
-  for (const auto& [key, value] : group.as_map()) {
-    if (std::find(known.begin(), known.end(), key) == known.end()) {
-      const std::string near = jobspec::nearest(key, known);
-      throw std::invalid_argument(where + key + ": unknown key" +
-                                  (near.empty() ? "" : " (did you mean '" + near + "'?)"));
-    }
-    for (const Option& option : allowed) {
-      if (option.name != key) continue;
-      std::string hint;
-      const std::string expected = jobspec::misfit(option, value, &hint);
-      if (!expected.empty())
-        throw std::invalid_argument(where + key + ": found " + jobspec::describe(value) +
-                                    ", expected " + expected);
-      tree.set(key, value);
-    }
-  }
+    if (is_larc(option.name)) own.push_back(option);
+  std::vector<jobspec::Misfit> misfits;
+  jobspec::complete_options(group.as_map(), own + group_options(), misfits);
+  if (!misfits.empty()) throw std::invalid_argument(where + jobspec::to_text(misfits.front()));
+  for (const Option& option : own)
+    if (const Value* value = group.find(option.name)) tree.set(option.name, *value);
   return tree;
-}
-
-double factor_of(const Value& group, const char* key, const std::string& where) {
-  const Value* factor = group.find(key);
-  if (factor == nullptr) return 1;
-  if (!factor->is_number() || !(factor->as_double() >= 0))
-    throw std::invalid_argument(where + key + ": found " + jobspec::describe(*factor) +
-                                ", expected a number of at least 0");
-  return factor->as_double();
 }
 
 /// Parameters of one group alone: the others count nothing.
@@ -137,14 +124,14 @@ std::unique_ptr<Optimizer<T>> make_groups(const Value& options, const jobspec::L
   std::vector<double> factors{1};
   for (std::size_t g = 0; g < given.size(); ++g) {
     const std::string where = "optimizer.groups[" + std::to_string(g) + "].";
-    const Value* match = given[g].is_map() ? given[g].find("match") : nullptr;
-    if (match == nullptr || !match->is_string())
-      throw std::invalid_argument(where +
-                                  "match: a pattern of parameter names is needed, such as "
-                                  "\"*.bias\"");
+    if (!given[g].is_map())
+      throw std::invalid_argument("optimizer.groups: found " + jobspec::describe(given[g]) +
+                                  " in the list, expected maps of keys");
+    trees.push_back(group_tree(options, given[g], where));
+    const Options group(given[g], group_options());
     bool any = false;
     for (std::size_t p = 0; p < group_of.size(); ++p) {
-      if (!optim::matches_glob(match->as_string(), parameters.infos[p].name)) continue;
+      if (!optim::matches_glob(group.text("match"), parameters.infos[p].name)) continue;
       any = true;
       if (group_of[p] == 0) group_of[p] = static_cast<int>(g) + 1;
     }
@@ -152,12 +139,11 @@ std::unique_ptr<Optimizer<T>> make_groups(const Value& options, const jobspec::L
       std::string names;
       for (const ParameterInfo& info : parameters.infos)
         names += (names.empty() ? "" : ", ") + info.name;
-      throw std::invalid_argument(where + "match: \"" + match->as_string() +
+      throw std::invalid_argument(where + "match: \"" + group.text("match") +
                                   "\" fits no parameter; there are " + names);
     }
-    trees.push_back(group_tree(options, given[g], where));
-    factors.push_back(factor_of(given[g], "lr_factor", where));
-    const double decay = factor_of(given[g], "decay_factor", where);
+    factors.push_back(group.real("lr_factor"));
+    const double decay = group.real("decay_factor");
     for (const Option& option : optim::find_optimizer(trees.back(), where).options)
       if (option.name == "weight_decay") {
         const Value* own = trees.back().find("weight_decay");
@@ -220,7 +206,7 @@ std::string scale_betas_of(Value& tree, const Value& optimizer, const std::strin
 template <class T>
 std::unique_ptr<Optimizer<T>> make_optimizer(const Value& options,
                                              const Parameters<T>& parameters) {
-  const optim::OptimizerOptions common(options, common_options());
+  const Options common(options, common_options());
   Parameters<T> chosen = parameters;
   for (ParameterInfo& info : chosen.infos)
     info.decay = info.decay || common.text("decay_on") == "all";

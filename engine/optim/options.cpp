@@ -1,5 +1,4 @@
-// Options of the rows, spelled once, and their values.
-#include <stdexcept>
+// Options of the rows, spelled once.
 #include <utility>
 
 #include "engine/optim/table.h"
@@ -7,20 +6,6 @@
 namespace thalweg::engine::optim {
 
 using jobspec::Option;
-using jobspec::Value;
-
-OptimizerOptions::OptimizerOptions(const Value& tree, const std::vector<Option>& options) {
-  for (const Option& option : options) {
-    const Value* given = tree.find(option.name);
-    values_.emplace_back(option.name, given ? *given : option.fallback);
-  }
-}
-
-const Value& OptimizerOptions::value(const std::string& name) const {
-  for (const auto& [key, value] : values_)
-    if (key == name) return value;
-  throw std::logic_error("optimizer option '" + name + "' is not in its table row");
-}
 
 bool matches_glob(const std::string& pattern, const std::string& text) {
   std::size_t p = 0, t = 0, star = std::string::npos, resume = 0;

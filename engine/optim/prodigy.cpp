@@ -53,7 +53,7 @@ struct ProgressTerm {
 template <class T>
 class Prodigy final : public Optimizer<T> {
  public:
-  Prodigy(const OptimizerOptions& o, const Parameters<T>& p)
+  Prodigy(const Options& o, const Parameters<T>& p)
       : infos_(p.infos),
         beta1_(o.real("beta1")),
         beta2_(o.real("beta2")),
@@ -168,7 +168,7 @@ class Prodigy final : public Optimizer<T> {
 };
 
 template <class T>
-std::unique_ptr<Optimizer<T>> make(const OptimizerOptions& o, const Parameters<T>& p) {
+std::unique_ptr<Optimizer<T>> make(const Options& o, const Parameters<T>& p) {
   return std::make_unique<Prodigy<T>>(o, p);
 }
 

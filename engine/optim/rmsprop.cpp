@@ -36,7 +36,7 @@ THALWEG_FUSED(Full, 3)
 
 struct PlainRule {
   static constexpr int states = 1;
-  explicit PlainRule(const OptimizerOptions& o)
+  explicit PlainRule(const Options& o)
       : alpha(o.real("alpha")), epsilon(o.real("epsilon")), decay(o) {}
   template <class T>
   Plain<T> formula(const StepContext& c, bool on, std::span<const double>) const {
@@ -48,7 +48,7 @@ struct PlainRule {
 
 struct FullRule {
   static constexpr int states = 3;
-  explicit FullRule(const OptimizerOptions& o)
+  explicit FullRule(const Options& o)
       : plain(o), momentum(o.real("momentum")), center(o.flag("centered") ? 1 : 0) {}
   template <class T>
   Full<T> formula(const StepContext& c, bool on, std::span<const double> scalars) const {
@@ -61,7 +61,7 @@ struct FullRule {
 };
 
 template <class T>
-std::unique_ptr<Optimizer<T>> make(const OptimizerOptions& o, const Parameters<T>& p) {
+std::unique_ptr<Optimizer<T>> make(const Options& o, const Parameters<T>& p) {
   if (o.real("momentum") > 0 || o.flag("centered")) return make_fused<T, FullRule>(o, p);
   return make_fused<T, PlainRule>(o, p);
 }

@@ -23,7 +23,7 @@ inline std::vector<jobspec::Option> schedule_free_options(const char* beta) {
 /// The weights of the mean.
 struct ScheduleFree {
   static constexpr std::size_t scalars = 2;  // sum of the weights, largest lr so far
-  ScheduleFree(const OptimizerOptions& o, const char* beta_name)
+  ScheduleFree(const Options& o, const char* beta_name)
       : beta(o.real(beta_name)), r(o.real("r")), power(o.real("lr_power")) {}
 
   double weight(const StepContext& c, std::span<const double> scalar) const {
@@ -79,7 +79,7 @@ class ScheduleFreeOnGpu final : public FusedOnGpu<Rule> {
 template <class T, class Rule>
 class ScheduleFreeOptimizer final : public Fused<T, Rule> {
  public:
-  ScheduleFreeOptimizer(const OptimizerOptions& o, const Parameters<T>& p)
+  ScheduleFreeOptimizer(const Options& o, const Parameters<T>& p)
       : Fused<T, Rule>(o, p), infos_(p.infos) {}
   bool evaluates_elsewhere() const override { return true; }
   void evaluation_point(const OptimizerMemory<T>& memory, T* x) const override {
@@ -98,8 +98,7 @@ class ScheduleFreeOptimizer final : public Fused<T, Rule> {
 };
 
 template <class T, class Rule>
-std::unique_ptr<Optimizer<T>> make_schedule_free(const OptimizerOptions& o,
-                                                 const Parameters<T>& p) {
+std::unique_ptr<Optimizer<T>> make_schedule_free(const Options& o, const Parameters<T>& p) {
   return std::make_unique<ScheduleFreeOptimizer<T, Rule>>(o, p);
 }
 

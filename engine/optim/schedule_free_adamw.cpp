@@ -22,7 +22,7 @@ THALWEG_FUSED(Formula, 2)
 struct Rule {
   static constexpr int states = 2;
   static constexpr std::size_t scalars = ScheduleFree::scalars;
-  explicit Rule(const OptimizerOptions& o)
+  explicit Rule(const Options& o)
       : mean(o, "beta1"),
         beta2(o.real("beta2")),
         epsilon(o.real("epsilon")),

@@ -23,7 +23,7 @@ THALWEG_FUSED(Formula, 1)
 struct Rule {
   static constexpr int states = 1;
   static constexpr std::size_t scalars = ScheduleFree::scalars;
-  explicit Rule(const OptimizerOptions& o) : mean(o, "momentum"), decay(o.real("weight_decay")) {}
+  explicit Rule(const Options& o) : mean(o, "momentum"), decay(o.real("weight_decay")) {}
   template <class T>
   Formula<T> formula(const StepContext& c, bool on, std::span<const double> scalar) const {
     return {T(c.lr), T(mean.newest(c, scalar)), T(mean.slope(c, scalar)), on ? T(decay) : T(0),

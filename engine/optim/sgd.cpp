@@ -16,7 +16,7 @@ THALWEG_FUSED(Formula, 0)
 
 struct Rule {
   static constexpr int states = 0;
-  explicit Rule(const OptimizerOptions& o) : decay(o) {}
+  explicit Rule(const Options& o) : decay(o) {}
   template <class T>
   Formula<T> formula(const StepContext& c, bool on, std::span<const double>) const {
     return {T(c.lr), T(decay.l2(on)), T(decay.keep(c.lr, on))};

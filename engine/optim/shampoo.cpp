@@ -48,19 +48,19 @@ void matrix_power(std::size_t n, const T* x, double scale, double epsilon, doubl
 template <class T>
 class Shampoo final : public Optimizer<T> {
  public:
-  Shampoo(const OptimizerOptions& o, const Parameters<T>& p)
+  Shampoo(const Options& o, const Parameters<T>& p)
       : infos_(p.infos),
         layout_(p.layout),
         beta1_(o.real("beta1")),
         beta2_(o.real("beta2")),
         epsilon_(o.real("epsilon")),
-        every_(o.whole("every")),
-        start_(o.whole("start")),
+        every_(static_cast<int>(o.integer("every"))),
+        start_(static_cast<int>(o.integer("start"))),
         graft_(o.text("graft")),
         graft_beta2_(o.real("graft_beta2")),
         graft_epsilon_(o.real("graft_epsilon")),
         decay_(o.real("weight_decay")) {
-    const auto max_dim = static_cast<std::size_t>(o.whole("max_dim"));
+    const auto max_dim = static_cast<std::size_t>(o.integer("max_dim"));
     for (const ParameterInfo& info : infos_) {
       Place place;
       place.shape = matrix_shape(info.shape);
@@ -195,7 +195,7 @@ class Shampoo final : public Optimizer<T> {
 };
 
 template <class T>
-std::unique_ptr<Optimizer<T>> make(const OptimizerOptions& o, const Parameters<T>& p) {
+std::unique_ptr<Optimizer<T>> make(const Options& o, const Parameters<T>& p) {
   return std::make_unique<Shampoo<T>>(o, p);
 }
 

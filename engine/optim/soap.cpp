@@ -28,7 +28,7 @@ struct Side {
 template <class T>
 class Soap final : public Optimizer<T> {
  public:
-  Soap(const OptimizerOptions& o, const Parameters<T>& p)
+  Soap(const Options& o, const Parameters<T>& p)
       : infos_(p.infos),
         layout_(p.layout),
         beta1_(o.real("beta1")),
@@ -36,8 +36,8 @@ class Soap final : public Optimizer<T> {
         factor_beta_(o.real("shampoo_beta") > 0 ? o.real("shampoo_beta") : beta2_),
         epsilon_(o.real("epsilon")),
         decay_(o.real("weight_decay")),
-        every_(o.whole("every")) {
-    const auto max_dim = static_cast<std::size_t>(o.whole("max_dim"));
+        every_(static_cast<int>(o.integer("every"))) {
+    const auto max_dim = static_cast<std::size_t>(o.integer("max_dim"));
     for (const ParameterInfo& info : infos_) {
       Place place;
       place.shape = matrix_shape(info.shape);
@@ -212,7 +212,7 @@ class Soap final : public Optimizer<T> {
 };
 
 template <class T>
-std::unique_ptr<Optimizer<T>> make(const OptimizerOptions& o, const Parameters<T>& p) {
+std::unique_ptr<Optimizer<T>> make(const Options& o, const Parameters<T>& p) {
   return std::make_unique<Soap<T>>(o, p);
 }
 

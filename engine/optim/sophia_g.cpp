@@ -31,11 +31,11 @@ THALWEG_FUSED(Curvature, 2)
 
 struct Rule {
   static constexpr int states = 2;
-  explicit Rule(const OptimizerOptions& o)
+  explicit Rule(const Options& o)
       : beta1(o.real("beta1")),
         beta2(o.real("beta2")),
         rho(o.real("rho")),
-        every(o.whole("every")),
+        every(static_cast<int>(o.integer("every"))),
         decay(o) {}
   template <class T>
   Formula<T> formula(const StepContext& c, bool on, std::span<const double>) const {
@@ -82,7 +82,7 @@ class SophiaG final : public Fused<T, Rule> {
 };
 
 template <class T>
-std::unique_ptr<Optimizer<T>> make(const OptimizerOptions& o, const Parameters<T>& p) {
+std::unique_ptr<Optimizer<T>> make(const Options& o, const Parameters<T>& p) {
   return std::make_unique<SophiaG<T>>(o, p);
 }
 

@@ -8,24 +8,12 @@
 
 #include "engine/optim/optimizer.h"
 #include "jobspec/option.h"
+#include "jobspec/options.h"
 #include "jobspec/table.h"
 
 namespace thalweg::engine::optim {
 
-/// Option values with the table's defaults filled in.
-class OptimizerOptions {
- public:
-  OptimizerOptions(const jobspec::Value& tree, const std::vector<jobspec::Option>& options);
-  double real(const std::string& name) const { return value(name).as_double(); }
-  bool flag(const std::string& name) const { return value(name).as_bool(); }
-  int whole(const std::string& name) const { return static_cast<int>(value(name).as_int()); }
-  const std::string& text(const std::string& name) const { return value(name).as_string(); }
-  /// Throws std::logic_error where the row has no such option.
-  const jobspec::Value& value(const std::string& name) const;
-
- private:
-  jobspec::Map values_;
-};
+using jobspec::Options;
 
 /// What `lr: auto` means for some models.
 struct DefaultRate {
@@ -39,9 +27,9 @@ struct OptimizerEntry {
   std::string doc;                       ///< one line: the formula's name and its source
   std::vector<DefaultRate> rates;        ///< the first that fits; the last one fits all
   std::vector<jobspec::Option> options;  ///< beside the common ones
-  std::unique_ptr<Optimizer<float>> (*make_float)(const OptimizerOptions&,
+  std::unique_ptr<Optimizer<float>> (*make_float)(const Options&,
                                                   const Parameters<float>&) = nullptr;
-  std::unique_ptr<Optimizer<double>> (*make_double)(const OptimizerOptions&,
+  std::unique_ptr<Optimizer<double>> (*make_double)(const Options&,
                                                     const Parameters<double>&) = nullptr;
 };
 
@@ -73,7 +61,7 @@ std::vector<jobspec::Option> operator+(std::vector<jobspec::Option> a,
 /// Weight decay of a row with decay_options(): as an L2 term of the gradient, or decoupled from it:
 /// the weights shrink by lr * weight_decay (Loshchilov & Hutter 2019, arXiv:1711.05101).
 struct Decay {
-  explicit Decay(const OptimizerOptions& o)
+  explicit Decay(const Options& o)
       : weight(o.real("weight_decay")), decoupled(o.flag("decoupled")) {}
   /// Added to the gradient, times w.
   double l2(bool on) const { return on && !decoupled ? weight : 0; }

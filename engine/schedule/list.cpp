@@ -9,7 +9,7 @@ namespace thalweg::engine {
 namespace {
 
 std::vector<double> read_factors(const ScheduleOptions& o) {
-  std::vector<double> factors = o.numbers("factors");
+  std::vector<double> factors = o.reals("factors");
   const RunLength& length = o.context().length;
   const std::int64_t epochs =
       (length.total_steps + length.steps_per_epoch - 1) / length.steps_per_epoch;

@@ -25,12 +25,12 @@ std::vector<double> read_milestones(const ScheduleOptions& o) {
 /// The multiplier after 0, 1, 2, ... milestones.
 std::vector<double> read_factors(const ScheduleOptions& o, std::size_t milestones) {
   std::vector<double> factors{1.0};
-  if (!o.given("factors")) {
+  if (!o.has("factors")) {
     for (std::size_t i = 1; i <= milestones; ++i)
       factors.push_back(std::pow(o.real("gamma"), static_cast<double>(i)));
     return factors;
   }
-  const std::vector<double> own = o.numbers("factors");
+  const std::vector<double> own = o.reals("factors");
   if (own.size() != milestones)
     throw std::invalid_argument(
         "schedule.factors: " + std::to_string(own.size()) + " factors for " +

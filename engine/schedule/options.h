@@ -7,6 +7,7 @@
 
 #include "engine/schedule/schedule.h"
 #include "jobspec/option.h"
+#include "jobspec/options.h"
 
 namespace thalweg::engine {
 
@@ -19,17 +20,11 @@ struct ScheduleContext {
   double span() const { return static_cast<double>(length.total_steps - warmup_steps); }
 };
 
-/// Option values of the `schedule` tree with the row's defaults. All throw std::invalid_argument.
-class ScheduleOptions {
+/// Options of a row, and lengths of time. All throw std::invalid_argument.
+class ScheduleOptions : public jobspec::Options {
  public:
   ScheduleOptions(const jobspec::Value& tree, const std::vector<jobspec::Option>& options,
                   const ScheduleContext& context);
-  double real(const std::string& name) const;
-  bool flag(const std::string& name) const;
-  std::string text(const std::string& name) const;
-  std::vector<double> numbers(const std::string& name) const;
-  bool given(const std::string& name) const;
-  bool is_auto(const std::string& name) const;
   /// A length in steps from `<stem>_steps`, `<stem>_epochs` or `<stem>_samples`; `fallback` where
   /// none is set. More than one is an error.
   double steps(const std::string& stem, double fallback) const;
@@ -40,8 +35,6 @@ class ScheduleOptions {
   double epoch() const { return static_cast<double>(context_.length.steps_per_epoch); }
 
  private:
-  const jobspec::Value* find(const std::string& name) const;
-  const jobspec::Value& value(const std::string& name) const;
   /// How lengths become steps.
   struct Unit {
     double epoch = 1, batch = 1;
@@ -49,11 +42,9 @@ class ScheduleOptions {
     /// 110, not 110.00000000000001, which would be the next step.
     double steps(double length) const;
   };
-  /// The one of the three keys that is set, and its unit; nullptr where none is.
-  const jobspec::Value* span(const std::string& stem, std::string* key, Unit* unit) const;
+  /// Which of the three keys is set, and its unit; empty where none is.
+  std::string span_key(const std::string& stem, Unit* unit) const;
 
-  jobspec::Value tree_;
-  const std::vector<jobspec::Option>* options_;
   ScheduleContext context_;
 };
 

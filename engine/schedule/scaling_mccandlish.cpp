@@ -26,7 +26,7 @@ ScalingEntry scaling_mccandlish() {
             const double noise_scale = o.real("noise_scale"), alpha = o.real("scaling_alpha");
             const auto at = [&](double batch) { return std::pow(1 + noise_scale / batch, -alpha); };
             const double factor = at(static_cast<double>(o.context().length.global_batch));
-            return o.given("scaling_batch") ? factor / at(o.real("scaling_batch")) : factor;
+            return o.has("scaling_batch") ? factor / at(o.real("scaling_batch")) : factor;
           }};
 }
 

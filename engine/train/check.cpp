@@ -26,6 +26,7 @@
 #include "engine/train/memory.h"
 #include "engine/train/metrics.h"
 #include "engine/train/validation.h"
+#include "jobspec/complete.h"
 
 namespace thalweg::engine {
 namespace {
@@ -167,7 +168,7 @@ class Checker::Visit {
 
   bool complete_tree(const Value& train, const std::string& file) {
     try {
-      config_ = complete(train, c_.schema_, file);
+      config_ = jobspec::complete_train(train, c_.schema_, file);
       return true;
     } catch (const jobspec::InputError& e) {
       const std::string prefix = "train.";

@@ -13,6 +13,7 @@
 #include "engine/train/attempt.h"
 #include "engine/train/checkpoint.h"
 #include "engine/train/options.h"
+#include "jobspec/complete.h"
 #include "jobspec/schema.h"
 #include "jobspec/trial.h"
 
@@ -135,7 +136,7 @@ ExactNoise exact_noise(const ExactNoiseInput& in, LanePool& lanes) {
 
 std::string noise_of_trial(const std::filesystem::path& trial_file, bool as_json) {
   const jobspec::Trial trial = jobspec::read_trial(trial_file);
-  jobspec::Value config = complete(trial.train, train_schema(), trial_file.string());
+  jobspec::Value config = jobspec::complete_train(trial.train, train_schema(), trial_file.string());
   const Settings settings = read_settings(config);
   const auto dataset = load_dataset(*config.find("data"));
   const Augmenter augmenter(*config.find("augment"), dataset->form());

@@ -20,11 +20,6 @@ struct LossPlan;
 /// Every section of every table: what `thalweg-train --schema` prints.
 jobspec::Schema train_schema();
 
-/// The tree with every default filled in, in the order of the schema. Throws jobspec::InputError
-/// with every mistake; `file` is for its messages.
-jobspec::Value complete(const jobspec::Value& train, const jobspec::Schema& schema,
-                        const std::string& file);
-
 /// The part of a complete tree that the trainer itself reads.
 struct Settings {
   int global_batch = 0;

@@ -19,6 +19,7 @@
 #include "engine/train/option_text.h"
 #include "engine/train/options.h"
 #include "engine/train/train.h"
+#include "jobspec/complete.h"
 #include "jobspec/diagnostic.h"
 
 namespace thalweg::engine {
@@ -184,7 +185,7 @@ int train_rank(const std::string& file) {
   const StopFlag& stop = stop_on_signals();
   const std::filesystem::path path = std::filesystem::absolute(file);
   const jobspec::Trial trial = jobspec::read_trial(path);
-  const jobspec::Value config = complete(trial.train, train_schema(), file);
+  const jobspec::Value config = jobspec::complete_train(trial.train, train_schema(), file);
 
   const comm::GroupOptions options = group_options(*config.find("sync"));
   const auto wireup = comm::Wireup::connect(

@@ -141,8 +141,9 @@ const std::map<std::string, Names> kMayInclude = {
 
 /// The engine knows of jobspec only these.
 const std::set<std::string> kJobspecForEngine = {
-    "jobspec/value.h",  "jobspec/trial.h",      "jobspec/metric_names.h", "jobspec/schema.h",
-    "jobspec/option.h", "jobspec/diagnostic.h", "jobspec/fwd.h",          "jobspec/table.h"};
+    "jobspec/value.h",   "jobspec/trial.h",      "jobspec/metric_names.h", "jobspec/schema.h",
+    "jobspec/option.h",  "jobspec/diagnostic.h", "jobspec/fwd.h",          "jobspec/table.h",
+    "jobspec/options.h", "jobspec/complete.h"};
 
 /// Sweeps only where a whole sweep file is checked.
 const std::map<std::string, std::set<std::string>> kJobspecForOneFile = {

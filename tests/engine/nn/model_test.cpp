@@ -401,16 +401,17 @@ TEST(BadInput, IsRefusedWithASentence) {
   EXPECT_THAT(complaint(Map{{"name", "lenett"}}, digits), HasSubstr("did you mean 'lenet'?"));
   EXPECT_THAT(complaint(Map{}, digits), HasSubstr("model.name is missing"));
   EXPECT_THAT(complaint(lenet({{"batchnorm", true}}), digits),
-              HasSubstr("model lenet has no option 'batchnorm', did you mean 'batch_norm'?"));
+              HasSubstr("model lenet: batchnorm: unknown key (did you mean 'batch_norm'?)"));
   EXPECT_THAT(complaint(lenet({{"dropout", 1.5}}), digits),
-              HasSubstr("expects a number from 0 to 0.999 for dropout, got 1.5"));
-  EXPECT_THAT(complaint(lenet({{"dropout", "much"}}), digits), HasSubstr("expects a number"));
+              HasSubstr("model lenet: dropout: found 1.5, expected a number from 0 to 0.999"));
+  EXPECT_THAT(complaint(lenet({{"dropout", "much"}}), digits),
+              HasSubstr("dropout: found text \"much\", expected a number"));
   EXPECT_THAT(complaint(lenet(), {{784}, 10}), HasSubstr("expects images"));
   EXPECT_THAT(complaint(lenet(), {{1, 3, 3}, 10}),
               HasSubstr("layer 6 (max_pool2d 'pool2') expects images of at least 2x2"));
   EXPECT_THAT(complaint(mlp({0}), digits), HasSubstr("positive integers"));
   EXPECT_THAT(complaint(mlp({8}, {{"activation", "tanh"}}), digits),
-              HasSubstr("expects relu for activation, got tanh"));
+              HasSubstr("model mlp: activation: found text \"tanh\", expected relu"));
   EXPECT_THAT(complaint(Map{{"name", "unet"}}, digits), HasSubstr("each of the 784 pixels"));
   EXPECT_THAT(complaint(Map{{"name", "unet"}}, {{1, 24, 24}, 2, 576}),
               HasSubstr("halves its input 4 times (depth), which does not fit (1, 24, 24)"));
@@ -431,7 +432,9 @@ TEST(BadInput, OfLayersNamesTheLayer) {
   EXPECT_THAT(layers({{"linear", "fc", {{"outputs", 3}}}}, {1, 4, 4}),
               HasSubstr("layer 1 (linear 'fc') expects flat features, got (1, 4, 4)"));
   EXPECT_THAT(layers({{"liner", "fc", {}}}, {4}), HasSubstr("did you mean 'linear'?"));
-  EXPECT_THAT(layers({{"linear", "fc", {}}}, {4}), HasSubstr("needs the option 'outputs'"));
+  EXPECT_THAT(
+      layers({{"linear", "fc", {}}}, {4}),
+      HasSubstr("layer 1 (linear 'fc'): outputs: missing, expected a whole number from 1 to"));
   EXPECT_THAT(layers({{"linear", "fc", {{"outputs", 5}}}}, {4}),
               HasSubstr("puts out (5) where 3 classes are expected"));
   const auto loss = [](const jobspec::Value& options, const InputShape& data) -> std::string {
@@ -516,12 +519,13 @@ TEST(InlineGraph, ComplainsAboutTheLayer) {
               HasSubstr("layer 2 (linear 'fc1') expects flat features, got (1, 6, 6)"));
   EXPECT_THAT(said("layers: [{kind: rellu}]"), HasSubstr("did you mean 'relu'?"));
   EXPECT_THAT(said("layers: [{kind: flatten}, {kind: linear, output: 5}]"),
-              HasSubstr("has no option 'output', did you mean 'outputs'?"));
+              HasSubstr("output: unknown key (did you mean 'outputs'?)"));
   EXPECT_THAT(said("layers: [{kind: flatten}, {kind: linear, outputs: 16777216}, "
                    "{kind: linear, outputs: 16777216}]"),
               HasSubstr("layer 3 (linear 'linear3') has a weight of (16777216, 16777216), which is "
                         "too large"));
-  EXPECT_THAT(complaint(Map{{"name", "graph"}}, digits), HasSubstr("needs the option 'layers'"));
+  EXPECT_THAT(complaint(Map{{"name", "graph"}}, digits),
+              HasSubstr("model graph: layers: missing, expected a list"));
 }
 
 TEST(Layers, AreListedWithTheirOptions) {

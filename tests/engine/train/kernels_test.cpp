@@ -9,6 +9,7 @@
 #include "engine/train/check.h"
 #include "engine/train/kernel_file.h"
 #include "engine/train/kernels.h"
+#include "jobspec/complete.h"
 #include "tests/engine/train/support.h"
 #include "tests/support/memory_transport.h"
 #include "tests/support/process.h"
@@ -230,7 +231,7 @@ std::vector<KernelOptions> chosen_on(const std::vector<std::string>& machines,
   jobspec::Value train = trial.train;
   train.set("device", "cuda");
   train.set("kernels.measure", "always");
-  const jobspec::Value config = complete(train, train_schema(), "trial.yaml");
+  const jobspec::Value config = jobspec::complete_train(train, train_schema(), "trial.yaml");
   const Settings settings = read_settings(config);
   std::vector<KernelOptions> answers(machines.size());
   auto transports = comm::memory_transports(static_cast<int>(machines.size()));

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 
+#include "jobspec/complete.h"
 #include "jobspec/diagnostic.h"
 #include "jobspec/schema.h"
 #include "jobspec/value.h"
@@ -24,7 +25,7 @@ Value from_yaml(const std::string& text) {
 }
 
 Value filled(const std::string& text) {
-  return complete(from_yaml(text), train_schema(), "trial.yaml");
+  return jobspec::complete_train(from_yaml(text), train_schema(), "trial.yaml");
 }
 
 constexpr const char* kLeast =
@@ -57,7 +58,7 @@ TEST(Complete, KeepsWhatIsGiven) {
 
 TEST(Complete, CompletingAgainChangesNothing) {
   const Value once = filled(kLeast);
-  EXPECT_EQ(complete(once, train_schema(), "trial.yaml"), once);
+  EXPECT_EQ(jobspec::complete_train(once, train_schema(), "trial.yaml"), once);
 }
 
 /// One bad file for each mistake; its first line holds what the message must say.

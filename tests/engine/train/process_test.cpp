@@ -157,7 +157,7 @@ TEST(TrainProcess, BadInputIsExitCode2) {
   trial.train.set("model", Map{{"name", "graph"}, {"layers", List{Map{{"kind", "max_pool2d"}}}}});
   const auto graph = put_trial(folder.path(), trial);
   EXPECT_THAT(test::run({"thalweg-train", "--check", graph.string()}).err,
-              HasSubstr("layer 1 (max_pool2d 'max_pool2d1') needs the option 'kernel'"));
+              HasSubstr("layer 1 (max_pool2d 'max_pool2d1'): kernel: missing, expected"));
   trial = tiny_trial();
   trial.train.set("batch.shards", 2);
   const test::Outcome crowded = launch(folder.path(), trial, 3);

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "engine/train/options.h"
+#include "jobspec/complete.h"
 #include "jobspec/schema.h"
 #include "tests/support/memory_transport.h"
 
@@ -35,7 +36,7 @@ std::vector<RankEnd> run_ranks(const jobspec::Trial& trial, const std::filesyste
                                int ranks, const StopFlag& stop,
                                const std::function<void(int rank)>& prepare) {
   std::filesystem::create_directories(folder);
-  const Value config = complete(trial.train, train_schema(), "trial.yaml");
+  const Value config = jobspec::complete_train(trial.train, train_schema(), "trial.yaml");
   auto transports = comm::memory_transports(ranks);
   std::vector<RankEnd> ends(static_cast<std::size_t>(ranks));
   std::vector<std::thread> threads;
