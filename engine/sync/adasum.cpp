@@ -156,9 +156,6 @@ bool combines_changes(const jobspec::Value& options) {
 }
 
 void require(const jobspec::Value& options, const SyncFacts& facts) {
-  if (facts.on_gpu)
-    throw std::invalid_argument(
-        "sync.mode: adasum works in the host's memory; use device cpu, or mode sync");
   const bool machines = over_machines(options);
   const int units = machines ? facts.machines : facts.ranks;
   if (!std::has_single_bit(static_cast<unsigned>(units)))
@@ -170,6 +167,9 @@ void require(const jobspec::Value& options, const SyncFacts& facts) {
     throw std::invalid_argument("sync.compress: " + compress->to_text() +
                                 " does not go with sync.mode adasum");
   if (!combines_changes(options)) return;
+  if (facts.on_gpu)
+    throw std::invalid_argument(
+        "sync.form: change works in the host's memory; use form gradient, or device cpu");
   if (facts.evaluates_elsewhere)
     throw std::invalid_argument(
         "sync.form: change leaves each rank's optimizer its own state, and this optimizer keeps "

@@ -1,7 +1,6 @@
 #include "engine/sync/gpu_shards.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <stdexcept>
 
@@ -48,8 +47,7 @@ GpuShards::GpuShards(const SyncParts& parts, const Options& options,
   };
   for (int i = 0; i < p_.sharding.mine(); ++i)
     work_.push_back(work("gradients of a shard (fewer shards on this rank take less)"));
-  const int levels = std::bit_width(static_cast<unsigned>(p_.sharding.micro_batches)) - 1;
-  for (int i = 0; i < levels; ++i)
+  for (std::size_t i = 0; i < spare_sums(p_.sharding.micro_batches); ++i)
     scratch_.push_back(work("gradients of micro-batches"));
   result_ = gpu::Memory(machine_, (1 + most_sums) * sizeof(double), "a loss");
   if (options_.measures) {
@@ -145,9 +143,7 @@ void GpuShards::write_keys(std::byte* memory, const StepContext& context) const 
     key.step = static_cast<std::uint32_t>(context.step);
     key.samples = p_.sharding.micro_batch();
     key.scale = options_.scale;
-    key.first_sample = static_cast<std::uint64_t>(p_.sharding.first) *
-                           static_cast<std::uint64_t>(p_.sharding.shard_batch()) +
-                       m * layout_.samples_of_a_piece();
+    key.first_sample = p_.sharding.first_sample(m);
     std::memcpy(memory + layout_.piece(BatchLayout::keys, m), &key, sizeof key);
   }
 }
@@ -281,18 +277,18 @@ QueuedShard GpuShards::micro_batch(std::size_t number, const Slot& slot, bool bl
   return shard;
 }
 
-/// As GradientPath::run_shard: micro-batches are added up by the way of a binary counter.
 void GpuShards::compute_shard(std::size_t shard, const Slot& slot, bool blended, bool draw_labels) {
-  const auto pieces = static_cast<std::size_t>(p_.sharding.micro_batches);
+  const int pieces = p_.sharding.micro_batches;
   const std::size_t floats = p_.model.parameter_floats(), statistics = p_.model.statistics();
   const bool own_marks = !options_.sum_locally || work_.size() == 1;
   std::vector<Work*> open{&work_[shard]};
   for (Work& scratch : scratch_)
     open.push_back(&scratch);
-  std::vector<std::size_t> sizes;
-  for (std::size_t micro = 0; micro < pieces; ++micro) {
-    const bool last = micro + 1 == pieces;
-    Work& target = *open[sizes.size()];
+  for (int micro = 0; micro < pieces; ++micro) {
+    const std::size_t number =
+        shard * static_cast<std::size_t>(pieces) + static_cast<std::size_t>(micro);
+    const std::size_t top = sum_of_micro_batch(micro);
+    Work& target = *open[top];
     for (std::size_t b = 0; b < buckets_.size(); ++b)
       left_[b] = buckets_[b].parameters.size();
     const bool measured = options_.measures && p_.sharding.first == 0 && shard == 0 && micro == 0;
@@ -306,28 +302,24 @@ void GpuShards::compute_shard(std::size_t shard, const Slot& slot, bool blended,
       mark(shard, bucket);
     };
     if (augment_)
-      augment_->run(*queue_, layout_, static_cast<const std::byte*>(slot.device.data()),
-                    shard * pieces + micro);
+      augment_->run(*queue_, layout_, static_cast<const std::byte*>(slot.device.data()), number);
     p_.lanes.lane(0).queued()->train(
-        *queue_, micro_batch(shard * pieces + micro, slot, blended, draw_labels, target), ready);
+        *queue_, micro_batch(number, slot, blended, draw_labels, target), ready);
     float* const extra = target.extra.floats() + statistics;
-    gpu::narrow(*queue_, extra + loss, static_cast<const double*>(result_.data()), 1);
+    gpu::narrow(*queue_, extra + extra_loss, static_cast<const double*>(result_.data()), 1);
     if (measured) {
       const auto parameters = static_cast<int>(p_.model.parameters().size());
       if (!at_once) sums_->add_squares(*queue_, target.gradient.floats(), 0, parameters);
       sums_->take_squares(*queue_, static_cast<double*>(squares_.data()));
-      gpu::sum(*queue_, extra + squares, static_cast<const double*>(squares_.data()),
+      gpu::sum(*queue_, extra + extra_squares, static_cast<const double*>(squares_.data()),
                p_.model.parameters().size());
     } else {
-      queue_->zero(extra + squares, sizeof(float));
+      queue_->zero(extra + extra_squares, sizeof(float));
     }
-    sizes.push_back(1);
-    while (sizes.size() > 1 && (last || sizes.back() == sizes[sizes.size() - 2])) {
-      const std::size_t from = sizes.size() - 1;
+    std::size_t from = top;
+    for (int joins = joins_after(micro, pieces); joins > 0; --joins, --from) {
       gpu::add(*queue_, open[from - 1]->gradient.floats(), open[from]->gradient.floats(), floats);
       gpu::add(*queue_, open[from - 1]->extra.floats(), open[from]->extra.floats(), extra_count());
-      sizes[from - 1] += sizes[from];
-      sizes.pop_back();
     }
   }
   if (!own_marks) return;

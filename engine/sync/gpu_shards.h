@@ -13,6 +13,7 @@
 #include "engine/nn/lane.h"
 #include "engine/sync/buckets.h"
 #include "engine/sync/gpu_augment.h"
+#include "engine/sync/micro_batches.h"
 #include "engine/sync/mode.h"
 
 namespace thalweg::engine {
@@ -32,12 +33,10 @@ class GpuShards {
   struct Options {
     float scale = 1;               ///< multiplies every sample's gradient
     bool sum_locally = true;       ///< the sum of this rank's shards ends in the first one's memory
-    bool measures = false;         ///< the first micro-batch's squares are wanted (Extra::squares)
+    bool measures = false;         ///< the first micro-batch's squares are wanted (extra_squares)
     bool mark_buckets = true;      ///< ready() will be asked for
     std::size_t beside_bytes = 0;  ///< what goes to the GPU with every batch: beside()
   };
-  /// What stands behind the model's statistics in extra().
-  enum Extra : std::size_t { loss, squares, stop, extras };
   /// Slots for batches: while one is computed the next is copied.
   static constexpr std::size_t slots = 2;
 
@@ -65,6 +64,7 @@ class GpuShards {
   gpu::Gpu& machine() { return machine_; }
   /// Of local shard i; with sum_locally of the first one alone. The GPU's memory.
   float* gradient(std::size_t i) { return work_[i].gradient.floats(); }
+  /// The model's statistics, then `extras`.
   float* extra(std::size_t i) { return work_[i].extra.floats(); }
   std::size_t results() const { return options_.sum_locally ? 1 : work_.size(); }
   std::size_t extra_count() const { return p_.model.statistics() + extras; }

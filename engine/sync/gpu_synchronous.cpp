@@ -4,7 +4,7 @@
 
 #include <array>
 #include <cmath>
-#include <numeric>
+#include <span>
 #include <utility>
 
 #include "engine/gpu/vectors.h"
@@ -23,8 +23,7 @@ class GpuSynchronous final : public SyncMode {
         sum_(std::move(sum)),
         machine_(*p_.model.gpu()),
         buckets_(plan_buckets(p_.model.parameters(), p_.model.ready_order(), options.buckets)),
-        measures_(p_.noise_every > 0 && small_batches() > 1 &&
-                  (sum_ == nullptr || sum_->adds_up())),
+        measures_(can_measure_noise(p_, sum_.get())),
         optimizer_(p_.optimizer.on_gpu({machine_, p_.model.parameters(), p_.model.products()})),
         factors_(optimizer_->factor_bytes()),
         shards_(p_, shard_options(scale), buckets_),
@@ -37,7 +36,7 @@ class GpuSynchronous final : public SyncMode {
     momenta_ = FlatVector(&machine_, momenta.size(), "weights of running statistics");
     momenta_.write(momenta.data());
     for (Report& report : reports_) {
-      report.extras = gpu::Memory(machine_, GpuShards::extras * sizeof(float), "a loss", true);
+      report.extras = gpu::Memory(machine_, extras * sizeof(float), "a loss", true);
       report.squares = gpu::Memory(machine_, squares, "sums of squares", true);
       for (auto* event : {&report.begun, &report.computed, &report.summed, &report.done})
         *event = machine_.event();
@@ -102,16 +101,10 @@ class GpuSynchronous final : public SyncMode {
     return options;
   }
 
-  std::int64_t small_batches() const {
-    return std::int64_t{p_.sharding.shards} * p_.sharding.micro_batches;
-  }
-
   void put_into_queue(const StepInput& input, std::size_t number) {
     Report& report = reports_[number];
     gpu::Queue& queue = shards_.queue();
-    StepContext context = input.context;
-    context.samples = p_.sharding.global_batch *
-                      static_cast<std::int64_t>(std::max<std::size_t>(1, input.sample_labels));
+    const StepContext context = global_context(input, p_.sharding);
     report.step = context.step;
     report.stop = input.stop;
     const bool recorded = !factors_.empty();
@@ -190,25 +183,19 @@ class GpuSynchronous final : public SyncMode {
     } else if (!report.done->done()) {
       report.done->wait();
     }
-    const float* const extras = report.extras.floats();
-    const auto* const squares = static_cast<const double*>(report.squares.data());
+    const float* const told = report.extras.floats();
+    const std::span squares(static_cast<const double*>(report.squares.data()),
+                            p_.model.parameters().size());
     const std::vector<ParameterInfo>& infos = p_.model.parameters();
     outcome.step = report.step;
-    outcome.loss = static_cast<double>(extras[GpuShards::loss]) / p_.sharding.global_batch;
-    outcome.stop = p_.group.size() > 1 ? extras[GpuShards::stop] > 0 : report.stop;
+    outcome.loss = static_cast<double>(told[extra_loss]) / p_.sharding.global_batch;
+    outcome.stop = p_.group.size() > 1 ? told[extra_stop] > 0 : report.stop;
     for (std::size_t i = 0; i < infos.size() && outcome.not_finite.empty(); ++i)
       if (!std::isfinite(squares[i])) outcome.not_finite = infos[i].name;
     outcome.compute_ms = report.computed->ms_since(*report.begun);
     outcome.optimizer_ms = report.done->ms_since(exchange_ ? *report.summed : *report.computed);
-    if (measures_ && report.step % p_.noise_every == 0) {
-      const auto n = static_cast<double>(small_batches());
-      NoisePair pair;
-      pair.small_batch = p_.sharding.micro_batch();
-      pair.large_batch = p_.sharding.global_batch;
-      pair.small_squares = static_cast<double>(extras[GpuShards::squares]) * n * n;
-      pair.large_squares = std::accumulate(squares, squares + infos.size(), 0.0);
-      outcome.noise = pair;
-    }
+    if (measures_ && report.step % p_.noise_every == 0)
+      outcome.noise = noise_pair(p_.sharding, told[extra_squares], squares);
   }
 
   SyncParts p_;

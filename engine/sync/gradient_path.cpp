@@ -1,7 +1,6 @@
 #include "engine/sync/gradient_path.h"
 
 #include <algorithm>
-#include <bit>
 #include <chrono>
 #include <functional>
 #include <numeric>
@@ -65,11 +64,6 @@ std::unique_ptr<comm::Request> GradientPath::start(const GradientPart& part) {
   return over_all_shards ? nullptr : sum_->start(part, step_);
 }
 
-/// A pair needs smaller batches than the whole one, and the mean over all of them.
-bool GradientPath::can_measure() const {
-  return p_.noise_every > 0 && small_batches() > 1 && (sum_ == nullptr || sum_->adds_up());
-}
-
 /// What needs all ranks, and therefore cannot be done while building: one may fail in that.
 void GradientPath::prepare() {
   agree_on_plan();
@@ -81,18 +75,16 @@ void GradientPath::prepare() {
     touched_.emplace_back(p_.model.parameters().size());
   }
   // Beside the shard's own memory: partial sums of 1, 2, 4 ... micro-batches.
-  const int levels = std::bit_width(static_cast<unsigned>(p_.sharding.micro_batches)) - 1;
   const auto room = [&](std::size_t count) {
     return buffers_.emplace_back(Buffer::of_floats(count)).floats();
   };
   desks_.resize(static_cast<std::size_t>(p_.lanes.threads()));
   for (Desk& desk : desks_) {
-    for (int i = 0; i < levels; ++i)
-      desk.scratch.push_back({room(floats), room(statistics() + kExtras)});
+    for (std::size_t i = 0; i < spare_sums(p_.sharding.micro_batches); ++i)
+      desk.scratch.push_back({room(floats), room(flags_at())});
     desk.sums.push_back(nullptr);
     for (Work& scratch : desk.scratch)
       desk.sums.push_back(&scratch);
-    desk.sizes.reserve(desk.sums.size());
     desk.here.resize(p_.model.parameters().size());
     desk.squares.resize(p_.model.parameters().size());
   }
@@ -116,7 +108,7 @@ std::size_t GradientPath::times_at() const {
   return flags_at() + (p_.model.touches_all() ? 0 : p_.model.parameters().size());
 }
 
-std::size_t GradientPath::extras() const {
+std::size_t GradientPath::extra_count() const {
   const auto ranks = static_cast<std::size_t>(p_.group.size());
   return times_at() + (ranks > 1 ? ranks * parts() : 0);
 }
@@ -141,10 +133,10 @@ void GradientPath::set_parts() {
   GradientPart last;
   extras_.clear();
   for (Work& work : work_) {
-    work.extra = extras_.emplace_back(Buffer::of_floats(extras())).floats();
+    work.extra = extras_.emplace_back(Buffer::of_floats(extra_count())).floats();
     last.leaves.push_back(work.extra);
   }
-  last.count = extras();
+  last.count = extra_count();
   last.marks = static_cast<int>(work_.size());
   last.label = "loss and statistics";
   parts.push_back(std::move(last));
@@ -179,8 +171,8 @@ void GradientPath::rebuild() {
 void GradientPath::run(const StepInput& input, StepOutcome& outcome) {
   if (!prepared_) prepare();
   step_ = input.context.step;
-  measures_ = can_measure() && !input.draw_labels && step_ % p_.noise_every == 0;
-  if (measures_) small_batch_ = step_ / p_.noise_every % small_batches();
+  measures_ = can_measure_noise(p_, sum_) && !input.draw_labels && step_ % p_.noise_every == 0;
+  if (measures_) small_batch_ = step_ / p_.noise_every % p_.sharding.small_batches();
   std::fill(squares_.begin(), squares_.end(), 0.0);
   waited_ms_ = 0;
   extras_here_ = false;
@@ -218,25 +210,20 @@ Batch GradientPath::micro_batch(int shard, int micro, const StepInput& input) co
   batch.seed = p_.seed;
   batch.round = p_.lanes.round();
   batch.step = static_cast<std::uint32_t>(input.context.step);
-  batch.first_sample = static_cast<std::uint64_t>(p_.sharding.first) *
-                           static_cast<std::uint64_t>(p_.sharding.shard_batch()) +
-                       static_cast<std::uint64_t>(number * samples);
+  batch.first_sample = p_.sharding.first_sample(number);
   return batch;
 }
 
-/// A shard's micro-batches are added up in the tree of ShardTree, by the way of a binary counter:
-/// k of them in each of n shards give the bits of k n shards (k a power of two).
 void GradientPath::run_shard(int shard, Lane& lane, const StepInput& input) {
   Work& own = work_[static_cast<std::size_t>(shard)];
-  auto& [scratch, sums, sizes, here, squares] = desks_[p_.lanes.number_of(lane)];
+  auto& [scratch, sums, here, squares] = desks_[p_.lanes.number_of(lane)];
   sums[0] = &own;
-  sizes.clear();
   std::vector<char>& touched = touched_[static_cast<std::size_t>(shard)];
   std::fill(touched.begin(), touched.end(), 0);
-  const std::size_t floats = p_.model.parameter_floats(), summed = statistics() + kStop;
+  const std::size_t floats = p_.model.parameter_floats(), summed = statistics() + extra_stop;
   for (int micro = 0; micro < p_.sharding.micro_batches; ++micro) {
     const bool last = micro + 1 == p_.sharding.micro_batches;
-    const std::size_t top = sizes.size();
+    const std::size_t top = sum_of_micro_batch(micro);
     Work& target = *sums[top];
     const std::span<Work* const> open(sums.data(), top + 1);
     std::fill(here.begin(), here.end(), 0);
@@ -253,8 +240,8 @@ void GradientPath::run_shard(int shard, Lane& lane, const StepInput& input) {
     const ShardResult result =
         lane.train(p_.replica.parameters.floats(), micro_batch(shard, micro, input), scale_,
                    target.gradient, target.extra, std::ref(note));  // std::function owns no memory
-    target.extra[statistics() + kLoss] = static_cast<float>(result.loss_sum);
-    target.extra[statistics() + kSquares] =
+    target.extra[statistics() + extra_loss] = static_cast<float>(result.loss_sum);
+    target.extra[statistics() + extra_squares] =
         static_cast<float>(std::accumulate(squares.begin(), squares.end(), 0.0));
     for (std::size_t i = 0; i < here.size(); ++i) {
       if (here[i]) continue;
@@ -262,20 +249,17 @@ void GradientPath::run_shard(int shard, Lane& lane, const StepInput& input) {
       std::fill_n(target.gradient + info.offset, info.count, 0.0f);
       if (last) ready(static_cast<int>(i), open);
     }
-    sizes.push_back(1);
-    while (sizes.size() > 1 && (last || sizes.back() == sizes[sizes.size() - 2])) {
-      const std::size_t from = sizes.size() - 1;
+    std::size_t from = top;
+    for (int joins = joins_after(micro, p_.sharding.micro_batches); joins > 0; --joins, --from) {
       if (!last) comm::add(sums[from - 1]->gradient, sums[from]->gradient, floats);
       comm::add(sums[from - 1]->extra, sums[from]->extra, summed);
-      sizes[from - 1] += sizes[from];
-      sizes.pop_back();
     }
   }
   float* extra = own.extra;
-  extra[statistics() + kStop] = input.stop ? 1.0f : 0.0f;
+  extra[statistics() + extra_stop] = input.stop ? 1.0f : 0.0f;
   if (!p_.model.touches_all()) std::copy(touched.begin(), touched.end(), extra + flags_at());
   if (p_.group.size() > 1) {
-    std::fill(extra + times_at(), extra + extras(), 0.0f);
+    std::fill(extra + times_at(), extra + extra_count(), 0.0f);
     if (shard == 0) write_times();
   }
   reducer_->mark(buckets_.size());
@@ -325,23 +309,13 @@ void GradientPath::finish(StepOutcome& outcome) {
   const float* extra = work_[0].extra;
   p_.model.update_running(extra, p_.sharding.shards * p_.sharding.micro_batches,
                           p_.replica.running.floats());
-  outcome.loss = static_cast<double>(extra[statistics() + kLoss]) / p_.sharding.global_batch;
-  outcome.stop = extra[statistics() + kStop] > 0;
-  if (measures_) read_noise(outcome);
+  outcome.loss = static_cast<double>(extra[statistics() + extra_loss]) / p_.sharding.global_batch;
+  outcome.stop = extra[statistics() + extra_stop] > 0;
+  if (measures_)
+    outcome.noise = noise_pair(p_.sharding, extra[statistics() + extra_squares], squares_);
   if (p_.group.size() > 1) read_times(outcome);
   if (!rebuilt_) rebuild();
   rebuilt_ = true;
-}
-
-/// Of n small batches each brings 1/n of its mean gradient.
-void GradientPath::read_noise(StepOutcome& outcome) const {
-  const auto n = static_cast<double>(small_batches());
-  NoisePair pair;
-  pair.small_batch = p_.sharding.micro_batch();
-  pair.large_batch = p_.sharding.global_batch;
-  pair.small_squares = static_cast<double>(work_[0].extra[statistics() + kSquares]) * n * n;
-  pair.large_squares = std::accumulate(squares_.begin(), squares_.end(), 0.0);
-  outcome.noise = pair;
 }
 
 void GradientPath::write_times() {

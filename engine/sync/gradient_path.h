@@ -16,6 +16,7 @@
 #include "engine/sync/bucket_reducer.h"
 #include "engine/sync/bucket_sum.h"
 #include "engine/sync/buckets.h"
+#include "engine/sync/micro_batches.h"
 #include "engine/sync/mode.h"
 #include "engine/sync/options.h"
 #include "engine/sync/rendezvous.h"
@@ -53,10 +54,6 @@ class GradientPath {
   void finish(StepOutcome& outcome);
 
  private:
-  // Beside the gradients each shard brings: the model's statistics, then these, then (where the
-  // model may leave parameters out) one flag for each parameter, then (where there are several
-  // ranks) how long each part took on each rank in the step before.
-  enum Extra : std::size_t { kLoss, kSquares, kStop, kExtras };
   /// Where a shard, or a partial sum of its micro-batches, is computed.
   struct Work {
     float* gradient = nullptr;
@@ -67,15 +64,17 @@ class GradientPath {
   struct Desk {
     std::vector<Work> scratch;    ///< partial sums of micro-batches
     std::vector<Work*> sums;      ///< the shard's own, then the scratch
-    std::vector<int> sizes;       ///< micro-batches in each partial sum
     std::vector<char> here;       ///< by parameter: touched by this micro-batch
     std::vector<double> squares;  ///< by parameter: of the small batch that is measured
   };
 
   std::size_t statistics() const { return p_.model.statistics(); }
-  std::size_t flags_at() const { return statistics() + kExtras; }
+  // Behind `extras` each shard brings (where the model may leave parameters out) one flag for each
+  // parameter, then (where there are several ranks) how long each part took on each rank in the
+  // step before.
+  std::size_t flags_at() const { return statistics() + extras; }
   std::size_t times_at() const;
-  std::size_t extras() const;
+  std::size_t extra_count() const;
   std::size_t parts() const { return buckets_.size() + 1; }
 
   void prepare();
@@ -84,11 +83,6 @@ class GradientPath {
   void agree_on_plan();
   void rebuild();
   std::unique_ptr<comm::Request> start(const GradientPart& part);
-  std::int64_t small_batches() const {
-    return std::int64_t{p_.sharding.shards} * p_.sharding.micro_batches;
-  }
-  bool can_measure() const;
-  void read_noise(StepOutcome& outcome) const;
   void run_shard(int shard, Lane& lane, const StepInput& input);
   Batch micro_batch(int shard, int micro, const StepInput& input) const;
   double squares_of(int parameter, const Work& work) const;

@@ -1,6 +1,7 @@
 // How ranks work on one model together: the table of ways, and what a way needs and gives.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -30,6 +31,13 @@ struct Sharding {
   int shard_batch() const { return global_batch / shards; }
   int micro_batch() const { return shard_batch() / micro_batches; }  ///< samples a lane takes
   int mine() const { return end - first; }
+  /// The smallest of the batches that a gradient is taken over, all ranks' together.
+  std::int64_t small_batches() const { return std::int64_t{shards} * micro_batches; }
+  /// Position in the global batch of the first sample of this rank's micro-batch `number`.
+  std::uint64_t first_sample(std::size_t number) const {
+    return static_cast<std::uint64_t>(first) * static_cast<std::uint64_t>(shard_batch()) +
+           number * static_cast<std::uint64_t>(micro_batch());
+  }
 };
 
 /// What a mode joins. The references must outlive it.

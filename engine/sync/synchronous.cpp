@@ -30,9 +30,7 @@ class Synchronous : public SyncMode {
   StepOutcome step(const StepInput& input) override {
     StepOutcome outcome;
     outcome.step = input.context.step;
-    StepContext context = input.context;
-    context.samples = p_.sharding.global_batch *
-                      static_cast<std::int64_t>(std::max<std::size_t>(1, input.sample_labels));
+    const StepContext context = global_context(input, p_.sharding);
     path_.run(input, outcome);
     const OptimizerMemory<float> memory = p_.replica.memory(path_.gradient());
     if (p_.clip_norm > 0) {

@@ -1,6 +1,5 @@
 #include "engine/train/memory.h"
 
-#include <bit>
 #include <stdexcept>
 
 #include "engine/device/input_shape.h"
@@ -8,6 +7,7 @@
 #include "engine/sync/gpu_augment.h"
 #include "engine/sync/gpu_evaluation.h"
 #include "engine/sync/gpu_shards.h"
+#include "engine/sync/micro_batches.h"
 #include "jobspec/value.h"
 
 namespace thalweg::engine {
@@ -25,8 +25,7 @@ MemoryNeeds memory_needs(const Model& model, const Optimizer<float>& optimizer,
   const auto several = static_cast<std::size_t>(lanes);
   const auto mine = static_cast<std::size_t>(sharding.mine());
   // Micro-batches are added up pairwise: 1, 2, 4 ... of them stand beside each other.
-  const auto sums =
-      static_cast<std::size_t>(std::bit_width(static_cast<unsigned>(sharding.micro_batches)) - 1);
+  const std::size_t sums = spare_sums(sharding.micro_batches);
   const LaneMemory lane = model.lane_memory();
   MemoryNeeds needs;
   needs.parameters = vector;

@@ -122,8 +122,7 @@ void HostExchange::run(std::int64_t step, bool stop, std::optional<std::size_t> 
   const Clock::time_point begin = Clock::now();
   reducer_->begin();
   fetch();
-  const std::size_t stop_at =
-      p_.model.parameter_floats() + p_.model.statistics() + GpuShards::Extra::stop;
+  const std::size_t stop_at = p_.model.parameter_floats() + p_.model.statistics() + extra_stop;
   for (std::size_t result = 0; result < shards_.results(); ++result)
     for (std::size_t part = 0; part <= buckets_.size(); ++part) {
       copied_[result][part]->wait();

@@ -62,7 +62,7 @@ void PartOnGpu::add_up(gpu::Queue& queue) const {
 PartsOnGpu::PartsOnGpu(const SyncParts& parts, GpuShards& shards,
                        const std::vector<Bucket>& buckets, bool side_by_side)
     : shards_(shards),
-      stop_at_(parts.model.statistics() + GpuShards::Extra::stop),
+      stop_at_(parts.model.statistics() + extra_stop),
       wishes_(up(shards.machine(), std::vector<float>{0, 1}, "wishes to stop")) {
   comm::Group& group = parts.group;
   const comm::ShardTree tree(group.rank(), group.size(), parts.sharding.shards);

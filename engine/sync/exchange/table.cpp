@@ -56,7 +56,8 @@ ExchangeRanks ask_all(const ExchangeParts& e) {
 
 std::string why_not(const ExchangeRow& row, const ExchangeRanks& ranks, bool over_shards) {
   if (!over_shards && row.shards_only)
-    return "sync.compress, and sync.sum where it is ranks, work in the host's memory";
+    return "sync.compress, sync.mode adasum, and sync.sum where it is ranks, work in the host's "
+           "memory";
   return row.why_not(ranks);
 }
 

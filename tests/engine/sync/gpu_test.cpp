@@ -162,8 +162,27 @@ TEST_F(GpuSync, SumsOverRanksAndCompressionsWork) {
 
 TEST_F(GpuSync, RefusesWhatNeedsTheHost) {
   Case c = small();
-  c.sync = Map{{"mode", "adasum"}};
+  c.sync = Map{{"mode", "adasum"}, {"form", "change"}};
   EXPECT_THROW(train(c, 2, 1), std::invalid_argument);
+}
+
+// As on the host, whose bits are not a GPU's.
+TEST_F(GpuSync, AdasumCombinesTheRanksGradients) {
+  Case c = small();
+  c.noise_every = 0;
+  c.sync = Map{{"mode", "adasum"}};
+  Case reference = c;
+  reference.device = "reference";
+  for (const int ranks : {1, 2, 4}) {
+    const std::vector<Trained> here = train(c, ranks, 1);
+    for (const Trained& rank : here)
+      EXPECT_EQ(rank, here[0]) << ranks << " ranks";
+    const Trained truth = train(reference, ranks, 1).front();
+    for (std::size_t i = 0; i < truth.parameters.size(); ++i)
+      thalweg::test::expect_near(here[0].parameters[i], truth.parameters[i], 1e-4f, i);
+    for (std::size_t i = 0; i < truth.losses.size(); ++i)
+      thalweg::test::expect_near(here[0].losses[i], truth.losses[i], 1e-4f * truth.losses[i], i);
+  }
 }
 
 std::vector<std::uint16_t> bits_of(const std::vector<float>& parameters) {

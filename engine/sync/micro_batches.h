@@ -1,0 +1,48 @@
+// What all devices do alike with a step's micro-batches: the order in which they are added up, what
+// each brings beside its gradient, and what their squares tell.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <span>
+
+#include "engine/sync/bucket_sum.h"
+#include "engine/sync/mode.h"
+
+namespace thalweg::engine {
+
+/// What a shard brings behind the model's statistics, to be summed with them.
+enum Extra : std::size_t { extra_loss, extra_squares, extra_stop, extras };
+
+// Micro-batches of a shard are added up in the tree of comm::ShardTree, by the way of a binary
+// counter: `count` of them in each of n shards give the bits of count * n shards (count a power of
+// two). Partial sums are a stack; the first one is the shard's own memory.
+
+/// In which partial sum micro-batch number `micro` is computed.
+inline std::size_t sum_of_micro_batch(int micro) {
+  return static_cast<std::size_t>(std::popcount(static_cast<unsigned>(micro)));
+}
+
+/// How often the last two partial sums are then joined.
+inline int joins_after(int micro, int count) {
+  const auto before = static_cast<unsigned>(micro);
+  return micro + 1 == count ? std::popcount(before) : std::countr_one(before);
+}
+
+/// Partial sums beside the shard's own memory.
+inline std::size_t spare_sums(int count) {
+  return static_cast<std::size_t>(std::bit_width(static_cast<unsigned>(count)) - 1);
+}
+
+/// `context` with the positions of the global batch.
+StepContext global_context(const StepInput& input, const Sharding& sharding);
+
+/// Whether StepOutcome::noise can be had: a pair needs smaller batches than the whole one, and the
+/// mean over all of them.
+bool can_measure_noise(const SyncParts& parts, const BucketSum* sum);
+
+/// `small`: of the micro-batch's part of the gradient, summed over the ranks; `large`: of the whole
+/// gradient, by parameter.
+NoisePair noise_pair(const Sharding& sharding, double small, std::span<const double> large);
+
+}  // namespace thalweg::engine
