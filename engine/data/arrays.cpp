@@ -105,22 +105,16 @@ int check_labels(const Array& labels, int classes) {
   return classes > 0 ? classes : static_cast<int>(largest) + 1;
 }
 
-jobspec::Value get(const jobspec::Value& tree, const char* name) {
-  return option(tree, arrays(), name);
-}
-
-std::unique_ptr<Dataset> make(const jobspec::Value& tree) {
-  const bool labelled = !get(tree, "labels").is_null(), real = !get(tree, "targets").is_null();
-  if (get(tree, "inputs").is_null())
-    throw std::invalid_argument(
-        "data.inputs is missing: an array, FILE.npy or FILE.npz:NAME or FILE.h5:NAME");
+std::unique_ptr<Dataset> make(const Options& options) {
+  const std::string& where = options.text("inputs");
+  const bool labelled = options.has("labels"), real = options.has("targets");
   if (labelled == real)
     throw std::invalid_argument(
         labelled ? "both data.labels and data.targets are set; keep one of them"
                  : "data.labels is missing: class numbers; or data.targets: real numbers");
-  const auto local = [&](const std::filesystem::path& file) { return local_file(tree, file); };
-  Array inputs = read_array(get(tree, "inputs").as_string(), local);
-  Array answers = read_array(get(tree, labelled ? "labels" : "targets").as_string(), local);
+  const auto local = [&](const std::filesystem::path& file) { return local_file(options, file); };
+  Array inputs = read_array(where, local);
+  Array answers = read_array(options.text(labelled ? "labels" : "targets"), local);
   if (inputs.shape[0] > std::numeric_limits<std::uint32_t>::max())
     throw DataError(inputs.name, DataError::kNoOffset, "more than 2^32 samples are not supported");
   if (answers.shape[0] != inputs.shape[0])
@@ -130,7 +124,7 @@ std::unique_ptr<Dataset> make(const jobspec::Value& tree) {
   SampleForm form;
   form.input.assign(inputs.shape.begin() + 1, inputs.shape.end());
   if (form.input.empty()) form.input = {1};
-  const bool sequences = get(tree, "sequences").as_bool();
+  const bool sequences = options.flag("sequences");
   if (sequences && form.input.size() != 2)
     throw DataError(inputs.name, DataError::kNoOffset,
                     "data.sequences: samples have " + std::to_string(inputs.shape.size() - 1) +
@@ -141,9 +135,7 @@ std::unique_ptr<Dataset> make(const jobspec::Value& tree) {
                     "samples have " + std::to_string(form.input.size()) +
                         " dimensions, expected at most (channels, depth, height, width)");
   if (labelled) {
-    const jobspec::Value classes = get(tree, "classes");
-    form.classes =
-        check_labels(answers, classes.is_string() ? 0 : static_cast<int>(classes.as_int()));
+    form.classes = check_labels(answers, static_cast<int>(options.integer_or("classes", 0)));
     form.labels = per_sample(answers);
   } else {
     form.labels = 0;
@@ -151,8 +143,7 @@ std::unique_ptr<Dataset> make(const jobspec::Value& tree) {
   }
   form.answers.assign(answers.shape.begin() + 1, answers.shape.end());
   return std::make_unique<Arrays>(std::move(form), std::move(inputs), std::move(answers),
-                                  get(tree, "mean").as_double(),
-                                  get(tree, "deviation").as_double());
+                                  options.real("mean"), options.real("deviation"));
 }
 
 }  // namespace

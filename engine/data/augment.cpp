@@ -14,6 +14,7 @@
 #include "engine/data/pixel_answers.h"
 #include "engine/tensor/random.h"
 #include "jobspec/option.h"
+#include "jobspec/options.h"
 
 namespace thalweg::engine {
 
@@ -156,15 +157,15 @@ void require_fit(const augment::Row& row, const SampleForm& form) {
 
 }  // namespace
 
-Augmenter::Augmenter(const jobspec::Value& options, const SampleForm& form) {
-  if (const jobspec::Value* fill = options.find("fill"))
-    fill_ = static_cast<Fill>(std::find(std::begin(kFills), std::end(kFills), fill->as_string()) -
-                              std::begin(kFills));
+Augmenter::Augmenter(const jobspec::Value& tree, const SampleForm& form) {
+  const jobspec::Options options(tree, augment_schema().options, "augment.");
+  fill_ = static_cast<Fill>(std::find(std::begin(kFills), std::end(kFills), options.text("fill")) -
+                            std::begin(kFills));
   const bool of_pixels = answers_of(form) == Answers::of_pixels;
   const auto& rows = augment::table();
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const jobspec::Value* amount = options.find(rows[i].name);
-    if (amount == nullptr || amount->as_double() == 0) continue;
+    const double amount = options.real(rows[i].name);
+    if (amount == 0) continue;
     require_fit(rows[i], form);
     if (rows[i].move != nullptr && of_pixels) {
       moves_answers_ = true;
@@ -174,12 +175,10 @@ Augmenter::Augmenter(const jobspec::Value& options, const SampleForm& form) {
             ": the targets belong to pixels, and there are none outside the "
             "image; set augment.fill to edge or wrap");
     }
-    active_.push_back(
-        {&rows[i], static_cast<std::uint32_t>(i), amount->as_double(), colours_.size()});
+    active_.push_back({&rows[i], static_cast<std::uint32_t>(i), amount, colours_.size()});
     if (rows[i].colour_amount != nullptr) colours_.push_back(rows[i].colour);
   }
-  if (const jobspec::Value* mix = options.find("mix"))
-    mix_ = static_cast<std::size_t>(mix->as_int());
+  mix_ = static_cast<std::size_t>(options.integer("mix"));
   if (colours_.size() > augment::most_colours)
     throw std::logic_error("augment::most_colours is less than the table has");
   if (active_.empty()) return;

@@ -20,7 +20,7 @@ class Augmenter {
  public:
   /// `options` is the trial's `train.augment` tree. Throws std::invalid_argument where the samples
   /// are nothing that what it asks for can be done to.
-  Augmenter(const jobspec::Value& options, const SampleForm& form);
+  Augmenter(const jobspec::Value& tree, const SampleForm& form);
   /// Nothing is asked for: apply() would copy.
   bool idle() const { return active_.empty(); }
   /// What a sample gets.

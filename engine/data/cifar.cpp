@@ -28,12 +28,12 @@ struct Kind {
 
 class Cifar final : public Dataset {
  public:
-  Cifar(const jobspec::Value& tree, const std::filesystem::path& dir, const Kind& kind,
+  Cifar(const Options& options, const std::filesystem::path& dir, const Kind& kind,
         const std::vector<const char*>& files)
       : Dataset({.input = {3, 32, 32}, .classes = kind.classes}), label_at_(kind.label_at) {
     record_ = kind.label_bytes + kPixels;
     for (const char* name : files) {
-      const MappedFile file(local_file(tree, dir / name));
+      const MappedFile file(local_file(options, dir / name));
       take(file, kind);
     }
     for (std::size_t c = 0; c < 3; ++c)
@@ -70,23 +70,22 @@ class Cifar final : public Dataset {
   StoredForm stored_;
 };
 
-std::filesystem::path folder(const jobspec::Value& tree, const Row& row) {
-  const jobspec::Value dir = option(tree, row, "dir");
-  if (dir.as_string() != "auto") return dir.as_string();
+std::filesystem::path folder(const Options& options, const char* name) {
+  if (!options.is_auto("dir")) return options.text("dir");
   const char* root = std::getenv("THALWEG_DATA");
-  if (root != nullptr && *root != '\0') return std::filesystem::path(root) / row.name;
-  throw std::invalid_argument(std::string("data.dir: the folder of the ") + row.name +
+  if (root != nullptr && *root != '\0') return std::filesystem::path(root) / name;
+  throw std::invalid_argument(std::string("data.dir: the folder of the ") + name +
                               " files is not known; set data.dir, or $THALWEG_DATA to the folder "
                               "that holds " +
-                              row.name);
+                              name);
 }
 
-std::unique_ptr<Dataset> load(const jobspec::Value& tree, const Row& row, const Kind& kind) {
-  const std::filesystem::path dir = folder(tree, row);
-  auto training = std::make_unique<Cifar>(tree, dir, kind, kind.files);
+std::unique_ptr<Dataset> load(const Options& options, const char* name, const Kind& kind) {
+  const std::filesystem::path dir = folder(options, name);
+  auto training = std::make_unique<Cifar>(options, dir, kind, kind.files);
   const std::size_t all = training->size();
-  return with_test_images(tree, row, std::move(training), all, [&] {
-    return std::make_unique<Cifar>(tree, dir, kind, std::vector<const char*>{kind.test_file});
+  return with_test_images(options, std::move(training), all, [&] {
+    return std::make_unique<Cifar>(options, dir, kind, std::vector<const char*>{kind.test_file});
   });
 }
 
@@ -102,7 +101,7 @@ Row cifar10() {
           {dir_option("folder of data_batch_1.bin to data_batch_5.bin (and test_batch.bin); auto = "
                       "$THALWEG_DATA/cifar-10"),
            test_option(kTestDoc), test_set_option()},
-          [](const jobspec::Value& tree) -> std::unique_ptr<Dataset> {
+          [](const Options& options) -> std::unique_ptr<Dataset> {
             const Kind kind{{"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin",
                              "data_batch_4.bin", "data_batch_5.bin"},
                             "test_batch.bin",
@@ -111,7 +110,7 @@ Row cifar10() {
                             10,
                             {0.4914, 0.4822, 0.4465},
                             {0.2470, 0.2435, 0.2616}};
-            return load(tree, cifar10(), kind);
+            return load(options, "cifar-10", kind);
           }};
 }
 
@@ -121,13 +120,12 @@ Row cifar100() {
           {dir_option("folder of train.bin (and test.bin); auto = $THALWEG_DATA/cifar-100"),
            choice_option("labels", {"fine", "coarse"}, "100 fine classes or 20 coarse ones"),
            test_option(kTestDoc), test_set_option()},
-          [](const jobspec::Value& tree) -> std::unique_ptr<Dataset> {
-            const Row row = cifar100();
-            const bool fine = option(tree, row, "labels").as_string() == "fine";
+          [](const Options& options) -> std::unique_ptr<Dataset> {
+            const bool fine = options.text("labels") == "fine";
             const Kind kind{{"train.bin"},           "test.bin",      2,
                             fine ? 1u : 0u,          fine ? 100 : 20, {0.5071, 0.4865, 0.4409},
                             {0.2673, 0.2564, 0.2762}};
-            return load(tree, row, kind);
+            return load(options, "cifar-100", kind);
           }};
 }
 

@@ -109,11 +109,18 @@ std::size_t input_floats(const SampleForm& form) {
   return floats;
 }
 
-jobspec::Value data::option(const jobspec::Value& tree, const Row& row, const char* name) {
-  if (const jobspec::Value* given = tree.find(name)) return *given;
-  for (const jobspec::Option& o : row.options)
-    if (o.name == name) return o.fallback;
-  throw std::logic_error(std::string("dataset ") + row.name + " has no option " + name);
+data::Options data::read_options(const Row& row, const jobspec::Value& tree) {
+  std::vector<jobspec::Option> options = row.options;
+  options.push_back(stage_option());
+  for (const std::string name : row.set_files)
+    options.push_back(path_option("training_" + name, {}, "the training set's"));
+  return {tree, options, "data."};
+}
+
+jobspec::Option data::stage_option() {
+  return path_option(
+      "stage", {},
+      "folder on a disk of the node's own, to which files are copied before they are read");
 }
 
 jobspec::Option data::mean_option(const char* doc) {
@@ -130,10 +137,7 @@ jobspec::Option data::classes_option(double most) {
                                "number of classes; auto = the largest label + 1");
 }
 
-namespace {
-
-/// Of every dataset.
-std::vector<jobspec::Option> common_options() {
+std::vector<jobspec::Option> data::common_options() {
   return {
       jobspec::whole_option("validation", "auto", 1, jobspec::no_limit,
                             "samples held out for validation, the same ones for every seed; auto = "
@@ -148,15 +152,11 @@ std::vector<jobspec::Option> common_options() {
       jobspec::choice_option("shuffle", {"epoch", "once"},
                              "training samples come in a new order in every epoch, or in one order "
                              "always"),
-      jobspec::path_option(
-          "stage", {},
-          "folder on a disk of the node's own, to which files are copied before they are read"),
+      data::stage_option(),
       jobspec::whole_option("workers", 1, 1, 64,
                             "threads that prepare batches ahead; the batches are the same"),
       jobspec::whole_option("ahead", 3, 1, 1024, "batches prepared ahead at most")};
 }
-
-}  // namespace
 
 std::unique_ptr<Dataset> load_dataset(const jobspec::Value& data) {
   const jobspec::Value* name = data.find("name");
@@ -164,14 +164,14 @@ std::unique_ptr<Dataset> load_dataset(const jobspec::Value& data) {
   const data::Row& row = table().at(name->as_string(), "data.name");
   return data::load_sets(row,
                          data::with_whole_paths(data::with_whole_paths(data, data::options_of(row)),
-                                                common_options()));
+                                                data::common_options()));
 }
 
 std::vector<jobspec::Section> data_schema() {
   jobspec::Section section;
   section.path = "data";
   section.doc = "What to train on";
-  section.options = common_options();
+  section.options = data::common_options();
   for (const data::Row& row : table())
     section.variants.push_back({row.name, row.doc, data::options_of(row)});
   return {std::move(section), split_section()};

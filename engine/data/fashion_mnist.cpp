@@ -14,10 +14,9 @@ namespace {
 constexpr double kMean = 0.286040, kDeviation = 0.353024;
 constexpr const char* kDebianFolder = "/usr/share/datasets/fashion-mnist";
 
-std::filesystem::path folder(const jobspec::Value& tree) {
-  const jobspec::Value dir = option(tree, fashion_mnist(), "dir");
-  if (!dir.is_null() && !dir.as_string().empty() && dir.as_string() != "auto")
-    return dir.as_string();
+std::filesystem::path folder(const Options& options) {
+  const std::string& dir = options.text("dir");
+  if (!dir.empty() && dir != "auto") return dir;
   const char* root = std::getenv("THALWEG_DATA");
   if (root != nullptr && *root != '\0') return std::filesystem::path(root) / "fashion-mnist";
   return kDebianFolder;
@@ -31,23 +30,23 @@ std::filesystem::path find(const std::filesystem::path& dir, const std::string& 
                   "files into a folder and name it in data.dir or as $THALWEG_DATA/fashion-mnist");
 }
 
-std::unique_ptr<Dataset> load(const jobspec::Value& tree, const std::string& name) {
-  const std::filesystem::path dir = folder(tree);
+std::unique_ptr<Dataset> load(const Options& options, const std::string& name) {
+  const std::filesystem::path dir = folder(options);
   IdxPair pair;
-  pair.images = local_file(tree, find(dir, name + "-images-idx3-ubyte"));
-  pair.labels = local_file(tree, find(dir, name + "-labels-idx1-ubyte"));
+  pair.images = local_file(options, find(dir, name + "-images-idx3-ubyte"));
+  pair.labels = local_file(options, find(dir, name + "-labels-idx1-ubyte"));
   pair.mean = kMean;
   pair.deviation = kDeviation;
   pair.classes = 10;
   return load_idx_pair(pair);
 }
 
-std::unique_ptr<Dataset> make(const jobspec::Value& tree) {
-  auto training = load(tree, "train");
+std::unique_ptr<Dataset> make(const Options& options) {
+  auto training = load(options, "train");
   // As many as train where a part of them validates.
   const std::size_t all = training->size();
-  return with_test_images(tree, fashion_mnist(), std::move(training), all - all / 12,
-                          [&] { return load(tree, "t10k"); });
+  return with_test_images(options, std::move(training), all - all / 12,
+                          [&] { return load(options, "t10k"); });
 }
 
 }  // namespace

@@ -137,9 +137,9 @@ class GaussianFields final : public Dataset {
   std::vector<double> square_, log_square_;
 };
 
-std::vector<std::int64_t> read_shape(const jobspec::Value& sizes) {
+std::vector<std::int64_t> read_shape(const jobspec::List& sizes) {
   std::vector<std::int64_t> shape;
-  for (const jobspec::Value& n : sizes.as_list()) {
+  for (const jobspec::Value& n : sizes) {
     if (!n.is_int() || n.as_int() < 1)
       throw std::invalid_argument("data.shape: sizes must be whole numbers of at least 1, found " +
                                   n.to_text());
@@ -170,16 +170,15 @@ Row gaussian_fields() {
                     "0: the parameters, each from -1 to 1, are targets; above: so many ranges "
                     "of the slope are classes"),
        whole_option("seed", 1, 0, 9e15, "of the samples; not the trial's seed")},
-      [](const jobspec::Value& tree) -> std::unique_ptr<Dataset> {
-        const Row row = gaussian_fields();
-        const auto get = [&](const char* name) { return option(tree, row, name); };
-        if (get("classes").as_int() == 1)
+      [](const Options& options) -> std::unique_ptr<Dataset> {
+        if (options.integer("classes") == 1)
           throw std::invalid_argument(
               "data.classes: one class leaves nothing to tell apart; use 0 or at least 2");
-        return std::make_unique<GaussianFields>(Plan{
-            static_cast<std::size_t>(get("samples").as_int()), read_shape(get("shape")),
-            static_cast<int>(get("parameters").as_int()), static_cast<int>(get("classes").as_int()),
-            static_cast<std::uint64_t>(get("seed").as_int())});
+        return std::make_unique<GaussianFields>(
+            Plan{static_cast<std::size_t>(options.integer("samples")),
+                 read_shape(options.list("shape")), static_cast<int>(options.integer("parameters")),
+                 static_cast<int>(options.integer("classes")),
+                 static_cast<std::uint64_t>(options.integer("seed"))});
       }};
 }
 

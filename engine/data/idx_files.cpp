@@ -5,19 +5,13 @@
 namespace thalweg::engine::data {
 namespace {
 
-std::unique_ptr<Dataset> make(const jobspec::Value& tree) {
-  const Row row = idx_files();
-  const auto get = [&](const char* name) { return option(tree, row, name); };
-  for (const char* name : {"images", "labels"})
-    if (get(name).is_null())
-      throw std::invalid_argument(std::string("data.") + name + " is missing: the path of a file");
+std::unique_ptr<Dataset> make(const Options& options) {
   IdxPair pair;
-  pair.images = local_file(tree, get("images").as_string());
-  pair.labels = local_file(tree, get("labels").as_string());
-  pair.mean = get("mean").as_double();
-  pair.deviation = get("deviation").as_double();
-  const jobspec::Value classes = get("classes");
-  pair.classes = classes.is_string() ? 0 : static_cast<int>(classes.as_int());
+  pair.images = local_file(options, options.text("images"));
+  pair.labels = local_file(options, options.text("labels"));
+  pair.mean = options.real("mean");
+  pair.deviation = options.real("deviation");
+  pair.classes = static_cast<int>(options.integer_or("classes", 0));
   return load_idx_pair(pair);
 }
 

@@ -48,13 +48,11 @@ double beta(const Draws& draws, double alpha) {
 
 }  // namespace
 
-Mixer::Mixer(const jobspec::Value& options, const SampleForm& form) {
-  const auto read = [&](const char* name, double& value) {
-    if (const jobspec::Value* given = options.find(name)) value = given->as_double();
-  };
-  read("mixup", mixup_);
-  read("cutmix", cutmix_);
-  read("mixing_chance", chance_);
+Mixer::Mixer(const jobspec::Value& tree, const SampleForm& form) {
+  const jobspec::Options options(tree, mixing_options(), "augment.");
+  mixup_ = options.real("mixup");
+  cutmix_ = options.real("cutmix");
+  chance_ = options.real("mixing_chance");
   if (idle()) return;
   const char* name = mixup_ > 0 ? "mixup" : "cutmix";
   if (form.vocabulary > 0) refuse(name, "tokens cannot be blended");

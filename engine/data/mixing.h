@@ -21,7 +21,7 @@ class Mixer {
  public:
   /// `options` is the trial's `train.augment` tree. Throws std::invalid_argument where the samples
   /// cannot be blended.
-  Mixer(const jobspec::Value& options, const SampleForm& form);
+  Mixer(const jobspec::Value& tree, const SampleForm& form);
   bool idle() const { return mixup_ == 0 && cutmix_ == 0; }
   /// `samples`: in the training list.
   Blend blend(std::uint64_t seed, std::uint32_t epoch, std::uint64_t sample,

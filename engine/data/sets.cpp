@@ -115,7 +115,7 @@ std::unique_ptr<Dataset> load_set(const Row& row, const jobspec::Value& tree,
                                 without.substr(prefix.size()));
   if (!missing.empty())
     throw std::invalid_argument("data." + missing + " is missing: there is a data." + found);
-  return row.maker(own);
+  return row.maker(read_options(row, own));
 }
 
 }  // namespace
@@ -150,11 +150,11 @@ jobspec::Option test_set_option() {
                      "validation stays a part of the others");
 }
 
-std::unique_ptr<Dataset> with_test_images(const jobspec::Value& tree, const Row& row,
-                                          std::unique_ptr<Dataset> training, std::size_t kept,
+std::unique_ptr<Dataset> with_test_images(const Options& options, std::unique_ptr<Dataset> training,
+                                          std::size_t kept,
                                           const std::function<std::unique_ptr<Dataset>()>& load) {
-  const bool validates = option(tree, row, "test").as_bool();
-  const bool tests = option(tree, row, "test_set").as_bool();
+  const bool validates = options.flag("test");
+  const bool tests = options.flag("test_set");
   if (validates && tests)
     throw std::invalid_argument(
         "data.test and data.test_set: what is validated on is no test any more; set one of them");
@@ -178,7 +178,8 @@ std::vector<jobspec::Option> options_of(const Row& row) {
 
 std::unique_ptr<Dataset> load_sets(const Row& row, const jobspec::Value& tree) {
   std::unique_ptr<Dataset> validation = load_set(row, tree, "validation_"),
-                           test = load_set(row, tree, "test_"), training = row.maker(tree);
+                           test = load_set(row, tree, "test_"),
+                           training = row.maker(read_options(row, tree));
   if (!validation && !test) return training;
   const std::size_t all = training->size();
   return join_sets(std::move(training), all, std::move(validation), std::move(test));

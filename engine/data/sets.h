@@ -22,8 +22,8 @@ jobspec::Option test_option(const char* doc);
 jobspec::Option test_set_option();
 /// `training`, with the test images as validation samples (`test`; then only the first `kept`
 /// others train) or as test samples (`test_set`), or alone; `load` reads them.
-std::unique_ptr<Dataset> with_test_images(const jobspec::Value& tree, const Row& row,
-                                          std::unique_ptr<Dataset> training, std::size_t kept,
+std::unique_ptr<Dataset> with_test_images(const Options& options, std::unique_ptr<Dataset> training,
+                                          std::size_t kept,
                                           const std::function<std::unique_ptr<Dataset>()>& load);
 
 /// The row's options, and validation_NAME and test_NAME for each of its `set_files`.

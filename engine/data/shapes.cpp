@@ -100,14 +100,12 @@ Row shapes() {
                     static_cast<double>(kFigures.size()), "number of figures"),
        real_option("noise", 0.3, 0, 100, "spread of the noise over everything"),
        whole_option("seed", 1, 0, 9e15, "of the samples; not the trial's seed")},
-      [](const jobspec::Value& tree) -> std::unique_ptr<Dataset> {
-        const Row row = shapes();
-        const auto get = [&](const char* name) { return option(tree, row, name); };
-        return std::make_unique<Shapes>(Drawing{static_cast<std::size_t>(get("samples").as_int()),
-                                                get("channels").as_int(), get("size").as_int(),
-                                                static_cast<int>(get("classes").as_int()),
-                                                static_cast<float>(get("noise").as_double()),
-                                                static_cast<std::uint64_t>(get("seed").as_int())});
+      [](const Options& options) -> std::unique_ptr<Dataset> {
+        return std::make_unique<Shapes>(Drawing{
+            static_cast<std::size_t>(options.integer("samples")), options.integer("channels"),
+            options.integer("size"), static_cast<int>(options.integer("classes")),
+            static_cast<float>(options.real("noise")),
+            static_cast<std::uint64_t>(options.integer("seed"))});
       }};
 }
 

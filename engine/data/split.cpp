@@ -82,18 +82,16 @@ void require_no_own(std::size_t own, const char* option, const char* what) {
                                 " samples of its own; leave one of the two out");
 }
 
-std::vector<std::int64_t> read_groups(const jobspec::Value& data) {
-  std::vector<jobspec::Option> paths = split_section().variants.at(1).options;
-  paths.push_back(jobspec::path_option("stage", {}, ""));
-  const jobspec::Value tree = data::with_whole_paths(data, paths);
-  const jobspec::Value* where = tree.find("groups");
-  if (where == nullptr || where->is_null())
-    throw std::invalid_argument(
-        "data.groups is missing: an array of whole numbers, one for each sample, as "
-        "FILE.npz:NAME");
-  const Array array = read_array(where->as_string(), [&](const std::filesystem::path& file) {
-    return data::local_file(tree, file);
-  });
+jobspec::Option groups_option() {
+  return jobspec::needed(jobspec::path_option(
+      "groups", {}, "array of whole numbers, one for each sample: FILE.npz:NAME"));
+}
+
+std::vector<std::int64_t> read_groups(const data::Options& options) {
+  const auto local = [&](const std::filesystem::path& file) {
+    return data::local_file(options, file);
+  };
+  const Array array = read_array(options.text("groups"), local);
   if (array.shape.size() != 1 || !is_integer(array.type))
     throw DataError(array.name, DataError::kNoOffset,
                     "groups must be whole numbers in one dimension, one for each sample");
@@ -133,26 +131,30 @@ Split split(std::size_t count, const SplitRule& rule) {
 }
 
 Split split_samples(const Dataset& dataset, const jobspec::Value& data) {
+  std::vector<jobspec::Option> known = data::common_options();
+  known.push_back(groups_option());
+  const data::Options options(data::with_whole_paths(data, known), known, "data.");
   constexpr std::size_t kAutoShare = 12;  // 5,000 of Fashion-MNIST's 60,000
   SplitRule rule;
   rule.own_validation = dataset.own_validation();
   rule.own_test = dataset.own_test();
-  rule.fraction = data.find("fraction")->as_double();
-  rule.duplicate = static_cast<int>(data.find("duplicate")->as_int());
-  rule.test = static_cast<std::size_t>(data.find("test_samples")->as_int());
+  rule.fraction = options.real("fraction");
+  rule.duplicate = static_cast<int>(options.integer("duplicate"));
+  rule.test = static_cast<std::size_t>(options.integer("test_samples"));
   if (rule.test > 0) require_no_own(rule.own_test, "test_samples", "test set");
   const std::size_t body = dataset.size() - rule.own_validation - rule.own_test;
-  if (const jobspec::Value& held_out = *data.find("validation"); !held_out.is_string()) {
+  if (!options.is_auto("validation")) {
     require_no_own(rule.own_validation, "validation", "validation set");
-    rule.validation = static_cast<std::size_t>(held_out.as_int());
+    rule.validation = static_cast<std::size_t>(options.integer("validation"));
   } else if (rule.own_validation == 0) {
     rule.validation = std::max<std::size_t>(1, body / kAutoShare);
   }
-  const std::string& by = data.find("split")->as_string();
+  const jobspec::Value* const split_by = data.find("split");
+  const std::string by = split_by ? split_by->as_string() : "random";
   if (by == "last") rule.by = SplitRule::By::last;
   if (by == "groups") {
     rule.by = SplitRule::By::groups;
-    rule.groups = read_groups(data);
+    rule.groups = read_groups(options);
   }
   return split(dataset.size(), rule);
 }
@@ -163,13 +165,11 @@ jobspec::Section split_section() {
   section.doc = "Which samples are held out for validation and test";
   section.selector = "split";
   section.fallback = "random";
-  section.variants = {
-      {"random", "samples drawn one by one, the same ones for every seed", {}},
-      {"groups",
-       "whole groups (patients, speakers, scenes), so that none is on both sides",
-       {jobspec::needed(jobspec::path_option(
-           "groups", {}, "array of whole numbers, one for each sample: FILE.npz:NAME"))}},
-      {"last", "the last samples of the file, for what is ordered in time", {}}};
+  section.variants = {{"random", "samples drawn one by one, the same ones for every seed", {}},
+                      {"groups",
+                       "whole groups (patients, speakers, scenes), so that none is on both sides",
+                       {groups_option()}},
+                      {"last", "the last samples of the file, for what is ordered in time", {}}};
   return section;
 }
 

@@ -53,13 +53,12 @@ bool is_copy(const fs::path& copy, const fs::path& source) {
 
 }  // namespace
 
-fs::path local_file(const jobspec::Value& tree, const fs::path& file) {
-  const jobspec::Value* stage = tree.find("stage");
-  if (stage == nullptr || stage->is_null()) return file;
+fs::path local_file(const Options& options, const fs::path& file) {
+  if (!options.has("stage")) return file;
   std::error_code error;
   const fs::path source = fs::canonical(file, error);
   if (error || !fs::is_regular_file(source)) return file;  // who opens it says what is wrong
-  const fs::path folder = stage->as_string();
+  const fs::path folder = options.text("stage");
   fs::create_directories(folder, error);
   if (error) fail(folder, "data.stage: cannot create: " + error.message());
   const fs::path copy = folder / (tag_of(source) + "-" + source.filename().string());

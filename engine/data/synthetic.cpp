@@ -43,22 +43,19 @@ class Blobs : public Dataset {
   std::vector<float> values_;
 };
 
-std::unique_ptr<Dataset> make(const jobspec::Value& tree) {
-  const Row row = synthetic();
+std::unique_ptr<Dataset> make(const Options& options) {
   std::vector<std::int64_t> shape;
-  const jobspec::Value sizes = option(tree, row, "shape");
-  for (const jobspec::Value& n : sizes.as_list()) {
+  for (const jobspec::Value& n : options.list("shape")) {
     if (n.as_int() < 1)
       throw std::invalid_argument("data.shape: sizes must be at least 1, found " + n.to_text());
     shape.push_back(n.as_int());
   }
   if (shape.size() != 1 && shape.size() != 3)
     throw std::invalid_argument("data.shape: expected [features] or [channels, height, width]");
-  return std::make_unique<Blobs>(std::move(shape),
-                                 static_cast<int>(option(tree, row, "classes").as_int()),
-                                 static_cast<std::size_t>(option(tree, row, "samples").as_int()),
-                                 static_cast<float>(option(tree, row, "noise").as_double()),
-                                 static_cast<std::uint64_t>(option(tree, row, "seed").as_int()));
+  return std::make_unique<Blobs>(std::move(shape), static_cast<int>(options.integer("classes")),
+                                 static_cast<std::size_t>(options.integer("samples")),
+                                 static_cast<float>(options.real("noise")),
+                                 static_cast<std::uint64_t>(options.integer("seed")));
 }
 
 }  // namespace

@@ -6,15 +6,17 @@
 
 #include "engine/data/dataset.h"
 #include "jobspec/option.h"
+#include "jobspec/options.h"
 
 namespace thalweg::engine::data {
 
-/// `maker` gets the `train.data` tree.
+using jobspec::Options;
+
 struct Row {
   const char* name;
   const char* doc;
   std::vector<jobspec::Option> options;
-  std::unique_ptr<Dataset> (*maker)(const jobspec::Value& options);
+  std::unique_ptr<Dataset> (*maker)(const Options& options);
   /// Options that name its files: validation_NAME and test_NAME name sets of their own (sets.h).
   std::vector<const char*> set_files{};
 };
@@ -50,9 +52,14 @@ jobspec::Option classes_option(double most);
 /// The file to read instead of `file`: its copy in the folder data.stage, made if need be (by one
 /// process at a time; a copy of the same size and time is taken as it is), or itself where
 /// data.stage is not set or there is no such file. Throws DataError.
-std::filesystem::path local_file(const jobspec::Value& tree, const std::filesystem::path& file);
+std::filesystem::path local_file(const Options& options, const std::filesystem::path& file);
 
-/// The option's value, or the row's own fallback where the tree leaves it out.
-jobspec::Value option(const jobspec::Value& tree, const Row& row, const char* name);
+/// What makers read of the `train.data` tree: the row's options, data.stage, and of a validation or
+/// test set the training set's own files as training_NAME.
+Options read_options(const Row& row, const jobspec::Value& tree);
+/// Of every dataset.
+std::vector<jobspec::Option> common_options();
+/// data.stage, one of them.
+jobspec::Option stage_option();
 
 }  // namespace thalweg::engine::data

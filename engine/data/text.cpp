@@ -58,14 +58,11 @@ BytePairs learnt_from(const std::filesystem::path& file, std::uint32_t size) {
   return last->pairs;
 }
 
-std::unique_ptr<Dataset> make(const jobspec::Value& tree) {
-  const Row row = text();
-  const auto get = [&](const char* name) { return option(tree, row, name); };
-  if (get("file").is_null()) throw std::invalid_argument("data.file is missing: a text file");
-  const WindowOptions window = read_window(tree, row);
-  const auto file = std::make_shared<const MappedFile>(local_file(tree, get("file").as_string()));
-  const bool merges = !get("merges").is_null();
-  if (get("vocabulary").as_string() == "byte") {
+std::unique_ptr<Dataset> make(const Options& options) {
+  const WindowOptions window = read_window(options);
+  const auto file = std::make_shared<const MappedFile>(local_file(options, options.text("file")));
+  const bool merges = options.has("merges");
+  if (options.text("vocabulary") == "byte") {
     if (merges)
       throw std::invalid_argument("data.merges: bytes have no merges; set data.vocabulary to bpe");
     return token_windows(as_bytes(file), static_cast<int>(BytePairs::kBytes), window.length,
@@ -74,12 +71,12 @@ std::unique_ptr<Dataset> make(const jobspec::Value& tree) {
   const std::string_view all(reinterpret_cast<const char*>(file->bytes().data()),
                              file->bytes().size());
   // A validation text is read in the training text's pairs.
-  const jobspec::Value* training = tree.find("training_file");
   const BytePairs pairs =
-      merges ? read_merges(get("merges").as_string())
-             : learnt_from(
-                   training == nullptr ? file->file() : local_file(tree, training->as_string()),
-                   static_cast<std::uint32_t>(get("vocabulary_size").as_int()));
+      merges ? read_merges(options.text("merges"))
+             : learnt_from(options.has("training_file")
+                               ? local_file(options, options.text("training_file"))
+                               : file->file(),
+                           static_cast<std::uint32_t>(options.integer("vocabulary_size")));
   return token_windows(as_pairs(*file, all, pairs), static_cast<int>(pairs.size()), window.length,
                        window.stride);
 }

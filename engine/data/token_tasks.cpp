@@ -65,12 +65,11 @@ std::vector<jobspec::Option> task_options() {
       whole_option("seed", 1, 0, 9e15, "of the samples; not the trial's seed")};
 }
 
-Task read_task(const jobspec::Value& tree, const Row& row) {
-  const auto get = [&](const char* name) { return option(tree, row, name).as_int(); };
-  return {static_cast<std::size_t>(get("samples")),
-          get("words"),
-          static_cast<std::uint32_t>(get("symbols")),
-          static_cast<std::uint64_t>(get("seed")),
+Task read_task(const Options& options) {
+  return {static_cast<std::size_t>(options.integer("samples")),
+          options.integer("words"),
+          static_cast<std::uint32_t>(options.integer("symbols")),
+          static_cast<std::uint64_t>(options.integer("seed")),
           false,
           {}};
 }
@@ -79,16 +78,16 @@ Task read_task(const jobspec::Value& tree, const Row& row) {
 
 Row copy_task() {
   return {"copy", "token sequences to be repeated; needs no files", task_options(),
-          [](const jobspec::Value& tree) -> std::unique_ptr<Dataset> {
-            return std::make_unique<TokenTask>(read_task(tree, copy_task()));
+          [](const Options& options) -> std::unique_ptr<Dataset> {
+            return std::make_unique<TokenTask>(read_task(options));
           }};
 }
 
 Row translation_task() {
   return {"translation",
           "token sequences to be translated word by word and turned round; needs no files",
-          task_options(), [](const jobspec::Value& tree) -> std::unique_ptr<Dataset> {
-            Task task = read_task(tree, translation_task());
+          task_options(), [](const Options& options) -> std::unique_ptr<Dataset> {
+            Task task = read_task(options);
             task.reversed = true;
             task.dictionary = permutation(task.seed, Stream::shuffle, 0, task.symbols);
             return std::make_unique<TokenTask>(std::move(task));

@@ -71,9 +71,9 @@ Array read_raw(const std::filesystem::path& file, const std::string& type_name) 
   return array;
 }
 
-Array read_tokens(const jobspec::Value& tree, const std::string& where, const std::string& type) {
+Array read_tokens(const data::Options& options, const std::string& where, const std::string& type) {
   const auto local = [&](const std::filesystem::path& file) {
-    return data::local_file(tree, file);
+    return data::local_file(options, file);
   };
   for (const char* ending : {".npy", ".npz:", ".h5:", ".hdf5:"})
     if (where.find(ending) != std::string::npos) {
@@ -85,15 +85,10 @@ Array read_tokens(const jobspec::Value& tree, const std::string& where, const st
   return read_raw(local(where), type);
 }
 
-std::unique_ptr<Dataset> make(const jobspec::Value& tree) {
-  const data::Row row = data::tokens();
-  const auto get = [&](const char* name) { return data::option(tree, row, name); };
-  if (get("file").is_null()) throw std::invalid_argument("data.file is missing: a file of tokens");
-  Array array = read_tokens(tree, get("file").as_string(), get("type").as_string());
-  const jobspec::Value given = get("vocabulary");
-  const int vocabulary =
-      check_tokens(array, given.is_string() ? 0 : static_cast<int>(given.as_int()));
-  const data::WindowOptions window = data::read_window(tree, row);
+std::unique_ptr<Dataset> make(const data::Options& options) {
+  Array array = read_tokens(options, options.text("file"), options.text("type"));
+  const int vocabulary = check_tokens(array, static_cast<int>(options.integer_or("vocabulary", 0)));
+  const data::WindowOptions window = data::read_window(options);
   return token_windows(std::move(array), vocabulary, window.length, window.stride);
 }
 
@@ -131,11 +126,10 @@ int check_tokens(const Array& tokens, int vocabulary) {
 
 namespace data {
 
-WindowOptions read_window(const jobspec::Value& tree, const Row& row) {
+WindowOptions read_window(const Options& options) {
   WindowOptions w;
-  w.length = option(tree, row, "length").as_int();
-  const jobspec::Value stride = option(tree, row, "stride");
-  w.stride = stride.is_string() ? w.length : stride.as_int();
+  w.length = options.integer("length");
+  w.stride = options.integer_or("stride", w.length);
   return w;
 }
 

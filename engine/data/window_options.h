@@ -12,7 +12,7 @@ struct WindowOptions {
   std::int64_t length = 0, stride = 0;
 };
 
-WindowOptions read_window(const jobspec::Value& tree, const Row& row);
+WindowOptions read_window(const Options& options);
 std::vector<jobspec::Option> window_options();
 
 }  // namespace thalweg::engine::data

@@ -147,8 +147,8 @@ Graph build_model_graph(const Value& model, const InputShape& input, const Value
   jobspec::Map options;
   for (const auto& entry : model.as_map())
     if (entry.first != "name" && entry.first != kSync) options.push_back(entry);
-  const Value complete = complete_options(kind.options, options, "model " + kind.name);
-  std::vector<LayerSpec> layers = kind.layers(complete, input);
+  complete_options(kind.options, options, "model " + kind.name);  // or throws
+  std::vector<LayerSpec> layers = kind.layers({options, kind.options, "model."}, input);
   if (const Value* sync = model.find(kSync); sync != nullptr && sync->as_bool())
     synchronise(layers, kind.name);
   return build_graph(layers, input, loss);

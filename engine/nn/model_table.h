@@ -6,6 +6,7 @@
 
 #include "engine/nn/graph.h"
 #include "engine/nn/model.h"
+#include "jobspec/options.h"
 #include "jobspec/table.h"
 
 namespace thalweg::engine {
@@ -14,26 +15,26 @@ struct ModelKind {
   std::string name;
   std::string doc;
   std::vector<jobspec::Option> options;
-  /// `options` are complete and checked. Throws std::invalid_argument where the input does not fit.
-  std::vector<LayerSpec> (*layers)(const jobspec::Value& options, const InputShape& input);
+  /// Throws std::invalid_argument where the input does not fit.
+  std::vector<LayerSpec> (*layers)(const jobspec::Options& options, const InputShape& input);
 };
 
 const jobspec::Table<ModelKind>& model_table();
 
-std::vector<LayerSpec> inline_graph(const jobspec::Value& options, const InputShape& input);
-std::vector<LayerSpec> mlp(const jobspec::Value& options, const InputShape& input);
-std::vector<LayerSpec> cosmoflow(const jobspec::Value& options, const InputShape& input);
-std::vector<LayerSpec> resnet(const jobspec::Value& options, const InputShape& input);
-std::vector<LayerSpec> simple_cnn(const jobspec::Value& options, const InputShape& input);
-std::vector<LayerSpec> gpt(const jobspec::Value& options, const InputShape& input);
-std::vector<LayerSpec> bert(const jobspec::Value& options, const InputShape& input);
-std::vector<LayerSpec> unet(const jobspec::Value& options, const InputShape& input);
-std::vector<LayerSpec> flood_filling(const jobspec::Value& options, const InputShape& input);
-std::vector<LayerSpec> encoder_decoder(const jobspec::Value& options, const InputShape& input);
-std::vector<LayerSpec> lstm_lm(const jobspec::Value& options, const InputShape& input);
-std::vector<LayerSpec> lstm(const jobspec::Value& options, const InputShape& input);
-std::vector<LayerSpec> conv_lstm(const jobspec::Value& options, const InputShape& input);
-std::vector<LayerSpec> lenet(const jobspec::Value& options, const InputShape& input);
+std::vector<LayerSpec> inline_graph(const jobspec::Options& options, const InputShape& input);
+std::vector<LayerSpec> mlp(const jobspec::Options& options, const InputShape& input);
+std::vector<LayerSpec> cosmoflow(const jobspec::Options& options, const InputShape& input);
+std::vector<LayerSpec> resnet(const jobspec::Options& options, const InputShape& input);
+std::vector<LayerSpec> simple_cnn(const jobspec::Options& options, const InputShape& input);
+std::vector<LayerSpec> gpt(const jobspec::Options& options, const InputShape& input);
+std::vector<LayerSpec> bert(const jobspec::Options& options, const InputShape& input);
+std::vector<LayerSpec> unet(const jobspec::Options& options, const InputShape& input);
+std::vector<LayerSpec> flood_filling(const jobspec::Options& options, const InputShape& input);
+std::vector<LayerSpec> encoder_decoder(const jobspec::Options& options, const InputShape& input);
+std::vector<LayerSpec> lstm_lm(const jobspec::Options& options, const InputShape& input);
+std::vector<LayerSpec> lstm(const jobspec::Options& options, const InputShape& input);
+std::vector<LayerSpec> conv_lstm(const jobspec::Options& options, const InputShape& input);
+std::vector<LayerSpec> lenet(const jobspec::Options& options, const InputShape& input);
 
 /// Throws std::invalid_argument where the data is not tokens with a label at each position.
 void expect_tokens(const char* model, const InputShape& input);

@@ -66,16 +66,15 @@ std::vector<LayerSpec> sc18(double dropout) {
 
 }  // namespace
 
-std::vector<LayerSpec> cosmoflow(const jobspec::Value& options, const InputShape& input) {
+std::vector<LayerSpec> cosmoflow(const jobspec::Options& options, const InputShape& input) {
   if (input.sample.size() != 4)
     throw std::invalid_argument(
         "model cosmoflow expects volumes (channels, depth, height, width), the data has " +
         to_text(input.sample));
-  const double dropout = options.find("dropout")->as_double();
-  const bool as_mlperf = options.find("form")->as_string() == "mlperf";
+  const double dropout = options.real("dropout");
+  const bool as_mlperf = options.text("form") == "mlperf";
   std::vector<LayerSpec> layers =
-      as_mlperf ? mlperf(static_cast<int>(options.find("channels")->as_int()), dropout)
-                : sc18(dropout);
+      as_mlperf ? mlperf(static_cast<int>(options.integer("channels")), dropout) : sc18(dropout);
   layers.push_back({"linear", "out", {{"outputs", input.outputs()}}});
   if (as_mlperf && input.targets > 0)
     layers.push_back({"tanh", "range", {{"scale", kMlperfRange}}});

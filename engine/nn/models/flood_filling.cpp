@@ -9,13 +9,13 @@
 
 namespace thalweg::engine {
 
-std::vector<LayerSpec> flood_filling(const jobspec::Value& options, const InputShape& input) {
+std::vector<LayerSpec> flood_filling(const jobspec::Options& options, const InputShape& input) {
   if (input.sample.size() != 4)
     throw std::invalid_argument(
         "model flood_filling expects volumes (channels, depth, height, width), the data has " +
         to_text(input.sample));
   const std::int64_t channels_out = channels_for_pixels("flood_filling", input);
-  const jobspec::Value channels = *options.find("channels");
+  const std::int64_t channels = options.integer("channels");
   std::vector<LayerSpec> layers;
   const auto conv = [&](const std::string& name) {
     layers.push_back({"conv3d", name, {{"channels", channels}, {"kernel", 3}, {"padding", 1}}});
@@ -23,7 +23,7 @@ std::vector<LayerSpec> flood_filling(const jobspec::Value& options, const InputS
   conv("conv0_a");
   layers.push_back({"relu", "relu0", {}});
   conv("conv0_b");
-  for (std::int64_t i = 1; i <= options.find("modules")->as_int(); ++i) {
+  for (std::int64_t i = 1; i <= options.integer("modules"); ++i) {
     const std::string number = std::to_string(i), before = layers.back().name;
     layers.push_back({"relu", "relu" + number + "_a", {}});
     conv("conv" + number + "_a");

@@ -60,9 +60,9 @@ LayerSpec read_layer(const Value& layer, std::size_t number, const InputShape& i
 
 }  // namespace
 
-std::vector<LayerSpec> inline_graph(const Value& options, const InputShape& input) {
+std::vector<LayerSpec> inline_graph(const jobspec::Options& options, const InputShape& input) {
   std::vector<LayerSpec> layers;
-  for (const Value& layer : options.find("layers")->as_list())
+  for (const Value& layer : options.list("layers"))
     layers.push_back(read_layer(layer, layers.size() + 1, input));
   return layers;
 }

@@ -7,13 +7,13 @@
 
 namespace thalweg::engine {
 
-std::vector<LayerSpec> lenet(const jobspec::Value& options, const InputShape& input) {
+std::vector<LayerSpec> lenet(const jobspec::Options& options, const InputShape& input) {
   if (input.sample.size() != 3)
     throw std::invalid_argument(
         "model lenet expects images (channels, height, width), the data has " +
         to_text(input.sample));
-  const double dropout = options.find("dropout")->as_double();
-  const bool batch_norm = options.find("batch_norm")->as_bool();
+  const double dropout = options.real("dropout");
+  const bool batch_norm = options.flag("batch_norm");
   std::vector<LayerSpec> layers;
   const auto conv_block = [&](const std::string& suffix, int channels) {
     layers.push_back(

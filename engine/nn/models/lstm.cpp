@@ -12,16 +12,16 @@ namespace {
 
 class Builder {
  public:
-  explicit Builder(const jobspec::Value& options) : options_(options) {}
+  explicit Builder(const jobspec::Options& options) : options_(options) {}
 
   void add(std::string kind, std::string name, jobspec::Map options = {}) {
     layers.push_back({std::move(kind), std::move(name), std::move(options), {}});
   }
   void drop(const std::string& name) {
-    const double dropout = options_.find("dropout")->as_double();
+    const double dropout = options_.real("dropout");
     if (dropout > 0) add("dropout", name, {{"probability", dropout}});
   }
-  std::int64_t number(const char* option) const { return options_.find(option)->as_int(); }
+  std::int64_t number(const char* option) const { return options_.integer(option); }
   /// One over another; of the last one all positions or only the last one.
   void lstms(bool last) {
     for (std::int64_t i = 0; i < number("layers"); ++i) {
@@ -35,23 +35,22 @@ class Builder {
   std::vector<LayerSpec> layers;
 
  private:
-  const jobspec::Value& options_;
+  const jobspec::Options& options_;
 };
 
 }  // namespace
 
-std::vector<LayerSpec> lstm_lm(const jobspec::Value& options, const InputShape& input) {
+std::vector<LayerSpec> lstm_lm(const jobspec::Options& options, const InputShape& input) {
   expect_tokens("lstm_lm", input);
   Builder b(options);
-  b.add("embedding", "tokens",
-        {{"tokens", input.vocabulary}, {"width", options.find("width")->as_int()}});
+  b.add("embedding", "tokens", {{"tokens", input.vocabulary}, {"width", options.integer("width")}});
   b.drop("drop");
   b.lstms(false);
   b.add("linear", "head", {{"outputs", input.classes}});
   return std::move(b.layers);
 }
 
-std::vector<LayerSpec> lstm(const jobspec::Value& options, const InputShape& input) {
+std::vector<LayerSpec> lstm(const jobspec::Options& options, const InputShape& input) {
   if (input.sample.size() != 2)
     throw std::invalid_argument("model lstm expects (positions, features), the data has " +
                                 to_text(input.sample));
@@ -62,7 +61,7 @@ std::vector<LayerSpec> lstm(const jobspec::Value& options, const InputShape& inp
   return std::move(b.layers);
 }
 
-std::vector<LayerSpec> conv_lstm(const jobspec::Value& options, const InputShape& input) {
+std::vector<LayerSpec> conv_lstm(const jobspec::Options& options, const InputShape& input) {
   if (input.sample.size() != 4)
     throw std::invalid_argument(
         "model conv_lstm expects volumes (channels, depth, height, width), the data has " +

@@ -6,13 +6,13 @@
 
 namespace thalweg::engine {
 
-std::vector<LayerSpec> mlp(const jobspec::Value& options, const InputShape& input) {
-  const double dropout = options.find("dropout")->as_double();
-  const bool batch_norm = options.find("batch_norm")->as_bool();
+std::vector<LayerSpec> mlp(const jobspec::Options& options, const InputShape& input) {
+  const double dropout = options.real("dropout");
+  const bool batch_norm = options.flag("batch_norm");
   std::vector<LayerSpec> layers;
   if (input.sample.size() > 1) layers.push_back({"flatten", "flatten", {}});
   int number = 1;
-  for (const jobspec::Value& size : options.find("hidden")->as_list()) {
+  for (const jobspec::Value& size : options.list("hidden")) {
     if (!size.is_int() || size.as_int() < 1)
       throw std::invalid_argument("model.hidden: mlp expects positive integers, got " +
                                   size.to_text());

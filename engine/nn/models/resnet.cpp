@@ -78,24 +78,24 @@ class Builder {
   std::string algorithm_;
 };
 
-const Depth& depth_of(const jobspec::Value& options) {
+const Depth& depth_of(const jobspec::Options& options) {
   for (const Depth& depth : kDepths)
-    if (depth.layers == options.find("depth")->as_int()) return depth;
+    if (depth.layers == options.integer("depth")) return depth;
   throw std::invalid_argument("model.depth: resnet has a depth of 18, 34 or 50, not " +
-                              options.find("depth")->to_text());
+                              std::to_string(options.integer("depth")));
 }
 
 }  // namespace
 
-std::vector<LayerSpec> resnet(const jobspec::Value& options, const InputShape& input) {
+std::vector<LayerSpec> resnet(const jobspec::Options& options, const InputShape& input) {
   if (input.sample.size() != 3)
     throw std::invalid_argument(
         "model resnet expects images (channels, height, width), the data has " +
         to_text(input.sample));
   const Depth& depth = depth_of(options);
-  const std::string stem = options.find("stem")->as_string();
+  const std::string stem = options.text("stem");
   const bool large = stem == "imagenet" || (stem == "auto" && input.sample[1] >= kLargeImage);
-  Builder b(options.find("zero_gamma")->as_bool(), options.find("convolution")->as_string());
+  Builder b(options.flag("zero_gamma"), options.text("convolution"));
   b.conv("conv1", 64, large ? 7 : 3, large ? 2 : 1);
   b.norm("bn1");
   b.relu("relu");

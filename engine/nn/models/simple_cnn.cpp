@@ -6,7 +6,7 @@
 
 namespace thalweg::engine {
 
-std::vector<LayerSpec> simple_cnn(const jobspec::Value&, const InputShape& input) {
+std::vector<LayerSpec> simple_cnn(const jobspec::Options&, const InputShape& input) {
   if (input.sample.size() != 3)
     throw std::invalid_argument(
         "model simple_cnn expects images (channels, height, width), the data has " +

@@ -17,12 +17,12 @@ struct Sizes {
   std::int64_t layers, heads, width, inner;
   double dropout;
 
-  explicit Sizes(const jobspec::Value& options)
-      : layers(options.find("layers")->as_int()),
-        heads(options.find("heads")->as_int()),
-        width(options.find("width")->as_int()),
-        inner(options.find("inner")->is_int() ? options.find("inner")->as_int() : 4 * width),
-        dropout(options.find("dropout")->as_double()) {
+  explicit Sizes(const jobspec::Options& options)
+      : layers(options.integer("layers")),
+        heads(options.integer("heads")),
+        width(options.integer("width")),
+        inner(options.integer_or("inner", 4 * width)),
+        dropout(options.real("dropout")) {
     if (width % heads != 0)
       throw std::invalid_argument("model.heads: a width of " + std::to_string(width) +
                                   " is no multiple of " + std::to_string(heads) + " heads");
@@ -85,10 +85,9 @@ void add_part(Builder& b, const std::string& block, int number, Part part) {
 }
 
 /// Positions of the source.
-std::int64_t source_positions(const jobspec::Value& options, const InputShape& input) {
-  const jobspec::Value& given = *options.find("source");
+std::int64_t source_positions(const jobspec::Options& options, const InputShape& input) {
   const std::int64_t positions = input.sample.front();
-  const std::int64_t source = given.is_int() ? given.as_int() : positions / 2;
+  const std::int64_t source = options.integer_or("source", positions / 2);
   if (source < 1 || source >= positions)
     throw std::invalid_argument("of " + std::to_string(positions) + " positions " +
                                 std::to_string(source) +
@@ -105,7 +104,7 @@ void expect_tokens(const char* model, const InputShape& input) {
                               (input.vocabulary > 0 ? "one answer a sample" : "none"));
 }
 
-std::vector<LayerSpec> gpt(const jobspec::Value& options, const InputShape& input) {
+std::vector<LayerSpec> gpt(const jobspec::Options& options, const InputShape& input) {
   expect_tokens("gpt", input);
   const Sizes sizes(options);
   Builder b(sizes);
@@ -128,7 +127,7 @@ std::vector<LayerSpec> gpt(const jobspec::Value& options, const InputShape& inpu
   return std::move(b.layers);
 }
 
-std::vector<LayerSpec> bert(const jobspec::Value& options, const InputShape& input) {
+std::vector<LayerSpec> bert(const jobspec::Options& options, const InputShape& input) {
   expect_tokens("bert", input);
   const Sizes sizes(options);
   Builder b(sizes);
@@ -154,7 +153,7 @@ std::vector<LayerSpec> bert(const jobspec::Value& options, const InputShape& inp
   return std::move(b.layers);
 }
 
-std::vector<LayerSpec> encoder_decoder(const jobspec::Value& options, const InputShape& input) {
+std::vector<LayerSpec> encoder_decoder(const jobspec::Options& options, const InputShape& input) {
   expect_tokens("encoder_decoder", input);
   const Sizes sizes(options);
   const std::int64_t source = source_positions(options, input);

@@ -68,24 +68,22 @@ std::int64_t channels_for_pixels(const char* model, const InputShape& input) {
                               std::to_string(input.classes > 0 ? input.labels : input.targets));
 }
 
-std::vector<LayerSpec> unet(const jobspec::Value& options, const InputShape& input) {
+std::vector<LayerSpec> unet(const jobspec::Options& options, const InputShape& input) {
   const bool volumes = input.sample.size() == 4;
   if (!volumes && input.sample.size() != 3)
     throw std::invalid_argument("model unet expects images or volumes, the data has " +
                                 to_text(input.sample));
   const std::int64_t channels_out = channels_for_pixels("unet", input);
   const auto number = [&](const char* name, std::int64_t image, std::int64_t volume) {
-    const jobspec::Value& value = *options.find(name);
-    return value.is_int() ? value.as_int() : volumes ? volume : image;
+    return options.integer_or(name, volumes ? volume : image);
   };
   const std::int64_t depth = number("depth", 4, 3), channels = number("channels", 64, 32);
-  const std::string form = options.find("form")->as_string();
+  const std::string form = options.text("form");
   for (std::size_t d = 1; d < input.sample.size(); ++d)
     if (input.sample[d] % (std::int64_t{1} << depth) != 0)
       throw std::invalid_argument("model.depth: unet halves its input " + std::to_string(depth) +
                                   " times (depth), which does not fit " + to_text(input.sample));
-  Builder b(volumes, options.find("batch_norm")->as_bool(),
-            form == "cicek" || (form == "auto" && volumes));
+  Builder b(volumes, options.flag("batch_norm"), form == "cicek" || (form == "auto" && volumes));
   std::vector<std::string> beside;
   for (std::int64_t level = 0; level < depth; ++level) {
     const std::string name = "down" + std::to_string(level);

@@ -40,10 +40,14 @@ float first_token(const Value& tree) {
   return tokens[0];
 }
 
+data::Options options_of(const Value& tree) {
+  return data::read_options(data::text(), tree);
+}
+
 TEST(Stage, CopiesOnceAndAgainWhereTheSourceChanged) {
   const Folders f;
-  EXPECT_EQ(data::local_file(Map{}, f.source), f.source);
-  const fs::path copy = data::local_file(f.tree, f.source);
+  EXPECT_EQ(data::local_file(options_of(Map{}), f.source), f.source);
+  const fs::path copy = data::local_file(options_of(f.tree), f.source);
   EXPECT_EQ(copy.parent_path(), f.near);
   EXPECT_EQ(test::read_file(copy), "abcdefgh");
   // What has the same size and time is taken as it is.
@@ -57,7 +61,7 @@ TEST(Stage, CopiesOnceAndAgainWhereTheSourceChanged) {
   // Another file of the same name is another copy.
   const fs::path other = f.folder.path() / "text.txt";
   test::write_file(other, "ABCDEFGH");
-  EXPECT_NE(data::local_file(f.tree, other), copy);
+  EXPECT_NE(data::local_file(options_of(f.tree), other), copy);
   EXPECT_EQ(f.copies(), 2u);
 }
 
