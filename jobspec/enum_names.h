@@ -9,9 +9,9 @@
 #include <string>
 #include <string_view>
 
-#include "jobspec/trial.h"
-
 namespace thalweg::jobspec {
+
+enum class Goal;
 
 /// Specialized per enum: `what`, for messages, and `names` in the order of the values, which count
 /// from 0.

@@ -3,22 +3,22 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
-#include <system_error>
 
 #include "daemon/backend/environment.h"
 #include "daemon/backend/slurm_agent_link.h"
 #include "daemon/backend/slurm_request.h"
 #include "daemon/backend/slurm_script.h"
 #include "daemon/backend/slurm_status.h"
+#include "daemon/slurm_agent/messages.h"
 
 namespace thalweg::daemon {
 namespace {
 
-using nlohmann::json;
+using slurm_agent::Outcome;
 using Clock = AgentLink::Clock;
 using Statuses = std::vector<JobStatus>;
+using api::Reading;
 
 Clock::duration seconds(double s) {
   return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(s));
@@ -30,39 +30,32 @@ std::uint32_t job_number(const std::string& handle) {
   return number;  // 0 is no job
 }
 
-SubmitOutcome submit_outcome(const std::string& outcome) {
-  if (outcome == "refused" || outcome == "bad_request") return SubmitOutcome::refused;
-  if (outcome == "retry_later" || outcome == "no_slurm") return SubmitOutcome::retry_later;
+SubmitOutcome submit_outcome(Outcome outcome) {
+  if (outcome == Outcome::refused || outcome == Outcome::bad_request) return SubmitOutcome::refused;
+  if (outcome == Outcome::retry_later || outcome == Outcome::no_slurm)
+    return SubmitOutcome::retry_later;
   return SubmitOutcome::unknown;
 }
 
-json request_question(const char* verb, const LaunchRequest& request, const std::string& script,
-                      const std::vector<std::string>& environment) {
-  return {{"verb", verb},
-          {"script", script},
-          {"options", slurm_request(request)},
-          {"environment", environment}};
+template <class Question>
+Question about_job(const std::string& handle, const std::string& token,
+                   const std::filesystem::path& folder) {
+  Question question;
+  question.job = job_number(handle);
+  question.token = token;
+  question.folder = folder.string();
+  return question;
 }
 
-/// As json::value, but where the member is of another type, too (an agent of another version).
+/// An answer, or why there is none.
 template <class T>
-T part(const json& answer, const char* key, T otherwise) {
-  try {
-    return answer.value(key, otherwise);
-  } catch (const json::exception&) {
-    return otherwise;
-  }
-}
+struct Told {
+  std::optional<T> answer;
+  slurm_agent::Failure failure;
+  bool sent = true;  ///< false: the agent never saw the question
 
-std::string part(const json& answer, const char* key, const char* otherwise) {
-  return part(answer, key, std::string(otherwise));
-}
-
-json job_question(const char* verb, const std::string& handle, const std::string& token,
-                  const std::filesystem::path& folder) {
-  return {
-      {"verb", verb}, {"job", job_number(handle)}, {"token", token}, {"folder", folder.string()}};
-}
+  bool is(Outcome outcome) const { return !answer && failure.outcome == outcome; }
+};
 
 /// A job whose comment somebody changed is still the one that was submitted.
 void recognize(JobStatus& status, const Backend::Watched& job) {
@@ -101,16 +94,16 @@ class SlurmClient : public std::enable_shared_from_this<SlurmClient> {
   void close() { link_->close(); }
 
  private:
-  Awaitable<AgentLink::Reply> ask(json question);
+  /// Strict reading: an answer that lacks something is none, and its outcome unknown.
+  template <class Question>
+  Awaitable<Told<typename Question::Answer>> ask(Question question, Reading reading);
+  void add_request(const LaunchRequest& request, slurm_agent::JobRequest& question) const;
   Awaitable<bool> refresh();
   void changed() {
     ++changes_;
     fresh_until_ = {};
   }
   Awaitable<bool> add_unlisted(const Backend::Watched& job, Statuses& statuses);
-  const std::vector<std::string>& environment_of(const LaunchRequest& request) const {
-    return request.environment.empty() ? environment_ : request.environment;
-  }
 
   SlurmBackendConfig config_;
   std::vector<std::string> environment_;
@@ -123,47 +116,63 @@ class SlurmClient : public std::enable_shared_from_this<SlurmClient> {
   std::map<std::pair<std::string, std::string>, Clock::time_point> ending_;
 };
 
-Awaitable<AgentLink::Reply> SlurmClient::ask(json question) {
-  co_return co_await link_->ask(std::move(question), seconds(config_.request_timeout_s));
+template <class Question>
+Awaitable<Told<typename Question::Answer>> SlurmClient::ask(Question question, Reading reading) {
+  auto line = slurm_agent::question_json(question);
+  const auto reply = co_await link_->ask(std::move(line), seconds(config_.request_timeout_s));
+  Told<typename Question::Answer> told;
+  told.sent = reply.sent;
+  if (!reply.answer) {
+    told.failure.outcome = reply.sent ? Outcome::unknown : Outcome::retry_later;
+    told.failure.message = reply.problem;
+    co_return told;
+  }
+  try {
+    auto result = slurm_agent::read_answer<typename Question::Answer>(*reply.answer, reading);
+    if (auto* answer = std::get_if<typename Question::Answer>(&result))
+      told.answer = std::move(*answer);
+    else
+      told.failure = std::get<slurm_agent::Failure>(std::move(result));
+  } catch (const std::invalid_argument& error) {
+    told.failure.message = std::string("the Slurm agent is of another version: ") + error.what();
+  }
+  co_return told;
+}
+
+void SlurmClient::add_request(const LaunchRequest& request,
+                              slurm_agent::JobRequest& question) const {
+  question.script = script(request);
+  question.options = slurm_request(request);
+  question.environment = request.environment.empty() ? environment_ : request.environment;
 }
 
 Awaitable<Submission> SlurmClient::submit(const LaunchRequest& request) {
   const auto self = shared_from_this();
   changed();
-  json question = request_question("submit", request, script(request), environment_of(request));
-  question["token"] = request.token;
-  const auto reply = co_await ask(std::move(question));
-  Submission submission;
-  if (!reply.answer) {
-    submission.outcome = reply.sent ? SubmitOutcome::unknown : SubmitOutcome::retry_later;
-    submission.message = reply.problem;
-  } else if (const auto number = part(*reply.answer, "job", std::uint32_t{0});
-             part(*reply.answer, "ok", false)) {
-    submission.outcome = number != 0 ? SubmitOutcome::accepted : SubmitOutcome::unknown;
-    submission.handle = std::to_string(number);
-    submission.message = part(*reply.answer, "note", "");
-  } else {
-    submission.outcome = submit_outcome(part(*reply.answer, "outcome", ""));
-    submission.message = part(*reply.answer, "message", "");
-  }
-  co_return submission;
+  slurm_agent::Submit question;
+  add_request(request, question);
+  question.token = request.token;
+  const auto told = co_await ask(std::move(question), Reading::tolerant);
+  if (!told.answer)
+    co_return Submission{submit_outcome(told.failure.outcome), "", told.failure.message};
+  const std::uint32_t job = told.answer->job;
+  co_return Submission{job != 0 ? SubmitOutcome::accepted : SubmitOutcome::unknown,
+                       std::to_string(job), told.answer->note};
 }
 
 Awaitable<std::optional<Forecast>> SlurmClient::forecast(const LaunchRequest& request) {
   const auto self = shared_from_this();
-  json question = request_question("will_run", request, script(request), environment_of(request));
-  const auto reply = co_await ask(std::move(question));
+  slurm_agent::WillRun question;
+  add_request(request, question);
+  const auto told = co_await ask(std::move(question), Reading::tolerant);
   Forecast forecast;
-  if (!reply.answer) {
-    forecast.message = reply.problem;
-  } else if (reply.answer->value("ok", false)) {
-    forecast.start = reply.answer->value("start", 0.0);
-    forecast.node_list = reply.answer->value("nodes", "");
-    forecast.partition = reply.answer->value("partition", "");
+  if (told.answer) {
+    forecast.start = static_cast<double>(told.answer->start);
+    forecast.node_list = told.answer->nodes;
+    forecast.partition = told.answer->partition;
   } else {
-    const std::string outcome = reply.answer->value("outcome", "");
-    forecast.refused = outcome == "refused";
-    forecast.message = reply.answer->value("message", "");
+    forecast.refused = told.is(Outcome::refused);
+    forecast.message = told.failure.message;
   }
   co_return forecast;
 }
@@ -171,11 +180,10 @@ Awaitable<std::optional<Forecast>> SlurmClient::forecast(const LaunchRequest& re
 Awaitable<bool> SlurmClient::release(const LaunchRequest& request, const std::string& handle) {
   const auto self = shared_from_this();
   changed();
-  json question = job_question("release", handle, request.token, request.folder);
-  const auto reply = co_await ask(std::move(question));
-  if (!reply.answer) co_return false;
+  auto question = about_job<slurm_agent::Release>(handle, request.token, request.folder);
+  const auto told = co_await ask(std::move(question), Reading::tolerant);
   // An ended job needs no release; the next poll shows how it ended.
-  co_return part(*reply.answer, "ok", false) || part(*reply.answer, "outcome", "") == "finished";
+  co_return told.answer || told.is(Outcome::finished);
 }
 
 // One request for all jobs, and none at all while the last answer is young: see listing_share.
@@ -183,18 +191,17 @@ Awaitable<bool> SlurmClient::refresh() {
   const auto begin = Clock::now();
   const unsigned changes = changes_;
   if (stamp_ != 0 && begin < fresh_until_) co_return true;
-  json question{{"verb", "poll"}};
-  if (stamp_ != 0) question["since"] = stamp_;
-  const auto reply = co_await ask(std::move(question));
-  if (!reply.answer || !part(*reply.answer, "ok", false)) co_return false;
-  const json& answer = *reply.answer;
-  if (!part(answer, "unchanged", false)) {
-    Statuses fresh;
-    for (const json& job : answer.at("jobs"))
-      fresh.push_back(slurm_status(job));
-    listing_ = std::move(fresh);
+  slurm_agent::Poll question;
+  if (stamp_ != 0) question.since = stamp_;
+  const auto told = co_await ask(std::move(question), Reading::strict);
+  if (!told.answer) co_return false;
+  if (!told.answer->unchanged.value_or(false)) {
+    if (!told.answer->jobs) co_return false;
+    listing_.clear();
+    for (const slurm_agent::JobFacts& job : *told.answer->jobs)
+      listing_.push_back(slurm_status(job));
   }
-  stamp_ = answer.at("stamp");
+  stamp_ = told.answer->stamp;
   const auto now = Clock::now();
   const double took_s = std::chrono::duration<double>(now - begin).count();
   const double reuse_s = std::min(took_s / config_.listing_share, config_.longest_reuse_s);
@@ -204,15 +211,14 @@ Awaitable<bool> SlurmClient::refresh() {
 
 // A watched job that the listing lacks is asked for by its number before it counts as missing.
 Awaitable<bool> SlurmClient::add_unlisted(const Backend::Watched& job, Statuses& statuses) {
-  json question = job_question("job", job.handle, job.token, job.folder);
-  const auto reply = co_await ask(std::move(question));
-  if (!reply.answer) co_return false;
-  if (part(*reply.answer, "ok", false)) {
-    statuses.push_back(slurm_status(reply.answer->at("job")));
+  auto question = about_job<slurm_agent::Job>(job.handle, job.token, job.folder);
+  const auto told = co_await ask(std::move(question), Reading::strict);
+  if (told.answer) {
+    statuses.push_back(slurm_status(told.answer->job));
     recognize(statuses.back(), job);
     co_return true;
   }
-  if (part(*reply.answer, "outcome", "") != "missing") co_return false;
+  if (!told.is(Outcome::missing)) co_return false;
   JobStatus missing;
   missing.handle = job.handle;
   missing.token = job.token;
@@ -224,38 +230,33 @@ Awaitable<bool> SlurmClient::add_unlisted(const Backend::Watched& job, Statuses&
 
 Awaitable<std::optional<Statuses>> SlurmClient::poll(const std::vector<Backend::Watched>& watched) {
   const auto self = shared_from_this();
-  try {
-    if (!co_await refresh()) co_return std::nullopt;
-    Statuses statuses = listing_;
-    std::set<std::pair<std::string, std::string>> listed;
-    for (const JobStatus& status : statuses)
-      listed.emplace(status.handle, status.token);
-    std::map<std::pair<std::string, std::string>, const Backend::Watched*> ours;
-    for (const Backend::Watched& job : watched) {
-      ours[{job.handle, job.token}] = &job;
-      if (listed.count({job.handle, job.token}) > 0) continue;
-      const auto same = std::find_if(statuses.begin(), statuses.end(), [&](const JobStatus& s) {
-        return s.handle == job.handle && s.token.empty() && !job.folder.empty() &&
-               s.folder == job.folder;
-      });
-      if (same != statuses.end()) {
-        recognize(*same, job);
-        continue;
-      }
-      if (!co_await add_unlisted(job, statuses)) co_return std::nullopt;
+  if (!co_await refresh()) co_return std::nullopt;
+  Statuses statuses = listing_;
+  std::set<std::pair<std::string, std::string>> listed;
+  for (const JobStatus& status : statuses)
+    listed.emplace(status.handle, status.token);
+  std::map<std::pair<std::string, std::string>, const Backend::Watched*> ours;
+  for (const Backend::Watched& job : watched) {
+    ours[{job.handle, job.token}] = &job;
+    if (listed.count({job.handle, job.token}) > 0) continue;
+    const auto same = std::find_if(statuses.begin(), statuses.end(), [&](const JobStatus& s) {
+      return s.handle == job.handle && s.token.empty() && !job.folder.empty() &&
+             s.folder == job.folder;
+    });
+    if (same != statuses.end()) {
+      recognize(*same, job);
+      continue;
     }
-    for (JobStatus& status : statuses) {
-      const std::pair key{status.handle, status.token};
-      if (status.phase == JobPhase::ended || status.phase == JobPhase::missing) ending_.erase(key);
-      const auto own = ours.find(key);
-      if (status.phase == JobPhase::ended && own != ours.end())
-        status.warned = was_warned(status, *own->second);
-    }
-    co_return statuses;
-  } catch (const json::exception&) {  // an agent of another version
-    stamp_ = 0;
-    co_return std::nullopt;
+    if (!co_await add_unlisted(job, statuses)) co_return std::nullopt;
   }
+  for (JobStatus& status : statuses) {
+    const std::pair key{status.handle, status.token};
+    if (status.phase == JobPhase::ended || status.phase == JobPhase::missing) ending_.erase(key);
+    const auto own = ours.find(key);
+    if (status.phase == JobPhase::ended && own != ours.end())
+      status.warned = was_warned(status, *own->second);
+  }
+  co_return statuses;
 }
 
 // First SIGTERM to the ranks, so that they write a checkpoint; when asked again after the grace
@@ -269,13 +270,11 @@ Awaitable<bool> SlurmClient::cancel(const Backend::Watched& job) {
   const bool asked = ending != ending_.end();
   const bool kill = asked && now - ending->second >= seconds(config_.cancel_grace_s);
   if (asked && !kill) co_return true;  // it has its time
-  json question = job_question("cancel", job.handle, job.token, job.folder);
-  question["signal"] = kill ? "KILL" : "TERM";
-  const auto reply = co_await ask(std::move(question));
-  if (!reply.answer) co_return false;
-  if (!part(*reply.answer, "ok", false)) {
-    const std::string outcome = part(*reply.answer, "outcome", "");
-    if (outcome != "missing" && outcome != "finished") co_return false;
+  auto question = about_job<slurm_agent::Cancel>(job.handle, job.token, job.folder);
+  question.signal = kill ? "KILL" : "TERM";
+  const auto told = co_await ask(std::move(question), Reading::tolerant);
+  if (!told.answer) {
+    if (!told.is(Outcome::missing) && !told.is(Outcome::finished)) co_return false;
     ending_.erase(key);
     co_return true;
   }
@@ -285,20 +284,15 @@ Awaitable<bool> SlurmClient::cancel(const Backend::Watched& job) {
 
 Awaitable<std::string> SlurmClient::describe() {
   const auto self = shared_from_this();
-  json question{{"verb", "hello"}};
-  const auto hello = co_await ask(std::move(question));
-  if (!hello.answer) co_return hello.sent ? "slurm: " + hello.problem : "";
-  if (!part(*hello.answer, "ok", false)) {
-    if (part(*hello.answer, "outcome", "") == "no_slurm") co_return "";
-    co_return "slurm: " + part(*hello.answer, "message", "");
+  const auto hello = co_await ask(slurm_agent::Hello{}, Reading::tolerant);
+  if (!hello.answer) {
+    if (!hello.sent || hello.is(Outcome::no_slurm)) co_return "";
+    co_return "slurm: " + hello.failure.message;
   }
-  std::string text = "slurm " + part(*hello.answer, "version", "") + ", cluster " +
-                     part(*hello.answer, "cluster", "");
-  question = json{{"verb", "nodes"}};
-  const auto nodes = co_await ask(std::move(question));
-  if (!nodes.answer || !part(*nodes.answer, "ok", false)) co_return text;
-  const int total = part(*nodes.answer, "total", 0);
-  const int usable = part(*nodes.answer, "usable", 0);
+  std::string text = "slurm " + hello.answer->version + ", cluster " + hello.answer->cluster;
+  const auto nodes = co_await ask(slurm_agent::Nodes{}, Reading::tolerant);
+  if (!nodes.answer) co_return text;
+  const auto [total, usable] = *nodes.answer;
   text += ", " + std::to_string(total) + (total == 1 ? " node" : " nodes");
   if (usable < total) text += " (" + std::to_string(usable) + " usable)";
   co_return text;

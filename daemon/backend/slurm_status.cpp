@@ -1,13 +1,16 @@
+// What each state and reason of Slurm means for an attempt.
 #include "daemon/backend/slurm_status.h"
 
 #include <sys/wait.h>
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <string_view>
 
 namespace thalweg::daemon {
+
+using slurm_agent::JobFacts;
+
 namespace {
 
 enum class Mark { none, cancelled, timed_out, node_failed, node_lost };
@@ -65,9 +68,9 @@ constexpr int last_real_signal = 31;
 // srun turns a rank's death by signal n into exit code 128 + n.
 constexpr int signal_exit = 128;
 
-void read_exit(const nlohmann::json& job, JobStatus& status) {
-  const int batch = job.at("exit").get<int>();
-  const int steps = job.at("steps_exit").get<int>();
+void read_exit(const JobFacts& job, JobStatus& status) {
+  const int batch = static_cast<int>(job.exit);
+  const int steps = static_cast<int>(job.steps_exit);
   const int raw = steps != 0 ? steps : batch;
   if (WIFSIGNALED(raw)) {
     if (WTERMSIG(raw) <= last_real_signal) status.signal = WTERMSIG(raw);
@@ -81,9 +84,9 @@ void read_exit(const nlohmann::json& job, JobStatus& status) {
   }
 }
 
-void read_end(const nlohmann::json& job, const EndState& end, JobStatus& status) {
+void read_end(const JobFacts& job, const EndState& end, JobStatus& status) {
   status.phase = JobPhase::ended;
-  status.ended = job.at("ended").get<double>();
+  status.ended = static_cast<double>(job.ended);
   status.cancelled = end.mark == Mark::cancelled;
   status.timed_out = end.mark == Mark::timed_out;
   status.node_failed = end.mark == Mark::node_failed || end.mark == Mark::node_lost;
@@ -100,27 +103,26 @@ void read_end(const nlohmann::json& job, const EndState& end, JobStatus& status)
 
 }  // namespace
 
-JobStatus slurm_status(const nlohmann::json& job) {
+JobStatus slurm_status(const JobFacts& job) {
   JobStatus status;
-  const std::string state = job.at("state");
-  status.handle = std::to_string(job.at("job").get<std::uint32_t>());
-  status.token = job.at("token");
-  status.reason = job.at("reason");
-  status.node_list = job.at("nodes");
+  status.handle = std::to_string(job.job);
+  status.token = job.token;
+  status.reason = job.reason;
+  status.node_list = job.nodes;
   // A job that is cancelled while it waits gets a start time all the same, but no nodes.
-  if (!status.node_list.empty()) status.started = job.at("started").get<double>();
-  status.folder = job.value("folder", "");
-  if (state == "PENDING") {
-    status.phase = job.at("held").get<bool>() ? JobPhase::held : JobPhase::queued;
+  if (!status.node_list.empty()) status.started = static_cast<double>(job.started);
+  status.folder = job.folder;
+  if (job.state == "PENDING") {
+    status.phase = job.held ? JobPhase::held : JobPhase::queued;
     status.reason = explained(status.reason);
-    status.held_by_hand = status.phase == JobPhase::held && job.value("released", false);
+    status.held_by_hand = status.phase == JobPhase::held && job.released;
     if (status.held_by_hand) status.reason = "held by hand: " + status.reason;
     return status;
   }
   const auto* end = std::find_if(end_states.begin(), end_states.end(),
-                                 [&](const EndState& row) { return row.name == state; });
+                                 [&](const EndState& row) { return row.name == job.state; });
   // While it completes, ranks may still be alive and files still be written.
-  if (end == end_states.end() || job.at("completing").get<bool>()) {
+  if (end == end_states.end() || job.completing) {
     status.phase = JobPhase::running;
     return status;
   }

@@ -1,3 +1,5 @@
+// Reads questions line by line, lets a few workers answer them, and keeps the one listing of jobs
+// that all polls share.
 #include "daemon/slurm_agent/agent.h"
 
 #include <unistd.h>
@@ -9,10 +11,12 @@
 #include <cstdio>
 #include <deque>
 #include <mutex>
-#include <nlohmann/json.hpp>
+#include <optional>
 #include <random>
 #include <thread>
+#include <type_traits>
 
+#include "daemon/slurm_agent/calls.h"
 #include "daemon/slurm_agent/compat.h"
 #include "daemon/slurm_agent/library.h"
 #include "daemon/slurm_agent/messages.h"
@@ -51,24 +55,23 @@ class Agent {
  public:
   explicit Agent(int out) : out_(out) {}
 
-  json answer(const json& request);
+  json answer(const json& line);
   void write(const json& line);
 
  private:
-  json hello();
-  json ping();
-  json submit(const json& request);
-  json will_run(const json& request);
-  json release_job(const json& request);
-  json cancel(const json& request);
-  json poll(const json& request);
-  json job(const json& request);
-  json partitions();
-  json nodes();
+  Result<Hello::Answer> run(const Hello&);
+  Result<Ping::Answer> run(const Ping&);
+  Result<Submit::Answer> run(const Submit& asked) { return submit_held(asked); }
+  Result<WillRun::Answer> run(const WillRun& asked) { return will_run(asked); }
+  Result<Release::Answer> run(const Release& asked);
+  Result<Cancel::Answer> run(const Cancel& asked);
+  Result<Poll::Answer> run(const Poll& asked);
+  Result<Job::Answer> run(const Job& asked);
+  Result<Partitions::Answer> run(const Partitions&);
+  Result<Nodes::Answer> run(const Nodes&) { return count_nodes(); }
+  template <class Question>
+  json answer_to(const json& line);
   int controllers();
-
-  struct Verb;
-  static const Verb verbs[];
 
   Library library_;
   JobList jobs_;
@@ -79,133 +82,91 @@ class Agent {
   unsigned site_generation_ = 0;
 };
 
-struct Agent::Verb {
-  const char* name;
-  bool needs_controller;  ///< answered "retry_later" at once where no controller answers a ping
-  json (*run)(Agent&, const json&);
-};
-
-const Agent::Verb Agent::verbs[] = {
-    {"hello", false, [](Agent& a, const json&) { return a.hello(); }},
-    {"ping", false, [](Agent& a, const json&) { return a.ping(); }},
-    {"submit", true, [](Agent& a, const json& r) { return a.submit(r); }},
-    {"will_run", true, [](Agent& a, const json& r) { return a.will_run(r); }},
-    {"release", true, [](Agent& a, const json& r) { return a.release_job(r); }},
-    {"cancel", true, [](Agent& a, const json& r) { return a.cancel(r); }},
-    {"poll", true, [](Agent& a, const json& r) { return a.poll(r); }},
-    {"job", true, [](Agent& a, const json& r) { return a.job(r); }},
-    {"partitions", true, [](Agent& a, const json&) { return a.partitions(); }},
-    {"nodes", true, [](Agent& a, const json&) { return a.nodes(); }},
-};
-
-namespace {
-
-Identity identity_of(const json& request) {
-  return {request.at("token"), request.value("folder", "")};
-}
-
-}  // namespace
-
 int Agent::controllers() {
   std::lock_guard lock(site_mutex_);
   return site_.controllers;
 }
 
-json Agent::answer(const json& request) {
-  const std::string wanted = request.at("verb");
-  for (const Verb& verb : verbs) {
-    if (wanted != verb.name) continue;
-    if (reload_requested.exchange(false)) library_.reload();
-    try {
-      const Library::Use use = library_.use();
-      if (verb.needs_controller && !controller_answers(controllers())) {
-        return to_json(Failure{0, Outcome::retry_later, "Slurm's controller does not answer"});
-      }
-      return verb.run(*this, request);
-    } catch (const NoSlurm& error) {
-      return {{"ok", false}, {"outcome", "no_slurm"}, {"code", 0}, {"message", error.what()}};
-    }
+template <class Question>
+json Agent::answer_to(const json& line) {
+  // What tells whether Slurm answers is answered itself where it does not.
+  constexpr bool needs_controller =
+      !std::is_same_v<Question, Hello> && !std::is_same_v<Question, Ping>;
+  using Answer = Result<typename Question::Answer>;
+  if (reload_requested.exchange(false)) library_.reload();
+  try {
+    const Library::Use use = library_.use();
+    if (needs_controller && !controller_answers(controllers()))
+      return answer_json<typename Question::Answer>(
+          Failure{0, Outcome::retry_later, "Slurm's controller does not answer"});
+    const Answer answer = run(read_question<Question>(line));
+    return answer_json(answer);
+  } catch (const NoSlurm& error) {
+    return answer_json<typename Question::Answer>(Failure{0, Outcome::no_slurm, error.what()});
   }
-  return {{"ok", false},
-          {"outcome", "bad_request"},
-          {"code", 0},
-          {"message", "no verb '" + wanted + "'"}};
 }
 
-json Agent::hello() {
+json Agent::answer(const json& line) {
+  const std::string wanted = line.at("verb");
+  std::optional<json> answer;
+  each_question([&]<class Question>() {
+    if (wanted == Question::verb) answer = answer_to<Question>(line);
+  });
+  if (!answer) throw BadQuestion("no verb '" + wanted + "'");
+  return *std::move(answer);
+}
+
+Result<Hello::Answer> Agent::run(const Hello&) {
   std::unique_lock lock(site_mutex_);
   if (site_generation_ != library_.generation() || site_.version.empty()) {
     lock.unlock();
     auto loaded = load_site();
-    if (const auto* failure = std::get_if<Failure>(&loaded)) return to_json(*failure);
+    if (const auto* failure = std::get_if<Failure>(&loaded)) return *failure;
     lock.lock();
     site_ = std::get<Site>(loaded);
     site_generation_ = library_.generation();
   }
-  return {{"ok", true},
-          {"protocol", protocol_version},
-          {"version", site_.version},
-          {"built_for", std::to_string(compat::built_major) + "." +
-                            (compat::built_minor < 10 ? "0" : "") +
-                            std::to_string(compat::built_minor)},
-          {"cluster", site_.cluster},
-          {"min_job_age_s", site_.min_job_age_s},
-          {"kill_wait_s", site_.kill_wait_s},
-          {"user", ::getuid()}};
+  const std::string minor = std::to_string(compat::built_minor);
+  return Hello::Answer{
+      protocol_version,
+      site_.version,
+      std::to_string(compat::built_major) + (minor.size() < 2 ? ".0" : ".") + minor,
+      site_.cluster,
+      site_.min_job_age_s,
+      site_.kill_wait_s,
+      ::getuid()};
 }
 
-json Agent::ping() {
-  return {{"ok", true}, {"up", controller_answers(controllers())}};
+Result<Ping::Answer> Agent::run(const Ping&) {
+  return Ping::Answer{controller_answers(controllers())};
 }
 
-json Agent::submit(const json& request) {
-  auto result = submit_held(job_request(request));
-  if (const auto* failure = std::get_if<Failure>(&result)) return to_json(*failure);
-  const auto& submitted = std::get<Submitted>(result);
-  return {{"ok", true}, {"job", submitted.job}, {"note", submitted.note}};
-}
-
-json Agent::will_run(const json& request) {
-  auto result = slurm_agent::will_run(job_request(request));
-  if (const auto* failure = std::get_if<Failure>(&result)) return to_json(*failure);
-  const auto& forecast = std::get<Forecast>(result);
-  return {{"ok", true},
-          {"start", forecast.start},
-          {"nodes", forecast.nodes},
-          {"partition", forecast.partition}};
-}
-
-json Agent::release_job(const json& request) {
-  const std::uint32_t id = request.at("job");
-  const Identity identity = identity_of(request);
-  auto found = load_job(id, identity);
-  if (const auto* failure = std::get_if<Failure>(&found)) return to_json(*failure);
-  if (!std::get<JobFacts>(found).held) return {{"ok", true}};
-  auto result = release(id, identity.token);
-  if (const auto* failure = std::get_if<Failure>(&result)) return to_json(*failure);
-  return {{"ok", true}};
+Result<Release::Answer> Agent::run(const Release& asked) {
+  auto found = load_job(asked);
+  if (const auto* failure = std::get_if<Failure>(&found)) return *failure;
+  if (!std::get<JobFacts>(found).held) return Release::Answer{};
+  auto result = release(asked.job, asked.token);
+  if (const auto* failure = std::get_if<Failure>(&result)) return *failure;
+  return Release::Answer{};
 }
 
 // "TERM" asks the ranks of a running job to stop and ends a waiting one; "KILL" ends it.
-json Agent::cancel(const json& request) {
-  const std::uint32_t id = request.at("job");
-  const std::string how = request.value("signal", "KILL");
-  auto found = load_job(id, identity_of(request));
-  if (const auto* failure = std::get_if<Failure>(&found)) return to_json(*failure);
+Result<Cancel::Answer> Agent::run(const Cancel& asked) {
+  auto found = load_job(asked);
+  if (const auto* failure = std::get_if<Failure>(&found)) return *failure;
   const std::string& state = std::get<JobFacts>(found).state;
-  const bool gently = how == "TERM" && state == "RUNNING";
-  auto result = signal_job(id, gently ? SIGTERM : SIGKILL);
-  if (const auto* failure = std::get_if<Failure>(&result)) return to_json(*failure);
-  return {{"ok", true}, {"state", state}, {"signal", gently ? "TERM" : "KILL"}};
+  const bool gently = asked.signal == "TERM" && state == "RUNNING";
+  auto result = signal_job(asked.job, gently ? SIGTERM : SIGKILL);
+  if (const auto* failure = std::get_if<Failure>(&result)) return *failure;
+  return Cancel::Answer{gently ? "TERM" : "KILL", state};
 }
 
-json Agent::poll(const json& request) {
-  const std::uint64_t since = request.value("since", std::uint64_t{0});
+Result<Poll::Answer> Agent::run(const Poll& asked) {
   std::lock_guard lock(jobs_.mutex);
   const unsigned generation = library_.generation();
   const bool known = jobs_.loaded && jobs_.generation == generation;
   auto result = list_jobs(known ? jobs_.listing.time : 0);
-  if (const auto* failure = std::get_if<Failure>(&result)) return to_json(*failure);
+  if (const auto* failure = std::get_if<Failure>(&result)) return *failure;
   if (auto& fresh = std::get<std::optional<Listing>>(result)) {
     // Slurm sends everything again when any job of the cluster changed, and for a second after
     // that.
@@ -214,33 +175,25 @@ json Agent::poll(const json& request) {
     jobs_.generation = generation;
     jobs_.loaded = true;
   }
-  if (since == jobs_.stamp) return {{"ok", true}, {"stamp", jobs_.stamp}, {"unchanged", true}};
-  json list = json::array();
-  for (const JobFacts& one : jobs_.listing.jobs)
-    list.push_back(to_json(one));
-  return {{"ok", true}, {"stamp", jobs_.stamp}, {"jobs", std::move(list)}};
+  if (asked.since == jobs_.stamp) return Poll::Answer{jobs_.stamp, true, {}};
+  return Poll::Answer{jobs_.stamp, {}, jobs_.listing.jobs};
 }
 
-json Agent::job(const json& request) {
-  auto result = load_job(request.at("job"), identity_of(request));
-  if (const auto* failure = std::get_if<Failure>(&result)) return to_json(*failure);
-  return {{"ok", true}, {"job", to_json(std::get<JobFacts>(result))}};
+Result<Job::Answer> Agent::run(const Job& asked) {
+  auto result = load_job(asked);
+  if (const auto* failure = std::get_if<Failure>(&result)) return *failure;
+  return Job::Answer{std::get<JobFacts>(std::move(result))};
 }
 
-json Agent::partitions() {
+Result<Partitions::Answer> Agent::run(const Partitions&) {
   auto result = load_partitions();
-  if (const auto* failure = std::get_if<Failure>(&result)) return to_json(*failure);
-  json list = json::array();
+  if (const auto* failure = std::get_if<Failure>(&result)) return *failure;
+  Partitions::Answer answer;
   for (const Partition& one : std::get<std::vector<Partition>>(result))
-    list.push_back(to_json(one));
-  return {{"ok", true}, {"partitions", std::move(list)}};
-}
-
-json Agent::nodes() {
-  auto result = count_nodes();
-  if (const auto* failure = std::get_if<Failure>(&result)) return to_json(*failure);
-  const auto& count = std::get<NodeCount>(result);
-  return {{"ok", true}, {"total", count.total}, {"usable", count.usable}};
+    answer.partitions.push_back({one.name, one.is_default, one.submittable && one.schedulable,
+                                 static_cast<std::int64_t>(one.nodes.size()), one.min_nodes,
+                                 one.max_nodes, one.max_minutes});
+  return answer;
 }
 
 void Agent::write(const json& line) {
@@ -277,17 +230,23 @@ class Queue {
   std::deque<std::string> lines_;
 };
 
-void handle(Agent& agent, const std::string& line) {
+json failure(Outcome outcome, const char* message) {
+  return answer_json<Nothing>(Failure{0, outcome, message});
+}
+
+void handle(Agent& agent, const std::string& text) {
   json id;
   json answer;
   try {
-    const json request = json::parse(line);
-    id = request.value("id", json());
-    answer = agent.answer(request);
+    const json line = json::parse(text);
+    id = line.value("id", json());
+    answer = agent.answer(line);
   } catch (const json::exception& error) {
-    answer = {{"ok", false}, {"outcome", "bad_request"}, {"code", 0}, {"message", error.what()}};
+    answer = failure(Outcome::bad_request, error.what());
+  } catch (const BadQuestion& error) {
+    answer = failure(Outcome::bad_request, error.what());
   } catch (const std::exception& error) {
-    answer = {{"ok", false}, {"outcome", "unknown"}, {"code", 0}, {"message", error.what()}};
+    answer = failure(Outcome::unknown, error.what());
   }
   answer["id"] = id;
   agent.write(answer);

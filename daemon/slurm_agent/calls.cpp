@@ -24,8 +24,8 @@ template <class T, void (*release)(T*)>
 using Owned = std::unique_ptr<T, Free<T, release>>;
 
 using Jobs = Owned<job_info_msg_t, slurm_free_job_info_msg>;
-using Nodes = Owned<node_info_msg_t, slurm_free_node_info_msg>;
-using Partitions = Owned<partition_info_msg_t, slurm_free_partition_info_msg>;
+using NodeTable = Owned<node_info_msg_t, slurm_free_node_info_msg>;
+using PartitionTable = Owned<partition_info_msg_t, slurm_free_partition_info_msg>;
 using SubmitAnswer = Owned<submit_response_msg_t, slurm_free_submit_response_response_msg>;
 using WillRunAnswer = Owned<will_run_response_msg_t, slurm_free_will_run_response_msg>;
 using ArrayAnswer = Owned<job_array_resp_msg_t, slurm_free_job_array_resp>;
@@ -166,10 +166,10 @@ Result<Site> load_site() {
 Result<std::vector<Partition>> load_partitions() {
   node_info_msg_t* raw_nodes = nullptr;
   if (slurm_load_node(0, &raw_nodes, SHOW_ALL) != SLURM_SUCCESS) return last_failure();
-  const Nodes nodes(raw_nodes);
+  const NodeTable nodes(raw_nodes);
   partition_info_msg_t* raw = nullptr;
   if (slurm_load_partitions(0, &raw, SHOW_ALL) != SLURM_SUCCESS) return last_failure();
-  const Partitions answer(raw);
+  const PartitionTable answer(raw);
   std::vector<Partition> partitions;
   for (std::uint32_t i = 0; i < answer->record_count; ++i) {
     partitions.push_back(partition_of(answer->partition_array[i], *nodes));
@@ -177,11 +177,11 @@ Result<std::vector<Partition>> load_partitions() {
   return partitions;
 }
 
-Result<NodeCount> count_nodes() {
+Result<Nodes::Answer> count_nodes() {
   node_info_msg_t* raw = nullptr;
   if (slurm_load_node(0, &raw, SHOW_ALL) != SLURM_SUCCESS) return last_failure();
-  const Nodes nodes(raw);
-  NodeCount count;
+  const NodeTable nodes(raw);
+  Nodes::Answer count;
   for (std::uint32_t i = 0; i < nodes->record_count; ++i) {
     const node_info_t& node = nodes->node_array[i];
     if (!node.name) continue;  // a hole in a table with dynamic nodes
@@ -200,7 +200,7 @@ namespace {
 /// others are out may come back with them.
 std::optional<std::string> nodes_out() {
   const auto answer = count_nodes();
-  const auto* count = std::get_if<NodeCount>(&answer);
+  const auto* count = std::get_if<Nodes::Answer>(&answer);
   if (count == nullptr || count->usable == count->total) return {};
   return "the nodes that are up do not have what is asked for; " +
          std::to_string(count->total - count->usable) + " of " + std::to_string(count->total) +
@@ -209,7 +209,7 @@ std::optional<std::string> nodes_out() {
 
 }  // namespace
 
-Result<Submitted> submit_held(const JobRequest& request) {
+Result<Submit::Answer> submit_held(const Submit& request) {
   if (const auto wrong = mistake(request)) return Failure{0, Outcome::refused, *wrong};
   Description description;
   try {
@@ -234,7 +234,7 @@ Result<Submitted> submit_held(const JobRequest& request) {
       failure.message += ": " + text(answer->job_submit_user_msg);
     return failure;
   }
-  Submitted submitted{compat::job_id(*answer), text(answer->job_submit_user_msg)};
+  Submit::Answer submitted{compat::job_id(*answer), text(answer->job_submit_user_msg)};
   const int note = static_cast<int>(answer->error_code);
   // Accepted, and Slurm says that it can never run. It is believed where the reason is plain: a
   // partition that is down gives the same answer.
@@ -249,7 +249,7 @@ Result<Submitted> submit_held(const JobRequest& request) {
   return submitted;
 }
 
-Result<Forecast> will_run(const JobRequest& request) {
+Result<WillRun::Answer> will_run(const JobRequest& request) {
   Description description;
   try {
     fill(description, request);
@@ -262,7 +262,7 @@ Result<Forecast> will_run(const JobRequest& request) {
   const int code = errno;
   const WillRunAnswer answer(raw);
   if (rc == SLURM_SUCCESS && answer)
-    return Forecast{answer->start_time, text(answer->node_list), text(answer->part_name)};
+    return WillRun::Answer{answer->start_time, text(answer->node_list), text(answer->part_name)};
   Failure failure = explain(code);
   if (is_about_limits(code)) {
     if (auto reason = why_impossible(shape_of(description.get()))) {
@@ -276,20 +276,20 @@ Result<Forecast> will_run(const JobRequest& request) {
   return failure;
 }
 
-Result<JobFacts> load_job(std::uint32_t job, const Identity& identity) {
+Result<JobFacts> load_job(const JobQuestion& asked) {
   job_info_msg_t* raw = nullptr;
-  if (compat::load_job(&raw, job, SHOW_ALL) != SLURM_SUCCESS) return last_failure();
+  if (compat::load_job(&raw, asked.job, SHOW_ALL) != SLURM_SUCCESS) return last_failure();
   const Jobs answer(raw);
   for (std::uint32_t i = 0; i < answer->record_count; ++i) {
     if (!is_ours(answer->job_array[i])) continue;
     JobFacts facts = facts_of(answer->job_array[i]);
-    const bool same_token = !identity.token.empty() && facts.token == identity.token;
+    const bool same_token = !asked.token.empty() && facts.token == asked.token;
     const bool same_folder =
-        facts.token.empty() && !identity.folder.empty() && facts.folder == identity.folder;
-    if (facts.job == job && (same_token || same_folder)) return facts;
+        facts.token.empty() && !asked.folder.empty() && facts.folder == asked.folder;
+    if (facts.job == asked.job && (same_token || same_folder)) return facts;
   }
   return Failure{0, Outcome::missing,
-                 "job " + std::to_string(job) + " is not the one that was submitted"};
+                 "job " + std::to_string(asked.job) + " is not the one that was submitted"};
 }
 
 namespace {

@@ -104,22 +104,6 @@ Outcome outcome_of_group(int code) {
 
 }  // namespace
 
-const char* name(Outcome outcome) {
-  switch (outcome) {
-    case refused:
-      return "refused";
-    case retry_later:
-      return "retry_later";
-    case unknown:
-      return "unknown";
-    case missing:
-      return "missing";
-    case finished:
-      return "finished";
-  }
-  return "unknown";
-}
-
 const ErrorRow* error_table(std::size_t& rows) {
   rows = std::size(table);
   return table;

@@ -3,18 +3,15 @@
 #pragma once
 
 #include <deque>
-#include <map>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "daemon/slurm_agent/checks.h"
 #include "daemon/slurm_agent/compat.h"
+#include "daemon/slurm_agent/messages.h"
 
 namespace thalweg::slurm_agent {
-
-/// Name -> value, as sbatch takes them; flags have an empty value.
-using Options = std::map<std::string, std::string>;
 
 /// An option that there is no row for, or a value that does not fit; what() is for people.
 struct BadOption : std::runtime_error {

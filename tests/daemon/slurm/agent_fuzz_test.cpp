@@ -10,6 +10,7 @@
 
 #include "daemon/slurm_agent/agent.h"
 #include "daemon/slurm_agent/messages.h"
+#include "daemon/slurm_agent/options.h"
 #include "tests/support/fuzz.h"
 
 namespace thalweg::slurm_agent {
@@ -73,10 +74,13 @@ std::string line(int number, std::mt19937& random) {
 
 TEST(AgentFuzz, RequestsAreReadOrRefused) {
   test::fuzz(5000, [](int, std::mt19937& random) {
-    try {
-      job_request(question(random));
-    } catch (const json::exception&) {
-    }
+    const json line = question(random);
+    each_question([&]<class Question>() {
+      try {
+        read_question<Question>(line);
+      } catch (const BadQuestion&) {
+      }
+    });
   });
 }
 

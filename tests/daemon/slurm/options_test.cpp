@@ -44,8 +44,9 @@ TEST(SlurmOptionTables, EveryOptionHasADocLineAnArgumentAndASetter) {
     const std::string name(option.name);
     EXPECT_TRUE(names.insert(name).second) << name;
     EXPECT_GT(option.doc.size(), 5u) << name;
-    if (option.type != SlurmType::flag)
+    if (option.type != SlurmType::flag) {
       EXPECT_EQ(option.type == SlurmType::words, !option.words.empty()) << name;
+    }
     EXPECT_LE(option.min, option.max) << name;
     EXPECT_EQ(jobspec::sbatch_argument(name, sample(option)).rfind("--" + name, 0), 0u);
     const auto& rows = option_rows();

@@ -13,13 +13,21 @@ constexpr int exited(int code) {
   return code << 8;
 }  // wait statuses
 
-json job(const std::string& state, const json& changes = json::object()) {
-  json facts{{"job", 17},      {"token", "t-1"},      {"name", "thalweg-1.2.1"},
-             {"state", state}, {"reason", ""},        {"nodes", "n[1-2]"},
-             {"held", false},  {"completing", false}, {"started", 1000},
-             {"ended", 1010},  {"exit", 0},           {"steps_exit", 0}};
+json facts_of(const std::string& state) {
+  return {{"job", 17},      {"token", "t-1"},      {"name", "thalweg-1.2.1"},
+          {"state", state}, {"reason", ""},        {"nodes", "n[1-2]"},
+          {"held", false},  {"completing", false}, {"started", 1000},
+          {"ended", 1010},  {"exit", 0},           {"steps_exit", 0}};
+}
+
+slurm_agent::JobFacts read(const json& facts) {
+  return api::from_json<slurm_agent::JobFacts>(facts, api::Reading::strict);
+}
+
+slurm_agent::JobFacts job(const std::string& state, const json& changes = json::object()) {
+  json facts = facts_of(state);
   facts.update(changes);
-  return facts;
+  return read(facts);
 }
 
 TEST(SlurmStatus, WaitingJobs) {
@@ -144,9 +152,9 @@ TEST(SlurmStatus, ReasonIsKeptWhereItSaysMore) {
 }
 
 TEST(SlurmStatus, MissingMembersThrow) {
-  json facts = job("FAILED");
+  json facts = facts_of("FAILED");
   facts.erase("exit");
-  EXPECT_THROW(slurm_status(facts), json::exception);
+  EXPECT_THROW(read(facts), std::invalid_argument);
 }
 
 }  // namespace
