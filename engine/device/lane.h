@@ -14,7 +14,8 @@ struct Bf16;
 class Queue;
 }  // namespace gpu
 
-/// Called with a parameter's number as soon as its gradient is complete.
+/// Called with a parameter's number as soon as its gradient is complete: of a GPU, as soon as the
+/// work that completes it is in the queue.
 using ReadyFunction = std::function<void(int parameter)>;
 
 /// What changes from step to step and a GPU's kernels read from its memory, so that a recorded step
@@ -27,40 +28,25 @@ struct ShardKey {
   float scale = 1;           ///< of the gradient of the loss
 };
 
-/// A shard on a GPU; all is that GPU's memory. `inputs` ... as in Batch, of exactly the program's
-/// number of samples.
-struct QueuedShard {
-  const float* parameters = nullptr;
-  const float* running = nullptr;  ///< evaluation only
-  const float* inputs = nullptr;
-  const std::int32_t* labels = nullptr;
-  const float* targets = nullptr;
-  const std::int32_t* partner_labels = nullptr;  ///< null: the samples are not blended
-  const float* partner_shares = nullptr;
+/// What a pass reads and writes. All pointers are the device's memory; of parameters, gradients and
+/// statistics they start at a multiple of alignment_bytes (tensor/buffer.h).
+template <class T>
+struct BasicShard {
+  Batch batch;  ///< on a GPU there are numbers for all samples of the program
+  /// On a GPU: what counts in place of the batch's seed, step, first_sample and samples, and scale.
   const ShardKey* key = nullptr;
-  bool draw_labels = false;
-  float* gradients = nullptr;   ///< training: overwritten but for the padding
-  float* statistics = nullptr;  ///< training: overwritten
-  double* result =
-      nullptr;  ///< 1 + most_sums numbers, overwritten: the loss's sum and ShardResult::sums
+  const T* parameters = nullptr;
+  const T* running = nullptr;  ///< evaluation only
+  T scale = 1;                 ///< training: multiplies the loss
+  /// Training: overwritten with the gradient of scale * (sum over samples of the loss), in the
+  /// parameters' plan. Padding is overwritten with 0, or on a GPU stays.
+  T* gradients = nullptr;
+  /// Training: overwritten. Model::statistics() numbers, e.g. batch norm's batch mean and variance;
+  /// may be null where there are none.
+  T* statistics = nullptr;
+  ShardResult* result = nullptr;  ///< overwritten
 };
-
-/// What a lane on a GPU offers beside: work is put into a queue, nothing is waited for. Labels and
-/// tokens must have been checked (check_numbers).
-class QueuedLane {
- public:
-  virtual ~QueuedLane() = default;
-  /// Before train() or evaluate(), where the parameters have changed.
-  virtual void take_parameters(gpu::Queue& queue, const float* parameters) = 0;
-  /// Where take_parameters() puts a copy of the parameters in bfloat16, element by element: who
-  /// changes parameters may write that along with them, in place of a call. Null: it makes none.
-  virtual gpu::Bf16* narrow_parameters() { return nullptr; }
-  /// Whose copy that is: what the last call of take_parameters() was given.
-  virtual const float* parameters_taken() const { return nullptr; }
-  /// `ready(i)` is called when the work that completes parameter i's gradient is in the queue.
-  virtual void train(gpu::Queue& queue, const QueuedShard& shard, const ReadyFunction& ready) = 0;
-  virtual void evaluate(gpu::Queue& queue, const QueuedShard& shard) = 0;
-};
+using Shard = BasicShard<float>;
 
 /// Activations and workspaces for one shard under way; several lanes of a program may run in
 /// several threads at once, one thread each. T is float, or double on the reference device.
@@ -68,19 +54,45 @@ template <class T>
 class BasicLane {
  public:
   virtual ~BasicLane() = default;
-  /// Forward and backward. Memory of parameters, gradients and statistics starts at a multiple of
-  /// alignment_bytes (tensor/buffer.h). `gradients` has the parameters' plan and is overwritten
-  /// with the gradient of scale * (sum over samples of the loss), padding with 0. `statistics`
-  /// (Model::statistics() numbers, e.g. batch norm's batch mean and variance) is overwritten; may
-  /// be null where there are none. `ready(i)` is called when parameter i's gradient is complete, in
-  /// the order of the backward pass, the same on every call. Throws std::invalid_argument on a
-  /// wrong number of samples or a label that is no class.
-  virtual ShardResult train(const T* parameters, const Batch& batch, T scale, T* gradients,
-                            T* statistics, const ReadyFunction& ready) = 0;
+  /// Forward and backward. Of a GPU: the work is put into `queue`, nothing is waited for, and
+  /// labels and tokens must have been checked (check_numbers). Of the host, where `queue` is not
+  /// looked at, all has been done at the return. `ready` may be empty; it is called in the order of
+  /// the backward pass, the same on every call. Throws std::invalid_argument on a wrong number of
+  /// samples or a label that is no class.
+  virtual void train(gpu::Queue* queue, const BasicShard<T>& shard, const ReadyFunction& ready) = 0;
   /// Forward only, with running statistics and no dropout.
-  virtual ShardResult evaluate(const T* parameters, const T* running, const Batch& batch) = 0;
-  /// Null where the lane is not one of a GPU.
-  virtual QueuedLane* queued() { return nullptr; }
+  virtual void evaluate(gpu::Queue* queue, const BasicShard<T>& shard) = 0;
+
+  /// Of a GPU, where the parameters have changed: before train() or evaluate(). The host's lanes go
+  /// by Batch::round.
+  virtual void take_parameters(gpu::Queue& queue, const T* parameters) {
+    (void)queue, (void)parameters;
+  }
+  /// Where take_parameters() puts a copy of the parameters in bfloat16, element by element: who
+  /// changes parameters may write that along with them, in place of a call. Null: it makes none.
+  virtual gpu::Bf16* narrow_parameters() { return nullptr; }
+  /// Whose copy that is: what the last call of take_parameters() was given.
+  virtual const T* parameters_taken() const { return nullptr; }
+
+  /// Of the host's lanes: the same with the result returned.
+  ShardResult train(const T* parameters, const Batch& batch, T scale, T* gradients, T* statistics,
+                    const ReadyFunction& ready) {
+    ShardResult result;
+    BasicShard<T> shard{batch, nullptr, parameters};
+    shard.scale = scale;
+    shard.gradients = gradients;
+    shard.statistics = statistics;
+    shard.result = &result;
+    train(nullptr, shard, ready);
+    return result;
+  }
+  ShardResult evaluate(const T* parameters, const T* running, const Batch& batch) {
+    ShardResult result;
+    BasicShard<T> shard{batch, nullptr, parameters, running};
+    shard.result = &result;
+    evaluate(nullptr, shard);
+    return result;
+  }
 };
 
 }  // namespace thalweg::engine

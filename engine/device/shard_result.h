@@ -13,5 +13,7 @@ struct ShardResult {
   double loss_sum = 0;                   ///< sum over samples of the loss (not the mean)
   std::array<double, most_sums> sums{};  ///< what the loss counts for its metrics (LossKind)
 };
+// A GPU's kernels write it as numbers side by side.
+static_assert(sizeof(ShardResult) == (1 + most_sums) * sizeof(double));
 
 }  // namespace thalweg::engine

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "engine/device/batch_at.h"
 #include "engine/gpu/vectors.h"
 #include "engine/nn/graph.h"
 #include "engine/nn/lane.h"
@@ -49,7 +50,7 @@ GpuShards::GpuShards(const SyncParts& parts, const Options& options,
     work_.push_back(work("gradients of a shard (fewer shards on this rank take less)"));
   for (std::size_t i = 0; i < spare_sums(p_.sharding.micro_batches); ++i)
     scratch_.push_back(work("gradients of micro-batches"));
-  result_ = gpu::Memory(machine_, (1 + most_sums) * sizeof(double), "a loss");
+  result_ = gpu::Memory(machine_, sizeof(ShardResult), "a loss");
   if (options_.measures) {
     sums_ = std::make_unique<optim::GradientSums>(machine_, p_.model.parameters());
     squares_ = gpu::Memory(machine_, p_.model.parameters().size() * sizeof(double), "squares");
@@ -151,9 +152,8 @@ void GpuShards::write_keys(std::byte* memory, const StepContext& context) const 
 void GpuShards::run(const StepInput& input, int kind, const std::function<void()>& rest) {
   const bool draws = input.draw_labels, blended = blends(input) && !draws;
   const float* const parameters = p_.replica.parameters.floats();
-  const bool takes =
-      narrow_parameters() != nullptr &&
-      !(narrow_ones_hold_ && p_.lanes.lane(0).queued()->parameters_taken() == parameters);
+  const bool takes = narrow_parameters() != nullptr &&
+                     !(narrow_ones_hold_ && lane().parameters_taken() == parameters);
   const int key = (blended ? 1 : 0) + (draws ? 2 : 0) + (takes ? 4 : 0) + 16 * kind;
   do_again(key, [&] {
     compute(slot_[slot_now_], blended, draws, takes);
@@ -178,7 +178,7 @@ void GpuShards::do_again(int key, const std::function<void()>& work) {
 }
 
 gpu::Bf16* GpuShards::narrow_parameters() const {
-  return p_.lanes.lane(0).queued()->narrow_parameters();
+  return lane().narrow_parameters();
 }
 
 bool GpuShards::blends(const StepInput& input) const {
@@ -209,15 +209,8 @@ void GpuShards::take(const StepInput& input, const std::byte* beside) {
 
 void GpuShards::check(const std::byte* memory, bool blended) const {
   for (std::size_t m = 0; m < layout_.pieces(); ++m) {
-    const auto at = [&](BatchLayout::Part part) { return memory + layout_.piece(part, m); };
-    Batch batch;
-    batch.inputs = reinterpret_cast<const float*>(at(BatchLayout::inputs));
-    batch.labels = reinterpret_cast<const std::int32_t*>(at(BatchLayout::labels));
-    batch.samples = p_.sharding.micro_batch();
-    if (blended) {
-      batch.partner_labels = reinterpret_cast<const std::int32_t*>(at(BatchLayout::partner_labels));
-      batch.partner_shares = reinterpret_cast<const float*>(at(BatchLayout::partner_shares));
-    }
+    Batch batch = batch_at(layout_, memory, m);
+    if (!blended) batch.partner_labels = nullptr;
     const std::size_t values = layout_.bytes_of_sample(BatchLayout::inputs) / sizeof(float);
     // Raw inputs are no tokens.
     check_numbers(p_.model.loss(), batch, static_cast<std::int64_t>(values),
@@ -226,8 +219,7 @@ void GpuShards::check(const std::byte* memory, bool blended) const {
 }
 
 void GpuShards::compute(const Slot& slot, bool blended, bool draw_labels, bool take_parameters) {
-  if (take_parameters)
-    p_.lanes.lane(0).queued()->take_parameters(*queue_, p_.replica.parameters.floats());
+  if (take_parameters) lane().take_parameters(*queue_, p_.replica.parameters.floats());
   for (std::size_t shard = 0; shard < work_.size(); ++shard)
     compute_shard(shard, slot, blended, draw_labels);
   if (!options_.sum_locally || work_.size() == 1) return;
@@ -255,25 +247,18 @@ void GpuShards::add_squares(std::size_t bucket, const float* gradient) {
   }
 }
 
-QueuedShard GpuShards::micro_batch(std::size_t number, const Slot& slot, bool blended,
-                                   bool draw_labels, Work& into) {
-  const auto* const start = static_cast<const std::byte*>(slot.device.data());
-  const auto at = [&](BatchLayout::Part part) { return start + layout_.piece(part, number); };
-  QueuedShard shard;
+Shard GpuShards::micro_batch(std::size_t number, const Slot& slot, bool blended, bool draw_labels,
+                             Work& into) {
+  Shard shard;
+  shard.batch = batch_at(layout_, static_cast<const std::byte*>(slot.device.data()), number);
+  if (augment_) shard.batch.inputs = augment_->inputs();
+  if (!blended) shard.batch.partner_labels = nullptr;
+  shard.batch.draw_labels = draw_labels;
+  shard.key = key_at(layout_, static_cast<const std::byte*>(slot.device.data()), number);
   shard.parameters = p_.replica.parameters.floats();
-  shard.inputs =
-      augment_ ? augment_->inputs() : reinterpret_cast<const float*>(at(BatchLayout::inputs));
-  shard.labels = reinterpret_cast<const std::int32_t*>(at(BatchLayout::labels));
-  shard.targets = reinterpret_cast<const float*>(at(BatchLayout::targets));
-  if (blended) {
-    shard.partner_labels = reinterpret_cast<const std::int32_t*>(at(BatchLayout::partner_labels));
-    shard.partner_shares = reinterpret_cast<const float*>(at(BatchLayout::partner_shares));
-  }
-  shard.key = reinterpret_cast<const ShardKey*>(at(BatchLayout::keys));
-  shard.draw_labels = draw_labels;
   shard.gradients = into.gradient.floats();
   shard.statistics = into.extra.floats();
-  shard.result = static_cast<double*>(result_.data());
+  shard.result = static_cast<ShardResult*>(result_.data());
   return shard;
 }
 
@@ -303,8 +288,7 @@ void GpuShards::compute_shard(std::size_t shard, const Slot& slot, bool blended,
     };
     if (augment_)
       augment_->run(*queue_, layout_, static_cast<const std::byte*>(slot.device.data()), number);
-    p_.lanes.lane(0).queued()->train(
-        *queue_, micro_batch(number, slot, blended, draw_labels, target), ready);
+    lane().train(queue_.get(), micro_batch(number, slot, blended, draw_labels, target), ready);
     float* const extra = target.extra.floats() + statistics;
     gpu::narrow(*queue_, extra + extra_loss, static_cast<const double*>(result_.data()), 1);
     if (measured) {

@@ -60,6 +60,7 @@ class GpuShards {
   /// the parameters may write it along, and then says so before the next run().
   gpu::Bf16* narrow_parameters() const;
   void parameters_changed(bool narrow_ones_too) { narrow_ones_hold_ = narrow_ones_too; }
+  Lane& lane() const { return p_.lanes.lane(0); }
   gpu::Queue& queue() { return *queue_; }
   gpu::Gpu& machine() { return machine_; }
   /// Of local shard i; with sum_locally of the first one alone. The GPU's memory.
@@ -94,8 +95,8 @@ class GpuShards {
   void compute(const Slot& slot, bool blended, bool draw_labels, bool take_parameters);
   void do_again(int key, const std::function<void()>& work);
   void compute_shard(std::size_t shard, const Slot& slot, bool blended, bool draw_labels);
-  QueuedShard micro_batch(std::size_t number, const Slot& slot, bool blended, bool draw_labels,
-                          Work& into);
+  Shard micro_batch(std::size_t number, const Slot& slot, bool blended, bool draw_labels,
+                    Work& into);
   void mark(std::size_t shard, std::size_t bucket);
   void add_squares(std::size_t bucket, const float* gradient);
 
@@ -107,7 +108,7 @@ class GpuShards {
   std::unique_ptr<gpu::Queue> queue_, copies_;
   std::vector<Work> work_;     ///< one for each local shard
   std::vector<Work> scratch_;  ///< partial sums of micro-batches
-  gpu::Memory result_;         ///< of a loss
+  gpu::Memory result_;         ///< a ShardResult
   gpu::Memory squares_;        ///< of the measured micro-batch, by parameter and in all
   Slot slot_[slots];
   std::unique_ptr<GpuAugment> augment_;  ///< where batches are raw

@@ -253,11 +253,8 @@ void Attempt::build() {
                           ? sharding.mine()
                           : std::clamp(in.trial.resources.threads_per_rank, 1, sharding.mine());
   lanes = std::make_unique<LanePool>(*model, threads);
-  if (gpu::Gpu* const gpu = model->gpu()) {
-    batches = gpu_batches(source, sharding);
-    evaluation =
-        std::make_unique<GpuEvaluation>(*gpu, *dataset, model->loss(), sharding.micro_batch());
-  }
+  if (model->gpu() != nullptr) batches = gpu_batches(source, sharding);
+  evaluation = std::make_unique<Evaluation>(*model, *dataset, *lanes, sharding.micro_batch());
   mode = make_sync_mode(
       *config.find("sync"),
       {*model, *optimizer, in.group, *lanes, *replica, sharding, in.trial.seed, settings.clip_norm,

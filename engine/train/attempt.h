@@ -18,7 +18,7 @@
 #include "engine/nn/model.h"
 #include "engine/optim/optimizer.h"
 #include "engine/schedule/schedule.h"
-#include "engine/sync/gpu_evaluation.h"
+#include "engine/sync/evaluation.h"
 #include "engine/sync/lane_pool.h"
 #include "engine/sync/mode.h"
 #include "engine/train/checkpoint.h"
@@ -78,9 +78,9 @@ struct Attempt {
   std::unique_ptr<Schedule> schedule;
   std::unique_ptr<Replica> replica;
   std::unique_ptr<LanePool> lanes;
-  std::optional<BatchForm> batches;           ///< those that a GPU gets
-  std::vector<gpu::Memory> batch_memory;      ///< pinned
-  std::unique_ptr<GpuEvaluation> evaluation;  ///< on a GPU
+  std::optional<BatchForm> batches;       ///< those that a GPU gets
+  std::vector<gpu::Memory> batch_memory;  ///< pinned
+  std::unique_ptr<Evaluation> evaluation;
   std::unique_ptr<SyncMode> mode;
   std::int64_t step = 0;              ///< optimizer steps completed
   bool looked_at_validation = false;  ///< for what is not finite in the data

@@ -4,8 +4,8 @@
 
 #include "engine/device/input_shape.h"
 #include "engine/device/lane.h"
+#include "engine/sync/evaluation.h"
 #include "engine/sync/gpu_augment.h"
-#include "engine/sync/gpu_evaluation.h"
 #include "engine/sync/gpu_shards.h"
 #include "engine/sync/micro_batches.h"
 #include "jobspec/value.h"
@@ -43,7 +43,7 @@ MemoryNeeds memory_needs(const Model& model, const Optimizer<float>& optimizer,
   if (batches.raw)
     needs.staging +=
         GpuAugment::bytes(*batches.raw, static_cast<std::size_t>(sharding.micro_batch()));
-  needs.staging += GpuEvaluation::bytes(source.dataset, sharding.micro_batch());
+  needs.staging += Evaluation::gpu_bytes(source.dataset, sharding.micro_batch());
   return needs;
 }
 

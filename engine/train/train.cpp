@@ -65,16 +65,14 @@ void report_validation(Attempt& a, double train_loss) {
   const float* running = a.replica->running.floats();
   FlatVector measured;
   if (a.optimizer->evaluates_elsewhere() && a.model->statistics() > 0) {
-    const std::vector<float> values =
-        statistics_at(*a.dataset, a.samples.training, *a.model, weights, a.sharding.micro_batch(),
-                      *a.lanes, a.in.group);
+    const std::vector<float> values = statistics_at(*a.evaluation, a.samples.training,
+                                                    a.model->statistics(), weights, a.in.group);
     measured = FlatVector(a.model->gpu(), values.size(), "running statistics");
     measured.write(values.data());
     running = measured.floats();
   }
   const auto judge = [&](const std::vector<std::uint32_t>& samples) {
-    return validate(*a.dataset, samples, a.model->loss(), weights, running,
-                    a.sharding.micro_batch(), *a.lanes, a.in.group, a.evaluation.get());
+    return validate(*a.evaluation, samples, a.model->loss(), weights, running, a.in.group);
   };
   const Judgement judged = judge(a.samples.validation);
   if (!std::isfinite(judged.loss) && !std::exchange(a.looked_at_validation, true))

@@ -90,24 +90,25 @@ const float* CpuLane::whole_shard(const Batch& batch) {
   return staging_.floats();
 }
 
-void CpuLane::read_parameters(const float* parameters, const Batch& batch, const Frame& frame) {
-  if (batch.round != 0 && batch.round == round_ && parameters == made_from_) return;
-  round_ = batch.round;
-  made_from_ = parameters;
+void CpuLane::read_parameters(const Shard& shard, const Frame& frame) {
+  const std::uint64_t round = shard.batch.round;
+  if (round != 0 && round == round_ && shard.parameters == made_from_) return;
+  round_ = round;
+  made_from_ = shard.parameters;
   for (const Call& call : convert_)
     watched(call.operation, [&] { run(call, frame); });
 }
 
-ShardResult CpuLane::train(const float* parameters, const Batch& batch, float scale,
-                           float* gradients, float* statistics, const ReadyFunction& ready) {
+void CpuLane::train(gpu::Queue*, const Shard& shard, const ReadyFunction& ready) {
+  const Batch& batch = shard.batch;
   check_batch(batch, plan_.samples, true);
   const SingleThread guard;
   bind(Home::input, whole_shard(batch));
-  bind(Home::parameters, parameters);
-  bind(Home::gradients, gradients);
-  bind(Home::statistics, statistics);
+  bind(Home::parameters, shard.parameters);
+  bind(Home::gradients, shard.gradients);
+  bind(Home::statistics, shard.statistics);
   const Frame frame{pointers_.data(), &batch};
-  read_parameters(parameters, batch, frame);
+  read_parameters(shard, frame);
   for (const Call& call : forward_)
     watched(call.operation, [&] { run(call, frame); });
   Batch judged = batch;
@@ -115,14 +116,14 @@ ShardResult CpuLane::train(const float* parameters, const Batch& batch, float sc
     draw_labels(graph_.loss, frame.floats(plan_.output), batch, drawn_);
     judged.labels = drawn_.data();
   }
-  ShardResult result;
   watched(nullptr, [&] {
-    result = graph_.loss.kind->cpu(graph_.loss, {frame.floats(plan_.output), &judged, scale,
-                                                 frame.floats(plan_.output_gradient)});
+    *shard.result = graph_.loss.kind->cpu(
+        graph_.loss,
+        {frame.floats(plan_.output), &judged, shard.scale, frame.floats(plan_.output_gradient)});
   });
   for (std::size_t i = 0; i < infos_.size(); ++i) {
     const std::size_t own = plan_.parameters[i].desc.get_size() / sizeof(float);
-    float* gradient = gradients + infos_[i].offset;
+    float* gradient = shard.gradients + infos_[i].offset;
     std::fill(gradient + own, gradient + infos_[i].count, 0.0f);
   }
   for (const Call& call : backward_) {
@@ -131,20 +132,21 @@ ShardResult CpuLane::train(const float* parameters, const Batch& batch, float sc
     for (const int number : call.operation->ready)
       ready(number);
   }
-  return result;
 }
 
-ShardResult CpuLane::evaluate(const float* parameters, const float* running, const Batch& batch) {
+void CpuLane::evaluate(gpu::Queue*, const Shard& shard) {
+  const Batch& batch = shard.batch;
   check_batch(batch, plan_.samples, false);
   const SingleThread guard;
   bind(Home::input, whole_shard(batch));
-  bind(Home::parameters, parameters);
-  bind(Home::running, running);
+  bind(Home::parameters, shard.parameters);
+  bind(Home::running, shard.running);
   const Frame frame{pointers_.data(), &batch};
-  read_parameters(parameters, batch, frame);
+  read_parameters(shard, frame);
   for (const Call& call : evaluation_)
     run(call, frame);
-  return graph_.loss.kind->cpu(graph_.loss, {frame.floats(plan_.output), &batch, 1.0f, nullptr});
+  *shard.result =
+      graph_.loss.kind->cpu(graph_.loss, {frame.floats(plan_.output), &batch, 1.0f, nullptr});
 }
 
 }  // namespace thalweg::engine::cpu

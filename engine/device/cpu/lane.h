@@ -23,9 +23,10 @@ class CpuLane final : public BasicLane<float> {
   /// `plan`, `graph` and `infos` must outlive the lane.
   CpuLane(const Plan& plan, const Graph& graph, const std::vector<ParameterInfo>& infos);
 
-  ShardResult train(const float* parameters, const Batch& batch, float scale, float* gradients,
-                    float* statistics, const ReadyFunction& ready) override;
-  ShardResult evaluate(const float* parameters, const float* running, const Batch& batch) override;
+  using BasicLane<float>::train;
+  using BasicLane<float>::evaluate;
+  void train(gpu::Queue*, const Shard& shard, const ReadyFunction& ready) override;
+  void evaluate(gpu::Queue*, const Shard& shard) override;
   /// For whoever wants to know where time goes; empty: nobody.
   void observe(Observer observer) { observer_ = std::move(observer); }
 
@@ -46,7 +47,7 @@ class CpuLane final : public BasicLane<float> {
   /// the end.
   const float* whole_shard(const Batch& batch);
   /// Brings the copies of parameters up to date.
-  void read_parameters(const float* parameters, const Batch& batch, const Frame& frame);
+  void read_parameters(const Shard& shard, const Frame& frame);
 
   const Plan& plan_;
   const Graph& graph_;

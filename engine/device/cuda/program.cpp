@@ -25,7 +25,7 @@ CudaProgram::CudaProgram(gpu::Gpu& machine, const Graph& graph, int samples,
 }
 
 std::unique_ptr<BasicLane<float>> CudaProgram::lane() const {
-  return std::make_unique<CudaLane>(machine_, plan_, graph_, infos_);
+  return std::make_unique<CudaLane>(machine_, plan_, infos_);
 }
 
 void CudaProgram::to_plain(int number, const float* device, float* plain) const {
@@ -52,7 +52,7 @@ LaneMemory CudaProgram::lane_memory() const {
   if (plan_.bf16_weights)
     for (const ParameterInfo& info : infos_)
       memory.weights += info.count * sizeof(Bf16);
-  memory.staging = CudaLane::staging_bytes(plan_, graph_) + plan_.constants.size() * sizeof(float);
+  memory.staging = plan_.constants.size() * sizeof(float);
   return memory;
 }
 

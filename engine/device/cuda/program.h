@@ -24,8 +24,9 @@ class CudaProgram final : public BasicProgram<float> {
   std::vector<CallKind> library_calls() const override;
   KernelTimes measure_calls(const MeasureOptions& options) const override;
 
-  /// What lanes run; tests look at it.
+  /// What lanes run, and of what; tests look at it.
   const Plan& plan() const { return plan_; }
+  const Graph& graph() const { return graph_; }
 
  private:
   gpu::Gpu& machine_;

@@ -77,22 +77,25 @@ class ReferenceLane final : public BasicLane<T> {
     gradients_ = values_;
   }
 
-  ShardResult train(const T* parameters, const Batch& batch, T scale, T* gradients, T* statistics,
-                    const ReadyFunction& ready) override {
+  using BasicLane<T>::train;
+  using BasicLane<T>::evaluate;
+
+  void train(gpu::Queue*, const BasicShard<T>& shard, const ReadyFunction& ready) override {
+    const Batch& batch = shard.batch;
     check_batch(batch, program_.samples(), true);
-    forward(parameters, batch, true, nullptr, statistics);
+    forward(shard, true);
     const Graph& graph = program_.graph();
     Batch judged = batch;
     if (batch.draw_labels) {
       draw_labels(graph.loss, values_.back().data(), batch, drawn_);
       judged.labels = drawn_.data();
     }
-    const ShardResult result = loss_of<T>(graph)(
-        graph.loss, {values_.back().data(), &judged, scale, gradients_.back().data()});
+    *shard.result = loss_of<T>(graph)(
+        graph.loss, {values_.back().data(), &judged, shard.scale, gradients_.back().data()});
     has_gradient_.assign(values_.size(), false);
     for (std::size_t l = graph.layers.size(); l-- > 0;) {
       const LayerPlan& layer = graph.layers[l];
-      Call<T> call = make_call(l, parameters, batch);
+      Call<T> call = make_call(l, shard);
       call.training = true;
       call.dy = gradients_[l + 1].data();
       for (std::size_t k = 0; k < layer.from.size(); ++k)
@@ -101,8 +104,8 @@ class ReferenceLane final : public BasicLane<T> {
       const std::size_t first = program_.place(l).first_parameter;
       for (std::size_t p = 0; p < layer.parameters.size(); ++p) {
         const ParameterInfo& info = program_.info(first + p);
-        std::fill_n(gradients + info.offset, info.count, T{0});
-        call.gradients.push_back(gradients + info.offset);
+        std::fill_n(shard.gradients + info.offset, info.count, T{0});
+        call.gradients.push_back(shard.gradients + info.offset);
       }
       layer.kind->reference->template functions<T>().backward(layer, call);
       for (std::size_t k = 0; k < layer.from.size(); ++k)
@@ -111,14 +114,14 @@ class ReferenceLane final : public BasicLane<T> {
       for (std::size_t p = 0; p < layer.parameters.size(); ++p)
         ready(static_cast<int>(first + p));
     }
-    return result;
   }
 
-  ShardResult evaluate(const T* parameters, const T* running, const Batch& batch) override {
-    check_batch(batch, program_.samples(), false);
-    forward(parameters, batch, false, running, nullptr);
+  void evaluate(gpu::Queue*, const BasicShard<T>& shard) override {
+    check_batch(shard.batch, program_.samples(), false);
+    forward(shard, false);
     const Graph& graph = program_.graph();
-    return loss_of<T>(graph)(graph.loss, {values_.back().data(), &batch, T{1}, nullptr});
+    *shard.result =
+        loss_of<T>(graph)(graph.loss, {values_.back().data(), &shard.batch, T{1}, nullptr});
   }
 
  private:
@@ -143,29 +146,28 @@ class ReferenceLane final : public BasicLane<T> {
     has_gradient_[v] = true;
   }
 
-  Call<T> make_call(std::size_t l, const T* parameters, const Batch& batch) {
+  Call<T> make_call(std::size_t l, const BasicShard<T>& shard) {
     Call<T> call;
-    call.batch = &batch;
+    call.batch = &shard.batch;
     for (const int value : program_.graph().layers[l].from)
       call.xs.push_back(values_[static_cast<std::size_t>(value)].data());
     call.x = call.xs.front();
     call.y = values_[l + 1].data();
     for (std::size_t p = 0; p < program_.graph().layers[l].parameters.size(); ++p)
-      call.weights.push_back(parameters +
+      call.weights.push_back(shard.parameters +
                              program_.info(program_.place(l).first_parameter + p).offset);
     return call;
   }
 
-  void forward(const T* parameters, const Batch& batch, bool training, const T* running,
-               T* statistics) {
+  void forward(const BasicShard<T>& shard, bool training) {
     const Graph& graph = program_.graph();
-    std::copy_n(batch.inputs, batch.samples * elements(graph.input), values_[0].data());
+    std::copy_n(shard.batch.inputs, shard.batch.samples * elements(graph.input), values_[0].data());
     for (std::size_t l = 0; l < graph.layers.size(); ++l) {
-      Call<T> call = make_call(l, parameters, batch);
+      Call<T> call = make_call(l, shard);
       call.training = training;
       const std::size_t at = program_.place(l).statistics;
-      if (running != nullptr) call.running = running + at;
-      if (statistics != nullptr) call.statistics = statistics + at;
+      if (!training && shard.running != nullptr) call.running = shard.running + at;
+      if (training && shard.statistics != nullptr) call.statistics = shard.statistics + at;
       graph.layers[l].kind->reference->template functions<T>().forward(graph.layers[l], call);
     }
   }

@@ -28,24 +28,74 @@ class LaneOnGpu final : public BasicLane<float> {
     floats_ = last == nullptr ? 0 : last->offset + last->count;
   }
 
-  ShardResult train(const float* parameters, const Batch& batch, float scale, float* gradients,
-                    float* statistics, const ReadyFunction& ready) override {
-    const gpu::Memory p = there(parameters, floats_), g = there(gradients, floats_),
-                      s = there(statistics, statistics_);
-    const ShardResult result =
-        lane_->train(p.floats(), batch, scale, g.floats(), s.floats(), ready);
-    back(g, gradients, floats_);
-    back(s, statistics, statistics_);
-    return result;
+  using BasicLane<float>::train;
+  using BasicLane<float>::evaluate;
+
+  void train(gpu::Queue*, const Shard& shard, const ReadyFunction& ready) override {
+    check_batch(shard.batch, program_.plan().samples, true);
+    const gpu::Memory g = room(floats_ * sizeof(float)), s = there(shard.statistics, statistics_);
+    pass(shard, [&](gpu::Queue& queue, Shard& on_gpu) {
+      on_gpu.gradients = g.floats();
+      on_gpu.statistics = s.floats();
+      lane_->train(&queue, on_gpu, ready);
+    });
+    back(g, shard.gradients, floats_);
+    back(s, shard.statistics, statistics_);
   }
-  ShardResult evaluate(const float* parameters, const float* running, const Batch& batch) override {
-    return lane_->evaluate(there(parameters, floats_).floats(),
-                           there(running, statistics_).floats(), batch);
+  void evaluate(gpu::Queue*, const Shard& shard) override {
+    check_batch(shard.batch, program_.plan().samples, false);
+    const gpu::Memory running = there(shard.running, statistics_);
+    pass(shard, [&](gpu::Queue& queue, Shard& on_gpu) {
+      on_gpu.running = running.floats();
+      lane_->evaluate(&queue, on_gpu);
+    });
   }
 
  private:
+  template <class Work>
+  void pass(const Shard& shard, const Work& work) {
+    const Graph& graph = program_.graph();
+    const InputShape& data = graph.loss.data;
+    const Batch& batch = shard.batch;
+    check_numbers(graph.loss, batch, elements(graph.input), data.vocabulary);
+    const auto samples = static_cast<std::size_t>(batch.samples);
+    const auto up = [&](const auto* from, std::int64_t each) {
+      const std::size_t bytes = static_cast<std::size_t>(each) * sizeof *from;
+      gpu::Memory memory = room(static_cast<std::size_t>(program_.plan().samples) * bytes);
+      if (from != nullptr && bytes > 0) program_.gpu()->copy(memory.data(), from, samples * bytes);
+      return memory;
+    };
+    const std::int64_t labels = graph.loss.kind->of_labels ? data.labels : 0;
+    const gpu::Memory p = there(shard.parameters, floats_),
+                      inputs = up(batch.inputs, elements(graph.input)),
+                      own_labels = up(batch.labels, labels),
+                      targets = up(batch.targets, data.targets),
+                      partners = up(batch.partner_labels, labels),
+                      shares = up(batch.partner_shares, 1), key = room(sizeof(ShardKey)),
+                      result = room(sizeof(ShardResult));
+    const ShardKey numbers{batch.seed, batch.first_sample, batch.step, batch.samples, shard.scale};
+    program_.gpu()->copy(key.data(), &numbers, sizeof numbers);
+    Shard on_gpu = shard;
+    on_gpu.batch.inputs = inputs.floats();
+    on_gpu.batch.labels = static_cast<const std::int32_t*>(own_labels.data());
+    on_gpu.batch.targets = targets.floats();
+    if (batch.partner_labels != nullptr) {
+      on_gpu.batch.partner_labels = static_cast<const std::int32_t*>(partners.data());
+      on_gpu.batch.partner_shares = shares.floats();
+    }
+    on_gpu.key = static_cast<const ShardKey*>(key.data());
+    on_gpu.parameters = p.floats();
+    on_gpu.result = static_cast<ShardResult*>(result.data());
+    const auto queue = program_.gpu()->queue();
+    lane_->take_parameters(*queue, p.floats());
+    work(*queue, on_gpu);
+    queue->wait();
+    program_.gpu()->copy(shard.result, result.data(), sizeof(ShardResult));
+  }
+
+  gpu::Memory room(std::size_t bytes) const { return {*program_.gpu(), bytes, "a test's vector"}; }
   gpu::Memory there(const float* from, std::size_t count) const {
-    gpu::Memory memory(*program_.gpu(), count * sizeof(float), "a test's vector");
+    gpu::Memory memory = room(count * sizeof(float));
     if (count > 0) program_.gpu()->copy(memory.data(), from, count * sizeof(float));
     return memory;
   }

@@ -14,7 +14,7 @@
 #include "engine/device/batch.h"
 #include "engine/device/lane.h"
 #include "engine/device/layer.h"
-#include "engine/sync/gpu_evaluation.h"
+#include "engine/sync/evaluation.h"
 #include "engine/sync/mode.h"
 #include "engine/tensor/random.h"
 #include "jobspec/value.h"
@@ -281,11 +281,50 @@ TEST(RawBatches, TeachAsThoseOfTheHostDo) {
     }
 }
 
+/// A chunk alone, from floats, and waited for.
+ShardResult judged_alone(const Model& model, Replica& replica, const Dataset& dataset,
+                         std::span<const std::uint32_t> samples, std::size_t room) {
+  gpu::Gpu& machine = *model.gpu();
+  const std::size_t floats = input_floats(dataset.form());
+  std::vector<float> inputs(room * floats);
+  std::vector<std::int32_t> labels(room);
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    dataset.copy(samples[i], inputs.data() + i * floats);
+    labels[i] = dataset.label(samples[i]);
+  }
+  ShardKey key;
+  key.samples = static_cast<std::int32_t>(samples.size());
+  const auto up = [&](const void* from, std::size_t bytes) {
+    gpu::Memory memory(machine, bytes, "a chunk");
+    machine.copy(memory.data(), from, bytes);
+    return memory;
+  };
+  const gpu::Memory inputs_there = up(inputs.data(), inputs.size() * sizeof(float)),
+                    labels_there = up(labels.data(), labels.size() * sizeof(std::int32_t)),
+                    key_there = up(&key, sizeof key),
+                    result_there(machine, sizeof(ShardResult), "a loss");
+  Shard shard;
+  shard.batch.inputs = inputs_there.floats();
+  shard.batch.labels = static_cast<const std::int32_t*>(labels_there.data());
+  shard.key = static_cast<const ShardKey*>(key_there.data());
+  shard.parameters = replica.parameters.floats();
+  shard.running = replica.running.floats();
+  shard.result = static_cast<ShardResult*>(result_there.data());
+  const auto queue = machine.queue();
+  const auto lane = model.lane();
+  lane->take_parameters(*queue, shard.parameters);
+  lane->evaluate(queue.get(), shard);
+  queue->wait();
+  ShardResult result;
+  machine.copy(&result, result_there.data(), sizeof result);
+  return result;
+}
+
 /// Stored or not, a chunk that waits for nobody has the bits of one that goes through its lane
 /// alone.
 TEST(GpuEvaluation, JudgesAsALaneDoes) {
   if (gpu::gpu_count() == 0) setenv("THALWEG_GPU", "emulated", 1);
-  constexpr int kChunk = 5, kChunks = 5;  // the last one has 4 samples
+  constexpr std::size_t kChunk = 5, kChunks = 5;  // the last one has 4 samples
   const Numbers bytes({3, 6, 6}, 1, 3), pairs({3, 6, 6}, 2), floats({3, 6, 6}, 0);
   for (const Numbers* dataset : {&bytes, &pairs, &floats}) {
     const auto model =
@@ -296,36 +335,25 @@ TEST(GpuEvaluation, JudgesAsALaneDoes) {
     std::vector<float> running(model->statistics());
     model->initialize(11, replica.parameters.floats(), running.data());
     replica.running.write(running.data());
-    const auto lane = model->lane();
     std::vector<std::uint32_t> all(kSamples);
     std::iota(all.rbegin(), all.rend(), 0u);
 
-    GpuEvaluation evaluation(*model->gpu(), *dataset, model->loss(), kChunk);
-    for (const int first : {0, 3}) {
-      int next = first;
-      evaluation.run(
-          *lane->queued(), replica.parameters.floats(), replica.running.floats(), all, first,
-          kChunks, [&](int chunk, const ShardResult& result) {
-            EXPECT_EQ(chunk, next++);
-            const std::size_t begin = static_cast<std::size_t>(chunk * kChunk);
-            const std::size_t count = std::min<std::size_t>(kChunk, kSamples - begin);
-            std::vector<float> inputs(count * input_floats(dataset->form()));
-            std::vector<std::int32_t> labels(count);
-            for (std::size_t i = 0; i < count; ++i) {
-              dataset->copy(all[begin + i], inputs.data() + i * input_floats(dataset->form()));
-              labels[i] = dataset->label(all[begin + i]);
-            }
-            Batch batch;
-            batch.inputs = inputs.data();
-            batch.labels = labels.data();
-            batch.samples = static_cast<int>(count);
-            const auto other = model->lane();
-            const ShardResult alone =
-                other->evaluate(replica.parameters.floats(), replica.running.floats(), batch);
-            EXPECT_EQ(result.loss_sum, alone.loss_sum) << chunk;
-            EXPECT_EQ(result.sums, alone.sums) << chunk;
-            EXPECT_GT(result.loss_sum, 0);
-          });
+    LanePool lanes(*model, 1);
+    Evaluation evaluation(*model, *dataset, lanes, kChunk);
+    for (const std::size_t first : {0, 3}) {
+      std::size_t next = first;
+      evaluation.run(replica.parameters.floats(), replica.running.floats(), all,
+                     static_cast<int>(first), kChunks, [&](int chunk, const ShardResult& result) {
+                       EXPECT_EQ(chunk, static_cast<int>(next));
+                       const std::size_t begin = next++ * kChunk;
+                       const std::span samples = std::span(all).subspan(
+                           begin, std::min<std::size_t>(kChunk, kSamples - begin));
+                       const ShardResult alone =
+                           judged_alone(*model, replica, *dataset, samples, kChunk);
+                       EXPECT_EQ(result.loss_sum, alone.loss_sum) << chunk;
+                       EXPECT_EQ(result.sums, alone.sums) << chunk;
+                       EXPECT_GT(result.loss_sum, 0);
+                     });
       EXPECT_EQ(next, kChunks);
     }
   }

@@ -200,7 +200,7 @@ TEST_F(GpuSync, TheUpdateWritesTheParametersInBf16) {
     on_ranks(1, [&](comm::Group& group) {
       TestRank rank(c, group, 1);
       const auto mode = make_sync_mode(c.sync, rank.parts());
-      QueuedLane& lane = *rank.lanes->lane(0).queued();
+      Lane& lane = rank.lanes->lane(0);
       for (int step = 0; step < 6; ++step) {
         mode->step(rank.input(step));
         mode->settle();
@@ -233,7 +233,7 @@ TEST_F(GpuSync, ALaneThatLookedAtOtherParametersTakesItsOwnAgain) {
   on_ranks(1, [&](comm::Group& group) {
     TestRank rank(c, group, 1);
     const auto mode = make_sync_mode(c.sync, rank.parts());
-    QueuedLane& lane = *rank.lanes->lane(0).queued();
+    Lane& lane = rank.lanes->lane(0);
     const FlatVector others(rank.model->gpu(), rank.model->parameter_floats(), "zeros");
     const auto queue = rank.model->gpu()->queue();
     for (int step = 0; step < c.steps; ++step) {

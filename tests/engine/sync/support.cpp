@@ -29,22 +29,18 @@ class RewiredLane final : public Lane {
   RewiredLane(std::unique_ptr<Lane> lane, const Model& model, const Rewired& how)
       : lane_(std::move(lane)), model_(model), how_(how) {}
 
-  ShardResult train(const float* parameters, const Batch& batch, float scale, float* gradients,
-                    float* statistics, const ReadyFunction& ready) override {
-    const ShardResult result = lane_->train(parameters, batch, scale, gradients, statistics, {});
+  void train(gpu::Queue* queue, const Shard& shard, const ReadyFunction& ready) override {
+    lane_->train(queue, shard, {});
     for (const int number : how_.order) {
-      if (!how_.touches || how_.touches(number, batch)) {
+      if (!how_.touches || how_.touches(number, shard.batch)) {
         ready(number);
         continue;
       }
       const ParameterInfo& info = model_.parameters()[static_cast<std::size_t>(number)];
-      std::fill_n(gradients + info.offset, info.count, 1e9f);
+      std::fill_n(shard.gradients + info.offset, info.count, 1e9f);
     }
-    return result;
   }
-  ShardResult evaluate(const float* parameters, const float* running, const Batch& batch) override {
-    return lane_->evaluate(parameters, running, batch);
-  }
+  void evaluate(gpu::Queue* queue, const Shard& shard) override { lane_->evaluate(queue, shard); }
 
  private:
   std::unique_ptr<Lane> lane_;

@@ -10,6 +10,7 @@
 #include "engine/device/lane.h"
 #include "engine/device/layer.h"
 #include "engine/optim/optimizer.h"
+#include "engine/sync/replica.h"
 #include "jobspec/value.h"
 #include "tests/support/memory_transport.h"
 
@@ -51,8 +52,9 @@ TEST(Validation, EqualsOneLaneAndDoesNotDependOnRanks) {
         comm::Group group(std::move(transports[rank]));
         const auto model = build_model(mlp, {{16}, 10}, 4, "reference");
         LanePool lanes(*model, 1 + static_cast<int>(rank) % 2);
-        judged[rank] = validate(*dataset, samples, model->loss(), replica.parameters.floats(),
-                                replica.running.floats(), 4, lanes, group);
+        Evaluation evaluation(*model, *dataset, lanes, 4);
+        judged[rank] = validate(evaluation, samples, model->loss(), replica.parameters.floats(),
+                                replica.running.floats(), group);
       });
     for (std::thread& t : threads)
       t.join();
@@ -104,8 +106,9 @@ TEST(Statistics, AreTheTrainingSetsAndDoNotDependOnRanks) {
         comm::Group group(std::move(transports[rank]));
         const auto model = build_model(mlp, {{16}, 10}, 4, "reference");
         LanePool lanes(*model, 1 + static_cast<int>(rank) % 2);
+        Evaluation evaluation(*model, *dataset, lanes, 4);
         found[rank] =
-            statistics_at(*dataset, samples, *model, parameters.floats(), 4, lanes, group);
+            statistics_at(evaluation, samples, model->statistics(), parameters.floats(), group);
       });
     for (std::thread& t : threads)
       t.join();
