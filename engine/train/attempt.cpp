@@ -69,13 +69,13 @@ void together(comm::Group& group, const std::function<void()>& part) {
       throw PeerFailed(static_cast<ExitCode>(other), rank, group.node_of(rank));
 }
 
-Attempt::Attempt(const AttemptInput& input, Record& the_record) : in(input), record(the_record) {
+Attempt::Attempt(const AttemptInput& input, Record& the_record)
+    : in(input), record(the_record), factory(input.config) {
   together(in.group, [&] { load_data(); });
   require_one_device();
   require_gpus();
   together(in.group, [&] { choose_device(); });
-  if (wants_autotune(*config.find("sync")))
-    record.note("info", "measured " + comm::autotune(in.group).text());
+  if (factory.wants_autotune()) record.note("info", "measured " + comm::autotune(in.group).text());
   FoundCheckpoint found;
   together(in.group, [&] { found = find_checkpoint(); });
   ResumePoint point;
@@ -110,28 +110,19 @@ Attempt::Attempt(const AttemptInput& input, Record& the_record) : in(input), rec
 }
 
 void Attempt::load_data() {
-  settings = read_settings(in.config, in.trial.resources.gpus_per_node);
-  config = in.config;
+  settings = factory.settings(in.trial.resources.gpus_per_node);
   std::string lr_note;
-  base_lr = base_learning_rate(*config.find("optimizer"), config.find("model.name")->as_string(),
-                               &lr_note);
-  if (!lr_note.empty()) record.note("info", lr_note);
-  config.set("optimizer.lr", base_lr);
-  jobspec::Value optimizer_tree = *config.find("optimizer");
-  if (std::string text = scale_betas(optimizer_tree, settings.global_batch); !text.empty())
-    record.note("info", text);
-  config.set("optimizer", optimizer_tree);
-  config.set("device", settings.device);
+  base_lr = factory.base_lr(&lr_note);
+  for (const std::string& text : {lr_note, factory.beta_note()})
+    if (!text.empty()) record.note("info", text);
   if (!settings.device_note.empty()) record.note("warning", settings.device_note);
-  if (settings.epochs) config.set("epochs", *settings.epochs);
 
-  const jobspec::Value& data = *config.find("data");
-  dataset = load_dataset(data);
+  dataset = factory.dataset();
   for (const std::string& text : dataset->notes())
     record.note("warning", text);
-  augmenter = std::make_unique<Augmenter>(*config.find("augment"), dataset->form());
-  mixer = std::make_unique<Mixer>(*config.find("augment"), dataset->form());
-  samples = split_samples(*dataset, data);
+  augmenter = factory.augmenter(*dataset);
+  mixer = factory.mixer(*dataset);
+  samples = factory.split(*dataset);
   plan = make_plan(settings, samples.training.size());
 }
 
@@ -188,7 +179,8 @@ FoundCheckpoint Attempt::find_checkpoint() {
     record.note("warning", "checkpoint passed over: " + reason);
   if (found.checkpoint)
     require_same_run(found.checkpoint->identity,
-                     run_identity(config, in.trial.seed, plan.length.total_steps), found.file);
+                     run_identity(resolved_config(), in.trial.seed, plan.length.total_steps),
+                     found.file);
   return found;
 }
 
@@ -200,18 +192,16 @@ std::vector<std::filesystem::path> Attempt::checkpoint_folders() const {
 }
 
 void Attempt::place_shards(int shards) {
-  config.set("batch.shards", shards);
   const int ranks = in.group.size(), rank = in.group.rank();
   sharding.shards = shards;
   sharding.global_batch = settings.global_batch;
   sharding.first = comm::Group::first_shard(rank, ranks, shards);
   sharding.end = comm::Group::first_shard(rank + 1, ranks, shards);
-  sharding.micro_batches = micro_batches(config, shards);
+  sharding.micro_batches = micro_batches(settings, shards);
 }
 
 std::unique_ptr<Model> Attempt::build_for(const Settings& with) const {
-  return build_model(*config.find("model"), input_shape(*dataset), sharding.micro_batch(),
-                     with.device, *config.find("loss"), compile_options(with));
+  return factory.model(input_shape(*dataset), sharding.micro_batch(), with);
 }
 
 void Attempt::choose_kernels() {
@@ -225,8 +215,7 @@ void Attempt::choose_kernels() {
     Sharding most = sharding;  // of the rank that has most shards
     most.first = 0;
     most.end = (sharding.shards + in.group.size() - 1) / in.group.size();
-    return memory_needs(of, *make_optimizer<float>(*config.find("optimizer"), parameters_of(of)),
-                        batch_source(), most, 1);
+    return memory_needs(of, *factory.optimizer(parameters_of(of)), batch_source(), most, 1);
   };
   settings.kernels = engine::choose_kernels({in.group, record, settings,
                                              [] { return machine_of(gpu::chosen_gpu()); },
@@ -235,30 +224,28 @@ void Attempt::choose_kernels() {
 
 void Attempt::build() {
   model = build_for(settings);
-  optimizer = make_optimizer<float>(*config.find("optimizer"), parameters_of(*model));
-  schedule = make_schedule(*config.find("schedule"), plan.length);
+  optimizer = factory.optimizer(parameters_of(*model));
+  schedule = factory.schedule(plan.length);
   require_watched(*schedule, model->loss());
   require_blendable(*mixer, model->loss());
   const BatchSource source = batch_source();
-  require_memory(config, settings, input_shape(*dataset), *model, *optimizer, source, sharding);
+  require_memory(factory, settings, input_shape(*dataset), *model, *optimizer, source, sharding);
   if (model->gpu() != nullptr)
     record.note("info", "memory of the GPU: " +
                             memory_needs(*model, *optimizer, source, sharding, 1).line());
   for (const std::string& text : gpu::refusals())
     record.note("warning", "done without the GPU's library: " + text);
   replica = std::make_unique<Replica>(*model, *optimizer);
-  // A lane more than shards would have nothing to do.
-  const int threads = model->gpu() != nullptr ? 1
-                      : model->joins_shards()
-                          ? sharding.mine()
-                          : std::clamp(in.trial.resources.threads_per_rank, 1, sharding.mine());
+  const int threads = model->gpu() != nullptr
+                          ? 1
+                          : factory.lanes(model->joins_shards(), sharding.mine(),
+                                          in.trial.resources.threads_per_rank);
   lanes = std::make_unique<LanePool>(*model, threads);
   if (model->gpu() != nullptr) batches = gpu_batches(source, sharding);
   evaluation = std::make_unique<Evaluation>(*model, *dataset, *lanes, sharding.micro_batch());
-  mode = make_sync_mode(
-      *config.find("sync"),
-      {*model, *optimizer, in.group, *lanes, *replica, sharding, in.trial.seed, settings.clip_norm,
-       settings.clip_value, settings.noise_every, batches ? &*batches : nullptr});
+  mode = factory.sync_mode({*model, *optimizer, in.group, *lanes, *replica, sharding, in.trial.seed,
+                            settings.clip_norm, settings.clip_value, settings.noise_every,
+                            batches ? &*batches : nullptr});
   if (const std::string text = mode->note(); !text.empty()) record.note("info", text);
   noise = NoiseScale(settings.noise_beta);
 }
@@ -376,7 +363,7 @@ void Attempt::tell_start() {
                 {"resumed_step", step},
                 {"version", engine_version()},
                 {"libraries", library_versions()},
-                {"config", config}});
+                {"config", resolved_config()}});
 }
 
 StepContext Attempt::step_context() const {
@@ -394,11 +381,11 @@ LoaderPlan Attempt::loader_plan() {
   p.global_batch = static_cast<std::size_t>(sharding.global_batch);
   p.first_position = static_cast<std::size_t>(sharding.first * sharding.shard_batch());
   p.positions = static_cast<std::size_t>(sharding.mine() * sharding.shard_batch());
-  p.shuffle_once = config.find("data.shuffle")->as_string() == "once";
+  p.shuffle_once = settings.shuffle_once;
   if (!augmenter->idle()) p.augmenter = augmenter.get();
   if (!mixer->idle()) p.mixer = mixer.get();
-  p.workers = static_cast<int>(config.find("data.workers")->as_int());
-  p.ahead = static_cast<int>(config.find("data.ahead")->as_int());
+  p.workers = settings.loader_threads;
+  p.ahead = settings.prefetch;
   p.first_step = step;
   p.end_step = plan.length.total_steps;
   if (!batches) return p;
@@ -419,7 +406,7 @@ void Attempt::save_checkpoint() {
   c.shards = sharding.shards;
   c.micro_batches = sharding.micro_batches;
   c.ranks = in.group.size();
-  c.identity = run_identity(config, in.trial.seed, plan.length.total_steps);
+  c.identity = run_identity(resolved_config(), in.trial.seed, plan.length.total_steps);
   c.interval_loss = interval.loss_sum();
   c.interval_steps = interval.steps();
   c.noise = noise.state();

@@ -22,6 +22,7 @@
 #include "engine/sync/lane_pool.h"
 #include "engine/sync/mode.h"
 #include "engine/train/checkpoint.h"
+#include "engine/train/factory.h"
 #include "engine/train/interval.h"
 #include "engine/train/memory.h"
 #include "engine/train/noise_scale.h"
@@ -64,8 +65,8 @@ struct Attempt {
 
   AttemptInput in;
   Record& record;
+  Factory factory;
   Settings settings;
-  jobspec::Value config;  ///< with `auto` resolved
   std::unique_ptr<Dataset> dataset;
   std::unique_ptr<Augmenter> augmenter;
   std::unique_ptr<Mixer> mixer;
@@ -94,6 +95,7 @@ struct Attempt {
   void require_gpus();
   void choose_device();
   void place_shards(int shards);
+  jobspec::Value resolved_config() const { return factory.resolved(settings, sharding.shards); }
   std::vector<std::filesystem::path> checkpoint_folders() const;
   /// Collective.
   void choose_kernels();

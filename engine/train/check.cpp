@@ -22,6 +22,7 @@
 #include "engine/schedule/schedule.h"
 #include "engine/sync/mode.h"
 #include "engine/sync/replica.h"
+#include "engine/train/factory.h"
 #include "engine/train/kernels.h"
 #include "engine/train/memory.h"
 #include "engine/train/metrics.h"
@@ -169,6 +170,7 @@ class Checker::Visit {
   bool complete_tree(const Value& train, const std::string& file) {
     try {
       config_ = jobspec::complete_train(train, c_.schema_, file);
+      factory_ = Factory(config_);
       return true;
     } catch (const jobspec::InputError& e) {
       const std::string prefix = "train.";
@@ -181,17 +183,16 @@ class Checker::Visit {
   }
 
   void read() {
-    settings_ = read_settings(config_, resources_.gpus_per_node);
+    settings_ = factory_.settings(resources_.gpus_per_node);
     if (!settings_.device_note.empty()) report.notes.push_back(settings_.device_note);
     report.ranks = resources_.ranks();
     report.global_batch = settings_.global_batch;
-    report.what =
-        config_.find("model.name")->to_text() + " on " + config_.find("data.name")->to_text() +
-        ", device " + settings_.device +
-        (settings_.precision == Precision::fp32 ? ""
-                                                : ", " + config_.find("precision")->as_string());
-    base_lr_ = base_learning_rate(*config_.find("optimizer"),
-                                  config_.find("model.name")->as_string(), &report.rate_note);
+    report.what = factory_.model_name() + " on " + factory_.data_name() + ", device " +
+                  settings_.device +
+                  (settings_.precision == Precision::fp32
+                       ? ""
+                       : ", " + precision_names()[static_cast<std::size_t>(settings_.precision)]);
+    factory_.base_lr(&report.rate_note);
   }
 
   void require_gpus() {
@@ -206,21 +207,18 @@ class Checker::Visit {
 
   void place_shards() {
     report.shards = choose_shards(settings_, report.ranks, 0);
-    report.micro_batches = micro_batches(config_, report.shards);
+    report.micro_batches = micro_batches(settings_, report.shards);
     report.shards_note = shards_note(settings_, report.ranks, report.shards);
   }
 
   void load() {
-    Value data = *config_.find("data");
-    // Files are not copied for a check, and who prepares batches does not change them.
-    for (const char* key : {"stage", "shuffle", "workers", "ahead"})
-      std::erase_if(data.as_map(), [&](const auto& entry) { return entry.first == key; });
-    std::shared_ptr<const Data>& known = c_.data_[data.canonical()];
+    data_key_ = factory_.data_key();
+    std::shared_ptr<const Data>& known = c_.data_[data_key_];
     if (!known) {
       auto loaded = std::make_shared<Data>();
       const std::size_t before = resident_bytes();
       try {
-        loaded->dataset = load_dataset(data);
+        loaded->dataset = factory_.dataset(false);
       } catch (...) {
         loaded->error = std::current_exception();
       }
@@ -233,19 +231,18 @@ class Checker::Visit {
     report.data_bytes = data_->bytes;
     for (const std::string& note : data_->dataset->notes())
       report.notes.push_back(note);
-    data_key_ = data.canonical();
   }
 
   void split_data() {
-    const Split samples = split_samples(*data_->dataset, *config_.find("data"));
+    const Split samples = factory_.split(*data_->dataset);
     report.training = samples.training.size();
     report.validation = samples.validation.size();
     report.test = samples.test.size();
   }
 
   void augment() {
-    augmenter_ = std::make_unique<Augmenter>(*config_.find("augment"), data_->dataset->form());
-    mixer_ = std::make_unique<Mixer>(*config_.find("augment"), data_->dataset->form());
+    augmenter_ = factory_.augmenter(*data_->dataset);
+    mixer_ = factory_.mixer(*data_->dataset);
   }
 
   void plan_run() { report.length = make_plan(settings_, report.training).length; }
@@ -256,21 +253,18 @@ class Checker::Visit {
     const int samples =
         report.shards > 0 ? settings_.global_batch / report.shards / report.micro_batches : 0;
     const std::string key =
-        data_key_ + config_.find("model")->canonical() + config_.find("loss")->canonical() +
-        (compiles
-             ? settings_.device + std::to_string(samples) + config_.find("precision")->as_string() +
-                   config_.find("recompute")->as_string()
-             : "");
+        data_key_ + factory_.graph_key() +
+        (compiles ? settings_.device + std::to_string(samples) +
+                        precision_names()[static_cast<std::size_t>(settings_.precision)] +
+                        (settings_.recompute ? "recompute" : "")
+                  : "");
     std::shared_ptr<const Compiled>& known = c_.compiled_[key];
     if (!known) {
       auto compiled = std::make_shared<Compiled>();
       try {
-        compiled->graph = build_model_graph(*config_.find("model"), input_shape(*data_->dataset),
-                                            *config_.find("loss"));
-        if (compiles)
-          compiled->model =
-              build_model(*config_.find("model"), input_shape(*data_->dataset), samples,
-                          settings_.device, *config_.find("loss"), compile_options(settings_));
+        const InputShape input = input_shape(*data_->dataset);
+        compiled->graph = factory_.graph(input);
+        if (compiles) compiled->model = factory_.model(input, samples, settings_);
       } catch (...) {
         compiled->error = std::current_exception();
       }
@@ -293,21 +287,15 @@ class Checker::Visit {
   const Graph& graph() const { return *compiled_->graph; }
 
   void make_optimizer_of_graph() {
-    Value tree = *config_.find("optimizer");
-    scale_betas(tree, settings_.global_batch);
-    if (compiled_->model) {
-      optimizer_ = make_optimizer<float>(tree, parameters_of(*compiled_->model));
-      return;
-    }
-    const Parameters<float> parameters{place_parameters(graph(), {}), nullptr};
-    optimizer_ = make_optimizer<float>(tree, parameters);
+    optimizer_ = factory_.optimizer(
+        compiled_->model ? parameters_of(*compiled_->model)
+                         : Parameters<float>{place_parameters(graph(), {}), nullptr});
   }
 
   int local_shards() const { return (report.shards + report.ranks - 1) / report.ranks; }
 
   int lanes(bool joins_shards) const {
-    return joins_shards ? local_shards()
-                        : std::clamp(resources_.threads_per_rank, 1, local_shards());
+    return factory_.lanes(joins_shards, local_shards(), resources_.threads_per_rank);
   }
 
   void require_sync_mode() {
@@ -322,13 +310,13 @@ class Checker::Visit {
     if (compiled_->model) facts.touches_all = compiled_->model->touches_all();
     facts.observes_curvature = optimizer_->observes_curvature();
     facts.evaluates_elsewhere = optimizer_->evaluates_elsewhere();
-    require_sync(*config_.find("sync"), facts);
+    factory_.require_sync(facts);
   }
 
   void plan_rates(bool built) {
-    const auto schedule = make_schedule(*config_.find("schedule"), report.length);
+    const auto schedule = factory_.schedule(report.length);
     if (built) require_watched(*schedule, graph().loss);
-    report.schedule = describe_schedule(*config_.find("schedule"), report.length, base_lr_);
+    report.schedule = factory_.describe_schedule(report.length);
   }
 
   void tell_metrics() {
@@ -353,7 +341,7 @@ class Checker::Visit {
     const Sharding sharding{report.shards, settings_.global_batch, 0, local_shards(),
                             report.micro_batches};
     const BatchSource source{*data_->dataset, *augmenter_, *mixer_};
-    require_memory(config_, settings_, input_shape(*data_->dataset), model, *optimizer_, source,
+    require_memory(factory_, settings_, input_shape(*data_->dataset), model, *optimizer_, source,
                    sharding);
     report.on_gpu = model.gpu() != nullptr;
     report.needs =
@@ -382,8 +370,8 @@ class Checker::Visit {
   const jobspec::Resources& resources_;
   bool plan_memory_;
   Value config_ = jobspec::Map{};
+  Factory factory_;
   Settings settings_;
-  double base_lr_ = 0;
   std::string data_key_;
   std::shared_ptr<const Data> data_;
   std::shared_ptr<const Compiled> compiled_;

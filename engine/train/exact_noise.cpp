@@ -12,6 +12,7 @@
 #include "engine/optim/norm.h"
 #include "engine/train/attempt.h"
 #include "engine/train/checkpoint.h"
+#include "engine/train/factory.h"
 #include "engine/train/options.h"
 #include "jobspec/complete.h"
 #include "jobspec/schema.h"
@@ -136,23 +137,23 @@ ExactNoise exact_noise(const ExactNoiseInput& in, LanePool& lanes) {
 
 std::string noise_of_trial(const std::filesystem::path& trial_file, bool as_json) {
   const jobspec::Trial trial = jobspec::read_trial(trial_file);
-  jobspec::Value config = jobspec::complete_train(trial.train, train_schema(), trial_file.string());
-  const Settings settings = read_settings(config);
-  const auto dataset = load_dataset(*config.find("data"));
-  const Augmenter augmenter(*config.find("augment"), dataset->form());
-  const Split samples = split_samples(*dataset, *config.find("data"));
+  const Factory factory(jobspec::complete_train(trial.train, train_schema(), trial_file.string()));
+  const Settings settings = factory.settings();
+  const auto dataset = factory.dataset();
+  const auto augmenter = factory.augmenter(*dataset);
+  const Split samples = factory.split(*dataset);
+  // Gradients are added up on the host, in fp32.
+  Settings on_host;
+  on_host.device = settings.device == "cuda" ? "cpu" : settings.device;
   const auto compiled_for = [&](int batch) {
-    // Gradients are added up on the host.
-    const std::string device = settings.device == "cuda" ? "cpu" : settings.device;
-    return build_model(*config.find("model"), input_shape(*dataset), batch, device,
-                       *config.find("loss"));
+    return factory.model(input_shape(*dataset), batch, on_host);
   };
   int batch = 1;
   auto model = compiled_for(batch);
   if (model->statistics() > 0) {
     // A sample alone has no batch statistics: as many as a shard has.
     const int shards = choose_shards(settings, trial.resources.ranks(), 0);
-    batch = settings.global_batch / shards / micro_batches(config, shards);
+    batch = settings.global_batch / shards / micro_batches(settings, shards);
     model = compiled_for(batch);
   }
   Buffer parameters = Buffer::of_floats(model->parameter_floats());
@@ -170,8 +171,8 @@ std::string noise_of_trial(const std::filesystem::path& trial_file, bool as_json
   }
   LanePool lanes(*model, std::max(1, trial.resources.threads_per_rank));
   const ExactNoise noise =
-      exact_noise({*dataset, samples.training, augmenter.idle() ? nullptr : &augmenter, trial.seed,
-                   *model, parameters.floats(), batch},
+      exact_noise({*dataset, samples.training, augmenter->idle() ? nullptr : augmenter.get(),
+                   trial.seed, *model, parameters.floats(), batch},
                   lanes);
   const std::int64_t step = found.checkpoint ? found.checkpoint->step : 0;
   if (!as_json) return in_words(noise, step);

@@ -8,6 +8,7 @@
 #include "engine/sync/gpu_augment.h"
 #include "engine/sync/gpu_shards.h"
 #include "engine/sync/micro_batches.h"
+#include "engine/train/factory.h"
 #include "jobspec/value.h"
 
 namespace thalweg::engine {
@@ -47,7 +48,7 @@ MemoryNeeds memory_needs(const Model& model, const Optimizer<float>& optimizer,
   return needs;
 }
 
-void require_memory(const jobspec::Value& config, const Settings& settings, const InputShape& input,
+void require_memory(const Factory& factory, const Settings& settings, const InputShape& input,
                     const Model& model, const Optimizer<float>& optimizer,
                     const BatchSource& source, const Sharding& sharding) {
   gpu::Gpu* const machine = model.gpu();
@@ -61,8 +62,7 @@ void require_memory(const jobspec::Value& config, const Settings& settings, cons
     if (same) return memory_needs(model, optimizer, source, other, 1);
     Settings changed = settings;
     changed.recompute = size.recompute;
-    const auto planned = build_model(*config.find("model"), input, size.samples, settings.device,
-                                     *config.find("loss"), compile_options(changed));
+    const auto planned = factory.model(input, size.samples, changed);
     return memory_needs(*planned, optimizer, source, other, 1);
   };
   const std::string refusal =

@@ -13,6 +13,8 @@
 
 namespace thalweg::engine {
 
+class Factory;
+
 /// What batches are made of.
 struct BatchSource {
   const Dataset& dataset;
@@ -28,8 +30,8 @@ MemoryNeeds memory_needs(const Model& model, const Optimizer<float>& optimizer,
                          const BatchSource& source, const Sharding& sharding, int lanes);
 
 /// Throws std::invalid_argument, with the table and what fits, where the run takes more than is
-/// free of the model's GPU. Nothing is allocated there. `config` is complete.
-void require_memory(const jobspec::Value& config, const Settings& settings, const InputShape& input,
+/// free of the model's GPU. Nothing is allocated there.
+void require_memory(const Factory& factory, const Settings& settings, const InputShape& input,
                     const Model& model, const Optimizer<float>& optimizer,
                     const BatchSource& source, const Sharding& sharding);
 

@@ -9,14 +9,17 @@
 #include "engine/data/augment.h"
 #include "engine/data/dataset.h"
 #include "engine/data/mixing.h"
+#include "engine/data/table.h"
 #include "engine/device/input_shape.h"
 #include "engine/device/layer.h"
 #include "engine/gpu/gpu.h"
 #include "engine/nn/model.h"
 #include "engine/optim/optimizer.h"
 #include "engine/sync/mode.h"
+#include "engine/sync/options.h"
 #include "engine/train/libraries.h"
 #include "jobspec/option.h"
+#include "jobspec/options.h"
 
 namespace thalweg::engine {
 namespace {
@@ -150,11 +153,6 @@ std::vector<Section> own_sections() {
   };
 }
 
-std::optional<std::int64_t> number_or_auto(const Value& value) {
-  if (value.is_string()) return std::nullopt;
-  return value.as_int();
-}
-
 std::string list_divisors(int batch, int at_least) {
   std::string text;
   int found = 0;
@@ -180,18 +178,31 @@ jobspec::Schema train_schema() {
 
 namespace {
 
-void read_kernels(const Value& complete, Settings& s) {
+void read_kernels(const jobspec::Options& options, Settings& s) {
   using enum Settings::Measure;
-  const std::string& measure = complete.find("kernels.measure")->as_string();
+  const std::string& measure = options.text("measure");
   s.measure = measure == "always" ? always : measure == "never" ? never : automatic;
   if (s.measure == always && s.device != "cuda")
     throw std::invalid_argument("kernels.measure: device " + s.device +
                                 " has no calls of libraries to measure; use device: cuda, or leave "
                                 "it at auto");
   constexpr double kMiB = 1 << 20;
-  s.kernels.workspace =
-      static_cast<std::size_t>(complete.find("kernels.workspace_mib")->as_double() * kMiB);
-  s.measure_seconds = complete.find("kernels.seconds")->as_double();
+  s.kernels.workspace = static_cast<std::size_t>(options.real("workspace_mib") * kMiB);
+  s.measure_seconds = options.real("seconds");
+}
+
+/// The trainer's own section of that path.
+jobspec::Options options_at(const Value& complete, const std::string& path) {
+  for (const Section& section : own_sections())
+    if (section.path == path)
+      return {path.empty() ? complete : *complete.find(path), section.options,
+              path.empty() ? "" : path + "."};
+  throw std::logic_error("no section " + path);
+}
+
+std::optional<std::int64_t> number_or_auto(const jobspec::Options& options, const char* name) {
+  if (options.is_auto(name)) return std::nullopt;
+  return options.integer(name);
 }
 
 }  // namespace
@@ -211,32 +222,38 @@ DeviceChoice resolve_device(const std::string& asked, int gpus_here, int gpus_pe
 }
 
 Settings read_settings(const Value& complete, int gpus_per_node) {
+  const auto root = options_at(complete, ""), batch = options_at(complete, "batch"),
+             noise = options_at(complete, "noise"), eval = options_at(complete, "eval"),
+             checkpoint = options_at(complete, "checkpoint");
+  const jobspec::Options data(*complete.find("data"), data::common_options(), "data."),
+      sync(*complete.find("sync"), sync_options(), "sync.");
   Settings s;
-  s.global_batch = static_cast<int>(complete.find("batch.global")->as_int());
-  if (const auto n = number_or_auto(*complete.find("batch.shards")))
-    s.shards = static_cast<int>(*n);
-  if (const Value* epochs = complete.find("epochs")) s.epochs = epochs->as_int();
-  if (const Value* steps = complete.find("steps")) s.steps = steps->as_int();
+  s.global_batch = static_cast<int>(batch.integer("global"));
+  if (!batch.is_auto("shards")) s.shards = static_cast<int>(batch.integer("shards"));
+  s.micro_batches = static_cast<int>(sync.integer("accumulate"));
+  if (root.has("epochs")) s.epochs = root.integer("epochs");
+  if (root.has("steps")) s.steps = root.integer("steps");
   if (s.epochs && s.steps)
     throw std::invalid_argument("epochs: both epochs and steps are set; keep one of them");
   if (!s.epochs && !s.steps) s.epochs = 1;
-  DeviceChoice device =
-      resolve_device(complete.find("device")->as_string(), gpu::gpu_count(), gpus_per_node);
+  DeviceChoice device = resolve_device(root.text("device"), gpu::gpu_count(), gpus_per_node);
   s.device = std::move(device.name);
   s.device_note = std::move(device.note);
-  s.precision = precision_named(complete.find("precision")->as_string());
-  s.recompute = complete.find("recompute")->as_string() != "none";
-  read_kernels(complete, s);
-  s.clip_norm = complete.find("clip_norm")->as_double();
-  s.clip_value = complete.find("clip_value")->as_double();
-  s.noise_every =
-      static_cast<int>(std::min<std::int64_t>(complete.find("noise.every")->as_int(), 1 << 30));
-  s.noise_beta = complete.find("noise.beta")->as_double();
-  s.log_every = number_or_auto(*complete.find("log.every"));
-  s.eval_every = complete.find("eval.every")->as_int();
-  s.always_tests = complete.find("eval.test")->as_string() == "always";
-  s.checkpoint_every = number_or_auto(*complete.find("checkpoint.every"));
-  s.checkpoints_kept = static_cast<int>(complete.find("checkpoint.keep")->as_int());
+  s.precision = precision_named(root.text("precision"));
+  s.recompute = root.text("recompute") != "none";
+  read_kernels(options_at(complete, "kernels"), s);
+  s.clip_norm = root.real("clip_norm");
+  s.clip_value = root.real("clip_value");
+  s.shuffle_once = data.text("shuffle") == "once";
+  s.loader_threads = static_cast<int>(data.integer("workers"));
+  s.prefetch = static_cast<int>(data.integer("ahead"));
+  s.noise_every = static_cast<int>(std::min<std::int64_t>(noise.integer("every"), 1 << 30));
+  s.noise_beta = noise.real("beta");
+  s.log_every = number_or_auto(options_at(complete, "log"), "every");
+  s.eval_every = eval.integer("every");
+  s.always_tests = eval.text("test") == "always";
+  s.checkpoint_every = number_or_auto(checkpoint, "every");
+  s.checkpoints_kept = static_cast<int>(checkpoint.integer("keep"));
   return s;
 }
 
@@ -291,9 +308,8 @@ int choose_shards(const Settings& settings, int ranks, int resumed) {
   return shards;
 }
 
-int micro_batches(const Value& complete, int shards) {
-  const auto pieces = static_cast<int>(complete.find("sync.accumulate")->as_int());
-  const auto samples = static_cast<int>(complete.find("batch.global")->as_int()) / shards;
+int micro_batches(const Settings& settings, int shards) {
+  const int pieces = settings.micro_batches, samples = settings.global_batch / shards;
   if (samples % pieces == 0) return pieces;
   throw std::invalid_argument("sync.accumulate: a shard of " + std::to_string(samples) +
                               " samples (batch.global over " + std::to_string(shards) +

@@ -24,6 +24,7 @@ jobspec::Schema train_schema();
 struct Settings {
   int global_batch = 0;
   std::optional<int> shards;                  ///< nothing = auto
+  int micro_batches = 1;                      ///< of a shard, one after another
   std::optional<std::int64_t> epochs, steps;  ///< exactly one of them
   std::string device;                         ///< a row of the device table
   std::string device_note;                    ///< why auto leaves a GPU alone; else empty
@@ -35,6 +36,9 @@ struct Settings {
   double measure_seconds = 0;  ///< after which no other call is begun
   double clip_norm = 0;
   double clip_value = 0;
+  bool shuffle_once = false;  ///< one order of the samples for all epochs
+  int loader_threads = 1;
+  int prefetch = 1;                              ///< batches prepared ahead at most
   std::optional<std::int64_t> log_every;         ///< steps; nothing = auto
   std::int64_t eval_every = 1;                   ///< epochs
   bool always_tests = false;                     ///< the test samples, with every validation
@@ -73,9 +77,9 @@ int choose_shards(const Settings& settings, int ranks, int resumed);
 /// so many ranks and one rank would have others, hence another curve.
 std::string shards_note(const Settings& settings, int ranks, int shards);
 
-/// In how many pieces a shard is computed (`sync.accumulate` of a complete tree). Throws
-/// std::invalid_argument where a shard does not divide into them.
-int micro_batches(const jobspec::Value& complete, int shards);
+/// In how many pieces a shard is computed. Throws std::invalid_argument where a shard does not
+/// divide into them.
+int micro_batches(const Settings& settings, int shards);
 
 /// Throws std::invalid_argument where the mixer blends labels and the loss cannot take that.
 void require_blendable(const Mixer& mixer, const LossPlan& loss);
