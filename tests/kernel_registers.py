@@ -53,7 +53,7 @@ def kernels_of(job):
         rows.append((text[:text.index("'")], number(r"Used (\d+) registers"), number(r"(\d+) bytes stack frame"),
                      number(r"(\d+) bytes spill stores") + number(r"(\d+) bytes spill loads"), number(r"(\d+) bytes smem")))
     names = subprocess.run(["c++filt"], input="\n".join(r[0] for r in rows), text=True, capture_output=True, check=True).stdout
-    return [(short(name), *row[1:], os.path.basename(file)) for name, row in zip(names.split("\n"), rows)]
+    return [(short(name), *row[1:], "/".join(file.split("/")[-2:])) for name, row in zip(names.split("\n"), rows)]
 
 
 def main():

@@ -61,8 +61,8 @@ TEST(Documents, WhatContributingNamesExists) {
   int seen = 0;
   for (std::sregex_iterator match(text.begin(), text.end(), path), end; match != end; ++match) {
     std::string name = (*match)[1];
-    if (const std::size_t brace = name.find('{'); brace != std::string::npos) name.resize(brace);
-    if (name.find("NAME") != std::string::npos) name = fs::path(name).parent_path();
+    for (const char* open_end : {"{", "NAME"})
+      if (const std::size_t at = name.find(open_end); at != std::string::npos) name.resize(at);
     ++seen;
     EXPECT_TRUE(fs::exists(kRoot / name)) << name;
   }
@@ -82,7 +82,7 @@ const std::vector<Replaced>& replaced_words() {
       // Straight lines have slopes; so have leaky_relu and Caffe's sigmoid schedule, as options.
       {std::regex(R"re([^"][sS]lope)re"),
        "gradient, or derivative of a function",
-       {"documents_test", "activation.cpp", "layer_table", "cosmoflow", "schedule/sigmoid",
+       {"documents_test", "layers/activation", "layer_table", "cosmoflow", "schedule/sigmoid",
         "schedule_free", "gaussian_fields", "augment_table", "model_test", "generators_test",
         "schedule_test"}},
       {std::regex(R"re(manieth)re"), "n-th", {"documents_test"}},

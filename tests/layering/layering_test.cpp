@@ -83,6 +83,11 @@ const std::map<std::string, Names> kMayInclude = {
      {"engine/device/", "!engine/device/cpu/", "!engine/device/cuda/", "engine/tensor/",
       "jobspec/"}},
     {"engine/device/kernels.cpp", {"engine/device/kernels.h", "engine/device/cuda/"}},
+    // A layer's or loss's files for one device: see kFormMayNot.
+    {"engine/layers/",
+     {"engine/layers/", "engine/device/", "engine/gpu/", "engine/tensor/", "jobspec/"}},
+    {"engine/losses/",
+     {"engine/losses/", "engine/device/", "engine/gpu/", "engine/tensor/", "jobspec/"}},
     {"engine/nn/", {"engine/nn/", "engine/device/", "engine/gpu/", "engine/tensor/", "jobspec/"}},
     {"engine/optim/", {"engine/optim/", "engine/gpu/", "engine/tensor/", "jobspec/"}},
     {"engine/schedule/", {"engine/schedule/", "engine/tensor/", "jobspec/"}},
@@ -139,6 +144,14 @@ const std::map<std::string, Names> kMayInclude = {
     {"daemon/slurm_agent/", {"daemon/slurm_agent/"}},
     {"daemon/slurm_agent/messages.h", {"daemon/api/fields.h"}},
     {"cli/", {"cli/", "daemon/api/", "jobspec/"}},
+};
+
+/// What a file of engine/layers or engine/losses may not include, by the device that its name
+/// begins with: devices know nothing of each other. The host's losses are the reference's.
+const std::map<std::string, Names> kFormMayNot = {
+    {"reference", {"engine/device/cpu/", "engine/device/cuda/", "engine/gpu/", "/cpu", "/cuda"}},
+    {"cpu", {"engine/device/cuda/", "engine/gpu/", "/cuda"}},
+    {"cuda", {"engine/device/cpu/", "engine/device/reference/", "/cpu", "/reference"}},
 };
 
 /// The engine knows of jobspec only these.
@@ -200,6 +213,22 @@ TEST(Layering, NoUpwardArrow) {
       }
     }
   EXPECT_GT(seen, 100) << "the test found too few includes to be believed";
+}
+
+TEST(Layering, DevicesOfALayerKnowNothingOfEachOther) {
+  std::map<std::string, int> seen;
+  for (const char* room : {"engine/layers", "engine/losses"})
+    for (const Include& include : includes_under(room))
+      for (const auto& [device, names] : kFormMayNot) {
+        if (!include.quoted || !starts_with(fs::path(include.file).filename(), device)) continue;
+        ++seen[device];
+        for (const std::string& name : names)
+          EXPECT_EQ(include.target.find(name), std::string::npos)
+              << include.file << ":" << include.line << " is of " << device << " and includes "
+              << include.target;
+      }
+  for (const auto& [device, names] : kFormMayNot)
+    EXPECT_GT(seen[device], 20) << device;
 }
 
 TEST(Layering, EachLibraryInItsOwnFolder) {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/device/cpu/blocked_conv.h"
-#include "engine/device/cpu/stem_conv.h"
+#include "engine/layers/conv/cpu_blocked.h"
+#include "engine/layers/conv/cpu_stem.h"
 #include "support.h"
 
 namespace thalweg::engine::test {

@@ -8,14 +8,14 @@
 #include <string>
 #include <vector>
 
-#include "engine/device/cuda/channel_norm_kernels.h"
-#include "engine/device/cuda/cross_entropy_kernels.h"
-#include "engine/device/cuda/layer_norm_kernels.h"
 #include "engine/device/cuda/layout.h"
-#include "engine/device/cuda/loss.h"
 #include "engine/device/cuda/padded_channels.h"
-#include "engine/device/cuda/pool_kernels.h"
 #include "engine/device/cuda/reductions.h"
+#include "engine/layers/batch_norm/cuda_kernels.h"
+#include "engine/layers/layer_norm/cuda_kernels.h"
+#include "engine/layers/pool/cuda_kernels.h"
+#include "engine/losses/cross_entropy/cuda_kernels.h"
+#include "engine/losses/cuda.h"
 #include "on_gpu.h"
 
 namespace thalweg::engine::cuda {

@@ -1,5 +1,5 @@
 // The max pool kernels against obvious loops: the same bits.
-#include "engine/device/cpu/max_pool.h"
+#include "engine/layers/pool/cpu_max.h"
 
 #include <gtest/gtest.h>
 

@@ -13,11 +13,11 @@
 #include "engine/device/cuda/column_sums_native.h"
 #include "engine/device/cuda/columns.h"
 #include "engine/device/cuda/columns_native.h"
-#include "engine/device/cuda/cross_entropy_native.h"
-#include "engine/device/cuda/layer_norm_kernels.h"
-#include "engine/device/cuda/layer_norm_native.h"
 #include "engine/device/cuda/transpose_native.h"
 #include "engine/gpu/divisor.h"
+#include "engine/layers/layer_norm/cuda_kernels.h"
+#include "engine/layers/layer_norm/cuda_native.h"
+#include "engine/losses/cross_entropy/cuda_native.h"
 #include "tests/support/emulated_gpu/emulated_gpu.h"
 
 namespace thalweg::engine::cuda {

@@ -1,5 +1,5 @@
 // The Winograd kernels against the sums that define a convolution, in float64.
-#include "engine/device/cpu/winograd.h"
+#include "engine/layers/conv/cpu_winograd.h"
 
 #include <gtest/gtest.h>
 

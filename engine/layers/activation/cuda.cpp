@@ -1,0 +1,49 @@
+// leaky_relu, tanh, sigmoid, gelu and silu: the passes of cuda_kernels.h as operations.
+#include "engine/device/cuda/builder.h"
+#include "engine/device/cuda/layer.h"
+#include "engine/layers/activation/cuda_kernels.h"
+
+namespace thalweg::engine::cuda {
+namespace {
+
+TensorId each_element(Builder& b, TensorId x, const Activation& f) {
+  const Type from = b.desc(x).type, to = b.output_type();
+  const bool in_place = f.reads_output() && from == to && b.may_overwrite(x);
+  const TensorId y = in_place ? x : b.activation(b.desc(x).dims, to);
+  const std::int64_t count = b.desc(y).count();
+  b.kernel(Builder::Pass::both, {x, y}, [=](const Frame& frame) {
+    activation_forward(frame.queue, f, count, from, frame.as<void>(x), to, frame.as<void>(y));
+  });
+  if (f.reads_output()) b.keep(y);
+
+  b.on_backward([=, &b](TensorId dy) {
+    const TensorId kept = f.reads_output() ? y : x, dx = b.writable(dy);
+    const Type of_kept = b.desc(kept).type, type = b.desc(dx).type;
+    b.kernel(Builder::Pass::backward, {kept, dx}, [=](const Frame& frame) {
+      activation_backward(frame.queue, f, count, of_kept, frame.as<void>(kept), type,
+                          frame.as<void>(dx));
+    });
+    return dx;
+  });
+  return y;
+}
+
+}  // namespace
+
+TensorId leaky_relu(Builder& b, const Node& node, TensorId x) {
+  return each_element(b, x, {Activation::Kind::leaky_relu, node.layer->real("slope")});
+}
+TensorId tanh(Builder& b, const Node& node, TensorId x) {
+  return each_element(b, x, {Activation::Kind::tanh, node.layer->real("scale")});
+}
+TensorId sigmoid(Builder& b, const Node&, TensorId x) {
+  return each_element(b, x, {Activation::Kind::sigmoid});
+}
+TensorId gelu(Builder& b, const Node&, TensorId x) {
+  return each_element(b, x, {Activation::Kind::gelu});
+}
+TensorId silu(Builder& b, const Node&, TensorId x) {
+  return each_element(b, x, {Activation::Kind::silu});
+}
+
+}  // namespace thalweg::engine::cuda

@@ -1,0 +1,93 @@
+// conv2d and conv3d: y[n, o, p] = bias[o] + sum_{c, r} x[n, c, p * stride + r - padding] *
+// weight[o, c, r], with p and r counted in every direction (a cross-correlation, as everywhere in
+// deep learning); outside the image x is 0.
+// conv_transpose2d and conv_transpose3d: y[n, o, p * stride + r - padding] sums x[n, c, p] *
+// weight[c, o, r], plus bias[o]: the gradient of a convolution with respect to its input (Zeiler et
+// al., CVPR 2010). weight is (in, out, kernel...).
+#include <algorithm>
+
+#include "engine/device/reference/layer.h"
+#include "engine/layers/conv/products.h"
+
+namespace thalweg::engine::reference {
+namespace {
+
+/// A weight of the sizes (first, second, kernel...), and the bias where one is wanted.
+void plan_parameters(LayerPlan& layer, std::int64_t first, std::int64_t second, const Window& w,
+                     std::int64_t fan_in) {
+  Shape shape = w.shape(w.kernel);
+  shape.insert(shape.begin(), {first, second});
+  layer.parameters = {{"weight", shape, Init::scaled_normal, fan_in}};
+  if (layer.flag("bias"))
+    layer.parameters.push_back({"bias", {layer.out[0]}, Init::zeros, 0, 1, true});
+}
+
+void plan(LayerPlan& layer) {
+  const Window w = window_of(layer);
+  const std::int64_t channels = layer.integer("channels");
+  layer.out = w.shape_of_output(channels);
+  plan_parameters(layer, channels, w.channels, w, w.channels * Window::volume(w.kernel));
+}
+
+void plan_transposed(LayerPlan& layer) {
+  const Window w = transposed_window_of(layer);
+  const std::int64_t inputs = layer.in[0];
+  layer.out = w.shape(w.in);
+  layer.out.insert(layer.out.begin(), w.channels);
+  // That many products meet in a pixel, on average.
+  const std::int64_t meet =
+      std::max<std::int64_t>(1, inputs * Window::volume(w.kernel) / Window::volume(w.stride));
+  plan_parameters(layer, inputs, w.channels, w, meet);
+}
+
+/// Calls visit(index of the output, of the input, of the weight) for every product.
+template <bool transposed, class Visit>
+void for_each_term(const LayerPlan& layer, int samples, Visit visit) {
+  if constexpr (transposed)
+    for_each_product(transposed_window_of(layer), layer.in[0], samples,
+                     [&](std::int64_t x, std::int64_t y, std::int64_t w) { visit(y, x, w); });
+  else
+    for_each_product(window_of(layer), layer.out[0], samples, visit);
+}
+
+template <bool transposed, class T>
+void forward(const LayerPlan& layer, const Call<T>& call) {
+  const std::int64_t outs = layer.out[0], image = elements(layer.out) / outs;
+  const bool bias = layer.parameters.size() > 1;
+  for (std::int64_t i = 0; i < call.samples() * outs * image; ++i)
+    call.y[i] = bias ? call.weights[1][i / image % outs] : T{0};
+  for_each_term<transposed>(layer, call.samples(),
+                            [&](std::int64_t y, std::int64_t x, std::int64_t w) {
+                              call.y[y] += call.x[x] * call.weights[0][w];
+                            });
+}
+
+template <bool transposed, class T>
+void backward(const LayerPlan& layer, const Call<T>& call) {
+  const std::int64_t outs = layer.out[0], image = elements(layer.out) / outs;
+  std::fill_n(call.gradients[0], elements(layer.parameters[0].shape), T{0});
+  if (layer.parameters.size() > 1) {
+    std::fill_n(call.gradients[1], outs, T{0});
+    for (std::int64_t i = 0; i < call.samples() * outs * image; ++i)
+      call.gradients[1][i / image % outs] += call.dy[i];
+  }
+  if (call.dx != nullptr) std::fill_n(call.dx, call.samples() * elements(layer.in), T{0});
+  for_each_term<transposed>(layer, call.samples(),
+                            [&](std::int64_t y, std::int64_t x, std::int64_t w) {
+                              call.gradients[0][w] += call.dy[y] * call.x[x];
+                              if (call.dx != nullptr) call.dx[x] += call.dy[y] * call.weights[0][w];
+                            });
+}
+
+}  // namespace
+
+const Layer conv2d{plan,
+                   {forward<false, float>, backward<false, float>},
+                   {forward<false, double>, backward<false, double>}};
+const Layer conv3d = conv2d;
+const Layer conv_transpose2d{plan_transposed,
+                             {forward<true, float>, backward<true, float>},
+                             {forward<true, double>, backward<true, double>}};
+const Layer conv_transpose3d = conv_transpose2d;
+
+}  // namespace thalweg::engine::reference

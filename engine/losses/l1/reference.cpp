@@ -1,0 +1,20 @@
+// l1: |output - target|, averaged over a sample's targets; gradient 0 where they are equal.
+#include "engine/losses/reference_elementwise.h"
+
+namespace thalweg::engine::reference {
+namespace {
+
+template <class T>
+ShardResult loss(const LossPlan& plan, const LossCall<T>& call) {
+  return each_target(plan, call, [](T output, T target, T& gradient) {
+    const T difference = output - target;
+    gradient = difference > 0 ? T{1} : difference < 0 ? T{-1} : T{0};
+    return gradient * difference;
+  });
+}
+
+}  // namespace
+
+const Loss l1{loss<float>, loss<double>};
+
+}  // namespace thalweg::engine::reference

@@ -1,0 +1,20 @@
+// mse: (output - target)^2, averaged over a sample's targets.
+#include "engine/losses/reference_elementwise.h"
+
+namespace thalweg::engine::reference {
+namespace {
+
+template <class T>
+ShardResult loss(const LossPlan& plan, const LossCall<T>& call) {
+  return each_target(plan, call, [](T output, T target, T& gradient) {
+    const T difference = output - target;
+    gradient = 2 * difference;
+    return difference * difference;
+  });
+}
+
+}  // namespace
+
+const Loss mse{loss<float>, loss<double>};
+
+}  // namespace thalweg::engine::reference
