@@ -31,7 +31,7 @@ class Call {
   /// others.
   virtual std::string way_name(int way) const { return way < ways() ? std::to_string(way) : ""; }
   virtual std::size_t workspace(int way) const { return (void)way, 0; }
-  void choose(int way) { chosen_ = way; }
+  virtual void choose(int way) { chosen_ = way; }
   int chosen() const { return chosen_; }
   /// Tensors in the order that the maker says; `workspace` has workspace(chosen()) bytes. Nothing
   /// is waited for. Throws GpuError.

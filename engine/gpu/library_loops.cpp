@@ -27,6 +27,22 @@ struct AddBias {
   }
 };
 
+/// Neighbouring threads write neighbours; each takes `width` inputs, which lie side by side where
+/// they are read.
+template <class T>
+struct TurnWeights {
+  std::int64_t outputs, places, inputs, width;
+  const T* from;
+  T* to;
+  THALWEG_HOST_DEVICE void operator()(std::int64_t i) const {
+    const std::int64_t output = i % outputs, place = i / outputs % places;
+    const std::int64_t first = i / outputs / places * width;
+    for (std::int64_t input = first; input < first + width; ++input)
+      to[(input * places + place) * outputs + output] =
+          from[(output * places + places - 1 - place) * inputs + input];
+  }
+};
+
 }  // namespace
 
 void narrow(Queue& queue, std::int64_t n, const float* from, Bf16* to) {
@@ -34,6 +50,17 @@ void narrow(Queue& queue, std::int64_t n, const float* from, Bf16* to) {
 }
 void widen(Queue& queue, std::int64_t n, const Bf16* from, float* to) {
   for_each(queue, n, Convert<Bf16, float>{from, to});
+}
+void turn_weights(Queue& queue, Type type, const std::array<std::int64_t, 3>& sizes,
+                  const void* from, void* to) {
+  const std::int64_t width = sizes[2] % 8 == 0 ? 8 : 1;
+  const std::int64_t count = sizes[0] * sizes[1] * sizes[2] / width;
+  with_type(type, [&](auto zero) {
+    using T = decltype(zero);
+    for_each(queue, count,
+             TurnWeights<T>{sizes[0], sizes[1], sizes[2], width, static_cast<const T*>(from),
+                            static_cast<T*>(to)});
+  });
 }
 void add_bias(Queue& queue, Type type, std::int64_t rows, std::int64_t n, std::int64_t row, void* y,
               const void* bias, bool relu) {

@@ -1,6 +1,7 @@
 // Loops of our own around the libraries' calls. For this room only.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "engine/gpu/gpu.h"
@@ -10,6 +11,10 @@ namespace thalweg::engine::gpu {
 
 void narrow(Queue& queue, std::int64_t n, const float* from, Bf16* to);
 void widen(Queue& queue, std::int64_t n, const Bf16* from, float* to);
+/// `sizes`: outputs, places, inputs of a convolution's weights: to (inputs, places, outputs), the
+/// places in the opposite order.
+void turn_weights(Queue& queue, Type type, const std::array<std::int64_t, 3>& sizes,
+                  const void* from, void* to);
 /// To every row of y (rows, n), `row` elements from one to the next: + bias (of y's type), then
 /// relu. A null bias adds nothing.
 void add_bias(Queue& queue, Type type, std::int64_t rows, std::int64_t n, std::int64_t row, void* y,

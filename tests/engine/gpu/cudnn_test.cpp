@@ -81,7 +81,8 @@ Convolution conv(std::int64_t n, std::int64_t c, std::int64_t k, std::int64_t in
   return shape;
 }
 
-/// "engine 62" of "engine 62 2=1 27=4".
+/// "engine 62" of "engine 62 2=1 27=4"; "product 0"; "turned engine" of a convolution of turned
+/// weights.
 std::string engine_of(const std::string& way) {
   return way.substr(0, way.find(' ', way.find(' ') + 1));
 }
@@ -128,15 +129,6 @@ class CudnnModels : public testing::TestWithParam<Compiled> {
     return calls;
   }
 
-  /// Or all that cuDNN has: three for some gradients of 1x1 convolutions' inputs.
-  void expect_four_engines(const Call& call, const Convolution& shape) const {
-    const std::size_t found = engines_of(call).size();
-    if (found >= 4) return;
-    EXPECT_EQ(shape.pass, Convolution::Pass::backward_data) << call.name();
-    const auto graph = [&] { return graph_of(shape, {false, false, false}); };
-    EXPECT_EQ(found, CudnnPlans(*target_, call.name(), graph, {}).engines()) << call.name();
-  }
-
   std::unique_ptr<CudnnTarget> target_;
   std::unique_ptr<PlanningLibrary> library_;
   std::unique_ptr<DescribedGpu> gpu_;
@@ -155,8 +147,7 @@ TEST_P(LargeCudnnModels, HaveAllTheirWaysInBf16) {
     const bool attends = call->key().starts_with("attention");
     const PlanningLibrary::Made& made = library_->made().at(call->key());
     if (!attends) {
-      EXPECT_GE(call->ways(), 4) << call->name();
-      expect_four_engines(*call, *made.convolution);
+      EXPECT_GE(engines_of(*call).size(), 4u) << call->name();
       continue;
     }
     EXPECT_EQ(call->chosen(), 0) << call->name();

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstdint>
 #include <random>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "tests/engine/gpu/machines.h"
@@ -240,6 +242,8 @@ std::vector<Case> convolutions() {
   add("images", 2, 8, 16, {9, 7}, {3, 3}, 1, 1);
   add("images, stride 2", 2, 3, 8, {11, 10}, {5, 5}, 2, 2);
   add("1x1, stride 2", 3, 16, 8, {8, 8}, {1, 1}, 2, 0);
+  add("1x1", 3, 16, 8, {6, 5}, {1, 1}, 1, 0);
+  add("5x5 of few channels", 2, 3, 4, {7, 6}, {5, 5}, 1, 1);
   add("volumes", 2, 4, 8, {5, 6, 7}, {3, 3, 3}, 1, 1);
   add("volumes, stride 2, one channel", 1, 1, 8, {8, 8, 8}, {2, 2, 2}, 2, 0);
   return cases;
@@ -325,6 +329,64 @@ TEST_P(LibraryCalls, Convolutions) {
       expect(*library.convolution(c), {at_x.data(), at_dy.data(), nullptr}, 2, w, Type::f32, dw,
              type == Type::bf16 ? 300 : 5);
     }
+}
+
+/// How many ways' names begin so; all ways have names of their own.
+int ways_named(const Call& call, const std::string& begin) {
+  std::set<std::string> names;
+  int count = 0;
+  for (int way = 0; way < call.ways(); ++way) {
+    names.insert(call.way_name(way));
+    count += call.way_name(way).starts_with(begin);
+  }
+  EXPECT_EQ(names.size(), static_cast<std::size_t>(call.ways())) << call.name();
+  EXPECT_EQ(call.way_name(call.ways()), "") << call.name();
+  return count;
+}
+
+TEST_P(LibraryCalls, ConvolutionsAreDoneByOtherCallsToo) {
+  using Pass = Convolution::Pass;
+  for (const Case& test : convolutions()) {
+    SCOPED_TRACE(test.what);
+    Convolution c = test.shape;
+    const bool product = c.kernel == std::vector<std::int64_t>{1, 1} && c.stride == 1;
+    for (const Pass pass : {Pass::forward, Pass::backward_data, Pass::backward_weights}) {
+      c.pass = pass;
+      const auto call = queue_->library().convolution(c);
+      EXPECT_LE(call->ways(), 8);
+      EXPECT_FALSE(call->way_name(0).starts_with("product") ||
+                   call->way_name(0).starts_with("turned"));
+      EXPECT_EQ(ways_named(*call, "product ") > 0, product);
+      EXPECT_EQ(ways_named(*call, "turned ") > 0,
+                pass == Pass::backward_data && c.stride == 1 && !product);
+      if (!product) continue;
+      EXPECT_THROW(call->choose(call->ways()), GpuError);
+      EXPECT_THROW((void)call->workspace(call->ways()), GpuError);
+    }
+  }
+}
+
+TEST_P(LibraryCalls, TurnedWeightsLieInTheWorkspace) {
+  Convolution c = convolutions()[0].shape;
+  c.pass = Convolution::Pass::backward_data;
+  const auto call = queue_->library().convolution(c);
+  const int last = call->ways() - 1;
+  ASSERT_TRUE(call->way_name(last).starts_with("turned ")) << call->way_name(last);
+  EXPECT_GE(call->workspace(last), 16u * 3 * 3 * 8 * sizeof(float));
+  call->choose(last);
+  void* const nothing[] = {nullptr, nullptr, nullptr};
+  EXPECT_THROW(call->run(*queue_, nothing, nullptr), GpuError);
+}
+
+// No padding makes them a convolution: it would be negative, or another one in each direction.
+TEST_P(LibraryCalls, OnlyWhatAConvolutionCanDoIsTurned) {
+  if (!gpu_->info().emulated) GTEST_SKIP() << "a library may refuse such shapes";
+  Convolution c = convolutions()[0].shape;
+  c.pass = Convolution::Pass::backward_data;
+  c.padding = 3, c.out = {13, 11};
+  EXPECT_EQ(ways_named(*queue_->library().convolution(c), "turned "), 0);
+  c.padding = 1, c.kernel = {3, 1}, c.out = {9, 9};
+  EXPECT_EQ(ways_named(*queue_->library().convolution(c), "turned "), 0);
 }
 
 struct Attention {
