@@ -10,6 +10,7 @@
 
 #include "engine/comm/algorithms/table.h"
 #include "engine/sync/adasum_sum.h"
+#include "engine/sync/compress/table.h"
 #include "engine/sync/finite.h"
 #include "engine/sync/gradient_path.h"
 #include "engine/sync/mode.h"
@@ -145,28 +146,25 @@ class AdasumOfChanges : public SyncMode {
   double last_combine_ms_ = 0;  ///< of the step before; nothing hides it
 };
 
-bool over_machines(const jobspec::Value& options) {
-  const jobspec::Value* over = options.find("pairs");
-  return over != nullptr && over->to_text() == "machines";
+bool over_machines(const SyncConfig& config) {
+  return config.mode.text("pairs") == "machines";
 }
 
-bool combines_changes(const jobspec::Value& options) {
-  const jobspec::Value* form = options.find("form");
-  return form != nullptr && form->to_text() == "change";
+bool combines_changes(const SyncConfig& config) {
+  return config.mode.text("form") == "change";
 }
 
-void require(const jobspec::Value& options, const SyncFacts& facts) {
-  const bool machines = over_machines(options);
+void require(const SyncConfig& config, const SyncFacts& facts) {
+  const bool machines = over_machines(config);
   const int units = machines ? facts.machines : facts.ranks;
   if (!std::has_single_bit(static_cast<unsigned>(units)))
     throw std::invalid_argument(
         std::string("sync.mode: adasum combines ") + (machines ? "machines" : "ranks") +
         " in pairs: it needs a power of two of them, not " + std::to_string(units));
-  if (const jobspec::Value* compress = options.find("compress");
-      compress != nullptr && compress->to_text() != "none")
-    throw std::invalid_argument("sync.compress: " + compress->to_text() +
+  if (config.compresses())
+    throw std::invalid_argument(std::string("sync.compress: ") + config.compress.name +
                                 " does not go with sync.mode adasum");
-  if (!combines_changes(options)) return;
+  if (!combines_changes(config)) return;
   if (facts.on_gpu)
     throw std::invalid_argument(
         "sync.form: change works in the host's memory; use form gradient, or device cpu");
@@ -180,17 +178,16 @@ void require(const jobspec::Value& options, const SyncFacts& facts) {
         "over all ranks; use form gradient, or another optimizer");
 }
 
-std::unique_ptr<SyncMode> make(const jobspec::Value& options, const SyncParts& parts) {
-  const SyncOptions common = read_sync_options(options);
+std::unique_ptr<SyncMode> make(const SyncConfig& config, const SyncParts& parts) {
   const comm::Adasum pairs =
-      over_machines(options) ? comm::Adasum::over_machines : comm::Adasum::over_ranks;
+      over_machines(config) ? comm::Adasum::over_machines : comm::Adasum::over_ranks;
   // Each rank brings the mean over its own samples.
   const float scale =
       1.0f / static_cast<float>(parts.sharding.mine() * parts.sharding.shard_batch());
-  if (!combines_changes(options))
-    return make_synchronous(parts, common, scale,
+  if (!combines_changes(config))
+    return make_synchronous(parts, config.common, scale,
                             std::make_unique<AdasumSum>(parts.group, parts.model, pairs));
-  return std::make_unique<AdasumOfChanges>(parts, common, scale, pairs);
+  return std::make_unique<AdasumOfChanges>(parts, config.common, scale, pairs);
 }
 
 }  // namespace

@@ -20,14 +20,6 @@ const jobspec::Table<SyncRow>& table() {
   return rows;
 }
 
-std::string known_algorithms() {
-  std::string known;
-  for (const std::string& name : comm::names_of(comm::Collective::allreduce)) {
-    known += (known.empty() ? "" : ", ") + name;
-  }
-  return known;
-}
-
 /// Throws std::invalid_argument ("did you mean").
 const SyncRow& row_of(const jobspec::Value& options) {
   const jobspec::Value* given = options.find("mode");
@@ -50,7 +42,7 @@ SyncFacts facts_of(const SyncParts& parts) {
 }
 
 /// What holds for every mode.
-void require_of_all(const jobspec::Value& options, const SyncFacts& facts) {
+void require_of_all(const SyncConfig& config, const SyncFacts& facts) {
   if (facts.on_gpu) {
     if (facts.joins_shards)
       throw std::invalid_argument(
@@ -61,7 +53,7 @@ void require_of_all(const jobspec::Value& options, const SyncFacts& facts) {
       throw std::invalid_argument("device: a GPU needs a model of which every step uses all");
     return;
   }
-  const std::string exchange = read_sync_options(options).gpu_exchange;
+  const std::string& exchange = config.common.gpu_exchange;
   if (exchange != "auto" && exchange != "host")
     throw std::invalid_argument("sync.gpu_exchange: " + exchange +
                                 " is for GPUs, and the model is in the host's memory; leave it "
@@ -81,18 +73,20 @@ void require_of_all(const jobspec::Value& options, const SyncFacts& facts) {
 
 void require_sync(const jobspec::Value& options, const SyncFacts& facts) {
   const SyncRow& row = row_of(options);
-  const CompressRow& compress = compress_row(options);
-  require_of_all(options, facts);
-  row.require(options, facts);
-  if (compress.remembers != nullptr && compress.remembers(options) && facts.observes_curvature)
-    throw std::invalid_argument(std::string("sync.compress: ") + compress.name +
+  const SyncConfig config(options, row.options);
+  require_of_all(config, facts);
+  row.require(config, facts);
+  if (config.compress.remembers != nullptr && config.compress.remembers(config.compression) &&
+      facts.observes_curvature)
+    throw std::invalid_argument(std::string("sync.compress: ") + config.compress.name +
                                 " remembers one gradient, and this optimizer looks at two; use "
                                 "fp16 or bf16, or another optimizer");
 }
 
 std::unique_ptr<SyncMode> make_sync_mode(const jobspec::Value& options, const SyncParts& parts) {
   require_sync(options, facts_of(parts));
-  return row_of(options).maker(options, parts);
+  const SyncRow& row = row_of(options);
+  return row.maker({options, row.options}, parts);
 }
 
 std::vector<jobspec::Section> sync_schema() {
@@ -101,20 +95,7 @@ std::vector<jobspec::Section> sync_schema() {
   section.doc = "How the ranks work together";
   section.selector = "mode";
   section.fallback = table().front().name;
-  const comm::GroupOptions group;
   section.options = sync_options();
-  section.options.push_back(jobspec::text_option(
-      "allreduce", group.allreduce,
-      "algorithm of sums other than the gradients': auto, autotune (measured when an attempt "
-      "starts and written to its journal; bits may differ between attempts), a name, or names by "
-      "size such as recursive_doubling:0-8K,ring:8K-; there are " +
-          known_algorithms()));
-  section.options.push_back(jobspec::above_min(jobspec::real_option(
-      "stall_timeout_s", std::chrono::duration<double>(group.stall_timeout).count(), 0,
-      jobspec::no_limit, "a rank that waits this long without any progress gives up")));
-  section.options.push_back(jobspec::flag_option(
-      "check", group.checked,
-      "the ranks compare what they call before each collective; for finding mistakes"));
   section.variants = table().variants();
   return {std::move(section), compress_section()};
 }
@@ -137,20 +118,17 @@ jobspec::Value sync_identity(const jobspec::Value& options) {
 }
 
 bool wants_autotune(const jobspec::Value& options) {
-  const jobspec::Value* choice = options.find("allreduce");
-  return choice != nullptr && choice->as_string() == "autotune";
+  return jobspec::Options(options, sync_options()).text("allreduce") == "autotune";
 }
 
-comm::GroupOptions group_options(const jobspec::Value& options) {
+comm::GroupOptions group_options(const jobspec::Value& tree) {
+  const jobspec::Options options(tree, sync_options(), "sync.");
   comm::GroupOptions group;
-  if (const jobspec::Value* choice = options.find("allreduce")) {
-    if (!wants_autotune(options)) group.allreduce = choice->as_string();
-    (void)comm::Choice::parse(comm::Collective::allreduce, group.allreduce);
-  }
-  if (const jobspec::Value* seconds = options.find("stall_timeout_s"))
-    group.stall_timeout =
-        std::chrono::milliseconds(static_cast<std::int64_t>(1000 * seconds->as_double()));
-  if (const jobspec::Value* check = options.find("check")) group.checked = check->as_bool();
+  if (!wants_autotune(tree)) group.allreduce = options.text("allreduce");
+  (void)comm::Choice::parse(comm::Collective::allreduce, group.allreduce);
+  group.stall_timeout =
+      std::chrono::milliseconds(static_cast<std::int64_t>(1000 * options.real("stall_timeout_s")));
+  group.checked = options.flag("check");
   return group;
 }
 

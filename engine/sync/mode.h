@@ -160,15 +160,17 @@ bool wants_autotune(const jobspec::Value& options);
 /// The group's part of the `train.sync` tree.
 comm::GroupOptions group_options(const jobspec::Value& options);
 
+struct SyncConfig;
+
 /// A row of the table: one function and one file each.
 struct SyncRow {
   const char* name;
   const char* doc;
   std::vector<jobspec::Option> options;
   /// As require_sync, of this mode.
-  void (*require)(const jobspec::Value& options, const SyncFacts& facts);
+  void (*require)(const SyncConfig& config, const SyncFacts& facts);
   /// Of what `require` has let pass.
-  std::unique_ptr<SyncMode> (*maker)(const jobspec::Value& options, const SyncParts& parts);
+  std::unique_ptr<SyncMode> (*maker)(const SyncConfig& config, const SyncParts& parts);
 };
 SyncRow synchronous_row();
 SyncRow adasum_row();

@@ -1,5 +1,7 @@
 #include "engine/sync/options.h"
 
+#include "engine/comm/algorithms/choice.h"
+#include "engine/sync/compress/table.h"
 #include "engine/sync/exchange/table.h"
 #include "jobspec/option.h"
 
@@ -15,9 +17,27 @@ Option mebibytes(const char* name, const char* doc, std::size_t fallback) {
   return jobspec::real_option(name, static_cast<double>(fallback) / kMiB, 0, 4096, doc);
 }
 
-void read_bytes(const Value& options, const char* name, std::size_t& bytes) {
-  if (const Value* given = options.find(name))
-    bytes = static_cast<std::size_t>(given->as_double() * kMiB);
+std::size_t bytes_of(const jobspec::Options& options, const char* name) {
+  return static_cast<std::size_t>(options.real(name) * kMiB);
+}
+
+SyncOptions read_common(const jobspec::Options& options) {
+  SyncOptions o;
+  o.buckets.first_bytes = bytes_of(options, "first_bucket_mib");
+  o.buckets.bytes = bytes_of(options, "bucket_mib");
+  o.overlap = options.flag("overlap");
+  o.forward_first = options.text("priority") == "forward";
+  o.stall_timeout =
+      std::chrono::milliseconds(static_cast<std::int64_t>(1000 * options.real("stall_timeout_s")));
+  o.gpu_exchange = options.text("gpu_exchange");
+  return o;
+}
+
+std::string known_algorithms() {
+  std::string known;
+  for (const std::string& name : comm::names_of(comm::Collective::allreduce))
+    known += (known.empty() ? "" : ", ") + name;
+  return known;
 }
 
 Option exchange_option() {
@@ -37,6 +57,7 @@ Option exchange_option() {
 
 std::vector<Option> sync_options() {
   const SyncOptions defaults;
+  const comm::GroupOptions group;
   return {
       mebibytes("first_bucket_mib", "size of the first message of gradients, in MiB",
                 defaults.buckets.first_bytes),
@@ -52,21 +73,29 @@ std::vector<Option> sync_options() {
       jobspec::whole_option("accumulate", 1, 1, 65536,
                             "micro-batches in which a shard is computed, one after another, before "
                             "one synchronisation; batch.global stays the batch of an update, the "
-                            "memory for activations is divided")};
+                            "memory for activations is divided"),
+      jobspec::text_option(
+          "allreduce", group.allreduce,
+          "algorithm of sums other than the gradients': auto, autotune (measured when an attempt "
+          "starts and written to its journal; bits may differ between attempts), a name, or names "
+          "by size such as recursive_doubling:0-8K,ring:8K-; there are " +
+              known_algorithms()),
+      jobspec::above_min(jobspec::real_option(
+          "stall_timeout_s", std::chrono::duration<double>(group.stall_timeout).count(), 0,
+          jobspec::no_limit, "a rank that waits this long without any progress gives up")),
+      jobspec::flag_option(
+          "check", group.checked,
+          "the ranks compare what they call before each collective; for finding mistakes")};
 }
 
-SyncOptions read_sync_options(const Value& options) {
-  SyncOptions o;
-  read_bytes(options, "first_bucket_mib", o.buckets.first_bytes);
-  read_bytes(options, "bucket_mib", o.buckets.bytes);
-  if (const Value* given = options.find("overlap")) o.overlap = given->as_bool();
-  if (const Value* given = options.find("priority"))
-    o.forward_first = given->as_string() == "forward";
-  if (const Value* given = options.find("stall_timeout_s"))
-    o.stall_timeout =
-        std::chrono::milliseconds(static_cast<std::int64_t>(1000 * given->as_double()));
-  if (const Value* given = options.find("gpu_exchange")) o.gpu_exchange = given->as_string();
-  return o;
+SyncConfig::SyncConfig(const Value& tree, const std::vector<Option>& of_mode)
+    : common(read_common({tree, sync_options(), "sync."})),
+      mode(tree, of_mode, "sync."),
+      compress(compress_row(tree)),
+      compression(tree, compress.options, "sync.") {}
+
+bool SyncConfig::compresses() const {
+  return &compress != &compress_table().front();
 }
 
 }  // namespace thalweg::engine

@@ -8,6 +8,7 @@
 #include "engine/comm/group.h"
 #include "engine/sync/buckets.h"
 #include "jobspec/fwd.h"
+#include "jobspec/options.h"
 
 namespace thalweg::engine {
 
@@ -19,9 +20,21 @@ struct SyncOptions {
   std::string gpu_exchange = "auto";  ///< a row of the table of exchanges
 };
 
-/// Missing keys have their defaults.
-SyncOptions read_sync_options(const jobspec::Value& options);
-
 std::vector<jobspec::Option> sync_options();
+
+struct CompressRow;
+
+/// The `train.sync` tree, read: missing keys have their defaults.
+struct SyncConfig {
+  /// Throws std::invalid_argument ("did you mean") where there is no such compression.
+  SyncConfig(const jobspec::Value& tree, const std::vector<jobspec::Option>& of_mode);
+
+  SyncOptions common;
+  jobspec::Options mode;  ///< of its row
+  const CompressRow& compress;
+  jobspec::Options compression;  ///< of its row
+
+  bool compresses() const;
+};
 
 }  // namespace thalweg::engine

@@ -148,26 +148,19 @@ class Synchronous : public SyncMode {
   std::vector<Segment> segments_;  ///< of the bucket under way
 };
 
-std::string text_of(const jobspec::Value& options, const char* name, const char* fallback) {
-  const jobspec::Value* given = options.find(name);
-  return given == nullptr ? fallback : given->to_text();
-}
-
-void require(const jobspec::Value& options, const SyncFacts&) {
-  const std::string compress = text_of(options, "compress", "none");
-  if (text_of(options, "sum", "auto") == "shards" && compress != "none")
-    throw std::invalid_argument("sync.compress: " + compress +
+void require(const SyncConfig& config, const SyncFacts&) {
+  if (config.mode.text("sum") == "shards" && config.compresses())
+    throw std::invalid_argument(std::string("sync.compress: ") + config.compress.name +
                                 " works on the sum of a rank's shards; set sync.sum to ranks, or "
                                 "leave it out");
 }
 
-std::unique_ptr<SyncMode> make(const jobspec::Value& options, const SyncParts& parts) {
-  const bool by_ranks =
-      text_of(options, "sum", "auto") == "ranks" || text_of(options, "compress", "none") != "none";
+std::unique_ptr<SyncMode> make(const SyncConfig& config, const SyncParts& parts) {
   std::unique_ptr<BucketSum> combine;
-  if (by_ranks) combine = make_compressor(options, {parts.group, parts.model, parts.seed});
+  if (config.mode.text("sum") == "ranks" || config.compresses())
+    combine = config.compress.make(config.compression, {parts.group, parts.model, parts.seed});
   // The mean over the global batch: each sample's gradient is scaled, then all are summed.
-  return make_synchronous(parts, read_sync_options(options),
+  return make_synchronous(parts, config.common,
                           1.0f / static_cast<float>(parts.sharding.global_batch),
                           std::move(combine));
 }

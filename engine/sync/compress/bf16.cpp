@@ -10,7 +10,7 @@ CompressRow bf16_compression() {
   return {"bf16",
           "2 bytes a number, 8 bits of precision, the range of f32",
           {},
-          [](const jobspec::Value&, const CompressParts& parts) -> std::unique_ptr<BucketSum> {
+          [](const jobspec::Options&, const CompressParts& parts) -> std::unique_ptr<BucketSum> {
             return std::make_unique<Narrow>(parts.group, comm::Type::bf16);
           }};
 }

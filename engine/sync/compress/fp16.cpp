@@ -11,7 +11,7 @@ CompressRow fp16_compression() {
           "2 bytes a number, 11 bits of precision from 6e-5 up to 65504: below it loses precision "
           "and ends at 6e-8, above it the run ends as diverged",
           {},
-          [](const jobspec::Value&, const CompressParts& parts) -> std::unique_ptr<BucketSum> {
+          [](const jobspec::Options&, const CompressParts& parts) -> std::unique_ptr<BucketSum> {
             return std::make_unique<Narrow>(parts.group, comm::Type::f16);
           }};
 }

@@ -26,7 +26,7 @@ CompressRow no_compression() {
   return {"none",
           "gradients travel as they are, 4 bytes a number",
           {},
-          [](const jobspec::Value&, const CompressParts& parts) -> std::unique_ptr<BucketSum> {
+          [](const jobspec::Options&, const CompressParts& parts) -> std::unique_ptr<BucketSum> {
             return std::make_unique<NoCompression>(parts.group);
           }};
 }

@@ -182,21 +182,15 @@ class PowerSgd : public BucketSum {
   std::vector<float> plain_;
 };
 
-bool warm_start(const jobspec::Value& options) {
-  const jobspec::Value* given = options.find("warm_start");
-  return given == nullptr || given->as_bool();
+bool remembers(const jobspec::Options& options) {
+  return error_feedback(options) || options.flag("warm_start");
 }
 
-bool remembers(const jobspec::Value& options) {
-  return error_feedback(options) || warm_start(options);
-}
-
-std::unique_ptr<BucketSum> make(const jobspec::Value& options, const CompressParts& parts) {
-  const jobspec::Value* rank = options.find("compress_rank");
+std::unique_ptr<BucketSum> make(const jobspec::Options& options, const CompressParts& parts) {
   return std::make_unique<PowerSgd>(
-      parts, PowerSgd::Settings{static_cast<std::size_t>(rank == nullptr ? kRank : rank->as_int()),
-                                error_feedback(options), warm_start(options),
-                                compress_start(options, kStart)});
+      parts, PowerSgd::Settings{static_cast<std::size_t>(options.integer("compress_rank")),
+                                error_feedback(options), options.flag("warm_start"),
+                                options.integer("compress_start")});
 }
 
 }  // namespace

@@ -22,10 +22,6 @@ const CompressRow& compress_row(const Value& options) {
                           : compress_table().at(given->to_text(), "sync.compress");
 }
 
-std::unique_ptr<BucketSum> make_compressor(const Value& options, const CompressParts& parts) {
-  return compress_row(options).make(options, parts);
-}
-
 jobspec::Section compress_section() {
   jobspec::Section section;
   section.path = "sync";
@@ -47,14 +43,8 @@ Option error_feedback_option() {
       "what compression left out is kept and added to the next step's gradient");
 }
 
-std::int64_t compress_start(const Value& options, std::int64_t fallback) {
-  const Value* given = options.find("compress_start");
-  return given == nullptr ? fallback : given->as_int();
-}
-
-bool error_feedback(const Value& options) {
-  const Value* given = options.find("error_feedback");
-  return given == nullptr || given->as_bool();
+bool error_feedback(const jobspec::Options& options) {
+  return options.flag("error_feedback");
 }
 
 }  // namespace thalweg::engine

@@ -9,6 +9,7 @@
 #include "engine/nn/model.h"
 #include "engine/sync/bucket_sum.h"
 #include "jobspec/fwd.h"
+#include "jobspec/options.h"
 #include "jobspec/table.h"
 
 namespace thalweg::engine {
@@ -25,9 +26,9 @@ struct CompressRow {
   const char* name;
   const char* doc;
   std::vector<jobspec::Option> options;
-  std::unique_ptr<BucketSum> (*make)(const jobspec::Value& options, const CompressParts& parts);
+  std::unique_ptr<BucketSum> (*make)(const jobspec::Options& options, const CompressParts& parts);
   /// Whether it keeps something of a step's gradient for the next; null: never.
-  bool (*remembers)(const jobspec::Value& options) = nullptr;
+  bool (*remembers)(const jobspec::Options& options) = nullptr;
 };
 CompressRow no_compression();
 CompressRow fp16_compression();
@@ -41,16 +42,11 @@ const jobspec::Table<CompressRow>& compress_table();
 /// std::invalid_argument ("did you mean").
 const CompressRow& compress_row(const jobspec::Value& options);
 
-/// As compress_row.
-std::unique_ptr<BucketSum> make_compressor(const jobspec::Value& options,
-                                           const CompressParts& parts);
-
 jobspec::Section compress_section();
 
 // What several rows have.
 jobspec::Option compress_start_option(std::int64_t fallback);
 jobspec::Option error_feedback_option();
-std::int64_t compress_start(const jobspec::Value& options, std::int64_t fallback);
-bool error_feedback(const jobspec::Value& options);
+bool error_feedback(const jobspec::Options& options);
 
 }  // namespace thalweg::engine

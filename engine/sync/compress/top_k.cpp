@@ -100,10 +100,9 @@ class TopK : public BucketSum {
   std::vector<Entry> mine_, all_;
 };
 
-std::unique_ptr<BucketSum> make(const jobspec::Value& options, const CompressParts& parts) {
-  const jobspec::Value* share = options.find("compress_share");
-  return std::make_unique<TopK>(parts, share == nullptr ? kShare : share->as_double(),
-                                error_feedback(options), compress_start(options, 0));
+std::unique_ptr<BucketSum> make(const jobspec::Options& options, const CompressParts& parts) {
+  return std::make_unique<TopK>(parts, options.real("compress_share"), error_feedback(options),
+                                options.integer("compress_start"));
 }
 
 }  // namespace

@@ -7,7 +7,9 @@
 
 #include "engine/sync/compress/matrix.h"
 #include "engine/sync/compress/table.h"
+#include "engine/sync/options.h"
 #include "engine/tensor/random.h"
+#include "jobspec/schema.h"
 #include "jobspec/value.h"
 #include "tests/engine/sync/support.h"
 
@@ -84,7 +86,8 @@ class Sums {
  public:
   Sums(comm::Group& group, const Map& options)
       : model_(build_model(Map{{"name", "mlp"}, {"hidden", List{40}}}, {{30}, 3}, 1, "reference")) {
-    sum_ = make_compressor(options, {group, *model_, 11});
+    const SyncConfig config(options, {});
+    sum_ = config.compress.make(config.compression, {group, *model_, 11});
     gradient.resize(model_->parameter_floats());
     part_.leaves = {gradient.data()};
     part_.count = gradient.size();

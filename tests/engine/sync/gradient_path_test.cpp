@@ -54,7 +54,7 @@ TEST(GradientPath, RebuildsItsBucketsInTheOrderThatRankZeroMeasured) {
     const Case c = rewired(
         {group.rank() == 2 ? std::vector<int>{1, 0, 3, 2} : std::vector<int>{0, 3, 1, 2}, {}});
     test::TestRank rank(c, group, 1);
-    GradientPath path(rank.parts(), read_sync_options(c.sync), 1.0f / test::kBatch);
+    GradientPath path(rank.parts(), SyncConfig(c.sync, {}).common, 1.0f / test::kBatch);
     EXPECT_THAT(bucket_order(path), ElementsAre(2, 3, 0, 1));
     make_step(path, rank.input(0));
     EXPECT_THAT(bucket_order(path), ElementsAre(0, 3, 1, 2)) << group.rank();
@@ -76,7 +76,7 @@ TEST(GradientPath, FindsRanksWithOtherBuckets) {
     Case c = two_layers();
     if (group.rank() == 1) c.sync = Map{};
     test::TestRank rank(c, group, 1);
-    GradientPath path(rank.parts(), read_sync_options(c.sync), 1.0f / test::kBatch);
+    GradientPath path(rank.parts(), SyncConfig(c.sync, {}).common, 1.0f / test::kBatch);
     StepOutcome outcome;
     try {
       path.run(rank.input(0), outcome);
