@@ -2,5 +2,6 @@
 #pragma once
 
 #include "engine/device/batch.h"
+#include "engine/device/batch_at.h"
 #include "engine/device/lane.h"
 #include "engine/device/meeting.h"

@@ -11,6 +11,35 @@ constexpr std::chrono::microseconds kPoll{100};
 
 }  // namespace
 
+std::vector<GradientPart> gradient_parts(const std::vector<Bucket>& buckets,
+                                         const std::vector<ParameterInfo>& infos,
+                                         const std::vector<float*>& gradients,
+                                         const std::vector<float*>& extras,
+                                         std::size_t extra_count) {
+  std::vector<GradientPart> parts;
+  for (const Bucket& bucket : buckets) {
+    GradientPart part;
+    for (float* const gradient : gradients)
+      part.leaves.push_back(gradient + bucket.offset);
+    part.number = parts.size();
+    part.offset = bucket.offset;
+    part.count = bucket.count;
+    part.parameters = bucket.parameters;
+    part.label = "bucket " + std::to_string(parts.size() + 1) + ": ";
+    for (const int number : bucket.parameters)
+      part.label += (number == bucket.parameters.front() ? "" : ", ") +
+                    infos[static_cast<std::size_t>(number)].name;
+    parts.push_back(std::move(part));
+  }
+  GradientPart last;
+  last.leaves = extras;
+  last.number = parts.size();
+  last.count = extra_count;
+  last.label = "loss and statistics";
+  parts.push_back(std::move(last));
+  return parts;
+}
+
 BucketReducer::BucketReducer(Start start, const Options& options)
     : start_(std::move(start)), options_(options) {
   thread_ = std::thread([this] { serve(); });

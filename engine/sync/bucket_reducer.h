@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "engine/comm/group.h"
+#include "engine/sync/buckets.h"
 #include "engine/sync/overlap.h"
 
 namespace thalweg::engine {
@@ -21,12 +22,20 @@ namespace thalweg::engine {
 /// What is summed at once.
 struct GradientPart {
   std::vector<float*> leaves;   ///< one vector per local shard; the sum ends in leaves[0]
+  std::size_t number = 0;       ///< its place among the parts
   std::size_t offset = 0;       ///< of the leaves in the flat memory of gradients
   std::size_t count = 0;        ///< floats in each
   std::vector<int> parameters;  ///< whose gradients they are; none: not gradients
   int marks = 0;                ///< mark() calls that complete the part on this rank
   std::string label;            ///< "bucket 2: fc1.weight, fc1.bias"
 };
+
+/// The buckets, then the extras, of shards whose memory these are; marks are left to the caller.
+std::vector<GradientPart> gradient_parts(const std::vector<Bucket>& buckets,
+                                         const std::vector<ParameterInfo>& infos,
+                                         const std::vector<float*>& gradients,
+                                         const std::vector<float*>& extras,
+                                         std::size_t extra_count);
 
 /// Between begin() and the return of wait() for every part, the group belongs to this object's
 /// thread; at other times others may use it.

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <utility>
 
-#include "engine/device/batch_at.h"
 #include "engine/nn/graph.h"
+#include "engine/nn/lane.h"
 #include "engine/sync/flat_vector.h"
 
 namespace thalweg::engine {

@@ -4,7 +4,6 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "engine/device/batch_at.h"
 #include "engine/gpu/vectors.h"
 #include "engine/nn/graph.h"
 #include "engine/nn/lane.h"
@@ -74,6 +73,15 @@ void wait_before_the_end(gpu::Queue& queue) noexcept {
 GpuShards::~GpuShards() {
   wait_before_the_end(*copies_);
   wait_before_the_end(*queue_);
+}
+
+std::vector<GradientPart> GpuShards::parts() {
+  std::vector<float*> gradients, extras;
+  for (std::size_t i = 0; i < results(); ++i) {
+    gradients.push_back(gradient(i));
+    extras.push_back(extra(i));
+  }
+  return gradient_parts(buckets_, p_.model.parameters(), gradients, extras, extra_count());
 }
 
 std::size_t GpuShards::micro_batches() const {
@@ -264,52 +272,54 @@ Shard GpuShards::micro_batch(std::size_t number, const Slot& slot, bool blended,
 
 void GpuShards::compute_shard(std::size_t shard, const Slot& slot, bool blended, bool draw_labels) {
   const int pieces = p_.sharding.micro_batches;
-  const std::size_t floats = p_.model.parameter_floats(), statistics = p_.model.statistics();
+  const std::size_t floats = p_.model.parameter_floats();
   const bool own_marks = !options_.sum_locally || work_.size() == 1;
   std::vector<Work*> open{&work_[shard]};
   for (Work& scratch : scratch_)
     open.push_back(&scratch);
-  for (int micro = 0; micro < pieces; ++micro) {
+  const auto add = [&](std::size_t into, std::size_t offset, std::size_t count) {
+    gpu::add(*queue_, open[into]->gradient.floats() + offset,
+             open[into + 1]->gradient.floats() + offset, count);
+  };
+  const auto compute = [&](int micro, std::size_t top) {
     const std::size_t number =
         shard * static_cast<std::size_t>(pieces) + static_cast<std::size_t>(micro);
-    const std::size_t top = sum_of_micro_batch(micro);
     Work& target = *open[top];
     for (std::size_t b = 0; b < buckets_.size(); ++b)
       left_[b] = buckets_[b].parameters.size();
     const bool measured = options_.measures && p_.sharding.first == 0 && shard == 0 && micro == 0;
-    // With one micro-batch a bucket is complete as soon as its last gradient is. What is marked may
-    // be overwritten with its sum from then on.
-    const bool at_once = own_marks && pieces == 1;
+    // In the last micro-batch a bucket is complete as soon as its last gradient is. What is marked
+    // may be overwritten with its sum from then on.
+    const bool at_once = own_marks && micro + 1 == pieces;
     const auto ready = [&](int parameter) {
       const std::size_t bucket = bucket_of_[static_cast<std::size_t>(parameter)];
       if (--left_[bucket] > 0 || !at_once) return;
       if (measured) add_squares(bucket, target.gradient.floats());
+      for (std::size_t into = top; into-- > 0;)
+        add(into, buckets_[bucket].offset, buckets_[bucket].count);
       mark(shard, bucket);
     };
     if (augment_)
       augment_->run(*queue_, layout_, static_cast<const std::byte*>(slot.device.data()), number);
     lane().train(queue_.get(), micro_batch(number, slot, blended, draw_labels, target), ready);
-    float* const extra = target.extra.floats() + statistics;
-    gpu::narrow(*queue_, extra + extra_loss, static_cast<const double*>(result_.data()), 1);
-    if (measured) {
-      const auto parameters = static_cast<int>(p_.model.parameters().size());
-      if (!at_once) sums_->add_squares(*queue_, target.gradient.floats(), 0, parameters);
-      sums_->take_squares(*queue_, static_cast<double*>(squares_.data()));
-      gpu::sum(*queue_, extra + extra_squares, static_cast<const double*>(squares_.data()),
-               p_.model.parameters().size());
-    } else {
-      queue_->zero(extra + extra_squares, sizeof(float));
-    }
-    std::size_t from = top;
-    for (int joins = joins_after(micro, pieces); joins > 0; --joins, --from) {
-      gpu::add(*queue_, open[from - 1]->gradient.floats(), open[from]->gradient.floats(), floats);
-      gpu::add(*queue_, open[from - 1]->extra.floats(), open[from]->extra.floats(), extra_count());
-    }
-  }
-  if (!own_marks) return;
-  for (std::size_t b = 0; pieces > 1 && b < buckets_.size(); ++b)
-    mark(shard, b);
-  mark(shard, buckets_.size());
+    tell_loss(target, measured, at_once);
+  };
+  add_up_micro_batches(pieces, compute, [&](std::size_t into, bool last) {
+    if (!last || !own_marks) add(into, 0, floats);
+    gpu::add(*queue_, open[into]->extra.floats(), open[into + 1]->extra.floats(), extra_count());
+  });
+  if (own_marks) mark(shard, buckets_.size());
+}
+
+/// `added`: the gradient's squares, where it is measured, have been added up as it came.
+void GpuShards::tell_loss(Work& of, bool measured, bool added) {
+  float* const extra = of.extra.floats() + p_.model.statistics();
+  gpu::narrow(*queue_, extra + extra_loss, static_cast<const double*>(result_.data()), 1);
+  if (!measured) return queue_->zero(extra + extra_squares, sizeof(float));
+  const std::size_t parameters = p_.model.parameters().size();
+  if (!added) sums_->add_squares(*queue_, of.gradient.floats(), 0, static_cast<int>(parameters));
+  sums_->take_squares(*queue_, static_cast<double*>(squares_.data()));
+  gpu::sum(*queue_, extra + extra_squares, static_cast<const double*>(squares_.data()), parameters);
 }
 
 }  // namespace thalweg::engine

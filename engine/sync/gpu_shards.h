@@ -11,6 +11,7 @@
 
 #include "engine/comm/reduction/shard_tree.h"
 #include "engine/nn/lane.h"
+#include "engine/sync/bucket_reducer.h"
 #include "engine/sync/buckets.h"
 #include "engine/sync/gpu_augment.h"
 #include "engine/sync/micro_batches.h"
@@ -69,6 +70,8 @@ class GpuShards {
   float* extra(std::size_t i) { return work_[i].extra.floats(); }
   std::size_t results() const { return options_.sum_locally ? 1 : work_.size(); }
   std::size_t extra_count() const { return p_.model.statistics() + extras; }
+  /// What is summed over the ranks.
+  std::vector<GradientPart> parts();
   /// When a bucket of result i is complete, as part of the last run(); its memory is then read no
   /// more and may be overwritten. Bucket numbers beyond the last: everything.
   const gpu::Event& ready(std::size_t i, std::size_t bucket) const {
@@ -97,6 +100,7 @@ class GpuShards {
   void compute_shard(std::size_t shard, const Slot& slot, bool blended, bool draw_labels);
   Shard micro_batch(std::size_t number, const Slot& slot, bool blended, bool draw_labels,
                     Work& into);
+  void tell_loss(Work& of, bool measured, bool added);
   void mark(std::size_t shard, std::size_t bucket);
   void add_squares(std::size_t bucket, const float* gradient);
 

@@ -114,32 +114,17 @@ std::size_t GradientPath::extra_count() const {
 }
 
 void GradientPath::set_parts() {
-  std::vector<GradientPart> parts;
-  for (std::size_t b = 0; b < buckets_.size(); ++b) {
-    const Bucket& bucket = buckets_[b];
-    GradientPart part;
-    for (Work& work : work_)
-      part.leaves.push_back(work.gradient + bucket.offset);
-    part.offset = bucket.offset;
-    part.count = bucket.count;
-    part.parameters = bucket.parameters;
-    part.marks = static_cast<int>(bucket.parameters.size() * work_.size());
-    part.label = "bucket " + std::to_string(b + 1) + ": ";
-    for (const int number : bucket.parameters)
-      part.label += (number == bucket.parameters.front() ? "" : ", ") +
-                    p_.model.parameters()[static_cast<std::size_t>(number)].name;
-    parts.push_back(std::move(part));
-  }
-  GradientPart last;
+  std::vector<float*> gradients, extras;
   extras_.clear();
   for (Work& work : work_) {
     work.extra = extras_.emplace_back(Buffer::of_floats(extra_count())).floats();
-    last.leaves.push_back(work.extra);
+    gradients.push_back(work.gradient);
+    extras.push_back(work.extra);
   }
-  last.count = extra_count();
-  last.marks = static_cast<int>(work_.size());
-  last.label = "loss and statistics";
-  parts.push_back(std::move(last));
+  std::vector<GradientPart> parts =
+      gradient_parts(buckets_, p_.model.parameters(), gradients, extras, extra_count());
+  for (GradientPart& part : parts)
+    part.marks = static_cast<int>(std::max<std::size_t>(1, part.parameters.size()) * work_.size());
   reducer_->set_parts(std::move(parts));
 }
 
@@ -216,14 +201,16 @@ Batch GradientPath::micro_batch(int shard, int micro, const StepInput& input) co
 
 void GradientPath::run_shard(int shard, Lane& lane, const StepInput& input) {
   Work& own = work_[static_cast<std::size_t>(shard)];
-  auto& [scratch, sums, here, squares] = desks_[p_.lanes.number_of(lane)];
+  Desk& desk = desks_[p_.lanes.number_of(lane)];
+  std::vector<Work*>& sums = desk.sums;
+  std::vector<char>& here = desk.here;
+  std::vector<double>& squares = desk.squares;
   sums[0] = &own;
   std::vector<char>& touched = touched_[static_cast<std::size_t>(shard)];
   std::fill(touched.begin(), touched.end(), 0);
   const std::size_t floats = p_.model.parameter_floats(), summed = statistics() + extra_stop;
-  for (int micro = 0; micro < p_.sharding.micro_batches; ++micro) {
+  const auto compute = [&](int micro, std::size_t top) {
     const bool last = micro + 1 == p_.sharding.micro_batches;
-    const std::size_t top = sum_of_micro_batch(micro);
     Work& target = *sums[top];
     const std::span<Work* const> open(sums.data(), top + 1);
     std::fill(here.begin(), here.end(), 0);
@@ -249,12 +236,11 @@ void GradientPath::run_shard(int shard, Lane& lane, const StepInput& input) {
       std::fill_n(target.gradient + info.offset, info.count, 0.0f);
       if (last) ready(static_cast<int>(i), open);
     }
-    std::size_t from = top;
-    for (int joins = joins_after(micro, p_.sharding.micro_batches); joins > 0; --joins, --from) {
-      if (!last) comm::add(sums[from - 1]->gradient, sums[from]->gradient, floats);
-      comm::add(sums[from - 1]->extra, sums[from]->extra, summed);
-    }
-  }
+  };
+  add_up_micro_batches(p_.sharding.micro_batches, compute, [&](std::size_t into, bool last) {
+    if (!last) comm::add(sums[into]->gradient, sums[into + 1]->gradient, floats);
+    comm::add(sums[into]->extra, sums[into + 1]->extra, summed);
+  });
   float* extra = own.extra;
   extra[statistics() + extra_stop] = input.stop ? 1.0f : 0.0f;
   if (!p_.model.touches_all()) std::copy(touched.begin(), touched.end(), extra + flags_at());

@@ -14,19 +14,21 @@ namespace thalweg::engine {
 /// What a shard brings behind the model's statistics, to be summed with them.
 enum Extra : std::size_t { extra_loss, extra_squares, extra_stop, extras };
 
-// Micro-batches of a shard are added up in the tree of comm::ShardTree, by the way of a binary
-// counter: `count` of them in each of n shards give the bits of count * n shards (count a power of
-// two). Partial sums are a stack; the first one is the shard's own memory.
-
-/// In which partial sum micro-batch number `micro` is computed.
-inline std::size_t sum_of_micro_batch(int micro) {
-  return static_cast<std::size_t>(std::popcount(static_cast<unsigned>(micro)));
-}
-
-/// How often the last two partial sums are then joined.
-inline int joins_after(int micro, int count) {
-  const auto before = static_cast<unsigned>(micro);
-  return micro + 1 == count ? std::popcount(before) : std::countr_one(before);
+/// Micro-batches of a shard are added up in the tree of comm::ShardTree, by the way of a binary
+/// counter: `count` of them in each of n shards give the bits of count * n shards (count a power of
+/// two). Partial sums are a stack, the first one the shard's own memory. compute(micro, top): a
+/// micro-batch in partial sum `top`; join(into, last): the next one is added to `into`, after the
+/// last micro-batch or not.
+template <class Compute, class Join>
+void add_up_micro_batches(int count, const Compute& compute, const Join& join) {
+  for (int micro = 0; micro < count; ++micro) {
+    const auto before = static_cast<unsigned>(micro);
+    const bool last = micro + 1 == count;
+    auto top = static_cast<std::size_t>(std::popcount(before));
+    compute(micro, top);
+    for (int joins = last ? std::popcount(before) : std::countr_one(before); joins > 0; --joins)
+      join(--top, last);
+  }
 }
 
 /// Partial sums beside the shard's own memory.

@@ -36,7 +36,7 @@ class NcclExchange final : public GpuExchange {
         shards_(e.shards),
         overlap_(e.options.overlap),
         patience_(kStalls * e.options.stall_timeout),
-        parts_(e.parts, e.shards, e.buckets, false),
+        parts_(e.parts, e.shards, false),
         queue_(shards_.machine().queue(true)),
         back_(shards_.machine().event(false)),
         exceptions_(std::uncaught_exceptions()) {

@@ -59,39 +59,27 @@ void PartOnGpu::add_up(gpu::Queue& queue) const {
                    static_cast<const int*>(joins_.data()), number_, pieces_.count);
 }
 
-PartsOnGpu::PartsOnGpu(const SyncParts& parts, GpuShards& shards,
-                       const std::vector<Bucket>& buckets, bool side_by_side)
+PartsOnGpu::PartsOnGpu(const SyncParts& parts, GpuShards& shards, bool side_by_side)
     : shards_(shards),
       stop_at_(parts.model.statistics() + extra_stop),
       wishes_(up(shards.machine(), std::vector<float>{0, 1}, "wishes to stop")) {
   comm::Group& group = parts.group;
   const comm::ShardTree tree(group.rank(), group.size(), parts.sharding.shards);
-  const auto count = [&](std::size_t part) {
-    return part == buckets.size() ? shards.extra_count() : buckets[part].count;
-  };
+  const std::vector<GradientPart> summed = shards.parts();
   std::vector<std::size_t> starts;
   std::size_t floats = 0, most = 0;
-  for (std::size_t part = 0; part <= buckets.size(); ++part) {
+  for (const GradientPart& part : summed) {
     const std::size_t needed =
-        comm::ShardPieces::scratch_floats(tree, group.rank(), group.size(), count(part));
+        comm::ShardPieces::scratch_floats(tree, group.rank(), group.size(), part.count);
     starts.push_back(side_by_side ? floats : 0);
     floats += needed;
     most = std::max(most, needed);
   }
   scratch_ = gpu::Memory(shards.machine(), (side_by_side ? floats : most) * sizeof(float),
                          "other ranks' gradients");
-  for (std::size_t part = 0; part <= buckets.size(); ++part) {
-    std::vector<float*> leaves;
-    for (std::size_t i = 0; i < shards.results(); ++i)
-      leaves.push_back(part == buckets.size() ? shards.extra(i)
-                                              : shards.gradient(i) + buckets[part].offset);
-    parts_.emplace_back(shards.machine(), tree, group, std::move(leaves), count(part),
-                        scratch_.floats() + starts[part]);
-  }
-}
-
-std::string PartsOnGpu::label(std::size_t part) const {
-  return part + 1 == size() ? "loss and statistics" : "bucket " + std::to_string(part + 1);
+  for (const GradientPart& part : summed)
+    parts_.emplace_back(shards.machine(), tree, group, part.leaves, part.count,
+                        scratch_.floats() + starts[part.number]);
 }
 
 void PartsOnGpu::add_own(gpu::Queue& queue, std::size_t part, bool stop) const {

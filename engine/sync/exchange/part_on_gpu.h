@@ -2,7 +2,6 @@
 // all shards, in the order of the fixed tree.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "engine/comm/reduction/shard_pieces.h"
@@ -21,8 +20,6 @@ class PartOnGpu {
   PartOnGpu(gpu::Gpu& machine, const comm::ShardTree& tree, const comm::Group& group,
             std::vector<float*> leaves, std::size_t count, float* scratch);
 
-  const std::vector<float*>& leaves() const { return leaves_; }
-  std::size_t count() const { return count_; }
   float* scratch() const { return scratch_; }
   const comm::ShardPieces& pieces() const { return pieces_; }
 
@@ -45,11 +42,9 @@ class PartOnGpu {
 class PartsOnGpu {
  public:
   /// `side_by_side`: several parts may be under way at a time, each has scratch memory of its own.
-  PartsOnGpu(const SyncParts& parts, GpuShards& shards, const std::vector<Bucket>& buckets,
-             bool side_by_side);
+  PartsOnGpu(const SyncParts& parts, GpuShards& shards, bool side_by_side);
   std::size_t size() const { return parts_.size(); }
   const PartOnGpu& operator[](std::size_t part) const { return parts_[part]; }
-  std::string label(std::size_t part) const;
 
   /// Once the part is complete on this GPU: what this rank adds alone, and its wish to stop.
   void add_own(gpu::Queue& queue, std::size_t part, bool stop) const;

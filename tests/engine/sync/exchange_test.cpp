@@ -198,6 +198,21 @@ TEST_P(Exchange, MakesTheCurveOfOneRank) {
   expect_equal_on_any_ranks(with_norm_and_dropout());
 }
 
+// Of the last micro-batch buckets go while its backward runs, as partial sums are added up.
+TEST_P(Exchange, MicroBatchesGiveTheBitsOfShards) {
+  Case c = several_buckets();
+  c.noise_every = 0;
+  c.shards = 12;
+  const Trained shards = train(c, 1, 1).front();
+  c.shards = 3;
+  c.micro_batches = 4;
+  for (const int ranks : {1, 2, 3})
+    for (const Trained& micro : train(c, ranks, 1)) {
+      EXPECT_EQ(micro.parameters, shards.parameters) << ranks << " ranks";
+      EXPECT_EQ(micro.losses, shards.losses) << ranks << " ranks";
+    }
+}
+
 TEST_P(Exchange, SumsTwiceInAStepThatLooksAtCurvature) {
   Case c = several_buckets();
   c.optimizer = Map{{"name", "sophia_g"}, {"every", 2}};
