@@ -61,9 +61,11 @@ TensorId linear(Builder& b, const Node& node, TensorId x) {
     gpu::Product data = product;
     data.m = rows, data.n = inputs, data.k = outputs;
     data.c = type;
+    const TensorId before = b.take_gradient({b.desc(x).dims, type});
+    data.accumulate = before >= 0;
     gradients[0] = b.activation(b.desc(x).dims, type);
     b.call(Builder::Pass::backward, b.library().product(data),
-           {dy, b.weights(weight), gradients[0], -1});
+           {dy, b.weights(weight), gradients[0], -1, before});
     return gradients;
   });
   return y;

@@ -74,6 +74,32 @@ TEST(CudaLstm, StandsAloneBelowOneOfAnotherWidth) {
   EXPECT_EQ(lstm_calls_of({{"lstm", "a", {{"width", 6}}}, {"lstm", "b", {{"width", 4}}}}), 6);
 }
 
+/// Backward's operations of layer `name` that are no calls.
+std::ptrdiff_t own_loops_backward_of(const std::string& name, const Graph& graph,
+                                     const CompileOptions& options) {
+  const CountedPlan counted = count_plan(graph, 2, options);
+  return std::count_if(counted.operations.begin(), counted.operations.end(),
+                       [&](const CountedOperation& o) {
+                         return o.pass == CountedOperation::Pass::backward && o.call == nullptr &&
+                                place_of(counted, o) == "linear " + name + " backward";
+                       });
+}
+
+// Transformers that normalise after each sum: what a block's last product brings back to its input
+// and what came by the other branch.
+TEST(CudaLinear, AddsTheOtherBranchsGradientInItsProduct) {
+  const Graph graph = build_graph({linear("i", 8),
+                                   linear("a", 16),
+                                   {"gelu", "g", {}},
+                                   linear("b", 8),
+                                   sum("s", {"i", "b"}),
+                                   {"layer_norm", "n", {}},
+                                   linear("o", 3)},
+                                  {{8}, 3, 1});
+  for (const Precision precision : {Precision::fp32, Precision::bf16})
+    EXPECT_EQ(own_loops_backward_of("a", graph, precision), 0);
+}
+
 INSTANTIATE_TEST_SUITE_P(Layers, Cuda, testing::ValuesIn(small_cases()),
                          [](const auto& test) { return test.param.name; });
 INSTANTIATE_TEST_SUITE_P(Windows, Cuda, testing::ValuesIn(exact_cases()),
