@@ -1,5 +1,7 @@
 #include "cli/commands/common.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -130,8 +132,8 @@ void print_next(Context& context,
   }
 }
 
-void print_notes(Context& context, const Json& answer) {
-  for (const std::string& note : texts_at(answer, "notes"))
+void print_notes(Context& context, const std::vector<std::string>& notes) {
+  for (const std::string& note : notes)
     for (const std::string& line : wrap("note: " + printable(note), context.width()))
       context.out << context.palette(Tint::yellow, line) << '\n';
 }
@@ -140,15 +142,13 @@ Cell state_cell(const std::string& state) {
   return {state, state, tint_of_state(state)};
 }
 
-Cell number_cell(const Json& value) {
-  const auto number = number_of(value);
-  return {number ? format_number(number) : printable(plain_text(value)), plain_text(value)};
+Cell number_cell(std::optional<double> value) {
+  if (!value) return {};
+  return {format_number(value), fmt::format("{}", *value)};
 }
 
-std::string time_taken(const Json& object) {
-  const double started = number_at(object, "started").value_or(0);
+std::string time_taken(double started, double ended) {
   if (started <= 0) return {};
-  const double ended = number_at(object, "ended").value_or(0);
   return format_duration((ended > 0 ? ended : now()) - started);
 }
 

@@ -1,6 +1,7 @@
 // What several commands share: ids, formats, and the blocks of text they print.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/output/json.h"
 #include "cli/output/table.h"
+#include "daemon/api/fields.h"
 #include "jobspec/id.h"
 
 namespace thalweg::cli {
@@ -40,13 +42,20 @@ void print_pairs(Context& context, const std::vector<std::pair<std::string, Cell
 /// "Next:" and commands with what they are for.
 void print_next(Context& context, const std::vector<std::pair<std::string, std::string>>& commands);
 
-void print_notes(Context& context, const Json& answer);
+void print_notes(Context& context, const std::vector<std::string>& notes);
 
 Cell state_cell(const std::string& state);
-/// Shown as format_number does; the raw value in CSV.
-Cell number_cell(const Json& value);
-/// "12 s" since `started`, up to `ended` or now.
-std::string time_taken(const Json& object);
+/// Shown as format_number does; the whole value in CSV.
+Cell number_cell(std::optional<double> value);
+/// "12 s" from `started` up to `ended` or now (Unix seconds, 0 = not yet).
+std::string time_taken(double started, double ended);
+
+/// An answer as the struct that the controller filled, as far as it goes: what another version says
+/// otherwise keeps its default.
+template <class Answer>
+Answer read_answer(const Json& answer) {
+  return daemon::api::from_json<Answer>(answer, daemon::api::Reading::tolerant);
+}
 
 /// For the words of a shell line: quoted where needed.
 std::string shell_word(const std::string& text);

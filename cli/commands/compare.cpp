@@ -45,9 +45,9 @@ int compare(Context& context, const Options& options) {
   if (options.format.json) {
     print_json(context.out, answer);
   } else if (options.format.csv) {
-    comparison_table(answer).print_csv(context.out);
+    comparison_table(read_answer<ComparisonMessage>(answer)).print_csv(context.out);
   } else {
-    print_comparison(context, answer);
+    print_comparison(context, read_answer<ComparisonMessage>(answer));
   }
   return exit_ok;
 }

@@ -1,3 +1,4 @@
+// The table of a comparison, and what is said below it.
 #include "cli/commands/comparison.h"
 
 #include <fmt/format.h>
@@ -11,6 +12,10 @@
 #include "cli/output/text.h"
 
 namespace thalweg::cli {
+
+using daemon::api::EstimateMessage;
+using daemon::api::ToTargetMessage;
+
 namespace {
 
 /// The last part of a dotted name, where no other name of the list ends like it.
@@ -23,11 +28,10 @@ std::string short_name(const std::string& name, const std::vector<std::string>& 
 }
 
 /// No trial of the row has a value where the median is no number.
-Cell interval_cell(const Json& summary) {
-  if (std::isnan(number_at(summary, "median").value_or(0))) return {unknown_mark, "nan"};
-  const auto median = number_at(summary, "median");
-  return {format_interval(median, number_at(summary, "low"), number_at(summary, "high")),
-          plain_text(member(summary, "median")), Tint::none, format_number(median)};
+Cell interval_cell(const EstimateMessage& e) {
+  if (std::isnan(e.median.value_or(0))) return {unknown_mark, "nan"};
+  return {format_interval(e.median, e.low, e.high), number_cell(e.median).raw, Tint::none,
+          format_number(e.median)};
 }
 
 /// Infinite where not even half of the seeds got there.
@@ -36,14 +40,13 @@ std::string format_steps(std::optional<double> steps) {
 }
 
 /// Trials with a value; a row of a controller that does not say counts trials.
-long long trials_used(const Json& row) {
-  return count_at(row, member(row, "trials_used").is_null() ? "n" : "trials_used");
+std::int64_t trials_used(const ComparisonRowMessage& row) {
+  return row.trials_used.value_or(row.n);
 }
 
-std::string reached_of(const Json& summary, long long n, const std::string& median) {
-  const long long reached = count_at(summary, "reached");
-  if (member(summary, "reached").is_null() || reached >= n) return median;
-  return fmt::format("{} ({}/{})", median, reached, n);
+std::string reached_of(const ToTargetMessage& t, std::int64_t n, const std::string& median) {
+  if (!t.reached || *t.reached >= n) return median;
+  return fmt::format("{} ({}/{})", median, *t.reached, n);
 }
 
 void add_summary_columns(std::vector<Column>& columns, const std::string& key, Column shown) {
@@ -58,25 +61,39 @@ void add_summary_columns(std::vector<Column>& columns, const std::string& key, C
   }
 }
 
-void add_summary_cells(std::vector<Cell>& row, const Json& summary, const Cell& shown) {
-  row.push_back({shown.text, plain_text(member(summary, "median")), Tint::none, shown.brief});
-  row.push_back({"", plain_text(member(summary, "low"))});
-  row.push_back({"", plain_text(member(summary, "high"))});
+void add_summary_cells(std::vector<Cell>& row, const EstimateMessage& e, const Cell& shown) {
+  row.push_back({shown.text, number_cell(e.median).raw, Tint::none, shown.brief});
+  row.push_back({"", number_cell(e.low).raw});
+  row.push_back({"", number_cell(e.high).raw});
 }
 
-std::vector<Column> columns_of(const Json& comparison, const std::vector<std::string>& by) {
+/// Of parameters by name.
+Cell value_cell(const std::map<std::string, Json>& values, const std::string& name) {
+  const auto found = values.find(name);
+  if (found == values.end()) return {};
+  const auto number = number_of(found->second);
+  const std::string text = plain_text(found->second);
+  return {number ? format_number(number) : printable(text), text};
+}
+
+Cell count_cell(std::int64_t count) {
+  return {format_number(static_cast<double>(count)), std::to_string(count)};
+}
+
+std::vector<Column> columns_of(const ComparisonMessage& comparison) {
+  const std::vector<std::string>& by = comparison.by;
   std::vector<Column> columns{{"rank", "#", Align::right}};
   for (const std::string& name : by) {
     Column column{name, short_name(name, by)};
     column.shrinks = true;
     columns.push_back(column);
   }
-  for (const std::string& name : texts_at(comparison, "best_over")) {
+  for (const std::string& name : comparison.best_over) {
     Column column{name, "best " + short_name(name, by)};
     column.shrinks = true;
     columns.push_back(column);
   }
-  if (!texts_at(comparison, "best_over").empty())
+  if (!comparison.best_over.empty())
     columns.push_back({"choices", "", Align::right, false, 0, true});
   columns.push_back({"n", "n", Align::right});
   columns.push_back({"configurations", "", Align::right, false, 0, true});
@@ -84,9 +101,9 @@ std::vector<Column> columns_of(const Json& comparison, const std::vector<std::st
   columns.push_back({"finished", "", Align::right, false, 0, true});
   columns.push_back({"failed", "failed", Align::right, false, 0});
   Column best;
-  best.title = text_at(comparison, "metric");
+  best.title = comparison.metric;
   add_summary_columns(columns, "best", best);
-  const auto target = number_at(comparison, "target");
+  const auto& target = comparison.target;
   const std::string to = target ? " to " + format_number(target) : " to target";
   Column steps{"", "steps" + to}, seconds{"", "time" + to}, cost{"", "node time" + to};
   seconds.leaves = 1;
@@ -114,66 +131,65 @@ Tint tint_of_verdict(const std::string& verdict) {
 
 }  // namespace
 
-Table comparison_table(const Json& comparison, const std::function<bool(const Json&)>& shown) {
-  const std::vector<std::string> by = texts_at(comparison, "by");
-  const Json& rows = list_at(comparison, "rows");
-  const bool target = std::any_of(rows.begin(), rows.end(), [](const Json& row) {
-    return count_at(member(row, "steps_to_target"), "reached") > 0;
-  });
-  Table table(columns_of(comparison, by));
-  for (const Json& entry : rows) {
-    if (shown && !shown(entry)) continue;
-    const long long n = count_at(entry, "n"), used = trials_used(entry);
-    std::vector<Cell> row{number_cell(member(entry, "rank"))};
-    for (const std::string& name : by)
-      row.push_back(number_cell(member(member(entry, "group"), name.c_str())));
-    for (const std::string& name : texts_at(comparison, "best_over"))
-      row.push_back(number_cell(member(member(entry, "chosen"), name.c_str())));
-    if (!texts_at(comparison, "best_over").empty())
-      row.push_back(number_cell(member(entry, "choices")));
-    row.push_back(number_cell(member(entry, "n")));
-    row.push_back(number_cell(member(entry, "configurations")));
-    row.push_back({used == n ? "" : std::to_string(used), std::to_string(used)});
-    row.push_back(number_cell(member(entry, "finished")));
-    const long long failed = count_at(entry, "failed");
-    row.push_back({failed > 0 ? std::to_string(failed) : "", std::to_string(failed), Tint::red});
-    const Json& best = member(entry, "best");
-    add_summary_cells(row, best, interval_cell(best));
-    const Json& steps = member(entry, "steps_to_target");
-    add_summary_cells(
-        row, steps,
-        target ? reached_of(steps, used, format_steps(number_at(steps, "median"))) : "");
-    row.push_back({"", plain_text(member(steps, "reached"))});
-    const Json& seconds = member(entry, "seconds_to_target");
-    add_summary_cells(row, seconds, target ? format_duration(number_at(seconds, "median")) : "");
-    const Json& cost = member(entry, "node_seconds_to_target");
-    add_summary_cells(row, cost, target ? format_duration(number_at(cost, "median")) : "");
-    add_summary_cells(row, member(entry, "cost_node_seconds"), "");
-    const Json& rate = member(member(entry, "samples_per_s"), "median");
-    row.push_back({format_rate(number_of(rate)), plain_text(rate)});
-    const std::string verdict = text_at(entry, "verdict");
-    row.push_back({verdict, verdict, tint_of_verdict(verdict)});
-    row.push_back({"", join(texts_at(entry, "trials"), " ")});
-    table.add(std::move(row));
-  }
+namespace {
+
+std::vector<Cell> cells_of(const ComparisonMessage& comparison, const ComparisonRowMessage& entry,
+                           bool target) {
+  const std::int64_t used = trials_used(entry);
+  std::vector<Cell> row{count_cell(entry.rank)};
+  for (const std::string& name : comparison.by)
+    row.push_back(value_cell(entry.group, name));
+  for (const std::string& name : comparison.best_over)
+    row.push_back(value_cell(entry.chosen, name));
+  if (!comparison.best_over.empty()) row.push_back(count_cell(entry.choices));
+  row.push_back(count_cell(entry.n));
+  row.push_back(count_cell(entry.configurations));
+  row.push_back({used == entry.n ? "" : std::to_string(used), std::to_string(used)});
+  row.push_back(count_cell(entry.finished));
+  const std::string failed = std::to_string(entry.failed);
+  row.push_back({entry.failed > 0 ? failed : "", failed, Tint::red});
+  add_summary_cells(row, entry.best, interval_cell(entry.best));
+  const ToTargetMessage& steps = entry.steps_to_target;
+  add_summary_cells(row, steps, target ? reached_of(steps, used, format_steps(steps.median)) : "");
+  row.push_back({"", steps.reached ? std::to_string(*steps.reached) : ""});
+  for (const EstimateMessage* time : {&entry.seconds_to_target, &entry.node_seconds_to_target})
+    add_summary_cells(row, *time, target ? format_duration(time->median) : "");
+  add_summary_cells(row, entry.cost_node_seconds, "");
+  const auto& rate = entry.samples_per_s.median;
+  row.push_back({format_rate(rate), number_cell(rate).raw});
+  row.push_back({entry.verdict, entry.verdict, tint_of_verdict(entry.verdict)});
+  row.push_back({"", join(entry.trials, " ")});
+  return row;
+}
+
+}  // namespace
+
+Table comparison_table(const ComparisonMessage& comparison,
+                       const std::function<bool(const ComparisonRowMessage&)>& shown) {
+  const bool target =
+      std::any_of(comparison.rows.begin(), comparison.rows.end(),
+                  [](const auto& row) { return row.steps_to_target.reached.value_or(0) > 0; });
+  Table table(columns_of(comparison));
+  for (const ComparisonRowMessage& row : comparison.rows)
+    if (!shown || shown(row)) table.add(cells_of(comparison, row, target));
   return table;
 }
 
-void print_comparison(Context& context, const Json& comparison) {
-  if (list_at(comparison, "rows").empty()) {
-    context.out << "nothing to compare yet: no trial of sweep " << text_at(comparison, "sweep")
-                << " has reported " << printable(text_at(comparison, "metric")) << '\n';
+void print_comparison(Context& context, const ComparisonMessage& comparison) {
+  const auto& rows = comparison.rows;
+  if (rows.empty()) {
+    context.out << "nothing to compare yet: no trial of sweep " << comparison.sweep
+                << " has reported " << printable(comparison.metric) << '\n';
     return;
   }
   // Rows that wait for their turn say nothing yet; thousands of them hide those that do.
-  constexpr std::ptrdiff_t most_empty = 10;
-  const Json& rows = list_at(comparison, "rows");
-  const auto waits = [](const Json& row) {
-    return text_at(row, "verdict") == "no data" && count_at(row, "failed") == 0;
+  constexpr std::ptrdiff_t max_empty = 10;
+  const auto waits = [](const ComparisonRowMessage& row) {
+    return row.verdict == "no data" && row.failed == 0;
   };
   const auto waiting = std::count_if(rows.begin(), rows.end(), waits);
-  const bool all = waiting <= most_empty;
-  comparison_table(comparison, [&](const Json& row) {
+  const bool all = waiting <= max_empty;
+  comparison_table(comparison, [&](const ComparisonRowMessage& row) {
     return all || !waits(row);
   }).print(context.out, context.palette, context.width());
   const auto say = [&](const std::string& text) {
@@ -181,27 +197,25 @@ void print_comparison(Context& context, const Json& comparison) {
       context.out << context.palette(Tint::dim, line) << '\n';
   };
   if (!all) say(fmt::format("{} rows without data are not shown (--csv has them)", waiting));
-  const long long in_all = count_at(comparison, "rows_in_all");
-  if (in_all > static_cast<long long>(rows.size()))
-    say(fmt::format("the best {} of {} rows", rows.size(), in_all));
-  for (const std::string& note : texts_at(comparison, "notes"))
+  if (comparison.rows_in_all > static_cast<std::int64_t>(rows.size()))
+    say(fmt::format("the best {} of {} rows", rows.size(), comparison.rows_in_all));
+  for (const std::string& note : comparison.notes)
     say(printable(note));
 }
 
-void print_comparison_next(Context& context, const Json& comparison) {
-  const std::string sweep = text_at(comparison, "sweep");
-  const Json& rows = list_at(comparison, "rows");
+void print_comparison_next(Context& context, const ComparisonMessage& comparison) {
+  const auto& rows = comparison.rows;
+  const auto& by = comparison.by;
   std::vector<std::pair<std::string, std::string>> next;
-  if (!rows.empty() && !list_at(rows[0], "trials").empty()) {
-    const std::string trial = texts_at(rows[0], "trials").front();
+  if (!rows.empty() && !rows[0].trials.empty()) {
+    const std::string& trial = rows[0].trials.front();
     next.emplace_back("thalweg show " + trial,
                       "a trial of the best row: parameters, attempts, logs");
-    next.emplace_back("thalweg curve " + trial + " " + shell_word(text_at(comparison, "metric")),
-                      "its curve");
+    next.emplace_back("thalweg curve " + trial + " " + shell_word(comparison.metric), "its curve");
   }
-  if (const auto by = texts_at(comparison, "by"); by.size() > 1) {
+  if (by.size() > 1) {
     const auto title = short_name(by.front(), by), other = short_name(by[1], by);
-    next.emplace_back(fmt::format("thalweg compare {} --by {} --best-over {}", sweep,
+    next.emplace_back(fmt::format("thalweg compare {} --by {} --best-over {}", comparison.sweep,
                                   shell_word(title), shell_word(other)),
                       fmt::format("each {} at its best {}", title, other));
   }

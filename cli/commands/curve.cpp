@@ -113,7 +113,8 @@ void write_svg(Context& context, const Options& options, const CurveChoice& choi
 }
 
 /// With --list, or below a picture whose metric nobody named.
-void print_names(Context& context, const Json& trial, const std::string& drawn) {
+void print_names(Context& context, const daemon::api::TrialAnswer& trial,
+                 const std::string& drawn) {
   std::vector<std::string> others;
   for (const std::string& name : metric_names(trial))
     if (name != drawn) others.push_back(name);
@@ -123,9 +124,13 @@ void print_names(Context& context, const Json& trial, const std::string& drawn) 
     context.out << context.palette(Tint::dim, line) << '\n';
 }
 
+daemon::api::TrialAnswer first_trial(Context& context, const CurveChoice& choice) {
+  return read_answer<daemon::api::TrialAnswer>(
+      context.controller().get(path_of(choice.curves[0].trial)));
+}
+
 int list_metrics(Context& context, const Options& options, const CurveChoice& choice) {
-  const std::vector<std::string> names =
-      metric_names(context.controller().get(path_of(choice.curves[0].trial)));
+  const std::vector<std::string> names = metric_names(first_trial(context, choice));
   if (options.format.json) {
     print_json(context.out, {{"metrics", names}});
     return exit_ok;
@@ -160,8 +165,7 @@ int curve(Context& context, const Options& options) {
   }
   print_plot(context, options, choice, series_of(choice, groups));
   const bool named = choice.metric == options.words.back();
-  if (!named)
-    print_names(context, context.controller().get(path_of(choice.curves[0].trial)), choice.metric);
+  if (!named) print_names(context, first_trial(context, choice), choice.metric);
   return exit_ok;
 }
 

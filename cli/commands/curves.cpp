@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "cli/output/text.h"
@@ -13,11 +14,16 @@
 
 namespace thalweg::cli {
 
-std::vector<std::string> metric_names(const Json& trial) {
+using daemon::api::CurveAnswer;
+using daemon::api::CurvesAnswer;
+using daemon::api::SweepSnapshot;
+using daemon::api::TrialAnswer;
+using daemon::api::TrialMessage;
+
+std::vector<std::string> metric_names(const TrialAnswer& trial) {
   std::vector<std::string> names;
-  if (const Json& metrics = member(trial, "metrics"); metrics.is_object())
-    for (const auto& [name, value] : metrics.items())
-      names.push_back(name);
+  for (const auto& [name, value] : trial.metrics)
+    names.push_back(name);
   return names;
 }
 
@@ -30,32 +36,40 @@ std::string hint(const std::string& word, const std::vector<std::string>& names,
   return (near.empty() ? "" : "did you mean " + near + "? ") + known;
 }
 
+SweepSnapshot sweep_of(Context& context, const jobspec::Id& id) {
+  return read_answer<SweepSnapshot>(context.controller().get(path_of({id.sweep, 0, 0})));
+}
+
 /// Names the metrics that are there.
-[[noreturn]] void no_such_metric(const std::string& metric, const Json& trial) {
+[[noreturn]] void no_such_metric(const std::string& metric, const TrialAnswer& trial) {
   const std::vector<std::string> names = metric_names(trial);
-  const std::string what = text_at(trial, "id") + " has no points of '" + printable(metric) + "'";
+  const std::string what = trial.id + " has no points of '" + printable(metric) + "'";
   if (names.empty())
-    throw CommandError(exit_not_found, what,
-                       "it has reported nothing yet: it is " + text_at(trial, "state"));
+    throw CommandError(exit_not_found, what, "it has reported nothing yet: it is " + trial.state);
   throw CommandError(exit_not_found, what, hint(metric, names, "it has " + join(names, ", ")));
 }
 
-[[noreturn]] void nothing_reported(const Json& sweep) {
-  throw CommandError(exit_not_found,
-                     "no trial of sweep " + text_at(sweep, "id") + " has reported anything yet",
-                     "thalweg watch " + text_at(sweep, "id") + " follows it");
+[[noreturn]] void nothing_reported(const SweepSnapshot& sweep) {
+  throw CommandError(exit_not_found, "no trial of sweep " + sweep.id + " has reported anything yet",
+                     "thalweg watch " + sweep.id + " follows it");
+}
+
+/// "adamw, lr=0.1, seed 2"
+std::string label_of(const TrialMessage& trial) {
+  const std::string label = parameter_label(trial.parameters);
+  return fmt::format("{}{}seed {}", label, label.empty() ? "" : ", ", trial.seed);
 }
 
 /// The best trials of a sweep that have reported its metric, best first.
-void add_best(CurveChoice& choice, const Json& sweep) {
-  std::vector<std::pair<double, const Json*>> found;
-  for (const Json& trial : list_at(sweep, "trials"))
-    if (const auto best = number_at(member(trial, "progress"), "best"))
-      found.emplace_back(text_at(sweep, "goal") == "maximize" ? -*best : *best, &trial);
+void add_best(CurveChoice& choice, const SweepSnapshot& sweep) {
+  std::vector<std::pair<double, const TrialMessage*>> found;
+  for (const TrialMessage& trial : sweep.trials)
+    if (const auto best = trial.progress.best)
+      found.emplace_back(sweep.goal == "maximize" ? -*best : *best, &trial);
   // Trials that have not validated yet have a curve of train/loss all the same.
   if (found.empty())
-    for (const Json& trial : list_at(sweep, "trials"))
-      if (number_at(member(trial, "progress"), "step")) found.emplace_back(0, &trial);
+    for (const TrialMessage& trial : sweep.trials)
+      if (trial.progress.step) found.emplace_back(0, &trial);
   std::stable_sort(found.begin(), found.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   if (found.empty()) nothing_reported(sweep);
@@ -65,15 +79,16 @@ void add_best(CurveChoice& choice, const Json& sweep) {
     found.resize(max_curves);
   }
   for (const auto& [value, trial] : found)
-    choice.curves.push_back({parse_id(text_at(*trial, "id")), "", {}});
+    choice.curves.push_back({parse_id(trial->id), label_of(*trial), {}});
 }
 
 /// The full names of `by`, which may be the last parts of names. Throws CommandError (bad input)
 /// where no trial of the sweep has such a parameter, or several have.
-std::vector<std::string> full_names(const Json& sweep, const std::vector<std::string>& by) {
+std::vector<std::string> full_names(const SweepSnapshot& sweep,
+                                    const std::vector<std::string>& by) {
   std::set<std::string> known;
-  for (const Json& trial : list_at(sweep, "trials"))
-    for (const auto& [name, value] : member(trial, "parameters").items())
+  for (const TrialMessage& trial : sweep.trials)
+    for (const auto& [name, value] : trial.parameters.items())
       known.insert(name);
   const std::vector<std::string> names(known.begin(), known.end());
   std::vector<std::string> full;
@@ -98,16 +113,36 @@ std::vector<std::string> full_names(const Json& sweep, const std::vector<std::st
 }
 
 /// All trials of a sweep that have started, labelled by their values of `by`: "adamw, lr=0.1".
-void add_groups(CurveChoice& choice, const Json& sweep, const std::vector<std::string>& by) {
+void add_groups(CurveChoice& choice, const SweepSnapshot& sweep,
+                const std::vector<std::string>& by) {
   const std::vector<std::string> names = full_names(sweep, by);
-  for (const Json& trial : list_at(sweep, "trials")) {
+  for (const TrialMessage& trial : sweep.trials) {
     Json values = Json::object();
-    for (const std::string& name : names)
-      values[name] = member(trial, "parameters").value(name, Json("unset"));
-    if (number_at(member(trial, "progress"), "step"))
-      choice.curves.push_back({parse_id(text_at(trial, "id")), parameter_label(values), {}});
+    for (const std::string& name : names) {
+      const Json& value = member(trial.parameters, name.c_str());
+      values[name] = value.is_null() ? Json("unset") : value;
+    }
+    if (trial.progress.step)
+      choice.curves.push_back({parse_id(trial.id), parameter_label(values), {}});
   }
   if (choice.curves.empty()) nothing_reported(sweep);
+}
+
+/// Trials that were named one by one.
+void add_labels(Context& context, CurveChoice& choice) {
+  std::map<std::int64_t, std::map<std::string, std::string>> labels;  // by sweep
+  for (Curve& curve : choice.curves) {
+    if (!curve.label.empty()) continue;
+    const auto [of_sweep, is_new] = labels.try_emplace(curve.trial.sweep);
+    if (is_new)
+      for (const TrialMessage& trial : sweep_of(context, curve.trial).trials)
+        of_sweep->second[trial.id] = label_of(trial);
+    curve.label = of_sweep->second[curve.trial.to_string()];
+  }
+}
+
+TrialAnswer trial_of(Context& context, const jobspec::Id& id) {
+  return read_answer<TrialAnswer>(context.controller().get(path_of(id)));
 }
 
 }  // namespace
@@ -120,52 +155,71 @@ CurveChoice choose_curves(Context& context, const std::vector<std::string>& word
     choice.metric = ids.back();
     ids.pop_back();
   }
+  std::string metric;
   for (const std::string& word : ids) {
     const jobspec::Id id = find_id(context, word);
-    if (!by.empty()) {
-      if (!is_sweep(id) || ids.size() > 1)
-        throw CommandError(exit_bad_input, "--by takes one sweep, not " + join(ids, " "),
-                           fmt::format("thalweg curve {} --by {}", id.sweep, join(by, ",")));
-      const Json sweep = context.controller().get(path_of(id));
-      choice.title = text_at(sweep, "name");
-      add_groups(choice, sweep, by);
-    } else if (is_sweep(id)) {
-      const Json sweep = context.controller().get(path_of(id));
-      choice.title = text_at(sweep, "name");
-      add_best(choice, sweep);
+    if (!by.empty() && (!is_sweep(id) || ids.size() > 1))
+      throw CommandError(exit_bad_input, "--by takes one sweep, not " + join(ids, " "),
+                         fmt::format("thalweg curve {} --by {}", id.sweep, join(by, ",")));
+    if (is_sweep(id)) {
+      const SweepSnapshot sweep = sweep_of(context, id);
+      choice.title = sweep.name;
+      if (metric.empty()) metric = sweep.metric;
+      by.empty() ? add_best(choice, sweep) : add_groups(choice, sweep, by);
     } else {
       // An attempt's curve is part of its trial's.
       choice.curves.push_back({{id.sweep, id.trial, 0}, "", {}});
     }
   }
   if (choice.metric.empty())
-    choice.metric =
-        text_at(context.controller().get(path_of({choice.curves[0].trial.sweep, 0, 0})), "metric");
+    choice.metric = metric.empty() ? sweep_of(context, choice.curves[0].trial).metric : metric;
   return choice;
 }
 
+namespace {
+
+/// The trials of one sweep, by one question.
+void fetch_sweep(Context& context, const std::string& query, std::vector<Curve*>& curves) {
+  // Longer lists would not fit a request's head; then it is asked for all.
+  constexpr std::size_t max_listed = 500;
+  std::string path = path_of({curves[0]->trial.sweep, 0, 0}) + "/curves" + query + "&trials=";
+  if (curves.size() > max_listed) path.resize(path.rfind('&'));
+  for (std::size_t i = 0; i < curves.size() && curves.size() <= max_listed; ++i)
+    path += (i == 0 ? "" : ",") + std::to_string(curves[i]->trial.trial);
+  auto answer = read_answer<CurvesAnswer>(context.controller().get(path));
+  std::map<std::string, std::vector<CurvePoint>> points;
+  for (auto& curve : answer.curves)
+    points[curve.id] = std::move(curve.points);
+  for (Curve* curve : curves)
+    curve->points = points[curve->trial.to_string()];
+}
+
+}  // namespace
+
 void fetch_points(Context& context, std::int64_t points, CurveChoice& choice) {
-  std::string query = "/curve?metric=" + daemon::api::url_encode(choice.metric);
+  std::string query = "?metric=" + daemon::api::url_encode(choice.metric);
   if (points > 0) query += "&points=" + std::to_string(points);
-  for (Curve& curve : choice.curves) {
-    curve.points = list_at(context.controller().get(path_of(curve.trial) + query), "points");
-    if (!curve.label.empty() || (choice.curves.size() == 1 && !curve.points.empty())) continue;
-    const Json trial = context.controller().get(path_of(curve.trial));
-    if (curve.points.empty()) no_such_metric(choice.metric, trial);
-    curve.label = parameter_label(member(trial, "parameters"));
-    const std::string seed = "seed " + text_at(trial, "seed");
-    curve.label += curve.label.empty() ? seed : ", " + seed;
+  if (choice.curves.size() == 1) {
+    Curve& curve = choice.curves[0];
+    const Json answer = context.controller().get(path_of(curve.trial) + "/curve" + query);
+    curve.points = read_answer<CurveAnswer>(answer).points;
+  } else {
+    std::map<std::int64_t, std::vector<Curve*>> sweeps;
+    for (Curve& curve : choice.curves)
+      sweeps[curve.trial.sweep].push_back(&curve);
+    for (auto& [sweep, curves] : sweeps)
+      fetch_sweep(context, query, curves);
+    add_labels(context, choice);
   }
   if (std::all_of(choice.curves.begin(), choice.curves.end(),
                   [](const Curve& c) { return c.points.empty(); }))
-    no_such_metric(choice.metric, context.controller().get(path_of(choice.curves[0].trial)));
+    no_such_metric(choice.metric, trial_of(context, choice.curves[0].trial));
 }
 
-std::vector<PlotPoint> points_of(const Json& points) {
+std::vector<PlotPoint> points_of(const std::vector<CurvePoint>& points) {
   std::vector<PlotPoint> found;
-  for (const Json& point : points)
-    if (point.is_array() && point.size() >= 2)
-      found.push_back({number_of(point[0]).value_or(0), number_of(point[1]).value_or(0)});
+  for (const CurvePoint& point : points)
+    found.push_back({static_cast<double>(point.step), point.value});
   return found;
 }
 
@@ -236,10 +290,9 @@ Table point_table(const CurveChoice& choice) {
                {"time", "time"},
                {"attempt", "attempt", Align::right}});
   for (const Curve& curve : choice.curves)
-    for (const Json& point : curve.points) {
-      if (!point.is_array() || point.size() < 2) continue;
+    for (const CurvePoint& point : curve.points) {
       std::vector<Cell> row{std::to_string(curve.trial.sweep), std::to_string(curve.trial.trial)};
-      for (const Json& value : point)
+      for (const Json& value : daemon::api::to_json(point))
         row.emplace_back(plain_text(value));
       table.add(std::move(row));
     }
@@ -247,11 +300,11 @@ Table point_table(const CurveChoice& choice) {
 }
 
 Json json_of(const CurveChoice& choice) {
-  if (choice.curves.size() == 1) return {{"points", choice.curves[0].points}};
-  Json curves = Json::array();
+  if (choice.curves.size() == 1) return daemon::api::to_json(CurveAnswer{choice.curves[0].points});
+  CurvesAnswer all{choice.metric, {}};
   for (const Curve& curve : choice.curves)
-    curves.push_back({{"id", curve.trial.to_string()}, {"points", curve.points}});
-  return {{"metric", choice.metric}, {"curves", std::move(curves)}};
+    all.curves.push_back({{curve.points}, curve.trial.to_string()});
+  return daemon::api::to_json(all);
 }
 
 }  // namespace thalweg::cli

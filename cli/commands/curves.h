@@ -8,15 +8,18 @@
 
 #include "cli/commands/common.h"
 #include "cli/output/plot.h"
+#include "daemon/api/trial_messages.h"
 
 namespace thalweg::cli {
 
 constexpr std::size_t max_curves = 8;  ///< of a sweep: more cannot be told apart
 
+using daemon::api::CurvePoint;
+
 struct Curve {
   jobspec::Id trial;
   std::string label;  ///< what its trial varies, or of `by`; empty where only one is drawn
-  Json points;        ///< [[step, value, time, attempt]...]
+  std::vector<CurvePoint> points;
 };
 
 /// What to draw.
@@ -34,8 +37,7 @@ struct CurveGroup {
   PlotSeries median;
 };
 
-/// Of a trial as the controller tells it.
-std::vector<std::string> metric_names(const Json& trial);
+std::vector<std::string> metric_names(const daemon::api::TrialAnswer& trial);
 
 /// Which words are ids, which one is the metric (without one it is the sweep's). A sweep stands for
 /// its best trials, or with `by` for all. Throws CommandError where there are none, or `by` names
@@ -43,11 +45,11 @@ std::vector<std::string> metric_names(const Json& trial);
 CurveChoice choose_curves(Context& context, const std::vector<std::string>& words,
                           const std::vector<std::string>& by);
 
-/// Asks the controller for the points, at most so many of a trial (0: all). Throws CommandError
-/// where the metric has none.
+/// Asks the controller for the points, at most so many of a trial (0: all), once for each sweep.
+/// Throws CommandError where the metric has none.
 void fetch_points(Context& context, std::int64_t points, CurveChoice& choice);
 
-std::vector<PlotPoint> points_of(const Json& points);
+std::vector<PlotPoint> points_of(const std::vector<CurvePoint>& points);
 std::vector<CurveGroup> groups_of(const CurveChoice& choice);
 
 Table point_table(const CurveChoice& choice);

@@ -26,13 +26,13 @@ int run(Context& context, const Options& options) {
   watch.cancel_on_interrupt = options.cancel_on_interrupt;
   watch.to_errors = options.format.json;
   const Watched watched = watch_sweep(context, watch);
-  const Json comparison =
-      context.controller().get("/v1/sweeps/" + watch.id.to_string() + "/compare");
+  const Json answer = context.controller().get("/v1/sweeps/" + watch.id.to_string() + "/compare");
   if (options.format.json) {
     print_json(context.out,
-               {{"submitted", submitted}, {"sweep", watched.last}, {"comparison", comparison}});
+               {{"submitted", submitted}, {"sweep", watched.last}, {"comparison", answer}});
     return watched.exit_code();
   }
+  const auto comparison = read_answer<ComparisonMessage>(answer);
   context.out << '\n';
   print_comparison(context, comparison);
   if (watched.exit_code() == exit_failed)

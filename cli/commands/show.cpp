@@ -1,6 +1,8 @@
 // thalweg show: everything about one sweep, trial or attempt.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <set>
@@ -11,9 +13,13 @@
 #include "cli/output/format.h"
 #include "cli/output/text.h"
 #include "daemon/api/client.h"
+#include "daemon/api/trial_messages.h"
 #include "jobspec/metric_names.h"
 
 namespace thalweg::cli {
+
+using namespace daemon::api;
+
 namespace {
 
 /// More trials than this are only counted on the screen.
@@ -28,35 +34,41 @@ struct Options {
 using Pairs = std::vector<std::pair<std::string, Cell>>;
 using Next = std::vector<std::pair<std::string, std::string>>;
 
-Cell time_cell(const Json& object, const char* key) {
-  const double time = number_at(object, key).value_or(0);
-  return time > 0 ? Cell(format_time(time)) : Cell();
+Cell time_cell(double time) {
+  return time > 0 ? Cell(format_time(time), fmt::format("{}", time)) : Cell();
+}
+
+/// What is not known is an empty text.
+template <class T>
+std::string text_of(const std::optional<T>& value) {
+  return value ? fmt::format("{}", *value) : "";
+}
+
+std::optional<double> real(std::optional<std::int64_t> value) {
+  return value ? std::optional(static_cast<double>(*value)) : std::nullopt;
 }
 
 /// "rank 1 on n2", or nothing.
-std::string culprit(const Json& attempt) {
-  const Json& rank = member(attempt, "failed_rank");
-  const std::string node = text_at(attempt, "failed_node");
-  if (!rank.is_number() || rank.get<long long>() < 0) return node.empty() ? "" : "on " + node;
-  return "rank " + plain_text(rank) + (node.empty() ? "" : " on " + node);
+std::string failed_rank(const AttemptMessage& attempt) {
+  const std::string& node = attempt.failed_node;
+  if (attempt.failed_rank.value_or(-1) < 0) return node.empty() ? "" : "on " + node;
+  return fmt::format("rank {}{}", *attempt.failed_rank, node.empty() ? "" : " on " + node);
 }
 
 /// Why it ended, in one line.
-std::string ending(const Json& attempt) {
+std::string ending(const AttemptMessage& attempt) {
   std::vector<std::string> parts;
-  if (const std::string reason = text_at(attempt, "reason"); !reason.empty())
-    parts.push_back(reason);
-  const std::string who = culprit(attempt), rank = who.substr(0, who.find(" on "));
+  if (!attempt.reason.empty()) parts.push_back(attempt.reason);
+  const std::string who = failed_rank(attempt), rank = who.substr(0, who.find(" on "));
   const bool named = !parts.empty() && !rank.empty() && parts[0].find(rank) != std::string::npos;
   if (!who.empty() && !named) parts.push_back(who);
   const bool told = !parts.empty() && parts[0].find("exit code") != std::string::npos;
-  if (const Json& code = member(attempt, "exit_code"); !told && code.is_number() && code != 0)
-    parts.push_back("exit code " + plain_text(code));
+  if (!told && attempt.exit_code.value_or(0) != 0)
+    parts.push_back(fmt::format("exit code {}", *attempt.exit_code));
   return join(parts, "; ");
 }
 
-Table trial_table(const Json& sweep, std::size_t limit) {
-  const std::string metric = text_at(sweep, "metric");
+Table trial_table(const SweepSnapshot& sweep, std::size_t limit) {
   Table table({{"id", "trial", Align::right},
                {"state", "state"},
                {"parameters", "parameters", Align::left, true},
@@ -64,95 +76,99 @@ Table trial_table(const Json& sweep, std::size_t limit) {
                {"attempts", "attempts", Align::right, false, 3},
                {"step", "step", Align::right, false, 2},
                {"loss", "loss", Align::right, false, 1},
-               {"metric", metric, Align::right},
+               {"metric", sweep.metric, Align::right},
                {"best", "best", Align::right},
                {"reason", "why", Align::left, true}});
   std::size_t listed = 0;
-  for (const Json& trial : list_at(sweep, "trials")) {
+  for (const TrialMessage& trial : sweep.trials) {
     if (listed++ == limit) break;
-    const Json& progress = member(trial, "progress");
-    const Json& parameters = member(trial, "parameters");
-    std::string why = text_at(trial, "reason");
-    if (why.empty()) why = text_at(progress, "waiting_for");
-    table.add({text_at(trial, "id"), state_cell(text_at(trial, "state")),
-               Cell(parameter_label(parameters), plain_text(parameters)), text_at(trial, "seed"),
-               text_at(trial, "attempts"), number_cell(member(progress, "step")),
-               number_cell(member(progress, "loss")), number_cell(member(progress, "metric")),
-               number_cell(member(progress, "best")), why});
+    const Progress& progress = trial.progress;
+    table.add({trial.id, state_cell(trial.state),
+               Cell(parameter_label(trial.parameters), plain_text(trial.parameters)),
+               std::to_string(trial.seed), std::to_string(trial.attempts),
+               number_cell(real(progress.step)), number_cell(progress.loss),
+               number_cell(progress.metric), number_cell(progress.best),
+               trial.reason.empty() ? progress.waiting_for.value_or("") : trial.reason});
   }
   return table;
 }
 
 /// Every parameter that any trial has.
-std::set<std::string> parameter_names(const Json& trials) {
+std::set<std::string> parameter_names(const std::vector<TrialMessage>& trials) {
   std::set<std::string> names;
-  for (const Json& trial : trials)
-    if (const Json& parameters = member(trial, "parameters"); parameters.is_object())
-      for (const auto& [name, value] : parameters.items())
+  for (const TrialMessage& trial : trials)
+    if (trial.parameters.is_object())
+      for (const auto& [name, value] : trial.parameters.items())
         names.insert(name);
   return names;
 }
 
 /// For programs: whole numbers in place of "12.10" (which reads as 12.1), one column for each
 /// parameter.
-void print_trials_csv(Context& context, const Json& sweep) {
-  const Json& trials = list_at(sweep, "trials");
-  const auto parameters = parameter_names(trials);
+void print_trials_csv(Context& context, const SweepSnapshot& sweep) {
+  const auto parameters = parameter_names(sweep.trials);
   std::vector<std::string> heading{"sweep", "trial", "configuration", "seed", "state", "attempts"};
   heading.insert(heading.end(), parameters.begin(), parameters.end());
   for (const char* name : {"step", "loss", "metric", "best", "reason"})
     heading.emplace_back(name);
   write_csv_line(context.out, heading);
-  for (const Json& trial : trials) {
-    const jobspec::Id id = parse_id(text_at(trial, "id"));
-    const Json& progress = member(trial, "progress");
-    std::vector<std::string> row{std::to_string(id.sweep),        std::to_string(id.trial),
-                                 text_at(trial, "configuration"), text_at(trial, "seed"),
-                                 text_at(trial, "state"),         text_at(trial, "attempts")};
+  for (const TrialMessage& trial : sweep.trials) {
+    const jobspec::Id id = parse_id(trial.id);
+    const Progress& progress = trial.progress;
+    std::vector<std::string> row{std::to_string(id.sweep),
+                                 std::to_string(id.trial),
+                                 std::to_string(trial.configuration),
+                                 std::to_string(trial.seed),
+                                 trial.state,
+                                 std::to_string(trial.attempts)};
     for (const std::string& name : parameters)
-      row.push_back(text_at(member(trial, "parameters"), name.c_str()));
-    for (const char* name : {"step", "loss", "metric", "best"})
-      row.push_back(text_at(progress, name));
-    row.push_back(text_at(trial, "reason"));
+      row.push_back(text_at(trial.parameters, name.c_str()));
+    row.push_back(text_of(progress.step));
+    for (const auto& value : {progress.loss, progress.metric, progress.best})
+      row.push_back(text_of(value));
+    row.push_back(trial.reason);
     write_csv_line(context.out, row);
   }
 }
 
-void show_sweep(Context& context, const Json& sweep, const Options& options) {
-  const Json& trials = list_at(sweep, "trials");
-  if (options.format.csv) return print_trials_csv(context, sweep);
-  const std::string id = text_at(sweep, "id");
-  std::string metric = text_at(sweep, "metric") + ", " + text_at(sweep, "goal");
-  if (const auto target = number_at(sweep, "target")) metric += ", target " + format_number(target);
-  print_pairs(context, {{"sweep", Cell(id + " " + text_at(sweep, "name"), "", Tint::bold)},
-                        {"state", state_cell(text_at(sweep, "state"))},
-                        {"backend", text_at(sweep, "backend")},
-                        {"metric", metric},
-                        {"file", text_at(sweep, "file_name")},
-                        {"submitted", time_cell(sweep, "submitted")},
-                        {"ended", time_cell(sweep, "ended")}});
-  print_notes(context, sweep);
-  context.out << '\n';
-  const std::size_t limit =
-      options.all || !context.terminal.is_terminal ? trials.size() : trials_listed;
-  trial_table(sweep, limit).print(context.out, context.palette, context.width());
-  if (trials.size() > limit)
-    context.out << "… " << count_of(trials.size() - limit, "more trial") << " (--all lists them)\n";
-
+void print_sweep_next(Context& context, const SweepSnapshot& sweep) {
   Next next;
-  if (text_at(sweep, "state") == "active") next.emplace_back("thalweg watch " + id, "follow it");
-  const Json& counts = member(sweep, "counts");
-  if (count_at(counts, "failed") > 0) {
-    for (const Json& trial : trials)
-      if (text_at(trial, "state") == "failed") {
-        next.emplace_back("thalweg show " + text_at(trial, "id"), "why that trial failed");
-        break;
-      }
-    next.emplace_back("thalweg retry " + id, "run the failed trials again");
+  if (sweep.state == "active") next.emplace_back("thalweg watch " + sweep.id, "follow it");
+  if (sweep.counts.failed > 0) {
+    const auto failed = std::find_if(sweep.trials.begin(), sweep.trials.end(),
+                                     [](const auto& trial) { return trial.state == "failed"; });
+    if (failed != sweep.trials.end())
+      next.emplace_back("thalweg show " + failed->id, "why that trial failed");
+    next.emplace_back("thalweg retry " + sweep.id, "run the failed trials again");
   }
-  if (count_at(counts, "finished") > 0)
-    next.emplace_back("thalweg compare " + id, "which configuration is best");
+  if (sweep.counts.finished > 0)
+    next.emplace_back("thalweg compare " + sweep.id, "which configuration is best");
   if (!next.empty()) print_next(context, next);
+}
+
+void show_sweep(Context& context, const SweepSnapshot& sweep, const Options& options) {
+  if (options.format.csv) return print_trials_csv(context, sweep);
+  std::string metric = sweep.metric + ", " + sweep.goal;
+  if (sweep.target) metric += ", target " + format_number(sweep.target);
+  print_pairs(context, {{"sweep", Cell(sweep.id + " " + sweep.name, "", Tint::bold)},
+                        {"state", state_cell(sweep.state)},
+                        {"backend", sweep.backend},
+                        {"metric", metric},
+                        {"file", sweep.file_name},
+                        {"submitted", time_cell(sweep.submitted)},
+                        {"ended", time_cell(sweep.ended)}});
+  std::vector<std::string> notes;
+  for (const Json& note : sweep.notes)
+    notes.push_back(plain_text(note));
+  print_notes(context, notes);
+  context.out << '\n';
+  const std::size_t count = sweep.trials.size();
+  const std::size_t limit = options.all || !context.terminal.is_terminal ? count : trials_listed;
+  trial_table(sweep, limit).print(context.out, context.palette, context.width());
+  if (count > limit)
+    context.out << "… " << count_of(static_cast<long long>(count - limit), "more trial")
+                << " (--all lists them)\n";
+  print_sweep_next(context, sweep);
 }
 
 std::string resources_text(const Json& resources) {
@@ -166,20 +182,19 @@ std::string resources_text(const Json& resources) {
   return text;
 }
 
-Table metric_table(const Json& metrics) {
+Table metric_table(const std::map<std::string, MetricSummary>& metrics) {
   Table table({{"metric", "metric", Align::left, true},
                {"last", "last", Align::right},
                {"step", "at step", Align::right},
                {"min", "min", Align::right},
                {"max", "max", Align::right}});
-  if (metrics.is_object())
-    for (const auto& [name, value] : metrics.items())
-      table.add({name, number_cell(member(value, "last")), number_cell(member(value, "step")),
-                 number_cell(member(value, "min")), number_cell(member(value, "max"))});
+  for (const auto& [name, value] : metrics)
+    table.add({name, number_cell(value.last), number_cell(real(value.step)), number_cell(value.min),
+               number_cell(value.max)});
   return table;
 }
 
-Table attempt_table(const Json& attempts) {
+Table attempt_table(const std::vector<AttemptMessage>& attempts) {
   Table table({{"id", "attempt"},
                {"state", "state"},
                {"backend", "backend", Align::left, false, 3},
@@ -189,58 +204,58 @@ Table attempt_table(const Json& attempts) {
                {"taken", "took", Align::right},
                {"why", "why it ended", Align::left, true, 0, false, 40},
                {"folder", "", Align::left, false, 0, true}});
-  for (const Json& attempt : attempts)
-    table.add({text_at(attempt, "id"), state_cell(text_at(attempt, "state")),
-               text_at(attempt, "backend"), text_at(attempt, "handle"),
-               text_at(attempt, "node_list"),
-               Cell(time_cell(attempt, "started").text, text_at(attempt, "started")),
-               Cell(time_taken(attempt)), ending(attempt), text_at(attempt, "folder")});
+  for (const AttemptMessage& attempt : attempts)
+    table.add({attempt.id, state_cell(attempt.state), attempt.backend, attempt.handle,
+               attempt.node_list, time_cell(attempt.started),
+               Cell(time_taken(attempt.started, attempt.ended)), ending(attempt), attempt.folder});
   return table;
 }
 
-void show_trial(Context& context, const Json& trial, const Options& options) {
-  const Json& attempts = list_at(trial, "attempts");
-  if (options.format.csv) return metric_table(member(trial, "metrics")).print_csv(context.out);
-  const std::string id = text_at(trial, "id"), state = text_at(trial, "state");
-  Pairs pairs{{"trial", Cell(id, id, Tint::bold)},
-              {"state", state_cell(state)},
-              {"why", Cell(text_at(trial, "reason"), "", tint_of_state(state))},
-              {"waits for", text_at(member(trial, "progress"), "waiting_for")},
-              {"seed", text_at(trial, "seed")},
-              {"configuration", text_at(trial, "configuration")},
-              {"resources", resources_text(member(trial, "resources"))}};
-  if (const Json& parameters = member(trial, "parameters"); parameters.is_object())
-    for (const auto& [name, value] : parameters.items())
+/// Returns what to look at next.
+Next print_attempts(Context& context, const TrialAnswer& trial) {
+  if (trial.attempts.empty()) {
+    context.out << "\nno attempt yet\n";
+    return {{"thalweg watch " + trial.id, "wait for it"}};
+  }
+  context.out << '\n';
+  attempt_table(trial.attempts).print(context.out, context.palette, context.width());
+  const AttemptMessage& last = trial.attempts.back();
+  if (!last.folder.empty())
+    context.out << "\nlogs, journal and checkpoints: " << printable(last.folder) << '\n';
+  Next next;
+  if (trial.state == "failed") {
+    next.emplace_back("thalweg logs " + trial.id + " --stderr", "what it said");
+    next.emplace_back("thalweg retry " + trial.id, "run it again from its last checkpoint");
+  } else if (trial.state == "running") {
+    next.emplace_back("thalweg watch " + trial.id, "follow it");
+  }
+  next.emplace_back("thalweg curve " + trial.id + " " + jobspec::metric::train_loss,
+                    "plot a metric");
+  next.emplace_back("thalweg show " + last.id, "events of the last attempt");
+  return next;
+}
+
+void show_trial(Context& context, const TrialAnswer& trial, const Options& options) {
+  if (options.format.csv) return metric_table(trial.metrics).print_csv(context.out);
+  Pairs pairs{{"trial", Cell(trial.id, trial.id, Tint::bold)},
+              {"state", state_cell(trial.state)},
+              {"why", Cell(trial.reason, "", tint_of_state(trial.state))},
+              {"waits for", trial.progress.waiting_for.value_or("")},
+              {"seed", std::to_string(trial.seed)},
+              {"configuration", std::to_string(trial.configuration)},
+              {"resources", resources_text(trial.resources)}};
+  if (trial.parameters.is_object())
+    for (const auto& [name, value] : trial.parameters.items())
       pairs.emplace_back(name, plain_text(value));
   print_pairs(context, pairs);
-  if (const Table metrics = metric_table(member(trial, "metrics")); !metrics.empty()) {
+  if (const Table metrics = metric_table(trial.metrics); !metrics.empty()) {
     context.out << '\n';
     metrics.print(context.out, context.palette, context.width());
   }
-  Next next;
-  if (attempts.empty()) {
-    context.out << "\nno attempt yet\n";
-    next.emplace_back("thalweg watch " + id, "wait for it");
-  } else {
-    context.out << '\n';
-    attempt_table(attempts).print(context.out, context.palette, context.width());
-    const Json& last = attempts.back();
-    if (const std::string folder = text_at(last, "folder"); !folder.empty())
-      context.out << "\nlogs, journal and checkpoints: " << printable(folder) << '\n';
-    if (state == "failed") {
-      next.emplace_back("thalweg logs " + id + " --stderr", "what it said");
-      next.emplace_back("thalweg retry " + id, "run it again from its last checkpoint");
-    } else if (state == "running") {
-      next.emplace_back("thalweg watch " + id, "follow it");
-    }
-    next.emplace_back("thalweg curve " + id + " " + jobspec::metric::train_loss, "plot a metric");
-    next.emplace_back("thalweg show " + text_at(last, "id"), "events of the last attempt");
-  }
-  print_next(context, next);
+  print_next(context, print_attempts(context, trial));
 }
 
-std::string event_text(const Json& event) {
-  const Json& data = member(event, "data");
+std::string event_text(const Json& data) {
   if (!data.is_object()) return plain_text(data);
   std::vector<std::string> parts;
   for (const auto& [key, value] : data.items())
@@ -248,41 +263,39 @@ std::string event_text(const Json& event) {
   return join(parts, " ");
 }
 
-Table event_table(const Json& events) {
+Table event_table(const std::vector<EventMessage>& events) {
   Table table({{"time", "time"}, {"kind", "event"}, {"data", "", Align::left, true}});
-  for (const Json& event : events)
-    table.add({Cell(time_cell(event, "time").text, text_at(event, "time")), text_at(event, "kind"),
-               Cell(event_text(event), plain_text(member(event, "data")))});
+  for (const EventMessage& event : events)
+    table.add(
+        {time_cell(event.time), event.kind, Cell(event_text(event.data), plain_text(event.data))});
   return table;
 }
 
-void show_attempt(Context& context, const Json& attempt, const Options& options) {
-  const Json& events = list_at(attempt, "events");
-  if (options.format.csv) return event_table(events).print_csv(context.out);
-  const std::string id = text_at(attempt, "id"), state = text_at(attempt, "state");
-  print_pairs(context,
-              {{"attempt", Cell(id, id, Tint::bold)},
-               {"state", state_cell(state)},
-               {"why it ended", Cell(text_at(attempt, "reason"), "", tint_of_state(state))},
-               {"failed", Cell(culprit(attempt), "", Tint::red)},
-               {"exit code", text_at(attempt, "exit_code")},
-               {"backend", text_at(attempt, "backend")},
-               {"job", text_at(attempt, "handle")},
-               {"nodes", text_at(attempt, "node_list")},
-               {"ranks", text_at(attempt, "ranks")},
-               {"launched", time_cell(attempt, "launched")},
-               {"started", time_cell(attempt, "started")},
-               {"ended", time_cell(attempt, "ended")},
-               {"took", time_taken(attempt)},
-               {"folder", text_at(attempt, "folder")}});
-  if (const Json& request = list_at(attempt, "request"); !request.empty()) {
+void show_attempt(Context& context, const AttemptAnswer& attempt, const Options& options) {
+  if (options.format.csv) return event_table(attempt.events).print_csv(context.out);
+  const std::string &id = attempt.id, &state = attempt.state;
+  print_pairs(context, {{"attempt", Cell(id, id, Tint::bold)},
+                        {"state", state_cell(state)},
+                        {"why it ended", Cell(attempt.reason, "", tint_of_state(state))},
+                        {"failed", Cell(failed_rank(attempt), "", Tint::red)},
+                        {"exit code", text_of(attempt.exit_code)},
+                        {"backend", attempt.backend},
+                        {"job", attempt.handle},
+                        {"nodes", attempt.node_list},
+                        {"ranks", std::to_string(attempt.ranks)},
+                        {"launched", time_cell(attempt.launched)},
+                        {"started", time_cell(attempt.started)},
+                        {"ended", time_cell(attempt.ended)},
+                        {"took", time_taken(attempt.started, attempt.ended)},
+                        {"folder", attempt.folder}});
+  if (attempt.request) {
     context.out << "\nasked of Slurm (batch.sh in the folder has it, too):\n";
-    for (const Json& option : request)
-      context.out << "  " << printable(plain_text(option)) << '\n';
+    for (const std::string& option : *attempt.request)
+      context.out << "  " << printable(option) << '\n';
   }
-  if (!events.empty()) {
+  if (!attempt.events.empty()) {
     context.out << '\n';
-    event_table(events).print(context.out, context.palette, context.width());
+    event_table(attempt.events).print(context.out, context.palette, context.width());
   }
   print_next(context, {{"thalweg logs " + id, "what it printed"},
                        {"thalweg logs " + id + " --stderr", "what it complained about"}});
@@ -294,11 +307,11 @@ int show(Context& context, const Options& options) {
   if (options.format.json)
     print_json(context.out, answer);
   else if (is_sweep(id))
-    show_sweep(context, answer, options);
+    show_sweep(context, read_answer<SweepSnapshot>(answer), options);
   else if (is_trial(id))
-    show_trial(context, answer, options);
+    show_trial(context, read_answer<TrialAnswer>(answer), options);
   else
-    show_attempt(context, answer, options);
+    show_attempt(context, read_answer<AttemptAnswer>(answer), options);
   return exit_ok;
 }
 

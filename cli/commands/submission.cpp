@@ -94,7 +94,7 @@ void print_submitted(Context& context, const Json& answer) {
   if (sweep.duplicates > 0)
     context.out << ", " << count_of(sweep.duplicates, "duplicate") << " left out";
   context.out << ") on " << sweep.backend << '\n';
-  print_notes(context, answer);
+  print_notes(context, texts_at(answer, "notes"));
 }
 
 /// When Slurm would start trials, as far as it says.

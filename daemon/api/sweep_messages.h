@@ -183,14 +183,14 @@ struct Progress {
   }
 };
 
-struct TrialMessage {
+/// What every message about a trial says.
+struct AboutTrial {
   std::string id;
   std::int64_t configuration = 0;
   std::uint64_t seed = 0;
   std::string state, reason;
   nlohmann::json parameters, resources;
-  std::int64_t attempts = 0;  ///< made so far
-  double ended = 0;           ///< Unix seconds; 0 = not yet
+  double ended = 0;  ///< Unix seconds; 0 = not yet
   Progress progress;
 
   static void each_field(auto& self, auto&& field) {
@@ -201,9 +201,18 @@ struct TrialMessage {
     field("reason", self.reason);
     field("parameters", self.parameters);
     field("resources", self.resources);
-    field("attempts", self.attempts);
     field("ended", self.ended);
     field("progress", self.progress);
+  }
+};
+
+/// One of a sweep's.
+struct TrialMessage : AboutTrial {
+  std::int64_t attempts = 0;  ///< made so far
+
+  static void each_field(auto& self, auto&& field) {
+    AboutTrial::each_field(self, field);
+    field("attempts", self.attempts);
   }
 };
 

@@ -13,6 +13,8 @@ const std::vector<Endpoint>& endpoints() {
       {"GET", "/v1/sweeps", "sweeps, newest first", get_sweeps},
       {"GET", "/v1/sweeps/{id}", "a sweep with its trials", get_sweep},
       {"GET", "/v1/sweeps/{id}/compare", "which configuration got there first", get_comparison},
+      {"GET", "/v1/sweeps/{id}/curves", "a metric over steps, of all its trials or of some",
+       get_curves},
       {"GET", "/v1/trials/{id}", "a trial with its attempts and metrics", get_trial},
       {"GET", "/v1/trials/{id}/curve", "a metric over steps", get_curve},
       {"GET", "/v1/attempts/{id}", "an attempt with its events", get_attempt},

@@ -25,13 +25,14 @@ const std::vector<Endpoint>& endpoints();
 /// The endpoint for the request, whose `parts` are filled in. Throws HttpError 404 or 405.
 const Endpoint& find_endpoint(Request& request, bool over_tcp);
 
-// Each in the file of its name (sweeps.cpp, runs.cpp, control.cpp, watch.cpp).
+// Each in the file of its name (sweeps.cpp, runs.cpp, comparison.cpp, control.cpp, watch.cpp).
 boost::asio::awaitable<Response> post_sweep(App& app, const Request& request);
 boost::asio::awaitable<Response> get_sweeps(App& app, const Request& request);
 boost::asio::awaitable<Response> get_sweep(App& app, const Request& request);
 boost::asio::awaitable<Response> get_comparison(App& app, const Request& request);
 boost::asio::awaitable<Response> get_trial(App& app, const Request& request);
 boost::asio::awaitable<Response> get_curve(App& app, const Request& request);
+boost::asio::awaitable<Response> get_curves(App& app, const Request& request);
 boost::asio::awaitable<Response> get_attempt(App& app, const Request& request);
 boost::asio::awaitable<Response> get_log(App& app, const Request& request);
 boost::asio::awaitable<Response> get_index(App& app, const Request& request);

@@ -46,6 +46,13 @@ jobspec::Id path_id(const Request& request, IdKind kind) {
   return id;
 }
 
+const SweepState& known_sweep(const App& app, std::int64_t id) {
+  const auto& sweeps = app.controller.state().sweeps;
+  const auto it = sweeps.find(id);
+  if (it == sweeps.end()) throw HttpError(404, "there is no sweep " + std::to_string(id));
+  return it->second;
+}
+
 json body_object(const Request& request) {
   json body = json::parse(request.body, nullptr, false);
   if (!body.is_object()) throw HttpError(400, "the body must be a JSON object");
@@ -67,6 +74,17 @@ std::string query_text(const Request& request, const std::string& key,
                        const std::string& fallback) {
   const auto it = request.query.find(key);
   return it == request.query.end() ? fallback : it->second;
+}
+
+std::vector<std::string> query_names(const Request& request, const std::string& key) {
+  std::vector<std::string> names;
+  std::string text = query_text(request, key);
+  while (!text.empty()) {
+    const auto comma = text.find(',');
+    if (comma != 0) names.push_back(text.substr(0, comma));
+    text = comma == std::string::npos ? "" : text.substr(comma + 1);
+  }
+  return names;
 }
 
 std::int64_t query_int(const Request& request, const std::string& key, std::int64_t fallback,

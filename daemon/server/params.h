@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "daemon/api/fields.h"
+#include "daemon/server/app.h"
 #include "daemon/server/http.h"
 #include "jobspec/id.h"
 
@@ -16,6 +17,9 @@ enum class IdKind { sweep, trial, attempt };
 /// The id in `{id}` of the path, or in text; must be of this kind.
 jobspec::Id path_id(const Request& request, IdKind kind);
 jobspec::Id parse_id(const std::string& text);
+
+/// Throws HttpError 404 where there is none.
+const SweepState& known_sweep(const App& app, std::int64_t id);
 
 /// The body as a JSON object.
 nlohmann::json body_object(const Request& request);
@@ -34,6 +38,8 @@ std::string text_of(const nlohmann::json& body, const char* key, const std::stri
 
 std::string query_text(const Request& request, const std::string& key,
                        const std::string& fallback = "");
+/// "a,b" as a list.
+std::vector<std::string> query_names(const Request& request, const std::string& key);
 std::int64_t query_int(const Request& request, const std::string& key, std::int64_t fallback,
                        std::int64_t min, std::int64_t max);
 

@@ -1,3 +1,4 @@
+// What the record has, in the messages of the API.
 #include "daemon/server/views.h"
 
 #include <nlohmann/json.hpp>
@@ -68,43 +69,38 @@ api::SweepMessage sweep_message(const db::SweepRow& row, const Counts& counts) {
   return message;
 }
 
-json attempt_json(const db::AttemptRow& row) {
-  json result{{"id", row.id.to_string()},
-              {"state", name_of(row.state)},
-              {"backend", row.backend},
-              {"handle", row.handle},
-              {"folder", row.folder},
-              {"launched", row.launched},
-              {"started", row.started},
-              {"ended", row.ended},
-              {"nodes", row.nodes},
-              {"ranks", row.ranks},
-              {"node_list", row.node_list},
-              {"reason", row.reason},
-              {"exit_code", nullptr},
-              {"failed_rank", nullptr},
-              {"failed_node", row.failed_node},
-              {"journal_lines", row.journal_lines}};
-  if (row.exit_code) result["exit_code"] = *row.exit_code;
-  if (row.failed_rank) result["failed_rank"] = *row.failed_rank;
-  return result;
+api::AttemptMessage attempt_message(const db::AttemptRow& row) {
+  api::AttemptMessage message;
+  message.id = row.id.to_string();
+  message.state = name_of(row.state);
+  message.backend = row.backend;
+  message.handle = row.handle;
+  message.folder = row.folder;
+  message.launched = row.launched;
+  message.started = row.started;
+  message.ended = row.ended;
+  message.nodes = row.nodes;
+  message.ranks = row.ranks;
+  message.node_list = row.node_list;
+  message.reason = row.reason;
+  message.exit_code = row.exit_code;
+  message.failed_rank = row.failed_rank;
+  message.failed_node = row.failed_node;
+  message.journal_lines = row.journal_lines;
+  return message;
 }
 
-json event_json(const db::Event& event) {
+api::EventMessage event_message(const db::Event& event) {
   json data = parsed(event.data);
   if (data.is_object()) {  // not for showing: one proves which job is ours, the other who pushes
     data.erase("token");
     data.erase("push_secret");
   }
-  return {{"number", event.number},
-          {"time", event.time},
-          {"kind", event.kind},
-          {"id", event.id.to_string()},
-          {"data", data}};
+  return {event.number, event.time, event.kind, event.id.to_string(), std::move(data)};
 }
 
-api::TrialMessage trial_message(const db::TrialRow& row) {
-  api::TrialMessage message;
+api::AboutTrial about_trial(const db::TrialRow& row) {
+  api::AboutTrial message;
   message.id = row.id.to_string();
   message.configuration = row.configuration;
   message.seed = row.seed;
@@ -112,7 +108,6 @@ api::TrialMessage trial_message(const db::TrialRow& row) {
   message.reason = row.reason;
   message.parameters = parsed(row.parameters);
   message.resources = parsed(row.resources);
-  message.attempts = row.attempts;
   message.ended = row.ended;
   return message;
 }
@@ -149,7 +144,7 @@ std::optional<api::SweepSnapshot> sweep_snapshot(db::ReadStore& store, std::int6
     metrics[point.trial.trial].push_back(&point);
   api::SweepSnapshot snapshot{sweep_message(*sweep, counts), {}};
   for (const auto& row : store.trials(id)) {
-    api::TrialMessage trial = trial_message(row);
+    api::TrialMessage trial{about_trial(row), row.attempts};
     trial.progress = progress_of(*sweep, row, metrics[row.id.trial], view);
     snapshot.trials.push_back(std::move(trial));
   }

@@ -2,10 +2,9 @@
 #pragma once
 
 #include <map>
-#include <nlohmann/json_fwd.hpp>
 #include <vector>
 
-#include "daemon/api/sweep_messages.h"
+#include "daemon/api/trial_messages.h"
 #include "daemon/controller/controller.h"
 #include "db/store.h"
 
@@ -15,10 +14,10 @@ using api::Counts;
 Counts counts_of(const SweepState& sweep);
 
 api::SweepMessage sweep_message(const db::SweepRow& row, const Counts& counts);
-nlohmann::json attempt_json(const db::AttemptRow& row);
-nlohmann::json event_json(const db::Event& event);
-/// A trial without progress.
-api::TrialMessage trial_message(const db::TrialRow& row);
+api::AttemptMessage attempt_message(const db::AttemptRow& row);
+api::EventMessage event_message(const db::Event& event);
+/// Without progress.
+api::AboutTrial about_trial(const db::TrialRow& row);
 
 /// Latest metrics of one trial.
 using TrialMetrics = std::vector<const db::ReadStore::Latest*>;

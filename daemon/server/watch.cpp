@@ -23,9 +23,7 @@ constexpr int silent_rounds =
 
 awaitable<void> watch_sweep(App& app, const Request& request, EventSink& sink) {
   const jobspec::Id id = parse_id(query_text(request, "id"));
-  const auto& sweeps = app.controller.state().sweeps;
-  if (sweeps.count(id.sweep) == 0)
-    throw HttpError(404, "there is no sweep " + std::to_string(id.sweep));
+  known_sweep(app, id.sweep);  // before anything is sent
 
   boost::asio::steady_timer timer(co_await boost::asio::this_coro::executor);
   std::optional<std::uint64_t> shown;
@@ -34,7 +32,7 @@ awaitable<void> watch_sweep(App& app, const Request& request, EventSink& sink) {
     if (shown != version) {
       shown = version;
       silent = 0;
-      const SweepState& sweep = sweeps.at(id.sweep);
+      const SweepState& sweep = known_sweep(app, id.sweep);
       const bool ended = sweep.phase != SweepPhase::active;
       const Counts counts = counts_of(sweep);
       const SweepView view = app.controller.view(id.sweep);

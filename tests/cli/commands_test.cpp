@@ -425,21 +425,36 @@ TEST_F(CliTables, CurveDrawsSeveralTrialsAndTheBestOfASweep) {
     const std::string id = "12." + std::to_string(number);
     trial["id"] = id;
     trial["progress"]["best"] = best;
-    controller().answer("GET /v1/trials/" + id, trial);
-    controller().answer("GET /v1/trials/" + id + "/curve?metric=val%2Ferror", sample("curve"));
     return trial;
+  };
+  const auto curves_of = [](const std::vector<std::string>& ids) {
+    json curves = json::array();
+    for (const std::string& id : ids)
+      curves.push_back({{"id", id}, {"points", sample("curve")["points"]}});
+    return json{{"metric", "val/error"}, {"curves", curves}};
   };
   json trials = json::array();
   for (int number = 1; number <= 9; ++number)
     trials.push_back(one(number, 1.0 / number));
   sweep["trials"] = trials;
   controller().answer("GET /v1/sweeps/12", sweep);
+  const std::string path = "GET /v1/sweeps/12/curves?metric=val%2Ferror&trials=";
+  controller().answer(path + "1,3", curves_of({"12.1", "12.3"}));
+  controller().answer(path + "9,8,7,6,5,4,3,2",
+                      curves_of({"12.2", "12.3", "12.4", "12.5", "12.6", "12.7", "12.8", "12.9"}));
   const Outcome two = thalweg({"curve", "12.1", "12.3", "val/error"});
   EXPECT_EQ(two.code, 0) << two.err;
   EXPECT_THAT(two.out, HasSubstr("a 12.1  "));
   EXPECT_THAT(two.out, HasSubstr("b 12.3  "));
   EXPECT_THAT(two.out, HasSubstr("seed 1"));
+  controller().answer("GET /v1/trials/12.9", sample("trial"));  // names the other metrics
+  const std::size_t before = controller().requests().size();
   const Outcome best = thalweg({"curve", "12"});
+  const auto asked = controller().requests();
+  EXPECT_EQ(std::count_if(asked.begin() + static_cast<std::ptrdiff_t>(before), asked.end(),
+                          [](const auto& r) { return r.target.find("curve") != r.target.npos; }),
+            1)
+      << "once for all trials";
   EXPECT_EQ(best.code, 0) << best.err;
   EXPECT_THAT(best.out, HasSubstr("a 12.9  "));
   EXPECT_THAT(best.out, Not(HasSubstr("12.1  ")));
@@ -452,13 +467,15 @@ TEST_F(CliTables, CurveDrawsSeveralTrialsAndTheBestOfASweep) {
 
 TEST_F(CliTables, CurveByAParameterDrawsMedians) {
   controller().answer("GET /v1/sweeps/12", sample("sweep"));
+  json curves = json::array();
   for (const std::string id : {"12.1", "12.2", "12.3"}) {
-    json points = sample("curve");
+    curves.push_back({{"id", id}, {"points", sample("curve")["points"]}});
     if (id == "12.2")
-      for (json& point : points["points"])
+      for (json& point : curves.back()["points"])
         point[1] = point[1].get<double>() + 1;
-    controller().answer("GET /v1/trials/" + id + "/curve?metric=train%2Floss", points);
   }
+  controller().answer("GET /v1/sweeps/12/curves?metric=train%2Floss&trials=1,2,3",
+                      {{"metric", "train/loss"}, {"curves", curves}});
   const json answer = thalweg_json({"curve", "12", "train/loss", "--by", "decay", "--json"});
   ASSERT_EQ(answer["groups"].size(), 2u);  // 12.4 and later have reported nothing
   EXPECT_EQ(answer["groups"][0]["label"], "constant");

@@ -5,7 +5,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "daemon/api/sweep_messages.h"
+#include "daemon/api/comparison_messages.h"
+#include "daemon/api/trial_messages.h"
 
 namespace thalweg::daemon::api {
 namespace {
@@ -67,6 +68,39 @@ TEST(Messages, AnAnswerIsReadAsFarAsItGoes) {
   EXPECT_EQ(other.counts.failed, 3);
   EXPECT_EQ(other.trials.size(), 2u);
   EXPECT_EQ(from_json<SweepSnapshot>(json(), Reading::tolerant).id, "");
+}
+
+TEST(Messages, AnswersAboutTrialsSurvive) {
+  TrialAnswer sent;
+  sent.id = "12.3";
+  sent.parameters = sent.resources = sent.train = json::object();
+  sent.attempts.resize(1);
+  sent.attempts[0].exit_code = 75;
+  sent.metrics["val/loss"] = {std::nan(""), -HUGE_VAL, HUGE_VAL, 7};
+  const json body = json::parse(to_json(sent).dump());
+  EXPECT_EQ(body["metrics"]["val/loss"],
+            json({{"last", "nan"}, {"min", "-inf"}, {"max", "inf"}, {"step", 7}}));
+  EXPECT_EQ(body["attempts"][0]["exit_code"], 75);
+  EXPECT_TRUE(body["attempts"][0]["failed_rank"].is_null());
+  EXPECT_EQ(to_json(from_json<TrialAnswer>(body, Reading::strict)), body);
+
+  CurvesAnswer curves{"val/loss", {{{{{5, std::nan(""), 1.5, 2}}}, "12.3"}}};
+  const json points = json::parse(to_json(curves).dump());
+  EXPECT_EQ(points["curves"][0]["points"], json::parse(R"([[5, "nan", 1.5, 2]])"));
+  EXPECT_EQ(to_json(from_json<CurvesAnswer>(points, Reading::strict)), points);
+}
+
+TEST(Messages, AComparisonSurvives) {
+  ComparisonMessage sent;
+  sent.rows.resize(1);
+  sent.rows[0].group["optimizer.name"] = "adamw";
+  sent.rows[0].best = {0.5, std::nan(""), HUGE_VAL};
+  sent.rows[0].steps_to_target.reached = 2;
+  const json body = json::parse(to_json(sent).dump());
+  EXPECT_EQ(body["rows"][0]["best"], json({{"median", 0.5}, {"low", "nan"}, {"high", "inf"}}));
+  EXPECT_TRUE(body["target"].is_null());
+  EXPECT_FALSE(body["rows"][0].contains("p"));
+  EXPECT_EQ(to_json(from_json<ComparisonMessage>(body, Reading::strict)), body);
 }
 
 TEST(Messages, TimesInBothForms) {

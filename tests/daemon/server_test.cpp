@@ -47,6 +47,15 @@ TEST_F(ServerTest, ASweepFromItsFileToItsEnd) {
   const json curve = client->get("/v1/trials/" + id + ".1/curve?metric=train/loss");
   EXPECT_EQ(curve.at("points").size(), 4u);
   EXPECT_EQ(curve.at("points")[0][1], 1.5);
+  const json curves = client->get("/v1/sweeps/" + id + "/curves?metric=train/loss&points=2");
+  EXPECT_EQ(curves.at("metric"), "train/loss");
+  ASSERT_EQ(curves.at("curves").size(), 2u);
+  EXPECT_EQ(curves.at("curves")[0].at("id"), id + ".1");
+  EXPECT_EQ(curves.at("curves")[0].at("points"),
+            json::array({curve["points"][0], curve["points"][3]}));
+  const json one = client->get("/v1/sweeps/" + id + "/curves?metric=train/loss&trials=2");
+  ASSERT_EQ(one.at("curves").size(), 1u);
+  EXPECT_EQ(one.at("curves")[0].at("id"), id + ".2");
   const json comparison = client->get("/v1/sweeps/" + id + "/compare?target=0.2");
   EXPECT_EQ(comparison.at("rows").size(), 2u);
   const auto log = client->get_log("/v1/attempts/" + id + ".1.1/log?stream=journal");
@@ -245,6 +254,9 @@ TEST_F(ServerTest, WrongRequestsAreNamed) {
               {"/v1/sweeps/1/compare?target=x", 400},
               {"/v1/sweeps/1/compare?metric=none", 400},
               {"/v1/trials/1.1/curve?metric=train/lossy", 404},
+              {"/v1/sweeps/1/curves?metric=train/lossy", 404},
+              {"/v1/sweeps/1/curves?trials=1,9", 404},
+              {"/v1/sweeps/1/curves?trials=x", 400},
               {"/v1/cancel", 405}};
   for (const auto& row : gets)
     EXPECT_EQ(status([&] { client->get(row.path); }), row.status) << row.path;

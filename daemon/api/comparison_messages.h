@@ -1,0 +1,98 @@
+// The answer to GET /v1/sweeps/12/compare, as the server fills it and clients read it. README.md
+// describes the JSON.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/api/fields.h"
+
+namespace thalweg::daemon::api {
+
+/// A median over units and its interval; NaN where no unit has a value.
+struct EstimateMessage {
+  std::optional<double> median, low, high;
+
+  static void each_field(auto& self, auto&& field) {
+    field("median", self.median);
+    field("low", self.low);
+    field("high", self.high);
+  }
+};
+
+/// Infinite where not even half of the units got there.
+struct ToTargetMessage : EstimateMessage {
+  std::optional<std::int64_t> reached;  ///< trials that got there
+
+  static void each_field(auto& self, auto&& field) {
+    EstimateMessage::each_field(self, field);
+    field("reached", self.reached);
+  }
+};
+
+struct ComparisonRowMessage {
+  std::int64_t rank = 0;                        ///< from 1
+  std::map<std::string, nlohmann::json> group;  ///< by parameter
+  std::map<std::string, nlohmann::json> chosen;
+  std::int64_t choices = 0, n = 0, configurations = 0;
+  std::optional<std::int64_t> trials_used;
+  std::int64_t finished = 0, failed = 0;
+  EstimateMessage best;
+  ToTargetMessage steps_to_target, seconds_to_target, node_seconds_to_target;
+  EstimateMessage cost_node_seconds, samples_per_s;
+  std::vector<std::string> trials;
+  std::string verdict;
+  std::optional<double> p;
+
+  static void each_field(auto& self, auto&& field) {
+    field("rank", self.rank);
+    field("group", self.group);
+    field("chosen", self.chosen);
+    field("choices", self.choices);
+    field("n", self.n);
+    field("configurations", self.configurations);
+    field("trials_used", self.trials_used);
+    field("finished", self.finished);
+    field("failed", self.failed);
+    field("best", self.best);
+    field("steps_to_target", self.steps_to_target);
+    field("seconds_to_target", self.seconds_to_target);
+    field("node_seconds_to_target", self.node_seconds_to_target);
+    field("cost_node_seconds", self.cost_node_seconds);
+    field("samples_per_s", self.samples_per_s);
+    field("trials", self.trials);
+    field("verdict", self.verdict);
+    field("p", self.p);
+  }
+};
+
+struct ComparisonMessage {
+  std::string sweep, metric, goal;
+  std::optional<double> target;
+  std::vector<std::string> by, best_over;
+  std::string unit;  ///< "seed" | "configuration"
+  std::vector<std::uint64_t> choosing_seeds, judging_seeds;
+  std::int64_t rows_in_all = 0;
+  std::vector<ComparisonRowMessage> rows;  ///< best first
+  std::vector<std::string> notes;
+
+  static void each_field(auto& self, auto&& field) {
+    field("sweep", self.sweep);
+    field("metric", self.metric);
+    field("goal", self.goal);
+    field("target", self.target, Field::null);
+    field("by", self.by);
+    field("best_over", self.best_over);
+    field("unit", self.unit);
+    field("choosing_seeds", self.choosing_seeds);
+    field("judging_seeds", self.judging_seeds);
+    field("rows_in_all", self.rows_in_all);
+    field("rows", self.rows);
+    field("notes", self.notes);
+  }
+};
+
+}  // namespace thalweg::daemon::api

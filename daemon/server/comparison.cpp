@@ -1,0 +1,133 @@
+// GET /v1/sweeps/{id}/compare: which configuration got there first.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "daemon/api/comparison_messages.h"
+#include "daemon/api/messages.h"
+#include "daemon/server/endpoints.h"
+#include "daemon/server/params.h"
+#include "db/analysis/compare.h"
+#include "jobspec/enum_names.h"
+#include "jobspec/metrics.h"
+
+namespace thalweg::daemon {
+
+using boost::asio::awaitable;
+using jobspec::Id;
+using nlohmann::json;
+
+namespace {
+
+api::EstimateMessage message_of(const db::analysis::Estimate& e) {
+  return {e.median, e.low, e.high};
+}
+
+api::ToTargetMessage message_of(const db::analysis::ToTarget& t) {
+  return {{t.median, t.low, t.high}, t.reached};
+}
+
+api::ComparisonRowMessage message_of(const db::analysis::ComparisonRow& row) {
+  api::ComparisonRowMessage message;
+  message.rank = row.rank;
+  for (const auto& [name, value] : row.group)
+    message.group[name] = api::value_json(value);
+  for (const auto& [name, value] : row.chosen)
+    message.chosen[name] = api::value_json(value);
+  message.choices = row.choices;
+  message.n = row.n;
+  message.configurations = row.configurations;
+  message.trials_used = row.trials_used;
+  message.finished = row.finished;
+  message.failed = row.failed;
+  message.best = message_of(row.best);
+  message.steps_to_target = message_of(row.steps_to_target);
+  message.seconds_to_target = message_of(row.seconds_to_target);
+  message.node_seconds_to_target = message_of(row.node_seconds_to_target);
+  message.cost_node_seconds = message_of(row.node_seconds);
+  message.samples_per_s.median = row.samples_per_s;
+  for (const Id& id : row.trials)
+    message.trials.push_back(id.to_string());
+  message.verdict = row.verdict;
+  message.p = row.p;
+  return message;
+}
+
+api::ComparisonMessage message_of(const db::analysis::Comparison& c) {
+  api::ComparisonMessage message;
+  message.sweep = std::to_string(c.sweep);
+  message.metric = c.metric;
+  message.goal = jobspec::name_of(c.goal);
+  message.target = c.target;
+  message.by = c.by;
+  message.best_over = c.best_over;
+  message.unit = c.unit;
+  message.choosing_seeds = c.choosing;
+  message.judging_seeds = c.judging;
+  message.rows_in_all = c.rows_in_all;
+  for (const auto& row : c.rows)
+    message.rows.push_back(message_of(row));
+  message.notes = c.notes;
+  return message;
+}
+
+/// Nothing where trials have reported the metric, or none has reported anything.
+std::string without_data(const std::string& metric, const std::vector<std::string>& reported) {
+  if (reported.empty() || std::find(reported.begin(), reported.end(), metric) != reported.end())
+    return "";
+  const std::string near = jobspec::nearest_metric(metric, reported);
+  return fmt::format("no trial has reported {}{}; reported were {}", metric,
+                     near.empty() ? "" : " (did you mean " + near + "?)",
+                     fmt::join(reported, ", "));
+}
+
+db::analysis::RankBy rank_by(const std::string& name) {
+  using db::analysis::RankBy;
+  static const std::vector<std::pair<std::string, RankBy>> names = {
+      {"", RankBy::automatic},  {"auto", RankBy::automatic},  {"best", RankBy::best},
+      {"steps", RankBy::steps}, {"seconds", RankBy::seconds}, {"cost", RankBy::cost}};
+  for (const auto& [known, value] : names)
+    if (known == name) return value;
+  throw HttpError(400, "rank_by=" + name + ": expected auto, best, steps, seconds or cost");
+}
+
+db::analysis::CompareOptions compare_options(const Request& request) {
+  db::analysis::CompareOptions options;
+  options.by = query_names(request, "by");
+  options.best_over = query_names(request, "best_over");
+  options.top = static_cast<std::size_t>(query_int(request, "top", 0, 0, 1'000'000'000));
+  options.metric = query_text(request, "metric");
+  options.rank_by = rank_by(query_text(request, "rank_by"));
+  if (const std::string goal = query_text(request, "goal"); !goal.empty()) {
+    options.goal = jobspec::find_name<jobspec::Goal>(goal);
+    if (!options.goal) throw HttpError(400, "goal=" + goal + ": expected minimize or maximize");
+  }
+  if (const std::string target = query_text(request, "target"); !target.empty()) {
+    const json value = json::parse(target, nullptr, false);
+    if (!value.is_number()) throw HttpError(400, "target=" + target + ": expected a number");
+    options.target = value.get<double>();
+  }
+  return options;
+}
+
+}  // namespace
+
+awaitable<Response> get_comparison(App& app, const Request& request) {
+  const Id id = path_id(request, IdKind::sweep);
+  known_sweep(app, id.sweep);
+  const auto options = compare_options(request);
+  const auto work = [id, options](db::ReadStore& store) {
+    try {
+      db::analysis::Comparison comparison = db::analysis::compare(store, id.sweep, options);
+      std::string note = without_data(comparison.metric, store.metric_names(id.sweep));
+      if (!note.empty()) comparison.notes.push_back(std::move(note));
+      return json_response(api::to_json(message_of(comparison)));
+    } catch (const std::invalid_argument& error) {
+      throw HttpError(400, error.what());
+    }
+  };
+  co_return co_await app.reader.run(work);
+}
+
+}  // namespace thalweg::daemon
