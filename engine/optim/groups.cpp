@@ -59,11 +59,16 @@ class GroupsOnGpu final : public OptimizerOnGpu {
       at += aligned(parts_[g]->factor_bytes());
     }
   }
+  bool writes_narrow() const override {
+    return std::all_of(parts_.begin(), parts_.end(),
+                       [](const auto& part) { return part->writes_narrow(); });
+  }
   void update_with(gpu::Queue& queue, const void* factors, const OptimizerMemory<float>& x,
-                   const GradientNotes& notes, const BesidesUpdate&) override {
+                   const GradientNotes& notes, const BesidesUpdate& besides) override {
     const auto* at = static_cast<const std::byte*>(factors);
     for (std::size_t g = 0; g < parts_.size(); ++g) {
-      parts_[g]->update_with(queue, at, memory_of(x, groups_[g], places_[g]), notes, {});
+      parts_[g]->update_with(queue, at, memory_of(x, groups_[g], places_[g]), notes,
+                             {nullptr, besides.narrow});
       at += aligned(parts_[g]->factor_bytes());
     }
   }

@@ -85,18 +85,19 @@ class LambOnGpu final : public ByFactors<Factors> {
  public:
   LambOnGpu(const Hyper& hyper, const std::vector<int>& choices, const GpuPlace& place)
       : hyper_(hyper), pieces_(place.gpu, place.infos, choices), ratios_(place.gpu, pieces_) {}
+  bool writes_narrow() const override { return true; }
 
  private:
   Factors factors(const StepContext& c, const OptimizerMemory<float>&) const override {
     return {{hyper_.direction<float>(c, false), hyper_.direction<float>(c, true)}, c.lr};
   }
   void put(gpu::Queue& queue, const StepFactors<Factors>& f, const OptimizerMemory<float>& x,
-           const GradientNotes& notes) override {
+           const GradientNotes& notes, gpu::Bf16* narrow) override {
     run_pass<2, BothSquares>(queue, pieces_, by_decay(f.part(&Factors::direction)), notes, x,
                              ratios_.partial());
     join_sums<2>(queue, pieces_, ratios_.partial(),
                  KeepRate{f.part(&Factors::lr), ratios_.of_parameters()});
-    run_pass<0>(queue, pieces_, StepByRate{ratios_.of_parameters()}, notes, x);
+    run_pass<0>(queue, pieces_, StepByRate{ratios_.of_parameters()}, notes, x, nullptr, narrow);
   }
 
   Hyper hyper_;

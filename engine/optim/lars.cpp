@@ -109,6 +109,7 @@ class LarsOnGpu final : public ByFactors<Factors> {
  public:
   LarsOnGpu(const Hyper& hyper, const std::vector<int>& choices, const GpuPlace& place)
       : hyper_(hyper), pieces_(place.gpu, place.infos, choices), ratios_(place.gpu, pieces_) {}
+  bool writes_narrow() const override { return true; }
 
  private:
   Factors factors(const StepContext& c, const OptimizerMemory<float>& x) const override {
@@ -116,13 +117,13 @@ class LarsOnGpu final : public ByFactors<Factors> {
             static_cast<float>(hyper_.factor_of_v(c, std::exchange(x.scalars[0], c.lr)))};
   }
   void put(gpu::Queue& queue, const StepFactors<Factors>& f, const OptimizerMemory<float>& x,
-           const GradientNotes& notes) override {
+           const GradientNotes& notes, gpu::Bf16* narrow) override {
     ratios_.add_squares(queue, pieces_, x);
     join_sums<2>(queue, pieces_, ratios_.partial(),
                  KeepRate{f, hyper_.decay, ratios_.of_parameters()});
     run_pass<1>(queue, pieces_,
                 FormulaByRate{f, static_cast<float>(hyper_.decay), ratios_.of_parameters()}, notes,
-                x);
+                x, nullptr, narrow);
   }
 
   Hyper hyper_;

@@ -174,7 +174,7 @@ class MuonOnGpu final : public ByFactors<Factors> {
             c.lr};
   }
   void put(gpu::Queue& queue, const StepFactors<Factors>& f, const OptimizerMemory<float>& x,
-           const GradientNotes& notes) override {
+           const GradientNotes& notes, gpu::Bf16*) override {
     run_pass<2>(queue, rest_, by_decay(f.part(&Factors::adamw)), notes, x);
     const StepFactors<Direction<float>> direction = f.part(&Factors::direction);
     run_pass<1, GradientSquares>(queue, matrices_,

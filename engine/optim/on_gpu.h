@@ -33,12 +33,14 @@ struct GradientNotes {
   const float* uses = nullptr;
 };
 
-/// What an update of one pass does in it beside the update. Null: nothing.
+/// What update_with() does beside the update. Null: nothing.
 struct BesidesUpdate {
-  /// Gets what GradientSums::sums_of_squares() says of the gradient. A stretch of a parameter
-  /// (Pieces::size) whose own sum is not finite stays as it is.
+  /// Only of updates of one_pass(). Gets what GradientSums::sums_of_squares() says of the gradient.
+  /// A stretch of a parameter (Pieces::size) whose own sum is not finite stays as it is.
   double* squares = nullptr;
-  gpu::Bf16* narrow = nullptr;  ///< gets the parameters, rounded; as flat as they are
+  /// Only of updates that writes_narrow() tells. Gets the parameters, rounded, as flat as they are;
+  /// but for those that GradientNotes leave as they are.
+  gpu::Bf16* narrow = nullptr;
 };
 
 /// An optimizer's work on a GPU: Optimizer::on_gpu(). For one replica and one thread; every call
@@ -52,8 +54,10 @@ class OptimizerOnGpu {
   /// Above 0 where all that changes from step to step are some numbers: that many bytes hold these
   /// factors, and write_factors() and update_with() may take the place of update(), to its bits.
   virtual std::size_t factor_bytes() const { return 0; }
-  /// Whether update_with() is one pass over the parameters, which does what BesidesUpdate asks.
+  /// Whether update_with() is one pass over the parameters.
   virtual bool one_pass() const { return false; }
+  /// Whether its last pass writes BesidesUpdate::narrow.
+  virtual bool writes_narrow() const { return one_pass(); }
   /// Writes them to the host's memory, and does what finish() does there; before each step.
   virtual void write_factors(const StepContext& context, const OptimizerMemory<float>& memory,
                              void* to);

@@ -124,8 +124,9 @@ FusedPass<Choose, state_count, Watch> fused_pass(const Pieces& pieces, const Cho
 template <int state_count, class Watch = NoSums, class Choose>
 void run_pass(gpu::Queue& queue, const Pieces& pieces, const Choose& choose,
               const GradientNotes& notes, const OptimizerMemory<float>& x,
-              double* partial = nullptr) {
+              double* partial = nullptr, gpu::Bf16* narrow = nullptr) {
   auto pass = fused_pass<state_count, Watch>(pieces, choose, notes, x, partial);
+  pass.narrow = narrow;
   gpu::for_each_row(queue, pieces.count(), team_threads, pass);
 }
 

@@ -31,7 +31,7 @@ class ByFactors : public OptimizerOnGpu {
  public:
   void update(gpu::Queue& queue, const StepContext& context, const OptimizerMemory<float>& memory,
               const GradientNotes& notes) final {
-    put(queue, {factors(context, memory)}, memory, notes);
+    put(queue, {factors(context, memory)}, memory, notes, nullptr);
   }
   std::size_t factor_bytes() const final { return sizeof(Factors); }
   void write_factors(const StepContext& context, const OptimizerMemory<float>& memory,
@@ -40,16 +40,18 @@ class ByFactors : public OptimizerOnGpu {
     std::memcpy(to, &now, sizeof now);
   }
   void update_with(gpu::Queue& queue, const void* there, const OptimizerMemory<float>& memory,
-                   const GradientNotes& notes, const BesidesUpdate&) final {
-    put(queue, {{}, static_cast<const Factors*>(there)}, memory, notes);
+                   const GradientNotes& notes, const BesidesUpdate& besides) final {
+    put(queue, {{}, static_cast<const Factors*>(there)}, memory, notes, besides.narrow);
   }
 
  protected:
   /// Of a step, and what Optimizer::finish() does.
   virtual Factors factors(const StepContext& context,
                           const OptimizerMemory<float>& memory) const = 0;
+  /// `narrow`: BesidesUpdate's, for those that writes_narrow() tells.
   virtual void put(gpu::Queue& queue, const StepFactors<Factors>& factors,
-                   const OptimizerMemory<float>& memory, const GradientNotes& notes) = 0;
+                   const OptimizerMemory<float>& memory, const GradientNotes& notes,
+                   gpu::Bf16* narrow) = 0;
 };
 
 }  // namespace thalweg::engine::optim

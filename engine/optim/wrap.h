@@ -64,11 +64,13 @@ class WrappedOnGpu : public OptimizerOnGpu {
     const Own own = factors(c);
     std::memcpy(to, &own, sizeof own);
   }
+  bool writes_narrow() const override { return base_->writes_narrow(); }
   void update_with(gpu::Queue& queue, const void* there, const OptimizerMemory<float>& x,
-                   const GradientNotes& notes, const BesidesUpdate&) override {
+                   const GradientNotes& notes, const BesidesUpdate& besides) override {
     const StepFactors<Own> own{{}, static_cast<const Own*>(there)};
     before(queue, own, x, notes);
-    base_->update_with(queue, static_cast<const std::byte*>(there) + kOwn, x, notes, {});
+    base_->update_with(queue, static_cast<const std::byte*>(there) + kOwn, x, notes,
+                       {nullptr, besides.narrow});
     after(queue, own, x);
   }
   void evaluation_point(gpu::Queue& queue, const OptimizerMemory<float>& x, float* to) override {

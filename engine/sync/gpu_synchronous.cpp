@@ -125,7 +125,7 @@ class GpuSynchronous final : public SyncMode {
       if (exchange_) queue.record(*report.summed);
       recorded ? shards_.run_recorded(kind, finish) : finish();
     }
-    shards_.parameters_changed(optimizer_->one_pass());
+    shards_.parameters_changed(optimizer_->writes_narrow());
     if (p_.optimizer.curvature_due(context.step)) {
       StepInput again = input;
       again.draw_labels = true;
@@ -169,7 +169,8 @@ class GpuSynchronous final : public SyncMode {
     const GradientNotes notes{before ? squares : nullptr, nullptr};
     if (factors_.empty()) return optimizer_->update(queue, context, memory, notes);
     BesidesUpdate besides;
-    if (one_pass) besides = {before ? nullptr : squares, shards_.narrow_parameters()};
+    if (!before) besides.squares = squares;
+    if (optimizer_->writes_narrow()) besides.narrow = shards_.narrow_parameters();
     optimizer_->update_with(queue, shards_.beside(), memory, notes, besides);
   }
 
