@@ -10,25 +10,6 @@
 #include "engine/optim/on_gpu.h"
 
 namespace thalweg::engine {
-namespace {
-
-/// What is worth a copy of its own while the rest of a batch is still put together.
-constexpr std::size_t kStretch = std::size_t{16} << 20;
-
-/// A batch of volumes is hundreds of MiB: one core would copy it more slowly than a GPU computes.
-void copy_by_threads(std::byte* to, const std::byte* from, std::size_t bytes) {
-  constexpr std::size_t piece = kStretch / 4;
-  const auto pieces = static_cast<std::int64_t>((bytes + piece - 1) / piece);
-  const int threads = static_cast<int>(std::clamp<std::int64_t>(pieces, 1, 4));
-#pragma omp parallel for num_threads(threads) if (threads > 1)
-  for (std::int64_t i = 0; i < pieces; ++i) {
-    const std::size_t first = static_cast<std::size_t>(i) * piece;
-    std::memcpy(to + first, from + first, std::min(piece, bytes - first));
-  }
-}
-
-}  // namespace
-
 GpuShards::GpuShards(const SyncParts& parts, const Options& options,
                      const std::vector<Bucket>& buckets)
     : p_(parts),
@@ -38,6 +19,7 @@ GpuShards::GpuShards(const SyncParts& parts, const Options& options,
       own_tree_(0, 1, parts.sharding.mine()),
       queue_(machine_.queue()),
       copies_(machine_.queue()),
+      layout_(parts.batches->layout),
       bucket_of_(parts.model.parameters().size()),
       left_(buckets.size()) {
   const std::size_t floats = p_.model.parameter_floats();
@@ -57,6 +39,15 @@ GpuShards::GpuShards(const SyncParts& parts, const Options& options,
   for (std::size_t b = 0; b < buckets_.size(); ++b)
     for (const int number : buckets_[b].parameters)
       bucket_of_[static_cast<std::size_t>(number)] = b;
+  if (p_.batches->raw)
+    augment_ =
+        std::make_unique<GpuAugment>(machine_, *p_.batches->raw, layout_.samples_of_a_piece());
+  for (Slot& slot : slot_) {
+    slot.device = gpu::Memory(machine_, layout_.bytes(), "batches");
+    slot.beside_on_host = gpu::Memory(machine_, options_.beside_bytes, "factors of a step", true);
+    slot.beside = gpu::Memory(machine_, options_.beside_bytes, "factors of a step");
+    slot.arrived = machine_.event();
+  }
   ready_.resize(work_.size());
   for (auto& events : ready_)
     for (std::size_t b = 0; b <= buckets_.size(); ++b)
@@ -84,67 +75,6 @@ std::vector<GradientPart> GpuShards::parts() {
   return gradient_parts(buckets_, p_.model.parameters(), gradients, extras, extra_count());
 }
 
-std::size_t GpuShards::micro_batches() const {
-  return static_cast<std::size_t>(p_.sharding.mine() * p_.sharding.micro_batches);
-}
-
-void GpuShards::place(const StepInput& input) {
-  const auto samples = static_cast<std::size_t>(p_.sharding.micro_batch());
-  if (input.memory != nullptr) {
-    layout_ = p_.batches->layout;
-    if (p_.batches->raw)
-      augment_ = std::make_unique<GpuAugment>(machine_, *p_.batches->raw, samples);
-  } else {
-    BatchLayout::Bytes bytes{};
-    bytes[BatchLayout::inputs] = input.sample_floats * sizeof(float);
-    bytes[BatchLayout::labels] = input.sample_labels * sizeof(std::int32_t);
-    bytes[BatchLayout::targets] = input.sample_targets * sizeof(float);
-    bytes[BatchLayout::partner_labels] = bytes[BatchLayout::labels];
-    bytes[BatchLayout::partner_shares] = sizeof(float);
-    bytes[BatchLayout::keys] = sizeof(ShardKey);
-    layout_ = BatchLayout(micro_batches(), samples, bytes);
-  }
-  for (Slot& slot : slot_) {
-    if (input.memory == nullptr)
-      slot.host = gpu::Memory(machine_, layout_.bytes(), "batches in host memory", true);
-    slot.device = gpu::Memory(machine_, layout_.bytes(), "batches");
-    slot.beside_on_host = gpu::Memory(machine_, options_.beside_bytes, "factors of a step", true);
-    slot.beside = gpu::Memory(machine_, options_.beside_bytes, "factors of a step");
-    slot.arrived = machine_.event();
-  }
-}
-
-/// Puts the batch into pinned memory; stretches of it go to the GPU as soon as they are there.
-/// Returns how many bytes are on their way.
-std::size_t GpuShards::fill(const Slot& slot, const StepInput& input) {
-  auto* const memory = static_cast<std::byte*>(slot.host.data());
-  std::size_t sent = 0;
-  const auto put = [&](BatchLayout::Part part, const void* from) {
-    const std::size_t bytes = layout_.samples_of_a_piece() * layout_.bytes_of_sample(part);
-    if (from == nullptr) return;
-    for (std::size_t m = 0; m < layout_.pieces(); ++m)
-      for (std::size_t first = 0; first < bytes; first += kStretch) {
-        const std::size_t begin = layout_.piece(part, m) + first;
-        const std::size_t end = begin + std::min(kStretch, bytes - first);
-        copy_by_threads(memory + begin, static_cast<const std::byte*>(from) + m * bytes + first,
-                        end - begin);
-        if (end - sent >= kStretch) sent = send(slot, memory, sent, end);
-      }
-  };
-  put(BatchLayout::inputs, input.inputs);
-  put(BatchLayout::labels, input.labels);
-  put(BatchLayout::targets, input.targets);
-  put(BatchLayout::partner_labels, input.partner_labels);
-  put(BatchLayout::partner_shares, input.partner_shares);
-  return sent;
-}
-
-std::size_t GpuShards::send(const Slot& slot, const std::byte* memory, std::size_t begin,
-                            std::size_t end) {
-  copies_->copy(static_cast<std::byte*>(slot.device.data()) + begin, memory + begin, end - begin);
-  return end;
-}
-
 void GpuShards::write_keys(std::byte* memory, const StepContext& context) const {
   for (std::size_t m = 0; m < layout_.pieces(); ++m) {
     ShardKey key;
@@ -158,7 +88,8 @@ void GpuShards::write_keys(std::byte* memory, const StepContext& context) const 
 }
 
 void GpuShards::run(const StepInput& input, int kind, const std::function<void()>& rest) {
-  const bool draws = input.draw_labels, blended = blends(input) && !draws;
+  const bool draws = input.draw_labels;
+  const bool blended = !draws && layout_.bytes_of_sample(BatchLayout::partner_labels) > 0;
   const float* const parameters = p_.replica.parameters.floats();
   const bool takes = narrow_parameters() != nullptr &&
                      !(narrow_ones_hold_ && lane().parameters_taken() == parameters);
@@ -189,24 +120,12 @@ gpu::Bf16* GpuShards::narrow_parameters() const {
   return lane().narrow_parameters();
 }
 
-bool GpuShards::blends(const StepInput& input) const {
-  if (input.memory == nullptr) return input.partner_labels != nullptr;
-  return layout_.bytes_of_sample(BatchLayout::partner_labels) > 0;
-}
-
 void GpuShards::take(const StepInput& input, const std::byte* beside) {
-  if (!slot_[0].arrived) place(input);
   slot_now_ = (slot_now_ + 1) % slots;
   Slot& slot = slot_[slot_now_];
-  std::byte* memory = input.memory;
-  std::size_t sent = 0;
-  if (memory == nullptr) {
-    memory = static_cast<std::byte*>(slot.host.data());
-    sent = fill(slot, input);
-  }
-  check(memory, blends(input));
-  write_keys(memory, input.context);
-  send(slot, memory, sent, layout_.bytes());
+  check(input.memory);
+  write_keys(input.memory, input.context);
+  copies_->copy(slot.device.data(), input.memory, layout_.bytes());
   if (options_.beside_bytes > 0) {
     std::memcpy(slot.beside_on_host.data(), beside, options_.beside_bytes);
     copies_->copy(slot.beside.data(), slot.beside_on_host.data(), options_.beside_bytes);
@@ -215,15 +134,12 @@ void GpuShards::take(const StepInput& input, const std::byte* beside) {
   queue_->wait_for(*slot.arrived);
 }
 
-void GpuShards::check(const std::byte* memory, bool blended) const {
-  for (std::size_t m = 0; m < layout_.pieces(); ++m) {
-    Batch batch = batch_at(layout_, memory, m);
-    if (!blended) batch.partner_labels = nullptr;
-    const std::size_t values = layout_.bytes_of_sample(BatchLayout::inputs) / sizeof(float);
-    // Raw inputs are no tokens.
-    check_numbers(p_.model.loss(), batch, static_cast<std::int64_t>(values),
+void GpuShards::check(const std::byte* memory) const {
+  const std::size_t values = layout_.bytes_of_sample(BatchLayout::inputs) / sizeof(float);
+  // Raw inputs are no tokens.
+  for (std::size_t m = 0; m < layout_.pieces(); ++m)
+    check_numbers(p_.model.loss(), batch_at(layout_, memory, m), static_cast<std::int64_t>(values),
                   p_.model.loss().data.vocabulary);
-  }
 }
 
 void GpuShards::compute(const Slot& slot, bool blended, bool draw_labels, bool take_parameters) {

@@ -28,7 +28,7 @@ class GradientSums;
 void wait_before_the_end(gpu::Queue& queue) noexcept;
 
 /// For one thread. Nothing is allocated and nothing is waited for in a step, once both slots of
-/// memory for batches have been in use twice.
+/// memory for batches have been in use twice. Wants SyncParts::batches.
 class GpuShards {
  public:
   struct Options {
@@ -45,9 +45,8 @@ class GpuShards {
   ~GpuShards();
 
   /// Checks a step's batch and puts it on its way to the GPU; what is put into queue() afterwards
-  /// waits for it. `beside`: Options::beside_bytes that go along. The input (not its memory) may be
-  /// overwritten afterwards; that of `slots` steps before must be done. Throws
-  /// std::invalid_argument on a label that is no class.
+  /// waits for it. `beside`: Options::beside_bytes that go along. The batch of `slots` steps before
+  /// must be done. Throws std::invalid_argument on a label that is no class.
   void take(const StepInput& input, const std::byte* beside = nullptr);
   /// Where the last take() has put what goes beside its batch, in the GPU's memory.
   const void* beside() const { return slot_[slot_now_].beside.data(); }
@@ -84,16 +83,10 @@ class GpuShards {
     gpu::Memory gradient, extra;
   };
   struct Slot {
-    gpu::Memory host, device;
-    gpu::Memory beside_on_host, beside;
+    gpu::Memory device, beside_on_host, beside;
     std::unique_ptr<gpu::Event> arrived;
   };
-  std::size_t micro_batches() const;  ///< of all local shards
-  void place(const StepInput& input);
-  bool blends(const StepInput& input) const;
-  std::size_t fill(const Slot& slot, const StepInput& input);
-  std::size_t send(const Slot& slot, const std::byte* memory, std::size_t begin, std::size_t end);
-  void check(const std::byte* memory, bool blended) const;
+  void check(const std::byte* memory) const;
   void write_keys(std::byte* memory, const StepContext& context) const;
   void compute(const Slot& slot, bool blended, bool draw_labels, bool take_parameters);
   void do_again(int key, const std::function<void()>& work);
@@ -110,13 +103,13 @@ class GpuShards {
   const std::vector<Bucket> buckets_;
   comm::ShardTree own_tree_;
   std::unique_ptr<gpu::Queue> queue_, copies_;
+  const BatchLayout layout_;   ///< of a slot
   std::vector<Work> work_;     ///< one for each local shard
   std::vector<Work> scratch_;  ///< partial sums of micro-batches
   gpu::Memory result_;         ///< a ShardResult
   gpu::Memory squares_;        ///< of the measured micro-batch, by parameter and in all
   Slot slot_[slots];
   std::unique_ptr<GpuAugment> augment_;  ///< where batches are raw
-  BatchLayout layout_;                   ///< of a slot
   std::size_t slot_now_ = 0;             ///< that of the last run()
   std::vector<std::vector<std::unique_ptr<gpu::Event>>> ready_;
   std::vector<std::size_t> bucket_of_;  ///< by parameter

@@ -52,7 +52,7 @@ struct SyncParts {
   double clip_norm = 0;    ///< largest norm of the whole gradient; 0 = any
   double clip_value = 0;   ///< largest size of an element of the gradient, cut before; 0 = any
   int noise_every = 0;     ///< steps between two StepOutcome::noise; 0 = never
-  /// How StepInput::memory is to be read, on a GPU; null: there is none.
+  /// On a GPU: how StepInput::memory is to be read.
   const BatchForm* batches = nullptr;
 };
 
@@ -81,8 +81,8 @@ struct StepInput {
   std::size_t sample_floats = 0;
   std::size_t sample_labels = 1;   ///< labels in a sample
   std::size_t sample_targets = 0;  ///< real targets in a sample
-  /// On a GPU: in place of the pointers above, all of it in pinned memory, as SyncParts::batches
-  /// says; the keys are written there. It must stay until the outcome of this step is known.
+  /// On a GPU: in place of the pointers above, in pinned memory; the keys are written there. It
+  /// must stay until the outcome of this step is known.
   std::byte* memory = nullptr;
   bool stop = false;         ///< this rank was asked to stop
   bool draw_labels = false;  ///< Batch::draw_labels

@@ -233,22 +233,26 @@ std::vector<float> learnt(const Dataset& dataset, const Value& options, bool raw
     return static_cast<std::byte*>(memory.emplace_back(machine, bytes, "batches", true).data());
   };
   Loader loader(dataset, all, plan);
-  const auto mode = make_sync_mode(
-      Map{}, {*model, *optimizer, group, lanes, replica, sharding, 11, 0, 0, 0, &form});
+  const float no_share = 0;
+  const std::int32_t no_label = 0;
+  StepInput input;
+  input.sample_floats = input_floats(dataset.form());
+  if (!mixer.idle()) input.partner_labels = &no_label, input.partner_shares = &no_share;
+  test::PinnedBatches ready(machine, sharding, input);
+  const auto mode = make_sync_mode(Map{}, {*model, *optimizer, group, lanes, replica, sharding, 11,
+                                           0, 0, 0, raw ? &form : &ready.form()});
   gpu::Counts steady;
   for (int step = 0; step < plan.end_step; ++step) {
     const PreparedBatch& batch = loader.next();
-    StepInput input;
     input.context = {step, 0.05};
-    if (raw) input.memory = batch.memory;
+    input.memory = batch.memory;
     input.inputs = batch.inputs.data();
     input.labels = batch.labels.data();
     if (!mixer.idle()) {
       input.partner_labels = batch.partner_labels.data();
       input.partner_shares = batch.partner_shares.data();
     }
-    input.sample_floats = input_floats(dataset.form());
-    mode->step(input);
+    mode->step(raw ? input : ready.fill(input));
     if (step == 7) steady = machine.counts();
   }
   if (group.size() == 1) {

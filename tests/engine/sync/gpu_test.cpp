@@ -248,55 +248,6 @@ TEST_F(GpuSync, ALaneThatLookedAtOtherParametersTakesItsOwnAgain) {
   });
 }
 
-/// Trains on batches of 17 MiB, which the host fills in stretches, or finds in pinned memory.
-std::vector<float> learnt_from_large_batches(comm::Group& group, bool pinned) {
-  constexpr std::int64_t features = 180000;
-  constexpr std::size_t samples = 24;
-  const auto model =
-      build_model(Map{{"name", "mlp"}, {"hidden", List{2}}}, {{features}, 3}, samples / 2, "cuda");
-  const auto optimizer = make_optimizer<float>(Map{{"name", "sgd"}}, parameters_of(*model));
-  Replica replica(*model, *optimizer);
-  model->initialize(11, replica.parameters.floats(), nullptr);
-  LanePool lanes(*model, 1);
-  BatchLayout::Bytes bytes{};
-  bytes[BatchLayout::inputs] = features * sizeof(float);
-  bytes[BatchLayout::labels] = sizeof(std::int32_t);
-  bytes[BatchLayout::keys] = sizeof(ShardKey);
-  const BatchForm form{BatchLayout(2, samples / 2, bytes), {}};
-  const gpu::Memory memory(*model->gpu(), form.layout.bytes(), "a batch", true);
-  auto* const batch = static_cast<std::byte*>(memory.data());
-  std::vector<float> inputs(features * samples);
-  std::vector<std::int32_t> labels(samples);
-  for (std::size_t i = 0; i < samples; ++i) {
-    labels[i] = static_cast<std::int32_t>(i % 3);
-    for (std::size_t k = 0; k < features; ++k)
-      inputs[i * features + k] = static_cast<float>((i * 31 + k * 7) % 17) / 17;
-    std::memcpy(batch + form.layout.sample(BatchLayout::inputs, i), &inputs[i * features],
-                features * sizeof(float));
-    std::memcpy(batch + form.layout.sample(BatchLayout::labels, i), &labels[i], sizeof labels[i]);
-  }
-  SyncParts parts{*model, *optimizer, group, lanes, replica, {2, samples, 0, 2}, 11};
-  parts.batches = pinned ? &form : nullptr;
-  const auto mode = make_sync_mode(Map{}, parts);
-  for (int step = 0; step < 5; ++step) {
-    StepInput input;
-    input.context = {step, 0.01};
-    if (pinned) input.memory = batch;
-    input.inputs = inputs.data();
-    input.labels = labels.data();
-    input.sample_floats = features;
-    mode->step(input);
-    mode->settle();
-  }
-  return replica.parameters.read();
-}
-
-TEST_F(GpuSync, LargeBatchesComeWholeInStretches) {
-  on_ranks(1, [](comm::Group& group) {
-    EXPECT_EQ(learnt_from_large_batches(group, false), learnt_from_large_batches(group, true));
-  });
-}
-
 /// The last of the ways that were measured, for all calls.
 KernelOptions last_ways_of(const Model& model) {
   KernelTimes times = model.measure_calls({});

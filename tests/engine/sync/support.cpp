@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <exception>
 #include <limits>
 #include <thread>
@@ -122,6 +123,38 @@ std::unique_ptr<Model> rewire(std::unique_ptr<Model> model, const Rewired& how) 
   return std::make_unique<RewiredModel>(std::move(model), how);
 }
 
+PinnedBatches::PinnedBatches(gpu::Gpu& machine, const Sharding& sharding,
+                             const StepInput& example) {
+  BatchLayout::Bytes bytes{};
+  bytes[BatchLayout::inputs] = example.sample_floats * sizeof(float);
+  bytes[BatchLayout::labels] = example.sample_labels * sizeof(std::int32_t);
+  if (example.partner_labels != nullptr) {
+    bytes[BatchLayout::partner_labels] = bytes[BatchLayout::labels];
+    bytes[BatchLayout::partner_shares] = sizeof(float);
+  }
+  bytes[BatchLayout::keys] = sizeof(ShardKey);
+  form_.layout = BatchLayout(static_cast<std::size_t>(sharding.mine() * sharding.micro_batches),
+                             static_cast<std::size_t>(sharding.micro_batch()), bytes);
+  for (gpu::Memory& memory : memory_)
+    memory = gpu::Memory(machine, form_.layout.bytes(), "a test's batches", true);
+}
+
+StepInput PinnedBatches::fill(StepInput input) {
+  const BatchLayout& layout = form_.layout;
+  input.memory = static_cast<std::byte*>(memory_[next_++ % 2].data());
+  const auto put = [&](BatchLayout::Part part, const void* from) {
+    const std::size_t each = layout.bytes_of_sample(part);
+    for (std::size_t i = 0; each > 0 && i < layout.pieces() * layout.samples_of_a_piece(); ++i)
+      std::memcpy(input.memory + layout.sample(part, i),
+                  static_cast<const std::byte*>(from) + i * each, each);
+  };
+  put(BatchLayout::inputs, input.inputs);
+  put(BatchLayout::labels, input.labels);
+  put(BatchLayout::partner_labels, input.partner_labels);
+  put(BatchLayout::partner_shares, input.partner_shares);
+  return input;
+}
+
 TestRank::TestRank(const Case& c, comm::Group& group, int threads)
     : case_(c), group_(group), inputs_(kBatch * kFeatures), labels_(kBatch) {
   const Value data =
@@ -149,11 +182,24 @@ TestRank::TestRank(const Case& c, comm::Group& group, int threads)
   model->initialize(11, replica->parameters.floats(), running.data());
   replica->running.write(running.data());
   lanes = std::make_unique<LanePool>(*model, threads);
+  if (model->gpu() == nullptr) return;
+  StepInput example;
+  example.sample_floats = kFeatures;
+  pinned_ = std::make_unique<PinnedBatches>(*model->gpu(), sharding, example);
 }
 
 SyncParts TestRank::parts() {
-  return {*model,   *optimizer, group_,          *lanes,           *replica,
-          sharding, 11,         case_.clip_norm, case_.clip_value, case_.noise_every};
+  return {*model,
+          *optimizer,
+          group_,
+          *lanes,
+          *replica,
+          sharding,
+          11,
+          case_.clip_norm,
+          case_.clip_value,
+          case_.noise_every,
+          pinned_ ? &pinned_->form() : nullptr};
 }
 
 StepInput TestRank::input(int step) const {
@@ -164,7 +210,7 @@ StepInput TestRank::input(int step) const {
   input.inputs = samples.data() + first * kFeatures;
   input.labels = labels_.data() + first;
   input.sample_floats = kFeatures;
-  return input;
+  return pinned_ ? pinned_->fill(input) : input;
 }
 
 std::vector<float> TestRank::plain_parameters() const {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/device/batch.h"
+#include "engine/gpu/gpu.h"
 #include "engine/sync/mode.h"
 #include "jobspec/value.h"
 
@@ -50,11 +51,27 @@ struct Trained {
 
 inline constexpr int kBatch = 24;
 
+/// Batches in pinned memory, as a GPU takes them: each stays while the next one is filled.
+class PinnedBatches {
+ public:
+  /// Of the samples that `example` has; what it points to is not looked at.
+  PinnedBatches(gpu::Gpu& machine, const Sharding& sharding, const StepInput& example);
+  const BatchForm& form() const { return form_; }
+  /// Copies what the input points to; the same input, in memory.
+  StepInput fill(StepInput input);
+
+ private:
+  BatchForm form_;
+  gpu::Memory memory_[2];
+  std::size_t next_ = 0;
+};
+
 /// The parts of a rank, and its steps one by one.
 class TestRank {
  public:
   TestRank(const Case& c, comm::Group& group, int threads);
   SyncParts parts();
+  /// On a GPU in memory where two steps' batches stand.
   StepInput input(int step) const;
   std::vector<float> plain_parameters() const;
 
@@ -69,6 +86,7 @@ class TestRank {
   comm::Group& group_;
   std::vector<float> inputs_, poisoned_;
   std::vector<std::int32_t> labels_;
+  std::unique_ptr<PinnedBatches> pinned_;  ///< on a GPU
 };
 
 /// Every rank's result. `stopper`: the rank that is asked to stop, -1 none.
