@@ -66,9 +66,9 @@ def main():
     with ThreadPoolExecutor(os.cpu_count() or 1) as threads:
         rows = [row for file in threads.map(kernels_of, jobs) for row in file]
     rows.sort(key=lambda row: (-row[1], row[0]))
-    print("registers  stack  spills  shared  file                       kernel")
+    print(f"registers  stack  spills  shared  {'file':33}  kernel")
     for name, registers, stack, spills, shared, file in rows:
-        print(f"{registers:9}  {stack:5}  {spills:6}  {shared:6}  {file:25}  {name[:150]}")
+        print(f"{registers:9}  {stack:5}  {spills:6}  {shared:6}  {file:33}  {name}"[:140].rstrip())
     bad = [row for row in rows if row[2] or row[3]]
     print(f"{len(rows)} kernels of {len(jobs)} files; {len(bad)} with a stack frame or spills")
     sys.exit(1 if bad else 0)
