@@ -17,7 +17,7 @@
 
 namespace thalweg::engine {
 
-/// For one thread, which must not use the lanes meanwhile. Judging allocates nothing.
+/// For one thread, which must not use the lanes meanwhile. Memory for chunks is taken once.
 class Evaluation {
  public:
   /// `samples`: those of a chunk, which is what a lane takes. The references must outlive it.

@@ -236,11 +236,9 @@ void Attempt::build() {
   for (const std::string& text : gpu::refusals())
     record.note("warning", "done without the GPU's library: " + text);
   replica = std::make_unique<Replica>(*model, *optimizer);
-  const int threads = model->gpu() != nullptr
-                          ? 1
-                          : factory.lanes(model->joins_shards(), sharding.mine(),
-                                          in.trial.resources.threads_per_rank);
-  lanes = std::make_unique<LanePool>(*model, threads);
+  lanes = std::make_unique<LanePool>(
+      *model, Factory::lanes(settings, model->joins_shards(), sharding.mine(),
+                             in.trial.resources.threads_per_rank));
   if (model->gpu() != nullptr) batches = gpu_batches(source, sharding);
   evaluation = std::make_unique<Evaluation>(*model, *dataset, *lanes, sharding.micro_batch());
   mode = factory.sync_mode({*model, *optimizer, in.group, *lanes, *replica, sharding, in.trial.seed,

@@ -295,7 +295,7 @@ class Checker::Visit {
   int local_shards() const { return (report.shards + report.ranks - 1) / report.ranks; }
 
   int lanes(bool joins_shards) const {
-    return factory_.lanes(joins_shards, local_shards(), resources_.threads_per_rank);
+    return Factory::lanes(settings_, joins_shards, local_shards(), resources_.threads_per_rank);
   }
 
   void require_sync_mode() {
@@ -306,7 +306,7 @@ class Checker::Visit {
     facts.micro_batches = report.micro_batches;
     facts.on_gpu = settings_.device == "cuda";
     facts.joins_shards = joins_shards(graph());
-    facts.threads = facts.on_gpu ? 1 : lanes(facts.joins_shards);
+    facts.threads = lanes(facts.joins_shards);
     if (compiled_->model) facts.touches_all = compiled_->model->touches_all();
     facts.observes_curvature = optimizer_->observes_curvature();
     facts.evaluates_elsewhere = optimizer_->evaluates_elsewhere();
@@ -344,8 +344,7 @@ class Checker::Visit {
     require_memory(factory_, settings_, input_shape(*data_->dataset), model, *optimizer_, source,
                    sharding);
     report.on_gpu = model.gpu() != nullptr;
-    report.needs =
-        memory_needs(model, *optimizer_, source, sharding, report.on_gpu ? 1 : report.lanes);
+    report.needs = memory_needs(model, *optimizer_, source, sharding, report.lanes);
     if (report.on_gpu) tell_gpu(model);
   }
 

@@ -93,7 +93,8 @@ bool Factory::wants_autotune() const {
   return engine::wants_autotune(section("sync"));
 }
 
-int Factory::lanes(bool joins_shards, int shards, int threads) const {
+int Factory::lanes(const Settings& with, bool joins_shards, int shards, int threads) {
+  if (with.device == "cuda") return 1;
   return joins_shards ? shards : std::clamp(threads, 1, shards);
 }
 

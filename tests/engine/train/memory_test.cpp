@@ -65,6 +65,14 @@ TEST(GpuMemory, IsToldByCheck) {
   EXPECT_THAT(text, HasSubstr("free on emulated GPU"));
 }
 
+TEST(GpuMemory, IsThatOfOneLaneHoweverManyThreadsThereAre) {
+  const EmulatedGpu gpu("1000000000");
+  Trial trial = deep_trial();
+  trial.train.set("batch.shards", 4);
+  trial.resources.threads_per_rank = 3;
+  EXPECT_THAT(check(trial), HasSubstr("1 thread each"));
+}
+
 TEST(GpuMemory, IsRefusedWithWhatFits) {
   const EmulatedGpu gpu("24000000");
   const std::string text = refusal_of(deep_trial());
