@@ -69,6 +69,11 @@ struct JobStatus {
   bool changed = false;       ///< somebody changed what names it; it is known by its folder
 };
 
+enum class Ending {
+  gently,   ///< SIGTERM to the ranks of what runs: they write a checkpoint
+  by_force  ///< SIGKILL
+};
+
 /// All calls run on the controller's single-threaded executor and never block it. They throw only
 /// when the controller is shutting down; a backend that is down answers retry_later / an empty
 /// optional.
@@ -76,6 +81,11 @@ class Backend {
  public:
   virtual ~Backend() = default;
   virtual std::string name() const = 0;
+  /// Ranks are processes of the controller's own machine: the nodes asked for are only a number of
+  /// ranks, and the controller's Unix socket is in reach.
+  virtual bool on_this_machine() const { return false; }
+  /// From asking gently to force, in seconds: long enough for a checkpoint.
+  virtual double grace_s() const = 0;
   /// May this request start now, given what is running? (local: enough cores; slurm: always)
   virtual bool has_room(const jobspec::Resources& wanted,
                         const std::vector<jobspec::Resources>& running) const = 0;
@@ -102,8 +112,9 @@ class Backend {
   /// "ended").
   virtual Awaitable<std::optional<std::vector<JobStatus>>> poll(
       const std::vector<Watched>& watched) = 0;
-  /// Asks to end: first SIGTERM (checkpoint), later SIGKILL by the backend's own grace period.
-  virtual Awaitable<bool> cancel(const Watched& job) = 0;
+  /// Asks to end; what does not run yet ends at once. True where it was asked, or is gone. That it
+  /// was asked is the controller's to remember.
+  virtual Awaitable<bool> cancel(const Watched& job, Ending how) = 0;
   /// A sentence for `thalweg daemon status` ("slurm 22.05.8, cluster vc, 8 nodes" / "2 cores").
   /// Empty = it is not there (no Slurm on this machine): backend `auto` then passes it over.
   virtual Awaitable<std::string> describe() = 0;

@@ -28,8 +28,6 @@ using nlohmann::json;
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr double half_written_claim_s =
     10;  ///< a claim is written in one go; older and unreadable = its writer died
 
@@ -94,6 +92,8 @@ class LocalBackend : public Backend {
   }
 
   std::string name() const override { return "local"; }
+  bool on_this_machine() const override { return true; }
+  double grace_s() const override { return config_.grace_s; }
 
   bool has_room(const jobspec::Resources& wanted,
                 const std::vector<jobspec::Resources>& running) const override {
@@ -153,15 +153,13 @@ class LocalBackend : public Backend {
       } catch (const DiskHangs&) {
         co_return std::nullopt;
       }
-      if (result.back().phase == JobPhase::ended || result.back().phase == JobPhase::missing) {
+      if (result.back().phase == JobPhase::ended || result.back().phase == JobPhase::missing)
         children_.erase(job.token);
-        asked_to_end_.erase(job.token);
-      }
     }
     co_return result;
   }
 
-  Awaitable<bool> cancel(const Watched& job) override {
+  Awaitable<bool> cancel(const Watched& job, Ending how) override {
     std::optional<Claim> claim;
     try {
       if (fence(job)) co_return true;
@@ -170,10 +168,9 @@ class LocalBackend : public Backend {
       co_return false;
     }
     if (!claim || !is_alive(*claim)) co_return true;
-    const auto [first, is_new] = asked_to_end_.emplace(job.token, Clock::now());
-    if (is_new) {
+    if (how == Ending::gently) {
       kill(claim->pid, SIGTERM);
-    } else if (Clock::now() - first->second > std::chrono::duration<double>(config_.grace_s)) {
+    } else {
       for (const pid_t pid : members(*claim, job))
         kill(pid, SIGKILL);
     }
@@ -315,8 +312,7 @@ class LocalBackend : public Backend {
   Disk disk_;
   std::string boot_;
   std::string host_ = host_name();
-  std::map<std::string, Child> children_;                  ///< started by this controller, by token
-  std::map<std::string, Clock::time_point> asked_to_end_;  ///< the first SIGTERM, by token
+  std::map<std::string, Child> children_;  ///< started by this controller, by token
 
   static std::string host_name() {
     char name[256] = "";

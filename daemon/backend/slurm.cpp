@@ -89,7 +89,7 @@ class SlurmClient : public std::enable_shared_from_this<SlurmClient> {
   Awaitable<std::optional<Forecast>> forecast(const LaunchRequest& request);
   Awaitable<bool> release(const LaunchRequest& request, const std::string& handle);
   Awaitable<std::optional<Statuses>> poll(const std::vector<Backend::Watched>& watched);
-  Awaitable<bool> cancel(const Backend::Watched& job);
+  Awaitable<bool> cancel(const Backend::Watched& job, Ending how);
   Awaitable<std::string> describe();
   void close() { link_->close(); }
 
@@ -112,8 +112,6 @@ class SlurmClient : public std::enable_shared_from_this<SlurmClient> {
   std::uint64_t stamp_ = 0;        ///< of listing_, in the agent's words; 0 = no listing
   Clock::time_point fresh_until_;  ///< listing_ may be used again until then
   unsigned changes_ = 0;           ///< counts what we did that a listing may not show yet
-  /// When jobs (handle and token) were last asked to end.
-  std::map<std::pair<std::string, std::string>, Clock::time_point> ending_;
 };
 
 template <class Question>
@@ -250,36 +248,20 @@ Awaitable<std::optional<Statuses>> SlurmClient::poll(const std::vector<Backend::
     if (!co_await add_unlisted(job, statuses)) co_return std::nullopt;
   }
   for (JobStatus& status : statuses) {
-    const std::pair key{status.handle, status.token};
-    if (status.phase == JobPhase::ended || status.phase == JobPhase::missing) ending_.erase(key);
-    const auto own = ours.find(key);
+    const auto own = ours.find({status.handle, status.token});
     if (status.phase == JobPhase::ended && own != ours.end())
       status.warned = was_warned(status, *own->second);
   }
   co_return statuses;
 }
 
-// First SIGTERM to the ranks, so that they write a checkpoint; when asked again after the grace
-// time, the end.
-Awaitable<bool> SlurmClient::cancel(const Backend::Watched& job) {
+Awaitable<bool> SlurmClient::cancel(const Backend::Watched& job, Ending how) {
   const auto self = shared_from_this();
   changed();
-  const std::pair key{job.handle, job.token};
-  const auto now = Clock::now();
-  const auto ending = ending_.find(key);
-  const bool asked = ending != ending_.end();
-  const bool kill = asked && now - ending->second >= seconds(config_.cancel_grace_s);
-  if (asked && !kill) co_return true;  // it has its time
   auto question = about_job<slurm_agent::Cancel>(job.handle, job.token, job.folder);
-  question.signal = kill ? "KILL" : "TERM";
+  question.signal = how == Ending::gently ? "TERM" : "KILL";
   const auto told = co_await ask(std::move(question), Reading::tolerant);
-  if (!told.answer) {
-    if (!told.is(Outcome::missing) && !told.is(Outcome::finished)) co_return false;
-    ending_.erase(key);
-    co_return true;
-  }
-  ending_[key] = now;  // asked again much later, it is killed again
-  co_return true;
+  co_return told.answer || told.is(Outcome::missing) || told.is(Outcome::finished);
 }
 
 Awaitable<std::string> SlurmClient::describe() {
@@ -300,11 +282,12 @@ Awaitable<std::string> SlurmClient::describe() {
 
 class SlurmBackend final : public Backend {
  public:
-  SlurmBackend(std::shared_ptr<SlurmClient> client, int max_jobs)
-      : client_(std::move(client)), max_jobs_(max_jobs) {}
+  SlurmBackend(std::shared_ptr<SlurmClient> client, const SlurmBackendConfig& config)
+      : client_(std::move(client)), max_jobs_(config.max_jobs), grace_s_(config.cancel_grace_s) {}
   ~SlurmBackend() override { client_->close(); }
 
   std::string name() const override { return "slurm"; }
+  double grace_s() const override { return grace_s_; }
   // Slurm queues whatever does not fit yet; a site may want shorter queues.
   bool has_room(const jobspec::Resources&,
                 const std::vector<jobspec::Resources>& running) const override {
@@ -325,12 +308,15 @@ class SlurmBackend final : public Backend {
   Awaitable<std::optional<Statuses>> poll(const std::vector<Watched>& watched) override {
     return client_->poll(watched);
   }
-  Awaitable<bool> cancel(const Watched& job) override { return client_->cancel(job); }
+  Awaitable<bool> cancel(const Watched& job, Ending how) override {
+    return client_->cancel(job, how);
+  }
   Awaitable<std::string> describe() override { return client_->describe(); }
 
  private:
   std::shared_ptr<SlurmClient> client_;
   int max_jobs_;
+  double grace_s_;
 };
 
 }  // namespace
@@ -338,7 +324,7 @@ class SlurmBackend final : public Backend {
 std::unique_ptr<Backend> make_slurm_backend(boost::asio::any_io_executor executor,
                                             const SlurmBackendConfig& config) {
   return std::make_unique<SlurmBackend>(std::make_shared<SlurmClient>(std::move(executor), config),
-                                        config.max_jobs);
+                                        config);
 }
 
 }  // namespace thalweg::daemon

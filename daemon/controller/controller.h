@@ -167,6 +167,7 @@ class Controller {
   Awaitable<void> round(Slot& slot);
   Awaitable<void> look(Slot& slot);
   Awaitable<void> observe(Slot& slot, const JobStatus& status);
+  std::optional<Id> past_of(const JobStatus& status);
   Awaitable<void> observe_own(Slot& slot, const LiveAttempt& attempt, const JobStatus& status);
   void lose_by_number(Slot& slot, const std::string& handle);
   void note_running(const LiveAttempt& attempt, const JobStatus& status);
@@ -181,9 +182,11 @@ class Controller {
   Awaitable<void> submit_one(Slot& slot, const Id& attempt);
   Awaitable<void> release_all(Slot& slot);
   Awaitable<void> cancel_all(Slot& slot);
-  Awaitable<void> cancel(Slot& slot, const Backend::Watched& job);
-  /// When, by the steady clock; 0 = this controller has not asked.
-  static double asked_to_end(const Slot& slot, const std::string& handle, const std::string& token);
+  /// `job` is the attempt's, or carries its token.
+  Awaitable<void> cancel(Slot& slot, const Id& attempt, const Backend::Watched& job);
+  bool asked_to_end(const Id& attempt, const std::string& handle) const {
+    return state_.ending.count({attempt, handle}) > 0;
+  }
   std::vector<Id> wanted(Action::Kind kind, const std::string& backend) const;
   std::vector<Backend::Watched> watched(const std::string& backend) const;
   LaunchRequest request_of(const Id& attempt);

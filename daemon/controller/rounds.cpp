@@ -21,7 +21,7 @@ using Kind = Action::Kind;
 
 namespace {
 
-constexpr double cancel_again_s = 5;  ///< backends lead from SIGTERM to SIGKILL when asked again
+constexpr double cancel_again_s = 5;  ///< where a backend could not be asked
 constexpr double cancel_memory_s = 3600;
 constexpr double first_postponement_s = 2, longest_postponement_s = 60;
 
@@ -108,6 +108,13 @@ Awaitable<void> Controller::look(Slot& slot) {
       it->second.in_doubt = false;
 }
 
+/// The attempt that has ended whose token the job carries.
+std::optional<Id> Controller::past_of(const JobStatus& status) {
+  if (status.token.empty()) return {};
+  const auto row = store_.attempt_by_token(status.token);
+  return row ? std::optional(row->id) : std::nullopt;
+}
+
 Awaitable<void> Controller::observe(Slot& slot, const JobStatus& status) {
   const LiveAttempt* attempt = nullptr;
   if (const auto it = state_.tokens.find(status.token); it != state_.tokens.end())
@@ -118,17 +125,17 @@ Awaitable<void> Controller::observe(Slot& slot, const JobStatus& status) {
   } else if (attempt != nullptr && attempt->handle.empty() && is_there(status.phase)) {
     // Submitted by a controller that ended before it could note the handle.
     record({new_event(options_.now(), attempt->id, event::Recorded{status.handle})});
-  } else if (attempt != nullptr ||
-             (!status.token.empty() && store_.attempt_by_token(status.token))) {
+  } else if (const auto owner = attempt != nullptr ? std::optional(attempt->id) : past_of(status)) {
     // A double of a live attempt, or what is left of an ended one.
     if (!is_there(status.phase)) co_return;
-    if (asked_to_end(slot, status.handle, status.token) == 0)
-      log::warning(fmt::format(
-          "{} {} with token {} is {}: cancelled", slot.name, status.handle, status.token,
-          attempt == nullptr ? "left over from an attempt that has ended"
-                             : "a double of attempt " + attempt->id.to_string()));
+    if (!asked_to_end(*owner, status.handle))
+      log::warning(fmt::format("{} {} with token {} is {}: cancelled", slot.name, status.handle,
+                               status.token,
+                               attempt == nullptr ? "left over from an attempt that has ended"
+                                                  : "a double of attempt " + owner->to_string()));
+    const Id id = *owner;
     const Backend::Watched orphan{status.handle, status.token, {}};
-    co_await cancel(slot, orphan);
+    co_await cancel(slot, id, orphan);
   } else {
     lose_by_number(slot, status.handle);
   }
@@ -169,7 +176,7 @@ Awaitable<void> Controller::observe_own(Slot& slot, const LiveAttempt& attempt,
   } else if (!attempt.fenced.empty()) {
     // The backend knows it again: too late, it was told to end itself.
     const Backend::Watched job{attempt.handle, attempt.token, live_rows_.at(attempt.id).folder};
-    co_await cancel(slot, job);
+    co_await cancel(slot, attempt.id, job);
   } else if (status.phase == JobPhase::queued && attempt.phase == AttemptPhase::recorded) {
     record({new_event(options_.now(), attempt.id, event::Released{})});
   } else if (status.phase == JobPhase::held && !status.held_by_hand &&
@@ -191,7 +198,7 @@ Awaitable<void> Controller::end_lingering(Slot& slot, const LiveAttempt& attempt
   const Feed& known = *feed(attempt.id);
   if (options_.steady() - known.end_heard < options_.settle_s + options_.linger_s) {
     const Backend::Watched job{attempt.handle, attempt.token, live_rows_.at(attempt.id).folder};
-    co_await cancel(slot, job);
+    co_await cancel(slot, attempt.id, job);
     co_return;
   }
   JobStatus over = status;
@@ -253,14 +260,11 @@ void Controller::try_end(Slot& slot, const Id& attempt, const JobStatus& status)
   if (!feed(attempt)->end && !is_silent(slot, attempt, status)) return;
   std::optional<BackendWord> word;
   if (status.phase == JobPhase::ended)
-    word = BackendWord{status.reason,
-                       status.exit_code,
-                       status.signal,
-                       status.cancelled && asked_to_end(slot, status.handle, status.token) == 0,
-                       status.timed_out,
-                       status.node_failed,
-                       status.started > 0,
-                       status.warned};
+    word =
+        BackendWord{status.reason,      status.exit_code,
+                    status.signal,      status.cancelled && !asked_to_end(attempt, status.handle),
+                    status.timed_out,   status.node_failed,
+                    status.started > 0, status.warned};
   end(attempt, status, word);
 }
 
@@ -322,7 +326,7 @@ void Controller::launch_intents(Slot& slot, const Plan& plan) {
     fault::pass("before_intent");
     const jobspec::Resources& wants = state_.sweeps.at(id.sweep).shape(id.trial);
     // On one machine the nodes asked for are only a number of ranks.
-    const int nodes = slot.name == "local" ? 1 : wants.nodes;
+    const int nodes = slot.slot.backend->on_this_machine() ? 1 : wants.nodes;
     const std::string token = new_token();
     const auto make = [runs = options_.runs, id, token] {
       return new_attempt_folder(runs, id, token);
@@ -384,7 +388,8 @@ Awaitable<void> Controller::submit_all(Slot& slot) {
 
 Awaitable<void> Controller::submit_one(Slot& slot, const Id& id) {
   const LaunchRequest request = request_of(id);
-  const std::string push = slot.name == "local" ? options_.push_local : options_.push_remote;
+  const std::string push =
+      slot.slot.backend->on_this_machine() ? options_.push_local : options_.push_remote;
   Submission submission;
   try {
     disk_.run(
@@ -402,7 +407,7 @@ Awaitable<void> Controller::submit_one(Slot& slot, const Id& id) {
   if (attempt == nullptr || attempt->phase != AttemptPhase::launching) {
     // Dropped while the backend was asked: what it holds now is nobody's.
     const Backend::Watched unwanted{submission.handle, request.token, request.folder};
-    if (submission.outcome == SubmitOutcome::accepted) co_await cancel(slot, unwanted);
+    if (submission.outcome == SubmitOutcome::accepted) co_await cancel(slot, id, unwanted);
     co_return;
   }
   Sighting& sighting = slot.sightings[id];
@@ -450,25 +455,28 @@ Awaitable<void> Controller::cancel_all(Slot& slot) {
     const LiveAttempt* attempt = state_.live(id);
     if (attempt == nullptr) continue;
     const Backend::Watched job{attempt->handle, attempt->token, live_rows_.at(id).folder};
-    co_await cancel(slot, job);
+    co_await cancel(slot, id, job);
   }
 }
 
-double Controller::asked_to_end(const Slot& slot, const std::string& handle,
-                                const std::string& token) {
-  const auto asked = slot.cancelled.find({handle, token});
-  return asked == slot.cancelled.end() ? 0 : asked->second;
-}
-
-/// The one way in which a job is asked to end, however often that is found necessary.
-Awaitable<void> Controller::cancel(Slot& slot, const Backend::Watched& job) {
+/// The one way in which a job is asked to end, however often that is found necessary: gently, and
+/// after the backend's grace time by force, again and again. What was asked survives the
+/// controller; the time since is counted anew by the next one.
+Awaitable<void> Controller::cancel(Slot& slot, const Id& attempt, const Backend::Watched& job) {
   const double now = options_.steady();
-  if (now - asked_to_end(slot, job.handle, job.token) < cancel_again_s) co_return;
-  std::erase_if(slot.cancelled, [&](const auto& c) { return now - c.second > cancel_memory_s; });
-  slot.cancelled[{job.handle, job.token}] = now;
+  const std::pair key{attempt, job.handle};
+  const bool again = asked_to_end(attempt, job.handle);
+  const double pause_s = again ? slot.slot.backend->grace_s() : cancel_again_s;
+  std::erase_if(slot.asked, [&](const auto& a) { return now - a.second > cancel_memory_s; });
+  const auto [asked, is_new] = slot.asked.try_emplace(key, now);
+  if (is_new ? again : now - asked->second < pause_s) co_return;
+  asked->second = now;
   fault::pass("before_cancel");
-  co_await slot.slot.backend->cancel(job);
+  const bool done =
+      co_await slot.slot.backend->cancel(job, again ? Ending::by_force : Ending::gently);
   fault::pass("after_cancel");
+  if (done && !asked_to_end(attempt, job.handle))
+    record({new_event(options_.now(), attempt, event::Ending{job.handle})});
 }
 
 }  // namespace thalweg::daemon

@@ -34,8 +34,9 @@ struct Controller::Slot {
   double active = 0;       ///< (steady, as the times below) last time something of it was live
   double unreachable = 0;  ///< since when it could not be looked at
   std::map<Id, Sighting> sightings;
-  /// When jobs (handle, token) were last asked to end.
-  std::map<std::pair<std::string, std::string>, double> cancelled;
+  /// When this controller last asked jobs (attempt, handle) to end. That they were asked is in
+  /// State::ending.
+  std::map<std::pair<Id, std::string>, double> asked;
 };
 
 }  // namespace thalweg::daemon

@@ -58,19 +58,13 @@ EventKind described() {
 
 const std::vector<EventKind>& event_kinds() {
   static const std::vector<EventKind> kinds = {
-      described<event::Submitted>(),
-      described<event::Launching>(),
-      described<event::Recorded>(),
-      described<event::Released>(),
-      described<event::Running>(),
-      described<event::Fenced>(),
-      described<event::Ended>(),
-      described<event::TrialEnded>(),
-      described<event::Stopped>(),
-      described<event::SweepEnded>(),
-      described<event::CancelRequested>(),
-      described<event::RetryRequested>(),
-      described<event::Note>(),
+      described<event::Submitted>(),      described<event::Launching>(),
+      described<event::Recorded>(),       described<event::Released>(),
+      described<event::Running>(),        described<event::Fenced>(),
+      described<event::Ending>(),         described<event::Ended>(),
+      described<event::TrialEnded>(),     described<event::Stopped>(),
+      described<event::SweepEnded>(),     described<event::CancelRequested>(),
+      described<event::RetryRequested>(), described<event::Note>(),
   };
   return kinds;
 }

@@ -99,6 +99,13 @@ struct Fenced {
   static void each_field(auto& e, auto&& field) { field("reason", e.reason); }
 };
 
+/// The backend was asked to end it, or another job of its name (a double, or what is left of it).
+struct Ending {
+  static constexpr std::string_view kind = "ending", about = "attempt";
+  std::string handle;
+  static void each_field(auto& e, auto&& field) { field("handle", e.handle); }
+};
+
 /// It is over and everything in its journal has been read.
 struct Ended {
   static constexpr std::string_view kind = "ended", about = "attempt";

@@ -98,6 +98,10 @@ void on_fenced(State& state, const db::Event& event, const event::Fenced& data) 
   live_of(sweep_of(state, event.id), event.id).fenced = data.reason;
 }
 
+void on_ending(State& state, const db::Event& event, const event::Ending& data) {
+  state.ending.emplace(event.id, data.handle);
+}
+
 void on_ended(State& state, const db::Event& event, const event::Ended& data) {
   SweepState& sweep = sweep_of(state, event.id);
   TrialState& trial = trial_of(sweep, event.id);
@@ -198,6 +202,7 @@ constexpr Row table[] = {
     row<event::Released, on_released>(),
     row<event::Running, on_running>(),
     row<event::Fenced, on_fenced>(),
+    row<event::Ending, on_ending>(),
     row<event::Ended, on_ended>(),
     row<event::TrialEnded, on_trial_ended>(),
     row<event::Stopped, on_stopped>(),

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "daemon/state/phases.h"
@@ -77,6 +78,9 @@ struct State {
   std::unordered_map<std::string, Id> tokens;    ///< of live attempts
   std::unordered_map<std::string, Id> secrets;   ///< of live attempts: who may push
   std::unordered_set<std::string> past_secrets;  ///< of ended ones: who is told to end itself
+  /// Jobs (attempt, handle) that the backend was asked to end. They stay: what is left of an
+  /// attempt may turn up again after its end, and is then ended by force.
+  std::set<std::pair<Id, std::string>> ending;
   std::int64_t last_event = 0;
 
   const LiveAttempt* live(const Id& attempt) const;  ///< nullptr where it is not live

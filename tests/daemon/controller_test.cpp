@@ -197,7 +197,8 @@ TEST_F(ControllerTest, WhatIsLeftOverIsAskedToEndEveryFiveSecondsAndLoggedOnce) 
   EXPECT_EQ(rest.cancels, 2);
   const std::string log = test::read_file(file);
   EXPECT_THAT(log, HasSubstr("left over from an attempt that has ended: cancelled"));
-  EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 1) << log;
+  EXPECT_THAT(log, HasSubstr(" 1.1.1 ending "));
+  EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 2) << log;
 }
 
 TEST_F(ControllerTest, AStopAfterTheBackendsWarningIsOneAtTheTimeLimit) {
@@ -741,9 +742,33 @@ TEST_F(ControllerTest, AClockThatIsSetBackHoldsUpNoCancellation) {
   job.deaf = true;
   controller().cancel({id, 0, 0}, "me");
   ASSERT_TRUE(life->run_until([&] { return job.cancels == 1; }));
+  EXPECT_FALSE(job.killed);
   now -= 86400;
   steady += 5.1;
   EXPECT_TRUE(life->run_until([&] { return job.cancels == 2; }, 5)) << "it never gets to SIGKILL";
+  EXPECT_TRUE(job.killed);
+}
+
+TEST_F(ControllerTest, WhatWasAskedToEndIsRememberedByTheNextController) {
+  double steady = 500;
+  world.options = [&](ControllerOptions& options) { options.steady = [&] { return steady; }; };
+  restart();
+  world.cluster.steps = 1000000;
+  const auto id = submit(controller(), test::sweep_of(1));
+  ASSERT_TRUE(life->run_until([&] { return trial(id, 1).state == TrialPhase::running; }));
+  FakeJob& job = *world.cluster.job_of("1.1.1");
+  job.deaf = true;
+  controller().cancel({id, 0, 0}, "me");
+  const std::pair asked{Id{id, 1, 1}, job.handle};
+  ASSERT_TRUE(life->run_until([&] { return controller().state().ending.count(asked) == 1; }));
+  EXPECT_EQ(job.cancels, 1);
+  restart();
+  const int looks = world.cluster.looks;
+  ASSERT_TRUE(life->run_until([&] { return world.cluster.looks > looks + 3; }));
+  EXPECT_EQ(job.cancels, 1) << "it has its time from the start of this controller";
+  steady += 5.1;
+  ASSERT_TRUE(life->run_until([&] { return job.cancels == 2; }));
+  EXPECT_TRUE(job.killed) << "it was asked gently before";
 }
 
 TEST_F(ControllerTest, PushesNeedTheSecretOfALiveAttempt) {

@@ -129,11 +129,13 @@ class FakeBackend : public daemon::Backend {
     co_return result;
   }
 
-  Awaitable<bool> cancel(const Watched& watched) override {
+  double grace_s() const override { return 5; }
+  Awaitable<bool> cancel(const Watched& watched, daemon::Ending how) override {
     const auto it = cluster_.jobs.find(watched.handle);
     if (it == cluster_.jobs.end() || it->second.token != watched.token) co_return true;
     FakeJob& job = it->second;
     ++job.cancels;
+    job.killed = how == daemon::Ending::by_force;
     if (job.deaf) co_return true;
     if (job.phase == JobPhase::running && !is_done(job, cluster_))
       write_line(

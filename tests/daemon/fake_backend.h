@@ -31,6 +31,7 @@ struct FakeJob {
   int resumed = 0;           ///< the step that its start record names
   int unfenced = 1'000'000;  ///< steps that it still makes when it is fenced
   int cancels = 0;
+  bool killed = false;  ///< the last one was by force
 };
 
 struct FakeCluster {

@@ -138,7 +138,7 @@ TEST_F(LocalBackendTest, AnotherControllerTakesOver) {
   ASSERT_TRUE(test::eventually([&] { return fs::exists(request.folder / "journal.jsonl"); }));
   backend = make_local_backend(config);
   EXPECT_EQ(look(handle).phase, JobPhase::running);
-  ASSERT_TRUE(result_of(backend->cancel(watched(handle))));
+  ASSERT_TRUE(result_of(backend->cancel(watched(handle), Ending::gently)));
   ASSERT_TRUE(becomes(handle, JobPhase::ended));
   EXPECT_EQ(look(handle).exit_code, 75) << "asked to stop, it stopped in good order";
 }
@@ -189,7 +189,7 @@ TEST_F(LocalBackendTest, AtItsTimeLimitAnAttemptIsStopped) {
 
 TEST_F(LocalBackendTest, CancelledBeforeItRanItNeverRuns) {
   const auto handle = submit().handle;
-  ASSERT_TRUE(result_of(backend->cancel(watched(handle))));
+  ASSERT_TRUE(result_of(backend->cancel(watched(handle), Ending::gently)));
   EXPECT_EQ(look(handle).phase, JobPhase::missing);
   EXPECT_TRUE(release(handle));
   result_of(make_local_backend(config)->release(request, handle));
@@ -208,8 +208,11 @@ TEST_F(LocalBackendTest, WhatDoesNotStopIsKilled) {
   const auto handle = submit().handle;
   ASSERT_TRUE(release(handle));
   ASSERT_TRUE(test::eventually([&] { return times_run() == 1; }));
+  ASSERT_TRUE(result_of(backend->cancel(watched(handle), Ending::gently)));
+  test::sleep_for(test::milliseconds(300));
+  EXPECT_EQ(look(handle).phase, JobPhase::running);
   ASSERT_TRUE(test::eventually([&] {
-    result_of(backend->cancel(watched(handle)));
+    result_of(backend->cancel(watched(handle), Ending::by_force));
     return look(handle).phase == JobPhase::ended;
   }));
 }
@@ -245,7 +248,7 @@ TEST_F(LocalBackendTest, AStrangerWithTheLaunchersPidIsLeftAlone) {
           {"pid", stranger}, {"start", start - 1}, {"boot_id", boot_id()}, {"token", request.token}}
           .dump());
   EXPECT_EQ(look("h").phase, JobPhase::ended);
-  EXPECT_TRUE(result_of(backend->cancel(watched("h"))));
+  EXPECT_TRUE(result_of(backend->cancel(watched("h"), Ending::by_force)));
   test::sleep_for(test::milliseconds(100));
   EXPECT_EQ(process_start_time(stranger), start) << "it was killed";
   kill(stranger, SIGKILL);

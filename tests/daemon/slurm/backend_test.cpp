@@ -209,7 +209,7 @@ TEST_F(SlurmBackendTest, AJobWhoseCommentWasChangedIsKnownByItsFolder) {
   EXPECT_EQ(statuses->at(3).phase, JobPhase::missing) << "the number was given to another job";
   EXPECT_EQ(statuses->at(4).phase, JobPhase::missing) << "it has a token of its own";
   EXPECT_EQ(fake_.requests().at(1).at("folder"), "/attempt");
-  wait(backend().cancel({"1", "t", "/attempt"}));
+  wait(backend().cancel({"1", "t", "/attempt"}, Ending::gently));
   EXPECT_EQ(fake_.requests().back().at("folder"), "/attempt") << "so that the agent finds it, too";
 }
 
@@ -275,28 +275,25 @@ TEST_F(SlurmBackendTest, AnExpensiveListingIsUsedAgainUntilSomethingIsDone) {
   EXPECT_THAT(fake_.verbs(), ElementsAre("poll", "release", "poll"));
 }
 
-TEST_F(SlurmBackendTest, CancelAsksThenKills) {
-  config_.cancel_grace_s = 0.2;
+TEST_F(SlurmBackendTest, CancelAsksOrKills) {
+  config_.cancel_grace_s = 7;
   fake_.answers({{"cancel", {{{"ok", true}}}}});
   const Backend::Watched job{"9", "t", {}};
-  EXPECT_TRUE(wait(backend().cancel(job)));
-  EXPECT_TRUE(wait(backend().cancel(job)));  // within its grace time: not again
-  ASSERT_EQ(fake_.requests().size(), 1u);
+  EXPECT_TRUE(wait(backend().cancel(job, Ending::gently)));
+  EXPECT_TRUE(wait(backend().cancel(job, Ending::by_force)));
+  ASSERT_EQ(fake_.requests().size(), 2u);
   EXPECT_EQ(fake_.requests().at(0).at("signal"), "TERM");
-  EXPECT_TRUE(test::eventually([&] {
-    wait(backend().cancel(job));
-    return fake_.requests().size() == 2;
-  }));
   EXPECT_EQ(fake_.requests().at(1).at("signal"), "KILL");
   EXPECT_EQ(fake_.requests().at(1).at("job"), 9);
   EXPECT_EQ(fake_.requests().at(1).at("token"), "t");
+  EXPECT_EQ(backend().grace_s(), 7);
 }
 
 TEST_F(SlurmBackendTest, CancelOfWhatIsGoneIsDone) {
   fake_.answers({{"cancel", {failure("missing"), failure("finished"), failure("retry_later")}}});
-  EXPECT_TRUE(wait(backend().cancel({"9", "t", {}})));
-  EXPECT_TRUE(wait(backend().cancel({"9", "t", {}})));
-  EXPECT_FALSE(wait(backend().cancel({"9", "t", {}})));
+  EXPECT_TRUE(wait(backend().cancel({"9", "t", {}}, Ending::gently)));
+  EXPECT_TRUE(wait(backend().cancel({"9", "t", {}}, Ending::by_force)));
+  EXPECT_FALSE(wait(backend().cancel({"9", "t", {}}, Ending::gently)));
 }
 
 TEST_F(SlurmBackendTest, Describe) {

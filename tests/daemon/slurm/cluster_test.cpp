@@ -45,7 +45,7 @@ TEST_F(SlurmCluster, HeldThenReleasedThenFinished) {
   EXPECT_THAT(out, HasSubstr("rank 0 of 2 on n"));
   EXPECT_THAT(out, HasSubstr("rank 1 of 2 on n"));
   EXPECT_TRUE(wait(backend_->release(r, submission.handle)));
-  EXPECT_TRUE(wait(backend_->cancel({submission.handle, r.token, r.folder})));
+  EXPECT_TRUE(wait(backend_->cancel({submission.handle, r.token, r.folder}, Ending::gently)));
 }
 
 TEST_F(SlurmCluster, FailingRankEndsTheOthers) {
@@ -65,23 +65,21 @@ TEST_F(SlurmCluster, CancelLetsRunningRanksSave) {
   ASSERT_TRUE(await_file(r.folder / "ready.0"));
   ASSERT_TRUE(await_file(r.folder / "ready.1"));
   EXPECT_EQ(await_phase(handle, r.token, JobPhase::running).phase, JobPhase::running);
-  EXPECT_TRUE(wait(backend_->cancel({handle, r.token, r.folder})));
+  EXPECT_TRUE(wait(backend_->cancel({handle, r.token, r.folder}, Ending::gently)));
   const auto ended = await_phase(handle, r.token, JobPhase::ended);
   EXPECT_TRUE(fs::exists(r.folder / "saved.0"));
   EXPECT_EQ(ended.exit_code, 75);
 }
 
-TEST_F(SlurmCluster, CancelEndsStubbornRanksAfterTheGraceTime) {
-  SlurmBackendConfig impatient = config();
-  impatient.cancel_grace_s = 1;
-  backend_ = make_slurm_backend(context_.get_executor(), impatient);
+TEST_F(SlurmCluster, CancelByForceEndsStubbornRanks) {
   const LaunchRequest r = request("stubborn", 1);
   const std::string handle = run(r);
   ASSERT_TRUE(await_file(r.folder / "ready.0"));
+  EXPECT_TRUE(wait(backend_->cancel({handle, r.token, r.folder}, Ending::gently)));
   std::optional<JobStatus> status;
   EXPECT_TRUE(test::eventually(
       [&] {
-        EXPECT_TRUE(wait(backend_->cancel({handle, r.token, r.folder})));
+        EXPECT_TRUE(wait(backend_->cancel({handle, r.token, r.folder}, Ending::by_force)));
         status = look(handle, r.token);
         return status && status->phase == JobPhase::ended;
       },
@@ -93,7 +91,7 @@ TEST_F(SlurmCluster, CancelEndsStubbornRanksAfterTheGraceTime) {
 TEST_F(SlurmCluster, CancelOfAWaitingJob) {
   const LaunchRequest r = request("finish");
   const auto submission = submit(r);
-  EXPECT_TRUE(wait(backend_->cancel({submission.handle, r.token, r.folder})));
+  EXPECT_TRUE(wait(backend_->cancel({submission.handle, r.token, r.folder}, Ending::gently)));
   const auto ended = await_phase(submission.handle, r.token, JobPhase::ended);
   EXPECT_TRUE(ended.cancelled);
   EXPECT_FALSE(ended.exit_code);
@@ -110,11 +108,11 @@ TEST_F(SlurmCluster, ANumberWithAnotherTokenIsNotOurs) {
   LaunchRequest other = r;
   other.token = "another token";
   EXPECT_FALSE(wait(backend_->release(other, submission.handle)));
-  EXPECT_TRUE(
-      wait(backend_->cancel({submission.handle, "another token", {}})));  // nothing of ours to end
+  EXPECT_TRUE(wait(backend_->cancel({submission.handle, "another token", {}},
+                                    Ending::gently)));  // nothing of ours to end
   EXPECT_EQ(look(submission.handle, r.token)->phase, JobPhase::held);
   EXPECT_EQ(look("999999", r.token)->phase, JobPhase::missing);
-  wait(backend_->cancel({submission.handle, r.token, {}}));
+  wait(backend_->cancel({submission.handle, r.token, {}}, Ending::gently));
 }
 
 TEST_F(SlurmCluster, AnotherControllerFindsTheOrphan) {
@@ -128,7 +126,7 @@ TEST_F(SlurmCluster, AnotherControllerFindsTheOrphan) {
   ASSERT_NE(orphan, statuses->end());
   EXPECT_EQ(orphan->phase, JobPhase::held);
   EXPECT_EQ(orphan->handle, submission.handle);
-  EXPECT_TRUE(wait(backend_->cancel({orphan->handle, orphan->token, {}})));
+  EXPECT_TRUE(wait(backend_->cancel({orphan->handle, orphan->token, {}}, Ending::gently)));
   EXPECT_TRUE(await_phase(orphan->handle, orphan->token, JobPhase::ended).cancelled);
 }
 
@@ -217,7 +215,7 @@ TEST_F(SlurmCluster, TheBatchScriptByHandAsksForTheSameJob) {
   EXPECT_EQ(ours.at("Nice"), "Nice=100 ");
   EXPECT_THAT(ours.at("MailType"), HasSubstr("END,FAIL"));
   EXPECT_EQ(test::run({"scancel", job}).code, 0);
-  EXPECT_TRUE(wait(backend_->cancel({submission.handle, r.token, r.folder})));
+  EXPECT_TRUE(wait(backend_->cancel({submission.handle, r.token, r.folder}, Ending::gently)));
 }
 
 TEST_F(SlurmCluster, ForecastOfWhatCanRunAndOfWhatNeverCan) {
@@ -267,7 +265,7 @@ TEST_F(SlurmCluster, NothingIsRefusedBecauseNodesAreDownNow) {
   EXPECT_EQ(forecast.start, 0);
   EXPECT_THAT(forecast.message, HasSubstr("3 of 3 are down or drained now"));
   EXPECT_EQ(submission.outcome, SubmitOutcome::accepted) << submission.message;
-  EXPECT_TRUE(wait(backend_->cancel({submission.handle, r.token, r.folder})));
+  EXPECT_TRUE(wait(backend_->cancel({submission.handle, r.token, r.folder}, Ending::gently)));
 }
 
 TEST_F(SlurmCluster, ASetupLineThatFailsIsBadInput) {
@@ -303,7 +301,7 @@ TEST_F(SlurmCluster, ManySubmissionsAtOnceAndOnePoll) {
                           [](auto& s) { return s.phase == JobPhase::held; }),
             count);
   for (const auto& job : watched)
-    EXPECT_TRUE(wait(backend_->cancel(job)));
+    EXPECT_TRUE(wait(backend_->cancel(job, Ending::gently)));
 }
 
 // Before the cases that disturb the controller: it looks at the time limits every half minute only.

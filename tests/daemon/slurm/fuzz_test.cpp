@@ -132,7 +132,7 @@ TEST(SlurmAnswersFuzz, BreakNoQuestion) {
       test::wait(context, backend->poll(jobs));
       test::wait(context, backend->submit(request));
       test::wait(context, backend->release(request, "17"));
-      test::wait(context, backend->cancel(watched));
+      test::wait(context, backend->cancel(watched, Ending::gently));
       test::wait(context, backend->describe());
     } catch (const std::exception& error) {
       ADD_FAILURE() << error.what() << "\n" << text;
