@@ -1,17 +1,20 @@
 // The words that graphs and devices share: what a layer is, its shapes, parameters and options.
 #pragma once
 
+#include <any>
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "engine/device/input_shape.h"
 #include "engine/device/shard_result.h"
 #include "engine/tensor/shape.h"
 #include "jobspec/fwd.h"
-#include "jobspec/value.h"
+
+namespace thalweg::jobspec {
+class Options;
+}
 
 namespace thalweg::engine {
 
@@ -26,17 +29,17 @@ using TensorId = int;
 struct Node;
 /// Adds the layer's forward operations to the plan and registers its backward ones; takes x,
 /// returns y.
-using LayerMaker = TensorId (*)(Builder& builder, const Node& node, TensorId x);
+using LayerFunction = TensorId(Builder& builder, const Node& node, TensorId x);
 }  // namespace cpu
 namespace cuda {
 class Builder;
 /// Index of a tensor in the builder's plan.
 using TensorId = int;
 struct Node;
-/// As cpu::LayerMaker.
-using LayerMaker = TensorId (*)(Builder& builder, const Node& node, TensorId x);
+/// As cpu::LayerFunction.
+using LayerFunction = TensorId(Builder& builder, const Node& node, TensorId x);
 /// Adds the loss of `output` (floats) to the plan; returns its gradient.
-using LossMaker = TensorId (*)(Builder& builder, TensorId output);
+using LossFunction = TensorId(Builder& builder, TensorId output);
 }  // namespace cuda
 
 struct Batch;
@@ -46,7 +49,7 @@ struct LossKind;
 /// A loss in its place in a graph.
 struct LossPlan {
   const LossKind* kind = nullptr;
-  jobspec::Value options;  ///< complete: defaults filled in, ranges checked
+  std::any options;  ///< as LayerPlan's
   InputShape data;
   Shape output;  ///< of one sample: what the last layer puts out
   // Of labels: the logit of class c at position p of a sample stands at p * position_step + c *
@@ -58,6 +61,10 @@ struct LossPlan {
   bool of_images() const { return class_step != 1; }
   std::vector<double> weights;  ///< of the classes; empty: all 1
 
+  template <class T>
+  const T& options_as() const {
+    return std::any_cast<const T&>(options);
+  }
   double weight(std::int64_t c) const {
     return weights.empty() ? 1 : weights[static_cast<std::size_t>(c)];
   }
@@ -74,7 +81,7 @@ struct LossCall {
 
 namespace cpu {
 /// As reference::LossFunction<float>.
-using LossFunction = ShardResult (*)(const LossPlan& plan, const LossCall<float>& call);
+using LossFunction = ShardResult(const LossPlan& plan, const LossCall<float>& call);
 }  // namespace cpu
 
 /// How a parameter starts.
@@ -110,32 +117,58 @@ struct LayerKind;
 /// One layer in its place in a graph.
 struct LayerPlan {
   const LayerKind* kind = nullptr;
-  std::string name;        ///< "conv1"
-  int number = 0;          ///< position in the graph, from 0
-  jobspec::Value options;  ///< complete: defaults filled in, ranges checked
+  std::string name;  ///< "conv1"
+  int number = 0;    ///< position in the graph, from 0
+  /// What its functions need of the options beside the shapes and parameters below: a struct of the
+  /// layer's own, set by reference::Layer::plan.
+  std::any options;
   /// The values it takes: 0 is the graph's input, l + 1 what layer l puts out.
   std::vector<int> from;
   std::vector<Shape> ins;  ///< of one sample, as `from`
   Shape in, out;           ///< of one sample; `in` is the first of `ins`
   std::vector<ParameterPlan> parameters;
   std::vector<StatisticPlan> statistics;
+  bool joins_shards = false;  ///< it waits for all shards of the batch in training
 
-  std::int64_t integer(std::string_view option) const;
-  double real(std::string_view option) const;
-  bool flag(std::string_view option) const;
+  /// Throws std::bad_any_cast where the layer's options are no T.
+  template <class T>
+  const T& options_as() const {
+    return std::any_cast<const T&>(options);
+  }
 };
 
-/// A row of the layer table (engine/nn/layer_table.cpp).
+/// A row of the layer table (engine/layers/table.h).
 struct LayerKind {
-  std::string name;
-  std::string doc;
+  std::string name = {};  ///< set by the table, as the two functions
+  std::string doc = {};
   std::vector<jobspec::Option> options;
-  const reference::Layer* reference;
-  cpu::LayerMaker cpu;
-  cuda::LayerMaker cuda;
+  const reference::Layer* reference = nullptr;
+  cpu::LayerFunction* cpu = nullptr;
+  cuda::LayerFunction* cuda = nullptr;
   int inputs = 1;       ///< values it takes; 0: two or more
   bool tokens = false;  ///< its input is token numbers, which are no other layer's input
+
+  // What devices make of it beside its neighbours in a graph.
+  bool is_relu = false;
+  bool is_sum = false;       ///< of all its inputs
+  bool is_max_pool = false;  ///< of windows
+  bool flattens = false;     ///< only the shape changes
+  bool multiplies = false;   ///< by its weight, in one product or convolution
+  bool convolves = false;    ///< multiplies windows of images or volumes
+  bool fuses_relu = false;   ///< a relu after it is computed with it
+  /// Its backward masks the gradient by the relu after it, which no one else need do.
+  bool masks_relu = false;
+  bool fuses_sum = false;  ///< on cuda another branch is added with it
+  /// Its weights' inputs may stand in the order in which flattened images lie.
+  bool reorders_inputs = false;
+  /// It does not change which of two numbers is larger; on cuda a max pool after it goes first.
+  bool swaps_with_max_pool = false;
+  bool stacks = false;         ///< on cuda those over one another are one call
+  bool floats_on_cpu = false;  ///< its loops there are over floats
 };
+
+/// Added to Metric::top: 1 - the quotient. Such a metric is better where it is larger.
+inline constexpr std::size_t one_minus = 2 * most_sums;
 
 /// A number that validation reports: sums[top] / sums[bottom] over all samples, or exp of the loss.
 struct Metric {
@@ -146,17 +179,21 @@ struct Metric {
   bool (*applies)(const LossPlan& plan) = nullptr;  ///< null: always
 };
 
-/// A row of the loss table (engine/nn/loss_table.cpp). The loss of a sample is the mean over its
+/// A row of the loss table (engine/losses/table.h). The loss of a sample is the mean over its
 /// labels that count, or over its targets; training minimises the mean over samples.
 struct LossKind {
-  std::string name;
-  std::string doc;
+  std::string name = {};  ///< set by the table, as `cuda`
+  std::string doc = {};
   std::vector<jobspec::Option> options;
   bool of_labels = true;  ///< else of targets
-  const reference::Loss* reference;
-  cpu::LossFunction cpu;
-  cuda::LossMaker cuda;
-  std::vector<Metric> metrics;
+  /// Sets plan.options and weights; null where there are no options. Throws std::invalid_argument.
+  void (*plan)(LossPlan& plan, const jobspec::Options& options) = nullptr;
+  const reference::Loss* reference = nullptr;
+  cpu::LossFunction* cpu = nullptr;  ///< the table sets the reference's where this is null
+  cuda::LossFunction* cuda = nullptr;
+  std::vector<Metric> metrics = {};
+  bool blends_labels = false;  ///< takes samples with two labels
+  bool any_logits = false;     ///< on cuda: of the type of values between layers too
 };
 
 /// Layers in an order in which each takes only what stands before it. The last one puts out what

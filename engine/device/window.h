@@ -29,18 +29,22 @@ struct Window {
   static std::int64_t volume(const Sizes& sizes) { return sizes[0] * sizes[1] * sizes[2]; }
 };
 
-/// Of a kind "...2d" or "...3d": reads kernel, stride (0: the kernel's size) and padding of the
-/// plan; channels and sizes are left to be filled in. Throws std::invalid_argument ("expects ...").
-inline Window window_options_of(const LayerPlan& layer) {
+struct WindowOptions {
+  int directions = 2;
+  std::int64_t kernel = 1, stride = 0, padding = 0;  ///< a stride of 0: the kernel's size
+};
+
+/// Channels and sizes are left to be filled in. Throws std::invalid_argument ("expects ...").
+inline Window window_of_kernel(const LayerPlan& layer, const WindowOptions& options) {
   Window w;
-  w.directions = layer.kind->name.ends_with("3d") ? 3 : 2;
+  w.directions = options.directions;
   if (layer.in.size() != static_cast<std::size_t>(w.directions) + 1)
     throw std::invalid_argument(
         std::string(w.directions == 3 ? "expects volumes (channels, depth, height, width), got "
                                       : "expects images (channels, height, width), got ") +
         to_text(layer.in));
-  const std::int64_t kernel = layer.integer("kernel"), padding = layer.integer("padding");
-  const std::int64_t stride = layer.integer("stride") == 0 ? kernel : layer.integer("stride");
+  const std::int64_t kernel = options.kernel, padding = options.padding;
+  const std::int64_t stride = options.stride == 0 ? kernel : options.stride;
   if (padding >= kernel)
     throw std::invalid_argument("expects a padding smaller than its kernel of " +
                                 std::to_string(kernel) + ", got " + std::to_string(padding));
@@ -52,9 +56,9 @@ inline Window window_options_of(const LayerPlan& layer) {
   return w;
 }
 
-/// The window that slides over the layer's input. Throws as window_options_of.
-inline Window window_of(const LayerPlan& layer) {
-  Window w = window_options_of(layer);
+/// The window that slides over the layer's input. Throws as window_of_kernel.
+inline Window window_of(const LayerPlan& layer, const WindowOptions& options) {
+  Window w = window_of_kernel(layer, options);
   const bool volumes = w.directions == 3;
   const std::int64_t kernel = w.kernel[2], padding = w.padding[2], stride = w.stride[2];
   w.channels = layer.in[0];
@@ -74,10 +78,11 @@ inline Window window_of(const LayerPlan& layer) {
 }
 
 /// The window of the convolution that a transposed one turns round: it slides over the layer's
-/// output and gives the layer's input. Throws as window_options_of.
-inline Window transposed_window_of(const LayerPlan& layer) {
-  Window w = window_options_of(layer);
-  w.channels = layer.integer("channels");
+/// output, of so many channels, and gives the layer's input. Throws as window_of_kernel.
+inline Window transposed_window_of(const LayerPlan& layer, const WindowOptions& options,
+                                   std::int64_t channels) {
+  Window w = window_of_kernel(layer, options);
+  w.channels = channels;
   for (int i = 0; i < w.directions; ++i) {
     const auto d = static_cast<std::size_t>(3 - w.directions + i);
     w.out[d] = layer.in[static_cast<std::size_t>(i) + 1];

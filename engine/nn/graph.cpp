@@ -5,6 +5,7 @@
 
 #include "engine/device/reference/layer.h"
 #include "jobspec/complete.h"
+#include "jobspec/options.h"
 #include "jobspec/schema.h"
 
 namespace thalweg::engine {
@@ -49,7 +50,7 @@ std::vector<bool> feeding_relu(const Graph& graph) {
   std::vector<bool> feeds(graph.layers.size(), false);
   for (std::size_t l = graph.layers.size(); l-- > 0;) {
     const LayerPlan& layer = graph.layers[l];
-    const bool relu = layer.kind->name == "relu";
+    const bool relu = layer.kind->is_relu;
     if (!relu && (has_weights(layer) || !feeds[l])) continue;
     for (const int value : layer.from)
       if (value > 0) feeds[static_cast<std::size_t>(value) - 1] = true;
@@ -80,6 +81,17 @@ std::vector<int> find_inputs(const LayerSpec& spec, const LayerKind& kind,
 
 }  // namespace
 
+std::string describe_layers() {
+  std::string text;
+  for (const LayerKind& kind : layer_table()) {
+    text += kind.name + ": " + kind.doc + "\n";
+    for (const Option& option : kind.options)
+      text += "  " + option.name + ": " + option.doc + " (" + jobspec::expected_of(option) +
+              (option.required ? "; needed" : "; " + option.fallback.to_text()) + ")\n";
+  }
+  return text;
+}
+
 jobspec::Map complete_options(const std::vector<Option>& options, const jobspec::Map& given,
                               const std::string& owner) {
   std::vector<jobspec::Misfit> misfits;
@@ -109,8 +121,10 @@ Graph build_graph(const std::vector<LayerSpec>& layers, const InputShape& data, 
     plan.kind = &find_kind(spec, owner);
     plan.name = spec.name;
     plan.number = static_cast<int>(graph.layers.size());
+    jobspec::Options options;
     try {
-      plan.options = complete_options(plan.kind->options, spec.options, owner.name);
+      options = {complete_options(plan.kind->options, spec.options, owner.name),
+                 plan.kind->options};
     } catch (const OptionError& error) {
       throw LayerError(number, error.option(), error.what());
     }
@@ -124,7 +138,7 @@ Graph build_graph(const std::vector<LayerSpec>& layers, const InputShape& data, 
       owner.refuse("inputs", given_tokens ? "cannot take tokens: they must be embedded first"
                                           : "expects tokens, and its input is none");
     try {
-      plan.kind->reference->plan(plan);
+      plan.kind->reference->plan(plan, options);
       check_size(plan.out, "puts out");
       for (const ParameterPlan& parameter : plan.parameters)
         check_size(parameter.shape, "has a " + parameter.name + " of");

@@ -8,17 +8,12 @@
 #include <vector>
 
 #include "engine/device/layer.h"
+#include "engine/layers/table.h"
+#include "engine/losses/table.h"
 #include "jobspec/fwd.h"
-#include "jobspec/table.h"
+#include "jobspec/value.h"
 
 namespace thalweg::engine {
-
-/// The layers that graphs are made of: one row each.
-const jobspec::Table<LayerKind>& layer_table();
-const jobspec::Table<LossKind>& loss_table();
-
-/// Added to Metric::top: 1 - the quotient. Such a metric is better where it is larger.
-inline constexpr std::size_t one_minus = 2 * most_sums;
 
 /// The layer table for people: kinds, what they do, options with ranges and defaults.
 std::string describe_layers();

@@ -165,9 +165,8 @@ std::vector<jobspec::Section> model_schema() {
 }
 
 bool joins_shards(const Graph& graph) {
-  return std::any_of(graph.layers.begin(), graph.layers.end(), [](const LayerPlan& layer) {
-    return layer.kind->name == "batch_norm" && layer.flag("sync");
-  });
+  return std::any_of(graph.layers.begin(), graph.layers.end(),
+                     [](const LayerPlan& layer) { return layer.joins_shards; });
 }
 
 }  // namespace thalweg::engine

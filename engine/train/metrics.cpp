@@ -51,7 +51,7 @@ const std::vector<Row>& own_rows() {
 }
 
 /// What is measured on held-out samples beside their loss; losses say which of it they have
-/// (engine/nn/loss_table.cpp).
+/// (engine/losses).
 const std::vector<MetricInfo>& held_out_rows() {
   static const std::vector<MetricInfo> rows{
       {"error", "share of the answers that are wrong", "", "loss cross_entropy, dice or bce",

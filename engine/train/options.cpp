@@ -318,7 +318,7 @@ int micro_batches(const Settings& settings, int shards) {
 }
 
 void require_blendable(const Mixer& mixer, const LossPlan& loss) {
-  if (mixer.idle() || !loss.kind->of_labels || loss.kind->name == "cross_entropy") return;
+  if (mixer.idle() || !loss.kind->of_labels || loss.kind->blends_labels) return;
   throw std::invalid_argument("augment.mixup and augment.cutmix weigh two labels, which loss " +
                               loss.kind->name + " cannot do; use cross_entropy, or set them to 0");
 }

@@ -82,9 +82,8 @@ const std::vector<Replaced>& replaced_words() {
       // Straight lines have slopes; so have leaky_relu and Caffe's sigmoid schedule, as options.
       {std::regex(R"re([^"][sS]lope)re"),
        "gradient, or derivative of a function",
-       {"documents_test", "layers/activation", "layer_table", "cosmoflow", "schedule/sigmoid",
-        "schedule_free", "gaussian_fields", "augment_table", "model_test", "generators_test",
-        "schedule_test"}},
+       {"documents_test", "layers/activation", "cosmoflow", "schedule/sigmoid", "schedule_free",
+        "gaussian_fields", "augment_table", "model_test", "generators_test", "schedule_test"}},
       {std::regex(R"re(manieth)re"), "n-th", {"documents_test"}},
       {std::regex(R"re([rR]oll call|\bVigil\b)re"), "liveness probe, watchdog", {"documents_test"}},
   };

@@ -1,30 +1,6 @@
 #include "engine/device/cpu/node.h"
 
-#include <algorithm>
-#include <iterator>
-
 namespace thalweg::engine::cpu {
-namespace {
-
-bool takes_relu(const LayerPlan& layer) {
-  return layer.kind->name == "linear" || layer.kind->name == "conv2d" ||
-         layer.kind->name == "conv3d" || layer.kind->name == "batch_norm" ||
-         layer.kind->name == "add";
-}
-
-/// Layers whose own loops are over floats.
-bool takes_floats(const LayerPlan& layer) {
-  static const char* const kinds[] = {
-      "cross_attention",  //
-      "group_norm",       //
-      "pad",              //
-      "repeat",           //
-      "slice",            //
-  };
-  return std::find(std::begin(kinds), std::end(kinds), layer.kind->name) != std::end(kinds);
-}
-
-}  // namespace
 
 std::vector<Node> fuse(const Graph& graph) {
   const std::vector<int> uses = graph.uses();
@@ -37,7 +13,7 @@ std::vector<Node> fuse(const Graph& graph) {
     const auto x = static_cast<std::size_t>(layer.from.front());
     const bool only_taker = x > 0 && uses[x] == 1;
     Node* before = only_taker ? &nodes[static_cast<std::size_t>(maker[x])] : nullptr;
-    if (layer.kind->name == "relu" && before && !before->relu && takes_relu(*before->layer)) {
+    if (layer.kind->is_relu && before && !before->relu && before->layer->kind->fuses_relu) {
       before->relu = true;
       before->value = value;
       maker[static_cast<std::size_t>(value)] = maker[x];
@@ -46,12 +22,10 @@ std::vector<Node> fuse(const Graph& graph) {
     Node node;
     node.layer = &layer;
     node.value = value;
-    node.any_type = !takes_floats(layer);
+    node.any_type = !layer.kind->floats_on_cpu;
     node.first_parameter = parameters;
     node.statistics = statistics;
-    // Batch norm keeps its own mask of the relu.
-    if (layer.kind->name.starts_with("max_pool") && before && before->relu &&
-        before->layer->kind->name != "batch_norm") {
+    if (layer.kind->is_max_pool && before && before->relu && !before->layer->kind->masks_relu) {
       node.masks_relu_before = true;
       before->relu_masked_by_next = true;
     }

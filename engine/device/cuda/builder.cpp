@@ -35,9 +35,8 @@ bool takes_tokens(const Graph& graph) {
 bool pads_input(const std::vector<Node>& nodes, const Shape& dims, Type type) {
   if (dims.size() < 4 || !pads_channels(dims[1], type)) return false;
   return std::all_of(nodes.begin(), nodes.end(), [](const Node& node) {
-    const std::string_view kind = node.layer->kind->name;
     return std::find(node.from.begin(), node.from.end(), 0) == node.from.end() ||
-           kind == "conv2d" || kind == "conv3d";
+           node.layer->kind->convolves;
   });
 }
 
@@ -69,7 +68,7 @@ Type Builder::output_type() const {
 
 Type Builder::logits_type() const {
   constexpr int many = 4096;  // as many bytes as all else together in a language model
-  const bool takes = graph_.loss.kind->name == "cross_entropy" && graph_.loss.data.classes >= many;
+  const bool takes = graph_.loss.kind->any_logits && graph_.loss.data.classes >= many;
   return takes ? type_ : Type::f32;
 }
 

@@ -93,7 +93,7 @@ void Builder::add_backward(const Node& node) {
   Value& y = value(node.value);
   if (!y.wants_gradient) return;
   second_gradient_ = std::exchange(y.second, -1);
-  const bool narrow = multiplies(*node.layer);  // it rounds its gradient itself
+  const bool narrow = node.layer->kind->multiplies;  // it rounds its gradient itself
   const TensorId gradient = std::exchange(y.gradient, -1);
   const TensorId dy = narrow ? gradient : in_type(Pass::backward, gradient, desc(y.tensor).type);
   const BackwardToAll& backward = backward_[current_];
@@ -123,7 +123,7 @@ TensorId Builder::narrow_loss_gradient(TensorId output) {
   const auto last = std::find_if(nodes_.begin(), nodes_.end(), [&](const Node& node) {
     return static_cast<std::size_t>(node.value) + 1 == values_.size();
   });
-  const bool rounds = last != nodes_.end() && multiplies(*last->layer);
+  const bool rounds = last != nodes_.end() && last->layer->kind->multiplies;
   return rounds && type_ != desc(output).type ? activation(desc(output).dims, type_)
                                               : loss_gradient(output);
 }

@@ -5,12 +5,8 @@
 namespace thalweg::engine::cuda {
 namespace {
 
-bool takes_relu(const LayerPlan& layer) {
-  return multiplies(layer) || layer.kind->name == "batch_norm" || layer.kind->name == "add";
-}
-
 bool takes_sum(const LayerPlan& layer) {
-  return layer.kind->name == "linear" || (layer.kind->name == "batch_norm" && layer.in.size() != 2);
+  return layer.kind->fuses_sum && (layer.kind->multiplies || layer.in.size() != 2);
 }
 
 /// Nodes while they are collected.
@@ -57,8 +53,7 @@ bool join_sum(Nodes& nodes, const LayerPlan& sum, const std::vector<int>& uses) 
 /// Whether the value before `pool` is that of relu or leaky_relu after a convolution. Neither
 /// changes which of two numbers is larger, so that it may come after the pool, which leaves fewer.
 bool may_swap(const Node& before) {
-  if (before.layer->kind->name == "leaky_relu") return before.layer->real("slope") >= 0;
-  return before.relu && multiplies(*before.layer);
+  return before.layer->kind->swaps_with_max_pool || (before.relu && before.layer->kind->multiplies);
 }
 
 /// Puts a max pool before relu or leaky_relu, which puts out value `x`.
@@ -83,10 +78,10 @@ void swap_with_pool(Nodes& nodes, const Graph& graph, Node pool, int x) {
 /// one beside position t + 1 of the other.
 bool join_lstm(Node& below, const LayerPlan& layer, int parameters) {
   constexpr std::size_t most_over = 3;
-  if (layer.kind->name != "lstm" || below.layer->kind->name != "lstm") return false;
+  if (!layer.kind->stacks || below.layer->kind != layer.kind) return false;
   const auto stacked = static_cast<int>(below.over.size());
   if (below.over.size() == most_over || layer.in.size() != 2 ||
-      layer.integer("width") != below.layer->integer("width") ||
+      layer.out.back() != below.layer->out.back() ||
       parameters != below.first_parameter + 4 * (1 + stacked))
     return false;
   below.over.push_back(&layer);
@@ -95,13 +90,8 @@ bool join_lstm(Node& below, const LayerPlan& layer, int parameters) {
 
 }  // namespace
 
-bool multiplies(const LayerPlan& layer) {
-  return layer.kind->name == "linear" || layer.kind->name == "conv2d" ||
-         layer.kind->name == "conv3d";
-}
-
 bool adds_before_relu(const Node& node) {
-  return node.adds && node.relu && node.layer->kind->name == "batch_norm";
+  return node.adds && node.relu && node.layer->kind->masks_relu;
 }
 
 std::vector<Node> fuse(const Graph& graph) {
@@ -114,7 +104,7 @@ std::vector<Node> fuse(const Graph& graph) {
     const auto x = static_cast<std::size_t>(layer.from.front());
     const bool only_taker = x > 0 && uses[x] == 1;
     Node* before = only_taker ? &nodes.all[static_cast<std::size_t>(nodes.maker[x])] : nullptr;
-    if (layer.kind->name == "relu" && before && !before->relu && takes_relu(*before->layer)) {
+    if (layer.kind->is_relu && before && !before->relu && before->layer->kind->fuses_relu) {
       before->relu = true;
       before->value = value;
       nodes.maker[static_cast<std::size_t>(value)] = nodes.maker[x];
@@ -126,19 +116,18 @@ std::vector<Node> fuse(const Graph& graph) {
       nodes.maker[static_cast<std::size_t>(value)] = nodes.maker[x];
       continue;
     }
-    if (layer.kind->name == "add" && join_sum(nodes, layer, uses)) continue;
+    if (layer.kind->is_sum && join_sum(nodes, layer, uses)) continue;
     Node node;
     node.layer = &layer;
     node.from = layer.from;
     node.first_parameter = parameters;
     node.statistics = statistics;
-    if (layer.kind->name == "linear" && before && before->layer->kind->name == "flatten" &&
+    if (layer.kind->reorders_inputs && before && before->layer->kind->flattens &&
         before->layer->in.size() >= 3) {
       before->keeps_order = true;
       node.images = before->layer->in;
     }
-    const bool picks = layer.kind->name == "max_pool2d" || layer.kind->name == "max_pool3d";
-    if (picks && before != nullptr && may_swap(*before)) {
+    if (layer.kind->is_max_pool && before != nullptr && may_swap(*before)) {
       swap_with_pool(nodes, graph, std::move(node), layer.from.front());
       continue;
     }

@@ -27,8 +27,6 @@ struct Node {
   Shape images;  ///< of that linear layer: (c, h, w) of a sample, its weights take their order
 };
 
-/// A convolution or product: takes gradients of any type.
-bool multiplies(const LayerPlan& layer);
 /// A batch_norm with a sum and a relu joined: its backward may add two gradients up itself.
 bool adds_before_relu(const Node& node);
 /// Without the layers that were joined to others; of relu and leaky_relu before a max pool the pool

@@ -35,10 +35,10 @@ struct Functions {
 };
 
 struct Layer {
-  /// From plan.in and plan.options: sets out, parameters and statistics. Throws
-  /// std::invalid_argument with "expects ..." where they do not fit; the graph puts the layer's
-  /// name before it.
-  void (*plan)(LayerPlan& plan);
+  /// From plan.in (or ins) and the row's options, complete and checked: sets out, parameters,
+  /// statistics and plan.options. Throws std::invalid_argument with "expects ..." where they do not
+  /// fit; the graph puts the layer's name before it.
+  void (*plan)(LayerPlan& plan, const jobspec::Options& options);
   Functions<float> f32;
   Functions<double> f64;
 
@@ -59,44 +59,5 @@ struct Loss {
   LossFunction<float> f32;
   LossFunction<double> f64;
 };
-
-extern const Layer linear;
-extern const Layer conv2d;
-extern const Layer conv3d;
-extern const Layer conv_transpose2d;
-extern const Layer conv_transpose3d;
-extern const Layer max_pool2d;
-extern const Layer max_pool3d;
-extern const Layer avg_pool2d;
-extern const Layer avg_pool3d;
-extern const Layer relu;
-extern const Layer leaky_relu;
-extern const Layer tanh;
-extern const Layer sigmoid;
-extern const Layer gelu;
-extern const Layer silu;
-extern const Layer global_avg_pool;
-extern const Layer batch_norm;
-extern const Layer group_norm;
-extern const Layer dropout;
-extern const Layer flatten;
-extern const Layer add;
-extern const Layer concat;
-extern const Layer upsample;
-extern const Layer lstm;
-extern const Layer repeat;
-extern const Layer embedding;
-extern const Layer positions;
-extern const Layer layer_norm;
-extern const Layer attention;
-extern const Layer cross_attention;
-extern const Layer slice;
-extern const Layer pad;
-extern const Loss cross_entropy;
-extern const Loss mse;
-extern const Loss l1;
-extern const Loss bce;
-extern const Loss dice;
-extern const Loss quadratic_deep;
 
 }  // namespace thalweg::engine::reference

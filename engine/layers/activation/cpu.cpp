@@ -3,8 +3,8 @@
 // take half the time.
 #include "engine/device/cpu/builder.h"
 #include "engine/device/cpu/exponential.h"
-#include "engine/device/cpu/layer.h"
 #include "engine/device/cpu/types.h"
+#include "engine/layers/activation/options.h"
 #include "engine/tensor/simd.h"
 
 namespace thalweg::engine::cpu {
@@ -83,7 +83,7 @@ TensorId times(Builder& b, TensorId x, float factor) {
 }  // namespace
 
 TensorId tanh(Builder& b, const Node& node, TensorId x) {
-  const auto scale = static_cast<float>(node.layer->real("scale"));
+  const auto scale = static_cast<float>(node.layer->options_as<TanhOptions>().scale);
   const Eltwise f{algorithm::eltwise_tanh_use_dst_for_bwd, 0, 0};
   if (scale == 1.0f) return from_output(b, x, f, {true, true});
   const TensorId y = b.like(x);
@@ -130,7 +130,7 @@ TensorId silu(Builder& b, const Node&, TensorId x) {
 }
 
 TensorId leaky_relu(Builder& b, const Node& node, TensorId x) {
-  const auto slope = static_cast<float>(node.layer->real("slope"));
+  const auto slope = static_cast<float>(node.layer->options_as<LeakyReluOptions>().slope);
   return from_output(b, x, {algorithm::eltwise_relu_use_dst_for_bwd, slope, 0}, {true, false});
 }
 

@@ -1,7 +1,7 @@
 // leaky_relu, tanh, sigmoid, gelu and silu: the passes of cuda_kernels.h as operations.
 #include "engine/device/cuda/builder.h"
-#include "engine/device/cuda/layer.h"
 #include "engine/layers/activation/cuda_kernels.h"
+#include "engine/layers/activation/options.h"
 
 namespace thalweg::engine::cuda {
 namespace {
@@ -31,10 +31,11 @@ TensorId each_element(Builder& b, TensorId x, const Activation& f) {
 }  // namespace
 
 TensorId leaky_relu(Builder& b, const Node& node, TensorId x) {
-  return each_element(b, x, {Activation::Kind::leaky_relu, node.layer->real("slope")});
+  return each_element(
+      b, x, {Activation::Kind::leaky_relu, node.layer->options_as<LeakyReluOptions>().slope});
 }
 TensorId tanh(Builder& b, const Node& node, TensorId x) {
-  return each_element(b, x, {Activation::Kind::tanh, node.layer->real("scale")});
+  return each_element(b, x, {Activation::Kind::tanh, node.layer->options_as<TanhOptions>().scale});
 }
 TensorId sigmoid(Builder& b, const Node&, TensorId x) {
   return each_element(b, x, {Activation::Kind::sigmoid});

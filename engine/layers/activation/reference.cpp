@@ -3,17 +3,28 @@
 #include <cmath>
 #include <numbers>
 
-#include "engine/device/reference/layer.h"
+#include "engine/layers/activation/options.h"
+#include "engine/layers/row.h"
 
 namespace thalweg::engine::reference {
 namespace {
 
-void plan(LayerPlan& layer) {
+void plan(LayerPlan& layer, const jobspec::Options&) {
   layer.out = layer.in;
 }
 
+void plan_tanh(LayerPlan& layer, const jobspec::Options& options) {
+  layer.out = layer.in;
+  layer.options = TanhOptions{options.real("scale")};
+}
+
+void plan_leaky_relu(LayerPlan& layer, const jobspec::Options& options) {
+  layer.out = layer.in;
+  layer.options = LeakyReluOptions{options.real("slope")};
+}
+
 struct Tanh {
-  explicit Tanh(const LayerPlan& layer) : scale(layer.real("scale")) {}
+  explicit Tanh(const LayerPlan& layer) : scale(layer.options_as<TanhOptions>().scale) {}
   template <class T>
   T value(T x) const {
     return static_cast<T>(scale) * std::tanh(x);
@@ -70,7 +81,7 @@ struct Silu {
 };
 
 struct LeakyRelu {
-  explicit LeakyRelu(const LayerPlan& layer) : below(layer.real("slope")) {}
+  explicit LeakyRelu(const LayerPlan& layer) : below(layer.options_as<LeakyReluOptions>().slope) {}
   template <class T>
   T value(T x) const {
     return x > 0 ? x : static_cast<T>(below) * x;
@@ -97,16 +108,47 @@ void backward(const LayerPlan& layer, const Call<T>& call) {
     call.dx[i] = call.dy[i] * f.derivative(call.x[i]);
 }
 
-template <class F>
+template <class F, void (*plan_of)(LayerPlan&, const jobspec::Options&) = plan>
 constexpr Layer of{
-    plan, {forward<F, float>, backward<F, float>}, {forward<F, double>, backward<F, double>}};
+    plan_of, {forward<F, float>, backward<F, float>}, {forward<F, double>, backward<F, double>}};
 
 }  // namespace
 
-const Layer tanh = of<Tanh>;
+const Layer tanh = of<Tanh, plan_tanh>;
 const Layer sigmoid = of<Sigmoid>;
 const Layer gelu = of<Gelu>;
 const Layer silu = of<Silu>;
-const Layer leaky_relu = of<LeakyRelu>;
+const Layer leaky_relu = of<LeakyRelu, plan_leaky_relu>;
 
 }  // namespace thalweg::engine::reference
+
+namespace thalweg::engine::layers {
+
+LayerKind leaky_relu() {
+  return {.doc = "x, or slope x below 0",
+          .options = {real_option("slope", 0.01, 0, 1, "below 0")},
+          .reference = &reference::leaky_relu,
+          .swaps_with_max_pool = true};
+}
+
+LayerKind tanh() {
+  return {.doc = "scale tanh(x)",
+          .options = {real_option("scale", 1, 1e-6, 1e6, "of what is put out")},
+          .reference = &reference::tanh};
+}
+
+LayerKind sigmoid() {
+  return {.doc = "1 / (1 + exp(-x))", .options = {}, .reference = &reference::sigmoid};
+}
+
+LayerKind gelu() {
+  return {.doc = "x times the normal distribution below x",
+          .options = {},
+          .reference = &reference::gelu};
+}
+
+LayerKind silu() {
+  return {.doc = "x / (1 + exp(-x))", .options = {}, .reference = &reference::silu};
+}
+
+}  // namespace thalweg::engine::layers

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "engine/device/cpu/builder.h"
-#include "engine/device/cpu/layer.h"
 #include "engine/device/cpu/types.h"
 #include "engine/layers/relu/cpu_backward.h"
 #include "engine/tensor/simd.h"

@@ -1,6 +1,5 @@
 // add: one pass over two or three inputs, two more in every pass after it; a following relu joined.
 #include "engine/device/cuda/builder.h"
-#include "engine/device/cuda/layer.h"
 #include "engine/device/cuda/reductions.h"
 #include "engine/gpu/loops.h"
 

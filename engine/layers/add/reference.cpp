@@ -1,12 +1,12 @@
 // add: the sum of all inputs, which have the same shape: where branches of a residual network meet.
 #include <stdexcept>
 
-#include "engine/device/reference/layer.h"
+#include "engine/layers/row.h"
 
 namespace thalweg::engine::reference {
 namespace {
 
-void plan(LayerPlan& layer) {
+void plan(LayerPlan& layer, const jobspec::Options&) {
   for (const Shape& shape : layer.ins)
     if (shape != layer.in)
       throw std::invalid_argument("expects inputs of one shape, got " + to_text(layer.in) +
@@ -35,3 +35,16 @@ void backward(const LayerPlan& layer, const Call<T>& call) {
 const Layer add{plan, {forward<float>, backward<float>}, {forward<double>, backward<double>}};
 
 }  // namespace thalweg::engine::reference
+
+namespace thalweg::engine::layers {
+
+LayerKind add() {
+  return {.doc = "sum of inputs of one shape",
+          .options = {},
+          .reference = &reference::add,
+          .inputs = 0,
+          .is_sum = true,
+          .fuses_relu = true};
+}
+
+}  // namespace thalweg::engine::layers

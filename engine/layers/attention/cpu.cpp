@@ -9,8 +9,8 @@
 #include "engine/device/cpu/builder.h"
 #include "engine/device/cpu/exponential.h"
 #include "engine/device/cpu/lane_sum.h"
-#include "engine/device/cpu/layer.h"
 #include "engine/device/cpu/types.h"
+#include "engine/layers/attention/options.h"
 #include "engine/tensor/simd.h"
 
 namespace thalweg::engine::cpu {
@@ -176,8 +176,8 @@ struct Attention {
 
 TensorId attention(Builder& b, const Node& node, TensorId given) {
   const LayerPlan& layer = *node.layer;
-  const std::int64_t heads = layer.integer("heads");
-  const Sizes all{b.samples(), heads, layer.in[0], layer.out[1] / heads, layer.flag("causal")};
+  const auto& [heads, causal] = layer.options_as<AttentionOptions>();
+  const Sizes all{b.samples(), heads, layer.in[0], layer.out[1] / heads, causal};
   Sizes s = all;
   s.samples = samples_at_once(all);
   const Desc in = plain_desc({all.samples, s.positions, layer.in[1]}, b.type());

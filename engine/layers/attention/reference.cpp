@@ -6,18 +6,20 @@
 #include <stdexcept>
 #include <vector>
 
-#include "engine/device/reference/layer.h"
 #include "engine/device/reference/softmax.h"
+#include "engine/layers/attention/options.h"
+#include "engine/layers/row.h"
 
 namespace thalweg::engine::reference {
 namespace {
 
-void plan(LayerPlan& layer) {
-  const std::int64_t heads = layer.integer("heads");
+void plan(LayerPlan& layer, const jobspec::Options& options) {
+  const std::int64_t heads = options.integer("heads");
   if (layer.in.size() != 2 || layer.in[1] % (3 * heads) != 0)
     throw std::invalid_argument("expects (positions, 3 width) with a width that " +
                                 std::to_string(heads) + " heads divide, got " + to_text(layer.in));
   layer.out = {layer.in[0], layer.in[1] / 3};
+  layer.options = AttentionOptions{heads, options.flag("causal")};
 }
 
 /// One head of one sample: rows of q, k, v and of the output.
@@ -35,8 +37,9 @@ struct Head {
 
 template <class Visit>
 void for_each_head(const LayerPlan& layer, int samples, Visit visit) {
-  const std::int64_t heads = layer.integer("heads"), width = layer.out[1];
-  Head head{layer.in[0], width / heads, width, 0, 0, layer.flag("causal")};
+  const auto& [heads, causal] = layer.options_as<AttentionOptions>();
+  const std::int64_t width = layer.out[1];
+  Head head{layer.in[0], width / heads, width, 0, 0, causal};
   for (int n = 0; n < samples; ++n)
     for (std::int64_t h = 0; h < heads; ++h) {
       head.in = n * elements(layer.in) + h * head.depth;
@@ -107,3 +110,15 @@ void backward(const LayerPlan& layer, const Call<T>& call) {
 const Layer attention{plan, {forward<float>, backward<float>}, {forward<double>, backward<double>}};
 
 }  // namespace thalweg::engine::reference
+
+namespace thalweg::engine::layers {
+
+LayerKind attention() {
+  return {
+      .doc = "positions look at each other: of queries, keys and values side by side",
+      .options = {needed("heads", "parts that look on their own"),
+                  flag_option("causal", false, "a position sees only itself and those before it")},
+      .reference = &reference::attention};
+}
+
+}  // namespace thalweg::engine::layers

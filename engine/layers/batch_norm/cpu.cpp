@@ -2,13 +2,13 @@
 // variance go straight to the statistics.
 #include "engine/layers/batch_norm/cpu.h"
 
-#include "engine/device/cpu/layer.h"
+#include "engine/layers/batch_norm/options.h"
 
 namespace thalweg::engine::cpu {
 
 BatchNorm::BatchNorm(Builder& b, const Node& node, TensorId input)
     : channels(node.layer->in[0]),
-      epsilon(static_cast<float>(node.layer->real("epsilon"))),
+      epsilon(static_cast<float>(node.layer->options_as<BatchNormOptions>().epsilon)),
       weight(node.first_parameter),
       wants_dx(b.wants_input_gradient()),
       row({channels}, f32, Tag::a),
@@ -83,7 +83,7 @@ TensorId BatchNorm::input_gradient(Builder& b, TensorId dx) const {
 }
 
 TensorId batch_norm(Builder& b, const Node& node, TensorId input) {
-  if (node.layer->flag("sync")) return batch_norm_over_shards(b, node, input);
+  if (node.layer->joins_shards) return batch_norm_over_shards(b, node, input);
   BatchNorm norm(b, node, input);
   norm.normalize(b, BatchNorm::measured());
   b.on_backward([norm, &b](TensorId dy) {

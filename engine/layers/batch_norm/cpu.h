@@ -53,4 +53,7 @@ class BatchNorm {
   TensorId mask_ = -1;  ///< of the relu
 };
 
+/// batch_norm with the option `sync`.
+TensorId batch_norm_over_shards(Builder& b, const Node& node, TensorId input);
+
 }  // namespace thalweg::engine::cpu

@@ -8,7 +8,6 @@
 #include <cmath>
 #include <vector>
 
-#include "engine/device/cpu/layer.h"
 #include "engine/device/meeting.h"
 #include "engine/layers/batch_norm/cpu.h"
 

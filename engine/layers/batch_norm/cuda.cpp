@@ -2,8 +2,8 @@
 // relu that follow; the batch's mean and variance go straight to the statistics.
 #include <stdexcept>
 
-#include "engine/device/cuda/layer.h"
 #include "engine/layers/batch_norm/cuda_channel_norm.h"
+#include "engine/layers/batch_norm/options.h"
 
 namespace thalweg::engine::cuda {
 namespace {
@@ -25,7 +25,7 @@ TensorId as_given(Builder& b, Builder::Pass pass, TensorId y, const Shape& dims)
 TensorId batch_norm(Builder& b, const Node& node, TensorId input) {
   using Pass = Builder::Pass;
   const LayerPlan& layer = *node.layer;
-  if (layer.flag("sync"))
+  if (layer.joins_shards)
     throw std::invalid_argument(
         layer.name +
         ": sync takes mean and variance over all shards at once, but on device cuda the shards of "
@@ -35,7 +35,8 @@ TensorId batch_norm(Builder& b, const Node& node, TensorId input) {
   const TensorId x = channels_inside(b, Pass::both, b.in_type(Pass::both, input, b.type()));
   const Columns shape{1, b.desc(x).count() / channels, channels};
 
-  ChannelNorm norm = channel_norm(b, node, shape, 1, x);
+  ChannelNorm norm =
+      channel_norm(b, node, shape, 1, layer.options_as<BatchNormOptions>().epsilon, x);
   if (node.adds) norm.added = b.in_type(Pass::both, b.input(1), b.type());
   ChannelNorm evaluation = norm;
   evaluation.coefficients = b.scratch(norm_coefficients(norm.shape), sizeof(float));

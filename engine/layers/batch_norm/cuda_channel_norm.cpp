@@ -12,11 +12,11 @@ NormVectors vectors_of(const Frame& frame, const ChannelNorm& norm) {
 }  // namespace
 
 ChannelNorm channel_norm(Builder& b, const Node& node, const Columns& shape, std::int64_t group,
-                         TensorId x) {
+                         double epsilon, TensorId x) {
   ChannelNorm norm;
   norm.shape.tensor = shape;
   norm.shape.group = group;
-  norm.shape.epsilon = static_cast<float>(node.layer->real("epsilon"));
+  norm.shape.epsilon = static_cast<float>(epsilon);
   norm.shape.relu = node.relu;
   norm.parameter = node.first_parameter;
   norm.x = x;

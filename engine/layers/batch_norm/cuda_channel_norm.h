@@ -20,7 +20,7 @@ struct ChannelNorm {
 
 /// Of the layer that is being added; without mean and variance. x has the type b.type().
 ChannelNorm channel_norm(Builder& b, const Node& node, const Columns& shape, std::int64_t group,
-                         TensorId x);
+                         double epsilon, TensorId x);
 /// Mean and variance: a reading of x.
 void measure(Builder& b, Builder::Pass pass, const ChannelNorm& norm);
 /// Where they are known: what normalize() reads.

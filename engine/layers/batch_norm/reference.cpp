@@ -8,19 +8,22 @@
 #include <vector>
 
 #include "engine/device/meeting.h"
-#include "engine/device/reference/layer.h"
+#include "engine/layers/batch_norm/options.h"
+#include "engine/layers/row.h"
 
 namespace thalweg::engine::reference {
 namespace {
 
-void plan(LayerPlan& layer) {
+void plan(LayerPlan& layer, const jobspec::Options& options) {
   layer.out = layer.in;
   const std::int64_t channels = layer.in[0];
-  const Init init = layer.flag("zero_weight") ? Init::zeros : Init::ones;
+  const Init init = options.flag("zero_weight") ? Init::zeros : Init::ones;
   layer.parameters = {{"weight", {channels}, init, 0, 1, true},
                       {"bias", {channels}, Init::zeros, 0, 1, true}};
-  const auto momentum = static_cast<float>(layer.real("momentum"));
+  const auto momentum = static_cast<float>(options.real("momentum"));
   layer.statistics = {{"mean", channels, 0, momentum}, {"variance", channels, 1, momentum}};
+  layer.joins_shards = options.flag("sync");
+  layer.options = BatchNormOptions{options.real("epsilon")};
 }
 
 /// The elements of one channel over the whole shard.
@@ -41,13 +44,13 @@ T count_of(const LayerPlan& layer, const Call<T>& call) {
 template <class T>
 T shards_of(const LayerPlan& layer, const Call<T>& call) {
   const Meeting* meeting = call.batch->meeting;
-  return layer.flag("sync") && meeting != nullptr ? static_cast<T>(meeting->shards()) : T{1};
+  return layer.joins_shards && meeting != nullptr ? static_cast<T>(meeting->shards()) : T{1};
 }
 
 /// `values` are summed over all shards, where the layer is to do that.
 template <class T>
 void join(const LayerPlan& layer, const Call<T>& call, std::vector<T>& values) {
-  if (!layer.flag("sync") || call.batch->meeting == nullptr) return;
+  if (!layer.joins_shards || call.batch->meeting == nullptr) return;
   std::vector<float> floats(values.begin(), values.end());
   call.batch->meeting->sum(call.batch->shard, floats.data(), floats.size());
   values.assign(floats.begin(), floats.end());
@@ -87,7 +90,7 @@ Measured<T> measure(const LayerPlan& layer, const Call<T>& call) {
 template <class T>
 void forward(const LayerPlan& layer, const Call<T>& call) {
   const std::int64_t channels = layer.in[0];
-  const T epsilon = static_cast<T>(layer.real("epsilon"));
+  const T epsilon = static_cast<T>(layer.options_as<BatchNormOptions>().epsilon);
   Measured<T> m;
   if (call.training) {
     m = measure(layer, call);
@@ -113,7 +116,9 @@ void backward(const LayerPlan& layer, const Call<T>& call) {
   std::vector<T> inverse, sums(static_cast<std::size_t>(2 * channels));
   for (std::int64_t c = 0; c < channels; ++c) {
     const auto at = static_cast<std::size_t>(c);
-    inverse.push_back(T{1} / std::sqrt(m.variance[at] + static_cast<T>(layer.real("epsilon"))));
+    inverse.push_back(
+        T{1} /
+        std::sqrt(m.variance[at] + static_cast<T>(layer.options_as<BatchNormOptions>().epsilon)));
     T d_weight = 0, d_bias = 0;
     for_each_of_channel(layer, call.samples(), c, [&](std::int64_t i) {
       d_weight += call.dy[i] * (call.x[i] - m.mean[at]) * inverse[at];
@@ -142,3 +147,20 @@ const Layer batch_norm{
     plan, {forward<float>, backward<float>}, {forward<double>, backward<double>}};
 
 }  // namespace thalweg::engine::reference
+
+namespace thalweg::engine::layers {
+
+LayerKind batch_norm() {
+  return {.doc = "normalisation per channel over the shard, or with sync over the whole batch",
+          .options = {epsilon_option(),
+                      real_option("momentum", 0.1, 0, 1,
+                                  "weight of the newest batch in the running statistics"),
+                      flag_option("zero_weight", false, "weights start at 0, not 1"),
+                      flag_option("sync", false, "mean and variance over all shards of all ranks")},
+          .reference = &reference::batch_norm,
+          .fuses_relu = true,
+          .masks_relu = true,
+          .fuses_sum = true};
+}
+
+}  // namespace thalweg::engine::layers

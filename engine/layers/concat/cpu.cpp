@@ -4,7 +4,6 @@
 
 #include "engine/device/concat.h"
 #include "engine/device/cpu/builder.h"
-#include "engine/device/cpu/layer.h"
 
 namespace thalweg::engine::cpu {
 namespace {

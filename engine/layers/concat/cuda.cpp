@@ -3,7 +3,6 @@
 #include "engine/device/concat.h"
 
 #include "engine/device/cuda/builder.h"
-#include "engine/device/cuda/layer.h"
 #include "engine/gpu/loops.h"
 
 namespace thalweg::engine::cuda {

@@ -3,12 +3,12 @@
 #include <stdexcept>
 
 #include "engine/device/concat.h"
-#include "engine/device/reference/layer.h"
+#include "engine/layers/row.h"
 
 namespace thalweg::engine::reference {
 namespace {
 
-void plan(LayerPlan& layer) {
+void plan(LayerPlan& layer, const jobspec::Options&) {
   const std::size_t axis = concat_axis(layer.in);
   layer.out = layer.in;
   layer.out[axis] = 0;
@@ -60,3 +60,14 @@ void backward(const LayerPlan& layer, const Call<T>& call) {
 const Layer concat{plan, {forward<float>, backward<float>}, {forward<double>, backward<double>}};
 
 }  // namespace thalweg::engine::reference
+
+namespace thalweg::engine::layers {
+
+LayerKind concat() {
+  return {.doc = "inputs side by side: channels of images and volumes, else features",
+          .options = {},
+          .reference = &reference::concat,
+          .inputs = 0};
+}
+
+}  // namespace thalweg::engine::layers

@@ -8,22 +8,19 @@
 #include <vector>
 
 #include "engine/device/cpu/builder.h"
-#include "engine/device/cpu/layer.h"
 #include "engine/device/cpu/window_dims.h"
 #include "engine/layers/conv/cpu_blocked.h"
 #include "engine/layers/conv/cpu_narrow.h"
 #include "engine/layers/conv/cpu_stem.h"
 #include "engine/layers/conv/cpu_winograd.h"
+#include "engine/layers/conv/options.h"
 #include "engine/layers/relu/cpu_backward.h"
 
 namespace thalweg::engine::cpu {
 namespace {
 
-/// "auto", "direct" or "winograd"; volumes have no choice.
-const std::string& asked(const Node& node) {
-  static const std::string automatic = "auto";
-  const jobspec::Value* algorithm = node.layer->options.find("algorithm");
-  return algorithm == nullptr ? automatic : algorithm->as_string();
+const ConvOptions& options_of(const Node& node) {
+  return node.layer->options_as<ConvOptions>();
 }
 
 /// From this many input channels on, oneDNN may use Winograd's algorithm for 3x3 windows (Lavin and
@@ -32,8 +29,8 @@ const std::string& asked(const Node& node) {
 constexpr std::int64_t winograd_channels = 16;
 
 dnnl::algorithm algorithm_for(const Node& node, const Window& w, Type type) {
-  return type == f32 && asked(node) != "direct" && w.directions == 2 && w.kernel[2] == 3 &&
-                 w.stride[2] == 1 && w.channels >= winograd_channels
+  return type == f32 && options_of(node).algorithm != ConvAlgorithm::direct && w.directions == 2 &&
+                 w.kernel[2] == 3 && w.stride[2] == 1 && w.channels >= winograd_channels
              ? dnnl::algorithm::convolution_auto
              : dnnl::algorithm::convolution_direct;
 }
@@ -195,8 +192,10 @@ Convolution between(const Dims& in, const Dims& out, const Window& w, dnnl::algo
 std::optional<Winograd> winograd_of(const Builder& b, const Node& node, const Window& w) {
   if (b.type() != f32 || w.directions != 2 || w.kernel[2] != 3 || w.stride[2] != 1) return {};
   const Winograd shape{b.samples(), w.channels, node.layer->out[0], w.in[1], w.in[2], w.padding[2]};
-  const std::string& wanted = asked(node);
-  if (wanted == "direct" || (wanted == "auto" && !winograd_pays(shape))) return {};
+  const ConvAlgorithm wanted = options_of(node).algorithm;
+  if (wanted == ConvAlgorithm::direct ||
+      (wanted == ConvAlgorithm::automatic && !winograd_pays(shape)))
+    return {};
   if (!serves_winograd(shape)) return {};
   return shape;
 }
@@ -302,7 +301,7 @@ TensorId convolve(Builder& b, const Node& node, TensorId x, const StemConv& c) {
 }
 
 TensorId conv(Builder& b, const Node& node, TensorId x) {
-  const Window w = window_of(*node.layer);
+  const Window& w = options_of(node).window;
   if (const auto winograd = winograd_of(b, node, w)) return convolve(b, node, x, *winograd);
   if (const auto stem = stem_of(b, node, x, w)) return convolve(b, node, x, *stem);
   const Dims in = batch_of(node.layer->in, b.samples()),
@@ -316,7 +315,7 @@ TensorId conv(Builder& b, const Node& node, TensorId x) {
 }
 
 TensorId conv_transpose(Builder& b, const Node& node, TensorId x) {
-  const Window w = transposed_window_of(*node.layer);
+  const Window& w = options_of(node).window;
   const Dims in = batch_of(node.layer->in, b.samples()),
              out = batch_of(node.layer->out, b.samples());
   Deconvolution shape{between(in, out, w, dnnl::algorithm::deconvolution_direct, b.type())};

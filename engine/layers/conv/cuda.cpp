@@ -3,11 +3,10 @@
 // the convolution whose gradients turn round: forward is its pass backwards to the data.
 #include "engine/device/cuda/builder.h"
 #include "engine/device/cuda/columns.h"
-#include "engine/device/cuda/layer.h"
 #include "engine/device/cuda/layout.h"
 #include "engine/device/cuda/padded_channels.h"
 #include "engine/device/cuda/reductions.h"
-#include "engine/device/window.h"
+#include "engine/layers/conv/options.h"
 
 namespace thalweg::engine::cuda {
 namespace {
@@ -78,7 +77,7 @@ void sum_bias(Builder& b, const LayerPlan& layer, int weight, TensorId dy) {
 
 TensorId conv_transpose(Builder& b, const Node& node, TensorId input) {
   const LayerPlan& layer = *node.layer;
-  const Window w = transposed_window_of(layer);
+  const Window w = layer.options_as<ConvOptions>().window;
   const gpu::Convolution turned = convolution_of(b, w, layer.in[0]);
   const int weight = node.first_parameter;
   b.parameter(weight, channels_last_order(layer.in[0], w.channels, Window::volume(w.kernel)));
@@ -121,7 +120,7 @@ void strip_gradient(Builder& b, TensorId wide, std::int64_t rows, std::int64_t c
 
 TensorId conv2d(Builder& b, const Node& node, TensorId input) {
   const LayerPlan& layer = *node.layer;
-  const Window w = window_of(layer);
+  const Window w = layer.options_as<ConvOptions>().window;
   gpu::Convolution plain = convolution_of(b, w, layer.out[0]);
   const int weight = node.first_parameter;
   const std::int64_t rows = layer.out[0] * Window::volume(w.kernel);

@@ -6,48 +6,62 @@
 // al., CVPR 2010). weight is (in, out, kernel...).
 #include <algorithm>
 
-#include "engine/device/reference/layer.h"
+#include "engine/layers/conv/options.h"
 #include "engine/layers/conv/products.h"
+#include "engine/layers/row.h"
 
 namespace thalweg::engine::reference {
 namespace {
 
 /// A weight of the sizes (first, second, kernel...), and the bias where one is wanted.
 void plan_parameters(LayerPlan& layer, std::int64_t first, std::int64_t second, const Window& w,
-                     std::int64_t fan_in) {
+                     std::int64_t fan_in, bool bias) {
   Shape shape = w.shape(w.kernel);
   shape.insert(shape.begin(), {first, second});
   layer.parameters = {{"weight", shape, Init::scaled_normal, fan_in}};
-  if (layer.flag("bias"))
-    layer.parameters.push_back({"bias", {layer.out[0]}, Init::zeros, 0, 1, true});
+  if (bias) layer.parameters.push_back({"bias", {layer.out[0]}, Init::zeros, 0, 1, true});
 }
 
-void plan(LayerPlan& layer) {
-  const Window w = window_of(layer);
-  const std::int64_t channels = layer.integer("channels");
+ConvAlgorithm algorithm_named(const std::string& name) {
+  if (name == "direct") return ConvAlgorithm::direct;
+  return name == "winograd" ? ConvAlgorithm::winograd : ConvAlgorithm::automatic;
+}
+
+template <int directions>
+void plan(LayerPlan& layer, const jobspec::Options& options) {
+  const Window w = window_of(layer, layers::window_options(options, directions));
+  const std::int64_t channels = options.integer("channels");
   layer.out = w.shape_of_output(channels);
-  plan_parameters(layer, channels, w.channels, w, w.channels * Window::volume(w.kernel));
+  plan_parameters(layer, channels, w.channels, w, w.channels * Window::volume(w.kernel),
+                  options.flag("bias"));
+  // Volumes have no choice.
+  layer.options = ConvOptions{
+      w, directions == 2 ? algorithm_named(options.text("algorithm")) : ConvAlgorithm::automatic};
 }
 
-void plan_transposed(LayerPlan& layer) {
-  const Window w = transposed_window_of(layer);
+template <int directions>
+void plan_transposed(LayerPlan& layer, const jobspec::Options& options) {
+  const Window w = transposed_window_of(layer, layers::window_options(options, directions),
+                                        options.integer("channels"));
   const std::int64_t inputs = layer.in[0];
   layer.out = w.shape(w.in);
   layer.out.insert(layer.out.begin(), w.channels);
   // That many products meet in a pixel, on average.
   const std::int64_t meet =
       std::max<std::int64_t>(1, inputs * Window::volume(w.kernel) / Window::volume(w.stride));
-  plan_parameters(layer, inputs, w.channels, w, meet);
+  plan_parameters(layer, inputs, w.channels, w, meet, options.flag("bias"));
+  layer.options = ConvOptions{w};
 }
 
 /// Calls visit(index of the output, of the input, of the weight) for every product.
 template <bool transposed, class Visit>
 void for_each_term(const LayerPlan& layer, int samples, Visit visit) {
+  const Window& window = layer.options_as<ConvOptions>().window;
   if constexpr (transposed)
-    for_each_product(transposed_window_of(layer), layer.in[0], samples,
+    for_each_product(window, layer.in[0], samples,
                      [&](std::int64_t x, std::int64_t y, std::int64_t w) { visit(y, x, w); });
   else
-    for_each_product(window_of(layer), layer.out[0], samples, visit);
+    for_each_product(window, layer.out[0], samples, visit);
 }
 
 template <bool transposed, class T>
@@ -81,13 +95,62 @@ void backward(const LayerPlan& layer, const Call<T>& call) {
 
 }  // namespace
 
-const Layer conv2d{plan,
-                   {forward<false, float>, backward<false, float>},
-                   {forward<false, double>, backward<false, double>}};
-const Layer conv3d = conv2d;
-const Layer conv_transpose2d{plan_transposed,
-                             {forward<true, float>, backward<true, float>},
-                             {forward<true, double>, backward<true, double>}};
-const Layer conv_transpose3d = conv_transpose2d;
+template <int directions>
+const Layer conv{plan<directions>,
+                 {forward<false, float>, backward<false, float>},
+                 {forward<false, double>, backward<false, double>}};
+template <int directions>
+const Layer conv_transpose{plan_transposed<directions>,
+                           {forward<true, float>, backward<true, float>},
+                           {forward<true, double>, backward<true, double>}};
 
 }  // namespace thalweg::engine::reference
+
+namespace thalweg::engine::layers {
+
+namespace {
+
+Option channels() {
+  return needed("channels", "channels put out");
+}
+
+Option algorithm() {
+  return jobspec::choice_option(
+      "algorithm", {"auto", "direct", "winograd"},
+      "3x3 windows in fp32 on the cpu device; winograd: fewer multiplications, errors near 1e-6, "
+      "where there are kernels for it; direct: never; auto = winograd where that is faster");
+}
+
+}  // namespace
+
+LayerKind conv2d() {
+  return {.doc = "convolution over images",
+          .options = with_window({channels(), bias_option(), algorithm()}, 1),
+          .reference = &reference::conv<2>,
+          .multiplies = true,
+          .convolves = true,
+          .fuses_relu = true};
+}
+
+LayerKind conv3d() {
+  return {.doc = "convolution over volumes",
+          .options = with_window({channels(), bias_option()}, 1),
+          .reference = &reference::conv<3>,
+          .multiplies = true,
+          .convolves = true,
+          .fuses_relu = true};
+}
+
+LayerKind conv_transpose2d() {
+  return {.doc = "convolution turned round: images grow by the stride",
+          .options = with_window({channels(), bias_option()}, 0),
+          .reference = &reference::conv_transpose<2>};
+}
+
+LayerKind conv_transpose3d() {
+  return {.doc = "convolution of volumes turned round",
+          .options = with_window({channels(), bias_option()}, 0),
+          .reference = &reference::conv_transpose<3>};
+}
+
+}  // namespace thalweg::engine::layers

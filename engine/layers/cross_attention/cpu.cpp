@@ -5,7 +5,7 @@
 #include "engine/device/cpu/builder.h"
 #include "engine/device/cpu/exponential.h"
 #include "engine/device/cpu/lane_sum.h"
-#include "engine/device/cpu/layer.h"
+#include "engine/layers/cross_attention/options.h"
 #include "engine/tensor/simd.h"
 
 namespace thalweg::engine::cpu {
@@ -64,7 +64,7 @@ void add_product(Builder& b, Builder::Pass pass, TensorId left, TensorId right, 
 
 TensorId cross_attention(Builder& b, const Node& node, TensorId) {
   const LayerPlan& layer = *node.layer;
-  const std::int64_t heads = layer.integer("heads");
+  const std::int64_t heads = layer.options_as<CrossAttentionOptions>().heads;
   const Sizes s{b.samples(), heads, layer.ins[0][0], layer.ins[1][0], layer.out[1] / heads};
   const auto both = Builder::Pass::both, back = Builder::Pass::backward;
   const Desc of_q = plain_desc({s.samples, s.positions, s.width()});

@@ -1,13 +1,13 @@
 // cross_attention: queries of the first input, keys and values side by side in the second; see
-// attend.h.
-#include "engine/device/cuda/layer.h"
+// cuda_attend.h.
 #include "engine/layers/attention/cuda_attend.h"
+#include "engine/layers/cross_attention/options.h"
 
 namespace thalweg::engine::cuda {
 
 TensorId cross_attention(Builder& b, const Node& node, TensorId) {
   const LayerPlan& layer = *node.layer;
-  const std::int64_t heads = layer.integer("heads"), width = layer.out[1];
+  const std::int64_t heads = layer.options_as<CrossAttentionOptions>().heads, width = layer.out[1];
   const TensorId q = b.in_type(Builder::Pass::both, b.input(0), b.type());
   const TensorId kv = b.in_type(Builder::Pass::both, b.input(1), b.type());
   const Attention a{b.samples(),           heads, layer.ins[0][0], layer.ins[1][0],

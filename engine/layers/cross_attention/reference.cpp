@@ -6,14 +6,15 @@
 #include <stdexcept>
 #include <vector>
 
-#include "engine/device/reference/layer.h"
 #include "engine/device/reference/softmax.h"
+#include "engine/layers/cross_attention/options.h"
+#include "engine/layers/row.h"
 
 namespace thalweg::engine::reference {
 namespace {
 
-void plan(LayerPlan& layer) {
-  const std::int64_t heads = layer.integer("heads");
+void plan(LayerPlan& layer, const jobspec::Options& options) {
+  const std::int64_t heads = options.integer("heads");
   const Shape &q = layer.ins[0], &kv = layer.ins[1];
   if (q.size() != 2 || q[1] % heads != 0)
     throw std::invalid_argument("expects queries (positions, width) with a width that " +
@@ -22,6 +23,7 @@ void plan(LayerPlan& layer) {
     throw std::invalid_argument("expects keys and values (positions, " + std::to_string(2 * q[1]) +
                                 "), got " + to_text(kv));
   layer.out = q;
+  layer.options = CrossAttentionOptions{heads};
 }
 
 /// One head of one sample: where its rows stand.
@@ -36,7 +38,7 @@ struct Head {
 
 template <class Visit>
 void for_each_head(const LayerPlan& layer, int samples, Visit visit) {
-  const std::int64_t heads = layer.integer("heads"), width = layer.out[1];
+  const std::int64_t heads = layer.options_as<CrossAttentionOptions>().heads, width = layer.out[1];
   Head head{layer.ins[0][0], layer.ins[1][0], width / heads, width, 0, 0};
   for (int n = 0; n < samples; ++n)
     for (std::int64_t h = 0; h < heads; ++h) {
@@ -115,3 +117,16 @@ const Layer cross_attention{
     plan, {forward<float>, backward<float>}, {forward<double>, backward<double>}};
 
 }  // namespace thalweg::engine::reference
+
+namespace thalweg::engine::layers {
+
+LayerKind cross_attention() {
+  return {
+      .doc = "positions of the first input (queries) look at those of the second (keys and values)",
+      .options = {needed("heads", "parts that look on their own")},
+      .reference = &reference::cross_attention,
+      .inputs = 2,
+      .floats_on_cpu = true};
+}
+
+}  // namespace thalweg::engine::layers

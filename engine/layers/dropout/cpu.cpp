@@ -1,11 +1,11 @@
 // dropout in place: a mask of one byte an element, drawn in the plain order whatever the layout,
 // kept for backward.
 #include "engine/device/dropout_mask.h"
+#include "engine/layers/dropout/options.h"
 
 #include <algorithm>
 
 #include "engine/device/cpu/builder.h"
-#include "engine/device/cpu/layer.h"
 #include "engine/device/cpu/order.h"
 #include "engine/device/cpu/types.h"
 #include "engine/tensor/simd.h"
@@ -61,7 +61,7 @@ THALWEG_SIMD void apply(const std::uint8_t* kept, float scale, std::int64_t coun
 }  // namespace
 
 TensorId dropout(Builder& b, const Node& node, TensorId x) {
-  const double probability = node.layer->real("probability");
+  const double probability = node.layer->options_as<DropoutOptions>().probability;
   const float scale = 1.0f / (1.0f - static_cast<float>(probability));
   const std::int64_t features = elements(node.layer->in);
   const DropoutMask keep(probability, node.layer->number, features);

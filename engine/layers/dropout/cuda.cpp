@@ -1,14 +1,14 @@
 // dropout: the mask is drawn anew in backward rather than kept, which would cost more bytes than
 // its draws cost time. Drawn by the plain number of an element, wherever it lies.
 #include "engine/device/cuda/builder.h"
-#include "engine/device/cuda/layer.h"
 #include "engine/device/cuda/layout.h"
 #include "engine/layers/dropout/cuda_kernels.h"
+#include "engine/layers/dropout/options.h"
 
 namespace thalweg::engine::cuda {
 
 TensorId dropout(Builder& b, const Node& node, TensorId x) {
-  const double probability = node.layer->real("probability");
+  const double probability = node.layer->options_as<DropoutOptions>().probability;
   const float scale = 1.0f / (1.0f - static_cast<float>(probability));
   const Desc desc = b.desc(x);
   const std::int64_t features = elements(node.layer->in);

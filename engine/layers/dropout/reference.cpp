@@ -4,20 +4,23 @@
 #include <algorithm>
 
 #include "engine/device/dropout_mask.h"
-#include "engine/device/reference/layer.h"
+#include "engine/layers/dropout/options.h"
+#include "engine/layers/row.h"
 
 namespace thalweg::engine::reference {
 namespace {
 
-void plan(LayerPlan& layer) {
+void plan(LayerPlan& layer, const jobspec::Options& options) {
   layer.out = layer.in;
+  layer.options = DropoutOptions{options.real("probability")};
 }
 
 template <class T>
 void mask(const LayerPlan& layer, const Call<T>& call, const T* from, T* to) {
   const std::int64_t features = elements(layer.in);
-  const DropoutMask kept(layer.real("probability"), layer.number, features);
-  const T scale = T{1} / (T{1} - static_cast<T>(layer.real("probability")));
+  const double probability = layer.options_as<DropoutOptions>().probability;
+  const DropoutMask kept(probability, layer.number, features);
+  const T scale = T{1} / (T{1} - static_cast<T>(probability));
   for (int n = 0; n < call.samples(); ++n)
     for (std::int64_t i = 0; i < features; ++i)
       to[n * features + i] = kept.keeps(*call.batch, n, i) ? from[n * features + i] * scale : T{0};
@@ -41,3 +44,13 @@ void backward(const LayerPlan& layer, const Call<T>& call) {
 const Layer dropout{plan, {forward<float>, backward<float>}, {forward<double>, backward<double>}};
 
 }  // namespace thalweg::engine::reference
+
+namespace thalweg::engine::layers {
+
+LayerKind dropout() {
+  return {.doc = "leaves out elements at random in training",
+          .options = {real_option("probability", 0.5, 0, 0.999, "share of elements left out")},
+          .reference = &reference::dropout};
+}
+
+}  // namespace thalweg::engine::layers

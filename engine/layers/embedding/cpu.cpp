@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "engine/device/cpu/builder.h"
-#include "engine/device/cpu/layer.h"
 #include "engine/device/cpu/types.h"
 #include "engine/device/cpu/window_dims.h"
 #include "engine/tensor/simd.h"

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "engine/device/cuda/builder.h"
-#include "engine/device/cuda/layer.h"
 #include "engine/device/cuda/reductions.h"
 #include "engine/device/cuda/rows.h"
 #include "engine/gpu/loops.h"

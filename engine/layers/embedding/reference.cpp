@@ -4,15 +4,15 @@
 #include <stdexcept>
 
 #include "engine/device/device.h"
-#include "engine/device/reference/layer.h"
+#include "engine/layers/row.h"
 
 namespace thalweg::engine::reference {
 namespace {
 
-void plan_embedding(LayerPlan& layer) {
+void plan_embedding(LayerPlan& layer, const jobspec::Options& options) {
   if (layer.in.size() != 1)
     throw std::invalid_argument("expects tokens (positions), got " + to_text(layer.in));
-  const std::int64_t width = layer.integer("width"), tokens = layer.integer("tokens");
+  const std::int64_t width = options.integer("width"), tokens = options.integer("tokens");
   layer.out = {layer.in[0], width};
   layer.parameters = {{"weight", {tokens, width}, Init::small_normal}};
 }
@@ -35,7 +35,7 @@ void embed_backward(const LayerPlan& layer, const Call<T>& call) {
   }
 }
 
-void plan_positions(LayerPlan& layer) {
+void plan_positions(LayerPlan& layer, const jobspec::Options&) {
   if (layer.in.size() != 2)
     throw std::invalid_argument("expects (positions, features), got " + to_text(layer.in));
   layer.out = layer.in;
@@ -68,3 +68,20 @@ const Layer positions{plan_positions,
                       {add_positions<double>, add_positions_backward<double>}};
 
 }  // namespace thalweg::engine::reference
+
+namespace thalweg::engine::layers {
+
+LayerKind embedding() {
+  return {.doc = "a learned row of numbers for each token",
+          .options = {needed("tokens", "how many there are"), needed("width", "numbers in a row")},
+          .reference = &reference::embedding,
+          .tokens = true};
+}
+
+LayerKind positions() {
+  return {.doc = "adds a learned row of numbers at each position",
+          .options = {},
+          .reference = &reference::positions};
+}
+
+}  // namespace thalweg::engine::layers

@@ -1,6 +1,5 @@
 // flatten costs nothing: the images stay as they lie, seen as features in that order.
 #include "engine/device/cpu/builder.h"
-#include "engine/device/cpu/layer.h"
 #include "engine/device/cpu/order.h"
 
 namespace thalweg::engine::cpu {

@@ -1,7 +1,6 @@
 // flatten: a view where the linear layer that follows takes the images' order, else a
 // transposition.
 #include "engine/device/cuda/builder.h"
-#include "engine/device/cuda/layer.h"
 
 namespace thalweg::engine::cuda {
 

@@ -1,12 +1,12 @@
 // flatten: (c, h, w) images become (c * h * w) features.
 #include <algorithm>
 
-#include "engine/device/reference/layer.h"
+#include "engine/layers/row.h"
 
 namespace thalweg::engine::reference {
 namespace {
 
-void plan(LayerPlan& layer) {
+void plan(LayerPlan& layer, const jobspec::Options&) {
   layer.out = {elements(layer.in)};
 }
 
@@ -25,3 +25,14 @@ void backward(const LayerPlan& layer, const Call<T>& call) {
 const Layer flatten{plan, {forward<float>, backward<float>}, {forward<double>, backward<double>}};
 
 }  // namespace thalweg::engine::reference
+
+namespace thalweg::engine::layers {
+
+LayerKind flatten() {
+  return {.doc = "images become features",
+          .options = {},
+          .reference = &reference::flatten,
+          .flattens = true};
+}
+
+}  // namespace thalweg::engine::layers

@@ -1,7 +1,6 @@
 // global_avg_pool on oneDNN's average pooling with a window as large as the image; the result,
 // channels padded or not, is taken as features.
 #include "engine/device/cpu/builder.h"
-#include "engine/device/cpu/layer.h"
 #include "engine/device/cpu/window_dims.h"
 
 namespace thalweg::engine::cpu {

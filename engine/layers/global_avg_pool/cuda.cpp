@@ -1,7 +1,6 @@
 // global_avg_pool: sums over the places of every sample.
 #include "engine/device/cuda/builder.h"
 #include "engine/device/cuda/columns.h"
-#include "engine/device/cuda/layer.h"
 #include "engine/device/cuda/layout.h"
 #include "engine/device/cuda/reductions.h"
 

@@ -1,12 +1,12 @@
 // global_avg_pool: the mean of every channel over its image or volume.
 #include <stdexcept>
 
-#include "engine/device/reference/layer.h"
+#include "engine/layers/row.h"
 
 namespace thalweg::engine::reference {
 namespace {
 
-void plan(LayerPlan& layer) {
+void plan(LayerPlan& layer, const jobspec::Options&) {
   if (layer.in.size() < 2)
     throw std::invalid_argument("expects images or volumes (channels, ...), got " +
                                 to_text(layer.in));
@@ -38,3 +38,11 @@ const Layer global_avg_pool{
     plan, {forward<float>, backward<float>}, {forward<double>, backward<double>}};
 
 }  // namespace thalweg::engine::reference
+
+namespace thalweg::engine::layers {
+
+LayerKind global_avg_pool() {
+  return {.doc = "mean of each channel", .options = {}, .reference = &reference::global_avg_pool};
+}
+
+}  // namespace thalweg::engine::layers

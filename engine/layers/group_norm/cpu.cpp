@@ -5,7 +5,7 @@
 
 #include "engine/device/cpu/builder.h"
 #include "engine/device/cpu/lane_sum.h"
-#include "engine/device/cpu/layer.h"
+#include "engine/layers/group_norm/options.h"
 #include "engine/tensor/simd.h"
 
 namespace thalweg::engine::cpu {
@@ -74,9 +74,9 @@ THALWEG_SIMD void normalise_backward(const Sizes& s, const float* __restrict x,
 
 TensorId group_norm(Builder& b, const Node& node, TensorId given) {
   const LayerPlan& layer = *node.layer;
-  const std::int64_t groups = layer.integer("groups"), channels = layer.in[0];
+  const std::int64_t groups = layer.options_as<GroupNormOptions>().groups, channels = layer.in[0];
   const Sizes s{b.samples(), groups, channels / groups, elements(layer.in) / channels};
-  const auto epsilon = static_cast<float>(layer.real("epsilon"));
+  const auto epsilon = static_cast<float>(layer.options_as<GroupNormOptions>().epsilon);
   const TensorId ordered = b.in_plain_order(Builder::Pass::both, given);
   const Desc layout = plain_desc(dims_of(b.desc(ordered)));
   const TensorId x = b.in_layout(Builder::Pass::both, ordered, layout);

@@ -5,8 +5,8 @@
 
 #include "engine/device/cpu/builder.h"
 #include "engine/device/cpu/lane_sum.h"
-#include "engine/device/cpu/layer.h"
 #include "engine/device/cpu/types.h"
+#include "engine/layers/layer_norm/options.h"
 #include "engine/tensor/simd.h"
 
 namespace thalweg::engine::cpu {
@@ -84,7 +84,7 @@ THALWEG_SIMD void normalise_backward(const Bf16* x, const Bf16* dy, const float*
 TensorId layer_norm(Builder& b, const Node& node, TensorId given) {
   const std::int64_t features = node.layer->in.back();
   const std::int64_t rows = b.samples() * elements(node.layer->in) / features;
-  const auto epsilon = static_cast<float>(node.layer->real("epsilon"));
+  const auto epsilon = static_cast<float>(node.layer->options_as<LayerNormOptions>().epsilon);
   const TensorId plain = b.in_plain_order(Builder::Pass::both, given);
   const Type type = type_of(b.desc(plain));
   const Desc layout = plain_desc(dims_of(b.desc(plain)), type);

@@ -1,14 +1,14 @@
 // layer_norm over the features of every position, images in the order in which they are written.
 #include "engine/device/cuda/builder.h"
-#include "engine/device/cuda/layer.h"
 #include "engine/layers/layer_norm/cuda_kernels.h"
+#include "engine/layers/layer_norm/options.h"
 
 namespace thalweg::engine::cuda {
 
 TensorId layer_norm(Builder& b, const Node& node, TensorId given) {
   const Desc desc = b.desc(given);
   const std::int64_t features = node.layer->in.back(), rows = desc.count() / features;
-  const auto epsilon = static_cast<float>(node.layer->real("epsilon"));
+  const auto epsilon = static_cast<float>(node.layer->options_as<LayerNormOptions>().epsilon);
   const Type type = desc.type;
   const int first = node.first_parameter;
   const TensorId weight = b.parameter(first), bias = b.parameter(first + 1);

@@ -2,17 +2,19 @@
 // position on its own (Ba, Kiros and Hinton, arXiv:1607.06450); the variance is the biased one.
 #include <algorithm>
 
-#include "engine/device/reference/layer.h"
 #include "engine/device/reference/moments.h"
+#include "engine/layers/layer_norm/options.h"
+#include "engine/layers/row.h"
 
 namespace thalweg::engine::reference {
 namespace {
 
-void plan(LayerPlan& layer) {
+void plan(LayerPlan& layer, const jobspec::Options& options) {
   layer.out = layer.in;
   const std::int64_t features = layer.in.back();
   layer.parameters = {{"weight", {features}, Init::ones, 0, 1, true},
                       {"bias", {features}, Init::zeros, 0, 1, true}};
+  layer.options = LayerNormOptions{options.real("epsilon")};
 }
 
 constexpr auto same = [](std::int64_t feature) { return feature; };
@@ -21,7 +23,7 @@ template <class T>
 void forward(const LayerPlan& layer, const Call<T>& call) {
   const std::int64_t features = layer.in.back();
   for (std::int64_t at = 0; at < call.samples() * elements(layer.in); at += features)
-    normalize(call, at, features, layer.real("epsilon"), same);
+    normalize(call, at, features, layer.options_as<LayerNormOptions>().epsilon, same);
 }
 
 template <class T>
@@ -30,7 +32,7 @@ void backward(const LayerPlan& layer, const Call<T>& call) {
   std::fill_n(call.gradients[0], features, T{0});
   std::fill_n(call.gradients[1], features, T{0});
   for (std::int64_t at = 0; at < call.samples() * elements(layer.in); at += features)
-    normalize_backward(call, at, features, layer.real("epsilon"), same);
+    normalize_backward(call, at, features, layer.options_as<LayerNormOptions>().epsilon, same);
 }
 
 }  // namespace
@@ -39,3 +41,13 @@ const Layer layer_norm{
     plan, {forward<float>, backward<float>}, {forward<double>, backward<double>}};
 
 }  // namespace thalweg::engine::reference
+
+namespace thalweg::engine::layers {
+
+LayerKind layer_norm() {
+  return {.doc = "normalisation over the features of each position",
+          .options = {epsilon_option()},
+          .reference = &reference::layer_norm};
+}
+
+}  // namespace thalweg::engine::layers

@@ -2,7 +2,6 @@
 // are taken as they lie in memory: the weights' inputs are in that order instead, so flattening
 // costs nothing. Positions of a sequence are rows like samples.
 #include "engine/device/cpu/builder.h"
-#include "engine/device/cpu/layer.h"
 #include "engine/device/cpu/rows.h"
 #include "engine/device/cpu/window_dims.h"
 #include "engine/layers/relu/cpu_backward.h"

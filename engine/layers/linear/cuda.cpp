@@ -2,7 +2,6 @@
 // were flattened are taken as they lie: the weights' inputs are in that order instead. Positions of
 // a sequence are rows like samples.
 #include "engine/device/cuda/builder.h"
-#include "engine/device/cuda/layer.h"
 #include "engine/device/cuda/layout.h"
 #include "engine/device/cuda/reductions.h"
 

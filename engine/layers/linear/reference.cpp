@@ -2,20 +2,21 @@
 // features), every position of every sample is a row n.
 #include <stdexcept>
 
-#include "engine/device/reference/layer.h"
+#include "engine/layers/row.h"
 
 namespace thalweg::engine::reference {
 namespace {
 
-void plan(LayerPlan& layer) {
+void plan(LayerPlan& layer, const jobspec::Options& options) {
   if (layer.in.empty() || layer.in.size() > 2)
     throw std::invalid_argument("expects flat features, got " + to_text(layer.in) +
                                 ": put a flatten layer before it");
-  const std::int64_t inputs = layer.in.back(), outputs = layer.integer("outputs");
+  const std::int64_t inputs = layer.in.back(), outputs = options.integer("outputs");
   layer.out = layer.in;
   layer.out.back() = outputs;
   layer.parameters = {{"weight", {outputs, inputs}, Init::scaled_normal, inputs}};
-  if (layer.flag("bias")) layer.parameters.push_back({"bias", {outputs}, Init::zeros, 0, 1, true});
+  if (options.flag("bias"))
+    layer.parameters.push_back({"bias", {outputs}, Init::zeros, 0, 1, true});
 }
 
 template <class T>
@@ -66,3 +67,17 @@ void backward(const LayerPlan& layer, const Call<T>& call) {
 const Layer linear{plan, {forward<float>, backward<float>}, {forward<double>, backward<double>}};
 
 }  // namespace thalweg::engine::reference
+
+namespace thalweg::engine::layers {
+
+LayerKind linear() {
+  return {.doc = "fully connected",
+          .options = {needed("outputs", "features put out"), bias_option()},
+          .reference = &reference::linear,
+          .multiplies = true,
+          .fuses_relu = true,
+          .fuses_sum = true,
+          .reorders_inputs = true};
+}
+
+}  // namespace thalweg::engine::layers

@@ -7,7 +7,6 @@
 
 #include "engine/device/cpu/builder.h"
 #include "engine/device/cpu/exponential.h"
-#include "engine/device/cpu/layer.h"
 #include "engine/device/cpu/types.h"
 #include "engine/tensor/simd.h"
 
@@ -252,7 +251,7 @@ TensorId add_input_gradients(Builder& b, const Kept& k, TensorId dz) {
 
 TensorId lstm(Builder& b, const Node& node, TensorId given) {
   const LayerPlan& layer = *node.layer;
-  const Sizes s{b.samples(), layer.in[0], layer.in[1], layer.integer("width")};
+  const Sizes s{b.samples(), layer.in[0], layer.in[1], layer.out.back()};
   const bool last = layer.out.size() == 1, wants_dx = b.wants_input_gradient();
   const Desc in({s.samples, s.positions, s.features}, b.type(), Tag::bac);
   const Desc out({s.samples, s.positions, s.width}, b.type(), Tag::bac);

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "engine/device/cuda/builder.h"
-#include "engine/device/cuda/layer.h"
 #include "engine/device/cuda/layout.h"
 #include "engine/device/cuda/reductions.h"
 #include "engine/gpu/loops.h"
@@ -218,7 +217,7 @@ struct Stack {
 
 Stack stack_of(const Builder& b, const Node& node) {
   const LayerPlan& layer = *node.layer;
-  const Sizes first{b.samples(), layer.in[0], layer.in[1], layer.integer("width"), false};
+  const Sizes first{b.samples(), layer.in[0], layer.in[1], layer.out.back(), false};
   Sizes last = first;
   const int layers = 1 + static_cast<int>(node.over.size());
   if (layers > 1) last.features = first.width;

@@ -8,16 +8,16 @@
 #include <stdexcept>
 #include <vector>
 
-#include "engine/device/reference/layer.h"
+#include "engine/layers/row.h"
 
 namespace thalweg::engine::reference {
 namespace {
 
-void plan(LayerPlan& layer) {
+void plan(LayerPlan& layer, const jobspec::Options& options) {
   if (layer.in.size() != 2)
     throw std::invalid_argument("expects (positions, features), got " + to_text(layer.in));
-  const std::int64_t width = layer.integer("width"), features = layer.in[1];
-  layer.out = layer.flag("last") ? Shape{width} : Shape{layer.in[0], width};
+  const std::int64_t width = options.integer("width"), features = layer.in[1];
+  layer.out = options.flag("last") ? Shape{width} : Shape{layer.in[0], width};
   layer.parameters = {{"weight_ih", {4 * width, features}, Init::scaled_normal, features},
                       {"weight_hh", {4 * width, width}, Init::scaled_normal, width},
                       {"bias_ih", {4 * width}, Init::zeros, 0, 1, true},
@@ -34,7 +34,7 @@ struct Run {
   Run(const LayerPlan& layer, const Call<T>& call, const T* x)
       : positions(layer.in[0]),
         features(layer.in[1]),
-        width(layer.integer("width")),
+        width(layer.out.back()),
         gates(static_cast<std::size_t>(positions * 4 * width)),
         c(static_cast<std::size_t>((positions + 1) * width)),
         h(c.size()) {
@@ -131,3 +131,15 @@ void backward(const LayerPlan& layer, const Call<T>& call) {
 const Layer lstm{plan, {forward<float>, backward<float>}, {forward<double>, backward<double>}};
 
 }  // namespace thalweg::engine::reference
+
+namespace thalweg::engine::layers {
+
+LayerKind lstm() {
+  return {.doc = "long short-term memory over positions",
+          .options = {needed("width", "features put out"),
+                      flag_option("last", false, "put out the last position only")},
+          .reference = &reference::lstm,
+          .stacks = true};
+}
+
+}  // namespace thalweg::engine::layers

@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "engine/device/cpu/builder.h"
-#include "engine/device/cpu/layer.h"
 #include "engine/device/cpu/types.h"
 #include "engine/device/cpu/window_dims.h"
 #include "engine/layers/pool/cpu_max.h"
@@ -23,7 +22,7 @@ TensorId where_places_are_kept(Builder& b, const Window& w, TensorId x) {
 }
 
 TensorId pool(Builder& b, const Node& node, TensorId given, dnnl::algorithm algorithm) {
-  const Window w = window_of(*node.layer);
+  const Window& w = node.layer->options_as<Window>();
   const TensorId x =
       algorithm == dnnl::algorithm::pooling_max ? where_places_are_kept(b, w, given) : given;
   const Dims out = batch_of(node.layer->out, b.samples());
@@ -54,7 +53,7 @@ TensorId pool(Builder& b, const Node& node, TensorId given, dnnl::algorithm algo
 }
 
 TensorId pool(Builder& b, const Node& node, TensorId x, Tag tag) {
-  const Window w = window_of(*node.layer);
+  const Window& w = node.layer->options_as<Window>();
   const std::int64_t pixel = innermost(tag) ? w.channels : 16;
   const MaxPool shape{b.samples() * w.channels / pixel, pixel, w, node.masks_relu_before};
   const Desc out(batch_of(node.layer->out, b.samples()), type_of(b.desc(x)), tag);
@@ -84,7 +83,7 @@ TensorId pool(Builder& b, const Node& node, TensorId x, Tag tag) {
 
 TensorId max_pool2d(Builder& b, const Node& node, TensorId x) {
   const auto tag = channel_tag(b.desc(x));
-  if (tag && serves_max_pool(window_of(*node.layer))) return pool(b, node, x, *tag);
+  if (tag && serves_max_pool(node.layer->options_as<Window>())) return pool(b, node, x, *tag);
   return pool(b, node, x, dnnl::algorithm::pooling_max);
 }
 

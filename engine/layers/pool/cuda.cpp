@@ -1,14 +1,13 @@
 // max_pool and avg_pool of images (2d) and volumes (3d): the passes of cuda_kernels.h as
 // operations.
 #include "engine/device/cuda/builder.h"
-#include "engine/device/cuda/layer.h"
 #include "engine/layers/pool/cuda_kernels.h"
 
 namespace thalweg::engine::cuda {
 namespace {
 
 PoolShape shape_of(const Builder& b, const Node& node) {
-  return {window_of(*node.layer), b.samples()};
+  return {node.layer->options_as<Window>(), b.samples()};
 }
 
 TensorId output_of(Builder& b, const Node& node) {

@@ -3,15 +3,17 @@
 // gradient.
 #include <algorithm>
 
-#include "engine/device/reference/layer.h"
 #include "engine/device/window.h"
+#include "engine/layers/row.h"
 
 namespace thalweg::engine::reference {
 namespace {
 
-void plan(LayerPlan& layer) {
-  const Window w = window_of(layer);
+template <int directions>
+void plan(LayerPlan& layer, const jobspec::Options& options) {
+  const Window w = window_of(layer, layers::window_options(options, directions));
   layer.out = w.shape_of_output(w.channels);
+  layer.options = w;
 }
 
 /// The inputs that one window covers.
@@ -35,7 +37,7 @@ struct Patch {
 /// Calls visit(output index, patch) for every window.
 template <class Visit>
 void for_each_window(const LayerPlan& layer, int samples, Visit visit) {
-  const Window w = window_of(layer);
+  const Window& w = layer.options_as<Window>();
   std::int64_t output = 0;
   Patch patch{0, w.in, {}, {}};
   const auto cover = [&](std::size_t d, std::int64_t p) {
@@ -103,11 +105,43 @@ void avg_backward(const LayerPlan& layer, const Call<T>& call) {
 
 }  // namespace
 
-const Layer max_pool2d{
-    plan, {max_forward<float>, max_backward<float>}, {max_forward<double>, max_backward<double>}};
-const Layer avg_pool2d{
-    plan, {avg_forward<float>, avg_backward<float>}, {avg_forward<double>, avg_backward<double>}};
-const Layer max_pool3d = max_pool2d;
-const Layer avg_pool3d = avg_pool2d;
+template <int directions>
+const Layer max_pool{plan<directions>,
+                     {max_forward<float>, max_backward<float>},
+                     {max_forward<double>, max_backward<double>}};
+template <int directions>
+const Layer avg_pool{plan<directions>,
+                     {avg_forward<float>, avg_backward<float>},
+                     {avg_forward<double>, avg_backward<double>}};
 
 }  // namespace thalweg::engine::reference
+
+namespace thalweg::engine::layers {
+
+LayerKind max_pool2d() {
+  return {.doc = "largest value of each window",
+          .options = with_window({}, 0),
+          .reference = &reference::max_pool<2>,
+          .is_max_pool = true};
+}
+
+LayerKind max_pool3d() {
+  return {.doc = "largest value of each window of volumes",
+          .options = with_window({}, 0),
+          .reference = &reference::max_pool<3>,
+          .is_max_pool = true};
+}
+
+LayerKind avg_pool2d() {
+  return {.doc = "mean of each window, padding not counted",
+          .options = with_window({}, 0),
+          .reference = &reference::avg_pool<2>};
+}
+
+LayerKind avg_pool3d() {
+  return {.doc = "mean of each window of volumes, padding not counted",
+          .options = with_window({}, 0),
+          .reference = &reference::avg_pool<3>};
+}
+
+}  // namespace thalweg::engine::layers

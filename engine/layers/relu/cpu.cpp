@@ -3,8 +3,6 @@
 // arises in the last layer or in the loss is seen, and backward carries it to every parameter.
 #include "engine/layers/relu/cpu_backward.h"
 
-#include "engine/device/cpu/layer.h"
-
 namespace thalweg::engine::cpu {
 
 TensorId add_relu_backward(Builder& b, TensorId y, TensorId dy) {

@@ -1,6 +1,5 @@
 // relu that stands alone; after a product, convolution, norm or sum it is joined to that.
 #include "engine/device/cuda/builder.h"
-#include "engine/device/cuda/layer.h"
 #include "engine/device/cuda/reductions.h"
 #include "engine/gpu/loops.h"
 

@@ -1,10 +1,10 @@
 // relu: y = max(x, 0). A NaN stays one.
-#include "engine/device/reference/layer.h"
+#include "engine/layers/row.h"
 
 namespace thalweg::engine::reference {
 namespace {
 
-void plan(LayerPlan& layer) {
+void plan(LayerPlan& layer, const jobspec::Options&) {
   layer.out = layer.in;
 }
 
@@ -26,3 +26,11 @@ void backward(const LayerPlan& layer, const Call<T>& call) {
 const Layer relu{plan, {forward<float>, backward<float>}, {forward<double>, backward<double>}};
 
 }  // namespace thalweg::engine::reference
+
+namespace thalweg::engine::layers {
+
+LayerKind relu() {
+  return {.doc = "max(x, 0)", .options = {}, .reference = &reference::relu, .is_relu = true};
+}
+
+}  // namespace thalweg::engine::layers

@@ -1,7 +1,6 @@
 // repeat: a row is copied to each position, a team each; their gradients are added by a thread for
 // each feature.
 #include "engine/device/cuda/builder.h"
-#include "engine/device/cuda/layer.h"
 #include "engine/device/cuda/rows.h"
 #include "engine/gpu/loops.h"
 

@@ -2,15 +2,15 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "engine/device/reference/layer.h"
+#include "engine/layers/row.h"
 
 namespace thalweg::engine::reference {
 namespace {
 
-void plan(LayerPlan& layer) {
+void plan(LayerPlan& layer, const jobspec::Options& options) {
   if (layer.in.size() != 1)
     throw std::invalid_argument("expects flat features, got " + to_text(layer.in));
-  layer.out = {layer.integer("positions"), layer.in[0]};
+  layer.out = {options.integer("positions"), layer.in[0]};
 }
 
 template <class T>
@@ -35,3 +35,14 @@ void backward(const LayerPlan& layer, const Call<T>& call) {
 const Layer repeat{plan, {forward<float>, backward<float>}, {forward<double>, backward<double>}};
 
 }  // namespace thalweg::engine::reference
+
+namespace thalweg::engine::layers {
+
+LayerKind repeat() {
+  return {.doc = "the same features at each position",
+          .options = {needed("positions", "how many")},
+          .reference = &reference::repeat,
+          .floats_on_cpu = true};
+}
+
+}  // namespace thalweg::engine::layers

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "engine/device/cpu/builder.h"
-#include "engine/device/cpu/layer.h"
+#include "engine/layers/slice/options.h"
 
 namespace thalweg::engine::cpu {
 namespace {
@@ -50,18 +50,18 @@ TensorId copy_rows(Builder& b, const LayerPlan& layer, TensorId given, const Pla
 
 TensorId slice(Builder& b, const Node& node, TensorId given) {
   const LayerPlan& layer = *node.layer;
-  return copy_rows(
-      b, layer, given,
-      {b.samples(), elements(layer.out), elements(layer.in), layer.integer("first") * layer.in[1]},
-      true);
+  return copy_rows(b, layer, given,
+                   {b.samples(), elements(layer.out), elements(layer.in),
+                    layer.options_as<SliceOptions>().first * layer.in[1]},
+                   true);
 }
 
 TensorId pad(Builder& b, const Node& node, TensorId given) {
   const LayerPlan& layer = *node.layer;
-  return copy_rows(
-      b, layer, given,
-      {b.samples(), elements(layer.in), elements(layer.out), layer.integer("before") * layer.in[1]},
-      false);
+  return copy_rows(b, layer, given,
+                   {b.samples(), elements(layer.in), elements(layer.out),
+                    layer.options_as<PadOptions>().before * layer.in[1]},
+                   false);
 }
 
 }  // namespace thalweg::engine::cpu

@@ -1,8 +1,8 @@
 // slice and pad: a team for each position of the result.
 #include "engine/device/cuda/builder.h"
-#include "engine/device/cuda/layer.h"
 #include "engine/device/cuda/rows.h"
 #include "engine/gpu/loops.h"
+#include "engine/layers/slice/options.h"
 
 namespace thalweg::engine::cuda {
 namespace {
@@ -51,11 +51,11 @@ TensorId move_positions(Builder& b, const Node& node, TensorId x, std::int64_t s
 }  // namespace
 
 TensorId slice(Builder& b, const Node& node, TensorId x) {
-  return move_positions(b, node, x, node.layer->integer("first"));
+  return move_positions(b, node, x, node.layer->options_as<SliceOptions>().first);
 }
 
 TensorId pad(Builder& b, const Node& node, TensorId x) {
-  return move_positions(b, node, x, -node.layer->integer("before"));
+  return move_positions(b, node, x, -node.layer->options_as<PadOptions>().before);
 }
 
 }  // namespace thalweg::engine::cuda

@@ -2,24 +2,28 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "engine/device/reference/layer.h"
+#include "engine/layers/row.h"
+#include "engine/layers/slice/options.h"
 
 namespace thalweg::engine::reference {
 namespace {
 
-void plan_slice(LayerPlan& layer) {
-  const std::int64_t first = layer.integer("first"), count = layer.integer("count");
+void plan_slice(LayerPlan& layer, const jobspec::Options& options) {
+  const std::int64_t first = options.integer("first"), count = options.integer("count");
   if (layer.in.size() != 2 || first + count > layer.in[0])
     throw std::invalid_argument("expects (positions, features) of at least " +
                                 std::to_string(first + count) + " positions, got " +
                                 to_text(layer.in));
   layer.out = {count, layer.in[1]};
+  layer.options = SliceOptions{first};
 }
 
-void plan_pad(LayerPlan& layer) {
+void plan_pad(LayerPlan& layer, const jobspec::Options& options) {
   if (layer.in.size() != 2)
     throw std::invalid_argument("expects (positions, features), got " + to_text(layer.in));
-  layer.out = {layer.integer("before") + layer.in[0] + layer.integer("after"), layer.in[1]};
+  const std::int64_t before = options.integer("before");
+  layer.out = {before + layer.in[0] + options.integer("after"), layer.in[1]};
+  layer.options = PadOptions{before};
 }
 
 /// `few` positions stand among `many`, the first of them at `first`.
@@ -28,10 +32,12 @@ struct Place {
 };
 
 Place slice_place(const LayerPlan& layer) {
-  return {elements(layer.out), elements(layer.in), layer.integer("first") * layer.in[1]};
+  return {elements(layer.out), elements(layer.in),
+          layer.options_as<SliceOptions>().first * layer.in[1]};
 }
 Place pad_place(const LayerPlan& layer) {
-  return {elements(layer.in), elements(layer.out), layer.integer("before") * layer.in[1]};
+  return {elements(layer.in), elements(layer.out),
+          layer.options_as<PadOptions>().before * layer.in[1]};
 }
 
 template <class T>
@@ -73,3 +79,21 @@ const Layer pad{plan_pad,
                 {pad_forward<double>, pad_backward<double>}};
 
 }  // namespace thalweg::engine::reference
+
+namespace thalweg::engine::layers {
+
+LayerKind slice() {
+  return {.doc = "some of the positions",
+          .options = {whole("first", "of them, from 0", 0, 0), needed("count", "how many")},
+          .reference = &reference::slice,
+          .floats_on_cpu = true};
+}
+
+LayerKind pad() {
+  return {.doc = "positions of zeros on either side",
+          .options = {whole("before", "how many", 0, 0), whole("after", "how many", 0, 0)},
+          .reference = &reference::pad,
+          .floats_on_cpu = true};
+}
+
+}  // namespace thalweg::engine::layers

@@ -1,6 +1,5 @@
 // upsample on oneDNN's resampling to the nearest pixel, in whatever layout the images have.
 #include "engine/device/cpu/builder.h"
-#include "engine/device/cpu/layer.h"
 #include "engine/device/cpu/window_dims.h"
 
 namespace thalweg::engine::cpu {

@@ -3,7 +3,6 @@
 #include <type_traits>
 
 #include "engine/device/cuda/builder.h"
-#include "engine/device/cuda/layer.h"
 #include "engine/gpu/loops.h"
 
 namespace thalweg::engine::cuda {
@@ -97,7 +96,7 @@ TensorId upsample(Builder& b, const Node& node, TensorId input) {
   const std::size_t missing = 4 - layer.in.size();
   for (std::size_t d = missing; d < 3; ++d) {
     sizes.in[d] = layer.in[d - missing + 1];
-    sizes.factor[d] = layer.integer("factor");
+    sizes.factor[d] = layer.out.back() / layer.in.back();
   }
   const std::int64_t channels = layer.in[0];
   const TensorId x = b.in_type(Builder::Pass::both, input, b.type());

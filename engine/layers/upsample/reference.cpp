@@ -2,23 +2,23 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "engine/device/reference/layer.h"
+#include "engine/layers/row.h"
 
 namespace thalweg::engine::reference {
 namespace {
 
-void plan(LayerPlan& layer) {
+void plan(LayerPlan& layer, const jobspec::Options& options) {
   if (layer.in.size() < 3)
     throw std::invalid_argument("expects images or volumes, got " + to_text(layer.in));
   layer.out = layer.in;
   for (std::size_t d = 1; d < layer.out.size(); ++d)
-    layer.out[d] *= layer.integer("factor");
+    layer.out[d] *= options.integer("factor");
 }
 
 /// visit(element of the input, element of the output) for every element of the output.
 template <class Visit>
 void for_each_copy(const LayerPlan& layer, int samples, Visit visit) {
-  const std::int64_t factor = layer.integer("factor");
+  const std::int64_t factor = layer.out.back() / layer.in.back();
   Shape in = layer.in;
   in.insert(in.begin(), samples);
   for (std::int64_t y = 0; y < samples * elements(layer.out); ++y) {
@@ -52,3 +52,13 @@ void backward(const LayerPlan& layer, const Call<T>& call) {
 const Layer upsample{plan, {forward<float>, backward<float>}, {forward<double>, backward<double>}};
 
 }  // namespace thalweg::engine::reference
+
+namespace thalweg::engine::layers {
+
+LayerKind upsample() {
+  return {.doc = "repeats every pixel or voxel",
+          .options = {jobspec::whole_option("factor", 2, 1, 64, "times in every direction")},
+          .reference = &reference::upsample};
+}
+
+}  // namespace thalweg::engine::layers

@@ -1,7 +1,6 @@
 // bce: as in reference.cpp.
 #include <cmath>
 
-#include "engine/device/cuda/layer.h"
 #include "engine/losses/cuda_elementwise.h"
 
 namespace thalweg::engine::cuda {

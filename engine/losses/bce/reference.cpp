@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "engine/losses/reference_elementwise.h"
+#include "engine/losses/row.h"
 
 namespace thalweg::engine::reference {
 namespace {
@@ -38,3 +39,17 @@ ShardResult loss(const LossPlan& plan, const LossCall<T>& call) {
 const Loss bce{loss<float>, loss<double>};
 
 }  // namespace thalweg::engine::reference
+
+namespace thalweg::engine::losses {
+
+// Other sums than those of labels: the iou has the same places.
+LossKind bce() {
+  return {.doc = "binary cross-entropy of logits with targets from 0 to 1",
+          .options = {},
+          .of_labels = false,
+          .reference = &reference::bce,
+          .metrics = {Metric{"error", 2, 1}, Metric{"accuracy", one_minus + 2, 1},
+                      Metric{"iou", 3, 4}}};
+}
+
+}  // namespace thalweg::engine::losses

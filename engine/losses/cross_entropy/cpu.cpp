@@ -6,9 +6,9 @@
 
 #include "engine/device/cpu/exponential.h"
 #include "engine/device/cpu/lane_sum.h"
-#include "engine/device/cpu/layer.h"
 #include "engine/device/labels.h"
 #include "engine/device/reference/layer.h"
+#include "engine/losses/cross_entropy/options.h"
 #include "engine/tensor/simd.h"
 
 namespace thalweg::engine::cpu {
@@ -38,10 +38,10 @@ THALWEG_SIMD void to_gradients(float factor, float everywhere, int classes,
 }  // namespace
 
 ShardResult cross_entropy(const LossPlan& plan, const LossCall<float>& call) {
-  const auto smoothing = static_cast<float>(plan.options.find("smoothing")->as_double());
+  const auto smoothing = static_cast<float>(plan.options_as<CrossEntropyOptions>().smoothing);
   const bool of_several = smoothing > 0 || call.batch->partner_labels != nullptr;
   if (plan.class_step != 1 || (of_several && !plan.weights.empty()))
-    return reference::cross_entropy.f32(plan, call);
+    return plan.kind->reference->f32(plan, call);
   ShardResult result;
   const int classes = plan.data.classes;
   for_each_label(plan, *call.batch, [&](const LabelAt& at) {

@@ -1,6 +1,6 @@
 // cross_entropy: the passes of cuda_kernels.h as operations.
-#include "engine/device/cuda/layer.h"
 #include "engine/losses/cross_entropy/cuda_kernels.h"
+#include "engine/losses/cross_entropy/options.h"
 #include "engine/losses/cuda_labels.h"
 
 namespace thalweg::engine::cuda {
@@ -11,7 +11,7 @@ CrossEntropyShape shape_of(const Builder& b, const LossPlan& plan) {
   shape.samples = b.samples();
   shape.positions = plan.positions;
   shape.classes = plan.data.classes;
-  const double smoothing = plan.options.find("smoothing")->as_double();
+  const double smoothing = plan.options_as<CrossEntropyOptions>().smoothing;
   double sum = 0;
   for (int c = 0; c < plan.data.classes; ++c)
     sum += plan.weight(c);

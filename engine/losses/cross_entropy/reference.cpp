@@ -4,18 +4,39 @@
 // The largest logit is taken out first, so that exp cannot overflow.
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
+#include <string>
 
 #include "engine/device/labels.h"
-#include "engine/device/reference/layer.h"
+#include "engine/losses/cross_entropy/options.h"
+#include "engine/losses/row.h"
 
-namespace thalweg::engine::reference {
+namespace thalweg::engine {
+namespace cpu {
+LossFunction cross_entropy;
+}
+
+namespace reference {
 namespace {
+
+void plan(LossPlan& plan, const jobspec::Options& options) {
+  plan.options = CrossEntropyOptions{options.real("smoothing")};
+  for (const jobspec::Value& weight : options.list("class_weights")) {
+    if (!weight.is_number() || !(weight.as_double() >= 0))
+      throw std::invalid_argument("loss.class_weights: expected numbers of at least 0, found " +
+                                  weight.to_text());
+    plan.weights.push_back(weight.as_double());
+  }
+  if (!plan.weights.empty() && plan.weights.size() != static_cast<std::size_t>(plan.data.classes))
+    throw std::invalid_argument("loss.class_weights: " + std::to_string(plan.weights.size()) +
+                                " weights for " + std::to_string(plan.data.classes) + " classes");
+}
 
 template <class T>
 ShardResult loss(const LossPlan& plan, const LossCall<T>& call) {
   ShardResult result;
   const int classes = plan.data.classes;
-  const T smoothing = static_cast<T>(plan.options.find("smoothing")->as_double());
+  const T smoothing = static_cast<T>(plan.options_as<CrossEntropyOptions>().smoothing);
   for_each_label(plan, *call.batch, [&](const LabelAt& at) {
     const T* x = call.outputs + at.logits;
     T* dx = call.gradient == nullptr ? nullptr : call.gradient + at.logits;
@@ -56,4 +77,45 @@ ShardResult loss(const LossPlan& plan, const LossCall<T>& call) {
 
 const Loss cross_entropy{loss<float>, loss<double>};
 
-}  // namespace thalweg::engine::reference
+}  // namespace reference
+
+namespace losses {
+
+namespace {
+
+bool has_five_classes(const LossPlan& plan) {
+  return plan.data.classes > 5;
+}
+
+bool has_positions(const LossPlan& plan) {
+  return plan.position_step == plan.data.classes;  // images are no language
+}
+
+bool of_images(const LossPlan& plan) {
+  return plan.of_images();
+}
+
+const Metric top5{"top5_error", 2, 1, has_five_classes};
+const Metric perplexity{"perplexity", Metric::exp_of_loss, 0, has_positions};
+const Metric iou{"iou", 3, 4, of_images};
+
+}  // namespace
+
+LossKind cross_entropy() {
+  return {
+      .doc = "cross-entropy of the softmax of the logits",
+      .options =
+          {jobspec::real_option("smoothing", 0, 0, 1, "share of the label spread over all classes"),
+           jobspec::list_option(
+               "class_weights", jobspec::List{},
+               "what the loss of each class is multiplied by, one number a class; empty = all 1")},
+      .plan = reference::plan,
+      .reference = &reference::cross_entropy,
+      .cpu = cpu::cross_entropy,
+      .metrics = {error, accuracy, top5, perplexity, iou},
+      .blends_labels = true,
+      .any_logits = true};
+}
+
+}  // namespace losses
+}  // namespace thalweg::engine

@@ -2,8 +2,8 @@
 // sample, what overlaps; then the quotients of each sample; then the gradient of every position.
 #include <cmath>
 
-#include "engine/device/cuda/layer.h"
 #include "engine/losses/cuda_labels.h"
+#include "engine/losses/dice/options.h"
 
 namespace thalweg::engine::cuda {
 namespace {
@@ -127,7 +127,7 @@ TensorId dice(Builder& b, TensorId output) {
   const LossPlan& plan = b.loss();
   const std::int64_t samples = b.samples(), positions = plan.positions;
   const int classes = plan.data.classes;
-  const auto epsilon = static_cast<float>(plan.options.find("epsilon")->as_double());
+  const auto epsilon = static_cast<float>(plan.options_as<DiceOptions>().epsilon);
   const Slices slices = slices_of(positions, 512);
   const LabelTensors labels = add_labels(b, output, false);
   const TensorId given = b.labels(), result = b.result(), gradient = b.loss_gradient(output);

@@ -5,11 +5,16 @@
 #include <vector>
 
 #include "engine/device/labels.h"
-#include "engine/device/reference/layer.h"
 #include "engine/device/reference/softmax.h"
+#include "engine/losses/dice/options.h"
+#include "engine/losses/row.h"
 
 namespace thalweg::engine::reference {
 namespace {
+
+void plan(LossPlan& plan, const jobspec::Options& options) {
+  plan.options = DiceOptions{options.real("epsilon")};
+}
 
 template <class T>
 struct Overlap {
@@ -23,7 +28,7 @@ template <class T>
 T sample_loss(const LossPlan& plan, const LossCall<T>& call, int sample, std::vector<T>& s,
               ShardResult& result) {
   const int classes = plan.data.classes;
-  const T e = static_cast<T>(plan.options.find("epsilon")->as_double());
+  const T e = static_cast<T>(plan.options_as<DiceOptions>().epsilon);
   const std::int64_t at = sample * elements(plan.output);
   const std::int32_t* labels = call.batch->labels + sample * plan.positions;
   for (std::int64_t p = 0; p < plan.positions; ++p)
@@ -83,3 +88,16 @@ ShardResult loss(const LossPlan& plan, const LossCall<T>& call) {
 const Loss dice{loss<float>, loss<double>};
 
 }  // namespace thalweg::engine::reference
+
+namespace thalweg::engine::losses {
+
+LossKind dice() {
+  return {.doc = "1 - the Dice coefficient of every class's softmax, averaged: for segmentation",
+          .options = {jobspec::real_option("epsilon", 1, 1e-12, 1e6,
+                                           "added to both parts of each quotient")},
+          .plan = reference::plan,
+          .reference = &reference::dice,
+          .metrics = {error, accuracy, Metric{"iou", 3, 4}}};
+}
+
+}  // namespace thalweg::engine::losses

@@ -1,5 +1,4 @@
 // l1: as in reference.cpp.
-#include "engine/device/cuda/layer.h"
 #include "engine/losses/cuda_elementwise.h"
 
 namespace thalweg::engine::cuda {

@@ -1,5 +1,6 @@
 // l1: |output - target|, averaged over a sample's targets; gradient 0 where they are equal.
 #include "engine/losses/reference_elementwise.h"
+#include "engine/losses/row.h"
 
 namespace thalweg::engine::reference {
 namespace {
@@ -18,3 +19,15 @@ ShardResult loss(const LossPlan& plan, const LossCall<T>& call) {
 const Loss l1{loss<float>, loss<double>};
 
 }  // namespace thalweg::engine::reference
+
+namespace thalweg::engine::losses {
+
+LossKind l1() {
+  return {.doc = "absolute error, averaged over the targets",
+          .options = {},
+          .of_labels = false,
+          .reference = &reference::l1,
+          .metrics = {mae}};
+}
+
+}  // namespace thalweg::engine::losses

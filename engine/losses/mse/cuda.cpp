@@ -1,5 +1,4 @@
 // mse: as in reference.cpp.
-#include "engine/device/cuda/layer.h"
 #include "engine/losses/cuda_elementwise.h"
 
 namespace thalweg::engine::cuda {

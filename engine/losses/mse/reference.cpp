@@ -1,5 +1,6 @@
 // mse: (output - target)^2, averaged over a sample's targets.
 #include "engine/losses/reference_elementwise.h"
+#include "engine/losses/row.h"
 
 namespace thalweg::engine::reference {
 namespace {
@@ -18,3 +19,15 @@ ShardResult loss(const LossPlan& plan, const LossCall<T>& call) {
 const Loss mse{loss<float>, loss<double>};
 
 }  // namespace thalweg::engine::reference
+
+namespace thalweg::engine::losses {
+
+LossKind mse() {
+  return {.doc = "squared error, averaged over the targets",
+          .options = {},
+          .of_labels = false,
+          .reference = &reference::mse,
+          .metrics = {mae}};
+}
+
+}  // namespace thalweg::engine::losses

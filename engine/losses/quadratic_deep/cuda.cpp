@@ -1,7 +1,6 @@
 // quadratic_deep: as in reference.cpp.
 #include <stdexcept>
 
-#include "engine/device/cuda/layer.h"
 #include "engine/device/quadratic_hessian.h"
 #include "engine/losses/cuda.h"
 

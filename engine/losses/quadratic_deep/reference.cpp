@@ -5,7 +5,7 @@
 
 #include "engine/device/device.h"
 #include "engine/device/quadratic_hessian.h"
-#include "engine/device/reference/layer.h"
+#include "engine/losses/row.h"
 
 namespace thalweg::engine::reference {
 namespace {
@@ -42,3 +42,15 @@ ShardResult loss(const LossPlan& plan, const LossCall<T>& call) {
 const Loss quadratic_deep{loss<float>, loss<double>};
 
 }  // namespace thalweg::engine::reference
+
+namespace thalweg::engine::losses {
+
+LossKind quadratic_deep() {
+  return {.doc = "1/2 (y - t)' Q (y - t) with DeepOBS' Q of 100 targets",
+          .options = {},
+          .of_labels = false,
+          .reference = &reference::quadratic_deep,
+          .metrics = {}};
+}
+
+}  // namespace thalweg::engine::losses

@@ -20,7 +20,7 @@ using jobspec::List;
 using jobspec::Map;
 
 cuda::TensorId gradient_of_loss = -1;
-cuda::LossMaker made_by = nullptr;
+cuda::LossFunction* made_by = nullptr;
 
 cuda::TensorId made(cuda::Builder& builder, cuda::TensorId output) {
   return gradient_of_loss = made_by(builder, output);
