@@ -2,7 +2,6 @@
 // by Adasum. Maleki et al., arXiv:2006.02924; the second form is what Horovod does.
 #include <algorithm>
 #include <bit>
-#include <chrono>
 #include <limits>
 #include <stdexcept>
 #include <string>
@@ -19,12 +18,6 @@
 
 namespace thalweg::engine {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double ms_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
 
 /// Leaves each rank its own gradients.
 class NoSum : public BucketSum {
@@ -51,22 +44,22 @@ class AdasumOfChanges : public SyncMode {
     outcome.step = input.context.step;
     path_.run(input, outcome);
     path_.finish(outcome);
-    Clock::time_point start = Clock::now();
+    Stopwatch watch;
     update(input);
-    outcome.optimizer_ms += ms_since(start);
-    start = Clock::now();
+    outcome.optimizer_ms += watch.ms();
+    watch = {};
     for (const Bucket& bucket : path_.buckets())
       combine(bucket, input.context.step);
     if (outcome.comm_before) {
       outcome.comm_before->comm_ms += last_combine_ms_;
       outcome.comm_before->exposed_ms += last_combine_ms_;
     }
-    last_combine_ms_ = ms_since(start);
+    last_combine_ms_ = watch.ms();
     outcome.wait_ms += last_combine_ms_;
-    start = Clock::now();
+    watch = {};
     for (std::size_t i = 0; i < p_.model.parameters().size(); ++i)
       apply(p_.model.parameters()[i], outcome);
-    outcome.optimizer_ms += ms_since(start);
+    outcome.optimizer_ms += watch.ms();
     return outcome;
   }
 

@@ -1,5 +1,6 @@
 #include "engine/sync/bucket_reducer.h"
 
+#include <chrono>
 #include <utility>
 
 namespace thalweg::engine {
@@ -71,7 +72,7 @@ void BucketReducer::begin() {
     undone_ = parts_.size();
     hurry_ = false;
     active_ = true;
-    begin_ = Clock::now();
+    since_begin_ = {};
   }
   changed_.notify_all();
 }
@@ -95,10 +96,6 @@ void BucketReducer::wait(std::size_t part) {
   // With the last part done the thread must also have let go of the group.
   changed_.wait(lock, [&] { return error_ || (done_[part] && (undone_ > 0 || !active_)); });
   if (error_) std::rethrow_exception(error_);
-}
-
-double BucketReducer::now() const {
-  return std::chrono::duration<double, std::milli>(Clock::now() - begin_).count();
 }
 
 void BucketReducer::serve() {
@@ -125,7 +122,7 @@ void BucketReducer::reduce_all() {
   while (true) {
     while (may_start(open_.size())) {
       const std::size_t part = open_.size();
-      times_[part].start = now();
+      times_[part].start = since_begin_.ms();
       open_.push_back(start_(parts_[part]));
       if (!open_.back()) finish(part);
     }
@@ -162,7 +159,7 @@ void BucketReducer::look_after(bool to_the_end) {
 }
 
 void BucketReducer::finish(std::size_t part) {
-  times_[part].end = now();
+  times_[part].end = since_begin_.ms();
   const std::lock_guard lock(mutex_);
   done_[part] = true;
   --undone_;

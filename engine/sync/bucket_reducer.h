@@ -2,7 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <exception>
@@ -41,7 +40,6 @@ std::vector<GradientPart> gradient_parts(const std::vector<Bucket>& buckets,
 /// thread; at other times others may use it.
 class BucketReducer {
  public:
-  using Clock = std::chrono::steady_clock;
   /// Starts the sum of a part; null where it is already done. Called in the order of the parts, in
   /// the reducer's thread.
   using Start = std::function<std::unique_ptr<comm::Request>(const GradientPart& part)>;
@@ -75,7 +73,6 @@ class BucketReducer {
   void reduce_all();
   void look_after(bool to_the_end);
   void finish(std::size_t part);
-  double now() const;
   bool may_start(std::size_t part) const {
     return part < parts_.size() && (options_.overlap || hurry_) && left_[part] == 0;
   }
@@ -86,7 +83,7 @@ class BucketReducer {
   std::vector<std::unique_ptr<comm::Request>> open_;  ///< sums that were started; null: done
   std::unique_ptr<std::atomic<int>[]> left_;          ///< marks still missing
   std::vector<PartTime> times_;
-  Clock::time_point begin_;
+  Stopwatch since_begin_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<bool> done_;

@@ -7,6 +7,7 @@
 #include "engine/nn/graph.h"
 #include "engine/nn/lane.h"
 #include "engine/sync/flat_vector.h"
+#include "engine/sync/gpu_shards.h"
 
 namespace thalweg::engine {
 namespace {
@@ -58,12 +59,8 @@ Evaluation::Desk Evaluation::make_desk() const {
 Evaluation::~Evaluation() {
   // Memory must outlive the work that uses it.
   for (Desk& desk : desks_)
-    try {
-      if (desk.copies) desk.copies->wait();
-      if (desk.queue) desk.queue->wait();
-    } catch (const gpu::GpuError&) {
-      // It has been told to whoever ran it.
-    }
+    for (const auto* queue : {&desk.copies, &desk.queue})
+      if (*queue) wait_before_the_end(**queue);
 }
 
 std::size_t Evaluation::gpu_bytes(const Dataset& dataset, int samples) {

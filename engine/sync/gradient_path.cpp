@@ -1,7 +1,6 @@
 #include "engine/sync/gradient_path.h"
 
 #include <algorithm>
-#include <chrono>
 #include <functional>
 #include <numeric>
 #include <stdexcept>
@@ -13,12 +12,6 @@
 
 namespace thalweg::engine {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double ms_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
 
 /// FNV-1a over 64-bit words.
 std::uint64_t hash_of(const std::vector<Bucket>& buckets) {
@@ -161,7 +154,7 @@ void GradientPath::run(const StepInput& input, StepOutcome& outcome) {
   std::fill(squares_.begin(), squares_.end(), 0.0);
   waited_ms_ = 0;
   extras_here_ = false;
-  const Clock::time_point start = Clock::now();
+  const Stopwatch watch;
   reducer_->begin();
   if (meeting_) meeting_->reset();
   p_.lanes.run(p_.sharding.mine(), [&](int shard, Lane& lane) {
@@ -172,7 +165,7 @@ void GradientPath::run(const StepInput& input, StepOutcome& outcome) {
       throw;
     }
   });
-  compute_ms_ = ms_since(start);
+  compute_ms_ = watch.ms();
   outcome.compute_ms = compute_ms_;
   reducer_->hurry();
 }
@@ -272,9 +265,9 @@ void GradientPath::note_ready(int parameter) {
 }
 
 void GradientPath::wait(std::size_t bucket) {
-  const Clock::time_point start = Clock::now();
+  const Stopwatch watch;
   reducer_->wait(bucket);
-  waited_ms_ += ms_since(start);
+  waited_ms_ += watch.ms();
 }
 
 void GradientPath::wait_for_all() {

@@ -1,9 +1,22 @@
-// How much of the communication was hidden behind backward: arithmetic on the times of one step.
+// The times of one step, and how much of its communication was hidden behind backward.
 #pragma once
 
+#include <chrono>
 #include <span>
 
 namespace thalweg::engine {
+
+/// Runs from its construction.
+class Stopwatch {
+ public:
+  double ms() const {
+    return std::chrono::duration<double, std::milli>(Clock::now() - start_).count();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point start_ = Clock::now();
+};
 
 /// When one part's sum was under way on this rank; ms since the step began there.
 struct PartTime {

@@ -3,7 +3,6 @@
 #include "engine/sync/synchronous.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
@@ -136,10 +135,9 @@ class Synchronous : public SyncMode {
 
   template <class F>
   static double timed(const F& f) {
-    const auto start = std::chrono::steady_clock::now();
+    const Stopwatch watch;
     f();
-    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
-        .count();
+    return watch.ms();
   }
 
   SyncParts p_;

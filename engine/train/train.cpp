@@ -3,7 +3,6 @@
 
 #include <unistd.h>
 
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <exception>
@@ -21,17 +20,6 @@ namespace {
 
 constexpr const char* kGivenUp =
     "fenced: the controller has given this attempt up; a later one goes on";
-
-class Stopwatch {
- public:
-  double ms() const {
-    return std::chrono::duration<double, std::milli>(Clock::now() - start_).count();
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  Clock::time_point start_ = Clock::now();
-};
 
 std::string four_digits(double value) {
   char text[32];

@@ -1,19 +1,8 @@
 #include "engine/sync/exchange/driven.h"
 
-#include <chrono>
 #include <utility>
 
 namespace thalweg::engine {
-namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double ms_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
-
-}  // namespace
-
 void DrivenExchange::set_parts(std::vector<GradientPart> parts) {
   parts_ = std::move(parts);
   for (GradientPart& part : parts_)
@@ -23,7 +12,7 @@ void DrivenExchange::set_parts(std::vector<GradientPart> parts) {
 
 void DrivenExchange::run(std::int64_t step, bool stop, std::optional<std::size_t> slot) {
   step_ = step;
-  const Clock::time_point begin = Clock::now();
+  const Stopwatch whole;
   reducer_->begin();
   prepare(stop);
   for (std::size_t part = 0; part < parts_.size(); ++part) {
@@ -31,13 +20,13 @@ void DrivenExchange::run(std::int64_t step, bool stop, std::optional<std::size_t
     reducer_->mark(part);
   }
   reducer_->hurry();
-  const double computed_ms = ms_since(begin);
-  const Clock::time_point waiting = Clock::now();
+  const double computed_ms = whole.ms();
+  const Stopwatch waiting;
   for (std::size_t part = 0; part < parts_.size(); ++part) {
     reducer_->wait(part);
     arrived(part);
   }
-  const double waited_ms = ms_since(waiting);
+  const double waited_ms = waiting.ms();
   if (!slot) return;
   std::vector<double> own;
   for (const PartTime& time : reducer_->times())
