@@ -33,6 +33,7 @@ namespace thalweg::engine {
   ROW(embedding) \
   ROW(positions) \
   ROW(layer_norm) \
+  ROW(rms_norm) \
   ROW(attention) \
   ROW(cross_attention) \
   ROW(slice) \

@@ -96,6 +96,8 @@ CASES = [
     ("group_norm_of_volumes", VOLUMES, 2, images(layer("group_norm", groups=6), d=3, channels=6)),
     ("layer_norm", FEATURES, 5, features(layer("layer_norm"))),
     ("layer_norm_of_positions", POSITIONS, 3, features(layer("layer_norm", epsilon=0.01))),
+    ("rms_norm", FEATURES, 5, features(layer("rms_norm"))),
+    ("rms_norm_of_positions", POSITIONS, 3, features(layer("rms_norm", epsilon=0.01))),
     ("flatten", IMAGES, 3, [conv(2, 3, 3), FLAT, linear(4)]),
     ("flatten_of_volumes", VOLUMES, 3, [conv(3, 3, 3), FLAT, linear(4)]),
     ("embedding_and_positions", data((6,), 4, labels=6, vocabulary=7), 3,

@@ -39,7 +39,7 @@ def heads_of(x, heads):
 
 def attend(q, k, v, heads, causal):
     """Without torch.nn.MultiheadAttention's own projections: those are linear layers here."""
-    y = F._scaled_dot_product_attention(*(heads_of(x, heads) for x in (q, k, v)), is_causal=causal)[0]
+    y = F.scaled_dot_product_attention(*(heads_of(x, heads) for x in (q, k, v)), is_causal=causal)
     return y.transpose(1, 2).reshape(q.shape)
 
 
@@ -92,6 +92,7 @@ LAYERS = {
     "embedding": lambda s, o: nn.Embedding(o["tokens"], o["width"]),
     "positions": lambda s, o: Positions(s),
     "layer_norm": lambda s, o: nn.LayerNorm(s[-1], eps=o.get("epsilon", 1e-5)),
+    "rms_norm": lambda s, o: nn.RMSNorm(s[-1], eps=o.get("epsilon", 1e-5)),
     "attention": lambda s, o: attention(o["heads"], o.get("causal", False)),
     "cross_attention": lambda s, o: cross_attention(o["heads"]),
     "slice": lambda s, o: Apply(lambda x: x[:, o.get("first", 0) :][:, : o["count"]]),
