@@ -74,14 +74,12 @@ const std::map<std::string, Names> kMayInclude = {
     {"engine/device/",
      {"engine/device/", "!engine/device/cpu/", "!engine/device/cuda/", "!engine/device/reference/",
       "engine/gpu/", "engine/tensor/", "jobspec/"}},
-    {"engine/device/cpu/",
-     {"engine/device/", "!engine/device/cuda/", "engine/tensor/", "jobspec/"}},
+    {"engine/device/cpu/", {"engine/device/", "!engine/device/cuda/", "engine/tensor/"}},
     {"engine/device/cuda/",
      {"engine/device/", "!engine/device/cpu/", "!engine/device/reference/", "engine/gpu/",
-      "engine/tensor/", "jobspec/"}},
+      "engine/tensor/"}},
     {"engine/device/reference/",
-     {"engine/device/", "!engine/device/cpu/", "!engine/device/cuda/", "engine/tensor/",
-      "jobspec/"}},
+     {"engine/device/", "!engine/device/cpu/", "!engine/device/cuda/", "engine/tensor/"}},
     {"engine/device/kernels.cpp", {"engine/device/kernels.h", "engine/device/cuda/"}},
     // A layer's or loss's files for one device: see kFormMayNot.
     {"engine/layers/",
@@ -149,11 +147,14 @@ const std::map<std::string, Names> kMayInclude = {
 };
 
 /// What a file of engine/layers or engine/losses may not include, by the device that its name
-/// begins with: devices know nothing of each other. The host's losses are the reference's.
+/// begins with: devices know nothing of each other, and kernels see no untyped options. The host's
+/// losses are the reference's.
 const std::map<std::string, Names> kFormMayNot = {
     {"reference", {"engine/device/cpu/", "engine/device/cuda/", "engine/gpu/", "/cpu", "/cuda"}},
-    {"cpu", {"engine/device/cuda/", "engine/gpu/", "/cuda"}},
-    {"cuda", {"engine/device/cpu/", "engine/device/reference/", "/cpu", "/reference"}},
+    {"cpu", {"engine/device/cuda/", "engine/gpu/", "/cuda", "jobspec/", "/row.h"}},
+    {"cuda",
+     {"engine/device/cpu/", "engine/device/reference/", "/cpu", "/reference", "jobspec/",
+      "/row.h"}},
 };
 
 /// The engine knows of jobspec only these.
