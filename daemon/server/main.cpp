@@ -1,13 +1,14 @@
+// thalwegd: the command line of Thalweg's controller.
+#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
 #include <string>
-#include <string_view>
 
 #include "daemon/server/daemon.h"
 
 namespace {
 
-constexpr char usage[] =
+constexpr char help[] =
     "usage: thalwegd [--home DIR] [--foreground | --limits]\n"
     "\n"
     "Thalweg's controller: decides what runs next and keeps the record. `thalweg` starts it by "
@@ -22,35 +23,48 @@ constexpr char usage[] =
     "Exit codes: 0 stopped, or running in the background; 1 failed; 2 bad usage or configuration;\n"
     "3 another controller runs in this home.\n";
 
+struct CommandLine {
+  std::string home;
+  bool foreground = false, limits = false, version = false, help = false;
+};
+
+/// Throws CLI::ParseError.
+CommandLine parse(int argc, char** argv) {
+  CommandLine line;
+  CLI::App app;
+  app.set_help_flag();
+  app.add_option("--home", line.home)->type_name("DIR");
+  CLI::Option* foreground = app.add_flag("--foreground", line.foreground);
+  app.add_flag("--limits", line.limits)->excludes(foreground);
+  app.add_flag("--version", line.version);
+  app.add_flag("-h,--help", line.help);
+  app.parse(argc, argv);
+  return line;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   using namespace thalweg::daemon;
   try {
-    DaemonOptions options;
-    std::string home;
-    bool limits = false;
-    for (int i = 1; i < argc; ++i) {
-      const std::string_view word = argv[i];
-      if (word == "--home" && i + 1 < argc) {
-        home = argv[++i];
-      } else if (word == "--foreground") {
-        options.foreground = true;
-      } else if (word == "--limits") {
-        limits = true;
-      } else if (word == "--version") {
-        std::puts("thalwegd " THALWEG_VERSION);
-        return exit_ok;
-      } else {
-        const bool help = word == "--help" || word == "-h";
-        if (!help) std::fprintf(stderr, "thalwegd: unknown option %s\n", argv[i]);
-        std::fputs(usage, help ? stdout : stderr);
-        return help ? exit_ok : exit_bad_use;
-      }
+    const CommandLine line = parse(argc, argv);
+    if (line.help) {
+      std::fputs(help, stdout);
+      return exit_ok;
     }
-    options.home = home.empty() ? api::Home::find()
-                                : api::Home{std::filesystem::absolute(home).lexically_normal()};
-    return limits ? print_limits(options.home) : run_daemon(options);
+    if (line.version) {
+      std::puts("thalwegd " THALWEG_VERSION);
+      return exit_ok;
+    }
+    DaemonOptions options;
+    options.foreground = line.foreground;
+    options.home = line.home.empty()
+                       ? api::Home::find()
+                       : api::Home{std::filesystem::absolute(line.home).lexically_normal()};
+    return line.limits ? print_limits(options.home) : run_daemon(options);
+  } catch (const CLI::ParseError& error) {
+    std::fprintf(stderr, "thalwegd: %s\nTry 'thalwegd --help'.\n", error.what());
+    return exit_bad_use;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "thalwegd: %s\n", error.what());
     return exit_failed;

@@ -14,6 +14,7 @@
 #include "daemon/state/resources.h"
 #include "jobspec/cost.h"
 #include "jobspec/schema.h"
+#include "jobspec/table.h"
 
 namespace thalweg::daemon {
 
@@ -60,10 +61,8 @@ awaitable<std::string> choose_backend(App& app, std::string wanted) {
   }
   for (const auto& name : known)
     if (name == wanted) co_return name;
-  const std::string near = jobspec::nearest(wanted, known);
-  throw HttpError(
-      400, fmt::format("there is no backend '{}', expected auto, {}{}", wanted,
-                       fmt::join(known, ", "), near.empty() ? "" : "; did you mean " + near + "?"));
+  throw HttpError(400, fmt::format("there is no backend '{}' among auto, {}{}", wanted,
+                                   fmt::join(known, ", "), jobspec::suggestion(wanted, known)));
 }
 
 struct Parsed {

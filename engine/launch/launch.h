@@ -5,9 +5,9 @@
 
 namespace thalweg::engine::launch {
 
-// Exit codes that are the launcher's own (sysexits.h has 64, 70, 73; timeout(1) 124; shells 126,
-// 127).
-constexpr int kUsage = 64;
+// Exit codes that are the launcher's own (2 as of all our programs; sysexits.h has 70, 73;
+// timeout(1) 124; shells 126, 127).
+constexpr int kUsage = 2;
 constexpr int kStartFailed = 70;
 constexpr int kClaimed = 73;
 constexpr int kStopped = 75;  ///< every rank stopped on request

@@ -20,7 +20,7 @@ Options:
 constexpr const char* kExitCodes = R"(
 Exit code: 0 all ranks returned 0; 75 all ranks stopped on request; else that of the first rank that
 failed (128 + signal where a signal killed it). 124 time limit, 126/127 COMMAND cannot be run / is not
-found, 64 wrong command line, 70 start-up failed, 73 DIR is claimed already.
+found, 2 wrong command line, 70 start-up failed, 73 DIR is claimed already.
 
 Example: thalweg-launch -n 4 --threads 1 -- thalweg-train trial.yaml
 )";

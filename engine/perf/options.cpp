@@ -26,7 +26,7 @@ Sizes are bytes, K, M and G are powers of 1024: of the whole vector on each rank
 what a rank has at the end. A row's times are those of the slowest rank, call by call. "algbw" is size / p50, "busbw"
 what the busiest link carries: comparable between collectives and rank counts. The algorithm is the one that ran.
 
-Exit code: 0 all results were right; 1 a result was wrong, or a rank was lost; 64 wrong command line; 75 stopped on
+Exit code: 0 all results were right; 1 a result was wrong, or a rank was lost; 2 wrong command line; 75 stopped on
 request (Ctrl-C, SIGTERM) after writing what had been measured.
 )";
 

@@ -7,7 +7,7 @@ namespace thalweg::engine::perf {
 
 // Exit codes.
 constexpr int kFailed = 1;    ///< a result was wrong, a rank was lost, a file cannot be written
-constexpr int kUsage = 64;    ///< wrong command line
+constexpr int kUsage = 2;     ///< wrong command line
 constexpr int kStopped = 75;  ///< on request; what had been measured is reported
 
 /// Connects the ranks, measures, reports on rank 0; returns the exit code. Errors go to stderr.

@@ -167,8 +167,17 @@ TEST_F(ProgramTest, SaysWhatIsWrong) {
   outcome = daemon();
   EXPECT_EQ(outcome.code, 1);
   EXPECT_THAT(outcome.err, HasSubstr("too long for a socket"));
-  outcome = test::run({"thalwegd", "--bogus"});
-  EXPECT_EQ(outcome.code, 2);
+  const std::pair<std::vector<std::string>, const char*> mistakes[] = {
+      {{"thalwegd", "--bogus"}, "--bogus"},
+      {{"thalwegd", "--home"}, "--home"},
+      {{"thalwegd", "--limits", "--foreground"}, "excludes"},
+      {{"thalwegd", "start"}, "start"}};
+  for (const auto& [words, named] : mistakes) {
+    outcome = test::run(words);
+    EXPECT_EQ(outcome.code, 2) << named;
+    EXPECT_THAT(outcome.err, HasSubstr(named));
+    EXPECT_THAT(outcome.err, HasSubstr("Try 'thalwegd --help'"));
+  }
 }
 
 TEST_F(ProgramTest, AHomeThatIsThereKeepsItsMode) {

@@ -202,7 +202,7 @@ TEST_F(LaunchTest, ABadCommandLineIsRefused) {
     std::vector<std::string> all{"thalweg-launch"};
     all.insert(all.end(), arguments.begin(), arguments.end());
     const auto outcome = thalweg::test::run(all, options_);
-    EXPECT_EQ(64, outcome.code);
+    EXPECT_EQ(2, outcome.code);
     EXPECT_THAT(outcome.err, HasSubstr(message));
   }
 }
