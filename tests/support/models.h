@@ -6,7 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "engine/device/layer.h"
+#include "engine/device/input_shape.h"
+#include "jobspec/value.h"
 
 namespace thalweg::engine::test {
 
