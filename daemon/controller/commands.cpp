@@ -203,8 +203,8 @@ SweepView Controller::view(std::int64_t id) const {
     const auto known = ingest_.feeds().find(attempt.id);
     TrialView trial = view_of(attempt, known == ingest_.feeds().end() ? nullptr : &known->second);
     for (const auto& slot : slots_)
-      if (const auto seen = slot->sightings.find(attempt.id);
-          seen != slot->sightings.end() && !seen->second.reason.empty() &&
+      if (const auto seen = slot->observations.find(attempt.id);
+          seen != slot->observations.end() && !seen->second.reason.empty() &&
           attempt.phase != AttemptPhase::running && attempt.fenced.empty())
         trial.waiting_for = seen->second.reason;
     view.trials[number] = std::move(trial);

@@ -115,7 +115,7 @@ void Controller::restart() {
       ingest_.add(live_rows_.at(attempt.id));
       // It may have been handed over just before the end of the last controller.
       for (auto& slot : slots_)
-        if (slot->name == sweep.backend) slot->sightings[attempt.id].in_doubt = true;
+        if (slot->name == sweep.backend) slot->observations[attempt.id].in_doubt = true;
       ++live;
     }
   if (state_.last_event > 0)
@@ -243,7 +243,7 @@ void Controller::record(std::vector<db::Event> events) {
     if (is<event::Ended>(e)) {
       ingest_.remove(e.id);
       for (auto& slot : slots_)
-        slot->sightings.erase(e.id);
+        slot->observations.erase(e.id);
     }
     // A launching event holds the attempt's token: the log is no place for it.
     if (is<event::Launching>(e))

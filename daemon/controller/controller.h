@@ -140,7 +140,7 @@ class Controller {
  private:
   /// A backend with what this controller knows of it; nothing in it needs to survive.
   struct Slot;
-  struct Sighting;
+  struct Observation;
 
   void replay();
   void record(std::vector<db::Event> events);

@@ -83,8 +83,8 @@ Awaitable<void> Controller::look(Slot& slot) {
   if (options_.steady() - slot.active > options_.orphan_watch_s) co_return;
   // Only what was in doubt before the look is settled by it.
   std::vector<Id> doubtful;
-  for (const auto& [id, sighting] : slot.sightings)
-    if (sighting.in_doubt) doubtful.push_back(id);
+  for (const auto& [id, observation] : slot.observations)
+    if (observation.in_doubt) doubtful.push_back(id);
   const auto watching = watched(slot.name);
   const auto statuses = co_await slot.slot.backend->poll(watching);
   if (!statuses) {
@@ -104,7 +104,7 @@ Awaitable<void> Controller::look(Slot& slot) {
     }
   }
   for (const Id& id : doubtful)
-    if (const auto it = slot.sightings.find(id); it != slot.sightings.end())
+    if (const auto it = slot.observations.find(id); it != slot.observations.end())
       it->second.in_doubt = false;
 }
 
@@ -157,8 +157,8 @@ void Controller::lose_by_number(Slot& slot, const std::string& handle) {
 Awaitable<void> Controller::observe_own(Slot& slot, const LiveAttempt& attempt,
                                         const JobStatus& status) {
   const double now = options_.steady();
-  Sighting& sighting = slot.sightings[attempt.id];
-  if (status.changed && !std::exchange(sighting.changed, true))
+  Observation& observation = slot.observations[attempt.id];
+  if (status.changed && !std::exchange(observation.changed, true))
     record({new_event(
         options_.now(), attempt.id,
         event::Note{"warning", "its comment in " + slot.name +
@@ -167,8 +167,8 @@ Awaitable<void> Controller::observe_own(Slot& slot, const LiveAttempt& attempt,
     try_end(slot, attempt.id, status);
     co_return;
   }
-  sighting.gone = 0;
-  sighting.reason = status.reason;
+  observation.gone = 0;
+  observation.reason = status.reason;
   if (status.phase == JobPhase::running) note_running(attempt, status);
   const Feed* known = feed(attempt.id);
   if (known != nullptr && known->end && now - known->end_heard > options_.settle_s) {
@@ -181,10 +181,10 @@ Awaitable<void> Controller::observe_own(Slot& slot, const LiveAttempt& attempt,
     record({new_event(options_.now(), attempt.id, event::Released{})});
   } else if (status.phase == JobPhase::held && !status.held_by_hand &&
              attempt.phase == AttemptPhase::released &&
-             now - sighting.released > options_.held_again_s &&
+             now - observation.released > options_.held_again_s &&
              end_wish(state_.sweeps.at(attempt.id.sweep), attempt.id.trial).empty()) {
     // Our word did not survive: a controller or scheduler that ended in between.
-    sighting.released = now;
+    observation.released = now;
     const LaunchRequest request = request_of(attempt.id);
     co_await slot.slot.backend->release(request, attempt.handle);
   }
@@ -219,10 +219,10 @@ void Controller::note_running(const LiveAttempt& attempt, const JobStatus& statu
 /// next attempt stands on it. A rank that cannot see that file cannot write its journal either.
 bool Controller::is_silent(Slot& slot, const Id& attempt, const JobStatus& status) {
   const Feed& known = *feed(attempt);
-  Sighting& sighting = slot.sightings[attempt];
+  Observation& observation = slot.observations[attempt];
   const double now = options_.steady();
   const LiveAttempt& live = *state_.live(attempt);
-  const bool wrote_on = known.grown > sighting.gone;
+  const bool wrote_on = known.grown > observation.gone;
   const bool forgot_start =
       status.cancelled && status.started == 0 && (live.started > 0 || known.next > 1);
   std::string reason = live.fenced;
@@ -235,28 +235,28 @@ bool Controller::is_silent(Slot& slot, const Id& attempt, const JobStatus& statu
     reason = status.reason.empty() ? "the backend does not know it any more" : status.reason;
   }
   // A scheduler that has just come back may know it again at the next look.
-  if (!reason.empty() && live.fenced.empty() && now - sighting.gone < slot.slot.file_lag_s)
+  if (!reason.empty() && live.fenced.empty() && now - observation.gone < slot.slot.file_lag_s)
     return false;
   fence(slot, attempt, reason);
   const double wait = slot.slot.file_lag_s + (reason.empty() ? 0 : options_.fence_s);
-  return now - std::max(sighting.gone, known.grown) >= wait;
+  return now - std::max(observation.gone, known.grown) >= wait;
 }
 
 void Controller::fence(Slot& slot, const Id& attempt, const std::string& reason) {
-  Sighting& sighting = slot.sightings[attempt];
+  Observation& observation = slot.observations[attempt];
   const auto write = [folder = std::filesystem::path(live_rows_.at(attempt).folder),
                       why = reason.empty() ? "the backend says that it has ended" : reason] {
     return fence_folder(folder, why);
   };
-  if (!sighting.fenced) sighting.fenced = disk_.run(write);
+  if (!observation.fenced) observation.fenced = disk_.run(write);
   if (!reason.empty() && state_.live(attempt)->fenced.empty())
     record({new_event(options_.now(), attempt, event::Fenced{reason})});
 }
 
 void Controller::try_end(Slot& slot, const Id& attempt, const JobStatus& status) {
   ingest_.drain(attempt);
-  Sighting& sighting = slot.sightings[attempt];
-  if (sighting.gone == 0) sighting.gone = options_.steady();
+  Observation& observation = slot.observations[attempt];
+  if (observation.gone == 0) observation.gone = options_.steady();
   if (!feed(attempt)->end && !is_silent(slot, attempt, status)) return;
   std::optional<BackendWord> word;
   if (status.phase == JobPhase::ended)
@@ -376,8 +376,8 @@ void Controller::refuse(const Id& attempt, const std::string& reason) {
 
 Awaitable<void> Controller::submit_all(Slot& slot) {
   for (const Id& id : wanted(Kind::submit, slot.name)) {
-    const Sighting& sighting = slot.sightings[id];
-    if (sighting.in_doubt || sighting.not_before > options_.steady()) continue;
+    const Observation& observation = slot.observations[id];
+    if (observation.in_doubt || observation.not_before > options_.steady()) continue;
     try {
       if (state_.live(id) != nullptr) co_await submit_one(slot, id);
     } catch (const std::exception&) {
@@ -410,8 +410,8 @@ Awaitable<void> Controller::submit_one(Slot& slot, const Id& id) {
     if (submission.outcome == SubmitOutcome::accepted) co_await cancel(slot, id, unwanted);
     co_return;
   }
-  Sighting& sighting = slot.sightings[id];
-  sighting.reason = submission.message;
+  Observation& observation = slot.observations[id];
+  observation.reason = submission.message;
   switch (submission.outcome) {
     case SubmitOutcome::accepted:
       record({new_event(options_.now(), id, event::Recorded{submission.handle})});
@@ -420,13 +420,13 @@ Awaitable<void> Controller::submit_one(Slot& slot, const Id& id) {
       refuse(id, submission.message);
       break;
     case SubmitOutcome::retry_later:
-      if (sighting.postponed == 0)
+      if (observation.postponed == 0)
         log::warning(id.to_string() + " cannot be submitted now: " + submission.message);
-      sighting.postponed += 1;
-      sighting.not_before = options_.steady() + longer(sighting.postponed);
+      observation.postponed += 1;
+      observation.not_before = options_.steady() + longer(observation.postponed);
       break;
     case SubmitOutcome::unknown:
-      sighting.in_doubt = true;
+      observation.in_doubt = true;
       log::warning(id.to_string() + " may or may not be submitted: " + submission.message);
       break;
   }
@@ -442,10 +442,10 @@ Awaitable<void> Controller::release_all(Slot& slot) {
     fault::pass("after_release");
     attempt = state_.live(id);
     if (attempt == nullptr) continue;
-    Sighting& sighting = slot.sightings[id];
-    sighting.reason = released ? "" : "the backend cannot release it now";
+    Observation& observation = slot.observations[id];
+    observation.reason = released ? "" : "the backend cannot release it now";
     if (!released || attempt->phase != AttemptPhase::recorded) continue;
-    sighting.released = options_.steady();
+    observation.released = options_.steady();
     record({new_event(options_.now(), id, event::Released{})});
   }
 }

@@ -7,7 +7,7 @@
 namespace thalweg::daemon {
 
 /// Of one live attempt. Times are of ControllerOptions::steady, 0 = not (yet).
-struct Controller::Sighting {
+struct Controller::Observation {
   std::string reason;     ///< why it does not run, for people
   bool in_doubt = false;  ///< it may have been submitted: only a look at the backend tells
   double not_before = 0;  ///< do not submit again before
@@ -33,7 +33,7 @@ struct Controller::Slot {
   bool woken = false;
   double active = 0;       ///< (steady, as the times below) last time something of it was live
   double unreachable = 0;  ///< since when it could not be looked at
-  std::map<Id, Sighting> sightings;
+  std::map<Id, Observation> observations;
   /// When this controller last asked jobs (attempt, handle) to end. That they were asked is in
   /// State::ending.
   std::map<std::pair<Id, std::string>, double> asked;
