@@ -196,7 +196,7 @@ SweepView Controller::view(std::int64_t id) const {
   if (it == state_.sweeps.end()) return view;
   if (const auto reason = waiting_.find({id, 0, 0}); reason != waiting_.end())
     view.waiting_for = reason->second;
-  for (const std::int64_t number : it->second.resting)
+  for (const std::int64_t number : it->second.awaiting_decision)
     if (const auto reason = waiting_.find({id, number, 0}); reason != waiting_.end())
       view.trials[number].waiting_for = reason->second;
   for (const auto& [number, attempt] : it->second.live) {

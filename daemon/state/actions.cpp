@@ -138,7 +138,7 @@ struct Candidate {
 Candidate plan_trials(const SweepState& sweep, const Facts& facts, const Policy& policy,
                       Plan& plan) {
   Candidate candidate{&sweep, {}, 0, sweep.nodes_in_flight, sweep.last_launch};
-  for (const std::int64_t number : sweep.resting) {
+  for (const std::int64_t number : sweep.awaiting_decision) {
     Decision decision = decide(sweep, number, policy);
     if (decision.end) {
       plan.actions.push_back(*std::move(decision.end));
@@ -151,7 +151,7 @@ Candidate plan_trials(const SweepState& sweep, const Facts& facts, const Policy&
     }
   }
   const bool none = sweep.cancel || !sweep.stopped.empty();
-  for (const std::int64_t number : sweep.fresh) {
+  for (const std::int64_t number : sweep.unstarted) {
     if (none || trial_at(sweep, number).cancel) {
       Decision decision = decide(sweep, number, policy);
       plan.actions.push_back(*std::move(decision.end));

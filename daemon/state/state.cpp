@@ -51,7 +51,7 @@ void on_submitted(State& state, const db::Event& event, event::Submitted data) {
   }
   sweep.open = static_cast<std::int64_t>(sweep.trials.size());
   for (std::int64_t number = 1; number <= sweep.open; ++number)
-    sweep.fresh.insert(sweep.fresh.end(), number);
+    sweep.unstarted.insert(sweep.unstarted.end(), number);
   state.sweeps.emplace(sweep.id, std::move(sweep));
 }
 
@@ -67,8 +67,8 @@ void on_launching(State& state, const db::Event& event, const event::Launching& 
   attempt.push_secret = data.push_secret;
   attempt.nodes = data.nodes;
   trial.attempts += 1;
-  sweep.fresh.erase(event.id.trial);
-  sweep.resting.erase(event.id.trial);
+  sweep.unstarted.erase(event.id.trial);
+  sweep.awaiting_decision.erase(event.id.trial);
   sweep.last_launch = event.number;
   sweep.nodes_in_flight += sweep.shape(event.id.trial).nodes;
   state.tokens[attempt.token] = event.id;
@@ -123,7 +123,7 @@ void on_ended(State& state, const db::Event& event, const event::Ended& data) {
   if (trial.last == EndCause::failed) trial.failures += 1;
   if (trial.last == EndCause::stopped || trial.last == EndCause::lost)
     trial.idle_ends = further ? 0 : trial.idle_ends + 1;
-  sweep.resting.insert(event.id.trial);
+  sweep.awaiting_decision.insert(event.id.trial);
 }
 
 std::int64_t& count_of(SweepState& sweep, TrialPhase phase) {
@@ -139,8 +139,8 @@ void on_trial_ended(State& state, const db::Event& event, const event::TrialEnde
   trial.phase = data.state;
   if (!is_over(trial.phase)) throw std::invalid_argument("not an end");
   trial.reason = data.reason;
-  sweep.fresh.erase(event.id.trial);
-  sweep.resting.erase(event.id.trial);
+  sweep.unstarted.erase(event.id.trial);
+  sweep.awaiting_decision.erase(event.id.trial);
   sweep.open -= 1;
   count_of(sweep, trial.phase) += 1;
   if (trial.phase == TrialPhase::failed) sweep.failures[failure_key(trial.last, trial.reason)] += 1;
@@ -178,7 +178,7 @@ void on_retry_requested(State& state, const db::Event& event, const event::Retry
   trial.cancel = false;
   trial.last = EndCause::none;
   trial.reason.clear();
-  sweep.fresh.insert(event.id.trial);
+  sweep.unstarted.insert(event.id.trial);
 }
 
 struct Row {

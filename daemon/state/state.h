@@ -57,9 +57,9 @@ struct SweepState {
   std::vector<jobspec::Resources> shapes;
   std::vector<TrialState> trials;            ///< trial number - 1
   std::map<std::int64_t, LiveAttempt> live;  ///< by trial number
-  std::set<std::int64_t> fresh;  ///< trials to be started, without an attempt to look back on
-  std::set<std::int64_t>
-      resting;            ///< trials between attempts: what the last end means is to be decided
+  std::set<std::int64_t> unstarted;  ///< trials to be started, without an attempt to look back on
+  /// Trials between attempts: what the last end means is to be decided.
+  std::set<std::int64_t> awaiting_decision;
   std::int64_t open = 0;  ///< trials not over
   std::int64_t finished = 0, failed = 0, cancelled = 0;
   double node_seconds = 0;           ///< of ended attempts

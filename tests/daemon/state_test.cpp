@@ -18,7 +18,7 @@ TEST(State, AnAttemptGoesThroughItsPhases) {
   log.sweep("7", 2);
   const SweepState& sweep = log.state.sweeps.at(7);
   EXPECT_EQ(sweep.open, 2);
-  EXPECT_EQ(sweep.fresh, (std::set<std::int64_t>{1, 2}));
+  EXPECT_EQ(sweep.unstarted, (std::set<std::int64_t>{1, 2}));
 
   log.launching("7.1.1");
   ASSERT_NE(log.state.live({7, 1, 1}), nullptr);
@@ -39,7 +39,7 @@ TEST(State, AnAttemptGoesThroughItsPhases) {
   EXPECT_EQ(log.state.live({7, 1, 1}), nullptr);
   EXPECT_TRUE(log.state.tokens.empty());
   EXPECT_EQ(sweep.nodes_in_flight, 0);
-  EXPECT_EQ(sweep.resting, (std::set<std::int64_t>{1}));
+  EXPECT_EQ(sweep.awaiting_decision, (std::set<std::int64_t>{1}));
   EXPECT_EQ(sweep.open, 2) << "only trial_ended ends a trial";
 
   log("trial_ended", "7.1", {{"state", "finished"}});
@@ -71,7 +71,7 @@ TEST(State, ARetryRequestOpensTrialAndSweepAgain) {
   EXPECT_EQ(sweep.phase, SweepPhase::active);
   EXPECT_TRUE(sweep.stopped.empty());
   EXPECT_EQ(sweep.failed, 0);
-  EXPECT_EQ(sweep.fresh, (std::set<std::int64_t>{1}));
+  EXPECT_EQ(sweep.unstarted, (std::set<std::int64_t>{1}));
   EXPECT_EQ(log.state.trial({1, 1, 0})->attempts, 1) << "attempt numbers go on";
 }
 

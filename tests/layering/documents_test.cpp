@@ -86,6 +86,7 @@ const std::vector<Replaced>& replaced_words() {
         "gaussian_fields", "augment_table", "model_test", "generators_test", "schedule_test"}},
       {std::regex(R"re(manieth)re"), "n-th", {"documents_test"}},
       {std::regex(R"re([sS]ighting)re"), "observation", {"documents_test"}},
+      {std::regex(R"re(\bresting\b)re"), "awaiting_decision", {"documents_test", "db/store_test"}},
       {std::regex(R"re([rR]oll call|\bVigil\b)re"), "liveness probe, watchdog", {"documents_test"}},
   };
   return words;
