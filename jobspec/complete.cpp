@@ -18,6 +18,25 @@ const Value* find_key(const Value& map, const std::string& key) {
   return nullptr;
 }
 
+bool is_section(const Schema& schema, const std::string& path) {
+  return std::any_of(schema.sections.begin(), schema.sections.end(),
+                     [&](const Section& section) { return section.path == path; });
+}
+
+/// Without the options and sections that are null: they count as left out.
+Value without_nulls(const Value& map, const std::string& path, const Schema& schema) {
+  Value result = Map{};
+  result.place = map.place;
+  for (const auto& [key, value] : map.as_map()) {
+    const std::string full = joined(path, key);
+    const bool section = is_section(schema, full);
+    if (value.is_null() && (section || Target(schema, full).known())) continue;
+    result.as_map().emplace_back(
+        key, section && value.is_map() ? without_nulls(value, full, schema) : value);
+  }
+  return result;
+}
+
 void fill(Value& result, const std::string& path, const std::vector<Option>& options,
           const Value& given) {
   for (const Option& option : options) {
@@ -40,11 +59,13 @@ void fill_section(Value& result, const Section& section, const Value& given) {
 
 }  // namespace
 
-Value complete_train(const Value& train, const Schema& schema, const std::string& file) {
+Value complete_train(const Value& given_train, const Schema& schema, const std::string& file) {
   Complaints complaints(file);
-  if (!train.is_map())
-    complaints.add(train.place, "train", "found " + describe(train) + ", expected a map");
+  if (!given_train.is_map())
+    complaints.add(given_train.place, "train",
+                   "found " + describe(given_train) + ", expected a map");
   complaints.throw_if_any();
+  const Value train = without_nulls(given_train, "", schema);
   for (Misfit& misfit : check_train(train, schema, {}))
     complain(std::move(misfit), "train.", complaints);
   complaints.throw_if_any();

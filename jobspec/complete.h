@@ -10,8 +10,8 @@
 namespace thalweg::jobspec {
 
 /// The tree checked as check_train() does and with every default filled in, in the order of the
-/// schema; an option whose default is null stays out. Throws InputError with every mistake; `file`
-/// is for its messages.
+/// schema; an option whose default is null stays out, and one that is null has its default. Throws
+/// InputError with every mistake; `file` is for its messages.
 Value complete_train(const Value& train, const Schema& schema, const std::string& file);
 
 /// What a map of one row's options says, in the order of the table, with the defaults of those that

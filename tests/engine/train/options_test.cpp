@@ -56,6 +56,18 @@ TEST(Complete, KeepsWhatIsGiven) {
   EXPECT_EQ(s.device, "reference");
 }
 
+TEST(Complete, WhatIsNullHasItsDefault) {
+  const Value tree = filled(
+      "{model: {name: lenet}, data: {name: fashion-mnist, fraction: null}, optimizer: {name: "
+      "adamw}, batch: null, epochs: null, steps: 3}");
+  EXPECT_EQ(tree.find("batch.global")->as_int(), 128);
+  EXPECT_EQ(tree.find("data.fraction")->as_double(), 1);
+  EXPECT_EQ(read_settings(tree).steps, 3);
+  EXPECT_THROW(filled("{model: {name: lenet}, data: {name: synthetic}, optimizer: {name: sgd}, "
+                      "epoch: null}"),
+               jobspec::InputError);
+}
+
 TEST(Complete, CompletingAgainChangesNothing) {
   const Value once = filled(kLeast);
   EXPECT_EQ(jobspec::complete_train(once, train_schema(), "trial.yaml"), once);

@@ -151,7 +151,7 @@ TEST(TrainProcess, BadInputIsExitCode2) {
   const auto file = put_trial(folder.path(), trial);
   const test::Outcome unknown = test::run({"thalweg-train", file.string()});
   EXPECT_EQ(unknown.code, 2);
-  EXPECT_THAT(unknown.err, HasSubstr("did you mean synthetic?"));
+  EXPECT_THAT(unknown.err, HasSubstr("did you mean 'synthetic'?"));
   EXPECT_EQ(test::run({"thalweg-train", "--check", file.string()}).code, 2);
   trial = tiny_trial();
   trial.train.set("model", Map{{"name", "graph"}, {"layers", List{Map{{"kind", "max_pool2d"}}}}});
