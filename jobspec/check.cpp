@@ -21,7 +21,7 @@ class Walk {
   Walk(const Schema& schema, const std::set<std::string>& varied)
       : schema_(schema), varied_(varied) {}
 
-  std::vector<Misfit> misfits;
+  std::vector<ValidationError> errors;
 
   void map(const Value& value, const std::string& path) {
     const std::vector<Choice> choices = choose(value, path);
@@ -65,7 +65,7 @@ class Walk {
   };
 
   void report(const Value& at, std::string path, std::string message, std::string hint = {}) {
-    misfits.push_back({at.place, std::move(path), std::move(message), std::move(hint)});
+    errors.push_back({at.place, std::move(path), std::move(message), std::move(hint)});
   }
 
   std::vector<Choice> choose(const Value& value, const std::string& path) {
@@ -84,10 +84,10 @@ class Walk {
     choice.open = true;
     if (varied_.count(selector) || meant_elsewhere(value, section)) return;
     const Value* given = value.find(section.selector);
-    const Value name = given ? *given : Value(section.fallback);
-    if (!given && section.fallback.empty()) {
+    const Value name = given ? *given : Value(section.default_value);
+    if (!given && section.default_value.empty()) {
       report(value, selector, some_of(names_of(section.variants)));
-      misfits.back().missing = true;
+      errors.back().missing = true;
       return;
     }
     for (const Variant& variant : section.variants) {
@@ -136,7 +136,7 @@ class Walk {
       if (choice.section->variants.empty() || choice.section->selector != key) continue;
       if (varied_.count(full)) return true;
       std::string hint;
-      const std::string expected = misfit(*choice.section, value, &hint);
+      const std::string expected = mismatch(*choice.section, value, &hint);
       if (!expected.empty()) {
         if (hint.empty()) hint = vary_hint(full, value);
         report(value, full, "found " + describe(value) + ", expected " + expected, hint);
@@ -172,13 +172,13 @@ class Walk {
              "found " + joined(section->path, section->selector) + ": " + picked->name +
                  ", expected " + any_of(owners) + ", whose option this is",
              wrong_owner_hint(full, owners));
-      misfits.back().selector = joined(section->path, section->selector);
-      misfits.back().owners = std::move(owners);
+      errors.back().selector = joined(section->path, section->selector);
+      errors.back().owners = std::move(owners);
     } else if (!varied_.count(full)) {
       std::string hint;
       std::string expected;
       for (const Option* option : fitting) {
-        expected = misfit_at(full, *option, value, &hint);
+        expected = mismatch_at(full, *option, value, &hint);
         if (expected.empty()) return;
       }
       if (hint.empty()) hint = vary_hint(full, value);
@@ -224,7 +224,7 @@ class Walk {
     UnknownKey said = meant_by(choices, full, key, value, names);
     tell_known(said.message, said.hint, names);
     report(value, full, std::move(said.message), std::move(said.hint));
-    misfits.back().meant = in_train(said.meant);
+    errors.back().meant = in_train(said.meant);
   }
 
   UnknownKey meant_by(const std::vector<Choice>& choices, const std::string& full,
@@ -271,7 +271,7 @@ class Walk {
       const std::string full = joined(path, option.name);
       if (option.required && !value.find(option.name) && !varied_.count(full)) {
         report(value, full, expected_of(option), option.doc);
-        misfits.back().missing = true;
+        errors.back().missing = true;
       }
     }
   }
@@ -294,29 +294,30 @@ class Walk {
 
 }  // namespace
 
-std::string to_text(const Misfit& misfit) {
-  return misfit.path + ": " + (misfit.missing ? "missing, expected " : "") + misfit.message +
-         (misfit.hint.empty() ? "" : " (" + misfit.hint + ")");
+std::string to_text(const ValidationError& mismatch) {
+  return mismatch.path + ": " + (mismatch.missing ? "missing, expected " : "") + mismatch.message +
+         (mismatch.hint.empty() ? "" : " (" + mismatch.hint + ")");
 }
 
-void complain(Misfit misfit, const std::string& prefix, Complaints& complaints) {
-  const std::string key = prefix + misfit.path;
-  if (misfit.missing) {
-    complaints.add_missing(misfit.place, key, std::move(misfit.message), std::move(misfit.hint));
+void complain(ValidationError mismatch, const std::string& prefix, Diagnostics& diagnostics) {
+  const std::string key = prefix + mismatch.path;
+  if (mismatch.missing) {
+    diagnostics.add_missing(mismatch.place, key, std::move(mismatch.message),
+                            std::move(mismatch.hint));
   } else {
-    const std::string meant = misfit.meant.empty() ? "" : prefix + misfit.meant;
-    complaints.add_unknown(misfit.place, key, std::move(misfit.message), meant,
-                           std::move(misfit.hint));
+    const std::string meant = mismatch.meant.empty() ? "" : prefix + mismatch.meant;
+    diagnostics.add_unknown(mismatch.place, key, std::move(mismatch.message), meant,
+                            std::move(mismatch.hint));
   }
 }
 
-std::vector<Misfit> check_train(const Value& train, const Schema& schema,
-                                const std::set<std::string>& varied) {
+std::vector<ValidationError> check_train(const Value& train, const Schema& schema,
+                                         const std::set<std::string>& varied) {
   Walk walk(schema, varied);
   walk.map(train, "");
   walk.left_out(train);
   walk.divisors(train);
-  return std::move(walk.misfits);
+  return std::move(walk.errors);
 }
 
 }  // namespace thalweg::jobspec

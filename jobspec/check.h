@@ -12,7 +12,7 @@
 namespace thalweg::jobspec {
 
 /// One thing that does not fit; `path` is dotted and relative to `train`.
-struct Misfit {
+struct ValidationError {
   Place place;
   std::string path;
   std::string message;
@@ -26,14 +26,14 @@ struct Misfit {
 };
 
 /// "lr: found text \"x\", expected a number (hint)"
-std::string to_text(const Misfit& misfit);
-/// Files a misfit under `prefix` + its path.
-void complain(Misfit misfit, const std::string& prefix, Complaints& complaints);
+std::string to_text(const ValidationError& mismatch);
+/// Files a mismatch under `prefix` + its path.
+void complain(ValidationError mismatch, const std::string& prefix, Diagnostics& diagnostics);
 
 /// `varied`: dotted paths that axes set. They count as given, and where one of them picks a
 /// section's variant, the options of every variant are let through.
-std::vector<Misfit> check_train(const Value& train, const Schema& schema,
-                                const std::set<std::string>& varied);
+std::vector<ValidationError> check_train(const Value& train, const Schema& schema,
+                                         const std::set<std::string>& varied);
 
 /// The schema's view of a dotted path.
 class Target {
@@ -48,7 +48,7 @@ class Target {
   /// A real number is asked for.
   bool real() const;
   /// What would be right, in words; empty where the value fits. NaN and infinity never do.
-  std::string misfit(const Value& value, std::string* hint) const;
+  std::string mismatch(const Value& value, std::string* hint) const;
   /// The known path that is nearest; empty where none is near.
   static std::string suggestion(const Schema& schema, std::string_view path);
 
@@ -66,15 +66,15 @@ std::string vary_hint(const std::string& path, const Value& value);
 /// "did you mean 'adamw'?" for a word that is none of `names`; `path` relative to `train`.
 std::string value_hint(const std::string& path, const std::string& text,
                        const std::vector<std::string>& names);
-/// misfit(), with the words that people bring for the value of that path.
-std::string misfit_at(const std::string& path, const Option& option, const Value& value,
-                      std::string* hint);
+/// mismatch(), with the words that people bring for the value of that path.
+std::string mismatch_at(const std::string& path, const Option& option, const Value& value,
+                        std::string* hint);
 /// Whether an option of that path can be given where `train` picks its variants. `path` is relative
 /// to `train`.
 bool option_applies(const Schema& schema, const Value& train, const std::string& path);
 
 /// What would be right, in words; empty where the value names a variant of the section.
-std::string misfit(const Section& section, const Value& value, std::string* hint);
+std::string mismatch(const Section& section, const Value& value, std::string* hint);
 
 /// nullptr where there is none of that name.
 const Option* find_option(const std::vector<Option>& options, std::string_view name);

@@ -193,23 +193,23 @@ std::string name_of(const Sweep& sweep, const Combination& combination) {
 }
 
 /// How to keep an option away from the variants that do not have it.
-std::string remedy(const Misfit& misfit, bool varied, const Sweep& sweep) {
-  std::string text = "add when: {" + misfit.path + ": {" + misfit.selector + ": [";
-  for (std::size_t i = 0; i < misfit.owners.size(); ++i) {
-    text += (i ? ", " : "") + misfit.owners[i];
+std::string remedy(const ValidationError& mismatch, bool varied, const Sweep& sweep) {
+  std::string text = "add when: {" + mismatch.path + ": {" + mismatch.selector + ": [";
+  for (std::size_t i = 0; i < mismatch.owners.size(); ++i) {
+    text += (i ? ", " : "") + mismatch.owners[i];
   }
   text += "]}}";
   if (varied) return text;
-  const Value* value = sweep.train.find(misfit.path);
-  return "move it to parameters as " + misfit.path +
+  const Value* value = sweep.train.find(mismatch.path);
+  return "move it to parameters as " + mismatch.path +
          ": {value: " + (value ? value->to_text() : "") + "} and " + text;
 }
 
 }  // namespace
 
 ConfigurationCheck::ConfigurationCheck(const Sweep& sweep, const Schema& schema,
-                                       Complaints& complaints)
-    : sweep_(sweep), schema_(schema), complaints_(complaints) {
+                                       Diagnostics& diagnostics)
+    : sweep_(sweep), schema_(schema), diagnostics_(diagnostics) {
   const auto given = [&](const std::string& path) {
     return sweep.train.find(path) || find_axis(sweep, path);
   };
@@ -253,11 +253,11 @@ void ConfigurationCheck::visit(const Combination& combination) {
 
 void ConfigurationCheck::check_sample(std::size_t axis, const Value& value) {
   std::string hint;
-  const std::string expected = targets_[axis].misfit(value, &hint);
+  const std::string expected = targets_[axis].mismatch(value, &hint);
   if (expected.empty() || !reported_.insert(sweep_.axes[axis].name).second) return;
-  complaints_.add(sweep_.axes[axis].place, "parameters." + sweep_.axes[axis].name,
-                  "found the draw " + describe(value) + ", expected " + expected,
-                  "choose a distribution with bounds");
+  diagnostics_.add(sweep_.axes[axis].place, "parameters." + sweep_.axes[axis].name,
+                   "found the draw " + describe(value) + ", expected " + expected,
+                   "choose a distribution with bounds");
 }
 
 Place ConfigurationCheck::place_of(const std::string& path) const {
@@ -273,18 +273,18 @@ Place ConfigurationCheck::place_of(const std::string& path) const {
 
 void ConfigurationCheck::check_kind(const Combination& combination) {
   const Value train = resolve_train(sweep_, combination);
-  for (Misfit& misfit : check_train(train, schema_, {})) {
-    if (reported_.count(misfit.path)) continue;
-    if (!reported_.insert(misfit.path + misfit.message).second) continue;
-    const std::size_t axis = axis_index(sweep_, misfit.path);
+  for (ValidationError& mismatch : check_train(train, schema_, {})) {
+    if (reported_.count(mismatch.path)) continue;
+    if (!reported_.insert(mismatch.path + mismatch.message).second) continue;
+    const std::size_t axis = axis_index(sweep_, mismatch.path);
     const bool varied = axis < sweep_.axes.size();
-    if (!misfit.owners.empty()) misfit.hint = remedy(misfit, varied, sweep_);
-    if (varied && !combination[axis]) misfit.hint = "the condition under when leaves it out";
+    if (!mismatch.owners.empty()) mismatch.hint = remedy(mismatch, varied, sweep_);
+    if (varied && !combination[axis]) mismatch.hint = "the condition under when leaves it out";
     if (const std::string where = name_of(sweep_, combination); !where.empty()) {
-      misfit.message += ", in the trial with " + where;
+      mismatch.message += ", in the trial with " + where;
     }
-    if (varied || misfit.place.line == 0) misfit.place = place_of(misfit.path);
-    complain(std::move(misfit), varied ? "parameters." : "train.", complaints_);
+    if (varied || mismatch.place.line == 0) mismatch.place = place_of(mismatch.path);
+    complain(std::move(mismatch), varied ? "parameters." : "train.", diagnostics_);
   }
 }
 
@@ -315,7 +315,7 @@ Resources resolve_resources(const Sweep& sweep, const Combination& combination) 
   return resources;
 }
 
-bool check_size(const Sweep& sweep, Complaints& complaints) {
+bool check_size(const Sweep& sweep, Diagnostics& diagnostics) {
   const bool grid = sweep.method == Method::grid;
   double combinations = grid || sweep.axes.empty() ? 1 : static_cast<double>(sweep.run_cap);
   for (const auto& group : grid ? groups_of(sweep) : each_groups(sweep)) {
@@ -330,14 +330,14 @@ bool check_size(const Sweep& sweep, Complaints& complaints) {
   const auto most_trials = static_cast<double>(sweep.limits.max_trials);
   if (combinations <= most_combinations && trials <= most_trials) return true;
   const bool too_many_trials = trials > most_trials;
-  complaints.add(sweep.axes.empty() ? Place{} : sweep.axes.front().place, "parameters",
-                 "found " + Value(too_many_trials ? trials : combinations).canonical() +
-                     (too_many_trials ? " trials" : " combinations") + ", expected at most " +
-                     Value(too_many_trials ? most_trials : most_combinations).canonical() +
-                     (too_many_trials ? sweep.limits.max_trials_from : ""),
-                 !grid             ? "lower run_cap"
-                 : too_many_trials ? "shorten the lists, or set run_cap"
-                                   : "use method: random");
+  diagnostics.add(sweep.axes.empty() ? Place{} : sweep.axes.front().place, "parameters",
+                  "found " + Value(too_many_trials ? trials : combinations).canonical() +
+                      (too_many_trials ? " trials" : " combinations") + ", expected at most " +
+                      Value(too_many_trials ? most_trials : most_combinations).canonical() +
+                      (too_many_trials ? sweep.limits.max_trials_from : ""),
+                  !grid             ? "lower run_cap"
+                  : too_many_trials ? "shorten the lists, or set run_cap"
+                                    : "use method: random");
   return false;
 }
 
@@ -345,9 +345,9 @@ bool is_last(const Sweep& sweep, std::int64_t configurations) {
   return sweep.method == Method::grid && sweep.run_cap > 0 && configurations >= sweep.run_cap;
 }
 
-void check_configurations(const Sweep& sweep, const Schema& schema, Complaints& complaints) {
-  if (!check_size(sweep, complaints)) return;
-  ConfigurationCheck check(sweep, schema, complaints);
+void check_configurations(const Sweep& sweep, const Schema& schema, Diagnostics& diagnostics) {
+  if (!check_size(sweep, diagnostics)) return;
+  ConfigurationCheck check(sweep, schema, diagnostics);
   for_each_combination(sweep, [&](std::int64_t index, const Combination& combination) {
     if (is_last(sweep, index)) return false;
     check.visit(combination);

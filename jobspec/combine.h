@@ -31,7 +31,7 @@ Resources resolve_resources(const Sweep& sweep, const Combination& combination);
 /// combination that it is shown, but at the whole tree only once for each kind of combination.
 class ConfigurationCheck {
  public:
-  ConfigurationCheck(const Sweep& sweep, const Schema& schema, Complaints& complaints);
+  ConfigurationCheck(const Sweep& sweep, const Schema& schema, Diagnostics& diagnostics);
   void visit(const Combination& combination);
 
  private:
@@ -41,7 +41,7 @@ class ConfigurationCheck {
 
   const Sweep& sweep_;
   const Schema& schema_;
-  Complaints& complaints_;
+  Diagnostics& diagnostics_;
   std::vector<Target> targets_;        // per axis
   std::vector<std::size_t> deciding_;  // axes that pick variants or must divide: they make the kind
   std::vector<std::size_t> conditional_;  // axes with a condition: so does their absence
@@ -54,9 +54,9 @@ class ConfigurationCheck {
 bool is_last(const Sweep& sweep, std::int64_t configurations);
 
 /// False, after a complaint, where there would be more trials than anyone can mean.
-bool check_size(const Sweep& sweep, Complaints& complaints);
+bool check_size(const Sweep& sweep, Diagnostics& diagnostics);
 
 /// check_size and ConfigurationCheck over the whole sweep.
-void check_configurations(const Sweep& sweep, const Schema& schema, Complaints& complaints);
+void check_configurations(const Sweep& sweep, const Schema& schema, Diagnostics& diagnostics);
 
 }  // namespace thalweg::jobspec

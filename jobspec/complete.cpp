@@ -41,7 +41,7 @@ void fill(Value& result, const std::string& path, const std::vector<Option>& opt
           const Value& given) {
   for (const Option& option : options) {
     const Value* value = find_key(given, option.name);
-    const Value& taken = value ? *value : option.fallback;
+    const Value& taken = value ? *value : option.default_value;
     if (!taken.is_null()) result.set(joined(path, option.name), taken);
   }
 }
@@ -49,7 +49,7 @@ void fill(Value& result, const std::string& path, const std::vector<Option>& opt
 void fill_section(Value& result, const Section& section, const Value& given) {
   if (!section.variants.empty()) {
     const Value* name = find_key(given, section.selector);
-    const std::string chosen = name ? name->as_string() : section.fallback;
+    const std::string chosen = name ? name->as_string() : section.default_value;
     result.set(joined(section.path, section.selector), chosen);
     for (const Variant& variant : section.variants)
       if (variant.name == chosen) fill(result, section.path, variant.options, given);
@@ -60,15 +60,15 @@ void fill_section(Value& result, const Section& section, const Value& given) {
 }  // namespace
 
 Value complete_train(const Value& given_train, const Schema& schema, const std::string& file) {
-  Complaints complaints(file);
+  Diagnostics diagnostics(file);
   if (!given_train.is_map())
-    complaints.add(given_train.place, "train",
-                   "found " + describe(given_train) + ", expected a map");
-  complaints.throw_if_any();
+    diagnostics.add(given_train.place, "train",
+                    "found " + describe(given_train) + ", expected a map");
+  diagnostics.throw_if_any();
   const Value train = without_nulls(given_train, "", schema);
-  for (Misfit& misfit : check_train(train, schema, {}))
-    complain(std::move(misfit), "train.", complaints);
-  complaints.throw_if_any();
+  for (ValidationError& mismatch : check_train(train, schema, {}))
+    complain(std::move(mismatch), "train.", diagnostics);
+  diagnostics.throw_if_any();
 
   Value result = Map{};
   std::set<std::string> filled;
@@ -84,32 +84,32 @@ Value complete_train(const Value& given_train, const Schema& schema, const std::
 }
 
 Map complete_options(const Map& given, const std::vector<Option>& options,
-                     std::vector<Misfit>& misfits) {
+                     std::vector<ValidationError>& errors) {
   std::vector<std::string> names;
   for (const Option& option : options)
     names.push_back(option.name);
   for (const auto& [key, value] : given) {
     if (std::find(names.begin(), names.end(), key) != names.end()) continue;
-    Misfit unknown{value.place, key, "unknown key", did_you_mean(key, names)};
-    misfits.push_back(std::move(unknown));
+    ValidationError unknown{value.place, key, "unknown key", did_you_mean(key, names)};
+    errors.push_back(std::move(unknown));
   }
   Map complete;
   for (const Option& option : options) {
     const auto found = std::find_if(given.begin(), given.end(),
                                     [&](const auto& entry) { return entry.first == option.name; });
-    complete.emplace_back(option.name, found == given.end() ? option.fallback : found->second);
+    complete.emplace_back(option.name, found == given.end() ? option.default_value : found->second);
     if (found == given.end()) {
       if (!option.required) continue;
-      Misfit missing{{}, option.name, expected_of(option), option.doc};
+      ValidationError missing{{}, option.name, expected_of(option), option.doc};
       missing.missing = true;
-      misfits.push_back(std::move(missing));
+      errors.push_back(std::move(missing));
       continue;
     }
     std::string hint;
-    const std::string expected = misfit(option, found->second, &hint);
+    const std::string expected = mismatch(option, found->second, &hint);
     if (!expected.empty())
-      misfits.push_back({found->second.place, option.name,
-                         "found " + describe(found->second) + ", expected " + expected, hint});
+      errors.push_back({found->second.place, option.name,
+                        "found " + describe(found->second) + ", expected " + expected, hint});
   }
   return complete;
 }

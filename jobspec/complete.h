@@ -15,9 +15,9 @@ namespace thalweg::jobspec {
 Value complete_train(const Value& train, const Schema& schema, const std::string& file);
 
 /// What a map of one row's options says, in the order of the table, with the defaults of those that
-/// it leaves out (also null ones). What does not fit is added to `misfits`: unknown keys, wrong
+/// it leaves out (also null ones). What does not fit is added to `errors`: unknown keys, wrong
 /// values, options that are missing; their paths are the keys.
 Map complete_options(const Map& given, const std::vector<Option>& options,
-                     std::vector<Misfit>& misfits);
+                     std::vector<ValidationError>& errors);
 
 }  // namespace thalweg::jobspec

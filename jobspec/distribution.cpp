@@ -389,10 +389,10 @@ const char* implied(Fields& fields) {
 }  // namespace
 
 std::shared_ptr<const Distribution> read_distribution(const Value& value, const std::string& path,
-                                                      Complaints& complaints) {
+                                                      Diagnostics& diagnostics) {
   std::string name;
   {
-    Fields fields(value, path, complaints);
+    Fields fields(value, path, diagnostics);
     if (!fields.is_map()) return nullptr;
     const bool named = fields.take("distribution");
     if (named && !fields.text("distribution", name)) return nullptr;
@@ -401,16 +401,16 @@ std::shared_ptr<const Distribution> read_distribution(const Value& value, const 
         name = found;
       } else {
         // A misspelt key says more than the missing one.
-        const std::size_t before = complaints.size();
+        const std::size_t before = diagnostics.size();
         fields.finish();
-        if (complaints.size() == before) {
+        if (diagnostics.size() == before) {
           fields.wrong(value, "", "value, values, or min and max");
         }
         return nullptr;
       }
     }
   }
-  Fields fields(value, path, complaints);
+  Fields fields(value, path, diagnostics);
   fields.take_quietly("samples");
   const Value* given = fields.take("distribution");
   const Row* row = find_row(name);

@@ -11,7 +11,7 @@
 
 namespace thalweg::jobspec {
 
-class Complaints;
+class Diagnostics;
 
 /// Immutable and thread-safe.
 class Distribution {
@@ -38,7 +38,7 @@ class Distribution {
 /// `samples` is let pass: it is for the grid that the parameter belongs to. Returns nullptr after a
 /// complaint.
 std::shared_ptr<const Distribution> read_distribution(const Value& value, const std::string& path,
-                                                      Complaints& complaints);
+                                                      Diagnostics& diagnostics);
 
 /// The same as a list of `draws` that a grid goes through.
 std::shared_ptr<const Distribution> sampled(std::shared_ptr<const Distribution> distribution,

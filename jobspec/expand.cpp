@@ -39,10 +39,10 @@ Hash128 hash_of(const Value& train, const Resources& resources) {
 }  // namespace
 
 Expansion expand(const Sweep& sweep, const Schema& schema) {
-  Complaints complaints(sweep.file);
-  check_size(sweep, complaints);
-  complaints.throw_if_any();
-  ConfigurationCheck check(sweep, schema, complaints);
+  Diagnostics diagnostics(sweep.file);
+  check_size(sweep, diagnostics);
+  diagnostics.throw_if_any();
+  ConfigurationCheck check(sweep, schema, diagnostics);
   const Paths paths(sweep, schema);
   Expansion expansion;
   std::unordered_set<Hash128, TakeFirstWord> seen;
@@ -50,7 +50,7 @@ Expansion expand(const Sweep& sweep, const Schema& schema) {
   for_each_combination(sweep, [&](std::int64_t, const Combination& combination) {
     if (is_last(sweep, configuration)) return false;
     check.visit(combination);
-    if (!complaints.empty()) return true;  // no more trials, but all the mistakes
+    if (!diagnostics.empty()) return true;  // no more trials, but all the mistakes
     ExpandedTrial trial;
     trial.resources = resolve_resources(sweep, combination);
     trial.train = resolve_train(sweep, combination);
@@ -70,7 +70,7 @@ Expansion expand(const Sweep& sweep, const Schema& schema) {
     }
     return true;
   });
-  complaints.throw_if_any();
+  diagnostics.throw_if_any();
   return expansion;
 }
 

@@ -162,7 +162,7 @@ std::string value_hint(const std::string& path, const std::string& text,
   return data.empty() ? "" : "write " + data;
 }
 
-std::string misfit(const Section& section, const Value& value, std::string* hint) {
+std::string mismatch(const Section& section, const Value& value, std::string* hint) {
   std::vector<std::string> names;
   for (const Variant& variant : section.variants)
     names.push_back(variant.name);
@@ -178,15 +178,15 @@ std::string misfit(const Section& section, const Value& value, std::string* hint
   return some_of(names);
 }
 
-std::string misfit(const Option& option, const Value& value, std::string* hint) {
+std::string mismatch(const Option& option, const Value& value, std::string* hint) {
   if (fits(option, value)) return "";
   *hint = hint_for(option, value);
   return expected_of(option);
 }
 
-std::string misfit_at(const std::string& path, const Option& option, const Value& value,
-                      std::string* hint) {
-  const std::string expected = misfit(option, value, hint);
+std::string mismatch_at(const std::string& path, const Option& option, const Value& value,
+                        std::string* hint) {
+  const std::string expected = mismatch(option, value, hint);
   const bool word = value.is_string() && !option.choices.empty();
   const bool told = std::any_of(option.synonyms.begin(), option.synonyms.end(),
                                 [&](const auto& row) { return value.to_text() == row.first; });
@@ -222,11 +222,11 @@ bool Target::real() const {
   return !options_.empty() && options_.front()->type == OptionType::real;
 }
 
-std::string Target::misfit(const Value& value, std::string* hint) const {
-  if (selector_) return jobspec::misfit(*selector_, value, hint);
+std::string Target::mismatch(const Value& value, std::string* hint) const {
+  if (selector_) return jobspec::mismatch(*selector_, value, hint);
   std::string expected;
   for (const Option* option : options_) {
-    expected = misfit_at(path_, *option, value, hint);
+    expected = mismatch_at(path_, *option, value, hint);
     if (expected.empty()) return "";
   }
   return expected;
@@ -298,7 +298,7 @@ std::string section_hint(const Schema& schema, const std::string& path, const Va
     if (!value.is_bool()) return value.is_null() ? "" : as_map(main, value.to_text());
     const Target target(schema, joined(path, main));
     std::string unused;
-    return as_map(main, target.misfit(Value("auto"), &unused).empty() ? "auto" : "1");
+    return as_map(main, target.mismatch(Value("auto"), &unused).empty() ? "auto" : "1");
   }
   std::string fallback;
   for (const Section& section : schema.sections) {
@@ -314,7 +314,7 @@ std::string section_hint(const Schema& schema, const std::string& path, const Va
     if (const std::string data = path == "data" ? data_of_file(text) : ""; !data.empty())
       return "write " + data;
     std::string hint;
-    if (misfit(section, value, &hint).empty()) return as_map(section.selector, text);
+    if (mismatch(section, value, &hint).empty()) return as_map(section.selector, text);
     const auto meaning = meaning_of_value("train." + full, text);
     if (meaning && !meaning->remedy.empty()) return meaning->remedy;
     const std::string near = meaning ? meaning->means : likely(text, names);

@@ -97,7 +97,7 @@ bool refuse_program(const Value& file, Parsing& parsing) {
   const Value* parameters = file.find("parameters");
   const std::string names = parameters ? mapping(*parameters, parsing.schema) : "";
   const std::string cannot = unsupported(file);
-  parsing.complaints.add(
+  parsing.diagnostics.add(
       found.place, program ? "program" : "command",
       "this is a Weights & Biases sweep that runs " + program_of(found) +
           "; Thalweg trains with its own engine and runs no other program",

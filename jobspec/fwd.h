@@ -22,7 +22,7 @@ struct Trial;
 
 struct SiteLimits;
 struct Sweep;
-class Complaints;
+class Diagnostics;
 
 /// Null, which outlives the program's last use: for default arguments.
 const Value& null_value();

@@ -76,14 +76,16 @@ Value names_of(const std::vector<Variant>& variants) {
 class Keys {
  public:
   void add(const std::string& name, const Value& fits, const std::string& doc,
-           const Value& fallback) {
+           const Value& default_value) {
     Entry& entry = entry_of(name);
     const auto same = [&](const Value& other) { return other == fits; };
     if (std::none_of(entry.fits.begin(), entry.fits.end(), same)) entry.fits.push_back(fits);
     if (entry.doc.empty()) entry.doc = doc;
-    if (entry.fallback.is_null()) entry.fallback = fallback;
+    if (entry.default_value.is_null()) entry.default_value = default_value;
   }
-  void add(const Option& option) { add(option.name, fitting(option), option.doc, option.fallback); }
+  void add(const Option& option) {
+    add(option.name, fitting(option), option.doc, option.default_value);
+  }
 
   Map properties() const {
     Map map;
@@ -91,7 +93,7 @@ class Keys {
       Map one = entry.fits.size() == 1 ? entry.fits.front().as_map()
                                        : Map{{"anyOf", List(entry.fits.begin(), entry.fits.end())}};
       if (!entry.doc.empty()) one.emplace_back("description", entry.doc);
-      if (!entry.fallback.is_null()) one.emplace_back("default", entry.fallback);
+      if (!entry.default_value.is_null()) one.emplace_back("default", entry.default_value);
       map.emplace_back(entry.name, std::move(one));
     }
     return map;
@@ -102,7 +104,7 @@ class Keys {
     std::string name;
     std::vector<Value> fits;
     std::string doc;
-    Value fallback;
+    Value default_value;
   };
   Entry& entry_of(const std::string& name) {
     const auto found = std::find_if(entries_.begin(), entries_.end(),
@@ -147,7 +149,7 @@ Value train_section(const Schema& schema, const std::string& path) {
       for (const Variant& variant : section.variants)
         meaning += "\n" + variant.name + ": " + variant.doc;
       keys.add(section.selector, Map{{"enum", names_of(section.variants)}}, meaning,
-               section.fallback.empty() ? Value() : Value(section.fallback));
+               section.default_value.empty() ? Value() : Value(section.default_value));
     }
     for (const Option& option : section.options)
       keys.add(option);

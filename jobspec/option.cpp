@@ -5,19 +5,19 @@
 namespace thalweg::jobspec {
 namespace {
 
-Option make(std::string name, OptionType type, Value fallback, std::string doc) {
+Option make(std::string name, OptionType type, Value default_value, std::string doc) {
   Option option;
   option.name = std::move(name);
   option.type = type;
-  option.or_auto = fallback.is_string() && type != OptionType::text;
-  option.fallback = std::move(fallback);
+  option.or_auto = default_value.is_string() && type != OptionType::text;
+  option.default_value = std::move(default_value);
   option.doc = std::move(doc);
   return option;
 }
 
-Option number(std::string name, OptionType type, Value fallback, double min, double max,
+Option number(std::string name, OptionType type, Value default_value, double min, double max,
               std::string doc) {
-  Option option = make(std::move(name), type, std::move(fallback), std::move(doc));
+  Option option = make(std::move(name), type, std::move(default_value), std::move(doc));
   option.min = min;
   option.max = max;
   return option;
@@ -25,26 +25,29 @@ Option number(std::string name, OptionType type, Value fallback, double min, dou
 
 }  // namespace
 
-Option real_option(std::string name, double fallback, double min, double max, std::string doc) {
-  return number(std::move(name), OptionType::real, fallback, min, max, std::move(doc));
-}
-
-Option real_option(std::string name, Value fallback, double min, double max, std::string doc) {
-  return number(std::move(name), OptionType::real, std::move(fallback), min, max, std::move(doc));
-}
-
-Option whole_option(std::string name, std::int64_t fallback, double min, double max,
+Option float_option(std::string name, double default_value, double min, double max,
                     std::string doc) {
-  return number(std::move(name), OptionType::integer, fallback, min, max, std::move(doc));
+  return number(std::move(name), OptionType::real, default_value, min, max, std::move(doc));
 }
 
-Option whole_option(std::string name, Value fallback, double min, double max, std::string doc) {
-  return number(std::move(name), OptionType::integer, std::move(fallback), min, max,
+Option float_option(std::string name, Value default_value, double min, double max,
+                    std::string doc) {
+  return number(std::move(name), OptionType::real, std::move(default_value), min, max,
                 std::move(doc));
 }
 
-Option flag_option(std::string name, bool fallback, std::string doc) {
-  return make(std::move(name), OptionType::boolean, fallback, std::move(doc));
+Option int_option(std::string name, std::int64_t default_value, double min, double max,
+                  std::string doc) {
+  return number(std::move(name), OptionType::integer, default_value, min, max, std::move(doc));
+}
+
+Option int_option(std::string name, Value default_value, double min, double max, std::string doc) {
+  return number(std::move(name), OptionType::integer, std::move(default_value), min, max,
+                std::move(doc));
+}
+
+Option flag_option(std::string name, bool default_value, std::string doc) {
+  return make(std::move(name), OptionType::boolean, default_value, std::move(doc));
 }
 
 Option choice_option(std::string name, std::vector<std::string> choices, std::string doc) {
@@ -53,23 +56,23 @@ Option choice_option(std::string name, std::vector<std::string> choices, std::st
   return option;
 }
 
-Option text_option(std::string name, Value fallback, std::string doc) {
-  return make(std::move(name), OptionType::text, std::move(fallback), std::move(doc));
+Option string_option(std::string name, Value default_value, std::string doc) {
+  return make(std::move(name), OptionType::text, std::move(default_value), std::move(doc));
 }
 
-Option path_option(std::string name, Value fallback, std::string doc) {
-  Option option = text_option(std::move(name), std::move(fallback), std::move(doc));
+Option path_option(std::string name, Value default_value, std::string doc) {
+  Option option = string_option(std::move(name), std::move(default_value), std::move(doc));
   option.path = true;
   return option;
 }
 
-Option list_option(std::string name, Value fallback, std::string doc) {
-  return make(std::move(name), OptionType::list, std::move(fallback), std::move(doc));
+Option list_option(std::string name, Value default_value, std::string doc) {
+  return make(std::move(name), OptionType::list, std::move(default_value), std::move(doc));
 }
 
-Option needed(Option option) {
+Option required(Option option) {
   option.required = true;
-  option.fallback = {};
+  option.default_value = {};
   return option;
 }
 

@@ -13,7 +13,7 @@ Options::Options(const Value& tree, const std::vector<Option>& options, std::str
   for (const Option& option : options) {
     const Value* given = tree.is_map() ? tree.find(option.name) : nullptr;
     const bool said = given != nullptr && !given->is_null();
-    entries_.push_back({option.name, option.doc, said ? *given : option.fallback});
+    entries_.push_back({option.name, option.doc, said ? *given : option.default_value});
   }
 }
 

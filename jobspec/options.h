@@ -33,9 +33,9 @@ class Options {
   /// Whether there is a value, the tree's or a default.
   bool has(std::string_view name) const { return !find(name).value.is_null(); }
   bool is_auto(std::string_view name) const;
-  /// `fallback` where it is "auto".
-  std::int64_t integer_or(std::string_view name, std::int64_t fallback) const {
-    return is_auto(name) ? fallback : integer(name);
+  /// `default_value` where it is "auto".
+  std::int64_t integer_or(std::string_view name, std::int64_t default_value) const {
+    return is_auto(name) ? default_value : integer(name);
   }
   const Value& value(std::string_view name) const;
 

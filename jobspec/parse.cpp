@@ -92,14 +92,14 @@ void parse_seeds(Fields& top, Sweep& sweep) {
 }
 
 /// Two ways to say the same: with both, one would have to be ignored.
-void check_length(const Value& train, Complaints& complaints) {
+void check_length(const Value& train, Diagnostics& diagnostics) {
   const Value* epochs = train.find("epochs");
   const Value* steps = train.find("steps");
   if (!epochs || !steps) return;
   const bool later = steps->place.line >= epochs->place.line;
-  complaints.add(later ? steps->place : epochs->place, later ? "train.steps" : "train.epochs",
-                 "found epochs and steps, expected one of them",
-                 "leave out the one that should not count");
+  diagnostics.add(later ? steps->place : epochs->place, later ? "train.steps" : "train.epochs",
+                  "found epochs and steps, expected one of them",
+                  "leave out the one that should not count");
 }
 
 void parse_train(Fields& top, Parsing& parsing) {
@@ -124,9 +124,9 @@ void parse_train(Fields& top, Parsing& parsing) {
     }
   }
   varied.insert(parsing.broken_axes.begin(), parsing.broken_axes.end());
-  check_length(*train, parsing.complaints);
-  for (Misfit& misfit : check_train(*train, parsing.schema, varied)) {
-    complain(std::move(misfit), "train.", parsing.complaints);
+  check_length(*train, parsing.diagnostics);
+  for (ValidationError& mismatch : check_train(*train, parsing.schema, varied)) {
+    complain(std::move(mismatch), "train.", parsing.diagnostics);
   }
 }
 
@@ -138,7 +138,7 @@ void parse_other_keys(Fields& top, Parsing& parsing) {
   }
   for (const auto& [key, hint] : refused_keys) {
     if (const Value* value = top.take_quietly(key)) {
-      parsing.complaints.add(value->place, key, "not supported yet, expected no such key", hint);
+      parsing.diagnostics.add(value->place, key, "not supported yet, expected no such key", hint);
     }
   }
 }
@@ -170,7 +170,7 @@ void parse_resources(Fields& top, Parsing& parsing) {
   const Value* slurm = top.take("slurm");
   top.boolean("clamp", parsing.sweep.clamp);
   if (resources) {
-    parsing.sweep.resources = read_resources(*resources, "resources", parsing.complaints);
+    parsing.sweep.resources = read_resources(*resources, "resources", parsing.diagnostics);
   }
   if (limits) parse_limits(*limits, parsing);
   parsing.sweep.slurm_given = slurm != nullptr;
@@ -189,28 +189,28 @@ void Parsing::note(Place place, std::string key, std::string message, std::strin
 Sweep parse_sweep(std::string_view text, const std::string& file_name, const Schema& schema,
                   const SiteLimits& site) {
   const Value file = read_yaml(text, file_name);
-  Complaints complaints(file_name);
+  Diagnostics diagnostics(file_name);
   Sweep sweep;
-  Parsing parsing{schema, site, complaints, sweep, {}};
+  Parsing parsing{schema, site, diagnostics, sweep, {}};
   sweep.file = file_name;
   sweep.slurm = site.slurm;
   sweep.limits.max_trials = site.max_trials;
   sweep.limits.max_trials_from = site.source_of("max_trials");
-  Fields top(file, "", complaints);
-  if (!top.is_map() || refuse_program(file, parsing)) complaints.throw_if_any();
+  Fields top(file, "", diagnostics);
+  if (!top.is_map() || refuse_program(file, parsing)) diagnostics.throw_if_any();
 
   parse_name(top, sweep);
   top.text("description", sweep.description);
   parse_method(top, parsing);
   if (const Value* metric = top.take("metric")) {
-    sweep.metric = read_metric(*metric, "metric", complaints);
+    sweep.metric = read_metric(*metric, "metric", diagnostics);
     sweep.metric_given = true;
     sweep.goal_given = metric->is_map() && metric->find("goal") != nullptr;
   }
   std::int64_t seed = 1;
   if (top.integer("seed", seed, {0})) sweep.seed = static_cast<std::uint64_t>(seed);
   parse_seeds(top, sweep);
-  const std::size_t before = complaints.size();
+  const std::size_t before = diagnostics.size();
   const Value* train = top.take("train");
   if (train && train->is_map()) sweep.train = *train;
   if (const Value* value = top.take("parameters")) parse_parameters(*value, train, parsing);
@@ -218,7 +218,7 @@ Sweep parse_sweep(std::string_view text, const std::string& file_name, const Sch
   if (const Value* value = top.take("each")) parse_each(*value, parsing);
   if (const Value* value = top.take("when")) parse_when(*value, parsing);
   parse_train(top, parsing);
-  const std::size_t after = complaints.size();
+  const std::size_t after = diagnostics.size();
   parse_run_cap(top, parsing);
   parse_resources(top, parsing);
   if (const Value* value = top.take("env")) parse_environment(*value, parsing);
@@ -226,9 +226,9 @@ Sweep parse_sweep(std::string_view text, const std::string& file_name, const Sch
   keep_places(top, sweep);
   top.finish();
   // Configurations of a broken tree would only repeat its mistakes.
-  if (before == after) check_configurations(sweep, schema, complaints);
+  if (before == after) check_configurations(sweep, schema, diagnostics);
   advise(parsing);
-  complaints.throw_if_any();
+  diagnostics.throw_if_any();
   return sweep;
 }
 

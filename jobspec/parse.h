@@ -1,4 +1,4 @@
-// The concerns of parse_sweep, one .cpp each. Mistakes go to `complaints`; what is wrong keeps its
+// The concerns of parse_sweep, one .cpp each. Mistakes go to `diagnostics`; what is wrong keeps its
 // default.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace thalweg::jobspec {
 struct Parsing {
   const Schema& schema;
   const SiteLimits& site;
-  Complaints& complaints;
+  Diagnostics& diagnostics;
   Sweep& sweep;
   std::set<std::string>
       broken_axes;  ///< parameters with a complaint: missing in sweep.axes, but meant

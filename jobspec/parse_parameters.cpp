@@ -35,9 +35,9 @@ class ParameterReader {
   void group(const Value& value, const std::string& prefix) {
     const std::string path = "parameters" + (prefix.empty() ? "" : "." + prefix);
     if (!value.is_map() || value.as_map().empty()) {
-      parsing_.complaints.add(value.place, path,
-                              "found " + describe(value) + ", expected parameters by name",
-                              value.is_list() ? "leave out the '-' before each name" : "");
+      parsing_.diagnostics.add(value.place, path,
+                               "found " + describe(value) + ", expected parameters by name",
+                               value.is_list() ? "leave out the '-' before each name" : "");
       return;
     }
     for (const auto& [key, inner] : value.as_map()) {
@@ -48,7 +48,7 @@ class ParameterReader {
  private:
   void complain(const Value& at, const std::string& name, std::string message,
                 std::string hint = {}) {
-    parsing_.complaints.add(at.place, "parameters." + name, std::move(message), std::move(hint));
+    parsing_.diagnostics.add(at.place, "parameters." + name, std::move(message), std::move(hint));
   }
 
   void parameter(const std::string& name, const Value& value) {
@@ -75,7 +75,7 @@ class ParameterReader {
       return;
     }
     parsing_.broken_axes.erase(name);
-    Fields fields(value, "parameters." + name, parsing_.complaints);
+    Fields fields(value, "parameters." + name, parsing_.diagnostics);
     const Value* inner = fields.take("parameters");
     fields.finish();
     group(*inner, name);
@@ -103,7 +103,7 @@ class ParameterReader {
     }
     if (nested_without_parameters(name, value)) return;
     Axis axis{name, value.place,
-              read_distribution(value, "parameters." + name, parsing_.complaints)};
+              read_distribution(value, "parameters." + name, parsing_.diagnostics)};
     if (!known(name, value)) return;
     if (!axis.distribution) return;
     check_values(axis);
@@ -124,7 +124,7 @@ class ParameterReader {
     }
     if (Target(parsing_.schema, name).known()) return true;
     const UnknownKey said = meant_by(name, value);
-    parsing_.complaints.add_unknown(
+    parsing_.diagnostics.add_unknown(
         value.place, "parameters." + name,
         "unknown parameter, expected an option of train or of resources", said.meant, said.hint);
     return false;
@@ -189,13 +189,13 @@ class ParameterReader {
   bool check_value(const Axis& axis, const Value& value) {
     const std::string key = resource_key(axis.name);
     if (!key.empty()) {
-      const std::size_t before = parsing_.complaints.size();
+      const std::size_t before = parsing_.diagnostics.size();
       Value map = Map{{key, value}};
-      read_resources(map, "parameters.resources", parsing_.complaints);
-      return parsing_.complaints.size() == before;
+      read_resources(map, "parameters.resources", parsing_.diagnostics);
+      return parsing_.diagnostics.size() == before;
     }
     std::string hint;
-    const std::string expected = Target(parsing_.schema, axis.name).misfit(value, &hint);
+    const std::string expected = Target(parsing_.schema, axis.name).mismatch(value, &hint);
     if (expected.empty()) return true;
     if (hint.empty() && value.is_list())
       hint = "for several values write values: " + flow_text(value);
@@ -209,14 +209,14 @@ class ParameterReader {
 
   /// A grid may go through `samples` draws of a distribution: those that random search would make.
   bool read_samples(Axis& axis, const Value& value) {
-    Fields fields(value, "parameters." + axis.name, parsing_.complaints);
+    Fields fields(value, "parameters." + axis.name, parsing_.diagnostics);
     const Value* given = fields.take("samples");
     if (!given) return true;
     std::int64_t count = 0;
     if (!fields.integer("samples", count, {1, max_grid_values})) return false;
     const bool listed = axis.distribution->listed() && axis.distribution->grid();
     if (listed || parsing_.sweep.method == Method::random) {
-      parsing_.complaints.add(
+      parsing_.diagnostics.add(
           given->place, "parameters." + axis.name + ".samples",
           listed ? "found draws of plain values, expected no such key"
                  : "found draws for a grid, expected no such key",

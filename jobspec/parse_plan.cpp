@@ -75,7 +75,7 @@ bool is_variable(const std::string& name) {
 void parse_limits(const Value& value, Parsing& parsing) {
   Limits& limits = parsing.sweep.limits;
   constexpr std::int64_t most = 1'000'000;
-  Fields fields(value, "limits", parsing.complaints);
+  Fields fields(value, "limits", parsing.diagnostics);
   fields.integer("max_nodes_per_job", limits.max_nodes_per_job, {1, most});
   fields.integer("max_nodes_in_flight", limits.max_nodes_in_flight, {1, most});
   double hours = 0;
@@ -91,7 +91,7 @@ void parse_limits(const Value& value, Parsing& parsing) {
 void parse_environment(const Value& value, Parsing& parsing) {
   const auto complain = [&](Place place, const std::string& name, const std::string& message,
                             const std::string& hint) {
-    parsing.complaints.add(place, name.empty() ? "env" : "env." + name, message, hint);
+    parsing.diagnostics.add(place, name.empty() ? "env" : "env." + name, message, hint);
   };
   if (!value.is_map())
     return complain(value.place, "", "found " + describe(value) + ", expected variables by name",
@@ -123,9 +123,9 @@ void check_nodes(const Value* resources, const Value* limits, Parsing& parsing) 
     sweep.notes.push_back(fmt::format(
         "limits.max_nodes_per_job: clamped from {} to {}, the site's cap{}", asked_cap, cap, from));
   } else if (asked_cap > cap) {
-    parsing.complaints.add(limits->find("max_nodes_per_job")->place, "limits.max_nodes_per_job",
-                           fmt::format("found {}, expected at most {}, the site's cap{}: {}",
-                                       asked_cap, cap, from, cap_reason));
+    parsing.diagnostics.add(limits->find("max_nodes_per_job")->place, "limits.max_nodes_per_job",
+                            fmt::format("found {}, expected at most {}, the site's cap{}: {}",
+                                        asked_cap, cap, from, cap_reason));
   }
   sweep.limits.max_nodes_per_job = cap;
 
@@ -138,7 +138,7 @@ void check_nodes(const Value* resources, const Value* limits, Parsing& parsing) 
                                         request.nodes, cap, cap_reason));
       continue;
     }
-    parsing.complaints.add(
+    parsing.diagnostics.add(
         request.place, request.key,
         fmt::format("found {} nodes, expected at most {}: {}", request.nodes, cap, cap_reason),
         fmt::format("nearest plan that fits: {}; `clamp: true` in limits takes it",
@@ -150,7 +150,7 @@ void check_nodes(const Value* resources, const Value* limits, Parsing& parsing) 
   if (!in_flight) {
     sweep.limits.max_nodes_in_flight = std::max(sweep.limits.max_nodes_in_flight, most);
   } else if (sweep.limits.max_nodes_in_flight < most) {
-    parsing.complaints.add(
+    parsing.diagnostics.add(
         in_flight->place, "limits.max_nodes_in_flight",
         fmt::format(
             "found {}, expected at least {}, the nodes of one trial, which could never start",

@@ -14,15 +14,15 @@ const Axis* wanted_axis(const std::string& name, Place place, const std::string&
   const Axis* axis = find_axis(parsing.sweep, name);
   if (!axis && !parsing.broken_axes.count(name)) {
     const std::vector<std::string> names = axis_names(parsing.sweep);
-    parsing.complaints.add(place, key, "found '" + name + "', expected the name of a parameter",
-                           did_you_mean(name, names));
+    parsing.diagnostics.add(place, key, "found '" + name + "', expected the name of a parameter",
+                            did_you_mean(name, names));
   }
   return axis;
 }
 
 void zip_group(const Value& value, Parsing& parsing, std::set<std::string>& used) {
   const auto complain = [&](const std::string& message, const std::string& hint = "") {
-    parsing.complaints.add(value.place, "zip", message, hint);
+    parsing.diagnostics.add(value.place, "zip", message, hint);
   };
   const bool good = value.is_list() && value.as_list().size() >= 2 &&
                     std::all_of(value.as_list().begin(), value.as_list().end(),
@@ -62,7 +62,7 @@ void when_condition(const std::string& axis, const std::string& on, const Value&
                     const Map& conditions, Parsing& parsing) {
   const std::string key = "when." + axis + "." + on;
   const auto complain = [&](const std::string& message, const std::string& hint = "") {
-    parsing.complaints.add(value.place, key, message, hint);
+    parsing.diagnostics.add(value.place, key, message, hint);
   };
   const Target target(parsing.schema, on);
   if (!target.known()) {
@@ -91,7 +91,7 @@ void when_condition(const std::string& axis, const std::string& on, const Value&
   if (when.values.empty()) complain("found an empty list, expected at least one value");
   for (const Value& item : when.values) {
     std::string hint;
-    const std::string expected = target.misfit(item, &hint);
+    const std::string expected = target.mismatch(item, &hint);
     if (!expected.empty()) complain("found " + describe(item) + ", expected " + expected, hint);
   }
   parsing.sweep.when.push_back(std::move(when));
@@ -101,9 +101,10 @@ void when_condition(const std::string& axis, const std::string& on, const Value&
 
 void parse_zip(const Value& value, Parsing& parsing) {
   if (!value.is_list() || value.as_list().empty()) {
-    parsing.complaints.add(value.place, "zip",
-                           "found " + describe(value) + ", expected a list of groups of parameters",
-                           "as [[model.name, batch.global]]");
+    parsing.diagnostics.add(
+        value.place, "zip",
+        "found " + describe(value) + ", expected a list of groups of parameters",
+        "as [[model.name, batch.global]]");
     return;
   }
   std::set<std::string> used;
@@ -119,7 +120,7 @@ void parse_zip(const Value& value, Parsing& parsing) {
 void parse_each(const Value& value, Parsing& parsing) {
   const auto complain = [&](const Value& at, const std::string& message,
                             const std::string& hint = "") {
-    parsing.complaints.add(at.place, "each", message, hint);
+    parsing.diagnostics.add(at.place, "each", message, hint);
   };
   const std::vector<Value> names = value.is_string() ? std::vector<Value>{value}
                                    : value.is_list() ? value.as_list()
@@ -157,17 +158,17 @@ void parse_each(const Value& value, Parsing& parsing) {
 
 void parse_when(const Value& value, Parsing& parsing) {
   if (!value.is_map() || value.as_map().empty()) {
-    parsing.complaints.add(value.place, "when",
-                           "found " + describe(value) + ", expected conditions by parameter",
-                           "as {optimizer.momentum: {optimizer.name: momentum}}");
+    parsing.diagnostics.add(value.place, "when",
+                            "found " + describe(value) + ", expected conditions by parameter",
+                            "as {optimizer.momentum: {optimizer.name: momentum}}");
     return;
   }
   for (const auto& [axis, conditions] : value.as_map()) {
     if (!wanted_axis(axis, conditions.place, "when", parsing)) continue;
     if (!conditions.is_map() || conditions.as_map().empty()) {
-      parsing.complaints.add(conditions.place, "when." + axis,
-                             "found " + describe(conditions) + ", expected a map of conditions",
-                             "as {optimizer.name: [momentum, nesterov]}");
+      parsing.diagnostics.add(conditions.place, "when." + axis,
+                              "found " + describe(conditions) + ", expected a map of conditions",
+                              "as {optimizer.name: [momentum, nesterov]}");
       continue;
     }
     for (const auto& [on, values] : conditions.as_map()) {

@@ -21,26 +21,26 @@ std::string remedy_for(const std::string& name, const Value& value) {
 }
 
 /// An option of sbatch under `slurm` itself is one line away from being right.
-void complain_misplaced(const Value& value, Fields& fields, Complaints& complaints) {
+void complain_misplaced(const Value& value, Fields& fields, Diagnostics& diagnostics) {
   for (const auto& [name, one] : value.as_map()) {
     const SlurmOption* option = find_slurm_option(name);
     if (option == nullptr || option->use == SlurmUse::key) continue;
     fields.take_quietly(name);
-    complaints.add(one.place, "slurm." + name,
-                   option->free() ? "no key of `slurm` itself" : refusal_of(*option),
-                   option->free() ? remedy_for(name, one) : "");
+    diagnostics.add(one.place, "slurm." + name,
+                    option->free() ? "no key of `slurm` itself" : refusal_of(*option),
+                    option->free() ? remedy_for(name, one) : "");
   }
 }
 
 /// The same option as a key and under `sbatch`, with different values.
-void check_twice(const Value& value, Complaints& complaints) {
+void check_twice(const Value& value, Diagnostics& diagnostics) {
   const Value* sbatch = value.find("sbatch");
   if (sbatch == nullptr || !sbatch->is_map()) return;
   for (const auto& [name, one] : sbatch->as_map()) {
     const Value* own = value.find(name);
     if (own && own->to_json() != one.to_json())
-      complaints.add(one.place, "slurm.sbatch." + name,
-                     fmt::format("slurm.{} says {}, too", name, own->to_text()));
+      diagnostics.add(one.place, "slurm.sbatch." + name,
+                      fmt::format("slurm.{} says {}, too", name, own->to_text()));
   }
 }
 
@@ -49,8 +49,8 @@ void check_memory(const Value& value, Parsing& parsing) {
       parsing.sweep.resources.memory_mib > 0 || find_axis(parsing.sweep, "resources.memory");
   for (const char* name : {"mem-per-cpu", "mem-per-gpu"})
     if (asked && parsing.sweep.slurm.options.count(name) != 0)
-      parsing.complaints.add(value.place, "slurm.sbatch." + std::string(name),
-                             "resources.memory asks for memory, too", "Slurm takes one of them");
+      parsing.diagnostics.add(value.place, "slurm.sbatch." + std::string(name),
+                              "resources.memory asks for memory, too", "Slurm takes one of them");
 }
 
 std::string only_others(const SlurmOptions& slurm) {
@@ -77,7 +77,7 @@ void check_locked(const Value& value, Parsing& parsing) {
     const Value* given = value.find(key);
     if (given == nullptr) given = value.find("sbatch");
     const auto source = parsing.site.sources.find(setting);
-    parsing.complaints.add(
+    parsing.diagnostics.add(
         given ? given->place : value.place, setting,
         fmt::format("fixed to {} by {} (enforce)", fixed,
                     source == parsing.site.sources.end() ? "the site" : source->second),
@@ -88,13 +88,13 @@ void check_locked(const Value& value, Parsing& parsing) {
 }  // namespace
 
 void parse_slurm(const Value& value, Parsing& parsing) {
-  Fields fields(value, "slurm", parsing.complaints);
+  Fields fields(value, "slurm", parsing.diagnostics);
   if (!fields.is_map()) return;
   for (const std::string& key : slurm_keys())
     if (const Value* one = fields.take(key))
-      read_slurm_key(key, *one, "slurm." + key, parsing.sweep.slurm, parsing.complaints);
-  complain_misplaced(value, fields, parsing.complaints);
-  check_twice(value, parsing.complaints);
+      read_slurm_key(key, *one, "slurm." + key, parsing.sweep.slurm, parsing.diagnostics);
+  complain_misplaced(value, fields, parsing.diagnostics);
+  check_twice(value, parsing.diagnostics);
   check_memory(value, parsing);
   check_locked(value, parsing);
   fields.finish();
@@ -117,9 +117,10 @@ void check_signal(const Value* slurm, Parsing& parsing) {
   if (!given) {
     signal = std::min(signal, shortest / 2);
   } else if (signal >= shortest) {
-    parsing.complaints.add(given->place, "slurm.signal_before_end_s",
-                           fmt::format("found {}, expected less than the shortest time limit, {} s",
-                                       signal, shortest));
+    parsing.diagnostics.add(
+        given->place, "slurm.signal_before_end_s",
+        fmt::format("found {}, expected less than the shortest time limit, {} s", signal,
+                    shortest));
   }
 }
 

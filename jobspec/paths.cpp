@@ -50,7 +50,7 @@ Paths::Paths(const Sweep& sweep, const Schema& schema) : directory_(sweep.direct
         if (!option.path || !(sweep.train.find(path) || find_axis(sweep, path))) continue;
         rules_.push_back({path, variant ? joined(section.path, section.selector) : "",
                           variant ? variant->name : "",
-                          variant && variant->name == section.fallback, option.fallback});
+                          variant && variant->name == section.default_value, option.default_value});
       }
     };
     add(section.options, nullptr);
@@ -69,7 +69,8 @@ void Paths::make_absolute(Value& train) const {
   for (const Rule& rule : rules_) {
     if (!applies(rule, train)) continue;
     const Value* given = train.find(rule.path);
-    if (given && !(*given == rule.fallback)) train.set(rule.path, absolute(*given, directory_));
+    if (given && !(*given == rule.default_value))
+      train.set(rule.path, absolute(*given, directory_));
   }
 }
 

@@ -22,7 +22,7 @@ class Paths {
     std::string selector;  // of the section, where the option is a variant's; else empty
     std::string variant;
     bool selected_by_default;
-    Value fallback;
+    Value default_value;
   };
   bool applies(const Rule& rule, const Value& train) const;
 

@@ -24,22 +24,22 @@ bool digits_only(const std::string& text) {
 
 }  // namespace
 
-void Complaints::add(Place place, std::string key, std::string message, std::string hint) {
+void Diagnostics::add(Place place, std::string key, std::string message, std::string hint) {
   entries_.push_back({{file_, place, std::move(key), std::move(message), std::move(hint)}});
 }
 
-void Complaints::add_missing(Place place, std::string key, std::string message, std::string hint) {
+void Diagnostics::add_missing(Place place, std::string key, std::string message, std::string hint) {
   add(place, std::move(key), "missing, expected " + std::move(message), std::move(hint));
   entries_.back().missing = true;
 }
 
-void Complaints::add_unknown(Place place, std::string key, std::string message,
-                             const std::string& meant, std::string hint) {
+void Diagnostics::add_unknown(Place place, std::string key, std::string message,
+                              const std::string& meant, std::string hint) {
   add(place, std::move(key), std::move(message), std::move(hint));
   entries_.back().meant = meant;
 }
 
-void Complaints::throw_if_any() const {
+void Diagnostics::throw_if_any() const {
   std::vector<Diagnostic> diagnostics;
   for (const Entry& entry : entries_) {
     const bool misspelt =
@@ -134,14 +134,14 @@ UnknownKey unknown_key(const std::string& place, const std::string& key, const V
   return said;
 }
 
-Fields::Fields(const Value& value, std::string path, Complaints& complaints)
-    : place_(value.place), path_(std::move(path)), complaints_(complaints) {
+Fields::Fields(const Value& value, std::string path, Diagnostics& diagnostics)
+    : place_(value.place), path_(std::move(path)), diagnostics_(diagnostics) {
   if (value.is_map()) {
     map_ = &value.as_map();
   } else {
     const std::string main = main_key(path_);
     const bool one = value.is_string() || value.is_number();
-    complaints_.add(
+    diagnostics_.add(
         place_, path_, "found " + describe(value) + ", expected a map of keys",
         main.empty() || !one ? "" : "write " + path_ + ": {" + main + ": " + value.to_text() + "}");
   }
@@ -172,13 +172,13 @@ const Value* Fields::take_quietly(std::string_view key) {
 
 void Fields::wrong(const Value& value, std::string_view key, std::string_view expected,
                    std::string hint) {
-  complaints_.add(value.place, path_of(key),
-                  "found " + describe(value) + ", expected " + std::string(expected),
-                  std::move(hint));
+  diagnostics_.add(value.place, path_of(key),
+                   "found " + describe(value) + ", expected " + std::string(expected),
+                   std::move(hint));
 }
 
 void Fields::missing(std::string_view key, std::string_view expected, std::string hint) {
-  complaints_.add_missing(place_, path_of(key), std::string(expected), std::move(hint));
+  diagnostics_.add_missing(place_, path_of(key), std::string(expected), std::move(hint));
 }
 
 bool Fields::require(std::string_view key, std::string_view expected) {
@@ -279,8 +279,8 @@ void Fields::finish() {
     if (std::find(quiet_.begin(), quiet_.end(), name) != quiet_.end()) continue;
     UnknownKey said = unknown_key(path_, name, value, known_);
     tell_known(said.message, said.hint, known_);
-    complaints_.add_unknown(value.place, path_of(name), std::move(said.message), said.meant,
-                            std::move(said.hint));
+    diagnostics_.add_unknown(value.place, path_of(name), std::move(said.message), said.meant,
+                             std::move(said.hint));
   }
 }
 

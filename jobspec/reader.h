@@ -15,9 +15,9 @@
 namespace thalweg::jobspec {
 
 /// The mistakes found so far in one file.
-class Complaints {
+class Diagnostics {
  public:
-  explicit Complaints(std::string file) : file_(std::move(file)) {}
+  explicit Diagnostics(std::string file) : file_(std::move(file)) {}
 
   void add(Place place, std::string key, std::string message, std::string hint = {});
   /// A key that is not there. Not shown where an unknown key turns out to be meant for it.
@@ -80,7 +80,7 @@ class Fields {
  public:
   /// `path`: dotted path of the map itself, empty for the whole file. What is no map is a
   /// complaint.
-  Fields(const Value& value, std::string path, Complaints& complaints);
+  Fields(const Value& value, std::string path, Diagnostics& diagnostics);
 
   bool is_map() const { return map_ != nullptr; }
   Place place() const { return place_; }
@@ -113,7 +113,7 @@ class Fields {
   const Map* map_ = nullptr;
   Place place_;
   std::string path_;
-  Complaints& complaints_;
+  Diagnostics& diagnostics_;
   std::vector<std::string> known_, quiet_;
 };
 

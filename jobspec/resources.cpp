@@ -109,10 +109,10 @@ std::optional<std::int64_t> parse_memory(const Value& value) {
   return std::nullopt;
 }
 
-Resources read_resources(const Value& value, const std::string& path, Complaints& complaints) {
+Resources read_resources(const Value& value, const std::string& path, Diagnostics& diagnostics) {
   constexpr std::int64_t most = 1'000'000;  // keeps nodes x ranks inside an int's product
   Resources resources;
-  Fields fields(value, path, complaints);
+  Fields fields(value, path, diagnostics);
   fields.integer("nodes", resources.nodes, {1, most});
   fields.integer("ranks_per_node", resources.ranks_per_node, {1, 1024});
   fields.integer("threads_per_rank", resources.threads_per_rank, {1, 1024});
@@ -151,9 +151,9 @@ Value write_resources(const Resources& resources) {
   return map;
 }
 
-Metric read_metric(const Value& value, const std::string& path, Complaints& complaints) {
+Metric read_metric(const Value& value, const std::string& path, Diagnostics& diagnostics) {
   Metric metric;
-  Fields fields(value, path, complaints);
+  Fields fields(value, path, diagnostics);
   if (!fields.is_map()) return metric;
   if (!fields.take("name")) {
     fields.missing("name", "the name of a metric", "such as val/error");

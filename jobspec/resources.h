@@ -12,15 +12,15 @@
 namespace thalweg::jobspec {
 
 /// Keys: nodes, ranks_per_node, threads_per_rank, time, memory, gpus_per_node. Mistakes go to
-/// `complaints`.
-Resources read_resources(const Value& value, const std::string& path, Complaints& complaints);
+/// `diagnostics`.
+Resources read_resources(const Value& value, const std::string& path, Diagnostics& diagnostics);
 /// nodes, ranks_per_node and so on: the keys of the block.
 std::vector<std::string> resource_keys();
 /// The inverse; zeros and empty things are left out. The same keys in the same order every time.
 Value write_resources(const Resources& resources);
 
 /// Keys: name (required), goal, target.
-Metric read_metric(const Value& value, const std::string& path, Complaints& complaints);
+Metric read_metric(const Value& value, const std::string& path, Diagnostics& diagnostics);
 Value write_metric(const Metric& metric);
 
 /// Seconds of "HH:MM:SS", "D-HH:MM:SS" or whole minutes; nothing where it is neither or not

@@ -25,7 +25,7 @@ Value option_to_value(const Option& option) {
     if (type == option.type) map.emplace_back("type", name);
   }
   if (!option.doc.empty()) map.emplace_back("doc", option.doc);
-  if (!option.fallback.is_null()) map.emplace_back("default", option.fallback);
+  if (!option.default_value.is_null()) map.emplace_back("default", option.default_value);
   if (option.required) map.emplace_back("required", true);
   if (std::isfinite(option.min)) map.emplace_back("min", option.min);
   if (std::isfinite(option.max)) map.emplace_back("max", option.max);
@@ -64,7 +64,7 @@ Value section_to_value(const Section& section) {
                            {"options", options_to_value(variant.options)}});
   }
   map.emplace_back("variants", std::move(variants));
-  if (!section.fallback.empty()) map.emplace_back("fallback", section.fallback);
+  if (!section.default_value.empty()) map.emplace_back("fallback", section.default_value);
   return map;
 }
 
@@ -105,13 +105,13 @@ void read_synonyms(Fields& fields, Option& option) {
     option.synonyms.emplace_back(word, choice.to_text());
 }
 
-Option read_option(const Value& value, const std::string& path, Complaints& complaints) {
+Option read_option(const Value& value, const std::string& path, Diagnostics& diagnostics) {
   Option option;
-  Fields fields(value, path, complaints);
+  Fields fields(value, path, diagnostics);
   fields.text("name", option.name);
   option.type = read_type(fields);
   fields.text("doc", option.doc);
-  if (const Value* fallback = fields.take("default")) option.fallback = *fallback;
+  if (const Value* default_value = fields.take("default")) option.default_value = *default_value;
   fields.boolean("required", option.required);
   fields.real("min", option.min);
   fields.real("max", option.max);
@@ -125,28 +125,28 @@ Option read_option(const Value& value, const std::string& path, Complaints& comp
   return option;
 }
 
-std::vector<Option> read_options(Fields& fields, Complaints& complaints) {
+std::vector<Option> read_options(Fields& fields, Diagnostics& diagnostics) {
   std::vector<Option> options;
   for_items(fields, "options", [&](const Value& item, const std::string& path) {
-    options.push_back(read_option(item, path, complaints));
+    options.push_back(read_option(item, path, diagnostics));
   });
   return options;
 }
 
-Section read_section(const Value& value, const std::string& path, Complaints& complaints) {
+Section read_section(const Value& value, const std::string& path, Diagnostics& diagnostics) {
   Section section;
-  Fields fields(value, path, complaints);
+  Fields fields(value, path, diagnostics);
   fields.text("path", section.path);
   fields.text("doc", section.doc);
-  section.options = read_options(fields, complaints);
+  section.options = read_options(fields, diagnostics);
   fields.text("selector", section.selector);
-  fields.text("fallback", section.fallback);
+  fields.text("fallback", section.default_value);
   for_items(fields, "variants", [&](const Value& item, const std::string& item_path) {
     Variant variant;
-    Fields inner(item, item_path, complaints);
+    Fields inner(item, item_path, diagnostics);
     inner.text("name", variant.name);
     inner.text("doc", variant.doc);
-    variant.options = read_options(inner, complaints);
+    variant.options = read_options(inner, diagnostics);
     inner.finish();
     section.variants.push_back(std::move(variant));
   });
@@ -167,18 +167,18 @@ std::string Schema::to_json() const {
 Schema Schema::from_json(std::string_view json) {
   const std::string name = "schema";
   const Value value = read_yaml(json, name);
-  Complaints complaints(name);
+  Diagnostics diagnostics(name);
   Schema schema;
-  Fields fields(value, "", complaints);
+  Fields fields(value, "", diagnostics);
   std::int64_t found = format;
   fields.integer("format", found, {format, format});
   fields.text("version", schema.version);
   for_items(fields, "sections", [&](const Value& item, const std::string& path) {
-    schema.sections.push_back(read_section(item, path, complaints));
+    schema.sections.push_back(read_section(item, path, diagnostics));
   });
   fields.take_quietly("metrics");  // what runs report: not for `train`
   fields.finish();
-  complaints.throw_if_any();
+  diagnostics.throw_if_any();
   return schema;
 }
 

@@ -19,8 +19,8 @@ enum class OptionType { boolean, integer, real, text, list, map };
 struct Option {
   std::string name{};
   OptionType type = OptionType::text;
-  std::string doc{};  ///< one line
-  Value fallback{};   ///< the default; null = none (see `required`)
+  std::string doc{};      ///< one line
+  Value default_value{};  ///< the default; null = none (see `required`)
   bool required = false;
   double min = -std::numeric_limits<double>::infinity();  ///< inclusive
   double max = std::numeric_limits<double>::infinity();   ///< inclusive
@@ -53,7 +53,8 @@ struct Section {
   std::vector<Option> options{};  ///< common to every variant
   std::string selector = "name";
   std::vector<Variant> variants{};
-  std::string fallback{};  ///< the variant where the selector is missing; empty = it must be given
+  std::string
+      default_value{};  ///< the variant where the selector is missing; empty = it must be given
   /// A section may have several selectors (schedule: decay, warmup): each is a Section of its own
   /// with the same path; their options join.
 };
@@ -70,7 +71,7 @@ struct Schema {
 /// What would be right, in words ("a whole number of at least 1"); empty where the value fits the
 /// option. NaN and infinity never fit. `hint` is set to a remedy, or left alone where there is
 /// none.
-std::string misfit(const Option& option, const Value& value, std::string* hint);
+std::string mismatch(const Option& option, const Value& value, std::string* hint);
 std::string expected_of(const Option& option);
 
 }  // namespace thalweg::jobspec

@@ -29,14 +29,14 @@ std::string SiteLimits::to_json() const {
 SiteLimits SiteLimits::from_json(std::string_view json) {
   const std::string name = "limits";
   const Value value = read_yaml(json, name);
-  Complaints complaints(name);
+  Diagnostics diagnostics(name);
   SiteLimits limits;
-  Fields fields(value, "", complaints);
+  Fields fields(value, "", diagnostics);
   fields.integer("max_nodes_per_job", limits.max_nodes_per_job, {1});
   fields.integer("max_trials", limits.max_trials, {1});
   if (const Value* slurm = fields.take("slurm"); slurm && slurm->is_map())
     for (const auto& [key, one] : slurm->as_map())
-      read_slurm_key(key, one, "slurm." + key, limits.slurm, complaints);
+      read_slurm_key(key, one, "slurm." + key, limits.slurm, diagnostics);
   if (const Value* files = fields.take("sources"); files && files->is_map())
     for (const auto& [setting, file] : files->as_map())
       limits.sources[setting] = file.to_text();
@@ -44,7 +44,7 @@ SiteLimits SiteLimits::from_json(std::string_view json) {
   fields.texts("locked", fixed);
   limits.locked.insert(fixed.begin(), fixed.end());
   fields.finish();
-  complaints.throw_if_any();
+  diagnostics.throw_if_any();
   return limits;
 }
 

@@ -14,12 +14,12 @@ namespace {
 constexpr std::int64_t longest_signal_s = 65535;  // Slurm keeps it in 16 bits
 
 void wrong(const Value& value, const std::string& path, const std::string& expected,
-           Complaints& complaints, const std::string& hint = {}) {
-  complaints.add(value.place, path, "found " + describe(value) + ", expected " + expected, hint);
+           Diagnostics& diagnostics, const std::string& hint = {}) {
+  diagnostics.add(value.place, path, "found " + describe(value) + ", expected " + expected, hint);
 }
 
 void read_option(const SlurmOption& option, const Value& value, const std::string& path,
-                 SlurmOptions& slurm, Complaints& complaints) {
+                 SlurmOptions& slurm, Diagnostics& diagnostics) {
   const std::string name(option.name);
   if (is_off(option, value)) {
     slurm.options.erase(name);
@@ -27,15 +27,15 @@ void read_option(const SlurmOption& option, const Value& value, const std::strin
     slurm.options[name] = *std::move(canonical);
   } else {
     const bool text = option.type == SlurmType::text && !value.is_string();
-    wrong(value, path, text ? "text" : expected_of(option), complaints,
+    wrong(value, path, text ? "text" : expected_of(option), diagnostics,
           text && value.is_number() ? "put it in quotes" : "");
   }
 }
 
 void read_sbatch(const Value& value, const std::string& path, SlurmOptions& slurm,
-                 Complaints& complaints) {
+                 Diagnostics& diagnostics) {
   if (!value.is_map()) {
-    wrong(value, path, "options of sbatch, as {mail-type: END, nice: 100}", complaints);
+    wrong(value, path, "options of sbatch, as {mail-type: END, nice: 100}", diagnostics);
     return;
   }
   std::vector<std::string> names;
@@ -46,12 +46,12 @@ void read_sbatch(const Value& value, const std::string& path, SlurmOptions& slur
     const std::string key = path + "." + name;
     if (option == nullptr) {
       const std::string near = did_you_mean(name, names);
-      complaints.add(one.place, key, "no option of sbatch that can be passed on",
-                     (near.empty() ? "" : near + " ") + "There are " + any_of(names));
+      diagnostics.add(one.place, key, "no option of sbatch that can be passed on",
+                      (near.empty() ? "" : near + " ") + "There are " + any_of(names));
     } else if (!option->free()) {
-      complaints.add(one.place, key, refusal_of(*option));
+      diagnostics.add(one.place, key, refusal_of(*option));
     } else {
-      read_option(*option, one, key, slurm, complaints);
+      read_option(*option, one, key, slurm, diagnostics);
     }
   }
 }
@@ -64,7 +64,7 @@ constexpr std::array<std::string_view, 20> our_srun_options = {
     "overlap",  "unbuffered"};
 
 void read_srun(const Value& value, const std::string& path, SlurmOptions& slurm,
-               Complaints& complaints) {
+               Diagnostics& diagnostics) {
   const List items = value.is_list() ? value.as_list() : List{value};
   std::vector<std::string> options;
   for (const Value& item : items) {
@@ -74,13 +74,13 @@ void read_srun(const Value& value, const std::string& path, SlurmOptions& slurm,
         name.size() > 2 && text.starts_with("--") &&
         std::none_of(text.begin(), text.end(), [](unsigned char c) { return c < 32; });
     if (!good) {
-      wrong(item, path, "a list of long options, as [--cpu-bind=cores]", complaints);
+      wrong(item, path, "a list of long options, as [--cpu-bind=cores]", diagnostics);
       return;
     }
     if (std::find(our_srun_options.begin(), our_srun_options.end(), name.substr(2)) !=
         our_srun_options.end()) {
-      complaints.add(item.place, path, "Thalweg gives srun its " + name + " itself",
-                     name == "--mpi" ? "slurm.mpi sets it" : "");
+      diagnostics.add(item.place, path, "Thalweg gives srun its " + name + " itself",
+                      name == "--mpi" ? "slurm.mpi sets it" : "");
       return;
     }
     options.push_back(text);
@@ -89,7 +89,7 @@ void read_srun(const Value& value, const std::string& path, SlurmOptions& slurm,
 }
 
 void read_mpi(const Value& value, const std::string& path, SlurmOptions& slurm,
-              Complaints& complaints) {
+              Diagnostics& diagnostics) {
   const std::string text = value.is_string() ? value.as_string() : "";
   const bool good =
       text.starts_with("pmix") && text.find_first_not_of("pmix_v0123456789") == text.npos;
@@ -97,16 +97,16 @@ void read_mpi(const Value& value, const std::string& path, SlurmOptions& slurm,
     slurm.mpi = text;
   } else {
     wrong(value, path, "pmix, or one version of it as pmix_v4: ranks find each other by PMIx",
-          complaints);
+          diagnostics);
   }
 }
 
 void read_others(std::string_view key, const Value& value, const std::string& path,
-                 SlurmOptions& slurm, Complaints& complaints) {
+                 SlurmOptions& slurm, Diagnostics& diagnostics) {
   // Fields takes a map and the key's last part.
   const Value map = Map{{std::string(key), value}};
   Fields fields(map, path.substr(0, path.size() - std::min(path.size(), key.size() + 1)),
-                complaints);
+                diagnostics);
   if (key == "setup") fields.texts(key, slurm.setup);
   if (key == "signal_before_end_s")
     fields.integer(key, slurm.signal_before_end_s, {0, longest_signal_s});
@@ -132,18 +132,18 @@ const std::vector<std::string>& slurm_keys() {
 }
 
 void read_slurm_key(std::string_view key, const Value& value, const std::string& path,
-                    SlurmOptions& slurm, Complaints& complaints) {
+                    SlurmOptions& slurm, Diagnostics& diagnostics) {
   if (key == "sbatch") {
-    read_sbatch(value, path, slurm, complaints);
+    read_sbatch(value, path, slurm, diagnostics);
   } else if (key == "srun") {
-    read_srun(value, path, slurm, complaints);
+    read_srun(value, path, slurm, diagnostics);
   } else if (key == "mpi") {
-    read_mpi(value, path, slurm, complaints);
+    read_mpi(value, path, slurm, diagnostics);
   } else if (const SlurmOption* option = find_slurm_option(key);
              option && option->use == SlurmUse::key) {
-    read_option(*option, value, path, slurm, complaints);
+    read_option(*option, value, path, slurm, diagnostics);
   } else {
-    read_others(key, value, path, slurm, complaints);
+    read_others(key, value, path, slurm, diagnostics);
   }
 }
 

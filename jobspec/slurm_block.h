@@ -26,10 +26,10 @@ struct SlurmOptions {
 /// Of the block: partition, account, ..., sbatch, srun, mpi, setup, signal_before_end_s.
 const std::vector<std::string>& slurm_keys();
 
-/// Puts in what `value` says under one of slurm_keys(); mistakes go to `complaints` under `path`
+/// Puts in what `value` says under one of slurm_keys(); mistakes go to `diagnostics` under `path`
 /// ("slurm.partition"), and change nothing.
 void read_slurm_key(std::string_view key, const Value& value, const std::string& path,
-                    SlurmOptions& slurm, Complaints& complaints);
+                    SlurmOptions& slurm, Diagnostics& diagnostics);
 
 /// The inverse, in the form of the sweep file; what has its default is left out.
 Value write_slurm(const SlurmOptions& slurm);

@@ -35,8 +35,8 @@ Value trial_to_value(const Trial& trial) {
   };
 }
 
-void read_attempt(const Value& value, Trial& trial, Complaints& complaints) {
-  Fields fields(value, "attempt", complaints);
+void read_attempt(const Value& value, Trial& trial, Diagnostics& diagnostics) {
+  Fields fields(value, "attempt", diagnostics);
   std::string id = "0.0.0";
   fields.text("id", id);
   if (const auto parsed = Id::parse(id)) {
@@ -132,15 +132,15 @@ Trial read_trial(const std::filesystem::path& path) {
     fail("cannot read", path);
   }
   const Value value = read_yaml(text.str(), path.string());
-  Complaints complaints(path.string());
+  Diagnostics diagnostics(path.string());
   Trial trial;
   for (const char* key : {"method", "parameters", "seeds", "name"})
     if (const Value* of_a_sweep = value.is_map() ? value.find(key) : nullptr) {
-      complaints.add(of_a_sweep->place, key, "this is a sweep file: thalweg run starts it",
-                     "thalweg-train --check checks it");
-      complaints.throw_if_any();
+      diagnostics.add(of_a_sweep->place, key, "this is a sweep file: thalweg run starts it",
+                      "thalweg-train --check checks it");
+      diagnostics.throw_if_any();
     }
-  Fields fields(value, "", complaints);
+  Fields fields(value, "", diagnostics);
   std::int64_t format = Trial::format;
   fields.integer("format", format, {Trial::format, Trial::format});
   std::int64_t seed = 1;
@@ -155,14 +155,14 @@ Trial read_trial(const std::filesystem::path& path) {
     fields.missing("train", "the section that says what to train");
   }
   if (const Value* resources = fields.take("resources")) {
-    trial.resources = read_resources(*resources, "resources", complaints);
+    trial.resources = read_resources(*resources, "resources", diagnostics);
   }
   if (const Value* metric = fields.take("metric")) {
-    trial.metric = read_metric(*metric, "metric", complaints);
+    trial.metric = read_metric(*metric, "metric", diagnostics);
   }
-  if (const Value* attempt = fields.take("attempt")) read_attempt(*attempt, trial, complaints);
+  if (const Value* attempt = fields.take("attempt")) read_attempt(*attempt, trial, diagnostics);
   fields.finish();
-  complaints.throw_if_any();
+  diagnostics.throw_if_any();
   return trial;
 }
 

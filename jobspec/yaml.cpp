@@ -48,7 +48,7 @@ struct Anchored {
 
 class Builder : public YAML::EventHandler {
  public:
-  explicit Builder(Complaints& complaints) : complaints_(complaints) {}
+  explicit Builder(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
 
   Value take_root() { return std::move(root_); }
 
@@ -58,7 +58,7 @@ class Builder : public YAML::EventHandler {
 
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     if (expects_key()) {
-      complaints_.add(place_of(mark), path(), "found an empty key, expected a name");
+      diagnostics_.add(place_of(mark), path(), "found an empty key, expected a name");
     }
     add(place_of(mark), Value(), anchor, {Value(), {}}, "");
   }
@@ -89,14 +89,14 @@ class Builder : public YAML::EventHandler {
       if (std::optional<Value> read = read_scalar(text)) {
         value = std::move(*read);
       } else {
-        complaints_.add(place_of(mark), path(),
-                        "found " + text + ", expected a number that fits 64 bits");
+        diagnostics_.add(place_of(mark), path(),
+                         "found " + text + ", expected a number that fits 64 bits");
       }
     } else if (tag != "!" && tag != "tag:yaml.org,2002:str") {
-      complaints_.add(place_of(mark), path(), "found the tag " + tag + ", expected a plain value",
-                      tag.find("python") == tag.npos
-                          ? "remove the tag"
-                          : "write the file with yaml.safe_dump, of plain numbers and texts");
+      diagnostics_.add(place_of(mark), path(), "found the tag " + tag + ", expected a plain value",
+                       tag.find("python") == tag.npos
+                           ? "remove the tag"
+                           : "write the file with yaml.safe_dump, of plain numbers and texts");
     }
     if (anchor) count_copy(place_of(mark), text.size());
     Anchored copy{anchor ? value : Value(), {1, text.size(), 1}};
@@ -142,8 +142,8 @@ class Builder : public YAML::EventHandler {
   }
 
   [[noreturn]] void stop(Place place, const std::string& message) {
-    complaints_.add(place, path(), message);
-    complaints_.throw_if_any();
+    diagnostics_.add(place, path(), message);
+    diagnostics_.throw_if_any();
     throw std::logic_error("a complaint was lost");
   }
 
@@ -209,15 +209,15 @@ class Builder : public YAML::EventHandler {
     value.place = frame.key_place;
     const auto [first, is_new] = frame.lines.emplace(frame.key, frame.key_place.line);
     if (!is_new) {
-      complaints_.add(frame.key_place, path(), "the key stands twice, expected once",
-                      "first on line " + std::to_string(first->second));
+      diagnostics_.add(frame.key_place, path(), "the key stands twice, expected once",
+                       "first on line " + std::to_string(first->second));
     } else {
       frame.value.as_map().emplace_back(std::move(frame.key), std::move(value));
     }
     frame.has_key = false;
   }
 
-  Complaints& complaints_;
+  Diagnostics& diagnostics_;
   std::vector<Frame> frames_;
   std::unordered_map<YAML::anchor_t, Anchored> anchors_;
   std::size_t aliased_ = 0, copied_bytes_ = 0, values_ = 0;
@@ -247,17 +247,17 @@ std::size_t utf8_length(std::string_view text, std::size_t i) {
 }
 
 /// yaml-cpp takes some control characters for the end of the file, and passes broken UTF-8 on.
-void check_characters(std::string_view text, Complaints& complaints) {
+void check_characters(std::string_view text, Diagnostics& diagnostics) {
   int line = 1;
   for (std::size_t i = 0; i < text.size();) {
     const auto c = static_cast<unsigned char>(text[i]);
     const std::size_t length = utf8_length(text, i);
     if (length == 0) {
-      complaints.add({line, 0}, "", "found bytes that are not UTF-8 text, expected a YAML file");
+      diagnostics.add({line, 0}, "", "found bytes that are not UTF-8 text, expected a YAML file");
       return;
     }
     if ((c < 0x20 && c != '\n' && c != '\r' && c != '\t') || c == 0x7F) {
-      complaints.add(
+      diagnostics.add(
           {line, 0}, "",
           "found a control character (code " + std::to_string(c) + "), expected a YAML file");
       return;
@@ -268,7 +268,7 @@ void check_characters(std::string_view text, Complaints& complaints) {
 }
 
 /// Names the lines whose indentation holds a tab: the usual cause of a syntax error far from it.
-bool complain_about_tabs(std::string_view text, Complaints& complaints) {
+bool complain_about_tabs(std::string_view text, Diagnostics& diagnostics) {
   bool found = false;
   int line = 0;
   for (std::size_t start = 0; start < text.size();) {
@@ -278,7 +278,7 @@ bool complain_about_tabs(std::string_view text, Complaints& complaints) {
     const std::size_t first = row.find_first_not_of(" \t\r");
     if (first != std::string_view::npos && row[first] != '#' &&
         row.substr(0, first).find('\t') != std::string_view::npos) {
-      complaints.add({line, 0}, "", "found a tab in the indentation, expected spaces");
+      diagnostics.add({line, 0}, "", "found a tab in the indentation, expected spaces");
       found = true;
     }
     start = end + 1;
@@ -289,29 +289,29 @@ bool complain_about_tabs(std::string_view text, Complaints& complaints) {
 }  // namespace
 
 Value read_yaml(std::string_view text, const std::string& name) {
-  Complaints complaints(name);
-  check_characters(text, complaints);
-  complaints.throw_if_any();
-  Builder builder(complaints);
+  Diagnostics diagnostics(name);
+  check_characters(text, diagnostics);
+  diagnostics.throw_if_any();
+  Builder builder(diagnostics);
   try {
     std::istringstream stream{std::string(text)};
     YAML::Parser parser(stream);
     parser.HandleNextDocument(builder);
-    Builder second(complaints);
+    Builder second(diagnostics);
     if (parser.HandleNextDocument(second)) {
       const Value more = second.take_root();
-      complaints.add(more.place, "", "found a second document, expected one document in a file");
+      diagnostics.add(more.place, "", "found a second document, expected one document in a file");
     }
   } catch (const YAML::Exception& error) {
-    if (!complain_about_tabs(text, complaints) &&
-        !complain_about_slip(text, error.mark.line + 1, complaints)) {
+    if (!complain_about_tabs(text, diagnostics) &&
+        !complain_about_slip(text, error.mark.line + 1, diagnostics)) {
       std::string message = error.msg;  // may hold a single byte of the file's text
       std::replace_if(
           message.begin(), message.end(), [](char c) { return c < 0x20 || c > 0x7E; }, '?');
-      complaints.add(place_of(error.mark), "", "this is not YAML: " + message);
+      diagnostics.add(place_of(error.mark), "", "this is not YAML: " + message);
     }
   }
-  complaints.throw_if_any();
+  diagnostics.throw_if_any();
   return builder.take_root();
 }
 

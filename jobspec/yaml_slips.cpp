@@ -34,7 +34,7 @@ std::string slip_of(const std::string& row) {
 
 }  // namespace
 
-bool complain_about_slip(std::string_view text, int line, Complaints& complaints) {
+bool complain_about_slip(std::string_view text, int line, Diagnostics& diagnostics) {
   std::vector<std::string> rows{""};
   std::istringstream stream{std::string(text)};
   for (std::string row; std::getline(stream, row);)
@@ -43,7 +43,7 @@ bool complain_about_slip(std::string_view text, int line, Complaints& complaints
     if (at >= static_cast<int>(rows.size())) continue;
     const std::string slip = slip_of(rows[static_cast<std::size_t>(at)]);
     if (slip.empty()) continue;
-    complaints.add({at, 0}, "", "this is not YAML: " + slip);
+    diagnostics.add({at, 0}, "", "this is not YAML: " + slip);
     return true;
   }
   return false;

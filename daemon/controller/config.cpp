@@ -84,9 +84,9 @@ ConfigOption slurm_default(const std::string& key) {
   std::string doc = "default for sweep files: ";
   doc += option ? std::string(option->doc) : "the key " + key + " of their slurm block";
   return {name, doc, [key, name](Config& c, const Value& v) {
-            jobspec::Complaints complaints("");
-            jobspec::read_slurm_key(key, v, name, c.slurm.defaults, complaints);
-            complaints.throw_if_any();
+            jobspec::Diagnostics diagnostics("");
+            jobspec::read_slurm_key(key, v, name, c.slurm.defaults, diagnostics);
+            diagnostics.throw_if_any();
           }};
 }
 

@@ -193,8 +193,8 @@ awaitable<Response> post_sweep(App& app, const Request& request) {
   if (parsed.expansion.trials.empty())
     throw HttpError(400, asked.file_name + ": the sweep has no trials");
   const auto environment = environment_of(app.config, asked, parsed.sweep);
-  if (const std::string misfit = environment_misfit(environment); !misfit.empty())
-    throw HttpError(400, misfit);
+  if (const std::string mismatch = environment_misfit(environment); !mismatch.empty())
+    throw HttpError(400, mismatch);
   const bool only_look = asked.dry_run.value_or(false);
   if (!only_look || !asked.checked.value_or(false))
     co_await ask_engine(app, asked.text, environment, backend, parsed.sweep);

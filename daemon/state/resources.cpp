@@ -40,11 +40,11 @@ nlohmann::json slurm_json(const jobspec::SlurmOptions& options) {
 
 jobspec::SlurmOptions slurm_from(const nlohmann::json& json) {
   jobspec::SlurmOptions options;
-  jobspec::Complaints complaints("event");
+  jobspec::Diagnostics diagnostics("event");
   const jobspec::Value block = jobspec::read_yaml(json.dump(), "event");
   for (const std::string& key : jobspec::slurm_keys())
     if (const jobspec::Value* value = block.find(key))
-      jobspec::read_slurm_key(key, *value, "slurm." + key, options, complaints);
+      jobspec::read_slurm_key(key, *value, "slurm." + key, options, diagnostics);
   return options;
 }
 

@@ -152,8 +152,8 @@ Row arrays() {
   return {
       "arrays",
       "arrays in files: FILE.npy, FILE.npz:NAME or FILE.h5:NAME",
-      {needed(path_option("inputs", {},
-                          "n x features, n x h x w, n x c x h x w or n x c x d x h x w numbers")),
+      {required(path_option("inputs", {},
+                            "n x features, n x h x w, n x c x h x w or n x c x d x h x w numbers")),
        path_option("labels", {}, "class numbers: n, or n x positions; -1 does not count"),
        path_option("targets", {}, "instead of labels: n x k real numbers to predict"),
        jobspec::flag_option("sequences", false,

@@ -243,10 +243,10 @@ jobspec::Section augment_schema() {
   section.path = "augment";
   section.doc = "Random changes of training images, new ones in every epoch; 0 = off";
   for (const augment::Row& row : augment::table())
-    section.options.push_back(jobspec::real_option(row.name, 0.0, 0, row.max, row.doc));
+    section.options.push_back(jobspec::float_option(row.name, 0.0, 0, row.max, row.doc));
   section.options.push_back(
-      jobspec::whole_option("mix", 0, 0, jobspec::no_limit,
-                            "how many of these, drawn anew, a sample gets; 0 = all of them"));
+      jobspec::int_option("mix", 0, 0, jobspec::no_limit,
+                          "how many of these, drawn anew, a sample gets; 0 = all of them"));
   section.options.push_back(jobspec::choice_option(
       "fill", {std::begin(kFills), std::end(kFills)},
       "what stands outside the image: zeros, the mean grey where the data "

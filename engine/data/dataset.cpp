@@ -124,38 +124,38 @@ jobspec::Option data::stage_option() {
 }
 
 jobspec::Option data::mean_option(const char* doc) {
-  return jobspec::real_option("mean", 0.0, -jobspec::no_limit, jobspec::no_limit, doc);
+  return jobspec::float_option("mean", 0.0, -jobspec::no_limit, jobspec::no_limit, doc);
 }
 
 jobspec::Option data::deviation_option() {
   return jobspec::above_min(
-      jobspec::real_option("deviation", 1.0, 0, jobspec::no_limit, "see mean"));
+      jobspec::float_option("deviation", 1.0, 0, jobspec::no_limit, "see mean"));
 }
 
 jobspec::Option data::classes_option(double most) {
-  return jobspec::whole_option("classes", "auto", 2, most,
-                               "number of classes; auto = the largest label + 1");
+  return jobspec::int_option("classes", "auto", 2, most,
+                             "number of classes; auto = the largest label + 1");
 }
 
 std::vector<jobspec::Option> data::common_options() {
   return {
-      jobspec::whole_option("validation", "auto", 1, jobspec::no_limit,
-                            "samples held out for validation, the same ones for every seed; auto = "
-                            "the data's own, or 1/12"),
-      jobspec::whole_option("test_samples", 0, 0, jobspec::no_limit,
-                            "samples held out beside them and judged at the end of the run "
-                            "(metrics test/...)"),
-      jobspec::above_min(jobspec::real_option(
+      jobspec::int_option("validation", "auto", 1, jobspec::no_limit,
+                          "samples held out for validation, the same ones for every seed; auto = "
+                          "the data's own, or 1/12"),
+      jobspec::int_option("test_samples", 0, 0, jobspec::no_limit,
+                          "samples held out beside them and judged at the end of the run "
+                          "(metrics test/...)"),
+      jobspec::above_min(jobspec::float_option(
           "fraction", 1.0, 0, 1, "part of the training and validation samples to use")),
-      jobspec::whole_option("duplicate", 1, 1, 1e6,
-                            "how often every training sample comes in an epoch"),
+      jobspec::int_option("duplicate", 1, 1, 1e6,
+                          "how often every training sample comes in an epoch"),
       jobspec::choice_option("shuffle", {"epoch", "once"},
                              "training samples come in a new order in every epoch, or in one order "
                              "always"),
       data::stage_option(),
-      jobspec::whole_option("workers", 1, 1, 64,
-                            "threads that prepare batches ahead; the batches are the same"),
-      jobspec::whole_option("ahead", 3, 1, 1024, "batches prepared ahead at most")};
+      jobspec::int_option("workers", 1, 1, 64,
+                          "threads that prefetch batches; the batches are the same"),
+      jobspec::int_option("ahead", 3, 1, 1024, "batches to prefetch at most")};
 }
 
 std::unique_ptr<Dataset> load_dataset(const jobspec::Value& data) {

@@ -161,15 +161,15 @@ Row gaussian_fields() {
   return {
       "gaussian-fields",
       "random fields whose spectrum is to be found; needs no files",
-      {whole_option("samples", 4096, 2, 4e9, "how many samples, training and validation together"),
+      {int_option("samples", 4096, 2, 4e9, "how many samples, training and validation together"),
        list_option("shape", jobspec::List{1, 32, 32},
                    "[channels, height, width] or [channels, depth, height, width], powers of two"),
-       whole_option("parameters", 1, 1, kParameters,
-                    "how many of slope, amplitude and smoothing vary"),
-       whole_option("classes", 0, 0, 1000,
-                    "0: the parameters, each from -1 to 1, are targets; above: so many ranges "
-                    "of the slope are classes"),
-       whole_option("seed", 1, 0, 9e15, "of the samples; not the trial's seed")},
+       int_option("parameters", 1, 1, kParameters,
+                  "how many of slope, amplitude and smoothing vary"),
+       int_option("classes", 0, 0, 1000,
+                  "0: the parameters, each from -1 to 1, are targets; above: so many ranges "
+                  "of the slope are classes"),
+       int_option("seed", 1, 0, 9e15, "of the samples; not the trial's seed")},
       [](const Options& options) -> std::unique_ptr<Dataset> {
         if (options.integer("classes") == 1)
           throw std::invalid_argument(

@@ -20,9 +20,9 @@ std::unique_ptr<Dataset> make(const Options& options) {
 Row idx_files() {
   return {"idx",
           "any pair of IDX files (plain or gzip)",
-          {needed(path_option(
+          {required(path_option(
                "images", {}, "file of the images: n x h x w, n x c x h x w or n x features bytes")),
-           needed(path_option("labels", {}, "file of the labels: n bytes")),
+           required(path_option("labels", {}, "file of the labels: n bytes")),
            mean_option("a pixel p becomes (p / 255 - mean) / deviation"), deviation_option(),
            classes_option(256)},
           make,

@@ -35,7 +35,7 @@ struct LoaderPlan {
   bool shuffle_once = false;             ///< every epoch has the first one's order
   const Augmenter* augmenter = nullptr;  ///< must outlive the loader; nullptr = samples as they are
   const Mixer* mixer = nullptr;          ///< the same; nullptr = each sample by itself
-  int ahead = 3;                         ///< batches prepared ahead at most
+  int ahead = 3;                         ///< batches to prefetch at most
   int workers = 1;                       ///< threads, each with a batch of its own
   int kept = 1;  ///< calls of next() for which a batch stays as it is: 1 = until the next one
   /// How batches stand in memory; without pieces: host_batches().

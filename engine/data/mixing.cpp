@@ -130,15 +130,15 @@ void Mixer::apply_to_targets(const Blend& blend, const float* partner,
 }
 
 std::vector<jobspec::Option> mixing_options() {
-  using data::real_option;
+  using data::float_option;
   return {
-      real_option("mixup", 0, 0, kLargest,
-                  "alpha of mixup: inputs and labels are weighted sums of two samples, shares "
-                  "from Beta(alpha, alpha)"),
-      real_option("cutmix", 0, 0, kLargest,
-                  "alpha of cutmix: a box of another sample's pixels, labels by its share of "
-                  "the image; with mixup a sample gets one of the two"),
-      real_option("mixing_chance", 1, 0, 1, "part of the samples that mixup and cutmix change")};
+      float_option("mixup", 0, 0, kLargest,
+                   "alpha of mixup: inputs and labels are weighted sums of two samples, shares "
+                   "from Beta(alpha, alpha)"),
+      float_option("cutmix", 0, 0, kLargest,
+                   "alpha of cutmix: a box of another sample's pixels, labels by its share of "
+                   "the image; with mixup a sample gets one of the two"),
+      float_option("mixing_chance", 1, 0, 1, "part of the samples that mixup and cutmix change")};
 }
 
 }  // namespace thalweg::engine

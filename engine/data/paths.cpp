@@ -85,7 +85,7 @@ jobspec::Value with_whole_paths(const jobspec::Value& tree,
   jobspec::Value result = tree;
   for (const jobspec::Option& o : options) {
     const jobspec::Value* given = o.path ? tree.find(o.name) : nullptr;
-    if (given != nullptr && !(*given == o.fallback))
+    if (given != nullptr && !(*given == o.default_value))
       result.set(o.name, whole(*given, "data." + o.name));
   }
   return result;

@@ -93,13 +93,13 @@ Row shapes() {
   return {
       "shapes",
       "drawn images of discs, squares, crosses, stripes ...; needs no files",
-      {whole_option("samples", 12000, 2, 4e9, "how many samples, training and validation together"),
-       whole_option("size", 32, 8, 4096, "height and width in pixels"),
-       whole_option("channels", 3, 1, 512, "colours of a pixel"),
-       whole_option("classes", static_cast<int>(kFigures.size()), 2,
-                    static_cast<double>(kFigures.size()), "number of figures"),
-       real_option("noise", 0.3, 0, 100, "spread of the noise over everything"),
-       whole_option("seed", 1, 0, 9e15, "of the samples; not the trial's seed")},
+      {int_option("samples", 12000, 2, 4e9, "how many samples, training and validation together"),
+       int_option("size", 32, 8, 4096, "height and width in pixels"),
+       int_option("channels", 3, 1, 512, "colours of a pixel"),
+       int_option("classes", static_cast<int>(kFigures.size()), 2,
+                  static_cast<double>(kFigures.size()), "number of figures"),
+       float_option("noise", 0.3, 0, 100, "spread of the noise over everything"),
+       int_option("seed", 1, 0, 9e15, "of the samples; not the trial's seed")},
       [](const Options& options) -> std::unique_ptr<Dataset> {
         return std::make_unique<Shapes>(Drawing{
             static_cast<std::size_t>(options.integer("samples")), options.integer("channels"),

@@ -83,7 +83,7 @@ void require_no_own(std::size_t own, const char* option, const char* what) {
 }
 
 jobspec::Option groups_option() {
-  return jobspec::needed(jobspec::path_option(
+  return jobspec::required(jobspec::path_option(
       "groups", {}, "array of whole numbers, one for each sample: FILE.npz:NAME"));
 }
 
@@ -164,7 +164,7 @@ jobspec::Section split_section() {
   section.path = "data";
   section.doc = "Which samples are held out for validation and test";
   section.selector = "split";
-  section.fallback = "random";
+  section.default_value = "random";
   section.variants = {{"random", "samples drawn one by one, the same ones for every seed", {}},
                       {"groups",
                        "whole groups (patients, speakers, scenes), so that none is on both sides",

@@ -64,12 +64,12 @@ Row synthetic() {
   return {
       "synthetic",
       "Gaussian blobs made from a seed, one per class; needs no files",
-      {whole_option("samples", 2400, 2, 1e8, "how many samples, training and validation together"),
-       whole_option("classes", 10, 2, 1e6, "number of classes"),
+      {int_option("samples", 2400, 2, 1e8, "how many samples, training and validation together"),
+       int_option("classes", 10, 2, 1e6, "number of classes"),
        list_option("shape", jobspec::List{16},
                    "of one sample: [features] or [channels, height, width]"),
-       real_option("noise", 1.0, 0, 1e9, "spread of a blob; the centres have spread 1"),
-       whole_option("seed", 1, 0, 9e15, "of the samples; not the trial's seed")},
+       float_option("noise", 1.0, 0, 1e9, "spread of a blob; the centres have spread 1"),
+       int_option("seed", 1, 0, 9e15, "of the samples; not the trial's seed")},
       make};
 }
 

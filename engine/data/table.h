@@ -37,12 +37,12 @@ Row quadratic_deep();
 
 using jobspec::choice_option;
 using jobspec::flag_option;
+using jobspec::float_option;
+using jobspec::int_option;
 using jobspec::list_option;
-using jobspec::needed;
 using jobspec::path_option;
-using jobspec::real_option;
-using jobspec::text_option;
-using jobspec::whole_option;
+using jobspec::required;
+using jobspec::string_option;
 
 // Of rows that read numbers from files.
 jobspec::Option mean_option(const char* doc);

@@ -58,11 +58,10 @@ class TokenTask final : public Dataset {
 
 std::vector<jobspec::Option> task_options() {
   return {
-      whole_option("samples", 20000, 2, 4e9, "how many samples, training and validation together"),
-      whole_option("words", 16, 1, 1 << 20, "length of each half"),
-      whole_option("symbols", 64, 2, 1 << 20,
-                   "different words; one more token separates the halves"),
-      whole_option("seed", 1, 0, 9e15, "of the samples; not the trial's seed")};
+      int_option("samples", 20000, 2, 4e9, "how many samples, training and validation together"),
+      int_option("words", 16, 1, 1 << 20, "length of each half"),
+      int_option("symbols", 64, 2, 1 << 20, "different words; one more token separates the halves"),
+      int_option("seed", 1, 0, 9e15, "of the samples; not the trial's seed")};
 }
 
 Task read_task(const Options& options) {

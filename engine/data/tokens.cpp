@@ -135,9 +135,9 @@ WindowOptions read_window(const Options& options) {
 
 std::vector<jobspec::Option> window_options() {
   constexpr double longest = 1 << 24;
-  return {whole_option("length", 128, 1, longest, "tokens in a sample"),
-          whole_option("stride", "auto", 1, longest,
-                       "tokens from one sample's start to the next; auto = length")};
+  return {int_option("length", 128, 1, longest, "tokens in a sample"),
+          int_option("stride", "auto", 1, longest,
+                     "tokens from one sample's start to the next; auto = length")};
 }
 
 Row tokens() {
@@ -145,12 +145,12 @@ Row tokens() {
   for (const RawType& raw : kRawTypes)
     types.emplace_back(raw.name);
   std::vector<jobspec::Option> options{
-      needed(path_option(
+      required(path_option(
           "file", {},
           "raw little-endian token numbers, or an array (FILE.npy, FILE.npz:NAME, FILE.h5:NAME)")),
       choice_option("type", std::move(types), "of a number in a raw file"),
-      whole_option("vocabulary", "auto", 2, kMostTokens,
-                   "how many different tokens there are; auto = the largest + 1")};
+      int_option("vocabulary", "auto", 2, kMostTokens,
+                 "how many different tokens there are; auto = the largest + 1")};
   for (jobspec::Option& o : window_options())
     options.push_back(std::move(o));
   return {"tokens",

@@ -87,17 +87,17 @@ std::string describe_layers() {
     text += kind.name + ": " + kind.doc + "\n";
     for (const Option& option : kind.options)
       text += "  " + option.name + ": " + option.doc + " (" + jobspec::expected_of(option) +
-              (option.required ? "; needed" : "; " + option.fallback.to_text()) + ")\n";
+              (option.required ? "; required" : "; " + option.default_value.to_text()) + ")\n";
   }
   return text;
 }
 
 jobspec::Map complete_options(const std::vector<Option>& options, const jobspec::Map& given,
                               const std::string& owner) {
-  std::vector<jobspec::Misfit> misfits;
-  jobspec::Map complete = jobspec::complete_options(given, options, misfits);
-  if (!misfits.empty())
-    throw OptionError(misfits.front().path, owner + ": " + jobspec::to_text(misfits.front()));
+  std::vector<jobspec::ValidationError> errors;
+  jobspec::Map complete = jobspec::complete_options(given, options, errors);
+  if (!errors.empty())
+    throw OptionError(errors.front().path, owner + ": " + jobspec::to_text(errors.front()));
   return complete;
 }
 

@@ -83,7 +83,7 @@ LossPlan plan_loss(const jobspec::Value& loss, const InputShape& data, const Sha
 
 jobspec::Section loss_schema() {
   jobspec::Section section{"loss", "What training makes small", {}, "name", {}};
-  section.fallback = "auto";
+  section.default_value = "auto";
   section.variants.push_back({"auto", "cross_entropy of labels, mse of targets", {}});
   for (jobspec::Variant& variant : loss_table().variants())
     section.variants.push_back(std::move(variant));

@@ -12,8 +12,8 @@ using jobspec::Option;
 using jobspec::Value;
 
 Option dropout() {
-  return jobspec::real_option("dropout", 0.0, 0, 0.999,
-                              "share of hidden features left out in training");
+  return jobspec::float_option("dropout", 0.0, 0, 0.999,
+                               "share of hidden features left out in training");
 }
 
 Option batch_norm(bool fallback) {
@@ -21,7 +21,7 @@ Option batch_norm(bool fallback) {
 }
 
 Option count(const char* name, const char* doc, Value fallback, double max = 1 << 20) {
-  return jobspec::whole_option(name, std::move(fallback), 1, max, doc);
+  return jobspec::int_option(name, std::move(fallback), 1, max, doc);
 }
 
 std::vector<Option> transformer(int layers, int heads, int width) {
@@ -32,8 +32,8 @@ std::vector<Option> transformer(int layers, int heads, int width) {
 }
 
 std::vector<Option> lstms(int layers, int width) {
-  return {count("layers", "lstms over one another", layers),
-          count("width", "features of each", width), dropout()};
+  return {count("layers", "stacked LSTM layers", layers), count("width", "features of each", width),
+          dropout()};
 }
 
 std::vector<Option> joined(std::vector<Option> a, const std::vector<Option>& b) {
@@ -80,8 +80,8 @@ const jobspec::Table<ModelKind>& model_table() {
            simple_cnn},
           {"resnet",
            "residual network of 18, 34 or 50 layers",
-           {jobspec::whole_option("depth", 18, -jobspec::no_limit, jobspec::no_limit,
-                                  "weight layers: 18, 34 or 50"),
+           {jobspec::int_option("depth", 18, -jobspec::no_limit, jobspec::no_limit,
+                                "weight layers: 18, 34 or 50"),
             jobspec::choice_option("stem", {"auto", "cifar", "imagenet"},
                                    "first layers: cifar (3x3), imagenet (7x7 and max pool), auto = "
                                    "by the image's size"),
@@ -130,10 +130,10 @@ const jobspec::Table<ModelKind>& model_table() {
            flood_filling},
           {"graph", "layers of your own, one by one (thalweg-train --layers lists them)",
            std::vector<Option>{
-               jobspec::needed(jobspec::list_option("layers", {},
-                                                    "maps of kind, name, inputs (names of layers "
-                                                    "before it; left out: the one before) and "
-                                                    "the kind's options"))},
+               jobspec::required(jobspec::list_option("layers", {},
+                                                      "maps of kind, name, inputs (names of layers "
+                                                      "before it; left out: the one before) and "
+                                                      "the kind's options"))},
            inline_graph},
       });
   return table;

@@ -36,7 +36,7 @@ OptimizerEntry adadelta() {
   return {"adadelta",
           "Adadelta (arXiv:1212.5701): steps in the unit of the weights",
           {{"*", 1, "PyTorch's default; the paper has no lr"}},
-          std::vector{real_option("rho", 0.9, 0, 1, "decay of both means of squares"),
+          std::vector{float_option("rho", 0.9, 0, 1, "decay of both means of squares"),
                       epsilon_option(1e-6)} +
               decay_options(0, false),
           make_fused<float, Rule>,

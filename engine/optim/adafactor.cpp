@@ -107,15 +107,16 @@ std::unique_ptr<Optimizer<T>> make(const Options& o, const Parameters<T>& p) {
 }  // namespace
 
 OptimizerEntry adafactor() {
-  return {"adafactor",
-          "Adafactor (arXiv:1804.04235): Adam's divisor from rows and columns, in little memory",
-          {{"*", 1e-2, "PyTorch's default, next to the size of the weights"}},
-          {real_option("beta2_decay", 0.8, 0, 10, "new squares weigh t to the power of minus this"),
-           real_option("floor", 1e-3, 0, 1e6, "least size that a tensor's weights count for"),
-           real_option("clip", 1, 1e-6, 1e6, "largest root mean square of a step's direction"),
-           real_option("weight_decay", 0, 0, 1e6, "decoupled weight decay")},
-          make<float>,
-          make<double>};
+  return {
+      "adafactor",
+      "Adafactor (arXiv:1804.04235): Adam's divisor from rows and columns, in little memory",
+      {{"*", 1e-2, "PyTorch's default, next to the size of the weights"}},
+      {float_option("beta2_decay", 0.8, 0, 10, "new squares weigh t to the power of minus this"),
+       float_option("floor", 1e-3, 0, 1e6, "least size that a tensor's weights count for"),
+       float_option("clip", 1, 1e-6, 1e6, "largest root mean square of a step's direction"),
+       float_option("weight_decay", 0, 0, 1e6, "decoupled weight decay")},
+      make<float>,
+      make<double>};
 }
 
 }  // namespace thalweg::engine::optim

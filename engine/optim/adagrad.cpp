@@ -38,8 +38,8 @@ OptimizerEntry adagrad() {
   return {"adagrad",
           "Adagrad (Duchi et al. 2011): divided by the root of all squares so far",
           {{"*", 1e-2, "PyTorch's default"}},
-          std::vector{real_option("lr_decay", 0, 0, 1, "lr falls as 1 / (1 + step * this)"),
-                      real_option("initial", 0, 0, 1e6, "where the sums of squares start"),
+          std::vector{float_option("lr_decay", 0, 0, 1, "lr falls as 1 / (1 + step * this)"),
+                      float_option("initial", 0, 0, 1e6, "where the sums of squares start"),
                       epsilon_option(1e-10)} +
               decay_options(0, false),
           make_fused<float, Rule>,

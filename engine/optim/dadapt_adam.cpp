@@ -178,9 +178,9 @@ OptimizerEntry dadapt_adam() {
       "its own",
       {{"*", 1, "the authors' default: the rate is d times lr"}},
       beta_options(0.9, 0.999) +
-          std::vector{epsilon_option(1e-8), real_option("d0", 1e-6, 1e-30, 1e6, "first distance"),
-                      real_option("growth_rate", 0, 0, 1e6,
-                                  "largest growth of the distance in a step; 0 = any"),
+          std::vector{epsilon_option(1e-8), float_option("d0", 1e-6, 1e-30, 1e6, "first distance"),
+                      float_option("growth_rate", 0, 0, 1e6,
+                                   "largest growth of the distance in a step; 0 = any"),
                       flag_option("bias_correction", false, "correct the means as Adam does")} +
           decay_options(0, false),
       make<float>,

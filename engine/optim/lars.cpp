@@ -180,11 +180,11 @@ OptimizerEntry lars() {
        {"*", 10, "with trust 0.001 and a decaying schedule (You et al. 2017)"}},
       {choice_option("variant", {kVariants[0], kVariants[1], kVariants[2], kVariants[3]},
                      "whose formula: the paper's, NVIDIA Caffe's (scale or clip) or the TPU one"),
-       momentum_option(), real_option("trust", 0.001, 0, 1, "eta, size of a step next to |w|"),
+       momentum_option(), float_option("trust", 0.001, 0, 1, "eta, size of a step next to |w|"),
        flag_option("exclude", true, "biases and normalisation take plain momentum"),
        flag_option("correction", true,
                    "a changed lr acts on the whole velocity at once (momentum correction)"),
-       real_option("weight_decay", 1e-4, 0, 1e6, "L2 term, also in the ratio")},
+       float_option("weight_decay", 1e-4, 0, 1e6, "L2 term, also in the ratio")},
       make<float>,
       make<double>};
 }

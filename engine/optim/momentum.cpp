@@ -49,7 +49,7 @@ OptimizerEntry momentum() {
        {"*", 0.02, "good for batch 128 on Fashion-MNIST, constant or cosine"}},
       std::vector<jobspec::Option>{
           momentum_option(),
-          real_option("dampening", 0, 0, 1, "how much of the new gradient is left out"),
+          float_option("dampening", 0, 0, 1, "how much of the new gradient is left out"),
           flag_option("correction", true,
                       "a changed lr acts on the whole velocity at once (momentum correction)")} +
           decay_options(0, false),

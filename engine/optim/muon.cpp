@@ -266,7 +266,7 @@ std::unique_ptr<Optimizer<T>> make(const Options& o, const Parameters<T>& p) {
 }
 
 jobspec::Option rest_option() {
-  return text_option(
+  return string_option(
       "adamw_for", "auto",
       "glob over the names of matrices that take AdamW's step; auto = embeddings and the last one");
 }
@@ -281,13 +281,13 @@ OptimizerEntry muon() {
            choice_option("scale", {"spectral", "match_rms_adamw"},
                          "of a step: sqrt(max(1, rows / columns)), of a convolution out / (in kh "
                          "kw), or as large as AdamW's"),
-           whole_option("iterations", 5, 1, 100, "of Newton and Schulz"),
-           real_option("weight_decay", 0, 0, 1e6, "decoupled weight decay"), rest_option(),
-           real_option("adamw_lr_factor", 0.015, 0, 1e6, "AdamW's rate as a part of lr"),
-           real_option("adamw_beta1", 0.9, 0, 0.99999999,
-                       "AdamW's beta1, also under one-cycle, which moves momentum only"),
-           real_option("adamw_beta2", 0.95, 0, 0.99999999, "AdamW's beta2"),
-           real_option("adamw_epsilon", 1e-10, 0, 1, "AdamW's epsilon")},
+           int_option("iterations", 5, 1, 100, "Newton-Schulz iterations"),
+           float_option("weight_decay", 0, 0, 1e6, "decoupled weight decay"), rest_option(),
+           float_option("adamw_lr_factor", 0.015, 0, 1e6, "AdamW's rate as a part of lr"),
+           float_option("adamw_beta1", 0.9, 0, 0.99999999,
+                        "AdamW's beta1, also under one-cycle, which moves momentum only"),
+           float_option("adamw_beta2", 0.95, 0, 0.99999999, "AdamW's beta2"),
+           float_option("adamw_epsilon", 1e-10, 0, 1, "AdamW's epsilon")},
           make<float>,
           make<double>};
 }

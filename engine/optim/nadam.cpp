@@ -62,8 +62,8 @@ OptimizerEntry nadam() {
           "Adam with Nesterov momentum and a momentum schedule (Dozat 2016)",
           {{"*", 2e-3, "PyTorch's default"}},
           beta_options(0.9, 0.999) +
-              std::vector{real_option("momentum_decay", 4e-3, 0, 1,
-                                      "how fast the momentum schedule rises (psi)"),
+              std::vector{float_option("momentum_decay", 4e-3, 0, 1,
+                                       "how fast the momentum schedule rises (psi)"),
                           epsilon_option(1e-8)} +
               decay_options(0, false),
           make_fused<float, Rule>,

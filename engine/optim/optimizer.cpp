@@ -22,21 +22,21 @@ using optim::operator+;
 // What every optimizer has beside its own options; a group may set those that are marked.
 std::vector<Option> common_options() {
   return {
-      optim::real_option("lr", "auto", 0, jobspec::no_limit,
-                         "base learning rate; the schedule multiplies it"),
+      optim::float_option("lr", "auto", 0, jobspec::no_limit,
+                          "base learning rate; the schedule multiplies it"),
       optim::choice_option(
           "decay_on", {"weights", "all"},
           "what weight decay applies to: weights leaves out biases and normalisation"),
-      optim::real_option("ema", 0, 0, 0.999999,
-                         "validate at a running mean of the weights with this decay; 0 = at the "
-                         "weights themselves"),
+      optim::float_option("ema", 0, 0, 0.999999,
+                          "validate at a running mean of the weights with this decay; 0 = at the "
+                          "weights themselves"),
       optim::choice_option("larc", {"none", "clip", "scale", "clip_one"},
                            "scale each tensor's gradient by r = trust |w| / |g| "
                            "(arXiv:1708.03888): min(r / lr, 1), r "
                            "or min(r, 1)"),
-      optim::real_option("larc_trust", 0.02, 0, 1, "trust of larc"),
-      optim::real_option("larc_fallback", 0, 0, 1,
-                         "r of larc where a norm is 0; 0 = such gradients stay as they are"),
+      optim::float_option("larc_trust", 0.02, 0, 1, "trust of larc"),
+      optim::float_option("larc_fallback", 0, 0, 1,
+                          "r of larc where a norm is 0; 0 = such gradients stay as they are"),
       optim::list_option(
           "groups", jobspec::List{},
           "parameters with options of their own, the first that fits: {match: \"*.bias\", "
@@ -80,11 +80,11 @@ std::unique_ptr<Optimizer<T>> make_one(const Value& tree, const std::string& whe
 
 /// What a group says beside options of its optimizer.
 std::vector<Option> group_options() {
-  return {
-      jobspec::needed(optim::text_option("match", {}, "a pattern of parameter names, \"*.bias\"")),
-      optim::text_option("name", {}, "its optimizer"),
-      optim::real_option("lr_factor", 1.0, 0, jobspec::no_limit, "times the learning rate"),
-      optim::real_option("decay_factor", 1.0, 0, jobspec::no_limit, "times the weight decay")};
+  return {jobspec::required(
+              optim::string_option("match", {}, "a pattern of parameter names, \"*.bias\"")),
+          optim::string_option("name", {}, "its optimizer"),
+          optim::float_option("lr_factor", 1.0, 0, jobspec::no_limit, "times the learning rate"),
+          optim::float_option("decay_factor", 1.0, 0, jobspec::no_limit, "times the weight decay")};
 }
 
 /// A group's complete tree: the optimizer's own, with the group's options over it.
@@ -95,9 +95,9 @@ Value group_tree(const Value& options, const Value& group, const std::string& wh
   std::vector<Option> own = optim::find_optimizer(tree, where).options;
   for (const Option& option : common_options())
     if (is_larc(option.name)) own.push_back(option);
-  std::vector<jobspec::Misfit> misfits;
-  jobspec::complete_options(group.as_map(), own + group_options(), misfits);
-  if (!misfits.empty()) throw std::invalid_argument(where + jobspec::to_text(misfits.front()));
+  std::vector<jobspec::ValidationError> errors;
+  jobspec::complete_options(group.as_map(), own + group_options(), errors);
+  if (!errors.empty()) throw std::invalid_argument(where + jobspec::to_text(errors.front()));
   for (const Option& option : own)
     if (const Value* value = group.find(option.name)) tree.set(option.name, *value);
   return tree;
@@ -148,7 +148,7 @@ std::unique_ptr<Optimizer<T>> make_groups(const Value& options, const jobspec::L
       if (option.name == "weight_decay") {
         const Value* own = trees.back().find("weight_decay");
         trees.back().set("weight_decay",
-                         decay * (own ? own->as_double() : option.fallback.as_double()));
+                         decay * (own ? own->as_double() : option.default_value.as_double()));
       }
   }
   std::vector<optim::ParameterGroup<T>> groups;
@@ -171,7 +171,7 @@ Value unscaled(const Value& tree, const Value& optimizer, const std::string& opt
       if (const Value* own = tree.find(option)) return *own;
       const Value* inherited =
           optimizer.find("name")->to_text() == e.name ? optimizer.find(option) : nullptr;
-      return inherited ? *inherited : o.fallback;
+      return inherited ? *inherited : o.default_value;
     }
   }
   return {};

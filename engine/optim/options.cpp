@@ -28,25 +28,25 @@ bool matches_glob(const std::string& pattern, const std::string& text) {
 }
 
 Option momentum_option(double fallback) {
-  return real_option("momentum", fallback, 0, 1, "factor of the old velocity");
+  return float_option("momentum", fallback, 0, 1, "factor of the old velocity");
 }
 
 Option epsilon_option(double fallback) {
-  return real_option("epsilon", fallback, 0, 1, "keeps the divisor from 0");
+  return float_option("epsilon", fallback, 0, 1, "keeps the divisor from 0");
 }
 
 std::vector<Option> beta_options(double beta1, double beta2) {
   constexpr double below_one = 0.99999999;
-  return {real_option("beta1", beta1, 0, below_one, "decay of the mean gradient"),
-          real_option("beta2", beta2, 0, below_one, "decay of the mean squared gradient"),
-          whole_option("beta_batch", 0, 0, 1 << 30,
-                       "batch.global that the betas are meant for: for another one each becomes "
-                       "beta^(batch / this); 0 = as they are")};
+  return {float_option("beta1", beta1, 0, below_one, "decay of the mean gradient"),
+          float_option("beta2", beta2, 0, below_one, "decay of the mean squared gradient"),
+          int_option("beta_batch", 0, 0, 1 << 30,
+                     "batch.global that the betas are meant for: for another one each becomes "
+                     "beta^(batch / this); 0 = as they are")};
 }
 
 std::vector<Option> decay_options(double fallback, bool decoupled) {
   return {
-      real_option("weight_decay", fallback, 0, 1e6, "pulls the weights towards 0"),
+      float_option("weight_decay", fallback, 0, 1e6, "pulls the weights towards 0"),
       flag_option("decoupled", decoupled,
                   "decay shrinks the weights by lr times weight_decay; else it is an L2 term of "
                   "the gradient")};

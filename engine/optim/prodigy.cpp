@@ -180,11 +180,11 @@ OptimizerEntry prodigy() {
       "Prodigy (arXiv:2306.06101): Adam that finds its own rate; each group of parameters its own",
       {{"*", 1, "the authors' default: the rate is d times lr"}},
       beta_options(0.9, 0.999) +
-          std::vector{real_option("beta3", 0, 0, 0.99999999, "decay of the sums; 0 = sqrt(beta2)"),
-                      epsilon_option(1e-8), real_option("d0", 1e-6, 1e-30, 1e6, "first distance"),
-                      real_option("d_coef", 1, 0, 1e6, "factor of the estimated distance"),
-                      real_option("growth_rate", 0, 0, 1e6,
-                                  "largest growth of the distance in a step; 0 = any"),
+          std::vector{float_option("beta3", 0, 0, 0.99999999, "decay of the sums; 0 = sqrt(beta2)"),
+                      epsilon_option(1e-8), float_option("d0", 1e-6, 1e-30, 1e6, "first distance"),
+                      float_option("d_coef", 1, 0, 1e6, "factor of the estimated distance"),
+                      float_option("growth_rate", 0, 0, 1e6,
+                                   "largest growth of the distance in a step; 0 = any"),
                       flag_option("bias_correction", false, "correct the means as Adam does"),
                       flag_option("safeguard_warmup", false,
                                   "keep lr out of the sums: for long warm-ups")} +

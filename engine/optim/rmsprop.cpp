@@ -72,7 +72,7 @@ OptimizerEntry rmsprop() {
   return {"rmsprop",
           "RMSprop (Hinton's lecture 6.5), with momentum and centered as options",
           {{"*", 1e-3, "Keras' default; PyTorch's 0.01 is too large for most models"}},
-          std::vector{real_option("alpha", 0.99, 0, 1, "decay of the mean of squares"),
+          std::vector{float_option("alpha", 0.99, 0, 1, "decay of the mean of squares"),
                       momentum_option(0), epsilon_option(1e-8),
                       flag_option("centered", false, "take the mean gradient's square off")} +
               decay_options(0, false),

@@ -53,7 +53,7 @@ OptimizerEntry schedule_free_adamw() {
           {{"*", 2.5e-3, "the authors' default"}},
           schedule_free_options("beta1") +
               std::vector{beta_options(0.9, 0.999)[1], epsilon_option(1e-8),
-                          real_option("weight_decay", 0, 0, 1e6, "pulls y towards 0")},
+                          float_option("weight_decay", 0, 0, 1e6, "pulls y towards 0")},
           make_schedule_free<float, Rule>,
           make_schedule_free<double, Rule>};
 }

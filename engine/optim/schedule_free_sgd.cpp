@@ -41,7 +41,7 @@ OptimizerEntry schedule_free_sgd() {
           "Schedule-Free SGD (arXiv:2405.15682): validates at the mean of its points",
           {{"*", 1, "the authors' default"}},
           schedule_free_options("momentum") +
-              std::vector{real_option("weight_decay", 0, 0, 1e6, "pulls y towards 0")},
+              std::vector{float_option("weight_decay", 0, 0, 1e6, "pulls y towards 0")},
           make_schedule_free<float, Rule>,
           make_schedule_free<double, Rule>};
 }

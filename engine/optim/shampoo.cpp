@@ -202,23 +202,24 @@ std::unique_ptr<Optimizer<T>> make(const Options& o, const Parameters<T>& p) {
 }  // namespace
 
 OptimizerEntry shampoo() {
-  return {"shampoo",
-          "Shampoo (arXiv:1802.09568) with grafting: whitens a matrix's rows and columns",
-          {{"*", 1e-2, "distributed_shampoo's default"}},
-          {real_option("beta1", 0.9, 0, 0.99999999, "decay of the mean gradient"),
-           real_option("beta2", 1, 0, 1, "decay of the factors; 1 = their sum"),
-           real_option("epsilon", 1e-12, 0, 1,
-                       "added to the factors' eigenvalues; at 1e-12 steps depend on rounding where "
-                       "gradients do not span a side"),
-           whole_option("every", 10, 1, 1e6, "steps between two computations of the roots"),
-           whole_option("start", 1, 1, 1e9, "first step (from 1) that is preconditioned"),
-           whole_option("max_dim", 1024, 1, 1e6, "longest side with a factor"),
-           choice_option("graft", {"adam", "sgd", "none"}, "whose size a tensor's step has"),
-           real_option("graft_beta2", 0.999, 0, 0.99999999, "of the grafted Adam"),
-           real_option("graft_epsilon", 1e-8, 0, 1, "of the grafted Adam"),
-           real_option("weight_decay", 0, 0, 1e6, "decoupled weight decay")},
-          make<float>,
-          make<double>};
+  return {
+      "shampoo",
+      "Shampoo (arXiv:1802.09568) with grafting: whitens a matrix's rows and columns",
+      {{"*", 1e-2, "distributed_shampoo's default"}},
+      {float_option("beta1", 0.9, 0, 0.99999999, "decay of the mean gradient"),
+       float_option("beta2", 1, 0, 1, "decay of the factors; 1 = their sum"),
+       float_option("epsilon", 1e-12, 0, 1,
+                    "added to the factors' eigenvalues; at 1e-12 steps depend on rounding where "
+                    "gradients do not span a side"),
+       int_option("every", 10, 1, 1e6, "steps between two computations of the roots"),
+       int_option("start", 1, 1, 1e9, "first step (from 1) that is preconditioned"),
+       int_option("max_dim", 1024, 1, 1e6, "longest side with a factor"),
+       choice_option("graft", {"adam", "sgd", "none"}, "whose size a tensor's step has"),
+       float_option("graft_beta2", 0.999, 0, 0.99999999, "of the grafted Adam"),
+       float_option("graft_epsilon", 1e-8, 0, 1, "of the grafted Adam"),
+       float_option("weight_decay", 0, 0, 1e6, "decoupled weight decay")},
+      make<float>,
+      make<double>};
 }
 
 }  // namespace thalweg::engine::optim

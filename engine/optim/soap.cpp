@@ -225,11 +225,11 @@ OptimizerEntry soap() {
           {{"*", 3e-3, "the authors' default"}},
           beta_options(0.95, 0.95) +
               std::vector{
-                  real_option("shampoo_beta", 0, 0, 0.99999999, "decay of the factors; 0 = beta2"),
+                  float_option("shampoo_beta", 0, 0, 0.99999999, "decay of the factors; 0 = beta2"),
                   epsilon_option(1e-8),
-                  real_option("weight_decay", 0.01, 0, 1e6, "decoupled weight decay"),
-                  whole_option("every", 10, 1, 1e6, "steps between two turns of the bases"),
-                  whole_option("max_dim", 1024, 1, 1e6, "longest side with a basis")},
+                  float_option("weight_decay", 0.01, 0, 1e6, "decoupled weight decay"),
+                  int_option("every", 10, 1, 1e6, "steps between two turns of the bases"),
+                  int_option("max_dim", 1024, 1, 1e6, "longest side with a basis")},
           make<float>,
           make<double>};
 }

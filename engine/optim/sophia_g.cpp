@@ -89,17 +89,16 @@ std::unique_ptr<Optimizer<T>> make(const Options& o, const Parameters<T>& p) {
 }  // namespace
 
 OptimizerEntry sophia_g() {
-  return {
-      "sophia_g",
-      "Sophia-G (arXiv:2305.14342): clipped steps by an estimate of the curvature",
-      {{"*", 1e-4, "the authors' default"}},
-      beta_options(0.965, 0.99) +
-          std::vector{real_option("rho", 0.04, 0, 1e6, "larger: fewer steps are clipped"),
-                      whole_option("every", 10, 1, 1e6,
-                                   "steps between two estimates, each an extra backward pass")} +
-          decay_options(0.1, true),
-      make<float>,
-      make<double>};
+  return {"sophia_g",
+          "Sophia-G (arXiv:2305.14342): clipped steps by an estimate of the curvature",
+          {{"*", 1e-4, "the authors' default"}},
+          beta_options(0.965, 0.99) +
+              std::vector{float_option("rho", 0.04, 0, 1e6, "larger: fewer steps are clipped"),
+                          int_option("every", 10, 1, 1e6,
+                                     "steps between two estimates, each an extra backward pass")} +
+              decay_options(0.1, true),
+          make<float>,
+          make<double>};
 }
 
 }  // namespace thalweg::engine::optim

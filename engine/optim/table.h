@@ -43,10 +43,10 @@ bool matches_glob(const std::string& pattern, const std::string& text);
 
 using jobspec::choice_option;
 using jobspec::flag_option;
+using jobspec::float_option;
+using jobspec::int_option;
 using jobspec::list_option;
-using jobspec::real_option;
-using jobspec::text_option;
-using jobspec::whole_option;
+using jobspec::string_option;
 
 // Options that several rows share, spelled once.
 jobspec::Option momentum_option(double fallback = 0.9);

@@ -25,7 +25,7 @@ double phase(double t, double first, double growth) {
 DecayEntry cosine_restarts() {
   std::vector<jobspec::Option> options =
       span_options("restart", "length of the first cycle; one epoch if not set");
-  options.push_back(real_option("growth", 1.0, 1, 1000, "each cycle is that much longer"));
+  options.push_back(float_option("growth", 1.0, 1, 1000, "each cycle is that much longer"));
   options.push_back(final_option());
   return {"cosine-restarts", "cosines down to `final`, each begins again at the full rate",
           std::move(options), [](const ScheduleOptions& o) {

@@ -9,7 +9,7 @@ namespace thalweg::engine {
 DecayEntry exponential() {
   std::vector<jobspec::Option> options =
       span_options("every", "time in which the rate falls by gamma; one epoch if not set");
-  options.push_back(real_option("gamma", 0.9, 0, 1, "factor per `every`"));
+  options.push_back(float_option("gamma", 0.9, 0, 1, "factor per `every`"));
   return {"exponential", "falls smoothly by gamma per epoch (or per every_*)", std::move(options),
           [](const ScheduleOptions& o) {
             const double every = o.steps("every", o.epoch());

@@ -12,8 +12,8 @@ DecayEntry inverse_time() {
   constexpr double inf = std::numeric_limits<double>::infinity();
   std::vector<jobspec::Option> options =
       span_options("every", "unit of time; one epoch if not set");
-  options.push_back(real_option("gamma", 0.5, 0, inf, "how fast it falls: 1 halves in one unit"));
-  options.push_back(real_option("power", 1.0, 0, 100, "exponent"));
+  options.push_back(float_option("gamma", 0.5, 0, inf, "how fast it falls: 1 halves in one unit"));
+  options.push_back(float_option("power", 1.0, 0, 100, "exponent"));
   return {"inverse-time", "1 / (1 + gamma t), t in epochs (or every_*)", std::move(options),
           [](const ScheduleOptions& o) {
             const double every = o.steps("every", o.epoch());

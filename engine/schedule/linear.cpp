@@ -8,7 +8,7 @@ namespace thalweg::engine {
 DecayEntry linear() {
   std::vector<jobspec::Option> options =
       span_options("decay", "T; from the warm-up's end to the end of training if not set");
-  options.push_back(real_option("initial", 1.0, 0, 1, "share of the base rate at its start"));
+  options.push_back(float_option("initial", 1.0, 0, 1, "share of the base rate at its start"));
   options.push_back(final_option());
   return {"linear", "a straight line from `initial` to `final`", std::move(options),
           [](const ScheduleOptions& o) {

@@ -48,7 +48,7 @@ std::vector<double> read_factors(const ScheduleOptions& o, std::size_t milestone
 DecayEntry multistep() {
   std::vector<jobspec::Option> options = span_list_options(
       "at", "milestones from the start of the run, warm-up included: [30, 60, 80]");
-  options.push_back(real_option("gamma", 0.1, 0, 1, "factor at each milestone"));
+  options.push_back(float_option("gamma", 0.1, 0, 1, "factor at each milestone"));
   options.push_back(list_option(
       "factors", {},
       "instead of gamma: share of the base rate from each milestone on, [0.25, 0.125]"));

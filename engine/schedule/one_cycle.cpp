@@ -38,14 +38,14 @@ struct OneCycle {
 DecayEntry one_cycle() {
   std::vector<jobspec::Option> options =
       span_options("cycle", "T; from the warm-up's end to the end of training if not set");
-  options.push_back(real_option("peak", 0.3, 0, 1, "share of T in which the rate rises"));
-  options.push_back(real_option("div", 25.0, 1, 1e12, "the rate starts at 1/div"));
-  options.push_back(real_option("final_div", 1e4, 1, 1e12, "and ends at 1/(div final_div)"));
+  options.push_back(float_option("peak", 0.3, 0, 1, "share of T in which the rate rises"));
+  options.push_back(float_option("div", 25.0, 1, 1e12, "the rate starts at 1/div"));
+  options.push_back(float_option("final_div", 1e4, 1, 1e12, "and ends at 1/(div final_div)"));
   options.push_back(choice_option("shape", {"cosine", "linear"}, "of both halves"));
   options.push_back(flag_option("cycle_momentum", true,
                                 "momentum (Adam's beta1) falls while the rate rises and back"));
-  options.push_back(real_option("low_momentum", 0.85, 0, 1, "at the top of the rate"));
-  options.push_back(real_option("high_momentum", 0.95, 0, 1, "at both ends"));
+  options.push_back(float_option("low_momentum", 0.85, 0, 1, "at the top of the rate"));
+  options.push_back(float_option("high_momentum", 0.95, 0, 1, "at both ends"));
   return {"one-cycle", "up to the base rate and down to almost nothing, momentum against it",
           std::move(options), [](const ScheduleOptions& o) {
             const double T = o.steps("cycle", o.context().span());

@@ -63,7 +63,7 @@ std::vector<double> ScheduleOptions::step_list(const std::string& stem, std::str
 std::vector<Option> span_options(const char* stem, const char* doc) {
   std::vector<Option> options;
   for (const char* unit : kUnits)
-    options.push_back(real_option(stem + std::string(unit), Value(), 0, kInfinity, doc));
+    options.push_back(float_option(stem + std::string(unit), Value(), 0, kInfinity, doc));
   return options;
 }
 
@@ -75,7 +75,7 @@ std::vector<Option> span_list_options(const char* stem, const char* doc) {
 }
 
 Option final_option() {
-  return real_option("final", 0.0, 0, 1, "share of the base rate that is left at the end");
+  return float_option("final", 0.0, 0, 1, "share of the base rate that is left at the end");
 }
 
 }  // namespace thalweg::engine

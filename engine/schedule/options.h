@@ -50,11 +50,11 @@ class ScheduleOptions : public jobspec::Options {
 
 using jobspec::choice_option;
 using jobspec::flag_option;
+using jobspec::float_option;
+using jobspec::int_option;
 using jobspec::list_option;
-using jobspec::needed;
-using jobspec::real_option;
-using jobspec::text_option;
-using jobspec::whole_option;
+using jobspec::required;
+using jobspec::string_option;
 
 /// `<stem>_steps`, `<stem>_epochs` and `<stem>_samples`, without default.
 std::vector<jobspec::Option> span_options(const char* stem, const char* doc);

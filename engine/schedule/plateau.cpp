@@ -74,8 +74,8 @@ class Plateau final : public Schedule {
 
 DecayEntry plateau() {
   std::vector<jobspec::Option> options{
-      text_option("metric", "val/loss",
-                  "validation metric that must become better: val/loss, val/error, ..."),
+      string_option("metric", "val/loss",
+                    "validation metric that must become better: val/loss, val/error, ..."),
       choice_option("goal", {"minimize", "maximize"}, "which way is better")};
   for (jobspec::Option& patience :
        span_options("patience", "how long to wait for it; ten epochs if not set"))
@@ -83,10 +83,10 @@ DecayEntry plateau() {
   for (jobspec::Option& cooldown :
        span_options("cooldown", "after a drop, time that does not count; none if not set"))
     options.push_back(std::move(cooldown));
-  options.push_back(real_option("gamma", 0.1, 0, 1, "factor of each drop"));
-  options.push_back(real_option("threshold", 1e-4, 0, 1, "smaller progress is none"));
+  options.push_back(float_option("gamma", 0.1, 0, 1, "factor of each drop"));
+  options.push_back(float_option("threshold", 1e-4, 0, 1, "smaller progress is none"));
   options.push_back(choice_option("threshold_mode", {"relative", "absolute"}, "of the threshold"));
-  options.push_back(real_option("final", 0.0, 0, 1, "no drop goes below this share"));
+  options.push_back(float_option("final", 0.0, 0, 1, "no drop goes below this share"));
   return {"plateau", "times gamma where validation has stopped becoming better", std::move(options),
           [](const ScheduleOptions& o) -> std::unique_ptr<Schedule> {
             constexpr double kPatienceEpochs = 10;

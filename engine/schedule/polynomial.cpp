@@ -9,7 +9,7 @@ namespace thalweg::engine {
 DecayEntry polynomial() {
   std::vector<jobspec::Option> options =
       span_options("decay", "T; from the warm-up's end to the end of training if not set");
-  options.push_back(real_option("power", 1.0, 0, 100, "1 is a straight line"));
+  options.push_back(float_option("power", 1.0, 0, 100, "1 is a straight line"));
   options.push_back(final_option());
   return {"polynomial", "(1 - t/T)^power down to `final`", std::move(options),
           [](const ScheduleOptions& o) {

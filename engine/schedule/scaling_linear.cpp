@@ -4,7 +4,7 @@
 namespace thalweg::engine {
 
 jobspec::Option scaling_batch_option() {
-  return needed(whole_option("scaling_batch", 1, 1, jobspec::no_limit,
+  return required(int_option("scaling_batch", 1, 1, jobspec::no_limit,
                              "global batch for which optimizer.lr is right"));
 }
 

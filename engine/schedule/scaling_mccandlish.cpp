@@ -15,13 +15,13 @@ ScalingEntry scaling_mccandlish() {
   reference.doc =
       "global batch for which optimizer.lr is right; if not set, it is the rate of a batch far "
       "above the noise scale";
-  jobspec::Option noise = real_option("noise_scale", jobspec::Value(), 0, inf,
-                                      "gradient noise scale in samples, as noise/b_simple tells");
+  jobspec::Option noise = float_option("noise_scale", jobspec::Value(), 0, inf,
+                                       "gradient noise scale in samples, as noise/b_simple tells");
   noise.required = true;
   return {"mccandlish",
           "1 / (1 + noise_scale / batch)^alpha",
           {std::move(reference), std::move(noise),
-           real_option("scaling_alpha", 1.0, 0, 1, "1 for SGD, 0.5 to 1 for Adam")},
+           float_option("scaling_alpha", 1.0, 0, 1, "1 for SGD, 0.5 to 1 for Adam")},
           [](const ScheduleOptions& o) {
             const double noise_scale = o.real("noise_scale"), alpha = o.real("scaling_alpha");
             const auto at = [&](double batch) { return std::pow(1 + noise_scale / batch, -alpha); };

@@ -27,7 +27,7 @@ jobspec::Section section_of(const jobspec::Table<Entry>& table, const char* sele
   section.path = "schedule";
   section.doc = doc;
   section.selector = selector;
-  section.fallback = table.front().name;
+  section.default_value = table.front().name;
   section.variants = table.variants();
   return section;
 }

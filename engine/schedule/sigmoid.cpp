@@ -14,7 +14,7 @@ DecayEntry sigmoid() {
       "center", "when half the rate is left; half of what follows the warm-up if not set");
   for (jobspec::Option& every : span_options("every", "unit of time; one epoch if not set"))
     options.push_back(std::move(every));
-  options.push_back(real_option("slope", 1.0, 0, inf, "how steep it falls, per unit of time"));
+  options.push_back(float_option("slope", 1.0, 0, inf, "how steep it falls, per unit of time"));
   return {"sigmoid", "falls around center_* like a logistic curve", std::move(options),
           [](const ScheduleOptions& o) {
             const double centre = o.steps("center", o.context().span() / 2);

@@ -9,7 +9,7 @@ namespace thalweg::engine {
 DecayEntry step() {
   std::vector<jobspec::Option> options =
       span_options("every", "time between two drops, warm-up included; one epoch if not set");
-  options.push_back(real_option("gamma", 0.1, 0, 1, "factor of each drop"));
+  options.push_back(float_option("gamma", 0.1, 0, 1, "factor of each drop"));
   return {"step", "times gamma at regular intervals", std::move(options),
           [](const ScheduleOptions& o) {
             const double every = o.steps("every", o.epoch());

@@ -10,15 +10,15 @@ namespace thalweg::engine {
 std::vector<jobspec::Option> rising_options() {
   std::vector<jobspec::Option> options =
       span_options("warmup", "length of the warm-up; one epoch if not set");
-  jobspec::Option from = real_option(
+  jobspec::Option from = float_option(
       "warmup_from", "auto", 0, 1,
       "share of the full rate at its start; auto = the unscaled rate where batch scaling raises "
       "it, otherwise 0");
   from.or_auto = true;
   options.push_back(std::move(from));
   options.push_back(
-      real_option("warmup_offset", 1.0, 0, 1,
-                  "1: the last warm-up step has the full rate; 0: the first has warmup_from"));
+      float_option("warmup_offset", 1.0, 0, 1,
+                   "1: the last warm-up step has the full rate; 0: the first has warmup_from"));
   return options;
 }
 

@@ -94,7 +94,7 @@ std::vector<jobspec::Section> sync_schema() {
   section.path = "sync";
   section.doc = "How the ranks work together";
   section.selector = "mode";
-  section.fallback = table().front().name;
+  section.default_value = table().front().name;
   section.options = sync_options();
   section.variants = table().variants();
   return {std::move(section), compress_section()};

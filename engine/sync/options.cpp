@@ -14,7 +14,7 @@ using jobspec::Value;
 constexpr double kMiB = 1 << 20;
 
 Option mebibytes(const char* name, const char* doc, std::size_t fallback) {
-  return jobspec::real_option(name, static_cast<double>(fallback) / kMiB, 0, 4096, doc);
+  return jobspec::float_option(name, static_cast<double>(fallback) / kMiB, 0, 4096, doc);
 }
 
 std::size_t bytes_of(const jobspec::Options& options, const char* name) {
@@ -70,17 +70,17 @@ std::vector<Option> sync_options() {
           "which sums are finished first where several are under way: in the order of backward, or "
           "first those that the next forward needs first"),
       exchange_option(),
-      jobspec::whole_option("accumulate", 1, 1, 65536,
-                            "micro-batches in which a shard is computed, one after another, before "
-                            "one synchronisation; batch.global stays the batch of an update, the "
-                            "memory for activations is divided"),
-      jobspec::text_option(
+      jobspec::int_option("accumulate", 1, 1, 65536,
+                          "micro-batches in which a shard is computed, one after another, before "
+                          "one synchronisation; batch.global stays the batch of an update, the "
+                          "memory for activations is divided"),
+      jobspec::string_option(
           "allreduce", group.allreduce,
           "algorithm of sums other than the gradients': auto, autotune (measured when an attempt "
           "starts and written to its journal; bits may differ between attempts), a name, or names "
           "by size such as recursive_doubling:0-8K,ring:8K-; there are " +
               known_algorithms()),
-      jobspec::above_min(jobspec::real_option(
+      jobspec::above_min(jobspec::float_option(
           "stall_timeout_s", std::chrono::duration<double>(group.stall_timeout).count(), 0,
           jobspec::no_limit, "a rank that waits this long without any progress gives up")),
       jobspec::flag_option(

@@ -59,10 +59,10 @@ std::string entries(const std::vector<Option>& options) {
 }
 
 std::string alternatives(const Section& section) {
-  std::string text = entry(section.selector,
-                           "Which one, with the options below it. " +
-                               (section.fallback.empty() ? std::string("Needed.")
-                                                         : "Default: " + section.fallback + "."));
+  std::string text = entry(section.selector, "Which one, with the options below it. " +
+                                                 (section.default_value.empty()
+                                                      ? std::string("Required.")
+                                                      : "Default: " + section.default_value + "."));
   for (const Variant& variant : section.variants) {
     text +=
         ".SS " + plain(section.path + ": {" + section.selector + ": " + variant.name + "}") + "\n";

@@ -26,7 +26,7 @@ std::string title(const Section& section) {
   return section.path.empty() ? "train" : section.path;
 }
 
-/// "outputs: features put out (a whole number of at least 1; needed)"
+/// "outputs: output features (a whole number of at least 1; needed)"
 std::string describe_option(const Option& option) {
   return option.name + (option.doc.empty() ? "" : ": " + option.doc) + " (" +
          range_and_default(option) + ")";
@@ -36,10 +36,10 @@ std::string line(const Option& option, const std::string& indent) {
   return indent + describe_option(option) + "\n";
 }
 
-/// "  name: which one (needed)" of a section with alternatives.
+/// "  name: which one (required)" of a section with alternatives.
 std::string selector_line(const Section& section) {
   return "  " + section.selector + ": one of " + list_of(section.variants) + " (" +
-         (section.fallback.empty() ? "needed" : section.fallback) + ")\n";
+         (section.default_value.empty() ? "required" : section.default_value) + ")\n";
 }
 
 std::string head(const Section& section) {
@@ -149,8 +149,9 @@ std::string range_and_default(const Option& option) {
   for (const std::string& choice : option.choices)
     text += (text.empty() ? option.choices.size() > 1 ? "one of " : "" : ", ") + choice;
   if (text.empty()) text = jobspec::expected_of(option);
-  if (option.required) return text + "; needed";
-  return option.fallback.is_null() ? text : text + "; default " + option.fallback.to_text();
+  if (option.required) return text + "; required";
+  return option.default_value.is_null() ? text
+                                        : text + "; default " + option.default_value.to_text();
 }
 
 std::string describe_options(const Schema& schema, std::string_view prefix) {

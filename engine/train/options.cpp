@@ -42,7 +42,7 @@ constexpr double kMostInt = std::numeric_limits<int>::max();
 
 Option integer(const char* name, const char* doc, Value fallback, double min,
                double max = jobspec::no_limit) {
-  return jobspec::whole_option(name, std::move(fallback), min, max, doc);
+  return jobspec::int_option(name, std::move(fallback), min, max, doc);
 }
 
 Section section(const char* path, const char* doc, std::vector<Option> options) {
@@ -85,14 +85,14 @@ Section root() {
            "their gradients, sums and losses in fp32 (GPUs, and processors with avx512_bf16 or "
            "AMX); "
            "tf32: what is multiplied has 10 bits of mantissa (GPUs)"),
-       jobspec::choice_option(
-           "recompute", {"none", "blocks"},
-           "what backward computes again instead of keeping it; blocks: most layers, one more "
-           "forward pass for less memory, the same numbers (device cuda)"),
-       jobspec::real_option("clip_norm", 0.0, 0, no_limit,
-                            "largest norm of the whole gradient: longer ones times this / norm, "
-                            "without the 1e-6 that PyTorch adds to the norm; 0 = any"),
-       jobspec::real_option(
+       jobspec::choice_option("recompute", {"none", "blocks"},
+                              "activation checkpointing: what backward computes again instead of "
+                              "keeping it; blocks: most layers, one more "
+                              "forward pass for less memory, the same numbers (device cuda)"),
+       jobspec::float_option("clip_norm", 0.0, 0, no_limit,
+                             "largest norm of the whole gradient: longer ones times this / norm, "
+                             "without the 1e-6 that PyTorch adds to the norm; 0 = any"),
+       jobspec::float_option(
            "clip_value", 0.0, 0, no_limit,
            "largest size of any element of the gradient, cut before clip_norm; 0 = any")});
 }
@@ -108,12 +108,12 @@ Section kernels() {
   return section(
       "kernels", "The libraries' kernels (device cuda)",
       {std::move(measure),
-       jobspec::real_option("workspace_mib", 1024.0, 0, 1 << 20,
-                            "memory that the kernels of one call may want beside its tensors, in "
-                            "MiB; less where less is free"),
-       jobspec::real_option("seconds", 120.0, 0, 86400,
-                            "how long is measured at most; calls that are left then stay as the "
-                            "libraries think best")});
+       jobspec::float_option("workspace_mib", 1024.0, 0, 1 << 20,
+                             "memory that the kernels of one call may want beside its tensors, in "
+                             "MiB; less where less is free"),
+       jobspec::float_option("seconds", 120.0, 0, 86400,
+                             "how long is measured at most; calls that are left then stay as the "
+                             "libraries think best")});
 }
 
 std::vector<Section> own_sections() {
@@ -124,7 +124,7 @@ std::vector<Section> own_sections() {
               "least the ranks",
               "auto", 1, 65536);
   shards.divides = "batch.global";
-  Option beta = jobspec::real_option(
+  Option beta = jobspec::float_option(
       "beta", 0.99, 0, 0.999999,
       "what the past weighs in the running means of the two terms, from 0 to below 1");
   return {

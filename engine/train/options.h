@@ -38,7 +38,7 @@ struct Settings {
   double clip_value = 0;
   bool shuffle_once = false;  ///< one order of the samples for all epochs
   int loader_threads = 1;
-  int prefetch = 1;                              ///< batches prepared ahead at most
+  int prefetch = 1;                              ///< batches to prefetch at most
   std::optional<std::int64_t> log_every;         ///< steps; nothing = auto
   std::int64_t eval_every = 1;                   ///< epochs
   bool always_tests = false;                     ///< the test samples, with every validation

@@ -15,10 +15,10 @@ namespace {
 using ::testing::ElementsAre;
 
 std::shared_ptr<const Distribution> make(const std::string& text) {
-  Complaints complaints("f");
+  Diagnostics diagnostics("f");
   const Value value = read_yaml(text, "f");
-  auto distribution = read_distribution(value, "x", complaints);
-  complaints.throw_if_any();
+  auto distribution = read_distribution(value, "x", diagnostics);
+  diagnostics.throw_if_any();
   return distribution;
 }
 

@@ -26,10 +26,10 @@ std::string name_of(const ::testing::TestParamInfo<path>& info) {
   return name;
 }
 
-/// Complaints travel as JSON, so they must be UTF-8 whatever the file held. Throws where one is
+/// Diagnostics travel as JSON, so they must be UTF-8 whatever the file held. Throws where one is
 /// not.
 void check_complaints(const std::string& text) {
-  for (const Diagnostic& diagnostic : complaints(text)) {
+  for (const Diagnostic& diagnostic : diagnostics(text)) {
     read_yaml(Value(diagnostic.to_string()).to_json(), "complaint");
   }
 }
@@ -51,7 +51,7 @@ TEST_P(Invalid, SaysWhatAndWhere) {
   const std::string text = read_file(GetParam());
   const std::vector<std::string> expected = headers(text, "expect");
   ASSERT_FALSE(expected.empty()) << "the file should start with '# expect: LINE: TEXT'";
-  const std::vector<Diagnostic> found = complaints(text, "f.yaml");
+  const std::vector<Diagnostic> found = diagnostics(text, "f.yaml");
   std::string all;
   for (const Diagnostic& diagnostic : found)
     all += diagnostic.to_string() + "\n";

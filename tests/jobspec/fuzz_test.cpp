@@ -1,4 +1,4 @@
-// Damaged and odd sweep files from a seeded generator: each is taken, or answered with complaints
+// Damaged and odd sweep files from a seeded generator: each is taken, or answered with diagnostics
 // that can be shown. How many: tests/support/fuzz.h.
 #include <gtest/gtest.h>
 
@@ -105,7 +105,7 @@ std::string odd(std::vector<std::string> lines, const std::vector<std::vector<st
   return below(4) == 0 ? test::damaged(std::move(text), random) : text;
 }
 
-/// Complaints travel as JSON: UTF-8, whatever the file held.
+/// Diagnostics travel as JSON: UTF-8, whatever the file held.
 void expect_complaints(const InputError& error) {
   ASSERT_FALSE(error.diagnostics().empty());
   for (const Diagnostic& diagnostic : error.diagnostics()) {

@@ -23,7 +23,7 @@ Schema path_schema() {
        "",
        {choice_option("labels", {"fine", "coarse"}, ""), path_option("dir", "auto", "")}}};
   Section root;
-  root.options = {text_option("note", {}, "")};
+  root.options = {string_option("note", {}, "")};
   return Schema::from_json(Schema{"test", {root, data}}.to_json());
 }
 

@@ -22,7 +22,7 @@ TEST(Schema, SurvivesJson) {
   ASSERT_EQ(back.sections.size(), 2u);
   const Option& read = back.sections[0].options.at(0);
   EXPECT_EQ(read.type, OptionType::real);
-  EXPECT_EQ(read.fallback, Value("auto"));
+  EXPECT_EQ(read.default_value, Value("auto"));
   EXPECT_TRUE(read.required && read.above_min && read.or_auto);
   EXPECT_EQ(read.max, 10.0);
   const Option& chosen = back.sections[0].variants.at(0).options.at(0);

@@ -36,8 +36,8 @@ inline Sweep parse(const std::string& text, const std::string& name = "sweep.yam
 }
 
 /// Every complaint about a file, in parsing or expanding it; empty where there is none.
-inline std::vector<Diagnostic> complaints(const std::string& text,
-                                          const std::string& name = "sweep.yaml") {
+inline std::vector<Diagnostic> diagnostics(const std::string& text,
+                                           const std::string& name = "sweep.yaml") {
   try {
     expand(parse(text, name), test_schema());
   } catch (const InputError& error) {

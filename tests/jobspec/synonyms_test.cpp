@@ -119,9 +119,9 @@ TEST(Notes, ARateOfZero) {
 
 TEST(DecimalCommas, AreToldByTheirBlanks) {
   const auto message = [](const std::string& values) {
-    const auto found = complaints("method: grid\nparameters:\n  optimizer.lr: {values: " + values +
-                                  "}\ntrain:\n  model: {name: mlp}\n  data: {name: synthetic}\n"
-                                  "  batch: {global: 8}\n  optimizer: {name: sgd}\n");
+    const auto found = diagnostics("method: grid\nparameters:\n  optimizer.lr: {values: " + values +
+                                   "}\ntrain:\n  model: {name: mlp}\n  data: {name: synthetic}\n"
+                                   "  batch: {global: 8}\n  optimizer: {name: sgd}\n");
     return found.empty() ? "" : found.front().to_string();
   };
   EXPECT_THAT(message("[0,001, 0,01]"), AllOf(HasSubstr("sweep.yaml:3: parameters.optimizer.lr: "),
@@ -178,7 +178,7 @@ TEST(JsonSchema, OffersNoKeyThatTheFileDoesNotTake) {
                              (key.section.empty() ? "\n" : "}\n") +
                              "train: {model: {name: mlp}, data: {name: synthetic}, batch: {global: "
                              "8}, optimizer: {name: sgd}}\n";
-    for (const Diagnostic& diagnostic : complaints(text))
+    for (const Diagnostic& diagnostic : diagnostics(text))
       EXPECT_THAT(diagnostic.message, Not(HasSubstr("unknown key"))) << text;
   }
 }

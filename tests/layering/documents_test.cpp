@@ -88,6 +88,16 @@ const std::vector<Replaced>& replaced_words() {
       {std::regex(R"re([sS]ighting)re"), "observation", {"documents_test"}},
       {std::regex(R"re(\bresting\b)re"), "awaiting_decision", {"documents_test", "db/store_test"}},
       {std::regex(R"re([rR]oll call|\bVigil\b)re"), "liveness probe, watchdog", {"documents_test"}},
+      {std::regex(R"re(\b(whole|real|text)_option\b)re"),
+       "int_option, float_option, string_option",
+       {"documents_test"}},
+      {std::regex(R"re(\bComplaints\b|\bMisfit\b)re"),
+       "Diagnostics, ValidationError",
+       {"documents_test"}},
+      {std::regex(
+           R"re(convolution( of volumes)? turned round|look on their own|[lL]stms over one another)re"),
+       "transposed convolution, attention heads, stacked LSTM layers",
+       {"documents_test"}},
   };
   return words;
 }

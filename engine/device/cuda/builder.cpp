@@ -210,7 +210,7 @@ void Builder::loss_in_channels_last(TensorId from, TensorId to) {
 
 void Builder::call(Pass pass, const std::shared_ptr<gpu::Call>& call,
                    const std::vector<TensorId>& tensors) {
-  constexpr std::size_t most = 40;  // backward of four lstms over one another has 37
+  constexpr std::size_t most = 40;  // backward of four stacked LSTM layers has 37
   if (tensors.size() > most)
     throw std::logic_error(call->name() + " takes " + std::to_string(tensors.size()) +
                            " tensors, more than " + std::to_string(most));

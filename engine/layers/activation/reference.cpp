@@ -126,14 +126,14 @@ namespace thalweg::engine::layers {
 
 LayerKind leaky_relu() {
   return {.doc = "x, or slope x below 0",
-          .options = {real_option("slope", 0.01, 0, 1, "below 0")},
+          .options = {float_option("slope", 0.01, 0, 1, "below 0")},
           .reference = &reference::leaky_relu,
           .swaps_with_max_pool = true};
 }
 
 LayerKind tanh() {
   return {.doc = "scale tanh(x)",
-          .options = {real_option("scale", 1, 1e-6, 1e6, "of what is put out")},
+          .options = {float_option("scale", 1, 1e-6, 1e6, "of the output")},
           .reference = &reference::tanh};
 }
 

@@ -115,8 +115,9 @@ namespace thalweg::engine::layers {
 
 LayerKind attention() {
   return {
-      .doc = "positions look at each other: of queries, keys and values side by side",
-      .options = {needed("heads", "parts that look on their own"),
+      .doc =
+          "multi-head scaled dot-product self-attention over queries, keys and values side by side",
+      .options = {required("heads", "number of attention heads"),
                   flag_option("causal", false, "a position sees only itself and those before it")},
       .reference = &reference::attention};
 }

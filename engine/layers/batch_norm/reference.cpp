@@ -153,8 +153,8 @@ namespace thalweg::engine::layers {
 LayerKind batch_norm() {
   return {.doc = "normalisation per channel over the shard, or with sync over the whole batch",
           .options = {epsilon_option(),
-                      real_option("momentum", 0.1, 0, 1,
-                                  "weight of the newest batch in the running statistics"),
+                      float_option("momentum", 0.1, 0, 1,
+                                   "weight of the newest batch in the running statistics"),
                       flag_option("zero_weight", false, "weights start at 0, not 1"),
                       flag_option("sync", false, "mean and variance over all shards of all ranks")},
           .reference = &reference::batch_norm,

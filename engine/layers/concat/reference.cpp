@@ -64,7 +64,9 @@ const Layer concat{plan, {forward<float>, backward<float>}, {forward<double>, ba
 namespace thalweg::engine::layers {
 
 LayerKind concat() {
-  return {.doc = "inputs side by side: channels of images and volumes, else features",
+  return {.doc =
+              "concatenates its inputs along the channels of images and volumes, else along the "
+              "features",
           .options = {},
           .reference = &reference::concat,
           .inputs = 0};

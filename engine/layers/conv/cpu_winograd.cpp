@@ -369,7 +369,7 @@ THALWEG_AVX512 void turn_16_by_16(const float* from, float* to) {
   }
 }
 
-/// points: (36; outs, part), of the convolution turned round: the layer's outputs are what it sums
+/// points: (36; outs, part), of the transposed convolution: the layer's outputs are what it sums
 /// over, and the window is turned by 180 degrees. `blocks_in`: of the whole layer.
 THALWEG_AVX512 void weights_backward(const float* weights, std::int64_t blocks_in, Channels outs,
                                      Channels ins, float* points, std::int64_t distance) {

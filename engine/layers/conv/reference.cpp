@@ -111,7 +111,7 @@ namespace thalweg::engine::layers {
 namespace {
 
 Option channels() {
-  return needed("channels", "channels put out");
+  return required("channels", "output channels");
 }
 
 Option algorithm() {
@@ -142,13 +142,13 @@ LayerKind conv3d() {
 }
 
 LayerKind conv_transpose2d() {
-  return {.doc = "convolution turned round: images grow by the stride",
+  return {.doc = "transposed convolution: images grow by the stride",
           .options = with_window({channels(), bias_option()}, 0),
           .reference = &reference::conv_transpose<2>};
 }
 
 LayerKind conv_transpose3d() {
-  return {.doc = "convolution of volumes turned round",
+  return {.doc = "transposed convolution over volumes",
           .options = with_window({channels(), bias_option()}, 0),
           .reference = &reference::conv_transpose<3>};
 }

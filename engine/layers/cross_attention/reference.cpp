@@ -122,8 +122,9 @@ namespace thalweg::engine::layers {
 
 LayerKind cross_attention() {
   return {
-      .doc = "positions of the first input (queries) look at those of the second (keys and values)",
-      .options = {needed("heads", "parts that look on their own")},
+      .doc =
+          "multi-head cross-attention: queries of the first input, keys and values of the second",
+      .options = {required("heads", "number of attention heads")},
       .reference = &reference::cross_attention,
       .inputs = 2,
       .floats_on_cpu = true};

@@ -49,7 +49,7 @@ namespace thalweg::engine::layers {
 
 LayerKind dropout() {
   return {.doc = "leaves out elements at random in training",
-          .options = {real_option("probability", 0.5, 0, 0.999, "share of elements left out")},
+          .options = {float_option("probability", 0.5, 0, 0.999, "share of elements left out")},
           .reference = &reference::dropout};
 }
 

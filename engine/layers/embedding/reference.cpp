@@ -72,10 +72,11 @@ const Layer positions{plan_positions,
 namespace thalweg::engine::layers {
 
 LayerKind embedding() {
-  return {.doc = "a learned row of numbers for each token",
-          .options = {needed("tokens", "how many there are"), needed("width", "numbers in a row")},
-          .reference = &reference::embedding,
-          .tokens = true};
+  return {
+      .doc = "a learned row of numbers for each token",
+      .options = {required("tokens", "how many there are"), required("width", "numbers in a row")},
+      .reference = &reference::embedding,
+      .tokens = true};
 }
 
 LayerKind positions() {

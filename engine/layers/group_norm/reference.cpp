@@ -64,7 +64,7 @@ namespace thalweg::engine::layers {
 
 LayerKind group_norm() {
   return {.doc = "normalisation per sample over groups of channels",
-          .options = {needed("groups", "equal parts of the channels"), epsilon_option()},
+          .options = {required("groups", "equal parts of the channels"), epsilon_option()},
           .reference = &reference::group_norm,
           .floats_on_cpu = true};
 }

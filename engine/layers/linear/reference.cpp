@@ -72,7 +72,7 @@ namespace thalweg::engine::layers {
 
 LayerKind linear() {
   return {.doc = "fully connected",
-          .options = {needed("outputs", "features put out"), bias_option()},
+          .options = {required("outputs", "output features"), bias_option()},
           .reference = &reference::linear,
           .multiplies = true,
           .fuses_relu = true,

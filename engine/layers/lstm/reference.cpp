@@ -136,8 +136,8 @@ namespace thalweg::engine::layers {
 
 LayerKind lstm() {
   return {.doc = "long short-term memory over positions",
-          .options = {needed("width", "features put out"),
-                      flag_option("last", false, "put out the last position only")},
+          .options = {required("width", "output features"),
+                      flag_option("last", false, "output of the last position only")},
           .reference = &reference::lstm,
           .stacks = true};
 }

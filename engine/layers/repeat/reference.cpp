@@ -40,7 +40,7 @@ namespace thalweg::engine::layers {
 
 LayerKind repeat() {
   return {.doc = "the same features at each position",
-          .options = {needed("positions", "how many")},
+          .options = {required("positions", "how many")},
           .reference = &reference::repeat,
           .floats_on_cpu = true};
 }

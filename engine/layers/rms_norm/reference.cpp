@@ -63,7 +63,7 @@ namespace thalweg::engine::layers {
 
 LayerKind rms_norm() {
   return {.doc = "normalisation by the root mean square of the features of each position",
-          .options = {real_option("epsilon", 1e-5, 1e-12, 1, "added to the mean square")},
+          .options = {float_option("epsilon", 1e-5, 1e-12, 1, "added to the mean square")},
           .reference = &reference::rms_norm};
 }
 

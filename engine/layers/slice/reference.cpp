@@ -84,7 +84,7 @@ namespace thalweg::engine::layers {
 
 LayerKind slice() {
   return {.doc = "some of the positions",
-          .options = {whole("first", "of them, from 0", 0, 0), needed("count", "how many")},
+          .options = {whole("first", "of them, from 0", 0, 0), required("count", "how many")},
           .reference = &reference::slice,
           .floats_on_cpu = true};
 }

@@ -57,7 +57,7 @@ namespace thalweg::engine::layers {
 
 LayerKind upsample() {
   return {.doc = "repeats every pixel or voxel",
-          .options = {jobspec::whole_option("factor", 2, 1, 64, "times in every direction")},
+          .options = {jobspec::int_option("factor", 2, 1, 64, "times in every direction")},
           .reference = &reference::upsample};
 }
 

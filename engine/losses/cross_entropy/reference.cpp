@@ -105,7 +105,8 @@ LossKind cross_entropy() {
   return {
       .doc = "cross-entropy of the softmax of the logits",
       .options =
-          {jobspec::real_option("smoothing", 0, 0, 1, "share of the label spread over all classes"),
+          {jobspec::float_option("smoothing", 0, 0, 1,
+                                 "share of the label spread over all classes"),
            jobspec::list_option(
                "class_weights", jobspec::List{},
                "what the loss of each class is multiplied by, one number a class; empty = all 1")},

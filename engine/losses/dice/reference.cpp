@@ -93,8 +93,8 @@ namespace thalweg::engine::losses {
 
 LossKind dice() {
   return {.doc = "1 - the Dice coefficient of every class's softmax, averaged: for segmentation",
-          .options = {jobspec::real_option("epsilon", 1, 1e-12, 1e6,
-                                           "added to both parts of each quotient")},
+          .options = {jobspec::float_option("epsilon", 1, 1e-12, 1e6,
+                                            "added to both parts of each quotient")},
           .plan = reference::plan,
           .reference = &reference::dice,
           .metrics = {error, accuracy, Metric{"iou", 3, 4}}};

@@ -1,4 +1,4 @@
-// lstm_lm: embedding, lstms over one another, linear: every position predicts the next token
+// lstm_lm: embedding, stacked LSTM layers, linear: every position predicts the next token
 // (Zaremba et al., arXiv:1409.2329). lstm: the same over (positions, features) without embedding,
 // one answer from the last position. conv_lstm: a 3-D convolutional network reads a volume, an
 // lstm answers with one target after another (after Etalumis: Baydin et al., SC19).

@@ -27,14 +27,14 @@ jobspec::Section compress_section() {
   section.path = "sync";
   section.doc = "How gradients are made smaller for their way between the ranks";
   section.selector = "compress";
-  section.fallback = compress_table().front().name;
+  section.default_value = compress_table().front().name;
   section.variants = compress_table().variants();
   return section;
 }
 
 Option compress_start_option(std::int64_t fallback) {
-  return jobspec::whole_option("compress_start", fallback, 0, jobspec::no_limit,
-                               "steps that are made uncompressed at first");
+  return jobspec::int_option("compress_start", fallback, 0, jobspec::no_limit,
+                             "steps that are made uncompressed at first");
 }
 
 Option error_feedback_option() {

@@ -110,7 +110,7 @@ std::unique_ptr<BucketSum> make(const jobspec::Options& options, const CompressP
 CompressRow top_k_compression() {
   return {"top-k",
           "only the largest gradients of each tensor travel; the rest is kept for later steps",
-          {jobspec::above_min(jobspec::real_option(
+          {jobspec::above_min(jobspec::float_option(
                "compress_share", kShare, 0, 1,
                "share of each tensor's gradients that travels, the largest ones; 8 bytes each")),
            error_feedback_option(), compress_start_option(0)},

@@ -47,7 +47,7 @@ class Generator {
       case OptionType::boolean:
         return once_in(2);
       default:
-        return option.fallback;
+        return option.default_value;
     }
   }
 

@@ -533,7 +533,7 @@ TEST(Layers, AreListedWithTheirOptions) {
   for (const LayerKind& kind : layer_table())
     EXPECT_THAT(page, testing::HasSubstr("\n" + kind.name + ": " + kind.doc)) << kind.name;
   EXPECT_THAT(page, testing::HasSubstr("  slope: below 0 (a number from 0 to 1; 0.01)\n"));
-  EXPECT_THAT(page, testing::HasSubstr("  outputs: features put out (a whole number"));
+  EXPECT_THAT(page, testing::HasSubstr("  outputs: output features (a whole number"));
 }
 
 TEST(BadInput, OfBatchesIsRefused) {

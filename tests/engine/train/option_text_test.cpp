@@ -45,7 +45,7 @@ TEST(Options, OnePart) {
                                      HasSubstr("\n  shuffle: ")));
   EXPECT_THAT(
       options("data.arrays"),
-      AllOf(HasSubstr("inputs: "), HasSubstr("; needed)"), HasSubstr("and, as with every name:"),
+      AllOf(HasSubstr("inputs: "), HasSubstr("; required)"), HasSubstr("and, as with every name:"),
             HasSubstr("validation: "), Not(HasSubstr("vocabulary"))));
   EXPECT_THAT(options("optimizer.adamw"), HasSubstr("beta2: decay of the mean squared gradient (a "
                                                     "number from 0 to 0.99999999; default 0.999)"));
@@ -120,7 +120,7 @@ TEST(Words, MeanValuesThatThereAre) {
     std::string hint;
     const jobspec::Target target(schema, row.path.substr(train.size()));
     ASSERT_TRUE(target.known()) << row.path;
-    EXPECT_EQ(target.misfit(std::string(row.means), &hint), "") << row.path << ": " << row.means;
+    EXPECT_EQ(target.mismatch(std::string(row.means), &hint), "") << row.path << ": " << row.means;
     ++found;
   }
   EXPECT_GT(found, 40);

@@ -1,4 +1,4 @@
-// The `train` tree: defaults, complaints, and what follows from it.
+// The `train` tree: defaults, diagnostics, and what follows from it.
 #include "engine/train/options.h"
 
 #include <gmock/gmock.h>
@@ -267,8 +267,8 @@ TEST(Schema, HasASectionForEveryTable) {
 TEST(Schema, EveryDefaultIsAllowedByItself) {
   for (const auto& section : train_schema().sections)
     for (const auto& option : section.options) {
-      if (option.fallback.is_number()) {
-        EXPECT_GE(option.fallback.as_double(), option.min) << option.name;
+      if (option.default_value.is_number()) {
+        EXPECT_GE(option.default_value.as_double(), option.min) << option.name;
       }
       EXPECT_FALSE(option.doc.empty()) << section.path << "." << option.name;
     }
