@@ -50,13 +50,15 @@ template <class T>
 void move_whole(const Geometry& g, Fill fill, std::int64_t channels, T outside, const T* in,
                 T* out) {
   const auto z = sources(g, 0, fill), y = sources(g, 1, fill), x = sources(g, 2, fill);
-  const std::int64_t H = g.size[1], W = g.size[2], plane = g.size[0] * H * W;
+  const std::int64_t plane = g.size[0] * g.size[1] * g.size[2];
+  const std::int64_t along = augment::pixel_at(g, 0, 0, 1);
   for (std::int64_t c = 0; c < channels; ++c)
     for (const std::int64_t zi : z)
       for (const std::int64_t yi : y) {
-        const T* row = zi < 0 || yi < 0 ? nullptr : in + c * plane + (zi * H + yi) * W;
+        const T* row =
+            zi < 0 || yi < 0 ? nullptr : in + c * plane + augment::pixel_at(g, zi, yi, 0);
         for (const std::int64_t xi : x)
-          *out++ = row == nullptr || xi < 0 ? outside : row[xi];
+          *out++ = row == nullptr || xi < 0 ? outside : row[xi * along];
       }
 }
 
@@ -77,7 +79,7 @@ void for_between(const Geometry& g, Fill fill, const Each& each) {
       for (std::size_t k = 0; k < 4; ++k) {
         const std::int64_t yi = source(rows, place.y + static_cast<std::int64_t>(k) / 2);
         const std::int64_t xi = source(columns, place.x + static_cast<std::int64_t>(k) % 2);
-        from[k] = yi < 0 || xi < 0 ? -1 : yi * W + xi;
+        from[k] = yi < 0 || xi < 0 ? -1 : augment::pixel_at(g, 0, yi, xi);
       }
       each(y * W + x, from, place.weights);
     }
@@ -119,7 +121,7 @@ float mean_of(const float* values, std::int64_t n) {
 void recolour(Colour colour, float amount, std::int64_t channels, std::int64_t pixels,
               float* values) {
   const std::int64_t n = channels * pixels;
-  if (colour != Colour::from_own_grey) {
+  if (colour == Colour::add || colour == Colour::from_mean) {
     const float about = colour == Colour::from_mean ? mean_of(values, n) : 0;
     for (std::int64_t i = 0; i < n; ++i)
       values[i] = augment::recoloured(colour, values[i], about, amount);
@@ -127,6 +129,11 @@ void recolour(Colour colour, float amount, std::int64_t channels, std::int64_t p
   }
   float *red = values, *green = red + pixels, *blue = green + pixels;
   for (std::int64_t i = 0; i < pixels; ++i) {
+    if (colour == Colour::hue) {
+      const auto turned = augment::hue_turned(red[i], green[i], blue[i], amount);
+      red[i] = turned[0], green[i] = turned[1], blue[i] = turned[2];
+      continue;
+    }
     const float grey = augment::grey(red[i], green[i], blue[i]);
     for (float* one : {red, green, blue})
       one[i] = augment::recoloured(colour, one[i], grey, amount);
@@ -138,12 +145,26 @@ void recolour(Colour colour, float amount, std::int64_t channels, std::int64_t p
                               "; set it to 0 or leave it out");
 }
 
+std::string sizes_text(const std::vector<std::int64_t>& sizes) {
+  std::string text;
+  for (const std::int64_t n : sizes)
+    text += (text.empty() ? "" : " x ") + std::to_string(n);
+  return text;
+}
+
 void require_fit(const augment::Row& row, const SampleForm& form) {
   if (form.vocabulary > 0) refuse(row.name, "the samples are tokens, not images");
   if (form.input.size() < 3)
     refuse(row.name, "the samples are " + std::to_string(form.input.size()) +
                          "-dimensional, not images (c, h, w)");
-  if (row.needs != Needs::volume && form.input.size() != 3)
+  const auto& input = form.input;
+  if (row.needs == Needs::cube &&
+      (input.size() != 4 || input[1] != input[3] || input[2] != input[3]))
+    refuse(row.name, "only volumes of equal sides can be turned so, the samples are " +
+                         sizes_text(input) + " (rotate90 turns height and width alone)");
+  if (row.needs == Needs::square && input[input.size() - 2] != input.back())
+    refuse(row.name, "height and width must be equal, the samples are " + sizes_text(input));
+  if ((row.needs == Needs::image || row.needs == Needs::colours) && form.input.size() != 3)
     refuse(row.name, "only images (c, h, w) can be changed so, the samples have " +
                          std::to_string(form.input.size()) + " dimensions");
   if (row.needs == Needs::colours && form.input[0] != 3)

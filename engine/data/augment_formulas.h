@@ -12,10 +12,12 @@ namespace thalweg::engine::augment {
 /// What stands outside of an image.
 enum class Fill : int { zero, edge, wrap };
 
-/// Where an output pixel comes from. Flips and shifts are whole pixels along (d, h, w); the rest is
-/// for (h, w), about the image's centre.
+/// Where an output pixel comes from. Flips, quarter turns and shifts are whole pixels along
+/// (d, h, w); the rest is for (h, w), about the image's centre.
 struct Geometry {
   std::array<bool, 3> flip{};
+  /// Which of the image's axes is read along each of the output's; exchanged ones are of one size.
+  std::array<std::int8_t, 3> axis{0, 1, 2};
   std::array<std::int64_t, 3> shift{};
   std::array<std::int64_t, 3> size{};  ///< of the image; not to be changed
   /// input = matrix * output + offset, (y, x) in pixels from the centre
@@ -27,6 +29,9 @@ struct Geometry {
   }
   /// matrix = matrix * (a b; c d): what is asked for later acts on the output first.
   void then(double a, double b, double c, double d);
+  /// A quarter turn: the output has along each axis what was along axis `from[axis]`, from its end
+  /// where `back[axis]`. Comes after flips, before shifts.
+  void turn(const std::array<std::int8_t, 3>& from, const std::array<bool, 3>& back);
 };
 
 /// What a change of colours sets values in relation to.
@@ -34,6 +39,7 @@ enum class Colour : int {
   add,            ///< v + amount
   from_mean,      ///< mean + amount * (v - mean), the mean of the image as it is by then
   from_own_grey,  ///< the same with the mean of the pixel's three colours
+  hue,            ///< hue_turned() by `amount`
 };
 
 /// Changes of colours that a table may have.
@@ -73,6 +79,17 @@ constexpr std::int64_t source(const Geometry& g, std::size_t axis, std::int64_t 
   return at >= 0 && g.flip[axis] ? g.size[axis] - 1 - at : at;
 }
 
+/// Pixels from one to the next along an axis of the image.
+constexpr std::int64_t stride(const Geometry& g, std::int8_t axis) {
+  if (axis == 2) return 1;
+  return axis == 1 ? g.size[2] : g.size[1] * g.size[2];
+}
+
+/// Number of the pixel whose source() along the three axes is (z, y, x).
+constexpr std::int64_t pixel_at(const Geometry& g, std::int64_t z, std::int64_t y, std::int64_t x) {
+  return z * stride(g, g.axis[0]) + y * stride(g, g.axis[1]) + x * stride(g, g.axis[2]);
+}
+
 constexpr std::int64_t floor_of(double x) {
   const auto whole = static_cast<std::int64_t>(x);
   return static_cast<double>(whole) > x ? whole - 1 : whole;
@@ -108,6 +125,17 @@ constexpr float recoloured(Colour colour, float value, float about, float amount
 
 constexpr float grey(float red, float green, float blue) {
   return (red + green + blue) / 3;
+}
+
+/// Red, green and blue turned about the axis of greys by the angle whose half has the tangent `t`:
+/// Rodrigues' formula about (1, 1, 1); a third of a circle makes red green. Keeps grey() and the
+/// distance from it.
+constexpr std::array<float, 3> hue_turned(float red, float green, float blue, float t) {
+  const float square = t * t, cosine = (1 - square) / (1 + square), sine = 2 * t / (1 + square);
+  const float own = (1 + 2 * cosine) / 3, next = (1 - cosine) / 3, across = sine * 0.57735027f;
+  const float left = next - across, right = next + across;
+  return {own * red + left * green + right * blue, right * red + own * green + left * blue,
+          left * red + right * green + own * blue};
 }
 
 /// The sum of an image's values that gives its mean has a fixed order: value i belongs to partial

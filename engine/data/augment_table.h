@@ -5,9 +5,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "engine/data/augment_formulas.h"
+#include "jobspec/table.h"
 
 namespace thalweg::engine::augment {
 
@@ -20,7 +20,13 @@ struct Draw {
   }
 };
 
-enum class Needs { volume, image, colours };  ///< (c, d, h, w) too; (c, h, w); three channels
+enum class Needs {
+  volume,   ///< (c, d, h, w) or (c, h, w)
+  square,   ///< of these, with h = w
+  cube,     ///< (c, d, h, w) with d = h = w
+  image,    ///< (c, h, w)
+  colours,  ///< (c, h, w) of three channels
+};
 
 struct Row {
   const char* name;
@@ -34,6 +40,7 @@ struct Row {
   bool stays_inside = false;  ///< `move` brings nothing in from outside the image
 };
 
-const std::vector<Row>& table();
+/// What a sample gets is drawn by a row's place: new rows go to the end.
+const jobspec::Table<Row>& table();
 
 }  // namespace thalweg::engine::augment

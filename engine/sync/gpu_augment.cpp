@@ -84,7 +84,7 @@ struct Move {
     for (std::int64_t x = team.rank(); x < in.of.width; x += team.size()) {
       const std::int64_t xi = augment::source(g, 2, x, fill);
       const bool nowhere = zi < 0 || yi < 0 || xi < 0;
-      const std::int64_t from = (zi * in.of.height + yi) * in.of.width + xi;
+      const std::int64_t from = augment::pixel_at(g, zi, yi, xi);
       for (std::int64_t c = 0; c < in.of.channels; ++c)
         to[c * in.of.pixels() + x] = nowhere ? 0.0f : in.at(sample, c, from);
     }
@@ -101,7 +101,7 @@ struct Move {
       std::int64_t from[4];
       for (int k = 0; k < 4; ++k) {
         const std::int64_t yi = source(1, place.y + k / 2), xi = source(2, place.x + k % 2);
-        from[k] = yi < 0 || xi < 0 ? -1 : yi * in.of.width + xi;
+        from[k] = yi < 0 || xi < 0 ? -1 : augment::pixel_at(g, 0, yi, xi);
       }
       for (std::int64_t c = 0; c < in.of.channels; ++c) {
         float value = 0;
@@ -157,6 +157,12 @@ struct Recolour {
     if (!chosen(sample) || (changes[sample].colours >> number & 1u) == 0) return;
     float* const pixel = images + sample * of.values() + i % pixels;
     const float amount = changes[sample].amounts[number];
+    if (colour == Colour::hue) {
+      const auto turned = augment::hue_turned(pixel[0], pixel[pixels], pixel[2 * pixels], amount);
+      for (std::size_t c = 0; c < 3; ++c)
+        pixel[static_cast<std::int64_t>(c) * pixels] = turned[c];
+      return;
+    }
     float about = 0;
     if (colour == Colour::from_mean) about = means[sample];
     if (colour == Colour::from_own_grey)

@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <numbers>
 #include <numeric>
 #include <set>
 
@@ -65,12 +67,87 @@ TEST(Augment, CropMovesByWholePixelsAndFills) {
   EXPECT_EQ(seen, (std::set<std::vector<float>>{{1, 2, 3}, {3, 1, 2}, {2, 3, 1}}));
 }
 
+/// Every image that `options` make of 1, 2, 3, ...
+std::set<std::vector<float>> all_changed(const Value& options, std::vector<std::int64_t> shape) {
+  std::set<std::vector<float>> seen;
+  for (std::uint64_t sample = 0; sample < 400; ++sample)
+    seen.insert(changed(options, shape, sample));
+  return seen;
+}
+
+TEST(Augment, QuarterTurnsAreNumPys) {
+  // numpy.rot90 of [[1, 2], [3, 4]] by 1, 2 and 3 quarters
+  const std::set<std::vector<float>> turned{{2, 4, 1, 3}, {4, 3, 2, 1}, {3, 1, 4, 2}};
+  EXPECT_EQ(all_changed(Map{{"rotate90", 1.0}}, {1, 2, 2}), turned);
+  // Each plane of a volume alike, and it need not be a cube.
+  const std::set<std::vector<float>> volumes{
+      {2, 4, 1, 3, 6, 8, 5, 7}, {4, 3, 2, 1, 8, 7, 6, 5}, {3, 1, 4, 2, 7, 5, 8, 6}};
+  EXPECT_EQ(all_changed(Map{{"rotate90", 1.0}}, {1, 2, 2, 2}), volumes);
+  EXPECT_EQ(all_changed(Map{{"rotate90", 0.5}}, {1, 2, 2}).size(), 4u);
+  // With flips: all eight ways to lay a square.
+  EXPECT_EQ(all_changed(Map{{"rotate90", 0.5}, {"flip", 0.5}}, {1, 2, 2}).size(), 8u);
+}
+
+TEST(Augment, QuarterTurnsComeBeforeWhatMovesTheImage) {
+  // A shift along the width stays one of columns, whatever the turn was.
+  const auto turned_and_moved = [](float u) {
+    augment::Geometry g;
+    g.size = {1, 3, 3};
+    augment::table().at("rotate90").move(g, {{0, u, 0, 0}}, 1);
+    g.shift[2] = 1;
+    std::vector<std::int64_t> from;
+    for (std::int64_t y = 0; y < 3; ++y)
+      for (std::int64_t x = 0; x < 3; ++x) {
+        const auto at = [&](std::size_t axis, std::int64_t i) {
+          return augment::source(g, axis, i, augment::Fill::zero);
+        };
+        from.push_back(at(2, x) < 0 ? -1 : augment::pixel_at(g, 0, at(1, y), at(2, x)));
+      }
+    return from;
+  };
+  // rot90 of 0 .. 8 is [[2, 5, 8], [1, 4, 7], [0, 3, 6]]
+  EXPECT_THAT(turned_and_moved(0), ElementsAre(5, 8, -1, 4, 7, -1, 3, 6, -1));
+}
+
+TEST(Augment, TurnsOfACubeAreItsRotations) {
+  const auto turned = all_changed(Map{{"rotate90_3d", 1.0}}, {1, 2, 2, 2});
+  EXPECT_EQ(turned.size(), 23u);
+  EXPECT_FALSE(turned.contains({1, 2, 3, 4, 5, 6, 7, 8}));
+  EXPECT_FALSE(turned.contains({5, 6, 7, 8, 1, 2, 3, 4})) << "a mirror image";
+  for (const std::vector<float>& cube : turned) {
+    // Corners that were neighbours are, and no mirror image came out: the three edges out of the
+    // first corner keep their hand.
+    const auto place = [](float corner) {
+      const int i = static_cast<int>(corner) - 1;
+      return std::array<int, 3>{i >> 2 & 1, i >> 1 & 1, i & 1};
+    };
+    int edges[3][3];
+    for (int a = 0; a < 3; ++a)
+      for (std::size_t k = 0; k < 3; ++k)
+        edges[a][k] = place(cube[static_cast<std::size_t>(4 >> a)])[k] - place(cube[0])[k];
+    const auto& e = edges;
+    EXPECT_EQ(e[0][0] * (e[1][1] * e[2][2] - e[1][2] * e[2][1]) -
+                  e[0][1] * (e[1][0] * e[2][2] - e[1][2] * e[2][0]) +
+                  e[0][2] * (e[1][0] * e[2][1] - e[1][1] * e[2][0]),
+              1);
+  }
+}
+
+TEST(Augment, TheTableNamesTheNearestRow) {
+  EXPECT_EQ(augment::table().find("rotat"), nullptr);
+  try {
+    augment::table().at("rotat", "augment");
+    ADD_FAILURE() << "found";
+  } catch (const std::invalid_argument& e) {
+    EXPECT_THAT(e.what(), HasSubstr("no augmentation 'rotat', did you mean 'rotate'?"));
+  }
+}
+
 /// The augmentation `name` with a fixed draw instead of a random one.
 augment::Geometry moved(const std::string& name, float u, double amount) {
   augment::Geometry g;
   g.size = {1, 5, 5};
-  for (const augment::Row& row : augment::table())
-    if (row.name == name) row.move(g, {{u, 0.5f, 0.5f, 0.5f}}, amount);
+  augment::table().at(name).move(g, {{u, 0.5f, 0.5f, 0.5f}}, amount);
   return g;
 }
 
@@ -123,6 +200,27 @@ TEST(Augment, ColoursChangeWithinTheirRange) {
   EXPECT_NE(contrast[0], 1);
   const auto colour = changed(Map{{"saturation", 0.5}}, {3, 1, 1}, 3);
   EXPECT_NEAR(colour[0] + colour[1] + colour[2], 6, 1e-6);
+  EXPECT_NE(colour[0], 1);
+}
+
+TEST(Augment, HueTurnsColoursAboutGrey) {
+  const auto turned = [](std::array<float, 3> c, double share) {
+    return augment::hue_turned(c[0], c[1], c[2],
+                               static_cast<float>(std::tan(std::numbers::pi * share)));
+  };
+  const auto near = [](std::array<float, 3> found, std::array<float, 3> expected) {
+    for (std::size_t i = 0; i < 3; ++i)
+      EXPECT_NEAR(found[i], expected[i], 2e-6f) << i;
+  };
+  near(turned({1, 0, 0}, 1.0 / 3), {0, 1, 0});  // red is green, as HSV's hue has it
+  near(turned({0, 1, 0}, 1.0 / 3), {0, 0, 1});
+  near(turned({1, 0, 0}, -1.0 / 3), {0, 0, 1});
+  near(turned({0.3f, 0.9f, -0.4f}, 0), {0.3f, 0.9f, -0.4f});
+  near(turned({0.7f, 0.7f, 0.7f}, 0.2), {0.7f, 0.7f, 0.7f});
+  near(turned({1, 0, 0}, 0.5), {-1.0f / 3, 2.0f / 3, 2.0f / 3});  // the opposite side
+  const auto colour = changed(Map{{"hue", 0.1}}, {3, 1, 1}, 3);
+  EXPECT_NEAR(colour[0] + colour[1] + colour[2], 6, 1e-5);
+  EXPECT_NEAR(colour[0] * colour[0] + colour[1] * colour[1] + colour[2] * colour[2], 14, 1e-4);
   EXPECT_NE(colour[0], 1);
 }
 
@@ -219,6 +317,13 @@ TEST(Augment, RefusesWhatCannotBeDone) {
   EXPECT_THAT(complaint(Map{{"rotate", 5.0}}, image_form({1, 4, 4, 4})), HasSubstr("4 dimensions"));
   EXPECT_EQ(complaint(Map{{"flip", 0.5}}, image_form({1, 4, 4, 4})), "accepted");
   EXPECT_THAT(complaint(Map{{"saturation", 0.5}}, image_form({1, 4, 4})), HasSubstr("1 channels"));
+  EXPECT_THAT(complaint(Map{{"rotate90", 0.5}}, image_form({1, 4, 6})), HasSubstr("1 x 4 x 6"));
+  EXPECT_EQ(complaint(Map{{"rotate90", 0.5}}, image_form({1, 2, 4, 4})), "accepted");
+  EXPECT_THAT(complaint(Map{{"rotate90_3d", 0.5}}, image_form({1, 2, 4, 4})),
+              HasSubstr("equal sides"));
+  EXPECT_THAT(complaint(Map{{"rotate90_3d", 0.5}}, image_form({3, 4, 4})),
+              HasSubstr("equal sides"));
+  EXPECT_THAT(complaint(Map{{"hue", 0.5}}, image_form({1, 4, 4})), HasSubstr("1 channels"));
   SampleForm tokens = image_form({1, 4, 4});
   tokens.vocabulary = 5;
   EXPECT_THAT(complaint(Map{{"flip", 0.5}}, tokens), HasSubstr("tokens"));

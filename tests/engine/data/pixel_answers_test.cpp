@@ -162,6 +162,31 @@ TEST(PixelAnswers, VolumesMoveAlongAllAxes) {
   EXPECT_EQ(moved, (std::vector<std::int32_t>{4, 5, 6, 7, 0, 1, 2, 3}));
 }
 
+TEST(PixelAnswers, VolumesTurnWithTheirLabels) {
+  constexpr std::size_t kVoxels = 27;
+  const SampleForm form{
+      .input = {1, 3, 3, 3}, .classes = kVoxels, .labels = kVoxels, .answers = {3, 3, 3}};
+  const Augmenter augmenter(
+      Map{{"rotate90", 0.5}, {"rotate90_3d", 0.7}, {"flip_depth", 0.5}, {"crop", 1.0}}, form);
+  std::vector<float> image(kVoxels), turned(kVoxels);
+  std::vector<std::int32_t> labels(kVoxels), moved(kVoxels);
+  for (std::size_t i = 0; i < kVoxels; ++i) {
+    image[i] = static_cast<float>(i + 1);
+    labels[i] = static_cast<std::int32_t>(i);
+  }
+  int elsewhere = 0;
+  for (std::uint64_t sample = 0; sample < 50; ++sample) {
+    const augment::Change change = augmenter.draw(1, 0, sample);
+    augmenter.apply(change, image.data(), turned.data());
+    augmenter.move(change, labels.data(), moved.data());
+    for (std::size_t i = 0; i < kVoxels; ++i) {
+      ASSERT_EQ(moved[i], turned[i] == 0 ? kNoLabel : static_cast<std::int32_t>(turned[i]) - 1);
+      elsewhere += moved[i] != labels[i] ? 1 : 0;
+    }
+  }
+  EXPECT_GT(elsewhere, 500);
+}
+
 TEST(PixelAnswers, WhatBelongsToPixelsIsToldByItsDimensions) {
   const auto of = [](std::int64_t labels, std::int64_t targets, std::vector<std::int64_t> answers,
                      std::vector<std::int64_t> input = {3, 4, 6}) {

@@ -150,9 +150,18 @@ std::vector<Wanted> cases() {
   std::vector<Wanted> all{{Map{}}};
   Value moves = Map{}, everything = Map{};
   for (const augment::Row& row : augment::table()) {
-    all.push_back({Map{{row.name, amount_of(row)}}});
-    if (row.needs == augment::Needs::volume)
-      all.push_back({Map{{row.name, amount_of(row)}}, {2, 4, 5, 6}});
+    const Map alone{{row.name, amount_of(row)}};
+    if (row.needs == augment::Needs::square) {
+      all.push_back({alone, {3, 7, 7}});
+      all.push_back({alone, {2, 4, 5, 5}});
+      continue;
+    }
+    if (row.needs == augment::Needs::cube) {
+      all.push_back({alone, {2, 4, 4, 4}});
+      continue;
+    }
+    all.push_back({alone});
+    if (row.needs == augment::Needs::volume) all.push_back({alone, {2, 4, 5, 6}});
     everything.set(row.name, amount_of(row));
     if (row.move != nullptr && row.needs == augment::Needs::volume)
       moves.set(row.name, amount_of(row));
@@ -163,6 +172,12 @@ std::vector<Wanted> cases() {
     all.push_back({moves});
     all.push_back({everything});
   }
+  Value square = everything, cube = moves;
+  square.set("rotate90", 0.8);
+  all.push_back({square, {3, 8, 8}});
+  cube.set("rotate90", 0.8);
+  cube.set("rotate90_3d", 0.8);
+  all.push_back({cube, {2, 5, 5, 5}});
   everything.set("mix", 3);
   all.push_back({everything});
   for (const Map& mixed : {Map{{"mixup", 0.4}}, Map{{"cutmix", 1.0}},
