@@ -38,7 +38,8 @@ struct SweepRow {
   std::string file_name, text;       ///< the file as submitted
   std::string metric;
   jobspec::Goal goal = jobspec::Goal::minimize;
-  std::optional<double> target;
+  std::optional<double> target;  ///< the hardest of the targets
+  std::vector<double> targets;
   SweepPhase state = SweepPhase::active;
   double submitted = 0, ended = 0;  ///< Unix seconds; 0 = not yet
   std::string notes;                ///< JSON list

@@ -7,16 +7,16 @@ namespace {
 const sqlite::Sql kInsert{
     "insert sweep",
     "INSERT INTO sweep (name, owner, backend, file_name, text, metric, goal, target, state,"
-    " submitted, ended, notes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"};
+    " submitted, ended, notes, targets) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"};
 const sqlite::Sql kUpdate{"update sweep", "UPDATE sweep SET state = ?, ended = ? WHERE id = ?"};
 const sqlite::Sql kAll{
     "list sweeps",
     "SELECT id, name, owner, backend, file_name, '', metric, goal, target, state, submitted, ended,"
-    " notes FROM sweep ORDER BY id DESC"};
+    " notes, targets FROM sweep ORDER BY id DESC"};
 const sqlite::Sql kOne{
     "read sweep",
     "SELECT id, name, owner, backend, file_name, text, metric, goal, target, state, submitted,"
-    " ended, notes FROM sweep WHERE id = ?"};
+    " ended, notes, targets FROM sweep WHERE id = ?"};
 const sqlite::Sql kInsertEnvironment{
     "insert environment", "INSERT INTO sweep_environment (sweep, entries) VALUES (?, ?)"};
 const sqlite::Sql kEnvironment{"read environment",
@@ -37,6 +37,9 @@ SweepRow read(const sqlite::Run& run) {
   row.submitted = run.maybe_real(10).value_or(0);
   row.ended = run.maybe_real(11).value_or(0);
   row.notes = run.text(12);
+  const jobspec::Value targets = jobspec::read_yaml(run.text(13), "targets");
+  for (const jobspec::Value& target : targets.as_list())
+    row.targets.push_back(target.as_double());
   return row;
 }
 
@@ -45,7 +48,8 @@ SweepRow read(const sqlite::Run& run) {
 std::int64_t Store::insert_sweep(const SweepRow& row) {
   connection_->run(kInsert, row.name, row.owner, row.backend, row.file_name, row.text, row.metric,
                    row.goal, row.target, row.state, maybe_time(row.submitted),
-                   maybe_time(row.ended), row.notes);
+                   maybe_time(row.ended), row.notes,
+                   jobspec::Value(jobspec::List(row.targets.begin(), row.targets.end())).to_json());
   return connection_->last_insert_id();
 }
 

@@ -151,6 +151,31 @@ Value write_resources(const Resources& resources) {
   return map;
 }
 
+namespace {
+
+/// `target: 0.1` or `targets: [0.2, 0.1]`.
+void read_targets(Fields& fields, Metric& metric) {
+  double target = 0;
+  if (fields.real("target", target)) metric.targets = {target};
+  const Value* const several = fields.take("targets");
+  if (several == nullptr || several->is_null()) return;
+  const auto refuse = [&](const char* hint) {
+    fields.wrong(*several, "targets", "a list of different numbers, without target beside it",
+                 hint);
+  };
+  if (!metric.targets.empty()) return refuse("put target into the list");
+  if (!several->is_list()) return refuse("write targets: [0.2, 0.1]");
+  for (const Value& item : several->as_list()) {
+    if (!item.is_number() || !std::isfinite(item.as_double()) ||
+        std::find(metric.targets.begin(), metric.targets.end(), item.as_double()) !=
+            metric.targets.end())
+      return refuse("write targets: [0.2, 0.1]");
+    metric.targets.push_back(item.as_double());
+  }
+}
+
+}  // namespace
+
 Metric read_metric(const Value& value, const std::string& path, Diagnostics& diagnostics) {
   Metric metric;
   Fields fields(value, path, diagnostics);
@@ -167,15 +192,22 @@ Metric read_metric(const Value& value, const std::string& path, Diagnostics& dia
                  word_hint("metric.goal", goal, {"minimize", "maximize"}));
   }
   metric.goal = goal == "maximize" ? Goal::maximize : Goal::minimize;
-  double target = 0;
-  if (fields.real("target", target)) metric.target = target;
+  read_targets(fields, metric);
   fields.finish();
   return metric;
 }
 
+std::optional<double> Metric::target() const {
+  const auto [least, most] = std::minmax_element(targets.begin(), targets.end());
+  if (least == targets.end()) return std::nullopt;
+  return goal == Goal::maximize ? *most : *least;
+}
+
 Value write_metric(const Metric& metric) {
   Map map{{"name", metric.name}, {"goal", metric.goal == Goal::minimize ? "minimize" : "maximize"}};
-  if (metric.target) map.emplace_back("target", *metric.target);
+  if (metric.targets.size() == 1) map.emplace_back("target", metric.targets.front());
+  if (metric.targets.size() > 1)
+    map.emplace_back("targets", List(metric.targets.begin(), metric.targets.end()));
   return map;
 }
 

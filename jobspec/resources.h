@@ -19,7 +19,7 @@ std::vector<std::string> resource_keys();
 /// The inverse; zeros and empty things are left out. The same keys in the same order every time.
 Value write_resources(const Resources& resources);
 
-/// Keys: name (required), goal, target.
+/// Keys: name (required), goal, target or targets.
 Metric read_metric(const Value& value, const std::string& path, Diagnostics& diagnostics);
 Value write_metric(const Metric& metric);
 

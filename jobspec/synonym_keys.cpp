@@ -5,10 +5,9 @@
 namespace thalweg::jobspec {
 namespace {
 
-constexpr std::string_view no_stop =
-    "there is no early stopping: every trial runs to its end; leave it out";
+constexpr std::string_view early_stop =
+    "write stop: {patience: 5}, in validations without a better value of the sweep's metric";
 constexpr std::string_view from_data = "it follows from the data; leave it out";
-constexpr std::string_view eval_epochs = "validation counts epochs, not steps: write every: 1";
 
 }  // namespace
 
@@ -70,7 +69,8 @@ const std::vector<KeySynonym>& key_synonyms() {
       {"", "condition conditions conditional onlyif", "when"},
       {"", "linked together paired", "zip"},
       {"",
-       "model data batch optimizer schedule loss augment eval checkpoint log noise kernels sync "
+       "model data batch optimizer schedule loss augment eval checkpoint stop log noise kernels "
+       "sync "
        "precision device recompute",
        "train", "it belongs under train: indent it by two spaces there"},
       // --- metric
@@ -100,11 +100,15 @@ const std::vector<KeySynonym>& key_synonyms() {
       {"train.schedule", "stepsize dropevery", ".every_epochs"},
       {"train.schedule", "milestones boundaries", ".at_epochs"},
       {"train.schedule", "dropfactor factor decayrate lrgamma", ".gamma"},
-      {"train.eval", "everysteps steps intervalsteps evalsteps stepinterval", ".every",
-       eval_epochs},
-      {"train.eval", "everyepochs interval epochs frequency freq", ".every"},
-      {"train.checkpoint", "everysteps interval steps frequency freq savesteps saveevery",
-       ".every"},
+      {"train.eval", "steps intervalsteps evalsteps stepinterval", ".every_steps"},
+      {"train.eval", "interval epochs frequency freq", ".every"},
+      {"train.eval", "seconds time", ".every_seconds"},
+      {"train.eval", "sanitycheck initial first firststep before", ".at_start"},
+      {"train.checkpoint", "interval steps frequency freq savesteps saveevery", ".every"},
+      {"train.checkpoint", "epochs", ".every_epochs"},
+      {"train.checkpoint", "seconds time", ".every_seconds"},
+      {"train.stop", "target attarget reach", ".at", "write at: target"},
+      {"train.stop", "delta threshold mindelta", ".min_delta"},
       {"train.checkpoint", "keeplast savetotallimit max keeplatest maxtokeep", ".keep"},
       {"train.checkpoint", "dir path folder directory", "",
        "checkpoints stand in the folder of the attempt; leave it out"},
@@ -269,8 +273,7 @@ const std::vector<KeySynonym>& key_synonyms() {
        "evalevery evalinterval evalfrequency valinterval valevery checkvaleverynepoch "
        "evaluationstrategy evalfreq",
        "train.eval.every"},
-      {"*", "evalsteps", "train.eval.every",
-       "write eval: {every: 1}; validation counts epochs, not steps"},
+      {"*", "evalsteps", "train.eval.every_steps"},
       {"*",
        "savesteps saveevery saveinterval checkpointinterval checkpointevery savefreq savefrequency "
        "ckptevery checkpointfreq ckptinterval",
@@ -279,7 +282,8 @@ const std::vector<KeySynonym>& key_synonyms() {
       {"*",
        "loginterval logevery loggingsteps logfrequency logfreq printfreq logeverynsteps printevery",
        "train.log.every"},
-      {"*", "earlystopping earlystop patience earlystoppingpatience", "", no_stop},
+      {"*", "earlystopping earlystop patience earlystoppingpatience", "train.stop.patience",
+       early_stop},
       {"*", "resume resumefrom loadcheckpoint", "",
        "a retried trial goes on from its checkpoint by itself; leave it out"},
       {"*", "seed randomseed manualseed rngseed seedeverything", "seeds"},

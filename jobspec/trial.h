@@ -29,7 +29,10 @@ enum class Goal { minimize, maximize };
 struct Metric {
   std::string name = "val/error";
   Goal goal = Goal::minimize;
-  std::optional<double> target;
+  std::vector<double> targets{};  ///< values that count as got there; in any order
+
+  /// The hardest of them, which rows are ranked by and stop.at waits for.
+  std::optional<double> target() const;
 };
 
 /// trial.yaml. The first block is the trial (same for every attempt), the second this attempt's

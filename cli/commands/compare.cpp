@@ -14,7 +14,7 @@ namespace {
 
 struct Options {
   std::string id;
-  std::vector<std::string> by, best_over;
+  std::vector<std::string> by, best_over, without;
   std::string metric, goal, rank_by;
   std::optional<double> target;
   std::int64_t top = 0;
@@ -30,6 +30,7 @@ std::string query_of(const Options& options) {
   if (!options.best_over.empty()) add("best_over", join(options.best_over, ","));
   if (!options.metric.empty()) add("metric", options.metric);
   if (options.target) add("target", fmt::format("{}", *options.target));
+  if (!options.without.empty()) add("without", join(options.without, ","));
   if (!options.goal.empty()) add("goal", options.goal);
   if (!options.rank_by.empty()) add("rank_by", options.rank_by);
   if (options.top != 0) add("top", fmt::format("{}", options.top));
@@ -67,6 +68,8 @@ Action make_compare(Arguments& arguments) {
   arguments.option("--goal", "WHICH", options->goal, "minimize or maximize").choices = {"minimize",
                                                                                         "maximize"};
   arguments.option("--target", "VALUE", options->target, "another value that counts as got there");
+  arguments.option("--without", "A,B", options->without,
+                   "leave these out of times to the target: validation, checkpoints");
   arguments
       .option("--rank-by", "WHAT", options->rank_by,
               "auto, best (value), or steps, seconds or cost (node time) to the target")

@@ -14,6 +14,7 @@
 namespace thalweg::cli {
 
 using daemon::api::EstimateMessage;
+using daemon::api::OtherTargetMessage;
 using daemon::api::ToTargetMessage;
 
 namespace {
@@ -114,6 +115,15 @@ std::vector<Column> columns_of(const ComparisonMessage& comparison) {
   columns.push_back({"reached", "", Align::right, false, 0, true});
   add_summary_columns(columns, "seconds_to_target", seconds);
   add_summary_columns(columns, "node_seconds_to_target", cost);
+  for (const double other : comparison.other_targets) {
+    const std::string number = format_number(other), end = "_to_" + number;
+    add_summary_columns(columns, "steps" + end, {"", "steps to " + number});
+    columns.push_back({"reached" + end.substr(3), "", Align::right, false, 0, true});
+    Column time{"", "time to " + number};
+    time.leaves = 1;
+    add_summary_columns(columns, "seconds" + end, time);
+    add_summary_columns(columns, "node_seconds" + end, whole);
+  }
   add_summary_columns(columns, "cost_node_seconds", whole);
   columns.push_back({"samples_per_s", "samples/s", Align::right, false, 4});
   Column verdict{"verdict", "verdict", Align::left, true};
@@ -154,6 +164,13 @@ std::vector<Cell> cells_of(const ComparisonMessage& comparison, const Comparison
   row.push_back({"", steps.reached ? std::to_string(*steps.reached) : ""});
   for (const EstimateMessage* time : {&entry.seconds_to_target, &entry.node_seconds_to_target})
     add_summary_cells(row, *time, target ? format_duration(time->median) : "");
+  for (const OtherTargetMessage& other : entry.other_targets) {
+    const ToTargetMessage& there = other.steps;
+    add_summary_cells(row, there, reached_of(there, used, format_steps(there.median)));
+    row.push_back({"", there.reached ? std::to_string(*there.reached) : ""});
+    add_summary_cells(row, other.seconds, format_duration(other.seconds.median));
+    add_summary_cells(row, other.node_seconds, "");
+  }
   add_summary_cells(row, entry.cost_node_seconds, "");
   const auto& rate = entry.samples_per_s.median;
   row.push_back({format_rate(rate), number_cell(rate).raw});

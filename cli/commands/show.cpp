@@ -149,7 +149,14 @@ void print_sweep_next(Context& context, const SweepSnapshot& sweep) {
 void show_sweep(Context& context, const SweepSnapshot& sweep, const Options& options) {
   if (options.format.csv) return print_trials_csv(context, sweep);
   std::string metric = sweep.metric + ", " + sweep.goal;
-  if (sweep.target) metric += ", target " + format_number(sweep.target);
+  if (sweep.targets.size() > 1) {
+    std::vector<std::string> targets;
+    for (const double target : sweep.targets)
+      targets.push_back(format_number(target));
+    metric += ", targets " + join(targets, ", ");
+  } else if (sweep.target) {
+    metric += ", target " + format_number(sweep.target);
+  }
   print_pairs(context, {{"sweep", Cell(sweep.id + " " + sweep.name, "", Tint::bold)},
                         {"state", state_cell(sweep.state)},
                         {"backend", sweep.backend},

@@ -33,6 +33,18 @@ struct ToTargetMessage : EstimateMessage {
   }
 };
 
+struct OtherTargetMessage {
+  double target = 0;
+  ToTargetMessage steps, seconds, node_seconds;
+
+  static void each_field(auto& self, auto&& field) {
+    field("target", self.target);
+    field("steps", self.steps);
+    field("seconds", self.seconds);
+    field("node_seconds", self.node_seconds);
+  }
+};
+
 struct ComparisonRowMessage {
   std::int64_t rank = 0;                        ///< from 1
   std::map<std::string, nlohmann::json> group;  ///< by parameter
@@ -42,6 +54,7 @@ struct ComparisonRowMessage {
   std::int64_t finished = 0, failed = 0;
   EstimateMessage best;
   ToTargetMessage steps_to_target, seconds_to_target, node_seconds_to_target;
+  std::vector<OtherTargetMessage> other_targets;
   EstimateMessage cost_node_seconds, samples_per_s;
   std::vector<std::string> trials;
   std::string verdict;
@@ -61,6 +74,7 @@ struct ComparisonRowMessage {
     field("steps_to_target", self.steps_to_target);
     field("seconds_to_target", self.seconds_to_target);
     field("node_seconds_to_target", self.node_seconds_to_target);
+    field("other_targets", self.other_targets);
     field("cost_node_seconds", self.cost_node_seconds);
     field("samples_per_s", self.samples_per_s);
     field("trials", self.trials);
@@ -72,6 +86,7 @@ struct ComparisonRowMessage {
 struct ComparisonMessage {
   std::string sweep, metric, goal;
   std::optional<double> target;
+  std::vector<double> other_targets;
   std::vector<std::string> by, best_over;
   std::string unit;  ///< "seed" | "configuration"
   std::vector<std::uint64_t> choosing_seeds, judging_seeds;
@@ -84,6 +99,7 @@ struct ComparisonMessage {
     field("metric", self.metric);
     field("goal", self.goal);
     field("target", self.target, Field::null);
+    field("other_targets", self.other_targets);
     field("by", self.by);
     field("best_over", self.best_over);
     field("unit", self.unit);

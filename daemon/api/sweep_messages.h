@@ -66,7 +66,7 @@ struct AboutSubmission {
   std::string name, backend;
   std::int64_t configurations = 0, duplicates = 0;
   std::vector<std::string> notes;
-  nlohmann::json metric;  ///< {name, goal, target?}
+  nlohmann::json metric;  ///< {name, goal, target or targets where there are any}
 
   static void each_field(auto& self, auto&& field) {
     field("name", self.name);
@@ -128,7 +128,8 @@ struct Counts {
 /// One of GET /v1/sweeps.
 struct SweepMessage {
   std::string id, name, owner, backend, state, metric, goal;
-  std::optional<double> target;
+  std::optional<double> target;  ///< the hardest one
+  std::vector<double> targets;
   double submitted = 0, ended = 0;  ///< Unix seconds; 0 = not yet
   nlohmann::json notes;
   std::string file_name;
@@ -143,6 +144,7 @@ struct SweepMessage {
     field("metric", self.metric);
     field("goal", self.goal);
     field("target", self.target, Field::null);
+    field("targets", self.targets);
     field("submitted", self.submitted);
     field("ended", self.ended);
     field("notes", self.notes);

@@ -53,7 +53,8 @@ db::SweepRow row_of(const jobspec::Sweep& sweep) {
   row.name = sweep.name;
   row.metric = sweep.metric.name;
   row.goal = sweep.metric.goal;
-  row.target = sweep.metric.target;
+  row.target = sweep.metric.target();
+  row.targets = sweep.metric.targets;
   row.state = SweepPhase::active;
   row.notes = api::json_text(json(sweep.notes));
   return row;

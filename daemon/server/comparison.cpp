@@ -45,6 +45,9 @@ api::ComparisonRowMessage message_of(const db::analysis::ComparisonRow& row) {
   message.steps_to_target = message_of(row.steps_to_target);
   message.seconds_to_target = message_of(row.seconds_to_target);
   message.node_seconds_to_target = message_of(row.node_seconds_to_target);
+  for (const db::analysis::OtherTarget& other : row.other_targets)
+    message.other_targets.push_back({other.target, message_of(other.steps),
+                                     message_of(other.seconds), message_of(other.node_seconds)});
   message.cost_node_seconds = message_of(row.node_seconds);
   message.samples_per_s.median = row.samples_per_s;
   for (const Id& id : row.trials)
@@ -60,6 +63,7 @@ api::ComparisonMessage message_of(const db::analysis::Comparison& c) {
   message.metric = c.metric;
   message.goal = jobspec::name_of(c.goal);
   message.target = c.target;
+  message.other_targets = c.other_targets;
   message.by = c.by;
   message.best_over = c.best_over;
   message.unit = c.unit;
@@ -96,6 +100,7 @@ db::analysis::CompareOptions compare_options(const Request& request) {
   db::analysis::CompareOptions options;
   options.by = query_names(request, "by");
   options.best_over = query_names(request, "best_over");
+  options.without = query_names(request, "without");
   options.top = static_cast<std::size_t>(query_int(request, "top", 0, 0, 1'000'000'000));
   options.metric = query_text(request, "metric");
   options.rank_by = rank_by(query_text(request, "rank_by"));

@@ -61,6 +61,7 @@ api::SweepMessage sweep_message(const db::SweepRow& row, const Counts& counts) {
   message.metric = row.metric;
   message.goal = name_of(row.goal);
   message.target = row.target;
+  message.targets = row.targets;
   message.submitted = row.submitted;
   message.ended = row.ended;
   message.notes = parsed(row.notes);

@@ -50,7 +50,8 @@ jobspec::SlurmOptions slurm_from(const nlohmann::json& json) {
 
 nlohmann::json metric_json(const jobspec::Metric& metric) {
   nlohmann::json json{{"name", metric.name}, {"goal", jobspec::name_of(metric.goal)}};
-  if (metric.target) json["target"] = *metric.target;
+  if (metric.targets.size() == 1) json["target"] = metric.targets.front();
+  if (metric.targets.size() > 1) json["targets"] = metric.targets;
   return json;
 }
 
@@ -59,7 +60,8 @@ jobspec::Metric metric_from(const nlohmann::json& json) {
   metric.name = json.value("name", metric.name);
   if (const auto goal = jobspec::find_name<jobspec::Goal>(json.value("goal", "")))
     metric.goal = *goal;
-  if (json.contains("target")) metric.target = json["target"].get<double>();
+  if (json.contains("target")) metric.targets = {json["target"].get<double>()};
+  if (json.contains("targets")) metric.targets = json["targets"].get<std::vector<double>>();
   return metric;
 }
 

@@ -1,6 +1,7 @@
 #include "db/analysis/compare.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -13,6 +14,7 @@
 #include "db/analysis/records.h"
 #include "db/analysis/units.h"
 #include "db/analysis/verdict.h"
+#include "jobspec/metric_names.h"
 #include "jobspec/metrics.h"
 
 namespace thalweg::db::analysis {
@@ -22,12 +24,12 @@ std::size_t place_of(const std::vector<std::string>& names, const std::string& n
   return static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
 }
 
-ToTarget to_target(const UnitRow& row, Member member) {
-  ToTarget result{bootstrap_median(values_of(row.units, member))};
+ToTarget to_target(const UnitRow& row, const Number& number) {
+  ToTarget result{bootstrap_median(values_of(row.units, number))};
   for (const Unit& unit : row.units) {
     result.reached +=
         std::count_if(unit.trials.begin(), unit.trials.end(),
-                      [&](const TrialRecord* trial) { return std::isfinite(trial->*member); });
+                      [&](const TrialRecord* trial) { return std::isfinite(number(*trial)); });
   }
   return result;
 }
@@ -66,6 +68,14 @@ ComparisonRow summarize(const UnitRow& units, const Comparison& comparison, Memb
   row.steps_to_target = to_target(units, &TrialRecord::steps);
   row.seconds_to_target = to_target(units, &TrialRecord::seconds);
   row.node_seconds_to_target = to_target(units, &TrialRecord::node_seconds_to_target);
+  for (std::size_t i = 0; i < comparison.other_targets.size(); ++i) {
+    const auto of = [i](double Reached::*what) {
+      return Number([i, what](const TrialRecord& trial) { return trial.other_targets[i].*what; });
+    };
+    row.other_targets.push_back({comparison.other_targets[i], to_target(units, of(&Reached::steps)),
+                                 to_target(units, of(&Reached::seconds)),
+                                 to_target(units, of(&Reached::node_seconds))});
+  }
   row.node_seconds = bootstrap_median(values_of(units.units, &TrialRecord::node_seconds));
   row.samples_per_s = median(values_of(units.units, &TrialRecord::samples_per_s));
   return row;
@@ -98,11 +108,24 @@ const Ranking& ranking_of(RankBy by) {
                        [&](const Ranking& ranking) { return ranking.by == by; });
 }
 
+/// What times to targets can leave out, and where it is counted.
+constexpr std::pair<const char*, const char*> kLeftOut[] = {
+    {"validation", jobspec::metric::validation_s}, {"checkpoints", jobspec::metric::checkpoint_s}};
+
+void require_known_parts(const std::vector<std::string>& without) {
+  for (const std::string& part : without)
+    if (std::none_of(std::begin(kLeftOut), std::end(kLeftOut),
+                     [&](const auto& known) { return part == known.first; }))
+      throw std::invalid_argument("'" + part +
+                                  "' cannot be left out of times; validation and checkpoints can");
+}
+
 /// Sweep, metric, goal, target and parameters, checked.
 Comparison resolve(ReadStore& store, std::int64_t id, const CompareOptions& options,
                    const ParameterNames& names) {
   const auto sweep = store.sweep(id);
   if (!sweep) throw std::invalid_argument(fmt::format("there is no sweep {}", id));
+  require_known_parts(options.without);
   Comparison comparison;
   comparison.sweep = id;
   const bool own = options.metric.empty() || options.metric == sweep->metric;
@@ -112,6 +135,9 @@ Comparison resolve(ReadStore& store, std::int64_t id, const CompareOptions& opti
   };
   comparison.goal = options.goal ? *options.goal : own ? sweep->goal : by_name();
   comparison.target = options.target ? options.target : own ? sweep->target : std::nullopt;
+  if (own)
+    for (const double target : sweep->targets)
+      if (target != comparison.target) comparison.other_targets.push_back(target);
   if (!own) {
     check_metric(store, id, comparison.metric);
     if (!options.goal) {
@@ -140,8 +166,13 @@ Comparison compare(ReadStore& store, std::int64_t sweep, const CompareOptions& o
   const ParameterNames names(store, sweep);
   Comparison comparison = resolve(store, sweep, options, names);
   const bool maximize = comparison.goal == Goal::maximize;
-  Wanted wanted{sweep,    comparison.by,    names.varied_but(comparison.by), comparison.metric,
-                maximize, comparison.target};
+  Wanted wanted{sweep,    comparison.by,     names.varied_but(comparison.by), comparison.metric,
+                maximize, comparison.target, comparison.other_targets};
+  for (const auto& [name, metric] : kLeftOut)
+    if (place_of(options.without, name) < options.without.size()) wanted.left_out.push_back(metric);
+  if (!wanted.left_out.empty())
+    comparison.notes.push_back(fmt::format("seconds and node-seconds to targets without {}",
+                                           fmt::join(options.without, ", ")));
   const auto records = read_records(store, wanted);
   const Ranking& ranking = ranking_of(decide(options, comparison, records));
 

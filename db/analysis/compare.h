@@ -23,6 +23,12 @@ struct ToTarget : Estimate {
   std::int64_t reached = 0;  ///< trials that got there
 };
 
+/// The same of another target than the one that rows are ranked by.
+struct OtherTarget {
+  double target = 0;
+  ToTarget steps, seconds, node_seconds;
+};
+
 struct ComparisonRow {
   std::int64_t rank = 0;                                      ///< from 1
   std::vector<std::pair<std::string, jobspec::Value>> group;  ///< in the order of `by`
@@ -37,7 +43,8 @@ struct ComparisonRow {
   ToTarget steps_to_target;                          ///< optimizer steps
   ToTarget seconds_to_target;  ///< running time with earlier attempts', without waiting in queues
   ToTarget node_seconds_to_target;
-  Estimate node_seconds;  ///< of the whole trial, failed attempts included
+  std::vector<OtherTarget> other_targets;  ///< in the order of Comparison::other_targets
+  Estimate node_seconds;                   ///< of the whole trial, failed attempts included
   double samples_per_s = std::numeric_limits<double>::quiet_NaN();  ///< median over the units
   std::vector<Id> trials;
   /// "best", "no clear difference (p=...)", "worse (p=...)", "different (p=...)", "3 seeds, 4
@@ -64,7 +71,9 @@ struct CompareOptions {
   std::vector<std::string> best_over;
   std::string metric;            ///< empty: the sweep's own
   std::optional<double> target;  ///< empty: the sweep's own (for the sweep's own metric)
-  std::optional<Goal> goal;      ///< empty: the sweep's own; by its name for another metric
+  /// What seconds and node-seconds to targets leave out: "validation", "checkpoints".
+  std::vector<std::string> without;
+  std::optional<Goal> goal;  ///< empty: the sweep's own; by its name for another metric
   RankBy rank_by = RankBy::automatic;
   std::size_t top = 0;  ///< rows at most, of those that are compared; 0: all
 };
@@ -74,6 +83,7 @@ struct Comparison {
   std::string metric;
   Goal goal = Goal::minimize;
   std::optional<double> target;
+  std::vector<double> other_targets;  ///< of the sweep, where its own metric is compared
   std::vector<std::string> by, best_over;
   std::string unit;                              ///< "seed" | "configuration"
   std::vector<std::uint64_t> choosing, judging;  ///< seeds, with `best_over`

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 
 #include "db/analysis/bootstrap.h"
 #include "jobspec/metric_names.h"
@@ -79,34 +80,61 @@ struct Spent {
   }
 };
 
-/// What the trial had spent when `point` was measured.
-Spent spent_until(const CurvePoint& point, const std::vector<AttemptRow>& attempts) {
+/// Seconds of one kind (validation, say) as the attempts added them up.
+using Kept = std::vector<CurvePoint>;
+
+/// What of it falls into the attempt, up to the step; all of it where no step is given.
+double kept_of(const Kept& kept, std::int64_t attempt, std::optional<std::int64_t> step) {
+  double seconds = 0;
+  for (const CurvePoint& point : kept)
+    if (point.attempt == attempt && (!step || point.step <= *step)) seconds = point.value;
+  return seconds;
+}
+
+/// What the trial had spent when `point` was measured, but for what is left out.
+Spent spent_until(const CurvePoint& point, const std::vector<AttemptRow>& attempts,
+                  const std::vector<Kept>& left_out) {
   Spent spent;
   for (const AttemptRow& attempt : attempts) {
-    if (attempt.id.attempt < point.attempt) {
-      spent.add(seconds_of(attempt), attempt.nodes);
-    } else if (attempt.id.attempt == point.attempt) {
-      spent.add(std::max(0.0, point.time - began(attempt)), attempt.nodes);
-    }
+    const bool last = attempt.id.attempt == point.attempt;
+    if (attempt.id.attempt > point.attempt) continue;
+    double seconds = last ? point.time - began(attempt) : seconds_of(attempt);
+    for (const Kept& kept : left_out)
+      seconds -= kept_of(kept, attempt.id.attempt, last ? std::optional(point.step) : std::nullopt);
+    spent.add(std::max(0.0, seconds), attempt.nodes);
   }
   return spent;
 }
 
-void find_target(ReadStore& store, const Wanted& wanted, const std::vector<AttemptRow>& attempts,
-                 TrialRecord& record) {
-  record.steps = record.seconds = record.node_seconds_to_target = kMissed;
-  const auto there = [&](double value) {
-    return wanted.maximize ? value >= *wanted.target : value <= *wanted.target;
+/// Where the metric first is as good as each of the targets.
+void find_targets(ReadStore& store, const Wanted& wanted, const std::vector<AttemptRow>& attempts,
+                  TrialRecord& record) {
+  std::vector<double> targets{*wanted.target};
+  targets.insert(targets.end(), wanted.other_targets.begin(), wanted.other_targets.end());
+  const auto there = [&](double value, double target) {
+    return wanted.maximize ? value >= target : value <= target;
   };
-  if (!there(record.best)) return;  // the curve need not be read
-  for (const CurvePoint& point : store.curve(record.id, wanted.metric)) {
-    if (!there(point.value)) continue;
-    const Spent spent = spent_until(point, attempts);
-    record.steps = static_cast<double>(point.step);
-    record.seconds = spent.seconds;
-    record.node_seconds_to_target = spent.node_seconds;
-    return;
+  std::vector<Reached> reached(targets.size(), {kMissed, kMissed, kMissed});
+  std::vector<CurvePoint> curve;
+  std::vector<Kept> left_out;
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    if (!there(record.best, targets[i])) continue;
+    if (curve.empty()) {
+      curve = store.curve(record.id, wanted.metric);
+      for (const std::string& metric : wanted.left_out)
+        left_out.push_back(store.curve(record.id, metric));
+    }
+    const auto point = std::find_if(curve.begin(), curve.end(), [&](const CurvePoint& p) {
+      return there(p.value, targets[i]);
+    });
+    if (point == curve.end()) continue;
+    const Spent spent = spent_until(*point, attempts, left_out);
+    reached[i] = {static_cast<double>(point->step), spent.seconds, spent.node_seconds};
   }
+  record.steps = reached[0].steps;
+  record.seconds = reached[0].seconds;
+  record.node_seconds_to_target = reached[0].node_seconds;
+  record.other_targets.assign(reached.begin() + 1, reached.end());
 }
 
 double rate(ReadStore& store, const Id& trial, const std::string& metric) {
@@ -135,7 +163,7 @@ void read_metrics(ReadStore& store, const Wanted& wanted,
   for (auto& [number, record] : by_number) {
     if (std::isnan(record->best) && record->state != TrialPhase::failed) continue;
     const auto found = attempts.find(number);
-    find_target(store, wanted, found == attempts.end() ? kNone : found->second, *record);
+    find_targets(store, wanted, found == attempts.end() ? kNone : found->second, *record);
   }
 }
 
@@ -151,6 +179,7 @@ std::vector<TrialRecord> read_records(ReadStore& store, const Wanted& wanted) {
     record.seed = static_cast<std::uint64_t>(row[3].as_int());
     record.group.resize(wanted.by.size());
     record.others.resize(wanted.others.size());
+    record.other_targets.resize(wanted.other_targets.size());
     records.push_back(std::move(record));
   }
   std::map<std::int64_t, TrialRecord*> by_number;

@@ -11,6 +11,13 @@
 
 namespace thalweg::db::analysis {
 
+/// What it took to reach a target: NaN where unknown, infinite where the trial ran and did not get
+/// there.
+struct Reached {
+  double steps = std::numeric_limits<double>::quiet_NaN();
+  double seconds = steps, node_seconds = steps;
+};
+
 struct TrialRecord {
   Id id;
   TrialPhase state = TrialPhase::pending;
@@ -24,6 +31,7 @@ struct TrialRecord {
   double steps = best, seconds = best, node_seconds_to_target = best;
   double node_seconds = best;
   double samples_per_s = best;
+  std::vector<Reached> other_targets;  ///< in the order of Wanted::other_targets
 
   bool ended() const { return is_over(state); }
 };
@@ -34,6 +42,9 @@ struct Wanted {
   std::string metric;
   bool maximize = false;
   std::optional<double> target;
+  std::vector<double> other_targets{};
+  /// Metrics of seconds (perf/validation_s) that times to targets leave out.
+  std::vector<std::string> left_out{};
 };
 
 /// In order of trial number.

@@ -130,18 +130,18 @@ UnitRow choose(const Trials& trials, const BestOver& best_over) {
 
 }  // namespace
 
-double value_of(const Unit& unit, Member member) {
-  if (unit.trials.size() == 1) return unit.trials.front()->*member;
+double value_of(const Unit& unit, const Number& number) {
+  if (unit.trials.size() == 1) return number(*unit.trials.front());
   std::vector<double> values;
   for (const TrialRecord* trial : unit.trials)
-    values.push_back(trial->*member);
+    values.push_back(number(*trial));
   return median(std::move(values));
 }
 
-std::vector<double> values_of(const std::vector<Unit>& units, Member member) {
+std::vector<double> values_of(const std::vector<Unit>& units, const Number& number) {
   std::vector<double> values;
   for (const Unit& unit : units) {
-    const double value = value_of(unit, member);
+    const double value = value_of(unit, number);
     if (!std::isnan(value)) values.push_back(value);
   }
   return values;

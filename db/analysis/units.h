@@ -3,6 +3,7 @@
 // once, as the median over its seeds. No database here.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -38,11 +39,13 @@ struct UnitTable {
 };
 
 using Member = double TrialRecord::*;
+/// A number of a trial.
+using Number = std::function<double(const TrialRecord&)>;
 
 /// The value of a unit: the median over its trials that have one; NaN where none has.
-double value_of(const Unit& unit, Member member);
+double value_of(const Unit& unit, const Number& number);
 /// The units' values, without NaN.
-std::vector<double> values_of(const std::vector<Unit>& units, Member member);
+std::vector<double> values_of(const std::vector<Unit>& units, const Number& number);
 
 /// Rows of trials that agree in `group`.
 UnitTable units_of(const std::vector<TrialRecord>& records);

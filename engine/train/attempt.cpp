@@ -217,16 +217,19 @@ void Attempt::choose_kernels() {
     most.end = (sharding.shards + in.group.size() - 1) / in.group.size();
     return memory_needs(of, *factory.optimizer(parameters_of(of)), batch_source(), most, 1);
   };
+  const Stopwatch whole;
   settings.kernels = engine::choose_kernels({in.group, record, settings,
                                              [] { return machine_of(gpu::chosen_gpu()); },
                                              checkpoint_folders(), build_with, needs});
+  spent.kernels = whole.ms() / 1000;
 }
 
 void Attempt::build() {
   model = build_for(settings);
   optimizer = factory.optimizer(parameters_of(*model));
   schedule = factory.schedule(plan.length);
-  require_watched(*schedule, model->loss());
+  stop_rule = factory.stop_rule(in.trial.metric);
+  require_watched(*schedule, stop_rule, model->loss());
   require_blendable(*mixer, model->loss());
   const BatchSource source = batch_source();
   require_memory(factory, settings, input_shape(*dataset), *model, *optimizer, source, sharding);
@@ -282,26 +285,33 @@ void Attempt::start_fresh_or_resume(const FoundCheckpoint& found) {
   }
   in.group.broadcast(replica->own.data(), replica->own.size() * sizeof(float), 0);
   in.group.broadcast(replica->scalars.data(), replica->scalars.size() * sizeof(double), 0);
-  std::vector<double> learnt = schedule->state();
-  together(in.group, [&] {
-    if (c == nullptr) return;
-    schedule->restore(c->schedule);  // says what is wrong with it
-    learnt = c->schedule;
-  });
-  in.group.broadcast(learnt.data(), learnt.size() * sizeof(double), 0);
-  schedule->restore(learnt);
-  std::vector<double> noise_state = noise.state();
-  together(in.group, [&] {
-    if (c == nullptr) return;
-    noise.restore(c->noise);
-    noise_state = noise.state();
-  });
-  in.group.broadcast(noise_state.data(), noise_state.size() * sizeof(double), 0);
-  noise.restore(noise_state);
+  share_learnt(found);
   std::array<double, 2> reported{};
   if (c != nullptr) reported = {c->interval_loss, static_cast<double>(c->interval_steps)};
   in.group.broadcast(reported.data(), sizeof reported, 0);
   interval = Interval(reported[0], static_cast<std::int64_t>(reported[1]));
+}
+
+/// What was learnt from validation and gradients. Collective.
+void Attempt::share_learnt(const FoundCheckpoint& found) {
+  const Checkpoint* const c = found.checkpoint ? &*found.checkpoint : nullptr;
+  const auto share = [&](auto& learner, const std::vector<double>* kept) {
+    std::vector<double> state;
+    together(in.group, [&] {
+      if (kept == nullptr) return;
+      learner.restore(*kept);  // says what is wrong with it
+      state = *kept;
+    });
+    std::uint64_t count = state.size();
+    in.group.broadcast(&count, sizeof count, 0);
+    if (count == 0) return;
+    state.resize(count);
+    in.group.broadcast(state.data(), count * sizeof(double), 0);
+    learner.restore(state);
+  };
+  share(*schedule, c != nullptr ? &c->schedule : nullptr);
+  share(noise, c != nullptr ? &c->noise : nullptr);
+  share(stop_rule, c != nullptr ? &c->stop : nullptr);
 }
 
 void Attempt::resume_mode(const FoundCheckpoint& found) {
@@ -397,6 +407,7 @@ LoaderPlan Attempt::loader_plan() {
 }
 
 void Attempt::save_checkpoint() {
+  const Stopwatch whole;
   Checkpoint c;
   c.parts = collect_states(mode->states(), *model, in.group);
   if (!leads()) return;
@@ -409,6 +420,7 @@ void Attempt::save_checkpoint() {
   c.interval_steps = interval.steps();
   c.noise = noise.state();
   c.schedule = schedule->state();
+  c.stop = stop_rule.state();
   const auto plain = [&](const FlatVector& device) {
     std::vector<float> values(static_cast<std::size_t>(model->parameter_count()));
     model->to_plain(device.floats(), values.data());
@@ -424,9 +436,13 @@ void Attempt::save_checkpoint() {
   const std::filesystem::path folder = in.folder / kCheckpoints;
   std::filesystem::create_directories(folder);
   record.sync();
-  write_checkpoint(folder / checkpoint_name(step), c);
-  record.checkpoint(step, kCheckpoints / checkpoint_name(step));
+  const std::filesystem::path file = checkpoint_name(step);
+  write_checkpoint(folder / file, c);
+  const double seconds = whole.ms() / 1000;
+  record.checkpoint(
+      {step, kCheckpoints / file, std::filesystem::file_size(folder / file), seconds});
   prune_checkpoints(folder, settings.checkpoints_kept);
+  spent.checkpoints += whole.ms() / 1000;
 }
 
 }  // namespace thalweg::engine

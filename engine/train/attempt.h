@@ -62,6 +62,8 @@ struct Attempt {
   /// the checkpoint.
   void save_checkpoint();
   bool leads() const { return in.group.rank() == 0; }
+  /// Whether the stop rule ends the run here.
+  bool stops() const { return !stop_rule.reason().empty(); }
 
   AttemptInput in;
   Record& record;
@@ -77,6 +79,7 @@ struct Attempt {
   std::unique_ptr<Model> model;
   std::unique_ptr<Optimizer<float>> optimizer;
   std::unique_ptr<Schedule> schedule;
+  StopRule stop_rule;
   std::unique_ptr<Replica> replica;
   std::unique_ptr<LanePool> lanes;
   std::optional<BatchForm> batches;       ///< those that a GPU gets
@@ -87,6 +90,12 @@ struct Attempt {
   bool looked_at_validation = false;  ///< for what is not finite in the data
   Interval interval;
   NoiseScale noise;
+  /// What the attempt has spent on other things than training, in seconds.
+  struct Spent {
+    double kernels = 0;  ///< measuring them, before the first step
+    double validation = 0, checkpoints = 0;
+  } spent;
+  double startup_s = 0;  ///< from the start of the program to that of the first step
 
  private:
   BatchSource batch_source() const { return {*dataset, *augmenter, *mixer}; }
@@ -102,6 +111,7 @@ struct Attempt {
   std::unique_ptr<Model> build_for(const Settings& with) const;
   void build();
   FoundCheckpoint find_checkpoint();
+  void share_learnt(const FoundCheckpoint& found);
   void start_fresh_or_resume(const FoundCheckpoint& found);
   void require_equal_replicas();
   void resume_mode(const FoundCheckpoint& found);

@@ -315,7 +315,11 @@ class Checker::Visit {
 
   void plan_rates(bool built) {
     const auto schedule = factory_.schedule(report.length);
-    if (built) require_watched(*schedule, graph().loss);
+    // What the sweep leaves open is chosen among what validation reports.
+    jobspec::Metric unknown;
+    unknown.name.clear();
+    const StopRule stop = factory_.stop_rule(c_.options_.metric.value_or(unknown));
+    if (built) require_watched(*schedule, stop, graph().loss);
     report.schedule = factory_.describe_schedule(report.length);
   }
 
@@ -379,7 +383,7 @@ class Checker::Visit {
   std::unique_ptr<Optimizer<float>> optimizer_;
 };
 
-Checker::Checker(CheckOptions options) : options_(options), schema_(train_schema()) {}
+Checker::Checker(CheckOptions options) : options_(std::move(options)), schema_(train_schema()) {}
 Checker::~Checker() = default;
 
 CheckReport Checker::check(const Value& train, const jobspec::Resources& resources,
@@ -389,7 +393,8 @@ CheckReport Checker::check(const Value& train, const jobspec::Resources& resourc
 
 std::string check_trial(const std::filesystem::path& trial_file) {
   const jobspec::Trial trial = jobspec::read_trial(trial_file);
-  const CheckReport report = Checker().check(trial.train, trial.resources, trial_file.string());
+  const CheckReport report =
+      Checker({false, trial.metric}).check(trial.train, trial.resources, trial_file.string());
   if (!report.errors.empty()) std::rethrow_exception(report.errors.front().thrown);
   return "trial       " + trial.id.to_string() + ": " + report.text();
 }

@@ -54,6 +54,7 @@ struct CheckReport {
 struct CheckOptions {
   /// The runs will be on other machines: what this one lacks (files, GPUs, arithmetic) is noted.
   bool elsewhere = false;
+  std::optional<jobspec::Metric> metric{};  ///< of the sweep, where it is given
 };
 
 /// Keeps data and models between configurations that share them. Not thread-safe.

@@ -193,7 +193,8 @@ class Walk {
       : trials_(trials),
         options_(options),
         mistakes_(mistakes),
-        checker_(CheckOptions{options.elsewhere}),
+        checker_({options.elsewhere,
+                  trials.sweep.metric_given ? std::optional(trials.sweep.metric) : std::nullopt}),
         start_(Clock::now()) {}
 
   void visit(ShapeGroup& group) {

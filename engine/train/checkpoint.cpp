@@ -90,6 +90,7 @@ class Reader {
 Value header_of(const Checkpoint& c) {
   jobspec::List schedule(c.schedule.begin(), c.schedule.end());
   jobspec::List noise(c.noise.begin(), c.noise.end());
+  jobspec::List stop(c.stop.begin(), c.stop.end());
   jobspec::List parts;
   for (const CheckpointPart& part : c.parts) {
     const bool floats = !part.floats.empty();
@@ -108,6 +109,7 @@ Value header_of(const Checkpoint& c) {
              {"interval_steps", c.interval_steps},
              {"noise", std::move(noise)},
              {"schedule", std::move(schedule)},
+             {"stop", std::move(stop)},
              {"parameters", static_cast<std::int64_t>(c.parameters.size())},
              {"running", static_cast<std::int64_t>(c.running.size())},
              {"states", static_cast<std::int64_t>(c.states.size())},
@@ -273,12 +275,12 @@ Checkpoint read_checkpoint(const std::filesystem::path& file) {
     c.interval_loss = member(h, "interval_loss").as_double();
     c.interval_steps = whole(h, "interval_steps", 0, kMostSteps);
     c.identity = member(h, "identity");
-    if (const Value* noise = h.find("noise"))  // files of earlier versions have none
-      for (const Value& number : noise->as_list())
-        c.noise.push_back(number.as_double());
-    if (const Value* schedule = h.find("schedule"))  // files from before `plateau` have none
-      for (const Value& number : schedule->as_list())
-        c.schedule.push_back(number.as_double());
+    // Files of earlier versions lack some of them.
+    for (const auto& [name, numbers] :
+         {std::pair{"noise", &c.noise}, {"schedule", &c.schedule}, {"stop", &c.stop}})
+      if (const Value* list = h.find(name))
+        for (const Value& number : list->as_list())
+          numbers->push_back(number.as_double());
     const std::int64_t count = member(h, "parameters").as_int();
     c.parameters = reader.take_numbers<float>(count);
     c.running = reader.take_numbers<float>(member(h, "running").as_int());

@@ -32,6 +32,7 @@ struct Checkpoint {
   std::int64_t interval_steps = 0;
   std::vector<double> noise;      ///< the noise scale's running means
   std::vector<double> schedule;   ///< what the schedule has learnt from validation
+  std::vector<double> stop;       ///< what the stop rule has seen
   std::vector<float> parameters;  ///< plain layout, as the states
   std::vector<float> running;
   std::vector<std::vector<float>> states;

@@ -77,6 +77,10 @@ std::unique_ptr<Schedule> Factory::schedule(const RunLength& length) const {
   return make_schedule(section("schedule"), length);
 }
 
+StopRule Factory::stop_rule(const jobspec::Metric& metric) const {
+  return {section("stop"), metric};
+}
+
 std::string Factory::describe_schedule(const RunLength& length) const {
   return engine::describe_schedule(section("schedule"), length, base_lr());
 }

@@ -12,6 +12,7 @@
 #include "engine/schedule/schedule.h"
 #include "engine/sync/mode.h"
 #include "engine/train/options.h"
+#include "engine/train/stop_rule.h"
 #include "jobspec/value.h"
 
 namespace thalweg::engine {
@@ -48,6 +49,7 @@ class Factory {
   std::unique_ptr<Model> model(const InputShape& input, int samples, const Settings& with) const;
   std::unique_ptr<Optimizer<float>> optimizer(const Parameters<float>& parameters) const;
   std::unique_ptr<Schedule> schedule(const RunLength& length) const;
+  StopRule stop_rule(const jobspec::Metric& metric) const;
   /// For people.
   std::string describe_schedule(const RunLength& length) const;
   void require_sync(const SyncFacts& facts) const;

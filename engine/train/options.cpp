@@ -18,6 +18,7 @@
 #include "engine/sync/mode.h"
 #include "engine/sync/options.h"
 #include "engine/train/libraries.h"
+#include "engine/train/stop_rule.h"
 #include "jobspec/option.h"
 #include "jobspec/options.h"
 
@@ -36,8 +37,6 @@ constexpr int kFewestShards = 4;
 // A GPU computes its shards one after another: the fewer, the better it is filled.
 constexpr int kFewestShardsOfGpus = 1;
 
-// A checkpoint's name has digits for so many steps.
-constexpr std::int64_t kMostSteps = 999'999'999'999;
 constexpr double kMostInt = std::numeric_limits<int>::max();
 
 Option integer(const char* name, const char* doc, Value fallback, double min,
@@ -116,6 +115,28 @@ Section kernels() {
                              "libraries think best")});
 }
 
+Section eval() {
+  std::vector<Option> options{integer("every", "epochs between two validations", 1, 1)};
+  for (Option& option : every_options("validations"))
+    options.push_back(std::move(option));
+  options.push_back(jobspec::flag_option("at_start", false, "a first validation before step 1"));
+  options.push_back(
+      jobspec::choice_option("test", {"end", "always"},
+                             "when the test samples are judged, where there are any: after the "
+                             "last step, or with every validation"));
+  return section("eval", "Validation", std::move(options));
+}
+
+Section checkpoint() {
+  std::vector<Option> options{integer(
+      "every", "steps between two checkpoints; 0 = only when asked to stop; auto = every epoch",
+      "auto", 0)};
+  for (Option& option : every_options("checkpoints"))
+    options.push_back(std::move(option));
+  options.push_back(integer("keep", "how many of the newest ones stay", 2, 1, kMostInt));
+  return section("checkpoint", "Checkpoints", std::move(options));
+}
+
 std::vector<Section> own_sections() {
   Option shards =
       integer("shards",
@@ -138,17 +159,9 @@ std::vector<Section> own_sections() {
       section(
           "log", "Metrics",
           {integer("every", "steps between two reports; auto = 20 reports an epoch", "auto", 1)}),
-      section("eval", "Validation",
-              {integer("every", "epochs between two validations", 1, 1),
-               jobspec::choice_option("test", {"end", "always"},
-                                      "when the test samples are judged, where there are any: "
-                                      "after the last step, or with every validation")}),
-      section(
-          "checkpoint", "Checkpoints",
-          {integer("every",
-                   "steps between two checkpoints; 0 = only when asked to stop; auto = every epoch",
-                   "auto", 0),
-           integer("keep", "how many of the newest ones stay", 2, 1, kMostInt)}),
+      eval(),
+      checkpoint(),
+      stop_section(),
       kernels(),
   };
 }
@@ -205,6 +218,16 @@ std::optional<std::int64_t> number_or_auto(const jobspec::Options& options, cons
   return options.integer(name);
 }
 
+/// Nothing = auto.
+std::optional<Every> checkpoint_every(const jobspec::Options& options) {
+  constexpr double kUnset = -1;
+  Every every{Every::Unit::steps, kUnset};
+  if (const auto steps = number_or_auto(options, "every"))
+    every.count = static_cast<double>(*steps);
+  every = read_every(options, "checkpoint", every);
+  return every.count == kUnset ? std::nullopt : std::optional(every);
+}
+
 }  // namespace
 
 DeviceChoice resolve_device(const std::string& asked, int gpus_here, int gpus_per_node,
@@ -250,9 +273,11 @@ Settings read_settings(const Value& complete, int gpus_per_node) {
   s.noise_every = static_cast<int>(std::min<std::int64_t>(noise.integer("every"), 1 << 30));
   s.noise_beta = noise.real("beta");
   s.log_every = number_or_auto(options_at(complete, "log"), "every");
-  s.eval_every = eval.integer("every");
+  s.eval_every =
+      read_every(eval, "eval", {Every::Unit::epochs, static_cast<double>(eval.integer("every"))});
+  s.eval_at_start = eval.flag("at_start");
   s.always_tests = eval.text("test") == "always";
-  s.checkpoint_every = number_or_auto(checkpoint, "every");
+  s.checkpoint_every = checkpoint_every(checkpoint);
   s.checkpoints_kept = static_cast<int>(checkpoint.integer("keep"));
   return s;
 }
@@ -354,8 +379,9 @@ Plan make_plan(const Settings& settings, std::size_t training_samples) {
                                            : in_steps("epochs", *settings.epochs, epoch);
   plan.log_every = settings.log_every.value_or(
       std::max<std::int64_t>(1, plan.length.steps_per_epoch / kReportsPerEpoch));
-  plan.eval_every = in_steps("eval.every", settings.eval_every, epoch);
-  plan.checkpoint_every = settings.checkpoint_every.value_or(plan.length.steps_per_epoch);
+  plan.eval = period_of(settings.eval_every, "eval", plan.length);
+  plan.checkpoint = period_of(settings.checkpoint_every.value_or(Every{Every::Unit::epochs, 1}),
+                              "checkpoint", plan.length);
   return plan;
 }
 

@@ -8,6 +8,7 @@
 #include "engine/device/compile_options.h"
 #include "engine/nn/device_table.h"
 #include "engine/schedule/schedule.h"
+#include "engine/train/period.h"
 #include "jobspec/fwd.h"
 
 namespace thalweg::engine {
@@ -38,11 +39,12 @@ struct Settings {
   double clip_value = 0;
   bool shuffle_once = false;  ///< one order of the samples for all epochs
   int loader_threads = 1;
-  int prefetch = 1;                              ///< batches to prefetch at most
-  std::optional<std::int64_t> log_every;         ///< steps; nothing = auto
-  std::int64_t eval_every = 1;                   ///< epochs
-  bool always_tests = false;                     ///< the test samples, with every validation
-  std::optional<std::int64_t> checkpoint_every;  ///< steps, 0 = never; nothing = auto
+  int prefetch = 1;                       ///< batches to prefetch at most
+  std::optional<std::int64_t> log_every;  ///< steps; nothing = auto
+  Every eval_every{Every::Unit::epochs, 1};
+  bool eval_at_start = false;             ///< before the first step too
+  bool always_tests = false;              ///< the test samples, with every validation
+  std::optional<Every> checkpoint_every;  ///< nothing = auto
   int checkpoints_kept = 2;
   int noise_every = 1;  ///< steps; 0 = never
   double noise_beta = 0.99;
@@ -87,21 +89,19 @@ void require_blendable(const Mixer& mixer, const LossPlan& loss);
 /// What a model needs to know of the data.
 InputShape input_shape(const Dataset& dataset);
 
-/// When what happens; all in optimizer steps.
+/// When what happens.
 struct Plan {
   RunLength length;
-  std::int64_t log_every = 1;
-  std::int64_t eval_every = 1;
-  std::int64_t checkpoint_every = 0;  ///< 0 = never
+  std::int64_t log_every = 1;  ///< steps
+  Period eval{1};
+  Period checkpoint;
 
-  bool any_due(std::int64_t step) const {
-    return log_due(step) || eval_due(step) || checkpoint_due(step);
-  }
   bool last(std::int64_t step) const { return step == length.total_steps; }
   bool log_due(std::int64_t step) const { return last(step) || step % log_every == 0; }
-  bool eval_due(std::int64_t step) const { return last(step) || step % eval_every == 0; }
+  /// By steps; where seconds count a Due says it.
+  bool eval_due(std::int64_t step) const { return last(step) || eval.due(step); }
   bool checkpoint_due(std::int64_t step) const {
-    return checkpoint_every > 0 && (last(step) || step % checkpoint_every == 0);
+    return !checkpoint.never() && (last(step) || checkpoint.due(step));
   }
 };
 

@@ -41,10 +41,13 @@ void Record::note(const char* level, const std::string& text) {
   }
 }
 
-void Record::checkpoint(std::int64_t step, const std::filesystem::path& file) {
+void Record::checkpoint(const Saved& saved) {
   if (!journal_) return;
-  journal_->write("checkpoint", {{"step", step}, {"file", file.string()}});
-  checkpoint_ = step;
+  journal_->write("checkpoint", {{"step", saved.step},
+                                 {"file", saved.file.string()},
+                                 {"bytes", static_cast<std::int64_t>(saved.bytes)},
+                                 {"seconds", saved.seconds}});
+  checkpoint_ = saved.step;
 }
 
 void Record::end(const char* status, std::int64_t step, const std::string& reason) {

@@ -32,7 +32,13 @@ class Record {
   void metrics(const std::vector<MetricPoint>& points);
   /// From any thread. Before the start record they wait for it.
   void note(const char* level, const std::string& text);
-  void checkpoint(std::int64_t step, const std::filesystem::path& file);
+  struct Saved {
+    std::int64_t step;
+    std::filesystem::path file;  ///< relative to the attempt's folder
+    std::uintmax_t bytes;
+    double seconds;  ///< that training waited for it
+  };
+  void checkpoint(const Saved& saved);
   /// `status` as in journal.md. Also puts the journal on the disk.
   void end(const char* status, std::int64_t step, const std::string& reason);
   void end(std::int64_t step, const Failure& failure);

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "engine/device/layer.h"
@@ -48,7 +49,24 @@ std::string add_metrics(const char* set, const Judgement& judged, std::int64_t s
   return text;
 }
 
-void report_validation(Attempt& a, double train_loss) {
+/// Since the program was started.
+double process_seconds() {
+  static const Stopwatch since_start;
+  return since_start.ms() / 1000;
+}
+const double clock_starts = process_seconds();  // before main()
+
+/// What the attempt has spent on other things than training up to now.
+std::vector<MetricPoint> spent_points(const Attempt& a) {
+  return {{metric::startup_s, a.step, a.startup_s},
+          {metric::kernels_s, a.step, a.spent.kernels},
+          {metric::validation_s, a.step, a.spent.validation},
+          {metric::checkpoint_s, a.step, a.spent.checkpoints}};
+}
+
+/// `train_loss`: of the last step; nothing before the first one.
+void report_validation(Attempt& a, std::optional<double> train_loss) {
+  const Stopwatch whole;
   const float* weights = a.mode->evaluated();
   const float* running = a.replica->running.floats();
   FlatVector measured;
@@ -68,17 +86,26 @@ void report_validation(Attempt& a, double train_loss) {
       a.record.note("warning", "val/loss is not finite: " + data);
   std::vector<MetricPoint> metrics;
   std::string text = add_metrics(metric::validation, judged, a.step, metrics);
-  for (const MetricPoint& m : metrics)
-    a.schedule->observe(a.step, m.name, m.value);  // the same numbers on every rank
-  // After the schedule has looked: nothing that steers training may see the test.
-  const bool tests = a.settings.always_tests || a.plan.last(a.step);
+  for (const MetricPoint& m : metrics) {  // the same numbers on every rank
+    a.schedule->observe(a.step, m.name, m.value);
+    a.stop_rule.observe(a.step, m.name, m.value);
+  }
+  // After both have looked: nothing that steers training may see the test.
+  const bool tests = a.settings.always_tests || a.plan.last(a.step) || a.stops();
   if (tests && !a.samples.test.empty())
     text += add_metrics(metric::test, judge(a.samples.test), a.step, metrics);
+  a.spent.validation += whole.ms() / 1000;
+  const std::vector<MetricPoint> spent = spent_points(a);
+  metrics.insert(metrics.end(), spent.begin(), spent.end());
   a.record.metrics(metrics);
-  if (a.leads())
-    std::fprintf(stderr, "%s: step %lld of %lld: loss %.4f%s\n", a.in.trial.id.to_string().c_str(),
-                 static_cast<long long>(a.step), static_cast<long long>(a.plan.length.total_steps),
-                 train_loss, text.c_str());
+  if (!a.leads()) return;
+  if (train_loss)
+    text = ": loss " + four_digits(*train_loss) + text;
+  else
+    text.replace(0, 1, ":");
+  std::fprintf(stderr, "%s: step %lld of %lld%s\n", a.in.trial.id.to_string().c_str(),
+               static_cast<long long>(a.step), static_cast<long long>(a.plan.length.total_steps),
+               text.c_str());
 }
 
 bool diverges(const StepOutcome& step) {
@@ -108,6 +135,17 @@ Outcome stopped(Attempt& a) {
   return {ExitCode::superseded, a.step, kGivenUp};
 }
 
+/// By the stop rule. What was not reported yet is; the weights stay where checkpoints are kept.
+Outcome stopped_early(Attempt& a) {
+  if (a.interval.steps() > 0) report_interval(a);
+  if (!a.plan.checkpoint.never()) a.save_checkpoint();
+  if (a.leads())
+    std::fprintf(stderr, "%s: stopped: %s\n", a.in.trial.id.to_string().c_str(),
+                 a.stop_rule.reason().c_str());
+  a.record.note("info", "stopped: " + a.stop_rule.reason());
+  return {ExitCode::finished, a.step, a.stop_rule.reason()};
+}
+
 /// Returns whether some rank was asked to stop.
 bool take(Attempt& a, const StepOutcome& outcome) {
   if (!outcome.here) return false;
@@ -120,6 +158,14 @@ bool take(Attempt& a, const StepOutcome& outcome) {
 
 Outcome train(Attempt& a) {
   if (a.plan.last(a.step)) return {ExitCode::finished, a.step, "all steps were done before"};
+  if (a.stops()) return {ExitCode::finished, a.step, a.stop_rule.reason()};
+  a.startup_s = process_seconds();
+  if (a.step == 0 && a.settings.eval_at_start) {
+    report_validation(a, {});
+    if (a.stops()) return stopped_early(a);
+  }
+  Due validations(a.plan.eval, a.step, process_seconds);
+  Due checkpoints(a.plan.checkpoint, a.step, process_seconds);
   Loader loader(*a.dataset, a.samples.training, a.loader_plan());
   const SampleForm& form = a.dataset->form();
 
@@ -148,20 +194,25 @@ Outcome train(Attempt& a) {
 
     ++a.step;
     // Whoever reads the replica or reports this very step needs it done.
-    if (stopping || a.plan.any_due(a.step)) {
-      if (StepOutcome last = a.mode->settle(); last.here) {
-        stopping = take(a, last) || stopping;
-        if (diverges(last)) return diverged(a, last, loader);
-        outcome = std::move(last);
+    const bool last = a.plan.last(a.step), logs = a.plan.log_due(a.step);
+    const bool may_judge = last || validations.possible(a.step);
+    const bool may_save = checkpoints.possible(a.step) || (last && !a.plan.checkpoint.never());
+    if (stopping || logs || may_judge || may_save) {
+      if (StepOutcome settled = a.mode->settle(); settled.here) {
+        stopping = take(a, settled) || stopping;
+        if (diverges(settled)) return diverged(a, settled, loader);
+        outcome = std::move(settled);
       }
     }
     a.interval.add_time(data_ms, whole.ms());
-    if (a.plan.log_due(a.step)) report_interval(a);
-    if (a.plan.eval_due(a.step)) report_validation(a, outcome.loss);
+    if (logs) report_interval(a);
+    if (may_judge && (last || validations.decide(a.step, a.in.group)))
+      report_validation(a, outcome.loss);
+    if (a.stops() && !last) return stopped_early(a);
     // Every rank saw the same wish in the step's sums: all stop here, after the same step.
-    stopping = stopping && !a.plan.last(a.step);
+    stopping = stopping && !last;
     if (stopping) return stopped(a);
-    if (a.plan.checkpoint_due(a.step)) a.save_checkpoint();
+    if (may_save && (last || checkpoints.decide(a.step, a.in.group))) a.save_checkpoint();
   }
   return {ExitCode::finished, a.step, ""};
 }

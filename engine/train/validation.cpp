@@ -21,10 +21,7 @@ double value_of(const Metric& metric, double loss, const double* sums) {
   return complement ? 1 - quotient : quotient;
 }
 
-}  // namespace
-
-void require_watched(const Schedule& schedule, const LossPlan& loss) {
-  const std::string watched = schedule.watched();
+void require_one(const std::string& key, const std::string& watched, const LossPlan& loss) {
   if (watched.empty()) return;
   std::string known;
   for (const MetricInfo& m : reported_metrics({&loss})) {
@@ -32,8 +29,15 @@ void require_watched(const Schedule& schedule, const LossPlan& loss) {
     if (m.name == watched) return;
     known += (known.empty() ? "" : ", ") + m.name;
   }
-  throw std::invalid_argument("schedule.metric: validation does not report " + watched +
+  throw std::invalid_argument(key + ": validation does not report " + watched +
                               " here; use one of " + known);
+}
+
+}  // namespace
+
+void require_watched(const Schedule& schedule, const StopRule& stop, const LossPlan& loss) {
+  require_one("schedule.metric", schedule.watched(), loss);
+  require_one("stop", stop.watched(), loss);
 }
 
 Judgement validate(Evaluation& evaluation, const std::vector<std::uint32_t>& samples,

@@ -8,6 +8,7 @@
 #include "engine/comm/group.h"
 #include "engine/schedule/schedule.h"
 #include "engine/sync/evaluation.h"
+#include "engine/train/stop_rule.h"
 
 namespace thalweg::engine {
 
@@ -21,8 +22,8 @@ struct Judgement {
 };
 
 /// Throws std::invalid_argument where validation does not report the metric that the schedule
-/// watches.
-void require_watched(const Schedule& schedule, const LossPlan& loss);
+/// or the stop rule watches.
+void require_watched(const Schedule& schedule, const StopRule& stop, const LossPlan& loss);
 
 /// Ranks judge different chunks of the evaluation's size; the chunks' sums are added in the order
 /// of the chunks, so the bits do not depend on the number of ranks or lanes. Collective.

@@ -54,7 +54,7 @@ TEST(Events, AreWrittenAsEver) {
 TEST(Events, ReadBackAsWritten) {
   event::Submitted submitted;
   submitted.backend = "slurm";
-  submitted.metric = {"val/accuracy", jobspec::Goal::maximize, 0.9};
+  submitted.metric = {"val/accuracy", jobspec::Goal::maximize, {0.9}};
   submitted.slurm.options = {{"partition", "main"}};
   submitted.limits.max_nodes_in_flight = 7;
   submitted.limits.node_hours = 1.5;

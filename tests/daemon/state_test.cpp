@@ -139,11 +139,11 @@ TEST(Resources, SurviveJson) {
   EXPECT_EQ(slurm_from(earlier).options,
             (jobspec::SlurmRequest{{"partition", "main"}, {"exclusive", ""}}));
   EXPECT_TRUE(slurm_from(json{{"exclusive", false}}).options.empty());
-  jobspec::Metric metric{"val/accuracy", jobspec::Goal::maximize, 0.9};
+  jobspec::Metric metric{"val/accuracy", jobspec::Goal::maximize, {0.9, 0.8}};
   const auto metric_back = metric_from(json::parse(metric_json(metric).dump()));
   EXPECT_EQ(metric_back.name, metric.name);
   EXPECT_EQ(metric_back.goal, metric.goal);
-  EXPECT_EQ(metric_back.target, metric.target);
+  EXPECT_EQ(metric_back.targets, metric.targets);
 }
 
 }  // namespace

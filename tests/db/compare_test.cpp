@@ -99,6 +99,72 @@ TEST_F(CompareTest, GroupsSeedsAndRanksByStepsToTarget) {
   EXPECT_THAT(found.notes, Contains(HasSubstr("ranked by the median steps to target 0.12")));
 }
 
+TEST_F(CompareTest, TellsWhatEachOfSeveralTargetsTook) {
+  SweepRow row = sample_sweep("targets");
+  row.targets = {0.3, 0.12, 0.01};
+  row.target = 0.01;
+  sweep = store.insert_sweep(row);
+  EXPECT_EQ(store.sweep(sweep)->targets, row.targets);
+  optimizer("adamw", 1, {0.4, 0.2, 0.12, 0.1});
+  optimizer("adamw", 2, {0.3, 0.13, 0.11, 0.01});
+  optimizer("sgd", 1, {0.5, 0.4});
+  const Comparison found = compare(store, sweep);
+  EXPECT_EQ(found.target, 0.01);
+  EXPECT_EQ(found.other_targets, (std::vector<double>{0.3, 0.12}));
+  ASSERT_EQ(found.rows.size(), 2u);
+  const ComparisonRow& first = found.rows[0];
+  EXPECT_EQ(first.steps_to_target.reached, 1);
+  ASSERT_EQ(first.other_targets.size(), 2u);
+  EXPECT_EQ(first.other_targets[0].target, 0.3);
+  EXPECT_EQ(first.other_targets[0].steps.median, 150);  // of 200 and 100
+  EXPECT_EQ(first.other_targets[0].seconds.median, 1.5);
+  EXPECT_EQ(first.other_targets[0].node_seconds.median, 3);
+  EXPECT_EQ(first.other_targets[1].steps.median, 300);
+  EXPECT_EQ(first.other_targets[1].steps.reached, 2);
+  EXPECT_EQ(found.rows[1].other_targets[0].steps.reached, 0);
+  EXPECT_TRUE(std::isinf(found.rows[1].other_targets[0].steps.median));
+
+  CompareOptions options;
+  options.target = 0.12;
+  EXPECT_EQ(compare(store, sweep, options).other_targets, (std::vector<double>{0.3, 0.01}));
+  options.metric = "perf/samples_per_s";
+  EXPECT_TRUE(compare(store, sweep, options).other_targets.empty());
+}
+
+TEST_F(CompareTest, TimesToATargetCanLeaveValidationOut) {
+  // Two attempts: the first one is lost after 3 s, 1 s of it validation; the target comes 2 s into
+  // the second one, 0.5 s of which were validation and 0.25 s a checkpoint.
+  const Id trial = optimizer("adamw", 1, {0.5, 0.4, 0.3});
+  AttemptRow second = sample_attempt(sweep, trials, 2);
+  second.started = kStart + 10;
+  second.ended = kStart + 20;
+  store.insert_attempt(second);
+  const Id first{sweep, trial.trial, 1};
+  store.add_points(
+      first, 2, 2,
+      {{"perf/validation_s", 200, 0.5, kStart + 2}, {"perf/validation_s", 300, 1, kStart + 3}});
+  store.add_points(second.id, 1, 1,
+                   {{"val/error", 400, 0.1, kStart + 12},
+                    {"perf/validation_s", 400, 0.5, kStart + 12},
+                    {"perf/checkpoint_s", 400, 0.25, kStart + 12},
+                    {"val/error", 500, 0.1, kStart + 14},
+                    {"perf/validation_s", 500, 0.75, kStart + 14}});
+  const auto seconds = [&](const std::vector<std::string>& without) {
+    CompareOptions options;
+    options.without = without;
+    const Comparison found = compare(store, sweep, options);
+    EXPECT_EQ(found.rows[0].node_seconds_to_target.median,
+              2 * found.rows[0].seconds_to_target.median);
+    return found.rows[0].seconds_to_target.median;
+  };
+  EXPECT_EQ(seconds({}), 5);
+  EXPECT_EQ(seconds({"validation"}), 3.5);
+  EXPECT_EQ(seconds({"validation", "checkpoints"}), 3.25);
+  EXPECT_THAT([&] { seconds({"naps"}); },
+              ::testing::ThrowsMessage<std::invalid_argument>(
+                  HasSubstr("'naps' cannot be left out of times; validation and checkpoints can")));
+}
+
 TEST_F(CompareTest, VerdictsFollowTheExactTest) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     const double noise = 0.001 * static_cast<double>(seed);

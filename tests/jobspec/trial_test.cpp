@@ -31,7 +31,7 @@ TEST_F(TrialFile, RoundTrips) {
   trial.seed = 7;
   trial.train = read_yaml("{optimizer: {name: adamw, lr: 1.0}, model: {hidden: [512, 512]}}", "f");
   trial.resources = {2, 3, 4, 90'061, 2048, 1};
-  trial.metric = {"val/accuracy", Goal::maximize, 0.9};
+  trial.metric = {"val/accuracy", Goal::maximize, {0.9, 0.7}};
   trial.id = {12, 3, 1};
   trial.token = "0123456789012345";
   trial.push = "unix:/run/user/1000/a b.sock";
@@ -52,7 +52,8 @@ TEST_F(TrialFile, RoundTrips) {
   EXPECT_EQ(back.resources.gpus_per_node, 1);
   EXPECT_EQ(back.metric.name, "val/accuracy");
   EXPECT_EQ(back.metric.goal, Goal::maximize);
-  EXPECT_EQ(back.metric.target, 0.9);
+  EXPECT_EQ(back.metric.targets, trial.metric.targets);
+  EXPECT_EQ(back.metric.target(), 0.9);
   EXPECT_EQ(back.id, trial.id);
   EXPECT_EQ(back.token, trial.token);
   EXPECT_EQ(back.push, trial.push);

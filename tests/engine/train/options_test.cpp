@@ -204,7 +204,9 @@ TEST(Plan, CountsWholeBatches) {
   EXPECT_EQ(plan.length.steps_per_epoch, 429);
   EXPECT_EQ(plan.length.total_steps, 1287);
   EXPECT_EQ(plan.log_every, 21);
-  EXPECT_EQ(plan.checkpoint_every, 429);
+  EXPECT_EQ(plan.checkpoint.steps, 429);
+  EXPECT_TRUE(plan.checkpoint_due(858));
+  EXPECT_FALSE(plan.checkpoint_due(430));
   EXPECT_TRUE(plan.eval_due(429));
   EXPECT_FALSE(plan.eval_due(430));
   EXPECT_TRUE(plan.log_due(1287));
@@ -215,7 +217,7 @@ TEST(Plan, TheLastStepIsAlwaysReportedAndJudged) {
   s.epochs.reset();
   s.steps = 13;
   s.log_every = 5;
-  s.checkpoint_every = 0;
+  s.checkpoint_every = Every{Every::Unit::steps, 0};
   const Plan plan = make_plan(s, 100);
   EXPECT_TRUE(plan.log_due(13));
   EXPECT_TRUE(plan.eval_due(13));
@@ -229,10 +231,10 @@ TEST(Plan, RefusesEpochsOfMoreStepsThanCanBeCounted) {
               testing::ThrowsMessage<std::invalid_argument>(
                   testing::AllOf(HasSubstr("epochs"), HasSubstr("use at most 99999999999"))));
   s.epochs = 1;
-  s.eval_every = 999'999'999'999;
+  s.eval_every.count = 999'999'999'999;
   EXPECT_THAT([&] { make_plan(s, 100); },
               testing::ThrowsMessage<std::invalid_argument>(HasSubstr("eval.every")));
-  s.eval_every = 1;
+  s.eval_every.count = 1;
   s.epochs.reset();
   s.steps = std::numeric_limits<std::int64_t>::max();
   EXPECT_THAT([&] { make_plan(s, 100); },
