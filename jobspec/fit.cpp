@@ -45,9 +45,7 @@ bool fits_number(const Option& option, const Value& value) {
   return number >= option.min && number <= option.max;
 }
 
-bool fits(const Option& option, const Value& value) {
-  if (!is_finite(value)) return false;
-  if (option.or_auto && value == Value("auto")) return true;
+bool fits_one(const Option& option, const Value& value) {
   switch (option.type) {
     case OptionType::boolean:
       return value.is_bool();
@@ -64,6 +62,15 @@ bool fits(const Option& option, const Value& value) {
       return value.is_map();
   }
   return false;
+}
+
+bool fits(const Option& option, const Value& value) {
+  if (!is_finite(value)) return false;
+  if (option.or_auto && value == Value("auto")) return true;
+  if (!option.or_list || !value.is_list()) return fits_one(option, value);
+  const List& items = value.as_list();
+  return !items.empty() && std::all_of(items.begin(), items.end(),
+                                       [&](const Value& item) { return fits_one(option, item); });
 }
 
 /// More names than these push the hint out of sight.
@@ -140,6 +147,7 @@ std::string expected_of(const Option& option) {
       text = "a map";
       break;
   }
+  if (option.or_list) text += ", or a list of such";
   return option.or_auto ? text + ", or auto" : text;
 }
 

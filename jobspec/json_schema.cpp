@@ -61,8 +61,12 @@ Value fitting(const Option& option) {
       map.emplace_back("type", "object");
       break;
   }
-  if (!option.or_auto) return map;
-  return Map{{"anyOf", List{std::move(map), Map{{"const", "auto"}}}}};
+  if (!option.or_auto && !option.or_list) return map;
+  List any{map};
+  if (option.or_list)
+    any.push_back(Map{{"type", "array"}, {"items", std::move(map)}, {"minItems", 1}});
+  if (option.or_auto) any.push_back(Map{{"const", "auto"}});
+  return Map{{"anyOf", std::move(any)}};
 }
 
 Value names_of(const std::vector<Variant>& variants) {

@@ -66,6 +66,12 @@ Option path_option(std::string name, Value default_value, std::string doc) {
   return option;
 }
 
+std::vector<Value> no_paths_of(const Option& option) {
+  std::vector<Value> values(option.words.begin(), option.words.end());
+  values.push_back(option.default_value);
+  return values;
+}
+
 Option list_option(std::string name, Value default_value, std::string doc) {
   return make(std::move(name), OptionType::list, std::move(default_value), std::move(doc));
 }
@@ -73,6 +79,11 @@ Option list_option(std::string name, Value default_value, std::string doc) {
 Option required(Option option) {
   option.required = true;
   option.default_value = {};
+  return option;
+}
+
+Option or_list(Option option) {
+  option.or_list = true;
   return option;
 }
 

@@ -29,9 +29,13 @@ Option choice_option(std::string name, std::vector<std::string> choices, std::st
 Option string_option(std::string name, Value default_value, std::string doc);
 /// A text that names a file or folder (see Option::path); `default_value` itself is none.
 Option path_option(std::string name, Value default_value, std::string doc);
+/// Values of a path option that name no path: its default and words.
+std::vector<Value> no_paths_of(const Option& option);
 Option list_option(std::string name, Value default_value, std::string doc);
 /// The option as one that has to be given.
 Option required(Option option);
+/// The option as one that takes a list of its values, too.
+Option or_list(Option option);
 /// The number as one above its `min`, which itself is refused.
 Option above_min(Option option);
 

@@ -3,9 +3,11 @@
 // resolved tree is looked at by itself.
 #include "jobspec/paths.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "jobspec/check.h"
+#include "jobspec/option.h"
 #include "jobspec/parse.h"
 
 namespace thalweg::jobspec {
@@ -50,7 +52,7 @@ Paths::Paths(const Sweep& sweep, const Schema& schema) : directory_(sweep.direct
         if (!option.path || !(sweep.train.find(path) || find_axis(sweep, path))) continue;
         rules_.push_back({path, variant ? joined(section.path, section.selector) : "",
                           variant ? variant->name : "",
-                          variant && variant->name == section.default_value, option.default_value});
+                          variant && variant->name == section.default_value, no_paths_of(option)});
       }
     };
     add(section.options, nullptr);
@@ -69,7 +71,8 @@ void Paths::make_absolute(Value& train) const {
   for (const Rule& rule : rules_) {
     if (!applies(rule, train)) continue;
     const Value* given = train.find(rule.path);
-    if (given && !(*given == rule.default_value))
+    if (given &&
+        std::find(rule.no_paths.begin(), rule.no_paths.end(), *given) == rule.no_paths.end())
       train.set(rule.path, absolute(*given, directory_));
   }
 }

@@ -10,7 +10,8 @@ namespace thalweg::jobspec {
 
 /// Makes the relative paths of resolved `train` trees absolute: what the schema calls a path counts
 /// from sweep.directory. What follows it ("FILE.npz:NAME") stays; so do absolute paths, an option's
-/// default ("auto"), and paths that begin with ~ or $, which the engine expands where it runs.
+/// default ("auto") and words, and paths that begin with ~ or $, which the engine expands where it
+/// runs.
 class Paths {
  public:
   Paths(const Sweep& sweep, const Schema& schema);
@@ -22,7 +23,7 @@ class Paths {
     std::string selector;  // of the section, where the option is a variant's; else empty
     std::string variant;
     bool selected_by_default;
-    Value default_value;
+    std::vector<Value> no_paths;  // the default, and words
   };
   bool applies(const Rule& rule, const Value& train) const;
 

@@ -42,6 +42,9 @@ Value option_to_value(const Option& option) {
   }
   if (!option.divides.empty()) map.emplace_back("divides", option.divides);
   if (option.path) map.emplace_back("path", true);
+  if (option.or_list) map.emplace_back("or_list", true);
+  if (!option.words.empty())
+    map.emplace_back("words", List(option.words.begin(), option.words.end()));
   return map;
 }
 
@@ -121,6 +124,8 @@ Option read_option(const Value& value, const std::string& path, Diagnostics& dia
   read_synonyms(fields, option);
   fields.text("divides", option.divides);
   fields.boolean("path", option.path);
+  fields.boolean("or_list", option.or_list);
+  fields.texts("words", option.words);
   fields.finish();
   return option;
 }

@@ -35,6 +35,8 @@ struct Option {
   /// A text (or each text of a list) that names a file or folder, perhaps followed by ":MEMBER":
   /// a relative one counts from the sweep file's folder (paths.h).
   bool path = false;
+  bool or_list = false;              ///< a list of such values (at least one) is allowed, too
+  std::vector<std::string> words{};  ///< texts that name no path, though the option is one
 };
 
 /// A named alternative of a section, e.g. optimizer `adamw` with its own options.

@@ -29,26 +29,40 @@ std::vector<std::string> channels_last(const Array& inputs) {
           " channels; if the channels stand last, store numpy.transpose(x, (" + fits + "))"};
 }
 
+/// Every bit pattern that there is, read as the inputs are. Files of one dataset share theirs.
+std::shared_ptr<const StoredForm> patterns_of(Array inputs, const Scale& scale) {
+  struct Made {
+    NumberType type;
+    Scale scale;
+    std::weak_ptr<const StoredForm> form;
+  };
+  thread_local Made last{};
+  if (bytes_of(inputs.type) > 2) return nullptr;
+  if (last.type == inputs.type && last.scale.mean == scale.mean &&
+      last.scale.deviation == scale.deviation)
+    if (auto known = last.form.lock()) return known;
+  StoredForm form;
+  form.bytes = bytes_of(inputs.type);
+  std::vector<std::uint8_t> all(form.patterns() * form.bytes);
+  for (std::size_t i = 0; i < all.size(); ++i)
+    all[i] = static_cast<std::uint8_t>(i / form.bytes >> (8 * (i % form.bytes)));
+  inputs.data = all.data();
+  form.values.resize(form.patterns());
+  inputs.read(0, static_cast<std::int64_t>(form.patterns()), scale.mean, scale.deviation,
+              form.values.data());
+  const auto made = std::make_shared<const StoredForm>(std::move(form));
+  last = {inputs.type, scale, made};
+  return made;
+}
+
 class Arrays final : public Dataset {
  public:
-  Arrays(SampleForm form, Array inputs, Array answers, double mean, double deviation)
+  Arrays(SampleForm form, Array inputs, Array answers, const Scale& scale)
       : Dataset(std::move(form)),
         inputs_(std::move(inputs)),
         answers_(std::move(answers)),
-        mean_(mean),
-        deviation_(deviation) {
-    stored_.bytes = bytes_of(inputs_.type);
-    if (stored_.bytes > 2) return;
-    // Every pattern that there is, read as the inputs are.
-    Array patterns = inputs_;
-    std::vector<std::uint8_t> all(stored_.patterns() * stored_.bytes);
-    for (std::size_t i = 0; i < all.size(); ++i)
-      all[i] = static_cast<std::uint8_t>(i / stored_.bytes >> (8 * (i % stored_.bytes)));
-    patterns.data = all.data();
-    stored_.values.resize(stored_.patterns());
-    patterns.read(0, static_cast<std::int64_t>(stored_.patterns()), mean, deviation,
-                  stored_.values.data());
-  }
+        scale_(scale),
+        stored_(patterns_of(inputs_, scale)) {}
   std::size_t size() const override { return static_cast<std::size_t>(inputs_.shape[0]); }
   std::string describe(std::size_t index, bool targets) const override {
     return "row " + std::to_string(index) + " of " + (targets ? answers_ : inputs_).name;
@@ -56,11 +70,11 @@ class Arrays final : public Dataset {
   std::vector<std::string> notes() const override { return channels_last(inputs_); }
   void copy(std::size_t index, float* out) const override {
     const std::int64_t n = per_sample(inputs_);
-    inputs_.read(static_cast<std::int64_t>(index) * n, n, mean_, deviation_, out);
+    inputs_.read(static_cast<std::int64_t>(index) * n, n, scale_.mean, scale_.deviation, out);
   }
-  const StoredForm* stored() const override { return stored_.values.empty() ? nullptr : &stored_; }
+  const StoredForm* stored() const override { return stored_.get(); }
   const std::uint8_t* stored_sample(std::size_t index) const override {
-    return inputs_.data + index * static_cast<std::size_t>(per_sample(inputs_)) * stored_.bytes;
+    return inputs_.data + index * static_cast<std::size_t>(per_sample(inputs_)) * stored_->bytes;
   }
   void copy_labels(std::size_t index, std::int32_t* out) const override {
     const std::int64_t n = per_sample(answers_);
@@ -75,8 +89,8 @@ class Arrays final : public Dataset {
 
  private:
   Array inputs_, answers_;
-  double mean_, deviation_;
-  StoredForm stored_;
+  Scale scale_;
+  std::shared_ptr<const StoredForm> stored_;  ///< null: wider numbers
 };
 
 /// "row 12, number 3 (counted from 0)": of an array's number.
@@ -114,7 +128,8 @@ std::unique_ptr<Dataset> make(const Options& options) {
                  : "data.labels is missing: class numbers; or data.targets: real numbers");
   const auto local = [&](const std::filesystem::path& file) { return local_file(options, file); };
   Array inputs = read_array(where, local);
-  Array answers = read_array(options.text(labelled ? "labels" : "targets"), local);
+  const std::string& of_answers = options.text(labelled ? "labels" : "targets");
+  Array answers = real && of_answers == kInputs ? inputs : read_array(of_answers, local);
   if (inputs.shape[0] > std::numeric_limits<std::uint32_t>::max())
     throw DataError(inputs.name, DataError::kNoOffset, "more than 2^32 samples are not supported");
   if (answers.shape[0] != inputs.shape[0])
@@ -143,19 +158,24 @@ std::unique_ptr<Dataset> make(const Options& options) {
   }
   form.answers.assign(answers.shape.begin() + 1, answers.shape.end());
   return std::make_unique<Arrays>(std::move(form), std::move(inputs), std::move(answers),
-                                  options.real("mean"), options.real("deviation"));
+                                  scale_of(options));
 }
 
 }  // namespace
 
 Row arrays() {
+  jobspec::Option targets =
+      or_list(path_option("targets", {},
+                          "instead of labels: n x k real numbers to predict; inputs = the inputs "
+                          "themselves (autoencoders)"));
+  targets.words = {kInputs};
   return {
       "arrays",
       "arrays in files: FILE.npy, FILE.npz:NAME or FILE.h5:NAME",
-      {required(path_option("inputs", {},
-                            "n x features, n x h x w, n x c x h x w or n x c x d x h x w numbers")),
-       path_option("labels", {}, "class numbers: n, or n x positions; -1 does not count"),
-       path_option("targets", {}, "instead of labels: n x k real numbers to predict"),
+      {required(or_list(path_option(
+           "inputs", {}, "n x features, n x h x w, n x c x h x w or n x c x d x h x w numbers"))),
+       or_list(path_option("labels", {}, "class numbers: n, or n x positions; -1 does not count")),
+       std::move(targets),
        jobspec::flag_option("sequences", false,
                             "inputs of n x a x b are positions x features (model lstm), not "
                             "images of one channel"),

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <utility>
 
+#include "engine/data/inputs_as_targets.h"
+#include "engine/data/normalised.h"
 #include "engine/data/paths.h"
 #include "engine/data/sets.h"
 #include "engine/data/split.h"
@@ -109,11 +111,16 @@ std::size_t input_floats(const SampleForm& form) {
   return floats;
 }
 
+bool data::has_option(const std::vector<jobspec::Option>& options, std::string_view name) {
+  return std::any_of(options.begin(), options.end(),
+                     [name](const jobspec::Option& option) { return option.name == name; });
+}
+
 data::Options data::read_options(const Row& row, const jobspec::Value& tree) {
   std::vector<jobspec::Option> options = row.options;
   options.push_back(stage_option());
   for (const std::string name : row.set_files)
-    options.push_back(path_option("training_" + name, {}, "the training set's"));
+    options.push_back(path_option("training_" + name, {}, "the training set's (its first file)"));
   return {tree, options, "data."};
 }
 
@@ -123,13 +130,33 @@ jobspec::Option data::stage_option() {
       "folder on a disk of the node's own, to which files are copied before they are read");
 }
 
+namespace {
+
+/// The same for all, one for each, or found in the training samples.
+jobspec::Option for_channels(jobspec::Option option) {
+  option.or_auto = true;
+  option.doc +=
+      "; a list: one number for each channel; auto: each channel's own over the training "
+      "samples";
+  return jobspec::or_list(std::move(option));
+}
+
+}  // namespace
+
+data::Scale data::scale_of(const Options& options) {
+  const jobspec::Value &mean = options.value("mean"), &deviation = options.value("deviation");
+  if (!mean.is_number() || !deviation.is_number()) return {};
+  return {mean.as_double(), deviation.as_double()};
+}
+
 jobspec::Option data::mean_option(const char* doc) {
-  return jobspec::float_option("mean", 0.0, -jobspec::no_limit, jobspec::no_limit, doc);
+  return for_channels(
+      jobspec::float_option("mean", 0.0, -jobspec::no_limit, jobspec::no_limit, doc));
 }
 
 jobspec::Option data::deviation_option() {
-  return jobspec::above_min(
-      jobspec::float_option("deviation", 1.0, 0, jobspec::no_limit, "see mean"));
+  return for_channels(jobspec::above_min(
+      jobspec::float_option("deviation", 1.0, 0, jobspec::no_limit, "see mean")));
 }
 
 jobspec::Option data::classes_option(double most) {
@@ -162,9 +189,16 @@ std::unique_ptr<Dataset> load_dataset(const jobspec::Value& data) {
   const jobspec::Value* name = data.find("name");
   if (name == nullptr) throw std::invalid_argument("data.name is missing");
   const data::Row& row = table().at(name->as_string(), "data.name");
-  return data::load_sets(row,
-                         data::with_whole_paths(data::with_whole_paths(data, data::options_of(row)),
-                                                data::common_options()));
+  const std::vector<jobspec::Option> options = data::options_of(row);
+  const jobspec::Value tree =
+      data::with_whole_paths(data::with_whole_paths(data, options), data::common_options());
+  std::unique_ptr<Dataset> dataset = data::load_sets(row, tree);
+  if (data::has_option(row.options, "deviation"))
+    dataset = data::normalised(std::move(dataset), data::Options(tree, options, "data."), tree);
+  const jobspec::Value* const targets = tree.find("targets");
+  if (targets != nullptr && *targets == jobspec::Value(data::kInputs))
+    dataset = data::inputs_as_targets(std::move(dataset));
+  return dataset;
 }
 
 std::vector<jobspec::Section> data_schema() {

@@ -61,6 +61,8 @@ class Dataset {
   virtual std::string describe(std::size_t index, bool targets) const;
   /// What a user should know of the data, in sentences.
   virtual std::vector<std::string> notes() const { return {}; }
+  /// Numbers found in the data that the record should keep, in sentences.
+  virtual std::vector<std::string> facts() const { return {}; }
   /// So many samples at the end, but for own_test(), are held out for validation by the data's own
   /// definition; 0 = it has none.
   virtual std::size_t own_validation() const { return 0; }

@@ -5,11 +5,13 @@
 #include <pwd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cstdlib>
 #include <filesystem>
 #include <stdexcept>
 
+#include "jobspec/option.h"
 #include "jobspec/schema.h"
 #include "jobspec/value.h"
 
@@ -85,7 +87,9 @@ jobspec::Value with_whole_paths(const jobspec::Value& tree,
   jobspec::Value result = tree;
   for (const jobspec::Option& o : options) {
     const jobspec::Value* given = o.path ? tree.find(o.name) : nullptr;
-    if (given != nullptr && !(*given == o.default_value))
+    if (given == nullptr) continue;
+    const std::vector<jobspec::Value> kept = jobspec::no_paths_of(o);
+    if (std::find(kept.begin(), kept.end(), *given) == kept.end())
       result.set(o.name, whole(*given, "data." + o.name));
   }
   return result;

@@ -14,7 +14,7 @@ namespace thalweg::engine::data {
 /// not set.
 std::string whole_path(const std::string& path, const std::string& key);
 
-/// The tree with every option that is a path made whole; defaults ("auto") stay.
+/// The tree with every option that is a path made whole; defaults ("auto") and words stay.
 jobspec::Value with_whole_paths(const jobspec::Value& tree,
                                 const std::vector<jobspec::Option>& options);
 

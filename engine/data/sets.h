@@ -17,6 +17,12 @@ std::unique_ptr<Dataset> join_sets(std::unique_ptr<Dataset> training, std::size_
                                    std::unique_ptr<Dataset> validation,
                                    std::unique_ptr<Dataset> test);
 
+/// All samples of `parts` (at least one), in their order, as one dataset; `names` are their files.
+/// Throws DataError with the file whose samples are not of the first one's form (but for the number
+/// of classes).
+std::unique_ptr<Dataset> concatenated(std::vector<std::unique_ptr<Dataset>> parts,
+                                      const std::vector<std::string>& names);
+
 /// The options `test` and `test_set` of datasets that are published with test images.
 jobspec::Option test_option(const char* doc);
 jobspec::Option test_set_option();
@@ -26,11 +32,13 @@ std::unique_ptr<Dataset> with_test_images(const Options& options, std::unique_pt
                                           std::size_t kept,
                                           const std::function<std::unique_ptr<Dataset>()>& load);
 
-/// The row's options, and validation_NAME and test_NAME for each of its `set_files`.
+/// The row's options, validation_NAME and test_NAME for each of its `set_files`, and targets.
 std::vector<jobspec::Option> options_of(const Row& row);
 
-/// Makes what the tree asks for: the row's dataset, joined with those that it makes of
-/// validation_NAME and test_NAME. A set's tree has the training set's own at training_NAME.
+/// Makes what the tree asks for: the row's dataset of each file that it names (files.h), joined
+/// with those of validation_NAME and test_NAME. Makers find the first file of the training set at
+/// training_NAME. Throws as they do, and std::invalid_argument where options of one set name
+/// different numbers of files.
 std::unique_ptr<Dataset> load_sets(const Row& row, const jobspec::Value& tree);
 
 }  // namespace thalweg::engine::data

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "engine/data/dataset.h"
@@ -17,7 +18,8 @@ struct Row {
   const char* doc;
   std::vector<jobspec::Option> options;
   std::unique_ptr<Dataset> (*maker)(const Options& options);
-  /// Options that name its files: validation_NAME and test_NAME name sets of their own (sets.h).
+  /// Options that name its files: several files are one set, and validation_NAME and test_NAME name
+  /// sets of their own (sets.h). The maker is given one of each.
   std::vector<const char*> set_files{};
 };
 
@@ -40,6 +42,7 @@ using jobspec::flag_option;
 using jobspec::float_option;
 using jobspec::int_option;
 using jobspec::list_option;
+using jobspec::or_list;
 using jobspec::path_option;
 using jobspec::required;
 using jobspec::string_option;
@@ -48,6 +51,18 @@ using jobspec::string_option;
 jobspec::Option mean_option(const char* doc);
 jobspec::Option deviation_option();
 jobspec::Option classes_option(double most);
+
+/// What a maker makes of an input x: (x - mean) / deviation.
+struct Scale {
+  double mean = 0, deviation = 1;
+};
+/// Of data.mean and data.deviation where both are numbers; else none: then normalised() does it.
+Scale scale_of(const Options& options);
+
+/// data.targets, where the inputs themselves are to be predicted.
+inline constexpr const char* kInputs = "inputs";
+
+bool has_option(const std::vector<jobspec::Option>& options, std::string_view name);
 
 /// The file to read instead of `file`: its copy in the folder data.stage, made if need be (by one
 /// process at a time; a copy of the same size and time is taken as it is), or itself where

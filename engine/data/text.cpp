@@ -85,10 +85,10 @@ std::unique_ptr<Dataset> make(const Options& options) {
 
 Row text() {
   std::vector<jobspec::Option> options{
-      required(path_option("file", {}, "any text")),
+      required(or_list(path_option("file", {}, "any text"))),
       choice_option("vocabulary", {"byte", "bpe"}, "tokens are bytes, or byte pairs (bpe)"),
       int_option("vocabulary_size", 4096, 257, 1 << 20,
-                 "of bpe: tokens, learnt from the text's first 32 MiB"),
+                 "of bpe: tokens, learnt from the (first) text's first 32 MiB"),
       path_option("merges", {}, "of bpe: GPT-2's merges.txt instead of learning")};
   for (jobspec::Option& o : window_options())
     options.push_back(std::move(o));

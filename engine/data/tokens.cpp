@@ -145,9 +145,9 @@ Row tokens() {
   for (const RawType& raw : kRawTypes)
     types.emplace_back(raw.name);
   std::vector<jobspec::Option> options{
-      required(path_option(
+      required(or_list(path_option(
           "file", {},
-          "raw little-endian token numbers, or an array (FILE.npy, FILE.npz:NAME, FILE.h5:NAME)")),
+          "raw little-endian token numbers, or an array (FILE.npy, FILE.npz:NAME, FILE.h5:NAME)"))),
       choice_option("type", std::move(types), "of a number in a raw file"),
       int_option("vocabulary", "auto", 2, kMostTokens,
                  "how many different tokens there are; auto = the largest + 1")};

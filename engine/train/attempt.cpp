@@ -120,6 +120,8 @@ void Attempt::load_data() {
   dataset = factory.dataset();
   for (const std::string& text : dataset->notes())
     record.note("warning", text);
+  for (const std::string& text : dataset->facts())
+    record.note("info", text);
   augmenter = factory.augmenter(*dataset);
   mixer = factory.mixer(*dataset);
   samples = factory.split(*dataset);

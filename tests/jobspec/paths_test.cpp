@@ -14,11 +14,15 @@ using ::testing::ElementsAre;
 Schema path_schema() {
   Option parts = list_option("parts", {}, "");
   parts.path = true;
+  Option targets = or_list(path_option("targets", {}, ""));
+  targets.words = {"inputs"};
   Section data;
   data.path = "data";
   data.options = {path_option("stage", {}, "")};
   data.variants = {
-      {"arrays", "", {path_option("inputs", {}, ""), path_option("labels", {}, ""), parts}},
+      {"arrays",
+       "",
+       {path_option("inputs", {}, ""), path_option("labels", {}, ""), parts, targets}},
       {"cifar-100",
        "",
        {choice_option("labels", {"fine", "coarse"}, ""), path_option("dir", "auto", "")}}};
@@ -79,6 +83,17 @@ TEST(Paths, InListsAndDefaults) {
   EXPECT_EQ(*trains("train: {data: {name: cifar-100, dir: x}}", "").at(0).find("data.dir"),
             Value("x"))
       << "without a folder paths stay as they are";
+}
+
+TEST(Paths, WordsNameNone) {
+  const auto targets = [](const char* given) {
+    return *trains(std::string("train: {data: {name: arrays, targets: ") + given + "}}")
+                .at(0)
+                .find("data.targets");
+  };
+  EXPECT_EQ(targets("inputs"), Value("inputs"));
+  EXPECT_EQ(targets("./inputs"), Value("/exp/a b/inputs"));
+  EXPECT_EQ(targets("[a.npy, /b.npy]"), Value(List{"/exp/a b/a.npy", "/b.npy"}));
 }
 
 TEST(Paths, TheFolderOfASweepFileIsAbsolute) {

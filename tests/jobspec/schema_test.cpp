@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "jobspec/diagnostic.h"
+#include "jobspec/option.h"
 
 namespace thalweg::jobspec {
 namespace {
@@ -12,6 +13,8 @@ TEST(Schema, SurvivesJson) {
   Option kind{"kind", OptionType::text, "", "a", false};
   kind.choices = {"a", "b"};
   kind.synonyms = {{"first", "a"}};
+  kind.path = kind.or_list = true;
+  kind.words = {"inputs"};
   Schema schema{"1.2", {}};
   schema.sections.push_back({"optimizer", "the rule", {lr}, "name", {{"sgd", "plain", {kind}}}});
   schema.sections.push_back(
@@ -28,6 +31,25 @@ TEST(Schema, SurvivesJson) {
   const Option& chosen = back.sections[0].variants.at(0).options.at(0);
   EXPECT_EQ(chosen.choices.size(), 2u);
   EXPECT_EQ(chosen.synonyms, kind.synonyms);
+  EXPECT_TRUE(chosen.path && chosen.or_list);
+  EXPECT_EQ(chosen.words, kind.words);
+}
+
+TEST(Schema, AnOptionMayTakeAListOfItsValues) {
+  Option deviation = above_min(float_option("deviation", 1.0, 0, no_limit, ""));
+  std::string hint;
+  const auto expected = [&](const Value& value) { return mismatch(deviation, value, &hint); };
+  EXPECT_NE(expected(List{1.0, 2}), "") << "not unless it says so";
+  deviation = or_list(deviation);
+  EXPECT_EQ(expected(List{1.0, 2}), "");
+  EXPECT_EQ(expected(0.5), "");
+  EXPECT_EQ(expected(List{1.0, 0.0}), "a number above 0, or a list of such");
+  EXPECT_NE(expected(List{}), "");
+  EXPECT_NE(expected(List{List{1.0}}), "");
+  EXPECT_NE(expected("auto"), "");
+  deviation.or_auto = true;
+  EXPECT_EQ(expected("auto"), "");
+  EXPECT_NE(expected(List{"auto"}), "");
 }
 
 TEST(Schema, BadJsonNamesTheKey) {
