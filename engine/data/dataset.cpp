@@ -27,7 +27,7 @@ const jobspec::Table<data::Row>& table() {
       "dataset",
       {data::fashion_mnist(), data::cifar10(), data::cifar100(), data::idx_files(), data::arrays(),
        data::tokens(), data::text(), data::synthetic(), data::shapes(), data::gaussian_fields(),
-       data::copy_task(), data::translation_task(), data::quadratic_deep()});
+       data::cells(), data::copy_task(), data::translation_task(), data::quadratic_deep()});
   return rows;
 }
 

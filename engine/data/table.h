@@ -33,6 +33,7 @@ Row text();
 Row synthetic();
 Row shapes();
 Row gaussian_fields();
+Row cells();
 Row copy_task();
 Row translation_task();
 Row quadratic_deep();

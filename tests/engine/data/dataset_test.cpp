@@ -128,8 +128,8 @@ TEST(Datasets, SchemaListsEveryRow) {
   for (const auto& variant : sections[0].variants)
     names.push_back(variant.name);
   EXPECT_THAT(names, ElementsAre("fashion-mnist", "cifar-10", "cifar-100", "idx", "arrays",
-                                 "tokens", "text", "synthetic", "shapes", "gaussian-fields", "copy",
-                                 "translation", "quadratic-deep"));
+                                 "tokens", "text", "synthetic", "shapes", "gaussian-fields",
+                                 "cells", "copy", "translation", "quadratic-deep"));
 }
 
 }  // namespace

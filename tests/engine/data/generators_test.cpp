@@ -36,7 +36,7 @@ std::vector<std::int32_t> labels_of(const Dataset& data, std::size_t index) {
 }
 
 TEST(Generators, SameSeedSameSamples) {
-  for (const char* name : {"shapes", "gaussian-fields", "copy", "translation"}) {
+  for (const char* name : {"shapes", "gaussian-fields", "cells", "copy", "translation"}) {
     Value options = Map{{"name", name}, {"samples", 50}};
     const auto a = load_dataset(options), b = load_dataset(options);
     options.set("seed", 2);
@@ -98,6 +98,92 @@ TEST(Generators, ShapesHaveTheirClassAndFillTheirArea) {
     EXPECT_GT(part, 300) << i;
     EXPECT_LT(part, 1024 - 30) << i;
   }
+}
+
+std::vector<float> targets_of(const Dataset& data, std::size_t index) {
+  std::vector<float> y(static_cast<std::size_t>(data.form().targets));
+  data.copy_targets(index, y.data());
+  return y;
+}
+
+Value cells(List shape, const char* predict, double noise = 0) {
+  return Map{{"name", "cells"},
+             {"samples", 40},
+             {"shape", std::move(shape)},
+             {"predict", predict},
+             {"noise", noise}};
+}
+
+TEST(Cells, LabelsAreWhereTheObjectsAre) {
+  for (const List& shape : {List{2, 24, 32}, List{1, 12, 16, 12}}) {
+    const auto data = load_dataset(cells(shape, "kinds"));
+    EXPECT_EQ(data->classes(), 5);
+    const auto pixels = static_cast<std::size_t>(data->form().labels);
+    const std::vector<std::int64_t> space(data->sample_shape().begin() + 1,
+                                          data->sample_shape().end());
+    EXPECT_EQ(data->form().answers, space);
+    std::map<std::int32_t, int> seen;
+    for (std::size_t i = 0; i < data->size(); ++i) {
+      const auto x = inputs_of(*data, i);
+      const auto y = labels_of(*data, i);
+      for (std::size_t p = 0; p < pixels; ++p) {
+        ++seen[y[p]];
+        ASSERT_EQ(y[p] > 0, x[p] >= 0.6f) << i << ' ' << p;
+        ASSERT_TRUE(y[p] > 0 || x[p] == 0 || x[p] == -1);
+        ASSERT_EQ(x[p] == 0, x[x.size() - pixels + p] == 0) << "every channel shows the same";
+      }
+    }
+    const int all = static_cast<int>(pixels * data->size());
+    EXPECT_GT(seen[0], all / 4) << "the ground";
+    for (std::int32_t kind = 1; kind <= 4; ++kind)
+      EXPECT_GT(seen[kind], all / 150) << "kind " << kind;
+  }
+}
+
+TEST(Cells, MasksAreOfAnyObjectOrOfTheOneAtTheCentre) {
+  const List shape{1, 12, 16, 12};
+  const auto kinds = load_dataset(cells(shape, "kinds")),
+             inside = load_dataset(cells(shape, "inside")),
+             object = load_dataset(cells(shape, "object")),
+             noisy = load_dataset(cells(shape, "object", 0.5));
+  constexpr std::size_t kPixels = 12 * 16 * 12, kCentre = (6 * 16 + 8) * 12 + 6;
+  EXPECT_THAT(object->sample_shape(), ElementsAre(2, 12, 16, 12));
+  EXPECT_EQ(inside->form().targets, static_cast<std::int64_t>(kPixels));
+  double known = 0, whole = 0, others = 0;
+  for (std::size_t i = 0; i < object->size(); ++i) {
+    const auto label = labels_of(*kinds, i);
+    const auto any = targets_of(*inside, i);
+    const auto one = targets_of(*object, i);
+    const auto x = inputs_of(*object, i), worse = inputs_of(*noisy, i);
+    ASSERT_EQ(one[kCentre], 1) << i;
+    ASSERT_EQ(x[kPixels + kCentre], 1) << "known from the start, sample " << i;
+    const float value = x[kCentre];
+    EXPECT_NE(worse[kCentre], value);
+    for (std::size_t p = 0; p < kPixels; ++p) {
+      ASSERT_EQ(any[p], label[p] > 0 ? 1 : 0);
+      if (one[p] == 1) {
+        ASSERT_EQ(x[p], value) << "one object has one value";
+      }
+      ASSERT_LE(x[kPixels + p], one[p]) << "what is known is right";
+      ASSERT_EQ(x[kPixels + p], worse[kPixels + p]) << "without noise";
+      whole += static_cast<double>(one[p]);
+      known += static_cast<double>(x[kPixels + p]);
+      others += one[p] == 0 && x[p] > 0 ? 1 : 0;
+    }
+  }
+  EXPECT_GT(whole, 1.2 * known);
+  EXPECT_GT(known, 0.1 * whole);
+  EXPECT_GT(others, 0.15 * whole) << "brightness alone does not tell which";
+}
+
+TEST(Cells, RefusesShapesWithoutRoom) {
+  for (const List& shape : {List{1, 32, 4}, List{32, 32}, List{1, 8, 8, 8, 8}})
+    try {
+      load_dataset(cells(shape, "kinds"));
+      ADD_FAILURE() << Value(shape).to_text();
+    } catch (const std::invalid_argument& e) {
+      EXPECT_THAT(e.what(), HasSubstr("data.shape: "));
+    }
 }
 
 TEST(Fourier, IsTheSumThatDefinesIt) {
