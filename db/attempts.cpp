@@ -27,6 +27,15 @@ const sqlite::Sql kOne{"read attempt",
 const sqlite::Sql kByToken{"find attempt by token",
                            "SELECT " THALWEG_ATTEMPT_COLUMNS " FROM attempt WHERE token = ?"};
 #undef THALWEG_ATTEMPT_COLUMNS
+const sqlite::Sql kPutStart{
+    "put start record",
+    "INSERT INTO attempt_start (attempt, record)"
+    " SELECT id, ? FROM attempt WHERE sweep = ? AND trial = ? AND attempt = ?"
+    " ON CONFLICT (attempt) DO UPDATE SET record = excluded.record"};
+const sqlite::Sql kStart{
+    "read start record",
+    "SELECT s.record FROM attempt_start AS s JOIN attempt AS a"
+    " ON a.id = s.attempt WHERE a.sweep = ? AND a.trial = ? AND a.attempt = ?"};
 
 AttemptRow read(const sqlite::Run& run) {
   AttemptRow row;
@@ -71,6 +80,18 @@ void Store::update_attempt(const AttemptRow& row) {
                           maybe_time(row.ended), row.nodes, row.ranks, row.node_list, row.reason,
                           row.exit_code, row.failed_rank, row.failed_node, row.id.sweep,
                           row.id.trial, row.id.attempt);
+}
+
+void Store::put_start(const Id& attempt, const std::string& record) {
+  connection_->change_one(attempt_name(attempt), kPutStart, record, attempt.sweep, attempt.trial,
+                          attempt.attempt);
+}
+
+std::optional<std::string> ReadStore::start(const Id& attempt) {
+  sqlite::Run run(*connection_, kStart);
+  run.bind(attempt.sweep).bind(attempt.trial).bind(attempt.attempt);
+  if (!run.row()) return std::nullopt;
+  return run.text(0);
 }
 
 std::vector<AttemptRow> ReadStore::attempts(std::int64_t sweep) {

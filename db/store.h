@@ -124,6 +124,7 @@ class ReadStore {
   std::optional<TrialRow> trial(const Id& id);
   std::vector<AttemptRow> attempts(std::int64_t sweep);
   std::optional<AttemptRow> attempt(const Id& id);
+  std::optional<std::string> start(const Id& attempt);  ///< as put_start() was given it
   std::optional<AttemptRow> attempt_by_token(const std::string& token);
   void events(std::int64_t after, const std::function<void(const Event&)>& each);
   /// Of the sweep, trial or attempt and everything below it, oldest first.
@@ -183,6 +184,8 @@ class Store final : public ReadStore {
   std::int64_t insert_sweep(const SweepRow& row);
   void insert_trials(const std::vector<TrialRow>& rows);  ///< also fills hyperparameters
   void insert_attempt(const AttemptRow& row);
+  /// The engine's start record as a JSON object; takes the place of an earlier one.
+  void put_start(const Id& attempt, const std::string& record);
   /// A JSON list of NAME=value; no view shows it.
   void insert_environment(std::int64_t sweep, const std::string& entries);
   void update_sweep(const SweepRow& row);      ///< state, ended

@@ -72,8 +72,8 @@ Action make_compare(Arguments& arguments) {
                    "leave these out of times to the target: validation, checkpoints");
   arguments
       .option("--rank-by", "WHAT", options->rank_by,
-              "auto, best (value), or steps, seconds or cost (node time) to the target")
-      .choices = {"auto", "best", "steps", "seconds", "cost"};
+              "auto, best (value), or steps, samples, seconds or cost (node time) to the target")
+      .choices = {"auto", "best", "steps", "samples", "seconds", "cost"};
   arguments.option("--top", "N", options->top, "the best N rows only");
   add_json_and_csv(arguments, options->format);
   return [options](Context& context) { return compare(context, *options); };

@@ -113,6 +113,7 @@ std::vector<Column> columns_of(const ComparisonMessage& comparison) {
   whole.csv_only = true;
   add_summary_columns(columns, "steps_to_target", steps);
   columns.push_back({"reached", "", Align::right, false, 0, true});
+  add_summary_columns(columns, "samples_to_target", whole);
   add_summary_columns(columns, "seconds_to_target", seconds);
   add_summary_columns(columns, "node_seconds_to_target", cost);
   for (const double other : comparison.other_targets) {
@@ -121,6 +122,7 @@ std::vector<Column> columns_of(const ComparisonMessage& comparison) {
     columns.push_back({"reached" + end.substr(3), "", Align::right, false, 0, true});
     Column time{"", "time to " + number};
     time.leaves = 1;
+    add_summary_columns(columns, "samples" + end, whole);
     add_summary_columns(columns, "seconds" + end, time);
     add_summary_columns(columns, "node_seconds" + end, whole);
   }
@@ -162,12 +164,14 @@ std::vector<Cell> cells_of(const ComparisonMessage& comparison, const Comparison
   const ToTargetMessage& steps = entry.steps_to_target;
   add_summary_cells(row, steps, target ? reached_of(steps, used, format_steps(steps.median)) : "");
   row.push_back({"", steps.reached ? std::to_string(*steps.reached) : ""});
+  add_summary_cells(row, entry.samples_to_target, "");
   for (const EstimateMessage* time : {&entry.seconds_to_target, &entry.node_seconds_to_target})
     add_summary_cells(row, *time, target ? format_duration(time->median) : "");
   for (const OtherTargetMessage& other : entry.other_targets) {
     const ToTargetMessage& there = other.steps;
     add_summary_cells(row, there, reached_of(there, used, format_steps(there.median)));
     row.push_back({"", there.reached ? std::to_string(*there.reached) : ""});
+    add_summary_cells(row, other.samples, "");
     add_summary_cells(row, other.seconds, format_duration(other.seconds.median));
     add_summary_cells(row, other.node_seconds, "");
   }

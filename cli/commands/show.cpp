@@ -242,6 +242,40 @@ Next print_attempts(Context& context, const TrialAnswer& trial) {
   return next;
 }
 
+/// " (0.001)" where the engine took something else for the value than what was written.
+std::string resolved_text(const Json& config, const std::string& name, const Json& written) {
+  const Json* at = &config;
+  for (std::size_t from = 0; from <= name.size();) {
+    const std::size_t dot = std::min(name.find('.', from), name.size());
+    const auto key = name.substr(from, dot - from);
+    if (!at->is_object() || !at->contains(key)) return "";
+    at = &(*at)[key];
+    from = dot + 1;
+  }
+  return *at == written || at->is_object() ? "" : " (" + plain_text(*at) + ")";
+}
+
+/// The start record as lines of `show`.
+void add_start(Pairs& pairs, const Json& start) {
+  if (!start.is_object()) return;
+  const auto add = [&](const std::string& title, const char* key) {
+    if (start.contains(key)) pairs.emplace_back(title, plain_text(start[key]));
+  };
+  add("device", "device");
+  add("", "device_name");
+  add("threads per rank", "threads");
+  add("shards", "shards");
+  add("parameters", "parameters");
+  add("steps", "steps");
+  add("resumed from step", "resumed_step");
+  add("Thalweg", "version");
+  if (!start.contains("libraries") || !start["libraries"].is_object()) return;
+  std::vector<std::string> libraries;
+  for (const auto& [name, version] : start["libraries"].items())
+    libraries.push_back(name + " " + plain_text(version));
+  pairs.emplace_back("libraries", join(libraries, ", "));
+}
+
 void show_trial(Context& context, const TrialAnswer& trial, const Options& options) {
   if (options.format.csv) return metric_table(trial.metrics).print_csv(context.out);
   Pairs pairs{{"trial", Cell(trial.id, trial.id, Tint::bold)},
@@ -253,7 +287,8 @@ void show_trial(Context& context, const TrialAnswer& trial, const Options& optio
               {"resources", resources_text(trial.resources)}};
   if (trial.parameters.is_object())
     for (const auto& [name, value] : trial.parameters.items())
-      pairs.emplace_back(name, plain_text(value));
+      pairs.emplace_back(
+          name, plain_text(value) + resolved_text(trial.config.value_or(Json()), name, value));
   print_pairs(context, pairs);
   if (const Table metrics = metric_table(trial.metrics); !metrics.empty()) {
     context.out << '\n';
@@ -281,20 +316,22 @@ Table event_table(const std::vector<EventMessage>& events) {
 void show_attempt(Context& context, const AttemptAnswer& attempt, const Options& options) {
   if (options.format.csv) return event_table(attempt.events).print_csv(context.out);
   const std::string &id = attempt.id, &state = attempt.state;
-  print_pairs(context, {{"attempt", Cell(id, id, Tint::bold)},
-                        {"state", state_cell(state)},
-                        {"why it ended", Cell(attempt.reason, "", tint_of_state(state))},
-                        {"failed", Cell(failed_rank(attempt), "", Tint::red)},
-                        {"exit code", text_of(attempt.exit_code)},
-                        {"backend", attempt.backend},
-                        {"job", attempt.handle},
-                        {"nodes", attempt.node_list},
-                        {"ranks", std::to_string(attempt.ranks)},
-                        {"launched", time_cell(attempt.launched)},
-                        {"started", time_cell(attempt.started)},
-                        {"ended", time_cell(attempt.ended)},
-                        {"took", time_taken(attempt.started, attempt.ended)},
-                        {"folder", attempt.folder}});
+  Pairs pairs{{"attempt", Cell(id, id, Tint::bold)},
+              {"state", state_cell(state)},
+              {"why it ended", Cell(attempt.reason, "", tint_of_state(state))},
+              {"failed", Cell(failed_rank(attempt), "", Tint::red)},
+              {"exit code", text_of(attempt.exit_code)},
+              {"backend", attempt.backend},
+              {"job", attempt.handle},
+              {"nodes", attempt.node_list},
+              {"ranks", std::to_string(attempt.ranks)},
+              {"launched", time_cell(attempt.launched)},
+              {"started", time_cell(attempt.started)},
+              {"ended", time_cell(attempt.ended)},
+              {"took", time_taken(attempt.started, attempt.ended)},
+              {"folder", attempt.folder}};
+  add_start(pairs, attempt.start.value_or(Json()));
+  print_pairs(context, pairs);
   if (attempt.request) {
     context.out << "\nasked of Slurm (batch.sh in the folder has it, too):\n";
     for (const std::string& option : *attempt.request)

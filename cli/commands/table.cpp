@@ -53,11 +53,12 @@ constexpr std::array table{
             "thalweg curve 12 --by optimizer.name --svg curves.svg\n"
             "thalweg curve 12 --csv > curves.csv",
             make_curve, "plot graph chart metrics metric history"},
-    Command{"query", "ask the database in SQL",
-            "The views: sweeps, trials, attempts, hyperparameters, metrics, latest_metrics, "
-            "events. Read-only.",
-            "thalweg query 'select state, count(*) from trials group by state'", make_query,
-            "sql select database db"},
+    Command{
+        "query", "ask the database in SQL",
+        "The views: sweeps, trials, attempts, starts, hyperparameters, metrics, latest_metrics, "
+        "events. Read-only.",
+        "thalweg query 'select state, count(*) from trials group by state'", make_query,
+        "sql select database db"},
     Command{"logs", "print what an attempt wrote",
             "Standard output first, then standard error, where the engine writes. With -f, a "
             "trial's log goes on with its next attempt.",

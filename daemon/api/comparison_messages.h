@@ -35,11 +35,12 @@ struct ToTargetMessage : EstimateMessage {
 
 struct OtherTargetMessage {
   double target = 0;
-  ToTargetMessage steps, seconds, node_seconds;
+  ToTargetMessage steps, samples, seconds, node_seconds;
 
   static void each_field(auto& self, auto&& field) {
     field("target", self.target);
     field("steps", self.steps);
+    field("samples", self.samples);
     field("seconds", self.seconds);
     field("node_seconds", self.node_seconds);
   }
@@ -53,7 +54,7 @@ struct ComparisonRowMessage {
   std::optional<std::int64_t> trials_used;
   std::int64_t finished = 0, failed = 0;
   EstimateMessage best;
-  ToTargetMessage steps_to_target, seconds_to_target, node_seconds_to_target;
+  ToTargetMessage steps_to_target, samples_to_target, seconds_to_target, node_seconds_to_target;
   std::vector<OtherTargetMessage> other_targets;
   EstimateMessage cost_node_seconds, samples_per_s;
   std::vector<std::string> trials;
@@ -72,6 +73,7 @@ struct ComparisonRowMessage {
     field("failed", self.failed);
     field("best", self.best);
     field("steps_to_target", self.steps_to_target);
+    field("samples_to_target", self.samples_to_target);
     field("seconds_to_target", self.seconds_to_target);
     field("node_seconds_to_target", self.node_seconds_to_target);
     field("other_targets", self.other_targets);

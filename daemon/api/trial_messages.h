@@ -58,11 +58,13 @@ struct EventMessage {
 
 /// Answer to GET /v1/attempts/12.3.1.
 struct AttemptAnswer : AttemptMessage {
+  std::optional<nlohmann::json> start;  ///< the engine's start record, once it is there
   std::vector<EventMessage> events;
   std::optional<std::vector<std::string>> request;  ///< options asked of Slurm; slurm only
 
   static void each_field(auto& self, auto&& field) {
     AttemptMessage::each_field(self, field);
+    field("start", self.start);
     field("events", self.events);
     field("request", self.request);
   }
@@ -83,13 +85,15 @@ struct MetricSummary {
 /// Answer to GET /v1/trials/12.3.
 struct TrialAnswer : AboutTrial {
   std::vector<AttemptMessage> attempts;
-  nlohmann::json train;  ///< the whole tree
+  nlohmann::json train;                  ///< the whole tree, as written
+  std::optional<nlohmann::json> config;  ///< what the newest attempt took it for, once it started
   std::map<std::string, MetricSummary> metrics;
 
   static void each_field(auto& self, auto&& field) {
     AboutTrial::each_field(self, field);
     field("attempts", self.attempts);
     field("train", self.train);
+    field("config", self.config);
     field("metrics", self.metrics);
   }
 };

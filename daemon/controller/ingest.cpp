@@ -58,6 +58,7 @@ void Ingest::take_line(Feed& feed, JournalLine& line) {
   switch (line.type) {
     case JournalLine::Type::start:
       feed.start = line.start;
+      feed.start_is_new = feed.start_is_new || line.n >= feed.next;
       if (feed.started == 0) feed.started = line.time;
       feed.end.reset();  // it runs again in the same folder
       // What earlier attempts wrote after they had ended: this one stands on it.
@@ -251,6 +252,7 @@ void Ingest::commit() {
     for (std::size_t i = 0; i < full.size(); ++i) {
       const Feed& feed = *full[i];
       taken[i] = store_.add_points(feed.id, feed.committed + 1, feed.next - 1, feed.points);
+      if (taken[i] && feed.start_is_new) store_.put_start(feed.id, feed.start->record);
       fault::pass("in_ingest");
     }
     for (const auto& note : notes_)
@@ -261,10 +263,12 @@ void Ingest::commit() {
     Feed& feed = *full[i];
     if (!feed.points.empty()) first = !std::exchange(feed.any_points, true) || first;
     feed.points.clear();
-    if (taken[i])
+    if (taken[i]) {
       feed.committed = feed.next - 1;
-    else
+      feed.start_is_new = false;
+    } else {
       reload(feed);
+    }
   }
   if (first) fault::pass("first_metrics");
 }

@@ -31,6 +31,7 @@ struct Feed {
   bool complained = false;         ///< about bad or missing lines: once an attempt
 
   std::optional<JournalStart> start;
+  bool start_is_new = false;  ///< not yet in the database
   std::optional<EndRecord> end;
   double end_seen = 0;   ///< Unix seconds when the controller read it
   double end_heard = 0;  ///< the same by the clock that only grows

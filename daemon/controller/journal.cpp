@@ -52,6 +52,10 @@ JournalStart start_from(const json& line) {
   start.resumed_step = count_of(line, "resumed_step");
   start.ranks = static_cast<int>(std::min<std::int64_t>(count_of(line, "ranks"), INT_MAX));
   start.token = line.value("token", "");
+  json record = line;
+  for (const char* own : {"n", "t", "type", "format", "attempt", "token"})
+    record.erase(own);
+  start.record = record.dump(-1, ' ', false, json::error_handler_t::replace);
   std::set<std::string> seen;
   if (const auto it = line.find("node_list"); it != line.end() && it->is_array())
     for (const json& node : *it)

@@ -22,6 +22,7 @@ struct JournalStart {
   int ranks = 0;
   std::string node_list;  ///< names joined by commas, each once
   std::string token;
+  std::string record;  ///< the whole line as JSON, without what is the journal's own and the token
 };
 
 struct JournalLine {

@@ -43,11 +43,13 @@ api::ComparisonRowMessage message_of(const db::analysis::ComparisonRow& row) {
   message.failed = row.failed;
   message.best = message_of(row.best);
   message.steps_to_target = message_of(row.steps_to_target);
+  message.samples_to_target = message_of(row.samples_to_target);
   message.seconds_to_target = message_of(row.seconds_to_target);
   message.node_seconds_to_target = message_of(row.node_seconds_to_target);
   for (const db::analysis::OtherTarget& other : row.other_targets)
     message.other_targets.push_back({other.target, message_of(other.steps),
-                                     message_of(other.seconds), message_of(other.node_seconds)});
+                                     message_of(other.samples), message_of(other.seconds),
+                                     message_of(other.node_seconds)});
   message.cost_node_seconds = message_of(row.node_seconds);
   message.samples_per_s.median = row.samples_per_s;
   for (const Id& id : row.trials)
@@ -90,10 +92,12 @@ db::analysis::RankBy rank_by(const std::string& name) {
   using db::analysis::RankBy;
   static const std::vector<std::pair<std::string, RankBy>> names = {
       {"", RankBy::automatic},  {"auto", RankBy::automatic},  {"best", RankBy::best},
-      {"steps", RankBy::steps}, {"seconds", RankBy::seconds}, {"cost", RankBy::cost}};
+      {"steps", RankBy::steps}, {"samples", RankBy::samples}, {"seconds", RankBy::seconds},
+      {"cost", RankBy::cost}};
   for (const auto& [known, value] : names)
     if (known == name) return value;
-  throw HttpError(400, "rank_by=" + name + ": expected auto, best, steps, seconds or cost");
+  throw HttpError(400,
+                  "rank_by=" + name + ": expected auto, best, steps, samples, seconds or cost");
 }
 
 db::analysis::CompareOptions compare_options(const Request& request) {

@@ -26,6 +26,12 @@ namespace {
 
 constexpr std::int64_t log_part_bytes = 1 << 20;
 
+std::optional<json> start_of(db::ReadStore& store, const Id& attempt) {
+  const auto record = store.start(attempt);
+  if (!record) return {};
+  return json::parse(*record, nullptr, false);
+}
+
 void check_trial(const App& app, const Id& id) {
   const SweepState& sweep = known_sweep(app, id.sweep);
   if (app.controller.state().trial(id) == nullptr)
@@ -81,7 +87,11 @@ awaitable<Response> get_trial(App& app, const Request& request) {
       answer.train = json::parse(row.train, nullptr, false);
     }
     for (const auto& row : store.attempts(id.sweep))
-      if (row.id.trial == id.trial) answer.attempts.push_back(attempt_message(row));
+      if (row.id.trial == id.trial) {
+        answer.attempts.push_back(attempt_message(row));
+        if (auto start = start_of(store, row.id); start && start->contains("config"))
+          answer.config = std::move((*start)["config"]);
+      }
     return json_response(api::to_json(answer));
   };
   co_return co_await app.reader.run(work);
@@ -181,7 +191,7 @@ awaitable<Response> get_attempt(App& app, const Request& request) {
   const auto work = [id](db::ReadStore& store) {
     const auto row = store.attempt(id);
     if (!row) throw HttpError(404, "there is no attempt " + id.to_string());
-    api::AttemptAnswer answer{attempt_message(*row), {}, {}};
+    api::AttemptAnswer answer{attempt_message(*row), start_of(store, id), {}, {}};
     for (const auto& event : store.events_of(id))
       answer.events.push_back(event_message(event));
     if (auto asked = request_of(row->folder); !asked.empty()) answer.request = std::move(asked);

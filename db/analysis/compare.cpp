@@ -66,6 +66,7 @@ ComparisonRow summarize(const UnitRow& units, const Comparison& comparison, Memb
   count(units, ranked_by, row);
   row.best = bootstrap_median(values_of(units.units, &TrialRecord::best));
   row.steps_to_target = to_target(units, &TrialRecord::steps);
+  row.samples_to_target = to_target(units, &TrialRecord::samples);
   row.seconds_to_target = to_target(units, &TrialRecord::seconds);
   row.node_seconds_to_target = to_target(units, &TrialRecord::node_seconds_to_target);
   for (std::size_t i = 0; i < comparison.other_targets.size(); ++i) {
@@ -73,6 +74,7 @@ ComparisonRow summarize(const UnitRow& units, const Comparison& comparison, Memb
       return Number([i, what](const TrialRecord& trial) { return trial.other_targets[i].*what; });
     };
     row.other_targets.push_back({comparison.other_targets[i], to_target(units, of(&Reached::steps)),
+                                 to_target(units, of(&Reached::samples)),
                                  to_target(units, of(&Reached::seconds)),
                                  to_target(units, of(&Reached::node_seconds))});
   }
@@ -99,6 +101,7 @@ RankBy decide(const CompareOptions& options, const Comparison& comparison,
 constexpr Ranking kRankings[] = {
     {RankBy::best, "best value", &TrialRecord::best},
     {RankBy::steps, "steps to target", &TrialRecord::steps},
+    {RankBy::samples, "samples to target", &TrialRecord::samples},
     {RankBy::seconds, "seconds to target", &TrialRecord::seconds},
     {RankBy::cost, "node-seconds to target", &TrialRecord::node_seconds_to_target},
 };

@@ -26,7 +26,7 @@ struct ToTarget : Estimate {
 /// The same of another target than the one that rows are ranked by.
 struct OtherTarget {
   double target = 0;
-  ToTarget steps, seconds, node_seconds;
+  ToTarget steps, samples, seconds, node_seconds;
 };
 
 struct ComparisonRow {
@@ -41,6 +41,7 @@ struct ComparisonRow {
   std::int64_t finished = 0, failed = 0;             ///< trials
   Estimate best;                                     ///< best value of the metric in each trial
   ToTarget steps_to_target;                          ///< optimizer steps
+  ToTarget samples_to_target;                        ///< steps times the global batch
   ToTarget seconds_to_target;  ///< running time with earlier attempts', without waiting in queues
   ToTarget node_seconds_to_target;
   std::vector<OtherTarget> other_targets;  ///< in the order of Comparison::other_targets
@@ -58,6 +59,7 @@ enum class RankBy {
   automatic,
   best,
   steps,
+  samples,
   seconds,
   cost
 };

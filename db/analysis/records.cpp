@@ -31,10 +31,21 @@ constexpr const char* kTrials =
 constexpr const char* kParameter =
     "SELECT t.trial, p.value, p.type FROM trials AS t, json_each(t.parameters) AS p"
     " WHERE t.sweep = ? AND p.key = ?";
-constexpr const char* kHyperparameter =
-    "SELECT trial, value FROM hyperparameters WHERE sweep = ? AND name = ?";
-constexpr const char* kHasHyperparameter =
-    "SELECT 1 FROM hyperparameters WHERE sweep = ? AND name = ? LIMIT 1";
+// The view of hyperparameters takes every trial's trees apart; these look up one path.
+constexpr const char* kWritten =
+    "SELECT trial, json_extract(train, ?2) FROM trials WHERE sweep = ?1"
+    " AND json_type(train, ?2) IS NOT NULL";
+constexpr const char* kResolved =
+    "SELECT trial, json_extract(config, ?2) FROM starts WHERE sweep = ?1"
+    " AND json_type(config, ?2) NOT IN ('null', 'object') ORDER BY trial, attempt";
+constexpr const char* kIsParameter =
+    "SELECT 1 FROM trials WHERE sweep = ?1 AND json_type(parameters, ?2) IS NOT NULL LIMIT 1";
+constexpr const char* kIsWritten =
+    "SELECT 1 FROM trials WHERE sweep = ?1"
+    " AND ifnull(json_type(train, ?2), 'object') <> 'object' LIMIT 1";
+constexpr const char* kIsResolved =
+    "SELECT 1 FROM starts WHERE sweep = ?1"
+    " AND ifnull(json_type(config, ?2), 'null') NOT IN ('null', 'object') LIMIT 1";
 constexpr const char* kHyperparameters =
     "SELECT DISTINCT name FROM hyperparameters WHERE sweep = ? ORDER BY name";
 // A parameter that only some trials have is varied too.
@@ -50,16 +61,48 @@ jobspec::Value typed(const jobspec::Value& value, const std::string& type) {
   return value;
 }
 
-/// trial -> value, from the parameters where they name it, else from the trial's `train` tree.
-std::map<std::int64_t, jobspec::Value> values_of(ReadStore& store, std::int64_t sweep,
-                                                 const std::string& name) {
-  std::map<std::int64_t, jobspec::Value> values;
+/// A name of any characters as a key of a JSON object.
+std::string key_path(const std::string& name) {
+  return "$." + jobspec::Value(name).to_json();
+}
+
+/// "optimizer.lr" as a path through nested objects.
+std::string tree_path(const std::string& name) {
+  std::string path = "$";
+  for (std::size_t at = 0; at <= name.size();) {
+    const std::size_t dot = std::min(name.find('.', at), name.size());
+    path += "." + jobspec::Value(name.substr(at, dot - at)).to_json();
+    at = dot + 1;
+  }
+  return path;
+}
+
+using Values = std::map<std::int64_t, jobspec::Value>;
+
+/// trial -> value, from the trial's `train` tree, else what the engine took for it.
+Values values_in_trees(ReadStore& store, std::int64_t sweep, const std::string& name) {
+  Values values;
+  for (const char* sql : {kResolved, kWritten})
+    for (auto& row : ask(store, sql, {sweep, tree_path(name)}))
+      values[row[0].as_int()] = row[1];
+  return values;
+}
+
+/// The same; from the parameters where they name it.
+Values values_of(ReadStore& store, std::int64_t sweep, const std::string& name) {
+  Values values;
   for (auto& row : ask(store, kParameter, {sweep, name}))
     values[row[0].as_int()] = typed(row[1], row[2].as_string());
-  if (!values.empty()) return values;
-  for (auto& row : ask(store, kHyperparameter, {sweep, name}))
-    values[row[0].as_int()] = row[1];
-  return values;
+  return values.empty() ? values_in_trees(store, sweep, name) : values;
+}
+
+void read_batches(ReadStore& store, std::int64_t sweep,
+                  const std::map<std::int64_t, TrialRecord*>& by_number) {
+  static const std::string kBatch = "batch.global";
+  for (const Values& values :
+       {values_in_trees(store, sweep, kBatch), values_of(store, sweep, kBatch)})
+    for (const auto& [number, value] : values)
+      if (value.is_number()) by_number.at(number)->global_batch = value.as_double();
 }
 
 double began(const AttemptRow& attempt) {
@@ -114,7 +157,7 @@ void find_targets(ReadStore& store, const Wanted& wanted, const std::vector<Atte
   const auto there = [&](double value, double target) {
     return wanted.maximize ? value >= target : value <= target;
   };
-  std::vector<Reached> reached(targets.size(), {kMissed, kMissed, kMissed});
+  std::vector<Reached> reached(targets.size(), {kMissed, kMissed, kMissed, kMissed});
   std::vector<CurvePoint> curve;
   std::vector<Kept> left_out;
   for (std::size_t i = 0; i < targets.size(); ++i) {
@@ -129,9 +172,11 @@ void find_targets(ReadStore& store, const Wanted& wanted, const std::vector<Atte
     });
     if (point == curve.end()) continue;
     const Spent spent = spent_until(*point, attempts, left_out);
-    reached[i] = {static_cast<double>(point->step), spent.seconds, spent.node_seconds};
+    const auto steps = static_cast<double>(point->step);
+    reached[i] = {steps, steps * record.global_batch, spent.seconds, spent.node_seconds};
   }
   record.steps = reached[0].steps;
+  record.samples = reached[0].samples;
   record.seconds = reached[0].seconds;
   record.node_seconds_to_target = reached[0].node_seconds;
   record.other_targets.assign(reached.begin() + 1, reached.end());
@@ -194,6 +239,7 @@ std::vector<TrialRecord> read_records(ReadStore& store, const Wanted& wanted) {
   };
   fill(wanted.by, &TrialRecord::group);
   fill(wanted.others, &TrialRecord::others);
+  if (wanted.target) read_batches(store, wanted.sweep, by_number);
   std::map<std::int64_t, std::vector<AttemptRow>> attempts;
   for (AttemptRow& attempt : store.attempts(wanted.sweep)) {
     attempts[attempt.id.trial].push_back(std::move(attempt));
@@ -216,7 +262,9 @@ std::vector<std::string> varied_parameters(ReadStore& store, std::int64_t sweep)
 }
 
 bool has_hyperparameter(ReadStore& store, std::int64_t sweep, const std::string& name) {
-  return !ask(store, kHasHyperparameter, {sweep, name}).empty();
+  return !ask(store, kIsParameter, {sweep, key_path(name)}).empty() ||
+         !ask(store, kIsWritten, {sweep, tree_path(name)}).empty() ||
+         !ask(store, kIsResolved, {sweep, tree_path(name)}).empty();
 }
 
 std::vector<std::string> all_hyperparameters(ReadStore& store, std::int64_t sweep) {

@@ -15,6 +15,7 @@ namespace thalweg::db::analysis {
 /// there.
 struct Reached {
   double steps = std::numeric_limits<double>::quiet_NaN();
+  double samples = steps;  ///< steps times the global batch; NaN where that is not known
   double seconds = steps, node_seconds = steps;
 };
 
@@ -25,11 +26,12 @@ struct TrialRecord {
   std::uint64_t seed = 0;
   /// One value per name in `by` and in `others`; null where the trial has no such parameter.
   std::vector<jobspec::Value> group, others;
-  /// All NaN where unknown; the three to-target ones infinite where the trial ran and did not get
+  /// All NaN where unknown; the four to-target ones infinite where the trial ran and did not get
   /// there.
   double best = std::numeric_limits<double>::quiet_NaN();
-  double steps = best, seconds = best, node_seconds_to_target = best;
+  double steps = best, samples = best, seconds = best, node_seconds_to_target = best;
   double node_seconds = best;
+  double global_batch = best;  ///< read only where there is a target
   double samples_per_s = best;
   std::vector<Reached> other_targets;  ///< in the order of Wanted::other_targets
 

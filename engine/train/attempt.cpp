@@ -357,23 +357,25 @@ void Attempt::tell_start() {
   jobspec::List nodes;
   for (int rank = 0; rank < in.group.size(); ++rank)
     nodes.push_back(in.group.node_of(rank));
-  record.start({{"format", 1},
-                {"attempt", in.trial.id.to_string()},
-                {"token", in.trial.token},
-                {"ranks", in.group.size()},
-                {"node_list", std::move(nodes)},
-                {"device", settings.device},
-                {"threads", lanes->threads()},
-                {"shards", sharding.shards},
-                {"parameters", model->parameter_count()},
-                {"steps", plan.length.total_steps},
-                {"steps_per_epoch", plan.length.steps_per_epoch},
-                {"epochs", static_cast<double>(plan.length.total_steps) /
-                               static_cast<double>(plan.length.steps_per_epoch)},
-                {"resumed_step", step},
-                {"version", engine_version()},
-                {"libraries", library_versions()},
-                {"config", resolved_config()}});
+  record.start(
+      {{"format", 1},
+       {"attempt", in.trial.id.to_string()},
+       {"token", in.trial.token},
+       {"ranks", in.group.size()},
+       {"node_list", std::move(nodes)},
+       {"device", settings.device},
+       {"device_name", model->gpu() != nullptr ? model->gpu()->info().name : processor_name()},
+       {"threads", lanes->threads()},
+       {"shards", sharding.shards},
+       {"parameters", model->parameter_count()},
+       {"steps", plan.length.total_steps},
+       {"steps_per_epoch", plan.length.steps_per_epoch},
+       {"epochs", static_cast<double>(plan.length.total_steps) /
+                      static_cast<double>(plan.length.steps_per_epoch)},
+       {"resumed_step", step},
+       {"version", engine_version()},
+       {"libraries", library_versions()},
+       {"config", resolved_config()}});
 }
 
 StepContext Attempt::step_context() const {

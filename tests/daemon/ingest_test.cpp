@@ -32,6 +32,9 @@ TEST(JournalLine, ReadsEveryType) {
   EXPECT_EQ(line->start.epochs, 2.25);
   EXPECT_EQ(line->start.node_list, "a,b");
   EXPECT_EQ(line->start.resumed_step, 4);
+  EXPECT_EQ(
+      line->start.record,
+      R"({"epochs":2.25,"node_list":["a","a","b"],"ranks":2,"resumed_step":4,"steps":9,"steps_per_epoch":4})");
 
   line = parse_journal_line(
       R"({"n":2,"t":6,"type":"metrics","points":[["a",1,0.5],["b",1,"nan"],["c",1,"-inf"]]})");
@@ -188,6 +191,19 @@ TEST_F(IngestTest, TakesLinesFromTheFile) {
   EXPECT_EQ(lines(), 2);
   EXPECT_THAT(values(), ElementsAre(0.5, 0.25));
   EXPECT_THAT(ingest->tick(), IsEmpty());
+}
+
+TEST_F(IngestTest, TheNewestStartIsKeptWithoutTheToken) {
+  append(R"({"n":1,"t":8,"type":"start","steps":9,"token":"secret"})"
+         "\n");
+  ingest->tick();
+  EXPECT_EQ(store->start(id), R"({"steps":9})");
+  begin();  // known lines change nothing
+  ingest->tick();
+  append(R"({"n":2,"t":9,"type":"start","steps":9,"resumed_step":3})"
+         "\n");
+  ingest->tick();
+  EXPECT_EQ(store->start(id), R"({"resumed_step":3,"steps":9})");
 }
 
 TEST_F(IngestTest, AfterARestartNothingIsTakenTwice) {

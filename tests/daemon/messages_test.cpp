@@ -74,6 +74,7 @@ TEST(Messages, AnswersAboutTrialsSurvive) {
   TrialAnswer sent;
   sent.id = "12.3";
   sent.parameters = sent.resources = sent.train = json::object();
+  sent.config = json{{"epochs", 3}};
   sent.attempts.resize(1);
   sent.attempts[0].exit_code = 75;
   sent.metrics["val/loss"] = {std::nan(""), -HUGE_VAL, HUGE_VAL, 7};
@@ -83,6 +84,10 @@ TEST(Messages, AnswersAboutTrialsSurvive) {
   EXPECT_EQ(body["attempts"][0]["exit_code"], 75);
   EXPECT_TRUE(body["attempts"][0]["failed_rank"].is_null());
   EXPECT_EQ(to_json(from_json<TrialAnswer>(body, Reading::strict)), body);
+
+  sent.config.reset();  // not started yet
+  EXPECT_EQ(from_json<TrialAnswer>(json::parse(to_json(sent).dump()), Reading::strict).config,
+            std::nullopt);
 
   CurvesAnswer curves{"val/loss", {{{{{5, std::nan(""), 1.5, 2}}}, "12.3"}}};
   const json points = json::parse(to_json(curves).dump());

@@ -131,6 +131,26 @@ TEST_F(CompareTest, TellsWhatEachOfSeveralTargetsTook) {
   EXPECT_TRUE(compare(store, sweep, options).other_targets.empty());
 }
 
+TEST_F(CompareTest, CountsSamplesByTheBatchThatWasUsed) {
+  // 128 by default, as the engine says; and 64 as written.
+  optimizer("adamw", 1, {0.5, 0.1});
+  store.put_start({sweep, 1, 1}, R"({"config":{"batch":{"global":128},"optimizer":{"eps":1e-8}}})");
+  add(R"({"batch.global":64,"optimizer.name":"adamw"})", 1, {0.5, 0.4, 0.1});
+  store.put_start({sweep, 2, 1}, R"({"config":{"batch":{"global":64},"optimizer":{"eps":1e-8}}})");
+  CompareOptions options;
+  options.rank_by = RankBy::samples;
+  const Comparison found = compare(store, sweep, options);
+  ASSERT_EQ(found.rows.size(), 2u);
+  EXPECT_EQ(found.rows[0].samples_to_target.median, 300 * 64);
+  EXPECT_EQ(found.rows[1].samples_to_target.median, 200 * 128);
+  EXPECT_THAT(found.notes, Contains(HasSubstr("ranked by the median samples to target 0.12")));
+  // What nobody wrote can make the rows, too.
+  options.by = {"optimizer.eps"};
+  EXPECT_EQ(compare(store, sweep, options).rows[0].group[0].second.as_double(), 1e-8);
+  options.by = {"optimizer.epsilon"};
+  EXPECT_THROW(compare(store, sweep, options), std::invalid_argument);
+}
+
 TEST_F(CompareTest, TimesToATargetCanLeaveValidationOut) {
   // Two attempts: the first one is lost after 3 s, 1 s of it validation; the target comes 2 s into
   // the second one, 0.5 s of which were validation and 0.25 s a checkpoint.

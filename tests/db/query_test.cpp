@@ -18,6 +18,12 @@ class QueryTest : public StoreTest {
                      {{"val/error", 100, 0.5, 1700000010.5},
                       {"val/error", 200, 0.25, 1700000020},
                       {"train/loss", 100, 2, 1700000010.5}});
+    store.put_start(
+        id, R"({"version":"0.1","device":"cpu","device_name":"A CPU","ranks":2,"threads":1,)"
+            R"("shards":4,"parameters":10,"steps":99,"resumed_step":0,"libraries":{},)"
+            R"("config":{"optimizer":{"name":"adamw","lr":0.001,"eps":1e-8},)"
+            R"("model":{"name":"mlp","hidden":[512,256]},"batch":{"global":128},)"
+            R"("epochs":5,"steps":null}})");
     store.append_event({0, 1700000000, "submitted", {id.sweep, 0, 0}, R"({"trials":1})"});
   }
 
@@ -97,13 +103,13 @@ std::vector<std::string> columns_in_documentation(const std::string& view) {
 }
 
 TEST_F(QueryTest, EveryViewHasTheDocumentedColumns) {
-  for (const char* view :
-       {"sweeps", "trials", "attempts", "hyperparameters", "metrics", "latest_metrics", "events"}) {
+  for (const char* view : {"sweeps", "trials", "attempts", "starts", "hyperparameters", "metrics",
+                           "latest_metrics", "events"}) {
     const auto result = ask(std::string("SELECT * FROM ") + view);
     EXPECT_EQ(result.columns, columns_in_documentation(view)) << view;
     EXPECT_FALSE(result.rows.empty()) << view;
   }
-  EXPECT_EQ(ask("SELECT name FROM sqlite_master WHERE type = 'view'").rows.size(), 7u);
+  EXPECT_EQ(ask("SELECT name FROM sqlite_master WHERE type = 'view'").rows.size(), 8u);
 }
 
 TEST_F(QueryTest, MetricsArePointsAsRows) {
@@ -123,9 +129,40 @@ TEST_F(QueryTest, MetricsArePointsAsRows) {
             0.5);
 }
 
+TEST_F(QueryTest, HyperparametersSayWhatTheEngineTookForThem) {
+  TrialRow trial = sample_trial(id.sweep, 2);
+  trial.parameters = R"({"optimizer.lr":"auto","resources.nodes":2})";
+  trial.train = R"({"optimizer":{"name":"adamw","lr":"auto"},"batch":{"shards":"auto"}})";
+  store.insert_trials({trial});
+  const auto resolved = [&] {
+    std::vector<std::string> found;
+    for (const auto& row : ask("SELECT name, value, varied, resolved FROM hyperparameters WHERE "
+                               "trial = 2 ORDER BY name")
+                               .rows)
+      found.push_back(row[0].as_string() + " " + row[1].to_text() + " " + row[2].to_text() + " " +
+                      row[3].to_text());
+    return found;
+  };
+  EXPECT_THAT(resolved(),
+              ::testing::ElementsAre("batch.shards auto 0 auto", "optimizer.lr auto 1 auto",
+                                     "optimizer.name adamw 0 adamw", "resources.nodes 2 1 2"));
+  for (const int number : {1, 2}) {
+    store.insert_attempt(sample_attempt(id.sweep, 2, number));
+    store.put_start({id.sweep, 2, number}, R"({"config":{"optimizer":{"name":"adamw","lr":0.00)" +
+                                               std::to_string(number) +
+                                               R"(,"nesterov":true},"batch":{"shards":4}}})");
+  }
+  EXPECT_THAT(resolved(),
+              ::testing::ElementsAre("batch.shards auto 0 4", "optimizer.lr auto 1 0.002",
+                                     "optimizer.name adamw 0 adamw", "optimizer.nesterov null 0 1",
+                                     "resources.nodes 2 1 2"));
+  EXPECT_THAT([&] { store.put_start({id.sweep, 2, 3}, "{}"); }, ::testing::Throws<Error>());
+}
+
 TEST_F(QueryTest, HyperparametersAreTypedAndSayWhatVaried) {
-  const auto rows =
-      ask("SELECT name, value, varied FROM hyperparameters ORDER BY varied DESC, name").rows;
+  const auto rows = ask("SELECT name, value, varied FROM hyperparameters WHERE value IS NOT NULL"
+                        " ORDER BY varied DESC, name")
+                        .rows;
   std::vector<std::string> found;
   for (const auto& row : rows) {
     found.push_back(row[0].as_string() + "=" + row[1].to_text() + (row[1].is_string() ? "s" : "") +
