@@ -53,6 +53,7 @@ struct Picture {
   int kinds, objects;
   enum class Labels { kinds, inside, object } labels;
   float noise;
+  float anywhere;  ///< part of the samples whose centre need not be in an object
   std::uint64_t seed;
 
   int axes() const { return static_cast<int>(shape.size()) - 1; }
@@ -86,6 +87,8 @@ class Cells final : public Dataset {
   explicit Cells(Picture picture) : Dataset(form_of(picture)), p_(std::move(picture)) {
     std::copy(p_.shape.begin() + 1, p_.shape.end(), size_.end() - p_.axes());
     pixels_ = static_cast<std::size_t>(size_[0] * size_[1] * size_[2]);
+    centre_ = static_cast<std::size_t>((size_[0] / 2 * size_[1] + size_[1] / 2) * size_[2] +
+                                       size_[2] / 2);
   }
   std::size_t size() const override { return p_.samples; }
 
@@ -110,10 +113,10 @@ class Cells final : public Dataset {
   }
   void copy_targets(std::size_t index, float* out) const override {
     const std::vector<std::int16_t> who = draw(index);
-    const auto last = static_cast<std::int16_t>(objects_of(index).size() - 1);
+    const std::int16_t wanted = who[centre_];
     const bool any = p_.labels == Picture::Labels::inside;
     for (const std::int16_t w : who)
-      *out++ = (any ? w >= 0 : w == last) ? 1 : 0;
+      *out++ = w >= 0 && (any || w == wanted) ? 1 : 0;
   }
 
  private:
@@ -125,16 +128,18 @@ class Cells final : public Dataset {
   }
 
   /// Between half of them and all, in the order in which they hide one another; of flood filling
-  /// the last is the one at the centre.
+  /// the last is the one at the centre, unless that is anywhere.
   std::vector<Object> objects_of(std::size_t index) const {
     const auto most = static_cast<std::uint32_t>(p_.objects);
     const std::uint32_t count = (most + 1) / 2 + below(random(kCount, index)[0], most / 2 + 1);
+    const bool has_central = p_.labels == Picture::Labels::object &&
+                             uniform01(random(kKnown + 2, index)[0]) >= p_.anywhere;
     std::vector<Object> objects;
     for (std::uint32_t k = 0; k < count; ++k) {
       const auto place = random(kObjects + 2 * k, index),
                  size = random(kObjects + 2 * k + 1, index);
       Object object{below(place[3], static_cast<std::uint32_t>(p_.kinds)), {}, {1, 1, 1}};
-      const bool central = p_.labels == Picture::Labels::object && k + 1 == count;
+      const bool central = has_central && k + 1 == count;
       for (std::size_t a = 0; a < 3; ++a) {
         const auto n = static_cast<float>(size_[a]);
         if (size_[a] == 1) continue;
@@ -197,7 +202,7 @@ class Cells final : public Dataset {
 
   /// What is known of the object: all of it that lies in a box of any size about the centre.
   void put_known(std::size_t index, const std::vector<std::int16_t>& who, float* out) const {
-    const auto last = static_cast<std::int16_t>(objects_of(index).size() - 1);
+    const std::int16_t wanted = who[centre_];
     const auto bits = random(kKnown, index), more = random(kKnown + 1, index);
     std::array<std::int64_t, 3> first, end;
     for (std::size_t a = 0; a < 3; ++a) {
@@ -213,13 +218,14 @@ class Cells final : public Dataset {
           bool within = true;
           for (std::size_t a = 0; a < 3; ++a)
             within = within && i[a] >= first[a] && i[a] < end[a];
-          out[pixel] = within && who[pixel] == last ? 1 : 0;
+          out[pixel] = within && wanted >= 0 && who[pixel] == wanted ? 1 : 0;
         }
+    out[centre_] = 1;  // the seed
   }
 
   Picture p_;
   std::array<std::int64_t, 3> size_{1, 1, 1};  ///< (d, h, w)
-  std::size_t pixels_ = 1;
+  std::size_t pixels_ = 1, centre_ = 0;
 };
 
 std::vector<std::int64_t> read_shape(const jobspec::List& sizes) {
@@ -258,18 +264,21 @@ Row cells() {
                   "of objects: ellipsoid, box, cross, shell"),
        int_option("objects", 6, 1, kMostObjects, "in a sample at most; half as many at least"),
        float_option("noise", 0.3, 0, 100, "spread of the noise over everything"),
+       float_option("anywhere", 0, 0, 1,
+                    "of object: part of the samples whose centre is anywhere; in no object, "
+                    "nothing is to be found, so that seeds there are turned down"),
        int_option("seed", 1, 0, 9e15, "of the samples; not the trial's seed")},
       [](const Options& options) -> std::unique_ptr<Dataset> {
         const std::string& predict = options.text("predict");
-        return std::make_unique<Cells>(
-            Picture{static_cast<std::size_t>(options.integer("samples")),
-                    read_shape(options.list("shape")), static_cast<int>(options.integer("kinds")),
-                    static_cast<int>(options.integer("objects")),
-                    predict == "kinds"    ? Picture::Labels::kinds
-                    : predict == "inside" ? Picture::Labels::inside
-                                          : Picture::Labels::object,
-                    static_cast<float>(options.real("noise")),
-                    static_cast<std::uint64_t>(options.integer("seed"))});
+        return std::make_unique<Cells>(Picture{
+            static_cast<std::size_t>(options.integer("samples")), read_shape(options.list("shape")),
+            static_cast<int>(options.integer("kinds")),
+            static_cast<int>(options.integer("objects")),
+            predict == "kinds"    ? Picture::Labels::kinds
+            : predict == "inside" ? Picture::Labels::inside
+                                  : Picture::Labels::object,
+            static_cast<float>(options.real("noise")), static_cast<float>(options.real("anywhere")),
+            static_cast<std::uint64_t>(options.integer("seed"))});
       }};
 }
 

@@ -45,6 +45,9 @@ struct BasicShard {
   /// may be null where there are none.
   T* statistics = nullptr;
   ShardResult* result = nullptr;  ///< overwritten
+  /// Evaluation on the host: what the model puts out, the batch's samples in plain order; null: who
+  /// asks for the loss alone. GPUs do not look at it.
+  T* outputs = nullptr;
 };
 using Shard = BasicShard<float>;
 

@@ -14,6 +14,7 @@
 #include "engine/sync/mode.h"
 #include "engine/train/check_sweep.h"
 #include "engine/train/exact_noise.h"
+#include "engine/train/flood_filling.h"
 #include "engine/train/libraries.h"
 #include "engine/train/metrics.h"
 #include "engine/train/option_text.h"
@@ -31,6 +32,7 @@ constexpr const char* kHelp =
 usage: thalweg-train TRIAL.yaml
        thalweg-train --check [--json] [--trial N] TRIAL.yaml | SWEEP.yaml
        thalweg-train --noise [--json] TRIAL.yaml
+       thalweg-train --flood-fill [--json] TRIAL.yaml --volume FILE [--truth FILE] [--out FILE]
        thalweg-train --metrics [TRIAL.yaml | SWEEP.yaml]
        thalweg-train --options [PREFIX]
        thalweg-train --schema | --layers | --manual | --version | --help
@@ -39,6 +41,10 @@ usage: thalweg-train TRIAL.yaml
              of its trials. What is wrong is told with line and key; exit code 2
   --noise    the gradient noise scale over all training samples, from the gradient of each, at the newest
              checkpoint or at the initial weights; threads as resources.threads_per_rank says
+  --flood-fill  segment a volume of any size (NPY, NPZ:NAME, H5:NAME; d x h x w, or c x d x h x w) by the newest
+             checkpoint of a trial that learns the object at the centre, a part of which is its last channel
+             (data cells, predict: object): object numbers into --out (segmentation.npy beside the trial), and
+             against the true ones of --truth adapted Rand error, its precision and recall, and IoU
   --options  what `train:` may hold, with ranges and defaults; of one part with PREFIX:
              data, data.arrays, optimizer.adamw, batch.global
   --metrics  the metrics that there are, or those that all trials of a file report
@@ -71,6 +77,7 @@ struct Arguments {
     train,
     check,
     noise,
+    flood_fill,
     metrics,
     options,
     schema,
@@ -82,6 +89,7 @@ struct Arguments {
   bool json = false;
   std::string file;
   SweepCheckOptions check;
+  FloodFiles flood;
 };
 
 double number_of(const std::string& option, const std::string& word) {
@@ -116,17 +124,30 @@ bool take_value(const std::string& word, const std::string& value, SweepCheckOpt
   return true;
 }
 
+/// Options of --flood-fill.
+std::string* flood_file(const std::string& word, FloodFiles& files) {
+  if (word == "--volume") return &files.volume;
+  if (word == "--truth") return &files.truth;
+  return word == "--out" ? &files.out : nullptr;
+}
+
 Arguments parse(const std::vector<std::string>& words) {
   static const std::vector<std::pair<std::string, Arguments::Action>> kActions{
-      {"--check", Arguments::Action::check},     {"--noise", Arguments::Action::noise},
-      {"--options", Arguments::Action::options}, {"--manual", Arguments::Action::manual},
-      {"--metrics", Arguments::Action::metrics}, {"--schema", Arguments::Action::schema},
-      {"--layers", Arguments::Action::layers},   {"--help", Arguments::Action::help},
-      {"-h", Arguments::Action::help},           {"--version", Arguments::Action::version}};
-  std::vector<std::string> names{"--json", "--trial",     "--seconds",  "--max-nodes",
-                                 "--as",   "--elsewhere", "--directory"};
+      {"--check", Arguments::Action::check},
+      {"--noise", Arguments::Action::noise},
+      {"--flood-fill", Arguments::Action::flood_fill},
+      {"--options", Arguments::Action::options},
+      {"--manual", Arguments::Action::manual},
+      {"--metrics", Arguments::Action::metrics},
+      {"--schema", Arguments::Action::schema},
+      {"--layers", Arguments::Action::layers},
+      {"--help", Arguments::Action::help},
+      {"-h", Arguments::Action::help},
+      {"--version", Arguments::Action::version}};
+  std::vector<std::string> names{"--json",      "--trial",     "--seconds", "--max-nodes", "--as",
+                                 "--elsewhere", "--directory", "--volume",  "--truth",     "--out"};
   Arguments a;
-  bool of_check = false;
+  bool of_check = false, of_flood = false;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
     const auto action = std::find_if(kActions.begin(), kActions.end(),
@@ -140,6 +161,9 @@ Arguments parse(const std::vector<std::string>& words) {
     } else if (i + 1 < words.size() && take_value(word, words[i + 1], a.check)) {
       of_check = true;
       ++i;
+    } else if (std::string* file = flood_file(word, a.flood); file && i + 1 < words.size()) {
+      *file = words[++i];
+      of_flood = true;
     } else if (word.starts_with("-")) {
       for (const auto& [name, unused] : kActions)
         names.push_back(name);
@@ -155,13 +179,16 @@ Arguments parse(const std::vector<std::string>& words) {
     }
   }
   using enum Arguments::Action;
-  if (a.json && a.action != noise && a.action != check)
-    throw std::invalid_argument("--json goes with --check and --noise");
+  if (a.json && a.action != noise && a.action != check && a.action != flood_fill)
+    throw std::invalid_argument("--json goes with --check, --noise and --flood-fill");
+  if (of_flood && a.action != flood_fill)
+    throw std::invalid_argument("--volume, --truth and --out go with --flood-fill");
   if (of_check && a.action != check)
     throw std::invalid_argument(
         "--trial, --elsewhere, --seconds, --as, --directory and --max-nodes go with "
         "--check");
-  const bool needs_file = a.action == train || a.action == check || a.action == noise;
+  const bool needs_file =
+      a.action == train || a.action == check || a.action == noise || a.action == flood_fill;
   if (needs_file && a.file.empty())
     throw std::invalid_argument("which trial? Give the path of a trial.yaml, or --help");
   if (!a.file.empty()) a.check.file = std::filesystem::absolute(a.file);
@@ -267,6 +294,9 @@ int act(const std::vector<std::string>& words) {
       return check_file(a);
     case Arguments::Action::noise:
       std::fputs(noise_of_trial(a.file, a.json).c_str(), stdout);
+      return 0;
+    case Arguments::Action::flood_fill:
+      std::fputs(flood_fill_of_trial(a.file, a.flood, a.json).c_str(), stdout);
       return 0;
     case Arguments::Action::metrics:
       return tell_metrics(a);

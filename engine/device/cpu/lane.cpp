@@ -147,6 +147,10 @@ void CpuLane::evaluate(gpu::Queue*, const Shard& shard) {
     run(call, frame);
   *shard.result =
       graph_.loss.kind->cpu(graph_.loss, {frame.floats(plan_.output), &batch, 1.0f, nullptr});
+  if (shard.outputs != nullptr)
+    std::copy_n(frame.floats(plan_.output),
+                static_cast<std::size_t>(batch.samples * elements(graph_.loss.output)),
+                shard.outputs);
 }
 
 }  // namespace thalweg::engine::cpu

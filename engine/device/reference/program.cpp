@@ -122,6 +122,10 @@ class ReferenceLane final : public BasicLane<T> {
     const Graph& graph = program_.graph();
     *shard.result =
         loss_of<T>(graph)(graph.loss, {values_.back().data(), &shard.batch, T{1}, nullptr});
+    if (shard.outputs != nullptr)
+      std::copy_n(values_.back().data(),
+                  static_cast<std::size_t>(shard.batch.samples * elements(graph.loss.output)),
+                  shard.outputs);
   }
 
  private:

@@ -176,6 +176,30 @@ TEST(Cells, MasksAreOfAnyObjectOrOfTheOneAtTheCentre) {
   EXPECT_GT(others, 0.15 * whole) << "brightness alone does not tell which";
 }
 
+TEST(Cells, TheCentreMayBeAnywhere) {
+  Value options = cells(List{1, 12, 12, 12}, "object");
+  const auto always = load_dataset(options);
+  options.set("anywhere", 0.5);
+  const auto data = load_dataset(options);
+  constexpr std::size_t kPixels = 12 * 12 * 12, kCentre = (6 * 12 + 6) * 12 + 6;
+  int nothing = 0, same = 0;
+  for (std::size_t i = 0; i < data->size(); ++i) {
+    const auto x = inputs_of(*data, i), target = targets_of(*data, i);
+    const auto found = std::count(target.begin(), target.end(), 1.0f);
+    ASSERT_EQ(x[kPixels + kCentre], 1) << "the seed";
+    ASSERT_EQ(target[kCentre] == 1, x[kCentre] >= 0.6f);
+    ASSERT_EQ(found > 0, target[kCentre] == 1);
+    nothing += found == 0 ? 1 : 0;
+    same += x == inputs_of(*always, i) ? 1 : 0;
+    if (found == 0) {
+      EXPECT_EQ(std::count(x.begin() + kPixels, x.end(), 1.0f), 1) << "nothing but the seed";
+    }
+  }
+  EXPECT_GT(nothing, 5);
+  EXPECT_GT(same, 10);
+  EXPECT_LT(same, 30);
+}
+
 TEST(Cells, RefusesShapesWithoutRoom) {
   for (const List& shape : {List{1, 32, 4}, List{32, 32}, List{1, 8, 8, 8, 8}})
     try {
