@@ -49,16 +49,18 @@ std::vector<std::int64_t> sources(const Geometry& g, std::size_t axis, Fill fill
 template <class T>
 void move_whole(const Geometry& g, Fill fill, std::int64_t channels, T outside, const T* in,
                 T* out) {
-  const auto z = sources(g, 0, fill), y = sources(g, 1, fill), x = sources(g, 2, fill);
+  const auto z = sources(g, 0, fill), y = sources(g, 1, fill);
+  auto x = sources(g, 2, fill);
   const std::int64_t plane = g.size[0] * g.size[1] * g.size[2];
-  const std::int64_t along = augment::pixel_at(g, 0, 0, 1);
+  for (std::int64_t& xi : x)  // -1, outside, stays below 0
+    xi *= augment::stride(g, g.axis[2]);
   for (std::int64_t c = 0; c < channels; ++c)
     for (const std::int64_t zi : z)
       for (const std::int64_t yi : y) {
         const T* row =
             zi < 0 || yi < 0 ? nullptr : in + c * plane + augment::pixel_at(g, zi, yi, 0);
         for (const std::int64_t xi : x)
-          *out++ = row == nullptr || xi < 0 ? outside : row[xi * along];
+          *out++ = row == nullptr || xi < 0 ? outside : row[xi];
       }
 }
 

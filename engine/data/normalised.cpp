@@ -1,4 +1,4 @@
-// One pass over the training samples, about each channel's first value, so that a large mean does
+// One pass over the training samples, about a value of each channel, so that a large mean does
 // not eat up the variance's digits.
 #include "engine/data/normalised.h"
 
@@ -23,8 +23,13 @@ struct Channels {
       : count(static_cast<std::size_t>(form.input.size() == 2 ? form.input[1] : form.input[0])),
         values(input_floats(form)),
         last(form.input.size() == 2) {}
-  std::size_t of(std::size_t value) const {
-    return last ? value % count : value / (values / count);
+  /// Calls each(channel, number of the value), in the values' order.
+  template <class Each>
+  void for_each(const Each& each) const {
+    const std::size_t run = last ? 1 : values / count;
+    for (std::size_t i = 0, c = 0; i < values; c = c + 1 == count ? 0 : c + 1)
+      for (const std::size_t end = i + run; i < end; ++i)
+        each(c, i);
   }
 };
 
@@ -42,22 +47,13 @@ Moments measure(const Dataset& dataset, const Channels& channels,
   for (std::size_t s = 0; s < samples.size(); ++s) {
     dataset.copy(samples[s], values.data());
     if (s == 0)
-      for (std::size_t i = channels.values; i-- > 0;)
-        first[channels.of(i)] = static_cast<double>(values[i]);
-    const auto add = [&](std::size_t c, float value) {
-      const double off = static_cast<double>(value) - first[c];
+      channels.for_each(
+          [&](std::size_t c, std::size_t i) { first[c] = static_cast<double>(values[i]); });
+    channels.for_each([&](std::size_t c, std::size_t i) {
+      const double off = static_cast<double>(values[i]) - first[c];
       sums[c] += off;
       squares[c] += off * off;
-    };
-    if (channels.last) {
-      for (std::size_t i = 0; i < channels.values; ++i)
-        add(channels.of(i), values[i]);
-    } else {
-      const std::size_t each = channels.values / channels.count;
-      for (std::size_t c = 0; c < channels.count; ++c)
-        for (std::size_t i = c * each; i < (c + 1) * each; ++i)
-          add(c, values[i]);
-    }
+    });
   }
   const double n =
       static_cast<double>(samples.size()) * static_cast<double>(channels.values / channels.count);
@@ -114,8 +110,7 @@ class Normalised final : public Wrapped {
   void copy(std::size_t index, float* out) const override {
     if (!stored_.values.empty()) return Dataset::copy(index, out);
     inner().copy(index, out);
-    for (std::size_t i = 0; i < channels_.values; ++i)
-      out[i] = scaled(channels_.of(i), out[i]);
+    channels_.for_each([&](std::size_t c, std::size_t i) { out[i] = scaled(c, out[i]); });
   }
   const StoredForm* stored() const override { return stored_.values.empty() ? nullptr : &stored_; }
 

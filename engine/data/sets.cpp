@@ -128,9 +128,15 @@ std::unique_ptr<Dataset> load_files(const Row& row, const jobspec::Value& tree) 
       throw std::invalid_argument("data." + other.name + ": " + std::to_string(other.files.size()) +
                                   " files for the " + std::to_string(first.files.size()) +
                                   " of data." + first.name);
+  // Lists may be long: a copy for each file is without them.
+  jobspec::Value rest = tree;
+  for (const std::string name : row.set_files)
+    for (const char* prefix : {"", "validation_", "test_"})
+      if (const std::string key = prefix + name; given(tree, key) && tree.find(key)->is_list())
+        rest.set(key, jobspec::Value());
   std::vector<std::unique_ptr<Dataset>> parts;
   for (std::size_t i = 0; i < first.files.size(); ++i) {
-    jobspec::Value one = tree;
+    jobspec::Value one = rest;
     for (const Named& option : named)
       one.set(option.name, option.files[i]);
     parts.push_back(row.maker(read_options(row, one)));
