@@ -51,7 +51,8 @@ std::string name_of(const testing::TestParamInfo<Example>& tested) {
 INSTANTIATE_TEST_SUITE_P(All, ExampleRun,
                          testing::Values(Example{"own-data", 8}, Example{"regression", 4},
                                          Example{"graph", 4}, Example{"gpt", 4},
-                                         Example{"segmentation", 2}, Example{"gpu", 2}),
+                                         Example{"segmentation", 2}, Example{"flood-filling", 2},
+                                         Example{"gpu", 2}),
                          name_of);
 
 TEST(Examples, HaveNoMistakesAndNoAdvice) {
