@@ -185,8 +185,7 @@ const std::vector<KeySynonym>& key_synonyms() {
       {"*",
        "perdevicetrainbatchsize perdevicebatchsize microbatchsize batchsizepergpu batchpergpu "
        "localbatchsize",
-       "train.batch.global",
-       "write batch: {global: 128} under train; it counts the samples of all ranks together"},
+       "train.batch.per_rank", "write batch: {per_rank: 32} under train"},
       {"*",
        "gradientaccumulation gradientaccumulationsteps accumulationsteps gradaccum "
        "accumulategradbatches accumsteps",

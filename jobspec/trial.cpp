@@ -1,5 +1,5 @@
-// trial.yaml, format 1: keys format, seed, train, resources, metric (the trial) and attempt (id,
-// token, push, push_secret, resume).
+// trial.yaml, format 1: keys format, seed, train, resources, metric, sweep_ranks (the trial) and
+// attempt (id, token, push, push_secret, resume).
 #include "jobspec/trial.h"
 
 #include <fcntl.h>
@@ -27,6 +27,7 @@ Value trial_to_value(const Trial& trial) {
       {"train", trial.train},
       {"resources", write_resources(trial.resources)},
       {"metric", write_metric(trial.metric)},
+      {"sweep_ranks", trial.sweep_ranks},
       {"attempt", Map{{"id", trial.id.to_string()},
                       {"token", trial.token},
                       {"push", trial.push},
@@ -160,6 +161,7 @@ Trial read_trial(const std::filesystem::path& path) {
   if (const Value* metric = fields.take("metric")) {
     trial.metric = read_metric(*metric, "metric", diagnostics);
   }
+  fields.integer("sweep_ranks", trial.sweep_ranks, {0, 1 << 20});
   if (const Value* attempt = fields.take("attempt")) read_attempt(*attempt, trial, diagnostics);
   fields.finish();
   diagnostics.throw_if_any();

@@ -44,6 +44,9 @@ struct Trial {
   Value train = Map{};  ///< the `train` tree with this trial's parameters put in
   Resources resources;
   Metric metric;
+  /// The most ranks that a trial of its sweep has: what `auto` is for all of them alike; 0 = not
+  /// known.
+  int sweep_ranks = 0;
 
   Id id;              ///< 0.0.0 when run by hand
   std::string token;  ///< unique per attempt; names it, and others can see it (job comment, ps)

@@ -358,6 +358,8 @@ jobspec::Trial Controller::trial_of(const Id& attempt, const std::string& push) 
   trial.train = jobspec::read_yaml(row->train, "trial " + attempt.to_string());
   trial.resources = sweep.shape(attempt.trial);
   trial.metric = sweep.metric;
+  for (const jobspec::Resources& shape : sweep.shapes)
+    trial.sweep_ranks = std::max(trial.sweep_ranks, shape.ranks());
   trial.id = attempt;
   trial.token = live_rows_.at(attempt).token;
   trial.push = push;

@@ -83,7 +83,7 @@ Attempt::Attempt(const AttemptInput& input, Record& the_record)
   in.group.broadcast(&point, sizeof point, 0);
   step = point.step;
   together(in.group, [&] {
-    const int ranks = in.group.size();
+    const Ranks ranks{in.group.size(), in.trial.sweep_ranks};
     place_shards(choose_shards(settings, ranks, static_cast<int>(point.shards)));
     if (point.shards != 0) return;
     if (const std::string text = shards_note(settings, ranks, sharding.shards); !text.empty())

@@ -169,9 +169,12 @@ class Checker::Visit {
 
   bool complete_tree(const Value& train, const std::string& file) {
     try {
-      config_ = jobspec::complete_train(train, c_.schema_, file);
+      config_ = complete_for(train, resources_.ranks(), c_.schema_, file);
       factory_ = Factory(config_);
       return true;
+    } catch (const std::invalid_argument&) {
+      report.errors.push_back(error_of(c_.schema_, std::current_exception(), "batch", train));
+      return false;
     } catch (const jobspec::InputError& e) {
       const std::string prefix = "train.";
       for (const jobspec::Diagnostic& d : e.diagnostics())
@@ -206,9 +209,10 @@ class Checker::Visit {
   }
 
   void place_shards() {
-    report.shards = choose_shards(settings_, report.ranks, 0);
+    const Ranks ranks{report.ranks, c_.options_.sweep_ranks};
+    report.shards = choose_shards(settings_, ranks, 0);
     report.micro_batches = micro_batches(settings_, report.shards);
-    report.shards_note = shards_note(settings_, report.ranks, report.shards);
+    report.shards_note = shards_note(settings_, ranks, report.shards);
   }
 
   void load() {
@@ -393,8 +397,8 @@ CheckReport Checker::check(const Value& train, const jobspec::Resources& resourc
 
 std::string check_trial(const std::filesystem::path& trial_file) {
   const jobspec::Trial trial = jobspec::read_trial(trial_file);
-  const CheckReport report =
-      Checker({false, trial.metric}).check(trial.train, trial.resources, trial_file.string());
+  const CheckReport report = Checker({false, trial.metric, trial.sweep_ranks})
+                                 .check(trial.train, trial.resources, trial_file.string());
   if (!report.errors.empty()) std::rethrow_exception(report.errors.front().thrown);
   return "trial       " + trial.id.to_string() + ": " + report.text();
 }

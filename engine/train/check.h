@@ -55,6 +55,7 @@ struct CheckOptions {
   /// The runs will be on other machines: what this one lacks (files, GPUs, arithmetic) is noted.
   bool elsewhere = false;
   std::optional<jobspec::Metric> metric{};  ///< of the sweep, where it is given
+  int sweep_ranks = 0;  ///< the most ranks that one of its trials has; 0 = not known
 };
 
 /// Keeps data and models between configurations that share them. Not thread-safe.

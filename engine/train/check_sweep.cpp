@@ -27,6 +27,13 @@ std::string read_text(const std::filesystem::path& file) {
   return std::string(std::istreambuf_iterator<char>(in), {});
 }
 
+int most_ranks(const SweepTrials& trials) {
+  int most = 0;
+  for (const ExpandedTrial& trial : trials.trials)
+    most = std::max(most, trial.resources.ranks());
+  return most;
+}
+
 /// A trial file as a sweep of one.
 SweepTrials one_trial(const SweepCheckOptions& options) {
   const jobspec::Trial trial = jobspec::read_trial(options.file);
@@ -40,6 +47,7 @@ SweepTrials one_trial(const SweepCheckOptions& options) {
   expanded.train = trial.train;
   expanded.resources = trial.resources;
   result.trials.push_back(std::move(expanded));
+  result.ranks = trial.sweep_ranks;
   return result;
 }
 
@@ -54,6 +62,7 @@ SweepTrials expand_file(const SweepCheckOptions& options, const jobspec::Schema&
   result.sweep.directory =
       options.directory.empty() ? jobspec::directory_of(options.file.string()) : options.directory;
   result.trials = jobspec::expand(result.sweep, schema).trials;
+  result.ranks = most_ranks(result);
   if (options.trial == 0) return result;
   if (options.trial > static_cast<std::int64_t>(result.trials.size()))
     throw std::invalid_argument("--trial " + std::to_string(options.trial) + ": there are " +
@@ -194,7 +203,8 @@ class Walk {
         options_(options),
         mistakes_(mistakes),
         checker_({options.elsewhere,
-                  trials.sweep.metric_given ? std::optional(trials.sweep.metric) : std::nullopt}),
+                  trials.sweep.metric_given ? std::optional(trials.sweep.metric) : std::nullopt,
+                  trials.ranks}),
         start_(Clock::now()) {}
 
   void visit(ShapeGroup& group) {
@@ -234,8 +244,8 @@ class Walk {
 bool is_sweep_file(const std::filesystem::path& file) {
   const Value tree = jobspec::read_yaml(read_text(file), file.string());
   if (!tree.is_map()) return false;
-  const std::vector<std::string> of_trials{"format",    "seed",   "train",
-                                           "resources", "metric", "attempt"};
+  const std::vector<std::string> of_trials{"format", "seed",        "train",  "resources",
+                                           "metric", "sweep_ranks", "attempt"};
   const auto is_of_trials = [&](const auto& entry) {
     return std::find(of_trials.begin(), of_trials.end(), entry.first) != of_trials.end();
   };

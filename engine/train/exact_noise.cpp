@@ -137,7 +137,8 @@ ExactNoise exact_noise(const ExactNoiseInput& in, LanePool& lanes) {
 
 std::string noise_of_trial(const std::filesystem::path& trial_file, bool as_json) {
   const jobspec::Trial trial = jobspec::read_trial(trial_file);
-  const Factory factory(jobspec::complete_train(trial.train, train_schema(), trial_file.string()));
+  const Factory factory(
+      complete_for(trial.train, trial.resources.ranks(), train_schema(), trial_file.string()));
   const Settings settings = factory.settings();
   const auto dataset = factory.dataset();
   const auto augmenter = factory.augmenter(*dataset);
@@ -152,7 +153,7 @@ std::string noise_of_trial(const std::filesystem::path& trial_file, bool as_json
   auto model = compiled_for(batch);
   if (model->statistics() > 0) {
     // A sample alone has no batch statistics: as many as a shard has.
-    const int shards = choose_shards(settings, trial.resources.ranks(), 0);
+    const int shards = choose_shards(settings, {trial.resources.ranks(), trial.sweep_ranks}, 0);
     batch = settings.global_batch / shards / micro_batches(settings, shards);
     model = compiled_for(batch);
   }

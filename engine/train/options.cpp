@@ -19,6 +19,7 @@
 #include "engine/sync/options.h"
 #include "engine/train/libraries.h"
 #include "engine/train/stop_rule.h"
+#include "jobspec/complete.h"
 #include "jobspec/option.h"
 #include "jobspec/options.h"
 
@@ -142,7 +143,7 @@ std::vector<Section> own_sections() {
       integer("shards",
               "logical parts of the batch, whatever the number of ranks; auto = the batch's "
               "largest divisor up to 4 (GPUs: 1), or up to the smallest power of two that is at "
-              "least the ranks",
+              "least the most ranks of any trial of the sweep",
               "auto", 1, 65536);
   shards.divides = "batch.global";
   Option beta = jobspec::float_option(
@@ -152,6 +153,8 @@ std::vector<Section> own_sections() {
       root(),
       section("batch", "The global batch",
               {integer("global", "samples in one update, all ranks together", 128, 1, kMostInt),
+               integer("per_rank", "instead of global: samples of each rank in one update", {}, 1,
+                       kMostInt),
                std::move(shards)}),
       section(
           "noise", "The gradient noise scale, from the shards' gradients and their sum",
@@ -230,6 +233,25 @@ std::optional<Every> checkpoint_every(const jobspec::Options& options) {
 
 }  // namespace
 
+Value complete_for(const Value& train, int ranks, const jobspec::Schema& schema,
+                   const std::string& file) {
+  Value complete = jobspec::complete_train(train, schema, file);
+  const auto batch = options_at(complete, "batch");
+  if (!batch.has("per_rank")) return complete;
+  if (train.find("batch.global") != nullptr)
+    throw std::invalid_argument(
+        "batch.per_rank: both batch.global and batch.per_rank are set; keep one of them");
+  const std::int64_t global = batch.integer("per_rank") * ranks;
+  if (global > std::numeric_limits<int>::max())
+    throw std::invalid_argument("batch.per_rank: " + std::to_string(ranks) + " ranks make " +
+                                std::to_string(global) + " samples, more than can be counted");
+  Value resolved = *complete.find("batch");
+  std::erase_if(resolved.as_map(), [](const auto& entry) { return entry.first == "per_rank"; });
+  resolved.set("global", global);
+  complete.set("batch", std::move(resolved));
+  return complete;
+}
+
 DeviceChoice resolve_device(const std::string& asked, int gpus_here, int gpus_per_node,
                             bool seen_on_gpu) {
   if (asked != "auto") return {asked, ""};
@@ -303,19 +325,26 @@ int automatic_shards(const Settings& settings, int ranks) {
   return bound;
 }
 
+/// Those of the sweep's largest trial, where they fit this one.
+int automatic_shards(const Settings& settings, const Ranks& ranks) {
+  const int of_sweep = automatic_shards(settings, std::max(ranks.here, ranks.of_sweep));
+  return settings.global_batch % of_sweep == 0 ? of_sweep : automatic_shards(settings, ranks.here);
+}
+
 }  // namespace
 
-std::string shards_note(const Settings& settings, int ranks, int shards) {
-  const int of_one = automatic_shards(settings, 1);
+std::string shards_note(const Settings& settings, const Ranks& ranks, int shards) {
+  const int of_one = automatic_shards(settings, {1, ranks.of_sweep});
   if (settings.shards || shards == of_one) return "";
-  return "batch.shards: auto is " + std::to_string(shards) + " for " + std::to_string(ranks) +
+  return "batch.shards: auto is " + std::to_string(shards) + " for " + std::to_string(ranks.here) +
          " ranks and " + std::to_string(of_one) +
          " for one: another order of sums (and batch norm over other shards), so another curve; "
          "set batch.shards to compare numbers of ranks";
 }
 
-int choose_shards(const Settings& settings, int ranks, int resumed) {
-  int shards = automatic_shards(settings, ranks);
+int choose_shards(const Settings& settings, const Ranks& all_ranks, int resumed) {
+  const int ranks = all_ranks.here;
+  int shards = automatic_shards(settings, all_ranks);
   if (resumed >= ranks) shards = resumed;
   if (settings.shards) shards = *settings.shards;
   const std::string batch = std::to_string(settings.global_batch);

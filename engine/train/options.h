@@ -21,6 +21,11 @@ struct LossPlan;
 /// Every section of every table: what `thalweg-train --schema` prints.
 jobspec::Schema train_schema();
 
+/// jobspec::complete_train(), with batch.per_rank as batch.global for so many ranks. Throws
+/// std::invalid_argument where both are written.
+jobspec::Value complete_for(const jobspec::Value& train, int ranks, const jobspec::Schema& schema,
+                            const std::string& file);
+
 /// The part of a complete tree that the trainer itself reads.
 struct Settings {
   int global_batch = 0;
@@ -68,16 +73,22 @@ Settings read_settings(const jobspec::Value& complete, int gpus_per_node = 0);
 /// What the device is asked beside the graph.
 CompileOptions compile_options(const Settings& settings);
 
+/// How many ranks there are.
+struct Ranks {
+  int here = 1;
+  int of_sweep = 0;  ///< the most that a trial of the sweep has; 0 = not known
+};
+
 /// The tree's number; else the checkpoint's, `resumed` (0 = none), where it is enough for the
 /// ranks; else the largest divisor of the batch up to a bound: 4 (GPUs: 1), or the smallest power
-/// of two that is at least the ranks. Where none of them is enough for the ranks, the next divisor
-/// up to twice the bound. Throws std::invalid_argument, remedy included, where ranks or batch do
-/// not fit.
-int choose_shards(const Settings& settings, int ranks, int resumed);
+/// of two that is at least the most ranks of the sweep, so that all its trials add up alike. Where
+/// none of them is enough for the ranks, the next divisor up to twice the bound. Throws
+/// std::invalid_argument, remedy included, where ranks or batch do not fit.
+int choose_shards(const Settings& settings, const Ranks& ranks, int resumed);
 
 /// What a user who compares numbers of ranks should know: empty, or that `shards` were chosen for
 /// so many ranks and one rank would have others, hence another curve.
-std::string shards_note(const Settings& settings, int ranks, int shards);
+std::string shards_note(const Settings& settings, const Ranks& ranks, int shards);
 
 /// In how many pieces a shard is computed. Throws std::invalid_argument where a shard does not
 /// divide into them.

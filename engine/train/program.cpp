@@ -212,14 +212,14 @@ int train_rank(const std::string& file) {
   const StopFlag& stop = stop_on_signals();
   const std::filesystem::path path = std::filesystem::absolute(file);
   const jobspec::Trial trial = jobspec::read_trial(path);
-  const jobspec::Value config = jobspec::complete_train(trial.train, train_schema(), file);
-
-  const comm::GroupOptions options = group_options(*config.find("sync"));
+  const jobspec::Value written = jobspec::complete_train(trial.train, train_schema(), file);
+  const comm::GroupOptions options = group_options(*written.find("sync"));
   const auto wireup = comm::Wireup::connect(
       std::max<std::chrono::milliseconds>(comm::Wireup::kTimeout, options.stall_timeout));
   const comm::World world = wireup->world();
   const std::string who = "rank " + std::to_string(world.rank) + " on " + world.node + ": ";
   try {
+    const jobspec::Value config = complete_for(trial.train, world.size, train_schema(), file);
     comm::Group group(wireup->transport(), options);
     const Outcome outcome = run_attempt({trial, config, path.parent_path(), group, stop});
     if (world.rank == 0 && outcome.code == ExitCode::diverged)

@@ -17,6 +17,7 @@ namespace thalweg::engine {
 struct SweepTrials {
   jobspec::Sweep sweep;
   std::vector<jobspec::ExpandedTrial> trials;
+  int ranks = 0;  ///< the most of any trial of the sweep; 0 = not known
 };
 
 /// Trials of one shape.

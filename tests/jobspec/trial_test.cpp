@@ -32,6 +32,7 @@ TEST_F(TrialFile, RoundTrips) {
   trial.train = read_yaml("{optimizer: {name: adamw, lr: 1.0}, model: {hidden: [512, 512]}}", "f");
   trial.resources = {2, 3, 4, 90'061, 2048, 1};
   trial.metric = {"val/accuracy", Goal::maximize, {0.9, 0.7}};
+  trial.sweep_ranks = 16;
   trial.id = {12, 3, 1};
   trial.token = "0123456789012345";
   trial.push = "unix:/run/user/1000/a b.sock";
@@ -54,6 +55,7 @@ TEST_F(TrialFile, RoundTrips) {
   EXPECT_EQ(back.metric.goal, Goal::maximize);
   EXPECT_EQ(back.metric.targets, trial.metric.targets);
   EXPECT_EQ(back.metric.target(), 0.9);
+  EXPECT_EQ(back.sweep_ranks, 16);
   EXPECT_EQ(back.id, trial.id);
   EXPECT_EQ(back.token, trial.token);
   EXPECT_EQ(back.push, trial.push);

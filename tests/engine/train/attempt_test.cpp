@@ -190,6 +190,23 @@ TEST(Attempt, CurveDoesNotDependOnRanksOrThreads) {
   }
 }
 
+/// What a sweep over nodes compares: batch norm included, with the shards left to `auto`.
+TEST(Attempt, AutomaticShardsOfASweepGiveOneCurveOnAnyRanks) {
+  std::vector<std::string> first;
+  for (const int ranks : {1, 2, 3, 4, 5, 8, 16}) {
+    const test::TempDir folder;
+    Trial trial = tiny_trial();
+    trial.train.set("batch.global", 48);
+    trial.train.set("epochs", 1);
+    trial.sweep_ranks = 16;
+    run_to_end(trial, folder.path(), ranks);
+    const auto points = curve({folder.path()});
+    if (first.empty()) first = points;
+    EXPECT_EQ(points, first) << ranks << " ranks";
+  }
+  EXPECT_GT(first.size(), 10u);
+}
+
 TEST(Attempt, AugmentedCurveDoesNotDependOnRanks) {
   Trial trial = tiny_trial();
   trial.train.set("data.shape", jobspec::List{1, 4, 4});

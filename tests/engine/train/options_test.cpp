@@ -143,7 +143,7 @@ Settings batch_of(int samples) {
 
 std::string complaint(const Settings& settings, int ranks) {
   try {
-    choose_shards(settings, ranks, 0);
+    choose_shards(settings, {ranks}, 0);
   } catch (const std::invalid_argument& e) {
     return e.what();
   }
@@ -152,39 +152,63 @@ std::string complaint(const Settings& settings, int ranks) {
 
 TEST(Shards, AutoIsAPowerOfTwoOfAtLeastFourAndTheRanks) {
   for (const int ranks : {1, 2, 3, 4})
-    EXPECT_EQ(choose_shards(batch_of(128), ranks, 0), 4);
-  EXPECT_EQ(choose_shards(batch_of(128), 5, 0), 8);
-  EXPECT_EQ(choose_shards(batch_of(128), 8, 0), 8);
+    EXPECT_EQ(choose_shards(batch_of(128), {ranks}, 0), 4);
+  EXPECT_EQ(choose_shards(batch_of(128), {5}, 0), 8);
+  EXPECT_EQ(choose_shards(batch_of(128), {8}, 0), 8);
 }
 
 TEST(Shards, AResumedRunKeepsThoseOfTheCheckpoint) {
-  EXPECT_EQ(choose_shards(batch_of(128), 2, 16), 16);
-  EXPECT_EQ(choose_shards(batch_of(128), 32, 16), 32);
+  EXPECT_EQ(choose_shards(batch_of(128), {2}, 16), 16);
+  EXPECT_EQ(choose_shards(batch_of(128), {32}, 16), 32);
   Settings said = batch_of(128);
   said.shards = 8;
-  EXPECT_EQ(choose_shards(said, 2, 16), 8);
+  EXPECT_EQ(choose_shards(said, {2}, 16), 8);
 }
 
 TEST(Shards, AutoTakesADivisorOfTheBatch) {
-  EXPECT_EQ(choose_shards(batch_of(29), 1, 0), 1);
-  EXPECT_EQ(choose_shards(batch_of(100), 1, 0), 4);
+  EXPECT_EQ(choose_shards(batch_of(29), {1}, 0), 1);
+  EXPECT_EQ(choose_shards(batch_of(100), {1}, 0), 4);
   for (const int ranks : {1, 2, 3})
-    EXPECT_EQ(choose_shards(batch_of(30), ranks, 0), 3);
-  EXPECT_EQ(choose_shards(batch_of(30), 4, 0), 5);
-  EXPECT_EQ(choose_shards(batch_of(30), 6, 0), 6);
-  EXPECT_EQ(choose_shards(batch_of(100), 8, 0), 10);
-  EXPECT_EQ(choose_shards(batch_of(8), 8, 0), 8);
+    EXPECT_EQ(choose_shards(batch_of(30), {ranks}, 0), 3);
+  EXPECT_EQ(choose_shards(batch_of(30), {4}, 0), 5);
+  EXPECT_EQ(choose_shards(batch_of(30), {6}, 0), 6);
+  EXPECT_EQ(choose_shards(batch_of(100), {8}, 0), 10);
+  EXPECT_EQ(choose_shards(batch_of(8), {8}, 0), 8);
+}
+
+TEST(Shards, TrialsOfOneSweepHaveThoseOfTheLargest) {
+  for (const int ranks : {1, 2, 3, 4, 5, 8, 16}) {
+    EXPECT_EQ(choose_shards(batch_of(128), {ranks, 16}, 0), 16);
+    EXPECT_EQ(shards_note(batch_of(128), {ranks, 16}, 16), "");
+    EXPECT_EQ(choose_shards(batch_of(100), {ranks, 16}, 0), 20);  // 16 ranks need 20
+  }
+  EXPECT_EQ(choose_shards(batch_of(24), {2, 64}, 0), 4);  // 64 ranks cannot share 24 samples
+  EXPECT_EQ(choose_shards(batch_of(128), {2, 16}, 8), 8);
+}
+
+TEST(Batch, PerRankTimesTheRanksIsTheGlobalBatch) {
+  const auto complete = [](const std::string& text, int ranks) {
+    return complete_for(from_yaml(text), ranks, train_schema(), "trial.yaml");
+  };
+  const std::string least = std::string(kLeast, std::strlen(kLeast) - 1);
+  EXPECT_EQ(complete(least + ", batch: {per_rank: 24}}", 3),
+            complete(least + ", batch: {global: 72}}", 1));
+  EXPECT_THAT([&] { complete(least + ", batch: {global: 72, per_rank: 24}}", 3); },
+              testing::ThrowsMessage<std::invalid_argument>(
+                  HasSubstr("both batch.global and batch.per_rank are set")));
+  EXPECT_THAT([&] { complete(least + ", batch: {per_rank: 2000000000}}", 3); },
+              testing::ThrowsMessage<std::invalid_argument>(HasSubstr("more than can be counted")));
 }
 
 TEST(Shards, AnotherCurveThanOneRanksIsSaid) {
   for (const int ranks : {1, 2, 3, 4})
-    EXPECT_EQ(shards_note(batch_of(128), ranks, choose_shards(batch_of(128), ranks, 0)), "");
-  EXPECT_THAT(shards_note(batch_of(128), 5, choose_shards(batch_of(128), 5, 0)),
+    EXPECT_EQ(shards_note(batch_of(128), {ranks}, choose_shards(batch_of(128), {ranks}, 0)), "");
+  EXPECT_THAT(shards_note(batch_of(128), {5}, choose_shards(batch_of(128), {5}, 0)),
               HasSubstr("batch.shards: auto is 8 for 5 ranks and 4 for one"));
-  EXPECT_THAT(shards_note(batch_of(30), 4, 5), HasSubstr("auto is 5 for 4 ranks and 3 for one"));
+  EXPECT_THAT(shards_note(batch_of(30), {4}, 5), HasSubstr("auto is 5 for 4 ranks and 3 for one"));
   Settings said = batch_of(128);
   said.shards = 8;
-  EXPECT_EQ(shards_note(said, 5, 8), "");
+  EXPECT_EQ(shards_note(said, {5}, 8), "");
 }
 
 TEST(Shards, ComplaintsNameTheRemedy) {

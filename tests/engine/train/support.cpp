@@ -36,7 +36,7 @@ std::vector<RankEnd> run_ranks(const jobspec::Trial& trial, const std::filesyste
                                int ranks, const StopFlag& stop,
                                const std::function<void(int rank)>& prepare) {
   std::filesystem::create_directories(folder);
-  const Value config = jobspec::complete_train(trial.train, train_schema(), "trial.yaml");
+  const Value config = complete_for(trial.train, ranks, train_schema(), "trial.yaml");
   auto transports = comm::memory_transports(ranks);
   std::vector<RankEnd> ends(static_cast<std::size_t>(ranks));
   std::vector<std::thread> threads;
