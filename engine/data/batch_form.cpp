@@ -10,7 +10,8 @@ BatchLayout::Bytes ready(const SampleForm& form, bool blended) {
   bytes[BatchLayout::inputs] = input_floats(form) * sizeof(float);
   bytes[BatchLayout::labels] = static_cast<std::size_t>(form.labels) * sizeof(std::int32_t);
   bytes[BatchLayout::targets] = static_cast<std::size_t>(form.targets) * sizeof(float);
-  if (!blended) return bytes;
+  // Labels of pixels are put together by their box, and so have no partners.
+  if (!blended || form.labels > 1) return bytes;
   bytes[BatchLayout::partner_labels] = bytes[BatchLayout::labels];
   bytes[BatchLayout::partner_shares] = sizeof(float);
   return bytes;

@@ -111,6 +111,7 @@ void Loader::prepare() {
   if (plan_.augmenter != nullptr) desk.original.resize(sample_floats_);
   if (plan_.mixer != nullptr) desk.partner.resize(sample_floats_);
   desk.partner_targets.resize(targets_of(dataset_));
+  desk.partner_labels.resize(labels_of(dataset_));
   for (std::int64_t step = 0; take_step(step);) {
     std::exception_ptr error;
     try {
@@ -215,8 +216,9 @@ void Loader::blend(std::byte* memory, std::size_t i, std::uint64_t place, std::i
   const auto at = [&](BatchLayout::Part part) {
     return memory + plan_.form.layout.sample(part, i);
   };
-  std::memcpy(at(BatchLayout::partner_shares), &blend.share, sizeof blend.share);
-  if (labels_of(dataset_) > 0)
+  const bool of_pixels = labels_of(dataset_) > 1;
+  if (!of_pixels) std::memcpy(at(BatchLayout::partner_shares), &blend.share, sizeof blend.share);
+  if (labels_of(dataset_) == 1)
     copy_answers(blend.partner, epoch, desk,
                  reinterpret_cast<std::int32_t*>(at(BatchLayout::partner_labels)), nullptr);
   if (plan_.form.raw) std::memcpy(at(BatchLayout::blends), &blend, sizeof blend);
@@ -228,6 +230,11 @@ void Loader::blend(std::byte* memory, std::size_t i, std::uint64_t place, std::i
     copy_inputs(blend.partner, epoch, desk, desk.partner.data());
     plan_.mixer->apply(blend, desk.partner.data(),
                        reinterpret_cast<float*>(at(BatchLayout::inputs)));
+  }
+  if (of_pixels) {
+    copy_answers(blend.partner, epoch, desk, desk.partner_labels.data(), nullptr);
+    plan_.mixer->apply_to_labels(blend, desk.partner_labels.data(),
+                                 reinterpret_cast<std::int32_t*>(at(BatchLayout::labels)));
   }
   if (targets_of(dataset_) == 0) return;
   copy_answers(blend.partner, epoch, desk, nullptr, desk.partner_targets.data());

@@ -81,6 +81,7 @@ class Loader {
     std::vector<float> original;  ///< a sample before its augmentation
     std::vector<float> partner;   ///< what is blended in
     std::vector<float> partner_targets;
+    std::vector<std::int32_t> partner_labels;
     AnswerDesk answers;
   };
 

@@ -56,11 +56,13 @@ Mixer::Mixer(const jobspec::Value& tree, const SampleForm& form) {
   if (idle()) return;
   const char* name = mixup_ > 0 ? "mixup" : "cutmix";
   if (form.vocabulary > 0) refuse(name, "tokens cannot be blended");
-  if (form.labels > 1) refuse(name, "every position has a label of its own");
+  const Answers answers = answers_of(form);
+  if (form.labels > 1 && (mixup_ > 0 || answers != Answers::of_pixels))
+    refuse(name, mixup_ > 0 ? "every position has a label of its own, which can be no weighted sum"
+                            : "the labels have positions that are not the image's pixels");
   if (cutmix_ > 0 && form.input.size() < 3)
     refuse("cutmix", "the samples are " + std::to_string(form.input.size()) +
                          "-dimensional, not images (c, h, w)");
-  const Answers answers = answers_of(form);
   if (cutmix_ > 0 && answers == Answers::of_other_places)
     refuse("cutmix", "the targets have positions that are not the image's pixels");
   floats_ = input_floats(form);
@@ -104,8 +106,8 @@ Blend Mixer::blend(std::uint64_t seed, std::uint32_t epoch, std::uint64_t sample
   return blend;
 }
 
-void Mixer::put_box(const Blend& blend, std::int64_t channels, const float* partner,
-                    float* own) const {
+template <class T>
+void Mixer::put_box(const Blend& blend, std::int64_t channels, const T* partner, T* own) const {
   for (std::int64_t c = 0; c < channels; ++c)
     for (std::int64_t z = blend.first[0]; z < blend.end[0]; ++z)
       for (std::int64_t y = blend.first[1]; y < blend.end[1]; ++y) {
@@ -129,15 +131,22 @@ void Mixer::apply_to_targets(const Blend& blend, const float* partner,
     targets[i] = augment::blended(targets[i], partner[i], blend.share);
 }
 
+void Mixer::apply_to_labels(const Blend& blend, const std::int32_t* partner,
+                            std::int32_t* labels) const {
+  put_box(blend, 1, partner, labels);
+}
+
 std::vector<jobspec::Option> mixing_options() {
   using data::float_option;
   return {
       float_option("mixup", 0, 0, kLargest,
                    "alpha of mixup: inputs and labels are weighted sums of two samples, shares "
                    "from Beta(alpha, alpha)"),
-      float_option("cutmix", 0, 0, kLargest,
-                   "alpha of cutmix: a box of another sample's pixels, labels by its share of "
-                   "the image; with mixup a sample gets one of the two"),
+      float_option(
+          "cutmix", 0, 0, kLargest,
+          "alpha of cutmix: a box of another sample's pixels, with their labels or targets "
+          "where pixels have some, else labels by its share of the image; with mixup a sample gets "
+          "one of the two"),
       float_option("mixing_chance", 1, 0, 1, "part of the samples that mixup and cutmix change")};
 }
 

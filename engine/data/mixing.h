@@ -30,13 +30,16 @@ class Mixer {
   void apply(const Blend& blend, const float* partner, float* inputs) const;
   /// The same of their targets: a box of those that belong to pixels, else a weighted sum.
   void apply_to_targets(const Blend& blend, const float* partner, std::span<float> targets) const;
+  /// The same of labels that belong to pixels, where there is a box.
+  void apply_to_labels(const Blend& blend, const std::int32_t* partner, std::int32_t* labels) const;
 
  private:
   double mixup_ = 0, cutmix_ = 0;  ///< parameter of the Beta distribution of the shares; 0 = off
   double chance_ = 1;              ///< that a sample is blended
   std::int64_t channels_ = 1;      ///< of images and volumes
   std::array<std::int64_t, 3> size_{1, 1, 1};  ///< (d, h, w)
-  void put_box(const Blend& blend, std::int64_t channels, const float* partner, float* own) const;
+  template <class T>
+  void put_box(const Blend& blend, std::int64_t channels, const T* partner, T* own) const;
 
   std::size_t floats_ = 0;
   std::int64_t target_channels_ = 0;  ///< of targets that belong to pixels; else 0

@@ -373,6 +373,7 @@ int micro_batches(const Settings& settings, int shards) {
 
 void require_blendable(const Mixer& mixer, const LossPlan& loss) {
   if (mixer.idle() || !loss.kind->of_labels || loss.kind->blends_labels) return;
+  if (loss.positions > 1) return;  // each has the label of one sample
   throw std::invalid_argument("augment.mixup and augment.cutmix weigh two labels, which loss " +
                               loss.kind->name + " cannot do; use cross_entropy, or set them to 0");
 }

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "jobspec/diagnostic.h"
+#include "jobspec/json_schema.h"
 #include "jobspec/option.h"
 
 namespace thalweg::jobspec {
@@ -50,6 +51,18 @@ TEST(Schema, AnOptionMayTakeAListOfItsValues) {
   deviation.or_auto = true;
   EXPECT_EQ(expected("auto"), "");
   EXPECT_NE(expected(List{"auto"}), "");
+}
+
+TEST(Schema, EditorsKnowOfListsAndAuto) {
+  Option mean = or_list(float_option("mean", 0.0, -no_limit, no_limit, ""));
+  mean.or_auto = true;
+  Section data;
+  data.path = "data";
+  data.options = {mean};
+  EXPECT_THAT(
+      json_schema(Schema{"1.2", {data}}),
+      ::testing::HasSubstr(
+          R"("anyOf":[{"type":"number"},{"type":"array","items":{"type":"number"},"minItems":1},{"const":"auto"}])"));
 }
 
 TEST(Schema, BadJsonNamesTheKey) {

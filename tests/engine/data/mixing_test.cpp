@@ -123,6 +123,12 @@ TEST(Mixer, RefusesWhatCannotBeBlended) {
   EXPECT_THAT(complaint(mixup, {.input = {8}, .classes = 9, .vocabulary = 9}), HasSubstr("tokens"));
   EXPECT_THAT(complaint(mixup, {.input = {1, 4, 4}, .classes = 2, .labels = 16}),
               HasSubstr("a label of its own"));
+  EXPECT_EQ(complaint(cutmix, {.input = {1, 4, 4}, .classes = 2, .labels = 16}), "");
+  EXPECT_THAT(complaint(Map{{"mixup", 0.2}, {"cutmix", 1.0}},
+                        {.input = {1, 4, 4}, .classes = 2, .labels = 16}),
+              HasSubstr("augment.mixup"));
+  EXPECT_THAT(complaint(cutmix, {.input = {1, 4, 4}, .classes = 2, .labels = 4}),
+              HasSubstr("not the image's pixels"));
   EXPECT_THAT(complaint(cutmix, {.input = {8}, .classes = 9}), HasSubstr("augment.cutmix"));
   EXPECT_EQ(complaint(Map{{"cutmix", 0.0}}, {.input = {8}, .classes = 9, .vocabulary = 9}), "");
 }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <set>
 
 #include "engine/data/loader.h"
 #include "jobspec/value.h"
@@ -133,6 +134,43 @@ TEST(PixelAnswers, TargetsGoWithTheirImageAndItsPartner) {
         for (std::size_t channel = 0; channel < 2; ++channel)
           ASSERT_EQ(batch.targets[(2 * i + channel) * kPixels + p], batch.inputs[i * kPixels + p]);
   }
+}
+
+TEST(PixelAnswers, CutmixTakesTheLabelsOfItsBoxAlong) {
+  const Numbered data(true);
+  const Map options{{"crop", 1.0}, {"flip", 0.5}, {"cutmix", 1.0}, {"mixing_chance", 0.8}};
+  const Augmenter augmenter(options, data.form());
+  const Mixer mixer(options, data.form());
+  const LoaderPlan plan = plan_of(augmenter, &mixer);
+  Loader loader(data, all(), plan);
+  LoaderPlan gpus = plan;
+  gpus.form = gpu_batches(data, &augmenter, &mixer, 2, 4, 0);
+  Loader raw(data, all(), gpus);
+  int mixed = 0;
+  for (int step = 0; step < 4; ++step) {
+    const PreparedBatch &batch = loader.next(), &there = raw.next();
+    EXPECT_TRUE(batch.partner_labels.empty() && batch.partner_shares.empty())
+        << "a position has one label: the loss has nothing to blend";
+    for (std::size_t i = 0; i < 8; ++i) {
+      const std::size_t first = i * kPixels;
+      const auto sample = [&](std::size_t p) {
+        return static_cast<int>(batch.inputs[first + p]) / 1000;
+      };
+      std::set<int> samples;
+      for (std::size_t p = 0; p < kPixels; ++p) {
+        const float value = batch.inputs[first + p];
+        ASSERT_EQ(batch.labels[first + p],
+                  value == 0 ? kNoLabel : static_cast<std::int32_t>(value) % 1000);
+        if (value != 0) samples.insert(sample(p));
+      }
+      mixed += samples.size() == 2 ? 1 : 0;
+      EXPECT_EQ(std::memcmp(there.memory + gpus.form.layout.sample(BatchLayout::labels, i),
+                            batch.labels.data() + first, kPixels * sizeof(std::int32_t)),
+                0)
+          << "as for a GPU, which blends the images itself";
+    }
+  }
+  EXPECT_GT(mixed, 10);
 }
 
 TEST(PixelAnswers, BatchesThatAGpuAugmentsHaveThemMovedToo) {

@@ -57,6 +57,24 @@ TEST(Learning, UnetSegmentsCells) {
             0.9);
 }
 
+TEST(Learning, UnetSegmentsWhatCutmixPutTogether) {
+  for (const char* loss : {"cross_entropy", "dice"})
+    EXPECT_GT(trained({{"model", Map{{"name", "unet"}, {"depth", 2}, {"channels", 8}}},
+                       {"data", Map{{"name", "cells"},
+                                    {"samples", 600},
+                                    {"validation", 100},
+                                    {"noise", 0.2},
+                                    {"kinds", 2}}},
+                       {"augment", Map{{"flip", 0.5}, {"crop", 3.0}, {"cutmix", 1.0}}},
+                       {"loss", Map{{"name", loss}}},
+                       {"optimizer", adam()},
+                       {"batch", Map{{"global", 20}}},
+                       {"epochs", 6}},
+                      "val/iou"),
+              0.85)
+        << loss;
+}
+
 TEST(Learning, FloodFillingFindsTheObjectAtTheCentre) {
   Map train{{"model", Map{{"name", "flood_filling"}, {"channels", 8}, {"modules", 2}}},
             {"data", Map{{"name", "cells"},
