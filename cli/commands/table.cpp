@@ -59,6 +59,14 @@ constexpr std::array table{
         "events. Read-only.",
         "thalweg query 'select state, count(*) from trials group by state'", make_query,
         "sql select database db"},
+    Command{
+        "evaluate", "judge a trial's checkpoint on the validation and test samples",
+        "The newest checkpoint, or the one that is named; on this machine, with the trial's data.",
+        "thalweg evaluate 12.3\nthalweg evaluate 12.3 --json", make_evaluate, "eval test score"},
+    Command{"export", "write a trial's weights as .npz or .safetensors",
+            "Of the newest checkpoint, or the one that is named: what validation judges (a running "
+            "mean where the optimizer has one), names as PyTorch's.",
+            "thalweg export 12.3 -o model.safetensors", make_export, "save weights download model"},
     Command{"logs", "print what an attempt wrote",
             "Standard output first, then standard error, where the engine writes. With -f, a "
             "trial's log goes on with its next attempt.",

@@ -18,6 +18,8 @@ Action make_curve(Arguments& arguments);
 Action make_query(Arguments& arguments);
 Action make_logs(Arguments& arguments);
 Action make_cancel(Arguments& arguments);
+Action make_evaluate(Arguments& arguments);
+Action make_export(Arguments& arguments);
 Action make_retry(Arguments& arguments);
 Action make_daemon(Arguments& arguments);
 Action make_completion(Arguments& arguments);

@@ -10,13 +10,8 @@
 #include "engine/data/dataset.h"
 #include "engine/device/batch.h"
 #include "engine/device/lane.h"
-#include "engine/train/checkpoint.h"
-#include "engine/train/factory.h"
 #include "engine/train/flood_filling.h"
-#include "engine/train/options.h"
-#include "jobspec/complete.h"
-#include "jobspec/schema.h"
-#include "jobspec/trial.h"
+#include "engine/train/restored.h"
 
 namespace thalweg::engine {
 namespace {
@@ -83,32 +78,29 @@ void write_npy(const fs::path& file, const VolumeSize& size,
   if (!out.flush()) throw std::runtime_error("cannot write " + file.string());
 }
 
-/// The trial's model with the weights of its newest checkpoint.
+/// The trial's model, one field of view at a time.
 class Network {
  public:
-  explicit Network(const fs::path& file) : trial_(jobspec::read_trial(file)) {
-    const Factory factory(jobspec::complete_train(trial_.train, train_schema(), file.string()));
-    data_ = trial_.train.find("data") != nullptr ? *trial_.train.find("data") : jobspec::Value();
-    const auto dataset = factory.dataset();
-    const SampleForm& form = dataset->form();
+  explicit Network(const fs::path& file) : restored_(file, {}, 1) {
+    const SampleForm& form = restored_.dataset->form();
     if (form.input.size() != 4 || form.input[0] < 2)
       refuse("the trial's samples are no volumes with the known part as their last channel");
     channels_ = form.input[0] - 1;
     std::copy(form.input.begin() + 1, form.input.end(), field_.begin());
     if (form.targets != static_cast<std::int64_t>(voxels_of(field_)))
       refuse("the trial's samples have not one target for each voxel");
-    Settings on_host;
-    on_host.device = "cpu";
-    model_ = factory.model(input_shape(*dataset), 1, on_host);
-    load(file);
-    lane_ = model_->lane();
+    lane_ = restored_.model->lane();
+    weights_ = restored_.weights();
     targets_.resize(voxels_of(field_));
   }
 
   std::int64_t channels() const { return channels_; }
   const VolumeSize& field() const { return field_; }
-  const jobspec::Value& data() const { return data_; }
-  std::int64_t step() const { return step_; }
+  jobspec::Value data() const {
+    const jobspec::Value* const data = restored_.trial.train.find("data");
+    return data != nullptr ? *data : jobspec::Value();
+  }
+  std::int64_t step() const { return restored_.step; }
 
   void operator()(const float* inputs, float* logits) {
     ShardResult result;
@@ -117,37 +109,19 @@ class Network {
     shard.batch.targets = targets_.data();
     shard.batch.samples = 1;
     shard.batch.round = 1;
-    shard.parameters = parameters_.floats();
-    shard.running = running_.floats();
+    shard.parameters = weights_;
+    shard.running = restored_.running.data();
     shard.result = &result;
     shard.outputs = logits;
     lane_->evaluate(nullptr, shard);
   }
 
  private:
-  void load(const fs::path& file) {
-    std::vector<fs::path> folders{fs::absolute(file).parent_path() / "checkpoints"};
-    folders.insert(folders.end(), trial_.resume.begin(), trial_.resume.end());
-    const FoundCheckpoint found = newest_checkpoint(folders);
-    if (!found.checkpoint) refuse("there is no checkpoint in " + folders.front().string());
-    const Checkpoint& c = *found.checkpoint;
-    if (c.parameters.size() != static_cast<std::size_t>(model_->parameter_count()) ||
-        c.running.size() != model_->statistics())
-      throw BadCheckpoint(found.file.string() + ": its sizes are not those of this model");
-    step_ = c.step;
-    parameters_ = Buffer::of_floats(model_->parameter_floats());
-    running_ = Buffer::of_floats(std::max<std::size_t>(1, model_->statistics()));
-    model_->from_plain(c.parameters.data(), parameters_.floats());
-    std::copy(c.running.begin(), c.running.end(), running_.floats());
-  }
-
-  jobspec::Trial trial_;
-  jobspec::Value data_;
-  std::unique_ptr<Model> model_;
+  Restored restored_;
   std::unique_ptr<Lane> lane_;
-  Buffer parameters_, running_;
+  const float* weights_ = nullptr;
   std::vector<float> targets_;  ///< unknown: the loss is not looked at
-  std::int64_t channels_ = 0, step_ = 0;
+  std::int64_t channels_ = 0;
   VolumeSize field_{};
 };
 

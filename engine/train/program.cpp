@@ -14,11 +14,13 @@
 #include "engine/sync/mode.h"
 #include "engine/train/check_sweep.h"
 #include "engine/train/exact_noise.h"
+#include "engine/train/export.h"
 #include "engine/train/flood_filling.h"
 #include "engine/train/libraries.h"
 #include "engine/train/metrics.h"
 #include "engine/train/option_text.h"
 #include "engine/train/options.h"
+#include "engine/train/restored.h"
 #include "engine/train/train.h"
 #include "jobspec/complete.h"
 #include "jobspec/diagnostic.h"
@@ -32,6 +34,8 @@ constexpr const char* kHelp =
 usage: thalweg-train TRIAL.yaml
        thalweg-train --check [--json] [--trial N] TRIAL.yaml | SWEEP.yaml
        thalweg-train --noise [--json] TRIAL.yaml
+       thalweg-train --evaluate [--json] [--checkpoint FILE] TRIAL.yaml
+       thalweg-train --export FILE [--checkpoint FILE] TRIAL.yaml
        thalweg-train --flood-fill [--json] TRIAL.yaml --volume FILE [--truth FILE] [--out FILE]
        thalweg-train --metrics [TRIAL.yaml | SWEEP.yaml]
        thalweg-train --options [PREFIX]
@@ -45,12 +49,17 @@ usage: thalweg-train TRIAL.yaml
              checkpoint of a trial that learns the object at the centre, a part of which is its last channel
              (data cells, predict: object): object numbers into --out (segmentation.npy beside the trial), and
              against the true ones of --truth adapted Rand error, its precision and recall, and IoU
+  --evaluate validation's metrics, and the test's, of the newest checkpoint
+  --export   its weights as FILE, which ends with .npz or .safetensors; names as PyTorch's
   --options  what `train:` may hold, with ranges and defaults; of one part with PREFIX:
              data, data.arrays, optimizer.adamw, batch.global
   --metrics  the metrics that there are, or those that all trials of a file report
   --schema   what `train:` may hold, and the metrics, as JSON
   --layers   what a model `graph` is made of
   --manual   the same options as a manual page, thalweg-sweep-train(5)
+
+with --evaluate and --export:
+  --checkpoint FILE  this one instead of the newest
 
 with --check:
   --trial N      only trial N of the sweep file
@@ -77,6 +86,8 @@ struct Arguments {
     train,
     check,
     noise,
+    evaluate,
+    export_weights,
     flood_fill,
     metrics,
     options,
@@ -87,7 +98,7 @@ struct Arguments {
     version
   } action = Action::train;
   bool json = false;
-  std::string file;
+  std::string file, exported, checkpoint;
   SweepCheckOptions check;
   FloodFiles flood;
 };
@@ -135,6 +146,7 @@ Arguments parse(const std::vector<std::string>& words) {
   static const std::vector<std::pair<std::string, Arguments::Action>> kActions{
       {"--check", Arguments::Action::check},
       {"--noise", Arguments::Action::noise},
+      {"--evaluate", Arguments::Action::evaluate},
       {"--flood-fill", Arguments::Action::flood_fill},
       {"--options", Arguments::Action::options},
       {"--manual", Arguments::Action::manual},
@@ -144,8 +156,9 @@ Arguments parse(const std::vector<std::string>& words) {
       {"--help", Arguments::Action::help},
       {"-h", Arguments::Action::help},
       {"--version", Arguments::Action::version}};
-  std::vector<std::string> names{"--json",      "--trial",     "--seconds", "--max-nodes", "--as",
-                                 "--elsewhere", "--directory", "--volume",  "--truth",     "--out"};
+  std::vector<std::string> names{"--json",      "--trial",  "--seconds",    "--max-nodes",
+                                 "--as",        "--export", "--checkpoint", "--elsewhere",
+                                 "--directory", "--volume", "--truth",      "--out"};
   Arguments a;
   bool of_check = false, of_flood = false;
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -156,6 +169,11 @@ Arguments parse(const std::vector<std::string>& words) {
       a.action = action->second;
     } else if (word == "--json") {
       a.json = true;
+    } else if (word == "--export" && i + 1 < words.size()) {
+      a.action = Arguments::Action::export_weights;
+      a.exported = words[++i];
+    } else if (word == "--checkpoint" && i + 1 < words.size()) {
+      a.checkpoint = words[++i];
     } else if (word == "--elsewhere") {
       a.check.elsewhere = of_check = true;
     } else if (i + 1 < words.size() && take_value(word, words[i + 1], a.check)) {
@@ -179,16 +197,20 @@ Arguments parse(const std::vector<std::string>& words) {
     }
   }
   using enum Arguments::Action;
-  if (a.json && a.action != noise && a.action != check && a.action != flood_fill)
-    throw std::invalid_argument("--json goes with --check, --noise and --flood-fill");
+  const bool of_weights = a.action == evaluate || a.action == export_weights;
+  if (a.json && a.action != noise && a.action != check && a.action != flood_fill &&
+      a.action != evaluate)
+    throw std::invalid_argument("--json goes with --check, --evaluate, --noise and --flood-fill");
+  if (!a.checkpoint.empty() && !of_weights)
+    throw std::invalid_argument("--checkpoint goes with --evaluate and --export");
   if (of_flood && a.action != flood_fill)
     throw std::invalid_argument("--volume, --truth and --out go with --flood-fill");
   if (of_check && a.action != check)
     throw std::invalid_argument(
         "--trial, --elsewhere, --seconds, --as, --directory and --max-nodes go with "
         "--check");
-  const bool needs_file =
-      a.action == train || a.action == check || a.action == noise || a.action == flood_fill;
+  const bool needs_file = a.action == train || a.action == check || a.action == noise ||
+                          a.action == flood_fill || of_weights;
   if (needs_file && a.file.empty())
     throw std::invalid_argument("which trial? Give the path of a trial.yaml, or --help");
   if (!a.file.empty()) a.check.file = std::filesystem::absolute(a.file);
@@ -297,6 +319,12 @@ int act(const std::vector<std::string>& words) {
       return 0;
     case Arguments::Action::flood_fill:
       std::fputs(flood_fill_of_trial(a.file, a.flood, a.json).c_str(), stdout);
+      return 0;
+    case Arguments::Action::evaluate:
+      std::fputs(evaluate_trial(a.file, a.checkpoint, a.json).c_str(), stdout);
+      return 0;
+    case Arguments::Action::export_weights:
+      std::fputs(export_trial(a.file, a.checkpoint, a.exported).c_str(), stdout);
       return 0;
     case Arguments::Action::metrics:
       return tell_metrics(a);

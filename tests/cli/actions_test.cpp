@@ -1,11 +1,15 @@
 // Commands that do something, through the real program: submit, run, watch, cancel, retry, logs,
 // daemon, validate.
+#include <filesystem>
+#include <fstream>
 #include <sstream>
 
 #include "tests/cli/command_fixture.h"
 
 namespace thalweg::test {
 namespace {
+
+namespace fs = std::filesystem;
 
 using testing::EndsWith;
 using testing::HasSubstr;
@@ -153,6 +157,32 @@ TEST_F(CliActions, CancelAndRetry) {
   EXPECT_EQ(posted.at(0), (json{{"id", "12"}}));
   EXPECT_EQ(posted.at(1), (json{{"id", "12.2"}, {"states", {"failed", "cancelled"}}}));
   EXPECT_EQ(thalweg({"retry", "12", "--state", "finished"}).code, 2);
+}
+
+TEST_F(CliActions, WeightsComeFromTheFolderOfTheLastAttempt) {
+  json trial = sample("trial");
+  const fs::path attempt = folder("runs/12/2/2");
+  fs::create_directories(attempt);
+  trial["attempts"].back()["folder"] = attempt.string();
+  controller().answer("GET /v1/trials/12.2", trial);
+  EXPECT_THAT(thalweg({"export", "12.2", "-o", "m.npz"}).err, HasSubstr("is not on this machine"));
+  write_file(attempt / "trial.yaml", "");
+  const auto asked = [&] {
+    std::ifstream in(folder("asked"));
+    std::string line;
+    std::getline(in, line);
+    return line;
+  };
+  EXPECT_EQ(thalweg({"export", "12.2", "-o", "m.npz"}).code, 0);
+  EXPECT_EQ(asked(), "--export " + fs::weakly_canonical(folder("m.npz")).string() + " " +
+                         (attempt / "trial.yaml").string());
+  EXPECT_EQ(thalweg({"evaluate", "12.2", "--json", "--checkpoint", "/c.ckpt"}).code, 0);
+  EXPECT_EQ(asked(), "--evaluate --json --checkpoint /c.ckpt " + (attempt / "trial.yaml").string());
+  EXPECT_EQ(thalweg({"export", "12.2"}).code, 2);
+  EXPECT_EQ(thalweg({"export", "12", "-o", "m.npz"}).code, 2);
+  trial["attempts"] = json::array();
+  controller().answer("GET /v1/trials/12.2", trial);
+  EXPECT_THAT(thalweg({"evaluate", "12.2"}).err, HasSubstr("has not started yet"));
 }
 
 TEST_F(CliActions, LogsOfATrialAreItsLastAttempts) {

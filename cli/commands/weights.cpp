@@ -1,0 +1,99 @@
+// thalweg export and thalweg evaluate: what a trial has learnt. The engine does it, on this machine
+// and out of the attempt's folder, which the controller knows: this process becomes thalweg-train.
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "cli/commands/common.h"
+#include "cli/commands/table.h"
+#include "daemon/api/client.h"
+#include "daemon/api/program.h"
+#include "daemon/api/trial_messages.h"
+
+namespace thalweg::cli {
+namespace {
+
+namespace fs = std::filesystem;
+namespace api = daemon::api;
+
+struct Options {
+  std::string id, out, checkpoint;
+  Format format;
+};
+
+/// The folder of the attempt, or of the trial's last one.
+fs::path folder_of(Context& context, const std::string& text, const char* command) {
+  jobspec::Id id = find_id(context, text);
+  if (is_sweep(id))
+    throw CommandError(exit_bad_input, std::string(command) + " takes a trial or an attempt",
+                       "thalweg compare " + id.to_string() + " names the trials of each row");
+  const Json answer = context.controller().get(path_of(id));
+  if (!is_trial(id)) return read_answer<api::AttemptAnswer>(answer).folder;
+  const auto trial = read_answer<api::TrialAnswer>(answer);
+  if (trial.attempts.empty())
+    throw CommandError(exit_failed, "trial " + trial.id + " has not started yet",
+                       "thalweg watch " + trial.id);
+  return trial.attempts.back().folder;
+}
+
+/// Does not return where it works.
+int become_engine(std::vector<std::string> words) {
+  const fs::path program = api::find_program("thalweg-train");
+  if (program.empty())
+    throw CommandError(exit_failed, "thalweg-train is not here",
+                       "install thalweg-train beside thalweg or in PATH");
+  words.insert(words.begin(), program.string());
+  std::vector<char*> arguments;
+  for (std::string& word : words)
+    arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  execv(program.c_str(), arguments.data());
+  throw CommandError(exit_failed, "cannot run " + program.string() + ": " + std::strerror(errno));
+}
+
+int ask_engine(Context& context, const Options& options, std::vector<std::string> words,
+               const char* command) {
+  const fs::path trial = folder_of(context, options.id, command) / "trial.yaml";
+  if (!fs::exists(trial))
+    throw CommandError(exit_failed, trial.string() + " is not on this machine, or was removed");
+  if (options.format.json) words.emplace_back("--json");
+  if (!options.checkpoint.empty())
+    words.insert(words.end(), {"--checkpoint", fs::absolute(options.checkpoint).string()});
+  words.push_back(trial.string());
+  return become_engine(std::move(words));
+}
+
+void add_common(Arguments& arguments, Options& options) {
+  arguments.positional("ID", options.id, "a trial, or one of its attempts").completes =
+      Completes::id;
+  arguments.option("--checkpoint", "FILE", options.checkpoint, "this one instead of the newest one")
+      .completes = Completes::file;
+}
+
+}  // namespace
+
+Action make_export(Arguments& arguments) {
+  auto options = std::make_shared<Options>();
+  add_common(arguments, *options);
+  Argument& out =
+      arguments.option("-o,--out", "FILE", options->out, "ends with .npz or .safetensors");
+  out.completes = Completes::file;
+  out.required = true;
+  return [options](Context& context) {
+    return ask_engine(context, *options, {"--export", fs::absolute(options->out).string()},
+                      "export");
+  };
+}
+
+Action make_evaluate(Arguments& arguments) {
+  auto options = std::make_shared<Options>();
+  add_common(arguments, *options);
+  add_json(arguments, options->format);
+  return [options](Context& context) {
+    return ask_engine(context, *options, {"--evaluate"}, "evaluate");
+  };
+}
+
+}  // namespace thalweg::cli

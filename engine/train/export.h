@@ -1,0 +1,33 @@
+// Trained weights as files that other programs read.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "engine/tensor/shape.h"
+
+namespace thalweg::engine {
+
+struct NamedTensor {
+  std::string name;  ///< "conv1.weight"
+  Shape shape;       ///< row-major
+  std::vector<float> values;
+};
+
+/// `file` ends with one of these.
+std::vector<std::string> export_endings();
+
+/// In the format that the file's ending names: .npz (numpy.load) or .safetensors. Appears whole or
+/// not at all. Throws std::invalid_argument for another ending, std::system_error.
+void write_tensors(const std::filesystem::path& file, const std::vector<NamedTensor>& tensors);
+
+/// Weights and running statistics of the trial's checkpoint (Restored) under PyTorch's names:
+/// LAYER.weight, LAYER.bias, LAYER.running_mean, LAYER.running_var (the biased variance); linear
+/// weights are (outputs, inputs), those of convolutions (outputs, inputs, height, width). Returns
+/// what was written, in words.
+std::string export_trial(const std::filesystem::path& trial_file,
+                         const std::filesystem::path& checkpoint,
+                         const std::filesystem::path& file);
+
+}  // namespace thalweg::engine
