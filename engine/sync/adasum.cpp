@@ -9,6 +9,7 @@
 
 #include "engine/comm/algorithms/table.h"
 #include "engine/sync/adasum_sum.h"
+#include "engine/sync/clip.h"
 #include "engine/sync/compress/table.h"
 #include "engine/sync/finite.h"
 #include "engine/sync/gradient_path.h"
@@ -44,6 +45,8 @@ class AdasumOfChanges : public SyncMode {
     outcome.step = input.context.step;
     path_.run(input, outcome);
     path_.finish(outcome);
+    outcome.loss = mean_loss(path_.summed_extras(), p_.sharding);
+    outcome.stop = path_.summed_extras()[extra_stop] > 0;
     Stopwatch watch;
     update(input);
     outcome.optimizer_ms += watch.ms();

@@ -35,8 +35,7 @@ GradientPath::GradientPath(const SyncParts& parts, const SyncOptions& options, f
       scale_(scale),
       sum_(sum),
       own_tree_(0, 1, p_.sharding.mine()),
-      bucket_of_(p_.model.parameters().size()),
-      squares_(p_.model.parameters().size()) {
+      bucket_of_(p_.model.parameters().size()) {
   if (p_.model.joins_shards()) {
     // The group is the shards' until backward has ended.
     options_.overlap = false;
@@ -151,7 +150,6 @@ void GradientPath::run(const StepInput& input, StepOutcome& outcome) {
   step_ = input.context.step;
   measures_ = can_measure_noise(p_, sum_) && !input.draw_labels && step_ % p_.noise_every == 0;
   if (measures_) small_batch_ = step_ / p_.noise_every % p_.sharding.small_batches();
-  std::fill(squares_.begin(), squares_.end(), 0.0);
   waited_ms_ = 0;
   extras_here_ = false;
   const Stopwatch watch;
@@ -285,13 +283,9 @@ bool GradientPath::present(int parameter) {
 void GradientPath::finish(StepOutcome& outcome) {
   wait_for_all();
   outcome.wait_ms += waited_ms_;
-  const float* extra = work_[0].extra;
-  p_.model.update_running(extra, p_.sharding.shards * p_.sharding.micro_batches,
+  std::copy_n(work_[0].extra + statistics(), told_.size(), told_.begin());
+  p_.model.update_running(work_[0].extra, p_.sharding.shards * p_.sharding.micro_batches,
                           p_.replica.running.floats());
-  outcome.loss = static_cast<double>(extra[statistics() + extra_loss]) / p_.sharding.global_batch;
-  outcome.stop = extra[statistics() + extra_stop] > 0;
-  if (measures_)
-    outcome.noise = noise_pair(p_.sharding, extra[statistics() + extra_squares], squares_);
   if (p_.group.size() > 1) read_times(outcome);
   if (!rebuilt_) rebuild();
   rebuilt_ = true;

@@ -2,6 +2,7 @@
 // backward, the buckets, and their sums under way meanwhile.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -46,12 +47,10 @@ class GradientPath {
   bool present(int parameter);
   /// Whether this step compares a small batch's gradient with the whole one's.
   bool measures_noise() const { return measures_; }
-  /// In such a step, after its wait(): sum of squares of a parameter's gradient.
-  void note_squares(int parameter, double squares) {
-    squares_[static_cast<std::size_t>(parameter)] = squares;
-  }
-  /// The rest of the outcome, after all buckets.
+  /// Running statistics; of the outcome, the times of waiting. After all buckets.
   void finish(StepOutcome& outcome);
+  /// By Extra, of all shards; from finish() to finish().
+  const float* summed_extras() const { return told_.data(); }
 
  private:
   /// Where a shard, or a partial sum of its micro-batches, is computed.
@@ -110,7 +109,6 @@ class GradientPath {
   std::unique_ptr<Rendezvous> meeting_;  ///< of the shards; null where they need none
   bool measures_ = false;
   std::int64_t small_batch_ = 0;  ///< whose norm is taken: each in its turn
-  std::vector<double> squares_;   ///< of the summed gradients, by parameter
 
   bool prepared_ = false;
   bool rebuilt_ = false;
@@ -119,6 +117,7 @@ class GradientPath {
   std::vector<int> measured_;     ///< parameters in the order in which they were complete here
 
   bool extras_here_ = false;
+  std::array<float, extras> told_{};  ///< summed_extras()
   double waited_ms_ = 0;
   double compute_ms_ = 0;
   std::vector<PartTime> last_times_;  ///< of the step before; empty: not known

@@ -103,8 +103,9 @@ struct StepOutcome {
   std::int64_t step = 0;  ///< which: StepContext::step
   double loss = 0;        ///< mean over the global batch, before the update
   bool stop = false;      ///< some rank was asked to stop; the same on every rank
-  /// A parameter whose gradient holds NaN or infinity: it was not updated (on a GPU perhaps only
-  /// the stretches of it that hold them: OptimizerOnGpu). Empty: none. The same on every rank.
+  /// The first parameter, as backward completes them, whose gradient holds NaN or infinity: it was
+  /// not updated (on a GPU perhaps only the stretches of it that hold them: OptimizerOnGpu). Empty:
+  /// none. The same on every rank.
   std::string not_finite;
   double compute_ms = 0;  ///< forward and backward
   double wait_ms = 0;     ///< for sums after backward had ended

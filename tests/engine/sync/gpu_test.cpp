@@ -135,10 +135,14 @@ TEST_F(GpuSync, NamesTheGradientThatIsNotFinite) {
   Case c = small();
   c.poisoned_from = 3;
   c.poisoned = 20;
+  Case on_host = c;
+  on_host.device = "reference";
+  const std::string name = train(on_host, 1, 1).front().not_finite;
+  EXPECT_FALSE(name.empty());
   for (const int ranks : {1, 2})
     for (const Trained& trained : train(c, ranks, 1)) {
       EXPECT_EQ(trained.not_finite_step, 3);
-      EXPECT_FALSE(trained.not_finite.empty());
+      EXPECT_EQ(trained.not_finite, name);
     }
 }
 

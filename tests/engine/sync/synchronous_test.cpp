@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "engine/optim/table.h"
-#include "engine/sync/synchronous.h"
+#include "engine/sync/clip.h"
 #include "tests/engine/sync/support.h"
 #include "tests/support/memory_transport.h"
 

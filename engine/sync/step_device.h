@@ -1,0 +1,64 @@
+// A step as the device of the model makes it. A mode is written over this once, for all devices.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "engine/sync/bucket_sum.h"
+#include "engine/sync/mode.h"
+#include "engine/sync/options.h"
+
+namespace thalweg::engine {
+
+/// What a step has left behind; until the second step after it begins.
+struct StepReport {
+  const float* extras = nullptr;  ///< by Extra, of all shards
+  /// Sums of squares of the gradient before it is clipped, by parameter. Not finite: neither is the
+  /// gradient, and it was not taken. Numbers of other steps than those that measure the noise of
+  /// gradients may be 0.
+  std::span<const double> squares;
+};
+
+/// For one thread. Between begin() and end() work is done in the order of the calls: on the host at
+/// once, on a GPU later, in its queue. Throws CommError.
+class StepDevice {
+ public:
+  virtual ~StepDevice() = default;
+
+  /// Whether a step is still under way when end() returns: the next one may then begin before
+  /// read() is asked.
+  virtual bool later() const = 0;
+
+  /// Takes a step's batch. Returns where read() finds what becomes of it.
+  virtual std::size_t begin(const StepInput& input, const StepContext& context) = 0;
+  /// Forward, backward and the sums over the ranks, then what `then` calls of the functions below:
+  /// the same in every step. With draw_labels, after the run without: of the same batch.
+  virtual void run(const StepInput& input, const std::function<void()>& then) = 0;
+  virtual void end() = 0;
+  /// Until the step is done. Of `outcome`: the times.
+  virtual StepReport read(std::size_t place, StepOutcome& outcome) = 0;
+
+  // Of the summed gradient, in this order.
+  virtual void clip_values(double largest) = 0;
+  virtual void clip_norm(double longest) = 0;
+  virtual void update(const StepContext& context) = 0;
+  /// Running statistics, and what read() will tell.
+  virtual void report() = 0;
+  /// In place of all of these.
+  virtual void observe_curvature(const StepContext& context) = 0;
+
+  virtual const float* evaluated() = 0;  ///< SyncMode::evaluated
+  virtual std::string note() const { return {}; }
+};
+
+/// Of the model's device. `scale` and `sum` as GradientPath; `sum` must outlive it.
+std::unique_ptr<StepDevice> make_step_device(const SyncParts& parts, const SyncOptions& options,
+                                             float scale, BucketSum* sum);
+std::unique_ptr<StepDevice> step_on_host(const SyncParts& parts, const SyncOptions& options,
+                                         float scale, BucketSum* sum);
+std::unique_ptr<StepDevice> step_on_gpu(const SyncParts& parts, const SyncOptions& options,
+                                        float scale, BucketSum* sum);
+
+}  // namespace thalweg::engine

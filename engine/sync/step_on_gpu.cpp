@@ -1,0 +1,203 @@
+// A step on a GPU: forward, backward, sums and update are put into a queue; the host is one step
+// ahead of the GPU.
+#include <array>
+#include <span>
+#include <utility>
+
+#include "engine/gpu/vectors.h"
+#include "engine/optim/on_gpu.h"
+#include "engine/sync/exchange/table.h"
+#include "engine/sync/gpu_shards.h"
+#include "engine/sync/step_device.h"
+
+namespace thalweg::engine {
+namespace {
+
+class StepOnGpu final : public StepDevice {
+ public:
+  StepOnGpu(const SyncParts& parts, const SyncOptions& options, float scale, BucketSum* sum)
+      : p_(parts),
+        machine_(*p_.model.gpu()),
+        buckets_(plan_buckets(p_.model.parameters(), p_.model.ready_order(), options.buckets)),
+        optimizer_(p_.optimizer.on_gpu({machine_, p_.model.parameters(), p_.model.products()})),
+        factors_(optimizer_->factor_bytes()),
+        shards_(p_, shard_options(scale, sum), buckets_),
+        sums_(machine_, p_.model.parameters()) {
+    const std::size_t squares = p_.model.parameters().size() * sizeof(double);
+    squares_ = gpu::Memory(machine_, squares, "sums of squares");
+    if (p_.clip_value > 0 && p_.clip_norm > 0)
+      cut_squares_ = gpu::Memory(machine_, squares, "sums of squares");
+    const std::vector<float> momenta = p_.model.statistic_momenta();
+    momenta_ = FlatVector(&machine_, momenta.size(), "weights of running statistics");
+    momenta_.write(momenta.data());
+    for (Report& report : reports_) {
+      report.extras = gpu::Memory(machine_, extras * sizeof(float), "a loss", true);
+      report.squares = gpu::Memory(machine_, squares, "sums of squares", true);
+      for (auto* event : {&report.begun, &report.computed, &report.summed, &report.done})
+        *event = machine_.event();
+    }
+    if (p_.group.size() > 1)
+      exchange_ = make_exchange({p_, options, shards_, buckets_, sum}, exchange_note_);
+  }
+
+  ~StepOnGpu() override {
+    exchange_.reset();  // what waits for lost ranks ends with it
+    wait_before_the_end(shards_.queue());
+  }
+
+  bool later() const override { return true; }
+
+  std::size_t begin(const StepInput& input, const StepContext& context) override {
+    now_ = (now_ + 1) % reports_.size();
+    if (recorded()) optimizer_->write_factors(context, p_.replica.memory(nullptr), factors_.data());
+    shards_.queue().record(*reports_[now_].begun);
+    shards_.take(input, factors_.data());
+    return now_;
+  }
+
+  void run(const StepInput& input, const std::function<void()>& then) override {
+    const int kind = 1 + static_cast<int>(now_);
+    const bool first = !input.draw_labels, records = first && recorded();
+    const auto computed = [&] {
+      if (first) shards_.queue().record(*reports_[now_].computed);
+    };
+    // Where nothing but this GPU works on a step, it is one recording.
+    if (exchange_ == nullptr && records) {
+      shards_.run(input, kind, [&] { computed(), then(); });
+    } else {
+      shards_.run(input);
+      computed();
+      if (exchange_)
+        exchange_->run(input.context.step, input.stop, first ? std::optional(now_) : std::nullopt);
+      if (exchange_ && first) shards_.queue().record(*reports_[now_].summed);
+      records ? shards_.run_recorded(kind, then) : then();
+    }
+    if (first) shards_.parameters_changed(optimizer_->writes_narrow());
+  }
+
+  void end() override { shards_.queue().record(*reports_[now_].done); }
+
+  StepReport read(std::size_t place, StepOutcome& outcome) override {
+    const Report& report = reports_[place];
+    if (exchange_) {
+      exchange_->wait(*report.done, place);
+      const GpuExchange::Times times = exchange_->times(place, *report.begun, *report.computed);
+      outcome.wait_ms = times.waited_ms;
+      outcome.comm_before = std::exchange(comm_before_, times.comm);
+    } else if (!report.done->done()) {
+      report.done->wait();
+    }
+    outcome.compute_ms = report.computed->ms_since(*report.begun);
+    outcome.optimizer_ms = report.done->ms_since(exchange_ ? *report.summed : *report.computed);
+    return {report.extras.floats(),
+            {static_cast<const double*>(report.squares.data()), p_.model.parameters().size()}};
+  }
+
+  void clip_values(double largest) override {
+    take_squares();
+    optim::clip_values(shards_.queue(), gradient(), p_.model.parameter_floats(), largest);
+  }
+
+  void clip_norm(double longest) override {
+    const double* now = squares();
+    if (!squares_taken_) {
+      take_squares();
+    } else {
+      now = static_cast<double*>(cut_squares_.data());
+      sums_.sums_of_squares(shards_.queue(), gradient(), static_cast<double*>(cut_squares_.data()));
+    }
+    sums_.clip_norm(shards_.queue(), gradient(), now, longest);
+  }
+
+  void update(const StepContext& context) override {
+    // Who clips needs the sums before the update, which else adds up the squares as it goes.
+    if (!optimizer_->one_pass() && !squares_taken_) take_squares();
+    const bool before = std::exchange(squares_taken_, false);
+    const OptimizerMemory<float> memory = p_.replica.memory(gradient());
+    const GradientNotes notes{before ? squares() : nullptr, nullptr};
+    if (!recorded()) return optimizer_->update(shards_.queue(), context, memory, notes);
+    BesidesUpdate besides;
+    if (!before) besides.squares = squares();
+    if (optimizer_->writes_narrow()) besides.narrow = shards_.narrow_parameters();
+    optimizer_->update_with(shards_.queue(), shards_.beside(), memory, notes, besides);
+  }
+
+  void report() override {
+    gpu::Queue& queue = shards_.queue();
+    const Report& report = reports_[now_];
+    const std::size_t statistics = p_.model.statistics();
+    gpu::blend(queue, p_.replica.running.floats(), momenta_.floats(), shards_.extra(0),
+               p_.sharding.shards * p_.sharding.micro_batches, statistics);
+    queue.copy(report.extras.data(), shards_.extra(0) + statistics, report.extras.bytes());
+    queue.copy(report.squares.data(), squares_.data(), report.squares.bytes());
+  }
+
+  void observe_curvature(const StepContext& context) override {
+    optimizer_->observe_curvature(shards_.queue(), context, p_.replica.memory(gradient()), {});
+  }
+
+  const float* evaluated() override {
+    if (!p_.optimizer.evaluates_elsewhere()) return p_.replica.parameters.floats();
+    float* const x = p_.replica.evaluation.floats();
+    optimizer_->evaluation_point(shards_.queue(), p_.replica.memory(nullptr), x);
+    shards_.queue().wait();
+    return x;
+  }
+
+  std::string note() const override {
+    const std::string optimizer = optimizer_->note();
+    return exchange_note_ + (exchange_note_.empty() || optimizer.empty() ? "" : "; ") + optimizer;
+  }
+
+ private:
+  /// What comes back from a step, and when.
+  struct Report {
+    gpu::Memory extras, squares;  ///< pinned
+    std::unique_ptr<gpu::Event> begun, computed, summed, done;
+  };
+
+  GpuShards::Options shard_options(float scale, const BucketSum* sum) const {
+    GpuShards::Options options;
+    options.scale = scale;
+    options.sum_locally = p_.group.size() == 1 || sum != nullptr;
+    options.measures = can_measure_noise(p_, sum);
+    options.mark_buckets = p_.group.size() > 1;
+    options.beside_bytes = factors_.size();
+    return options;
+  }
+
+  /// Whether the work of an update is the same in every step.
+  bool recorded() const { return !factors_.empty(); }
+  float* gradient() { return shards_.gradient(0); }
+  double* squares() const { return static_cast<double*>(squares_.data()); }
+
+  void take_squares() {
+    sums_.sums_of_squares(shards_.queue(), gradient(), squares());
+    squares_taken_ = true;
+  }
+
+  SyncParts p_;
+  gpu::Gpu& machine_;
+  std::vector<Bucket> buckets_;
+  std::unique_ptr<OptimizerOnGpu> optimizer_;
+  std::vector<std::byte> factors_;  ///< of a step; none where an update cannot be recorded
+  GpuShards shards_;
+  optim::GradientSums sums_;
+  gpu::Memory squares_, cut_squares_;
+  FlatVector momenta_;
+  std::array<Report, GpuExchange::slots> reports_;
+  std::size_t now_ = 0;         ///< whose step is put into the queue
+  bool squares_taken_ = false;  ///< by what clips, for the update to come
+  std::optional<CommTimes> comm_before_;
+  std::string exchange_note_;
+  std::unique_ptr<GpuExchange> exchange_;
+};
+
+}  // namespace
+
+std::unique_ptr<StepDevice> step_on_gpu(const SyncParts& parts, const SyncOptions& options,
+                                        float scale, BucketSum* sum) {
+  return std::make_unique<StepOnGpu>(parts, options, scale, sum);
+}
+
+}  // namespace thalweg::engine
