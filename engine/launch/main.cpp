@@ -1,5 +1,6 @@
 #include <cstdio>
 
+#include "base/command_line.h"
 #include "engine/launch/launch.h"
 #include "engine/launch/options.h"
 
@@ -8,7 +9,7 @@ int main(int argc, char** argv) {
   Options options;
   try {
     options = parse({argv + 1, argv + argc});
-  } catch (const UsageError& e) {
+  } catch (const thalweg::UsageError& e) {
     std::fprintf(stderr, "thalweg-launch: %s\nTry 'thalweg-launch --help'.\n", e.what());
     return kUsage;
   }

@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <filesystem>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -22,13 +21,7 @@ struct Options {
   std::string print;  ///< not empty: print this (help, version) and exit 0
 };
 
-/// What is wrong with the command line, with the remedy.
-class UsageError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
-/// `arguments` without the program's name. Throws UsageError.
+/// `arguments` without the program's name. Throws UsageError (base/command_line.h).
 Options parse(const std::vector<std::string>& arguments);
 
 }  // namespace thalweg::engine::launch

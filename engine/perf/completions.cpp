@@ -14,18 +14,23 @@ std::string names() {
   return text;
 }
 
-bool completes_file(const OptionRow& row) {
-  return std::string(row.choices) == "FILE";
+/// None of them is set.
+std::vector<CommandOption> rows() {
+  static Options unused;
+  return option_rows(unused);
+}
+
+bool completes_file(const CommandOption& row) {
+  return row.choices == "FILE";
 }
 
 std::string bash() {
   std::string options, cases;
-  for (const auto& row : option_rows()) {
-    options += std::string(row.name) + " ";
-    if (!*row.value) continue;
-    cases += "    " + (*row.letter ? row.letter + std::string("|") : std::string()) + row.name +
-             ") COMPREPLY=($(compgen " +
-             (completes_file(row) ? "-f" : "-W '" + std::string(row.choices) + "'") +
+  for (const auto& row : rows()) {
+    options += row.name + " ";
+    if (row.value.empty()) continue;
+    cases += "    " + (!row.letter.empty() ? row.letter + "|" : "") + row.name +
+             ") COMPREPLY=($(compgen " + (completes_file(row) ? "-f" : "-W '" + row.choices + "'") +
              " -- \"$word\")); return ;;\n";
   }
   return "# bash completion for thalweg-perf; made by `thalweg-perf --completion bash`\n"
@@ -48,11 +53,11 @@ std::string zsh_text(const std::string& text) {
 
 std::string zsh() {
   std::string arguments;
-  for (const auto& row : option_rows()) {
+  for (const auto& row : rows()) {
     const std::string value =
-        !*row.value ? ""
-                    : ":" + std::string(row.value) + ":" +
-                          (completes_file(row) ? "_files" : "(" + std::string(row.choices) + ")");
+        row.value.empty()
+            ? ""
+            : ":" + row.value + ":" + (completes_file(row) ? "_files" : "(" + row.choices + ")");
     const std::string rest = "'[" + zsh_text(row.help) + "]" + value + "' \\\n";
     const std::string name = row.name, letter = row.letter;
     arguments += "    ";
@@ -71,12 +76,12 @@ std::string fish() {
       "# fish completion for thalweg-perf; made by `thalweg-perf --completion fish`\n"
       "complete -c thalweg-perf -f -a '" +
       names() + "'\n";
-  for (const auto& row : option_rows()) {
-    text += "complete -c thalweg-perf -l " + std::string(row.name + 2);
-    if (*row.letter) text += " -s " + std::string(row.letter + 1);
+  for (const auto& row : rows()) {
+    text += "complete -c thalweg-perf -l " + row.name.substr(2);
+    if (!row.letter.empty()) text += " -s " + row.letter.substr(1);
     if (completes_file(row)) text += " -r -F";
-    if (*row.value && !completes_file(row)) text += " -x -a '" + std::string(row.choices) + "'";
-    text += " -d '" + std::string(row.help) + "'\n";
+    if (!row.value.empty() && !completes_file(row)) text += " -x -a '" + row.choices + "'";
+    text += " -d '" + row.help + "'\n";
   }
   return text;
 }

@@ -22,7 +22,7 @@ int main(int argc, char** argv) {
   Options options;
   try {
     options = parse({argv + 1, argv + argc});
-  } catch (const UsageError& e) {
+  } catch (const thalweg::UsageError& e) {
     if (talks())
       std::fprintf(stderr, "thalweg-perf: %s\nTry 'thalweg-perf --help'.\n", e.what());
     else

@@ -30,18 +30,6 @@ Exit code: 0 all results were right; 1 a result was wrong, or a rank was lost; 2
 request (Ctrl-C, SIGTERM) after writing what had been measured.
 )";
 
-template <class T>
-T number(const char* option, const std::string& text, T low, T high) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() ||
-      !(value >= low && value <= high)) {
-    throw UsageError(std::string(option) + " takes a number from " + std::to_string(low) + " to " +
-                     std::to_string(high) + ", not '" + text + "'");
-  }
-  return value;
-}
-
 std::size_t bytes(const char* option, const std::string& text) {
   constexpr std::size_t kMost = std::size_t{1} << 40U;
   std::size_t value = 0;
@@ -82,31 +70,12 @@ bool is_group(const std::string& text) {
   throw UsageError("--memory takes group or ordinary, not '" + text + "'");
 }
 
-std::string left_column(std::string text) {
-  text.resize(std::max<std::size_t>(text.size() + 1, 28), ' ');
-  return text;
-}
-
-std::string help() {
+std::string help(Options& options) {
   std::string text = kUsage;
   for (const auto& subject : subjects()) {
     text += left_column(std::string("  ") + subject.name) + subject.summary + "\n";
   }
-  text += "\nOptions:\n";
-  for (const auto& row : option_rows()) {
-    std::string left = "  ";
-    left += *row.letter ? std::string(row.letter) + ", " : "    ";
-    left += std::string(row.name) + (*row.value ? std::string(" ") + row.value : "");
-    text += left_column(left) + row.help + "\n";
-  }
-  return text + kNotes;
-}
-
-const OptionRow& find(const std::string& name) {
-  for (const auto& row : option_rows()) {
-    if (name == row.name || (*row.letter && name == row.letter)) return row;
-  }
-  throw UsageError("unknown option " + name);
+  return text + "\nOptions:\n" + option_lines(option_rows(options)) + kNotes;
 }
 
 void add_collective(Options& options, const std::string& name) {
@@ -145,89 +114,59 @@ void check(const Options& options) {
   }
 }
 
-/// "--name=value", "-nVALUE" and "--name value" alike.
-struct Words {
-  const std::vector<std::string>& all;
-  std::size_t at = 0;
-
-  void take_option(Options& options) {
-    std::string name = all[at++], value;
-    const auto equals = name.find('=');
-    const bool joined = name.starts_with("--") && equals != std::string::npos;
-    if (joined) {
-      value = name.substr(equals + 1);
-      name.resize(equals);
-    } else if (name.size() > 2 && name[1] != '-') {
-      value = name.substr(2);
-      name.resize(2);
-    }
-    const OptionRow& row = find(name);
-    if (*row.value && value.empty() && !joined) {
-      if (at == all.size()) throw UsageError(name + " needs a value: " + row.value);
-      value = all[at++];
-    }
-    if (!*row.value && !value.empty()) throw UsageError(name + " takes no value");
-    row.set(options, value);
-  }
-};
-
 }  // namespace
 
-const std::vector<OptionRow>& option_rows() {
-  using O = Options;
+std::vector<CommandOption> option_rows(Options& o) {
   using S = std::string;
-  static const std::vector<OptionRow> kRows = {
+  return {
       {"--algorithm", "-a", "NAME",
        "auto, all, a name, or names by size; several times: each (auto)", "auto all",
-       [](O& o, const S& v) { o.algorithms.push_back(v); }},
+       [&o](const S& v) { o.algorithms.push_back(v); }},
       {"--type", "-t", "TYPE", "f64, f32, f16, bf16, i32 or i64 (f32)", "f64 f32 f16 bf16 i32 i64",
-       [](O& o, const S& v) { o.type = type_named(v); }},
+       [&o](const S& v) { o.type = type_named(v); }},
       {"--op", "-o", "OP", "sum, average, min or max (sum)", "sum average min max",
-       [](O& o, const S& v) { o.op = op_named(v); }},
+       [&o](const S& v) { o.op = op_named(v); }},
       {"--from", "-b", "SIZE", "the smallest size (4)", "",
-       [](O& o, const S& v) { o.from = bytes("--from", v); }},
+       [&o](const S& v) { o.from = bytes("--from", v); }},
       {"--to", "-e", "SIZE", "the largest size (64M)", "",
-       [](O& o, const S& v) { o.to = bytes("--to", v); }},
+       [&o](const S& v) { o.to = bytes("--to", v); }},
       {"--factor", "-f", "N", "from one size to the next (4)", "",
-       [](O& o, const S& v) { o.factor = number<std::size_t>("--factor", v, 2, 1024); }},
+       [&o](const S& v) { o.factor = number<std::size_t>("--factor", v, 2, 1024); }},
       {"--memory", "-m", "KIND", "group: that peers on a node reach directly; ordinary (group)",
-       "group ordinary", [](O& o, const S& v) { o.group_memory = is_group(v); }},
+       "group ordinary", [&o](const S& v) { o.group_memory = is_group(v); }},
       {"--touch", "", "", "rewrite the buffers before each call, as training does", "",
-       [](O& o, const S&) { o.touch = true; }},
+       [&o](const S&) { o.touch = true; }},
       {"--wire", "", "TYPE", "of allreduce_as: f16 or bf16 (bf16)", "f16 bf16",
-       [](O& o, const S& v) {
+       [&o](const S& v) {
          o.wire = one_of("--wire", v, {comm::Type::f16, comm::Type::bf16});
        }},
       {"--shards", "", "N", "logical shards of shard_sum (one a rank)", "",
-       [](O& o, const S& v) { o.shards = number("--shards", v, 1, 65536); }},
+       [&o](const S& v) { o.shards = number("--shards", v, 1, 65536); }},
       {"--root", "", "RANK", "of broadcast (0)", "",
-       [](O& o, const S& v) { o.root = number("--root", v, 0, INT32_MAX); }},
+       [&o](const S& v) { o.root = number("--root", v, 0, INT32_MAX); }},
       {"--seconds", "-s", "S", "to measure one row (0.3)", "",
-       [](O& o, const S& v) { o.seconds = number("--seconds", v, 0.001, 86400.0); }},
+       [&o](const S& v) { o.seconds = number("--seconds", v, 0.001, 86400.0); }},
       {"--iterations", "-i", "N", "calls a row, instead of --seconds", "",
-       [](O& o, const S& v) { o.iterations = number("--iterations", v, 1, 10'000'000); }},
+       [&o](const S& v) { o.iterations = number("--iterations", v, 1, 10'000'000); }},
       {"--warmup", "-w", "N", "calls before those that count (a tenth of the time)", "",
-       [](O& o, const S& v) { o.warmup = number("--warmup", v, 0, 10'000'000); }},
-      {"--no-check", "", "", "do not check the results", "",
-       [](O& o, const S&) { o.check = false; }},
+       [&o](const S& v) { o.warmup = number("--warmup", v, 0, 10'000'000); }},
+      {"--no-check", "", "", "do not check the results", "", [&o](const S&) { o.check = false; }},
       {"--stall-timeout", "", "S", "an error after so long without progress (60)", "",
-       [](O& o, const S& v) {
+       [&o](const S& v) {
          o.stall_timeout = std::chrono::milliseconds(
              static_cast<long>(number("--stall-timeout", v, 0.1, 86400.0) * 1000));
        }},
       {"--plot", "-p", "", "draw latency and bandwidth below the table", "",
-       [](O& o, const S&) { o.plot = true; }},
-      {"--json", "", "FILE", "write the results there", "FILE",
-       [](O& o, const S& v) { o.json = v; }},
+       [&o](const S&) { o.plot = true; }},
+      {"--json", "", "FILE", "write the results there", "FILE", [&o](const S& v) { o.json = v; }},
       {"--svg", "", "FILE", "draw latency and bandwidth there", "FILE",
-       [](O& o, const S& v) { o.svg = v; }},
+       [&o](const S& v) { o.svg = v; }},
       {"--completion", "", "SHELL", "print a completion script for bash, zsh or fish",
-       "bash zsh fish", [](O& o, const S& v) { o.print = completion_script(v); }},
-      {"--help", "-h", "", "print this", "", [](O& o, const S&) { o.print = help(); }},
+       "bash zsh fish", [&o](const S& v) { o.print = completion_script(v); }},
+      {"--help", "-h", "", "print this", "", [&o](const S&) { o.print = help(o); }},
       {"--version", "", "", "print the version", "",
-       [](O& o, const S&) { o.print = "thalweg-perf " THALWEG_VERSION "\n"; }},
+       [&o](const S&) { o.print = "thalweg-perf " THALWEG_VERSION "\n"; }},
   };
-  return kRows;
 }
 
 std::vector<std::size_t> Options::sizes() const {
@@ -240,21 +179,10 @@ std::vector<std::size_t> Options::sizes() const {
 
 Options parse(const std::vector<std::string>& arguments) {
   Options options;
-  Words words{arguments};
-  bool only_names = false;
-  while (words.at < arguments.size()) {
-    const std::string& word = arguments[words.at];
-    if (only_names || word.size() < 2 || word[0] != '-') {
-      add_collective(options, word);
-      ++words.at;
-    } else if (word == "--") {
-      only_names = true;
-      ++words.at;
-    } else {
-      words.take_option(options);
-      if (!options.print.empty()) return options;
-    }
-  }
+  const auto names = parse_command_line(option_rows(options), arguments, Names::anywhere);
+  if (!options.print.empty()) return options;
+  for (const std::string& name : names)
+    add_collective(options, name);
   if (options.collectives.empty()) options.collectives = {"allreduce"};
   check(options);
   if (options.algorithms.empty()) options.algorithms = {"auto"};

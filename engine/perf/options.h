@@ -4,11 +4,10 @@
 #include <chrono>
 #include <cstddef>
 #include <filesystem>
-#include <functional>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "base/command_line.h"
 #include "engine/comm/reduction/types.h"
 
 namespace thalweg::engine::perf {
@@ -38,22 +37,8 @@ struct Options {
   std::vector<std::size_t> sizes() const;
 };
 
-/// What is wrong with the command line, with the remedy.
-class UsageError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
-/// One option, as help, man page and completions know it.
-struct OptionRow {
-  const char* name;
-  const char* letter;  ///< "" none
-  const char* value;   ///< "" takes none
-  const char* help;
-  const char* choices;  ///< what completes it: words; "FILE"; "" nothing
-  std::function<void(Options&, const std::string&)> set;
-};
-const std::vector<OptionRow>& option_rows();
+/// They set `options`, which must outlive them.
+std::vector<CommandOption> option_rows(Options& options);
 
 /// `arguments` without the program's name. Throws UsageError.
 Options parse(const std::vector<std::string>& arguments);

@@ -171,9 +171,6 @@ int run(const Options& options) {
         // An algorithm that these ranks cannot run: the same on all of them.
         if (world.rank == 0) std::fprintf(stderr, "thalweg-perf: %s\n", error.what());
         code = kUsage;
-      } catch (const UsageError& error) {
-        if (world.rank == 0) std::fprintf(stderr, "thalweg-perf: %s\n", error.what());
-        code = kUsage;
       }
     }
     wireup->finalize();

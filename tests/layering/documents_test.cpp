@@ -14,8 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::vector<std::string> kFolders = {"jobspec", "db",    "engine",    "daemon",
-                                           "cli",     "tests", "packaging", ".github"};
+const std::vector<std::string> kFolders = {"base", "jobspec", "db",        "engine", "daemon",
+                                           "cli",  "tests",   "packaging", ".github"};
 
 /// Those under kFolders, and those at the top.
 std::vector<fs::path> all_files(const std::vector<std::string>& extensions) {

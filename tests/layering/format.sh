@@ -8,7 +8,7 @@ for name in clang-format-14 clang-format; do
   esac
 done
 [ -n "${program:-}" ] || { echo "skipped: there is no clang-format 14 here"; exit 77; }
-files=$(find jobspec db engine daemon cli tests -name '*.h' -o -name '*.cpp' -o -name '*.cu')
+files=$(find base jobspec db engine daemon cli tests -name '*.h' -o -name '*.cpp' -o -name '*.cu')
 [ "$(echo "$files" | wc -l)" -gt 100 ] ||
   { echo "found too few files to be believed"; exit 1; }
 echo "$files" | xargs "$program" --dry-run -Werror

@@ -145,6 +145,27 @@ TEST(TrainProcess, BadInputIsExitCode2) {
   EXPECT_EQ(test::run({"thalweg-train"}).code, 2);
   EXPECT_EQ(test::run({"thalweg-train", "--shema"}).code, 2);
   EXPECT_THAT(test::run({"thalweg-train", "--shema"}).err, HasSubstr("did you mean --schema?"));
+  const std::vector<std::pair<std::vector<std::string>, std::string>> wrong = {
+      {{"--check", "--trial"}, "--trial needs a value: N"},
+      {{"--check", "--trial", "one", "a.yaml"},
+       "--trial takes a number from 0 to 1000000000, not 'one'"},
+      {{"--check=1", "a.yaml"}, "--check takes no value"},
+      {{"--trial", "1", "a.yaml"},
+       "--trial, --elsewhere, --seconds, --as, --directory and --max-nodes go with --check"},
+      {{"--json", "a.yaml"}, "--json goes with --check, --evaluate"},
+      {{"--out", "a.npy", "a.yaml"}, "--volume, --truth and --out go with --flood-fill"},
+      {{"--check", "--checkpoint", "a.ckpt", "a.yaml"}, "--checkpoint goes with --evaluate"},
+      {{"--export"}, "--export needs a value: FILE"},
+      {{"--check", "--noise", "a.yaml"}, "one action at a time"},
+      {{"--check", "a.yaml", "b.yaml"}, "one file at a time: b.yaml"},
+  };
+  for (const auto& [words, message] : wrong) {
+    std::vector<std::string> all{"thalweg-train"};
+    all.insert(all.end(), words.begin(), words.end());
+    const test::Outcome refused = test::run(all);
+    EXPECT_EQ(refused.code, 2) << message;
+    EXPECT_THAT(refused.err, HasSubstr(message));
+  }
   const test::TempDir folder;
   Trial trial = tiny_trial();
   trial.train.set("data.name", "synthetik");

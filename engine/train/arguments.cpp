@@ -1,0 +1,203 @@
+// What thalweg-train is asked to do: one action, and what goes with it.
+#include "engine/train/arguments.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/command_line.h"
+
+namespace thalweg::engine {
+namespace {
+
+constexpr const char* kHelp =
+    R"(thalweg-train: trains one trial; one process is one rank
+
+usage: thalweg-train TRIAL.yaml
+       thalweg-train --check [--json] [--trial N] TRIAL.yaml | SWEEP.yaml
+       thalweg-train --noise [--json] TRIAL.yaml
+       thalweg-train --evaluate [--json] [--checkpoint FILE] TRIAL.yaml
+       thalweg-train --export FILE [--checkpoint FILE] TRIAL.yaml
+       thalweg-train --flood-fill [--json] TRIAL.yaml --volume FILE [--truth FILE] [--out FILE]
+       thalweg-train --metrics [TRIAL.yaml | SWEEP.yaml]
+       thalweg-train --options [PREFIX]
+       thalweg-train --schema | --layers | --manual | --version | --help
+
+  --check    build everything, train nothing: parameters, steps, memory; of a sweep file once for each distinct shape
+             of its trials. What is wrong is told with line and key; exit code 2
+  --noise    the gradient noise scale over all training samples, from the gradient of each, at the newest
+             checkpoint or at the initial weights; threads as resources.threads_per_rank says
+  --flood-fill  segment a volume of any size (NPY, NPZ:NAME, H5:NAME; d x h x w, or c x d x h x w) by the newest
+             checkpoint of a trial that learns the object at the centre, a part of which is its last channel
+             (data cells, predict: object): object numbers into --out (segmentation.npy beside the trial), and
+             against the true ones of --truth adapted Rand error, its precision and recall, and IoU
+  --evaluate validation's metrics, and the test's, of the newest checkpoint
+  --export   its weights as FILE, which ends with .npz or .safetensors; names as PyTorch's
+  --options  what `train:` may hold, with ranges and defaults; of one part with PREFIX:
+             data, data.arrays, optimizer.adamw, batch.global
+  --metrics  the metrics that there are, or those that all trials of a file report
+  --schema   what `train:` may hold, and the metrics, as JSON
+  --layers   what a model `graph` is made of
+  --manual   the same options as a manual page, thalweg-sweep-train(5)
+
+with --evaluate and --export:
+  --checkpoint FILE  this one instead of the newest
+
+with --check:
+  --trial N      only trial N of the sweep file
+  --elsewhere    the trials will run on other machines: files, GPUs and arithmetic that this one lacks are noted only
+  --seconds S    check no other shape after S seconds (default 10)
+  --as NAME      the file is a sweep file, and NAME stands for it in messages
+  --directory D  the folder that relative paths count from (default: the sweep file's)
+  --max-nodes N  the site's limit of nodes a job (default 64), for sweeps that are clamped
+
+Rank, size and peers come from PMIx: start several ranks with
+  srun --mpi=pmix thalweg-train trial.yaml
+  thalweg-launch -n 2 -- thalweg-train trial.yaml
+Without PMIx it is a world of one rank.
+
+Journal, checkpoints and failure files go into the folder of TRIAL.yaml. SIGTERM, SIGINT and SIGUSR1 stop all ranks
+after a checkpoint; a later run in the same folder goes on from it.
+
+exit codes: 0 finished, 2 bad input, 3 diverged (loss or gradient not finite), 75 stopped on request after a
+checkpoint, 76 another start holds the attempt, or the controller has given it up; anything else failed
+)";
+
+using Action = Arguments::Action;
+
+/// An option that only some actions take.
+struct GoesWith {
+  std::string option;
+  std::vector<Action> actions;
+  const char* sentence;  ///< what is said with another action
+};
+
+class Reader {
+ public:
+  explicit Reader(Arguments& arguments) : a_(arguments) {
+    add_actions();
+    value("--checkpoint", "FILE", a_.checkpoint, {Action::evaluate, Action::export_weights},
+          "--checkpoint goes with --evaluate and --export");
+    add_flag("--json", a_.json,
+             {Action::check, Action::evaluate, Action::noise, Action::flood_fill},
+             "--json goes with --check, --evaluate, --noise and --flood-fill");
+    constexpr const char* flood = "--volume, --truth and --out go with --flood-fill";
+    value("--volume", "FILE", a_.flood.volume, {Action::flood_fill}, flood);
+    value("--truth", "FILE", a_.flood.truth, {Action::flood_fill}, flood);
+    value("--out", "FILE", a_.flood.out, {Action::flood_fill}, flood);
+    add_check();
+  }
+
+  const std::vector<CommandOption>& rows() const { return rows_; }
+
+  /// Throws where an option does not go with the action.
+  void check() const {
+    for (const GoesWith& row : given_)
+      if (std::find(row.actions.begin(), row.actions.end(), a_.action) == row.actions.end())
+        throw UsageError(row.sentence);
+  }
+
+ private:
+  using Set = std::function<void(const std::string&)>;
+
+  /// --help goes before all others.
+  void choose(const std::string& name, Action action) {
+    if (a_.action == Action::help || action == a_.action) return;
+    if (a_.action != Action::train) throw UsageError(name + ": one action at a time");
+    a_.action = action;
+  }
+
+  void action(const std::string& name, Action action, const std::string& letter = "") {
+    rows_.push_back(
+        {name, letter, "", "", "", [=, this](const std::string&) { choose(name, action); }});
+  }
+
+  void add(const std::string& name, const std::string& what, std::vector<Action> actions,
+           const char* sentence, Set set) {
+    rows_.push_back(
+        {name, "", what, "", "",
+         [=, this, row = GoesWith{name, std::move(actions), sentence}](const std::string& word) {
+           given_.push_back(row);
+           set(word);
+         }});
+  }
+  void value(const std::string& name, const std::string& what, std::string& target,
+             std::vector<Action> actions, const char* sentence) {
+    add(name, what, std::move(actions), sentence,
+        [&target](const std::string& word) { target = word; });
+  }
+  void add_flag(const std::string& name, bool& target, std::vector<Action> actions,
+                const char* sentence) {
+    add(name, "", std::move(actions), sentence, [&target](const std::string&) { target = true; });
+  }
+
+  void add_actions() {
+    action("--help", Action::help, "-h");
+    action("--check", Action::check);
+    action("--noise", Action::noise);
+    action("--evaluate", Action::evaluate);
+    rows_.push_back({"--export", "", "FILE", "", "", [this](const std::string& word) {
+                       choose("--export", Action::export_weights);
+                       a_.exported = word;
+                     }});
+    action("--flood-fill", Action::flood_fill);
+    action("--metrics", Action::metrics);
+    action("--options", Action::options);
+    action("--schema", Action::schema);
+    action("--layers", Action::layers);
+    action("--manual", Action::manual);
+    action("--version", Action::version);
+  }
+
+  void add_check() {
+    constexpr const char* sentence =
+        "--trial, --elsewhere, --seconds, --as, --directory and --max-nodes go with --check";
+    const std::vector<Action> only{Action::check};
+    SweepCheckOptions& options = a_.check;
+    add("--trial", "N", only, sentence, [&options](const std::string& word) {
+      options.trial = number<std::int64_t>("--trial", word, 0, kMost);
+    });
+    add("--seconds", "S", only, sentence, [&options](const std::string& word) {
+      options.seconds = number<double>("--seconds", word, 0, kMost);
+    });
+    add("--max-nodes", "N", only, sentence, [&options](const std::string& word) {
+      options.max_nodes = number<int>("--max-nodes", word, 0, kMost);
+    });
+    add("--directory", "D", only, sentence,
+        [&options](const std::string& word) { options.directory = word; });
+    add("--as", "NAME", only, sentence, [&options](const std::string& word) {
+      options.name = word;
+      options.is_sweep = true;
+    });
+    add_flag("--elsewhere", options.elsewhere, only, sentence);
+  }
+
+  static constexpr int kMost = 1'000'000'000;
+  Arguments& a_;
+  std::vector<CommandOption> rows_;
+  std::vector<GoesWith> given_;
+};
+
+}  // namespace
+
+const char* help_text() {
+  return kHelp;
+}
+
+Arguments parse(const std::vector<std::string>& words) {
+  Arguments a;
+  const Reader reader(a);
+  const auto files = parse_command_line(reader.rows(), words, Names::anywhere);
+  using enum Arguments::Action;
+  if (a.action == help) return a;
+  if (files.size() > 1) throw UsageError("one file at a time: " + files[1]);
+  if (!files.empty()) a.file = files[0];
+  reader.check();
+  const std::vector<Action> with_file{train, check, noise, evaluate, export_weights, flood_fill};
+  if (a.file.empty() && std::find(with_file.begin(), with_file.end(), a.action) != with_file.end())
+    throw UsageError("which trial? Give the path of a trial.yaml, or --help");
+  if (!a.file.empty()) a.check.file = std::filesystem::absolute(a.file);
+  if (a.check.name.empty()) a.check.name = a.file;
+  return a;
+}
+
+}  // namespace thalweg::engine

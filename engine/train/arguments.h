@@ -1,0 +1,41 @@
+// The command line of thalweg-train.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/train/check_sweep.h"
+#include "engine/train/flood_filling.h"
+
+namespace thalweg::engine {
+
+struct Arguments {
+  enum class Action {
+    train,
+    check,
+    noise,
+    evaluate,
+    export_weights,
+    flood_fill,
+    metrics,
+    options,
+    schema,
+    layers,
+    manual,
+    help,
+    version
+  } action = Action::train;
+  bool json = false;
+  std::string file;  ///< as given; with Action::options a prefix
+  std::string exported, checkpoint;
+  SweepCheckOptions check;
+  FloodFiles flood;
+};
+
+/// `words` without the program's name. Throws UsageError (base/command_line.h).
+Arguments parse(const std::vector<std::string>& words);
+
+/// What --help prints.
+const char* help_text();
+
+}  // namespace thalweg::engine
