@@ -7,7 +7,6 @@
 #include "engine/gpu/vectors.h"
 #include "engine/nn/graph.h"
 #include "engine/nn/lane.h"
-#include "engine/optim/on_gpu.h"
 
 namespace thalweg::engine {
 GpuShards::GpuShards(const SyncParts& parts, const Options& options,
@@ -20,8 +19,9 @@ GpuShards::GpuShards(const SyncParts& parts, const Options& options,
       queue_(machine_.queue()),
       copies_(machine_.queue()),
       layout_(parts.batches->layout),
-      bucket_of_(parts.model.parameters().size()),
-      left_(buckets.size()) {
+      stretches_(stretches_of(buckets)),
+      runner_(p_.model, lane(), queue_.get(), stretches_,
+              {p_.sharding.micro_batches, options_.measures}) {
   const std::size_t floats = p_.model.parameter_floats();
   const auto work = [&](const char* what) {
     return Work{gpu::Memory(machine_, floats * sizeof(float), what),
@@ -29,16 +29,6 @@ GpuShards::GpuShards(const SyncParts& parts, const Options& options,
   };
   for (int i = 0; i < p_.sharding.mine(); ++i)
     work_.push_back(work("gradients of a shard (fewer shards on this rank take less)"));
-  for (std::size_t i = 0; i < spare_sums(p_.sharding.micro_batches); ++i)
-    scratch_.push_back(work("gradients of micro-batches"));
-  result_ = gpu::Memory(machine_, sizeof(ShardResult), "a loss");
-  if (options_.measures) {
-    sums_ = std::make_unique<optim::GradientSums>(machine_, p_.model.parameters());
-    squares_ = gpu::Memory(machine_, p_.model.parameters().size() * sizeof(double), "squares");
-  }
-  for (std::size_t b = 0; b < buckets_.size(); ++b)
-    for (const int number : buckets_[b].parameters)
-      bucket_of_[static_cast<std::size_t>(number)] = b;
   if (p_.batches->raw)
     augment_ =
         std::make_unique<GpuAugment>(machine_, *p_.batches->raw, layout_.samples_of_a_piece());
@@ -161,81 +151,30 @@ void GpuShards::mark(std::size_t shard, std::size_t bucket) {
   if (options_.mark_buckets) queue_->record(*ready_[shard][bucket]);
 }
 
-void GpuShards::add_squares(std::size_t bucket, const float* gradient) {
-  std::vector<int> members = buckets_[bucket].parameters;
-  std::sort(members.begin(), members.end());
-  for (std::size_t first = 0, next = 0; first < members.size(); first = next) {
-    for (next = first + 1; next < members.size() && members[next] == members[next - 1] + 1;)
-      ++next;
-    sums_->add_squares(*queue_, gradient, members[first], members[next - 1] + 1);
-  }
-}
-
-Shard GpuShards::micro_batch(std::size_t number, const Slot& slot, bool blended, bool draw_labels,
-                             Work& into) {
+Shard GpuShards::micro_batch(std::size_t number, const Slot& slot, bool blended, bool draw_labels) {
+  const auto* const batches = static_cast<const std::byte*>(slot.device.data());
   Shard shard;
-  shard.batch = batch_at(layout_, static_cast<const std::byte*>(slot.device.data()), number);
+  shard.batch = batch_at(layout_, batches, number);
+  if (augment_) augment_->run(*queue_, layout_, batches, number);
   if (augment_) shard.batch.inputs = augment_->inputs();
   if (!blended) shard.batch.partner_labels = nullptr;
   shard.batch.draw_labels = draw_labels;
-  shard.key = key_at(layout_, static_cast<const std::byte*>(slot.device.data()), number);
+  shard.key = key_at(layout_, batches, number);
   shard.parameters = p_.replica.parameters.floats();
-  shard.gradients = into.gradient.floats();
-  shard.statistics = into.extra.floats();
-  shard.result = static_cast<ShardResult*>(result_.data());
   return shard;
 }
 
 void GpuShards::compute_shard(std::size_t shard, const Slot& slot, bool blended, bool draw_labels) {
-  const int pieces = p_.sharding.micro_batches;
-  const std::size_t floats = p_.model.parameter_floats();
   const bool own_marks = !options_.sum_locally || work_.size() == 1;
-  std::vector<Work*> open{&work_[shard]};
-  for (Work& scratch : scratch_)
-    open.push_back(&scratch);
-  const auto add = [&](std::size_t into, std::size_t offset, std::size_t count) {
-    gpu::add(*queue_, open[into]->gradient.floats() + offset,
-             open[into + 1]->gradient.floats() + offset, count);
-  };
-  const auto compute = [&](int micro, std::size_t top) {
-    const std::size_t number =
-        shard * static_cast<std::size_t>(pieces) + static_cast<std::size_t>(micro);
-    Work& target = *open[top];
-    for (std::size_t b = 0; b < buckets_.size(); ++b)
-      left_[b] = buckets_[b].parameters.size();
-    const bool measured = options_.measures && p_.sharding.first == 0 && shard == 0 && micro == 0;
-    // In the last micro-batch a bucket is complete as soon as its last gradient is. What is marked
-    // may be overwritten with its sum from then on.
-    const bool at_once = own_marks && micro + 1 == pieces;
-    const auto ready = [&](int parameter) {
-      const std::size_t bucket = bucket_of_[static_cast<std::size_t>(parameter)];
-      if (--left_[bucket] > 0 || !at_once) return;
-      if (measured) add_squares(bucket, target.gradient.floats());
-      for (std::size_t into = top; into-- > 0;)
-        add(into, buckets_[bucket].offset, buckets_[bucket].count);
-      mark(shard, bucket);
-    };
-    if (augment_)
-      augment_->run(*queue_, layout_, static_cast<const std::byte*>(slot.device.data()), number);
-    lane().train(queue_.get(), micro_batch(number, slot, blended, draw_labels, target), ready);
-    tell_loss(target, measured, at_once);
-  };
-  add_up_micro_batches(pieces, compute, [&](std::size_t into, bool last) {
-    if (!last || !own_marks) add(into, 0, floats);
-    gpu::add(*queue_, open[into]->extra.floats(), open[into + 1]->extra.floats(), extra_count());
-  });
+  ShardRunner::Task task;
+  task.sums = {work_[shard].gradient.floats(), work_[shard].extra.floats()};
+  task.number = shard * static_cast<std::size_t>(p_.sharding.micro_batches);
+  // The work of a recording is always the same: the first micro-batch of all is measured.
+  if (options_.measures && p_.sharding.first == 0 && shard == 0) task.measured = 0;
+  task.batch = [&](std::size_t number) { return micro_batch(number, slot, blended, draw_labels); };
+  if (own_marks) task.complete = [&](std::size_t bucket) { mark(shard, bucket); };
+  runner_.run(task);
   if (own_marks) mark(shard, buckets_.size());
-}
-
-/// `added`: the gradient's squares, where it is measured, have been added up as it came.
-void GpuShards::tell_loss(Work& of, bool measured, bool added) {
-  float* const extra = of.extra.floats() + p_.model.statistics();
-  gpu::narrow(*queue_, extra + extra_loss, static_cast<const double*>(result_.data()), 1);
-  if (!measured) return queue_->zero(extra + extra_squares, sizeof(float));
-  const std::size_t parameters = p_.model.parameters().size();
-  if (!added) sums_->add_squares(*queue_, of.gradient.floats(), 0, static_cast<int>(parameters));
-  sums_->take_squares(*queue_, static_cast<double*>(squares_.data()));
-  gpu::sum(*queue_, extra + extra_squares, static_cast<const double*>(squares_.data()), parameters);
 }
 
 }  // namespace thalweg::engine

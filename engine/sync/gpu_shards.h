@@ -16,12 +16,9 @@
 #include "engine/sync/gpu_augment.h"
 #include "engine/sync/micro_batches.h"
 #include "engine/sync/mode.h"
+#include "engine/sync/shard_runner.h"
 
 namespace thalweg::engine {
-
-namespace optim {
-class GradientSums;
-}
 
 /// Memory must outlive the work that uses it: for destructors. A failure has been told to whoever
 /// waited for the step.
@@ -78,7 +75,7 @@ class GpuShards {
   }
 
  private:
-  /// Where a shard, or a partial sum of micro-batches, is computed.
+  /// Where a shard is computed.
   struct Work {
     gpu::Memory gradient, extra;
   };
@@ -91,11 +88,8 @@ class GpuShards {
   void compute(const Slot& slot, bool blended, bool draw_labels, bool take_parameters);
   void do_again(int key, const std::function<void()>& work);
   void compute_shard(std::size_t shard, const Slot& slot, bool blended, bool draw_labels);
-  Shard micro_batch(std::size_t number, const Slot& slot, bool blended, bool draw_labels,
-                    Work& into);
-  void tell_loss(Work& of, bool measured, bool added);
+  Shard micro_batch(std::size_t number, const Slot& slot, bool blended, bool draw_labels);
   void mark(std::size_t shard, std::size_t bucket);
-  void add_squares(std::size_t bucket, const float* gradient);
 
   SyncParts p_;
   Options options_;
@@ -103,25 +97,21 @@ class GpuShards {
   const std::vector<Bucket> buckets_;
   comm::ShardTree own_tree_;
   std::unique_ptr<gpu::Queue> queue_, copies_;
-  const BatchLayout layout_;   ///< of a slot
-  std::vector<Work> work_;     ///< one for each local shard
-  std::vector<Work> scratch_;  ///< partial sums of micro-batches
-  gpu::Memory result_;         ///< a ShardResult
-  gpu::Memory squares_;        ///< of the measured micro-batch, by parameter and in all
+  const BatchLayout layout_;              ///< of a slot
+  std::vector<Work> work_;                ///< one for each local shard
+  const std::vector<Stretch> stretches_;  ///< the buckets
+  ShardRunner runner_;
   Slot slot_[slots];
   std::unique_ptr<GpuAugment> augment_;  ///< where batches are raw
   std::size_t slot_now_ = 0;             ///< that of the last run()
   std::vector<std::vector<std::unique_ptr<gpu::Event>>> ready_;
-  std::vector<std::size_t> bucket_of_;  ///< by parameter
-  std::vector<std::size_t> left_;       ///< by bucket: parameters that are missing
-  bool narrow_ones_hold_ = false;       ///< narrow_parameters() are the parameters' present values
+  bool narrow_ones_hold_ = false;  ///< narrow_parameters() are the parameters' present values
   /// By slot, and what is done: how often it was, and from the second time on its recording.
   struct Recorded {
     int times = 0;
     std::unique_ptr<gpu::Recording> recording;
   };
   std::map<std::pair<std::size_t, int>, Recorded> recorded_;
-  std::unique_ptr<optim::GradientSums> sums_;
 };
 
 }  // namespace thalweg::engine

@@ -8,7 +8,6 @@
 
 #include "engine/comm/reduction/reduce.h"
 #include "engine/nn/lane.h"
-#include "engine/optim/norm.h"
 
 namespace thalweg::engine {
 namespace {
@@ -35,7 +34,8 @@ GradientPath::GradientPath(const SyncParts& parts, const SyncOptions& options, f
       scale_(scale),
       sum_(sum),
       own_tree_(0, 1, p_.sharding.mine()),
-      bucket_of_(p_.model.parameters().size()) {
+      bucket_of_(p_.model.parameters().size()),
+      stretches_(stretches_of(p_.model.parameters())) {
   if (p_.model.joins_shards()) {
     // The group is the shards' until backward has ended.
     options_.overlap = false;
@@ -64,22 +64,11 @@ void GradientPath::prepare() {
   gradients_ = p_.group.allocate(shards * floats * sizeof(float));
   for (std::size_t shard = 0; shard < shards; ++shard) {
     work_.push_back({reinterpret_cast<float*>(gradients_->data()) + shard * floats, nullptr});
-    touched_.emplace_back(p_.model.parameters().size());
   }
-  // Beside the shard's own memory: partial sums of 1, 2, 4 ... micro-batches.
-  const auto room = [&](std::size_t count) {
-    return buffers_.emplace_back(Buffer::of_floats(count)).floats();
-  };
-  desks_.resize(static_cast<std::size_t>(p_.lanes.threads()));
-  for (Desk& desk : desks_) {
-    for (std::size_t i = 0; i < spare_sums(p_.sharding.micro_batches); ++i)
-      desk.scratch.push_back({room(floats), room(flags_at())});
-    desk.sums.push_back(nullptr);
-    for (Work& scratch : desk.scratch)
-      desk.sums.push_back(&scratch);
-    desk.here.resize(p_.model.parameters().size());
-    desk.squares.resize(p_.model.parameters().size());
-  }
+  const ShardRunner::Options options{p_.sharding.micro_batches, can_measure_noise(p_, sum_)};
+  for (int i = 0; i < p_.lanes.threads(); ++i)
+    runners_.push_back(std::make_unique<ShardRunner>(
+        p_.model, p_.lanes.lane(static_cast<std::size_t>(i)), nullptr, stretches_, options));
   set_parts();
   prepared_ = true;
 }
@@ -108,7 +97,7 @@ std::size_t GradientPath::extra_count() const {
 void GradientPath::set_parts() {
   std::vector<float*> gradients, extras;
   extras_.clear();
-  for (Work& work : work_) {
+  for (ShardSums& work : work_) {
     work.extra = extras_.emplace_back(Buffer::of_floats(extra_count())).floats();
     gradients.push_back(work.gradient);
     extras.push_back(work.extra);
@@ -168,10 +157,12 @@ void GradientPath::run(const StepInput& input, StepOutcome& outcome) {
   reducer_->hurry();
 }
 
-Batch GradientPath::micro_batch(int shard, int micro, const StepInput& input) const {
+Shard GradientPath::micro_batch(std::size_t number, const StepInput& input) const {
   const auto samples = static_cast<std::size_t>(p_.sharding.micro_batch());
-  const auto number = static_cast<std::size_t>(shard * p_.sharding.micro_batches + micro);
-  Batch batch;
+  Shard shard;
+  shard.parameters = p_.replica.parameters.floats();
+  shard.scale = scale_;
+  Batch& batch = shard.batch;
   batch.inputs = input.inputs + number * samples * input.sample_floats;
   batch.labels = input.labels + number * samples * input.sample_labels;
   batch.targets = input.targets + number * samples * input.sample_targets;
@@ -181,80 +172,39 @@ Batch GradientPath::micro_batch(int shard, int micro, const StepInput& input) co
   }
   batch.draw_labels = input.draw_labels;
   batch.meeting = meeting_.get();
-  batch.shard = shard;
+  batch.shard = static_cast<int>(number) / p_.sharding.micro_batches;
   batch.samples = p_.sharding.micro_batch();
   batch.seed = p_.seed;
   batch.round = p_.lanes.round();
   batch.step = static_cast<std::uint32_t>(input.context.step);
   batch.first_sample = p_.sharding.first_sample(number);
-  return batch;
+  return shard;
 }
 
 void GradientPath::run_shard(int shard, Lane& lane, const StepInput& input) {
-  Work& own = work_[static_cast<std::size_t>(shard)];
-  Desk& desk = desks_[p_.lanes.number_of(lane)];
-  std::vector<Work*>& sums = desk.sums;
-  std::vector<char>& here = desk.here;
-  std::vector<double>& squares = desk.squares;
-  sums[0] = &own;
-  std::vector<char>& touched = touched_[static_cast<std::size_t>(shard)];
-  std::fill(touched.begin(), touched.end(), 0);
-  const std::size_t floats = p_.model.parameter_floats(), summed = statistics() + extra_stop;
-  const auto compute = [&](int micro, std::size_t top) {
-    const bool last = micro + 1 == p_.sharding.micro_batches;
-    Work& target = *sums[top];
-    const std::span<Work* const> open(sums.data(), top + 1);
-    std::fill(here.begin(), here.end(), 0);
-    std::fill(squares.begin(), squares.end(), 0.0);
-    const bool measures =
-        measures_ &&
-        small_batch_ == (p_.sharding.first + shard) * p_.sharding.micro_batches + micro;
-    const auto note = [&](int parameter) {
-      const auto number = static_cast<std::size_t>(parameter);
-      here[number] = touched[number] = 1;
-      if (measures) squares[number] = squares_of(parameter, target);
-      if (last) ready(parameter, open);
-    };
-    const ShardResult result =
-        lane.train(p_.replica.parameters.floats(), micro_batch(shard, micro, input), scale_,
-                   target.gradient, target.extra, std::ref(note));  // std::function owns no memory
-    target.extra[statistics() + extra_loss] = static_cast<float>(result.loss_sum);
-    target.extra[statistics() + extra_squares] =
-        static_cast<float>(std::accumulate(squares.begin(), squares.end(), 0.0));
-    for (std::size_t i = 0; i < here.size(); ++i) {
-      if (here[i]) continue;
-      const ParameterInfo& info = p_.model.parameters()[i];
-      std::fill_n(target.gradient + info.offset, info.count, 0.0f);
-      if (last) ready(static_cast<int>(i), open);
-    }
+  ShardRunner& runner = *runners_[p_.lanes.number_of(lane)];
+  const int micro_batches = p_.sharding.micro_batches;
+  ShardRunner::Task task;
+  task.sums = work_[static_cast<std::size_t>(shard)];
+  task.number = static_cast<std::size_t>(shard * micro_batches);
+  if (measures_)
+    task.measured =
+        static_cast<int>(small_batch_ - std::int64_t{p_.sharding.first + shard} * micro_batches);
+  task.batch = [this, &input](std::size_t number) { return micro_batch(number, input); };
+  task.complete = [this](std::size_t parameter) {
+    if (!rebuilt_) note_ready(static_cast<int>(parameter));
+    reducer_->mark(bucket_of_[parameter]);
   };
-  add_up_micro_batches(p_.sharding.micro_batches, compute, [&](std::size_t into, bool last) {
-    if (!last) comm::add(sums[into]->gradient, sums[into + 1]->gradient, floats);
-    comm::add(sums[into]->extra, sums[into + 1]->extra, summed);
-  });
-  float* extra = own.extra;
+  runner.run(task);
+  float* extra = task.sums.extra;
   extra[statistics() + extra_stop] = input.stop ? 1.0f : 0.0f;
-  if (!p_.model.touches_all()) std::copy(touched.begin(), touched.end(), extra + flags_at());
+  if (!p_.model.touches_all())
+    std::copy(runner.touched().begin(), runner.touched().end(), extra + flags_at());
   if (p_.group.size() > 1) {
     std::fill(extra + times_at(), extra + extra_count(), 0.0f);
     if (shard == 0) write_times();
   }
   reducer_->mark(buckets_.size());
-}
-
-double GradientPath::squares_of(int parameter, const Work& work) const {
-  const ParameterInfo& info = p_.model.parameters()[static_cast<std::size_t>(parameter)];
-  return optim::sum_of_squares(info.count, work.gradient + info.offset);
-}
-
-/// The last micro-batch has completed a parameter: its partial sums are added to the shard's.
-void GradientPath::ready(int parameter, std::span<Work* const> sums) {
-  const ParameterInfo& info = p_.model.parameters()[static_cast<std::size_t>(parameter)];
-  for (std::size_t from = sums.size() - 1; from > 0; --from)
-    comm::add(sums[from - 1]->gradient + info.offset, sums[from]->gradient + info.offset,
-              info.count);
-  if (!rebuilt_) note_ready(parameter);
-  reducer_->mark(bucket_of_[static_cast<std::size_t>(parameter)]);
 }
 
 void GradientPath::note_ready(int parameter) {

@@ -8,7 +8,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -21,6 +20,7 @@
 #include "engine/sync/mode.h"
 #include "engine/sync/options.h"
 #include "engine/sync/rendezvous.h"
+#include "engine/sync/shard_runner.h"
 
 namespace thalweg::engine {
 
@@ -53,20 +53,6 @@ class GradientPath {
   const float* summed_extras() const { return told_.data(); }
 
  private:
-  /// Where a shard, or a partial sum of its micro-batches, is computed.
-  struct Work {
-    float* gradient = nullptr;
-    float* extra = nullptr;
-  };
-
-  /// What a lane needs beside it while it computes a shard; nothing is allocated in a step.
-  struct Desk {
-    std::vector<Work> scratch;    ///< partial sums of micro-batches
-    std::vector<Work*> sums;      ///< the shard's own, then the scratch
-    std::vector<char> here;       ///< by parameter: touched by this micro-batch
-    std::vector<double> squares;  ///< by parameter: of the small batch that is measured
-  };
-
   std::size_t statistics() const { return p_.model.statistics(); }
   // Behind `extras` each shard brings (where the model may leave parameters out) one flag for each
   // parameter, then (where there are several ranks) how long each part took on each rank in the
@@ -83,9 +69,7 @@ class GradientPath {
   void rebuild();
   std::unique_ptr<comm::Request> start(const GradientPart& part);
   void run_shard(int shard, Lane& lane, const StepInput& input);
-  Batch micro_batch(int shard, int micro, const StepInput& input) const;
-  double squares_of(int parameter, const Work& work) const;
-  void ready(int parameter, std::span<Work* const> sums);
+  Shard micro_batch(std::size_t number, const StepInput& input) const;
   void note_ready(int parameter);
   void write_times();
   void read_times(StepOutcome& outcome);
@@ -100,11 +84,10 @@ class GradientPath {
   std::vector<std::size_t> order_;
   std::vector<std::size_t> bucket_of_;       ///< of each parameter
   std::unique_ptr<comm::Memory> gradients_;  ///< of the local shards; peers may reach it
-  std::vector<Buffer> buffers_;              ///< the rest of the memory
   std::vector<Buffer> extras_;
-  std::vector<Work> work_;                  ///< one for each local shard
-  std::vector<Desk> desks_;                 ///< one for each lane
-  std::vector<std::vector<char>> touched_;  ///< by local shard and parameter
+  std::vector<ShardSums> work_;                        ///< one for each local shard
+  std::vector<Stretch> stretches_;                     ///< the parameters
+  std::vector<std::unique_ptr<ShardRunner>> runners_;  ///< one for each lane
 
   std::unique_ptr<Rendezvous> meeting_;  ///< of the shards; null where they need none
   bool measures_ = false;

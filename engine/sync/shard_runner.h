@@ -1,0 +1,88 @@
+// Forward and backward of a shard on any device: its micro-batches one after another, their sums,
+// and when which part of its gradient is complete.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "engine/nn/lane.h"
+#include "engine/nn/model.h"
+#include "engine/sync/buckets.h"
+#include "engine/sync/flat_vector.h"
+
+namespace thalweg::engine {
+
+namespace optim {
+class GradientSums;
+}
+
+/// Where a shard, or a partial sum of its micro-batches, is computed. The device's memory.
+struct ShardSums {
+  float* gradient = nullptr;  ///< Model::parameter_floats()
+  float* extra = nullptr;     ///< the model's statistics, then `extras`
+};
+
+/// A part of the gradient, that is added up and told of at once.
+struct Stretch {
+  std::size_t offset = 0, count = 0;  ///< in floats
+  std::vector<int> parameters;        ///< ascending
+};
+
+/// A stretch for each parameter: as soon as possible, and while it is in the cache.
+std::vector<Stretch> stretches_of(const std::vector<ParameterInfo>& infos);
+/// A stretch for each bucket: as little work for a queue as possible.
+std::vector<Stretch> stretches_of(const std::vector<Bucket>& buckets);
+
+/// For one thread. Nothing is allocated in run().
+class ShardRunner {
+ public:
+  struct Options {
+    int micro_batches = 1;  ///< of a shard
+    bool measures = false;  ///< squares may be wanted
+  };
+  /// What is done with one shard.
+  struct Task {
+    ShardSums sums;          ///< overwritten, but for extra_stop
+    std::size_t number = 0;  ///< of its first micro-batch among this rank's
+    int measured = -1;       ///< micro-batch whose squares go into extra_squares; else that is 0
+    /// What a lane reads of a micro-batch, by number; on a GPU also puts into the queue what makes
+    /// it.
+    std::function<Shard(std::size_t number)> batch;
+    /// A stretch is complete, as soon as its last gradient is: in the last micro-batch. What has
+    /// been told may be overwritten with its sum from then on. Empty: nobody wants to know.
+    std::function<void(std::size_t stretch)> complete;
+  };
+
+  /// `queue`: of the model's GPU; null: the host. The references must outlive this.
+  ShardRunner(const Model& model, Lane& lane, gpu::Queue* queue,
+              const std::vector<Stretch>& stretches, const Options& options);
+  ~ShardRunner();
+
+  void run(const Task& task);
+  /// By parameter: whether the shard of the last run() touched it.
+  const std::vector<char>& touched() const { return touched_; }
+
+ private:
+  void compute(const Task& task, int micro, std::size_t top);
+  void join(std::size_t into, const Stretch& what);
+  void measure(const Stretch& what, const float* gradient);
+  double* squares() { return reinterpret_cast<double*>(squares_.floats()); }
+
+  const Model& model_;
+  Lane& lane_;
+  gpu::Queue* queue_;
+  const std::vector<Stretch>& stretches_;
+  Options options_;
+  Stretch all_;
+  std::vector<std::size_t> stretch_of_;          ///< by parameter
+  std::vector<std::size_t> left_;                ///< by stretch: parameters that are missing
+  std::vector<char> here_, touched_;             ///< by parameter: by this micro-batch; by any
+  std::vector<FlatVector> memory_;               ///< of partial sums
+  std::vector<ShardSums> open_;                  ///< the shard's own, then partial sums
+  FlatVector result_;                            ///< a ShardResult
+  FlatVector squares_;                           ///< doubles, by parameter, of what is measured
+  std::unique_ptr<optim::GradientSums> on_gpu_;  ///< of squares
+};
+
+}  // namespace thalweg::engine
