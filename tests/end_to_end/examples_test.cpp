@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "tests/end_to_end/sweep_home.h"
@@ -54,6 +55,30 @@ INSTANTIATE_TEST_SUITE_P(All, ExampleRun,
                                          Example{"segmentation", 2}, Example{"flood-filling", 2},
                                          Example{"gpu", 2}),
                          name_of);
+
+/// McCandlish et al. 2018: below the critical batch, a larger one saves steps and costs samples.
+TEST(Examples, LargerBatchesReachTheTargetInFewerStepsAndMoreSamples) {
+  SweepHome home;
+  fs::copy(kExamples, home.folder(), fs::copy_options::recursive);
+  const Outcome outcome = home.thalweg({"run", "critical-batch.yaml"}, milliseconds(240000));
+  ASSERT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+  std::map<int, std::pair<double, double>> taken;  // steps and samples by batch
+  const auto comparison = home.json({"compare", "1"});
+  for (const auto& row : comparison["rows"]) {
+    EXPECT_EQ(row["steps_to_target"]["reached"], 3) << row.dump();
+    taken[row["group"]["batch.global"].get<int>()] = {
+        row["steps_to_target"]["median"].get<double>(),
+        row["samples_to_target"]["median"].get<double>()};
+  }
+  ASSERT_EQ(taken.size(), 4u);
+  EXPECT_GT(taken[16].first, 2 * taken[64].first);
+  EXPECT_GT(taken[64].first, 1.5 * taken[256].first);
+  EXPECT_GE(taken[256].first, taken[1024].first);
+  EXPECT_GT(taken[1024].second, 2 * taken[16].second);
+  // Trials ended where they got there: no ten epochs of 55,000 samples.
+  const auto ended = home.query("SELECT max(step) FROM metrics WHERE metric = 'val/error'");
+  EXPECT_LT(ended["rows"][0][0].get<int>(), 10'000);
+}
 
 TEST(Examples, HaveNoMistakesAndNoAdvice) {
   TempDir home;
