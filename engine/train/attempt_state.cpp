@@ -1,0 +1,175 @@
+// Where a run begins and what of it is kept: an attempt's checkpoints, found, shared among the
+// ranks and written.
+#include <array>
+#include <utility>
+
+#include "engine/train/attempt.h"
+#include "engine/train/hash.h"
+#include "engine/train/sync_states.h"
+
+namespace thalweg::engine {
+namespace {
+
+constexpr const char* kCheckpoints = "checkpoints";
+
+}  // namespace
+
+FoundCheckpoint Attempt::find_checkpoint() {
+  if (!leads()) return {};
+  FoundCheckpoint found = newest_checkpoint(checkpoint_folders());
+  for (const std::string& reason : found.rejected)
+    record.note("warning", "checkpoint passed over: " + reason);
+  if (found.checkpoint)
+    require_same_run(found.checkpoint->identity,
+                     run_identity(resolved_config(), in.trial.seed, plan.length.total_steps),
+                     found.file);
+  return found;
+}
+
+/// This attempt's own first.
+std::vector<std::filesystem::path> Attempt::checkpoint_folders() const {
+  std::vector<std::filesystem::path> folders{in.folder / kCheckpoints};
+  folders.insert(folders.end(), in.trial.resume.begin(), in.trial.resume.end());
+  return folders;
+}
+
+void Attempt::start_fresh_or_resume(const FoundCheckpoint& found) {
+  const auto count = static_cast<std::size_t>(model->parameter_count());
+  std::vector<float> plain(count), running(model->statistics());
+  // Plain numbers travel, so that each rank puts them into its own device's layout.
+  const auto share = [&](const std::vector<float>* source, FlatVector& target) {
+    if (source != nullptr) plain = *source;
+    in.group.broadcast(plain.data(), count * sizeof(float), 0);
+    model->from_plain(plain.data(), target.floats());
+  };
+  const Checkpoint* c = found.checkpoint ? &*found.checkpoint : nullptr;
+  together(in.group, [&] {
+    if (c != nullptr &&
+        (c->parameters.size() != count || c->running.size() != model->statistics() ||
+         c->states.size() != replica->states.size() || c->own.size() != replica->own.size() ||
+         c->scalars.size() != replica->scalars.size()))
+      throw BadCheckpoint(found.file.string() + ": its sizes are not those of this model");
+    if (leads() && c == nullptr) {
+      model->initialize(in.trial.seed, replica->parameters.floats(), running.data());
+      model->to_plain(replica->parameters.floats(), plain.data());
+    }
+  });
+  share(c != nullptr ? &c->parameters : nullptr, replica->parameters);
+  if (c != nullptr) running = c->running;
+  in.group.broadcast(running.data(), running.size() * sizeof(float), 0);
+  replica->running.write(running.data());
+  if (step > 0)
+    for (std::size_t i = 0; i < replica->states.size(); ++i)
+      share(c != nullptr ? &c->states[i] : nullptr, replica->states[i]);
+  if (c != nullptr) {
+    std::copy(c->own.begin(), c->own.end(), replica->own.begin());
+    std::copy(c->scalars.begin(), c->scalars.end(), replica->scalars.begin());
+  }
+  in.group.broadcast(replica->own.data(), replica->own.size() * sizeof(float), 0);
+  in.group.broadcast(replica->scalars.data(), replica->scalars.size() * sizeof(double), 0);
+  share_learnt(found);
+  std::array<double, 2> reported{};
+  if (c != nullptr) reported = {c->interval_loss, static_cast<double>(c->interval_steps)};
+  in.group.broadcast(reported.data(), sizeof reported, 0);
+  interval = Interval(reported[0], static_cast<std::int64_t>(reported[1]));
+}
+
+/// What was learnt from validation and gradients. Collective.
+void Attempt::share_learnt(const FoundCheckpoint& found) {
+  const Checkpoint* const c = found.checkpoint ? &*found.checkpoint : nullptr;
+  const auto share = [&](auto& learner, const std::vector<double>* kept) {
+    std::vector<double> state;
+    together(in.group, [&] {
+      if (kept == nullptr) return;
+      learner.restore(*kept);  // says what is wrong with it
+      state = *kept;
+    });
+    std::uint64_t count = state.size();
+    in.group.broadcast(&count, sizeof count, 0);
+    if (count == 0) return;
+    state.resize(count);
+    in.group.broadcast(state.data(), count * sizeof(double), 0);
+    learner.restore(state);
+  };
+  share(*schedule, c != nullptr ? &c->schedule : nullptr);
+  share(noise, c != nullptr ? &c->noise : nullptr);
+  share(stop_rule, c != nullptr ? &c->stop : nullptr);
+}
+
+void Attempt::resume_mode(const FoundCheckpoint& found) {
+  const std::vector<SyncState> states = mode->states();
+  if (states.empty()) return;
+  together(in.group, [&] {
+    if (!found.checkpoint) return;
+    try {
+      require_parts(found.checkpoint->parts, states, *model);
+    } catch (const std::invalid_argument& e) {
+      throw BadCheckpoint(found.file.string() + ": " + e.what());
+    }
+  });
+  spread_states(found.checkpoint ? found.checkpoint->parts : std::vector<CheckpointPart>(), states,
+                *model, in.group);
+}
+
+void Attempt::require_equal_replicas() {
+  Hash hash;
+  const std::size_t floats = model->parameter_floats();
+  const auto add = [&](const FlatVector& vector, std::size_t count) {
+    const std::vector<float> values = vector.read();
+    hash.add(values.data(), count);
+  };
+  add(replica->parameters, floats);
+  for (const FlatVector& state : replica->states)
+    add(state, floats);
+  hash.add(replica->own.data(), replica->own.size());
+  add(replica->running, model->statistics());
+  const std::uint64_t mine = hash.value();
+  std::vector<std::uint64_t> all(static_cast<std::size_t>(in.group.size()));
+  in.group.allgather(&mine, all.data(), sizeof mine);
+  for (int rank = 1; rank < in.group.size(); ++rank)
+    if (all[static_cast<std::size_t>(rank)] != all[0])
+      throw std::runtime_error("rank " + std::to_string(rank) + " on " + in.group.node_of(rank) +
+                               " has other parameters than rank 0 before step " +
+                               std::to_string(step) + " (do the nodes have different processors?)");
+}
+
+void Attempt::save_checkpoint() {
+  const Stopwatch whole;
+  Checkpoint c;
+  c.parts = collect_states(mode->states(), *model, in.group);
+  if (!leads()) return;
+  c.step = step;
+  c.shards = sharding.shards;
+  c.micro_batches = sharding.micro_batches;
+  c.ranks = in.group.size();
+  c.identity = run_identity(resolved_config(), in.trial.seed, plan.length.total_steps);
+  c.interval_loss = interval.loss_sum();
+  c.interval_steps = interval.steps();
+  c.noise = noise.state();
+  c.schedule = schedule->state();
+  c.stop = stop_rule.state();
+  const auto plain = [&](const FlatVector& device) {
+    std::vector<float> values(static_cast<std::size_t>(model->parameter_count()));
+    model->to_plain(device.floats(), values.data());
+    return values;
+  };
+  c.parameters = plain(replica->parameters);
+  c.running = replica->running.read();
+  for (const FlatVector& state : replica->states)
+    c.states.push_back(plain(state));
+  c.own = replica->own;
+  c.scalars = replica->scalars;
+
+  const std::filesystem::path folder = in.folder / kCheckpoints;
+  std::filesystem::create_directories(folder);
+  record.sync();
+  const std::filesystem::path file = checkpoint_name(step);
+  write_checkpoint(folder / file, c);
+  const double seconds = whole.ms() / 1000;
+  record.checkpoint(
+      {step, kCheckpoints / file, std::filesystem::file_size(folder / file), seconds});
+  prune_checkpoints(folder, settings.checkpoints_kept);
+  spent.checkpoints += whole.ms() / 1000;
+}
+
+}  // namespace thalweg::engine

@@ -1,0 +1,85 @@
+// Into how many shards a batch falls, and a shard into micro-batches. Sums over shards are added up
+// in one order whatever the ranks, so trials with the same shards have the same bits.
+#include <algorithm>
+#include <stdexcept>
+
+#include "engine/train/options.h"
+
+namespace thalweg::engine {
+namespace {
+
+// One machine's worth of ranks shares the shards, so that a trial can move between 1, 2 and 4
+// ranks.
+constexpr int kFewestShards = 4;
+// A GPU computes its shards one after another: the fewer, the better it is filled.
+constexpr int kFewestShardsOfGpus = 1;
+
+std::string list_divisors(int batch, int at_least) {
+  std::string text;
+  int found = 0;
+  for (int n = at_least; n <= batch && found < 4; ++n) {
+    if (batch % n != 0) continue;
+    text += (found++ == 0 ? "" : ", ") + std::to_string(n);
+  }
+  return text;
+}
+
+/// What does not divide the batch where nothing fits.
+int automatic_shards(const Settings& settings, int ranks) {
+  int bound = settings.device == "cuda" ? kFewestShardsOfGpus : kFewestShards;
+  while (bound < ranks)
+    bound *= 2;
+  for (int n = bound; n >= ranks; --n)
+    if (settings.global_batch % n == 0) return n;
+  for (int n = bound + 1; n <= 2 * bound; ++n)
+    if (settings.global_batch % n == 0) return n;
+  return bound;
+}
+
+/// Those of the sweep's largest trial, where they fit this one.
+int automatic_shards(const Settings& settings, const Ranks& ranks) {
+  const int of_sweep = automatic_shards(settings, std::max(ranks.here, ranks.of_sweep));
+  return settings.global_batch % of_sweep == 0 ? of_sweep : automatic_shards(settings, ranks.here);
+}
+
+}  // namespace
+
+std::string shards_note(const Settings& settings, const Ranks& ranks, int shards) {
+  const int of_one = automatic_shards(settings, {1, ranks.of_sweep});
+  if (settings.shards || shards == of_one) return "";
+  return "batch.shards: auto is " + std::to_string(shards) + " for " + std::to_string(ranks.here) +
+         " ranks and " + std::to_string(of_one) +
+         " for one: another order of sums (and batch norm over other shards), so another curve; "
+         "set batch.shards to compare numbers of ranks";
+}
+
+int choose_shards(const Settings& settings, const Ranks& all_ranks, int resumed) {
+  const int ranks = all_ranks.here;
+  int shards = automatic_shards(settings, all_ranks);
+  if (resumed >= ranks) shards = resumed;
+  if (settings.shards) shards = *settings.shards;
+  const std::string batch = std::to_string(settings.global_batch);
+  if (shards < ranks)
+    throw std::invalid_argument("batch.shards: " + std::to_string(ranks) + " ranks cannot share " +
+                                std::to_string(shards) + " shards; use at most " +
+                                std::to_string(shards) + " ranks, or more shards");
+  if (settings.global_batch % shards != 0)
+    throw std::invalid_argument(
+        "batch.global: " + batch + " samples do not divide into " + std::to_string(shards) +
+        " shards; use a multiple of " + std::to_string(shards) +
+        (settings.global_batch < ranks
+             ? ""
+             : ", or set batch.shards to one of " + list_divisors(settings.global_batch, ranks)));
+  return shards;
+}
+
+int micro_batches(const Settings& settings, int shards) {
+  const int pieces = settings.micro_batches, samples = settings.global_batch / shards;
+  if (samples % pieces == 0) return pieces;
+  throw std::invalid_argument("sync.accumulate: a shard of " + std::to_string(samples) +
+                              " samples (batch.global over " + std::to_string(shards) +
+                              " shards) does not divide into " + std::to_string(pieces) +
+                              " micro-batches; use one of " + list_divisors(samples, 1));
+}
+
+}  // namespace thalweg::engine
