@@ -2,18 +2,17 @@
 // by Adasum. Maleki et al., arXiv:2006.02924; the second form is what Horovod does.
 #include <algorithm>
 #include <bit>
-#include <limits>
+#include <cmath>
 #include <stdexcept>
 #include <string>
 #include <utility>
 
 #include "engine/comm/algorithms/table.h"
 #include "engine/sync/adasum_sum.h"
-#include "engine/sync/clip.h"
 #include "engine/sync/compress/table.h"
 #include "engine/sync/finite.h"
-#include "engine/sync/gradient_path.h"
 #include "engine/sync/mode.h"
+#include "engine/sync/step_device.h"
 #include "engine/sync/synchronous.h"
 #include "jobspec/option.h"
 
@@ -36,23 +35,31 @@ class AdasumOfChanges : public SyncMode {
   AdasumOfChanges(const SyncParts& parts, const SyncOptions& options, float scale,
                   comm::Adasum pairs)
       : p_(parts),
-        path_(parts, options, scale, &none_),
+        device_(make_step_device(parts, options, scale, &none_)),
+        buckets_(
+            plan_buckets(parts.model.parameters(), parts.model.ready_order(), options.buckets)),
         adasum_(parts.group, parts.model, pairs),
-        before_(Buffer::of_floats(parts.model.parameter_floats())) {}
+        before_(Buffer::of_floats(parts.model.parameter_floats())),
+        finite_(parts.model.parameters().size()) {}
 
   StepOutcome step(const StepInput& input) override {
+    StepContext context = input.context;
+    context.samples = static_cast<std::int64_t>(p_.sharding.mine()) * p_.sharding.shard_batch() *
+                      static_cast<std::int64_t>(std::max<std::size_t>(1, input.sample_labels));
+    std::copy_n(p_.replica.parameters.floats(), p_.model.parameter_floats(), before_.floats());
+    const std::size_t place = device_->begin(input, context);
+    device_->run(input, [&] { finish_step(*device_, p_, context); });
+    device_->end();
     StepOutcome outcome;
-    outcome.step = input.context.step;
-    path_.run(input, outcome);
-    path_.finish(outcome);
-    outcome.loss = mean_loss(path_.summed_extras(), p_.sharding);
-    outcome.stop = path_.summed_extras()[extra_stop] > 0;
+    outcome.step = context.step;
+    const StepReport report = device_->read(place, outcome);
+    tell_sums(report, p_, input.stop, outcome);
     Stopwatch watch;
-    update(input);
+    take_changes(report);
     outcome.optimizer_ms += watch.ms();
     watch = {};
-    for (const Bucket& bucket : path_.buckets())
-      combine(bucket, input.context.step);
+    for (const Bucket& bucket : buckets_)
+      combine(bucket, context.step);
     if (outcome.comm_before) {
       outcome.comm_before->comm_ms += last_combine_ms_;
       outcome.comm_before->exposed_ms += last_combine_ms_;
@@ -60,8 +67,9 @@ class AdasumOfChanges : public SyncMode {
     last_combine_ms_ = watch.ms();
     outcome.wait_ms += last_combine_ms_;
     watch = {};
-    for (std::size_t i = 0; i < p_.model.parameters().size(); ++i)
-      apply(p_.model.parameters()[i], outcome);
+    for (std::size_t number = 0; number < finite_.size(); ++number)
+      finite_[number] = apply(p_.model.parameters()[number]);
+    outcome.not_finite = first_not_finite(p_.model, [&](std::size_t n) { return finite_[n]; });
     outcome.optimizer_ms += watch.ms();
     return outcome;
   }
@@ -84,39 +92,22 @@ class AdasumOfChanges : public SyncMode {
   }
 
  private:
-  /// This rank's own step; its change ends where the gradient was.
-  void update(const StepInput& input) {
-    float* gradient = path_.gradient();
-    float* w = p_.replica.parameters.floats();
-    const std::size_t floats = p_.model.parameter_floats();
-    const bool finite = all_finite(gradient, floats);
-    if (p_.clip_value > 0) clip_values(gradient, floats, p_.clip_value);
-    if (p_.clip_norm > 0) clip(gradient, floats, p_.clip_norm);
-    std::copy_n(w, floats, before_.floats());
-    StepContext context = input.context;
-    context.samples = static_cast<std::int64_t>(p_.sharding.mine()) * p_.sharding.shard_batch() *
-                      static_cast<std::int64_t>(std::max<std::size_t>(1, input.sample_labels));
-    const OptimizerMemory<float> memory = p_.replica.memory(gradient);
-    if (finite) {
-      for (std::size_t i = 0; i < p_.model.parameters().size(); ++i) {
-        const ParameterInfo& info = p_.model.parameters()[i];
-        const int number = static_cast<int>(i);
-        if (path_.present(number))
-          p_.optimizer.update(context, {number, info.offset, info.count}, memory);
-      }
-      p_.optimizer.finish(context, memory);
-      for (std::size_t i = 0; i < floats; ++i)
-        gradient[i] = w[i] - before_.floats()[i];
-    } else {
-      // All ranks must see it: what is not finite stays so in the combination.
-      for (std::size_t i = 0; i < floats; ++i)
-        gradient[i] = all_finite(gradient + i, 1) ? 0 : gradient[i];
+  /// What this rank's own step has changed takes the gradient's place; a gradient that is not
+  /// finite stays, for all ranks to see: it stays so in the combination.
+  void take_changes(const StepReport& report) {
+    const float* const w = p_.replica.parameters.floats();
+    float* const change = device_->gradient();
+    for (std::size_t number = 0; number < report.squares.size(); ++number) {
+      const ParameterInfo& info = p_.model.parameters()[number];
+      if (!std::isfinite(report.squares[number])) continue;
+      for (std::size_t i = info.offset; i < info.offset + info.count; ++i)
+        change[i] = w[i] - before_.floats()[i];
     }
   }
 
   void combine(const Bucket& bucket, std::int64_t step) {
     GradientPart part;
-    part.leaves = {path_.gradient() + bucket.offset};
+    part.leaves = {device_->gradient() + bucket.offset};
     part.offset = bucket.offset;
     part.count = bucket.count;
     part.parameters = bucket.parameters;
@@ -124,21 +115,24 @@ class AdasumOfChanges : public SyncMode {
     if (const auto request = adasum_.start(part, step)) request->wait();
   }
 
-  void apply(const ParameterInfo& info, StepOutcome& outcome) {
-    const float* change = path_.gradient() + info.offset;
+  /// Whether the combined change is finite; else the weights stay as they were.
+  bool apply(const ParameterInfo& info) {
+    const float* change = device_->gradient() + info.offset;
     const float* before = before_.floats() + info.offset;
     float* w = p_.replica.parameters.floats() + info.offset;
     const bool finite = all_finite(change, info.count);
-    if (!finite && outcome.not_finite.empty()) outcome.not_finite = info.name;
     for (std::size_t i = 0; i < info.count; ++i)
       w[i] = finite ? before[i] + change[i] : before[i];
+    return finite;
   }
 
   SyncParts p_;
   NoSum none_;
-  GradientPath path_;
+  std::unique_ptr<StepDevice> device_;
+  std::vector<Bucket> buckets_;
   AdasumSum adasum_;
   Buffer before_;
+  std::vector<bool> finite_;    ///< by parameter: what was combined
   double last_combine_ms_ = 0;  ///< of the step before; nothing hides it
 };
 

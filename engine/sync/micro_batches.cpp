@@ -12,10 +12,6 @@ StepContext global_context(const StepInput& input, const Sharding& sharding) {
   return context;
 }
 
-double mean_loss(const float* sums, const Sharding& sharding) {
-  return static_cast<double>(sums[extra_loss]) / sharding.global_batch;
-}
-
 bool can_measure_noise(const SyncParts& parts, const BucketSum* sum) {
   return parts.noise_every > 0 && parts.sharding.small_batches() > 1 &&
          (sum == nullptr || sum->adds_up());

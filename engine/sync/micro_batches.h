@@ -39,9 +39,6 @@ inline std::size_t spare_sums(int count) {
 /// `context` with the positions of the global batch.
 StepContext global_context(const StepInput& input, const Sharding& sharding);
 
-/// StepOutcome::loss. `sums`: by Extra, of all shards.
-double mean_loss(const float* sums, const Sharding& sharding);
-
 /// Whether StepOutcome::noise can be had: a pair needs smaller batches than the whole one, and the
 /// mean over all of them.
 bool can_measure_noise(const SyncParts& parts, const BucketSum* sum);

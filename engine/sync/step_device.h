@@ -49,6 +49,8 @@ class StepDevice {
   /// In place of all of these.
   virtual void observe_curvature(const StepContext& context) = 0;
 
+  /// The summed gradient, clipped, in the device's memory; until the next begin().
+  virtual float* gradient() = 0;
   virtual const float* evaluated() = 0;  ///< SyncMode::evaluated
   virtual std::string note() const { return {}; }
 };
@@ -60,5 +62,14 @@ std::unique_ptr<StepDevice> step_on_host(const SyncParts& parts, const SyncOptio
                                          float scale, BucketSum* sum);
 std::unique_ptr<StepDevice> step_on_gpu(const SyncParts& parts, const SyncOptions& options,
                                         float scale, BucketSum* sum);
+
+/// What comes after the sums, for StepDevice::run(): clipping as `parts` says, update and report.
+void finish_step(StepDevice& device, const SyncParts& parts, const StepContext& context);
+
+/// Loss and wish to stop. `stop`: this rank's wish.
+void tell_sums(const StepReport& report, const SyncParts& parts, bool stop, StepOutcome& outcome);
+
+/// The first parameter, as backward completes them, that is not; empty: all are.
+std::string first_not_finite(const Model& model, const std::function<bool(std::size_t)>& is_finite);
 
 }  // namespace thalweg::engine

@@ -136,6 +136,7 @@ class StepOnGpu final : public StepDevice {
     optimizer_->observe_curvature(shards_.queue(), context, p_.replica.memory(gradient()), {});
   }
 
+  float* gradient() override { return shards_.gradient(0); }
   const float* evaluated() override {
     if (!p_.optimizer.evaluates_elsewhere()) return p_.replica.parameters.floats();
     float* const x = p_.replica.evaluation.floats();
@@ -168,7 +169,6 @@ class StepOnGpu final : public StepDevice {
 
   /// Whether the work of an update is the same in every step.
   bool recorded() const { return !factors_.empty(); }
-  float* gradient() { return shards_.gradient(0); }
   double* squares() const { return static_cast<double*>(squares_.data()); }
 
   void take_squares() {

@@ -84,6 +84,7 @@ class StepOnHost final : public StepDevice {
     });
   }
 
+  float* gradient() override { return path_.gradient(); }
   const float* evaluated() override { return p_.replica.evaluated(p_.optimizer); }
 
  private:

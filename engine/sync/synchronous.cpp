@@ -28,7 +28,7 @@ class Synchronous final : public SyncMode {
   StepOutcome step(const StepInput& input) override {
     const StepContext context = global_context(input, p_.sharding);
     const UnderWay mine{device_->begin(input, context), context.step, input.stop};
-    device_->run(input, [&] { finish(context); });
+    device_->run(input, [&] { finish_step(*device_, p_, context); });
     if (p_.optimizer.curvature_due(context.step)) {
       // A second backward pass, for labels that the model itself draws.
       StepInput again = input;
@@ -64,25 +64,13 @@ class Synchronous final : public SyncMode {
     bool stop = false;  ///< this rank's wish
   };
 
-  void finish(const StepContext& context) {
-    if (p_.clip_value > 0) device_->clip_values(p_.clip_value);
-    if (p_.clip_norm > 0) device_->clip_norm(p_.clip_norm);
-    device_->update(context);
-    device_->report();
-  }
-
   StepOutcome told(const UnderWay& of) {
     StepOutcome outcome;
     outcome.step = of.step;
     const StepReport report = device_->read(of.place, outcome);
-    outcome.loss = mean_loss(report.extras, p_.sharding);
-    outcome.stop = p_.group.size() > 1 ? report.extras[extra_stop] > 0 : of.stop;
-    for (const int number : p_.model.ready_order()) {
-      const auto parameter = static_cast<std::size_t>(number);
-      if (std::isfinite(report.squares[parameter])) continue;
-      outcome.not_finite = p_.model.parameters()[parameter].name;
-      break;
-    }
+    tell_sums(report, p_, of.stop, outcome);
+    outcome.not_finite = first_not_finite(
+        p_.model, [&](std::size_t parameter) { return std::isfinite(report.squares[parameter]); });
     if (measures_ && of.step % p_.noise_every == 0)
       outcome.noise = noise_pair(p_.sharding, report.extras[extra_squares], report.squares);
     return outcome;
@@ -113,11 +101,6 @@ std::unique_ptr<SyncMode> make(const SyncConfig& config, const SyncParts& parts)
 }
 
 }  // namespace
-
-std::unique_ptr<StepDevice> make_step_device(const SyncParts& parts, const SyncOptions& options,
-                                             float scale, BucketSum* sum) {
-  return (parts.model.gpu() != nullptr ? step_on_gpu : step_on_host)(parts, options, scale, sum);
-}
 
 std::unique_ptr<SyncMode> make_synchronous(const SyncParts& parts, const SyncOptions& options,
                                            float scale, std::unique_ptr<BucketSum> sum) {
