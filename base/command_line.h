@@ -4,7 +4,6 @@
 
 #include <charconv>
 #include <functional>
-#include <initializer_list>
 #include <stdexcept>
 #include <string>
 #include <vector>

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/machine.h"
 #include "daemon/api/http_connection.h"
 #include "daemon/api/messages.h"
 #include "daemon/api/program.h"
@@ -125,11 +126,7 @@ pid_t Client::process_id() const {
   if (!status.is_object() || !status.contains("pid")) return 0;
   const pid_t pid = status["pid"].get<pid_t>();
   // A dead one that nobody has waited for (a container without an init) still has a number.
-  std::ifstream process("/proc/" + std::to_string(pid) + "/stat");
-  std::string line;
-  if (pid <= 0 || !std::getline(process, line)) return 0;
-  const auto name_end = line.rfind(") ");
-  return name_end != std::string::npos && line[name_end + 2] == 'Z' ? 0 : pid;
+  return pid > 0 && process_stat(pid) ? pid : 0;
 }
 
 bool Client::was_killed() const {

@@ -15,6 +15,7 @@
 #include <system_error>
 #include <thread>
 
+#include "base/machine.h"
 #include "daemon/api/file.h"
 #include "daemon/api/messages.h"
 #include "daemon/api/program.h"
@@ -30,10 +31,6 @@ namespace {
 
 constexpr double half_written_claim_s =
     10;  ///< a claim is written in one go; older and unreadable = its writer died
-
-double unix_now() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
 
 double modified(const fs::path& file) {
   struct stat info {};
@@ -313,12 +310,6 @@ class LocalBackend : public Backend {
   std::string boot_;
   std::string host_ = host_name();
   std::map<std::string, Child> children_;  ///< started by this controller, by token
-
-  static std::string host_name() {
-    char name[256] = "";
-    gethostname(name, sizeof name - 1);
-    return name;
-  }
 };
 
 }  // namespace

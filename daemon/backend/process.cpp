@@ -4,55 +4,16 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
 #include <fstream>
 #include <iterator>
-#include <sstream>
 #include <system_error>
 
+#include "base/machine.h"
 #include "daemon/api/program.h"
 
 namespace thalweg::daemon {
 
 namespace fs = std::filesystem;
-
-namespace {
-
-/// Fields of /proc/<pid>/stat after the name, which may itself hold spaces and brackets; [0] is the
-/// state (field 3).
-std::vector<std::string> stat_fields(pid_t pid) {
-  std::ifstream in("/proc/" + std::to_string(pid) + "/stat");
-  std::string text;
-  if (!std::getline(in, text)) return {};
-  const auto name_end = text.rfind(')');
-  if (name_end == std::string::npos) return {};
-  std::istringstream rest(text.substr(name_end + 1));
-  std::vector<std::string> fields;
-  for (std::string field; rest >> field;)
-    fields.push_back(field);
-  return fields;
-}
-
-constexpr std::size_t field_session = 6 - 3, field_start_time = 22 - 3;
-
-bool is_dead(const std::vector<std::string>& fields) {
-  return fields.size() <= field_start_time || fields[0] == "Z" || fields[0] == "X";
-}
-
-}  // namespace
-
-std::string boot_id() {
-  std::ifstream in("/proc/sys/kernel/random/boot_id");
-  std::string id;
-  std::getline(in, id);
-  return id;
-}
-
-std::optional<std::int64_t> process_start_time(pid_t pid) {
-  const auto fields = stat_fields(pid);
-  if (is_dead(fields)) return {};
-  return std::atoll(fields[field_start_time].c_str());
-}
 
 pid_t start_detached(const DetachedProcess& process) {
   api::Spawn plan;
@@ -73,8 +34,8 @@ std::vector<pid_t> session_members(pid_t leader) {
     pid_t pid = 0;
     const auto [end, bad] = std::from_chars(name.data(), name.data() + name.size(), pid);
     if (bad != std::errc{} || end != name.data() + name.size()) continue;
-    const auto fields = stat_fields(pid);
-    if (!is_dead(fields) && fields[field_session] == std::to_string(leader)) members.push_back(pid);
+    const auto stat = process_stat(pid);
+    if (stat && stat->session == leader) members.push_back(pid);
   }
   return members;
 }

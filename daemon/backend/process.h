@@ -4,20 +4,11 @@
 
 #include <sys/types.h>
 
-#include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <vector>
 
 namespace thalweg::daemon {
-
-/// Changes at every boot of the machine.
-std::string boot_id();
-
-/// Of a live process, in clock ticks since boot (field 22 of /proc/<pid>/stat): with the pid it
-/// names one process for this boot. Nothing where there is none or it is a zombie.
-std::optional<std::int64_t> process_start_time(pid_t pid);
 
 struct DetachedProcess {
   std::vector<std::string> arguments;      ///< the first is the program, with its path

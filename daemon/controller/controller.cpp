@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "base/machine.h"
 #include "daemon/api/messages.h"
 #include "daemon/controller/fault.h"
 #include "daemon/controller/log.h"
@@ -26,10 +27,6 @@ namespace {
 
 constexpr double description_s = 60;  ///< between two looks at what a backend is
 constexpr double idle_round_s = 5;    ///< between rounds while no sweep is active
-
-double unix_now() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
 
 /// The defaults of both clocks.
 ControllerOptions with_clocks(ControllerOptions options) {

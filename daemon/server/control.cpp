@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/machine.h"
 #include "daemon/api/messages.h"
 #include "daemon/server/endpoints.h"
 #include "daemon/server/params.h"
@@ -15,12 +16,6 @@ using nlohmann::json;
 namespace {
 
 constexpr std::int64_t default_rows = 10'000, most_rows = 1'000'000;
-
-std::string host_name() {
-  char name[256] = "";
-  gethostname(name, sizeof name - 1);
-  return name;
-}
 
 jobspec::Id sweep_or_trial(const json& body) {
   const jobspec::Id id = parse_id(text_of(body, "id"));

@@ -20,6 +20,7 @@
 #include <system_error>
 #include <thread>
 
+#include "base/machine.h"
 #include "daemon/api/messages.h"
 #include "daemon/controller/fault.h"
 #include "daemon/controller/log.h"
@@ -39,16 +40,6 @@ constexpr auto answer_first =
 
 constexpr int lock_tries = 50;
 constexpr auto lock_pause = std::chrono::milliseconds(10);
-
-double unix_now() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
-std::string host_name() {
-  char name[256] = "";
-  gethostname(name, sizeof name - 1);
-  return name;
-}
 
 /// Held as long as this process lives: one controller per home.
 class HomeLock {

@@ -13,6 +13,7 @@
 #include <optional>
 #include <system_error>
 
+#include "base/machine.h"
 #include "engine/launch/pmix_server.h"
 #include "engine/launch/ranks.h"
 #include "engine/launch/records.h"

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <stdexcept>
 
+#include "base/machine.h"
 #include "engine/comm/wireup/sanitizers.h"
 #include "engine/launch/records.h"
 
@@ -172,7 +173,7 @@ pmix_proc_t process(const std::string& job, int rank) {
 
 PmixServer::PmixServer(int ranks, const std::filesystem::path& folder, const std::string& host)
     : job_("thalweg-" + std::to_string(::getpid()) + "-" +
-           std::to_string(start_ticks(::getpid()))) {
+           std::to_string(process_start_time(::getpid()).value_or(0))) {
   forget_outer_server();
   // Plain messages between server and ranks: the shared-memory store takes longer to set up than a
   // handful of ranks ever save, and leaves files behind when killed.

@@ -1,17 +1,15 @@
 #include "engine/launch/records.h"
 
 #include <fcntl.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
 #include <ctime>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <system_error>
+
+#include "base/machine.h"
 
 namespace thalweg::engine::launch {
 namespace {
@@ -83,43 +81,17 @@ void replace(const fs::path& folder, const std::string& name, const Json& record
 
 }  // namespace
 
-std::string boot_id() {
-  std::ifstream file("/proc/sys/kernel/random/boot_id");
-  std::string id;
-  std::getline(file, id);
-  return id;
-}
-
-std::string host_name() {
-  utsname name{};
-  return ::uname(&name) == 0 ? name.nodename : "localhost";
-}
-
-unsigned long long start_ticks(pid_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  std::string text((std::istreambuf_iterator<char>(file)), {});
-  // The second field, the name, may hold spaces and parentheses: fields count from behind it.
-  const auto name_end = text.rfind(')');
-  if (name_end == std::string::npos) return 0;
-  std::istringstream rest(text.substr(name_end + 1));
-  std::string field;
-  for (int number = 3; number <= 22; ++number) {
-    rest >> field;
-    if (number == 3 && (field == "Z" || field == "X")) return 0;  // only its parent has not looked
-  }
-  return std::strtoull(field.c_str(), nullptr, 10);
-}
-
 Records::Records(fs::path folder, std::string token)
     : folder_(std::move(folder)), token_(std::move(token)) {}
 
 bool Records::claim(int ranks, const std::vector<std::string>& command) {
   if (folder_.empty()) return true;
-  const Json record = {{"format", kFormat},    {"token", token_},
-                       {"pid", ::getpid()},    {"start", start_ticks(::getpid())},
-                       {"boot_id", boot_id()}, {"node", host_name()},
-                       {"ranks", ranks},       {"command", command},
-                       {"time", now_utc()}};
+  const Json record = {
+      {"format", kFormat},    {"token", token_},
+      {"pid", ::getpid()},    {"start", process_start_time(::getpid()).value_or(0)},
+      {"boot_id", boot_id()}, {"node", host_name()},
+      {"ranks", ranks},       {"command", command},
+      {"time", now_utc()}};
   const fs::path aside = write_aside(folder_, "launch.json", record);
   // link() fails where the name exists, so the claim is exclusive and never seen half written.
   const int failed = ::link(aside.c_str(), (folder_ / "launch.json").c_str()) == 0 ? 0 : errno;

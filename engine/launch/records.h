@@ -36,11 +36,4 @@ class Records {
   std::string token_;
 };
 
-std::string host_name();
-std::string boot_id();  ///< of the running kernel
-/// Start time of a process in clock ticks since boot (field 22 of /proc/PID/stat); with the boot
-/// id, it tells a process from a later one with the same pid. 0: there is none, or it has
-/// ended.
-unsigned long long start_ticks(pid_t pid);
-
 }  // namespace thalweg::engine::launch

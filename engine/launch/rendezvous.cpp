@@ -16,7 +16,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "engine/launch/records.h"
+#include "base/machine.h"
 
 namespace thalweg::engine::launch {
 namespace {
@@ -47,7 +47,8 @@ std::string pid_space() {
 
 /// "SPACE-PID-START", after the prefix and before mkdtemp's letters.
 std::string owner_name(pid_t pid) {
-  return pid_space() + "-" + std::to_string(pid) + "-" + std::to_string(start_ticks(pid));
+  return pid_space() + "-" + std::to_string(pid) + "-" +
+         std::to_string(process_start_time(pid).value_or(0));
 }
 
 enum class Owner { lives, ended, unknown };

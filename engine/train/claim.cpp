@@ -8,11 +8,11 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>
-#include <fstream>
 #include <random>
 #include <sstream>
 #include <system_error>
 
+#include "base/machine.h"
 #include "engine/train/file.h"
 #include "engine/train/journal.h"
 #include "jobspec/trial.h"
@@ -30,46 +30,18 @@ std::string environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-std::string host() {
-  char name[256] = "";
-  gethostname(name, sizeof name - 1);
-  return name;
-}
-
-std::string boot_id() {
-  std::ifstream in("/proc/sys/kernel/random/boot_id");
-  std::string id;
-  std::getline(in, id);
-  return id;
-}
-
-/// In ticks since boot; 0 where there is no such process. With the pid it names a process for good.
-std::int64_t start_time(std::int64_t pid) {
-  std::ifstream in("/proc/" + std::to_string(pid) + "/stat");
-  std::string text;
-  std::getline(in, text);
-  const std::size_t name_end = text.rfind(')');  // the name may hold anything
-  if (name_end == std::string::npos) return 0;
-  std::istringstream rest(text.substr(name_end + 1));
-  std::string field;
-  constexpr int fields_before = 20;  // man 5 proc: starttime is field 22, the name was field 2
-  for (int i = 0; i < fields_before; ++i)
-    rest >> field;
-  return std::strtoll(field.c_str(), nullptr, 10);
-}
-
 Value own_claim() {
   std::random_device random;
   std::ostringstream start;
   start << std::hex << random() << random();
   return jobspec::Map{{"job", environment("SLURM_JOB_ID")},
                       {"step", environment("SLURM_STEP_ID")},
-                      {"host", host()},
+                      {"host", host_name()},
                       {"pid", std::int64_t{getpid()}},
-                      {"start_time", start_time(getpid())},
+                      {"start_time", process_start_time(getpid()).value_or(0)},
                       {"boot_id", boot_id()},
                       {"start", start.str()},
-                      {"time", unix_time()}};
+                      {"time", unix_now()}};
 }
 
 std::string text_of(const Value& claim, const char* key) {
@@ -109,9 +81,9 @@ bool journal_has_ended(const std::filesystem::path& folder) {
 /// Only this machine's processes can be looked for.
 bool process_is_gone(const Value& claim) {
   const std::int64_t pid = number_of(claim, "pid");
-  if (pid == 0 || text_of(claim, "host") != host()) return false;
+  if (pid == 0 || text_of(claim, "host") != host_name()) return false;
   return pid == getpid() || text_of(claim, "boot_id") != boot_id() ||
-         start_time(pid) != number_of(claim, "start_time");
+         process_start_time(static_cast<pid_t>(pid)) != number_of(claim, "start_time");
 }
 
 bool create(const std::filesystem::path& file, const std::string& text) {

@@ -1,5 +1,6 @@
 #include "engine/train/failure.h"
 
+#include "base/machine.h"
 #include "engine/comm/group.h"
 #include "engine/data/dataset.h"
 #include "engine/train/claim.h"
@@ -58,7 +59,7 @@ void write_failure(const std::filesystem::path& folder, int reporter,
                    const Failure& failure) noexcept {
   try {
     const std::string who = "rank" + std::to_string(reporter);
-    const jobspec::Value value = jobspec::Map{{"time", unix_time()},
+    const jobspec::Value value = jobspec::Map{{"time", unix_now()},
                                               {"rank", failure.rank},
                                               {"node", failure.node},
                                               {"reason", failure.reason},

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/machine.h"
 #include "engine/train/file.h"
 #include "jobspec/diagnostic.h"
 #include "jobspec/value.h"
@@ -28,12 +29,6 @@ std::int64_t last_number(const std::string& text, const std::filesystem::path& f
 
 }  // namespace
 
-double unix_time() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return static_cast<double>(std::chrono::duration_cast<std::chrono::milliseconds>(now).count()) /
-         1000;
-}
-
 Journal::Journal(std::filesystem::path file, Listener listener)
     : file_(std::move(file)), listener_(std::move(listener)) {
   std::string text;
@@ -53,7 +48,7 @@ void Journal::write(const char* type, jobspec::Map fields, bool last) {
   const std::lock_guard lock(mutex_);
   if (closed_) return;
   closed_ = last;
-  jobspec::Map line{{"n", lines_ + 1}, {"t", unix_time()}, {"type", type}};
+  jobspec::Map line{{"n", lines_ + 1}, {"t", unix_now()}, {"type", type}};
   for (auto& field : fields)
     line.push_back(std::move(field));
   const std::string text = jobspec::Value(std::move(line)).to_json() + "\n";

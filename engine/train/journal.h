@@ -50,7 +50,4 @@ class Journal {
   bool closed_ = false;
 };
 
-/// Seconds since 1970.
-double unix_time();
-
 }  // namespace thalweg::engine

@@ -1,4 +1,5 @@
 // The local backend with the real thalweg-launch and a shell script in place of the engine.
+#include "base/machine.h"
 #include "daemon/backend/local.h"
 
 #include <gmock/gmock.h>

@@ -2,10 +2,9 @@
 // namespaces belong to it.
 #include "engine/comm/transport/peer_info.h"
 
-#include <sys/utsname.h>
 #include <unistd.h>
 
-#include <fstream>
+#include "base/machine.h"
 
 namespace thalweg::engine::comm {
 namespace {
@@ -18,18 +17,11 @@ std::string link_text(const char* path) {
 
 }  // namespace
 
-std::string node_name() {
-  utsname name{};
-  return ::uname(&name) == 0 ? name.nodename : "unknown";
-}
-
 PeerInfo describe_process() {
   PeerInfo info;
-  info.node = node_name();
-  std::ifstream boot("/proc/sys/kernel/random/boot_id");
-  std::getline(boot, info.machine);
-  info.machine +=
-      " " + info.node + " " + link_text("/proc/self/ns/pid") + " " + link_text("/proc/self/ns/ipc");
+  info.node = host_name();
+  info.machine = boot_id() + " " + info.node + " " + link_text("/proc/self/ns/pid") + " " +
+                 link_text("/proc/self/ns/ipc");
   info.pid = ::getpid();
   return info;
 }

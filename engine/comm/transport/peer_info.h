@@ -20,6 +20,5 @@ struct PeerInfo {
 
 /// This process: its node, machine and pid.
 PeerInfo describe_process();
-std::string node_name();
 
 }  // namespace thalweg::engine::comm

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "base/machine.h"
 #include "engine/comm/liveness/wait_policy.h"
 #include "engine/comm/liveness/watchdog.h"
 #include "engine/comm/transport/routed.h"
@@ -153,7 +154,7 @@ class PmixWireup : public Wireup {
 /// No PMIx server: one rank, alone, without UCX.
 class Alone : public Wireup {
  public:
-  Alone() { world_.node = node_name(); }
+  Alone() { world_.node = host_name(); }
   const World& world() const override { return world_; }
   std::shared_ptr<Transport> transport() override { return single_rank_transport(world_.node); }
   void fence() override {}

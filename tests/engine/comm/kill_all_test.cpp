@@ -14,14 +14,14 @@
 #include <set>
 #include <sstream>
 
+#include "base/machine.h"
 #include "engine/comm/transport/leftovers.h"
-#include "engine/launch/records.h"
 #include "tests/support/process.h"
 
 namespace {
 
 namespace fs = std::filesystem;
-using thalweg::engine::launch::start_ticks;
+using thalweg::process_start_time;
 using thalweg::test::milliseconds;
 
 std::set<std::string> names_in(const fs::path& folder) {
@@ -86,7 +86,7 @@ class KillAll : public testing::Test {
     }
     waitpid(launcher, nullptr, 0);
     for (const pid_t pid : all) {
-      EXPECT_TRUE(thalweg::test::eventually([&] { return start_ticks(pid) == 0; })) << pid;
+      EXPECT_TRUE(thalweg::test::eventually([&] { return !process_start_time(pid); })) << pid;
     }
   }
 

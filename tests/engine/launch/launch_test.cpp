@@ -9,7 +9,7 @@
 #include <regex>
 #include <thread>
 
-#include "engine/launch/records.h"
+#include "base/machine.h"
 #include "tests/support/process.h"
 
 namespace {
@@ -114,7 +114,7 @@ TEST_F(LaunchTest, AKilledRankIsNamedWithItsSignal) {
       std::regex(R"(rank 1 \(pid \d+\) on host \S+ was killed by signal 9 \(Killed\))")))
       << outcome.err;
   EXPECT_EQ(9, record("exit.json")["signal"]);
-  EXPECT_EQ(thalweg::engine::launch::host_name(), record("failure.launch.json")["node"]);
+  EXPECT_EQ(thalweg::host_name(), record("failure.launch.json")["node"]);
 }
 
 TEST_F(LaunchTest, StoppedOnRequestIs75OnlyIfNobodyFailed) {
@@ -252,7 +252,7 @@ TEST_F(LaunchTest, TheClaimTellsWhichProcessHoldsIt) {
   ASSERT_TRUE(all_up(2));
   const auto claim = record("launch.json");
   EXPECT_EQ(pid, claim["pid"]);
-  EXPECT_EQ(thalweg::engine::launch::start_ticks(pid), claim["start"]);
+  EXPECT_EQ(thalweg::process_start_time(pid), claim["start"].get<std::int64_t>());
   EXPECT_EQ("abc", claim["token"]);
   EXPECT_EQ(2, claim["ranks"]);
   EXPECT_EQ(36U, claim["boot_id"].get<std::string>().size());
@@ -369,13 +369,13 @@ TEST(Records, AZombieHasEnded) {
   if (pid == 0) _exit(0);
   siginfo_t ended{};
   ASSERT_EQ(0, waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOWAIT));
-  EXPECT_EQ(0U, thalweg::engine::launch::start_ticks(pid));
+  EXPECT_FALSE(thalweg::process_start_time(pid));
   waitpid(pid, nullptr, 0);
 }
 
 TEST(Records, StartTicksOfAProcessThatIsNotThere) {
-  EXPECT_NE(0U, thalweg::engine::launch::start_ticks(getpid()));
-  EXPECT_EQ(0U, thalweg::engine::launch::start_ticks(1 << 30));
+  EXPECT_GT(thalweg::process_start_time(getpid()).value_or(0), 0);
+  EXPECT_FALSE(thalweg::process_start_time(1 << 30));
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include "engine/train/journal.h"
+#include "base/machine.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -31,7 +32,7 @@ TEST(Journal, LinesAreNumberedJson) {
   ASSERT_EQ(lines.size(), 2u);
   EXPECT_EQ(lines[0].find("n")->as_int(), 1);
   EXPECT_EQ(lines[0].find("text")->as_string(), "a \"quoted\"\nnote");
-  EXPECT_NEAR(lines[0].find("t")->as_double(), unix_time(), 100);
+  EXPECT_NEAR(lines[0].find("t")->as_double(), unix_now(), 100);
   EXPECT_EQ(lines[1].find("n")->as_int(), 2);
   EXPECT_THAT(text,
               HasSubstr(R"("type":"metrics","points":[["train/loss",10,0.1],["lr",10,1e-05]]})"));

@@ -1,0 +1,33 @@
+// This machine, its processes and its clock.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace thalweg {
+
+/// Seconds since 1970, UTC.
+double unix_now();
+
+/// As uname has it; "localhost" where there is none.
+std::string host_name();
+
+/// Of the running kernel: another one after each boot. Empty where there is none.
+std::string boot_id();
+
+/// Of /proc/PID/stat.
+struct ProcessStat {
+  pid_t session = 0;
+  std::int64_t start_time = 0;  ///< clock ticks since boot
+};
+
+/// Nothing where there is no such process, or it has ended and only its parent has not looked.
+std::optional<ProcessStat> process_stat(pid_t pid);
+
+/// With the boot id it tells a process from a later one with the same pid.
+std::optional<std::int64_t> process_start_time(pid_t pid);
+
+}  // namespace thalweg
