@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/http_connection.h"
 #include "base/machine.h"
-#include "daemon/api/http_connection.h"
 #include "daemon/api/messages.h"
 #include "daemon/api/program.h"
 
@@ -61,6 +61,23 @@ std::pair<int, std::string> start_controller(const fs::path& home) {
   }
 }
 
+/// Throws ConnectionLost.
+std::unique_ptr<HttpConnection> connect(const Home& home, double timeout_s) {
+  if (home.socket().native().size() > kMaxSocketPath)
+    throw ConnectionLost("the path is too long for a socket (at most " +
+                             std::to_string(kMaxSocketPath) +
+                             " bytes): set THALWEG_HOME to a shorter folder",
+                         false);
+  return std::make_unique<HttpConnection>(HttpAddress{home.socket(), "", ""}, timeout_s);
+}
+
+void send(HttpConnection& connection, const std::string& method, const std::string& path,
+          const std::string& body) {
+  HttpHeaders headers;
+  if (method != "GET") headers.emplace_back("Content-Type", "application/json");
+  connection.send(method, path, headers, body);
+}
+
 json parse_body(const HttpAnswer& answer) {
   json body = json::parse(answer.body, nullptr, false);
   if (body.is_discarded()) body = answer.body;
@@ -82,8 +99,8 @@ struct Client::Impl {
     const bool kept = connection != nullptr && method == "GET";
     if (!kept) connection.reset();
     try {
-      if (!connection) connection = std::make_unique<HttpConnection>(home.socket(), timeout_s);
-      connection->send(method, path, body);
+      if (!connection) connection = connect(home, timeout_s);
+      send(*connection, method, path, body);
       HttpAnswer answer = connection->receive();
       if (const auto it = answer.headers.find("connection");
           it != answer.headers.end() && it->second == "close")
@@ -180,15 +197,15 @@ enum class StreamEnd { done, lost };
 /// One connection's worth of a stream. Sets `heard` when an event has come.
 StreamEnd follow(const Home& home, const std::string& path,
                  const std::function<bool(const json&)>& each, bool& heard) {
-  HttpConnection connection(home.socket(), answer_timeout_s);
-  connection.send("GET", path, "");
-  HttpAnswer head = connection.receive_head();
+  const auto connection = connect(home, answer_timeout_s);
+  send(*connection, "GET", path, "");
+  HttpAnswer head = connection->receive_head();
   if (head.status >= 300) {
-    connection.receive_body(head);
+    connection->receive_body(head);
     throw ApiError(head.status, parse_body(head));
   }
   std::string line, data;
-  while (connection.read_line(line)) {
+  while (connection->read_line(line)) {
     if (line.rfind("data: ", 0) == 0) {
       data += line.substr(6);
     } else if (line == "event: end") {

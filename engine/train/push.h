@@ -8,6 +8,8 @@
 #include <string>
 #include <thread>
 
+#include "base/http_connection.h"
+
 namespace thalweg::engine {
 
 /// Never blocks the caller and never fails: lines that cannot be sent in time are dropped.
@@ -26,10 +28,8 @@ class Push {
  private:
   void serve();
   bool post(const std::string& body) const;
-  int connect() const;
 
-  std::string path_;  ///< of the Unix socket, or
-  std::string host_, port_;
+  HttpAddress controller_;
   std::string secret_;
   std::function<void()> given_up_;
   std::mutex mutex_;

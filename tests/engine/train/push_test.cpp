@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <pthread.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -46,6 +48,7 @@ class Server {
     close(descriptor_);
   }
   std::atomic<int> code = 200;
+  std::atomic<bool> holds = false;  ///< no answer meanwhile
   int port() const { return port_; }
   std::string received() {
     const std::lock_guard lock(mutex_);
@@ -80,6 +83,8 @@ class Server {
       const std::lock_guard lock(mutex_);
       received_ += request;
     }
+    while (holds)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
     const std::string answer =
         "HTTP/1.1 " + std::to_string(code) + " x\r\nContent-Length: 2\r\n\r\n{}";
     send(peer, answer.data(), answer.size(), MSG_NOSIGNAL);
@@ -128,6 +133,37 @@ TEST(Push, TellsWhenTheControllerHasGivenTheAttemptUp) {
   server.code = 410;
   push.add("two\n");
   EXPECT_TRUE(test::eventually([&] { return told == 1; }));
+}
+
+// As when Slurm warns a run, which handles the signal in whichever thread gets it.
+TEST(Push, ASignalBreaksNothing) {
+  static std::atomic<int> signals;
+  struct sigaction handler {};
+  handler.sa_handler = [](int) { ++signals; };
+  struct sigaction before {};
+  sigaction(SIGUSR1, &handler, &before);
+  sigset_t usr1;
+  sigemptyset(&usr1);
+  sigaddset(&usr1, SIGUSR1);
+  pthread_sigmask(SIG_BLOCK, &usr1, nullptr);
+  Server server;
+  pthread_sigmask(SIG_UNBLOCK, &usr1, nullptr);
+  std::atomic<int> told = 0;
+  {
+    Push push("http://127.0.0.1:" + std::to_string(server.port()), "t", [&] { ++told; });
+    pthread_sigmask(SIG_BLOCK, &usr1, nullptr);  // none but the pushing thread takes it
+    server.code = 410;
+    server.holds = true;
+    push.add("one\n");
+    ASSERT_TRUE(
+        test::eventually([&] { return server.received().find("one\n") != std::string::npos; }));
+    kill(getpid(), SIGUSR1);
+    EXPECT_TRUE(test::eventually([&] { return signals == 1; }));
+    server.holds = false;
+    EXPECT_TRUE(test::eventually([&] { return told == 1; }, std::chrono::seconds(3)));
+  }
+  pthread_sigmask(SIG_UNBLOCK, &usr1, nullptr);
+  sigaction(SIGUSR1, &before, nullptr);
 }
 
 TEST(Push, NobodyListeningCostsNothing) {

@@ -1,4 +1,4 @@
-// A blocking HTTP/1.1 connection over a Unix socket: just what the controller's own answers need
+// A blocking HTTP/1.1 client over a Unix socket or TCP: just what the controller's own answers need
 // (Content-Length or read-until-close). Plain sockets, because Beast would double the CLI's build.
 #pragma once
 
@@ -6,14 +6,27 @@
 #include <map>
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
-namespace thalweg::daemon::api {
+namespace thalweg {
+
+/// The longest path that a Unix socket can have, in bytes.
+constexpr std::size_t kMaxSocketPath = 107;
+
+/// Where a server listens: a Unix socket, or host and port.
+struct HttpAddress {
+  std::filesystem::path socket;
+  std::string host, port;
+};
 
 struct HttpAnswer {
   int status = 0;
   std::map<std::string, std::string> headers;  ///< names in lower case
   std::string body;
 };
+
+using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
 
 /// The connection broke; `answered` says whether any byte of an answer had come.
 class ConnectionLost : public std::runtime_error {
@@ -23,15 +36,19 @@ class ConnectionLost : public std::runtime_error {
   bool answered;
 };
 
+/// Of one thread. A signal that the thread handles meanwhile breaks nothing. All but the destructor
+/// throw ConnectionLost.
 class HttpConnection {
  public:
-  /// Throws ConnectionLost where nobody listens. Waits at most `timeout_s` for any single byte.
-  HttpConnection(const std::filesystem::path& socket, double timeout_s);
+  /// Throws where nobody listens. Connecting, each send and each receive wait at most `timeout_s`.
+  HttpConnection(const HttpAddress& address, double timeout_s);
   ~HttpConnection();
   HttpConnection(const HttpConnection&) = delete;
   HttpConnection& operator=(const HttpConnection&) = delete;
 
-  void send(const std::string& method, const std::string& path, const std::string& body);
+  /// Host and, but for GET, Content-Length are added to `headers`.
+  void send(const std::string& method, const std::string& path, const HttpHeaders& headers,
+            const std::string& body);
   /// Reads a whole answer.
   HttpAnswer receive();
   /// Reads status and headers only; the body then comes through read_line() or
@@ -45,8 +62,9 @@ class HttpConnection {
  private:
   bool fill();  ///< more bytes into buffer_; false at the end of the stream
 
+  std::string host_;  ///< as the header says it
   int fd_ = -1;
   std::string buffer_;
 };
 
-}  // namespace thalweg::daemon::api
+}  // namespace thalweg
