@@ -22,20 +22,17 @@ namespace reference {
 struct Layer;
 struct Loss;
 }  // namespace reference
+struct Node;
+/// Index of a tensor in a builder's plan.
+using TensorId = int;
 namespace cpu {
 class Builder;
-/// Index of a tensor in the builder's plan.
-using TensorId = int;
-struct Node;
 /// Adds the layer's forward operations to the plan and registers its backward ones; takes x,
 /// returns y.
 using LayerFunction = TensorId(Builder& builder, const Node& node, TensorId x);
 }  // namespace cpu
 namespace cuda {
 class Builder;
-/// Index of a tensor in the builder's plan.
-using TensorId = int;
-struct Node;
 /// As cpu::LayerFunction.
 using LayerFunction = TensorId(Builder& builder, const Node& node, TensorId x);
 /// Adds the loss of `output` (floats) to the plan; returns its gradient.

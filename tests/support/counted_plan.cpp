@@ -138,12 +138,12 @@ class CountingQueue final : public gpu::Queue {
 };
 
 double bytes_of(const cuda::Plan& plan, const cuda::Operation& operation, bool call) {
-  std::vector<cuda::TensorId> tensors = operation.tensors;
+  std::vector<TensorId> tensors = operation.tensors;
   if (call && !tensors.empty()) tensors.pop_back();  // the workspace
   std::sort(tensors.begin(), tensors.end());
   tensors.erase(std::unique(tensors.begin(), tensors.end()), tensors.end());
   double bytes = 0;
-  for (const cuda::TensorId id : tensors)
+  for (const TensorId id : tensors)
     if (id >= 0)
       bytes += static_cast<double>(plan.tensors[static_cast<std::size_t>(id)].desc.bytes());
   return bytes;

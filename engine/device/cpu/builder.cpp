@@ -38,7 +38,7 @@ THALWEG_SIMD void add_to(const Bf16* __restrict from, std::size_t count, Bf16* _
 Builder::Builder(const Graph& graph, int samples, Precision precision)
     : graph_(graph),
       type_(precision == Precision::bf16 ? bf16 : f32),
-      nodes_(fuse(graph)),
+      nodes_(fuse(graph, joins)),
       values_(graph.layers.size() + 1),
       backward_(nodes_.size()) {
   plan_.samples = samples;
@@ -286,8 +286,8 @@ void Builder::add_forward(const Node& node) {
     y.wants_gradient = y.wants_gradient || value(from).wants_gradient;
   inputs_.clear();
   for (const int from : node.layer->from)
-    inputs_.push_back(node.any_type ? value(from).tensor
-                                    : in_type(Pass::both, value(from).tensor, f32));
+    inputs_.push_back(node.layer->kind->floats_on_cpu ? in_type(Pass::both, value(from).tensor, f32)
+                                                      : value(from).tensor);
   y.tensor = node.layer->kind->cpu(*this, node, input(0));
 }
 

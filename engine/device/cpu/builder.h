@@ -8,11 +8,14 @@
 #include <vector>
 
 #include "engine/device/compile_options.h"
-#include "engine/device/cpu/node.h"
 #include "engine/device/cpu/onednn.h"
 #include "engine/device/cpu/plan.h"
+#include "engine/device/graph/node.h"
 
 namespace thalweg::engine::cpu {
+
+/// What kernels of this device join.
+inline constexpr Joins joins{.relu = true, .pool_masks = true};
 
 class Builder {
  public:
@@ -36,8 +39,8 @@ class Builder {
   const Desc& desc(TensorId id) const { return tensor(id).desc; }
 
   /// Input k of the layer that is being added; its maker gets the first one as `x`. Floats, unless
-  /// the layer takes any type (Node::any_type). Its backward function gets dy in the type that the
-  /// layer has put out, and may return any.
+  /// the layer's loops take any type (LayerKind::floats_on_cpu). Its backward function gets dy in
+  /// the type that the layer has put out, and may return any.
   TensorId input(std::size_t k) const { return inputs_[k]; }
   std::size_t inputs() const { return inputs_.size(); }
 

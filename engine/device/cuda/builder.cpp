@@ -8,8 +8,8 @@
 #include "engine/device/cuda/kernel_choice.h"
 #include "engine/device/cuda/layout.h"
 #include "engine/device/cuda/padded_channels.h"
-#include "engine/device/cuda/recompute.h"
 #include "engine/device/device.h"
+#include "engine/device/graph/recompute.h"
 #include "engine/device/memory_plan.h"
 #include "engine/tensor/buffer.h"
 
@@ -48,7 +48,7 @@ Builder::Builder(gpu::Queue& queue, const Graph& graph, int samples, const Compi
       type_(options.precision == Precision::bf16 ? Type::bf16 : Type::f32),
       products_(options.precision == Precision::fp32 ? gpu::Products::fp32 : gpu::Products::tf32),
       kernels_(options.kernels),
-      nodes_(fuse(graph)),
+      nodes_(fuse(graph, joins)),
       values_(graph.layers.size() + 1),
       backward_(nodes_.size()),
       segments_(options.recompute ? segments_of(graph, nodes_)

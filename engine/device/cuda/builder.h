@@ -9,10 +9,13 @@
 #include <vector>
 
 #include "engine/device/compile_options.h"
-#include "engine/device/cuda/node.h"
 #include "engine/device/cuda/plan.h"
+#include "engine/device/graph/node.h"
 
 namespace thalweg::engine::cuda {
+
+/// What kernels of this device join.
+inline constexpr Joins joins{.relu = true, .sums = true, .stacks = true, .pool_first = true};
 
 class Builder {
  public:

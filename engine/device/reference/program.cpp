@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "engine/device/device.h"
+#include "engine/device/graph/node.h"
 #include "engine/device/reference/layer.h"
 
 namespace thalweg::engine::reference {
@@ -15,27 +16,17 @@ const LossFunction<T>& loss_of(const Graph& graph) {
     return graph.loss.kind->reference->f64;
 }
 
-/// Where a layer's parameters and statistics stand.
-struct Place {
-  std::size_t first_parameter = 0;
-  std::size_t statistics = 0;
-};
-
 template <class T>
 class ReferenceProgram final : public BasicProgram<T> {
  public:
   ReferenceProgram(const Graph& graph, int samples)
-      : graph_(graph), samples_(samples), infos_(place_parameters(graph, {})) {
-    Place place;
-    for (const LayerPlan& layer : graph_.layers) {
-      places_.push_back(place);
-      place.first_parameter += layer.parameters.size();
-      for (const StatisticPlan& s : layer.statistics)
-        place.statistics += static_cast<std::size_t>(s.count);
-    }
+      : graph_(graph),
+        samples_(samples),
+        infos_(place_parameters(graph, {})),
+        nodes_(fuse(graph_, {})) {
     for (std::size_t l = graph_.layers.size(); l-- > 0;)
       for (std::size_t p = 0; p < graph_.layers[l].parameters.size(); ++p)
-        ready_order_.push_back(static_cast<int>(places_[l].first_parameter + p));
+        ready_order_.push_back(nodes_[l].first_parameter + static_cast<int>(p));
   }
 
   const std::vector<ParameterInfo>& parameters() const override { return infos_; }
@@ -53,14 +44,14 @@ class ReferenceProgram final : public BasicProgram<T> {
 
   const Graph& graph() const { return graph_; }
   int samples() const { return samples_; }
-  const Place& place(std::size_t layer) const { return places_[layer]; }
+  const Node& node(std::size_t layer) const { return nodes_[layer]; }
   const ParameterInfo& info(std::size_t parameter) const { return infos_[parameter]; }
 
  private:
   Graph graph_;
   int samples_;
   std::vector<ParameterInfo> infos_;
-  std::vector<Place> places_;
+  std::vector<Node> nodes_;  ///< one for each layer
   std::vector<int> ready_order_;
 };
 
@@ -101,7 +92,7 @@ class ReferenceLane final : public BasicLane<T> {
       for (std::size_t k = 0; k < layer.from.size(); ++k)
         call.dxs.push_back(gradient_place(layer.from[k], k));
       call.dx = call.dxs.front();
-      const std::size_t first = program_.place(l).first_parameter;
+      const auto first = static_cast<std::size_t>(program_.node(l).first_parameter);
       for (std::size_t p = 0; p < layer.parameters.size(); ++p) {
         const ParameterInfo& info = program_.info(first + p);
         std::fill_n(shard.gradients + info.offset, info.count, T{0});
@@ -157,9 +148,9 @@ class ReferenceLane final : public BasicLane<T> {
       call.xs.push_back(values_[static_cast<std::size_t>(value)].data());
     call.x = call.xs.front();
     call.y = values_[l + 1].data();
+    const auto first = static_cast<std::size_t>(program_.node(l).first_parameter);
     for (std::size_t p = 0; p < program_.graph().layers[l].parameters.size(); ++p)
-      call.weights.push_back(shard.parameters +
-                             program_.info(program_.place(l).first_parameter + p).offset);
+      call.weights.push_back(shard.parameters + program_.info(first + p).offset);
     return call;
   }
 
@@ -169,7 +160,7 @@ class ReferenceLane final : public BasicLane<T> {
     for (std::size_t l = 0; l < graph.layers.size(); ++l) {
       Call<T> call = make_call(l, shard);
       call.training = training;
-      const std::size_t at = program_.place(l).statistics;
+      const std::size_t at = program_.node(l).statistics;
       if (!training && shard.running != nullptr) call.running = shard.running + at;
       if (training && shard.statistics != nullptr) call.statistics = shard.statistics + at;
       graph.layers[l].kind->reference->template functions<T>().forward(graph.layers[l], call);

@@ -68,7 +68,7 @@ double loop_bytes(const CountedPlan& counted, const CountedOperation& o) {
   const auto count = counted.plan.samples * elements(counted.graph.loss.output);
   double outputs = 0;
   int of_that_size = 0;
-  for (const cuda::TensorId id : o.operation->tensors) {
+  for (const TensorId id : o.operation->tensors) {
     if (id < 0) continue;
     const cuda::Desc& desc = counted.plan.tensors[static_cast<std::size_t>(id)].desc;
     if (desc.count() != count) continue;

@@ -32,7 +32,7 @@ std::string format(const char* pattern, auto... values) {
   return text;
 }
 
-std::size_t index_of(cuda::TensorId id) {
+std::size_t index_of(TensorId id) {
   return static_cast<std::size_t>(id);
 }
 
@@ -106,7 +106,7 @@ std::vector<std::string> kinds_of_loops(const CountedPlan& counted) {
     const std::size_t first = place.find(' '), last = place.rfind(' ');
     std::string kind =
         place.substr(0, first) + place.substr(last) + " " + std::to_string(number) + ":";
-    for (const cuda::TensorId id : o.operation->tensors) {
+    for (const TensorId id : o.operation->tensors) {
       if (id < 0) continue;
       const cuda::Desc& desc = counted.plan.tensors[index_of(id)].desc;
       kind += " " + to_text(desc.dims) + (desc.type == gpu::Type::bf16 ? "h" : "");

@@ -19,10 +19,10 @@ namespace {
 using jobspec::List;
 using jobspec::Map;
 
-cuda::TensorId gradient_of_loss = -1;
+TensorId gradient_of_loss = -1;
 cuda::LossFunction* made_by = nullptr;
 
-cuda::TensorId made(cuda::Builder& builder, cuda::TensorId output) {
+TensorId made(cuda::Builder& builder, TensorId output) {
   return gradient_of_loss = made_by(builder, output);
 }
 
@@ -118,7 +118,7 @@ class LossOnGpu {
   Graph graph_;
   LossKind kind_;
   cuda::Plan plan_;
-  cuda::TensorId gradient_ = -1;
+  TensorId gradient_ = -1;
   std::map<cuda::Home, gpu::Memory> homes_;
 };
 

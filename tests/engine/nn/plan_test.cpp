@@ -8,7 +8,7 @@
 #include <iterator>
 #include <thread>
 
-#include "engine/device/cpu/node.h"
+#include "engine/device/cpu/builder.h"
 #include "engine/device/cpu/program.h"
 #include "engine/device/memory_plan.h"
 #include "engine/nn/model_table.h"
@@ -50,9 +50,9 @@ Graph graph_of(const std::string& name) {
 
 TEST(CpuPlan, JoinsReluToTheLayerBefore) {
   const Graph graph = graph_of("lenet");
-  const auto nodes = cpu::fuse(graph);
+  const auto nodes = fuse(graph, cpu::joins);
   std::vector<std::string> names;
-  for (const cpu::Node& node : nodes)
+  for (const Node& node : nodes)
     names.push_back(node.layer->name);
   EXPECT_EQ(names, (std::vector<std::string>{"conv1", "pool1", "conv2", "pool2", "flatten", "fc1",
                                              "fc2"}));

@@ -2,7 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "cases.h"
-#include "engine/device/cuda/recompute.h"
+#include "engine/device/cuda/builder.h"
+#include "engine/device/graph/recompute.h"
 #include "engine/nn/model.h"
 #include "engine/nn/model_table.h"
 #include "on_gpu.h"
@@ -99,7 +100,7 @@ TEST(Recompute, TakesLessMemory) {
 
 TEST(Recompute, CutsChainsIntoSegmentsOfTheRootOfTheirLength) {
   const Graph graph = deep_chain(36);
-  const std::vector<int> segments = cuda::segments_of(graph, cuda::fuse(graph));
+  const std::vector<int> segments = segments_of(graph, fuse(graph, cuda::joins));
   ASSERT_EQ(segments.size(), 37u);
   EXPECT_EQ(segments.front(), 0);
   EXPECT_EQ(segments.back(), -1);
@@ -117,8 +118,8 @@ TEST(Recompute, CutsChainsIntoSegmentsOfTheRootOfTheirLength) {
 
 TEST(Recompute, CutsBetweenBlocks) {
   const Graph graph = residual(12);
-  const std::vector<cuda::Node> nodes = cuda::fuse(graph);
-  const std::vector<int> segments = cuda::segments_of(graph, nodes);
+  const std::vector<Node> nodes = fuse(graph, cuda::joins);
+  const std::vector<int> segments = segments_of(graph, nodes);
   for (std::size_t i = 0; i + 1 < nodes.size(); ++i) {
     if (segments[i] != segments[i + 1]) {
       EXPECT_TRUE(nodes[i].layer->kind->name == "add" || i == 0) << nodes[i].layer->name;

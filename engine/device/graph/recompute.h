@@ -4,9 +4,9 @@
 
 #include <vector>
 
-#include "engine/device/cuda/node.h"
+#include "engine/device/graph/node.h"
 
-namespace thalweg::engine::cuda {
+namespace thalweg::engine {
 
 /// The number of each node's segment, from 0, each a run of neighbours; -1: the last segment, which
 /// is kept. Backward computes a segment again from the values that cross into it, which are kept;
@@ -17,4 +17,4 @@ std::vector<int> segments_of(const Graph& graph, const std::vector<Node>& nodes)
 /// Whether a node takes the value of `maker` in another segment than that.
 bool crosses(const std::vector<Node>& nodes, const std::vector<int>& segments, std::size_t maker);
 
-}  // namespace thalweg::engine::cuda
+}  // namespace thalweg::engine

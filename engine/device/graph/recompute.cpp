@@ -1,11 +1,11 @@
-#include "engine/device/cuda/recompute.h"
+#include "engine/device/graph/recompute.h"
 
 #include <algorithm>
 #include <limits>
 
 #include "engine/tensor/shape.h"
 
-namespace thalweg::engine::cuda {
+namespace thalweg::engine {
 namespace {
 
 struct Chain {
@@ -107,4 +107,4 @@ std::vector<int> segments_of(const Graph& graph, const std::vector<Node>& nodes)
   return best;
 }
 
-}  // namespace thalweg::engine::cuda
+}  // namespace thalweg::engine

@@ -1,8 +1,8 @@
-#include "engine/device/cuda/node.h"
+#include "engine/device/graph/node.h"
 
 #include <utility>
 
-namespace thalweg::engine::cuda {
+namespace thalweg::engine {
 namespace {
 
 bool takes_sum(const LayerPlan& layer) {
@@ -94,7 +94,7 @@ bool adds_before_relu(const Node& node) {
   return node.adds && node.relu && node.layer->kind->masks_relu;
 }
 
-std::vector<Node> fuse(const Graph& graph) {
+std::vector<Node> fuse(const Graph& graph, const Joins& joins) {
   const std::vector<int> uses = graph.uses();
   Nodes nodes{{}, std::vector<int>(graph.layers.size() + 1, -1)};
   int parameters = 0;
@@ -104,19 +104,20 @@ std::vector<Node> fuse(const Graph& graph) {
     const auto x = static_cast<std::size_t>(layer.from.front());
     const bool only_taker = x > 0 && uses[x] == 1;
     Node* before = only_taker ? &nodes.all[static_cast<std::size_t>(nodes.maker[x])] : nullptr;
-    if (layer.kind->is_relu && before && !before->relu && before->layer->kind->fuses_relu) {
+    if (joins.relu && layer.kind->is_relu && before && !before->relu &&
+        before->layer->kind->fuses_relu) {
       before->relu = true;
       before->value = value;
       nodes.maker[static_cast<std::size_t>(value)] = nodes.maker[x];
       continue;
     }
-    if (before && join_lstm(*before, layer, parameters)) {
+    if (joins.stacks && before && join_lstm(*before, layer, parameters)) {
       parameters += static_cast<int>(layer.parameters.size());
       before->value = value;
       nodes.maker[static_cast<std::size_t>(value)] = nodes.maker[x];
       continue;
     }
-    if (layer.kind->is_sum && join_sum(nodes, layer, uses)) continue;
+    if (joins.sums && layer.kind->is_sum && join_sum(nodes, layer, uses)) continue;
     Node node;
     node.layer = &layer;
     node.from = layer.from;
@@ -127,9 +128,14 @@ std::vector<Node> fuse(const Graph& graph) {
       before->keeps_order = true;
       node.images = before->layer->in;
     }
-    if (layer.kind->is_max_pool && before != nullptr && may_swap(*before)) {
+    if (joins.pool_first && layer.kind->is_max_pool && before && may_swap(*before)) {
       swap_with_pool(nodes, graph, std::move(node), layer.from.front());
       continue;
+    }
+    if (joins.pool_masks && layer.kind->is_max_pool && before && before->relu &&
+        !before->layer->kind->masks_relu) {
+      node.masks_relu_before = true;
+      before->relu_masked_by_next = true;
     }
     parameters += static_cast<int>(layer.parameters.size());
     for (const StatisticPlan& s : layer.statistics)
@@ -139,4 +145,4 @@ std::vector<Node> fuse(const Graph& graph) {
   return std::move(nodes.all);
 }
 
-}  // namespace thalweg::engine::cuda
+}  // namespace thalweg::engine
