@@ -55,10 +55,10 @@ class CpuLane final : public BasicLane<float> {
   Buffer arena_, weights_, staging_;
   std::vector<std::int32_t> drawn_;
   dnnl::stream stream_;
-  std::vector<std::byte*> pointers_;    ///< by TensorId
-  std::vector<dnnl::memory> memories_;  ///< by TensorId
-  std::array<const void*, 7> bound_{};  ///< by Home
-  std::uint64_t round_ = 0;             ///< in which weights_ were made
+  std::vector<std::byte*> pointers_;        ///< by TensorId
+  std::vector<dnnl::memory> memories_;      ///< by TensorId
+  std::array<const void*, homes> bound_{};  ///< by Home
+  std::uint64_t round_ = 0;                 ///< in which weights_ were made
   const float* made_from_ = nullptr;
   std::vector<Call> convert_, forward_, evaluation_, backward_;
   Observer observer_;

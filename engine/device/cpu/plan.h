@@ -11,26 +11,19 @@
 
 #include "engine/device/batch.h"
 #include "engine/device/cpu/onednn.h"
+#include "engine/device/graph/plan.h"
 #include "engine/device/layer.h"
 #include "engine/tensor/half.h"
 
 namespace thalweg::engine::cpu {
 
-/// Whose memory a tensor lies in; `weights` are parameters as a kernel wants them.
-enum class Home { arena, weights, input, parameters, gradients, statistics, running };
-
 /// Features of a sample as they lie in memory: the plain position of each, -1 for padding (which is
 /// always 0). Null where they lie in the plain order.
 using Order = std::shared_ptr<const std::vector<std::int32_t>>;
 
-struct Tensor {
+struct Tensor : TensorPlace {
   Desc desc;
-  Home home = Home::arena;
-  std::size_t offset = 0;  ///< bytes from the start of its home
-  Order order;             ///< of flattened images
-  TensorId base = -1;      ///< the tensor whose memory this one is a view of; -1: its own
-  std::size_t shift = 0;   ///< bytes from the start of `base`
-  int first_use = -1, last_use = -1;  ///< clock of the builder; of base tensors only
+  Order order;  ///< of flattened images
 };
 
 /// A lane's tensors while an operation runs.
@@ -67,14 +60,9 @@ struct Parameter {
   Order order;  ///< of the last dimension
 };
 
-struct Plan {
-  int samples = 0;
-  std::vector<Tensor> tensors;
-  std::vector<Operation> weights;  ///< run before the others where the parameters have changed
-  std::vector<Operation> forward, evaluation, backward;
-  std::vector<Parameter> parameters;           ///< by number in the graph
+struct Plan : GraphPlan<Tensor, Operation, Parameter> {
   TensorId output = -1, output_gradient = -1;  ///< plain: what the loss is taken over
-  std::size_t arena_bytes = 0, weight_bytes = 0;
+  std::size_t weight_bytes = 0;
   int reorders = 0;     ///< layout changes in a training step
   int conversions = 0;  ///< changes of the elements' type in it; `weights` apart
 };

@@ -20,13 +20,6 @@ void copy_layout(const Desc& from_desc, const float* from, const Desc& to_desc, 
   stream.wait();
 }
 
-std::vector<std::size_t> device_counts(const Plan& plan) {
-  std::vector<std::size_t> counts;
-  for (const Parameter& parameter : plan.parameters)
-    counts.push_back(parameter.desc.get_size() / sizeof(float));
-  return counts;
-}
-
 }  // namespace
 
 CpuProgram::CpuProgram(const Graph& graph, int samples, Precision precision) : graph_(graph) {
@@ -37,14 +30,11 @@ CpuProgram::CpuProgram(const Graph& graph, int samples, Precision precision) : g
         "precision: this processor does not multiply bf16 (avx512_bf16 and AMX do); use fp32");
   const SingleThread guard;
   plan_ = Builder(graph_, samples, precision).finish();
-  infos_ = place_parameters(graph_, device_counts(plan_));
-  for (const Operation& operation : plan_.backward)
-    ready_order_.insert(ready_order_.end(), operation.ready.begin(), operation.ready.end());
 }
 
 std::unique_ptr<BasicLane<float>> CpuProgram::lane() const {
   const SingleThread guard;
-  return std::make_unique<CpuLane>(plan_, graph_, infos_);
+  return std::make_unique<CpuLane>(plan_, graph_, plan_.infos);
 }
 
 void CpuProgram::to_plain(int number, const float* device, float* plain) const {
@@ -63,7 +53,7 @@ void CpuProgram::from_plain(int number, const float* plain, float* device) const
   const SingleThread guard;
   const auto n = static_cast<std::size_t>(number);
   const Parameter& parameter = plan_.parameters[n];
-  std::fill_n(device, infos_[n].count, 0.0f);
+  std::fill_n(device, plan_.infos[n].count, 0.0f);
   if (parameter.order == nullptr)
     return copy_layout(parameter.plain, plain, parameter.desc, device);
   Buffer rows(parameter.plain.get_size());
@@ -77,7 +67,7 @@ template <class Visit>
 void CpuProgram::for_each_weight(int number, Visit visit) const {
   const auto n = static_cast<std::size_t>(number);
   const std::vector<std::int32_t>& order = *plan_.parameters[n].order;
-  const std::int64_t rows = infos_[n].shape[0], features = infos_[n].shape[1];
+  const std::int64_t rows = plan_.infos[n].shape[0], features = plan_.infos[n].shape[1];
   const auto width = static_cast<std::int64_t>(order.size());
   for (std::int64_t row = 0; row < rows; ++row)
     for (std::int64_t i = 0; i < width; ++i)

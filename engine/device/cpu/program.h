@@ -13,8 +13,8 @@ class CpuProgram final : public BasicProgram<float> {
  public:
   CpuProgram(const Graph& graph, int samples, Precision precision = Precision::fp32);
 
-  const std::vector<ParameterInfo>& parameters() const override { return infos_; }
-  const std::vector<int>& ready_order() const override { return ready_order_; }
+  const std::vector<ParameterInfo>& parameters() const override { return plan_.infos; }
+  const std::vector<int>& ready_order() const override { return plan_.ready_order; }
   std::unique_ptr<BasicLane<float>> lane() const override;
   LaneMemory lane_memory() const override;
   void to_plain(int number, const float* device, float* plain) const override;
@@ -30,8 +30,6 @@ class CpuProgram final : public BasicProgram<float> {
 
   Graph graph_;
   Plan plan_;
-  std::vector<ParameterInfo> infos_;
-  std::vector<int> ready_order_;
 };
 
 }  // namespace thalweg::engine::cpu

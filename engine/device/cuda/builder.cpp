@@ -8,12 +8,14 @@
 #include "engine/device/cuda/kernel_choice.h"
 #include "engine/device/cuda/layout.h"
 #include "engine/device/cuda/padded_channels.h"
-#include "engine/device/device.h"
-#include "engine/device/graph/recompute.h"
-#include "engine/device/memory_plan.h"
+#include "engine/device/graph/builder_functions.h"
 #include "engine/tensor/buffer.h"
 
-namespace thalweg::engine::cuda {
+namespace thalweg::engine {
+
+template class GraphBuilder<cuda::Plan>;
+
+namespace cuda {
 namespace {
 
 Shape batch_of(const Shape& sample, std::int64_t samples) {
@@ -43,27 +45,14 @@ bool pads_input(const std::vector<Node>& nodes, const Shape& dims, Type type) {
 }  // namespace
 
 Builder::Builder(gpu::Queue& queue, const Graph& graph, int samples, const CompileOptions& options)
-    : queue_(queue),
-      graph_(graph),
+    : GraphBuilder(graph, samples, joins, options.recompute),
+      queue_(queue),
       type_(options.precision == Precision::bf16 ? Type::bf16 : Type::f32),
       products_(options.precision == Precision::fp32 ? gpu::Products::fp32 : gpu::Products::tf32),
-      kernels_(options.kernels),
-      nodes_(fuse(graph, joins)),
-      values_(graph.layers.size() + 1),
-      backward_(nodes_.size()),
-      segments_(options.recompute ? segments_of(graph, nodes_)
-                                  : std::vector<int>(nodes_.size(), -1)) {
-  plan_.samples = samples;
-  const std::vector<int> uses = graph.uses();
-  for (std::size_t v = 0; v < values_.size(); ++v)
-    values_[v].uses = uses[v];
-  for (const Node& node : nodes_)
-    value(node.value).takes_two = adds_before_relu(node);
-}
+      kernels_(options.kernels) {}
 
 Type Builder::output_type() const {
-  const bool last = static_cast<std::size_t>(nodes_[current_].value) + 1 == values_.size();
-  return last ? logits_type() : type_;
+  return is_last() ? logits_type() : type_;
 }
 
 Type Builder::logits_type() const {
@@ -72,46 +61,18 @@ Type Builder::logits_type() const {
   return takes ? type_ : Type::f32;
 }
 
-TensorId Builder::place(Home home, std::size_t offset, const Desc& desc) {
-  Tensor tensor;
-  tensor.desc = desc;
-  tensor.home = home;
-  tensor.offset = offset;
-  tensor.segment = home == Home::arena ? segment_ : -1;
-  plan_.tensors.push_back(std::move(tensor));
-  return static_cast<TensorId>(plan_.tensors.size() - 1);
-}
-
-TensorId Builder::activation(const Desc& desc) {
-  return place(Home::arena, 0, desc);
-}
-
 TensorId Builder::scratch(std::int64_t count, std::size_t bytes) {
   const std::int64_t floats = (count * static_cast<std::int64_t>(bytes) + 3) / 4;
   return activation(Desc{{floats}, Type::f32});
 }
 
-bool Builder::may_overwrite(TensorId x) const {
-  if (tensor(x).home != Home::arena) return false;
-  if (std::find(kept_.begin(), kept_.end(), root(x)) != kept_.end()) return false;
-  return std::none_of(values_.begin(), values_.end(), [&](const Value& v) {
-    return v.tensor >= 0 && v.uses > 1 && root(v.tensor) == root(x);
-  });
-}
-
 TensorId Builder::view(TensorId base, const Desc& desc, std::size_t first) {
-  const Tensor of = tensor(base);
-  const TensorId whole = root(base);
-  const std::size_t shift = of.shift + first * gpu::size_of(of.desc.type);
-  const TensorId id = place(of.home, tensor(whole).offset + shift, desc);
-  plan_.tensors[static_cast<std::size_t>(id)].shift = shift;
-  plan_.tensors[static_cast<std::size_t>(id)].base = whole;
-  return id;
+  return view_of(base, desc, first * gpu::size_of(tensor(base).desc.type));
 }
 
 TensorId Builder::parameter(int number, std::vector<std::int32_t> order) {
   const auto n = static_cast<std::size_t>(number);
-  const Node& node = nodes_[current_];
+  const Node& node = current();
   std::size_t which = n - static_cast<std::size_t>(node.first_parameter);
   const LayerPlan* layer = node.layer;
   for (std::size_t k = 0; which >= layer->parameters.size(); ++k) {
@@ -123,18 +84,8 @@ TensorId Builder::parameter(int number, std::vector<std::int32_t> order) {
   plan_.parameters[n].count = elements(shape);
   if (!order.empty())
     plan_.parameters[n].order = std::make_shared<const std::vector<std::int32_t>>(std::move(order));
-  parameter_tensors_.resize(plan_.parameters.size(), -1);
-  gradient_tensors_.resize(plan_.parameters.size(), -1);
   weight_tensors_.resize(plan_.parameters.size(), -1);
-  // Offsets are known when all parameters are: finish() fills them in.
-  const Desc flat{{elements(shape)}, Type::f32};
-  parameter_tensors_[n] = place(Home::parameters, 0, flat);
-  gradient_tensors_[n] = place(Home::gradients, 0, flat);
-  return parameter_tensors_[n];
-}
-
-TensorId Builder::gradient(int number) {
-  return gradient_tensors_[static_cast<std::size_t>(number)];
+  return place_parameter(number, {{elements(shape)}, Type::f32});
 }
 
 TensorId Builder::weights(int number, Type type) {
@@ -163,39 +114,12 @@ TensorId Builder::constant(const std::vector<float>& numbers) {
                {{static_cast<std::int64_t>(numbers.size())}, Type::f32});
 }
 
-void Builder::use(TensorId id, int clock) {
-  if (id < 0) return;
-  Tensor& of = plan_.tensors[static_cast<std::size_t>(root(id))];
-  const bool again = in_backward_ && of.segment >= 0;
-  int& first = again ? of.first_again : of.first_use;
-  if (first < 0) first = clock;
-  (again ? of.last_again : of.last_use) = clock;
-}
-
-void Builder::add(Pass pass, Operation operation, const std::vector<TensorId>& tensors) {
-  ++clock_;
-  for (const TensorId id : tensors)
-    use(id, clock_);
-  operation.layer = nodes_[std::min(current_, nodes_.size() - 1)].layer->number;
-  operation.tensors = tensors;
-  if (pass == Pass::backward) {
-    plan_.backward.push_back(std::move(operation));
-    return;
-  }
-  if (pass != Pass::training) plan_.evaluation.push_back(operation);
-  if (pass == Pass::evaluation) return;
-  plan_.forward.push_back(std::move(operation));
-  forward_segments_.push_back(segment_);
-}
-
 void Builder::kernel(Pass pass, const std::vector<TensorId>& tensors, Kernel kernel) {
-  add(pass, {std::move(kernel), {}, -1}, tensors);
+  add(pass, {std::move(kernel), {}, -1, tensors}, tensors);
 }
 
 void Builder::loss_kernel(const std::vector<TensorId>& tensors, bool training, Kernel kernel) {
-  ++clock_;
-  for (const TensorId id : tensors)
-    use(id, clock_);
+  touch(tensors);
   (training ? plan_.loss : plan_.evaluation_loss).push_back({std::move(kernel), {}, -1, tensors});
 }
 
@@ -231,6 +155,7 @@ void Builder::call(Pass pass, const std::shared_ptr<gpu::Call>& call,
       pointers[i] = frame.as<void>(tensors[i]);
     call->run(frame.queue, {pointers, tensors.size()}, frame.as<void>(workspace));
   };
+  operation.tensors = touched;
   add(pass, std::move(operation), touched);
 }
 
@@ -269,7 +194,7 @@ TensorId Builder::in_channels_last(Pass pass, TensorId x, const Shape& dims, Typ
   return y;
 }
 
-void Builder::add_input() {
+TensorId Builder::add_input() {
   const Shape dims = batch_of(graph_.input, samples());
   const Shape flat{samples(), elements(graph_.input)};
   TensorId x = place(Home::input, 0, {flat, Type::f32});
@@ -281,99 +206,44 @@ void Builder::add_input() {
       pad_images(frame.queue, dims[0], dims[1], places_of(dims), frame.floats(x),
                  frame.as<Bf16>(y));
     });
-    value(0).tensor = y;
-    return;
+    return y;
   }
-  if (dims.size() >= 4) {
-    value(0).tensor = in_channels_last(Pass::both, x, dims, type_);
-    return;
-  }
+  if (dims.size() >= 4) return in_channels_last(Pass::both, x, dims, type_);
   if (!takes_tokens(graph_)) x = in_type(Pass::both, x, type_);
-  value(0).tensor = view(x, {dims, desc(x).type});
+  return view(x, {dims, desc(x).type});
 }
 
-void Builder::add_forward(const Node& node) {
-  Value& y = value(node.value);
-  y.wants_gradient = !node.layer->parameters.empty();
-  for (const int from : node.from)
-    y.wants_gradient = y.wants_gradient || value(from).wants_gradient;
-  inputs_.clear();
-  for (const int from : node.from)
-    inputs_.push_back(value(from).tensor);
-  y.tensor = node.layer->kind->cuda(*this, node, input(0));
-  if (segment_ < 0 || !crosses(nodes_, segments_, current_)) return;
-  plan_.tensors[static_cast<std::size_t>(root(y.tensor))].segment = -1;
-  keep(y.tensor);
+TensorId Builder::add_layer(const Node& node, TensorId x) {
+  return node.layer->kind->cuda(*this, node, x);
 }
 
-Plan Builder::finish() {
-  add_input();
-  // Layers that are computed again must find the input as they found it first.
-  if (std::any_of(segments_.begin(), segments_.end(), [](int s) { return s >= 0; }))
-    keep(value(0).tensor);
-  for (current_ = 0; current_ < nodes_.size(); ++current_) {
-    segment_ = segments_[current_];
-    add_forward(nodes_[current_]);
-  }
-  segment_ = -1;
-  add_loss();
-  in_backward_ = true;
-  int computed = -1;
-  for (current_ = nodes_.size(); current_-- > 0;) {
-    if (value(nodes_[current_].value).wants_gradient && segments_[current_] != computed) {
-      computed = segments_[current_];
-      compute_again(computed);
-    }
-    add_backward(nodes_[current_]);
-  }
-  place_parameters_and_arena();
-  return std::move(plan_);
+std::size_t Builder::bytes_of(const Tensor& tensor) const {
+  return round_up(tensor.desc.bytes(), 256);
 }
 
-void Builder::place_parameters_and_arena() {
+std::size_t Builder::floats_of(const Parameter& parameter) const {
+  return static_cast<std::size_t>(parameter.count);
+}
+
+void Builder::place_workspaces() {
   for (const auto& [tensor, number] : workspaces_) {
     const gpu::Call& call = *plan_.calls[number].call;
     const std::size_t bytes = round_up(call.workspace(call.chosen()), sizeof(float));
-    plan_.tensors[static_cast<std::size_t>(tensor)].desc.dims = {
-        static_cast<std::int64_t>(bytes / sizeof(float))};
+    at(tensor).desc.dims = {static_cast<std::int64_t>(bytes / sizeof(float))};
     plan_.workspace_bytes = std::max(plan_.workspace_bytes, bytes);
   }
-  std::vector<std::size_t> counts;
-  for (const Parameter& parameter : plan_.parameters)
-    counts.push_back(static_cast<std::size_t>(parameter.count));
-  const auto infos = place_parameters(graph_, counts);
-  for (std::size_t i = 0; i < infos.size(); ++i) {
-    for (const TensorId id : {parameter_tensors_[i], gradient_tensors_[i]})
-      plan_.tensors[static_cast<std::size_t>(id)].offset = infos[i].offset * sizeof(float);
-    if (weight_tensors_[i] >= 0)
-      plan_.tensors[static_cast<std::size_t>(weight_tensors_[i])].offset =
-          infos[i].offset * sizeof(Bf16);
-  }
-  std::vector<Lifetime> lives;
-  std::vector<std::size_t*> places;
-  for (Tensor& t : plan_.tensors) {
-    if (t.home != Home::arena || t.base >= 0) continue;
-    const std::size_t bytes = round_up(t.desc.bytes(), 256);
-    const auto live = [&](int first, int last, std::size_t& place) {
-      if (first < 0) return;
-      lives.push_back({bytes, first, last});
-      places.push_back(&place);
-    };
-    live(t.first_use, t.last_use, t.offset);
-    live(t.first_again, t.last_again, t.again);
-  }
-  const MemoryPlan memory = plan_memory(lives);
-  for (std::size_t i = 0; i < places.size(); ++i)
-    *places[i] = memory.offsets[i];
-  for (Tensor& t : plan_.tensors)
-    if (t.base < 0 && t.first_again < 0) t.again = t.offset;
-  for (Tensor& t : plan_.tensors)
-    if (t.base >= 0) {
-      const Tensor& base = plan_.tensors[static_cast<std::size_t>(t.base)];
-      t.offset = base.offset + t.shift;
-      t.again = base.again + t.shift;
-    }
-  plan_.arena_bytes = memory.bytes;
 }
 
-}  // namespace thalweg::engine::cuda
+Plan Builder::finish() {
+  add_all();
+  place_workspaces();
+  place_parameters_and_gradients();
+  for (std::size_t i = 0; i < plan_.infos.size(); ++i)
+    if (weight_tensors_[i] >= 0)
+      at(weight_tensors_[i]).offset = plan_.infos[i].offset * sizeof(Bf16);
+  place_arena();
+  return std::move(plan_);
+}
+
+}  // namespace cuda
+}  // namespace thalweg::engine

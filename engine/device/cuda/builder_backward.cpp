@@ -1,5 +1,4 @@
-// The part of the builder that goes backward: the loss, where gradients lie, who adds them up, what
-// is computed again.
+// The part of the builder that goes backward: the loss, and what is done with gradients.
 #include <algorithm>
 #include <utility>
 
@@ -7,10 +6,6 @@
 #include "engine/device/cuda/layout.h"
 
 namespace thalweg::engine::cuda {
-
-bool Builder::wants_input_gradient(std::size_t k) const {
-  return value(nodes_[current_].from[k]).wants_gradient;
-}
 
 TensorId Builder::copy_of(TensorId dy) {
   const TensorId copy = like(dy);
@@ -21,88 +16,25 @@ TensorId Builder::copy_of(TensorId dy) {
   return copy;
 }
 
-TensorId Builder::writable(TensorId dy) {
-  const bool shared = std::any_of(values_.begin(), values_.end(), [&](const Value& v) {
-    return (v.gradient >= 0 && same_memory(v.gradient, dy)) ||
-           (v.second >= 0 && same_memory(v.second, dy));
-  });
-  if (shared) return copy_of(dy);
-  std::erase_if(sums_, [&](const auto& pair) {
-    return same_memory(pair.first, dy) || same_memory(pair.second, dy);
-  });
-  return dy;
-}
-
-TensorId Builder::with_same_sums(TensorId x) const {
-  const auto found = sums_.find(x);
-  return found == sums_.end() ? x : found->second;
-}
-
-// The same operations on the same numbers: what they write has the same bits.
-void Builder::compute_again(int segment) {
-  for (std::size_t i = 0; i < plan_.forward.size(); ++i) {
-    if (forward_segments_[i] != segment) continue;
-    ++clock_;
-    for (const TensorId id : plan_.forward[i].tensors)
-      use(id, clock_);
-    plan_.backward.push_back(plan_.forward[i]);
-    ++plan_.recomputed;
-  }
-}
-
-void Builder::on_backward(Backward backward) {
-  on_backward_to_all([backward = std::move(backward)](TensorId dy) {
-    return std::vector<TensorId>{backward(dy)};
+void Builder::add_in_place(TensorId a, TensorId b) {
+  const Desc into = desc(a), from = desc(b);
+  kernel(Pass::backward, {b, a}, [=](const Frame& frame) {
+    accumulate(frame.queue, into.count(), from.type, frame.as<void>(b), into.type,
+               frame.as<void>(a));
   });
 }
 
-void Builder::on_backward_to_all(BackwardToAll backward) {
-  backward_[current_] = std::move(backward);
+TensorId Builder::in_shape_of(TensorId dx, TensorId y) {
+  if (desc(dx).dims == desc(y).dims) return dx;
+  return view(dx, {desc(y).dims, desc(dx).type});
 }
 
-void Builder::ready(int number) {
-  plan_.backward.back().ready.push_back(number);
-}
-
-TensorId Builder::take_gradient(const Desc& wanted, std::size_t k) {
-  TensorId& gradient = value(nodes_[current_].from[k]).gradient;
-  return gradient >= 0 && desc(gradient) == wanted ? std::exchange(gradient, -1) : -1;
-}
-
-void Builder::add_gradient(Value& to, TensorId dx) {
-  if (!to.wants_gradient) return;
-  if (desc(dx).dims != desc(to.tensor).dims) dx = view(dx, {desc(to.tensor).dims, desc(dx).type});
-  if (to.gradient < 0) {
-    to.gradient = dx;
-    return;
-  }
-  if (to.takes_two && to.second < 0 && !same_memory(to.gradient, dx)) {
-    to.second = dx;
-    return;
-  }
-  const TensorId before = std::exchange(to.gradient, -1);
-  const TensorId sum = root(before) == root(dx) ? copy_of(before) : writable(before);
-  to.gradient = sum;
-  const Desc a = desc(sum), b = desc(dx);
-  kernel(Pass::backward, {dx, sum}, [=](const Frame& frame) {
-    accumulate(frame.queue, a.count(), b.type, frame.as<void>(dx), a.type, frame.as<void>(sum));
-  });
-}
-
-void Builder::add_backward(const Node& node) {
-  Value& y = value(node.value);
-  if (!y.wants_gradient) return;
-  second_gradient_ = std::exchange(y.second, -1);
+TensorId Builder::as_gradient(const Node& node, TensorId dy, TensorId y) {
   const bool narrow = node.layer->kind->multiplies;  // it rounds its gradient itself
-  const TensorId gradient = std::exchange(y.gradient, -1);
-  const TensorId dy = narrow ? gradient : in_type(Pass::backward, gradient, desc(y.tensor).type);
-  const BackwardToAll& backward = backward_[current_];
-  const std::vector<TensorId> dx = backward ? backward(dy) : std::vector<TensorId>{dy};
-  for (std::size_t k = 0; k < dx.size(); ++k)
-    add_gradient(value(node.from[k]), dx[k]);
+  return narrow ? dy : in_type(Pass::backward, dy, desc(y).type);
 }
 
-void Builder::add_loss() {
+TensorId Builder::add_loss(TensorId x) {
   const LossPlan& loss = graph_.loss;
   const auto bytes_as_floats = [](std::int64_t n) { return Desc{{n}, Type::f32}; };
   labels_ = place(Home::labels, 0, bytes_as_floats(samples() * loss.data.labels));
@@ -110,8 +42,7 @@ void Builder::add_loss() {
   partner_labels_ = place(Home::partner_labels, 0, bytes_as_floats(samples() * loss.data.labels));
   partner_shares_ = place(Home::partner_shares, 0, bytes_as_floats(samples()));
   result_ = place(Home::result, 0, bytes_as_floats(2 * (1 + most_sums)));
-  const TensorId output = in_type(Pass::both, values_.back().tensor, logits_type());
-  values_.back().gradient = loss.kind->cuda(*this, output);
+  return loss.kind->cuda(*this, in_type(Pass::both, x, logits_type()));
 }
 
 TensorId Builder::loss_gradient(TensorId output) {
@@ -120,10 +51,7 @@ TensorId Builder::loss_gradient(TensorId output) {
 }
 
 TensorId Builder::narrow_loss_gradient(TensorId output) {
-  const auto last = std::find_if(nodes_.begin(), nodes_.end(), [&](const Node& node) {
-    return static_cast<std::size_t>(node.value) + 1 == values_.size();
-  });
-  const bool rounds = last != nodes_.end() && last->layer->kind->multiplies;
+  const bool rounds = nodes_.back().layer->kind->multiplies;
   return rounds && type_ != desc(output).type ? activation(desc(output).dims, type_)
                                               : loss_gradient(output);
 }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "engine/device/graph/plan.h"
 #include "engine/device/lane.h"
 #include "engine/device/layer.h"
 #include "engine/gpu/gpu.h"
@@ -18,24 +19,6 @@ namespace thalweg::engine::cuda {
 
 using gpu::Bf16;
 using gpu::Type;
-
-/// Whose memory a tensor lies in. `weights`: the parameters in bfloat16, at the same places as in
-/// `parameters`; `constants`: Plan::constants; `result`: what the loss counts, doubles.
-enum class Home {
-  arena,
-  input,
-  labels,
-  targets,
-  partner_labels,
-  partner_shares,
-  parameters,
-  weights,
-  gradients,
-  statistics,
-  running,
-  constants,
-  result
-};
 
 /// (samples, features), (samples, positions, features), (samples, c, h, w), (samples, c, d, h, w).
 /// Images and volumes lie with their channels innermost, all else as written.
@@ -49,17 +32,8 @@ struct Desc {
   bool operator==(const Desc&) const = default;
 };
 
-struct Tensor {
+struct Tensor : TensorPlace {
   Desc desc;
-  Home home = Home::arena;
-  std::size_t offset = 0;  ///< bytes from the start of its home
-  TensorId base = -1;      ///< the tensor whose memory this one is a view of; -1: its own
-  std::size_t shift = 0;   ///< bytes from the start of `base`
-  int first_use = -1, last_use = -1;  ///< clock of the builder; of base tensors only
-  // Of what backward computes again (base tensors only): its life there, and where it lies then.
-  int segment = -1;  ///< of the layers that make it; -1: it is kept
-  int first_again = -1, last_again = -1;
-  std::size_t again = 0;  ///< as `offset`, in backward; of all tensors
 };
 
 /// A lane's tensors while operations are put into a queue.
@@ -103,18 +77,12 @@ struct Parameter {
   std::shared_ptr<const std::vector<std::int32_t>> order;
 };
 
-struct Plan {
-  int samples = 0;
-  std::vector<Tensor> tensors;
-  std::vector<Operation> forward, evaluation, backward;
-  std::size_t recomputed = 0;              ///< operations of backward that forward has done before
+struct Plan : GraphPlan<Tensor, Operation, Parameter> {
   std::vector<Operation> loss;             ///< after forward: result and the output's gradient
   std::vector<Operation> evaluation_loss;  ///< after evaluation: result alone
-  std::vector<Parameter> parameters;       ///< by number in the graph
   std::vector<float> constants;            ///< numbers that kernels read beside parameters
   std::vector<LibraryCall> calls;          ///< in the order of their making
   bool bf16_weights = false;               ///< some operation reads Home::weights
-  std::size_t arena_bytes = 0;             ///< workspace included
   std::size_t workspace_bytes = 0;
 };
 

@@ -16,16 +16,10 @@ CudaProgram::CudaProgram(gpu::Gpu& machine, const Graph& graph, int samples,
     : machine_(machine), graph_(graph) {
   const std::unique_ptr<gpu::Queue> queue = machine_.queue();
   plan_ = Builder(*queue, graph_, samples, options).finish();
-  std::vector<std::size_t> counts;
-  for (const Parameter& parameter : plan_.parameters)
-    counts.push_back(static_cast<std::size_t>(parameter.count));
-  infos_ = place_parameters(graph_, counts);
-  for (const Operation& operation : plan_.backward)
-    ready_order_.insert(ready_order_.end(), operation.ready.begin(), operation.ready.end());
 }
 
 std::unique_ptr<BasicLane<float>> CudaProgram::lane() const {
-  return std::make_unique<CudaLane>(machine_, plan_, infos_);
+  return std::make_unique<CudaLane>(machine_, plan_, plan_.infos);
 }
 
 void CudaProgram::to_plain(int number, const float* device, float* plain) const {
@@ -39,7 +33,7 @@ void CudaProgram::to_plain(int number, const float* device, float* plain) const 
 void CudaProgram::from_plain(int number, const float* plain, float* device) const {
   const auto n = static_cast<std::size_t>(number);
   const Parameter& parameter = plan_.parameters[n];
-  std::vector<float> here(infos_[n].count);
+  std::vector<float> here(plan_.infos[n].count);
   for (std::size_t i = 0; i < static_cast<std::size_t>(parameter.count); ++i)
     here[i] = plain[parameter.order ? static_cast<std::size_t>((*parameter.order)[i]) : i];
   machine_.copy(device, here.data(), here.size() * sizeof(float));
@@ -50,7 +44,7 @@ LaneMemory CudaProgram::lane_memory() const {
   memory.workspace = plan_.workspace_bytes;
   memory.activations = plan_.arena_bytes - plan_.workspace_bytes;
   if (plan_.bf16_weights)
-    for (const ParameterInfo& info : infos_)
+    for (const ParameterInfo& info : plan_.infos)
       memory.weights += info.count * sizeof(Bf16);
   memory.staging = plan_.constants.size() * sizeof(float);
   return memory;

@@ -13,8 +13,8 @@ class CudaProgram final : public BasicProgram<float> {
  public:
   CudaProgram(gpu::Gpu& machine, const Graph& graph, int samples, const CompileOptions& options);
 
-  const std::vector<ParameterInfo>& parameters() const override { return infos_; }
-  const std::vector<int>& ready_order() const override { return ready_order_; }
+  const std::vector<ParameterInfo>& parameters() const override { return plan_.infos; }
+  const std::vector<int>& ready_order() const override { return plan_.ready_order; }
   std::unique_ptr<BasicLane<float>> lane() const override;
   LaneMemory lane_memory() const override;
   /// `device` may be the GPU's memory or the host's.
@@ -32,8 +32,6 @@ class CudaProgram final : public BasicProgram<float> {
   gpu::Gpu& machine_;
   Graph graph_;
   Plan plan_;
-  std::vector<ParameterInfo> infos_;
-  std::vector<int> ready_order_;
 };
 
 }  // namespace thalweg::engine::cuda

@@ -19,7 +19,6 @@
 namespace thalweg::engine::bench {
 namespace {
 
-using cuda::Home;
 using test::CountedOperation;
 using test::CountedPlan;
 

@@ -77,7 +77,7 @@ TEST(LogitsOnCudaInBf16, AreFloatsOfFewClassesOnly) {
     const auto queue = some_gpu().queue();
     const cuda::Plan plan = cuda::Builder(*queue, graph, samples, options).finish();
     const bool floats = std::any_of(plan.tensors.begin(), plan.tensors.end(), [&](const auto& t) {
-      return t.home == cuda::Home::arena && t.desc.dims == Shape{samples, classes} &&
+      return t.home == Home::arena && t.desc.dims == Shape{samples, classes} &&
              t.desc.type == gpu::Type::f32;
     });
     EXPECT_EQ(floats, classes < 4096) << classes;

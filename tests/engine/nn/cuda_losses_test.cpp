@@ -55,15 +55,15 @@ class LossOnGpu {
     const auto n = static_cast<std::size_t>(batch.samples);
     const InputShape& data = graph_.loss.data;
     const auto labels = static_cast<std::size_t>(data.labels);
-    put(cuda::Home::arena, std::vector<float>(plan_.arena_bytes / sizeof(float), 777));
-    put(cuda::Home::input, outputs);
-    put(cuda::Home::constants, plan_.constants);
-    put(cuda::Home::labels, batch.labels, n * labels, static_cast<std::size_t>(samples_) * labels);
-    put(cuda::Home::targets, batch.targets, n * static_cast<std::size_t>(data.targets),
+    put(Home::arena, std::vector<float>(plan_.arena_bytes / sizeof(float), 777));
+    put(Home::input, outputs);
+    put(Home::constants, plan_.constants);
+    put(Home::labels, batch.labels, n * labels, static_cast<std::size_t>(samples_) * labels);
+    put(Home::targets, batch.targets, n * static_cast<std::size_t>(data.targets),
         static_cast<std::size_t>(samples_ * data.targets));
-    put(cuda::Home::partner_labels, batch.partner_labels, n, static_cast<std::size_t>(samples_));
-    put(cuda::Home::partner_shares, batch.partner_shares, n, static_cast<std::size_t>(samples_));
-    put(cuda::Home::result, std::vector<double>(1 + most_sums, 777));
+    put(Home::partner_labels, batch.partner_labels, n, static_cast<std::size_t>(samples_));
+    put(Home::partner_shares, batch.partner_shares, n, static_cast<std::size_t>(samples_));
+    put(Home::result, std::vector<double>(1 + most_sums, 777));
     const ShardKey key{batch.seed, batch.first_sample, batch.step, batch.samples, scale};
     gpu::Memory key_there(machine_, sizeof key, "a key");
     machine_.copy(key_there.data(), &key, sizeof key);
@@ -83,7 +83,7 @@ class LossOnGpu {
     queue->wait();
     Judged judged;
     double numbers[1 + most_sums];
-    machine_.copy(numbers, homes_.at(cuda::Home::result).data(), sizeof numbers);
+    machine_.copy(numbers, homes_.at(Home::result).data(), sizeof numbers);
     judged.result.loss_sum = numbers[0];
     std::copy(numbers + 1, numbers + 1 + most_sums, judged.result.sums.begin());
     if (training) judged.gradient = plain(frame.floats(gradient_), outputs.size());
@@ -93,12 +93,12 @@ class LossOnGpu {
  private:
   /// `count` numbers in the memory of `all`.
   template <class T>
-  void put(cuda::Home home, const T* numbers, std::size_t count, std::size_t all) {
+  void put(Home home, const T* numbers, std::size_t count, std::size_t all) {
     gpu::Memory& there = homes_[home] = gpu::Memory(machine_, all * sizeof(T), "a test's numbers");
     if (numbers != nullptr && count > 0) machine_.copy(there.data(), numbers, count * sizeof(T));
   }
   template <class T>
-  void put(cuda::Home home, const std::vector<T>& numbers) {
+  void put(Home home, const std::vector<T>& numbers) {
     put(home, numbers.data(), numbers.size(), numbers.size());
   }
   std::vector<float> plain(const float* there, std::size_t count) const {
@@ -119,7 +119,7 @@ class LossOnGpu {
   LossKind kind_;
   cuda::Plan plan_;
   TensorId gradient_ = -1;
-  std::map<cuda::Home, gpu::Memory> homes_;
+  std::map<Home, gpu::Memory> homes_;
 };
 
 struct LossCase {
