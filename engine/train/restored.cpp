@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <stdexcept>
 #include <utility>
 
 #include "engine/comm/group.h"
@@ -56,7 +57,7 @@ FoundCheckpoint find(const jobspec::Trial& trial, const std::filesystem::path& t
   std::string why = "there is no checkpoint in " + folders.front().string();
   for (const std::string& reason : found.rejected)
     why += "; " + reason;
-  throw BadCheckpoint(why + " (checkpoint.every says how often one is written)");
+  throw std::invalid_argument(why + " (checkpoint.every says how often one is written)");
 }
 
 }  // namespace

@@ -22,7 +22,8 @@ class Dataset;
 struct Restored {
   /// `checkpoint`: a file of it; empty: the one with the most steps in the trial's folder and those
   /// that it goes on from. `samples`: how many the model takes at once; 0 = a shard's. Throws as
-  /// set-up does, and BadCheckpoint where there is none or it is not this trial's.
+  /// set-up does, std::invalid_argument where there is none, BadCheckpoint where it is not this
+  /// trial's.
   explicit Restored(const std::filesystem::path& trial_file,
                     const std::filesystem::path& checkpoint = {}, int samples = 0);
   ~Restored();
