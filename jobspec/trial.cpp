@@ -2,16 +2,12 @@
 // attempt (id, token, push, push_secret, resume).
 #include "jobspec/trial.h"
 
-#include <fcntl.h>
 #include <fmt/core.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <charconv>
-#include <fstream>
-#include <sstream>
-#include <system_error>
 
+#include "base/file.h"
 #include "jobspec/resources.h"
 
 namespace thalweg::jobspec {
@@ -54,36 +50,6 @@ void read_attempt(const Value& value, Trial& trial, Diagnostics& diagnostics) {
   fields.finish();
 }
 
-[[noreturn]] void fail(const std::string& what, const std::filesystem::path& path) {
-  throw std::runtime_error(what + " " + path.string() + ": " +
-                           std::generic_category().message(errno));
-}
-
-/// Closes its descriptor.
-class File {
- public:
-  File(const std::filesystem::path& path, int flags, mode_t mode)
-      : descriptor_(::open(path.c_str(), flags | O_CLOEXEC, mode)) {}
-  ~File() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  int get() const { return descriptor_; }
-
- private:
-  int descriptor_;
-};
-
-void write_all(int descriptor, std::string_view text, const std::filesystem::path& path) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(descriptor, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) fail("cannot write", path);
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-}
-
 }  // namespace
 
 std::string Id::to_string() const {
@@ -109,30 +75,15 @@ std::optional<Id> Id::parse(std::string_view text) {
 }
 
 void write_trial(const Trial& trial, const std::filesystem::path& path) {
-  const std::string text = to_yaml(trial_to_value(trial));
   std::filesystem::path aside = path;
   aside += ".new." + std::to_string(::getpid());
-  ::unlink(aside.c_str());
-  try {
-    const File file(aside, O_WRONLY | O_CREAT | O_EXCL, 0600);
-    if (file.get() < 0) fail("cannot create", aside);
-    write_all(file.get(), text, aside);
-    if (::fsync(file.get()) != 0) fail("cannot sync", aside);
-    if (::rename(aside.c_str(), path.c_str()) != 0) fail("cannot rename to", path);
-  } catch (const std::runtime_error&) {
-    ::unlink(aside.c_str());
-    throw;
-  }
+  AtomicFile file(path, aside, 0600);
+  file.write(to_yaml(trial_to_value(trial)));
+  file.commit();
 }
 
 Trial read_trial(const std::filesystem::path& path) {
-  std::ifstream stream(path, std::ios::binary);
-  std::ostringstream text;
-  if (!stream || !(text << stream.rdbuf())) {
-    if (errno == 0) errno = EIO;
-    fail("cannot read", path);
-  }
-  const Value value = read_yaml(text.str(), path.string());
+  const Value value = read_yaml(read_file(path), path.string());
   Diagnostics diagnostics(path.string());
   Trial trial;
   for (const char* key : {"method", "parameters", "seeds", "name"})

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/file.h"
 #include "daemon/api/messages.h"
 
 namespace thalweg::daemon {
@@ -97,13 +98,6 @@ void read_type(const json& line, const std::string& type, JournalLine& result) {
   }
 }
 
-struct File {
-  int fd;
-  ~File() {
-    if (fd >= 0) close(fd);
-  }
-};
-
 /// A look at a file, and what it has from `offset` on.
 struct Part {
   bool there = false;
@@ -114,9 +108,9 @@ struct Part {
 
 Part read_part(const std::filesystem::path& path, std::uint64_t offset, std::uint64_t inode) {
   Part part;
-  const File file{open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat info {};
-  if (file.fd < 0 || fstat(file.fd, &info) != 0 || !S_ISREG(info.st_mode)) return part;
+  if (!file || fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode)) return part;
   part.there = true;
   part.size = static_cast<std::uint64_t>(info.st_size);
   part.inode = info.st_ino;
@@ -124,7 +118,7 @@ Part read_part(const std::filesystem::path& path, std::uint64_t offset, std::uin
   if (part.anew) offset = 0;
   part.bytes.resize(std::min<std::uint64_t>(block_size, part.size - offset));
   const ssize_t count =
-      pread(file.fd, part.bytes.data(), part.bytes.size(), static_cast<off_t>(offset));
+      pread(file.get(), part.bytes.data(), part.bytes.size(), static_cast<off_t>(offset));
   part.bytes.resize(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
   return part;
 }

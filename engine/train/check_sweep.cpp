@@ -10,6 +10,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/file.h"
 #include "engine/device/layer.h"
 #include "engine/train/metrics.h"
 #include "engine/train/sweep_trials.h"
@@ -21,10 +22,13 @@ using jobspec::ExpandedTrial;
 using jobspec::Value;
 using Clock = std::chrono::steady_clock;
 
-std::string read_text(const std::filesystem::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  if (!in) throw std::invalid_argument("cannot read " + file.string());
-  return std::string(std::istreambuf_iterator<char>(in), {});
+/// A file that cannot be read is the user's mistake.
+std::string read_input(const std::filesystem::path& file) {
+  try {
+    return read_file(file);
+  } catch (const std::system_error& error) {
+    throw std::invalid_argument(error.what());
+  }
 }
 
 int most_ranks(const SweepTrials& trials) {
@@ -56,7 +60,7 @@ SweepTrials expand_file(const SweepCheckOptions& options, const jobspec::Schema&
   SweepTrials result;
   jobspec::SiteLimits site;
   site.max_nodes_per_job = options.max_nodes;
-  result.sweep = jobspec::parse_sweep(read_text(options.file),
+  result.sweep = jobspec::parse_sweep(read_input(options.file),
                                       options.name.empty() ? options.file.string() : options.name,
                                       schema, site);
   result.sweep.directory =
@@ -242,7 +246,7 @@ class Walk {
 }  // namespace
 
 bool is_sweep_file(const std::filesystem::path& file) {
-  const Value tree = jobspec::read_yaml(read_text(file), file.string());
+  const Value tree = jobspec::read_yaml(read_input(file), file.string());
   if (!tree.is_map()) return false;
   const std::vector<std::string> of_trials{"format", "seed",        "train",  "resources",
                                            "metric", "sweep_ranks", "attempt"};

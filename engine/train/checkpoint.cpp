@@ -10,8 +10,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/file.h"
 #include "engine/sync/mode.h"
-#include "engine/train/file.h"
 
 namespace thalweg::engine {
 namespace {
@@ -50,7 +50,7 @@ class Writer {
   }
 
  private:
-  AsideFile file_;
+  AtomicFile file_;
   uLong sum_ = 0;
 };
 
@@ -251,7 +251,7 @@ void write_checkpoint(const std::filesystem::path& file, const Checkpoint& check
 }
 
 Checkpoint read_checkpoint(const std::filesystem::path& file) {
-  const std::string bytes = read_text(file);
+  const std::string bytes = read_file(file);
   Reader reader(bytes, file);
   if (bytes.size() < kFixedBytes + sizeof(std::uint32_t)) reader.fail("the file ends too early");
   if (reader.take(kMagic.size()) != kMagic) reader.fail("not a checkpoint");
@@ -319,7 +319,7 @@ void prune_checkpoints(const std::filesystem::path& folder, int keep) {
   for (std::size_t i = static_cast<std::size_t>(keep); i < files.size(); ++i)
     std::filesystem::remove(files[i].second, ignored);
   for (const auto& entry : std::filesystem::directory_iterator(folder, ignored))
-    if (entry.path().extension() == AsideFile::kEnding)
+    if (entry.path().extension() == AtomicFile::kEnding)
       std::filesystem::remove(entry.path(), ignored);
 }
 

@@ -12,8 +12,8 @@
 #include <sstream>
 #include <system_error>
 
+#include "base/file.h"
 #include "base/machine.h"
-#include "engine/train/file.h"
 #include "engine/train/journal.h"
 #include "jobspec/trial.h"
 #include "jobspec/value.h"
@@ -57,7 +57,7 @@ std::int64_t number_of(const Value& claim, const char* key) {
 /// Null where it cannot be read: its writer died over it, or is just writing it.
 Value read_claim(const std::filesystem::path& file) {
   try {
-    return jobspec::read_yaml(read_text(file), file.string());
+    return jobspec::read_yaml(read_file(file), file.string());
   } catch (const std::exception&) {
     return {};
   }
@@ -67,7 +67,7 @@ Value read_claim(const std::filesystem::path& file) {
 bool journal_has_ended(const std::filesystem::path& folder) {
   std::string text;
   try {
-    text = read_text(folder / "journal.jsonl");
+    text = read_file(folder / "journal.jsonl");
   } catch (const std::system_error&) {
     return false;
   }
@@ -87,18 +87,12 @@ bool process_is_gone(const Value& claim) {
 }
 
 bool create(const std::filesystem::path& file, const std::string& text) {
-  const int descriptor = ::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (descriptor < 0 && errno == EEXIST) return false;
-  if (descriptor < 0)
+  const Descriptor made(::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!made && errno == EEXIST) return false;
+  if (!made)
     throw std::system_error(errno, std::generic_category(), "cannot create " + file.string());
-  try {
-    write_all(descriptor, text, file);
-    sync_file(descriptor, file);
-  } catch (...) {
-    close_file(descriptor);
-    throw;
-  }
-  close_file(descriptor);
+  write_all(made.get(), text, file);
+  sync_file(made.get(), file);
   return true;
 }
 
@@ -122,8 +116,8 @@ void claim_attempt(const jobspec::Trial& trial, const std::filesystem::path& fol
                      (job.empty() ? "" : ", in Slurm job " + job + ",") + " on " +
                      text_of(other, "host") +
                      " has not ended; where you know that it has, remove " + file.string());
-  AsideFile taken(file);
-  taken.write(text.data(), text.size());
+  AtomicFile taken(file);
+  taken.write(text);
   taken.commit();
 }
 

@@ -12,10 +12,10 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/file.h"
 #include "engine/device/layer.h"
 #include "engine/nn/graph.h"
 #include "engine/train/checkpoint.h"
-#include "engine/train/file.h"
 #include "engine/train/restored.h"
 #include "jobspec/value.h"
 
@@ -37,7 +37,7 @@ void append(std::string& to, T number) {
 
 /// github.com/huggingface/safetensors: the header's length, the header (padded with spaces to a
 /// multiple of 8), the numbers.
-void write_safetensors(AsideFile& file, const std::vector<NamedTensor>& tensors) {
+void write_safetensors(AtomicFile& file, const std::vector<NamedTensor>& tensors) {
   jobspec::Map header{{"__metadata__", jobspec::Map{{"format", "pt"}}}};
   std::int64_t offset = 0;
   for (const NamedTensor& tensor : tensors) {
@@ -92,7 +92,7 @@ std::string zip_entry(const std::string& name, std::uint32_t checksum, bool in_d
   return entry;
 }
 
-void write_npz(AsideFile& file, const std::vector<NamedTensor>& tensors) {
+void write_npz(AtomicFile& file, const std::vector<NamedTensor>& tensors) {
   constexpr std::uint16_t kZip64 = 1;
   std::string directory;
   std::uint64_t at = 0;
@@ -155,7 +155,7 @@ void write_npz(AsideFile& file, const std::vector<NamedTensor>& tensors) {
 
 struct Format {
   const char* ending;
-  void (*write)(AsideFile& file, const std::vector<NamedTensor>& tensors);
+  void (*write)(AtomicFile& file, const std::vector<NamedTensor>& tensors);
 };
 constexpr Format kFormats[] = {{".npz", write_npz}, {".safetensors", write_safetensors}};
 
@@ -205,7 +205,7 @@ void write_tensors(const std::filesystem::path& file, const std::vector<NamedTen
   for (const Format& format : kFormats) {
     known += std::string(known.empty() ? "" : " or ") + format.ending;
     if (file.extension() != format.ending) continue;
-    AsideFile aside(file);
+    AtomicFile aside(file);
     format.write(aside, tensors);
     aside.commit();
     return;

@@ -1,10 +1,10 @@
 #include "engine/train/failure.h"
 
+#include "base/file.h"
 #include "base/machine.h"
 #include "engine/comm/group.h"
 #include "engine/data/dataset.h"
 #include "engine/train/claim.h"
-#include "engine/train/file.h"
 #include "engine/train/journal.h"
 #include "jobspec/diagnostic.h"
 #include "jobspec/value.h"
@@ -65,7 +65,7 @@ void write_failure(const std::filesystem::path& folder, int reporter,
                                               {"reason", failure.reason},
                                               {"reporter", who}};
     const std::string text = value.to_json() + "\n";
-    AsideFile file(folder / ("failure." + who + ".json"));
+    AtomicFile file(folder / ("failure." + who + ".json"));
     file.write(text.data(), text.size());
     file.commit();
   } catch (const std::exception&) {

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/file.h"
 #include "base/machine.h"
 #include "engine/train/file.h"
 #include "jobspec/diagnostic.h"
@@ -32,7 +33,7 @@ std::int64_t last_number(const std::string& text, const std::filesystem::path& f
 Journal::Journal(std::filesystem::path file, Listener listener)
     : file_(std::move(file)), listener_(std::move(listener)) {
   std::string text;
-  if (std::filesystem::exists(file_)) text = read_text(file_);
+  if (std::filesystem::exists(file_)) text = read_file(file_);
   const std::size_t newline = text.rfind('\n');
   text.resize(newline == std::string::npos ? 0 : newline + 1);
   lines_ = last_number(text, file_);

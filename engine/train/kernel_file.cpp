@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <stdexcept>
 
-#include "engine/train/file.h"
+#include "base/file.h"
 #include "jobspec/value.h"
 
 namespace thalweg::engine {
@@ -85,13 +85,13 @@ std::vector<MeasuredKernels> kernels_from(const std::string& text) {
 
 std::vector<MeasuredKernels> read_kernels(const std::filesystem::path& file) {
   if (!std::filesystem::exists(file)) return {};
-  return kernels_from(read_text(file));
+  return kernels_from(read_file(file));
 }
 
 void write_kernels(const std::filesystem::path& file, const std::vector<MeasuredKernels>& kernels) {
   std::filesystem::create_directories(file.parent_path());
   const std::string text = to_text(kernels);
-  AsideFile aside(file);
+  AtomicFile aside(file);
   aside.write(text.data(), text.size());
   aside.commit();
 }

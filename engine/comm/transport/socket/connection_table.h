@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/comm/transport/socket/descriptor.h"
+#include "base/file.h"
 
 namespace thalweg::engine::comm {
 

@@ -10,8 +10,8 @@
 #include <memory>
 #include <vector>
 
+#include "base/file.h"
 #include "engine/comm/transport/host.h"
-#include "engine/comm/transport/socket/descriptor.h"
 #include "engine/comm/transport/transport.h"
 
 namespace thalweg::engine::comm {
