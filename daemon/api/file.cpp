@@ -8,30 +8,25 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/file.h"
+
 namespace thalweg::daemon::api {
 
 namespace {
 
 constexpr std::size_t longest_json = 1 << 20;
 
-struct Descriptor {
-  int fd;
-  ~Descriptor() {
-    if (fd >= 0) close(fd);
-  }
-};
-
 }  // namespace
 
 std::optional<std::string> read_end_of_file(const std::filesystem::path& file,
                                             std::size_t from_end) {
-  const Descriptor in{open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+  const Descriptor in(open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat info {};
-  if (in.fd < 0 || fstat(in.fd, &info) != 0 || !S_ISREG(info.st_mode)) return {};
+  if (!in || fstat(in.get(), &info) != 0 || !S_ISREG(info.st_mode)) return {};
   const auto size = static_cast<std::size_t>(info.st_size);
   std::string text(std::min(size, from_end), '\0');
   const ssize_t count =
-      pread(in.fd, text.data(), text.size(), static_cast<off_t>(size - text.size()));
+      pread(in.get(), text.data(), text.size(), static_cast<off_t>(size - text.size()));
   if (count < 0) return {};
   text.resize(static_cast<std::size_t>(count));
   return text;

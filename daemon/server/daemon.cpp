@@ -15,11 +15,11 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <system_error>
 #include <thread>
 
+#include "base/file.h"
 #include "base/machine.h"
 #include "daemon/api/messages.h"
 #include "daemon/controller/fault.h"
@@ -119,17 +119,14 @@ std::optional<int> into_background(int& report_fd) {
 }
 
 void write_status(const api::Home& home, double started) {
-  const fs::path aside = home.status_file().string() + ".new";
-  {
-    std::ofstream out(aside);
-    out << api::json_text({{"pid", getpid()},
-                           {"host", host_name()},
-                           {"version", THALWEG_VERSION},
-                           {"started", started}},
-                          2)
-        << "\n";
-  }
-  fs::rename(aside, home.status_file());
+  AtomicFile file(home.status_file());
+  file.write(api::json_text({{"pid", getpid()},
+                             {"host", host_name()},
+                             {"version", THALWEG_VERSION},
+                             {"started", started}},
+                            2) +
+             "\n");
+  file.commit();
 }
 
 std::string reachable_address(const Config& config, unsigned short port) {

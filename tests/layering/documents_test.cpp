@@ -85,6 +85,7 @@ const std::vector<Replaced>& replaced_words() {
        {"documents_test", "layers/activation", "cosmoflow", "schedule/sigmoid", "schedule_free",
         "gaussian_fields", "augment_table", "model_test", "generators_test", "schedule_test"}},
       {std::regex(R"re(manieth)re"), "n-th", {"documents_test"}},
+      {std::regex(R"re(AsideFile)re"), "AtomicFile", {"documents_test"}},
       {std::regex(R"re([sS]ighting)re"), "observation", {"documents_test"}},
       {std::regex(R"re(\bresting\b)re"), "awaiting_decision", {"documents_test", "db/store_test"}},
       {std::regex(R"re([rR]oll call|\bVigil\b)re"), "liveness probe, watchdog", {"documents_test"}},
