@@ -21,7 +21,10 @@ void declare(CLI::App& app, const Argument& argument) {
       },
       argument.target);
   if (argument.required) option->required();
-  if (argument.many() && !argument.positional()) option->delimiter(',')->expected(1)->take_all();
+  if (argument.many() && !argument.positional()) {
+    option->expected(1)->take_all();
+    if (argument.commas) option->delimiter(',');
+  }
   if (!argument.choices.empty()) option->check(CLI::IsMember(argument.choices));
 }
 

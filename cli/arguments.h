@@ -23,6 +23,7 @@ struct Argument {
   bool required = false;
   Completes completes = Completes::nothing;
   std::vector<std::string> choices;  ///< the only values allowed, if not empty
+  bool commas = true;  ///< they separate the values of a vector; else the option is repeated
 
   bool positional() const { return names.front() != '-'; }
   bool flag() const { return std::holds_alternative<bool*>(target); }
@@ -40,7 +41,7 @@ class Arguments {
   Argument& flag(const std::string& names, bool& target, const std::string& doc) {
     return add({names, "", doc, &target, false, Completes::nothing, {}});
   }
-  /// A vector takes a list with commas.
+  /// A vector takes a list with commas, and may be repeated.
   template <class T>
   Argument& option(const std::string& names, const std::string& value, T& target,
                    const std::string& doc) {

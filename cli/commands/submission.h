@@ -27,6 +27,9 @@ Json submit_sweep(Context& context, const SubmitOptions& options, Purpose purpos
 /// "sweep 12 name: 8 trials (4 configurations) on local", and the notes.
 void print_submitted(Context& context, const Json& answer);
 
+/// What `submit` says of the controller's answer.
+void print_submission(Context& context, const Json& answer, bool dry_run, const Format& format);
+
 /// When Slurm would start trials, as far as it says.
 void print_forecasts(Context& context, const Json& answer);
 

@@ -78,7 +78,15 @@ constexpr std::array table{
     Command{"retry", "run failed trials again",
             "They go on from their last checkpoint where there is one.",
             "thalweg retry 12 --state failed,cancelled", make_retry,
-            "resume restart rerun requeue continue"},
+            "resume restart requeue continue"},
+    Command{"rerun", "submit a trial again as a sweep of its own, with changes",
+            "The new sweep has one configuration: the trial's train section with its parameters "
+            "put in, its resources, and the metric, limits, slurm and env of its sweep file. It "
+            "trains from the start, with the trial's seed; `thalweg retry` goes on instead. Files "
+            "are those of the trial; a path in --set counts from the working directory.",
+            "thalweg rerun 12.3 --set train.epochs=20 --seeds 3\n"
+            "thalweg rerun 12.3 --set train.optimizer='{name: adamw, lr: 0.001}' --dry-run",
+            make_rerun, "again repeat resubmit clone"},
     Command{"daemon", "start, stop or look at the controller",
             "One controller per user keeps the sweeps going. Commands that need it start it. "
             "Stopping it does not "

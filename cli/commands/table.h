@@ -21,6 +21,7 @@ Action make_cancel(Arguments& arguments);
 Action make_evaluate(Arguments& arguments);
 Action make_export(Arguments& arguments);
 Action make_retry(Arguments& arguments);
+Action make_rerun(Arguments& arguments);
 Action make_daemon(Arguments& arguments);
 Action make_completion(Arguments& arguments);
 Action make_version(Arguments& arguments);

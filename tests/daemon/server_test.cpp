@@ -155,6 +155,32 @@ TEST_F(ServerTest, PathsCountFromTheFolderOfTheSweepFile) {
   wait_for_end(id);
 }
 
+TEST_F(ServerTest, TheRecordHasWhatARerunIsMadeOf) {
+  const std::string file =
+      "method: grid\nparameters: {optimizer.lr: {values: [0.1, 0.2]}}\nseeds: [7]\n"
+      "train: {steps: 4, data: {file: x.npz:X}}\n";
+  const std::string id =
+      client->post("/v1/sweeps", {{"text", file}, {"directory", "/exp"}, {"file_name", "lrs.yaml"}})
+          .at("id");
+  const std::string sql =
+      "SELECT t.seed, t.train, t.resources, s.text, s.name, s.backend FROM trials AS t JOIN sweeps "
+      "AS s ON s.sweep = t.sweep WHERE t.sweep = " +
+      id + " AND t.trial = 2";
+  const json row = client->post("/v1/query", {{"sql", sql}}).at("rows").at(0);
+  EXPECT_EQ(row.at(0), 7);
+  const json train = json::parse(row.at(1).get<std::string>());
+  EXPECT_EQ(train.at("optimizer").at("lr"), 0.2) << "its parameters are put in";
+  EXPECT_EQ(train.at("data").at("file"), "/exp/x.npz:X") << "its paths are absolute";
+  const json resources = json::parse(row.at(2).get<std::string>());
+  for (const char* key : {"nodes", "ranks_per_node", "threads_per_rank", "time_limit_s",
+                          "memory_mib", "gpus_per_node"})
+    EXPECT_TRUE(resources.at(key).is_number_integer()) << key;
+  EXPECT_EQ(row.at(3), file);
+  EXPECT_EQ(row.at(4), "lrs");
+  EXPECT_EQ(row.at(5), "fake");
+  wait_for_end(id);
+}
+
 TEST_F(ServerTest, TheSubmittersEnvironmentReachesEveryAttemptAndNobodyElse) {
   std::vector<std::vector<std::string>> seen;
   world.cluster.on_submit = [&](const LaunchRequest& request) {
