@@ -41,8 +41,8 @@ std::vector<char> noise(std::size_t bytes, unsigned seed) {
 class Pair {
  public:
   explicit Pair(int streams) {
-    std::vector<Descriptor> a;
-    std::vector<Descriptor> b;
+    std::vector<thalweg::Descriptor> a;
+    std::vector<thalweg::Descriptor> b;
     for (int s = 0; s < streams; ++s) {
       int fds[2];
       if (::socketpair(AF_UNIX, SOCK_STREAM, 0, fds) != 0) throw std::runtime_error("socketpair");
@@ -265,7 +265,7 @@ TEST(SocketConnectionTable, JoinsEveryRankWithEveryOtherAndLeavesNothingOpen) {
       places.push_back(table.place());
     }
     places[3].clear();  // takes no part
-    std::vector<std::vector<std::vector<Descriptor>>> found(kRanks);
+    std::vector<std::vector<std::vector<thalweg::Descriptor>>> found(kRanks);
     std::vector<std::thread> ranks;
     for (int r = 0; r < kRanks; ++r) {
       if (r == 3) continue;
