@@ -35,11 +35,11 @@ struct Recorded {
 
 /// In SQL: one question, and `train` keeps the order of its keys.
 Recorded find_recorded(Context& context, const jobspec::Id& id) {
-  const std::string sql = fmt::format(
+  constexpr const char* sql =
       "SELECT t.seed, t.train, t.resources, s.text, s.name, s.backend FROM trials AS t JOIN sweeps "
-      "AS s ON s.sweep = t.sweep WHERE t.sweep = {} AND t.trial = {}",
-      id.sweep, id.trial);
-  const Json answer = context.controller().post("/v1/query", {{"sql", sql}});
+      "AS s ON s.sweep = t.sweep WHERE t.sweep = ? AND t.trial = ?";
+  const Json answer =
+      context.controller().post("/v1/query", {{"sql", sql}, {"parameters", {id.sweep, id.trial}}});
   const Json& rows = list_at(answer, "rows");
   if (rows.empty()) throw CommandError(exit_not_found, "there is no trial " + id.to_string());
   const Json& row = rows.at(0);

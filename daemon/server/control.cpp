@@ -75,6 +75,29 @@ awaitable<Response> post_retry(App& app, const Request& request) {
       {{"retried", found(app.controller.retry(id, phases, user_name(request.user)), id)}});
 }
 
+namespace {
+
+/// What is bound to the `?` of a query.
+std::vector<jobspec::Value> parameters_of(const json& body) {
+  const json given = body.value("parameters", json::array());
+  if (!given.is_array()) throw HttpError(400, "parameters: expected a list");
+  std::vector<jobspec::Value> parameters;
+  for (const json& value : given) {
+    if (value.is_number_integer()) {
+      parameters.emplace_back(value.get<std::int64_t>());
+    } else if (value.is_number()) {
+      parameters.emplace_back(value.get<double>());
+    } else if (value.is_string()) {
+      parameters.emplace_back(value.get<std::string>());
+    } else {
+      throw HttpError(400, "parameters: expected numbers and texts, found " + value.dump());
+    }
+  }
+  return parameters;
+}
+
+}  // namespace
+
 awaitable<Response> post_query(App& app, const Request& request) {
   const json body = body_object(request);
   const std::string sql = text_of(body, "sql");
@@ -83,10 +106,11 @@ awaitable<Response> post_query(App& app, const Request& request) {
     throw HttpError(400, "max_rows: expected a positive integer");
   const auto rows = std::min(wanted.get<std::int64_t>(), most_rows);
   const double limit = app.config.query_s;
-  const auto work = [sql, rows, limit](db::ReadStore& store) {
+  const auto parameters = parameters_of(body);
+  const auto work = [sql, rows, limit, parameters](db::ReadStore& store) {
     db::QueryResult found_rows;
     try {
-      found_rows = store.query(sql, rows, limit);
+      found_rows = store.query(sql, rows, limit, parameters);
     } catch (const db::Error& error) {
       throw HttpError(400, error.what());
     }

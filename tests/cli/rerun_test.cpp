@@ -66,7 +66,7 @@ TEST_F(CliRerun, SubmitsOneConfigurationMadeFromTheTrial) {
   json asked;
   for (const auto& request : controller().requests()) {
     if (request.target == "/v1/query") {
-      EXPECT_THAT(request.body["sql"].get<std::string>(), EndsWith("t.sweep = 12 AND t.trial = 3"));
+      EXPECT_EQ(request.body["parameters"], json({12, 3}));
     }
     if (request.target == "/v1/sweeps") asked = request.body;
   }

@@ -164,9 +164,10 @@ TEST_F(ServerTest, TheRecordHasWhatARerunIsMadeOf) {
           .at("id");
   const std::string sql =
       "SELECT t.seed, t.train, t.resources, s.text, s.name, s.backend FROM trials AS t JOIN sweeps "
-      "AS s ON s.sweep = t.sweep WHERE t.sweep = " +
-      id + " AND t.trial = 2";
-  const json row = client->post("/v1/query", {{"sql", sql}}).at("rows").at(0);
+      "AS s ON s.sweep = t.sweep WHERE t.sweep = ? AND t.trial = ?";
+  const json row = client->post("/v1/query", {{"sql", sql}, {"parameters", {std::stoi(id), 2}}})
+                       .at("rows")
+                       .at(0);
   EXPECT_EQ(row.at(0), 7);
   const json train = json::parse(row.at(1).get<std::string>());
   EXPECT_EQ(train.at("optimizer").at("lr"), 0.2) << "its parameters are put in";
@@ -298,6 +299,8 @@ TEST_F(ServerTest, WrongRequestsAreNamed) {
                {"/v1/retry", {{"id", "1"}, {"states", 7}}, 400},
                {"/v1/query", {{"sql", "DROP TABLE trials"}}, 400},
                {"/v1/query", {{"sql", "SELECT 1"}, {"max_rows", 0}}, 400},
+               {"/v1/query", {{"sql", "SELECT ?"}, {"parameters", 1}}, 400},
+               {"/v1/query", {{"sql", "SELECT ?"}, {"parameters", {json::object()}}}, 400},
                {"/v1/sweeps", {{"text", 1}}, 400},
                {"/v1/sweeps", {{"text", sweep_text}, {"backend", "fakr"}}, 400},
                {"/v1/ping", json::object(), 405}};
