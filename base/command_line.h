@@ -31,9 +31,8 @@ enum class Names { anywhere, after_options };
 
 /// Calls `set` of the options that are given, in the order of `options`, and returns the other
 /// words in theirs. "--name VALUE", "--name=VALUE", "-nVALUE" and "-n VALUE" are the same; nothing
-/// after
-/// "--" is an option, nor, with Names::after_options, what follows the first other word. Throws
-/// UsageError: unknown option (with the nearest), value missing, value for a flag.
+/// after "--" is an option, nor, with Names::after_options, what follows the first other word.
+/// Throws UsageError: unknown option (with the nearest), value missing, value for a flag.
 std::vector<std::string> parse_command_line(const std::vector<CommandOption>& options,
                                             const std::vector<std::string>& words, Names names);
 

@@ -45,6 +45,10 @@ Array read_npy(const std::filesystem::path& file, const std::string& name);
 Array read_npz(const std::filesystem::path& file, const std::string& name);
 Array read_hdf5(const std::filesystem::path& file, const std::string& name);
 
+/// What stands before an NPY file's numbers (version 1.0), row-major. `type` as numpy.dtype.str:
+/// "<f4".
+std::string npy_header(std::string_view type, const std::vector<std::int64_t>& shape);
+
 /// An NPY file as bytes, whatever it stood in: `offset` is that of its first byte in the file (for
 /// messages), or none where it was unpacked.
 Array parse_npy(const std::filesystem::path& file, const std::string& name,

@@ -189,4 +189,19 @@ Array read_npy(const std::filesystem::path& file, const std::string&) {
   return parse_npy(file, "", bytes.data(), bytes.size(), 0, mapped);
 }
 
+std::string npy_header(std::string_view type, const std::vector<std::int64_t>& shape) {
+  std::string text = "{'descr': '" + std::string(type) + "', 'fortran_order': False, 'shape': (";
+  for (const std::int64_t n : shape)
+    text += std::to_string(n) + ",";
+  text += "), }";
+  // Magic, version and length are 10 bytes; numbers begin at a multiple of 64.
+  constexpr std::size_t kBefore = 10, kAligned = 64;
+  const std::size_t whole = (kBefore + text.size() + 1 + kAligned - 1) / kAligned * kAligned;
+  text.resize(whole - kBefore - 1, ' ');
+  text += '\n';
+  std::string header(kMagic);
+  header += {1, 0, static_cast<char>(text.size() % 256), static_cast<char>(text.size() / 256)};
+  return header + text;
+}
+
 }  // namespace thalweg::engine

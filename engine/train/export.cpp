@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "engine/data/array.h"
 #include "engine/device/layer.h"
 #include "engine/nn/graph.h"
 #include "engine/train/checkpoint.h"
@@ -59,20 +60,6 @@ void write_safetensors(AtomicFile& file, const std::vector<NamedTensor>& tensors
     file.write(tensor.values.data(), bytes_of(tensor));
 }
 
-/// numpy.lib.format, version 1.0: the header fills a multiple of 64 bytes.
-std::string npy_header(const Shape& shape) {
-  std::string text = "{'descr': '<f4', 'fortran_order': False, 'shape': (";
-  for (const std::int64_t n : shape)
-    text += std::to_string(n) + ",";
-  text += "), }";
-  constexpr std::size_t kBefore = 10;
-  text.resize((kBefore + text.size() + 1 + 63) / 64 * 64 - kBefore - 1, ' ');
-  text += '\n';
-  std::string header("\x93NUMPY\x01\x00", 8);
-  append(header, static_cast<std::uint16_t>(text.size()));
-  return header + text;
-}
-
 /// What a member's local header and its place in the directory share; sizes stand in the ZIP64
 /// field, as numpy writes them.
 std::string zip_entry(const std::string& name, std::uint32_t checksum, bool in_directory,
@@ -101,7 +88,7 @@ void write_npz(AtomicFile& file, const std::vector<NamedTensor>& tensors) {
     at += bytes;
   };
   for (const NamedTensor& tensor : tensors) {
-    const std::string name = tensor.name + ".npy", header = npy_header(tensor.shape);
+    const std::string name = tensor.name + ".npy", header = npy_header("<f4", tensor.shape);
     const std::uint64_t size = header.size() + bytes_of(tensor), start = at;
     uLong sum = crc32_z(0, reinterpret_cast<const Bytef*>(header.data()), header.size());
     if (!tensor.values.empty())

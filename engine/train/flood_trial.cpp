@@ -64,15 +64,8 @@ std::vector<std::int32_t> read_truth(const std::string& where, const VolumeSize&
 
 void write_npy(const fs::path& file, const VolumeSize& size,
                const std::vector<std::int32_t>& numbers) {
-  std::string header = "{'descr': '<i4', 'fortran_order': False, 'shape': (" +
-                       std::to_string(size[0]) + ", " + std::to_string(size[1]) + ", " +
-                       std::to_string(size[2]) + "), }";
-  header.resize((header.size() + 11 + 63) / 64 * 64 - 11, ' ');
-  header += '\n';
   std::ofstream out(file, std::ios::binary);
-  out.write("\x93NUMPY\x01\x00", 8);
-  out.put(static_cast<char>(header.size() % 256)).put(static_cast<char>(header.size() / 256));
-  out << header;
+  out << npy_header("<i4", {size.begin(), size.end()});
   out.write(reinterpret_cast<const char*>(numbers.data()),
             static_cast<std::streamsize>(numbers.size() * sizeof numbers[0]));
   if (!out.flush()) throw std::runtime_error("cannot write " + file.string());

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "tests/engine/data/complaint.h"
+
 namespace thalweg::engine {
 namespace {
 
@@ -15,15 +17,6 @@ using jobspec::Map;
 using jobspec::Value;
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-std::string complaint(const Value& data) {
-  try {
-    load_dataset(data);
-  } catch (const std::exception& e) {
-    return e.what();
-  }
-  return "accepted";
-}
 
 TEST(Datasets, UnknownNameGetsTheNearestOne) {
   EXPECT_THAT(complaint(Map{{"name", "fashion-mnst"}}),

@@ -6,6 +6,7 @@
 
 #include "engine/data/split.h"
 #include "jobspec/value.h"
+#include "tests/engine/data/complaint.h"
 #include "tests/support/npy.h"
 #include "tests/support/process.h"
 
@@ -50,14 +51,6 @@ class ManyFiles : public testing::Test {
     for (std::size_t i = 0; i < dataset.size(); ++i)
       all.push_back(dataset.label(i));
     return all;
-  }
-  static std::string complaint(const Value& data) {
-    try {
-      load_dataset(data);
-    } catch (const std::exception& e) {
-      return e.what();
-    }
-    return "accepted";
   }
 
   test::TempDir folder_;

@@ -10,6 +10,7 @@
 #include "engine/data/loader.h"
 #include "engine/data/split.h"
 #include "jobspec/value.h"
+#include "tests/engine/data/complaint.h"
 #include "tests/support/npy.h"
 #include "tests/support/process.h"
 
@@ -64,14 +65,6 @@ class Channels : public testing::Test {
       found.emplace_back(sum / n, std::sqrt(squares / n - sum / n * sum / n));
     }
     return found;
-  }
-  static std::string complaint(const Value& data) {
-    try {
-      load_dataset(data);
-    } catch (const std::exception& e) {
-      return e.what();
-    }
-    return "accepted";
   }
 
   test::TempDir folder_;
