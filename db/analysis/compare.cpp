@@ -115,12 +115,18 @@ const Ranking& ranking_of(RankBy by) {
 constexpr std::pair<const char*, const char*> kLeftOut[] = {
     {"validation", jobspec::metric::validation_s}, {"checkpoints", jobspec::metric::checkpoint_s}};
 
-void require_known_parts(const std::vector<std::string>& without) {
-  for (const std::string& part : without)
-    if (std::none_of(std::begin(kLeftOut), std::end(kLeftOut),
-                     [&](const auto& known) { return part == known.first; }))
+/// The metrics of the parts. Throws std::invalid_argument for one that cannot be left out.
+std::vector<std::string> left_out_metrics(const std::vector<std::string>& without) {
+  std::vector<std::string> metrics;
+  for (const std::string& part : without) {
+    const auto found = std::find_if(std::begin(kLeftOut), std::end(kLeftOut),
+                                    [&](const auto& known) { return part == known.first; });
+    if (found == std::end(kLeftOut))
       throw std::invalid_argument("'" + part +
                                   "' cannot be left out of times; validation and checkpoints can");
+    metrics.emplace_back(found->second);
+  }
+  return metrics;
 }
 
 /// Sweep, metric, goal, target and parameters, checked.
@@ -128,7 +134,6 @@ Comparison resolve(ReadStore& store, std::int64_t id, const CompareOptions& opti
                    const ParameterNames& names) {
   const auto sweep = store.sweep(id);
   if (!sweep) throw std::invalid_argument(fmt::format("there is no sweep {}", id));
-  require_known_parts(options.without);
   Comparison comparison;
   comparison.sweep = id;
   const bool own = options.metric.empty() || options.metric == sweep->metric;
@@ -169,10 +174,14 @@ Comparison compare(ReadStore& store, std::int64_t sweep, const CompareOptions& o
   const ParameterNames names(store, sweep);
   Comparison comparison = resolve(store, sweep, options, names);
   const bool maximize = comparison.goal == Goal::maximize;
-  Wanted wanted{sweep,    comparison.by,     names.varied_but(comparison.by), comparison.metric,
-                maximize, comparison.target, comparison.other_targets};
-  for (const auto& [name, metric] : kLeftOut)
-    if (place_of(options.without, name) < options.without.size()) wanted.left_out.push_back(metric);
+  const Wanted wanted{sweep,
+                      comparison.by,
+                      names.varied_but(comparison.by),
+                      comparison.metric,
+                      maximize,
+                      comparison.target,
+                      comparison.other_targets,
+                      left_out_metrics(options.without)};
   if (!wanted.left_out.empty())
     comparison.notes.push_back(fmt::format("seconds and node-seconds to targets without {}",
                                            fmt::join(options.without, ", ")));

@@ -37,7 +37,7 @@ constexpr const char* kWritten =
     " AND json_type(train, ?2) IS NOT NULL";
 constexpr const char* kResolved =
     "SELECT trial, json_extract(config, ?2) FROM starts WHERE sweep = ?1"
-    " AND json_type(config, ?2) NOT IN ('null', 'object') ORDER BY trial, attempt";
+    " AND json_type(config, ?2) NOT IN ('null', 'object') ORDER BY attempt DESC";
 constexpr const char* kIsParameter =
     "SELECT 1 FROM trials WHERE sweep = ?1 AND json_type(parameters, ?2) IS NOT NULL LIMIT 1";
 constexpr const char* kIsWritten =
@@ -79,30 +79,39 @@ std::string tree_path(const std::string& name) {
 
 using Values = std::map<std::int64_t, jobspec::Value>;
 
-/// trial -> value, from the trial's `train` tree, else what the engine took for it.
-Values values_in_trees(ReadStore& store, std::int64_t sweep, const std::string& name) {
-  Values values;
-  for (const char* sql : {kResolved, kWritten})
-    for (auto& row : ask(store, sql, {sweep, tree_path(name)}))
-      values[row[0].as_int()] = row[1];
-  return values;
-}
-
-/// The same; from the parameters where they name it.
-Values values_of(ReadStore& store, std::int64_t sweep, const std::string& name) {
+Values parameter_values(ReadStore& store, std::int64_t sweep, const std::string& name) {
   Values values;
   for (auto& row : ask(store, kParameter, {sweep, name}))
     values[row[0].as_int()] = typed(row[1], row[2].as_string());
-  return values.empty() ? values_in_trees(store, sweep, name) : values;
+  return values;
+}
+
+/// For those of the `trials` trials that have none yet: from the `train` tree, else what the engine
+/// took for it. That is a large tree, so it is looked into only where nobody wrote the value.
+void add_from_trees(ReadStore& store, std::int64_t sweep, const std::string& name,
+                    std::size_t trials, Values& values) {
+  for (const char* sql : {kWritten, kResolved}) {
+    if (values.size() == trials) return;
+    for (auto& row : ask(store, sql, {sweep, tree_path(name)}))
+      values.try_emplace(row[0].as_int(), std::move(row[1]));
+  }
+}
+
+/// trial -> value, from the parameters where they name it, else from the trees.
+Values values_of(ReadStore& store, std::int64_t sweep, const std::string& name,
+                 std::size_t trials) {
+  Values values = parameter_values(store, sweep, name);
+  if (values.empty()) add_from_trees(store, sweep, name, trials, values);
+  return values;
 }
 
 void read_batches(ReadStore& store, std::int64_t sweep,
                   const std::map<std::int64_t, TrialRecord*>& by_number) {
   static const std::string kBatch = "batch.global";
-  for (const Values& values :
-       {values_in_trees(store, sweep, kBatch), values_of(store, sweep, kBatch)})
-    for (const auto& [number, value] : values)
-      if (value.is_number()) by_number.at(number)->global_batch = value.as_double();
+  Values values = parameter_values(store, sweep, kBatch);
+  add_from_trees(store, sweep, kBatch, by_number.size(), values);
+  for (const auto& [number, value] : values)
+    if (value.is_number()) by_number.at(number)->global_batch = value.as_double();
 }
 
 double began(const AttemptRow& attempt) {
@@ -158,15 +167,16 @@ void find_targets(ReadStore& store, const Wanted& wanted, const std::vector<Atte
     return wanted.maximize ? value >= target : value <= target;
   };
   std::vector<Reached> reached(targets.size(), {kMissed, kMissed, kMissed, kMissed});
-  std::vector<CurvePoint> curve;
+  // Where no target was reached the curves need not be read.
+  const bool any = std::any_of(targets.begin(), targets.end(),
+                               [&](double target) { return there(record.best, target); });
+  const std::vector<CurvePoint> curve =
+      any ? store.curve(record.id, wanted.metric) : std::vector<CurvePoint>();
   std::vector<Kept> left_out;
+  if (any)
+    for (const std::string& metric : wanted.left_out)
+      left_out.push_back(store.curve(record.id, metric));
   for (std::size_t i = 0; i < targets.size(); ++i) {
-    if (!there(record.best, targets[i])) continue;
-    if (curve.empty()) {
-      curve = store.curve(record.id, wanted.metric);
-      for (const std::string& metric : wanted.left_out)
-        left_out.push_back(store.curve(record.id, metric));
-    }
     const auto point = std::find_if(curve.begin(), curve.end(), [&](const CurvePoint& p) {
       return there(p.value, targets[i]);
     });
@@ -233,7 +243,7 @@ std::vector<TrialRecord> read_records(ReadStore& store, const Wanted& wanted) {
 
   const auto fill = [&](const std::vector<std::string>& names, auto member) {
     for (std::size_t i = 0; i < names.size(); ++i) {
-      for (auto& [number, value] : values_of(store, wanted.sweep, names[i]))
+      for (auto& [number, value] : values_of(store, wanted.sweep, names[i], by_number.size()))
         (by_number.at(number)->*member)[i] = value;
     }
   };
