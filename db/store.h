@@ -188,7 +188,8 @@ class Store final : public ReadStore {
   void put_start(const Id& attempt, const std::string& record);
   /// A JSON list of NAME=value; no view shows it.
   void insert_environment(std::int64_t sweep, const std::string& entries);
-  void update_sweep(const SweepRow& row);      ///< state, ended
+  void update_sweep(const SweepRow& row);  ///< state, ended
+  void update_sweep_text(std::int64_t sweep, const std::string& text);
   void update_trial(const TrialRow& row);      ///< state, attempts, ended, reason
   void update_attempt(const AttemptRow& row);  ///< all but id, token, journal_lines
   std::int64_t append_event(const Event& event);

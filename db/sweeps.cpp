@@ -9,6 +9,7 @@ const sqlite::Sql kInsert{
     "INSERT INTO sweep (name, owner, backend, file_name, text, metric, goal, target, state,"
     " submitted, ended, notes, targets) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"};
 const sqlite::Sql kUpdate{"update sweep", "UPDATE sweep SET state = ?, ended = ? WHERE id = ?"};
+const sqlite::Sql kUpdateText{"update sweep's file", "UPDATE sweep SET text = ? WHERE id = ?"};
 const sqlite::Sql kAll{
     "list sweeps",
     "SELECT id, name, owner, backend, file_name, '', metric, goal, target, state, submitted, ended,"
@@ -56,6 +57,10 @@ std::int64_t Store::insert_sweep(const SweepRow& row) {
 void Store::update_sweep(const SweepRow& row) {
   connection_->change_one("sweep " + std::to_string(row.id), kUpdate, row.state,
                           maybe_time(row.ended), row.id);
+}
+
+void Store::update_sweep_text(std::int64_t sweep, const std::string& text) {
+  connection_->change_one("sweep " + std::to_string(sweep), kUpdateText, text, sweep);
 }
 
 std::vector<SweepRow> ReadStore::sweeps() {

@@ -7,10 +7,10 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "cli/commands/file_changes.h"
 #include "cli/commands/submission.h"
 #include "cli/commands/table.h"
 #include "daemon/api/client.h"
-#include "jobspec/diagnostic.h"
 #include "jobspec/resources.h"
 #include "jobspec/value.h"
 
@@ -58,49 +58,6 @@ Value resources_block(const std::string& recorded) {
   resources.memory_mib = json.at("memory_mib");
   resources.gpus_per_node = json.at("gpus_per_node");
   return jobspec::write_resources(resources);
-}
-
-/// One YAML value of the command line. Throws CommandError (bad input).
-Value read_value(const std::string& text, const std::string& option) {
-  try {
-    return jobspec::read_yaml(text, option);
-  } catch (const jobspec::InputError& error) {
-    throw CommandError(exit_bad_input, error.what());
-  }
-}
-
-/// Takes out what the dotted path names, where it is there.
-void remove(Value& tree, const std::string& path) {
-  const auto dot = path.rfind('.');
-  const Value* const found = dot == std::string::npos ? &tree : tree.find(path.substr(0, dot));
-  if (found == nullptr || !found->is_map()) return;
-  const std::string key = path.substr(dot + 1);  // all of it without a dot
-  Value rest = *found;
-  std::erase_if(rest.as_map(), [&](const auto& entry) { return entry.first == key; });
-  if (dot == std::string::npos)
-    tree = std::move(rest);
-  else
-    tree.set(path.substr(0, dot), std::move(rest));
-}
-
-/// "train.epochs=20"; without a value, the key is taken out.
-void apply_change(Value& file, const std::string& change) {
-  const auto equals = change.find('=');
-  const std::string path = change.substr(0, equals);
-  if (equals == std::string::npos || path.empty() || path.front() == '.' || path.back() == '.' ||
-      path.find("..") != std::string::npos)
-    throw CommandError(exit_bad_input, "--set " + change + ": expected PATH=VALUE",
-                       "for example --set train.epochs=20");
-  if (equals + 1 == change.size()) return remove(file, path);
-  Value value = read_value(change.substr(equals + 1), "--set " + path);
-  try {
-    file.set(path, std::move(value));
-  } catch (const std::invalid_argument&) {
-    const std::string above = path.substr(0, path.rfind('.'));
-    throw CommandError(exit_bad_input,
-                       fmt::format("--set {}: {} is not a map of keys", path, above),
-                       fmt::format("set the whole of it: --set '{}={{…}}'", above));
-  }
 }
 
 /// The new sweep file.

@@ -22,6 +22,7 @@ Action make_evaluate(Arguments& arguments);
 Action make_export(Arguments& arguments);
 Action make_retry(Arguments& arguments);
 Action make_rerun(Arguments& arguments);
+Action make_extend(Arguments& arguments);
 Action make_daemon(Arguments& arguments);
 Action make_completion(Arguments& arguments);
 Action make_version(Arguments& arguments);

@@ -90,6 +90,35 @@ struct SubmissionAnswer : AboutSubmission {
   }
 };
 
+/// Body of POST /v1/extend.
+struct ExtendRequest {
+  std::string id;                    ///< "12"
+  std::string text;                  ///< of the sweep file, changed: what it gives more is added
+  std::vector<std::string> changes;  ///< as they are told in the log: "seeds=5"
+  std::optional<bool> dry_run;
+
+  static void each_field(auto& self, auto&& field) {
+    field("id", self.id);
+    field("text", self.text);
+    field("changes", self.changes, Field::may_miss);
+    field("dry_run", self.dry_run);
+  }
+};
+
+/// Answer to POST /v1/extend. `configurations` are those of the added trials.
+struct ExtensionAnswer : AboutSubmission {
+  std::string id;                       ///< "12"
+  std::vector<std::string> new_trials;  ///< "12.9"
+  std::int64_t trials = 0;              ///< of the sweep, with those
+
+  static void each_field(auto& self, auto&& field) {
+    AboutSubmission::each_field(self, field);
+    field("id", self.id);
+    field("new_trials", self.new_trials);
+    field("trials", self.trials);
+  }
+};
+
 /// Answer to POST /v1/sweeps with dry_run.
 struct DryRunAnswer : AboutSubmission {
   std::vector<PlannedTrial> trials;

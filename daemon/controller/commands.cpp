@@ -24,15 +24,20 @@ bool same(const jobspec::Resources& a, const jobspec::Resources& b) {
   return resources_json(a) == resources_json(b);
 }
 
+std::vector<event::Submitted::Shape> shapes_of(const std::vector<jobspec::ExpandedTrial>& trials) {
+  std::vector<event::Submitted::Shape> shapes;
+  for (const auto& trial : trials) {
+    if (shapes.empty() || !same(shapes.back().resources, trial.resources))
+      shapes.push_back({trial.resources, 0});
+    shapes.back().count += 1;
+  }
+  return shapes;
+}
+
 event::Submitted submitted_event(const jobspec::Sweep& sweep, const jobspec::Expansion& expansion,
                                  const std::string& backend) {
-  event::Submitted e{backend, sweep.metric, sweep.slurm, sweep.limits, {}};
-  for (const auto& trial : expansion.trials) {
-    if (e.shapes.empty() || !same(e.shapes.back().resources, trial.resources))
-      e.shapes.push_back({trial.resources, 0});
-    e.shapes.back().count += 1;
-  }
-  return e;
+  return {backend,        sweep.metric, sweep.slurm, sweep.limits, shapes_of(expansion.trials),
+          sweep.directory};
 }
 
 db::TrialRow row_of(std::int64_t sweep, const jobspec::ExpandedTrial& trial) {
@@ -46,6 +51,15 @@ db::TrialRow row_of(std::int64_t sweep, const jobspec::ExpandedTrial& trial) {
   row.parameters = trial.parameters.to_json();
   row.resources = api::json_text(resources_json(trial.resources));
   return row;
+}
+
+std::vector<db::TrialRow> rows_of(std::int64_t sweep,
+                                  const std::vector<jobspec::ExpandedTrial>& trials) {
+  std::vector<db::TrialRow> rows;
+  rows.reserve(trials.size());
+  for (const auto& trial : trials)
+    rows.push_back(row_of(sweep, trial));
+  return rows;
 }
 
 db::SweepRow row_of(const jobspec::Sweep& sweep) {
@@ -66,11 +80,7 @@ void Controller::insert(const db::SweepRow& row, const jobspec::Expansion& expan
                         const std::vector<std::string>& environment, db::Event& submitted) {
   store_.transaction([&] {
     submitted.id.sweep = store_.insert_sweep(row);
-    std::vector<db::TrialRow> trials;
-    trials.reserve(expansion.trials.size());
-    for (const auto& trial : expansion.trials)
-      trials.push_back(row_of(submitted.id.sweep, trial));
-    store_.insert_trials(trials);
+    store_.insert_trials(rows_of(submitted.id.sweep, expansion.trials));
     if (!environment.empty())
       store_.insert_environment(submitted.id.sweep, json(environment).dump());
     submitted.number = store_.append_event(submitted);
@@ -106,6 +116,31 @@ Submitted Controller::submit(const jobspec::Sweep& sweep, const jobspec::Expansi
   for (const auto& trial : expansion.trials)
     result.configurations = std::max(result.configurations, trial.configuration);
   return result;
+}
+
+void Controller::extend(std::int64_t sweep, const std::vector<jobspec::ExpandedTrial>& missing,
+                        const jobspec::Limits& limits, const std::string& text,
+                        const std::vector<std::string>& changes, const std::string& by) {
+  db::Event added = new_event(options_.now(), {sweep, 0, 0},
+                              event::TrialsAdded{changes, limits, shapes_of(missing), by});
+  try {
+    store_.transaction([&] {
+      store_.insert_trials(rows_of(sweep, missing));
+      store_.update_sweep_text(sweep, text);
+      added.number = store_.append_event(added);
+      write_rows(store_, live_rows_, state_, added);
+      fault::pass("in_extension");
+    });
+  } catch (const db::CannotWrite& error) {
+    cannot_write(error);
+    throw;
+  }
+  apply(state_, added);
+  touch(sweep);
+  log::info(fmt::format("{} extended by {} trials ({})", sweep, missing.size(),
+                        fmt::join(changes, ", ")));
+  fault::pass("after_extension");
+  wake();
 }
 
 std::optional<std::int64_t> Controller::cancel(const Id& id, const std::string& by) {

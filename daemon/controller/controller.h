@@ -100,6 +100,11 @@ class Controller {
                    const std::string& text, const std::string& file_name,
                    const std::string& backend, const std::string& owner,
                    const std::vector<std::string>& environment = {});
+  /// Trials as missing_trials() (extension.h) gives them, and the changed file; `changes` are told
+  /// in the log.
+  void extend(std::int64_t sweep, const std::vector<jobspec::ExpandedTrial>& missing,
+              const jobspec::Limits& limits, const std::string& text,
+              const std::vector<std::string>& changes, const std::string& by);
   /// A sweep or a trial. Gives how many trials will be cancelled; nothing where there is no such
   /// thing.
   std::optional<std::int64_t> cancel(const Id& id, const std::string& by);

@@ -358,8 +358,10 @@ jobspec::Trial Controller::trial_of(const Id& attempt, const std::string& push) 
   trial.train = jobspec::read_yaml(row->train, "trial " + attempt.to_string());
   trial.resources = sweep.shape(attempt.trial);
   trial.metric = sweep.metric;
-  for (const jobspec::Resources& shape : sweep.shapes)
-    trial.sweep_ranks = std::max(trial.sweep_ranks, shape.ranks());
+  // Trials added later change nothing for those that are there.
+  for (std::size_t i = 0; i < sweep.first_shapes; ++i)
+    trial.sweep_ranks = std::max(trial.sweep_ranks, sweep.shapes[i].ranks());
+  trial.sweep_ranks = std::max(trial.sweep_ranks, trial.resources.ranks());
   trial.id = attempt;
   trial.token = live_rows_.at(attempt).token;
   trial.push = push;

@@ -93,6 +93,8 @@ struct Writer {
     trial(TrialPhase::pending);
     sweep(SweepPhase::active, 0);
   }
+
+  void operator()(const event::TrialsAdded&) const { sweep(SweepPhase::active, 0); }
 };
 
 template <class E>
@@ -111,6 +113,7 @@ void write_rows(db::Store& store, LiveRows& live, const State& before, const db:
   write<event::TrialEnded>(writer);
   write<event::SweepEnded>(writer);
   write<event::RetryRequested>(writer);
+  write<event::TrialsAdded>(writer);
 }
 
 }  // namespace thalweg::daemon

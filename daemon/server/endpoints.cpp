@@ -10,6 +10,7 @@ const std::vector<Endpoint>& endpoints() {
       {"GET", "/v1/ping", "who answers, since when, with which backends", get_ping},
       {"GET", "/v1/schema", "what `train:` of a sweep file may contain", get_schema},
       {"POST", "/v1/sweeps", "submit a sweep file, or only check it (dry_run)", post_sweep},
+      {"POST", "/v1/extend", "add the trials that a changed sweep file gives more", post_extend},
       {"GET", "/v1/sweeps", "sweeps, newest first", get_sweeps},
       {"GET", "/v1/sweeps/{id}", "a sweep with its trials", get_sweep},
       {"GET", "/v1/sweeps/{id}/compare", "which configuration got there first", get_comparison},

@@ -11,6 +11,7 @@
 #include "daemon/server/endpoints.h"
 #include "daemon/server/forecast.h"
 #include "daemon/server/params.h"
+#include "daemon/server/submission.h"
 #include "daemon/state/resources.h"
 #include "jobspec/cost.h"
 #include "jobspec/schema.h"
@@ -65,11 +66,6 @@ awaitable<std::string> choose_backend(App& app, std::string wanted) {
                                    fmt::join(known, ", "), jobspec::suggestion(wanted, known)));
 }
 
-struct Parsed {
-  jobspec::Sweep sweep;
-  jobspec::Expansion expansion;
-};
-
 /// What the file says about Slurm means nothing elsewhere; that may be meant (a trial run at home),
 /// but not unknown.
 void note_ignored(jobspec::Sweep& sweep, const jobspec::SiteLimits& site,
@@ -109,8 +105,8 @@ std::vector<std::string> environment_of(const Config& config, const api::SweepRe
   return with_changes(std::move(entries), {{name, config.data}});
 }
 
-/// What the engine itself says of the trials. Throws jobspec::InputError with what is wrong with
-/// them. A check that fails holds no sweep back: it is noted.
+}  // namespace
+
 awaitable<void> ask_engine(App& app, const std::string& text,
                            const std::vector<std::string>& environment, const std::string& backend,
                            jobspec::Sweep& sweep) {
@@ -132,7 +128,7 @@ awaitable<void> ask_engine(App& app, const std::string& text,
   api::apply_check(check, sweep);
 }
 
-api::AboutSubmission about(const Parsed& parsed, const std::string& backend) {
+api::AboutSubmission about_submission(const ParsedSweep& parsed, const std::string& backend) {
   api::AboutSubmission about;
   about.name = parsed.sweep.name;
   about.backend = backend;
@@ -144,9 +140,9 @@ api::AboutSubmission about(const Parsed& parsed, const std::string& backend) {
   return about;
 }
 
-api::DryRunAnswer dry_run(const App& app, const Parsed& parsed, const std::string& backend) {
+api::DryRunAnswer dry_run(const App& app, const ParsedSweep& parsed, const std::string& backend) {
   api::DryRunAnswer answer;
-  static_cast<api::AboutSubmission&>(answer) = about(parsed, backend);
+  static_cast<api::AboutSubmission&>(answer) = about_submission(parsed, backend);
   for (const auto& trial : parsed.expansion.trials) {
     const jobspec::Resources& r = trial.resources;
     answer.trials.push_back({"." + std::to_string(trial.number), trial.seed,
@@ -160,8 +156,6 @@ api::DryRunAnswer dry_run(const App& app, const Parsed& parsed, const std::strin
     answer.script = std::move(script);
   return answer;
 }
-
-}  // namespace
 
 awaitable<std::shared_ptr<const jobspec::Schema>> engine_schema(App& app) {
   if (!app.schema) {
@@ -183,13 +177,13 @@ awaitable<Response> post_sweep(App& app, const Request& request) {
   const auto schema = co_await engine_schema(app);
   const jobspec::SiteLimits site = site_limits(app.config);
   const auto work = [=] {
-    Parsed result;
+    ParsedSweep result;
     result.sweep = jobspec::parse_sweep(asked.text, asked.file_name, *schema, site);
     result.sweep.directory = asked.directory;
     result.expansion = jobspec::expand(result.sweep, *schema);
     return result;
   };
-  Parsed parsed = co_await app.parsing.run(work);
+  ParsedSweep parsed = co_await app.parsing.run(work);
   if (parsed.expansion.trials.empty())
     throw HttpError(400, asked.file_name + ": the sweep has no trials");
   const auto environment = environment_of(app.config, asked, parsed.sweep);
@@ -208,8 +202,8 @@ awaitable<Response> post_sweep(App& app, const Request& request) {
   const Submitted submitted =
       app.controller.submit(parsed.sweep, parsed.expansion, asked.text, asked.file_name, backend,
                             user_name(request.user), environment);
-  const api::SubmissionAnswer answer{about(parsed, backend), std::to_string(submitted.id),
-                                     submitted.trials};
+  const api::SubmissionAnswer answer{about_submission(parsed, backend),
+                                     std::to_string(submitted.id), submitted.trials};
   co_return json_response(api::to_json(answer));
 }
 

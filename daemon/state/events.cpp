@@ -64,7 +64,8 @@ const std::vector<EventKind>& event_kinds() {
       described<event::Ending>(),         described<event::Ended>(),
       described<event::TrialEnded>(),     described<event::Stopped>(),
       described<event::SweepEnded>(),     described<event::CancelRequested>(),
-      described<event::RetryRequested>(), described<event::Note>(),
+      described<event::RetryRequested>(), described<event::TrialsAdded>(),
+      described<event::Note>(),
   };
   return kinds;
 }

@@ -37,6 +37,7 @@ struct Submitted {
     std::size_t count = 0;
   };
   std::vector<Shape> shapes;
+  std::string directory;  ///< that relative paths of the file count from; empty = not known
 
   static void each_field(auto& e, auto&& field) {
     field("backend", e.backend);
@@ -44,6 +45,24 @@ struct Submitted {
     field("slurm", e.slurm, Field::may_miss);
     field("limits", e.limits);
     field("shapes", e.shapes);
+    field("directory", e.directory, Field::may_miss);
+  }
+};
+
+/// The sweep file was changed so that it gives more trials: those that were missing are in the
+/// database, numbered on from the last. A sweep that had ended is open again.
+struct TrialsAdded {
+  static constexpr std::string_view kind = "trials_added", about = "sweep";
+  std::vector<std::string> changes;  ///< of the file, as "seeds=5"
+  jobspec::Limits limits;            ///< now
+  std::vector<Submitted::Shape> shapes;
+  std::string by;
+
+  static void each_field(auto& e, auto&& field) {
+    field("changes", e.changes, Field::may_miss);
+    field("limits", e.limits);
+    field("shapes", e.shapes);
+    field("by", e.by, Field::may_miss);
   }
 };
 

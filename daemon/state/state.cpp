@@ -35,6 +35,20 @@ LiveAttempt& live_of(SweepState& sweep, const Id& id) {
   return it->second;
 }
 
+/// On from the last trial's number.
+void add_trials(SweepState& sweep, const std::vector<event::Submitted::Shape>& shapes) {
+  for (const event::Submitted::Shape& shape : shapes) {
+    TrialState trial;
+    trial.shape = static_cast<std::uint32_t>(sweep.shapes.size());
+    for (std::size_t i = 0; i < shape.count; ++i) {
+      sweep.trials.push_back(trial);
+      sweep.unstarted.insert(sweep.unstarted.end(), static_cast<std::int64_t>(sweep.trials.size()));
+      sweep.open += 1;
+    }
+    sweep.shapes.push_back(shape.resources);
+  }
+}
+
 void on_submitted(State& state, const db::Event& event, event::Submitted data) {
   if (state.sweeps.count(event.id.sweep) != 0) throw std::invalid_argument("submitted twice");
   SweepState sweep;
@@ -43,16 +57,25 @@ void on_submitted(State& state, const db::Event& event, event::Submitted data) {
   sweep.limits = data.limits;
   sweep.metric = std::move(data.metric);
   sweep.slurm = std::move(data.slurm);
-  for (const event::Submitted::Shape& shape : data.shapes) {
-    TrialState trial;
-    trial.shape = static_cast<std::uint32_t>(sweep.shapes.size());
-    sweep.trials.insert(sweep.trials.end(), shape.count, trial);
-    sweep.shapes.push_back(shape.resources);
-  }
-  sweep.open = static_cast<std::int64_t>(sweep.trials.size());
-  for (std::int64_t number = 1; number <= sweep.open; ++number)
-    sweep.unstarted.insert(sweep.unstarted.end(), number);
+  sweep.directory = std::move(data.directory);
+  add_trials(sweep, data.shapes);
+  sweep.first_shapes = sweep.shapes.size();
   state.sweeps.emplace(sweep.id, std::move(sweep));
+}
+
+/// Trials that are to run: what stopped the sweep before does not count for them.
+void reopen(SweepState& sweep) {
+  sweep.phase = SweepPhase::active;
+  sweep.cancel = sweep.end_running = false;
+  sweep.stopped.clear();
+  sweep.failures.clear();
+}
+
+void on_trials_added(State& state, const db::Event& event, const event::TrialsAdded& data) {
+  SweepState& sweep = sweep_of(state, event.id);
+  sweep.limits = data.limits;
+  add_trials(sweep, data.shapes);
+  reopen(sweep);
 }
 
 void on_launching(State& state, const db::Event& event, const event::Launching& data) {
@@ -169,10 +192,7 @@ void on_retry_requested(State& state, const db::Event& event, const event::Retry
   if (!is_over(trial.phase)) throw std::invalid_argument("the trial has not ended");
   count_of(sweep, trial.phase) -= 1;
   sweep.open += 1;
-  sweep.phase = SweepPhase::active;
-  sweep.cancel = sweep.end_running = false;
-  sweep.stopped.clear();
-  sweep.failures.clear();
+  reopen(sweep);
   trial.phase = TrialPhase::pending;
   trial.failures = trial.idle_ends = 0;
   trial.cancel = false;
@@ -209,6 +229,7 @@ constexpr Row table[] = {
     row<event::SweepEnded, on_sweep_ended>(),
     row<event::CancelRequested, on_cancel_requested>(),
     row<event::RetryRequested, on_retry_requested>(),
+    row<event::TrialsAdded, on_trials_added>(),
 };
 
 }  // namespace

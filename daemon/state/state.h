@@ -54,7 +54,9 @@ struct SweepState {
   bool cancel = false;
   std::string stopped;       ///< why nothing more is started; empty = go on
   bool end_running = false;  ///< with `stopped`: end what runs
+  std::string directory;     ///< that relative paths of its file count from; empty = not known
   std::vector<jobspec::Resources> shapes;
+  std::size_t first_shapes = 0;              ///< of them, those of the trials that were submitted
   std::vector<TrialState> trials;            ///< trial number - 1
   std::map<std::int64_t, LiveAttempt> live;  ///< by trial number
   std::set<std::int64_t> unstarted;  ///< trials to be started, without an attempt to look back on

@@ -63,6 +63,26 @@ TEST_F(ControllerTest, RunsASweepToItsEnd) {
   }
 }
 
+TEST_F(ControllerTest, AddedTrialsRunInASweepThatHadEnded) {
+  const auto id = submit(controller(), test::sweep_of(2));
+  ASSERT_TRUE(run_to_end(id));
+  auto wide = test::sweep_of(3);
+  wide.resources.nodes = 8;
+  test::extend(controller(), id, wide);
+  EXPECT_EQ(sweep_state(id), "active");
+  EXPECT_EQ(life->store->sweep(id)->ended, 0);
+  EXPECT_EQ(life->store->sweep(id)->text, "name: test\nmore: true");
+  restart();
+  ASSERT_TRUE(run_to_end(id));
+  EXPECT_EQ(trial(id, 3).state, TrialPhase::finished);
+  EXPECT_EQ(trial(id, 1).attempts, 1);
+  EXPECT_EQ(jobspec::read_trial(world.dir.path() / "runs/1/3/1/trial.yaml").sweep_ranks, 8);
+  controller().retry({id, 1, 0}, {TrialPhase::finished}, "me");
+  ASSERT_TRUE(run_to_end(id));
+  EXPECT_EQ(jobspec::read_trial(world.dir.path() / "runs/1/1/2/trial.yaml").sweep_ranks, 1)
+      << "a wider trial changes nothing for those that were there";
+}
+
 TEST_F(ControllerTest, TheAttemptFolderIsWholeAndPrivate) {
   const auto id = submit(controller(), test::sweep_of(1));
   ASSERT_TRUE(run_to_end(id));

@@ -88,7 +88,9 @@ TEST_P(CrashAt, NothingIsLostOrDoubled) {
 std::vector<std::string> all_points() {
   std::vector<std::string> names;
   for (const auto& point : fault::points())
-    if (point.name.find("cancel") == std::string_view::npos) names.emplace_back(point.name);
+    if (point.name.find("cancel") == std::string_view::npos &&
+        point.name.find("extension") == std::string_view::npos)
+      names.emplace_back(point.name);
   return names;
 }
 
@@ -151,6 +153,44 @@ TEST_P(CrashWhileCancelling, TheCancelIsNotForgotten) {
 
 INSTANTIATE_TEST_SUITE_P(Point, CrashWhileCancelling,
                          testing::Values("before_cancel", "after_cancel"),
+                         [](const auto& name) { return name.param; });
+
+class CrashWhileExtending : public testing::TestWithParam<std::string> {};
+
+TEST_P(CrashWhileExtending, TheTrialsAreAddedOnceOrNotAtAll) {
+  World world;
+  world.cluster.steps = steps;
+  std::int64_t sweep = 0;
+  {
+    World::Life life(world);
+    sweep = submit(*life.controller, test::sweep_of(trials - 1));
+    ASSERT_TRUE(world.run_to_the_end());
+  }
+  int kills = 0;
+  {
+    const Handler handler([&](std::string_view point) {
+      if (point == GetParam() && kills < 2) {
+        ++kills;
+        throw Killed{};
+      }
+    });
+    for (bool added = false; !added;) {
+      try {
+        World::Life life(world);
+        // Who gets no answer looks before asking again.
+        added = life.store->trials(sweep).size() == trials;
+        if (!added) test::extend(*life.controller, sweep, test::sweep_of(trials));
+      } catch (const Killed&) {
+      }
+    }
+    ASSERT_TRUE(world.run_to_the_end());
+  }
+  EXPECT_GE(kills, 1);
+  expect_exactly_once(world, sweep);
+}
+
+INSTANTIATE_TEST_SUITE_P(Point, CrashWhileExtending,
+                         testing::Values("in_extension", "after_extension"),
                          [](const auto& name) { return name.param; });
 
 TEST(Crash, AfterALostAnswerTheHeldJobIsTaken) {

@@ -1,4 +1,5 @@
 // What the endpoints answer.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "daemon/api/messages.h"
@@ -153,6 +154,74 @@ TEST_F(ServerTest, PathsCountFromTheFolderOfTheSweepFile) {
   EXPECT_EQ(client->get("/v1/trials/" + id + ".1").at("train").at("data").at("file"),
             "/exp/x.npz:X");
   wait_for_end(id);
+}
+
+/// What decides a trial.
+json seen(const json& sweep) {
+  std::set<std::string> all;
+  for (const json& trial : sweep.at("trials"))
+    all.insert(trial.at("parameters").dump() + " " + trial.at("seed").dump());
+  return all;
+}
+
+TEST_F(ServerTest, AnExtendedSweepIsTheOneThatItsFileGivesFromTheStart) {
+  const auto text = [&](int draws, int seeds) {
+    return fmt::format(
+        "method: random\nrun_cap: {}\nseeds: {}\n"
+        "parameters: {{optimizer.lr: {{min: 0.1, max: 1.0}}}}\n"
+        "train: {{steps: 4, data: {{file: 'x.npz:X'}}}}\n",
+        draws, seeds);
+  };
+  const std::string id =
+      client->post("/v1/sweeps", {{"text", text(2, 1)}, {"directory", "/exp"}}).at("id");
+  wait_for_end(id);
+  const json dry =
+      client->post("/v1/extend", {{"id", id}, {"text", text(3, 2)}, {"dry_run", true}});
+  ASSERT_EQ(dry.at("trials").size(), 4u);
+  EXPECT_EQ(dry.at("trials")[0].at("id"), ".3");
+  EXPECT_EQ(client->get("/v1/sweeps/" + id).at("counts").at("finished"), 2);
+
+  const json answer =
+      client->post("/v1/extend", {{"id", id}, {"text", text(3, 2)}, {"changes", {"seeds=2"}}});
+  EXPECT_EQ(answer.at("new_trials"), json::array({id + ".3", id + ".4", id + ".5", id + ".6"}));
+  EXPECT_EQ(answer.at("trials"), 6);
+  const json extended = wait_for_end(id);
+  EXPECT_EQ(extended.at("state"), "finished");
+  EXPECT_EQ(extended.at("trials")[0].at("attempts"), 1) << "what was there did not run again";
+  EXPECT_EQ(extended.at("trials")[2].at("configuration"), 1) << "seed 2 of the first";
+  EXPECT_EQ(extended.at("trials")[5].at("configuration"), 3);
+  const std::string whole =
+      client->post("/v1/sweeps", {{"text", text(3, 2)}, {"directory", "/exp"}}).at("id");
+  EXPECT_EQ(seen(extended), seen(wait_for_end(whole)));
+
+  start();  // the log alone tells the new controller
+  EXPECT_EQ(client->get("/v1/sweeps/" + id).at("counts").at("finished"), 6);
+  const json again = client->post("/v1/extend", {{"id", id}, {"text", text(3, 2)}});
+  EXPECT_TRUE(again.at("new_trials").empty());
+  EXPECT_EQ(client->get("/v1/sweeps/" + id).at("state"), "finished");
+}
+
+TEST_F(ServerTest, AnExtensionKeepsWhatIsThere) {
+  const std::string id = submit();
+  wait_for_end(id);
+  const auto refusal = [&](const std::string& text) -> std::string {
+    try {
+      client->post("/v1/extend", {{"id", id}, {"text", text}});
+      return "was taken";
+    } catch (const api::ApiError& error) {
+      EXPECT_EQ(error.status(), 400);
+      return error.what();
+    }
+  };
+  const std::string text = sweep_text;
+  EXPECT_THAT(refusal(text + "seeds: 2\nmetric: {name: val/loss}\n"),
+              HasSubstr("metric is one for"));
+  std::string longer = text;
+  longer.replace(longer.find("steps: 4"), 8, "steps: 8");
+  EXPECT_THAT(refusal(longer), HasSubstr("does not give trial 1 any more (nor 1 others)"));
+  EXPECT_THAT(refusal(text + "seeds: no\n"), HasSubstr("sweep 1, extended:6: seeds: found"));
+  EXPECT_EQ(client->get("/v1/sweeps/" + id).at("trials").size(), 2u);
+  EXPECT_EQ(status([&] { client->post("/v1/extend", {{"id", "99"}, {"text", text}}); }), 404);
 }
 
 TEST_F(ServerTest, TheRecordHasWhatARerunIsMadeOf) {

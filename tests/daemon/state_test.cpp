@@ -75,6 +75,32 @@ TEST(State, ARetryRequestOpensTrialAndSweepAgain) {
   EXPECT_EQ(log.state.trial({1, 1, 0})->attempts, 1) << "attempt numbers go on";
 }
 
+TEST(State, AddedTrialsOpenASweepAgain) {
+  Log log;
+  log.sweep("1", 2, 1, {{"node_hours", 1}});
+  log("trial_ended", "1.1", {{"state", "finished"}})("trial_ended", "1.2", {{"state", "failed"}});
+  log("stopped", "1", {{"reason", "budget"}, {"end_running", true}});
+  log("sweep_ended", "1", {{"state", "failed"}});
+  json shape = resources_json({});
+  shape["count"] = 2;
+  json wide = shape;
+  wide["nodes"] = 3;
+  wide["count"] = 1;
+  log("trials_added", "1",
+      {{"limits", {{"max_nodes_in_flight", 8}, {"node_hours", 5}, {"max_retries", 1}}},
+       {"shapes", {shape, wide}}});
+  const SweepState& sweep = log.state.sweeps.at(1);
+  EXPECT_EQ(sweep.phase, SweepPhase::active);
+  EXPECT_TRUE(sweep.stopped.empty());
+  EXPECT_EQ(sweep.open, 3);
+  EXPECT_EQ(sweep.finished, 1) << "what has ended stays so";
+  EXPECT_EQ(sweep.failed, 1);
+  EXPECT_EQ(sweep.unstarted, (std::set<std::int64_t>{3, 4, 5}));
+  EXPECT_EQ(sweep.shape(5).nodes, 3);
+  EXPECT_EQ(sweep.limits.node_hours, 5);
+  EXPECT_EQ(sweep.first_shapes, 1u);
+}
+
 TEST(State, RefusesWhatCannotFollow) {
   const struct {
     const char* why;

@@ -67,7 +67,9 @@ jobspec::Sweep sweep_of(int trials, int steps) {
   return sweep;
 }
 
-std::int64_t submit(daemon::Controller& controller, const jobspec::Sweep& sweep) {
+namespace {
+
+jobspec::Expansion expand(const jobspec::Sweep& sweep) {
   jobspec::Expansion expansion;
   for (const auto seed : sweep.seeds) {
     jobspec::ExpandedTrial trial;
@@ -79,7 +81,20 @@ std::int64_t submit(daemon::Controller& controller, const jobspec::Sweep& sweep)
     trial.hash = "0123456789abcdef0123456789abcdef";
     expansion.trials.push_back(trial);
   }
-  return controller.submit(sweep, expansion, "name: test", "test.yaml", "fake", "me").id;
+  return expansion;
+}
+
+}  // namespace
+
+std::int64_t submit(daemon::Controller& controller, const jobspec::Sweep& sweep) {
+  return controller.submit(sweep, expand(sweep), "name: test", "test.yaml", "fake", "me").id;
+}
+
+void extend(daemon::Controller& controller, std::int64_t id, const jobspec::Sweep& sweep) {
+  auto trials = expand(sweep).trials;
+  const auto there = controller.state().sweeps.at(id).trials.size();
+  trials.erase(trials.begin(), trials.begin() + static_cast<std::ptrdiff_t>(there));
+  controller.extend(id, trials, sweep.limits, "name: test\nmore: true", {"more"}, "me");
 }
 
 }  // namespace thalweg::test

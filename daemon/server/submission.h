@@ -1,0 +1,32 @@
+// What submitting a sweep and extending one have in common.
+#pragma once
+
+#include <utility>  // boost 1.74's awaitable.hpp needs it first
+
+#include <boost/asio/awaitable.hpp>
+#include <string>
+#include <vector>
+
+#include "daemon/api/sweep_messages.h"
+#include "daemon/server/app.h"
+#include "jobspec/sweep.h"
+
+namespace thalweg::daemon {
+
+struct ParsedSweep {
+  jobspec::Sweep sweep;
+  jobspec::Expansion expansion;
+};
+
+/// What the engine itself says of the trials of the file `text`. Throws jobspec::InputError with
+/// what is wrong with them. A check that fails holds no sweep back: it is noted in `sweep`.
+boost::asio::awaitable<void> ask_engine(App& app, const std::string& text,
+                                        const std::vector<std::string>& environment,
+                                        const std::string& backend, jobspec::Sweep& sweep);
+
+api::AboutSubmission about_submission(const ParsedSweep& parsed, const std::string& backend);
+
+/// Without forecasts.
+api::DryRunAnswer dry_run(const App& app, const ParsedSweep& parsed, const std::string& backend);
+
+}  // namespace thalweg::daemon
