@@ -8,6 +8,7 @@ inline constexpr const char* train_loss = "train/loss";
 inline constexpr const char* lr = "lr";
 inline constexpr const char* epoch = "epoch";
 inline constexpr const char* samples_per_s = "perf/samples_per_s";
+inline constexpr const char* tflops = "perf/tflops";
 inline constexpr const char* data_ms = "perf/data_ms";
 inline constexpr const char* compute_ms = "perf/compute_ms";
 inline constexpr const char* optimizer_ms = "perf/optimizer_ms";

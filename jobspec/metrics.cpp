@@ -57,9 +57,10 @@ std::string with_slashes(std::string name) {
 }  // namespace
 
 bool larger_is_better(std::string_view name) {
-  constexpr std::array<std::string_view, 17> words{
-      "accuracy", "iou",  "dice", "f1",    "auc",     "auroc",      "precision", "recall", "bleu",
-      "psnr",     "ssim", "r2",   "score", "samples", "throughput", "overlap",   "epoch"};
+  constexpr std::array<std::string_view, 18> words{
+      "accuracy",  "iou",     "dice",       "f1",     "auc",     "auroc",
+      "precision", "recall",  "bleu",       "psnr",   "ssim",    "r2",
+      "score",     "samples", "throughput", "tflops", "overlap", "epoch"};
   std::string word;
   for (const char c : with_slashes(our_spelling(name)) + '/') {
     if (c != '/') {

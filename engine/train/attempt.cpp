@@ -12,6 +12,7 @@
 #include "engine/device/input_shape.h"
 #include "engine/device/layer.h"
 #include "engine/gpu/library.h"
+#include "engine/nn/flops.h"
 #include "engine/train/failure.h"
 #include "engine/train/kernels.h"
 #include "engine/train/libraries.h"
@@ -204,6 +205,7 @@ void Attempt::choose_kernels() {
 
 void Attempt::build() {
   model = build_for(settings);
+  flops_per_sample = flops_of(factory.graph(input_shape(*dataset))).training();
   optimizer = factory.optimizer(parameters_of(*model));
   schedule = factory.schedule(plan.length);
   stop_rule = factory.stop_rule(in.trial.metric);
@@ -244,6 +246,7 @@ void Attempt::tell_start() {
        {"threads", lanes->threads()},
        {"shards", sharding.shards},
        {"parameters", model->parameter_count()},
+       {"flops_per_sample", flops_per_sample},
        {"steps", plan.length.total_steps},
        {"steps_per_epoch", plan.length.steps_per_epoch},
        {"epochs", static_cast<double>(plan.length.total_steps) /

@@ -77,6 +77,7 @@ struct Attempt {
   double base_lr = 0;
   Sharding sharding;
   std::unique_ptr<Model> model;
+  double flops_per_sample = 0;  ///< of a training step
   std::unique_ptr<Optimizer<float>> optimizer;
   std::unique_ptr<Schedule> schedule;
   StopRule stop_rule;

@@ -15,6 +15,7 @@
 #include "engine/data/split.h"
 #include "engine/device/device.h"
 #include "engine/gpu/gpu.h"
+#include "engine/nn/flops.h"
 #include "engine/nn/graph.h"
 #include "engine/nn/model.h"
 #include "engine/nn/model_table.h"
@@ -276,10 +277,7 @@ class Checker::Visit {
     }
     compiled_ = known;
     if (compiled_->error) std::rethrow_exception(compiled_->error);
-    report.parameters = 0;
-    for (const LayerPlan& layer : graph().layers)
-      for (const ParameterPlan& parameter : layer.parameters)
-        report.parameters += elements(parameter.shape);
+    report.parameters = parameter_count(graph());
   }
 
   /// A device that this machine lacks plans nothing.

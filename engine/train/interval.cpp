@@ -24,14 +24,17 @@ void Interval::add(const StepOutcome& outcome) {
 }
 
 std::vector<MetricPoint> Interval::report(std::int64_t step, double lr,
-                                          std::int64_t steps_per_epoch, int global_batch) {
+                                          std::int64_t steps_per_epoch, int global_batch,
+                                          double flops_per_sample) {
   const auto timed = static_cast<double>(timed_steps_);
   const auto measured = static_cast<double>(measured_steps_);
+  const double samples_per_s = 1000 * timed * global_batch / wall_ms_;
   std::vector<MetricPoint> points{
       {metric::train_loss, step, loss_sum_ / static_cast<double>(steps_)},
       {metric::lr, step, lr},
       {metric::epoch, step, static_cast<double>(step) / static_cast<double>(steps_per_epoch)},
-      {metric::samples_per_s, step, 1000 * timed * global_batch / wall_ms_},
+      {metric::samples_per_s, step, samples_per_s},
+      {metric::tflops, step, samples_per_s * flops_per_sample * 1e-12},
       {metric::data_ms, step, data_ms_ / timed},
       {metric::compute_ms, step, compute_ms_ / timed},
       {metric::optimizer_ms, step, optimizer_ms_ / timed},

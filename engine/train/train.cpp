@@ -29,8 +29,9 @@ std::string four_digits(double value) {
 }
 
 void report_interval(Attempt& a) {
-  std::vector<MetricPoint> points = a.interval.report(
-      a.step, a.learning_rate(a.step - 1), a.plan.length.steps_per_epoch, a.settings.global_batch);
+  std::vector<MetricPoint> points =
+      a.interval.report(a.step, a.learning_rate(a.step - 1), a.plan.length.steps_per_epoch,
+                        a.settings.global_batch, a.flops_per_sample);
   const std::vector<MetricPoint> noise = a.noise.report(a.step);
   points.insert(points.end(), noise.begin(), noise.end());
   a.record.metrics(points);

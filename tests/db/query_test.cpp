@@ -19,11 +19,12 @@ class QueryTest : public StoreTest {
                       {"val/error", 200, 0.25, 1700000020},
                       {"train/loss", 100, 2, 1700000010.5}});
     store.put_start(
-        id, R"({"version":"0.1","device":"cpu","device_name":"A CPU","ranks":2,"threads":1,)"
-            R"("shards":4,"parameters":10,"steps":99,"resumed_step":0,"libraries":{},)"
-            R"("config":{"optimizer":{"name":"adamw","lr":0.001,"eps":1e-8},)"
-            R"("model":{"name":"mlp","hidden":[512,256]},"batch":{"global":128},)"
-            R"("epochs":5,"steps":null}})");
+        id,
+        R"({"version":"0.1","device":"cpu","device_name":"A CPU","ranks":2,"threads":1,)"
+        R"("shards":4,"parameters":10,"flops_per_sample":48.0,"steps":99,"resumed_step":0,"libraries":{},)"
+        R"("config":{"optimizer":{"name":"adamw","lr":0.001,"eps":1e-8},)"
+        R"("model":{"name":"mlp","hidden":[512,256]},"batch":{"global":128},)"
+        R"("epochs":5,"steps":null}})");
     store.append_event({0, 1700000000, "submitted", {id.sweep, 0, 0}, R"({"trials":1})"});
   }
 
@@ -110,6 +111,11 @@ TEST_F(QueryTest, EveryViewHasTheDocumentedColumns) {
     EXPECT_FALSE(result.rows.empty()) << view;
   }
   EXPECT_EQ(ask("SELECT name FROM sqlite_master WHERE type = 'view'").rows.size(), 8u);
+}
+
+TEST_F(QueryTest, StartsTellWhatATrainingStepComputes) {
+  EXPECT_EQ(ask("SELECT parameters * flops_per_sample FROM starts").rows.at(0).at(0).as_double(),
+            480);
 }
 
 TEST_F(QueryTest, MetricsArePointsAsRows) {

@@ -34,6 +34,20 @@ struct Functions {
   void (*backward)(const LayerPlan& plan, const Call<T>& call);
 };
 
+/// Floating point operations of a layer for one sample, counted as published counts are: products
+/// of matrices, windows and attention, a multiplication and an addition being two, padding counted
+/// as if it were data; what is done once per element is left out.
+struct LayerFlops {
+  double forward = 0;
+  double own_gradients = 0;    ///< backward, whatever is before the layer
+  double input_gradients = 0;  ///< backward, where something before the layer learns
+
+  /// Of so many multiplications of inputs with weights: each gradient takes as many again.
+  static LayerFlops with_weights(double count) { return {2 * count, 2 * count, 2 * count}; }
+  /// Of inputs with inputs, each of which has a gradient.
+  static LayerFlops between_inputs(double count) { return {2 * count, 0, 4 * count}; }
+};
+
 struct Layer {
   /// From plan.in (or ins) and the row's options, complete and checked: sets out, parameters,
   /// statistics and plan.options. Throws std::invalid_argument with "expects ..." where they do not
@@ -41,6 +55,8 @@ struct Layer {
   void (*plan)(LayerPlan& plan, const jobspec::Options& options);
   Functions<float> f32;
   Functions<double> f64;
+  /// Of a planned layer; null: it has no products.
+  LayerFlops (*flops)(const LayerPlan& plan) = nullptr;
 
   template <class T>
   const Functions<T>& functions() const {

@@ -22,6 +22,13 @@ void plan(LayerPlan& layer, const jobspec::Options& options) {
   layer.options = AttentionOptions{heads, options.flag("causal")};
 }
 
+/// Queries by keys, and weights by values: all positions with all, as kernels that do not skip the
+/// masked ones would.
+LayerFlops flops(const LayerPlan& layer) {
+  return LayerFlops::between_inputs(
+      static_cast<double>(2 * layer.in[0] * layer.in[0] * layer.out.back()));
+}
+
 /// One head of one sample: rows of q, k, v and of the output.
 struct Head {
   std::int64_t positions, depth, width;
@@ -107,7 +114,8 @@ void backward(const LayerPlan& layer, const Call<T>& call) {
 
 }  // namespace
 
-const Layer attention{plan, {forward<float>, backward<float>}, {forward<double>, backward<double>}};
+const Layer attention{
+    plan, {forward<float>, backward<float>}, {forward<double>, backward<double>}, flops};
 
 }  // namespace thalweg::engine::reference
 

@@ -53,6 +53,15 @@ void plan_transposed(LayerPlan& layer, const jobspec::Options& options) {
   layer.options = ConvOptions{w};
 }
 
+/// Every weight is used once for each position: of the output, or of what a transposed convolution
+/// spreads.
+template <bool transposed>
+LayerFlops flops(const LayerPlan& layer) {
+  const Shape& image = transposed ? layer.in : layer.out;
+  return LayerFlops::with_weights(static_cast<double>(elements(layer.parameters[0].shape)) *
+                                  static_cast<double>(elements(image) / image[0]));
+}
+
 /// Calls visit(index of the output, of the input, of the weight) for every product.
 template <bool transposed, class Visit>
 void for_each_term(const LayerPlan& layer, int samples, Visit visit) {
@@ -98,11 +107,13 @@ void backward(const LayerPlan& layer, const Call<T>& call) {
 template <int directions>
 const Layer conv{plan<directions>,
                  {forward<false, float>, backward<false, float>},
-                 {forward<false, double>, backward<false, double>}};
+                 {forward<false, double>, backward<false, double>},
+                 flops<false>};
 template <int directions>
 const Layer conv_transpose{plan_transposed<directions>,
                            {forward<true, float>, backward<true, float>},
-                           {forward<true, double>, backward<true, double>}};
+                           {forward<true, double>, backward<true, double>},
+                           flops<true>};
 
 }  // namespace thalweg::engine::reference
 

@@ -26,6 +26,12 @@ void plan(LayerPlan& layer, const jobspec::Options& options) {
   layer.options = CrossAttentionOptions{heads};
 }
 
+/// Queries by keys, and weights by values.
+LayerFlops flops(const LayerPlan& layer) {
+  return LayerFlops::between_inputs(
+      static_cast<double>(2 * layer.ins[0][0] * layer.ins[1][0] * layer.out.back()));
+}
+
 /// One head of one sample: where its rows stand.
 struct Head {
   std::int64_t positions, others, depth, width;
@@ -114,7 +120,7 @@ void backward(const LayerPlan& layer, const Call<T>& call) {
 }  // namespace
 
 const Layer cross_attention{
-    plan, {forward<float>, backward<float>}, {forward<double>, backward<double>}};
+    plan, {forward<float>, backward<float>}, {forward<double>, backward<double>}, flops};
 
 }  // namespace thalweg::engine::reference
 

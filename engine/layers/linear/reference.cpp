@@ -19,6 +19,11 @@ void plan(LayerPlan& layer, const jobspec::Options& options) {
     layer.parameters.push_back({"bias", {outputs}, Init::zeros, 0, 1, true});
 }
 
+LayerFlops flops(const LayerPlan& layer) {
+  const std::int64_t rows = elements(layer.in) / layer.in.back();
+  return LayerFlops::with_weights(static_cast<double>(rows * layer.in.back() * layer.out.back()));
+}
+
 template <class T>
 void forward(const LayerPlan& layer, const Call<T>& call) {
   const std::int64_t inputs = layer.in.back(), outputs = layer.out.back();
@@ -64,7 +69,8 @@ void backward(const LayerPlan& layer, const Call<T>& call) {
 
 }  // namespace
 
-const Layer linear{plan, {forward<float>, backward<float>}, {forward<double>, backward<double>}};
+const Layer linear{
+    plan, {forward<float>, backward<float>}, {forward<double>, backward<double>}, flops};
 
 }  // namespace thalweg::engine::reference
 

@@ -24,6 +24,15 @@ void plan(LayerPlan& layer, const jobspec::Options& options) {
                       {"bias_hh", {4 * width}, Init::zeros, 0, 1, true}};
 }
 
+/// The gradient of h goes from each position to the one before it, whatever x is.
+LayerFlops flops(const LayerPlan& layer) {
+  const auto count = [&](int parameter) {
+    return 2 * static_cast<double>(layer.in[0] * elements(layer.parameters[parameter].shape));
+  };
+  const double of_x = count(0), of_h = count(1);
+  return {of_x + of_h, of_x + 2 * of_h, of_x};
+}
+
 /// What one sample goes through; position 0 is the start, position t + 1 follows input t.
 template <class T>
 struct Run {
@@ -128,7 +137,8 @@ void backward(const LayerPlan& layer, const Call<T>& call) {
 
 }  // namespace
 
-const Layer lstm{plan, {forward<float>, backward<float>}, {forward<double>, backward<double>}};
+const Layer lstm{
+    plan, {forward<float>, backward<float>}, {forward<double>, backward<double>}, flops};
 
 }  // namespace thalweg::engine::reference
 

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/nn/flops.h"
 #include "engine/nn/model_table.h"
 #include "tests/support/counted_plan.h"
 #include "tests/support/models.h"
@@ -57,7 +58,7 @@ constexpr Peer peers[] = {{"resnet50", 75, 85},  {"gpt2", 36, 39},   {"bert_larg
                           {"lenet", 0.20, 0.26}, {"mlp", 0.16, 0.20}};
 
 struct Counts {
-  double loop_bytes = 0, call_bytes = 0, flops = 0, update = 0, bus = 0;
+  double loop_bytes = 0, call_bytes = 0, update = 0, bus = 0;
   int launches = 0, calls = 0;
 };
 
@@ -92,14 +93,6 @@ double seconds_of(const CountedPlan& counted, const CountedOperation& o, const A
   return std::max(starts, 0.4 * starts + busy);
 }
 
-double parameters_of(const Graph& graph) {
-  double count = 0;
-  for (const LayerPlan& layer : graph.layers)
-    for (const ParameterPlan& parameter : layer.parameters)
-      count += static_cast<double>(elements(parameter.shape));
-  return count;
-}
-
 Counts counts_of(const CountedPlan& counted) {
   Counts c;
   for (const CountedOperation& o : counted.operations) {
@@ -110,11 +103,10 @@ Counts counts_of(const CountedPlan& counted) {
     }
     ++c.calls;
     c.call_bytes += o.bytes;
-    c.flops += o.call->flops;
     c.call_bytes += o.call->beside;
   }
   c.launches += update_launches;
-  c.update = update_bytes * parameters_of(counted.graph);
+  c.update = update_bytes * static_cast<double>(parameter_count(counted.graph));
   c.bus = 4.0 * counted.plan.samples * static_cast<double>(elements(counted.graph.input));
   return c;
 }
@@ -190,10 +182,11 @@ int run(const std::string& file, const std::string& detail) {
     const CountedPlan counted = test::count_plan(build_model_graph(c.model, c.data), c.batch,
                                                  CompileOptions(Precision::bf16));
     const Counts n = counts_of(counted);
+    const double tflop = flops_of(counted.graph).training() * c.batch * 1e-12;
     const double ms = step_ms(counted, middle), from = step_ms(counted, better),
                  to = step_ms(counted, worse);
     std::printf("%-11s %5d %8.3f %8.2f %8.2f %8.2f %6d %8.3f %8.3f-%8.3f %7.2f-%7.2f %s\n",
-                peer.model, c.batch, n.flops * 1e-12, n.loop_bytes * 1e-9, n.call_bytes * 1e-9,
+                peer.model, c.batch, tflop, n.loop_bytes * 1e-9, n.call_bytes * 1e-9,
                 n.update * 1e-9, n.launches, ms, from, to, peer.from, peer.to,
                 ms <= peer.from ? "faster"
                 : ms <= peer.to ? "as fast"
@@ -205,9 +198,9 @@ int run(const std::string& file, const std::string& detail) {
         "\"loops_gb\": %.3f, \"calls_gb\": %.3f, \"update_gb\": %.3f, \"bus_gb\": %.4f, \"calls\": "
         "%d, \"launches\": %d, \"step_ms\": %.4f, \"step_ms_better\": %.4f, \"step_ms_worse\": "
         "%.4f, \"pytorch_ms_guess\": [%.2f, %.2f]}%s\n",
-        peer.model, c.batch, parameters_of(counted.graph), n.flops * 1e-12, n.loop_bytes * 1e-9,
-        n.call_bytes * 1e-9, n.update * 1e-9, n.bus * 1e-9, n.calls, n.launches, ms, from, to,
-        peer.from, peer.to, &peer == std::end(peers) - 1 ? "" : ",");
+        peer.model, c.batch, static_cast<double>(parameter_count(counted.graph)), tflop,
+        n.loop_bytes * 1e-9, n.call_bytes * 1e-9, n.update * 1e-9, n.bus * 1e-9, n.calls,
+        n.launches, ms, from, to, peer.from, peer.to, &peer == std::end(peers) - 1 ? "" : ",");
   }
   json += "  }\n}\n";
   if (file.empty()) return 0;

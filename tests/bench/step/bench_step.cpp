@@ -15,7 +15,7 @@
 //   bind=N     rank r stays on core N + r (with threads > 1: no)
 //   serve=DIR  takes commands from DIR/in.RANK and answers in DIR/out, as compare.py says
 // Under thalweg-launch every rank has such a batch of its own. gflop, gbyte: the step's arithmetic,
-// and the bytes that it moves at least (flops.h).
+// and the bytes that it moves at least (engine/nn/flops.h, traffic.h).
 #include <sched.h>
 
 #include <algorithm>

@@ -6,11 +6,12 @@
 
 #include "engine/device/cpu/lane.h"
 #include "engine/device/lane.h"
+#include "engine/nn/flops.h"
 #include "engine/nn/model_table.h"
 #include "engine/tensor/random.h"
 #include "tests/bench/gpu/measured_kernels.h"
-#include "tests/bench/step/flops.h"
 #include "tests/bench/step/limit.h"
+#include "tests/bench/step/traffic.h"
 
 namespace thalweg::engine::bench {
 namespace {
@@ -218,7 +219,7 @@ Watched Trainer::observe(double seconds) {
 }
 
 double Trainer::flops_of_step() const {
-  return flops_of(graph_).all() * batch_;
+  return flops_of(graph_).training() * batch_;
 }
 
 double Trainer::bytes_of_step() const {

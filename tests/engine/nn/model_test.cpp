@@ -1,5 +1,6 @@
 // Whole models through model.h: sizes, initial values, layouts, devices, lanes and bad input.
 #include "engine/nn/model.h"
+#include "engine/nn/flops.h"
 #include "engine/nn/model_table.h"
 
 #include <gmock/gmock.h>
@@ -51,11 +52,7 @@ TEST(Models, HaveTheKnownSizes) {
 }
 
 std::int64_t parameters_of_graph(const Map& model, const InputShape& input) {
-  std::int64_t count = 0;
-  for (const LayerPlan& layer : build_model_graph(model, input).layers)
-    for (const ParameterPlan& parameter : layer.parameters)
-      count += elements(parameter.shape);
-  return count;
+  return parameter_count(build_model_graph(model, input));
 }
 
 TEST(Models, HaveThePublishedSizes) {

@@ -70,6 +70,17 @@ double last_value(const std::vector<Value>& journal, const std::string& name) {
   return value;
 }
 
+TEST(Attempt, JournalTellsFlopsOfASampleAndASecond) {
+  const test::TempDir folder;
+  run_to_end(tiny_trial(), folder.path(), 2);
+  const auto journal = read_journal(folder.path());
+  // 16 to 12 features forward and for the weights' gradients, to 10 for the inputs' as well.
+  const double sample = journal.front().find("flops_per_sample")->as_double();
+  EXPECT_EQ(sample, 2 * 2 * 16 * 12 + 3 * 2 * 12 * 10);
+  EXPECT_DOUBLE_EQ(last_value(journal, "perf/tflops"),
+                   last_value(journal, "perf/samples_per_s") * sample * 1e-12);
+}
+
 TEST(Attempt, AutotuneWritesItsTableAndKeepsTheCurve) {
   const test::TempDir plain, tuned;
   Trial trial = tiny_trial();
