@@ -20,6 +20,7 @@ namespace api = daemon::api;
 
 struct Options {
   std::string id, out, checkpoint;
+  bool best = false;
   Format format;
 };
 
@@ -61,6 +62,7 @@ int ask_engine(Context& context, const Options& options, std::vector<std::string
   if (options.format.json) words.emplace_back("--json");
   if (!options.checkpoint.empty())
     words.insert(words.end(), {"--checkpoint", fs::absolute(options.checkpoint).string()});
+  if (options.best) words.emplace_back("--best");
   words.push_back(trial.string());
   return become_engine(std::move(words));
 }
@@ -70,6 +72,8 @@ void add_common(Arguments& arguments, Options& options) {
       Completes::id;
   arguments.option("--checkpoint", "FILE", options.checkpoint, "this one instead of the newest one")
       .completes = Completes::file;
+  arguments.flag("--best", options.best,
+                 "that of the best validation, which checkpoint.best keeps, instead of the newest");
 }
 
 }  // namespace

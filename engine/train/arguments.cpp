@@ -15,8 +15,8 @@ constexpr const char* kHelp =
 usage: thalweg-train TRIAL.yaml
        thalweg-train --check [--json] [--trial N] TRIAL.yaml | SWEEP.yaml
        thalweg-train --noise [--json] TRIAL.yaml
-       thalweg-train --evaluate [--json] [--checkpoint FILE] TRIAL.yaml
-       thalweg-train --export FILE [--checkpoint FILE] TRIAL.yaml
+       thalweg-train --evaluate [--json] [--checkpoint FILE | --best] TRIAL.yaml
+       thalweg-train --export FILE [--checkpoint FILE | --best] TRIAL.yaml
        thalweg-train --flood-fill [--json] TRIAL.yaml --volume FILE [--truth FILE] [--out FILE]
        thalweg-train --metrics [TRIAL.yaml | SWEEP.yaml]
        thalweg-train --options [PREFIX]
@@ -41,6 +41,7 @@ usage: thalweg-train TRIAL.yaml
 
 with --evaluate and --export:
   --checkpoint FILE  this one instead of the newest
+  --best             that of the best validation, which checkpoint.best keeps
 
 with --check:
   --trial N      only trial N of the sweep file
@@ -77,6 +78,8 @@ class Reader {
     add_actions();
     value("--checkpoint", "FILE", a_.checkpoint, {Action::evaluate, Action::export_weights},
           "--checkpoint goes with --evaluate and --export");
+    add_flag("--best", a_.best, {Action::evaluate, Action::export_weights},
+             "--best goes with --evaluate and --export");
     add_flag("--json", a_.json,
              {Action::check, Action::evaluate, Action::noise, Action::flood_fill},
              "--json goes with --check, --evaluate, --noise and --flood-fill");
@@ -192,6 +195,8 @@ Arguments parse(const std::vector<std::string>& words) {
   if (files.size() > 1) throw UsageError("one file at a time: " + files[1]);
   if (!files.empty()) a.file = files[0];
   reader.check();
+  if (a.best && !a.checkpoint.empty())
+    throw UsageError("--best and --checkpoint exclude each other");
   const std::vector<Action> with_file{train, check, noise, evaluate, export_weights, flood_fill};
   if (a.file.empty() && std::find(with_file.begin(), with_file.end(), a.action) != with_file.end())
     throw UsageError("which trial? Give the path of a trial.yaml, or --help");

@@ -26,7 +26,8 @@ struct Arguments {
     version
   } action = Action::train;
   bool json = false;
-  std::string file;  ///< as given; with Action::options a prefix
+  bool best = false;  ///< checkpoint
+  std::string file;   ///< as given; with Action::options a prefix
   std::string exported, checkpoint;
   SweepCheckOptions check;
   FloodFiles flood;

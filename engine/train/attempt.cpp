@@ -78,6 +78,7 @@ Attempt::Attempt(const AttemptInput& input, Record& the_record)
   if (const auto& c = found.checkpoint) point = {c->step, c->shards, c->micro_batches, c->ranks};
   in.group.broadcast(&point, sizeof point, 0);
   step = point.step;
+  resumed = point.shards != 0;
   together(in.group, [&] {
     const Ranks ranks{in.group.size(), in.trial.sweep_ranks};
     place_shards(choose_shards(settings, ranks, static_cast<int>(point.shards)));
@@ -209,7 +210,8 @@ void Attempt::build() {
   optimizer = factory.optimizer(parameters_of(*model));
   schedule = factory.schedule(plan.length);
   stop_rule = factory.stop_rule(in.trial.metric);
-  require_watched(*schedule, stop_rule, model->loss());
+  best = factory.best(in.trial.metric);
+  require_watched(*schedule, stop_rule, best, model->loss());
   require_blendable(*mixer, model->loss());
   const BatchSource source = batch_source();
   require_memory(factory, settings, input_shape(*dataset), *model, *optimizer, source, sharding);

@@ -61,6 +61,9 @@ struct Attempt {
   /// Collective. Rank 0 writes; the journal is put on the disk before, so that it is never behind
   /// the checkpoint.
   void save_checkpoint();
+  /// The same where nothing but `best` asks for one. A file that cannot be written (a full disk) is
+  /// warned of, and training goes on with the best one before it.
+  void save_best();
   bool leads() const { return in.group.rank() == 0; }
   /// Whether the stop rule ends the run here.
   bool stops() const { return !stop_rule.reason().empty(); }
@@ -81,6 +84,7 @@ struct Attempt {
   std::unique_ptr<Optimizer<float>> optimizer;
   std::unique_ptr<Schedule> schedule;
   StopRule stop_rule;
+  Best best;
   std::unique_ptr<Replica> replica;
   std::unique_ptr<LanePool> lanes;
   std::optional<BatchForm> batches;       ///< those that a GPU gets
@@ -88,6 +92,7 @@ struct Attempt {
   std::unique_ptr<Evaluation> evaluation;
   std::unique_ptr<SyncMode> mode;
   std::int64_t step = 0;              ///< optimizer steps completed
+  bool resumed = false;               ///< from a checkpoint of this run
   bool looked_at_validation = false;  ///< for what is not finite in the data
   Interval interval;
   NoiseScale noise;
@@ -113,6 +118,8 @@ struct Attempt {
   void build();
   FoundCheckpoint find_checkpoint();
   void share_learnt(const FoundCheckpoint& found);
+  Checkpoint take_checkpoint(std::vector<CheckpointPart> parts) const;
+  void write(const Checkpoint& checkpoint);
   void start_fresh_or_resume(const FoundCheckpoint& found);
   void require_equal_replicas();
   void resume_mode(const FoundCheckpoint& found);

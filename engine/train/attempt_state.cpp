@@ -1,6 +1,7 @@
 // Where a run begins and what of it is kept: an attempt's checkpoints, found, shared among the
 // ranks and written.
 #include <array>
+#include <system_error>
 #include <utility>
 
 #include "engine/train/attempt.h"
@@ -94,6 +95,7 @@ void Attempt::share_learnt(const FoundCheckpoint& found) {
   share(*schedule, c != nullptr ? &c->schedule : nullptr);
   share(noise, c != nullptr ? &c->noise : nullptr);
   share(stop_rule, c != nullptr ? &c->stop : nullptr);
+  share(best, c != nullptr ? &c->best : nullptr);
 }
 
 void Attempt::resume_mode(const FoundCheckpoint& found) {
@@ -133,11 +135,9 @@ void Attempt::require_equal_replicas() {
                                std::to_string(step) + " (do the nodes have different processors?)");
 }
 
-void Attempt::save_checkpoint() {
-  const Stopwatch whole;
+Checkpoint Attempt::take_checkpoint(std::vector<CheckpointPart> parts) const {
   Checkpoint c;
-  c.parts = collect_states(mode->states(), *model, in.group);
-  if (!leads()) return;
+  c.parts = std::move(parts);
   c.step = step;
   c.shards = sharding.shards;
   c.micro_batches = sharding.micro_batches;
@@ -148,6 +148,7 @@ void Attempt::save_checkpoint() {
   c.noise = noise.state();
   c.schedule = schedule->state();
   c.stop = stop_rule.state();
+  c.best = best.state();
   const auto plain = [&](const FlatVector& device) {
     std::vector<float> values(static_cast<std::size_t>(model->parameter_count()));
     model->to_plain(device.floats(), values.data());
@@ -159,16 +160,45 @@ void Attempt::save_checkpoint() {
     c.states.push_back(plain(state));
   c.own = replica->own;
   c.scalars = replica->scalars;
+  return c;
+}
 
+void Attempt::write(const Checkpoint& checkpoint) {
+  const Stopwatch whole;
   const std::filesystem::path folder = in.folder / kCheckpoints;
   std::filesystem::create_directories(folder);
   record.sync();
   const std::filesystem::path file = checkpoint_name(step);
-  write_checkpoint(folder / file, c);
-  const double seconds = whole.ms() / 1000;
-  record.checkpoint(
-      {step, kCheckpoints / file, std::filesystem::file_size(folder / file), seconds});
-  prune_checkpoints(folder, settings.checkpoints_kept);
+  write_checkpoint(folder / file, checkpoint);
+  record.checkpoint({step, kCheckpoints / file, std::filesystem::file_size(folder / file),
+                     whole.ms() / 1000, best.is(step)});
+  prune_checkpoints(folder, settings.checkpoints_kept, best.step());
+}
+
+void Attempt::save_checkpoint() {
+  const Stopwatch whole;
+  std::vector<CheckpointPart> parts = collect_states(mode->states(), *model, in.group);
+  if (!leads()) return;
+  write(take_checkpoint(std::move(parts)));
+  spent.checkpoints += whole.ms() / 1000;
+}
+
+void Attempt::save_best() {
+  const Stopwatch whole;
+  std::vector<CheckpointPart> parts = collect_states(mode->states(), *model, in.group);
+  char written = 1;
+  if (leads()) {
+    try {
+      write(take_checkpoint(std::move(parts)));
+    } catch (const std::system_error& e) {
+      written = 0;
+      record.note("warning",
+                  "the best checkpoint, of step " + std::to_string(step) +
+                      ", could not be written, and training goes on without it: " + e.what());
+    }
+  }
+  in.group.broadcast(&written, sizeof written, 0);
+  if (written == 0) best.give_up_newest();
   spent.checkpoints += whole.ms() / 1000;
 }
 

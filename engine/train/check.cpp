@@ -321,7 +321,9 @@ class Checker::Visit {
     jobspec::Metric unknown;
     unknown.name.clear();
     const StopRule stop = factory_.stop_rule(c_.options_.metric.value_or(unknown));
-    if (built) require_watched(*schedule, stop, graph().loss);
+    if (built)
+      require_watched(*schedule, stop, factory_.best(c_.options_.metric.value_or(unknown)),
+                      graph().loss);
     report.schedule = factory_.describe_schedule(report.length);
   }
 

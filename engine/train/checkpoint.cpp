@@ -91,6 +91,7 @@ Value header_of(const Checkpoint& c) {
   jobspec::List schedule(c.schedule.begin(), c.schedule.end());
   jobspec::List noise(c.noise.begin(), c.noise.end());
   jobspec::List stop(c.stop.begin(), c.stop.end());
+  jobspec::List best(c.best.begin(), c.best.end());
   jobspec::List parts;
   for (const CheckpointPart& part : c.parts) {
     const bool floats = !part.floats.empty();
@@ -110,6 +111,7 @@ Value header_of(const Checkpoint& c) {
              {"noise", std::move(noise)},
              {"schedule", std::move(schedule)},
              {"stop", std::move(stop)},
+             {"best", std::move(best)},
              {"parameters", static_cast<std::int64_t>(c.parameters.size())},
              {"running", static_cast<std::int64_t>(c.running.size())},
              {"states", static_cast<std::int64_t>(c.states.size())},
@@ -276,8 +278,10 @@ Checkpoint read_checkpoint(const std::filesystem::path& file) {
     c.interval_steps = whole(h, "interval_steps", 0, kMostSteps);
     c.identity = member(h, "identity");
     // Files of earlier versions lack some of them.
-    for (const auto& [name, numbers] :
-         {std::pair{"noise", &c.noise}, {"schedule", &c.schedule}, {"stop", &c.stop}})
+    for (const auto& [name, numbers] : {std::pair{"noise", &c.noise},
+                                        {"schedule", &c.schedule},
+                                        {"stop", &c.stop},
+                                        {"best", &c.best}})
       if (const Value* list = h.find(name))
         for (const Value& number : list->as_list())
           numbers->push_back(number.as_double());
@@ -313,11 +317,31 @@ FoundCheckpoint newest_checkpoint(const std::vector<std::filesystem::path>& fold
   return found;
 }
 
-void prune_checkpoints(const std::filesystem::path& folder, int keep) {
+FoundCheckpoint best_checkpoint(const std::vector<std::filesystem::path>& folders) {
+  FoundCheckpoint newest = newest_checkpoint(folders);
+  const std::string where = folders.empty() ? "no folder" : folders.front().string();
+  if (!newest.checkpoint) throw std::invalid_argument("there is no checkpoint in " + where);
+  if (newest.checkpoint->best.size() != 2)
+    throw std::invalid_argument("none of the checkpoints in " + where +
+                                " is known to be the best (checkpoint.best: true keeps it)");
+  const auto step = static_cast<std::int64_t>(newest.checkpoint->best[1]);
+  if (step == newest.checkpoint->step) return newest;
+  const std::filesystem::path name = checkpoint_name(step);
+  for (const std::filesystem::path& folder : folders) {
+    std::error_code missing;
+    if (std::filesystem::exists(folder / name, missing))
+      return {read_checkpoint(folder / name), folder / name, {}};
+  }
+  throw std::invalid_argument("the best checkpoint, " + name.string() + ", is not in " + where +
+                              " any more");
+}
+
+void prune_checkpoints(const std::filesystem::path& folder, int keep,
+                       std::optional<std::int64_t> best) {
   const auto files = list_checkpoints({folder});
   std::error_code ignored;  // what cannot be removed now goes next time
   for (std::size_t i = static_cast<std::size_t>(keep); i < files.size(); ++i)
-    std::filesystem::remove(files[i].second, ignored);
+    if (files[i].first != best) std::filesystem::remove(files[i].second, ignored);
   for (const auto& entry : std::filesystem::directory_iterator(folder, ignored))
     if (entry.path().extension() == AtomicFile::kEnding)
       std::filesystem::remove(entry.path(), ignored);

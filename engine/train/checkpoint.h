@@ -33,6 +33,7 @@ struct Checkpoint {
   std::vector<double> noise;      ///< the noise scale's running means
   std::vector<double> schedule;   ///< what the schedule has learnt from validation
   std::vector<double> stop;       ///< what the stop rule has seen
+  std::vector<double> best;       ///< value and step of the best one: Best::state()
   std::vector<float> parameters;  ///< plain layout, as the states
   std::vector<float> running;
   std::vector<std::vector<float>> states;
@@ -64,8 +65,14 @@ struct FoundCheckpoint {
 /// Missing folders are no mistake.
 FoundCheckpoint newest_checkpoint(const std::vector<std::filesystem::path>& folders);
 
-/// Removes all but the newest `keep` checkpoints, and what was given up half-way.
-void prune_checkpoints(const std::filesystem::path& folder, int keep);
+/// The one that the newest valid one of `folders` calls the best (checkpoint.best). Throws
+/// std::invalid_argument where there is none, BadCheckpoint where it cannot be read.
+FoundCheckpoint best_checkpoint(const std::vector<std::filesystem::path>& folders);
+
+/// Removes all but the newest `keep` checkpoints and that of step `best`, and what was given up
+/// half-way.
+void prune_checkpoints(const std::filesystem::path& folder, int keep,
+                       std::optional<std::int64_t> best = {});
 
 /// What decides the curve, out of a complete `train` tree: everything but where files lie, how
 /// often is reported, and how the work is spread.

@@ -17,7 +17,6 @@
 #include "engine/device/layer.h"
 #include "engine/nn/graph.h"
 #include "engine/train/checkpoint.h"
-#include "engine/train/restored.h"
 #include "jobspec/value.h"
 
 namespace thalweg::engine {
@@ -201,13 +200,12 @@ void write_tensors(const std::filesystem::path& file, const std::vector<NamedTen
                               ": the name says the format; use one that ends with " + known);
 }
 
-std::string export_trial(const std::filesystem::path& trial_file,
-                         const std::filesystem::path& checkpoint,
+std::string export_trial(const std::filesystem::path& trial_file, const WhichCheckpoint& which,
                          const std::filesystem::path& file) {
   const auto endings = export_endings();
   if (std::find(endings.begin(), endings.end(), file.extension().string()) == endings.end())
     write_tensors(file, {});  // says so before anything is loaded
-  Restored restored(trial_file, checkpoint);
+  Restored restored(trial_file, which);
   const std::vector<NamedTensor> tensors = tensors_of(restored);
   write_tensors(file, tensors);
   return file.string() + ": " + std::to_string(tensors.size()) + " arrays, " +

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/tensor/shape.h"
+#include "engine/train/restored.h"
 
 namespace thalweg::engine {
 
@@ -26,8 +27,7 @@ void write_tensors(const std::filesystem::path& file, const std::vector<NamedTen
 /// LAYER.weight, LAYER.bias, LAYER.running_mean, LAYER.running_var (the biased variance); linear
 /// weights are (outputs, inputs), those of convolutions (outputs, inputs, height, width). Returns
 /// what was written, in words.
-std::string export_trial(const std::filesystem::path& trial_file,
-                         const std::filesystem::path& checkpoint,
+std::string export_trial(const std::filesystem::path& trial_file, const WhichCheckpoint& which,
                          const std::filesystem::path& file);
 
 }  // namespace thalweg::engine

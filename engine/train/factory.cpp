@@ -81,6 +81,10 @@ StopRule Factory::stop_rule(const jobspec::Metric& metric) const {
   return {section("stop"), metric};
 }
 
+Best Factory::best(const jobspec::Metric& metric) const {
+  return section("checkpoint.best").as_bool() ? Best(metric) : Best();
+}
+
 std::string Factory::describe_schedule(const RunLength& length) const {
   return engine::describe_schedule(section("schedule"), length, base_lr());
 }

@@ -11,6 +11,7 @@
 #include "engine/optim/optimizer.h"
 #include "engine/schedule/schedule.h"
 #include "engine/sync/mode.h"
+#include "engine/train/best.h"
 #include "engine/train/options.h"
 #include "engine/train/stop_rule.h"
 #include "jobspec/value.h"
@@ -50,6 +51,7 @@ class Factory {
   std::unique_ptr<Optimizer<float>> optimizer(const Parameters<float>& parameters) const;
   std::unique_ptr<Schedule> schedule(const RunLength& length) const;
   StopRule stop_rule(const jobspec::Metric& metric) const;
+  Best best(const jobspec::Metric& metric) const;
   /// For people.
   std::string describe_schedule(const RunLength& length) const;
   void require_sync(const SyncFacts& facts) const;

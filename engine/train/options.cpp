@@ -129,6 +129,10 @@ Section checkpoint() {
   for (Option& option : every_options("checkpoints"))
     options.push_back(std::move(option));
   options.push_back(integer("keep", "how many of the newest ones stay", 2, 1, kMostInt));
+  options.push_back(jobspec::flag_option(
+      "best", false,
+      "whether that of the validation with the best value of the sweep's metric stays, too; it is "
+      "written at its step, whatever `every` says"));
   return section("checkpoint", "Checkpoints", std::move(options));
 }
 
@@ -285,6 +289,7 @@ Settings read_settings(const Value& complete, int gpus_per_node) {
   s.always_tests = eval.text("test") == "always";
   s.checkpoint_every = checkpoint_every(checkpoint);
   s.checkpoints_kept = static_cast<int>(checkpoint.integer("keep"));
+  s.keeps_best = checkpoint.flag("best");
   return s;
 }
 

@@ -51,7 +51,8 @@ struct Settings {
   bool always_tests = false;              ///< the test samples, with every validation
   std::optional<Every> checkpoint_every;  ///< nothing = auto
   int checkpoints_kept = 2;
-  int noise_every = 1;  ///< steps; 0 = never
+  bool keeps_best = false;  ///< the best one beside them
+  int noise_every = 1;      ///< steps; 0 = never
   double noise_beta = 0.99;
 };
 

@@ -132,10 +132,10 @@ int act(const std::vector<std::string>& words) {
       std::fputs(flood_fill_of_trial(a.file, a.flood, a.json).c_str(), stdout);
       return 0;
     case Arguments::Action::evaluate:
-      std::fputs(evaluate_trial(a.file, a.checkpoint, a.json).c_str(), stdout);
+      std::fputs(evaluate_trial(a.file, {a.checkpoint, a.best}, a.json).c_str(), stdout);
       return 0;
     case Arguments::Action::export_weights:
-      std::fputs(export_trial(a.file, a.checkpoint, a.exported).c_str(), stdout);
+      std::fputs(export_trial(a.file, {a.checkpoint, a.best}, a.exported).c_str(), stdout);
       return 0;
     case Arguments::Action::metrics:
       return tell_metrics(a);

@@ -43,10 +43,12 @@ void Record::note(const char* level, const std::string& text) {
 
 void Record::checkpoint(const Saved& saved) {
   if (!journal_) return;
-  journal_->write("checkpoint", {{"step", saved.step},
-                                 {"file", saved.file.string()},
-                                 {"bytes", static_cast<std::int64_t>(saved.bytes)},
-                                 {"seconds", saved.seconds}});
+  jobspec::Map fields{{"step", saved.step},
+                      {"file", saved.file.string()},
+                      {"bytes", static_cast<std::int64_t>(saved.bytes)},
+                      {"seconds", saved.seconds}};
+  if (saved.best) fields.emplace_back("best", true);
+  journal_->write("checkpoint", std::move(fields));
   checkpoint_ = saved.step;
 }
 

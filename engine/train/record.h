@@ -37,6 +37,7 @@ class Record {
     std::filesystem::path file;  ///< relative to the attempt's folder
     std::uintmax_t bytes;
     double seconds;  ///< that training waited for it
+    bool best = false;
   };
   void checkpoint(const Saved& saved);
   /// `status` as in journal.md. Also puts the journal on the disk.

@@ -47,11 +47,12 @@ Settings on_the_host(const Settings& settings) {
 }
 
 FoundCheckpoint find(const jobspec::Trial& trial, const std::filesystem::path& trial_file,
-                     const std::filesystem::path& checkpoint) {
-  if (!checkpoint.empty()) return {read_checkpoint(checkpoint), checkpoint, {}};
+                     const WhichCheckpoint& which) {
+  if (!which.file.empty()) return {read_checkpoint(which.file), which.file, {}};
   std::vector<std::filesystem::path> folders{std::filesystem::absolute(trial_file).parent_path() /
                                              "checkpoints"};
   folders.insert(folders.end(), trial.resume.begin(), trial.resume.end());
+  if (which.best) return best_checkpoint(folders);
   FoundCheckpoint found = newest_checkpoint(folders);
   if (found.checkpoint) return found;
   std::string why = "there is no checkpoint in " + folders.front().string();
@@ -64,13 +65,13 @@ FoundCheckpoint find(const jobspec::Trial& trial, const std::filesystem::path& t
 
 Restored::~Restored() = default;
 
-Restored::Restored(const std::filesystem::path& trial_file, const std::filesystem::path& checkpoint,
+Restored::Restored(const std::filesystem::path& trial_file, const WhichCheckpoint& which,
                    int at_once)
     : trial(jobspec::read_trial(trial_file)),
       factory(
           complete_for(trial.train, trial.resources.ranks(), train_schema(), trial_file.string())) {
   const Settings settings = factory.settings(trial.resources.gpus_per_node);
-  FoundCheckpoint found = find(trial, trial_file, checkpoint);
+  FoundCheckpoint found = find(trial, trial_file, which);
   const Checkpoint& c = *found.checkpoint;
   file = found.file;
   step = c.step;
@@ -96,9 +97,9 @@ Restored::Restored(const std::filesystem::path& trial_file, const std::filesyste
       statistics_at(judge.evaluation(), samples.training, running.size(), weights(), judge.group());
 }
 
-std::string evaluate_trial(const std::filesystem::path& trial_file,
-                           const std::filesystem::path& checkpoint, bool as_json) {
-  Restored restored(trial_file, checkpoint);
+std::string evaluate_trial(const std::filesystem::path& trial_file, const WhichCheckpoint& which,
+                           bool as_json) {
+  Restored restored(trial_file, which);
   Judge judge(restored);
   std::vector<std::pair<std::string, double>> metrics;
   for (const auto& [set, samples] : {std::pair{metric::validation, &restored.samples.validation},

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/data/split.h"
@@ -18,14 +19,23 @@ namespace thalweg::engine {
 
 class Dataset;
 
+/// Of a trial's own folder and those that it goes on from.
+struct WhichCheckpoint {
+  WhichCheckpoint() = default;  ///< the one with the most steps
+  WhichCheckpoint(std::filesystem::path the_file, bool the_best = false)
+      : file(std::move(the_file)), best(the_best) {}
+
+  std::filesystem::path file;  ///< this one; empty: see best
+  bool best = false;           ///< that of the best validation (checkpoint.best)
+};
+
 /// Members are in the order in which they are built; each may use those above it.
 struct Restored {
-  /// `checkpoint`: a file of it; empty: the one with the most steps in the trial's folder and those
-  /// that it goes on from. `samples`: how many the model takes at once; 0 = a shard's. Throws as
+  /// `samples`: how many the model takes at once; 0 = a shard's. Throws as
   /// set-up does, std::invalid_argument where there is none, BadCheckpoint where it is not this
   /// trial's.
-  explicit Restored(const std::filesystem::path& trial_file,
-                    const std::filesystem::path& checkpoint = {}, int samples = 0);
+  explicit Restored(const std::filesystem::path& trial_file, const WhichCheckpoint& which = {},
+                    int samples = 0);
   ~Restored();
   Restored(const Restored&) = delete;
   Restored& operator=(const Restored&) = delete;
@@ -48,7 +58,7 @@ struct Restored {
 
 /// What `--evaluate` prints: validation's metrics of the checkpoint, and those of the test samples
 /// where there are any.
-std::string evaluate_trial(const std::filesystem::path& trial_file,
-                           const std::filesystem::path& checkpoint, bool as_json);
+std::string evaluate_trial(const std::filesystem::path& trial_file, const WhichCheckpoint& which,
+                           bool as_json);
 
 }  // namespace thalweg::engine

@@ -90,6 +90,7 @@ void report_validation(Attempt& a, std::optional<double> train_loss) {
   for (const MetricPoint& m : metrics) {  // the same numbers on every rank
     a.schedule->observe(a.step, m.name, m.value);
     a.stop_rule.observe(a.step, m.name, m.value);
+    a.best.observe(a.step, m.name, m.value);
   }
   // After both have looked: nothing that steers training may see the test.
   const bool tests = a.settings.always_tests || a.plan.last(a.step) || a.stops();
@@ -139,7 +140,10 @@ Outcome stopped(Attempt& a) {
 /// By the stop rule. What was not reported yet is; the weights stay where checkpoints are kept.
 Outcome stopped_early(Attempt& a) {
   if (a.interval.steps() > 0) report_interval(a);
-  if (!a.plan.checkpoint.never()) a.save_checkpoint();
+  if (!a.plan.checkpoint.never())
+    a.save_checkpoint();
+  else if (a.best.is(a.step))
+    a.save_best();
   if (a.leads())
     std::fprintf(stderr, "%s: stopped: %s\n", a.in.trial.id.to_string().c_str(),
                  a.stop_rule.reason().c_str());
@@ -161,9 +165,10 @@ Outcome train(Attempt& a) {
   if (a.plan.last(a.step)) return {ExitCode::finished, a.step, "all steps were done before"};
   if (a.stops()) return {ExitCode::finished, a.step, a.stop_rule.reason()};
   a.startup_s = process_seconds();
-  if (a.step == 0 && a.settings.eval_at_start) {
+  if (a.step == 0 && !a.resumed && a.settings.eval_at_start) {
     report_validation(a, {});
     if (a.stops()) return stopped_early(a);
+    if (a.best.is(0)) a.save_best();
   }
   Due validations(a.plan.eval, a.step, process_seconds);
   Due checkpoints(a.plan.checkpoint, a.step, process_seconds);
@@ -207,13 +212,16 @@ Outcome train(Attempt& a) {
     }
     a.interval.add_time(data_ms, whole.ms());
     if (logs) report_interval(a);
-    if (may_judge && (last || validations.decide(a.step, a.in.group)))
-      report_validation(a, outcome.loss);
+    const bool judged = may_judge && (last || validations.decide(a.step, a.in.group));
+    if (judged) report_validation(a, outcome.loss);
     if (a.stops() && !last) return stopped_early(a);
     // Every rank saw the same wish in the step's sums: all stop here, after the same step.
     stopping = stopping && !last;
     if (stopping) return stopped(a);
-    if (may_save && (last || checkpoints.decide(a.step, a.in.group))) a.save_checkpoint();
+    if (may_save && (last || checkpoints.decide(a.step, a.in.group)))
+      a.save_checkpoint();
+    else if (judged && a.best.is(a.step))
+      a.save_best();
   }
   return {ExitCode::finished, a.step, ""};
 }

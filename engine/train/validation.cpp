@@ -35,9 +35,11 @@ void require_one(const std::string& key, const std::string& watched, const LossP
 
 }  // namespace
 
-void require_watched(const Schedule& schedule, const StopRule& stop, const LossPlan& loss) {
+void require_watched(const Schedule& schedule, const StopRule& stop, const Best& best,
+                     const LossPlan& loss) {
   require_one("schedule.metric", schedule.watched(), loss);
   require_one("stop", stop.watched(), loss);
+  require_one("checkpoint.best", best.watched(), loss);
 }
 
 Judgement validate(Evaluation& evaluation, const std::vector<std::uint32_t>& samples,

@@ -8,6 +8,7 @@
 #include "engine/comm/group.h"
 #include "engine/schedule/schedule.h"
 #include "engine/sync/evaluation.h"
+#include "engine/train/best.h"
 #include "engine/train/stop_rule.h"
 
 namespace thalweg::engine {
@@ -21,9 +22,10 @@ struct Judgement {
   std::vector<Metric> metrics;  ///< those of the loss (LossKind::metrics), in its order
 };
 
-/// Throws std::invalid_argument where validation does not report the metric that the schedule
-/// or the stop rule watches.
-void require_watched(const Schedule& schedule, const StopRule& stop, const LossPlan& loss);
+/// Throws std::invalid_argument where validation does not report the metric that the schedule,
+/// the stop rule or the choice of the best checkpoint watches.
+void require_watched(const Schedule& schedule, const StopRule& stop, const Best& best,
+                     const LossPlan& loss);
 
 /// Ranks judge different chunks of the evaluation's size; the chunks' sums are added in the order
 /// of the chunks, so the bits do not depend on the number of ranks or lanes. Collective.

@@ -178,6 +178,8 @@ TEST_F(CliActions, WeightsComeFromTheFolderOfTheLastAttempt) {
                          (attempt / "trial.yaml").string());
   EXPECT_EQ(thalweg({"evaluate", "12.2", "--json", "--checkpoint", "/c.ckpt"}).code, 0);
   EXPECT_EQ(asked(), "--evaluate --json --checkpoint /c.ckpt " + (attempt / "trial.yaml").string());
+  EXPECT_EQ(thalweg({"evaluate", "12.2", "--best"}).code, 0);
+  EXPECT_EQ(asked(), "--evaluate --best " + (attempt / "trial.yaml").string());
   EXPECT_EQ(thalweg({"export", "12.2"}).code, 2);
   EXPECT_EQ(thalweg({"export", "12", "-o", "m.npz"}).code, 2);
   trial["attempts"] = json::array();

@@ -52,6 +52,26 @@ TEST_F(GpuAttempt, CurveDoesNotDependOnRanks) {
   }
 }
 
+/// What a sweep over nodes compares, as Attempt's test of this name does it on the cpu: batch norm
+/// included, with the shards left to `auto`.
+TEST_F(GpuAttempt, AutomaticShardsOfASweepGiveOneCurveOnAnyRanks) {
+  std::vector<std::string> first;
+  for (const int ranks : {1, 2, 3, 4, 5, 8, 16}) {
+    const test::TempDir folder;
+    Trial trial = on_gpu();
+    trial.train.set("batch", Map{{"global", 48}});
+    trial.train.set("epochs", 1);
+    trial.train.set("log.every", 1);
+    trial.sweep_ranks = 16;
+    run_to_end(trial, folder.path(), ranks);
+    EXPECT_EQ(read_journal(folder.path()).front().find("shards")->as_int(), 16);
+    const auto points = curve({folder.path()});
+    if (first.empty()) first = points;
+    EXPECT_EQ(points, first) << ranks << " ranks";
+  }
+  EXPECT_GT(first.size(), 10u);
+}
+
 TEST_F(GpuAttempt, CurveDoesNotDependOnTheExchange) {
   if (!gpu::gpu(0).info().emulated) GTEST_SKIP() << "ranks as threads have one GPU in common";
   const test::TempDir host;
