@@ -190,7 +190,8 @@ class Store final : public ReadStore {
   void insert_environment(std::int64_t sweep, const std::string& entries);
   void update_sweep(const SweepRow& row);  ///< state, ended
   void update_sweep_text(std::int64_t sweep, const std::string& text);
-  void update_trial(const TrialRow& row);      ///< state, attempts, ended, reason
+  void update_trial(const TrialRow& row);  ///< state, attempts, ended, reason
+  void update_trial_train(const Id& id, const std::string& train, const std::string& hash);
   void update_attempt(const AttemptRow& row);  ///< all but id, token, journal_lines
   std::int64_t append_event(const Event& event);
   /// Adds the points of journal lines (first_line..last_line) of an attempt, exactly once: lines at

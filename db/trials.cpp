@@ -12,6 +12,9 @@ const sqlite::Sql kInsert{
 const sqlite::Sql kUpdate{"update trial",
                           "UPDATE trial SET state = ?, attempts = ?, ended = ?, reason = ?"
                           " WHERE sweep = ? AND trial = ?"};
+const sqlite::Sql kUpdateTrain{
+    "update trial's configuration",
+    "UPDATE trial SET train = ?, hash = ? WHERE sweep = ? AND trial = ?"};
 #define THALWEG_TRIAL_COLUMNS                                                               \
   "sweep, trial, configuration, seed, hash, state, train, parameters, resources, attempts," \
   " ended, reason"
@@ -52,6 +55,10 @@ void Store::insert_trials(const std::vector<TrialRow>& rows) {
 void Store::update_trial(const TrialRow& row) {
   connection_->change_one(trial_name(row.id), kUpdate, row.state, row.attempts,
                           maybe_time(row.ended), row.reason, row.id.sweep, row.id.trial);
+}
+
+void Store::update_trial_train(const Id& id, const std::string& train, const std::string& hash) {
+  connection_->change_one(trial_name(id), kUpdateTrain, train, hash, id.sweep, id.trial);
 }
 
 std::vector<TrialRow> ReadStore::trials(std::int64_t sweep) {

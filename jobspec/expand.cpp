@@ -38,6 +38,10 @@ Hash128 hash_of(const Value& train, const Resources& resources) {
 
 }  // namespace
 
+std::string configuration_hash(const Value& train, const Resources& resources) {
+  return to_hex(hash_of(train, resources));
+}
+
 Expansion expand(const Sweep& sweep, const Schema& schema) {
   Diagnostics diagnostics(sweep.file);
   check_size(sweep, diagnostics);

@@ -62,9 +62,11 @@ Value section_to_value(const Section& section) {
   map.emplace_back("selector", section.selector);
   List variants;
   for (const Variant& variant : section.variants) {
-    variants.push_back(Map{{"name", variant.name},
-                           {"doc", variant.doc},
-                           {"options", options_to_value(variant.options)}});
+    Map written{{"name", variant.name},
+                {"doc", variant.doc},
+                {"options", options_to_value(variant.options)}};
+    if (!variant.run_length.empty()) written.emplace_back("run_length", variant.run_length);
+    variants.push_back(std::move(written));
   }
   map.emplace_back("variants", std::move(variants));
   if (!section.default_value.empty()) map.emplace_back("fallback", section.default_value);
@@ -151,6 +153,7 @@ Section read_section(const Value& value, const std::string& path, Diagnostics& d
     Fields inner(item, item_path, diagnostics);
     inner.text("name", variant.name);
     inner.text("doc", variant.doc);
+    inner.text("run_length", variant.run_length);
     variant.options = read_options(inner, diagnostics);
     inner.finish();
     section.variants.push_back(std::move(variant));

@@ -44,6 +44,9 @@ struct Variant {
   std::string name{};
   std::string doc{};
   std::vector<Option> options{};
+  /// The length (of `<it>_steps`, `<it>_epochs`, `<it>_samples`) that is the run's own where it is
+  /// not set; "*": the run's own in any case; empty: none is.
+  std::string run_length{};
 };
 
 /// One map under `train:`, addressed by its dotted path ("optimizer", "schedule"); path "" is

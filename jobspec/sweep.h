@@ -97,4 +97,7 @@ Sweep parse_sweep(std::string_view text, const std::string& file_name, const Sch
 /// optimizer names whose options clash).
 Expansion expand(const Sweep& sweep, const Schema& schema);
 
+/// ExpandedTrial::hash of this configuration.
+std::string configuration_hash(const Value& train, const Resources& resources);
+
 }  // namespace thalweg::jobspec

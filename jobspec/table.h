@@ -51,7 +51,10 @@ class Table {
   std::vector<Variant> variants() const {
     std::vector<Variant> variants;
     for (const Row& row : rows_)
-      variants.push_back({row.name, row.doc, row.options});
+      if constexpr (requires { row.run_length; })
+        variants.push_back({row.name, row.doc, row.options, row.run_length});
+      else
+        variants.push_back({row.name, row.doc, row.options, {}});
     return variants;
   }
 

@@ -24,6 +24,7 @@ using jobspec::Value;
 
 struct Options {
   std::string id, seeds, trials;
+  std::int64_t epochs = 0, steps = 0;
   std::vector<std::string> changes;
   Format format;
   bool dry_run = false;
@@ -91,11 +92,21 @@ void apply_parameter_change(Value& file, const std::string& change) {
   apply_change(file, change);
 }
 
+/// The total that trials are trained to.
+void lengthen(Value& file, const std::string& key, std::int64_t to,
+              std::vector<std::string>& changes) {
+  if (to <= 0) return;
+  changes.push_back(fmt::format("train.{}={}", key, to));
+  file.set("train." + key, Value(to));
+}
+
 std::string changed_text(const std::string& text, const Options& options,
                          std::vector<std::string>& changes) {
   Value file = jobspec::read_yaml(text, "the recorded sweep file");
   if (!options.seeds.empty()) add_seeds(file, read_more(options.seeds, "--seeds"), changes);
   if (!options.trials.empty()) add_draws(file, read_more(options.trials, "--trials"), changes);
+  lengthen(file, "epochs", options.epochs, changes);
+  lengthen(file, "steps", options.steps, changes);
   for (const std::string& change : options.changes) {
     apply_parameter_change(file, change);
     changes.push_back(change);
@@ -103,8 +114,20 @@ std::string changed_text(const std::string& text, const Options& options,
   return jobspec::to_yaml(file);
 }
 
-void print_extension(Context& context, const Json& answer) {
+void print_extension(Context& context, const Json& answer, bool dry_run) {
   const auto extended = read_answer<api::ExtensionAnswer>(answer);
+  if (extended.going_on > 0) {
+    context.out << count_of(extended.going_on, "finished trial") << " of sweep " << extended.id
+                << (dry_run                  ? " would go on"
+                    : extended.going_on == 1 ? " goes on"
+                                             : " go on")
+                << " from the last checkpoint; where there is none, from the start\n";
+    if (dry_run) context.out << "Nothing was changed (--dry-run).\n";
+    if (extended.new_trials.empty()) {
+      if (!dry_run) print_next(context, {{"thalweg watch " + extended.id, "follow"}});
+      return;
+    }
+  }
   if (extended.new_trials.empty()) {
     context.out << "nothing to add: sweep " << extended.id << " has all "
                 << count_of(extended.trials, "trial") << " of the changed file\n";
@@ -130,16 +153,19 @@ int extend(Context& context, const Options& options) {
   std::vector<std::string> changes;
   const std::string text = changed_text(recorded_text(context, id), options, changes);
   if (changes.empty())
-    throw CommandError(exit_bad_input, "nothing says what to add",
-                       "--seeds +3, --trials +20, or --set with more values of a parameter");
+    throw CommandError(
+        exit_bad_input, "nothing says what to add",
+        "--seeds +3, --trials +20, --epochs 10, or --set with more values of a parameter");
   Json request{{"id", id.to_string()}, {"text", text}, {"changes", changes}};
+  if (options.epochs > 0) request["epochs"] = options.epochs;
+  if (options.steps > 0) request["steps"] = options.steps;
   if (options.dry_run) request["dry_run"] = true;
   const Json answer = context.controller().post("/v1/extend", request);
   // A dry run with nothing to add is answered as if it were none.
   if (options.format.json || !list_at(answer, "trials").empty())
     print_submission(context, answer, options.dry_run, options.format);
   else
-    print_extension(context, answer);
+    print_extension(context, answer, options.dry_run);
   return exit_ok;
 }
 
@@ -151,6 +177,9 @@ Action make_extend(Arguments& arguments) {
   arguments.option("--seeds", "+N", options->seeds, "N more seeds of every configuration");
   arguments.option("--trials", "+N", options->trials,
                    "N more draws of a random search (or configurations of a grid with run_cap)");
+  arguments.option("--epochs", "N", options->epochs,
+                   "train to N epochs in all: finished trials go on from their last checkpoint");
+  arguments.option("--steps", "N", options->steps, "the same for sweeps that count steps");
   arguments
       .option("--set", "PATH=VALUE", options->changes,
               "change a key of the sweep file so that it gives more trials, as "

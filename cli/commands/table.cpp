@@ -87,12 +87,16 @@ constexpr std::array table{
             "thalweg rerun 12.3 --set train.epochs=20 --seeds 3\n"
             "thalweg rerun 12.3 --set train.optimizer='{name: adamw, lr: 0.001}' --dry-run",
             make_rerun, "again repeat resubmit clone"},
-    Command{"extend", "add seeds or trials to a sweep; only what is missing runs",
+    Command{"extend", "add seeds, trials or epochs to a sweep; only what is missing runs",
             "The added trials are those that the sweep file would have given from the start, with "
-            "that many seeds or draws. A sweep that has ended is open again. What all trials of a "
+            "that many seeds or draws. A sweep that has ended is open again. With --epochs, "
+            "finished trials go on from their last checkpoint; where the learning rate depends on "
+            "the length of the run (cosine, for one), that is refused: such a run has other rates "
+            "from its first step on. What all trials of a "
             "sweep share (train, resources, metric, slurm, env) stays as it is: `thalweg rerun` "
             "and `submit` make another sweep.",
             "thalweg extend 12 --seeds +3\nthalweg extend 12 --trials +20 --dry-run\n"
+            "thalweg extend 12 --epochs 10\n"
             "thalweg extend 12 --set 'parameters.optimizer.lr.values=[0.1, 0.2, 0.4]'",
             make_extend, "add more grow enlarge"},
     Command{"daemon", "start, stop or look at the controller",

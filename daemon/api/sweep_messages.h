@@ -95,12 +95,16 @@ struct ExtendRequest {
   std::string id;                    ///< "12"
   std::string text;                  ///< of the sweep file, changed: what it gives more is added
   std::vector<std::string> changes;  ///< as they are told in the log: "seeds=5"
+  /// What trials that are there are trained to, where they are to be trained longer.
+  std::optional<std::int64_t> epochs, steps;
   std::optional<bool> dry_run;
 
   static void each_field(auto& self, auto&& field) {
     field("id", self.id);
     field("text", self.text);
     field("changes", self.changes, Field::may_miss);
+    field("epochs", self.epochs);
+    field("steps", self.steps);
     field("dry_run", self.dry_run);
   }
 };
@@ -109,12 +113,14 @@ struct ExtendRequest {
 struct ExtensionAnswer : AboutSubmission {
   std::string id;                       ///< "12"
   std::vector<std::string> new_trials;  ///< "12.9"
-  std::int64_t trials = 0;              ///< of the sweep, with those
+  std::int64_t going_on = 0;            ///< trials that had finished and are trained longer
+  std::int64_t trials = 0;              ///< of the sweep, with the new ones
 
   static void each_field(auto& self, auto&& field) {
     AboutSubmission::each_field(self, field);
     field("id", self.id);
     field("new_trials", self.new_trials);
+    field("going_on", self.going_on);
     field("trials", self.trials);
   }
 };

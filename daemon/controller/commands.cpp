@@ -118,27 +118,36 @@ Submitted Controller::submit(const jobspec::Sweep& sweep, const jobspec::Expansi
   return result;
 }
 
-void Controller::extend(std::int64_t sweep, const std::vector<jobspec::ExpandedTrial>& missing,
-                        const jobspec::Limits& limits, const std::string& text,
-                        const std::vector<std::string>& changes, const std::string& by) {
-  db::Event added = new_event(options_.now(), {sweep, 0, 0},
-                              event::TrialsAdded{changes, limits, shapes_of(missing), by});
+void Controller::extend(const Extension& with) {
+  const Id id{with.sweep, 0, 0};
+  std::vector<db::Event> events;
+  for (const db::TrialRow& row : with.lengthened)
+    events.push_back(
+        new_event(options_.now(), row.id, event::Lengthened{row.train, row.hash, with.by}));
+  // Also without trials: it tells the changes.
+  events.push_back(
+      new_event(options_.now(), id,
+                event::TrialsAdded{with.changes, with.limits, shapes_of(with.missing), with.by}));
   try {
     store_.transaction([&] {
-      store_.insert_trials(rows_of(sweep, missing));
-      store_.update_sweep_text(sweep, text);
-      added.number = store_.append_event(added);
-      write_rows(store_, live_rows_, state_, added);
+      store_.insert_trials(rows_of(with.sweep, with.missing));
+      store_.update_sweep_text(with.sweep, with.text);
+      for (db::Event& e : events) {
+        e.number = store_.append_event(e);
+        write_rows(store_, live_rows_, state_, e);
+      }
       fault::pass("in_extension");
     });
   } catch (const db::CannotWrite& error) {
     cannot_write(error);
     throw;
   }
-  apply(state_, added);
-  touch(sweep);
-  log::info(fmt::format("{} extended by {} trials ({})", sweep, missing.size(),
-                        fmt::join(changes, ", ")));
+  for (const db::Event& e : events)
+    apply(state_, e);
+  touch(with.sweep);
+  log::info(fmt::format("{} extended ({}): {} trials added, {} go on", with.sweep,
+                        fmt::join(with.changes, ", "), with.missing.size(),
+                        with.lengthened.size()));
   fault::pass("after_extension");
   wake();
 }

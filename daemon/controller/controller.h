@@ -102,9 +102,16 @@ class Controller {
                    const std::vector<std::string>& environment = {});
   /// Trials as missing_trials() (extension.h) gives them, and the changed file; `changes` are told
   /// in the log.
-  void extend(std::int64_t sweep, const std::vector<jobspec::ExpandedTrial>& missing,
-              const jobspec::Limits& limits, const std::string& text,
-              const std::vector<std::string>& changes, const std::string& by);
+  struct Extension {
+    std::int64_t sweep = 0;
+    std::vector<jobspec::ExpandedTrial> missing;
+    std::vector<db::TrialRow> lengthened;  ///< trials that are there, of a sweep that has ended
+    jobspec::Limits limits;
+    std::string text;
+    std::vector<std::string> changes;
+    std::string by;
+  };
+  void extend(const Extension& extension);
   /// A sweep or a trial. Gives how many trials will be cancelled; nothing where there is no such
   /// thing.
   std::optional<std::int64_t> cancel(const Id& id, const std::string& by);

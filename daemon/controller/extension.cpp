@@ -4,8 +4,12 @@
 
 #include <algorithm>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <utility>
+
+#include "daemon/state/resources.h"
+#include "jobspec/run_length.h"
 
 namespace thalweg::daemon {
 
@@ -36,8 +40,37 @@ std::vector<jobspec::ExpandedTrial> missing_trials(const jobspec::Expansion& wan
     first = std::min(first, number);
   throw std::invalid_argument(fmt::format(
       "the changed file does not give trial {} any more{}: a sweep is extended by trials, those "
-      "that are there stay as they are",
+      "that are there stay as they are (`thalweg rerun` and `submit` make a sweep of their own)",
       first, not_found.size() > 1 ? fmt::format(" (nor {} others)", not_found.size() - 1) : ""));
+}
+
+std::vector<db::TrialRow> lengthened(std::vector<db::TrialRow> trials, const std::string& key,
+                                     std::int64_t value, const jobspec::Schema& schema) {
+  for (db::TrialRow& row : trials) {
+    const std::string trial = row.id.to_string();
+    jobspec::Value train = jobspec::read_yaml(row.train, trial);
+    const jobspec::Value* const now = train.find(key);
+    if (now == nullptr || !now->is_int())
+      throw std::invalid_argument(
+          fmt::format("the length of trial {} is not written as {}", trial, key));
+    if (jobspec::read_yaml(row.parameters, trial).find(key) != nullptr)
+      throw std::invalid_argument(fmt::format(
+          "{} is a parameter of the sweep: add values to it (--set parameters.{}…)", key, key));
+    if (now->as_int() >= value)
+      throw std::invalid_argument(fmt::format("trial {} has {} {} already, and {} are no more",
+                                              trial, now->as_int(), key, value));
+    if (const std::string what = jobspec::depends_on_run_length(schema, train); !what.empty())
+      throw std::invalid_argument(fmt::format(
+          "trial {} has {}, whose rates depend on the length of the run: one of {} {} has others "
+          "from the start, so it cannot go on where it ended; train it anew: thalweg rerun {} "
+          "--set train.{}={}",
+          trial, what, value, key, trial, key, value));
+    train.set(key, value);
+    row.hash =
+        jobspec::configuration_hash(train, resources_from(nlohmann::json::parse(row.resources)));
+    row.train = train.to_json();
+  }
+  return trials;
 }
 
 }  // namespace thalweg::daemon

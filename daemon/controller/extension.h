@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "db/store.h"
+#include "jobspec/schema.h"
 #include "jobspec/sweep.h"
 
 namespace thalweg::daemon {
@@ -13,5 +14,11 @@ namespace thalweg::daemon {
 /// not be in the new file: what it is compared with would be another sweep.
 std::vector<jobspec::ExpandedTrial> missing_trials(const jobspec::Expansion& wanted,
                                                    const std::vector<db::TrialRow>& there);
+
+/// The rows with `key` ("epochs" or "steps") of `train` at `value`, and the hashes that go with it.
+/// Throws std::invalid_argument, with a remedy, where one of them cannot go on beyond its end as if
+/// it had been that long from the start.
+std::vector<db::TrialRow> lengthened(std::vector<db::TrialRow> trials, const std::string& key,
+                                     std::int64_t value, const jobspec::Schema& schema);
 
 }  // namespace thalweg::daemon

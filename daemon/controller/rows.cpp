@@ -94,7 +94,17 @@ struct Writer {
     sweep(SweepPhase::active, 0);
   }
 
-  void operator()(const event::TrialsAdded&) const { sweep(SweepPhase::active, 0); }
+  void operator()(const event::Lengthened& data) const {
+    const Id id{event.id.sweep, event.id.trial, 0};
+    store.update_trial_train(id, data.train, data.hash);
+    if (before.trial(id)->phase != TrialPhase::finished) return;
+    trial(TrialPhase::pending);
+    sweep(SweepPhase::active, 0);
+  }
+
+  void operator()(const event::TrialsAdded& data) const {
+    if (!data.shapes.empty()) sweep(SweepPhase::active, 0);
+  }
 };
 
 template <class E>
@@ -114,6 +124,7 @@ void write_rows(db::Store& store, LiveRows& live, const State& before, const db:
   write<event::SweepEnded>(writer);
   write<event::RetryRequested>(writer);
   write<event::TrialsAdded>(writer);
+  write<event::Lengthened>(writer);
 }
 
 }  // namespace thalweg::daemon

@@ -52,11 +52,68 @@ void check_kept(const std::string& before, const std::string& after, const std::
   }
 }
 
-void check_open(const SweepState& sweep) {
+void check_open(const SweepState& sweep, bool longer) {
+  const bool active = sweep.phase == SweepPhase::active;
   const bool ending = sweep.cancel || !sweep.stopped.empty();
-  if (sweep.phase == SweepPhase::active && ending)
+  if (active && ending)
     throw HttpError(409, fmt::format("sweep {} is being ended ({}): extend it when it has ended",
                                      sweep.id, sweep.cancel ? "cancelled" : sweep.stopped));
+  if (active && longer)
+    throw HttpError(409,
+                    fmt::format("sweep {} has not ended: its trials can be trained longer when "
+                                "all of them have",
+                                sweep.id));
+}
+
+/// The sweep as it would be.
+struct Extended {
+  ParsedSweep parsed;  ///< with the missing trials only
+  std::vector<db::TrialRow> lengthened;
+};
+
+struct Work {
+  std::shared_ptr<const Known> known;
+  std::shared_ptr<const jobspec::Schema> schema;
+  jobspec::SiteLimits site;
+  api::ExtendRequest asked;
+  std::string directory, name;
+
+  Extended operator()() const {
+    Extended result;
+    jobspec::Sweep& sweep = result.parsed.sweep;
+    sweep = jobspec::parse_sweep(asked.text, name, *schema, site);
+    sweep.directory = directory;
+    sweep.name = known->row.name;
+    jobspec::Expansion all = jobspec::expand(sweep, *schema);
+    result.parsed.expansion.duplicates = all.duplicates;
+    try {
+      std::vector<db::TrialRow> there = known->trials;
+      if (asked.epochs) there = lengthened(std::move(there), "epochs", *asked.epochs, *schema);
+      if (asked.steps) there = lengthened(std::move(there), "steps", *asked.steps, *schema);
+      result.parsed.expansion.trials = missing_trials(all, there);
+      if (asked.epochs || asked.steps) result.lengthened = std::move(there);
+    } catch (const std::invalid_argument& error) {
+      throw HttpError(400, fmt::format("sweep {}: {}", known->row.id, error.what()));
+    }
+    return result;
+  }
+};
+
+api::ExtensionAnswer answer_of(const Extended& extended, const Known& known) {
+  api::ExtensionAnswer answer;
+  static_cast<api::AboutSubmission&>(answer) = about_submission(extended.parsed, known.row.backend);
+  const auto& missing = extended.parsed.expansion.trials;
+  std::set<std::int64_t> configurations;
+  for (const auto& trial : missing) {
+    answer.new_trials.push_back(fmt::format("{}.{}", known.row.id, trial.number));
+    configurations.insert(trial.configuration);
+  }
+  for (const db::TrialRow& row : extended.lengthened)
+    if (row.state == TrialPhase::finished) ++answer.going_on;
+  answer.configurations = static_cast<std::int64_t>(configurations.size());
+  answer.id = std::to_string(known.row.id);
+  answer.trials = static_cast<std::int64_t>(known.trials.size() + missing.size());
+  return answer;
 }
 
 }  // namespace
@@ -65,62 +122,40 @@ awaitable<Response> post_extend(App& app, const Request& request) {
   const auto asked = body_of<api::ExtendRequest>(request);
   const jobspec::Id id = parse_id(asked.id);
   if (id.trial != 0) throw HttpError(400, asked.id + " is not the id of a sweep");
-  check_open(known_sweep(app, id.sweep));
+  const bool longer = asked.epochs || asked.steps, only_look = asked.dry_run.value_or(false);
+  check_open(known_sweep(app, id.sweep), longer);
   const auto schema = co_await engine_schema(app);
   const auto find = [id](db::ReadStore& store) { return read_known(store, id.sweep); };
   const auto known = co_await app.reader.run(find);
   const std::string name = fmt::format("sweep {}, extended", id.sweep);
   check_kept(known->row.text, asked.text, name);
-  const auto work = [known, name, schema, id, text = asked.text, site = site_limits(app.config),
-                     directory = known_sweep(app, id.sweep).directory] {
-    ParsedSweep result;
-    result.sweep = jobspec::parse_sweep(text, name, *schema, site);
-    result.sweep.directory = directory;
-    result.sweep.name = known->row.name;
-    const jobspec::Expansion all = jobspec::expand(result.sweep, *schema);
-    try {
-      result.expansion.trials = missing_trials(all, known->trials);
-    } catch (const std::invalid_argument& error) {
-      throw HttpError(400, fmt::format("sweep {}: {}; `thalweg submit` and `rerun` make a sweep of "
-                                       "its own",
-                                       id.sweep, error.what()));
-    }
-    result.expansion.duplicates = all.duplicates;
-    return result;
-  };
-  ParsedSweep parsed = co_await app.parsing.run(work);
-  const auto& missing = parsed.expansion.trials;
-  const std::string backend = known->row.backend;
-  std::vector<api::ForecastMessage> expected;
+  const Work work{
+      known, schema, site_limits(app.config), asked, known_sweep(app, id.sweep).directory, name};
+  Extended extended = co_await app.parsing.run(work);
+  const auto& missing = extended.parsed.expansion.trials;
+  const bool changes = !missing.empty() || !extended.lengthened.empty();
+  if (changes)
+    co_await ask_engine(app, asked.text, known->environment, known->row.backend,
+                        extended.parsed.sweep);
   if (!missing.empty()) {
-    co_await ask_engine(app, asked.text, known->environment, backend, parsed.sweep);
-    expected = co_await forecasts(app, parsed.sweep, parsed.expansion, backend);
-  }
-  if (asked.dry_run.value_or(false) && !missing.empty()) {
-    api::DryRunAnswer answer = dry_run(app, parsed, backend);
-    answer.forecasts = std::move(expected);
-    co_return json_response(api::to_json(answer));
+    auto expected = co_await forecasts(app, extended.parsed.sweep, extended.parsed.expansion,
+                                       known->row.backend);
+    if (only_look) {
+      api::DryRunAnswer answer = dry_run(app, extended.parsed, known->row.backend);
+      answer.forecasts = std::move(expected);
+      co_return json_response(api::to_json(answer));
+    }
   }
   const SweepState& sweep = known_sweep(app, id.sweep);
-  check_open(sweep);
+  check_open(sweep, longer);
   if (sweep.trials.size() != known->trials.size())
     throw HttpError(409, fmt::format("sweep {} was extended by somebody else just now: look at it, "
                                      "then try again",
                                      id.sweep));
-  if (!missing.empty())
-    app.controller.extend(id.sweep, missing, parsed.sweep.limits, asked.text, asked.changes,
-                          user_name(request.user));
-  api::ExtensionAnswer answer;
-  static_cast<api::AboutSubmission&>(answer) = about_submission(parsed, backend);
-  std::set<std::int64_t> configurations;
-  for (const auto& trial : missing) {
-    answer.new_trials.push_back(fmt::format("{}.{}", id.sweep, trial.number));
-    configurations.insert(trial.configuration);
-  }
-  answer.configurations = static_cast<std::int64_t>(configurations.size());
-  answer.id = std::to_string(id.sweep);
-  answer.trials = static_cast<std::int64_t>(sweep.trials.size());
-  co_return json_response(api::to_json(answer));
+  if (changes && !only_look)
+    app.controller.extend({id.sweep, missing, extended.lengthened, extended.parsed.sweep.limits,
+                           asked.text, asked.changes, user_name(request.user)});
+  co_return json_response(api::to_json(answer_of(extended, *known)));
 }
 
 }  // namespace thalweg::daemon

@@ -50,7 +50,7 @@ struct Submitted {
 };
 
 /// The sweep file was changed so that it gives more trials: those that were missing are in the
-/// database, numbered on from the last. A sweep that had ended is open again.
+/// database, numbered on from the last. A sweep that had ended is open again, where there are any.
 struct TrialsAdded {
   static constexpr std::string_view kind = "trials_added", about = "sweep";
   std::vector<std::string> changes;  ///< of the file, as "seeds=5"
@@ -195,6 +195,20 @@ struct RetryRequested {
   static constexpr std::string_view kind = "retry_requested", about = "trial";
   std::string by;
   static void each_field(auto& e, auto&& field) { field("by", e.by, Field::may_miss); }
+};
+
+/// The trial is to be trained longer than it was; its row has the new `train` tree. One that had
+/// finished is open again and goes on from its last checkpoint.
+struct Lengthened {
+  static constexpr std::string_view kind = "lengthened", about = "trial";
+  std::string train, hash;  ///< of the trial's row
+  std::string by;
+
+  static void each_field(auto& e, auto&& field) {
+    field("train", e.train);
+    field("hash", e.hash);
+    field("by", e.by, Field::may_miss);
+  }
 };
 
 /// Something worth knowing, no change of state.

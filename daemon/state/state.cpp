@@ -75,7 +75,7 @@ void on_trials_added(State& state, const db::Event& event, const event::TrialsAd
   SweepState& sweep = sweep_of(state, event.id);
   sweep.limits = data.limits;
   add_trials(sweep, data.shapes);
-  reopen(sweep);
+  if (!data.shapes.empty()) reopen(sweep);
 }
 
 void on_launching(State& state, const db::Event& event, const event::Launching& data) {
@@ -186,10 +186,8 @@ void on_cancel_requested(State& state, const db::Event& event, const event::Canc
   (event.id.trial == 0 ? sweep.cancel : trial_of(sweep, event.id).cancel) = true;
 }
 
-void on_retry_requested(State& state, const db::Event& event, const event::RetryRequested&) {
-  SweepState& sweep = sweep_of(state, event.id);
-  TrialState& trial = trial_of(sweep, event.id);
-  if (!is_over(trial.phase)) throw std::invalid_argument("the trial has not ended");
+/// An ended trial is to run again.
+void reopen(SweepState& sweep, std::int64_t number, TrialState& trial) {
   count_of(sweep, trial.phase) -= 1;
   sweep.open += 1;
   reopen(sweep);
@@ -198,7 +196,21 @@ void on_retry_requested(State& state, const db::Event& event, const event::Retry
   trial.cancel = false;
   trial.last = EndCause::none;
   trial.reason.clear();
-  sweep.unstarted.insert(event.id.trial);
+  sweep.unstarted.insert(number);
+}
+
+void on_retry_requested(State& state, const db::Event& event, const event::RetryRequested&) {
+  SweepState& sweep = sweep_of(state, event.id);
+  TrialState& trial = trial_of(sweep, event.id);
+  if (!is_over(trial.phase)) throw std::invalid_argument("the trial has not ended");
+  reopen(sweep, event.id.trial, trial);
+}
+
+void on_lengthened(State& state, const db::Event& event, const event::Lengthened&) {
+  SweepState& sweep = sweep_of(state, event.id);
+  TrialState& trial = trial_of(sweep, event.id);
+  if (!is_over(trial.phase)) throw std::invalid_argument("the trial has not ended");
+  if (trial.phase == TrialPhase::finished) reopen(sweep, event.id.trial, trial);
 }
 
 struct Row {
@@ -230,6 +242,7 @@ constexpr Row table[] = {
     row<event::CancelRequested, on_cancel_requested>(),
     row<event::RetryRequested, on_retry_requested>(),
     row<event::TrialsAdded, on_trials_added>(),
+    row<event::Lengthened, on_lengthened>(),
 };
 
 }  // namespace

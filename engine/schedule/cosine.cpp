@@ -14,13 +14,18 @@ DecayEntry cosine() {
   options.push_back(final_option());
   options.push_back(flag_option("periodic", false, "after T the rate rises again, for another T"));
   return {
-      "cosine", "half a cosine down to `final`", std::move(options), [](const ScheduleOptions& o) {
+      "cosine",
+      "half a cosine down to `final`",
+      std::move(options),
+      [](const ScheduleOptions& o) {
         const double T = std::max(1.0, o.steps("decay", o.context().span()));
         return schedule_of([T, last = o.real("final"), periodic = o.flag("periodic")](double t) {
           const double phase = periodic ? t / T : std::min(1.0, t / T);
           return last + (1 - last) * (1 + std::cos(std::numbers::pi * phase)) / 2;
         });
-      }};
+      },
+      Clock::warmup_end,
+      "decay"};
 }
 
 }  // namespace thalweg::engine

@@ -46,8 +46,10 @@ DecayEntry one_cycle() {
                                 "momentum (Adam's beta1) falls while the rate rises and back"));
   options.push_back(float_option("low_momentum", 0.85, 0, 1, "at the top of the rate"));
   options.push_back(float_option("high_momentum", 0.95, 0, 1, "at both ends"));
-  return {"one-cycle", "up to the base rate and down to almost nothing, momentum against it",
-          std::move(options), [](const ScheduleOptions& o) {
+  return {"one-cycle",
+          "up to the base rate and down to almost nothing, momentum against it",
+          std::move(options),
+          [](const ScheduleOptions& o) {
             const double T = o.steps("cycle", o.context().span());
             const double top = o.real("peak") * T - 1, end = T - 1;
             if (!(top > 0) || !(end > top))
@@ -61,7 +63,9 @@ DecayEntry one_cycle() {
                   "schedule.low_momentum is above high_momentum; exchange them");
             return schedule_of(OneCycle{top, end, o.real("div"), o.real("final_div"), low, high,
                                         o.text("shape") == "linear", o.flag("cycle_momentum")});
-          }};
+          },
+          Clock::warmup_end,
+          "cycle"};
 }
 
 }  // namespace thalweg::engine

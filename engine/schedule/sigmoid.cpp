@@ -15,7 +15,9 @@ DecayEntry sigmoid() {
   for (jobspec::Option& every : span_options("every", "unit of time; one epoch if not set"))
     options.push_back(std::move(every));
   options.push_back(float_option("slope", 1.0, 0, inf, "how steep it falls, per unit of time"));
-  return {"sigmoid", "falls around center_* like a logistic curve", std::move(options),
+  return {"sigmoid",
+          "falls around center_* like a logistic curve",
+          std::move(options),
           [](const ScheduleOptions& o) {
             const double centre = o.steps("center", o.context().span() / 2);
             const double every = o.steps("every", o.epoch());
@@ -24,7 +26,9 @@ DecayEntry sigmoid() {
             return schedule_of([centre, every, slope = o.real("slope")](double t) {
               return 1 / (1 + std::exp(slope * (t - centre) / every));
             });
-          }};
+          },
+          Clock::warmup_end,
+          "center"};
 }
 
 }  // namespace thalweg::engine

@@ -25,6 +25,7 @@ struct DecayEntry {
   std::vector<jobspec::Option> options;
   std::unique_ptr<Schedule> (*make)(const ScheduleOptions&) = nullptr;
   Clock clock = Clock::warmup_end;
+  std::string run_length{};  ///< see jobspec::Variant
 };
 
 /// How the rate gets to its full value: the decay is multiplied by `at(t)` for t < steps.

@@ -28,7 +28,9 @@ DecayEntry wsd() {
       "decay", "D, at the end of training; a tenth of what follows the warm-up if not set");
   options.push_back(choice_option("shape", {"linear", "cosine", "1-sqrt"}, "of the decay"));
   options.push_back(final_option());
-  return {"wsd", "stable at the base rate, then a decay at the end", std::move(options),
+  return {"wsd",
+          "stable at the base rate, then a decay at the end",
+          std::move(options),
           [](const ScheduleOptions& o) {
             const double span = o.context().span();
             const double D = o.steps("decay", std::max(1.0, kDefaultShare * span));
@@ -46,7 +48,9 @@ DecayEntry wsd() {
             return schedule_of([start = span - D, D, f, last = o.real("final")](double t) {
               return last + (1 - last) * f(std::clamp((t - start) / D, 0.0, 1.0));
             });
-          }};
+          },
+          Clock::warmup_end,
+          "*"};
 }
 
 }  // namespace thalweg::engine

@@ -13,6 +13,29 @@ namespace {
 
 constexpr const char* kCheckpoints = "checkpoints";
 
+/// A checkpoint of a shorter run is this run's own where training so far would have been the same:
+/// then its identity with this run's length, else as it is.
+jobspec::Value identity_in_longer_run(const Checkpoint& checkpoint, const Factory& factory,
+                                      const RunLength& length) {
+  jobspec::Value identity = checkpoint.identity;
+  const jobspec::Value* const total = identity.find("total_steps");
+  if (total == nullptr || total->as_int() >= length.total_steps) return identity;
+  RunLength shorter = length;
+  shorter.total_steps = total->as_int();
+  const auto then = factory.schedule(shorter), now = factory.schedule(length);
+  for (std::int64_t step = 0; step < checkpoint.step; ++step) {
+    const ScheduleValue was = then->at(step), is = now->at(step);
+    if (was.lr != is.lr || was.momentum != is.momentum)
+      throw std::invalid_argument(
+          "the checkpoint is of a run of " + std::to_string(shorter.total_steps) +
+          " steps, and its learning rate depends on the length of the run: one of " +
+          std::to_string(length.total_steps) + " steps has another rate from step " +
+          std::to_string(step) + " on; train it from the start");
+  }
+  identity.set("total_steps", length.total_steps);
+  return identity;
+}
+
 }  // namespace
 
 FoundCheckpoint Attempt::find_checkpoint() {
@@ -21,7 +44,7 @@ FoundCheckpoint Attempt::find_checkpoint() {
   for (const std::string& reason : found.rejected)
     record.note("warning", "checkpoint passed over: " + reason);
   if (found.checkpoint)
-    require_same_run(found.checkpoint->identity,
+    require_same_run(identity_in_longer_run(*found.checkpoint, factory, plan.length),
                      run_identity(resolved_config(), in.trial.seed, plan.length.total_steps),
                      found.file);
   return found;

@@ -62,6 +62,21 @@ TEST_F(CliExtend, MoreValuesOfAParameter) {
   EXPECT_EQ(file.find("limits.node_hours")->as_int(), 5);
 }
 
+TEST_F(CliExtend, LongerTrials) {
+  controller().answer(
+      "POST /v1/extend",
+      {{"id", "12"}, {"new_trials", json::array()}, {"going_on", 3}, {"trials", 4}});
+  const Value file = sent({"--epochs", "10"});
+  EXPECT_EQ(file.find("train.epochs")->as_int(), 10);
+  const json asked = controller().requests().back().body;
+  EXPECT_EQ(asked["epochs"], 10);
+  EXPECT_EQ(asked["changes"], json({"train.epochs=10"}));
+  const Outcome outcome = thalweg({"extend", "12", "--epochs", "10"});
+  EXPECT_THAT(outcome.out,
+              StartsWith("3 finished trials of sweep 12 go on from the last checkpoint; "
+                         "where there is none, from the start\n"));
+}
+
 TEST_F(CliExtend, NothingToAddIsSaid) {
   controller().answer("POST /v1/extend",
                       {{"id", "12"}, {"new_trials", json::array()}, {"trials", 20}});

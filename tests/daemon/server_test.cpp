@@ -201,6 +201,43 @@ TEST_F(ServerTest, AnExtendedSweepIsTheOneThatItsFileGivesFromTheStart) {
   EXPECT_EQ(client->get("/v1/sweeps/" + id).at("state"), "finished");
 }
 
+TEST_F(ServerTest, FinishedTrialsAreTrainedLonger) {
+  const std::string id = submit();
+  wait_for_end(id);
+  world.cluster.steps = 8;
+  std::string text = sweep_text;
+  text.replace(text.find("steps: 4"), 8, "steps: 8");
+  text += "seeds: 2\n";
+  const json request{{"id", id}, {"text", text}, {"steps", 8}, {"changes", {"train.steps=8"}}};
+  const json answer = client->post("/v1/extend", request);
+  EXPECT_EQ(answer.at("going_on"), 2);
+  EXPECT_EQ(answer.at("new_trials").size(), 2u);
+  const json end = wait_for_end(id);
+  EXPECT_EQ(end.at("state"), "finished");
+  EXPECT_EQ(end.at("trials")[0].at("attempts"), 2);
+  EXPECT_EQ(end.at("trials")[2].at("attempts"), 1);
+  const json trial = client->get("/v1/trials/" + id + ".1");
+  EXPECT_EQ(trial.at("train").at("steps"), 8);
+  const std::filesystem::path folder = trial.at("attempts").at(1).at("folder").get<std::string>();
+  const auto file = jobspec::read_trial(folder / "trial.yaml");
+  EXPECT_EQ(file.train.find("steps")->as_int(), 8);
+
+  const auto refused = [&](json change) -> std::string {
+    json again = request;
+    again.update(change);
+    try {
+      client->post("/v1/extend", again);
+      return "was taken";
+    } catch (const api::ApiError& error) {
+      EXPECT_EQ(error.status(), 400);
+      return error.what();
+    }
+  };
+  EXPECT_THAT(refused({{"steps", 8}}), HasSubstr("has 8 steps already"));
+  EXPECT_THAT(refused({{"epochs", 3}, {"steps", nullptr}}), HasSubstr("is not written as epochs"));
+  EXPECT_THAT(refused({{"steps", 9}}), HasSubstr("does not give trial 1 any more"));
+}
+
 TEST_F(ServerTest, AnExtensionKeepsWhatIsThere) {
   const std::string id = submit();
   wait_for_end(id);

@@ -101,6 +101,22 @@ TEST(State, AddedTrialsOpenASweepAgain) {
   EXPECT_EQ(sweep.first_shapes, 1u);
 }
 
+TEST(State, OnlyFinishedTrialsGoOnWhenTheyAreLengthened) {
+  Log log;
+  log.sweep("1", 2);
+  log("trial_ended", "1.1", {{"state", "finished"}})("trial_ended", "1.2", {{"state", "failed"}});
+  log("sweep_ended", "1", {{"state", "failed"}});
+  const json data{{"train", "{}"}, {"hash", "h"}};
+  log("lengthened", "1.2", data);
+  EXPECT_EQ(log.state.sweeps.at(1).phase, SweepPhase::failed);
+  log("lengthened", "1.1", data);
+  const SweepState& sweep = log.state.sweeps.at(1);
+  EXPECT_EQ(sweep.phase, SweepPhase::active);
+  EXPECT_EQ(sweep.unstarted, (std::set<std::int64_t>{1}));
+  EXPECT_EQ(sweep.finished, 0);
+  EXPECT_EQ(sweep.failed, 1);
+}
+
 TEST(State, RefusesWhatCannotFollow) {
   const struct {
     const char* why;

@@ -91,10 +91,17 @@ std::int64_t submit(daemon::Controller& controller, const jobspec::Sweep& sweep)
 }
 
 void extend(daemon::Controller& controller, std::int64_t id, const jobspec::Sweep& sweep) {
-  auto trials = expand(sweep).trials;
+  daemon::Controller::Extension with;
+  with.sweep = id;
+  with.missing = expand(sweep).trials;
   const auto there = controller.state().sweeps.at(id).trials.size();
-  trials.erase(trials.begin(), trials.begin() + static_cast<std::ptrdiff_t>(there));
-  controller.extend(id, trials, sweep.limits, "name: test\nmore: true", {"more"}, "me");
+  with.missing.erase(with.missing.begin(),
+                     with.missing.begin() + static_cast<std::ptrdiff_t>(there));
+  with.limits = sweep.limits;
+  with.text = "name: test\nmore: true";
+  with.changes = {"more"};
+  with.by = "me";
+  controller.extend(with);
 }
 
 }  // namespace thalweg::test

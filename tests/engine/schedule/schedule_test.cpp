@@ -343,6 +343,35 @@ TEST(Schedule, PlateauDropsAsPyTorchsDoes) {
     EXPECT_EQ(plateau_rates(patience + ", cooldown_epochs: 2", losses, i), cooled) << i;
 }
 
+/// Whether the first rates are the same in a run of twice the length.
+bool same_in_a_longer_run(const std::string& options) {
+  const auto run = make(options, 40), longer = make(options, 80);
+  for (std::int64_t step = 0; step < 40; ++step)
+    if (run->at(step).lr != longer->at(step).lr) return false;
+  return true;
+}
+
+TEST(Schedule, TheTableSaysWhichDecaysEndWithTheRun) {
+  for (const DecayEntry& decay : decay_table()) {
+    const std::string name = "decay: " + decay.name;
+    const std::string needed = decay.name == "multistep" ? ", at_steps: [3, 7]"
+                               : decay.name == "list"    ? ", factors: [" +
+                                                            [] {
+                                                              std::string ones = "1";
+                                                              for (int i = 0; i < 19; ++i)
+                                                                ones += ", 0.5";
+                                                              return ones;
+                                                            }() +
+                                                            "]"
+                                                      : "";
+    EXPECT_EQ(same_in_a_longer_run("{" + name + needed + "}"), decay.run_length.empty()) << name;
+    if (decay.run_length.empty()) continue;
+    const std::string set =
+        decay.run_length == "*" ? "decay_steps: 8" : decay.run_length + "_steps: 30";
+    EXPECT_EQ(same_in_a_longer_run("{" + name + ", " + set + "}"), decay.run_length != "*") << name;
+  }
+}
+
 TEST(Schedule, StateOfAnotherScheduleIsRefused) {
   const double numbers[] = {1, 2};
   EXPECT_THROW(make("{decay: plateau}", 10)->restore(numbers), std::invalid_argument);

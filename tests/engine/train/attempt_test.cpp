@@ -353,6 +353,43 @@ TEST(Attempt, PlateauGoesOnWhereItWasOnOtherRanks) {
   EXPECT_EQ(curve({first.path(), second.path()}), curve({whole.path()}));
 }
 
+TEST(Attempt, ALongerRunGoesOnWhereTheScheduleLetsIt) {
+  const test::TempDir whole, first, second;
+  Trial trial = tiny_trial();
+  trial.train.set("log.every", 20);  // as an epoch: the first run's end reports nothing more
+  trial.train.set("schedule.decay_epochs", 6);
+  trial.train.set("epochs", 4);
+  run_to_end(trial, whole.path(), 1);
+  trial.train.set("epochs", 2);
+  run_to_end(trial, first.path(), 2);
+  trial.train.set("epochs", 4);
+  trial.resume = {first.path() / "checkpoints"};
+  run_to_end(trial, second.path(), 3);
+  EXPECT_EQ(read_journal(second.path()).front().find("resumed_step")->as_int(), 40);
+  EXPECT_EQ(curve({first.path(), second.path()}), curve({whole.path()}));
+
+  const test::TempDir third;
+  trial.train.set("epochs", 3);
+  trial.resume = {second.path() / "checkpoints"};
+  const StopFlag never;
+  for (const RankEnd& end : run_ranks(trial, third.path(), 1, never))
+    EXPECT_EQ(end.failure.code, ExitCode::bad_input) << "a shorter run is another one";
+}
+
+TEST(Attempt, ALongerRunIsRefusedWhereItsRatesAreOthers) {
+  const test::TempDir first, second;
+  Trial trial = tiny_trial();
+  trial.train.set("epochs", 2);
+  run_to_end(trial, first.path(), 1);
+  trial.train.set("epochs", 4);
+  trial.resume = {first.path() / "checkpoints"};
+  const StopFlag never;
+  for (const RankEnd& end : run_ranks(trial, second.path(), 1, never)) {
+    EXPECT_EQ(end.failure.code, ExitCode::bad_input);
+    EXPECT_THAT(end.failure.reason, HasSubstr("a run of 40 steps, and its learning rate depends"));
+  }
+}
+
 Trial compressed(const char* name) {
   Trial trial = tiny_trial();
   trial.train.set("sync.compress", name);
