@@ -21,11 +21,13 @@ namespace thalweg::cli {
 
 namespace api = daemon::api;
 
-void add_submit_options(Arguments& arguments, SubmitOptions& options) {
-  arguments.positional("SWEEP.yaml", options.file, "the sweep file; - reads standard input")
-      .completes = Completes::file;
+Argument& add_submit_options(Arguments& arguments, SubmitOptions& options) {
   arguments.option("--backend", "NAME", options.backend, "what runs it (default: auto)").choices = {
       "auto", "local", "slurm"};
+  Argument& file =
+      arguments.positional("SWEEP.yaml", options.file, "the sweep file; - reads standard input");
+  file.completes = Completes::file;
+  return file;
 }
 
 std::string read_file(const std::string& file) {

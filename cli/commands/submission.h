@@ -9,7 +9,8 @@ struct SubmitOptions {
   std::string file;
   std::string backend = "auto";
 };
-void add_submit_options(Arguments& arguments, SubmitOptions& options);
+/// Returns the argument that names the file, to be used before others are added.
+Argument& add_submit_options(Arguments& arguments, SubmitOptions& options);
 
 /// The whole file; "-" is standard input. Throws CommandError (bad input).
 std::string read_file(const std::string& file);

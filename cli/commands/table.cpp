@@ -17,8 +17,14 @@ constexpr std::array table{
             "thalweg run sweep.yaml\nthalweg run sweep.yaml --backend slurm", make_run,
             "start train launch execute"},
     Command{"submit", "submit a sweep and return at once",
-            "With --dry-run, show what would run: every trial, and the batch script for Slurm.",
-            "thalweg submit --dry-run sweep.yaml", make_submit, "sbatch queue enqueue sweep"},
+            "With --dry-run, show what would run: every trial, and the batch script for Slurm. "
+            "With --from, a trial of another sweep, or its best configuration, as a sweep of its "
+            "own: as `thalweg rerun`, and where the batch changes (--set train.batch.global, or "
+            "more nodes with batch.per_rank), the learning rate follows it by a rule of "
+            "schedule.scaling, which is said.",
+            "thalweg submit --dry-run sweep.yaml\n"
+            "thalweg submit --from 12 --best --set resources.nodes=16 --seeds 3",
+            make_submit, "sbatch queue enqueue sweep"},
     Command{"validate", "check sweep files, without a controller",
             "Every mistake is one line: file:line: key: what is wrong (what to do). The exit code "
             "is 2 where there is any.",

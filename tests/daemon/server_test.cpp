@@ -269,8 +269,10 @@ TEST_F(ServerTest, TheRecordHasWhatARerunIsMadeOf) {
       client->post("/v1/sweeps", {{"text", file}, {"directory", "/exp"}, {"file_name", "lrs.yaml"}})
           .at("id");
   const std::string sql =
-      "SELECT t.seed, t.train, t.resources, s.text, s.name, s.backend FROM trials AS t JOIN sweeps "
-      "AS s ON s.sweep = t.sweep WHERE t.sweep = ? AND t.trial = ?";
+      "SELECT t.seed, t.train, t.resources, s.text, s.name, s.backend, (SELECT h.resolved FROM "
+      "hyperparameters AS h WHERE h.sweep = t.sweep AND h.trial = t.trial AND h.name = "
+      "'optimizer.lr') FROM trials AS t JOIN sweeps AS s ON s.sweep = t.sweep WHERE t.sweep = ? "
+      "AND t.trial = ?";
   const json row = client->post("/v1/query", {{"sql", sql}, {"parameters", {std::stoi(id), 2}}})
                        .at("rows")
                        .at(0);
@@ -285,6 +287,7 @@ TEST_F(ServerTest, TheRecordHasWhatARerunIsMadeOf) {
   EXPECT_EQ(row.at(3), file);
   EXPECT_EQ(row.at(4), "lrs");
   EXPECT_EQ(row.at(5), "fake");
+  EXPECT_EQ(row.at(6), 0.2) << "of an option, what the trial ran with";
   wait_for_end(id);
 }
 

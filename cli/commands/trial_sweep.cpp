@@ -1,0 +1,81 @@
+#include "cli/commands/trial_sweep.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/commands/file_changes.h"
+#include "daemon/api/client.h"
+#include "jobspec/resources.h"
+
+namespace thalweg::cli {
+
+using jobspec::Value;
+
+namespace {
+
+/// As the sweep file writes them: the record counts in seconds and MiB.
+Value resources_block(const std::string& recorded) {
+  const Json json = Json::parse(recorded);
+  jobspec::Resources resources;
+  resources.nodes = json.at("nodes");
+  resources.ranks_per_node = json.at("ranks_per_node");
+  resources.threads_per_rank = json.at("threads_per_rank");
+  resources.time_limit_s = json.at("time_limit_s");
+  resources.memory_mib = json.at("memory_mib");
+  resources.gpus_per_node = json.at("gpus_per_node");
+  return jobspec::write_resources(resources);
+}
+
+}  // namespace
+
+RecordedTrial find_recorded(Context& context, const jobspec::Id& id) {
+  // In SQL: one question, and `train` keeps the order of its keys.
+  constexpr const char* sql =
+      "SELECT t.seed, t.train, t.resources, s.text, s.name, s.backend, (SELECT h.resolved FROM "
+      "hyperparameters AS h WHERE h.sweep = t.sweep AND h.trial = t.trial AND h.name = "
+      "'batch.global') FROM trials AS t JOIN sweeps AS s ON s.sweep = t.sweep WHERE t.sweep = ? "
+      "AND t.trial = ?";
+  const Json answer =
+      context.controller().post("/v1/query", {{"sql", sql}, {"parameters", {id.sweep, id.trial}}});
+  const Json& rows = list_at(answer, "rows");
+  if (rows.empty()) throw CommandError(exit_not_found, "there is no trial " + id.to_string());
+  const Json& row = rows.at(0);
+  const auto text = [&](std::size_t column) { return row.at(column).get<std::string>(); };
+  RecordedTrial recorded{
+      id, row.at(0).get<std::int64_t>(), text(1), text(2), text(3), text(4), text(5), {}};
+  if (row.size() > 6 && row.at(6).is_number_integer()) recorded.batch = row.at(6);
+  return recorded;
+}
+
+Value sweep_of_trial(const RecordedTrial& recorded, const TrialChanges& with) {
+  const jobspec::Id& id = recorded.id;
+  const std::string trial = id.to_string();
+  const Value old = jobspec::read_yaml(recorded.text, "sweep " + std::to_string(id.sweep));
+  jobspec::Map map{
+      {"name", fmt::format("{}-from-{}-{}", recorded.name, id.sweep, id.trial)},
+      {"description", "trial " + trial + " again"},
+      {"seeds", jobspec::List{recorded.seed}},
+      {"train", jobspec::read_yaml(recorded.train, trial)},
+      {"resources", resources_block(recorded.resources)},
+  };
+  for (const char* block : {"metric", "limits", "slurm", "env", "clamp"})
+    if (const Value* given = old.find(block)) map.emplace_back(block, *given);
+  Value file = std::move(map);
+  if (!with.seeds.empty()) file.set("seeds", read_value(with.seeds, "--seeds"));
+  for (const std::string& change : with.changes)
+    apply_change(file, change);
+  return file;
+}
+
+void add_trial_changes(Arguments& arguments, TrialChanges& changes) {
+  arguments
+      .option("--set", "PATH=VALUE", changes.changes,
+              "change a key of the sweep file, as train.epochs=20 (may be repeated); without a "
+              "value, leave the key out")
+      .commas = false;
+  arguments.option("--seeds", "N", changes.seeds,
+                   "run the seeds 1 to N, or a list as [4, 5] (default: the trial's seed)");
+}
+
+}  // namespace thalweg::cli
