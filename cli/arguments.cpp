@@ -45,6 +45,32 @@ std::string hint_for(const Arguments& arguments, const std::vector<std::string>&
   return "thalweg " + command + " --help";
 }
 
+/// In place of the minus sign of a word that is a value: CLI11 would take it for options.
+constexpr char minus = '\x1f';
+
+/// Words as "-draft" where an argument takes them; false where none does.
+bool hide_dashes(const Arguments& arguments, std::vector<std::string>& words) {
+  std::vector<std::string> known{"-h"};
+  bool takes = false;
+  for (const Argument& argument : arguments.all()) {
+    takes = takes || argument.dashed;
+    const auto names = argument.spellings();
+    known.insert(known.end(), names.begin(), names.end());
+  }
+  for (std::string& word : words)
+    if (takes && word.size() > 1 && word[0] == '-' && word[1] != '-' &&
+        std::count(known.begin(), known.end(), word) == 0)
+      word[0] = minus;
+  return takes;
+}
+
+void show_dashes(const Arguments& arguments) {
+  for (const Argument& argument : arguments.all())
+    if (argument.dashed)
+      for (std::string& word : *std::get<std::vector<std::string>*>(argument.target))
+        if (word.starts_with(minus)) word[0] = '-';
+}
+
 }  // namespace
 
 std::vector<std::string> Argument::spellings() const {
@@ -61,6 +87,7 @@ bool parse_arguments(const Arguments& arguments, const std::string& command,
   for (const Argument& argument : arguments.all())
     declare(app, argument);
   std::vector<std::string> reversed(words.rbegin(), words.rend());  // as CLI11 takes them
+  const bool dashes = hide_dashes(arguments, reversed);
   try {
     app.parse(reversed);
   } catch (const CLI::CallForHelp&) {
@@ -71,6 +98,7 @@ bool parse_arguments(const Arguments& arguments, const std::string& command,
       message.pop_back();
     throw CommandError(exit_bad_input, message, hint_for(arguments, words, command));
   }
+  if (dashes) show_dashes(arguments);
   return true;
 }
 

@@ -25,6 +25,8 @@ struct Argument {
   std::vector<std::string> choices;  ///< the only values allowed, if not empty
   bool commas = true;  ///< they separate the values of a vector; else the option is repeated
 
+  bool dashed = false;  ///< of a positional: words as "-draft" are values of the list, too
+
   bool positional() const { return names.front() != '-'; }
   bool flag() const { return std::holds_alternative<bool*>(target); }
   bool many() const { return std::holds_alternative<std::vector<std::string>*>(target); }

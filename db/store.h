@@ -43,6 +43,10 @@ struct SweepRow {
   SweepPhase state = SweepPhase::active;
   double submitted = 0, ended = 0;  ///< Unix seconds; 0 = not yet
   std::string notes;                ///< JSON list
+  // Not on insert: what update_labels() and update_archived() wrote.
+  std::vector<std::string> tags{};
+  std::string comment{};
+  double archived = 0;  ///< Unix seconds; 0 = it is not
 };
 
 struct TrialRow {
@@ -188,7 +192,9 @@ class Store final : public ReadStore {
   void put_start(const Id& attempt, const std::string& record);
   /// A JSON list of NAME=value; no view shows it.
   void insert_environment(std::int64_t sweep, const std::string& entries);
-  void update_sweep(const SweepRow& row);  ///< state, ended
+  void update_sweep(const SweepRow& row);   ///< state, ended
+  void update_labels(const SweepRow& row);  ///< name, tags, comment
+  void update_archived(std::int64_t sweep, double archived);
   void update_sweep_text(std::int64_t sweep, const std::string& text);
   void update_trial(const TrialRow& row);  ///< state, attempts, ended, reason
   void update_trial_train(const Id& id, const std::string& train, const std::string& hash);

@@ -10,14 +10,17 @@ const sqlite::Sql kInsert{
     " submitted, ended, notes, targets) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"};
 const sqlite::Sql kUpdate{"update sweep", "UPDATE sweep SET state = ?, ended = ? WHERE id = ?"};
 const sqlite::Sql kUpdateText{"update sweep's file", "UPDATE sweep SET text = ? WHERE id = ?"};
+const sqlite::Sql kUpdateLabels{"update sweep's labels",
+                                "UPDATE sweep SET name = ?, tags = ?, comment = ? WHERE id = ?"};
+const sqlite::Sql kUpdateArchived{"archive sweep", "UPDATE sweep SET archived = ? WHERE id = ?"};
 const sqlite::Sql kAll{
     "list sweeps",
     "SELECT id, name, owner, backend, file_name, '', metric, goal, target, state, submitted, ended,"
-    " notes, targets FROM sweep ORDER BY id DESC"};
+    " notes, targets, tags, comment, archived FROM sweep ORDER BY id DESC"};
 const sqlite::Sql kOne{
     "read sweep",
     "SELECT id, name, owner, backend, file_name, text, metric, goal, target, state, submitted,"
-    " ended, notes, targets FROM sweep WHERE id = ?"};
+    " ended, notes, targets, tags, comment, archived FROM sweep WHERE id = ?"};
 const sqlite::Sql kInsertEnvironment{
     "insert environment", "INSERT INTO sweep_environment (sweep, entries) VALUES (?, ?)"};
 const sqlite::Sql kEnvironment{"read environment",
@@ -41,6 +44,11 @@ SweepRow read(const sqlite::Run& run) {
   const jobspec::Value targets = jobspec::read_yaml(run.text(13), "targets");
   for (const jobspec::Value& target : targets.as_list())
     row.targets.push_back(target.as_double());
+  const jobspec::Value tags = jobspec::read_yaml(run.text(14), "tags");
+  for (const jobspec::Value& tag : tags.as_list())
+    row.tags.push_back(tag.as_string());
+  row.comment = run.text(15);
+  row.archived = run.maybe_real(16).value_or(0);
   return row;
 }
 
@@ -57,6 +65,17 @@ std::int64_t Store::insert_sweep(const SweepRow& row) {
 void Store::update_sweep(const SweepRow& row) {
   connection_->change_one("sweep " + std::to_string(row.id), kUpdate, row.state,
                           maybe_time(row.ended), row.id);
+}
+
+void Store::update_labels(const SweepRow& row) {
+  connection_->change_one("sweep " + std::to_string(row.id), kUpdateLabels, row.name,
+                          jobspec::Value(jobspec::List(row.tags.begin(), row.tags.end())).to_json(),
+                          row.comment, row.id);
+}
+
+void Store::update_archived(std::int64_t sweep, double archived) {
+  connection_->change_one("sweep " + std::to_string(sweep), kUpdateArchived, maybe_time(archived),
+                          sweep);
 }
 
 void Store::update_sweep_text(std::int64_t sweep, const std::string& text) {

@@ -29,7 +29,7 @@ namespace {
   throw CommandError(exit_bad_input, "'" + printable(text) + "' " + what,
                      hint.empty()
                          ? "write 12 for a sweep, 12.3 for a trial, 12.3.1 for an attempt, "
-                           "or a sweep's name; `thalweg ls` lists the sweeps"
+                           "or a sweep's name or its beginning; `thalweg ls` lists the sweeps"
                          : hint);
 }
 
@@ -40,6 +40,23 @@ Json known_sweeps(Context& context) {
   } catch (const daemon::api::Unreachable&) {
     return Json::array();
   }
+}
+
+/// Ids of what `text` means as the beginning of a sweep's name, with ".3" or ".3.1" after it or
+/// without.
+std::vector<std::string> with_prefix(const std::string& text, const Json& sweeps) {
+  // Names may have dots: the longest end that can belong to an id is taken for it.
+  std::string prefix = text, rest;
+  for (std::size_t dot = text.find('.'); dot != std::string::npos; dot = text.find('.', dot + 1))
+    if (rest.empty() && dot > 0 && jobspec::Id::parse("1" + text.substr(dot))) {
+      prefix = text.substr(0, dot);
+      rest = text.substr(dot);
+    }
+  std::vector<std::string> found;
+  for (const Json& sweep : sweeps)
+    if (!prefix.empty() && text_at(sweep, "name").starts_with(prefix))
+      found.push_back(text_at(sweep, "id") + rest);
+  return found;
 }
 
 }  // namespace
@@ -53,7 +70,8 @@ jobspec::Id parse_id(const std::string& text) {
 jobspec::Id find_id(Context& context, const std::string& text) {
   if (const auto id = jobspec::Id::parse(text)) return *id;
   std::vector<std::string> names, found;
-  for (const Json& sweep : known_sweeps(context)) {
+  const Json sweeps = known_sweeps(context);
+  for (const Json& sweep : sweeps) {
     const std::string name = text_at(sweep, "name");
     names.push_back(name);
     if (name.empty() || !text.starts_with(name)) continue;
@@ -61,9 +79,10 @@ jobspec::Id find_id(Context& context, const std::string& text) {
     const std::string id = text_at(sweep, "id") + text.substr(name.size());
     if (jobspec::Id::parse(id)) found.push_back(id);
   }
+  if (found.empty()) found = with_prefix(text, sweeps);
   if (found.size() == 1) return parse_id(found[0]);
   if (found.size() > 1)
-    no_id(text, "is the name of " + count_of(found.size(), "sweep"),
+    no_id(text, "is the name of " + count_of(found.size(), "sweep") + ", or how it begins",
           "say which by its id: " + join(found, ", ") + " (newest first)");
   const std::string near = jobspec::nearest(text, names);
   no_id(text, "is neither an id nor the name of a sweep",

@@ -1,6 +1,12 @@
 // thalweg ls: the sweeps, newest first.
 #include <fmt/format.h>
+#include <pwd.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <charconv>
+#include <ctime>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
@@ -21,7 +27,75 @@ namespace {
 struct Options {
   Format format;
   std::int64_t limit = 50;
+  std::vector<std::string> tags, states;
+  std::string name, since;
+  bool mine = false, archived = false;
+
+  bool filters() const {
+    return !tags.empty() || !states.empty() || !name.empty() || !since.empty() || mine || archived;
+  }
 };
+
+/// "12h", "3d", "2w" ago, or a day as 2026-11-03. Throws CommandError (bad input).
+double read_since(const std::string& text) {
+  std::tm day{};
+  if (const char* end = strptime(text.c_str(), "%Y-%m-%d", &day); end != nullptr && *end == '\0') {
+    day.tm_isdst = -1;
+    return static_cast<double>(std::mktime(&day));
+  }
+  std::int64_t count = 0;
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, count);
+  const std::map<std::string, double> units{
+      {"m", 60}, {"h", 3600}, {"d", 24 * 3600}, {"w", 7 * 24 * 3600}};
+  const auto unit = units.find(std::string(end, last));
+  if (error != std::errc{} || count < 0 || unit == units.end())
+    throw CommandError(exit_bad_input, "--since " + text + ": expected a time",
+                       "for example 12h, 3d, 2w or 2026-11-03");
+  return now() - static_cast<double>(count) * unit->second;
+}
+
+/// Who owns what this user submits.
+std::string own_name() {
+  const passwd* entry = getpwuid(geteuid());
+  return entry != nullptr ? entry->pw_name : std::to_string(geteuid());
+}
+
+bool fits(const api::SweepMessage& sweep, const Options& options, double since) {
+  const auto in = [](const std::vector<std::string>& list, const std::string& word) {
+    return std::find(list.begin(), list.end(), word) != list.end();
+  };
+  for (const std::string& tag : options.tags)
+    if (!in(sweep.tags, tag)) return false;
+  return (options.archived || sweep.archived == 0) &&
+         (options.states.empty() || in(options.states, sweep.state)) &&
+         (options.name.empty() || sweep.name.find(options.name) != std::string::npos) &&
+         sweep.submitted >= since && (!options.mine || sweep.owner == own_name());
+}
+
+/// The newest that fit. Without filters the controller is asked for no more than are shown, as
+/// long as none of them is archived.
+Json find_sweeps(Context& context, const Options& options) {
+  const double since = options.since.empty() ? 0 : read_since(options.since);
+  const auto ask = [&](std::int64_t limit) {
+    return context.controller().get("/v1/sweeps?limit=" + std::to_string(limit));
+  };
+  const auto fitting = [&](const Json& answer) {
+    Json list = Json::array();
+    for (const Json& each : list_at(answer, "sweeps"))
+      if (static_cast<std::int64_t>(list.size()) < options.limit &&
+          fits(read_answer<api::SweepMessage>(each), options, since))
+        list.push_back(each);
+    return list;
+  };
+  constexpr std::int64_t all = 100'000;
+  Json answer = ask(options.filters() ? all : options.limit);
+  Json list = fitting(answer);
+  if (!options.filters() && list.size() < list_at(answer, "sweeps").size())
+    list = fitting(answer = ask(all));
+  answer["sweeps"] = std::move(list);
+  return answer;
+}
 
 Cell count_cell(std::int64_t n, Tint tint = Tint::none) {
   return {n > 0 ? std::to_string(n) : "", std::to_string(n), tint};
@@ -40,7 +114,8 @@ Table sweep_table(const Json& sweeps) {
                {"cancelled", "cancelled", Align::right, false, 3},
                {"metric", "metric", Align::left, true, 4},
                {"submitted", "submitted", Align::right, false, 1},
-               {"ended", "", Align::right, false, 0, true}});
+               {"ended", "", Align::right, false, 0, true},
+               {"tags", "tags", Align::left, true, 5}});
   for (const Json& each : sweeps) {
     const auto sweep = api::from_json<api::SweepMessage>(each, api::Reading::tolerant);
     const api::Counts& counts = sweep.counts;
@@ -50,20 +125,21 @@ Table sweep_table(const Json& sweeps) {
          count_cell(counts.running), count_cell(counts.pending), count_cell(counts.finished),
          count_cell(counts.failed, Tint::red), count_cell(counts.cancelled, Tint::yellow),
          sweep.metric, Cell(format_age(sweep.submitted, now()), text_at(each, "submitted")),
-         text_at(each, "ended")});
+         text_at(each, "ended"), Cell(join(sweep.tags, " "))});
   }
   return table;
 }
 
 int ls(Context& context, const Options& options) {
-  const Json answer = context.controller().get("/v1/sweeps?limit=" + std::to_string(options.limit));
+  const Json answer = find_sweeps(context, options);
   if (options.format.json) {
     print_json(context.out, answer);
     return exit_ok;
   }
   const Json& sweeps = list_at(answer, "sweeps");
   if (sweeps.empty() && !options.format.csv) {
-    context.out << "no sweeps yet; try: thalweg run sweep.yaml\n";
+    context.out << (options.filters() ? "no sweep fits; thalweg ls lists all but archived ones\n"
+                                      : "no sweeps yet; try: thalweg run sweep.yaml\n");
     return exit_ok;
   }
   print_table(context, sweep_table(sweeps), options.format);
@@ -75,6 +151,13 @@ int ls(Context& context, const Options& options) {
 Action make_ls(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   arguments.option("-n,--limit", "N", options->limit, "at most N sweeps (default: 50)");
+  arguments.option("--tag", "TAGS", options->tags, "with all of these tags");
+  arguments.option("--state", "STATES", options->states, "in one of these states").choices = {
+      "active", "finished", "failed", "cancelled"};
+  arguments.option("--name", "TEXT", options->name, "with this in the name");
+  arguments.option("--since", "WHEN", options->since, "submitted since then: 12h, 3d, 2026-11-03");
+  arguments.flag("--mine", options->mine, "submitted by me");
+  arguments.flag("--archived", options->archived, "archived ones, too");
   add_json_and_csv(arguments, options->format);
   return [options](Context& context) { return ls(context, *options); };
 }

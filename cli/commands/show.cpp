@@ -162,6 +162,9 @@ void show_sweep(Context& context, const SweepSnapshot& sweep, const Options& opt
                         {"backend", sweep.backend},
                         {"metric", metric},
                         {"file", sweep.file_name},
+                        {"tags", join(sweep.tags, ", ")},
+                        {"note", sweep.comment},
+                        {"archived", time_cell(sweep.archived)},
                         {"submitted", time_cell(sweep.submitted)},
                         {"ended", time_cell(sweep.ended)}});
   std::vector<std::string> notes;

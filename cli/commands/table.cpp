@@ -34,7 +34,9 @@ constexpr std::array table{
             "share/thalweg/sweep.schema.json. A file names it in its first line: # "
             "yaml-language-server: $schema=PATH",
             "thalweg schema > ~/sweep.schema.json", make_schema, "jsonschema"},
-    Command{"ls", "list the sweeps", "", "thalweg ls\nthalweg ls --json | jq '.sweeps[].name'",
+    Command{"ls", "list the sweeps", "",
+            "thalweg ls\nthalweg ls --tag paper --state finished --since 2w\nthalweg ls --json | "
+            "jq '.sweeps[].name'",
             make_ls, "list status sweeps runs ps sq squeue"},
     Command{"show", "show a sweep, a trial or an attempt",
             "A sweep: its trials. A trial: its parameters, metrics and attempts. An attempt: where "
@@ -105,6 +107,15 @@ constexpr std::array table{
             "thalweg extend 12 --epochs 10\n"
             "thalweg extend 12 --set 'parameters.optimizer.lr.values=[0.1, 0.2, 0.4]'",
             make_extend, "add more grow enlarge"},
+    Command{"tag", "put tags on a sweep or take them off", "`thalweg ls --tag paper` finds them.",
+            "thalweg tag 12 paper lamb -draft\nthalweg tag 12 --remove draft", make_tag,
+            "label mark"},
+    Command{"note", "write down what a sweep is about, or what came of it",
+            "`thalweg show` prints it. A new note takes the place of the old one.",
+            "thalweg note 12 'adamw diverges above 3e-3'", make_note, "comment annotate"},
+    Command{"rename", "give a sweep another name",
+            "A sweep can be named where an id is expected, as far as no other begins so.",
+            "thalweg rename 12 tiny-gpt", make_rename, "name mv"},
     Command{"daemon", "start, stop or look at the controller",
             "One controller per user keeps the sweeps going. Commands that need it start it. "
             "Stopping it does not "

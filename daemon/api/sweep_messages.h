@@ -145,6 +145,21 @@ struct DryRunAnswer : AboutSubmission {
   }
 };
 
+/// Body of POST /v1/label; what is not given stays as it is.
+struct LabelRequest {
+  std::string id;  ///< "12"
+  std::optional<std::string> name, comment;
+  std::vector<std::string> add_tags, remove_tags;
+
+  static void each_field(auto& self, auto&& field) {
+    field("id", self.id);
+    field("name", self.name);
+    field("comment", self.comment);
+    field("add_tags", self.add_tags, Field::may_miss);
+    field("remove_tags", self.remove_tags, Field::may_miss);
+  }
+};
+
 /// Trials by state.
 struct Counts {
   std::int64_t pending = 0, running = 0, finished = 0, failed = 0, cancelled = 0;
@@ -168,6 +183,9 @@ struct SweepMessage {
   double submitted = 0, ended = 0;  ///< Unix seconds; 0 = not yet
   nlohmann::json notes;
   std::string file_name;
+  std::vector<std::string> tags;
+  std::string comment;
+  double archived = 0;  ///< Unix seconds; 0 = it is not
   Counts counts;
 
   static void each_field(auto& self, auto&& field) {
@@ -184,6 +202,9 @@ struct SweepMessage {
     field("ended", self.ended);
     field("notes", self.notes);
     field("file_name", self.file_name);
+    field("tags", self.tags);
+    field("comment", self.comment);
+    field("archived", self.archived);
     field("counts", self.counts);
   }
 };

@@ -152,6 +152,23 @@ void Controller::extend(const Extension& with) {
   wake();
 }
 
+std::optional<db::SweepRow> Controller::label(std::int64_t sweep, const Labels& labels,
+                                              const std::string& by) {
+  if (!state_.sweeps.contains(sweep)) return {};
+  auto row = store_.sweep(sweep);
+  if (!row) return {};
+  std::set<std::string> tags(row->tags.begin(), row->tags.end());
+  tags.insert(labels.add_tags.begin(), labels.add_tags.end());
+  for (const std::string& tag : labels.remove_tags)
+    tags.erase(tag);
+  row->tags.assign(tags.begin(), tags.end());
+  row->name = labels.name.value_or(row->name);
+  row->comment = labels.comment.value_or(row->comment);
+  record({new_event(options_.now(), {sweep, 0, 0},
+                    event::Labelled{row->name, row->comment, row->tags, by})});
+  return row;
+}
+
 std::optional<std::int64_t> Controller::cancel(const Id& id, const std::string& by) {
   const auto it = state_.sweeps.find(id.sweep);
   if (it == state_.sweeps.end() || (id.trial != 0 && state_.trial(id) == nullptr)) return {};

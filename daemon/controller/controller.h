@@ -112,6 +112,14 @@ class Controller {
     std::string by;
   };
   void extend(const Extension& extension);
+  /// What is not given stays as it is.
+  struct Labels {
+    std::optional<std::string> name, comment;
+    std::vector<std::string> add_tags, remove_tags;
+  };
+  /// The sweep as it is then; nothing where there is no such sweep.
+  std::optional<db::SweepRow> label(std::int64_t sweep, const Labels& labels,
+                                    const std::string& by);
   /// A sweep or a trial. Gives how many trials will be cancelled; nothing where there is no such
   /// thing.
   std::optional<std::int64_t> cancel(const Id& id, const std::string& by);

@@ -102,6 +102,15 @@ struct Writer {
     sweep(SweepPhase::active, 0);
   }
 
+  void operator()(const event::Labelled& data) const {
+    db::SweepRow row;
+    row.id = event.id.sweep;
+    row.name = data.name;
+    row.comment = data.comment;
+    row.tags = data.tags;
+    store.update_labels(row);
+  }
+
   void operator()(const event::TrialsAdded& data) const {
     if (!data.shapes.empty()) sweep(SweepPhase::active, 0);
   }
@@ -125,6 +134,7 @@ void write_rows(db::Store& store, LiveRows& live, const State& before, const db:
   write<event::RetryRequested>(writer);
   write<event::TrialsAdded>(writer);
   write<event::Lengthened>(writer);
+  write<event::Labelled>(writer);
 }
 
 }  // namespace thalweg::daemon

@@ -22,6 +22,7 @@ const std::vector<Endpoint>& endpoints() {
       {"GET", "/v1/attempts/{id}/log", "its stdout, stderr or journal from an offset on", get_log},
       {"POST", "/v1/cancel", "end a sweep or a trial", post_cancel},
       {"POST", "/v1/retry", "run ended trials again", post_retry},
+      {"POST", "/v1/label", "a sweep's name, tags and comment", post_label},
       {"POST", "/v1/query", "your own SQL on the documented views", post_query},
       {"GET", "/v1/watch", "server-sent events: the sweep whenever it changes", nullptr,
        watch_sweep},

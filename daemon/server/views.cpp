@@ -66,6 +66,9 @@ api::SweepMessage sweep_message(const db::SweepRow& row, const Counts& counts) {
   message.ended = row.ended;
   message.notes = parsed(row.notes);
   message.file_name = row.file_name;
+  message.tags = row.tags;
+  message.comment = row.comment;
+  message.archived = row.archived;
   message.counts = counts;
   return message;
 }

@@ -65,7 +65,8 @@ const std::vector<EventKind>& event_kinds() {
       described<event::TrialEnded>(),     described<event::Stopped>(),
       described<event::SweepEnded>(),     described<event::CancelRequested>(),
       described<event::RetryRequested>(), described<event::TrialsAdded>(),
-      described<event::Lengthened>(),     described<event::Note>(),
+      described<event::Lengthened>(),     described<event::Labelled>(),
+      described<event::Note>(),
   };
   return kinds;
 }

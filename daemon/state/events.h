@@ -211,6 +211,21 @@ struct Lengthened {
   }
 };
 
+/// What people call the sweep and say of it, as it is now.
+struct Labelled {
+  static constexpr std::string_view kind = "labelled", about = "sweep";
+  std::string name, comment;
+  std::vector<std::string> tags;
+  std::string by;
+
+  static void each_field(auto& e, auto&& field) {
+    field("name", e.name);
+    field("comment", e.comment, Field::may_miss);
+    field("tags", e.tags, Field::may_miss);
+    field("by", e.by, Field::may_miss);
+  }
+};
+
 /// Something worth knowing, no change of state.
 struct Note {
   static constexpr std::string_view kind = "note", about = "any";

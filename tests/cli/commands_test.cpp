@@ -24,9 +24,10 @@ TEST_F(CliUsage, HelpListsCommandsAndExitCodes) {
   const Outcome help = thalweg({"--help"});
   EXPECT_EQ(help.code, 0);
   for (const char* word :
-       {"init",    "run",    "submit", "validate",   "schema",  "ls",   "show",    "watch",
-        "compare", "curve",  "query",  "evaluate",   "export",  "logs", "cancel",  "retry",
-        "rerun",   "extend", "daemon", "completion", "version", "130",  "Example:"})
+       {"init",   "run",        "submit",  "validate", "schema",   "ls",     "show",
+        "watch",  "compare",    "curve",   "query",    "evaluate", "export", "logs",
+        "cancel", "retry",      "rerun",   "extend",   "tag",      "note",   "rename",
+        "daemon", "completion", "version", "130",      "Example:"})
     EXPECT_THAT(help.out, HasSubstr(word));
   EXPECT_EQ(thalweg({"help"}).out, help.out);
 }
@@ -44,7 +45,7 @@ TEST_F(CliUsage, EveryCommandHasHelpWithAnExample) {
     EXPECT_EQ(thalweg({"help", name}).out, help.out);
     ++found;
   }
-  EXPECT_EQ(found, 21);
+  EXPECT_EQ(found, 24);
 }
 
 TEST_F(CliUsage, WrongCommandNamesTheNearest) {
@@ -185,9 +186,9 @@ TEST_F(CliTables, LsCsvIsStableAndRaw) {
   EXPECT_EQ(
       thalweg({"ls", "--csv"}).out,
       "id,name,state,backend,trials,running,pending,finished,failed,cancelled,metric,submitted,"
-      "ended\n"
-      "12,fashion-optimizers,active,local,8,2,4,1,1,0,val/error,1760000000.0,0\n"
-      "11,\"lr, \"\"wide\"\"\",finished,local,8,0,0,8,0,0,val/error,1760000000.0,1760000084.0\n");
+      "ended,tags\n"
+      "12,fashion-optimizers,active,local,8,2,4,1,1,0,val/error,1760000000.0,0,\n"
+      "11,\"lr, \"\"wide\"\"\",finished,local,8,0,0,8,0,0,val/error,1760000000.0,1760000084.0,\n");
 }
 
 TEST_F(CliTables, JsonIsTheControllersAnswer) {

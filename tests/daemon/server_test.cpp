@@ -201,6 +201,30 @@ TEST_F(ServerTest, AnExtendedSweepIsTheOneThatItsFileGivesFromTheStart) {
   EXPECT_EQ(client->get("/v1/sweeps/" + id).at("state"), "finished");
 }
 
+TEST_F(ServerTest, LabelsSurviveARestart) {
+  const std::string id = submit();
+  wait_for_end(id);
+  client->post("/v1/label", {{"id", id}, {"add_tags", {"paper", "draft"}}, {"comment", "a\nb"}});
+  const json answer = client->post(
+      "/v1/label",
+      {{"id", id}, {"name", "wide"}, {"add_tags", {"lamb"}}, {"remove_tags", {"draft"}}});
+  EXPECT_EQ(answer.at("tags"), json({"lamb", "paper"}));
+  start();
+  const json sweep = client->get("/v1/sweeps/" + id);
+  EXPECT_EQ(sweep.at("name"), "wide");
+  EXPECT_EQ(sweep.at("tags"), json({"lamb", "paper"}));
+  EXPECT_EQ(sweep.at("comment"), "a\nb");
+  EXPECT_EQ(sweep.at("counts").at("finished"), 2);
+  EXPECT_EQ(client->get("/v1/sweeps").at("sweeps").at(0).at("tags"), json({"lamb", "paper"}));
+  for (const json& wrong : {json{{"add_tags", {"two words"}}}, json{{"add_tags", {"-x"}}},
+                            json{{"name", ""}}, json{{"name", "12"}}, json{{"name", "a\nb"}}}) {
+    json body = wrong;
+    body["id"] = id;
+    EXPECT_EQ(status([&] { client->post("/v1/label", body); }), 400) << wrong;
+  }
+  EXPECT_EQ(status([&] { client->post("/v1/label", {{"id", "99"}, {"name", "x"}}); }), 404);
+}
+
 TEST_F(ServerTest, FinishedTrialsAreTrainedLonger) {
   const std::string id = submit();
   wait_for_end(id);

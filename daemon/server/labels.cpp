@@ -1,0 +1,58 @@
+// POST /v1/label: what people call a sweep and say of it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "daemon/server/endpoints.h"
+#include "daemon/server/params.h"
+#include "daemon/server/views.h"
+
+namespace thalweg::daemon {
+
+namespace {
+
+constexpr std::size_t longest_tag = 50, longest_name = 200, longest_comment = 20'000;
+
+/// A tag is one word that no shell and no sign before it can be mistaken in.
+void check_tag(const std::string& tag) {
+  const bool word = std::all_of(tag.begin(), tag.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '.' || c == '_' || c == '-' || c == '/' || c == ':' ||
+           c >= 0x80;
+  });
+  if (tag.empty() || tag.size() > longest_tag || !word || tag.front() == '-')
+    throw HttpError(400, fmt::format("'{}' is no tag: expected a word of at most {} letters, "
+                                     "digits and . _ - / :",
+                                     tag, longest_tag));
+}
+
+/// As in a sweep file.
+void check_name(const std::string& name) {
+  const bool one_line =
+      std::none_of(name.begin(), name.end(), [](unsigned char c) { return c < 0x20; });
+  if (name.empty() || name.size() > longest_name || !one_line)
+    throw HttpError(400, fmt::format("a name is one line of at most {} characters", longest_name));
+  if (jobspec::Id::parse(name))
+    throw HttpError(
+        400, fmt::format("'{}' would be taken for an id: choose a name with a letter", name));
+}
+
+}  // namespace
+
+boost::asio::awaitable<Response> post_label(App& app, const Request& request) {
+  const auto asked = body_of<api::LabelRequest>(request);
+  const jobspec::Id id = parse_id(asked.id);
+  if (id.trial != 0) throw HttpError(400, asked.id + " is not the id of a sweep");
+  for (const auto* tags : {&asked.add_tags, &asked.remove_tags})
+    std::for_each(tags->begin(), tags->end(), check_tag);
+  if (asked.name) check_name(*asked.name);
+  if (asked.comment && asked.comment->size() > longest_comment)
+    throw HttpError(400, fmt::format("a note has at most {} bytes", longest_comment));
+  const auto row =
+      app.controller.label(id.sweep, {asked.name, asked.comment, asked.add_tags, asked.remove_tags},
+                           user_name(request.user));
+  if (!row) throw HttpError(404, "there is no sweep " + id.to_string());
+  co_return json_response(api::to_json(sweep_message(*row, counts_of(known_sweep(app, id.sweep)))));
+}
+
+}  // namespace thalweg::daemon
