@@ -129,7 +129,7 @@ const std::vector<KeySynonym>& key_synonyms() {
       {"train.optimizer", "fused foreach capturable maximize differentiable", "", "leave it out"},
       {"train.model", "type kind class model arch architecture backbone", ".name"},
       {"train.model", "pretrained weights", "",
-       "every trial starts from fresh weights; leave it out"},
+       "weights of another run or file come with init_from: {file: FILE} in train"},
       {"train.data", "type kind class dataset", ".name"},
       {"train.data",
        "valsplit validationsplit valfraction valsize testsize split holdout validationfraction "
@@ -284,7 +284,13 @@ const std::vector<KeySynonym>& key_synonyms() {
       {"*", "earlystopping earlystop patience earlystoppingpatience", "train.stop.patience",
        early_stop},
       {"*", "resume resumefrom loadcheckpoint", "",
-       "a retried trial goes on from its checkpoint by itself; leave it out"},
+       "a retried trial goes on from its checkpoint by itself; leave it out, or begin a new one "
+       "with "
+       "init_from: {file: FILE, state: all}"},
+      {"*",
+       "pretrained pretrainedpath pretrainedmodel pretrainedweights initweights loadweights "
+       "finetunefrom initfromcheckpoint weightspath loadfrom",
+       "train.init_from.file"},
       {"*", "seed randomseed manualseed rngseed seedeverything", "seeds"},
       {"*", "nseeds numseeds", "seeds"},
       {"*", "runcap maxtrials ntrials numtrials maxruns", "run_cap"},

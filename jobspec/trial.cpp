@@ -1,5 +1,5 @@
 // trial.yaml, format 1: keys format, seed, train, resources, metric, sweep_ranks (the trial) and
-// attempt (id, token, push, push_secret, resume).
+// attempt (id, token, push, push_secret, resume, init_from).
 #include "jobspec/trial.h"
 
 #include <fmt/core.h>
@@ -14,9 +14,12 @@ namespace thalweg::jobspec {
 namespace {
 
 Value trial_to_value(const Trial& trial) {
-  List resume;
-  for (const auto& folder : trial.resume)
-    resume.push_back(folder.string());
+  const auto texts = [](const std::vector<std::filesystem::path>& folders) {
+    List list;
+    for (const auto& folder : folders)
+      list.push_back(folder.string());
+    return list;
+  };
   return Map{
       {"format", Trial::format},
       {"seed", static_cast<std::int64_t>(trial.seed)},
@@ -28,7 +31,8 @@ Value trial_to_value(const Trial& trial) {
                       {"token", trial.token},
                       {"push", trial.push},
                       {"push_secret", trial.push_secret},
-                      {"resume", std::move(resume)}}},
+                      {"resume", texts(trial.resume)},
+                      {"init_from", texts(trial.init_from)}}},
   };
 }
 
@@ -47,6 +51,9 @@ void read_attempt(const Value& value, Trial& trial, Diagnostics& diagnostics) {
   std::vector<std::string> resume;
   fields.texts("resume", resume);
   trial.resume.assign(resume.begin(), resume.end());
+  std::vector<std::string> init_from;
+  fields.texts("init_from", init_from);
+  trial.init_from.assign(init_from.begin(), init_from.end());
   fields.finish();
 }
 

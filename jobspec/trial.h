@@ -54,6 +54,8 @@ struct Trial {
   std::string push_secret;  ///< proves who pushes; stands nowhere but in trial.yaml and the record
   std::vector<std::filesystem::path>
       resume;  ///< checkpoint folders of earlier attempts, newest attempt first
+  std::vector<std::filesystem::path>
+      init_from{};  ///< the same of the trial that train.init_from.trial names
 };
 
 /// Writes with mode 0600 (it carries the secret), aside and then renamed. Throws

@@ -9,6 +9,7 @@
 #include "daemon/controller/controller.h"
 #include "daemon/controller/fault.h"
 #include "daemon/controller/folder.h"
+#include "daemon/controller/init_from.h"
 #include "daemon/controller/log.h"
 #include "daemon/controller/slot.h"
 #include "daemon/state/events.h"
@@ -366,11 +367,19 @@ jobspec::Trial Controller::trial_of(const Id& attempt, const std::string& push) 
   trial.token = live_rows_.at(attempt).token;
   trial.push = push;
   trial.push_secret = state_.live(attempt)->push_secret;
-  std::vector<std::filesystem::path> earlier;  // newest first
-  for (std::int64_t number = attempt.attempt - 1; number >= 1; --number)
-    if (const auto before = store_.attempt({attempt.sweep, attempt.trial, number}))
-      earlier.emplace_back(before->folder);
-  trial.resume = disk_.run([earlier] { return resume_list(earlier); });
+  const auto checkpoints_of = [this](const Id& of, std::int64_t newest) {
+    std::vector<std::filesystem::path> folders;  // newest first
+    for (std::int64_t number = newest; number >= 1; --number)
+      if (const auto found = store_.attempt({of.sweep, of.trial, number}))
+        folders.emplace_back(found->folder);
+    return disk_.run([folders] { return resume_list(folders); });
+  };
+  trial.resume = checkpoints_of(attempt, attempt.attempt - 1);
+  if (const auto from = init_from_trial(trial.train)) {
+    const auto source = store_.trial({from->sweep, from->trial, 0});
+    const std::int64_t newest = from->attempt > 0 ? from->attempt : source ? source->attempts : 0;
+    trial.init_from = checkpoints_of(*from, newest);
+  }
   return trial;
 }
 

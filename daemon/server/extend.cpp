@@ -138,6 +138,7 @@ awaitable<Response> post_extend(App& app, const Request& request) {
     co_await ask_engine(app, asked.text, known->environment, known->row.backend,
                         extended.parsed.sweep);
   if (!missing.empty()) {
+    co_await require_sources(app, extended.parsed);
     auto expected = co_await forecasts(app, extended.parsed.sweep, extended.parsed.expansion,
                                        known->row.backend);
     if (only_look) {

@@ -24,6 +24,10 @@ boost::asio::awaitable<void> ask_engine(App& app, const std::string& text,
                                         const std::vector<std::string>& environment,
                                         const std::string& backend, jobspec::Sweep& sweep);
 
+/// Throws jobspec::InputError where a trial is to begin with one (init_from.trial) that cannot be
+/// begun with.
+boost::asio::awaitable<void> require_sources(App& app, const ParsedSweep& parsed);
+
 api::AboutSubmission about_submission(const ParsedSweep& parsed, const std::string& backend);
 
 /// Without forecasts.

@@ -8,6 +8,7 @@
 #include "daemon/api/messages.h"
 #include "daemon/api/program.h"
 #include "daemon/backend/environment.h"
+#include "daemon/controller/init_from.h"
 #include "daemon/server/endpoints.h"
 #include "daemon/server/forecast.h"
 #include "daemon/server/params.h"
@@ -166,6 +167,14 @@ awaitable<std::shared_ptr<const jobspec::Schema>> engine_schema(App& app) {
   co_return app.schema;
 }
 
+awaitable<void> require_sources(App& app, const ParsedSweep& parsed) {
+  const auto look = [&parsed](db::ReadStore& store) {
+    require_sources(store, parsed.sweep, parsed.expansion);
+    return true;
+  };
+  co_await app.reader.run(look);
+}
+
 awaitable<Response> get_schema(App& app, const Request&) {
   const auto schema = co_await engine_schema(app);
   co_return json_response(json::parse(schema->to_json()));
@@ -186,6 +195,7 @@ awaitable<Response> post_sweep(App& app, const Request& request) {
   ParsedSweep parsed = co_await app.parsing.run(work);
   if (parsed.expansion.trials.empty())
     throw HttpError(400, asked.file_name + ": the sweep has no trials");
+  co_await require_sources(app, parsed);
   const auto environment = environment_of(app.config, asked, parsed.sweep);
   if (const std::string mismatch = environment_misfit(environment); !mismatch.empty())
     throw HttpError(400, mismatch);

@@ -43,6 +43,8 @@ Array read_array(
 // The formats, one file each.
 Array read_npy(const std::filesystem::path& file, const std::string& name);
 Array read_npz(const std::filesystem::path& file, const std::string& name);
+/// Of the arrays in it, without ".npy". Throws DataError.
+std::vector<std::string> npz_names(const std::filesystem::path& file);
 Array read_hdf5(const std::filesystem::path& file, const std::string& name);
 
 /// What stands before an NPY file's numbers (version 1.0), row-major. `type` as numpy.dtype.str:

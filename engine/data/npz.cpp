@@ -166,6 +166,13 @@ class Archive {
 
 }  // namespace
 
+std::vector<std::string> npz_names(const std::filesystem::path& file) {
+  std::vector<std::string> names;
+  for (const Member& m : Archive(std::make_shared<const MappedFile>(file)).members())
+    names.push_back(m.name.substr(0, m.name.rfind(".npy")));
+  return names;
+}
+
 Array read_npz(const std::filesystem::path& file, const std::string& name) {
   const Archive archive(std::make_shared<const MappedFile>(file));
   std::string names;

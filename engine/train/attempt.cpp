@@ -13,6 +13,7 @@
 #include "engine/device/layer.h"
 #include "engine/gpu/library.h"
 #include "engine/nn/flops.h"
+#include "engine/nn/graph.h"
 #include "engine/train/failure.h"
 #include "engine/train/kernels.h"
 #include "engine/train/libraries.h"
@@ -73,12 +74,16 @@ Attempt::Attempt(const AttemptInput& input, Record& the_record)
   together(in.group, [&] { choose_device(); });
   if (factory.wants_autotune()) record.note("info", "measured " + comm::autotune(in.group).text());
   FoundCheckpoint found;
-  together(in.group, [&] { found = find_checkpoint(); });
+  together(in.group, [&] {
+    found = find_checkpoint();
+    resumed = found.checkpoint.has_value();
+    if (leads() && !resumed) load_beginning(found);
+  });
+  in.group.broadcast(&resumed, sizeof resumed, 0);
   ResumePoint point;
   if (const auto& c = found.checkpoint) point = {c->step, c->shards, c->micro_batches, c->ranks};
   in.group.broadcast(&point, sizeof point, 0);
   step = point.step;
-  resumed = point.shards != 0;
   together(in.group, [&] {
     const Ranks ranks{in.group.size(), in.trial.sweep_ranks};
     place_shards(choose_shards(settings, ranks, static_cast<int>(point.shards)));
@@ -206,6 +211,7 @@ void Attempt::choose_kernels() {
 
 void Attempt::build() {
   model = build_for(settings);
+  names = weight_names(factory.graph(input_shape(*dataset)));
   flops_per_sample = flops_of(factory.graph(input_shape(*dataset))).training();
   optimizer = factory.optimizer(parameters_of(*model));
   schedule = factory.schedule(plan.length);
@@ -234,29 +240,34 @@ void Attempt::build() {
 }
 
 void Attempt::tell_start() {
+  jobspec::Map fields = start_fields();
+  if (beginning) fields.emplace_back("init_from", beginning->record(*factory.init_from()));
+  record.start(std::move(fields));
+}
+
+jobspec::Map Attempt::start_fields() const {
   jobspec::List nodes;
   for (int rank = 0; rank < in.group.size(); ++rank)
     nodes.push_back(in.group.node_of(rank));
-  record.start(
-      {{"format", 1},
-       {"attempt", in.trial.id.to_string()},
-       {"token", in.trial.token},
-       {"ranks", in.group.size()},
-       {"node_list", std::move(nodes)},
-       {"device", settings.device},
-       {"device_name", model->gpu() != nullptr ? model->gpu()->info().name : processor_name()},
-       {"threads", lanes->threads()},
-       {"shards", sharding.shards},
-       {"parameters", model->parameter_count()},
-       {"flops_per_sample", flops_per_sample},
-       {"steps", plan.length.total_steps},
-       {"steps_per_epoch", plan.length.steps_per_epoch},
-       {"epochs", static_cast<double>(plan.length.total_steps) /
-                      static_cast<double>(plan.length.steps_per_epoch)},
-       {"resumed_step", step},
-       {"version", engine_version()},
-       {"libraries", library_versions()},
-       {"config", resolved_config()}});
+  return {{"format", 1},
+          {"attempt", in.trial.id.to_string()},
+          {"token", in.trial.token},
+          {"ranks", in.group.size()},
+          {"node_list", std::move(nodes)},
+          {"device", settings.device},
+          {"device_name", model->gpu() != nullptr ? model->gpu()->info().name : processor_name()},
+          {"threads", lanes->threads()},
+          {"shards", sharding.shards},
+          {"parameters", model->parameter_count()},
+          {"flops_per_sample", flops_per_sample},
+          {"steps", plan.length.total_steps},
+          {"steps_per_epoch", plan.length.steps_per_epoch},
+          {"epochs", static_cast<double>(plan.length.total_steps) /
+                         static_cast<double>(plan.length.steps_per_epoch)},
+          {"resumed_step", resumed ? step : 0},
+          {"version", engine_version()},
+          {"libraries", library_versions()},
+          {"config", resolved_config()}};
 }
 
 StepContext Attempt::step_context() const {

@@ -23,6 +23,7 @@
 #include "engine/sync/mode.h"
 #include "engine/train/checkpoint.h"
 #include "engine/train/factory.h"
+#include "engine/train/init_from.h"
 #include "engine/train/interval.h"
 #include "engine/train/memory.h"
 #include "engine/train/noise_scale.h"
@@ -80,7 +81,8 @@ struct Attempt {
   double base_lr = 0;
   Sharding sharding;
   std::unique_ptr<Model> model;
-  double flops_per_sample = 0;  ///< of a training step
+  std::vector<WeightName> names;  ///< of its arrays
+  double flops_per_sample = 0;    ///< of a training step
   std::unique_ptr<Optimizer<float>> optimizer;
   std::unique_ptr<Schedule> schedule;
   StopRule stop_rule;
@@ -91,9 +93,10 @@ struct Attempt {
   std::vector<gpu::Memory> batch_memory;  ///< pinned
   std::unique_ptr<Evaluation> evaluation;
   std::unique_ptr<SyncMode> mode;
-  std::int64_t step = 0;              ///< optimizer steps completed
-  bool resumed = false;               ///< from a checkpoint of this run
-  bool looked_at_validation = false;  ///< for what is not finite in the data
+  std::int64_t step = 0;               ///< optimizer steps completed
+  bool resumed = false;                ///< from a checkpoint of this run
+  std::optional<Beginning> beginning;  ///< rank 0's, by init_from; nothing once resumed
+  bool looked_at_validation = false;   ///< for what is not finite in the data
   Interval interval;
   NoiseScale noise;
   /// What the attempt has spent on other things than training, in seconds.
@@ -117,6 +120,8 @@ struct Attempt {
   std::unique_ptr<Model> build_for(const Settings& with) const;
   void build();
   FoundCheckpoint find_checkpoint();
+  /// Of rank 0, where there is no checkpoint of this run: what init_from asks for.
+  void load_beginning(FoundCheckpoint& found);
   void share_learnt(const FoundCheckpoint& found);
   Checkpoint take_checkpoint(std::vector<CheckpointPart> parts) const;
   void write(const Checkpoint& checkpoint);
@@ -124,6 +129,7 @@ struct Attempt {
   void require_equal_replicas();
   void resume_mode(const FoundCheckpoint& found);
   void tell_start();
+  jobspec::Map start_fields() const;
 };
 
 }  // namespace thalweg::engine

@@ -4,6 +4,8 @@
 #include <system_error>
 #include <utility>
 
+#include "engine/device/input_shape.h"
+#include "engine/nn/graph.h"
 #include "engine/train/attempt.h"
 #include "engine/train/hash.h"
 #include "engine/train/sync_states.h"
@@ -50,6 +52,20 @@ FoundCheckpoint Attempt::find_checkpoint() {
   return found;
 }
 
+void Attempt::load_beginning(FoundCheckpoint& found) {
+  const std::optional<InitFrom> from = factory.init_from();
+  if (!from) return;
+  beginning =
+      engine::load_beginning(*from, in.trial.init_from, factory.graph(input_shape(*dataset)));
+  if (!beginning->checkpoint) return;
+  found.file = beginning->file;
+  found.checkpoint =
+      continued(*beginning, run_identity(factory.resolved(settings, beginning->checkpoint->shards),
+                                         in.trial.seed, plan.length.total_steps));
+  beginning->checkpoint.reset();
+  beginning->pieces.clear();
+}
+
 /// This attempt's own first.
 std::vector<std::filesystem::path> Attempt::checkpoint_folders() const {
   std::vector<std::filesystem::path> folders{in.folder / kCheckpoints};
@@ -76,6 +92,7 @@ void Attempt::start_fresh_or_resume(const FoundCheckpoint& found) {
     if (leads() && c == nullptr) {
       model->initialize(in.trial.seed, replica->parameters.floats(), running.data());
       model->to_plain(replica->parameters.floats(), plain.data());
+      if (beginning) beginning->put(plain, running);
     }
   });
   share(c != nullptr ? &c->parameters : nullptr, replica->parameters);
@@ -124,14 +141,19 @@ void Attempt::share_learnt(const FoundCheckpoint& found) {
 void Attempt::resume_mode(const FoundCheckpoint& found) {
   const std::vector<SyncState> states = mode->states();
   if (states.empty()) return;
+  char fits = 1;
   together(in.group, [&] {
     if (!found.checkpoint) return;
     try {
       require_parts(found.checkpoint->parts, states, *model);
     } catch (const std::invalid_argument& e) {
-      throw BadCheckpoint(found.file.string() + ": " + e.what());
+      fits = 0;
+      if (resumed) throw BadCheckpoint(found.file.string() + ": " + e.what());
+      record.note("info", "init_from: the state of sync starts afresh: " + std::string(e.what()));
     }
   });
+  in.group.broadcast(&fits, sizeof fits, 0);
+  if (fits == 0) return;
   spread_states(found.checkpoint ? found.checkpoint->parts : std::vector<CheckpointPart>(), states,
                 *model, in.group);
 }
@@ -179,6 +201,7 @@ Checkpoint Attempt::take_checkpoint(std::vector<CheckpointPart> parts) const {
   };
   c.parameters = plain(replica->parameters);
   c.running = replica->running.read();
+  c.names = names;
   for (const FlatVector& state : replica->states)
     c.states.push_back(plain(state));
   c.own = replica->own;

@@ -94,7 +94,8 @@ CheckError error_of(const jobspec::Schema& schema, const std::exception_ptr& thr
     error.message = "takes more memory than there is";
   } catch (const std::exception& e) {
     error.message = e.what();
-    error.missing_file = section == "data" && says_missing(error.message);
+    error.missing_file =
+        (section == "data" || section == "init_from") && says_missing(error.message);
     take_key(schema, error);
   }
   return error;
@@ -137,6 +138,7 @@ class Checker::Visit {
     if (batched && optimized) stage("sync", [&] { require_sync_mode(); });
     if (planned) stage("schedule", [&] { plan_rates(built); });
     if (built && mixed) stage("augment", [&] { require_blendable(*mixer_, graph().loss); });
+    if (built) stage("init_from", [&] { look_at_beginning(); });
     if (built && batched && planned) tell_metrics();
     if (built && batched && planned && mixed && optimizer_ && compiled_->model)
       stage("batch", [&] { tell_memory(); });
@@ -159,10 +161,11 @@ class Checker::Visit {
 
   void add(CheckError error) {
     if (c_.options_.elsewhere && error.missing_file) {
-      report.notes.push_back(
-          "the data cannot be read on this machine, so the model was not "
-          "checked: " +
-          error.message);
+      report.notes.push_back((error.key.starts_with("init_from")
+                                  ? "init_from.file cannot be read on this machine: "
+                                  : "the data cannot be read on this machine, so the model was "
+                                    "not checked: ") +
+                             error.message);
       return;
     }
     report.errors.push_back(std::move(error));
@@ -327,6 +330,15 @@ class Checker::Visit {
     report.schedule = factory_.describe_schedule(report.length);
   }
 
+  void look_at_beginning() {
+    const auto from = factory_.init_from();
+    if (!from || (from->file.empty() && c_.options_.init_from.empty())) return;
+    const Beginning beginning = load_beginning(*from, c_.options_.init_from, graph());
+    if (beginning.checkpoint && report.length.total_steps > 0)
+      continued(beginning, run_identity(factory_.resolved(settings_, report.shards), 0,
+                                        report.length.total_steps));
+  }
+
   void tell_metrics() {
     RunFacts facts;
     facts.loss = &graph().loss;
@@ -397,7 +409,7 @@ CheckReport Checker::check(const Value& train, const jobspec::Resources& resourc
 
 std::string check_trial(const std::filesystem::path& trial_file) {
   const jobspec::Trial trial = jobspec::read_trial(trial_file);
-  const CheckReport report = Checker({false, trial.metric, trial.sweep_ranks})
+  const CheckReport report = Checker({false, trial.metric, trial.sweep_ranks, trial.init_from})
                                  .check(trial.train, trial.resources, trial_file.string());
   if (!report.errors.empty()) std::rethrow_exception(report.errors.front().thrown);
   return "trial       " + trial.id.to_string() + ": " + report.text();

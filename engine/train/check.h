@@ -56,6 +56,8 @@ struct CheckOptions {
   bool elsewhere = false;
   std::optional<jobspec::Metric> metric{};  ///< of the sweep, where it is given
   int sweep_ranks = 0;  ///< the most ranks that one of its trials has; 0 = not known
+  /// What init_from.trial stands for; empty: not known here.
+  std::vector<std::filesystem::path> init_from{};
 };
 
 /// Keeps data and models between configurations that share them. Not thread-safe.

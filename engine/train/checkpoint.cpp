@@ -87,6 +87,15 @@ class Reader {
   const std::filesystem::path& file_;
 };
 
+/// Name and shape of the parameters, or of the statistics.
+Map names_of(const Checkpoint& c, bool statistics) {
+  Map names;
+  for (const WeightName& w : c.names)
+    if (w.statistic == statistics)
+      names.emplace_back(w.name, jobspec::List(w.shape.begin(), w.shape.end()));
+  return names;
+}
+
 Value header_of(const Checkpoint& c) {
   jobspec::List schedule(c.schedule.begin(), c.schedule.end());
   jobspec::List noise(c.noise.begin(), c.noise.end());
@@ -114,6 +123,8 @@ Value header_of(const Checkpoint& c) {
              {"best", std::move(best)},
              {"parameters", static_cast<std::int64_t>(c.parameters.size())},
              {"running", static_cast<std::int64_t>(c.running.size())},
+             {"parameter_names", names_of(c, false)},
+             {"running_names", names_of(c, true)},
              {"states", static_cast<std::int64_t>(c.states.size())},
              {"own", static_cast<std::int64_t>(c.own.size())},
              {"scalars", static_cast<std::int64_t>(c.scalars.size())},
@@ -136,6 +147,28 @@ std::int64_t whole(const Value& header, const char* name, std::int64_t least, st
 
 int small(const Value& header, const char* name, int least) {
   return static_cast<int>(whole(header, name, least, kMostRanks));
+}
+
+/// Throws where the shapes are not those of `count` numbers.
+void take_names(const Value& header, const char* key, bool statistics, std::size_t count,
+                std::vector<WeightName>& names) {
+  const Value* const named = header.find(key);
+  if (named == nullptr || named->as_map().empty()) return;
+  std::size_t offset = 0;
+  for (const auto& [name, sizes] : named->as_map()) {
+    WeightName w{name, {}, statistics, offset};
+    std::size_t numbers = 1;
+    for (const Value& size : sizes.as_list()) {
+      w.shape.push_back(size.as_int());
+      if (w.shape.back() < 1 || static_cast<std::size_t>(w.shape.back()) > count)
+        throw std::runtime_error(name + " has an impossible shape");
+      numbers *= static_cast<std::size_t>(w.shape.back());
+      if (numbers > count - offset) throw std::runtime_error(name + " is more than there is");
+    }
+    offset += numbers;
+    names.push_back(std::move(w));
+  }
+  if (offset != count) throw std::runtime_error(std::string(key) + " does not name all");
 }
 
 CheckpointPart take_part(Reader& reader, const Value& header) {
@@ -222,6 +255,18 @@ Value without_defaults(Value identity) {
   return identity;
 }
 
+/// Empty where a run begins with its seed. Of a file its own name: it may have been moved.
+Value init_from_identity(const Value& complete) {
+  const auto text = [&](const char* key) -> std::string {
+    const Value* const value = complete.find(key);
+    return value != nullptr && value->is_string() ? value->as_string() : "";
+  };
+  if (text("init_from.trial").empty() && text("init_from.file").empty()) return Map{};
+  Value identity = *complete.find("init_from");
+  identity.set("file", std::filesystem::path(text("init_from.file")).filename().string());
+  return identity;
+}
+
 }  // namespace
 
 std::filesystem::path checkpoint_name(std::int64_t step) {
@@ -288,6 +333,8 @@ Checkpoint read_checkpoint(const std::filesystem::path& file) {
     const std::int64_t count = member(h, "parameters").as_int();
     c.parameters = reader.take_numbers<float>(count);
     c.running = reader.take_numbers<float>(member(h, "running").as_int());
+    take_names(h, "parameter_names", false, c.parameters.size(), c.names);
+    take_names(h, "running_names", true, c.running.size(), c.names);
     for (int i = small(h, "states", 0); i > 0; --i)
       c.states.push_back(reader.take_numbers<float>(count));
     c.own = reader.take_numbers<float>(member(h, "own").as_int());
@@ -365,6 +412,8 @@ Value run_identity(const Value& complete, std::uint64_t seed, std::int64_t total
     identity.emplace_back(key, std::move(part));
   }
   identity.emplace_back("batch", Map{{"global", *complete.find("batch.global")}});
+  if (Value part = init_from_identity(complete); !part.as_map().empty())
+    identity.emplace_back("init_from", std::move(part));
   const Value* sync = complete.find("sync");
   if (Value part = sync == nullptr ? Value(Map{}) : sync_identity(*sync); !part.as_map().empty())
     identity.emplace_back("sync", std::move(part));

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/train/weight_names.h"
 #include "jobspec/value.h"
 
 namespace thalweg::engine {
@@ -36,6 +37,7 @@ struct Checkpoint {
   std::vector<double> best;       ///< value and step of the best one: Best::state()
   std::vector<float> parameters;  ///< plain layout, as the states
   std::vector<float> running;
+  std::vector<WeightName> names;  ///< of both; empty in files of earlier versions
   std::vector<std::vector<float>> states;
   std::vector<float> own;       ///< of the optimizer
   std::vector<double> scalars;  ///< of the optimizer

@@ -145,34 +145,15 @@ struct Format {
 };
 constexpr Format kFormats[] = {{".npz", write_npz}, {".safetensors", write_safetensors}};
 
-/// PyTorch's names of what is measured.
-std::string statistic_name(const std::string& name) {
-  if (name == "mean") return "running_mean";
-  if (name == "variance") return "running_var";
-  return name;
-}
-
 std::vector<NamedTensor> tensors_of(Restored& restored) {
   std::vector<float> plain(static_cast<std::size_t>(restored.model->parameter_count()));
   restored.model->to_plain(restored.weights(), plain.data());
   const Graph graph = restored.factory.graph(input_shape(*restored.dataset));
-  const auto take = [](std::vector<float>& from, std::size_t& at, std::size_t count) {
-    const auto begin = from.begin() + static_cast<std::ptrdiff_t>(at);
-    at += count;
-    return std::vector<float>(begin, begin + static_cast<std::ptrdiff_t>(count));
-  };
   std::vector<NamedTensor> tensors;
-  std::size_t weight = 0, statistic = 0;
-  for (const LayerPlan& layer : graph.layers) {
-    for (const ParameterPlan& parameter : layer.parameters) {
-      const auto count = static_cast<std::size_t>(elements(parameter.shape));
-      tensors.push_back(
-          {layer.name + "." + parameter.name, parameter.shape, take(plain, weight, count)});
-    }
-    for (const StatisticPlan& s : layer.statistics)
-      tensors.push_back({layer.name + "." + statistic_name(s.name),
-                         {s.count},
-                         take(restored.running, statistic, static_cast<std::size_t>(s.count))});
+  for (const WeightName& w : weight_names(graph)) {
+    const std::vector<float>& all = w.statistic ? restored.running : plain;
+    const auto begin = all.begin() + static_cast<std::ptrdiff_t>(w.offset);
+    tensors.push_back({w.name, w.shape, {begin, begin + elements(w.shape)}});
   }
   return tensors;
 }

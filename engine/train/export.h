@@ -5,16 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "engine/tensor/shape.h"
 #include "engine/train/restored.h"
+#include "engine/train/weight_names.h"
 
 namespace thalweg::engine {
-
-struct NamedTensor {
-  std::string name;  ///< "conv1.weight"
-  Shape shape;       ///< row-major
-  std::vector<float> values;
-};
 
 /// `file` ends with one of these.
 std::vector<std::string> export_endings();

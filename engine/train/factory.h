@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "engine/schedule/schedule.h"
 #include "engine/sync/mode.h"
 #include "engine/train/best.h"
+#include "engine/train/init_from.h"
 #include "engine/train/options.h"
 #include "engine/train/stop_rule.h"
 #include "jobspec/value.h"
@@ -52,6 +54,7 @@ class Factory {
   std::unique_ptr<Schedule> schedule(const RunLength& length) const;
   StopRule stop_rule(const jobspec::Metric& metric) const;
   Best best(const jobspec::Metric& metric) const;
+  std::optional<InitFrom> init_from() const { return read_init_from(section("init_from")); }
   /// For people.
   std::string describe_schedule(const RunLength& length) const;
   void require_sync(const SyncFacts& facts) const;

@@ -17,6 +17,7 @@
 #include "engine/optim/optimizer.h"
 #include "engine/sync/mode.h"
 #include "engine/sync/options.h"
+#include "engine/train/init_from.h"
 #include "engine/train/libraries.h"
 #include "engine/train/stop_rule.h"
 #include "jobspec/complete.h"
@@ -163,6 +164,7 @@ std::vector<Section> own_sections() {
       eval(),
       checkpoint(),
       stop_section(),
+      init_from_section(),
       kernels(),
   };
 }

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "daemon/api/messages.h"
+#include "jobspec/trial.h"
 #include "tests/daemon/server_fixture.h"
 
 namespace thalweg::daemon {
@@ -389,6 +390,42 @@ TEST_F(ServerTest, MistakesInASweepFileComeWithTheirPlaces) {
     ASSERT_FALSE(diagnostics.empty());
     EXPECT_EQ(diagnostics[0].file, "bad.yaml");
     EXPECT_EQ(diagnostics[0].place.line, 2);
+  }
+}
+
+/// The engine is told folders, which only the record knows.
+TEST_F(ServerTest, ATrialBeginsWithAnotherOnesCheckpoints) {
+  namespace fs = std::filesystem;
+  const std::string first = client->post("/v1/sweeps", {{"text", "train: {steps: 4}\n"}}).at("id");
+  wait_for_end(first);
+  const auto folder_of = [&](const std::string& trial) {
+    return fs::path(client->get("/v1/trials/" + trial).at("attempts").at(0).at("folder"));
+  };
+  const fs::path source = folder_of(first + ".1") / "checkpoints";
+  fs::create_directories(source);
+  const auto text = [](const std::string& trial) {
+    return json{{"text", "train:\n  init_from: {trial: \"" + trial + "\"}\n"},
+                {"file_name", "tune.yaml"}};
+  };
+  const std::string second = client->post("/v1/sweeps", text(first + ".1")).at("id");
+  wait_for_end(second);
+  const jobspec::Trial trial = jobspec::read_trial(folder_of(second + ".1") / "trial.yaml");
+  EXPECT_EQ(trial.init_from, std::vector<fs::path>{source});
+  EXPECT_TRUE(trial.resume.empty());
+  for (const auto& [id, why] : {std::pair{"99.1", "there is no trial 99.1"},
+                                {"first", "first is no id of a trial"},
+                                {"1", "1 is no id of a trial"}}) {
+    try {
+      client->post("/v1/sweeps", text(id));
+      FAIL() << id << " was taken";
+    } catch (const api::ApiError& error) {
+      EXPECT_EQ(error.status(), 400);
+      const auto diagnostics = api::diagnostics_from(error.body());
+      ASSERT_EQ(diagnostics.size(), 1u) << id;
+      EXPECT_EQ(diagnostics[0].place.line, 2);
+      EXPECT_EQ(diagnostics[0].key, "train.init_from.trial");
+      EXPECT_EQ(diagnostics[0].message.substr(0, std::string(why).size()), why);
+    }
   }
 }
 

@@ -38,6 +38,7 @@ TEST_F(TrialFile, RoundTrips) {
   trial.push = "unix:/run/user/1000/a b.sock";
   trial.push_secret = "5432109876543210";
   trial.resume = {"/a/checkpoints", "/b c/checkpoints"};
+  trial.init_from = {"/other/checkpoints"};
   const auto path = folder_ / "trial.yaml";
   write_trial(trial, path);
   write_trial(trial, path);  // replaces
@@ -61,6 +62,7 @@ TEST_F(TrialFile, RoundTrips) {
   EXPECT_EQ(back.push, trial.push);
   EXPECT_EQ(back.push_secret, trial.push_secret);
   EXPECT_EQ(back.resume, trial.resume);
+  EXPECT_EQ(back.init_from, trial.init_from);
 
   struct stat status {};
   ASSERT_EQ(::stat(path.c_str(), &status), 0);
