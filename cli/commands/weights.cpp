@@ -82,7 +82,7 @@ Action make_export(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   add_common(arguments, *options);
   Argument& out =
-      arguments.option("-o,--out", "FILE", options->out, "ends with .npz or .safetensors");
+      arguments.option("-o,--out", "FILE", options->out, "ends with .npz, .safetensors or .onnx");
   out.completes = Completes::file;
   out.required = true;
   return [options](Context& context) {

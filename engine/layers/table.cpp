@@ -1,13 +1,15 @@
 #include "engine/layers/table.h"
 
+#include <stdexcept>
 #include <utility>
 
+#include "engine/layers/onnx.h"
 #include "jobspec/schema.h"
 
 namespace thalweg::engine {
 
 // One row per layer: layers::NAME() in the reference.cpp of its folder says what it is,
-// cpu::NAME and cuda::NAME (cpu.cpp, cuda.cpp) compute it.
+// cpu::NAME and cuda::NAME (cpu.cpp, cuda.cpp) compute it, onnx::NAME (onnx.cpp) writes it.
 // clang-format off
 #define THALWEG_LAYERS(ROW) \
   ROW(linear) \
@@ -52,6 +54,9 @@ namespace thalweg::engine {
   namespace cuda {            \
   LayerFunction name;         \
   }                           \
+  namespace onnx {            \
+  LayerFunction name;         \
+  }                           \
   namespace layers {          \
   LayerKind name();           \
   }
@@ -75,6 +80,14 @@ const jobspec::Table<LayerKind>& layer_table() {
   static const jobspec::Table<LayerKind> table("kind of layer", {THALWEG_LAYERS(THALWEG_ROW)});
 #undef THALWEG_ROW
   return table;
+}
+
+onnx::LayerFunction& onnx::form_of(const LayerKind& kind) {
+#define THALWEG_FORM(row) \
+  if (kind.name == #row) return onnx::row;
+  THALWEG_LAYERS(THALWEG_FORM)
+#undef THALWEG_FORM
+  throw std::logic_error("no layer " + kind.name);
 }
 
 }  // namespace thalweg::engine

@@ -31,7 +31,7 @@ usage: thalweg-train TRIAL.yaml
              (data cells, predict: object): object numbers into --out (segmentation.npy beside the trial), and
              against the true ones of --truth adapted Rand error, its precision and recall, and IoU
   --evaluate validation's metrics, and the test's, of the newest checkpoint
-  --export   its weights as FILE, which ends with .npz or .safetensors; names as PyTorch's
+  --export   its weights as FILE, which ends with .npz or .safetensors, names as PyTorch's; or the model, as .onnx
   --options  what `train:` may hold, with ranges and defaults; of one part with PREFIX:
              data, data.arrays, optimizer.adamw, batch.global
   --metrics  the metrics that there are, or those that all trials of a file report

@@ -14,9 +14,12 @@
 
 #include "base/file.h"
 #include "engine/data/array.h"
+#include "engine/device/input_shape.h"
 #include "engine/device/layer.h"
+#include "engine/layers/onnx.h"
 #include "engine/nn/graph.h"
 #include "engine/train/checkpoint.h"
+#include "engine/train/libraries.h"
 #include "jobspec/value.h"
 
 namespace thalweg::engine {
@@ -158,12 +161,27 @@ std::vector<NamedTensor> tensors_of(Restored& restored) {
   return tensors;
 }
 
+/// The whole model, not its weights alone.
+constexpr const char* kOnnx = ".onnx";
+
+void write_model(const std::filesystem::path& file, const Restored& restored,
+                 const std::vector<NamedTensor>& tensors) {
+  std::vector<onnx::Weight> weights;
+  for (const NamedTensor& t : tensors)
+    weights.push_back({t.name, t.shape, t.values.data()});
+  const Graph graph = restored.factory.graph(input_shape(*restored.dataset));
+  AtomicFile aside(file);
+  aside.write(onnx::write_model(graph, weights, engine_version()));
+  aside.commit();
+}
+
 }  // namespace
 
 std::vector<std::string> export_endings() {
   std::vector<std::string> endings;
   for (const Format& format : kFormats)
     endings.emplace_back(format.ending);
+  endings.emplace_back(kOnnx);
   return endings;
 }
 
@@ -178,7 +196,8 @@ void write_tensors(const std::filesystem::path& file, const std::vector<NamedTen
     return;
   }
   throw std::invalid_argument("cannot export to " + file.string() +
-                              ": the name says the format; use one that ends with " + known);
+                              ": the name says the format; use one that ends with " + known +
+                              " or " + kOnnx);
 }
 
 std::string export_trial(const std::filesystem::path& trial_file, const WhichCheckpoint& which,
@@ -188,7 +207,10 @@ std::string export_trial(const std::filesystem::path& trial_file, const WhichChe
     write_tensors(file, {});  // says so before anything is loaded
   Restored restored(trial_file, which);
   const std::vector<NamedTensor> tensors = tensors_of(restored);
-  write_tensors(file, tensors);
+  if (file.extension() == kOnnx)
+    write_model(file, restored, tensors);
+  else
+    write_tensors(file, tensors);
   return file.string() + ": " + std::to_string(tensors.size()) + " arrays, " +
          std::to_string(restored.model->parameter_count()) + " parameters, of step " +
          std::to_string(restored.step) + " (" + restored.file.string() + ")\n";

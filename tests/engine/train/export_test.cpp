@@ -128,10 +128,29 @@ TEST(Export, WritesPyTorchsNamesInBothFormats) {
                                      HasSubstr(".running_mean"), HasSubstr(".running_var")}));
 }
 
+TEST(Export, WritesTheModelAsOnnx) {
+  const test::TempDir folder;
+  train_in(folder.path(), tiny_trial());
+  const auto trial = folder.path() / "trial.yaml", npz = folder.path() / "model.npz",
+             onnx = folder.path() / "model.onnx";
+  export_trial(trial, {}, npz);
+  EXPECT_THAT(export_trial(trial, {}, onnx), HasSubstr("of step 60"));
+  const std::string bytes = test::read_file(onnx);
+  const Checkpoint c = read_checkpoint(folder.path() / "checkpoints" / checkpoint_name(60));
+  ASSERT_FALSE(c.names.empty());
+  for (const WeightName& w : c.names) {
+    const std::vector<float> values = values_in(npz, w.name);
+    const std::string raw(reinterpret_cast<const char*>(values.data()),
+                          values.size() * sizeof(float));
+    EXPECT_NE(bytes.find(w.name), bytes.npos) << w.name;
+    EXPECT_NE(bytes.find(raw), bytes.npos) << w.name;
+  }
+}
+
 TEST(Export, RefusesAnotherEnding) {
   EXPECT_THAT([] { export_trial("/nowhere/trial.yaml", {}, "model.pt"); },
               testing::ThrowsMessage<std::invalid_argument>(
-                  HasSubstr("use one that ends with .npz or .safetensors")));
+                  HasSubstr("use one that ends with .npz or .safetensors or .onnx")));
 }
 
 }  // namespace
