@@ -13,7 +13,7 @@ namespace {
 struct Format {
   const char* ending;
   bool named;  ///< holds several arrays by name
-  Array (*read)(const std::filesystem::path&, const std::string& name);
+  Array (*read)(const std::filesystem::path&, const std::string& name, Extent extent);
 };
 const Format kFormats[] = {{".npy", false, read_npy},
                            {".npz", true, read_npz},
@@ -120,21 +120,21 @@ std::int64_t Array::integer(std::int64_t at) const {
   return value;
 }
 
-Array read_array(
-    const std::string& where,
-    const std::function<std::filesystem::path(const std::filesystem::path&)>& localise) {
+Array read_array(const std::string& where,
+                 const std::function<std::filesystem::path(const std::filesystem::path&)>& localise,
+                 Extent extent) {
   const auto local = [&](const std::string& file) -> std::filesystem::path {
     return localise ? localise(file) : std::filesystem::path(file);
   };
   for (const Format& format : kFormats) {
     const std::string ending = format.ending;
     if (!format.named) {
-      if (where.ends_with(ending)) return format.read(local(where), "");
+      if (where.ends_with(ending)) return format.read(local(where), "", extent);
       continue;
     }
     if (const std::size_t at = where.find(ending + ":"); at != std::string::npos)
       return format.read(local(where.substr(0, at + ending.size())),
-                         where.substr(at + ending.size() + 1));
+                         where.substr(at + ending.size() + 1), extent);
     if (where.ends_with(ending))
       throw std::invalid_argument("\"" + where + "\" may hold several arrays; say which one: \"" +
                                   where + ":NAME\"");

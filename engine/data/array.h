@@ -33,28 +33,36 @@ struct Array {
   std::int64_t integer(std::int64_t at) const;
 };
 
+/// How much of an array is wanted.
+enum class Extent {
+  all,
+  header  ///< type and shape: `data` may be null, what it points to is not checked
+};
+
 /// `where` is "x.npy", "data.npz:name" or "data.h5:path/name" (.hdf5 too). Throws DataError on a
 /// missing or broken file, std::invalid_argument where `where` is none of these.
 /// `localise` (may be empty) says which file to read instead of one.
 Array read_array(
     const std::string& where,
-    const std::function<std::filesystem::path(const std::filesystem::path&)>& localise = {});
+    const std::function<std::filesystem::path(const std::filesystem::path&)>& localise = {},
+    Extent extent = Extent::all);
 
 // The formats, one file each.
-Array read_npy(const std::filesystem::path& file, const std::string& name);
-Array read_npz(const std::filesystem::path& file, const std::string& name);
+Array read_npy(const std::filesystem::path& file, const std::string& name, Extent extent);
+Array read_npz(const std::filesystem::path& file, const std::string& name, Extent extent);
 /// Of the arrays in it, without ".npy". Throws DataError.
 std::vector<std::string> npz_names(const std::filesystem::path& file);
-Array read_hdf5(const std::filesystem::path& file, const std::string& name);
+Array read_hdf5(const std::filesystem::path& file, const std::string& name, Extent extent);
 
 /// What stands before an NPY file's numbers (version 1.0), row-major. `type` as numpy.dtype.str:
 /// "<f4".
 std::string npy_header(std::string_view type, const std::vector<std::int64_t>& shape);
 
 /// An NPY file as bytes, whatever it stood in: `offset` is that of its first byte in the file (for
-/// messages), or none where it was unpacked.
+/// messages), or none where it was unpacked. Of `size` bytes only the first `known` need be in
+/// memory; where these are not all, the array has no data.
 Array parse_npy(const std::filesystem::path& file, const std::string& name,
                 const std::uint8_t* bytes, std::size_t size, std::optional<std::int64_t> offset,
-                std::shared_ptr<const void> owner);
+                std::shared_ptr<const void> owner, std::optional<std::size_t> known = {});
 
 }  // namespace thalweg::engine

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/data/array.h"
+#include "engine/data/header.h"
 #include "engine/data/table.h"
 
 namespace thalweg::engine::data {
@@ -100,11 +101,15 @@ std::string row_of(const Array& array, std::int64_t number) {
          (each == 1 ? "" : ", number " + std::to_string(number % each)) + " (counted from 0)";
 }
 
-/// The classes of checked labels.
-int check_labels(const Array& labels, int classes) {
+void require_integers(const Array& labels) {
   if (!is_integer(labels.type))
     throw DataError(labels.name, DataError::kNoOffset,
                     "labels must be integers; name real numbers to predict in data.targets");
+}
+
+/// The classes of checked labels.
+int check_labels(const Array& labels, int classes) {
+  require_integers(labels);
   constexpr std::int64_t kMostClasses = 1 << 24;
   std::int64_t largest = 0;
   for (std::int64_t i = 0; i < labels.count(); ++i) {
@@ -119,7 +124,31 @@ int check_labels(const Array& labels, int classes) {
   return classes > 0 ? classes : static_cast<int>(largest) + 1;
 }
 
-std::unique_ptr<Dataset> make(const Options& options) {
+/// Of labels that are too many to read for what only they tell; 2 stand for classes that are not
+/// known.
+int classes_unread(const Array& labels, int classes, HeaderFacts& facts) {
+  require_integers(labels);
+  facts.unseen.push_back(
+      {"data.labels", "may hold numbers that are no class: " + labels.name + " was not read"});
+  if (classes > 0) return classes;
+  facts.unseen.push_back({"data.classes", "auto is the largest label + 1, and " + labels.name +
+                                              " was not read; set it"});
+  facts.classes_unknown = true;
+  return 2;
+}
+
+std::size_t bytes_in(const Array& array) {
+  return static_cast<std::size_t>(array.count()) * bytes_of(array.type);
+}
+
+/// Of an array that is not mapped as it stands in its file.
+std::size_t held_bytes(const Array& array) {
+  return array.offset < 0 ? bytes_in(array) : 0;
+}
+
+/// `facts`: where only headers are to be read.
+std::unique_ptr<Dataset> make(const Options& options, HeaderFacts* facts) {
+  const Extent extent = facts == nullptr ? Extent::all : Extent::header;
   const std::string& where = options.text("inputs");
   const bool labelled = options.has("labels"), real = options.has("targets");
   if (labelled == real)
@@ -127,9 +156,9 @@ std::unique_ptr<Dataset> make(const Options& options) {
         labelled ? "both data.labels and data.targets are set; keep one of them"
                  : "data.labels is missing: class numbers; or data.targets: real numbers");
   const auto local = [&](const std::filesystem::path& file) { return local_file(options, file); };
-  Array inputs = read_array(where, local);
+  Array inputs = read_array(where, local, extent);
   const std::string& of_answers = options.text(labelled ? "labels" : "targets");
-  Array answers = real && of_answers == kInputs ? inputs : read_array(of_answers, local);
+  Array answers = real && of_answers == kInputs ? inputs : read_array(of_answers, local, extent);
   if (inputs.shape[0] > std::numeric_limits<std::uint32_t>::max())
     throw DataError(inputs.name, DataError::kNoOffset, "more than 2^32 samples are not supported");
   if (answers.shape[0] != inputs.shape[0])
@@ -150,12 +179,17 @@ std::unique_ptr<Dataset> make(const Options& options) {
                     "samples have " + std::to_string(form.input.size()) +
                         " dimensions, expected at most (channels, depth, height, width)");
   if (labelled) {
-    form.classes = check_labels(answers, static_cast<int>(options.integer_or("classes", 0)));
+    const auto classes = static_cast<int>(options.integer_or("classes", 0));
+    const bool unread = facts != nullptr && bytes_in(answers) > kReadableBytes;
+    if (answers.data == nullptr && !unread) answers = read_array(of_answers, local);
+    form.classes =
+        unread ? classes_unread(answers, classes, *facts) : check_labels(answers, classes);
     form.labels = per_sample(answers);
   } else {
     form.labels = 0;
     form.targets = per_sample(answers);
   }
+  if (facts != nullptr) facts->held_bytes += held_bytes(inputs) + held_bytes(answers);
   form.answers.assign(answers.shape.begin() + 1, answers.shape.end());
   return std::make_unique<Arrays>(std::move(form), std::move(inputs), std::move(answers),
                                   scale_of(options));

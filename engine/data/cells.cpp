@@ -268,7 +268,7 @@ Row cells() {
                     "of object: part of the samples whose centre is anywhere; in no object, "
                     "nothing is to be found, so that seeds there are turned down"),
        int_option("seed", 1, 0, 9e15, "of the samples; not the trial's seed")},
-      [](const Options& options) -> std::unique_ptr<Dataset> {
+      [](const Options& options, HeaderFacts*) -> std::unique_ptr<Dataset> {
         const std::string& predict = options.text("predict");
         return std::make_unique<Cells>(Picture{
             static_cast<std::size_t>(options.integer("samples")), read_shape(options.list("shape")),

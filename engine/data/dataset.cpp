@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <utility>
 
+#include "engine/data/header.h"
 #include "engine/data/inputs_as_targets.h"
 #include "engine/data/normalised.h"
 #include "engine/data/paths.h"
@@ -185,20 +187,44 @@ std::vector<jobspec::Option> data::common_options() {
       jobspec::int_option("ahead", 3, 1, 1024, "batches to prefetch at most")};
 }
 
-std::unique_ptr<Dataset> load_dataset(const jobspec::Value& data) {
+namespace {
+
+/// What load_dataset() and read_data_header() have in common; `make` gives each file's dataset.
+std::unique_ptr<Dataset> dataset_of(
+    const jobspec::Value& data, bool measures,
+    const std::function<std::unique_ptr<Dataset>(const data::Row&, const data::Options&)>& make) {
   const jobspec::Value* name = data.find("name");
   if (name == nullptr) throw std::invalid_argument("data.name is missing");
   const data::Row& row = table().at(name->as_string(), "data.name");
   const std::vector<jobspec::Option> options = data::options_of(row);
   const jobspec::Value tree =
       data::with_whole_paths(data::with_whole_paths(data, options), data::common_options());
-  std::unique_ptr<Dataset> dataset = data::load_sets(row, tree);
+  std::unique_ptr<Dataset> dataset =
+      data::load_sets(row, tree, [&](const data::Options& one) { return make(row, one); });
+  if (!dataset) return nullptr;
   if (data::has_option(row.options, "deviation"))
-    dataset = data::normalised(std::move(dataset), data::Options(tree, options, "data."), tree);
+    dataset =
+        data::normalised(std::move(dataset), data::Options(tree, options, "data."), tree, measures);
   const jobspec::Value* const targets = tree.find("targets");
   if (targets != nullptr && *targets == jobspec::Value(data::kInputs))
     dataset = data::inputs_as_targets(std::move(dataset));
   return dataset;
+}
+
+}  // namespace
+
+std::unique_ptr<Dataset> load_dataset(const jobspec::Value& data) {
+  return dataset_of(data, true, [](const data::Row& row, const data::Options& options) {
+    return row.maker(options, nullptr);
+  });
+}
+
+DataHeader read_data_header(const jobspec::Value& data) {
+  DataHeader header;
+  header.dataset = dataset_of(data, false, [&](const data::Row& row, const data::Options& options) {
+    return row.maker(options, &header.facts);
+  });
+  return header;
 }
 
 std::vector<jobspec::Section> data_schema() {

@@ -30,7 +30,7 @@ std::filesystem::path find(const std::filesystem::path& dir, const std::string& 
                   "files into a folder and name it in data.dir or as $THALWEG_DATA/fashion-mnist");
 }
 
-std::unique_ptr<Dataset> load(const Options& options, const std::string& name) {
+std::unique_ptr<Dataset> load(const Options& options, const std::string& name, HeaderFacts* facts) {
   const std::filesystem::path dir = folder(options);
   IdxPair pair;
   pair.images = local_file(options, find(dir, name + "-images-idx3-ubyte"));
@@ -38,15 +38,15 @@ std::unique_ptr<Dataset> load(const Options& options, const std::string& name) {
   pair.mean = kMean;
   pair.deviation = kDeviation;
   pair.classes = 10;
-  return load_idx_pair(pair);
+  return load_idx_pair(pair, facts);
 }
 
-std::unique_ptr<Dataset> make(const Options& options) {
-  auto training = load(options, "train");
+std::unique_ptr<Dataset> make(const Options& options, HeaderFacts* facts) {
+  auto training = load(options, "train", facts);
   // As many as train where a part of them validates.
   const std::size_t all = training->size();
   return with_test_images(options, std::move(training), all - all / 12,
-                          [&] { return load(options, "t10k"); });
+                          [&] { return load(options, "t10k", facts); });
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "engine/data/fourier.h"
+#include "engine/data/header.h"
 #include "engine/data/noise.h"
 #include "engine/data/table.h"
 
@@ -170,15 +171,17 @@ Row gaussian_fields() {
                   "0: the parameters, each from -1 to 1, are targets; above: so many ranges "
                   "of the slope are classes"),
        int_option("seed", 1, 0, 9e15, "of the samples; not the trial's seed")},
-      [](const Options& options) -> std::unique_ptr<Dataset> {
+      [](const Options& options, HeaderFacts* header) -> std::unique_ptr<Dataset> {
         if (options.integer("classes") == 1)
           throw std::invalid_argument(
               "data.classes: one class leaves nothing to tell apart; use 0 or at least 2");
-        return std::make_unique<GaussianFields>(
-            Plan{static_cast<std::size_t>(options.integer("samples")),
-                 read_shape(options.list("shape")), static_cast<int>(options.integer("parameters")),
-                 static_cast<int>(options.integer("classes")),
-                 static_cast<std::uint64_t>(options.integer("seed"))});
+        Plan plan{static_cast<std::size_t>(options.integer("samples")),
+                  read_shape(options.list("shape")),
+                  static_cast<int>(options.integer("parameters")),
+                  static_cast<int>(options.integer("classes")),
+                  static_cast<std::uint64_t>(options.integer("seed"))};
+        if (header != nullptr) return std::make_unique<HeaderOnly>(form_of(plan), plan.samples);
+        return std::make_unique<GaussianFields>(std::move(plan));
       }};
 }
 

@@ -167,7 +167,7 @@ std::string names_in(hid_t file) {
 
 /// The data set without its numbers; they are in `memory` unless the array has an offset.
 Array read_into(const Descriptor& memory, const std::filesystem::path& file,
-                const std::string& name) {
+                const std::string& name, Extent extent) {
   const auto fail = [&](std::int64_t offset, const std::string& reason) {
     throw DataError(file, offset, reason);
   };
@@ -188,6 +188,7 @@ Array read_into(const Descriptor& memory, const std::filesystem::path& file,
     array.offset = static_cast<std::int64_t>(std::min<haddr_t>(at, INT64_MAX));
     return array;
   }
+  if (extent == Extent::header) return array;
   const auto bytes = static_cast<std::uint64_t>(array.count()) * bytes_of(array.type);
   // No filter packs more than that; a header alone must not ask for terabytes.
   constexpr std::uint64_t kMostGrowth = 1100, kSmall = 1 << 20;
@@ -202,7 +203,8 @@ Array read_into(const Descriptor& memory, const std::filesystem::path& file,
 
 /// In the forked process: "=TYPE OFFSET SIZE SIZE ..." or "!" and what is wrong. Does not return.
 [[noreturn]] void answer(const Descriptor& memory, const Descriptor& out,
-                         const std::filesystem::path& file, const std::string& name) {
+                         const std::filesystem::path& file, const std::string& name,
+                         Extent extent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
@@ -210,7 +212,7 @@ Array read_into(const Descriptor& memory, const std::filesystem::path& file,
     signal(crash, SIG_DFL);
   std::string text;
   try {
-    const Array array = read_into(memory, file, name);
+    const Array array = read_into(memory, file, name, extent);
     text = "=" + std::to_string(static_cast<int>(array.type)) + " " + std::to_string(array.offset);
     for (const std::int64_t size : array.shape)
       text += " " + std::to_string(size);
@@ -225,13 +227,13 @@ Array read_into(const Descriptor& memory, const std::filesystem::path& file,
 
 /// What the forked process answered; empty where it crashed.
 std::string ask(const Descriptor& memory, const std::filesystem::path& file,
-                const std::string& name) {
+                const std::string& name, Extent extent) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) ends[0] = ends[1] = -1;
   Descriptor in(ends[0]), out(ends[1]);
   const pid_t child = fork();
   if (child < 0) throw std::system_error(errno, std::generic_category(), "reading HDF5");
-  if (child == 0) answer(memory, out, file, name);
+  if (child == 0) answer(memory, out, file, name, extent);
   out.close();
   std::string text;
   char piece[512];
@@ -245,10 +247,10 @@ std::string ask(const Descriptor& memory, const std::filesystem::path& file,
 
 }  // namespace
 
-Array read_hdf5(const std::filesystem::path& file, const std::string& name) {
+Array read_hdf5(const std::filesystem::path& file, const std::string& name, Extent extent) {
   const auto mapped = std::make_shared<const MappedFile>(file);  // says what is wrong with the path
   const Descriptor memory(memfd_create("hdf5", MFD_CLOEXEC));
-  const std::string text = ask(memory, file, name);
+  const std::string text = ask(memory, file, name, extent);
   if (text.empty())
     throw DataError(file, DataError::kNoOffset,
                     "damaged HDF5 file: the library crashed on data set " + name);
@@ -262,6 +264,7 @@ Array read_hdf5(const std::filesystem::path& file, const std::string& name) {
     array.shape.push_back(size);
   array.name = file.string() + ":" + name;
   const auto bytes = static_cast<std::uint64_t>(array.count()) * bytes_of(array.type);
+  if (array.offset < 0 && extent == Extent::header) return array;
   if (array.offset < 0) {
     const auto numbers = std::make_shared<const SharedMemory>(memory, bytes);
     array.data = numbers->data();

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <utility>
 
+#include "engine/data/header.h"
+
 namespace thalweg::engine {
 namespace {
 
@@ -115,7 +117,24 @@ Idx read_idx(const std::filesystem::path& file) {
   return idx;
 }
 
+Idx read_idx_header(const std::filesystem::path& file) {
+  Reader reader(file);
+  Idx idx;
+  idx.sizes = read_sizes(reader);
+  product(reader, idx.sizes);
+  return idx;
+}
+
 namespace {
+
+/// Of bytes, by the pair's mean and deviation.
+StoredForm stored_form(const IdxPair& pair) {
+  StoredForm form;
+  for (std::size_t p = 0; p < form.patterns(); ++p)
+    form.values.push_back(
+        static_cast<float>((static_cast<double>(p) / 255 - pair.mean) / pair.deviation));
+  return form;
+}
 
 class ByteImages : public Dataset {
  public:
@@ -124,11 +143,8 @@ class ByteImages : public Dataset {
       : Dataset({.input = std::move(shape), .classes = classes}),
         images_(std::move(images)),
         labels_(std::move(labels)),
-        floats_(images_.size() / labels_.size()) {
-    for (std::size_t p = 0; p < stored_.patterns(); ++p)
-      stored_.values.push_back(
-          static_cast<float>((static_cast<double>(p) / 255 - pair.mean) / pair.deviation));
-  }
+        floats_(images_.size() / labels_.size()),
+        stored_(stored_form(pair)) {}
   std::size_t size() const override { return labels_.size(); }
   const StoredForm* stored() const override { return &stored_; }
   const std::uint8_t* stored_sample(std::size_t index) const override {
@@ -144,9 +160,36 @@ class ByteImages : public Dataset {
 
 }  // namespace
 
-std::unique_ptr<Dataset> load_idx_pair(const IdxPair& pair) {
-  Idx images = read_idx(pair.images);
-  Idx labels = read_idx(pair.labels);
+namespace {
+
+/// The largest label + 1 where the pair does not say.
+int classes_of(const IdxPair& pair, const Idx& labels) {
+  const auto largest = std::max_element(labels.values.begin(), labels.values.end());
+  const int classes = pair.classes > 0 ? pair.classes : *largest + 1;
+  if (*largest >= classes)
+    throw DataError(pair.labels, 8 + (largest - labels.values.begin()),
+                    "label " + std::to_string(*largest) + " of image " +
+                        std::to_string(largest - labels.values.begin()) + ", but there are " +
+                        std::to_string(classes) + " classes");
+  return classes;
+}
+
+std::unique_ptr<Dataset> header_of(const IdxPair& pair, const Idx& images, int classes,
+                                   std::vector<std::int64_t> shape, data::HeaderFacts& facts) {
+  std::size_t bytes = 1;
+  for (const std::uint32_t size : images.sizes)
+    bytes *= size;
+  facts.held_bytes += bytes + images.sizes[0];
+  return std::make_unique<data::HeaderOnly>(
+      SampleForm{.input = std::move(shape), .classes = classes}, images.sizes[0],
+      stored_form(pair));
+}
+
+}  // namespace
+
+std::unique_ptr<Dataset> load_idx_pair(const IdxPair& pair, data::HeaderFacts* facts) {
+  Idx images = facts == nullptr ? read_idx(pair.images) : read_idx_header(pair.images);
+  Idx labels = read_idx(pair.labels);  // a byte each: read at once even of millions
   if (images.sizes.size() < 2)
     throw DataError(pair.images, 3, "images need 2 to 4 dimensions, found 1");
   if (labels.sizes.size() != 1)
@@ -156,15 +199,10 @@ std::unique_ptr<Dataset> load_idx_pair(const IdxPair& pair) {
     throw DataError(pair.labels, 4,
                     std::to_string(labels.sizes[0]) + " labels for " +
                         std::to_string(images.sizes[0]) + " images in " + pair.images.string());
-  const auto largest = std::max_element(labels.values.begin(), labels.values.end());
-  const int classes = pair.classes > 0 ? pair.classes : *largest + 1;
-  if (*largest >= classes)
-    throw DataError(pair.labels, 8 + (largest - labels.values.begin()),
-                    "label " + std::to_string(*largest) + " of image " +
-                        std::to_string(largest - labels.values.begin()) + ", but there are " +
-                        std::to_string(classes) + " classes");
+  const int classes = classes_of(pair, labels);
   std::vector<std::int64_t> shape(images.sizes.begin() + 1, images.sizes.end());
   if (shape.size() == 2) shape.insert(shape.begin(), 1);  // one colour
+  if (facts != nullptr) return header_of(pair, images, classes, std::move(shape), *facts);
   return std::make_unique<ByteImages>(std::move(images.values), std::move(labels.values),
                                       std::move(shape), classes, pair);
 }

@@ -19,6 +19,8 @@ struct Idx {
 
 /// Throws DataError with the offset (in the unpacked data) of the first mistake.
 Idx read_idx(const std::filesystem::path& file);
+/// What stands before the values; there are none.
+Idx read_idx_header(const std::filesystem::path& file);
 
 /// Two IDX files: images (n, h, w), (n, c, h, w) or (n, features), and labels (n).
 struct IdxPair {
@@ -29,6 +31,10 @@ struct IdxPair {
   int classes = 0;  ///< 0 = the largest label + 1
 };
 
-std::unique_ptr<Dataset> load_idx_pair(const IdxPair& pair);
+namespace data {
+struct HeaderFacts;
+}
+/// With `facts` the images' header only (engine/data/header.h).
+std::unique_ptr<Dataset> load_idx_pair(const IdxPair& pair, data::HeaderFacts* facts = nullptr);
 
 }  // namespace thalweg::engine

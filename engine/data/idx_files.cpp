@@ -5,7 +5,7 @@
 namespace thalweg::engine::data {
 namespace {
 
-std::unique_ptr<Dataset> make(const Options& options) {
+std::unique_ptr<Dataset> make(const Options& options, HeaderFacts* facts) {
   IdxPair pair;
   pair.images = local_file(options, options.text("images"));
   pair.labels = local_file(options, options.text("labels"));
@@ -13,7 +13,7 @@ std::unique_ptr<Dataset> make(const Options& options) {
   pair.mean = scale.mean;
   pair.deviation = scale.deviation;
   pair.classes = static_cast<int>(options.integer_or("classes", 0));
-  return load_idx_pair(pair);
+  return load_idx_pair(pair, facts);
 }
 
 }  // namespace

@@ -143,13 +143,16 @@ class Normalised final : public Wrapped {
 }  // namespace
 
 std::unique_ptr<Dataset> normalised(std::unique_ptr<Dataset> dataset, const Options& options,
-                                    const jobspec::Value& tree) {
+                                    const jobspec::Value& tree, bool measures) {
   if (options.value("mean").is_number() && options.value("deviation").is_number()) return dataset;
   const Channels channels(dataset->form());
   auto mean = given(options, "mean", channels.count),
        deviation = given(options, "deviation", channels.count);
   std::string fact;
-  if (!mean || !deviation) {
+  if (!measures) {
+    if (!mean) mean.emplace(channels.count, 0.0);
+    if (!deviation) deviation.emplace(channels.count, 1.0);
+  } else if (!mean || !deviation) {
     const std::vector<std::uint32_t> training = split_samples(*dataset, tree).training;
     Moments found = measure(*dataset, channels, training);
     if (!mean) mean = std::move(found.mean);

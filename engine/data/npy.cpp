@@ -147,30 +147,31 @@ Promise read_header(Header& header) {
 
 Array parse_npy(const std::filesystem::path& file, const std::string& name,
                 const std::uint8_t* bytes, std::size_t size, std::optional<std::int64_t> offset,
-                std::shared_ptr<const void> owner) {
+                std::shared_ptr<const void> owner, std::optional<std::size_t> known) {
+  const std::size_t held = known.value_or(size);
   const auto fail = [&](std::size_t at, const std::string& reason) {
     const std::string inside = name.empty() ? "" : "array " + name + ": ";
     throw DataError(file, offset ? *offset + static_cast<std::int64_t>(at) : DataError::kNoOffset,
                     inside + reason);
   };
-  const std::string_view text(reinterpret_cast<const char*>(bytes), size);
+  const std::string_view text(reinterpret_cast<const char*>(bytes), held);
   if (!text.starts_with(kMagic)) fail(0, "not an NPY file (it starts with \\x93NUMPY)");
-  if (size < 10) fail(size, "the header ends too early");
+  if (held < 10) fail(size, "the header ends too early");
   const int version = bytes[6];
   if (version < 1 || version > 3) fail(6, "NPY version " + std::to_string(version) + " is unknown");
   const std::size_t length_bytes = version == 1 ? 2 : 4, begin = 8 + length_bytes;
-  if (size < begin) fail(size, "the header ends too early");
+  if (held < begin) fail(size, "the header ends too early");
   std::size_t length = 0;
   for (std::size_t i = length_bytes; i-- > 0;)
     length = length << 8 | bytes[8 + i];
-  if (length > size - begin) fail(size, "the header ends too early");
+  if (length > held - begin) fail(size, "the header ends too early");
   Header header(text.substr(begin, length),
                 offset ? *offset + static_cast<std::int64_t>(begin) : -1, file);
   const Promise promise = read_header(header);
   Array array;
   array.type = promise.type;
   array.shape = promise.shape;
-  array.data = bytes + begin + length;
+  if (held == size) array.data = bytes + begin + length;
   array.owner = std::move(owner);
   array.name = name.empty() ? file.string() : file.string() + ":" + name;
   if (offset) array.offset = *offset + static_cast<std::int64_t>(begin + length);
@@ -183,7 +184,7 @@ Array parse_npy(const std::filesystem::path& file, const std::string& name,
   return array;
 }
 
-Array read_npy(const std::filesystem::path& file, const std::string&) {
+Array read_npy(const std::filesystem::path& file, const std::string&, Extent) {
   const auto mapped = std::make_shared<const MappedFile>(file);
   const auto bytes = mapped->bytes();
   return parse_npy(file, "", bytes.data(), bytes.size(), 0, mapped);

@@ -21,6 +21,7 @@ constexpr std::uint16_t kZip64Field = 1;
 enum Method : std::uint16_t { kStored = 0, kDeflated = 8 };
 // zlib unpacks at most about a thousand bytes out of one; more is a lie.
 constexpr std::uint64_t kMostGrowth = 1100;
+constexpr std::uint64_t kLongestNpyHeader = 1 << 17;  // version 1: 64 KiB
 
 struct Member {
   std::string name;
@@ -70,7 +71,7 @@ class Archive {
     return found;
   }
 
-  Array read(const Member& m, const std::string& name) const {
+  Array read(const Member& m, const std::string& name, Extent extent) const {
     if (number<std::uint32_t>(m.header) != kLocal) fail(m.header, "damaged ZIP member");
     const std::uint64_t start = m.header + kLocalBytes + number<std::uint16_t>(m.header + 26) +
                                 number<std::uint16_t>(m.header + 28);
@@ -79,7 +80,7 @@ class Archive {
     const std::uint8_t* packed = bytes_.data() + start;
     if (m.method == kStored) {
       if (m.packed != m.size) fail(m.header, "damaged ZIP member");
-      check(packed, m.size, m);
+      if (extent == Extent::all) check(packed, m.size, m);
       return parse_npy(file_->file(), name, packed, m.size, static_cast<std::int64_t>(start),
                        file_);
     }
@@ -87,10 +88,12 @@ class Archive {
       fail(m.header, "ZIP method " + std::to_string(m.method) +
                          " is not supported; write it with numpy.savez_compressed");
     if (m.size / kMostGrowth > m.packed) fail(m.header, "an impossible size");
-    const auto memory = std::make_shared<std::vector<std::uint8_t>>(m.size);
-    inflate_all(packed, start, m, *memory);
-    check(memory->data(), m.size, m);
-    return parse_npy(file_->file(), name, memory->data(), memory->size(), std::nullopt, memory);
+    const std::uint64_t wanted =
+        extent == Extent::all ? m.size : std::min(m.size, kLongestNpyHeader);
+    const auto memory = std::make_shared<std::vector<std::uint8_t>>(wanted);
+    inflate_first(packed, start, m, *memory);
+    if (wanted == m.size) check(memory->data(), m.size, m);
+    return parse_npy(file_->file(), name, memory->data(), m.size, std::nullopt, memory, wanted);
   }
 
  private:
@@ -132,8 +135,9 @@ class Archive {
     }
   }
 
-  void inflate_all(const std::uint8_t* packed, std::uint64_t offset, const Member& m,
-                   std::vector<std::uint8_t>& out) const {
+  /// As many bytes as `out` has.
+  void inflate_first(const std::uint8_t* packed, std::uint64_t offset, const Member& m,
+                     std::vector<std::uint8_t>& out) const {
     z_stream stream{};
     if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) throw std::bad_alloc();
     std::uint64_t taken = 0, made = 0;
@@ -152,7 +156,9 @@ class Archive {
       if (code == Z_OK && in == stream.avail_in && room == stream.avail_out) break;
     }
     inflateEnd(&stream);
-    if (code != Z_STREAM_END || made != out.size()) fail(offset + taken, "damaged compressed data");
+    const bool whole = out.size() == m.size;
+    if (made != out.size() || (whole && code != Z_STREAM_END))
+      fail(offset + taken, "damaged compressed data");
   }
 
   void check(const std::uint8_t* bytes, std::uint64_t size, const Member& m) const {
@@ -173,11 +179,11 @@ std::vector<std::string> npz_names(const std::filesystem::path& file) {
   return names;
 }
 
-Array read_npz(const std::filesystem::path& file, const std::string& name) {
+Array read_npz(const std::filesystem::path& file, const std::string& name, Extent extent) {
   const Archive archive(std::make_shared<const MappedFile>(file));
   std::string names;
   for (const Member& m : archive.members()) {
-    if (m.name == name + ".npy" || m.name == name) return archive.read(m, name);
+    if (m.name == name + ".npy" || m.name == name) return archive.read(m, name, extent);
     names += (names.empty() ? "" : ", ") + m.name.substr(0, m.name.rfind(".npy"));
   }
   throw DataError(file, DataError::kNoOffset,

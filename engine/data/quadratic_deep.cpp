@@ -41,12 +41,13 @@ class QuadraticDeep final : public Dataset {
 }  // namespace
 
 Row quadratic_deep() {
-  return {
-      "quadratic-deep",
-      "DeepOBS' noisy quadratic of 100 parameters: with model mlp, hidden [], and loss "
-      "quadratic_deep; needs no files",
-      {},
-      [](const Options&) -> std::unique_ptr<Dataset> { return std::make_unique<QuadraticDeep>(); }};
+  return {"quadratic-deep",
+          "DeepOBS' noisy quadratic of 100 parameters: with model mlp, hidden [], and loss "
+          "quadratic_deep; needs no files",
+          {},
+          [](const Options&, HeaderFacts*) -> std::unique_ptr<Dataset> {
+            return std::make_unique<QuadraticDeep>();
+          }};
 }
 
 }  // namespace thalweg::engine::data

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "engine/data/files.h"
@@ -113,7 +114,7 @@ bool names_files(const Row& row, const jobspec::Value& tree, const std::string& 
 }
 
 /// All files of one set as one dataset.
-std::unique_ptr<Dataset> load_files(const Row& row, const jobspec::Value& tree) {
+std::unique_ptr<Dataset> load_files(const Row& row, const jobspec::Value& tree, const Make& make) {
   struct Named {
     std::string name;
     std::vector<std::string> files;
@@ -121,7 +122,7 @@ std::unique_ptr<Dataset> load_files(const Row& row, const jobspec::Value& tree) 
   std::vector<Named> named;
   for (const std::string name : row.set_files)
     if (names_files(row, tree, name)) named.push_back({name, files_of(*tree.find(name))});
-  if (named.empty()) return row.maker(read_options(row, tree));  // says what is missing
+  if (named.empty()) return make(read_options(row, tree));  // says what is missing
   const Named& first = named.front();
   for (const Named& other : named)
     if (other.files.size() != first.files.size())
@@ -139,14 +140,15 @@ std::unique_ptr<Dataset> load_files(const Row& row, const jobspec::Value& tree) 
     jobspec::Value one = rest;
     for (const Named& option : named)
       one.set(option.name, option.files[i]);
-    parts.push_back(row.maker(read_options(row, one)));
+    parts.push_back(make(read_options(row, one)));
+    if (!parts.back()) return nullptr;
   }
   return concatenated(std::move(parts), first.files);
 }
 
-/// Null where the tree names no such set.
-std::unique_ptr<Dataset> load_set(const Row& row, const jobspec::Value& tree,
-                                  const std::string& prefix) {
+/// Nothing where the tree names no such set.
+std::optional<std::unique_ptr<Dataset>> load_set(const Row& row, const jobspec::Value& tree,
+                                                 const std::string& prefix, const Make& make) {
   jobspec::Value own = tree;
   std::string missing, found, without;
   for (const std::string name : row.set_files) {
@@ -158,13 +160,13 @@ std::unique_ptr<Dataset> load_set(const Row& row, const jobspec::Value& tree,
       missing = prefix + name;
     }
   }
-  if (found.empty()) return nullptr;
+  if (found.empty()) return {};
   if (!without.empty())
     throw std::invalid_argument("data." + without + " is set, but the training set has no data." +
                                 without.substr(prefix.size()));
   if (!missing.empty())
     throw std::invalid_argument("data." + missing + " is missing: there is a data." + found);
-  return load_files(row, own);
+  return load_files(row, own, make);
 }
 
 }  // namespace
@@ -246,17 +248,20 @@ std::vector<jobspec::Option> options_of(const Row& row) {
   return options;
 }
 
-std::unique_ptr<Dataset> load_sets(const Row& row, const jobspec::Value& tree) {
+std::unique_ptr<Dataset> load_sets(const Row& row, const jobspec::Value& tree, const Make& make) {
   jobspec::Value with_training = tree;
   for (const std::string name : row.set_files)
     if (names_files(row, tree, name))
       with_training.set("training_" + name, files_of(*tree.find(name)).front());
-  std::unique_ptr<Dataset> validation = load_set(row, with_training, "validation_"),
-                           test = load_set(row, with_training, "test_"),
-                           training = load_files(row, with_training);
-  if (!validation && !test) return training;
+  auto validation = load_set(row, with_training, "validation_", make);
+  auto test = load_set(row, with_training, "test_", make);
+  std::unique_ptr<Dataset> training = load_files(row, with_training, make);
+  if ((!validation && !test) || !training) return training;
+  for (const auto* set : {&validation, &test})
+    if (*set && !**set) return nullptr;
   const std::size_t all = training->size();
-  return join_sets(std::move(training), all, std::move(validation), std::move(test));
+  return join_sets(std::move(training), all, std::move(validation).value_or(nullptr),
+                   std::move(test).value_or(nullptr));
 }
 
 }  // namespace thalweg::engine::data

@@ -35,10 +35,13 @@ std::unique_ptr<Dataset> with_test_images(const Options& options, std::unique_pt
 /// The row's options, validation_NAME and test_NAME for each of its `set_files`, and targets.
 std::vector<jobspec::Option> options_of(const Row& row);
 
+/// Of one file of each option: the row's maker, or its header.
+using Make = std::function<std::unique_ptr<Dataset>(const Options& options)>;
+
 /// Makes what the tree asks for: the row's dataset of each file that it names (files.h), joined
 /// with those of validation_NAME and test_NAME. Makers find the first file of the training set at
 /// training_NAME. Throws as they do, and std::invalid_argument where options of one set name
-/// different numbers of files.
-std::unique_ptr<Dataset> load_sets(const Row& row, const jobspec::Value& tree);
+/// different numbers of files. Null where `make` gives null.
+std::unique_ptr<Dataset> load_sets(const Row& row, const jobspec::Value& tree, const Make& make);
 
 }  // namespace thalweg::engine::data

@@ -100,7 +100,7 @@ Row shapes() {
                   static_cast<double>(kFigures.size()), "number of figures"),
        float_option("noise", 0.3, 0, 100, "spread of the noise over everything"),
        int_option("seed", 1, 0, 9e15, "of the samples; not the trial's seed")},
-      [](const Options& options) -> std::unique_ptr<Dataset> {
+      [](const Options& options, HeaderFacts*) -> std::unique_ptr<Dataset> {
         return std::make_unique<Shapes>(Drawing{
             static_cast<std::size_t>(options.integer("samples")), options.integer("channels"),
             options.integer("size"), static_cast<int>(options.integer("classes")),

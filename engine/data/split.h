@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "engine/data/dataset.h"
@@ -39,6 +40,13 @@ Split split(std::size_t count, const SplitRule& rule);
 
 /// By a complete `train.data` tree's options. Throws std::invalid_argument or DataError.
 Split split_samples(const Dataset& dataset, const jobspec::Value& data);
+
+struct SplitSizes {
+  std::size_t training = 0, validation = 0, test = 0;
+};
+/// How long split_samples()'s lists are, without drawing them, and for a dataset whose header alone
+/// was read. Nothing where that depends on groups that are too many to read. Throws as it does.
+std::optional<SplitSizes> split_sizes(const Dataset& dataset, const jobspec::Value& data);
 
 /// The selector `split` of the section `data`.
 jobspec::Section split_section();

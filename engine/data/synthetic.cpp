@@ -1,6 +1,7 @@
 // Gaussian blobs, one per class, made from a seed: needs no files.
 #include <utility>
 
+#include "engine/data/header.h"
 #include "engine/data/noise.h"
 #include "engine/data/table.h"
 
@@ -43,7 +44,7 @@ class Blobs : public Dataset {
   std::vector<float> values_;
 };
 
-std::unique_ptr<Dataset> make(const Options& options) {
+std::unique_ptr<Dataset> make(const Options& options, HeaderFacts* header) {
   std::vector<std::int64_t> shape;
   for (const jobspec::Value& n : options.list("shape")) {
     if (n.as_int() < 1)
@@ -52,8 +53,15 @@ std::unique_ptr<Dataset> make(const Options& options) {
   }
   if (shape.size() != 1 && shape.size() != 3)
     throw std::invalid_argument("data.shape: expected [features] or [channels, height, width]");
-  return std::make_unique<Blobs>(std::move(shape), static_cast<int>(options.integer("classes")),
-                                 static_cast<std::size_t>(options.integer("samples")),
+  const auto classes = static_cast<int>(options.integer("classes"));
+  const auto samples = static_cast<std::size_t>(options.integer("samples"));
+  if (header != nullptr) {
+    auto only = std::make_unique<HeaderOnly>(
+        SampleForm{.input = std::move(shape), .classes = classes}, samples);
+    header->held_bytes += samples * input_floats(only->form()) * sizeof(float);
+    return only;
+  }
+  return std::make_unique<Blobs>(std::move(shape), classes, samples,
                                  static_cast<float>(options.real("noise")),
                                  static_cast<std::uint64_t>(options.integer("seed")));
 }

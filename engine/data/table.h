@@ -13,11 +13,15 @@ namespace thalweg::engine::data {
 
 using jobspec::Options;
 
+struct HeaderFacts;
+
 struct Row {
   const char* name;
   const char* doc;
   std::vector<jobspec::Option> options;
-  std::unique_ptr<Dataset> (*maker)(const Options& options);
+  /// Where `header` is not null, contents are not read (header.h); the result may then be null,
+  /// where not even the size can be told.
+  std::unique_ptr<Dataset> (*maker)(const Options& options, HeaderFacts* header);
   /// Options that name its files: several files are one set, and validation_NAME and test_NAME name
   /// sets of their own (sets.h). The maker is given one of each.
   std::vector<const char*> set_files{};

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/data/bpe.h"
+#include "engine/data/header.h"
 #include "engine/data/mapped_file.h"
 #include "engine/data/table.h"
 #include "engine/data/tokens.h"
@@ -58,7 +59,7 @@ BytePairs learnt_from(const std::filesystem::path& file, std::uint32_t size) {
   return last->pairs;
 }
 
-std::unique_ptr<Dataset> make(const Options& options) {
+std::unique_ptr<Dataset> make(const Options& options, HeaderFacts* header) {
   const WindowOptions window = read_window(options);
   const auto file = std::make_shared<const MappedFile>(local_file(options, options.text("file")));
   const bool merges = options.has("merges");
@@ -67,6 +68,11 @@ std::unique_ptr<Dataset> make(const Options& options) {
       throw std::invalid_argument("data.merges: bytes have no merges; set data.vocabulary to bpe");
     return token_windows(as_bytes(file), static_cast<int>(BytePairs::kBytes), window.length,
                          window.stride);
+  }
+  if (header != nullptr) {
+    header->unseen.push_back({"data.file", "has as many tokens as byte pairs are found in " +
+                                               file->file().string() + ", which was not read"});
+    return nullptr;
   }
   const std::string_view all(reinterpret_cast<const char*>(file->bytes().data()),
                              file->bytes().size());

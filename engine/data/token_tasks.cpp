@@ -77,7 +77,7 @@ Task read_task(const Options& options) {
 
 Row copy_task() {
   return {"copy", "token sequences to be repeated; needs no files", task_options(),
-          [](const Options& options) -> std::unique_ptr<Dataset> {
+          [](const Options& options, HeaderFacts*) -> std::unique_ptr<Dataset> {
             return std::make_unique<TokenTask>(read_task(options));
           }};
 }
@@ -85,7 +85,7 @@ Row copy_task() {
 Row translation_task() {
   return {"translation",
           "token sequences to be translated word by word and turned round; needs no files",
-          task_options(), [](const Options& options) -> std::unique_ptr<Dataset> {
+          task_options(), [](const Options& options, HeaderFacts*) -> std::unique_ptr<Dataset> {
             Task task = read_task(options);
             task.reversed = true;
             task.dictionary = permutation(task.seed, Stream::shuffle, 0, task.symbols);

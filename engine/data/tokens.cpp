@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "engine/data/header.h"
 #include "engine/data/mapped_file.h"
 #include "engine/data/table.h"
 #include "engine/data/window_options.h"
@@ -71,13 +72,14 @@ Array read_raw(const std::filesystem::path& file, const std::string& type_name) 
   return array;
 }
 
-Array read_tokens(const data::Options& options, const std::string& where, const std::string& type) {
+Array read_tokens(const data::Options& options, const std::string& where, const std::string& type,
+                  Extent extent) {
   const auto local = [&](const std::filesystem::path& file) {
     return data::local_file(options, file);
   };
   for (const char* ending : {".npy", ".npz:", ".h5:", ".hdf5:"})
     if (where.find(ending) != std::string::npos) {
-      Array array = read_array(where, local);
+      Array array = read_array(where, local, extent);
       if (array.shape.size() != 1 || !is_integer(array.type))
         throw DataError(array.name, array.offset, "tokens must be integers in one dimension");
       return array;
@@ -85,9 +87,30 @@ Array read_tokens(const data::Options& options, const std::string& where, const 
   return read_raw(local(where), type);
 }
 
-std::unique_ptr<Dataset> make(const data::Options& options) {
-  Array array = read_tokens(options, options.text("file"), options.text("type"));
-  const int vocabulary = check_tokens(array, static_cast<int>(options.integer_or("vocabulary", 0)));
+/// Of tokens that are too many to read for what only they tell; 2 stand for a vocabulary that is
+/// not known.
+int vocabulary_unread(const Array& tokens, int vocabulary, data::HeaderFacts& facts) {
+  facts.unseen.push_back(
+      {"data.file", "may hold tokens outside of the vocabulary: " + tokens.name + " was not read"});
+  if (vocabulary > 0) return vocabulary;
+  facts.unseen.push_back({"data.vocabulary", "auto is the largest token + 1, and " + tokens.name +
+                                                 " was not read; set it"});
+  facts.classes_unknown = true;
+  return 2;
+}
+
+std::unique_ptr<Dataset> make(const data::Options& options, data::HeaderFacts* header) {
+  const auto read = [&](Extent extent) {
+    return read_tokens(options, options.text("file"), options.text("type"), extent);
+  };
+  Array array = read(header == nullptr ? Extent::all : Extent::header);
+  const std::size_t bytes = static_cast<std::size_t>(array.count()) * bytes_of(array.type);
+  const bool unread = header != nullptr && bytes > data::kReadableBytes;
+  if (array.data == nullptr && !unread) array = read(Extent::all);
+  if (header != nullptr && array.offset < 0) header->held_bytes += bytes;
+  const auto given = static_cast<int>(options.integer_or("vocabulary", 0));
+  const int vocabulary =
+      unread ? vocabulary_unread(array, given, *header) : check_tokens(array, given);
   const data::WindowOptions window = data::read_window(options);
   return token_windows(std::move(array), vocabulary, window.length, window.stride);
 }
