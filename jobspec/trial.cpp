@@ -90,8 +90,12 @@ void write_trial(const Trial& trial, const std::filesystem::path& path) {
 }
 
 Trial read_trial(const std::filesystem::path& path) {
-  const Value value = read_yaml(read_file(path), path.string());
-  Diagnostics diagnostics(path.string());
+  return parse_trial(read_file(path), path.string());
+}
+
+Trial parse_trial(const std::string& text, const std::string& name) {
+  const Value value = read_yaml(text, name);
+  Diagnostics diagnostics(name);
   Trial trial;
   for (const char* key : {"method", "parameters", "seeds", "name"})
     if (const Value* of_a_sweep = value.is_map() ? value.find(key) : nullptr) {

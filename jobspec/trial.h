@@ -63,5 +63,7 @@ struct Trial {
 void write_trial(const Trial& trial, const std::filesystem::path& path);
 /// Throws InputError on bad content, std::runtime_error where the file cannot be read.
 Trial read_trial(const std::filesystem::path& path);
+/// Of a file's text; `name` is for messages.
+Trial parse_trial(const std::string& text, const std::string& name);
 
 }  // namespace thalweg::jobspec

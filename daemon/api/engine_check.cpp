@@ -1,5 +1,7 @@
 // The engine may crash or hang over a file that only it reads, so it is asked in a process of its
-// own, with a deadline, and what comes back is not trusted to be an answer.
+// own, with a deadline, and what comes back is not trusted to be an answer. --describe goes through
+// every shape in a moment, since it reads no data; where it finds nothing wrong, --check loads
+// them.
 #include "daemon/api/engine_check.h"
 
 #include <fmt/format.h>
@@ -81,16 +83,15 @@ std::string last_words(const std::string& text) {
   return end;
 }
 
-}  // namespace
-
-EngineCheck check_sweep(const CheckRequest& request) {
+/// `action`: --describe or --check.
+EngineCheck ask(const CheckRequest& request, const std::string& action) {
   ProgramOutput output;
   try {
     const TextFile file(request.text);
     std::vector<std::string> words;
     for (const std::string& word :
-         {request.program.string(), std::string("--check"), std::string("--json"),
-          std::string("--seconds"), fmt::format("{}", request.seconds), std::string("--max-nodes"),
+         {request.program.string(), action, std::string("--json"), std::string("--seconds"),
+          fmt::format("{}", request.seconds), std::string("--max-nodes"),
           std::to_string(request.max_nodes), std::string("--as"), request.file_name})
       words.push_back(word);
     if (!request.directory.empty()) {
@@ -103,9 +104,9 @@ EngineCheck check_sweep(const CheckRequest& request) {
     output = run_program(words, request.seconds + request.grace_s, request.environment);
   } catch (const std::system_error& error) {
     return no_answer(
-        fmt::format("{} --check could not be run: {}", request.program.string(), error.what()));
+        fmt::format("{} {} could not be run: {}", request.program.string(), action, error.what()));
   }
-  const std::string program = request.program.string() + " --check";
+  const std::string program = request.program.string() + " " + action;
   if (output.timed_out)
     return no_answer(
         fmt::format("{} did not end within {:.0f} s", program, request.seconds + request.grace_s));
@@ -120,6 +121,32 @@ EngineCheck check_sweep(const CheckRequest& request) {
                                output.code < 0 ? std::string("was killed")
                                                : fmt::format("failed (exit code {})", output.code),
                                words.empty() ? "" : ": ", words));
+}
+
+/// What both say, each note once.
+EngineCheck joined(EngineCheck described, const EngineCheck& checked) {
+  if (!checked.failure.empty()) {
+    described.notes.push_back("the contents of the data were not checked: " + checked.failure);
+    return described;
+  }
+  for (const std::string& note : checked.notes)
+    if (std::find(described.notes.begin(), described.notes.end(), note) == described.notes.end())
+      described.notes.push_back(note);
+  described.mistakes = checked.mistakes;
+  if (checked.metric) {
+    described.metric = checked.metric;
+    described.metrics = checked.metrics;
+  }
+  return described;
+}
+
+}  // namespace
+
+EngineCheck check_sweep(const CheckRequest& request) {
+  EngineCheck described = ask(request, "--describe");
+  if (!described.mistakes.empty()) return described;
+  EngineCheck checked = ask(request, "--check");
+  return described.failure.empty() ? joined(std::move(described), checked) : checked;
 }
 
 void apply_check(const EngineCheck& check, jobspec::Sweep& sweep) {

@@ -1,4 +1,5 @@
-// The engine's own check of a sweep file: `thalweg-train --check` in a process of its own.
+// The engine's own check of a sweep file: `thalweg-train --describe` and `--check`, each in a
+// process of its own.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -41,8 +42,9 @@ struct EngineCheck {
   std::optional<jobspec::Metric> metric;
 };
 
-/// Blocks up to `seconds` + `grace_s`, then kills the process. Throws nothing of the engine's
-/// making.
+/// --describe of every shape, and where nothing is wrong --check of as many as `seconds` allow,
+/// whose data are loaded. Blocks up to `seconds` + `grace_s` for each, then kills the process.
+/// Throws nothing of the engine's making.
 EngineCheck check_sweep(const CheckRequest& request);
 
 /// Puts the answer into the sweep: notes, and the metric where the file names none. Throws

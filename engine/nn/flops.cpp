@@ -30,11 +30,17 @@ Flops flops_of(const Graph& graph) {
   return sum;
 }
 
+std::int64_t parameter_count(const LayerPlan& layer) {
+  std::int64_t count = 0;
+  for (const ParameterPlan& parameter : layer.parameters)
+    count += elements(parameter.shape);
+  return count;
+}
+
 std::int64_t parameter_count(const Graph& graph) {
   std::int64_t count = 0;
   for (const LayerPlan& layer : graph.layers)
-    for (const ParameterPlan& parameter : layer.parameters)
-      count += elements(parameter.shape);
+    count += parameter_count(layer);
   return count;
 }
 

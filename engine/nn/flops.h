@@ -20,7 +20,9 @@ struct Flops {
 std::vector<Flops> layer_flops(const Graph& graph);
 /// Their sum.
 Flops flops_of(const Graph& graph);
-/// Of all layers, as people count: no padding.
+/// As people count: no padding.
+std::int64_t parameter_count(const LayerPlan& layer);
+/// Of all layers.
 std::int64_t parameter_count(const Graph& graph);
 
 }  // namespace thalweg::engine

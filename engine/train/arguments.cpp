@@ -14,6 +14,7 @@ constexpr const char* kHelp =
 
 usage: thalweg-train TRIAL.yaml
        thalweg-train --check [--json] [--trial N] TRIAL.yaml | SWEEP.yaml
+       thalweg-train --describe [--json] TRIAL.yaml... | SWEEP.yaml | -
        thalweg-train --noise [--json] TRIAL.yaml
        thalweg-train --evaluate [--json] [--checkpoint FILE | --best] TRIAL.yaml
        thalweg-train --export FILE [--checkpoint FILE | --best] TRIAL.yaml
@@ -24,6 +25,9 @@ usage: thalweg-train TRIAL.yaml
 
   --check    build everything, train nothing: parameters, steps, memory; of a sweep file once for each distinct shape
              of its trials. What is wrong is told with line and key; exit code 2
+  --describe the same, and layers and FLOPs, without loading data: of data sets what headers, file sizes and options tell;
+             of many trial files at once, or of trials on standard input, a line of JSON each (-). What only the data's
+             contents tell is named as unseen
   --noise    the gradient noise scale over all training samples, from the gradient of each, at the newest
              checkpoint or at the initial weights; threads as resources.threads_per_rank says
   --flood-fill  segment a volume of any size (NPY, NPZ:NAME, H5:NAME; d x h x w, or c x d x h x w) by the newest
@@ -43,7 +47,7 @@ with --evaluate and --export:
   --checkpoint FILE  this one instead of the newest
   --best             that of the best validation, which checkpoint.best keeps
 
-with --check:
+with --check and --describe:
   --trial N      only trial N of the sweep file
   --elsewhere    the trials will run on other machines: files, GPUs and arithmetic that this one lacks are noted only
   --seconds S    check no other shape after S seconds (default 10)
@@ -81,8 +85,8 @@ class Reader {
     add_flag("--best", a_.best, {Action::evaluate, Action::export_weights},
              "--best goes with --evaluate and --export");
     add_flag("--json", a_.json,
-             {Action::check, Action::evaluate, Action::noise, Action::flood_fill},
-             "--json goes with --check, --evaluate, --noise and --flood-fill");
+             {Action::check, Action::describe, Action::evaluate, Action::noise, Action::flood_fill},
+             "--json goes with --check, --describe, --evaluate, --noise and --flood-fill");
     constexpr const char* flood = "--volume, --truth and --out go with --flood-fill";
     value("--volume", "FILE", a_.flood.volume, {Action::flood_fill}, flood);
     value("--truth", "FILE", a_.flood.truth, {Action::flood_fill}, flood);
@@ -136,6 +140,7 @@ class Reader {
   void add_actions() {
     action("--help", Action::help, "-h");
     action("--check", Action::check);
+    action("--describe", Action::describe);
     action("--noise", Action::noise);
     action("--evaluate", Action::evaluate);
     rows_.push_back({"--export", "", "FILE", "", "", [this](const std::string& word) {
@@ -153,8 +158,9 @@ class Reader {
 
   void add_check() {
     constexpr const char* sentence =
-        "--trial, --elsewhere, --seconds, --as, --directory and --max-nodes go with --check";
-    const std::vector<Action> only{Action::check};
+        "--trial, --elsewhere, --seconds, --as, --directory and --max-nodes go with --check and "
+        "--describe";
+    const std::vector<Action> only{Action::check, Action::describe};
     SweepCheckOptions& options = a_.check;
     add("--trial", "N", only, sentence, [&options](const std::string& word) {
       options.trial = number<std::int64_t>("--trial", word, 0, kMost);
@@ -192,12 +198,14 @@ Arguments parse(const std::vector<std::string>& words) {
   const auto files = parse_command_line(reader.rows(), words, Names::anywhere);
   using enum Arguments::Action;
   if (a.action == help) return a;
-  if (files.size() > 1) throw UsageError("one file at a time: " + files[1]);
+  a.files = files;
+  if (files.size() > 1 && a.action != describe) throw UsageError("one file at a time: " + files[1]);
   if (!files.empty()) a.file = files[0];
   reader.check();
   if (a.best && !a.checkpoint.empty())
     throw UsageError("--best and --checkpoint exclude each other");
-  const std::vector<Action> with_file{train, check, noise, evaluate, export_weights, flood_fill};
+  const std::vector<Action> with_file{train,    check,          describe,  noise,
+                                      evaluate, export_weights, flood_fill};
   if (a.file.empty() && std::find(with_file.begin(), with_file.end(), a.action) != with_file.end())
     throw UsageError("which trial? Give the path of a trial.yaml, or --help");
   if (!a.file.empty()) a.check.file = std::filesystem::absolute(a.file);

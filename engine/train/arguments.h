@@ -13,6 +13,7 @@ struct Arguments {
   enum class Action {
     train,
     check,
+    describe,
     noise,
     evaluate,
     export_weights,
@@ -26,8 +27,9 @@ struct Arguments {
     version
   } action = Action::train;
   bool json = false;
-  bool best = false;  ///< checkpoint
-  std::string file;   ///< as given; with Action::options a prefix
+  bool best = false;               ///< checkpoint
+  std::string file;                ///< as given; with Action::options a prefix
+  std::vector<std::string> files;  ///< with Action::describe, which takes several
   std::string exported, checkpoint;
   SweepCheckOptions check;
   FloodFiles flood;

@@ -1,12 +1,11 @@
-// --check of one configuration. Stages that do not need one another's results are all gone through,
-// so that one check names every mistake; a stage that needs what failed is left out.
+// --check and --describe of one configuration. Stages that do not need one another's results are
+// all gone through, so that one check names every mistake; a stage that needs what failed is left
+// out.
 #include "engine/train/check.h"
 
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <fstream>
 
 #include "engine/data/augment.h"
@@ -42,65 +41,6 @@ std::size_t resident_bytes() {
   return resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
-/// Whether the text says that a file cannot be had here, whatever else is said of it.
-bool says_missing(const std::string& text) {
-  return text.find(std::strerror(ENOENT)) != text.npos ||
-         text.find(std::strerror(EACCES)) != text.npos || text.find("$THALWEG_DATA") != text.npos;
-}
-
-/// An option, or a section.
-bool is_key(const jobspec::Schema& schema, const std::string& path) {
-  for (const jobspec::Section& section : schema.sections) {
-    if (section.path == path && !path.empty()) return true;
-    const std::string prefix = section.path.empty() ? "" : section.path + ".";
-    const auto has = [&](const std::vector<jobspec::Option>& options) {
-      return std::any_of(options.begin(), options.end(),
-                         [&](const jobspec::Option& o) { return prefix + o.name == path; });
-    };
-    if (has(section.options) || (!section.variants.empty() && prefix + section.selector == path))
-      return true;
-    for (const jobspec::Variant& variant : section.variants)
-      if (has(variant.options)) return true;
-  }
-  return false;
-}
-
-/// Messages of set-up begin with their key where they have one: "batch.global: 29 samples ...".
-void take_key(const jobspec::Schema& schema, CheckError& error) {
-  const std::size_t colon = error.message.find(": ");
-  if (colon == error.message.npos) return;
-  const std::string key = error.message.substr(0, colon);
-  if (!is_key(schema, key.substr(0, key.find('[')))) return;
-  error.key = key;
-  error.message.erase(0, colon + 2);
-}
-
-CheckError error_of(const jobspec::Schema& schema, const std::exception_ptr& thrown,
-                    const std::string& section, const Value& config) {
-  CheckError error{section, "", "", false, thrown};
-  try {
-    std::rethrow_exception(thrown);
-  } catch (const LayerError& e) {
-    const Value* const name = config.find("model.name");
-    const std::string model = name == nullptr ? "" : name->to_text();
-    error.message = e.what();
-    if (model == "graph") {
-      error.key = "model.layers[" + std::to_string(e.number() - 1) + "]" +
-                  (e.option().empty() ? "" : "." + e.option());
-    } else {
-      error.message = "model " + model + ": " + error.message;
-    }
-  } catch (const std::bad_alloc&) {
-    error.message = "takes more memory than there is";
-  } catch (const std::exception& e) {
-    error.message = e.what();
-    error.missing_file =
-        (section == "data" || section == "init_from") && says_missing(error.message);
-    take_key(schema, error);
-  }
-  return error;
-}
-
 }  // namespace
 
 /// Samples, or why there are none.
@@ -108,6 +48,7 @@ struct Checker::Data {
   std::unique_ptr<Dataset> dataset;
   std::exception_ptr error;
   std::size_t bytes = 0;
+  data::HeaderFacts unseen{};  ///< where only the header was read
 };
 
 /// A model, or why there is none; with its plan of memory where that was asked for.
@@ -121,19 +62,20 @@ struct Checker::Compiled {
 /// One configuration on its way through the stages.
 class Checker::Visit {
  public:
-  Visit(Checker& checker, const jobspec::Resources& resources, bool plan_memory)
-      : c_(checker), resources_(resources), plan_memory_(plan_memory) {}
+  Visit(Checker& checker, const CheckSubject& subject)
+      : c_(checker), subject_(subject), resources_(subject.resources) {}
 
-  CheckReport run(const Value& train, const std::string& file) {
-    if (!complete_tree(train, file)) return std::move(report);
+  CheckReport run() {
+    if (!complete_tree()) return std::move(report);
     const bool settled = stage("", [&] { read(); });
     if (settled) stage("device", [&] { require_gpus(); });
     const bool batched = settled && stage("batch", [&] { place_shards(); });
-    const bool loaded = stage("data", [&] { load(); });
-    const bool split = loaded && stage("data", [&] { split_data(); });
+    const bool loaded = stage("data", [&] { load(); }) && data_->dataset;
+    const bool split = loaded && stage("data", [&] { split_data(); }) && report.training > 0;
     const bool mixed = loaded && stage("augment", [&] { augment(); });
     const bool planned = split && settled && stage("batch", [&] { plan_run(); });
-    const bool built = loaded && settled && stage("model", [&] { build(); });
+    const bool built =
+        loaded && settled && !data_->unseen.classes_unknown && stage("model", [&] { build(); });
     const bool optimized = built && stage("optimizer", [&] { make_optimizer_of_graph(); });
     if (batched && optimized) stage("sync", [&] { require_sync_mode(); });
     if (planned) stage("schedule", [&] { plan_rates(built); });
@@ -171,13 +113,14 @@ class Checker::Visit {
     report.errors.push_back(std::move(error));
   }
 
-  bool complete_tree(const Value& train, const std::string& file) {
+  bool complete_tree() {
     try {
-      config_ = complete_for(train, resources_.ranks(), c_.schema_, file);
+      config_ = complete_for(subject_.train, resources_.ranks(), c_.schema_, subject_.file);
       factory_ = Factory(config_);
       return true;
     } catch (const std::invalid_argument&) {
-      report.errors.push_back(error_of(c_.schema_, std::current_exception(), "batch", train));
+      report.errors.push_back(
+          error_of(c_.schema_, std::current_exception(), "batch", subject_.train));
       return false;
     } catch (const jobspec::InputError& e) {
       const std::string prefix = "train.";
@@ -213,7 +156,7 @@ class Checker::Visit {
   }
 
   void place_shards() {
-    const Ranks ranks{report.ranks, c_.options_.sweep_ranks};
+    const Ranks ranks{report.ranks, subject_.sweep_ranks};
     report.shards = choose_shards(settings_, ranks, 0);
     report.micro_batches = micro_batches(settings_, report.shards);
     report.shards_note = shards_note(settings_, ranks, report.shards);
@@ -226,26 +169,56 @@ class Checker::Visit {
       auto loaded = std::make_shared<Data>();
       const std::size_t before = resident_bytes();
       try {
-        loaded->dataset = factory_.dataset(false);
+        open(*loaded);
       } catch (...) {
         loaded->error = std::current_exception();
       }
       const std::size_t after = resident_bytes();
-      loaded->bytes = after > before ? after - before : 0;
+      if (c_.options_.contents) loaded->bytes = after > before ? after - before : 0;
       known = std::move(loaded);
     }
     data_ = known;
     if (data_->error) std::rethrow_exception(data_->error);
     report.data_bytes = data_->bytes;
+    report.unseen = data_->unseen.unseen;
+    if (!data_->dataset || data_->unseen.classes_unknown)
+      report.notes.push_back("the model was not looked at: " + report.unseen.back().what + " " +
+                             report.unseen.back().why);
+    if (!data_->dataset) return;
+    const SampleForm& form = data_->dataset->form();
+    report.sample_bytes =
+        (input_floats(form) + static_cast<std::size_t>(form.targets)) * sizeof(float) +
+        static_cast<std::size_t>(form.labels) * sizeof(std::int32_t);
     for (const std::string& note : data_->dataset->notes())
       report.notes.push_back(note);
   }
 
+  void open(Data& data) const {
+    if (c_.options_.contents) {
+      data.dataset = factory_.dataset(false);
+      return;
+    }
+    DataHeader header = factory_.data_header();
+    data.dataset = std::move(header.dataset);
+    data.bytes = header.facts.held_bytes;
+    data.unseen = std::move(header.facts);
+  }
+
   void split_data() {
-    const Split samples = factory_.split(*data_->dataset);
-    report.training = samples.training.size();
-    report.validation = samples.validation.size();
-    report.test = samples.test.size();
+    if (c_.options_.contents) {
+      const Split samples = factory_.split(*data_->dataset);
+      tell_samples({samples.training.size(), samples.validation.size(), samples.test.size()});
+    } else if (const auto sizes = factory_.split_sizes(*data_->dataset)) {
+      tell_samples(*sizes);
+    } else {
+      report.unseen.push_back({"data.groups", "says how many samples train, and was not read"});
+    }
+  }
+
+  void tell_samples(const SplitSizes& sizes) {
+    report.training = sizes.training;
+    report.validation = sizes.validation;
+    report.test = sizes.test;
   }
 
   void augment() {
@@ -257,7 +230,7 @@ class Checker::Visit {
 
   /// The graph alone tells everything but memory, and takes no time.
   void build() {
-    const bool compiles = plan_memory_ && report.shards > 0 && may_compile();
+    const bool compiles = subject_.plan_memory && report.shards > 0 && may_compile();
     const int samples =
         report.shards > 0 ? settings_.global_batch / report.shards / report.micro_batches : 0;
     const std::string key =
@@ -281,6 +254,8 @@ class Checker::Visit {
     compiled_ = known;
     if (compiled_->error) std::rethrow_exception(compiled_->error);
     report.parameters = parameter_count(graph());
+    report.flops = flops_of(graph());
+    report.graph = std::shared_ptr<const Graph>(compiled_, &graph());
   }
 
   /// A device that this machine lacks plans nothing.
@@ -323,17 +298,17 @@ class Checker::Visit {
     // What the sweep leaves open is chosen among what validation reports.
     jobspec::Metric unknown;
     unknown.name.clear();
-    const StopRule stop = factory_.stop_rule(c_.options_.metric.value_or(unknown));
+    const StopRule stop = factory_.stop_rule(subject_.metric.value_or(unknown));
     if (built)
-      require_watched(*schedule, stop, factory_.best(c_.options_.metric.value_or(unknown)),
+      require_watched(*schedule, stop, factory_.best(subject_.metric.value_or(unknown)),
                       graph().loss);
     report.schedule = factory_.describe_schedule(report.length);
   }
 
   void look_at_beginning() {
     const auto from = factory_.init_from();
-    if (!from || (from->file.empty() && c_.options_.init_from.empty())) return;
-    const Beginning beginning = load_beginning(*from, c_.options_.init_from, graph());
+    if (!from || (from->file.empty() && subject_.init_from.empty())) return;
+    const Beginning beginning = load_beginning(*from, subject_.init_from, graph());
     if (beginning.checkpoint && report.length.total_steps > 0)
       continued(beginning, run_identity(factory_.resolved(settings_, report.shards), 0,
                                         report.length.total_steps));
@@ -386,8 +361,8 @@ class Checker::Visit {
   }
 
   Checker& c_;
+  const CheckSubject& subject_;
   const jobspec::Resources& resources_;
-  bool plan_memory_;
   Value config_ = jobspec::Map{};
   Factory factory_;
   Settings settings_;
@@ -402,15 +377,15 @@ class Checker::Visit {
 Checker::Checker(CheckOptions options) : options_(std::move(options)), schema_(train_schema()) {}
 Checker::~Checker() = default;
 
-CheckReport Checker::check(const Value& train, const jobspec::Resources& resources,
-                           const std::string& file, bool plan_memory) {
-  return Visit(*this, resources, plan_memory).run(train, file);
+CheckReport Checker::check(const CheckSubject& subject) {
+  return Visit(*this, subject).run();
 }
 
 std::string check_trial(const std::filesystem::path& trial_file) {
   const jobspec::Trial trial = jobspec::read_trial(trial_file);
-  const CheckReport report = Checker({false, trial.metric, trial.sweep_ranks, trial.init_from})
-                                 .check(trial.train, trial.resources, trial_file.string());
+  const CheckReport report =
+      Checker().check({trial.train, trial.resources, trial_file.string(), trial.metric,
+                       trial.sweep_ranks, true, trial.init_from});
   if (!report.errors.empty()) std::rethrow_exception(report.errors.front().thrown);
   return "trial       " + trial.id.to_string() + ": " + report.text();
 }

@@ -85,9 +85,8 @@ std::size_t machine_bytes() {
 }
 
 /// Against what the file asks for, and what there is.
-void check_memory(const ExpandedTrial& trial, const CheckedShape& shape, bool elsewhere,
+void check_memory(const jobspec::Resources& resources, const CheckedShape& shape, bool elsewhere,
                   SweepMistakes& mistakes) {
-  const jobspec::Resources& resources = trial.resources;
   const std::size_t needed =
       shape.report.host_bytes() * static_cast<std::size_t>(resources.ranks_per_node);
   if (needed == 0) return;
@@ -96,11 +95,11 @@ void check_memory(const ExpandedTrial& trial, const CheckedShape& shape, bool el
                             " at least " + in_mebibytes(needed);
   const std::size_t asked = static_cast<std::size_t>(resources.memory_mib) << 20;
   if (asked > 0 && needed > asked)
-    mistakes.add(trial, {shape.trials}, "resources.memory",
+    mistakes.add({shape.trials, false}, "resources.memory",
                  "found " + in_mebibytes(asked) + ", but " + takes,
                  "ask for more, or make batch.global or the model smaller");
   if (!elsewhere && needed > machine_bytes())
-    mistakes.add(trial, {shape.trials}, "resources",
+    mistakes.add({shape.trials, false}, "resources",
                  takes + ", and this machine has " + in_mebibytes(machine_bytes()),
                  "use fewer ranks, or make batch.global or the model smaller");
 }
@@ -135,25 +134,29 @@ MetricInfo common_default(const std::vector<const CheckedShape*>& known) {
   return validation_loss();
 }
 
+std::vector<std::int64_t> numbers_of(const SweepTrials& trials) {
+  std::vector<std::int64_t> numbers;
+  for (const ExpandedTrial& trial : trials.trials)
+    numbers.push_back(trial.number);
+  return numbers;
+}
+
 /// That the sweep's metric is one that its trials report.
 void require_reported(const SweepTrials& trials, const std::vector<const CheckedShape*>& known,
                       SweepMistakes& mistakes) {
   const std::string& wanted = trials.sweep.metric.name;
-  const auto refuse = [&](const ExpandedTrial& trial, std::int64_t affected,
+  const auto refuse = [&](const std::vector<std::int64_t>& affected,
                           const std::vector<std::string>& names) {
     const std::string near = jobspec::nearest_metric(wanted, names);
-    mistakes.add(trial, {affected}, "metric.name",
+    mistakes.add({affected, false}, "metric.name",
                  "found \"" + wanted + "\", which is not reported; expected " + listed(names),
                  near.empty() ? "" : "did you mean '" + near + "'?");
   };
   for (const CheckedShape* shape : known)
-    if (!reports(shape->report, wanted))
-      refuse(*std::find_if(trials.trials.begin(), trials.trials.end(),
-                           [&](const ExpandedTrial& t) { return t.number == shape->first; }),
-             shape->trials, names_of(shape->report.metrics));
+    if (!reports(shape->report, wanted)) refuse(shape->trials, names_of(shape->report.metrics));
   const std::vector<std::string> all = names_of(metric_table());
   if (known.empty() && std::find(all.begin(), all.end(), wanted) == all.end())
-    refuse(trials.trials.front(), static_cast<std::int64_t>(trials.trials.size()), all);
+    refuse(numbers_of(trials), all);
 }
 
 /// Which metrics all trials report, and what they are ranked by.
@@ -206,35 +209,66 @@ class Walk {
       : trials_(trials),
         options_(options),
         mistakes_(mistakes),
-        checker_({options.elsewhere,
-                  trials.sweep.metric_given ? std::optional(trials.sweep.metric) : std::nullopt,
-                  trials.ranks}),
+        checker_({options.elsewhere, options.contents}),
         start_(Clock::now()) {}
 
-  void visit(ShapeGroup& group) {
-    const double spent = std::chrono::duration<double>(Clock::now() - start_).count();
-    if (!first_ && spent > options_.seconds) return;
-    // Compiling may take seconds, and most of what can be wrong is found without.
-    const bool compile = options_.plan_memory && (first_ || spent < options_.seconds / 2);
+  /// Every shape without memory, which may take seconds to plan, while most of what can be wrong is
+  /// found without; but where data are loaded, both at once.
+  void run(std::vector<ShapeGroup>& groups) {
+    const std::vector<std::size_t> order = spread(groups.size());
+    const bool at_once = options_.contents;
+    for (const std::size_t g : order)
+      if (g == order.front() || seconds() <= options_.seconds) visit(groups[g], at_once);
+    if (at_once || !options_.plan_memory) return;
+    const double end = seconds() + options_.seconds / 2;
+    for (const std::size_t g : order)
+      if (groups[g].shape.checked && groups[g].shape.report.errors.empty() && seconds() <= end)
+        plan_memory(groups[g]);
+  }
+
+ private:
+  double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+
+  CheckReport check(const ExpandedTrial& trial, bool plan) {
+    const jobspec::Sweep& sweep = trials_.sweep;
+    return checker_.check({trial.train, trial.resources, sweep.file,
+                           sweep.metric_given ? std::optional(sweep.metric) : std::nullopt,
+                           trials_.ranks, plan});
+  }
+
+  void visit(ShapeGroup& group, bool at_once) {
+    const bool plan =
+        at_once && options_.plan_memory && (first_ || seconds() < options_.seconds / 2);
     first_ = false;
     for (const std::size_t sample : group.samples) {
       const ExpandedTrial& trial = trials_.trials[sample];
       const bool whole = sample == group.samples.front();
-      CheckReport report =
-          checker_.check(trial.train, trial.resources, trials_.sweep.file, compile && whole);
+      CheckReport report = check(trial, plan && whole);
       for (const CheckError& error : report.errors)
-        mistakes_.add(trial, {whole ? group.shape.trials : 1, !whole}, error);
+        mistakes_.add(trial, affected(group, trial, whole), error);
       const bool broken = !report.errors.empty();
       if (whole) {
         group.shape.report = std::move(report);
         group.shape.checked = true;
-        check_memory(trial, group.shape, options_.elsewhere, mistakes_);
+        check_memory(trial.resources, group.shape, options_.elsewhere, mistakes_);
       }
       if (broken) return;
     }
   }
 
- private:
+  void plan_memory(ShapeGroup& group) {
+    const ExpandedTrial& trial = trials_.trials[group.samples.front()];
+    group.shape.report = check(trial, true);
+    for (const CheckError& error : group.shape.report.errors)
+      mistakes_.add(trial, affected(group, trial, true), error);
+    check_memory(trial.resources, group.shape, options_.elsewhere, mistakes_);
+  }
+
+  static Affected affected(const ShapeGroup& group, const ExpandedTrial& trial, bool whole) {
+    if (whole) return {group.shape.trials, false};
+    return {{trial.number}, true};
+  }
+
   const SweepTrials& trials_;
   const SweepCheckOptions& options_;
   SweepMistakes& mistakes_;
@@ -265,8 +299,7 @@ SweepCheck check_sweep(const SweepCheckOptions& options) {
   std::vector<ShapeGroup> groups = group_shapes(trials, schema);
   SweepMistakes mistakes(trials);
   Walk walk(trials, options, mistakes);
-  for (const std::size_t g : spread(groups.size()))
-    walk.visit(groups[g]);
+  walk.run(groups);
   for (ShapeGroup& group : groups) {
     for (const std::string& note : group.shape.report.notes)
       if (std::find(check.notes.begin(), check.notes.end(), note) == check.notes.end())

@@ -1,4 +1,4 @@
-// --check of a whole sweep file: once for each distinct shape of its trials.
+// --check and --describe of a whole sweep file: once for each distinct shape of its trials.
 #pragma once
 
 #include <cstdint>
@@ -18,24 +18,23 @@ struct SweepCheckOptions {
   int max_nodes = 64;       ///< a job's, for sweeps that are clamped
   std::int64_t trial = 0;   ///< check this one only; 0 = all
   bool elsewhere = false;   ///< CheckOptions::elsewhere
+  bool contents = true;     ///< CheckOptions::contents
   bool plan_memory = true;  ///< compile models, half of the time at most
   double seconds = 10;      ///< no other shape is begun after that
 };
 
 /// Trials that differ only in seeds and in numbers without influence on sizes.
 struct CheckedShape {
-  std::int64_t first = 0;   ///< number of a trial
-  std::int64_t trials = 0;  ///< how many have it
-  bool checked = false;     ///< else time ran out
+  std::vector<std::int64_t> trials;  ///< numbers of all that have it, ascending
+  bool checked = false;              ///< else time ran out
   CheckReport report{};
 };
 
 /// A mistake of some trials, with its place in the file.
 struct PlacedError {
   jobspec::Diagnostic diagnostic{};
-  std::int64_t trials = 0;  ///< that have it
-  std::int64_t first = 0;
-  bool at_least = false;  ///< not every trial was looked at
+  std::vector<std::int64_t> trials;  ///< numbers of those that have it, ascending
+  bool at_least = false;             ///< not every trial was looked at
   bool missing_file = false;
 };
 
@@ -60,7 +59,8 @@ struct SweepCheck {
 /// Whether the file is a sweep file rather than a trial. Throws where it cannot be read.
 bool is_sweep_file(const std::filesystem::path& file);
 
-/// Throws jobspec::InputError where the file's keys are wrong: that comes first.
+/// Without `contents` every shape is gone through before memory is planned for any. Throws
+/// jobspec::InputError where the file's keys are wrong: that comes first.
 SweepCheck check_sweep(const SweepCheckOptions& options);
 
 }  // namespace thalweg::engine

@@ -47,6 +47,14 @@ std::unique_ptr<Dataset> Factory::dataset(bool staged) const {
   return load_dataset(staged ? section("data") : without(section("data"), {"stage"}));
 }
 
+DataHeader Factory::data_header() const {
+  return read_data_header(without(section("data"), {"stage"}));
+}
+
+std::optional<SplitSizes> Factory::split_sizes(const Dataset& dataset) const {
+  return engine::split_sizes(dataset, section("data"));
+}
+
 std::unique_ptr<Augmenter> Factory::augmenter(const Dataset& dataset) const {
   return std::make_unique<Augmenter>(section("augment"), dataset.form());
 }

@@ -1,4 +1,5 @@
-// What a `train` tree asks for, each part made in one place: for training, --check and --noise.
+// What a `train` tree asks for, each part made in one place: for training, --check,
+// --describe and --noise.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/data/header.h"
 #include "engine/data/split.h"
 #include "engine/nn/model.h"
 #include "engine/optim/optimizer.h"
@@ -47,6 +49,9 @@ class Factory {
   std::unique_ptr<Augmenter> augmenter(const Dataset& dataset) const;
   std::unique_ptr<Mixer> mixer(const Dataset& dataset) const;
   Split split(const Dataset& dataset) const;
+  /// As dataset() and split(), without reading contents.
+  DataHeader data_header() const;
+  std::optional<SplitSizes> split_sizes(const Dataset& dataset) const;
   Graph graph(const InputShape& input) const;
   /// For shards of `samples`, with the settings' device, precision and so on.
   std::unique_ptr<Model> model(const InputShape& input, int samples, const Settings& with) const;

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
+#include <iostream>
 #include <memory>
 
 #include "engine/comm/wireup/wireup.h"
@@ -14,6 +15,7 @@
 #include "engine/sync/mode.h"
 #include "engine/train/arguments.h"
 #include "engine/train/check_sweep.h"
+#include "engine/train/describe.h"
 #include "engine/train/exact_noise.h"
 #include "engine/train/export.h"
 #include "engine/train/flood_filling.h"
@@ -75,17 +77,12 @@ SweepCheck check_or_mistakes(const SweepCheckOptions& options) {
     SweepCheck check;
     check.name = options.name.empty() ? options.file.string() : options.name;
     for (const jobspec::Diagnostic& mistake : error.diagnostics())
-      check.errors.push_back({mistake});
+      check.errors.push_back({mistake, {}});
     return check;
   }
 }
 
-int check_file(const Arguments& a) {
-  const bool sweep = a.check.is_sweep || is_sweep_file(a.check.file);
-  if (!sweep && !a.json) {
-    std::fputs(check_trial(a.check.file).c_str(), stdout);
-    return 0;
-  }
+int check_sweep_file(const Arguments& a) {
   const SweepCheck check = a.json ? check_or_mistakes(a.check) : check_sweep(a.check);
   std::fputs((a.json ? check.to_json() : check.text()).c_str(), stdout);
   std::fflush(stdout);
@@ -93,6 +90,22 @@ int check_file(const Arguments& a) {
     for (const PlacedError& error : check.errors)
       std::fprintf(stderr, "%s\n", error.diagnostic.to_string().c_str());
   return static_cast<int>(check.ok() ? ExitCode::finished : ExitCode::bad_input);
+}
+
+int check_file(const Arguments& a) {
+  const bool sweep = a.check.is_sweep || is_sweep_file(a.check.file);
+  if (sweep || a.json) return check_sweep_file(a);
+  std::fputs(check_trial(a.check.file).c_str(), stdout);
+  return 0;
+}
+
+int describe_files(Arguments a) {
+  a.check.contents = false;
+  const bool one = a.files.size() == 1 && a.file != "-";
+  if (one && (a.check.is_sweep || is_sweep_file(a.check.file))) return check_sweep_file(a);
+  const bool fine =
+      describe_trials(a.files, {a.json, a.check.elsewhere}, {std::cin, std::cout, std::cerr});
+  return static_cast<int>(fine ? ExitCode::finished : ExitCode::bad_input);
 }
 
 int tell_schema() {
@@ -125,6 +138,8 @@ int act(const std::vector<std::string>& words) {
       return train_rank(a.file);
     case Arguments::Action::check:
       return check_file(a);
+    case Arguments::Action::describe:
+      return describe_files(a);
     case Arguments::Action::noise:
       std::fputs(noise_of_trial(a.file, a.json).c_str(), stdout);
       return 0;

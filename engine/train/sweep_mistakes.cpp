@@ -50,6 +50,19 @@ Place place_in(const Value& tree, const std::string& key) {
   return place;
 }
 
+/// "trials 3, 7, 12 and 5 more"
+std::string in_words(const std::vector<std::int64_t>& trials) {
+  constexpr std::size_t kNamed = 3;
+  const std::size_t named = trials.size() > kNamed + 1 ? kNamed : trials.size();
+  std::string text = trials.size() == 1 ? "trial " : "trials ";
+  for (std::size_t i = 0; i < named; ++i) {
+    const bool last = i + 1 == trials.size();
+    text += (i == 0 ? "" : last ? " and " : ", ") + std::to_string(trials[i]);
+  }
+  if (named < trials.size()) text += " and " + std::to_string(trials.size() - named) + " more";
+  return text;
+}
+
 bool is_below(const std::string& key, const std::string& axis) {
   return key == axis || key.starts_with(axis + ".") || key.starts_with(axis + "[");
 }
@@ -69,11 +82,11 @@ void SweepMistakes::add(const ExpandedTrial& trial, const Affected& affected,
     d.place = parameter->place;
   d.message = error.message;
   d.hint = error.hint;
-  add({std::move(d), affected.trials, trial.number, affected.at_least, error.missing_file});
+  add({std::move(d), affected.trials, affected.at_least, error.missing_file});
 }
 
-void SweepMistakes::add(const ExpandedTrial& trial, const Affected& affected,
-                        const std::string& key, std::string message, std::string hint) {
+void SweepMistakes::add(const Affected& affected, const std::string& key, std::string message,
+                        std::string hint) {
   jobspec::Diagnostic d;
   d.key = key;
   d.message = std::move(message);
@@ -85,21 +98,26 @@ void SweepMistakes::add(const ExpandedTrial& trial, const Affected& affected,
       d.key = "parameters." + key;
       d.place = axis.place;
     }
-  add({std::move(d), affected.trials, trial.number, affected.at_least, false});
+  add({std::move(d), affected.trials, affected.at_least, false});
 }
 
 std::vector<PlacedError> SweepMistakes::finish() {
-  const auto all = static_cast<std::int64_t>(trials_.trials.size());
+  const std::size_t all = trials_.trials.size();
   for (PlacedError& error : errors_) {
-    if (error.trials == all) continue;
-    error.diagnostic.message += std::string(error.at_least ? ", in at least " : ", in ") +
-                                std::to_string(error.trials) + " of " + std::to_string(all) +
-                                " trials, the first is " + std::to_string(error.first);
-    const ExpandedTrial& trial = trials_.trials[static_cast<std::size_t>(error.first) - 1];
+    std::sort(error.trials.begin(), error.trials.end());
+    error.trials.erase(std::unique(error.trials.begin(), error.trials.end()), error.trials.end());
+    if (error.trials.size() == all) continue;
+    error.diagnostic.message += std::string(", in ") + (error.at_least ? "at least " : "") +
+                                in_words(error.trials) + " of " + std::to_string(all);
+    const auto found = std::find_if(
+        trials_.trials.begin(), trials_.trials.end(),
+        [&](const ExpandedTrial& trial) { return trial.number == error.trials.front(); });
     std::string which;
-    for (const auto& [name, value] : trial.parameters.as_map())
+    for (const auto& [name, value] : found->parameters.as_map())
       which += (which.empty() ? "" : ", ") + name + ": " + value.to_text();
-    if (!which.empty()) error.diagnostic.message += " with " + which;
+    if (which.empty()) continue;
+    const bool several = error.trials.size() > 1;
+    error.diagnostic.message += (several ? ", the first with " : ", with ") + which;
   }
   std::stable_sort(errors_.begin(), errors_.end(), [](const auto& a, const auto& b) {
     return a.diagnostic.place.line < b.diagnostic.place.line;
@@ -118,13 +136,12 @@ void SweepMistakes::add(PlacedError error) {
     return;
   }
   PlacedError& known = errors_[found->second];
-  error.trials += known.trials;
-  error.at_least = error.at_least || known.at_least;
-  if (error.first > known.first) {
-    error.first = known.first;
-    error.diagnostic = known.diagnostic;
+  if (error.trials.front() < known.trials.front()) {
+    std::swap(known.trials, error.trials);
+    known.diagnostic = std::move(error.diagnostic);
   }
-  known = std::move(error);
+  known.at_least = known.at_least || error.at_least;
+  known.trials.insert(known.trials.end(), error.trials.begin(), error.trials.end());
 }
 
 }  // namespace thalweg::engine

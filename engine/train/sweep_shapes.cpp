@@ -52,7 +52,7 @@ class Groups {
   void add(std::size_t number) {
     const ExpandedTrial& trial = trials_.trials[number];
     if (number > 0 && trial.configuration == last_configuration_) {
-      ++groups[last_group_].shape.trials;
+      groups[last_group_].shape.trials.push_back(trial.number);
       return;
     }
     last_configuration_ = trial.configuration;
@@ -72,13 +72,12 @@ class Groups {
     last_group_ = found->second;
     if (fresh) {
       ShapeGroup group;
-      group.shape.first = trial.number;
       group.samples.push_back(number);
       groups.push_back(std::move(group));
       ends_.emplace_back(axes.size(), Ends{number, number});
       values_.push_back(numbers_);
     }
-    ++groups[last_group_].shape.trials;
+    groups[last_group_].shape.trials.push_back(trial.number);
     widen(number);
   }
 

@@ -31,9 +31,9 @@ struct ShapeGroup {
 /// In the order of their first trials. A million trials in a second or so.
 std::vector<ShapeGroup> group_shapes(const SweepTrials& trials, const jobspec::Schema& schema);
 
-/// How many trials have a mistake.
+/// Which trials have a mistake.
 struct Affected {
-  std::int64_t trials = 0;
+  std::vector<std::int64_t> trials;  ///< numbers, ascending
   bool at_least = false;
 };
 
@@ -45,8 +45,7 @@ class SweepMistakes {
   /// A mistake in `train`.
   void add(const jobspec::ExpandedTrial& trial, const Affected& affected, const CheckError& error);
   /// A mistake in another block.
-  void add(const jobspec::ExpandedTrial& trial, const Affected& affected, const std::string& key,
-           std::string message, std::string hint);
+  void add(const Affected& affected, const std::string& key, std::string message, std::string hint);
   /// In the order of the file; each says which trials have it where not all have.
   std::vector<PlacedError> finish();
 

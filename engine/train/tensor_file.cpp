@@ -73,7 +73,7 @@ void TensorFile::read_header() {
 NamedTensor TensorFile::read(const std::string& name) const {
   NamedTensor tensor{name, {}, {}};
   if (spans_.empty()) {
-    const Array array = read_npz(file_, name);
+    const Array array = read_npz(file_, name, Extent::all);
     if (is_integer(array.type)) fail(file_, name + " holds whole numbers, weights are expected");
     tensor.shape = array.shape;
     tensor.values.resize(static_cast<std::size_t>(array.count()));

@@ -3,8 +3,8 @@
 # earlier attempt, stops on TERM with code 75. Rank 0 works, the others only wait for it.
 here=$(dirname "$0")
 [ "$1" = --schema ] && exec cat "$here/schema.json"
-# --check: dies, or finds a mistake, where a comment of the sweep file says so.
-if [ "$1" = --check ]; then
+# --check and --describe: dies, or finds a mistake, where a comment of the sweep file says so.
+if [ "$1" = --check ] || [ "$1" = --describe ]; then
   for file; do :; done
   said=$(sed -n 's/^# check: //p' "$file")
   mistakes=$(sed -n 's/^# mistake: //p' "$file")

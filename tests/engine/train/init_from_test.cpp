@@ -210,7 +210,7 @@ TEST(InitFrom, IsLookedAtByTheCheck) {
   const test::TempDir source;
   Trial trial = train_in(source.path());
   const auto errors = [](const Trial& of, bool elsewhere = false) {
-    return Checker({elsewhere}).check(of.train, of.resources, "sweep.yaml");
+    return Checker({elsewhere}).check({of.train, of.resources, "sweep.yaml"});
   };
   trial = begun_with(trial, {{"file", source.path().string()}});
   EXPECT_TRUE(errors(trial).errors.empty());
