@@ -150,6 +150,10 @@ class ReadStore {
   };
   std::vector<Latest> latest(std::int64_t sweep);
 
+  /// A copy of the whole record in one file, as it is now; the writer goes on meanwhile. `file`
+  /// must not be there.
+  void backup(const std::filesystem::path& file);
+
   /// SQL on the documented views (a person's own, or the analysis's), on a read-only connection
   /// with a time limit and a row limit. `parameters` are bound to the `?` in order: null, a bool
   /// (as 0 or 1), a number or text each. Throws Error with SQLite's message, or where there are
@@ -194,6 +198,10 @@ class Store final : public ReadStore {
   void insert_environment(std::int64_t sweep, const std::string& entries);
   void update_sweep(const SweepRow& row);   ///< state, ended
   void update_labels(const SweepRow& row);  ///< name, tags, comment
+  /// The points of one attempt, of which there may be many; and then all else of a sweep but its
+  /// events.
+  void remove_points(const Id& attempt);
+  void remove_sweep(std::int64_t sweep);
   void update_archived(std::int64_t sweep, double archived);
   void update_sweep_text(std::int64_t sweep, const std::string& text);
   void update_trial(const TrialRow& row);  ///< state, attempts, ended, reason

@@ -29,7 +29,7 @@ struct Options {
   std::int64_t limit = 50;
   std::vector<std::string> tags, states;
   std::string name, since;
-  bool mine = false, archived = false;
+  bool mine = false, archived = false, size = false;
 
   bool filters() const {
     return !tags.empty() || !states.empty() || !name.empty() || !since.empty() || mine || archived;
@@ -115,7 +115,8 @@ Table sweep_table(const Json& sweeps) {
                {"metric", "metric", Align::left, true, 4},
                {"submitted", "submitted", Align::right, false, 1},
                {"ended", "", Align::right, false, 0, true},
-               {"tags", "tags", Align::left, true, 5}});
+               {"tags", "tags", Align::left, true, 5},
+               {"bytes", "size", Align::right}});
   for (const Json& each : sweeps) {
     const auto sweep = api::from_json<api::SweepMessage>(each, api::Reading::tolerant);
     const api::Counts& counts = sweep.counts;
@@ -125,13 +126,18 @@ Table sweep_table(const Json& sweeps) {
          count_cell(counts.running), count_cell(counts.pending), count_cell(counts.finished),
          count_cell(counts.failed, Tint::red), count_cell(counts.cancelled, Tint::yellow),
          sweep.metric, Cell(format_age(sweep.submitted, now()), text_at(each, "submitted")),
-         text_at(each, "ended"), Cell(join(sweep.tags, " "))});
+         text_at(each, "ended"), Cell(join(sweep.tags, " ")),
+         Cell(format_bytes(number_at(each, "bytes")), text_at(each, "bytes"))});
   }
   return table;
 }
 
 int ls(Context& context, const Options& options) {
-  const Json answer = find_sweeps(context, options);
+  Json answer = find_sweeps(context, options);
+  if (options.size)
+    for (Json& sweep : answer["sweeps"])
+      sweep["bytes"] =
+          member(context.controller().get("/v1/sweeps/" + text_at(sweep, "id") + "/size"), "bytes");
   if (options.format.json) {
     print_json(context.out, answer);
     return exit_ok;
@@ -158,6 +164,7 @@ Action make_ls(Arguments& arguments) {
   arguments.option("--since", "WHEN", options->since, "submitted since then: 12h, 3d, 2026-11-03");
   arguments.flag("--mine", options->mine, "submitted by me");
   arguments.flag("--archived", options->archived, "archived ones, too");
+  arguments.flag("--size", options->size, "what their run folders take on disk (reads them all)");
   add_json_and_csv(arguments, options->format);
   return [options](Context& context) { return ls(context, *options); };
 }

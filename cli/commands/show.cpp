@@ -28,7 +28,7 @@ constexpr std::size_t trials_listed = 60;
 struct Options {
   std::string id;
   Format format;
-  bool all = false;
+  bool all = false, size = false;
 };
 
 using Pairs = std::vector<std::pair<std::string, Cell>>;
@@ -146,8 +146,16 @@ void print_sweep_next(Context& context, const SweepSnapshot& sweep) {
   if (!next.empty()) print_next(context, next);
 }
 
+/// "187 MB, of them checkpoints 180 MB".
+std::string size_text(Context& context, const std::string& id) {
+  const Json size = context.controller().get("/v1/sweeps/" + id + "/size");
+  return format_bytes(number_at(size, "bytes")) + ", of them checkpoints " +
+         format_bytes(number_at(size, "checkpoint_bytes"));
+}
+
 void show_sweep(Context& context, const SweepSnapshot& sweep, const Options& options) {
   if (options.format.csv) return print_trials_csv(context, sweep);
+  const std::string size = options.size ? size_text(context, sweep.id) : "";
   std::string metric = sweep.metric + ", " + sweep.goal;
   if (sweep.targets.size() > 1) {
     std::vector<std::string> targets;
@@ -162,6 +170,7 @@ void show_sweep(Context& context, const SweepSnapshot& sweep, const Options& opt
                         {"backend", sweep.backend},
                         {"metric", metric},
                         {"file", sweep.file_name},
+                        {"run folders", size},
                         {"tags", join(sweep.tags, ", ")},
                         {"note", sweep.comment},
                         {"archived", time_cell(sweep.archived)},
@@ -371,6 +380,7 @@ Action make_show(Arguments& arguments) {
   id.required = false;
   id.completes = Completes::id;
   arguments.flag("--all", options->all, "list every trial of a large sweep");
+  arguments.flag("--size", options->size, "of a sweep: what its run folders take on disk");
   arguments.flag("--json", options->format.json, "print the controller's answer as JSON");
   arguments.flag("--csv", options->format.csv,
                  "print as CSV: a sweep's trials, a trial's metrics, an attempt's events");

@@ -116,6 +116,25 @@ constexpr std::array table{
     Command{"rename", "give a sweep another name",
             "A sweep can be named where an id is expected, as far as no other begins so.",
             "thalweg rename 12 tiny-gpt", make_rename, "name mv"},
+    Command{"archive", "leave a sweep out of the list; nothing is removed",
+            "`thalweg ls --archived` lists it all the same, and every command takes its id.",
+            "thalweg archive 12\nthalweg archive 12 --undo", make_archive, "hide"},
+    Command{"prune", "remove checkpoints of trials that have ended",
+            "The best validation's checkpoint stays with last, a number and best, where trials "
+            "mark it (checkpoint.best); `thalweg ls --size` tells what sweeps take.",
+            "thalweg prune 12 --keep best", make_prune, "clean gc"},
+    Command{"rm", "remove a sweep: its record and its run folders",
+            "Asks first. It goes on in the background, also after a restart of the controller. "
+            "Only its events stay.",
+            "thalweg rm 12", make_rm, "remove delete del"},
+    Command{"backup", "copy the record into a file, also while sweeps run",
+            "The record is the database: sweeps, trials, curves. Run folders (logs, checkpoints) "
+            "are not in it.",
+            "thalweg backup ~/thalweg-$(date +%F).db", make_backup, "dump save-record"},
+    Command{"restore", "put a backup in the record's place",
+            "The controller must be stopped. The record that was there is kept beside it. Sweeps "
+            "submitted since the backup are forgotten; their folders stay.",
+            "thalweg restore ~/thalweg-2026-11-01.db", make_restore, "load"},
     Command{"daemon", "start, stop or look at the controller",
             "One controller per user keeps the sweeps going. Commands that need it start it. "
             "Stopping it does not "

@@ -81,4 +81,14 @@ std::string format_percent(double fraction) {
   return fmt::format("{} %", std::min(99, static_cast<int>(fraction * 100 + 0.5)));
 }
 
+std::string format_bytes(std::optional<double> bytes) {
+  if (!bytes) return {};
+  constexpr const char* units[] = {"B", "kB", "MB", "GB", "TB", "PB"};
+  double value = *bytes;
+  std::size_t unit = 0;
+  for (; value >= 999.5 && unit + 1 < std::size(units); ++unit)
+    value /= 1000;
+  return fmt::format("{:.{}f} {}", value, unit > 0 && value < 9.95 ? 1 : 0, units[unit]);
+}
+
 }  // namespace thalweg::cli

@@ -28,4 +28,7 @@ std::string format_time(double unix_seconds);
 /// "62 %" of 0..1, never 100 % before it is done.
 std::string format_percent(double fraction);
 
+/// "187 MB", in powers of 1000; empty where it is not known.
+std::string format_bytes(std::optional<double> bytes);
+
 }  // namespace thalweg::cli

@@ -154,7 +154,7 @@ void Controller::extend(const Extension& with) {
 
 std::optional<db::SweepRow> Controller::label(std::int64_t sweep, const Labels& labels,
                                               const std::string& by) {
-  if (!state_.sweeps.contains(sweep)) return {};
+  if (!state_.sweeps.contains(sweep) || state_.sweeps.at(sweep).removing) return {};
   auto row = store_.sweep(sweep);
   if (!row) return {};
   std::set<std::string> tags(row->tags.begin(), row->tags.end());
@@ -171,7 +171,9 @@ std::optional<db::SweepRow> Controller::label(std::int64_t sweep, const Labels& 
 
 std::optional<std::int64_t> Controller::cancel(const Id& id, const std::string& by) {
   const auto it = state_.sweeps.find(id.sweep);
-  if (it == state_.sweeps.end() || (id.trial != 0 && state_.trial(id) == nullptr)) return {};
+  if (it == state_.sweeps.end() || it->second.removing ||
+      (id.trial != 0 && state_.trial(id) == nullptr))
+    return {};
   const std::int64_t open =
       id.trial == 0 ? it->second.open : (is_over(state_.trial(id)->phase) ? 0 : 1);
   if (open == 0) return 0;
@@ -184,7 +186,9 @@ std::optional<std::int64_t> Controller::cancel(const Id& id, const std::string& 
 std::optional<std::int64_t> Controller::retry(const Id& id, const std::set<TrialPhase>& phases,
                                               const std::string& by) {
   const auto it = state_.sweeps.find(id.sweep);
-  if (it == state_.sweeps.end() || (id.trial != 0 && state_.trial(id) == nullptr)) return {};
+  if (it == state_.sweeps.end() || it->second.removing ||
+      (id.trial != 0 && state_.trial(id) == nullptr))
+    return {};
   std::vector<db::Event> events;
   for (std::size_t i = 0; i < it->second.trials.size(); ++i) {
     const TrialState& trial = it->second.trials[i];

@@ -26,7 +26,8 @@ using nlohmann::json;
 namespace {
 
 constexpr double description_s = 60;  ///< between two looks at what a backend is
-constexpr double idle_round_s = 5;    ///< between rounds while no sweep is active
+constexpr double removal_patience_s = 10;
+constexpr double idle_round_s = 5;  ///< between rounds while no sweep is active
 
 /// The defaults of both clocks.
 ControllerOptions with_clocks(ControllerOptions options) {
@@ -81,6 +82,9 @@ Controller::Controller(asio::any_io_executor executor, db::Store& store, Control
       store_(store),
       options_(with_clocks(std::move(options))),
       disk_(options_.disk_s, [] { fault::pass("on_disk"); }),
+      removal_disk_(removal_patience_s),
+      removal_worker_(executor),
+      removal_timer_(executor),
       ingest_(store, options_.now, options_.steady, &disk_),
       ingest_timer_(executor),
       push_timer_(executor) {
@@ -122,6 +126,7 @@ void Controller::restart() {
 
 void Controller::start() {
   run(ingest_loop());
+  run(removal_loop());
   for (auto& slot : slots_) {
     run(backend_loop(*slot));
     run(description_loop(*slot));
@@ -134,6 +139,7 @@ void Controller::stop() {
   for (auto& slot : slots_)
     slot->description_timer.cancel();
   ingest_timer_.cancel();
+  removal_timer_.cancel();
 }
 
 void Controller::run(Awaitable<void> loop) {
@@ -303,6 +309,9 @@ std::vector<std::string> Controller::troubles() const {
     result.push_back(
         fmt::format("the filesystem of the run folders ({}) has not answered for {:.0f} s",
                     options_.runs.string(), *hangs));
+  for (const auto& [sweep, why] : unremovable_)
+    result.push_back(
+        fmt::format("sweep {} cannot be removed yet, tried again every minute: {}", sweep, why));
   return result;
 }
 

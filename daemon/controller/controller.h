@@ -24,6 +24,7 @@
 #include "daemon/controller/backends.h"
 #include "daemon/controller/ingest.h"
 #include "daemon/controller/rows.h"
+#include "daemon/controller/worker.h"
 #include "daemon/state/actions.h"
 #include "jobspec/sweep.h"
 
@@ -120,6 +121,13 @@ class Controller {
   /// The sweep as it is then; nothing where there is no such sweep.
   std::optional<db::SweepRow> label(std::int64_t sweep, const Labels& labels,
                                     const std::string& by);
+  /// False where there is no such sweep.
+  bool archive(std::int64_t sweep, bool on, const std::string& by);
+  /// Tells the log that checkpoints will be removed.
+  void note_pruning(const Id& id, const std::string& keep, const std::string& by);
+  /// The sweep, which must have ended, with its folders: later, in the background, and after a
+  /// restart again until all is gone.
+  void remove(std::int64_t sweep, const std::string& by);
   /// A sweep or a trial. Gives how many trials will be cancelled; nothing where there is no such
   /// thing.
   std::optional<std::int64_t> cancel(const Id& id, const std::string& by);
@@ -181,6 +189,9 @@ class Controller {
   Awaitable<void> ingest_loop();
   Awaitable<void> backend_loop(Slot& slot);
   Awaitable<void> description_loop(Slot& slot);
+  // removal.cpp
+  Awaitable<void> removal_loop();
+  Awaitable<void> remove_now(std::int64_t sweep);
   Awaitable<void> pause(boost::asio::steady_timer& timer, double seconds);
 
   // rounds.cpp: one backend's round.
@@ -219,7 +230,11 @@ class Controller {
   State state_;
   LiveRows live_rows_;
   Disk disk_;
-  bool disk_hung_ = false;  ///< and the log says so
+  Disk removal_disk_;  ///< used by removal_worker_ only
+  Worker removal_worker_;
+  boost::asio::steady_timer removal_timer_;
+  std::map<std::int64_t, std::string> unremovable_;  ///< why, by sweep
+  bool disk_hung_ = false;                           ///< and the log says so
   Ingest ingest_;
   std::vector<std::unique_ptr<Slot>> slots_;
   boost::asio::steady_timer ingest_timer_;

@@ -41,6 +41,8 @@ const std::vector<Point>& points() {
       {"in_ended", "`ended` is written but not committed"},
       {"after_ended", "`ended` is committed, what follows from it is not decided"},
       {"after_trial_ended", "`trial_ended` is committed"},
+      {"in_removal", "an attempt's folder of a sweep that is removed is gone"},
+      {"before_removed", "all folders of a sweep that is removed are gone, its rows are there"},
       {"before_cancel", "a cancel request is committed, the backend not asked"},
       {"after_cancel", "the backend was asked to end an attempt"},
       {"after_sweep_ended", "`sweep_ended` is committed"},

@@ -111,6 +111,12 @@ struct Writer {
     store.update_labels(row);
   }
 
+  void operator()(const event::Archived& data) const {
+    store.update_archived(event.id.sweep, data.on ? event.time : 0);
+  }
+
+  void operator()(const event::Removed&) const { store.remove_sweep(event.id.sweep); }
+
   void operator()(const event::TrialsAdded& data) const {
     if (!data.shapes.empty()) sweep(SweepPhase::active, 0);
   }
@@ -135,6 +141,8 @@ void write_rows(db::Store& store, LiveRows& live, const State& before, const db:
   write<event::TrialsAdded>(writer);
   write<event::Lengthened>(writer);
   write<event::Labelled>(writer);
+  write<event::Archived>(writer);
+  write<event::Removed>(writer);
 }
 
 }  // namespace thalweg::daemon

@@ -15,23 +15,29 @@
 namespace thalweg::daemon {
 
 struct App {
+  static constexpr double upkeep_patience_s = 10;
+
   App(boost::asio::any_io_executor executor, Controller& with, api::Home where, Config settings)
       : controller(with),
         home(std::move(where)),
         config(std::move(settings)),
         reader(executor, home.database()),
         queries(executor, home.database()),
+        upkeep(executor, home.database()),
+        upkeep_disk(upkeep_patience_s),
         checks(executor),
         parsing(executor) {}
 
   Controller& controller;
   api::Home home;
   Config config;
-  double started = 0;                             ///< Unix seconds
-  Reader reader;                                  ///< for what the API shows
-  Reader queries;                                 ///< for people's own SQL, which may take long
-  Worker checks;                                  ///< for the engine's check of sweeps
-  Worker parsing;                                 ///< of sweep files, and of the engine's schema
+  double started = 0;  ///< Unix seconds
+  Reader reader;       ///< for what the API shows
+  Reader queries;      ///< for people's own SQL, which may take long
+  Reader upkeep;       ///< for what takes long and nobody waits for: sizes of folders, backups
+  Disk upkeep_disk;    ///< used on that thread only
+  Worker checks;       ///< for the engine's check of sweeps
+  Worker parsing;      ///< of sweep files, and of the engine's schema
   std::shared_ptr<const jobspec::Schema> schema;  ///< once thalweg-train has said it
   std::function<void()> stop;                     ///< ends the controller soon
 };

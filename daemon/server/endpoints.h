@@ -25,8 +25,8 @@ const std::vector<Endpoint>& endpoints();
 /// The endpoint for the request, whose `parts` are filled in. Throws HttpError 404 or 405.
 const Endpoint& find_endpoint(Request& request, bool over_tcp);
 
-// Each in the file of its name (sweeps.cpp, extend.cpp, labels.cpp, runs.cpp, comparison.cpp,
-// control.cpp, watch.cpp).
+// Each in the file of its name (sweeps.cpp, extend.cpp, labels.cpp, upkeep.cpp, runs.cpp,
+// comparison.cpp, control.cpp, watch.cpp).
 boost::asio::awaitable<Response> post_sweep(App& app, const Request& request);
 boost::asio::awaitable<Response> post_extend(App& app, const Request& request);
 boost::asio::awaitable<Response> get_sweeps(App& app, const Request& request);
@@ -43,6 +43,11 @@ boost::asio::awaitable<Response> get_schema(App& app, const Request& request);
 boost::asio::awaitable<Response> post_cancel(App& app, const Request& request);
 boost::asio::awaitable<Response> post_retry(App& app, const Request& request);
 boost::asio::awaitable<Response> post_label(App& app, const Request& request);
+boost::asio::awaitable<Response> post_archive(App& app, const Request& request);
+boost::asio::awaitable<Response> post_prune(App& app, const Request& request);
+boost::asio::awaitable<Response> post_remove(App& app, const Request& request);
+boost::asio::awaitable<Response> post_backup(App& app, const Request& request);
+boost::asio::awaitable<Response> get_size(App& app, const Request& request);
 boost::asio::awaitable<Response> post_query(App& app, const Request& request);
 boost::asio::awaitable<Response> post_push(App& app, const Request& request);
 boost::asio::awaitable<Response> post_shutdown(App& app, const Request& request);

@@ -50,6 +50,7 @@ const SweepState& known_sweep(const App& app, std::int64_t id) {
   const auto& sweeps = app.controller.state().sweeps;
   const auto it = sweeps.find(id);
   if (it == sweeps.end()) throw HttpError(404, "there is no sweep " + std::to_string(id));
+  if (it->second.removing) throw HttpError(404, fmt::format("sweep {} is being removed", id));
   return it->second;
 }
 

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "daemon/server/worker.h"
+#include "daemon/controller/worker.h"
 #include "db/store.h"
 
 namespace thalweg::daemon {

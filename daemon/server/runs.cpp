@@ -50,7 +50,7 @@ awaitable<Response> get_sweeps(App& app, const Request& request) {
   for (const auto& row : rows) {
     if (static_cast<std::int64_t>(list.sweeps.size()) == limit) break;
     const auto it = app.controller.state().sweeps.find(row.id);
-    if (it != app.controller.state().sweeps.end())
+    if (it != app.controller.state().sweeps.end() && !it->second.removing)
       list.sweeps.push_back(sweep_message(row, counts_of(it->second)));
   }
   co_return json_response(api::to_json(list));

@@ -66,6 +66,8 @@ const std::vector<EventKind>& event_kinds() {
       described<event::SweepEnded>(),     described<event::CancelRequested>(),
       described<event::RetryRequested>(), described<event::TrialsAdded>(),
       described<event::Lengthened>(),     described<event::Labelled>(),
+      described<event::Archived>(),       described<event::Pruning>(),
+      described<event::Removing>(),       described<event::Removed>(),
       described<event::Note>(),
   };
   return kinds;

@@ -226,6 +226,42 @@ struct Labelled {
   }
 };
 
+/// Put away, or taken out again: lists leave it out.
+struct Archived {
+  static constexpr std::string_view kind = "archived", about = "sweep";
+  bool on = true;
+  std::string by;
+
+  static void each_field(auto& e, auto&& field) {
+    field("on", e.on);
+    field("by", e.by, Field::may_miss);
+  }
+};
+
+/// Checkpoints of ended trials will be removed.
+struct Pruning {
+  static constexpr std::string_view kind = "pruning", about = "sweep or trial";
+  std::string keep, by;
+
+  static void each_field(auto& e, auto&& field) {
+    field("keep", e.keep);
+    field("by", e.by, Field::may_miss);
+  }
+};
+
+/// The intent: folders and rows of the sweep will be removed, however often that takes.
+struct Removing {
+  static constexpr std::string_view kind = "removing", about = "sweep";
+  std::string by;
+  static void each_field(auto& e, auto&& field) { field("by", e.by, Field::may_miss); }
+};
+
+/// Nothing of it is left but its events.
+struct Removed {
+  static constexpr std::string_view kind = "removed", about = "sweep";
+  static void each_field(auto&, auto&&) {}
+};
+
 /// Something worth knowing, no change of state.
 struct Note {
   static constexpr std::string_view kind = "note", about = "any";

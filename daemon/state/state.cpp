@@ -213,6 +213,17 @@ void on_lengthened(State& state, const db::Event& event, const event::Lengthened
   if (trial.phase == TrialPhase::finished) reopen(sweep, event.id.trial, trial);
 }
 
+void on_removing(State& state, const db::Event& event, const event::Removing&) {
+  SweepState& sweep = sweep_of(state, event.id);
+  if (sweep.phase == SweepPhase::active) throw std::invalid_argument("the sweep has not ended");
+  sweep.removing = true;
+}
+
+void on_removed(State& state, const db::Event& event, const event::Removed&) {
+  if (!sweep_of(state, event.id).removing) throw std::invalid_argument("nobody asked for it");
+  state.sweeps.erase(event.id.sweep);
+}
+
 struct Row {
   std::string_view kind;
   void (*apply)(State&, const db::Event&);
@@ -243,6 +254,8 @@ constexpr Row table[] = {
     row<event::RetryRequested, on_retry_requested>(),
     row<event::TrialsAdded, on_trials_added>(),
     row<event::Lengthened, on_lengthened>(),
+    row<event::Removing, on_removing>(),
+    row<event::Removed, on_removed>(),
 };
 
 }  // namespace

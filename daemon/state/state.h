@@ -51,6 +51,7 @@ struct SweepState {
   jobspec::Metric metric;
   jobspec::SlurmOptions slurm;
   SweepPhase phase = SweepPhase::active;
+  bool removing = false;  ///< nothing is done with it any more
   bool cancel = false;
   std::string stopped;       ///< why nothing more is started; empty = go on
   bool end_running = false;  ///< with `stopped`: end what runs

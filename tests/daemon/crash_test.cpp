@@ -89,7 +89,8 @@ std::vector<std::string> all_points() {
   std::vector<std::string> names;
   for (const auto& point : fault::points())
     if (point.name.find("cancel") == std::string_view::npos &&
-        point.name.find("extension") == std::string_view::npos)
+        point.name.find("extension") == std::string_view::npos &&
+        point.name.find("remov") == std::string_view::npos)
       names.emplace_back(point.name);
   return names;
 }
@@ -191,6 +192,61 @@ TEST_P(CrashWhileExtending, TheTrialsAreAddedOnceOrNotAtAll) {
 
 INSTANTIATE_TEST_SUITE_P(Point, CrashWhileExtending,
                          testing::Values("in_extension", "after_extension"),
+                         [](const auto& name) { return name.param; });
+
+class CrashWhileRemoving : public testing::TestWithParam<std::string> {};
+
+TEST_P(CrashWhileRemoving, EverythingGoesAllTheSame) {
+  World world;
+  world.cluster.steps = steps;
+  std::int64_t sweep = 0, other = 0;
+  {
+    World::Life life(world);
+    sweep = submit(*life.controller, test::sweep_of(trials));
+    other = submit(*life.controller, test::sweep_of(trials));
+  }
+  ASSERT_TRUE(world.run_to_the_end());
+  // What is outside stays, whatever links to it.
+  const auto outside = world.dir.path() / "outside";
+  std::filesystem::create_directory(outside);
+  test::write_file(outside / "kept", "x");
+  const auto folder = world.home().runs() / std::to_string(sweep);
+  std::filesystem::create_directory_symlink(outside, folder / "1/1/link");
+  int kills = 0;
+  {
+    const Handler handler([&](std::string_view point) {
+      if (point == GetParam() && kills < 2) {
+        ++kills;
+        throw Killed{};
+      }
+    });
+    {
+      World::Life life(world);
+      life.controller->remove(sweep, "me");
+    }
+    for (bool gone = false; !gone;) {
+      try {
+        World::Life life(world);
+        gone = life.run_until([&] { return life.controller->state().sweeps.count(sweep) == 0; });
+      } catch (const Killed&) {
+      }
+    }
+  }
+  EXPECT_EQ(kills, 2);
+  EXPECT_FALSE(std::filesystem::exists(folder));
+  EXPECT_TRUE(std::filesystem::exists(outside / "kept"));
+  {
+    World::Life life(world);
+    EXPECT_FALSE(life.store->sweep(sweep));
+    EXPECT_TRUE(life.store->trials(sweep).empty());
+    EXPECT_FALSE(life.store->events_of({sweep, 0, 0}).empty()) << "its history stays";
+    const auto rows = life.store->query("SELECT count(*) FROM metrics WHERE sweep = 1", 1, 5);
+    EXPECT_EQ(rows.rows[0][0].as_int(), 0);
+  }
+  expect_exactly_once(world, other);
+}
+
+INSTANTIATE_TEST_SUITE_P(Point, CrashWhileRemoving, testing::Values("in_removal", "before_removed"),
                          [](const auto& name) { return name.param; });
 
 TEST(Crash, AfterALostAnswerTheHeldJobIsTaken) {

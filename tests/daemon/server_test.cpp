@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <fstream>
+#include <set>
+
 #include "daemon/api/messages.h"
 #include "jobspec/trial.h"
 #include "tests/daemon/server_fixture.h"
@@ -224,6 +227,92 @@ TEST_F(ServerTest, LabelsSurviveARestart) {
     EXPECT_EQ(status([&] { client->post("/v1/label", body); }), 400) << wrong;
   }
   EXPECT_EQ(status([&] { client->post("/v1/label", {{"id", "99"}, {"name", "x"}}); }), 404);
+}
+
+TEST_F(ServerTest, ASweepIsPutAwayAndRemovedOnceItHasEnded) {
+  world.cluster.steps = 100'000;
+  const std::string id = submit();
+  for (const char* what : {"/v1/remove", "/v1/archive"})
+    EXPECT_EQ(status([&] { client->post(what, {{"id", id}}); }), 409) << what;
+  EXPECT_EQ(status([&] { client->post("/v1/prune", {{"id", id}, {"keep", "last"}}); }), 409);
+  client->post("/v1/cancel", {{"id", id}});
+  wait_for_end(id);
+  client->post("/v1/archive", {{"id", id}});
+  EXPECT_GT(client->get("/v1/sweeps/" + id).at("archived").get<double>(), 0);
+  start();
+  EXPECT_GT(client->get("/v1/sweeps/" + id).at("archived").get<double>(), 0);
+  client->post("/v1/archive", {{"id", id}, {"on", false}});
+  EXPECT_EQ(client->get("/v1/sweeps/" + id).at("archived"), 0);
+  EXPECT_GT(client->get("/v1/sweeps/" + id + "/size").at("bytes").get<std::int64_t>(), 0);
+  EXPECT_EQ(client->post("/v1/remove", {{"id", id}}).at("removing"), true);
+  EXPECT_EQ(status([&] { client->get("/v1/sweeps/" + id); }), 404);
+  EXPECT_TRUE(client->get("/v1/sweeps").at("sweeps").empty());
+  EXPECT_TRUE(test::eventually([&] { return !std::filesystem::exists(world.home().runs() / id); }));
+  world.cluster.steps = 4;
+  EXPECT_EQ(submit(), "2") << "a number is given once";
+}
+
+TEST_F(ServerTest, CheckpointsArePruned) {
+  const std::string id = submit();
+  wait_for_end(id);
+  const json attempt = client->get("/v1/attempts/" + id + ".1.1");
+  const std::filesystem::path folder = attempt.at("folder").get<std::string>();
+  std::filesystem::create_directories(folder / "checkpoints");
+  const auto fill = [&] {
+    for (const char* name : {"step-000000000010.ckpt", "step-000000000020.ckpt",
+                             "step-000000000030.ckpt", "step-000000000040.ckpt", "notes.txt"})
+      test::write_file(folder / "checkpoints" / name, std::string(9000, 'x'));
+  };
+  const auto left = [&](const std::string& keep) {
+    fill();
+    const json answer = client->post("/v1/prune", {{"id", id}, {"keep", keep}});
+    EXPECT_GT(answer.at("freed_bytes").get<std::int64_t>(), 8000);
+    std::set<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(folder / "checkpoints"))
+      names.insert(entry.path().filename().string().substr(0, 17));
+    names.erase("notes.txt");
+    std::string text;
+    for (const auto& name : names)
+      text += name.substr(15, 1);
+    return text;
+  };
+  EXPECT_EQ(left("last"), "4");
+  EXPECT_EQ(left("2"), "34");
+  EXPECT_EQ(left("best"), "4") << "none is marked";
+  EXPECT_EQ(left("none"), "");
+  std::ofstream(folder / "journal.jsonl", std::ios::app)
+      << R"({"n":99,"t":1,"type":"checkpoint","step":20,"best":true,"file":"x"})"
+      << "\n";
+  EXPECT_EQ(left("best"), "2");
+  EXPECT_EQ(left("last"), "24");
+  EXPECT_EQ(status([&] { client->post("/v1/prune", {{"id", id}, {"keep", "some"}}); }), 400);
+}
+
+TEST_F(ServerTest, ABackupOfARunningSweepGoesOn) {
+  world.cluster.steps = 60;
+  const std::string id = submit();
+  ASSERT_TRUE(test::eventually(
+      [&] { return client->get("/v1/sweeps/" + id).at("counts").at("running") == 2; }));
+  const auto file = world.dir.path() / "backup.db";
+  EXPECT_GT(client->post("/v1/backup", {{"file", file.string()}}).at("bytes"), 4096);
+  EXPECT_EQ(status([&] {
+              client->post("/v1/backup", {{"file", file.string()}});
+            }),
+            400)
+      << "it is there already";
+  EXPECT_EQ(status([&] { client->post("/v1/backup", {{"file", "here.db"}}); }), 400);
+  EXPECT_EQ(status([&] { client->post("/v1/backup", {{"file", "/nowhere/x.db"}}); }), 400);
+  running.reset();
+  for (const char* part : {"", "-wal", "-shm"})
+    std::filesystem::remove(world.home().database().string() + part);
+  std::filesystem::copy_file(file, world.home().database());
+  start();
+  const json end = wait_for_end(id);
+  EXPECT_EQ(end.at("state"), "finished");
+  const json curve = client->get("/v1/trials/" + id + ".1/curve?metric=train/loss");
+  EXPECT_EQ(curve.at("points").size(), 60u) << "what was measured since is read";
+  for (const auto& [handle, job] : world.cluster.jobs)
+    EXPECT_EQ(job.runs, 1);
 }
 
 TEST_F(ServerTest, FinishedTrialsAreTrainedLonger) {

@@ -117,6 +117,19 @@ TEST(State, OnlyFinishedTrialsGoOnWhenTheyAreLengthened) {
   EXPECT_EQ(sweep.failed, 1);
 }
 
+TEST(State, ARemovedSweepIsForgotten) {
+  Log log;
+  log.sweep("1", 1).sweep("2", 1);
+  EXPECT_THROW(log("removing", "1"), std::runtime_error) << "it has not ended";
+  EXPECT_THROW(log("removed", "1"), std::runtime_error) << "nobody asked";
+  log("trial_ended", "1.1", {{"state", "finished"}})("sweep_ended", "1", {{"state", "finished"}});
+  log("removing", "1");
+  EXPECT_TRUE(log.state.sweeps.at(1).removing);
+  log("removed", "1");
+  EXPECT_EQ(log.state.sweeps.count(1), 0u);
+  EXPECT_EQ(log.state.sweeps.count(2), 1u);
+}
+
 TEST(State, RefusesWhatCannotFollow) {
   const struct {
     const char* why;

@@ -1,0 +1,36 @@
+// Folders of attempts as a whole: how large they are, and how they are removed. Every step goes
+// from a folder that is open to a name in it, and no symbolic link is followed, so that nothing
+// outside is ever touched, whatever happens to the tree meanwhile.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace thalweg::daemon {
+
+struct TreeSize {
+  std::int64_t bytes = 0;  ///< taken on disk
+  std::int64_t files = 0;
+  std::int64_t checkpoints = 0;  ///< bytes of them below a folder `checkpoints`
+
+  TreeSize& operator+=(const TreeSize& other);
+};
+
+/// Of what can be read; nothing of a folder that is not there.
+TreeSize tree_size(const std::filesystem::path& folder);
+
+/// The folder and everything in it; done where it is gone. Throws std::system_error naming what
+/// cannot be removed.
+void remove_tree(const std::filesystem::path& folder);
+
+enum class KeepCheckpoints { last, best, none };
+
+/// Removes checkpoints of a trial that has ended, given its attempts' folders, newest first. Stay:
+/// the newest `count` (last), that of the best validation where the journals name one (last and
+/// best; for `best` else the newest), or none. Returns the bytes that are free now.
+std::int64_t prune_checkpoints(const std::vector<std::filesystem::path>& attempts,
+                               KeepCheckpoints keep, std::int64_t count);
+
+}  // namespace thalweg::daemon

@@ -1,0 +1,157 @@
+// Endpoints that keep house: what folders take, checkpoints that are not needed, sweeps that are
+// put away or removed, copies of the record. What looks into folders does so on a thread of its
+// own.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "daemon/controller/tree.h"
+#include "daemon/server/endpoints.h"
+#include "daemon/server/params.h"
+
+namespace thalweg::daemon {
+
+namespace fs = std::filesystem;
+
+using boost::asio::awaitable;
+using jobspec::Id;
+using nlohmann::json;
+
+namespace {
+
+Id sweep_id(const json& body) {
+  const Id id = parse_id(text_of(body, "id"));
+  if (id.trial != 0) throw HttpError(400, id.to_string() + " is not the id of a sweep");
+  return id;
+}
+
+/// Throws HttpError 404 or 409.
+void require_ended(const App& app, const Id& id) {
+  const SweepState& sweep = known_sweep(app, id.sweep);
+  const TrialState* const trial = app.controller.state().trial(id);
+  if (id.trial != 0 && trial == nullptr)
+    throw HttpError(404, "there is no trial " + id.to_string());
+  const bool ended = id.trial == 0 ? sweep.phase != SweepPhase::active : is_over(trial->phase);
+  if (!ended)
+    throw HttpError(409, fmt::format("{} has not ended: `thalweg cancel {}` ends it",
+                                     id.to_string(), id.to_string()));
+}
+
+/// Runs `work` on the disk's thread; where that takes too long, the answer is 503.
+template <class F>
+auto on_disk(Disk& disk, F work) {
+  try {
+    return disk.run(std::move(work));
+  } catch (const DiskHangs& error) {
+    throw HttpError(503, error.what());
+  }
+}
+
+struct Keep {
+  KeepCheckpoints what = KeepCheckpoints::last;
+  std::int64_t count = 1;
+};
+
+Keep read_keep(const std::string& text) {
+  if (text == "last") return {};
+  if (text == "best") return {KeepCheckpoints::best, 0};
+  if (text == "none") return {KeepCheckpoints::none, 0};
+  Keep keep;
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, keep.count);
+  if (error != std::errc{} || end != last || keep.count < 1)
+    throw HttpError(400, fmt::format("keep: '{}' is none of last, best, none and a number of "
+                                     "checkpoints",
+                                     text));
+  return keep;
+}
+
+}  // namespace
+
+awaitable<Response> get_size(App& app, const Request& request) {
+  const Id id = path_id(request, IdKind::sweep);
+  known_sweep(app, id.sweep);
+  const auto work = [id, &disk = app.upkeep_disk](db::ReadStore& store) {
+    TreeSize size;
+    for (const auto& row : store.attempts(id.sweep))
+      size += on_disk(disk, [folder = fs::path(row.folder)] { return tree_size(folder); });
+    return size;
+  };
+  const TreeSize size = co_await app.upkeep.run(work);
+  co_return json_response({{"id", id.to_string()},
+                           {"bytes", size.bytes},
+                           {"files", size.files},
+                           {"checkpoint_bytes", size.checkpoints}});
+}
+
+awaitable<Response> post_archive(App& app, const Request& request) {
+  const json body = body_object(request);
+  const Id id = sweep_id(body);
+  const bool on = body.value("on", true);
+  if (on) require_ended(app, id);
+  if (!app.controller.archive(id.sweep, on, user_name(request.user)))
+    throw HttpError(404, "there is no sweep " + id.to_string());
+  co_return json_response({{"id", id.to_string()}, {"archived", on}});
+}
+
+awaitable<Response> post_prune(App& app, const Request& request) {
+  const json body = body_object(request);
+  const Id id = parse_id(text_of(body, "id"));
+  if (id.attempt != 0) throw HttpError(400, "give the id of a sweep (12) or a trial (12.3)");
+  const std::string text = text_of(body, "keep");
+  const Keep keep = read_keep(text);
+  require_ended(app, id);
+  app.controller.note_pruning(id, text, user_name(request.user));
+  const auto work = [id, keep, &disk = app.upkeep_disk](db::ReadStore& store) {
+    std::map<std::int64_t, std::vector<fs::path>> trials;  // folders, newest first
+    for (const auto& row : store.attempts(id.sweep))
+      if (id.trial == 0 || row.id.trial == id.trial)
+        trials[row.id.trial].insert(trials[row.id.trial].begin(), row.folder);
+    std::int64_t freed = 0;
+    for (const auto& [trial, folders] : trials)
+      freed += on_disk(disk, [folders = folders, keep] {
+        return prune_checkpoints(folders, keep.what, keep.count);
+      });
+    return freed;
+  };
+  const std::int64_t freed = co_await app.upkeep.run(work);
+  co_return json_response({{"id", id.to_string()}, {"freed_bytes", freed}});
+}
+
+awaitable<Response> post_remove(App& app, const Request& request) {
+  const Id id = sweep_id(body_object(request));
+  require_ended(app, id);
+  app.controller.remove(id.sweep, user_name(request.user));
+  co_return json_response({{"id", id.to_string()}, {"removing", true}});
+}
+
+awaitable<Response> post_backup(App& app, const Request& request) {
+  const fs::path file = text_of(body_object(request), "file");
+  if (!file.is_absolute()) throw HttpError(400, "file: expected an absolute path");
+  const auto work = [file](db::ReadStore& store) {
+    // Whole or not at all under its name.
+    const fs::path aside = file.string() + ".new";
+    std::error_code error;
+    if (fs::exists(file, error))
+      throw HttpError(400, file.string() + " is there already: name another file, or move it away");
+    fs::remove(aside, error);
+    try {
+      store.backup(aside);
+      fs::permissions(aside, fs::perms::owner_read | fs::perms::owner_write);
+      fs::rename(aside, file);
+    } catch (const std::exception& failed) {
+      fs::remove(aside, error);
+      throw HttpError(400, fmt::format("cannot back up to {}: {}", file.string(), failed.what()));
+    }
+    return static_cast<std::int64_t>(fs::file_size(file));
+  };
+  const std::int64_t bytes = co_await app.upkeep.run(work);
+  co_return json_response({{"file", file.string()}, {"bytes", bytes}});
+}
+
+}  // namespace thalweg::daemon

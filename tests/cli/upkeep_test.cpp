@@ -1,0 +1,120 @@
+// rm, archive, prune, backup, restore; sizes in ls and show.
+#include <filesystem>
+
+#include "tests/cli/command_fixture.h"
+
+namespace thalweg::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+using testing::HasSubstr;
+using testing::Not;
+
+class CliUpkeep : public CommandTest {
+ protected:
+  CliUpkeep() {
+    sweep("finished");
+    controller().answer("GET /v1/sweeps/12/size",
+                        {{"id", "12"}, {"bytes", 187'300'000}, {"checkpoint_bytes", 9'460'000}});
+    controller().answer("POST /v1/remove", {{"id", "12"}, {"removing", true}});
+  }
+  void sweep(const char* state) {
+    controller().answer("GET /v1/sweeps/12", {{"id", "12"},
+                                              {"name", "tiny"},
+                                              {"state", state},
+                                              {"metric", "val/error"},
+                                              {"trials", {json{{"id", "12.1"}}}}});
+  }
+};
+
+TEST_F(CliUpkeep, RmSaysWhatItFrees) {
+  const Outcome outcome = thalweg({"rm", "12", "--yes"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out,
+            "sweep 12 tiny: 1 trial, 187 MB in run folders: is removed in the background\n");
+  EXPECT_EQ(controller().requests().back().body, json({{"id", "12"}}));
+}
+
+TEST_F(CliUpkeep, RmAsksAndRefusesWhatRuns) {
+  const Outcome unasked = thalweg({"rm", "12"});
+  EXPECT_EQ(unasked.code, 2);
+  EXPECT_THAT(unasked.err, HasSubstr("--yes does it unasked"));
+  EXPECT_FALSE(controller().was_asked("POST /v1/remove"));
+  sweep("active");
+  const Outcome active = thalweg({"rm", "12", "--yes"});
+  EXPECT_EQ(active.code, 1);
+  EXPECT_THAT(active.err, HasSubstr("thalweg cancel 12 ends it"));
+  EXPECT_FALSE(controller().was_asked("POST /v1/remove"));
+  EXPECT_EQ(thalweg({"rm", "12.3", "--yes"}).code, 2);
+}
+
+TEST_F(CliUpkeep, ArchiveAndPrune) {
+  controller().answer("POST /v1/archive", {{"id", "12"}, {"archived", true}});
+  EXPECT_THAT(thalweg({"archive", "12"}).out, HasSubstr("nothing was removed"));
+  EXPECT_EQ(controller().requests().back().body, json({{"id", "12"}, {"on", true}}));
+  EXPECT_EQ(thalweg({"archive", "12", "--undo"}).out, "sweep 12 is listed again\n");
+  EXPECT_EQ(controller().requests().back().body["on"], false);
+  controller().answer("POST /v1/prune", {{"id", "12"}, {"freed_bytes", 9'460'000}});
+  EXPECT_EQ(thalweg({"prune", "12", "--keep", "best"}).out,
+            "9.5 MB of checkpoints of 12 freed (kept: best)\n");
+  EXPECT_EQ(controller().requests().back().body, json({{"id", "12"}, {"keep", "best"}}));
+}
+
+TEST_F(CliUpkeep, SizesAreShownWhereTheyAreAskedFor) {
+  controller().answer("GET /v1/sweeps?limit=50",
+                      {{"sweeps", {json{{"id", "12"}, {"name", "tiny"}, {"state", "finished"}}}}});
+  EXPECT_THAT(thalweg({"ls"}).out, Not(HasSubstr("MB")));
+  EXPECT_THAT(thalweg({"ls", "--size"}).out, HasSubstr("187 MB"));
+  EXPECT_THAT(thalweg({"show", "12", "--size"}).out,
+              HasSubstr("187 MB, of them checkpoints 9.5 MB"));
+}
+
+TEST_F(CliUpkeep, BackupNamesTheFileForTheController) {
+  controller().answer("POST /v1/backup", {{"file", "/x"}, {"bytes", 4096}});
+  const Outcome outcome = thalweg({"backup", "my.db"});
+  EXPECT_THAT(outcome.out, HasSubstr("my.db (4.1 kB); run folders are not in it"));
+  EXPECT_EQ(controller().requests().back().body["file"],
+            (fs::canonical(options().directory) / "my.db").string());
+}
+
+class CliRestore : public CommandTest {
+ protected:
+  /// A file with the header that a record has.
+  static std::string record(char filled) {
+    std::string bytes(4096, filled);
+    bytes.replace(0, 16, std::string("SQLite format 3\0", 16));
+    bytes.replace(68, 4, "Thwg");
+    return bytes;
+  }
+};
+
+TEST_F(CliRestore, PutsTheBackupInTheRecordsPlace) {
+  RunOptions with = options();
+  const fs::path home = fs::canonical(with.directory) / "another home";
+  with.env["THALWEG_HOME"] = home.string();
+  fs::create_directories(home);
+  write_file(home / "thalweg.db", record('o'));
+  write_file(home / "thalweg.db-wal", "log");
+  const fs::path file = home / "backup.db";
+  write_file(file, record('n'));
+  const Outcome outcome = run({program(), "restore", file.string()}, with);
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(read_file(home / "thalweg.db"), record('n'));
+  EXPECT_FALSE(fs::exists(home / "thalweg.db-wal")) << "it is the old one's";
+  EXPECT_TRUE(fs::exists(file));
+  int kept = 0;
+  for (const auto& entry : fs::directory_iterator(home))
+    if (entry.path().filename().string().starts_with("thalweg.db.before-")) ++kept;
+  EXPECT_EQ(kept, 2) << "the record and its log";
+  EXPECT_THAT(outcome.out, HasSubstr("the one before is kept as"));
+
+  write_file(file, "no record");
+  const Outcome wrong = run({program(), "restore", file.string()}, with);
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("is no record of Thalweg"));
+  EXPECT_EQ(read_file(home / "thalweg.db"), record('n'));
+}
+
+}  // namespace
+}  // namespace thalweg::test
