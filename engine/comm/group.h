@@ -63,6 +63,8 @@ class Group {
   int rank() const;
   int size() const;
   const std::string& node_of(int rank) const;
+  /// How this rank's messages get to the others (Transport::route_to), each way once.
+  std::vector<std::string> routes() const;
   const Layout& layout() const;  ///< which ranks share a machine (algorithms/table.h)
 
   /// From now on told what GroupOptions::warn was, by the thread that waits; of all groups over one

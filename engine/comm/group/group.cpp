@@ -53,6 +53,15 @@ int Group::size() const {
 const std::string& Group::node_of(int rank) const {
   return impl_->progress->transport().node_of(impl_->members.at(static_cast<std::size_t>(rank)));
 }
+std::vector<std::string> Group::routes() const {
+  std::vector<std::string> all;
+  for (const int peer : impl_->members) {
+    const std::string route = impl_->progress->transport().route_to(peer);
+    if (!route.empty() && std::find(all.begin(), all.end(), route) == all.end())
+      all.push_back(route);
+  }
+  return all;
+}
 const Layout& Group::layout() const {
   return impl_->layout;
 }

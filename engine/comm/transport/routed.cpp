@@ -81,6 +81,16 @@ void RoutedTransport::choose_routes() {
   }
 }
 
+std::string RoutedTransport::route_to(int peer) const {
+  if (peer == rank()) return {};
+  const Route& route = routes_[index(peer)];
+  if (route.brief == sockets_.get()) return "sockets";
+  const std::string lanes = peers_->transports_of(peer);
+  const std::string ucx = lanes.empty() ? "UCX" : "UCX (" + lanes + ")";
+  const bool reads = route.long_send == shared_.get() || route.long_receive == shared_.get();
+  return reads ? ucx + ", reads of its memory" : ucx;
+}
+
 void RoutedTransport::await_wake(std::chrono::milliseconds limit) {
   peers_->await_wake(limit);
 }

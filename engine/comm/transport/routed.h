@@ -71,6 +71,7 @@ class RoutedTransport final : public Transport, private TransportHost {
   int rank() const override;
   int size() const override;
   const std::string& node_of(int rank) const override;
+  std::string route_to(int peer) const override;
   void rest(std::chrono::milliseconds limit) override;
 
   // The end of a job.

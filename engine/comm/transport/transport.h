@@ -103,6 +103,9 @@ class Transport : public MessageTransport, public MappedMemory, public LivenessP
   virtual int rank() const = 0;
   virtual int size() const = 0;
   virtual const std::string& node_of(int rank) const = 0;
+  /// How messages get to `peer`, for people: "sockets", "UCX (sysv/memory, cma/memory)". Empty:
+  /// there is nothing to tell.
+  virtual std::string route_to(int /*peer*/) const { return {}; }
   /// Gives the core away until something may have happened, at most `limit`.
   virtual void rest(std::chrono::milliseconds limit) = 0;
 };

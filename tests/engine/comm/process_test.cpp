@@ -64,6 +64,18 @@ TEST(ProcessGroup, ShardSumHasTheSameBitsForEveryRankCount) {
   }
 }
 
+TEST(ProcessGroup, TellsByWhichTransportsRanksReachEachOther) {
+  EXPECT_EQ("", launch(1, {"routes"}).out);
+  thalweg::test::RunOptions shared;
+  shared.env["UCX_TLS"] = "posix";
+  EXPECT_THAT(launch(3, {"routes"}, {}, thalweg::test::Network::machine, shared).out,
+              testing::StartsWith("UCX (posix/memory"));
+  thalweg::test::RunOptions tcp;
+  tcp.env["UCX_TLS"] = "tcp";
+  EXPECT_THAT(launch(2, {"routes"}, {}, thalweg::test::Network::machine, tcp).out,
+              testing::StartsWith("UCX (tcp/"));
+}
+
 TEST(ProcessGroup, RanksThatFinishAtDifferentTimesPartInPeace) {
   for (int round = 0; round < 5; ++round) {
     const auto outcome = launch(4, {"farewell"});

@@ -270,6 +270,17 @@ int sockets(const Words&) {
   return 0;
 }
 
+/// How messages get to the other ranks, as rank 0 tells it.
+int routes(const Words&) {
+  Rank rank(milliseconds(20000));
+  if (rank.group.rank() == 0)
+    for (const std::string& route : rank.group.routes())
+      std::printf("%s\n", route.c_str());
+  rank.group.barrier();
+  rank.wireup->finalize();
+  return 0;
+}
+
 /// Milliseconds since the epoch at which the world stood.
 int hello(const Words&) {
   auto wireup = Wireup::connect();
@@ -285,6 +296,7 @@ const std::map<std::string, int (*)(const Words&)> kModes = {
     {"victim", victim},
     {"deserter", deserter},
     {"farewell", farewell},
+    {"routes", routes},
     {"hello", hello},
     {"shared_memory", shared_memory},
     {"sockets", sockets},

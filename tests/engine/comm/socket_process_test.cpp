@@ -40,6 +40,10 @@ TEST_P(SocketRanks, GetTheRightNumbersFromEveryCollective) {
   }
 }
 
+TEST_P(SocketRanks, SayThatTheyUseSockets) {
+  EXPECT_EQ("sockets\n", launch(2, {"routes"}, {}, GetParam()).out);
+}
+
 TEST_P(SocketRanks, MayHaveSeveralStreams) {
   RunOptions options;
   options.env["THALWEG_SOCKET_STREAMS"] = "3";

@@ -50,6 +50,8 @@ class Peers {
   /// "Your message `number` has been read": what the peer's `on_taken` is called with.
   void tell_taken(int rank, std::uint32_t number) { say(rank, kTaken, number, -1, {}); }
   void on_taken(std::function<void(std::uint32_t number)> call) { on_taken_ = std::move(call); }
+  /// See UcxEndpoint.
+  std::string transports_of(int rank) const { return peers_[index(rank)].endpoint.transports(); }
   ucp_ep_h endpoint(int rank) const { return peers_[index(rank)].endpoint.get(); }
 
   /// Throws CommError once a peer is lost. Where nobody waits for messages of UCX, `poll` may be

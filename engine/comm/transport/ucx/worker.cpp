@@ -5,7 +5,11 @@
 #include <sys/statvfs.h>
 #include <ucs/config/global_opts.h>
 
+#include <cstdio>
 #include <cstdlib>
+#include <regex>
+#include <set>
+#include <sstream>
 #include <stdexcept>
 #include <utility>
 
@@ -158,6 +162,27 @@ UcxEndpoint::UcxEndpoint(const UcxWorker& worker, const std::string& address,
   params.err_handler.cb = on_error;
   params.err_handler.arg = argument;
   check(ucp_ep_create(worker_, &params, &endpoint_), "ucp_ep_create");
+}
+
+// UCX 1.13 has no query for it (1.14's ucp_ep_query does): the text for people is read, whose lines
+// are "lane[0]:  2:sysv/memory.0 md[2] ->". Where it reads otherwise nothing is found.
+std::string UcxEndpoint::transports() const {
+  char* text = nullptr;
+  std::size_t length = 0;
+  std::FILE* const out = open_memstream(&text, &length);
+  if (out == nullptr) return {};
+  ucp_ep_print_info(endpoint_, out);
+  std::fclose(out);
+  std::istringstream lines{std::string(text, length)};
+  std::free(text);
+  static const std::regex kLane(R"(lane\[\d+\]:\s*\d+:(\S+)\.\d+ md)");
+  std::string all;
+  std::set<std::string> seen;
+  std::smatch found;
+  for (std::string line; std::getline(lines, line);)
+    if (std::regex_search(line, found, kLane) && seen.insert(found[1]).second)
+      all += (all.empty() ? "" : ", ") + found[1].str();
+  return all;
 }
 
 UcxEndpoint::~UcxEndpoint() {

@@ -44,6 +44,8 @@ class UcxEndpoint {
   UcxEndpoint(UcxEndpoint&& other) noexcept;
   UcxEndpoint& operator=(UcxEndpoint&& other) noexcept;
   ucp_ep_h get() const { return endpoint_; }
+  /// "rc_mlx5/mlx5_0:1, sysv/memory": UCX's transports and their devices, each once.
+  std::string transports() const;
   void release() { endpoint_ = nullptr; }  ///< leaves it open
 
  private:
