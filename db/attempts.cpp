@@ -32,6 +32,15 @@ const sqlite::Sql kPutStart{
     "INSERT INTO attempt_start (attempt, record)"
     " SELECT id, ? FROM attempt WHERE sweep = ? AND trial = ? AND attempt = ?"
     " ON CONFLICT (attempt) DO UPDATE SET record = excluded.record"};
+const sqlite::Sql kWithoutStart{
+    "list attempts without a start record",
+    "SELECT a.sweep, a.trial, a.attempt FROM attempt AS a WHERE a.journal_lines > 0"
+    " AND NOT EXISTS (SELECT 1 FROM attempt_start AS s WHERE s.attempt = a.id)"
+    " ORDER BY a.id"};
+const sqlite::Sql kPutRanks{
+    "put times of ranks",
+    "UPDATE attempt_start SET ranks = ? WHERE attempt ="
+    " (SELECT id FROM attempt WHERE sweep = ? AND trial = ? AND attempt = ?)"};
 const sqlite::Sql kStart{
     "read start record",
     "SELECT s.record FROM attempt_start AS s JOIN attempt AS a"
@@ -87,11 +96,23 @@ void Store::put_start(const Id& attempt, const std::string& record) {
                           attempt.attempt);
 }
 
+void Store::put_ranks(const Id& attempt, const std::string& record) {
+  connection_->run(kPutRanks, record, attempt.sweep, attempt.trial, attempt.attempt);
+}
+
 std::optional<std::string> ReadStore::start(const Id& attempt) {
   sqlite::Run run(*connection_, kStart);
   run.bind(attempt.sweep).bind(attempt.trial).bind(attempt.attempt);
   if (!run.row()) return std::nullopt;
   return run.text(0);
+}
+
+std::vector<Id> ReadStore::attempts_without_start() {
+  std::vector<Id> ids;
+  sqlite::Run run(*connection_, kWithoutStart);
+  while (run.row())
+    ids.push_back({run.integer(0), run.integer(1), run.integer(2)});
+  return ids;
 }
 
 std::vector<AttemptRow> ReadStore::attempts(std::int64_t sweep) {

@@ -129,6 +129,9 @@ class ReadStore {
   std::vector<AttemptRow> attempts(std::int64_t sweep);
   std::optional<AttemptRow> attempt(const Id& id);
   std::optional<std::string> start(const Id& attempt);  ///< as put_start() was given it
+  /// Those whose journals were read, oldest first: by a version that kept no start records, or they
+  /// had none.
+  std::vector<Id> attempts_without_start();
   std::optional<AttemptRow> attempt_by_token(const std::string& token);
   void events(std::int64_t after, const std::function<void(const Event&)>& each);
   /// Of the sweep, trial or attempt and everything below it, oldest first.
@@ -194,6 +197,9 @@ class Store final : public ReadStore {
   void insert_attempt(const AttemptRow& row);
   /// The engine's start record as a JSON object; takes the place of an earlier one.
   void put_start(const Id& attempt, const std::string& record);
+  /// Where each rank's time went, as a JSON object (engine/train/journal.md: "ranks"); takes the
+  /// place of an earlier one. Nothing happens where there is no start record.
+  void put_ranks(const Id& attempt, const std::string& record);
   /// A JSON list of NAME=value; no view shows it.
   void insert_environment(std::int64_t sweep, const std::string& entries);
   void update_sweep(const SweepRow& row);   ///< state, ended

@@ -190,11 +190,22 @@ Awaitable<void> Controller::ingest_loop() {
         touch(id.sweep);
       note_disk();
       settle();
+      fill_old_records();
       if (options_.steady() - checkpointed_ > options_.checkpoint_s) checkpoint();
     } catch (const db::CannotWrite& error) {
       cannot_write(error);
     }
     co_await pause(ingest_timer_, unwritable_.empty() ? options_.ingest_s : options_.write_again_s);
+  }
+}
+
+/// One a round, so that nobody waits for it.
+void Controller::fill_old_records() {
+  if (!filling_) return;
+  try {
+    filling_ = ingest_.fill_one();
+  } catch (const DiskHangs&) {
+    // The next round tries again.
   }
 }
 

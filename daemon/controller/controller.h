@@ -175,6 +175,7 @@ class Controller {
   void cannot_write(const db::CannotWrite& error);
   void write_again();
   void note_disk();
+  void fill_old_records();
   Plan plan();
   Plan settle();
   void wake();
@@ -248,6 +249,7 @@ class Controller {
   double unwritable_since_ = 0;  ///< steady
   double checkpointed_ = 0;      ///< steady: last time
   bool stopping_ = false;
+  bool filling_ = true;  ///< there may be attempts that Ingest::fill_one has not looked at
 };
 
 /// 32 hex digits from the kernel's generator.

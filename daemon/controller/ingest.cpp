@@ -37,6 +37,29 @@ void Ingest::add_past(const db::AttemptRow& attempt) {
   it->second.grown = steady_();
 }
 
+bool Ingest::fill_one() {
+  if (!unfilled_) unfilled_ = store_.attempts_without_start();
+  if (unfilled_->empty()) return false;
+  const Id id = unfilled_->back();
+  const auto row = store_.attempt(id);
+  std::optional<std::string> start, ranks;
+  if (row && find(id) == nullptr) {  // a live one is read anyway
+    FileTail tail(row->folder / std::filesystem::path("journal.jsonl"), disk_);
+    const auto take = [&](std::string_view text) {
+      if (glance(text).metrics) return;
+      const auto line = parse_journal_line(text);
+      if (line && line->type == JournalLine::Type::start) start = line->start.record;
+      if (line && line->type == JournalLine::Type::ranks) ranks = line->ranks;
+    };
+    while (tail.read(take).more) {
+    }
+  }
+  if (start) store_.put_start(id, *start);
+  if (ranks) store_.put_ranks(id, *ranks);
+  unfilled_->pop_back();
+  return true;
+}
+
 Feed* Ingest::find(const Id& attempt) {
   const auto it = feeds_.find(attempt);
   return it == feeds_.end() ? nullptr : &it->second;
@@ -90,6 +113,9 @@ void Ingest::take_line(Feed& feed, JournalLine& line) {
         }
       }
       std::move(line.points.begin(), line.points.end(), std::back_inserter(feed.points));
+      break;
+    case JournalLine::Type::ranks:
+      if (line.n >= feed.next) feed.ranks = std::move(line.ranks);
       break;
     case JournalLine::Type::other:
       break;
@@ -253,6 +279,7 @@ void Ingest::commit() {
       const Feed& feed = *full[i];
       taken[i] = store_.add_points(feed.id, feed.committed + 1, feed.next - 1, feed.points);
       if (taken[i] && feed.start_is_new) store_.put_start(feed.id, feed.start->record);
+      if (taken[i] && feed.ranks) store_.put_ranks(feed.id, *feed.ranks);
       fault::pass("in_ingest");
     }
     for (const auto& note : notes_)
@@ -266,6 +293,7 @@ void Ingest::commit() {
     if (taken[i]) {
       feed.committed = feed.next - 1;
       feed.start_is_new = false;
+      feed.ranks.reset();
     } else {
       reload(feed);
     }

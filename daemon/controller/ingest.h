@@ -31,7 +31,8 @@ struct Feed {
   bool complained = false;         ///< about bad or missing lines: once an attempt
 
   std::optional<JournalStart> start;
-  bool start_is_new = false;  ///< not yet in the database
+  bool start_is_new = false;         ///< not yet in the database
+  std::optional<std::string> ranks;  ///< newest line of that type, not yet in the database
   std::optional<EndRecord> end;
   double end_seen = 0;   ///< Unix seconds when the controller read it
   double end_heard = 0;  ///< the same by the clock that only grows
@@ -58,6 +59,9 @@ class Ingest {
   void remove(const Id& attempt);
   /// Reads on in the journal of an attempt that has ended, until it has been quiet for a while.
   void add_past(const db::AttemptRow& attempt);
+  /// Takes the start record, and the newest times of ranks, of one attempt whose journal was read
+  /// by a version that did not keep them. False where there is none left to look at.
+  bool fill_one();
   Feed* find(const Id& attempt);
   const std::map<Id, Feed>& feeds() const { return feeds_; }
 
@@ -93,9 +97,10 @@ class Ingest {
   db::Store& store_;
   std::function<double()> now_, steady_;
   Disk* disk_;
-  std::map<Id, Feed> feeds_;      ///< of live attempts
-  std::map<Id, Feed> past_;       ///< of ended ones whose trial goes on from their checkpoint
-  std::vector<db::Event> notes_;  ///< to be committed with the lines
+  std::map<Id, Feed> feeds_;  ///< of live attempts
+  std::map<Id, Feed> past_;   ///< of ended ones whose trial goes on from their checkpoint
+  std::optional<std::vector<Id>> unfilled_;  ///< what fill_one() has still to look at
+  std::vector<db::Event> notes_;             ///< to be committed with the lines
 };
 
 }  // namespace thalweg::daemon

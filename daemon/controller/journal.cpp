@@ -45,6 +45,13 @@ double shown_number(const json& line, const char* key) {
   return value >= 0 && value <= static_cast<double>(largest_count) ? value : 0;
 }
 
+/// As text, but for these keys.
+std::string without(json line, std::initializer_list<const char*> keys) {
+  for (const char* key : keys)
+    line.erase(key);
+  return line.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
 JournalStart start_from(const json& line) {
   JournalStart start;
   start.steps = static_cast<std::int64_t>(shown_number(line, "steps"));
@@ -53,10 +60,7 @@ JournalStart start_from(const json& line) {
   start.resumed_step = count_of(line, "resumed_step");
   start.ranks = static_cast<int>(std::min<std::int64_t>(count_of(line, "ranks"), INT_MAX));
   start.token = line.value("token", "");
-  json record = line;
-  for (const char* own : {"n", "t", "type", "format", "attempt", "token"})
-    record.erase(own);
-  start.record = record.dump(-1, ' ', false, json::error_handler_t::replace);
+  start.record = without(line, {"n", "t", "type", "format", "attempt", "token"});
   std::set<std::string> seen;
   if (const auto it = line.find("node_list"); it != line.end() && it->is_array())
     for (const json& node : *it)
@@ -92,6 +96,9 @@ void read_type(const json& line, const std::string& type, JournalLine& result) {
   } else if (type == "checkpoint") {
     result.type = JournalLine::Type::checkpoint;
     result.step = count_from(line.at("step"));
+  } else if (type == "ranks") {
+    result.type = JournalLine::Type::ranks;
+    result.ranks = without(line, {"n", "t", "type"});
   } else if (type == "end") {
     result.type = JournalLine::Type::end;
     result.end = end_from(line);

@@ -26,7 +26,7 @@ struct JournalStart {
 };
 
 struct JournalLine {
-  enum class Type { start, metrics, note, checkpoint, end, other };
+  enum class Type { start, metrics, note, checkpoint, ranks, end, other };
   std::int64_t n = 0;
   double time = 0;  ///< Unix seconds
   Type type = Type::other;
@@ -34,6 +34,7 @@ struct JournalLine {
   std::vector<db::Point> points;  ///< metrics
   std::int64_t step = 0;          ///< checkpoint
   std::string level, text;        ///< note
+  std::string ranks;              ///< the whole line as JSON, without what is the journal's own
   EndRecord end;
 };
 

@@ -18,6 +18,7 @@
 #include "engine/train/kernels.h"
 #include "engine/train/libraries.h"
 #include "engine/train/memory.h"
+#include "engine/train/node_facts.h"
 #include "engine/train/validation.h"
 
 namespace thalweg::engine {
@@ -249,13 +250,15 @@ jobspec::Map Attempt::start_fields() const {
   jobspec::List nodes;
   for (int rank = 0; rank < in.group.size(); ++rank)
     nodes.push_back(in.group.node_of(rank));
+  const std::vector<std::string> routes = in.group.routes();
+  const std::string gpu = model->gpu() != nullptr ? model->gpu()->info().name : "";
   return {{"format", 1},
           {"attempt", in.trial.id.to_string()},
           {"token", in.trial.token},
           {"ranks", in.group.size()},
           {"node_list", std::move(nodes)},
           {"device", settings.device},
-          {"device_name", model->gpu() != nullptr ? model->gpu()->info().name : processor_name()},
+          {"device_name", gpu.empty() ? processor_name() : gpu},
           {"threads", lanes->threads()},
           {"shards", sharding.shards},
           {"parameters", model->parameter_count()},
@@ -265,7 +268,10 @@ jobspec::Map Attempt::start_fields() const {
           {"epochs", static_cast<double>(plan.length.total_steps) /
                          static_cast<double>(plan.length.steps_per_epoch)},
           {"resumed_step", resumed ? step : 0},
+          {"transport", jobspec::List(routes.begin(), routes.end())},
+          {"machines", node_kinds(in.group, gpu)},
           {"version", engine_version()},
+          {"commit", engine_commit()},
           {"libraries", library_versions()},
           {"config", resolved_config()}};
 }

@@ -22,12 +22,14 @@
 #include "engine/sync/lane_pool.h"
 #include "engine/sync/mode.h"
 #include "engine/train/checkpoint.h"
+#include "engine/train/energy.h"
 #include "engine/train/factory.h"
 #include "engine/train/init_from.h"
 #include "engine/train/interval.h"
 #include "engine/train/memory.h"
 #include "engine/train/noise_scale.h"
 #include "engine/train/options.h"
+#include "engine/train/rank_times.h"
 #include "engine/train/record.h"
 #include "engine/train/stop.h"
 #include "jobspec/trial.h"
@@ -98,6 +100,8 @@ struct Attempt {
   std::optional<Beginning> beginning;  ///< rank 0's, by init_from; nothing once resumed
   bool looked_at_validation = false;   ///< for what is not finite in the data
   Interval interval;
+  RankTimes rank_times;
+  EnergyMeter energy;
   NoiseScale noise;
   /// What the attempt has spent on other things than training, in seconds.
   struct Spent {

@@ -320,6 +320,7 @@ class Checker::Visit {
     facts.several_ranks = report.ranks > 1;
     facts.tests = report.test > 0;
     facts.several_steps = report.length.total_steps > 1;
+    facts.checkpoints = !make_plan(settings_, report.training).checkpoint.never();
     const std::string mode = config_.find("sync.mode")->to_text();
     const Value* const compress = config_.find("sync.compress");
     const std::string kind = compress == nullptr ? "none" : compress->to_text();

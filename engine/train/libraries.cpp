@@ -2,12 +2,17 @@
 
 #include <fstream>
 
+#include "engine/train/commit.inc"
 #include "jobspec/value.h"
 
 namespace thalweg::engine {
 
 std::string engine_version() {
   return THALWEG_VERSION;
+}
+
+std::string engine_commit() {
+  return kCommit;
 }
 
 std::string processor_name() {

@@ -22,6 +22,14 @@ bool noise(const RunFacts& facts) {
   return facts.measures_noise;
 }
 
+bool checkpoints(const RunFacts& facts) {
+  return facts.checkpoints;
+}
+
+bool energy(const RunFacts& facts) {
+  return facts.energy;
+}
+
 const std::vector<Row>& own_rows() {
   constexpr const char* kRanks = "several ranks";
   constexpr const char* kNoise = "noise.every above 0, several shards";
@@ -49,6 +57,16 @@ const std::vector<Row>& own_rows() {
       {{metric::kernels_s, "measuring kernels, a part of perf/startup_s", "s", "", false}},
       {{metric::validation_s, "validations up to now, of this attempt", "s", "", false}},
       {{metric::checkpoint_s, "checkpoints up to now, of this attempt", "s", "", false}},
+      {{metric::checkpoint_bytes, "size of the checkpoint that was written", "bytes",
+        "those that write checkpoints", false},
+       checkpoints},
+      {{metric::checkpoint_ms, "that training waited for it", "ms", "those that write checkpoints",
+        false},
+       checkpoints},
+      {{metric::cpu_energy_j,
+        "processors' and their memory's energy up to now, of all nodes, in this attempt", "J",
+        "all nodes have counters (RAPL) that the user may read", false},
+       energy},
       {{metric::b_simple, "gradient noise scale: trace / squared_norm", "samples", kNoise, false},
        noise},
       {{metric::noise_trace, "variance of a sample's gradient", "", kNoise, false}, noise},

@@ -31,7 +31,9 @@ struct RunFacts {
   const LossPlan* loss = nullptr;
   bool tests = false;  ///< there are test samples
   bool several_ranks = false;
-  bool several_steps = true;   ///< in all
+  bool several_steps = true;  ///< in all
+  bool checkpoints = true;
+  bool energy = false;         ///< the machines have counters
   bool measures_noise = true;  ///< noise.every, several shards, and sums that are plain means
 };
 

@@ -2,10 +2,13 @@
 
 #include <utility>
 
+#include "jobspec/metric_names.h"
 #include "jobspec/trial.h"
 #include "jobspec/value.h"
 
 namespace thalweg::engine {
+
+namespace metric = jobspec::metric;
 
 Record::Record(const jobspec::Trial& trial, const std::filesystem::path& folder, bool writes,
                std::function<void()> given_up) {
@@ -49,7 +52,15 @@ void Record::checkpoint(const Saved& saved) {
                       {"seconds", saved.seconds}};
   if (saved.best) fields.emplace_back("best", true);
   journal_->write("checkpoint", std::move(fields));
+  journal_->metrics({{metric::checkpoint_bytes, saved.step, static_cast<double>(saved.bytes)},
+                     {metric::checkpoint_ms, saved.step, 1000 * saved.seconds}});
   checkpoint_ = saved.step;
+}
+
+void Record::ranks(std::int64_t step, jobspec::Map fields) {
+  if (!journal_) return;
+  fields.insert(fields.begin(), {"step", step});
+  journal_->write("ranks", std::move(fields));
 }
 
 void Record::end(const char* status, std::int64_t step, const std::string& reason) {

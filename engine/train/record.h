@@ -40,6 +40,8 @@ class Record {
     bool best = false;
   };
   void checkpoint(const Saved& saved);
+  /// Where each rank's time went, up to `step`: RankTimes::All.
+  void ranks(std::int64_t step, jobspec::Map fields);
   /// `status` as in journal.md. Also puts the journal on the disk.
   void end(const char* status, std::int64_t step, const std::string& reason);
   void end(std::int64_t step, const Failure& failure);

@@ -50,6 +50,14 @@ std::string add_metrics(const char* set, const Judgement& judged, std::int64_t s
   return text;
 }
 
+/// Of all ranks, with each validation. Collective.
+std::vector<MetricPoint> report_ranks(Attempt& a) {
+  RankTimes::All all = a.rank_times.gather(a.in.group, a.energy.joules());
+  if (a.step > 0) a.record.ranks(a.step, std::move(all.record));
+  if (!all.joules) return {};
+  return {{metric::cpu_energy_j, a.step, *all.joules}};
+}
+
 /// Since the program was started.
 double process_seconds() {
   static const Stopwatch since_start;
@@ -97,8 +105,8 @@ void report_validation(Attempt& a, std::optional<double> train_loss) {
   if (tests && !a.samples.test.empty())
     text += add_metrics(metric::test, judge(a.samples.test), a.step, metrics);
   a.spent.validation += whole.ms() / 1000;
-  const std::vector<MetricPoint> spent = spent_points(a);
-  metrics.insert(metrics.end(), spent.begin(), spent.end());
+  for (const std::vector<MetricPoint>& more : {spent_points(a), report_ranks(a)})
+    metrics.insert(metrics.end(), more.begin(), more.end());
   a.record.metrics(metrics);
   if (!a.leads()) return;
   if (train_loss)
@@ -155,6 +163,7 @@ Outcome stopped_early(Attempt& a) {
 bool take(Attempt& a, const StepOutcome& outcome) {
   if (!outcome.here) return false;
   a.interval.add(outcome);
+  a.rank_times.add(outcome);
   if (outcome.noise) a.noise.add(*outcome.noise);
   return outcome.stop;
 }
@@ -211,7 +220,11 @@ Outcome train(Attempt& a) {
       }
     }
     a.interval.add_time(data_ms, whole.ms());
-    if (logs) report_interval(a);
+    a.rank_times.add_data(data_ms);
+    if (logs) {
+      report_interval(a);
+      a.energy.joules();  // its counters begin again
+    }
     const bool judged = may_judge && (last || validations.decide(a.step, a.in.group));
     if (judged) report_validation(a, outcome.loss);
     if (a.stops() && !last) return stopped_early(a);

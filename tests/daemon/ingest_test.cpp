@@ -49,6 +49,12 @@ TEST(JournalLine, ReadsEveryType) {
   ASSERT_TRUE(line);
   EXPECT_EQ(line->step, 7);
 
+  line =
+      parse_journal_line(R"({"n":3,"t":6,"type":"ranks","step":7,"steps":7,"compute_ms":[1.5,2]})");
+  ASSERT_TRUE(line);
+  EXPECT_EQ(line->type, JournalLine::Type::ranks);
+  EXPECT_EQ(line->ranks, R"({"compute_ms":[1.5,2],"step":7,"steps":7})");
+
   line = parse_journal_line(
       R"({"n":4,"t":6,"type":"end","status":"failed","step":8,"reason":"lost","rank":1,"node":"b"})");
   ASSERT_TRUE(line);
@@ -204,6 +210,52 @@ TEST_F(IngestTest, TheNewestStartIsKeptWithoutTheToken) {
          "\n");
   ingest->tick();
   EXPECT_EQ(store->start(id), R"({"resumed_step":3,"steps":9})");
+}
+
+TEST_F(IngestTest, TheNewestTimesOfRanksAreKept) {
+  append(R"({"n":1,"t":8,"type":"start","steps":9,"node_list":["a","b"]})"
+         "\n"
+         R"({"n":2,"t":8,"type":"ranks","step":4,"compute_ms":[1,2]})"
+         "\n"
+         R"({"n":3,"t":9,"type":"ranks","step":8,"compute_ms":[3,4],"skew_ms":[1,0]})"
+         "\n");
+  ingest->tick();
+  const auto rows = store
+                        ->query(
+                            "SELECT rank, node, step, compute_ms, skew_ms, data_ms FROM ranks"
+                            " WHERE sweep = 1 ORDER BY rank",
+                            9, 9)
+                        .rows;
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[1][0].as_int(), 1);
+  EXPECT_EQ(rows[1][1].as_string(), "b");
+  EXPECT_EQ(rows[1][2].as_int(), 8);
+  EXPECT_EQ(rows[1][3].as_double(), 4);
+  EXPECT_EQ(rows[0][4].as_double(), 1);
+  EXPECT_TRUE(rows[0][5].is_null());
+}
+
+/// A record of a version that kept no start records: the journals still have them.
+TEST_F(IngestTest, OldJournalsFillInWhatTheRecordLacks) {
+  append(R"({"n":1,"t":8,"type":"start","steps":9})"
+         "\n" +
+         metrics(2, 1, "0.5") + "\n" + R"({"n":3,"t":8,"type":"ranks","step":4,"compute_ms":[7]})" +
+         "\n");
+  ASSERT_TRUE(store->add_points(id, 1, 3, {}));  // as that version did
+  EXPECT_EQ(store->start(id), std::nullopt);
+  ingest->remove(id);
+  EXPECT_TRUE(ingest->fill_one());
+  EXPECT_EQ(store->start(id), R"({"steps":9})");
+  EXPECT_EQ(store->query("SELECT compute_ms FROM ranks", 9, 9).rows.at(0).at(0).as_double(), 7);
+  EXPECT_FALSE(ingest->fill_one());
+}
+
+TEST_F(IngestTest, AnOldJournalThatIsGoneIsPassedOver) {
+  ASSERT_TRUE(store->add_points(id, 1, 3, {}));
+  ingest->remove(id);
+  EXPECT_TRUE(ingest->fill_one());
+  EXPECT_FALSE(ingest->fill_one());
+  EXPECT_EQ(store->start(id), std::nullopt);
 }
 
 TEST_F(IngestTest, AfterARestartNothingIsTakenTwice) {

@@ -25,6 +25,7 @@ class QueryTest : public StoreTest {
         R"("config":{"optimizer":{"name":"adamw","lr":0.001,"eps":1e-8},)"
         R"("model":{"name":"mlp","hidden":[512,256]},"batch":{"global":128},)"
         R"("epochs":5,"steps":null}})");
+    store.put_ranks(id, R"({"step":3,"compute_ms":[1.5]})");
     store.append_event({0, 1700000000, "submitted", {id.sweep, 0, 0}, R"({"trials":1})"});
   }
 
@@ -104,13 +105,13 @@ std::vector<std::string> columns_in_documentation(const std::string& view) {
 }
 
 TEST_F(QueryTest, EveryViewHasTheDocumentedColumns) {
-  for (const char* view : {"sweeps", "trials", "attempts", "starts", "hyperparameters", "metrics",
-                           "latest_metrics", "events"}) {
+  for (const char* view : {"sweeps", "trials", "attempts", "starts", "ranks", "hyperparameters",
+                           "metrics", "latest_metrics", "events"}) {
     const auto result = ask(std::string("SELECT * FROM ") + view);
     EXPECT_EQ(result.columns, columns_in_documentation(view)) << view;
     EXPECT_FALSE(result.rows.empty()) << view;
   }
-  EXPECT_EQ(ask("SELECT name FROM sqlite_master WHERE type = 'view'").rows.size(), 8u);
+  EXPECT_EQ(ask("SELECT name FROM sqlite_master WHERE type = 'view'").rows.size(), 9u);
 }
 
 TEST_F(QueryTest, StartsTellWhatATrainingStepComputes) {

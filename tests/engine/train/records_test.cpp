@@ -1,0 +1,160 @@
+// What an attempt tells about its machines and ranks.
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <thread>
+
+#include "engine/train/energy.h"
+#include "engine/train/node_facts.h"
+#include "engine/train/rank_times.h"
+#include "jobspec/trial.h"
+#include "tests/engine/comm/threads.h"
+#include "tests/engine/train/support.h"
+#include "tests/support/process.h"
+
+namespace thalweg::engine {
+namespace {
+
+namespace fs = std::filesystem;
+using jobspec::Map;
+using jobspec::Value;
+
+/// A powercap tree as the kernel shows it, whose numbers a test changes.
+class Energy : public testing::Test {
+ protected:
+  void zone(const std::string& name, const std::string& what, std::uint64_t microjoules,
+            std::uint64_t range = 1'000'000) {
+    const fs::path folder = root_.path() / name;
+    fs::create_directories(folder);
+    std::ofstream(folder / "name") << what << '\n';
+    std::ofstream(folder / "max_energy_range_uj") << range << '\n';
+    std::ofstream(folder / "energy_uj") << microjoules << '\n';
+  }
+  test::TempDir root_;
+};
+
+TEST_F(Energy, AddsUpPackagesAndMemoryAndNothingTwice) {
+  zone("intel-rapl:0", "package-0", 100'000);
+  zone("intel-rapl:0:0", "core", 100'000);  // inside the package
+  zone("intel-rapl:0:1", "dram", 100'000);
+  zone("intel-rapl:1", "package-1", 999'000);
+  zone("intel-rapl:2", "psys", 100'000);  // the packages are inside it
+  EnergyMeter meter(root_.path());
+  EXPECT_EQ(meter.joules(), 0);
+  zone("intel-rapl:0", "package-0", 600'000);
+  zone("intel-rapl:0:0", "core", 900'000);
+  zone("intel-rapl:0:1", "dram", 300'000);
+  zone("intel-rapl:1", "package-1", 1'000);  // it began again
+  zone("intel-rapl:2", "psys", 900'000);
+  EXPECT_NEAR(*meter.joules(), 0.5 + 0.2 + 0.002, 1e-9);
+  zone("intel-rapl:0", "package-0", 700'000);
+  EXPECT_NEAR(*meter.joules(), 0.8 + 0.002, 1e-9);
+  // One that cannot be read any more: the rest would be a wrong sum.
+  fs::remove(root_.path() / "intel-rapl:0:1" / "energy_uj");
+  EXPECT_EQ(meter.joules(), std::nullopt);
+}
+
+TEST_F(Energy, IsAbsentWhereTheMachineDoesNotTell) {
+  EXPECT_EQ(EnergyMeter(root_.path() / "none").joules(), std::nullopt);
+  zone("intel-rapl:0", "psys", 1);
+  EXPECT_EQ(EnergyMeter(root_.path()).joules(), std::nullopt);
+}
+
+/// Two of three ranks are on one machine.
+void on_three_ranks(const std::function<void(comm::Group&)>& part) {
+  comm::on_machines({0, 1, 1}, comm::GroupOptions{}, part);
+}
+
+TEST(RankTimes, EveryRankKnowsAllMeansAndTheNodesEnergy) {
+  std::mutex mutex;
+  std::vector<std::string> told;
+  std::vector<double> joules;
+  int unknown = 0;
+  on_three_ranks([&](comm::Group& group) {
+    RankTimes times;
+    for (int step = 0; step < 2; ++step) {
+      StepOutcome outcome;
+      outcome.compute_ms = 10 * (group.rank() + 1) + step;
+      outcome.optimizer_ms = 1;
+      if (step > 0) outcome.comm_before = CommTimes{5, 2, 3.0 - group.rank()};
+      times.add(outcome);
+      times.add_data(0.5);
+    }
+    // Ranks 1 and 2 share a machine: it counts once.
+    const RankTimes::All all = times.gather(group, 100.0 * (group.rank() + 1));
+    // Rank 1 speaks for its machine and does not know.
+    const auto without =
+        times.gather(group, group.rank() == 1 ? std::nullopt : std::optional<double>(1));
+    const std::lock_guard lock(mutex);
+    told.push_back(Value(all.record).to_json());
+    joules.push_back(all.joules.value_or(-1));
+    unknown += without.joules ? 0 : 1;
+  });
+  EXPECT_THAT(
+      told,
+      testing::Each(
+          R"({"steps":2,"data_ms":[0.5,0.5,0.5],"compute_ms":[10.5,20.5,30.5],)"
+          R"("comm_exposed_ms":[2.0,2.0,2.0],"skew_ms":[3.0,2.0,1.0],"optimizer_ms":[1.0,1.0,1.0]})"));
+  EXPECT_THAT(joules, testing::Each(300.0));
+  EXPECT_EQ(unknown, 3);
+}
+
+TEST(NodeFacts, KindsOfMachinesAreTold) {
+  std::mutex mutex;
+  std::vector<Value> told;
+  on_three_ranks([&](comm::Group& group) {
+    // As if the machine of ranks 1 and 2 had a GPU.
+    Value kinds = node_kinds(group, group.rank() == 0 ? "" : "NVIDIA H100");
+    const std::lock_guard lock(mutex);
+    told.push_back(std::move(kinds));
+  });
+  ASSERT_EQ(told.size(), 3u);
+  for (const Value& kinds : told) {
+    ASSERT_EQ(kinds.as_list().size(), 2u) << kinds.to_json();
+    const Value& first = kinds.as_list()[0];
+    EXPECT_EQ(first.find("cores")->as_int(), std::thread::hardware_concurrency());
+    EXPECT_GT(first.find("memory_gib")->as_int(), 0);
+    EXPECT_EQ(first.find("gpu"), nullptr);
+    EXPECT_EQ(first.find("nodes")->as_list().size(), 1u);
+    EXPECT_EQ(kinds.as_list()[1].find("gpu")->as_string(), "NVIDIA H100");
+    EXPECT_EQ(kinds.as_list()[1].find("nodes")->as_list().size(), 1u);
+  }
+}
+
+TEST(Journal, TellsRanksMachinesAndCheckpoints) {
+  const test::TempDir folder;
+  jobspec::Trial trial = tiny_trial();
+  trial.train.set("checkpoint", Map{{"every", 10}});
+  run_to_end(trial, folder.path(), 2);
+  const auto journal = read_journal(folder.path());
+  const Value start = lines_of(journal, "start").at(0);
+  EXPECT_EQ(start.find("machines")->as_list().size(), 1u);
+  EXPECT_NE(start.find("transport"), nullptr);
+  EXPECT_NE(start.find("commit"), nullptr);
+  const auto ranks = lines_of(journal, "ranks");
+  ASSERT_FALSE(ranks.empty());
+  const Value& last = ranks.back();
+  EXPECT_EQ(last.find("step")->as_int(), 60);
+  EXPECT_EQ(last.find("steps")->as_int(), 60);
+  for (const char* part : {"data_ms", "compute_ms", "comm_exposed_ms", "skew_ms", "optimizer_ms"})
+    EXPECT_EQ(last.find(part)->as_list().size(), 2u) << part;
+  EXPECT_GT(last.find("compute_ms")->as_list()[1].as_double(), 0);
+  const auto checkpoints = lines_of(journal, "checkpoint");
+  std::vector<double> bytes, ms;
+  for (const Value& line : lines_of(journal, "metrics"))
+    for (const Value& point : line.find("points")->as_list()) {
+      const std::string name = point.as_list()[0].as_string();
+      if (name == "perf/checkpoint_bytes") bytes.push_back(point.as_list()[2].as_double());
+      if (name == "perf/checkpoint_ms") ms.push_back(point.as_list()[2].as_double());
+    }
+  ASSERT_EQ(bytes.size(), checkpoints.size());
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    EXPECT_EQ(bytes[i], checkpoints[i].find("bytes")->as_double());
+    EXPECT_EQ(ms[i], 1000 * checkpoints[i].find("seconds")->as_double());
+  }
+}
+
+}  // namespace
+}  // namespace thalweg::engine
