@@ -61,12 +61,18 @@ constexpr std::array table{
             "thalweg curve 12 --by optimizer.name --svg curves.svg\n"
             "thalweg curve 12 --csv > curves.csv",
             make_curve, "plot graph chart metrics metric history"},
-    Command{
-        "query", "ask the database in SQL",
-        "The views: sweeps, trials, attempts, starts, hyperparameters, metrics, latest_metrics, "
-        "events. Read-only.",
-        "thalweg query 'select state, count(*) from trials group by state'", make_query,
-        "sql select database db"},
+    Command{"timeline", "show where the time of a trial's attempts went",
+            "From launch to end: queue, start-up, waiting for samples, computation, communication, "
+            "waiting for slower ranks, update, validation, checkpoints; the largest part and what "
+            "makes it smaller; with several ranks each rank's times.",
+            "thalweg timeline 12.3\nthalweg timeline 12.3 --svg timeline.svg", make_timeline,
+            "time profile bottleneck where slow performance"},
+    Command{"query", "ask the database in SQL",
+            "The views: sweeps, trials, attempts, starts, ranks, hyperparameters, metrics, "
+            "latest_metrics, "
+            "events. Read-only.",
+            "thalweg query 'select state, count(*) from trials group by state'", make_query,
+            "sql select database db"},
     Command{
         "evaluate", "judge a trial's checkpoint on the validation and test samples",
         "The newest checkpoint, or the one that is named; on this machine, with the trial's data.",

@@ -15,6 +15,7 @@ Action make_show(Arguments& arguments);
 Action make_watch(Arguments& arguments);
 Action make_compare(Arguments& arguments);
 Action make_curve(Arguments& arguments);
+Action make_timeline(Arguments& arguments);
 Action make_query(Arguments& arguments);
 Action make_logs(Arguments& arguments);
 Action make_cancel(Arguments& arguments);

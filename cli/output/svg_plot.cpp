@@ -11,41 +11,18 @@
 #include <utility>
 
 #include "cli/output/format.h"
+#include "cli/output/svg.h"
 
 namespace thalweg::cli {
 namespace {
 
-// Okabe and Ito's colours, which colour-blind people can tell apart (jfly.uni-koeln.de/color).
-constexpr std::array<const char*, 7> colours = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
-                                                "#E69F00", "#56B4E9", "#000000"};
+using svg::escaped;
+using svg::line;
+using svg::text_at;
+
 constexpr double plot_width = 600, plot_height = 340;
 constexpr double left = 84, top = 44, right = 24, below = 56;
 constexpr double legend_row = 20, legend_line = 24, letter_width = 7.2;
-
-std::string escaped(const std::string& text) {
-  std::string result;
-  for (const char c : text) {
-    if (c == '&')
-      result += "&amp;";
-    else if (c == '<')
-      result += "&lt;";
-    else if (c == '>')
-      result += "&gt;";
-    else if (static_cast<unsigned char>(c) >= 0x20)
-      result += c;
-  }
-  return result;
-}
-
-std::string text_at(double x, double y, const char* style, const std::string& text) {
-  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"{}\">{}</text>\n", x, y, style,
-                     escaped(text));
-}
-
-std::string line(double x1, double y1, double x2, double y2, const std::string& how) {
-  return fmt::format("<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" {}/>\n", x1, y1,
-                     x2, y2, how);
-}
 
 /// From data to 0..1, with the numbers that its ticks show.
 class Axis {
@@ -164,12 +141,12 @@ std::string axes(const Frame& frame, const SvgOptions& options) {
 std::string stroke_of(std::size_t number) {
   constexpr std::array<const char*, 3> dashes = {"", " stroke-dasharray=\"7 4\"",
                                                  " stroke-dasharray=\"2 3\""};
-  return fmt::format("stroke=\"{}\"{}", colours[number % colours.size()],
-                     dashes[number / colours.size() % dashes.size()]);
+  return fmt::format("stroke=\"{}\"{}", svg::kColours[number % svg::kColours.size()],
+                     dashes[number / svg::kColours.size() % dashes.size()]);
 }
 
 std::string curve(const Frame& frame, const PlotSeries& series, std::size_t number) {
-  const char* const colour = colours[number % colours.size()];
+  const char* const colour = svg::kColours[number % svg::kColours.size()];
   std::string band, points;
   const auto put = [&](std::string& to, double x, double y) {
     to += fmt::format("{:.1f},{:.1f} ", frame.x_at(x), frame.y_at(y));
@@ -226,13 +203,7 @@ std::string svg_plot(const SvgOptions& options, const std::vector<PlotSeries>& s
   const double rows = labelled ? static_cast<double>((all.size() + columns - 1) / columns) : 0;
   const double bottom = top + plot_height + below;
   const double width = left + plot_width + right, height = bottom + rows * legend_row + 8;
-  std::string text = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" "
-      "height=\"{1}\">\n<style>text{{font:13px sans-serif;fill:#222}}"
-      ".title{{font-size:15px;font-weight:bold}}.end{{text-anchor:end}}"
-      ".middle{{text-anchor:middle}}.grid{{stroke:#ddd}}.frame{{fill:none;stroke:#555}}</style>\n"
-      "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n",
-      width, height);
+  std::string text = svg::head(width, height);
   const Frame frame = frame_of(all, options.logarithmic);
   text += axes(frame, options);
   for (std::size_t s = 0; s < all.size(); ++s)

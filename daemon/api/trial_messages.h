@@ -143,4 +143,61 @@ struct CurvesAnswer {
   }
 };
 
+struct TimelinePartMessage {
+  std::string name;
+  double seconds = 0;
+
+  static void each_field(auto& self, auto&& field) {
+    field("name", self.name);
+    field("seconds", self.seconds);
+  }
+};
+
+/// ms per step since the attempt began.
+struct RankTimeMessage {
+  std::int64_t rank = 0;
+  std::string node;
+  double data_ms = 0, compute_ms = 0, comm_exposed_ms = 0, skew_ms = 0, optimizer_ms = 0;
+
+  static void each_field(auto& self, auto&& field) {
+    field("rank", self.rank);
+    field("node", self.node);
+    field("data_ms", self.data_ms);
+    field("compute_ms", self.compute_ms);
+    field("comm_exposed_ms", self.comm_exposed_ms);
+    field("skew_ms", self.skew_ms);
+    field("optimizer_ms", self.optimizer_ms);
+  }
+};
+
+/// db/analysis/timeline.h
+struct AttemptTimelineMessage {
+  std::string id, state;
+  std::int64_t nodes = 0, ranks = 0, steps = 0;
+  double waited = 0, seconds = 0;
+  std::vector<TimelinePartMessage> parts;
+  std::string bottleneck, advice;
+  std::vector<RankTimeMessage> per_rank;
+
+  static void each_field(auto& self, auto&& field) {
+    field("id", self.id);
+    field("state", self.state);
+    field("nodes", self.nodes);
+    field("ranks", self.ranks);
+    field("steps", self.steps);
+    field("waited", self.waited);
+    field("seconds", self.seconds);
+    field("parts", self.parts);
+    field("bottleneck", self.bottleneck);
+    field("advice", self.advice);
+    field("per_rank", self.per_rank);
+  }
+};
+
+/// Answer to GET /v1/trials/12.3/timeline.
+struct TimelineAnswer {
+  std::vector<AttemptTimelineMessage> attempts;
+  static void each_field(auto& self, auto&& field) { field("attempts", self.attempts); }
+};
+
 }  // namespace thalweg::daemon::api

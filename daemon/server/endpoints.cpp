@@ -18,6 +18,7 @@ const std::vector<Endpoint>& endpoints() {
        get_curves},
       {"GET", "/v1/trials/{id}", "a trial with its attempts and metrics", get_trial},
       {"GET", "/v1/trials/{id}/curve", "a metric over steps", get_curve},
+      {"GET", "/v1/trials/{id}/timeline", "where the time of its attempts went", get_timeline},
       {"GET", "/v1/attempts/{id}", "an attempt with its events", get_attempt},
       {"GET", "/v1/attempts/{id}/log", "its stdout, stderr or journal from an offset on", get_log},
       {"POST", "/v1/cancel", "end a sweep or a trial", post_cancel},

@@ -26,7 +26,7 @@ const std::vector<Endpoint>& endpoints();
 const Endpoint& find_endpoint(Request& request, bool over_tcp);
 
 // Each in the file of its name (sweeps.cpp, extend.cpp, labels.cpp, upkeep.cpp, runs.cpp,
-// comparison.cpp, control.cpp, watch.cpp).
+// comparison.cpp, timeline.cpp, control.cpp, watch.cpp).
 boost::asio::awaitable<Response> post_sweep(App& app, const Request& request);
 boost::asio::awaitable<Response> post_extend(App& app, const Request& request);
 boost::asio::awaitable<Response> get_sweeps(App& app, const Request& request);
@@ -35,6 +35,7 @@ boost::asio::awaitable<Response> get_comparison(App& app, const Request& request
 boost::asio::awaitable<Response> get_trial(App& app, const Request& request);
 boost::asio::awaitable<Response> get_curve(App& app, const Request& request);
 boost::asio::awaitable<Response> get_curves(App& app, const Request& request);
+boost::asio::awaitable<Response> get_timeline(App& app, const Request& request);
 boost::asio::awaitable<Response> get_attempt(App& app, const Request& request);
 boost::asio::awaitable<Response> get_log(App& app, const Request& request);
 boost::asio::awaitable<Response> get_index(App& app, const Request& request);

@@ -54,6 +54,14 @@ const SweepState& known_sweep(const App& app, std::int64_t id) {
   return it->second;
 }
 
+void check_trial(const App& app, const Id& id) {
+  const SweepState& sweep = known_sweep(app, id.sweep);
+  if (app.controller.state().trial(id) == nullptr)
+    throw HttpError(404, "sweep " + std::to_string(id.sweep) + " has trials 1 to " +
+                             std::to_string(sweep.trials.size()) + ", not " +
+                             std::to_string(id.trial));
+}
+
 json body_object(const Request& request) {
   json body = json::parse(request.body, nullptr, false);
   if (!body.is_object()) throw HttpError(400, "the body must be a JSON object");

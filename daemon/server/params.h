@@ -20,6 +20,7 @@ jobspec::Id parse_id(const std::string& text);
 
 /// Throws HttpError 404 where there is none.
 const SweepState& known_sweep(const App& app, std::int64_t id);
+void check_trial(const App& app, const jobspec::Id& id);
 
 /// The body as a JSON object.
 nlohmann::json body_object(const Request& request);

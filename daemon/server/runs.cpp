@@ -32,14 +32,6 @@ std::optional<json> start_of(db::ReadStore& store, const Id& attempt) {
   return json::parse(*record, nullptr, false);
 }
 
-void check_trial(const App& app, const Id& id) {
-  const SweepState& sweep = known_sweep(app, id.sweep);
-  if (app.controller.state().trial(id) == nullptr)
-    throw HttpError(404, "sweep " + std::to_string(id.sweep) + " has trials 1 to " +
-                             std::to_string(sweep.trials.size()) + ", not " +
-                             std::to_string(id.trial));
-}
-
 }  // namespace
 
 awaitable<Response> get_sweeps(App& app, const Request& request) {

@@ -24,10 +24,10 @@ TEST_F(CliUsage, HelpListsCommandsAndExitCodes) {
   const Outcome help = thalweg({"--help"});
   EXPECT_EQ(help.code, 0);
   for (const char* word :
-       {"init",   "run",        "submit",  "validate", "schema",   "ls",     "show",
-        "watch",  "compare",    "curve",   "query",    "evaluate", "export", "logs",
-        "cancel", "retry",      "rerun",   "extend",   "tag",      "note",   "rename",
-        "daemon", "completion", "version", "130",      "Example:"})
+       {"init",     "run",     "submit",     "validate", "schema",   "ls",      "show",
+        "watch",    "compare", "curve",      "query",    "evaluate", "export",  "logs",
+        "cancel",   "retry",   "rerun",      "extend",   "tag",      "note",    "rename",
+        "timeline", "daemon",  "completion", "version",  "130",      "Example:"})
     EXPECT_THAT(help.out, HasSubstr(word));
   EXPECT_EQ(thalweg({"help"}).out, help.out);
 }
@@ -45,7 +45,7 @@ TEST_F(CliUsage, EveryCommandHasHelpWithAnExample) {
     EXPECT_EQ(thalweg({"help", name}).out, help.out);
     ++found;
   }
-  EXPECT_EQ(found, 29);
+  EXPECT_EQ(found, 30);
 }
 
 TEST_F(CliUsage, WrongCommandNamesTheNearest) {
@@ -200,6 +200,7 @@ TEST_F(CliTables, JsonIsTheControllersAnswer) {
       {"compare",
        {"GET /v1/sweeps/12/compare?by=a.b,c&metric=val%2Floss&target=0.5",
         {"compare", "12", "--by", "a.b,c", "--metric", "val/loss", "--target", "0.5", "--json"}}},
+      {"timeline", {"GET /v1/trials/12.2/timeline", {"timeline", "12.2", "--json"}}},
       {"curve",
        {"GET /v1/trials/12.3/curve?metric=train%2Floss&points=9",
         {"curve", "12.3", "train/loss", "--points", "9", "--json"}}},
@@ -407,6 +408,25 @@ TEST_F(CliTables, CurveDrawsAndExports) {
   EXPECT_THAT(thalweg({"curve", "12.3", "train/loss"}).out, HasSubstr("2.3 ┤⢣"));
   EXPECT_THAT(thalweg({"curve", "12.3", "train/loss", "--csv"}).out,
               StartsWith("sweep,trial,step,value,time,attempt\n12,3,0,2.3,1760000000.0,1\n"));
+}
+
+TEST_F(CliTables, TimelineDrawsPartsAndRanks) {
+  controller().answer("GET /v1/trials/12.2/timeline", sample("timeline"));
+  const Outcome both = thalweg({"timeline", "12.2"});
+  EXPECT_EQ(both.code, 0) << both.err;
+  EXPECT_THAT(both.out, HasSubstr("12.2.1  failed  40 s from launch to end, 2 ranks on 2 nodes"));
+  EXPECT_THAT(both.out, HasSubstr("  compute             30 s   75 %  ██████████████████████▌\n"));
+  EXPECT_THAT(both.out, HasSubstr("launched after 1:30 of waiting for its turn"));
+  EXPECT_THAT(both.out, HasSubstr("RANK  NODE  DATA  COMPUTE"));
+  EXPECT_THAT(both.out, HasSubstr("most of it: compute: forward and backward"));
+  EXPECT_THAT(both.out, HasSubstr("12.2.2  queued  12 s from launch to now"));
+  // One attempt alone; a width that a terminal has.
+  const Outcome one = thalweg({"timeline", "12.2.2"});
+  EXPECT_THAT(one.out, Not(HasSubstr("12.2.1")));
+  EXPECT_THAT(thalweg({"timeline", "12.2", "--svg", "-"}).out,
+              testing::AllOf(StartsWith("<svg "), HasSubstr("<title>compute 30 s</title>")));
+  EXPECT_EQ(thalweg({"timeline", "12.2.7"}).code, 4);
+  EXPECT_EQ(thalweg({"timeline", "12"}).code, 2);
 }
 
 TEST_F(CliTables, CurveDrawsTheSweepsMetricAndNamesTheOthers) {

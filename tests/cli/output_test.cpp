@@ -11,6 +11,7 @@
 #include "cli/output/format.h"
 #include "cli/output/json.h"
 #include "cli/output/plot.h"
+#include "cli/output/svg_bars.h"
 #include "cli/output/svg_plot.h"
 #include "cli/output/table.h"
 #include "cli/output/text.h"
@@ -318,6 +319,20 @@ TEST(CliSvg, DrawsCurvesBandsTicksAndALegend) {
   EXPECT_EQ(svg.find("nan"), std::string::npos);
   // y from 1 to 5: the band's first low is at the bottom of the frame, its last high at the top.
   EXPECT_THAT(svg, HasSubstr("<polygon points=\"84.0,384.0 384.0,214.0 384.0,44.0 84.0,299.0 \""));
+}
+
+TEST(CliSvg, BarsHaveTheirPartsInProportion) {
+  const std::string svg = svg_bars(
+      "a & b", "s",
+      {{"12.1.1", {{"data", 25}, {"compute", 75}, {"nothing", 0}}}, {"12.1.2", {{"compute", 50}}}});
+  EXPECT_EQ(svg.rfind("<svg ", 0), 0u);
+  EXPECT_THAT(svg, HasSubstr(">a &amp; b<"));
+  EXPECT_THAT(svg, HasSubstr("x=\"100.0\" y=\"44.0\" width=\"150.0\""));
+  EXPECT_THAT(svg, HasSubstr("x=\"250.0\" y=\"44.0\" width=\"450.0\""));
+  EXPECT_THAT(svg, HasSubstr("x=\"100.0\" y=\"78.0\" width=\"300.0\""));
+  EXPECT_THAT(svg, HasSubstr("<title>compute 75 s</title>"));
+  EXPECT_EQ(svg.find("nothing"), std::string::npos);
+  EXPECT_EQ(svg_bars("", "s", {{"1", {{"data", 0}}}}), "");
 }
 
 TEST(CliSvg, LogarithmicAxesHaveTicksAtRoundNumbers) {
