@@ -222,8 +222,7 @@ class Walk {
     if (at_once || !options_.plan_memory) return;
     const double end = seconds() + options_.seconds / 2;
     for (const std::size_t g : order)
-      if (groups[g].shape.checked && groups[g].shape.report.errors.empty() && seconds() <= end)
-        plan_memory(groups[g]);
+      if (groups[g].shape.report.graph && seconds() <= end) plan_memory(groups[g]);
   }
 
  private:

@@ -3,8 +3,13 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <chrono>
+#include <cstdio>
+#include <sstream>
+
 #include "tests/end_to_end/crashes.h"
 #include "tests/end_to_end/sweep_home.h"
+#include "tests/support/npy.h"
 
 namespace thalweg::test {
 namespace {
@@ -46,6 +51,48 @@ TEST(LocalSweep, SaysHowFarATrialIs) {
   EXPECT_GT(progress.value("epochs", 0.0), 0);
   EXPECT_EQ(home.thalweg({"cancel", id}).code, 0);
   EXPECT_TRUE(home.wait_for_end(id));
+}
+
+/// The places and words of the 20 mistakes of refused.yaml, each of which only the engine knows.
+std::vector<std::string> expected_refusals(const std::string& text) {
+  std::vector<std::string> found;
+  std::istringstream rows(text);
+  for (std::string row; std::getline(rows, row);)
+    if (const std::string mark = "# expect: "; row.rfind(mark, 0) == 0)
+      found.push_back("refused.yaml:" + row.substr(mark.size()));
+  return found;
+}
+
+TEST(LocalSweep, WhatTheEngineKnowsIsRefusedOnSubmission) {
+  SweepHome home;
+  const std::string source = std::string(THALWEG_SOURCE_DIR) + "/tests/end_to_end/data/";
+  const std::string text = read_file(source + "refused.yaml");
+  write_file(home.folder() / "refused.yaml", text);
+  write_file(home.folder() / "x.npy", npy_text("<f4", {480, 12}, std::vector<float>(480 * 12, 1)));
+  write_file(home.folder() / "few.npy", npy_text("<f4", {20, 12}, std::vector<float>(20 * 12, 1)));
+  write_file(home.folder() / "cut.npy",
+             npy_text("<f4", {480, 12}, std::vector<float>(480 * 12, 1)).substr(0, 1000));
+  write_file(home.folder() / "notes.txt", "no array");
+  std::vector<std::int64_t> labels(480);
+  for (std::size_t i = 0; i < labels.size(); ++i)
+    labels[i] = static_cast<std::int64_t>(i % 10);
+  write_file(home.folder() / "y.npy", npy_text("<i8", {480}, labels));
+  const std::vector<std::string> expected = expected_refusals(text);
+  EXPECT_EQ(expected.size(), 20u);
+  for (const char* command : {"validate", "submit"}) {
+    const auto start = std::chrono::steady_clock::now();
+    const Outcome outcome = home.thalweg({command, "refused.yaml", "--backend", "local"});
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    std::printf("%s refused 200 trials in %.2f s\n", command, took.count());
+    EXPECT_EQ(outcome.code, 2) << outcome.out;
+    std::string said = outcome.err;  // with paths as they are in the file
+    const std::string folder = home.folder().string() + "/";
+    for (std::size_t at; (at = said.find(folder)) != said.npos;)
+      said.erase(at, folder.size());
+    for (const std::string& words : expected)
+      EXPECT_THAT(said, testing::HasSubstr(words)) << command;
+  }
+  EXPECT_TRUE(home.query("SELECT * FROM sweeps")["rows"].empty());
 }
 
 TEST(LocalSweep, StarterFilesRun) {
