@@ -152,7 +152,7 @@ TEST(TrainProcess, BadInputIsExitCode2) {
       {{"--check=1", "a.yaml"}, "--check takes no value"},
       {{"--trial", "1", "a.yaml"},
        "--trial, --elsewhere, --seconds, --as, --directory and --max-nodes go with --check"},
-      {{"--json", "a.yaml"}, "--json goes with --check, --evaluate"},
+      {{"--json", "a.yaml"}, "--json goes with --check, --describe, --evaluate"},
       {{"--out", "a.npy", "a.yaml"}, "--volume, --truth and --out go with --flood-fill"},
       {{"--check", "--checkpoint", "a.ckpt", "a.yaml"}, "--checkpoint goes with --evaluate"},
       {{"--export"}, "--export needs a value: FILE"},
