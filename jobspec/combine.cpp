@@ -12,7 +12,7 @@ namespace thalweg::jobspec {
 namespace {
 
 /// Combinations that `when` leaves out cost time, too.
-constexpr double most_combinations = 1e7;
+constexpr double max_combinations = 1e7;
 
 bool same(const Value& a, const Value& b) {
   if (a.is_number() && b.is_number()) return a.as_double() == b.as_double();
@@ -327,13 +327,13 @@ bool check_size(const Sweep& sweep, Diagnostics& diagnostics) {
     configurations = std::min(configurations, static_cast<double>(sweep.run_cap));
   }
   const double trials = configurations * static_cast<double>(sweep.seeds.size());
-  const auto most_trials = static_cast<double>(sweep.limits.max_trials);
-  if (combinations <= most_combinations && trials <= most_trials) return true;
-  const bool too_many_trials = trials > most_trials;
+  const auto max_trials = static_cast<double>(sweep.limits.max_trials);
+  if (combinations <= max_combinations && trials <= max_trials) return true;
+  const bool too_many_trials = trials > max_trials;
   diagnostics.add(sweep.axes.empty() ? Place{} : sweep.axes.front().place, "parameters",
                   "found " + Value(too_many_trials ? trials : combinations).canonical() +
                       (too_many_trials ? " trials" : " combinations") + ", expected at most " +
-                      Value(too_many_trials ? most_trials : most_combinations).canonical() +
+                      Value(too_many_trials ? max_trials : max_combinations).canonical() +
                       (too_many_trials ? sweep.limits.max_trials_from : ""),
                   !grid             ? "lower run_cap"
                   : too_many_trials ? "shorten the lists, or set run_cap"

@@ -16,11 +16,11 @@ namespace {
 using Pointer = std::shared_ptr<const Distribution>;
 
 /// A grid axis with more values than this is a mistake.
-constexpr double most_grid_values = 1e6;
+constexpr double max_grid_values = 1e6;
 /// exp() of more leaves the range of a double.
-constexpr double most_exponent = 700;
+constexpr double max_exponent = 700;
 /// Whole numbers up to here are exact in a double.
-constexpr double most_exact = 9007199254740992;
+constexpr double max_exact = 9007199254740992;
 
 // --- listed values
 // ---------------------------------------------------------------------------------------------------
@@ -142,7 +142,7 @@ double gauss_quantile(double u, double mu, double sigma) {
   return mu + sigma * normal_quantile(u);
 }
 double log_gauss_quantile(double u, double mu, double sigma) {
-  return exact_exp(std::clamp(gauss_quantile(u, mu, sigma), -most_exponent, most_exponent));
+  return exact_exp(std::clamp(gauss_quantile(u, mu, sigma), -max_exponent, max_exponent));
 }
 
 class Range : public Distribution {
@@ -162,7 +162,7 @@ class Range : public Distribution {
     // As numpy's arange: max itself is left out.
     const double q = q_->as_double();
     std::vector<Value> values;
-    for (double i = 0; a_ + i * q < b_ && i <= most_grid_values; ++i) {
+    for (double i = 0; a_ + i * q < b_ && i <= max_grid_values; ++i) {
       const double x = a_ + i * q;
       values.push_back(q_->is_int() && whole_min_ ? Value(static_cast<std::int64_t>(x)) : Value(x));
     }
@@ -202,7 +202,7 @@ class Range : public Distribution {
     if (!q_) return x;
     const double q = q_->as_double();
     const double steps = std::nearbyint(x / q) * q;  // half to even, as numpy
-    if (q_->is_int() && std::fabs(steps) <= most_exact) return static_cast<std::int64_t>(steps);
+    if (q_->is_int() && std::fabs(steps) <= max_exact) return static_cast<std::int64_t>(steps);
     return steps;
   }
 
@@ -225,7 +225,7 @@ class IntUniform : public Distribution {
     std::vector<Value> values;
     for (std::int64_t i = min_; i <= max_; ++i) {
       values.emplace_back(i);
-      if (static_cast<double>(values.size()) > most_grid_values) break;
+      if (static_cast<double>(values.size()) > max_grid_values) break;
     }
     return values;
   }
@@ -239,7 +239,7 @@ class IntUniform : public Distribution {
 };
 
 Pointer make_int_uniform(Fields& fields) {
-  constexpr auto most = static_cast<std::int64_t>(most_exact / 4);
+  constexpr auto most = static_cast<std::int64_t>(max_exact / 4);
   std::int64_t min = 0, max = 0;
   const bool both =
       fields.require("min", "a whole number") & fields.require("max", "a whole number");
@@ -268,7 +268,7 @@ bool in_range(Fields& fields, Ask ask, double a, double b) {
     // sigma may be missing, but its default is good.
     if (b <= 0) return wrong("sigma", "a number above 0");
     constexpr double farthest = 9;  // sigmas; beyond every sample
-    if (ask == Ask::log_mu_sigma && std::fabs(a) + farthest * b > most_exponent) {
+    if (ask == Ask::log_mu_sigma && std::fabs(a) + farthest * b > max_exponent) {
       return wrong(fields.take("sigma") ? "sigma" : "mu", "exp(mu + 9 sigma) to be a double");
     }
     return true;
@@ -276,8 +276,8 @@ bool in_range(Fields& fields, Ask ask, double a, double b) {
   if (ask == Ask::positive_min_max && a <= 0)
     return wrong("min", "a number above 0",
                  "a logarithm has no 0: write the smallest value that is meant, as 1.0e-5");
-  if (ask == Ask::exponents && (std::fabs(a) > most_exponent || std::fabs(b) > most_exponent)) {
-    return wrong(std::fabs(a) > most_exponent ? "min" : "max", "a natural-log exponent within 700",
+  if (ask == Ask::exponents && (std::fabs(a) > max_exponent || std::fabs(b) > max_exponent)) {
+    return wrong(std::fabs(a) > max_exponent ? "min" : "max", "a natural-log exponent within 700",
                  "for plain values use log_uniform_values");
   }
   if (a >= b) return wrong("max", "more than min, which is " + text(a));

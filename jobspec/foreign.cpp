@@ -10,7 +10,7 @@
 namespace thalweg::jobspec {
 namespace {
 
-constexpr std::size_t most_parameters = 20;
+constexpr std::size_t max_parameters = 20;
 
 /// "train.py", or the words of the command that name a script.
 std::string program_of(const Value& value) {
@@ -57,12 +57,12 @@ std::string mapping(const Value& parameters, const Schema& schema) {
   std::string text, without;
   std::size_t count = 0;
   for_parameters(parameters, "", [&](const std::string& name, const Value&) {
-    if (++count > most_parameters) return;
+    if (++count > max_parameters) return;
     const std::string here = name_here(schema, name);
     std::string& list = here.empty() ? without : text;
     list += (list.empty() ? "" : ", ") + name + (here.empty() ? "" : " -> " + here);
   });
-  if (count > most_parameters) text += fmt::format(", and {} more", count - most_parameters);
+  if (count > max_parameters) text += fmt::format(", and {} more", count - max_parameters);
   if (!without.empty()) text += (text.empty() ? "" : "; ") + ("without a counterpart: " + without);
   return text;
 }

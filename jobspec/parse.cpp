@@ -11,7 +11,7 @@
 namespace thalweg::jobspec {
 namespace {
 
-constexpr std::int64_t most_seeds = 10'000;
+constexpr std::int64_t max_seeds = 10'000;
 
 /// Keys of W&B sweep files that mean nothing here.
 constexpr const char* ignored_keys[][2] = {
@@ -64,15 +64,15 @@ void parse_method(Fields& top, Parsing& parsing) {
 
 void parse_seeds(Fields& top, Sweep& sweep) {
   const std::string expected =
-      "a whole number from 1 to " + std::to_string(most_seeds) + ", or a list of different seeds";
+      "a whole number from 1 to " + std::to_string(max_seeds) + ", or a list of different seeds";
   const Value* value = top.take("seeds");
   if (!value) return;
   std::vector<std::uint64_t> seeds;
-  if (value->is_int() && value->as_int() >= 1 && value->as_int() <= most_seeds) {
+  if (value->is_int() && value->as_int() >= 1 && value->as_int() <= max_seeds) {
     for (std::int64_t seed = 1; seed <= value->as_int(); ++seed) {
       seeds.push_back(static_cast<std::uint64_t>(seed));
     }
-  } else if (value->is_list() && value->as_list().size() <= most_seeds) {
+  } else if (value->is_list() && value->as_list().size() <= max_seeds) {
     for (const Value& item : value->as_list()) {
       const bool good = item.is_int() && item.as_int() >= 0;
       const auto seed = good ? static_cast<std::uint64_t>(item.as_int()) : 0;

@@ -10,7 +10,7 @@ namespace thalweg::jobspec {
 namespace {
 
 /// A longer list is cut to the first few.
-constexpr std::size_t most_names = 12, first_names = 8;
+constexpr std::size_t max_names = 12, first_names = 8;
 
 /// "train.data.name" is below "train.data".
 bool is_at_or_below(const std::string& path, const std::string& above) {
@@ -87,7 +87,7 @@ std::string any_of(const std::vector<std::string>& names) {
 }
 
 std::string some_of(const std::vector<std::string>& names) {
-  if (names.size() <= most_names) return any_of(names);
+  if (names.size() <= max_names) return any_of(names);
   std::vector<std::string> first(names.begin(), names.begin() + first_names);
   first.push_back("one of " + std::to_string(names.size() - first_names) + " more");
   return any_of(first);

@@ -68,8 +68,8 @@ std::string memory_hint(const Value& value) {
 std::optional<std::int64_t> parse_time(const Value& value) {
   std::optional<std::int64_t> seconds;
   if (value.is_int()) {
-    constexpr std::int64_t most_minutes = 10'000'000;
-    if (value.as_int() <= most_minutes) seconds = value.as_int() * 60;
+    constexpr std::int64_t max_minutes = 10'000'000;
+    if (value.as_int() <= max_minutes) seconds = value.as_int() * 60;
   } else if (value.is_string()) {
     std::string_view text = value.as_string();
     const std::size_t dash = text.find('-');

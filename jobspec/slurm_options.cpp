@@ -16,7 +16,7 @@ namespace {
 using enum SlurmUse;
 using enum SlurmType;
 
-constexpr std::int64_t most_nice = 2'147'483'645;  // NICE_OFFSET - 3
+constexpr std::int64_t max_nice = 2'147'483'645;  // NICE_OFFSET - 3
 
 std::vector<SlurmOption> make_options() {
   return {
@@ -91,8 +91,8 @@ std::vector<SlurmOption> make_options() {
       {"mem-per-gpu", sbatch, memory, "memory for each GPU, instead of resources.memory"},
       {"mincpus", sbatch, count, "nodes with at least so many CPUs"},
       {"network", sbatch, text, "use of the network (switch plug-in)"},
-      {"nice", sbatch, count, "lowers the priority; below 0 only for administrators", -most_nice,
-       most_nice},
+      {"nice", sbatch, count, "lowers the priority; below 0 only for administrators", -max_nice,
+       max_nice},
       {"ntasks-per-core", sbatch, count, "ranks on each core at most"},
       {"ntasks-per-gpu", sbatch, count, "ranks on each GPU"},
       {"ntasks-per-socket", sbatch, count, "ranks on each socket at most"},

@@ -18,9 +18,9 @@ namespace {
 
 /// Aliases copy what they name, and anchors keep what is copied; a short file could otherwise
 /// become a huge or endlessly deep tree.
-constexpr std::size_t most_aliased_values = 100'000;
-constexpr std::size_t most_copied_bytes = 32 << 20;  ///< of text
-constexpr std::size_t most_values = 2'000'000;       ///< in all: some 50 bytes each and their text
+constexpr std::size_t max_aliased_values = 100'000;
+constexpr std::size_t max_copied_bytes = 32 << 20;  ///< of text
+constexpr std::size_t max_values = 2'000'000;       ///< in all: some 50 bytes each and their text
 constexpr int deepest = 200;
 
 Place place_of(const YAML::Mark& mark) {
@@ -70,7 +70,7 @@ class Builder : public YAML::EventHandler {
     }
     const Size size = found->second.size;
     aliased_ += size.values;
-    if (aliased_ > most_aliased_values) stop(place_of(mark), "aliases copy too many values");
+    if (aliased_ > max_aliased_values) stop(place_of(mark), "aliases copy too many values");
     count_copy(place_of(mark), size.bytes);
     if (static_cast<int>(frames_.size()) + size.depth > deepest) too_deep(place_of(mark));
     const std::string key = found->second.value.is_string() ? found->second.value.as_string() : "";
@@ -153,8 +153,8 @@ class Builder : public YAML::EventHandler {
 
   void count_copy(Place place, std::size_t bytes) {
     copied_bytes_ += bytes;
-    if (copied_bytes_ > most_copied_bytes)
-      stop(place, "anchors and aliases copy more than " + std::to_string(most_copied_bytes >> 20) +
+    if (copied_bytes_ > max_copied_bytes)
+      stop(place, "anchors and aliases copy more than " + std::to_string(max_copied_bytes >> 20) +
                       " MiB of text");
   }
 
@@ -182,8 +182,8 @@ class Builder : public YAML::EventHandler {
   /// Puts a finished value (or key) where it belongs. `copy` is what an anchor keeps.
   void add(Place place, Value value, YAML::anchor_t anchor, Anchored copy, const std::string& key) {
     const Size size = copy.size;
-    if (++values_ > most_values)
-      stop(place, "the file has more than " + std::to_string(most_values) + " values");
+    if (++values_ > max_values)
+      stop(place, "the file has more than " + std::to_string(max_values) + " values");
     if (anchor) anchors_[anchor] = std::move(copy);
     value.place = place;
     if (frames_.empty()) {

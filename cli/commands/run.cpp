@@ -25,7 +25,7 @@ int run(Context& context, const Options& options) {
   watch.id = parse_id(text_at(submitted, "id"));
   watch.cancel_on_interrupt = options.cancel_on_interrupt;
   watch.to_errors = options.format.json;
-  const Watched watched = watch_sweep(context, watch);
+  const WatchResult watched = watch_sweep(context, watch);
   const Json answer = context.controller().get("/v1/sweeps/" + watch.id.to_string() + "/compare");
   if (options.format.json) {
     print_json(context.out,

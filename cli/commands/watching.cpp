@@ -37,7 +37,7 @@ class Session {
         watcher_(make_watcher(options.to_errors ? context.error_terminal : context.terminal, out_)),
         sweep_(jobspec::Id{options.id.sweep, 0, 0}.to_string()) {}
 
-  Watched run() {
+  WatchResult run() {
     daemon::api::Client& client = context_.controller();
     if (!is_sweep(options_.id)) client.get(path_of(options_.id));  // says so where it is not there
     out_.flush();
@@ -123,7 +123,7 @@ class Session {
 
 }  // namespace
 
-int Watched::exit_code() const {
+int WatchResult::exit_code() const {
   if (interrupted) return exit_interrupted;
   const Json& trials = list_at(last, "trials");
   if (trials.empty()) return exit_failed;
@@ -132,7 +132,7 @@ int Watched::exit_code() const {
   return exit_ok;
 }
 
-Watched watch_sweep(Context& context, const WatchOptions& options) {
+WatchResult watch_sweep(Context& context, const WatchOptions& options) {
   return Session(context, options).run();
 }
 

@@ -16,7 +16,7 @@ struct WatchOptions {
   bool to_errors = false;   ///< show on standard error, because standard output carries data
 };
 
-struct Watched {
+struct WatchResult {
   Json last;  ///< the last snapshot
   bool interrupted = false;
   /// 130, or 0 where all trials watched have finished, else 1.
@@ -25,6 +25,6 @@ struct Watched {
 
 /// Returns after the end. Ctrl-C without cancel_on_interrupt ends the program here, with a message
 /// and 130.
-Watched watch_sweep(Context& context, const WatchOptions& options);
+WatchResult watch_sweep(Context& context, const WatchOptions& options);
 
 }  // namespace thalweg::cli

@@ -75,7 +75,7 @@ EngineCheck no_answer(std::string why) {
   return check;
 }
 
-std::string last_words(const std::string& text) {
+std::string last_line(const std::string& text) {
   constexpr std::size_t most = 500;
   std::string end = text.substr(text.size() > most ? text.size() - most : 0);
   while (!end.empty() && end.back() == '\n')
@@ -116,7 +116,7 @@ EngineCheck ask(const CheckRequest& request, const std::string& action) {
   } catch (const json::exception&) {
     // No answer of ours: told below.
   }
-  const std::string words = last_words(output.err);
+  const std::string words = last_line(output.err);
   return no_answer(fmt::format("{} {}{}{}", program,
                                output.code < 0 ? std::string("was killed")
                                                : fmt::format("failed (exit code {})", output.code),

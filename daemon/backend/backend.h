@@ -101,7 +101,7 @@ class Backend {
   }
   /// Lets it run. False = not possible now (will be asked again). Idempotent.
   virtual Awaitable<bool> release(const LaunchRequest& request, const std::string& handle) = 0;
-  struct Watched {
+  struct TrackedJob {
     std::string handle, token;
     std::filesystem::path folder;
     jobspec::Resources resources{};
@@ -111,10 +111,10 @@ class Backend {
   /// carry a Thalweg token but are not watched (orphans). Nothing = could not look (never taken as
   /// "ended").
   virtual Awaitable<std::optional<std::vector<JobStatus>>> poll(
-      const std::vector<Watched>& watched) = 0;
+      const std::vector<TrackedJob>& watched) = 0;
   /// Asks to end; what does not run yet ends at once. True where it was asked, or is gone. That it
   /// was asked is the controller's to remember.
-  virtual Awaitable<bool> cancel(const Watched& job, Ending how) = 0;
+  virtual Awaitable<bool> cancel(const TrackedJob& job, Ending how) = 0;
   /// A sentence for `thalweg daemon status` ("slurm 22.05.8, cluster vc, 8 nodes" / "2 cores").
   /// Empty = it is not there (no Slurm on this machine): backend `auto` then passes it over.
   virtual Awaitable<std::string> describe() = 0;

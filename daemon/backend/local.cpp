@@ -142,9 +142,9 @@ class LocalBackend : public Backend {
   }
 
   Awaitable<std::optional<std::vector<JobStatus>>> poll(
-      const std::vector<Watched>& watched) override {
+      const std::vector<TrackedJob>& watched) override {
     std::vector<JobStatus> result;
-    for (const Watched& job : watched) {
+    for (const TrackedJob& job : watched) {
       try {
         result.push_back(status_of(job));
       } catch (const DiskHangs&) {
@@ -156,7 +156,7 @@ class LocalBackend : public Backend {
     co_return result;
   }
 
-  Awaitable<bool> cancel(const Watched& job, Ending how) override {
+  Awaitable<bool> cancel(const TrackedJob& job, Ending how) override {
     std::optional<Claim> claim;
     try {
       if (fence(job)) co_return true;
@@ -186,10 +186,10 @@ class LocalBackend : public Backend {
   };
 
   // Looks into the folder, on the disk's thread; they throw DiskHangs.
-  bool fence(const Watched& job) {
+  bool fence(const TrackedJob& job) {
     return disk_.run([folder = job.folder, token = job.token] { return make_void(folder, token); });
   }
-  std::optional<Claim> claim_of(const Watched& job) {
+  std::optional<Claim> claim_of(const TrackedJob& job) {
     return disk_.run([folder = job.folder] { return read_claim(folder); });
   }
 
@@ -210,7 +210,7 @@ class LocalBackend : public Backend {
 
   /// What lives of the attempt's session. The launcher's pid may be a stranger's by now, and so may
   /// the session of that number: only what carries our token or folder is ours.
-  static std::vector<pid_t> members(const Claim& claim, const Watched& job) {
+  static std::vector<pid_t> members(const Claim& claim, const TrackedJob& job) {
     std::vector<pid_t> pids;
     if (claim.pid > 0) pids = session_members(claim.pid);
     std::erase_if(pids, [&](pid_t pid) { return !carries(pid, job.token, job.folder); });
@@ -228,7 +228,7 @@ class LocalBackend : public Backend {
   }
 
   /// exit.json of this attempt, if it is there.
-  bool read_exit(const Watched& job, JobStatus& status) {
+  bool read_exit(const TrackedJob& job, JobStatus& status) {
     const auto look = [file = job.folder / "exit.json"] {
       return std::pair(api::read_json_file(file), modified(file));
     };
@@ -246,7 +246,7 @@ class LocalBackend : public Backend {
     return true;
   }
 
-  JobStatus status_of(const Watched& job) {
+  JobStatus status_of(const TrackedJob& job) {
     JobStatus status;
     status.handle = job.handle;
     status.token = job.token;
@@ -286,7 +286,7 @@ class LocalBackend : public Backend {
     return status;
   }
 
-  JobStatus unclaimed(const Watched& job, bool child, JobStatus status) {
+  JobStatus unclaimed(const TrackedJob& job, bool child, JobStatus status) {
     if (!child && is_gone(job.folder)) {
       status.reason = "its folder is gone";
       status.may_go_on = true;

@@ -58,7 +58,7 @@ struct Told {
 };
 
 /// A job whose comment somebody changed is still the one that was submitted.
-void recognize(JobStatus& status, const Backend::Watched& job) {
+void recognize(JobStatus& status, const Backend::TrackedJob& job) {
   if (status.token == job.token) return;
   status.token = job.token;
   status.changed = true;
@@ -66,7 +66,7 @@ void recognize(JobStatus& status, const Backend::Watched& job) {
 }
 
 /// Slurm does not tell whether it has sent the warning; the time that the job ran does.
-bool was_warned(const JobStatus& status, const Backend::Watched& job) {
+bool was_warned(const JobStatus& status, const Backend::TrackedJob& job) {
   const std::int64_t earliest_s = earliest_warning_s(job.resources, job.signal_before_end_s);
   return status.started > 0 && earliest_s > 0 &&
          status.ended - status.started >= static_cast<double>(earliest_s);
@@ -88,8 +88,8 @@ class SlurmClient : public std::enable_shared_from_this<SlurmClient> {
   Awaitable<Submission> submit(const LaunchRequest& request);
   Awaitable<std::optional<Forecast>> forecast(const LaunchRequest& request);
   Awaitable<bool> release(const LaunchRequest& request, const std::string& handle);
-  Awaitable<std::optional<Statuses>> poll(const std::vector<Backend::Watched>& watched);
-  Awaitable<bool> cancel(const Backend::Watched& job, Ending how);
+  Awaitable<std::optional<Statuses>> poll(const std::vector<Backend::TrackedJob>& watched);
+  Awaitable<bool> cancel(const Backend::TrackedJob& job, Ending how);
   Awaitable<std::string> describe();
   void close() { link_->close(); }
 
@@ -103,7 +103,7 @@ class SlurmClient : public std::enable_shared_from_this<SlurmClient> {
     ++changes_;
     fresh_until_ = {};
   }
-  Awaitable<bool> add_unlisted(const Backend::Watched& job, Statuses& statuses);
+  Awaitable<bool> add_unlisted(const Backend::TrackedJob& job, Statuses& statuses);
 
   SlurmBackendConfig config_;
   std::vector<std::string> environment_;
@@ -208,7 +208,7 @@ Awaitable<bool> SlurmClient::refresh() {
 }
 
 // A watched job that the listing lacks is asked for by its number before it counts as missing.
-Awaitable<bool> SlurmClient::add_unlisted(const Backend::Watched& job, Statuses& statuses) {
+Awaitable<bool> SlurmClient::add_unlisted(const Backend::TrackedJob& job, Statuses& statuses) {
   auto question = about_job<slurm_agent::Job>(job.handle, job.token, job.folder);
   const auto told = co_await ask(std::move(question), Reading::strict);
   if (told.answer) {
@@ -226,15 +226,16 @@ Awaitable<bool> SlurmClient::add_unlisted(const Backend::Watched& job, Statuses&
   co_return true;
 }
 
-Awaitable<std::optional<Statuses>> SlurmClient::poll(const std::vector<Backend::Watched>& watched) {
+Awaitable<std::optional<Statuses>> SlurmClient::poll(
+    const std::vector<Backend::TrackedJob>& watched) {
   const auto self = shared_from_this();
   if (!co_await refresh()) co_return std::nullopt;
   Statuses statuses = listing_;
   std::set<std::pair<std::string, std::string>> listed;
   for (const JobStatus& status : statuses)
     listed.emplace(status.handle, status.token);
-  std::map<std::pair<std::string, std::string>, const Backend::Watched*> ours;
-  for (const Backend::Watched& job : watched) {
+  std::map<std::pair<std::string, std::string>, const Backend::TrackedJob*> ours;
+  for (const Backend::TrackedJob& job : watched) {
     ours[{job.handle, job.token}] = &job;
     if (listed.count({job.handle, job.token}) > 0) continue;
     const auto same = std::find_if(statuses.begin(), statuses.end(), [&](const JobStatus& s) {
@@ -255,7 +256,7 @@ Awaitable<std::optional<Statuses>> SlurmClient::poll(const std::vector<Backend::
   co_return statuses;
 }
 
-Awaitable<bool> SlurmClient::cancel(const Backend::Watched& job, Ending how) {
+Awaitable<bool> SlurmClient::cancel(const Backend::TrackedJob& job, Ending how) {
   const auto self = shared_from_this();
   changed();
   auto question = about_job<slurm_agent::Cancel>(job.handle, job.token, job.folder);
@@ -305,10 +306,10 @@ class SlurmBackend final : public Backend {
   Awaitable<bool> release(const LaunchRequest& request, const std::string& handle) override {
     return client_->release(request, handle);
   }
-  Awaitable<std::optional<Statuses>> poll(const std::vector<Watched>& watched) override {
+  Awaitable<std::optional<Statuses>> poll(const std::vector<TrackedJob>& watched) override {
     return client_->poll(watched);
   }
-  Awaitable<bool> cancel(const Watched& job, Ending how) override {
+  Awaitable<bool> cancel(const TrackedJob& job, Ending how) override {
     return client_->cancel(job, how);
   }
   Awaitable<std::string> describe() override { return client_->describe(); }

@@ -12,7 +12,7 @@ namespace {
 constexpr double local_file_lag_s =
     1;  ///< a local disk shows everything at once; a launcher needs a moment to end
 
-BackendSlot make_local(boost::asio::any_io_executor, const Config& config) {
+BackendSetup make_local(boost::asio::any_io_executor, const Config& config) {
   return {make_local_backend(config.local), config.local_poll_s, local_file_lag_s};
 }
 
@@ -22,7 +22,7 @@ std::string engine_on_nodes(const Config& config) {
   return found.empty() ? "thalweg-train" : found;
 }
 
-BackendSlot make_slurm(boost::asio::any_io_executor executor, const Config& config) {
+BackendSetup make_slurm(boost::asio::any_io_executor executor, const Config& config) {
   SlurmBackendConfig wanted;
   const std::string agent = api::find_program(config.slurm.agent_program).string();
   wanted.agent_program = agent.empty() ? config.slurm.agent_program : agent;

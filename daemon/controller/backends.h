@@ -16,7 +16,7 @@ namespace thalweg::daemon {
 struct Config;
 
 /// A backend with how the controller asks it.
-struct BackendSlot {
+struct BackendSetup {
   std::unique_ptr<Backend> backend;
   double poll_s = 1;      ///< seconds between two looks
   double file_lag_s = 1;  ///< after an attempt's end its files may still be arriving
@@ -25,7 +25,7 @@ struct BackendSlot {
 struct BackendRow {
   std::string_view name;
   std::string_view doc;
-  BackendSlot (*make)(boost::asio::any_io_executor, const Config&);
+  BackendSetup (*make)(boost::asio::any_io_executor, const Config&);
 };
 
 /// In the order in which `auto` takes them: the first that is there.

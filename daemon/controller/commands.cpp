@@ -5,10 +5,10 @@
 #include <nlohmann/json.hpp>
 
 #include "daemon/api/messages.h"
+#include "daemon/controller/backend_context.h"
 #include "daemon/controller/controller.h"
 #include "daemon/controller/fault.h"
 #include "daemon/controller/log.h"
-#include "daemon/controller/slot.h"
 #include "daemon/state/events.h"
 #include "daemon/state/resources.h"
 
@@ -231,7 +231,7 @@ std::optional<std::int64_t> Controller::push(const std::string& secret, std::str
 
 namespace {
 
-TrialView view_of(const LiveAttempt& attempt, const Feed* feed) {
+TrialView view_of(const LiveAttempt& attempt, const JournalReader* reader) {
   TrialView view;
   view.attempt = attempt.id.attempt;
   const bool running = attempt.phase == AttemptPhase::running;
@@ -240,16 +240,16 @@ TrialView view_of(const LiveAttempt& attempt, const Feed* feed) {
     view.waiting_for = attempt.phase >= AttemptPhase::released ? "queued" : "being submitted";
   if (!attempt.fenced.empty())
     view.waiting_for = "the end of " + attempt.id.to_string() + ": " + attempt.fenced;
-  if (feed == nullptr) return view;
-  if (feed->start) {
-    view.steps = feed->start->steps;
-    view.steps_per_epoch = feed->start->steps_per_epoch;
-    view.epochs = feed->start->epochs;
+  if (reader == nullptr) return view;
+  if (reader->start) {
+    view.steps = reader->start->steps;
+    view.steps_per_epoch = reader->start->steps_per_epoch;
+    view.epochs = reader->start->epochs;
   }
-  if (feed->last_time > feed->first_time)
+  if (reader->last_time > reader->first_time)
     view.steps_per_s =
-        (static_cast<double>(feed->last_step) - static_cast<double>(feed->first_step)) /
-        (feed->last_time - feed->first_time);
+        (static_cast<double>(reader->last_step) - static_cast<double>(reader->first_step)) /
+        (reader->last_time - reader->first_time);
   return view;
 }
 
@@ -266,11 +266,11 @@ SweepView Controller::view(std::int64_t id) const {
     if (const auto reason = waiting_.find({id, number, 0}); reason != waiting_.end())
       view.trials[number].waiting_for = reason->second;
   for (const auto& [number, attempt] : it->second.live) {
-    const auto known = ingest_.feeds().find(attempt.id);
-    TrialView trial = view_of(attempt, known == ingest_.feeds().end() ? nullptr : &known->second);
-    for (const auto& slot : slots_)
-      if (const auto seen = slot->observations.find(attempt.id);
-          seen != slot->observations.end() && !seen->second.reason.empty() &&
+    const auto known = ingest_.readers().find(attempt.id);
+    TrialView trial = view_of(attempt, known == ingest_.readers().end() ? nullptr : &known->second);
+    for (const auto& context : contexts_)
+      if (const auto seen = context->observations.find(attempt.id);
+          seen != context->observations.end() && !seen->second.reason.empty() &&
           attempt.phase != AttemptPhase::running && attempt.fenced.empty())
         trial.waiting_for = seen->second.reason;
     view.trials[number] = std::move(trial);

@@ -91,7 +91,7 @@ ConfigOption slurm_default(const std::string& key) {
 }
 
 constexpr double shortest_poll_s = 0.01, longest_poll_s = 3600;
-constexpr int most_nodes = 1'000'000;
+constexpr int max_nodes = 1'000'000;
 
 }  // namespace
 
@@ -107,7 +107,7 @@ std::vector<ConfigOption> make_options() {
        "default runs in the controller's home",
        [](Config& c, const Value& v) { c.runs = folder(v); }},
       {"max_nodes_per_job", "sweeps that ask for more nodes a job are refused or clamped",
-       [](Config& c, const Value& v) { c.max_nodes_per_job = integer(v, 1, most_nodes); }},
+       [](Config& c, const Value& v) { c.max_nodes_per_job = integer(v, 1, max_nodes); }},
       {"max_trials", "sweeps with more trials are refused",
        [](Config& c, const Value& v) {
          c.max_trials = integer(v, 1, static_cast<int>(jobspec::SiteLimits().max_trials));
@@ -131,7 +131,7 @@ std::vector<ConfigOption> make_options() {
        "seconds before the second attempt of a trial that failed; four times longer each time",
        [](Config& c, const Value& v) { c.policy.first_backoff_s = number(v, 0, longest_poll_s); }},
       {"local.cores", "ranks x threads at once; 0 = all cores of the machine",
-       [](Config& c, const Value& v) { c.local.cores = integer(v, 0, most_nodes); }},
+       [](Config& c, const Value& v) { c.local.cores = integer(v, 0, max_nodes); }},
       {"local.grace", "seconds from SIGTERM to SIGKILL when an attempt is cancelled",
        [](Config& c, const Value& v) { c.local.grace_s = number(v, 0, longest_poll_s); }},
       {"local.poll_interval", "seconds between two looks at the processes",
@@ -151,7 +151,7 @@ std::vector<ConfigOption> make_options() {
       {"slurm.file_lag", "seconds that the shared filesystem may hide what a node wrote",
        [](Config& c, const Value& v) { c.slurm.file_lag_s = number(v, 0, longest_poll_s); }},
       {"slurm.max_jobs", "jobs of one controller that wait or run at once; 0 = no limit",
-       [](Config& c, const Value& v) { c.slurm.max_jobs = integer(v, 0, most_nodes); }},
+       [](Config& c, const Value& v) { c.slurm.max_jobs = integer(v, 0, max_nodes); }},
   };
   for (const std::string& key : jobspec::slurm_keys())
     options.push_back(slurm_default(key));

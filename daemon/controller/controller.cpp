@@ -12,9 +12,9 @@
 
 #include "base/machine.h"
 #include "daemon/api/messages.h"
+#include "daemon/controller/backend_context.h"
 #include "daemon/controller/fault.h"
 #include "daemon/controller/log.h"
-#include "daemon/controller/slot.h"
 #include "daemon/state/events.h"
 #include "daemon/state/resources.h"
 
@@ -77,7 +77,7 @@ std::string new_token() {
 }
 
 Controller::Controller(asio::any_io_executor executor, db::Store& store, ControllerOptions options,
-                       std::vector<BackendSlot> backends)
+                       std::vector<BackendSetup> backends)
     : executor_(executor),
       store_(store),
       options_(with_clocks(std::move(options))),
@@ -89,7 +89,7 @@ Controller::Controller(asio::any_io_executor executor, db::Store& store, Control
       ingest_timer_(executor),
       push_timer_(executor) {
   for (auto& backend : backends)
-    slots_.push_back(std::make_unique<Slot>(std::move(backend), executor));
+    contexts_.push_back(std::make_unique<BackendContext>(std::move(backend), executor));
 }
 
 Controller::~Controller() = default;
@@ -115,8 +115,8 @@ void Controller::restart() {
     for (const auto& [trial, attempt] : sweep.live) {
       ingest_.add(live_rows_.at(attempt.id));
       // It may have been handed over just before the end of the last controller.
-      for (auto& slot : slots_)
-        if (slot->name == sweep.backend) slot->observations[attempt.id].in_doubt = true;
+      for (auto& context : contexts_)
+        if (context->name == sweep.backend) context->observations[attempt.id].in_doubt = true;
       ++live;
     }
   if (state_.last_event > 0)
@@ -127,17 +127,17 @@ void Controller::restart() {
 void Controller::start() {
   run(ingest_loop());
   run(removal_loop());
-  for (auto& slot : slots_) {
-    run(backend_loop(*slot));
-    run(description_loop(*slot));
+  for (auto& context : contexts_) {
+    run(backend_loop(*context));
+    run(description_loop(*context));
   }
 }
 
 void Controller::stop() {
   stopping_ = true;
   wake();
-  for (auto& slot : slots_)
-    slot->description_timer.cancel();
+  for (auto& context : contexts_)
+    context->description_timer.cancel();
   ingest_timer_.cancel();
   removal_timer_.cancel();
 }
@@ -172,9 +172,9 @@ void Controller::contain(const std::string& where) {
 }
 
 void Controller::wake() {
-  for (auto& slot : slots_) {
-    slot->woken = true;
-    slot->timer.cancel();
+  for (auto& context : contexts_) {
+    context->woken = true;
+    context->timer.cancel();
   }
 }
 
@@ -209,26 +209,26 @@ void Controller::fill_old_records() {
   }
 }
 
-Awaitable<void> Controller::backend_loop(Slot& slot) {
+Awaitable<void> Controller::backend_loop(BackendContext& context) {
   while (!stopping_) {
-    slot.woken = false;
+    context.woken = false;
     try {
-      if (unwritable_.empty()) co_await round(slot);
+      if (unwritable_.empty()) co_await round(context);
     } catch (const db::CannotWrite& error) {
       cannot_write(error);
     } catch (const DiskHangs&) {
       note_disk();  // the next round tries again; nothing is decided without a look
     } catch (const std::exception&) {
-      contain("backend " + slot.name);
+      contain("backend " + context.name);
     }
-    double wanted = slot.slot.poll_s;
+    double wanted = context.setup.poll_s;
     bool active = false;
     for (const auto& [id, sweep] : state_.sweeps)
       active = active || sweep.phase == SweepPhase::active;
     if (!active) wanted = idle_round_s;
     if (next_pause_end_ > 0)
       wanted = std::min(wanted, std::max(0.01, next_pause_end_ - options_.now()));
-    if (!slot.woken) co_await pause(slot.timer, wanted);
+    if (!context.woken) co_await pause(context.timer, wanted);
   }
 }
 
@@ -256,8 +256,8 @@ void Controller::record(std::vector<db::Event> events) {
     if (is<event::Launching>(e)) ingest_.add(live_rows_.at(e.id));
     if (is<event::Ended>(e)) {
       ingest_.remove(e.id);
-      for (auto& slot : slots_)
-        slot->observations.erase(e.id);
+      for (auto& context : contexts_)
+        context->observations.erase(e.id);
     }
     // A launching event holds the attempt's token: the log is no place for it.
     if (is<event::Launching>(e))
@@ -331,8 +331,8 @@ Plan Controller::plan() {
   facts.now = options_.now();
   facts.has_room = [this](const std::string& backend, const jobspec::Resources& wanted,
                           const std::vector<jobspec::Resources>& running) {
-    for (const auto& slot : slots_)
-      if (slot->name == backend) return slot->slot.backend->has_room(wanted, running);
+    for (const auto& context : contexts_)
+      if (context->name == backend) return context->setup.backend->has_room(wanted, running);
     return false;
   };
   Plan plan = actions(state_, facts, options_.policy);
@@ -373,43 +373,43 @@ std::uint64_t Controller::version(std::int64_t sweep) const {
 
 std::vector<std::string> Controller::backends() const {
   std::vector<std::string> names;
-  for (const auto& slot : slots_)
-    names.push_back(slot->name);
+  for (const auto& context : contexts_)
+    names.push_back(context->name);
   return names;
 }
 
 std::optional<std::string> Controller::description(const std::string& backend) const {
-  for (const auto& slot : slots_)
-    if (slot->name == backend) return slot->description;
+  for (const auto& context : contexts_)
+    if (context->name == backend) return context->description;
   return {};
 }
 
 std::string Controller::script(const std::string& backend, const LaunchRequest& request) const {
-  for (const auto& slot : slots_)
-    if (slot->name == backend) return slot->slot.backend->script(request);
+  for (const auto& context : contexts_)
+    if (context->name == backend) return context->setup.backend->script(request);
   return {};
 }
 
 Awaitable<std::optional<Forecast>> Controller::forecast(const std::string& backend,
                                                         const LaunchRequest& request) {
-  for (const auto& slot : slots_)
-    if (slot->name == backend) co_return co_await slot->slot.backend->forecast(request);
+  for (const auto& context : contexts_)
+    if (context->name == backend) co_return co_await context->setup.backend->forecast(request);
   co_return std::nullopt;
 }
 
 Awaitable<std::string> Controller::describe(const std::string& backend) {
-  for (auto& slot : slots_) {
-    if (slot->name != backend) continue;
-    slot->description = co_await slot->slot.backend->describe();
-    co_return *slot->description;
+  for (auto& context : contexts_) {
+    if (context->name != backend) continue;
+    context->description = co_await context->setup.backend->describe();
+    co_return *context->description;
   }
   co_return "";
 }
 
-Awaitable<void> Controller::description_loop(Slot& slot) {
+Awaitable<void> Controller::description_loop(BackendContext& context) {
   while (!stopping_) {
-    slot.description = co_await slot.slot.backend->describe();
-    co_await pause(slot.description_timer, description_s);
+    context.description = co_await context.setup.backend->describe();
+    co_await pause(context.description_timer, description_s);
   }
 }
 

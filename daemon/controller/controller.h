@@ -82,7 +82,7 @@ struct Submitted {
 class Controller {
  public:
   Controller(boost::asio::any_io_executor executor, db::Store& store, ControllerOptions options,
-             std::vector<BackendSlot> backends);
+             std::vector<BackendSetup> backends);
   ~Controller();
 
   /// Rebuilds the state from the event log. Once, before start().
@@ -145,7 +145,7 @@ class Controller {
 
   // Views.
   const State& state() const { return state_; }
-  const Feed* feed(const Id& attempt) { return ingest_.find(attempt); }
+  const JournalReader* reader(const Id& attempt) { return ingest_.find(attempt); }
   /// What only the controller's memory knows of a sweep.
   SweepView view(std::int64_t sweep) const;
   /// Changes whenever something about the sweep does.
@@ -167,7 +167,7 @@ class Controller {
 
  private:
   /// A backend with what this controller knows of it; nothing in it needs to survive.
-  struct Slot;
+  struct BackendContext;
   struct Observation;
 
   void replay();
@@ -188,39 +188,42 @@ class Controller {
 
   void run(Awaitable<void> loop);
   Awaitable<void> ingest_loop();
-  Awaitable<void> backend_loop(Slot& slot);
-  Awaitable<void> description_loop(Slot& slot);
+  Awaitable<void> backend_loop(BackendContext& context);
+  Awaitable<void> description_loop(BackendContext& context);
   // removal.cpp
   Awaitable<void> removal_loop();
   Awaitable<void> remove_now(std::int64_t sweep);
   Awaitable<void> pause(boost::asio::steady_timer& timer, double seconds);
 
   // rounds.cpp: one backend's round.
-  Awaitable<void> round(Slot& slot);
-  Awaitable<void> look(Slot& slot);
-  Awaitable<void> observe(Slot& slot, const JobStatus& status);
+  Awaitable<void> round(BackendContext& context);
+  Awaitable<void> look(BackendContext& context);
+  Awaitable<void> observe(BackendContext& context, const JobStatus& status);
   std::optional<Id> past_of(const JobStatus& status);
-  Awaitable<void> observe_own(Slot& slot, const LiveAttempt& attempt, const JobStatus& status);
-  void lose_by_number(Slot& slot, const std::string& handle);
+  Awaitable<void> observe_own(BackendContext& context, const LiveAttempt& attempt,
+                              const JobStatus& status);
+  void lose_by_number(BackendContext& context, const std::string& handle);
   void note_running(const LiveAttempt& attempt, const JobStatus& status);
-  Awaitable<void> end_lingering(Slot& slot, const LiveAttempt& attempt, const JobStatus& status);
-  bool is_silent(Slot& slot, const Id& attempt, const JobStatus& status);
-  void fence(Slot& slot, const Id& attempt, const std::string& reason);
-  void try_end(Slot& slot, const Id& attempt, const JobStatus& status);
+  Awaitable<void> end_lingering(BackendContext& context, const LiveAttempt& attempt,
+                                const JobStatus& status);
+  bool is_silent(BackendContext& context, const Id& attempt, const JobStatus& status);
+  void fence(BackendContext& context, const Id& attempt, const std::string& reason);
+  void try_end(BackendContext& context, const Id& attempt, const JobStatus& status);
   void end(const Id& attempt, const JobStatus& status, const std::optional<BackendWord>& word);
-  void end_by_record(const Slot& slot);
-  void launch_intents(Slot& slot, const Plan& plan);
-  Awaitable<void> submit_all(Slot& slot);
-  Awaitable<void> submit_one(Slot& slot, const Id& attempt);
-  Awaitable<void> release_all(Slot& slot);
-  Awaitable<void> cancel_all(Slot& slot);
+  void end_by_record(const BackendContext& context);
+  void launch_intents(BackendContext& context, const Plan& plan);
+  Awaitable<void> submit_all(BackendContext& context);
+  Awaitable<void> submit_one(BackendContext& context, const Id& attempt);
+  Awaitable<void> release_all(BackendContext& context);
+  Awaitable<void> cancel_all(BackendContext& context);
   /// `job` is the attempt's, or carries its token.
-  Awaitable<void> cancel(Slot& slot, const Id& attempt, const Backend::Watched& job);
+  Awaitable<void> cancel(BackendContext& context, const Id& attempt,
+                         const Backend::TrackedJob& job);
   bool asked_to_end(const Id& attempt, const std::string& handle) const {
     return state_.ending.count({attempt, handle}) > 0;
   }
   std::vector<Id> wanted(Action::Kind kind, const std::string& backend) const;
-  std::vector<Backend::Watched> watched(const std::string& backend) const;
+  std::vector<Backend::TrackedJob> watched(const std::string& backend) const;
   LaunchRequest request_of(const Id& attempt);
   jobspec::Trial trial_of(const Id& attempt, const std::string& push);
   void refuse(const Id& attempt, const std::string& reason);
@@ -237,7 +240,7 @@ class Controller {
   std::map<std::int64_t, std::string> unremovable_;  ///< why, by sweep
   bool disk_hung_ = false;                           ///< and the log says so
   Ingest ingest_;
-  std::vector<std::unique_ptr<Slot>> slots_;
+  std::vector<std::unique_ptr<BackendContext>> contexts_;
   boost::asio::steady_timer ingest_timer_;
   std::map<Id, std::string> waiting_;  ///< of the latest plan
   double next_pause_end_ = 0;

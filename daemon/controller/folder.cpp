@@ -96,7 +96,7 @@ bool has_output(const fs::path& folder) {
   return fs::exists(folder / "stdout.log", ignored);
 }
 
-std::string last_words(const fs::path& folder) {
+std::string stderr_tail(const fs::path& folder) {
   constexpr std::size_t looked_at = 4096, longest = 300;
   std::istringstream in(api::read_end_of_file(folder / "stderr.log", looked_at).value_or(""));
   std::string line, last;

@@ -42,6 +42,6 @@ std::vector<FailureFile> read_failures(const std::filesystem::path& folder);
 bool has_output(const std::filesystem::path& folder);
 
 /// The last line of stderr.log that is not empty, without control characters, at most 300 bytes.
-std::string last_words(const std::filesystem::path& folder);
+std::string stderr_tail(const std::filesystem::path& folder);
 
 }  // namespace thalweg::daemon

@@ -15,8 +15,9 @@
 namespace thalweg::daemon {
 
 /// What is known of one attempt from its journal.
-struct Feed {
-  Feed(const Id& attempt, const std::filesystem::path& folder, std::int64_t lines, Disk* disk)
+struct JournalReader {
+  JournalReader(const Id& attempt, const std::filesystem::path& folder, std::int64_t lines,
+                Disk* disk)
       : id(attempt), tail(folder / "journal.jsonl", disk), committed(lines), next(lines + 1) {}
 
   Id id;
@@ -62,8 +63,8 @@ class Ingest {
   /// Takes the start record, and the newest times of ranks, of one attempt whose journal was read
   /// by a version that did not keep them. False where there is none left to look at.
   bool fill_one();
-  Feed* find(const Id& attempt);
-  const std::map<Id, Feed>& feeds() const { return feeds_; }
+  JournalReader* find(const Id& attempt);
+  const std::map<Id, JournalReader>& readers() const { return readers_; }
 
   /// Looks once at every file and commits what came; where the disk hangs, what had come before.
   /// Gives the attempts that had news.
@@ -83,22 +84,22 @@ class Ingest {
   Pushed push(const Id& attempt, std::string_view lines);
 
  private:
-  bool read_block(Feed& feed);
+  bool read_block(JournalReader& reader);
   void read_past();
-  void take_from_file(Feed& feed, std::string_view line);
-  void take_pushed(Feed& feed, std::string_view line);
-  void settle_odd(Feed& feed, const JournalLine* following);
-  void accept(Feed& feed, JournalLine& line);
-  void take_line(Feed& feed, JournalLine& line);
-  void malformed(Feed& feed, std::string_view where, std::string_view line);
-  void complain(Feed& feed, const std::string& text);
-  void reload(Feed& feed);
+  void take_from_file(JournalReader& reader, std::string_view line);
+  void take_pushed(JournalReader& reader, std::string_view line);
+  void settle_odd(JournalReader& reader, const JournalLine* following);
+  void accept(JournalReader& reader, JournalLine& line);
+  void take_line(JournalReader& reader, JournalLine& line);
+  void malformed(JournalReader& reader, std::string_view where, std::string_view line);
+  void complain(JournalReader& reader, const std::string& text);
+  void reload(JournalReader& reader);
 
   db::Store& store_;
   std::function<double()> now_, steady_;
   Disk* disk_;
-  std::map<Id, Feed> feeds_;  ///< of live attempts
-  std::map<Id, Feed> past_;   ///< of ended ones whose trial goes on from their checkpoint
+  std::map<Id, JournalReader> readers_;  ///< of live attempts
+  std::map<Id, JournalReader> past_;  ///< of ended ones whose trial goes on from their checkpoint
   std::optional<std::vector<Id>> unfilled_;  ///< what fill_one() has still to look at
   std::vector<db::Event> notes_;             ///< to be committed with the lines
 };

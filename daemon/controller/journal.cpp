@@ -146,8 +146,8 @@ std::optional<JournalLine> parse_journal_line(std::string_view text) {
   }
 }
 
-LineGlance glance(std::string_view line) {
-  LineGlance result;
+LineHeader peek(std::string_view line) {
+  LineHeader result;
   constexpr std::string_view opening = "{\"n\":";
   if (line.substr(0, opening.size()) != opening) return result;
   const char* const end = line.data() + line.size();

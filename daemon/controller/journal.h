@@ -44,12 +44,12 @@ std::optional<JournalLine> parse_journal_line(std::string_view line);
 
 /// What can be told without parsing: the line's number and time (0 where it does not start with
 /// them) and whether it is a metrics line.
-struct LineGlance {
+struct LineHeader {
   std::int64_t n = 0;
   double time = 0;
   bool metrics = false;
 };
-LineGlance glance(std::string_view line);
+LineHeader peek(std::string_view line);
 
 /// Reads a growing file by complete lines. The file is opened anew each time (a network filesystem
 /// shows what others wrote only then); a file that shrank or was replaced is read from its start.

@@ -6,12 +6,12 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "daemon/controller/backend_context.h"
 #include "daemon/controller/controller.h"
 #include "daemon/controller/fault.h"
 #include "daemon/controller/folder.h"
 #include "daemon/controller/init_from.h"
 #include "daemon/controller/log.h"
-#include "daemon/controller/slot.h"
 #include "daemon/state/events.h"
 #include "daemon/state/resources.h"
 
@@ -34,7 +34,7 @@ double longer(int times) {
 }
 
 /// Ranks that outlived the backend's knowledge of them cost as long as they wrote.
-double ended_at(const Feed& known, double started, const JobStatus& status, double now) {
+double ended_at(const JournalReader& known, double started, const JobStatus& status, double now) {
   const bool plausible = known.newest >= started && known.newest <= now;
   if (status.ended <= 0) return status.may_go_on && plausible ? known.newest : now;
   return plausible ? std::max(status.ended, known.newest) : status.ended;
@@ -46,8 +46,8 @@ bool is_there(JobPhase phase) {
 
 }  // namespace
 
-std::vector<Backend::Watched> Controller::watched(const std::string& backend) const {
-  std::vector<Backend::Watched> result;
+std::vector<Backend::TrackedJob> Controller::watched(const std::string& backend) const {
+  std::vector<Backend::TrackedJob> result;
   for (const auto& [id, sweep] : state_.sweeps) {
     if (sweep.backend != backend) continue;
     for (const auto& [trial, attempt] : sweep.live)
@@ -70,42 +70,42 @@ std::vector<Id> Controller::wanted(Kind kind, const std::string& backend) const 
   return ids;
 }
 
-Awaitable<void> Controller::round(Slot& slot) {
-  co_await look(slot);
-  launch_intents(slot, settle());
-  co_await submit_all(slot);
-  co_await release_all(slot);
-  co_await cancel_all(slot);
+Awaitable<void> Controller::round(BackendContext& context) {
+  co_await look(context);
+  launch_intents(context, settle());
+  co_await submit_all(context);
+  co_await release_all(context);
+  co_await cancel_all(context);
 }
 
-Awaitable<void> Controller::look(Slot& slot) {
+Awaitable<void> Controller::look(BackendContext& context) {
   for (const auto& [id, sweep] : state_.sweeps)
-    if (sweep.backend == slot.name && !sweep.live.empty()) slot.active = options_.steady();
-  if (options_.steady() - slot.active > options_.orphan_watch_s) co_return;
+    if (sweep.backend == context.name && !sweep.live.empty()) context.active = options_.steady();
+  if (options_.steady() - context.active > options_.orphan_watch_s) co_return;
   // Only what was in doubt before the look is settled by it.
   std::vector<Id> doubtful;
-  for (const auto& [id, observation] : slot.observations)
+  for (const auto& [id, observation] : context.observations)
     if (observation.in_doubt) doubtful.push_back(id);
-  const auto watching = watched(slot.name);
-  const auto statuses = co_await slot.slot.backend->poll(watching);
+  const auto watching = watched(context.name);
+  const auto statuses = co_await context.setup.backend->poll(watching);
   if (!statuses) {
-    if (slot.unreachable == 0) {
-      slot.unreachable = options_.steady();
-      log::warning("backend " + slot.name + " cannot be looked at");
+    if (context.unreachable == 0) {
+      context.unreachable = options_.steady();
+      log::warning("backend " + context.name + " cannot be looked at");
     }
-    end_by_record(slot);
+    end_by_record(context);
     co_return;
   }
-  if (std::exchange(slot.unreachable, 0) != 0) log::info("backend " + slot.name + " is back");
+  if (std::exchange(context.unreachable, 0) != 0) log::info("backend " + context.name + " is back");
   for (const JobStatus& status : *statuses) {
     try {
-      co_await observe(slot, status);
+      co_await observe(context, status);
     } catch (const std::exception&) {
-      contain(slot.name + " " + status.handle);
+      contain(context.name + " " + status.handle);
     }
   }
   for (const Id& id : doubtful)
-    if (const auto it = slot.observations.find(id); it != slot.observations.end())
+    if (const auto it = context.observations.find(id); it != context.observations.end())
       it->second.in_doubt = false;
 }
 
@@ -116,13 +116,13 @@ std::optional<Id> Controller::past_of(const JobStatus& status) {
   return row ? std::optional(row->id) : std::nullopt;
 }
 
-Awaitable<void> Controller::observe(Slot& slot, const JobStatus& status) {
+Awaitable<void> Controller::observe(BackendContext& context, const JobStatus& status) {
   const LiveAttempt* attempt = nullptr;
   if (const auto it = state_.tokens.find(status.token); it != state_.tokens.end())
     attempt = state_.live(it->second);
   if (attempt != nullptr && attempt->handle == status.handle) {
     const LiveAttempt own = *attempt;
-    co_await observe_own(slot, own, status);
+    co_await observe_own(context, own, status);
   } else if (attempt != nullptr && attempt->handle.empty() && is_there(status.phase)) {
     // Submitted by a controller that ended before it could note the handle.
     record({new_event(options_.now(), attempt->id, event::Recorded{status.handle})});
@@ -130,76 +130,76 @@ Awaitable<void> Controller::observe(Slot& slot, const JobStatus& status) {
     // A double of a live attempt, or what is left of an ended one.
     if (!is_there(status.phase)) co_return;
     if (!asked_to_end(*owner, status.handle))
-      log::warning(fmt::format("{} {} with token {} is {}: cancelled", slot.name, status.handle,
+      log::warning(fmt::format("{} {} with token {} is {}: cancelled", context.name, status.handle,
                                status.token,
                                attempt == nullptr ? "left over from an attempt that has ended"
                                                   : "a double of attempt " + owner->to_string()));
     const Id id = *owner;
-    const Backend::Watched orphan{status.handle, status.token, {}};
-    co_await cancel(slot, id, orphan);
+    const Backend::TrackedJob orphan{status.handle, status.token, {}};
+    co_await cancel(context, id, orphan);
   } else {
-    lose_by_number(slot, status.handle);
+    lose_by_number(context, status.handle);
   }
 }
 
 /// A job that does not carry a token of ours (another controller's is not ours to touch): where its
 /// number is one that we recorded, the backend has given it to another job, and ours is gone.
-void Controller::lose_by_number(Slot& slot, const std::string& handle) {
+void Controller::lose_by_number(BackendContext& context, const std::string& handle) {
   for (const auto& [id, row] : LiveRows(live_rows_)) {
-    if (row.backend != slot.name || row.handle.empty() || row.handle != handle) continue;
+    if (row.backend != context.name || row.handle.empty() || row.handle != handle) continue;
     JobStatus gone;
     gone.handle = handle;
     gone.reason = "its number was given to another job";
     gone.may_go_on = true;
-    try_end(slot, id, gone);
+    try_end(context, id, gone);
   }
 }
 
-Awaitable<void> Controller::observe_own(Slot& slot, const LiveAttempt& attempt,
+Awaitable<void> Controller::observe_own(BackendContext& context, const LiveAttempt& attempt,
                                         const JobStatus& status) {
   const double now = options_.steady();
-  Observation& observation = slot.observations[attempt.id];
+  Observation& observation = context.observations[attempt.id];
   if (status.changed && !std::exchange(observation.changed, true))
     record({new_event(
         options_.now(), attempt.id,
-        event::Note{"warning", "its comment in " + slot.name +
+        event::Note{"warning", "its comment in " + context.name +
                                    " was changed; it is still known by number and folder"})});
   if (status.phase == JobPhase::ended || status.phase == JobPhase::missing) {
-    try_end(slot, attempt.id, status);
+    try_end(context, attempt.id, status);
     co_return;
   }
   observation.gone = 0;
   observation.reason = status.reason;
   if (status.phase == JobPhase::running) note_running(attempt, status);
-  const Feed* known = feed(attempt.id);
+  const JournalReader* known = reader(attempt.id);
   if (known != nullptr && known->end && now - known->end_heard > options_.settle_s) {
-    co_await end_lingering(slot, attempt, status);
+    co_await end_lingering(context, attempt, status);
   } else if (!attempt.fenced.empty()) {
     // The backend knows it again: too late, it was told to end itself.
-    const Backend::Watched job{attempt.handle, attempt.token, live_rows_.at(attempt.id).folder};
-    co_await cancel(slot, attempt.id, job);
+    const Backend::TrackedJob job{attempt.handle, attempt.token, live_rows_.at(attempt.id).folder};
+    co_await cancel(context, attempt.id, job);
   } else if (status.phase == JobPhase::queued && attempt.phase == AttemptPhase::recorded) {
     record({new_event(options_.now(), attempt.id, event::Released{})});
   } else if (status.phase == JobPhase::held && !status.held_by_hand &&
              attempt.phase == AttemptPhase::released &&
              now - observation.released > options_.held_again_s &&
-             end_wish(state_.sweeps.at(attempt.id.sweep), attempt.id.trial).empty()) {
+             stop_reason(state_.sweeps.at(attempt.id.sweep), attempt.id.trial).empty()) {
     // Our word did not survive: a controller or scheduler that ended in between.
     observation.released = now;
     const LaunchRequest request = request_of(attempt.id);
-    co_await slot.slot.backend->release(request, attempt.handle);
+    co_await context.setup.backend->release(request, attempt.handle);
   }
 }
 
 /// The engine has ended and the backend has not heard (slurmctld forgets what happened just before
 /// it was killed, and may take the job for a running, a waiting or a held one), or a rank does not
 /// come to its end. What is left is ended first, so that nothing is left; the engine's word counts.
-Awaitable<void> Controller::end_lingering(Slot& slot, const LiveAttempt& attempt,
+Awaitable<void> Controller::end_lingering(BackendContext& context, const LiveAttempt& attempt,
                                           const JobStatus& status) {
-  const Feed& known = *feed(attempt.id);
+  const JournalReader& known = *reader(attempt.id);
   if (options_.steady() - known.end_heard < options_.settle_s + options_.linger_s) {
-    const Backend::Watched job{attempt.handle, attempt.token, live_rows_.at(attempt.id).folder};
-    co_await cancel(slot, attempt.id, job);
+    const Backend::TrackedJob job{attempt.handle, attempt.token, live_rows_.at(attempt.id).folder};
+    co_await cancel(context, attempt.id, job);
     co_return;
   }
   JobStatus over = status;
@@ -218,9 +218,9 @@ void Controller::note_running(const LiveAttempt& attempt, const JobStatus& statu
 /// (slurmctld comes back from a crash with an older state; a node is only out of its reach; a
 /// slurmstepd was killed). So it is told to end itself, and what it wrote until then is read: the
 /// next attempt stands on it. A rank that cannot see that file cannot write its journal either.
-bool Controller::is_silent(Slot& slot, const Id& attempt, const JobStatus& status) {
-  const Feed& known = *feed(attempt);
-  Observation& observation = slot.observations[attempt];
+bool Controller::is_silent(BackendContext& context, const Id& attempt, const JobStatus& status) {
+  const JournalReader& known = *reader(attempt);
+  Observation& observation = context.observations[attempt];
   const double now = options_.steady();
   const LiveAttempt& live = *state_.live(attempt);
   const bool wrote_on = known.grown > observation.gone;
@@ -236,15 +236,15 @@ bool Controller::is_silent(Slot& slot, const Id& attempt, const JobStatus& statu
     reason = status.reason.empty() ? "the backend does not know it any more" : status.reason;
   }
   // A scheduler that has just come back may know it again at the next look.
-  if (!reason.empty() && live.fenced.empty() && now - observation.gone < slot.slot.file_lag_s)
+  if (!reason.empty() && live.fenced.empty() && now - observation.gone < context.setup.file_lag_s)
     return false;
-  fence(slot, attempt, reason);
-  const double wait = slot.slot.file_lag_s + (reason.empty() ? 0 : options_.fence_s);
+  fence(context, attempt, reason);
+  const double wait = context.setup.file_lag_s + (reason.empty() ? 0 : options_.fence_s);
   return now - std::max(observation.gone, known.grown) >= wait;
 }
 
-void Controller::fence(Slot& slot, const Id& attempt, const std::string& reason) {
-  Observation& observation = slot.observations[attempt];
+void Controller::fence(BackendContext& context, const Id& attempt, const std::string& reason) {
+  Observation& observation = context.observations[attempt];
   const auto write = [folder = std::filesystem::path(live_rows_.at(attempt).folder),
                       why = reason.empty() ? "the backend says that it has ended" : reason] {
     return fence_folder(folder, why);
@@ -254,11 +254,11 @@ void Controller::fence(Slot& slot, const Id& attempt, const std::string& reason)
     record({new_event(options_.now(), attempt, event::Fenced{reason})});
 }
 
-void Controller::try_end(Slot& slot, const Id& attempt, const JobStatus& status) {
+void Controller::try_end(BackendContext& context, const Id& attempt, const JobStatus& status) {
   ingest_.drain(attempt);
-  Observation& observation = slot.observations[attempt];
+  Observation& observation = context.observations[attempt];
   if (observation.gone == 0) observation.gone = options_.steady();
-  if (!feed(attempt)->end && !is_silent(slot, attempt, status)) return;
+  if (!reader(attempt)->end && !is_silent(context, attempt, status)) return;
   std::optional<BackendWord> word;
   if (status.phase == JobPhase::ended)
     word =
@@ -273,7 +273,7 @@ void Controller::end(const Id& id, const JobStatus& status,
                      const std::optional<BackendWord>& word) {
   const SweepState& sweep = state_.sweeps.at(id.sweep);
   const LiveAttempt& attempt = *state_.live(id);
-  const Feed* known = feed(id);
+  const JournalReader* known = reader(id);
   Evidence evidence;
   if (known != nullptr) {
     evidence.record = known->end;
@@ -281,13 +281,13 @@ void Controller::end(const Id& id, const JobStatus& status,
   }
   if (evidence.record) fault::pass("end_record_seen");
   const auto look = [folder = std::filesystem::path(live_rows_.at(id).folder)] {
-    return std::tuple(read_failures(folder), last_words(folder), has_output(folder));
+    return std::tuple(read_failures(folder), stderr_tail(folder), has_output(folder));
   };
   bool output = false;
-  std::tie(evidence.failures, evidence.last_words, output) = disk_.run(look);
+  std::tie(evidence.failures, evidence.stderr_tail, output) = disk_.run(look);
   evidence.backend = word;
   evidence.fenced = attempt.fenced;
-  evidence.end_wish = end_wish(sweep, id.trial);
+  evidence.stop_reason = stop_reason(sweep, id.trial);
   // Backends make it when the launcher starts; a look may have missed the time in between.
   evidence.began = attempt.started > 0 || output;
   evidence.engine = output || (known != nullptr && known->next > 1);
@@ -308,33 +308,33 @@ void Controller::end(const Id& id, const JobStatus& status,
 }
 
 /// The backend is out of reach; what the engine has written down itself counts all the same.
-void Controller::end_by_record(const Slot& slot) {
-  if (options_.steady() - slot.unreachable < options_.settle_s) return;
+void Controller::end_by_record(const BackendContext& context) {
+  if (options_.steady() - context.unreachable < options_.settle_s) return;
   std::vector<Id> over;
-  for (const auto& [id, known] : ingest_.feeds())
-    if (live_rows_.at(id).backend == slot.name && known.end && known.end->status != "failed" &&
+  for (const auto& [id, known] : ingest_.readers())
+    if (live_rows_.at(id).backend == context.name && known.end && known.end->status != "failed" &&
         options_.steady() - known.end_heard > options_.settle_s)
       over.push_back(id);
   for (const Id& id : over)
     end(id, {}, {});
 }
 
-void Controller::launch_intents(Slot& slot, const Plan& plan) {
+void Controller::launch_intents(BackendContext& context, const Plan& plan) {
   std::vector<db::Event> events;
   for (const Action& action : plan.actions) {
     const Id& id = action.id;
-    if (action.kind != Kind::launch || state_.sweeps.at(id.sweep).backend != slot.name) continue;
+    if (action.kind != Kind::launch || state_.sweeps.at(id.sweep).backend != context.name) continue;
     fault::pass("before_intent");
     const jobspec::Resources& wants = state_.sweeps.at(id.sweep).shape(id.trial);
     // On one machine the nodes asked for are only a number of ranks.
-    const int nodes = slot.slot.backend->on_this_machine() ? 1 : wants.nodes;
+    const int nodes = context.setup.backend->on_this_machine() ? 1 : wants.nodes;
     const std::string token = new_token();
     const auto make = [runs = options_.runs, id, token] {
       return new_attempt_folder(runs, id, token);
     };
     const std::filesystem::path folder = disk_.run(make);
-    const event::Launching intent{token,     new_token(), folder.string(),
-                                  slot.name, nodes,       wants.ranks()};
+    const event::Launching intent{token,        new_token(), folder.string(),
+                                  context.name, nodes,       wants.ranks()};
     events.push_back(new_event(options_.now(), id, intent));
   }
   record(std::move(events));
@@ -387,29 +387,30 @@ void Controller::refuse(const Id& attempt, const std::string& reason) {
   record({new_event(options_.now(), attempt, event::Ended{EndCause::refused, reason})});
 }
 
-Awaitable<void> Controller::submit_all(Slot& slot) {
-  for (const Id& id : wanted(Kind::submit, slot.name)) {
-    const Observation& observation = slot.observations[id];
+Awaitable<void> Controller::submit_all(BackendContext& context) {
+  for (const Id& id : wanted(Kind::submit, context.name)) {
+    const Observation& observation = context.observations[id];
     if (observation.in_doubt || observation.not_before > options_.steady()) continue;
     try {
-      if (state_.live(id) != nullptr) co_await submit_one(slot, id);
+      if (state_.live(id) != nullptr) co_await submit_one(context, id);
     } catch (const std::exception&) {
       contain(id.to_string());
     }
   }
 }
 
-Awaitable<void> Controller::submit_one(Slot& slot, const Id& id) {
+Awaitable<void> Controller::submit_one(BackendContext& context, const Id& id) {
   const LaunchRequest request = request_of(id);
   const std::string push =
-      slot.slot.backend->on_this_machine() ? options_.push_local : options_.push_remote;
+      context.setup.backend->on_this_machine() ? options_.push_local : options_.push_remote;
   Submission submission;
   try {
-    disk_.run(
-        [folder = request.folder, trial = trial_of(id, push),
-         script = slot.slot.backend->script(request)] { prepare_folder(folder, trial, script); });
+    disk_.run([folder = request.folder, trial = trial_of(id, push),
+               script = context.setup.backend->script(request)] {
+      prepare_folder(folder, trial, script);
+    });
     fault::pass("before_submit");
-    submission = co_await slot.slot.backend->submit(request);
+    submission = co_await context.setup.backend->submit(request);
   } catch (const db::CannotWrite&) {
     throw;
   } catch (const std::exception& error) {
@@ -419,11 +420,11 @@ Awaitable<void> Controller::submit_one(Slot& slot, const Id& id) {
   const LiveAttempt* attempt = state_.live(id);
   if (attempt == nullptr || attempt->phase != AttemptPhase::launching) {
     // Dropped while the backend was asked: what it holds now is nobody's.
-    const Backend::Watched unwanted{submission.handle, request.token, request.folder};
-    if (submission.outcome == SubmitOutcome::accepted) co_await cancel(slot, id, unwanted);
+    const Backend::TrackedJob unwanted{submission.handle, request.token, request.folder};
+    if (submission.outcome == SubmitOutcome::accepted) co_await cancel(context, id, unwanted);
     co_return;
   }
-  Observation& observation = slot.observations[id];
+  Observation& observation = context.observations[id];
   observation.reason = submission.message;
   switch (submission.outcome) {
     case SubmitOutcome::accepted:
@@ -445,17 +446,17 @@ Awaitable<void> Controller::submit_one(Slot& slot, const Id& id) {
   }
 }
 
-Awaitable<void> Controller::release_all(Slot& slot) {
-  for (const Id& id : wanted(Kind::release, slot.name)) {
+Awaitable<void> Controller::release_all(BackendContext& context) {
+  for (const Id& id : wanted(Kind::release, context.name)) {
     const LiveAttempt* attempt = state_.live(id);
     if (attempt == nullptr || attempt->phase != AttemptPhase::recorded) continue;
     const LaunchRequest request = request_of(id);
     const std::string handle = attempt->handle;
-    const bool released = co_await slot.slot.backend->release(request, handle);
+    const bool released = co_await context.setup.backend->release(request, handle);
     fault::pass("after_release");
     attempt = state_.live(id);
     if (attempt == nullptr) continue;
-    Observation& observation = slot.observations[id];
+    Observation& observation = context.observations[id];
     observation.reason = released ? "" : "the backend cannot release it now";
     if (!released || attempt->phase != AttemptPhase::recorded) continue;
     observation.released = options_.steady();
@@ -463,30 +464,31 @@ Awaitable<void> Controller::release_all(Slot& slot) {
   }
 }
 
-Awaitable<void> Controller::cancel_all(Slot& slot) {
-  for (const Id& id : wanted(Kind::cancel, slot.name)) {
+Awaitable<void> Controller::cancel_all(BackendContext& context) {
+  for (const Id& id : wanted(Kind::cancel, context.name)) {
     const LiveAttempt* attempt = state_.live(id);
     if (attempt == nullptr) continue;
-    const Backend::Watched job{attempt->handle, attempt->token, live_rows_.at(id).folder};
-    co_await cancel(slot, id, job);
+    const Backend::TrackedJob job{attempt->handle, attempt->token, live_rows_.at(id).folder};
+    co_await cancel(context, id, job);
   }
 }
 
 /// The one way in which a job is asked to end, however often that is found necessary: gently, and
 /// after the backend's grace time by force, again and again. What was asked survives the
 /// controller; the time since is counted anew by the next one.
-Awaitable<void> Controller::cancel(Slot& slot, const Id& attempt, const Backend::Watched& job) {
+Awaitable<void> Controller::cancel(BackendContext& context, const Id& attempt,
+                                   const Backend::TrackedJob& job) {
   const double now = options_.steady();
   const std::pair key{attempt, job.handle};
   const bool again = asked_to_end(attempt, job.handle);
-  const double pause_s = again ? slot.slot.backend->grace_s() : cancel_again_s;
-  std::erase_if(slot.asked, [&](const auto& a) { return now - a.second > cancel_memory_s; });
-  const auto [asked, is_new] = slot.asked.try_emplace(key, now);
+  const double pause_s = again ? context.setup.backend->grace_s() : cancel_again_s;
+  std::erase_if(context.asked, [&](const auto& a) { return now - a.second > cancel_memory_s; });
+  const auto [asked, is_new] = context.asked.try_emplace(key, now);
   if (is_new ? again : now - asked->second < pause_s) co_return;
   asked->second = now;
   fault::pass("before_cancel");
   const bool done =
-      co_await slot.slot.backend->cancel(job, again ? Ending::by_force : Ending::gently);
+      co_await context.setup.backend->cancel(job, again ? Ending::by_force : Ending::gently);
   fault::pass("after_cancel");
   if (done && !asked_to_end(attempt, job.handle))
     record({new_event(options_.now(), attempt, event::Ending{job.handle})});

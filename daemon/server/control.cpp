@@ -15,7 +15,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::int64_t default_rows = 10'000, most_rows = 1'000'000;
+constexpr std::int64_t default_rows = 10'000, max_rows = 1'000'000;
 
 jobspec::Id sweep_or_trial(const json& body) {
   const jobspec::Id id = parse_id(text_of(body, "id"));
@@ -104,7 +104,7 @@ awaitable<Response> post_query(App& app, const Request& request) {
   const json wanted = body.value("max_rows", json(default_rows));
   if (!wanted.is_number_integer() || wanted < 1)
     throw HttpError(400, "max_rows: expected a positive integer");
-  const auto rows = std::min(wanted.get<std::int64_t>(), most_rows);
+  const auto rows = std::min(wanted.get<std::int64_t>(), max_rows);
   const double limit = app.config.query_s;
   const auto parameters = parameters_of(body);
   const auto work = [sql, rows, limit, parameters](db::ReadStore& store) {

@@ -148,7 +148,7 @@ class Daemon {
     options.ingest_s = config.ingest_s;
     options.push_local = "unix:" + home.socket().string();
     if (!config.push_listen.empty()) options.push_remote = "http://" + reachable_address(config, 0);
-    std::vector<BackendSlot> backends;
+    std::vector<BackendSetup> backends;
     for (const BackendRow& row : backend_rows())
       backends.push_back(row.make(io_.get_executor(), config));
     controller_ =

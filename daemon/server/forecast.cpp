@@ -17,7 +17,7 @@ using nlohmann::json;
 namespace {
 
 /// Slurm needs milliseconds for each on an idle cluster, a second or more on a full one.
-constexpr std::size_t most_questions = 16;
+constexpr std::size_t max_questions = 16;
 
 struct Shape {
   const jobspec::ExpandedTrial* first = nullptr;
@@ -58,7 +58,7 @@ awaitable<std::vector<api::ForecastMessage>> forecasts(App& app, const jobspec::
                                                        const std::string& backend) {
   std::vector<api::ForecastMessage> list;
   for (const Shape& shape : shapes_of(expansion)) {
-    if (list.size() == most_questions) break;
+    if (list.size() == max_questions) break;
     const LaunchRequest request = example_request(app, sweep, *shape.first);
     const auto forecast = co_await app.controller.forecast(backend, request);
     if (!forecast) break;

@@ -14,12 +14,12 @@ struct Unit {
 constexpr Unit units[] = {{"", 1},         {"seconds", 1},  {"minutes", 60},
                           {"hours", 3600}, {"days", 86400}, {"weeks", 7 * 86400}};
 
-constexpr std::int64_t most_units = 1'000'000'000;  // weeks of it still fit
+constexpr std::int64_t max_units = 1'000'000'000;  // weeks of it still fit
 
 std::optional<std::time_t> later(const std::string& text, std::time_t now) {
   std::int64_t count = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-  if (error != std::errc() || count < 0 || count > most_units) return {};
+  if (error != std::errc() || count < 0 || count > max_units) return {};
   const std::string unit(end, text.data() + text.size());
   for (const Unit& known : units)
     if (unit == known.name) return now + count * known.seconds;

@@ -68,12 +68,12 @@ Decision decide(const SweepState& sweep, std::int64_t number, const Policy& poli
   if (!sweep.stopped.empty())
     return end_as(sweep, number, TrialPhase::cancelled, "not run: " + sweep.stopped);
   if (trial.last == EndCause::none) return {};
-  if (trial.idle_ends >= policy.idle_ends)
+  if (trial.no_progress_exits >= policy.no_progress_exits)
     return end_as(
         sweep, number, TrialPhase::failed,
         fmt::format("{} attempts in a row ended without getting further than step {}; the last: {}",
-                    trial.idle_ends, trial.best_step, trial.reason));
-  return {std::nullopt, trial.last_end, backoff_s(policy, trial.idle_ends)};
+                    trial.no_progress_exits, trial.best_step, trial.reason));
+  return {std::nullopt, trial.last_end, backoff_s(policy, trial.no_progress_exits)};
 }
 
 double node_hours(const SweepState& sweep, double now) {
@@ -219,7 +219,7 @@ std::optional<Action> next_of(const SweepState& sweep, const LiveAttempt& attemp
   return {};
 }
 
-std::string end_wish(const SweepState& sweep, std::int64_t trial) {
+std::string stop_reason(const SweepState& sweep, std::int64_t trial) {
   const TrialState& state = trial_at(sweep, trial);
   return wants_end(sweep, state) ? end_reason(sweep, state) : "";
 }

@@ -17,7 +17,8 @@ struct Policy {
   double first_backoff_s = 2;      ///< pause after the first failure of a trial
   double backoff_factor = 4;       ///< longer after each further one ...
   double longest_backoff_s = 300;  ///< ... up to this
-  int idle_ends = 5;  ///< stops and losses in a row without a further step, then the trial fails
+  int no_progress_exits =
+      5;  ///< stops and losses in a row without a further step, then the trial fails
   int bad_input_trials =
       5;  ///< trials that fail the same way at once (bad input, refused) stop a sweep ...
   int failing_trials = 10;      ///< ... or in any other same way, while none has finished
@@ -67,7 +68,7 @@ Plan actions(const State& state, const Facts& facts, const Policy& policy = {});
 std::optional<Action> next_of(const SweepState& sweep, const LiveAttempt& attempt);
 
 /// Why the trial's attempt should be ended now; empty where it may go on.
-std::string end_wish(const SweepState& sweep, std::int64_t trial);
+std::string stop_reason(const SweepState& sweep, std::int64_t trial);
 
 /// Pause before the next attempt after `count` failures (or idle ends) in a row; 0 for none.
 double backoff_s(const Policy& policy, int count);

@@ -145,7 +145,7 @@ void on_ended(State& state, const db::Event& event, const event::Ended& data) {
   trial.best_step = std::max(trial.best_step, step);
   if (trial.last == EndCause::failed) trial.failures += 1;
   if (trial.last == EndCause::stopped || trial.last == EndCause::lost)
-    trial.idle_ends = further ? 0 : trial.idle_ends + 1;
+    trial.no_progress_exits = further ? 0 : trial.no_progress_exits + 1;
   sweep.awaiting_decision.insert(event.id.trial);
 }
 
@@ -192,7 +192,7 @@ void reopen(SweepState& sweep, std::int64_t number, TrialState& trial) {
   sweep.open += 1;
   reopen(sweep);
   trial.phase = TrialPhase::pending;
-  trial.failures = trial.idle_ends = 0;
+  trial.failures = trial.no_progress_exits = 0;
   trial.cancel = false;
   trial.last = EndCause::none;
   trial.reason.clear();

@@ -33,11 +33,11 @@ struct LiveAttempt {
 
 struct TrialState {
   TrialPhase phase = TrialPhase::pending;
-  std::uint32_t shape = 0;     ///< index into SweepState::shapes
-  std::int32_t attempts = 0;   ///< made so far
-  std::int32_t failures = 0;   ///< attempts that failed, since submission or the last retry request
-  std::int32_t idle_ends = 0;  ///< stops and losses in a row that got no step further
-  std::int64_t best_step = 0;  ///< the furthest that can be resumed from
+  std::uint32_t shape = 0;    ///< index into SweepState::shapes
+  std::int32_t attempts = 0;  ///< made so far
+  std::int32_t failures = 0;  ///< attempts that failed, since submission or the last retry request
+  std::int32_t no_progress_exits = 0;  ///< stops and losses in a row that got no step further
+  std::int64_t best_step = 0;          ///< the furthest that can be resumed from
   bool cancel = false;
   EndCause last = EndCause::none;  ///< of the latest attempt, until a retry request clears it
   double last_end = 0;             ///< Unix seconds

@@ -28,7 +28,7 @@ bool forgotten(const Evidence& e) {
 /// srun's last words where the site lacks the PMIx plug-in that slurm.mpi names: it will lack it in
 /// the next attempt, too.
 bool no_such_mpi(const Evidence& e) {
-  return !e.record && e.last_words.find("Invalid MPI type") != std::string::npos;
+  return !e.record && e.stderr_tail.find("Invalid MPI type") != std::string::npos;
 }
 
 /// A job that got its nodes but never came to its engine was not ended by a person, as far as
@@ -58,7 +58,7 @@ EndCause cause_of(const Evidence& e) {
   const bool cancelled_outside =
       e.backend && e.backend->cancelled && !forgotten(e) && !cut_short(e) && e.fenced.empty() &&
       !superseded(e) && !interrupted(*e.backend) && !(e.record && e.record->status == "failed");
-  if (!e.end_wish.empty() || cancelled_outside) return EndCause::cancelled;
+  if (!e.stop_reason.empty() || cancelled_outside) return EndCause::cancelled;
   // The machine's fault, not the trial's, whatever the other ranks made of it.
   if (superseded(e) || forgotten(e) || cut_short(e) || (e.backend && e.backend->node_failed))
     return EndCause::lost;
@@ -99,7 +99,8 @@ std::string reason_of(EndCause cause, const Evidence& e) {
     case EndCause::finished:
       return "";
     case EndCause::cancelled:
-      return e.end_wish.empty() ? join("cancelled outside Thalweg", e.backend->reason) : e.end_wish;
+      return e.stop_reason.empty() ? join("cancelled outside Thalweg", e.backend->reason)
+                                   : e.stop_reason;
     case EndCause::lost:
       if (!e.fenced.empty())
         return join(e.fenced, e.record ? "told to, it ended itself" : "it has gone silent");
@@ -122,13 +123,13 @@ std::string reason_of(EndCause cause, const Evidence& e) {
   const FailureFile* failure = first_failure(e.failures);
   if (cause == EndCause::failed && failure != nullptr) return words_of(*failure, e.failures);
   if (e.record && !e.record->reason.empty()) return e.record->reason;
-  if (cause == EndCause::bad_input && !e.last_words.empty())
-    return e.last_words + (no_such_mpi(e) ? " (slurm.mpi)" : "");
+  if (cause == EndCause::bad_input && !e.stderr_tail.empty())
+    return e.stderr_tail + (no_such_mpi(e) ? " (slurm.mpi)" : "");
   if (failure != nullptr) return words_of(*failure, e.failures);
   if (!e.backend) return "ended without a word";
   const std::string how = by_exit(*e.backend);
-  const bool said = e.last_words.find(how) != std::string::npos;
-  return join(join(said ? "" : how, e.backend->reason), e.last_words);
+  const bool said = e.stderr_tail.find(how) != std::string::npos;
+  return join(join(said ? "" : how, e.backend->reason), e.stderr_tail);
 }
 
 }  // namespace

@@ -100,7 +100,7 @@ double quantile(const Weighted& distribution, double level) {
 
 // Beyond it the n² pairs cost more than the answer is worth: the interval is then that of the upper
 // middle value, at most one gap between neighbours away.
-constexpr std::size_t kMostPairs = 100;
+constexpr std::size_t kMaxPairs = 100;
 
 }  // namespace
 
@@ -114,7 +114,7 @@ Estimate bootstrap_median(std::vector<double> values, double confidence) {
   if (sorted.empty()) return {};
   if (sorted.size() < 3) return {sorted_median(sorted), sorted.front(), sorted.back()};
   const double outside = (1 - confidence) / 2;
-  if (sorted.size() % 2 == 0 && sorted.size() <= kMostPairs) {
+  if (sorted.size() % 2 == 0 && sorted.size() <= kMaxPairs) {
     const Weighted distribution = even_distribution(sorted);
     return {sorted_median(sorted), quantile(distribution, outside),
             quantile(distribution, 1 - outside)};

@@ -21,11 +21,11 @@ std::string list_of(const std::vector<std::string>& parts) {
 
 /// "seeds 1 to 4", "seeds 3, 5 and 9", "9 seeds".
 std::string seeds_text(const std::vector<std::uint64_t>& seeds) {
-  constexpr std::size_t most_listed = 6;
+  constexpr std::size_t max_listed = 6;
   if (seeds.size() == 1) return fmt::format("seed {}", seeds.front());
   if (seeds.back() - seeds.front() + 1 == seeds.size())
     return fmt::format("seeds {} to {}", seeds.front(), seeds.back());
-  if (seeds.size() > most_listed) return fmt::format("{} seeds", seeds.size());
+  if (seeds.size() > max_listed) return fmt::format("{} seeds", seeds.size());
   std::vector<std::string> parts;
   for (const std::uint64_t seed : seeds)
     parts.push_back(std::to_string(seed));
@@ -80,9 +80,9 @@ void note_choice(Comparison& comparison) {
 
 void note_mixtures(Comparison& comparison, const Noted& noted) {
   std::vector<std::string> mixed;
-  for (std::size_t i = 0; i < noted.table.most_mixed.size(); ++i) {
-    if (noted.table.most_mixed[i] > 1)
-      mixed.push_back(fmt::format("{} values of {}", noted.table.most_mixed[i], noted.others[i]));
+  for (std::size_t i = 0; i < noted.table.max_mixed.size(); ++i) {
+    if (noted.table.max_mixed[i] > 1)
+      mixed.push_back(fmt::format("{} values of {}", noted.table.max_mixed[i], noted.others[i]));
   }
   if (mixed.empty()) return;
   const bool many = std::any_of(comparison.rows.begin(), comparison.rows.end(),

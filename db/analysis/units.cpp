@@ -72,7 +72,7 @@ void make_units(UnitTable& table) {
   for (const UnitRow& row : table.rows)
     if (!row.trials.empty()) any = row.trials.front();
   std::vector<Numbering> numberings(any ? any->others.size() : 0);
-  table.most_mixed.assign(numberings.size(), 0);
+  table.max_mixed.assign(numberings.size(), 0);
   for (UnitRow& row : table.rows) {
     std::vector<std::set<int>> mixed(numberings.size());
     for (const Trials& configuration : configurations_of(row.trials)) {
@@ -89,7 +89,7 @@ void make_units(UnitTable& table) {
         row.units.push_back({{trial}, others});
     }
     for (std::size_t i = 0; i < mixed.size(); ++i)
-      table.most_mixed[i] = std::max(table.most_mixed[i], static_cast<int>(mixed[i].size()));
+      table.max_mixed[i] = std::max(table.max_mixed[i], static_cast<int>(mixed[i].size()));
   }
 }
 

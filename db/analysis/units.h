@@ -33,9 +33,9 @@ struct UnitRow {
 };
 
 struct UnitTable {
-  std::vector<UnitRow> rows;    ///< in the order of their first trial
-  bool by_seeds = true;         ///< units are trials: every row is a single configuration
-  std::vector<int> most_mixed;  ///< per other parameter: the most values that one row mixes
+  std::vector<UnitRow> rows;   ///< in the order of their first trial
+  bool by_seeds = true;        ///< units are trials: every row is a single configuration
+  std::vector<int> max_mixed;  ///< per other parameter: the most values that one row mixes
 };
 
 using Member = double TrialRecord::*;

@@ -19,7 +19,7 @@ namespace {
 constexpr double kLevel = 0.05;
 // Beyond it every pair counts, also those that no test could tell apart: finding those costs more
 // than it gains.
-constexpr std::size_t kMostRowsInPairs = 200;
+constexpr std::size_t kMaxRowsInPairs = 200;
 
 std::vector<double> numbers_of(const std::vector<Score>& scores) {
   std::vector<double> numbers;
@@ -117,7 +117,7 @@ Pair paired(const Prepared& a, const Prepared& b) {
 
 /// Pairs of rows for which some outcome is significant; only they can be called different.
 std::size_t testable_pairs(const std::vector<Prepared>& rows) {
-  if (rows.size() > kMostRowsInPairs) return pairs_of(rows.size());
+  if (rows.size() > kMaxRowsInPairs) return pairs_of(rows.size());
   std::size_t pairs = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     for (std::size_t j = i + 1; j < rows.size(); ++j) {

@@ -16,11 +16,11 @@ std::int64_t per_sample(const Array& array) {
 
 /// Images as most programs keep them would be taken for as many channels as they have rows.
 std::vector<std::string> channels_last(const Array& inputs) {
-  constexpr std::int64_t kMostColours = 4, kLeastRows = 8;
+  constexpr std::int64_t kMaxColours = 4, kLeastRows = 8;
   const auto& shape = inputs.shape;
   if (shape.size() != 4 && shape.size() != 5) return {};
   const auto rows = std::min_element(shape.begin() + 1, shape.end() - 1);
-  if (shape.back() > kMostColours || *rows < kLeastRows) return {};
+  if (shape.back() > kMaxColours || *rows < kLeastRows) return {};
   std::string found, fits = "0, " + std::to_string(shape.size() - 1);
   for (std::size_t i = 1; i < shape.size(); ++i) {
     found += " x " + std::to_string(shape[i]);
@@ -110,11 +110,11 @@ void require_integers(const Array& labels) {
 /// The classes of checked labels.
 int check_labels(const Array& labels, int classes) {
   require_integers(labels);
-  constexpr std::int64_t kMostClasses = 1 << 24;
+  constexpr std::int64_t kMaxClasses = 1 << 24;
   std::int64_t largest = 0;
   for (std::int64_t i = 0; i < labels.count(); ++i) {
     const std::int64_t label = labels.integer(i);
-    const std::int64_t end = classes > 0 ? classes : kMostClasses;
+    const std::int64_t end = classes > 0 ? classes : kMaxClasses;
     if (label < kNoLabel || label >= end)
       throw DataError(labels.name, DataError::kNoOffset,
                       "label " + std::to_string(label) + " in " + row_of(labels, i) +

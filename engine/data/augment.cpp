@@ -202,8 +202,8 @@ Augmenter::Augmenter(const jobspec::Value& tree, const SampleForm& form) {
     if (rows[i].colour_amount != nullptr) colours_.push_back(rows[i].colour);
   }
   mix_ = static_cast<std::size_t>(options.integer("mix"));
-  if (colours_.size() > augment::most_colours)
-    throw std::logic_error("augment::most_colours is less than the table has");
+  if (colours_.size() > augment::max_colours)
+    throw std::logic_error("augment::max_colours is less than the table has");
   if (active_.empty()) return;
   shape_ = form.input;
   if (moves_answers_) target_channels_ = form.targets / pixels_of(form);

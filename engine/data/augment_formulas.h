@@ -43,13 +43,13 @@ enum class Colour : int {
 };
 
 /// Changes of colours that a table may have.
-inline constexpr std::size_t most_colours = 8;
+inline constexpr std::size_t max_colours = 8;
 
 /// What becomes of one sample.
 struct Change {
   Geometry geometry;
-  std::array<float, most_colours> amounts{};  ///< by place among those asked for
-  std::uint32_t colours = 0;                  ///< bit i: amounts[i] is done
+  std::array<float, max_colours> amounts{};  ///< by place among those asked for
+  std::uint32_t colours = 0;                 ///< bit i: amounts[i] is done
 };
 
 /// What is blended into a sample.
@@ -143,7 +143,7 @@ constexpr std::array<float, 3> hue_turned(float red, float green, float blue, fl
 inline constexpr std::int64_t mean_parts = 1024;
 
 /// Adds the upper half of `parts` sums to the lower one: for parts = mean_parts, ... 2, each of a
-/// team's threads from its own number on. The sum ends in sums[0].
+/// block's threads from its own number on. The sum ends in sums[0].
 constexpr void join(double* sums, std::int64_t parts, std::int64_t thread, std::int64_t threads) {
   for (std::int64_t i = thread; i < parts / 2; i += threads)
     sums[i] += sums[i + parts / 2];

@@ -45,7 +45,7 @@ constexpr float kMembrane = -1;  // value; the ground's is 0
 
 // Blocks of random numbers of a sample: two for each object, then its values in each channel.
 enum Draws : std::uint32_t { kCount = 0, kObjects = 1, kKnown = 900, kNoise = 999, kValues = 1000 };
-constexpr int kMostObjects = 256;
+constexpr int kMaxObjects = 256;
 
 struct Picture {
   std::size_t samples;
@@ -97,7 +97,7 @@ class Cells final : public Dataset {
     const auto channels = static_cast<std::size_t>(p_.shape[0]);
     for (std::size_t c = 0; c < channels; ++c) {
       float* const channel = out + c * pixels_;
-      std::array<float, kMostObjects> values;
+      std::array<float, kMaxObjects> values;
       for (std::uint32_t k = 0; k < values.size(); ++k)
         values[k] = 0.6f + 0.8f * uniform01(random(kValues + k, index * channels + c)[0]);
       for (std::size_t i = 0; i < pixels_; ++i)
@@ -262,7 +262,7 @@ Row cells() {
                      "further channel (flood filling)"),
        int_option("kinds", static_cast<int>(kKinds.size()), 1, static_cast<double>(kKinds.size()),
                   "of objects: ellipsoid, box, cross, shell"),
-       int_option("objects", 6, 1, kMostObjects, "in a sample at most; half as many at least"),
+       int_option("objects", 6, 1, kMaxObjects, "in a sample at most; half as many at least"),
        float_option("noise", 0.3, 0, 100, "spread of the noise over everything"),
        float_option("anywhere", 0, 0, 1,
                     "of object: part of the samples whose centre is anywhere; in no object, "

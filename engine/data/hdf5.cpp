@@ -191,8 +191,8 @@ Array read_into(const Descriptor& memory, const std::filesystem::path& file,
   if (extent == Extent::header) return array;
   const auto bytes = static_cast<std::uint64_t>(array.count()) * bytes_of(array.type);
   // No filter packs more than that; a header alone must not ask for terabytes.
-  constexpr std::uint64_t kMostGrowth = 1100, kSmall = 1 << 20;
-  if (bytes > kSmall && bytes / kMostGrowth > H5Dget_storage_size(set))
+  constexpr std::uint64_t kMaxGrowth = 1100, kSmall = 1 << 20;
+  if (bytes > kSmall && bytes / kMaxGrowth > H5Dget_storage_size(set))
     fail(DataError::kNoOffset, "data set " + name + " has an impossible size");
   if (ftruncate(memory.get(), static_cast<off_t>(bytes)) != 0) throw std::bad_alloc();
   const SharedMemory numbers(memory, bytes);

@@ -107,15 +107,15 @@ bool Loader::take_step(std::int64_t& step) {
 }
 
 void Loader::prepare() {
-  Desk desk;
-  if (plan_.augmenter != nullptr) desk.original.resize(sample_floats_);
-  if (plan_.mixer != nullptr) desk.partner.resize(sample_floats_);
-  desk.partner_targets.resize(targets_of(dataset_));
-  desk.partner_labels.resize(labels_of(dataset_));
+  Workspace workspace;
+  if (plan_.augmenter != nullptr) workspace.original.resize(sample_floats_);
+  if (plan_.mixer != nullptr) workspace.partner.resize(sample_floats_);
+  workspace.partner_targets.resize(targets_of(dataset_));
+  workspace.partner_labels.resize(labels_of(dataset_));
   for (std::int64_t step = 0; take_step(step);) {
     std::exception_ptr error;
     try {
-      fill(slot(step), step, desk);
+      fill(slot(step), step, workspace);
     } catch (...) {
       error = std::current_exception();
     }
@@ -135,10 +135,10 @@ std::vector<std::uint32_t> Loader::order_in(std::int64_t epoch) const {
                      training_.size());
 }
 
-void Loader::order_of(std::int64_t epoch, Desk& desk) const {
-  if (epoch == desk.epoch) return;
-  if (desk.epoch < 0 || !plan_.shuffle_once) desk.order = order_in(epoch);
-  desk.epoch = epoch;
+void Loader::order_of(std::int64_t epoch, Workspace& workspace) const {
+  if (epoch == workspace.epoch) return;
+  if (workspace.epoch < 0 || !plan_.shuffle_once) workspace.order = order_in(epoch);
+  workspace.epoch = epoch;
 }
 
 std::vector<std::uint32_t> Loader::samples_of(std::int64_t step) const {
@@ -158,20 +158,21 @@ std::vector<std::uint32_t> Loader::samples_of(std::int64_t step) const {
 }
 
 /// Of the sample at `place` in the training list, augmented.
-void Loader::copy_inputs(std::uint64_t place, std::int64_t epoch, Desk& desk, float* out) const {
+void Loader::copy_inputs(std::uint64_t place, std::int64_t epoch, Workspace& workspace,
+                         float* out) const {
   const std::uint32_t sample = training_[place];
   if (plan_.augmenter == nullptr) return dataset_.copy(sample, out);
-  dataset_.copy(sample, desk.original.data());
-  plan_.augmenter->apply(plan_.seed, static_cast<std::uint32_t>(epoch), place, desk.original.data(),
-                         out);
+  dataset_.copy(sample, workspace.original.data());
+  plan_.augmenter->apply(plan_.seed, static_cast<std::uint32_t>(epoch), place,
+                         workspace.original.data(), out);
 }
 
 /// Labels and targets of the sample at `place`, moved with its image.
-void Loader::copy_answers(std::uint64_t place, std::int64_t epoch, Desk& desk, std::int32_t* labels,
-                          float* targets) const {
+void Loader::copy_answers(std::uint64_t place, std::int64_t epoch, Workspace& workspace,
+                          std::int32_t* labels, float* targets) const {
   engine::copy_answers(dataset_, training_[place], plan_.augmenter,
-                       {plan_.seed, static_cast<std::uint32_t>(epoch), place}, desk.answers, labels,
-                       targets);
+                       {plan_.seed, static_cast<std::uint32_t>(epoch), place}, workspace.answers,
+                       labels, targets);
 }
 
 /// The sample at `place` as it is stored, with what is to become of it.
@@ -189,28 +190,28 @@ void Loader::copy_raw(std::uint64_t place, std::int64_t epoch, std::byte* inputs
   std::memcpy(change, &drawn, sizeof drawn);
 }
 
-void Loader::fill(PreparedBatch& batch, std::int64_t step, Desk& desk) const {
+void Loader::fill(PreparedBatch& batch, std::int64_t step, Workspace& workspace) const {
   const std::int64_t epoch = step / steps_per_epoch_;
-  order_of(epoch, desk);
+  order_of(epoch, workspace);
   const std::size_t first =
       static_cast<std::size_t>(step % steps_per_epoch_) * plan_.global_batch + plan_.first_position;
   for (std::size_t i = 0; i < plan_.positions; ++i) {
-    const std::uint32_t place = desk.order[first + i];
+    const std::uint32_t place = workspace.order[first + i];
     const auto at = [&](BatchLayout::Part part) {
       return batch.memory + plan_.form.layout.sample(part, i);
     };
     if (plan_.form.raw)
       copy_raw(place, epoch, at(BatchLayout::inputs), at(BatchLayout::changes));
     else
-      copy_inputs(place, epoch, desk, reinterpret_cast<float*>(at(BatchLayout::inputs)));
-    copy_answers(place, epoch, desk, reinterpret_cast<std::int32_t*>(at(BatchLayout::labels)),
+      copy_inputs(place, epoch, workspace, reinterpret_cast<float*>(at(BatchLayout::inputs)));
+    copy_answers(place, epoch, workspace, reinterpret_cast<std::int32_t*>(at(BatchLayout::labels)),
                  reinterpret_cast<float*>(at(BatchLayout::targets)));
-    if (plan_.mixer != nullptr) blend(batch.memory, i, place, epoch, desk);
+    if (plan_.mixer != nullptr) blend(batch.memory, i, place, epoch, workspace);
   }
 }
 
 void Loader::blend(std::byte* memory, std::size_t i, std::uint64_t place, std::int64_t epoch,
-                   Desk& desk) const {
+                   Workspace& workspace) const {
   const Blend blend =
       plan_.mixer->blend(plan_.seed, static_cast<std::uint32_t>(epoch), place, training_.size());
   const auto at = [&](BatchLayout::Part part) {
@@ -219,7 +220,7 @@ void Loader::blend(std::byte* memory, std::size_t i, std::uint64_t place, std::i
   const bool of_pixels = labels_of(dataset_) > 1;
   if (!of_pixels) std::memcpy(at(BatchLayout::partner_shares), &blend.share, sizeof blend.share);
   if (labels_of(dataset_) == 1)
-    copy_answers(blend.partner, epoch, desk,
+    copy_answers(blend.partner, epoch, workspace,
                  reinterpret_cast<std::int32_t*>(at(BatchLayout::partner_labels)), nullptr);
   if (plan_.form.raw) std::memcpy(at(BatchLayout::blends), &blend, sizeof blend);
   if (blend.share == 0) return;
@@ -227,19 +228,19 @@ void Loader::blend(std::byte* memory, std::size_t i, std::uint64_t place, std::i
     copy_raw(blend.partner, epoch, at(BatchLayout::partner_inputs),
              at(BatchLayout::partner_changes));
   } else {
-    copy_inputs(blend.partner, epoch, desk, desk.partner.data());
-    plan_.mixer->apply(blend, desk.partner.data(),
+    copy_inputs(blend.partner, epoch, workspace, workspace.partner.data());
+    plan_.mixer->apply(blend, workspace.partner.data(),
                        reinterpret_cast<float*>(at(BatchLayout::inputs)));
   }
   if (of_pixels) {
-    copy_answers(blend.partner, epoch, desk, desk.partner_labels.data(), nullptr);
-    plan_.mixer->apply_to_labels(blend, desk.partner_labels.data(),
+    copy_answers(blend.partner, epoch, workspace, workspace.partner_labels.data(), nullptr);
+    plan_.mixer->apply_to_labels(blend, workspace.partner_labels.data(),
                                  reinterpret_cast<std::int32_t*>(at(BatchLayout::labels)));
   }
   if (targets_of(dataset_) == 0) return;
-  copy_answers(blend.partner, epoch, desk, nullptr, desk.partner_targets.data());
+  copy_answers(blend.partner, epoch, workspace, nullptr, workspace.partner_targets.data());
   plan_.mixer->apply_to_targets(
-      blend, desk.partner_targets.data(),
+      blend, workspace.partner_targets.data(),
       {reinterpret_cast<float*>(at(BatchLayout::targets)), targets_of(dataset_)});
 }
 

@@ -75,29 +75,29 @@ class Loader {
 
  private:
   /// What a worker has for itself.
-  struct Desk {
+  struct Workspace {
     std::int64_t epoch = -1;  ///< whose order it has
     std::vector<std::uint32_t> order;
     std::vector<float> original;  ///< a sample before its augmentation
     std::vector<float> partner;   ///< what is blended in
     std::vector<float> partner_targets;
     std::vector<std::int32_t> partner_labels;
-    AnswerDesk answers;
+    AnswerWorkspace answers;
   };
 
   void prepare();
   bool take_step(std::int64_t& step);
-  void fill(PreparedBatch& batch, std::int64_t step, Desk& desk) const;
+  void fill(PreparedBatch& batch, std::int64_t step, Workspace& workspace) const;
   std::vector<std::uint32_t> order_in(std::int64_t epoch) const;
-  void order_of(std::int64_t epoch, Desk& desk) const;
+  void order_of(std::int64_t epoch, Workspace& workspace) const;
   void place_slots();
-  void copy_inputs(std::uint64_t place, std::int64_t epoch, Desk& desk, float* out) const;
-  void copy_answers(std::uint64_t place, std::int64_t epoch, Desk& desk, std::int32_t* labels,
-                    float* targets) const;
+  void copy_inputs(std::uint64_t place, std::int64_t epoch, Workspace& workspace, float* out) const;
+  void copy_answers(std::uint64_t place, std::int64_t epoch, Workspace& workspace,
+                    std::int32_t* labels, float* targets) const;
   void copy_raw(std::uint64_t place, std::int64_t epoch, std::byte* inputs,
                 std::byte* change) const;
   void blend(std::byte* memory, std::size_t i, std::uint64_t place, std::int64_t epoch,
-             Desk& desk) const;
+             Workspace& workspace) const;
   PreparedBatch& slot(std::int64_t step) {
     return slots_[static_cast<std::size_t>(step) % slots_.size()];
   }

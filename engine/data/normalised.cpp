@@ -83,14 +83,14 @@ std::optional<std::vector<double>> given(const Options& options, const char* nam
 }
 
 std::string in_words(const char* name, const std::vector<double>& numbers) {
-  constexpr std::size_t kMost = 64;
+  constexpr std::size_t kMax = 64;
   std::string text = std::string(name) + ": [";
-  for (std::size_t i = 0; i < std::min(kMost, numbers.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(kMax, numbers.size()); ++i) {
     char number[32];
     std::snprintf(number, sizeof number, "%.9g", numbers[i]);
     text += (i > 0 ? ", " : "") + std::string(number);
   }
-  return text + (numbers.size() > kMost ? ", ...]" : "]");
+  return text + (numbers.size() > kMax ? ", ...]" : "]");
 }
 
 class Normalised final : public Wrapped {
@@ -121,10 +121,9 @@ class Normalised final : public Wrapped {
   }
   /// A table for each channel, where there are channels of pixels and the tables are small.
   void make_tables() {
-    constexpr std::size_t kMostFloats = 1 << 20;
+    constexpr std::size_t kMaxFloats = 1 << 20;
     const StoredForm* const raw = inner().stored();
-    if (raw == nullptr || form().input.size() < 3 ||
-        channels_.count * raw->patterns() > kMostFloats)
+    if (raw == nullptr || form().input.size() < 3 || channels_.count * raw->patterns() > kMaxFloats)
       return;
     stored_.bytes = raw->bytes;
     for (std::size_t c = 0; c < channels_.count; ++c) {

@@ -11,7 +11,7 @@ namespace thalweg::engine {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
-constexpr std::int64_t kMostNumbers = std::int64_t{1} << 44;
+constexpr std::int64_t kMaxNumbers = std::int64_t{1} << 44;
 
 /// The header's dict, read left to right.
 class Header {
@@ -58,7 +58,7 @@ class Header {
     const std::size_t begin = at_;
     for (; at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9'; ++at_) {
       n = n * 10 + (text_[at_] - '0');
-      if (n > kMostNumbers) fail("a dimension has an impossible size");
+      if (n > kMaxNumbers) fail("a dimension has an impossible size");
     }
     if (at_ == begin) fail("the shape holds something else than numbers");
     return n;
@@ -137,7 +137,7 @@ Promise read_header(Header& header) {
   std::int64_t total = 1;
   for (const std::int64_t size : promise.shape) {
     if (size == 0) header.fail("a dimension has size 0");
-    if (total > kMostNumbers / size) header.fail("the dimensions multiply to an impossible size");
+    if (total > kMaxNumbers / size) header.fail("the dimensions multiply to an impossible size");
     total *= size;
   }
   return promise;

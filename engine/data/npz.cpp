@@ -20,7 +20,7 @@ constexpr std::size_t kEndBytes = 22, kLocatorBytes = 20, kEntryBytes = 46, kLoc
 constexpr std::uint16_t kZip64Field = 1;
 enum Method : std::uint16_t { kStored = 0, kDeflated = 8 };
 // zlib unpacks at most about a thousand bytes out of one; more is a lie.
-constexpr std::uint64_t kMostGrowth = 1100;
+constexpr std::uint64_t kMaxGrowth = 1100;
 constexpr std::uint64_t kLongestNpyHeader = 1 << 17;  // version 1: 64 KiB
 
 struct Member {
@@ -87,7 +87,7 @@ class Archive {
     if (m.method != kDeflated)
       fail(m.header, "ZIP method " + std::to_string(m.method) +
                          " is not supported; write it with numpy.savez_compressed");
-    if (m.size / kMostGrowth > m.packed) fail(m.header, "an impossible size");
+    if (m.size / kMaxGrowth > m.packed) fail(m.header, "an impossible size");
     const std::uint64_t wanted =
         extent == Extent::all ? m.size : std::min(m.size, kLongestNpyHeader);
     const auto memory = std::make_shared<std::vector<std::uint8_t>>(wanted);

@@ -27,7 +27,8 @@ Answers answers_of(const SampleForm& form) {
 }
 
 void copy_answers(const Dataset& dataset, std::size_t index, const Augmenter* augmenter,
-                  const DrawPlace& draw, AnswerDesk& desk, std::int32_t* labels, float* targets) {
+                  const DrawPlace& draw, AnswerWorkspace& workspace, std::int32_t* labels,
+                  float* targets) {
   if (dataset.form().labels == 0) labels = nullptr;
   if (dataset.form().targets == 0) targets = nullptr;
   if (augmenter == nullptr || !augmenter->moves_answers()) {
@@ -37,14 +38,14 @@ void copy_answers(const Dataset& dataset, std::size_t index, const Augmenter* au
   }
   const augment::Change change = augmenter->draw(draw.seed, draw.epoch, draw.place);
   if (labels != nullptr) {
-    desk.labels.resize(static_cast<std::size_t>(dataset.form().labels));
-    dataset.copy_labels(index, desk.labels.data());
-    augmenter->move(change, desk.labels.data(), labels);
+    workspace.labels.resize(static_cast<std::size_t>(dataset.form().labels));
+    dataset.copy_labels(index, workspace.labels.data());
+    augmenter->move(change, workspace.labels.data(), labels);
   }
   if (targets != nullptr) {
-    desk.targets.resize(static_cast<std::size_t>(dataset.form().targets));
-    dataset.copy_targets(index, desk.targets.data());
-    augmenter->move(change, desk.targets.data(), targets);
+    workspace.targets.resize(static_cast<std::size_t>(dataset.form().targets));
+    dataset.copy_targets(index, workspace.targets.data());
+    augmenter->move(change, workspace.targets.data(), targets);
   }
 }
 

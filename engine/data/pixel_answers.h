@@ -24,7 +24,7 @@ Answers answers_of(const SampleForm& form);
 std::int64_t pixels_of(const SampleForm& form);
 
 /// Memory that a thread keeps for copy_answers().
-struct AnswerDesk {
+struct AnswerWorkspace {
   std::vector<std::int32_t> labels;
   std::vector<float> targets;
 };
@@ -39,6 +39,7 @@ struct DrawPlace {
 /// Labels and targets of sample `index`, moved as the augmenter (may be null) moves its image.
 /// `labels` and `targets` may be null.
 void copy_answers(const Dataset& dataset, std::size_t index, const Augmenter* augmenter,
-                  const DrawPlace& draw, AnswerDesk& desk, std::int32_t* labels, float* targets);
+                  const DrawPlace& draw, AnswerWorkspace& workspace, std::int32_t* labels,
+                  float* targets);
 
 }  // namespace thalweg::engine

@@ -13,7 +13,7 @@
 namespace thalweg::engine {
 namespace {
 
-constexpr int kMostTokens = 1 << 24;  // inputs are floats, which hold integers up to here
+constexpr int kMaxTokens = 1 << 24;  // inputs are floats, which hold integers up to here
 
 class TokenWindows final : public Dataset {
  public:
@@ -131,7 +131,7 @@ std::unique_ptr<Dataset> token_windows(Array tokens, int vocabulary, std::int64_
 }
 
 int check_tokens(const Array& tokens, int vocabulary) {
-  const std::int64_t end = vocabulary > 0 ? vocabulary : kMostTokens;
+  const std::int64_t end = vocabulary > 0 ? vocabulary : kMaxTokens;
   std::int64_t largest = 0;
   for (std::int64_t i = 0; i < tokens.shape[0]; ++i) {
     const std::int64_t token = tokens.integer(i);
@@ -172,7 +172,7 @@ Row tokens() {
           "file", {},
           "raw little-endian token numbers, or an array (FILE.npy, FILE.npz:NAME, FILE.h5:NAME)"))),
       choice_option("type", std::move(types), "of a number in a raw file"),
-      int_option("vocabulary", "auto", 2, kMostTokens,
+      int_option("vocabulary", "auto", 2, kMaxTokens,
                  "how many different tokens there are; auto = the largest + 1")};
   for (jobspec::Option& o : window_options())
     options.push_back(std::move(o));

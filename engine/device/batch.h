@@ -21,7 +21,7 @@ struct Batch {
   std::uint64_t first_sample = 0;  ///< position of sample 0 in the global batch: keys dropout
   /// Training: instead of `labels`, draw them from the model's own predictions (Stream::labels).
   bool draw_labels = false;
-  /// Calls of a lane with equal numbers see equal parameters, so that what it has made of them
+  /// Calls of an executor with equal numbers see equal parameters, so that what it has made of them
   /// still stands; 0: nobody says.
   std::uint64_t round = 0;
   /// Of blended samples: another label for each of `labels`, and what it weighs in its sample, 0 to

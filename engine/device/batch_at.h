@@ -1,9 +1,9 @@
-// Batches that stand in one stretch of memory (tensor/batch_layout.h), as lanes take them.
+// Batches that stand in one stretch of memory (tensor/batch_layout.h), as executors take them.
 #pragma once
 
 #include <cstddef>
 
-#include "engine/device/lane.h"
+#include "engine/device/executor.h"
 #include "engine/tensor/batch_layout.h"
 
 namespace thalweg::engine {

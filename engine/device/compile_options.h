@@ -1,4 +1,4 @@
-// What a device is asked beside the graph, and what its lanes take of memory.
+// What a device is asked beside the graph, and what its executors take of memory.
 #pragma once
 
 #include <cstddef>
@@ -33,8 +33,8 @@ struct CompileOptions {
   KernelOptions kernels = {};
 };
 
-/// Bytes that a lane takes of its device's memory.
-struct LaneMemory {
+/// Bytes that an executor takes of its device's memory.
+struct ExecutorMemory {
   std::size_t activations = 0;  ///< values and their gradients
   std::size_t workspace = 0;    ///< the largest of library calls
   std::size_t weights = 0;      ///< copies of parameters in another type or layout

@@ -165,12 +165,12 @@ struct LayerKind {
 };
 
 /// Added to Metric::top: 1 - the quotient. Such a metric is better where it is larger.
-inline constexpr std::size_t one_minus = 2 * most_sums;
+inline constexpr std::size_t one_minus = 2 * max_sums;
 
 /// A number that validation reports: sums[top] / sums[bottom] over all samples, or exp of the loss.
 struct Metric {
-  static constexpr std::size_t exp_of_loss = most_sums;  ///< as `top`
-  const char* name;                                      ///< "error": journaled as val/error
+  static constexpr std::size_t exp_of_loss = max_sums;  ///< as `top`
+  const char* name;                                     ///< "error": journaled as val/error
   std::size_t top;
   std::size_t bottom = 0;
   bool (*applies)(const LossPlan& plan) = nullptr;  ///< null: always

@@ -33,7 +33,7 @@ std::string row(const std::string& name, std::size_t bytes) {
 }
 
 /// The largest number of samples below `wanted` that fits; 0: none does.
-int most_samples(ShardSize size, std::size_t free, const MemoryPlanner& plan) {
+int max_samples(ShardSize size, std::size_t free, const MemoryPlanner& plan) {
   int fits = 0, too_many = size.samples;
   while (too_many - fits > 1) {
     size.samples = fits + (too_many - fits) / 2;
@@ -56,7 +56,7 @@ std::string more_pieces(const ShardSize& wanted, std::size_t free, const MemoryP
 
 std::string smaller_batch(const ShardSize& wanted, int shards, std::size_t free,
                           const MemoryPlanner& plan) {
-  const int samples = most_samples(wanted, free, plan);
+  const int samples = max_samples(wanted, free, plan);
   if (samples == 0) return "";
   const std::size_t bytes = plan({samples, wanted.pieces, wanted.recompute}).total();
   return "  batch.global: " + std::to_string(samples * wanted.pieces * shards) + " at most (" +

@@ -7,13 +7,13 @@
 namespace thalweg::engine {
 
 /// How many sums a loss may count for its metrics.
-inline constexpr std::size_t most_sums = 6;
+inline constexpr std::size_t max_sums = 6;
 
 struct ShardResult {
-  double loss_sum = 0;                   ///< sum over samples of the loss (not the mean)
-  std::array<double, most_sums> sums{};  ///< what the loss counts for its metrics (LossKind)
+  double loss_sum = 0;                  ///< sum over samples of the loss (not the mean)
+  std::array<double, max_sums> sums{};  ///< what the loss counts for its metrics (LossKind)
 };
 // A GPU's kernels write it as numbers side by side.
-static_assert(sizeof(ShardResult) == (1 + most_sums) * sizeof(double));
+static_assert(sizeof(ShardResult) == (1 + max_sums) * sizeof(double));
 
 }  // namespace thalweg::engine

@@ -17,7 +17,7 @@ namespace {
 
 using Pass = Convolution::Pass;
 
-constexpr int kMost = 8;  // Call::ways()
+constexpr int kMax = 8;  // Call::ways()
 constexpr int kOthers = 2;
 
 std::int64_t volume(const std::vector<std::int64_t>& sizes) {
@@ -116,11 +116,11 @@ class ManyWays final : public Call {
 
   /// Null: no such way. Makes no way of a later one.
   At find(int way) const {
-    if (way < kMost - kOthers && !call_->way_name(way).empty()) return {call_.get(), way};
+    if (way < kMax - kOthers && !call_->way_name(way).empty()) return {call_.get(), way};
     way -= own();
     return way >= 0 && way < others() ? At{other(), way} : At{nullptr, 0};
   }
-  int own() const { return std::min(call_->ways(), kMost - kOthers); }
+  int own() const { return std::min(call_->ways(), kMax - kOthers); }
   int others() const { return other() == nullptr ? 0 : std::min(other()->ways(), kOthers); }
   std::string prefix() const { return is_product(shape_) ? "product " : "turned "; }
   /// Of the weights turned round, at the workspace's begin.

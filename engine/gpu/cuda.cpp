@@ -7,11 +7,11 @@
 #include <map>
 #include <mutex>
 
+#include "engine/gpu/capture_guard.h"
 #include "engine/gpu/cuda_error.h"
 #include "engine/gpu/cuda_library.h"
 #include "engine/gpu/machines.h"
 #include "engine/gpu/memory_ranges.h"
-#include "engine/gpu/recording_guard.h"
 
 namespace thalweg::engine::gpu {
 
@@ -68,8 +68,8 @@ std::string uuid_text(const cudaUUID_t& uuid) {
   return text;
 }
 
-struct CudaRecording final : Recording {
-  ~CudaRecording() override {
+struct CudaGraph final : CapturedGraph {
+  ~CudaGraph() override {
     if (graph != nullptr) (void)cudaGraphExecDestroy(graph);
   }
   cudaGraphExec_t graph = nullptr;
@@ -151,22 +151,22 @@ class CudaQueue final : public Queue {
     recording_ = true;
     recording_begins();
   }
-  std::unique_ptr<Recording> end_recording() override {
+  std::unique_ptr<CapturedGraph> end_recording() override {
     if (!recording_) throw GpuError("a recording ends that never began");
     recording_ = false;
     recording_ends();
     cudaGraph_t graph = nullptr;
     check_cuda(cudaStreamEndCapture(stream_, &graph), "cudaStreamEndCapture");
-    auto recording = std::make_unique<CudaRecording>();
+    auto recording = std::make_unique<CudaGraph>();
     const cudaError_t error = cudaGraphInstantiate(&recording->graph, graph, 0);
     (void)cudaGraphDestroy(graph);
     check_cuda(error, "cudaGraphInstantiate");
     return recording;
   }
-  void launch(const Recording& recording) override {
+  void launch(const CapturedGraph& recording) override {
     if (recording_) throw GpuError("a recording is launched in a recording");
     use();
-    check_cuda(cudaGraphLaunch(static_cast<const CudaRecording&>(recording).graph, stream_),
+    check_cuda(cudaGraphLaunch(static_cast<const CudaGraph&>(recording).graph, stream_),
                "cudaGraphLaunch");
   }
   void on_host(std::function<void()>) override {

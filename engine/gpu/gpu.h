@@ -50,9 +50,9 @@ class Event {
 
 /// Work that was recorded once and is done again at every launch, on the same memory (a CUDA
 /// graph).
-class Recording {
+class CapturedGraph {
  public:
-  virtual ~Recording() = default;
+  virtual ~CapturedGraph() = default;
 };
 
 /// Work in order. For one thread at a time; different queues are independent of each other.
@@ -78,8 +78,8 @@ class Queue {
   /// launch, for other queues to wait for; events waited for are waited for at every launch, as
   /// they were last recorded then. The thread may neither ask for memory nor wait for anything.
   virtual void begin_recording() = 0;
-  virtual std::unique_ptr<Recording> end_recording() = 0;
-  virtual void launch(const Recording& recording) = 0;
+  virtual std::unique_ptr<CapturedGraph> end_recording() = 0;
+  virtual void launch(const CapturedGraph& recording) = 0;
 
   /// Of an emulated queue: does it on the host, in its turn.
   virtual void on_host(std::function<void()> work) = 0;

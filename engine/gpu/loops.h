@@ -15,7 +15,7 @@
 namespace thalweg::engine::gpu {
 
 /// The threads that do a row together; on the host there is one.
-class Team {
+class ThreadBlock {
  public:
   THALWEG_HOST_DEVICE int size() const {
 #if defined(__CUDA_ARCH__)
@@ -51,7 +51,7 @@ class Team {
   template <class T, class Join>
   THALWEG_HOST_DEVICE T reduce(T mine, const Join& join) const {
 #if defined(__CUDA_ARCH__)
-    // Warps of 32, then their results; teams are multiples of 32.
+    // Warps of 32, then their results; thread blocks are multiples of 32.
     __shared__ T parts[32];
     for (int step = 16; step > 0; step /= 2)
       mine = join(mine, __shfl_xor_sync(0xffffffffu, mine, step));
@@ -81,7 +81,7 @@ __global__ void each(std::int64_t n, F f) {
 template <class F>
 __global__ void each_row(std::int64_t rows, F f) {
   for (std::int64_t row = blockIdx.x; row < rows; row += gridDim.x)
-    f(Team(), row);
+    f(ThreadBlock(), row);
 }
 }  // namespace kernels
 /// Throws GpuError where the last launch was refused.
@@ -106,14 +106,14 @@ void for_each(Queue& queue, std::int64_t n, const F& f) {
 #endif
 }
 
-/// f(team, row) for every row, a team of `threads` (a multiple of 32, at most 1024) each.
+/// f(block, row) for every row, a block of `threads` (a multiple of 32, at most 1024) each.
 template <class F>
 void for_each_row(Queue& queue, std::int64_t rows, int threads, const F& f) {
   if (rows <= 0) return;
   if (queue.emulated())
     return queue.on_host([rows, f] {
       for (std::int64_t row = 0; row < rows; ++row)
-        f(Team(), row);
+        f(ThreadBlock(), row);
     });
 #if defined(__CUDACC__)
   const auto blocks = static_cast<unsigned>(rows < (1 << 20) ? rows : (1 << 20));

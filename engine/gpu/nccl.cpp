@@ -9,9 +9,9 @@
 #include <thread>
 #include <utility>
 
+#include "engine/gpu/capture_guard.h"
 #include "engine/gpu/cuda_error.h"
 #include "engine/gpu/peers_of_machines.h"
-#include "engine/gpu/recording_guard.h"
 #include "engine/gpu/shared_library.h"
 
 namespace thalweg::engine::gpu {

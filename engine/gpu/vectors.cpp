@@ -71,12 +71,12 @@ struct Total {
   float* to;
   const double* from;
   std::int64_t count;
-  THALWEG_HOST_DEVICE void operator()(Team team, std::int64_t) const {
+  THALWEG_HOST_DEVICE void operator()(ThreadBlock block, std::int64_t) const {
     double mine = 0;
-    for (std::int64_t i = team.rank(); i < count; i += team.size())
+    for (std::int64_t i = block.rank(); i < count; i += block.size())
       mine += from[i];
-    const double all = team.sum(mine);
-    if (team.rank() == 0) *to = static_cast<float>(all);
+    const double all = block.sum(mine);
+    if (block.rank() == 0) *to = static_cast<float>(all);
   }
 };
 

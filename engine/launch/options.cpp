@@ -7,7 +7,7 @@ namespace thalweg::engine::launch {
 namespace {
 
 // On one machine; also keeps the list of ranks below the size at which PMIx compresses it.
-constexpr int kMostRanks = 512;
+constexpr int kMaxRanks = 512;
 
 constexpr const char* kUsage = R"(Usage: thalweg-launch [OPTIONS] [--] COMMAND [ARGUMENTS...]
 
@@ -34,7 +34,7 @@ std::vector<CommandOption> option_rows(Options& o) {
   using S = std::string;
   return {
       {"--ranks", "-n", "N", "how many processes (1)", "",
-       [&o](const S& v) { o.ranks = number("-n", v, 1, kMostRanks); }},
+       [&o](const S& v) { o.ranks = number("-n", v, 1, kMaxRanks); }},
       {"--threads", "", "T", "OMP_NUM_THREADS of each rank (cores / N where it is not set)", "",
        [&o](const S& v) { o.threads = number("--threads", v, 1, 4096); }},
       {"--no-bind", "", "", "do not divide the cores among the ranks", "",

@@ -16,8 +16,8 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "raw_data is little-endian");
 
-constexpr std::int64_t kIrVersion = 8;              // that of opset 17
-constexpr std::size_t kMostBytes = (1u << 31) - 1;  // of a message
+constexpr std::int64_t kIrVersion = 8;             // that of opset 17
+constexpr std::size_t kMaxBytes = (1u << 31) - 1;  // of a message
 enum DataType : std::int64_t { kFloat = 1, kInt64 = 7 };
 
 /// A message under construction.
@@ -231,7 +231,7 @@ class File {
     model.bytes(3, version);
     model.message(7, g);
     model.message(8, operators);
-    if (model.str().size() > kMostBytes)
+    if (model.str().size() > kMaxBytes)
       throw std::invalid_argument(
           "the model is larger than the 2 GiB that an ONNX file can hold; use .safetensors");
     return model.str();

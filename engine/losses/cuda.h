@@ -8,7 +8,7 @@ namespace thalweg::engine::cuda {
 
 /// What a slice of a shard brings: the loss's part, then those of ShardResult::sums.
 struct LossSums {
-  double of[1 + most_sums];
+  double of[1 + max_sums];
 };
 
 /// `n` things in slices of `size`, the last one perhaps shorter; follows from n alone.
@@ -19,13 +19,13 @@ struct Slices {
 /// At least `least` things in a slice, and no more slices than are quickly added up.
 Slices slices_of(std::int64_t n, std::int64_t least);
 
-/// Every thread brings its own sums; the team's are written to `to`.
-THALWEG_HOST_DEVICE inline void write_sums(gpu::Team team, const double (&mine)[1 + most_sums],
-                                           LossSums* to) {
+/// Every thread brings its own sums; the block's are written to `to`.
+THALWEG_HOST_DEVICE inline void write_sums(gpu::ThreadBlock block,
+                                           const double (&mine)[1 + max_sums], LossSums* to) {
   LossSums all{};
-  for (std::size_t k = 0; k < 1 + most_sums; ++k)
-    all.of[k] = team.sum(mine[k]);
-  if (team.rank() == 0) *to = all;
+  for (std::size_t k = 0; k < 1 + max_sums; ++k)
+    all.of[k] = block.sum(mine[k]);
+  if (block.rank() == 0) *to = all;
 }
 
 /// result = the sum of `slices` LossSums at `sums` (Builder::scratch), in an order that depends on

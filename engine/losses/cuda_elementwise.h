@@ -5,7 +5,7 @@
 
 namespace thalweg::engine::cuda {
 
-/// A slice of the shard's targets, a team each. `Term` has `float operator()(float output, float
+/// A slice of the shard's targets, a block each. `Term` has `float operator()(float output, float
 /// target, float& d_output, double* sums) const`: one target's loss, and what it adds to
 /// ShardResult::sums beside absolute_error and target_count, the first two.
 template <class Term>
@@ -17,12 +17,12 @@ struct EachTarget {
   std::int64_t all, slice;
   float* gradient;  ///< null: none; may be `outputs`
   LossSums* sums;
-  THALWEG_HOST_DEVICE void operator()(gpu::Team team, std::int64_t number) const {
+  THALWEG_HOST_DEVICE void operator()(gpu::ThreadBlock block, std::int64_t number) const {
     const std::int64_t counted = key->samples * of_sample, first = number * slice;
     const std::int64_t end = first + slice < all ? first + slice : all;
     const float share = 1.0f / static_cast<float>(of_sample), scale = key->scale * share;
-    double mine[1 + most_sums] = {};
-    for (std::int64_t i = first + team.rank(); i < end; i += team.size()) {
+    double mine[1 + max_sums] = {};
+    for (std::int64_t i = first + block.rank(); i < end; i += block.size()) {
       float d_output = 0;
       if (i < counted) {
         const float output = outputs[i], target = targets[i];
@@ -33,7 +33,7 @@ struct EachTarget {
       if (gradient != nullptr) gradient[i] = i < counted ? scale * d_output : 0;
     }
     mine[0] *= static_cast<double>(share);
-    write_sums(team, mine, sums + number);
+    write_sums(block, mine, sums + number);
   }
 };
 

@@ -7,7 +7,7 @@
 namespace thalweg::engine::cuda {
 namespace {
 
-/// draw_labels of engine/device/device.h, a team for each position: whole stretches of classes are
+/// draw_labels of engine/device/device.h, a block for each position: whole stretches of classes are
 /// passed over, and one thread looks through the last one.
 template <class L>
 struct Draw {
@@ -20,30 +20,30 @@ struct Draw {
   THALWEG_HOST_DEVICE double power(const L* x, int c, float largest) const {
     return std::exp(static_cast<double>(gpu::load(x[c])) - static_cast<double>(largest));
   }
-  THALWEG_HOST_DEVICE void operator()(gpu::Team team, std::int64_t row) const {
+  THALWEG_HOST_DEVICE void operator()(gpu::ThreadBlock block, std::int64_t row) const {
     if (row / positions >= key->samples || given[row] == no_label) {
-      if (team.rank() == 0) drawn[row] = no_label;
+      if (block.rank() == 0) drawn[row] = no_label;
       return;
     }
     const L* x = logits + row * classes;
     float mine = gpu::load(x[0]);
-    for (int c = team.rank(); c < classes; c += team.size())
+    for (int c = block.rank(); c < classes; c += block.size())
       mine = gpu::load(x[c]) > mine ? gpu::load(x[c]) : mine;
-    const float largest = team.max(mine);
+    const float largest = block.max(mine);
     double part = 0;
-    for (int c = team.rank(); c < classes; c += team.size())
+    for (int c = block.rank(); c < classes; c += block.size())
       part += power(x, c, largest);
     const auto bits = philox(key->seed, Stream::labels, key->step,
                              key->first_sample * static_cast<std::uint64_t>(positions) +
                                  static_cast<std::uint64_t>(row));
-    double left = static_cast<double>(uniform01(bits[0])) * team.sum(part);
+    double left = static_cast<double>(uniform01(bits[0])) * block.sum(part);
     int first = 0;
-    for (; first + team.size() < classes; first += team.size()) {
-      const double stretch = team.sum(power(x, first + team.rank(), largest));
+    for (; first + block.size() < classes; first += block.size()) {
+      const double stretch = block.sum(power(x, first + block.rank(), largest));
       if (left < stretch) break;
       left -= stretch;
     }
-    if (team.rank() != 0) return;
+    if (block.rank() != 0) return;
     while (first + 1 < classes && (left -= power(x, first, largest)) >= 0)
       ++first;
     drawn[row] = first;
@@ -54,15 +54,15 @@ struct Count {
   const std::int32_t* labels;
   std::int64_t positions, slice, slices;  ///< of a sample
   float* counts;
-  THALWEG_HOST_DEVICE void operator()(gpu::Team team, std::int64_t number) const {
+  THALWEG_HOST_DEVICE void operator()(gpu::ThreadBlock block, std::int64_t number) const {
     const std::int64_t first = number % slices * slice;
     const std::int64_t end = first + slice < positions ? first + slice : positions;
     const std::int32_t* of_sample = labels + number / slices * positions;
     float mine = 0;  // exact below 2^24
-    for (std::int64_t p = first + team.rank(); p < end; p += team.size())
+    for (std::int64_t p = first + block.rank(); p < end; p += block.size())
       mine += of_sample[p] != no_label ? 1.0f : 0.0f;
-    const float all = team.sum(mine);
-    if (team.rank() == 0) counts[number] = all;
+    const float all = block.sum(mine);
+    if (block.rank() == 0) counts[number] = all;
   }
 };
 

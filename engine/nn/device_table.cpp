@@ -26,7 +26,7 @@ const jobspec::Table<DeviceKind>& device_table() {
   static const jobspec::Table<DeviceKind> table(
       "device",
       {
-          {"cpu", "oneDNN kernels, one thread a lane", cpu::compile},
+          {"cpu", "oneDNN kernels, one thread an executor", cpu::compile},
           {"cuda", "an NVIDIA GPU (cuDNN, cuBLASLt and loops of our own)" + caveat, cuda::compile},
           {"reference", "slow, obvious loops: the truth for tests", compile_reference},
       });

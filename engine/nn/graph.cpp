@@ -37,11 +37,11 @@ bool has_weights(const LayerPlan& layer) {
 
 /// Sizes that no machine holds, or that do not fit into 64 bits.
 void check_size(const Shape& shape, const std::string& what) {
-  constexpr double kMost = 0x1p36;
+  constexpr double kMax = 0x1p36;
   double count = 1;
   for (const std::int64_t size : shape)
     count *= static_cast<double>(size);
-  if (count > kMost)
+  if (count > kMax)
     throw std::invalid_argument(what + " " + to_text(shape) + ", which is too large");
 }
 

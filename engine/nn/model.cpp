@@ -4,7 +4,7 @@
 #include <stdexcept>
 
 #include "engine/device/device.h"
-#include "engine/device/lane.h"
+#include "engine/device/executor.h"
 #include "engine/gpu/gpu.h"
 #include "engine/nn/device_table.h"
 #include "engine/nn/initialize.h"
@@ -37,9 +37,9 @@ class CompiledModel final : public Model {
   std::int64_t parameter_count() const override { return count_; }
   std::size_t statistics() const override { return statistics_; }
   const std::vector<int>& ready_order() const override { return program_->ready_order(); }
-  std::unique_ptr<Lane> lane() const override { return program_->lane(); }
+  std::unique_ptr<Executor> executor() const override { return program_->executor(); }
   gpu::Gpu* gpu() const override { return program_->gpu(); }
-  LaneMemory lane_memory() const override { return program_->lane_memory(); }
+  ExecutorMemory executor_memory() const override { return program_->executor_memory(); }
   std::vector<CallKind> library_calls() const override { return program_->library_calls(); }
   KernelTimes measure_calls(const MeasureOptions& options) const override {
     return program_->measure_calls(options);

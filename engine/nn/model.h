@@ -19,12 +19,12 @@ namespace gpu {
 class Gpu;
 }
 struct LossPlan;
-/// engine/nn/lane.h
+/// engine/nn/executor.h
 template <class T>
-class BasicLane;
-using Lane = BasicLane<float>;
+class BasicExecutor;
+using Executor = BasicExecutor<float>;
 
-/// Immutable after construction; thread-safe to read. Must outlive its lanes.
+/// Immutable after construction; thread-safe to read. Must outlive its executors.
 class Model {
  public:
   virtual ~Model() = default;
@@ -35,15 +35,15 @@ class Model {
   virtual std::size_t statistics() const = 0;  ///< floats of running statistics, 0 for most models
   /// Parameter numbers in the order in which backward completes them.
   virtual const std::vector<int>& ready_order() const = 0;
-  /// Whether every training pass gives every parameter a gradient. Where not, a lane calls ready()
-  /// only for those that it touched, and may leave the others' gradients as they were.
+  /// Whether every training pass gives every parameter a gradient. Where not, an executor calls
+  /// ready() only for those that it touched, and may leave the others' gradients as they were.
   virtual bool touches_all() const { return true; }
   /// Whether a training pass needs Batch::meeting: shards exchange numbers in the middle of it, so
   /// all of a rank's must be under way at once.
   virtual bool joins_shards() const { return false; }
-  virtual std::unique_ptr<Lane> lane() const = 0;
-  /// BasicProgram::lane_memory().
-  virtual LaneMemory lane_memory() const { return {}; }
+  virtual std::unique_ptr<Executor> executor() const = 0;
+  /// BasicProgram::executor_memory().
+  virtual ExecutorMemory executor_memory() const { return {}; }
   /// BasicProgram::library_calls(), BasicProgram::measure_calls().
   virtual std::vector<CallKind> library_calls() const { return {}; }
   virtual KernelTimes measure_calls(const MeasureOptions& options) const {

@@ -35,10 +35,10 @@ struct BeginMean {
   PieceTable table;
   const float* w;
   float* mean;
-  THALWEG_HOST_DEVICE void operator()(const gpu::Team& team, std::int64_t row) const {
+  THALWEG_HOST_DEVICE void operator()(const gpu::ThreadBlock& block, std::int64_t row) const {
     if (!(*factors).first) return;
     const Piece piece = table.pieces[row];
-    for (int i = team.rank(); i < piece.count / pack_width; i += team.size()) {
+    for (int i = block.rank(); i < piece.count / pack_width; i += block.size()) {
       const std::int64_t at = piece.first / pack_width + i;
       reinterpret_cast<Floats4*>(mean)[at] = reinterpret_cast<const Floats4*>(w)[at];
     }

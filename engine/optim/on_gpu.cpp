@@ -31,9 +31,9 @@ struct OneSquaresPass {
   const float* x;
   double* partial;
   std::int64_t first;
-  THALWEG_HOST_DEVICE void operator()(const gpu::Team& team, std::int64_t row) const {
-    const double sum = piece_squares(team, table.pieces[first + row], x);
-    keep_sums<1>(team, &sum, partial, table.count, first + row);
+  THALWEG_HOST_DEVICE void operator()(const gpu::ThreadBlock& block, std::int64_t row) const {
+    const double sum = piece_squares(block, table.pieces[first + row], x);
+    keep_sums<1>(block, &sum, partial, table.count, first + row);
   }
 };
 
@@ -43,13 +43,13 @@ struct ClipFactor {
   int parameters;
   double longest;
   double* factor;
-  THALWEG_HOST_DEVICE void operator()(const gpu::Team& team, std::int64_t) const {
+  THALWEG_HOST_DEVICE void operator()(const gpu::ThreadBlock& block, std::int64_t) const {
     double mine = 0;
-    for (int p = team.rank(); p < parameters; p += team.size())
+    for (int p = block.rank(); p < parameters; p += block.size())
       mine += squares[p];
-    const double norm = std::sqrt(team.sum(mine));
+    const double norm = std::sqrt(block.sum(mine));
     const bool clips = norm > longest && norm - norm == 0;
-    if (team.rank() == 0) *factor = clips ? longest / norm : 1.0;
+    if (block.rank() == 0) *factor = clips ? longest / norm : 1.0;
   }
 };
 
@@ -57,11 +57,11 @@ struct ScalePass {
   PieceTable table;
   const double* factor;
   float* x;
-  THALWEG_HOST_DEVICE void operator()(const gpu::Team& team, std::int64_t row) const {
+  THALWEG_HOST_DEVICE void operator()(const gpu::ThreadBlock& block, std::int64_t row) const {
     const double by = *factor;
     if (by == 1) return;  // the usual case moves nothing
     const Piece piece = table.pieces[row];
-    for (int i = team.rank(); i < piece.count / pack_width; i += team.size()) {
+    for (int i = block.rank(); i < piece.count / pack_width; i += block.size()) {
       Floats4& xi = reinterpret_cast<Floats4*>(x)[piece.first / pack_width + i];
       Floats4 now = xi;
       for (int k = 0; k < pack_width; ++k)

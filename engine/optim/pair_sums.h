@@ -18,13 +18,13 @@ struct TermPass {
   const float* x[vectors];
   double* partial;
 
-  THALWEG_HOST_DEVICE void operator()(const gpu::Team& team, std::int64_t row) const {
+  THALWEG_HOST_DEVICE void operator()(const gpu::ThreadBlock& block, std::int64_t row) const {
     const Piece piece = table.pieces[row];
     double sum = 0;
     if (takes_part(notes, piece.parameter))
-      for (int i = team.rank(); i < piece.count / pack_width; i += team.size())
+      for (int i = block.rank(); i < piece.count / pack_width; i += block.size())
         sum += pack(piece.first / pack_width + i, std::make_index_sequence<vectors>());
-    keep_sums<1>(team, &sum, partial, table.count, row);
+    keep_sums<1>(block, &sum, partial, table.count, row);
   }
 
  private:

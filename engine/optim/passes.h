@@ -1,5 +1,5 @@
-// Passes over flat memory on a GPU, a team of threads for each piece of a parameter. For files that
-// nvcc compiles where there is one (thalweg_gpu_sources).
+// Passes over flat memory on a GPU, a block of threads for each piece of a parameter. For files
+// that nvcc compiles where there is one (thalweg_gpu_sources).
 #pragma once
 
 #include <cstdint>
@@ -36,10 +36,10 @@ struct BothSquares {
 };
 
 /// A thread's share of the sum of squares of x over a piece.
-THALWEG_HOST_DEVICE inline double piece_squares(const gpu::Team& team, const Piece& piece,
+THALWEG_HOST_DEVICE inline double piece_squares(const gpu::ThreadBlock& block, const Piece& piece,
                                                 const float* x) {
   double sum = 0;
-  for (int i = team.rank(); i < piece.count / pack_width; i += team.size()) {
+  for (int i = block.rank(); i < piece.count / pack_width; i += block.size()) {
     const Floats4 xi = reinterpret_cast<const Floats4*>(x)[piece.first / pack_width + i];
     for (int k = 0; k < pack_width; ++k)
       sum += static_cast<double>(xi.at[k]) * static_cast<double>(xi.at[k]);
@@ -47,13 +47,13 @@ THALWEG_HOST_DEVICE inline double piece_squares(const gpu::Team& team, const Pie
   return sum;
 }
 
-/// A team's own sums of a piece go to partial[k * pieces + row].
+/// A thread block's own sums of a piece go to partial[k * pieces + row].
 template <int sums>
-THALWEG_HOST_DEVICE void keep_sums(const gpu::Team& team, const double* mine, double* partial,
-                                   std::int64_t pieces, std::int64_t row) {
+THALWEG_HOST_DEVICE void keep_sums(const gpu::ThreadBlock& block, const double* mine,
+                                   double* partial, std::int64_t pieces, std::int64_t row) {
   for (int k = 0; k < sums; ++k) {
-    const double all = team.sum(mine[k]);
-    if (team.rank() == 0) partial[k * pieces + row] = all;
+    const double all = block.sum(mine[k]);
+    if (block.rank() == 0) partial[k * pieces + row] = all;
   }
 }
 
@@ -71,20 +71,20 @@ struct FusedPass {
   double* squares = nullptr;    ///< by piece: of the gradient, before it is used
   gpu::Bf16* narrow = nullptr;  ///< BesidesUpdate::narrow
 
-  THALWEG_HOST_DEVICE void operator()(const gpu::Team& team, std::int64_t row) const {
+  THALWEG_HOST_DEVICE void operator()(const gpu::ThreadBlock& block, std::int64_t row) const {
     const Piece piece = table.pieces[row];
     if (squares != nullptr) {
       // What this brings from memory the update finds in a cache.
-      const double all = team.sum(piece_squares(team, piece, g));
-      if (team.rank() == 0) squares[row] = all;
+      const double all = block.sum(piece_squares(block, piece, g));
+      if (block.rank() == 0) squares[row] = all;
       if (!(all - all == 0)) return;
     }
     if (!takes_part(notes, piece.parameter)) return;
     const auto formula = choose(piece);
     double sums[Watch::sums > 0 ? Watch::sums : 1] = {};
-    for (int i = team.rank(); i < piece.count / pack_width; i += team.size())
+    for (int i = block.rank(); i < piece.count / pack_width; i += block.size())
       one(formula, piece.first / pack_width + i, sums, std::make_index_sequence<state_count>());
-    keep_sums<Watch::sums>(team, sums, partial, table.count, row);
+    keep_sums<Watch::sums>(block, sums, partial, table.count, row);
   }
 
  private:
@@ -163,16 +163,16 @@ struct SquaresPass {
   const float* w;
   const float* g;
   double* partial;
-  THALWEG_HOST_DEVICE void operator()(const gpu::Team& team, std::int64_t row) const {
+  THALWEG_HOST_DEVICE void operator()(const gpu::ThreadBlock& block, std::int64_t row) const {
     const Piece piece = table.pieces[row];
     double sums[2] = {};
-    for (int i = team.rank(); i < piece.count / pack_width; i += team.size()) {
+    for (int i = block.rank(); i < piece.count / pack_width; i += block.size()) {
       const Floats4 wi = reinterpret_cast<const Floats4*>(w)[piece.first / pack_width + i];
       const Floats4 gi = reinterpret_cast<const Floats4*>(g)[piece.first / pack_width + i];
       for (int k = 0; k < pack_width; ++k)
         BothSquares()(wi.at[k], gi.at[k], sums);
     }
-    keep_sums<2>(team, sums, partial, table.count, row);
+    keep_sums<2>(block, sums, partial, table.count, row);
   }
 };
 
@@ -189,16 +189,16 @@ struct JoinPass {
   Use use;
   PieceTable table;
   const double* partial;
-  THALWEG_HOST_DEVICE void operator()(const gpu::Team& team, std::int64_t parameter) const {
+  THALWEG_HOST_DEVICE void operator()(const gpu::ThreadBlock& block, std::int64_t parameter) const {
     const std::int32_t first = table.first[parameter], end = table.first[parameter + 1];
     double all[sums];
     for (int k = 0; k < sums; ++k) {
       double mine = 0;
-      for (std::int32_t i = first + team.rank(); i < end; i += team.size())
+      for (std::int32_t i = first + block.rank(); i < end; i += block.size())
         mine += partial[static_cast<std::int64_t>(k) * table.count + i];
-      all[k] = team.sum(mine);
+      all[k] = block.sum(mine);
     }
-    if (team.rank() == 0)
+    if (block.rank() == 0)
       use(static_cast<int>(parameter), first < end ? table.pieces[first].choice : 0, all);
   }
 };

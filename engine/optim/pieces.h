@@ -1,5 +1,5 @@
-// Parameters cut into pieces, one for each team of a GPU's threads: big tensors share all
-// multiprocessors, and all that differs from tensor to tensor is the same for a whole team.
+// Parameters cut into pieces, one for each thread block of a GPU: big tensors share all
+// multiprocessors, and all that differs from tensor to tensor is the same for a whole thread block.
 #pragma once
 
 #include <cstdint>

@@ -31,7 +31,7 @@ request (Ctrl-C, SIGTERM) after writing what had been measured.
 )";
 
 std::size_t bytes(const char* option, const std::string& text) {
-  constexpr std::size_t kMost = std::size_t{1} << 40U;
+  constexpr std::size_t kMax = std::size_t{1} << 40U;
   std::size_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   const std::string unit(end, text.data() + text.size());
@@ -39,7 +39,7 @@ std::size_t bytes(const char* option, const std::string& text) {
   const bool known = unit.empty() || (unit.size() == 1 && at != std::string::npos);
   if (error == std::errc{} && known) {
     const auto shift = unit.empty() ? 0U : 10U * (static_cast<unsigned>(at) + 1U);
-    if (value >= 1 && value <= kMost >> shift) return value << shift;
+    if (value >= 1 && value <= kMax >> shift) return value << shift;
   }
   throw UsageError(std::string(option) + " takes a size such as 4, 64K or 1G, not '" + text + "'");
 }

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "engine/nn/executor.h"
 #include "engine/nn/graph.h"
-#include "engine/nn/lane.h"
 #include "engine/sync/flat_vector.h"
 #include "engine/sync/gpu_shards.h"
 
@@ -20,46 +20,47 @@ BatchForm form_of(bool on_gpu, const Dataset& dataset, int samples) {
 
 }  // namespace
 
-Evaluation::Evaluation(const Model& model, const Dataset& dataset, LanePool& lanes, int samples)
+Evaluation::Evaluation(const Model& model, const Dataset& dataset, ExecutorPool& executors,
+                       int samples)
     : model_(model),
       dataset_(dataset),
-      lanes_(lanes),
+      executors_(executors),
       machine_(model.gpu()),
       samples_(samples),
       form_(form_of(machine_ != nullptr, dataset, samples)) {
-  for (int lane = 0; lane < lanes.threads(); ++lane)
-    desks_.push_back(make_desk());
+  for (int executor = 0; executor < executors.threads(); ++executor)
+    workspaces_.push_back(make_workspace());
 }
 
-Evaluation::Desk Evaluation::make_desk() const {
-  Desk desk;
+Evaluation::Workspace Evaluation::make_workspace() const {
+  Workspace workspace;
   const std::size_t bytes = form_.layout.bytes();
   if (machine_ == nullptr) {
-    desk.slots.resize(1);
-    desk.slots[0].buffer = Buffer(bytes);
-    return desk;
+    workspace.slots.resize(1);
+    workspace.slots[0].buffer = Buffer(bytes);
+    return workspace;
   }
-  desk.slots.resize(kSlotsOfGpu);
-  desk.queue = machine_->queue();
-  desk.copies = machine_->queue();
-  desk.result = gpu::Memory(*machine_, sizeof(ShardResult), "a loss");
+  workspace.slots.resize(kSlotsOfGpu);
+  workspace.queue = machine_->queue();
+  workspace.copies = machine_->queue();
+  workspace.result = gpu::Memory(*machine_, sizeof(ShardResult), "a loss");
   if (form_.raw)
-    desk.augment =
+    workspace.augment =
         std::make_unique<GpuAugment>(*machine_, *form_.raw, static_cast<std::size_t>(samples_));
-  for (Slot& slot : desk.slots) {
+  for (Slot& slot : workspace.slots) {
     slot.pinned = gpu::Memory(*machine_, bytes, "samples in host memory", true);
     slot.device = gpu::Memory(*machine_, bytes, "samples to validate");
     slot.told = gpu::Memory(*machine_, sizeof(ShardResult), "a loss", true);
     slot.arrived = machine_->event(false);
     slot.done = machine_->event(false);
   }
-  return desk;
+  return workspace;
 }
 
 Evaluation::~Evaluation() {
   // Memory must outlive the work that uses it.
-  for (Desk& desk : desks_)
-    for (const auto* queue : {&desk.copies, &desk.queue})
+  for (Workspace& workspace : workspaces_)
+    for (const auto* queue : {&workspace.copies, &workspace.queue})
       if (*queue) wait_before_the_end(**queue);
 }
 
@@ -71,49 +72,50 @@ std::size_t Evaluation::gpu_bytes(const Dataset& dataset, int samples) {
 
 void Evaluation::run(const float* parameters, const float* running,
                      std::span<const std::uint32_t> samples, int first, int end, const Tell& tell) {
-  for (std::size_t lane = 0; lane < desks_.size(); ++lane) {
-    Desk& desk = desks_[lane];
-    for (Slot& slot : desk.slots)
+  for (std::size_t executor = 0; executor < workspaces_.size(); ++executor) {
+    Workspace& workspace = workspaces_[executor];
+    for (Slot& slot : workspace.slots)
       slot.chunk = -1;  // of a run that threw
-    if (desk.queue) lanes_.lane(lane).take_parameters(*desk.queue, parameters);
+    if (workspace.queue)
+      executors_.executor(executor).take_parameters(*workspace.queue, parameters);
   }
   const auto size = static_cast<std::size_t>(samples_);
-  lanes_.run(end - first, [&](int task, Lane& lane) {
-    Desk& desk = desks_[lanes_.number_of(lane)];
-    Slot& slot = desk.next_slot();
+  executors_.run(end - first, [&](int task, Executor& executor) {
+    Workspace& workspace = workspaces_[executors_.number_of(executor)];
+    Slot& slot = workspace.next_slot();
     settle(slot, tell);
     const std::size_t begin = static_cast<std::size_t>(first + task) * size;
     Shard shard =
-        send(desk, slot, samples.subspan(begin, std::min(size, samples.size() - begin)), 0, 1);
+        send(workspace, slot, samples.subspan(begin, std::min(size, samples.size() - begin)), 0, 1);
     shard.parameters = parameters;
     shard.running = running;
-    lane.evaluate(desk.queue.get(), shard);
+    executor.evaluate(workspace.queue.get(), shard);
     slot.chunk = first + task;
-    if (!desk.queue) return;
-    desk.queue->copy(slot.told.data(), desk.result.data(), sizeof(ShardResult));
-    desk.queue->record(*slot.done);
+    if (!workspace.queue) return;
+    workspace.queue->copy(slot.told.data(), workspace.result.data(), sizeof(ShardResult));
+    workspace.queue->record(*slot.done);
   });
-  for (Desk& desk : desks_)
-    for (std::size_t i = 0; i < desk.slots.size(); ++i)
-      settle(desk.next_slot(), tell);
+  for (Workspace& workspace : workspaces_)
+    for (std::size_t i = 0; i < workspace.slots.size(); ++i)
+      settle(workspace.next_slot(), tell);
 }
 
 void Evaluation::measure(const float* parameters, int first, int end, const Choose& choose,
                          const TellStatistics& tell) {
-  lanes_.run(end - first, [&](int task, Lane& lane) {
-    Desk& desk = desks_[lanes_.number_of(lane)];
+  executors_.run(end - first, [&](int task, Executor& executor) {
+    Workspace& workspace = workspaces_[executors_.number_of(executor)];
     const int chunk = first + task;
     FlatVector statistics(machine_, model_.statistics(), "statistics");
     FlatVector gradients(machine_, model_.parameter_floats(), "gradients that nobody wants");
     const auto first_sample =
         static_cast<std::uint64_t>(chunk) * static_cast<std::uint64_t>(samples_);
-    Shard shard = send(desk, desk.next_slot(), choose(chunk), first_sample, 0);
+    Shard shard = send(workspace, workspace.next_slot(), choose(chunk), first_sample, 0);
     shard.parameters = parameters;
     shard.statistics = statistics.floats();
     shard.gradients = gradients.floats();
-    if (desk.queue) lane.take_parameters(*desk.queue, parameters);
-    lane.train(desk.queue.get(), shard, {});
-    if (desk.queue) desk.queue->wait();
+    if (workspace.queue) executor.take_parameters(*workspace.queue, parameters);
+    executor.train(workspace.queue.get(), shard, {});
+    if (workspace.queue) workspace.queue->wait();
     tell(chunk, statistics.read());
   });
 }
@@ -139,7 +141,7 @@ void Evaluation::fill(std::byte* memory, std::span<const std::uint32_t> samples)
                 model_.loss().data.vocabulary);
 }
 
-Shard Evaluation::send(Desk& desk, Slot& slot, std::span<const std::uint32_t> samples,
+Shard Evaluation::send(Workspace& workspace, Slot& slot, std::span<const std::uint32_t> samples,
                        std::uint64_t first_sample, float scale) const {
   auto* memory =
       static_cast<std::byte*>(machine_ != nullptr ? slot.pinned.data() : slot.buffer.data());
@@ -151,20 +153,20 @@ Shard Evaluation::send(Desk& desk, Slot& slot, std::span<const std::uint32_t> sa
   if (machine_ != nullptr) {
     const ShardKey key{0, first_sample, 0, count, scale};
     std::memcpy(memory + form_.layout.piece(BatchLayout::keys, 0), &key, sizeof key);
-    desk.copies->copy(slot.device.data(), memory, form_.layout.bytes());
-    desk.copies->record(*slot.arrived);
-    desk.queue->wait_for(*slot.arrived);
+    workspace.copies->copy(slot.device.data(), memory, form_.layout.bytes());
+    workspace.copies->record(*slot.arrived);
+    workspace.queue->wait_for(*slot.arrived);
     memory = static_cast<std::byte*>(slot.device.data());
     shard.key = key_at(form_.layout, memory, 0);
-    shard.result = static_cast<ShardResult*>(desk.result.data());
+    shard.result = static_cast<ShardResult*>(workspace.result.data());
   }
   shard.batch = batch_at(form_.layout, memory, 0);
   shard.batch.samples = count;
   shard.batch.first_sample = first_sample;
-  shard.batch.round = lanes_.round();
-  if (desk.augment) {
-    desk.augment->run(*desk.queue, form_.layout, memory, 0);
-    shard.batch.inputs = desk.augment->inputs();
+  shard.batch.round = executors_.round();
+  if (workspace.augment) {
+    workspace.augment->run(*workspace.queue, form_.layout, memory, 0);
+    shard.batch.inputs = workspace.augment->inputs();
   }
   return shard;
 }

@@ -9,19 +9,19 @@
 #include <vector>
 
 #include "engine/data/batch_form.h"
-#include "engine/nn/lane.h"
+#include "engine/nn/executor.h"
 #include "engine/nn/model.h"
+#include "engine/sync/executor_pool.h"
 #include "engine/sync/gpu_augment.h"
-#include "engine/sync/lane_pool.h"
 #include "engine/tensor/buffer.h"
 
 namespace thalweg::engine {
 
-/// For one thread, which must not use the lanes meanwhile. Memory for chunks is taken once.
+/// For one thread, which must not use the executors meanwhile. Memory for chunks is taken once.
 class Evaluation {
  public:
-  /// `samples`: those of a chunk, which is what a lane takes. The references must outlive it.
-  Evaluation(const Model& model, const Dataset& dataset, LanePool& lanes, int samples);
+  /// `samples`: those of a chunk, which is what an executor takes. The references must outlive it.
+  Evaluation(const Model& model, const Dataset& dataset, ExecutorPool& executors, int samples);
   ~Evaluation();
   Evaluation(const Evaluation&) = delete;
   Evaluation& operator=(const Evaluation&) = delete;
@@ -29,9 +29,9 @@ class Evaluation {
   int samples() const { return samples_; }
 
   using Tell = std::function<void(int chunk, const ShardResult& result)>;
-  /// Lane::evaluate() of chunks [first, end) of `samples`, each with a call of tell(): in order on
-  /// one lane, in several threads at once on several. `parameters` and `running` are the device's
-  /// memory. Throws std::invalid_argument on a label that is no class.
+  /// Executor::evaluate() of chunks [first, end) of `samples`, each with a call of tell(): in order
+  /// on one executor, in several threads at once on several. `parameters` and `running` are the
+  /// device's memory. Throws std::invalid_argument on a label that is no class.
   void run(const float* parameters, const float* running, std::span<const std::uint32_t> samples,
            int first, int end, const Tell& tell);
 
@@ -55,8 +55,8 @@ class Evaluation {
     ShardResult result;
     int chunk = -1;  ///< under way, or none
   };
-  /// Of a lane. The host has no queues: what is to be done is done at once.
-  struct Desk {
+  /// Of an executor. The host has no queues: what is to be done is done at once.
+  struct Workspace {
     std::vector<Slot> slots;
     std::size_t turn = 0;
     std::unique_ptr<gpu::Queue> queue, copies;
@@ -64,19 +64,19 @@ class Evaluation {
     gpu::Memory result;
     Slot& next_slot() { return slots[turn++ % slots.size()]; }
   };
-  Desk make_desk() const;
+  Workspace make_workspace() const;
   void fill(std::byte* memory, std::span<const std::uint32_t> samples) const;
-  Shard send(Desk& desk, Slot& slot, std::span<const std::uint32_t> samples,
+  Shard send(Workspace& workspace, Slot& slot, std::span<const std::uint32_t> samples,
              std::uint64_t first_sample, float scale) const;
   static void settle(Slot& slot, const Tell& tell);
 
   const Model& model_;
   const Dataset& dataset_;
-  LanePool& lanes_;
+  ExecutorPool& executors_;
   gpu::Gpu* const machine_;  ///< null: the host
   const int samples_;
   const BatchForm form_;
-  std::vector<Desk> desks_;  ///< by lane
+  std::vector<Workspace> workspaces_;  ///< by executor
 };
 
 }  // namespace thalweg::engine

@@ -57,31 +57,32 @@ struct Move {
   Chosen chosen;
   float* out;
 
-  THALWEG_HOST_DEVICE void operator()(const gpu::Team& team, std::int64_t row) const {
+  THALWEG_HOST_DEVICE void operator()(const gpu::ThreadBlock& block, std::int64_t row) const {
     const std::int64_t y = row % in.of.height, z = row / in.of.height % in.of.depth;
     const std::int64_t sample = row / in.of.height / in.of.depth;
     if (!chosen(sample)) return;
     float* const to = out + sample * in.of.values() + (z * in.of.height + y) * in.of.width;
-    if (changes == nullptr) return copy(team, sample, z, y, to);
+    if (changes == nullptr) return copy(block, sample, z, y, to);
     const Geometry& g = changes[sample].geometry;
     if (g.whole_pixels())
-      whole(team, g, sample, z, y, to);
+      whole(block, g, sample, z, y, to);
     else
-      between(team, g, sample, y, to);
+      between(block, g, sample, y, to);
   }
 
  private:
-  THALWEG_HOST_DEVICE void copy(const gpu::Team& team, std::int64_t sample, std::int64_t z,
+  THALWEG_HOST_DEVICE void copy(const gpu::ThreadBlock& block, std::int64_t sample, std::int64_t z,
                                 std::int64_t y, float* to) const {
-    for (std::int64_t x = team.rank(); x < in.of.width; x += team.size())
+    for (std::int64_t x = block.rank(); x < in.of.width; x += block.size())
       for (std::int64_t c = 0; c < in.of.channels; ++c)
         to[c * in.of.pixels() + x] = in.at(sample, c, (z * in.of.height + y) * in.of.width + x);
   }
 
-  THALWEG_HOST_DEVICE void whole(const gpu::Team& team, const Geometry& g, std::int64_t sample,
-                                 std::int64_t z, std::int64_t y, float* to) const {
+  THALWEG_HOST_DEVICE void whole(const gpu::ThreadBlock& block, const Geometry& g,
+                                 std::int64_t sample, std::int64_t z, std::int64_t y,
+                                 float* to) const {
     const std::int64_t zi = augment::source(g, 0, z, fill), yi = augment::source(g, 1, y, fill);
-    for (std::int64_t x = team.rank(); x < in.of.width; x += team.size()) {
+    for (std::int64_t x = block.rank(); x < in.of.width; x += block.size()) {
       const std::int64_t xi = augment::source(g, 2, x, fill);
       const bool nowhere = zi < 0 || yi < 0 || xi < 0;
       const std::int64_t from = augment::pixel_at(g, zi, yi, xi);
@@ -90,13 +91,13 @@ struct Move {
     }
   }
 
-  THALWEG_HOST_DEVICE void between(const gpu::Team& team, const Geometry& g, std::int64_t sample,
-                                   std::int64_t y, float* to) const {
+  THALWEG_HOST_DEVICE void between(const gpu::ThreadBlock& block, const Geometry& g,
+                                   std::int64_t sample, std::int64_t y, float* to) const {
     const auto source = [&](std::size_t axis, std::int64_t i) {
       const std::int64_t at = augment::inside(i, g.size[axis], fill);
       return at < 0 ? at : augment::source(g, axis, at, fill);
     };
-    for (std::int64_t x = team.rank(); x < in.of.width; x += team.size()) {
+    for (std::int64_t x = block.rank(); x < in.of.width; x += block.size()) {
       const Between place = augment::between(g, y, x);
       std::int64_t from[4];
       for (int k = 0; k < 4; ++k) {
@@ -123,22 +124,22 @@ struct Means {
   double* sums;  ///< (samples, mean_parts)
   float* means;
 
-  THALWEG_HOST_DEVICE void operator()(const gpu::Team& team, std::int64_t sample) const {
+  THALWEG_HOST_DEVICE void operator()(const gpu::ThreadBlock& block, std::int64_t sample) const {
     if (!chosen(sample) || (changes[sample].colours >> colour & 1u) == 0) return;
     const float* const image = images + sample * values;
     double* const own = sums + sample * augment::mean_parts;
-    for (std::int64_t part = team.rank(); part < augment::mean_parts; part += team.size()) {
+    for (std::int64_t part = block.rank(); part < augment::mean_parts; part += block.size()) {
       double sum = 0;
       for (std::int64_t i = part; i < values; i += augment::mean_parts)
         sum += static_cast<double>(image[i]);
       own[part] = sum;
     }
-    team.sync();
+    block.sync();
     for (std::int64_t parts = augment::mean_parts; parts > 1; parts /= 2) {
-      augment::join(own, parts, team.rank(), team.size());
-      team.sync();
+      augment::join(own, parts, block.rank(), block.size());
+      block.sync();
     }
-    if (team.rank() == 0) means[sample] = augment::mean_of(own[0], values);
+    if (block.rank() == 0) means[sample] = augment::mean_of(own[0], values);
   }
 };
 

@@ -5,8 +5,8 @@
 #include <stdexcept>
 
 #include "engine/gpu/vectors.h"
+#include "engine/nn/executor.h"
 #include "engine/nn/graph.h"
-#include "engine/nn/lane.h"
 
 namespace thalweg::engine {
 GpuShards::GpuShards(const SyncParts& parts, const Options& options,
@@ -20,7 +20,7 @@ GpuShards::GpuShards(const SyncParts& parts, const Options& options,
       copies_(machine_.queue()),
       layout_(parts.batches->layout),
       stretches_(stretches_of(buckets)),
-      runner_(p_.model, lane(), queue_.get(), stretches_,
+      runner_(p_.model, executor(), queue_.get(), stretches_,
               {p_.sharding.micro_batches, options_.measures}) {
   const std::size_t floats = p_.model.parameter_floats();
   const auto work = [&](const char* what) {
@@ -82,7 +82,7 @@ void GpuShards::run(const StepInput& input, int kind, const std::function<void()
   const bool blended = !draws && layout_.bytes_of_sample(BatchLayout::partner_labels) > 0;
   const float* const parameters = p_.replica.parameters.floats();
   const bool takes = narrow_parameters() != nullptr &&
-                     !(narrow_ones_hold_ && lane().parameters_taken() == parameters);
+                     !(narrow_ones_hold_ && executor().parameters_taken() == parameters);
   const int key = (blended ? 1 : 0) + (draws ? 2 : 0) + (takes ? 4 : 0) + 16 * kind;
   do_again(key, [&] {
     compute(slot_[slot_now_], blended, draws, takes);
@@ -107,7 +107,7 @@ void GpuShards::do_again(int key, const std::function<void()>& work) {
 }
 
 gpu::Bf16* GpuShards::narrow_parameters() const {
-  return lane().narrow_parameters();
+  return executor().narrow_parameters();
 }
 
 void GpuShards::take(const StepInput& input, const std::byte* beside) {
@@ -133,7 +133,7 @@ void GpuShards::check(const std::byte* memory) const {
 }
 
 void GpuShards::compute(const Slot& slot, bool blended, bool draw_labels, bool take_parameters) {
-  if (take_parameters) lane().take_parameters(*queue_, p_.replica.parameters.floats());
+  if (take_parameters) executor().take_parameters(*queue_, p_.replica.parameters.floats());
   for (std::size_t shard = 0; shard < work_.size(); ++shard)
     compute_shard(shard, slot, blended, draw_labels);
   if (!options_.sum_locally || work_.size() == 1) return;

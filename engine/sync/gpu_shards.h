@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "engine/comm/reduction/shard_tree.h"
-#include "engine/nn/lane.h"
+#include "engine/nn/executor.h"
 #include "engine/sync/bucket_reducer.h"
 #include "engine/sync/buckets.h"
 #include "engine/sync/gpu_augment.h"
@@ -53,11 +53,11 @@ class GpuShards {
   void run(const StepInput& input, int kind = 0, const std::function<void()>& rest = {});
   /// `work` alone, as the rest of run(); its kinds are others.
   void run_recorded(int kind, const std::function<void()>& work);
-  /// The copy of the parameters in bfloat16 that the lane reads; null: there is none. Who changes
-  /// the parameters may write it along, and then says so before the next run().
+  /// The copy of the parameters in bfloat16 that the executor reads; null: there is none. Who
+  /// changes the parameters may write it along, and then says so before the next run().
   gpu::Bf16* narrow_parameters() const;
   void parameters_changed(bool narrow_ones_too) { narrow_ones_hold_ = narrow_ones_too; }
-  Lane& lane() const { return p_.lanes.lane(0); }
+  Executor& executor() const { return p_.executors.executor(0); }
   gpu::Queue& queue() { return *queue_; }
   gpu::Gpu& machine() { return machine_; }
   /// Of local shard i; with sum_locally of the first one alone. The GPU's memory.
@@ -109,7 +109,7 @@ class GpuShards {
   /// By slot, and what is done: how often it was, and from the second time on its recording.
   struct Recorded {
     int times = 0;
-    std::unique_ptr<gpu::Recording> recording;
+    std::unique_ptr<gpu::CapturedGraph> recording;
   };
   std::map<std::pair<std::size_t, int>, Recorded> recorded_;
 };

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "engine/comm/reduction/reduce.h"
-#include "engine/nn/lane.h"
+#include "engine/nn/executor.h"
 
 namespace thalweg::engine {
 namespace {
@@ -66,9 +66,10 @@ void GradientPath::prepare() {
     work_.push_back({reinterpret_cast<float*>(gradients_->data()) + shard * floats, nullptr});
   }
   const ShardRunner::Options options{p_.sharding.micro_batches, can_measure_noise(p_, sum_)};
-  for (int i = 0; i < p_.lanes.threads(); ++i)
-    runners_.push_back(std::make_unique<ShardRunner>(
-        p_.model, p_.lanes.lane(static_cast<std::size_t>(i)), nullptr, stretches_, options));
+  for (int i = 0; i < p_.executors.threads(); ++i)
+    runners_.push_back(
+        std::make_unique<ShardRunner>(p_.model, p_.executors.executor(static_cast<std::size_t>(i)),
+                                      nullptr, stretches_, options));
   set_parts();
   prepared_ = true;
 }
@@ -144,9 +145,9 @@ void GradientPath::run(const StepInput& input, StepOutcome& outcome) {
   const Stopwatch watch;
   reducer_->begin();
   if (meeting_) meeting_->reset();
-  p_.lanes.run(p_.sharding.mine(), [&](int shard, Lane& lane) {
+  p_.executors.run(p_.sharding.mine(), [&](int shard, Executor& executor) {
     try {
-      run_shard(shard, lane, input);
+      run_shard(shard, executor, input);
     } catch (...) {
       if (meeting_) meeting_->abandon();
       throw;
@@ -175,14 +176,14 @@ Shard GradientPath::micro_batch(std::size_t number, const StepInput& input) cons
   batch.shard = static_cast<int>(number) / p_.sharding.micro_batches;
   batch.samples = p_.sharding.micro_batch();
   batch.seed = p_.seed;
-  batch.round = p_.lanes.round();
+  batch.round = p_.executors.round();
   batch.step = static_cast<std::uint32_t>(input.context.step);
   batch.first_sample = p_.sharding.first_sample(number);
   return shard;
 }
 
-void GradientPath::run_shard(int shard, Lane& lane, const StepInput& input) {
-  ShardRunner& runner = *runners_[p_.lanes.number_of(lane)];
+void GradientPath::run_shard(int shard, Executor& executor, const StepInput& input) {
+  ShardRunner& runner = *runners_[p_.executors.number_of(executor)];
   const int micro_batches = p_.sharding.micro_batches;
   ShardRunner::Task task;
   task.sums = work_[static_cast<std::size_t>(shard)];

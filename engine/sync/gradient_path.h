@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "engine/comm/reduction/shard_tree.h"
-#include "engine/nn/lane.h"
+#include "engine/nn/executor.h"
 #include "engine/sync/bucket_reducer.h"
 #include "engine/sync/bucket_sum.h"
 #include "engine/sync/buckets.h"
@@ -68,7 +68,7 @@ class GradientPath {
   void agree_on_plan();
   void rebuild();
   std::unique_ptr<comm::Request> start(const GradientPart& part);
-  void run_shard(int shard, Lane& lane, const StepInput& input);
+  void run_shard(int shard, Executor& executor, const StepInput& input);
   Shard micro_batch(std::size_t number, const StepInput& input) const;
   void note_ready(int parameter);
   void write_times();
@@ -87,7 +87,7 @@ class GradientPath {
   std::vector<Buffer> extras_;
   std::vector<ShardSums> work_;                        ///< one for each local shard
   std::vector<Stretch> stretches_;                     ///< the parameters
-  std::vector<std::unique_ptr<ShardRunner>> runners_;  ///< one for each lane
+  std::vector<std::unique_ptr<ShardRunner>> runners_;  ///< one for each executor
 
   std::unique_ptr<Rendezvous> meeting_;  ///< of the shards; null where they need none
   bool measures_ = false;

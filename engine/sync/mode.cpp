@@ -32,7 +32,7 @@ SyncFacts facts_of(const SyncParts& parts) {
   facts.machines = static_cast<int>(parts.group.layout().machines.size());
   facts.own_shards = parts.sharding.mine();
   facts.micro_batches = parts.sharding.micro_batches;
-  facts.threads = parts.lanes.threads();
+  facts.threads = parts.executors.threads();
   facts.on_gpu = parts.model.gpu() != nullptr;
   facts.joins_shards = parts.model.joins_shards();
   facts.touches_all = parts.model.touches_all();

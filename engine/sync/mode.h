@@ -12,7 +12,7 @@
 #include "engine/data/batch_form.h"
 #include "engine/nn/model.h"
 #include "engine/optim/optimizer.h"
-#include "engine/sync/lane_pool.h"
+#include "engine/sync/executor_pool.h"
 #include "engine/sync/overlap.h"
 #include "engine/sync/replica.h"
 #include "engine/sync/sync_state.h"
@@ -29,7 +29,7 @@ struct Sharding {
   int micro_batches = 1;  ///< in which a shard is computed; shard_batch() is a multiple of it
 
   int shard_batch() const { return global_batch / shards; }
-  int micro_batch() const { return shard_batch() / micro_batches; }  ///< samples a lane takes
+  int micro_batch() const { return shard_batch() / micro_batches; }  ///< samples an executor takes
   int mine() const { return end - first; }
   /// The smallest of the batches that a gradient is taken over, all ranks' together.
   std::int64_t small_batches() const { return std::int64_t{shards} * micro_batches; }
@@ -45,7 +45,7 @@ struct SyncParts {
   const Model& model;
   const Optimizer<float>& optimizer;
   comm::Group& group;
-  LanePool& lanes;
+  ExecutorPool& executors;
   Replica& replica;
   Sharding sharding;
   std::uint64_t seed = 1;  ///< of the trial; keys dropout
@@ -62,7 +62,7 @@ struct SyncFacts {
   int machines = 1;
   int own_shards = 1;     ///< of the rank that has most
   int micro_batches = 1;  ///< in which a shard is computed
-  int threads = 1;        ///< lanes of a rank
+  int threads = 1;        ///< executors of a rank
   bool on_gpu = false;
   bool joins_shards = false;         ///< Model::joins_shards
   bool touches_all = true;           ///< Model::touches_all
@@ -92,7 +92,7 @@ struct StepInput {
 /// norms of mean gradients at the same weights, before clipping. One small batch is enough: the
 /// large one's fluctuations weigh as much as those of a single small one.
 struct NoisePair {
-  int small_batch = 0;       ///< samples a lane takes: of a shard, or of its micro-batches
+  int small_batch = 0;       ///< samples an executor takes: of a shard, or of its micro-batches
   int large_batch = 0;       ///< the global batch
   double small_squares = 0;  ///< of one small batch; in the next step it is another's turn
   double large_squares = 0;

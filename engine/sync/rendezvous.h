@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "engine/comm/group.h"
-#include "engine/nn/lane.h"
+#include "engine/nn/executor.h"
 #include "engine/nn/model.h"
 
 namespace thalweg::engine {

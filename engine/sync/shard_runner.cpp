@@ -26,10 +26,10 @@ std::vector<Stretch> stretches_of(const std::vector<Bucket>& buckets) {
   return stretches;
 }
 
-ShardRunner::ShardRunner(const Model& model, Lane& lane, gpu::Queue* queue,
+ShardRunner::ShardRunner(const Model& model, Executor& executor, gpu::Queue* queue,
                          const std::vector<Stretch>& stretches, const Options& options)
     : model_(model),
-      lane_(lane),
+      executor_(executor),
       queue_(queue),
       stretches_(stretches),
       options_(options),
@@ -98,7 +98,7 @@ void ShardRunner::compute(const Task& task, int micro, std::size_t top) {
   shard.gradients = target.gradient;
   shard.statistics = target.extra;
   shard.result = reinterpret_cast<ShardResult*>(result_.floats());
-  lane_.train(queue_, shard, std::ref(ready));  // std::function owns no memory
+  executor_.train(queue_, shard, std::ref(ready));  // std::function owns no memory
   float* const extra = target.extra + model_.statistics();
   vectors::narrow(queue_, extra + extra_loss, &shard.result->loss_sum);
   for (std::size_t i = 0; i < here_.size(); ++i) {

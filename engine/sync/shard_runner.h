@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "engine/nn/lane.h"
+#include "engine/nn/executor.h"
 #include "engine/nn/model.h"
 #include "engine/sync/buckets.h"
 #include "engine/sync/flat_vector.h"
@@ -46,8 +46,8 @@ class ShardRunner {
     ShardSums sums;          ///< overwritten, but for extra_stop
     std::size_t number = 0;  ///< of its first micro-batch among this rank's
     int measured = -1;       ///< micro-batch whose squares go into extra_squares; else that is 0
-    /// What a lane reads of a micro-batch, by number; on a GPU also puts into the queue what makes
-    /// it.
+    /// What an executor reads of a micro-batch, by number; on a GPU also puts into the queue what
+    /// makes it.
     std::function<Shard(std::size_t number)> batch;
     /// A stretch is complete, as soon as its last gradient is: in the last micro-batch. What has
     /// been told may be overwritten with its sum from then on. Empty: nobody wants to know.
@@ -55,7 +55,7 @@ class ShardRunner {
   };
 
   /// `queue`: of the model's GPU; null: the host. The references must outlive this.
-  ShardRunner(const Model& model, Lane& lane, gpu::Queue* queue,
+  ShardRunner(const Model& model, Executor& executor, gpu::Queue* queue,
               const std::vector<Stretch>& stretches, const Options& options);
   ~ShardRunner();
 
@@ -70,7 +70,7 @@ class ShardRunner {
   double* squares() { return reinterpret_cast<double*>(squares_.floats()); }
 
   const Model& model_;
-  Lane& lane_;
+  Executor& executor_;
   gpu::Queue* queue_;
   const std::vector<Stretch>& stretches_;
   Options options_;

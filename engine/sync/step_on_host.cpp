@@ -127,9 +127,10 @@ class StepOnHost final : public StepDevice {
       if (cut_ > 0) engine::clip_values(path_.gradient() + segment.offset, segment.count, cut_);
       p_.optimizer.update(context, segment, memory);
     };
-    if (p_.lanes.threads() > 1 && floats > kWorthWaking) {
-      p_.lanes.run(static_cast<int>(segments_.size()),
-                   [&](int task, Lane&) { one(segments_[static_cast<std::size_t>(task)]); });
+    if (p_.executors.threads() > 1 && floats > kWorthWaking) {
+      p_.executors.run(static_cast<int>(segments_.size()), [&](int task, Executor&) {
+        one(segments_[static_cast<std::size_t>(task)]);
+      });
       return;
     }
     for (const Segment& segment : segments_)

@@ -163,13 +163,13 @@ class Reader {
     const std::vector<Action> only{Action::check, Action::describe};
     SweepCheckOptions& options = a_.check;
     add("--trial", "N", only, sentence, [&options](const std::string& word) {
-      options.trial = number<std::int64_t>("--trial", word, 0, kMost);
+      options.trial = number<std::int64_t>("--trial", word, 0, kMax);
     });
     add("--seconds", "S", only, sentence, [&options](const std::string& word) {
-      options.seconds = number<double>("--seconds", word, 0, kMost);
+      options.seconds = number<double>("--seconds", word, 0, kMax);
     });
     add("--max-nodes", "N", only, sentence, [&options](const std::string& word) {
-      options.max_nodes = number<int>("--max-nodes", word, 0, kMost);
+      options.max_nodes = number<int>("--max-nodes", word, 0, kMax);
     });
     add("--directory", "D", only, sentence,
         [&options](const std::string& word) { options.directory = word; });
@@ -180,7 +180,7 @@ class Reader {
     add_flag("--elsewhere", options.elsewhere, only, sentence);
   }
 
-  static constexpr int kMost = 1'000'000'000;
+  static constexpr int kMax = 1'000'000'000;
   Arguments& a_;
   std::vector<CommandOption> rows_;
   std::vector<GoesWith> given_;

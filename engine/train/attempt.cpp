@@ -78,7 +78,7 @@ Attempt::Attempt(const AttemptInput& input, Record& the_record)
   together(in.group, [&] {
     found = find_checkpoint();
     resumed = found.checkpoint.has_value();
-    if (leads() && !resumed) load_beginning(found);
+    if (is_root() && !resumed) load_beginning(found);
   });
   in.group.broadcast(&resumed, sizeof resumed, 0);
   ResumePoint point;
@@ -228,14 +228,14 @@ void Attempt::build() {
   for (const std::string& text : gpu::refusals())
     record.note("warning", "done without the GPU's library: " + text);
   replica = std::make_unique<Replica>(*model, *optimizer);
-  lanes = std::make_unique<LanePool>(
-      *model, Factory::lanes(settings, model->joins_shards(), sharding.mine(),
-                             in.trial.resources.threads_per_rank));
+  executors = std::make_unique<ExecutorPool>(
+      *model, Factory::executors(settings, model->joins_shards(), sharding.mine(),
+                                 in.trial.resources.threads_per_rank));
   if (model->gpu() != nullptr) batches = gpu_batches(source, sharding);
-  evaluation = std::make_unique<Evaluation>(*model, *dataset, *lanes, sharding.micro_batch());
-  mode = factory.sync_mode({*model, *optimizer, in.group, *lanes, *replica, sharding, in.trial.seed,
-                            settings.clip_norm, settings.clip_value, settings.noise_every,
-                            batches ? &*batches : nullptr});
+  evaluation = std::make_unique<Evaluation>(*model, *dataset, *executors, sharding.micro_batch());
+  mode = factory.sync_mode({*model, *optimizer, in.group, *executors, *replica, sharding,
+                            in.trial.seed, settings.clip_norm, settings.clip_value,
+                            settings.noise_every, batches ? &*batches : nullptr});
   if (const std::string text = mode->note(); !text.empty()) record.note("info", text);
   noise = NoiseScale(settings.noise_beta);
 }
@@ -259,7 +259,7 @@ jobspec::Map Attempt::start_fields() const {
           {"node_list", std::move(nodes)},
           {"device", settings.device},
           {"device_name", gpu.empty() ? processor_name() : gpu},
-          {"threads", lanes->threads()},
+          {"threads", executors->threads()},
           {"shards", sharding.shards},
           {"parameters", model->parameter_count()},
           {"flops_per_sample", flops_per_sample},

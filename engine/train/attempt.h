@@ -19,7 +19,7 @@
 #include "engine/optim/optimizer.h"
 #include "engine/schedule/schedule.h"
 #include "engine/sync/evaluation.h"
-#include "engine/sync/lane_pool.h"
+#include "engine/sync/executor_pool.h"
 #include "engine/sync/mode.h"
 #include "engine/train/checkpoint.h"
 #include "engine/train/energy.h"
@@ -67,7 +67,7 @@ struct Attempt {
   /// The same where nothing but `best` asks for one. A file that cannot be written (a full disk) is
   /// warned of, and training goes on with the best one before it.
   void save_best();
-  bool leads() const { return in.group.rank() == 0; }
+  bool is_root() const { return in.group.rank() == 0; }
   /// Whether the stop rule ends the run here.
   bool stops() const { return !stop_rule.reason().empty(); }
 
@@ -90,7 +90,7 @@ struct Attempt {
   StopRule stop_rule;
   Best best;
   std::unique_ptr<Replica> replica;
-  std::unique_ptr<LanePool> lanes;
+  std::unique_ptr<ExecutorPool> executors;
   std::optional<BatchForm> batches;       ///< those that a GPU gets
   std::vector<gpu::Memory> batch_memory;  ///< pinned
   std::unique_ptr<Evaluation> evaluation;

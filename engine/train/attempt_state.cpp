@@ -41,7 +41,7 @@ jobspec::Value identity_in_longer_run(const Checkpoint& checkpoint, const Factor
 }  // namespace
 
 FoundCheckpoint Attempt::find_checkpoint() {
-  if (!leads()) return {};
+  if (!is_root()) return {};
   FoundCheckpoint found = newest_checkpoint(checkpoint_folders());
   for (const std::string& reason : found.rejected)
     record.note("warning", "checkpoint passed over: " + reason);
@@ -89,7 +89,7 @@ void Attempt::start_fresh_or_resume(const FoundCheckpoint& found) {
          c->states.size() != replica->states.size() || c->own.size() != replica->own.size() ||
          c->scalars.size() != replica->scalars.size()))
       throw BadCheckpoint(found.file.string() + ": its sizes are not those of this model");
-    if (leads() && c == nullptr) {
+    if (is_root() && c == nullptr) {
       model->initialize(in.trial.seed, replica->parameters.floats(), running.data());
       model->to_plain(replica->parameters.floats(), plain.data());
       if (beginning) beginning->put(plain, running);
@@ -224,7 +224,7 @@ void Attempt::write(const Checkpoint& checkpoint) {
 void Attempt::save_checkpoint() {
   const Stopwatch whole;
   std::vector<CheckpointPart> parts = collect_states(mode->states(), *model, in.group);
-  if (!leads()) return;
+  if (!is_root()) return;
   write(take_checkpoint(std::move(parts)));
   spent.checkpoints += whole.ms() / 1000;
 }
@@ -233,7 +233,7 @@ void Attempt::save_best() {
   const Stopwatch whole;
   std::vector<CheckpointPart> parts = collect_states(mode->states(), *model, in.group);
   char written = 1;
-  if (leads()) {
+  if (is_root()) {
     try {
       write(take_checkpoint(std::move(parts)));
     } catch (const std::system_error& e) {

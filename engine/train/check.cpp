@@ -274,8 +274,8 @@ class Checker::Visit {
 
   int local_shards() const { return (report.shards + report.ranks - 1) / report.ranks; }
 
-  int lanes(bool joins_shards) const {
-    return Factory::lanes(settings_, joins_shards, local_shards(), resources_.threads_per_rank);
+  int executors(bool joins_shards) const {
+    return Factory::executors(settings_, joins_shards, local_shards(), resources_.threads_per_rank);
   }
 
   void require_sync_mode() {
@@ -286,7 +286,7 @@ class Checker::Visit {
     facts.micro_batches = report.micro_batches;
     facts.on_gpu = settings_.device == "cuda";
     facts.joins_shards = joins_shards(graph());
-    facts.threads = lanes(facts.joins_shards);
+    facts.threads = executors(facts.joins_shards);
     if (compiled_->model) facts.touches_all = compiled_->model->touches_all();
     facts.observes_curvature = optimizer_->observes_curvature();
     facts.evaluates_elsewhere = optimizer_->evaluates_elsewhere();
@@ -333,14 +333,14 @@ class Checker::Visit {
 
   void tell_memory() {
     const Model& model = *compiled_->model;
-    report.lanes = lanes(model.joins_shards());
+    report.executors = executors(model.joins_shards());
     const Sharding sharding{report.shards, settings_.global_batch, 0, local_shards(),
                             report.micro_batches};
     const BatchSource source{*data_->dataset, *augmenter_, *mixer_};
     require_memory(factory_, settings_, input_shape(*data_->dataset), model, *optimizer_, source,
                    sharding);
     report.on_gpu = model.gpu() != nullptr;
-    report.needs = memory_needs(model, *optimizer_, source, sharding, report.lanes);
+    report.needs = memory_needs(model, *optimizer_, source, sharding, report.executors);
     if (report.on_gpu) tell_gpu(model);
   }
 

@@ -46,7 +46,7 @@ struct CheckReport {
   std::size_t sample_bytes = 0;        ///< of a sample, its labels and targets in a batch
   std::vector<Unseen> unseen;          ///< what only the data's contents tell
   std::size_t training = 0, validation = 0, test = 0;  ///< samples
-  int global_batch = 0, shards = 0, micro_batches = 1, ranks = 1, lanes = 1;
+  int global_batch = 0, shards = 0, micro_batches = 1, ranks = 1, executors = 1;
   RunLength length;
   std::string schedule, rate_note, shards_note;
   std::vector<MetricInfo> metrics;

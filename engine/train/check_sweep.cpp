@@ -31,7 +31,7 @@ std::string read_input(const std::filesystem::path& file) {
   }
 }
 
-int most_ranks(const SweepTrials& trials) {
+int max_ranks(const SweepTrials& trials) {
   int most = 0;
   for (const ExpandedTrial& trial : trials.trials)
     most = std::max(most, trial.resources.ranks());
@@ -66,7 +66,7 @@ SweepTrials expand_file(const SweepCheckOptions& options, const jobspec::Schema&
   result.sweep.directory =
       options.directory.empty() ? jobspec::directory_of(options.file.string()) : options.directory;
   result.trials = jobspec::expand(result.sweep, schema).trials;
-  result.ranks = most_ranks(result);
+  result.ranks = max_ranks(result);
   if (options.trial == 0) return result;
   if (options.trial > static_cast<std::int64_t>(result.trials.size()))
     throw std::invalid_argument("--trial " + std::to_string(options.trial) + ": there are " +

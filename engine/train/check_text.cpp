@@ -26,7 +26,7 @@ std::string in_words(const CheckReport& r) {
          (r.micro_batches == 1
               ? ""
               : " (each as " + std::to_string(r.micro_batches) + " micro-batches)") +
-         ", " + counted(r.ranks, "rank") + ", " + counted(r.lanes, "thread") + " each";
+         ", " + counted(r.ranks, "rank") + ", " + counted(r.executors, "thread") + " each";
 }
 
 using jobspec::List;

@@ -23,8 +23,8 @@ constexpr std::string_view kStem = "step-";
 constexpr std::string_view kEnding = ".ckpt";
 constexpr std::size_t kFixedBytes = kMagic.size() + 2 * sizeof(std::uint32_t);
 constexpr std::size_t kDigits = 12;
-constexpr std::int64_t kMostSteps = 999'999'999'999;  // what a name has digits for
-constexpr std::int64_t kMostRanks = 65536;            // of shards, pieces and states too
+constexpr std::int64_t kMaxSteps = 999'999'999'999;  // what a name has digits for
+constexpr std::int64_t kMaxRanks = 65536;            // of shards, pieces and states too
 
 using jobspec::Map;
 using jobspec::Value;
@@ -146,7 +146,7 @@ std::int64_t whole(const Value& header, const char* name, std::int64_t least, st
 }
 
 int small(const Value& header, const char* name, int least) {
-  return static_cast<int>(whole(header, name, least, kMostRanks));
+  return static_cast<int>(whole(header, name, least, kMaxRanks));
 }
 
 /// Throws where the shapes are not those of `count` numbers.
@@ -314,13 +314,13 @@ Checkpoint read_checkpoint(const std::filesystem::path& file) {
     const std::string_view header = reader.take(reader.take_number());
     const Value h = jobspec::read_yaml(header, file.string());
     Checkpoint c;
-    c.step = whole(h, "step", 0, kMostSteps);
+    c.step = whole(h, "step", 0, kMaxSteps);
     c.shards = small(h, "shards", 1);
     // Files of earlier versions have neither.
     if (h.find("micro_batches")) c.micro_batches = small(h, "micro_batches", 1);
     if (h.find("ranks")) c.ranks = small(h, "ranks", 0);
     c.interval_loss = member(h, "interval_loss").as_double();
-    c.interval_steps = whole(h, "interval_steps", 0, kMostSteps);
+    c.interval_steps = whole(h, "interval_steps", 0, kMaxSteps);
     c.identity = member(h, "identity");
     // Files of earlier versions lack some of them.
     for (const auto& [name, numbers] : {std::pair{"noise", &c.noise},

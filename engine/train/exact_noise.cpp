@@ -7,8 +7,8 @@
 #include "engine/data/mixing.h"
 #include "engine/data/pixel_answers.h"
 #include "engine/device/batch.h"
+#include "engine/device/executor.h"
 #include "engine/device/input_shape.h"
-#include "engine/device/lane.h"
 #include "engine/optim/norm.h"
 #include "engine/train/attempt.h"
 #include "engine/train/checkpoint.h"
@@ -21,10 +21,11 @@
 namespace thalweg::engine {
 namespace {
 
-/// Gradients that one lane adds up before they join the whole: enough that joining costs little.
+/// Gradients that one executor adds up before they join the whole: enough that joining costs
+/// little.
 constexpr std::size_t kChunk = 64;
 
-/// Of some batches, computed by one lane.
+/// Of some batches, computed by one executor.
 struct Part {
   explicit Part(std::size_t floats)
       : gradient(Buffer::of_floats(floats)), sum(floats), squares(0) {}
@@ -69,17 +70,18 @@ struct Batched {
   std::size_t floats, labels_each, targets_each;
   std::vector<float> original, inputs, targets;
   std::vector<std::int32_t> labels;
-  AnswerDesk answers;
+  AnswerWorkspace answers;
 };
 
-void add_up(const ExactNoiseInput& in, std::size_t begin, std::size_t end, Lane& lane, Part& part) {
+void add_up(const ExactNoiseInput& in, std::size_t begin, std::size_t end, Executor& executor,
+            Part& part) {
   Batched batched(in);
   std::vector<float> statistics(in.model.statistics());
   float* gradient = part.gradient.floats();
   for (std::size_t number = begin; number < end; ++number) {
     std::fill_n(gradient, part.sum.size(), 0.0f);
-    lane.train(in.parameters, batched.fill(in, number), 1.0f / static_cast<float>(in.batch),
-               gradient, statistics.data(), [](int) {});
+    executor.train(in.parameters, batched.fill(in, number), 1.0f / static_cast<float>(in.batch),
+                   gradient, statistics.data(), [](int) {});
     part.squares += optim::sum_of_squares(part.sum.size(), gradient);
     for (std::size_t i = 0; i < part.sum.size(); ++i)
       part.sum[i] += static_cast<double>(gradient[i]);
@@ -100,7 +102,7 @@ std::string in_words(const ExactNoise& noise, std::int64_t step) {
 
 }  // namespace
 
-ExactNoise exact_noise(const ExactNoiseInput& in, LanePool& lanes) {
+ExactNoise exact_noise(const ExactNoiseInput& in, ExecutorPool& executors) {
   const std::size_t floats = in.model.parameter_floats();
   const std::size_t batches = in.samples.size() / static_cast<std::size_t>(in.batch);
   if (batches == 0)
@@ -108,16 +110,16 @@ ExactNoise exact_noise(const ExactNoiseInput& in, LanePool& lanes) {
                                 " training samples, not even one batch of " +
                                 std::to_string(in.batch));
   const std::size_t chunks = (batches + kChunk - 1) / kChunk;
-  const auto at_once = static_cast<std::size_t>(lanes.threads());
+  const auto at_once = static_cast<std::size_t>(executors.threads());
   std::vector<double> sum(floats);
   double squares = 0;
   for (std::size_t first = 0; first < chunks; first += at_once) {
     std::vector<Part> parts;
     for (std::size_t i = first; i < std::min(chunks, first + at_once); ++i)
       parts.emplace_back(floats);
-    lanes.run(static_cast<int>(parts.size()), [&](int task, Lane& lane) {
+    executors.run(static_cast<int>(parts.size()), [&](int task, Executor& executor) {
       const std::size_t begin = (first + static_cast<std::size_t>(task)) * kChunk;
-      add_up(in, begin, std::min(batches, begin + kChunk), lane,
+      add_up(in, begin, std::min(batches, begin + kChunk), executor,
              parts[static_cast<std::size_t>(task)]);
     });
     for (const Part& part : parts) {
@@ -170,11 +172,11 @@ std::string noise_of_trial(const std::filesystem::path& trial_file, bool as_json
   } else {
     model->initialize(trial.seed, parameters.floats(), running.floats());
   }
-  LanePool lanes(*model, std::max(1, trial.resources.threads_per_rank));
+  ExecutorPool executors(*model, std::max(1, trial.resources.threads_per_rank));
   const ExactNoise noise =
       exact_noise({*dataset, samples.training, augmenter->idle() ? nullptr : augmenter.get(),
                    trial.seed, *model, parameters.floats(), batch},
-                  lanes);
+                  executors);
   const std::int64_t step = found.checkpoint ? found.checkpoint->step : 0;
   if (!as_json) return in_words(noise, step);
   return jobspec::Value(jobspec::Map{{"step", step},

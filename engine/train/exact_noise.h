@@ -9,7 +9,7 @@
 #include "engine/data/augment.h"
 #include "engine/data/dataset.h"
 #include "engine/nn/model.h"
-#include "engine/sync/lane_pool.h"
+#include "engine/sync/executor_pool.h"
 
 namespace thalweg::engine {
 
@@ -35,8 +35,8 @@ struct ExactNoiseInput {
 };
 
 /// What does not fill a batch at the end is left out. The bits do not depend on the number of
-/// lanes. Throws std::invalid_argument where there is no whole batch.
-ExactNoise exact_noise(const ExactNoiseInput& in, LanePool& lanes);
+/// executors. Throws std::invalid_argument where there is no whole batch.
+ExactNoise exact_noise(const ExactNoiseInput& in, ExecutorPool& executors);
 
 /// What `--noise` prints about a trial: at its newest checkpoint, or where there is none at its
 /// initial weights. Throws as set-up does.

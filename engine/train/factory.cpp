@@ -109,7 +109,7 @@ bool Factory::wants_autotune() const {
   return engine::wants_autotune(section("sync"));
 }
 
-int Factory::lanes(const Settings& with, bool joins_shards, int shards, int threads) {
+int Factory::executors(const Settings& with, bool joins_shards, int shards, int threads) {
   if (with.device == "cuda") return 1;
   return joins_shards ? shards : std::clamp(threads, 1, shards);
 }

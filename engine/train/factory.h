@@ -65,9 +65,9 @@ class Factory {
   void require_sync(const SyncFacts& facts) const;
   std::unique_ptr<SyncMode> sync_mode(const SyncParts& parts) const;
   bool wants_autotune() const;
-  /// How many lanes a rank with `shards` shards has: more would have nothing to do. A GPU computes
-  /// one shard after another.
-  static int lanes(const Settings& with, bool joins_shards, int shards, int threads);
+  /// How many executors a rank with `shards` shards has: more would have nothing to do. A GPU
+  /// computes one shard after another.
+  static int executors(const Settings& with, bool joins_shards, int shards, int threads);
 
   /// Texts that are equal where the datasets, or the graphs (of equal data), are.
   std::string data_key() const;

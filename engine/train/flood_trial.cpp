@@ -9,7 +9,7 @@
 #include "engine/data/array.h"
 #include "engine/data/dataset.h"
 #include "engine/device/batch.h"
-#include "engine/device/lane.h"
+#include "engine/device/executor.h"
 #include "engine/train/flood_filling.h"
 #include "engine/train/restored.h"
 
@@ -82,7 +82,7 @@ class Network {
     std::copy(form.input.begin() + 1, form.input.end(), field_.begin());
     if (form.targets != static_cast<std::int64_t>(voxels_of(field_)))
       refuse("the trial's samples have not one target for each voxel");
-    lane_ = restored_.model->lane();
+    executor_ = restored_.model->executor();
     weights_ = restored_.weights();
     targets_.resize(voxels_of(field_));
   }
@@ -106,12 +106,12 @@ class Network {
     shard.running = restored_.running.data();
     shard.result = &result;
     shard.outputs = logits;
-    lane_->evaluate(nullptr, shard);
+    executor_->evaluate(nullptr, shard);
   }
 
  private:
   Restored restored_;
-  std::unique_ptr<Lane> lane_;
+  std::unique_ptr<Executor> executor_;
   const float* weights_ = nullptr;
   std::vector<float> targets_;  ///< unknown: the loss is not looked at
   std::int64_t channels_ = 0;

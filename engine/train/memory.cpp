@@ -2,8 +2,8 @@
 
 #include <stdexcept>
 
+#include "engine/device/executor.h"
 #include "engine/device/input_shape.h"
-#include "engine/device/lane.h"
 #include "engine/sync/evaluation.h"
 #include "engine/sync/gpu_augment.h"
 #include "engine/sync/gpu_shards.h"
@@ -21,23 +21,23 @@ BatchForm gpu_batches(const BatchSource& source, const Sharding& sharding) {
 }
 
 MemoryNeeds memory_needs(const Model& model, const Optimizer<float>& optimizer,
-                         const BatchSource& source, const Sharding& sharding, int lanes) {
+                         const BatchSource& source, const Sharding& sharding, int executors) {
   const std::size_t vector = model.parameter_floats() * sizeof(float);
-  const auto several = static_cast<std::size_t>(lanes);
+  const auto several = static_cast<std::size_t>(executors);
   const auto mine = static_cast<std::size_t>(sharding.mine());
   // Micro-batches are added up pairwise: 1, 2, 4 ... of them stand beside each other.
   const std::size_t sums = spare_sums(sharding.micro_batches);
-  const LaneMemory lane = model.lane_memory();
+  const ExecutorMemory executor = model.executor_memory();
   MemoryNeeds needs;
   needs.parameters = vector;
   needs.optimizer = vector * static_cast<std::size_t>(optimizer.states()) +
                     (optimizer.evaluates_elsewhere() ? vector : 0) +
                     optimizer.own() * sizeof(float);
   needs.gradients = vector * (mine + several * sums);
-  needs.weights = several * lane.weights;
-  needs.activations = several * lane.activations;
-  needs.workspace = several * lane.workspace;
-  needs.staging = several * lane.staging;
+  needs.weights = several * executor.weights;
+  needs.activations = several * executor.activations;
+  needs.workspace = several * executor.workspace;
+  needs.staging = several * executor.staging;
   if (model.gpu() == nullptr) return needs;
   const BatchForm batches = gpu_batches(source, sharding);
   needs.staging += GpuShards::slots * batches.layout.bytes();

@@ -24,10 +24,10 @@ struct BatchSource {
 /// Those that a rank's GPU gets.
 BatchForm gpu_batches(const BatchSource& source, const Sharding& sharding);
 
-/// `lanes` shards are under way at once. `staging` and `workspace` only where the model's device
-/// plans its memory (LaneMemory).
+/// `executors` shards are under way at once. `staging` and `workspace` only where the model's
+/// device plans its memory (ExecutorMemory).
 MemoryNeeds memory_needs(const Model& model, const Optimizer<float>& optimizer,
-                         const BatchSource& source, const Sharding& sharding, int lanes);
+                         const BatchSource& source, const Sharding& sharding, int executors);
 
 /// Throws std::invalid_argument, with the table and what fits, where the run takes more than is
 /// free of the model's GPU. Nothing is allocated there.

@@ -33,7 +33,7 @@ using jobspec::Value;
 
 // `auto` reports this often in an epoch: a curve of a few epochs has a hundred points.
 constexpr std::int64_t kReportsPerEpoch = 20;
-constexpr double kMostInt = std::numeric_limits<int>::max();
+constexpr double kMaxInt = std::numeric_limits<int>::max();
 
 Option integer(const char* name, const char* doc, Value fallback, double min,
                double max = jobspec::no_limit) {
@@ -129,7 +129,7 @@ Section checkpoint() {
       "auto", 0)};
   for (Option& option : every_options("checkpoints"))
     options.push_back(std::move(option));
-  options.push_back(integer("keep", "how many of the newest ones stay", 2, 1, kMostInt));
+  options.push_back(integer("keep", "how many of the newest ones stay", 2, 1, kMaxInt));
   options.push_back(jobspec::flag_option(
       "best", false,
       "whether that of the validation with the best value of the sweep's metric stays, too; it is "
@@ -151,9 +151,9 @@ std::vector<Section> own_sections() {
   return {
       root(),
       section("batch", "The global batch",
-              {integer("global", "samples in one update, all ranks together", 128, 1, kMostInt),
+              {integer("global", "samples in one update, all ranks together", 128, 1, kMaxInt),
                integer("per_rank", "instead of global: samples of each rank in one update", {}, 1,
-                       kMostInt),
+                       kMaxInt),
                std::move(shards)}),
       section(
           "noise", "The gradient noise scale, from the shards' gradients and their sum",
@@ -318,7 +318,7 @@ namespace {
 
 /// `count` of the option, each of `steps` steps.
 std::int64_t in_steps(const char* option, std::int64_t count, std::int64_t steps) {
-  const std::int64_t most = kMostSteps / steps;
+  const std::int64_t most = kMaxSteps / steps;
   if (count <= most) return count * steps;
   throw std::invalid_argument(std::string(option) + ": " + std::to_string(count) +
                               (steps == 1 ? "" : " of " + std::to_string(steps) + " steps each") +

@@ -69,7 +69,7 @@ Period period_of(const Every& every, const std::string& section, const RunLength
   double each = 1;  // steps
   if (every.unit == Every::Unit::epochs) each = static_cast<double>(length.steps_per_epoch);
   if (every.unit == Every::Unit::samples) each = 1 / static_cast<double>(length.global_batch);
-  const double steps = every.count * each, most = static_cast<double>(kMostSteps);
+  const double steps = every.count * each, most = static_cast<double>(kMaxSteps);
   if (steps > most)
     throw std::invalid_argument(section + "." + every.key + ": " +
                                 jobspec::Value(every.count).to_text() +

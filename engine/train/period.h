@@ -14,7 +14,7 @@
 namespace thalweg::engine {
 
 /// A checkpoint's name has digits for so many steps.
-inline constexpr std::int64_t kMostSteps = 999'999'999'999;
+inline constexpr std::int64_t kMaxSteps = 999'999'999'999;
 
 /// A distance between two events as a file says it: {every_epochs: 0.5}.
 struct Every {

@@ -13,7 +13,7 @@ namespace {
 using namespace std::chrono_literals;
 
 // A controller that does not answer costs nothing but these lines: some hundred metrics.
-constexpr std::size_t kMostBytesWaiting = std::size_t{1} << 20;
+constexpr std::size_t kMaxBytesWaiting = std::size_t{1} << 20;
 constexpr auto kGather = 100ms;  // lines written together travel together
 constexpr auto kAfterTrouble = 5s;
 constexpr double kTimeoutSeconds = 1;  // of one connect, send or receive
@@ -50,7 +50,7 @@ Push::~Push() {
 
 void Push::add(const std::string& line) {
   const std::lock_guard lock(mutex_);
-  if (waiting_.size() + line.size() > kMostBytesWaiting) return;
+  if (waiting_.size() + line.size() > kMaxBytesWaiting) return;
   waiting_ += line;
   changed_.notify_all();
 }

@@ -13,7 +13,7 @@
 #include "engine/data/dataset.h"
 #include "engine/device/input_shape.h"
 #include "engine/sync/evaluation.h"
-#include "engine/sync/lane_pool.h"
+#include "engine/sync/executor_pool.h"
 #include "engine/train/checkpoint.h"
 #include "engine/train/metrics.h"
 #include "engine/train/validation.h"
@@ -21,14 +21,14 @@
 namespace thalweg::engine {
 namespace {
 
-/// One rank, with lanes and chunks of its own.
+/// One rank, with executors and chunks of its own.
 class Judge {
  public:
   explicit Judge(const Restored& of)
       : wireup_(comm::Wireup::connect()),
         group_(wireup_->transport()),
-        lanes_(*of.model, std::max(1, of.trial.resources.threads_per_rank)),
-        evaluation_(*of.model, *of.dataset, lanes_, of.batch) {}
+        executors_(*of.model, std::max(1, of.trial.resources.threads_per_rank)),
+        evaluation_(*of.model, *of.dataset, executors_, of.batch) {}
 
   Evaluation& evaluation() { return evaluation_; }
   comm::Group& group() { return group_; }
@@ -36,7 +36,7 @@ class Judge {
  private:
   std::unique_ptr<comm::Wireup> wireup_;
   comm::Group group_;
-  LanePool lanes_;
+  ExecutorPool executors_;
   Evaluation evaluation_;
 };
 
@@ -105,10 +105,11 @@ std::string evaluate_trial(const std::filesystem::path& trial_file, const WhichC
   for (const auto& [set, samples] : {std::pair{metric::validation, &restored.samples.validation},
                                      std::pair{metric::test, &restored.samples.test}}) {
     if (samples->empty()) continue;
-    const Judgement judged = validate(judge.evaluation(), *samples, restored.model->loss(),
-                                      restored.weights(), restored.running.data(), judge.group());
-    metrics.emplace_back(held_out_metric(set, metric::loss), judged.loss);
-    for (const Judgement::Metric& m : judged.metrics)
+    const EvalResult evaluated =
+        validate(judge.evaluation(), *samples, restored.model->loss(), restored.weights(),
+                 restored.running.data(), judge.group());
+    metrics.emplace_back(held_out_metric(set, metric::loss), evaluated.loss);
+    for (const EvalResult::Metric& m : evaluated.metrics)
       metrics.emplace_back(held_out_metric(set, m.name), m.value);
   }
   if (as_json) {

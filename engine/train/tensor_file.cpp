@@ -16,7 +16,7 @@
 namespace thalweg::engine {
 namespace {
 
-constexpr std::uint64_t kMostHeader = 100'000'000;  // as the safetensors library has it
+constexpr std::uint64_t kMaxHeader = 100'000'000;  // as the safetensors library has it
 
 [[noreturn]] void fail(const std::filesystem::path& file, const std::string& reason) {
   throw std::runtime_error(file.string() + ": " + reason);
@@ -44,7 +44,7 @@ void TensorFile::read_header() {
   const auto size = static_cast<std::uint64_t>(in.tellg());
   std::uint64_t length = 0;
   in.seekg(0);
-  if (!in.read(reinterpret_cast<char*>(&length), sizeof length) || length > kMostHeader ||
+  if (!in.read(reinterpret_cast<char*>(&length), sizeof length) || length > kMaxHeader ||
       length > size - sizeof length)
     fail(file_, "not a safetensors file");
   std::string text(length, ' ');

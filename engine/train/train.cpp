@@ -38,11 +38,11 @@ void report_interval(Attempt& a) {
 }
 
 /// Adds a judgement's metrics; the same in words: ", val/loss 0.3000, val/error 0.1000".
-std::string add_metrics(const char* set, const Judgement& judged, std::int64_t step,
+std::string add_metrics(const char* set, const EvalResult& evaluated, std::int64_t step,
                         std::vector<MetricPoint>& metrics) {
   const std::size_t first = metrics.size();
-  metrics.push_back({held_out_metric(set, metric::loss), step, judged.loss});
-  for (const Judgement::Metric& m : judged.metrics)
+  metrics.push_back({held_out_metric(set, metric::loss), step, evaluated.loss});
+  for (const EvalResult::Metric& m : evaluated.metrics)
     metrics.push_back({held_out_metric(set, m.name), step, m.value});
   std::string text;
   for (std::size_t i = first; i < metrics.size(); ++i)
@@ -89,12 +89,12 @@ void report_validation(Attempt& a, std::optional<double> train_loss) {
   const auto judge = [&](const std::vector<std::uint32_t>& samples) {
     return validate(*a.evaluation, samples, a.model->loss(), weights, running, a.in.group);
   };
-  const Judgement judged = judge(a.samples.validation);
-  if (!std::isfinite(judged.loss) && !std::exchange(a.looked_at_validation, true))
+  const EvalResult evaluated = judge(a.samples.validation);
+  if (!std::isfinite(evaluated.loss) && !std::exchange(a.looked_at_validation, true))
     if (const std::string data = not_finite_in(*a.dataset, a.samples.validation); !data.empty())
       a.record.note("warning", "val/loss is not finite: " + data);
   std::vector<MetricPoint> metrics;
-  std::string text = add_metrics(metric::validation, judged, a.step, metrics);
+  std::string text = add_metrics(metric::validation, evaluated, a.step, metrics);
   for (const MetricPoint& m : metrics) {  // the same numbers on every rank
     a.schedule->observe(a.step, m.name, m.value);
     a.stop_rule.observe(a.step, m.name, m.value);
@@ -108,7 +108,7 @@ void report_validation(Attempt& a, std::optional<double> train_loss) {
   for (const std::vector<MetricPoint>& more : {spent_points(a), report_ranks(a)})
     metrics.insert(metrics.end(), more.begin(), more.end());
   a.record.metrics(metrics);
-  if (!a.leads()) return;
+  if (!a.is_root()) return;
   if (train_loss)
     text = ": loss " + four_digits(*train_loss) + text;
   else
@@ -152,7 +152,7 @@ Outcome stopped_early(Attempt& a) {
     a.save_checkpoint();
   else if (a.best.is(a.step))
     a.save_best();
-  if (a.leads())
+  if (a.is_root())
     std::fprintf(stderr, "%s: stopped: %s\n", a.in.trial.id.to_string().c_str(),
                  a.stop_rule.reason().c_str());
   a.record.note("info", "stopped: " + a.stop_rule.reason());
@@ -225,15 +225,15 @@ Outcome train(Attempt& a) {
       report_interval(a);
       a.energy.joules();  // its counters begin again
     }
-    const bool judged = may_judge && (last || validations.decide(a.step, a.in.group));
-    if (judged) report_validation(a, outcome.loss);
+    const bool evaluated = may_judge && (last || validations.decide(a.step, a.in.group));
+    if (evaluated) report_validation(a, outcome.loss);
     if (a.stops() && !last) return stopped_early(a);
     // Every rank saw the same wish in the step's sums: all stop here, after the same step.
     stopping = stopping && !last;
     if (stopping) return stopped(a);
     if (may_save && (last || checkpoints.decide(a.step, a.in.group)))
       a.save_checkpoint();
-    else if (judged && a.best.is(a.step))
+    else if (evaluated && a.best.is(a.step))
       a.save_best();
   }
   return {ExitCode::finished, a.step, ""};

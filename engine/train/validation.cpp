@@ -7,7 +7,7 @@
 #include <string>
 
 #include "engine/device/batch.h"
-#include "engine/device/lane.h"
+#include "engine/device/executor.h"
 #include "engine/nn/graph.h"
 #include "engine/train/metrics.h"
 
@@ -42,16 +42,16 @@ void require_watched(const Schedule& schedule, const StopRule& stop, const Best&
   require_one("checkpoint.best", best.watched(), loss);
 }
 
-Judgement validate(Evaluation& evaluation, const std::vector<std::uint32_t>& samples,
-                   const LossPlan& loss, const float* parameters, const float* running,
-                   comm::Group& group) {
+EvalResult validate(Evaluation& evaluation, const std::vector<std::uint32_t>& samples,
+                    const LossPlan& loss, const float* parameters, const float* running,
+                    comm::Group& group) {
   const auto size = static_cast<std::size_t>(evaluation.samples());
   const auto chunks = static_cast<int>((samples.size() + size - 1) / size);
   const int first = comm::Group::first_shard(group.rank(), group.size(), chunks);
   const int end = comm::Group::first_shard(group.rank() + 1, group.size(), chunks);
   // Of every chunk its loss and sums, zero where another rank fills them: adding zeros keeps every
   // bit.
-  constexpr std::size_t kEach = 1 + most_sums;
+  constexpr std::size_t kEach = 1 + max_sums;
   std::vector<double> counted(static_cast<std::size_t>(chunks) * kEach, 0.0);
   evaluation.run(parameters, running, samples, first, end,
                  [&](int chunk, const ShardResult& result) {
@@ -64,13 +64,13 @@ Judgement validate(Evaluation& evaluation, const std::vector<std::uint32_t>& sam
   for (std::size_t i = 0; i < counted.size(); ++i)
     total[i % kEach] += counted[i];
 
-  Judgement judged;
-  judged.loss = total[0] / static_cast<double>(samples.size());
+  EvalResult evaluated;
+  evaluated.loss = total[0] / static_cast<double>(samples.size());
   for (const Metric& m : loss.kind->metrics) {
     if (m.applies && !m.applies(loss)) continue;
-    judged.metrics.push_back({m.name, value_of(m, judged.loss, total.data() + 1)});
+    evaluated.metrics.push_back({m.name, value_of(m, evaluated.loss, total.data() + 1)});
   }
-  return judged;
+  return evaluated;
 }
 
 std::vector<float> statistics_at(Evaluation& evaluation, const std::vector<std::uint32_t>& training,

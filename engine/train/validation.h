@@ -1,4 +1,4 @@
-// The validation samples, judged by all ranks together.
+// The validation samples, evaluated by all ranks together.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace thalweg::engine {
 
-struct Judgement {
+struct EvalResult {
   struct Metric {
     std::string name;  ///< "error"
     double value;
@@ -28,14 +28,14 @@ void require_watched(const Schedule& schedule, const StopRule& stop, const Best&
                      const LossPlan& loss);
 
 /// Ranks judge different chunks of the evaluation's size; the chunks' sums are added in the order
-/// of the chunks, so the bits do not depend on the number of ranks or lanes. Collective.
-Judgement validate(Evaluation& evaluation, const std::vector<std::uint32_t>& samples,
-                   const LossPlan& loss, const float* parameters, const float* running,
-                   comm::Group& group);
+/// of the chunks, so the bits do not depend on the number of ranks or executors. Collective.
+EvalResult validate(Evaluation& evaluation, const std::vector<std::uint32_t>& samples,
+                    const LossPlan& loss, const float* parameters, const float* running,
+                    comm::Group& group);
 
 /// Batch norm's statistics (`count` of them) for weights at which training has not measured them:
 /// means over some training samples, spread evenly. The bits do not depend on the number of ranks
-/// or lanes. Collective.
+/// or executors. Collective.
 std::vector<float> statistics_at(Evaluation& evaluation, const std::vector<std::uint32_t>& training,
                                  std::size_t count, const float* parameters, comm::Group& group);
 

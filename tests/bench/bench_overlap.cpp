@@ -46,12 +46,12 @@ constexpr const char* kHeads[] = {"step", "backward", "comm", "exposed", "skew",
 
 /// One way of training, with all that it needs.
 struct Way {
-  Way(const Model& model, const Optimizer<float>& optimizer, comm::Group& group, LanePool& lanes,
-      const Sharding& sharding, jobspec::Map sync, bool overlap)
+  Way(const Model& model, const Optimizer<float>& optimizer, comm::Group& group,
+      ExecutorPool& executors, const Sharding& sharding, jobspec::Map sync, bool overlap)
       : replica(model, optimizer) {
     model.initialize(1, replica.parameters.floats(), replica.running.floats());
     sync.emplace_back("overlap", overlap);
-    mode = make_sync_mode(sync, {model, optimizer, group, lanes, replica, sharding, 1, 0});
+    mode = make_sync_mode(sync, {model, optimizer, group, executors, replica, sharding, 1, 0});
   }
   void step(const StepInput& input) {
     const auto start = Clock::now();
@@ -102,9 +102,9 @@ void measure(const std::string& name, const Settings& settings, comm::Group& gro
                                  settings.values.at("device"));
   const auto optimizer = make_optimizer<float>(
       jobspec::Map{{"name", "momentum"}, {"momentum", 0.9}}, parameters_of(*model));
-  LanePool lanes(*model, settings.number("threads"));
-  Way late(*model, *optimizer, group, lanes, sharding, settings.sync, false);
-  Way early(*model, *optimizer, group, lanes, sharding, settings.sync, true);
+  ExecutorPool executors(*model, settings.number("threads"));
+  Way late(*model, *optimizer, group, executors, sharding, settings.sync, false);
+  Way early(*model, *optimizer, group, executors, sharding, settings.sync, true);
 
   const auto samples = static_cast<std::size_t>(sharding.mine() * sharding.shard_batch());
   const auto floats = static_cast<std::size_t>(elements(shape.sample));

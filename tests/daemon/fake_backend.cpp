@@ -97,7 +97,7 @@ class FakeBackend : public daemon::Backend {
   }
 
   Awaitable<std::optional<std::vector<JobStatus>>> poll(
-      const std::vector<Watched>& watched) override {
+      const std::vector<TrackedJob>& watched) override {
     if (!cluster_.reachable) co_return std::nullopt;
     ++cluster_.looks;
     cluster_.work();
@@ -130,7 +130,7 @@ class FakeBackend : public daemon::Backend {
   }
 
   double grace_s() const override { return 5; }
-  Awaitable<bool> cancel(const Watched& watched, daemon::Ending how) override {
+  Awaitable<bool> cancel(const TrackedJob& watched, daemon::Ending how) override {
     const auto it = cluster_.jobs.find(watched.handle);
     if (it == cluster_.jobs.end() || it->second.token != watched.token) co_return true;
     FakeJob& job = it->second;

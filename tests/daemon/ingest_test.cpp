@@ -77,10 +77,10 @@ TEST(JournalLine, RefusesWhatIsMalformed) {
 }
 
 TEST(JournalLine, AGlanceFindsNumberAndMetrics) {
-  EXPECT_EQ(glance(metrics(12, 1, "0")).n, 12);
-  EXPECT_TRUE(glance(metrics(12, 1, "0")).metrics);
-  EXPECT_FALSE(glance(R"({"n":3,"t":1,"type":"note","text":"x"})").metrics);
-  EXPECT_EQ(glance("nonsense").n, 0);
+  EXPECT_EQ(peek(metrics(12, 1, "0")).n, 12);
+  EXPECT_TRUE(peek(metrics(12, 1, "0")).metrics);
+  EXPECT_FALSE(peek(R"({"n":3,"t":1,"type":"note","text":"x"})").metrics);
+  EXPECT_EQ(peek("nonsense").n, 0);
 }
 
 class FileTailTest : public testing::Test {

@@ -70,11 +70,11 @@ struct LocalBackendTest : testing::Test {
   }
   Submission submit() { return result_of(backend->submit(request)); }
   bool release(const std::string& handle) { return result_of(backend->release(request, handle)); }
-  Backend::Watched watched(const std::string& handle) const {
+  Backend::TrackedJob watched(const std::string& handle) const {
     return {handle, request.token, request.folder};
   }
   JobStatus look(const std::string& handle) {
-    const std::vector<Backend::Watched> jobs{watched(handle)};
+    const std::vector<Backend::TrackedJob> jobs{watched(handle)};
     return result_of(backend->poll(jobs)).value().at(0);
   }
   bool becomes(const std::string& handle, JobPhase phase) {

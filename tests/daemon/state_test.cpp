@@ -53,11 +53,11 @@ TEST(State, CountsFailuresAndIdleEndsApart) {
   EXPECT_EQ(log.state.trial({1, 1, 0})->failures, 1);
   log.running("1.1.2").ended("1.1.2", "stopped", 60);
   EXPECT_EQ(log.state.trial({1, 1, 0})->failures, 1) << "a stop is no failure";
-  EXPECT_EQ(log.state.trial({1, 1, 0})->idle_ends, 0) << "it got further";
+  EXPECT_EQ(log.state.trial({1, 1, 0})->no_progress_exits, 0) << "it got further";
   log.running("1.1.3").ended("1.1.3", "lost", 60);
-  EXPECT_EQ(log.state.trial({1, 1, 0})->idle_ends, 1) << "it got no further";
+  EXPECT_EQ(log.state.trial({1, 1, 0})->no_progress_exits, 1) << "it got no further";
   log.running("1.1.4").ended("1.1.4", "stopped", 61);
-  EXPECT_EQ(log.state.trial({1, 1, 0})->idle_ends, 0);
+  EXPECT_EQ(log.state.trial({1, 1, 0})->no_progress_exits, 0);
   EXPECT_EQ(log.state.trial({1, 1, 0})->best_step, 61);
 }
 

@@ -33,19 +33,19 @@ FailureFile failure(const std::string& reporter, int rank, double time,
 TEST(Verdict, APmixPluginThatIsNotThereIsNotTriedAgain) {
   Evidence evidence;
   evidence.backend = exited(1);
-  evidence.last_words = "srun: error: Invalid MPI type 'pmix_v9', --mpi=list for acceptable types";
+  evidence.stderr_tail = "srun: error: Invalid MPI type 'pmix_v9', --mpi=list for acceptable types";
   const Verdict verdict = judge(evidence);
   EXPECT_EQ(verdict.cause, EndCause::bad_input);
-  EXPECT_EQ(verdict.reason, evidence.last_words + " (slurm.mpi)");
+  EXPECT_EQ(verdict.reason, evidence.stderr_tail + " (slurm.mpi)");
 }
 
 TEST(Verdict, AnExitCodeIsSaidOnce) {
   Evidence evidence;
   evidence.backend = exited(3);
   evidence.backend->reason = "failed";
-  evidence.last_words = "srun: error: n1: task 0: Exited with exit code 3";
-  EXPECT_EQ(judge(evidence).reason, "failed: " + evidence.last_words);
-  evidence.last_words = "no room";
+  evidence.stderr_tail = "srun: error: n1: task 0: Exited with exit code 3";
+  EXPECT_EQ(judge(evidence).reason, "failed: " + evidence.stderr_tail);
+  evidence.stderr_tail = "no room";
   EXPECT_EQ(judge(evidence).reason, "exit code 3: failed: no room");
 }
 
@@ -133,8 +133,8 @@ TEST(Verdict, BadInputIsExplainedByTheEngineNotByTheLauncher) {
   Evidence evidence;
   evidence.backend = exited(2);
   evidence.failures = {failure("launch", 0, 9, "rank 0 exited with code 2")};
-  evidence.last_words = "trial.yaml:3: model.name: no such model";
-  EXPECT_EQ(judge(evidence).reason, evidence.last_words);
+  evidence.stderr_tail = "trial.yaml:3: model.name: no such model";
+  EXPECT_EQ(judge(evidence).reason, evidence.stderr_tail);
 }
 
 TEST(Verdict, StepThatCanBeResumedFrom) {
@@ -150,9 +150,9 @@ TEST(Verdict, StepThatCanBeResumedFrom) {
 TEST(Verdict, ReasonsAreForPeople) {
   Evidence evidence;
   evidence.backend = killed(9);
-  evidence.last_words = "out of memory";
+  evidence.stderr_tail = "out of memory";
   EXPECT_EQ(judge(evidence).reason, "killed by signal 9: out of memory");
-  evidence.end_wish = "the budget is spent";
+  evidence.stop_reason = "the budget is spent";
   EXPECT_EQ(judge(evidence).reason, "the budget is spent");
   evidence = {};
   evidence.backend = with(killed(9), &BackendWord::node_failed);
@@ -195,9 +195,9 @@ TEST(Verdict, ACancellationOfAJobThatSupposedlyNeverRanIsTheBackendsMistake) {
   evidence.began = true;
   EXPECT_EQ(judge(evidence).cause, EndCause::lost);
   EXPECT_EQ(judge(evidence).reason, "the backend forgot that it ran: cancelled in Slurm");
-  evidence.end_wish = "cancelled";
+  evidence.stop_reason = "cancelled";
   EXPECT_EQ(judge(evidence).cause, EndCause::cancelled);
-  evidence.end_wish = {};
+  evidence.stop_reason = {};
   evidence.record = record("finished", 9);
   EXPECT_EQ(judge(evidence).cause, EndCause::finished);
 }
@@ -254,7 +254,7 @@ TEST(Verdict, ACancellationBeforeTheEngineStartedIsNobodysWish) {
   evidence.backend->started = evidence.began = false;
   EXPECT_EQ(judge(evidence).cause, EndCause::cancelled) << "while it waited";
   evidence.backend->started = true;
-  evidence.end_wish = "cancelled";
+  evidence.stop_reason = "cancelled";
   EXPECT_EQ(judge(evidence).cause, EndCause::cancelled) << "our own";
 }
 

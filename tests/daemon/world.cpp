@@ -15,7 +15,7 @@ World::Life::Life(World& world) : store(db::Store::open(world.home().database())
   options.policy.first_backoff_s = 0.01;
   options.fence_s = 0.02;
   if (world.options) world.options(options);
-  std::vector<daemon::BackendSlot> slots;
+  std::vector<daemon::BackendSetup> slots;
   slots.push_back({world.cluster.backend(), 0.002, 0});
   controller =
       std::make_unique<daemon::Controller>(io.get_executor(), *store, options, std::move(slots));

@@ -261,7 +261,7 @@ TEST(RankTest, ManyBlocksByTheNormalApproximationAreCloseToTheExactOnes) {
 /// The most pairs that can be alike among `rows` rows where the first is alike to at least one
 /// other and differs from the last `apart`: over all ways to part the rows into classes of alike
 /// ones.
-std::size_t most_alike(std::size_t rows, std::size_t apart) {
+std::size_t max_alike(std::size_t rows, std::size_t apart) {
   std::size_t most = 0;
   std::vector<std::size_t> classes(rows, 0);
   const std::function<void(std::size_t, std::size_t)> part = [&](std::size_t row,
@@ -291,12 +291,12 @@ TEST(RankTest, TheBestRowIsCorrectedForAllPairsThatCanBeAlike) {
       p.push_back(1e-6 * std::pow(100.0, static_cast<double>(i)) / 1e8);  // far apart: no maxima
     const std::vector<double> corrected = correct_for_best(p, rows, pairs_of(rows));
     for (std::size_t i = 0; i + 1 < rows; ++i)
-      EXPECT_NEAR(corrected[i] / p[i], static_cast<double>(most_alike(rows, i)), 1e-9)
+      EXPECT_NEAR(corrected[i] / p[i], static_cast<double>(max_alike(rows, i)), 1e-9)
           << rows << " " << i;
   }
   // Shaffer's table for 5 means begins with 10 and 6.
-  EXPECT_EQ(most_alike(5, 0), 10u);
-  EXPECT_EQ(most_alike(5, 1), 6u);
+  EXPECT_EQ(max_alike(5, 0), 10u);
+  EXPECT_EQ(max_alike(5, 1), 6u);
   // Only as many as could be tested; never above 1, never below a smaller one's.
   EXPECT_EQ(correct_for_best({0.01, 0.02}, 3, 1), (std::vector<double>{0.01, 0.02}));
   EXPECT_EQ(correct_for_best({0.9, 0.8}, 3, 3), (std::vector<double>{1, 1}));

@@ -99,6 +99,19 @@ const std::vector<Replaced>& replaced_words() {
            R"re(convolution( of volumes)? turned round|look on their own|[lL]stms over one another)re"),
        "transposed convolution, attention heads, stacked LSTM layers",
        {"documents_test"}},
+      {std::regex(R"re(kMost|[^\w"]most_(sums|seeds|values|nodes|exponent)\b)re"),
+       "kMax..., max_...",
+       {"documents_test"}},
+      {std::regex(R"re(Lane\b|\bLane[A-Z]|\blane(s|_pool|_memory)\b)re"),
+       "executor, but of vectors and warps",
+       {"documents_test", "_native.h", "lane_sum.h", "cuda_on_host", "dropout_mask", "engine/comm",
+        "compress/matrix", "optim/norm.h", "cpu_narrow"}},
+      {std::regex(R"re(\bTeam\b|\bWatched\b|\bFeed\b|\bDesk\b|\bJudgement\b|Recording\b)re"),
+       "ThreadBlock, TrackedJob, JournalReader, Workspace, EvalResult, CapturedGraph",
+       {"documents_test", "tests/", "process_watch"}},
+      {std::regex(R"re(\bidle_ends\b|\bend_wish\b|\bBackendSlot\b|\bLineGlance\b)re"),
+       "no_progress_exits, stop_reason, BackendSetup, LineHeader",
+       {"documents_test"}},
   };
   return words;
 }

@@ -126,8 +126,8 @@ class CountingQueue final : public gpu::Queue {
   void wait_for(const gpu::Event&) override {}
   void wait() override {}
   void begin_recording() override {}
-  std::unique_ptr<gpu::Recording> end_recording() override { return {}; }
-  void launch(const gpu::Recording&) override {}
+  std::unique_ptr<gpu::CapturedGraph> end_recording() override { return {}; }
+  void launch(const gpu::CapturedGraph&) override {}
   void on_host(std::function<void()>) override { ++count_; }
 
   int take_count() { return std::exchange(count_, 0); }

@@ -200,7 +200,7 @@ Task adasum(const Link& link, const Layout& layout, Arguments a, std::vector<std
   const int local_ranks = static_cast<int>(leaders.local.size());
   const Link local = link.subgroup(leaders.local, leaders.place, 0);
   if (local_ranks > 1) co_await reduce_to_owners(local, leaders.each, a);
-  if (leaders.leads()) {
+  if (leaders.is_leader()) {
     const auto starts = segments(a.count, leaders.each);
     const auto place = static_cast<std::size_t>(leaders.place);
     const Range slice{starts[place], starts[place + 1]};

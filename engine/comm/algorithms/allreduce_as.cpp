@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kWholeUpToBytes = 2048;
 // Long vectors go piece by piece, so that converting and adding overlap with the messages.
 constexpr std::size_t kPieceElements = 512 * 1024;
-constexpr std::size_t kMostPieces = 128;
+constexpr std::size_t kMaxPieces = 128;
 constexpr std::size_t kPiecesAtOnce = 3;
 
 /// Op over all ranks' vectors, in the order of the ranks, rounded as it will travel. `mine` is this
@@ -111,7 +111,7 @@ Task allreduce_as(const Link& link, Type wire, float* data, std::size_t count, O
     co_return;
   }
   const std::size_t pieces =
-      std::clamp((count + kPieceElements - 1) / kPieceElements, std::size_t{1}, kMostPieces);
+      std::clamp((count + kPieceElements - 1) / kPieceElements, std::size_t{1}, kMaxPieces);
   const auto starts = segments(count, static_cast<int>(pieces));
   Together together(kPiecesAtOnce);
   for (std::size_t i = 0; i < pieces; ++i) {

@@ -14,7 +14,7 @@ namespace {
 
 // Long vectors go piece by piece: the storeys of one overlap with those of others.
 constexpr std::size_t kPieceBytes = 4 << 20;
-constexpr std::size_t kMostPieces = 64;
+constexpr std::size_t kMaxPieces = 64;
 constexpr std::size_t kPiecesAtOnce = 3;
 constexpr int kPhasesOfPiece = 4;
 
@@ -22,7 +22,7 @@ constexpr int kPhasesOfPiece = 4;
 Task storeys(Link link, const Leaders& leaders, Arguments a) {
   const Link local = link.subgroup(leaders.local, leaders.place, 0);
   if (local.size() > 1) co_await reduce_to_owners(local, leaders.each, a);
-  if (leaders.leads()) {
+  if (leaders.is_leader()) {
     const std::vector<int> column = leaders.column();
     const Link across = link.subgroup(column, leaders.machine, 1);
     Layout machines{leaders.machine, leaders.machines(), {}, leaders.machine};
@@ -44,7 +44,7 @@ Task storeys(Link link, const Leaders& leaders, Arguments a) {
 
 Task allreduce_hierarchical(const Link& link, const Layout& layout, Arguments a) {
   const Leaders leaders(link, layout);
-  const std::size_t pieces = std::clamp(a.bytes() / kPieceBytes, std::size_t{1}, kMostPieces);
+  const std::size_t pieces = std::clamp(a.bytes() / kPieceBytes, std::size_t{1}, kMaxPieces);
   const auto starts = segments(a.count, static_cast<int>(pieces));
   Together together(kPiecesAtOnce);
   for (std::size_t i = 0; i < pieces; ++i) {

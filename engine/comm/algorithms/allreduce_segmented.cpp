@@ -30,7 +30,7 @@ class Segments {
         // The last segment is longer rather than very short.
         number_(std::max<std::size_t>(1, (a.count + each_ * 3 / 4) / each_)) {}
   std::size_t number() const { return number_; }
-  std::size_t most_bytes() const {
+  std::size_t max_bytes() const {
     const std::size_t last = count_ - (number_ - 1) * each_;
     return (std::max(last, number_ > 1 ? each_ : 0) / ranks_ + 1) * element_;
   }
@@ -78,7 +78,7 @@ void combine_all(std::byte* mine, std::byte* theirs, std::size_t apart, int me, 
 Task allreduce_segmented(const Link& link, const Layout&, Arguments a) {
   const int me = link.rank(), ranks = link.size();
   const Segments slices(a, ranks);
-  const std::size_t apart = slices.most_bytes();
+  const std::size_t apart = slices.max_bytes();
   const std::size_t ahead = std::min(kAtOnce, slices.number());
   const auto scratch = link.scratch(ahead * apart * static_cast<std::size_t>(ranks - 1));
   const auto theirs = [&](std::size_t segment) {

@@ -18,7 +18,7 @@ struct Leaders {
   std::vector<std::vector<int>> of;  ///< each machine's leaders
 
   Leaders(const Link& link, const Layout& layout);
-  bool leads() const { return place < each; }
+  bool is_leader() const { return place < each; }
   int machines() const { return static_cast<int>(of.size()); }
   /// The leaders that work on this one's slice, by machine.
   std::vector<int> column() const;

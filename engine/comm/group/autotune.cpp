@@ -14,7 +14,7 @@ using Microseconds = std::chrono::duration<double, std::micro>;
 
 constexpr std::size_t kShortest = 64;
 constexpr std::size_t kStep = 4;  // from one length to the next
-constexpr int kMostCalls = 15;
+constexpr int kMaxCalls = 15;
 constexpr int kFewestCalls = 3;
 // Algorithms that are this much slower than the best at three lengths in a row are given up.
 constexpr double kHopeless = 3;
@@ -103,7 +103,7 @@ class Tuner {
     group_.use(collective_, "auto");
     const double share = Microseconds(budget_).count() / 200;
     const double wanted = share / std::max(1.0, largest_of_all(group_, once));
-    const int calls = std::clamp(static_cast<int>(wanted), kFewestCalls, kMostCalls);
+    const int calls = std::clamp(static_cast<int>(wanted), kFewestCalls, kMaxCalls);
     group_.use(collective_, row.name);
     std::vector<double> times;
     for (int i = 0; i < calls; ++i) {

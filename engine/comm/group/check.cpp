@@ -9,7 +9,7 @@
 namespace thalweg::engine::comm {
 namespace {
 
-constexpr std::size_t kMostNamed = 4;  // ranks in one message
+constexpr std::size_t kMaxNamed = 4;  // ranks in one message
 
 /// What a rank calls. Of one length, so that no two cards miss each other.
 struct Card {
@@ -58,12 +58,12 @@ class Agreement : public Awaitable {
     Transport& transport = link_.transport();
     const auto world = [&](std::size_t r) { return link_.world_rank(static_cast<int>(r)); };
     std::string message;
-    for (std::size_t i = 0; i < std::min(others.size(), kMostNamed); ++i) {
+    for (std::size_t i = 0; i < std::min(others.size(), kMaxNamed); ++i) {
       message +=
           (i ? ", " : "") + name(transport, world(others[i])) + " calls " + cards_[others[i]].text;
     }
-    if (others.size() > kMostNamed) {
-      message += ", " + std::to_string(others.size() - kMostNamed) + " more call something else";
+    if (others.size() > kMaxNamed) {
+      message += ", " + std::to_string(others.size() - kMaxNamed) + " more call something else";
     }
     message += cards_.size() == 2 ? " where " + name(transport, world(usual)) + " calls "
                                   : std::string(" where the others call ");

@@ -19,7 +19,7 @@ namespace thalweg::engine::comm {
 namespace {
 
 // Their numbers are part of the tags of messages (group_impl.cpp).
-constexpr int kMostGroups = 256;
+constexpr int kMaxGroups = 256;
 
 }  // namespace
 
@@ -237,8 +237,8 @@ std::unique_ptr<Group> Group::split(int color, int key) {
   for (const Wish& wish : wishes) {
     context = std::max(context, wish.context);
   }
-  if (context >= kMostGroups) {
-    throw std::logic_error("more than " + std::to_string(kMostGroups - 1) + " groups split");
+  if (context >= kMaxGroups) {
+    throw std::logic_error("more than " + std::to_string(kMaxGroups - 1) + " groups split");
   }
   impl_->progress->next_context = context + 1;
   if (color < 0) return nullptr;

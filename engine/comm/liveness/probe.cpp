@@ -7,8 +7,8 @@
 namespace thalweg::engine::comm {
 namespace {
 
-constexpr std::size_t kMostNamed = 8;   // ranks of a kind in one message
-constexpr std::size_t kMostText = 400;  // of one answer, so that it stays one short message
+constexpr std::size_t kMaxNamed = 8;   // ranks of a kind in one message
+constexpr std::size_t kMaxText = 400;  // of one answer, so that it stays one short message
 
 struct AnswerHead {
   std::uint32_t state;
@@ -32,12 +32,12 @@ std::optional<ProbeQuestion> ProbeQuestion::unpack(const std::string& bytes) {
 }
 
 std::string ProbeAnswer::pack() const {
-  const std::string first = call.substr(0, kMostText);
+  const std::string first = call.substr(0, kMaxText);
   const AnswerHead head{static_cast<std::uint32_t>(state), static_cast<std::uint32_t>(first.size()),
                         static_cast<std::uint64_t>(silent.count())};
   std::string bytes(sizeof head, '\0');
   std::memcpy(bytes.data(), &head, sizeof head);
-  return bytes + first + doing.substr(0, kMostText);
+  return bytes + first + doing.substr(0, kMaxText);
 }
 
 std::optional<ProbeAnswer> ProbeAnswer::unpack(const std::string& bytes) {
@@ -54,7 +54,7 @@ std::optional<ProbeAnswer> ProbeAnswer::unpack(const std::string& bytes) {
 }
 
 Verdict::Verdict(const Transport& transport, const WaitedCall& call, std::uint32_t since)
-    : transport_(transport), call_(call.text().substr(0, kMostText)) {
+    : transport_(transport), call_(call.text().substr(0, kMaxText)) {
   const auto members = call.members;
   for (int rank = 0; rank < transport.size(); ++rank) {
     if (rank == transport.rank()) continue;
@@ -98,12 +98,11 @@ int Verdict::culprit() const {
 
 std::string Verdict::names(const std::vector<int>& ranks) const {
   std::string all;
-  for (std::size_t i = 0; i < std::min(ranks.size(), kMostNamed); ++i) {
+  for (std::size_t i = 0; i < std::min(ranks.size(), kMaxNamed); ++i) {
     all += (i ? ", rank " : "rank ") + std::to_string(ranks[i]) + " on node " +
            transport_.node_of(ranks[i]);
   }
-  if (ranks.size() > kMostNamed)
-    all += " and " + std::to_string(ranks.size() - kMostNamed) + " more";
+  if (ranks.size() > kMaxNamed) all += " and " + std::to_string(ranks.size() - kMaxNamed) + " more";
   return all;
 }
 
@@ -113,11 +112,11 @@ std::string Verdict::text() const {
     all += (all.empty() ? "" : "; ") + sentence;
   };
   const auto add_each = [&](const std::vector<Member>& members, auto&& words) {
-    for (std::size_t i = 0; i < std::min(members.size(), kMostNamed); ++i) {
+    for (std::size_t i = 0; i < std::min(members.size(), kMaxNamed); ++i) {
       add(names({members[i].rank}) + words(members[i].answer));
     }
-    if (members.size() > kMostNamed) {
-      add(std::to_string(members.size() - kMostNamed) + " more ranks have not joined it");
+    if (members.size() > kMaxNamed) {
+      add(std::to_string(members.size() - kMaxNamed) + " more ranks have not joined it");
     }
   };
   add_each(different_, [](const ProbeAnswer& a) { return " calls " + a.call + " instead"; });

@@ -28,7 +28,7 @@ constexpr milliseconds kLongestMemoryNap{10};
 constexpr milliseconds kNap{100};
 // Where every peer answers and none waits for long itself, a link may be very slow, or others may
 // be busy among themselves: only then is it worth waiting for more than the stall time.
-constexpr int kMostRounds = 4;
+constexpr int kMaxRounds = 4;
 
 }  // namespace
 
@@ -93,7 +93,7 @@ void WaitPolicy::look_round(const WaitedCall& call) {
   }
   if (in_round <= stall_) return;
   ++rounds_;
-  if (rounds_ >= kMostRounds || Verdict(transport_, call, since_).hopeless(stall_ / 2)) {
+  if (rounds_ >= kMaxRounds || Verdict(transport_, call, since_).hopeless(stall_ / 2)) {
     stalled(call);
   }
   calls_ = 0;

@@ -12,7 +12,7 @@ namespace thalweg::engine::cpu {
 /// combine() of start and term(0) ... term(count - 1): it runs in 16 lanes, whose halves are then
 /// combined, again and again.
 template <class Term, class Combine>
-THALWEG_INLINE float in_lanes(std::int64_t count, float start, Term term, Combine combine) {
+THALWEG_INLINE float in_executors(std::int64_t count, float start, Term term, Combine combine) {
   constexpr std::int64_t kLanes = 16;
   float lanes[kLanes];
   for (float& lane : lanes)
@@ -35,14 +35,14 @@ THALWEG_INLINE float in_lanes(std::int64_t count, float start, Term term, Combin
 /// The sum of term(0) ... term(count - 1).
 template <class Term>
 THALWEG_INLINE float lane_sum(std::int64_t count, Term term) {
-  return in_lanes(count, 0.0f, term, [](float a, float b) { return a + b; });
+  return in_executors(count, 0.0f, term, [](float a, float b) { return a + b; });
 }
 
 /// The largest of term(0) ... term(count - 1), NaN left out; -infinity where there is none.
 template <class Term>
 THALWEG_INLINE float lane_max(std::int64_t count, Term term) {
-  return in_lanes(count, -std::numeric_limits<float>::infinity(), term,
-                  [](float a, float b) { return std::max(a, b); });
+  return in_executors(count, -std::numeric_limits<float>::infinity(), term,
+                      [](float a, float b) { return std::max(a, b); });
 }
 
 }  // namespace thalweg::engine::cpu

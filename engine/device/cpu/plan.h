@@ -1,4 +1,4 @@
-// What the builder makes and lanes run: tensors with their places and lists of operations.
+// What the builder makes and executors run: tensors with their places and lists of operations.
 // Immutable once built.
 #pragma once
 
@@ -26,7 +26,7 @@ struct Tensor : TensorPlace {
   Order order;  ///< of flattened images
 };
 
-/// A lane's tensors while an operation runs.
+/// An executor's tensors while an operation runs.
 struct Frame {
   std::byte* const* pointers;  ///< by TensorId
   const Batch* batch;

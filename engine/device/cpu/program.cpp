@@ -1,10 +1,10 @@
-// The cpu program: a plan, its lanes, and the way between the kernels' weight layouts and the plain
-// one.
+// The cpu program: a plan, its executors, and the way between the kernels' weight layouts and the
+// plain one.
 #include <algorithm>
 #include <stdexcept>
 
 #include "engine/device/cpu/builder.h"
-#include "engine/device/cpu/lane.h"
+#include "engine/device/cpu/executor.h"
 #include "engine/device/cpu/program.h"
 #include "engine/device/cpu/single_thread.h"
 #include "engine/tensor/buffer.h"
@@ -32,9 +32,9 @@ CpuProgram::CpuProgram(const Graph& graph, int samples, Precision precision) : g
   plan_ = Builder(graph_, samples, precision).finish();
 }
 
-std::unique_ptr<BasicLane<float>> CpuProgram::lane() const {
+std::unique_ptr<BasicExecutor<float>> CpuProgram::executor() const {
   const SingleThread guard;
-  return std::make_unique<CpuLane>(plan_, graph_, plan_.infos);
+  return std::make_unique<CpuExecutor>(plan_, graph_, plan_.infos);
 }
 
 void CpuProgram::to_plain(int number, const float* device, float* plain) const {
@@ -75,8 +75,8 @@ void CpuProgram::for_each_weight(int number, Visit visit) const {
         visit(row * width + i, row * features + order[static_cast<std::size_t>(i)]);
 }
 
-LaneMemory CpuProgram::lane_memory() const {
-  LaneMemory memory;
+ExecutorMemory CpuProgram::executor_memory() const {
+  ExecutorMemory memory;
   memory.activations = plan_.arena_bytes;
   memory.weights = plan_.weight_bytes;
   memory.staging = static_cast<std::size_t>(plan_.samples * elements(graph_.input)) * sizeof(float);

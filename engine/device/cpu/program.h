@@ -15,12 +15,12 @@ class CpuProgram final : public BasicProgram<float> {
 
   const std::vector<ParameterInfo>& parameters() const override { return plan_.infos; }
   const std::vector<int>& ready_order() const override { return plan_.ready_order; }
-  std::unique_ptr<BasicLane<float>> lane() const override;
-  LaneMemory lane_memory() const override;
+  std::unique_ptr<BasicExecutor<float>> executor() const override;
+  ExecutorMemory executor_memory() const override;
   void to_plain(int number, const float* device, float* plain) const override;
   void from_plain(int number, const float* plain, float* device) const override;
 
-  /// What lanes run; tests look at it.
+  /// What executors run; tests look at it.
   const Plan& plan() const { return plan_; }
 
  private:

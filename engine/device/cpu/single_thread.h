@@ -1,4 +1,4 @@
-// oneDNN's OpenMP kept to the calling thread: lanes are the parallelism, and the bits must not
+// oneDNN's OpenMP kept to the calling thread: executors are the parallelism, and the bits must not
 // depend on it.
 #pragma once
 

@@ -74,7 +74,7 @@ class Builder final : public GraphBuilder<Plan> {
   TensorId targets() const { return targets_; }
   TensorId partner_labels() const { return partner_labels_; }
   TensorId partner_shares() const { return partner_shares_; }
-  /// 1 + most_sums doubles: the loss's sum, then the metrics'.
+  /// 1 + max_sums doubles: the loss's sum, then the metrics'.
   TensorId result() const { return result_; }
   /// Memory for the gradient of a loss, like the output: that itself where nobody kept it.
   TensorId loss_gradient(TensorId output);

@@ -41,7 +41,7 @@ TensorId Builder::add_loss(TensorId x) {
   targets_ = place(Home::targets, 0, bytes_as_floats(samples() * loss.data.targets));
   partner_labels_ = place(Home::partner_labels, 0, bytes_as_floats(samples() * loss.data.labels));
   partner_shares_ = place(Home::partner_shares, 0, bytes_as_floats(samples()));
-  result_ = place(Home::result, 0, bytes_as_floats(2 * (1 + most_sums)));
+  result_ = place(Home::result, 0, bytes_as_floats(2 * (1 + max_sums)));
   return loss.kind->cuda(*this, in_type(Pass::both, x, logits_type()));
 }
 

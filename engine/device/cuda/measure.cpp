@@ -15,7 +15,7 @@ constexpr int kRuns = 5;
 
 /// Where `work` throws, nothing is being recorded afterwards.
 template <class Work>
-std::unique_ptr<gpu::Recording> record(gpu::Queue& queue, const Work& work) {
+std::unique_ptr<gpu::CapturedGraph> record(gpu::Queue& queue, const Work& work) {
   queue.begin_recording();
   try {
     work();

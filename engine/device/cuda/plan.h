@@ -1,4 +1,4 @@
-// What the builder makes and lanes run: tensors with their places and lists of operations.
+// What the builder makes and executors run: tensors with their places and lists of operations.
 // Immutable once built.
 #pragma once
 
@@ -8,8 +8,8 @@
 #include <memory>
 #include <vector>
 
+#include "engine/device/executor.h"
 #include "engine/device/graph/plan.h"
-#include "engine/device/lane.h"
 #include "engine/device/layer.h"
 #include "engine/gpu/gpu.h"
 #include "engine/gpu/library.h"
@@ -36,7 +36,7 @@ struct Tensor : TensorPlace {
   Desc desc;
 };
 
-/// A lane's tensors while operations are put into a queue.
+/// An executor's tensors while operations are put into a queue.
 struct Frame {
   std::byte* const* pointers;  ///< by TensorId; backward may have others than forward
   const ShardKey* key;         ///< device memory

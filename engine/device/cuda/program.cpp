@@ -1,11 +1,11 @@
-// The cuda program: a plan, its lanes, and the way between the kernels' weight layouts and the
+// The cuda program: a plan, its executors, and the way between the kernels' weight layouts and the
 // plain one.
 #include "engine/device/cuda/program.h"
 
 #include <algorithm>
 
 #include "engine/device/cuda/builder.h"
-#include "engine/device/cuda/lane.h"
+#include "engine/device/cuda/executor.h"
 #include "engine/device/cuda/measure.h"
 #include "engine/device/device.h"
 
@@ -18,8 +18,8 @@ CudaProgram::CudaProgram(gpu::Gpu& machine, const Graph& graph, int samples,
   plan_ = Builder(*queue, graph_, samples, options).finish();
 }
 
-std::unique_ptr<BasicLane<float>> CudaProgram::lane() const {
-  return std::make_unique<CudaLane>(machine_, plan_, plan_.infos);
+std::unique_ptr<BasicExecutor<float>> CudaProgram::executor() const {
+  return std::make_unique<CudaExecutor>(machine_, plan_, plan_.infos);
 }
 
 void CudaProgram::to_plain(int number, const float* device, float* plain) const {
@@ -39,8 +39,8 @@ void CudaProgram::from_plain(int number, const float* plain, float* device) cons
   machine_.copy(device, here.data(), here.size() * sizeof(float));
 }
 
-LaneMemory CudaProgram::lane_memory() const {
-  LaneMemory memory;
+ExecutorMemory CudaProgram::executor_memory() const {
+  ExecutorMemory memory;
   memory.workspace = plan_.workspace_bytes;
   memory.activations = plan_.arena_bytes - plan_.workspace_bytes;
   if (plan_.bf16_weights)

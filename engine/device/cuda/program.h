@@ -15,8 +15,8 @@ class CudaProgram final : public BasicProgram<float> {
 
   const std::vector<ParameterInfo>& parameters() const override { return plan_.infos; }
   const std::vector<int>& ready_order() const override { return plan_.ready_order; }
-  std::unique_ptr<BasicLane<float>> lane() const override;
-  LaneMemory lane_memory() const override;
+  std::unique_ptr<BasicExecutor<float>> executor() const override;
+  ExecutorMemory executor_memory() const override;
   /// `device` may be the GPU's memory or the host's.
   void to_plain(int number, const float* device, float* plain) const override;
   void from_plain(int number, const float* plain, float* device) const override;
@@ -24,7 +24,7 @@ class CudaProgram final : public BasicProgram<float> {
   std::vector<CallKind> library_calls() const override;
   KernelTimes measure_calls(const MeasureOptions& options) const override;
 
-  /// What lanes run, and of what; tests look at it.
+  /// What executors run, and of what; tests look at it.
   const Plan& plan() const { return plan_; }
   const Graph& graph() const { return graph_; }
 

@@ -77,10 +77,10 @@ void swap_with_pool(Nodes& nodes, const Graph& graph, Node pool, int x) {
 /// An lstm over one whose h of all positions only it takes: a library can run position t of the
 /// one beside position t + 1 of the other.
 bool join_lstm(Node& below, const LayerPlan& layer, int parameters) {
-  constexpr std::size_t most_over = 3;
+  constexpr std::size_t max_over = 3;
   if (!layer.kind->stacks || below.layer->kind != layer.kind) return false;
   const auto stacked = static_cast<int>(below.over.size());
-  if (below.over.size() == most_over || layer.in.size() != 2 ||
+  if (below.over.size() == max_over || layer.in.size() != 2 ||
       layer.out.back() != below.layer->out.back() ||
       parameters != below.first_parameter + 4 * (1 + stacked))
     return false;

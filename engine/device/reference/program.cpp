@@ -31,7 +31,7 @@ class ReferenceProgram final : public BasicProgram<T> {
 
   const std::vector<ParameterInfo>& parameters() const override { return infos_; }
   const std::vector<int>& ready_order() const override { return ready_order_; }
-  std::unique_ptr<BasicLane<T>> lane() const override;
+  std::unique_ptr<BasicExecutor<T>> executor() const override;
 
   void to_plain(int parameter, const T* device, T* plain) const override {
     std::copy_n(device, elements(info(parameter).shape), plain);
@@ -56,9 +56,9 @@ class ReferenceProgram final : public BasicProgram<T> {
 };
 
 template <class T>
-class ReferenceLane final : public BasicLane<T> {
+class ReferenceExecutor final : public BasicExecutor<T> {
  public:
-  explicit ReferenceLane(const ReferenceProgram<T>& program) : program_(program) {
+  explicit ReferenceExecutor(const ReferenceProgram<T>& program) : program_(program) {
     const auto room = [&](const Shape& s) {
       return std::vector<T>(static_cast<std::size_t>(program.samples() * elements(s)));
     };
@@ -68,8 +68,8 @@ class ReferenceLane final : public BasicLane<T> {
     gradients_ = values_;
   }
 
-  using BasicLane<T>::train;
-  using BasicLane<T>::evaluate;
+  using BasicExecutor<T>::train;
+  using BasicExecutor<T>::evaluate;
 
   void train(gpu::Queue*, const BasicShard<T>& shard, const ReadyFunction& ready) override {
     const Batch& batch = shard.batch;
@@ -176,8 +176,8 @@ class ReferenceLane final : public BasicLane<T> {
 };
 
 template <class T>
-std::unique_ptr<BasicLane<T>> ReferenceProgram<T>::lane() const {
-  return std::make_unique<ReferenceLane<T>>(*this);
+std::unique_ptr<BasicExecutor<T>> ReferenceProgram<T>::executor() const {
+  return std::make_unique<ReferenceExecutor<T>>(*this);
 }
 
 }  // namespace

@@ -93,9 +93,9 @@ Desc heads_of(const Sizes& s, Type type, std::int64_t parts, bool swapped) {
 /// Samples that go through all steps before the next ones come, so that their scores stay in the
 /// second-level cache.
 std::int64_t samples_at_once(const Sizes& all) {
-  constexpr std::int64_t kBytes = 256 << 10, kMostTurns = 64;
+  constexpr std::int64_t kBytes = 256 << 10, kMaxTurns = 64;
   const std::int64_t sample = all.heads * all.positions * all.positions * 4;
-  std::int64_t count = std::max(kBytes / sample, (all.samples + kMostTurns - 1) / kMostTurns);
+  std::int64_t count = std::max(kBytes / sample, (all.samples + kMaxTurns - 1) / kMaxTurns);
   count = std::clamp<std::int64_t>(count, 1, all.samples);
   while (all.samples % count != 0)
     ++count;

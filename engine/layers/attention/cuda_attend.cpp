@@ -17,17 +17,17 @@ struct Softmax {
   T* looks;
   std::int64_t queries, keys;
   bool causal;
-  THALWEG_HOST_DEVICE void operator()(gpu::Team team, std::int64_t row) const {
+  THALWEG_HOST_DEVICE void operator()(gpu::ThreadBlock block, std::int64_t row) const {
     const std::int64_t seen = causal ? row % queries + 1 : keys;
     const float* from = scores + row * keys;
     float mine = from[0], sum = 0;
-    for (std::int64_t j = team.rank(); j < seen; j += team.size())
+    for (std::int64_t j = block.rank(); j < seen; j += block.size())
       mine = from[j] > mine ? from[j] : mine;
-    const float largest = team.max(mine);
-    for (std::int64_t j = team.rank(); j < seen; j += team.size())
+    const float largest = block.max(mine);
+    for (std::int64_t j = block.rank(); j < seen; j += block.size())
       sum += expf(from[j] - largest);
-    const float inverse = 1 / team.sum(sum);
-    for (std::int64_t j = team.rank(); j < keys; j += team.size())
+    const float inverse = 1 / block.sum(sum);
+    for (std::int64_t j = block.rank(); j < keys; j += block.size())
       looks[row * keys + j] = gpu::store<T>(j < seen ? expf(from[j] - largest) * inverse : 0);
   }
 };
@@ -40,13 +40,13 @@ struct SoftmaxGradients {
   T* gradients;
   std::int64_t queries, keys;
   bool causal;
-  THALWEG_HOST_DEVICE void operator()(gpu::Team team, std::int64_t row) const {
+  THALWEG_HOST_DEVICE void operator()(gpu::ThreadBlock block, std::int64_t row) const {
     const std::int64_t seen = causal ? row % queries + 1 : keys, first = row * keys;
     float mine = 0;
-    for (std::int64_t j = team.rank(); j < seen; j += team.size())
+    for (std::int64_t j = block.rank(); j < seen; j += block.size())
       mine += gpu::load(looks[first + j]) * d_looks[first + j];
-    const float mean = team.sum(mine);
-    for (std::int64_t j = team.rank(); j < keys; j += team.size())
+    const float mean = block.sum(mine);
+    for (std::int64_t j = block.rank(); j < keys; j += block.size())
       gradients[first + j] =
           gpu::store<T>(j < seen ? gpu::load(looks[first + j]) * (d_looks[first + j] - mean) : 0);
   }

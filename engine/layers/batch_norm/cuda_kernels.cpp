@@ -234,16 +234,16 @@ struct JoinGradients {
   InputVectors to;
   std::int64_t outer, columns;
   float *d_weight, *d_bias;
-  THALWEG_HOST_DEVICE void operator()(gpu::Team team, std::int64_t column) const {
+  THALWEG_HOST_DEVICE void operator()(gpu::ThreadBlock block, std::int64_t column) const {
     float gradient = 0, along = 0;
-    for (std::int64_t o = team.rank(); o < outer; o += team.size()) {
+    for (std::int64_t o = block.rank(); o < outer; o += block.size()) {
       const std::int64_t i = o * columns + column;
       gradient += totals[i].at[0];
       along += totals[i].at[1] * to.inverse(i / to.group);
     }
-    gradient = team.sum(gradient);
-    along = team.sum(along);
-    if (team.rank() != 0) return;
+    gradient = block.sum(gradient);
+    along = block.sum(along);
+    if (block.rank() != 0) return;
     d_bias[column] = gradient;
     d_weight[column] = along;
   }

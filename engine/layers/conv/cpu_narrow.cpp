@@ -9,13 +9,13 @@
 namespace thalweg::engine::cpu {
 namespace {
 
-constexpr std::int64_t most_channels = 4;
+constexpr std::int64_t max_channels = 4;
 constexpr std::int64_t block = 16;
 
 }  // namespace
 
 bool serves_narrow(const Window& window, std::int64_t outputs) {
-  return has_avx512() && window.directions == 3 && window.channels <= most_channels &&
+  return has_avx512() && window.directions == 3 && window.channels <= max_channels &&
          outputs % block == 0;
 }
 

@@ -9,7 +9,7 @@
 namespace thalweg::engine::cpu {
 namespace {
 
-constexpr std::int64_t most_channels = 3;
+constexpr std::int64_t max_channels = 3;
 constexpr std::int64_t block = 16;
 constexpr std::int64_t side = 3;  // of the window
 
@@ -21,7 +21,7 @@ std::int64_t padded(const Window& w, std::size_t direction) {
 
 bool serves_stem(const Window& window, std::int64_t outputs) {
   return has_avx512() && window.directions == 2 && window.kernel[2] == side &&
-         window.channels <= most_channels && outputs % block == 0;
+         window.channels <= max_channels && outputs % block == 0;
 }
 
 std::size_t stem_scratch_floats(const StemConv& c) {

@@ -1,5 +1,5 @@
 // embedding and positions. The gradient of an embedding's table is a sum over the places of each
-// token, always in the order of the places: they are sorted by token, a team adds those of a tile
+// token, always in the order of the places: they are sorted by token, a block adds those of a tile
 // of the sorted places, and what a token has in tiles after its first one is added by a second
 // pass.
 #include <algorithm>
@@ -23,9 +23,9 @@ struct Embed {
   const T* table;
   T* y;
   std::int64_t width;
-  THALWEG_HOST_DEVICE void operator()(gpu::Team team, std::int64_t place) const {
+  THALWEG_HOST_DEVICE void operator()(gpu::ThreadBlock block, std::int64_t place) const {
     const T* row = table + static_cast<std::int64_t>(tokens[place]) * width;
-    for (std::int64_t i = team.rank(); i < width; i += team.size())
+    for (std::int64_t i = block.rank(); i < width; i += block.size())
       y[place * width + i] = row[i];
   }
 };
@@ -74,8 +74,8 @@ struct MergeRuns {
   }
 };
 
-/// A team adds the gradients of a tile's places, token by token. What belongs to a token that began
-/// in an earlier tile goes to the tile's row of `parts`.
+/// A block adds the gradients of a tile's places, token by token. What belongs to a token that
+/// began in an earlier tile goes to the tile's row of `parts`.
 template <class T>
 struct AddTile {
   const Place* sorted;
@@ -83,11 +83,11 @@ struct AddTile {
   float* table;
   float* parts;  ///< (tiles, width)
   std::int64_t places, tile, width;
-  THALWEG_HOST_DEVICE void operator()(gpu::Team team, std::int64_t number) const {
+  THALWEG_HOST_DEVICE void operator()(gpu::ThreadBlock block, std::int64_t number) const {
     const std::int64_t first = number * tile;
     const std::int64_t end = first + tile < places ? first + tile : places;
     const std::int32_t earlier = first > 0 ? sorted[first - 1].token : -1;
-    for (std::int64_t i = team.rank(); i < width; i += team.size()) {
+    for (std::int64_t i = block.rank(); i < width; i += block.size()) {
       float sum = 0;
       for (std::int64_t at = first; at < end; ++at) {
         const Place place = sorted[at];
@@ -101,13 +101,13 @@ struct AddTile {
   }
 };
 
-/// A team for each tile whose last token begins in it: adds that token's parts of later tiles.
+/// A block for each tile whose last token begins in it: adds that token's parts of later tiles.
 struct AddParts {
   const Place* sorted;
   const float* parts;
   float* table;
   std::int64_t places, tile, width;
-  THALWEG_HOST_DEVICE void operator()(gpu::Team team, std::int64_t number) const {
+  THALWEG_HOST_DEVICE void operator()(gpu::ThreadBlock block, std::int64_t number) const {
     const std::int64_t first = number * tile, after = first + tile;
     if (after >= places) return;
     const std::int32_t token = sorted[after - 1].token;
@@ -116,7 +116,7 @@ struct AddParts {
     std::int64_t end = number + 1;
     while (end * tile < places && sorted[end * tile].token == token)
       ++end;
-    for (std::int64_t i = team.rank(); i < width; i += team.size()) {
+    for (std::int64_t i = block.rank(); i < width; i += block.size()) {
       float sum = table[token * width + i];
       for (std::int64_t t = number + 1; t < end; ++t)
         sum += parts[t * width + i];
@@ -172,9 +172,10 @@ struct AddPosition {
   const T* table;
   T* y;
   std::int64_t positions, features;
-  THALWEG_HOST_DEVICE void operator()(gpu::Team team, std::int64_t row) const {
+  THALWEG_HOST_DEVICE void operator()(gpu::ThreadBlock block, std::int64_t row) const {
     const T* position = table + row % positions * features;
-    for (std::int64_t i = row * features + team.rank(); i < (row + 1) * features; i += team.size())
+    for (std::int64_t i = row * features + block.rank(); i < (row + 1) * features;
+         i += block.size())
       y[i] = gpu::store<T>(gpu::load(x[i]) + gpu::load(position[i - row * features]));
   }
 };

@@ -1,4 +1,4 @@
-// layer_norm: a team for each row, mean and deviation kept for backward. The gradients of weight
+// layer_norm: a block for each row, mean and deviation kept for backward. The gradients of weight
 // and bias are sums over slices of rows, then over slices. A thread takes 16 bytes of neighbouring
 // features where rows divide so. A GPU's backward is the kernel of cuda_native.h, which reads
 // x and dy once; the functors here do the same in two passes, on the host and for rows too long for
@@ -40,28 +40,28 @@ struct Normalise {
   RowMoments* moments;
   std::int64_t packs;  ///< of a row
   float epsilon;
-  THALWEG_HOST_DEVICE void operator()(gpu::Team team, std::int64_t row) const {
+  THALWEG_HOST_DEVICE void operator()(gpu::ThreadBlock block, std::int64_t row) const {
     const auto* from = packs_of<width>(x, row, packs);
     const auto* weights = packs_of<width>(weight, 0, packs);
     const auto* biases = packs_of<width>(bias, 0, packs);
     auto* to = packs_of<width>(y, row, packs);
     const auto count = static_cast<float>(packs * width);
     float sum = 0, squares = 0;
-    for (std::int64_t p = team.rank(); p < packs; p += team.size()) {
+    for (std::int64_t p = block.rank(); p < packs; p += block.size()) {
       const auto in = from[p];
       for (int k = 0; k < width; ++k)
         sum += gpu::load(in.at[k]);
     }
-    const float mean = team.sum(sum) / count;
-    for (std::int64_t p = team.rank(); p < packs; p += team.size()) {
+    const float mean = block.sum(sum) / count;
+    for (std::int64_t p = block.rank(); p < packs; p += block.size()) {
       const auto in = from[p];
       for (int k = 0; k < width; ++k) {
         const float difference = gpu::load(in.at[k]) - mean;
         squares += difference * difference;
       }
     }
-    const float inverse = 1 / sqrtf(team.sum(squares) / count + epsilon);
-    for (std::int64_t p = team.rank(); p < packs; p += team.size()) {
+    const float inverse = 1 / sqrtf(block.sum(squares) / count + epsilon);
+    for (std::int64_t p = block.rank(); p < packs; p += block.size()) {
       const auto in = from[p];
       const auto times = weights[p], plus = biases[p];
       Pack<T, width> out;
@@ -70,7 +70,7 @@ struct Normalise {
             gpu::store<T>((gpu::load(in.at[k]) - mean) * inverse * times.at[k] + plus.at[k]);
       to[p] = out;
     }
-    if (team.rank() == 0) moments[row] = {mean, inverse};
+    if (block.rank() == 0) moments[row] = {mean, inverse};
   }
 };
 
@@ -83,7 +83,7 @@ struct InputGradients {
   const float* weight;
   const RowMoments* moments;
   std::int64_t packs;
-  THALWEG_HOST_DEVICE void operator()(gpu::Team team, std::int64_t row) const {
+  THALWEG_HOST_DEVICE void operator()(gpu::ThreadBlock block, std::int64_t row) const {
     const auto* from = packs_of<width>(x, row, packs);
     const auto* others = before == nullptr ? nullptr : packs_of<width>(before, row, packs);
     const auto* weights = packs_of<width>(weight, 0, packs);
@@ -91,7 +91,7 @@ struct InputGradients {
     const RowMoments m = moments[row];
     const auto count = static_cast<float>(packs * width);
     float mine = 0, mine_along = 0;
-    for (std::int64_t p = team.rank(); p < packs; p += team.size()) {
+    for (std::int64_t p = block.rank(); p < packs; p += block.size()) {
       const auto in = from[p], gradient = to[p];
       const auto times = weights[p];
       for (int k = 0; k < width; ++k) {
@@ -100,8 +100,8 @@ struct InputGradients {
         mine_along += weighted * (gpu::load(in.at[k]) - m.mean) * m.inverse;
       }
     }
-    const float gradients = team.sum(mine) / count, along = team.sum(mine_along) / count;
-    for (std::int64_t p = team.rank(); p < packs; p += team.size()) {
+    const float gradients = block.sum(mine) / count, along = block.sum(mine_along) / count;
+    for (std::int64_t p = block.rank(); p < packs; p += block.size()) {
       const auto in = from[p], gradient = to[p];
       const auto times = weights[p];
       Pack<T, width> other{};

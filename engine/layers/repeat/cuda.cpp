@@ -1,4 +1,4 @@
-// repeat: a row is copied to each position, a team each; their gradients are added by a thread for
+// repeat: a row is copied to each position, a block each; their gradients are added by a thread for
 // each feature.
 #include "engine/device/cuda/builder.h"
 #include "engine/device/cuda/rows.h"
@@ -12,9 +12,9 @@ struct Repeat {
   const T* x;
   T* y;
   std::int64_t positions, features;
-  THALWEG_HOST_DEVICE void operator()(gpu::Team team, std::int64_t row) const {
+  THALWEG_HOST_DEVICE void operator()(gpu::ThreadBlock block, std::int64_t row) const {
     const T* from = x + row / positions * features;
-    for (std::int64_t i = team.rank(); i < features; i += team.size())
+    for (std::int64_t i = block.rank(); i < features; i += block.size())
       y[row * features + i] = from[i];
   }
 };

@@ -1,4 +1,4 @@
-// rms_norm: a team for each row, whose inverse root mean square is kept for backward. The gradient
+// rms_norm: a block for each row, whose inverse root mean square is kept for backward. The gradient
 // of the weight is summed over slices of rows, a thread a feature, then over the slices.
 #include <algorithm>
 #include <cmath>
@@ -20,16 +20,16 @@ struct Normalise {
   float* inverses;
   std::int64_t features;
   float epsilon;
-  THALWEG_HOST_DEVICE void operator()(gpu::Team team, std::int64_t row) const {
+  THALWEG_HOST_DEVICE void operator()(gpu::ThreadBlock block, std::int64_t row) const {
     const T* from = x + row * features;
     T* to = y + row * features;
     float squares = 0;
-    for (std::int64_t i = team.rank(); i < features; i += team.size())
+    for (std::int64_t i = block.rank(); i < features; i += block.size())
       squares += gpu::load(from[i]) * gpu::load(from[i]);
-    const float inverse = 1 / sqrtf(team.sum(squares) / static_cast<float>(features) + epsilon);
-    for (std::int64_t i = team.rank(); i < features; i += team.size())
+    const float inverse = 1 / sqrtf(block.sum(squares) / static_cast<float>(features) + epsilon);
+    for (std::int64_t i = block.rank(); i < features; i += block.size())
       to[i] = gpu::store<T>(gpu::load(from[i]) * inverse * weight[i]);
-    if (team.rank() == 0) inverses[row] = inverse;
+    if (block.rank() == 0) inverses[row] = inverse;
   }
 };
 
@@ -41,15 +41,15 @@ struct InputGradients {
   const float* weight;
   const float* inverses;
   std::int64_t features;
-  THALWEG_HOST_DEVICE void operator()(gpu::Team team, std::int64_t row) const {
+  THALWEG_HOST_DEVICE void operator()(gpu::ThreadBlock block, std::int64_t row) const {
     const T* from = x + row * features;
     T* to = dy + row * features;
     const float inverse = inverses[row];
     float mine = 0;
-    for (std::int64_t i = team.rank(); i < features; i += team.size())
+    for (std::int64_t i = block.rank(); i < features; i += block.size())
       mine += gpu::load(to[i]) * weight[i] * gpu::load(from[i]) * inverse;
-    const float along = team.sum(mine) / static_cast<float>(features);
-    for (std::int64_t i = team.rank(); i < features; i += team.size())
+    const float along = block.sum(mine) / static_cast<float>(features);
+    for (std::int64_t i = block.rank(); i < features; i += block.size())
       to[i] = gpu::store<T>(inverse *
                             (gpu::load(to[i]) * weight[i] - gpu::load(from[i]) * inverse * along));
   }

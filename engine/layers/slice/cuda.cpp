@@ -1,4 +1,4 @@
-// slice and pad: a team for each position of the result.
+// slice and pad: a block for each position of the result.
 #include "engine/device/cuda/builder.h"
 #include "engine/device/cuda/rows.h"
 #include "engine/gpu/loops.h"
@@ -20,11 +20,11 @@ struct Move {
   T* y;
   Shift at;
   std::int64_t features;
-  THALWEG_HOST_DEVICE void operator()(gpu::Team team, std::int64_t row) const {
+  THALWEG_HOST_DEVICE void operator()(gpu::ThreadBlock block, std::int64_t row) const {
     const std::int64_t n = row / at.out, position = row % at.out + at.shift;
     const bool is_there = position >= 0 && position < at.in;
     const T* from = x + (n * at.in + position) * features;
-    for (std::int64_t i = team.rank(); i < features; i += team.size())
+    for (std::int64_t i = block.rank(); i < features; i += block.size())
       y[row * features + i] = is_there ? from[i] : T{};
   }
 };

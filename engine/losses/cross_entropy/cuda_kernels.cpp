@@ -1,6 +1,6 @@
 // The logits of a position are read twice: for the largest one and the sum of powers together, and
 // for the gradient, which is of the type that the layer before would round it to. Of few classes a
-// thread takes a position, of many a team: the kernel of cuda_native.h, which does the
+// thread takes a position, of many a thread block: the kernel of cuda_native.h, which does the
 // same with fewer barriers and powers; the functors here are its truth and run on the host.
 #include "engine/losses/cross_entropy/cuda_kernels.h"
 
@@ -15,7 +15,7 @@
 namespace thalweg::engine::cuda {
 namespace {
 
-/// A team of one.
+/// A block of one.
 struct Alone {
   THALWEG_HOST_DEVICE int size() const { return 1; }
   THALWEG_HOST_DEVICE int rank() const { return 0; }
@@ -57,18 +57,18 @@ THALWEG_HOST_DEVICE Found look(const Group& group, const Positions<width, L, G>&
   return all;
 }
 
-/// A slice of positions, each done by a Group: a thread of the team or all of it.
+/// A slice of positions, each done by a Group: a thread of the block or all of it.
 template <class P, class Group>
 struct EachSlice {
   static constexpr bool alone = std::is_same_v<Group, Alone>;
   P of;
   std::int64_t rows, slice;
   LossSums* sums;
-  THALWEG_HOST_DEVICE void operator()(gpu::Team team, std::int64_t number) const {
+  THALWEG_HOST_DEVICE void operator()(gpu::ThreadBlock block, std::int64_t number) const {
     const std::int64_t end = (number + 1) * slice < rows ? (number + 1) * slice : rows;
-    double mine[1 + most_sums] = {};
-    for (std::int64_t row = number * slice + (alone ? team.rank() : 0); row < end;
-         row += alone ? team.size() : 1) {
+    double mine[1 + max_sums] = {};
+    for (std::int64_t row = number * slice + (alone ? block.rank() : 0); row < end;
+         row += alone ? block.size() : 1) {
       const Group group;
       const Wanted wanted = of.wanted(row);
       if (wanted.label == no_label)
@@ -76,7 +76,7 @@ struct EachSlice {
       else
         of.finish(group, row, wanted, look(group, of, row, wanted.of_label), mine);
     }
-    write_sums(team, mine, sums + number);
+    write_sums(block, mine, sums + number);
   }
 };
 
@@ -109,19 +109,19 @@ void run(gpu::Queue& queue, const CrossEntropyShape& shape, const CrossEntropyIn
              gradient};
   const std::int64_t rows = shape.samples * shape.positions;
   const Slices slices = slices_in(shape);
-  const int team = team_of(shape.classes);
+  const int block = team_of(shape.classes);
   if (by_threads(shape.classes))
-    return gpu::for_each_row(queue, slices.count, team,
+    return gpu::for_each_row(queue, slices.count, block,
                              EachSlice<P, Alone>{of, rows, slices.size, parts});
   if (queue.emulated())
-    return queue.on_host(
-        [each = EachSlice<P, gpu::Team>{of, rows, slices.size, parts}, count = slices.count] {
-          for (std::int64_t i = 0; i < count; ++i)
-            each(gpu::Team(), i);
-        });
+    return queue.on_host([each = EachSlice<P, gpu::ThreadBlock>{of, rows, slices.size, parts},
+                          count = slices.count] {
+      for (std::int64_t i = 0; i < count; ++i)
+        each(gpu::ThreadBlock(), i);
+    });
 #if defined(__CUDACC__)
   gpu::launch(queue, cross_entropy_rows<width, L, G>, dim3(static_cast<unsigned>(slices.count)),
-              dim3(static_cast<unsigned>(team)), of, rows, slices.size, parts);
+              dim3(static_cast<unsigned>(block)), of, rows, slices.size, parts);
 #endif
 }
 

@@ -43,19 +43,19 @@ struct Overlaps {
     if (labels[row] != no_label) count_label(best, labels[row], 0, true, mine);
   }
 
-  THALWEG_HOST_DEVICE void operator()(gpu::Team team, std::int64_t number) const {
+  THALWEG_HOST_DEVICE void operator()(gpu::ThreadBlock block, std::int64_t number) const {
     const std::int64_t sample = number / slices, first = number % slices * slice;
     const std::int64_t end = first + slice < positions ? first + slice : positions;
     const std::int64_t before = sample * positions;
-    double mine[1 + most_sums] = {};
+    double mine[1 + max_sums] = {};
     const bool counts = sample < key->samples;
-    for (std::int64_t p = first + team.rank(); counts && p < end; p += team.size())
+    for (std::int64_t p = first + block.rank(); counts && p < end; p += block.size())
       position(before + p, mine);
-    write_sums(team, mine, sums + number);
+    write_sums(block, mine, sums + number);
     if (!counts) return;
     for (int c = 0; c < classes; ++c) {
       Overlap own{};
-      for (std::int64_t p = first + team.rank(); p < end; p += team.size()) {
+      for (std::int64_t p = first + block.rank(); p < end; p += block.size()) {
         const int label = labels[before + p];
         if (label == no_label) continue;
         const float y = softmax[(before + p) * classes + c];
@@ -63,8 +63,8 @@ struct Overlaps {
         own.both += label == c ? y : 0;
         own.labelled += label == c ? 1.0f : 0.0f;
       }
-      const Overlap all{team.sum(own.both), team.sum(own.predicted), team.sum(own.labelled)};
-      if (team.rank() == 0) overlaps[number * classes + c] = all;
+      const Overlap all{block.sum(own.both), block.sum(own.predicted), block.sum(own.labelled)};
+      if (block.rank() == 0) overlaps[number * classes + c] = all;
     }
   }
 };
@@ -77,11 +77,11 @@ struct Quotients {
   float epsilon;
   ClassGradients* gradients;  ///< (samples, classes)
   LossSums* sums;             ///< (samples)
-  THALWEG_HOST_DEVICE void operator()(gpu::Team team, std::int64_t sample) const {
-    double mine[1 + most_sums] = {};
+  THALWEG_HOST_DEVICE void operator()(gpu::ThreadBlock block, std::int64_t sample) const {
+    double mine[1 + max_sums] = {};
     const bool counts = sample < key->samples;
-    if (team.rank() == 0 && counts) mine[0] = 1;
-    for (int c = team.rank(); counts && c < classes; c += team.size()) {
+    if (block.rank() == 0 && counts) mine[0] = 1;
+    for (int c = block.rank(); counts && c < classes; c += block.size()) {
       double both = 0, predicted = 0, labelled = 0;
       for (std::int64_t s = 0; s < slices; ++s) {
         const Overlap& o = overlaps[(sample * slices + s) * classes + c];
@@ -96,7 +96,7 @@ struct Quotients {
           static_cast<float>(-(2 * bottom - top) / (bottom * bottom) / classes),
           static_cast<float>(top / (bottom * bottom) / classes)};
     }
-    write_sums(team, mine, sums + sample);
+    write_sums(block, mine, sums + sample);
   }
 };
 

@@ -7,7 +7,7 @@
 namespace thalweg::engine::cuda {
 namespace {
 
-/// A team for each sample. Q is symmetric: neighbouring threads read along its rows.
+/// A block for each sample. Q is symmetric: neighbouring threads read along its rows.
 struct Quadratic {
   const float* outputs;
   const float* targets;
@@ -16,19 +16,19 @@ struct Quadratic {
   std::int64_t size;
   float* gradients;  ///< null: none
   LossSums* sums;
-  THALWEG_HOST_DEVICE void operator()(gpu::Team team, std::int64_t n) const {
+  THALWEG_HOST_DEVICE void operator()(gpu::ThreadBlock block, std::int64_t n) const {
     const bool counts = n < key->samples;
     const float* y = outputs + n * size;
     const float* t = targets + n * size;
-    double mine[1 + most_sums] = {};
-    for (std::int64_t i = team.rank(); i < size; i += team.size()) {
+    double mine[1 + max_sums] = {};
+    for (std::int64_t i = block.rank(); i < size; i += block.size()) {
       float gradient = 0;
       for (std::int64_t j = 0; counts && j < size; ++j)
         gradient += q[j * size + i] * (y[j] - t[j]);
       if (counts) mine[0] += 0.5 * static_cast<double>(y[i] - t[i]) * static_cast<double>(gradient);
       if (gradients != nullptr) gradients[n * size + i] = key->scale * gradient;
     }
-    write_sums(team, mine, sums + n);
+    write_sums(block, mine, sums + n);
   }
 };
 

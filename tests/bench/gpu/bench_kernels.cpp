@@ -65,9 +65,9 @@ int run(const Arguments& a) {
   const test::ModelCase& c = case_named(a.model);
   const int batch = a.batch > 0 ? a.batch : c.batch;
   const auto model = build_model(c.model, c.data, batch, "cuda", {}, precision_named(a.precision));
-  const LaneMemory lane = model->lane_memory();
+  const ExecutorMemory executor = model->executor_memory();
   const std::size_t free = model->gpu()->free_bytes();
-  const std::size_t taken = lane.activations + lane.weights + lane.staging +
+  const std::size_t taken = executor.activations + executor.weights + executor.staging +
                             3 * sizeof(float) * model->parameter_floats();
   MeasureOptions options;
   options.scratch = free > taken ? free - taken : 0;

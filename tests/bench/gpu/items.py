@@ -31,7 +31,7 @@ SUITES = {**{name: ("gpu_test", pattern, 1) for name, pattern in LIBRARY.items()
           "curves_test": ("curves_test", "*GpuCurves*", 3)}
 
 # tool -> program -> filter, parts one after another. Races are looked for in loops of our own only, in which threads
-# of a team share memory: rows, sums, norms, losses, pools, lstms.
+# of a block share memory: rows, sums, norms, losses, pools, lstms.
 SANITIZED = {
     "memcheck": {"nn_test": ("Layers/Cuda.*", 4), "gpu_test": ("*/cuda", 1), "optim_test": ("*OnGpu*", 2)},
     "racecheck": {"gpu_test": ("*Loops*/cuda", 1), "nn_test": ("Layers/Cuda.*:*CudaLosses*", 4),

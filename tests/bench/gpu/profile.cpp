@@ -23,7 +23,7 @@ using test::CountedOperation;
 using test::CountedPlan;
 
 constexpr int kRepeats = 4;  // of a loop that is looked at by itself
-constexpr int kMostPasses = 50;
+constexpr int kMaxPasses = 50;
 
 std::string format(const char* pattern, auto... values) {
   char text[512];
@@ -169,10 +169,10 @@ class Clock {
 
  private:
   template <class Look>
-  void passes(const gpu::Recording& recording, double seconds, const Look& look) {
+  void passes(const gpu::CapturedGraph& recording, double seconds, const Look& look) {
     using Time = std::chrono::steady_clock;
     const auto start = Time::now();
-    for (int pass = 0; pass < kMostPasses; ++pass) {
+    for (int pass = 0; pass < kMaxPasses; ++pass) {
       queue_.launch(recording);
       queue_.wait();
       if (pass > 0) look();  // the first one loads the recording

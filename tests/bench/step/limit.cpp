@@ -7,7 +7,7 @@
 
 #include "engine/device/cpu/onednn.h"
 #include "engine/device/cpu/single_thread.h"
-#include "engine/device/lane.h"
+#include "engine/device/executor.h"
 #include "engine/tensor/buffer.h"
 
 namespace thalweg::engine::bench {
@@ -50,18 +50,18 @@ class Product {
 
 }  // namespace
 
-double attainable_gflops(LanePool& lanes, bool bf16) {
+double attainable_gflops(ExecutorPool& executors, bool bf16) {
   const auto type = bf16 ? dnnl::memory::data_type::bf16 : dnnl::memory::data_type::f32;
   std::vector<std::unique_ptr<Product>> products;
-  for (int i = 0; i < lanes.threads(); ++i)
+  for (int i = 0; i < executors.threads(); ++i)
     products.push_back(std::make_unique<Product>(type));
   double best = 0;
   for (int turn = 0; turn <= kTurns; ++turn) {
     const auto start = Clock::now();
-    lanes.run(lanes.threads(),
-              [&](int task, Lane&) { products[static_cast<std::size_t>(task)]->run(); });
+    executors.run(executors.threads(),
+                  [&](int task, Executor&) { products[static_cast<std::size_t>(task)]->run(); });
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    const double flops = 2.0 * kSize * kSize * kSize * kProductsInTurn * lanes.threads();
+    const double flops = 2.0 * kSize * kSize * kSize * kProductsInTurn * executors.threads();
     if (turn > 0) best = std::max(best, flops / seconds * 1e-9);
   }
   return best;

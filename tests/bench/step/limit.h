@@ -1,11 +1,11 @@
 // What the machine can do: large matrix products by oneDNN in its own layouts.
 #pragma once
 
-#include "engine/sync/lane_pool.h"
+#include "engine/sync/executor_pool.h"
 
 namespace thalweg::engine::bench {
 
-/// GFLOP/s of all lanes together, the best of a few turns.
-double attainable_gflops(LanePool& lanes, bool bf16);
+/// GFLOP/s of all executors together, the best of a few turns.
+double attainable_gflops(ExecutorPool& executors, bool bf16);
 
 }  // namespace thalweg::engine::bench

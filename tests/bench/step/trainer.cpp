@@ -4,8 +4,8 @@
 #include <chrono>
 #include <stdexcept>
 
-#include "engine/device/cpu/lane.h"
-#include "engine/device/lane.h"
+#include "engine/device/cpu/executor.h"
+#include "engine/device/executor.h"
 #include "engine/nn/flops.h"
 #include "engine/nn/model_table.h"
 #include "engine/tensor/random.h"
@@ -73,14 +73,14 @@ Trainer::Trainer(const Settings& settings, comm::Group& group)
   }
   optimizer_ =
       make_optimizer<float>(optimizer_named(settings.text("optimizer")), parameters_of(*model_));
-  lanes_ = std::make_unique<LanePool>(*model_, threads);
+  executors_ = std::make_unique<ExecutorPool>(*model_, threads);
   replica_ = std::make_unique<Replica>(*model_, *optimizer_);
   std::vector<float> running(model_->statistics());
   model_->initialize(1, replica_->parameters.floats(), running.data());
   replica_->running.write(running.data());
   form_ = form_of_batches(sharding);
   make_samples();
-  SyncParts parts{*model_, *optimizer_, group, *lanes_, *replica_, sharding, 1, 0};
+  SyncParts parts{*model_, *optimizer_, group, *executors_, *replica_, sharding, 1, 0};
   if (model_->gpu() != nullptr) parts.batches = &form_;
   mode_ = make_sync_mode(settings.sync, parts);
 }
@@ -198,13 +198,14 @@ Times Trainer::run(double seconds) {
 }
 
 Watched Trainer::observe(double seconds) {
-  if (lanes_->threads() > 1) throw std::invalid_argument("only one thread can be watched");
-  cpu::CpuLane* lane = nullptr;
-  lanes_->run(1, [&](int, Lane& only) { lane = dynamic_cast<cpu::CpuLane*>(&only); });
-  if (lane == nullptr) return {run(seconds), {}};
+  if (executors_->threads() > 1) throw std::invalid_argument("only one thread can be watched");
+  cpu::CpuExecutor* executor = nullptr;
+  executors_->run(1,
+                  [&](int, Executor& only) { executor = dynamic_cast<cpu::CpuExecutor*>(&only); });
+  if (executor == nullptr) return {run(seconds), {}};
   std::vector<Observed> all;
   std::size_t next = 0;
-  lane->observe([&](const cpu::Operation* operation, double took) {
+  executor->observe([&](const cpu::Operation* operation, double took) {
     if (next == all.size() || all[next].operation != operation) {
       const auto found = std::find_if(all.begin(), all.end(),
                                       [&](const Observed& o) { return o.operation == operation; });
@@ -214,7 +215,7 @@ Watched Trainer::observe(double seconds) {
     all[next++].seconds.push_back(took);
   });
   const Times times = run(seconds);
-  lane->observe({});
+  executor->observe({});
   return {times, std::move(all)};
 }
 
@@ -227,7 +228,7 @@ double Trainer::bytes_of_step() const {
 }
 
 double Trainer::gflops() {
-  return attainable_gflops(*lanes_, bf16_);
+  return attainable_gflops(*executors_, bf16_);
 }
 
 }  // namespace thalweg::engine::bench

@@ -49,7 +49,7 @@ struct Times {
   double loss = 0;
 };
 
-/// What a lane does in a step of one shard, in the order in which it does it.
+/// What an executor does in a step of one shard, in the order in which it does it.
 struct Observed {
   const cpu::Operation* operation;  ///< null: the loss
   std::vector<double> seconds;      ///< of each step
@@ -69,7 +69,7 @@ class Trainer {
   std::vector<double> losses(int steps);
   /// Steps for so long that rank 0 has seen `seconds`, after some that warm up. All ranks.
   Times run(double seconds);
-  /// As run(), with a look at the only lane. No operations where the device is not `cpu`.
+  /// As run(), with a look at the only executor. No operations where the device is not `cpu`.
   Watched observe(double seconds);
 
   double flops_of_step() const;  ///< of this rank
@@ -78,7 +78,7 @@ class Trainer {
   const Model& model() const { return *model_; }
   const Graph& graph() const { return graph_; }
   int batch() const { return batch_; }
-  LanePool& lanes() { return *lanes_; }
+  ExecutorPool& executors() { return *executors_; }
 
  private:
   StepOutcome step(bool stop);
@@ -96,7 +96,7 @@ class Trainer {
   std::vector<gpu::Memory> pinned_;
   std::vector<std::byte*> batches_;
   std::unique_ptr<Optimizer<float>> optimizer_;
-  std::unique_ptr<LanePool> lanes_;
+  std::unique_ptr<ExecutorPool> executors_;
   std::unique_ptr<Replica> replica_;
   std::unique_ptr<SyncMode> mode_;
   std::int64_t number_ = 0;

@@ -48,7 +48,7 @@ class SlurmBackendTest : public testing::Test {
   T wait(boost::asio::awaitable<T> work) {
     return test::wait(context_, std::move(work));
   }
-  std::optional<std::vector<JobStatus>> poll(const std::vector<Backend::Watched>& watched = {}) {
+  std::optional<std::vector<JobStatus>> poll(const std::vector<Backend::TrackedJob>& watched = {}) {
     return wait(backend().poll(watched));
   }
 
@@ -217,7 +217,7 @@ TEST_F(SlurmBackendTest, TheTimeThatAJobRanTellsWhetherItWasWarned) {
   // Of 11 minutes; the warning comes a minute before the end, or up to a minute earlier.
   const std::pair<int, bool> rows[] = {{1, false}, {539, false}, {540, true}, {600, true}};
   json jobs = json::array();
-  std::vector<Backend::Watched> watched, never_warned;
+  std::vector<Backend::TrackedJob> watched, never_warned;
   for (const auto& [ran_s, warned] : rows) {
     json job = listed(static_cast<int>(jobs.size()) + 1, "t", "FAILED");
     job["ended"] = 1000 + ran_s;
@@ -278,7 +278,7 @@ TEST_F(SlurmBackendTest, AnExpensiveListingIsUsedAgainUntilSomethingIsDone) {
 TEST_F(SlurmBackendTest, CancelAsksOrKills) {
   config_.cancel_grace_s = 7;
   fake_.answers({{"cancel", {{{"ok", true}}}}});
-  const Backend::Watched job{"9", "t", {}};
+  const Backend::TrackedJob job{"9", "t", {}};
   EXPECT_TRUE(wait(backend().cancel(job, Ending::gently)));
   EXPECT_TRUE(wait(backend().cancel(job, Ending::by_force)));
   ASSERT_EQ(fake_.requests().size(), 2u);

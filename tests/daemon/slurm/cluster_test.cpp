@@ -286,7 +286,7 @@ TEST_F(SlurmCluster, ManySubmissionsAtOnceAndOnePoll) {
   for (const auto& r : requests) {
     submissions.push_back(test::start_work(context_, backend_->submit(r)));
   }
-  std::vector<Backend::Watched> watched;
+  std::vector<Backend::TrackedJob> watched;
   std::set<std::string> handles;
   for (int i = 0; i < count; ++i) {
     const auto submission = test::wait(context_, std::move(submissions[i]));

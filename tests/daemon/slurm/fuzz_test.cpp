@@ -118,8 +118,8 @@ TEST(SlurmAnswersFuzz, BreakNoQuestion) {
   request.id = {3, 4, 5};
   request.token = "t";
   request.folder = "/attempt";
-  const Backend::Watched watched{"17", "t", "/attempt"};
-  const std::vector<Backend::Watched> jobs{watched};
+  const Backend::TrackedJob watched{"17", "t", "/attempt"};
+  const std::vector<Backend::TrackedJob> jobs{watched};
   boost::asio::io_context context;
   const auto backend = make_slurm_backend(context.get_executor(), config);
   test::fuzz(150, [&](int, std::mt19937& random) {

@@ -8,7 +8,7 @@ namespace thalweg::engine::comm {
 
 Fuzz::Fuzz(Group& world, unsigned seed, std::size_t most)
     : seed_(seed),
-      most_(most),
+      max_(most),
       plan_(seed),
       mine_(seed * 31U + static_cast<unsigned>(world.rank())) {
   families_.push_back({&world, nullptr, {}});
@@ -65,7 +65,7 @@ std::size_t Fuzz::draw_count() {
     case 2:
       return pick(5000);
     default:
-      return pick(most_ + 1);
+      return pick(max_ + 1);
   }
 }
 

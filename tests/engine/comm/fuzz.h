@@ -35,7 +35,7 @@ class Fuzz {
   void finish_one();
 
   unsigned seed_;
-  std::size_t most_;
+  std::size_t max_;
   std::mt19937 plan_;  ///< the same on all ranks
   std::mt19937 mine_;
   int step_ = 0;

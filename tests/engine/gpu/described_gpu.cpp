@@ -40,8 +40,8 @@ class DescribedQueue final : public Queue {
   void wait_for(const Event&) override { refuse(); }
   void wait() override { refuse(); }
   void begin_recording() override { refuse(); }
-  std::unique_ptr<Recording> end_recording() override { refuse(); }
-  void launch(const Recording&) override { refuse(); }
+  std::unique_ptr<CapturedGraph> end_recording() override { refuse(); }
+  void launch(const CapturedGraph&) override { refuse(); }
   void on_host(std::function<void()>) override { refuse(); }
 
  private:
@@ -68,7 +68,7 @@ std::unique_ptr<Call> PlanningLibrary::timed(const std::string& key, const Make&
   if (++made.calls == 1) {
     made.kernels = fake_driver_kernels();
   } else {
-    made.most_ms_after_first = std::max(made.most_ms_after_first, ms);
+    made.max_ms_after_first = std::max(made.max_ms_after_first, ms);
   }
   return call;
 }

@@ -28,8 +28,8 @@ class PlanningLibrary final : public Library {
   struct Made {
     int calls = 0;
     std::optional<Convolution> convolution;
-    double most_ms_after_first = 0;  ///< of this thread's time, to make it and to know way 0
-    std::string kernels;             ///< that the driver was asked for by the first, a line each
+    double max_ms_after_first = 0;  ///< of this thread's time, to make it and to know way 0
+    std::string kernels;            ///< that the driver was asked for by the first, a line each
   };
   const std::map<std::string, Made>& made() const { return made_; }  ///< by key
   const std::vector<Recurrence>& recurrences() const { return recurrences_; }

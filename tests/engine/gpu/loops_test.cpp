@@ -25,16 +25,16 @@ struct RowSums {
   std::int64_t columns;
   float* sums;
   float* largest;
-  THALWEG_HOST_DEVICE void operator()(const Team& team, std::int64_t row) const {
+  THALWEG_HOST_DEVICE void operator()(const ThreadBlock& block, std::int64_t row) const {
     float sum = 0, most = x[row * columns];
-    for (std::int64_t j = team.rank(); j < columns; j += team.size()) {
+    for (std::int64_t j = block.rank(); j < columns; j += block.size()) {
       const float value = x[row * columns + j];
       sum += value;
       most = value > most ? value : most;
     }
-    sum = team.sum(sum);
-    most = team.max(most);
-    if (team.rank() == 0) {
+    sum = block.sum(sum);
+    most = block.max(most);
+    if (block.rank() == 0) {
       sums[row] = sum;
       largest[row] = most;
     }

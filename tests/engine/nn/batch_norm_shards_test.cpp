@@ -8,7 +8,7 @@
 
 #include "engine/device/batch.h"
 #include "engine/device/device.h"
-#include "engine/device/lane.h"
+#include "engine/device/executor.h"
 #include "engine/device/layer.h"
 #include "engine/device/meeting.h"
 #include "engine/nn/model.h"
@@ -95,7 +95,7 @@ Passed whole(const Map& tree, const Shape& sample, const std::vector<float>& wei
   Buffer gradients = Buffer::of_floats(model->parameter_floats());
   Passed passed;
   passed.statistics.resize(model->statistics());
-  passed.loss = model->lane()
+  passed.loss = model->executor()
                     ->train(parameters.floats(), data.part(0, kShards * kEach), 1,
                             gradients.floats(), passed.statistics.data(), {})
                     .loss_sum;
@@ -123,7 +123,7 @@ Passed in_shards(const Map& tree, const Shape& sample, const std::vector<float>&
       Batch batch = data.part(static_cast<int>(shard) * kEach, kEach);
       batch.meeting = &meeting;
       batch.shard = static_cast<int>(shard);
-      losses[shard] = model->lane()
+      losses[shard] = model->executor()
                           ->train(parameters.floats(), batch, 1, gradients[shard].floats(),
                                   statistics[shard].data(), {})
                           .loss_sum;
@@ -204,7 +204,7 @@ struct Step {
         batch.meeting = &meeting;
         batch.shard = static_cast<int>(shard);
         std::vector<T> statistics(test::statistics_of(graph));
-        losses[shard] = program.lane()
+        losses[shard] = program.executor()
                             ->train(parameters.data(), batch, T{1}, of_shards[shard].data(),
                                     statistics.data(), {})
                             .loss_sum;

@@ -26,7 +26,7 @@ TEST_P(SmallInBf16, IsNearTheReference) {
   SKIP_WITHOUT_BF16();
   const Graph graph = GetParam().graph();
   const auto program = cpu::compile(graph, GetParam().samples, Precision::bf16);
-  expect_near_reference_in_bf16(graph, *program, *program->lane(), GetParam().samples,
+  expect_near_reference_in_bf16(graph, *program, *program->executor(), GetParam().samples,
                                 small_tolerance);
 }
 
@@ -34,7 +34,7 @@ TEST_P(LargerInBf16, IsNearTheReference) {
   SKIP_WITHOUT_BF16();
   const Graph graph = GetParam().graph();
   const auto program = cpu::compile(graph, GetParam().samples, Precision::bf16);
-  expect_near_reference_in_bf16(graph, *program, *program->lane(), GetParam().samples,
+  expect_near_reference_in_bf16(graph, *program, *program->executor(), GetParam().samples,
                                 larger_tolerance);
 }
 
@@ -61,13 +61,13 @@ TEST(Bf16, ReadsParametersOnceARound) {
   const Graph graph = larger_cases().front().graph();
   Data data(graph.loss.data, 33);
   const auto program = cpu::compile(graph, 33, Precision::bf16);
-  const auto lane = program->lane();
+  const auto executor = program->executor();
   const auto values = start_values(graph);
   auto flat = flat_memory<float>(*program, values);
   std::vector<float> gradients(flat.size());
   const auto loss = [&](std::uint64_t round) {
     data.batch.round = round;
-    return lane->train(flat.data(), data.batch, 1, gradients.data(), nullptr, {}).loss_sum;
+    return executor->train(flat.data(), data.batch, 1, gradients.data(), nullptr, {}).loss_sum;
   };
   const double before = loss(7);
   for (float& number : flat)
@@ -81,14 +81,14 @@ TEST(Bf16, ReadsParametersOnceARound) {
   EXPECT_EQ(loss(0), before);
 }
 
-TEST(Bf16, HasTheSameBitsOnEveryLane) {
+TEST(Bf16, HasTheSameBitsOnEveryExecutor) {
   SKIP_WITHOUT_BF16();
   for (const Case& c : larger_cases()) {
     const Graph graph = c.graph();
     const Data data(graph.loss.data, c.samples);
     const auto program = cpu::compile(graph, c.samples, Precision::bf16);
     const auto values = start_values(graph);
-    const auto one = program->lane(), other = program->lane();
+    const auto one = program->executor(), other = program->executor();
     const auto a = train<float>(*program, graph, data.batch, *one, values, 1);
     train<float>(*program, graph, Data(graph.loss.data, c.samples, 99).batch, *other, values, 1);
     const auto b = train<float>(*program, graph, data.batch, *other, values, 1);
@@ -109,7 +109,7 @@ TEST(Bf16, MaxPoolsOfMoreThan256InAWindowPassGradientsToTheLargest) {
     const Graph graph = build_graph(layers, {{2, 40, 60}, 3});
     const Data data(graph.loss.data, 2);
     const auto program = cpu::compile(graph, 2, Precision::bf16);
-    return train<float>(*program, graph, data.batch, *program->lane(), start_values(graph), 1)
+    return train<float>(*program, graph, data.batch, *program->executor(), start_values(graph), 1)
         .gradients;
   };
   LayerSpec small = pool("max_pool2d", 4, 4, 0);

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "engine/device/batch.h"
-#include "engine/device/lane.h"
+#include "engine/device/executor.h"
 #include "engine/nn/model.h"
 #include "engine/tensor/buffer.h"
 #include "jobspec/value.h"
@@ -23,7 +23,7 @@ struct Passed {
 Passed pass(const Model& model, const float* parameters, const Batch& batch) {
   Buffer gradient = Buffer::of_floats(model.parameter_floats());
   const ShardResult result =
-      model.lane()->train(parameters, batch, 1.0f, gradient.floats(), nullptr, {});
+      model.executor()->train(parameters, batch, 1.0f, gradient.floats(), nullptr, {});
   std::vector<float> plain(static_cast<std::size_t>(model.parameter_count()));
   model.to_plain(gradient.floats(), plain.data());
   return {result.loss_sum, std::move(plain)};

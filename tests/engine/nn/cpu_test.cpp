@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "cases.h"
-#include "engine/device/lane.h"
+#include "engine/device/executor.h"
 #include "near_reference.h"
 
 namespace thalweg::engine::test {
@@ -17,7 +17,7 @@ class Cpu : public testing::TestWithParam<Case> {};
 TEST_P(Cpu, MatchesReference) {
   const Graph graph = GetParam().graph();
   const auto program = cpu::compile(graph, GetParam().samples);
-  expect_near_reference(graph, *program, *program->lane(), GetParam().samples, tolerance);
+  expect_near_reference(graph, *program, *program->executor(), GetParam().samples, tolerance);
 }
 
 INSTANTIATE_TEST_SUITE_P(Layers, Cpu, testing::ValuesIn(small_cases()),

@@ -1,5 +1,5 @@
 // The cuda device in bf16, layer by layer: near the reference device in float64, and the same bits
-// on every lane. Without a GPU on the emulated one.
+// on every executor. Without a GPU on the emulated one.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,24 +18,24 @@ class LargerOnCudaInBf16 : public testing::TestWithParam<Case> {};
 TEST_P(SmallOnCudaInBf16, IsNearTheReference) {
   const Graph graph = GetParam().graph();
   const cuda::CudaProgram program(some_gpu(), graph, GetParam().samples, Precision::bf16);
-  LaneOnGpu lane(program, statistics_of(graph));
-  expect_near_reference_in_bf16(graph, program, lane, GetParam().samples, small_tolerance);
+  GpuExecutor executor(program, statistics_of(graph));
+  expect_near_reference_in_bf16(graph, program, executor, GetParam().samples, small_tolerance);
 }
 
 TEST_P(LargerOnCudaInBf16, IsNearTheReference) {
   const Graph graph = GetParam().graph();
   const cuda::CudaProgram program(some_gpu(), graph, GetParam().samples, Precision::bf16);
-  LaneOnGpu lane(program, statistics_of(graph));
-  expect_near_reference_in_bf16(graph, program, lane, GetParam().samples, larger_tolerance);
+  GpuExecutor executor(program, statistics_of(graph));
+  expect_near_reference_in_bf16(graph, program, executor, GetParam().samples, larger_tolerance);
 }
 
-TEST_P(LargerOnCudaInBf16, HasTheSameBitsOnEveryLane) {
+TEST_P(LargerOnCudaInBf16, HasTheSameBitsOnEveryExecutor) {
   const Graph graph = GetParam().graph();
   const int samples = GetParam().samples;
   const Data data(graph.loss.data, samples);
   const cuda::CudaProgram program(some_gpu(), graph, samples, Precision::bf16);
   const auto values = start_values(graph);
-  LaneOnGpu one(program, statistics_of(graph)), other(program, statistics_of(graph));
+  GpuExecutor one(program, statistics_of(graph)), other(program, statistics_of(graph));
   const auto a = train<float>(program, graph, data.batch, one, values, 1);
   train<float>(program, graph, Data(graph.loss.data, samples, 99).batch, other, values, 1);
   const auto b = train<float>(program, graph, data.batch, other, values, 1);
@@ -82,8 +82,8 @@ TEST(LogitsOnCudaInBf16, AreFloatsOfFewClassesOnly) {
     });
     EXPECT_EQ(floats, classes < 4096) << classes;
     const cuda::CudaProgram program(some_gpu(), graph, samples, Precision::bf16);
-    LaneOnGpu lane(program, statistics_of(graph));
-    expect_near_reference_in_bf16(graph, program, lane, samples, small_tolerance);
+    GpuExecutor executor(program, statistics_of(graph));
+    expect_near_reference_in_bf16(graph, program, executor, samples, small_tolerance);
   }
 }
 

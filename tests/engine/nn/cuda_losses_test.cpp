@@ -63,7 +63,7 @@ class LossOnGpu {
         static_cast<std::size_t>(samples_ * data.targets));
     put(Home::partner_labels, batch.partner_labels, n, static_cast<std::size_t>(samples_));
     put(Home::partner_shares, batch.partner_shares, n, static_cast<std::size_t>(samples_));
-    put(Home::result, std::vector<double>(1 + most_sums, 777));
+    put(Home::result, std::vector<double>(1 + max_sums, 777));
     const ShardKey key{batch.seed, batch.first_sample, batch.step, batch.samples, scale};
     gpu::Memory key_there(machine_, sizeof key, "a key");
     machine_.copy(key_there.data(), &key, sizeof key);
@@ -82,10 +82,10 @@ class LossOnGpu {
         operation.kernel(frame);
     queue->wait();
     Judged judged;
-    double numbers[1 + most_sums];
+    double numbers[1 + max_sums];
     machine_.copy(numbers, homes_.at(Home::result).data(), sizeof numbers);
     judged.result.loss_sum = numbers[0];
-    std::copy(numbers + 1, numbers + 1 + most_sums, judged.result.sums.begin());
+    std::copy(numbers + 1, numbers + 1 + max_sums, judged.result.sums.begin());
     if (training) judged.gradient = plain(frame.floats(gradient_), outputs.size());
     return judged;
   }
@@ -182,7 +182,7 @@ TEST_P(CudaLosses, MatchTheReference) {
       const Judged found = loss.judge(outputs, batch, 0.25f, training);
       EXPECT_NEAR(found.result.loss_sum, expected.result.loss_sum,
                   1e-5 * std::abs(expected.result.loss_sum));
-      for (std::size_t i = 0; i < most_sums; ++i)
+      for (std::size_t i = 0; i < max_sums; ++i)
         EXPECT_NEAR(found.result.sums[i], expected.result.sums[i], 1e-5 * expected.result.sums[i])
             << i;
       if (!training) continue;

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "engine/device/device.h"
-#include "engine/device/lane.h"
+#include "engine/device/executor.h"
 #include "engine/nn/model_table.h"
 #include "on_gpu.h"
 #include "tests/support/distance.h"
@@ -77,11 +77,11 @@ double distance_from_reference(const ModelCase& c, Precision precision, std::uin
   const Data data(c.shape, samples, seed);
   const auto values = start_values(graph);
   const auto truth = reference::compile<double>(graph, samples);
-  const auto truth_lane = truth->lane();
-  const auto expected = train<double>(*truth, graph, data.batch, *truth_lane, values, 0.125);
+  const auto truth_executor = truth->executor();
+  const auto expected = train<double>(*truth, graph, data.batch, *truth_executor, values, 0.125);
   const cuda::CudaProgram program(some_gpu(), graph, samples, precision);
-  LaneOnGpu lane(program, statistics_of(graph));
-  const auto outcome = train<float>(program, graph, data.batch, lane, values, 0.125f);
+  GpuExecutor executor(program, statistics_of(graph));
+  const auto outcome = train<float>(program, graph, data.batch, executor, values, 0.125f);
   const double loss = expected.result.loss_sum;
   EXPECT_NEAR(
       outcome.result.loss_sum, loss,
@@ -110,21 +110,21 @@ Distances of_resnet(int size, int batches) {
   const auto values = start_values(graph);
   const auto truth = reference::compile<double>(graph, samples);
   const auto floats = reference::compile<float>(graph, samples);
-  const auto truth_lane = truth->lane();
-  const auto floats_lane = floats->lane();
+  const auto truth_executor = truth->executor();
+  const auto floats_lane = floats->executor();
   const cuda::CudaProgram cuda(some_gpu(), graph, samples, Precision::fp32);
-  LaneOnGpu cuda_lane(cuda, statistics_of(graph));
+  GpuExecutor cuda_executor(cuda, statistics_of(graph));
   Distances sum;
   for (int batch = 0; batch < batches; ++batch) {
     const Data data(c.shape, samples, static_cast<std::uint64_t>(7 + batch));
     const auto expected =
-        joined(train<double>(*truth, graph, data.batch, *truth_lane, values, 0.125).gradients);
-    const auto distance = [&](const BasicProgram<float>& program, BasicLane<float>& lane) {
+        joined(train<double>(*truth, graph, data.batch, *truth_executor, values, 0.125).gradients);
+    const auto distance = [&](const BasicProgram<float>& program, BasicExecutor<float>& executor) {
       return relative_distance(
-          joined(train<float>(program, graph, data.batch, lane, values, 0.125f).gradients),
+          joined(train<float>(program, graph, data.batch, executor, values, 0.125f).gradients),
           expected);
     };
-    sum.cuda += distance(cuda, cuda_lane) / batches;
+    sum.cuda += distance(cuda, cuda_executor) / batches;
     sum.reference_in_floats += distance(*floats, *floats_lane) / batches;
   }
   return sum;

@@ -21,8 +21,8 @@ class Cuda : public testing::TestWithParam<Case> {};
 TEST_P(Cuda, MatchesReference) {
   const Graph graph = GetParam().graph();
   const cuda::CudaProgram program(some_gpu(), graph, GetParam().samples, Precision::fp32);
-  LaneOnGpu lane(program, statistics_of(graph));
-  expect_near_reference(graph, program, lane, GetParam().samples, tolerance);
+  GpuExecutor executor(program, statistics_of(graph));
+  expect_near_reference(graph, program, executor, GetParam().samples, tolerance);
 }
 
 // Shards of a GPU are computed one after another: they cannot meet half way.
@@ -49,10 +49,10 @@ TEST(CudaBatchNorm, MeasuresNumbersFarFromZero) {
     x += 100;
   const auto values = start_values(graph);
   const auto truth = reference::compile<double>(graph, samples);
-  const auto expected = train<double>(*truth, graph, data.batch, *truth->lane(), values, 0.125);
+  const auto expected = train<double>(*truth, graph, data.batch, *truth->executor(), values, 0.125);
   const cuda::CudaProgram program(some_gpu(), graph, samples, Precision::fp32);
-  LaneOnGpu lane(program, statistics_of(graph));
-  const auto outcome = train<float>(program, graph, data.batch, lane, values, 0.125f);
+  GpuExecutor executor(program, statistics_of(graph));
+  const auto outcome = train<float>(program, graph, data.batch, executor, values, 0.125f);
   for (std::size_t i = 0; i < outcome.statistics.size(); ++i)
     EXPECT_NEAR(outcome.statistics[i], expected.statistics[i], 1e-5 * expected.statistics[i]) << i;
 }

@@ -8,7 +8,7 @@
 
 #include "engine/device/device.h"
 #include "engine/device/dropout_mask.h"
-#include "engine/device/lane.h"
+#include "engine/device/executor.h"
 #include "engine/device/layer.h"
 #include "on_gpu.h"
 #include "support.h"
@@ -134,11 +134,11 @@ class SumOfKept {
   }
   const Graph& graph() const { return graph_; }
   const Batch& batch() const { return batch_; }
-  double trained(const BasicProgram<float>& program, BasicLane<float>& lane) const {
-    return train<float>(program, graph_, batch_, lane, ones_, 1.0f).result.loss_sum;
+  double trained(const BasicProgram<float>& program, BasicExecutor<float>& executor) const {
+    return train<float>(program, graph_, batch_, executor, ones_, 1.0f).result.loss_sum;
   }
-  double evaluated(const BasicProgram<float>& program, BasicLane<float>& lane) const {
-    return lane.evaluate(flat_memory(program, ones_).data(), nullptr, batch_).loss_sum;
+  double evaluated(const BasicProgram<float>& program, BasicExecutor<float>& executor) const {
+    return executor.evaluate(flat_memory(program, ones_).data(), nullptr, batch_).loss_sum;
   }
   /// By the masks.
   double expected(double probability) const {
@@ -166,19 +166,19 @@ TEST(Dropout, DividesByTheChanceInTrainingAndIsOffInEvaluation) {
   for (const double probability : {0.25, 0.5, 0.75}) {
     const SumOfKept sum(probability);
     const auto expect_sums = [&](const char* device, const BasicProgram<float>& program,
-                                 BasicLane<float>& lane) {
+                                 BasicExecutor<float>& executor) {
       SCOPED_TRACE(std::string(device) + ", probability " + std::to_string(probability));
       const double expected = sum.expected(probability);
-      EXPECT_NEAR(sum.trained(program, lane), expected, 1e-5 * expected);
-      EXPECT_EQ(sum.evaluated(program, lane), double{SumOfKept::kBatch} * 21 * 21);
+      EXPECT_NEAR(sum.trained(program, executor), expected, 1e-5 * expected);
+      EXPECT_EQ(sum.evaluated(program, executor), double{SumOfKept::kBatch} * 21 * 21);
     };
     const auto reference = reference::compile<float>(sum.graph(), SumOfKept::kBatch);
-    expect_sums("reference", *reference, *reference->lane());
+    expect_sums("reference", *reference, *reference->executor());
     const auto cpu = cpu::compile(sum.graph(), SumOfKept::kBatch);
-    expect_sums("cpu", *cpu, *cpu->lane());
+    expect_sums("cpu", *cpu, *cpu->executor());
     const cuda::CudaProgram cuda(some_gpu(), sum.graph(), SumOfKept::kBatch, Precision::fp32);
-    LaneOnGpu lane(cuda, 0);
-    expect_sums("cuda", cuda, lane);
+    GpuExecutor executor(cuda, 0);
+    expect_sums("cuda", cuda, executor);
   }
 }
 

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "cases.h"
-#include "engine/device/lane.h"
+#include "engine/device/executor.h"
 #include "support.h"
 
 namespace thalweg::engine::test {
@@ -17,16 +17,17 @@ TEST_P(Gradient, MatchesFiniteDifferences) {
   const Graph graph = GetParam().graph();
   const Data data(graph.loss.data, GetParam().samples);
   const auto program = reference::compile<double>(graph, GetParam().samples);
-  const auto lane = program->lane();
+  const auto executor = program->executor();
   const auto values = start_values(graph);
   const double scale = 0.25;
-  const auto outcome = train<double>(*program, graph, data.batch, *lane, values, scale);
+  const auto outcome = train<double>(*program, graph, data.batch, *executor, values, scale);
 
   Flat<double> flat = flat_memory(*program, values), unused(flat.size());
   std::vector<double> statistics(statistics_of(graph));
   const auto loss = [&] {
-    return scale * lane->train(flat.data(), data.batch, scale, unused.data(), statistics.data(), {})
-                       .loss_sum;
+    return scale *
+           executor->train(flat.data(), data.batch, scale, unused.data(), statistics.data(), {})
+               .loss_sum;
   };
   ASSERT_FALSE(values.empty());
   for (std::size_t p = 0; p < values.size(); ++p) {

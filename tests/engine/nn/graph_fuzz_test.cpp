@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "engine/device/device.h"
-#include "engine/device/lane.h"
+#include "engine/device/executor.h"
 #include "engine/nn/model_table.h"
 #include "jobspec/schema.h"
 #include "on_gpu.h"
@@ -127,8 +127,8 @@ std::optional<Outcome<float>> on_gpu(const Graph& graph, const Data& data,
     } catch (const std::invalid_argument&) {
       return std::nullopt;
     }
-    LaneOnGpu lane(*program, statistics_of(graph));
-    auto outcome = train<float>(*program, graph, data.batch, lane, values, 1.0f);
+    GpuExecutor executor(*program, statistics_of(graph));
+    auto outcome = train<float>(*program, graph, data.batch, executor, values, 1.0f);
     if (!found) {
       found = std::move(outcome);
       continue;
@@ -147,8 +147,8 @@ void compare(const Graph& graph, const std::string& text) {
   const Data data(graph.loss.data, kSamples);
   const auto values = start_values(graph);
   const auto run = [&](const auto& program, auto scale) {
-    const auto lane = program->lane();
-    return train(*program, graph, data.batch, *lane, values, scale);
+    const auto executor = program->executor();
+    return train(*program, graph, data.batch, *executor, values, scale);
   };
   const auto expected = run(reference::compile<double>(graph, kSamples), 1.0);
   // Norms over a few nearly equal numbers magnify rounding: so much it is on the reference.

@@ -448,7 +448,7 @@ TEST(CrossEntropyOnGpu, MatchesDouble) {
           const OnGpu x(rows * classes, logits, 3), separate(rows * classes, type),
               parts(cross_entropy_parts(shape) * static_cast<std::int64_t>(sizeof(LossSums) / 4),
                     gpu::Type::f32),
-              result(2 * (1 + most_sums), gpu::Type::f32);
+              result(2 * (1 + max_sums), gpu::Type::f32);
           std::vector<std::int32_t> labels;
           for (std::int64_t r = 0; r < rows; ++r)
             labels.push_back(static_cast<std::int32_t>((r * 7919) % classes));

@@ -215,8 +215,8 @@ TEST(CudaMeasuredCalls, AreAllThatAProgramHasAndLeaveItAsItWas) {
   CompileOptions fastest;
   fastest.kernels.times = std::make_shared<const KernelTimes>(std::move(times));
   const CudaProgram chosen(some_gpu(), graph, 2, fastest);
-  LaneOnGpu lane(chosen, statistics_of(graph));
-  expect_near_reference(graph, chosen, lane, 2, 1e-5);
+  GpuExecutor executor(chosen, statistics_of(graph));
+  expect_near_reference(graph, chosen, executor, 2, 1e-5);
 }
 
 TEST(CudaMeasuredCalls, AreLeftToTheirLibrariesWhenTimeIsOver) {
@@ -252,9 +252,9 @@ TEST_P(SecondWays, ComputeTheSameInTheirOwnWorkspace) {
   const CudaProgram second(gpu::emulated_gpu(), graph, samples, options);
   for (const cuda::LibraryCall& call : second.plan().calls)
     EXPECT_EQ(call.call->chosen(), call.call->ways() - 1) << call.call->name();
-  EXPECT_EQ(second.lane_memory().workspace, workspace);
-  LaneOnGpu lane(second, statistics_of(graph));
-  expect_near_reference(graph, second, lane, samples, 1e-5);
+  EXPECT_EQ(second.executor_memory().workspace, workspace);
+  GpuExecutor executor(second, statistics_of(graph));
+  expect_near_reference(graph, second, executor, samples, 1e-5);
 }
 
 INSTANTIATE_TEST_SUITE_P(Layers, SecondWays, testing::ValuesIn(small_cases()),

@@ -1,4 +1,4 @@
-// Whole models through model.h: sizes, initial values, layouts, devices, lanes and bad input.
+// Whole models through model.h: sizes, initial values, layouts, devices, executors and bad input.
 #include "engine/nn/model.h"
 #include "engine/nn/flops.h"
 #include "engine/nn/model_table.h"
@@ -15,7 +15,7 @@
 
 #include "engine/device/batch.h"
 #include "engine/device/device.h"
-#include "engine/device/lane.h"
+#include "engine/device/executor.h"
 #include "jobspec/schema.h"
 #include "support.h"
 #include "training.h"
@@ -253,9 +253,10 @@ TEST_P(WholeModel, TrainsAsOnTheReference) {
   EXPECT_LT(last, first);
   const Data data(p.input.sample, p.samples, p.input.classes);
   const double a =
-      cpu.lane->evaluate(cpu.parameters.floats(), cpu.running.data(), data.batch).loss_sum;
+      cpu.executor->evaluate(cpu.parameters.floats(), cpu.running.data(), data.batch).loss_sum;
   const double b =
-      reference.lane->evaluate(reference.parameters.floats(), reference.running.data(), data.batch)
+      reference.executor
+          ->evaluate(reference.parameters.floats(), reference.running.data(), data.batch)
           .loss_sum;
   EXPECT_NEAR(a, b, 1e-4 * b);
 }
@@ -277,17 +278,17 @@ INSTANTIATE_TEST_SUITE_P(Models, WholeModel,
                                                6}),
                          [](const auto& test) { return test.param.name; });
 
-std::vector<float> gradients_of(const Model& model, const Buffer& parameters, Lane& lane,
+std::vector<float> gradients_of(const Model& model, const Buffer& parameters, Executor& executor,
                                 const Batch& batch) {
   Buffer gradients = Buffer::of_floats(model.parameter_floats());
   std::vector<float> statistics(model.statistics());
-  lane.train(parameters.floats(), batch, 0.1f, gradients.floats(), statistics.data(), {});
+  executor.train(parameters.floats(), batch, 0.1f, gradients.floats(), statistics.data(), {});
   std::vector<float> all(gradients.floats(), gradients.floats() + model.parameter_floats());
   all.insert(all.end(), statistics.begin(), statistics.end());
   return all;
 }
 
-TEST(Lanes, GiveTheSameBitsInEveryThreadAndPlace) {
+TEST(Executors, GiveTheSameBitsInEveryThreadAndPlace) {
   const Value value = lenet({{"dropout", 0.3}, {"batch_norm", true}});
   const Training t(value, digits, 8, "cpu");
   constexpr int shards = 6;
@@ -298,15 +299,15 @@ TEST(Lanes, GiveTheSameBitsInEveryThreadAndPlace) {
   }
   std::vector<std::vector<float>> alone, together(shards);
   for (const Data& d : data)
-    alone.push_back(gradients_of(*t.model, t.parameters, *t.lane, d.batch));
+    alone.push_back(gradients_of(*t.model, t.parameters, *t.executor, d.batch));
 
   std::vector<std::thread> threads;
   for (int thread = 0; thread < 2; ++thread)
     threads.emplace_back([&, thread] {
-      const auto lane = t.model->lane();
+      const auto executor = t.model->executor();
       for (int s = thread; s < shards; s += 2)
-        together[static_cast<std::size_t>(s)] =
-            gradients_of(*t.model, t.parameters, *lane, data[static_cast<std::size_t>(s)].batch);
+        together[static_cast<std::size_t>(s)] = gradients_of(
+            *t.model, t.parameters, *executor, data[static_cast<std::size_t>(s)].batch);
     });
   for (std::thread& thread : threads)
     thread.join();
@@ -319,10 +320,10 @@ TEST(Lanes, GiveTheSameBitsInEveryThreadAndPlace) {
   std::copy(data[0].inputs.begin(), data[0].inputs.end(), shifted.begin() + 1);
   Batch batch = data[0].batch;
   batch.inputs = shifted.data() + 1;
-  EXPECT_EQ(gradients_of(*again.model, again.parameters, *again.lane, batch), alone[0]);
+  EXPECT_EQ(gradients_of(*again.model, again.parameters, *again.executor, batch), alone[0]);
 }
 
-TEST(Lanes, DropOutByPositionInTheGlobalBatch) {
+TEST(Executors, DropOutByPositionInTheGlobalBatch) {
   // Two shards of 4 draw what one shard of 8 draws: the sum of their gradients is its gradient.
   const Value value = mlp({31}, {{"dropout", 0.5}});
   for (const char* device : {"cpu", "reference"}) {
@@ -333,29 +334,30 @@ TEST(Lanes, DropOutByPositionInTheGlobalBatch) {
     second.inputs += 4 * 20;
     second.labels += 4;
     second.first_sample += 4;
-    const auto expected = gradients_of(*whole.model, whole.parameters, *whole.lane, data.batch);
-    auto sum = gradients_of(*half.model, half.parameters, *half.lane, first);
-    const auto other = gradients_of(*half.model, half.parameters, *half.lane, second);
+    const auto expected = gradients_of(*whole.model, whole.parameters, *whole.executor, data.batch);
+    auto sum = gradients_of(*half.model, half.parameters, *half.executor, first);
+    const auto other = gradients_of(*half.model, half.parameters, *half.executor, second);
     for (std::size_t i = 0; i < sum.size(); ++i)
       sum[i] += other[i];
     EXPECT_LT(relative_distance(sum, expected), 1e-5) << device;
 
     Batch later = data.batch;
     ++later.step;
-    EXPECT_GT(relative_distance(gradients_of(*whole.model, whole.parameters, *whole.lane, later),
-                                expected),
+    EXPECT_GT(relative_distance(
+                  gradients_of(*whole.model, whole.parameters, *whole.executor, later), expected),
               0.01)
         << device;
     Batch other_seed = data.batch;
     ++other_seed.seed;
-    EXPECT_GT(relative_distance(
-                  gradients_of(*whole.model, whole.parameters, *whole.lane, other_seed), expected),
-              0.01)
+    EXPECT_GT(
+        relative_distance(gradients_of(*whole.model, whole.parameters, *whole.executor, other_seed),
+                          expected),
+        0.01)
         << device;
   }
 }
 
-TEST(Lanes, LetNanAndInfinityThrough) {
+TEST(Executors, LetNanAndInfinityThrough) {
   for (const char* device : {"cpu", "reference"}) {
     for (const float bad :
          {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
@@ -544,7 +546,7 @@ TEST(BadInput, OfBatchesIsRefused) {
     data.labels[2] = 3;
     EXPECT_THROW(t.train(data.batch), std::invalid_argument);
     data.labels[2] = -1;
-    EXPECT_THROW(t.lane->evaluate(t.parameters.floats(), nullptr, data.batch),
+    EXPECT_THROW(t.executor->evaluate(t.parameters.floats(), nullptr, data.batch),
                  std::invalid_argument);
   }
 }

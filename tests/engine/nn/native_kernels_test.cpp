@@ -351,7 +351,7 @@ void expect_the_functors_loss(int classes, unsigned threads, bool soft) {
                                   soft ? shares.data() : nullptr,
                                   soft ? weights.data() : nullptr,
                                   &key};
-  double expected[1 + most_sums];
+  double expected[1 + max_sums];
   const auto queue = machine.queue();
   cross_entropy(*queue, shape, inputs, type, gradient.data(), values_in<LossSums>(parts), expected);
   queue->wait();
@@ -365,13 +365,13 @@ void expect_the_functors_loss(int classes, unsigned threads, bool soft) {
                                     shape, in_place},
              rows, slice, sums.data());
   const std::string name = std::to_string(classes) + " by " + std::to_string(threads);
-  double found[1 + most_sums] = {};
+  double found[1 + max_sums] = {};
   for (const LossSums& part : sums)
-    for (std::size_t k = 0; k < 1 + most_sums; ++k)
+    for (std::size_t k = 0; k < 1 + max_sums; ++k)
       found[k] += part.of[k];
   EXPECT_NEAR(found[0], expected[0], 1e-6 * std::abs(expected[0])) << name;
   EXPECT_GT(expected[1 + counted_labels], 0);
-  for (std::size_t k = 1; k < 1 + most_sums; ++k)
+  for (std::size_t k = 1; k < 1 + max_sums; ++k)
     EXPECT_EQ(found[k], expected[k]) << k << " of " << name;
   const float tolerance = sizeof(T) == 2 ? 1.0f / 128 : 1e-5f;
   const float least = soft ? 1e-4f : 1e-6f;  // smoothed labels leave a difference of two numbers

@@ -11,15 +11,15 @@
 
 namespace thalweg::engine::test {
 
-/// One pass of training and evaluations, `lane` being one of the program's.
+/// One pass of training and evaluations, `executor` being one of the program's.
 inline void expect_near_reference(const Graph& graph, const BasicProgram<float>& program,
-                                  BasicLane<float>& lane, int samples, double allowed) {
+                                  BasicExecutor<float>& executor, int samples, double allowed) {
   const Data data(graph.loss.data, samples);
   const auto values = start_values(graph);
   const auto truth = reference::compile<double>(graph, samples);
-  const auto truth_lane = truth->lane();
-  const auto expected = train<double>(*truth, graph, data.batch, *truth_lane, values, 0.125);
-  const auto outcome = train<float>(program, graph, data.batch, lane, values, 0.125f);
+  const auto truth_executor = truth->executor();
+  const auto expected = train<double>(*truth, graph, data.batch, *truth_executor, values, 0.125);
+  const auto outcome = train<float>(program, graph, data.batch, executor, values, 0.125f);
 
   EXPECT_NEAR(outcome.result.loss_sum, expected.result.loss_sum,
               allowed * std::abs(expected.result.loss_sum));
@@ -46,11 +46,11 @@ inline void expect_near_reference(const Graph& graph, const BasicProgram<float>&
     Batch batch = data.batch;
     batch.samples = count;
     const ShardResult a =
-        truth_lane->evaluate(flat_memory(*truth, values).data(), running.data(), batch);
+        truth_executor->evaluate(flat_memory(*truth, values).data(), running.data(), batch);
     const ShardResult b =
-        lane.evaluate(flat_memory(program, values).data(), running_f.data(), batch);
+        executor.evaluate(flat_memory(program, values).data(), running_f.data(), batch);
     EXPECT_NEAR(b.loss_sum, a.loss_sum, allowed * std::abs(a.loss_sum));
-    for (std::size_t i = 0; i < most_sums; ++i)
+    for (std::size_t i = 0; i < max_sums; ++i)
       EXPECT_NEAR(b.sums[i], a.sums[i], allowed * a.sums[i]) << i;
   }
 }

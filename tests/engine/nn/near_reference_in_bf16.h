@@ -26,19 +26,20 @@ inline double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// Passes of training and evaluations, `lane` being one of the program's.
+/// Passes of training and evaluations, `executor` being one of the program's.
 inline void expect_near_reference_in_bf16(const Graph& graph, const BasicProgram<float>& program,
-                                          BasicLane<float>& lane, int samples, double allowed) {
+                                          BasicExecutor<float>& executor, int samples,
+                                          double allowed) {
   const auto values = start_values(graph);
   const auto truth = reference::compile<double>(graph, samples);
-  const auto truth_lane = truth->lane();
+  const auto truth_executor = truth->executor();
   const auto flat = flat_memory(program, values);
   const auto flat_truth = flat_memory(*truth, values);
   std::map<std::string, std::vector<double>> distances, losses;
   for (std::uint64_t seed = 0; seed < batches; ++seed) {
     const Data data(graph.loss.data, samples, seed);
-    const auto expected = train<double>(*truth, graph, data.batch, *truth_lane, values, 0.125);
-    const auto outcome = train<float>(program, graph, data.batch, lane, values, 0.125f);
+    const auto expected = train<double>(*truth, graph, data.batch, *truth_executor, values, 0.125);
+    const auto outcome = train<float>(program, graph, data.batch, executor, values, 0.125f);
     EXPECT_EQ(outcome.ready, program.ready_order());
     for (std::size_t p = 0; p < values.size(); ++p)
       distances[program.parameters()[p].name].push_back(
@@ -51,8 +52,8 @@ inline void expect_near_reference_in_bf16(const Graph& graph, const BasicProgram
     const std::vector<float> running(expected.statistics.begin(), expected.statistics.end());
     Batch fewer = data.batch;
     fewer.samples = std::max(1, samples - 1);
-    compare_losses("evaluation", lane.evaluate(flat.data(), running.data(), fewer),
-                   truth_lane->evaluate(flat_truth.data(), expected.statistics.data(), fewer));
+    compare_losses("evaluation", executor.evaluate(flat.data(), running.data(), fewer),
+                   truth_executor->evaluate(flat_truth.data(), expected.statistics.data(), fewer));
   }
   for (const auto& [name, each] : distances) {
     thalweg::test::note_distance(median(each), allowed);

@@ -1,4 +1,4 @@
-// The shared tests' program and lane for one whose memory is a GPU's: flat vectors go there and
+// The shared tests' program and executor for one whose memory is a GPU's: flat vectors go there and
 // back around every pass.
 #pragma once
 
@@ -19,17 +19,17 @@ inline gpu::Gpu& some_gpu() {
   return gpu::gpu_count() > 0 ? gpu::gpu(0) : gpu::emulated_gpu();
 }
 
-class LaneOnGpu final : public BasicLane<float> {
+class GpuExecutor final : public BasicExecutor<float> {
  public:
-  LaneOnGpu(const cuda::CudaProgram& program, std::size_t statistics)
-      : program_(program), lane_(program.lane()), statistics_(statistics) {
+  GpuExecutor(const cuda::CudaProgram& program, std::size_t statistics)
+      : program_(program), executor_(program.executor()), statistics_(statistics) {
     const ParameterInfo* last =
         program.parameters().empty() ? nullptr : &program.parameters().back();
     floats_ = last == nullptr ? 0 : last->offset + last->count;
   }
 
-  using BasicLane<float>::train;
-  using BasicLane<float>::evaluate;
+  using BasicExecutor<float>::train;
+  using BasicExecutor<float>::evaluate;
 
   void train(gpu::Queue*, const Shard& shard, const ReadyFunction& ready) override {
     check_batch(shard.batch, program_.plan().samples, true);
@@ -37,7 +37,7 @@ class LaneOnGpu final : public BasicLane<float> {
     pass(shard, [&](gpu::Queue& queue, Shard& on_gpu) {
       on_gpu.gradients = g.floats();
       on_gpu.statistics = s.floats();
-      lane_->train(&queue, on_gpu, ready);
+      executor_->train(&queue, on_gpu, ready);
     });
     back(g, shard.gradients, floats_);
     back(s, shard.statistics, statistics_);
@@ -47,7 +47,7 @@ class LaneOnGpu final : public BasicLane<float> {
     const gpu::Memory running = there(shard.running, statistics_);
     pass(shard, [&](gpu::Queue& queue, Shard& on_gpu) {
       on_gpu.running = running.floats();
-      lane_->evaluate(&queue, on_gpu);
+      executor_->evaluate(&queue, on_gpu);
     });
   }
 
@@ -87,7 +87,7 @@ class LaneOnGpu final : public BasicLane<float> {
     on_gpu.parameters = p.floats();
     on_gpu.result = static_cast<ShardResult*>(result.data());
     const auto queue = program_.gpu()->queue();
-    lane_->take_parameters(*queue, p.floats());
+    executor_->take_parameters(*queue, p.floats());
     work(*queue, on_gpu);
     queue->wait();
     program_.gpu()->copy(shard.result, result.data(), sizeof(ShardResult));
@@ -104,7 +104,7 @@ class LaneOnGpu final : public BasicLane<float> {
   }
 
   const cuda::CudaProgram& program_;
-  std::unique_ptr<BasicLane<float>> lane_;
+  std::unique_ptr<BasicExecutor<float>> executor_;
   std::size_t statistics_, floats_ = 0;
 };
 

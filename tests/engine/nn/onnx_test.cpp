@@ -10,7 +10,7 @@
 #include <set>
 
 #include "cases.h"
-#include "engine/device/lane.h"
+#include "engine/device/executor.h"
 #include "engine/layers/table.h"
 #include "engine/nn/model_table.h"
 #include "tests/support/process.h"
@@ -102,7 +102,7 @@ struct Written {
 
   std::vector<float> outputs(const Data& data) const {
     const auto program = reference::compile<float>(graph, data.batch.samples);
-    const auto lane = program->lane();
+    const auto executor = program->executor();
     std::vector<float> running;
     for (const auto& s : statistics)
       running.insert(running.end(), s.begin(), s.end());
@@ -116,7 +116,7 @@ struct Written {
     shard.running = running.data();
     shard.result = &result;
     shard.outputs = out.data();
-    lane->evaluate(nullptr, shard);
+    executor->evaluate(nullptr, shard);
     return out;
   }
 };

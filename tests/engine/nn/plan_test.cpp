@@ -93,12 +93,12 @@ TEST_P(SteadyStep, ChangesNoMoreLayoutsThanItMustAndAllocatesNothing) {
   Buffer parameters = Buffer::of_floats(flat.size()), gradients = Buffer::of_floats(flat.size());
   Buffer statistics = Buffer::of_floats(statistics_of(graph));
   std::copy(flat.begin(), flat.end(), parameters.floats());
-  const auto lane = program.lane();
+  const auto executor = program.executor();
   int ready = 0;
   const ReadyFunction on_ready = [&](int) { ++ready; };
   const auto step = [&] {
-    lane->train(parameters.floats(), data.batch, 1, gradients.floats(), statistics.floats(),
-                on_ready);
+    executor->train(parameters.floats(), data.batch, 1, gradients.floats(), statistics.floats(),
+                    on_ready);
   };
   step();
   const auto allocations = thalweg::test::allocations_in(step);
@@ -123,7 +123,7 @@ std::ptrdiff_t threads_now() {
 
 // oneDNN would start OpenMP's threads, as many as there are cores, in any thread that does not
 // forbid it.
-TEST(CpuLane, StartsNoThreads) {
+TEST(CpuExecutor, StartsNoThreads) {
   const Graph graph = graph_of("lenet");
   const Data data(graph.loss.data, 8);
   const auto values = start_values(graph);
@@ -134,7 +134,7 @@ TEST(CpuLane, StartsNoThreads) {
     const cpu::CpuProgram program(graph, 8);
     const auto flat = flat_memory<float>(program, values);
     std::vector<float> gradients(flat.size());
-    program.lane()->train(flat.data(), data.batch, 1, gradients.data(), nullptr, {});
+    program.executor()->train(flat.data(), data.batch, 1, gradients.data(), nullptr, {});
     inside = threads_now();
   }).join();
   EXPECT_EQ(inside, before + 1);

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "engine/device/device.h"
-#include "engine/device/lane.h"
+#include "engine/device/executor.h"
 #include "engine/nn/model_table.h"
 #include "engine/optim/optimizer.h"
 #include "support.h"
@@ -149,8 +149,8 @@ template <class T>
 void expect_layers(const BasicProgram<T>& program, const Graph& graph, const json& row) {
   const auto values = drawn_parameters(graph);
   const Data data(graph.loss.data, row["samples"]);
-  const auto lane = program.lane();
-  const auto outcome = train<T>(program, graph, data.batch, *lane, values, T(0.125));
+  const auto executor = program.executor();
+  const auto outcome = train<T>(program, graph, data.batch, *executor, values, T(0.125));
   const double loss = row["loss_sum"], evaluated = row["evaluated"];
   EXPECT_NEAR(outcome.result.loss_sum, loss, kTolerance<T> * loss);
   expect_gradients(program.parameters(), outcome.gradients, row["gradients"], kTolerance<T>);
@@ -158,7 +158,7 @@ void expect_layers(const BasicProgram<T>& program, const Graph& graph, const jso
     expect_digest(outcome.statistics, row["statistics"], kTolerance<T>, 0, "statistics");
   const auto running = drawn_statistics<T>(graph);
   EXPECT_NEAR(
-      lane->evaluate(flat_memory(program, values).data(), running.data(), data.batch).loss_sum,
+      executor->evaluate(flat_memory(program, values).data(), running.data(), data.batch).loss_sum,
       evaluated, kTolerance<T> * evaluated);
 }
 
@@ -201,7 +201,7 @@ class Training {
       : program_(program),
         graph_(graph),
         row_(row),
-        lane_(program.lane()),
+        executor_(program.executor()),
         w_(flat_memory(program, drawn_parameters(graph))),
         g_(w_.size()),
         statistics_(statistics_of(graph)) {
@@ -219,8 +219,8 @@ class Training {
     constexpr int kBatches = 4;
     const int samples = row_["samples"];
     const Data data(graph_.loss.data, samples, static_cast<std::uint64_t>(100 + number % kBatches));
-    const ShardResult result = lane_->train(w_.data(), data.batch, T(1) / static_cast<T>(samples),
-                                            g_.data(), statistics_.data(), {});
+    const ShardResult result = executor_->train(
+        w_.data(), data.batch, T(1) / static_cast<T>(samples), g_.data(), statistics_.data(), {});
     std::vector<T*> states;
     for (auto& state : states_)
       states.push_back(state.data());
@@ -236,7 +236,7 @@ class Training {
   std::vector<std::vector<T>> first_gradients() const {
     const int samples = row_["samples"];
     const Data data(graph_.loss.data, samples, 100);
-    return train<T>(program_, graph_, data.batch, *lane_, drawn_parameters(graph_),
+    return train<T>(program_, graph_, data.batch, *executor_, drawn_parameters(graph_),
                     T(1) / static_cast<T>(samples))
         .gradients;
   }
@@ -245,7 +245,7 @@ class Training {
   const BasicProgram<T>& program_;
   const Graph& graph_;
   const json& row_;
-  std::unique_ptr<BasicLane<T>> lane_;
+  std::unique_ptr<BasicExecutor<T>> executor_;
   std::unique_ptr<Optimizer<T>> optimizer_;
   Flat<T> w_, g_;
   std::vector<T> statistics_;

@@ -23,7 +23,7 @@ CompileOptions computing_again() {
 std::size_t expect_same_bits(const Graph& graph, int samples) {
   const CudaProgram kept(some_gpu(), graph, samples, {});
   const CudaProgram again(some_gpu(), graph, samples, computing_again());
-  LaneOnGpu a(kept, statistics_of(graph)), b(again, statistics_of(graph));
+  GpuExecutor a(kept, statistics_of(graph)), b(again, statistics_of(graph));
   const auto values = start_values(graph);
   for (const std::uint64_t seed : {7, 8}) {
     const Data data(graph.loss.data, samples, seed);
@@ -93,8 +93,8 @@ TEST(Recompute, TakesLessMemory) {
     const CudaProgram kept(some_gpu(), graph, 64, {});
     const CudaProgram again(some_gpu(), graph, 64, computing_again());
     EXPECT_EQ(kept.plan().recomputed, 0u);
-    EXPECT_LT(again.lane_memory().activations, kept.lane_memory().activations / 2);
-    EXPECT_EQ(again.lane_memory().staging, kept.lane_memory().staging);
+    EXPECT_LT(again.executor_memory().activations, kept.executor_memory().activations / 2);
+    EXPECT_EQ(again.executor_memory().staging, kept.executor_memory().staging);
   }
 }
 

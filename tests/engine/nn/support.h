@@ -136,14 +136,15 @@ Flat<T> flat_memory(const BasicProgram<T>& program, const std::vector<std::vecto
 
 template <class T>
 Outcome<T> train(const BasicProgram<T>& program, const Graph& graph, const Batch& batch,
-                 BasicLane<T>& lane, const std::vector<std::vector<float>>& values, T scale) {
+                 BasicExecutor<T>& executor, const std::vector<std::vector<float>>& values,
+                 T scale) {
   Outcome<T> outcome;
   const Flat<T> flat = flat_memory(program, values);
   Flat<T> gradients(flat.size(), T{777});  // what is not overwritten will be seen
   outcome.statistics.assign(statistics_of(graph), T{777});
   outcome.result =
-      lane.train(flat.data(), batch, scale, gradients.data(), outcome.statistics.data(),
-                 [&](int i) { outcome.ready.push_back(i); });
+      executor.train(flat.data(), batch, scale, gradients.data(), outcome.statistics.data(),
+                     [&](int i) { outcome.ready.push_back(i); });
   for (std::size_t i = 0; i < values.size(); ++i) {
     outcome.gradients.emplace_back(values[i].size());
     program.to_plain(static_cast<int>(i), gradients.data() + program.parameters()[i].offset,

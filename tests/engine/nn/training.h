@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/device/lane.h"
+#include "engine/device/executor.h"
 #include "engine/nn/model.h"
 #include "engine/tensor/buffer.h"
 #include "jobspec/value.h"
@@ -17,7 +17,7 @@ struct Training {
   Training(const jobspec::Value& value, const InputShape& input, int samples,
            const std::string& device, Precision precision = Precision::fp32)
       : model(build_model(value, input, samples, device, {}, precision)),
-        lane(model->lane()),
+        executor(model->executor()),
         parameters(Buffer::of_floats(model->parameter_floats())),
         gradients(Buffer::of_floats(model->parameter_floats())),
         statistics(model->statistics()),
@@ -26,8 +26,8 @@ struct Training {
   }
 
   ShardResult train(const Batch& batch) {
-    return lane->train(parameters.floats(), batch, 1.0f / static_cast<float>(batch.samples),
-                       gradients.floats(), statistics.data(), {});
+    return executor->train(parameters.floats(), batch, 1.0f / static_cast<float>(batch.samples),
+                           gradients.floats(), statistics.data(), {});
   }
 
   /// One step of gradient descent.
@@ -43,7 +43,7 @@ struct Training {
   }
 
   std::unique_ptr<Model> model;
-  std::unique_ptr<Lane> lane;
+  std::unique_ptr<Executor> executor;
   Buffer parameters, gradients;
   std::vector<float> statistics, running;
 };

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/device/lane.h"
+#include "engine/device/executor.h"
 #include "support.h"
 
 namespace thalweg::engine::test {
@@ -125,8 +125,8 @@ std::vector<std::vector<float>> gradients_by(const char* algorithm, int channels
       build_graph({conv("a"), conv("b"), {"flatten", "f", {}}}, {{3, 6, 5}, channels * 30});
   const Data data(graph.loss.data, 4);
   const auto program = cpu::compile(graph, 4);
-  const auto lane = program->lane();
-  return train<float>(*program, graph, data.batch, *lane, start_values(graph), 1.0f).gradients;
+  const auto executor = program->executor();
+  return train<float>(*program, graph, data.batch, *executor, start_values(graph), 1.0f).gradients;
 }
 
 TEST(ConvAlgorithm, IsTheOneAskedFor) {

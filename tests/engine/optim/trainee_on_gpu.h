@@ -135,7 +135,7 @@ struct TraineeOnGpu : Trainee<float> {
   gpu::Memory factors_there_{machine, updater->factor_bytes(), "factors"};
   gpu::Memory squares_{machine, parameters.infos.size() * sizeof(double), "sums"};
   gpu::Memory narrow_{machine, w.size() * sizeof(gpu::Bf16), "weights in bfloat16"};
-  std::unique_ptr<gpu::Recording> recording_;
+  std::unique_ptr<gpu::CapturedGraph> recording_;
 };
 
 }  // namespace thalweg::engine::test

@@ -12,7 +12,7 @@
 #include "engine/data/augment_table.h"
 #include "engine/data/loader.h"
 #include "engine/device/batch.h"
-#include "engine/device/lane.h"
+#include "engine/device/executor.h"
 #include "engine/device/layer.h"
 #include "engine/sync/evaluation.h"
 #include "engine/sync/mode.h"
@@ -231,7 +231,7 @@ std::vector<float> learnt(const Dataset& dataset, const Value& options, bool raw
   const auto optimizer = make_optimizer<float>(Map{{"name", "momentum"}}, parameters_of(*model));
   Replica replica(*model, *optimizer);
   model->initialize(11, replica.parameters.floats(), nullptr);
-  LanePool lanes(*model, 1);
+  ExecutorPool executors(*model, 1);
   std::vector<std::uint32_t> all(kSamples);
   std::iota(all.begin(), all.end(), 0u);
   LoaderPlan plan = plan_of(augmenter, mixer);
@@ -254,8 +254,8 @@ std::vector<float> learnt(const Dataset& dataset, const Value& options, bool raw
   input.sample_floats = input_floats(dataset.form());
   if (!mixer.idle()) input.partner_labels = &no_label, input.partner_shares = &no_share;
   test::PinnedBatches ready(machine, sharding, input);
-  const auto mode = make_sync_mode(Map{}, {*model, *optimizer, group, lanes, replica, sharding, 11,
-                                           0, 0, 0, raw ? &form : &ready.form()});
+  const auto mode = make_sync_mode(Map{}, {*model, *optimizer, group, executors, replica, sharding,
+                                           11, 0, 0, 0, raw ? &form : &ready.form()});
   gpu::Counts steady;
   for (int step = 0; step < plan.end_step; ++step) {
     const PreparedBatch& batch = loader.next();
@@ -330,16 +330,16 @@ ShardResult judged_alone(const Model& model, Replica& replica, const Dataset& da
   shard.running = replica.running.floats();
   shard.result = static_cast<ShardResult*>(result_there.data());
   const auto queue = machine.queue();
-  const auto lane = model.lane();
-  lane->take_parameters(*queue, shard.parameters);
-  lane->evaluate(queue.get(), shard);
+  const auto executor = model.executor();
+  executor->take_parameters(*queue, shard.parameters);
+  executor->evaluate(queue.get(), shard);
   queue->wait();
   ShardResult result;
   machine.copy(&result, result_there.data(), sizeof result);
   return result;
 }
 
-/// Stored or not, a chunk that waits for nobody has the bits of one that goes through its lane
+/// Stored or not, a chunk that waits for nobody has the bits of one that goes through its executor
 /// alone.
 TEST(GpuEvaluation, JudgesAsALaneDoes) {
   if (gpu::gpu_count() == 0) setenv("THALWEG_GPU", "emulated", 1);
@@ -357,8 +357,8 @@ TEST(GpuEvaluation, JudgesAsALaneDoes) {
     std::vector<std::uint32_t> all(kSamples);
     std::iota(all.rbegin(), all.rend(), 0u);
 
-    LanePool lanes(*model, 1);
-    Evaluation evaluation(*model, *dataset, lanes, kChunk);
+    ExecutorPool executors(*model, 1);
+    Evaluation evaluation(*model, *dataset, executors, kChunk);
     for (const std::size_t first : {0, 3}) {
       std::size_t next = first;
       evaluation.run(replica.parameters.floats(), replica.running.floats(), all,

@@ -6,7 +6,7 @@
 #include <limits>
 #include <memory>
 
-#include "engine/device/lane.h"
+#include "engine/device/executor.h"
 #include "engine/gpu/gpu.h"
 #include "jobspec/value.h"
 #include "tests/engine/sync/support.h"
@@ -209,12 +209,12 @@ TEST_F(GpuSync, TheUpdateWritesTheParametersInBf16) {
     on_ranks(1, [&](comm::Group& group) {
       TestRank rank(c, group, 1);
       const auto mode = make_sync_mode(c.sync, rank.parts());
-      Lane& lane = rank.lanes->lane(0);
+      Executor& executor = rank.executors->executor(0);
       for (int step = 0; step < 6; ++step) {
         mode->step(rank.input(step));
         mode->settle();
         std::vector<std::uint16_t> narrow(rank.model->parameter_floats());
-        rank.model->gpu()->copy(narrow.data(), lane.narrow_parameters(), narrow.size() * 2);
+        rank.model->gpu()->copy(narrow.data(), executor.narrow_parameters(), narrow.size() * 2);
         EXPECT_EQ(narrow == bits_of(rank.replica->parameters.read()), optimizer != "muon")
             << optimizer << " " << step;
       }
@@ -243,13 +243,13 @@ TEST_F(GpuSync, ALaneThatLookedAtOtherParametersTakesItsOwnAgain) {
   on_ranks(1, [&](comm::Group& group) {
     TestRank rank(c, group, 1);
     const auto mode = make_sync_mode(c.sync, rank.parts());
-    Lane& lane = rank.lanes->lane(0);
+    Executor& executor = rank.executors->executor(0);
     const FlatVector others(rank.model->gpu(), rank.model->parameter_floats(), "zeros");
     const auto queue = rank.model->gpu()->queue();
     for (int step = 0; step < c.steps; ++step) {
       mode->step(rank.input(step));
       mode->settle();
-      lane.take_parameters(*queue, others.floats());  // as validation at a mean does
+      executor.take_parameters(*queue, others.floats());  // as validation at a mean does
       queue->wait();
     }
     EXPECT_EQ(rank.plain_parameters(), plain.parameters);

@@ -1,10 +1,10 @@
-// The norms that tell the gradient noise scale, against gradients of a lane alone.
+// The norms that tell the gradient noise scale, against gradients of an executor alone.
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "engine/device/batch.h"
-#include "engine/device/lane.h"
+#include "engine/device/executor.h"
 #include "jobspec/value.h"
 #include "tests/engine/sync/support.h"
 
@@ -29,7 +29,7 @@ Squares by_hand(const Case& c, int batches, int turn = 0) {
     const StepInput input = rank.input(0);
     const int samples = test::kBatch / batches;
     const auto model = build_model(c.model, {{6}, 3}, samples, "reference");
-    const auto lane = model->lane();
+    const auto executor = model->executor();
     const std::size_t floats = model->parameter_floats();
     Buffer gradient = Buffer::of_floats(floats);
     std::vector<double> sum(floats);
@@ -38,8 +38,8 @@ Squares by_hand(const Case& c, int batches, int turn = 0) {
       batch.samples = samples;
       batch.inputs = input.inputs + static_cast<std::size_t>(b * samples) * input.sample_floats;
       batch.labels = input.labels + b * samples;
-      lane->train(rank.replica->parameters.floats(), batch, 1.0f / static_cast<float>(samples),
-                  gradient.floats(), nullptr, [](int) {});
+      executor->train(rank.replica->parameters.floats(), batch, 1.0f / static_cast<float>(samples),
+                      gradient.floats(), nullptr, [](int) {});
       for (std::size_t i = 0; i < floats; ++i) {
         const auto g = static_cast<double>(gradient.floats()[i]);
         if (b == turn) squares.small += g * g;

@@ -20,11 +20,11 @@ class Training {
       : data_(c.data),
         model_(build_model(c.model, c.data, batch / shards, "cpu")),
         optimizer_(make_optimizer<float>(jobspec::Map{{"name", "adamw"}}, parameters_of(*model_))),
-        lanes_(*model_, 2),
+        executors_(*model_, 2),
         replica_(*model_, *optimizer_),
         mode_(make_sync_mode(
             jobspec::Map{},
-            {*model_, *optimizer_, group, lanes_, replica_, {shards, batch, 0, shards}, 1, 0})),
+            {*model_, *optimizer_, group, executors_, replica_, {shards, batch, 0, shards}, 1, 0})),
         inputs_(Buffer::of_floats(static_cast<std::size_t>(elements(c.data.sample) * batch))),
         labels_(static_cast<std::size_t>(c.data.labels * batch)),
         targets_(static_cast<std::size_t>(c.data.targets * batch)) {
@@ -49,7 +49,7 @@ class Training {
   InputShape data_;
   std::unique_ptr<Model> model_;
   std::unique_ptr<Optimizer<float>> optimizer_;
-  LanePool lanes_;
+  ExecutorPool executors_;
   Replica replica_;
   std::unique_ptr<SyncMode> mode_;
   Buffer inputs_;

@@ -10,7 +10,7 @@
 
 #include "engine/data/dataset.h"
 #include "engine/device/batch.h"
-#include "engine/device/lane.h"
+#include "engine/device/executor.h"
 #include "engine/device/layer.h"
 #include "jobspec/value.h"
 #include "tests/support/memory_transport.h"
@@ -25,13 +25,13 @@ namespace {
 
 constexpr std::size_t kFeatures = 6;
 
-class RewiredLane final : public Lane {
+class RewiredExecutor final : public Executor {
  public:
-  RewiredLane(std::unique_ptr<Lane> lane, const Model& model, const Rewired& how)
-      : lane_(std::move(lane)), model_(model), how_(how) {}
+  RewiredExecutor(std::unique_ptr<Executor> executor, const Model& model, const Rewired& how)
+      : executor_(std::move(executor)), model_(model), how_(how) {}
 
   void train(gpu::Queue* queue, const Shard& shard, const ReadyFunction& ready) override {
-    lane_->train(queue, shard, {});
+    executor_->train(queue, shard, {});
     for (const int number : how_.order) {
       if (!how_.touches || how_.touches(number, shard.batch)) {
         ready(number);
@@ -41,10 +41,12 @@ class RewiredLane final : public Lane {
       std::fill_n(shard.gradients + info.offset, info.count, 1e9f);
     }
   }
-  void evaluate(gpu::Queue* queue, const Shard& shard) override { lane_->evaluate(queue, shard); }
+  void evaluate(gpu::Queue* queue, const Shard& shard) override {
+    executor_->evaluate(queue, shard);
+  }
 
  private:
-  std::unique_ptr<Lane> lane_;
+  std::unique_ptr<Executor> executor_;
   const Model& model_;
   const Rewired& how_;
 };
@@ -61,8 +63,8 @@ class RewiredModel final : public Model {
   const std::vector<int>& ready_order() const override { return model_->ready_order(); }
   bool touches_all() const override { return !how_.touches; }
   const LossPlan& loss() const override { return model_->loss(); }
-  std::unique_ptr<Lane> lane() const override {
-    return std::make_unique<RewiredLane>(model_->lane(), *model_, how_);
+  std::unique_ptr<Executor> executor() const override {
+    return std::make_unique<RewiredExecutor>(model_->executor(), *model_, how_);
   }
   void initialize(std::uint64_t seed, float* parameters, float* running) const override {
     model_->initialize(seed, parameters, running);
@@ -181,7 +183,7 @@ TestRank::TestRank(const Case& c, comm::Group& group, int threads)
   std::vector<float> running(model->statistics());
   model->initialize(11, replica->parameters.floats(), running.data());
   replica->running.write(running.data());
-  lanes = std::make_unique<LanePool>(*model, threads);
+  executors = std::make_unique<ExecutorPool>(*model, threads);
   if (model->gpu() == nullptr) return;
   StepInput example;
   example.sample_floats = kFeatures;
@@ -192,7 +194,7 @@ SyncParts TestRank::parts() {
   return {*model,
           *optimizer,
           group_,
-          *lanes,
+          *executors,
           *replica,
           sharding,
           11,

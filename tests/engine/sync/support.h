@@ -79,7 +79,7 @@ class TestRank {
   std::unique_ptr<Model> model;
   std::unique_ptr<Optimizer<float>> optimizer;
   std::unique_ptr<Replica> replica;
-  std::unique_ptr<LanePool> lanes;
+  std::unique_ptr<ExecutorPool> executors;
 
  private:
   const Case& case_;
@@ -97,7 +97,7 @@ void on_ranks(int ranks, const std::function<void(comm::Group& group)>& body);
 
 Case batch_norm_and_dropout();
 
-/// A model whose lanes report gradients in `order`, and leave out parameters (their memory is
+/// A model whose executors report gradients in `order`, and leave out parameters (their memory is
 /// filled with rubbish instead).
 struct Rewired {
   std::vector<int> order;

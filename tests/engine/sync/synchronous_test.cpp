@@ -1,4 +1,5 @@
-// The synchronous mode with ranks as threads: the same bits for every number of ranks and lanes.
+// The synchronous mode with ranks as threads: the same bits for every number of ranks and
+// executors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,9 +21,9 @@ using test::Case;
 using test::train;
 using test::Trained;
 
-class RanksAndLanes : public testing::TestWithParam<std::tuple<int, int>> {};
+class RanksAndExecutors : public testing::TestWithParam<std::tuple<int, int>> {};
 
-TEST_P(RanksAndLanes, GiveTheBitsOfOneRank) {
+TEST_P(RanksAndExecutors, GiveTheBitsOfOneRank) {
   const auto [ranks, threads] = GetParam();
   Case tiny_buckets = batch_norm_and_dropout();
   tiny_buckets.sync = Map{{"first_bucket_mib", 0.0}, {"bucket_mib", 0.0}};
@@ -41,7 +42,7 @@ TEST_P(RanksAndLanes, GiveTheBitsOfOneRank) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, RanksAndLanes,
+INSTANTIATE_TEST_SUITE_P(All, RanksAndExecutors,
                          testing::Combine(testing::Values(1, 2, 3, 4), testing::Values(1, 2)));
 
 TEST(Synchronous, WaysThatMayNotChangeTheBits) {
@@ -228,9 +229,10 @@ TEST(SyncModes, UnknownNameGetsTheNearestOne) {
   const auto optimizer = make_optimizer<float>(Map{{"name", "sgd"}}, parameters_of(*model));
   comm::Group group(std::move(comm::memory_transports(1)[0]));
   Replica replica(*model, *optimizer);
-  LanePool lanes(*model, 1);
+  ExecutorPool executors(*model, 1);
   try {
-    make_sync_mode(Map{{"mode", "synk"}}, {*model, *optimizer, group, lanes, replica, {}, 1, 0});
+    make_sync_mode(Map{{"mode", "synk"}},
+                   {*model, *optimizer, group, executors, replica, {}, 1, 0});
     FAIL() << "accepted";
   } catch (const std::invalid_argument& e) {
     EXPECT_THAT(e.what(), testing::HasSubstr("there is no mode 'synk', did you mean 'sync'?"));

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <set>
 
-#include "engine/device/lane.h"
+#include "engine/device/executor.h"
 #include "engine/nn/model_table.h"
 #include "engine/tensor/buffer.h"
 #include "jobspec/value.h"
@@ -117,7 +117,7 @@ TEST(FloodFilling, NoVoxelChangesHands) {
   EXPECT_GT(sizes.size(), 2u);
 }
 
-TEST(FloodFilling, LanesTellWhatTheirModelPutsOut) {
+TEST(FloodFilling, ExecutorsTellWhatTheirModelPutsOut) {
   // A linear layer by hand: of two samples in a program for three.
   const jobspec::Map model{
       {"name", "graph"},
@@ -139,7 +139,7 @@ TEST(FloodFilling, LanesTellWhatTheirModelPutsOut) {
     shard.parameters = parameters.floats();
     shard.result = &result;
     shard.outputs = outputs.data();
-    made->lane()->evaluate(nullptr, shard);
+    made->executor()->evaluate(nullptr, shard);
     EXPECT_THAT(outputs, ElementsAre(321.25f, 642.5f, 96.25f, 192.5f, -1, -1)) << device;
   }
 }

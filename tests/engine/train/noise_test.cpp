@@ -126,9 +126,9 @@ TEST(ExactNoise, OfFashionMnistAtInitialWeights) {
   const Buffer weights = weights_of_pytorch(*model);
   std::vector<std::uint32_t> samples(55000);
   std::iota(samples.begin(), samples.end(), 0u);
-  LanePool lanes(*model, 2);
+  ExecutorPool executors(*model, 2);
   const ExactNoise noise =
-      exact_noise({*dataset, samples, nullptr, 1, *model, weights.floats(), 1}, lanes);
+      exact_noise({*dataset, samples, nullptr, 1, *model, weights.floats(), 1}, executors);
   EXPECT_EQ(noise.samples, 55000);
   EXPECT_NEAR(noise.squared_norm, 3.779, 0.001);
   EXPECT_NEAR(noise.trace, 144.2, 0.1);
@@ -145,12 +145,12 @@ TEST(ExactNoise, AgreesWithTheEstimatorAndDoesNotDependOnLanes) {
   std::vector<std::uint32_t> samples(640);
   std::iota(samples.begin(), samples.end(), 30u);
   const auto measure = [&](const Model& m, int batch, int threads) {
-    LanePool lanes(m, threads);
-    return exact_noise({*dataset, samples, nullptr, 1, m, weights.floats(), batch}, lanes);
+    ExecutorPool executors(m, threads);
+    return exact_noise({*dataset, samples, nullptr, 1, m, weights.floats(), batch}, executors);
   };
-  const ExactNoise one = measure(*model, 1, 1), two_lanes = measure(*model, 1, 2);
-  EXPECT_EQ(one.trace, two_lanes.trace);
-  EXPECT_EQ(one.squared_norm, two_lanes.squared_norm);
+  const ExactNoise one = measure(*model, 1, 1), two_executors = measure(*model, 1, 2);
+  EXPECT_EQ(one.trace, two_executors.trace);
+  EXPECT_EQ(one.squared_norm, two_executors.squared_norm);
   const auto pairs = build_model(mlp, {{16}, 10}, 2, "reference");
   const ExactNoise by_two = measure(*pairs, 2, 1);
   EXPECT_NEAR(by_two.squared_norm, one.squared_norm, 1e-5 * one.squared_norm);
@@ -165,9 +165,9 @@ TEST(ExactNoise, NeedsABatch) {
   const auto dataset = load_dataset(Map{{"name", "synthetic"}, {"samples", 10}});
   const auto model = build_model(Map{{"name", "mlp"}}, {{16}, 10}, 8, "reference");
   const Buffer weights = Buffer::of_floats(model->parameter_floats());
-  LanePool lanes(*model, 1);
+  ExecutorPool executors(*model, 1);
   const std::vector<std::uint32_t> samples{1, 2, 3};
-  EXPECT_THROW(exact_noise({*dataset, samples, nullptr, 1, *model, weights.floats(), 8}, lanes),
+  EXPECT_THROW(exact_noise({*dataset, samples, nullptr, 1, *model, weights.floats(), 8}, executors),
                std::invalid_argument);
 }
 

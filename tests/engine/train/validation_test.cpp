@@ -1,4 +1,4 @@
-// Distributed validation against one lane that judges everything at once.
+// Distributed validation against one executor that judges everything at once.
 #include "engine/train/validation.h"
 
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "engine/device/batch.h"
-#include "engine/device/lane.h"
+#include "engine/device/executor.h"
 #include "engine/device/layer.h"
 #include "engine/optim/optimizer.h"
 #include "engine/sync/replica.h"
@@ -39,28 +39,28 @@ TEST(Validation, EqualsOneLaneAndDoesNotDependOnRanks) {
   batch.inputs = inputs.data();
   batch.labels = labels.data();
   batch.samples = 37;
-  const ShardResult expected =
-      all_at_once->lane()->evaluate(replica.parameters.floats(), replica.running.floats(), batch);
+  const ShardResult expected = all_at_once->executor()->evaluate(replica.parameters.floats(),
+                                                                 replica.running.floats(), batch);
 
-  std::vector<Judgement> results;
+  std::vector<EvalResult> results;
   for (const int ranks : {1, 2, 3, 12}) {  // 12 ranks share 10 chunks
     auto transports = comm::memory_transports(ranks);
-    std::vector<Judgement> judged(static_cast<std::size_t>(ranks));
+    std::vector<EvalResult> evaluated(static_cast<std::size_t>(ranks));
     std::vector<std::thread> threads;
-    for (std::size_t rank = 0; rank < judged.size(); ++rank)
+    for (std::size_t rank = 0; rank < evaluated.size(); ++rank)
       threads.emplace_back([&, rank] {
         comm::Group group(std::move(transports[rank]));
         const auto model = build_model(mlp, {{16}, 10}, 4, "reference");
-        LanePool lanes(*model, 1 + static_cast<int>(rank) % 2);
-        Evaluation evaluation(*model, *dataset, lanes, 4);
-        judged[rank] = validate(evaluation, samples, model->loss(), replica.parameters.floats(),
-                                replica.running.floats(), group);
+        ExecutorPool executors(*model, 1 + static_cast<int>(rank) % 2);
+        Evaluation evaluation(*model, *dataset, executors, 4);
+        evaluated[rank] = validate(evaluation, samples, model->loss(), replica.parameters.floats(),
+                                   replica.running.floats(), group);
       });
     for (std::thread& t : threads)
       t.join();
-    results.insert(results.end(), judged.begin(), judged.end());
+    results.insert(results.end(), evaluated.begin(), evaluated.end());
   }
-  for (const Judgement& j : results) {
+  for (const EvalResult& j : results) {
     EXPECT_EQ(j.loss, results[0].loss);
     ASSERT_EQ(3U, j.metrics.size());  // of ten classes
     EXPECT_EQ("error", j.metrics[0].name);
@@ -94,7 +94,8 @@ TEST(Statistics, AreTheTrainingSetsAndDoNotDependOnRanks) {
   batch.labels = labels.data();
   batch.samples = 40;
   std::vector<float> at_once(whole->statistics()), gradients(whole->parameter_floats());
-  whole->lane()->train(parameters.floats(), batch, 1, gradients.data(), at_once.data(), [](int) {});
+  whole->executor()->train(parameters.floats(), batch, 1, gradients.data(), at_once.data(),
+                           [](int) {});
 
   std::vector<std::vector<float>> results;
   for (const int ranks : {1, 3, 12}) {
@@ -105,8 +106,8 @@ TEST(Statistics, AreTheTrainingSetsAndDoNotDependOnRanks) {
       threads.emplace_back([&, rank] {
         comm::Group group(std::move(transports[rank]));
         const auto model = build_model(mlp, {{16}, 10}, 4, "reference");
-        LanePool lanes(*model, 1 + static_cast<int>(rank) % 2);
-        Evaluation evaluation(*model, *dataset, lanes, 4);
+        ExecutorPool executors(*model, 1 + static_cast<int>(rank) % 2);
+        Evaluation evaluation(*model, *dataset, executors, 4);
         found[rank] =
             statistics_at(evaluation, samples, model->statistics(), parameters.floats(), group);
       });

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "engine/gpu/capture_guard.h"
 #include "engine/gpu/machines.h"
-#include "engine/gpu/recording_guard.h"
 #include "tests/support/emulated_gpu/emulated_gpu.h"
 #include "tests/support/emulated_gpu/library.h"
 #include "tests/support/emulated_gpu/queue.h"

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/gpu/recording_guard.h"
+#include "engine/gpu/capture_guard.h"
 #include "tests/support/emulated_gpu/library.h"
 
 namespace thalweg::engine::gpu {

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/gpu/recording_guard.h"
+#include "engine/gpu/capture_guard.h"
 
 namespace thalweg::engine::gpu {
 namespace {
@@ -102,7 +102,7 @@ struct Step {
   std::uint64_t time = 0;  ///< of the event
 };
 
-struct EmulatedRecording final : Recording {
+struct EmulatedGraph final : CapturedGraph {
   std::vector<Step> steps;
 };
 
@@ -146,17 +146,17 @@ class EmulatedQueue : public Queue {
 
   void begin_recording() override {
     if (recording_ != nullptr) throw GpuError("a recording begins in a recording");
-    recording_ = std::make_unique<EmulatedRecording>();
+    recording_ = std::make_unique<EmulatedGraph>();
     recording_begins();
   }
-  std::unique_ptr<Recording> end_recording() override {
+  std::unique_ptr<CapturedGraph> end_recording() override {
     if (recording_ == nullptr) throw GpuError("a recording ends that never began");
     recording_ends();
     return std::move(recording_);
   }
-  void launch(const Recording& recording) override {
+  void launch(const CapturedGraph& recording) override {
     if (recording_ != nullptr) throw GpuError("a recording is launched in a recording");
-    for (const Step& step : static_cast<const EmulatedRecording&>(recording).steps)
+    for (const Step& step : static_cast<const EmulatedGraph&>(recording).steps)
       put(step);
   }
   void on_host(Work work) override { put({std::move(work), nullptr, nullptr}); }
@@ -181,7 +181,7 @@ class EmulatedQueue : public Queue {
   EmulatedCounters& counters_;
   const MemoryRanges& device_;
   const MemoryRanges& pinned_;
-  std::unique_ptr<EmulatedRecording> recording_;
+  std::unique_ptr<EmulatedGraph> recording_;
 };
 
 class QueueAtOnce final : public EmulatedQueue {

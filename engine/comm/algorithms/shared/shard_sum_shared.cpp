@@ -26,8 +26,8 @@ class SharedSum {
         tree_(*shared_tree_),
         mine_(std::move(mine)),
         count_(count),
-        most_(most_partials()) {
-    small_ = most_ * count * sizeof(float) <= control_block_.small_limit(Collective::allreduce);
+        max_(max_partials()) {
+    small_ = max_ * count * sizeof(float) <= control_block_.small_limit(Collective::allreduce);
     sequence_ = control_block_.open(
         {count, sizeof(float), Signature::kShardSum, static_cast<std::uint32_t>(tree_.shards)},
         small_ ? ControlBlock::Uses::eager : ControlBlock::Uses::nothing);
@@ -39,7 +39,7 @@ class SharedSum {
   /// `in_place` tells whether it could.
   Task run_in_place(bool& in_place);
   /// Of one rank.
-  std::size_t most_partials() const {
+  std::size_t max_partials() const {
     std::vector<std::size_t> owned(static_cast<std::size_t>(control_block_.size()));
     for (const auto& partial : tree_.partials) {
       ++owned[static_cast<std::size_t>(partial.rank)];
@@ -58,7 +58,7 @@ class SharedSum {
   const ShardTree& tree_;
   std::vector<float*> mine_;
   std::size_t count_;
-  std::size_t most_;  ///< partial sums of a rank
+  std::size_t max_;  ///< partial sums of a rank
   bool small_;
   ControlBlock::Sequence sequence_;
   std::vector<Regions::Place> places_;  ///< of this rank's partial sums
@@ -115,7 +115,7 @@ bool SharedSum::find_windows() {
     std::memcpy(&place, control_block_.inlined(sequence_, rank),
                 sizeof place);  // the first of a rank
     if (place.id == 0) return false;
-    if (most_ > kInlinePlaces) {
+    if (max_ > kInlinePlaces) {
       place = control_block_.places(sequence_, rank)[number];
     } else {
       std::memcpy(&place,
@@ -130,7 +130,7 @@ bool SharedSum::find_windows() {
 }
 
 Task SharedSum::run_in_place(bool& in_place) {
-  if (most_ > ControlBlock::kPlaces || !find_places()) places_.assign(1, {});
+  if (max_ > ControlBlock::kPlaces || !find_places()) places_.assign(1, {});
   ControlBlockUntil free(control_block_, sequence_,
                          [this] { return control_block_.may_post(sequence_); });
   co_await free;

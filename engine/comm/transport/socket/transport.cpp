@@ -14,7 +14,7 @@
 namespace thalweg::engine::comm {
 namespace {
 
-constexpr int kMostStreams = 16;
+constexpr int kMaxStreams = 16;
 constexpr const char* kUnlessItPaces = "-";
 constexpr const char* kUse = "THALWEG_SOCKETS";
 constexpr const char* kStreams = "THALWEG_SOCKET_STREAMS";
@@ -96,8 +96,8 @@ SocketSettings SocketSettings::from_environment() {
   }
   const std::string streams = variable(kStreams);
   if (!streams.empty()) settings.streams = std::atoi(streams.c_str());
-  if (settings.streams < 1 || settings.streams > kMostStreams) {
-    throw std::runtime_error(std::string(kStreams) + " is 1 to " + std::to_string(kMostStreams) +
+  if (settings.streams < 1 || settings.streams > kMaxStreams) {
+    throw std::runtime_error(std::string(kStreams) + " is 1 to " + std::to_string(kMaxStreams) +
                              ", not '" + streams + "'");
   }
   settings.congestion = variable(kCongestion);

@@ -1,23 +1,23 @@
-#include "engine/sync/lane_pool.h"
+#include "engine/sync/executor_pool.h"
 
 #include <omp.h>
 
 #include <algorithm>
 
-#include "engine/nn/lane.h"
+#include "engine/nn/executor.h"
 
 namespace thalweg::engine {
 
-LanePool::LanePool(const Model& model, int threads) {
-  // Kernels use OpenMP: one thread per lane, or the lanes would fight over the cores.
+ExecutorPool::ExecutorPool(const Model& model, int threads) {
+  // Kernels use OpenMP: one thread per executor, or the executors would fight over the cores.
   omp_set_num_threads(1);
   for (int i = 0; i < threads; ++i)
-    lanes_.push_back(model.lane());
-  for (std::size_t i = 1; i < lanes_.size(); ++i)
+    executors_.push_back(model.executor());
+  for (std::size_t i = 1; i < executors_.size(); ++i)
     helpers_.emplace_back([this, i] { serve(i); });
 }
 
-LanePool::~LanePool() {
+ExecutorPool::~ExecutorPool() {
   {
     const std::lock_guard lock(mutex_);
     stop_ = true;
@@ -27,13 +27,13 @@ LanePool::~LanePool() {
     helper.join();
 }
 
-std::size_t LanePool::number_of(const Lane& lane) const {
-  const auto found = std::find_if(lanes_.begin(), lanes_.end(),
-                                  [&](const auto& mine) { return mine.get() == &lane; });
-  return static_cast<std::size_t>(found - lanes_.begin());
+std::size_t ExecutorPool::number_of(const Executor& executor) const {
+  const auto found = std::find_if(executors_.begin(), executors_.end(),
+                                  [&](const auto& mine) { return mine.get() == &executor; });
+  return static_cast<std::size_t>(found - executors_.begin());
 }
 
-void LanePool::run(int tasks, const Task& task) {
+void ExecutorPool::run(int tasks, const Task& task) {
   {
     const std::lock_guard lock(mutex_);
     task_ = &task;
@@ -44,13 +44,13 @@ void LanePool::run(int tasks, const Task& task) {
     ++round_;
   }
   changed_.notify_all();
-  work(*lanes_[0]);
+  work(*executors_[0]);
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return busy_ == 0; });
   if (error_) std::rethrow_exception(error_);
 }
 
-void LanePool::serve(std::size_t lane) {
+void ExecutorPool::serve(std::size_t executor) {
   omp_set_num_threads(1);  // the setting is each thread's own
   std::uint64_t seen = 0;
   std::unique_lock lock(mutex_);
@@ -59,16 +59,16 @@ void LanePool::serve(std::size_t lane) {
     if (stop_) return;
     seen = round_;
     lock.unlock();
-    work(*lanes_[lane]);
+    work(*executors_[executor]);
     lock.lock();
     if (--busy_ == 0) changed_.notify_all();
   }
 }
 
-void LanePool::work(Lane& lane) {
+void ExecutorPool::work(Executor& executor) {
   try {
     for (int task = next_++; task < tasks_; task = next_++)
-      (*task_)(task, lane);
+      (*task_)(task, executor);
   } catch (...) {
     const std::lock_guard lock(mutex_);
     if (!error_) error_ = std::current_exception();

@@ -1,4 +1,4 @@
-#include "engine/gpu/recording_guard.h"
+#include "engine/gpu/capture_guard.h"
 
 #include <string>
 

@@ -51,12 +51,12 @@ struct BasicShard {
 };
 using Shard = BasicShard<float>;
 
-/// Activations and workspaces for one shard under way; several lanes of a program may run in
+/// Activations and workspaces for one shard under way; several executors of a program may run in
 /// several threads at once, one thread each. T is float, or double on the reference device.
 template <class T>
-class BasicLane {
+class BasicExecutor {
  public:
-  virtual ~BasicLane() = default;
+  virtual ~BasicExecutor() = default;
   /// Forward and backward. Of a GPU: the work is put into `queue`, nothing is waited for, and
   /// labels and tokens must have been checked (check_numbers). Of the host, where `queue` is not
   /// looked at, all has been done at the return. `ready` may be empty; it is called in the order of
@@ -66,8 +66,8 @@ class BasicLane {
   /// Forward only, with running statistics and no dropout.
   virtual void evaluate(gpu::Queue* queue, const BasicShard<T>& shard) = 0;
 
-  /// Of a GPU, where the parameters have changed: before train() or evaluate(). The host's lanes go
-  /// by Batch::round.
+  /// Of a GPU, where the parameters have changed: before train() or evaluate(). The host's
+  /// executors go by Batch::round.
   virtual void take_parameters(gpu::Queue& queue, const T* parameters) {
     (void)queue, (void)parameters;
   }
@@ -77,7 +77,7 @@ class BasicLane {
   /// Whose copy that is: what the last call of take_parameters() was given.
   virtual const T* parameters_taken() const { return nullptr; }
 
-  /// Of the host's lanes: the same with the result returned.
+  /// Of the host's executors: the same with the result returned.
   ShardResult train(const T* parameters, const Batch& batch, T scale, T* gradients, T* statistics,
                     const ReadyFunction& ready) {
     ShardResult result;

@@ -1,4 +1,4 @@
-#include "engine/device/cuda/lane.h"
+#include "engine/device/cuda/executor.h"
 
 #include "engine/device/cuda/layout.h"
 
@@ -11,7 +11,8 @@ std::size_t floats_of(const std::vector<ParameterInfo>& infos) {
 
 }  // namespace
 
-CudaLane::CudaLane(gpu::Gpu& machine, const Plan& plan, const std::vector<ParameterInfo>& infos)
+CudaExecutor::CudaExecutor(gpu::Gpu& machine, const Plan& plan,
+                           const std::vector<ParameterInfo>& infos)
     : plan_(plan),
       floats_(floats_of(infos)),
       arena_(machine, plan.arena_bytes,
@@ -24,7 +25,7 @@ CudaLane::CudaLane(gpu::Gpu& machine, const Plan& plan, const std::vector<Parame
     machine.copy(constants_.data(), plan.constants.data(), constants_.bytes());
 }
 
-void CudaLane::bind(const Shard& shard) {
+void CudaExecutor::bind(const Shard& shard) {
   const auto base = [&](Home home) -> const void* {
     switch (home) {
       case Home::arena:
@@ -65,19 +66,19 @@ void CudaLane::bind(const Shard& shard) {
   }
 }
 
-Frame CudaLane::frame(gpu::Queue& queue, const Shard& shard) const {
+Frame CudaExecutor::frame(gpu::Queue& queue, const Shard& shard) const {
   return {pointers_.data(), shard.key, queue, shard.batch.partner_labels != nullptr,
           shard.batch.draw_labels};
 }
 
-void CudaLane::take_parameters(gpu::Queue& queue, const float* parameters) {
+void CudaExecutor::take_parameters(gpu::Queue& queue, const float* parameters) {
   taken_ = parameters;
   if (weights_.bytes() == 0) return;
   convert(queue, static_cast<std::int64_t>(floats_), Type::f32, parameters, Type::bf16,
           weights_.data());
 }
 
-void CudaLane::train(gpu::Queue* queue, const Shard& shard, const ReadyFunction& ready) {
+void CudaExecutor::train(gpu::Queue* queue, const Shard& shard, const ReadyFunction& ready) {
   bind(shard);
   const Frame at = frame(*queue, shard);
   for (const auto* operations : {&plan_.forward, &plan_.loss})
@@ -93,7 +94,7 @@ void CudaLane::train(gpu::Queue* queue, const Shard& shard, const ReadyFunction&
   }
 }
 
-void CudaLane::evaluate(gpu::Queue* queue, const Shard& shard) {
+void CudaExecutor::evaluate(gpu::Queue* queue, const Shard& shard) {
   bind(shard);
   const Frame at = frame(*queue, shard);
   for (const auto* operations : {&plan_.evaluation, &plan_.evaluation_loss})

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/device/cpu/plan.h"
-#include "engine/device/lane.h"
+#include "engine/device/executor.h"
 #include "engine/tensor/buffer.h"
 #include "engine/tensor/parameter.h"
 
@@ -15,16 +15,16 @@ namespace thalweg::engine::cpu {
 
 /// Nothing is allocated after construction (oneDNN keeps small tables of its own while a primitive
 /// runs).
-class CpuLane final : public BasicLane<float> {
+class CpuExecutor final : public BasicExecutor<float> {
  public:
   /// Told what an operation of train() took; null: the loss.
   using Observer = std::function<void(const Operation*, double seconds)>;
 
-  /// `plan`, `graph` and `infos` must outlive the lane.
-  CpuLane(const Plan& plan, const Graph& graph, const std::vector<ParameterInfo>& infos);
+  /// `plan`, `graph` and `infos` must outlive the executor.
+  CpuExecutor(const Plan& plan, const Graph& graph, const std::vector<ParameterInfo>& infos);
 
-  using BasicLane<float>::train;
-  using BasicLane<float>::evaluate;
+  using BasicExecutor<float>::train;
+  using BasicExecutor<float>::evaluate;
   void train(gpu::Queue*, const Shard& shard, const ReadyFunction& ready) override;
   void evaluate(gpu::Queue*, const Shard& shard) override;
   /// For whoever wants to know where time goes; empty: nobody.

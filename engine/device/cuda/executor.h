@@ -9,10 +9,10 @@
 namespace thalweg::engine::cuda {
 
 /// Nothing is allocated after construction.
-class CudaLane final : public BasicLane<float> {
+class CudaExecutor final : public BasicExecutor<float> {
  public:
-  /// `plan` must outlive the lane.
-  CudaLane(gpu::Gpu& machine, const Plan& plan, const std::vector<ParameterInfo>& infos);
+  /// `plan` must outlive the executor.
+  CudaExecutor(gpu::Gpu& machine, const Plan& plan, const std::vector<ParameterInfo>& infos);
 
   void take_parameters(gpu::Queue& queue, const float* parameters) override;
   gpu::Bf16* narrow_parameters() override { return static_cast<gpu::Bf16*>(weights_.data()); }

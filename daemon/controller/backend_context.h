@@ -18,14 +18,14 @@ struct Controller::Observation {
   bool changed = false;   ///< it was said that somebody changed what names it
 };
 
-struct Controller::Slot {
-  Slot(BackendSlot with, const boost::asio::any_io_executor& executor)
-      : slot(std::move(with)),
-        name(slot.backend->name()),
+struct Controller::BackendContext {
+  BackendContext(BackendSetup with, const boost::asio::any_io_executor& executor)
+      : setup(std::move(with)),
+        name(setup.backend->name()),
         timer(executor),
         description_timer(executor) {}
 
-  BackendSlot slot;
+  BackendSetup setup;
   std::string name;
   boost::asio::steady_timer timer;
   boost::asio::steady_timer description_timer;

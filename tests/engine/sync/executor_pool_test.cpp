@@ -1,4 +1,4 @@
-#include "engine/sync/lane_pool.h"
+#include "engine/sync/executor_pool.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <set>
 #include <stdexcept>
 
-#include "engine/device/lane.h"
+#include "engine/device/executor.h"
 #include "jobspec/value.h"
 
 namespace thalweg::engine {
@@ -17,48 +17,48 @@ std::unique_ptr<Model> tiny_model() {
   return build_model(mlp, {{3}, 2}, 1, "reference");
 }
 
-TEST(LanePool, RunsEveryTaskOnce) {
+TEST(ExecutorPool, RunsEveryTaskOnce) {
   const auto model = tiny_model();
   for (const int threads : {1, 2, 3}) {
-    LanePool pool(*model, threads);
+    ExecutorPool pool(*model, threads);
     for (int round = 0; round < 50; ++round) {
       std::array<std::atomic<int>, 7> runs{};
-      pool.run(7, [&](int task, Lane&) { ++runs[static_cast<std::size_t>(task)]; });
+      pool.run(7, [&](int task, Executor&) { ++runs[static_cast<std::size_t>(task)]; });
       for (const auto& count : runs)
         EXPECT_EQ(count, 1);
     }
   }
 }
 
-TEST(LanePool, GivesEveryThreadItsOwnLane) {
+TEST(ExecutorPool, GivesEveryThreadItsOwnExecutor) {
   const auto model = tiny_model();
-  LanePool pool(*model, 2);
+  ExecutorPool pool(*model, 2);
   std::mutex mutex;
-  std::set<Lane*> lanes;
+  std::set<Executor*> executors;
   std::set<std::thread::id> threads;
   std::atomic<int> arrived{0};
-  pool.run(2, [&](int, Lane& lane) {
+  pool.run(2, [&](int, Executor& executor) {
     ++arrived;
     while (arrived < 2)
       std::this_thread::yield();  // both tasks at once
     const std::lock_guard lock(mutex);
-    lanes.insert(&lane);
+    executors.insert(&executor);
     threads.insert(std::this_thread::get_id());
   });
-  EXPECT_EQ(lanes.size(), 2u);
+  EXPECT_EQ(executors.size(), 2u);
   EXPECT_EQ(threads.size(), 2u);
 }
 
-TEST(LanePool, PassesOnWhatATaskThrows) {
+TEST(ExecutorPool, PassesOnWhatATaskThrows) {
   const auto model = tiny_model();
-  LanePool pool(*model, 2);
+  ExecutorPool pool(*model, 2);
   EXPECT_THROW(pool.run(4,
-                        [](int task, Lane&) {
+                        [](int task, Executor&) {
                           if (task == 1) throw std::runtime_error("no");
                         }),
                std::runtime_error);
   std::atomic<int> runs{0};
-  pool.run(4, [&](int, Lane&) { ++runs; });
+  pool.run(4, [&](int, Executor&) { ++runs; });
   EXPECT_EQ(runs, 4);
 }
 

@@ -1,4 +1,4 @@
-#include "engine/device/cpu/lane.h"
+#include "engine/device/cpu/executor.h"
 
 #include <dnnl_debug.h>
 
@@ -11,7 +11,8 @@
 
 namespace thalweg::engine::cpu {
 
-CpuLane::CpuLane(const Plan& plan, const Graph& graph, const std::vector<ParameterInfo>& infos)
+CpuExecutor::CpuExecutor(const Plan& plan, const Graph& graph,
+                         const std::vector<ParameterInfo>& infos)
     : plan_(plan),
       graph_(graph),
       infos_(infos),
@@ -34,7 +35,7 @@ CpuLane::CpuLane(const Plan& plan, const Graph& graph, const std::vector<Paramet
   bind(Home::weights, weights_.data());
 }
 
-std::vector<CpuLane::Call> CpuLane::prepare(const std::vector<Operation>& operations) {
+std::vector<CpuExecutor::Call> CpuExecutor::prepare(const std::vector<Operation>& operations) {
   std::vector<Call> calls;
   for (const Operation& operation : operations) {
     Call call{&operation, {}};
@@ -46,7 +47,7 @@ std::vector<CpuLane::Call> CpuLane::prepare(const std::vector<Operation>& operat
   return calls;
 }
 
-void CpuLane::bind(Home home, const void* base) {
+void CpuExecutor::bind(Home home, const void* base) {
   const void*& bound = bound_[static_cast<std::size_t>(home)];
   if (bound == base) return;
   bound = base;
@@ -59,7 +60,7 @@ void CpuLane::bind(Home home, const void* base) {
   }
 }
 
-void CpuLane::run(const Call& call, const Frame& frame) {
+void CpuExecutor::run(const Call& call, const Frame& frame) {
   if (call.operation->kernel) {
     call.operation->kernel(frame);
     return;
@@ -73,7 +74,7 @@ void CpuLane::run(const Call& call, const Frame& frame) {
 }
 
 template <class Work>
-void CpuLane::watched(const Operation* operation, Work work) {
+void CpuExecutor::watched(const Operation* operation, Work work) {
   if (!observer_) return work();
   const auto start = std::chrono::steady_clock::now();
   work();
@@ -81,7 +82,7 @@ void CpuLane::watched(const Operation* operation, Work work) {
             std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
 }
 
-const float* CpuLane::whole_shard(const Batch& batch) {
+const float* CpuExecutor::whole_shard(const Batch& batch) {
   const bool aligned = reinterpret_cast<std::uintptr_t>(batch.inputs) % alignment_bytes == 0;
   if (batch.samples == plan_.samples && aligned) return batch.inputs;
   const auto given = static_cast<std::size_t>(batch.samples * elements(graph_.input));
@@ -90,7 +91,7 @@ const float* CpuLane::whole_shard(const Batch& batch) {
   return staging_.floats();
 }
 
-void CpuLane::read_parameters(const Shard& shard, const Frame& frame) {
+void CpuExecutor::read_parameters(const Shard& shard, const Frame& frame) {
   const std::uint64_t round = shard.batch.round;
   if (round != 0 && round == round_ && shard.parameters == made_from_) return;
   round_ = round;
@@ -99,7 +100,7 @@ void CpuLane::read_parameters(const Shard& shard, const Frame& frame) {
     watched(call.operation, [&] { run(call, frame); });
 }
 
-void CpuLane::train(gpu::Queue*, const Shard& shard, const ReadyFunction& ready) {
+void CpuExecutor::train(gpu::Queue*, const Shard& shard, const ReadyFunction& ready) {
   const Batch& batch = shard.batch;
   check_batch(batch, plan_.samples, true);
   const SingleThread guard;
@@ -134,7 +135,7 @@ void CpuLane::train(gpu::Queue*, const Shard& shard, const ReadyFunction& ready)
   }
 }
 
-void CpuLane::evaluate(gpu::Queue*, const Shard& shard) {
+void CpuExecutor::evaluate(gpu::Queue*, const Shard& shard) {
   const Batch& batch = shard.batch;
   check_batch(batch, plan_.samples, false);
   const SingleThread guard;

@@ -1,4 +1,4 @@
-// The threads of a rank, one lane of the model each.
+// The threads of a rank, one executor of the model each.
 #pragma once
 
 #include <atomic>
@@ -14,34 +14,35 @@
 
 namespace thalweg::engine {
 
-/// Runs tasks (shards) on `threads` lanes; the calling thread is one of them. A task is computed by
-/// one thread alone, so results do not depend on the number of threads. run() is for one thread.
-class LanePool {
+/// Runs tasks (shards) on `threads` executors; the calling thread is one of them. A task is
+/// computed by one thread alone, so results do not depend on the number of threads. run() is for
+/// one thread.
+class ExecutorPool {
  public:
-  using Task = std::function<void(int task, Lane& lane)>;
+  using Task = std::function<void(int task, Executor& executor)>;
 
-  LanePool(const Model& model, int threads);
-  LanePool(const LanePool&) = delete;
-  LanePool& operator=(const LanePool&) = delete;
-  ~LanePool();
+  ExecutorPool(const Model& model, int threads);
+  ExecutorPool(const ExecutorPool&) = delete;
+  ExecutorPool& operator=(const ExecutorPool&) = delete;
+  ~ExecutorPool();
 
-  /// For those who give a lane work between two run()s.
-  Lane& lane(std::size_t number) { return *lanes_[number]; }
-  int threads() const { return static_cast<int>(lanes_.size()); }
+  /// For those who give an executor work between two run()s.
+  Executor& executor(std::size_t number) { return *executors_[number]; }
+  int threads() const { return static_cast<int>(executors_.size()); }
   /// For Batch::round, within a task: the number of this run(). Nobody may change the parameters
   /// while tasks read them.
   std::uint64_t round() const { return round_; }
-  /// Which of the lanes it is: 0 ... threads() - 1.
-  std::size_t number_of(const Lane& lane) const;
+  /// Which of the executors it is: 0 ... threads() - 1.
+  std::size_t number_of(const Executor& executor) const;
   /// Calls `task` once for each number below `tasks`, started in ascending order; returns when all
   /// are done. Throws the first exception that a task threw, after the others have ended.
   void run(int tasks, const Task& task);
 
  private:
-  void serve(std::size_t lane);
-  void work(Lane& lane);
+  void serve(std::size_t executor);
+  void work(Executor& executor);
 
-  std::vector<std::unique_ptr<Lane>> lanes_;
+  std::vector<std::unique_ptr<Executor>> executors_;
   std::vector<std::thread> helpers_;
   std::mutex mutex_;
   std::condition_variable changed_;
