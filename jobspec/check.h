@@ -40,7 +40,7 @@ class Target {
  public:
   Target(const Schema& schema, std::string_view path);
 
-  bool known() const { return selector_ || !options_.empty(); }
+  bool known() const { return open_ || selector_ || !options_.empty(); }
   /// Picks a variant of its section.
   bool selector() const { return selector_ != nullptr; }
   /// A whole number is asked for.
@@ -54,6 +54,7 @@ class Target {
 
  private:
   std::string path_;
+  bool open_ = false;
   const Section* selector_ = nullptr;
   std::vector<const Option*> options_;
 };

@@ -42,7 +42,8 @@ std::string configuration_hash(const Value& train, const Resources& resources) {
   return to_hex(hash_of(train, resources));
 }
 
-Expansion expand(const Sweep& sweep, const Schema& schema) {
+Expansion expand(const Sweep& sweep, const Schema& engine) {
+  const Schema& schema = sweep.program ? open_schema() : engine;
   Diagnostics diagnostics(sweep.file);
   check_size(sweep, diagnostics);
   diagnostics.throw_if_any();

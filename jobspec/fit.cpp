@@ -203,7 +203,7 @@ std::string mismatch_at(const std::string& path, const Option& option, const Val
   return expected;
 }
 
-Target::Target(const Schema& schema, std::string_view path) : path_(path) {
+Target::Target(const Schema& schema, std::string_view path) : path_(path), open_(schema.open) {
   const std::size_t dot = path.rfind('.');
   const std::string_view parent = dot == path.npos ? "" : path.substr(0, dot);
   const std::string_view key = dot == path.npos ? path : path.substr(dot + 1);
@@ -232,6 +232,7 @@ bool Target::real() const {
 
 std::string Target::mismatch(const Value& value, std::string* hint) const {
   if (selector_) return jobspec::mismatch(*selector_, value, hint);
+  if (open_ && value.is_number() && !std::isfinite(value.as_double())) return "a finite number";
   std::string expected;
   for (const Option* option : options_) {
     expected = mismatch_at(path_, *option, value, hint);

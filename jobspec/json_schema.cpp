@@ -213,14 +213,25 @@ Value parameters(const Schema& schema) {
   for (const FileKey& key : file_keys()) {
     if (key.section == "resources") add("resources." + key.name, parsed(key.schema), key.doc);
   }
-  Value value =
-      Map{{"type", "object"},
-          {"description", "what varies, by the path of the option"},
-          {"minProperties", 1},
-          {"properties", std::move(properties)},
-          {"additionalProperties", Map{{"allOf", List{Map{{"$ref", "#/definitions/group"}},
-                                                      Map{{"required", List{"parameters"}}}}}}}};
+  Value value = Map{{"type", "object"},
+                    {"description", "what varies, by the path of the option"},
+                    {"minProperties", 1},
+                    {"properties", std::move(properties)},
+                    {"additionalProperties", Map{{"$ref", "#/definitions/parameter"}}}};
   return value;
+}
+
+/// What may vary where the engine trains: its options, and the sections that hold them.
+List parameter_names(const Schema& schema, const Value& parameters) {
+  List names;
+  for (const auto& [name, fits] : parameters.find("properties")->as_map())
+    names.emplace_back(name);
+  for (const Section& section : schema.sections) {
+    const bool told = std::find(names.begin(), names.end(), Value(section.path)) != names.end();
+    if (!section.path.empty() && !told) names.emplace_back(section.path);
+  }
+  names.emplace_back("resources");
+  return names;
 }
 
 Value definitions() {
@@ -304,8 +315,25 @@ const std::vector<FileKey>& file_keys() {
       {"", "env", R"({"type": "object", "additionalProperties": {"type": ["string", "null"]}})",
        "variables of the attempts' environment; null removes one"},
       {"", "clamp", flag, "take the most nodes allowed where more are asked for"},
-      {"", "program", anything, "of W&B sweep files: ignored where there is train"},
-      {"", "command", anything, "of W&B sweep files: ignored where there is train"},
+      {"", "program", text, "a file of your own to run instead of Thalweg's engine"},
+      {"", "command", list_of_texts,
+       "what to execute, with macros as ${program} and ${args}; default: the program with ${args}"},
+      {"", "config", R"({"type": "object"})",
+       "with program: what it is given beside the parameters"},
+      {"", "interpreter", text, "with program: what ${interpreter} is; default python3"},
+      {"", "launch", R"({"enum": ["once", "per_node", "per_rank"]})",
+       "with program: how many processes are started; default per_rank"},
+      {"", "setup", list_of_texts,
+       "with program: shell lines before it on every node, as source venv/bin/activate"},
+      {"", "container", text, "with program: an image that apptainer exec runs it in"},
+      {"", "metric_pattern", list_of_texts,
+       "with program: regular expressions with named groups that find metrics in its output"},
+      {"", "tensorboard", text, "with program: folder of its TensorBoard event files"},
+      {"", "stall", time, "with program: seconds of silence after which it is ended"},
+      {"", "stop",
+       R"({"type": "object", "additionalProperties": false, "properties": {"at": {"enum": ["target"]},
+           "patience": {"type": "integer", "minimum": 1}}})",
+       "with program: when it is asked to stop early"},
       {"", "project", anything, "of W&B sweep files: ignored"},
       {"", "entity", anything, "of W&B sweep files: ignored"},
       {"", "apiVersion", anything, "of W&B sweep files: ignored"},
@@ -361,13 +389,18 @@ std::string json_schema(const Schema& schema) {
   top.emplace_back("resources", object("what one trial runs on", of_section("resources")));
   top.emplace_back("limits", object("what the sweep may take", of_section("limits")));
   top.emplace_back("slurm", slurm_block(of_section("slurm")));
-  top.emplace_back("parameters", parameters(schema));
+  Value varied = parameters(schema);
+  Map engine_only{{"propertyNames", Map{{"enum", parameter_names(schema, varied)}}}};
+  top.emplace_back("parameters", std::move(varied));
   top.emplace_back("train", train_section(schema, ""));
   Map map{{"$schema", "http://json-schema.org/draft-07/schema#"},
           {"title", "Thalweg sweep file"},
           {"type", "object"},
           {"properties", std::move(top)},
-          {"required", List{"train"}},
+          {"anyOf", List{Map{{"required", List{"train"}}}, Map{{"required", List{"program"}}},
+                         Map{{"required", List{"command"}}}}},
+          {"if", Map{{"required", List{"train"}}}},
+          {"then", Map{{"properties", Map{{"parameters", std::move(engine_only)}}}}},
           {"additionalProperties", false},
           {"definitions", definitions()}};
   return Value(std::move(map)).to_json();

@@ -15,8 +15,6 @@ constexpr std::int64_t max_seeds = 10'000;
 
 /// Keys of W&B sweep files that mean nothing here.
 constexpr const char* ignored_keys[][2] = {
-    {"program", "training is Thalweg's own engine"},
-    {"command", "training is Thalweg's own engine"},
     {"project", "sweeps stand in one list"},
     {"entity", "the owner is who submits"},
     {"apiVersion", "a sweep file has no versions yet"},
@@ -30,8 +28,8 @@ constexpr const char* refused_keys[][2] = {
     {"constraint", "zip and when are supported"},
     {"metrics", "one metric is supported"},
     {"scheduler", "method grid and random are supported"},
-    {"job", "training is Thalweg's own engine; see train"},
-    {"image_uri", "training is Thalweg's own engine; see train"},
+    {"job", "see program and command"},
+    {"image_uri", "see container, with program"},
 };
 
 bool one_line(const std::string& text) {
@@ -105,7 +103,8 @@ void check_length(const Value& train, Diagnostics& diagnostics) {
 void parse_train(Fields& top, Parsing& parsing) {
   const Value* train = top.take("train");
   if (!train) {
-    top.missing("train", "the section that says what to train");
+    top.missing("train", "the section that says what to train",
+                "or program, a file of your own to run");
     return;
   }
   if (!train->is_map()) {
@@ -127,6 +126,60 @@ void parse_train(Fields& top, Parsing& parsing) {
   check_length(*train, parsing.diagnostics);
   for (ValidationError& mismatch : check_train(*train, parsing.schema, varied)) {
     complain(std::move(mismatch), "train.", parsing.diagnostics);
+  }
+}
+
+/// A key cannot be a value and hold others.
+void check_nesting(const Sweep& sweep, Diagnostics& diagnostics) {
+  for (const Axis& axis : sweep.axes) {
+    for (std::size_t dot = axis.name.find('.'); dot != axis.name.npos;
+         dot = axis.name.find('.', dot + 1)) {
+      const std::string outer = axis.name.substr(0, dot);
+      const Value* found = sweep.train.find(outer);
+      const bool value = find_axis(sweep, outer) || (found && !found->is_map());
+      if (value && resource_key(axis.name).empty())
+        diagnostics.add(axis.place, "parameters." + axis.name,
+                        "found a value for " + outer + " itself, expected one of the two");
+    }
+  }
+}
+
+/// `program` and what belongs to it; `config` is what `train` is to the engine.
+void parse_program(Fields& top, Parsing& parsing) {
+  Sweep& sweep = parsing.sweep;
+  sweep.program = read_program(top, parsing.diagnostics);
+  for (const std::string& key : program_keys())
+    if (const Value* value = top.take(key)) sweep.places[key] = value->place;
+  sweep.program->passes_seed = top.take("seeds") != nullptr;
+  const Value* config = top.take("config");
+  if (config && !config->is_map()) {
+    top.wrong(*config, "config", "a map of what the program is given beside parameters");
+  } else if (config) {
+    for (const Axis& axis : sweep.axes)
+      if (config->find(axis.name))
+        sweep.notes.push_back("config." + axis.name + ": replaced by parameters." + axis.name);
+  }
+  check_nesting(sweep, parsing.diagnostics);
+  if (sweep.metric_given) return;
+  sweep.metric.name = "loss";
+  const auto place = sweep.places.find(top.take("program") ? "program" : "command");
+  parsing.note(place->second, "metric",
+               "missing, so trials are ranked by the smallest loss that the program reports",
+               "as metric: {name: val/loss, goal: minimize}");
+}
+
+/// Keys of programs beside `train`: the engine trains, as it always did with such files.
+void pass_over_program(Fields& top, Parsing& parsing) {
+  std::vector<std::string> keys = program_keys();
+  keys.emplace_back("config");
+  for (const std::string& key : keys) {
+    const Value* value = top.take_quietly(key);
+    if (!value) continue;
+    if (key == "program" || key == "command")
+      parsing.sweep.notes.push_back(key + ": ignored, train is there, so Thalweg's engine trains");
+    else
+      parsing.diagnostics.add(value->place, key, "found train, expected program or command with it",
+                              "leave out train, or this");
   }
 }
 
@@ -181,23 +234,29 @@ void parse_resources(Fields& top, Parsing& parsing) {
 
 }  // namespace
 
+bool runs_program(const Value& file) {
+  return file.is_map() && !file.find("train") && (file.find("program") || file.find("command"));
+}
+
 void Parsing::note(Place place, std::string key, std::string message, std::string hint) {
   const Diagnostic note{sweep.file, place, std::move(key), std::move(message), std::move(hint)};
   sweep.notes.push_back(note.to_string());
 }
 
-Sweep parse_sweep(std::string_view text, const std::string& file_name, const Schema& schema,
+Sweep parse_sweep(std::string_view text, const std::string& file_name, const Schema& engine,
                   const SiteLimits& site) {
   const Value file = read_yaml(text, file_name);
   Diagnostics diagnostics(file_name);
   Sweep sweep;
+  const bool own = runs_program(file);
+  const Schema& schema = own ? open_schema() : engine;
   Parsing parsing{schema, site, diagnostics, sweep, {}};
   sweep.file = file_name;
   sweep.slurm = site.slurm;
   sweep.limits.max_trials = site.max_trials;
   sweep.limits.max_trials_from = site.source_of("max_trials");
   Fields top(file, "", diagnostics);
-  if (!top.is_map() || refuse_program(file, parsing)) diagnostics.throw_if_any();
+  if (!top.is_map()) diagnostics.throw_if_any();
 
   parse_name(top, sweep);
   top.text("description", sweep.description);
@@ -211,13 +270,18 @@ Sweep parse_sweep(std::string_view text, const std::string& file_name, const Sch
   if (top.integer("seed", seed, {0})) sweep.seed = static_cast<std::uint64_t>(seed);
   parse_seeds(top, sweep);
   const std::size_t before = diagnostics.size();
-  const Value* train = top.take("train");
+  const Value* train = own ? top.take("config") : top.take("train");
   if (train && train->is_map()) sweep.train = *train;
   if (const Value* value = top.take("parameters")) parse_parameters(*value, train, parsing);
   if (const Value* value = top.take("zip")) parse_zip(*value, parsing);
   if (const Value* value = top.take("each")) parse_each(*value, parsing);
   if (const Value* value = top.take("when")) parse_when(*value, parsing);
-  parse_train(top, parsing);
+  if (own) {
+    parse_program(top, parsing);
+  } else {
+    pass_over_program(top, parsing);
+    parse_train(top, parsing);
+  }
   const std::size_t after = diagnostics.size();
   parse_run_cap(top, parsing);
   parse_resources(top, parsing);

@@ -32,9 +32,8 @@ void advise(Parsing& parsing);
 /// Whether a list of reals was written with decimal commas: [0,001, 0,01], which YAML reads as four
 /// whole numbers.
 bool decimal_commas(const std::vector<Value>& values);
-/// A W&B file that runs a program of its own, without `train`: one complaint says so. False where
-/// it is none.
-bool refuse_program(const Value& file, Parsing& parsing);
+/// Whether the file runs a program of the user's own: `program` or `command`, and no `train`.
+bool runs_program(const Value& file);
 /// `zip`, `each` and `when`, after the parameters.
 void parse_zip(const Value& value, Parsing& parsing);
 void parse_each(const Value& value, Parsing& parsing);

@@ -67,11 +67,15 @@ struct Section {
 struct Schema {
   std::string version;  ///< of the engine that printed it
   std::vector<Section> sections;
+  bool open = false;  ///< every option there may be is known, and takes any value
 
   std::string to_json() const;
   /// Throws InputError where it is not what to_json writes.
   static Schema from_json(std::string_view json);
 };
+
+/// What the configuration of a program of the user's own is checked against: nothing is unknown.
+const Schema& open_schema();
 
 /// What would be right, in words ("a whole number of at least 1"); empty where the value fits the
 /// option. NaN and infinity never fit. `hint` is set to a remedy, or left alone where there is

@@ -11,6 +11,7 @@
 
 #include "jobspec/axis.h"
 #include "jobspec/fwd.h"
+#include "jobspec/program.h"
 #include "jobspec/site.h"
 #include "jobspec/slurm_block.h"
 #include "jobspec/trial.h"
@@ -56,7 +57,8 @@ struct Sweep {
   std::vector<std::string>
       each;  ///< random: every draw of the other axes meets every value of these
   std::vector<When> when;
-  Value train = Map{};
+  Value train = Map{};             ///< of a program of the user's own, its `config`
+  std::optional<Program> program;  ///< runs instead of the engine
   Resources resources;
   Limits limits;
   SlurmOptions slurm;

@@ -1,5 +1,5 @@
-// trial.yaml, format 1: keys format, seed, train, resources, metric, sweep_ranks (the trial) and
-// attempt (id, token, push, push_secret, resume, init_from).
+// trial.yaml, format 1: keys format, seed, train, program, resources, metric, sweep_ranks (the
+// trial) and attempt (id, token, push, push_secret, resume, init_from).
 #include "jobspec/trial.h"
 
 #include <fmt/core.h>
@@ -20,7 +20,7 @@ Value trial_to_value(const Trial& trial) {
       list.push_back(folder.string());
     return list;
   };
-  return Map{
+  Map map{
       {"format", Trial::format},
       {"seed", static_cast<std::int64_t>(trial.seed)},
       {"train", trial.train},
@@ -34,6 +34,8 @@ Value trial_to_value(const Trial& trial) {
                       {"resume", texts(trial.resume)},
                       {"init_from", texts(trial.init_from)}}},
   };
+  if (trial.program) map.emplace_back("program", write_program(*trial.program));
+  return map;
 }
 
 void read_attempt(const Value& value, Trial& trial, Diagnostics& diagnostics) {
@@ -117,6 +119,8 @@ Trial parse_trial(const std::string& text, const std::string& name) {
   } else if (fields.is_map()) {
     fields.missing("train", "the section that says what to train");
   }
+  if (const Value* program = fields.take("program"))
+    trial.program = read_written_program(*program, "program", diagnostics);
   if (const Value* resources = fields.take("resources")) {
     trial.resources = read_resources(*resources, "resources", diagnostics);
   }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "jobspec/id.h"
+#include "jobspec/program.h"
 #include "jobspec/value.h"
 
 namespace thalweg::jobspec {
@@ -41,7 +42,8 @@ struct Trial {
   static constexpr int format = 1;
 
   std::uint64_t seed = 1;
-  Value train = Map{};  ///< the `train` tree with this trial's parameters put in
+  Value train = Map{};             ///< the `train` tree with this trial's parameters put in
+  std::optional<Program> program;  ///< runs instead of the engine; `train` is its configuration
   Resources resources;
   Metric metric;
   /// The most ranks that a trial of its sweep has: what `auto` is for all of them alike; 0 = not

@@ -11,6 +11,7 @@
 #include "daemon/api/client.h"
 #include "daemon/api/engine_check.h"
 #include "daemon/api/program.h"
+#include "daemon/api/program_check.h"
 #include "jobspec/axis.h"
 #include "jobspec/cost.h"
 #include "jobspec/paths.h"
@@ -89,7 +90,10 @@ Json check(Context& context, const std::string& file, const jobspec::Schema& sch
     jobspec::Sweep sweep = jobspec::parse_sweep(text, file, schema, limits);
     sweep.directory = jobspec::directory_of(file);
     const jobspec::Expansion expansion = jobspec::expand(sweep, schema);
-    ask_engine(options, text, limits, sweep, result);
+    if (sweep.program)
+      api::check_program({{}, is_for_slurm(options, sweep)}, expansion, sweep);
+    else
+      ask_engine(options, text, limits, sweep, result);
     if (is_for_slurm(options, sweep)) ask_slurm(context, text, sweep, result);
     const auto& trials = expansion.trials;
     result["ok"] = true;

@@ -26,6 +26,9 @@ struct LaunchRequest {
   jobspec::Resources resources;
   jobspec::SlurmOptions slurm;             ///< `local` takes signal_before_end_s only
   std::vector<std::string> environment{};  ///< NAME=value; empty = the controller's own
+  /// How many processes of the engine are started: one for each rank, or as few as a program of the
+  /// user's own asks for, which each of them then starts and watches over.
+  jobspec::LaunchMode launch = jobspec::LaunchMode::per_rank;
 };
 
 enum class SubmitOutcome {

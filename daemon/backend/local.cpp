@@ -111,7 +111,7 @@ class LocalBackend : public Backend {
 
   Awaitable<bool> release(const LaunchRequest& request, const std::string&) override {
     if (alive_child(request.token)) co_return true;
-    const std::string ranks = std::to_string(request.resources.ranks());
+    const std::string ranks = std::to_string(processes_of(request));
     const std::string threads = std::to_string(request.resources.threads_per_rank);
     // As Slurm does it: told in time to write a checkpoint, then ended.
     const std::int64_t limit = request.resources.time_limit_s;
@@ -191,6 +191,18 @@ class LocalBackend : public Backend {
   }
   std::optional<Claim> claim_of(const TrackedJob& job) {
     return disk_.run([folder = job.folder] { return read_claim(folder); });
+  }
+
+  static int processes_of(const LaunchRequest& request) {
+    switch (request.launch) {
+      case jobspec::LaunchMode::once:
+        return 1;
+      case jobspec::LaunchMode::per_node:
+        return request.resources.nodes;
+      case jobspec::LaunchMode::per_rank:
+        break;
+    }
+    return request.resources.ranks();
   }
 
   static std::int64_t cores_of(const jobspec::Resources& r) {

@@ -47,11 +47,17 @@ std::string batch_script(const BatchScript& job) {
   // exec: the job's exit code is srun's. Every number is given: jobs that come through the library
   // lack the variables that sbatch would set, and since 22.05 srun no longer takes cpus-per-task
   // from the job.
-  text += "exec " + shell_word(job.srun) + " --mpi=" + job.request.slurm.mpi +
-          " --kill-on-bad-exit=1 --input=none \\\n";
-  text += "  --nodes=" + std::to_string(r.nodes) + " --ntasks=" + std::to_string(r.ranks()) +
-          " --ntasks-per-node=" + std::to_string(r.ranks_per_node) +
-          " --cpus-per-task=" + std::to_string(r.threads_per_rank) + " --distribution=block \\\n";
+  // Once: a step, since signals go to steps, that leaves all of the allocation to the program's own
+  // srun or mpirun.
+  const bool once = job.request.launch == jobspec::LaunchMode::once;
+  const bool each_rank = job.request.launch == jobspec::LaunchMode::per_rank;
+  const int nodes = once ? 1 : r.nodes, on_node = each_rank ? r.ranks_per_node : 1;
+  const int cores = each_rank ? r.threads_per_rank : r.ranks_per_node * r.threads_per_rank;
+  text += "exec " + shell_word(job.srun) + " --mpi=" + (once ? "none" : job.request.slurm.mpi) +
+          (once ? " --overlap" : "") + " --kill-on-bad-exit=1 --input=none \\\n";
+  text += "  --nodes=" + std::to_string(nodes) + " --ntasks=" + std::to_string(nodes * on_node) +
+          " --ntasks-per-node=" + std::to_string(on_node) +
+          " --cpus-per-task=" + std::to_string(cores) + " --distribution=block \\\n";
   for (const std::string& option : job.request.slurm.srun)
     text += "  " + shell_word(option) + " \\\n";
   text += "  " + shell_word(job.train_program) + " " +

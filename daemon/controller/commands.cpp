@@ -36,8 +36,8 @@ std::vector<event::Submitted::Shape> shapes_of(const std::vector<jobspec::Expand
 
 event::Submitted submitted_event(const jobspec::Sweep& sweep, const jobspec::Expansion& expansion,
                                  const std::string& backend) {
-  return {backend,        sweep.metric, sweep.slurm, sweep.limits, shapes_of(expansion.trials),
-          sweep.directory};
+  return {backend,         sweep.metric, sweep.slurm, sweep.limits, shapes_of(expansion.trials),
+          sweep.directory, sweep.program};
 }
 
 db::TrialRow row_of(std::int64_t sweep, const jobspec::ExpandedTrial& trial) {

@@ -344,6 +344,7 @@ LaunchRequest Controller::request_of(const Id& attempt) {
   const SweepState& sweep = state_.sweeps.at(attempt.sweep);
   const db::AttemptRow& row = live_rows_.at(attempt);
   LaunchRequest request{attempt, row.token, row.folder, sweep.shape(attempt.trial), sweep.slurm};
+  if (sweep.program) request.launch = sweep.program->launch;
   if (const auto entries = store_.environment(attempt.sweep))
     request.environment = json::parse(*entries).get<std::vector<std::string>>();
   return request;
@@ -357,6 +358,7 @@ jobspec::Trial Controller::trial_of(const Id& attempt, const std::string& push) 
   jobspec::Trial trial;
   trial.seed = row->seed;
   trial.train = jobspec::read_yaml(row->train, "trial " + attempt.to_string());
+  trial.program = sweep.program;
   trial.resources = sweep.shape(attempt.trial);
   trial.metric = sweep.metric;
   // Trials added later change nothing for those that are there.
@@ -375,6 +377,7 @@ jobspec::Trial Controller::trial_of(const Id& attempt, const std::string& push) 
     return disk_.run([folders] { return resume_list(folders); });
   };
   trial.resume = checkpoints_of(attempt, attempt.attempt - 1);
+  if (trial.program) return trial;
   if (const auto from = init_from_trial(trial.train)) {
     const auto source = store_.trial({from->sweep, from->trial, 0});
     const std::int64_t newest = from->attempt > 0 ? from->attempt : source ? source->attempts : 0;

@@ -135,8 +135,7 @@ awaitable<Response> post_extend(App& app, const Request& request) {
   const auto& missing = extended.parsed.expansion.trials;
   const bool changes = !missing.empty() || !extended.lengthened.empty();
   if (changes)
-    co_await ask_engine(app, asked.text, known->environment, known->row.backend,
-                        extended.parsed.sweep);
+    co_await ask_engine(app, asked.text, known->environment, known->row.backend, extended.parsed);
   if (!missing.empty()) {
     co_await require_sources(app, extended.parsed);
     auto expected = co_await forecasts(app, extended.parsed.sweep, extended.parsed.expansion,

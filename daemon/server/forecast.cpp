@@ -46,11 +46,14 @@ std::string refusal(const std::string& backend, const Shape& shape, const std::s
 
 LaunchRequest example_request(const App& app, const jobspec::Sweep& sweep,
                               const jobspec::ExpandedTrial& trial) {
-  return {{0, trial.number, 1},
-          "",
-          runs_folder(app.config, app.home) / fmt::format("<sweep>/{}/1", trial.number),
-          trial.resources,
-          sweep.slurm};
+  LaunchRequest request{
+      {0, trial.number, 1},
+      "",
+      runs_folder(app.config, app.home) / fmt::format("<sweep>/{}/1", trial.number),
+      trial.resources,
+      sweep.slurm};
+  if (sweep.program) request.launch = sweep.program->launch;
+  return request;
 }
 
 awaitable<std::vector<api::ForecastMessage>> forecasts(App& app, const jobspec::Sweep& sweep,

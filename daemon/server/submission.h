@@ -18,11 +18,12 @@ struct ParsedSweep {
   jobspec::Expansion expansion;
 };
 
-/// What the engine itself says of the trials of the file `text`. Throws jobspec::InputError with
-/// what is wrong with them. A check that fails holds no sweep back: it is noted in `sweep`.
+/// What the engine itself says of the trials of the file `text`; of a program of the user's own,
+/// what can be seen of it. Throws jobspec::InputError with
+/// what is wrong with them. A check that fails holds no sweep back: it is noted in its sweep.
 boost::asio::awaitable<void> ask_engine(App& app, const std::string& text,
                                         const std::vector<std::string>& environment,
-                                        const std::string& backend, jobspec::Sweep& sweep);
+                                        const std::string& backend, ParsedSweep& parsed);
 
 /// Throws jobspec::InputError where a trial is to begin with one (init_from.trial) that cannot be
 /// begun with.

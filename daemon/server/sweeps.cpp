@@ -7,6 +7,7 @@
 #include "daemon/api/engine_check.h"
 #include "daemon/api/messages.h"
 #include "daemon/api/program.h"
+#include "daemon/api/program_check.h"
 #include "daemon/backend/environment.h"
 #include "daemon/controller/init_from.h"
 #include "daemon/server/endpoints.h"
@@ -110,7 +111,17 @@ std::vector<std::string> environment_of(const Config& config, const api::SweepRe
 
 awaitable<void> ask_engine(App& app, const std::string& text,
                            const std::vector<std::string>& environment, const std::string& backend,
-                           jobspec::Sweep& sweep) {
+                           ParsedSweep& parsed) {
+  jobspec::Sweep& sweep = parsed.sweep;
+  if (sweep.program) {
+    const api::ProgramCheckRequest wanted{environment, backend != "local"};
+    const auto look = [&] {
+      api::check_program(wanted, parsed.expansion, sweep);
+      return true;
+    };
+    co_await app.checks.run(look);
+    co_return;
+  }
   api::CheckRequest request;
   request.program = api::find_program(app.config.local.engine_program);
   if (request.program.empty()) {
@@ -201,7 +212,7 @@ awaitable<Response> post_sweep(App& app, const Request& request) {
     throw HttpError(400, mismatch);
   const bool only_look = asked.dry_run.value_or(false);
   if (!only_look || !asked.checked.value_or(false))
-    co_await ask_engine(app, asked.text, environment, backend, parsed.sweep);
+    co_await ask_engine(app, asked.text, environment, backend, parsed);
   note_ignored(parsed.sweep, site, backend);
   auto expected = co_await forecasts(app, parsed.sweep, parsed.expansion, backend);
   if (only_look) {

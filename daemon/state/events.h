@@ -38,6 +38,7 @@ struct Submitted {
   };
   std::vector<Shape> shapes;
   std::string directory;  ///< that relative paths of the file count from; empty = not known
+  std::optional<jobspec::Program> program{};  ///< runs instead of the engine
 
   static void each_field(auto& e, auto&& field) {
     field("backend", e.backend);
@@ -46,6 +47,7 @@ struct Submitted {
     field("limits", e.limits);
     field("shapes", e.shapes);
     field("directory", e.directory, Field::may_miss);
+    field("program", e.program);
   }
 };
 
@@ -319,6 +321,14 @@ struct JsonOf<jobspec::SlurmOptions> {
   static nlohmann::json write(const jobspec::SlurmOptions& value) { return slurm_json(value); }
   static void read(const nlohmann::json& from, jobspec::SlurmOptions& value) {
     value = slurm_from(from);
+  }
+};
+
+template <>
+struct JsonOf<jobspec::Program> {
+  static nlohmann::json write(const jobspec::Program& value) { return program_json(value); }
+  static void read(const nlohmann::json& from, jobspec::Program& value) {
+    value = program_from(from);
   }
 };
 

@@ -48,6 +48,16 @@ jobspec::SlurmOptions slurm_from(const nlohmann::json& json) {
   return options;
 }
 
+nlohmann::json program_json(const jobspec::Program& program) {
+  return nlohmann::json::parse(jobspec::write_program(program).to_json());
+}
+
+jobspec::Program program_from(const nlohmann::json& json) {
+  jobspec::Diagnostics diagnostics("event");
+  return jobspec::read_written_program(jobspec::read_yaml(json.dump(), "event"), "program",
+                                       diagnostics);
+}
+
 nlohmann::json metric_json(const jobspec::Metric& metric) {
   nlohmann::json json{{"name", metric.name}, {"goal", jobspec::name_of(metric.goal)}};
   if (metric.targets.size() == 1) json["target"] = metric.targets.front();

@@ -16,6 +16,10 @@ jobspec::Resources resources_from(const nlohmann::json& json);
 nlohmann::json slurm_json(const jobspec::SlurmOptions& options);
 jobspec::SlurmOptions slurm_from(const nlohmann::json& json);
 
+/// As trial.yaml has it.
+nlohmann::json program_json(const jobspec::Program& program);
+jobspec::Program program_from(const nlohmann::json& json);
+
 nlohmann::json metric_json(const jobspec::Metric& metric);
 jobspec::Metric metric_from(const nlohmann::json& json);
 

@@ -58,6 +58,8 @@ void on_submitted(State& state, const db::Event& event, event::Submitted data) {
   sweep.metric = std::move(data.metric);
   sweep.slurm = std::move(data.slurm);
   sweep.directory = std::move(data.directory);
+  sweep.program = std::move(data.program);
+  if (sweep.program) sweep.program->directory = sweep.directory;
   add_trials(sweep, data.shapes);
   sweep.first_shapes = sweep.shapes.size();
   state.sweeps.emplace(sweep.id, std::move(sweep));

@@ -50,6 +50,7 @@ struct SweepState {
   jobspec::Limits limits;
   jobspec::Metric metric;
   jobspec::SlurmOptions slurm;
+  std::optional<jobspec::Program> program;  ///< runs instead of the engine
   SweepPhase phase = SweepPhase::active;
   bool removing = false;  ///< nothing is done with it any more
   bool cancel = false;

@@ -1,0 +1,216 @@
+#include "daemon/api/program_check.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <sstream>
+
+#include "jobspec/metric_pattern.h"
+#include "jobspec/program.h"
+
+namespace thalweg::daemon::api {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+class ProgramCheck {
+ public:
+  ProgramCheck(const ProgramCheckRequest& request, jobspec::Sweep& sweep)
+      : request_(request), sweep_(sweep), program_(*sweep.program) {
+    program_.directory = sweep.directory;
+  }
+
+  std::vector<jobspec::Diagnostic> mistakes;
+
+  void look(const jobspec::Expansion& expansion) {
+    look_for_program();
+    if (!program_.container.empty()) look_for_image();
+    for (const std::string& line : program_.setup)
+      look_at_setup(line);
+    const std::vector<std::string> words = command_of(expansion);
+    look_for_command(words);
+    look_for_script(words);
+    look_at_metric();
+    if (mistakes.empty()) show(words);
+  }
+
+ private:
+  /// A mistake here; a note where the trials run on machines that may see more.
+  void complain(const std::string& key, const std::string& message, const std::string& hint = {}) {
+    const jobspec::Diagnostic said{sweep_.file, place_of(key), key, message, hint};
+    if (request_.elsewhere)
+      sweep_.notes.push_back(said.to_string());
+    else
+      mistakes.push_back(said);
+  }
+
+  void note(const std::string& key, const std::string& message) {
+    const jobspec::Diagnostic said{sweep_.file, place_of(key), key, message, ""};
+    sweep_.notes.push_back(said.to_string());
+  }
+
+  jobspec::Place place_of(const std::string& key) const {
+    const auto it = sweep_.places.find(key);
+    return it == sweep_.places.end() ? jobspec::Place{} : it->second;
+  }
+
+  std::optional<std::string> variable(const std::string& name) const {
+    if (request_.environment.empty()) {
+      const char* value = std::getenv(name.c_str());
+      return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+    }
+    for (const std::string& entry : request_.environment)
+      if (entry.compare(0, name.size() + 1, name + "=") == 0) return entry.substr(name.size() + 1);
+    return std::nullopt;
+  }
+
+  fs::path in_folder(const std::string& path) const { return fs::path(program_.directory) / path; }
+
+  void look_for_program() {
+    if (program_.file.empty()) return;
+    const fs::path path = jobspec::program_path(program_);
+    std::error_code error;
+    if (!fs::exists(path, error))
+      complain("program",
+               fmt::format("found \"{}\", expected a file: there is no {}", program_.file,
+                           path.string()),
+               "it counts from the sweep file's folder");
+    else if (fs::is_directory(path, error))
+      complain("program", fmt::format("found the folder {}, expected a file", path.string()));
+    else if (access(path.c_str(), R_OK) != 0)
+      complain("program", fmt::format("{} cannot be read", path.string()));
+  }
+
+  void look_for_image() {
+    std::error_code error;
+    if (program_.container.find("://") == std::string::npos &&
+        !fs::exists(in_folder(program_.container), error))
+      complain("container", fmt::format("there is no {}", in_folder(program_.container).string()));
+  }
+
+  /// `source FILE` can be looked at, `module` and `conda` cannot.
+  void look_at_setup(const std::string& line) {
+    std::istringstream in(line);
+    std::string word, file;
+    in >> word >> file;
+    if (word == "source" || word == ".") {
+      std::error_code error;
+      const bool plain = file.find_first_of("$*~`\"'") == std::string::npos;
+      if (plain && !fs::exists(in_folder(file), error))
+        complain("setup", fmt::format("\"{}\": there is no {}", line, in_folder(file).string()));
+      if (plain) return;
+    }
+    note("setup", fmt::format("\"{}\": only the nodes can tell whether it works; where it fails, "
+                              "the trial ends as bad input",
+                              line));
+  }
+
+  std::vector<std::string> command_of(const jobspec::Expansion& expansion) const {
+    jobspec::CommandValues values;
+    values.folder = "<attempt>";
+    values.config_file = "<attempt>/config.json";
+    if (!expansion.trials.empty()) {
+      const jobspec::ExpandedTrial& trial = expansion.trials.front();
+      values.seed = trial.seed;
+      values.config = jobspec::program_config(program_, trial.train, trial.seed);
+      values.nodes = trial.resources.nodes;
+      values.ranks_per_node = trial.resources.ranks_per_node;
+      values.threads_per_rank = trial.resources.threads_per_rank;
+    }
+    return jobspec::expand_command(program_, values,
+                                   [this](const std::string& name) { return variable(name); });
+  }
+
+  bool in_path(const std::string& name) const {
+    std::istringstream path(variable("PATH").value_or("/usr/local/bin:/usr/bin:/bin"));
+    for (std::string folder; std::getline(path, folder, ':');)
+      if (access((fs::path(folder) / name).c_str(), X_OK) == 0) return true;
+    return false;
+  }
+
+  /// The first word, and the one that env executes.
+  void look_for_command(const std::vector<std::string>& words) {
+    std::size_t at = 0;
+    if (words[0] == "/usr/bin/env" || words[0] == "env") {
+      at = 1;
+      while (at < words.size() && words[at].find('=') != std::string::npos)
+        ++at;
+      if (at == words.size() || words[at][0] == '-') return;
+    }
+    const std::string& word = words[at];
+    const std::string key = sweep_.places.count("command") != 0 ? "command" : "program";
+    std::error_code error;
+    if (word.find('/') != std::string::npos) {
+      const fs::path path = in_folder(word);
+      if (!fs::exists(path, error)) {
+        if (path != jobspec::program_path(program_))
+          complain(key, fmt::format("there is no {}", path.string()));
+      } else if (access(path.c_str(), X_OK) != 0) {
+        complain(key, fmt::format("{} is not executable", path.string()),
+                 "chmod +x, or say by which interpreter, as interpreter: bash");
+      }
+    } else if (program_.setup.empty() && !in_path(word)) {
+      complain(key, fmt::format("there is no {} in PATH", word),
+               "setup can put it there, as setup: [source venv/bin/activate]");
+    } else if (!program_.setup.empty() && !in_path(word)) {
+      note(key, fmt::format("{} is not in PATH here; setup has to put it there", word));
+    }
+  }
+
+  /// A script that the command names by itself.
+  void look_for_script(const std::vector<std::string>& words) {
+    for (const std::string& word : words) {
+      std::error_code error;
+      const bool script = word.ends_with(".py") && word[0] != '-' &&
+                          in_folder(word) != jobspec::program_path(program_);
+      if (script && !fs::exists(in_folder(word), error))
+        complain("command", fmt::format("there is no {}", in_folder(word).string()),
+                 "it counts from the sweep file's folder");
+    }
+  }
+
+  /// A pattern's names are known before anything runs.
+  void look_at_metric() {
+    if (program_.metric_pattern.empty() || !program_.tensorboard.empty()) return;
+    std::vector<std::string> names;
+    for (const std::string& pattern : program_.metric_pattern) {
+      const std::vector<std::string> found = jobspec::MetricPattern(pattern).metrics();
+      if (found.empty()) return;  // name and value: any
+      names.insert(names.end(), found.begin(), found.end());
+    }
+    if (std::find(names.begin(), names.end(), sweep_.metric.name) == names.end())
+      note("metric_pattern",
+           fmt::format("it finds {}, not {}, by which trials are ranked; thalweg.log may report it",
+                       fmt::join(names, ", "), sweep_.metric.name));
+  }
+
+  void show(const std::vector<std::string>& words) {
+    const char* const often[] = {"once, with the whole allocation", "once on each node",
+                                 "once for each rank"};
+    std::string text =
+        fmt::format("trial 1 starts {}: {}", often[static_cast<std::size_t>(program_.launch)],
+                    jobspec::shell_line(words));
+    if (!program_.setup.empty())
+      text += fmt::format(" (after {})", fmt::join(program_.setup, "; "));
+    if (!program_.directory.empty()) text += " in " + program_.directory;
+    note(sweep_.places.count("program") != 0 ? "program" : "command", text);
+  }
+
+  const ProgramCheckRequest& request_;
+  jobspec::Sweep& sweep_;
+  jobspec::Program program_;
+};
+
+}  // namespace
+
+void check_program(const ProgramCheckRequest& request, const jobspec::Expansion& expansion,
+                   jobspec::Sweep& sweep) {
+  ProgramCheck check(request, sweep);
+  check.look(expansion);
+  if (!check.mistakes.empty()) throw jobspec::InputError(check.mistakes);
+}
+
+}  // namespace thalweg::daemon::api

@@ -1,0 +1,161 @@
+// The macros of a command: what W&B calls by the same name means the same.
+#include <algorithm>
+
+#include "jobspec/program.h"
+
+namespace thalweg::jobspec {
+namespace {
+
+using Words = std::vector<std::string>;
+
+/// As Python's str() of it: what argparse and the like of W&B's users read.
+std::string python_text(const Value& value, bool inside = false) {
+  if (value.is_null()) return "None";
+  if (value.is_bool()) return value.as_bool() ? "True" : "False";
+  if (value.is_string() && inside) return "'" + value.as_string() + "'";
+  if (!value.is_list()) return value.to_text();
+  std::string text;
+  for (const Value& item : value.as_list())
+    text += (text.empty() ? "" : ", ") + python_text(item, true);
+  return "[" + text + "]";
+}
+
+/// Calls `each(dotted name, value)` for whatever is no map with keys.
+template <class Each>
+void for_leaves(const Value& config, const std::string& prefix, const Each& each) {
+  for (const auto& [key, value] : config.as_map()) {
+    const std::string name = prefix.empty() ? key : prefix + "." + key;
+    if (value.is_map() && !value.as_map().empty())
+      for_leaves(value, name, each);
+    else
+      each(name, value);
+  }
+}
+
+Words arguments(const Value& config, const std::string& before, const std::string& between) {
+  Words words;
+  for_leaves(config, "", [&](const std::string& name, const Value& value) {
+    words.push_back(before + name + between + python_text(value));
+  });
+  return words;
+}
+
+Words arguments_of(const Value& config, const std::string& macro) {
+  if (macro == "args") return arguments(config, "--", "=");
+  if (macro == "args_no_hyphens") return arguments(config, "", "=");
+  if (macro == "args_append_hydra") return arguments(config, "+", "=");
+  if (macro == "args_override_hydra") return arguments(config, "++", "=");
+  Words words;
+  for_leaves(config, "", [&](const std::string& name, const Value& value) {
+    const bool flag = macro == "args_no_boolean_flags" && value.is_bool();
+    if (macro == "args_no_equals") {
+      words.push_back("--" + name);
+      words.push_back(python_text(value));
+    } else if (!flag) {
+      words.push_back("--" + name + "=" + python_text(value));
+    } else if (value.as_bool()) {
+      words.push_back("--" + name);
+    }
+  });
+  return words;
+}
+
+/// One macro inside of a text; nothing where there is none of that name.
+std::optional<std::string> one_word(
+    const Program& program, const CommandValues& values, const std::string& macro,
+    const std::function<std::optional<std::string>(const std::string&)>& environment) {
+  constexpr std::string_view variable = "envvar:";
+  if (macro.compare(0, variable.size(), variable) == 0) {
+    const std::string name = macro.substr(variable.size());
+    return environment(name).value_or(name);
+  }
+  const std::pair<std::string_view, std::string> words[] = {
+      {"env", "/usr/bin/env"},
+      {"interpreter", program.interpreter},
+      {"program", program_path(program).string()},
+      {"args_json", values.config.to_json()},
+      {"args_json_file", values.config_file},
+      {"seed", std::to_string(values.seed)},
+      {"folder", values.folder},
+      {"nodes", std::to_string(values.nodes)},
+      {"ranks", std::to_string(values.nodes * values.ranks_per_node)},
+      {"ranks_per_node", std::to_string(values.ranks_per_node)},
+      {"threads_per_rank", std::to_string(values.threads_per_rank)},
+  };
+  for (const auto& [name, word] : words)
+    if (name == macro) return word;
+  return std::nullopt;
+}
+
+constexpr const char* argument_macros[] = {"args",
+                                           "args_no_equals",
+                                           "args_no_hyphens",
+                                           "args_no_boolean_flags",
+                                           "args_append_hydra",
+                                           "args_override_hydra"};
+
+}  // namespace
+
+Value program_config(const Program& program, const Value& train, std::uint64_t seed) {
+  if (!program.passes_seed || train.find("seed")) return train;
+  Map config{{"seed", static_cast<std::int64_t>(seed)}};
+  for (const auto& entry : train.as_map())
+    config.push_back(entry);
+  return config;
+}
+
+std::filesystem::path program_path(const Program& program) {
+  if (program.file.empty()) return {};
+  return std::filesystem::path(program.directory) / program.file;
+}
+
+Words expand_command(
+    const Program& program, const CommandValues& values,
+    const std::function<std::optional<std::string>(const std::string&)>& environment) {
+  Words words;
+  if (!program.container.empty()) {
+    words = {"apptainer", "exec", "--bind", values.folder};
+    words.push_back((std::filesystem::path(program.directory) / program.container).string());
+  }
+  for (const std::string& element : program.command) {
+    const bool whole = element.size() > 3 && element.compare(0, 2, "${") == 0 &&
+                       element.find('}') == element.size() - 1;
+    const std::string macro = whole ? element.substr(2, element.size() - 3) : "";
+    if (std::find(std::begin(argument_macros), std::end(argument_macros), macro) !=
+        std::end(argument_macros)) {
+      const Words more = arguments_of(values.config, macro);
+      words.insert(words.end(), more.begin(), more.end());
+      continue;
+    }
+    std::string word;
+    for (std::size_t i = 0; i < element.size();) {
+      const std::size_t end =
+          element.compare(i, 2, "${") == 0 ? element.find('}', i) : element.npos;
+      std::optional<std::string> text;
+      if (end != element.npos)
+        text = one_word(program, values, element.substr(i + 2, end - i - 2), environment);
+      word += text ? *text : std::string(1, element[i]);
+      i = text ? end + 1 : i + 1;
+    }
+    words.push_back(std::move(word));
+  }
+  return words;
+}
+
+std::string shell_line(const Words& words) {
+  std::string line;
+  for (const std::string& word : words) {
+    const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char c) {
+      return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+             c > 126 ||
+             std::string_view("_-+=.,:/@%").find(static_cast<char>(c)) != std::string_view::npos;
+    });
+    std::string quoted = "'";
+    for (const char c : word)
+      quoted += c == '\'' ? "'\\''" : std::string(1, c);
+    line += (line.empty() ? "" : " ") + (plain ? word : quoted + "'");
+  }
+  return line;
+}
+
+}  // namespace thalweg::jobspec

@@ -1,0 +1,159 @@
+// Programs of the user's own: command lines, patterns, and their way through trial.yaml.
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+#include "jobspec/metric_pattern.h"
+#include "jobspec/program.h"
+#include "tests/jobspec/support.h"
+
+namespace thalweg::jobspec {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using Words = std::vector<std::string>;
+
+Words expanded(Words command, const std::string& config) {
+  Program program;
+  program.file = "train.py";
+  program.directory = "/home/ada/sweep";
+  program.command = std::move(command);
+  CommandValues values;
+  values.config = read_yaml(config, "config");
+  values.seed = 7;
+  values.config_file = "/runs/1/config.json";
+  values.folder = "/runs/1";
+  values.nodes = 2;
+  values.ranks_per_node = 4;
+  return expand_command(program, values, [](const std::string& name) {
+    return name == "HOME" ? std::optional<std::string>("/home/ada") : std::nullopt;
+  });
+}
+
+TEST(Command, ArgumentsInEveryForm) {
+  const std::string config = "{lr: 0.001, on: true, off: false, m: {depth: 2}, d: [1, a], n: null}";
+  EXPECT_THAT(expanded({"${args}"}, config),
+              ElementsAre("--lr=0.001", "--on=True", "--off=False", "--m.depth=2", "--d=[1, 'a']",
+                          "--n=None"));
+  EXPECT_THAT(expanded({"${args_no_hyphens}"}, "{lr: 0.25, m: {depth: 2}}"),
+              ElementsAre("lr=0.25", "m.depth=2"));
+  EXPECT_THAT(expanded({"${args_no_equals}"}, "{lr: 1, s: a b}"),
+              ElementsAre("--lr", "1", "--s", "a b"));
+  EXPECT_THAT(expanded({"${args_no_boolean_flags}"}, "{on: true, off: false, x: 1}"),
+              ElementsAre("--on", "--x=1"));
+  EXPECT_THAT(expanded({"${args_append_hydra}", "${args_override_hydra}"}, "{x: 1}"),
+              ElementsAre("+x=1", "++x=1"));
+  EXPECT_THAT(expanded({"${args_json}"}, "{x: 1, m: {y: a}}"),
+              ElementsAre(R"({"x":1,"m":{"y":"a"}})"));
+}
+
+TEST(Command, MacrosInsideOfWords) {
+  EXPECT_THAT(expanded({"${env}", "${interpreter}", "${program}", "--config=${args_json_file}",
+                        "--seed", "${seed}", "--out=${folder}/x", "-n", "${ranks}",
+                        "${envvar:HOME}/d", "${envvar:NONE}", "${nothing} ${", "$x"},
+                       "{}"),
+              ElementsAre("/usr/bin/env", "python3", "/home/ada/sweep/train.py",
+                          "--config=/runs/1/config.json", "--seed", "7", "--out=/runs/1/x", "-n",
+                          "8", "/home/ada/d", "NONE", "${nothing} ${", "$x"));
+}
+
+TEST(Command, IsWhatFitsTheFile) {
+  const auto command = [](const std::string& text) { return parse(text).program->command; };
+  EXPECT_THAT(command("{program: a.py, metric: {name: x}}"),
+              ElementsAre("${env}", "${interpreter}", "${program}", "${args}"));
+  EXPECT_THAT(command("{program: a.out, metric: {name: x}}"), ElementsAre("${program}", "${args}"));
+  EXPECT_THAT(command("{program: a.jl, interpreter: julia, metric: {name: x}}"),
+              ElementsAre("${env}", "${interpreter}", "${program}", "${args}"));
+}
+
+TEST(Command, LineForAShell) {
+  EXPECT_EQ(shell_line({"a", "--x=1", "it's", "", "a b"}), "a --x=1 'it'\\''s' '' 'a b'");
+}
+
+TEST(Command, RunsInAnImage) {
+  Program program;
+  program.directory = "/sweep";
+  program.container = "torch.sif";
+  program.command = {"python3"};
+  CommandValues values;
+  values.folder = "/runs/1";
+  EXPECT_THAT(expand_command(program, values, [](const auto&) { return std::nullopt; }),
+              ElementsAre("apptainer", "exec", "--bind", "/runs/1", "/sweep/torch.sif", "python3"));
+}
+
+TEST(Program, SeedsAreGivenWhereTheFileHasThem) {
+  const Sweep with = parse("{program: a.py, seeds: 2, metric: {name: x}}");
+  const Value config = read_yaml("{lr: 1}", "config");
+  EXPECT_EQ(program_config(*with.program, config, 5).to_json(), R"({"seed":5,"lr":1})");
+  const Value own = read_yaml("{seed: 9}", "config");
+  EXPECT_EQ(program_config(*with.program, own, 5).to_json(), R"({"seed":9})");
+  const Sweep without = parse("{program: a.py, metric: {name: x}}");
+  EXPECT_EQ(program_config(*without.program, config, 5).to_json(), R"({"lr":1})");
+}
+
+TEST(Program, GoesThroughTrialYaml) {
+  const Sweep sweep = parse(read_file(source_dir() / "tests/jobspec/valid/program.yaml"));
+  ASSERT_TRUE(sweep.program);
+  Trial trial;
+  trial.program = sweep.program;
+  trial.program->directory = "/home/ada";
+  const std::filesystem::path path =
+      std::filesystem::path(::testing::TempDir()) / "program_trial.yaml";
+  write_trial(trial, path);
+  const Trial back = read_trial(path);
+  std::filesystem::remove(path);
+  ASSERT_TRUE(back.program);
+  EXPECT_EQ(write_program(*back.program).to_json(), write_program(*trial.program).to_json());
+  EXPECT_EQ(back.program->launch, LaunchMode::per_node);
+  EXPECT_EQ(back.program->patience, 5);
+  EXPECT_EQ(back.program->stall_s, 600);
+  EXPECT_TRUE(back.program->stop_at_target);
+  EXPECT_TRUE(back.program->passes_seed);
+  EXPECT_EQ(back.program->directory, "/home/ada");
+}
+
+TEST(Program, EveryKeyIsInTheReference) {
+  const std::string page = read_file(source_dir() / "jobspec/sweep-file.md");
+  for (const std::string& key : program_keys())
+    EXPECT_THAT(page, HasSubstr("| `" + key + "`")) << key;
+}
+
+TEST(Pattern, FindsNamedGroups) {
+  const MetricPattern pattern(R"(^\[(\w+)\] step (?<step>\d+): (?P<val/loss>\S+), (?:x|y))");
+  EXPECT_THAT(pattern.metrics(), ElementsAre("val/loss"));
+  const auto found = pattern.match("[train] step 12: 3.5e-1, x");
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->step, 12);
+  EXPECT_THAT(found->values, ElementsAre(std::pair<std::string, double>("val/loss", 0.35)));
+  EXPECT_FALSE(pattern.match("step 12"));
+  EXPECT_TRUE(pattern.match("[t] step 1: none, y")->values.empty());
+  EXPECT_TRUE(std::isnan(pattern.match("[t] step 1: NaN, y")->values[0].second));
+  EXPECT_EQ(pattern.match("[t] step 1: +1, y")->values[0].second, 1);
+}
+
+TEST(Pattern, NameAndValue) {
+  const MetricPattern pattern(R"((?<name>[\w/]+) = (?<value>\S+))");
+  EXPECT_TRUE(pattern.metrics().empty());
+  EXPECT_THAT(pattern.match("FOM = 12.5 s")->values,
+              ElementsAre(std::pair<std::string, double>("FOM", 12.5)));
+}
+
+TEST(Pattern, SaysWhatIsWrong) {
+  EXPECT_THROW(MetricPattern("loss (\\d+)"), std::invalid_argument);
+  EXPECT_THROW(MetricPattern("(?<step>\\d+)"), std::invalid_argument);
+  EXPECT_THROW(MetricPattern("(?<name>\\w+)"), std::invalid_argument);
+  EXPECT_THROW(MetricPattern("(?<loss"), std::invalid_argument);
+  EXPECT_THROW(MetricPattern("(?<loss>[)"), std::invalid_argument);
+  EXPECT_NO_THROW(MetricPattern("[(?<x>]\\((?<loss>.)"));
+}
+
+TEST(Pattern, NoneHangs) {
+  // Exponential for a matcher that goes back: it would not end in this universe's time.
+  const MetricPattern pattern("(?<loss>(a+)+)b");
+  EXPECT_FALSE(pattern.match(std::string(200, 'a') + "c"));
+  EXPECT_FALSE(MetricPattern("(?<loss>(.|x)*)b").match(std::string(1 << 20, 'a')));
+}
+
+}  // namespace
+}  // namespace thalweg::jobspec
