@@ -24,6 +24,7 @@
 #include "engine/train/option_text.h"
 #include "engine/train/options.h"
 #include "engine/train/restored.h"
+#include "engine/train/supervise/supervise.h"
 #include "engine/train/train.h"
 #include "jobspec/complete.h"
 #include "jobspec/diagnostic.h"
@@ -47,6 +48,7 @@ int train_rank(const std::string& file) {
   const StopFlag& stop = stop_on_signals();
   const std::filesystem::path path = std::filesystem::absolute(file);
   const jobspec::Trial trial = jobspec::read_trial(path);
+  if (trial.program) return supervise(trial, path.parent_path(), stop);
   const jobspec::Value written = jobspec::complete_train(trial.train, train_schema(), file);
   const comm::GroupOptions options = group_options(*written.find("sync"));
   const auto wireup = comm::Wireup::connect(

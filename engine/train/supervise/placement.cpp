@@ -1,0 +1,235 @@
+#include "engine/train/supervise/placement.h"
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <stdexcept>
+#include <thread>
+
+#include "base/file.h"
+#include "base/machine.h"
+#include "jobspec/trial.h"
+#include "jobspec/value.h"
+
+namespace thalweg::engine {
+
+namespace fs = std::filesystem;
+using jobspec::LaunchMode;
+
+namespace {
+
+constexpr int kMaxNodes = 100'000;  // of a node list: more is no list of ours
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+int number(const char* name, int fallback) {
+  const std::string text = variable(name);
+  return text.empty() ? fallback : std::atoi(text.c_str());
+}
+
+/// The parts of "a,b[1,2],c" between commas outside of brackets.
+std::vector<std::string> parts_of(const std::string& text) {
+  std::vector<std::string> parts(1);
+  int depth = 0;
+  for (const char c : text) {
+    depth += c == '[' ? 1 : c == ']' ? -1 : 0;
+    if (c == ',' && depth == 0)
+      parts.emplace_back();
+    else
+      parts.back() += c;
+  }
+  return parts;
+}
+
+void add_range(const std::string& before, const std::string& range, const std::string& after,
+               std::vector<std::string>& names) {
+  const std::size_t dash = range.find('-');
+  const std::string first = range.substr(0, dash);
+  const std::string last = dash == range.npos ? first : range.substr(dash + 1);
+  for (int i = std::atoi(first.c_str()); i <= std::atoi(last.c_str()) && names.size() < kMaxNodes;
+       ++i) {
+    std::string digits = std::to_string(i);
+    if (digits.size() < first.size()) digits.insert(0, first.size() - digits.size(), '0');
+    const std::vector<std::string> more = expand_node_list(before + digits + after);
+    names.insert(names.end(), more.begin(), more.end());
+  }
+}
+
+int free_port() {
+  const Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  socklen_t size = sizeof address;
+  if (!socket || ::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), size) != 0 ||
+      ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0)
+    throw std::runtime_error("no port is free");
+  return ntohs(address.sin_port);
+}
+
+/// srun's word about this very step: of no use to the program's own sruns, which would take it for
+/// theirs.
+bool of_the_step(const std::string& name) {
+  constexpr const char* prefixes[] = {"SLURM_STEP", "SLURM_CPU_BIND", "SLURM_SRUN_", "PMI"};
+  constexpr const char* names[] = {
+      "SLURM_PROCID",        "SLURM_LOCALID",        "SLURM_NODEID",
+      "SLURM_TASK_PID",      "SLURM_GTIDS",          "SLURM_LAUNCH_NODE_IPADDR",
+      "SLURM_MPI_TYPE",      "SLURM_OVERLAP",        "SLURM_DISTRIBUTION",
+      "SLURM_KILL_BAD_EXIT", "SLURM_TASKS_PER_NODE", "SLURM_NTASKS_PER_NODE"};
+  return std::any_of(std::begin(prefixes), std::end(prefixes),
+                     [&](const char* p) { return name.rfind(p, 0) == 0; }) ||
+         std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
+
+Variables own_variables() {
+  Variables variables;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    const std::size_t equal = text.find('=');
+    if (equal != text.npos) variables[text.substr(0, equal)] = text.substr(equal + 1);
+  }
+  return variables;
+}
+
+/// thalweg.py beside the programs: PREFIX/bin and PREFIX/share/thalweg/python.
+fs::path python_folder() {
+  std::error_code error;
+  const fs::path self = fs::read_symlink("/proc/self/exe", error);
+  const fs::path folder = self.parent_path().parent_path() / "share/thalweg/python";
+  return fs::exists(folder / "thalweg.py", error) ? folder : fs::path();
+}
+
+}  // namespace
+
+std::vector<std::string> expand_node_list(const std::string& text) {
+  std::vector<std::string> names;
+  for (const std::string& part : parts_of(text)) {
+    const std::size_t open = part.find('['), close = part.find(']');
+    if (open == part.npos || close == part.npos || close < open) {
+      if (!part.empty()) names.push_back(part);
+      continue;
+    }
+    for (const std::string& range : parts_of(part.substr(open + 1, close - open - 1)))
+      add_range(part.substr(0, open), range, part.substr(close + 1), names);
+  }
+  return names;
+}
+
+Placement placement_of(const jobspec::Trial& trial) {
+  const jobspec::Resources& resources = trial.resources;
+  Placement place;
+  place.slurm = !variable("SLURM_STEP_ID").empty() && !variable("SLURM_PROCID").empty();
+  const LaunchMode mode = trial.program->launch;
+  const bool launched = place.slurm || !variable("PMIX_RANK").empty();
+  if (place.slurm) place.node_list = expand_node_list(variable("SLURM_JOB_NODELIST"));
+  if (place.node_list.empty()) place.node_list = {host_name()};
+  if (mode == LaunchMode::once || !launched) return place;
+  place.rank = place.slurm ? number("SLURM_PROCID", 0) : number("PMIX_RANK", 0);
+  place.size = mode == LaunchMode::per_node ? resources.nodes : resources.ranks();
+  if (place.slurm) {
+    place.local_rank = number("SLURM_LOCALID", 0);
+    place.local_size = mode == LaunchMode::per_node ? 1 : resources.ranks_per_node;
+    place.node = number("SLURM_NODEID", 0);
+    place.nodes = resources.nodes;
+  } else if (mode == LaunchMode::per_node) {
+    place.node = place.rank;  // one machine plays them all
+    place.nodes = place.size;
+  } else {
+    place.local_rank = place.rank;
+    place.local_size = place.size;
+  }
+  return place;
+}
+
+Meeting meet(const Placement& placement, const std::string& token, const fs::path& folder,
+             double seconds) {
+  const bool here = !placement.slurm || placement.nodes == 1;
+  const fs::path file = folder / "meeting.json";
+  if (placement.rank == 0) {
+    const Meeting meeting{here ? "127.0.0.1" : host_name(), free_port()};
+    if (placement.size == 1) return meeting;
+    const jobspec::Value text =
+        jobspec::Map{{"address", meeting.address}, {"port", meeting.port}, {"token", token}};
+    AtomicFile written(file);
+    written.write(text.to_json() + "\n");
+    written.commit();
+    return meeting;
+  }
+  const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  while (std::chrono::steady_clock::now() < until) {
+    try {
+      const jobspec::Value text = jobspec::read_yaml(read_file(file), file.string());
+      const jobspec::Value* of = text.is_map() ? text.find("token") : nullptr;
+      if (of != nullptr && *of == jobspec::Value(token))
+        return {text.find("address")->as_string(), static_cast<int>(text.find("port")->as_int())};
+    } catch (const std::exception&) {
+      // not there yet
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  throw std::runtime_error("rank 0 has not started: " + file.string() + " does not come");
+}
+
+Variables program_environment(const jobspec::Trial& trial, const Placement& placement,
+                              const Meeting& meeting, const SupervisedFiles& files) {
+  Variables v = own_variables();
+  const jobspec::Resources& resources = trial.resources;
+  const LaunchMode mode = trial.program->launch;
+  const auto text = [](auto number) { return std::to_string(number); };
+  if (mode == LaunchMode::once) {
+    std::erase_if(v, [](const auto& entry) { return of_the_step(entry.first); });
+    if (placement.slurm) {
+      v["SLURM_NNODES"] = v["SLURM_JOB_NUM_NODES"] = text(resources.nodes);
+      v["SLURM_NTASKS"] = v["SLURM_NPROCS"] = text(resources.ranks());
+      v["SLURM_NTASKS_PER_NODE"] = text(resources.ranks_per_node);
+      v["SLURM_CPUS_PER_TASK"] = text(resources.threads_per_rank);
+    }
+  }
+  v["RANK"] = text(placement.rank);
+  v["WORLD_SIZE"] = text(placement.size);
+  v["LOCAL_RANK"] = text(placement.local_rank);
+  v["LOCAL_WORLD_SIZE"] = text(placement.local_size);
+  v["GROUP_RANK"] = text(placement.node);
+  v["GROUP_WORLD_SIZE"] = text(placement.nodes);
+  v["MASTER_ADDR"] = meeting.address;
+  v["MASTER_PORT"] = text(meeting.port);
+  if (mode != LaunchMode::per_rank) {  // what torchrun takes for its options
+    const bool all_here = mode == LaunchMode::once && !placement.slurm;
+    v["PET_NNODES"] = text(mode == LaunchMode::once ? 1 : placement.nodes);
+    v["PET_NPROC_PER_NODE"] = text(all_here ? resources.ranks() : resources.ranks_per_node);
+    v["PET_NODE_RANK"] = text(placement.node);
+    v["PET_MASTER_ADDR"] = meeting.address;
+    v["PET_MASTER_PORT"] = text(meeting.port);
+  }
+  v.try_emplace("OMP_NUM_THREADS", text(resources.threads_per_rank));
+  v.try_emplace("PYTHONUNBUFFERED", "1");  // or lines would come late, and be lost with it
+  if (const fs::path python = python_folder(); !python.empty()) {
+    const std::string before = v["PYTHONPATH"];
+    v["PYTHONPATH"] = python.string() + (before.empty() ? "" : ":" + before);
+  }
+  v["THALWEG_CONFIG"] = files.config;
+  v["THALWEG_SEED"] = std::to_string(trial.seed);
+  v["THALWEG_ATTEMPT"] = trial.id.to_string();
+  v["THALWEG_FOLDER"] = files.folder;
+  v["THALWEG_CHECKPOINTS"] = files.checkpoints;
+  v["THALWEG_STOP"] = files.stop;
+  v["THALWEG_METRIC"] = trial.metric.name;
+  v["THALWEG_NODES"] = text(resources.nodes);
+  v["THALWEG_RANKS"] = text(resources.ranks());
+  v["THALWEG_RANKS_PER_NODE"] = text(resources.ranks_per_node);
+  v["THALWEG_RANK"] = text(placement.rank);
+  v.erase("THALWEG_REPORTS");
+  v.erase("THALWEG_RESUME_FROM");
+  if (!files.reports.empty()) v["THALWEG_REPORTS"] = files.reports;
+  if (!files.resume.empty()) v["THALWEG_RESUME_FROM"] = files.resume;
+  v["THALWEG_RESUME_STEP"] = text(files.resume_step);
+  return v;
+}
+
+}  // namespace thalweg::engine

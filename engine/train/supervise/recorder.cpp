@@ -1,0 +1,168 @@
+#include "engine/train/supervise/recorder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <system_error>
+
+#include "base/file.h"
+#include "jobspec/value.h"
+
+namespace thalweg::engine {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr double kBurst = 2000, kPerSecond = 200;  // values of one metric
+constexpr auto kHold = 500ms;
+constexpr std::size_t kMaxSeries = 1000, kMaxName = 200;
+constexpr std::size_t kPointsOfALine = 2000, kMaxWaiting = 1'000'000;
+constexpr auto kFullDisk = 60s;
+constexpr const char* kLatest = "latest.json";
+
+bool is_name(const std::string& name) {
+  return !name.empty() && name.size() <= kMaxName &&
+         std::none_of(name.begin(), name.end(), [](unsigned char c) { return c < 0x20; });
+}
+
+std::uintmax_t size_of(const fs::path& path) {
+  std::error_code error;
+  if (!fs::is_directory(path, error)) {
+    const std::uintmax_t size = fs::file_size(path, error);
+    return error ? 0 : size;
+  }
+  std::uintmax_t bytes = 0;
+  for (fs::recursive_directory_iterator it(path, error), end; !error && it != end;
+       it.increment(error))
+    if (it->is_regular_file(error)) bytes += it->file_size(error);
+  return bytes;
+}
+
+}  // namespace
+
+Recorder::Recorder(Record& record, const jobspec::Trial& trial, fs::path folder,
+                   std::int64_t resumed_step)
+    : record_(record),
+      trial_(trial),
+      folder_(std::move(folder)),
+      last_step_(resumed_step),
+      checkpoint_step_(resumed_step) {}
+
+void Recorder::metric(const std::string& name, std::int64_t step, double value) {
+  if (!is_name(name)) return warn("name", "a metric without a proper name was left out");
+  auto it = series_.find(name);
+  if (it == series_.end()) {
+    if (series_.size() >= kMaxSeries)
+      return warn("series",
+                  fmt::format("more than {} metrics: the first of them are kept, {} is not",
+                              kMaxSeries, name));
+    it = series_.emplace(name, Series{kBurst, Clock::now(), {}, {}}).first;
+  }
+  last_step_ = std::max(last_step_, step);
+  if (name == trial_.metric.name) watch(step, value);
+  Series& series = it->second;
+  const auto now = Clock::now();
+  const std::chrono::duration<double> since = now - series.filled;
+  series.tokens = std::min(kBurst, series.tokens + kPerSecond * since.count());
+  series.filled = now;
+  if (series.tokens < 1 || waiting_.size() >= kMaxWaiting) {
+    if (!series.held) series.held_since = now;
+    series.held = MetricPoint{name, step, value};
+    return warn("fast", fmt::format("{} is reported more than {:.0f} times a second: of what comes "
+                                    "faster the last value of each half second is kept",
+                                    name, kPerSecond));
+  }
+  series.tokens -= 1;
+  series.held.reset();
+  waiting_.push_back({name, step, value});
+}
+
+bool Recorder::is_better(double value) const {
+  if (std::isnan(value)) return false;
+  if (!best_) return true;
+  return trial_.metric.goal == jobspec::Goal::minimize ? value < *best_ : value > *best_;
+}
+
+void Recorder::watch(std::int64_t step, double value) {
+  reported_ = true;
+  const bool better = is_better(value);
+  if (better) best_ = value;
+  without_better_ = better ? 0 : without_better_ + 1;
+  if (!stop_reason_.empty()) return;
+  const auto target = trial_.metric.target();
+  const bool least = trial_.metric.goal == jobspec::Goal::minimize;
+  if (trial_.program->stop_at_target && target && (least ? value <= *target : value >= *target))
+    stop_reason_ =
+        fmt::format("{} reached its target {} at step {}", trial_.metric.name, *target, step);
+  else if (trial_.program->patience > 0 && without_better_ >= trial_.program->patience)
+    stop_reason_ = fmt::format("{} reports of {} without a better one than {}, at step {}",
+                               without_better_, trial_.metric.name, best_.value_or(value), step);
+}
+
+void Recorder::checkpoint(const fs::path& path, std::optional<std::int64_t> step, double seconds) {
+  const fs::path whole = fs::path(trial_.program->directory) / path;
+  std::error_code error;
+  if (!fs::exists(whole, error))
+    return warn("checkpoint", "the checkpoint " + whole.string() + " is not there");
+  const std::int64_t at = step.value_or(last_step_);
+  const jobspec::Value latest = jobspec::Map{{"step", at}, {"path", whole.string()}};
+  AtomicFile file(folder_ / "checkpoints" / kLatest);
+  file.write(latest.to_json() + "\n");
+  file.commit();
+  const fs::path within = whole.lexically_relative(folder_);
+  const bool inside = !within.empty() && *within.begin() != "..";
+  flush(Clock::now());
+  record_.checkpoint({at, inside ? within : whole, size_of(whole), seconds});
+  checkpoint_step_ = at;
+}
+
+void Recorder::flush(Clock::time_point now, bool last) {
+  for (auto& [name, series] : series_)
+    if (series.held && (last || now - series.held_since >= kHold)) {
+      waiting_.push_back(*series.held);
+      series.held.reset();
+    }
+  std::size_t written = 0;
+  try {
+    while (written < waiting_.size()) {
+      const auto begin = waiting_.begin() + static_cast<std::ptrdiff_t>(written);
+      const std::size_t count = std::min(kPointsOfALine, waiting_.size() - written);
+      record_.metrics({begin, begin + static_cast<std::ptrdiff_t>(count)});
+      written += count;
+    }
+    full_since_.reset();
+  } catch (const std::system_error&) {
+    if (!full_since_) full_since_ = now;
+    waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(written));
+    if (last || now - *full_since_ > kFullDisk) throw;
+    return;
+  }
+  waiting_.clear();
+}
+
+void Recorder::warn(const std::string& kind, const std::string& text) {
+  if (warned_.insert(kind).second) record_.note("warning", text);
+}
+
+std::optional<ProgramCheckpoint> newest_program_checkpoint(const std::vector<fs::path>& folders) {
+  for (const fs::path& folder : folders) {
+    try {
+      const fs::path file = folder / kLatest;
+      const jobspec::Value latest = jobspec::read_yaml(read_file(file), file.string());
+      const jobspec::Value* path = latest.is_map() ? latest.find("path") : nullptr;
+      const jobspec::Value* step = latest.is_map() ? latest.find("step") : nullptr;
+      std::error_code error;
+      if (path != nullptr && step != nullptr && fs::exists(path->as_string(), error))
+        return ProgramCheckpoint{path->as_string(), step->as_int()};
+    } catch (const std::exception&) {
+      // This attempt reported none.
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace thalweg::engine

@@ -1,0 +1,92 @@
+#include "engine/train/supervise/reports.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "base/file.h"
+
+namespace thalweg::engine {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kBlock = 4 << 20, kMaxLine = 1 << 20;
+constexpr std::int64_t kMaxStep = 1'000'000'000'000'000;
+
+double number_from(const std::string& name, const json& value) {
+  if (value.is_number()) return value.get<double>();
+  const std::string text = value.is_string() ? value.get<std::string>() : "";
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  if (text == "nan") return std::numeric_limits<double>::quiet_NaN();
+  if (text == "inf") return infinity;
+  if (text == "-inf") return -infinity;
+  throw std::invalid_argument("the metric " + name + " is no number");
+}
+
+std::string text_at(const json& line, const char* key) {
+  const json& value = line.at(key);
+  if (!value.is_string()) throw std::invalid_argument(std::string(key) + " is no text");
+  return value.get<std::string>();
+}
+
+Report report_from(const json& line) {
+  if (!line.is_object()) throw std::invalid_argument("it is no JSON object");
+  Report report;
+  if (const auto it = line.find("step"); it != line.end()) {
+    const bool good = it->is_number_integer() && *it >= 0 && *it <= kMaxStep;
+    if (!good) throw std::invalid_argument("step is no whole number of at least 0");
+    report.step = it->get<std::int64_t>();
+  }
+  if (line.contains("metrics")) {
+    if (!line["metrics"].is_object()) throw std::invalid_argument("metrics is no JSON object");
+    for (const auto& [name, value] : line["metrics"].items())
+      report.values.emplace_back(name, number_from(name, value));
+  } else if (line.contains("checkpoint")) {
+    report.kind = Report::Kind::checkpoint;
+    report.text = text_at(line, "checkpoint");
+    if (line.contains("seconds")) report.seconds = number_from("seconds", line["seconds"]);
+  } else if (line.contains("note")) {
+    report.kind = Report::Kind::note;
+    report.text = text_at(line, "note");
+  } else if (line.contains("hello")) {
+    report.kind = Report::Kind::hello;
+    report.text = text_at(line, "hello");
+  } else if (line.contains("stopping")) {
+    report.kind = Report::Kind::stopping;
+  } else {
+    throw std::invalid_argument("it has none of metrics, checkpoint, note, hello and stopping");
+  }
+  return report;
+}
+
+}  // namespace
+
+Report parse_report(std::string_view line) {
+  const json parsed = json::parse(line, nullptr, false);
+  if (parsed.is_discarded()) throw std::invalid_argument("it is no JSON");
+  return report_from(parsed);
+}
+
+bool GrowingLines::read(const std::function<void(std::string_view line)>& each) {
+  const Descriptor file(::open(file_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file) return false;
+  std::string block(kBlock, '\0');
+  const ssize_t count = ::pread(file.get(), block.data(), block.size(), offset_);
+  if (count <= 0) return false;
+  block.resize(static_cast<std::size_t>(count));
+  offset_ += count;
+  std::size_t begin = 0;
+  for (std::size_t end; (end = block.find('\n', begin)) != block.npos; begin = end + 1) {
+    unfinished_.append(block, begin, end - begin);
+    if (!unfinished_.empty() && unfinished_.size() <= kMaxLine) each(unfinished_);
+    unfinished_.clear();
+  }
+  if (unfinished_.size() <= kMaxLine) unfinished_.append(block, begin);
+  return static_cast<std::size_t>(count) == kBlock;
+}
+
+}  // namespace thalweg::engine

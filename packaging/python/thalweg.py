@@ -1,0 +1,207 @@
+"""Reports from a training program to Thalweg, in one file without dependencies.
+
+    import thalweg
+
+    run = thalweg.init(lr=0.1, epochs=10)          # defaults; Thalweg's parameters replace them
+    for step in range(start, run.config.epochs):
+        ...
+        thalweg.log({"val/loss": loss}, step=step)
+        thalweg.checkpoint("model.pt", step=step)   # after the file is written
+        if thalweg.should_stop():
+            break
+    thalweg.finish()
+
+`run.resume_from` is the checkpoint to go on from (None on a fresh start), `run.resume_step` its step.
+Outside of Thalweg everything works as well: the defaults are the configuration, and log() prints.
+Of several processes only rank 0 (RANK, or what MPI and Slurm say) reports; the others' calls do
+nothing. Functions may be called from any thread.
+
+What is written: one JSON object a line, appended to the file that THALWEG_REPORTS names.
+"""
+
+import json
+import os
+import threading
+import time
+
+__version__ = "0.1"
+__all__ = ["Config", "Run", "init", "log", "checkpoint", "should_stop", "note", "finish"]
+
+_LOOK_S = 0.2  # between two looks at the file that says stop
+
+
+class Config(dict):
+    """A dict whose keys are attributes, too; nested ones by a dotted name: config["model.depth"]."""
+
+    def __init__(self, values=()):
+        super().__init__()
+        for key, value in dict(values).items():
+            super().__setitem__(key, Config(value) if isinstance(value, dict) else value)
+
+    def __getattr__(self, name):
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError("the configuration has no %r" % name) from None
+
+    def __setattr__(self, name, value):
+        self[name] = value
+
+    def __missing__(self, name):
+        outer, dot, rest = name.partition(".") if isinstance(name, str) else ("", "", "")
+        if dot and isinstance(dict.get(self, outer), dict):
+            return self[outer][rest]
+        raise KeyError(name)
+
+
+def _merged(defaults, values):
+    merged = dict(defaults)
+    for key, value in values.items():
+        both = isinstance(value, dict) and isinstance(merged.get(key), dict)
+        merged[key] = _merged(merged[key], value) if both else value
+    return merged
+
+
+def _own_rank():
+    # A launcher that the program itself started knows more than who started that launcher.
+    for name in ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "RANK", "SLURM_PROCID"):
+        text = os.environ.get(name, "")
+        if text.isdigit():
+            return int(text)
+    return 0
+
+
+class Run:
+    """What init() returns. Attributes: config, seed, rank, folder, resume_from, resume_step, attempt."""
+
+    def __init__(self, defaults):
+        environment = os.environ
+        values = {}
+        if environment.get("THALWEG_CONFIG"):
+            with open(environment["THALWEG_CONFIG"], encoding="utf-8") as file:
+                values = json.load(file)
+        self.config = Config(_merged(defaults, values))
+        self.seed = int(environment.get("THALWEG_SEED", "1"))
+        self.rank = _own_rank()
+        self.attempt = environment.get("THALWEG_ATTEMPT") or None
+        self.folder = environment.get("THALWEG_FOLDER") or os.getcwd()
+        self.checkpoints = environment.get("THALWEG_CHECKPOINTS") or os.path.join(
+            self.folder, "checkpoints"
+        )
+        self.resume_from = environment.get("THALWEG_RESUME_FROM") or None
+        self.resume_step = int(environment.get("THALWEG_RESUME_STEP", "0"))
+        self._reports = environment.get("THALWEG_REPORTS") if self.rank == 0 else None
+        self._stop = environment.get("THALWEG_STOP")
+        self._lock = threading.Lock()
+        self._file = None
+        self._whole = True  # the last line was written to its end
+        self._step = self.resume_step
+        self._looked = 0.0
+        self._stopping = False
+        self._complained = False
+        self._write({"hello": "python " + __version__})
+
+    def _write(self, report):
+        if not self._reports:
+            return
+        line = (json.dumps(report) + "\n").encode()
+        with self._lock:
+            try:
+                if self._file is None:
+                    self._file = os.open(
+                        self._reports, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600
+                    )
+                if not self._whole:
+                    line = b"\n" + line
+                self._whole = os.write(self._file, line) == len(line)
+            except OSError as error:  # a full disk is no reason to end a training
+                if not self._complained:
+                    print("thalweg: reports are lost: %s" % error, flush=True)
+                self._complained = True
+
+    def log(self, metrics, step=None):
+        """Numbers by name, measured after `step` steps; without it, one more than the last time."""
+        values = {}
+        for name, value in metrics.items():
+            try:
+                number = float(value)  # also of a tensor or an array with one element
+            except (TypeError, ValueError):
+                raise TypeError("the metric %r is no number but %r" % (name, value)) from None
+            finite = number - number == 0
+            values[str(name)] = number if finite else repr(number)
+        if step is None:
+            step = self._step + 1
+        self._step = int(step)
+        self._write({"metrics": values, "step": self._step})
+        if self.rank == 0 and not self._reports:
+            print("step %d: %s" % (self._step, " ".join("%s=%s" % item for item in values.items())))
+
+    def checkpoint(self, path, step=None, seconds=None):
+        """A file or folder that a later attempt can go on from; call it once it is written."""
+        report = {"checkpoint": os.path.abspath(path)}
+        report["step"] = self._step if step is None else int(step)
+        if seconds is not None:
+            report["seconds"] = float(seconds)
+        self._write(report)
+
+    def should_stop(self):
+        """Whether to write a checkpoint and end: the time is nearly over, or the goal is reached.
+
+        Ranks may learn it at different steps: where they exchange data, ask on rank 0 and broadcast
+        the answer.
+        """
+        now = time.monotonic()
+        if not self._stopping and self._stop and now - self._looked >= _LOOK_S:
+            self._looked = now
+            self._stopping = os.path.exists(self._stop)
+            if self._stopping:
+                self._write({"stopping": True})
+        return self._stopping
+
+    def note(self, text):
+        """A line in the trial's events."""
+        self._write({"note": str(text)})
+
+    def finish(self):
+        """Nothing is reported after it."""
+        with self._lock:
+            if self._file is not None:
+                os.close(self._file)
+            self._file = self._reports = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *unused):
+        self.finish()
+
+
+_run = None
+
+
+def init(defaults=None, **more):
+    """Begins to report; a second call returns the same run. See Run."""
+    global _run
+    if _run is None:
+        _run = Run(_merged(defaults or {}, more))
+    return _run
+
+
+def log(metrics, step=None):
+    init().log(metrics, step)
+
+
+def checkpoint(path, step=None, seconds=None):
+    init().checkpoint(path, step, seconds)
+
+
+def should_stop():
+    return init().should_stop()
+
+
+def note(text):
+    init().note(text)
+
+
+def finish():
+    init().finish()

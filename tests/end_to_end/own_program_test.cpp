@@ -1,0 +1,268 @@
+// Sweeps of programs that are not Thalweg's engine, through the real programs on this machine.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <cmath>
+
+#include "tests/end_to_end/sweep_home.h"
+
+namespace thalweg::test {
+namespace {
+
+using testing::HasSubstr;
+
+const std::string kData = std::string(THALWEG_SOURCE_DIR) + "/tests/end_to_end/data/own/";
+
+/// A sweep of train.py: 2 learning rates, `seeds` seeds.
+std::string training(int ranks, int steps, double pause, const std::string& more = "") {
+  return "program: " + kData + "train.py\nmethod: grid\nseeds: 2\n" +
+         "metric: {name: val/loss, goal: minimize, target: 1.0e-4}\n" +
+         "config: {steps: " + std::to_string(steps) + ", pause: " + std::to_string(pause) + "}\n" +
+         "parameters: {lr: {values: [0.1, 0.2]}}\n" +
+         "resources: {ranks_per_node: " + std::to_string(ranks) + ", time: \"00:10:00\"}\n" + more;
+}
+
+/// A sweep of one trial of a shell script.
+std::string script(const std::string& lines, const std::string& more = "") {
+  std::string indented;
+  for (const char c : lines + "\n")
+    indented += c == '\n' ? std::string("\n    ") : std::string(1, c);
+  return "command:\n- bash\n- -c\n- |\n    " + indented + "\nmetric: {name: loss}\n" + more;
+}
+
+const std::string kNoRetry = "limits: {max_retries: 0}\n";
+
+nlohmann::json attempt(SweepHome& home, const std::string& id) {
+  return home.json({"show", id});
+}
+
+std::string reason(SweepHome& home, const std::string& id) {
+  return attempt(home, id).value("reason", "");
+}
+
+/// Every value is what the formula says, of every step once.
+void expect_curves(SweepHome& home, const std::string& sweep, int steps) {
+  std::size_t values = 0;
+  for (const auto& [key, text] : home.curves(sweep)) {
+    const auto& [trial, metric, step] = key;
+    if (metric != "val/loss") continue;
+    ++values;
+    const double rate = trial <= 2 ? 0.1 : 0.2, seed = trial % 2 == 1 ? 1 : 2;
+    const double weight = seed * std::pow(1 - rate, static_cast<double>(step));
+    EXPECT_NEAR(std::stod(text), weight * weight, 1e-9) << trial << " at " << step;
+  }
+  EXPECT_EQ(values, 4u * static_cast<std::size_t>(steps));
+}
+
+TEST(OwnProgram, TrainsAndIsCompared) {
+  SweepHome home;
+  write_file(home.folder() / "sweep.yaml", training(2, 60, 0));
+  const Outcome outcome =
+      home.thalweg({"run", "sweep.yaml", "--backend", "local"}, milliseconds(120000));
+  EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+  home.expect_nothing_lost_or_doubled("1");
+  expect_curves(home, "1", 60);
+  const auto comparison = home.json({"compare", "1"});
+  ASSERT_EQ(comparison["rows"].size(), 2u) << comparison.dump(2);
+  EXPECT_EQ(comparison["rows"][0]["n"], 2);
+  const auto row = home.query("SELECT value FROM hyperparameters WHERE trial = 3 AND name = 'lr'");
+  EXPECT_THAT(row["rows"].dump(), HasSubstr("0.2"));
+}
+
+TEST(OwnProgram, GoesOnAfterKillsOfARankAndOfTheController) {
+  SweepHome home;
+  const std::string id = home.submit(training(2, 80, 0.02), "local");
+  ASSERT_TRUE(eventually([&] { return home.has_checkpoint(id) && home.engines(id).size() > 1; },
+                         milliseconds(60000)));
+  ASSERT_TRUE(eventually(
+      [&] {
+        return !home.query("SELECT 1 FROM metrics WHERE step >= 12")
+                    .value("rows", nlohmann::json())
+                    .empty();
+      },
+      milliseconds(60000)));
+  const std::vector<pid_t> ranks = home.engines(id);
+  ASSERT_FALSE(ranks.empty());
+  ASSERT_EQ(kill(ranks.back(), SIGKILL), 0);
+  if (const pid_t controller = home.controller(); controller > 0) kill(controller, SIGKILL);
+  ASSERT_TRUE(home.wait_for_end(id));
+  home.expect_nothing_lost_or_doubled(id);
+  expect_curves(home, id, 80);
+  const auto resumed = home.query("SELECT count(*) FROM attempts WHERE attempt > 1");
+  EXPECT_GT(resumed["rows"][0][0].get<int>(), 0) << "the kill came too late to mean anything";
+}
+
+TEST(OwnProgram, AKilledProgramIsNamedAndTriedAgain) {
+  SweepHome home;
+  const std::string id = home.submit(
+      script("if [ ! -e \"$THALWEG_FOLDER/../1/seen\" ]; then touch \"$THALWEG_FOLDER/seen\"; "
+             "kill -9 $$; fi\necho loss=3",
+             "metric_pattern: '(?<loss>\\d+)'\n"),
+      "local");
+  ASSERT_TRUE(home.wait_for_end(id));
+  EXPECT_THAT(reason(home, id + ".1.1"), HasSubstr("killed by signal 9"));
+  EXPECT_EQ(attempt(home, id + ".1.2")["state"], "finished");
+  home.expect_nothing_lost_or_doubled(id);
+}
+
+TEST(OwnProgram, SaysHowItFailed) {
+  SweepHome home;
+  const std::string id =
+      home.submit(script("echo first >&2; echo 'no such data set' >&2; exit 7", kNoRetry), "local");
+  ASSERT_TRUE(home.wait_for_end(id));
+  EXPECT_THAT(reason(home, id + ".1.1"), HasSubstr("exited with code 7: no such data set"));
+  const std::string wrong = home.submit(script("echo 'unknown option --lr' >&2; exit 2"), "local");
+  ASSERT_TRUE(home.wait_for_end(wrong));
+  EXPECT_THAT(reason(home, wrong + ".1.1"), HasSubstr("exited with code 2: unknown option --lr"));
+  const auto attempts = home.query("SELECT count(*) FROM attempts WHERE sweep = " + wrong);
+  EXPECT_EQ(attempts["rows"][0][0], 1) << "bad input is not tried again";
+  const std::string setup =
+      home.submit(script("echo never", "setup: [\"true\", cat /no/such/file]\n"), "local");
+  ASSERT_TRUE(home.wait_for_end(setup));
+  EXPECT_THAT(read_file(home.attempt_folder(setup + ".1.1") / "stderr.log"),
+              HasSubstr("setup failed (exit code 1): cat /no/such/file"));
+  EXPECT_EQ(attempt(home, setup + ".1")["state"], "failed");
+}
+
+TEST(OwnProgram, SetupAndEnvironmentReachIt) {
+  SweepHome home;
+  const std::string id = home.submit(
+      script("echo rank=$RANK/$WORLD_SIZE local=$LOCAL_RANK/$LOCAL_WORLD_SIZE $WORD $MASTER_ADDR\n"
+             "echo loss=1; [ -n \"$MASTER_PORT\" ] && [ -e \"$THALWEG_CONFIG\" ]",
+             "setup: [export WORD=hello]\nmetric_pattern: 'loss=(?<loss>\\d+)'\n"
+             "resources: {ranks_per_node: 2}\n"),
+      "local");
+  ASSERT_TRUE(home.wait_for_end(id));
+  const std::string out = read_file(home.attempt_folder(id + ".1.1") / "stdout.log");
+  EXPECT_THAT(out, HasSubstr("rank=0/2 local=0/2 hello 127.0.0.1"));
+  EXPECT_THAT(out, HasSubstr("rank=1/2 local=1/2 hello 127.0.0.1"));
+  for (const auto& [mode, lines] : {std::pair("once", 1), std::pair("per_node", 2)}) {
+    const std::string other = home.submit(
+        script("echo here=$RANK/$WORLD_SIZE node=$GROUP_RANK $PET_NPROC_PER_NODE; echo loss=1",
+               std::string("launch: ") + mode + "\nmetric_pattern: 'loss=(?<loss>\\d+)'\n" +
+                   "resources: {nodes: 2, ranks_per_node: 2}\n"),
+        "local");
+    ASSERT_TRUE(home.wait_for_end(other));
+    const std::string text = read_file(home.attempt_folder(other + ".1.1") / "stdout.log");
+    int count = 0;
+    for (std::size_t at = 0; (at = text.find("here=", at)) != text.npos; ++at)
+      ++count;
+    EXPECT_EQ(count, lines) << mode << text;
+  }
+}
+
+TEST(OwnProgram, NonsenseIsToldAndDoesNoHarm) {
+  SweepHome home;
+  const std::string id = home.submit(
+      script("printf '%s\\n' '{' '[1]' '{\"metrics\": {\"loss\": \"red\"}}' '{\"metrics\": 3}' "
+             "'{\"metrics\": {\"loss\": 4}, \"step\": -1}' '{\"checkpoint\": \"/nowhere\"}' "
+             "'{\"metrics\": {\"loss\": 0.5, \"other\": 2}, \"step\": 3}' "
+             "> \"$THALWEG_REPORTS\"\n"
+             "head -c 3000000 /dev/urandom | tee /dev/stderr; printf '\\xff{\"n\"' ",
+             "metric_pattern: '^loss (?<loss>\\d+)'\n"),
+      "local");
+  ASSERT_TRUE(home.wait_for_end(id));
+  home.expect_nothing_lost_or_doubled(id);
+  const auto values = home.query("SELECT metric, step, value FROM metrics WHERE metric = 'loss'");
+  ASSERT_EQ(values["rows"].size(), 1u) << values.dump();
+  EXPECT_EQ(values["rows"][0][2], 0.5);
+  const std::string journal = read_file(home.attempt_folder(id + ".1.1") / "journal.jsonl");
+  EXPECT_THAT(journal, HasSubstr("a report could not be read (it is no JSON)"));
+  EXPECT_THAT(journal, HasSubstr("the checkpoint /nowhere is not there"));
+}
+
+TEST(OwnProgram, ASilentOneIsEndedAndSaidSo) {
+  SweepHome home;
+  const std::string id = home.submit(
+      script("echo working; trap '' TERM; sleep 1000 & wait; sleep 1000", kNoRetry + "stall: 2\n"),
+      "local");
+  ASSERT_TRUE(home.wait_for_end(id, milliseconds(60000)));
+  EXPECT_THAT(reason(home, id + ".1.1"), HasSubstr("stalled: nothing came from it for 2 s"));
+}
+
+TEST(OwnProgram, WhatItLeavesBehindIsEnded) {
+  SweepHome home;
+  const std::string id = home.submit(
+      script("(setsid sleep 4242 &) ; (setsid sleep 4242 >/dev/null 2>&1 &) ; echo loss=1",
+             "metric_pattern: 'loss=(?<loss>\\d+)'\n"),
+      "local");
+  ASSERT_TRUE(home.wait_for_end(id, milliseconds(60000)));
+  EXPECT_EQ(attempt(home, id + ".1")["state"], "finished");
+  for (const pid_t pid : processes_named("sleep"))
+    EXPECT_THAT(command_line(pid), testing::Not(HasSubstr("4242")));
+}
+
+TEST(OwnProgram, AMillionLinesASecondHoldNothingUp) {
+  SweepHome home;
+  const std::string id = home.submit(
+      script(
+          "awk 'BEGIN { for (i = 1; i <= 1000000; ++i) print \"step\", i, \"loss\", 1000001 - i }'",
+          "metric_pattern: '^step (?<step>\\d+) loss (?<loss>\\d+)'\n"),
+      "local");
+  ASSERT_TRUE(home.wait_for_end(id, milliseconds(180000)));
+  home.expect_nothing_lost_or_doubled(id);
+  const auto last = home.query("SELECT step, value FROM latest_metrics WHERE metric = 'loss'");
+  ASSERT_EQ(last["rows"].size(), 1u) << last.dump();
+  EXPECT_EQ(last["rows"][0][0], 1000000) << "the last value is always kept";
+  EXPECT_EQ(last["rows"][0][1], 1);
+  const auto count = home.query("SELECT count(*) FROM metrics WHERE metric = 'loss'");
+  EXPECT_LT(count["rows"][0][0].get<int>(), 100000) << "the record must not be flooded";
+  EXPECT_THAT(read_file(home.attempt_folder(id + ".1.1") / "journal.jsonl"),
+              HasSubstr("is reported more than 200 times a second"));
+}
+
+TEST(OwnProgram, StopsAtTheTargetAndWithoutProgress) {
+  SweepHome home;
+  const std::string id = home.submit(training(1, 100000, 0.01, "stop: {at: target}\n"), "local");
+  ASSERT_TRUE(home.wait_for_end(id));
+  home.expect_nothing_lost_or_doubled(id);
+  EXPECT_EQ(home.json({"compare", id})["rows"].size(), 2u);
+  EXPECT_THAT(read_file(home.attempt_folder(id + ".1.1") / "journal.jsonl"),
+              HasSubstr("val/loss reached its target 0.0001 at step 44"));
+  const std::string flat =
+      home.submit(script("for i in $(seq 1000); do echo loss 1; sleep 0.05; done",
+                         "metric_pattern: 'loss (?<loss>\\d+)'\nstop: {patience: 5}\n"),
+                  "local");
+  ASSERT_TRUE(home.wait_for_end(flat));
+  EXPECT_EQ(attempt(home, flat + ".1")["state"], "finished");
+  EXPECT_THAT(read_file(home.attempt_folder(flat + ".1.1") / "journal.jsonl"),
+              HasSubstr("5 reports of loss without a better one than 1"));
+}
+
+TEST(OwnProgram, StopsAtItsTimeLimitWithACheckpointAndGoesOn) {
+  SweepHome home;
+  std::string text = training(1, 150, 0.05, "slurm: {signal_before_end_s: 50}\n");
+  text.replace(text.find("00:10:00"), 8, "00:01:00");
+  // A minute at least is the limit, and half of it the earliest warning: too long to wait for here.
+  const std::string id = home.submit(text, "local");
+  ASSERT_TRUE(eventually([&] { return home.has_checkpoint(id) && !home.engines(id).empty(); },
+                         milliseconds(60000)));
+  for (const pid_t rank : home.engines(id))
+    kill(rank, SIGUSR1);
+  ASSERT_TRUE(home.wait_for_end(id));
+  home.expect_nothing_lost_or_doubled(id);
+  expect_curves(home, id, 150);
+  const auto stopped = home.query("SELECT count(*) FROM attempts WHERE state = 'stopped'");
+  EXPECT_GT(stopped["rows"][0][0].get<int>(), 0);
+}
+
+TEST(OwnProgram, ValidateSaysWhatRunsAndWhatIsMissing) {
+  SweepHome home;
+  write_file(home.folder() / "good.yaml", training(1, 10, 0, "setup: [module load cuda]\n"));
+  const Outcome good = home.thalweg({"validate", "good.yaml"});
+  EXPECT_EQ(good.code, 0) << good.err;
+  EXPECT_THAT(good.out, HasSubstr("train.py --seed=1 --steps=10 --pause=0.0 --lr=0.1"));
+  EXPECT_THAT(good.out,
+              HasSubstr("\"module load cuda\": only the nodes can tell whether it works"));
+  write_file(home.folder() / "bad.yaml",
+             "program: nowhere.py\ninterpreter: python9\nsetup: [source venv/bin/activate]\n"
+             "metric: {name: loss}\n");
+  const Outcome bad = home.thalweg({"submit", "--dry-run", "bad.yaml", "--backend", "local"});
+  EXPECT_EQ(bad.code, 2);
+  EXPECT_THAT(bad.err, HasSubstr("bad.yaml:1: program: found \"nowhere.py\", expected a file"));
+  EXPECT_THAT(bad.err, HasSubstr("bad.yaml:3: setup: \"source venv/bin/activate\": there is no"));
+}
+
+}  // namespace
+}  // namespace thalweg::test
