@@ -11,7 +11,15 @@
 namespace thalweg::cli {
 
 /// What a shell offers after it.
-enum class Completes { nothing, file, id, choices };
+enum class Completes {
+  nothing,
+  file,
+  id,
+  metric,        ///< of the sweep or trial that is named before, else of the newest sweep
+  id_or_metric,  ///< ids, then perhaps a metric of theirs
+  group,         ///< parameters of that sweep, separated by commas
+  choices
+};
 
 struct Argument {
   using Target = std::variant<bool*, std::string*, std::vector<std::string>*, std::int64_t*,

@@ -15,6 +15,14 @@ constexpr const char* list_ids =
     "-n "
     "+2 | cut -d, -f1 ;; esac";
 
+/// For `sh`: $1 is `metrics` or `groups`, $2 an id, or nothing for the newest sweep.
+constexpr const char* list_names =
+    "thalweg daemon status >/dev/null 2>&1 || exit 0; id=${2:-$(thalweg ls -n 1 --csv 2>/dev/null "
+    "| tail -n +2 | cut -d, -f1)}; { case $1 in metrics) thalweg curve \"$id\" --list ;; *) "
+    "thalweg "
+    "show \"${id%%.*}\" --csv | head -n 1 | sed \"s/.*,attempts,//; "
+    "s/step,loss,metric,best,reason$//\" | tr , \"\\n\" ;; esac; } 2>/dev/null";
+
 std::string quoted(const std::string& text) {
   std::string result = "'";
   for (const char c : text)
@@ -28,6 +36,22 @@ const Argument* first_positional(const Arguments& arguments) {
   return nullptr;
 }
 
+/// What bash offers for a value; empty where it has no own list.
+std::string bash_values(const Argument& argument) {
+  switch (argument.completes) {
+    case Completes::id:
+      return "$(_thalweg_ids \"$word\")";
+    case Completes::metric:
+      return "$(_thalweg_names metrics)";
+    case Completes::id_or_metric:
+      return "$(_thalweg_ids \"$word\") $(_thalweg_names metrics)";
+    case Completes::group:
+      return "$(_thalweg_names groups)";
+    default:
+      return "";
+  }
+}
+
 std::string bash_case(const DeclaredCommand& declared) {
   std::string values;
   std::vector<std::string> options;
@@ -36,6 +60,19 @@ std::string bash_case(const DeclaredCommand& declared) {
     const auto spellings = argument.spellings();
     options.insert(options.end(), spellings.begin(), spellings.end());
     if (argument.flag()) continue;
+    if (const std::string own = bash_values(argument); !own.empty()) {
+      // Behind the last comma.
+      values += fmt::format(
+          "        {}) local done=; [[ $word == *,* ]] && done=${{word%,*}},\n"
+          "          COMPREPLY=($(compgen -P \"$done\" -W \"{}\" -- \"${{word##*,}}\")); return "
+          ";;\n",
+          join(spellings, "|"), own);
+      continue;
+    }
+    if (argument.completes == Completes::file) {
+      values += fmt::format("        {}) compopt -o default; return ;;\n", join(spellings, "|"));
+      continue;
+    }
     values += fmt::format("        {}) COMPREPLY=($(compgen -W {} -- \"$word\")); return ;;\n",
                           join(spellings, "|"), quoted(join(argument.choices, " ")));
   }
@@ -48,8 +85,8 @@ std::string bash_case(const DeclaredCommand& declared) {
   if (const Argument* positional = first_positional(declared.arguments)) {
     if (positional->completes == Completes::file)
       text += "      else compopt -o default\n";
-    else if (positional->completes == Completes::id)
-      text += "      else COMPREPLY=($(compgen -W \"$(_thalweg_ids \"$word\")\" -- \"$word\"))\n";
+    else if (const std::string own = bash_values(*positional); !own.empty())
+      text += fmt::format("      else COMPREPLY=($(compgen -W \"{}\" -- \"$word\"))\n", own);
     else if (!positional->choices.empty())
       text += fmt::format("      else COMPREPLY=($(compgen -W {} -- \"$word\"))\n",
                           quoted(join(positional->choices, " ")));
@@ -70,6 +107,9 @@ std::string zsh_text(const std::string& text) {
 std::string zsh_values(const Argument& argument) {
   if (argument.completes == Completes::file) return "_files";
   if (argument.completes == Completes::id) return "_thalweg_ids";
+  if (argument.completes == Completes::metric) return "_thalweg_metrics";
+  if (argument.completes == Completes::id_or_metric) return "_thalweg_ids_and_metrics";
+  if (argument.completes == Completes::group) return "_thalweg_groups";
   return argument.choices.empty() ? " " : fmt::format("({})", join(argument.choices, " "));
 }
 
@@ -96,6 +136,13 @@ std::string bash_script(const std::vector<DeclaredCommand>& commands) {
   return fmt::format(
       "# bash completion for thalweg; made by `thalweg completion bash`\n"
       "_thalweg_ids() {{\n  {}\n}}\n"
+      "_thalweg_names() {{\n"
+      "  local id= word\n"
+      "  for word in \"${{COMP_WORDS[@]:2}}\"; do\n"
+      "    if [[ $word == [0-9]* ]]; then id=$word; break; fi\n"
+      "  done\n"
+      "  sh -c {} sh \"$1\" \"$id\"\n"
+      "}}\n"
       "_thalweg() {{\n"
       "  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}}\n"
       "  COMPREPLY=()\n"
@@ -107,7 +154,8 @@ std::string bash_script(const std::vector<DeclaredCommand>& commands) {
       "    help) COMPREPLY=($(compgen -W {} -- \"$word\")) ;;\n  esac\n"
       "}}\n"
       "complete -F _thalweg thalweg\n",
-      list_ids, quoted(join(names, " ") + " help"), cases, quoted(join(names, " ")));
+      list_ids, quoted(list_names), quoted(join(names, " ") + " help"), cases,
+      quoted(join(names, " ")));
 }
 
 std::string zsh_script(const std::vector<DeclaredCommand>& commands) {
@@ -125,6 +173,12 @@ std::string zsh_script(const std::vector<DeclaredCommand>& commands) {
       "# zsh completion for thalweg; made by `thalweg completion zsh`\n"
       "_thalweg_list() {{\n  {}\n}}\n"
       "_thalweg_ids() {{\n  compadd -- $(_thalweg_list \"$PREFIX\")\n}}\n"
+      "_thalweg_names() {{\n"
+      "  compadd -- $(sh -c {} sh $1 ${{words[(r)[0-9]*]}})\n"
+      "}}\n"
+      "_thalweg_metrics() {{\n  _thalweg_names metrics\n}}\n"
+      "_thalweg_ids_and_metrics() {{\n  _thalweg_ids\n  _thalweg_names metrics\n}}\n"
+      "_thalweg_groups() {{\n  compset -P '*,'\n  _thalweg_names groups\n}}\n"
       "_thalweg() {{\n"
       "  local -a commands\n"
       "  commands=(\n{}  )\n"
@@ -135,15 +189,18 @@ std::string zsh_script(const std::vector<DeclaredCommand>& commands) {
       "}}\n"
       "if [[ $funcstack[1] == _thalweg ]]; then _thalweg \"$@\"; else compdef _thalweg thalweg; "
       "fi\n",
-      list_ids, names, cases);
+      list_ids, quoted(list_names), names, cases);
 }
 
 std::string fish_script(const std::vector<DeclaredCommand>& commands) {
   std::string text = fmt::format(
       "# fish completion for thalweg; made by `thalweg completion fish`\n"
       "function __thalweg_ids\n  sh -c {} sh (commandline -ct)\nend\n"
+      "function __thalweg_names\n"
+      "  sh -c {} sh $argv[1] (string match -r '^[0-9].*' -- (commandline -opc))[1]\n"
+      "end\n"
       "complete -c thalweg -f\n",
-      quoted(list_ids));
+      quoted(list_ids), quoted(list_names));
   std::vector<std::string> names;
   for (const DeclaredCommand& declared : commands)
     names.emplace_back(declared.command->name);
@@ -159,7 +216,10 @@ std::string fish_script(const std::vector<DeclaredCommand>& commands) {
       std::string line = inside;
       if (argument.positional()) {
         if (argument.completes == Completes::file) line += " -F";
-        if (argument.completes == Completes::id) line += " -a '(__thalweg_ids)'";
+        if (argument.completes == Completes::id || argument.completes == Completes::id_or_metric)
+          line += " -a '(__thalweg_ids)'";
+        if (argument.completes == Completes::id_or_metric)
+          line += " -a '(__thalweg_names metrics)'";
         if (!argument.choices.empty()) line += " -a " + quoted(join(argument.choices, " "));
         if (line != inside) text += line + "\n";
         continue;
@@ -167,6 +227,8 @@ std::string fish_script(const std::vector<DeclaredCommand>& commands) {
       for (const std::string& name : argument.spellings())
         line += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
       if (!argument.flag()) line += " -x";
+      if (argument.completes == Completes::metric) line += " -a '(__thalweg_names metrics)'";
+      if (argument.completes == Completes::group) line += " -a '(__thalweg_names groups)'";
       if (!argument.choices.empty()) line += " -a " + quoted(join(argument.choices, " "));
       text += line + " -d " + quoted(argument.doc) + "\n";
     }

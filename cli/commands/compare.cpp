@@ -60,11 +60,16 @@ Action make_compare(Arguments& arguments) {
   Argument& id = arguments.positional("ID", options->id, "the sweep (default: the newest)");
   id.required = false;
   id.completes = Completes::id;
-  arguments.option("--by", "A,B", options->by,
-                   "one row for each value of these, over everything else (default: all)");
-  arguments.option("--best-over", "A,B", options->best_over,
-                   "each row at its best values of these, chosen on some seeds, judged on others");
-  arguments.option("--metric", "NAME", options->metric, "compare by another metric");
+  arguments
+      .option("--by", "A,B", options->by,
+              "one row for each value of these, over everything else (default: all)")
+      .completes = Completes::group;
+  arguments
+      .option("--best-over", "A,B", options->best_over,
+              "each row at its best values of these, chosen on some seeds, judged on others")
+      .completes = Completes::group;
+  arguments.option("--metric", "NAME", options->metric, "compare by another metric").completes =
+      Completes::metric;
   arguments.option("--goal", "WHICH", options->goal, "minimize or maximize").choices = {"minimize",
                                                                                         "maximize"};
   arguments.option("--target", "VALUE", options->target, "another value that counts as got there");

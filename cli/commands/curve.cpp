@@ -177,12 +177,14 @@ Action make_curve(Arguments& arguments) {
       "ID", options->words,
       "trials, or a sweep for its best ones; then perhaps a metric such as train/loss (default: "
       "the sweep's)");
-  words.completes = Completes::id;
+  words.completes = Completes::id_or_metric;
   arguments.flag("--list", options->list, "only name the metrics that there are");
   arguments.option("--points", "N", options->points, "at most N points, evenly thinned");
   arguments.flag("--log", options->logarithmic, "logarithmic scale");
-  arguments.option("--by", "A,B", options->by,
-                   "of a sweep: a curve for each value of these, the median of its trials");
+  arguments
+      .option("--by", "A,B", options->by,
+              "of a sweep: a curve for each value of these, the median of its trials")
+      .completes = Completes::group;
   arguments.option("--svg", "FILE", options->svg, "write the picture as SVG (- prints it)")
       .completes = Completes::file;
   add_json_and_csv(arguments, options->format);

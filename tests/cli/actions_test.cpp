@@ -426,6 +426,37 @@ TEST_F(CliCompletion, BashCompletesCommandsOptionsAndChoices) {
   EXPECT_EQ(outcome.out, "submit\n--json\nslurm\nstart status\n") << outcome.err;
 }
 
+/// With the real program in PATH and a controller that answers.
+TEST_F(CliCompletion, BashCompletesMetricsAndParametersOfTheSweep) {
+  controller().answer("GET /v1/ping", {{"version", "1"}, {"pid", 1}});
+  const json trial{{"id", "12.1"},
+                   {"state", "finished"},
+                   {"parameters", {{"optimizer.lr", 0.1}, {"schedule.decay", "cosine"}}},
+                   {"progress", {{"best", 0.1}}},
+                   {"metrics", {{"val/error", {{"last", 0.1}}}, {"train/loss", {{"last", 0.1}}}}}};
+  controller().answer("GET /v1/sweeps/12", {{"id", "12"},
+                                            {"name", "lrs"},
+                                            {"state", "finished"},
+                                            {"metric", "val/error"},
+                                            {"trials", {trial}}});
+  controller().answer("GET /v1/trials/12.1", trial);
+  RunOptions with = options();
+  const std::filesystem::path own = program();
+  with.env["PATH"] = own.parent_path().string() + ":" + std::getenv("PATH");
+  const Outcome outcome =
+      run({"/bin/bash", "-c",
+           "eval \"$(thalweg completion bash)\"\n"
+           "try() { COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); _thalweg; "
+           "echo \"${COMPREPLY[*]}\"; }\n"
+           "try thalweg compare 12 --metric v; try thalweg compare 12 --by opt; try thalweg "
+           "compare 12 --by optimizer.lr,; try thalweg curve 12 tr\n"},
+          with);
+  EXPECT_EQ(outcome.out,
+            "val/error\noptimizer.lr\noptimizer.lr,optimizer.lr optimizer.lr,schedule.decay\n"
+            "train/loss\n")
+      << outcome.err;
+}
+
 TEST_F(CliCompletion, OtherShellsNameEveryCommand) {
   for (const char* shell : {"zsh", "fish"}) {
     const Outcome outcome = thalweg({"completion", shell});
