@@ -126,6 +126,14 @@ class ReadStore {
   std::optional<std::string> environment(std::int64_t sweep);
   std::vector<TrialRow> trials(std::int64_t sweep);
   std::optional<TrialRow> trial(const Id& id);
+  /// Trials that have not ended and begin with the weights of another one, or with a file
+  /// (train.init_from), as they name it.
+  struct Beginning {
+    Id trial;
+    std::string from_trial, from_file;  ///< one of them is empty
+    bool best = false;                  ///< init_from.checkpoint is best
+  };
+  std::vector<Beginning> beginnings();
   std::vector<AttemptRow> attempts(std::int64_t sweep);
   std::optional<AttemptRow> attempt(const Id& id);
   std::optional<std::string> start(const Id& attempt);  ///< as put_start() was given it

@@ -23,6 +23,14 @@ const sqlite::Sql kOfSweep{
 const sqlite::Sql kOne{"read trial",
                        "SELECT " THALWEG_TRIAL_COLUMNS " FROM trial WHERE sweep = ? AND trial = ?"};
 #undef THALWEG_TRIAL_COLUMNS
+const sqlite::Sql kBeginnings{
+    "list trials that begin with weights",
+    "SELECT t.sweep, t.trial, ifnull(json_extract(t.train, '$.init_from.trial'), ''),"
+    " ifnull(json_extract(t.train, '$.init_from.file'), ''),"
+    " ifnull(json_extract(t.train, '$.init_from.checkpoint'), '') = 'best'"
+    " FROM sweep AS s JOIN trial AS t ON t.sweep = s.id"
+    " WHERE s.state = 'active' AND t.state IN ('pending', 'running')"
+    " AND json_extract(t.train, '$.init_from') IS NOT NULL ORDER BY t.sweep, t.trial"};
 
 TrialRow read(const sqlite::Run& run) {
   TrialRow row;
@@ -75,6 +83,15 @@ std::optional<TrialRow> ReadStore::trial(const Id& id) {
   run.bind(id.sweep).bind(id.trial);
   if (!run.row()) return std::nullopt;
   return read(run);
+}
+
+std::vector<ReadStore::Beginning> ReadStore::beginnings() {
+  std::vector<Beginning> rows;
+  sqlite::Run run(*connection_, kBeginnings);
+  while (run.row())
+    rows.push_back(
+        {{run.integer(0), run.integer(1), 0}, run.text(2), run.text(3), run.integer(4) != 0});
+  return rows;
 }
 
 }  // namespace thalweg::db

@@ -314,6 +314,12 @@ const std::vector<FileKey>& file_keys() {
       {"", "when", R"({"type": "object"})", "conditions of parameters: {a: {b: [x, y]}}"},
       {"", "env", R"({"type": "object", "additionalProperties": {"type": ["string", "null"]}})",
        "variables of the attempts' environment; null removes one"},
+      {"", "keep",
+       R"({"anyOf": [{"enum": ["all", "last", "best", "none"]}, {"type": "object", "additionalProperties": false,
+           "properties": {"checkpoints": {"enum": ["all", "last", "best", "none"]},
+                          "trials": {"type": "integer", "minimum": 0}}}]})",
+       "which checkpoints stay when the sweep has ended, and of how many of the best trials; "
+       "default all"},
       {"", "clamp", flag, "take the most nodes allowed where more are asked for"},
       {"", "program", text, "a file of your own to run instead of Thalweg's engine"},
       {"", "command", list_of_texts,

@@ -286,6 +286,7 @@ Sweep parse_sweep(std::string_view text, const std::string& file_name, const Sch
   parse_run_cap(top, parsing);
   parse_resources(top, parsing);
   if (const Value* value = top.take("env")) parse_environment(*value, parsing);
+  parse_keep(top.take("keep"), parsing);
   parse_other_keys(top, parsing);
   keep_places(top, sweep);
   top.finish();

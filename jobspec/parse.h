@@ -43,6 +43,8 @@ void parse_limits(const Value& value, Parsing& parsing);
 void parse_slurm(const Value& value, Parsing& parsing);
 /// `env`: fills sweep.environment.
 void parse_environment(const Value& value, Parsing& parsing);
+/// `keep`, or nullptr where the file has none: fills sweep.keep.
+void parse_keep(const Value* value, Parsing& parsing);
 /// The signal before the end must come after the start.
 void check_signal(const Value* slurm, Parsing& parsing);
 /// The node cap over resources and axes; `resources` and `limits` as in the file, or nullptr.

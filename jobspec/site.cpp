@@ -21,6 +21,7 @@ std::string SiteLimits::to_json() const {
   return Value(Map{{"max_nodes_per_job", max_nodes_per_job},
                    {"max_trials", max_trials},
                    {"slurm", write_slurm(slurm)},
+                   {"keep", write_keep(keep)},
                    {"sources", files},
                    {"locked", fixed}})
       .to_json();
@@ -37,6 +38,9 @@ SiteLimits SiteLimits::from_json(std::string_view json) {
   if (const Value* slurm = fields.take("slurm"); slurm && slurm->is_map())
     for (const auto& [key, one] : slurm->as_map())
       read_slurm_key(key, one, "slurm." + key, limits.slurm, diagnostics);
+  if (const Value* kept = fields.take("keep"); kept && kept->is_map())
+    for (const auto& [key, one] : kept->as_map())
+      read_keep_key(key, one, "keep." + key, limits.keep, diagnostics);
   if (const Value* files = fields.take("sources"); files && files->is_map())
     for (const auto& [setting, file] : files->as_map())
       limits.sources[setting] = file.to_text();

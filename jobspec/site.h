@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "jobspec/keep.h"
 #include "jobspec/slurm_block.h"
 
 namespace thalweg::jobspec {
@@ -18,9 +19,10 @@ struct SiteLimits {
   /// Of one sweep. A person cannot mean more; a controller should not have to hold more.
   std::int64_t max_trials = 1'000'000;
   SlurmOptions slurm;  ///< what the `slurm` block starts from
+  Keep keep;           ///< what `keep` starts from
   /// Setting ("max_nodes_per_job", "slurm.partition") -> the file that says so.
   std::map<std::string, std::string> sources;
-  /// Settings of the `slurm` block that a sweep file may not change.
+  /// Settings of the `slurm` and `keep` blocks that a sweep file may not change.
   std::set<std::string> locked;
 
   /// " (max_trials in FILE)", or nothing where no file says so.

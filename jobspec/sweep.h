@@ -11,6 +11,7 @@
 
 #include "jobspec/axis.h"
 #include "jobspec/fwd.h"
+#include "jobspec/keep.h"
 #include "jobspec/program.h"
 #include "jobspec/site.h"
 #include "jobspec/slurm_block.h"
@@ -66,6 +67,7 @@ struct Sweep {
   /// Variables that the file sets (or removes, where there is no value) in its attempts'
   /// environment.
   std::vector<std::pair<std::string, std::optional<std::string>>> environment;
+  Keep keep;           ///< of its checkpoints, once it has ended
   bool clamp = false;  ///< clamp node requests over the cap instead of refusing them
   std::map<std::string, Place> places;  ///< of "metric.name", "resources.memory", "limits.…"
   std::vector<std::string> notes;  ///< what the user should know: clamped, coerced, ignored keys

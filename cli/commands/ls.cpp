@@ -132,12 +132,22 @@ Table sweep_table(const Json& sweeps) {
   return table;
 }
 
+/// Asked for all at once.
+void add_sizes(Context& context, Json& sweeps) {
+  Json ids = Json::array();
+  for (const Json& sweep : sweeps)
+    ids.push_back(member(sweep, "id"));
+  const Json answer = context.controller().post("/v1/sizes", {{"ids", ids}});
+  std::map<std::string, Json> bytes;
+  for (const Json& size : list_at(answer, "sizes"))
+    bytes[text_at(size, "id")] = member(size, "bytes");
+  for (Json& sweep : sweeps)
+    sweep["bytes"] = bytes[text_at(sweep, "id")];
+}
+
 int ls(Context& context, const Options& options) {
   Json answer = find_sweeps(context, options);
-  if (options.size)
-    for (Json& sweep : answer["sweeps"])
-      sweep["bytes"] =
-          member(context.controller().get("/v1/sweeps/" + text_at(sweep, "id") + "/size"), "bytes");
+  if (options.size) add_sizes(context, answer["sweeps"]);
   if (options.format.json) {
     print_json(context.out, answer);
     return exit_ok;

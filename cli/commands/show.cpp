@@ -11,6 +11,7 @@
 #include "cli/commands/table.h"
 #include "cli/output/csv.h"
 #include "cli/output/format.h"
+#include "cli/output/progress.h"
 #include "cli/output/text.h"
 #include "daemon/api/client.h"
 #include "daemon/api/trial_messages.h"
@@ -153,9 +154,21 @@ std::string size_text(Context& context, const std::string& id) {
          format_bytes(number_at(size, "checkpoint_bytes"));
 }
 
-void show_sweep(Context& context, const SweepSnapshot& sweep, const Options& options) {
+/// What stays of them, and what was freed.
+std::string checkpoints_text(const SweepSnapshot& sweep) {
+  std::vector<std::string> parts;
+  if (!sweep.keep.empty()) parts.push_back("at its end there stay " + sweep.keep);
+  if (sweep.pruned > 0)
+    parts.push_back(fmt::format("pruned {}, {} freed", format_time(sweep.pruned),
+                                format_bytes(static_cast<double>(sweep.freed_bytes))));
+  return join(parts, "; ");
+}
+
+void show_sweep(Context& context, const Json& answer, const Options& options) {
+  const auto sweep = read_answer<SweepSnapshot>(answer);
   if (options.format.csv) return print_trials_csv(context, sweep);
   const std::string size = options.size ? size_text(context, sweep.id) : "";
+  const std::string left = time_left_text(SweepView::from_json(answer), "");
   std::string metric = sweep.metric + ", " + sweep.goal;
   if (sweep.targets.size() > 1) {
     std::vector<std::string> targets;
@@ -167,6 +180,7 @@ void show_sweep(Context& context, const SweepSnapshot& sweep, const Options& opt
   }
   print_pairs(context, {{"sweep", Cell(sweep.id + " " + sweep.name, "", Tint::bold)},
                         {"state", state_cell(sweep.state)},
+                        {"description", sweep.description.value_or("")},
                         {"backend", sweep.backend},
                         {"metric", metric},
                         {"file", sweep.file_name},
@@ -175,7 +189,9 @@ void show_sweep(Context& context, const SweepSnapshot& sweep, const Options& opt
                         {"note", sweep.comment},
                         {"archived", time_cell(sweep.archived)},
                         {"submitted", time_cell(sweep.submitted)},
-                        {"ended", time_cell(sweep.ended)}});
+                        {"ended", time_cell(sweep.ended)},
+                        {"left", left},
+                        {"checkpoints", checkpoints_text(sweep)}});
   std::vector<std::string> notes;
   for (const Json& note : sweep.notes)
     notes.push_back(plain_text(note));
@@ -288,6 +304,17 @@ void add_start(Pairs& pairs, const Json& start) {
   pairs.emplace_back("libraries", join(libraries, ", "));
 }
 
+/// Of train.init_from: "the weights of trial 12.3 (best checkpoint)".
+std::string beginning_text(const Json& train) {
+  const Json from = member(train, "init_from");
+  if (!from.is_object()) return "";
+  const std::string trial = text_at(from, "trial"), file = text_at(from, "file");
+  if (trial.empty() && file.empty()) return "";
+  const bool all = text_at(from, "state") == "all", best = text_at(from, "checkpoint") == "best";
+  return fmt::format("{} of {}{}", all ? "weights, step and optimizer's state" : "the weights",
+                     trial.empty() ? file : "trial " + trial, best ? " (best checkpoint)" : "");
+}
+
 void show_trial(Context& context, const TrialAnswer& trial, const Options& options) {
   if (options.format.csv) return metric_table(trial.metrics).print_csv(context.out);
   Pairs pairs{{"trial", Cell(trial.id, trial.id, Tint::bold)},
@@ -296,7 +323,9 @@ void show_trial(Context& context, const TrialAnswer& trial, const Options& optio
               {"waits for", trial.progress.waiting_for.value_or("")},
               {"seed", std::to_string(trial.seed)},
               {"configuration", std::to_string(trial.configuration)},
-              {"resources", resources_text(trial.resources)}};
+              {"resources", resources_text(trial.resources)},
+              {"attempt before", trial.progress.last_end.value_or("")},
+              {"begins with", beginning_text(trial.train)}};
   if (trial.parameters.is_object())
     for (const auto& [name, value] : trial.parameters.items())
       pairs.emplace_back(
@@ -363,7 +392,7 @@ int show(Context& context, const Options& options) {
   if (options.format.json)
     print_json(context.out, answer);
   else if (is_sweep(id))
-    show_sweep(context, read_answer<SweepSnapshot>(answer), options);
+    show_sweep(context, answer, options);
   else if (is_trial(id))
     show_trial(context, read_answer<TrialAnswer>(answer), options);
   else

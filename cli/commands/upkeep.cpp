@@ -18,9 +18,12 @@ namespace {
 
 namespace api = daemon::api;
 
+constexpr const char* force_doc =
+    "also where a trial that has not ended begins with these weights (init_from)";
+
 struct Options {
   std::string id, keep = "last";
-  bool yes = false, undo = false;
+  bool yes = false, undo = false, force = false;
   Format format;
 };
 
@@ -42,6 +45,11 @@ bool agrees(Context& context, const std::string& question) {
   return line == "y" || line == "Y" || line == "yes";
 }
 
+Json with_force(Json body, const Options& options) {
+  if (options.force) body["force"] = true;
+  return body;
+}
+
 int rm(Context& context, const Options& options) {
   const jobspec::Id id = find_sweep(context, options.id);
   const Json answer = context.controller().get(path_of(id));
@@ -61,7 +69,7 @@ int rm(Context& context, const Options& options) {
       return exit_ok;
     }
   }
-  Json removed = context.controller().post("/v1/remove", {{"id", sweep.id}});
+  Json removed = context.controller().post("/v1/remove", with_force({{"id", sweep.id}}, options));
   if (options.format.json) {
     removed["bytes"] = member(size, "bytes");
     print_json(context.out, removed);
@@ -90,8 +98,8 @@ int archive(Context& context, const Options& options) {
 
 int prune(Context& context, const Options& options) {
   const jobspec::Id id = find_id(context, options.id);
-  const Json answer =
-      context.controller().post("/v1/prune", {{"id", id.to_string()}, {"keep", options.keep}});
+  const Json answer = context.controller().post(
+      "/v1/prune", with_force({{"id", id.to_string()}, {"keep", options.keep}}, options));
   if (options.format.json)
     print_json(context.out, answer);
   else
@@ -106,6 +114,7 @@ Action make_rm(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   arguments.positional("SWEEP", options->id, "a sweep that has ended").completes = Completes::id;
   arguments.flag("-y,--yes", options->yes, "do not ask");
+  arguments.flag("--force", options->force, force_doc);
   add_json(arguments, options->format);
   return [options](Context& context) { return rm(context, *options); };
 }
@@ -124,6 +133,7 @@ Action make_prune(Arguments& arguments) {
       Completes::id;
   arguments.option("--keep", "WHICH", options->keep,
                    "of each trial: last, best, none, or how many of the newest (default: last)");
+  arguments.flag("--force", options->force, force_doc);
   add_json(arguments, options->format);
   return [options](Context& context) { return prune(context, *options); };
 }

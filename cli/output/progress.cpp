@@ -32,6 +32,7 @@ TrialView view_of(const api::TrialMessage& trial) {
   const api::Progress& progress = trial.progress;
   view.attempt_state = progress.attempt_state.value_or("");
   view.waiting_for = printable(progress.waiting_for.value_or(""));
+  view.last_end = printable(progress.last_end.value_or(""));
   view.step = real(progress.step);
   view.steps = real(progress.steps);
   view.loss = progress.loss;

@@ -134,7 +134,10 @@ void PlainWatcher::say_changes(const SweepView& sweep) {
     if (was == nullptr && (trial.state != "running" || any_)) continue;
     if (was != nullptr && was->state == trial.state && was->attempts == trial.attempts) continue;
     if (was != nullptr && was->state == trial.state && trial.attempts > 1)
-      say(fmt::format("{} attempt {}", trial.id, trial.attempts));
+      say(fmt::format("{} attempt {}{}", trial.id, trial.attempts,
+                      trial.last_end.empty() ? ""
+                                             : fmt::format(", since attempt {} ended: {}",
+                                                           trial.attempts - 1, trial.last_end)));
     else if (trial.state == "running")
       say(fmt::format("{} running  {}", trial.id, trial.label));
     else if (was != nullptr && was->state != trial.state)
@@ -142,7 +145,28 @@ void PlainWatcher::say_changes(const SweepView& sweep) {
   }
 }
 
+void PlainWatcher::say_waiting(const SweepView& sweep) {
+  constexpr std::size_t max_reasons = 3;
+  std::map<std::string, std::pair<long long, std::string>> reasons;  // how many, the first one
+  for (const TrialView& trial : sweep.trials) {
+    const bool waits = trial.state == "pending" && !trial.waiting_for.empty();
+    if (!waits) continue;
+    auto& [count, first] = reasons[trial.waiting_for];
+    if (count++ == 0) first = trial.id;
+  }
+  if (reasons.size() == 1 && sweep.count("running") > 0 && reasons.begin()->second.first > 1)
+    return;  // the usual: the others are not done yet
+  std::size_t told = 0;
+  for (const auto& [reason, who] : reasons) {
+    if (told++ == max_reasons) break;
+    const std::string others =
+        who.first > 1 ? fmt::format(" and {} more wait", who.first - 1) : " waits";
+    say(fmt::format("{}{}: {}", who.second, others, reason));
+  }
+}
+
 void PlainWatcher::say_progress(const SweepView& sweep) {
+  say_waiting(sweep);
   if (sweep.count("running") > trials_named) {
     std::string line =
         fmt::format("{}: {}{}", sweep.title, counts_line(sweep), time_left_text(sweep, ", "));

@@ -61,6 +61,8 @@ class PlainWatcher : public Watcher {
  private:
   void say_changes(const SweepView& sweep);
   void say_progress(const SweepView& sweep);
+  /// Why trials do not run, each reason once.
+  void say_waiting(const SweepView& sweep);
 
   std::ostream& out_;
   double interval_;

@@ -224,6 +224,7 @@ struct Progress {
   std::optional<std::int64_t> attempt;
   std::optional<std::string> attempt_state;
   std::optional<std::string> waiting_for;  ///< why it does not run
+  std::optional<std::string> last_end;  ///< why the attempt before ended, of a trial that has not
 
   static void each_field(auto& self, auto&& field) {
     field("step", self.step);
@@ -238,6 +239,7 @@ struct Progress {
     field("attempt", self.attempt);
     field("attempt_state", self.attempt_state);
     field("waiting_for", self.waiting_for);
+    field("last_end", self.last_end);
   }
 };
 
@@ -277,10 +279,18 @@ struct TrialMessage : AboutTrial {
 /// Answer to GET /v1/sweeps/12, and what GET /v1/watch sends.
 struct SweepSnapshot : SweepMessage {
   std::vector<TrialMessage> trials;
+  std::optional<std::string> description;  ///< of the sweep file; not in what GET /v1/watch sends
+  std::string keep;              ///< what stays of its checkpoints at its end; empty = everything
+  double pruned = 0;             ///< Unix seconds: when checkpoints were last removed; 0 = never
+  std::int64_t freed_bytes = 0;  ///< by all that
 
   static void each_field(auto& self, auto&& field) {
     SweepMessage::each_field(self, field);
     field("trials", self.trials);
+    field("description", self.description);
+    field("keep", self.keep, Field::may_miss);
+    field("pruned", self.pruned, Field::may_miss);
+    field("freed_bytes", self.freed_bytes, Field::may_miss);
   }
 };
 

@@ -36,8 +36,8 @@ std::vector<event::Submitted::Shape> shapes_of(const std::vector<jobspec::Expand
 
 event::Submitted submitted_event(const jobspec::Sweep& sweep, const jobspec::Expansion& expansion,
                                  const std::string& backend) {
-  return {backend,         sweep.metric, sweep.slurm, sweep.limits, shapes_of(expansion.trials),
-          sweep.directory, sweep.program};
+  return {backend,    sweep.metric,    sweep.slurm,  sweep.limits, shapes_of(expansion.trials),
+          sweep.keep, sweep.directory, sweep.program};
 }
 
 db::TrialRow row_of(std::int64_t sweep, const jobspec::ExpandedTrial& trial) {
@@ -125,9 +125,9 @@ void Controller::extend(const Extension& with) {
     events.push_back(
         new_event(options_.now(), row.id, event::Lengthened{row.train, row.hash, with.by}));
   // Also without trials: it tells the changes.
-  events.push_back(
-      new_event(options_.now(), id,
-                event::TrialsAdded{with.changes, with.limits, shapes_of(with.missing), with.by}));
+  events.push_back(new_event(
+      options_.now(), id,
+      event::TrialsAdded{with.changes, with.limits, shapes_of(with.missing), with.keep, with.by}));
   try {
     store_.transaction([&] {
       store_.insert_trials(rows_of(with.sweep, with.missing));
@@ -255,16 +255,31 @@ TrialView view_of(const LiveAttempt& attempt, const JournalReader* reader) {
 
 }  // namespace
 
+namespace {
+
+std::string last_end(const TrialState& trial) {
+  if (trial.last == EndCause::none) return "";
+  return trial.reason.empty() ? std::string(name_of(trial.last)) : trial.reason;
+}
+
+}  // namespace
+
 SweepView Controller::view(std::int64_t id) const {
   SweepView view;
   view.waiting_for = "waiting for its turn";
   const auto it = state_.sweeps.find(id);
   if (it == state_.sweeps.end()) return view;
+  view.keep = jobspec::describe(it->second.keep);
+  view.pruned = it->second.pruned;
+  view.freed_bytes = it->second.freed_bytes;
   if (const auto reason = waiting_.find({id, 0, 0}); reason != waiting_.end())
     view.waiting_for = reason->second;
-  for (const std::int64_t number : it->second.awaiting_decision)
+  for (const std::int64_t number : it->second.awaiting_decision) {
     if (const auto reason = waiting_.find({id, number, 0}); reason != waiting_.end())
       view.trials[number].waiting_for = reason->second;
+    if (const auto known = view.trials.find(number); known != view.trials.end())
+      known->second.last_end = last_end(*state_.trial({id, number, 0}));
+  }
   for (const auto& [number, attempt] : it->second.live) {
     const auto known = ingest_.readers().find(attempt.id);
     TrialView trial = view_of(attempt, known == ingest_.readers().end() ? nullptr : &known->second);
@@ -273,6 +288,7 @@ SweepView Controller::view(std::int64_t id) const {
           seen != context->observations.end() && !seen->second.reason.empty() &&
           attempt.phase != AttemptPhase::running && attempt.fenced.empty())
         trial.waiting_for = seen->second.reason;
+    trial.last_end = last_end(*state_.trial({id, number, 0}));
     view.trials[number] = std::move(trial);
   }
   return view;

@@ -90,6 +90,16 @@ ConfigOption slurm_default(const std::string& key) {
           }};
 }
 
+/// A key of the `keep` block, as in sweep files.
+ConfigOption keep_default(const std::string& key, const std::string& doc) {
+  const std::string name = "keep." + key;
+  return {name, "default for sweep files: " + doc, [key, name](Config& c, const Value& v) {
+            jobspec::Diagnostics diagnostics("");
+            jobspec::read_keep_key(key, v, name, c.keep, diagnostics);
+            diagnostics.throw_if_any();
+          }};
+}
+
 constexpr double shortest_poll_s = 0.01, longest_poll_s = 3600;
 constexpr int max_nodes = 1'000'000;
 
@@ -116,6 +126,10 @@ std::vector<ConfigOption> make_options() {
        "folder of the data sets: THALWEG_DATA of attempts where the environment does not set it "
        "(where it is enforced: always)",
        [](Config& c, const Value& v) { c.data = folder(v).string(); }},
+      keep_default("checkpoints",
+                   "checkpoints of each trial that stay when a sweep has ended: all, last, best "
+                   "or none"),
+      keep_default("trials", "only the best so many trials keep them; 0 = all"),
       {"ingest_interval", "seconds between two looks at the journals of running attempts",
        [](Config& c, const Value& v) { c.ingest_s = number(v, shortest_poll_s, longest_poll_s); }},
       {"query_time_limit", "seconds that a user's query may take",
@@ -301,10 +315,12 @@ jobspec::SiteLimits site_limits(const Config& config) {
   jobspec::SiteLimits limits;
   limits.max_nodes_per_job = config.max_nodes_per_job;
   limits.max_trials = config.max_trials;
+  limits.keep = config.keep;
   limits.slurm = config.slurm.defaults;
   limits.sources = config.sources;
   for (const std::string& setting : config.enforced)
-    if (setting.starts_with("slurm.")) limits.locked.insert(setting);
+    if (setting.starts_with("slurm.") || setting.starts_with("keep."))
+      limits.locked.insert(setting);
   return limits;
 }
 

@@ -26,7 +26,7 @@ using nlohmann::json;
 namespace {
 
 constexpr double description_s = 60;  ///< between two looks at what a backend is
-constexpr double removal_patience_s = 10;
+constexpr double upkeep_patience_s = 10;
 constexpr double idle_round_s = 5;  ///< between rounds while no sweep is active
 
 /// The defaults of both clocks.
@@ -82,9 +82,9 @@ Controller::Controller(asio::any_io_executor executor, db::Store& store, Control
       store_(store),
       options_(with_clocks(std::move(options))),
       disk_(options_.disk_s, [] { fault::pass("on_disk"); }),
-      removal_disk_(removal_patience_s),
-      removal_worker_(executor),
-      removal_timer_(executor),
+      upkeep_disk_(upkeep_patience_s),
+      upkeep_worker_(executor),
+      upkeep_timer_(executor),
       ingest_(store, options_.now, options_.steady, &disk_),
       ingest_timer_(executor),
       push_timer_(executor) {
@@ -126,7 +126,7 @@ void Controller::restart() {
 
 void Controller::start() {
   run(ingest_loop());
-  run(removal_loop());
+  run(upkeep_loop());
   for (auto& context : contexts_) {
     run(backend_loop(*context));
     run(description_loop(*context));
@@ -139,7 +139,7 @@ void Controller::stop() {
   for (auto& context : contexts_)
     context->description_timer.cancel();
   ingest_timer_.cancel();
-  removal_timer_.cancel();
+  upkeep_timer_.cancel();
 }
 
 void Controller::run(Awaitable<void> loop) {
@@ -265,7 +265,10 @@ void Controller::record(std::vector<db::Event> events) {
     else if (!is<event::Note>(e))
       log::info(fmt::format("{} {} {}", e.id.to_string(), e.kind, e.data.substr(0, 300)));
     pass_point(e, &CommitPoints::after);
-    if (is<event::SweepEnded>(e)) checkpoint();
+    if (is<event::SweepEnded>(e)) {
+      checkpoint();
+      upkeep_timer_.cancel();
+    }
   }
 }
 
@@ -320,9 +323,8 @@ std::vector<std::string> Controller::troubles() const {
     result.push_back(
         fmt::format("the filesystem of the run folders ({}) has not answered for {:.0f} s",
                     options_.runs.string(), *hangs));
-  for (const auto& [sweep, why] : unremovable_)
-    result.push_back(
-        fmt::format("sweep {} cannot be removed yet, tried again every minute: {}", sweep, why));
+  for (const auto& [sweep, why] : postponed_upkeep_)
+    result.push_back(fmt::format("{} yet, tried again every minute: {}", cannot_be(sweep), why));
   return result;
 }
 

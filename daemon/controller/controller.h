@@ -64,6 +64,7 @@ struct TrialView {
   std::int64_t attempt = 0;  ///< 0 = none is live
   db::AttemptState attempt_state = db::AttemptState::launching;
   std::string waiting_for;                      ///< why it does not run; empty where it runs
+  std::string last_end;                         ///< why the attempt before ended; empty = none did
   std::int64_t steps = 0, steps_per_epoch = 0;  ///< 0 = not known (yet)
   double epochs = 0;
   double steps_per_s = 0;  ///< 0 = not known (yet)
@@ -71,6 +72,9 @@ struct TrialView {
 
 struct SweepView {
   std::string waiting_for;  ///< of every other pending trial
+  std::string keep;         ///< what stays of its checkpoints at its end; empty = everything
+  double pruned = 0;        ///< Unix seconds; 0 = never
+  std::int64_t freed_bytes = 0;
   std::map<std::int64_t, TrialView> trials;
 };
 
@@ -78,6 +82,10 @@ struct Submitted {
   std::int64_t id = 0;
   std::int64_t trials = 0, configurations = 0, duplicates = 0;
 };
+
+namespace event {
+struct Pruned;
+}
 
 class Controller {
  public:
@@ -108,6 +116,7 @@ class Controller {
     std::vector<jobspec::ExpandedTrial> missing;
     std::vector<db::TrialRow> lengthened;  ///< trials that are there, of a sweep that has ended
     jobspec::Limits limits;
+    jobspec::Keep keep;
     std::string text;
     std::vector<std::string> changes;
     std::string by;
@@ -125,6 +134,8 @@ class Controller {
   bool archive(std::int64_t sweep, bool on, const std::string& by);
   /// Tells the log that checkpoints will be removed.
   void note_pruning(const Id& id, const std::string& keep, const std::string& by);
+  /// Tells the log that they are.
+  void note_pruned(const Id& id, const event::Pruned& what);
   /// The sweep, which must have ended, with its folders: later, in the background, and after a
   /// restart again until all is gone.
   void remove(std::int64_t sweep, const std::string& by);
@@ -190,9 +201,12 @@ class Controller {
   Awaitable<void> ingest_loop();
   Awaitable<void> backend_loop(BackendContext& context);
   Awaitable<void> description_loop(BackendContext& context);
-  // removal.cpp
-  Awaitable<void> removal_loop();
+  // upkeep.cpp
+  Awaitable<void> upkeep_loop();
+  Awaitable<void> upkeep_of(std::int64_t sweep);
   Awaitable<void> remove_now(std::int64_t sweep);
+  Awaitable<void> prune_now(std::int64_t sweep);
+  std::string cannot_be(std::int64_t sweep) const;
   Awaitable<void> pause(boost::asio::steady_timer& timer, double seconds);
 
   // rounds.cpp: one backend's round.
@@ -234,11 +248,11 @@ class Controller {
   State state_;
   LiveRows live_rows_;
   Disk disk_;
-  Disk removal_disk_;  ///< used by removal_worker_ only
-  Worker removal_worker_;
-  boost::asio::steady_timer removal_timer_;
-  std::map<std::int64_t, std::string> unremovable_;  ///< why, by sweep
-  bool disk_hung_ = false;                           ///< and the log says so
+  Disk upkeep_disk_;  ///< used by upkeep_worker_ only
+  Worker upkeep_worker_;
+  boost::asio::steady_timer upkeep_timer_;
+  std::map<std::int64_t, std::string> postponed_upkeep_;  ///< why, by sweep
+  bool disk_hung_ = false;                                ///< and the log says so
   Ingest ingest_;
   std::vector<std::unique_ptr<BackendContext>> contexts_;
   boost::asio::steady_timer ingest_timer_;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "db/store.h"
@@ -49,6 +50,40 @@ void require_sources(db::ReadStore& store, const jobspec::Sweep& sweep,
                           "thalweg ls shows the trials that there are"});
   }
   if (!mistakes.empty()) throw jobspec::InputError(std::move(mistakes));
+}
+
+std::vector<WeightsNeed> weights_needed(db::ReadStore& store) {
+  std::vector<WeightsNeed> needs;
+  for (const db::ReadStore::Beginning& row : store.beginnings()) {
+    WeightsNeed need{row.trial, jobspec::Id::parse(row.from_trial), row.from_file, row.best};
+    if (need.trial || !need.file.empty()) needs.push_back(std::move(need));
+  }
+  return needs;
+}
+
+const WeightsNeed* need_of(const std::vector<WeightsNeed>& needs, const jobspec::Id& trial,
+                           const std::vector<std::filesystem::path>& folders,
+                           jobspec::KeepCheckpoints keep) {
+  using jobspec::KeepCheckpoints;
+  const auto inside = [&](const std::filesystem::path& file) {
+    return std::any_of(folders.begin(), folders.end(), [&](const std::filesystem::path& folder) {
+      const auto ends = std::mismatch(folder.begin(), folder.end(), file.begin(), file.end());
+      return ends.first == folder.end();
+    });
+  };
+  for (const WeightsNeed& need : needs) {
+    if (need.by.sweep == trial.sweep && need.by.trial == trial.trial) continue;
+    // Which one a file's name means is known once it is opened.
+    if (!need.file.empty() && keep != KeepCheckpoints::all && inside(need.file)) return &need;
+    if (!need.trial || need.trial->sweep != trial.sweep || need.trial->trial != trial.trial)
+      continue;
+    // Of an attempt that is not the newest nothing need stay.
+    const bool stays = keep == KeepCheckpoints::all ||
+                       (need.trial->attempt == 0 && (keep == KeepCheckpoints::last ||
+                                                     (keep == KeepCheckpoints::best && need.best)));
+    if (!stays) return &need;
+  }
+  return nullptr;
 }
 
 }  // namespace thalweg::daemon

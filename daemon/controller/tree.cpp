@@ -146,6 +146,7 @@ void remove_tree(const fs::path& folder) {
 
 std::int64_t prune_checkpoints(const std::vector<fs::path>& attempts, KeepCheckpoints keep,
                                std::int64_t count) {
+  if (keep == KeepCheckpoints::all) return 0;
   struct File {
     std::int64_t step;
     std::size_t folder;

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "jobspec/keep.h"
+
 namespace thalweg::daemon {
 
 struct TreeSize {
@@ -25,11 +27,11 @@ TreeSize tree_size(const std::filesystem::path& folder);
 /// cannot be removed.
 void remove_tree(const std::filesystem::path& folder);
 
-enum class KeepCheckpoints { last, best, none };
+using jobspec::KeepCheckpoints;
 
 /// Removes checkpoints of a trial that has ended, given its attempts' folders, newest first. Stay:
-/// the newest `count` (last), that of the best validation where the journals name one (last and
-/// best; for `best` else the newest), or none. Returns the bytes that are free now.
+/// everything (all), the newest `count` (last), that of the best validation where the journals name
+/// one (last and best; for `best` else the newest), or none. Returns the bytes that are free now.
 std::int64_t prune_checkpoints(const std::vector<std::filesystem::path>& attempts,
                                KeepCheckpoints keep, std::int64_t count);
 

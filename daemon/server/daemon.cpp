@@ -210,6 +210,7 @@ class Daemon {
       config.backend = fresh.backend;
       config.max_nodes_per_job = fresh.max_nodes_per_job;
       config.max_trials = fresh.max_trials;
+      config.keep = fresh.keep;
       config.query_s = fresh.query_s;
       config.slurm.defaults = std::move(fresh.slurm.defaults);
       config.sources = std::move(fresh.sources);
@@ -217,7 +218,7 @@ class Daemon {
       app_->schema.reset();
       log::info(
           "config.yaml read again: backend, max_nodes_per_job, max_trials, query_time_limit, "
-          "defaults of the slurm block; the rest at the next start");
+          "defaults of the slurm and keep blocks; the rest at the next start");
     } catch (const jobspec::InputError& error) {
       log::error(std::string("config.yaml is not taken: ") + error.what());
     }

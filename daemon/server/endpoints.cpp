@@ -25,6 +25,7 @@ const std::vector<Endpoint>& endpoints() {
       {"POST", "/v1/retry", "run ended trials again", post_retry},
       {"POST", "/v1/label", "a sweep's name, tags and comment", post_label},
       {"GET", "/v1/sweeps/{id}/size", "what its run folders take on disk", get_size},
+      {"POST", "/v1/sizes", "the same of several sweeps", post_sizes},
       {"POST", "/v1/archive", "put a sweep away, or take it out again", post_archive},
       {"POST", "/v1/prune", "remove checkpoints of ended trials", post_prune},
       {"POST", "/v1/remove", "remove a sweep that has ended, with its folders", post_remove},

@@ -49,6 +49,7 @@ boost::asio::awaitable<Response> post_prune(App& app, const Request& request);
 boost::asio::awaitable<Response> post_remove(App& app, const Request& request);
 boost::asio::awaitable<Response> post_backup(App& app, const Request& request);
 boost::asio::awaitable<Response> get_size(App& app, const Request& request);
+boost::asio::awaitable<Response> post_sizes(App& app, const Request& request);
 boost::asio::awaitable<Response> post_query(App& app, const Request& request);
 boost::asio::awaitable<Response> post_push(App& app, const Request& request);
 boost::asio::awaitable<Response> post_shutdown(App& app, const Request& request);

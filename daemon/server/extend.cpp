@@ -154,7 +154,8 @@ awaitable<Response> post_extend(App& app, const Request& request) {
                                      id.sweep));
   if (changes && !only_look)
     app.controller.extend({id.sweep, missing, extended.lengthened, extended.parsed.sweep.limits,
-                           asked.text, asked.changes, user_name(request.user)});
+                           extended.parsed.sweep.keep, asked.text, asked.changes,
+                           user_name(request.user)});
   co_return json_response(api::to_json(answer_of(extended, *known)));
 }
 

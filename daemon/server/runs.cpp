@@ -32,6 +32,20 @@ std::optional<json> start_of(db::ReadStore& store, const Id& attempt) {
   return json::parse(*record, nullptr, false);
 }
 
+/// What the sweep file says of itself.
+std::optional<std::string> description_of(db::ReadStore& store, std::int64_t sweep) {
+  const auto row = store.sweep(sweep);
+  if (!row) return {};
+  try {
+    const jobspec::Value file = jobspec::read_yaml(row->text, row->file_name);
+    const jobspec::Value* const text = file.is_map() ? file.find("description") : nullptr;
+    if (text != nullptr && text->is_string()) return text->as_string();
+  } catch (const std::exception&) {
+    // Of another version, perhaps: it is shown without.
+  }
+  return {};
+}
+
 }  // namespace
 
 awaitable<Response> get_sweeps(App& app, const Request& request) {
@@ -53,7 +67,9 @@ awaitable<Response> get_sweep(App& app, const Request& request) {
   const Counts counts = counts_of(known_sweep(app, id.sweep));
   const SweepView view = app.controller.view(id.sweep);
   const auto work = [id, counts, view](db::ReadStore& store) {
-    return json_response(api::to_json(sweep_snapshot(store, id.sweep, counts, view)));
+    auto snapshot = sweep_snapshot(store, id.sweep, counts, view);
+    if (snapshot) snapshot->description = description_of(store, id.sweep);
+    return json_response(api::to_json(snapshot));
   };
   co_return co_await app.reader.run(work);
 }

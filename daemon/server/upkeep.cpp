@@ -10,9 +10,11 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "daemon/controller/init_from.h"
 #include "daemon/controller/tree.h"
 #include "daemon/server/endpoints.h"
 #include "daemon/server/params.h"
+#include "daemon/state/events.h"
 
 namespace thalweg::daemon {
 
@@ -71,22 +73,52 @@ Keep read_keep(const std::string& text) {
   return keep;
 }
 
+/// Attempts' folders of the sweep's trials, or of one, newest first.
+std::map<std::int64_t, std::vector<fs::path>> folders_of(db::ReadStore& store, const Id& id) {
+  std::map<std::int64_t, std::vector<fs::path>> trials;
+  for (const auto& row : store.attempts(id.sweep))
+    if (id.trial == 0 || row.id.trial == id.trial)
+      trials[row.id.trial].insert(trials[row.id.trial].begin(), row.folder);
+  return trials;
+}
+
+json size_of(db::ReadStore& store, Disk& disk, const Id& sweep) {
+  TreeSize size;
+  for (const auto& row : store.attempts(sweep.sweep))
+    size += on_disk(disk, [folder = fs::path(row.folder)] { return tree_size(folder); });
+  return {{"id", std::to_string(sweep.sweep)},
+          {"bytes", size.bytes},
+          {"files", size.files},
+          {"checkpoint_bytes", size.checkpoints}};
+}
+
 }  // namespace
 
 awaitable<Response> get_size(App& app, const Request& request) {
   const Id id = path_id(request, IdKind::sweep);
   known_sweep(app, id.sweep);
   const auto work = [id, &disk = app.upkeep_disk](db::ReadStore& store) {
-    TreeSize size;
-    for (const auto& row : store.attempts(id.sweep))
-      size += on_disk(disk, [folder = fs::path(row.folder)] { return tree_size(folder); });
-    return size;
+    return json_response(size_of(store, disk, id));
   };
-  const TreeSize size = co_await app.upkeep.run(work);
-  co_return json_response({{"id", id.to_string()},
-                           {"bytes", size.bytes},
-                           {"files", size.files},
-                           {"checkpoint_bytes", size.checkpoints}});
+  co_return co_await app.upkeep.run(work);
+}
+
+awaitable<Response> post_sizes(App& app, const Request& request) {
+  const json body = body_object(request);
+  const json ids = body.value("ids", json::array());
+  if (!ids.is_array()) throw HttpError(400, "ids: expected a list of sweeps");
+  json sizes = json::array();
+  for (const json& text : ids) {
+    if (!text.is_string()) throw HttpError(400, "ids: expected texts as \"12\"");
+    const Id id = parse_id(text.get<std::string>());
+    known_sweep(app, id.sweep);
+    // One by one, so that backups and the like get a turn.
+    const auto work = [id, &disk = app.upkeep_disk](db::ReadStore& store) {
+      return size_of(store, disk, id);
+    };
+    sizes.push_back(co_await app.upkeep.run(work));
+  }
+  co_return json_response({{"sizes", sizes}});
 }
 
 awaitable<Response> post_archive(App& app, const Request& request) {
@@ -99,6 +131,29 @@ awaitable<Response> post_archive(App& app, const Request& request) {
   co_return json_response({{"id", id.to_string()}, {"archived", on}});
 }
 
+namespace {
+
+/// Throws HttpError 409 where a trial that has not ended begins with weights that would be gone,
+/// unless the body says force.
+awaitable<void> require_unneeded(App& app, const json& body, const Id& id, KeepCheckpoints keep) {
+  if (body.value("force", false)) co_return;
+  const auto look = [id, keep](db::ReadStore& store) -> std::string {
+    const auto needs = weights_needed(store);
+    if (needs.empty()) return "";
+    for (const auto& [trial, folders] : folders_of(store, id))
+      if (const WeightsNeed* need = need_of(needs, {id.sweep, trial, 0}, folders, keep))
+        return fmt::format(
+            "trial {} has not ended and begins with weights of {}.{} (init_from): wait for it, "
+            "`thalweg cancel {}` ends it, --force removes them all the same",
+            need->by.to_string(), id.sweep, trial, need->by.to_string());
+    return "";
+  };
+  if (const std::string why = co_await app.reader.run(look); !why.empty())
+    throw HttpError(409, why);
+}
+
+}  // namespace
+
 awaitable<Response> post_prune(App& app, const Request& request) {
   const json body = body_object(request);
   const Id id = parse_id(text_of(body, "id"));
@@ -106,25 +161,28 @@ awaitable<Response> post_prune(App& app, const Request& request) {
   const std::string text = text_of(body, "keep");
   const Keep keep = read_keep(text);
   require_ended(app, id);
-  app.controller.note_pruning(id, text, user_name(request.user));
+  co_await require_unneeded(app, body, id, keep.what);
+  require_ended(app, id);
+  const std::string by = user_name(request.user);
+  app.controller.note_pruning(id, text, by);
   const auto work = [id, keep, &disk = app.upkeep_disk](db::ReadStore& store) {
-    std::map<std::int64_t, std::vector<fs::path>> trials;  // folders, newest first
-    for (const auto& row : store.attempts(id.sweep))
-      if (id.trial == 0 || row.id.trial == id.trial)
-        trials[row.id.trial].insert(trials[row.id.trial].begin(), row.folder);
     std::int64_t freed = 0;
-    for (const auto& [trial, folders] : trials)
+    for (const auto& [trial, folders] : folders_of(store, id))
       freed += on_disk(disk, [folders = folders, keep] {
         return prune_checkpoints(folders, keep.what, keep.count);
       });
     return freed;
   };
   const std::int64_t freed = co_await app.upkeep.run(work);
+  app.controller.note_pruned(id, {text, by, false, freed, {}});
   co_return json_response({{"id", id.to_string()}, {"freed_bytes", freed}});
 }
 
 awaitable<Response> post_remove(App& app, const Request& request) {
-  const Id id = sweep_id(body_object(request));
+  const json body = body_object(request);
+  const Id id = sweep_id(body);
+  require_ended(app, id);
+  co_await require_unneeded(app, body, id, KeepCheckpoints::none);
   require_ended(app, id);
   app.controller.remove(id.sweep, user_name(request.user));
   co_return json_response({{"id", id.to_string()}, {"removing", true}});

@@ -127,6 +127,7 @@ api::Progress progress_of(const db::SweepRow& sweep, const db::TrialRow& row,
     progress.waiting_for = it->second.waiting_for;
   if (it == view.trials.end()) return progress;
   const TrialView& trial = it->second;
+  if (!trial.last_end.empty()) progress.last_end = trial.last_end;
   if (trial.attempt != 0) {
     progress.attempt = trial.attempt;
     progress.attempt_state = name_of(trial.attempt_state);
@@ -147,6 +148,9 @@ std::optional<api::SweepSnapshot> sweep_snapshot(db::ReadStore& store, std::int6
   for (const auto& point : latest)
     metrics[point.trial.trial].push_back(&point);
   api::SweepSnapshot snapshot{sweep_message(*sweep, counts), {}};
+  snapshot.keep = view.keep;
+  snapshot.pruned = view.pruned;
+  snapshot.freed_bytes = view.freed_bytes;
   for (const auto& row : store.trials(id)) {
     api::TrialMessage trial{about_trial(row), row.attempts};
     trial.progress = progress_of(*sweep, row, metrics[row.id.trial], view);

@@ -17,6 +17,16 @@ void each_limit(Limits& limits, Each&& each) {
 
 }  // namespace
 
+json JsonOf<jobspec::Keep>::write(const jobspec::Keep& value) {
+  return {{"checkpoints", jobspec::name_of(value.checkpoints)}, {"trials", value.trials}};
+}
+
+void JsonOf<jobspec::Keep>::read(const json& from, jobspec::Keep& value) {
+  value.checkpoints =
+      jobspec::from_name<jobspec::KeepCheckpoints>(from.at("checkpoints").get<std::string>());
+  value.trials = from.at("trials").get<std::int64_t>();
+}
+
 json JsonOf<jobspec::Limits>::write(const jobspec::Limits& value) {
   json limits;
   each_limit(value, [&](const char* name, const auto& limit) { limits[name] = limit; });
@@ -67,8 +77,8 @@ const std::vector<EventKind>& event_kinds() {
       described<event::RetryRequested>(), described<event::TrialsAdded>(),
       described<event::Lengthened>(),     described<event::Labelled>(),
       described<event::Archived>(),       described<event::Pruning>(),
-      described<event::Removing>(),       described<event::Removed>(),
-      described<event::Note>(),
+      described<event::Pruned>(),         described<event::Removing>(),
+      described<event::Removed>(),        described<event::Note>(),
   };
   return kinds;
 }

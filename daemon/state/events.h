@@ -37,6 +37,7 @@ struct Submitted {
     std::size_t count = 0;
   };
   std::vector<Shape> shapes;
+  jobspec::Keep keep;     ///< everything in records of earlier versions
   std::string directory;  ///< that relative paths of the file count from; empty = not known
   std::optional<jobspec::Program> program{};  ///< runs instead of the engine
 
@@ -46,6 +47,7 @@ struct Submitted {
     field("slurm", e.slurm, Field::may_miss);
     field("limits", e.limits);
     field("shapes", e.shapes);
+    field("keep", e.keep, Field::may_miss);
     field("directory", e.directory, Field::may_miss);
     field("program", e.program);
   }
@@ -58,12 +60,14 @@ struct TrialsAdded {
   std::vector<std::string> changes;  ///< of the file, as "seeds=5"
   jobspec::Limits limits;            ///< now
   std::vector<Submitted::Shape> shapes;
+  std::optional<jobspec::Keep> keep{};  ///< now; as before where it is missing
   std::string by;
 
   static void each_field(auto& e, auto&& field) {
     field("changes", e.changes, Field::may_miss);
     field("limits", e.limits);
     field("shapes", e.shapes);
+    field("keep", e.keep);
     field("by", e.by, Field::may_miss);
   }
 };
@@ -251,6 +255,23 @@ struct Pruning {
   }
 };
 
+/// Checkpoints of ended trials were removed.
+struct Pruned {
+  static constexpr std::string_view kind = "pruned", about = "sweep or trial";
+  std::string keep, by;
+  bool policy = false;  ///< as `keep` of the sweep says, not as somebody asked
+  std::int64_t freed_bytes = 0;
+  std::vector<std::string> spared;  ///< trials whose checkpoints others will begin with
+
+  static void each_field(auto& e, auto&& field) {
+    field("keep", e.keep);
+    field("by", e.by, Field::may_miss);
+    field("policy", e.policy, Field::may_miss);
+    field("freed_bytes", e.freed_bytes);
+    field("spared", e.spared, Field::may_miss);
+  }
+};
+
 /// The intent: folders and rows of the sweep will be removed, however often that takes.
 struct Removing {
   static constexpr std::string_view kind = "removing", about = "sweep";
@@ -330,6 +351,12 @@ struct JsonOf<jobspec::Program> {
   static void read(const nlohmann::json& from, jobspec::Program& value) {
     value = program_from(from);
   }
+};
+
+template <>
+struct JsonOf<jobspec::Keep> {
+  static nlohmann::json write(const jobspec::Keep& value);
+  static void read(const nlohmann::json& from, jobspec::Keep& value);
 };
 
 /// Those that the controller keeps to; the others were checked when the sweep file was read.

@@ -57,6 +57,7 @@ void on_submitted(State& state, const db::Event& event, event::Submitted data) {
   sweep.limits = data.limits;
   sweep.metric = std::move(data.metric);
   sweep.slurm = std::move(data.slurm);
+  sweep.keep = data.keep;
   sweep.directory = std::move(data.directory);
   sweep.program = std::move(data.program);
   if (sweep.program) sweep.program->directory = sweep.directory;
@@ -68,6 +69,7 @@ void on_submitted(State& state, const db::Event& event, event::Submitted data) {
 /// Trials that are to run: what stopped the sweep before does not count for them.
 void reopen(SweepState& sweep) {
   sweep.phase = SweepPhase::active;
+  sweep.to_prune = false;
   sweep.cancel = sweep.end_running = false;
   sweep.stopped.clear();
   sweep.failures.clear();
@@ -76,6 +78,7 @@ void reopen(SweepState& sweep) {
 void on_trials_added(State& state, const db::Event& event, const event::TrialsAdded& data) {
   SweepState& sweep = sweep_of(state, event.id);
   sweep.limits = data.limits;
+  if (data.keep) sweep.keep = *data.keep;
   add_trials(sweep, data.shapes);
   if (!data.shapes.empty()) reopen(sweep);
 }
@@ -181,6 +184,7 @@ void on_sweep_ended(State& state, const db::Event& event, const event::SweepEnde
   SweepState& sweep = sweep_of(state, event.id);
   if (sweep.open != 0) throw std::invalid_argument("a trial is still open");
   sweep.phase = data.state;
+  sweep.to_prune = !sweep.keep.everything();
 }
 
 void on_cancel_requested(State& state, const db::Event& event, const event::CancelRequested&) {
@@ -213,6 +217,13 @@ void on_lengthened(State& state, const db::Event& event, const event::Lengthened
   TrialState& trial = trial_of(sweep, event.id);
   if (!is_over(trial.phase)) throw std::invalid_argument("the trial has not ended");
   if (trial.phase == TrialPhase::finished) reopen(sweep, event.id.trial, trial);
+}
+
+void on_pruned(State& state, const db::Event& event, const event::Pruned& data) {
+  SweepState& sweep = sweep_of(state, event.id);
+  if (data.policy) sweep.to_prune = false;
+  sweep.pruned = event.time;
+  sweep.freed_bytes += data.freed_bytes;
 }
 
 void on_removing(State& state, const db::Event& event, const event::Removing&) {
@@ -256,6 +267,7 @@ constexpr Row table[] = {
     row<event::RetryRequested, on_retry_requested>(),
     row<event::TrialsAdded, on_trials_added>(),
     row<event::Lengthened, on_lengthened>(),
+    row<event::Pruned, on_pruned>(),
     row<event::Removing, on_removing>(),
     row<event::Removed, on_removed>(),
 };

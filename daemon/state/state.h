@@ -52,7 +52,11 @@ struct SweepState {
   jobspec::SlurmOptions slurm;
   std::optional<jobspec::Program> program;  ///< runs instead of the engine
   SweepPhase phase = SweepPhase::active;
-  bool removing = false;  ///< nothing is done with it any more
+  jobspec::Keep keep;            ///< of its checkpoints, once it has ended
+  bool to_prune = false;         ///< it has ended, and what `keep` does not name is still there
+  double pruned = 0;             ///< Unix seconds; 0 = never
+  std::int64_t freed_bytes = 0;  ///< by all prunings
+  bool removing = false;         ///< nothing is done with it any more
   bool cancel = false;
   std::string stopped;       ///< why nothing more is started; empty = go on
   bool end_running = false;  ///< with `stopped`: end what runs

@@ -166,6 +166,20 @@ TEST(CliPlain, SaysChangesOnceAndProgressNowAndThen) {
       "sweep 12 fashion-optimizers: about 3:43 left\n");
 }
 
+TEST(CliPlain, SaysWhyAnAttemptEndedAndWhyTrialsWait) {
+  Json first = sample("sweep");
+  first["trials"][4]["progress"]["waiting_for"] = "Resources";
+  first["trials"][5]["progress"]["waiting_for"] = "Priority";
+  Json second = first;
+  second["trials"][3]["attempts"] = 2;
+  second["trials"][3]["progress"]["last_end"] = "rank 1 died";
+  const double t = 1760000084;
+  const std::string text = plain({{t, first}, {t + 11, second}});
+  EXPECT_THAT(text, HasSubstr("12.4 attempt 2, since attempt 1 ended: rank 1 died\n"));
+  EXPECT_THAT(text, HasSubstr("12.5 waits: Resources\n"));
+  EXPECT_THAT(text, HasSubstr("Priority\n"));
+}
+
 TEST(CliPlain, EndIsSaidOnce) {
   const Json first = sample("sweep"), last = sample("sweep_finished");
   const std::string text = plain({{1760000001, first}, {1760000084, last}, {1760000085, last}});

@@ -61,13 +61,44 @@ TEST_F(CliUpkeep, ArchiveAndPrune) {
   EXPECT_EQ(controller().requests().back().body, json({{"id", "12"}, {"keep", "best"}}));
 }
 
+TEST_F(CliUpkeep, ForceIsPassedOn) {
+  controller().answer("POST /v1/prune", {{"id", "12"}, {"freed_bytes", 1}});
+  EXPECT_EQ(thalweg({"prune", "12", "--force"}).code, 0);
+  EXPECT_EQ(controller().requests().back().body["force"], true);
+  EXPECT_EQ(thalweg({"rm", "12", "--yes", "--force"}).code, 0);
+  EXPECT_EQ(controller().requests().back().body["force"], true);
+}
+
 TEST_F(CliUpkeep, SizesAreShownWhereTheyAreAskedFor) {
   controller().answer("GET /v1/sweeps?limit=50",
                       {{"sweeps", {json{{"id", "12"}, {"name", "tiny"}, {"state", "finished"}}}}});
   EXPECT_THAT(thalweg({"ls"}).out, Not(HasSubstr("MB")));
+  controller().answer("POST /v1/sizes", {{"sizes", {json{{"id", "12"}, {"bytes", 187'300'000}}}}});
   EXPECT_THAT(thalweg({"ls", "--size"}).out, HasSubstr("187 MB"));
+  EXPECT_EQ(controller().requests().back().body, json({{"ids", {"12"}}})) << "one question for all";
   EXPECT_THAT(thalweg({"show", "12", "--size"}).out,
               HasSubstr("187 MB, of them checkpoints 9.5 MB"));
+}
+
+TEST_F(CliUpkeep, ShowSaysWhatStaysAndWhatATrialBeginsWith) {
+  controller().answer("GET /v1/sweeps/12", {{"id", "12"},
+                                            {"name", "tiny"},
+                                            {"state", "finished"},
+                                            {"metric", "val/error"},
+                                            {"description", "with warm-up"},
+                                            {"keep", "of each finished trial no checkpoint"},
+                                            {"pruned", 1'760'000'084},
+                                            {"freed_bytes", 9'460'000},
+                                            {"trials", {json{{"id", "12.1"}}}}});
+  const std::string sweep = thalweg({"show", "12"}).out;
+  EXPECT_THAT(sweep, HasSubstr("with warm-up"));
+  EXPECT_THAT(sweep, HasSubstr("at its end there stay of each finished trial no checkpoint"));
+  EXPECT_THAT(sweep, HasSubstr("9.5 MB freed"));
+  const json from{{"init_from", {{"trial", "7.2"}, {"checkpoint", "best"}}}};
+  controller().answer("GET /v1/trials/12.1",
+                      {{"id", "12.1"}, {"state", "pending"}, {"train", from}});
+  EXPECT_THAT(thalweg({"show", "12.1"}).out,
+              HasSubstr("the weights of trial 7.2 (best checkpoint)"));
 }
 
 TEST_F(CliUpkeep, BackupNamesTheFileForTheController) {

@@ -6,6 +6,8 @@
 #include <filesystem>
 
 #include "jobspec/diagnostic.h"
+#include "jobspec/schema.h"
+#include "jobspec/sweep.h"
 #include "tests/support/process.h"
 
 namespace thalweg::daemon {
@@ -42,13 +44,6 @@ TEST(Config, TheUsersFileWinsKeyByKey) {
   EXPECT_EQ(config.local.cores, 1);
 }
 
-TEST(Config, EmptyAndMissingFilesAreTheDefaults) {
-  test::TempDir dir;
-  test::write_file(dir.path() / "empty.yaml", "# nothing\n");
-  const Config config = load_config(dir.path() / "empty.yaml", {dir.path() / "missing.yaml"});
-  EXPECT_EQ(config.backend, "auto");
-}
-
 std::string mistakes_of(const std::function<void()>& read) {
   try {
     read();
@@ -56,6 +51,35 @@ std::string mistakes_of(const std::function<void()>& read) {
     return error.what();
   }
   return "none";
+}
+
+TEST(Config, SweepsKeepWhatTheSiteSays) {
+  test::TempDir dir;
+  const auto site = dir.path() / "site.yaml";
+  test::write_file(site, "keep: {checkpoints: last, trials: 5}\nenforce: [keep.checkpoints]\n");
+  const jobspec::SiteLimits limits = jobspec::SiteLimits::from_json(
+      site_limits(load_config(dir.path() / "none.yaml", {site})).to_json());
+  EXPECT_EQ(limits.keep, (jobspec::Keep{jobspec::KeepCheckpoints::last, 5}));
+  const auto schema = jobspec::Schema::from_json(
+      test::read_file(std::string(THALWEG_SOURCE_DIR) + "/tests/daemon/support/schema.json"));
+  const auto kept = [&](const std::string& text) {
+    return jobspec::parse_sweep("train: {steps: 4}\n" + text, "s.yaml", schema, limits).keep;
+  };
+  EXPECT_EQ(kept(""), limits.keep);
+  EXPECT_EQ(kept("keep: {trials: 1}\n").trials, 1);
+  const auto sweep = jobspec::parse_sweep("train: {steps: 4}\n", "s.yaml", schema, limits);
+  ASSERT_EQ(sweep.notes.size(), 1U) << "never without a word";
+  EXPECT_THAT(sweep.notes[0], HasSubstr("(keep.checkpoints in " + site.string() + ")"));
+  EXPECT_THAT(sweep.notes[0], HasSubstr("of the best 5 trials"));
+  EXPECT_THAT(mistakes_of([&] { kept("keep: none\n"); }),
+              HasSubstr("s.yaml:2: keep.checkpoints: fixed to last by " + site.string()));
+}
+
+TEST(Config, EmptyAndMissingFilesAreTheDefaults) {
+  test::TempDir dir;
+  test::write_file(dir.path() / "empty.yaml", "# nothing\n");
+  const Config config = load_config(dir.path() / "empty.yaml", {dir.path() / "missing.yaml"});
+  EXPECT_EQ(config.backend, "auto");
 }
 
 TEST(Config, WhatTheSiteEnforcesNobodySetsElsewhere) {

@@ -69,7 +69,7 @@ TEST(Events, ReadBackAsWritten) {
   EXPECT_EQ(back.shapes[0].count, 3u);
   EXPECT_EQ(back.shapes[1].resources.gpus_per_node, 4);
   EXPECT_EQ(again(submitted), api::to_json(submitted));
-  event::TrialsAdded added{{"seeds=5"}, submitted.limits, submitted.shapes, "me"};
+  event::TrialsAdded added{{"seeds=5"}, submitted.limits, submitted.shapes, std::nullopt, "me"};
   EXPECT_EQ(again(added), api::to_json(added));
   event::Ended ended{EndCause::stopped, "told to", 12, 5.0, 10.0, 1.0, "n1", 75, 3, "n2"};
   EXPECT_EQ(again(ended), api::to_json(ended));
@@ -114,7 +114,7 @@ TEST(Events, EveryKindIsListedOnceWithItsFields) {
     EXPECT_TRUE(names.insert(kind.name).second) << kind.name;
     EXPECT_FALSE(kind.about.empty()) << kind.name;
   }
-  EXPECT_EQ(names.size(), 21u);
+  EXPECT_EQ(names.size(), 22u);
   EXPECT_THAT(event_kinds()[1].fields,
               ElementsAre("token", "push_secret", "folder", "backend", "nodes", "ranks"));
 }

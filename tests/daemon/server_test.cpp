@@ -244,12 +244,56 @@ TEST_F(ServerTest, ASweepIsPutAwayAndRemovedOnceItHasEnded) {
   client->post("/v1/archive", {{"id", id}, {"on", false}});
   EXPECT_EQ(client->get("/v1/sweeps/" + id).at("archived"), 0);
   EXPECT_GT(client->get("/v1/sweeps/" + id + "/size").at("bytes").get<std::int64_t>(), 0);
+  const json sizes = client->post("/v1/sizes", {{"ids", {id}}}).at("sizes");
+  EXPECT_EQ(sizes, json::array({client->get("/v1/sweeps/" + id + "/size")}));
+  EXPECT_EQ(status([&] { client->post("/v1/sizes", {{"ids", {"99"}}}); }), 404);
   EXPECT_EQ(client->post("/v1/remove", {{"id", id}}).at("removing"), true);
   EXPECT_EQ(status([&] { client->get("/v1/sweeps/" + id); }), 404);
   EXPECT_TRUE(client->get("/v1/sweeps").at("sweeps").empty());
   EXPECT_TRUE(test::eventually([&] { return !std::filesystem::exists(world.home().runs() / id); }));
   world.cluster.steps = 4;
   EXPECT_EQ(submit(), "2") << "a number is given once";
+}
+
+TEST_F(ServerTest, WeightsThatATrialWaitsForAreNotRemoved) {
+  const std::string id = submit();
+  wait_for_end(id);
+  world.cluster.steps = 100'000;
+  const std::string text = "train: {steps: 4, init_from: {trial: \"" + id + ".1\"}}\n";
+  const std::string by = client->post("/v1/sweeps", {{"text", text}}).at("id");
+  const auto refused = [&](const char* what, json body) {
+    body["id"] = id;
+    try {
+      client->post(what, body);
+      return std::string("done");
+    } catch (const api::ApiError& error) {
+      EXPECT_EQ(error.status(), 409);
+      return std::string(error.what());
+    }
+  };
+  EXPECT_THAT(refused("/v1/remove", {}), testing::HasSubstr("trial " + by + ".1 has not ended"));
+  EXPECT_THAT(refused("/v1/prune", {{"keep", "none"}}), testing::HasSubstr("--force"));
+  EXPECT_EQ(refused("/v1/prune", {{"keep", "last"}}), "done") << "the newest stays";
+  EXPECT_EQ(refused("/v1/prune", {{"keep", "none"}, {"force", true}}), "done");
+  client->post("/v1/cancel", {{"id", by}});
+  wait_for_end(by);
+  EXPECT_EQ(refused("/v1/remove", {}), "done");
+}
+
+TEST_F(ServerTest, ASweepSaysWhatStaysOfItsCheckpoints) {
+  const std::string id =
+      client
+          ->post("/v1/sweeps",
+                 {{"text", std::string(sweep_text) +
+                               "description: two rates\nkeep: {checkpoints: best}\n"}})
+          .at("id");
+  wait_for_end(id);
+  EXPECT_TRUE(test::eventually(
+      [&] { return client->get("/v1/sweeps/" + id).at("pruned").get<double>() > 0; }));
+  const json sweep = client->get("/v1/sweeps/" + id);
+  EXPECT_EQ(sweep.at("description"), "two rates");
+  EXPECT_THAT(sweep.at("keep").get<std::string>(), testing::HasSubstr("best validation"));
+  EXPECT_THAT(sweep.at("notes").dump(), testing::HasSubstr("checkpoints are removed"));
 }
 
 TEST_F(ServerTest, CheckpointsArePruned) {
