@@ -247,6 +247,47 @@ TEST(OwnProgram, StopsAtItsTimeLimitWithACheckpointAndGoesOn) {
   EXPECT_GT(stopped["rows"][0][0].get<int>(), 0);
 }
 
+TEST(OwnProgram, EventFilesOfTensorBoardAreRead) {
+  SweepHome home;
+  const std::string id = home.submit("command: [python3, " + kData +
+                                         "event_files.py, \"${folder}/logs\"]\ntensorboard: logs\n"
+                                         "metric: {name: val/loss, target: 0.1}\n",
+                                     "local");
+  ASSERT_TRUE(home.wait_for_end(id));
+  home.expect_nothing_lost_or_doubled(id);
+  const auto values = home.query("SELECT count(*), max(step), min(value) FROM metrics");
+  EXPECT_EQ(values["rows"][0][0], 40);
+  EXPECT_EQ(values["rows"][0][1], 40);
+  EXPECT_NEAR(values["rows"][0][2].get<double>(), 1.0 / 40, 1e-8);
+}
+
+TEST(OwnProgram, InCReportsByTheHeader) {
+  SweepHome home;
+  RunOptions options;
+  options.directory = home.folder();
+  const Outcome compiled =
+      run({"cc", "-std=c99", "-D_POSIX_C_SOURCE=200809L", "-Wall", "-Wextra", "-Werror",
+           "-pedantic", "-I", std::string(THALWEG_SOURCE_DIR) + "/packaging/include",
+           kData + "train.c", "-o", "train", "-lm"},
+          options);
+  if (compiled.code == 127) GTEST_SKIP() << "there is no C compiler";
+  ASSERT_EQ(compiled.code, 0) << compiled.err;
+  const Outcome as_cpp =
+      run({"c++", "-std=c++11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-x", "c++", "-I",
+           std::string(THALWEG_SOURCE_DIR) + "/packaging/include", kData + "train.c"},
+          options);
+  EXPECT_EQ(as_cpp.code, 0) << as_cpp.err;
+  write_file(home.folder() / "sweep.yaml",
+             "program: train\ncommand: [\"${program}\", \"0.5\", \"30\"]\n"
+             "metric: {name: val/loss, goal: minimize}\n");
+  const Outcome outcome = home.thalweg({"run", "sweep.yaml", "--backend", "local"});
+  EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+  const auto values = home.query("SELECT step, value FROM metrics WHERE metric = 'val/loss'");
+  ASSERT_EQ(values["rows"].size(), 30u);
+  EXPECT_DOUBLE_EQ(values["rows"][29][1].get<double>(), std::pow(0.25, 30));
+  EXPECT_THAT(read_file(home.attempt_folder("1.1.1") / "journal.jsonl"), HasSubstr("weight.txt"));
+}
+
 TEST(OwnProgram, ValidateSaysWhatRunsAndWhatIsMissing) {
   SweepHome home;
   write_file(home.folder() / "good.yaml", training(1, 10, 0, "setup: [module load cuda]\n"));

@@ -1,0 +1,87 @@
+// The state of one supervised program; supervise.cpp watches over it, supervise_start.cpp starts
+// it, supervise_end.cpp says how it ended.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/train/failure.h"
+#include "engine/train/fence.h"
+#include "engine/train/record.h"
+#include "engine/train/supervise/child.h"
+#include "engine/train/supervise/event_files.h"
+#include "engine/train/supervise/output.h"
+#include "engine/train/supervise/placement.h"
+#include "engine/train/supervise/recorder.h"
+#include "engine/train/supervise/reports.h"
+#include "jobspec/metric_pattern.h"
+#include "jobspec/trial.h"
+
+namespace thalweg::engine {
+
+class Supervisor {
+ public:
+  Supervisor(const jobspec::Trial& trial, std::filesystem::path folder, const StopFlag& stop)
+      : trial_(trial),
+        program_(*trial.program),
+        folder_(std::move(folder)),
+        stop_(stop),
+        place_(placement_of(trial)),
+        given_up_(std::make_shared<StopFlag>()) {}
+
+  int run();
+
+ private:
+  void prepare();
+  std::vector<std::string> command() const;
+  jobspec::Map start_fields() const;
+  void start();
+  void watch();
+  void wait_for_something();
+  void take_reports();
+  void take_events();
+  void take_report(std::string_view line);
+  void take_line(std::string_view line);
+  void look_for_stop();
+  void ask_to_stop(const std::string& why);
+  void look_for_stall();
+  void last_output();
+  ExitCode conclude();
+  ExitCode fail(ExitCode code, const std::string& reason);
+  std::string others_failure() const;
+  void touch(std::int64_t bytes);
+
+  const jobspec::Trial& trial_;
+  const jobspec::Program& program_;
+  std::filesystem::path folder_;
+  const StopFlag& stop_;
+  Placement place_;
+  std::shared_ptr<StopFlag> given_up_;
+  SupervisedFiles files_;
+  std::vector<jobspec::MetricPattern> patterns_;
+  std::vector<std::int64_t> matches_;
+  std::unique_ptr<Record> record_;
+  std::unique_ptr<Recorder> recorder_;
+  std::unique_ptr<Fence> fence_;
+  std::unique_ptr<GrowingLines> reports_;
+  std::unique_ptr<EventFiles> events_;  ///< of TensorBoard
+  std::unique_ptr<Child> child_;
+  std::atomic<pid_t> child_group_{0};  ///< for the fence's thread
+  std::unique_ptr<Output> out_, err_;
+  bool started_ = false;       ///< the start record is written
+  bool willing_ = false;       ///< it asks whether it should stop
+  bool saw_stop_ = false;      ///< it has been told so
+  bool from_outside_ = false;  ///< the wish to stop is not the stop rule's
+  std::string why_stop_;       ///< it was asked to stop; empty: it was not
+  std::chrono::steady_clock::time_point asked_{}, active_{}, events_read_{};
+  std::int64_t bytes_ = 0;  ///< of everything that came, at the last look
+  bool terminated_ = false, killed_ = false, stalled_ = false;
+};
+
+}  // namespace thalweg::engine

@@ -1,0 +1,140 @@
+// The parts of the supervisor of users' programs, without one.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <tuple>
+
+#include "engine/train/supervise/event_files.h"
+#include "engine/train/supervise/placement.h"
+#include "engine/train/supervise/reports.h"
+#include "tests/support/process.h"
+
+namespace thalweg::engine {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using Points = std::vector<std::tuple<std::string, std::int64_t, double>>;
+
+const std::string kEvents =
+    std::string(THALWEG_SOURCE_DIR) + "/tests/end_to_end/data/own/events.out.tfevents.tensorboardX";
+
+struct Reader {
+  explicit Reader(const std::filesystem::path& folder) : files(folder) {}
+  Points read() {
+    Points points;
+    files.read([&](const std::string& tag, std::int64_t step,
+                   double value) { points.emplace_back(tag, step, value); },
+               [&](const std::string& text) { troubles.push_back(text); });
+    return points;
+  }
+  EventFiles files;
+  std::vector<std::string> troubles;
+};
+
+TEST(EventFiles, Crc32cOfTheStandardsExample) {
+  EXPECT_EQ(crc32c("123456789"), 0xe3069283u);  // RFC 3720, B.4
+  EXPECT_EQ(crc32c(std::string(32, '\0')), 0x8a9136aau);
+}
+
+// Written by tensorboardX 2.6.5: val/loss = 1/i at steps 1 to 5, a histogram and a text.
+TEST(EventFiles, ReadsWhatTensorboardXWrote) {
+  test::TempDir folder;
+  Reader reader(folder.path());
+  std::filesystem::create_directories(folder.path() / "run");
+  std::filesystem::copy(kEvents, folder.path() / "run" / "events.out.tfevents.1");
+  const Points points = reader.read();
+  ASSERT_EQ(points.size(), 5u);
+  for (int i = 1; i <= 5; ++i)
+    EXPECT_EQ(points[static_cast<std::size_t>(i - 1)],
+              std::tuple("run/val/loss", i, static_cast<double>(1.0F / static_cast<float>(i))));
+  EXPECT_TRUE(reader.troubles.empty());
+  EXPECT_TRUE(reader.read().empty()) << "each once";
+}
+
+TEST(EventFiles, GrowByBytesWithoutLossAndPassOverWhatWasThere) {
+  test::TempDir folder;
+  std::filesystem::copy(kEvents, folder.path() / "old.tfevents");
+  Reader reader(folder.path());
+  const std::string bytes = test::read_file(kEvents);
+  std::ofstream out(folder.path() / "new.tfevents", std::ios::binary);
+  Points all;
+  for (const char c : bytes) {
+    out << c << std::flush;
+    for (const auto& point : reader.read())
+      all.push_back(point);
+  }
+  EXPECT_EQ(all.size(), 5u);
+  EXPECT_TRUE(reader.troubles.empty());
+}
+
+TEST(EventFiles, DamageIsToldOnceWhateverByteItIs) {
+  const std::string bytes = test::read_file(kEvents);
+  for (std::size_t at = 0; at < bytes.size(); at += 3) {
+    test::TempDir folder;
+    Reader reader(folder.path());
+    std::string damaged = bytes;
+    damaged[at] = static_cast<char>(damaged[at] ^ 0x55);
+    test::write_file(folder.path() / "x.tfevents", damaged);
+    EXPECT_LE(reader.read().size(), 5u);
+    reader.read();
+    ASSERT_EQ(reader.troubles.size(), 1u) << "byte " << at;
+    EXPECT_THAT(reader.troubles[0], HasSubstr("is damaged after byte"));
+  }
+}
+
+/// Protobuf by hand, as TensorFlow 2 writes a scalar: a tensor.
+TEST(EventFiles, ReadsTensorsOfOneNumber) {
+  const auto field = [](int number, const std::string& bytes) {
+    return std::string(1, static_cast<char>(number << 3 | 2)) +
+           std::string(1, static_cast<char>(bytes.size())) + bytes;
+  };
+  const auto event = [&](const std::string& tensor) {
+    return std::string("\x10\x07") + field(5, field(1, field(1, "loss") + field(8, tensor)));
+  };
+  const float f = 0.5F;
+  const double d = 0.25;
+  std::string four(4, '\0'), eight(8, '\0');
+  std::memcpy(four.data(), &f, 4);
+  std::memcpy(eight.data(), &d, 8);
+  Points points;
+  const Scalar each = [&](const std::string& tag, std::int64_t step, double value) {
+    points.emplace_back(tag, step, value);
+  };
+  read_event(event("\x08\x01" + field(4, four)), each);         // content
+  read_event(event("\x08\x01" + field(5, four)), each);         // packed
+  read_event(event("\x08\x02" + field(6, eight)), each);        // double
+  read_event(event("\x08\x01" + field(5, four + four)), each);  // two numbers: no scalar
+  EXPECT_THAT(points, ElementsAre(std::tuple("loss", 7, 0.5), std::tuple("loss", 7, 0.5),
+                                  std::tuple("loss", 7, 0.25)));
+  EXPECT_THROW(read_event("\x2a\x7f", each), std::invalid_argument);
+}
+
+TEST(Reports, EveryKind) {
+  const Report metrics = parse_report(R"({"metrics": {"a": 1, "b": "-inf"}, "step": 3})");
+  EXPECT_EQ(metrics.step, 3);
+  EXPECT_THAT(metrics.values, ElementsAre(std::pair<std::string, double>("a", 1),
+                                          std::pair<std::string, double>("b", -INFINITY)));
+  EXPECT_EQ(parse_report(R"({"checkpoint": "/x", "seconds": 2})").seconds, 2);
+  EXPECT_EQ(parse_report(R"({"stopping": true})").kind, Report::Kind::stopping);
+  for (const char* bad : {"", "{", "[]", "{}", R"({"metrics": 1})", R"({"metrics": {"a": null}})",
+                          R"({"metrics": {}, "step": 1.5})", R"({"metrics": {}, "step": 1e30})",
+                          R"({"checkpoint": 3})", "\xff"})
+    EXPECT_THROW(parse_report(bad), std::invalid_argument) << bad;
+}
+
+TEST(Placement, NodeListsOfSlurm) {
+  EXPECT_THAT(expand_node_list("n[1-3,07],m"), ElementsAre("n1", "n2", "n3", "n07", "m"));
+  EXPECT_THAT(expand_node_list("a[08-10]b[1-2]"),
+              ElementsAre("a08b1", "a08b2", "a09b1", "a09b2", "a10b1", "a10b2"));
+  EXPECT_THAT(expand_node_list("host-1.example.org"), ElementsAre("host-1.example.org"));
+  EXPECT_TRUE(expand_node_list("").empty());
+  EXPECT_LE(expand_node_list("n[1-999999999]").size(), 100'000u);
+  EXPECT_THAT(expand_node_list("n[1-2"), ElementsAre("n[1-2"));
+}
+
+}  // namespace
+}  // namespace thalweg::engine
