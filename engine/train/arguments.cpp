@@ -18,7 +18,7 @@ usage: thalweg-train TRIAL.yaml
        thalweg-train --noise [--json] TRIAL.yaml
        thalweg-train --evaluate [--json] [--checkpoint FILE | --best] TRIAL.yaml
        thalweg-train --export FILE [--checkpoint FILE | --best] TRIAL.yaml
-       thalweg-train --flood-fill [--json] TRIAL.yaml --volume FILE [--truth FILE] [--out FILE]
+       thalweg-train --flood-fill [--json] [--best] TRIAL.yaml --volume FILE [--truth FILE] [--out FILE]
        thalweg-train --metrics [TRIAL.yaml | SWEEP.yaml]
        thalweg-train --options [PREFIX]
        thalweg-train --schema | --layers | --manual | --version | --help
@@ -45,6 +45,7 @@ usage: thalweg-train TRIAL.yaml
 
 with --evaluate and --export:
   --checkpoint FILE  this one instead of the newest
+with --evaluate, --export and --flood-fill:
   --best             that of the best validation, which checkpoint.best keeps
 
 with --check and --describe:
@@ -82,8 +83,8 @@ class Reader {
     add_actions();
     value("--checkpoint", "FILE", a_.checkpoint, {Action::evaluate, Action::export_weights},
           "--checkpoint goes with --evaluate and --export");
-    add_flag("--best", a_.best, {Action::evaluate, Action::export_weights},
-             "--best goes with --evaluate and --export");
+    add_flag("--best", a_.best, {Action::evaluate, Action::export_weights, Action::flood_fill},
+             "--best goes with --evaluate, --export and --flood-fill");
     add_flag("--json", a_.json,
              {Action::check, Action::describe, Action::evaluate, Action::noise, Action::flood_fill},
              "--json goes with --check, --describe, --evaluate, --noise and --flood-fill");

@@ -57,10 +57,11 @@ struct FloodFiles {
   std::string out;     ///< NPY file to write; empty: segmentation.npy beside the trial
 };
 
-/// What `--flood-fill` prints: it segments a volume by the trial's newest checkpoint, on the cpu,
-/// with the mean and deviation that the trial's inputs have. Throws std::invalid_argument where the
-/// trial has no checkpoint or its model takes other samples, DataError and BadCheckpoint.
+/// What `--flood-fill` prints: it segments a volume by the trial's newest checkpoint, or by that of
+/// the best validation where it keeps one, on the cpu, with the mean and deviation that the trial's
+/// inputs have. Throws std::invalid_argument where the trial has no checkpoint or its model takes
+/// other samples, DataError and BadCheckpoint.
 std::string flood_fill_of_trial(const std::string& trial_file, const FloodFiles& files,
-                                bool as_json);
+                                bool as_json, bool best = false);
 
 }  // namespace thalweg::engine

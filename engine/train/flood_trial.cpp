@@ -1,4 +1,4 @@
-// --flood-fill: the trial's network at its newest checkpoint, a volume out of a file.
+// --flood-fill: the trial's network at its newest or best checkpoint, a volume out of a file.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -74,7 +74,7 @@ void write_npy(const fs::path& file, const VolumeSize& size,
 /// The trial's model, one field of view at a time.
 class Network {
  public:
-  explicit Network(const fs::path& file) : restored_(file, {}, 1) {
+  Network(const fs::path& file, bool best) : restored_(file, {{}, best}, 1) {
     const SampleForm& form = restored_.dataset->form();
     if (form.input.size() != 4 || form.input[0] < 2)
       refuse("the trial's samples are no volumes with the known part as their last channel");
@@ -121,9 +121,9 @@ class Network {
 }  // namespace
 
 std::string flood_fill_of_trial(const std::string& trial_file, const FloodFiles& files,
-                                bool as_json) {
+                                bool as_json, bool best) {
   if (files.volume.empty()) refuse("which volume? Give --volume FILE");
-  Network network{fs::path(trial_file)};
+  Network network(fs::path(trial_file), best);
   const Array array = read_array(files.volume);
   const auto shape = volume_shape(array);
   if (shape[0] != network.channels())

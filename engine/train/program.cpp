@@ -146,7 +146,7 @@ int act(const std::vector<std::string>& words) {
       std::fputs(noise_of_trial(a.file, a.json).c_str(), stdout);
       return 0;
     case Arguments::Action::flood_fill:
-      std::fputs(flood_fill_of_trial(a.file, a.flood, a.json).c_str(), stdout);
+      std::fputs(flood_fill_of_trial(a.file, a.flood, a.json, a.best).c_str(), stdout);
       return 0;
     case Arguments::Action::evaluate:
       std::fputs(evaluate_trial(a.file, {a.checkpoint, a.best}, a.json).c_str(), stdout);

@@ -63,6 +63,24 @@ std::string in_words(const std::vector<std::int64_t>& trials) {
   return text;
 }
 
+/// A parameter's value as one line of a message holds it: of long lists and texts the beginning.
+std::string shortened(const Value& value) {
+  constexpr std::size_t most_items = 6, most_bytes = 60;
+  std::string text;
+  if (value.is_list() && value.as_list().size() > most_items) {
+    for (std::size_t i = 0; i < most_items; ++i)
+      text += (i == 0 ? "[" : ", ") + value.as_list()[i].to_text();
+    text += ", … " + std::to_string(value.as_list().size() - most_items) + " more]";
+  } else {
+    text = value.to_text();
+  }
+  if (text.size() <= most_bytes) return text;
+  std::size_t end = most_bytes;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80)
+    --end;  // not inside a character
+  return text.substr(0, end) + "…";
+}
+
 bool is_below(const std::string& key, const std::string& axis) {
   return key == axis || key.starts_with(axis + ".") || key.starts_with(axis + "[");
 }
@@ -114,7 +132,7 @@ std::vector<PlacedError> SweepMistakes::finish() {
         [&](const ExpandedTrial& trial) { return trial.number == error.trials.front(); });
     std::string which;
     for (const auto& [name, value] : found->parameters.as_map())
-      which += (which.empty() ? "" : ", ") + name + ": " + value.to_text();
+      which += (which.empty() ? "" : ", ") + name + ": " + shortened(value);
     if (which.empty()) continue;
     const bool several = error.trials.size() > 1;
     error.diagnostic.message += (several ? ", the first with " : ", with ") + which;

@@ -97,6 +97,21 @@ TEST(Check, TimeThatRunsOutLeavesShapesSpreadOverTheSweep) {
   EXPECT_THAT(check.text(), HasSubstr("4 shapes, of which 1 were checked: time ran out"));
 }
 
+TEST(Check, LongValuesAreCutInMessages) {
+  std::string layers;
+  for (int i = 0; i < 40; ++i)
+    layers += "{kind: linear, outputs: 8}, ";
+  const std::string told = joined(check_text(
+      "method: grid\nseeds: 2\nparameters:\n  model.layers:\n    values:\n      - [" + layers +
+      "{kind: dropout, p: 0.1}, {kind: linear, outputs: auto}]\n"
+      "      - [{kind: linear, outputs: auto}]\n"
+      "train: {model: {name: graph}, data: {name: synthetic}, optimizer: {name: sgd}, steps: "
+      "4}\n"));
+  EXPECT_THAT(told, HasSubstr("the first with model.layers: ["));
+  EXPECT_THAT(told, HasSubstr("…"));
+  EXPECT_LT(told.size(), 400u) << told;
+}
+
 TEST(Check, OneTrialOfASweep) {
   SweepCheckOptions options;
   options.trial = 2;

@@ -163,6 +163,8 @@ TEST(Learning, FloodFillingSegmentsAVolume) {
   EXPECT_EQ(score_segmentation(found, balls.numbers).rand_error,
             told.find("adapted_rand_error")->as_double());
 
+  EXPECT_THROW(flood_fill_of_trial(file, files, true, true), std::invalid_argument)
+      << "no checkpoint is known to be the best";
   files.volume = files.truth = (folder.path() / "none.npy").string();
   EXPECT_THROW(flood_fill_of_trial(file, files, true), DataError);
 }
