@@ -47,6 +47,79 @@ Cluster SlurmSweep::cluster_("e2e");
 std::string SlurmSweep::reason_;
 bool SlurmSweep::is_up_ = false;
 
+/// A sweep of one trial of a shell script, on two nodes with two ranks each.
+std::string script(const std::string& launch, const std::string& line) {
+  return "command: [bash, -c, '" + line + "']\nlaunch: " + launch +
+         "\nmetric: {name: loss}\nmetric_pattern: \"loss=(?<loss>[0-9.]+)\"\n"
+         "resources: {nodes: 2, ranks_per_node: 2, time: \"00:05:00\"}\n";
+}
+
+int count_of(const std::string& word, const std::string& text) {
+  int count = 0;
+  for (std::size_t at = 0; (at = text.find(word, at)) != text.npos; ++at)
+    ++count;
+  return count;
+}
+
+TEST_F(SlurmSweep, ProgramsOfUsersMeetAndAreRecorded) {
+  SweepHome home(env());
+  const std::string source =
+      std::string(THALWEG_SOURCE_DIR) + "/tests/end_to_end/data/own/train.py";
+  const std::string id = home.submit("program: " + source +
+                                         "\nmethod: grid\nmetric: {name: val/loss}\n"
+                                         "config: {steps: 60}\n"
+                                         "parameters: {lr: {values: [0.1, 0.2]}}\n"
+                                         "resources: {nodes: 2, ranks_per_node: 2}\n",
+                                     "slurm");
+  ASSERT_TRUE(home.wait_for_end(id, milliseconds(240000)));
+  home.expect_nothing_lost_or_doubled(id);
+  EXPECT_GE(home.curves(id).size(), 120u);
+  const auto nodes = home.query("SELECT DISTINCT node_list FROM attempts");
+  EXPECT_NE(nodes["rows"].dump().find("n"), std::string::npos);
+}
+
+TEST_F(SlurmSweep, ProgramsOfUsersAreStartedAsOftenAsTheyAsk) {
+  SweepHome home(env());
+  const std::string say = "echo here=$RANK/$WORLD_SIZE.$LOCAL_RANK.$GROUP_RANK; echo loss=1; ";
+  const std::string each = home.submit(script("per_rank", say), "slurm");
+  const std::string node = home.submit(script("per_node", say), "slurm");
+  const std::string once =
+      home.submit(script("once", say + "srun hostname; srun -n 1 true"), "slurm");
+  for (const std::string& id : {each, node, once})
+    ASSERT_TRUE(home.wait_for_end(id, milliseconds(240000))) << id;
+  const auto out = [&](const std::string& id) {
+    EXPECT_EQ(home.json({"show", id + ".1"})["state"], "finished")
+        << read_file(home.attempt_folder(id + ".1.1") / "stderr.log");
+    return read_file(home.attempt_folder(id + ".1.1") / "stdout.log");
+  };
+  const std::string of_each = out(each), of_node = out(node), of_once = out(once);
+  for (const char* word : {"here=0/4.0.0", "here=1/4.1.0", "here=2/4.0.1", "here=3/4.1.1"})
+    EXPECT_EQ(count_of(word, of_each), 1) << word << of_each;
+  for (const char* word : {"here=0/2.0.0", "here=1/2.0.1"})
+    EXPECT_EQ(count_of(word, of_node), 1) << word << of_node;
+  EXPECT_EQ(count_of("here=", of_once), 1) << of_once;
+  EXPECT_EQ(count_of("here=0/1.0.0", of_once), 1) << of_once;
+  EXPECT_EQ(count_of("\n", of_once), 2 + 4) << "its own srun has all ranks: " << of_once;
+}
+
+TEST_F(SlurmSweep, ProgramsOfUsersAreCancelledWithACheckpoint) {
+  SweepHome home(env());
+  const std::string source =
+      std::string(THALWEG_SOURCE_DIR) + "/tests/end_to_end/data/own/train.py";
+  const std::string id = home.submit("program: " + source +
+                                         "\nmetric: {name: val/loss}\n"
+                                         "config: {steps: 100000, pause: 0.02, lr: 0.001}\n"
+                                         "resources: {nodes: 2, ranks_per_node: 1}\n",
+                                     "slurm");
+  ASSERT_TRUE(eventually([&] { return home.has_checkpoint(id); }, milliseconds(120000)));
+  EXPECT_EQ(home.thalweg({"cancel", id}).code, 0);
+  ASSERT_TRUE(home.wait_for_end(id, milliseconds(120000)));
+  home.expect_record_is_the_journals(id);
+  EXPECT_NE(
+      read_file(home.attempt_folder(id + ".1.1") / "journal.jsonl").find("\"status\":\"stopped\""),
+      std::string::npos);
+}
+
 TEST_F(SlurmSweep, EqualsTheLocalRunBitForBit) {
   SweepHome home(env());
   TinySweep sweep = two_nodes();

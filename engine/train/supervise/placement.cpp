@@ -1,5 +1,9 @@
 #include "engine/train/supervise/placement.h"
 
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -71,6 +75,45 @@ int free_port() {
       ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0)
     throw std::runtime_error("no port is free");
   return ntohs(address.sin_port);
+}
+
+/// IPv4 addresses of this machine's network interfaces that are up, without the loopback.
+std::vector<std::string> own_addresses() {
+  std::vector<std::string> addresses;
+  ifaddrs* first = nullptr;
+  if (::getifaddrs(&first) != 0) return addresses;
+  for (const ifaddrs* at = first; at != nullptr; at = at->ifa_next) {
+    const bool good = at->ifa_addr != nullptr && at->ifa_addr->sa_family == AF_INET &&
+                      (at->ifa_flags & IFF_UP) != 0 && (at->ifa_flags & IFF_LOOPBACK) == 0;
+    char text[INET_ADDRSTRLEN];
+    if (good && ::inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(at->ifa_addr)->sin_addr,
+                            text, sizeof text) != nullptr)
+      addresses.emplace_back(text);
+  }
+  ::freeifaddrs(first);
+  return addresses;
+}
+
+/// The host's name where it means an address that others can reach (Debian has it mean 127.0.1.1,
+/// and nodes without a resolver know no names), else such an address.
+std::string reachable_address() {
+  const std::vector<std::string> own = own_addresses();
+  const auto is_own = [&](const std::string& address) {
+    return std::find(own.begin(), own.end(), address) != own.end();
+  };
+  addrinfo hints{}, *found = nullptr;
+  hints.ai_family = AF_INET;
+  std::string resolved;
+  if (::getaddrinfo(host_name().c_str(), nullptr, &hints, &found) == 0) {
+    char text[INET_ADDRSTRLEN];
+    if (::inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(found->ai_addr)->sin_addr, text,
+                    sizeof text) != nullptr)
+      resolved = text;
+    ::freeaddrinfo(found);
+  }
+  if (is_own(resolved) || own.empty()) return host_name();
+  const std::string launched_on = variable("SLURM_LAUNCH_NODE_IPADDR");
+  return is_own(launched_on) ? launched_on : own.front();
 }
 
 /// srun's word about this very step: of no use to the program's own sruns, which would take it for
@@ -152,7 +195,7 @@ Meeting meet(const Placement& placement, const std::string& token, const fs::pat
   const bool here = !placement.slurm || placement.nodes == 1;
   const fs::path file = folder / "meeting.json";
   if (placement.rank == 0) {
-    const Meeting meeting{here ? "127.0.0.1" : host_name(), free_port()};
+    const Meeting meeting{here ? "127.0.0.1" : reachable_address(), free_port()};
     if (placement.size == 1) return meeting;
     const jobspec::Value text =
         jobspec::Map{{"address", meeting.address}, {"port", meeting.port}, {"token", token}};

@@ -47,6 +47,21 @@ TEST(SlurmScript, WithEverythingIsTheGoldenFile) {
   EXPECT_EQ(batch_script(job), test::read_file(golden / "setup.sh"));
 }
 
+TEST(SlurmScript, ProgramsOfUsersAreStartedAsOftenAsTheyAsk) {
+  BatchScript job = plain();
+  job.request.launch = jobspec::LaunchMode::per_node;
+  EXPECT_THAT(batch_script(job),
+              testing::HasSubstr("--mpi=pmix --kill-on-bad-exit=1 --input=none \\\n  --nodes=4 "
+                                 "--ntasks=4 --ntasks-per-node=1 --cpus-per-task=16 "));
+  job.request.launch = jobspec::LaunchMode::once;
+  EXPECT_THAT(
+      batch_script(job),
+      testing::HasSubstr("--mpi=none --overlap --kill-on-bad-exit=1 --input=none \\\n  --nodes=1 "
+                         "--ntasks=1 --ntasks-per-node=1 --cpus-per-task=16 "));
+  EXPECT_THAT(batch_script(job), testing::HasSubstr("#SBATCH --ntasks=8\n"))
+      << "the job has them all";
+}
+
 TEST(SlurmScript, WordsSurviveTheShell) {
   for (const std::string text :
        {"", "plain", "it's", "a b\tc", "$HOME `id` \\ \" * ? ~", "'''", "-n", "line\nbreak"}) {
