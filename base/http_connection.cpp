@@ -26,28 +26,28 @@ static_assert(kMaxSocketPath == sizeof(sockaddr_un::sun_path) - 1);
   throw ConnectionLost(what + ": " + std::strerror(errno), answered);
 }
 
-/// -1 with errno where it cannot.
-int connected(int family, const sockaddr* address, socklen_t length, double timeout_s) {
-  const int fd = ::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) return -1;
+/// Empty with errno where it cannot.
+Descriptor connected(int family, const sockaddr* address, socklen_t length, double timeout_s) {
+  Descriptor fd(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!fd) return {};
   timeval limit{};
   limit.tv_sec = static_cast<time_t>(timeout_s);
   limit.tv_usec = static_cast<suseconds_t>((timeout_s - static_cast<double>(limit.tv_sec)) * 1e6);
-  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-  setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+  setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
   int status = 0;
   do
-    status = ::connect(fd, address, length);
+    status = ::connect(fd.get(), address, length);
   while (status != 0 && errno == EINTR);
   if (status == 0 || errno == EISCONN) return fd;  // the latter: it succeeded behind a signal
   // What a connect() that waited too long is called, over TCP and over a Unix socket.
   const int error = errno == EINPROGRESS || errno == EAGAIN ? ETIMEDOUT : errno;
-  close(fd);
+  fd = Descriptor();
   errno = error;
-  return -1;
+  return {};
 }
 
-int connected(const std::filesystem::path& socket, double timeout_s) {
+Descriptor connected(const std::filesystem::path& socket, double timeout_s) {
   if (socket.native().size() > kMaxSocketPath)
     throw ConnectionLost("the path " + socket.string() + " is too long for a socket (at most " +
                              std::to_string(kMaxSocketPath) + " bytes)",
@@ -55,14 +55,14 @@ int connected(const std::filesystem::path& socket, double timeout_s) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path, socket.c_str(), socket.native().size());
-  const int fd =
+  Descriptor fd =
       connected(AF_UNIX, reinterpret_cast<const sockaddr*>(&address), sizeof address, timeout_s);
-  if (fd < 0) lost(socket.string(), false);
+  if (!fd) lost(socket.string(), false);
   return fd;
 }
 
 /// The first of the host's addresses that answers.
-int connected(const std::string& host, const std::string& port, double timeout_s) {
+Descriptor connected(const std::string& host, const std::string& port, double timeout_s) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
@@ -70,8 +70,7 @@ int connected(const std::string& host, const std::string& port, double timeout_s
     throw ConnectionLost(host + ": " + ::gai_strerror(error), false);
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> all(found, ::freeaddrinfo);
   for (const addrinfo* a = all.get(); a != nullptr; a = a->ai_next)
-    if (const int fd = connected(a->ai_family, a->ai_addr, a->ai_addrlen, timeout_s); fd >= 0)
-      return fd;
+    if (Descriptor fd = connected(a->ai_family, a->ai_addr, a->ai_addrlen, timeout_s)) return fd;
   lost(host + ":" + port, false);
 }
 
@@ -97,10 +96,6 @@ HttpConnection::HttpConnection(const HttpAddress& address, double timeout_s)
       fd_(address.host.empty() ? connected(address.socket, timeout_s)
                                : connected(address.host, address.port, timeout_s)) {}
 
-HttpConnection::~HttpConnection() {
-  close(fd_);
-}
-
 void HttpConnection::send(const std::string& method, const std::string& path,
                           const HttpHeaders& headers, const std::string& body) {
   std::string text = method + " " + path + " HTTP/1.1\r\nHost: " + host_ + "\r\n";
@@ -109,7 +104,7 @@ void HttpConnection::send(const std::string& method, const std::string& path,
   if (method != "GET") text += "Content-Length: " + std::to_string(body.size()) + "\r\n";
   text += "\r\n" + body;
   for (std::size_t sent = 0; sent < text.size();) {
-    const ssize_t count = ::send(fd_, text.data() + sent, text.size() - sent, MSG_NOSIGNAL);
+    const ssize_t count = ::send(fd_.get(), text.data() + sent, text.size() - sent, MSG_NOSIGNAL);
     if (count < 0 && errno == EINTR) continue;
     // The server may answer and close before it has read everything (a body that is too large).
     if (count < 0 && errno == EPIPE && sent > 0) return;
@@ -121,7 +116,7 @@ void HttpConnection::send(const std::string& method, const std::string& path,
 bool HttpConnection::fill() {
   char block[65536];
   for (;;) {
-    const ssize_t count = recv(fd_, block, sizeof block, 0);
+    const ssize_t count = recv(fd_.get(), block, sizeof block, 0);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
       throw ConnectionLost("no answer in time", !buffer_.empty());

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/file.h"
+
 namespace thalweg {
 
 /// The longest path that a Unix socket can have, in bytes.
@@ -42,7 +44,6 @@ class HttpConnection {
  public:
   /// Throws where nobody listens. Connecting, each send and each receive wait at most `timeout_s`.
   HttpConnection(const HttpAddress& address, double timeout_s);
-  ~HttpConnection();
   HttpConnection(const HttpConnection&) = delete;
   HttpConnection& operator=(const HttpConnection&) = delete;
 
@@ -63,7 +64,7 @@ class HttpConnection {
   bool fill();  ///< more bytes into buffer_; false at the end of the stream
 
   std::string host_;  ///< as the header says it
-  int fd_ = -1;
+  Descriptor fd_;
   std::string buffer_;
 };
 

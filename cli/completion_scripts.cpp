@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/shell.h"
 #include "cli/output/text.h"
 
 namespace thalweg::cli {
@@ -22,13 +23,6 @@ constexpr const char* list_names =
     "thalweg "
     "show \"${id%%.*}\" --csv | head -n 1 | sed \"s/.*,attempts,//; "
     "s/step,loss,metric,best,reason$//\" | tr , \"\\n\" ;; esac; } 2>/dev/null";
-
-std::string quoted(const std::string& text) {
-  std::string result = "'";
-  for (const char c : text)
-    result += c == '\'' ? "'\\''" : std::string(1, c);
-  return result + "'";
-}
 
 const Argument* first_positional(const Arguments& arguments) {
   for (const Argument& argument : arguments.all())
@@ -74,14 +68,14 @@ std::string bash_case(const DeclaredCommand& declared) {
       continue;
     }
     values += fmt::format("        {}) COMPREPLY=($(compgen -W {} -- \"$word\")); return ;;\n",
-                          join(spellings, "|"), quoted(join(argument.choices, " ")));
+                          join(spellings, "|"), shell_quoted(join(argument.choices, " ")));
   }
   options.push_back("--help");
   std::string text = fmt::format("    {})\n", declared.command->name);
   if (!values.empty()) text += "      case $before in\n" + values + "      esac\n";
   text +=
       fmt::format("      if [[ $word == -* ]]; then COMPREPLY=($(compgen -W {} -- \"$word\"))\n",
-                  quoted(join(options, " ")));
+                  shell_quoted(join(options, " ")));
   if (const Argument* positional = first_positional(declared.arguments)) {
     if (positional->completes == Completes::file)
       text += "      else compopt -o default\n";
@@ -89,7 +83,7 @@ std::string bash_case(const DeclaredCommand& declared) {
       text += fmt::format("      else COMPREPLY=($(compgen -W \"{}\" -- \"$word\"))\n", own);
     else if (!positional->choices.empty())
       text += fmt::format("      else COMPREPLY=($(compgen -W {} -- \"$word\"))\n",
-                          quoted(join(positional->choices, " ")));
+                          shell_quoted(join(positional->choices, " ")));
   }
   return text + "      fi ;;\n";
 }
@@ -116,10 +110,14 @@ std::string zsh_values(const Argument& argument) {
 std::string zsh_argument(const Argument& argument) {
   const std::string value = fmt::format(":{}:{}", zsh_text(argument.value), zsh_values(argument));
   if (argument.positional())
-    return quoted(fmt::format("{}{}", argument.many() ? "*" : argument.required ? "" : ":", value));
+    return shell_quoted(fmt::format("{}{}",
+                                    argument.many()     ? "*"
+                                    : argument.required ? ""
+                                                        : ":",
+                                    value));
   const auto spellings = argument.spellings();
   const std::string rest =
-      quoted(fmt::format("[{}]{}", zsh_text(argument.doc), argument.flag() ? "" : value));
+      shell_quoted(fmt::format("[{}]{}", zsh_text(argument.doc), argument.flag() ? "" : value));
   if (spellings.size() == 1) return spellings[0] + rest;
   return fmt::format("'({})'{{{}}}{}", join(spellings, " "), join(spellings, ","), rest);
 }
@@ -154,15 +152,16 @@ std::string bash_script(const std::vector<DeclaredCommand>& commands) {
       "    help) COMPREPLY=($(compgen -W {} -- \"$word\")) ;;\n  esac\n"
       "}}\n"
       "complete -F _thalweg thalweg\n",
-      list_ids, quoted(list_names), quoted(join(names, " ") + " help"), cases,
-      quoted(join(names, " ")));
+      list_ids, shell_quoted(list_names), shell_quoted(join(names, " ") + " help"), cases,
+      shell_quoted(join(names, " ")));
 }
 
 std::string zsh_script(const std::vector<DeclaredCommand>& commands) {
   std::string names, cases;
   for (const DeclaredCommand& declared : commands) {
     const Command& command = *declared.command;
-    names += "    " + quoted(std::string(command.name) + ":" + zsh_text(command.summary)) + "\n";
+    names +=
+        "    " + shell_quoted(std::string(command.name) + ":" + zsh_text(command.summary)) + "\n";
     cases += fmt::format("    {})\n      _arguments \\\n", command.name);
     for (const Argument& argument : declared.arguments.all())
       cases += "        " + zsh_argument(argument) + " \\\n";
@@ -189,7 +188,7 @@ std::string zsh_script(const std::vector<DeclaredCommand>& commands) {
       "}}\n"
       "if [[ $funcstack[1] == _thalweg ]]; then _thalweg \"$@\"; else compdef _thalweg thalweg; "
       "fi\n",
-      list_ids, quoted(list_names), names, cases);
+      list_ids, shell_quoted(list_names), names, cases);
 }
 
 std::string fish_script(const std::vector<DeclaredCommand>& commands) {
@@ -200,16 +199,16 @@ std::string fish_script(const std::vector<DeclaredCommand>& commands) {
       "  sh -c {} sh $argv[1] (string match -r '^[0-9].*' -- (commandline -opc))[1]\n"
       "end\n"
       "complete -c thalweg -f\n",
-      quoted(list_ids), quoted(list_names));
+      shell_quoted(list_ids), shell_quoted(list_names));
   std::vector<std::string> names;
   for (const DeclaredCommand& declared : commands)
     names.emplace_back(declared.command->name);
   text += fmt::format("complete -c thalweg -n '__fish_seen_subcommand_from help' -a {}\n",
-                      quoted(join(names, " ")));
+                      shell_quoted(join(names, " ")));
   for (const DeclaredCommand& declared : commands) {
     const Command& command = *declared.command;
     text += fmt::format("complete -c thalweg -n __fish_use_subcommand -a {} -d {}\n", command.name,
-                        quoted(command.summary));
+                        shell_quoted(command.summary));
     const std::string inside =
         fmt::format("complete -c thalweg -n '__fish_seen_subcommand_from {}'", command.name);
     for (const Argument& argument : declared.arguments.all()) {
@@ -220,7 +219,7 @@ std::string fish_script(const std::vector<DeclaredCommand>& commands) {
           line += " -a '(__thalweg_ids)'";
         if (argument.completes == Completes::id_or_metric)
           line += " -a '(__thalweg_names metrics)'";
-        if (!argument.choices.empty()) line += " -a " + quoted(join(argument.choices, " "));
+        if (!argument.choices.empty()) line += " -a " + shell_quoted(join(argument.choices, " "));
         if (line != inside) text += line + "\n";
         continue;
       }
@@ -229,8 +228,8 @@ std::string fish_script(const std::vector<DeclaredCommand>& commands) {
       if (!argument.flag()) line += " -x";
       if (argument.completes == Completes::metric) line += " -a '(__thalweg_names metrics)'";
       if (argument.completes == Completes::group) line += " -a '(__thalweg_names groups)'";
-      if (!argument.choices.empty()) line += " -a " + quoted(join(argument.choices, " "));
-      text += line + " -d " + quoted(argument.doc) + "\n";
+      if (!argument.choices.empty()) line += " -a " + shell_quoted(join(argument.choices, " "));
+      text += line + " -d " + shell_quoted(argument.doc) + "\n";
     }
   }
   return text;

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
@@ -171,13 +174,15 @@ std::string time_taken(double started, double ended) {
   return format_duration((ended > 0 ? ended : now()) - started);
 }
 
-std::string shell_word(const std::string& text) {
-  constexpr auto plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
-  if (!text.empty() && text.find_first_not_of(plain) == std::string::npos) return text;
-  std::string quoted = "'";
-  for (const char c : text)
-    quoted += c == '\'' ? "'\\''" : std::string(1, c);
-  return quoted + "'";
+void write_out(Context& context, const std::string& file, const std::string& text) {
+  if (file == "-") {
+    context.out << text;
+    return;
+  }
+  std::ofstream out(file, std::ios::trunc);
+  out << text << std::flush;
+  if (!out) throw CommandError(exit_failed, "cannot write " + file + ": " + std::strerror(errno));
+  context.out << "written: " << printable(file) << '\n';
 }
 
 }  // namespace thalweg::cli

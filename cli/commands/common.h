@@ -43,6 +43,9 @@ void print_pairs(Context& context, const std::vector<std::pair<std::string, Cell
 /// "Next:" and commands with what they are for.
 void print_next(Context& context, const std::vector<std::pair<std::string, std::string>>& commands);
 
+/// To `file`, said on the output; "-": the output itself. Throws CommandError where it cannot.
+void write_out(Context& context, const std::string& file, const std::string& text);
+
 void print_notes(Context& context, const std::vector<std::string>& notes);
 
 Cell state_cell(const std::string& state);
@@ -57,8 +60,5 @@ template <class Answer>
 Answer read_answer(const Json& answer) {
   return daemon::api::from_json<Answer>(answer, daemon::api::Reading::tolerant);
 }
-
-/// For the words of a shell line: quoted where needed.
-std::string shell_word(const std::string& text);
 
 }  // namespace thalweg::cli

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "base/shell.h"
 #include "cli/output/format.h"
 #include "cli/output/text.h"
 

@@ -3,9 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
@@ -100,16 +97,9 @@ void write_svg(Context& context, const Options& options, const CurveChoice& choi
   const std::string text = svg_plot({title, "step", choice.metric, options.logarithmic}, series);
   if (text.empty())
     throw CommandError(exit_not_found, "nothing to draw: no value is a finite number");
-  if (options.svg == "-") {
-    context.out << text;
-    return;
-  }
-  std::ofstream file(options.svg, std::ios::trunc);
-  file << text << std::flush;
-  if (!file)
-    throw CommandError(exit_failed, "cannot write " + options.svg + ": " + std::strerror(errno));
-  context.out << "written: " << printable(options.svg) << '\n';
-  if (!choice.note.empty()) context.out << context.palette(Tint::dim, choice.note) << '\n';
+  write_out(context, options.svg, text);
+  if (options.svg != "-" && !choice.note.empty())
+    context.out << context.palette(Tint::dim, choice.note) << '\n';
 }
 
 /// With --list, or below a picture whose metric nobody named.

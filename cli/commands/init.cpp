@@ -8,6 +8,7 @@
 #include <iostream>
 #include <ostream>
 
+#include "base/shell.h"
 #include "cli/commands/common.h"
 #include "cli/commands/sweep_template.h"
 #include "cli/commands/table.h"

@@ -3,10 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
@@ -107,15 +104,7 @@ void write_svg(Context& context, const Options& options, const std::string& titl
   }
   const std::string text = svg_bars("Where the time of " + title + " went", "s", bars);
   if (text.empty()) throw CommandError(exit_not_found, "nothing to draw: no time has passed yet");
-  if (options.svg == "-") {
-    context.out << text;
-    return;
-  }
-  std::ofstream file(options.svg, std::ios::trunc);
-  file << text << std::flush;
-  if (!file)
-    throw CommandError(exit_failed, "cannot write " + options.svg + ": " + std::strerror(errno));
-  context.out << "written: " << printable(options.svg) << '\n';
+  write_out(context, options.svg, text);
 }
 
 int timeline(Context& context, const Options& options) {

@@ -15,6 +15,7 @@
 #include <system_error>
 #include <thread>
 
+#include "base/file.h"
 #include "base/machine.h"
 #include "daemon/api/file.h"
 #include "daemon/api/messages.h"
@@ -70,15 +71,15 @@ std::optional<Claim> read_claim(const fs::path& folder) {
 
 /// The void fence: true where the attempt never ran and now never will.
 bool make_void(const fs::path& folder, const std::string& token) {
-  const int fd =
-      open((folder / "launch.json").c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (fd < 0) return errno == ENOENT;  // no folder: nothing can run in it
-  const std::string text =
-      api::json_text({{"void", true}, {"token", token}, {"time", unix_now()}}) + "\n";
-  const bool whole = write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  fsync(fd);
-  close(fd);
-  return whole;
+  try {
+    // A name of its own: the launcher may be creating the same file.
+    AtomicFile file(folder / "launch.json", folder / "launch.json.void", 0600);
+    file.write(api::json_text({{"void", true}, {"token", token}, {"time", unix_now()}}) + "\n");
+    return file.commit_new();
+  } catch (const std::system_error& error) {
+    // No folder: nothing can run in it.
+    return error.code() == std::errc::no_such_file_or_directory;
+  }
 }
 
 class LocalBackend : public Backend {

@@ -3,16 +3,10 @@
 
 #include <algorithm>
 
+#include "base/shell.h"
 #include "daemon/backend/slurm_request.h"
 
 namespace thalweg::daemon {
-
-std::string shell_word(const std::string& text) {
-  std::string word = "'";
-  for (char c : text)
-    word += c == '\'' ? "'\\''" : std::string(1, c);
-  return word + "'";
-}
 
 namespace {
 
@@ -53,15 +47,15 @@ std::string batch_script(const BatchScript& job) {
   const bool each_rank = job.request.launch == jobspec::LaunchMode::per_rank;
   const int nodes = once ? 1 : r.nodes, on_node = each_rank ? r.ranks_per_node : 1;
   const int cores = each_rank ? r.threads_per_rank : r.ranks_per_node * r.threads_per_rank;
-  text += "exec " + shell_word(job.srun) + " --mpi=" + (once ? "none" : job.request.slurm.mpi) +
+  text += "exec " + shell_quoted(job.srun) + " --mpi=" + (once ? "none" : job.request.slurm.mpi) +
           (once ? " --overlap" : "") + " --kill-on-bad-exit=1 --input=none \\\n";
   text += "  --nodes=" + std::to_string(nodes) + " --ntasks=" + std::to_string(nodes * on_node) +
           " --ntasks-per-node=" + std::to_string(on_node) +
           " --cpus-per-task=" + std::to_string(cores) + " --distribution=block \\\n";
   for (const std::string& option : job.request.slurm.srun)
-    text += "  " + shell_word(option) + " \\\n";
-  text += "  " + shell_word(job.train_program) + " " +
-          shell_word((job.request.folder / "trial.yaml").string()) + "\n";
+    text += "  " + shell_quoted(option) + " \\\n";
+  text += "  " + shell_quoted(job.train_program) + " " +
+          shell_quoted((job.request.folder / "trial.yaml").string()) + "\n";
   return text;
 }
 

@@ -18,7 +18,4 @@ struct BatchScript {
 /// lines is quoted for sh.
 std::string batch_script(const BatchScript& job);
 
-/// 'it'\''s': one word for sh, whatever it holds.
-std::string shell_word(const std::string& text);
-
 }  // namespace thalweg::daemon

@@ -1,10 +1,10 @@
 #include "daemon/controller/folder.h"
 
 #include <algorithm>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/file.h"
 #include "daemon/api/file.h"
 #include "daemon/api/messages.h"
 
@@ -41,17 +41,20 @@ void prepare_folder(const fs::path& folder, const jobspec::Trial& trial,
   fs::permissions(folder, fs::perms::owner_all);
   jobspec::write_trial(trial, folder / "trial.yaml");
   if (script.empty()) return;
-  std::ofstream out(folder / batch_script_name);
-  out << script;
-  out.close();
-  if (!out) throw std::runtime_error("cannot write " + (folder / batch_script_name).string());
+  AtomicFile out(folder / batch_script_name);
+  out.write(script);
+  out.commit();
 }
 
 bool fence_folder(const fs::path& folder, const std::string& reason) {
-  std::ofstream out(folder / "fenced");
-  out << api::json_text({{"reason", reason}}) << "\n";
-  out.close();
-  return !out.fail();
+  try {
+    AtomicFile out(folder / "fenced");
+    out.write(api::json_text({{"reason", reason}}) + "\n");
+    out.commit();
+    return true;
+  } catch (const std::system_error&) {
+    return false;
+  }
 }
 
 namespace {

@@ -16,6 +16,7 @@
 #include <sstream>
 #include <system_error>
 
+#include "base/file.h"
 #include "engine/data/array.h"
 #include "engine/data/dataset.h"
 #include "engine/data/mapped_file.h"
@@ -115,23 +116,10 @@ std::vector<std::int64_t> shape_of(hid_t space, const std::filesystem::path& fil
   return shape;
 }
 
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {
-    if (number < 0) throw std::system_error(errno, std::generic_category(), "reading HDF5");
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() { close(); }
-  int get() const { return number_; }
-  void close() {
-    if (number_ >= 0) ::close(number_);
-    number_ = -1;
-  }
-
- private:
-  int number_;
-};
+Descriptor opened(int descriptor) {
+  if (descriptor < 0) throw std::system_error(errno, std::generic_category(), "reading HDF5");
+  return Descriptor(descriptor);
+}
 
 /// Bytes of a file in memory, shared with the other process.
 class SharedMemory {
@@ -230,11 +218,12 @@ std::string ask(const Descriptor& memory, const std::filesystem::path& file,
                 const std::string& name, Extent extent) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) ends[0] = ends[1] = -1;
-  Descriptor in(ends[0]), out(ends[1]);
+  const Descriptor in = opened(ends[0]);
+  Descriptor out = opened(ends[1]);
   const pid_t child = fork();
   if (child < 0) throw std::system_error(errno, std::generic_category(), "reading HDF5");
   if (child == 0) answer(memory, out, file, name, extent);
-  out.close();
+  out = Descriptor();
   std::string text;
   char piece[512];
   for (ssize_t n; (n = read(in.get(), piece, sizeof piece)) > 0 || (n < 0 && errno == EINTR);)

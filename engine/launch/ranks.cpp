@@ -79,31 +79,25 @@ Ranks::Ranks() : order_(::epoll_create1(EPOLL_CLOEXEC)) {
   ::setrlimit(RLIMIT_NOFILE, &most);
 }
 
-Ranks::~Ranks() {
-  ::close(order_);
-}
-
 int Ranks::start(const RankPlan& plan, const sigset_t& signal_mask) {
   const auto argv = pointers(plan.command);
   const auto envp = pointers(plan.environment);
-  int report[2];
-  if (::pipe2(report, O_CLOEXEC) != 0) return errno;
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return errno;
+  const Descriptor answer(ends[0]);
+  Descriptor report(ends[1]);
   const pid_t launcher = ::getpid();
   const pid_t pid = ::fork();
-  if (pid == 0) become(plan, argv.data(), envp.data(), launcher, signal_mask, files_, report[1]);
+  if (pid == 0) become(plan, argv.data(), envp.data(), launcher, signal_mask, files_, report.get());
   const int fork_error = errno;
-  ::close(report[1]);
-  if (pid < 0) {
-    ::close(report[0]);
-    return fork_error;
-  }
+  report = Descriptor();
+  if (pid < 0) return fork_error;
   ::setpgid(pid, pid);
   int error = 0;
   ssize_t n = 0;
   do {
-    n = ::read(report[0], &error, sizeof error);
+    n = ::read(answer.get(), &error, sizeof error);
   } while (n < 0 && errno == EINTR);
-  ::close(report[0]);
   if (n == static_cast<ssize_t>(sizeof error)) {
     ::waitpid(pid, nullptr, 0);
     return error;
@@ -113,7 +107,7 @@ int Ranks::start(const RankPlan& plan, const sigset_t& signal_mask) {
     epoll_event event{};
     event.events = EPOLLIN | EPOLLONESHOT;
     event.data.u64 = static_cast<std::uint64_t>(pid) << 32U | static_cast<std::uint32_t>(pidfd);
-    ::epoll_ctl(order_, EPOLL_CTL_ADD, pidfd, &event);
+    ::epoll_ctl(order_.get(), EPOLL_CTL_ADD, pidfd, &event);
   }
   ranks_.push_back({pid, true});
   ++running_;
@@ -139,7 +133,7 @@ std::vector<RankEnd> Ranks::reap() {
   std::vector<RankEnd> ends;
   int status = 0;
   epoll_event event{};
-  while (::epoll_wait(order_, &event, 1, 0) == 1) {
+  while (::epoll_wait(order_.get(), &event, 1, 0) == 1) {
     const auto pid = static_cast<pid_t>(event.data.u64 >> 32U);
     if (::waitpid(pid, &status, WNOHANG) == pid) take(pid, status, ends);
     ::close(static_cast<int>(event.data.u64 & UINT32_MAX));

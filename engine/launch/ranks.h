@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "base/file.h"
+
 namespace thalweg::engine::launch {
 
 /// How to start one rank.
@@ -30,7 +32,6 @@ struct RankEnd {
 class Ranks {
  public:
   Ranks();
-  ~Ranks();
   Ranks(const Ranks&) = delete;
   Ranks& operator=(const Ranks&) = delete;
 
@@ -56,8 +57,8 @@ class Ranks {
 
   std::vector<Rank> ranks_;
   int running_ = 0;
-  rlimit files_{};  ///< how many files this process might open when it was started
-  int order_;       ///< an epoll of pidfds: its events come in the order of the deaths
+  rlimit files_{};    ///< how many files this process might open when it was started
+  Descriptor order_;  ///< an epoll of pidfds: its events come in the order of the deaths
 };
 
 /// The cores this process may use.

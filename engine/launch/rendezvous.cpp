@@ -63,11 +63,9 @@ Owner owner_of(const std::string& name) {
 
 /// Whether the kernel holds its owner's lock.
 bool locked(const fs::path& folder) {
-  const int fd = ::open((folder / kLock).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-  if (fd < 0) return errno != ENOENT;
-  const bool free = ::flock(fd, LOCK_EX | LOCK_NB) == 0;
-  ::close(fd);
-  return !free;
+  const Descriptor file(::open((folder / kLock).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+  if (!file) return errno != ENOENT;
+  return ::flock(file.get(), LOCK_EX | LOCK_NB) != 0;
 }
 
 bool abandoned(const fs::path& folder) {
@@ -97,8 +95,8 @@ Rendezvous::Rendezvous() {
     throw std::system_error(errno, std::generic_category(), "cannot create a folder " + name);
   }
   path_ = name;
-  lock_ = ::open((path_ / kLock).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (lock_ < 0 || ::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
+  lock_ = Descriptor(::open((path_ / kLock).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!lock_ || ::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) {
     throw std::system_error(errno, std::generic_category(), "cannot lock " + name);
   }
 }
@@ -106,7 +104,7 @@ Rendezvous::Rendezvous() {
 Rendezvous::~Rendezvous() {
   std::error_code ignored;
   fs::remove_all(path_, ignored);
-  if (lock_ >= 0) ::close(lock_);
+  lock_ = Descriptor();
   remove_abandoned(base());
 }
 

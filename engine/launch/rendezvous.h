@@ -3,6 +3,8 @@
 
 #include <filesystem>
 
+#include "base/file.h"
+
 namespace thalweg::engine::launch {
 
 /// Made in $TMPDIR or /tmp, removed by the destructor. It holds a lock while its launcher lives,
@@ -18,7 +20,7 @@ class Rendezvous {
 
  private:
   std::filesystem::path path_;
-  int lock_ = -1;
+  Descriptor lock_;
 };
 
 }  // namespace thalweg::engine::launch

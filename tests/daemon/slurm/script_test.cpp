@@ -47,6 +47,7 @@ TEST(SlurmScript, WithEverythingIsTheGoldenFile) {
   EXPECT_EQ(batch_script(job), test::read_file(golden / "setup.sh"));
 }
 
+<<<<<<< HEAD
 TEST(SlurmScript, ProgramsOfUsersAreStartedAsOftenAsTheyAsk) {
   BatchScript job = plain();
   job.request.launch = jobspec::LaunchMode::per_node;
@@ -70,6 +71,8 @@ TEST(SlurmScript, WordsSurviveTheShell) {
   }
 }
 
+=======
+>>>>>>> 54d2f51 (Share file descriptors, atomic files and shell words)
 TEST(SlurmScript, FailingSetupLineEndsTheJobBeforeTheRanks) {
   struct Row {
     std::vector<std::string> setup;
