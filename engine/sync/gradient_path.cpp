@@ -28,14 +28,15 @@ std::uint64_t hash_of(const std::vector<Bucket>& buckets) {
 }  // namespace
 
 GradientPath::GradientPath(const SyncParts& parts, const SyncOptions& options, float scale,
-                           BucketSum* sum)
+                           BucketSum* sum, int sets)
     : p_(parts),
       options_(options),
       scale_(scale),
       sum_(sum),
       own_tree_(0, 1, p_.sharding.mine()),
       bucket_of_(p_.model.parameters().size()),
-      stretches_(stretches_of(p_.model.parameters())) {
+      stretches_(stretches_of(p_.model.parameters())),
+      sets_(static_cast<std::size_t>(sets)) {
   if (p_.model.joins_shards()) {
     // The group is the shards' until backward has ended.
     options_.overlap = false;
@@ -43,34 +44,39 @@ GradientPath::GradientPath(const SyncParts& parts, const SyncOptions& options, f
   }
   plan(p_.model.ready_order());
   shards_left_.assign(p_.model.parameters().size(), p_.sharding.mine());
-  reducer_ = std::make_unique<BucketReducer>(
-      [this](const GradientPart& part) { return start(part); },
-      BucketReducer::Options{options_.overlap, options_.forward_first});
+  for (Set& set : sets_)
+    set.reducer = std::make_unique<BucketReducer>(
+        [this, &set](const GradientPart& part) { return start(part, set.step); },
+        BucketReducer::Options{options_.overlap || sets > 1, options_.forward_first});
 }
 
-std::unique_ptr<comm::Request> GradientPath::start(const GradientPart& part) {
+std::unique_ptr<comm::Request> GradientPath::start(const GradientPart& part, std::int64_t step) {
   const bool over_all_shards = sum_ == nullptr || part.parameters.empty();
   if (over_all_shards && p_.group.size() > 1)
     return p_.group.start_shard_sum(part.leaves, part.count, p_.sharding.shards, part.label);
   comm::run(own_tree_.local, part.leaves.data(), part.count);
-  return over_all_shards ? nullptr : sum_->start(part, step_);
+  return over_all_shards ? nullptr : sum_->start(part, step);
 }
 
 /// What needs all ranks, and therefore cannot be done while building: one may fail in that.
 void GradientPath::prepare() {
+  if (prepared_) return;
   agree_on_plan();
   const std::size_t floats = p_.model.parameter_floats();
   const auto shards = static_cast<std::size_t>(p_.sharding.mine());
-  gradients_ = p_.group.allocate(shards * floats * sizeof(float));
-  for (std::size_t shard = 0; shard < shards; ++shard) {
-    work_.push_back({reinterpret_cast<float*>(gradients_->data()) + shard * floats, nullptr});
+  for (Set& set : sets_) {
+    set.gradients = p_.group.allocate(shards * floats * sizeof(float));
+    for (std::size_t shard = 0; shard < shards; ++shard)
+      set.work.push_back(
+          {reinterpret_cast<float*>(set.gradients->data()) + shard * floats, nullptr});
   }
   const ShardRunner::Options options{p_.sharding.micro_batches, can_measure_noise(p_, sum_)};
   for (int i = 0; i < p_.executors.threads(); ++i)
     runners_.push_back(
         std::make_unique<ShardRunner>(p_.model, p_.executors.executor(static_cast<std::size_t>(i)),
                                       nullptr, stretches_, options));
-  set_parts();
+  for (Set& set : sets_)
+    set_parts(set);
   prepared_ = true;
 }
 
@@ -95,19 +101,24 @@ std::size_t GradientPath::extra_count() const {
   return times_at() + (ranks > 1 ? ranks * parts() : 0);
 }
 
-void GradientPath::set_parts() {
+void GradientPath::set_parts(Set& set) {
   std::vector<float*> gradients, extras;
-  extras_.clear();
-  for (ShardSums& work : work_) {
-    work.extra = extras_.emplace_back(Buffer::of_floats(extra_count())).floats();
+  std::vector<Buffer> memory;
+  for (ShardSums& work : set.work) {
+    float* const before = work.extra;
+    work.extra = memory.emplace_back(Buffer::of_floats(extra_count())).floats();
+    std::fill_n(work.extra, extra_count(), 0.0f);
+    if (before != nullptr) std::copy_n(before, times_at(), work.extra);
     gradients.push_back(work.gradient);
     extras.push_back(work.extra);
   }
   std::vector<GradientPart> parts =
       gradient_parts(buckets_, p_.model.parameters(), gradients, extras, extra_count());
   for (GradientPart& part : parts)
-    part.marks = static_cast<int>(std::max<std::size_t>(1, part.parameters.size()) * work_.size());
-  reducer_->set_parts(std::move(parts));
+    part.marks =
+        static_cast<int>(std::max<std::size_t>(1, part.parameters.size()) * set.work.size());
+  set.extras = std::move(memory);
+  set.reducer->set_parts(std::move(parts));
 }
 
 /// The first plan follows from the model alone. Ranks with other models or options would add up
@@ -131,19 +142,25 @@ void GradientPath::rebuild() {
   const std::uint64_t before = hash_of(buckets_);
   plan({order.begin(), order.end()});
   if (hash_of(buckets_) == before) return;
-  set_parts();
-  last_times_.clear();
+  for (Set& set : sets_)
+    set_parts(set);
+  last_.parts.clear();
+  for (Set& set : sets_)
+    set.told.parts.clear();
 }
 
 void GradientPath::run(const StepInput& input, StepOutcome& outcome) {
-  if (!prepared_) prepare();
-  step_ = input.context.step;
-  measures_ = can_measure_noise(p_, sum_) && !input.draw_labels && step_ % p_.noise_every == 0;
-  if (measures_) small_batch_ = step_ / p_.noise_every % p_.sharding.small_batches();
-  waited_ms_ = 0;
-  extras_here_ = false;
+  prepare();
+  take_set();
+  held_ = under_way_ && sets_.size() > 1;
+  Set& set = computed();
+  set.step = input.context.step;
+  set.told = last_;
+  set.measures =
+      can_measure_noise(p_, sum_) && !input.draw_labels && set.step % p_.noise_every == 0;
+  if (set.measures) set.small_batch = set.step / p_.noise_every % p_.sharding.small_batches();
   const Stopwatch watch;
-  reducer_->begin();
+  if (!held_) begin_sums();
   if (meeting_) meeting_->reset();
   p_.executors.run(p_.sharding.mine(), [&](int shard, Executor& executor) {
     try {
@@ -153,9 +170,33 @@ void GradientPath::run(const StepInput& input, StepOutcome& outcome) {
       throw;
     }
   });
-  compute_ms_ = watch.ms();
-  outcome.compute_ms = compute_ms_;
-  reducer_->hurry();
+  outcome.compute_ms = watch.ms();
+  if (!held_) hurry();
+}
+
+void GradientPath::begin_sums() {
+  summed_ = computed_;
+  under_way_ = true;
+  waited_ms_ = 0;
+  extras_here_ = false;
+  summed().since_start = {};
+  summed().reducer->begin();
+}
+
+void GradientPath::start_held() {
+  if (!std::exchange(held_, false)) return;
+  begin_sums();
+  const auto shards = static_cast<int>(summed().work.size());
+  for (std::size_t part = 0; part < parts(); ++part) {
+    const std::size_t each = part < buckets_.size() ? buckets_[part].parameters.size() : 1;
+    for (int marks = shards * static_cast<int>(std::max<std::size_t>(1, each)); marks > 0; --marks)
+      summed().reducer->mark(part);
+  }
+}
+
+void GradientPath::hurry() {
+  summed().compute_end_ms = summed().since_start.ms();
+  summed().reducer->hurry();
 }
 
 Shard GradientPath::micro_batch(std::size_t number, const StepInput& input) const {
@@ -186,15 +227,15 @@ void GradientPath::run_shard(int shard, Executor& executor, const StepInput& inp
   ShardRunner& runner = *runners_[p_.executors.number_of(executor)];
   const int micro_batches = p_.sharding.micro_batches;
   ShardRunner::Task task;
-  task.sums = work_[static_cast<std::size_t>(shard)];
+  task.sums = computed().work[static_cast<std::size_t>(shard)];
   task.number = static_cast<std::size_t>(shard * micro_batches);
-  if (measures_)
-    task.measured =
-        static_cast<int>(small_batch_ - std::int64_t{p_.sharding.first + shard} * micro_batches);
+  if (computed().measures)
+    task.measured = static_cast<int>(computed().small_batch -
+                                     std::int64_t{p_.sharding.first + shard} * micro_batches);
   task.batch = [this, &input](std::size_t number) { return micro_batch(number, input); };
   task.complete = [this](std::size_t parameter) {
     if (!rebuilt_) note_ready(static_cast<int>(parameter));
-    reducer_->mark(bucket_of_[parameter]);
+    if (!held_) computed().reducer->mark(bucket_of_[parameter]);
   };
   runner.run(task);
   float* extra = task.sums.extra;
@@ -205,7 +246,7 @@ void GradientPath::run_shard(int shard, Executor& executor, const StepInput& inp
     std::fill(extra + times_at(), extra + extra_count(), 0.0f);
     if (shard == 0) write_times();
   }
-  reducer_->mark(buckets_.size());
+  if (!held_) computed().reducer->mark(buckets_.size());
 }
 
 void GradientPath::note_ready(int parameter) {
@@ -215,7 +256,7 @@ void GradientPath::note_ready(int parameter) {
 
 void GradientPath::wait(std::size_t bucket) {
   const Stopwatch watch;
-  reducer_->wait(bucket);
+  summed().reducer->wait(bucket);
   waited_ms_ += watch.ms();
 }
 
@@ -228,14 +269,16 @@ bool GradientPath::present(int parameter) {
   if (p_.model.touches_all()) return true;
   if (!extras_here_) wait(buckets_.size());
   extras_here_ = true;
-  return work_[0].extra[flags_at() + static_cast<std::size_t>(parameter)] > 0;
+  return summed().work[0].extra[flags_at() + static_cast<std::size_t>(parameter)] > 0;
 }
 
 void GradientPath::finish(StepOutcome& outcome) {
   wait_for_all();
   outcome.wait_ms += waited_ms_;
-  std::copy_n(work_[0].extra + statistics(), told_.size(), told_.begin());
-  p_.model.update_running(work_[0].extra, p_.sharding.shards * p_.sharding.micro_batches,
+  under_way_ = false;
+  const float* const extra = summed().work[0].extra;
+  std::copy_n(extra + statistics(), told_.size(), told_.begin());
+  p_.model.update_running(extra, p_.sharding.shards * p_.sharding.micro_batches,
                           p_.replica.running.floats());
   if (p_.group.size() > 1) read_times(outcome);
   if (!rebuilt_) rebuild();
@@ -243,22 +286,23 @@ void GradientPath::finish(StepOutcome& outcome) {
 }
 
 void GradientPath::write_times() {
-  float* mine = work_[0].extra + times_at() + static_cast<std::size_t>(p_.group.rank()) * parts();
-  for (std::size_t part = 0; part < last_times_.size(); ++part)
-    mine[part] = static_cast<float>(last_times_[part].duration());
+  float* mine =
+      computed().work[0].extra + times_at() + static_cast<std::size_t>(p_.group.rank()) * parts();
+  const std::vector<PartTime>& times = computed().told.parts;
+  for (std::size_t part = 0; part < times.size(); ++part)
+    mine[part] = static_cast<float>(times[part].duration());
 }
 
 void GradientPath::read_times(StepOutcome& outcome) {
-  if (!last_times_.empty()) {
-    const float* all = work_[0].extra + times_at();
+  const Times& told = summed().told;
+  if (!told.parts.empty()) {
+    const float* all = summed().work[0].extra + times_at();
     std::vector<double> shortest(all, all + parts());
     for (std::size_t i = 0; i < static_cast<std::size_t>(p_.group.size()) * parts(); ++i)
       shortest[i % parts()] = std::min(shortest[i % parts()], static_cast<double>(all[i]));
-    outcome.comm_before = split_times(last_times_, shortest, last_compute_ms_, last_waited_ms_);
+    outcome.comm_before = split_times(told.parts, shortest, told.compute_end_ms, told.waited_ms);
   }
-  last_times_ = reducer_->times();
-  last_compute_ms_ = compute_ms_;
-  last_waited_ms_ = waited_ms_;
+  last_ = {summed().reducer->times(), summed().compute_end_ms, waited_ms_};
 }
 
 }  // namespace thalweg::engine

@@ -24,29 +24,47 @@
 
 namespace thalweg::engine {
 
-/// One step: run(), then wait() for every bucket, then finish(). For one thread. Throws CommError.
+/// One step: run(), then wait() for every bucket, then finish(). With several sets the sums of a
+/// step may run while the next one is computed: its own are then held until start_held(), after
+/// finish() of the step before. For one thread. Throws CommError.
 class GradientPath {
  public:
   /// `sum` combines the ranks' gradients and must outlive this; null: the sum over all shards of
   /// all ranks, whose bits do not depend on the number of ranks. `scale` multiplies every sample's
-  /// gradient.
+  /// gradient. `sets`: memory for the gradients of so many steps; run() takes one after another.
   GradientPath(const SyncParts& parts, const SyncOptions& options, float scale,
-               BucketSum* sum = nullptr);
+               BucketSum* sum = nullptr, int sets = 1);
 
-  /// Forward and backward of this rank's shards. Sums start as soon as their buckets are full.
+  /// What needs all ranks before the first step: run() calls it where nobody has.
+  void prepare();
+  /// Forward and backward of this rank's shards. Sums start as soon as their buckets are full, or
+  /// are held where those of the step before are not finished.
   void run(const StepInput& input, StepOutcome& outcome);
+  bool held() const { return held_; }
+  /// Starts the sums that run() has held.
+  void start_held();
+  /// Whether sums are under way that finish() has not ended.
+  bool summing() const { return under_way_; }
+  /// Nothing is computed any more meanwhile: sums under way may have the processor.
+  void hurry();
   const std::vector<Bucket>& buckets() const { return buckets_; }
   /// In which order to wait for buckets.
   const std::vector<std::size_t>& order() const { return order_; }
   void wait(std::size_t bucket);
   void wait_for_all();
-  /// Flat memory of all gradients; of a bucket after its wait().
-  float* gradient() { return work_[0].gradient; }
+  /// Flat memory of all gradients; of a bucket after its wait(). That of the step whose sums were
+  /// started last.
+  float* gradient() { return summed().work[0].gradient; }
+  /// The same of one of the sets, after prepare(); which one gradient() is.
+  float* gradient(std::size_t set) { return sets_[set].work[0].gradient; }
+  std::size_t set() const { return summed_; }
+  /// The set that run() would take next, for gradients that come from elsewhere.
+  std::size_t take_set() { return computed_ = (computed_ + 1) % sets_.size(); }
   /// Whether any shard of any rank touched the parameter in this step. Collective where the model
   /// may leave parameters out.
   bool present(int parameter);
   /// Whether this step compares a small batch's gradient with the whole one's.
-  bool measures_noise() const { return measures_; }
+  bool measures_noise() const { return sets_[summed_].measures; }
   /// Running statistics; of the outcome, the times of waiting. After all buckets.
   void finish(StepOutcome& outcome);
   /// By Extra, of all shards; from finish() to finish().
@@ -62,12 +80,34 @@ class GradientPath {
   std::size_t extra_count() const;
   std::size_t parts() const { return buckets_.size() + 1; }
 
-  void prepare();
+  /// Of a step's sums on this rank.
+  struct Times {
+    std::vector<PartTime> parts;  ///< empty: not known
+    double compute_end_ms = 0;
+    double waited_ms = 0;
+  };
+  /// The gradients of a step under way.
+  struct Set {
+    std::unique_ptr<comm::Memory> gradients;  ///< of the local shards; peers may reach it
+    std::vector<Buffer> extras;
+    std::vector<ShardSums> work;  ///< one for each local shard
+    std::int64_t step = 0;
+    bool measures = false;
+    std::int64_t small_batch = 0;  ///< whose norm is taken: each in its turn
+    Times told;                    ///< of an earlier step, which go with its extras
+    Stopwatch since_start;         ///< of the sums
+    double compute_end_ms = 0;     ///< when nothing was computed any more, since they began
+    std::unique_ptr<BucketReducer> reducer;  // last: its thread ends before the memory goes
+  };
+  Set& computed() { return sets_[computed_]; }
+  Set& summed() { return sets_[summed_]; }
+
   void plan(const std::vector<int>& ready_order);
-  void set_parts();
+  void set_parts(Set& set);
   void agree_on_plan();
   void rebuild();
-  std::unique_ptr<comm::Request> start(const GradientPart& part);
+  std::unique_ptr<comm::Request> start(const GradientPart& part, std::int64_t step);
+  void begin_sums();
   void run_shard(int shard, Executor& executor, const StepInput& input);
   Shard micro_batch(std::size_t number, const StepInput& input) const;
   void note_ready(int parameter);
@@ -78,21 +118,14 @@ class GradientPath {
   SyncOptions options_;
   float scale_;
   BucketSum* sum_;
-  std::int64_t step_ = 0;
   comm::ShardTree own_tree_;  ///< of this rank's shards alone
   std::vector<Bucket> buckets_;
   std::vector<std::size_t> order_;
-  std::vector<std::size_t> bucket_of_;       ///< of each parameter
-  std::unique_ptr<comm::Memory> gradients_;  ///< of the local shards; peers may reach it
-  std::vector<Buffer> extras_;
-  std::vector<ShardSums> work_;                        ///< one for each local shard
+  std::vector<std::size_t> bucket_of_;                 ///< of each parameter
   std::vector<Stretch> stretches_;                     ///< the parameters
   std::vector<std::unique_ptr<ShardRunner>> runners_;  ///< one for each executor
 
   std::unique_ptr<Rendezvous> meeting_;  ///< of the shards; null where they need none
-  bool measures_ = false;
-  std::int64_t small_batch_ = 0;  ///< whose norm is taken: each in its turn
-
   bool prepared_ = false;
   bool rebuilt_ = false;
   std::mutex mutex_;              ///< of the two below, in the first step
@@ -102,12 +135,13 @@ class GradientPath {
   bool extras_here_ = false;
   std::array<float, extras> told_{};  ///< summed_extras()
   double waited_ms_ = 0;
-  double compute_ms_ = 0;
-  std::vector<PartTime> last_times_;  ///< of the step before; empty: not known
-  double last_compute_ms_ = 0;
-  double last_waited_ms_ = 0;
+  Times last_;  ///< of the last step whose sums are finished
 
-  std::unique_ptr<BucketReducer> reducer_;  // last: its thread ends before the memory goes
+  std::vector<Set> sets_;
+  std::size_t computed_ = 0;  ///< the set of the last run()
+  std::size_t summed_ = 0;    ///< the set whose sums were started last
+  bool under_way_ = false;    ///< these sums
+  bool held_ = false;         ///< those of computed_ are not started
 };
 
 }  // namespace thalweg::engine

@@ -16,7 +16,7 @@ namespace thalweg::engine {
 namespace {
 
 const jobspec::Table<SyncRow>& table() {
-  static const jobspec::Table<SyncRow> rows("mode", {synchronous_row(), adasum_row()});
+  static const jobspec::Table<SyncRow> rows("mode", {synchronous_row(), lag_row(), adasum_row()});
   return rows;
 }
 
@@ -87,6 +87,11 @@ std::unique_ptr<SyncMode> make_sync_mode(const jobspec::Value& options, const Sy
   require_sync(options, facts_of(parts));
   const SyncRow& row = row_of(options);
   return row.maker({options, row.options}, parts);
+}
+
+std::int64_t sync_vectors(const jobspec::Value& options, const Sharding& sharding) {
+  const SyncRow& row = row_of(options);
+  return row.vectors == nullptr ? 0 : row.vectors({options, row.options}, sharding);
 }
 
 std::vector<jobspec::Section> sync_schema() {

@@ -54,6 +54,7 @@ struct SyncParts {
   int noise_every = 0;     ///< steps between two StepOutcome::noise; 0 = never
   /// On a GPU: how StepInput::memory is to be read.
   const BatchForm* batches = nullptr;
+  std::int64_t total_steps = 0;  ///< of the trial; 0: not known
 };
 
 /// What decides whether a mode can work, known before anything is allocated.
@@ -149,6 +150,9 @@ void require_sync(const jobspec::Value& options, const SyncFacts& facts);
 /// `options` is the `train.sync` tree. Throws as require_sync.
 std::unique_ptr<SyncMode> make_sync_mode(const jobspec::Value& options, const SyncParts& parts);
 
+/// SyncRow::vectors of the mode that `options` names.
+std::int64_t sync_vectors(const jobspec::Value& options, const Sharding& sharding);
+
 std::vector<jobspec::Section> sync_schema();
 
 /// The keys of a complete `train.sync` tree that decide where the parameters go; an empty map where
@@ -172,8 +176,12 @@ struct SyncRow {
   void (*require)(const SyncConfig& config, const SyncFacts& facts);
   /// Of what `require` has let pass.
   std::unique_ptr<SyncMode> (*maker)(const SyncConfig& config, const SyncParts& parts);
+  /// Flat vectors of the model's size that it holds beside one gradient for each local shard; null:
+  /// none.
+  std::int64_t (*vectors)(const SyncConfig& config, const Sharding& sharding) = nullptr;
 };
 SyncRow synchronous_row();
+SyncRow lag_row();
 SyncRow adasum_row();
 
 }  // namespace thalweg::engine

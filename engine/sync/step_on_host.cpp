@@ -8,6 +8,7 @@
 #include "engine/sync/clip.h"
 #include "engine/sync/finite.h"
 #include "engine/sync/gradient_path.h"
+#include "engine/sync/host_update.h"
 #include "engine/sync/step_device.h"
 
 namespace thalweg::engine {
@@ -16,7 +17,10 @@ namespace {
 class StepOnHost final : public StepDevice {
  public:
   StepOnHost(const SyncParts& parts, const SyncOptions& options, float scale, BucketSum* sum)
-      : p_(parts), path_(parts, options, scale, sum), squares_(parts.model.parameters().size()) {}
+      : p_(parts),
+        path_(parts, options, scale, sum),
+        update_(parts),
+        squares_(parts.model.parameters().size()) {}
 
   bool later() const override { return false; }
 
@@ -107,39 +111,17 @@ class StepOnHost final : public StepDevice {
     }
   }
 
-  /// Threads share the bucket; the bits do not depend on how many there are.
   void update(std::size_t bucket, const StepContext& context,
               const OptimizerMemory<float>& memory) {
-    segments_.clear();
-    std::size_t floats = 0;
     for (const int number : path_.buckets()[bucket].parameters) {
       // Nobody used it: its value and its state stay as they are.
       if (!path_.present(number)) continue;
-      const ParameterInfo& info = p_.model.parameters()[static_cast<std::size_t>(number)];
       // The check costs little: it brings the gradient into the cache for the update.
-      if (!finite(number, info)) continue;
-      floats += info.count;
-      const std::size_t part = p_.optimizer.elementwise(number) ? kPart : info.count;
-      for (std::size_t at = 0; at < info.count; at += part)
-        segments_.push_back({number, info.offset + at, std::min(part, info.count - at)});
+      if (finite(number, p_.model.parameters()[static_cast<std::size_t>(number)]))
+        update_.add(number);
     }
-    const auto one = [&](const Segment& segment) {
-      if (cut_ > 0) engine::clip_values(path_.gradient() + segment.offset, segment.count, cut_);
-      p_.optimizer.update(context, segment, memory);
-    };
-    if (p_.executors.threads() > 1 && floats > kWorthWaking) {
-      p_.executors.run(static_cast<int>(segments_.size()), [&](int task, Executor&) {
-        one(segments_[static_cast<std::size_t>(task)]);
-      });
-      return;
-    }
-    for (const Segment& segment : segments_)
-      one(segment);
+    update_.run(context, memory, cut_);
   }
-
-  // Parts fit a core's cache; fewer floats than the second are updated sooner than a thread wakes.
-  static constexpr std::size_t kPart = std::size_t{1} << 16;
-  static constexpr std::size_t kWorthWaking = std::size_t{1} << 15;
 
   template <class F>
   void timed(const F& f) {
@@ -150,11 +132,11 @@ class StepOnHost final : public StepDevice {
 
   SyncParts p_;
   GradientPath path_;
-  StepOutcome times_;              ///< of the step under way
-  std::vector<double> squares_;    ///< StepReport::squares
-  std::vector<Segment> segments_;  ///< of the bucket under way
-  double cut_ = 0;                 ///< to which size elements are yet to be cut; 0: to none
-  bool clipped_ = false;           ///< the gradient is no longer what was summed
+  HostUpdate update_;
+  StepOutcome times_;            ///< of the step under way
+  std::vector<double> squares_;  ///< StepReport::squares
+  double cut_ = 0;               ///< to which size elements are yet to be cut; 0: to none
+  bool clipped_ = false;         ///< the gradient is no longer what was summed
 };
 
 }  // namespace

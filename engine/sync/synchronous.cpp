@@ -84,20 +84,14 @@ class Synchronous final : public SyncMode {
 };
 
 void require(const SyncConfig& config, const SyncFacts&) {
-  if (config.mode.text("sum") == "shards" && config.compresses())
-    throw std::invalid_argument(std::string("sync.compress: ") + config.compress.name +
-                                " works on the sum of a rank's shards; set sync.sum to ranks, or "
-                                "leave it out");
+  require_sum(config);
 }
 
 std::unique_ptr<SyncMode> make(const SyncConfig& config, const SyncParts& parts) {
-  std::unique_ptr<BucketSum> combine;
-  if (config.mode.text("sum") == "ranks" || config.compresses())
-    combine = config.compress.make(config.compression, {parts.group, parts.model, parts.seed});
   // The mean over the global batch: each sample's gradient is scaled, then all are summed.
   return make_synchronous(parts, config.common,
                           1.0f / static_cast<float>(parts.sharding.global_batch),
-                          std::move(combine));
+                          make_sum(config, parts));
 }
 
 }  // namespace
@@ -107,18 +101,33 @@ std::unique_ptr<SyncMode> make_synchronous(const SyncParts& parts, const SyncOpt
   return std::make_unique<Synchronous>(parts, options, scale, std::move(sum));
 }
 
+jobspec::Option sum_option() {
+  return jobspec::choice_option(
+      "sum", {"auto", "shards", "ranks"},
+      "shards: over all shards of all ranks in one fixed tree, the same bits on any number of "
+      "ranks; ranks: each rank's own shards first, then over the ranks as sync.allreduce says, "
+      "bits that depend on the number of ranks; auto = shards, or ranks where sync.compress is "
+      "set");
+}
+
+void require_sum(const SyncConfig& config) {
+  if (config.mode.text("sum") == "shards" && config.compresses())
+    throw std::invalid_argument(std::string("sync.compress: ") + config.compress.name +
+                                " works on the sum of a rank's shards; set sync.sum to ranks, or "
+                                "leave it out");
+}
+
+std::unique_ptr<BucketSum> make_sum(const SyncConfig& config, const SyncParts& parts) {
+  if (config.mode.text("sum") != "ranks" && !config.compresses()) return nullptr;
+  return config.compress.make(config.compression, {parts.group, parts.model, parts.seed});
+}
+
 SyncRow synchronous_row() {
-  return {
-      "sync",
-      "every step sums the gradients of all ranks before the update",
-      {jobspec::choice_option(
-          "sum", {"auto", "shards", "ranks"},
-          "shards: over all shards of all ranks in one fixed tree, the same bits on any number "
-          "of ranks; ranks: each rank's own shards first, then over the ranks as sync.allreduce "
-          "says, bits that depend on the number of ranks; auto = shards, or ranks where "
-          "sync.compress is set")},
-      require,
-      make};
+  return {"sync",
+          "every step sums the gradients of all ranks before the update",
+          {sum_option()},
+          require,
+          make};
 }
 
 }  // namespace thalweg::engine

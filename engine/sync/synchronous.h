@@ -13,4 +13,10 @@ namespace thalweg::engine {
 std::unique_ptr<SyncMode> make_synchronous(const SyncParts& parts, const SyncOptions& options,
                                            float scale, std::unique_ptr<BucketSum> sum);
 
+/// The option `sum`: over shards or over ranks. What it makes is null: over all shards.
+jobspec::Option sum_option();
+/// Throws std::invalid_argument where it does not go with the compression.
+void require_sum(const SyncConfig& config);
+std::unique_ptr<BucketSum> make_sum(const SyncConfig& config, const SyncParts& parts);
+
 }  // namespace thalweg::engine

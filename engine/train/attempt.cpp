@@ -235,7 +235,8 @@ void Attempt::build() {
   evaluation = std::make_unique<Evaluation>(*model, *dataset, *executors, sharding.micro_batch());
   mode = factory.sync_mode({*model, *optimizer, in.group, *executors, *replica, sharding,
                             in.trial.seed, settings.clip_norm, settings.clip_value,
-                            settings.noise_every, batches ? &*batches : nullptr});
+                            settings.noise_every, batches ? &*batches : nullptr,
+                            plan.length.total_steps});
   if (const std::string text = mode->note(); !text.empty()) record.note("info", text);
   noise = NoiseScale(settings.noise_beta);
 }

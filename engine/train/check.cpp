@@ -341,6 +341,8 @@ class Checker::Visit {
                    sharding);
     report.on_gpu = model.gpu() != nullptr;
     report.needs = memory_needs(model, *optimizer_, source, sharding, report.executors);
+    report.needs->gradients += static_cast<std::size_t>(factory_.sync_vectors(sharding)) *
+                               model.parameter_floats() * sizeof(float);
     if (report.on_gpu) tell_gpu(model);
   }
 

@@ -101,6 +101,10 @@ void Factory::require_sync(const SyncFacts& facts) const {
   engine::require_sync(section("sync"), facts);
 }
 
+std::int64_t Factory::sync_vectors(const Sharding& sharding) const {
+  return engine::sync_vectors(section("sync"), sharding);
+}
+
 std::unique_ptr<SyncMode> Factory::sync_mode(const SyncParts& parts) const {
   return make_sync_mode(section("sync"), parts);
 }

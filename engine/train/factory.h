@@ -64,6 +64,7 @@ class Factory {
   std::string describe_schedule(const RunLength& length) const;
   void require_sync(const SyncFacts& facts) const;
   std::unique_ptr<SyncMode> sync_mode(const SyncParts& parts) const;
+  std::int64_t sync_vectors(const Sharding& sharding) const;
   bool wants_autotune() const;
   /// How many executors a rank with `shards` shards has: more would have nothing to do. A GPU
   /// computes one shard after another.
