@@ -29,7 +29,7 @@ struct CompileOptions {
   /// Backward computes most layers' outputs again, in place of their being kept: one more forward
   /// pass for less memory, the same bits. GPUs only.
   bool recompute = false;
-  /// How calls of a GPU's libraries choose their ways.
+  /// How calls of a GPU's libraries choose their algorithms.
   KernelOptions kernels = {};
 };
 

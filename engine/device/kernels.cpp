@@ -10,21 +10,22 @@ namespace {
 /// Null where it was not measured.
 const CallTimes* times_of(const CallKind& kind, const KernelTimes& times) {
   const auto found = times.find(kind.key);
-  return found == times.end() || found->second.ways.empty() ? nullptr : &found->second;
+  return found == times.end() || found->second.algorithms.empty() ? nullptr : &found->second;
 }
 
-double least_ms(const std::vector<WayTime>& ways) {
-  return std::min_element(ways.begin(), ways.end(),
-                          [](const WayTime& a, const WayTime& b) { return a.ms < b.ms; })
+double least_ms(const std::vector<AlgorithmTime>& algorithms) {
+  return std::min_element(
+             algorithms.begin(), algorithms.end(),
+             [](const AlgorithmTime& a, const AlgorithmTime& b) { return a.ms < b.ms; })
       ->ms;
 }
 
-/// As choose_way() chooses: where none fits, among those that want about as little as can be.
+/// As choose_algorithm() chooses: where none fits, among those that want about as little as can be.
 double ms_within(const CallTimes& call, std::size_t bound) {
   if (const auto chosen = cuda::fastest_within(call, bound)) return chosen->ms;
   const auto leanest = std::min_element(
-      call.ways.begin(), call.ways.end(),
-      [](const WayTime& a, const WayTime& b) { return a.workspace < b.workspace; });
+      call.algorithms.begin(), call.algorithms.end(),
+      [](const AlgorithmTime& a, const AlgorithmTime& b) { return a.workspace < b.workspace; });
   return cuda::fastest_within(call, cuda::near_least(leanest->workspace))->ms;
 }
 
@@ -36,8 +37,8 @@ StepTimes step_times(const std::vector<CallKind>& kinds, const KernelTimes& time
   for (const CallKind& kind : kinds) {
     const CallTimes* const measured = times_of(kind, times);
     if (measured == nullptr) continue;
-    sum.first += kind.runs * measured->ways.front().ms;
-    sum.best += kind.runs * least_ms(measured->ways);
+    sum.first += kind.runs * measured->algorithms.front().ms;
+    sum.best += kind.runs * least_ms(measured->algorithms);
     sum.chosen += kind.runs * ms_within(*measured, bound);
   }
   return sum;

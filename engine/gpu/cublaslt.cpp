@@ -19,7 +19,7 @@ namespace {
 
 /// NVIDIA's recommendation for GPUs from Hopper on.
 constexpr std::size_t kWorkspace = std::size_t{32} << 20;
-constexpr int kWays = 8;
+constexpr int kAlgorithms = 8;
 /// Of every bias; see library.h.
 constexpr std::uint32_t kAlignment = 16;
 
@@ -175,27 +175,28 @@ class CublasLtProduct final : public Call {
       description_.set(CUBLASLT_MATMUL_DESC_EPILOGUE, p.bias && p.relu ? CUBLASLT_EPILOGUE_RELU_BIAS
                                                       : p.bias         ? CUBLASLT_EPILOGUE_BIAS
                                                                        : CUBLASLT_EPILOGUE_RELU);
-      find_ways();
-      if (ways_ > 0) return;
+      find_algorithms();
+      if (algorithms_ > 0) return;
       fused_ = false;  // then a loop of our own adds the bias
       description_.set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_DEFAULT);
     }
-    find_ways();
-    if (ways_ == 0 && !p.sums_of_a) throw GpuError("cuBLASLt has no way to do the " + name());
+    find_algorithms();
+    if (algorithms_ == 0 && !p.sums_of_a)
+      throw GpuError("cuBLASLt has no algorithm to do the " + name());
   }
 
   std::string name() const override { return name_of(p_); }
   std::string key() const override { return key_of(p_); }
-  int ways() const override { return ways_; }
-  std::string way_name(int way) const override {
-    return way < ways_ ? "heuristic " + std::to_string(way) : "";
+  int algorithms() const override { return algorithms_; }
+  std::string algorithm_name(int algorithm) const override {
+    return algorithm < algorithms_ ? "heuristic " + std::to_string(algorithm) : "";
   }
-  std::size_t workspace(int way) const override {
-    return found_.at(static_cast<std::size_t>(way)).workspaceSize;
+  std::size_t workspace(int algorithm) const override {
+    return found_.at(static_cast<std::size_t>(algorithm)).workspaceSize;
   }
 
   void run(Queue& queue, std::span<void* const> tensors, void* workspace) const override {
-    const auto& way = found_.at(static_cast<std::size_t>(chosen()));
+    const auto& algorithm = found_.at(static_cast<std::size_t>(chosen()));
     if (this->workspace(chosen()) > 0 && workspace == nullptr)
       throw GpuError(name() + " runs without its workspace");
     auto* const stream = static_cast<cudaStream_t>(queue.stream());
@@ -208,7 +209,7 @@ class CublasLtProduct final : public Call {
       if (p_.sums_of_a) description_.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, tensors[5]);
       check(lt().matmul(handle_, description_.get(), &p_.alpha, tensors[1], first_.get(),
                         tensors[0], second_.get(), &beta, added, result_.get(), tensors[2],
-                        result_.get(), &way.algo, workspace, way.workspaceSize, stream),
+                        result_.get(), &algorithm.algo, workspace, algorithm.workspaceSize, stream),
             "cublasLtMatmul");
     }
     for (int i = 0; !fused_ && i < p_.batch; ++i)
@@ -219,14 +220,14 @@ class CublasLtProduct final : public Call {
   }
 
  private:
-  void find_ways() {
+  void find_algorithms() {
     const Preference preference(p_.alignment);
-    ways_ = 0;
+    algorithms_ = 0;
     const cublasStatus_t status =
         lt().heuristic(handle_, description_.get(), first_.get(), second_.get(), result_.get(),
-                       result_.get(), preference.get(), kWays, found_.data(), &ways_);
+                       result_.get(), preference.get(), kAlgorithms, found_.data(), &algorithms_);
     if (status == CUBLAS_STATUS_NOT_SUPPORTED) {
-      ways_ = 0;
+      algorithms_ = 0;
     } else {
       check(status, "cublasLtMatmulAlgoGetHeuristic");
     }
@@ -236,8 +237,8 @@ class CublasLtProduct final : public Call {
   cublasLtHandle_t handle_;
   mutable Description description_;
   Layout first_, second_, result_;
-  std::array<cublasLtMatmulHeuristicResult_t, kWays> found_{};
-  int ways_ = 0;
+  std::array<cublasLtMatmulHeuristicResult_t, kAlgorithms> found_{};
+  int algorithms_ = 0;
   bool fused_ = true;
   mutable std::mutex mutex_;
 };
@@ -251,7 +252,7 @@ std::size_t cublaslt_version() {
 std::unique_ptr<Call> cublaslt_product(int number, const Product& shape) {
   refuse_types(shape);
   auto call = std::make_unique<CublasLtProduct>(number, with_rows(shape));
-  if (call->ways() > 0) return call;
+  if (call->algorithms() > 0) return call;
   note_refusal(call->name(), "cuBLASLt cannot add up a bias's gradient beside this product");
   return nullptr;
 }

@@ -7,7 +7,8 @@
 
 namespace thalweg::engine::gpu {
 
-/// As Library::product(), on GPU `number`. Throws GpuError: no cuBLASLt, or no way to do that.
+/// As Library::product(), on GPU `number`. Throws GpuError: no cuBLASLt, or no algorithm to do
+/// that.
 std::unique_ptr<Call> cublaslt_product(int number, const Product& shape);
 
 /// As cuBLASLt counts. Throws GpuError where there is none.

@@ -2,7 +2,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "engine/gpu/convolution_ways.h"
+#include "engine/gpu/convolution_algorithms.h"
 #include "engine/gpu/cublaslt.h"
 #include "engine/gpu/cuda_error.h"
 #include "engine/gpu/cudnn_attention.h"
@@ -20,7 +20,8 @@ class CudaLibrary final : public Library {
     return cublaslt_product(number_, shape);
   }
   std::unique_ptr<Call> convolution(const Convolution& shape) const override {
-    return with_other_ways(cudnn_convolution(CudnnTarget::of_gpu(number_), shape), shape, *this);
+    return with_other_algorithms(cudnn_convolution(CudnnTarget::of_gpu(number_), shape), shape,
+                                 *this);
   }
   std::unique_ptr<Call> attention(const FusedAttention& shape) const override {
     return cudnn_attention(CudnnTarget::of_gpu(number_), shape);

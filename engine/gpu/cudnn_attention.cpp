@@ -137,9 +137,11 @@ class CudnnAttention final : public Call {
   const CudnnPlans& plans() const { return *plans_; }
   std::string name() const override { return name_of(shape_); }
   std::string key() const override { return key_of(shape_); }
-  int ways() const override { return plans_->count(); }
-  std::string way_name(int way) const override { return plans_->name(way); }
-  std::size_t workspace(int way) const override { return kept() + plans_->workspace(way); }
+  int algorithms() const override { return plans_->count(); }
+  std::string algorithm_name(int algorithm) const override { return plans_->name(algorithm); }
+  std::size_t workspace(int algorithm) const override {
+    return kept() + plans_->workspace(algorithm);
+  }
 
   void run(Queue& queue, std::span<void* const> tensors, void* workspace) const override {
     if (workspace == nullptr && this->workspace(chosen()) > 0)

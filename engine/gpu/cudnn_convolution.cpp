@@ -83,9 +83,9 @@ std::size_t up(std::size_t bytes) {
   return (bytes + 255) / 256 * 256;
 }
 
-/// Its ways are those of one graph, or of two after one another: gradients of bf16 weights are
-/// written in bf16 and widened by a loop of ours, for which cuDNN has many engines; or written as
-/// floats, for which it has one that is compiled and adds up all samples in one block for each
+/// Its algorithms are those of one graph, or of two after one another: gradients of bf16 weights
+/// are written in bf16 and widened by a loop of ours, for which cuDNN has many engines; or written
+/// as floats, for which it has one that is compiled and adds up all samples in one block for each
 /// tile, so that only a clock can say where it is the faster one.
 class CudnnConvolution final : public Call {
  public:
@@ -111,20 +111,20 @@ class CudnnConvolution final : public Call {
 
   std::string name() const override { return name_of(shape_); }
   std::string key() const override { return key_of(shape_); }
-  int ways() const override {
-    int ways = 0;
+  int algorithms() const override {
+    int algorithms = 0;
     for (const Part& part : parts_)
-      ways += count(part);
-    return ways;
+      algorithms += count(part);
+    return algorithms;
   }
-  std::string way_name(int way) const override {
-    const auto [part, number] = find(way);
+  std::string algorithm_name(int algorithm) const override {
+    const auto [part, number] = find(algorithm);
     if (part == nullptr) return "";
     return part->plans->name(number) + (part == parts_.data() ? "" : " in floats");
   }
-  std::size_t workspace(int way) const override {
-    const auto [part, number] = find(way);
-    if (part == nullptr) throw GpuError(name() + " has no way " + std::to_string(way));
+  std::size_t workspace(int algorithm) const override {
+    const auto [part, number] = find(algorithm);
+    if (part == nullptr) throw GpuError(name() + " has no algorithm " + std::to_string(algorithm));
     return copy_bytes(*part) + part->plans->workspace(number);
   }
 
@@ -167,17 +167,17 @@ class CudnnConvolution final : public Call {
   }
   /// One is left for the second form.
   int most(const Part& part) const {
-    return parts_.size() == 1       ? CudnnPlans::kWays
-           : &part == parts_.data() ? CudnnPlans::kWays - 1
+    return parts_.size() == 1       ? CudnnPlans::kAlgorithms
+           : &part == parts_.data() ? CudnnPlans::kAlgorithms - 1
                                     : 1;
   }
   int count(const Part& part) const { return part.plans->count(most(part)); }
-  /// Null: no such way. Makes no plan of a later one.
-  std::pair<const Part*, int> find(int way) const {
+  /// Null: no such algorithm. Makes no plan of a later one.
+  std::pair<const Part*, int> find(int algorithm) const {
     for (const Part& part : parts_) {
-      if (way < most(part) && part.plans->has(way)) return {&part, way};
-      way -= count(part);
-      if (way < 0) break;
+      if (algorithm < most(part) && part.plans->has(algorithm)) return {&part, algorithm};
+      algorithm -= count(part);
+      if (algorithm < 0) break;
     }
     return {nullptr, 0};
   }

@@ -154,10 +154,10 @@ std::size_t CudnnPlans::engines() const {
   return engines.size();
 }
 
-bool CudnnPlans::has(int way) const {
-  make(static_cast<std::size_t>(way) + 1);
+bool CudnnPlans::has(int algorithm) const {
+  make(static_cast<std::size_t>(algorithm) + 1);
   const std::lock_guard lock(mutex_);
-  return static_cast<std::size_t>(way) < made_.size();
+  return static_cast<std::size_t>(algorithm) < made_.size();
 }
 
 std::string CudnnPlans::why_none() const {
@@ -192,29 +192,29 @@ void CudnnPlans::make(std::size_t plans) const {
 }
 
 int CudnnPlans::count(int most) const {
-  const auto wanted = static_cast<std::size_t>(std::min(most, kWays));
+  const auto wanted = static_cast<std::size_t>(std::min(most, kAlgorithms));
   make(wanted);
   const std::lock_guard lock(mutex_);
   return static_cast<int>(std::min(made_.size(), wanted));
 }
 
-const CudnnPlans::Plan& CudnnPlans::plan(int way) const {
-  make(static_cast<std::size_t>(way) + 1);
+const CudnnPlans::Plan& CudnnPlans::plan(int algorithm) const {
+  make(static_cast<std::size_t>(algorithm) + 1);
   const std::lock_guard lock(mutex_);
-  return made_.at(static_cast<std::size_t>(way));
+  return made_.at(static_cast<std::size_t>(algorithm));
 }
 
-std::string CudnnPlans::name(int way) const {
-  const auto number = static_cast<std::size_t>(way);
+std::string CudnnPlans::name(int algorithm) const {
+  const auto number = static_cast<std::size_t>(algorithm);
   make(number + 1);
   const std::lock_guard lock(mutex_);
   return number < made_.size() ? made_[number].name : "";
 }
-std::size_t CudnnPlans::workspace(int way) const {
-  return plan(way).workspace;
+std::size_t CudnnPlans::workspace(int algorithm) const {
+  return plan(algorithm).workspace;
 }
 
-void CudnnPlans::run(Queue& queue, int way, std::vector<std::int64_t> ids,
+void CudnnPlans::run(Queue& queue, int algorithm, std::vector<std::int64_t> ids,
                      std::vector<void*> pointers, void* workspace) const {
   const std::vector<void*> scalars = graph_.scalar_pointers();
   ids.insert(ids.end(), graph_.scalar_ids().begin(), graph_.scalar_ids().end());
@@ -225,7 +225,7 @@ void CudnnPlans::run(Queue& queue, int way, std::vector<std::int64_t> ids,
       .set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, std::vector<void*>{workspace})
       .finalize();
   auto* const stream = static_cast<cudaStream_t>(queue.stream());
-  const CudnnDescriptor& chosen = plan(way).descriptor;
+  const CudnnDescriptor& chosen = plan(algorithm).descriptor;
   // A plan is for one thread at a time, too.
   const std::lock_guard lock(target_.mutex());
   check_cudnn(cudnn().set_stream(target_.handle(), stream), "cudnnSetStream");

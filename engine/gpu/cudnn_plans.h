@@ -51,26 +51,26 @@ class CudnnTarget {
   std::map<std::string, std::shared_ptr<const CudnnPlans>> plans_;
 };
 
-/// The ways in which a graph can be run: deterministic ones only, with all sums in floats; of
+/// The algorithms in which a graph can be run: deterministic ones only, with all sums in floats; of
 /// different engines as far as there are. The first ones are made when they are asked for, all when
 /// they are counted. Thread-safe.
 class CudnnPlans {
  public:
-  static constexpr int kWays = 8;
+  static constexpr int kAlgorithms = 8;
 
   CudnnPlans(CudnnTarget& target, std::string call, const std::function<CudnnGraph()>& graph,
              CudnnRules rules);
 
   /// Whether `way` can be run. May take a second: some are compiled.
-  bool has(int way) const;
+  bool has(int algorithm) const;
   /// Why has(0) is false.
   std::string why_none() const;
-  /// At most `most` and kWays. May take seconds at the first call.
-  int count(int most = kWays) const;
-  std::string name(int way) const;  ///< empty where there is none
-  std::size_t workspace(int way) const;
+  /// At most `most` and kAlgorithms. May take seconds at the first call.
+  int count(int most = kAlgorithms) const;
+  std::string name(int algorithm) const;  ///< empty where there is none
+  std::size_t workspace(int algorithm) const;
   /// Tensors as (number, pointer).
-  void run(Queue& queue, int way, std::vector<std::int64_t> ids, std::vector<void*> pointers,
+  void run(Queue& queue, int algorithm, std::vector<std::int64_t> ids, std::vector<void*> pointers,
            void* workspace) const;
 
   /// How many configurations cuDNN's heuristics offer under these rules, and of how many engines.
@@ -84,7 +84,7 @@ class CudnnPlans {
     std::string name;
   };
   void make(std::size_t plans) const;
-  const Plan& plan(int way) const;
+  const Plan& plan(int algorithm) const;
 
   CudnnTarget& target_;
   std::string call_;

@@ -23,7 +23,7 @@ std::size_t up(std::size_t bytes) {
 }
 
 /// An algorithm, with the sizes that it wants and where the weights lie in its space of them.
-struct Way {
+struct Algorithm {
   std::string name;
   std::shared_ptr<cudnnRNNStruct> descriptor;
   std::size_t weights = 0, reserve = 0, training = 0, evaluation = 0;  ///< bytes
@@ -43,7 +43,7 @@ class Lstm {
       x_ = sequence_descriptor(shape, shape.features);
       y_ = sequence_descriptor(shape, shape.width);
       states_ = state_descriptor(shape);
-      plan_ways(gpu);
+      plan_algorithms(gpu);
     } catch (...) {
       (void)rnn().destroy(handle_);
       throw;
@@ -54,51 +54,58 @@ class Lstm {
   Lstm& operator=(const Lstm&) = delete;
 
   const Recurrence& shape() const { return shape_; }
-  const std::vector<Way>& ways() const { return ways_; }
+  const std::vector<Algorithm>& algorithms() const { return algorithms_; }
 
   // Training keeps the weights as cuDNN wants them, then its reserve. Workspaces: cuDNN's; in
   // evaluation the weights before it, in backward their gradients.
-  static std::size_t kept(const Way& way) { return up(way.weights) + way.reserve; }
-  static std::size_t for_evaluation(const Way& way) { return up(way.weights) + way.evaluation; }
-  static std::size_t for_backward(const Way& way) { return up(way.weights) + way.training; }
+  static std::size_t kept(const Algorithm& algorithm) {
+    return up(algorithm.weights) + algorithm.reserve;
+  }
+  static std::size_t for_evaluation(const Algorithm& algorithm) {
+    return up(algorithm.weights) + algorithm.evaluation;
+  }
+  static std::size_t for_backward(const Algorithm& algorithm) {
+    return up(algorithm.weights) + algorithm.training;
+  }
 
-  void train(Queue& queue, const Way& way, Pointers t, void* workspace) const {
+  void train(Queue& queue, const Algorithm& algorithm, Pointers t, void* workspace) const {
     auto* const weights = static_cast<std::byte*>(t[2]);
-    collect(queue, way, t.subspan(3), weights);
-    forward(queue, way, CUDNN_FWD_MODE_TRAINING, t[0], t[1], weights, way.training, workspace,
-            way.reserve, weights + up(way.weights));
+    collect(queue, algorithm, t.subspan(3), weights);
+    forward(queue, algorithm, CUDNN_FWD_MODE_TRAINING, t[0], t[1], weights, algorithm.training,
+            workspace, algorithm.reserve, weights + up(algorithm.weights));
   }
 
-  void evaluate(Queue& queue, const Way& way, Pointers t, void* workspace) const {
+  void evaluate(Queue& queue, const Algorithm& algorithm, Pointers t, void* workspace) const {
     auto* const weights = static_cast<std::byte*>(workspace);
-    collect(queue, way, t.subspan(2), weights);
-    forward(queue, way, CUDNN_FWD_MODE_INFERENCE, t[0], t[1], weights, way.evaluation,
-            weights + up(way.weights), 0, nullptr);
+    collect(queue, algorithm, t.subspan(2), weights);
+    forward(queue, algorithm, CUDNN_FWD_MODE_INFERENCE, t[0], t[1], weights, algorithm.evaluation,
+            weights + up(algorithm.weights), 0, nullptr);
   }
 
-  void go_back(Queue& queue, const Way& way, Pointers t, void* workspace) const {
+  void go_back(Queue& queue, const Algorithm& algorithm, Pointers t, void* workspace) const {
     auto* const weights = static_cast<std::byte*>(t[3]);
-    void* const reserve = weights + up(way.weights);
+    void* const reserve = weights + up(algorithm.weights);
     auto* const gradients = static_cast<std::byte*>(workspace);
-    void* const temporary = gradients + up(way.weights);
-    queue.zero(gradients, way.weights);  // cuDNN adds to it
+    void* const temporary = gradients + up(algorithm.weights);
+    queue.zero(gradients, algorithm.weights);  // cuDNN adds to it
     {
       const std::lock_guard lock(mutex_);
       use(queue);
-      check_cudnn(rnn().backward_data(handle_, way.descriptor.get(), nullptr, y_.get(), t[1], t[2],
-                                      x_.get(), t[4], states_.get(), nullptr, nullptr, nullptr,
-                                      states_.get(), nullptr, nullptr, nullptr, way.weights,
-                                      weights, way.training, temporary, way.reserve, reserve),
-                  "cudnnRNNBackwardData_v8");
-      check_cudnn(rnn().backward_weights(handle_, way.descriptor.get(), CUDNN_WGRAD_MODE_ADD,
+      check_cudnn(
+          rnn().backward_data(handle_, algorithm.descriptor.get(), nullptr, y_.get(), t[1], t[2],
+                              x_.get(), t[4], states_.get(), nullptr, nullptr, nullptr,
+                              states_.get(), nullptr, nullptr, nullptr, algorithm.weights, weights,
+                              algorithm.training, temporary, algorithm.reserve, reserve),
+          "cudnnRNNBackwardData_v8");
+      check_cudnn(rnn().backward_weights(handle_, algorithm.descriptor.get(), CUDNN_WGRAD_MODE_ADD,
                                          nullptr, x_.get(), t[0], states_.get(), nullptr, y_.get(),
-                                         t[1], way.weights, gradients, way.training, temporary,
-                                         way.reserve, reserve),
+                                         t[1], algorithm.weights, gradients, algorithm.training,
+                                         temporary, algorithm.reserve, reserve),
                   "cudnnRNNBackwardWeights_v8");
     }
-    const Pointers into = t.subspan(5 + way.offsets.size());
-    for (std::size_t i = 0; i < way.offsets.size(); ++i) {
-      const void* const from = gradients + way.offsets[i];
+    const Pointers into = t.subspan(5 + algorithm.offsets.size());
+    for (std::size_t i = 0; i < algorithm.offsets.size(); ++i) {
+      const void* const from = gradients + algorithm.offsets[i];
       if (shape_.type == Type::f32) {
         queue.copy(into[i], from, bytes(i));
       } else {
@@ -122,77 +129,77 @@ class Lstm {
                 "cudnnSetStream");
   }
 
-  void collect(Queue& queue, const Way& way, Pointers from, std::byte* space) const {
-    for (std::size_t i = 0; i < way.offsets.size(); ++i)
-      queue.copy(space + way.offsets[i], from[i], bytes(i));
+  void collect(Queue& queue, const Algorithm& algorithm, Pointers from, std::byte* space) const {
+    for (std::size_t i = 0; i < algorithm.offsets.size(); ++i)
+      queue.copy(space + algorithm.offsets[i], from[i], bytes(i));
   }
 
-  void forward(Queue& queue, const Way& way, cudnnForwardMode_t mode, const void* x, void* y,
-               const void* weights, std::size_t temporary_bytes, void* temporary,
+  void forward(Queue& queue, const Algorithm& algorithm, cudnnForwardMode_t mode, const void* x,
+               void* y, const void* weights, std::size_t temporary_bytes, void* temporary,
                std::size_t reserve_bytes, void* reserve) const {
     const std::lock_guard lock(mutex_);
     use(queue);
-    check_cudnn(
-        rnn().forward(handle_, way.descriptor.get(), mode, nullptr, x_.get(), x, y_.get(), y,
-                      states_.get(), nullptr, nullptr, states_.get(), nullptr, nullptr, way.weights,
-                      weights, temporary_bytes, temporary, reserve_bytes, reserve),
-        "cudnnRNNForward");
+    check_cudnn(rnn().forward(handle_, algorithm.descriptor.get(), mode, nullptr, x_.get(), x,
+                              y_.get(), y, states_.get(), nullptr, nullptr, states_.get(), nullptr,
+                              nullptr, algorithm.weights, weights, temporary_bytes, temporary,
+                              reserve_bytes, reserve),
+                "cudnnRNNForward");
   }
 
   /// Best first. Small widths: PyTorch's rule, whose authors have measured it; wider than that its
   /// backward has no such kernel. The persistent kernels for larger widths wait for each other
   /// inside a grid, which other work on the GPU, such as an exchange of gradients, can keep from
   /// ever being there as a whole.
-  void plan_ways(Gpu& gpu) {
+  void plan_algorithms(Gpu& gpu) {
     constexpr std::int64_t small = 128;
     std::vector<std::pair<cudnnRNNAlgo_t, const char*>> algorithms;
     if (shape_.width <= small)
       algorithms.emplace_back(CUDNN_RNN_ALGO_PERSIST_STATIC_SMALL_H, "persistent, small width");
     algorithms.emplace_back(CUDNN_RNN_ALGO_STANDARD, "standard");
     std::string why;
-    for (const auto& [algorithm, name] : algorithms) {
+    for (const auto& [rnn_algorithm, name] : algorithms) {
       try {
-        Way way;
-        way.name = name;
-        way.descriptor = descriptor_of(shape_, algorithm);
-        find_sizes(way);
-        find_offsets(gpu, way);
-        try_out(gpu, way);
-        ways_.push_back(std::move(way));
+        Algorithm algorithm;
+        algorithm.name = name;
+        algorithm.descriptor = descriptor_of(shape_, rnn_algorithm);
+        find_sizes(algorithm);
+        find_offsets(gpu, algorithm);
+        try_out(gpu, algorithm);
+        algorithms_.push_back(std::move(algorithm));
       } catch (const GpuError& error) {
         why = std::string("cuDNN, ") + name + ": " + error.what();
         note_refusal(name_of(shape_), why);
         (void)cudaGetLastError();  // what cuDNN may have left would be taken for a loop's
       }
     }
-    if (ways_.empty()) throw GpuError(why);
+    if (algorithms_.empty()) throw GpuError(why);
   }
 
-  void find_sizes(Way& way) const {
+  void find_sizes(Algorithm& algorithm) const {
     const Rnn& f = rnn();
-    check_cudnn(f.weight_space_size(handle_, way.descriptor.get(), &way.weights),
+    check_cudnn(f.weight_space_size(handle_, algorithm.descriptor.get(), &algorithm.weights),
                 "cudnnGetRNNWeightSpaceSize");
-    check_cudnn(f.temp_space_sizes(handle_, way.descriptor.get(), CUDNN_FWD_MODE_TRAINING, x_.get(),
-                                   &way.training, &way.reserve),
+    check_cudnn(f.temp_space_sizes(handle_, algorithm.descriptor.get(), CUDNN_FWD_MODE_TRAINING,
+                                   x_.get(), &algorithm.training, &algorithm.reserve),
                 "cudnnGetRNNTempSpaceSizes");
     std::size_t none = 0;
-    check_cudnn(f.temp_space_sizes(handle_, way.descriptor.get(), CUDNN_FWD_MODE_INFERENCE,
-                                   x_.get(), &way.evaluation, &none),
+    check_cudnn(f.temp_space_sizes(handle_, algorithm.descriptor.get(), CUDNN_FWD_MODE_INFERENCE,
+                                   x_.get(), &algorithm.evaluation, &none),
                 "cudnnGetRNNTempSpaceSizes");
   }
 
   /// cuDNN names a matrix and a bias for each gate: 0 to 3 of the inputs, 4 to 7 of h, in
   /// Recurrence's order. A tensor of ours is four of them, which must lie side by side.
-  void find_offsets(Gpu& gpu, Way& way) const {
-    const Memory space(gpu, way.weights, "the weights of an lstm");
+  void find_offsets(Gpu& gpu, Algorithm& algorithm) const {
+    const Memory space(gpu, algorithm.weights, "the weights of an lstm");
     const auto* const start = static_cast<const std::byte*>(space.data());
     const auto matrix = tensor_descriptor(), bias = tensor_descriptor();
-    way.offsets.assign(4 * static_cast<std::size_t>(shape_.layers), 0);
+    algorithm.offsets.assign(4 * static_cast<std::size_t>(shape_.layers), 0);
     for (std::size_t l = 0; l < static_cast<std::size_t>(shape_.layers); ++l)
       for (std::size_t gate = 0; gate < 8; ++gate) {
         void* at[2] = {nullptr, nullptr};
-        check_cudnn(rnn().weight_params(handle_, way.descriptor.get(), static_cast<int>(l),
-                                        way.weights, space.data(), static_cast<int>(gate),
+        check_cudnn(rnn().weight_params(handle_, algorithm.descriptor.get(), static_cast<int>(l),
+                                        algorithm.weights, space.data(), static_cast<int>(gate),
                                         matrix.get(), &at[0], bias.get(), &at[1]),
                     "cudnnGetRNNWeightParams");
         const std::size_t weight = 4 * l + gate / 4, biases = weight + 2;
@@ -201,9 +208,9 @@ class Lstm {
         for (const auto& [number, pointer] : {std::pair{weight, at[0]}, std::pair{biases, at[1]}}) {
           const auto found =
               static_cast<std::size_t>(static_cast<const std::byte*>(pointer) - start);
-          if (gate % 4 == 0) way.offsets[number] = found;
-          if (pointer == nullptr || found + bytes(number) / 4 > way.weights ||
-              found != way.offsets[number] + gate % 4 * bytes(number) / 4)
+          if (gate % 4 == 0) algorithm.offsets[number] = found;
+          if (pointer == nullptr || found + bytes(number) / 4 > algorithm.weights ||
+              found != algorithm.offsets[number] + gate % 4 * bytes(number) / 4)
             throw GpuError("the weights of the " + name_of(shape_) + " do not lie gate by gate");
         }
       }
@@ -222,7 +229,7 @@ class Lstm {
 
   /// Once as it is and once recorded in another queue: what cuDNN sets up at its first call it
   /// cannot while a queue is recorded, and some refusals come no earlier.
-  void try_out(Gpu& gpu, const Way& way) const {
+  void try_out(Gpu& gpu, const Algorithm& algorithm) const {
     const std::int64_t rows = shape_.samples * shape_.positions;
     const std::string what = "trying the " + name_of(shape_);
     const auto values = [&](std::int64_t columns) {
@@ -230,27 +237,28 @@ class Lstm {
     };
     const Memory x = values(shape_.features), dx = values(shape_.features);
     const Memory y = values(shape_.width), dy = values(shape_.width);
-    const Memory kept_memory(gpu, kept(way), what);
-    const Memory workspace(
-        gpu, std::max({way.training, for_evaluation(way), for_backward(way), std::size_t{1}}),
-        what);
+    const Memory kept_memory(gpu, kept(algorithm), what);
+    const Memory workspace(gpu,
+                           std::max({algorithm.training, for_evaluation(algorithm),
+                                     for_backward(algorithm), std::size_t{1}}),
+                           what);
     std::vector<Memory> weights, gradients;
     std::vector<void*> training{x.data(), y.data(), kept_memory.data()};
     std::vector<void*> evaluation{x.data(), y.data()};
     std::vector<void*> backward{x.data(), y.data(), dy.data(), kept_memory.data(), dx.data()};
-    for (std::size_t i = 0; i < way.offsets.size(); ++i) {
+    for (std::size_t i = 0; i < algorithm.offsets.size(); ++i) {
       weights.emplace_back(gpu, bytes(i), what);
       for (auto* const tensors : {&training, &evaluation, &backward})
         tensors->push_back(weights.back().data());
     }
-    for (std::size_t i = 0; i < way.offsets.size(); ++i) {
+    for (std::size_t i = 0; i < algorithm.offsets.size(); ++i) {
       gradients.emplace_back(gpu, static_cast<std::size_t>(count(i)) * sizeof(float), what);
       backward.push_back(gradients.back().data());
     }
     const auto all = [&](Queue& queue) {
-      train(queue, way, training, workspace.data());
-      go_back(queue, way, backward, workspace.data());
-      evaluate(queue, way, evaluation, workspace.data());
+      train(queue, algorithm, training, workspace.data());
+      go_back(queue, algorithm, backward, workspace.data());
+      evaluate(queue, algorithm, evaluation, workspace.data());
     };
     const std::unique_ptr<Queue> first = gpu.queue(), other = gpu.queue();
     all(*first);
@@ -265,7 +273,7 @@ class Lstm {
   mutable std::mutex mutex_;  ///< a handle is for one thread at a time
   std::shared_ptr<cudnnRNNDataStruct> x_, y_;
   std::shared_ptr<cudnnTensorStruct> states_;
-  std::vector<Way> ways_;
+  std::vector<Algorithm> algorithms_;
 };
 
 class Forward final : public Call {
@@ -278,23 +286,25 @@ class Forward final : public Call {
   std::string key() const override {
     return key_of(lstm_->shape()) + (training_ ? " training" : " evaluation");
   }
-  int ways() const override { return static_cast<int>(lstm_->ways().size()); }
-  std::string way_name(int number) const override {
-    return number < ways() ? way(number).name : "";
+  int algorithms() const override { return static_cast<int>(lstm_->algorithms().size()); }
+  std::string algorithm_name(int number) const override {
+    return number < algorithms() ? algorithm(number).name : "";
   }
   std::size_t workspace(int number) const override {
-    return training_ ? way(number).training : Lstm::for_evaluation(way(number));
+    return training_ ? algorithm(number).training : Lstm::for_evaluation(algorithm(number));
   }
   void run(Queue& queue, Pointers tensors, void* workspace) const override {
     if (training_) {
-      lstm_->train(queue, way(chosen()), tensors, workspace);
+      lstm_->train(queue, algorithm(chosen()), tensors, workspace);
     } else {
-      lstm_->evaluate(queue, way(chosen()), tensors, workspace);
+      lstm_->evaluate(queue, algorithm(chosen()), tensors, workspace);
     }
   }
 
  private:
-  const Way& way(int number) const { return lstm_->ways().at(static_cast<std::size_t>(number)); }
+  const Algorithm& algorithm(int number) const {
+    return lstm_->algorithms().at(static_cast<std::size_t>(number));
+  }
 
   std::shared_ptr<const Lstm> lstm_;
   bool training_;
@@ -308,13 +318,13 @@ class Backward final : public Call {
   std::string name() const override { return name_of(lstm_->shape()) + " backward"; }
   std::size_t workspace(int) const override {
     std::size_t most = 0;
-    for (const Way& way : lstm_->ways())
-      most = std::max(most, Lstm::for_backward(way));
+    for (const Algorithm& algorithm : lstm_->algorithms())
+      most = std::max(most, Lstm::for_backward(algorithm));
     return most;
   }
   void run(Queue& queue, Pointers tensors, void* workspace) const override {
-    lstm_->go_back(queue, lstm_->ways().at(static_cast<std::size_t>(training_->chosen())), tensors,
-                   workspace);
+    lstm_->go_back(queue, lstm_->algorithms().at(static_cast<std::size_t>(training_->chosen())),
+                   tensors, workspace);
   }
 
  private:
@@ -331,8 +341,8 @@ RecurrenceCalls cudnn_recurrence(Gpu& gpu, const Recurrence& shape) {
     calls.training = std::make_shared<Forward>(lstm, true);
     calls.evaluation = std::make_shared<Forward>(lstm, false);
     calls.backward = std::make_shared<Backward>(lstm, calls.training);
-    for (const Way& way : lstm->ways())
-      calls.kept = std::max(calls.kept, Lstm::kept(way));
+    for (const Algorithm& algorithm : lstm->algorithms())
+      calls.kept = std::max(calls.kept, Lstm::kept(algorithm));
     return calls;
   } catch (const GpuError& error) {
     note_refusal(name_of(shape), error.what());

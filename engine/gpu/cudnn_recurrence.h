@@ -5,7 +5,7 @@
 
 namespace thalweg::engine::gpu {
 
-/// Nothing where cuDNN has no way for that shape on that GPU, which is noted (refusals()).
+/// Nothing where cuDNN has no algorithm for that shape on that GPU, which is noted (refusals()).
 RecurrenceCalls cudnn_recurrence(Gpu& gpu, const Recurrence& shape);
 
 }  // namespace thalweg::engine::gpu

@@ -1,6 +1,6 @@
 // What a vendor's library does on a GPU: matrix products (cuBLASLt), convolutions, fused attention
 // and LSTMs (cuDNN). Each call is planned once for its shapes, may be done in several
-// ways, and runs on any queue of that GPU. Emulated by plain loops on an emulated GPU.
+// algorithms, and runs on any queue of that GPU. Emulated by plain loops on an emulated GPU.
 #pragma once
 
 #include <cstddef>
@@ -21,17 +21,19 @@ class Call {
  public:
   virtual ~Call() = default;
   virtual std::string name() const = 0;  ///< "conv 64x3x3x64 forward": for reports
-  /// All that its ways depend on beside the GPU and the libraries: calls of one key take the same
-  /// time in the same way. Empty only where there is one way.
+  /// All that its algorithms depend on beside the GPU and the libraries: calls of one key take the
+  /// same time in the same algorithm. Empty only where there is one algorithm.
   virtual std::string key() const { return ""; }
-  /// At least 1, at most 8. Way 0 is what the library thinks best. All give the same bits again
-  /// when run again. The first call may take seconds, since some ways are compiled.
-  virtual int ways() const { return 1; }
-  /// Empty where there is no such way. The same ways have the same names again, and other ways
-  /// others.
-  virtual std::string way_name(int way) const { return way < ways() ? std::to_string(way) : ""; }
-  virtual std::size_t workspace(int way) const { return (void)way, 0; }
-  virtual void choose(int way) { chosen_ = way; }
+  /// At least 1, at most 8. Algorithm 0 is what the library thinks best. All give the same bits
+  /// again when run again. The first call may take seconds, since some algorithms are compiled.
+  virtual int algorithms() const { return 1; }
+  /// Empty where there is no such algorithm. The same algorithms have the same names again, and
+  /// other algorithms others.
+  virtual std::string algorithm_name(int algorithm) const {
+    return algorithm < algorithms() ? std::to_string(algorithm) : "";
+  }
+  virtual std::size_t workspace(int algorithm) const { return (void)algorithm, 0; }
+  virtual void choose(int algorithm) { chosen_ = algorithm; }
   int chosen() const { return chosen_; }
   /// Tensors in the order that the maker says; `workspace` has workspace(chosen()) bytes. Nothing
   /// is waited for. Throws GpuError.
@@ -71,7 +73,7 @@ struct Convolution {
     forward,          ///< tensors: x, w, y (bias: then k numbers of `type`)
     backward_data,    ///< tensors: dy, w, dx
     backward_weights  ///< tensors: x, dy, dw (floats, whatever `type`, but rounded to it in most
-                      ///< of a library's ways)
+                      ///< of a library's algorithms)
   };
   Pass pass = Pass::forward;
   Type type = Type::f32;  ///< of x, y, w
@@ -114,9 +116,9 @@ struct RecurrenceCalls {
   std::shared_ptr<Call> training;    ///< tensors: x, y, kept, weights; null: the library has none
   std::shared_ptr<Call> evaluation;  ///< tensors: x, y, weights
   /// Tensors: x, y, dy, kept, dx, weights, their gradients (floats). It changes what training has
-  /// kept: once for each training pass. Takes the way that `training` has taken.
+  /// kept: once for each training pass. Takes the algorithm that `training` has taken.
   std::shared_ptr<Call> backward;
-  std::size_t kept = 0;  ///< bytes, enough for every way
+  std::size_t kept = 0;  ///< bytes, enough for every algorithm
 };
 
 /// Makes calls. Thread-safe.
@@ -129,15 +131,16 @@ class Library {
   virtual std::unique_ptr<Call> convolution(const Convolution& shape) const = 0;
   /// Null where the library has none for that shape; then products and a softmax do it.
   virtual std::unique_ptr<Call> attention(const FusedAttention& shape) const = 0;
-  /// Runs what it offers once, for no way to fail later: memory of the call's sizes is asked for
-  /// and given back. Nothing where the library has none for that shape; then products and loops do
-  /// it.
+  /// Runs what it offers once, for no algorithm to fail later: memory of the call's sizes is asked
+  /// for and given back. Nothing where the library has none for that shape; then products and loops
+  /// do it.
   virtual RecurrenceCalls recurrence(const Recurrence& shape) const = 0;
-  /// "cuBLASLt 120804, cuDNN 90800, CUDA driver 12080": what ways depend on beside the GPU.
+  /// "cuBLASLt 120804, cuDNN 90800, CUDA driver 12080": what algorithms depend on beside the GPU.
   virtual std::string versions() const = 0;
 };
 
-/// A library would not do `call` (Call::name()), or not in some way: for refusals(). Thread-safe.
+/// A library would not do `call` (Call::name()), or not in some algorithm: for refusals().
+/// Thread-safe.
 void note_refusal(const std::string& call, const std::string& why);
 /// What was noted so far in this process, each `why` once with the first call that met it:
 /// "attention 512x512x136 forward: ...". For a run's journal and a bench's rows. Thread-safe.

@@ -19,13 +19,13 @@ constexpr int kFormat = 1;
 Value to_value(const KernelTimes& times) {
   List calls;
   for (const auto& [key, call] : times) {
-    List ways;
-    for (const WayTime& way : call.ways)
-      ways.push_back(Map{{"way", way.way},
-                         {"name", way.name},
-                         {"workspace", static_cast<std::int64_t>(way.workspace)},
-                         {"ms", way.ms}});
-    calls.push_back(Map{{"key", key}, {"name", call.name}, {"ways", std::move(ways)}});
+    List algorithms;
+    for (const AlgorithmTime& algorithm : call.algorithms)
+      algorithms.push_back(Map{{"way", algorithm.algorithm},
+                               {"name", algorithm.name},
+                               {"workspace", static_cast<std::int64_t>(algorithm.workspace)},
+                               {"ms", algorithm.ms}});
+    calls.push_back(Map{{"key", key}, {"name", call.name}, {"ways", std::move(algorithms)}});
   }
   return calls;
 }
@@ -50,10 +50,11 @@ KernelTimes times_from(const Value& calls) {
   for (const Value& call : calls.as_list()) {
     CallTimes& to = times[part(call, "key").as_string()];
     to.name = part(call, "name").as_string();
-    for (const Value& way : part(call, "ways").as_list())
-      to.ways.push_back({static_cast<int>(at_least_0(way, "way", part(way, "way").as_int())),
-                         part(way, "name").as_string(), bytes(way, "workspace"),
-                         at_least_0(way, "ms", part(way, "ms").as_double())});
+    for (const Value& algorithm : part(call, "ways").as_list())
+      to.algorithms.push_back(
+          {static_cast<int>(at_least_0(algorithm, "way", part(algorithm, "way").as_int())),
+           part(algorithm, "name").as_string(), bytes(algorithm, "workspace"),
+           at_least_0(algorithm, "ms", part(algorithm, "ms").as_double())});
   }
   return times;
 }

@@ -1,5 +1,5 @@
-// kernels.json: what the ways of library calls took, kept with a run so that all its attempts take
-// the same ones (kernels.md).
+// kernels.json: what the algorithms of library calls took, kept with a run so that all its attempts
+// take the same ones (kernels.md).
 #pragma once
 
 #include <cstddef>

@@ -28,7 +28,7 @@ std::string describe(const std::vector<CallKind>& kinds, const KernelTimes& time
     calls += kind.runs;
   const StepTimes step = step_times(kinds, times, bound);
   return std::to_string(calls) + " library calls of a shard take " + in_ms(step.first) +
-         " in their libraries' first ways, " + in_ms(step.best) + " in the fastest, " +
+         " in their libraries' first algorithms, " + in_ms(step.best) + " in the fastest, " +
          in_ms(step.chosen) + " in those taken within " + in_mebibytes(bound) + " of workspace";
 }
 
@@ -137,7 +137,7 @@ class Leader {
     std::size_t measured = 0;
     try {
       for (auto& [key, call] : model.measure_calls(how)) {
-        measured += call.ways.empty() ? 0 : 1;
+        measured += call.algorithms.empty() ? 0 : 1;
         kernels_.times[key] = call;
       }
     } catch (const gpu::GpuError& error) {
@@ -230,10 +230,10 @@ void drop_times_of_another_machine(MeasuredKernels& kernels, const std::string& 
   in.group.allgather(&same, all.data(), sizeof same);
   if (same == 0) kernels.times.clear();
   if (const auto others = std::count(all.begin(), all.end(), 0); others > 0)
-    in.record.note("warning", "kernels: " + std::to_string(others) + " of " +
-                                  std::to_string(all.size()) +
-                                  " ranks have another GPU or other libraries than rank 0 (" +
-                                  kernels.machine + "): they take their libraries' first ways");
+    in.record.note("warning",
+                   "kernels: " + std::to_string(others) + " of " + std::to_string(all.size()) +
+                       " ranks have another GPU or other libraries than rank 0 (" +
+                       kernels.machine + "): they take their libraries' first algorithms");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Which kernels a run on GPUs takes: rank 0 measures the ways of the library calls, or reads what
-// an earlier attempt has measured, and all ranks take the same (kernels.md).
+// Which kernels a run on GPUs takes: rank 0 measures the algorithms of the library calls, or reads
+// what an earlier attempt has measured, and all ranks take the same (kernels.md).
 #pragma once
 
 #include <filesystem>

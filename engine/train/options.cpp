@@ -96,7 +96,8 @@ Section root() {
 Section kernels() {
   Option measure = jobspec::choice_option(
       "measure", {"auto", "always", "never"},
-      "whether the ways that cuDNN and cuBLASLt have for each call are timed at the start and the "
+      "whether the algorithms that cuDNN and cuBLASLt have for each call are timed at the start "
+      "and the "
       "fastest taken, by all attempts of the run; never = those that the libraries think best, the "
       "same in every run; auto = on real GPUs");
   measure.synonyms = {{"true", "always"}, {"false", "never"}};

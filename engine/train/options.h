@@ -37,7 +37,7 @@ struct Settings {
   Precision precision = Precision::fp32;
   bool recompute = false;
   KernelOptions kernels;  ///< a bound of workspace, until there are times
-  /// Whether the ways of library calls are measured; automatic: on real GPUs.
+  /// Whether the algorithms of library calls are measured; automatic: on real GPUs.
   enum class Measure { automatic, always, never } measure = Measure::automatic;
   double measure_seconds = 0;  ///< after which no other call is begun
   double clip_norm = 0;

@@ -138,10 +138,10 @@ void Builder::call(Pass pass, const std::shared_ptr<gpu::Call>& call,
   if (tensors.size() > most)
     throw std::logic_error(call->name() + " takes " + std::to_string(tensors.size()) +
                            " tensors, more than " + std::to_string(most));
-  // Its size follows from the way that is chosen: finish() fills it in.
+  // Its size follows from the algorithm that is chosen: finish() fills it in.
   const TensorId workspace = activation(Desc{{0}, Type::f32});
   if (plan_.calls.empty() || plan_.calls.back().call != call) {
-    call->choose(choose_way(*call, kernels_));
+    call->choose(choose_algorithm(*call, kernels_));
     plan_.calls.push_back({call, tensors, pass == Pass::backward});
   }
   workspaces_.emplace_back(workspace, plan_.calls.size() - 1);

@@ -53,8 +53,9 @@ class Builder final : public GraphBuilder<Plan> {
 
   /// Adds work that touches `tensors`.
   void kernel(Pass pass, const std::vector<TensorId>& tensors, Kernel kernel);
-  /// Adds a library's call, whose way is chosen here, as its workspace is. -1 among `tensors`:
-  /// null. A call may be added several times, one after another, of other tensors of its shape.
+  /// Adds a library's call, whose algorithm is chosen here, as its workspace is. -1 among
+  /// `tensors`: null. A call may be added several times, one after another, of other tensors of its
+  /// shape.
   void call(Pass pass, const std::shared_ptr<gpu::Call>& call,
             const std::vector<TensorId>& tensors);
   /// x itself where it is of this type, else a copy.

@@ -5,11 +5,12 @@
 namespace thalweg::engine::cuda {
 namespace {
 
-/// Counting the ways makes all of them, which may take seconds: only where the number is wrong.
-std::optional<int> way_named(const gpu::Call& call, const WayTime& measured) {
-  if (call.way_name(measured.way) == measured.name) return measured.way;
-  for (int way = 0; way < call.ways(); ++way)
-    if (call.way_name(way) == measured.name) return way;
+/// Counting the algorithms makes all of them, which may take seconds: only where the number is
+/// wrong.
+std::optional<int> algorithm_named(const gpu::Call& call, const AlgorithmTime& measured) {
+  if (call.algorithm_name(measured.algorithm) == measured.name) return measured.algorithm;
+  for (int algorithm = 0; algorithm < call.algorithms(); ++algorithm)
+    if (call.algorithm_name(algorithm) == measured.name) return algorithm;
   return std::nullopt;
 }
 
@@ -19,31 +20,31 @@ std::optional<int> measured_within(const gpu::Call& call, const KernelOptions& o
   const auto measured = options.times->find(call.key());
   if (measured == options.times->end()) return std::nullopt;
   const auto best = fastest_within(measured->second, bound);
-  return best ? way_named(call, *best) : std::nullopt;
+  return best ? algorithm_named(call, *best) : std::nullopt;
 }
 
 int first_within(const gpu::Call& call, std::size_t bound) {
-  int way = 0;
-  while (call.workspace(way) > bound)
-    ++way;
-  return way;
+  int algorithm = 0;
+  while (call.workspace(algorithm) > bound)
+    ++algorithm;
+  return algorithm;
 }
 
 }  // namespace
 
-std::optional<WayTime> fastest_within(const CallTimes& times, std::size_t bound) {
-  std::optional<WayTime> best;
-  for (const WayTime& way : times.ways)
-    if (way.workspace <= bound && (!best || way.ms < best->ms)) best = way;
+std::optional<AlgorithmTime> fastest_within(const CallTimes& times, std::size_t bound) {
+  std::optional<AlgorithmTime> best;
+  for (const AlgorithmTime& algorithm : times.algorithms)
+    if (algorithm.workspace <= bound && (!best || algorithm.ms < best->ms)) best = algorithm;
   return best;
 }
 
-int choose_way(const gpu::Call& call, const KernelOptions& options) {
-  if (const auto way = measured_within(call, options, options.workspace)) return *way;
+int choose_algorithm(const gpu::Call& call, const KernelOptions& options) {
+  if (const auto algorithm = measured_within(call, options, options.workspace)) return *algorithm;
   if (call.workspace(0) <= options.workspace) return 0;
   std::size_t least = call.workspace(0);
-  for (int way = 1; way < call.ways(); ++way)
-    least = std::min(least, call.workspace(way));
+  for (int algorithm = 1; algorithm < call.algorithms(); ++algorithm)
+    least = std::min(least, call.workspace(algorithm));
   if (least <= options.workspace) return first_within(call, options.workspace);
   const std::size_t bound = near_least(least);
   return measured_within(call, options, bound).value_or(first_within(call, bound));

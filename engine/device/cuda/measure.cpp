@@ -30,7 +30,7 @@ std::unique_ptr<gpu::CapturedGraph> record(gpu::Queue& queue, const Work& work) 
   return queue.end_recording();
 }
 
-/// The median of kRuns runs of the chosen way, in ms.
+/// The median of kRuns runs of the chosen algorithm, in ms.
 double time_of(gpu::Gpu& machine, gpu::Queue& queue, const gpu::Call& call,
                std::span<void* const> tensors, void* workspace) {
   std::array<std::unique_ptr<gpu::Event>, kRuns + 1> marks;
@@ -140,16 +140,16 @@ std::vector<CallKind> kinds_of(const Plan& plan) {
   return kinds;
 }
 
-CallTimes time_ways(gpu::Gpu& machine, gpu::Queue& queue, gpu::Call& call,
-                    std::span<void* const> tensors, const MeasureOptions& options) {
+CallTimes time_algorithms(gpu::Gpu& machine, gpu::Queue& queue, gpu::Call& call,
+                          std::span<void* const> tensors, const MeasureOptions& options) {
   CallTimes times{call.name(), {}};
   gpu::Memory workspace;
-  for (int way = 0; way < call.ways(); ++way) {
-    const std::string name = call.way_name(way);
+  for (int algorithm = 0; algorithm < call.algorithms(); ++algorithm) {
+    const std::string name = call.algorithm_name(algorithm);
     const auto leave_out = [&](const std::string& why) {
       options.note(call.name() + ", " + name + ": not measured: " + why);
     };
-    const std::size_t bytes = call.workspace(way);
+    const std::size_t bytes = call.workspace(algorithm);
     if (bytes > options.scratch) {
       leave_out("it wants " + std::to_string(bytes) + " bytes of workspace, of " +
                 std::to_string(options.scratch));
@@ -160,9 +160,9 @@ CallTimes time_ways(gpu::Gpu& machine, gpu::Queue& queue, gpu::Call& call,
         workspace = {};
         workspace = gpu::Memory(machine, bytes, "the workspace of " + call.name());
       }
-      call.choose(way);
-      times.ways.push_back(
-          {way, name, bytes, time_of(machine, queue, call, tensors, workspace.data())});
+      call.choose(algorithm);
+      times.algorithms.push_back(
+          {algorithm, name, bytes, time_of(machine, queue, call, tensors, workspace.data())});
     } catch (const gpu::GpuError& error) {
       leave_out(error.what());
       queue.wait();  // some of it may be under way; throws where the GPU is lost
@@ -187,7 +187,7 @@ KernelTimes measure(gpu::Gpu& machine, const Plan& plan, const MeasureOptions& o
   for (; done < calls.size() && seconds_since(start) < options.seconds; ++done) {
     gpu::Call& call = *calls[done]->call;
     const int before = call.chosen();
-    times[call.key()] = time_ways(machine, *queue, call, operands.of(*calls[done]), options);
+    times[call.key()] = time_algorithms(machine, *queue, call, operands.of(*calls[done]), options);
     call.choose(before);
     options.progress();
   }

@@ -1,4 +1,4 @@
-// Times the ways of library calls on the GPU: each as often as it takes for a median, in a
+// Times the algorithms of library calls on the GPU: each as often as it takes for a median, in a
 // recording, as the training step does it, so that the host's time to launch is not in it.
 #pragma once
 
@@ -15,12 +15,12 @@ namespace thalweg::engine::cuda {
 /// The calls of a plan by their keys, in the order of their making.
 std::vector<CallKind> kinds_of(const Plan& plan);
 
-/// All ways of `call` that can be run and recorded with at most options.scratch bytes of workspace;
-/// of the others options.note is told. Throws GpuError where nothing more can be done. `tensors` as
-/// in gpu::Call::run(). Nothing else may be in `queue`. The way that is chosen is another one
-/// afterwards.
-CallTimes time_ways(gpu::Gpu& machine, gpu::Queue& queue, gpu::Call& call,
-                    std::span<void* const> tensors, const MeasureOptions& options);
+/// All algorithms of `call` that can be run and recorded with at most options.scratch bytes of
+/// workspace; of the others options.note is told. Throws GpuError where nothing more can be done.
+/// `tensors` as in gpu::Call::run(). Nothing else may be in `queue`. The algorithm that is chosen
+/// is another one afterwards.
+CallTimes time_algorithms(gpu::Gpu& machine, gpu::Queue& queue, gpu::Call& call,
+                          std::span<void* const> tensors, const MeasureOptions& options);
 
 /// BasicProgram::measure_calls().
 KernelTimes measure(gpu::Gpu& machine, const Plan& plan, const MeasureOptions& options);

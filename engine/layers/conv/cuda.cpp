@@ -11,7 +11,7 @@
 namespace thalweg::engine::cuda {
 namespace {
 
-using Way = gpu::Convolution::Pass;
+using Direction = gpu::Convolution::Pass;
 
 /// The convolution of `w` with `outputs` channels, without bias and relu.
 gpu::Convolution convolution_of(const Builder& b, const Window& w, std::int64_t outputs) {
@@ -29,9 +29,9 @@ gpu::Convolution convolution_of(const Builder& b, const Window& w, std::int64_t 
   return c;
 }
 
-void add_call(Builder& b, Builder::Pass pass, gpu::Convolution c, Way way,
+void add_call(Builder& b, Builder::Pass pass, gpu::Convolution c, Direction direction,
               const std::vector<TensorId>& tensors) {
-  c.pass = way;
+  c.pass = direction;
   b.call(pass, b.library().convolution(c), tensors);
 }
 
@@ -83,18 +83,18 @@ TensorId conv_transpose(Builder& b, const Node& node, TensorId input) {
   b.parameter(weight, channels_last_order(layer.in[0], w.channels, Window::volume(w.kernel)));
   const TensorId x = b.in_type(Builder::Pass::both, input, b.type());
   const TensorId y = b.activation(batch_of(b, layer.out), b.type());
-  add_call(b, Builder::Pass::both, turned, Way::backward_data, {x, b.weights(weight), y});
+  add_call(b, Builder::Pass::both, turned, Direction::backward_data, {x, b.weights(weight), y});
   if (layer.parameters.size() > 1) add_bias(b, b.parameter(weight + 1), y);
 
   b.on_backward([=, &b, &layer](TensorId given) {
     const TensorId dy = b.in_type(Builder::Pass::backward, given, b.type());
-    add_call(b, Builder::Pass::backward, turned, Way::backward_weights,
+    add_call(b, Builder::Pass::backward, turned, Direction::backward_weights,
              {dy, x, b.gradient(weight)});
     b.ready(weight);
     sum_bias(b, layer, weight, dy);
     if (!b.wants_input_gradient()) return dy;
     const TensorId dx = b.like(x);
-    add_call(b, Builder::Pass::backward, turned, Way::forward, {dy, b.weights(weight), dx});
+    add_call(b, Builder::Pass::backward, turned, Direction::forward, {dy, b.weights(weight), dx});
     return dx;
   });
   return b.in_type(Builder::Pass::both, y, b.output_type());
@@ -138,7 +138,7 @@ TensorId conv2d(Builder& b, const Node& node, TensorId input) {
     b.parameter(weight + 1);
     tensors.push_back(b.weights(weight + 1));
   }
-  add_call(b, Builder::Pass::both, joined, Way::forward, tensors);
+  add_call(b, Builder::Pass::both, joined, Direction::forward, tensors);
   if (node.relu) b.keep(y);
 
   b.on_backward([=, &b, &layer](TensorId dy) {
@@ -146,13 +146,13 @@ TensorId conv2d(Builder& b, const Node& node, TensorId input) {
     if (joined.relu) dy = relu_gradient(b, y, dy);
     const TensorId dw =
         padded ? b.activation({rows, padded_channels}, Type::f32) : b.gradient(weight);
-    add_call(b, Builder::Pass::backward, plain, Way::backward_weights, {x, dy, dw});
+    add_call(b, Builder::Pass::backward, plain, Direction::backward_weights, {x, dy, dw});
     if (padded) strip_gradient(b, dw, rows, w.channels, b.gradient(weight));
     b.ready(weight);
     sum_bias(b, layer, weight, dy);
     if (!b.wants_input_gradient()) return dy;
     const TensorId dx = b.like(x);
-    add_call(b, Builder::Pass::backward, plain, Way::backward_data, {dy, weights, dx});
+    add_call(b, Builder::Pass::backward, plain, Direction::backward_data, {dy, weights, dx});
     return dx;
   });
   return b.in_type(Builder::Pass::both, y, b.output_type());

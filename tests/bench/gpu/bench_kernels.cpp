@@ -1,7 +1,7 @@
-// bench_kernels [MODEL] [batch=N] [precision=bf16] [seconds=300]: all ways of a model's library
-// calls (default: resnet50), timed on this GPU, and what a bound of workspace costs: ms of the
-// calls of a training step within each bound, beside the libraries' first ways and the fastest.
-// Ends with 77 where there is no GPU.
+// bench_kernels [MODEL] [batch=N] [precision=bf16] [seconds=300]: all algorithms of a model's
+// library calls (default: resnet50), timed on this GPU, and what a bound of workspace costs: ms of
+// the calls of a training step within each bound, beside the libraries' first algorithms and the
+// fastest. Ends with 77 where there is no GPU.
 #include <algorithm>
 #include <cstdio>
 #include <exception>
@@ -52,8 +52,8 @@ const test::ModelCase& case_named(const std::string& name) {
 std::size_t largest_workspace(const KernelTimes& times) {
   std::size_t bytes = 0;
   for (const auto& [key, call] : times)
-    for (const WayTime& way : call.ways)
-      bytes = std::max(bytes, way.workspace);
+    for (const AlgorithmTime& algorithm : call.algorithms)
+      bytes = std::max(bytes, algorithm.workspace);
   return bytes;
 }
 

@@ -35,7 +35,7 @@ train:
 
 
 def times_file(session):
-    """What the ways of libraries' calls took on such a GPU, kept from call to call."""
+    """What the algorithms of libraries' calls took on such a GPU, kept from call to call."""
     return session.results / "kernels.json"
 
 
@@ -50,7 +50,7 @@ def fallbacks(text):
 
 
 def first(session, model, limit):
-    """Twenty steps with the libraries' first ways: the loss is finite and falls, and is the same bits again."""
+    """Twenty steps with the libraries' first algorithms: the loss is finite and falls, and is the same bits again."""
     rows = []
     for precision in ("fp32", "bf16"):
         what = f"20 first steps of {model}, {precision}"
@@ -92,12 +92,12 @@ def loops(session, model, limit):
 def profile(session, model, limit):
     """The operations of a training pass that take longest."""
     what = f"operations of {model}, forward and backward"
-    known = session.number(f"steps:{model}", "ours")  # its ways have been measured
+    known = session.number(f"steps:{model}", "ours")  # its algorithms have been measured
     ways = [f"times={times_file(session)}"] if known else ["kernels=first"]
     rows, found, why = operations(session, f"profile.{model}", limit, model, "precision=bf16", "profile=1", *ways)
     if why:
         return [(what, why, "", verdict(False))]
-    value = (f"{found['pass_ms']:.3f} ms, {'fastest' if known else 'first'} ways; one by one "
+    value = (f"{found['pass_ms']:.3f} ms, {'fastest' if known else 'first'} algorithms; one by one "
              f"{found['sum_ms']:.3f}: own loops {found['loops_ms']:.3f} ({found['loops_gb_s']:.0f} GB/s), "
              f"calls {found['calls_ms']:.3f} ({found['calls_tflop_s']:.0f} TFLOP/s)")
     return [(what, value, "", "-")] + rows

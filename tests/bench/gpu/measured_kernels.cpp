@@ -35,7 +35,7 @@ KernelOptions measured_kernels(gpu::Gpu& machine, const std::string& file,
   how.seconds = kSeconds;
   how.known = row.times;
   for (const auto& [key, times] : measure(how))
-    if (!times.ways.empty()) row.times.insert_or_assign(key, times);
+    if (!times.algorithms.empty()) row.times.insert_or_assign(key, times);
   if (!file.empty()) write_kernels(file, rows);
   return {kWorkspace, std::make_shared<const KernelTimes>(row.times)};
 }

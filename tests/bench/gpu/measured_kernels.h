@@ -1,4 +1,4 @@
-// The ways that library calls take in a bench, measured as thalweg-train does by default.
+// The algorithms that library calls take in a bench, measured as thalweg-train does by default.
 #pragma once
 
 #include <functional>

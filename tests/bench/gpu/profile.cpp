@@ -211,7 +211,7 @@ std::string line_of(const CountedPlan& counted, const CountedOperation& o, doubl
   std::string engine = o.launches == 1 ? "1 kernel" : format("%d kernels", o.launches);
   if (o.call != nullptr) {
     const gpu::Call& call = *counted.plan.calls[static_cast<std::size_t>(o.operation->call)].call;
-    engine = call.name() + ", " + call.way_name(call.chosen());
+    engine = call.name() + ", " + call.algorithm_name(call.chosen());
   }
   text += format(" | %.4f ms | %.1f %% | %.2f MB | %.0f GB/s | ", ms, 100 * ms / all,
                  o.bytes * 1e-6, o.bytes / ms * 1e-6);
@@ -304,7 +304,7 @@ void print_gpu_calls(const ProfileSettings& settings) {
   for (const CountedOperation& o : counted.operations) {
     if (o.call == nullptr) continue;
     const gpu::Call& call = *counted.plan.calls[index_of(o.operation->call)].call;
-    ++runs[call.name() + ": " + call.way_name(call.chosen()) + ", workspace " +
+    ++runs[call.name() + ": " + call.algorithm_name(call.chosen()) + ", workspace " +
            std::to_string(call.workspace(call.chosen())) + " B"];
   }
   for (const auto& [what, times] : runs)

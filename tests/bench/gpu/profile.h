@@ -14,7 +14,7 @@ struct ProfileSettings {
   test::ModelCase model;
   int batch = 0;
   CompileOptions options;
-  bool measured = false;  ///< libraries' calls take their fastest ways, else the first
+  bool measured = false;  ///< libraries' calls take their fastest algorithms, else the first
   std::string times;      ///< as of measured_kernels()
   double seconds = 2;     ///< of passes
   std::size_t top = 15;   ///< lines to print
@@ -29,8 +29,8 @@ int print_gpu_profile(const ProfileSettings& settings);
 /// a copy: small tensors come from the cache then.
 int print_gpu_loops(const ProfileSettings& settings);
 
-/// A line for each kind of library call: how often a training pass makes it, and the way it takes;
-/// "fallback: REASON" for what a library refused; "kinds=N".
+/// A line for each kind of library call: how often a training pass makes it, and the algorithm it
+/// takes; "fallback: REASON" for what a library refused; "kinds=N".
 void print_gpu_calls(const ProfileSettings& settings);
 
 }  // namespace thalweg::engine::bench

@@ -83,14 +83,14 @@ Convolution conv(std::int64_t n, std::int64_t c, std::int64_t k, std::int64_t in
 
 /// "engine 62" of "engine 62 2=1 27=4"; "product 0"; "turned engine" of a convolution of turned
 /// weights.
-std::string engine_of(const std::string& way) {
-  return way.substr(0, way.find(' ', way.find(' ') + 1));
+std::string engine_of(const std::string& algorithm) {
+  return algorithm.substr(0, algorithm.find(' ', algorithm.find(' ') + 1));
 }
 
 std::set<std::string> engines_of(const Call& call) {
   std::set<std::string> engines;
-  for (int way = 0; way < call.ways(); ++way)
-    engines.insert(engine_of(call.way_name(way)));
+  for (int algorithm = 0; algorithm < call.algorithms(); ++algorithm)
+    engines.insert(engine_of(call.algorithm_name(algorithm)));
   return engines;
 }
 
@@ -136,14 +136,14 @@ class CudnnModels : public testing::TestWithParam<Compiled> {
 
 class LargeCudnnModels : public CudnnModels {};
 
-/// Every way is finished, those too that are only asked for by measuring, some of which take a
-/// second to compile.
+/// Every algorithm is finished, those too that are only asked for by measuring, some of which take
+/// a second to compile.
 TEST_P(LargeCudnnModels, HaveAllTheirWaysInBf16) {
   const auto program = compile(Precision::bf16);
   const std::vector<Call*> calls = calls_of(*program);
   for (Call* const call : calls) {
     EXPECT_LE(call->workspace(call->chosen()), kLimit) << call->name();
-    EXPECT_LE(call->ways(), 8) << call->name();
+    EXPECT_LE(call->algorithms(), 8) << call->name();
     const bool attends = call->key().starts_with("attention");
     const PlanningLibrary::Made& made = library_->made().at(call->key());
     if (!attends) {
@@ -187,7 +187,7 @@ TEST_P(CudnnModels, ArePlannedInFloats) {
     const auto program = compile(precision);
     for (const Call* const call : calls_of(*program)) {
       EXPECT_LT(call->workspace(0), std::size_t{8} << 30) << call->name();
-      EXPECT_THAT(call->way_name(0), StartsWith("engine ")) << call->name();
+      EXPECT_THAT(call->algorithm_name(0), StartsWith("engine ")) << call->name();
     }
   }
 }
@@ -215,14 +215,15 @@ TEST_F(Cudnn, GradientsOfBf16WeightsAreWrittenInBf16FirstAndInFloatsToo) {
   Convolution shape = conv(256, 64, 64, 56, 2, 3, 1, 1);
   shape.pass = Convolution::Pass::backward_weights, shape.type = Type::bf16;
   const auto call = cudnn_convolution(*target_, shape);
-  ASSERT_EQ(call->ways(), 8);
-  for (int way = 0; way < 7; ++way)
-    EXPECT_EQ(call->way_name(way).find("in floats"), std::string::npos) << call->way_name(way);
-  EXPECT_THAT(call->way_name(7), HasSubstr("in floats"));
-  EXPECT_EQ(call->way_name(8), "");
+  ASSERT_EQ(call->algorithms(), 8);
+  for (int algorithm = 0; algorithm < 7; ++algorithm)
+    EXPECT_EQ(call->algorithm_name(algorithm).find("in floats"), std::string::npos)
+        << call->algorithm_name(algorithm);
+  EXPECT_THAT(call->algorithm_name(7), HasSubstr("in floats"));
+  EXPECT_EQ(call->algorithm_name(8), "");
   // The bf16 weights lie in the workspace until they are widened.
-  for (int way = 0; way < 7; ++way)
-    EXPECT_GE(call->workspace(way), 64u * 64 * 9 * 2) << way;
+  for (int algorithm = 0; algorithm < 7; ++algorithm)
+    EXPECT_GE(call->workspace(algorithm), 64u * 64 * 9 * 2) << algorithm;
 }
 
 TEST_F(Cudnn, PlansOfOneShapeAreMadeOnceByAnyThread) {
@@ -242,7 +243,7 @@ TEST_F(Cudnn, PlansOfOneShapeAreMadeOnceByAnyThread) {
                             },
                             {});
       EXPECT_TRUE(mine->has(0));
-      EXPECT_EQ(mine->count(), CudnnPlans::kWays);
+      EXPECT_EQ(mine->count(), CudnnPlans::kAlgorithms);
     });
   for (std::thread& thread : threads)
     thread.join();
@@ -251,12 +252,12 @@ TEST_F(Cudnn, PlansOfOneShapeAreMadeOnceByAnyThread) {
     EXPECT_EQ(mine, plans[0]);
 }
 
-TEST_F(Cudnn, OffersOtherWays) {
+TEST_F(Cudnn, OffersOtherAlgorithms) {
   Convolution shape = conv(32, 64, 64, 56, 2, 3, 1, 1);
   shape.type = Type::bf16;
   const auto call = cudnn_convolution(*target_, shape);
-  EXPECT_EQ(call->ways(), 8);
-  EXPECT_NE(call->way_name(0), call->way_name(1));
+  EXPECT_EQ(call->algorithms(), 8);
+  EXPECT_NE(call->algorithm_name(0), call->algorithm_name(1));
 }
 
 TEST_F(Cudnn, TensorCoresAreLeftOutWhereFloatsAreMultipliedAsTheyAre) {
@@ -290,14 +291,14 @@ TEST_F(Cudnn, AttentionOfAnyLengthHasAKernel) {
     }
 }
 
-// Its leanest way is an sm80 kernel, of 128 bytes less than the sm90 one.
+// Its leanest algorithm is an sm80 kernel, of 128 bytes less than the sm90 one.
 TEST_F(Cudnn, AttentionThatWantsMoreThanTheLimitKeepsItsFirstKernel) {
   FusedAttention f = attention(16, 12, 2048, true);
   f.backward = true;
   const auto call = cudnn_attention(*target_, f);
   ASSERT_NE(call, nullptr);
   ASSERT_GT(call->workspace(0), std::size_t{1} << 30);
-  EXPECT_EQ(cuda::choose_way(*call, {std::size_t{1} << 30, nullptr}), 0);
+  EXPECT_EQ(cuda::choose_algorithm(*call, {std::size_t{1} << 30, nullptr}), 0);
 }
 
 TEST_F(Cudnn, TellsWhyItDoesNotAttend) {

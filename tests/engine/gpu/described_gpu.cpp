@@ -6,7 +6,7 @@
 #include <ctime>
 #include <stdexcept>
 
-#include "engine/gpu/convolution_ways.h"
+#include "engine/gpu/convolution_algorithms.h"
 #include "engine/gpu/cudnn_attention.h"
 #include "engine/gpu/cudnn_convolution.h"
 #include "engine/gpu/names.h"
@@ -78,8 +78,9 @@ std::unique_ptr<Call> PlanningLibrary::product(const Product& shape) const {
 }
 std::unique_ptr<Call> PlanningLibrary::convolution(const Convolution& shape) const {
   made_[key_of(shape)].convolution = shape;
-  return timed(key_of(shape),
-               [&] { return with_other_ways(cudnn_convolution(target_, shape), shape, *this); });
+  return timed(key_of(shape), [&] {
+    return with_other_algorithms(cudnn_convolution(target_, shape), shape, *this);
+  });
 }
 std::unique_ptr<Call> PlanningLibrary::attention(const FusedAttention& shape) const {
   return timed(key_of(shape), [&] { return cudnn_attention(target_, shape); });

@@ -28,7 +28,7 @@ class PlanningLibrary final : public Library {
   struct Made {
     int calls = 0;
     std::optional<Convolution> convolution;
-    double max_ms_after_first = 0;  ///< of this thread's time, to make it and to know way 0
+    double max_ms_after_first = 0;  ///< of this thread's time, to make it and to know algorithm 0
     std::string kernels;            ///< that the driver was asked for by the first, a line each
   };
   const std::map<std::string, Made>& made() const { return made_; }  ///< by key

@@ -1,4 +1,5 @@
-// The libraries' calls against plain loops in doubles, on both machines, each in all its ways.
+// The libraries' calls against plain loops in doubles, on both machines, each in all its
+// algorithms.
 #include "engine/gpu/library.h"
 
 #include <gtest/gtest.h>
@@ -49,14 +50,15 @@ class LibraryCalls : public OnMachine {
     return values;
   }
 
-  /// All ways of `call`; the last tensor but `inputs_after` ... is `result`, which is made anew.
+  /// All algorithms of `call`; the last tensor but `inputs_after` ... is `result`, which is made
+  /// anew.
   void expect(Call& call, std::vector<void*> tensors, std::size_t place, const Doubles& before,
               Type type, const Doubles& expected, double scale) {
-    ASSERT_GE(call.ways(), 1);
-    for (int way = 0; way < call.ways(); ++way) {
-      call.choose(way);
+    ASSERT_GE(call.algorithms(), 1);
+    for (int algorithm = 0; algorithm < call.algorithms(); ++algorithm) {
+      call.choose(algorithm);
       const Memory result = up(before, type);
-      const Memory workspace(*gpu_, call.workspace(way), "a test's workspace");
+      const Memory workspace(*gpu_, call.workspace(algorithm), "a test's workspace");
       tensors[place] = result.data();
       call.run(*queue_, tensors, workspace.data());
       const Doubles found = down(result, type);
@@ -66,7 +68,7 @@ class LibraryCalls : public OnMachine {
         const double size = std::abs(expected[i]) + scale;
         thalweg::test::note_distance(std::abs(found[i] - expected[i]) / size, step);
         ASSERT_NEAR(found[i], expected[i], step * size)
-            << call.name() << ", " << call.way_name(way) << ", element " << i;
+            << call.name() << ", " << call.algorithm_name(algorithm) << ", element " << i;
       }
     }
   }
@@ -331,16 +333,16 @@ TEST_P(LibraryCalls, Convolutions) {
     }
 }
 
-/// How many ways' names begin so; all ways have names of their own.
+/// How many algorithms' names begin so; all algorithms have names of their own.
 int ways_named(const Call& call, const std::string& begin) {
   std::set<std::string> names;
   int count = 0;
-  for (int way = 0; way < call.ways(); ++way) {
-    names.insert(call.way_name(way));
-    count += call.way_name(way).starts_with(begin);
+  for (int algorithm = 0; algorithm < call.algorithms(); ++algorithm) {
+    names.insert(call.algorithm_name(algorithm));
+    count += call.algorithm_name(algorithm).starts_with(begin);
   }
-  EXPECT_EQ(names.size(), static_cast<std::size_t>(call.ways())) << call.name();
-  EXPECT_EQ(call.way_name(call.ways()), "") << call.name();
+  EXPECT_EQ(names.size(), static_cast<std::size_t>(call.algorithms())) << call.name();
+  EXPECT_EQ(call.algorithm_name(call.algorithms()), "") << call.name();
   return count;
 }
 
@@ -353,15 +355,15 @@ TEST_P(LibraryCalls, ConvolutionsAreDoneByOtherCallsToo) {
     for (const Pass pass : {Pass::forward, Pass::backward_data, Pass::backward_weights}) {
       c.pass = pass;
       const auto call = queue_->library().convolution(c);
-      EXPECT_LE(call->ways(), 8);
-      EXPECT_FALSE(call->way_name(0).starts_with("product") ||
-                   call->way_name(0).starts_with("turned"));
+      EXPECT_LE(call->algorithms(), 8);
+      EXPECT_FALSE(call->algorithm_name(0).starts_with("product") ||
+                   call->algorithm_name(0).starts_with("turned"));
       EXPECT_EQ(ways_named(*call, "product ") > 0, product);
       EXPECT_EQ(ways_named(*call, "turned ") > 0,
                 pass == Pass::backward_data && c.stride == 1 && !product);
       if (!product) continue;
-      EXPECT_THROW(call->choose(call->ways()), GpuError);
-      EXPECT_THROW((void)call->workspace(call->ways()), GpuError);
+      EXPECT_THROW(call->choose(call->algorithms()), GpuError);
+      EXPECT_THROW((void)call->workspace(call->algorithms()), GpuError);
     }
   }
 }
@@ -370,8 +372,8 @@ TEST_P(LibraryCalls, TurnedWeightsLieInTheWorkspace) {
   Convolution c = convolutions()[0].shape;
   c.pass = Convolution::Pass::backward_data;
   const auto call = queue_->library().convolution(c);
-  const int last = call->ways() - 1;
-  ASSERT_TRUE(call->way_name(last).starts_with("turned ")) << call->way_name(last);
+  const int last = call->algorithms() - 1;
+  ASSERT_TRUE(call->algorithm_name(last).starts_with("turned ")) << call->algorithm_name(last);
   EXPECT_GE(call->workspace(last), 16u * 3 * 3 * 8 * sizeof(float));
   call->choose(last);
   void* const nothing[] = {nullptr, nullptr, nullptr};

@@ -1,5 +1,5 @@
 // LSTMs of the library against plain loops in doubles, whose differences are the gradients, on both
-// machines, each in all its ways.
+// machines, each in all its algorithms.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -135,7 +135,7 @@ class LibraryRecurrence : public OnMachine {
     EXPECT_LE(std::sqrt(difference), tolerance * std::sqrt(norm)) << what;
   }
 
-  /// All ways: against the plain loops, and twice with the same bits.
+  /// All algorithms: against the plain loops, and twice with the same bits.
   void expect_plain(const Recurrence& r, double tolerance) {
     const RecurrenceCalls calls = queue_->library().recurrence(r);
     if (!calls.training) GTEST_SKIP() << "this GPU's library has none of them";
@@ -144,10 +144,10 @@ class LibraryRecurrence : public OnMachine {
     std::vector<Doubles> gradients;
     for (Doubles& weights : n.weights)
       gradients.push_back(plain_gradient(r, n, weights));
-    for (int way = 0; way < calls.training->ways(); ++way) {
-      SCOPED_TRACE(calls.training->way_name(way));
-      calls.training->choose(way);
-      calls.evaluation->choose(way);
+    for (int algorithm = 0; algorithm < calls.training->algorithms(); ++algorithm) {
+      SCOPED_TRACE(calls.training->algorithm_name(algorithm));
+      calls.training->choose(algorithm);
+      calls.evaluation->choose(algorithm);
       const Results first = run(r, calls, n), again = run(r, calls, n);
       expect(first.y, r.type, y, tolerance, "y");
       expect(first.evaluated, r.type, y, tolerance, "y in evaluation");

@@ -1,5 +1,5 @@
-// Ways of library calls: how they are timed, and which are taken then. Mostly on the emulated GPU,
-// whose calls have two ways; what only a clock can say is not asked.
+// Algorithms of library calls: how they are timed, and which are taken then. Mostly on the emulated
+// GPU, whose calls have two algorithms; what only a clock can say is not asked.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,134 +26,138 @@ using testing::SizeIs;
 
 constexpr std::size_t kHuge = std::size_t{1} << 60;
 
-/// Ways with a time on the host and a workspace each.
+/// Algorithms with a time on the host and a workspace each.
 class SleepingCall final : public gpu::Call {
  public:
-  struct Way {
+  struct Algorithm {
     double ms = 0;
     std::size_t workspace = 0;
     bool fails = false, cannot_be_recorded = false;
   };
-  explicit SleepingCall(std::vector<Way> ways) : ways_(std::move(ways)) {}
+  explicit SleepingCall(std::vector<Algorithm> algorithms) : algorithms_(std::move(algorithms)) {}
   std::string name() const override { return "sleep"; }
   std::string key() const override { return "sleep"; }
-  int ways() const override { return static_cast<int>(ways_.size()); }
-  std::size_t workspace(int way) const override {
-    return ways_[static_cast<std::size_t>(way)].workspace;
+  int algorithms() const override { return static_cast<int>(algorithms_.size()); }
+  std::size_t workspace(int algorithm) const override {
+    return algorithms_[static_cast<std::size_t>(algorithm)].workspace;
   }
   void run(gpu::Queue& queue, std::span<void* const>, void* workspace) const override {
-    const Way& way = ways_[static_cast<std::size_t>(chosen())];
-    if (way.fails) throw gpu::GpuError("it does not run");
-    if (way.cannot_be_recorded && runs_ == 1) throw gpu::GpuError("it cannot be recorded");
-    if (way.workspace > 0) *static_cast<char*>(workspace) = 1;
+    const Algorithm& algorithm = algorithms_[static_cast<std::size_t>(chosen())];
+    if (algorithm.fails) throw gpu::GpuError("it does not run");
+    if (algorithm.cannot_be_recorded && runs_ == 1) throw gpu::GpuError("it cannot be recorded");
+    if (algorithm.workspace > 0) *static_cast<char*>(workspace) = 1;
     ++runs_;
-    queue.on_host(
-        [=] { std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(way.ms)); });
+    queue.on_host([=] {
+      std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(algorithm.ms));
+    });
   }
 
  private:
-  std::vector<Way> ways_;
+  std::vector<Algorithm> algorithms_;
   mutable int runs_ = 0;
 };
 
-class TimedWays : public testing::Test {
+class TimedAlgorithms : public testing::Test {
  protected:
   CallTimes times_of(SleepingCall& call) {
     options_.note = [this](const std::string& text) { notes_.push_back(text); };
-    return cuda::time_ways(gpu::emulated_gpu(), *queue_, call, {}, options_);
+    return cuda::time_algorithms(gpu::emulated_gpu(), *queue_, call, {}, options_);
   }
   std::unique_ptr<gpu::Queue> queue_ = gpu::emulated_gpu().queue();
   MeasureOptions options_;
   std::vector<std::string> notes_;
 };
 
-TEST_F(TimedWays, TakeAtLeastTheirTime) {
+TEST_F(TimedAlgorithms, TakeAtLeastTheirTime) {
   SleepingCall call({{3, 0}, {0, 64}, {1, 16}});
   const CallTimes times = times_of(call);
-  ASSERT_THAT(times.ways, SizeIs(3));
+  ASSERT_THAT(times.algorithms, SizeIs(3));
   EXPECT_EQ(times.name, "sleep");
-  EXPECT_GE(times.ways[0].ms, 3);
-  EXPECT_GE(times.ways[1].ms, 0);
-  EXPECT_GE(times.ways[2].ms, 1);
-  EXPECT_EQ(times.ways[1].workspace, 64U);
-  EXPECT_EQ(times.ways[1].name, "1");
+  EXPECT_GE(times.algorithms[0].ms, 3);
+  EXPECT_GE(times.algorithms[1].ms, 0);
+  EXPECT_GE(times.algorithms[2].ms, 1);
+  EXPECT_EQ(times.algorithms[1].workspace, 64U);
+  EXPECT_EQ(times.algorithms[1].name, "1");
   EXPECT_THAT(notes_, IsEmpty());
 }
 
-TEST_F(TimedWays, AreLeftOutWhereTheyCannotBeRun) {
+TEST_F(TimedAlgorithms, AreLeftOutWhereTheyCannotBeRun) {
   SleepingCall call({{0, 0, true}, {0, 0}, {0, 1000}, {0, kHuge}});
   options_.scratch = 999;
-  EXPECT_THAT(times_of(call).ways, ElementsAre(testing::Field(&WayTime::way, 1)));
+  EXPECT_THAT(times_of(call).algorithms, ElementsAre(testing::Field(&AlgorithmTime::algorithm, 1)));
   ASSERT_THAT(notes_, SizeIs(3));
   EXPECT_THAT(notes_[0], HasSubstr("sleep, 0: not measured: it does not run"));
   EXPECT_THAT(notes_[1], HasSubstr("it wants 1000 bytes of workspace, of 999"));
   options_.scratch = kHuge;
   notes_.clear();
-  EXPECT_THAT(times_of(call).ways, SizeIs(2));
+  EXPECT_THAT(times_of(call).algorithms, SizeIs(2));
   ASSERT_THAT(notes_, SizeIs(2));
   EXPECT_THAT(notes_[1], HasSubstr("bytes for the workspace of sleep"));  // the GPU has no more
 }
 
-TEST_F(TimedWays, AreLeftOutWhereTheyCannotBeRecorded) {
+TEST_F(TimedAlgorithms, AreLeftOutWhereTheyCannotBeRecorded) {
   SleepingCall call({{0, 0, false, true}, {0, 0}});
-  EXPECT_THAT(times_of(call).ways, ElementsAre(testing::Field(&WayTime::way, 1)));
+  EXPECT_THAT(times_of(call).algorithms, ElementsAre(testing::Field(&AlgorithmTime::algorithm, 1)));
   ASSERT_THAT(notes_, SizeIs(1));
   EXPECT_THAT(notes_[0], HasSubstr("it cannot be recorded"));
   queue_->wait();  // nothing is being recorded any more
 }
 
-KernelOptions choosing(std::size_t bound, std::vector<WayTime> ways) {
-  return {bound,
-          std::make_shared<const KernelTimes>(KernelTimes{{"sleep", {"sleep", std::move(ways)}}})};
+KernelOptions choosing(std::size_t bound, std::vector<AlgorithmTime> algorithms) {
+  return {bound, std::make_shared<const KernelTimes>(
+                     KernelTimes{{"sleep", {"sleep", std::move(algorithms)}}})};
 }
 
-TEST(ChosenWay, IsTheFirstThatFitsWhereNothingIsMeasured) {
+TEST(ChosenAlgorithm, IsTheFirstThatFitsWhereNothingIsMeasured) {
   const SleepingCall call({{0, 100}, {0, 40}, {0, 20}, {0, 30}});
-  const auto within = [&](std::size_t bound) { return cuda::choose_way(call, {bound, nullptr}); };
+  const auto within = [&](std::size_t bound) {
+    return cuda::choose_algorithm(call, {bound, nullptr});
+  };
   EXPECT_EQ(within(kHuge), 0);
   EXPECT_EQ(within(100), 0);
   EXPECT_EQ(within(99), 1);
   EXPECT_EQ(within(39), 2);
   EXPECT_EQ(within(10), 2);  // none fits: the leanest
-  EXPECT_EQ(cuda::choose_way(call, choosing(99, {})), 1);
+  EXPECT_EQ(cuda::choose_algorithm(call, choosing(99, {})), 1);
 }
 
-TEST(ChosenWay, IsTheFastestMeasuredThatFits) {
+TEST(ChosenAlgorithm, IsTheFastestMeasuredThatFits) {
   const SleepingCall call({{0, 0}, {0, 40}, {0, 20}});
-  const std::vector<WayTime> ways{{0, "0", 0, 3}, {1, "1", 40, 1}, {2, "2", 20, 2}};
-  EXPECT_EQ(cuda::choose_way(call, choosing(kHuge, ways)), 1);
-  EXPECT_EQ(cuda::choose_way(call, choosing(39, ways)), 2);
-  EXPECT_EQ(cuda::choose_way(call, choosing(19, ways)), 0);
+  const std::vector<AlgorithmTime> algorithms{{0, "0", 0, 3}, {1, "1", 40, 1}, {2, "2", 20, 2}};
+  EXPECT_EQ(cuda::choose_algorithm(call, choosing(kHuge, algorithms)), 1);
+  EXPECT_EQ(cuda::choose_algorithm(call, choosing(39, algorithms)), 2);
+  EXPECT_EQ(cuda::choose_algorithm(call, choosing(19, algorithms)), 0);
 }
 
-TEST(ChosenWay, IsTheFirstThatWantsAboutAsLittleAsCanBeWhereNoneFits) {
+TEST(ChosenAlgorithm, IsTheFirstThatWantsAboutAsLittleAsCanBeWhereNoneFits) {
   // cuDNN's attention backward of 2048 positions: an sm90 kernel, and an sm80 one for 128 bytes
   // less.
   const SleepingCall attention({{0, 1612185856}, {0, 1612185728}});
-  EXPECT_EQ(cuda::choose_way(attention, {std::size_t{1} << 30, nullptr}), 0);
+  EXPECT_EQ(cuda::choose_algorithm(attention, {std::size_t{1} << 30, nullptr}), 0);
   const SleepingCall apart({{0, 106}, {0, 104}, {0, 100}});
-  EXPECT_EQ(cuda::choose_way(apart, {10, nullptr}), 1);
-  const std::vector<WayTime> ways{{0, "0", 106, 1}, {1, "1", 104, 3}, {2, "2", 100, 2}};
-  EXPECT_EQ(cuda::choose_way(apart, choosing(10, ways)), 2);
+  EXPECT_EQ(cuda::choose_algorithm(apart, {10, nullptr}), 1);
+  const std::vector<AlgorithmTime> algorithms{{0, "0", 106, 1}, {1, "1", 104, 3}, {2, "2", 100, 2}};
+  EXPECT_EQ(cuda::choose_algorithm(apart, choosing(10, algorithms)), 2);
 }
 
-TEST(ChosenWay, IsTheFirstOfEqualTimes) {
+TEST(ChosenAlgorithm, IsTheFirstOfEqualTimes) {
   const SleepingCall call({{0, 0}, {0, 0}, {0, 0}});
-  const std::vector<WayTime> ways{{0, "0", 0, 3}, {1, "1", 0, 1}, {2, "2", 0, 1}};
-  EXPECT_EQ(cuda::choose_way(call, choosing(kHuge, ways)), 1);
+  const std::vector<AlgorithmTime> algorithms{{0, "0", 0, 3}, {1, "1", 0, 1}, {2, "2", 0, 1}};
+  EXPECT_EQ(cuda::choose_algorithm(call, choosing(kHuge, algorithms)), 1);
 }
 
-// kernels.json of an older program, in which the ways stood in another order.
-TEST(ChosenWay, IsKnownByItsName) {
+// kernels.json of an older program, in which the algorithms stood in another order.
+TEST(ChosenAlgorithm, IsKnownByItsName) {
   const SleepingCall call({{0, 0}, {0, 0}, {0, 0}});
-  EXPECT_EQ(cuda::choose_way(call, choosing(kHuge, {{0, "0", 0, 3}, {1, "2", 0, 1}})), 2);
-  EXPECT_EQ(cuda::choose_way(call, choosing(kHuge, {{7, "1", 0, 1}})), 1);
+  EXPECT_EQ(cuda::choose_algorithm(call, choosing(kHuge, {{0, "0", 0, 3}, {1, "2", 0, 1}})), 2);
+  EXPECT_EQ(cuda::choose_algorithm(call, choosing(kHuge, {{7, "1", 0, 1}})), 1);
 }
 
-TEST(ChosenWay, IsNotOneThatTheLibraryHasNoMoreOrNamesOtherwise) {
+TEST(ChosenAlgorithm, IsNotOneThatTheLibraryHasNoMoreOrNamesOtherwise) {
   const SleepingCall call({{0, 0}, {0, 0}});
-  EXPECT_EQ(cuda::choose_way(call, choosing(kHuge, {{0, "0", 0, 3}, {1, "another", 0, 1}})), 0);
-  EXPECT_EQ(cuda::choose_way(call, choosing(kHuge, {{0, "0", 0, 3}, {7, "7", 0, 1}})), 0);
+  EXPECT_EQ(cuda::choose_algorithm(call, choosing(kHuge, {{0, "0", 0, 3}, {1, "another", 0, 1}})),
+            0);
+  EXPECT_EQ(cuda::choose_algorithm(call, choosing(kHuge, {{0, "0", 0, 3}, {7, "7", 0, 1}})), 0);
 }
 
 TEST(StepTimes, AreSumsOverRuns) {
@@ -199,10 +203,10 @@ TEST(CudaMeasuredCalls, AreAllThatAProgramHasAndLeaveItAsItWas) {
   for (const CallKind& kind : kinds) {
     EXPECT_GE(kind.runs, 1) << kind.name;
     ASSERT_TRUE(times.contains(kind.key)) << kind.name;
-    const std::size_t ways = times.at(kind.key).ways.size();
-    EXPECT_TRUE(emulated ? ways == 2 : ways >= 1) << kind.name << ": " << ways;
-    for (const WayTime& way : times.at(kind.key).ways)
-      EXPECT_GT(way.ms, 0) << kind.name << ", " << way.name;
+    const std::size_t algorithms = times.at(kind.key).algorithms.size();
+    EXPECT_TRUE(emulated ? algorithms == 2 : algorithms >= 1) << kind.name << ": " << algorithms;
+    for (const AlgorithmTime& algorithm : times.at(kind.key).algorithms)
+      EXPECT_GT(algorithm.ms, 0) << kind.name << ", " << algorithm.name;
   }
   for (const cuda::LibraryCall& call : program.plan().calls)
     EXPECT_EQ(call.call->chosen(), 0);
@@ -229,35 +233,35 @@ TEST(CudaMeasuredCalls, AreLeftToTheirLibrariesWhenTimeIsOver) {
   const KernelTimes times = program.measure_calls(options);
   EXPECT_EQ(times.size(), program.library_calls().size());
   for (const auto& [key, call] : times)
-    EXPECT_THAT(call.ways, IsEmpty());
+    EXPECT_THAT(call.algorithms, IsEmpty());
   EXPECT_THAT(note, HasSubstr("the time for measuring is over"));
 }
 
-class SecondWays : public testing::TestWithParam<Case> {};
+class SecondAlgorithms : public testing::TestWithParam<Case> {};
 
-/// All calls in their last ways: another order of sums, other workspaces.
-TEST_P(SecondWays, ComputeTheSameInTheirOwnWorkspace) {
+/// All calls in their last algorithms: another order of sums, other workspaces.
+TEST_P(SecondAlgorithms, ComputeTheSameInTheirOwnWorkspace) {
   const Graph graph = GetParam().graph();
   const int samples = GetParam().samples;
   const CudaProgram first(gpu::emulated_gpu(), graph, samples, {});
   KernelTimes times = first.measure_calls({});
   std::size_t workspace = 0;
   for (auto& [key, call] : times) {
-    for (WayTime& way : call.ways)
-      way.ms = 10 - way.way;
-    workspace = std::max(workspace, (call.ways.back().workspace + 3) / 4 * 4);
+    for (AlgorithmTime& algorithm : call.algorithms)
+      algorithm.ms = 10 - algorithm.algorithm;
+    workspace = std::max(workspace, (call.algorithms.back().workspace + 3) / 4 * 4);
   }
   CompileOptions options;
   options.kernels.times = std::make_shared<const KernelTimes>(times);
   const CudaProgram second(gpu::emulated_gpu(), graph, samples, options);
   for (const cuda::LibraryCall& call : second.plan().calls)
-    EXPECT_EQ(call.call->chosen(), call.call->ways() - 1) << call.call->name();
+    EXPECT_EQ(call.call->chosen(), call.call->algorithms() - 1) << call.call->name();
   EXPECT_EQ(second.executor_memory().workspace, workspace);
   GpuExecutor executor(second, statistics_of(graph));
   expect_near_reference(graph, second, executor, samples, 1e-5);
 }
 
-INSTANTIATE_TEST_SUITE_P(Layers, SecondWays, testing::ValuesIn(small_cases()),
+INSTANTIATE_TEST_SUITE_P(Layers, SecondAlgorithms, testing::ValuesIn(small_cases()),
                          [](const auto& test) { return test.param.name; });
 
 }  // namespace

@@ -256,11 +256,11 @@ TEST_F(GpuSync, ALaneThatLookedAtOtherParametersTakesItsOwnAgain) {
   });
 }
 
-/// The last of the ways that were measured, for all calls.
-KernelOptions last_ways_of(const Model& model) {
+/// The last of the algorithms that were measured, for all calls.
+KernelOptions last_algorithms_of(const Model& model) {
   KernelTimes times = model.measure_calls({});
   for (auto& [key, call] : times)
-    if (!call.ways.empty()) call.ways = {call.ways.back()};
+    if (!call.algorithms.empty()) call.algorithms = {call.algorithms.back()};
   return {std::numeric_limits<std::size_t>::max(),
           std::make_shared<const KernelTimes>(std::move(times))};
 }
@@ -271,7 +271,8 @@ TEST_F(GpuSync, ASteadyStepAllocatesNothingAndWaitsForNothing) {
 
 TEST_F(GpuSync, ASteadyStepOfMeasuredKernelsAllocatesNothingAndWaitsForNothing) {
   Case c = with_norm_and_dropout();
-  on_ranks(1, [&](comm::Group& group) { c.kernels = last_ways_of(*TestRank(c, group, 1).model); });
+  on_ranks(
+      1, [&](comm::Group& group) { c.kernels = last_algorithms_of(*TestRank(c, group, 1).model); });
   EXPECT_FALSE(c.kernels.times->empty());
   expect_steady(c);
   if (gpu::chosen_gpu().info().emulated) {

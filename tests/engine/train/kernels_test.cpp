@@ -1,5 +1,5 @@
 // Runs that measure the libraries' kernels, and those that take what others have measured: on the
-// emulated GPU, whose calls have two ways with other bits.
+// emulated GPU, whose calls have two algorithms with other bits.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -60,7 +60,7 @@ TEST(KernelFile, RefusesWhatItDidNotWrite) {
 TEST(KernelWorkspace, IsWhatOtherNeedsLeave) {
   MemoryNeeds needs;
   needs.activations = 60;
-  needs.workspace = 10;  // of the first ways
+  needs.workspace = 10;  // of the first algorithms
   EXPECT_EQ(workspace_within(needs, 30, 100), 30U);
   EXPECT_EQ(workspace_within(needs, 50, 100), 40U);
   EXPECT_EQ(workspace_within(needs, 50, 50), 0U);
@@ -91,14 +91,14 @@ class Kernels : public testing::Test {
       text += line.find("text")->as_string() + "\n";
     return text;
   }
-  /// The trial's kernels, as if the second ways had been the faster ones.
-  static std::vector<MeasuredKernels> second_ways() {
+  /// The trial's kernels, as if the second algorithms had been the faster ones.
+  static std::vector<MeasuredKernels> second_algorithms() {
     const test::TempDir folder;
     run_to_end(measuring(), folder.path(), 1);
     std::vector<MeasuredKernels> kernels = read_kernels(file_in(folder));
     for (auto& [key, call] : kernels.at(0).times)
-      for (WayTime& way : call.ways)
-        way.ms = 5 - way.way;
+      for (AlgorithmTime& algorithm : call.algorithms)
+        algorithm.ms = 5 - algorithm.algorithm;
     return kernels;
   }
   static std::vector<std::string> curve_with(const std::vector<MeasuredKernels>& kernels,
@@ -125,7 +125,7 @@ TEST_F(Kernels, AreMeasuredOnceAndKept) {
   EXPECT_EQ(kept[0].bound, std::size_t{1} << 30);
   ASSERT_THAT(kept[0].times, SizeIs(5));
   for (const auto& [key, call] : kept[0].times)
-    EXPECT_THAT(call.ways, SizeIs(2)) << key;
+    EXPECT_THAT(call.algorithms, SizeIs(2)) << key;
 }
 
 TEST_F(Kernels, AreNotMeasuredOnTheEmulatedGpuUnlessAsked) {
@@ -140,7 +140,7 @@ TEST_F(Kernels, AreNotMeasuredOnTheEmulatedGpuUnlessAsked) {
 }
 
 TEST_F(Kernels, OfTheFileAreTakenByEveryRank) {
-  const std::vector<MeasuredKernels> kernels = second_ways();
+  const std::vector<MeasuredKernels> kernels = second_algorithms();
   const auto expected = curve_with(kernels, 1);
   for (const int ranks : {2, 4})
     EXPECT_EQ(curve_with(kernels, ranks), expected) << ranks;
@@ -148,11 +148,11 @@ TEST_F(Kernels, OfTheFileAreTakenByEveryRank) {
   plain.train.set("kernels.measure", "never");
   const test::TempDir folder;
   run_to_end(plain, folder.path(), 1);
-  EXPECT_NE(curve({folder.path()}), expected);  // the second ways round otherwise
+  EXPECT_NE(curve({folder.path()}), expected);  // the second algorithms round otherwise
 }
 
 TEST_F(Kernels, AreThoseOfTheAttemptThatIsGoneOnWith) {
-  const std::vector<MeasuredKernels> kernels = second_ways();
+  const std::vector<MeasuredKernels> kernels = second_algorithms();
   Trial trial = measuring();
   trial.train.set("checkpoint.every", 10);
   trial.train.set("checkpoint.keep", 100);
@@ -195,7 +195,7 @@ TEST_F(Kernels, OfAnotherMachineStayInTheFile) {
 }
 
 TEST_F(Kernels, ThatTheFileLacksAreMeasured) {
-  std::vector<MeasuredKernels> kernels = second_ways();
+  std::vector<MeasuredKernels> kernels = second_algorithms();
   const KernelTimes all = kernels[0].times;
   kernels[0].times.erase(kernels[0].times.begin());
   const test::TempDir folder;

@@ -158,11 +158,11 @@ class EmulatedConvolution final : public Call {
   explicit EmulatedConvolution(const Convolution& shape) : g_(shape) {}
   std::string name() const override { return name_of(g_.shape); }
   std::string key() const override { return key_of(g_.shape); }
-  int ways() const override { return g_.positions() > 1 ? 2 : 1; }
-  std::string way_name(int way) const override {
-    return way == 0 ? "whole" : way < ways() ? "in halves" : "";
+  int algorithms() const override { return g_.positions() > 1 ? 2 : 1; }
+  std::string algorithm_name(int algorithm) const override {
+    return algorithm == 0 ? "whole" : algorithm < algorithms() ? "in halves" : "";
   }
-  std::size_t workspace(int way) const override { return Scratch::bytes(g_, way + 1); }
+  std::size_t workspace(int algorithm) const override { return Scratch::bytes(g_, algorithm + 1); }
   void run(Queue& queue, std::span<void* const> tensors, void* workspace) const override {
     if (workspace == nullptr) throw GpuError(name() + " runs without its workspace");
     const void* const bias = g_.shape.bias ? tensors[3] : nullptr;

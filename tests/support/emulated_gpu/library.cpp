@@ -2,7 +2,7 @@
 
 #include <bit>
 
-#include "engine/gpu/convolution_ways.h"
+#include "engine/gpu/convolution_algorithms.h"
 
 namespace thalweg::engine::gpu {
 namespace {
@@ -13,7 +13,7 @@ class EmulatedLibrary final : public Library {
     return emulated_product(shape);
   }
   std::unique_ptr<Call> convolution(const Convolution& shape) const override {
-    return with_other_ways(emulated_convolution(shape), shape, *this);
+    return with_other_algorithms(emulated_convolution(shape), shape, *this);
   }
   // What layers do without the library is the same arithmetic.
   std::unique_ptr<Call> attention(const FusedAttention&) const override { return nullptr; }

@@ -28,13 +28,13 @@ class EmulatedProduct final : public Call {
   explicit EmulatedProduct(const Product& shape) : p_(with_rows(shape)) {}
   std::string name() const override { return name_of(p_); }
   std::string key() const override { return key_of(p_); }
-  int ways() const override { return p_.k > 1 ? 2 : 1; }
-  std::string way_name(int way) const override {
-    return way == 0 ? "whole" : way < ways() ? "split k" : "";
+  int algorithms() const override { return p_.k > 1 ? 2 : 1; }
+  std::string algorithm_name(int algorithm) const override {
+    return algorithm == 0 ? "whole" : algorithm < algorithms() ? "split k" : "";
   }
-  /// Way 1 adds up two parts of k by themselves, as libraries do for long sums.
-  std::size_t workspace(int way) const override {
-    return way == 0 ? 0 : sizeof(float) * static_cast<std::size_t>(p_.m * p_.n);
+  /// Algorithm 1 adds up two parts of k by themselves, as libraries do for long sums.
+  std::size_t workspace(int algorithm) const override {
+    return algorithm == 0 ? 0 : sizeof(float) * static_cast<std::size_t>(p_.m * p_.n);
   }
   void run(Queue& queue, std::span<void* const> tensors, void* workspace) const override {
     if (this->workspace(chosen()) > 0 && workspace == nullptr)

@@ -1,7 +1,7 @@
 // cuDNN has only three engines for the input gradients of some of ResNet-50's convolutions, most of
 // them with kernels of one place, which are products: all three passes with the channels innermost
 // and nothing to gather. Which is faster, only a clock can say, so that they stand in one call.
-#include "engine/gpu/convolution_ways.h"
+#include "engine/gpu/convolution_algorithms.h"
 
 #include <algorithm>
 #include <mutex>
@@ -17,7 +17,7 @@ namespace {
 
 using Pass = Convolution::Pass;
 
-constexpr int kMax = 8;  // Call::ways()
+constexpr int kMax = 8;  // Call::algorithms()
 constexpr int kOthers = 2;
 
 std::int64_t volume(const std::vector<std::int64_t>& sizes) {
@@ -66,31 +66,33 @@ std::optional<Convolution> turned(const Convolution& c) {
   return forward;
 }
 
-class ManyWays final : public Call {
+class ManyAlgorithms final : public Call {
  public:
-  ManyWays(std::unique_ptr<Call> call, const Convolution& shape, const Library& library)
+  ManyAlgorithms(std::unique_ptr<Call> call, const Convolution& shape, const Library& library)
       : call_(std::move(call)), shape_(shape), library_(library) {}
 
   std::string name() const override { return call_->name(); }
   std::string key() const override { return call_->key(); }
-  int ways() const override { return own() + others(); }
-  std::string way_name(int way) const override {
-    const At at = find(way);
+  int algorithms() const override { return own() + others(); }
+  std::string algorithm_name(int algorithm) const override {
+    const At at = find(algorithm);
     if (at.call == nullptr) return "";
-    return at.call == call_.get() ? at.call->way_name(at.way)
-                                  : prefix() + at.call->way_name(at.way);
+    return at.call == call_.get() ? at.call->algorithm_name(at.algorithm)
+                                  : prefix() + at.call->algorithm_name(at.algorithm);
   }
-  std::size_t workspace(int way) const override {
-    const At at = find(way);
-    if (at.call == nullptr) throw GpuError(name() + " has no way " + std::to_string(way));
-    return (at.call == call_.get() ? 0 : turned_bytes()) + at.call->workspace(at.way);
+  std::size_t workspace(int algorithm) const override {
+    const At at = find(algorithm);
+    if (at.call == nullptr)
+      throw GpuError(name() + " has no algorithm " + std::to_string(algorithm));
+    return (at.call == call_.get() ? 0 : turned_bytes()) + at.call->workspace(at.algorithm);
   }
-  void choose(int way) override {
-    const At at = find(way);
-    if (at.call == nullptr) throw GpuError(name() + " has no way " + std::to_string(way));
-    at.call->choose(at.way);
+  void choose(int algorithm) override {
+    const At at = find(algorithm);
+    if (at.call == nullptr)
+      throw GpuError(name() + " has no algorithm " + std::to_string(algorithm));
+    at.call->choose(at.algorithm);
     by_other_ = at.call != call_.get();
-    Call::choose(way);
+    Call::choose(algorithm);
   }
 
   void run(Queue& queue, std::span<void* const> tensors, void* workspace) const override {
@@ -111,17 +113,18 @@ class ManyWays final : public Call {
  private:
   struct At {
     Call* call;
-    int way;
+    int algorithm;
   };
 
-  /// Null: no such way. Makes no way of a later one.
-  At find(int way) const {
-    if (way < kMax - kOthers && !call_->way_name(way).empty()) return {call_.get(), way};
-    way -= own();
-    return way >= 0 && way < others() ? At{other(), way} : At{nullptr, 0};
+  /// Null: no such algorithm. Makes no algorithm of a later one.
+  At find(int algorithm) const {
+    if (algorithm < kMax - kOthers && !call_->algorithm_name(algorithm).empty())
+      return {call_.get(), algorithm};
+    algorithm -= own();
+    return algorithm >= 0 && algorithm < others() ? At{other(), algorithm} : At{nullptr, 0};
   }
-  int own() const { return std::min(call_->ways(), kMax - kOthers); }
-  int others() const { return other() == nullptr ? 0 : std::min(other()->ways(), kOthers); }
+  int own() const { return std::min(call_->algorithms(), kMax - kOthers); }
+  int others() const { return other() == nullptr ? 0 : std::min(other()->algorithms(), kOthers); }
   std::string prefix() const { return is_product(shape_) ? "product " : "turned "; }
   /// Of the weights turned round, at the workspace's begin.
   std::size_t turned_bytes() const {
@@ -153,10 +156,10 @@ class ManyWays final : public Call {
 
 }  // namespace
 
-std::unique_ptr<Call> with_other_ways(std::unique_ptr<Call> call, const Convolution& shape,
-                                      const Library& library) {
+std::unique_ptr<Call> with_other_algorithms(std::unique_ptr<Call> call, const Convolution& shape,
+                                            const Library& library) {
   if (!is_product(shape) && !turned(shape)) return call;
-  return std::make_unique<ManyWays>(std::move(call), shape, library);
+  return std::make_unique<ManyAlgorithms>(std::move(call), shape, library);
 }
 
 }  // namespace thalweg::engine::gpu
