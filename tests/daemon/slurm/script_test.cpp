@@ -47,7 +47,6 @@ TEST(SlurmScript, WithEverythingIsTheGoldenFile) {
   EXPECT_EQ(batch_script(job), test::read_file(golden / "setup.sh"));
 }
 
-<<<<<<< HEAD
 TEST(SlurmScript, ProgramsOfUsersAreStartedAsOftenAsTheyAsk) {
   BatchScript job = plain();
   job.request.launch = jobspec::LaunchMode::per_node;
@@ -63,16 +62,6 @@ TEST(SlurmScript, ProgramsOfUsersAreStartedAsOftenAsTheyAsk) {
       << "the job has them all";
 }
 
-TEST(SlurmScript, WordsSurviveTheShell) {
-  for (const std::string text :
-       {"", "plain", "it's", "a b\tc", "$HOME `id` \\ \" * ? ~", "'''", "-n", "line\nbreak"}) {
-    const auto outcome = test::run({"sh", "-c", "printf %s " + shell_word(text)});
-    EXPECT_EQ(outcome.out, text);
-  }
-}
-
-=======
->>>>>>> 54d2f51 (Share file descriptors, atomic files and shell words)
 TEST(SlurmScript, FailingSetupLineEndsTheJobBeforeTheRanks) {
   struct Row {
     std::vector<std::string> setup;
