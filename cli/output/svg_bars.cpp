@@ -9,11 +9,13 @@
 
 #include "cli/output/format.h"
 #include "cli/output/svg.h"
+#include "cli/output/text.h"
 
 namespace thalweg::cli {
 namespace {
 
-constexpr double width = 600, left = 100, top = 44, right = 24;
+constexpr double width = 600, least_left = 100, top = 44, right = 24;
+constexpr double character = 8;  // of 13 px text, rather too wide
 constexpr double row = 34, thick = 22, legend_row = 20, legend_column = 150;
 
 double sum_of(const Bar& bar) {
@@ -39,8 +41,9 @@ std::string square(double x, double y, double wide, double high, std::size_t num
 std::string svg_bars(const std::string& title, const std::string& unit,
                      const std::vector<Bar>& bars) {
   std::vector<std::string> names;
-  double longest = 0;
+  double longest = 0, left = least_left;
   for (const Bar& bar : bars) {
+    left = std::max(left, 16 + character * display_width(bar.label));
     longest = std::max(longest, sum_of(bar));
     for (const BarPart& part : bar.parts)
       if (part.value > 0 && std::find(names.begin(), names.end(), part.name) == names.end())

@@ -333,6 +333,10 @@ TEST(CliSvg, BarsHaveTheirPartsInProportion) {
   EXPECT_THAT(svg, HasSubstr("<title>compute 75 s</title>"));
   EXPECT_EQ(svg.find("nothing"), std::string::npos);
   EXPECT_EQ(svg_bars("", "s", {{"1", {{"data", 0}}}}), "");
+  // A long label has room before the bars: it ends 8 before them and takes at most 8 a character.
+  EXPECT_THAT(svg_bars("", "s", {{"1234.10000.12", {{"data", 1}}}}),
+              testing::AllOf(HasSubstr("x=\"112.0\" y=\"60.0\" class=\"end\""),
+                             HasSubstr("x=\"120.0\" y=\"44.0\" width=\"600.0\"")));
 }
 
 TEST(CliSvg, LogarithmicAxesHaveTicksAtRoundNumbers) {
