@@ -46,6 +46,10 @@ const sqlite::Sql kStart{
     "SELECT s.record FROM attempt_start AS s JOIN attempt AS a"
     " ON a.id = s.attempt WHERE a.sweep = ? AND a.trial = ? AND a.attempt = ?"};
 
+const sqlite::Sql kRelocate{"relocate attempts",
+                            "UPDATE attempt SET folder = ?2 || substr(folder, length(?1) + 1)"
+                            " WHERE folder = ?1 OR substr(folder, 1, length(?1) + 1) = ?1 || '/'"};
+
 AttemptRow read(const sqlite::Run& run) {
   AttemptRow row;
   row.id = {run.integer(0), run.integer(1), run.integer(2)};
@@ -81,6 +85,10 @@ void Store::insert_attempt(const AttemptRow& row) {
                    maybe_time(row.started), maybe_time(row.ended), row.nodes, row.ranks,
                    row.node_list, row.reason, row.exit_code, row.failed_rank, row.failed_node,
                    row.journal_lines);
+}
+
+void Store::relocate(const std::string& from, const std::string& to) {
+  connection_->run(kRelocate, from, to);
 }
 
 void Store::update_attempt(const AttemptRow& row) {

@@ -221,6 +221,9 @@ class Store final : public ReadStore {
   void update_trial(const TrialRow& row);  ///< state, attempts, ended, reason
   void update_trial_train(const Id& id, const std::string& train, const std::string& hash);
   void update_attempt(const AttemptRow& row);  ///< all but id, token, journal_lines
+  /// Attempts' folders below `from` (absolute, without a slash at the end) are below `to` from now
+  /// on.
+  void relocate(const std::string& from, const std::string& to);
   std::int64_t append_event(const Event& event);
   /// Adds the points of journal lines (first_line..last_line) of an attempt, exactly once: lines at
   /// or below the attempt's journal_lines must have been left out by the caller; first_line must be

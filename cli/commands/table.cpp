@@ -141,6 +141,10 @@ constexpr std::array table{
             "The controller must be stopped. The record that was there is kept beside it. Sweeps "
             "submitted since the backup are forgotten; their folders stay.",
             "thalweg restore ~/thalweg-2026-11-01.db", make_restore, "load"},
+    Command{"relocate", "say that run folders were moved",
+            "Logs, checkpoints and weights of trials are looked for in their new place. Attempts "
+            "that run in the old one must have ended.",
+            "thalweg relocate /scratch/old/runs /scratch/new/runs", make_relocate, "move"},
     Command{"daemon", "start, stop or look at the controller",
             "One controller per user keeps the sweeps going. Commands that need it start it. "
             "Stopping it does not "

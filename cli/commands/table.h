@@ -31,6 +31,7 @@ Action make_archive(Arguments& arguments);
 Action make_prune(Arguments& arguments);
 Action make_rm(Arguments& arguments);
 Action make_backup(Arguments& arguments);
+Action make_relocate(Arguments& arguments);
 Action make_restore(Arguments& arguments);
 Action make_daemon(Arguments& arguments);
 Action make_completion(Arguments& arguments);

@@ -136,6 +136,9 @@ class Controller {
   void note_pruning(const Id& id, const std::string& keep, const std::string& by);
   /// Tells the log that they are.
   void note_pruned(const Id& id, const event::Pruned& what);
+  /// Run folders below `from` are below `to` now. Gives of how many attempts. Throws
+  /// std::invalid_argument where one of them has not ended.
+  std::int64_t relocate(const std::string& from, const std::string& to, const std::string& by);
   /// The sweep, which must have ended, with its folders: later, in the background, and after a
   /// restart again until all is gone.
   void remove(std::int64_t sweep, const std::string& by);

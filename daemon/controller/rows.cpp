@@ -115,6 +115,8 @@ struct Writer {
     store.update_archived(event.id.sweep, data.on ? event.time : 0);
   }
 
+  void operator()(const event::Relocated& data) const { store.relocate(data.from, data.to); }
+
   void operator()(const event::Removed&) const { store.remove_sweep(event.id.sweep); }
 
   void operator()(const event::TrialsAdded& data) const {
@@ -142,6 +144,7 @@ void write_rows(db::Store& store, LiveRows& live, const State& before, const db:
   write<event::Lengthened>(writer);
   write<event::Labelled>(writer);
   write<event::Archived>(writer);
+  write<event::Relocated>(writer);
   write<event::Removed>(writer);
 }
 

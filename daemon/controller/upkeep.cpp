@@ -98,6 +98,22 @@ void Controller::note_pruned(const Id& id, const event::Pruned& what) {
   if (state_.sweeps.contains(id.sweep)) record({new_event(options_.now(), id, what)});
 }
 
+std::int64_t Controller::relocate(const std::string& from, const std::string& to,
+                                  const std::string& by) {
+  constexpr double longest_s = 60;
+  for (const auto& [id, row] : live_rows_)
+    if (row.folder.starts_with(from + "/"))
+      throw std::invalid_argument(
+          fmt::format("attempt {} has not ended and works in {}: wait for it, or cancel it",
+                      id.to_string(), row.folder));
+  const auto length = static_cast<std::int64_t>(from.size()) + 1;
+  const auto found = store_.query("SELECT count(*) FROM attempts WHERE substr(folder, 1, ?) = ?", 1,
+                                  longest_s, {length, from + "/"});
+  const std::int64_t attempts = found.rows.at(0).at(0).as_int();
+  if (attempts > 0) record({new_event(options_.now(), {}, event::Relocated{from, to, by})});
+  return attempts;
+}
+
 void Controller::remove(std::int64_t sweep, const std::string& by) {
   record({new_event(options_.now(), {sweep, 0, 0}, event::Removing{by})});
   upkeep_timer_.cancel();

@@ -167,6 +167,7 @@ class Daemon {
       signals_.add(signal);
     wait_for_signal();
     write_status(home_, app_->started);
+    note_own_home();
     controller_->start();
     log::info(fmt::format("thalwegd {} answers at {}", THALWEG_VERSION, home_.socket().string()));
     report.good();
@@ -181,6 +182,20 @@ class Daemon {
   }
 
  private:
+  /// For those who look from another machine; a disk that does not take it is no reason to stop.
+  void note_own_home() {
+    const auto note = [runs = runs_folder(app_->config, home_), home = home_.directory,
+                       started = app_->started] {
+      note_home(runs, home, started);
+      return true;
+    };
+    try {
+      controller_->disk().run(note);
+    } catch (const std::exception& error) {
+      log::warning(fmt::format("cannot note this home among the run folders: {}", error.what()));
+    }
+  }
+
   void stop_soon() {
     stop_timer_.expires_after(answer_first);
     stop_timer_.async_wait([this](const boost::system::error_code&) {

@@ -29,6 +29,8 @@ const std::vector<Endpoint>& endpoints() {
       {"POST", "/v1/archive", "put a sweep away, or take it out again", post_archive},
       {"POST", "/v1/prune", "remove checkpoints of ended trials", post_prune},
       {"POST", "/v1/remove", "remove a sweep that has ended, with its folders", post_remove},
+      {"POST", "/v1/relocate", "run folders that were moved", post_relocate},
+      {"GET", "/v1/homes", "records that have the same run folders, and where they are", get_homes},
       {"POST", "/v1/backup", "copy the record into a file", post_backup},
       {"POST", "/v1/query", "your own SQL on the documented views", post_query},
       {"GET", "/v1/watch", "server-sent events: the sweep whenever it changes", nullptr,

@@ -47,6 +47,8 @@ boost::asio::awaitable<Response> post_label(App& app, const Request& request);
 boost::asio::awaitable<Response> post_archive(App& app, const Request& request);
 boost::asio::awaitable<Response> post_prune(App& app, const Request& request);
 boost::asio::awaitable<Response> post_remove(App& app, const Request& request);
+boost::asio::awaitable<Response> post_relocate(App& app, const Request& request);
+boost::asio::awaitable<Response> get_homes(App& app, const Request& request);
 boost::asio::awaitable<Response> post_backup(App& app, const Request& request);
 boost::asio::awaitable<Response> get_size(App& app, const Request& request);
 boost::asio::awaitable<Response> post_sizes(App& app, const Request& request);

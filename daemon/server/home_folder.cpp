@@ -8,12 +8,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
 #include <system_error>
 
+#include "base/file.h"
+#include "base/machine.h"
+#include "daemon/api/messages.h"
 #include "daemon/backend/disk.h"
 
 namespace thalweg::daemon {
@@ -89,6 +95,48 @@ void make_runs(const fs::path& runs, double patience_s) {
   throw std::runtime_error(fmt::format(
       "attempt folders cannot be made in {}: {}; config.yaml's `runs` says where they go",
       runs.string(), why));
+}
+
+namespace {
+
+constexpr const char* kHomes = ".homes";
+
+/// runs/.homes/HOST-0123456789abcdef: one for each home.
+fs::path note_file(const fs::path& runs, const std::string& host, const std::string& home) {
+  std::uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a: the same on every machine
+  for (const unsigned char c : home)
+    hash = (hash ^ c) * 0x100000001b3u;
+  return runs / kHomes / fmt::format("{}-{:016x}", host, hash);
+}
+
+}  // namespace
+
+void note_home(const fs::path& runs, const fs::path& home, double started) {
+  fs::create_directories(runs / kHomes);
+  AtomicFile file(note_file(runs, host_name(), home.string()), 0600);
+  file.write(
+      api::json_text({{"host", host_name()}, {"home", home.string()}, {"started", started}}, 2));
+  file.commit();
+}
+
+std::vector<OtherHome> other_homes(const fs::path& runs, const fs::path& own) {
+  std::vector<OtherHome> homes;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(runs / kHomes, error)) {
+    try {
+      const auto note = nlohmann::json::parse(read_file(entry.path()));
+      OtherHome home{note.at("host"), note.at("home"), note.at("started")};
+      const bool here = home.host == host_name();
+      if (here && (home.home == own.string() || !fs::exists(fs::path(home.home) / "thalweg.db")))
+        continue;
+      homes.push_back(std::move(home));
+    } catch (const std::exception&) {
+      // No note of ours.
+    }
+  }
+  std::sort(homes.begin(), homes.end(),
+            [](const OtherHome& a, const OtherHome& b) { return a.started > b.started; });
+  return homes;
 }
 
 }  // namespace thalweg::daemon

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "daemon/api/client.h"
 
@@ -18,5 +20,19 @@ void make_home(const api::Home& home);
 /// where it belongs to another user, who could exchange what lies in it, or where its filesystem
 /// does not answer in `patience_s`.
 void make_runs(const std::filesystem::path& runs, double patience_s);
+
+/// Writes down in `runs`, which several machines may see, that this machine's `home` has a record
+/// of them. Throws std::system_error.
+void note_home(const std::filesystem::path& runs, const std::filesystem::path& home,
+               double started);
+
+/// Another record of the same user with these run folders.
+struct OtherHome {
+  std::string host, home;
+  double started = 0;  ///< Unix seconds: when its controller last was
+};
+/// Newest first. On this machine only those that are still there.
+std::vector<OtherHome> other_homes(const std::filesystem::path& runs,
+                                   const std::filesystem::path& own);
 
 }  // namespace thalweg::daemon

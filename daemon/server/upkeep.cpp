@@ -10,9 +10,11 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "base/machine.h"
 #include "daemon/controller/init_from.h"
 #include "daemon/controller/tree.h"
 #include "daemon/server/endpoints.h"
+#include "daemon/server/home_folder.h"
 #include "daemon/server/params.h"
 #include "daemon/state/events.h"
 
@@ -186,6 +188,39 @@ awaitable<Response> post_remove(App& app, const Request& request) {
   require_ended(app, id);
   app.controller.remove(id.sweep, user_name(request.user));
   co_return json_response({{"id", id.to_string()}, {"removing", true}});
+}
+
+awaitable<Response> post_relocate(App& app, const Request& request) {
+  const json body = body_object(request);
+  const fs::path from = text_of(body, "from"), to = text_of(body, "to");
+  for (const fs::path& path : {from, to})
+    if (!path.is_absolute() || !path.has_filename() || path != path.lexically_normal())
+      throw HttpError(400, path.string() + ": expected the full path of a folder");
+  const auto look = [to, &disk = app.upkeep_disk](db::ReadStore&) {
+    return on_disk(disk, [to] {
+      std::error_code error;
+      return fs::is_directory(to, error);
+    });
+  };
+  if (!co_await app.upkeep.run(look))
+    throw HttpError(400, to.string() + " is not there: move the run folders first");
+  try {
+    co_return json_response({{"attempts", app.controller.relocate(from.string(), to.string(),
+                                                                  user_name(request.user))}});
+  } catch (const std::invalid_argument& error) {
+    throw HttpError(409, error.what());
+  }
+}
+
+awaitable<Response> get_homes(App& app, const Request&) {
+  const fs::path runs = runs_folder(app.config, app.home);
+  const auto look = [runs, own = app.home.directory, &disk = app.upkeep_disk](db::ReadStore&) {
+    return on_disk(disk, [runs, own] { return other_homes(runs, own); });
+  };
+  json homes = json::array();
+  for (const OtherHome& home : co_await app.upkeep.run(look))
+    homes.push_back({{"host", home.host}, {"home", home.home}, {"started", home.started}});
+  co_return json_response({{"host", host_name()}, {"homes", homes}});
 }
 
 awaitable<Response> post_backup(App& app, const Request& request) {

@@ -77,8 +77,9 @@ const std::vector<EventKind>& event_kinds() {
       described<event::RetryRequested>(), described<event::TrialsAdded>(),
       described<event::Lengthened>(),     described<event::Labelled>(),
       described<event::Archived>(),       described<event::Pruning>(),
-      described<event::Pruned>(),         described<event::Removing>(),
-      described<event::Removed>(),        described<event::Note>(),
+      described<event::Pruned>(),         described<event::Relocated>(),
+      described<event::Removing>(),       described<event::Removed>(),
+      described<event::Note>(),
   };
   return kinds;
 }

@@ -272,6 +272,18 @@ struct Pruned {
   }
 };
 
+/// Run folders were moved: those below `from` are below `to` now.
+struct Relocated {
+  static constexpr std::string_view kind = "relocated", about = "any";
+  std::string from, to, by;
+
+  static void each_field(auto& e, auto&& field) {
+    field("from", e.from);
+    field("to", e.to);
+    field("by", e.by, Field::may_miss);
+  }
+};
+
 /// The intent: folders and rows of the sweep will be removed, however often that takes.
 struct Removing {
   static constexpr std::string_view kind = "removing", about = "sweep";

@@ -8,6 +8,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -107,6 +108,27 @@ TEST_F(CliUpkeep, BackupNamesTheFileForTheController) {
   EXPECT_THAT(outcome.out, HasSubstr("my.db (4.1 kB); run folders are not in it"));
   EXPECT_EQ(controller().requests().back().body["file"],
             (fs::canonical(options().directory) / "my.db").string());
+}
+
+TEST_F(CliUpkeep, RelocateNamesWholeFolders) {
+  controller().answer("POST /v1/relocate", {{"attempts", 3}});
+  EXPECT_EQ(thalweg({"relocate", "/old/runs/", "/new/x/../runs"}).out,
+            "folders of 3 attempts are looked for in /new/runs now\n");
+  EXPECT_EQ(controller().requests().back().body,
+            json({{"from", "/old/runs"}, {"to", "/new/runs"}}));
+}
+
+TEST_F(CliUpkeep, AnEmptyRecordNamesTheOthers) {
+  controller().answer("GET /v1/sweeps?limit=50", {{"sweeps", json::array()}});
+  EXPECT_THAT(thalweg({"ls"}).out, HasSubstr("no sweeps yet"));
+  controller().answer("GET /v1/homes", {{"host", "login2"},
+                                        {"homes",
+                                         {json{{"host", "login1"}, {"home", "/var/tmp/ada"}},
+                                          json{{"host", "login2"}, {"home", "/var/tmp/b"}}}}});
+  EXPECT_THAT(thalweg({"ls"}).out,
+              AllOf(HasSubstr("this is login2; your record on login1 (/var/tmp/ada) has the same "
+                              "run folders: ssh login1 thalweg ls\n"),
+                    HasSubstr("THALWEG_HOME=/var/tmp/b thalweg ls\n")));
 }
 
 class CliRestore : public CommandTest {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "daemon/api/messages.h"
+#include "daemon/server/home_folder.h"
 #include "jobspec/trial.h"
 #include "tests/daemon/server_fixture.h"
 
@@ -330,6 +331,69 @@ TEST_F(ServerTest, CheckpointsArePruned) {
   EXPECT_EQ(left("best"), "2");
   EXPECT_EQ(left("last"), "24");
   EXPECT_EQ(status([&] { client->post("/v1/prune", {{"id", id}, {"keep", "some"}}); }), 400);
+}
+
+/// As thalweg(1) says: back up, move the run folders, restore, relocate.
+TEST_F(ServerTest, AHomeIsMoved) {
+  namespace fs = std::filesystem;
+  const std::string id = submit();
+  wait_for_end(id);
+  const fs::path backup = world.dir.path() / "backup.db";
+  client->post("/v1/backup", {{"file", backup.string()}});
+  const fs::path old_runs = world.home().runs();
+  running.reset();
+
+  World moved;
+  fs::create_directories(moved.home().directory);
+  fs::copy_file(backup, moved.home().database());  // what `thalweg restore` does
+  fs::rename(old_runs, moved.home().runs());
+  running = std::make_unique<Running>(moved, limits);
+  client = std::make_unique<api::Client>(moved.home());
+  const auto size = [&] {
+    return client->get("/v1/sweeps/" + id + "/size").at("bytes").get<std::int64_t>();
+  };
+  EXPECT_EQ(size(), 0) << "they are looked for in the old place";
+  const json from_to{{"from", old_runs.string()}, {"to", moved.home().runs().string()}};
+  EXPECT_EQ(client->post("/v1/relocate", from_to).at("attempts"), 2);
+  EXPECT_GT(size(), 0);
+  EXPECT_EQ(client->get("/v1/attempts/" + id + ".1.1").at("folder"),
+            (moved.home().runs() / id / "1/1").string());
+  EXPECT_EQ(client->post("/v1/relocate", from_to).at("attempts"), 0) << "done already";
+  EXPECT_EQ(status([&] {
+              client->post("/v1/relocate", {{"from", "/x"}, {"to", "/there/is/none"}});
+            }),
+            400);
+  EXPECT_EQ(status([&] { client->post("/v1/relocate", {{"from", "x"}, {"to", "/tmp"}}); }), 400);
+
+  moved.cluster.steps = 100'000;
+  const std::string live = submit();
+  ASSERT_TRUE(test::eventually(
+      [&] { return client->get("/v1/sweeps/" + live).at("counts").at("running") == 2; }));
+  EXPECT_EQ(
+      status([&] {
+        client->post("/v1/relocate", {{"from", moved.home().runs().string()}, {"to", "/tmp"}});
+      }),
+      409);
+  running.reset();
+}
+
+TEST_F(ServerTest, OtherRecordsOfTheseRunFoldersAreNamed) {
+  const auto runs = world.home().runs();
+  std::filesystem::create_directories(runs);
+  EXPECT_TRUE(client->get("/v1/homes").at("homes").empty());
+  note_home(runs, world.home().directory, 5);  // its own
+  EXPECT_TRUE(client->get("/v1/homes").at("homes").empty());
+  note_home(runs, world.dir.path() / "gone", 6);  // without a record
+  test::write_file(runs / ".homes" / "broken", "{");
+  test::write_file(runs / ".homes" / "login9-0",
+                   R"({"host":"login9","home":"/var/tmp/ada","started":7})");
+  std::filesystem::create_directories(world.dir.path() / "second");
+  test::write_file(world.dir.path() / "second" / "thalweg.db", "x");
+  note_home(runs, world.dir.path() / "second", 8);
+  const json homes = client->get("/v1/homes").at("homes");
+  ASSERT_EQ(homes.size(), 2U) << homes;
+  EXPECT_EQ(homes[0].at("home"), (world.dir.path() / "second").string());
+  EXPECT_EQ(homes[1], (json{{"host", "login9"}, {"home", "/var/tmp/ada"}, {"started", 7.0}}));
 }
 
 TEST_F(ServerTest, ABackupOfARunningSweepGoesOn) {
