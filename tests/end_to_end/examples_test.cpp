@@ -80,6 +80,26 @@ TEST(Examples, LargerBatchesReachTheTargetInFewerStepsAndMoreSamples) {
   EXPECT_LT(ended["rows"][0][0].get<int>(), 10'000);
 }
 
+/// Kurth et al. 2018: lag 1 costs little; more of it, and more of it at a large rate, costs much.
+TEST(Examples, LaterGradientsNeedSmallerRates) {
+  SweepHome home;
+  fs::copy(kExamples, home.folder(), fs::copy_options::recursive);
+  const Outcome outcome = home.thalweg({"run", "gradient-lag.yaml"}, milliseconds(240000));
+  ASSERT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+  std::map<std::pair<int, double>, double> accuracy;  // by lag and rate
+  const auto comparison = home.json({"compare", "1"});
+  for (const auto& row : comparison["rows"])
+    accuracy[{row["group"]["sync.lag"].get<int>(), row["group"]["optimizer.lr"].get<double>()}] =
+        row["best"]["median"].get<double>();
+  ASSERT_EQ(accuracy.size(), 8u) << comparison.dump();
+  for (const double lr : {0.02, 0.1})
+    for (const auto& [less, more] : {std::pair{0, 1}, std::pair{1, 2}, std::pair{2, 4}})
+      EXPECT_GT((accuracy[{less, lr}]), (accuracy[{more, lr}])) << lr << ", lag " << more;
+  EXPECT_LT((accuracy[{0, 0.02}] - accuracy[{1, 0.02}]), 0.02);
+  for (const int lag : {1, 2, 4})
+    EXPECT_GT((accuracy[{lag, 0.02}] - accuracy[{lag, 0.1}]), 0.1) << "lag " << lag;
+}
+
 TEST(Examples, HaveNoMistakesAndNoAdvice) {
   TempDir home;
   RunOptions options;

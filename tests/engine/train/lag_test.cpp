@@ -1,0 +1,97 @@
+// sync.mode lag through the whole engine: attempts that are lost, and the largest stable learning
+// rate on a quadratic.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "engine/train/checkpoint.h"
+#include "tests/engine/train/support.h"
+#include "tests/support/npy.h"
+#include "tests/support/process.h"
+
+namespace thalweg::engine {
+namespace {
+
+using jobspec::List;
+using jobspec::Map;
+using jobspec::Trial;
+using jobspec::Value;
+
+// Gradients that wait go through checkpoints; the bits do not depend on the ranks.
+TEST(LagAttempt, ResumesBitwiseOnOtherRanks) {
+  Trial trial = tiny_trial();
+  trial.train.set("sync", Map{{"mode", "lag"}, {"lag", 3}, {"cooldown_steps", 10}});
+  trial.train.set("checkpoint", Map{{"every", 8}, {"keep", 100}});
+  const test::TempDir whole;
+  run_to_end(trial, whole.path(), 1);
+  const auto expected = curve({whole.path()});
+  for (const int step : {8, 32, 56}) {
+    const test::TempDir first, second;
+    trial.resume.clear();
+    run_to_end(trial, first.path(), 2);
+    for (const auto& entry : std::filesystem::directory_iterator(first.path() / "checkpoints"))
+      if (entry.path().filename() != checkpoint_name(step)) std::filesystem::remove(entry.path());
+    trial.resume = {first.path() / "checkpoints"};
+    run_to_end(trial, second.path(), 3);
+    EXPECT_EQ(curve({first.path(), second.path()}), expected) << step;
+  }
+  Trial plain = tiny_trial();
+  const test::TempDir synchronous;
+  run_to_end(plain, synchronous.path(), 1);
+  EXPECT_NE(curve({synchronous.path()}), expected);
+}
+
+/// Losses at half of the steps and at the end, of one weight and one bias whose loss is a quadratic
+/// with equal curvature in both.
+bool is_stable(const std::filesystem::path& data, int lag, double lr) {
+  Trial trial;
+  trial.train = Map{{"model", Map{{"name", "mlp"}, {"hidden", List{}}}},
+                    {"loss", Map{{"name", "mse"}}},
+                    {"data", Map{{"name", "arrays"},
+                                 {"inputs", (data / "x.npy").string()},
+                                 {"targets", (data / "y.npy").string()},
+                                 {"validation_inputs", (data / "x.npy").string()},
+                                 {"validation_targets", (data / "y.npy").string()}}},
+                    {"batch", Map{{"global", 2}}},
+                    {"epochs", 1200},
+                    {"optimizer", Map{{"name", "sgd"}, {"lr", lr}}},
+                    {"sync", Map{{"mode", "lag"}, {"lag", lag}}},
+                    {"eval", Map{{"every_steps", 600}}},
+                    {"checkpoint", Map{{"every", 0}}},
+                    {"log", Map{{"every", 600}}},
+                    {"device", "reference"}};
+  const test::TempDir folder;
+  const StopFlag never;
+  const std::vector<RankEnd> ends = run_ranks(trial, folder.path(), 1, never);
+  if (ends[0].threw || ends[0].outcome.code != ExitCode::finished) return false;  // diverged
+  std::vector<double> losses;
+  for (const Value& line : lines_of(read_journal(folder.path()), "metrics"))
+    for (const Value& point : line.find("points")->as_list())
+      if (point.as_list()[0].as_string() == "val/loss")
+        losses.push_back(point.as_list()[2].as_double());
+  EXPECT_EQ(losses.size(), 2u);
+  return losses.back() <= losses.front();
+}
+
+/// SGD on f(w) = h w^2 / 2 is stable up to lr h = 2 sin(pi / (2 (2 lag + 1))): roots of
+/// z^(lag + 1) = z^lag - lr h on the unit circle.
+TEST(LagAttempt, FindsTheLargestStableRateOfAQuadratic) {
+  const test::TempDir data;
+  test::write_file(data.path() / "x.npy", test::npy_text<float>("<f4", {2, 1}, {1, -1}));
+  test::write_file(data.path() / "y.npy", test::npy_text<float>("<f4", {2, 1}, {3, -1}));
+  double curvature = 0;
+  for (const int lag : {0, 1, 2, 4}) {
+    const double limit = 2 * std::sin(M_PI / (2 * (2 * lag + 1)));
+    double low = 0.01, high = 4;
+    while (high > 1.003 * low) {
+      const double middle = std::sqrt(low * high);
+      (is_stable(data.path(), lag, middle) ? low : high) = middle;
+    }
+    if (lag == 0) curvature = 2 / low;  // of mse's mean over the samples
+    EXPECT_NEAR(low * curvature, limit, 0.01 * limit) << "lag " << lag;
+  }
+  EXPECT_NEAR(curvature, 2, 0.02);
+}
+
+}  // namespace
+}  // namespace thalweg::engine
