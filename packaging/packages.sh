@@ -1,7 +1,8 @@
 #!/bin/sh
 # Makes packages of Thalweg:
 #
-#   sh packaging/packages.sh rpm            thalweg, thalweg-controller, thalweg-engine, thalweg-slurm
+#   sh packaging/packages.sh rpm            thalweg, thalweg-controller, thalweg-engine, thalweg-slurm, thalweg-devel,
+#                                           python3-thalweg
 #   sh packaging/packages.sh deb            the same as .debs
 #   sh packaging/packages.sh tar            one folder with bin/ and share/, to be unpacked anywhere without root
 #
@@ -19,11 +20,11 @@ while [ $# -gt 0 ]; do
     --built) built=$(cd "$2" && pwd) && shift ;;
     --out) mkdir -p "$2" && out=$(cd "$2" && pwd) && shift ;;
     --release) release=$2 && shift ;;
-    *) sed -n '2,12s/^# \{0,1\}//p' "$0" && exit 2 ;;
+    *) sed -n '2,13s/^# \{0,1\}//p' "$0" && exit 2 ;;
   esac
   shift
 done
-[ -n "$kind" ] || { sed -n '2,12s/^# \{0,1\}//p' "$0" && exit 2; }
+[ -n "$kind" ] || { sed -n '2,13s/^# \{0,1\}//p' "$0" && exit 2; }
 if [ -z "$built" ]; then
   sh "$top/packaging/build.sh" --target programs
   built=$top/build/release
@@ -31,7 +32,7 @@ fi
 version=$(sed -n 's/^CMAKE_PROJECT_VERSION:STATIC=//p' "$built/CMakeCache.txt")
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git -C "$top" log -1 --format=%ct 2>/dev/null || stat -c %Y "$top/CHANGELOG.md")}
 export SOURCE_DATE_EPOCH
-parts='thalweg controller engine'
+parts='thalweg controller engine devel'
 [ ! -x "$built/bin/thalweg-slurm-agent" ] || parts="$parts slurm"
 mkdir -p "$out"
 work=$(mktemp -d)
@@ -57,30 +58,43 @@ make_rpm() {
 control() {
   mkdir -p "$root/DEBIAN" "$work/debian"
   : >"$work/debian/control"
-  libraries=$(cd "$work" && dpkg-shlibdeps -O "$root"/usr/bin/* 2>/dev/null | sed -n 's/^shlibs:Depends=//p')
+  depends=$3 architecture=$(dpkg --print-architecture)
+  [ "$1" != python3-thalweg ] || architecture=all
+  if [ -d "$root/usr/bin" ]; then
+    libraries=$(cd "$work" && dpkg-shlibdeps -O "$root"/usr/bin/* 2>/dev/null | sed -n 's/^shlibs:Depends=//p')
+    depends=$libraries${3:+, $3}
+  fi
   cat >"$root/DEBIAN/control" <<EOF
 Package: $1
 Version: $version-$release
-Architecture: $(dpkg --print-architecture)
+Architecture: $architecture
 Maintainer: Thalweg <root@localhost>
 Section: science
 Priority: optional
 Installed-Size: $(du -sk --exclude DEBIAN "$root" | cut -f1)
-Depends: $libraries${3:+, $3}
 Description: $2
 EOF
+  [ -z "$depends" ] || echo "Depends: $depends" >>"$root/DEBIAN/control"
 }
 
 make_deb() {
-  for part in $parts; do
+  for part in $parts python3; do
     root=$work/deb/$part
     rm -rf "$root"
-    put "$root" "$part"
+    [ "$part" = python3 ] || put "$root" "$part"
     own="(= $version-$release)"
     case $part in
       thalweg) control thalweg "sweeps of distributed training: the command line" "thalweg-controller $own, thalweg-engine $own" ;;
       engine) control thalweg-engine "sweeps of distributed training: the training engine" "" ;;
       slurm) control thalweg-slurm "sweeps of distributed training: the agent that talks to Slurm" "thalweg-controller $own" ;;
+      devel)
+        control thalweg-devel "sweeps of distributed training: files to build programs with" ""
+        echo "Suggests: libucx-dev, libpmix-dev, pkg-config" >>"$root/DEBIAN/control"
+        ;;
+      python3)
+        install -Dm0644 "$top/packaging/python/thalweg.py" "$root/usr/lib/python3/dist-packages/thalweg.py"
+        control python3-thalweg "sweeps of distributed training: the Python module" "python3"
+        ;;
       controller)
         control thalweg-controller "sweeps of distributed training: the controller daemon" ""
         echo "Recommends: thalweg-slurm $own" >>"$root/DEBIAN/control"
@@ -89,10 +103,10 @@ make_deb() {
         install -m0755 "$top/packaging/deb/postrm" "$root/DEBIAN/postrm"
         ;;
     esac
-    find "$root/usr/share/man" -type f -exec gzip -9n {} +
+    [ ! -d "$root/usr/share/man" ] || find "$root/usr/share/man" -type f -exec gzip -9n {} +
     find "$root" -newermt "@$SOURCE_DATE_EPOCH" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
     name=$(sed -n 's/^Package: //p' "$root/DEBIAN/control")
-    dpkg-deb --root-owner-group -Zxz --build "$root" "$out/${name}_$version-${release}_$(dpkg --print-architecture).deb" >/dev/null
+    dpkg-deb --root-owner-group -Zxz --build "$root" "$out/${name}_$version-${release}_$architecture.deb" >/dev/null
   done
 }
 

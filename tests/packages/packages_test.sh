@@ -83,10 +83,25 @@ install_packages "$work/packages"
 for program in thalweg thalwegd thalweg-train thalweg-launch thalweg-perf; do
   as_user "$path/$program --version" >/dev/null || die "$program does not start"
 done
-[ "$kind" != rpm ] || in_root sh -c 'rpm -V thalweg thalweg-controller thalweg-engine' || die "rpm -V"
+[ "$kind" != rpm ] || in_root sh -c 'rpm -V thalweg thalweg-controller thalweg-engine thalweg-devel python3-thalweg' || die "rpm -V"
 [ "$kind" = tar ] || [ -f "$root/etc/thalweg/config.yaml" ] || die "no /etc/thalweg/config.yaml"
 [ "$kind" = tar ] || XDG_RUNTIME_DIR=$work systemd-analyze verify --user --man=no "$root/usr/lib/systemd/user/thalwegd.service" >"$work/log" 2>&1 ||
   grep -q "is not executable" "$work/log" || { cat "$work/log"; die "unit"; }
+
+# Programs of a user's own: built by CMake with what is installed, run outside of a sweep.
+prefix=${path%/bin}
+mkdir -p "$root/tmp/own" && cp "$here"/own/* "$root/tmp/own/" && chmod -R a+rwX "$root/tmp/own"
+as_user "cmake -S /tmp/own -B /tmp/own/build -DCMAKE_PREFIX_PATH=$prefix -DCMAKE_BUILD_TYPE=Release &&
+  cmake --build /tmp/own/build" >"$work/log" 2>&1 || { cat "$work/log"; die "cannot build with thalweg-devel"; }
+grep -q "^thalweg_DIR:PATH=$prefix/lib" "$root/tmp/own/build/CMakeCache.txt" || die "built with another thalweg-devel"
+as_user 'THALWEG_REPORTS=/tmp/own/reports /tmp/own/build/trainer' || die "the trainer failed"
+grep -q '"metrics": {"val/loss": 0.5}, "step": 1}' "$root/tmp/own/reports" || die "the trainer reported nothing"
+said=$(as_user "$path/thalweg-launch -n 2 /tmp/own/build/collective")
+[ "$said" = "sum 21" ] || die "thalweg::comm says: $said"
+if [ "$kind" = deb ]; then
+  said=$(as_user 'python3 -c "import thalweg; print(thalweg.__file__)"')
+  [ "$said" = /usr/lib/python3/dist-packages/thalweg.py ] || die "python3-thalweg: $said"
+fi
 
 # A sweep by somebody who only knows the package.
 cp "$here/sweep.yaml" "$root/home/thaltest/sweep.yaml"
@@ -117,13 +132,13 @@ as_user "$path/thalweg daemon stop"
 
 # Erased: users' records stay, and it says so.
 case $kind in
-  rpm) in_root sh -c 'rpm -e thalweg-slurm thalweg thalweg-controller thalweg-engine' >"$work/log" 2>&1 ;;
-  deb) in_root sh -c 'dpkg -P thalweg-slurm thalweg thalweg-controller thalweg-engine' >"$work/log" 2>&1 ;;
+  rpm) in_root sh -c 'rpm -e thalweg-devel python3-thalweg thalweg-slurm thalweg thalweg-controller thalweg-engine' >"$work/log" 2>&1 ;;
+  deb) in_root sh -c 'dpkg -P thalweg-devel python3-thalweg thalweg-slurm thalweg thalweg-controller thalweg-engine' >"$work/log" 2>&1 ;;
   tar) exit 0 ;;
 esac || { cat "$work/log"; die "erase"; }
 grep -q "left where they are" "$work/log" || die "erasing did not say what stays"
 [ -s "$root/home/thaltest/.local/state/thalweg/thalweg.db" ] || die "erasing took a user's record"
-for program in thalweg thalwegd thalweg-train thalweg-slurm-agent; do
-  [ ! -e "$root/usr/bin/$program" ] || die "$program stayed"
+for file in bin/thalweg bin/thalwegd bin/thalweg-train bin/thalweg-slurm-agent include/thalweg.h lib/cmake/thalweg; do
+  [ ! -e "$root/usr/$file" ] || die "$file stayed"
 done
 exit 0
