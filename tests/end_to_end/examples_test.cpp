@@ -56,6 +56,55 @@ INSTANTIATE_TEST_SUITE_P(All, ExampleRun,
                                          Example{"gpu", 2}),
                          name_of);
 
+/// Whether Python, as the sweeps find it, has the module.
+bool python_has(const std::string& module) {
+  return run({"python3", "-c", "import " + module}).code == 0;
+}
+
+TEST(Examples, OwnProgramFinishesAtItsTarget) {
+  SweepHome home;
+  fs::copy(kExamples, home.folder(), fs::copy_options::recursive);
+  const Outcome outcome = home.thalweg({"run", "own-program.yaml", "--backend", "local"});
+  ASSERT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+  home.expect_nothing_lost_or_doubled("1");
+  const auto comparison = home.json({"compare", "1"});
+  ASSERT_EQ(comparison["rows"].size(), 3u);
+  for (const auto& row : comparison["rows"])
+    EXPECT_EQ(row["steps_to_target"]["reached"], 2) << row.dump();
+  EXPECT_EQ(comparison["rows"][0]["group"]["lr"], 1.0);
+}
+
+TEST(Examples, PyTorchTrainsInParallel) {
+  if (!python_has("torch")) GTEST_SKIP() << "python3 has no torch";
+  SweepHome home;
+  fs::copy(kExamples, home.folder(), fs::copy_options::recursive);
+  const Outcome outcome =
+      home.thalweg({"run", "pytorch-ddp.yaml", "--backend", "local"}, milliseconds(120000));
+  ASSERT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+  home.expect_nothing_lost_or_doubled("1");
+  EXPECT_EQ(home.json({"compare", "1"})["rows"].size(), 4u);
+}
+
+TEST(Examples, MpiProgramTellsItsFigureOfMerit) {
+  SweepHome home;
+  fs::copy(kExamples, home.folder(), fs::copy_options::recursive);
+  RunOptions options;
+  options.directory = home.folder() / "programs";
+  const Outcome compiled = run({"mpicc", "-O2", "-o", "ring", "ring.c"}, options);
+  if (compiled.code == 127) GTEST_SKIP() << "there is no mpicc";
+  ASSERT_EQ(compiled.code, 0) << compiled.err;
+  const std::string text = read_file(home.folder() / "mpi.yaml") +
+                           "env: {OMPI_ALLOW_RUN_AS_ROOT: \"1\", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM: "
+                           "\"1\", OMPI_MCA_rmaps_base_oversubscribe: \"1\"}\n";
+  write_file(home.folder() / "mpi.yaml", text);
+  const Outcome outcome = home.thalweg({"run", "mpi.yaml", "--backend", "local"});
+  ASSERT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+  EXPECT_EQ(home.query("SELECT * FROM latest_metrics WHERE metric = 'microseconds'")["rows"].size(),
+            2u);
+  EXPECT_NE(read_file(home.attempt_folder("1.1.1") / "stdout.log").find("ranks 2"),
+            std::string::npos);
+}
+
 /// McCandlish et al. 2018: below the critical batch, a larger one saves steps and costs samples.
 TEST(Examples, LargerBatchesReachTheTargetInFewerStepsAndMoreSamples) {
   SweepHome home;

@@ -288,6 +288,24 @@ TEST(OwnProgram, InCReportsByTheHeader) {
   EXPECT_THAT(read_file(home.attempt_folder("1.1.1") / "journal.jsonl"), HasSubstr("weight.txt"));
 }
 
+TEST(OwnProgram, RunsInAVirtualEnvironment) {
+  SweepHome home;
+  RunOptions options;
+  options.directory = home.folder();
+  const Outcome made = run({"python3", "-m", "venv", "--without-pip", "venv"}, options);
+  if (made.code != 0) GTEST_SKIP() << "python3 cannot make one: " << made.out << made.err;
+  write_file(home.folder() / "train.py",
+             "import sys, thalweg\n"
+             "assert sys.prefix.endswith('/venv'), sys.prefix\n"
+             "thalweg.log({'loss': thalweg.init().config.x})\n");
+  const std::string id = home.submit(
+      "program: train.py\nsetup: [source venv/bin/activate]\nmetric: {name: loss}\n"
+      "config: {x: 3}\n",
+      "local");
+  ASSERT_TRUE(home.wait_for_end(id));
+  EXPECT_EQ(attempt(home, id + ".1")["state"], "finished") << reason(home, id + ".1.1");
+}
+
 TEST(OwnProgram, ValidateSaysWhatRunsAndWhatIsMissing) {
   SweepHome home;
   write_file(home.folder() / "good.yaml", training(1, 10, 0, "setup: [module load cuda]\n"));

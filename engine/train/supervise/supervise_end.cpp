@@ -102,7 +102,7 @@ ExitCode Supervisor::conclude() {
     end("stopped", checkpoint, why_stop_.empty() ? "it asked to go on later" : why_stop_);
     return ExitCode::stopped;
   }
-  std::string reason = how_it_ended(status);
+  std::string reason = "the program " + how_it_ended(status);
   if (stalled_) reason = fmt::format("stalled: nothing came from it for {} s", program_.stall_s);
   if (const std::string words = err_->last_words(); !words.empty()) reason += ": " + words;
   return fail(code == 2 ? ExitCode::bad_input : ExitCode::failed, reason);
