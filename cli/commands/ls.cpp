@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "base/shell.h"
 #include "cli/commands/common.h"
 #include "cli/commands/table.h"
 #include "cli/output/format.h"
