@@ -147,7 +147,8 @@ std::optional<api::SweepSnapshot> sweep_snapshot(db::ReadStore& store, std::int6
   std::map<std::int64_t, TrialMetrics> metrics;
   for (const auto& point : latest)
     metrics[point.trial.trial].push_back(&point);
-  api::SweepSnapshot snapshot{sweep_message(*sweep, counts), {}};
+  api::SweepSnapshot snapshot;
+  static_cast<api::SweepMessage&>(snapshot) = sweep_message(*sweep, counts);
   snapshot.keep = view.keep;
   snapshot.pruned = view.pruned;
   snapshot.freed_bytes = view.freed_bytes;
