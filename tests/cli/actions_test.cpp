@@ -2,6 +2,7 @@
 // daemon, validate.
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "tests/cli/command_fixture.h"
@@ -410,6 +411,20 @@ TEST_F(CliValidate, ABrokenConfigIsSaidAsSuch) {
   const Outcome outcome = thalweg({"validate", source_file("valid/small.yaml")});
   EXPECT_EQ(outcome.code, 2);
   EXPECT_THAT(outcome.err, HasSubstr("config.yaml cannot be used"));
+}
+
+class CliQueryViews : public CommandTest {};
+
+TEST_F(CliQueryViews, AreThoseOfTheReference) {
+  controller().answer("POST /v1/query", {{"columns", {"cid", "name"}}, {"rows", {json{0, "a"}}}});
+  std::set<std::string> listed, documented;
+  const json views = json::parse(thalweg({"query", "--views", "--json"}).out);
+  for (const auto& [view, columns] : views.items())
+    listed.insert(view);
+  std::istringstream page(read_file(std::string(THALWEG_SOURCE_DIR) + "/db/views.md"));
+  for (std::string line; std::getline(page, line);)
+    if (line.starts_with("## ") && line != "## Examples") documented.insert(line.substr(3));
+  EXPECT_EQ(listed, documented);
 }
 
 class CliCompletion : public CommandTest {};
