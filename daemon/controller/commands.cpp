@@ -274,6 +274,7 @@ SweepView Controller::view(std::int64_t id) const {
   view.freed_bytes = it->second.freed_bytes;
   if (const auto reason = waiting_.find({id, 0, 0}); reason != waiting_.end())
     view.waiting_for = reason->second;
+  if (!no_space_.empty()) view.waiting_for = no_space_;
   for (const std::int64_t number : it->second.awaiting_decision) {
     if (const auto reason = waiting_.find({id, number, 0}); reason != waiting_.end())
       view.trials[number].waiting_for = reason->second;

@@ -13,6 +13,7 @@
 #include "daemon/controller/backends.h"
 #include "jobspec/diagnostic.h"
 #include "jobspec/reader.h"
+#include "jobspec/resources.h"
 
 namespace thalweg::daemon {
 
@@ -130,6 +131,13 @@ std::vector<ConfigOption> make_options() {
                    "checkpoints of each trial that stay when a sweep has ended: all, last, best "
                    "or none"),
       keep_default("trials", "only the best so many trials keep them; 0 = all"),
+      {"min_free",
+       "space that the run folders' filesystem must have left for attempts to be started, as 50G",
+       [](Config& c, const Value& v) {
+         const auto mib = jobspec::parse_memory(v);
+         if (!mib) throw std::invalid_argument("expected a size as 50G, found " + v.to_text());
+         c.min_free_mib = *mib;
+       }},
       {"ingest_interval", "seconds between two looks at the journals of running attempts",
        [](Config& c, const Value& v) { c.ingest_s = number(v, shortest_poll_s, longest_poll_s); }},
       {"query_time_limit", "seconds that a user's query may take",

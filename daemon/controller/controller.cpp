@@ -323,6 +323,7 @@ std::vector<std::string> Controller::troubles() const {
     result.push_back(
         fmt::format("the filesystem of the run folders ({}) has not answered for {:.0f} s",
                     options_.runs.string(), *hangs));
+  if (!no_space_.empty()) result.push_back("nothing new is started: " + no_space_);
   for (const auto& [sweep, why] : postponed_upkeep_)
     result.push_back(fmt::format("{} yet, tried again every minute: {}", cannot_be(sweep), why));
   return result;

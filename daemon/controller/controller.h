@@ -41,7 +41,9 @@ struct ControllerOptions {
   double held_again_s = 30;  ///< a released attempt found held is released again after this
   double orphan_watch_s =
       60;  ///< a backend without live attempts is looked at for so long, for late orphans
-  double disk_s = 2;         ///< how long an answer of the run folders' filesystem is waited for
+  double disk_s = 2;  ///< how long an answer of the run folders' filesystem is waited for
+  std::int64_t min_free_bytes =
+      0;                     ///< of the run folders' filesystem: with less, nothing is launched
   double write_again_s = 2;  ///< between two tries to write a record whose disk is full
   double checkpoint_s = 60;  ///< the record's write-ahead log is emptied so often
   std::string push_local;    ///< address for engines on this machine ("unix:/path"); empty = none
@@ -229,6 +231,7 @@ class Controller {
   void end(const Id& attempt, const JobStatus& status, const std::optional<BackendWord>& word);
   void end_by_record(const BackendContext& context);
   void launch_intents(BackendContext& context, const Plan& plan);
+  bool has_space();
   Awaitable<void> submit_all(BackendContext& context);
   Awaitable<void> submit_one(BackendContext& context, const Id& attempt);
   Awaitable<void> release_all(BackendContext& context);
@@ -255,7 +258,8 @@ class Controller {
   Worker upkeep_worker_;
   boost::asio::steady_timer upkeep_timer_;
   std::map<std::int64_t, std::string> postponed_upkeep_;  ///< why, by sweep
-  bool disk_hung_ = false;                                ///< and the log says so
+  std::string no_space_;    ///< why nothing is launched; empty = there is space
+  bool disk_hung_ = false;  ///< and the log says so
   Ingest ingest_;
   std::vector<std::unique_ptr<BackendContext>> contexts_;
   boost::asio::steady_timer ingest_timer_;

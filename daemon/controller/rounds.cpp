@@ -3,8 +3,11 @@
 #include <utility>  // boost 1.74's awaitable.hpp needs it first
 
 #include <fmt/format.h>
+#include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <tuple>
+#include <utility>
 
 #include "daemon/controller/backend_context.h"
 #include "daemon/controller/controller.h"
@@ -319,11 +322,40 @@ void Controller::end_by_record(const BackendContext& context) {
     end(id, {}, {});
 }
 
+/// A checkpoint that finds the disk full ends its attempt: rather none is begun.
+bool Controller::has_space() {
+  if (options_.min_free_bytes <= 0) return true;
+  const auto look = [runs = options_.runs] {
+    std::error_code error;
+    const auto space = std::filesystem::space(runs, error);
+    return error ? std::int64_t{-1} : static_cast<std::int64_t>(space.available);
+  };
+  const std::int64_t available = disk_.run(look);
+  const bool enough = available < 0 || available >= options_.min_free_bytes;
+  constexpr double gigabyte = 1e9;
+  const std::string before = std::exchange(
+      no_space_,
+      enough ? ""
+             : fmt::format("{} has {:.1f} GB left, and min_free of config.yaml is {:.1f} "
+                           "GB: `thalweg ls --size`, `prune` and `rm` make space",
+                           options_.runs.string(), static_cast<double>(available) / gigabyte,
+                           static_cast<double>(options_.min_free_bytes) / gigabyte));
+  if (!enough && before.empty()) log::warning("nothing new is started: " + no_space_);
+  if (enough && !before.empty()) log::info("there is space for run folders again");
+  return enough;
+}
+
 void Controller::launch_intents(BackendContext& context, const Plan& plan) {
+  const auto launches = [&](const Action& action) {
+    return action.kind == Kind::launch && state_.sweeps.at(action.id.sweep).backend == context.name;
+  };
+  const bool any = std::any_of(plan.actions.begin(), plan.actions.end(), launches);
+  if (!any && no_space_.empty()) return;
+  if (!has_space() || !any) return;
   std::vector<db::Event> events;
   for (const Action& action : plan.actions) {
     const Id& id = action.id;
-    if (action.kind != Kind::launch || state_.sweeps.at(id.sweep).backend != context.name) continue;
+    if (!launches(action)) continue;
     fault::pass("before_intent");
     const jobspec::Resources& wants = state_.sweeps.at(id.sweep).shape(id.trial);
     // On one machine the nodes asked for are only a number of ranks.

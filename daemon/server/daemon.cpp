@@ -144,6 +144,7 @@ class Daemon {
     ControllerOptions options;
     options.runs = runs_folder(config, home);
     make_runs(options.runs, options.disk_s);
+    options.min_free_bytes = config.min_free_mib << 20;
     options.policy = config.policy;
     options.ingest_s = config.ingest_s;
     options.push_local = "unix:" + home.socket().string();

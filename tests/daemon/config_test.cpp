@@ -22,6 +22,7 @@ TEST(Config, ReadsEveryKindOfSetting) {
               "backend: local\n"
               "runs: ~/runs\n"
               "max_nodes_per_job: 8\n"
+              "min_free: 50G\n"
               "push_listen: '0.0.0.0:7000'\n"
               "local: {cores: 3, grace: 1.5}\n"
               "slurm:\n  poll_interval: 7\n",
@@ -29,6 +30,7 @@ TEST(Config, ReadsEveryKindOfSetting) {
   EXPECT_EQ(config.backend, "local");
   EXPECT_EQ(config.runs, fs::path(std::getenv("HOME")) / "runs");
   EXPECT_EQ(config.max_nodes_per_job, 8);
+  EXPECT_EQ(config.min_free_mib, 50 * 1024);
   EXPECT_EQ(config.push_listen, "0.0.0.0:7000");
   EXPECT_EQ(config.local.cores, 3);
   EXPECT_EQ(config.local.grace_s, 1.5);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <limits>
 
 #include "daemon/controller/fault.h"
 #include "daemon/controller/init_from.h"
@@ -164,6 +165,24 @@ TEST_F(Upkeep, SparesWeightsThatOthersBeginWith) {
   EXPECT_TRUE(needed(1, KeepCheckpoints::best)) << "it begins with the newest";
   EXPECT_FALSE(needed(1, KeepCheckpoints::last));
   EXPECT_FALSE(needed(2, KeepCheckpoints::none));
+}
+
+TEST_F(Upkeep, NothingIsStartedWithoutSpace) {
+  fs::create_directories(world.home().runs());
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  world.options = [&](ControllerOptions& options) { options.min_free_bytes = least; };
+  std::int64_t id = 0;
+  {
+    World::Life life(world);
+    id = submit(*life.controller, sweep(2, {}));
+    ASSERT_TRUE(life.run_until([&] { return !life.controller->troubles().empty(); }));
+    EXPECT_THAT(life.controller->troubles()[0], HasSubstr("min_free of config.yaml"));
+    EXPECT_THAT(life.controller->view(id).waiting_for, HasSubstr("make space"));
+    EXPECT_THAT(world.cluster.submissions, IsEmpty());
+  }
+  least = 1;
+  ASSERT_TRUE(world.run_to_the_end());
+  EXPECT_EQ(world.cluster.submissions.size(), 2U);
 }
 
 TEST_F(Upkeep, SparesAFileInTheRunFolder) {
