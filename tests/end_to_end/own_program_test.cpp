@@ -230,12 +230,10 @@ TEST(OwnProgram, StopsAtTheTargetAndWithoutProgress) {
               HasSubstr("5 reports of loss without a better one than 1"));
 }
 
-TEST(OwnProgram, StopsAtItsTimeLimitWithACheckpointAndGoesOn) {
+TEST(OwnProgram, ASignalMakesAllRanksStopWithACheckpointAndGoOn) {
   SweepHome home;
-  std::string text = training(1, 150, 0.05, "slurm: {signal_before_end_s: 50}\n");
-  text.replace(text.find("00:10:00"), 8, "00:01:00");
-  // A minute at least is the limit, and half of it the earliest warning: too long to wait for here.
-  const std::string id = home.submit(text, "local");
+  // As a backend does it shortly before the end of the time.
+  const std::string id = home.submit(training(2, 150, 0.05), "local");
   ASSERT_TRUE(eventually([&] { return home.has_checkpoint(id) && !home.engines(id).empty(); },
                          milliseconds(60000)));
   for (const pid_t rank : home.engines(id))
@@ -243,8 +241,36 @@ TEST(OwnProgram, StopsAtItsTimeLimitWithACheckpointAndGoesOn) {
   ASSERT_TRUE(home.wait_for_end(id));
   home.expect_nothing_lost_or_doubled(id);
   expect_curves(home, id, 150);
-  const auto stopped = home.query("SELECT count(*) FROM attempts WHERE state = 'stopped'");
-  EXPECT_GT(stopped["rows"][0][0].get<int>(), 0);
+  const auto stopped = home.query(
+      "SELECT s.resumed_step, max(m.step) FROM starts s JOIN attempts b ON b.sweep = s.sweep AND "
+      "b.trial = s.trial AND s.attempt = b.attempt + 1 JOIN metrics m ON m.sweep = b.sweep AND "
+      "m.trial = b.trial AND m.attempt = b.attempt WHERE b.state = 'stopped' AND "
+      "m.metric = 'val/loss' GROUP BY b.trial");
+  ASSERT_FALSE(stopped["rows"].empty());
+  for (const auto& row : stopped["rows"])
+    EXPECT_EQ(row[0], row[1]) << "the checkpoint must be that of the last step";
+}
+
+TEST(OwnProgram, ALostRankIsNamedWhateverTheOthersMakeOfIt) {
+  SweepHome home;
+  const std::string id = home.submit(
+      script("echo loss 1; if [ $RANK = 1 ]; then sleep 1; echo broken >&2; exit 3; fi; sleep 1000",
+             kNoRetry + "metric_pattern: 'loss (?<loss>\\d+)'\nresources: {ranks_per_node: 2}\n"),
+      "local");
+  ASSERT_TRUE(home.wait_for_end(id));
+  EXPECT_EQ(attempt(home, id + ".1")["state"], "failed");
+  EXPECT_THAT(reason(home, id + ".1.1"), testing::AllOf(HasSubstr("rank 1"), HasSubstr("broken")));
+}
+
+TEST(OwnProgram, AllRanksStopWhereTheSweepsStopIsFulfilled) {
+  SweepHome home;
+  const std::string id = home.submit(
+      script("if [ $RANK = 1 ]; then sleep 1000; fi; while true; do echo loss 1; sleep 0.05; done",
+             "metric_pattern: 'loss (?<loss>\\d+)'\nstop: {patience: 5}\n"
+             "resources: {ranks_per_node: 2}\n"),
+      "local");
+  ASSERT_TRUE(home.wait_for_end(id, milliseconds(60000)));
+  EXPECT_EQ(attempt(home, id + ".1")["state"], "finished") << reason(home, id + ".1.1");
 }
 
 TEST(OwnProgram, EventFilesOfTensorBoardAreRead) {

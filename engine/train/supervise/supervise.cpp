@@ -7,6 +7,7 @@
 
 #include <csignal>
 #include <cstdio>
+#include <fstream>
 #include <system_error>
 
 #include "base/file.h"
@@ -23,7 +24,9 @@ using Clock = std::chrono::steady_clock;
 namespace {
 
 constexpr auto kTick = 100ms;
-constexpr auto kEvents = 1s;  // between two looks into the folder of event files
+constexpr auto kFollow = 500ms;                  // between two looks at what rank 0 wrote
+constexpr const char* kWillingName = "willing";  // in the attempt's folder: the program asks
+constexpr auto kEvents = 1s;                     // between two looks into the folder of event files
 // A backend's own patience is 30 s: the end must be written before.
 constexpr auto kWilling = 18s;  // for a program that asks whether it should stop
 constexpr auto kTermToKill = 7s;
@@ -57,6 +60,7 @@ void Supervisor::take_report(std::string_view line) {
         break;
       case Report::Kind::hello:
         willing_ = true;
+        std::ofstream(folder_ / kWillingName).flush();
         break;
       case Report::Kind::stopping:
         saw_stop_ = true;
@@ -113,12 +117,25 @@ void Supervisor::ask_to_stop(const std::string& why) {
   }
 }
 
+/// What only rank 0's supervisor hears: that the sweep's `stop` is fulfilled, and that the program
+/// asks by itself whether it should stop.
+void Supervisor::follow_rank_0() {
+  const auto now = Clock::now();
+  if (now - followed_ < kFollow) return;
+  followed_ = now;
+  std::error_code error;
+  willing_ = willing_ || fs::exists(folder_ / kWillingName, error);
+  if (why_stop_.empty() && fs::exists(folder_ / "stop.0", error))
+    ask_to_stop("rank 0 was asked to stop");
+}
+
 void Supervisor::look_for_stop() {
   const bool fenced = fence_ && fence_->flag().requested();
   if (fenced || stop_.requested()) {
     from_outside_ = true;
     ask_to_stop(fenced ? "the controller has given this attempt up" : "stopped on request");
   }
+  if (place_.rank != 0) follow_rank_0();
   if (recorder_ && !recorder_->stop_reason().empty()) ask_to_stop(recorder_->stop_reason());
   if (why_stop_.empty() && !stalled_) return;
   const auto now = Clock::now();

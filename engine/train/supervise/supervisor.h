@@ -48,6 +48,7 @@ class Supervisor {
   void take_events();
   void take_report(std::string_view line);
   void take_line(std::string_view line);
+  void follow_rank_0();
   void look_for_stop();
   void ask_to_stop(const std::string& why);
   void look_for_stall();
@@ -79,7 +80,7 @@ class Supervisor {
   bool saw_stop_ = false;      ///< it has been told so
   bool from_outside_ = false;  ///< the wish to stop is not the stop rule's
   std::string why_stop_;       ///< it was asked to stop; empty: it was not
-  std::chrono::steady_clock::time_point asked_{}, active_{}, events_read_{};
+  std::chrono::steady_clock::time_point asked_{}, active_{}, events_read_{}, followed_{};
   std::int64_t bytes_ = 0;  ///< of everything that came, at the last look
   bool terminated_ = false, killed_ = false, stalled_ = false;
 };
