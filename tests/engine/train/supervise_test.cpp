@@ -2,13 +2,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sys/resource.h>
+
 #include <cmath>
+#include <csignal>
 #include <cstring>
 #include <fstream>
 #include <tuple>
 
 #include "engine/train/supervise/event_files.h"
 #include "engine/train/supervise/placement.h"
+#include "engine/train/supervise/recorder.h"
 #include "engine/train/supervise/reports.h"
 #include "tests/support/process.h"
 
@@ -124,6 +128,60 @@ TEST(Reports, EveryKind) {
                           R"({"metrics": {}, "step": 1.5})", R"({"metrics": {}, "step": 1e30})",
                           R"({"checkpoint": 3})", "\xff"})
     EXPECT_THROW(parse_report(bad), std::invalid_argument) << bad;
+}
+
+/// Points of `name` in the journal of `folder`.
+int points_in_journal(const std::filesystem::path& folder, const std::string& name) {
+  const std::string text = test::read_file(folder / "journal.jsonl");
+  int count = 0;
+  for (std::size_t at = 0; (at = text.find("[\"" + name + "\"", at)) != text.npos; ++at)
+    ++count;
+  return count;
+}
+
+TEST(Recorder, AFullDiskLosesNothingThatHasComeMeanwhile) {
+  test::TempDir folder;
+  jobspec::Trial trial;
+  trial.program = jobspec::Program{};
+  Record record(trial, folder.path(), true);
+  Recorder recorder(record, trial, folder.path(), 0);
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit full{100, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &full), 0);
+  const auto now = Recorder::Clock::now();
+  for (int step = 1; step <= 50; ++step)
+    recorder.metric("loss", step, step);
+  EXPECT_NO_THROW(recorder.flush(now)) << "it waits";
+  EXPECT_NO_THROW(recorder.flush(now + std::chrono::seconds(30)));
+  EXPECT_THROW(recorder.flush(now + std::chrono::seconds(90)), std::system_error) << "no longer";
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  recorder.flush(now + std::chrono::seconds(91));
+  EXPECT_EQ(points_in_journal(folder.path(), "loss"), 50);
+}
+
+TEST(Recorder, KeepsTheLastOfWhatComesTooFast) {
+  test::TempDir folder;
+  jobspec::Trial trial;
+  trial.program = jobspec::Program{};
+  {
+    Record record(trial, folder.path(), true);
+    Recorder recorder(record, trial, folder.path(), 0);
+    for (int step = 1; step <= 100'000; ++step)
+      recorder.metric("loss", step, step);
+    for (int i = 0; i < 2000; ++i)
+      recorder.metric("m" + std::to_string(i), 1, 1);
+    recorder.flush(Recorder::Clock::now(), true);
+    EXPECT_EQ(recorder.last_step(), 100'000);
+  }
+  const int kept = points_in_journal(folder.path(), "loss");
+  EXPECT_GE(kept, 2000);
+  EXPECT_LT(kept, 20'000);
+  EXPECT_NE(test::read_file(folder.path() / "journal.jsonl").find("[\"loss\",100000,"),
+            std::string::npos);
+  EXPECT_EQ(points_in_journal(folder.path(), "m998"), 1);
+  EXPECT_EQ(points_in_journal(folder.path(), "m1500"), 0) << "1000 metrics at most";
 }
 
 TEST(Placement, NodeListsOfSlurm) {
