@@ -26,6 +26,7 @@
 #include "daemon/controller/log.h"
 #include "daemon/server/home_folder.h"
 #include "daemon/server/server.h"
+#include "daemon/server/systemd.h"
 #include "jobspec/diagnostic.h"
 
 namespace thalweg::daemon {
@@ -139,8 +140,12 @@ std::string reachable_address(const Config& config, unsigned short port) {
 /// Everything of a running controller, in the order in which it is taken down last to first.
 class Daemon {
  public:
-  Daemon(const api::Home& home, const Config& config)
-      : home_(home), store_(db::Store::open(home.database())), signals_(io_), stop_timer_(io_) {
+  Daemon(const api::Home& home, const Config& config, Systemd systemd)
+      : home_(home),
+        systemd_(std::move(systemd)),
+        store_(db::Store::open(home.database())),
+        signals_(io_),
+        stop_timer_(io_) {
     ControllerOptions options;
     options.runs = runs_folder(config, home);
     make_runs(options.runs, options.disk_s);
@@ -161,8 +166,12 @@ class Daemon {
   }
 
   void start(Report& report) {
+    const auto handed_over = systemd_.socket(home_.socket());
     controller_->restart();
-    server_->listen(home_.socket());
+    if (handed_over)
+      server_->adopt(*handed_over);
+    else
+      server_->listen(home_.socket());
     if (!app_->config.push_listen.empty()) server_->listen_tcp(app_->config.push_listen);
     for (const int signal : {SIGTERM, SIGINT, SIGHUP})
       signals_.add(signal);
@@ -172,10 +181,12 @@ class Daemon {
     controller_->start();
     log::info(fmt::format("thalwegd {} answers at {}", THALWEG_VERSION, home_.socket().string()));
     report.good();
+    systemd_.notify("READY=1");
   }
 
   void run() {
     io_.run();
+    systemd_.notify("STOPPING=1");
     std::error_code ignored;
     fs::remove(home_.status_file(), ignored);
     controller_->checkpoint();
@@ -241,6 +252,7 @@ class Daemon {
   }
 
   api::Home home_;
+  Systemd systemd_;
   asio::io_context io_{1};
   std::unique_ptr<db::Store> store_;
   std::unique_ptr<Controller> controller_;
@@ -250,7 +262,7 @@ class Daemon {
   asio::steady_timer stop_timer_;
 };
 
-int run_locked(const DaemonOptions& options, Report& report) {
+int run_locked(const DaemonOptions& options, const Systemd& systemd, Report& report) {
   const HomeLock lock(options.home.lock());
   if (!lock.held()) {
     report.bad(exit_already_running,
@@ -263,11 +275,14 @@ int run_locked(const DaemonOptions& options, Report& report) {
     const Config config = load_config(options.home.config());
     if (!config.data.empty())
       setenv("THALWEG_DATA", config.data.c_str(), config.enforced.count("data") != 0 ? 1 : 0);
-    Daemon daemon(options.home, config);
+    Daemon daemon(options.home, config, systemd);
     daemon.start(report);
     daemon.run();
     return exit_ok;
   } catch (const jobspec::InputError& error) {
+    report.bad(exit_bad_use, error.what());
+    return exit_bad_use;
+  } catch (const WrongSocket& error) {
     report.bad(exit_bad_use, error.what());
     return exit_bad_use;
   } catch (const std::exception& error) {
@@ -292,6 +307,7 @@ int print_limits(const api::Home& home) {
 int run_daemon(const DaemonOptions& options) {
   // cron and containers leave it out; `runs` of config.yaml may name it.
   if (const passwd* me = getpwuid(getuid()); me != nullptr) setenv("USER", me->pw_name, 0);
+  const Systemd systemd = options.foreground ? Systemd::take_environment() : Systemd();
   make_home(options.home);
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN);  // a limit on file sizes is an error of the write then
@@ -301,7 +317,7 @@ int run_daemon(const DaemonOptions& options) {
   }
   umask(0077);
   Report report(report_fd);
-  return run_locked(options, report);
+  return run_locked(options, systemd, report);
 }
 
 }  // namespace thalweg::daemon

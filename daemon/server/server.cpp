@@ -152,6 +152,12 @@ struct Server::Impl : std::enable_shared_from_this<Server::Impl> {
 
   template <class Acceptor>
   awaitable<void> accept(Acceptor& acceptor, bool over_tcp);
+  template <class Acceptor>
+  void accept_in_background(Acceptor& acceptor, bool over_tcp) {
+    asio::co_spawn(executor, accept(acceptor, over_tcp), [](std::exception_ptr thrown) {
+      if (thrown) std::rethrow_exception(thrown);
+    });
+  }
   awaitable<void> session(Socket socket, bool over_tcp);
   awaitable<bool> serve(Stream& stream, http::request<http::string_body> message, bool over_tcp,
                         uid_t user);
@@ -360,9 +366,13 @@ void Server::listen(const std::filesystem::path& socket) {
   if (error) throw std::system_error(error.value(), std::generic_category(), socket.string());
   acceptor.listen();
   impl_->socket_file = socket;
-  asio::co_spawn(impl_->executor, impl_->accept(acceptor, false), [](std::exception_ptr thrown) {
-    if (thrown) std::rethrow_exception(thrown);
-  });
+  impl_->accept_in_background(acceptor, false);
+}
+
+void Server::adopt(int listening_socket) {
+  auto& acceptor = impl_->unix_acceptor;
+  acceptor.assign(asio::local::stream_protocol(), listening_socket);
+  impl_->accept_in_background(acceptor, false);
 }
 
 unsigned short Server::listen_tcp(const std::string& address) {
@@ -379,9 +389,7 @@ unsigned short Server::listen_tcp(const std::string& address) {
   acceptor.set_option(asio::ip::tcp::acceptor::reuse_address(true));
   acceptor.bind(found->endpoint());
   acceptor.listen();
-  asio::co_spawn(impl_->executor, impl_->accept(acceptor, true), [](std::exception_ptr thrown) {
-    if (thrown) std::rethrow_exception(thrown);
-  });
+  impl_->accept_in_background(acceptor, true);
   return acceptor.local_endpoint().port();
 }
 

@@ -32,6 +32,8 @@ class Server {
   /// first. Throws std::runtime_error with the remedy where the path is too long, std::system_error
   /// otherwise.
   void listen(const std::filesystem::path& socket);
+  /// Answers on a Unix socket that listens already and belongs to somebody else: its file stays.
+  void adopt(int listening_socket);
   /// Listens on "host:port" (port 0 = any), for pushes only. Gives the port.
   unsigned short listen_tcp(const std::string& address);
   void stop();
