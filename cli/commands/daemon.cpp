@@ -1,11 +1,16 @@
 // thalweg daemon: the controller itself.
+#include <fcntl.h>
+#include <sys/file.h>
+
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <thread>
 
+#include "base/file.h"
 #include "cli/commands/common.h"
 #include "cli/commands/table.h"
 #include "cli/output/format.h"
@@ -75,13 +80,19 @@ int start(Context& context, const Options& options) {
   return status(context, options);
 }
 
+/// As long as the controller lives; it gives its lock back when the record is closed.
+bool is_locked(const std::filesystem::path& lock) {
+  const Descriptor file(open(lock.c_str(), O_RDONLY | O_CLOEXEC));
+  return file && flock(file.get(), LOCK_EX | LOCK_NB) != 0;
+}
+
 int stop(Context& context, const Options& options) {
   Client& client = context.controller_if_any();
   const bool ran = client.ping();
   if (ran) {
     client.post("/v1/shutdown", Json::object());
     const auto deadline = std::chrono::steady_clock::now() + stop_patience;
-    while (client.ping() || client.process_id() != 0) {
+    while (client.ping() || client.process_id() != 0 || is_locked(context.home().lock())) {
       if (std::chrono::steady_clock::now() > deadline)
         throw CommandError(exit_failed, "the controller has not ended",
                            "its log: " + context.home().log().string());
