@@ -6,6 +6,7 @@
 
 #include "cli/commands/file_changes.h"
 #include "daemon/api/client.h"
+#include "jobspec/program.h"
 #include "jobspec/resources.h"
 
 namespace thalweg::cli {
@@ -52,15 +53,22 @@ Value sweep_of_trial(const RecordedTrial& recorded, const TrialChanges& with) {
   const jobspec::Id& id = recorded.id;
   const std::string trial = id.to_string();
   const Value old = jobspec::read_yaml(recorded.text, "sweep " + std::to_string(id.sweep));
+  const bool own = !old.find("train");  // it ran a program of the user's own
   jobspec::Map map{
       {"name", fmt::format("{}-from-{}-{}", recorded.name, id.sweep, id.trial)},
       {"description", "trial " + trial + " again"},
       {"seeds", jobspec::List{recorded.seed}},
-      {"train", jobspec::read_yaml(recorded.train, trial)},
+      {own ? "config" : "train", jobspec::read_yaml(recorded.train, trial)},
       {"resources", resources_block(recorded.resources)},
   };
   for (const char* block : {"metric", "limits", "slurm", "env", "clamp"})
     if (const Value* given = old.find(block)) map.emplace_back(block, *given);
+  if (own) {
+    // Without `seeds` the program was not given the seed, and takes no such argument.
+    if (!old.find("seeds")) std::erase_if(map, [](const auto& e) { return e.first == "seeds"; });
+    for (const std::string& key : jobspec::program_keys())
+      if (const Value* given = old.find(key)) map.emplace_back(key, *given);
+  }
   Value file = std::move(map);
   if (!with.seeds.empty()) file.set("seeds", read_value(with.seeds, "--seeds"));
   for (const std::string& change : with.changes)

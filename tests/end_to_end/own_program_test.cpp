@@ -66,6 +66,15 @@ TEST(OwnProgram, TrainsAndIsCompared) {
   const auto comparison = home.json({"compare", "1"});
   ASSERT_EQ(comparison["rows"].size(), 2u) << comparison.dump(2);
   EXPECT_EQ(comparison["rows"][0]["n"], 2);
+  write_file(home.folder() / "again.yaml", home.thalweg({"rerun", "1.3", "--print"}).out);
+  const Outcome again = home.thalweg({"run", "again.yaml", "--backend", "local"});
+  EXPECT_EQ(again.code, 0) << again.out << again.err;
+  const auto curve = [&](const std::string& trial) {
+    return home.query("SELECT step, value FROM metrics WHERE metric = 'val/loss' AND " + trial +
+                      " ORDER BY step")["rows"];
+  };
+  EXPECT_EQ(curve("sweep = 2").size(), 60u);
+  EXPECT_EQ(curve("sweep = 2"), curve("sweep = 1 AND trial = 3"));
   const auto row = home.query("SELECT value FROM hyperparameters WHERE trial = 3 AND name = 'lr'");
   EXPECT_THAT(row["rows"].dump(), HasSubstr("0.2"));
 }
