@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -29,7 +30,8 @@ class NoSum : public BucketSum {
 
 /// Every rank's optimizer makes its own step from the same weights w; then
 ///   w = w + Adasum of all ranks' changes.
-/// The optimizers' states differ between ranks.
+/// The optimizers' states differ between ranks. The changes are combined in the host's memory, also
+/// where the model is in a GPU's.
 class AdasumOfChanges : public SyncMode {
  public:
   AdasumOfChanges(const SyncParts& parts, const SyncOptions& options, float scale,
@@ -40,13 +42,17 @@ class AdasumOfChanges : public SyncMode {
             plan_buckets(parts.model.parameters(), parts.model.ready_order(), options.buckets)),
         adasum_(parts.group, parts.model, pairs),
         before_(Buffer::of_floats(parts.model.parameter_floats())),
-        finite_(parts.model.parameters().size()) {}
+        finite_(parts.model.parameters().size()) {
+    if (parts.model.gpu() == nullptr) return;
+    after_ = Buffer::of_floats(parts.model.parameter_floats());
+    change_ = Buffer::of_floats(parts.model.parameter_floats());
+  }
 
   StepOutcome step(const StepInput& input) override {
     StepContext context = input.context;
     context.samples = static_cast<std::int64_t>(p_.sharding.mine()) * p_.sharding.shard_batch() *
                       static_cast<std::int64_t>(std::max<std::size_t>(1, input.sample_labels));
-    std::copy_n(p_.replica.parameters.floats(), p_.model.parameter_floats(), before_.floats());
+    p_.replica.parameters.read(before_.floats());
     const std::size_t place = device_->begin(input, context);
     device_->run(input, [&] { finish_step(*device_, p_, context); });
     device_->end();
@@ -69,12 +75,17 @@ class AdasumOfChanges : public SyncMode {
     watch = {};
     for (std::size_t number = 0; number < finite_.size(); ++number)
       finite_[number] = apply(p_.model.parameters()[number]);
+    if (on_gpu()) {
+      p_.replica.parameters.write(after_.floats());
+      device_->parameters_written();
+    }
     outcome.not_finite = first_not_finite(p_.model, [&](std::size_t n) { return finite_[n]; });
     outcome.optimizer_ms += watch.ms();
     return outcome;
   }
 
   const float* evaluated() override { return p_.replica.evaluated(p_.optimizer); }
+  std::string note() const override { return device_->note(); }
 
   std::vector<SyncState> states() override {
     using enum SyncState::Ranks;
@@ -92,22 +103,29 @@ class AdasumOfChanges : public SyncMode {
   }
 
  private:
-  /// What this rank's own step has changed takes the gradient's place; a gradient that is not
-  /// finite stays, for all ranks to see: it stays so in the combination.
+  bool on_gpu() const { return p_.model.gpu() != nullptr; }
+  /// Of all parameters, in the host's memory: on the host in the gradient's place.
+  float* change() { return on_gpu() ? change_.floats() : device_->gradient(); }
+  /// The weights that are to be, in the host's memory.
+  float* weights() { return on_gpu() ? after_.floats() : p_.replica.parameters.floats(); }
+
+  /// What this rank's own step has changed; NaN where its gradient was not finite, for all ranks to
+  /// see: it stays so in the combination.
   void take_changes(const StepReport& report) {
-    const float* const w = p_.replica.parameters.floats();
-    float* const change = device_->gradient();
+    if (on_gpu()) p_.replica.parameters.read(after_.floats());
+    const float* const w = weights();
+    float* const to = change();
     for (std::size_t number = 0; number < report.squares.size(); ++number) {
       const ParameterInfo& info = p_.model.parameters()[number];
-      if (!std::isfinite(report.squares[number])) continue;
+      const bool finite = std::isfinite(report.squares[number]);
       for (std::size_t i = info.offset; i < info.offset + info.count; ++i)
-        change[i] = w[i] - before_.floats()[i];
+        to[i] = finite ? w[i] - before_.floats()[i] : std::numeric_limits<float>::quiet_NaN();
     }
   }
 
   void combine(const Bucket& bucket, std::int64_t step) {
     GradientPart part;
-    part.leaves = {device_->gradient() + bucket.offset};
+    part.leaves = {change() + bucket.offset};
     part.offset = bucket.offset;
     part.count = bucket.count;
     part.parameters = bucket.parameters;
@@ -117,12 +135,12 @@ class AdasumOfChanges : public SyncMode {
 
   /// Whether the combined change is finite; else the weights stay as they were.
   bool apply(const ParameterInfo& info) {
-    const float* change = device_->gradient() + info.offset;
+    const float* combined = change() + info.offset;
     const float* before = before_.floats() + info.offset;
-    float* w = p_.replica.parameters.floats() + info.offset;
-    const bool finite = all_finite(change, info.count);
+    float* w = weights() + info.offset;
+    const bool finite = all_finite(combined, info.count);
     for (std::size_t i = 0; i < info.count; ++i)
-      w[i] = finite ? before[i] + change[i] : before[i];
+      w[i] = finite ? before[i] + combined[i] : before[i];
     return finite;
   }
 
@@ -132,6 +150,7 @@ class AdasumOfChanges : public SyncMode {
   std::vector<Bucket> buckets_;
   AdasumSum adasum_;
   Buffer before_;
+  Buffer after_, change_;       ///< where the model is in a GPU's memory
   std::vector<bool> finite_;    ///< by parameter: what was combined
   double last_combine_ms_ = 0;  ///< of the step before; nothing hides it
 };
@@ -155,9 +174,6 @@ void require(const SyncConfig& config, const SyncFacts& facts) {
     throw std::invalid_argument(std::string("sync.compress: ") + config.compress.name +
                                 " does not go with sync.mode adasum");
   if (!combines_changes(config)) return;
-  if (facts.on_gpu)
-    throw std::invalid_argument(
-        "sync.form: change works in the host's memory; use form gradient, or device cpu");
   if (facts.evaluates_elsewhere)
     throw std::invalid_argument(
         "sync.form: change leaves each rank's optimizer its own state, and this optimizer keeps "

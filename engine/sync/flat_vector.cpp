@@ -14,11 +14,15 @@ FlatVector::FlatVector(gpu::Gpu* gpu, std::size_t count, const std::string& what
 
 std::vector<float> FlatVector::read() const {
   std::vector<float> values(count_);
-  if (where_ == nullptr)
-    std::copy_n(floats(), count_, values.begin());
-  else if (count_ > 0)
-    where_->copy(values.data(), floats(), count_ * sizeof(float));
+  read(values.data());
   return values;
+}
+
+void FlatVector::read(float* to) const {
+  if (where_ == nullptr)
+    std::copy_n(floats(), count_, to);
+  else if (count_ > 0)
+    where_->copy(to, floats(), count_ * sizeof(float));
 }
 
 void FlatVector::write(const float* from) {

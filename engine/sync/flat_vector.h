@@ -23,6 +23,7 @@ class FlatVector {
 
   /// Copies, where need be after all the GPU's work has been done.
   std::vector<float> read() const;
+  void read(float* to) const;
   void write(const float* from);
 
  private:

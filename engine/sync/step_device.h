@@ -51,6 +51,8 @@ class StepDevice {
 
   /// The summed gradient, clipped, in the device's memory; until the next begin().
   virtual float* gradient() = 0;
+  /// Somebody else than update() has written the parameters: copies of them no longer hold.
+  virtual void parameters_written() {}
   virtual const float* evaluated() = 0;  ///< SyncMode::evaluated
   virtual std::string note() const { return {}; }
 };

@@ -137,6 +137,7 @@ class StepOnGpu final : public StepDevice {
   }
 
   float* gradient() override { return shards_.gradient(0); }
+  void parameters_written() override { shards_.parameters_changed(false); }
   const float* evaluated() override {
     if (!p_.optimizer.evaluates_elsewhere()) return p_.replica.parameters.floats();
     float* const x = p_.replica.evaluation.floats();

@@ -19,7 +19,8 @@ struct SyncState {
   Ranks ranks = Ranks::equal;
   std::span<float> floats{};
   std::span<double> doubles{};
-  bool model_layout = false;  ///< floats are laid out as the model's parameters in its memory
+  /// Floats are laid out as the model's parameters, in its memory (perhaps a GPU's).
+  bool model_layout = false;
 };
 
 }  // namespace thalweg::engine

@@ -13,9 +13,8 @@ std::size_t plain_count(const SyncState& state, const Model& model) {
 }
 
 std::vector<float> plain_floats(const SyncState& state, const Model& model) {
-  std::vector<float> plain(state.floats.begin(), state.floats.end());
-  if (!state.model_layout) return plain;
-  plain.resize(static_cast<std::size_t>(model.parameter_count()));
+  if (!state.model_layout) return {state.floats.begin(), state.floats.end()};
+  std::vector<float> plain(static_cast<std::size_t>(model.parameter_count()));
   model.to_plain(state.floats.data(), plain.data());
   return plain;
 }

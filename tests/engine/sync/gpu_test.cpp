@@ -170,15 +170,17 @@ TEST_F(GpuSync, SumsOverRanksAndCompressionsWork) {
 
 TEST_F(GpuSync, RefusesWhatNeedsTheHost) {
   Case c = small();
-  c.sync = Map{{"mode", "adasum"}, {"form", "change"}};
+  c.sync = Map{{"mode", "lag"}};
   EXPECT_THROW(train(c, 2, 1), std::invalid_argument);
 }
 
+class GpuAdasum : public GpuSync, public testing::WithParamInterface<const char*> {};
+
 // As on the host, whose bits are not a GPU's.
-TEST_F(GpuSync, AdasumCombinesTheRanksGradients) {
+TEST_P(GpuAdasum, IsAsOnTheHost) {
   Case c = small();
   c.noise_every = 0;
-  c.sync = Map{{"mode", "adasum"}};
+  c.sync = Map{{"mode", "adasum"}, {"form", GetParam()}};
   Case reference = c;
   reference.device = "reference";
   for (const int ranks : {1, 2, 4}) {
@@ -190,6 +192,35 @@ TEST_F(GpuSync, AdasumCombinesTheRanksGradients) {
       thalweg::test::expect_near(here[0].parameters[i], truth.parameters[i], 1e-4f, i);
     for (std::size_t i = 0; i < truth.losses.size(); ++i)
       thalweg::test::expect_near(here[0].losses[i], truth.losses[i], 1e-4f * truth.losses[i], i);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Forms, GpuAdasum, testing::Values("gradient", "change"));
+
+// What reads weights in bfloat16 sees those that were combined, not the rank's own.
+TEST_F(GpuSync, AdasumOfChangesRenewsTheNarrowWeights) {
+  Case c = small();
+  c.noise_every = 0;
+  c.lr = 0.5;
+  c.precision = Precision::bf16;
+  c.sync = Map{{"mode", "adasum"}, {"form", "change"}};
+  const std::vector<Trained> here = train(c, 4, 1);
+  for (const Trained& rank : here)
+    EXPECT_EQ(rank, here[0]);
+  c.device = "cpu";
+  const Trained host = train(c, 4, 1).front();
+  for (std::size_t i = 0; i < host.losses.size(); ++i)
+    thalweg::test::expect_near(here[0].losses[i], host.losses[i], 2e-2f * host.losses[i], i);
+}
+
+TEST_F(GpuSync, AdasumOfChangesNamesWhatIsNotFinite) {
+  Case c = small();
+  c.sync = Map{{"mode", "adasum"}, {"form", "change"}};
+  c.noise_every = 0;
+  c.poisoned_from = 2;
+  for (const Trained& trained : train(c, 2, 1)) {
+    EXPECT_EQ(trained.not_finite_step, 2);
+    EXPECT_FALSE(trained.not_finite.empty());
   }
 }
 

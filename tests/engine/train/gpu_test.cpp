@@ -125,6 +125,27 @@ TEST_F(GpuAttempt, ResumesBitwiseInTheMiddleOfAnIntervalOnOtherRanks) {
   EXPECT_EQ(curve({parts.path() / "first", parts.path() / "second"}), curve({whole.path()}));
 }
 
+// Each rank's optimizer has states of its own, in its GPU's memory.
+TEST_F(GpuAttempt, AdasumOfChangesResumesBitwise) {
+  for (const char* device : {"cuda", "cpu"}) {
+    Trial trial = on_gpu();
+    trial.train.set("device", device);
+    trial.train.set("sync", Map{{"mode", "adasum"}, {"form", "change"}});
+    trial.train.set("checkpoint", Map{{"every", 10}, {"keep", 100}});
+    const test::TempDir parts;
+    run_to_end(trial, parts.path() / "first", 2);
+    const auto expected = curve({parts.path() / "first"});
+    for (const auto& entry :
+         std::filesystem::directory_iterator(parts.path() / "first/checkpoints"))
+      if (entry.path().filename() != checkpoint_name(10)) std::filesystem::remove(entry.path());
+    Trial rest = trial;
+    rest.resume = {parts.path() / "first/checkpoints"};
+    run_to_end(rest, parts.path() / "second", 2);
+    EXPECT_EQ(curve({parts.path() / "first", parts.path() / "second"}), expected) << device;
+    EXPECT_GT(curve({parts.path() / "second"}).size(), 5U) << device;
+  }
+}
+
 void write(const std::filesystem::path& file, const std::string& bytes) {
   std::ofstream(file, std::ios::binary) << bytes;
 }
