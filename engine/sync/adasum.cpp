@@ -20,14 +20,6 @@
 namespace thalweg::engine {
 namespace {
 
-/// Leaves each rank its own gradients.
-class NoSum : public BucketSum {
- public:
-  std::unique_ptr<comm::Request> start(const GradientPart&, std::int64_t) override {
-    return nullptr;
-  }
-};
-
 /// Every rank's optimizer makes its own step from the same weights w; then
 ///   w = w + Adasum of all ranks' changes.
 /// The optimizers' states differ between ranks. The changes are combined in the host's memory, also
@@ -87,20 +79,7 @@ class AdasumOfChanges : public SyncMode {
   const float* evaluated() override { return p_.replica.evaluated(p_.optimizer); }
   std::string note() const override { return device_->note(); }
 
-  std::vector<SyncState> states() override {
-    using enum SyncState::Ranks;
-    std::vector<SyncState> states;
-    for (std::size_t i = 0; i < p_.replica.states.size(); ++i)
-      states.push_back({"state" + std::to_string(i + 1),
-                        averaged,
-                        {p_.replica.states[i].floats(), p_.model.parameter_floats()},
-                        {},
-                        true});
-    if (!p_.replica.own.empty()) states.push_back({"own", averaged, p_.replica.own, {}, false});
-    if (!p_.replica.scalars.empty())
-      states.push_back({"scalars", averaged, {}, p_.replica.scalars, false});
-    return states;
-  }
+  std::vector<SyncState> states() override { return states_of_ranks(p_.replica, p_.model); }
 
  private:
   bool on_gpu() const { return p_.model.gpu() != nullptr; }

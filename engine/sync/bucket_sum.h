@@ -24,4 +24,12 @@ class BucketSum {
   virtual bool adds_up() const { return false; }
 };
 
+/// Leaves each rank its own gradients.
+class NoSum final : public BucketSum {
+ public:
+  std::unique_ptr<comm::Request> start(const GradientPart&, std::int64_t) override {
+    return nullptr;
+  }
+};
+
 }  // namespace thalweg::engine

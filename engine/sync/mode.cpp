@@ -16,7 +16,8 @@ namespace thalweg::engine {
 namespace {
 
 const jobspec::Table<SyncRow>& table() {
-  static const jobspec::Table<SyncRow> rows("mode", {synchronous_row(), lag_row(), adasum_row()});
+  static const jobspec::Table<SyncRow> rows(
+      "mode", {synchronous_row(), lag_row(), local_row(), adasum_row()});
   return rows;
 }
 

@@ -134,6 +134,9 @@ class SyncMode {
   }
   /// The weights to validate (Replica::evaluated), where the device wants them.
   virtual const float* evaluated() = 0;
+  /// The weights that checkpoints hold, in the device's memory: the replica's, or their mean where
+  /// those of the ranks differ. Null: the replica's. Collective.
+  virtual const float* parameters() { return nullptr; }
   /// A sentence for the journal, or nothing.
   virtual std::string note() const { return {}; }
   /// Whether the bits are the same on any number of ranks.
@@ -182,6 +185,7 @@ struct SyncRow {
 };
 SyncRow synchronous_row();
 SyncRow lag_row();
+SyncRow local_row();
 SyncRow adasum_row();
 
 }  // namespace thalweg::engine

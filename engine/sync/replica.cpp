@@ -46,4 +46,18 @@ const float* Replica::evaluated(const Optimizer<float>& optimizer) {
   return evaluation.floats();
 }
 
+std::vector<SyncState> states_of_ranks(Replica& replica, const Model& model) {
+  using enum SyncState::Ranks;
+  std::vector<SyncState> states;
+  for (std::size_t i = 0; i < replica.states.size(); ++i)
+    states.push_back({"state" + std::to_string(i + 1),
+                      averaged,
+                      {replica.states[i].floats(), model.parameter_floats()},
+                      {},
+                      true});
+  if (!replica.own.empty()) states.push_back({"own", averaged, replica.own, {}, false});
+  if (!replica.scalars.empty()) states.push_back({"scalars", averaged, {}, replica.scalars, false});
+  return states;
+}
+
 }  // namespace thalweg::engine

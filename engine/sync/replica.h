@@ -6,6 +6,7 @@
 #include "engine/nn/model.h"
 #include "engine/optim/optimizer.h"
 #include "engine/sync/flat_vector.h"
+#include "engine/sync/sync_state.h"
 
 namespace thalweg::engine {
 
@@ -30,5 +31,8 @@ struct Replica {
  private:
   std::vector<float*> state_pointers_;
 };
+
+/// What a mode must save whose ranks' optimizers have states of their own: new ranks get the mean.
+std::vector<SyncState> states_of_ranks(Replica& replica, const Model& model);
 
 }  // namespace thalweg::engine

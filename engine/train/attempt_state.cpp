@@ -180,7 +180,7 @@ void Attempt::require_equal_replicas() {
                                std::to_string(step) + " (do the nodes have different processors?)");
 }
 
-Checkpoint Attempt::take_checkpoint(std::vector<CheckpointPart> parts) const {
+Checkpoint Attempt::take_checkpoint(std::vector<CheckpointPart> parts, const float* weights) const {
   Checkpoint c;
   c.parts = std::move(parts);
   c.step = step;
@@ -194,16 +194,16 @@ Checkpoint Attempt::take_checkpoint(std::vector<CheckpointPart> parts) const {
   c.schedule = schedule->state();
   c.stop = stop_rule.state();
   c.best = best.state();
-  const auto plain = [&](const FlatVector& device) {
+  const auto plain = [&](const float* device) {
     std::vector<float> values(static_cast<std::size_t>(model->parameter_count()));
-    model->to_plain(device.floats(), values.data());
+    model->to_plain(device, values.data());
     return values;
   };
-  c.parameters = plain(replica->parameters);
+  c.parameters = plain(weights != nullptr ? weights : replica->parameters.floats());
   c.running = replica->running.read();
   c.names = names;
   for (const FlatVector& state : replica->states)
-    c.states.push_back(plain(state));
+    c.states.push_back(plain(state.floats()));
   c.own = replica->own;
   c.scalars = replica->scalars;
   return c;
@@ -224,18 +224,20 @@ void Attempt::write(const Checkpoint& checkpoint) {
 void Attempt::save_checkpoint() {
   const Stopwatch whole;
   std::vector<CheckpointPart> parts = collect_states(mode->states(), *model, in.group);
+  const float* const weights = mode->parameters();
   if (!is_root()) return;
-  write(take_checkpoint(std::move(parts)));
+  write(take_checkpoint(std::move(parts), weights));
   spent.checkpoints += whole.ms() / 1000;
 }
 
 void Attempt::save_best() {
   const Stopwatch whole;
   std::vector<CheckpointPart> parts = collect_states(mode->states(), *model, in.group);
+  const float* const weights = mode->parameters();
   char written = 1;
   if (is_root()) {
     try {
-      write(take_checkpoint(std::move(parts)));
+      write(take_checkpoint(std::move(parts), weights));
     } catch (const std::system_error& e) {
       written = 0;
       record.note("warning",

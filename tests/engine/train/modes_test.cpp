@@ -1,5 +1,5 @@
-// sync.mode lag through the whole engine: attempts that are lost, and the largest stable learning
-// rate on a quadratic.
+// Sync modes through the whole engine: attempts that are lost, and the largest stable learning rate
+// under lag on a quadratic.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -39,6 +39,34 @@ TEST(LagAttempt, ResumesBitwiseOnOtherRanks) {
   const test::TempDir synchronous;
   run_to_end(plain, synchronous.path(), 1);
   EXPECT_NE(curve({synchronous.path()}), expected);
+}
+
+// In the middle of a period; the checkpoint's weights are the ranks' mean.
+TEST(LocalAttempt, ResumesBitwiseOnAsManyRanks) {
+  for (const char* device : {"reference", "cpu"}) {
+    Trial trial = tiny_trial();
+    trial.train.set("device", device);
+    trial.train.set("sync", Map{{"mode", "local"}, {"period", 7}, {"synchronous_steps", 10}});
+    trial.train.set("checkpoint", Map{{"every", 8}, {"keep", 100}});
+    const test::TempDir whole;
+    run_to_end(trial, whole.path(), 2);
+    const auto expected = curve({whole.path()});
+    for (const int step : {8, 32}) {
+      const test::TempDir first, second;
+      trial.resume.clear();
+      run_to_end(trial, first.path(), 2);
+      for (const auto& entry : std::filesystem::directory_iterator(first.path() / "checkpoints"))
+        if (entry.path().filename() != checkpoint_name(step)) std::filesystem::remove(entry.path());
+      trial.resume = {first.path() / "checkpoints"};
+      run_to_end(trial, second.path(), 2);
+      EXPECT_EQ(curve({first.path(), second.path()}), expected) << device << ", " << step;
+    }
+    // Other ranks make other steps of their own.
+    const test::TempDir three;
+    trial.resume.clear();
+    run_to_end(trial, three.path(), 3);
+    EXPECT_NE(curve({three.path()}), expected) << device;
+  }
 }
 
 /// Losses at half of the steps and at the end, of one weight and one bias whose loss is a quadratic
