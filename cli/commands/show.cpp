@@ -7,6 +7,7 @@
 #include <ostream>
 #include <set>
 
+#include "base/shell.h"
 #include "cli/commands/common.h"
 #include "cli/commands/table.h"
 #include "cli/output/csv.h"
@@ -264,8 +265,12 @@ Next print_attempts(Context& context, const TrialAnswer& trial) {
   } else if (trial.state == "running") {
     next.emplace_back("thalweg watch " + trial.id, "follow it");
   }
-  next.emplace_back("thalweg curve " + trial.id + " " + jobspec::metric::train_loss,
-                    "plot a metric");
+  const auto& metrics = trial.metrics;
+  if (const auto loss = metrics.find(jobspec::metric::train_loss); loss != metrics.end())
+    next.emplace_back("thalweg curve " + trial.id + " " + loss->first, "plot a metric");
+  else if (!metrics.empty())  // programs of users have their own
+    next.emplace_back("thalweg curve " + trial.id + " " + shell_word(metrics.begin()->first),
+                      "plot a metric");
   next.emplace_back("thalweg show " + last.id, "events of the last attempt");
   return next;
 }

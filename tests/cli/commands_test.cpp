@@ -359,6 +359,15 @@ TEST_F(CliTables, CompareShowsWhatWasChosen) {
   EXPECT_THAT(csv, HasSubstr("\n1,adamw,0.003,6,2,"));
 }
 
+TEST_F(CliTables, ShowSuggestsAMetricThatTheTrialHas) {
+  json answer = sample("trial");
+  controller().answer("GET /v1/trials/12.2", answer);
+  EXPECT_THAT(thalweg({"show", "12.2"}).out, HasSubstr("thalweg curve 12.2 train/loss "));
+  answer["metrics"] = {{"my loss", {{"last", 1}, {"step", 1}, {"min", 1}, {"max", 1}}}};
+  controller().answer("GET /v1/trials/12.2", answer);
+  EXPECT_THAT(thalweg({"show", "12.2"}).out, HasSubstr("thalweg curve 12.2 'my loss' "));
+}
+
 TEST_F(CliTables, CompareHidesRowsThatWaitAndTargetsThatNobodyReached) {
   json answer = sample("compare");
   for (json& row : answer["rows"])
