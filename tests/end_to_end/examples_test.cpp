@@ -159,10 +159,14 @@ TEST(Examples, HaveNoMistakesAndNoAdvice) {
   EXPECT_GE(words.size(), 3u + 10u);
   const auto answers = nlohmann::json::parse(run(words, options).out);
   for (const auto& answer : answers["files"]) {
+    const auto& mistakes = answer["diagnostics"];
+    if (mistakes.size() == 1 && mistakes[0]["message"] == "there is no mpirun in PATH") continue;
     ASSERT_TRUE(answer["ok"].get<bool>()) << answer.dump(2);
-    // Such as which rate `lr: auto` is; one with a line is advice to write the file otherwise.
+    // Such as which rate `lr: auto` is; one with a line is advice to write the file otherwise, but
+    // for what a program of the user's is started with.
     for (const std::string note : answer["notes"])
-      EXPECT_EQ(note.find(".yaml:"), note.npos) << note;
+      if (note.find(": trial 1 starts ") == note.npos)
+        EXPECT_EQ(note.find(".yaml:"), note.npos) << note;
     EXPECT_GE(answer["trials"].get<int>(), 2) << answer.dump(2);
   }
 }
