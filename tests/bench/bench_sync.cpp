@@ -1,10 +1,12 @@
-// How much of a step's communication hides behind backward:
-//   thalweg-launch -n 2 -- bench_overlap [MODEL ...] [key=value ...]
+// The steps of all sync modes side by side, and how much of their communication hides behind
+// computation:
+//   thalweg-launch -n 2 -- bench_sync [MODEL ...] [key=value ...]
 //   MODEL: mlp (784-512-512-10), lenet (1x28x28); both where none is named
 //   keys: batch (128), shards (4), threads (1), rounds (12), steps (40, in a round), device (cpu),
-//   and any option of train.sync
-// The same training with and without overlap, by turns in one run; the table has the medians of all
-// steps, averaged over the ranks. Rank 0 prints.
+//   rows (all; names of rows separated by commas), and any option of train.sync
+// The same training by turns in one run; the table has the medians of all steps, averaged over the
+// ranks, but for samples/s, which is of all steps together: modes that communicate now and then
+// have steps of several kinds. Rank 0 prints.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -33,7 +35,8 @@ double ms_since(Clock::time_point start) {
 
 struct Settings {
   std::map<std::string, std::string> values{{"batch", "128"}, {"shards", "4"}, {"threads", "1"},
-                                            {"rounds", "12"}, {"steps", "40"}, {"device", "cpu"}};
+                                            {"rounds", "12"}, {"steps", "40"}, {"device", "cpu"},
+                                            {"rows", ""}};
   jobspec::Map sync;
   std::vector<std::string> models;
 
@@ -44,19 +47,38 @@ struct Settings {
 enum Column : std::size_t { kStep, kCompute, kComm, kExposed, kSkew, kUpdate, kColumns };
 constexpr const char* kHeads[] = {"step", "backward", "comm", "exposed", "skew", "update"};
 
-/// One way of training, with all that it needs.
-struct Way {
-  Way(const Model& model, const Optimizer<float>& optimizer, comm::Group& group,
-      ExecutorPool& executors, const Sharding& sharding, jobspec::Map sync, bool overlap)
-      : replica(model, optimizer) {
+/// What is compared; the first row that is measured is the reference.
+const std::vector<std::pair<const char*, jobspec::Map>>& rows() {
+  using jobspec::Map;
+  static const std::vector<std::pair<const char*, Map>> all = {
+      {"sync", Map{}},
+      {"no overlap", Map{{"overlap", false}}},
+      {"sum: ranks", Map{{"sum", "ranks"}}},
+      {"bf16", Map{{"compress", "bf16"}}},
+      {"powersgd", Map{{"compress", "powersgd"}}},
+      {"lag 1", Map{{"mode", "lag"}}},
+      {"local 8", Map{{"mode", "local"}, {"period", 8}}},
+      {"adasum", Map{{"mode", "adasum"}}},
+      {"adasum, change", Map{{"mode", "adasum"}, {"form", "change"}}},
+  };
+  return all;
+}
+
+/// One row, with all that it needs.
+struct Training {
+  Training(const char* row, const Model& model, const Optimizer<float>& optimizer,
+           comm::Group& group, ExecutorPool& executors, const Sharding& sharding,
+           const jobspec::Map& sync)
+      : name(row), replica(model, optimizer) {
     model.initialize(1, replica.parameters.floats(), replica.running.floats());
-    sync.emplace_back("overlap", overlap);
     mode = make_sync_mode(sync, {model, optimizer, group, executors, replica, sharding, 1, 0});
   }
   void step(const StepInput& input) {
     const auto start = Clock::now();
     const StepOutcome outcome = mode->step(input);
     columns[kStep].push_back(ms_since(start));
+    total_ms += columns[kStep].back();
+    if (!outcome.here) return;
     columns[kCompute].push_back(outcome.compute_ms);
     columns[kUpdate].push_back(outcome.optimizer_ms);
     if (!outcome.comm_before) return;
@@ -67,6 +89,7 @@ struct Way {
   void forget() {
     for (auto& column : columns)
       column.clear();
+    total_ms = 0;
   }
   std::vector<double> medians(comm::Group& group) {
     std::vector<double> result;
@@ -78,16 +101,17 @@ struct Way {
     return result;
   }
 
+  const char* name;
   Replica replica;
   std::unique_ptr<SyncMode> mode;
   std::vector<double> columns[kColumns];
+  double total_ms = 0;
+  std::int64_t steps = 0;
 };
 
-void print(const char* what, const std::vector<double>& medians) {
-  std::printf("%-18s", what);
-  for (const double value : medians)
-    std::printf("%10.3f", value);
-  std::printf("\n");
+bool is_chosen(const Settings& settings, const std::string& row) {
+  const std::string& rows = settings.values.at("rows");
+  return rows.empty() || ("," + rows + ",").find("," + row + ",") != std::string::npos;
 }
 
 void measure(const std::string& name, const Settings& settings, comm::Group& group) {
@@ -103,8 +127,18 @@ void measure(const std::string& name, const Settings& settings, comm::Group& gro
   const auto optimizer = make_optimizer<float>(
       jobspec::Map{{"name", "momentum"}, {"momentum", 0.9}}, parameters_of(*model));
   ExecutorPool executors(*model, settings.number("threads"));
-  Way late(*model, *optimizer, group, executors, sharding, settings.sync, false);
-  Way early(*model, *optimizer, group, executors, sharding, settings.sync, true);
+  std::vector<std::unique_ptr<Training>> all;
+  for (const auto& [row, own] : rows()) {
+    if (!is_chosen(settings, row)) continue;
+    jobspec::Map sync = settings.sync;
+    sync.insert(sync.end(), own.begin(), own.end());
+    try {
+      all.push_back(
+          std::make_unique<Training>(row, *model, *optimizer, group, executors, sharding, sync));
+    } catch (const std::invalid_argument& e) {
+      if (group.rank() == 0) std::printf("%s: %s\n", row, e.what());
+    }
+  }
 
   const auto samples = static_cast<std::size_t>(sharding.mine() * sharding.shard_batch());
   const auto floats = static_cast<std::size_t>(elements(shape.sample));
@@ -116,38 +150,43 @@ void measure(const std::string& name, const Settings& settings, comm::Group& gro
   for (std::size_t i = 0; i < labels.size(); ++i)
     labels[i] = static_cast<std::int32_t>(philox(1, Stream::noise, 99, i)[0] % 10);
 
-  const auto run = [&](Way& way, std::int64_t& number, int steps) {
-    for (const std::int64_t end = number + steps; number < end; ++number) {
-      const auto first = static_cast<std::size_t>(number % batches) * samples;
+  const auto run = [&](Training& training, int steps) {
+    for (const std::int64_t end = training.steps + steps; training.steps < end; ++training.steps) {
+      const auto first = static_cast<std::size_t>(training.steps % batches) * samples;
       StepInput input;
-      input.context = {number, 0.01};
+      input.context = {training.steps, 0.01};
       input.inputs = inputs.floats() + first * floats;
       input.labels = labels.data() + first;
       input.sample_floats = floats;
-      way.step(input);
+      training.step(input);
     }
+    training.mode->settle();
   };
-  std::int64_t late_steps = 0, early_steps = 0;
-  for (int round = -1; round < settings.number("rounds"); ++round) {
-    run(late, late_steps, settings.number("steps"));
-    run(early, early_steps, settings.number("steps"));
-    if (round >= 0) continue;  // warming up
-    late.forget();
-    early.forget();
+  for (int round = -1; round < settings.number("rounds"); ++round)
+    for (const auto& training : all) {
+      run(*training, settings.number("steps"));
+      if (round < 0) training->forget();  // warming up
+    }
+  if (group.rank() == 0) {
+    std::printf("%s: %lld parameters, batch %d in %d shards, %d ranks; ms per step\n%-16s",
+                name.c_str(), static_cast<long long>(model->parameter_count()),
+                sharding.global_batch, sharding.shards, group.size(), "");
+    for (const char* head : kHeads)
+      std::printf("%10s", head);
+    std::printf("%12s%10s\n", "samples/s", "of first");
   }
-  const auto without = late.medians(group), with = early.medians(group);
-  if (group.rank() != 0) return;
-  std::printf("%s: %lld parameters, batch %d in %d shards, %d ranks; ms per step\n%-18s",
-              name.c_str(), static_cast<long long>(model->parameter_count()), sharding.global_batch,
-              sharding.shards, group.size(), "");
-  for (const char* head : kHeads)
-    std::printf("%10s", head);
-  std::printf("\n");
-  print("without overlap", without);
-  print("with overlap", with);
-  std::printf("%s: %.1f %% of the communication is hidden; the step takes %.3f of its time\n\n",
-              name.c_str(), 100 * (1 - with[kExposed] / without[kComm]),
-              with[kStep] / without[kStep]);
+  const double count = settings.number("rounds") * settings.number("steps");
+  double first = 0;
+  for (const auto& training : all) {
+    const std::vector<double> medians = training->medians(group);
+    if (group.rank() != 0) continue;
+    const double rate = 1000 * count * sharding.global_batch / training->total_ms;
+    if (first == 0) first = rate;
+    std::printf("%-16s", training->name);
+    for (const double value : medians)
+      std::printf("%10.3f", value);
+    std::printf("%12.0f%10.3f\n", rate, rate / first);
+  }
 }
 
 Settings read(int count, char** arguments) {
@@ -189,7 +228,7 @@ int main(int count, char** arguments) {
   try {
     return thalweg::engine::run(count, arguments);
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "bench_overlap: %s\n", error.what());
+    std::fprintf(stderr, "bench_sync: %s\n", error.what());
     return 1;
   }
 }

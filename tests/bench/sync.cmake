@@ -1,2 +1,2 @@
-add_executable(bench_overlap bench_overlap.cpp)
-target_link_libraries(bench_overlap PRIVATE thalweg_settings thalweg_sync)
+add_executable(bench_sync bench_sync.cpp)
+target_link_libraries(bench_sync PRIVATE thalweg_settings thalweg_sync)
