@@ -255,7 +255,7 @@ Pointer make_int_uniform(Fields& fields) {
 }
 
 /// What a row asks of its two numbers.
-enum class Ask { min_max, positive_min_max, exponents, mu_sigma, log_mu_sigma };
+enum class Ask { min_max, positive_min_max, exponents, mu_sigma, log_mu_sigma, shape };
 
 bool in_range(Fields& fields, Ask ask, double a, double b) {
   const auto wrong = [&](const char* key, const std::string& expected,
@@ -273,6 +273,13 @@ bool in_range(Fields& fields, Ask ask, double a, double b) {
     }
     return true;
   }
+  if (ask == Ask::shape) {
+    // Missing ones are 1, which is good.
+    constexpr double most = 1e4;
+    if (a <= 0 || a > most) return wrong("a", "a number above 0, at most 10000");
+    if (b <= 0 || b > most) return wrong("b", "a number above 0, at most 10000");
+    return true;
+  }
   if (ask == Ask::positive_min_max && a <= 0)
     return wrong("min", "a number above 0",
                  "a logarithm has no 0: write the smallest value that is meant, as 1.0e-5");
@@ -287,10 +294,13 @@ bool in_range(Fields& fields, Ask ask, double a, double b) {
 
 Pointer make_range(Fields& fields, Quantile quantile, Ask ask, bool quantised) {
   const bool gauss = ask == Ask::mu_sigma || ask == Ask::log_mu_sigma;
-  double a = 0, b = 1, step = 1;
+  const bool shape = ask == Ask::shape;
+  double a = shape ? 1 : 0, b = 1, step = 1;
   bool good = true;
   if (gauss) {
     good = fields.optional_real("mu", a) & fields.optional_real("sigma", b);
+  } else if (shape) {
+    good = fields.optional_real("a", a) & fields.optional_real("b", b);
   } else {
     good = fields.require("min", "a number") & fields.require("max", "a number");
     good = good && (fields.real("min", a) & fields.real("max", b));
@@ -362,6 +372,8 @@ const Row table[] = {
     {"log_normal", "mu, sigma of the logarithm", range<log_gauss_quantile, Ask::log_mu_sigma>},
     {"q_log_normal", "mu, sigma of the logarithm, q: multiples of q",
      range<log_gauss_quantile, Ask::log_mu_sigma, true>},
+    {"beta", "a, b: between 0 and 1", range<beta_quantile, Ask::shape>},
+    {"q_beta", "a, b, q: multiples of q", range<beta_quantile, Ask::shape, true>},
 };
 
 const Row* find_row(const std::string& name) {
@@ -374,7 +386,7 @@ const Row* find_row(const std::string& name) {
 /// The distribution that is meant where none is named; nullptr where none can be.
 const char* implied(Fields& fields) {
   // take() also makes these names known to finish().
-  for (const char* key : {"min", "max", "q", "mu", "sigma", "probabilities"})
+  for (const char* key : {"min", "max", "q", "mu", "sigma", "a", "b", "probabilities"})
     fields.take(key);
   fields.take_quietly("samples");
   const bool constant = fields.take("value"), categorical = fields.take("values");

@@ -19,6 +19,50 @@ double polynomial(const double (&coefficients)[n], double x) {
   return sum;
 }
 
+/// log of the gamma function, x > 0: Stirling's series (DLMF 5.11.1), from 10 on.
+double log_gamma(double x) {
+  double product = 1;
+  for (; x < 10; ++x)
+    product *= x;
+  const double z = 1 / (x * x);
+  static constexpr double series[] = {-691.0 / 360360, 1.0 / 1188, -1.0 / 1680,
+                                      1.0 / 1260,      -1.0 / 360, 1.0 / 12};
+  constexpr double half_log_2_pi = 0.91893853320467274178;
+  return (x - 0.5) * exact_log(x) - x + half_log_2_pi + polynomial(series, z) / x -
+         exact_log(product);
+}
+
+/// Keeps Lentz's quotients away from 0.
+double not_zero(double x) {
+  constexpr double tiny = 1e-300;
+  return std::fabs(x) < tiny ? tiny : x;
+}
+
+/// The continued fraction of I_x(a, b), by Lentz's method; fast for x < (a + 1) / (a + b + 2).
+double beta_fraction(double x, double a, double b) {
+  double c = 1, d = 1 / not_zero(1 - (a + b) * x / (a + 1)), product = d;
+  constexpr int most = 2000;
+  for (int m = 1; m < most; ++m) {
+    const double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+    d = 1 / not_zero(1 + even * d);
+    c = not_zero(1 + even / c);
+    product *= d * c;
+    const double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+    d = 1 / not_zero(1 + odd * d);
+    c = not_zero(1 + odd / c);
+    product *= d * c;
+    if (std::fabs(d * c - 1) < 1e-15) break;
+  }
+  return product;
+}
+
+/// I_x(a, b), 0 < x < 1; log_beta is log B(a, b).
+double incomplete_beta(double x, double a, double b, double log_beta) {
+  const double front = exact_exp(a * exact_log(x) + b * exact_log(1 - x) - log_beta);
+  if (x < (a + 1) / (a + b + 2)) return front * beta_fraction(x, a, b) / a;
+  return 1 - front * beta_fraction(1 - x, b, a) / b;
+}
+
 }  // namespace
 
 double exact_exp(double x) {
@@ -77,6 +121,20 @@ double normal_quantile(double u) {
   const double q = u - 0.5;
   const double r = q * q;
   return polynomial(a, r) * q / polynomial(b, r);
+}
+
+double beta_quantile(double u, double a, double b) {
+  if (u <= 0) return 0;
+  if (u >= 1) return 1;
+  const double log_beta = log_gamma(a) + log_gamma(b) - log_gamma(a + b);
+  double low = 0, high = 1;
+  constexpr int most = 1100;  // down to the smallest double
+  for (int i = 0; i < most; ++i) {
+    const double middle = low + (high - low) / 2;
+    if (middle <= low || middle >= high) break;
+    (incomplete_beta(middle, a, b, log_beta) < u ? low : high) = middle;
+  }
+  return high;
 }
 
 }  // namespace thalweg::jobspec

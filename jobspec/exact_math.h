@@ -13,5 +13,9 @@ double exact_log(double x);
 /// The value below which a standard normal variable falls with probability u, 0 < u < 1. Relative
 /// error below 2e-9 (P. J. Acklam's rational approximation), plenty for sampling.
 double normal_quantile(double u);
+/// The value below which a Beta(a, b) variable falls with probability u, 0 <= u <= 1; 0 < a, b <=
+/// 10000. Bisects the regularised incomplete beta function, taken from its continued fraction
+/// (DLMF 8.17.22): to the last bits of the function, not of the value.
+double beta_quantile(double u, double a, double b);
 
 }  // namespace thalweg::jobspec

@@ -250,6 +250,8 @@ Value definitions() {
                          {"q", number},
                          {"mu", number},
                          {"sigma", number},
+                         {"a", number},
+                         {"b", number},
                          {"samples", Map{{"type", "integer"}, {"minimum", 1}}},
                          {"parameters", Map{{"type", "object"}, {"additionalProperties", group}}}});
   Map plain = one.as_map();

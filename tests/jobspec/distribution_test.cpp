@@ -70,9 +70,26 @@ TEST(Distribution, NormalOnesMatchKnownQuantiles) {
   EXPECT_EQ(make("{distribution: q_log_normal, mu: 2, sigma: 1}")->sample(0.5).as_int(), 7);
 }
 
+TEST(Distribution, BetaOnesMatchClosedForms) {
+  for (const double u : {0.001, 0.1, 0.5, 0.9, 0.999}) {
+    const auto draw = [u](const std::string& text) { return make(text)->sample(u).as_double(); };
+    EXPECT_NEAR(draw("{distribution: beta}"), u, 1e-14);
+    EXPECT_NEAR(draw("{distribution: beta, a: 3}"), std::cbrt(u), 1e-13);
+    EXPECT_NEAR(draw("{distribution: beta, b: 4}"), 1 - std::pow(1 - u, 0.25), 1e-13);
+    EXPECT_NEAR(draw("{distribution: beta, a: 0.5, b: 0.5}"),
+                std::pow(std::sin(std::acos(-1) * u / 2), 2), 1e-13);
+    // I_x(2, 2) = 3 x^2 - 2 x^3
+    const double x = draw("{distribution: beta, a: 2, b: 2}");
+    EXPECT_NEAR(3 * x * x - 2 * x * x * x, u, 1e-13);
+  }
+  EXPECT_NEAR(make("{distribution: beta, a: 1e4, b: 1e4}")->sample(0.5).as_double(), 0.5, 1e-9);
+  EXPECT_EQ(make("{distribution: q_beta, a: 2, b: 2, q: 0.25}")->sample(0.4).as_double(), 0.5);
+  EXPECT_EQ(make("{distribution: q_beta}")->sample(0.7).as_int(), 1);
+}
+
 TEST(Distribution, EveryRowHasADocAndAName) {
   const auto docs = distribution_docs();
-  EXPECT_EQ(docs.size(), 16u);
+  EXPECT_EQ(docs.size(), 18u);
   for (const auto& [name, doc] : docs)
     EXPECT_FALSE(doc.empty()) << name;
 }
