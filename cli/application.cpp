@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "cli/command.h"
+#include "cli/commands/common.h"
 #include "cli/help.h"
 #include "cli/output/text.h"
 #include "daemon/api/client.h"
@@ -111,6 +112,9 @@ int run_application(const std::vector<std::string>& words, std::ostream& out, st
   } catch (const std::exception& error) {
     code = complain(context, exit_failed, error.what());
   }
+  if (code == exit_not_found)
+    for (const std::string& line : other_records(context))
+      err << "  " << line << '\n';
   out.flush();
   if (!out && code == exit_ok) return complain(context, exit_failed, "cannot write the output");
   return code;

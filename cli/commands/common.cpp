@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "base/shell.h"
 #include "cli/output/format.h"
 #include "cli/output/text.h"
 #include "cli/output/watcher.h"
@@ -111,6 +112,27 @@ jobspec::Id id_or_newest(Context& context, const std::string& text) {
   if (sweeps.empty())
     throw CommandError(exit_not_found, "there are no sweeps yet", "try: thalweg run sweep.yaml");
   return parse_id(text_at(sweeps[0], "id"));
+}
+
+std::vector<std::string> other_records(Context& context) {
+  std::vector<std::string> lines;
+  try {
+    const Json answer = context.controller_if_any().get("/v1/homes");
+    for (const Json& home : list_at(answer, "homes")) {
+      const std::string host = text_at(home, "host"), folder = text_at(home, "home");
+      const bool here = host == text_at(answer, "host");
+      lines.push_back(printable(
+          here
+              ? fmt::format("the record in {} has the same run folders: THALWEG_HOME={} thalweg ls",
+                            folder, shell_word(folder))
+              : fmt::format("this is {}; your record on {} ({}) has the same run folders: ssh {} "
+                            "thalweg ls",
+                            text_at(answer, "host"), host, folder, shell_word(host))));
+    }
+  } catch (const std::exception&) {
+    // A controller of another version, or run folders that do not answer.
+  }
+  return lines;
 }
 
 void print_table(Context& context, const Table& table, const Format& format) {

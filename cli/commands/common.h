@@ -35,6 +35,10 @@ std::string path_of(const jobspec::Id& id);
 /// there is none.
 jobspec::Id id_or_newest(Context& context, const std::string& text);
 
+/// Where a person may have meant another record (a home is on one machine's own disk): a line for
+/// each that has the same run folders. None where nobody can tell; throws nothing.
+std::vector<std::string> other_records(Context& context);
+
 void print_table(Context& context, const Table& table, const Format& format);
 
 /// Aligned "name  value" lines; pairs without a value are left out.

@@ -50,6 +50,8 @@ void print_status(Context& context, const Json& ping) {
       pairs.emplace_back("trouble", Cell(plain_text(trouble), "", Tint::red));
   pairs.emplace_back("sweeps", count_of(count_at(ping, "active_sweeps"), "active sweep") + ", " +
                                    count_of(count_at(ping, "running_attempts"), "running attempt"));
+  for (const std::string& line : other_records(context))
+    pairs.emplace_back("elsewhere", line);
   print_pairs(context, pairs);
 }
 

@@ -10,7 +10,6 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "base/shell.h"
 #include "cli/commands/common.h"
 #include "cli/commands/table.h"
 #include "cli/output/format.h"
@@ -146,28 +145,6 @@ void add_sizes(Context& context, Json& sweeps) {
     sweep["bytes"] = bytes[text_at(sweep, "id")];
 }
 
-/// Where a person may have meant another record: a home is on one machine's own disk.
-void print_other_homes(Context& context) {
-  Json answer;
-  try {
-    answer = context.controller().get("/v1/homes");
-  } catch (const std::exception&) {
-    return;  // a controller of another version, or run folders that do not answer
-  }
-  for (const Json& home : list_at(answer, "homes")) {
-    const std::string host = text_at(home, "host"), folder = text_at(home, "home");
-    const bool here = host == text_at(answer, "host");
-    context.out << printable(
-                       here ? fmt::format("the record in {} has the same run folders: "
-                                          "THALWEG_HOME={} thalweg ls",
-                                          folder, shell_word(folder))
-                            : fmt::format("this is {}; your record on {} ({}) has the same run "
-                                          "folders: ssh {} thalweg ls",
-                                          text_at(answer, "host"), host, folder, shell_word(host)))
-                << '\n';
-  }
-}
-
 int ls(Context& context, const Options& options) {
   Json answer = find_sweeps(context, options);
   if (options.size) add_sizes(context, answer["sweeps"]);
@@ -179,7 +156,8 @@ int ls(Context& context, const Options& options) {
   if (sweeps.empty() && !options.format.csv) {
     context.out << (options.filters() ? "no sweep fits; thalweg ls lists all but archived ones\n"
                                       : "no sweeps yet; try: thalweg run sweep.yaml\n");
-    print_other_homes(context);
+    for (const std::string& line : other_records(context))
+      context.out << line << '\n';
     return exit_ok;
   }
   print_table(context, sweep_table(sweeps), options.format);

@@ -70,6 +70,15 @@ std::string ending(const AttemptMessage& attempt) {
   return join(parts, "; ");
 }
 
+/// Why it failed, waits, or is tried again.
+std::string why(const TrialMessage& trial) {
+  if (!trial.reason.empty()) return trial.reason;
+  std::vector<std::string> parts;
+  if (const auto& waiting = trial.progress.waiting_for) parts.push_back(*waiting);
+  if (const auto& before = trial.progress.last_end) parts.push_back("before: " + *before);
+  return join(parts, "; ");
+}
+
 Table trial_table(const SweepSnapshot& sweep, std::size_t limit) {
   Table table({{"id", "trial", Align::right},
                {"state", "state"},
@@ -89,8 +98,7 @@ Table trial_table(const SweepSnapshot& sweep, std::size_t limit) {
                Cell(parameter_label(trial.parameters), plain_text(trial.parameters)),
                std::to_string(trial.seed), std::to_string(trial.attempts),
                number_cell(real(progress.step)), number_cell(progress.loss),
-               number_cell(progress.metric), number_cell(progress.best),
-               trial.reason.empty() ? progress.waiting_for.value_or("") : trial.reason});
+               number_cell(progress.metric), number_cell(progress.best), why(trial)});
   }
   return table;
 }

@@ -129,6 +129,11 @@ TEST_F(CliUpkeep, AnEmptyRecordNamesTheOthers) {
               AllOf(HasSubstr("this is login2; your record on login1 (/var/tmp/ada) has the same "
                               "run folders: ssh login1 thalweg ls\n"),
                     HasSubstr("THALWEG_HOME=/var/tmp/b thalweg ls\n")));
+  // So does what was not found, and the controller's own status.
+  EXPECT_THAT(thalweg({"show", "99"}).err,
+              HasSubstr("\n  this is login2; your record on login1 (/var/tmp/ada) has the same"));
+  EXPECT_THAT(thalweg({"daemon", "status"}).out,
+              HasSubstr("elsewhere      this is login2; your record on login1"));
 }
 
 class CliRestore : public CommandTest {
