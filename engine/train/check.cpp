@@ -59,6 +59,12 @@ struct Checker::Compiled {
   std::exception_ptr error;
 };
 
+/// What an init_from leads to, without the arrays: a sweep's trials may begin with many of them.
+struct Checker::Begun {
+  Beginning beginning;
+  std::exception_ptr error;
+};
+
 /// One configuration on its way through the stages.
 class Checker::Visit {
  public:
@@ -308,10 +314,27 @@ class Checker::Visit {
   void look_at_beginning() {
     const auto from = factory_.init_from();
     if (!from || (from->file.empty() && subject_.init_from.empty())) return;
-    const Beginning beginning = load_beginning(*from, subject_.init_from, graph());
-    if (beginning.checkpoint && report.length.total_steps > 0)
-      continued(beginning, run_identity(factory_.resolved(settings_, report.shards), 0,
-                                        report.length.total_steps));
+    std::string key = data_key_ + factory_.graph_key() + factory_.init_from_key();
+    for (const std::filesystem::path& folder : subject_.init_from)
+      key += '\n' + folder.string();
+    std::shared_ptr<const Begun>& known = c_.begun_[key];
+    if (!known) known = std::make_shared<const Begun>(begin_with(*from));
+    if (known->error) std::rethrow_exception(known->error);
+    if (known->beginning.checkpoint && report.length.total_steps > 0)
+      continued(known->beginning, run_identity(factory_.resolved(settings_, report.shards), 0,
+                                               report.length.total_steps));
+  }
+
+  Begun begin_with(const InitFrom& from) const {
+    Begun begun;
+    try {
+      begun.beginning = load_beginning(from, subject_.init_from, graph());
+    } catch (...) {
+      begun.error = std::current_exception();
+    }
+    begun.beginning.pieces.clear();
+    if (begun.beginning.checkpoint) begun.beginning.checkpoint->drop_arrays();
+    return begun;
   }
 
   void tell_metrics() {

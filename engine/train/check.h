@@ -85,7 +85,8 @@ struct CheckSubject {
   std::vector<std::filesystem::path> init_from{};
 };
 
-/// Keeps data and models between configurations that share them. Not thread-safe.
+/// Keeps data, models and what init_from leads to between configurations that share them. Not
+/// thread-safe.
 class Checker {
  public:
   explicit Checker(CheckOptions options = {});
@@ -96,12 +97,14 @@ class Checker {
  private:
   struct Data;
   struct Compiled;
+  struct Begun;
   class Visit;
 
   CheckOptions options_;
   jobspec::Schema schema_;
   std::map<std::string, std::shared_ptr<const Data>> data_;
   std::map<std::string, std::shared_ptr<const Compiled>> compiled_;
+  std::map<std::string, std::shared_ptr<const Begun>> begun_;
 };
 
 /// What `--check` prints about a trial. Throws as set-up does.

@@ -275,6 +275,13 @@ std::filesystem::path checkpoint_name(std::int64_t step) {
   return std::string(kStem) + digits + std::string(kEnding);
 }
 
+void Checkpoint::drop_arrays() {
+  for (std::vector<float>* array : {&parameters, &running, &own})
+    *array = {};
+  states.clear();
+  parts.clear();
+}
+
 void write_checkpoint(const std::filesystem::path& file, const Checkpoint& checkpoint) {
   const std::string header = header_of(checkpoint).to_json();
   Writer writer(file);

@@ -42,6 +42,9 @@ struct Checkpoint {
   std::vector<float> own;       ///< of the optimizer
   std::vector<double> scalars;  ///< of the optimizer
   std::vector<CheckpointPart> parts;
+
+  /// Parameters and states go; what tells of the run stays.
+  void drop_arrays();
 };
 
 /// A file is no whole checkpoint; what() is "FILE: reason".

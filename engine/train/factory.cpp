@@ -127,6 +127,10 @@ std::string Factory::graph_key() const {
   return section("model").canonical() + section("loss").canonical();
 }
 
+std::string Factory::init_from_key() const {
+  return section("init_from").canonical();
+}
+
 Value Factory::resolved(const Settings& settings, int shards) const {
   Value tree = tree_;
   tree.set("optimizer", optimizer_tree());

@@ -70,9 +70,11 @@ class Factory {
   /// computes one shard after another.
   static int executors(const Settings& with, bool joins_shards, int shards, int threads);
 
-  /// Texts that are equal where the datasets, or the graphs (of equal data), are.
+  /// Texts that are equal where the datasets, the graphs (of equal data), or what init_from asks
+  /// for, are.
   std::string data_key() const;
   std::string graph_key() const;
+  std::string init_from_key() const;
 
   /// The tree with what `auto` has become, for the journal and the identity of a run.
   jobspec::Value resolved(const Settings& settings, int shards) const;

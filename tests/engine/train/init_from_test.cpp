@@ -225,5 +225,29 @@ TEST(InitFrom, IsLookedAtByTheCheck) {
   EXPECT_THAT(errors(trial, true).notes, Contains(HasSubstr("init_from.file cannot be read")));
 }
 
+/// A sweep of many trials that begin with one checkpoint reads it once.
+TEST(InitFrom, IsReadOnceForTrialsThatShareIt) {
+  const test::TempDir source;
+  const Trial base = train_in(source.path());
+  const fs::path file = source.path() / "checkpoints" / checkpoint_name(60);
+  Checker checker;
+  const auto check = [&](const Trial& of) {
+    return checker.check({of.train, of.resources, "sweep.yaml"});
+  };
+  Trial trial = begun_with(base, {{"file", file.string()}, {"state", "all"}});
+  trial.train.set("epochs", 4);
+  EXPECT_TRUE(check(trial).errors.empty());
+  fs::remove(file);
+  trial.train.set("optimizer.lr", 0.002);
+  EXPECT_TRUE(check(trial).errors.empty());
+  // What depends on the other settings is still looked at, and another model reads anew.
+  trial.train.set("epochs", 2);
+  ASSERT_EQ(check(trial).errors.size(), 1u);
+  EXPECT_THAT(check(trial).errors[0].message, HasSubstr("goes on from step 60"));
+  trial.train.set("model.hidden", List{13});
+  ASSERT_EQ(check(trial).errors.size(), 1u);
+  EXPECT_THAT(check(trial).errors[0].message, HasSubstr("No such file"));
+}
+
 }  // namespace
 }  // namespace thalweg::engine
