@@ -73,6 +73,8 @@ Attempt::Attempt(const AttemptInput& input, Record& the_record)
   require_one_device();
   require_gpus();
   together(in.group, [&] { choose_device(); });
+  energy = EnergyMeter(in.group,
+                       settings.device == "cuda" ? gpu::chosen_gpu().info().uuid : std::string());
   if (factory.wants_autotune()) record.note("info", "measured " + comm::autotune(in.group).text());
   FoundCheckpoint found;
   together(in.group, [&] {

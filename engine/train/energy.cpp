@@ -2,16 +2,21 @@
 // packages and is left out.
 #include "engine/train/energy.h"
 
+#include <algorithm>
 #include <fstream>
 #include <string>
 #include <system_error>
+#include <utility>
+
+#include "engine/train/rank_times.h"
 
 namespace thalweg::engine {
 namespace {
 
-std::optional<std::uint64_t> read_number(const std::filesystem::path& file) {
+template <class Number>
+std::optional<Number> read_number(const std::filesystem::path& file) {
   std::ifstream in(file);
-  std::uint64_t number = 0;
+  Number number{};
   if (in >> number) return number;
   return {};
 }
@@ -25,20 +30,20 @@ bool counts(const std::filesystem::path& zone) {
 
 }  // namespace
 
-EnergyMeter::EnergyMeter(const std::filesystem::path& root) {
+CpuEnergy::CpuEnergy(const std::filesystem::path& root) {
   std::error_code none;
   for (const auto& zone : std::filesystem::directory_iterator(root, none)) {
-    const auto now = read_number(zone.path() / "energy_uj");
-    const auto range = read_number(zone.path() / "max_energy_range_uj");
+    const auto now = read_number<std::uint64_t>(zone.path() / "energy_uj");
+    const auto range = read_number<std::uint64_t>(zone.path() / "max_energy_range_uj");
     if (now && range && counts(zone.path()))
       counters_.push_back({zone.path() / "energy_uj", *range, *now});
   }
 }
 
-std::optional<double> EnergyMeter::joules() {
+std::optional<double> CpuEnergy::joules() {
   if (counters_.empty()) return {};
   for (Counter& counter : counters_) {
-    const auto now = read_number(counter.file);
+    const auto now = read_number<std::uint64_t>(counter.file);
     if (!now) {  // a part of the sum would be a wrong number
       counters_.clear();
       return {};
@@ -49,6 +54,28 @@ std::optional<double> EnergyMeter::joules() {
     counter.last = *now;
   }
   return microjoules_ / 1e6;
+}
+
+NodeEnergy::NodeEnergy(std::filesystem::path file)
+    : file_(std::move(file)), first_(read_number<double>(file_)) {}
+
+std::optional<double> NodeEnergy::joules() const {
+  if (!first_) return {};
+  const auto now = read_number<double>(file_);
+  if (!now || *now < *first_) return {};
+  return *now - *first_;
+}
+
+EnergyMeter::EnergyMeter(comm::Group& group, const std::string& gpu) {
+  const std::vector<std::string> all = gather_texts(group, gpu);
+  if (gpu.empty()) return;
+  const auto first = std::find(all.begin(), all.end(), gpu) - all.begin();
+  gpu_ = first == group.rank() ? gpu::GpuEnergy(gpu) : gpu::GpuEnergy::told_elsewhere();
+}
+
+Energy EnergyMeter::joules() {
+  return {cpu_.joules().value_or(Energy::unknown), node_.joules().value_or(Energy::unknown),
+          gpu_.joules().value_or(Energy::unknown)};
 }
 
 }  // namespace thalweg::engine

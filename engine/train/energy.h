@@ -1,10 +1,15 @@
-// How much energy this machine's processors have taken.
+// How much energy this machine has taken, as far as it tells.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <optional>
+#include <string>
 #include <vector>
+
+#include "engine/comm/group.h"
+#include "engine/gpu/energy.h"
 
 namespace thalweg::engine {
 
@@ -12,10 +17,10 @@ namespace thalweg::engine {
 /// everything that runs on the machine. Counters begin again after some minutes under load
 /// (max_energy_range_uj, about 20 minutes at 200 W), so joules() must be called more often. For
 /// one thread.
-class EnergyMeter {
+class CpuEnergy {
  public:
   /// `root`: where the kernel shows them. Counters that may not be read count as none.
-  explicit EnergyMeter(const std::filesystem::path& root = "/sys/class/powercap");
+  explicit CpuEnergy(const std::filesystem::path& root = "/sys/class/powercap");
   /// Joules since construction; nothing where the machine has no counters.
   std::optional<double> joules();
 
@@ -27,6 +32,41 @@ class EnergyMeter {
   };
   std::vector<Counter> counters_;
   double microjoules_ = 0;
+};
+
+/// The whole node's counter on HPE Cray machines, which every user may read ("12345 J 1700000 us").
+class NodeEnergy {
+ public:
+  explicit NodeEnergy(std::filesystem::path file = "/sys/cray/pm_counters/energy");
+  /// Joules since construction; nothing where there is no counter or it began again.
+  std::optional<double> joules() const;
+
+ private:
+  std::filesystem::path file_;
+  std::optional<double> first_;
+};
+
+/// Joules since the attempt began; NaN: not known.
+struct Energy {
+  static constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+  double cpu = unknown;   ///< this machine's processors and their memory
+  double node = unknown;  ///< this machine
+  double gpu = unknown;   ///< the GPU for which this rank speaks; 0 where another rank does
+};
+
+/// All counters of a rank. For one thread.
+class EnergyMeter {
+ public:
+  EnergyMeter() = default;
+  /// `gpu`: Info::uuid of this rank's; empty: it has none. The first of several ranks on one GPU
+  /// speaks for it. Collective.
+  EnergyMeter(comm::Group& group, const std::string& gpu);
+  Energy joules();
+
+ private:
+  CpuEnergy cpu_;
+  NodeEnergy node_;
+  gpu::GpuEnergy gpu_;
 };
 
 }  // namespace thalweg::engine

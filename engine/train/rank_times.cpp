@@ -2,8 +2,6 @@
 #include "engine/train/rank_times.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <set>
 
 #include "jobspec/value.h"
@@ -36,12 +34,12 @@ void RankTimes::add(const StepOutcome& outcome) {
   own_.skew_ms += outcome.comm_before->skew_ms;
 }
 
-RankTimes::All RankTimes::gather(comm::Group& group, std::optional<double> joules) const {
+RankTimes::All RankTimes::gather(comm::Group& group, const Energy& energy) const {
   struct Told {
     Sums sums;
-    double joules;  ///< NaN: not known
+    Energy energy;
   };
-  const Told mine{own_, joules.value_or(std::numeric_limits<double>::quiet_NaN())};
+  const Told mine{own_, energy};
   std::vector<Told> told(static_cast<std::size_t>(group.size()));
   group.allgather(&mine, told.data(), sizeof mine);
 
@@ -59,12 +57,15 @@ RankTimes::All RankTimes::gather(comm::Group& group, std::optional<double> joule
   add("skew_ms", &Sums::skew_ms, &Sums::measured);
   add("optimizer_ms", &Sums::optimizer_ms, &Sums::steps);
 
-  double sum = 0;
+  all.energy = {0, 0, 0};
   std::set<std::string> machines;
-  for (int rank = 0; rank < group.size(); ++rank)
-    if (machines.insert(group.node_of(rank)).second)
-      sum += told[static_cast<std::size_t>(rank)].joules;
-  if (!std::isnan(sum)) all.joules = sum;
+  for (int rank = 0; rank < group.size(); ++rank) {
+    const Energy& theirs = told[static_cast<std::size_t>(rank)].energy;
+    all.energy.gpu += theirs.gpu;
+    if (!machines.insert(group.node_of(rank)).second) continue;
+    all.energy.cpu += theirs.cpu;
+    all.energy.node += theirs.node;
+  }
   return all;
 }
 

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/comm/group.h"
 #include "engine/sync/mode.h"
+#include "engine/train/energy.h"
 #include "jobspec/fwd.h"
 
 namespace thalweg::engine {
@@ -24,12 +24,11 @@ class RankTimes {
 
   /// What the ranks have told each other.
   struct All {
-    jobspec::Map record;           ///< journal.md: "ranks", without its step
-    std::optional<double> joules;  ///< of all nodes; nothing where one of them does not know
+    jobspec::Map record;  ///< journal.md: "ranks", without its step
+    Energy energy;        ///< of all nodes and GPUs; NaN where one of them does not know
   };
-  /// Collective, the result on every rank. `joules` of this rank's machine, that of a machine's
-  /// first rank counts.
-  All gather(comm::Group& group, std::optional<double> joules) const;
+  /// Collective, the result on every rank. Of a machine's counters its first rank tells.
+  All gather(comm::Group& group, const Energy& energy) const;
 
  private:
   struct Sums {

@@ -54,8 +54,12 @@ std::string add_metrics(const char* set, const EvalResult& evaluated, std::int64
 std::vector<MetricPoint> report_ranks(Attempt& a) {
   RankTimes::All all = a.rank_times.gather(a.in.group, a.energy.joules());
   if (a.step > 0) a.record.ranks(a.step, std::move(all.record));
-  if (!all.joules) return {};
-  return {{metric::cpu_energy_j, a.step, *all.joules}};
+  std::vector<MetricPoint> points;
+  for (const auto& [name, joules] : {std::pair{metric::cpu_energy_j, all.energy.cpu},
+                                     std::pair{metric::gpu_energy_j, all.energy.gpu},
+                                     std::pair{metric::node_energy_j, all.energy.node}})
+    if (!std::isnan(joules)) points.push_back({name, a.step, joules});
+  return points;
 }
 
 /// Since the program was started.

@@ -1,10 +1,13 @@
 // What an attempt tells about its machines and ranks.
 #include <gmock/gmock.h>
 
+#include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <mutex>
 #include <thread>
+#include <tuple>
 
 #include "engine/train/energy.h"
 #include "engine/train/node_facts.h"
@@ -22,7 +25,7 @@ using jobspec::Map;
 using jobspec::Value;
 
 /// A powercap tree as the kernel shows it, whose numbers a test changes.
-class Energy : public testing::Test {
+class EnergyTest : public testing::Test {
  protected:
   void zone(const std::string& name, const std::string& what, std::uint64_t microjoules,
             std::uint64_t range = 1'000'000) {
@@ -35,13 +38,13 @@ class Energy : public testing::Test {
   test::TempDir root_;
 };
 
-TEST_F(Energy, AddsUpPackagesAndMemoryAndNothingTwice) {
+TEST_F(EnergyTest, AddsUpPackagesAndMemoryAndNothingTwice) {
   zone("intel-rapl:0", "package-0", 100'000);
   zone("intel-rapl:0:0", "core", 100'000);  // inside the package
   zone("intel-rapl:0:1", "dram", 100'000);
   zone("intel-rapl:1", "package-1", 999'000);
   zone("intel-rapl:2", "psys", 100'000);  // the packages are inside it
-  EnergyMeter meter(root_.path());
+  CpuEnergy meter(root_.path());
   EXPECT_EQ(meter.joules(), 0);
   zone("intel-rapl:0", "package-0", 600'000);
   zone("intel-rapl:0:0", "core", 900'000);
@@ -56,10 +59,41 @@ TEST_F(Energy, AddsUpPackagesAndMemoryAndNothingTwice) {
   EXPECT_EQ(meter.joules(), std::nullopt);
 }
 
-TEST_F(Energy, IsAbsentWhereTheMachineDoesNotTell) {
-  EXPECT_EQ(EnergyMeter(root_.path() / "none").joules(), std::nullopt);
+TEST_F(EnergyTest, IsAbsentWhereTheMachineDoesNotTell) {
+  EXPECT_EQ(CpuEnergy(root_.path() / "none").joules(), std::nullopt);
   zone("intel-rapl:0", "psys", 1);
-  EXPECT_EQ(EnergyMeter(root_.path()).joules(), std::nullopt);
+  EXPECT_EQ(CpuEnergy(root_.path()).joules(), std::nullopt);
+  EXPECT_EQ(NodeEnergy(root_.path() / "none").joules(), std::nullopt);
+  EXPECT_EQ(gpu::GpuEnergy().joules(), std::nullopt);
+  EXPECT_EQ(gpu::GpuEnergy("GPU-1", "libnone.so.1").joules(), std::nullopt);
+}
+
+TEST_F(EnergyTest, OfAWholeNodeCountsFromTheStart) {
+  const fs::path file = root_.path() / "energy";
+  std::ofstream(file) << "120500 J 1700000000 us\n";
+  const NodeEnergy node(file);
+  EXPECT_EQ(node.joules(), 0);
+  std::ofstream(file) << "121750 J 1700000100 us\n";
+  EXPECT_EQ(node.joules(), 1250);
+  std::ofstream(file) << "10 J 1700000200 us\n";  // the node was started again
+  EXPECT_EQ(node.joules(), std::nullopt);
+}
+
+/// Against a library with NVML's functions that knows one GPU.
+TEST_F(EnergyTest, OfAGpuIsWhatNvmlCounts) {
+  const fs::path counter = root_.path() / "millijoules";
+  ASSERT_EQ(setenv("FAKE_NVML_COUNTER", counter.c_str(), 1), 0);
+  std::ofstream(counter) << 4'000'500;
+  const gpu::GpuEnergy energy("GPU-1", THALWEG_FAKE_NVML);
+  EXPECT_EQ(energy.joules(), 0);
+  std::ofstream(counter) << 4'123'000;
+  EXPECT_NEAR(*energy.joules(), 122.5, 1e-9);
+  std::ofstream(counter) << 5;  // the driver was loaded anew
+  EXPECT_EQ(energy.joules(), std::nullopt);
+  EXPECT_EQ(gpu::GpuEnergy("GPU-2", THALWEG_FAKE_NVML).joules(), std::nullopt);
+  fs::remove(counter);  // NVML_ERROR_NOT_SUPPORTED
+  EXPECT_EQ(gpu::GpuEnergy("GPU-1", THALWEG_FAKE_NVML).joules(), std::nullopt);
+  EXPECT_EQ(gpu::GpuEnergy::told_elsewhere().joules(), 0);
 }
 
 /// Two of three ranks are on one machine.
@@ -70,7 +104,7 @@ void on_three_ranks(const std::function<void(comm::Group&)>& part) {
 TEST(RankTimes, EveryRankKnowsAllMeansAndTheNodesEnergy) {
   std::mutex mutex;
   std::vector<std::string> told;
-  std::vector<double> joules;
+  std::vector<std::tuple<double, double, double>> joules;
   int unknown = 0;
   on_three_ranks([&](comm::Group& group) {
     RankTimes times;
@@ -82,22 +116,26 @@ TEST(RankTimes, EveryRankKnowsAllMeansAndTheNodesEnergy) {
       times.add(outcome);
       times.add_data(0.5);
     }
-    // Ranks 1 and 2 share a machine: it counts once.
-    const RankTimes::All all = times.gather(group, 100.0 * (group.rank() + 1));
-    // Rank 1 speaks for its machine and does not know.
-    const auto without =
-        times.gather(group, group.rank() == 1 ? std::nullopt : std::optional<double>(1));
+    // Ranks 1 and 2 share a machine: it counts once, but their GPUs do not.
+    const int number = group.rank() + 1;
+    const RankTimes::All all = times.gather(group, {100.0 * number, 1000.0 * number, 7.0 * number});
+    // Rank 1 speaks for its machine and does not know; rank 2 does not know of its GPU.
+    const auto without = times.gather(
+        group, {number == 2 ? Energy::unknown : 1, 1, number == 3 ? Energy::unknown : 1});
     const std::lock_guard lock(mutex);
     told.push_back(Value(all.record).to_json());
-    joules.push_back(all.joules.value_or(-1));
-    unknown += without.joules ? 0 : 1;
+    joules.emplace_back(all.energy.cpu, all.energy.node, all.energy.gpu);
+    unknown +=
+        std::isnan(without.energy.cpu) && std::isnan(without.energy.gpu) && without.energy.node == 2
+            ? 1
+            : 0;
   });
   EXPECT_THAT(
       told,
       testing::Each(
           R"({"steps":2,"data_ms":[0.5,0.5,0.5],"compute_ms":[10.5,20.5,30.5],)"
           R"("comm_exposed_ms":[2.0,2.0,2.0],"skew_ms":[3.0,2.0,1.0],"optimizer_ms":[1.0,1.0,1.0]})"));
-  EXPECT_THAT(joules, testing::Each(300.0));
+  EXPECT_THAT(joules, testing::Each(std::tuple(300.0, 3000.0, 42.0)));
   EXPECT_EQ(unknown, 3);
 }
 
