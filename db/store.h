@@ -67,7 +67,7 @@ struct AttemptRow {
   AttemptState state = AttemptState::launching;
   std::string backend, handle;  ///< handle: Slurm job id, or "pid:<pid>:<start time>"
   std::string folder;
-  double launched = 0, started = 0, ended = 0;
+  double launched = 0, eligible = 0, started = 0, ended = 0;
   std::int64_t nodes = 0, ranks = 0;
   std::string node_list, reason;
   std::optional<int> exit_code;

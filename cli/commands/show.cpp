@@ -380,6 +380,7 @@ void show_attempt(Context& context, const AttemptAnswer& attempt, const Options&
               {"nodes", attempt.node_list},
               {"ranks", std::to_string(attempt.ranks)},
               {"launched", time_cell(attempt.launched)},
+              {"eligible", time_cell(attempt.eligible)},
               {"started", time_cell(attempt.started)},
               {"ended", time_cell(attempt.ended)},
               {"took", time_taken(attempt.started, attempt.ended)},

@@ -15,6 +15,7 @@ namespace thalweg::daemon::api {
 struct AttemptMessage {
   std::string id, state, backend, handle, folder;
   double launched = 0, started = 0, ended = 0;  ///< Unix seconds; 0 = not yet
+  double eligible = 0;                          ///< when Slurm might have started it
   std::int64_t nodes = 0, ranks = 0;
   std::string node_list, reason;
   std::optional<int> exit_code, failed_rank;
@@ -28,6 +29,7 @@ struct AttemptMessage {
     field("handle", self.handle);
     field("folder", self.folder);
     field("launched", self.launched);
+    field("eligible", self.eligible);
     field("started", self.started);
     field("ended", self.ended);
     field("nodes", self.nodes);

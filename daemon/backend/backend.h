@@ -61,6 +61,7 @@ struct JobStatus {
   std::string reason;  ///< pending reason, or why it ended, in the backend's words
   std::string node_list;
   double started = 0, ended = 0;  ///< Unix seconds; 0 = not yet
+  double eligible = 0;            ///< of one that has started: when it might have; 0 = not known
   std::optional<int> exit_code;   ///< of the engine, when ended by exit
   int signal = 0;                 ///< when ended by a signal
   bool cancelled = false, timed_out = false, node_failed = false;

@@ -110,7 +110,10 @@ JobStatus slurm_status(const JobFacts& job) {
   status.reason = job.reason;
   status.node_list = job.nodes;
   // A job that is cancelled while it waits gets a start time all the same, but no nodes.
-  if (!status.node_list.empty()) status.started = static_cast<double>(job.started);
+  if (!status.node_list.empty()) {
+    status.started = static_cast<double>(job.started);
+    status.eligible = static_cast<double>(job.eligible);
+  }
   status.folder = job.folder;
   if (job.state == "PENDING") {
     status.phase = job.held ? JobPhase::held : JobPhase::queued;

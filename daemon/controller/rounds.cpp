@@ -213,7 +213,9 @@ Awaitable<void> Controller::end_lingering(BackendContext& context, const LiveAtt
 void Controller::note_running(const LiveAttempt& attempt, const JobStatus& status) {
   if (attempt.phase == AttemptPhase::running) return;
   const double started = status.started > 0 ? status.started : options_.now();
-  record({new_event(options_.now(), attempt.id, event::Running{started, status.node_list})});
+  event::Running running{started, status.node_list};
+  if (status.eligible > 0) running.eligible = status.eligible;
+  record({new_event(options_.now(), attempt.id, running)});
 }
 
 /// Without an end record of the engine's own, an attempt has ended when nothing more comes from it:
@@ -302,7 +304,10 @@ void Controller::end(const Id& id, const JobStatus& status,
   const double ended = ended_at(*known, started, status, options_.now());
   event::Ended over{verdict.cause, verdict.reason, verdict.step, ended};
   over.node_seconds = started > 0 ? attempt.nodes * std::max(0.0, ended - started) : 0.0;
-  if (attempt.started == 0 && started > 0) over.started = started;
+  if (attempt.started == 0 && started > 0) {
+    over.started = started;
+    if (status.eligible > 0) over.eligible = status.eligible;
+  }
   if (!status.node_list.empty()) over.node_list = status.node_list;
   over.exit_code = verdict.exit_code;
   over.rank = verdict.failed_rank;

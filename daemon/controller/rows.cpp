@@ -63,6 +63,7 @@ struct Writer {
   void operator()(const event::Running& data) const {
     attempt().state = db::AttemptState::running;
     attempt().started = data.started;
+    attempt().eligible = data.eligible.value_or(0);
     attempt().node_list = data.node_list;
     store.update_attempt(attempt());
     trial(TrialPhase::running);
@@ -74,6 +75,7 @@ struct Writer {
     row.reason = data.reason;
     row.ended = data.ended.value_or(event.time);
     if (row.started == 0) row.started = data.started.value_or(0);
+    if (row.eligible == 0) row.eligible = data.eligible.value_or(0);
     if (row.node_list.empty()) row.node_list = data.node_list.value_or("");
     if (data.exit_code) row.exit_code = data.exit_code;
     if (data.rank) row.failed_rank = data.rank;

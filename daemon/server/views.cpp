@@ -81,6 +81,7 @@ api::AttemptMessage attempt_message(const db::AttemptRow& row) {
   message.handle = row.handle;
   message.folder = row.folder;
   message.launched = row.launched;
+  message.eligible = row.eligible;
   message.started = row.started;
   message.ended = row.ended;
   message.nodes = row.nodes;

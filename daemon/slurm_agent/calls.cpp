@@ -65,6 +65,8 @@ JobFacts facts_of(const slurm_job_info_t& job) {
   }
   facts.folder = text(job.work_dir);
   facts.submitted = job.submit_time;
+  // Of a job that waits it may lie ahead: its begin time.
+  if (base != JOB_PENDING) facts.eligible = job.eligible_time;
   facts.name = text(job.name);
   facts.state = state_name(job.job_state);
   facts.reason = reason_name(job.state_reason);

@@ -171,7 +171,7 @@ struct JobFacts {
   std::string token;  ///< empty: not one of ours, or its comment was changed
   std::string name, state, reason, nodes, folder;
   bool completing = false, held = false, released = false;
-  std::int64_t submitted = 0, started = 0, ended = 0;
+  std::int64_t submitted = 0, eligible = 0, started = 0, ended = 0;
   std::uint32_t exit = 0, steps_exit = 0;
 
   bool operator==(const JobFacts&) const = default;
@@ -187,6 +187,7 @@ struct JobFacts {
     field("completing", self.completing);
     field("folder", self.folder, Field::may_miss);
     field("submitted", self.submitted, Field::may_miss);
+    field("eligible", self.eligible, Field::may_miss);
     field("started", self.started);
     field("ended", self.ended);
     field("exit", self.exit);

@@ -109,10 +109,12 @@ struct Running {
   static constexpr std::string_view kind = "running", about = "attempt";
   double started = 0;  ///< Unix seconds
   std::string node_list;
+  std::optional<double> eligible{};  ///< Unix seconds: when Slurm might have started it
 
   static void each_field(auto& e, auto&& field) {
     field("started", e.started);
     field("node_list", e.node_list, Field::may_miss);
+    field("eligible", e.eligible);
   }
 };
 
@@ -143,6 +145,7 @@ struct Ended {
   std::optional<std::string> node_list{};
   std::optional<int> exit_code{}, rank{};
   std::optional<std::string> node{};  ///< that failed
+  std::optional<double> eligible{};   ///< as in Running, where that did not say it
 
   static void each_field(auto& e, auto&& field) {
     field("cause", e.cause);
@@ -151,6 +154,7 @@ struct Ended {
     field("ended", e.ended);
     field("node_seconds", e.node_seconds);
     field("started", e.started);
+    field("eligible", e.eligible);
     field("node_list", e.node_list);
     field("exit_code", e.exit_code);
     field("rank", e.rank);

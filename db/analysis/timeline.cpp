@@ -21,7 +21,7 @@ namespace metric = jobspec::metric;
 constexpr double kLongest = 60;      // seconds for one query
 constexpr double kMuchSlower = 1.1;  // a rank's computation against the median
 
-enum class Source { own_times, per_step, newest, sum_of_ms };
+enum class Source { held, own_times, per_step, newest, sum_of_ms };
 
 /// A part, where its seconds come from, and what makes it smaller.
 struct Part {
@@ -31,6 +31,8 @@ struct Part {
   const char* advice;
 };
 constexpr Part kParts[] = {
+    {"held", Source::held, "",
+     "Slurm might not start it before: a hold, a begin time or a dependency"},
     {"queued", Source::own_times, "",
      "the queue gave it its nodes that late: fewer nodes, or a shorter resources.time, start "
      "sooner"},
@@ -166,12 +168,14 @@ AttemptTimeline timeline_of(ReadStore& store, const AttemptRow& row, double now)
   double known = 0;
   for (const Part& part : kParts) {
     double seconds = 0;
-    if (part.source != Source::own_times)
+    if (part.source == Source::held)
+      seconds = row.eligible > 0 ? row.eligible - row.launched : 0;
+    else if (part.source != Source::own_times)
       seconds = seconds_of(part, points, first);
     else if (*part.metric != '\0')
       seconds = newest(points, part.metric) - kernels;
     else
-      seconds = (row.started > 0 ? row.started : end) - row.launched;
+      seconds = (row.started > 0 ? row.started : end) - row.launched - known;
     seconds = std::clamp(seconds, 0.0, result.seconds - known);
     known += seconds;
     if (seconds > 0) result.parts.push_back({part.name, seconds});

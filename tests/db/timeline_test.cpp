@@ -87,6 +87,16 @@ TEST_F(TimelineTest, AccountsForEverySecondOfEveryAttempt) {
   EXPECT_TRUE(timeline(store, {sweep, 2, 0}, kSubmitted).empty());
 }
 
+TEST_F(TimelineTest, TellsAHoldFromTheQueue) {
+  const Id id = attempt(1, 0);
+  AttemptRow row = *store.attempt(id);
+  row.eligible = row.launched + 3;
+  store.update_attempt(row);
+  const auto found = parts(timeline(store, {sweep, 1, 0}, kSubmitted).at(0));
+  EXPECT_EQ(found.at("held"), 3);
+  EXPECT_EQ(found.at("queued"), 2);
+}
+
 TEST_F(TimelineTest, NamesTheRankThatOthersWaitFor) {
   const Id id = attempt(1, 0);
   store.put_ranks(id, R"({"step":500,"compute_ms":[1,1,1]})");

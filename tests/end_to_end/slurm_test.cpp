@@ -76,6 +76,11 @@ TEST_F(SlurmSweep, ProgramsOfUsersMeetAndAreRecorded) {
   EXPECT_GE(home.curves(id).size(), 120u);
   const auto nodes = home.query("SELECT DISTINCT node_list FROM attempts");
   EXPECT_NE(nodes["rows"].dump().find("n"), std::string::npos);
+  // Slurm's times are whole seconds.
+  const auto odd = home.query(
+      "SELECT id, launched, eligible, started FROM attempts WHERE eligible IS NULL OR"
+      " eligible < launched - 1 OR eligible > started");
+  EXPECT_TRUE(odd["rows"].empty()) << odd["rows"].dump();
 }
 
 TEST_F(SlurmSweep, ProgramsOfUsersAreStartedAsOftenAsTheyAsk) {

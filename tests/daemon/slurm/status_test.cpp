@@ -40,6 +40,7 @@ TEST(SlurmStatus, WaitingJobs) {
   EXPECT_EQ(held.started, 0);
   EXPECT_FALSE(held.exit_code);
   EXPECT_EQ(slurm_status(job("PENDING", {{"reason", "Resources"}})).phase, JobPhase::queued);
+  EXPECT_EQ(slurm_status(job("RUNNING", {{"eligible", 990}})).eligible, 990);
 }
 
 TEST(SlurmStatus, AReasonThatNeverClearsIsSaidAsSuch) {
