@@ -20,6 +20,7 @@ std::string SiteLimits::to_json() const {
   const List fixed(locked.begin(), locked.end());
   return Value(Map{{"max_nodes_per_job", max_nodes_per_job},
                    {"max_trials", max_trials},
+                   {"gpu_memory_mib", gpu_memory_mib},
                    {"slurm", write_slurm(slurm)},
                    {"keep", write_keep(keep)},
                    {"sources", files},
@@ -35,6 +36,7 @@ SiteLimits SiteLimits::from_json(std::string_view json) {
   Fields fields(value, "", diagnostics);
   fields.integer("max_nodes_per_job", limits.max_nodes_per_job, {1});
   fields.integer("max_trials", limits.max_trials, {1});
+  fields.integer("gpu_memory_mib", limits.gpu_memory_mib, {0});
   if (const Value* slurm = fields.take("slurm"); slurm && slurm->is_map())
     for (const auto& [key, one] : slurm->as_map())
       read_slurm_key(key, one, "slurm." + key, limits.slurm, diagnostics);

@@ -18,8 +18,9 @@ struct SiteLimits {
   int max_nodes_per_job = 64;  ///< the site's cap; the sweep's own may only lower it
   /// Of one sweep. A person cannot mean more; a controller should not have to hold more.
   std::int64_t max_trials = 1'000'000;
-  SlurmOptions slurm;  ///< what the `slurm` block starts from
-  Keep keep;           ///< what `keep` starts from
+  std::int64_t gpu_memory_mib = 0;  ///< of one GPU of the compute nodes; 0 = not known
+  SlurmOptions slurm;               ///< what the `slurm` block starts from
+  Keep keep;                        ///< what `keep` starts from
   /// Setting ("max_nodes_per_job", "slurm.partition") -> the file that says so.
   std::map<std::string, std::string> sources;
   /// Settings of the `slurm` and `keep` blocks that a sweep file may not change.

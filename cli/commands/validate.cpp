@@ -55,6 +55,7 @@ void ask_engine(const Options& options, const std::string& text, const jobspec::
   request.file_name = sweep.file;
   request.directory = sweep.directory;
   request.max_nodes = limits.max_nodes_per_job;
+  request.gpu_memory_mib = limits.gpu_memory_mib;
   request.elsewhere = is_for_slurm(options, sweep);
   const api::EngineCheck check = api::check_sweep(request);
   result["check"] = api::check_json(check);

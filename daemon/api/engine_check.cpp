@@ -99,6 +99,10 @@ EngineCheck ask(const CheckRequest& request, const std::string& action) {
       words.push_back(request.directory);
     }
     if (request.elsewhere) words.emplace_back("--elsewhere");
+    if (request.gpu_memory_mib > 0) {
+      words.emplace_back("--gpu-memory");
+      words.push_back(std::to_string(request.gpu_memory_mib));
+    }
     words.push_back(file.path());
     // Not as arguments of env: everybody on the machine sees those.
     output = run_program(words, request.seconds + request.grace_s, request.environment);

@@ -23,6 +23,7 @@ struct CheckRequest {
   std::string directory{};        ///< that relative paths count from; empty: the temporary one
   std::vector<std::string> environment;  ///< NAME=VALUE, the whole of it; empty: ours
   bool elsewhere = false;                ///< the trials will not run on this machine
+  std::int64_t gpu_memory_mib = 0;       ///< jobspec::SiteLimits
   int max_nodes = 64;                    ///< jobspec::SiteLimits
   double seconds = 10;                   ///< after which no other shape of trials is begun
   double grace_s = 50;  ///< for all else: start, expansion, a shape begun just before

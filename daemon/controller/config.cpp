@@ -101,6 +101,12 @@ ConfigOption keep_default(const std::string& key, const std::string& doc) {
           }};
 }
 
+std::int64_t size_mib(const Value& v) {
+  const auto mib = jobspec::parse_memory(v);
+  if (!mib) throw std::invalid_argument("expected a size as 50G, found " + v.to_text());
+  return *mib;
+}
+
 constexpr double shortest_poll_s = 0.01, longest_poll_s = 3600;
 constexpr int max_nodes = 1'000'000;
 
@@ -131,13 +137,14 @@ std::vector<ConfigOption> make_options() {
                    "checkpoints of each trial that stay when a sweep has ended: all, last, best "
                    "or none"),
       keep_default("trials", "only the best so many trials keep them; 0 = all"),
+      {"gpu_memory",
+       "of one GPU of the compute nodes, as 80G: sweeps that do not fit are refused before they "
+       "are "
+       "queued, also where no GPU is",
+       [](Config& c, const Value& v) { c.gpu_memory_mib = size_mib(v); }},
       {"min_free",
        "space that the run folders' filesystem must have left for attempts to be started, as 50G",
-       [](Config& c, const Value& v) {
-         const auto mib = jobspec::parse_memory(v);
-         if (!mib) throw std::invalid_argument("expected a size as 50G, found " + v.to_text());
-         c.min_free_mib = *mib;
-       }},
+       [](Config& c, const Value& v) { c.min_free_mib = size_mib(v); }},
       {"ingest_interval", "seconds between two looks at the journals of running attempts",
        [](Config& c, const Value& v) { c.ingest_s = number(v, shortest_poll_s, longest_poll_s); }},
       {"query_time_limit", "seconds that a user's query may take",
@@ -323,6 +330,7 @@ jobspec::SiteLimits site_limits(const Config& config) {
   jobspec::SiteLimits limits;
   limits.max_nodes_per_job = config.max_nodes_per_job;
   limits.max_trials = config.max_trials;
+  limits.gpu_memory_mib = config.gpu_memory_mib;
   limits.keep = config.keep;
   limits.slurm = config.slurm.defaults;
   limits.sources = config.sources;

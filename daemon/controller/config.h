@@ -35,8 +35,9 @@ struct Config {
   std::string data;            ///< THALWEG_DATA of attempts, where the environment has none
   int max_nodes_per_job = jobspec::SiteLimits().max_nodes_per_job;
   std::int64_t max_trials = jobspec::SiteLimits().max_trials;
-  std::int64_t min_free_mib = 0;  ///< of the run folders' filesystem; 0 = no limit
-  jobspec::Keep keep;             ///< what `keep` of sweep files starts from
+  std::int64_t gpu_memory_mib = 0;  ///< jobspec::SiteLimits
+  std::int64_t min_free_mib = 0;    ///< of the run folders' filesystem; 0 = no limit
+  jobspec::Keep keep;               ///< what `keep` of sweep files starts from
   double ingest_s = 0.5;
   double query_s = 30;       ///< longest query of a user
   std::string push_listen;   ///< "host:port" for pushes over TCP; empty = none

@@ -237,6 +237,7 @@ class Daemon {
       config.backend = fresh.backend;
       config.max_nodes_per_job = fresh.max_nodes_per_job;
       config.max_trials = fresh.max_trials;
+      config.gpu_memory_mib = fresh.gpu_memory_mib;
       config.keep = fresh.keep;
       config.query_s = fresh.query_s;
       config.slurm.defaults = std::move(fresh.slurm.defaults);
@@ -244,7 +245,8 @@ class Daemon {
       config.enforced = std::move(fresh.enforced);
       app_->schema.reset();
       log::info(
-          "config.yaml read again: backend, max_nodes_per_job, max_trials, query_time_limit, "
+          "config.yaml read again: backend, max_nodes_per_job, max_trials, gpu_memory, "
+          "query_time_limit, "
           "defaults of the slurm and keep blocks; the rest at the next start");
     } catch (const jobspec::InputError& error) {
       log::error(std::string("config.yaml is not taken: ") + error.what());

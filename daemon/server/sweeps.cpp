@@ -135,6 +135,7 @@ awaitable<void> ask_engine(App& app, const std::string& text,
   request.file_name = sweep.file;
   request.elsewhere = backend != "local";
   request.max_nodes = app.config.max_nodes_per_job;
+  request.gpu_memory_mib = app.config.gpu_memory_mib;
   const auto work = [request] { return api::check_sweep(request); };
   const api::EngineCheck check = co_await app.checks.run(work);
   api::apply_check(check, sweep);

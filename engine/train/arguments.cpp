@@ -55,6 +55,7 @@ with --check and --describe:
   --as NAME      the file is a sweep file, and NAME stands for it in messages
   --directory D  the folder that relative paths count from (default: the sweep file's)
   --max-nodes N  the site's limit of nodes a job (default 64), for sweeps that are clamped
+  --gpu-memory M with --elsewhere: MiB of one GPU there, for which models on GPUs are planned
 
 Rank, size and peers come from PMIx: start several ranks with
   srun --mpi=pmix thalweg-train trial.yaml
@@ -159,8 +160,8 @@ class Reader {
 
   void add_check() {
     constexpr const char* sentence =
-        "--trial, --elsewhere, --seconds, --as, --directory and --max-nodes go with --check and "
-        "--describe";
+        "--trial, --elsewhere, --seconds, --as, --directory, --max-nodes and --gpu-memory go with "
+        "--check and --describe";
     const std::vector<Action> only{Action::check, Action::describe};
     SweepCheckOptions& options = a_.check;
     add("--trial", "N", only, sentence, [&options](const std::string& word) {
@@ -171,6 +172,9 @@ class Reader {
     });
     add("--max-nodes", "N", only, sentence, [&options](const std::string& word) {
       options.max_nodes = number<int>("--max-nodes", word, 0, kMax);
+    });
+    add("--gpu-memory", "M", only, sentence, [&options](const std::string& word) {
+      options.gpu_memory_mib = number<std::int64_t>("--gpu-memory", word, 0, kMax);
     });
     add("--directory", "D", only, sentence,
         [&options](const std::string& word) { options.directory = word; });

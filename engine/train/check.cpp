@@ -152,14 +152,20 @@ class Checker::Visit {
   }
 
   void require_gpus() {
-    if (settings_.device != "cuda" || gpu::gpu_count() > 0) return;
+    if (settings_.device != "cuda" || has_gpu()) return;
     const bool automatic = config_.find("device")->as_string() == "auto";
     const std::string asked =
         automatic ? "auto is cuda where resources.gpus_per_node asks for GPUs" : "cuda";
     if (!c_.options_.elsewhere)
       throw std::invalid_argument("device: " + asked + ": " + gpu::why_no_gpu());
-    report.notes.push_back("no GPU here: what a run takes of its memory was not planned");
+    report.notes.push_back(
+        "no GPU here, and gpu_memory in config.yaml does not say how much the compute nodes' have: "
+        "what a run takes of it was not planned");
   }
+
+  /// To plan for.
+  bool has_gpu() const { return plans_elsewhere() || gpu::gpu_count() > 0; }
+  bool plans_elsewhere() const { return c_.options_.elsewhere && c_.options_.gpu_memory > 0; }
 
   void place_shards() {
     const Ranks ranks{report.ranks, subject_.sweep_ranks};
@@ -266,7 +272,7 @@ class Checker::Visit {
 
   /// A device that this machine lacks plans nothing.
   bool may_compile() const {
-    if (settings_.device == "cuda") return gpu::gpu_count() > 0;
+    if (settings_.device == "cuda") return has_gpu();
     return !c_.options_.elsewhere || settings_.precision == Precision::fp32;
   }
 
@@ -372,6 +378,11 @@ class Checker::Visit {
   void tell_gpu(const Model& model) {
     gpu::Gpu& gpu = *model.gpu();
     MemoryNeeds needs = *report.needs;
+    if (plans_elsewhere()) {
+      report.gpu_lines = "GPU memory  " + needs.line() + " and the libraries' workspace, of " +
+                         in_mebibytes(gpu.free_bytes()) + " of each of " + gpu.info().name + "\n";
+      return;
+    }
     const bool measures = measures_kernels(settings_, gpu.info());
     if (measures)
       needs.workspace = std::max(
@@ -400,7 +411,9 @@ class Checker::Visit {
   std::unique_ptr<Optimizer<float>> optimizer_;
 };
 
-Checker::Checker(CheckOptions options) : options_(std::move(options)), schema_(train_schema()) {}
+Checker::Checker(CheckOptions options) : options_(std::move(options)), schema_(train_schema()) {
+  if (options_.elsewhere && options_.gpu_memory > 0) planned_gpu_.emplace(options_.gpu_memory);
+}
 Checker::~Checker() = default;
 
 CheckReport Checker::check(const CheckSubject& subject) {

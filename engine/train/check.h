@@ -13,6 +13,7 @@
 
 #include "engine/data/header.h"
 #include "engine/device/memory_needs.h"
+#include "engine/gpu/planned.h"
 #include "engine/nn/flops.h"
 #include "engine/train/metrics.h"
 #include "engine/train/options.h"
@@ -71,6 +72,8 @@ struct CheckOptions {
   /// The runs will be on other machines: what this one lacks (files, GPUs, arithmetic) is noted.
   bool elsewhere = false;
   bool contents = true;  ///< load the data; else their headers tell what they can
+  /// Of one GPU of those machines: models for GPUs are planned for it. 0: not known.
+  std::size_t gpu_memory = 0;
 };
 
 /// A configuration; the references must outlive the check.
@@ -102,6 +105,7 @@ class Checker {
 
   CheckOptions options_;
   jobspec::Schema schema_;
+  std::optional<gpu::PlannedGpu> planned_gpu_;
   std::map<std::string, std::shared_ptr<const Data>> data_;
   std::map<std::string, std::shared_ptr<const Compiled>> compiled_;
   std::map<std::string, std::shared_ptr<const Begun>> begun_;

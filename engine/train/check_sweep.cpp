@@ -209,7 +209,8 @@ class Walk {
       : trials_(trials),
         options_(options),
         mistakes_(mistakes),
-        checker_({options.elsewhere, options.contents}),
+        checker_({options.elsewhere, options.contents,
+                  static_cast<std::size_t>(options.gpu_memory_mib) << 20}),
         start_(Clock::now()) {}
 
   /// Every shape without memory, which may take seconds to plan, while most of what can be wrong is

@@ -12,15 +12,16 @@ namespace thalweg::engine {
 
 struct SweepCheckOptions {
   std::filesystem::path file;
-  std::string name{};       ///< of the sweep file in messages; empty: `file`
-  std::string directory{};  ///< that relative paths count from; empty: the file's own
-  bool is_sweep = false;    ///< else the file's keys tell
-  int max_nodes = 64;       ///< a job's, for sweeps that are clamped
-  std::int64_t trial = 0;   ///< check this one only; 0 = all
-  bool elsewhere = false;   ///< CheckOptions::elsewhere
-  bool contents = true;     ///< CheckOptions::contents
-  bool plan_memory = true;  ///< compile models, half of the time at most
-  double seconds = 10;      ///< no other shape is begun after that
+  std::string name{};               ///< of the sweep file in messages; empty: `file`
+  std::string directory{};          ///< that relative paths count from; empty: the file's own
+  bool is_sweep = false;            ///< else the file's keys tell
+  int max_nodes = 64;               ///< a job's, for sweeps that are clamped
+  std::int64_t trial = 0;           ///< check this one only; 0 = all
+  bool elsewhere = false;           ///< CheckOptions::elsewhere
+  bool contents = true;             ///< CheckOptions::contents
+  bool plan_memory = true;          ///< compile models, half of the time at most
+  std::int64_t gpu_memory_mib = 0;  ///< CheckOptions::gpu_memory
+  double seconds = 10;              ///< no other shape is begun after that
 };
 
 /// Trials that differ only in seeds and in numbers without influence on sizes.

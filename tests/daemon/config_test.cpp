@@ -23,6 +23,7 @@ TEST(Config, ReadsEveryKindOfSetting) {
               "runs: ~/runs\n"
               "max_nodes_per_job: 8\n"
               "min_free: 50G\n"
+              "gpu_memory: 80G\n"
               "push_listen: '0.0.0.0:7000'\n"
               "local: {cores: 3, grace: 1.5}\n"
               "slurm:\n  poll_interval: 7\n",
@@ -31,6 +32,9 @@ TEST(Config, ReadsEveryKindOfSetting) {
   EXPECT_EQ(config.runs, fs::path(std::getenv("HOME")) / "runs");
   EXPECT_EQ(config.max_nodes_per_job, 8);
   EXPECT_EQ(config.min_free_mib, 50 * 1024);
+  EXPECT_EQ(site_limits(config).gpu_memory_mib, 80 * 1024);
+  EXPECT_EQ(jobspec::SiteLimits::from_json(site_limits(config).to_json()).gpu_memory_mib,
+            80 * 1024);
   EXPECT_EQ(config.push_listen, "0.0.0.0:7000");
   EXPECT_EQ(config.local.cores, 3);
   EXPECT_EQ(config.local.grace_s, 1.5);

@@ -57,6 +57,48 @@ std::string refusal_of(const Trial& trial) {
   }
 }
 
+CheckReport planned(const Trial& trial, std::size_t bytes) {
+  return Checker({true, false, bytes}).check({trial.train, trial.resources, "sweep.yaml"});
+}
+
+/// A login node that knows how much its site's GPUs have plans what a machine with one does.
+TEST(GpuMemory, IsPlannedWhereThereIsNoGpu) {
+  for (const char* model : {"mlp", "lenet"}) {
+    Trial trial = deep_trial();
+    if (model == std::string("lenet")) {
+      trial.train.set("model", Map{{"name", "lenet"}});
+      trial.train.set("data",
+                      Map{{"name", "synthetic"}, {"shape", List{1, 28, 28}}, {"samples", 600}});
+      trial.train.set("batch.global", 64);
+    }
+    const CheckReport here = planned(trial, 80u << 20);
+    ASSERT_TRUE(here.errors.empty()) << here.errors[0].message;
+    ASSERT_TRUE(here.needs);
+    EXPECT_TRUE(here.on_gpu);
+    EXPECT_THAT(here.gpu_lines, HasSubstr("of each of the compute nodes' GPUs"));
+    const EmulatedGpu gpu("1000000000");
+    const CheckReport there =
+        Checker({false, false}).check({trial.train, trial.resources, "sweep.yaml"});
+    ASSERT_TRUE(there.errors.empty()) << there.errors[0].message;
+    EXPECT_EQ(here.needs->parameters, there.needs->parameters) << model;
+    EXPECT_EQ(here.needs->optimizer, there.needs->optimizer) << model;
+    EXPECT_EQ(here.needs->gradients, there.needs->gradients) << model;
+    // Workspaces of calls lie between them, so that they are packed in another way.
+    const auto activations = static_cast<double>(there.needs->activations);
+    EXPECT_NEAR(static_cast<double>(here.needs->activations), activations, 0.1 * activations)
+        << model;
+    EXPECT_EQ(here.needs->workspace, 0u);
+  }
+  const CheckReport small = planned(deep_trial(), 24'000'000);
+  ASSERT_EQ(small.errors.size(), 1u);
+  EXPECT_EQ(small.errors[0].key, "batch");
+  EXPECT_THAT(small.errors[0].message, HasSubstr("does not fit the compute nodes' GPUs"));
+  const CheckReport unknown = planned(deep_trial(), 0);
+  EXPECT_TRUE(unknown.errors.empty());
+  EXPECT_FALSE(unknown.needs);
+  EXPECT_THAT(unknown.notes, testing::Contains(HasSubstr("gpu_memory in config.yaml")));
+}
+
 TEST(GpuMemory, IsToldByCheck) {
   const EmulatedGpu gpu("1000000000");
   const std::string text = check(deep_trial());

@@ -151,7 +151,8 @@ TEST(TrainProcess, BadInputIsExitCode2) {
        "--trial takes a number from 0 to 1000000000, not 'one'"},
       {{"--check=1", "a.yaml"}, "--check takes no value"},
       {{"--trial", "1", "a.yaml"},
-       "--trial, --elsewhere, --seconds, --as, --directory and --max-nodes go with --check"},
+       "--trial, --elsewhere, --seconds, --as, --directory, --max-nodes and --gpu-memory go with "
+       "--check"},
       {{"--json", "a.yaml"}, "--json goes with --check, --describe, --evaluate"},
       {{"--out", "a.npy", "a.yaml"}, "--volume, --truth and --out go with --flood-fill"},
       {{"--check", "--checkpoint", "a.ckpt", "a.yaml"}, "--checkpoint goes with --evaluate"},
