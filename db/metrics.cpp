@@ -7,6 +7,7 @@
 #include "db/rows.h"
 #include "db/sqlite/connection.h"
 #include "db/sqlite/transaction.h"
+#include "db/thin.h"
 
 namespace thalweg::db {
 namespace {
@@ -62,6 +63,19 @@ const sqlite::Sql kLatest{"read latest points",
                           "SELECT l.sweep, l.trial, n.name, l.step, l.value, l.time, l.min, l.max"
                           " FROM metric_latest AS l JOIN metric_name AS n ON n.id = l.metric"
                           " WHERE l.sweep = ? ORDER BY l.trial, n.name"};
+
+const sqlite::Sql kSeries{
+    "list curves of attempt",
+    "SELECT c.metric, n.name, sum(c.points) FROM metric_chunk AS c"
+    " JOIN metric_name AS n ON n.id = c.metric WHERE c.attempt = ? GROUP BY c.metric"};
+const sqlite::Sql kChunksOf{
+    "read chunks",
+    "SELECT data FROM metric_chunk WHERE attempt = ? AND metric = ? ORDER BY number"};
+const sqlite::Sql kDropSeries{"remove chunks",
+                              "DELETE FROM metric_chunk WHERE attempt = ? AND metric = ?"};
+const sqlite::Sql kFewer{"count points",
+                         "UPDATE metric_latest SET points = points - ?"
+                         " WHERE sweep = ? AND trial = ? AND metric = ?"};
 
 /// Of any number a journal may hold: cut to some 146,000 years, so that differences of two are
 /// numbers too.
@@ -215,6 +229,62 @@ bool Store::add_points(const Id& attempt, std::int64_t first_line, std::int64_t 
   }
   transaction.commit();
   return true;
+}
+
+std::int64_t Store::thin_points(const Id& attempt, std::int64_t wanted, const std::string& own) {
+  struct Series {
+    std::int64_t metric = 0;
+    Thinning how = Thinning::none;
+  };
+  sqlite::Transaction transaction(*connection_);
+  std::int64_t id = 0;
+  {
+    sqlite::Run run(*connection_, kFindAttempt);
+    run.bind(attempt.sweep).bind(attempt.trial).bind(attempt.attempt);
+    if (!run.row()) throw Error("thin points: there is no " + attempt_name(attempt));
+    id = run.integer(0);
+  }
+  std::vector<Series> all;
+  {
+    sqlite::Run run(*connection_, kSeries);
+    run.bind(id);
+    while (run.row()) {
+      const Series series{run.integer(0), thinning_of(run.text(1), own)};
+      if (series.how != Thinning::none && run.integer(2) > wanted) all.push_back(series);
+    }
+  }
+  std::int64_t removed = 0;
+  for (const Series& series : all) {
+    std::vector<ThinPoint> points;
+    {
+      sqlite::Run run(*connection_, kChunksOf);
+      run.bind(id).bind(series.metric);
+      while (run.row())
+        read_points(run.view(0), [&](std::int64_t step, double value, std::int64_t time) {
+          points.push_back({step, value, time});
+        });
+    }
+    const std::vector<ThinPoint> stay = thinned(points, wanted, series.how);
+    if (stay.size() == points.size()) continue;
+    connection_->run(kDropSeries, id, series.metric);
+    Append append{*connection_, id, series.metric, 0};
+    Chunk chunk;
+    for (const ThinPoint& point : stay) {
+      if (chunk.points >= kFullChunk) {
+        append.put(chunk);
+        const std::int64_t next = chunk.number + 1;
+        chunk = Chunk();
+        chunk.number = next;
+      }
+      chunk.append(point.step, point.value, point.time);
+    }
+    append.put(chunk);
+    const auto fewer = static_cast<std::int64_t>(points.size() - stay.size());
+    connection_->run(kFewer, fewer, attempt.sweep, attempt.trial, series.metric);
+    removed += fewer;
+  }
+  transaction.commit();
+  return removed;
 }
 
 std::vector<CurvePoint> ReadStore::curve(const Id& trial, const std::string& metric,

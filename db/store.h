@@ -215,6 +215,9 @@ class Store final : public ReadStore {
   /// The points of one attempt, of which there may be many; and then all else of a sweep but its
   /// events.
   void remove_points(const Id& attempt);
+  /// Of each curve of an attempt that has ended about `wanted` points stay (thin.h); `own`: the
+  /// sweep's metric. Returns how many went.
+  std::int64_t thin_points(const Id& attempt, std::int64_t wanted, const std::string& own);
   void remove_sweep(std::int64_t sweep);
   void update_archived(std::int64_t sweep, double archived);
   void update_sweep_text(std::int64_t sweep, const std::string& text);

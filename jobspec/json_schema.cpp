@@ -319,9 +319,10 @@ const std::vector<FileKey>& file_keys() {
       {"", "keep",
        R"({"anyOf": [{"enum": ["all", "last", "best", "none"]}, {"type": "object", "additionalProperties": false,
            "properties": {"checkpoints": {"enum": ["all", "last", "best", "none"]},
-                          "trials": {"type": "integer", "minimum": 0}}}]})",
-       "which checkpoints stay when the sweep has ended, and of how many of the best trials; "
-       "default all"},
+                          "trials": {"type": "integer", "minimum": 0},
+                          "points": {"anyOf": [{"const": 0}, {"type": "integer", "minimum": 10}]}}}]})",
+       "which checkpoints stay when the sweep has ended, of how many of the best trials, and about "
+       "how many points of each curve; default all"},
       {"", "clamp", flag, "take the most nodes allowed where more are asked for"},
       {"", "program", text, "a file of your own to run instead of Thalweg's engine"},
       {"", "command", list_of_texts,

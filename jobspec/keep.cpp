@@ -9,7 +9,7 @@
 namespace thalweg::jobspec {
 namespace {
 
-constexpr const char* keys[] = {"checkpoints", "trials"};
+constexpr const char* keys[] = {"checkpoints", "trials", "points"};
 constexpr std::int64_t max_trials = 1'000'000;
 
 std::string shown(const Keep& keep, const std::string& key) {
@@ -55,6 +55,16 @@ void read_keep_key(const std::string& key, const Value& value, const std::string
     return;
   }
   const bool good = value.is_int() && value.as_int() >= 0 && value.as_int() <= max_trials;
+  if (key == "points") {
+    if (good && (value.as_int() == 0 || value.as_int() >= Keep::min_points))
+      keep.points = value.as_int();
+    else
+      diagnostics.add(value.place, path,
+                      fmt::format("found {}, expected how many points of each curve stay, at least "
+                                  "{}, 0 for all",
+                                  describe(value), Keep::min_points));
+    return;
+  }
   if (good)
     keep.trials = value.as_int();
   else
@@ -65,11 +75,23 @@ void read_keep_key(const std::string& key, const Value& value, const std::string
 }
 
 Value write_keep(const Keep& keep) {
-  return Map{{"checkpoints", std::string(name_of(keep.checkpoints))}, {"trials", keep.trials}};
+  return Map{{"checkpoints", std::string(name_of(keep.checkpoints))},
+             {"trials", keep.trials},
+             {"points", keep.points}};
 }
 
-std::string describe(const Keep& keep) {
-  if (keep.everything()) return "";
+namespace {
+
+std::string describe_points(const Keep& keep) {
+  return keep.points == 0 ? ""
+                          : fmt::format(
+                                "of each curve about {} points (of validation and the "
+                                "sweep's metric all)",
+                                keep.points);
+}
+
+std::string describe_checkpoints(const Keep& keep) {
+  if (keep.all_checkpoints()) return "";
   const char* which = "";
   switch (keep.checkpoints) {
     case KeepCheckpoints::all:
@@ -91,6 +113,13 @@ std::string describe(const Keep& keep) {
                      keep.trials == 1 ? "trial" : fmt::format("{} trials", keep.trials), which);
 }
 
+}  // namespace
+
+std::string describe(const Keep& keep) {
+  const std::string checkpoints = describe_checkpoints(keep), points = describe_points(keep);
+  return checkpoints + (checkpoints.empty() || points.empty() ? "" : "; ") + points;
+}
+
 void parse_keep(const Value* value, Parsing& parsing) {
   Sweep& sweep = parsing.sweep;
   sweep.keep = parsing.site.keep;
@@ -104,11 +133,16 @@ void parse_keep(const Value* value, Parsing& parsing) {
     fields.finish();
   }
   if (value != nullptr) check_locked(*value, parsing);
-  if (const std::string stays = describe(sweep.keep); !stays.empty())
+  const std::string source = source_of(parsing.site, value);
+  if (const std::string stays = describe_checkpoints(sweep.keep); !stays.empty())
     sweep.notes.push_back(fmt::format(
         "keep{}: when the sweep has ended, checkpoints are removed; there stay {}, and of trials "
         "that did not finish the newest",
-        source_of(parsing.site, value), stays));
+        source, stays));
+  if (const std::string stays = describe_points(sweep.keep); !stays.empty())
+    sweep.notes.push_back(
+        fmt::format("keep{}: when the sweep has ended, points of curves are removed; there stay {}",
+                    source, stays));
 }
 
 }  // namespace thalweg::jobspec

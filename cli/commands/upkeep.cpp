@@ -22,7 +22,8 @@ constexpr const char* force_doc =
     "also where a trial that has not ended begins with these weights (init_from)";
 
 struct Options {
-  std::string id, keep = "last";
+  std::string id, keep;
+  std::int64_t points = 0;
   bool yes = false, undo = false, force = false;
   Format format;
 };
@@ -98,13 +99,26 @@ int archive(Context& context, const Options& options) {
 
 int prune(Context& context, const Options& options) {
   const jobspec::Id id = find_id(context, options.id);
-  const Json answer = context.controller().post(
-      "/v1/prune", with_force({{"id", id.to_string()}, {"keep", options.keep}}, options));
-  if (options.format.json)
-    print_json(context.out, answer);
-  else
-    context.out << format_bytes(number_at(answer, "freed_bytes")) << " of checkpoints of "
-                << id.to_string() << " freed (kept: " << printable(options.keep) << ")\n";
+  Json told = {{"id", id.to_string()}};
+  if (options.points == 0 || !options.keep.empty()) {
+    const std::string keep = options.keep.empty() ? "last" : options.keep;
+    const Json answer = context.controller().post(
+        "/v1/prune", with_force({{"id", id.to_string()}, {"keep", keep}}, options));
+    told.update(answer);
+    if (!options.format.json)
+      context.out << format_bytes(number_at(answer, "freed_bytes")) << " of checkpoints of "
+                  << id.to_string() << " freed (kept: " << printable(keep) << ")\n";
+  }
+  if (options.points > 0) {
+    const Json answer = context.controller().post(
+        "/v1/prune", {{"id", id.to_string()}, {"points", options.points}});
+    told.update(answer);
+    if (!options.format.json)
+      context.out << count_of(count_at(answer, "removed_points"), "point") << " of curves of "
+                  << id.to_string()
+                  << " removed; those of validation and of the sweep's metric stayed\n";
+  }
+  if (options.format.json) print_json(context.out, told);
   return exit_ok;
 }
 
@@ -133,6 +147,9 @@ Action make_prune(Arguments& arguments) {
       Completes::id;
   arguments.option("--keep", "WHICH", options->keep,
                    "of each trial: last, best, none, or how many of the newest (default: last)");
+  arguments.option("--points", "N", options->points,
+                   "thin curves: of each about N points stay, of validation and the sweep's metric "
+                   "all; checkpoints are left alone unless --keep is given, too");
   arguments.flag("--force", options->force, force_doc);
   add_json(arguments, options->format);
   return [options](Context& context) { return prune(context, *options); };

@@ -137,6 +137,7 @@ std::vector<ConfigOption> make_options() {
                    "checkpoints of each trial that stay when a sweep has ended: all, last, best "
                    "or none"),
       keep_default("trials", "only the best so many trials keep them; 0 = all"),
+      keep_default("points", "about so many points of each curve stay; 0 = all"),
       {"gpu_memory",
        "of one GPU of the compute nodes, as 80G: sweeps that do not fit are refused before they "
        "are "

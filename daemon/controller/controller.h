@@ -138,6 +138,9 @@ class Controller {
   void note_pruning(const Id& id, const std::string& keep, const std::string& by);
   /// Tells the log that they are.
   void note_pruned(const Id& id, const event::Pruned& what);
+  /// Of each curve of the sweep's attempts, or of a trial's, about `points` stay. Returns how many
+  /// went. Others have their turn between attempts.
+  Awaitable<std::int64_t> thin(Id id, std::int64_t points);
   /// Run folders below `from` are below `to` now. Gives of how many attempts. Throws
   /// std::invalid_argument where one of them has not ended.
   std::int64_t relocate(const std::string& from, const std::string& to, const std::string& by);
@@ -211,6 +214,9 @@ class Controller {
   Awaitable<void> upkeep_of(std::int64_t sweep);
   Awaitable<void> remove_now(std::int64_t sweep);
   Awaitable<void> prune_now(std::int64_t sweep);
+  Awaitable<void> prune_checkpoints_now(std::int64_t sweep, event::Pruned& done);
+  /// It has not been run again meanwhile, nor is it to be removed.
+  bool still_to_prune(std::int64_t sweep) const;
   std::string cannot_be(std::int64_t sweep) const;
   Awaitable<void> pause(boost::asio::steady_timer& timer, double seconds);
 

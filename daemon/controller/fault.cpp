@@ -44,6 +44,7 @@ const std::vector<Point>& points() {
       {"in_removal", "an attempt's folder of a sweep that is removed is gone"},
       {"before_removed", "all folders of a sweep that is removed are gone, its rows are there"},
       {"in_pruning", "of one trial of a sweep that has ended the checkpoints are gone"},
+      {"in_thinning", "an attempt's curves are thinned, `pruned` is not committed"},
       {"before_cancel", "a cancel request is committed, the backend not asked"},
       {"after_cancel", "the backend was asked to end an attempt"},
       {"after_sweep_ended", "`sweep_ended` is committed"},

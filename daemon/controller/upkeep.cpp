@@ -2,6 +2,7 @@
 // attempts' folders go, one after the other on a thread of their own, then the points of each
 // attempt, then the rest of the rows together with the event that says so. Checkpoints that `keep`
 // does not name go once the sweep has ended, which is the intent; the event says what was freed.
+// So do points of curves where it asks for fewer.
 // What was interrupted is done again from the start: what is gone already is passed over.
 #include <utility>  // boost 1.74's awaitable.hpp needs it first
 
@@ -195,12 +196,28 @@ Awaitable<void> Controller::remove_now(std::int64_t sweep) {
 }
 
 Awaitable<void> Controller::prune_now(std::int64_t sweep) {
+  const jobspec::Keep keep = state_.sweeps.at(sweep).keep;
+  event::Pruned done{"", "", true, 0, {}};
+  if (!keep.all_checkpoints()) co_await prune_checkpoints_now(sweep, done);
+  if (still_to_prune(sweep) && keep.points > 0)
+    done.removed_points = co_await thin({sweep, 0, 0}, keep.points);
+  // Run again, or to be removed: the rest is decided at its next end.
+  if (!still_to_prune(sweep)) co_return;
+  done.keep = jobspec::describe(keep);
+  record({new_event(options_.now(), {sweep, 0, 0}, done)});
+}
+
+bool Controller::still_to_prune(std::int64_t sweep) const {
+  const auto it = state_.sweeps.find(sweep);
+  return !stopping_ && it != state_.sweeps.end() && it->second.to_prune && !it->second.removing;
+}
+
+Awaitable<void> Controller::prune_checkpoints_now(std::int64_t sweep, event::Pruned& done) {
   const auto kept = kept_of(store_, state_.sweeps.at(sweep));
   const std::vector<WeightsNeed> needs = weights_needed(store_);
   std::map<std::int64_t, std::vector<std::filesystem::path>> folders;  // newest first
   for (const db::AttemptRow& row : store_.attempts(sweep))
     folders[row.id.trial].insert(folders[row.id.trial].begin(), row.folder);
-  event::Pruned done{"", "", true, 0, {}};
   for (const auto& [trial, of_trial] : folders) {
     const Id id{sweep, trial, 0};
     const auto keep = kept.find(trial);
@@ -214,12 +231,25 @@ Awaitable<void> Controller::prune_now(std::int64_t sweep) {
     };
     done.freed_bytes += co_await upkeep_worker_.run(work);
     fault::pass("in_pruning");
-    // Run again, or to be removed: the rest is decided at its next end.
-    if (stopping_ || !state_.sweeps.at(sweep).to_prune || state_.sweeps.at(sweep).removing)
-      co_return;
+    if (!still_to_prune(sweep)) co_return;
   }
-  done.keep = jobspec::describe(state_.sweeps.at(sweep).keep);
-  record({new_event(options_.now(), {sweep, 0, 0}, done)});
+}
+
+Awaitable<std::int64_t> Controller::thin(Id id, std::int64_t points) {
+  const auto of = state_.sweeps.find(id.sweep);
+  if (of == state_.sweeps.end()) co_return 0;
+  const std::string metric = of->second.metric.name;
+  std::int64_t removed = 0;
+  for (const db::AttemptRow& row : store_.attempts(id.sweep)) {
+    if (id.trial != 0 && row.id.trial != id.trial) continue;
+    const TrialState* const trial = state_.trial(row.id);
+    if (stopping_ || trial == nullptr || !is_over(trial->phase)) continue;  // it may run again
+    removed += store_.thin_points(row.id, points, metric);
+    fault::pass("in_thinning");
+    boost::asio::steady_timer turn(executor_);
+    co_await pause(turn, 0);
+  }
+  co_return removed;
 }
 
 }  // namespace thalweg::daemon

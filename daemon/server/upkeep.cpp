@@ -156,13 +156,31 @@ awaitable<void> require_unneeded(App& app, const json& body, const Id& id, KeepC
 
 }  // namespace
 
+namespace {
+
+awaitable<Response> thin_curves(App& app, const json& body, const Id& id, const Request& request) {
+  const auto least = jobspec::Keep::min_points;
+  if (!body["points"].is_number_integer() || body["points"].get<std::int64_t>() < least)
+    throw HttpError(400, fmt::format("points: expected a number of at least {}", least));
+  const auto points = body["points"].get<std::int64_t>();
+  const std::string by = user_name(request.user),
+                    what = fmt::format("of each curve about {} points", points);
+  app.controller.note_pruning(id, what, by);
+  const std::int64_t removed = co_await app.controller.thin(id, points);
+  app.controller.note_pruned(id, {what, by, false, 0, {}, removed});
+  co_return json_response({{"id", id.to_string()}, {"removed_points", removed}});
+}
+
+}  // namespace
+
 awaitable<Response> post_prune(App& app, const Request& request) {
   const json body = body_object(request);
   const Id id = parse_id(text_of(body, "id"));
   if (id.attempt != 0) throw HttpError(400, "give the id of a sweep (12) or a trial (12.3)");
+  require_ended(app, id);
+  if (body.contains("points")) co_return co_await thin_curves(app, body, id, request);
   const std::string text = text_of(body, "keep");
   const Keep keep = read_keep(text);
-  require_ended(app, id);
   co_await require_unneeded(app, body, id, keep.what);
   require_ended(app, id);
   const std::string by = user_name(request.user);

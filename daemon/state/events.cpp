@@ -18,13 +18,16 @@ void each_limit(Limits& limits, Each&& each) {
 }  // namespace
 
 json JsonOf<jobspec::Keep>::write(const jobspec::Keep& value) {
-  return {{"checkpoints", jobspec::name_of(value.checkpoints)}, {"trials", value.trials}};
+  return {{"checkpoints", jobspec::name_of(value.checkpoints)},
+          {"trials", value.trials},
+          {"points", value.points}};
 }
 
 void JsonOf<jobspec::Keep>::read(const json& from, jobspec::Keep& value) {
   value.checkpoints =
       jobspec::from_name<jobspec::KeepCheckpoints>(from.at("checkpoints").get<std::string>());
   value.trials = from.at("trials").get<std::int64_t>();
+  value.points = from.value("points", std::int64_t{0});  // earlier versions did not know it
 }
 
 json JsonOf<jobspec::Limits>::write(const jobspec::Limits& value) {

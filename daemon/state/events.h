@@ -266,6 +266,7 @@ struct Pruned {
   bool policy = false;  ///< as `keep` of the sweep says, not as somebody asked
   std::int64_t freed_bytes = 0;
   std::vector<std::string> spared;  ///< trials whose checkpoints others will begin with
+  std::int64_t removed_points = 0;  ///< of curves
 
   static void each_field(auto& e, auto&& field) {
     field("keep", e.keep);
@@ -273,6 +274,7 @@ struct Pruned {
     field("policy", e.policy, Field::may_miss);
     field("freed_bytes", e.freed_bytes);
     field("spared", e.spared, Field::may_miss);
+    field("removed_points", e.removed_points, Field::may_miss);
   }
 };
 

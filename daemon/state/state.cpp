@@ -222,7 +222,8 @@ void on_lengthened(State& state, const db::Event& event, const event::Lengthened
 void on_pruned(State& state, const db::Event& event, const event::Pruned& data) {
   SweepState& sweep = sweep_of(state, event.id);
   if (data.policy) sweep.to_prune = false;
-  sweep.pruned = event.time;
+  const bool curves_only = data.freed_bytes == 0 && data.removed_points > 0;
+  if (!curves_only) sweep.pruned = event.time;
   sweep.freed_bytes += data.freed_bytes;
 }
 

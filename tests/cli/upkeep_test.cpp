@@ -63,6 +63,11 @@ TEST_F(CliUpkeep, ArchiveAndPrune) {
 }
 
 TEST_F(CliUpkeep, ForceIsPassedOn) {
+  controller().answer("POST /v1/prune", {{"id", "12"}, {"removed_points", 1200}});
+  EXPECT_EQ(thalweg({"prune", "12", "--points", "1000"}).out,
+            "1200 points of curves of 12 removed; those of validation and of the sweep's metric "
+            "stayed\n");
+  EXPECT_EQ(controller().requests().back().body, json({{"id", "12"}, {"points", 1000}}));
   controller().answer("POST /v1/prune", {{"id", "12"}, {"freed_bytes", 1}});
   EXPECT_EQ(thalweg({"prune", "12", "--force"}).code, 0);
   EXPECT_EQ(controller().requests().back().body["force"], true);

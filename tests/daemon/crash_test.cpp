@@ -91,7 +91,8 @@ std::vector<std::string> all_points() {
     if (point.name.find("cancel") == std::string_view::npos &&
         point.name.find("extension") == std::string_view::npos &&
         point.name.find("remov") == std::string_view::npos &&
-        point.name.find("prun") == std::string_view::npos)
+        point.name.find("prun") == std::string_view::npos &&
+        point.name.find("thin") == std::string_view::npos)
       names.emplace_back(point.name);
   return names;
 }

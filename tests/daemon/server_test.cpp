@@ -333,6 +333,16 @@ TEST_F(ServerTest, CheckpointsArePruned) {
   EXPECT_EQ(status([&] { client->post("/v1/prune", {{"id", id}, {"keep", "some"}}); }), 400);
 }
 
+TEST_F(ServerTest, CurvesAreThinned) {
+  const std::string id = submit();
+  EXPECT_EQ(status([&] { client->post("/v1/prune", {{"id", id}, {"points", 10}}); }), 409);
+  wait_for_end(id);
+  EXPECT_EQ(status([&] { client->post("/v1/prune", {{"id", id}, {"points", 2}}); }), 400);
+  EXPECT_EQ(status([&] { client->post("/v1/prune", {{"id", id}, {"points", "x"}}); }), 400);
+  const json answer = client->post("/v1/prune", {{"id", id}, {"points", 10}});
+  EXPECT_EQ(answer.at("removed_points"), 0) << "there are fewer";
+}
+
 /// As thalweg(1) says: back up, move the run folders, restore, relocate.
 TEST_F(ServerTest, AHomeIsMoved) {
   namespace fs = std::filesystem;

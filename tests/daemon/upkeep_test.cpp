@@ -102,6 +102,26 @@ TEST_F(Upkeep, KeepsWhatTheSweepSays) {
   EXPECT_THAT(told[0].keep, HasSubstr("the best validation"));
 }
 
+TEST_F(Upkeep, ThinsCurvesWhereTheSweepSaysSo) {
+  world.cluster.steps = 40;
+  const auto whole = run(sweep(2, {}));
+  const auto thin = run(sweep(2, {KeepCheckpoints::all, 0, 10}));
+  const auto store = db::ReadStore::open(world.home().database());
+  const auto points = [&](std::int64_t id, const char* metric) {
+    return store->curve({id, 2, 0}, metric, 0).size();
+  };
+  EXPECT_EQ(points(whole, "train/loss"), 40u);
+  EXPECT_GE(points(thin, "train/loss"), 10u);
+  EXPECT_LE(points(thin, "train/loss"), 12u);
+  EXPECT_EQ(points(thin, "val/error"), points(whole, "val/error"));
+  EXPECT_EQ(left(thin, 1), left(whole, 1));
+  const auto told = prunings(thin);
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_GE(told[0].removed_points, 2 * 28);
+  EXPECT_THAT(told[0].keep, HasSubstr("of each curve about 10 points"));
+  EXPECT_EQ(told[0].freed_bytes, 0);
+}
+
 TEST_F(Upkeep, KeepsThoseOfTheBestTrials) {
   const auto id = run(sweep(3, {KeepCheckpoints::best, 2}));
   EXPECT_EQ(left(id, 1), "") << "its best value is 9";
@@ -119,13 +139,14 @@ TEST_F(Upkeep, KeepsThoseOfTheBestTrials) {
 
 TEST_F(Upkeep, IsDoneAgainAfterACrash) {
   std::int64_t id = 0;
-  int kills = 0;
+  int kills = 0, thinning = 0;
   {
     World::Life life(world);
-    id = submit(*life.controller, sweep(3, {KeepCheckpoints::none, 0}));
+    id = submit(*life.controller, sweep(3, {KeepCheckpoints::none, 0, 10}));
   }
   fault::set_handler([&](std::string_view point) {
     if (point == "in_pruning" && kills++ < 2) throw Killed{};
+    if (point == "in_thinning" && thinning++ < 2) throw Killed{};
   });
   bool done = false;
   while (!done) {
@@ -141,6 +162,7 @@ TEST_F(Upkeep, IsDoneAgainAfterACrash) {
   }
   fault::set_handler({});
   EXPECT_GE(kills, 3);
+  EXPECT_GE(thinning, 4);
   for (int trial = 1; trial <= 3; ++trial)
     EXPECT_EQ(left(id, trial), "");
   EXPECT_EQ(prunings(id).size(), 1U);
