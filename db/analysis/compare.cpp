@@ -214,7 +214,8 @@ Comparison compare(ReadStore& store, std::int64_t sweep, const CompareOptions& o
   }
   for (Contender& contender : contenders)
     comparison.rows.push_back(std::move(contender.row));
-  write_notes(comparison, {records, table, wanted.others, ranking, tested});
+  write_notes(comparison,
+              {records, table, wanted.others, ranking, tested, emulated_trials(store, sweep)});
   comparison.rows_in_all = static_cast<std::int64_t>(comparison.rows.size());
   if (options.top > 0 && options.top < comparison.rows.size())
     comparison.rows.erase(comparison.rows.begin() + static_cast<std::ptrdiff_t>(options.top),

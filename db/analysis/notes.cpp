@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 namespace thalweg::db::analysis {
 namespace {
@@ -151,6 +152,28 @@ void note_trials(Comparison& comparison, const std::vector<TrialRecord>& records
   }
 }
 
+/// Never unlabelled: their seconds, cost and rates are of a machine that is none.
+void note_emulated(Comparison& comparison, const Noted& noted) {
+  std::map<std::string, std::int64_t> trials;
+  for (const auto& [trial, what] : noted.emulated)
+    ++trials[what];
+  for (const auto& [what, count] : trials)
+    comparison.notes.push_back(
+        fmt::format("{} of {} ran emulated, {}: {} seconds, cost and samples/s are of no real "
+                    "machine",
+                    counted(count, "trial", "trials"), noted.records.size(), what,
+                    count == 1 ? "its" : "their"));
+  const auto plain =
+      std::count_if(noted.records.begin(), noted.records.end(), [&](const TrialRecord& record) {
+        return std::none_of(noted.emulated.begin(), noted.emulated.end(),
+                            [&](const auto& e) { return e.first == record.id.trial; });
+      });
+  if (trials.size() > 1 || (trials.size() == 1 && plain > 0))
+    comparison.notes.push_back(
+        "not all ran on the same emulated machine: steps and values compare, times do not "
+        "(--by emulate.preset sets them apart)");
+}
+
 }  // namespace
 
 void write_notes(Comparison& comparison, const Noted& noted) {
@@ -159,6 +182,7 @@ void write_notes(Comparison& comparison, const Noted& noted) {
   note_mixtures(comparison, noted);
   note_tests(comparison, noted);
   note_trials(comparison, noted.records);
+  note_emulated(comparison, noted);
 }
 
 }  // namespace thalweg::db::analysis

@@ -55,6 +55,11 @@ constexpr const char* kVaried =
     " OR count(*) < (SELECT count(*) FROM trials WHERE sweep = ?1)"
     " ORDER BY min(t.trial), min(p.id)";
 
+constexpr const char* kEmulated =
+    "SELECT trial, max(json_extract(config, '$.emulate')) AS emulated FROM starts WHERE sweep = ?1"
+    " AND json_extract(config, '$.emulate') <> json_object('preset', 'none')"
+    " GROUP BY trial ORDER BY trial";
+
 /// SQL has no booleans: JSON's type says which numbers are.
 jobspec::Value typed(const jobspec::Value& value, const std::string& type) {
   if (type == "true" || type == "false") return type == "true";
@@ -269,6 +274,14 @@ std::vector<std::string> varied_parameters(ReadStore& store, std::int64_t sweep)
   for (const auto& row : ask(store, kVaried, {sweep}))
     names.push_back(row[0].as_string());
   return names;
+}
+
+std::vector<std::pair<std::int64_t, std::string>> emulated_trials(ReadStore& store,
+                                                                  std::int64_t sweep) {
+  std::vector<std::pair<std::int64_t, std::string>> trials;
+  for (const auto& row : ask(store, kEmulated, {sweep}))
+    trials.emplace_back(row[0].as_int(), row[1].as_string());
+  return trials;
 }
 
 bool has_hyperparameter(ReadStore& store, std::int64_t sweep, const std::string& name) {

@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "db/store.h"
@@ -54,6 +55,10 @@ std::vector<TrialRecord> read_records(ReadStore& store, const Wanted& wanted);
 
 /// The sweep's parameters that take more than one value, in the order of the file.
 std::vector<std::string> varied_parameters(ReadStore& store, std::int64_t sweep);
+
+/// Trials of which an attempt ran on emulated ranks or links: number, and what was emulated.
+std::vector<std::pair<std::int64_t, std::string>> emulated_trials(ReadStore& store,
+                                                                  std::int64_t sweep);
 
 /// May `by` hold this name?
 bool has_hyperparameter(ReadStore& store, std::int64_t sweep, const std::string& name);

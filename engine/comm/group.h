@@ -12,6 +12,7 @@
 
 #include "engine/comm/algorithms/sum_elsewhere.h"
 #include "engine/comm/reduction/types.h"
+#include "engine/comm/transport/limited.h"
 #include "engine/comm/transport/transport.h"
 
 namespace thalweg::engine::comm {
@@ -30,6 +31,8 @@ struct GroupOptions {
   /// environment's THALWEG_COMM_CHECK=1 turns it on as well). Costs a message to every rank per
   /// call.
   bool checked = false;
+  /// To play a slower network: a link of each rank. Empty: as they are.
+  std::vector<LinkLimit> links{};
   /// Told once when a wait has lasted for half the stall time.
   std::function<void(const std::string&)> warn = warn_on_stderr;
 };
@@ -133,10 +136,16 @@ class Group {
   /// first_shard(r+1)), contiguous, any rank count 1..shards. `mine[i]` is the vector of this
   /// rank's i-th leaf, `count` floats each (overwritten); the sum ends in mine[0] on every rank.
   /// The tree over n leaves splits at the largest power of two below n: tree(n) = tree(p) + tree(n
-  /// - p).
+  /// - p). A rank without leaves (own_shards) brings one vector all the same, for the sum.
   std::unique_ptr<Request> start_shard_sum(std::span<float* const> mine, std::size_t count,
                                            int shards, std::string_view label = {});
   static int first_shard(int rank, int ranks, int shards);  ///< rank * shards / ranks
+  /// From now on rank r owns leaves [first[r], first[r + 1]), perhaps none, of sums over
+  /// first.back() leaves: unequal ranks, the same bits. The same table on every rank, with no such
+  /// sum under way. Throws std::invalid_argument where it is no table of these ranks.
+  void own_shards(const std::vector<int>& first);
+  /// Who owns what of a sum over so many leaves: by rank, then `shards`.
+  std::vector<int> first_shards(int shards) const;
   /// The same for vectors elsewhere: the messages are this group's, the additions the caller's. It
   /// has done those of ShardTree::local. Throws std::invalid_argument where supports() says no.
   std::unique_ptr<Request> start_shard_sum_elsewhere(std::span<float* const> mine,

@@ -1,13 +1,16 @@
 #include "engine/sync/gradient_path.h"
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <numeric>
 #include <stdexcept>
+#include <thread>
 #include <utility>
 
 #include "engine/comm/reduction/reduce.h"
 #include "engine/nn/executor.h"
+#include "engine/sync/emulate.h"
 
 namespace thalweg::engine {
 namespace {
@@ -160,6 +163,8 @@ void GradientPath::run(const StepInput& input, StepOutcome& outcome) {
       can_measure_noise(p_, sum_) && !input.draw_labels && set.step % p_.noise_every == 0;
   if (set.measures) set.small_batch = set.step / p_.noise_every % p_.sharding.small_batches();
   const Stopwatch watch;
+  if (p_.emulation != nullptr && p_.emulation->pauses_at(p_.group.rank(), set.step))
+    std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(p_.emulation->pause_ms));
   if (!held_) begin_sums();
   if (meeting_) meeting_->reset();
   p_.executors.run(p_.sharding.mine(), [&](int shard, Executor& executor) {
@@ -226,6 +231,10 @@ Shard GradientPath::micro_batch(std::size_t number, const StepInput& input) cons
 void GradientPath::run_shard(int shard, Executor& executor, const StepInput& input) {
   ShardRunner& runner = *runners_[p_.executors.number_of(executor)];
   const int micro_batches = p_.sharding.micro_batches;
+  const Pace pace(p_.emulation == nullptr
+                      ? 1
+                      : pass_factor(*p_.emulation, p_.seed, p_.group.rank(), input.context.step,
+                                    p_.sharding.first + shard));
   ShardRunner::Task task;
   task.sums = computed().work[static_cast<std::size_t>(shard)];
   task.number = static_cast<std::size_t>(shard * micro_batches);
@@ -233,11 +242,13 @@ void GradientPath::run_shard(int shard, Executor& executor, const StepInput& inp
     task.measured = static_cast<int>(computed().small_batch -
                                      std::int64_t{p_.sharding.first + shard} * micro_batches);
   task.batch = [this, &input](std::size_t number) { return micro_batch(number, input); };
-  task.complete = [this](std::size_t parameter) {
+  task.complete = [this, &pace](std::size_t parameter) {
+    pace.hold();
     if (!rebuilt_) note_ready(static_cast<int>(parameter));
     if (!held_) computed().reducer->mark(bucket_of_[parameter]);
   };
   runner.run(task);
+  pace.hold();
   float* extra = task.sums.extra;
   extra[statistics() + extra_stop] = input.stop ? 1.0f : 0.0f;
   if (!p_.model.touches_all())

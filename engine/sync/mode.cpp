@@ -1,6 +1,7 @@
 // The table of sync modes.
 #include "engine/sync/mode.h"
 
+#include <algorithm>
 #include <chrono>
 #include <stdexcept>
 #include <string>
@@ -8,6 +9,7 @@
 
 #include "engine/comm/algorithms/choice.h"
 #include "engine/sync/compress/table.h"
+#include "engine/sync/emulate.h"
 #include "engine/sync/options.h"
 #include "jobspec/option.h"
 #include "jobspec/table.h"
@@ -31,7 +33,13 @@ SyncFacts facts_of(const SyncParts& parts) {
   SyncFacts facts;
   facts.ranks = parts.group.size();
   facts.machines = static_cast<int>(parts.group.layout().machines.size());
-  facts.own_shards = parts.sharding.mine();
+  const std::vector<int> first = parts.group.first_shards(parts.sharding.shards);
+  facts.own_shards = facts.fewest_shards = first[1];
+  for (std::size_t rank = 1; rank + 1 < first.size(); ++rank) {
+    facts.own_shards = std::max(facts.own_shards, first[rank + 1] - first[rank]);
+    facts.fewest_shards = std::min(facts.fewest_shards, first[rank + 1] - first[rank]);
+  }
+  facts.emulates = parts.emulation != nullptr && parts.emulation->any();
   facts.micro_batches = parts.sharding.micro_batches;
   facts.threads = parts.executors.threads();
   facts.on_gpu = parts.model.gpu() != nullptr;
@@ -52,6 +60,10 @@ void require_of_all(const SyncConfig& config, const SyncFacts& facts) {
           "cpu");
     if (!facts.touches_all)
       throw std::invalid_argument("device: a GPU needs a model of which every step uses all");
+    if (facts.emulates)
+      throw std::invalid_argument(
+          "emulate: what slows a rank is its processor, and a GPU's queue goes on; leave it out, "
+          "or set device to cpu");
     return;
   }
   const std::string& exchange = config.common.gpu_exchange;

@@ -20,6 +20,8 @@
 
 namespace thalweg::engine {
 
+struct Emulation;
+
 /// Logical shards of the global batch; rank r owns leaves [first, end).
 struct Sharding {
   int shards = 1;
@@ -54,7 +56,8 @@ struct SyncParts {
   int noise_every = 0;     ///< steps between two StepOutcome::noise; 0 = never
   /// On a GPU: how StepInput::memory is to be read.
   const BatchForm* batches = nullptr;
-  std::int64_t total_steps = 0;  ///< of the trial; 0: not known
+  std::int64_t total_steps = 0;          ///< of the trial; 0: not known
+  const Emulation* emulation = nullptr;  ///< null: ranks are as fast as they are
 };
 
 /// What decides whether a mode can work, known before anything is allocated.
@@ -62,6 +65,8 @@ struct SyncFacts {
   int ranks = 1;
   int machines = 1;
   int own_shards = 1;     ///< of the rank that has most
+  int fewest_shards = 1;  ///< of the rank that has least
+  bool emulates = false;  ///< SyncParts::emulation
   int micro_batches = 1;  ///< in which a shard is computed
   int threads = 1;        ///< executors of a rank
   bool on_gpu = false;

@@ -116,6 +116,11 @@ Attempt::Attempt(const AttemptInput& input, Record& the_record)
 
 void Attempt::load_data() {
   settings = factory.settings(in.trial.resources.gpus_per_node);
+  emulation = factory.emulation();
+  if (emulation.any()) {
+    record.emulated(emulation.name);
+    record.note("warning", "emulated: " + emulation.label() + ": times are of no real machine");
+  }
   std::string lr_note;
   base_lr = factory.base_lr(&lr_note);
   for (const std::string& text : {lr_note, factory.beta_note()})
@@ -238,7 +243,7 @@ void Attempt::build() {
   mode = factory.sync_mode({*model, *optimizer, in.group, *executors, *replica, sharding,
                             in.trial.seed, settings.clip_norm, settings.clip_value,
                             settings.noise_every, batches ? &*batches : nullptr,
-                            plan.length.total_steps});
+                            plan.length.total_steps, emulation.any() ? &emulation : nullptr});
   if (const std::string text = mode->note(); !text.empty()) record.note("info", text);
   noise = NoiseScale(settings.noise_beta);
 }
@@ -246,6 +251,7 @@ void Attempt::build() {
 void Attempt::tell_start() {
   jobspec::Map fields = start_fields();
   if (beginning) fields.emplace_back("init_from", beginning->record(*factory.init_from()));
+  if (emulation.any()) fields.emplace_back("emulation", emulation.label());
   record.start(std::move(fields));
 }
 

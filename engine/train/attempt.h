@@ -75,6 +75,7 @@ struct Attempt {
   Record& record;
   Factory factory;
   Settings settings;
+  Emulation emulation;
   std::unique_ptr<Dataset> dataset;
   std::unique_ptr<Augmenter> augmenter;
   std::unique_ptr<Mixer> mixer;

@@ -83,7 +83,8 @@ class Checker::Visit {
     const bool built =
         loaded && settled && !data_->unseen.classes_unknown && stage("model", [&] { build(); });
     const bool optimized = built && stage("optimizer", [&] { make_optimizer_of_graph(); });
-    if (batched && optimized) stage("sync", [&] { require_sync_mode(); });
+    const bool paced = stage("emulate", [&] { emulates_ = factory_.emulation().any(); });
+    if (batched && optimized && paced) stage("sync", [&] { require_sync_mode(); });
     if (planned) stage("schedule", [&] { plan_rates(built); });
     if (built && mixed) stage("augment", [&] { require_blendable(*mixer_, graph().loss); });
     if (built) stage("init_from", [&] { look_at_beginning(); });
@@ -295,6 +296,8 @@ class Checker::Visit {
     facts.ranks = report.ranks;
     facts.machines = resources_.nodes;
     facts.own_shards = local_shards();
+    facts.fewest_shards = report.shards / report.ranks;
+    facts.emulates = emulates_;
     facts.micro_batches = report.micro_batches;
     facts.on_gpu = settings_.device == "cuda";
     facts.joins_shards = joins_shards(graph());
@@ -408,6 +411,7 @@ class Checker::Visit {
   std::shared_ptr<const Compiled> compiled_;
   std::unique_ptr<Augmenter> augmenter_;
   std::unique_ptr<Mixer> mixer_;
+  bool emulates_ = false;
   std::unique_ptr<Optimizer<float>> optimizer_;
 };
 

@@ -13,6 +13,7 @@
 #include "engine/nn/model.h"
 #include "engine/optim/optimizer.h"
 #include "engine/schedule/schedule.h"
+#include "engine/sync/emulate.h"
 #include "engine/sync/mode.h"
 #include "engine/train/best.h"
 #include "engine/train/init_from.h"
@@ -64,6 +65,7 @@ class Factory {
   std::string describe_schedule(const RunLength& length) const;
   void require_sync(const SyncFacts& facts) const;
   std::unique_ptr<SyncMode> sync_mode(const SyncParts& parts) const;
+  Emulation emulation() const { return read_emulation(section("emulate")); }
   std::int64_t sync_vectors(const Sharding& sharding) const;
   bool wants_autotune() const;
   /// How many executors a rank with `shards` shards has: more would have nothing to do. A GPU

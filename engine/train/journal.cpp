@@ -45,6 +45,11 @@ Journal::~Journal() {
   close_file(descriptor_);
 }
 
+void Journal::stamp(const char* key, std::string value) {
+  const std::lock_guard lock(mutex_);
+  stamps_.emplace_back(key, std::move(value));
+}
+
 void Journal::write(const char* type, jobspec::Map fields, bool last) {
   const std::lock_guard lock(mutex_);
   if (closed_) return;
@@ -52,6 +57,8 @@ void Journal::write(const char* type, jobspec::Map fields, bool last) {
   jobspec::Map line{{"n", lines_ + 1}, {"t", unix_now()}, {"type", type}};
   for (auto& field : fields)
     line.push_back(std::move(field));
+  for (const auto& [key, value] : stamps_)
+    line.emplace_back(key, value);
   const std::string text = jobspec::Value(std::move(line)).to_json() + "\n";
   try {
     write_all(descriptor_, text, file_);

@@ -6,6 +6,7 @@
 #include <functional>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "jobspec/fwd.h"
@@ -33,6 +34,8 @@ class Journal {
   Journal& operator=(const Journal&) = delete;
   ~Journal();
 
+  /// Every line from now on has this field behind its own.
+  void stamp(const char* key, std::string value);
   /// `fields` follow n, t and type. After a `last` line nothing more is written.
   void write(const char* type, jobspec::Map fields, bool last = false);
   void metrics(const std::vector<MetricPoint>& points);
@@ -48,6 +51,7 @@ class Journal {
   std::int64_t lines_ = 0;
   std::int64_t size_ = 0;  ///< bytes of whole lines
   bool closed_ = false;
+  std::vector<std::pair<std::string, std::string>> stamps_;
 };
 
 }  // namespace thalweg::engine

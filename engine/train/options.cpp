@@ -15,6 +15,7 @@
 #include "engine/gpu/gpu.h"
 #include "engine/nn/model.h"
 #include "engine/optim/optimizer.h"
+#include "engine/sync/emulate.h"
 #include "engine/sync/mode.h"
 #include "engine/sync/options.h"
 #include "engine/train/init_from.h"
@@ -180,6 +181,7 @@ jobspec::Schema train_schema() {
        {model_schema(), data_schema(), optimizer_schema(), schedule_schema(), sync_schema()})
     std::move(sections.begin(), sections.end(), std::back_inserter(schema.sections));
   schema.sections.push_back(augment_schema());
+  schema.sections.push_back(emulate_section());
   return schema;
 }
 

@@ -12,6 +12,7 @@
 
 #include "engine/comm/wireup/wireup.h"
 #include "engine/nn/graph.h"
+#include "engine/sync/emulate.h"
 #include "engine/sync/mode.h"
 #include "engine/train/arguments.h"
 #include "engine/train/check_sweep.h"
@@ -50,13 +51,14 @@ int train_rank(const std::string& file) {
   const jobspec::Trial trial = jobspec::read_trial(path);
   if (trial.program) return supervise(trial, path.parent_path(), stop);
   const jobspec::Value written = jobspec::complete_train(trial.train, train_schema(), file);
-  const comm::GroupOptions options = group_options(*written.find("sync"));
+  comm::GroupOptions options = group_options(*written.find("sync"));
   const auto wireup = comm::Wireup::connect(
       std::max<std::chrono::milliseconds>(comm::Wireup::kTimeout, options.stall_timeout));
   const comm::World world = wireup->world();
   const std::string who = "rank " + std::to_string(world.rank) + " on " + world.node + ": ";
   try {
     const jobspec::Value config = complete_for(trial.train, world.size, train_schema(), file);
+    options.links = read_emulation(*config.find("emulate")).links(world.size);
     comm::Group group(wireup->transport(), options);
     const Outcome outcome = run_attempt({trial, config, path.parent_path(), group, stop});
     if (world.rank == 0 && outcome.code == ExitCode::diverged)

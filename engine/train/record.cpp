@@ -20,6 +20,10 @@ Record::Record(const jobspec::Trial& trial, const std::filesystem::path& folder,
   journal_ = std::make_unique<Journal>(folder / "journal.jsonl", std::move(listener));
 }
 
+void Record::emulated(const std::string& name) {
+  if (journal_) journal_->stamp("emulated", name);
+}
+
 void Record::start(jobspec::Map fields) {
   if (!journal_) return;
   const std::lock_guard lock(mutex_);

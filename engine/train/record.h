@@ -28,6 +28,8 @@ class Record {
   Record(const jobspec::Trial& trial, const std::filesystem::path& folder, bool writes,
          std::function<void()> given_up = {});
 
+  /// Every line from now on says that its times are of a machine that is none.
+  void emulated(const std::string& name);
   void start(jobspec::Map fields);
   void metrics(const std::vector<MetricPoint>& points);
   /// From any thread. Before the start record they wait for it.

@@ -13,6 +13,7 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 constexpr double kStart = 1700000000;
@@ -99,6 +100,22 @@ TEST_F(CompareTest, GroupsSeedsAndRanksByStepsToTarget) {
   EXPECT_THAT(found.notes, Contains(HasSubstr("ranked by the median steps to target 0.12")));
 }
 
+TEST_F(CompareTest, LabelsTrialsOfEmulatedMachines) {
+  optimizer("adamw", 1, {0.4, 0.1});
+  const Id slow = optimizer("adamw", 2, {0.4, 0.1});
+  EXPECT_THAT(compare(store, sweep).notes, Not(Contains(HasSubstr("emulated"))));
+  const Id before{slow.sweep, slow.trial - 1, 1}, attempt{slow.sweep, slow.trial, 1};
+  store.put_start(before, R"({"config":{"emulate":{"preset":"none"}}})");
+  EXPECT_THAT(compare(store, sweep).notes, Not(Contains(HasSubstr("emulated"))));
+  store.put_start(attempt, R"({"config":{"emulate":{"preset":"compute"}}})");
+  const auto notes = compare(store, sweep).notes;
+  EXPECT_THAT(notes, Contains(HasSubstr(R"(1 trial of 2 ran emulated, {"preset":"compute"}: its )"
+                                        "seconds, cost and samples/s are of no real machine")));
+  EXPECT_THAT(notes, Contains(HasSubstr("not all ran on the same emulated machine")));
+  store.put_start(before, R"({"config":{"emulate":{"preset":"compute"}}})");
+  EXPECT_THAT(compare(store, sweep).notes, Not(Contains(HasSubstr("not all ran"))));
+}
+
 TEST_F(CompareTest, TellsWhatEachOfSeveralTargetsTook) {
   SweepRow row = sample_sweep("targets");
   row.targets = {0.3, 0.12, 0.01};
@@ -152,8 +169,8 @@ TEST_F(CompareTest, CountsSamplesByTheBatchThatWasUsed) {
 }
 
 TEST_F(CompareTest, TimesToATargetCanLeaveValidationOut) {
-  // Two attempts: the first one is lost after 3 s, 1 s of it validation; the target comes 2 s into
-  // the second one, 0.5 s of which were validation and 0.25 s a checkpoint.
+  // Two attempts: the first one is lost after 3 s, 1 s of it validation; the target comes 2 s
+  // into the second one, 0.5 s of which were validation and 0.25 s a checkpoint.
   const Id trial = optimizer("adamw", 1, {0.5, 0.4, 0.3});
   AttemptRow second = sample_attempt(sweep, trials, 2);
   second.started = kStart + 10;

@@ -115,7 +115,7 @@ const std::map<std::string, Names> kMayInclude = {
     {"engine/comm/algorithms/table.cpp", {"engine/comm/algorithms/"}},
     {"engine/comm/group.h",
      {"engine/comm/algorithms/sum_elsewhere.h", "engine/comm/reduction/types.h",
-      "engine/comm/transport/transport.h"}},
+      "engine/comm/transport/limited.h", "engine/comm/transport/transport.h"}},
     {"engine/comm/group/",
      {"engine/comm/group.h", "engine/comm/group/", "engine/comm/algorithms/",
       "engine/comm/liveness/", "engine/comm/reduction/", "engine/comm/transport/transport.h"}},

@@ -33,6 +33,7 @@ Group::Group(std::shared_ptr<Transport> transport, GroupOptions options) {
   const int rank = transport->rank();
   const char* check = std::getenv("THALWEG_COMM_CHECK");
   if (check && std::string_view(check) == "1") options.checked = true;
+  if (!options.links.empty()) transport = limited_transport(std::move(transport), options.links);
   auto progress =
       std::make_shared<Progress>(std::move(transport), options.stall_timeout, options.warn);
   impl_ = std::make_unique<Impl>(std::move(progress), std::move(options), std::move(everybody),
@@ -219,6 +220,23 @@ void Group::look_round() {
 
 int Group::first_shard(int rank, int ranks, int shards) {
   return ShardTree::first_shard(rank, ranks, shards);
+}
+
+void Group::own_shards(const std::vector<int>& first) {
+  if (first.size() != static_cast<std::size_t>(size()) + 1)
+    throw std::invalid_argument("a table of first shards has an entry for each rank, and the end");
+  auto tree = std::make_shared<const ShardTree>(rank(), first);
+  impl_->tables[tree->shards] = first;
+  impl_->trees[tree->shards] = std::move(tree);
+}
+
+std::vector<int> Group::first_shards(int shards) const {
+  if (const auto table = impl_->tables.find(shards); table != impl_->tables.end())
+    return table->second;
+  std::vector<int> firsts;
+  for (int rank = 0; rank <= size(); ++rank)
+    firsts.push_back(first_shard(rank, size(), shards));
+  return firsts;
 }
 
 std::unique_ptr<Group> Group::split(int color, int key) {

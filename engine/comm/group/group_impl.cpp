@@ -92,9 +92,8 @@ void Group::Impl::meet(const Call& call, std::string_view label) {
 std::shared_ptr<const ShardTree> Group::Impl::tree(std::size_t brings, int shards) {
   auto& tree = trees[shards];
   if (!tree) tree = std::make_shared<const ShardTree>(rank, size(), shards);
-  const auto owned = static_cast<std::size_t>(first_shard(rank + 1, size(), shards) -
-                                              first_shard(rank, size(), shards));
-  if (brings != owned)
+  const auto owned = static_cast<std::size_t>(tree->owned);
+  if (brings != std::max<std::size_t>(1, owned))
     throw std::invalid_argument("rank " + std::to_string(rank) + " owns " + std::to_string(owned) +
                                 " of " + std::to_string(shards) + " shards, but brings " +
                                 std::to_string(brings));

@@ -29,6 +29,7 @@ struct Group::Impl {
   std::vector<Choice> choices;  ///< by Collective
   std::uint32_t calls = 0;      ///< the same on every rank, since all make the same calls
   std::map<int, std::shared_ptr<const ShardTree>> trees;  ///< by number of shards
+  std::map<int, std::vector<int>> tables;                 ///< of own_shards(), the same
   std::unique_ptr<ControlBlock> control_block;            ///< see shares()
   bool control_block_tried = false;
   std::uint64_t allocations = 0;
@@ -48,7 +49,8 @@ struct Group::Impl {
   /// The first call that may use shared memory waits for all ranks, and makes the control block.
   void meet(const Call& call, std::string_view label);
   Operation operation_for(const Call& call, std::string_view label);
-  /// Throws std::invalid_argument unless this rank owns as many of the shards as it brings.
+  /// Throws std::invalid_argument unless this rank owns as many of the shards as it brings (none:
+  /// brings one).
   std::shared_ptr<const ShardTree> tree(std::size_t brings, int shards);
   static Call shard_sum_call(std::size_t count, int shards);
   /// Blocks until `task` has ended on this rank.

@@ -28,26 +28,21 @@ void whole(int first, int leaves, std::vector<ShardTree::Add>& adds) {
 }
 
 struct Builder {
-  int rank, ranks, shards;
+  int rank;
+  const std::vector<int>& firsts;  ///< by rank, then the number of leaves
   ShardTree& tree;
 
+  /// The last rank that begins at or before the leaf: those before it that begin there own nothing.
   int owner(int leaf) const {
-    int r = static_cast<int>((static_cast<long>(leaf) * ranks) / shards);
-    while (ShardTree::first_shard(r + 1, ranks, shards) <= leaf) {
-      ++r;
-    }
-    while (ShardTree::first_shard(r, ranks, shards) > leaf) {
-      --r;
-    }
-    return r;
+    const auto after = std::upper_bound(firsts.begin(), firsts.end(), leaf);
+    return static_cast<int>(after - firsts.begin()) - 1;
   }
 
   /// Returns the place of the subtree's sum.
   int build(int first, int leaves) {
     const int owned_by = owner(first);
     if (owned_by == owner(first + leaves - 1)) {
-      if (owned_by == rank)
-        whole(first - ShardTree::first_shard(rank, ranks, shards), leaves, tree.local);
+      if (owned_by == rank) whole(first - tree.first_leaf, leaves, tree.local);
       tree.partials.push_back({owned_by, first});
       return static_cast<int>(tree.partials.size()) - 1;
     }
@@ -59,19 +54,32 @@ struct Builder {
   }
 };
 
+std::vector<int> equal_firsts(int ranks, int shards) {
+  if (ranks < 1 || shards < ranks)
+    throw std::invalid_argument("a sum over " + std::to_string(shards) + " shards on " +
+                                std::to_string(ranks) + " ranks: there must be a shard per rank");
+  std::vector<int> firsts;
+  for (int rank = 0; rank <= ranks; ++rank)
+    firsts.push_back(ShardTree::first_shard(rank, ranks, shards));
+  return firsts;
+}
+
 }  // namespace
 
 int ShardTree::first_shard(int rank, int ranks, int shards) {
   return static_cast<int>(static_cast<std::int64_t>(rank) * shards / ranks);
 }
 
-ShardTree::ShardTree(int rank, int ranks, int shard_count) : shards(shard_count) {
-  if (ranks < 1 || shards < ranks) {
-    throw std::invalid_argument("a sum over " + std::to_string(shards) + " shards on " +
-                                std::to_string(ranks) + " ranks: there must be a shard per rank");
-  }
-  first_leaf = ShardTree::first_shard(rank, ranks, shards);
-  Builder{rank, ranks, shards, *this}.build(0, shards);
+ShardTree::ShardTree(int rank, int ranks, int shard_count)
+    : ShardTree(rank, equal_firsts(ranks, shard_count)) {}
+
+ShardTree::ShardTree(int rank, std::vector<int> first) : shards(first.empty() ? 0 : first.back()) {
+  if (shards < 1 || first[0] != 0 || !std::is_sorted(first.begin(), first.end()))
+    throw std::invalid_argument(
+        "a table of first shards begins with 0, never falls, and ends above");
+  first_leaf = first.at(static_cast<std::size_t>(rank));
+  owned = first.at(static_cast<std::size_t>(rank) + 1) - first_leaf;
+  Builder{rank, first, *this}.build(0, shards);
 }
 
 void run(std::span<const ShardTree::Add> adds, float* const* places, std::size_t count) {

@@ -23,13 +23,17 @@ struct ShardTree {
 
   int shards;                     ///< leaves in all
   int first_leaf = 0;             ///< of this rank
+  int owned = 0;                  ///< leaves of this rank
   std::vector<Add> local;         ///< what this rank can add alone; places: its own leaves, from 0
   std::vector<Partial> partials;  ///< of all ranks, in leaf order
   std::vector<Add> across;        ///< the rest of the tree; places: partials. Ends in place 0
 
-  /// Throws std::invalid_argument unless 1 <= ranks <= shards.
+  /// Rank r owns the leaves [first_shard(r), first_shard(r + 1)). Throws std::invalid_argument
+  /// unless 1 <= ranks <= shards.
   ShardTree(int rank, int ranks, int shard_count);
-  /// Rank r owns the leaves [first_shard(r), first_shard(r + 1)).
+  /// Rank r owns the leaves [first[r], first[r + 1]), perhaps none. Throws std::invalid_argument
+  /// unless the table begins with 0, never falls, and has a leaf.
+  ShardTree(int rank, std::vector<int> first);
   static int first_shard(int rank, int ranks, int shards);
 };
 

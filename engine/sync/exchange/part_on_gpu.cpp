@@ -64,7 +64,7 @@ PartsOnGpu::PartsOnGpu(const SyncParts& parts, GpuShards& shards, bool side_by_s
       stop_at_(parts.model.statistics() + extra_stop),
       wishes_(up(shards.machine(), std::vector<float>{0, 1}, "wishes to stop")) {
   comm::Group& group = parts.group;
-  const comm::ShardTree tree(group.rank(), group.size(), parts.sharding.shards);
+  const comm::ShardTree tree(group.rank(), group.first_shards(parts.sharding.shards));
   const std::vector<GradientPart> summed = shards.parts();
   std::vector<std::size_t> starts;
   std::size_t floats = 0, most = 0;

@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <memory>
+#include <numeric>
 #include <random>
 
 #include "engine/comm/reduction/shard_pieces.h"
@@ -79,6 +80,45 @@ TEST_P(ShardSumTest, SameBitsForEveryRankCount) {
       }
     });
   }
+}
+
+// Speeds 1:1:2:4, ranks that run along without leaves, all on one rank.
+TEST(ShardSums, AnyOwnershipHasTheSameBits) {
+  const std::vector<std::vector<int>> tables = {{0, 1, 2, 4, 8}, {0, 4, 6, 7, 8}, {0, 0, 3, 3, 8},
+                                                {0, 8, 8, 8, 8}, {0, 0, 0, 0, 8}, {0, 3, 8}};
+  for (const std::vector<int>& first : tables) {
+    const int ranks = static_cast<int>(first.size()) - 1;
+    std::vector<int> one(static_cast<std::size_t>(ranks)), apart(one);
+    std::iota(apart.begin(), apart.end(), 0);
+    for (const std::vector<int>& machine_of : {one, apart})
+      on_machines(machine_of, {}, [&](Group& group) {
+        group.own_shards(first);
+        EXPECT_EQ(group.first_shards(8), first);
+        for (const std::size_t count : kLengths) {
+          const auto rank = static_cast<std::size_t>(group.rank());
+          const int mine = first[rank + 1] - first[rank];
+          const auto memory = group.allocate(std::max<std::size_t>(1, count) * 8 * sizeof(float));
+          std::vector<float*> leaves;
+          for (int leaf = 0; leaf < std::max(1, mine); ++leaf) {
+            leaves.push_back(reinterpret_cast<float*>(memory->data()) +
+                             static_cast<std::size_t>(leaf) * count);
+            const auto values = leaf_of(first[rank] + leaf, count, mine == 0 ? 99 : 0);
+            std::copy(values.begin(), values.end(), leaves.back());
+          }
+          group.start_shard_sum(leaves, count, 8)->wait();
+          ASSERT_TRUE(same_bits(leaves[0], tree_sum(0, 8, count, 0)))
+              << count << " floats, rank " << rank;
+          group.barrier();
+        }
+      });
+  }
+}
+
+TEST(ShardSums, ATableThatIsNoneOfTheseRanksIsRefused) {
+  Group group(std::move(memory_transports(2)[0]));
+  for (const std::vector<int>& wrong :
+       {std::vector<int>{}, {0, 4}, {1, 2, 4}, {0, 4, 2}, {0, 0, 0}, {0, 1, 2, 3}})
+    EXPECT_THROW(group.own_shards(wrong), std::invalid_argument);
 }
 
 INSTANTIATE_TEST_SUITE_P(Shards, ShardSumTest, testing::Values(1, 2, 3, 4, 5, 6, 7, 8, 9, 16),

@@ -171,8 +171,10 @@ TestRank::TestRank(const Case& c, comm::Group& group, int threads)
       std::numeric_limits<float>::quiet_NaN();
   sharding.shards = c.shards;
   sharding.global_batch = kBatch;
-  sharding.first = comm::Group::first_shard(group.rank(), group.size(), c.shards);
-  sharding.end = comm::Group::first_shard(group.rank() + 1, group.size(), c.shards);
+  if (!c.firsts.empty()) group.own_shards(c.firsts);
+  const std::vector<int> firsts = group.first_shards(c.shards);
+  sharding.first = firsts[static_cast<std::size_t>(group.rank())];
+  sharding.end = firsts[static_cast<std::size_t>(group.rank()) + 1];
   sharding.micro_batches = c.micro_batches;
   CompileOptions options = c.precision;
   options.kernels = c.kernels;
@@ -201,7 +203,9 @@ SyncParts TestRank::parts() {
           case_.clip_norm,
           case_.clip_value,
           case_.noise_every,
-          pinned_ ? &pinned_->form() : nullptr};
+          pinned_ ? &pinned_->form() : nullptr,
+          0,
+          case_.emulation};
 }
 
 StepInput TestRank::input(int step) const {

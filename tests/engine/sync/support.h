@@ -31,6 +31,8 @@ struct Case {
   /// Sample `poisoned` has NaN in it from this step on.
   int poisoned_from = 1000000;
   int poisoned = 0;
+  const Emulation* emulation = nullptr;
+  std::vector<int> firsts = {};  ///< Group::own_shards; empty: equal ranks
 };
 
 struct Trained {

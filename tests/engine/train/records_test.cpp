@@ -161,6 +161,26 @@ TEST(NodeFacts, KindsOfMachinesAreTold) {
   }
 }
 
+// Slow ranks and links change no bit, and no line is without the label.
+TEST(Journal, EveryLineOfAnEmulatedAttemptSaysSo) {
+  const test::TempDir plain, slow;
+  jobspec::Trial trial = tiny_trial();
+  trial.train.set("epochs", 1);
+  run_to_end(trial, plain.path(), 3);
+  for (const Value& line : read_journal(plain.path()))
+    EXPECT_EQ(line.find("emulated"), nullptr);
+  trial.train.set("emulate", Map{{"preset", "compute"}, {"latency_us", jobspec::List{50}}});
+  run_to_end(trial, slow.path(), 3);
+  EXPECT_EQ(curve({slow.path()}), curve({plain.path()}));
+  const auto journal = read_journal(slow.path());
+  for (const Value& line : journal) {
+    ASSERT_NE(line.find("emulated"), nullptr) << line.to_json();
+    EXPECT_EQ(line.find("emulated")->as_string(), "compute");
+  }
+  EXPECT_EQ(lines_of(journal, "start").at(0).find("emulation")->as_string(),
+            "compute (slowdown 4, 4, 2, 1; jitter 0.05; latency_us 50)");
+}
+
 TEST(Journal, TellsRanksMachinesAndCheckpoints) {
   const test::TempDir folder;
   jobspec::Trial trial = tiny_trial();

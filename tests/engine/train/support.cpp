@@ -6,6 +6,7 @@
 #include <map>
 #include <thread>
 
+#include "engine/sync/emulate.h"
 #include "engine/train/options.h"
 #include "jobspec/complete.h"
 #include "jobspec/schema.h"
@@ -45,7 +46,9 @@ std::vector<RankEnd> run_ranks(const jobspec::Trial& trial, const std::filesyste
       const auto r = static_cast<std::size_t>(rank);
       try {
         if (prepare) prepare(rank);
-        comm::Group group(std::move(transports[r]), group_options(*config.find("sync")));
+        comm::GroupOptions options = group_options(*config.find("sync"));
+        options.links = read_emulation(*config.find("emulate")).links(ranks);
+        comm::Group group(std::move(transports[r]), std::move(options));
         ends[r].outcome = run_attempt({trial, config, folder, group, stop});
       } catch (...) {
         ends[r].threw = true;

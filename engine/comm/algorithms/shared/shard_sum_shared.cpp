@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "engine/comm/algorithms/shard_sum.h"
 #include "engine/comm/algorithms/shared/control_block.h"
@@ -48,6 +49,13 @@ class SharedSum {
   }
   float* value(const ShardTree::Partial& partial) const {
     return mine_[static_cast<std::size_t>(partial.leaf - tree_.first_leaf)];
+  }
+  /// A rank without leaves has no window for the sum.
+  bool everybody_owns() const {
+    std::set<int> owners;
+    for (const auto& partial : tree_.partials)
+      owners.insert(partial.rank);
+    return owners.size() == static_cast<std::size_t>(control_block_.size());
   }
   bool find_places();
   bool find_windows();
@@ -130,7 +138,7 @@ bool SharedSum::find_windows() {
 }
 
 Task SharedSum::run_in_place(bool& in_place) {
-  if (max_ > ControlBlock::kPlaces || !find_places()) places_.assign(1, {});
+  if (max_ > ControlBlock::kPlaces || !everybody_owns() || !find_places()) places_.assign(1, {});
   ControlBlockUntil free(control_block_, sequence_,
                          [this] { return control_block_.may_post(sequence_); });
   co_await free;
@@ -143,7 +151,7 @@ Task SharedSum::run_in_place(bool& in_place) {
   ControlBlockUntil posted(control_block_, sequence_,
                            [this] { return control_block_.all_posted(sequence_); });
   co_await posted;
-  in_place = find_windows();
+  in_place = everybody_owns() && find_windows();
   if (!in_place) {
     control_block_.close(sequence_);
     co_return;
@@ -187,7 +195,7 @@ Task SharedSum::run() {
     co_return;
   }
   bool in_place = false;
-  co_await run_in_place(in_place);
+  co_await run_in_place(in_place);  // takes part in the sequence in any case
   if (!in_place) co_await shard_sum(link_, shared_tree_, mine_, count_);
 }
 
