@@ -143,6 +143,7 @@ bool combines_changes(const SyncConfig& config) {
 }
 
 void require(const SyncConfig& config, const SyncFacts& facts) {
+  require_shards_everywhere(facts, "sync.mode adasum");
   const bool machines = over_machines(config);
   const int units = machines ? facts.machines : facts.ranks;
   if (!std::has_single_bit(static_cast<unsigned>(units)))

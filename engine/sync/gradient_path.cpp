@@ -36,7 +36,8 @@ GradientPath::GradientPath(const SyncParts& parts, const SyncOptions& options, f
       options_(options),
       scale_(scale),
       sum_(sum),
-      own_tree_(0, 1, p_.sharding.mine()),
+      firsts_(p_.group.first_shards(p_.sharding.shards)),
+      own_tree_(0, 1, std::max(1, p_.sharding.mine())),
       bucket_of_(p_.model.parameters().size()),
       stretches_(stretches_of(p_.model.parameters())),
       sets_(static_cast<std::size_t>(sets)) {
@@ -66,7 +67,7 @@ void GradientPath::prepare() {
   if (prepared_) return;
   agree_on_plan();
   const std::size_t floats = p_.model.parameter_floats();
-  const auto shards = static_cast<std::size_t>(p_.sharding.mine());
+  const auto shards = static_cast<std::size_t>(std::max(1, p_.sharding.mine()));
   for (Set& set : sets_) {
     set.gradients = p_.group.allocate(shards * floats * sizeof(float));
     for (std::size_t shard = 0; shard < shards; ++shard)
@@ -119,7 +120,7 @@ void GradientPath::set_parts(Set& set) {
       gradient_parts(buckets_, p_.model.parameters(), gradients, extras, extra_count());
   for (GradientPart& part : parts)
     part.marks =
-        static_cast<int>(std::max<std::size_t>(1, part.parameters.size()) * set.work.size());
+        static_cast<int>(std::max<std::size_t>(1, part.parameters.size())) * p_.sharding.mine();
   set.extras = std::move(memory);
   set.reducer->set_parts(std::move(parts));
 }
@@ -137,11 +138,19 @@ void GradientPath::agree_on_plan() {
                                "same program on the same kind of processor?");
 }
 
-/// From the second step on the buckets follow the order in which rank 0 saw gradients complete.
+int GradientPath::first_computing() const {
+  int rank = 0;
+  while (!computes(rank))
+    ++rank;
+  return rank;
+}
+
+/// From the second step on the buckets follow the order in which rank 0 (the first that computes)
+/// saw gradients complete.
 void GradientPath::rebuild() {
   std::vector<std::int32_t> order(measured_.begin(), measured_.end());
   order.resize(p_.model.parameters().size());
-  p_.group.broadcast(order.data(), order.size() * sizeof order[0], 0);
+  p_.group.broadcast(order.data(), order.size() * sizeof order[0], first_computing());
   const std::uint64_t before = hash_of(buckets_);
   plan({order.begin(), order.end()});
   if (hash_of(buckets_) == before) return;
@@ -159,6 +168,7 @@ void GradientPath::run(const StepInput& input, StepOutcome& outcome) {
   Set& set = computed();
   set.step = input.context.step;
   set.told = last_;
+  set.stop = input.stop;
   set.measures =
       can_measure_noise(p_, sum_) && !input.draw_labels && set.step % p_.noise_every == 0;
   if (set.measures) set.small_batch = set.step / p_.noise_every % p_.sharding.small_batches();
@@ -191,7 +201,7 @@ void GradientPath::begin_sums() {
 void GradientPath::start_held() {
   if (!std::exchange(held_, false)) return;
   begin_sums();
-  const auto shards = static_cast<int>(summed().work.size());
+  const int shards = p_.sharding.mine();
   for (std::size_t part = 0; part < parts(); ++part) {
     const std::size_t each = part < buckets_.size() ? buckets_[part].parameters.size() : 1;
     for (int marks = shards * static_cast<int>(std::max<std::size_t>(1, each)); marks > 0; --marks)
@@ -289,11 +299,23 @@ void GradientPath::finish(StepOutcome& outcome) {
   under_way_ = false;
   const float* const extra = summed().work[0].extra;
   std::copy_n(extra + statistics(), told_.size(), told_.begin());
+  hear_those_who_run_along();
   p_.model.update_running(extra, p_.sharding.shards * p_.sharding.micro_batches,
                           p_.replica.running.floats());
   if (p_.group.size() > 1) read_times(outcome);
   if (!rebuilt_) rebuild();
   rebuilt_ = true;
+}
+
+/// A wish to stop travels with a shard; who has none brings it by itself.
+void GradientPath::hear_those_who_run_along() {
+  bool all = true;
+  for (int rank = 0; rank < p_.group.size(); ++rank)
+    all = all && computes(rank);
+  if (all) return;
+  std::int32_t stop = summed().stop ? 1 : 0;
+  p_.group.allreduce(&stop, 1, comm::Type::i32, comm::Op::max);
+  told_[extra_stop] = static_cast<float>(stop);
 }
 
 void GradientPath::write_times() {
@@ -308,9 +330,13 @@ void GradientPath::read_times(StepOutcome& outcome) {
   const Times& told = summed().told;
   if (!told.parts.empty()) {
     const float* all = summed().work[0].extra + times_at();
-    std::vector<double> shortest(all, all + parts());
-    for (std::size_t i = 0; i < static_cast<std::size_t>(p_.group.size()) * parts(); ++i)
-      shortest[i % parts()] = std::min(shortest[i % parts()], static_cast<double>(all[i]));
+    const float* const first = all + static_cast<std::size_t>(first_computing()) * parts();
+    std::vector<double> shortest(first, first + parts());
+    for (int rank = 0; rank < p_.group.size(); ++rank)
+      for (std::size_t part = 0; computes(rank) && part < parts(); ++part)
+        shortest[part] =
+            std::min(shortest[part],
+                     static_cast<double>(all[static_cast<std::size_t>(rank) * parts() + part]));
     outcome.comm_before = split_times(told.parts, shortest, told.compute_end_ms, told.waited_ms);
   }
   last_ = {summed().reducer->times(), summed().compute_end_ms, waited_ms_};

@@ -90,10 +90,11 @@ class GradientPath {
   struct Set {
     std::unique_ptr<comm::Memory> gradients;  ///< of the local shards; peers may reach it
     std::vector<Buffer> extras;
-    std::vector<ShardSums> work;  ///< one for each local shard
+    std::vector<ShardSums> work;  ///< one for each local shard; at least one, for the sums
     std::int64_t step = 0;
     bool measures = false;
     std::int64_t small_batch = 0;  ///< whose norm is taken: each in its turn
+    bool stop = false;             ///< this rank's wish
     Times told;                    ///< of an earlier step, which go with its extras
     Stopwatch since_start;         ///< of the sums
     double compute_end_ms = 0;     ///< when nothing was computed any more, since they began
@@ -111,6 +112,11 @@ class GradientPath {
   void run_shard(int shard, Executor& executor, const StepInput& input);
   Shard micro_batch(std::size_t number, const StepInput& input) const;
   void note_ready(int parameter);
+  bool computes(int rank) const {
+    return firsts_[static_cast<std::size_t>(rank)] < firsts_[static_cast<std::size_t>(rank) + 1];
+  }
+  int first_computing() const;
+  void hear_those_who_run_along();
   void write_times();
   void read_times(StepOutcome& outcome);
 
@@ -118,6 +124,7 @@ class GradientPath {
   SyncOptions options_;
   float scale_;
   BucketSum* sum_;
+  std::vector<int> firsts_;   ///< Group::first_shards
   comm::ShardTree own_tree_;  ///< of this rank's shards alone
   std::vector<Bucket> buckets_;
   std::vector<std::size_t> order_;

@@ -214,6 +214,8 @@ class Lag final : public SyncMode {
 
 void require(const SyncConfig& config, const SyncFacts& facts) {
   require_sum(config);
+  if (sums_by_ranks(config))
+    require_shards_everywhere(facts, "a sum by ranks (sync.sum, compress)");
   if (facts.on_gpu)
     throw std::invalid_argument(
         "sync.mode: lag works in the host's memory; use mode sync, or device cpu");

@@ -13,6 +13,7 @@
 #include "engine/sync/micro_batches.h"
 #include "engine/sync/mode.h"
 #include "engine/sync/step_device.h"
+#include "engine/sync/synchronous.h"
 #include "jobspec/option.h"
 
 namespace thalweg::engine {
@@ -144,6 +145,7 @@ class Local final : public SyncMode {
 };
 
 void require(const SyncConfig& config, const SyncFacts& facts) {
+  require_shards_everywhere(facts, "sync.mode local");
   if (config.compresses())
     throw std::invalid_argument(std::string("sync.compress: ") + config.compress.name +
                                 " does not go with sync.mode local, which sends no gradients");

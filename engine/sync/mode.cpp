@@ -11,6 +11,7 @@
 #include "engine/sync/compress/table.h"
 #include "engine/sync/emulate.h"
 #include "engine/sync/options.h"
+#include "engine/sync/synchronous.h"
 #include "jobspec/option.h"
 #include "jobspec/table.h"
 
@@ -52,6 +53,9 @@ SyncFacts facts_of(const SyncParts& parts) {
 
 /// What holds for every mode.
 void require_of_all(const SyncConfig& config, const SyncFacts& facts) {
+  if (facts.on_gpu) require_shards_everywhere(facts, "a GPU's recorded step");
+  if (facts.joins_shards)
+    require_shards_everywhere(facts, "batch normalisation over the whole batch");
   if (facts.on_gpu) {
     if (facts.joins_shards)
       throw std::invalid_argument(

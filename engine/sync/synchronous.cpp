@@ -83,8 +83,10 @@ class Synchronous final : public SyncMode {
   std::optional<UnderWay> under_way_;
 };
 
-void require(const SyncConfig& config, const SyncFacts&) {
+void require(const SyncConfig& config, const SyncFacts& facts) {
   require_sum(config);
+  if (sums_by_ranks(config))
+    require_shards_everywhere(facts, "a sum by ranks (sync.sum, compress)");
 }
 
 std::unique_ptr<SyncMode> make(const SyncConfig& config, const SyncParts& parts) {
@@ -110,6 +112,16 @@ jobspec::Option sum_option() {
       "set");
 }
 
+void require_shards_everywhere(const SyncFacts& facts, const std::string& what) {
+  if (facts.fewest_shards > 0) return;
+  throw std::invalid_argument("batch.shares: some rank has no shard, and " + what +
+                              " needs one on each; give every rank a share, or more batch.shards");
+}
+
+bool sums_by_ranks(const SyncConfig& config) {
+  return config.mode.text("sum") == "ranks" || config.compresses();
+}
+
 void require_sum(const SyncConfig& config) {
   if (config.mode.text("sum") == "shards" && config.compresses())
     throw std::invalid_argument(std::string("sync.compress: ") + config.compress.name +
@@ -118,7 +130,7 @@ void require_sum(const SyncConfig& config) {
 }
 
 std::unique_ptr<BucketSum> make_sum(const SyncConfig& config, const SyncParts& parts) {
-  if (config.mode.text("sum") != "ranks" && !config.compresses()) return nullptr;
+  if (!sums_by_ranks(config)) return nullptr;
   return config.compress.make(config.compression, {parts.group, parts.model, parts.seed});
 }
 

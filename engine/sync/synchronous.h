@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "engine/sync/bucket_sum.h"
 #include "engine/sync/mode.h"
@@ -15,6 +16,10 @@ std::unique_ptr<SyncMode> make_synchronous(const SyncParts& parts, const SyncOpt
 
 /// The option `sum`: over shards or over ranks. What it makes is null: over all shards.
 jobspec::Option sum_option();
+/// Whether it is over ranks, or compressed.
+bool sums_by_ranks(const SyncConfig& config);
+/// Throws std::invalid_argument where some rank has no shard: `what` needs one on each.
+void require_shards_everywhere(const SyncFacts& facts, const std::string& what);
 /// Throws std::invalid_argument where it does not go with the compression.
 void require_sum(const SyncConfig& config);
 std::unique_ptr<BucketSum> make_sum(const SyncConfig& config, const SyncParts& parts);

@@ -94,6 +94,7 @@ Attempt::Attempt(const AttemptInput& input, Record& the_record)
     if (const std::string text = shards_note(settings, ranks, sharding.shards); !text.empty())
       record.note("info", text);
   });
+  divide_shards();
   choose_kernels();
   together(in.group, [&] {
     build();
@@ -185,11 +186,8 @@ void Attempt::choose_device() {
 }
 
 void Attempt::place_shards(int shards) {
-  const int ranks = in.group.size(), rank = in.group.rank();
   sharding.shards = shards;
   sharding.global_batch = settings.global_batch;
-  sharding.first = comm::Group::first_shard(rank, ranks, shards);
-  sharding.end = comm::Group::first_shard(rank + 1, ranks, shards);
   sharding.micro_batches = micro_batches(settings, shards);
 }
 
@@ -207,7 +205,10 @@ void Attempt::choose_kernels() {
   const auto needs = [&](const Model& of) {
     Sharding most = sharding;  // of the rank that has most shards
     most.first = 0;
-    most.end = (sharding.shards + in.group.size() - 1) / in.group.size();
+    most.end = 0;
+    const std::vector<int> first = in.group.first_shards(sharding.shards);
+    for (std::size_t rank = 0; rank + 1 < first.size(); ++rank)
+      most.end = std::max(most.end, first[rank + 1] - first[rank]);
     return memory_needs(of, *factory.optimizer(parameters_of(of)), batch_source(), most, 1);
   };
   const Stopwatch whole;

@@ -118,6 +118,9 @@ struct Attempt {
   void require_gpus();
   void choose_device();
   void place_shards(int shards);
+  /// Collective.
+  void divide_shards();
+  RankSpeed measured_speed() const;
   jobspec::Value resolved_config() const { return factory.resolved(settings, sharding.shards); }
   std::vector<std::filesystem::path> checkpoint_folders() const;
   /// Collective.

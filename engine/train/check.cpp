@@ -173,6 +173,9 @@ class Checker::Visit {
     report.shards = choose_shards(settings_, ranks, 0);
     report.micro_batches = micro_batches(settings_, report.shards);
     report.shards_note = shards_note(settings_, ranks, report.shards);
+    if (settings_.shares.empty()) return;
+    first_ = divide_shards(speeds_of(settings_.shares, report.ranks), report.shards);
+    report.notes.push_back("unequal ranks: they have " + division_text(first_));
   }
 
   void load() {
@@ -285,7 +288,20 @@ class Checker::Visit {
                          : Parameters<float>{place_parameters(graph(), {}), nullptr});
   }
 
-  int local_shards() const { return (report.shards + report.ranks - 1) / report.ranks; }
+  /// Of the rank that has most.
+  int local_shards() const {
+    int most = (report.shards + report.ranks - 1) / report.ranks;
+    if (!first_.empty()) most = 0;
+    for (std::size_t rank = 0; rank + 1 < first_.size(); ++rank)
+      most = std::max(most, first_[rank + 1] - first_[rank]);
+    return most;
+  }
+  int fewest_shards() const {
+    int fewest = report.shards / report.ranks;
+    for (std::size_t rank = 0; rank + 1 < first_.size(); ++rank)
+      fewest = std::min(fewest, first_[rank + 1] - first_[rank]);
+    return fewest;
+  }
 
   int executors(bool joins_shards) const {
     return Factory::executors(settings_, joins_shards, local_shards(), resources_.threads_per_rank);
@@ -296,7 +312,7 @@ class Checker::Visit {
     facts.ranks = report.ranks;
     facts.machines = resources_.nodes;
     facts.own_shards = local_shards();
-    facts.fewest_shards = report.shards / report.ranks;
+    facts.fewest_shards = fewest_shards();
     facts.emulates = emulates_;
     facts.micro_batches = report.micro_batches;
     facts.on_gpu = settings_.device == "cuda";
@@ -412,6 +428,7 @@ class Checker::Visit {
   std::unique_ptr<Augmenter> augmenter_;
   std::unique_ptr<Mixer> mixer_;
   bool emulates_ = false;
+  std::vector<int> first_;  ///< of unequal ranks: who owns which shards
   std::unique_ptr<Optimizer<float>> optimizer_;
 };
 

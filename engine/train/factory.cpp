@@ -115,7 +115,7 @@ bool Factory::wants_autotune() const {
 
 int Factory::executors(const Settings& with, bool joins_shards, int shards, int threads) {
   if (with.device == "cuda") return 1;
-  return joins_shards ? shards : std::clamp(threads, 1, shards);
+  return joins_shards ? shards : std::clamp(threads, 1, std::max(1, shards));
 }
 
 std::string Factory::data_key() const {

@@ -152,11 +152,21 @@ std::vector<Section> own_sections() {
       "what the past weighs in the running means of the two terms, from 0 to below 1");
   return {
       root(),
-      section("batch", "The global batch",
-              {integer("global", "samples in one update, all ranks together", 128, 1, kMaxInt),
-               integer("per_rank", "instead of global: samples of each rank in one update", {}, 1,
-                       kMaxInt),
-               std::move(shards)}),
+      section(
+          "batch", "The global batch",
+          {integer("global", "samples in one update, all ranks together", 128, 1, kMaxInt),
+           integer("per_rank", "instead of global: samples of each rank in one update", {}, 1,
+                   kMaxInt),
+           std::move(shards),
+           jobspec::list_option(
+               "shares", {},
+               "what each rank has of the shards, a number for each: [1, 1, 2, 4] for ranks of "
+               "these speeds, 0 for one that only runs along; changes no bit; equal where it is "
+               "left out"),
+           jobspec::flag_option(
+               "measure_shares", false,
+               "whether the shares come from what each rank takes for a shard, measured at the "
+               "start (device cpu)")}),
       section(
           "noise", "The gradient noise scale, from the shards' gradients and their sum",
           {integer("every", "steps between two measurements; 0 = never", 1, 0), std::move(beta)}),
@@ -269,6 +279,11 @@ Settings read_settings(const Value& complete, int gpus_per_node) {
   s.global_batch = static_cast<int>(batch.integer("global"));
   if (!batch.is_auto("shards")) s.shards = static_cast<int>(batch.integer("shards"));
   s.micro_batches = static_cast<int>(sync.integer("accumulate"));
+  if (batch.has("shares")) s.shares = batch.reals("shares");
+  s.measures_shares = batch.flag("measure_shares");
+  if (s.measures_shares && !s.shares.empty())
+    throw std::invalid_argument(
+        "batch.shares: both batch.shares and batch.measure_shares are set; keep one of them");
   if (root.has("epochs")) s.epochs = root.integer("epochs");
   if (root.has("steps")) s.steps = root.integer("steps");
   if (s.epochs && s.steps)
@@ -277,6 +292,9 @@ Settings read_settings(const Value& complete, int gpus_per_node) {
   DeviceChoice device = resolve_device(root.text("device"), gpu::gpu_count(), gpus_per_node);
   s.device = std::move(device.name);
   s.device_note = std::move(device.note);
+  if (s.measures_shares && s.device == "cuda")
+    throw std::invalid_argument(
+        "batch.measure_shares: a GPU's speed is not measured; give batch.shares");
   s.precision = precision_named(root.text("precision"));
   s.recompute = root.text("recompute") != "none";
   read_kernels(options_at(complete, "kernels"), s);

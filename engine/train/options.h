@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "engine/device/compile_options.h"
 #include "engine/nn/device_table.h"
@@ -30,6 +31,8 @@ jobspec::Value complete_for(const jobspec::Value& train, int ranks, const jobspe
 struct Settings {
   int global_batch = 0;
   std::optional<int> shards;                  ///< nothing = auto
+  std::vector<double> shares;                 ///< of the shards, by rank; empty: equal
+  bool measures_shares = false;               ///< they come from the ranks' speeds
   int micro_batches = 1;                      ///< of a shard, one after another
   std::optional<std::int64_t> epochs, steps;  ///< exactly one of them
   std::string device;                         ///< a row of the device table
@@ -84,12 +87,28 @@ struct Ranks {
 /// ranks; else the largest divisor of the batch up to a bound: 4 (GPUs: 1), or the smallest power
 /// of two that is at least the most ranks of the sweep, so that all its trials add up alike. Where
 /// none of them is enough for the ranks, the next divisor up to twice the bound. Throws
-/// std::invalid_argument, remedy included, where ranks or batch do not fit.
+/// std::invalid_argument, remedy included, where ranks or batch do not fit. With shares there may
+/// be fewer shards than ranks.
 int choose_shards(const Settings& settings, const Ranks& ranks, int resumed);
 
 /// What a user who compares numbers of ranks should know: empty, or that `shards` were chosen for
 /// so many ranks and one rank would have others, hence another curve.
 std::string shards_note(const Settings& settings, const Ranks& ranks, int shards);
+
+/// How long a rank takes for a shard, and how many it computes at once. 0 s: it gets none.
+struct RankSpeed {
+  double seconds = 1;
+  int threads = 1;
+};
+/// Who owns which shards, by rank, then `shards`: each shard to the rank that is done with it
+/// first, so that the last one to be done is as early as can be. Ranks of equal speed: as
+/// Group::first_shard.
+std::vector<int> divide_shards(const std::vector<RankSpeed>& ranks, int shards);
+/// Speeds that the shares stand for. Throws std::invalid_argument where they are no shares of so
+/// many ranks.
+std::vector<RankSpeed> speeds_of(const std::vector<double>& shares, int ranks);
+/// For the user: "1, 1, 2, 4 of 8 shards".
+std::string division_text(const std::vector<int>& first);
 
 /// In how many pieces a shard is computed. Throws std::invalid_argument where a shard does not
 /// divide into them.

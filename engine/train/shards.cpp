@@ -1,6 +1,7 @@
 // Into how many shards a batch falls, and a shard into micro-batches. Sums over shards are added up
 // in one order whatever the ranks, so trials with the same shards have the same bits.
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
 #include "engine/train/options.h"
@@ -59,7 +60,7 @@ int choose_shards(const Settings& settings, const Ranks& all_ranks, int resumed)
   if (resumed >= ranks) shards = resumed;
   if (settings.shards) shards = *settings.shards;
   const std::string batch = std::to_string(settings.global_batch);
-  if (shards < ranks)
+  if (shards < ranks && settings.shares.empty() && !settings.measures_shares)
     throw std::invalid_argument("batch.shards: " + std::to_string(ranks) + " ranks cannot share " +
                                 std::to_string(shards) + " shards; use at most " +
                                 std::to_string(shards) + " ranks, or more shards");
@@ -71,6 +72,52 @@ int choose_shards(const Settings& settings, const Ranks& all_ranks, int resumed)
              ? ""
              : ", or set batch.shards to one of " + list_divisors(settings.global_batch, ranks)));
   return shards;
+}
+
+std::vector<int> divide_shards(const std::vector<RankSpeed>& ranks, int shards) {
+  std::vector<int> counts(ranks.size());
+  const auto done = [&](std::size_t rank) {
+    const int rounds = counts[rank] / ranks[rank].threads + 1;  // with one shard more
+    return ranks[rank].seconds * rounds;
+  };
+  for (int shard = 0; shard < shards; ++shard) {
+    std::size_t best = ranks.size();
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+      if (ranks[rank].seconds <= 0) continue;
+      // Of two that are done at once the one that has less to do, the last ones first: as equal
+      // ranks share, those behind have more.
+      if (best == ranks.size() || done(rank) < done(best) ||
+          (done(rank) == done(best) && counts[rank] <= counts[best]))
+        best = rank;
+    }
+    ++counts[best];
+  }
+  std::vector<int> first{0};
+  for (const int count : counts)
+    first.push_back(first.back() + count);
+  return first;
+}
+
+std::vector<RankSpeed> speeds_of(const std::vector<double>& shares, int ranks) {
+  if (shares.size() != static_cast<std::size_t>(ranks))
+    throw std::invalid_argument("batch.shares: " + std::to_string(shares.size()) + " shares for " +
+                                std::to_string(ranks) + " ranks; give one for each rank");
+  std::vector<RankSpeed> speeds;
+  for (const double share : shares) {
+    if (!(share >= 0) || !std::isfinite(share))
+      throw std::invalid_argument("batch.shares: a share is a number of at least 0");
+    speeds.push_back({share > 0 ? 1 / share : 0, 1});
+  }
+  if (std::all_of(shares.begin(), shares.end(), [](double share) { return share == 0; }))
+    throw std::invalid_argument("batch.shares: all are 0; give some rank a share");
+  return speeds;
+}
+
+std::string division_text(const std::vector<int>& first) {
+  std::string text;
+  for (std::size_t rank = 0; rank + 1 < first.size(); ++rank)
+    text += (rank == 0 ? "" : ", ") + std::to_string(first[rank + 1] - first[rank]);
+  return text + " of " + std::to_string(first.back()) + " shards";
 }
 
 int micro_batches(const Settings& settings, int shards) {

@@ -3,7 +3,8 @@
 //   thalweg-launch -n 2 -- bench_sync [MODEL ...] [key=value ...]
 //   MODEL: mlp (784-512-512-10), lenet (1x28x28); both where none is named
 //   keys: batch (128), shards (4), threads (1), rounds (12), steps (40, in a round), device (cpu),
-//   rows (all; names of rows separated by commas), and any option of train.sync
+//   rows (all; names of rows separated by commas), slowdown (4,4,2,1: ranks slowed so on purpose;
+//   adds the row "unequal": shares by speed), and any option of train.sync
 // The same training by turns in one run; the table has the medians of all steps, averaged over the
 // ranks, but for samples/s, which is of all steps together: modes that communicate now and then
 // have steps of several kinds. Rank 0 prints.
@@ -13,6 +14,7 @@
 #include <cstdlib>
 #include <exception>
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -20,6 +22,7 @@
 #include "engine/comm/wireup/wireup.h"
 #include "engine/device/input_shape.h"
 #include "engine/nn/model.h"
+#include "engine/sync/emulate.h"
 #include "engine/sync/mode.h"
 #include "engine/tensor/random.h"
 #include "jobspec/value.h"
@@ -36,7 +39,7 @@ double ms_since(Clock::time_point start) {
 struct Settings {
   std::map<std::string, std::string> values{{"batch", "128"}, {"shards", "4"}, {"threads", "1"},
                                             {"rounds", "12"}, {"steps", "40"}, {"device", "cpu"},
-                                            {"rows", ""}};
+                                            {"rows", ""},     {"slowdown", ""}};
   jobspec::Map sync;
   std::vector<std::string> models;
 
@@ -46,6 +49,8 @@ struct Settings {
 /// What is measured of every step, in ms.
 enum Column : std::size_t { kStep, kCompute, kComm, kExposed, kSkew, kUpdate, kColumns };
 constexpr const char* kHeads[] = {"step", "backward", "comm", "exposed", "skew", "update"};
+
+constexpr const char* kUnequal = "unequal";  ///< shares by speed
 
 /// What is compared; the first row that is measured is the reference.
 const std::vector<std::pair<const char*, jobspec::Map>>& rows() {
@@ -60,6 +65,7 @@ const std::vector<std::pair<const char*, jobspec::Map>>& rows() {
       {"local 8", Map{{"mode", "local"}, {"period", 8}}},
       {"adasum", Map{{"mode", "adasum"}}},
       {"adasum, change", Map{{"mode", "adasum"}, {"form", "change"}}},
+      {kUnequal, Map{}},
   };
   return all;
 }
@@ -68,10 +74,12 @@ const std::vector<std::pair<const char*, jobspec::Map>>& rows() {
 struct Training {
   Training(const char* row, const Model& model, const Optimizer<float>& optimizer,
            comm::Group& group, ExecutorPool& executors, const Sharding& sharding,
-           const jobspec::Map& sync)
-      : name(row), replica(model, optimizer) {
+           const jobspec::Map& sync, const Emulation& emulation)
+      : name(row), firsts(group.first_shards(sharding.shards)), replica(model, optimizer) {
     model.initialize(1, replica.parameters.floats(), replica.running.floats());
-    mode = make_sync_mode(sync, {model, optimizer, group, executors, replica, sharding, 1, 0});
+    SyncParts parts{model, optimizer, group, executors, replica, sharding, 1};
+    parts.emulation = &emulation;
+    mode = make_sync_mode(sync, parts);
   }
   void step(const StepInput& input) {
     const auto start = Clock::now();
@@ -102,6 +110,7 @@ struct Training {
   }
 
   const char* name;
+  std::vector<int> firsts;  ///< who owns which shards
   Replica replica;
   std::unique_ptr<SyncMode> mode;
   std::vector<double> columns[kColumns];
@@ -114,14 +123,49 @@ bool is_chosen(const Settings& settings, const std::string& row) {
   return rows.empty() || ("," + rows + ",").find("," + row + ",") != std::string::npos;
 }
 
+std::vector<double> numbers_of(const std::string& text) {
+  std::vector<double> numbers;
+  for (const char* at = text.c_str(); *at != '\0';) {
+    char* end = nullptr;
+    numbers.push_back(std::strtod(at, &end));
+    if (end == at) throw std::invalid_argument("slowdown: " + text + " is no list of numbers");
+    at = *end == ',' ? end + 1 : end;
+  }
+  return numbers;
+}
+
+/// Each of the shards to the rank that is done with it first.
+std::vector<int> by_speed(const Emulation& emulation, int ranks, int shards) {
+  std::vector<int> counts(static_cast<std::size_t>(ranks));
+  const auto done = [&](int rank) {
+    return emulation.slowdown_of(rank) * (counts[static_cast<std::size_t>(rank)] + 1);
+  };
+  for (int shard = 0; shard < shards; ++shard) {
+    int best = 0;
+    for (int rank = 1; rank < ranks; ++rank)
+      if (done(rank) < done(best)) best = rank;
+    ++counts[static_cast<std::size_t>(best)];
+  }
+  std::vector<int> first{0};
+  for (const int count : counts)
+    first.push_back(first.back() + count);
+  return first;
+}
+
 void measure(const std::string& name, const Settings& settings, comm::Group& group) {
   constexpr int batches = 16;
   const InputShape shape{name == "mlp" ? Shape{784} : Shape{1, 28, 28}, 10};
   Sharding sharding;
   sharding.shards = settings.number("shards");
   sharding.global_batch = settings.number("batch");
-  sharding.first = comm::Group::first_shard(group.rank(), group.size(), sharding.shards);
-  sharding.end = comm::Group::first_shard(group.rank() + 1, group.size(), sharding.shards);
+  Emulation emulation;
+  emulation.slowdown = numbers_of(settings.values.at("slowdown"));
+  const std::vector<int> equal = group.first_shards(sharding.shards);
+  const auto take = [&](const std::vector<int>& firsts) {
+    group.own_shards(firsts);
+    sharding.first = firsts[static_cast<std::size_t>(group.rank())];
+    sharding.end = firsts[static_cast<std::size_t>(group.rank()) + 1];
+  };
   const auto model = build_model(jobspec::Map{{"name", name}}, shape, sharding.shard_batch(),
                                  settings.values.at("device"));
   const auto optimizer = make_optimizer<float>(
@@ -129,18 +173,20 @@ void measure(const std::string& name, const Settings& settings, comm::Group& gro
   ExecutorPool executors(*model, settings.number("threads"));
   std::vector<std::unique_ptr<Training>> all;
   for (const auto& [row, own] : rows()) {
-    if (!is_chosen(settings, row)) continue;
+    const bool unequal = row == kUnequal;
+    if (!is_chosen(settings, row) || (unequal && !emulation.any())) continue;
+    take(unequal ? by_speed(emulation, group.size(), sharding.shards) : equal);
     jobspec::Map sync = settings.sync;
     sync.insert(sync.end(), own.begin(), own.end());
     try {
-      all.push_back(
-          std::make_unique<Training>(row, *model, *optimizer, group, executors, sharding, sync));
+      all.push_back(std::make_unique<Training>(row, *model, *optimizer, group, executors, sharding,
+                                               sync, emulation));
     } catch (const std::invalid_argument& e) {
       if (group.rank() == 0) std::printf("%s: %s\n", row, e.what());
     }
   }
 
-  const auto samples = static_cast<std::size_t>(sharding.mine() * sharding.shard_batch());
+  const auto samples = static_cast<std::size_t>(sharding.global_batch);  // more than any rank has
   const auto floats = static_cast<std::size_t>(elements(shape.sample));
   Buffer inputs = Buffer::of_floats(samples * batches * floats);
   std::vector<std::int32_t> labels(samples * batches);
@@ -164,6 +210,7 @@ void measure(const std::string& name, const Settings& settings, comm::Group& gro
   };
   for (int round = -1; round < settings.number("rounds"); ++round)
     for (const auto& training : all) {
+      take(training->firsts);
       run(*training, settings.number("steps"));
       if (round < 0) training->forget();  // warming up
     }
