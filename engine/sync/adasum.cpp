@@ -154,6 +154,10 @@ void require(const SyncConfig& config, const SyncFacts& facts) {
     throw std::invalid_argument(std::string("sync.compress: ") + config.compress.name +
                                 " does not go with sync.mode adasum");
   if (!combines_changes(config)) return;
+  if (config.common.compare_every > 0)
+    throw std::invalid_argument(
+        "sync.compare_every: with form change the ranks' optimizers have states of their own; set "
+        "it to 0, or use form gradient");
   if (facts.evaluates_elsewhere)
     throw std::invalid_argument(
         "sync.form: change leaves each rank's optimizer its own state, and this optimizer keeps "

@@ -146,6 +146,10 @@ class Local final : public SyncMode {
 
 void require(const SyncConfig& config, const SyncFacts& facts) {
   require_shards_everywhere(facts, "sync.mode local");
+  if (config.common.compare_every > 0)
+    throw std::invalid_argument(
+        "sync.compare_every: between two means of mode local the ranks' weights differ as they "
+        "should; set it to 0, or use mode sync");
   if (config.compresses())
     throw std::invalid_argument(std::string("sync.compress: ") + config.compress.name +
                                 " does not go with sync.mode local, which sends no gradients");

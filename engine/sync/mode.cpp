@@ -48,6 +48,7 @@ SyncFacts facts_of(const SyncParts& parts) {
   facts.touches_all = parts.model.touches_all();
   facts.observes_curvature = parts.optimizer.observes_curvature();
   facts.evaluates_elsewhere = parts.optimizer.evaluates_elsewhere();
+  facts.elementwise = is_elementwise(parts.optimizer, parts.model.parameters().size());
   return facts;
 }
 
@@ -87,6 +88,13 @@ void require_of_all(const SyncConfig& config, const SyncFacts& facts) {
 }
 
 }  // namespace
+
+bool is_elementwise(const Optimizer<float>& optimizer, std::size_t parameters) {
+  if (optimizer.own() > 0 || optimizer.scalars() > 0) return false;
+  for (std::size_t number = 0; number < parameters; ++number)
+    if (!optimizer.elementwise(static_cast<int>(number))) return false;
+  return true;
+}
 
 void require_sync(const jobspec::Value& options, const SyncFacts& facts) {
   const SyncRow& row = row_of(options);

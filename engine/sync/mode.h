@@ -74,6 +74,7 @@ struct SyncFacts {
   bool touches_all = true;           ///< Model::touches_all
   bool observes_curvature = false;   ///< Optimizer::observes_curvature
   bool evaluates_elsewhere = false;  ///< Optimizer::evaluates_elsewhere
+  bool elementwise = true;           ///< all that the optimizer does is (is_elementwise)
 };
 
 /// This rank's part of the global batch, its shards side by side.
@@ -142,6 +143,11 @@ class SyncMode {
   /// The weights that checkpoints hold, in the device's memory: the replica's, or their mean where
   /// those of the ranks differ. Null: the replica's. Collective.
   virtual const float* parameters() { return nullptr; }
+  /// The gradient of the step that was told last, in the host's memory, until the next one; null:
+  /// nobody has it.
+  virtual const float* gradient() { return nullptr; }
+  /// Somebody else has written the replica.
+  virtual void replica_written() {}
   /// A sentence for the journal, or nothing.
   virtual std::string note() const { return {}; }
   /// Whether the bits are the same on any number of ranks.
@@ -150,6 +156,9 @@ class SyncMode {
   /// stay valid as long as the mode.
   virtual std::vector<SyncState> states() { return {}; }
 };
+
+/// Whether the optimizer takes each element by itself and keeps no numbers but such states.
+bool is_elementwise(const Optimizer<float>& optimizer, std::size_t parameters);
 
 /// Throws std::invalid_argument where the mode and the compression that `options`, the `train.sync`
 /// tree, names cannot work so, or do not exist ("did you mean").

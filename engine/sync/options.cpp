@@ -30,6 +30,7 @@ SyncOptions read_common(const jobspec::Options& options) {
   o.stall_timeout =
       std::chrono::milliseconds(static_cast<std::int64_t>(1000 * options.real("stall_timeout_s")));
   o.gpu_exchange = options.text("gpu_exchange");
+  o.compare_every = options.integer("compare_every");
   return o;
 }
 
@@ -85,7 +86,14 @@ std::vector<Option> sync_options() {
           jobspec::no_limit, "a rank that waits this long without any progress gives up")),
       jobspec::flag_option(
           "check", group.checked,
-          "the ranks compare what they call before each collective; for finding mistakes")};
+          "the ranks compare what they call before each collective; for finding mistakes"),
+      jobspec::int_option("compare_every", 0, 0, 1e9,
+                          "steps between two comparisons of the ranks' weights, gradients and "
+                          "optimizer states, by hashes; 0 = never"),
+      jobspec::choice_option(
+          "on_difference", {"stop", "broadcast"},
+          "what becomes of a rank whose numbers differ: the attempt fails and names it, or it "
+          "gets those of the others and training goes on")};
 }
 
 SyncConfig::SyncConfig(const Value& tree, const std::vector<Option>& of_mode)

@@ -14,8 +14,10 @@ namespace thalweg::engine {
 
 struct SyncOptions {
   BucketSizes buckets;
-  bool overlap = true;         ///< sums start while backward still runs
-  bool forward_first = false;  ///< finish what the next forward needs first
+  bool overlap = true;             ///< sums start while backward still runs
+  bool forward_first = false;      ///< finish what the next forward needs first
+  std::int64_t compare_every = 0;  ///< steps between two comparisons of the replicas; 0: never
+  bool shards_optimizer = false;   ///< each rank updates its part of the weights alone
   std::chrono::milliseconds stall_timeout = comm::GroupOptions().stall_timeout;
   std::string gpu_exchange = "auto";  ///< a row of the table of exchanges
 };

@@ -50,6 +50,10 @@ class Synchronous final : public SyncMode {
   }
 
   const float* evaluated() override { return device_->evaluated(); }
+  const float* gradient() override {
+    return p_.model.gpu() == nullptr ? device_->gradient() : nullptr;
+  }
+  void replica_written() override { device_->parameters_written(); }
   bool same_on_any_ranks() const override { return sum_ == nullptr; }
   std::vector<SyncState> states() override {
     return sum_ ? sum_->states() : std::vector<SyncState>();

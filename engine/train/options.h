@@ -32,6 +32,8 @@ struct Settings {
   int global_batch = 0;
   std::optional<int> shards;                  ///< nothing = auto
   std::vector<double> shares;                 ///< of the shards, by rank; empty: equal
+  std::int64_t compare_every = 0;             ///< steps between comparisons of replicas; 0 = never
+  bool repairs_replicas = false;              ///< where they differ
   bool measures_shares = false;               ///< they come from the ranks' speeds
   int micro_batches = 1;                      ///< of a shard, one after another
   std::optional<std::int64_t> epochs, steps;  ///< exactly one of them

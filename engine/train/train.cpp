@@ -8,9 +8,11 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <utility>
 
 #include "engine/device/layer.h"
+#include "engine/sync/replica_check.h"
 #include "engine/train/claim.h"
 #include "engine/train/fence.h"
 #include "engine/train/metrics.h"
@@ -122,6 +124,20 @@ void report_validation(Attempt& a, std::optional<double> train_loss) {
                text.c_str());
 }
 
+/// Throws where a rank has other numbers than most, or gives it theirs.
+void compare_replicas(Attempt& a) {
+  const auto found = find_divergence(a.in.group, *a.model, *a.replica, a.mode->gradient());
+  if (!found) return;
+  const std::string text = describe(*found, a.in.group) + " after step " + std::to_string(a.step);
+  if (!a.settings.repairs_replicas)
+    throw std::runtime_error(text +
+                             " (a processor or memory that errs, or another library there?)");
+  broadcast_replica(a.in.group, *a.replica, found->reference);
+  a.mode->replica_written();
+  a.record.note("warning",
+                text + ": all have those of rank " + std::to_string(found->reference) + " now");
+}
+
 bool diverges(const StepOutcome& step) {
   return !std::isfinite(step.loss) || !step.not_finite.empty();
 }
@@ -216,13 +232,15 @@ Outcome train(Attempt& a) {
     const bool last = a.plan.last(a.step), logs = a.plan.log_due(a.step);
     const bool may_judge = last || validations.possible(a.step);
     const bool may_save = checkpoints.possible(a.step) || (last && !a.plan.checkpoint.never());
-    if (stopping || logs || may_judge || may_save) {
+    const bool compares = a.settings.compare_every > 0 && a.step % a.settings.compare_every == 0;
+    if (stopping || logs || may_judge || may_save || compares) {
       if (StepOutcome settled = a.mode->settle(); settled.here) {
         stopping = take(a, settled) || stopping;
         if (diverges(settled)) return diverged(a, settled, loader);
         outcome = std::move(settled);
       }
     }
+    if (compares) compare_replicas(a);
     a.interval.add_time(data_ms, whole.ms());
     a.rank_times.add_data(data_ms);
     if (logs) {

@@ -1,11 +1,17 @@
 // Sync modes through the whole engine: attempts that are lost, and the largest stable learning rate
 // under lag on a quadratic.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <thread>
 
 #include "engine/train/checkpoint.h"
+#include "engine/train/options.h"
+#include "jobspec/complete.h"
+#include "jobspec/schema.h"
 #include "tests/engine/train/support.h"
+#include "tests/support/memory_transport.h"
 #include "tests/support/npy.h"
 #include "tests/support/process.h"
 
@@ -16,6 +22,7 @@ using jobspec::List;
 using jobspec::Map;
 using jobspec::Trial;
 using jobspec::Value;
+using testing::HasSubstr;
 
 // Gradients that wait go through checkpoints; the bits do not depend on the ranks.
 TEST(LagAttempt, ResumesBitwiseOnOtherRanks) {
@@ -66,6 +73,73 @@ TEST(LocalAttempt, ResumesBitwiseOnAsManyRanks) {
     trial.resume.clear();
     run_to_end(trial, three.path(), 3);
     EXPECT_NE(curve({three.path()}), expected) << device;
+  }
+}
+
+/// Three ranks of which rank 1 clips its gradient, as if its processor erred.
+std::vector<RankEnd> with_an_odd_rank(Trial trial, const std::filesystem::path& folder) {
+  constexpr std::size_t kRanks = 3;
+  const Value config = complete_for(trial.train, kRanks, train_schema(), "trial.yaml");
+  trial.train.set("clip_norm", 0.01);
+  const Value odd = complete_for(trial.train, kRanks, train_schema(), "trial.yaml");
+  auto transports = comm::memory_transports(kRanks);
+  std::vector<RankEnd> ends(kRanks);
+  std::vector<std::thread> threads;
+  const StopFlag never;
+  for (std::size_t r = 0; r < kRanks; ++r)
+    threads.emplace_back([&, r] {
+      try {
+        comm::Group group(std::move(transports[r]), group_options(*config.find("sync")));
+        ends[r].outcome = run_attempt({trial, r == 1 ? odd : config, folder, group, never});
+      } catch (...) {
+        ends[r].threw = true;
+        ends[r].failure = describe_failure(std::current_exception(), static_cast<int>(r), "here");
+      }
+    });
+  for (std::thread& thread : threads)
+    thread.join();
+  return ends;
+}
+
+TEST(CompareReplicas, NamesARankThatErrs) {
+  Trial trial = tiny_trial();
+  trial.train.set("sync", Map{{"compare_every", 5}});
+  const test::TempDir folder;
+  for (const RankEnd& end : with_an_odd_rank(trial, folder.path())) {
+    EXPECT_TRUE(end.threw);
+    EXPECT_EQ(end.failure.code, ExitCode::failed);
+    EXPECT_THAT(end.failure.reason, HasSubstr("gradient of "));
+    EXPECT_THAT(end.failure.reason, HasSubstr("differs: rank 1 on "));
+    EXPECT_THAT(end.failure.reason, HasSubstr("after step 5 "));
+  }
+}
+
+TEST(CompareReplicas, GivesARankThatErrsTheOthersNumbers) {
+  Trial trial = tiny_trial();
+  trial.train.set("epochs", 1);
+  const test::TempDir plain, repaired;
+  run_to_end(trial, plain.path(), 3);
+  trial.train.set("sync", Map{{"compare_every", 1}, {"on_difference", "broadcast"}});
+  for (const RankEnd& end : with_an_odd_rank(trial, repaired.path()))
+    EXPECT_FALSE(end.threw) << end.failure.reason;
+  EXPECT_EQ(curve({repaired.path()}), curve({plain.path()}));
+  int told = 0;
+  for (const Value& note : lines_of(read_journal(repaired.path()), "note"))
+    told +=
+        note.find("text")->as_string().find("all have those of rank 0 now") != std::string::npos;
+  EXPECT_EQ(told, 20);
+}
+
+TEST(CompareReplicas, ChangesNothingWhereNothingDiffers) {
+  for (const char* mode : {"sync", "lag", "adasum"}) {
+    Trial trial = tiny_trial();
+    trial.train.set("epochs", 1);
+    trial.train.set("sync", Map{{"mode", mode}});
+    const test::TempDir plain, compared;
+    run_to_end(trial, plain.path(), 2);
+    trial.train.set("sync", Map{{"mode", mode}, {"compare_every", 1}});
+    run_to_end(trial, compared.path(), 2);
+    EXPECT_EQ(curve({compared.path()}), curve({plain.path()})) << mode;
   }
 }
 
