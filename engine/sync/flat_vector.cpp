@@ -1,8 +1,27 @@
 #include "engine/sync/flat_vector.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
+#include <new>
 
 namespace thalweg::engine {
+
+FlatVector FlatVector::sparse(std::size_t count) {
+  FlatVector vector;
+  vector.count_ = count;
+  if (count == 0) return vector;
+  const std::size_t bytes = count * sizeof(float);
+  void* const pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (pages == MAP_FAILED) throw std::bad_alloc();
+  vector.pages_ = {static_cast<float*>(pages), UnmapPages{bytes}};
+  return vector;
+}
+
+void UnmapPages::operator()(float* pages) const {
+  munmap(pages, bytes);
+}
 
 FlatVector::FlatVector(gpu::Gpu* gpu, std::size_t count, const std::string& what)
     : where_(gpu), count_(count) {

@@ -13,12 +13,17 @@ constexpr std::size_t kWorthWaking = std::size_t{1} << 15;
 
 }  // namespace
 
-void HostUpdate::add(int parameter) {
+void HostUpdate::add(int parameter, const std::optional<comm::Group::Segment>& within) {
   const ParameterInfo& info = p_.model.parameters()[static_cast<std::size_t>(parameter)];
   const std::size_t part = p_.optimizer.elementwise(parameter) ? kPart : info.count;
-  for (std::size_t at = 0; at < info.count; at += part)
-    segments_.push_back({parameter, info.offset + at, std::min(part, info.count - at)});
-  floats_ += info.count;
+  std::size_t begin = info.offset, end = info.offset + info.count;
+  if (within) {
+    begin = std::max(begin, within->begin);
+    end = std::min(end, within->begin + within->count);
+  }
+  for (std::size_t at = begin; at < end; at += part)
+    segments_.push_back({parameter, at, std::min(part, end - at)});
+  if (begin < end) floats_ += end - begin;
 }
 
 void HostUpdate::run(const StepContext& context, const OptimizerMemory<float>& memory, double cut) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "engine/sync/mode.h"
@@ -13,8 +14,8 @@ class HostUpdate {
  public:
   explicit HostUpdate(const SyncParts& parts) : p_(parts) {}
 
-  /// Of the next run().
-  void add(int parameter);
+  /// Of the next run(). With a part of the flat vector: what of the parameter lies there.
+  void add(int parameter, const std::optional<comm::Group::Segment>& within = {});
   /// Updates what was added since the last one. `cut` > 0: elements of memory.g are cut to
   /// [-cut, cut] before.
   void run(const StepContext& context, const OptimizerMemory<float>& memory, double cut);

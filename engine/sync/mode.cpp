@@ -87,6 +87,26 @@ void require_of_all(const SyncConfig& config, const SyncFacts& facts) {
         std::to_string(facts.own_shards) + " shards, there are " + std::to_string(facts.threads));
 }
 
+void require_shared_updates(const SyncConfig& config, const SyncRow& row, const SyncFacts& facts) {
+  if (!config.common.shards_optimizer) return;
+  const auto refuse = [](const std::string& why) {
+    throw std::invalid_argument("sync.shard_optimizer: " + why);
+  };
+  if (facts.on_gpu)
+    refuse("a GPU updates all weights in one pass; set it to false, or device to cpu");
+  if (row.name != table().front().name)
+    refuse(std::string("mode ") + row.name +
+           " makes updates of its own; set it to false, or use mode " + table().front().name);
+  if (!facts.elementwise)
+    refuse(
+        "this optimizer looks at whole tensors or keeps numbers beside its states; set it to "
+        "false, or use one that takes each element by itself (sgd, momentum, adamw, lion, ...)");
+  if (facts.evaluates_elsewhere || facts.observes_curvature)
+    refuse(
+        "this optimizer needs all of its states for validation or curvature; set it to false, or "
+        "use another one");
+}
+
 }  // namespace
 
 bool is_elementwise(const Optimizer<float>& optimizer, std::size_t parameters) {
@@ -101,6 +121,7 @@ void require_sync(const jobspec::Value& options, const SyncFacts& facts) {
   const SyncConfig config(options, row.options);
   require_of_all(config, facts);
   row.require(config, facts);
+  require_shared_updates(config, row, facts);
   if (config.compress.remembers != nullptr && config.compress.remembers(config.compression) &&
       facts.observes_curvature)
     throw std::invalid_argument(std::string("sync.compress: ") + config.compress.name +

@@ -31,6 +31,7 @@ SyncOptions read_common(const jobspec::Options& options) {
       std::chrono::milliseconds(static_cast<std::int64_t>(1000 * options.real("stall_timeout_s")));
   o.gpu_exchange = options.text("gpu_exchange");
   o.compare_every = options.integer("compare_every");
+  o.shards_optimizer = options.flag("shard_optimizer");
   return o;
 }
 
@@ -87,6 +88,11 @@ std::vector<Option> sync_options() {
       jobspec::flag_option(
           "check", group.checked,
           "the ranks compare what they call before each collective; for finding mistakes"),
+      jobspec::flag_option(
+          "shard_optimizer", false,
+          "ZeRO-1: each rank updates its part of the weights alone and tells the others, so the "
+          "optimizer's states take a rank's share of memory; the same bits (device cpu, mode sync, "
+          "optimizers that take each element by itself)"),
       jobspec::int_option("compare_every", 0, 0, 1e9,
                           "steps between two comparisons of the ranks' weights, gradients and "
                           "optimizer states, by hashes; 0 = never"),

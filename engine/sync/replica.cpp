@@ -1,5 +1,7 @@
 #include "engine/sync/replica.h"
 
+#include <algorithm>
+
 namespace thalweg::engine {
 namespace {
 
@@ -23,13 +25,18 @@ Parameters<float> parameters_of(const Model& model) {
   return {model.parameters(), std::make_shared<ModelLayout>(model)};
 }
 
-Replica::Replica(const Model& model, const Optimizer<float>& optimizer)
+Replica::Replica(const Model& model, const Optimizer<float>& optimizer,
+                 const std::optional<comm::Group::Segment>& own_part)
     : parameters(model.gpu(), model.parameter_floats(), "parameters"),
       running(model.gpu(), model.statistics(), "running statistics"),
       own(optimizer.own()),
-      scalars(optimizer.scalars()) {
+      scalars(optimizer.scalars()),
+      part(model.gpu() == nullptr ? own_part : std::nullopt) {
   for (int i = 0; i < optimizer.states(); ++i) {
-    states.emplace_back(model.gpu(), model.parameter_floats(), "state of the optimizer");
+    if (part)
+      states.push_back(FlatVector::sparse(model.parameter_floats()));
+    else
+      states.emplace_back(model.gpu(), model.parameter_floats(), "state of the optimizer");
     state_pointers_.push_back(states.back().floats());
   }
   if (optimizer.evaluates_elsewhere())
@@ -44,6 +51,15 @@ const float* Replica::evaluated(const Optimizer<float>& optimizer) {
   if (!optimizer.evaluates_elsewhere()) return parameters.floats();
   optimizer.evaluation_point(memory(nullptr), evaluation.floats());
   return evaluation.floats();
+}
+
+std::vector<float> gathered_state(comm::Group& group, const FlatVector& state,
+                                  const comm::Group::Segment& part) {
+  std::vector<float> whole(state.count());
+  std::copy_n(state.floats() + part.begin, part.count,
+              whole.begin() + static_cast<std::ptrdiff_t>(part.begin));
+  group.allgather_segments(whole.data(), whole.size(), comm::Type::f32);
+  return whole;
 }
 
 std::vector<SyncState> states_of_ranks(Replica& replica, const Model& model) {

@@ -1,8 +1,10 @@
 // A rank's copy of everything that training changes.
 #pragma once
 
+#include <optional>
 #include <vector>
 
+#include "engine/comm/group.h"
 #include "engine/nn/model.h"
 #include "engine/optim/optimizer.h"
 #include "engine/sync/flat_vector.h"
@@ -15,7 +17,10 @@ Parameters<float> parameters_of(const Model& model);
 
 /// Flat, in the device's layout and memory, but for `own` and `scalars`, which are the host's.
 struct Replica {
-  Replica(const Model& model, const Optimizer<float>& optimizer);
+  /// `part`: of the parameters, which this rank alone updates; the optimizer's states of all others
+  /// take no memory. Nothing: all, as every other rank does.
+  Replica(const Model& model, const Optimizer<float>& optimizer,
+          const std::optional<comm::Group::Segment>& part = {});
   OptimizerMemory<float> memory(float* gradient);
   /// The weights to validate: `parameters`, or where the optimizer says otherwise, `evaluation`
   /// with its present values.
@@ -26,11 +31,16 @@ struct Replica {
   std::vector<FlatVector> states;  ///< of the optimizer
   std::vector<float> own;          ///< of the optimizer: what has not the parameters' form
   std::vector<double> scalars;     ///< of the optimizer
-  FlatVector evaluation;           ///< empty where the optimizer validates at `parameters`
+  std::optional<comm::Group::Segment> part;  ///< of the parameters whose states are here; else all
+  FlatVector evaluation;  ///< empty where the optimizer validates at `parameters`
 
  private:
   std::vector<float*> state_pointers_;
 };
+
+/// A state of the optimizer, whole, of which each rank has its part. Collective.
+std::vector<float> gathered_state(comm::Group& group, const FlatVector& state,
+                                  const comm::Group::Segment& part);
 
 /// What a mode must save whose ranks' optimizers have states of their own: new ranks get the mean.
 std::vector<SyncState> states_of_ranks(Replica& replica, const Model& model);

@@ -50,7 +50,7 @@ Hashes hashes_of(const Model& model, const Replica& replica, const float* gradie
   add("", replica.parameters.read().data());
   int number = 0;
   for (const FlatVector& state : replica.states)
-    add("state " + std::to_string(++number) + " of ", state.read().data());
+    if (!replica.part) add("state " + std::to_string(++number) + " of ", state.read().data());
   all.add("running statistics", hash_of(std::span<const float>(replica.running.read())));
   all.add("the optimizer's own numbers", hash_of(std::span<const float>(replica.own)));
   all.add("the optimizer's scalars", hash_of(std::span<const double>(replica.scalars)));
@@ -140,7 +140,7 @@ void broadcast_replica(comm::Group& group, Replica& replica, int from) {
   spread(replica.parameters);
   spread(replica.running);
   for (FlatVector& state : replica.states)
-    spread(state);
+    if (!replica.part) spread(state);
   group.broadcast(replica.own.data(), replica.own.size() * sizeof(float), from);
   group.broadcast(replica.scalars.data(), replica.scalars.size() * sizeof(double), from);
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "engine/optim/norm.h"
@@ -20,6 +21,9 @@ class StepOnHost final : public StepDevice {
       : p_(parts),
         path_(parts, options, scale, sum),
         update_(parts),
+        part_(options.shards_optimizer ? std::optional(parts.group.segment(
+                                             parts.model.parameter_floats(), parts.group.rank()))
+                                       : std::nullopt),
         squares_(parts.model.parameters().size()) {}
 
   bool later() const override { return false; }
@@ -71,6 +75,12 @@ class StepOnHost final : public StepDevice {
       timed([&] { update(bucket, context, memory); });
     }
     timed([&] { p_.optimizer.finish(context, memory); });
+    if (!part_) return;
+    path_.wait_for_all();
+    timed([&] {
+      p_.group.allgather_segments(p_.replica.parameters.floats(), p_.model.parameter_floats(),
+                                  comm::Type::f32);
+    });
   }
 
   void report() override { path_.finish(times_); }
@@ -118,7 +128,7 @@ class StepOnHost final : public StepDevice {
       if (!path_.present(number)) continue;
       // The check costs little: it brings the gradient into the cache for the update.
       if (finite(number, p_.model.parameters()[static_cast<std::size_t>(number)]))
-        update_.add(number);
+        update_.add(number, part_);
     }
     update_.run(context, memory, cut_);
   }
@@ -133,10 +143,11 @@ class StepOnHost final : public StepDevice {
   SyncParts p_;
   GradientPath path_;
   HostUpdate update_;
-  StepOutcome times_;            ///< of the step under way
-  std::vector<double> squares_;  ///< StepReport::squares
-  double cut_ = 0;               ///< to which size elements are yet to be cut; 0: to none
-  bool clipped_ = false;         ///< the gradient is no longer what was summed
+  std::optional<comm::Group::Segment> part_;  ///< of the weights, which this rank updates; else all
+  StepOutcome times_;                         ///< of the step under way
+  std::vector<double> squares_;               ///< StepReport::squares
+  double cut_ = 0;        ///< to which size elements are yet to be cut; 0: to none
+  bool clipped_ = false;  ///< the gradient is no longer what was summed
 };
 
 }  // namespace

@@ -235,7 +235,10 @@ void Attempt::build() {
                             memory_needs(*model, *optimizer, source, sharding, 1).line());
   for (const std::string& text : gpu::refusals())
     record.note("warning", "done without the GPU's library: " + text);
-  replica = std::make_unique<Replica>(*model, *optimizer);
+  std::optional<comm::Group::Segment> part;
+  if (settings.shards_optimizer)
+    part = in.group.segment(model->parameter_floats(), in.group.rank());
+  replica = std::make_unique<Replica>(*model, *optimizer, part);
   executors = std::make_unique<ExecutorPool>(
       *model, Factory::executors(settings, model->joins_shards(), sharding.mine(),
                                  in.trial.resources.threads_per_rank));

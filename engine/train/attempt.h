@@ -131,7 +131,10 @@ struct Attempt {
   /// Of rank 0, where there is no checkpoint of this run: what init_from asks for.
   void load_beginning(FoundCheckpoint& found);
   void share_learnt(const FoundCheckpoint& found);
-  Checkpoint take_checkpoint(std::vector<CheckpointPart> parts, const float* weights) const;
+  Checkpoint take_checkpoint(std::vector<CheckpointPart> parts, const float* weights,
+                             const std::vector<std::vector<float>>& gathered) const;
+  /// Collective.
+  std::vector<std::vector<float>> gather_states() const;
   void write(const Checkpoint& checkpoint);
   void start_fresh_or_resume(const FoundCheckpoint& found);
   void require_equal_replicas();

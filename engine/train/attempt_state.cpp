@@ -1,5 +1,6 @@
 // Where a run begins and what of it is kept: an attempt's checkpoints, found, shared among the
 // ranks and written.
+#include <algorithm>
 #include <array>
 #include <system_error>
 #include <utility>
@@ -99,9 +100,17 @@ void Attempt::start_fresh_or_resume(const FoundCheckpoint& found) {
   if (c != nullptr) running = c->running;
   in.group.broadcast(running.data(), running.size() * sizeof(float), 0);
   replica->running.write(running.data());
-  if (step > 0)
-    for (std::size_t i = 0; i < replica->states.size(); ++i)
-      share(c != nullptr ? &c->states[i] : nullptr, replica->states[i]);
+  for (std::size_t i = 0; step > 0 && i < replica->states.size(); ++i) {
+    const std::vector<float>* const source = c != nullptr ? &c->states[i] : nullptr;
+    if (!replica->part) {
+      share(source, replica->states[i]);
+      continue;
+    }
+    FlatVector whole(nullptr, model->parameter_floats(), "a state of the optimizer");
+    share(source, whole);
+    const comm::Group::Segment& part = *replica->part;
+    std::copy_n(whole.floats() + part.begin, part.count, replica->states[i].floats() + part.begin);
+  }
   if (c != nullptr) {
     std::copy(c->own.begin(), c->own.end(), replica->own.begin());
     std::copy(c->scalars.begin(), c->scalars.end(), replica->scalars.begin());
@@ -167,7 +176,7 @@ void Attempt::require_equal_replicas() {
   };
   add(replica->parameters, floats);
   for (const FlatVector& state : replica->states)
-    add(state, floats);
+    if (!replica->part) add(state, floats);
   hash.add(replica->own.data(), replica->own.size());
   add(replica->running, model->statistics());
   const std::uint64_t mine = hash.value();
@@ -180,7 +189,8 @@ void Attempt::require_equal_replicas() {
                                std::to_string(step) + " (do the nodes have different processors?)");
 }
 
-Checkpoint Attempt::take_checkpoint(std::vector<CheckpointPart> parts, const float* weights) const {
+Checkpoint Attempt::take_checkpoint(std::vector<CheckpointPart> parts, const float* weights,
+                                    const std::vector<std::vector<float>>& gathered) const {
   Checkpoint c;
   c.parts = std::move(parts);
   c.step = step;
@@ -202,11 +212,19 @@ Checkpoint Attempt::take_checkpoint(std::vector<CheckpointPart> parts, const flo
   c.parameters = plain(weights != nullptr ? weights : replica->parameters.floats());
   c.running = replica->running.read();
   c.names = names;
-  for (const FlatVector& state : replica->states)
-    c.states.push_back(plain(state.floats()));
+  for (std::size_t i = 0; i < replica->states.size(); ++i)
+    c.states.push_back(plain(replica->part ? gathered[i].data() : replica->states[i].floats()));
   c.own = replica->own;
   c.scalars = replica->scalars;
   return c;
+}
+
+/// Of ranks that have a part each; nothing where each has all.
+std::vector<std::vector<float>> Attempt::gather_states() const {
+  std::vector<std::vector<float>> whole;
+  for (const FlatVector& state : replica->states)
+    if (replica->part) whole.push_back(gathered_state(in.group, state, *replica->part));
+  return whole;
 }
 
 void Attempt::write(const Checkpoint& checkpoint) {
@@ -225,8 +243,9 @@ void Attempt::save_checkpoint() {
   const Stopwatch whole;
   std::vector<CheckpointPart> parts = collect_states(mode->states(), *model, in.group);
   const float* const weights = mode->parameters();
+  const std::vector<std::vector<float>> states = gather_states();
   if (!is_root()) return;
-  write(take_checkpoint(std::move(parts), weights));
+  write(take_checkpoint(std::move(parts), weights, states));
   spent.checkpoints += whole.ms() / 1000;
 }
 
@@ -234,10 +253,11 @@ void Attempt::save_best() {
   const Stopwatch whole;
   std::vector<CheckpointPart> parts = collect_states(mode->states(), *model, in.group);
   const float* const weights = mode->parameters();
+  const std::vector<std::vector<float>> states = gather_states();
   char written = 1;
   if (is_root()) {
     try {
-      write(take_checkpoint(std::move(parts), weights));
+      write(take_checkpoint(std::move(parts), weights, states));
     } catch (const std::system_error& e) {
       written = 0;
       record.note("warning",

@@ -321,6 +321,8 @@ class Checker::Visit {
     if (compiled_->model) facts.touches_all = compiled_->model->touches_all();
     facts.observes_curvature = optimizer_->observes_curvature();
     facts.evaluates_elsewhere = optimizer_->evaluates_elsewhere();
+    if (compiled_->model)
+      facts.elementwise = is_elementwise(*optimizer_, compiled_->model->parameters().size());
     factory_.require_sync(facts);
   }
 
@@ -391,6 +393,8 @@ class Checker::Visit {
     report.needs = memory_needs(model, *optimizer_, source, sharding, report.executors);
     report.needs->gradients += static_cast<std::size_t>(factory_.sync_vectors(sharding)) *
                                model.parameter_floats() * sizeof(float);
+    if (settings_.shards_optimizer)
+      report.needs->optimizer /= static_cast<std::size_t>(report.ranks);
     if (report.on_gpu) tell_gpu(model);
   }
 

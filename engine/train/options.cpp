@@ -280,6 +280,7 @@ Settings read_settings(const Value& complete, int gpus_per_node) {
   if (!batch.is_auto("shards")) s.shards = static_cast<int>(batch.integer("shards"));
   s.micro_batches = static_cast<int>(sync.integer("accumulate"));
   s.compare_every = sync.integer("compare_every");
+  s.shards_optimizer = sync.flag("shard_optimizer");
   s.repairs_replicas = sync.text("on_difference") == "broadcast";
   if (batch.has("shares")) s.shares = batch.reals("shares");
   s.measures_shares = batch.flag("measure_shares");

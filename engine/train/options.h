@@ -33,6 +33,7 @@ struct Settings {
   std::optional<int> shards;                  ///< nothing = auto
   std::vector<double> shares;                 ///< of the shards, by rank; empty: equal
   std::int64_t compare_every = 0;             ///< steps between comparisons of replicas; 0 = never
+  bool shards_optimizer = false;              ///< each rank has its part of the states
   bool repairs_replicas = false;              ///< where they differ
   bool measures_shares = false;               ///< they come from the ranks' speeds
   int micro_batches = 1;                      ///< of a shard, one after another
