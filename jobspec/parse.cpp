@@ -24,11 +24,8 @@ constexpr const char* ignored_keys[][2] = {
 
 /// Keys that would change which trials run: ignoring them would be wrong.
 constexpr const char* refused_keys[][2] = {
-    {"early_terminate", "trials run to their end; leave it out"},
-    {"constraint", "zip and when are supported"},
-    {"metrics", "one metric is supported"},
-    {"scheduler", "method grid and random are supported"},
-    {"job", "see program and command"},
+    {"constraint", "zip and when are supported"},          {"metrics", "one metric is supported"},
+    {"scheduler", "method grid and random are supported"}, {"job", "see program and command"},
     {"image_uri", "see container, with program"},
 };
 
@@ -287,6 +284,10 @@ Sweep parse_sweep(std::string_view text, const std::string& file_name, const Sch
   parse_resources(top, parsing);
   if (const Value* value = top.take("env")) parse_environment(*value, parsing);
   parse_keep(top.take("keep"), parsing);
+  sweep.early_terminate = parse_early_terminate(top.take("early_terminate"), parsing);
+  if (sweep.early_terminate)
+    parsing.note(top.take("early_terminate")->place, "early_terminate",
+                 describe(*sweep.early_terminate, sweep.metric_given ? sweep.metric.name : ""));
   parse_other_keys(top, parsing);
   keep_places(top, sweep);
   top.finish();

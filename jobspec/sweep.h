@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "jobspec/axis.h"
+#include "jobspec/early_terminate.h"
 #include "jobspec/fwd.h"
 #include "jobspec/keep.h"
 #include "jobspec/program.h"
@@ -67,7 +68,8 @@ struct Sweep {
   /// Variables that the file sets (or removes, where there is no value) in its attempts'
   /// environment.
   std::vector<std::pair<std::string, std::optional<std::string>>> environment;
-  Keep keep;           ///< of its checkpoints, once it has ended
+  Keep keep;  ///< of its checkpoints, once it has ended
+  std::optional<EarlyTerminate> early_terminate;
   bool clamp = false;  ///< clamp node requests over the cap instead of refusing them
   std::map<std::string, Place> places;  ///< of "metric.name", "resources.memory", "limits.…"
   std::vector<std::string> notes;  ///< what the user should know: clamped, coerced, ignored keys

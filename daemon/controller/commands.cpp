@@ -36,8 +36,9 @@ std::vector<event::Submitted::Shape> shapes_of(const std::vector<jobspec::Expand
 
 event::Submitted submitted_event(const jobspec::Sweep& sweep, const jobspec::Expansion& expansion,
                                  const std::string& backend) {
-  return {backend,    sweep.metric,    sweep.slurm,  sweep.limits, shapes_of(expansion.trials),
-          sweep.keep, sweep.directory, sweep.program};
+  return {
+      backend,    sweep.metric,    sweep.slurm,   sweep.limits,         shapes_of(expansion.trials),
+      sweep.keep, sweep.directory, sweep.program, sweep.early_terminate};
 }
 
 db::TrialRow row_of(std::int64_t sweep, const jobspec::ExpandedTrial& trial) {

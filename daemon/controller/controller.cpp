@@ -86,6 +86,7 @@ Controller::Controller(asio::any_io_executor executor, db::Store& store, Control
       upkeep_worker_(executor),
       upkeep_timer_(executor),
       ingest_(store, options_.now, options_.steady, &disk_),
+      early_stops_(store),
       ingest_timer_(executor),
       push_timer_(executor) {
   for (auto& backend : backends)
@@ -186,8 +187,10 @@ Awaitable<void> Controller::ingest_loop() {
   while (!stopping_) {
     try {
       if (!unwritable_.empty()) write_again();
-      for (const Id& id : ingest_.tick())
+      const std::vector<Id> news = ingest_.tick();
+      for (const Id& id : news)
         touch(id.sweep);
+      end_early(news);
       note_disk();
       settle();
       fill_old_records();
@@ -197,6 +200,17 @@ Awaitable<void> Controller::ingest_loop() {
     }
     co_await pause(ingest_timer_, unwritable_.empty() ? options_.ingest_s : options_.write_again_s);
   }
+}
+
+/// Those that others have left far behind.
+void Controller::end_early(const std::vector<Id>& news) {
+  bool any = false;
+  for (const auto& [trial, reason] : early_stops_.look(state_, news)) {
+    log::info(trial.to_string() + " is " + reason);
+    record({new_event(options_.now(), trial, event::TerminatedEarly{reason})});
+    any = true;
+  }
+  if (any) wake();
 }
 
 /// One a round, so that nobody waits for it.

@@ -22,6 +22,7 @@
 #include "daemon/api/client.h"
 #include "daemon/backend/disk.h"
 #include "daemon/controller/backends.h"
+#include "daemon/controller/early_stops.h"
 #include "daemon/controller/ingest.h"
 #include "daemon/controller/rows.h"
 #include "daemon/controller/worker.h"
@@ -195,6 +196,7 @@ class Controller {
   void write_again();
   void note_disk();
   void fill_old_records();
+  void end_early(const std::vector<Id>& news);
   Plan plan();
   Plan settle();
   void wake();
@@ -267,6 +269,7 @@ class Controller {
   std::string no_space_;    ///< why nothing is launched; empty = there is space
   bool disk_hung_ = false;  ///< and the log says so
   Ingest ingest_;
+  EarlyStops early_stops_;
   std::vector<std::unique_ptr<BackendContext>> contexts_;
   boost::asio::steady_timer ingest_timer_;
   std::map<Id, std::string> waiting_;  ///< of the latest plan

@@ -22,11 +22,18 @@ const TrialState& trial_at(const SweepState& sweep, std::int64_t trial) {
 }
 
 bool wants_end(const SweepState& sweep, const TrialState& trial) {
-  return sweep.cancel || trial.cancel || (!sweep.stopped.empty() && sweep.end_running);
+  return sweep.cancel || trial.cancel || !trial.early.empty() ||
+         (!sweep.stopped.empty() && sweep.end_running);
 }
 
 std::string end_reason(const SweepState& sweep, const TrialState& trial) {
-  return sweep.cancel || trial.cancel ? "cancelled" : sweep.stopped;
+  if (sweep.cancel || trial.cancel) return "cancelled";
+  return trial.early.empty() ? sweep.stopped : trial.early;
+}
+
+/// What it has reached is its result: it is finished, unless somebody wants it cancelled.
+bool ends_early(const SweepState& sweep, const TrialState& trial) {
+  return !trial.early.empty() && !sweep.cancel && !trial.cancel;
 }
 
 /// What the last end of a trial means: its own end, or a launch `pause` seconds after `since`.
@@ -49,15 +56,17 @@ Decision decide(const SweepState& sweep, std::int64_t number, const Policy& poli
   switch (trial.last) {
     case EndCause::finished:
       return end_as(sweep, number, TrialPhase::finished, "");
+    case EndCause::cancelled:
+      if (ends_early(sweep, trial)) return end_as(sweep, number, TrialPhase::finished, trial.early);
+      return end_as(sweep, number, TrialPhase::cancelled, trial.reason);
     case EndCause::bad_input:
     case EndCause::refused:
     case EndCause::diverged:
       return end_as(sweep, number, TrialPhase::failed, trial.reason);
-    case EndCause::cancelled:
-      return end_as(sweep, number, TrialPhase::cancelled, trial.reason);
     default:
       break;
   }
+  if (ends_early(sweep, trial)) return end_as(sweep, number, TrialPhase::finished, trial.early);
   if (wants_end(sweep, trial))
     return end_as(sweep, number, TrialPhase::cancelled, end_reason(sweep, trial));
   if (trial.last == EndCause::failed) {

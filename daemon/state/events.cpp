@@ -71,18 +71,18 @@ EventKind described() {
 
 const std::vector<EventKind>& event_kinds() {
   static const std::vector<EventKind> kinds = {
-      described<event::Submitted>(),      described<event::Launching>(),
-      described<event::Recorded>(),       described<event::Released>(),
-      described<event::Running>(),        described<event::Fenced>(),
-      described<event::Ending>(),         described<event::Ended>(),
-      described<event::TrialEnded>(),     described<event::Stopped>(),
-      described<event::SweepEnded>(),     described<event::CancelRequested>(),
-      described<event::RetryRequested>(), described<event::TrialsAdded>(),
-      described<event::Lengthened>(),     described<event::Labelled>(),
-      described<event::Archived>(),       described<event::Pruning>(),
-      described<event::Pruned>(),         described<event::Relocated>(),
-      described<event::Removing>(),       described<event::Removed>(),
-      described<event::Note>(),
+      described<event::Submitted>(),       described<event::Launching>(),
+      described<event::Recorded>(),        described<event::Released>(),
+      described<event::Running>(),         described<event::Fenced>(),
+      described<event::Ending>(),          described<event::Ended>(),
+      described<event::TrialEnded>(),      described<event::Stopped>(),
+      described<event::SweepEnded>(),      described<event::CancelRequested>(),
+      described<event::TerminatedEarly>(), described<event::RetryRequested>(),
+      described<event::TrialsAdded>(),     described<event::Lengthened>(),
+      described<event::Labelled>(),        described<event::Archived>(),
+      described<event::Pruning>(),         described<event::Pruned>(),
+      described<event::Relocated>(),       described<event::Removing>(),
+      described<event::Removed>(),         described<event::Note>(),
   };
   return kinds;
 }

@@ -40,6 +40,7 @@ struct Submitted {
   jobspec::Keep keep;     ///< everything in records of earlier versions
   std::string directory;  ///< that relative paths of the file count from; empty = not known
   std::optional<jobspec::Program> program{};  ///< runs instead of the engine
+  std::optional<jobspec::EarlyTerminate> early_terminate{};
 
   static void each_field(auto& e, auto&& field) {
     field("backend", e.backend);
@@ -50,6 +51,7 @@ struct Submitted {
     field("keep", e.keep, Field::may_miss);
     field("directory", e.directory, Field::may_miss);
     field("program", e.program);
+    field("early_terminate", e.early_terminate);
   }
 };
 
@@ -198,6 +200,14 @@ struct CancelRequested {
   static constexpr std::string_view kind = "cancel_requested", about = "sweep or trial";
   std::string by;
   static void each_field(auto& e, auto&& field) { field("by", e.by, Field::may_miss); }
+};
+
+/// It is far behind other trials of its sweep (early_terminate): it is to end, and counts as
+/// finished.
+struct TerminatedEarly {
+  static constexpr std::string_view kind = "terminated_early", about = "trial";
+  std::string reason;
+  static void each_field(auto& e, auto&& field) { field("reason", e.reason); }
 };
 
 /// Somebody asked to run an ended trial again; attempts are counted on.

@@ -60,6 +60,7 @@ void on_submitted(State& state, const db::Event& event, event::Submitted data) {
   sweep.keep = data.keep;
   sweep.directory = std::move(data.directory);
   sweep.program = std::move(data.program);
+  sweep.early_terminate = data.early_terminate;
   if (sweep.program) sweep.program->directory = sweep.directory;
   add_trials(sweep, data.shapes);
   sweep.first_shapes = sweep.shapes.size();
@@ -192,6 +193,10 @@ void on_cancel_requested(State& state, const db::Event& event, const event::Canc
   (event.id.trial == 0 ? sweep.cancel : trial_of(sweep, event.id).cancel) = true;
 }
 
+void on_terminated_early(State& state, const db::Event& event, const event::TerminatedEarly& data) {
+  trial_of(sweep_of(state, event.id), event.id).early = data.reason;
+}
+
 /// An ended trial is to run again.
 void reopen(SweepState& sweep, std::int64_t number, TrialState& trial) {
   count_of(sweep, trial.phase) -= 1;
@@ -200,6 +205,7 @@ void reopen(SweepState& sweep, std::int64_t number, TrialState& trial) {
   trial.phase = TrialPhase::pending;
   trial.failures = trial.no_progress_exits = 0;
   trial.cancel = false;
+  trial.early.clear();
   trial.last = EndCause::none;
   trial.reason.clear();
   sweep.unstarted.insert(number);
@@ -265,6 +271,7 @@ constexpr Row table[] = {
     row<event::Stopped, on_stopped>(),
     row<event::SweepEnded, on_sweep_ended>(),
     row<event::CancelRequested, on_cancel_requested>(),
+    row<event::TerminatedEarly, on_terminated_early>(),
     row<event::RetryRequested, on_retry_requested>(),
     row<event::TrialsAdded, on_trials_added>(),
     row<event::Lengthened, on_lengthened>(),

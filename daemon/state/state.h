@@ -39,6 +39,7 @@ struct TrialState {
   std::int32_t no_progress_exits = 0;  ///< stops and losses in a row that got no step further
   std::int64_t best_step = 0;          ///< the furthest that can be resumed from
   bool cancel = false;
+  std::string early;               ///< why it is to end before its time; empty = it is not
   EndCause last = EndCause::none;  ///< of the latest attempt, until a retry request clears it
   double last_end = 0;             ///< Unix seconds
   std::string reason;              ///< of the latest end
@@ -51,6 +52,7 @@ struct SweepState {
   jobspec::Metric metric;
   jobspec::SlurmOptions slurm;
   std::optional<jobspec::Program> program;  ///< runs instead of the engine
+  std::optional<jobspec::EarlyTerminate> early_terminate;
   SweepPhase phase = SweepPhase::active;
   jobspec::Keep keep;            ///< of its checkpoints, once it has ended
   bool to_prune = false;         ///< it has ended, and what `keep` does not name is still there

@@ -1,0 +1,42 @@
+// Trials that are ended early because others do better: `early_terminate` of a sweep file, as W&B's
+// sweep files have it (Li et al. 2018, Hyperband; their rule, not the paper's brackets).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "jobspec/fwd.h"
+
+namespace thalweg::jobspec {
+
+struct Parsing;
+
+/// A trial's progress is how many values of the sweep's metric it has reported.
+struct EarlyTerminate {
+  std::int64_t min_iter = 0;  ///< the first band; 0 = max_iter and s say where bands are
+  std::int64_t max_iter = 0;
+  double s = 0;        ///< how many bands at most, from max_iter down
+  double eta = 3;      ///< above 1: the best 1/eta go on
+  bool strict = true;  ///< the value at the band counts, else the best one up to now
+
+  bool operator==(const EarlyTerminate&) const = default;
+  static void each_field(auto& e, auto&& field) {
+    field("min_iter", e.min_iter);
+    field("max_iter", e.max_iter);
+    field("s", e.s);
+    field("eta", e.eta);
+    field("strict", e.strict);
+  }
+  /// Growing. From max_iter: max_iter/eta^i, i = 1..s, cut to whole numbers, from 1 on. From
+  /// min_iter: min_iter*eta^i, up to `most`.
+  std::vector<std::int64_t> bands(std::int64_t most) const;
+};
+
+/// The top-level key; nullptr: none. What is wrong is a complaint.
+std::optional<EarlyTerminate> parse_early_terminate(const Value* value, Parsing& parsing);
+/// "after 3, 9, 27, ... values of val/error the best 1/3 go on"
+std::string describe(const EarlyTerminate& rule, const std::string& metric);
+
+}  // namespace thalweg::jobspec

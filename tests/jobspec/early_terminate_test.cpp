@@ -1,0 +1,68 @@
+// Bands of early_terminate as W&B's sweep controller places them, and what a file may say.
+#include "jobspec/early_terminate.h"
+
+#include <gmock/gmock.h>
+
+#include "tests/jobspec/support.h"
+
+namespace thalweg::jobspec {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+EarlyTerminate from_max(std::int64_t max_iter, double s, double eta) {
+  EarlyTerminate rule;
+  rule.max_iter = max_iter;
+  rule.s = s;
+  rule.eta = eta;
+  return rule;
+}
+
+EarlyTerminate from_min(std::int64_t min_iter, double eta) {
+  EarlyTerminate rule;
+  rule.min_iter = min_iter;
+  rule.eta = eta;
+  return rule;
+}
+
+/// By hand from github.com/wandb/sweeps, hyperband_stopping.py.
+TEST(EarlyTerminate, BandsAreWandbs) {
+  EXPECT_THAT(from_max(27, 2, 3).bands(1000), ElementsAre(3, 9));
+  EXPECT_THAT(from_max(5, 2, 2).bands(1000), ElementsAre(1, 2)) << "2.5 is cut";
+  EXPECT_THAT(from_max(18, 5, 3).bands(1000), ElementsAre(2, 6)) << "below 1 there is none";
+  EXPECT_THAT(from_max(100, 3, 2.5).bands(1000), ElementsAre(6, 16, 40));
+  EXPECT_THAT(from_min(3, 3).bands(100), ElementsAre(3, 9, 27, 81));
+  EXPECT_THAT(from_min(1, 1.5).bands(8), ElementsAre(1, 2, 3, 5, 7)) << "1.5 is 1 once more";
+  EXPECT_THAT(from_min(10, 3).bands(9), IsEmpty());
+}
+
+std::optional<EarlyTerminate> parsed(const std::string& block) {
+  return parse_sweep(
+             "program: train.py\nmethod: random\nrun_cap: 4\nmetric: {name: loss}\n"
+             "parameters: {lr: {min: 0.1, max: 0.2}}\n" +
+                 block,
+             "f.yaml", Schema())
+      .early_terminate;
+}
+
+TEST(EarlyTerminate, IsReadWithWandbsDefaults) {
+  EXPECT_FALSE(parsed(""));
+  const auto rule = parsed("early_terminate: {type: hyperband, min_iter: 3}\n");
+  ASSERT_TRUE(rule);
+  EXPECT_EQ(rule->eta, 3);
+  EXPECT_TRUE(rule->strict);
+  EXPECT_EQ(*rule, from_min(3, 3));
+  auto other =
+      parsed("early_terminate: {type: hyperband, max_iter: 27, s: 2, eta: 2, strict: false}\n");
+  EXPECT_FALSE(other->strict);
+  EXPECT_THAT(other->bands(100), ElementsAre(6, 13));
+  EXPECT_THAT(
+      parsed("early_terminate: {type: hyperband, min_iter: 4, max_iter: 27, s: 1}\n")->bands(100),
+      ElementsAre(9))
+      << "max_iter counts where both are there";
+}
+
+}  // namespace
+}  // namespace thalweg::jobspec
