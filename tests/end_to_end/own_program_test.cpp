@@ -102,6 +102,44 @@ TEST(OwnProgram, GoesOnAfterKillsOfARankAndOfTheController) {
   EXPECT_GT(resumed["rows"][0][0].get<int>(), 0) << "the kill came too late to mean anything";
 }
 
+/// The script calls wandb.init, config, log and finish; a rank of it is killed once.
+TEST(OwnProgram, ScriptsForWandbRunUnchangedWithoutIt) {
+  SweepHome home;
+  const std::string id = home.submit("program: " + kData + "wandb_train.py\n" +
+                                         "method: grid\nproject: p\nentity: e\n"
+                                         "metric: {name: loss, goal: minimize}\n"
+                                         "parameters:\n"
+                                         "  lr: {values: [0.1, 0.2]}\n"
+                                         "  optimizer: {parameters: {momentum: {value: 0.5}}}\n"
+                                         "env: {THALWEG_WANDB: shim}\n",
+                                     "local");
+  ASSERT_TRUE(home.wait_for_end(id));
+  home.expect_nothing_lost_or_doubled(id);
+  EXPECT_EQ(attempt(home, id + ".1.2")["state"], "finished") << reason(home, id + ".1.2");
+  for (const int trial : {1, 2}) {
+    const auto rows = home.query(
+        "SELECT step, max(attempt), value FROM metrics WHERE metric = 'loss' "
+        "AND trial = " +
+        std::to_string(trial) + " GROUP BY step ORDER BY step")["rows"];
+    ASSERT_EQ(rows.size(), 12u) << rows.dump();
+    for (int epoch = 0; epoch < 12; ++epoch) {
+      EXPECT_EQ(rows[static_cast<std::size_t>(epoch)][0], epoch);
+      EXPECT_NEAR(rows[static_cast<std::size_t>(epoch)][2].get<double>(),
+                  0.1 * trial + 1.0 / (epoch + 1), 1e-9);
+    }
+  }
+  const auto names = home.query(
+      "SELECT DISTINCT metric FROM latest_metrics WHERE metric NOT LIKE 'perf/%' ORDER BY metric")
+                         ["rows"];
+  EXPECT_EQ(names, nlohmann::json::parse(R"([["detail.accuracy"],["final"],["loss"]])"));
+  const std::string notes =
+      home.query("SELECT data FROM events WHERE kind = 'note'")["rows"].dump();
+  for (const char* dropped : {"wandb.watch", "wandb.Image", "detail.name"})
+    EXPECT_THAT(notes, HasSubstr(std::string(dropped) + " "));
+  EXPECT_THAT(read_file(home.attempt_folder(id + ".2.1") / "stdout.log"),
+              HasSubstr("trials are started by Thalweg"));
+}
+
 TEST(OwnProgram, AKilledProgramIsNamedAndTriedAgain) {
   SweepHome home;
   const std::string id = home.submit(

@@ -254,7 +254,11 @@ Variables program_environment(const jobspec::Trial& trial, const Placement& plac
   v.try_emplace("PYTHONUNBUFFERED", "1");  // or lines would come late, and be lost with it
   if (const fs::path python = python_folder(); !python.empty()) {
     const std::string before = v["PYTHONPATH"];
-    v["PYTHONPATH"] = python.string() + (before.empty() ? "" : ":" + before);
+    // In the way of W&B's own package only where somebody asks for it.
+    const auto wandb = v.find("THALWEG_WANDB");
+    const bool shim = wandb != v.end() && wandb->second == "shim";
+    v["PYTHONPATH"] = (shim ? (python / "wandb_shim").string() + ":" : "") + python.string() +
+                      (before.empty() ? "" : ":" + before);
   }
   v["THALWEG_CONFIG"] = files.config;
   v["THALWEG_SEED"] = std::to_string(trial.seed);
