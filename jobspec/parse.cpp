@@ -29,6 +29,22 @@ constexpr const char* refused_keys[][2] = {
     {"image_uri", "see container, with program"},
 };
 
+/// The order in which W&B goes through a grid: keys sorted at each level of nesting, the last one
+/// fastest. Their sweep files run programs; those of the engine go in file order.
+void sort_as_wandb(std::vector<Axis>& axes) {
+  const auto keys = [](std::string_view name) {
+    std::vector<std::string_view> parts;
+    for (std::size_t from = 0; from <= name.size();) {
+      const std::size_t dot = std::min(name.find('.', from), name.size());
+      parts.push_back(name.substr(from, dot - from));
+      from = dot + 1;
+    }
+    return parts;
+  };
+  std::stable_sort(axes.begin(), axes.end(),
+                   [&](const Axis& a, const Axis& b) { return keys(a.name) < keys(b.name); });
+}
+
 bool one_line(const std::string& text) {
   return std::none_of(text.begin(), text.end(), [](unsigned char c) { return c < 0x20; });
 }
@@ -270,6 +286,7 @@ Sweep parse_sweep(std::string_view text, const std::string& file_name, const Sch
   const Value* train = own ? top.take("config") : top.take("train");
   if (train && train->is_map()) sweep.train = *train;
   if (const Value* value = top.take("parameters")) parse_parameters(*value, train, parsing);
+  if (own && sweep.method == Method::grid) sort_as_wandb(sweep.axes);
   if (const Value* value = top.take("zip")) parse_zip(*value, parsing);
   if (const Value* value = top.take("each")) parse_each(*value, parsing);
   if (const Value* value = top.take("when")) parse_when(*value, parsing);

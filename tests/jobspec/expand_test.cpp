@@ -56,6 +56,27 @@ parameters:
   EXPECT_EQ(e.trials[3].train.find("batch.global")->as_int(), 128);
 }
 
+/// What itertools.product gives W&B of these parameters (github.com/wandb/sweeps, grid_search.py):
+/// keys sorted at each level, the last one fastest, int_uniform with its end, q_uniform without.
+TEST(Expand, GridOfAProgramGoesInWandbsOrder) {
+  const Sweep sweep = parse_sweep(
+      "program: train.py\nmethod: grid\nparameters:\n"
+      "  b: {values: [2, 1]}\n"
+      "  a-z: {value: 0}\n"
+      "  a: {parameters: {z: {min: 1, max: 2}, y: {distribution: q_uniform, min: 0, max: 4, q: "
+      "2}}}\n",
+      "f.yaml", Schema());
+  std::vector<std::string> found;
+  for (const ExpandedTrial& trial : expand(sweep, Schema()).trials) {
+    std::string text;
+    for (const char* name : {"a.y", "a.z", "b"})
+      text += trial.parameters.find(name)->to_text() + " ";
+    found.push_back(text);
+  }
+  EXPECT_EQ(found, (std::vector<std::string>{"0 1 2 ", "0 1 1 ", "0 2 2 ", "0 2 1 ", "2 1 2 ",
+                                             "2 1 1 ", "2 2 2 ", "2 2 1 "}));
+}
+
 TEST(Expand, GridOfRanges) {
   const Expansion e = expand_text(R"(
 method: grid
