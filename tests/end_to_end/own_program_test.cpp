@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 #include "tests/end_to_end/sweep_home.h"
 
@@ -11,6 +13,7 @@ namespace thalweg::test {
 namespace {
 
 using testing::HasSubstr;
+namespace fs = std::filesystem;
 
 const std::string kData = std::string(THALWEG_SOURCE_DIR) + "/tests/end_to_end/data/own/";
 
@@ -139,6 +142,61 @@ TEST(OwnProgram, ScriptsForWandbRunUnchangedWithoutIt) {
   EXPECT_THAT(read_file(home.attempt_folder(id + ".2.1") / "stdout.log"),
               HasSubstr("trials are started by Thalweg"));
 }
+
+std::vector<fs::path> wandb_files() {
+  std::vector<fs::path> files;
+  for (const auto& entry :
+       fs::directory_iterator(std::string(THALWEG_SOURCE_DIR) + "/tests/end_to_end/data/wandb"))
+    if (entry.path().extension() == ".yaml") files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+class WandbSweepFile : public testing::TestWithParam<fs::path> {};
+
+/// Sweep files as people write them for W&B, with a script of theirs, not a character changed.
+/// Their first line says how many trials there are. Every program is killed once on its way, and
+/// the controller once.
+TEST_P(WandbSweepFile, RunsUnchanged) {
+  SweepHome home;
+  fs::copy(GetParam().parent_path(), home.folder() / "w");
+  const std::string name = GetParam().filename().string();
+  const std::string text = read_file(GetParam());
+  const int trials = std::stoi(text.substr(std::string("# trials: ").size()));
+  const Outcome outcome =
+      home.thalweg({"submit", "w/" + name, "--backend", "local", "--json"}, milliseconds(60000),
+                   {{"THALWEG_WANDB", "shim"}, {"DIE_ONCE", "1"}});
+  ASSERT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+  ASSERT_TRUE(eventually(
+      [&] {
+        return !home.query("SELECT 1 FROM metrics LIMIT 1").value("rows", nlohmann::json()).empty();
+      },
+      milliseconds(60000)));
+  if (const pid_t controller = home.controller(); controller > 0) kill(controller, SIGKILL);
+  ASSERT_TRUE(home.wait_for_end("1"));
+  home.expect_nothing_lost_or_doubled("1");
+  const auto rows = home.query("SELECT trial, state, reason, attempts FROM trials")["rows"];
+  EXPECT_EQ(rows.size(), static_cast<std::size_t>(trials));
+  int early = 0;
+  for (const auto& row : rows) {
+    EXPECT_EQ(row[1], "finished") << row.dump();
+    const bool ended_early =
+        row[2].is_string() && row[2].get<std::string>().starts_with("ended early");
+    early += ended_early ? 1 : 0;
+    if (!ended_early) EXPECT_EQ(row[3], 2) << "it is killed once: " << row.dump();
+  }
+  EXPECT_TRUE(early == 0 || text.find("early_terminate") != std::string::npos);
+  // Epochs of killed trials are there once, and the loss falls.
+  const auto points = home.query(
+      "SELECT trial, count(DISTINCT step), max(step) FROM metrics WHERE metric = 'val.loss' "
+      "GROUP BY trial")["rows"];
+  ASSERT_EQ(points.size(), static_cast<std::size_t>(trials));
+  for (const auto& row : points)
+    EXPECT_EQ(row[1].get<int>(), row[2].get<int>() + 1) << row.dump();
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, WandbSweepFile, testing::ValuesIn(wandb_files()),
+                         [](const auto& of) { return of.param.stem().string(); });
 
 TEST(OwnProgram, AKilledProgramIsNamedAndTriedAgain) {
   SweepHome home;
