@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <filesystem>
 #include <set>
+#include <utility>
 
 #include "tests/end_to_end/cluster.h"
 #include "tests/end_to_end/crashes.h"
@@ -10,6 +12,8 @@
 
 namespace thalweg::test {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr int kNodes = 8;
 
@@ -81,6 +85,24 @@ TEST_F(SlurmSweep, ProgramsOfUsersMeetAndAreRecorded) {
       "SELECT id, launched, eligible, started FROM attempts WHERE eligible IS NULL OR"
       " eligible < launched - 1 OR eligible > started");
   EXPECT_TRUE(odd["rows"].empty()) << odd["rows"].dump();
+}
+
+/// As own_program_test has them all on one machine: each program is killed once.
+TEST_F(SlurmSweep, SweepFilesForWandbRunUnchanged) {
+  SweepHome home(env());
+  fs::copy(std::string(THALWEG_SOURCE_DIR) + "/tests/end_to_end/data/wandb", home.folder() / "w");
+  for (const auto& [id, file] : {std::pair{"1", "nested.yaml"}, std::pair{"2", "hyperband.yaml"}}) {
+    const Outcome outcome =
+        home.thalweg({"submit", std::string("w/") + file, "--backend", "slurm"},
+                     milliseconds(60000), {{"THALWEG_WANDB", "shim"}, {"DIE_ONCE", "1"}});
+    ASSERT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+    ASSERT_TRUE(home.wait_for_end(id, milliseconds(240000)));
+    home.expect_nothing_lost_or_doubled(id);
+  }
+  const auto trials =
+      home.query("SELECT count(*), max(attempts) FROM trials WHERE state = 'finished'");
+  EXPECT_EQ(trials["rows"][0][0], 9);
+  EXPECT_EQ(trials["rows"][0][1], 2);
 }
 
 TEST_F(SlurmSweep, ProgramsOfUsersAreStartedAsOftenAsTheyAsk) {
