@@ -8,6 +8,7 @@
 #include <map>
 #include <regex>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -322,6 +323,28 @@ TEST(Layering, TopLevelHoldsNothingElse) {
     if (name[0] == '.') continue;
     EXPECT_TRUE(known.count(name)) << name << " does not belong at the top level";
   }
+}
+
+// A program of one's own would not compile: what thalweg-devel installs of comm (base is installed
+// whole) includes nothing that it leaves out.
+TEST(Layering, InstalledHeadersIncludeOnlyEachOther) {
+  const std::string rules = text_of(kRoot / "packaging/CMakeLists.txt");
+  std::smatch list;
+  ASSERT_TRUE(std::regex_search(rules, list, std::regex(R"(foreach\(header IN ITEMS ([^)]*)\))")));
+  std::istringstream names(list[1].str());
+  std::set<std::string> installed;
+  for (std::string name; names >> name;)
+    installed.insert("engine/comm/" + name);
+  EXPECT_GT(installed.size(), 5u);
+  size_t seen = 0;
+  for (const Include& include : includes_under("engine/comm")) {
+    if (!include.quoted || !installed.count(include.file)) continue;
+    ++seen;
+    EXPECT_TRUE(starts_with(include.target, "base/") || installed.count(include.target))
+        << include.file << ":" << include.line << " includes " << include.target
+        << ": install it in packaging/CMakeLists.txt, too";
+  }
+  EXPECT_GT(seen, 3u);
 }
 
 TEST(Layering, EveryRoomSaysWhatItIs) {
