@@ -5,9 +5,9 @@
 #include <string>
 #include <system_error>
 
+#include "base/process.h"
 #include "cli/exit_code.h"
 #include "daemon/api/client.h"
-#include "daemon/api/program.h"
 #include "jobspec/schema.h"
 #include "jobspec/site.h"
 
@@ -20,11 +20,10 @@ constexpr double schema_timeout_s = 60, limits_timeout_s = 20;
 
 /// What the engine prints; nothing where there is none or it fails.
 std::optional<std::string> engine_schema() {
-  const auto program = api::find_program("thalweg-train");
+  const auto program = find_program("thalweg-train");
   if (program.empty()) return std::nullopt;
   try {
-    const api::ProgramOutput output =
-        api::run_program({program.string(), "--schema"}, schema_timeout_s);
+    const ProgramOutput output = run_program({program.string(), "--schema"}, schema_timeout_s);
     if (output.code == 0) return output.out;
   } catch (const std::system_error&) {
     // Cannot be started: as good as not there.
@@ -47,10 +46,9 @@ jobspec::Schema find_schema(Context& context) {
 }
 
 jobspec::SiteLimits find_limits() {
-  const auto program = api::find_program("thalwegd");
+  const auto program = find_program("thalwegd");
   if (program.empty()) return {};
-  const api::ProgramOutput output =
-      api::run_program({program.string(), "--limits"}, limits_timeout_s);
+  const ProgramOutput output = run_program({program.string(), "--limits"}, limits_timeout_s);
   if (output.code != 0)
     throw CommandError(exit_bad_input, "config.yaml cannot be used: " + output.err);
   return jobspec::SiteLimits::from_json(output.out);

@@ -25,6 +25,7 @@ inline constexpr const char* checkpoint_ms = "perf/checkpoint_ms";
 inline constexpr const char* cpu_energy_j = "perf/cpu_energy_j";
 inline constexpr const char* gpu_energy_j = "perf/gpu_energy_j";
 inline constexpr const char* node_energy_j = "perf/node_energy_j";
+inline constexpr const char* slurm_energy_j = "perf/slurm_energy_j";
 inline constexpr const char* b_simple = "noise/b_simple";
 inline constexpr const char* noise_trace = "noise/trace";
 inline constexpr const char* noise_squared_norm = "noise/squared_norm";

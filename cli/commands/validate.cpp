@@ -4,13 +4,13 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "base/process.h"
 #include "cli/commands/submission.h"
 #include "cli/commands/table.h"
 #include "cli/output/text.h"
 #include "cli/schema_source.h"
 #include "daemon/api/client.h"
 #include "daemon/api/engine_check.h"
-#include "daemon/api/program.h"
 #include "daemon/api/program_check.h"
 #include "jobspec/axis.h"
 #include "jobspec/cost.h"
@@ -43,7 +43,7 @@ bool is_for_slurm(const Options& options, const jobspec::Sweep& sweep) {
 /// jobspec::InputError with what is wrong with them.
 void ask_engine(const Options& options, const std::string& text, const jobspec::SiteLimits& limits,
                 jobspec::Sweep& sweep, Json& result) {
-  const auto program = api::find_program("thalweg-train");
+  const auto program = find_program("thalweg-train");
   if (program.empty()) {
     sweep.notes.emplace_back(
         "only the keys were checked, not whether the trials can run: thalweg-train is not here");

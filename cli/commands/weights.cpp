@@ -6,10 +6,10 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/process.h"
 #include "cli/commands/common.h"
 #include "cli/commands/table.h"
 #include "daemon/api/client.h"
-#include "daemon/api/program.h"
 #include "daemon/api/trial_messages.h"
 
 namespace thalweg::cli {
@@ -41,7 +41,7 @@ fs::path folder_of(Context& context, const std::string& text, const char* comman
 
 /// Does not return where it works.
 int become_engine(std::vector<std::string> words) {
-  const fs::path program = api::find_program("thalweg-train");
+  const fs::path program = find_program("thalweg-train");
   if (program.empty())
     throw CommandError(exit_failed, "thalweg-train is not here",
                        "install thalweg-train beside thalweg or in PATH");

@@ -12,8 +12,8 @@
 
 #include "base/http_connection.h"
 #include "base/machine.h"
+#include "base/process.h"
 #include "daemon/api/messages.h"
-#include "daemon/api/program.h"
 
 namespace thalweg::daemon::api {
 

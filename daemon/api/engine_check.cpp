@@ -13,8 +13,8 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "base/process.h"
 #include "daemon/api/messages.h"
-#include "daemon/api/program.h"
 #include "jobspec/sweep.h"
 
 namespace thalweg::daemon::api {

@@ -17,9 +17,9 @@
 
 #include "base/file.h"
 #include "base/machine.h"
+#include "base/process.h"
 #include "daemon/api/file.h"
 #include "daemon/api/messages.h"
-#include "daemon/api/program.h"
 #include "daemon/backend/disk.h"
 #include "daemon/backend/process.h"
 
@@ -104,7 +104,7 @@ class LocalBackend : public Backend {
 
   Awaitable<Submission> submit(const LaunchRequest& request) override {
     for (const auto& program : {config_.launch_program, config_.engine_program})
-      if (api::find_program(program).empty())
+      if (find_program(program).empty())
         co_return Submission{SubmitOutcome::refused, "",
                              program + " is neither beside thalwegd nor in PATH"};
     co_return Submission{SubmitOutcome::accepted, "local:" + request.token.substr(0, 8), ""};
@@ -120,10 +120,10 @@ class LocalBackend : public Backend {
     // Attempts share the machine: cores are counted by has_room, binding would put all on the first
     // ones.
     const DetachedProcess launcher{
-        {api::find_program(config_.launch_program), "-n", ranks, "--threads", threads, "--no-bind",
+        {find_program(config_.launch_program), "-n", ranks, "--threads", threads, "--no-bind",
          "--timeout", std::to_string(limit), "--warning", std::to_string(warning), "--folder",
          request.folder.string(), "--token", request.token, "--",
-         api::find_program(config_.engine_program), (request.folder / "trial.yaml").string()},
+         find_program(config_.engine_program), (request.folder / "trial.yaml").string()},
         request.folder,
         request.folder / "stdout.log",
         request.folder / "stderr.log",

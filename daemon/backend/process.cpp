@@ -9,14 +9,14 @@
 #include <system_error>
 
 #include "base/machine.h"
-#include "daemon/api/program.h"
+#include "base/process.h"
 
 namespace thalweg::daemon {
 
 namespace fs = std::filesystem;
 
 pid_t start_detached(const DetachedProcess& process) {
-  api::Spawn plan;
+  Spawn plan;
   const int append = O_WRONLY | O_CREAT | O_APPEND;
   posix_spawn_file_actions_addopen(&plan.files, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&plan.files, 1, process.out.c_str(), append, 0600);

@@ -18,8 +18,8 @@
 #include <cstring>
 #include <system_error>
 
+#include "base/process.h"
 #include "daemon/api/messages.h"
-#include "daemon/api/program.h"
 
 namespace thalweg::daemon {
 namespace {
@@ -51,7 +51,7 @@ AgentLink::~AgentLink() {
 // The child: our end of the socket as its input and output, and a session of its own (a Ctrl-C in
 // the controller's terminal is not for it).
 int AgentLink::spawn(int child_end) {
-  api::Spawn plan;
+  Spawn plan;
   posix_spawn_file_actions_adddup2(&plan.files, child_end, STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&plan.files, child_end, STDOUT_FILENO);
   plan.close_private_files();

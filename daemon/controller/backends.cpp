@@ -1,6 +1,6 @@
 #include "daemon/controller/backends.h"
 
-#include "daemon/api/program.h"
+#include "base/process.h"
 #include "daemon/backend/local.h"
 #include "daemon/backend/slurm.h"
 #include "daemon/controller/config.h"
@@ -18,13 +18,13 @@ BackendSetup make_local(boost::asio::any_io_executor, const Config& config) {
 
 std::string engine_on_nodes(const Config& config) {
   if (!config.slurm.engine_program.empty()) return config.slurm.engine_program;
-  const std::string found = api::find_program("thalweg-train").string();
+  const std::string found = find_program("thalweg-train").string();
   return found.empty() ? "thalweg-train" : found;
 }
 
 BackendSetup make_slurm(boost::asio::any_io_executor executor, const Config& config) {
   SlurmBackendConfig wanted;
-  const std::string agent = api::find_program(config.slurm.agent_program).string();
+  const std::string agent = find_program(config.slurm.agent_program).string();
   wanted.agent_program = agent.empty() ? config.slurm.agent_program : agent;
   wanted.train_program = engine_on_nodes(config);
   wanted.max_jobs = config.slurm.max_jobs;

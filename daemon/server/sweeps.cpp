@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
+#include "base/process.h"
 #include "daemon/api/engine_check.h"
 #include "daemon/api/messages.h"
-#include "daemon/api/program.h"
 #include "daemon/api/program_check.h"
 #include "daemon/backend/environment.h"
 #include "daemon/controller/init_from.h"
@@ -29,13 +29,13 @@ namespace {
 constexpr double schema_timeout_s = 20;
 
 std::shared_ptr<const jobspec::Schema> ask_engine(const std::string& name) {
-  const auto program = api::find_program(name);
+  const auto program = find_program(name);
   if (program.empty())
     throw HttpError(
         503, name + " is neither beside thalwegd nor in PATH; sweeps cannot be checked without it");
-  api::ProgramOutput output;
+  ProgramOutput output;
   try {
-    output = api::run_program({program.string(), "--schema"}, schema_timeout_s);
+    output = run_program({program.string(), "--schema"}, schema_timeout_s);
   } catch (const std::system_error& error) {
     throw HttpError(503, error.what());
   }
@@ -123,7 +123,7 @@ awaitable<void> ask_engine(App& app, const std::string& text,
     co_return;
   }
   api::CheckRequest request;
-  request.program = api::find_program(app.config.local.engine_program);
+  request.program = find_program(app.config.local.engine_program);
   if (request.program.empty()) {
     sweep.notes.push_back("only the keys were checked, not whether the trials can run: " +
                           app.config.local.engine_program + " is not here");

@@ -3,11 +3,15 @@
 #include "engine/train/energy.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cstdlib>
 #include <fstream>
+#include <sstream>
 #include <string>
 #include <system_error>
 #include <utility>
 
+#include "base/process.h"
 #include "engine/train/rank_times.h"
 
 namespace thalweg::engine {
@@ -19,6 +23,10 @@ std::optional<Number> read_number(const std::filesystem::path& file) {
   Number number{};
   if (in >> number) return number;
   return {};
+}
+
+double steady_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 bool counts(const std::filesystem::path& zone) {
@@ -66,7 +74,33 @@ std::optional<double> NodeEnergy::joules() const {
   return *now - *first_;
 }
 
+SlurmEnergy::SlurmEnergy() {
+  const char *const job = std::getenv("SLURM_JOB_ID"), *const step = std::getenv("SLURM_STEP_ID");
+  if (job != nullptr && step != nullptr) step_ = std::string(job) + "." + step;
+}
+
+std::optional<double> SlurmEnergy::joules() {
+  constexpr double longest_s = 5, share = 20, most = 1e15;  // above: Slurm's "no value"
+  if (step_.empty() || steady_seconds() < next_) return {};
+  const double begun = steady_seconds();
+  std::string text;
+  try {
+    const ProgramOutput told = run_program(
+        {"sstat", "--noheader", "--parsable2", "--jobs", step_, "--format", "ConsumedEnergyRaw"},
+        longest_s);
+    if (!told.timed_out && told.code == 0) text = told.out;
+  } catch (const std::system_error&) {
+    // There is no sstat here.
+  }
+  next_ = steady_seconds() + share * (steady_seconds() - begun);
+  std::istringstream in(text);
+  double joules = 0;
+  if (!(in >> joules)) step_.clear();
+  return joules > 0 && joules < most ? std::optional(joules) : std::nullopt;
+}
+
 EnergyMeter::EnergyMeter(comm::Group& group, const std::string& gpu) {
+  if (group.rank() == 0) slurm_.emplace();
   const std::vector<std::string> all = gather_texts(group, gpu);
   if (gpu.empty()) return;
   const auto first = std::find(all.begin(), all.end(), gpu) - all.begin();
@@ -75,7 +109,8 @@ EnergyMeter::EnergyMeter(comm::Group& group, const std::string& gpu) {
 
 Energy EnergyMeter::joules() {
   return {cpu_.joules().value_or(Energy::unknown), node_.joules().value_or(Energy::unknown),
-          gpu_.joules().value_or(Energy::unknown)};
+          gpu_.joules().value_or(Energy::unknown),
+          slurm_ ? slurm_->joules().value_or(Energy::unknown) : Energy::unknown};
 }
 
 }  // namespace thalweg::engine

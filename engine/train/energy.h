@@ -46,12 +46,29 @@ class NodeEnergy {
   std::optional<double> first_;
 };
 
+/// What Slurm's energy plug-in (AcctGatherEnergyType) counts for the job step that this process
+/// belongs to, on all its nodes, as `sstat` tells. Zero, as it says where there is no plug-in,
+/// counts as not known.
+class SlurmEnergy {
+ public:
+  /// Outside of a job step (SLURM_JOB_ID and SLURM_STEP_ID) it tells nothing.
+  SlurmEnergy();
+  /// Joules since the step began; blocks for some 50 ms, at most 5 s. Asked again only after 20
+  /// times as long as the answer took, until then nothing; never again after it failed.
+  std::optional<double> joules();
+
+ private:
+  std::string step_;  ///< "4711.0"; empty: not to be asked
+  double next_ = 0;   ///< steady seconds
+};
+
 /// Joules since the attempt began; NaN: not known.
 struct Energy {
   static constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
-  double cpu = unknown;   ///< this machine's processors and their memory
-  double node = unknown;  ///< this machine
-  double gpu = unknown;   ///< the GPU for which this rank speaks; 0 where another rank does
+  double cpu = unknown;    ///< this machine's processors and their memory
+  double node = unknown;   ///< this machine
+  double gpu = unknown;    ///< the GPU for which this rank speaks; 0 where another rank does
+  double slurm = unknown;  ///< all nodes of the job step; rank 0 alone asks
 };
 
 /// All counters of a rank. For one thread.
@@ -62,11 +79,14 @@ class EnergyMeter {
   /// speaks for it. Collective.
   EnergyMeter(comm::Group& group, const std::string& gpu);
   Energy joules();
+  /// Counters that begin again are read; nothing else is asked.
+  void keep_up() { cpu_.joules(); }
 
  private:
   CpuEnergy cpu_;
   NodeEnergy node_;
   gpu::GpuEnergy gpu_;
+  std::optional<SlurmEnergy> slurm_;
 };
 
 }  // namespace thalweg::engine

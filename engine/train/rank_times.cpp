@@ -57,7 +57,7 @@ RankTimes::All RankTimes::gather(comm::Group& group, const Energy& energy) const
   add("skew_ms", &Sums::skew_ms, &Sums::measured);
   add("optimizer_ms", &Sums::optimizer_ms, &Sums::steps);
 
-  all.energy = {0, 0, 0};
+  all.energy = {0, 0, 0, told.front().energy.slurm};
   std::set<std::string> machines;
   for (int rank = 0; rank < group.size(); ++rank) {
     const Energy& theirs = told[static_cast<std::size_t>(rank)].energy;

@@ -59,7 +59,8 @@ std::vector<MetricPoint> report_ranks(Attempt& a) {
   std::vector<MetricPoint> points;
   for (const auto& [name, joules] : {std::pair{metric::cpu_energy_j, all.energy.cpu},
                                      std::pair{metric::gpu_energy_j, all.energy.gpu},
-                                     std::pair{metric::node_energy_j, all.energy.node}})
+                                     std::pair{metric::node_energy_j, all.energy.node},
+                                     std::pair{metric::slurm_energy_j, all.energy.slurm}})
     if (!std::isnan(joules)) points.push_back({name, a.step, joules});
   return points;
 }
@@ -245,7 +246,7 @@ Outcome train(Attempt& a) {
     a.rank_times.add_data(data_ms);
     if (logs) {
       report_interval(a);
-      a.energy.joules();  // its counters begin again
+      a.energy.keep_up();
     }
     const bool evaluated = may_judge && (last || validations.decide(a.step, a.in.group));
     if (evaluated) report_validation(a, outcome.loss);

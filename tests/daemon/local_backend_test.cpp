@@ -11,7 +11,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "daemon/api/program.h"
+#include "base/process.h"
 #include "daemon/backend/process.h"
 #include "jobspec/trial.h"
 #include "tests/support/process.h"
@@ -358,23 +358,6 @@ TEST_F(LocalBackendTest, RoomIsCountedInCores) {
   EXPECT_TRUE(backend->has_room(wide, {})) << "wider than the machine: alone";
   EXPECT_FALSE(backend->has_room(wide, {one}));
   EXPECT_EQ(result_of(backend->describe()), "2 cores");
-}
-
-TEST(Process, RunsAProgramWithATimeLimit) {
-  const auto good = api::run_program({"/bin/sh", "-c", "echo out; echo err >&2; exit 3"}, 10);
-  EXPECT_EQ(good.code, 3);
-  EXPECT_EQ(good.out, "out\n");
-  EXPECT_EQ(good.err, "err\n");
-  const auto slow = api::run_program({"/bin/sh", "-c", "exec sleep 30"}, 0.2);
-  EXPECT_TRUE(slow.timed_out);
-  EXPECT_THROW(api::run_program({"/nowhere"}, 1), std::system_error);
-}
-
-TEST(Process, FindsPrograms) {
-  EXPECT_TRUE(api::find_program("/bin/sh").is_absolute());
-  EXPECT_FALSE(api::find_program("sh").empty());
-  EXPECT_TRUE(api::find_program("no-such-program-anywhere").empty());
-  EXPECT_TRUE(api::find_program("/no/such").empty());
 }
 
 }  // namespace

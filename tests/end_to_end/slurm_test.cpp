@@ -168,6 +168,26 @@ TEST_F(SlurmSweep, EqualsTheLocalRunBitForBit) {
     EXPECT_EQ(row[0], 2) << row.dump();
 }
 
+/// The engine's question (engine/train/energy.h), asked inside of a step: this cluster has no
+/// energy plug-in, which is said as 0, and the record has no such metric.
+TEST_F(SlurmSweep, SstatTellsAStepsEnergyAndZeroIsNotRecorded) {
+  SweepHome home(env());
+  const std::string id = home.submit(
+      script(
+          "per_rank",
+          "echo loss=$(sstat --noheader --parsable2 --jobs $SLURM_JOB_ID.$SLURM_STEP_ID --format "
+          "ConsumedEnergyRaw)"),
+      "slurm");
+  ASSERT_TRUE(home.wait_for_end(id, milliseconds(240000)));
+  const auto said = home.query("SELECT max(value) FROM metrics WHERE metric = 'loss'");
+  EXPECT_EQ(said["rows"][0][0], 0.0) << said.dump();
+  const std::string own = home.submit(two_nodes().text(), "slurm");
+  ASSERT_TRUE(home.wait_for_end(own, milliseconds(240000)));
+  const auto recorded =
+      home.query("SELECT count(*) FROM metrics WHERE metric = 'perf/slurm_energy_j'");
+  EXPECT_EQ(recorded["rows"][0][0], 0);
+}
+
 TEST_F(SlurmSweep, SurvivesSlurmctldKilledAndRestarted) {
   SweepHome home(env());
   TinySweep sweep = two_nodes();

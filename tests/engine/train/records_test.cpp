@@ -96,6 +96,41 @@ TEST_F(EnergyTest, OfAGpuIsWhatNvmlCounts) {
   EXPECT_EQ(gpu::GpuEnergy::told_elsewhere().joules(), 0);
 }
 
+/// Against a program that answers as sstat of a cluster with an energy plug-in.
+TEST_F(EnergyTest, OfAJobStepIsWhatSstatSays) {
+  const fs::path bin = root_.path() / "bin", said = root_.path() / "said";
+  fs::create_directories(bin);
+  test::write_file(bin / "sstat", "#!/bin/sh\necho \"$*\" >>'" + said.string() + "'\ncat '" +
+                                      (root_.path() / "answer").string() + "'\n");
+  fs::permissions(bin / "sstat", fs::perms::owner_all);
+  const std::string before = std::getenv("PATH");
+  setenv("PATH", (bin.string() + ":" + before).c_str(), 1);
+  const auto answer = [&](const std::string& text) {
+    test::write_file(root_.path() / "answer", text);
+    return SlurmEnergy().joules();
+  };
+  EXPECT_EQ(SlurmEnergy().joules(), std::nullopt) << "in no step";
+  EXPECT_FALSE(fs::exists(said));
+  setenv("SLURM_JOB_ID", "4711", 1);
+  setenv("SLURM_STEP_ID", "0", 1);
+  EXPECT_EQ(answer("120500\n"), 120'500);
+  EXPECT_THAT(test::read_file(said),
+              testing::HasSubstr("--jobs 4711.0 --format ConsumedEnergyRaw"));
+  EXPECT_EQ(answer("0\n"), std::nullopt) << "no plug-in";
+  EXPECT_EQ(answer("18446744073709551614\n"), std::nullopt) << "no value";
+  EXPECT_EQ(answer(""), std::nullopt);
+  SlurmEnergy twice;
+  test::write_file(root_.path() / "answer", "5\n");
+  EXPECT_EQ(twice.joules(), 5);
+  EXPECT_EQ(twice.joules(), std::nullopt) << "asked too soon";
+  fs::remove(bin / "sstat");
+  setenv("PATH", bin.c_str(), 1);
+  EXPECT_EQ(SlurmEnergy().joules(), std::nullopt) << "no sstat";
+  setenv("PATH", before.c_str(), 1);
+  unsetenv("SLURM_JOB_ID");
+  unsetenv("SLURM_STEP_ID");
+}
+
 /// Two of three ranks are on one machine.
 void on_three_ranks(const std::function<void(comm::Group&)>& part) {
   comm::on_machines({0, 1, 1}, comm::GroupOptions{}, part);
@@ -104,7 +139,7 @@ void on_three_ranks(const std::function<void(comm::Group&)>& part) {
 TEST(RankTimes, EveryRankKnowsAllMeansAndTheNodesEnergy) {
   std::mutex mutex;
   std::vector<std::string> told;
-  std::vector<std::tuple<double, double, double>> joules;
+  std::vector<std::tuple<double, double, double, double>> joules;
   int unknown = 0;
   on_three_ranks([&](comm::Group& group) {
     RankTimes times;
@@ -118,13 +153,14 @@ TEST(RankTimes, EveryRankKnowsAllMeansAndTheNodesEnergy) {
     }
     // Ranks 1 and 2 share a machine: it counts once, but their GPUs do not.
     const int number = group.rank() + 1;
-    const RankTimes::All all = times.gather(group, {100.0 * number, 1000.0 * number, 7.0 * number});
+    const RankTimes::All all = times.gather(
+        group, {100.0 * number, 1000.0 * number, 7.0 * number, number == 1 ? 11 : Energy::unknown});
     // Rank 1 speaks for its machine and does not know; rank 2 does not know of its GPU.
     const auto without = times.gather(
         group, {number == 2 ? Energy::unknown : 1, 1, number == 3 ? Energy::unknown : 1});
     const std::lock_guard lock(mutex);
     told.push_back(Value(all.record).to_json());
-    joules.emplace_back(all.energy.cpu, all.energy.node, all.energy.gpu);
+    joules.emplace_back(all.energy.cpu, all.energy.node, all.energy.gpu, all.energy.slurm);
     unknown +=
         std::isnan(without.energy.cpu) && std::isnan(without.energy.gpu) && without.energy.node == 2
             ? 1
@@ -135,7 +171,7 @@ TEST(RankTimes, EveryRankKnowsAllMeansAndTheNodesEnergy) {
       testing::Each(
           R"({"steps":2,"data_ms":[0.5,0.5,0.5],"compute_ms":[10.5,20.5,30.5],)"
           R"("comm_exposed_ms":[2.0,2.0,2.0],"skew_ms":[3.0,2.0,1.0],"optimizer_ms":[1.0,1.0,1.0]})"));
-  EXPECT_THAT(joules, testing::Each(std::tuple(300.0, 3000.0, 42.0)));
+  EXPECT_THAT(joules, testing::Each(std::tuple(300.0, 3000.0, 42.0, 11.0)));
   EXPECT_EQ(unknown, 3);
 }
 

@@ -1,4 +1,4 @@
-#include "daemon/api/program.h"
+#include "base/process.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -12,7 +12,7 @@
 #include <sstream>
 #include <system_error>
 
-namespace thalweg::daemon::api {
+namespace thalweg {
 
 namespace fs = std::filesystem;
 
@@ -143,4 +143,4 @@ fs::path find_program(const std::string& name) {
   return {};
 }
 
-}  // namespace thalweg::daemon::api
+}  // namespace thalweg

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace thalweg::daemon::api {
+namespace thalweg {
 
 /// What posix_spawn needs, freed at the end. The child gets no blocked and no ignored signals.
 struct Spawn {
@@ -44,4 +44,4 @@ ProgramOutput run_program(const std::vector<std::string>& arguments, double time
 /// slash is taken as it is.
 std::filesystem::path find_program(const std::string& name);
 
-}  // namespace thalweg::daemon::api
+}  // namespace thalweg
