@@ -222,6 +222,8 @@ class Store final : public ReadStore {
   void update_archived(std::int64_t sweep, double archived);
   void update_sweep_text(std::int64_t sweep, const std::string& text);
   void update_trial(const TrialRow& row);  ///< state, attempts, ended, reason
+  void update_trial_configuration(const Id& id, const std::string& parameters,
+                                  const std::string& train, const std::string& hash);
   void update_trial_train(const Id& id, const std::string& train, const std::string& hash);
   void update_attempt(const AttemptRow& row);  ///< all but id, token, journal_lines
   /// Attempts' folders below `from` (absolute, without a slash at the end) are below `to` from now

@@ -12,8 +12,11 @@ const sqlite::Sql kInsert{
 const sqlite::Sql kUpdate{"update trial",
                           "UPDATE trial SET state = ?, attempts = ?, ended = ?, reason = ?"
                           " WHERE sweep = ? AND trial = ?"};
-const sqlite::Sql kUpdateTrain{
+const sqlite::Sql kUpdateConfiguration{
     "update trial's configuration",
+    "UPDATE trial SET parameters = ?, train = ?, hash = ? WHERE sweep = ? AND trial = ?"};
+const sqlite::Sql kUpdateTrain{
+    "update trial's train tree",
     "UPDATE trial SET train = ?, hash = ? WHERE sweep = ? AND trial = ?"};
 #define THALWEG_TRIAL_COLUMNS                                                               \
   "sweep, trial, configuration, seed, hash, state, train, parameters, resources, attempts," \
@@ -63,6 +66,12 @@ void Store::insert_trials(const std::vector<TrialRow>& rows) {
 void Store::update_trial(const TrialRow& row) {
   connection_->change_one(trial_name(row.id), kUpdate, row.state, row.attempts,
                           maybe_time(row.ended), row.reason, row.id.sweep, row.id.trial);
+}
+
+void Store::update_trial_configuration(const Id& id, const std::string& parameters,
+                                       const std::string& train, const std::string& hash) {
+  connection_->change_one(trial_name(id), kUpdateConfiguration, parameters, train, hash, id.sweep,
+                          id.trial);
 }
 
 void Store::update_trial_train(const Id& id, const std::string& train, const std::string& hash) {

@@ -1,6 +1,8 @@
 // The top level of a sweep file.
 #include "jobspec/parse.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 
@@ -24,8 +26,10 @@ constexpr const char* ignored_keys[][2] = {
 
 /// Keys that would change which trials run: ignoring them would be wrong.
 constexpr const char* refused_keys[][2] = {
-    {"constraint", "zip and when are supported"},          {"metrics", "one metric is supported"},
-    {"scheduler", "method grid and random are supported"}, {"job", "see program and command"},
+    {"constraint", "zip and when are supported"},
+    {"metrics", "one metric is supported"},
+    {"scheduler", "method grid, random and bayes are supported"},
+    {"job", "see program and command"},
     {"image_uri", "see container, with program"},
 };
 
@@ -61,14 +65,17 @@ void parse_name(Fields& top, Sweep& sweep) {
 void parse_method(Fields& top, Parsing& parsing) {
   const Value* value = top.take("method");
   if (!value) {
-    if (top.take("parameters")) top.missing("method", "grid or random");
+    if (top.take("parameters")) top.missing("method", "grid, random or bayes");
     return;
   }
   const std::string found = value->is_string() ? value->as_string() : "";
   if (found == "random") {
     parsing.sweep.method = Method::random;
+  } else if (found == "bayes") {
+    parsing.sweep.method = Method::bayes;
   } else if (found != "grid") {
-    top.wrong(*value, "method", "grid or random", word_hint("method", found, {"grid", "random"}));
+    top.wrong(*value, "method", "grid, random or bayes",
+              word_hint("method", found, {"grid", "random", "bayes"}));
     parsing.method_unknown = true;
   }
 }
@@ -210,13 +217,37 @@ void parse_other_keys(Fields& top, Parsing& parsing) {
 }
 
 void parse_run_cap(Fields& top, Parsing& parsing) {
-  constexpr std::int64_t most = 1'000'000;
+  constexpr std::int64_t most = 1'000'000, usual = 50;
   const bool given = top.integer("run_cap", parsing.sweep.run_cap, {1, most});
-  const bool endless = parsing.sweep.method == Method::random && !parsing.sweep.axes.empty();
-  if (endless && !parsing.method_unknown && !given && !top.take("run_cap")) {
-    top.missing("run_cap", "how many configurations to draw",
-                "random search has no end of its own");
+  const bool endless = parsing.sweep.method != Method::grid && !parsing.sweep.axes.empty();
+  if (!endless || parsing.method_unknown || given || top.take("run_cap")) return;
+  if (parsing.sweep.program) {
+    // W&B's files need none: there a sweep goes on until it is stopped.
+    parsing.sweep.run_cap = usual;
+    parsing.note({}, "run_cap",
+                 fmt::format("{} configurations, for the file does not say how many", usual),
+                 "thalweg extend ID --set run_cap=N goes on");
+  } else {
+    top.missing("run_cap", "how many configurations to try", "such a search has no end of its own");
   }
+}
+
+void parse_search(Fields& top, Parsing& parsing) {
+  const Value* const value = top.take("bayes");
+  Sweep& sweep = parsing.sweep;
+  if (sweep.method != Method::bayes) {
+    if (value && !parsing.method_unknown)
+      parsing.diagnostics.add(value->place, "bayes",
+                              "found settings of another method, expected none",
+                              "write method: bayes, or leave it out");
+    return;
+  }
+  sweep.bayes = parse_bayes(value, parsing);
+  const std::string plan = describe(*sweep.bayes, sweep.run_cap);
+  if (sweep.bayes->initial < sweep.run_cap)
+    sweep.notes.push_back("method: bayes: " + plan);
+  else
+    parsing.note(top.take("method")->place, "method", plan);
 }
 
 /// For messages of those who check more than the file.
@@ -305,6 +336,7 @@ Sweep parse_sweep(std::string_view text, const std::string& file_name, const Sch
   if (sweep.early_terminate)
     parsing.note(top.take("early_terminate")->place, "early_terminate",
                  describe(*sweep.early_terminate, sweep.metric_given ? sweep.metric.name : ""));
+  parse_search(top, parsing);
   parse_other_keys(top, parsing);
   keep_places(top, sweep);
   top.finish();

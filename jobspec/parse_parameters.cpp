@@ -215,12 +215,12 @@ class ParameterReader {
     std::int64_t count = 0;
     if (!fields.integer("samples", count, {1, max_grid_values})) return false;
     const bool listed = axis.distribution->listed() && axis.distribution->grid();
-    if (listed || parsing_.sweep.method == Method::random) {
-      parsing_.diagnostics.add(
-          given->place, "parameters." + axis.name + ".samples",
-          listed ? "found draws of plain values, expected no such key"
-                 : "found draws for a grid, expected no such key",
-          listed ? "a grid goes through all of them" : "random search makes run_cap draws");
+    if (listed || parsing_.sweep.method != Method::grid) {
+      parsing_.diagnostics.add(given->place, "parameters." + axis.name + ".samples",
+                               listed ? "found draws of plain values, expected no such key"
+                                      : "found draws for a grid, expected no such key",
+                               listed ? "a grid goes through all of them"
+                                      : "leave it out: run_cap says how many there are");
       return false;
     }
     std::vector<Value> draws;

@@ -132,6 +132,11 @@ void parse_each(const Value& value, Parsing& parsing) {
              "as [optimizer.name]");
     return;
   }
+  if (parsing.sweep.method == Method::bayes) {
+    complain(value, "found configurations that are not chosen by results, expected no such key",
+             "use method: random, or a sweep for each value");
+    return;
+  }
   if (parsing.sweep.method == Method::grid && !parsing.method_unknown) {
     complain(value, "found draws for each value in a grid, expected method: random",
              "a grid meets every value anyway");

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "jobspec/axis.h"
+#include "jobspec/bayes.h"
 #include "jobspec/early_terminate.h"
 #include "jobspec/fwd.h"
 #include "jobspec/keep.h"
@@ -30,7 +31,7 @@ struct Limits {
   std::string max_trials_from;                        ///< " (max_trials in FILE)", or nothing
 };
 
-enum class Method { grid, random };
+enum class Method { grid, random, bayes };
 
 /// The axis takes its values only where the option `on` (an axis or a fixed option of `train`) has
 /// one of `values`; elsewhere it is left out.
@@ -46,9 +47,10 @@ struct Sweep {
   std::string name;
   std::string description;
   Method method = Method::grid;
-  std::uint64_t seed = 1;  ///< keys the generator of `random`
+  std::uint64_t seed = 1;  ///< keys the generator of `random` and `bayes`
   /// Grid: configurations at most, 0 = all. Random: draws, for each combination of values of
-  /// `each`.
+  /// `each`. Bayes: configurations; expand() draws them all, as random search, and most are
+  /// replaced by others before they run (suggest.h).
   std::int64_t run_cap = 0;
   Metric metric;
   /// What the file says of it; the rest is a default, and the engine knows a better one.
@@ -70,7 +72,8 @@ struct Sweep {
   std::vector<std::pair<std::string, std::optional<std::string>>> environment;
   Keep keep;  ///< of its checkpoints, once it has ended
   std::optional<EarlyTerminate> early_terminate;
-  bool clamp = false;  ///< clamp node requests over the cap instead of refusing them
+  std::optional<Bayes> bayes;  ///< of that method
+  bool clamp = false;          ///< clamp node requests over the cap instead of refusing them
   std::map<std::string, Place> places;  ///< of "metric.name", "resources.memory", "limits.…"
   std::vector<std::string> notes;  ///< what the user should know: clamped, coerced, ignored keys
 };

@@ -19,18 +19,18 @@ constexpr std::string_view mnist_files =
     "MNIST comes as idx files: write data: {name: idx, images: train-images-idx3-ubyte, labels: "
     "train-labels-idx1-ubyte}";
 constexpr std::string_view only_random =
-    "searches that learn from results are not supported: write method: random, and run_cap: 50";
+    "this search is not supported: write method: bayes (which learns from results) or random, and "
+    "run_cap: 50";
 
 }  // namespace
 
 const std::vector<ValueSynonym>& value_synonyms() {
   static const std::vector<ValueSynonym> table = {
       {"method", "gridsearch cartesian exhaustive full all", "grid"},
+      {"method", "bayesian bayesianoptimization bayesopt bo gp tpe optuna hyperopt skopt", "bayes"},
       {"method", "randomsearch rand randomized sampling uniform montecarlo", "random"},
-      {"method",
-       "bayes bayesian bayesianoptimization bayesopt bo tpe gp optuna hyperopt cmaes cma pbt asha "
-       "hyperband bohb evolution skopt custom sobol halton lhs",
-       "", only_random},
+      {"method", "cmaes cma pbt asha hyperband bohb evolution custom sobol halton lhs", "",
+       only_random},
       {"metric.goal", "min minimum minimise lower less smaller low descend", "minimize"},
       {"metric.goal", "max maximum maximise higher greater larger high", "maximize"},
       {"*.distribution", "loguniform logunif reciprocal log", "log_uniform_values",

@@ -337,6 +337,7 @@ void show_trial(Context& context, const TrialAnswer& trial, const Options& optio
               {"seed", std::to_string(trial.seed)},
               {"configuration", std::to_string(trial.configuration)},
               {"resources", resources_text(trial.resources)},
+              {"parameters", trial.chosen.value_or("")},
               {"attempt before", trial.progress.last_end.value_or("")},
               {"begins with", beginning_text(trial.train)}};
   if (trial.parameters.is_object())

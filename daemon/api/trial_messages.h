@@ -89,6 +89,7 @@ struct TrialAnswer : AboutTrial {
   std::vector<AttemptMessage> attempts;
   nlohmann::json train;                  ///< the whole tree, as written
   std::optional<nlohmann::json> config;  ///< what the newest attempt took it for, once it started
+  std::optional<std::string> chosen;     ///< why this configuration; nothing where it was given
   std::map<std::string, MetricSummary> metrics;
 
   static void each_field(auto& self, auto&& field) {
@@ -96,6 +97,7 @@ struct TrialAnswer : AboutTrial {
     field("attempts", self.attempts);
     field("train", self.train);
     field("config", self.config);
+    field("chosen", self.chosen);
     field("metrics", self.metrics);
   }
 };

@@ -36,9 +36,16 @@ std::vector<event::Submitted::Shape> shapes_of(const std::vector<jobspec::Expand
 
 event::Submitted submitted_event(const jobspec::Sweep& sweep, const jobspec::Expansion& expansion,
                                  const std::string& backend) {
-  return {
-      backend,    sweep.metric,    sweep.slurm,   sweep.limits,         shapes_of(expansion.trials),
-      sweep.keep, sweep.directory, sweep.program, sweep.early_terminate};
+  return {backend,
+          sweep.metric,
+          sweep.slurm,
+          sweep.limits,
+          shapes_of(expansion.trials),
+          sweep.keep,
+          sweep.directory,
+          sweep.program,
+          sweep.early_terminate,
+          sweep.bayes};
 }
 
 db::TrialRow row_of(std::int64_t sweep, const jobspec::ExpandedTrial& trial) {
@@ -151,6 +158,23 @@ void Controller::extend(const Extension& with) {
                         with.lengthened.size()));
   fault::pass("after_extension");
   wake();
+}
+
+bool Controller::choose(const std::vector<Choice>& choices) {
+  std::vector<db::Event> events;
+  for (const Choice& each : choices) {
+    const auto it = state_.sweeps.find(each.trial.sweep);
+    if (it == state_.sweeps.end() || it->second.unstarted.count(each.trial.trial) == 0 ||
+        it->second.has_configuration(each.trial.trial))
+      return false;
+    events.push_back(new_event(options_.now(), each.trial,
+                               event::Chosen{each.parameters, each.train, each.hash, each.reason}));
+  }
+  fault::pass("before_choice");
+  record(std::move(events));
+  fault::pass("after_choice");
+  wake();
+  return true;
 }
 
 std::optional<db::SweepRow> Controller::label(std::int64_t sweep, const Labels& labels,

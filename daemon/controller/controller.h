@@ -125,6 +125,13 @@ class Controller {
     std::string by;
   };
   void extend(const Extension& extension);
+  /// The configuration of a trial that waits for one (next_choice(), state/actions.h).
+  struct Choice {
+    Id trial;
+    std::string parameters, train, hash, reason;
+  };
+  /// All of them or, where one does not wait for it any more, none: false.
+  bool choose(const std::vector<Choice>& choices);
   /// What is not given stays as it is.
   struct Labels {
     std::optional<std::string> name, comment;

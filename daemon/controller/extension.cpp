@@ -14,7 +14,16 @@
 namespace thalweg::daemon {
 
 std::vector<jobspec::ExpandedTrial> missing_trials(const jobspec::Expansion& wanted,
-                                                   const std::vector<db::TrialRow>& there) {
+                                                   const std::vector<db::TrialRow>& there,
+                                                   bool by_number) {
+  if (by_number) {
+    if (wanted.trials.size() < there.size())
+      throw std::invalid_argument(fmt::format(
+          "the changed file gives {} trials, and {} are there: raise run_cap, those that are there "
+          "stay",
+          wanted.trials.size(), there.size()));
+    return {wanted.trials.begin() + static_cast<std::ptrdiff_t>(there.size()), wanted.trials.end()};
+  }
   std::map<std::string, std::int64_t> configurations;
   std::map<std::pair<std::string, std::uint64_t>, std::int64_t> not_found;
   std::int64_t trials = 0, last = 0;

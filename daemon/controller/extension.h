@@ -11,9 +11,11 @@ namespace thalweg::daemon {
 
 /// The trials of `wanted` that are not among `there`, numbered on from the last; a configuration
 /// that is there keeps its number. Throws std::invalid_argument where a trial that is there would
-/// not be in the new file: what it is compared with would be another sweep.
+/// not be in the new file: what it is compared with would be another sweep. `by_number`: of a sweep
+/// that chooses by results, those beyond the last number.
 std::vector<jobspec::ExpandedTrial> missing_trials(const jobspec::Expansion& wanted,
-                                                   const std::vector<db::TrialRow>& there);
+                                                   const std::vector<db::TrialRow>& there,
+                                                   bool by_number = false);
 
 /// The rows with `key` ("epochs" or "steps") of `train` at `value`, and the hashes that go with it.
 /// Throws std::invalid_argument, with a remedy, where one of them cannot go on beyond its end as if

@@ -26,6 +26,8 @@ const std::vector<Point>& points() {
       {"after_submission", "a sweep is committed, its sender has no answer yet"},
       {"in_extension", "added trials are written but not committed"},
       {"after_extension", "added trials are committed, who asked for them has no answer yet"},
+      {"before_choice", "a configuration is chosen by results, nothing is written"},
+      {"after_choice", "`chosen` is committed"},
       {"before_intent", "an attempt is chosen, nothing is written"},
       {"after_intent", "`launching` is committed"},
       {"before_submit", "the attempt folder is written, the backend not yet asked"},

@@ -104,6 +104,11 @@ struct Writer {
     sweep(SweepPhase::active, 0);
   }
 
+  void operator()(const event::Chosen& data) const {
+    store.update_trial_configuration({event.id.sweep, event.id.trial, 0}, data.parameters,
+                                     data.train, data.hash);
+  }
+
   void operator()(const event::Labelled& data) const {
     db::SweepRow row;
     row.id = event.id.sweep;
@@ -144,6 +149,7 @@ void write_rows(db::Store& store, LiveRows& live, const State& before, const db:
   write<event::RetryRequested>(writer);
   write<event::TrialsAdded>(writer);
   write<event::Lengthened>(writer);
+  write<event::Chosen>(writer);
   write<event::Labelled>(writer);
   write<event::Archived>(writer);
   write<event::Relocated>(writer);

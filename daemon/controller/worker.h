@@ -28,6 +28,8 @@ class Worker {
     pool_.join();
   }
 
+  const boost::asio::any_io_executor& executor() const { return executor_; }
+
   /// Runs `work()` there and gives its result here. What it throws comes out of the co_await. Give
   /// it a name: g++ 12 destroys a closure twice that is a temporary of a co_await which throws.
   template <class F>

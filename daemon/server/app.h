@@ -26,7 +26,8 @@ struct App {
         upkeep(executor, home.database()),
         upkeep_disk(upkeep_patience_s),
         checks(executor),
-        parsing(executor) {}
+        parsing(executor),
+        choosing(executor) {}
 
   Controller& controller;
   api::Home home;
@@ -38,6 +39,7 @@ struct App {
   Disk upkeep_disk;    ///< used on that thread only
   Worker checks;       ///< for the engine's check of sweeps
   Worker parsing;      ///< of sweep files, and of the engine's schema
+  Worker choosing;     ///< of configurations by results, which may take seconds
   std::shared_ptr<const jobspec::Schema> schema;  ///< once thalweg-train has said it
   std::function<void()> stop;                     ///< ends the controller soon
 };

@@ -24,6 +24,7 @@
 #include "daemon/api/messages.h"
 #include "daemon/controller/fault.h"
 #include "daemon/controller/log.h"
+#include "daemon/server/choices.h"
 #include "daemon/server/home_folder.h"
 #include "daemon/server/server.h"
 #include "daemon/server/systemd.h"
@@ -179,6 +180,7 @@ class Daemon {
     write_status(home_, app_->started);
     note_own_home();
     controller_->start();
+    choose_by_results(*app_);
     log::info(fmt::format("thalwegd {} answers at {}", THALWEG_VERSION, home_.socket().string()));
     report.good();
     systemd_.notify("READY=1");

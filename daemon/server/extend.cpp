@@ -42,7 +42,13 @@ std::shared_ptr<const Known> read_known(db::ReadStore& store, std::int64_t id) {
 void check_kept(const std::string& before, const std::string& after, const std::string& name) {
   const jobspec::Value old = jobspec::read_yaml(before, name);
   const jobspec::Value now = jobspec::read_yaml(after, name);
-  for (const char* key : {"name", "metric", "slurm", "env", "method"}) {
+  std::vector<std::string_view> keys{"name", "metric", "slurm", "env", "method"};
+  // What was chosen by results is not what the file gives: only more of it can be wanted.
+  if (const jobspec::Value* method = old.find("method");
+      method && *method == jobspec::Value("bayes"))
+    keys.insert(keys.end(),
+                {"parameters", "train", "config", "seeds", "seed", "zip", "when", "bayes"});
+  for (const std::string_view key : keys) {
     const jobspec::Value *was = old.find(key), *is = now.find(key);
     const bool same = (was == nullptr) == (is == nullptr) && (was == nullptr || *was == *is);
     if (!same)
@@ -90,7 +96,7 @@ struct Work {
       std::vector<db::TrialRow> there = known->trials;
       if (asked.epochs) there = lengthened(std::move(there), "epochs", *asked.epochs, *schema);
       if (asked.steps) there = lengthened(std::move(there), "steps", *asked.steps, *schema);
-      result.parsed.expansion.trials = missing_trials(all, there);
+      result.parsed.expansion.trials = missing_trials(all, there, sweep.bayes.has_value());
       if (asked.epochs || asked.steps) result.lengthened = std::move(there);
     } catch (const std::invalid_argument& error) {
       throw HttpError(400, fmt::format("sweep {}: {}", known->row.id, error.what()));

@@ -13,6 +13,7 @@
 #include "daemon/server/endpoints.h"
 #include "daemon/server/params.h"
 #include "daemon/server/views.h"
+#include "daemon/state/events.h"
 #include "jobspec/metric_names.h"
 #include "jobspec/table.h"
 
@@ -100,6 +101,9 @@ awaitable<Response> get_trial(App& app, const Request& request) {
         if (auto start = start_of(store, row.id); start && start->contains("config"))
           answer.config = std::move((*start)["config"]);
       }
+    for (const db::Event& event : store.events_of(id))
+      if (is<event::Chosen>(event))
+        answer.chosen = from_json<event::Chosen>(json::parse(event.data)).reason;
     return json_response(api::to_json(answer));
   };
   co_return co_await app.reader.run(work);

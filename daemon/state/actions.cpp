@@ -164,6 +164,8 @@ Candidate plan_trials(const SweepState& sweep, const Facts& facts, const Policy&
     if (none || trial_at(sweep, number).cancel) {
       Decision decision = decide(sweep, number, policy);
       plan.actions.push_back(*std::move(decision.end));
+    } else if (!sweep.has_configuration(number)) {
+      break;  // nor have those that follow
     } else if (static_cast<int>(candidate.trials.size()) < policy.launches_per_round) {
       candidate.trials.push_back(number);
     }
@@ -228,6 +230,17 @@ std::optional<Action> next_of(const SweepState& sweep, const LiveAttempt& attemp
   return {};
 }
 
+std::optional<std::int64_t> next_choice(const SweepState& sweep) {
+  const bool ends = sweep.phase != SweepPhase::active || sweep.cancel || !sweep.stopped.empty();
+  if (!sweep.bayes || ends || sweep.unstarted.empty()) return {};
+  const std::int64_t first = *sweep.unstarted.begin();
+  if (sweep.has_configuration(first)) return {};
+  const auto under_way =
+      static_cast<std::int64_t>(sweep.live.size() + sweep.awaiting_decision.size());
+  if (under_way >= sweep.bayes->parallel) return {};
+  return first;
+}
+
 std::string stop_reason(const SweepState& sweep, std::int64_t trial) {
   const TrialState& state = trial_at(sweep, trial);
   return wants_end(sweep, state) ? end_reason(sweep, state) : "";
@@ -262,8 +275,13 @@ Plan actions(const State& state, const Facts& facts, const Policy& policy) {
   plan_launches(std::move(candidates), state, facts, policy, plan);
   for (const Candidate& c : waiting) {
     const Id id{c.sweep->id, 0, 0};
-    if (!c.trials.empty() && plan.waiting.count(id) == 0)
+    if (plan.waiting.count(id) != 0) continue;
+    if (!c.trials.empty())
       plan.waiting[id] = "waiting for its turn on the backend " + c.sweep->backend;
+    else if (c.sweep->bayes && !c.sweep->unstarted.empty())
+      plan.waiting[id] =
+          fmt::format("its configuration is chosen when fewer than {} trials run (bayes.parallel)",
+                      c.sweep->bayes->parallel);
   }
   return plan;
 }

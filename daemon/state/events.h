@@ -41,6 +41,7 @@ struct Submitted {
   std::string directory;  ///< that relative paths of the file count from; empty = not known
   std::optional<jobspec::Program> program{};  ///< runs instead of the engine
   std::optional<jobspec::EarlyTerminate> early_terminate{};
+  std::optional<jobspec::Bayes> bayes{};  ///< later configurations are chosen by results
 
   static void each_field(auto& e, auto&& field) {
     field("backend", e.backend);
@@ -52,6 +53,7 @@ struct Submitted {
     field("directory", e.directory, Field::may_miss);
     field("program", e.program);
     field("early_terminate", e.early_terminate);
+    field("bayes", e.bayes);
   }
 };
 
@@ -208,6 +210,21 @@ struct TerminatedEarly {
   static constexpr std::string_view kind = "terminated_early", about = "trial";
   std::string reason;
   static void each_field(auto& e, auto&& field) { field("reason", e.reason); }
+};
+
+/// The configuration of a trial that has not started, by the results of others (method bayes); its
+/// row has it.
+struct Chosen {
+  static constexpr std::string_view kind = "chosen", about = "trial";
+  std::string parameters, train, hash;  ///< of the trial's row
+  std::string reason;
+
+  static void each_field(auto& e, auto&& field) {
+    field("parameters", e.parameters);
+    field("train", e.train);
+    field("hash", e.hash);
+    field("reason", e.reason);
+  }
 };
 
 /// Somebody asked to run an ended trial again; attempts are counted on.

@@ -61,6 +61,8 @@ void on_submitted(State& state, const db::Event& event, event::Submitted data) {
   sweep.directory = std::move(data.directory);
   sweep.program = std::move(data.program);
   sweep.early_terminate = data.early_terminate;
+  sweep.bayes = data.bayes;
+  if (sweep.bayes) sweep.configured = sweep.bayes->drawn_trials();
   if (sweep.program) sweep.program->directory = sweep.directory;
   add_trials(sweep, data.shapes);
   sweep.first_shapes = sweep.shapes.size();
@@ -197,6 +199,14 @@ void on_terminated_early(State& state, const db::Event& event, const event::Term
   trial_of(sweep_of(state, event.id), event.id).early = data.reason;
 }
 
+void on_chosen(State& state, const db::Event& event, const event::Chosen&) {
+  SweepState& sweep = sweep_of(state, event.id);
+  trial_of(sweep, event.id);
+  if (sweep.unstarted.count(event.id.trial) == 0)
+    throw std::invalid_argument("the trial has started or ended");
+  sweep.configured = std::max(sweep.configured, event.id.trial);
+}
+
 /// An ended trial is to run again.
 void reopen(SweepState& sweep, std::int64_t number, TrialState& trial) {
   count_of(sweep, trial.phase) -= 1;
@@ -272,6 +282,7 @@ constexpr Row table[] = {
     row<event::SweepEnded, on_sweep_ended>(),
     row<event::CancelRequested, on_cancel_requested>(),
     row<event::TerminatedEarly, on_terminated_early>(),
+    row<event::Chosen, on_chosen>(),
     row<event::RetryRequested, on_retry_requested>(),
     row<event::TrialsAdded, on_trials_added>(),
     row<event::Lengthened, on_lengthened>(),

@@ -53,6 +53,8 @@ struct SweepState {
   jobspec::SlurmOptions slurm;
   std::optional<jobspec::Program> program;  ///< runs instead of the engine
   std::optional<jobspec::EarlyTerminate> early_terminate;
+  std::optional<jobspec::Bayes> bayes;
+  std::int64_t configured = 0;  ///< with `bayes`: trials up to this one have their configuration
   SweepPhase phase = SweepPhase::active;
   jobspec::Keep keep;            ///< of its checkpoints, once it has ended
   bool to_prune = false;         ///< it has ended, and what `keep` does not name is still there
@@ -78,6 +80,8 @@ struct SweepState {
   std::map<std::string, std::int64_t>
       failures;  ///< failed trials by cause and reason (digits as '#')
 
+  /// Whether it may start with the configuration that it has.
+  bool has_configuration(std::int64_t trial) const { return !bayes || trial <= configured; }
   const jobspec::Resources& shape(std::int64_t trial) const {
     return shapes[trials[static_cast<std::size_t>(trial - 1)].shape];
   }

@@ -40,6 +40,31 @@ std::vector<std::string> next(const Log& log, double now = 1000, const Policy& p
   return words(actions(log.state, facts, policy));
 }
 
+/// Two seeds of each configuration, one configuration drawn, two trials at once.
+TEST(Actions, ATrialStartsWhenItsConfigurationIsChosen) {
+  Log log;
+  log.sweep("1", 6, 1, {}, {{"initial", 1}, {"parallel", 2}, {"seeds", 2}});
+  const auto choice = [&] { return next_choice(log.state.sweeps.at(1)); };
+  EXPECT_THAT(next(log), ElementsAre("launch 1.1.1", "launch 1.2.1"));
+  EXPECT_EQ(choice(), std::nullopt) << "what is drawn has not started";
+  log.running("1.1.1").running("1.2.1");
+  EXPECT_THAT(next(log), ElementsAre());
+  EXPECT_EQ(choice(), std::nullopt) << "two run";
+  log.ended("1.1.1", "finished");
+  EXPECT_EQ(choice(), std::nullopt) << "what its end means is not decided";
+  log("trial_ended", "1.1", {{"state", "finished"}});
+  EXPECT_EQ(choice(), 3);
+  const nlohmann::json data{{"parameters", "{}"}, {"train", "{}"}, {"hash", "h"}, {"reason", "r"}};
+  log("chosen", "1.3", data)("chosen", "1.4", data);
+  EXPECT_EQ(choice(), std::nullopt);
+  EXPECT_THAT(next(log), ElementsAre("launch 1.3.1", "launch 1.4.1"));
+  log("cancel_requested", "1");
+  EXPECT_THAT(next(log),
+              ElementsAre("cancel 1.2.1", "end_trial 1.3 cancelled", "end_trial 1.4 cancelled",
+                          "end_trial 1.5 cancelled", "end_trial 1.6 cancelled"));
+  EXPECT_EQ(choice(), std::nullopt) << "it is being ended";
+}
+
 TEST(Actions, FollowAnAttemptThroughItsPhases) {
   Log log;
   log.sweep("1", 1);

@@ -2,11 +2,13 @@
 // nothing is lost or doubled.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <algorithm>
 
 #include <random>
 #include <set>
 
 #include "daemon/controller/fault.h"
+#include "daemon/state/actions.h"
 #include "tests/daemon/world.h"
 
 namespace thalweg::daemon {
@@ -90,6 +92,7 @@ std::vector<std::string> all_points() {
   for (const auto& point : fault::points())
     if (point.name.find("cancel") == std::string_view::npos &&
         point.name.find("extension") == std::string_view::npos &&
+        point.name.find("choice") == std::string_view::npos &&
         point.name.find("remov") == std::string_view::npos &&
         point.name.find("prun") == std::string_view::npos &&
         point.name.find("thin") == std::string_view::npos)
@@ -194,6 +197,62 @@ TEST_P(CrashWhileExtending, TheTrialsAreAddedOnceOrNotAtAll) {
 
 INSTANTIATE_TEST_SUITE_P(Point, CrashWhileExtending,
                          testing::Values("in_extension", "after_extension"),
+                         [](const auto& name) { return name.param; });
+
+class CrashWhileChoosing : public testing::TestWithParam<std::string> {};
+
+/// As the server does it, which asks the controller what waits for a configuration.
+void choose_what_waits(Controller& controller, std::int64_t sweep) {
+  if (const auto trial = next_choice(controller.state().sweeps.at(sweep)))
+    controller.choose({{{sweep, *trial, 0},
+                        fmt::format(R"({{"chosen":{}}})", *trial),
+                        R"({"steps":4})",
+                        "fedcba9876543210fedcba9876543210",
+                        "by the test"}});
+}
+
+TEST_P(CrashWhileChoosing, EachConfigurationIsChosenOnce) {
+  World world;
+  world.cluster.steps = steps;
+  jobspec::Sweep wanted = test::sweep_of(trials);
+  wanted.bayes = jobspec::Bayes{1, 2, 1};
+  int kills = 0;
+  std::int64_t sweep = 0;
+  {
+    const Handler handler([&](std::string_view point) {
+      if (point == GetParam() && ++kills % 2 == 1) throw Killed{};
+    });
+    {
+      World::Life life(world);
+      sweep = submit(*life.controller, wanted);
+    }
+    for (bool over = false; !over;) {
+      try {
+        World::Life life(world);
+        over = life.run_until([&] {
+          choose_what_waits(*life.controller, sweep);
+          return life.controller->state().sweeps.at(sweep).phase != SweepPhase::active;
+        });
+      } catch (const Killed&) {
+      }
+    }
+  }
+  EXPECT_GE(kills, trials - 1);
+  expect_exactly_once(world, sweep);
+  World::Life life(world);
+  for (const auto& row : life.store->trials(sweep)) {
+    const auto events = life.store->events_of(row.id);
+    const auto chosen = std::count_if(events.begin(), events.end(),
+                                      [](const db::Event& e) { return e.kind == "chosen"; });
+    EXPECT_EQ(chosen, row.id.trial == 1 ? 0 : 1) << row.id.to_string();
+    if (row.id.trial > 1) {
+      EXPECT_EQ(row.parameters, fmt::format(R"({{"chosen":{}}})", row.id.trial));
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Point, CrashWhileChoosing,
+                         testing::Values("before_choice", "after_choice"),
                          [](const auto& name) { return name.param; });
 
 class CrashWhileRemoving : public testing::TestWithParam<std::string> {};

@@ -21,14 +21,17 @@ struct Log {
   }
 
   /// A sweep of trials with one shape.
-  Log& sweep(const std::string& id, int trials, int nodes = 1, const nlohmann::json& limits = {}) {
+  Log& sweep(const std::string& id, int trials, int nodes = 1, const nlohmann::json& limits = {},
+             const nlohmann::json& bayes = {}) {
     jobspec::Resources resources;
     resources.nodes = nodes;
     nlohmann::json shape = daemon::resources_json(resources);
     shape["count"] = trials;
     nlohmann::json all{{"max_nodes_in_flight", 64}, {"node_hours", 0}, {"max_retries", 2}};
     if (limits.is_object()) all.update(limits);
-    return (*this)("submitted", id, {{"backend", "fake"}, {"limits", all}, {"shapes", {shape}}});
+    nlohmann::json data{{"backend", "fake"}, {"limits", all}, {"shapes", {shape}}};
+    if (bayes.is_object()) data["bayes"] = bayes;
+    return (*this)("submitted", id, data);
   }
 
   Log& launching(const std::string& id) {

@@ -117,6 +117,17 @@ TEST(State, OnlyFinishedTrialsGoOnWhenTheyAreLengthened) {
   EXPECT_EQ(sweep.failed, 1);
 }
 
+TEST(State, ATrialThatHasStartedIsNotChosen) {
+  Log log;
+  log.sweep("1", 3, 1, {}, {{"initial", 1}, {"parallel", 1}, {"seeds", 1}});
+  EXPECT_EQ(log.state.sweeps.at(1).configured, 1);
+  const json data{{"parameters", "{}"}, {"train", "{}"}, {"hash", "h"}, {"reason", "r"}};
+  log("chosen", "1.2", data);
+  EXPECT_EQ(log.state.sweeps.at(1).configured, 2);
+  log.running("1.2.1");
+  EXPECT_THROW(log("chosen", "1.2", data), std::runtime_error);
+}
+
 TEST(State, ARemovedSweepIsForgotten) {
   Log log;
   log.sweep("1", 1).sweep("2", 1);

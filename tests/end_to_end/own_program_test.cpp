@@ -183,7 +183,20 @@ TEST_P(WandbSweepFile, RunsUnchanged) {
     const bool ended_early =
         row[2].is_string() && row[2].get<std::string>().starts_with("ended early");
     early += ended_early ? 1 : 0;
-    if (!ended_early) EXPECT_EQ(row[3], 2) << "it is killed once: " << row.dump();
+    if (!ended_early) {
+      EXPECT_EQ(row[3], 2) << "it is killed once: " << row.dump();
+    }
+  }
+  // Of bayes' trials all but the drawn third have a choice; the last one knows results.
+  const auto chosen = home.query(
+      "SELECT trial, json_extract(data, '$.reason') FROM events WHERE kind = 'chosen' "
+      "ORDER BY trial")["rows"];
+  if (GetParam().stem() == "bayes") {
+    ASSERT_EQ(chosen.size(), 5u);
+    EXPECT_THAT(chosen[4][1].get<std::string>(),
+                testing::MatchesRegex("chosen by [3-6] results: .*"));
+  } else {
+    EXPECT_TRUE(chosen.empty());
   }
   EXPECT_TRUE(early == 0 || text.find("early_terminate") != std::string::npos);
   // Epochs of killed trials are there once, and the loss falls.

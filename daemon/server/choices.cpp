@@ -1,0 +1,152 @@
+// The controller only says which trial waits for its configuration. Here the sweep's file is read
+// again, with the engine's schema, and the results with it, off the controller's thread; the choice
+// is an event. A trial is never held up for good: where nothing can be chosen it keeps the draw
+// that it was submitted with, and the record says why.
+#include "daemon/server/choices.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "daemon/controller/log.h"
+#include "daemon/server/forecast.h"
+#include "daemon/server/http.h"
+#include "daemon/state/actions.h"
+#include "jobspec/schema.h"
+#include "jobspec/suggest.h"
+
+namespace thalweg::daemon {
+
+using boost::asio::awaitable;
+
+namespace {
+
+constexpr auto between_looks = std::chrono::milliseconds(200);
+
+/// What the record has of the sweep.
+struct Known {
+  db::SweepRow row;
+  std::vector<db::TrialRow> trials;
+  std::map<std::int64_t, double> best;  ///< value of the sweep's metric, by trial
+};
+
+std::shared_ptr<const Known> read_known(db::ReadStore& store, std::int64_t id) {
+  auto known = std::make_shared<Known>();
+  known->row = store.sweep(id).value();
+  known->trials = store.trials(id);
+  for (const auto& latest : store.latest(id))
+    if (latest.metric == known->row.metric)
+      known->best[latest.trial.trial] =
+          known->row.goal == jobspec::Goal::maximize ? latest.max : latest.min;
+  return known;
+}
+
+struct Work {
+  std::shared_ptr<const Known> known;
+  std::shared_ptr<const jobspec::Schema> schema;
+  jobspec::SiteLimits site;
+  std::string directory;
+  std::int64_t trial, configured;
+
+  std::vector<jobspec::Observed> observed() const {
+    using State = jobspec::Observed::State;
+    std::vector<jobspec::Observed> result;
+    for (const db::TrialRow& row : known->trials) {
+      if (row.id.trial > configured) break;
+      jobspec::Observed one;
+      one.parameters = jobspec::read_yaml(row.parameters, row.id.to_string());
+      one.state = row.state == TrialPhase::finished ? State::ended
+                  : is_over(row.state)              ? State::failed
+                                                    : State::running;
+      if (const auto it = known->best.find(row.id.trial); it != known->best.end())
+        one.value = it->second;
+      result.push_back(std::move(one));
+    }
+    return result;
+  }
+
+  std::optional<jobspec::Suggestion> suggestion(std::int64_t configuration) const {
+    jobspec::Sweep sweep = jobspec::parse_sweep(known->row.text, known->row.name, *schema, site);
+    sweep.directory = directory;
+    sweep.metric.name = known->row.metric;
+    sweep.metric.goal = known->row.goal;
+    std::set<std::string> taken;
+    for (const db::TrialRow& row : known->trials)
+      if (row.id.trial <= configured) taken.insert(row.hash);
+    return jobspec::suggest(sweep, *schema, observed(), taken, configuration);
+  }
+
+  std::vector<Controller::Choice> operator()() const {
+    const db::TrialRow& wanted = known->trials.at(static_cast<std::size_t>(trial - 1));
+    Controller::Choice choice{{}, wanted.parameters, wanted.train, wanted.hash, {}};
+    try {
+      const auto found = suggestion(wanted.configuration);
+      if (found)
+        choice = {{},
+                  found->trial.parameters.to_json(),
+                  found->trial.train.to_json(),
+                  found->trial.hash,
+                  found->reason};
+      else
+        choice.reason = "drawn: no trial has a result yet";
+    } catch (const std::exception& error) {
+      choice.reason = fmt::format("drawn, for nothing could be chosen: {}", error.what());
+      log::warning(fmt::format("sweep {}: {}", known->row.id, choice.reason));
+    }
+    std::vector<Controller::Choice> choices;
+    for (const db::TrialRow& row : known->trials)
+      if (row.configuration == wanted.configuration && row.id.trial >= trial &&
+          !is_over(row.state)) {
+        choice.trial = row.id;
+        choices.push_back(choice);
+      }
+    return choices;
+  }
+};
+
+awaitable<void> choose(App& app, std::int64_t id, std::int64_t trial) {
+  const auto find = [id](db::ReadStore& store) { return read_known(store, id); };
+  const auto known = co_await app.reader.run(find);
+  const auto schema = co_await engine_schema(app);
+  const auto it = app.controller.state().sweeps.find(id);
+  if (it == app.controller.state().sweeps.end()) co_return;
+  const Work work{
+      known, schema, site_limits(app.config), it->second.directory, trial, it->second.configured};
+  app.controller.choose(co_await app.choosing.run(work));
+}
+
+awaitable<void> look_again(App& app) {
+  boost::asio::steady_timer timer(co_await boost::asio::this_coro::executor);
+  std::string complained;
+  for (;;) {
+    std::vector<std::pair<std::int64_t, std::int64_t>> wanted;
+    for (const auto& [id, sweep] : app.controller.state().sweeps)
+      if (const auto trial = next_choice(sweep)) wanted.emplace_back(id, *trial);
+    for (const auto& [id, trial] : wanted) {
+      try {
+        co_await choose(app, id, trial);
+      } catch (const std::exception& error) {
+        // The record cannot be written now, say, or the engine not be started: the next look tries
+        // again.
+        const std::string text = fmt::format("sweep {}: {}", id, error.what());
+        if (std::exchange(complained, text) != text) log::warning(text);
+      }
+    }
+    timer.expires_after(between_looks);
+    co_await timer.async_wait(boost::asio::use_awaitable);
+  }
+}
+
+}  // namespace
+
+void choose_by_results(App& app) {
+  boost::asio::co_spawn(app.choosing.executor(), look_again(app), boost::asio::detached);
+}
+
+}  // namespace thalweg::daemon
