@@ -29,6 +29,14 @@ constexpr std::array table{
             "Every mistake is one line: file:line: key: what is wrong (what to do). The exit code "
             "is 2 where there is any.",
             "thalweg validate sweeps/*.yaml", make_validate, "check lint verify test"},
+    Command{"advise", "say what known rules advise about a sweep file",
+            "Every piece of advice says which rule it comes from, the numbers it was found from, "
+            "its source and how sure it is. The model's size, memory and steps are the engine's "
+            "own plan; where a controller runs, it is asked what earlier runs of the same model on "
+            "the same data measured. Nothing is started, and the exit code is 0 whatever the "
+            "advice.",
+            "thalweg advise sweep.yaml\nthalweg advise --all --node-memory 192G sweep.yaml",
+            make_advise, "recommend suggest hints plan"},
     Command{"schema", "print the JSON Schema of sweep files, for editors",
             "Editors complete and check sweep files with it. It is installed, too: "
             "share/thalweg/sweep.schema.json. A file names it in its first line: # "

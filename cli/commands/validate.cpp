@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "base/process.h"
+#include "cli/commands/advice.h"
 #include "cli/commands/submission.h"
 #include "cli/commands/table.h"
 #include "cli/output/text.h"
@@ -22,6 +23,8 @@ namespace thalweg::cli {
 namespace {
 
 namespace api = daemon::api;
+using jobspec::advise::Advice;
+using jobspec::advise::Verdict;
 
 struct Options {
   std::vector<std::string> files;
@@ -41,13 +44,14 @@ bool is_for_slurm(const Options& options, const jobspec::Sweep& sweep) {
 
 /// What the engine says of trials that jobspec finds nothing wrong with. Throws
 /// jobspec::InputError with what is wrong with them.
-void ask_engine(const Options& options, const std::string& text, const jobspec::SiteLimits& limits,
-                jobspec::Sweep& sweep, Json& result) {
+std::vector<api::PlannedShape> ask_engine(const Options& options, const std::string& text,
+                                          const jobspec::SiteLimits& limits, jobspec::Sweep& sweep,
+                                          Json& result) {
   const auto program = find_program("thalweg-train");
   if (program.empty()) {
     sweep.notes.emplace_back(
         "only the keys were checked, not whether the trials can run: thalweg-train is not here");
-    return;
+    return {};
   }
   api::CheckRequest request;
   request.program = program;
@@ -57,9 +61,10 @@ void ask_engine(const Options& options, const std::string& text, const jobspec::
   request.max_nodes = limits.max_nodes_per_job;
   request.gpu_memory_mib = limits.gpu_memory_mib;
   request.elsewhere = is_for_slurm(options, sweep);
-  const api::EngineCheck check = api::check_sweep(request);
+  api::EngineCheck check = api::check_sweep(request);
   result["check"] = api::check_json(check);
   api::apply_check(check, sweep);
+  return std::move(check.planned);
 }
 
 /// What slurmctld says of them, through a controller that runs; none is started for it.
@@ -81,8 +86,17 @@ void ask_slurm(Context& context, const std::string& text, jobspec::Sweep& sweep,
   }
 }
 
+/// Warnings and advice; what fits and what is not known is for `advise`.
+void put_advice(Context& context, const AdviceSubject& subject, Json& result) {
+  std::vector<Advice> told = advise_on(context, subject).all;
+  std::erase_if(told, [](const Advice& advice) {
+    return advice.finding.verdict != Verdict::warning && advice.finding.verdict != Verdict::advice;
+  });
+  result["advice"] = cli::json_of(told);
+}
+
 /// {file, ok, name, trials, configurations, duplicates, notes, metric, most_node_hours, cost,
-/// check, forecasts, diagnostics}
+/// check, forecasts, advice, diagnostics}
 Json check(Context& context, const std::string& file, const jobspec::Schema& schema,
            const jobspec::SiteLimits& limits, const Options& options) {
   const std::string text = read_file(file);
@@ -91,10 +105,11 @@ Json check(Context& context, const std::string& file, const jobspec::Schema& sch
     jobspec::Sweep sweep = jobspec::parse_sweep(text, file, schema, limits);
     sweep.directory = jobspec::directory_of(file);
     const jobspec::Expansion expansion = jobspec::expand(sweep, schema);
+    std::vector<api::PlannedShape> planned;
     if (sweep.program)
       api::check_program({{}, is_for_slurm(options, sweep)}, expansion, sweep);
     else
-      ask_engine(options, text, limits, sweep, result);
+      planned = ask_engine(options, text, limits, sweep, result);
     if (is_for_slurm(options, sweep)) ask_slurm(context, text, sweep, result);
     const auto& trials = expansion.trials;
     result["ok"] = true;
@@ -108,6 +123,8 @@ Json check(Context& context, const std::string& file, const jobspec::Schema& sch
         {"goal", sweep.metric.goal == jobspec::Goal::maximize ? "maximize" : "minimize"}};
     result["most_node_hours"] = jobspec::most_node_hours(expansion);
     result["cost"] = jobspec::describe_cost(sweep, expansion);
+    put_advice(context, {sweep, expansion, schema, limits, planned, is_for_slurm(options, sweep)},
+               result);
   } catch (const jobspec::InputError& error) {
     result["ok"] = false;
     for (const auto& diagnostic : error.diagnostics()) {
@@ -126,6 +143,20 @@ void print_good(Context& context, const Json& result) {
               << printable(text_at(member(result, "metric"), "name")) << '\n';
   print_notes(context, texts_at(result, "notes"));
   print_forecasts(context, result);
+  std::size_t quiet = 0;
+  for (const Json& advice : list_at(result, "advice")) {
+    if (text_at(advice, "verdict") == "warning")
+      context.out << "  " << context.palette(Tint::yellow, "warning") << ": "
+                  << text_at(advice, "rule") << ": " << printable(text_at(advice, "text")) << '\n';
+    else
+      ++quiet;
+  }
+  if (!list_at(result, "advice").empty())
+    context.out << "  "
+                << (quiet == 0 ? std::string("more")
+                               : fmt::format("{} of advice",
+                                             count_of(static_cast<long long>(quiet), "piece")))
+                << ": thalweg advise " << printable(text_at(result, "file")) << '\n';
 }
 
 int validate(Context& context, const Options& options) {

@@ -52,6 +52,26 @@ class TextFile {
   std::string path_;
 };
 
+PlannedShape planned_shape(const json& result) {
+  PlannedShape shape;
+  for (const json& range : result.at("numbers"))
+    shape.trials.emplace_back(range.at(0).get<std::int64_t>(), range.at(1).get<std::int64_t>());
+  shape.parameters = result.value("parameters", 0.0);
+  if (const auto flops = result.find("flops"); flops != result.end())
+    shape.training_flops = flops->value("training", 0.0);
+  shape.training_samples = result.value("training_samples", 0.0);
+  shape.sample_bytes = result.value("sample_bytes", 0.0);
+  shape.batch = result.value("batch", 0.0);
+  shape.steps = result.value("steps", 0.0);
+  shape.steps_per_epoch = result.value("steps_per_epoch", 0.0);
+  shape.ranks = result.value("ranks", 1);
+  const auto memory = result.find("memory");
+  if (memory == result.end()) return shape;
+  shape.on_gpu = memory->value("gpu_bytes_per_rank", 0.0) > 0;
+  shape.memory = memory->at("by_kind").get<std::map<std::string, double>>();
+  return shape;
+}
+
 EngineCheck read_answer(const json& answer) {
   EngineCheck check;
   check.mistakes = diagnostics_from({{"error", {{"diagnostics", answer.at("diagnostics")}}}});
@@ -66,6 +86,8 @@ EngineCheck read_answer(const json& answer) {
                              ? jobspec::Goal::maximize
                              : jobspec::Goal::minimize;
   }
+  for (const json& result : answer.value("results", json::array()))
+    if (result.value("ok", false)) check.planned.push_back(planned_shape(result));
   return check;
 }
 
@@ -145,6 +167,10 @@ EngineCheck joined(EngineCheck described, const EngineCheck& checked) {
 }
 
 }  // namespace
+
+EngineCheck describe_sweep(const CheckRequest& request) {
+  return ask(request, "--describe");
+}
 
 EngineCheck check_sweep(const CheckRequest& request) {
   EngineCheck described = ask(request, "--describe");

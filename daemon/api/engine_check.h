@@ -6,8 +6,10 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "jobspec/diagnostic.h"
@@ -29,6 +31,19 @@ struct CheckRequest {
   double grace_s = 50;  ///< for all else: start, expansion, a shape begun just before
 };
 
+/// What the engine plans for trials of one shape; zeros are not known. Bytes of the device's memory
+/// are those of a rank.
+struct PlannedShape {
+  std::vector<std::pair<std::int64_t, std::int64_t>> trials;  ///< ranges of numbers, ascending
+  double parameters = 0;
+  double training_flops = 0;  ///< forward and backward of one sample
+  double training_samples = 0, sample_bytes = 0;
+  double batch = 0, steps = 0, steps_per_epoch = 0;
+  int ranks = 1;
+  bool on_gpu = false;
+  std::map<std::string, double> memory;  ///< kind -> bytes; empty: not known
+};
+
 struct EngineCheck {
   /// Why there is no answer (the engine crashed, hung, is too old), in one sentence; empty: there
   /// is one. Then nothing else is set.
@@ -41,12 +56,16 @@ struct EngineCheck {
   /// Name and goal that the sweep is ranked by: what the file says, else what fits; none where
   /// nothing could be checked.
   std::optional<jobspec::Metric> metric;
+  std::vector<PlannedShape> planned;  ///< of those that were looked at, as --describe has them
 };
 
 /// --describe of every shape, and where nothing is wrong --check of as many as `seconds` allow,
 /// whose data are loaded. Blocks up to `seconds` + `grace_s` for each, then kills the process.
 /// Throws nothing of the engine's making.
 EngineCheck check_sweep(const CheckRequest& request);
+
+/// --describe alone: what it plans, and no data are read.
+EngineCheck describe_sweep(const CheckRequest& request);
 
 /// Puts the answer into the sweep: notes, and the metric where the file names none. Throws
 /// jobspec::InputError with the mistakes.

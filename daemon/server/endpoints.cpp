@@ -21,6 +21,8 @@ const std::vector<Endpoint>& endpoints() {
       {"GET", "/v1/trials/{id}/timeline", "where the time of its attempts went", get_timeline},
       {"GET", "/v1/attempts/{id}", "an attempt with its events", get_attempt},
       {"GET", "/v1/attempts/{id}/log", "its stdout, stderr or journal from an offset on", get_log},
+      {"GET", "/v1/experience", "what earlier runs measured, for advice about the next ones",
+       get_experience},
       {"POST", "/v1/cancel", "end a sweep or a trial", post_cancel},
       {"POST", "/v1/retry", "run ended trials again", post_retry},
       {"POST", "/v1/label", "a sweep's name, tags and comment", post_label},

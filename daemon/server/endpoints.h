@@ -36,6 +36,7 @@ boost::asio::awaitable<Response> get_trial(App& app, const Request& request);
 boost::asio::awaitable<Response> get_curve(App& app, const Request& request);
 boost::asio::awaitable<Response> get_curves(App& app, const Request& request);
 boost::asio::awaitable<Response> get_timeline(App& app, const Request& request);
+boost::asio::awaitable<Response> get_experience(App& app, const Request& request);
 boost::asio::awaitable<Response> get_attempt(App& app, const Request& request);
 boost::asio::awaitable<Response> get_log(App& app, const Request& request);
 boost::asio::awaitable<Response> get_index(App& app, const Request& request);

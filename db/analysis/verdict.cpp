@@ -12,6 +12,7 @@
 
 #include "db/analysis/bootstrap.h"
 #include "db/analysis/rank_test.h"
+#include "jobspec/advise/formulas.h"
 
 namespace thalweg::db::analysis {
 namespace {
@@ -158,10 +159,8 @@ void leave_unjudged(std::vector<Contender>& contenders, const std::string& why) 
 }
 
 std::size_t units_needed(std::size_t rows) {
-  std::size_t n = 2;
-  while (smallest_p(n, n) * static_cast<double>(pairs_of(rows)) > kLevel)
-    ++n;
-  return n;
+  return static_cast<std::size_t>(
+      jobspec::advise::seeds_for_verdict(static_cast<std::int64_t>(rows)));
 }
 
 std::vector<Score> scores_of(const UnitRow& row, Member member, bool maximize) {

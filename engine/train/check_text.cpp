@@ -67,10 +67,24 @@ std::int64_t count_of(const std::vector<std::int64_t>& numbers) {
   return static_cast<std::int64_t>(numbers.size());
 }
 
+/// Ascending numbers as [[first, last]...]; of very many ranges the first ones.
+Value ranges_of(const std::vector<std::int64_t>& numbers) {
+  constexpr std::size_t most = 10'000;
+  List ranges;
+  for (std::size_t i = 0; i < numbers.size() && ranges.size() < most; ++i) {
+    const std::size_t first = i;
+    while (i + 1 < numbers.size() && numbers[i + 1] == numbers[i] + 1)
+      ++i;
+    ranges.push_back(List{numbers[first], numbers[i]});
+  }
+  return ranges;
+}
+
 Value json_of(const CheckedShape& shape) {
   const CheckReport& r = shape.report;
   Map map{{"first", shape.trials.front()},
           {"trials", count_of(shape.trials)},
+          {"numbers", ranges_of(shape.trials)},
           {"checked", shape.checked}};
   if (!shape.checked) return map;
   map.emplace_back("ok", r.errors.empty());

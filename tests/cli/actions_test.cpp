@@ -2,6 +2,7 @@
 // daemon, validate.
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 #include <sstream>
 
@@ -370,7 +371,13 @@ TEST_F(CliValidate, SlurmIsAskedWhereAControllerRuns) {
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, AllOf(HasSubstr("trial .1 (and 7 more like it): would start "),
                                  HasSubstr("on node[1-2] of partition short")));
-  const json body = controller().requests().back().body;
+  const auto posted = [&] {
+    std::vector<json> bodies;
+    for (const auto& request : controller().requests())
+      if (request.method == "POST") bodies.push_back(request.body);
+    return bodies;
+  };
+  const json body = posted().back();
   EXPECT_EQ(body["dry_run"], true);
   EXPECT_EQ(body["checked"], true);
   EXPECT_EQ(body["backend"], "slurm");
@@ -380,9 +387,9 @@ TEST_F(CliValidate, SlurmIsAskedWhereAControllerRuns) {
   outcome = thalweg({"validate", "--backend", "slurm", file});
   EXPECT_EQ(outcome.code, 2);
   EXPECT_THAT(outcome.err, AllOf(HasSubstr("could never run trial 1"), EndsWith("1 mistake\n")));
-  const std::size_t asked = controller().requests().size();
+  const std::size_t asked = posted().size();
   thalweg({"validate", "--backend", "local", file});
-  EXPECT_EQ(controller().requests().size(), asked);
+  EXPECT_EQ(posted().size(), asked);
 }
 
 TEST_F(CliValidate, SchemaOfTheControllerWhereThereIsNoEngine) {
@@ -480,6 +487,95 @@ TEST_F(CliCompletion, OtherShellsNameEveryCommand) {
       EXPECT_THAT(outcome.out, HasSubstr(word)) << shell;
   }
   EXPECT_EQ(thalweg({"completion", "tcsh"}).code, 2);
+}
+
+class CliAdvise : public CommandTest {
+ protected:
+  /// Eight trials of one shape, as the engine would plan them.
+  void answer_plan() {
+    answer_check(R"('{"format": 1, "shapes": 1, "checked": 1, "notes": [], "metrics": [],
+      "diagnostics": [], "results": [{"first": 1, "trials": 8, "numbers": [[1, 8]], "checked": true,
+      "ok": true, "parameters": 1000000, "flops": {"forward": 1e6, "training": 3e6},
+      "training_samples": 10000, "sample_bytes": 3140, "batch": 128, "ranks": 2, "steps": 780,
+      "steps_per_epoch": 78, "memory": {"gpu_bytes_per_rank": 0, "by_kind": {"parameters": 4e6,
+      "gradients": 4e6, "activations": 1e8}}}]}')");
+  }
+  const std::string file_ = source_file("valid/small.yaml");
+  std::string file_name_;
+};
+
+TEST_F(CliAdvise, SaysRuleNumbersSourceAndHowSure) {
+  answer_plan();
+  const Outcome outcome = thalweg({"advise", file_});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("no earlier run of such a model on such data is known"));
+  EXPECT_THAT(outcome.out, HasSubstr("advice: global_batch\n"
+                                     "    batch 128 is above √samples = 100"));
+  EXPECT_THAT(outcome.out, HasSubstr("rule of thumb. NERSC\n    distributed-training guidelines"));
+  EXPECT_THAT(outcome.out, HasSubstr("not known yet: "));
+  EXPECT_THAT(outcome.out, Not(HasSubstr("data-parallel:")));
+  std::istringstream lines(outcome.out);
+  std::getline(lines, file_name_);  // as long as it is
+  for (std::string line; std::getline(lines, line);)
+    EXPECT_LE(line.size(), 84u) << line;  // 80 columns, some letters take two bytes
+  EXPECT_THAT(thalweg({"advise", "--all", file_}).out, HasSubstr("data-parallel:"));
+}
+
+TEST_F(CliAdvise, TakesWhatItIsTold) {
+  answer_plan();
+  const json answer =
+      thalweg_json({"advise", "--json", "--node-memory", "100M", "--link", "10", file_});
+  std::map<std::string, json> by_rule;
+  for (const json& advice : answer["advice"])
+    by_rule[advice["rule"]] = advice;
+  EXPECT_EQ(by_rule["parallelism"]["verdict"], "warning");
+  EXPECT_EQ(by_rule["parallelism"]["numbers"]["memory of a node"], "100 MiB");
+  EXPECT_EQ(by_rule["parallelism"]["trials"].size(), 8u);
+  EXPECT_EQ(by_rule["parameter_servers"]["verdict"], "unknown");
+  const Outcome wrong = thalweg({"advise", "--node-memory", "much", file_});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("--node-memory much: expected a size such as 192G"));
+}
+
+TEST_F(CliAdvise, AsksTheControllerThatRuns) {
+  answer_plan();
+  const json run{{"trial", "3.1"},
+                 {"model", "lenet"},
+                 {"data", ""},
+                 {"device", "cpu"},
+                 {"nodes", 1},
+                 {"ranks", 2},
+                 {"batch", 128},
+                 {"samples_per_s", 5000},
+                 {"noise_scale", 20},
+                 {"parameters", 1e6},
+                 {"from_the_future", "x"}};
+  const std::string request = "GET /v1/experience?models=lenet&data=";
+  controller().answer(request, {{"runs", {run}}});
+  const std::string out = thalweg({"advise", file_}).out;
+  EXPECT_THAT(out, HasSubstr("1 earlier run"));
+  EXPECT_THAT(out, HasSubstr("at a noise scale of 20"));
+  controller().answer(request, {{"error", {{"message", "no such path"}}}}, 404);
+  EXPECT_THAT(thalweg({"advise", file_}).out, HasSubstr("no earlier run"));
+}
+
+TEST_F(CliAdvise, MistakesComeFirst) {
+  answer_plan();
+  const Outcome outcome = thalweg({"advise", source_file("invalid/misspelt_optimizer.yaml")});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("misspelt_optimizer.yaml:6:"));
+  answer_check("'nonsense'");
+  EXPECT_EQ(thalweg({"advise", file_}).code, 1);
+}
+
+TEST_F(CliAdvise, ValidateEndsWithWarnings) {
+  answer_plan();
+  const Outcome outcome = thalweg({"validate", file_});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(outcome.out, HasSubstr("pieces of advice: thalweg advise " + file_));
+  const json answer = thalweg_json({"validate", "--json", file_});
+  for (const json& advice : answer["files"].at(0)["advice"])
+    EXPECT_THAT(advice["verdict"].get<std::string>(), testing::AnyOf("warning", "advice"));
 }
 
 }  // namespace

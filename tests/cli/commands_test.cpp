@@ -24,10 +24,10 @@ TEST_F(CliUsage, HelpListsCommandsAndExitCodes) {
   const Outcome help = thalweg({"--help"});
   EXPECT_EQ(help.code, 0);
   for (const char* word :
-       {"init",     "run",     "submit",     "validate", "schema",   "ls",      "show",
-        "watch",    "compare", "curve",      "query",    "evaluate", "export",  "logs",
-        "cancel",   "retry",   "rerun",      "extend",   "tag",      "note",    "rename",
-        "timeline", "daemon",  "completion", "version",  "130",      "Example:"})
+       {"init",   "run",      "submit",  "validate",   "advise",  "schema",   "ls",
+        "show",   "watch",    "compare", "curve",      "query",   "evaluate", "export",
+        "logs",   "cancel",   "retry",   "rerun",      "extend",  "tag",      "note",
+        "rename", "timeline", "daemon",  "completion", "version", "130",      "Example:"})
     EXPECT_THAT(help.out, HasSubstr(word));
   EXPECT_EQ(thalweg({"help"}).out, help.out);
 }
@@ -45,7 +45,7 @@ TEST_F(CliUsage, EveryCommandHasHelpWithAnExample) {
     EXPECT_EQ(thalweg({"help", name}).out, help.out);
     ++found;
   }
-  EXPECT_EQ(found, 31);
+  EXPECT_EQ(found, 32);
 }
 
 TEST_F(CliUsage, WrongCommandNamesTheNearest) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "tests/end_to_end/sweep_home.h"
 
@@ -169,6 +170,71 @@ TEST(Examples, HaveNoMistakesAndNoAdvice) {
         EXPECT_EQ(note.find(".yaml:"), note.npos) << note;
     EXPECT_GE(answer["trials"].get<int>(), 2) << answer.dump(2);
   }
+}
+
+/// Rules of which `advise` warns, each once.
+std::set<std::string> warnings_of(const nlohmann::json& answer) {
+  std::set<std::string> rules;
+  for (const auto& advice : answer["advice"])
+    if (advice["verdict"] == "warning") rules.insert(advice["rule"].get<std::string>());
+  return rules;
+}
+
+TEST(Examples, GetNoWarningButWhereTheyShowWhatIsWarnedOf) {
+  TempDir home;
+  RunOptions options;
+  options.env = {{"THALWEG_HOME", home.path().string()}, {"THALWEG_GPU", "emulated"}};
+  // It is there to show what lag does to momentum, on one rank so that nothing else counts; 50,000
+  // images are few for a ResNet.
+  const std::map<std::string, std::set<std::string>> expected = {
+      {"gradient-lag", {"lag", "sync_mode"}}, {"gpu", {"dataset_size"}}};
+  for (const auto& entry : fs::directory_iterator(kExamples)) {
+    if (entry.path().extension() != ".yaml") continue;
+    const Outcome outcome = run({"thalweg", "advise", "--json", entry.path().string()}, options);
+    if (outcome.code == 2 && outcome.err.find("no mpirun in PATH") != std::string::npos) continue;
+    ASSERT_EQ(outcome.code, 0) << entry.path() << outcome.err;
+    const auto answer = nlohmann::json::parse(outcome.out);
+    const auto known = expected.find(entry.path().stem());
+    EXPECT_EQ(warnings_of(answer),
+              known == expected.end() ? std::set<std::string>{} : known->second)
+        << entry.path();
+    std::set<std::string> rules;
+    for (const auto& advice : answer["advice"]) {
+      rules.insert(advice["rule"].get<std::string>());
+      EXPECT_FALSE(advice["source"].get<std::string>().empty()) << advice.dump();
+      EXPECT_FALSE(advice["basis"].get<std::string>().empty()) << advice.dump();
+    }
+    EXPECT_TRUE(rules.contains("seeds")) << entry.path();
+  }
+}
+
+TEST(Examples, AdviceKnowsWhatEarlierRunsMeasured) {
+  SweepHome home;
+  const std::string file = (home.folder() / "knee.yaml").string();
+  write_file(file, R"(
+name: knee
+method: grid
+parameters: {batch.per_rank: {values: [1, 64]}}
+train:
+  model: {name: mlp, hidden: [32]}
+  data: {name: synthetic, samples: 2560}
+  optimizer: {name: momentum, lr: 0.01}
+  epochs: 1
+)");
+  const auto rule = [&](const std::string& name) {
+    std::set<std::string> verdicts;
+    const auto answer = home.json({"advise", file});
+    for (const auto& advice : answer["advice"])
+      if (advice["rule"] == name) verdicts.insert(advice["verdict"].get<std::string>());
+    return verdicts;
+  };
+  EXPECT_EQ(home.json({"advise", file})["earlier_runs"], 0);
+  EXPECT_EQ(rule("local_batch"), std::set<std::string>{"unknown"});
+  ASSERT_EQ(home.thalweg({"run", file}, milliseconds(60000)).code, 0);
+  EXPECT_EQ(home.json({"advise", file})["earlier_runs"], 2);
+  // One sample at a time keeps no rank busy; 64 do as well as anything that was measured.
+  EXPECT_EQ(rule("local_batch"), (std::set<std::string>{"advice", "fits"}));
+  EXPECT_EQ(rule("critical_batch").contains("unknown"), false);
 }
 
 }  // namespace

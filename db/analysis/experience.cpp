@@ -1,0 +1,146 @@
+// From the documented views, the newest first: what a machine did last year says little.
+#include "db/analysis/experience.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "db/analysis/bootstrap.h"
+#include "jobspec/metric_names.h"
+#include "jobspec/value.h"
+
+namespace thalweg::db::analysis {
+namespace {
+
+using jobspec::Value;
+using jobspec::advise::PastRun;
+
+constexpr std::int64_t most_runs = 2000, most_waits = 10'000;
+constexpr double patience_s = 10;
+
+constexpr const char* runs_sql =
+    "SELECT s.sweep, s.trial, json_extract(s.config, '$.model.name') AS model,"
+    " json_extract(s.config, '$.data.name') AS data, s.parameters, s.device, a.nodes, s.ranks,"
+    " json_extract(s.config, '$.batch.global'), s.transport, s.machines"
+    " FROM starts AS s JOIN attempts AS a"
+    " ON a.sweep = s.sweep AND a.trial = s.trial AND a.attempt = s.attempt"
+    " WHERE model IN (SELECT value FROM json_each(?1))"
+    " AND data IN (SELECT value FROM json_each(?2))"
+    " AND ifnull(json_extract(s.config, '$.emulate'), json_object('preset', 'none'))"
+    " = json_object('preset', 'none')"
+    " ORDER BY s.sweep DESC, s.trial DESC, s.attempt DESC";
+constexpr const char* metrics_sql =
+    "SELECT trial, metric, value FROM latest_metrics WHERE sweep = ?1"
+    " AND metric IN (SELECT value FROM json_each(?2))";
+constexpr const char* waits_sql =
+    "SELECT nodes, queued_seconds FROM attempts"
+    " WHERE backend = 'slurm' AND queued_seconds IS NOT NULL ORDER BY launched DESC";
+// What verdict.h makes of a node that is gone.
+constexpr const char* failures_sql =
+    "SELECT ifnull(sum(node_seconds), 0), ifnull(sum(state = 'lost'"
+    " OR reason LIKE 'node failure%' OR reason LIKE 'preempted%'), 0) FROM attempts";
+
+double number(const Value& value) {
+  return value.is_number() ? value.as_double() : 0;
+}
+
+std::string text(const Value& value) {
+  return value.is_string() ? value.as_string() : "";
+}
+
+std::string json_list(const std::vector<std::string>& texts) {
+  return Value(jobspec::List(texts.begin(), texts.end())).to_json();
+}
+
+/// Which number of a run a metric is.
+const std::map<std::string, double PastRun::*>& numbers() {
+  static const std::map<std::string, double PastRun::*> table = {
+      {jobspec::metric::samples_per_s, &PastRun::samples_per_s},
+      {jobspec::metric::compute_ms, &PastRun::compute_ms},
+      {jobspec::metric::comm_exposed_ms, &PastRun::exposed_ms},
+      {jobspec::metric::data_ms, &PastRun::data_ms},
+      {jobspec::metric::checkpoint_ms, &PastRun::checkpoint_s},
+      {jobspec::metric::b_simple, &PastRun::noise_scale}};
+  return table;
+}
+
+void least_memory(const Value& machines, double& gib) {
+  if (!machines.is_list()) return;
+  for (const Value& machine : machines.as_list()) {
+    const Value* const memory = machine.find("memory_gib");
+    if (!memory || number(*memory) <= 0) continue;
+    gib = gib > 0 ? std::min(gib, number(*memory)) : number(*memory);
+  }
+}
+
+/// Runs by sweep and trial: of a trial with several attempts the newest one.
+using Runs = std::map<std::int64_t, std::map<std::int64_t, PastRun>, std::greater<>>;
+
+Runs read_runs(ReadStore& store, const std::vector<std::string>& models,
+               const std::vector<std::string>& data, double& gib) {
+  Runs runs;
+  for (const auto& row :
+       store.query(runs_sql, most_runs, patience_s, {json_list(models), json_list(data)}).rows) {
+    const std::int64_t sweep = row[0].as_int(), trial = row[1].as_int();
+    if (runs[sweep].contains(trial)) continue;
+    PastRun run;
+    run.trial = std::to_string(sweep) + "." + std::to_string(trial);
+    run.model = text(row[2]);
+    run.data = text(row[3]);
+    run.parameters = number(row[4]);
+    run.device = text(row[5]);
+    run.nodes = std::max(1, static_cast<int>(number(row[6])));
+    run.ranks = std::max(1, static_cast<int>(number(row[7])));
+    run.batch = number(row[8]);
+    if (const std::string list = text(row[9]); !list.empty()) {
+      const Value names = jobspec::read_yaml(list, "transport");
+      for (const Value& name : names.as_list())
+        run.transport.push_back(name.to_text());
+    }
+    if (const std::string list = text(row[10]); !list.empty())
+      least_memory(jobspec::read_yaml(list, "machines"), gib);
+    runs[sweep].emplace(trial, std::move(run));
+  }
+  return runs;
+}
+
+void read_metrics(ReadStore& store, std::int64_t sweep, std::map<std::int64_t, PastRun>& runs) {
+  std::vector<std::string> names;
+  for (const auto& [name, member] : numbers())
+    names.push_back(name);
+  constexpr auto most = std::int64_t{1} << 40;
+  for (const auto& row :
+       store.query(metrics_sql, most, patience_s, {Value(sweep), json_list(names)}).rows) {
+    const auto run = runs.find(row[0].as_int());
+    if (run == runs.end()) continue;
+    run->second.*numbers().at(row[1].as_string()) = number(row[2]);
+  }
+  constexpr double ms = 1000;
+  for (auto& [trial, run] : runs)
+    run.checkpoint_s /= ms;
+}
+
+}  // namespace
+
+Experience read_experience(ReadStore& store, const std::vector<std::string>& models,
+                           const std::vector<std::string>& data) {
+  Experience experience;
+  Runs runs = read_runs(store, models, data, experience.node_memory_gib);
+  for (auto& [sweep, of_sweep] : runs) {
+    read_metrics(store, sweep, of_sweep);
+    for (auto& [trial, run] : of_sweep)
+      experience.runs.push_back(std::move(run));
+  }
+  std::map<int, std::vector<double>> waits;
+  for (const auto& row : store.query(waits_sql, most_waits, patience_s, {}).rows)
+    waits[static_cast<int>(number(row[0]))].push_back(number(row[1]));
+  for (const auto& [nodes, seconds] : waits)
+    experience.waits.push_back({nodes, static_cast<std::int64_t>(seconds.size()), median(seconds)});
+  const auto failures = store.query(failures_sql, 1, patience_s, {}).rows;
+  experience.node_seconds = number(failures.at(0).at(0));
+  experience.lost_nodes = static_cast<std::int64_t>(number(failures.at(0).at(1)));
+  return experience;
+}
+
+}  // namespace thalweg::db::analysis

@@ -1,0 +1,109 @@
+// What the sweep as a whole needs: repetitions, and checkpoints often enough.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "jobspec/advise/formulas.h"
+#include "jobspec/advise/rules.h"
+#include "jobspec/sweep.h"
+
+namespace thalweg::jobspec::advise {
+
+std::vector<Finding> advise_seeds(const Study& study) {
+  std::size_t trials = 0;
+  for (const Configuration& c : study.configurations)
+    trials += c.trials.size();
+  const std::size_t seeds = std::max<std::size_t>(1, study.sweep.seeds.size());
+  const auto rows = static_cast<std::int64_t>(trials / seeds);
+  if (rows < 2) return {};
+  const int needed = seeds_for_verdict(rows);
+  Finding finding;
+  finding.basis = Basis::arithmetic;
+  finding.numbers = {{"configurations", plain(static_cast<double>(rows))},
+                     {"seeds", plain(static_cast<double>(seeds))},
+                     {"seeds for any verdict", plain(needed)}};
+  if (seeds == 1) {
+    finding.verdict = Verdict::advice;
+    finding.text = fmt::format(
+        "single runs: what sets them apart may be the seed. seeds: {} lets a test tell any two of "
+        "{} configurations apart; fewer do for groups (compare --by)",
+        needed, rows);
+  } else if (static_cast<int>(seeds) < needed) {
+    finding.verdict = Verdict::advice;
+    finding.text = fmt::format(
+        "{} seeds are too few to tell any two of {} configurations apart ({} are enough); compare "
+        "--by groups of them",
+        seeds, rows, needed);
+  } else {
+    finding.text =
+        fmt::format("{} seeds are enough to tell any two of {} configurations apart", seeds, rows);
+  }
+  return {finding};
+}
+
+namespace {
+
+/// Where no failure was seen, with 95 % confidence the mean time is above a third of what ran
+/// (the rule of three).
+constexpr double rule_of_three = 3;
+
+/// Seconds between two checkpoints as the file has it; 0: not known.
+double configured_interval(const Configuration& c, double samples_per_s) {
+  if (const double s = c.number("checkpoint.every_seconds"); s > 0) return s;
+  if (samples_per_s <= 0 || c.batch <= 0) return 0;
+  const double step_s = c.batch / samples_per_s;
+  if (const double n = c.number("checkpoint.every_steps"); n > 0) return n * step_s;
+  if (const double n = c.number("checkpoint.every_samples"); n > 0) return n / samples_per_s;
+  if (const double n = c.number("checkpoint.every_epochs"); n > 0)
+    return n * c.steps_per_epoch * step_s;
+  if (const double n = c.number("checkpoint.every"); n > 0) return n * step_s;
+  return c.text("checkpoint.every") == "auto" ? c.steps_per_epoch * step_s : 0;
+}
+
+}  // namespace
+
+std::vector<Finding> advise_checkpoints(const Study& study) {
+  const std::int64_t lost = study.experience.lost_nodes;
+  const double divisor = lost > 0 ? static_cast<double>(lost) : rule_of_three;
+  return of_each(study, [&](const Configuration& c) -> std::optional<Finding> {
+    const auto runs = runs_like(study, c);
+    const double cost = median_of(runs, &PastRun::checkpoint_s);
+    const double rate = median_of(runs, &PastRun::samples_per_s);
+    if (c.batch <= 0) return std::nullopt;
+    if (cost <= 0 || study.experience.node_seconds <= 0)
+      return Finding{Verdict::unknown, "no earlier run tells what a checkpoint of this model takes",
+                     Basis::measured};
+    const double failures_s = study.experience.node_seconds / divisor / c.resources.nodes;
+    const double best = checkpoint_interval(cost, failures_s);
+    const double now = configured_interval(c, rate);
+    Finding finding;
+    finding.basis = Basis::measured;
+    finding.numbers = {
+        {"a checkpoint", fmt::format("{:.3g} s", cost)},
+        {"between failures", (lost > 0 ? "" : "at least ") + seconds_text(failures_s)},
+        {"best interval", seconds_text(best)}};
+    if (now > 0) finding.numbers.emplace_back("interval now", seconds_text(now));
+    constexpr double far = 4;
+    if (lost == 0) {
+      finding.text = fmt::format(
+          "no attempt has lost a node in {} of nodes' time: a checkpoint "
+          "every {}, or less often",
+          seconds_text(study.experience.node_seconds), seconds_text(best));
+      return finding;
+    }
+    finding.text = fmt::format("a checkpoint every {} loses least", seconds_text(best));
+    if (now > far * best) {
+      finding.verdict = Verdict::advice;
+      finding.text += fmt::format("; now it is one in {}: checkpoint.every_seconds: {:.0f}",
+                                  seconds_text(now), best);
+    } else if (now > 0 && now < best / far && cost > 0.05 * now) {
+      finding.verdict = Verdict::advice;
+      finding.text += fmt::format("; now they are {} apart and take {:.0f} % of the time",
+                                  seconds_text(now), 100 * cost / now);
+    }
+    return finding;
+  });
+}
+
+}  // namespace thalweg::jobspec::advise
