@@ -8,18 +8,19 @@ const sqlite::Sql kInsert{
     "insert attempt",
     "INSERT INTO attempt (sweep, trial, attempt, token, state, backend, handle, folder, launched,"
     " started, ended, nodes, ranks, node_list, reason, exit_code, failed_rank, failed_node,"
-    " journal_lines, eligible) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
-    "?)"};
+    " journal_lines, eligible, size_reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
+    " ?, ?, ?, ?, ?, ?)"};
 const sqlite::Sql kUpdate{
     "update attempt",
     "UPDATE attempt SET state = ?, backend = ?, handle = ?, folder = ?, launched = ?, started = ?,"
     " ended = ?, nodes = ?, ranks = ?, node_list = ?, reason = ?, exit_code = ?, failed_rank = ?,"
-    " failed_node = ?, eligible = ? WHERE sweep = ? AND trial = ? AND attempt = ?"};
+    " failed_node = ?, eligible = ?, size_reason = ? WHERE sweep = ? AND trial = ? AND attempt = "
+    "?"};
 
 #define THALWEG_ATTEMPT_COLUMNS                                                                   \
   "sweep, trial, attempt, token, state, backend, handle, folder, launched, started,"              \
   " ended, nodes, ranks, node_list, reason, exit_code, failed_rank, failed_node, journal_lines, " \
-  "eligible"
+  "eligible, size_reason"
 const sqlite::Sql kOfSweep{"list attempts", "SELECT " THALWEG_ATTEMPT_COLUMNS
                                             " FROM attempt WHERE sweep = ?"
                                             " ORDER BY trial, attempt"};
@@ -72,6 +73,7 @@ AttemptRow read(const sqlite::Run& run) {
   row.failed_node = run.text(17);
   row.journal_lines = run.integer(18);
   row.eligible = run.maybe_real(19).value_or(0);
+  row.size_reason = run.text(20);
   return row;
 }
 
@@ -87,7 +89,7 @@ void Store::insert_attempt(const AttemptRow& row) {
                    row.backend, row.handle, row.folder, maybe_time(row.launched),
                    maybe_time(row.started), maybe_time(row.ended), row.nodes, row.ranks,
                    row.node_list, row.reason, row.exit_code, row.failed_rank, row.failed_node,
-                   row.journal_lines, maybe_time(row.eligible));
+                   row.journal_lines, maybe_time(row.eligible), row.size_reason);
 }
 
 void Store::relocate(const std::string& from, const std::string& to) {
@@ -99,7 +101,7 @@ void Store::update_attempt(const AttemptRow& row) {
                           row.folder, maybe_time(row.launched), maybe_time(row.started),
                           maybe_time(row.ended), row.nodes, row.ranks, row.node_list, row.reason,
                           row.exit_code, row.failed_rank, row.failed_node, maybe_time(row.eligible),
-                          row.id.sweep, row.id.trial, row.id.attempt);
+                          row.size_reason, row.id.sweep, row.id.trial, row.id.attempt);
 }
 
 void Store::put_start(const Id& attempt, const std::string& record) {

@@ -73,6 +73,7 @@ struct AttemptRow {
   std::optional<int> exit_code;
   std::optional<int> failed_rank;
   std::string failed_node;
+  std::string size_reason{};       ///< of an elastic trial: why it has other nodes than before
   std::int64_t journal_lines = 0;  ///< lines ingested so far: the next line expected is this + 1
 };
 

@@ -311,7 +311,7 @@ Resources resolve_resources(const Sweep& sweep, const Combination& combination) 
     const std::string key = resource_key(sweep.axes[i].name);
     if (combination[i] && !key.empty()) set_resource(resources, key, *combination[i]);
   }
-  if (sweep.clamp) resources.nodes = std::min(resources.nodes, sweep.limits.max_nodes_per_job);
+  if (sweep.clamp) resources = resources.at_most(sweep.limits.max_nodes_per_job);
   return resources;
 }
 

@@ -35,13 +35,15 @@ struct Request {
   Place place;
   std::string key;
   int nodes;
+  int fewest = nodes;  ///< that an attempt may do with
 };
 
 std::vector<Request> node_requests(const Value* resources, const Sweep& sweep) {
   const Axis* axis = find_axis(sweep, "resources.nodes");
   if (!axis) {
     const Value* nodes = resources ? resources->find("nodes") : nullptr;
-    return {{nodes ? nodes->place : Place{}, "resources.nodes", sweep.resources.nodes}};
+    return {{nodes ? nodes->place : Place{}, "resources.nodes", sweep.resources.nodes,
+             sweep.resources.fewest_nodes()}};
   }
   std::vector<Request> requests;
   const auto add = [&](const Value& value) {
@@ -59,6 +61,30 @@ std::vector<Request> node_requests(const Value* resources, const Sweep& sweep) {
     add(bounds->second);
   }
   return requests;
+}
+
+/// What an elastic trial cannot be at the same time.
+void check_range(const Value* resources, Parsing& parsing) {
+  const Value* range = resources ? resources->find("nodes") : nullptr;
+  if (range == nullptr || !range->is_map()) return;
+  const auto refuse = [&](const std::string& message, const std::string& hint) {
+    parsing.diagnostics.add(range->place, "resources.nodes", message, hint);
+  };
+  const Sweep& sweep = parsing.sweep;
+  if (find_axis(sweep, "resources.nodes"))
+    refuse("found a range, and parameters.resources.nodes beside it",
+           "keep one of them: an axis compares sizes, a range lets one trial change its size");
+  if (sweep.program)
+    refuse(
+        "found a range, expected a number: only Thalweg's own engine goes on with another "
+        "number of ranks",
+        "write nodes: " + std::to_string(sweep.resources.nodes));
+  const Value* batch = sweep.train.find("batch");
+  const Value* shares = batch && batch->is_map() ? batch->find("shares") : nullptr;
+  if (shares != nullptr && shares->is_list())
+    refuse("found a range, and batch.shares gives one share for each rank of one size",
+           "write nodes: " + std::to_string(sweep.resources.nodes) +
+               ", or batch.measure_shares: true");
 }
 
 bool is_variable(const std::string& name) {
@@ -129,9 +155,10 @@ void check_nodes(const Value* resources, const Value* limits, Parsing& parsing) 
   }
   sweep.limits.max_nodes_per_job = cap;
 
-  int most = 1;
+  int most = 1, least = 1;  // of any trial; that any trial can start with
   for (const Request& request : node_requests(resources, sweep)) {
     most = std::max(most, std::min(request.nodes, cap));
+    least = std::max(least, std::min(request.fewest, cap));
     if (request.nodes <= cap) continue;
     if (sweep.clamp) {
       sweep.notes.push_back(fmt::format("{}: clamped from {} to {} nodes: {}", request.key,
@@ -144,17 +171,18 @@ void check_nodes(const Value* resources, const Value* limits, Parsing& parsing) 
         fmt::format("nearest plan that fits: {}; `clamp: true` in limits takes it",
                     nearest_plan(request.nodes, sweep.resources.ranks_per_node, cap)));
   }
-  if (sweep.clamp) sweep.resources.nodes = std::min(sweep.resources.nodes, cap);
+  if (sweep.clamp) sweep.resources = sweep.resources.at_most(cap);
+  check_range(resources, parsing);
 
   const Value* in_flight = limits ? limits->find("max_nodes_in_flight") : nullptr;
   if (!in_flight) {
     sweep.limits.max_nodes_in_flight = std::max(sweep.limits.max_nodes_in_flight, most);
-  } else if (sweep.limits.max_nodes_in_flight < most) {
+  } else if (sweep.limits.max_nodes_in_flight < least) {
     parsing.diagnostics.add(
         in_flight->place, "limits.max_nodes_in_flight",
         fmt::format(
             "found {}, expected at least {}, the nodes of one trial, which could never start",
-            sweep.limits.max_nodes_in_flight, most));
+            sweep.limits.max_nodes_in_flight, least));
   }
 }
 

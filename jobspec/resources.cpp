@@ -109,11 +109,50 @@ std::optional<std::int64_t> parse_memory(const Value& value) {
   return std::nullopt;
 }
 
+namespace {
+
+constexpr std::int64_t max_nodes = 1'000'000;  // keeps nodes x ranks inside an int's product
+
+/// `nodes: {min: 2, max: 8}`: attempts of other sizes within that go on from each other.
+void read_node_range(const Value& range, const std::string& path, Resources& resources,
+                     Diagnostics& diagnostics) {
+  Fields fields(range, path, diagnostics);
+  int fewest = 1, most = 1;
+  const bool given = fields.require("min", "the fewest nodes that an attempt may do with") &
+                     fields.require("max", "the most nodes that an attempt takes");
+  const bool good =
+      fields.integer("min", fewest, {1, max_nodes}) & fields.integer("max", most, {1, max_nodes});
+  fields.finish();
+  if (!given || !good) return;
+  if (fewest > most) {
+    fields.wrong(*range.find("min"), "min", "at most max, which is " + std::to_string(most),
+                 "swap them");
+    return;
+  }
+  resources.nodes = most;
+  resources.min_nodes = fewest < most ? fewest : 0;
+}
+
+void read_nodes(Fields& fields, Resources& resources, Diagnostics& diagnostics) {
+  const Value* const nodes = fields.take("nodes");
+  if (nodes != nullptr && nodes->is_map()) {
+    read_node_range(*nodes, fields.path_of("nodes"), resources, diagnostics);
+  } else if (nodes != nullptr &&
+             (nodes->is_list() ||
+              (nodes->is_string() && nodes->as_string().find('-', 1) != std::string::npos))) {
+    fields.wrong(*nodes, "nodes", "a whole number of at least 1, or a range",
+                 "write a range as {min: 2, max: 8}");
+  } else {
+    fields.integer("nodes", resources.nodes, {1, max_nodes});
+  }
+}
+
+}  // namespace
+
 Resources read_resources(const Value& value, const std::string& path, Diagnostics& diagnostics) {
-  constexpr std::int64_t most = 1'000'000;  // keeps nodes x ranks inside an int's product
   Resources resources;
   Fields fields(value, path, diagnostics);
-  fields.integer("nodes", resources.nodes, {1, most});
+  read_nodes(fields, resources, diagnostics);
   fields.integer("ranks_per_node", resources.ranks_per_node, {1, 1024});
   fields.integer("threads_per_rank", resources.threads_per_rank, {1, 1024});
   if (const Value* time = fields.take("time")) {
@@ -142,7 +181,10 @@ std::vector<std::string> resource_keys() {
 }
 
 Value write_resources(const Resources& resources) {
-  Map map{{"nodes", resources.nodes},
+  const Value nodes = resources.elastic()
+                          ? Value(Map{{"min", resources.min_nodes}, {"max", resources.nodes}})
+                          : Value(resources.nodes);
+  Map map{{"nodes", nodes},
           {"ranks_per_node", resources.ranks_per_node},
           {"threads_per_rank", resources.threads_per_rank},
           {"time", format_time(resources.time_limit_s)}};

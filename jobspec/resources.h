@@ -11,8 +11,8 @@
 
 namespace thalweg::jobspec {
 
-/// Keys: nodes, ranks_per_node, threads_per_rank, time, memory, gpus_per_node. Mistakes go to
-/// `diagnostics`.
+/// Keys: nodes (a number, or a range {min, max}), ranks_per_node, threads_per_rank, time, memory,
+/// gpus_per_node. Mistakes go to `diagnostics`.
 Resources read_resources(const Value& value, const std::string& path, Diagnostics& diagnostics);
 /// nodes, ranks_per_node and so on: the keys of the block.
 std::vector<std::string> resource_keys();

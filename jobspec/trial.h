@@ -15,14 +15,24 @@
 namespace thalweg::jobspec {
 
 struct Resources {
-  int nodes = 1;
+  int nodes = 1;  ///< of an elastic trial the most
   int ranks_per_node = 1;
   int threads_per_rank = 1;
   std::int64_t time_limit_s = 3600;  ///< "HH:MM:SS", "D-HH:MM:SS" or minutes in the file
   std::int64_t memory_mib = 0;       ///< per node; 0 = not asked for
   int gpus_per_node = 0;
+  int min_nodes = 0;  ///< an attempt may do with so few; 0 = each takes `nodes`
 
   int ranks() const { return nodes * ranks_per_node; }
+  bool elastic() const { return min_nodes > 0; }
+  int fewest_nodes() const { return elastic() ? min_nodes : nodes; }
+  /// With at most so many nodes.
+  Resources at_most(int most) const {
+    Resources result = *this;
+    result.nodes = most < nodes ? most : nodes;
+    if (result.min_nodes >= result.nodes) result.min_nodes = 0;
+    return result;
+  }
 };
 
 enum class Goal { minimize, maximize };

@@ -217,7 +217,9 @@ void show_sweep(Context& context, const Json& answer, const Options& options) {
 
 std::string resources_text(const Json& resources) {
   if (!resources.is_object()) return {};
-  std::string text = fmt::format("{} × {}", count_of(count_at(resources, "nodes"), "node"),
+  const auto fewest = count_at(resources, "min_nodes");
+  std::string text = fmt::format("{}{} × {}", fewest > 0 ? fmt::format("{} to ", fewest) : "",
+                                 count_of(count_at(resources, "nodes"), "node"),
                                  count_of(count_at(resources, "ranks_per_node"), "rank"));
   if (const auto threads = count_at(resources, "threads_per_rank"); threads > 0)
     text += " × " + count_of(threads, "thread");
@@ -244,13 +246,14 @@ Table attempt_table(const std::vector<AttemptMessage>& attempts) {
                {"backend", "backend", Align::left, false, 3},
                {"handle", "job", Align::left, true, 2},
                {"node_list", "nodes", Align::left, true},
+               {"ranks", "ranks", Align::right, false, 2},
                {"started", "started", Align::left, false, 1},
                {"taken", "took", Align::right},
                {"why", "why it ended", Align::left, true, 0, false, 40},
                {"folder", "", Align::left, false, 0, true}});
   for (const AttemptMessage& attempt : attempts)
     table.add({attempt.id, state_cell(attempt.state), attempt.backend, attempt.handle,
-               attempt.node_list, time_cell(attempt.started),
+               attempt.node_list, std::to_string(attempt.ranks), time_cell(attempt.started),
                Cell(time_taken(attempt.started, attempt.ended)), ending(attempt), attempt.folder});
   return table;
 }
@@ -263,6 +266,9 @@ Next print_attempts(Context& context, const TrialAnswer& trial) {
   }
   context.out << '\n';
   attempt_table(trial.attempts).print(context.out, context.palette, context.width());
+  for (const AttemptMessage& attempt : trial.attempts)
+    if (!attempt.size_reason.empty())
+      context.out << attempt.id << ": " << printable(attempt.size_reason) << '\n';
   const AttemptMessage& last = trial.attempts.back();
   if (!last.folder.empty())
     context.out << "\nlogs, journal and checkpoints: " << printable(last.folder) << '\n';
@@ -380,6 +386,7 @@ void show_attempt(Context& context, const AttemptAnswer& attempt, const Options&
               {"job", attempt.handle},
               {"nodes", attempt.node_list},
               {"ranks", std::to_string(attempt.ranks)},
+              {"size", attempt.size_reason},
               {"launched", time_cell(attempt.launched)},
               {"eligible", time_cell(attempt.eligible)},
               {"started", time_cell(attempt.started)},

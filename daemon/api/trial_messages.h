@@ -20,6 +20,7 @@ struct AttemptMessage {
   std::string node_list, reason;
   std::optional<int> exit_code, failed_rank;
   std::string failed_node;
+  std::string size_reason{};       ///< of an elastic trial: why it has other nodes than before
   std::int64_t journal_lines = 0;  ///< that were read
 
   static void each_field(auto& self, auto&& field) {
@@ -39,6 +40,7 @@ struct AttemptMessage {
     field("exit_code", self.exit_code, Field::null);
     field("failed_rank", self.failed_rank, Field::null);
     field("failed_node", self.failed_node);
+    field("size_reason", self.size_reason);
     field("journal_lines", self.journal_lines);
   }
 };

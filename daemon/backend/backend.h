@@ -23,8 +23,8 @@ struct LaunchRequest {
   jobspec::Id id;
   std::string token;  ///< unique per attempt; a job or process is ours only if it carries it
   std::filesystem::path folder;  ///< attempt folder, holds trial.yaml
-  jobspec::Resources resources;
-  jobspec::SlurmOptions slurm;             ///< `local` takes signal_before_end_s only
+  jobspec::Resources resources;  ///< elastic: as many nodes as there are, where backends can choose
+  jobspec::SlurmOptions slurm;   ///< `local` takes signal_before_end_s only
   std::vector<std::string> environment{};  ///< NAME=value; empty = the controller's own
   /// How many processes of the engine are started: one for each rank, or as few as a program of the
   /// user's own asks for, which each of them then starts and watches over.
@@ -62,8 +62,9 @@ struct JobStatus {
   std::string node_list;
   double started = 0, ended = 0;  ///< Unix seconds; 0 = not yet
   double eligible = 0;            ///< of one that has started: when it might have; 0 = not known
-  std::optional<int> exit_code;   ///< of the engine, when ended by exit
-  int signal = 0;                 ///< when ended by a signal
+  int nodes = 0;  ///< of one that has started: how many it got; 0 = as many as were asked for
+  std::optional<int> exit_code;  ///< of the engine, when ended by exit
+  int signal = 0;                ///< when ended by a signal
   bool cancelled = false, timed_out = false, node_failed = false;
   bool warned = false;  ///< it ran until its ranks were told that the time limit is near
   /// Ended or missing, as far as the backend knows, but its ranks may go on somewhere.

@@ -95,7 +95,8 @@ class LocalBackend : public Backend {
 
   bool has_room(const jobspec::Resources& wanted,
                 const std::vector<jobspec::Resources>& running) const override {
-    if (running.empty()) return true;  // one that needs more than all cores runs alone
+    // One that needs more than all cores, and cannot do with fewer, runs alone.
+    if (running.empty() && !wanted.elastic()) return true;
     std::int64_t cores = cores_of(wanted);
     for (const auto& r : running)
       cores += cores_of(r);

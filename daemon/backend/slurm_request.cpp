@@ -19,10 +19,17 @@ jobspec::SlurmRequest slurm_request(const LaunchRequest& request) {
   const jobspec::Resources& r = request.resources;
   jobspec::SlurmRequest asked = request.slurm.options;
   asked["job-name"] = "thalweg-" + attempt_name(request.id);
-  asked["nodes"] = std::to_string(r.nodes);
-  asked["ntasks"] = std::to_string(r.ranks());
-  asked["ntasks-per-node"] = std::to_string(r.ranks_per_node);
-  asked["cpus-per-task"] = std::to_string(r.threads_per_rank);
+  if (r.elastic()) {
+    // Slurm takes no more nodes than tasks, and counts tasks on the fewest nodes where they are
+    // given for each: so one for each node, with the cores of all its ranks; srun says the rest.
+    asked["nodes"] = std::to_string(r.min_nodes) + "-" + std::to_string(r.nodes);
+    asked["cpus-per-task"] = std::to_string(r.ranks_per_node * r.threads_per_rank);
+  } else {
+    asked["nodes"] = std::to_string(r.nodes);
+    asked["ntasks"] = std::to_string(r.ranks());
+    asked["ntasks-per-node"] = std::to_string(r.ranks_per_node);
+    asked["cpus-per-task"] = std::to_string(r.threads_per_rank);
+  }
   asked["time"] = std::to_string(time_limit_minutes(r));
   if (r.memory_mib > 0) asked["mem"] = std::to_string(r.memory_mib) + "M";
   if (r.gpus_per_node > 0) asked["gpus-per-node"] = std::to_string(r.gpus_per_node);

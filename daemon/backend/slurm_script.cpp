@@ -45,11 +45,19 @@ std::string batch_script(const BatchScript& job) {
   // srun or mpirun.
   const bool once = job.request.launch == jobspec::LaunchMode::once;
   const bool each_rank = job.request.launch == jobspec::LaunchMode::per_rank;
-  const int nodes = once ? 1 : r.nodes, on_node = each_rank ? r.ranks_per_node : 1;
+  const int on_node = each_rank ? r.ranks_per_node : 1;
+  // Of a range Slurm chooses; the number is known in the job.
+  const std::string nodes = once          ? "1"
+                            : r.elastic() ? "\"$SLURM_JOB_NUM_NODES\""
+                                          : std::to_string(r.nodes);
+  const std::string ranks = once ? "1"
+                            : r.elastic()
+                                ? "$((SLURM_JOB_NUM_NODES * " + std::to_string(on_node) + "))"
+                                : std::to_string(r.nodes * on_node);
   const int cores = each_rank ? r.threads_per_rank : r.ranks_per_node * r.threads_per_rank;
   text += "exec " + shell_quoted(job.srun) + " --mpi=" + (once ? "none" : job.request.slurm.mpi) +
           (once ? " --overlap" : "") + " --kill-on-bad-exit=1 --input=none \\\n";
-  text += "  --nodes=" + std::to_string(nodes) + " --ntasks=" + std::to_string(nodes * on_node) +
+  text += "  --nodes=" + nodes + " --ntasks=" + ranks +
           " --ntasks-per-node=" + std::to_string(on_node) +
           " --cpus-per-task=" + std::to_string(cores) + " --distribution=block \\\n";
   for (const std::string& option : job.request.slurm.srun)

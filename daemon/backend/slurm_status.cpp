@@ -113,6 +113,7 @@ JobStatus slurm_status(const JobFacts& job) {
   if (!status.node_list.empty()) {
     status.started = static_cast<double>(job.started);
     status.eligible = static_cast<double>(job.eligible);
+    status.nodes = static_cast<int>(job.node_count);
   }
   status.folder = job.folder;
   if (job.state == "PENDING") {

@@ -238,6 +238,8 @@ class Controller {
                               const JobStatus& status);
   void lose_by_number(BackendContext& context, const std::string& handle);
   void note_running(const LiveAttempt& attempt, const JobStatus& status);
+  template <class E>
+  void note_size(const LiveAttempt& attempt, const JobStatus& status, E& event) const;
   Awaitable<void> end_lingering(BackendContext& context, const LiveAttempt& attempt,
                                 const JobStatus& status);
   bool is_silent(BackendContext& context, const Id& attempt, const JobStatus& status);

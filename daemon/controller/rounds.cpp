@@ -17,6 +17,7 @@
 #include "daemon/controller/log.h"
 #include "daemon/state/events.h"
 #include "daemon/state/resources.h"
+#include "daemon/state/sizes.h"
 
 namespace thalweg::daemon {
 
@@ -56,7 +57,7 @@ std::vector<Backend::TrackedJob> Controller::watched(const std::string& backend)
     for (const auto& [trial, attempt] : sweep.live)
       if (attempt.phase != AttemptPhase::launching)
         result.push_back({attempt.handle, attempt.token, live_rows_.at(attempt.id).folder,
-                          sweep.shape(trial), sweep.slurm.signal_before_end_s});
+                          sweep.shape_of(attempt), sweep.slurm.signal_before_end_s});
   }
   return result;
 }
@@ -215,7 +216,21 @@ void Controller::note_running(const LiveAttempt& attempt, const JobStatus& statu
   const double started = status.started > 0 ? status.started : options_.now();
   event::Running running{started, status.node_list};
   if (status.eligible > 0) running.eligible = status.eligible;
+  note_size(attempt, status, running);
   record({new_event(options_.now(), attempt.id, running)});
+}
+
+/// An elastic attempt's nodes are known when the backend has chosen them.
+template <class E>
+void Controller::note_size(const LiveAttempt& attempt, const JobStatus& status, E& event) const {
+  const SweepState& sweep = state_.sweeps.at(attempt.id.sweep);
+  const jobspec::Resources& shape = sweep.shape(attempt.id.trial);
+  if (!shape.elastic() || status.nodes == 0) return;
+  event.size = status.nodes;
+  const bool limited = status.nodes == attempt.size && attempt.size < shape.nodes;
+  const std::string reason = size_reason(shape, *state_.trial(attempt.id), status.nodes,
+                                         limited ? "it was to take at most" : "the backend gave");
+  if (!reason.empty()) event.size_reason = reason;
 }
 
 /// Without an end record of the engine's own, an attempt has ended when nothing more comes from it:
@@ -303,11 +318,13 @@ void Controller::end(const Id& id, const JobStatus& status,
                                               : known->started;
   const double ended = ended_at(*known, started, status, options_.now());
   event::Ended over{verdict.cause, verdict.reason, verdict.step, ended};
-  over.node_seconds = started > 0 ? attempt.nodes * std::max(0.0, ended - started) : 0.0;
   if (attempt.started == 0 && started > 0) {
     over.started = started;
+    note_size(attempt, status, over);
     if (status.eligible > 0) over.eligible = status.eligible;
   }
+  const int nodes = over.size.value_or(attempt.nodes);
+  over.node_seconds = started > 0 ? nodes * std::max(0.0, ended - started) : 0.0;
   if (!status.node_list.empty()) over.node_list = status.node_list;
   over.exit_code = verdict.exit_code;
   over.rank = verdict.failed_rank;
@@ -362,16 +379,24 @@ void Controller::launch_intents(BackendContext& context, const Plan& plan) {
     const Id& id = action.id;
     if (!launches(action)) continue;
     fault::pass("before_intent");
-    const jobspec::Resources& wants = state_.sweeps.at(id.sweep).shape(id.trial);
+    const jobspec::Resources& shape = state_.sweeps.at(id.sweep).shape(id.trial);
+    const jobspec::Resources wants = shape.at_most(action.nodes);
     // On one machine the nodes asked for are only a number of ranks.
-    const int nodes = context.setup.backend->on_this_machine() ? 1 : wants.nodes;
+    const bool here = context.setup.backend->on_this_machine();
+    const int nodes = here ? 1 : wants.nodes;
     const std::string token = new_token();
     const auto make = [runs = options_.runs, id, token] {
       return new_attempt_folder(runs, id, token);
     };
     const std::filesystem::path folder = disk_.run(make);
-    const event::Launching intent{token,        new_token(), folder.string(),
-                                  context.name, nodes,       wants.ranks()};
+    event::Launching intent{token,        new_token(), folder.string(),
+                            context.name, nodes,       wants.ranks()};
+    if (shape.elastic()) {
+      intent.size = wants.nodes;
+      // Elsewhere the backend may still give fewer; why these is known when it runs.
+      const std::string reason = size_reason(shape, *state_.trial(id), wants.nodes, action.reason);
+      if (!reason.empty() && (here || !action.reason.empty())) intent.size_reason = reason;
+    }
     events.push_back(new_event(options_.now(), id, intent));
   }
   record(std::move(events));
@@ -380,7 +405,8 @@ void Controller::launch_intents(BackendContext& context, const Plan& plan) {
 LaunchRequest Controller::request_of(const Id& attempt) {
   const SweepState& sweep = state_.sweeps.at(attempt.sweep);
   const db::AttemptRow& row = live_rows_.at(attempt);
-  LaunchRequest request{attempt, row.token, row.folder, sweep.shape(attempt.trial), sweep.slurm};
+  LaunchRequest request{attempt, row.token, row.folder, sweep.shape_of(*state_.live(attempt)),
+                        sweep.slurm};
   if (sweep.program) request.launch = sweep.program->launch;
   if (const auto entries = store_.environment(attempt.sweep))
     request.environment = json::parse(*entries).get<std::vector<std::string>>();

@@ -37,6 +37,17 @@ struct Writer {
 
   db::AttemptRow& attempt() const { return live.at(event.id); }
 
+  /// Of an elastic attempt, whose nodes the backend chose.
+  template <class E>
+  void size(const E& data) const {
+    if (!data.size) return;
+    const auto sweep = before.sweeps.find(event.id.sweep);
+    if (sweep == before.sweeps.end()) return;
+    attempt().nodes = *data.size;
+    attempt().ranks = *data.size * sweep->second.shape(event.id.trial).ranks_per_node;
+    attempt().size_reason = data.size_reason.value_or("");
+  }
+
   // One per kind that changes a row.
 
   void operator()(const event::Launching& data) const {
@@ -49,6 +60,7 @@ struct Writer {
     row.launched = event.time;
     row.nodes = data.nodes;
     row.ranks = data.ranks;
+    row.size_reason = data.size_reason.value_or("");
     store.insert_attempt(row);
     live[event.id] = std::move(row);
     trial(TrialPhase::pending);
@@ -65,6 +77,7 @@ struct Writer {
     attempt().started = data.started;
     attempt().eligible = data.eligible.value_or(0);
     attempt().node_list = data.node_list;
+    size(data);
     store.update_attempt(attempt());
     trial(TrialPhase::running);
   }
@@ -77,6 +90,7 @@ struct Writer {
     if (row.started == 0) row.started = data.started.value_or(0);
     if (row.eligible == 0) row.eligible = data.eligible.value_or(0);
     if (row.node_list.empty()) row.node_list = data.node_list.value_or("");
+    size(data);
     if (data.exit_code) row.exit_code = data.exit_code;
     if (data.rank) row.failed_rank = data.rank;
     row.failed_node = data.node.value_or("");

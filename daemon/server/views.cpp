@@ -91,6 +91,7 @@ api::AttemptMessage attempt_message(const db::AttemptRow& row) {
   message.exit_code = row.exit_code;
   message.failed_rank = row.failed_rank;
   message.failed_node = row.failed_node;
+  message.size_reason = row.size_reason;
   message.journal_lines = row.journal_lines;
   return message;
 }

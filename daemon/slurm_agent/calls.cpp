@@ -72,6 +72,7 @@ JobFacts facts_of(const slurm_job_info_t& job) {
   facts.reason = reason_name(job.state_reason);
   if (job.state_desc) facts.reason += (facts.reason.empty() ? "" : ": ") + text(job.state_desc);
   facts.nodes = text(job.nodes);
+  if (!facts.nodes.empty()) facts.node_count = job.num_nodes;
   facts.completing = (job.job_state & JOB_COMPLETING) != 0;
   facts.held = base == JOB_PENDING && job.priority == 0;
   if (base != JOB_PENDING) facts.started = job.start_time;  // before that it is a guess

@@ -173,6 +173,7 @@ struct JobFacts {
   bool completing = false, held = false, released = false;
   std::int64_t submitted = 0, eligible = 0, started = 0, ended = 0;
   std::uint32_t exit = 0, steps_exit = 0;
+  std::uint32_t node_count = 0;  ///< of `nodes`; 0 = not known
 
   bool operator==(const JobFacts&) const = default;
   static void each_field(auto& self, auto&& field) {
@@ -192,6 +193,7 @@ struct JobFacts {
     field("ended", self.ended);
     field("exit", self.exit);
     field("steps_exit", self.steps_exit);
+    field("node_count", self.node_count, Field::may_miss);
   }
 };
 

@@ -134,8 +134,13 @@ void set_exclusive(Description& d, Text text) {
     throw BadOption("unknown word '" + text + "'");
 }
 
+/// "4" or "2-8"
 void set_nodes(Description& d, Text text) {
-  d.get().min_nodes = d.get().max_nodes = static_cast<std::uint32_t>(number(text));
+  const std::size_t dash = text.find('-');
+  d.get().min_nodes = static_cast<std::uint32_t>(number(text.substr(0, dash)));
+  d.get().max_nodes = dash == std::string::npos
+                          ? d.get().min_nodes
+                          : static_cast<std::uint32_t>(number(text.substr(dash + 1)));
 }
 
 /// One field of the description, from the value as it is.
@@ -308,8 +313,11 @@ void set_options(Description& description, const Options& options) {
                                                                : value);
   }
   job_desc_msg_t& d = description.get();
-  if (d.num_tasks != NO_VAL && d.cpus_per_task != NO_VAL16)
-    d.min_cpus = options.count("overcommit") != 0 ? d.min_nodes : d.num_tasks * d.cpus_per_task;
+  // A range of nodes leaves open how many tasks there will be: one on each node at least.
+  const bool range = d.min_nodes != NO_VAL && d.min_nodes < d.max_nodes;
+  const std::uint32_t tasks = range && d.num_tasks == NO_VAL ? d.min_nodes : d.num_tasks;
+  if (tasks != NO_VAL && d.cpus_per_task != NO_VAL16)
+    d.min_cpus = options.count("overcommit") != 0 ? d.min_nodes : tasks * d.cpus_per_task;
 }
 
 Shape shape_of(const job_desc_msg_t& d) {

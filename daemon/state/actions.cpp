@@ -5,6 +5,8 @@
 #include <cmath>
 #include <set>
 
+#include "daemon/state/sizes.h"
+
 namespace thalweg::daemon {
 
 namespace {
@@ -181,7 +183,7 @@ void plan_launches(std::vector<Candidate> candidates, const State& state, const 
   std::map<std::string, std::vector<jobspec::Resources>> running;
   for (const auto& [id, sweep] : state.sweeps)
     for (const auto& [number, attempt] : sweep.live)
-      running[sweep.backend].push_back(sweep.shape(number));
+      running[sweep.backend].push_back(sweep.shape_of(attempt));
   std::set<std::string> full;
   std::int64_t turn = state.last_event;
   for (int launches = 0; launches < policy.launches_per_round;) {
@@ -196,21 +198,28 @@ void plan_launches(std::vector<Candidate> candidates, const State& state, const 
     const std::int64_t number = chosen->trials[chosen->next];
     const jobspec::Resources& wanted = sweep.shape(number);
     const Id sweep_id{sweep.id, 0, 0};
-    if (chosen->nodes > 0 && chosen->nodes + wanted.nodes > sweep.limits.max_nodes_in_flight) {
+    const std::int64_t left = sweep.limits.max_nodes_in_flight - chosen->nodes;
+    if (chosen->nodes > 0 && wanted.fewest_nodes() > left) {
       plan.waiting[sweep_id] = fmt::format("{} nodes in flight (limits.max_nodes_in_flight = {})",
                                            chosen->nodes, sweep.limits.max_nodes_in_flight);
       chosen->next = chosen->trials.size();
       continue;
     }
     auto& beside = running[sweep.backend];
-    if (facts.has_room && !facts.has_room(sweep.backend, wanted, beside)) {
+    const auto has_room = [&](const jobspec::Resources& asked) {
+      return !facts.has_room || facts.has_room(sweep.backend, asked, beside);
+    };
+    AttemptSize size = size_of_next(wanted, left, has_room);
+    if (size.nodes == 0) {
       full.insert(sweep.backend);
       continue;
     }
-    plan.actions.push_back(
-        {Kind::launch, {sweep.id, number, trial_at(sweep, number).attempts + 1}});
-    beside.push_back(wanted);
-    chosen->nodes += wanted.nodes;
+    Action launch{Kind::launch, {sweep.id, number, trial_at(sweep, number).attempts + 1}};
+    launch.nodes = size.nodes;
+    launch.reason = std::move(size.offer);
+    plan.actions.push_back(std::move(launch));
+    beside.push_back(wanted.at_most(size.nodes));
+    chosen->nodes += size.nodes;
     chosen->turn = ++turn;
     chosen->next += 1;
     ++launches;

@@ -51,6 +51,7 @@ struct Action {
   TrialPhase trial = TrialPhase::pending;
   SweepPhase sweep = SweepPhase::active;
   bool end_running = false;
+  int nodes = 0;  ///< launch: the most that it takes; of an elastic trial maybe not all
 
   friend bool operator==(const Action&, const Action&) = default;
 };

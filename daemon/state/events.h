@@ -84,6 +84,10 @@ struct Launching {
   std::string folder, backend;
   int nodes = 1;  ///< that cost: what the backend takes
   int ranks = 1;
+  /// Of an elastic trial: the most nodes that it takes, as the sweep file counts them, and why
+  /// these.
+  std::optional<int> size{};
+  std::optional<std::string> size_reason{};
 
   static void each_field(auto& e, auto&& field) {
     field("token", e.token);
@@ -92,6 +96,8 @@ struct Launching {
     field("backend", e.backend);
     field("nodes", e.nodes);
     field("ranks", e.ranks);
+    field("size", e.size);
+    field("size_reason", e.size_reason);
   }
 };
 
@@ -114,11 +120,16 @@ struct Running {
   double started = 0;  ///< Unix seconds
   std::string node_list;
   std::optional<double> eligible{};  ///< Unix seconds: when Slurm might have started it
+  std::optional<int> size{};         ///< of an elastic trial: the nodes that the backend gave it
+  std::optional<std::string>
+      size_reason{};  ///< why other ones than the attempt before, or than all
 
   static void each_field(auto& e, auto&& field) {
     field("started", e.started);
     field("node_list", e.node_list, Field::may_miss);
     field("eligible", e.eligible);
+    field("size", e.size);
+    field("size_reason", e.size_reason);
   }
 };
 
@@ -150,6 +161,8 @@ struct Ended {
   std::optional<int> exit_code{}, rank{};
   std::optional<std::string> node{};  ///< that failed
   std::optional<double> eligible{};   ///< as in Running, where that did not say it
+  std::optional<int> size{};          ///< as in Running, where that did not say it
+  std::optional<std::string> size_reason{};
 
   static void each_field(auto& e, auto&& field) {
     field("cause", e.cause);
@@ -163,6 +176,8 @@ struct Ended {
     field("exit_code", e.exit_code);
     field("rank", e.rank);
     field("node", e.node);
+    field("size", e.size);
+    field("size_reason", e.size_reason);
   }
 };
 

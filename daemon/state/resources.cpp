@@ -25,12 +25,14 @@ void each_field(Resources& r, Field&& field) {
 nlohmann::json resources_json(const jobspec::Resources& resources) {
   nlohmann::json json;
   each_field(resources, [&](const char* name, const auto& value) { json[name] = value; });
+  if (resources.elastic()) json["min_nodes"] = resources.min_nodes;
   return json;
 }
 
 jobspec::Resources resources_from(const nlohmann::json& json) {
   jobspec::Resources resources;
   each_field(resources, [&](const char* name, auto& value) { value = json.value(name, value); });
+  resources.min_nodes = json.value("min_nodes", 0);
   return resources;
 }
 

@@ -1,6 +1,7 @@
 // What a launch needs, as JSON. Resources: {"nodes", "ranks_per_node", "threads_per_rank",
-// "time_limit_s", "memory_mib", "gpus_per_node"}, the same in events, in the database and in the
-// API. Slurm options: the keys of the sweep file's `slurm` block.
+// "time_limit_s", "memory_mib", "gpus_per_node"}, with "min_nodes" where it is elastic, the same in
+// events, in the database and in the API. Slurm options: the keys of the sweep file's `slurm`
+// block.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

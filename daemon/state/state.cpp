@@ -97,11 +97,12 @@ void on_launching(State& state, const db::Event& event, const event::Launching& 
   attempt.token = data.token;
   attempt.push_secret = data.push_secret;
   attempt.nodes = data.nodes;
+  attempt.size = data.size.value_or(sweep.shape(event.id.trial).nodes);
   trial.attempts += 1;
   sweep.unstarted.erase(event.id.trial);
   sweep.awaiting_decision.erase(event.id.trial);
   sweep.last_launch = event.number;
-  sweep.nodes_in_flight += sweep.shape(event.id.trial).nodes;
+  sweep.nodes_in_flight += attempt.size;
   state.tokens[attempt.token] = event.id;
   if (!attempt.push_secret.empty()) state.secrets[attempt.push_secret] = event.id;
   sweep.live.emplace(event.id.trial, std::move(attempt));
@@ -122,6 +123,10 @@ void on_running(State& state, const db::Event& event, const event::Running& data
   LiveAttempt& attempt = live_of(sweep, event.id);
   attempt.phase = AttemptPhase::running;
   attempt.started = data.started;
+  if (data.size) {
+    sweep.nodes_in_flight += *data.size - attempt.size;
+    attempt.nodes = attempt.size = *data.size;
+  }
   trial_of(sweep, event.id).phase = TrialPhase::running;
 }
 
@@ -140,7 +145,8 @@ void on_ended(State& state, const db::Event& event, const event::Ended& data) {
   state.tokens.erase(attempt.token);
   state.secrets.erase(attempt.push_secret);
   if (!attempt.push_secret.empty()) state.past_secrets.insert(attempt.push_secret);
-  sweep.nodes_in_flight -= sweep.shape(event.id.trial).nodes;
+  sweep.nodes_in_flight -= attempt.size;
+  if (attempt.started > 0 || data.started) trial.nodes = data.size.value_or(attempt.size);
   sweep.node_seconds += data.node_seconds.value_or(0);
   sweep.live.erase(event.id.trial);
 

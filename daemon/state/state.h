@@ -27,6 +27,7 @@ struct LiveAttempt {
   std::string handle;       ///< empty while launching
   AttemptPhase phase = AttemptPhase::launching;
   int nodes = 1;       ///< that cost: what the backend takes
+  int size = 1;        ///< nodes as the sweep file counts them; of an elastic one the most so far
   double started = 0;  ///< Unix seconds; 0 = not yet
   std::string fenced;  ///< why it was told to end itself; empty = it was not
 };
@@ -35,6 +36,7 @@ struct TrialState {
   TrialPhase phase = TrialPhase::pending;
   std::uint32_t shape = 0;    ///< index into SweepState::shapes
   std::int32_t attempts = 0;  ///< made so far
+  std::int32_t nodes = 0;     ///< of the latest attempt that ran; 0 = none has
   std::int32_t failures = 0;  ///< attempts that failed, since submission or the last retry request
   std::int32_t no_progress_exits = 0;  ///< stops and losses in a row that got no step further
   std::int64_t best_step = 0;          ///< the furthest that can be resumed from
@@ -84,6 +86,10 @@ struct SweepState {
   bool has_configuration(std::int64_t trial) const { return !bayes || trial <= configured; }
   const jobspec::Resources& shape(std::int64_t trial) const {
     return shapes[trials[static_cast<std::size_t>(trial - 1)].shape];
+  }
+  /// The same with the nodes of its attempt.
+  jobspec::Resources shape_of(const LiveAttempt& attempt) const {
+    return shape(attempt.id.trial).at_most(attempt.size);
   }
 };
 

@@ -115,8 +115,8 @@ TEST(Events, EveryKindIsListedOnceWithItsFields) {
     EXPECT_FALSE(kind.about.empty()) << kind.name;
   }
   EXPECT_EQ(names.size(), 25u);
-  EXPECT_THAT(event_kinds()[1].fields,
-              ElementsAre("token", "push_secret", "folder", "backend", "nodes", "ranks"));
+  EXPECT_THAT(event_kinds()[1].fields, ElementsAre("token", "push_secret", "folder", "backend",
+                                                   "nodes", "ranks", "size", "size_reason"));
 }
 
 }  // namespace

@@ -58,9 +58,13 @@ class FakeBackend : public daemon::Backend {
   explicit FakeBackend(FakeCluster& cluster) : cluster_(cluster) {}
   std::string name() const override { return "fake"; }
 
-  bool has_room(const jobspec::Resources&,
+  bool has_room(const jobspec::Resources& wanted,
                 const std::vector<jobspec::Resources>& running) const override {
     ++cluster_.room_asked;
+    int nodes = wanted.nodes;
+    for (const auto& one : running)
+      nodes += one.nodes;
+    if (cluster_.nodes > 0 && nodes > cluster_.nodes) return false;
     return static_cast<int>(running.size()) < cluster_.room;
   }
 
@@ -112,6 +116,8 @@ class FakeBackend : public daemon::Backend {
       status.exit_code = job.exit_code;
       status.cancelled = job.cancelled;
       status.node_list = "n1";
+      status.nodes = job.nodes;
+      status.node_failed = job.node_failed;
       status.started = job.started;
       status.warned = job.warned;
       result.push_back(status);

@@ -32,6 +32,8 @@ struct FakeJob {
   int unfenced = 1'000'000;  ///< steps that it still makes when it is fenced
   int cancels = 0;
   bool killed = false;  ///< the last one was by force
+  int nodes = 0;        ///< that it got; 0 = the backend does not say
+  bool node_failed = false;
 };
 
 struct FakeCluster {
@@ -43,6 +45,7 @@ struct FakeCluster {
   int looks = 0;
   int room = 1000;     ///< jobs at once
   int room_asked = 0;  ///< times
+  int nodes = 0;       ///< of all jobs together; 0 = any number
   /// What becomes of a submission; by default it is accepted.
   std::function<daemon::SubmitOutcome(const daemon::LaunchRequest&)> on_submit;
   std::string script;  ///< of each job; empty = it has none

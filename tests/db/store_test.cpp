@@ -99,6 +99,7 @@ TEST_F(StoreTest, AttemptReadsBackAsWritten) {
   row.state = AttemptState::failed;
   row.handle = "4711";
   row.eligible = 1700000001.5;
+  row.size_reason = "8 -> 3 nodes";
   row.ended = 1700000050.125;
   row.reason = "rank 1 died";
   row.exit_code = 137;
@@ -116,6 +117,7 @@ TEST_F(StoreTest, AttemptReadsBackAsWritten) {
   EXPECT_EQ(found->folder, "/runs/1.1.1");
   EXPECT_EQ(found->launched, 1700000001);
   EXPECT_EQ(found->eligible, 1700000001.5);
+  EXPECT_EQ(found->size_reason, "8 -> 3 nodes");
   EXPECT_EQ(found->started, 1700000002);
   EXPECT_EQ(found->ended, 1700000050.125);
   EXPECT_EQ(found->nodes, 2);

@@ -26,6 +26,28 @@ class TrialFile : public ::testing::Test {
   const std::filesystem::path& folder_ = temp_.path();
 };
 
+TEST_F(TrialFile, RangesOfNodesRoundTrip) {
+  Trial trial;
+  trial.resources.nodes = 8;
+  trial.resources.min_nodes = 2;
+  write_trial(trial, folder_ / "trial.yaml");
+  const Resources back = read_trial(folder_ / "trial.yaml").resources;
+  EXPECT_EQ(back.nodes, 8);
+  EXPECT_EQ(back.min_nodes, 2);
+  EXPECT_EQ(back.fewest_nodes(), 2);
+  EXPECT_EQ(back.at_most(5).nodes, 5);
+  EXPECT_TRUE(back.at_most(5).elastic());
+  EXPECT_EQ(back.at_most(20).nodes, 8);
+  EXPECT_FALSE(back.at_most(2).elastic()) << "no choice is left";
+}
+
+TEST_F(TrialFile, ARangeOfOneSizeIsThatSize) {
+  const Trial trial =
+      read_trial(write("train: {}\nresources: {nodes: {min: 4, max: 4}, ranks_per_node: 2}\n"));
+  EXPECT_FALSE(trial.resources.elastic());
+  EXPECT_EQ(trial.resources.ranks(), 8);
+}
+
 TEST_F(TrialFile, RoundTrips) {
   Trial trial;
   trial.seed = 7;

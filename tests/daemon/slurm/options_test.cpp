@@ -82,6 +82,18 @@ TEST(SlurmOptionTables, ExclusiveOfAllOrOfOtherUsers) {
   EXPECT_THROW(shared("group"), BadOption);
 }
 
+TEST(SlurmOptionTables, ARangeOfNodesLeavesTheTasksOpen) {
+  Description d;
+  set_options(d, {{"nodes", "2-8"}, {"cpus-per-task", "12"}});
+  EXPECT_EQ(d.get().min_nodes, 2u);
+  EXPECT_EQ(d.get().max_nodes, 8u);
+  EXPECT_EQ(d.get().num_tasks, NO_VAL) << "Slurm would take no more nodes than tasks";
+  EXPECT_EQ(d.get().min_cpus, 24u) << "of the fewest nodes";
+  EXPECT_EQ(shape_of(d.get()).nodes, 2);
+  for (const char* wrong : {"2-", "-8", "2-x", "a"})
+    EXPECT_THROW(set_options(d, {{"nodes", wrong}}), BadOption) << wrong;
+}
+
 TEST(SlurmOptionTables, FieldsOfTheDescription) {
   Description d;
   set_options(d, {{"partition", "main,long"},

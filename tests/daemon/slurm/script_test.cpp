@@ -47,6 +47,19 @@ TEST(SlurmScript, WithEverythingIsTheGoldenFile) {
   EXPECT_EQ(batch_script(job), test::read_file(golden / "setup.sh"));
 }
 
+TEST(SlurmScript, ARangeOfNodesIsReadInTheJob) {
+  BatchScript job = plain();
+  job.request.resources.min_nodes = 2;
+  const std::string script = batch_script(job);
+  EXPECT_THAT(script, testing::HasSubstr("#SBATCH --nodes=2-4\n"));
+  EXPECT_THAT(script, testing::Not(testing::HasSubstr("#SBATCH --ntasks=")));
+  EXPECT_THAT(script, testing::Not(testing::HasSubstr("#SBATCH --ntasks-per-node=")));
+  EXPECT_THAT(script, testing::HasSubstr("#SBATCH --cpus-per-task=16\n"));
+  EXPECT_THAT(script, testing::HasSubstr("  --nodes=\"$SLURM_JOB_NUM_NODES\" "
+                                         "--ntasks=$((SLURM_JOB_NUM_NODES * 2)) "
+                                         "--ntasks-per-node=2 "));
+}
+
 TEST(SlurmScript, ProgramsOfUsersAreStartedAsOftenAsTheyAsk) {
   BatchScript job = plain();
   job.request.launch = jobspec::LaunchMode::per_node;

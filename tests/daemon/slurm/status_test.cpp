@@ -43,6 +43,13 @@ TEST(SlurmStatus, WaitingJobs) {
   EXPECT_EQ(slurm_status(job("RUNNING", {{"eligible", 990}})).eligible, 990);
 }
 
+TEST(SlurmStatus, TellsHowManyNodesItGot) {
+  EXPECT_EQ(slurm_status(job("RUNNING", {{"node_count", 2}})).nodes, 2);
+  EXPECT_EQ(slurm_status(job("RUNNING")).nodes, 0) << "an agent of an earlier version";
+  EXPECT_EQ(slurm_status(job("PENDING", {{"nodes", ""}, {"node_count", 8}})).nodes, 0)
+      << "what it asks for is not what it got";
+}
+
 TEST(SlurmStatus, AReasonThatNeverClearsIsSaidAsSuch) {
   const auto reason = [](const char* name) {
     return slurm_status(job("PENDING", {{"reason", name}})).reason;
