@@ -62,6 +62,27 @@ constexpr std::array table{
             "and what it cost.",
             "thalweg compare 12 --by optimizer.name --target 0.12", make_compare,
             "best results result rank report leaderboard summary"},
+    Command{
+        "batch", "how far larger batches save steps, and the critical batch",
+        "Steps to the target by global batch, each batch at its best configuration, and the fit "
+        "steps = fewest (1 + critical batch / batch): up to about the critical batch a larger "
+        "one saves steps, beyond it only costs samples.",
+        "thalweg batch 12\nthalweg batch 12 13 --target 0.14", make_batch,
+        "critical noise scale hyperbola"},
+    Command{"scaling", "what more ranks and nodes gain: speed-up and efficiency",
+            "Each row next to the one of the fewest ranks that differs by nothing else: with the "
+            "same batch it is strong scaling, with the same batch a rank weak scaling.",
+            "thalweg scaling 12", make_scaling, "speedup efficiency weak strong"},
+    Command{"pareto", "time against node time: configurations that nobody beats in both",
+            "One frontier for each target of the sweep, from medians over the seeds.",
+            "thalweg pareto 12\nthalweg pareto 12 13 --all --csv", make_pareto,
+            "frontier tradeoff cost"},
+    Command{"profile", "score optimizers, or others, over several sweeps",
+            "Each sweep is a workload with a target. The score is the area under the performance "
+            "profile (Dolan and More; AlgoPerf): 1 is fastest everywhere, 0 never within 4 times "
+            "the best.",
+            "thalweg profile 12 13 14 --by optimizer.name --best-over optimizer.lr", make_profile,
+            "algoperf score benchmark"},
     Command{"curve", "plot a metric of one or several trials",
             "The last word is the metric where it is no id. --list names the metrics.",
             "thalweg curve 12.3 train/loss --log\n"

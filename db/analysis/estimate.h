@@ -11,6 +11,12 @@ struct Estimate {
   double median = std::numeric_limits<double>::quiet_NaN();
   double low = std::numeric_limits<double>::quiet_NaN();
   double high = std::numeric_limits<double>::quiet_NaN();
+
+  static void each_field(auto& e, auto&& field) {
+    field("median", e.median);
+    field("low", e.low);
+    field("high", e.high);
+  }
 };
 
 }  // namespace thalweg::db::analysis

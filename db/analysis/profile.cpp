@@ -1,8 +1,14 @@
 #include "db/analysis/profile.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <stdexcept>
+
+#include "db/analysis/compare.h"
 
 namespace thalweg::db::analysis {
 
@@ -35,6 +41,103 @@ std::vector<double> profile_scores(const Times& times, double most) {
     scores.push_back(area / ((most - 1) * static_cast<double>(ratios.size())));
   }
   return scores;
+}
+
+std::vector<double> profile_scores_trapezoid(const Times& times, double most) {
+  constexpr int points = 100;
+  std::vector<double> scores;
+  for (const auto& ratios : ratios_to_best(times)) {
+    const auto at = [&](int i) { return profile_at(ratios, 1 + (most - 1) * i / (points - 1)); };
+    double area = 0;
+    for (int i = 0; i + 1 < points; ++i)
+      area += (at(i) + at(i + 1)) / 2;
+    scores.push_back(area / (points - 1));
+  }
+  return scores;
+}
+
+Times competition_times(Times times, const std::vector<HeldOut>& held_out, double most) {
+  constexpr double missed = std::numeric_limits<double>::infinity();
+  for (auto& row : times)
+    for (const HeldOut& pair : held_out)
+      if (std::isinf(row.at(pair.base))) row.at(pair.variant) = missed;
+  const Times ratios = ratios_to_best(times);
+  Times kept;
+  for (std::size_t s = 0; s < times.size(); ++s) {
+    auto& row = times[s];
+    for (std::size_t w = 0; w < row.size(); ++w)
+      if (!(ratios[s][w] <= most)) row[w] = missed;
+    for (const HeldOut& pair : held_out)
+      if (std::isinf(row[pair.variant])) row[pair.base] = missed;
+    auto& left = kept.emplace_back();
+    for (std::size_t w = 0; w < row.size(); ++w)
+      if (std::none_of(held_out.begin(), held_out.end(),
+                       [&](const HeldOut& pair) { return pair.variant == w; }))
+        left.push_back(row[w]);
+  }
+  return kept;
+}
+
+namespace {
+
+std::string name_of(const ComparisonRow& row) {
+  std::string name;
+  for (const auto& [parameter, value] : row.group)
+    name += (name.empty() ? "" : ", ") + value.to_text();
+  return name;
+}
+
+using ByGroup = std::map<std::string, std::vector<double>>;
+
+/// Fills place `w` of every group that the sweep has.
+void add_workload(ReadStore& store, std::int64_t sweep, const ProfileOptions& options,
+                  std::size_t w, std::size_t workloads, ByGroup& groups) {
+  CompareOptions wanted;
+  wanted.by = options.by;
+  wanted.best_over = options.best_over;
+  const Comparison comparison = compare(store, sweep, wanted);
+  if (!comparison.target)
+    throw std::invalid_argument(
+        fmt::format("sweep {} has no target: profiles are of times to targets", sweep));
+  for (const ComparisonRow& row : comparison.rows) {
+    auto [found, fresh] = groups.try_emplace(name_of(row));
+    if (fresh) found->second.assign(workloads, std::numeric_limits<double>::infinity());
+    const double time = options.steps ? row.steps_to_target.median : row.seconds_to_target.median;
+    if (!std::isnan(time)) found->second[w] = time;
+  }
+}
+
+}  // namespace
+
+ProfileStudy study_profiles(ReadStore& store, const std::vector<std::int64_t>& sweeps,
+                            const ProfileOptions& options) {
+  if (options.by.empty())
+    throw std::invalid_argument("by what? (by=optimizer.name: each of its values is scored)");
+  ProfileStudy study;
+  study.sweeps = sweeps;
+  study.by = options.by;
+  study.unit = options.steps ? "steps" : "seconds";
+  ByGroup groups;
+  for (std::size_t w = 0; w < sweeps.size(); ++w)
+    add_workload(store, sweeps[w], options, w, sweeps.size(), groups);
+  Times times;
+  for (const auto& [name, of_group] : groups)
+    times.push_back(of_group);
+  const Times ratios = ratios_to_best(times);
+  const auto scores = options.trapezoid ? profile_scores_trapezoid(times) : profile_scores(times);
+  std::size_t at = 0;
+  for (const auto& [name, of_group] : groups) {
+    study.rows.push_back({name, scores[at], times[at], ratios[at]});
+    ++at;
+  }
+  std::stable_sort(study.rows.begin(), study.rows.end(),
+                   [](const ProfileRow& a, const ProfileRow& b) { return a.score > b.score; });
+  study.notes.push_back(
+      fmt::format("score: the area under the performance profile from 1 to 4 times the best time{}",
+                  options.trapezoid ? ", as a trapezoid over 100 points" : ""));
+  if (sweeps.size() < 3)
+    study.notes.push_back("profiles are meant for many workloads: a sweep each");
+  return study;
 }
 
 }  // namespace thalweg::db::analysis

@@ -3,7 +3,13 @@
 // arXiv:2306.07179, section 4.4).
 #pragma once
 
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
 #include <vector>
+
+#include "db/store.h"
 
 namespace thalweg::db::analysis {
 
@@ -23,5 +29,59 @@ double profile_at(const std::vector<double>& ratios, double tau);
 /// `most` times the best. AlgoPerf's own code takes the trapezoid over 100 points, which differs by
 /// up to 0.002.
 std::vector<double> profile_scores(const Times& times, double most = 4);
+
+/// The same as AlgoPerf's own code computes it: the trapezoid over 100 points from 1 to `most`.
+std::vector<double> profile_scores_trapezoid(const Times& times, double most = 4);
+
+/// A workload's variant that only confirms a result.
+struct HeldOut {
+  std::size_t variant = 0, base = 0;  ///< places of workloads
+};
+/// The competition's rules: a held-out time counts only with its base's, times of more than `most`
+/// times the best are misses, and a base counts only where its held-out variants do. Without the
+/// held-out workloads, in the order of the others.
+Times competition_times(Times times, const std::vector<HeldOut>& held_out, double most = 4);
+
+struct ProfileRow {
+  std::string group;  ///< "adamw", or values of several parameters: "adamw, cosine"
+  double score = 0;
+  std::vector<double> times;   ///< to each sweep's target; infinity: missed
+  std::vector<double> ratios;  ///< to the best of each sweep
+
+  static void each_field(auto& e, auto&& field) {
+    field("group", e.group);
+    field("score", e.score);
+    field("times", e.times);
+    field("ratios", e.ratios);
+  }
+};
+
+struct ProfileStudy {
+  std::vector<std::int64_t> sweeps;  ///< a workload each
+  std::vector<std::string> by;
+  std::string unit;              ///< "seconds" or "steps"
+  std::vector<ProfileRow> rows;  ///< best first
+  std::vector<std::string> notes;
+
+  static void each_field(auto& e, auto&& field) {
+    field("sweeps", e.sweeps);
+    field("by", e.by);
+    field("unit", e.unit);
+    field("rows", e.rows);
+    field("notes", e.notes);
+  }
+};
+
+struct ProfileOptions {
+  std::vector<std::string> by;         ///< what is compared: parameters that every sweep varies
+  std::vector<std::string> best_over;  ///< each group at its best values of these
+  bool steps = false;                  ///< instead of seconds
+  bool trapezoid = false;
+};
+
+/// Each sweep is a workload; groups that a sweep does not have missed it. Throws
+/// std::invalid_argument where a sweep is not there or has no target or no such parameter.
+ProfileStudy study_profiles(ReadStore& store, const std::vector<std::int64_t>& sweeps,
+                            const ProfileOptions& options);
 
 }  // namespace thalweg::db::analysis

@@ -347,28 +347,23 @@ TEST(Profile, AlgoPerfsPublishedScores) {
     times.push_back(row);
   }
   ASSERT_EQ(times.size(), 11u);
-  // The competition's rules: a held-out time counts only with its base's, times over 4 x the best
-  // are misses, and a base workload counts only with its held-out variant's.
-  for (auto& row : times) {
-    for (std::size_t h = 0; h < 6; ++h) {
-      if (std::isinf(row[kBaseOf[h]])) row[8 + h] = kInfinity;
-    }
-  }
-  const Times ratios = ratios_to_best(times);
-  for (std::size_t s = 0; s < times.size(); ++s) {
-    for (std::size_t w = 0; w < 14; ++w) {
-      if (!(ratios[s][w] <= 4)) times[s][w] = kInfinity;
-    }
-    for (std::size_t h = 0; h < 6; ++h) {
-      if (std::isinf(times[s][8 + h])) times[s][kBaseOf[h]] = kInfinity;
-    }
-    times[s].resize(8);
-  }
-  const auto scores = profile_scores(times);
+  std::vector<HeldOut> held_out;
+  for (std::size_t h = 0; h < 6; ++h)
+    held_out.push_back({8 + h, kBaseOf[h]});
+  times = competition_times(std::move(times), held_out);
+  ASSERT_EQ(times.front().size(), 8u);
+  const auto scores = profile_scores(times), theirs = profile_scores_trapezoid(times);
   for (std::size_t s = 0; s < scores.size(); ++s) {
-    EXPECT_NEAR(scores[s], published[s], 0.002)
-        << "row " << s;  // theirs is a trapezoid over 100 points
+    EXPECT_NEAR(theirs[s], published[s], 0.00005) << "row " << s;  // 4 decimals
+    EXPECT_NEAR(scores[s], published[s], 0.002) << "row " << s;    // in closed form
   }
+}
+
+TEST(Profile, AHeldOutWorkloadOnlyConfirms) {
+  // Two workloads, the second with a variant. The second submission misses the variant, the third
+  // takes more than 4 times the best.
+  const Times times = competition_times({{1, 1, 1}, {1, 1, kInfinity}, {5, 1, 1}}, {{2, 1}});
+  EXPECT_EQ(times, (Times{{1, 1}, {1, kInfinity}, {kInfinity, 1}}));
 }
 
 }  // namespace

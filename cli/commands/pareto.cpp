@@ -1,0 +1,51 @@
+// thalweg pareto: time against node time to a target, and what nobody beats in both.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/commands/studies.h"
+#include "cli/commands/table.h"
+#include "cli/output/format.h"
+
+namespace thalweg::cli {
+namespace {
+
+struct Options : StudyOptions {
+  std::optional<double> target;
+  bool all = false;
+};
+
+int pareto(Context& context, const Options& options) {
+  const Json answer =
+      ask_study(context, options, "pareto",
+                {{"target", options.target ? fmt::format("{}", *options.target) : std::string()}});
+  std::vector<StudyColumn> columns;
+  if (list_at(answer, "sweeps").size() > 1) columns.push_back({"sweep", "sweep", format_number});
+  columns.push_back({"target", text_at(answer, "metric"), format_number});
+  for (const std::string& name : texts_at(answer, "by"))
+    columns.push_back({"group/" + name, last_part(name)});
+  columns.push_back({"seconds", "time", format_duration});
+  columns.push_back({"node_seconds", "node time", format_duration});
+  columns.push_back({"reached", "reached", format_number, 1});
+  columns.push_back({"n", "n", format_number, 1});
+  const bool every = options.all || options.format.csv;
+  if (every) columns.push_back({"frontier", "frontier"});
+  Json rows = Json::array();
+  for (const Json& row : list_at(answer, "rows"))
+    if (every || flag_at(row, "frontier")) rows.push_back(row);
+  print_study(context, options, answer, study_table(rows, columns));
+  return exit_ok;
+}
+
+}  // namespace
+
+Action make_pareto(Arguments& arguments) {
+  auto options = std::make_shared<Options>();
+  add_study_options(arguments, *options);
+  arguments.option("--target", "VALUE", options->target,
+                   "times to this value only (default: one frontier for each of the targets)");
+  arguments.flag("--all", options->all, "print also what something else beats in both");
+  return [options](Context& context) { return pareto(context, *options); };
+}
+
+}  // namespace thalweg::cli

@@ -1,0 +1,66 @@
+// thalweg profile: one score over several sweeps, each of them a workload.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands/studies.h"
+#include "cli/commands/table.h"
+#include "cli/output/format.h"
+#include "cli/output/text.h"
+
+namespace thalweg::cli {
+namespace {
+
+struct Options : StudyOptions {
+  std::vector<std::string> by, best_over;
+  bool steps = false, compat = false;
+};
+
+int profile(Context& context, const Options& options) {
+  const Json answer = ask_study(context, options, "profile",
+                                {{"by", join(options.by, ",")},
+                                 {"best_over", join(options.best_over, ",")},
+                                 {"unit", options.steps ? "steps" : ""},
+                                 {"compat", options.compat ? "1" : ""}});
+  const Json& sweeps = list_at(answer, "sweeps");
+  std::vector<Column> columns{{"group", join(texts_at(answer, "by"), ", ")},
+                              {"score", "score", Align::right}};
+  for (const Json& sweep : sweeps)
+    columns.push_back({"sweep_" + plain_text(sweep), "sweep " + plain_text(sweep), Align::right});
+  Table table(columns);
+  for (const Json& row : list_at(answer, "rows")) {
+    const auto score = number_at(row, "score");
+    std::vector<Cell> cells{{printable(text_at(row, "group"))},
+                            {fmt::format("{:.4f}", score.value_or(NAN)), format_number(score)}};
+    for (const Json& ratio : list_at(row, "ratios")) {
+      const auto value = number_of(ratio);
+      const bool there = value && std::isfinite(*value);
+      cells.emplace_back(there ? fmt::format("{:.2f}×", *value) : unknown_mark, plain_text(ratio));
+    }
+    table.add(std::move(cells));
+  }
+  print_study(context, options, answer, table);
+  return exit_ok;
+}
+
+}  // namespace
+
+Action make_profile(Arguments& arguments) {
+  auto options = std::make_shared<Options>();
+  add_study_options(arguments, *options);
+  Argument& by = arguments.option("--by", "A,B", options->by,
+                                  "what is scored: each value of these parameters");
+  by.required = true;
+  by.completes = Completes::group;
+  arguments
+      .option("--best-over", "A,B", options->best_over,
+              "each at its best values of these, as in compare")
+      .completes = Completes::group;
+  arguments.flag("--steps", options->steps, "steps to the target instead of seconds");
+  arguments.flag("--compat", options->compat,
+                 "the area as AlgoPerf's code has it: a trapezoid over 100 points");
+  return [options](Context& context) { return profile(context, *options); };
+}
+
+}  // namespace thalweg::cli

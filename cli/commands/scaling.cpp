@@ -1,0 +1,56 @@
+// thalweg scaling: what more ranks gain.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <set>
+
+#include "cli/commands/studies.h"
+#include "cli/commands/table.h"
+#include "cli/output/format.h"
+#include "cli/output/text.h"
+
+namespace thalweg::cli {
+namespace {
+
+std::string times(std::optional<double> value) {
+  return value ? fmt::format("{:.2f}", *value) : unknown_mark;
+}
+
+int scaling(Context& context, const StudyOptions& options) {
+  const Json answer = ask_study(context, options, "scaling", {});
+  std::vector<StudyColumn> columns;
+  for (const std::string& name : texts_at(answer, "by"))
+    columns.push_back({"series/" + name, last_part(name)});
+  columns.push_back({"kind", "scaling"});
+  columns.push_back({"nodes", "nodes", format_number, 2});
+  columns.push_back({"ranks", "ranks", format_number});
+  columns.push_back({"batch", "batch", format_number});
+  columns.push_back({"trials", "n", format_number, 4});
+  columns.push_back({"samples_per_s", "samples/s", format_rate});
+  columns.push_back({"speedup", "speed-up", times});
+  columns.push_back({"efficiency", "efficiency", times});
+  columns.push_back({"tflops", "TFLOP/s", format_number, 1});
+  columns.push_back({"seconds_to_target", "time to target", format_duration, 3});
+  columns.push_back({"node_seconds_to_target", "node time", format_duration, 3});
+  print_study(context, options, answer, study_table(list_at(answer, "rows"), columns));
+  if (options.format.json || options.format.csv) return exit_ok;
+  std::set<std::string> told;  // series
+  for (const Json& row : list_at(answer, "rows")) {
+    if (flag_at(row, "worth") || !told.insert(member(row, "series").dump()).second) continue;
+    const std::string series = parameter_label(member(row, "series"));
+    context.out << "note: " << printable(series) << (series.empty() ? "" : ": ")
+                << count_at(row, "ranks") << " ranks gain less than half of what they cost\n";
+  }
+  return exit_ok;
+}
+
+}  // namespace
+
+Action make_scaling(Arguments& arguments) {
+  auto options = std::make_shared<StudyOptions>();
+  add_study_options(arguments, *options);
+  return [options](Context& context) { return scaling(context, *options); };
+}
+
+}  // namespace thalweg::cli

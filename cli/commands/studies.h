@@ -1,0 +1,42 @@
+// What the statistics over one or several sweeps share: batch, scaling, pareto, profile.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/commands/common.h"
+
+namespace thalweg::cli {
+
+struct StudyOptions {
+  std::vector<std::string> ids;
+  Format format;
+};
+/// The ids of sweeps (default: the newest), --json and --csv.
+void add_study_options(Arguments& arguments, StudyOptions& options);
+
+/// The controller's answer to GET /v1/<name>?sweeps=… with further pairs of the query; empty values
+/// are left out. Throws CommandError where an id is no sweep.
+Json ask_study(Context& context, const StudyOptions& options, const std::string& name,
+               const std::vector<std::pair<std::string, std::string>>& query);
+
+/// A column for each of these members of the rows: key, title, and how a number is shown (texts
+/// stand as they are).
+struct StudyColumn {
+  std::string key, title;
+  std::function<std::string(std::optional<double>)> show{};
+  int leaves = 0;  ///< as Column::leaves
+};
+/// A member of a row; of a map within it where `key` has a "/": "chosen/optimizer.lr"; of an
+/// estimate its median.
+const Json& study_member(const Json& row, const std::string& key);
+Table study_table(const Json& rows, const std::vector<StudyColumn>& columns);
+
+/// The answer as --json, --csv or the table, with the notes below.
+void print_study(Context& context, const StudyOptions& options, const Json& answer,
+                 const Table& table);
+
+}  // namespace thalweg::cli

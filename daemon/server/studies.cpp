@@ -1,0 +1,100 @@
+// GET /v1/batch, /v1/scaling, /v1/pareto, /v1/profile: statistics over one or several sweeps.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "daemon/api/fields.h"
+#include "daemon/server/endpoints.h"
+#include "daemon/server/params.h"
+#include "db/analysis/critical_batch.h"
+#include "db/analysis/pareto.h"
+#include "db/analysis/profile.h"
+#include "db/analysis/scaling.h"
+
+namespace thalweg::daemon {
+
+using boost::asio::awaitable;
+using nlohmann::json;
+
+namespace {
+
+using Sweeps = std::vector<std::int64_t>;
+
+/// `sweeps=12,13`, each once.
+Sweeps sweeps_of(const App& app, const Request& request) {
+  Sweeps sweeps;
+  for (const std::string& name : query_names(request, "sweeps")) {
+    const jobspec::Id id = parse_id(name);
+    if (id.trial != 0) throw HttpError(400, "sweeps=" + name + ": expected numbers of sweeps");
+    known_sweep(app, id.sweep);
+    if (std::find(sweeps.begin(), sweeps.end(), id.sweep) == sweeps.end())
+      sweeps.push_back(id.sweep);
+  }
+  if (sweeps.empty()) throw HttpError(400, "sweeps is missing: sweeps=12,13");
+  return sweeps;
+}
+
+std::optional<double> target_of(const Request& request) {
+  const std::string text = query_text(request, "target");
+  if (text.empty()) return std::nullopt;
+  const json value = json::parse(text, nullptr, false);
+  if (!value.is_number()) throw HttpError(400, "target=" + text + ": expected a number");
+  return value.get<double>();
+}
+
+/// Runs `study` beside the writer; what is wrong with the request is the client's mistake. To be
+/// given a variable: g++ 12 destroys temporaries of a co_await expression twice.
+template <class Study>
+awaitable<Response> answer(App& app, Study study) {
+  const auto work = [study](db::ReadStore& store) {
+    try {
+      return json_response(api::to_json(study(store)));
+    } catch (const std::invalid_argument& error) {
+      throw HttpError(400, error.what());
+    }
+  };
+  co_return co_await app.reader.run(work);
+}
+
+}  // namespace
+
+awaitable<Response> get_batch(App& app, const Request& request) {
+  const Sweeps sweeps = sweeps_of(app, request);
+  const auto target = target_of(request);
+  const auto study = [sweeps, target](db::ReadStore& store) {
+    return db::analysis::study_batches(store, sweeps, target);
+  };
+  co_return co_await answer(app, study);
+}
+
+awaitable<Response> get_scaling(App& app, const Request& request) {
+  const Sweeps sweeps = sweeps_of(app, request);
+  const auto study = [sweeps](db::ReadStore& store) {
+    return db::analysis::study_scaling(store, sweeps);
+  };
+  co_return co_await answer(app, study);
+}
+
+awaitable<Response> get_pareto(App& app, const Request& request) {
+  const Sweeps sweeps = sweeps_of(app, request);
+  const auto target = target_of(request);
+  const auto study = [sweeps, target](db::ReadStore& store) {
+    return db::analysis::study_pareto(store, sweeps, target);
+  };
+  co_return co_await answer(app, study);
+}
+
+awaitable<Response> get_profile(App& app, const Request& request) {
+  const Sweeps sweeps = sweeps_of(app, request);
+  db::analysis::ProfileOptions options;
+  options.by = query_names(request, "by");
+  options.best_over = query_names(request, "best_over");
+  options.steps = query_text(request, "unit") == "steps";
+  options.trapezoid = query_text(request, "compat") == "1";
+  const auto study = [sweeps, options](db::ReadStore& store) {
+    return db::analysis::study_profiles(store, sweeps, options);
+  };
+  co_return co_await answer(app, study);
+}
+
+}  // namespace thalweg::daemon

@@ -1,0 +1,268 @@
+// The fit is one-dimensional: for a given B_crit the best S_min is a mean of logs. So the search is
+// a grid over log B_crit and a golden section, without starting values that could mislead.
+#include "db/analysis/critical_batch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <stdexcept>
+
+#include "db/analysis/bootstrap.h"
+#include "db/analysis/records.h"
+#include "jobspec/metric_names.h"
+
+namespace thalweg::db::analysis {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+using Points = std::vector<std::pair<double, double>>;
+
+/// Student's t, 97.5 %, by degrees of freedom from 1.
+double t_quantile(std::size_t freedom) {
+  constexpr double table[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306,
+                              2.262,  2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
+                              2.110,  2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064,
+                              2.060,  2.056, 2.052, 2.048, 2.045, 2.042};
+  constexpr double normal = 1.96;
+  return freedom <= std::size(table) ? table[freedom - 1] : normal;
+}
+
+struct Residuals {
+  double log_s_min = 0;
+  double squares = 0;
+};
+
+Residuals residuals_at(const Points& points, double log_b_crit) {
+  const double b_crit = std::exp(log_b_crit);
+  std::vector<double> logs;
+  double sum = 0;
+  for (const auto& [batch, steps] : points) {
+    logs.push_back(std::log(steps) - std::log1p(b_crit / batch));
+    sum += logs.back();
+  }
+  Residuals residuals;
+  residuals.log_s_min = sum / static_cast<double>(points.size());
+  for (const double log : logs)
+    residuals.squares += (log - residuals.log_s_min) * (log - residuals.log_s_min);
+  return residuals;
+}
+
+/// Where `value` is least between the two ends, which enclose one minimum.
+template <class Function>
+double golden_section(Function value, double low, double high) {
+  const double ratio = (std::sqrt(5.0) - 1) / 2;
+  constexpr int rounds = 100;
+  for (int i = 0; i < rounds; ++i) {
+    const double a = high - ratio * (high - low), b = low + ratio * (high - low);
+    (value(a) < value(b) ? high : low) = value(a) < value(b) ? b : a;
+  }
+  return (low + high) / 2;
+}
+
+/// The crossing of `value` and `level` between an end inside and one outside.
+template <class Function>
+double crossing(Function value, double inside, double outside, double level) {
+  constexpr int rounds = 100;
+  for (int i = 0; i < rounds; ++i) {
+    const double middle = (inside + outside) / 2;
+    (value(middle) <= level ? inside : outside) = middle;
+  }
+  return inside;
+}
+
+}  // namespace
+
+std::optional<BatchFit> fit_batches(const Points& points) {
+  std::set<double> batches;
+  for (const auto& [batch, steps] : points)
+    batches.insert(batch);
+  if (batches.size() < 3) return std::nullopt;
+  // Beyond a thousandth of the smallest or a thousand times the largest batch nothing is told
+  // apart.
+  constexpr double far = 1000;
+  constexpr int grid = 400;
+  const double first = std::log(*batches.begin() / far), last = std::log(*batches.rbegin() * far);
+  const double width = (last - first) / grid;
+  const auto squares = [&](double u) { return residuals_at(points, u).squares; };
+  int best = 0;
+  for (int i = 1; i <= grid; ++i)
+    if (squares(first + i * width) < squares(first + best * width)) best = i;
+  const double u = golden_section(squares, first + std::max(0, best - 1) * width,
+                                  first + std::min(grid, best + 1) * width);
+  const Residuals least = residuals_at(points, u);
+  const auto freedom = points.size() - 2;
+  const double t = t_quantile(freedom);
+  const double level = least.squares * (1 + t * t / static_cast<double>(freedom));
+  BatchFit fit;
+  fit.s_min = std::exp(least.log_s_min);
+  fit.b_crit = std::exp(u);
+  fit.e_min = fit.s_min * fit.b_crit;
+  fit.residual = std::sqrt(least.squares / static_cast<double>(points.size()));
+  fit.within = best > 0 && best < grid;
+  fit.low = squares(first) <= level ? 0 : std::exp(crossing(squares, u, first, level));
+  fit.high = squares(last) <= level ? infinity : std::exp(crossing(squares, u, last, level));
+  return fit;
+}
+
+std::string regime_of(double batch, double critical_batch) {
+  const double derivative = -1 / (1 + batch / critical_batch);
+  constexpr double steep = -0.8, flat = -0.2;
+  return derivative < steep  ? "perfect scaling"
+         : derivative > flat ? "maximal data parallelism"
+                             : "diminishing returns";
+}
+
+namespace {
+
+/// Trials of a configuration of a sweep.
+struct Candidate {
+  std::vector<const TrialRecord*> trials;
+  const std::vector<std::string>* others = nullptr;  ///< names of the other parameters
+
+  std::vector<double> steps() const {
+    std::vector<double> values;
+    for (const TrialRecord* trial : trials)
+      if (!std::isnan(trial->steps)) values.push_back(trial->steps);
+    return values;
+  }
+};
+
+struct Read {
+  std::vector<std::string> others;
+  std::vector<TrialRecord> records;
+};
+
+Read read_sweep(ReadStore& store, std::int64_t id, BatchStudy& study,
+                std::optional<double> target) {
+  const auto sweep = store.sweep(id);
+  if (!sweep) throw std::invalid_argument(fmt::format("there is no sweep {}", id));
+  if (!target) target = sweep->target;
+  if (!target)
+    throw std::invalid_argument(fmt::format(
+        "sweep {} has no target: steps to which value of {}? (target=0.1)", id, sweep->metric));
+  if (!study.metric.empty() && (study.metric != sweep->metric || study.target != *target))
+    throw std::invalid_argument(
+        fmt::format("sweep {} counts {} to {}, sweep {} {} to {}: give a target of one metric",
+                    study.sweeps.front(), study.metric, study.target, id, sweep->metric, *target));
+  study.sweeps.push_back(id);
+  study.metric = sweep->metric;
+  study.target = *target;
+  Read read;
+  read.others = varied_parameters(store, id);
+  std::erase_if(read.others, [](const std::string& name) { return name.starts_with("batch."); });
+  read.records = read_records(
+      store,
+      {id, {}, read.others, study.metric, sweep->goal == jobspec::Goal::maximize, study.target});
+  return read;
+}
+
+std::map<double, std::vector<Candidate>> candidates_of(const std::vector<Read>& sweeps) {
+  std::map<double, std::map<std::pair<std::int64_t, std::int64_t>, Candidate>> by_batch;
+  for (const Read& read : sweeps)
+    for (const TrialRecord& record : read.records) {
+      if (!(record.global_batch > 0)) continue;
+      Candidate& candidate = by_batch[record.global_batch][{record.id.sweep, record.configuration}];
+      candidate.trials.push_back(&record);
+      candidate.others = &read.others;
+    }
+  std::map<double, std::vector<Candidate>> candidates;
+  for (auto& [batch, of_batch] : by_batch)
+    for (auto& [key, candidate] : of_batch)
+      candidates[batch].push_back(std::move(candidate));
+  return candidates;
+}
+
+BatchPoint point_of(double batch, const std::vector<Candidate>& candidates) {
+  BatchPoint point;
+  point.batch = batch;
+  point.configurations = static_cast<std::int64_t>(candidates.size());
+  const Candidate* best = &candidates.front();
+  const auto score = [](const Candidate& candidate) {
+    const double steps = median(candidate.steps());
+    return std::isnan(steps) ? infinity : steps;
+  };
+  for (const Candidate& candidate : candidates)
+    if (score(candidate) < score(*best)) best = &candidate;
+  point.steps = bootstrap_median(best->steps());
+  point.samples = point.steps.median * batch;
+  for (const TrialRecord* trial : best->trials) {
+    point.trials.push_back(trial->id.to_string());
+    ++point.seeds;
+    point.reached += std::isfinite(trial->steps) ? 1 : 0;
+  }
+  const TrialRecord& first = *best->trials.front();
+  for (std::size_t i = 0; i < best->others->size(); ++i)
+    if (!first.others[i].is_null()) point.chosen[(*best->others)[i]] = first.others[i].to_text();
+  return point;
+}
+
+/// The median of what trials measured last.
+double noise_scale_of(ReadStore& store, const std::vector<std::int64_t>& sweeps) {
+  std::vector<double> scales;
+  for (const std::int64_t sweep : sweeps)
+    for (const ReadStore::Latest& latest : store.latest(sweep))
+      if (latest.metric == jobspec::metric::b_simple && latest.value > 0)
+        scales.push_back(latest.value);
+  return median(std::move(scales));
+}
+
+void put_fit(BatchStudy& study) {
+  Points points;
+  std::int64_t missed = 0;
+  for (const BatchPoint& point : study.points) {
+    if (std::isfinite(point.steps.median) && point.steps.median > 0)
+      points.emplace_back(point.batch, point.steps.median);
+    else
+      ++missed;
+  }
+  if (missed > 0)
+    study.notes.push_back(fmt::format("{} of {} batches did not get to {} {}: not in the fit",
+                                      missed, study.points.size(), study.metric, study.target));
+  const auto fit = fit_batches(points);
+  if (!fit) {
+    study.notes.push_back("a fit needs three batches that got there");
+    return;
+  }
+  if (!fit->within) {
+    study.notes.push_back(fit->b_crit > study.points.back().batch
+                              ? "steps fall with every batch: the critical batch is beyond them all"
+                              : "no batch saves steps: the critical batch is below them all");
+    return;
+  }
+  study.fitted = true;
+  study.s_min = fit->s_min;
+  study.e_min = fit->e_min;
+  study.b_crit = fit->b_crit;
+  study.b_crit_low = fit->low;
+  study.b_crit_high = fit->high;
+  study.residual = fit->residual;
+  for (BatchPoint& point : study.points) {
+    point.fitted = fit->steps_at(point.batch);
+    point.regime = regime_of(point.batch, fit->b_crit);
+  }
+}
+
+}  // namespace
+
+BatchStudy study_batches(ReadStore& store, const std::vector<std::int64_t>& sweeps,
+                         std::optional<double> target) {
+  BatchStudy study;
+  std::vector<Read> reads;
+  for (const std::int64_t sweep : sweeps)
+    reads.push_back(read_sweep(store, sweep, study, target));
+  bool chosen = false;
+  for (const auto& [batch, candidates] : candidates_of(reads)) {
+    study.points.push_back(point_of(batch, candidates));
+    chosen = chosen || candidates.size() > 1;
+  }
+  put_fit(study);
+  if (chosen)
+    study.notes.push_back(
+        "each batch at its configuration of the fewest steps, chosen by the same seeds");
+  study.noise_scale = noise_scale_of(store, sweeps);
+  return study;
+}
+
+}  // namespace thalweg::db::analysis

@@ -1,0 +1,97 @@
+// Steps to a target against the batch: how far larger batches still save steps (McCandlish et al.,
+// arXiv:1812.06162; Shallue et al., arXiv:1811.03600).
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "db/analysis/estimate.h"
+#include "db/store.h"
+
+namespace thalweg::db::analysis {
+
+/// S = S_min (1 + B_crit / B), which is (S / S_min - 1)(E / E_min - 1) = 1 with E = B S.
+struct BatchFit {
+  double s_min = 0;          ///< steps that no batch undercuts
+  double e_min = 0;          ///< samples that no batch undercuts
+  double b_crit = 0;         ///< e_min / s_min: twice as many of both as at least
+  double low = 0, high = 0;  ///< of b_crit, 95 %: profile likelihood, approximate
+  double residual = 0;       ///< root of the mean squared log residual
+  bool within = true;        ///< the batches tell b_crit; else it is a bound of the search
+
+  double steps_at(double batch) const { return s_min * (1 + b_crit / batch); }
+};
+
+/// Least squares of log S over (batch, steps), all above 0 and finite; nothing for fewer than three
+/// batches.
+std::optional<BatchFit> fit_batches(const std::vector<std::pair<double, double>>& points);
+
+/// How a batch stands to the critical one, by the derivative of log S by log B: "perfect scaling"
+/// (below -0.8), "diminishing returns", "maximal data parallelism" (above -0.2).
+std::string regime_of(double batch, double critical_batch);
+
+/// A batch at the best of the configurations that have it: that of the fewest steps, by the median
+/// over its seeds.
+struct BatchPoint {
+  double batch = 0;
+  std::int64_t configurations = 0;      ///< that have this batch
+  std::int64_t seeds = 0, reached = 0;  ///< trials of the best one, and those that got there
+  Estimate steps;
+  double samples = std::numeric_limits<double>::quiet_NaN();
+  double fitted = std::numeric_limits<double>::quiet_NaN();  ///< steps of the fit
+  std::string regime;                                        ///< empty without a fit
+  std::map<std::string, std::string> chosen;  ///< the best one's values of other parameters
+  std::vector<std::string> trials;            ///< of the best one
+
+  static void each_field(auto& e, auto&& field) {
+    field("batch", e.batch);
+    field("configurations", e.configurations);
+    field("seeds", e.seeds);
+    field("reached", e.reached);
+    field("steps", e.steps);
+    field("samples", e.samples);
+    field("fitted", e.fitted);
+    field("regime", e.regime);
+    field("chosen", e.chosen);
+    field("trials", e.trials);
+  }
+};
+
+struct BatchStudy {
+  std::vector<std::int64_t> sweeps;
+  std::string metric;
+  double target = 0;
+  std::vector<BatchPoint> points;  ///< by ascending batch
+  bool fitted = false;             ///< then the next six numbers are
+  double s_min = 0, e_min = 0, b_crit = 0, b_crit_low = 0, b_crit_high = 0, residual = 0;
+  double noise_scale = std::numeric_limits<double>::quiet_NaN();  ///< median of noise/b_simple
+  std::vector<std::string> notes;
+
+  static void each_field(auto& e, auto&& field) {
+    field("sweeps", e.sweeps);
+    field("metric", e.metric);
+    field("target", e.target);
+    field("points", e.points);
+    field("fitted", e.fitted);
+    field("s_min", e.s_min);
+    field("e_min", e.e_min);
+    field("b_crit", e.b_crit);
+    field("b_crit_low", e.b_crit_low);
+    field("b_crit_high", e.b_crit_high);
+    field("residual", e.residual);
+    field("noise_scale", e.noise_scale);
+    field("notes", e.notes);
+  }
+};
+
+/// Of several sweeps together; they must have the same metric. `target` instead of their own.
+/// Throws std::invalid_argument where a sweep is not there, has no target or another metric.
+BatchStudy study_batches(ReadStore& store, const std::vector<std::int64_t>& sweeps,
+                         std::optional<double> target = {});
+
+}  // namespace thalweg::db::analysis

@@ -1,0 +1,64 @@
+// Time against cost: which configurations nobody beats in both.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "db/store.h"
+
+namespace thalweg::db::analysis {
+
+/// Whether no other point is as good in both and better in one; smaller is better. Points that are
+/// not finite are never on it; of equal ones all are.
+std::vector<bool> pareto_frontier(const std::vector<std::pair<double, double>>& points);
+
+struct ParetoRow {
+  std::int64_t sweep = 0;
+  double target = 0;
+  std::map<std::string, std::string> group;                   ///< values of the varied parameters
+  double seconds = std::numeric_limits<double>::quiet_NaN();  ///< to the target, median over seeds
+  double node_seconds = seconds;
+  std::int64_t n = 0, reached = 0;  ///< trials, and those that got there
+  bool frontier = false;            ///< of its target
+
+  static void each_field(auto& e, auto&& field) {
+    field("sweep", e.sweep);
+    field("target", e.target);
+    field("group", e.group);
+    field("seconds", e.seconds);
+    field("node_seconds", e.node_seconds);
+    field("n", e.n);
+    field("reached", e.reached);
+    field("frontier", e.frontier);
+  }
+};
+
+struct ParetoStudy {
+  std::vector<std::int64_t> sweeps;
+  std::string metric;
+  std::vector<double> targets;
+  std::vector<std::string> by;
+  std::vector<ParetoRow> rows;  ///< by target, then seconds; those that got there
+  std::vector<std::string> notes;
+
+  static void each_field(auto& e, auto&& field) {
+    field("sweeps", e.sweeps);
+    field("metric", e.metric);
+    field("targets", e.targets);
+    field("by", e.by);
+    field("rows", e.rows);
+    field("notes", e.notes);
+  }
+};
+
+/// One frontier for each target of the sweeps, which must have the same metric; or for `target`.
+/// Throws std::invalid_argument where a sweep is not there, has no target or another metric.
+ParetoStudy study_pareto(ReadStore& store, const std::vector<std::int64_t>& sweeps,
+                         std::optional<double> target = {});
+
+}  // namespace thalweg::db::analysis

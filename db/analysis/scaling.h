@@ -1,0 +1,79 @@
+// What more ranks gain: speed-up, efficiency and where it stops being worth it.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "db/analysis/estimate.h"
+#include "db/store.h"
+
+namespace thalweg::db::analysis {
+
+/// Samples per second of `ranks`, next to the row with the fewest.
+struct Speed {
+  double ranks = 1;
+  double samples_per_s = 0;
+};
+struct Gain {
+  double speedup = 1;     ///< times the samples per second
+  double efficiency = 1;  ///< speedup over how many times the ranks (HetSeq's expansion)
+};
+/// In the same order; by ascending ranks. Empty for none.
+std::vector<Gain> gains_of(const std::vector<Speed>& speeds);
+
+/// The place from which on the next one gains less than half of what its ranks cost; the number of
+/// them where all do.
+std::size_t stops_at(const std::vector<Speed>& speeds);
+
+struct ScalingRow {
+  std::map<std::string, std::string> series;  ///< values of the other parameters; rows are compared
+                                              ///< with those of equal ones
+  std::string kind;  ///< next to the first row of its series: "strong" (the same batch), "weak"
+                     ///< (the same batch a rank), "mixed"; of the first row empty
+  std::int64_t nodes = 1, ranks = 1, trials = 0;
+  double batch = std::numeric_limits<double>::quiet_NaN();  ///< global
+  Estimate samples_per_s;
+  double speedup = std::numeric_limits<double>::quiet_NaN(), efficiency = speedup;
+  double tflops = speedup;  ///< of all ranks, forward and backward
+  Estimate seconds_to_target, node_seconds_to_target;
+  bool worth = true;  ///< false from the first row on that gains less than half of what it costs
+
+  static void each_field(auto& e, auto&& field) {
+    field("series", e.series);
+    field("kind", e.kind);
+    field("nodes", e.nodes);
+    field("ranks", e.ranks);
+    field("trials", e.trials);
+    field("batch", e.batch);
+    field("samples_per_s", e.samples_per_s);
+    field("speedup", e.speedup);
+    field("efficiency", e.efficiency);
+    field("tflops", e.tflops);
+    field("seconds_to_target", e.seconds_to_target);
+    field("node_seconds_to_target", e.node_seconds_to_target);
+    field("worth", e.worth);
+  }
+};
+
+struct ScalingStudy {
+  std::vector<std::int64_t> sweeps;
+  std::vector<std::string> by;   ///< names in ScalingRow::series
+  std::vector<ScalingRow> rows;  ///< by series, then ranks, then nodes
+  std::vector<std::string> notes;
+
+  static void each_field(auto& e, auto&& field) {
+    field("sweeps", e.sweeps);
+    field("by", e.by);
+    field("rows", e.rows);
+    field("notes", e.notes);
+  }
+};
+
+/// Throws std::invalid_argument for a sweep that is not there.
+ScalingStudy study_scaling(ReadStore& store, const std::vector<std::int64_t>& sweeps);
+
+}  // namespace thalweg::db::analysis

@@ -1,0 +1,96 @@
+// batch, scaling, pareto and profile: what is asked, and how answers are printed.
+#include "tests/cli/command_fixture.h"
+
+namespace thalweg::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+class CliStudies : public CommandTest {};
+
+TEST_F(CliStudies, BatchShowsPointsAndFit) {
+  json answer = json::parse(R"({"sweeps": [12, 13], "metric": "val/error", "target": 0.14,
+    "points": [{"batch": 16, "configurations": 3, "seeds": 2, "reached": 2,
+                "steps": {"median": 3150, "low": 3000, "high": 3300}, "samples": 50400,
+                "fitted": 3221.03, "regime": "perfect scaling",
+                "chosen": {"optimizer.lr": "0.004"}, "trials": ["12.1", "12.2"]},
+               {"batch": 1024, "configurations": 3, "seeds": 2, "reached": 0,
+                "steps": {"median": "inf"}, "samples": "inf", "fitted": "nan", "regime": "",
+                "chosen": {}, "trials": ["12.7"]}],
+    "fitted": true, "s_min": 102.3, "e_min": 49899, "b_crit": 487.6, "b_crit_low": 402.4,
+    "b_crit_high": "inf", "residual": 0.016, "noise_scale": 350, "notes": ["a note"]})");
+  controller().answer("GET /v1/batch?sweeps=12,13&target=0.14", answer);
+  const Outcome outcome = thalweg({"batch", "12", "13", "--target", "0.14"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, StartsWith("batch  lr     of  reached  seeds  steps to 0.14  samples"));
+  EXPECT_THAT(outcome.out, HasSubstr("perfect scaling"));
+  EXPECT_THAT(outcome.out, HasSubstr("critical batch  487.6 [402.4, not bounded]"));
+  EXPECT_THAT(outcome.out, HasSubstr("noise scale     350"));
+  EXPECT_THAT(outcome.out, HasSubstr("note: a note"));
+  EXPECT_EQ(thalweg_json({"batch", "12", "13", "--target", "0.14", "--json"}), answer);
+  EXPECT_THAT(thalweg({"batch", "12", "13", "--target", "0.14", "--csv"}).out,
+              StartsWith("batch,optimizer.lr,configurations,reached,seeds,steps,samples,fitted,"
+                         "regime\n16,0.004,3,2,2,3150,50400,3221.03,perfect scaling\n"));
+  answer["fitted"] = false;
+  controller().answer("GET /v1/batch?sweeps=12", answer);
+  const std::string out = thalweg({"batch", "12"}).out;
+  EXPECT_THAT(out, Not(HasSubstr("critical batch")));
+  EXPECT_THAT(out, Not(HasSubstr("regime")));
+}
+
+TEST_F(CliStudies, ScalingSaysWhereItStops) {
+  controller().answer("GET /v1/scaling?sweeps=12", json::parse(R"({"by": ["optimizer.name"],
+    "notes": [], "rows": [
+    {"series": {"optimizer.name": "sgd"}, "kind": "", "nodes": 1, "ranks": 1, "batch": 64,
+     "trials": 3, "samples_per_s": {"median": 1000}, "speedup": 1, "efficiency": 1,
+     "tflops": "nan", "worth": true},
+    {"series": {"optimizer.name": "sgd"}, "kind": "strong", "nodes": 4, "ranks": 4, "batch": 64,
+     "trials": 3, "samples_per_s": {"median": 2200}, "speedup": 2.2, "efficiency": 0.55,
+     "tflops": 4.4, "worth": false}]})"));
+  const std::string out = thalweg({"scaling", "12"}).out;
+  EXPECT_THAT(out, HasSubstr("strong"));
+  EXPECT_THAT(out, HasSubstr("2.20        0.55"));
+  EXPECT_THAT(out, HasSubstr("note: sgd: 4 ranks gain less than half of what they cost\n"));
+}
+
+TEST_F(CliStudies, ParetoShowsTheFrontier) {
+  controller().answer("GET /v1/pareto?sweeps=12", json::parse(R"({"sweeps": [12],
+    "metric": "val/error", "by": ["resources.nodes"], "notes": [], "rows": [
+    {"sweep": 12, "target": 0.1, "group": {"resources.nodes": "4"}, "seconds": 100,
+     "node_seconds": 400, "n": 3, "reached": 3, "frontier": true},
+    {"sweep": 12, "target": 0.1, "group": {"resources.nodes": "8"}, "seconds": 120,
+     "node_seconds": 960, "n": 3, "reached": 2, "frontier": false}]})"));
+  const std::string out = thalweg({"pareto", "12"}).out;
+  EXPECT_THAT(out, HasSubstr("1:40"));
+  EXPECT_THAT(out, Not(HasSubstr("2:00")));
+  EXPECT_THAT(thalweg({"pareto", "12", "--all"}).out, HasSubstr("2:00"));
+  EXPECT_THAT(thalweg({"pareto", "12", "--csv"}).out,
+              HasSubstr("target,resources.nodes,seconds,node_seconds,reached,n,frontier\n"
+                        "0.1,4,100,400,3,3,true\n"));
+}
+
+TEST_F(CliStudies, ProfileScores) {
+  controller().answer(
+      "GET /v1/profile?sweeps=12,13&by=optimizer.name&best_over=optimizer.lr&unit=steps&compat=1",
+      json::parse(R"({"sweeps": [12, 13], "by": ["optimizer.name"], "unit": "steps", "notes": [],
+    "rows": [{"group": "adamw", "score": 0.8333333, "times": [100, 200], "ratios": [1, 2]},
+             {"group": "sgd", "score": 0, "times": ["inf", "inf"], "ratios": ["inf", "inf"]}]})"));
+  const std::string out = thalweg({"profile", "12", "13", "--by", "optimizer.name", "--best-over",
+                                   "optimizer.lr", "--steps", "--compat"})
+                              .out;
+  EXPECT_THAT(out, HasSubstr("adamw           0.8333    1.00×     2.00×"));
+  EXPECT_THAT(out, HasSubstr("sgd             0.0000         –         –"));
+  EXPECT_EQ(thalweg({"profile", "12"}).code, 2) << "by what?";
+}
+
+TEST_F(CliStudies, TakeSweeps) {
+  controller();
+  const Outcome outcome = thalweg({"scaling", "12.3"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("scaling takes sweeps, not 12.3"));
+}
+
+}  // namespace
+}  // namespace thalweg::test

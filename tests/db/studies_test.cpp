@@ -1,0 +1,320 @@
+// Critical batch, scaling, Pareto frontiers and profiles: the arithmetic against published numbers,
+// and what is read from the record.
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <random>
+
+#include "db/analysis/critical_batch.h"
+#include "db/analysis/pareto.h"
+#include "db/analysis/profile.h"
+#include "db/analysis/scaling.h"
+#include "tests/db/fixture.h"
+
+namespace thalweg::db::analysis {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+TEST(BatchFit, IsExactOnTheLaw) {
+  const auto fit = fit_batches({{100, 11'000}, {1000, 2000}, {10'000, 1100}});
+  ASSERT_TRUE(fit && fit->within);
+  EXPECT_NEAR(fit->s_min, 1000, 1e-3);
+  EXPECT_NEAR(fit->e_min, 1e6, 1);
+  EXPECT_NEAR(fit->b_crit, 1000, 1e-3);
+  EXPECT_NEAR(fit->residual, 0, 1e-6);
+  EXPECT_NEAR(fit->steps_at(4000), 1250, 1e-3);
+}
+
+// Epochs to converge of MLPerf HPC's reference convergence points (mlcommons/logging,
+// rcps_deepcam.json) with 121,266 samples, and their least-squares fit in NumPy.
+TEST(BatchFit, OfDeepCam) {
+  constexpr double samples = 121'266;
+  std::vector<std::pair<double, double>> points;
+  for (const auto& [batch, epochs] :
+       {std::pair{128.0, 9.0}, std::pair{256.0, 9.0}, std::pair{512.0, 11.5},
+        std::pair{1024.0, 13.0}, std::pair{2048.0, 22.9}})
+    points.emplace_back(batch, epochs * samples / batch);
+  const auto fit = fit_batches(points);
+  ASSERT_TRUE(fit && fit->within);
+  EXPECT_NEAR(fit->b_crit, 1154, 12);
+  EXPECT_NEAR(fit->s_min, 809, 8);
+  EXPECT_NEAR(fit->e_min, 933e3, 9e3);
+  EXPECT_NEAR(fit->residual, 0.068, 0.001);
+  EXPECT_LT(fit->low, 1154);
+  EXPECT_GT(fit->high, 1154);
+}
+
+// Steps to 14 % error of an MLP on Fashion-MNIST (measured with PyTorch, one seed, best rate of
+// powers of 2 at every batch).
+TEST(BatchFit, OfFashionMnist) {
+  const auto fit =
+      fit_batches({{16, 3400}, {64, 800}, {256, 240}, {1024, 110}, {4096, 70}, {16'384, 80}});
+  ASSERT_TRUE(fit && fit->within);
+  EXPECT_NEAR(fit->b_crit, 724, 8);
+  EXPECT_NEAR(fit->s_min, 67, 1);
+  EXPECT_NEAR(fit->e_min, 48.3e3, 500);
+  EXPECT_NEAR(fit->residual, 0.089, 0.001);
+}
+
+TEST(BatchFit, SaysWhereTheBatchesDoNotTell) {
+  EXPECT_FALSE(fit_batches({{64, 800}, {128, 400}}));
+  EXPECT_FALSE(fit_batches({{64, 800}, {128, 400}, {128, 420}}));
+  const auto falling = fit_batches({{16, 1600}, {32, 800}, {64, 400}, {128, 200}});
+  ASSERT_TRUE(falling);
+  EXPECT_FALSE(falling->within) << "perfect scaling throughout";
+  EXPECT_EQ(falling->high, infinity);
+  const auto flat = fit_batches({{16, 100}, {32, 100}, {64, 100}});
+  ASSERT_TRUE(flat);
+  EXPECT_FALSE(flat->within);
+  EXPECT_EQ(flat->low, 0);
+}
+
+TEST(BatchFit, TheIntervalHoldsTheTruthAboutAsOftenAsItSays) {
+  std::mt19937 random(1);
+  std::normal_distribution<double> noise(0, 0.1);
+  const double truth = 700;
+  const double batches[] = {16, 64, 256, 1024, 4096, 16'384};
+  constexpr int draws = 2000;
+  int held = 0;
+  for (int i = 0; i < draws; ++i) {
+    std::vector<std::pair<double, double>> points;
+    for (const double batch : batches)
+      points.emplace_back(batch, 70 * (1 + truth / batch) * std::exp(noise(random)));
+    const auto fit = fit_batches(points);
+    held += fit->low <= truth && truth <= fit->high ? 1 : 0;
+  }
+  EXPECT_NEAR(static_cast<double>(held) / draws, 0.95, 0.02);
+}
+
+TEST(BatchFit, Regimes) {
+  EXPECT_EQ(regime_of(100, 1000), "perfect scaling");
+  EXPECT_EQ(regime_of(1000, 1000), "diminishing returns");
+  EXPECT_EQ(regime_of(8000, 1000), "maximal data parallelism");
+}
+
+// HetSeq (arXiv:2009.14783), BERT on 1 to 8 nodes: days, speed-up and expansion.
+TEST(Scaling, HetSeqsTable) {
+  std::vector<Speed> speeds;
+  for (const auto& [nodes, days] :
+       {std::pair{1, 7.19}, std::pair{2, 4.19}, std::pair{4, 2.23}, std::pair{8, 1.21}})
+    speeds.push_back({static_cast<double>(nodes), 1 / days});
+  const auto gains = gains_of(speeds);
+  const double speedups[] = {1, 1.72, 3.22, 5.94}, expansions[] = {1, 0.86, 0.81, 0.74};
+  for (std::size_t i = 0; i < gains.size(); ++i) {
+    EXPECT_NEAR(gains[i].speedup, speedups[i], 0.005);
+    EXPECT_NEAR(gains[i].efficiency, expansions[i], 0.005);
+  }
+  EXPECT_EQ(stops_at(speeds), 4u) << "all are worth it";
+}
+
+// CosmoFlow on KNL nodes, samples per second (sparticlesteve/cosmoflow-benchmark).
+TEST(Scaling, CosmoFlowsEfficiency) {
+  std::vector<Speed> speeds;
+  for (const auto& [nodes, rate] : {std::pair{1, 3.70}, std::pair{64, 210.9}, std::pair{256, 797.0},
+                                    std::pair{512, 1548.0}, std::pair{1024, 2946.0}})
+    speeds.push_back({static_cast<double>(nodes), rate});
+  const auto gains = gains_of(speeds);
+  const double published[] = {1, 0.892, 0.842, 0.818, 0.779};
+  for (std::size_t i = 0; i < gains.size(); ++i)
+    EXPECT_NEAR(gains[i].efficiency, published[i], 0.002) << i;
+}
+
+// CM-DARE (arXiv:2004.03072), steps per second of ResNet-32 with one parameter server.
+TEST(Scaling, StopsWhereAServerIsTheBottleneck) {
+  const auto speeds = [](std::vector<double> rates) {
+    std::vector<Speed> list;
+    for (const double rate : rates)
+      list.push_back({static_cast<double>(list.size() + 1), rate});
+    return list;
+  };
+  EXPECT_EQ(stops_at(speeds({11.36, 21.95, 33.97, 40.1, 43.9, 43.7, 46.3, 42.5})), 3u) << "P100";
+  EXPECT_EQ(stops_at(speeds({4.43, 8.68, 13.07, 17.98, 22.17, 26.2, 30.73, 34.95})), 8u) << "K80";
+}
+
+TEST(Pareto, KeepsWhatNobodyBeats) {
+  EXPECT_THAT(pareto_frontier({{1, 8}, {2, 4}, {3, 4}, {4, 1}, {4, 1}, {5, 5}, {infinity, 0}}),
+              ElementsAre(true, true, false, true, true, false, false));
+  EXPECT_TRUE(pareto_frontier({}).empty());
+}
+
+/// A sweep of trials that reach val/error 0.1 at given steps, and their speed.
+class StudyTest : public StoreTest {
+ protected:
+  StudyTest() { sweep_ = add_sweep(); }
+
+  std::int64_t add_sweep(std::optional<double> target = 0.1) {
+    SweepRow row = sample_sweep();
+    row.target = target;
+    row.targets.clear();
+    if (target) row.targets = {*target};
+    trials_ = 0;
+    return store.insert_sweep(row);
+  }
+
+  struct Setting {
+    double batch = 64;
+    std::string optimizer = "sgd";
+    std::int64_t configuration = 1;
+    std::int64_t ranks = 1;
+    double samples_per_s = 1000;
+    double seconds = 100;  ///< to the target
+  };
+  /// `steps` 0: the target is never reached.
+  void add(const Setting& setting, std::int64_t steps) {
+    ++trials_;
+    TrialRow trial = sample_trial(sweep_, trials_, static_cast<std::uint64_t>(trials_));
+    trial.configuration = setting.configuration;
+    trial.state = TrialPhase::finished;
+    const std::string batch = std::to_string(static_cast<int>(setting.batch));
+    trial.parameters = R"({"batch.global":)" + batch + R"(,"optimizer.name":")" +
+                       setting.optimizer + R"(","resources.nodes":)" +
+                       std::to_string(setting.ranks) + "}";
+    store.insert_trials({trial});
+    AttemptRow row = sample_attempt(sweep_, trials_);
+    row.nodes = row.ranks = setting.ranks;
+    row.started = 1000;
+    row.ended = 1000 + setting.seconds + 50;
+    row.state = AttemptState::finished;
+    store.insert_attempt(row);
+    store.put_start(row.id, R"({"ranks":)" + std::to_string(setting.ranks) +
+                                R"(,"flops_per_sample":2e9,"config":{"batch":{"global":)" + batch +
+                                "}}}");
+    std::vector<Point> points{{"perf/samples_per_s", 1, setting.samples_per_s, 1001},
+                              {"noise/b_simple", 1, 90, 1001}};
+    points.push_back(
+        {"val/error", steps > 0 ? steps : 9999, steps > 0 ? 0.09 : 0.5, 1000 + setting.seconds});
+    store.add_points(row.id, 1, 1, points);
+  }
+
+  std::int64_t sweep_ = 0, trials_ = 0;
+};
+
+TEST_F(StudyTest, EachBatchAtItsBest) {
+  // Two optimizers at each batch, two seeds of each; the law has 100 and 400.
+  std::int64_t configuration = 0;
+  for (const double batch : {50.0, 400.0, 3200.0}) {
+    const auto steps = static_cast<std::int64_t>(100 * (1 + 400 / batch));
+    for (const char* optimizer : {"sgd", "adam"}) {
+      ++configuration;
+      const bool best = optimizer == std::string("adam");
+      for (int seed = 0; seed < 2; ++seed)
+        add({batch, optimizer, configuration}, best ? steps : 2 * steps);
+    }
+  }
+  const BatchStudy study = study_batches(store, {sweep_});
+  ASSERT_EQ(study.points.size(), 3u);
+  EXPECT_EQ(study.points[0].batch, 50);
+  EXPECT_EQ(study.points[0].steps.median, 900);
+  EXPECT_EQ(study.points[0].samples, 45'000);
+  EXPECT_EQ(study.points[0].configurations, 2);
+  EXPECT_EQ(study.points[0].chosen.at("optimizer.name"), "adam");
+  EXPECT_THAT(study.points[0].trials, ElementsAre("1.3", "1.4"));
+  EXPECT_EQ(study.points[0].regime, "perfect scaling");
+  EXPECT_EQ(study.points[2].regime, "maximal data parallelism");
+  ASSERT_TRUE(study.fitted);
+  EXPECT_NEAR(study.b_crit, 400, 4);
+  EXPECT_NEAR(study.s_min, 100, 1);
+  EXPECT_EQ(study.noise_scale, 90);
+  EXPECT_THAT(study.notes, ElementsAre(HasSubstr("chosen by the same seeds")));
+}
+
+TEST_F(StudyTest, BatchesThatMissAreSaid) {
+  add({50, "sgd", 1}, 900);
+  add({400, "sgd", 2}, 200);
+  add({3200, "sgd", 3}, 0);
+  BatchStudy study = study_batches(store, {sweep_});
+  EXPECT_FALSE(study.fitted);
+  EXPECT_EQ(study.points[2].reached, 0);
+  EXPECT_THAT(study.notes, ElementsAre(HasSubstr("1 of 3 batches did not get to val/error 0.1"),
+                                       HasSubstr("three batches")));
+  // A second sweep has the missing one.
+  const std::int64_t first = sweep_;
+  sweep_ = add_sweep();
+  add({3200, "sgd", 1}, 112);
+  study = study_batches(store, {first, sweep_});
+  EXPECT_TRUE(study.fitted);
+  EXPECT_THAT(study.points[2].trials, ElementsAre("2.1"));
+}
+
+TEST_F(StudyTest, StepsToWhat) {
+  sweep_ = add_sweep(std::nullopt);
+  EXPECT_THROW(study_batches(store, {sweep_}), std::invalid_argument);
+  EXPECT_THROW(study_batches(store, {99}), std::invalid_argument);
+  EXPECT_NO_THROW(study_batches(store, {sweep_}, 0.2));
+  EXPECT_THROW(study_pareto(store, {sweep_}), std::invalid_argument);
+}
+
+TEST_F(StudyTest, ScalingBySeries) {
+  add({64, "sgd", 1, 1, 1000}, 100);
+  add({64, "adam", 2, 1, 500}, 100);
+  add({128, "sgd", 3, 2, 1900}, 100);
+  add({64, "sgd", 4, 4, 2200}, 100);
+  add({64, "adam", 5, 2, 950}, 100);
+  const ScalingStudy study = study_scaling(store, {sweep_});
+  EXPECT_THAT(study.by, ElementsAre("optimizer.name"));
+  ASSERT_EQ(study.rows.size(), 5u);
+  const ScalingRow& first = study.rows[2];
+  EXPECT_EQ(first.series.at("optimizer.name"), "sgd");
+  EXPECT_EQ(first.kind, "");
+  EXPECT_EQ(first.speedup, 1);
+  EXPECT_DOUBLE_EQ(first.tflops, 2e12 / 1e12);
+  EXPECT_EQ(study.rows[3].kind, "weak");
+  EXPECT_DOUBLE_EQ(study.rows[3].efficiency, 0.95);
+  EXPECT_TRUE(study.rows[3].worth);
+  EXPECT_EQ(study.rows[4].kind, "strong");
+  EXPECT_DOUBLE_EQ(study.rows[4].speedup, 2.2);
+  EXPECT_FALSE(study.rows[4].worth) << "1900 to 2200 for twice the ranks";
+  EXPECT_DOUBLE_EQ(study.rows[1].speedup, 1.9) << "adam next to adam";
+}
+
+TEST_F(StudyTest, WhatFollowsTheRanksIsNoSeries) {
+  add({64, "small-rate", 1, 1, 1000}, 100);
+  add({128, "large-rate", 2, 2, 1800}, 100);
+  const ScalingStudy study = study_scaling(store, {sweep_});
+  EXPECT_TRUE(study.by.empty());
+  EXPECT_DOUBLE_EQ(study.rows.at(1).speedup, 1.8);
+  EXPECT_TRUE(study.notes.empty());
+}
+
+TEST_F(StudyTest, ParetoOfTimeAndNodes) {
+  add({64, "sgd", 1, 1, 1000, 400}, 100);   // 400 s, 400 node-seconds
+  add({128, "sgd", 2, 2, 1900, 250}, 100);  // 250 s, 500
+  add({256, "sgd", 3, 4, 2000, 240}, 100);  // 240 s, 960
+  add({512, "sgd", 4, 4, 2000, 260}, 100);  // beaten
+  add({999, "sgd", 5, 4, 2000, 260}, 0);
+  const ParetoStudy study = study_pareto(store, {sweep_});
+  ASSERT_EQ(study.rows.size(), 4u);
+  std::vector<double> frontier;
+  for (const ParetoRow& row : study.rows)
+    if (row.frontier) frontier.push_back(row.node_seconds);
+  EXPECT_THAT(frontier, ElementsAre(960, 500, 400));
+}
+
+TEST_F(StudyTest, ProfileOverTwoSweeps) {
+  add({64, "sgd", 1, 1, 1000, 100}, 100);
+  add({64, "adam", 2, 1, 1000, 200}, 100);
+  const std::int64_t first = sweep_;
+  sweep_ = add_sweep();
+  add({64, "sgd", 1, 1, 1000, 200}, 100);
+  add({64, "adam", 2, 1, 1000, 100}, 100);
+  add({64, "lion", 3, 1, 1000, 300}, 100);
+  ProfileOptions options;
+  options.by = {"optimizer.name"};
+  const ProfileStudy study = study_profiles(store, {first, sweep_}, options);
+  ASSERT_EQ(study.rows.size(), 3u);
+  // Each is best once and takes twice the time once: (0.5 + 2 x 1) / 3.
+  EXPECT_NEAR(study.rows[0].score, 5.0 / 6, 1e-12);
+  EXPECT_NEAR(study.rows[1].score, 5.0 / 6, 1e-12);
+  EXPECT_EQ(study.rows[2].group, "lion");
+  EXPECT_NEAR(study.rows[2].score, 1.0 / 6, 1e-12)
+      << "missing in one, 3 times the best in the other";
+  options.by.clear();
+  EXPECT_THROW(study_profiles(store, {first}, options), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace thalweg::db::analysis
