@@ -80,7 +80,7 @@ TEST_F(CliStudies, ProfileScores) {
   const std::string out = thalweg({"profile", "12", "13", "--by", "optimizer.name", "--best-over",
                                    "optimizer.lr", "--steps", "--compat"})
                               .out;
-  EXPECT_THAT(out, HasSubstr("adamw           0.8333    1.00×     2.00×"));
+  EXPECT_THAT(out, HasSubstr("adamw           0.8333     1.00×     2.00×"));
   EXPECT_THAT(out, HasSubstr("sgd             0.0000         –         –"));
   EXPECT_EQ(thalweg({"profile", "12"}).code, 2) << "by what?";
 }
