@@ -45,6 +45,12 @@ bool superseded(const Evidence& e) {
   return !e.fenced.empty() || (e.backend && e.backend->exit_code == exit_superseded);
 }
 
+/// Its nodes went to another job, of which it was told before; what its ranks made of their end is
+/// not the trial's fault.
+bool preempted(const Evidence& e) {
+  return e.backend && e.backend->node_failed && interrupted(*e.backend);
+}
+
 EndCause failure_cause(const Evidence& e) {
   if (e.backend && e.backend->exit_code == exit_bad_input) return EndCause::bad_input;
   if (no_such_mpi(e)) return EndCause::bad_input;
@@ -59,6 +65,8 @@ EndCause cause_of(const Evidence& e) {
       e.backend && e.backend->cancelled && !forgotten(e) && !cut_short(e) && e.fenced.empty() &&
       !superseded(e) && !interrupted(*e.backend) && !(e.record && e.record->status == "failed");
   if (!e.stop_reason.empty() || cancelled_outside) return EndCause::cancelled;
+  if (preempted(e) && !superseded(e) && !(e.record && e.record->status == "failed"))
+    return EndCause::stopped;
   // The machine's fault, not the trial's, whatever the other ranks made of it.
   if (superseded(e) || forgotten(e) || cut_short(e) || (e.backend && e.backend->node_failed))
     return EndCause::lost;
@@ -110,6 +118,7 @@ std::string reason_of(EndCause cause, const Evidence& e) {
       if (forgotten(e)) return join("the backend forgot that it ran", e.backend->reason);
       if (cut_short(e))
         return join("the backend ended it before the engine had started", e.backend->reason);
+      if (preempted(e)) return e.backend->reason;
       if (e.backend) return join("node failure", e.backend->reason);
       return "the backend does not know it any more, and the journal has no end record";
     case EndCause::stopped:

@@ -51,6 +51,7 @@ TEST(Verdict, AnExitCodeIsSaidOnce) {
 
 TEST(Verdict, CauseByEvidence) {
   const BackendWord preempted{"PREEMPTED", {}, 15, true, false, false};
+  const BackendWord evicted{"preempted by another job", {}, 0, false, false, true};
   const struct {
     const char* what;
     Evidence evidence;
@@ -79,6 +80,13 @@ TEST(Verdict, CauseByEvidence) {
        {{}, {}, with(killed(9), &BackendWord::timed_out), "", 0, ""},
        EndCause::stopped},
       {"preempted", {{}, {}, preempted, "", 0, ""}, EndCause::stopped},
+      {"preempted, and told before",
+       {record("stopped", 9), {}, evicted, "", 0, ""},
+       EndCause::stopped},
+      {"preempted before a checkpoint was written",
+       {{}, {failure("rank0", 1, 5)}, evicted, "", 0, ""},
+       EndCause::stopped},
+      {"preempted while it failed", {record("failed", 9), {}, evicted, "", 0, ""}, EndCause::lost},
       {"cancelled with the scheduler's own command",
        {record("stopped", 9), {}, with(exited(75), &BackendWord::cancelled), "", 0, ""},
        EndCause::cancelled},
@@ -103,6 +111,14 @@ TEST(Verdict, CauseByEvidence) {
   };
   for (const auto& row : table)
     EXPECT_EQ(judge(row.evidence).cause, row.cause) << row.what;
+}
+
+TEST(Verdict, PreemptionIsNoNodeFailure) {
+  Evidence evidence;
+  evidence.backend = BackendWord{"preempted by another job", {}, 0, false, false, true};
+  EXPECT_EQ(judge(evidence).reason, "preempted");
+  evidence.record = record("failed", 9);
+  EXPECT_EQ(judge(evidence).reason, "preempted by another job");
 }
 
 TEST(Verdict, NamesTheRankThatFailedFirst) {

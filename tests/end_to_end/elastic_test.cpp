@@ -4,7 +4,6 @@
 #include <signal.h>
 
 #include <filesystem>
-#include <memory>
 
 #include "tests/end_to_end/cluster.h"
 #include "tests/end_to_end/sweep_home.h"
@@ -105,16 +104,55 @@ TEST(ElasticSweep, TakesTheCoresThatAreThereAndKeepsItsCurve) {
   EXPECT_EQ(home.curves("1"), home.curves(whole));
 }
 
+class ElasticOnSlurm : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    if (cluster_.unavailable().empty()) is_up_ = cluster_.up(8);
+  }
+  static void TearDownTestSuite() { cluster_.down(); }
+  void SetUp() override {
+    if (const std::string reason = cluster_.unavailable(); !reason.empty()) GTEST_SKIP() << reason;
+    ASSERT_TRUE(is_up_) << cluster_.complaint();
+  }
+
+  static Cluster cluster_;
+  static bool is_up_;
+};
+Cluster ElasticOnSlurm::cluster_("elastic", {{"THALWEG_CLUSTER_SLURMD_TIMEOUT", "10"}});
+bool ElasticOnSlurm::is_up_ = false;
+
+/// Another job takes five of eight nodes: told to stop, it writes a checkpoint and goes on with the
+/// others.
+TEST_F(ElasticOnSlurm, GoesOnWithTheNodesThatPreemptionLeaves) {
+  SweepHome home(cluster_.env());
+  constexpr int steps = 4000;
+  ASSERT_EQ(home.submit(sweep_text("{min: 2, max: 8}", steps), "slurm"), "1");
+  ASSERT_TRUE(gets_further(home, 1));
+  const Outcome urgent =
+      cluster_.slurm({"sbatch", "--parsable", "-p", "urgent", "-N5", "--exclusive", "-o",
+                      "/dev/null", "--chdir", "/", "--wrap", "sleep 600"});
+  ASSERT_EQ(urgent.code, 0) << urgent.err;
+  ASSERT_TRUE(home.wait_for_end("1", milliseconds(400000)));
+  cluster_.slurm({"scancel", urgent.out.substr(0, urgent.out.find('\n'))});
+  home.expect_nothing_lost_or_doubled("1");
+  const auto rows = attempts(home, "nodes");
+  ASSERT_EQ(rows.size(), 2u) << rows.dump(2);
+  EXPECT_EQ(rows[0][0], 8) << rows.dump(2);
+  EXPECT_EQ(rows[1][0], 3) << rows.dump(2);
+  EXPECT_THAT(rows[1][2].get<std::string>(),
+              HasSubstr("8 -> 3 nodes: the attempt before was stopped (preempted); the backend "
+                        "gave 3 of 2 to 8"));
+  const std::string whole = home.submit(sweep_text("1", steps, "8"), "local");
+  ASSERT_TRUE(home.wait_for_end(whole));
+  EXPECT_EQ(home.curves("1"), home.curves(whole));
+}
+
 /// Eight nodes, of which five lose power; four of them come back, and one of the others goes.
-TEST(ElasticSweep, LosesNodesOfAClusterAndTakesThoseThatComeBack) {
-  Cluster cluster("elastic", {{"THALWEG_CLUSTER_SLURMD_TIMEOUT", "10"}});
-  if (const std::string reason = cluster.unavailable(); !reason.empty()) GTEST_SKIP() << reason;
-  const std::shared_ptr<Cluster> at_the_end(&cluster, [](Cluster* c) { c->down(); });
-  ASSERT_TRUE(cluster.up(8)) << cluster.complaint();
-  SweepHome home(cluster.env());
+TEST_F(ElasticOnSlurm, LosesNodesAndTakesThoseThatComeBack) {
+  SweepHome home(cluster_.env());
   const auto power = [&](const char* what, std::initializer_list<int> nodes) {
     for (const int node : nodes)
-      EXPECT_EQ(cluster.command({what, std::to_string(node)}).code, 0) << what << " " << node;
+      EXPECT_EQ(cluster_.command({what, std::to_string(node)}).code, 0) << what << " " << node;
   };
   constexpr int steps = 6000;
   ASSERT_EQ(home.submit(sweep_text("{min: 2, max: 8}", steps), "slurm"), "1");
@@ -124,7 +162,7 @@ TEST(ElasticSweep, LosesNodesOfAClusterAndTakesThoseThatComeBack) {
   ASSERT_TRUE(gets_further(home, static_cast<int>(attempts(home, "nodes").size())));
   power("start-node", {4, 5, 6, 7});
   const auto idle = [&] {
-    const Outcome found = cluster.slurm({"sinfo", "-h", "-p", "main", "-t", "idle", "-o", "%D"});
+    const Outcome found = cluster_.slurm({"sinfo", "-h", "-p", "main", "-t", "idle", "-o", "%D"});
     return found.out.substr(0, found.out.find('\n')) == "4";
   };
   ASSERT_TRUE(eventually(idle, milliseconds(120000)));
