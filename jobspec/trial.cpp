@@ -1,5 +1,6 @@
 // trial.yaml, format 1: keys format, seed, train, program, resources, metric, sweep_ranks (the
-// trial) and attempt (id, token, push, push_secret, resume, init_from).
+// trial) and attempt (id, token, push, push_secret, node_failure_s, resume,
+// init_from).
 #include "jobspec/trial.h"
 
 #include <fmt/core.h>
@@ -31,6 +32,7 @@ Value trial_to_value(const Trial& trial) {
                       {"token", trial.token},
                       {"push", trial.push},
                       {"push_secret", trial.push_secret},
+                      {"node_failure_s", trial.node_failure_s},
                       {"resume", texts(trial.resume)},
                       {"init_from", texts(trial.init_from)}}},
   };
@@ -50,6 +52,8 @@ void read_attempt(const Value& value, Trial& trial, Diagnostics& diagnostics) {
   fields.text("token", trial.token);
   fields.text("push", trial.push);
   fields.text("push_secret", trial.push_secret);
+  if (fields.real("node_failure_s", trial.node_failure_s) && trial.node_failure_s < 0)
+    fields.wrong(*fields.take("node_failure_s"), "node_failure_s", "a number of at least 0");
   std::vector<std::string> resume;
   fields.texts("resume", resume);
   trial.resume.assign(resume.begin(), resume.end());

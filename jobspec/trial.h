@@ -64,6 +64,8 @@ struct Trial {
   std::string token;  ///< unique per attempt; names it, and others can see it (job comment, ps)
   std::string push;   ///< "unix:/path" or "http://host:port"; empty = journal only
   std::string push_secret;  ///< proves who pushes; stands nowhere but in trial.yaml and the record
+  /// Seconds between failures of one node, as the controller has seen them; 0 = not known.
+  double node_failure_s = 0;
   std::vector<std::filesystem::path>
       resume;  ///< checkpoint folders of earlier attempts, newest attempt first
   std::vector<std::filesystem::path>

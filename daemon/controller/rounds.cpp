@@ -432,6 +432,7 @@ jobspec::Trial Controller::trial_of(const Id& attempt, const std::string& push) 
   trial.token = live_rows_.at(attempt).token;
   trial.push = push;
   trial.push_secret = state_.live(attempt)->push_secret;
+  trial.node_failure_s = node_failure_s(state_, sweep.backend);
   const auto checkpoints_of = [this](const Id& of, std::int64_t newest) {
     std::vector<std::filesystem::path> folders;  // newest first
     for (std::int64_t number = newest; number >= 1; --number)

@@ -38,4 +38,16 @@ std::string size_reason(const jobspec::Resources& shape, const TrialState& trial
                      trial.reason.empty() ? "" : " (" + trial.reason + ")", now);
 }
 
+double node_failure_s(const State& state, std::string_view backend) {
+  // Few records say little: they move this only slowly.
+  double seconds = 1000 * 3600;
+  std::int64_t failures = 1;
+  for (const auto& [id, sweep] : state.sweeps) {
+    if (sweep.backend != backend) continue;
+    seconds += sweep.node_seconds;
+    failures += sweep.losses;
+  }
+  return seconds / static_cast<double>(failures);
+}
+
 }  // namespace thalweg::daemon

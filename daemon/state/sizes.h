@@ -1,5 +1,5 @@
 // Elastic trials (resources.nodes as a range): how many nodes the next attempt takes, and why an
-// attempt has others than the one before. Pure.
+// attempt has others than the one before; how often nodes fail. Pure.
 #pragma once
 
 #include <functional>
@@ -25,5 +25,9 @@ AttemptSize size_of_next(const jobspec::Resources& shape, std::int64_t limit,
 /// where the trial is not elastic, or nothing changed.
 std::string size_reason(const jobspec::Resources& shape, const TrialState& trial, int nodes,
                         std::string_view offer);
+
+/// Seconds between failures of one node of the backend: the node-seconds of its attempts for each
+/// that was lost or failed, as if there had been one failure in 1000 hours before.
+double node_failure_s(const State& state, std::string_view backend);
 
 }  // namespace thalweg::daemon

@@ -146,7 +146,10 @@ void on_ended(State& state, const db::Event& event, const event::Ended& data) {
   state.secrets.erase(attempt.push_secret);
   if (!attempt.push_secret.empty()) state.past_secrets.insert(attempt.push_secret);
   sweep.nodes_in_flight -= attempt.size;
-  if (attempt.started > 0 || data.started) trial.nodes = data.size.value_or(attempt.size);
+  if (attempt.started > 0 || data.started) {
+    trial.nodes = data.size.value_or(attempt.size);
+    if (data.cause == EndCause::lost || data.cause == EndCause::failed) sweep.losses += 1;
+  }
   sweep.node_seconds += data.node_seconds.value_or(0);
   sweep.live.erase(event.id.trial);
 

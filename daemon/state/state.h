@@ -77,6 +77,7 @@ struct SweepState {
   std::int64_t open = 0;  ///< trials not over
   std::int64_t finished = 0, failed = 0, cancelled = 0;
   double node_seconds = 0;           ///< of ended attempts
+  std::int64_t losses = 0;           ///< attempts that had run and ended without a warning
   std::int64_t last_launch = 0;      ///< number of the latest launching event: whose turn it is
   std::int64_t nodes_in_flight = 0;  ///< as the sweep file counts nodes
   std::map<std::string, std::int64_t>

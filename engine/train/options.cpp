@@ -129,8 +129,15 @@ Section checkpoint() {
   std::vector<Option> options{integer(
       "every", "steps between two checkpoints; 0 = only when asked to stop; auto = every epoch",
       "auto", 0)};
-  for (Option& option : every_options("checkpoints"))
+  for (Option& option : every_options("checkpoints")) {
+    if (option.name == "every_seconds") {
+      option.or_auto = true;
+      option.doc +=
+          "; auto = as often as loses the least time, by what checkpoints take and how often nodes "
+          "have failed (Young)";
+    }
     options.push_back(std::move(option));
+  }
   options.push_back(integer("keep", "how many of the newest ones stay", 2, 1, kMaxInt));
   options.push_back(jobspec::flag_option(
       "best", false,

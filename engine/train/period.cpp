@@ -54,7 +54,8 @@ Every read_every(const jobspec::Options& options, const std::string& section,
     if (any)
       throw std::invalid_argument(section + ": both " + found.key + " and " + key +
                                   " are set; keep one");
-    found = {unit, options.real(key), key};
+    const bool automatic = options.is_auto(key);
+    found = {unit, automatic ? 0 : options.real(key), key, automatic};
     any = true;
   }
   return found;
@@ -65,6 +66,8 @@ bool Period::due(std::int64_t step) const {
 }
 
 Period period_of(const Every& every, const std::string& section, const RunLength& length) {
+  // Of auto any number will do until the run says one; see CheckpointInterval.
+  if (every.automatic) return {0, 1, true};
   if (every.unit == Every::Unit::seconds) return {0, every.count};
   double each = 1;  // steps
   if (every.unit == Every::Unit::epochs) each = static_cast<double>(length.steps_per_epoch);

@@ -21,6 +21,7 @@ struct Every {
   enum class Unit { steps, epochs, samples, seconds } unit = Unit::steps;
   double count = 0;  ///< 0 = never
   std::string key{"every"};
+  bool automatic = false;  ///< seconds: auto
 };
 
 /// `every_steps`, `every_epochs`, `every_samples` and `every_seconds`, without default. `what` is
@@ -36,6 +37,7 @@ Every read_every(const jobspec::Options& options, const std::string& section,
 struct Period {
   double steps = 0;  ///< need not be whole: an event is due at the first step after each multiple
   double seconds = 0;
+  bool automatic = false;  ///< `seconds` is only the first
 
   bool never() const { return steps == 0 && seconds == 0; }
   bool due(std::int64_t step) const;  ///< always false where seconds count
@@ -55,6 +57,8 @@ class Due {
   bool possible(std::int64_t step) const {
     return period_.seconds > 0 ? step >= next_look_ : period_.due(step);
   }
+  /// From now on so many seconds apart. Rank 0's count.
+  void set_seconds(double seconds) { period_.seconds = seconds; }
   /// Whether it is. Collective where seconds count.
   bool decide(std::int64_t step, comm::Group& group);
 

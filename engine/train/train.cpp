@@ -8,11 +8,14 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <set>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "engine/device/layer.h"
 #include "engine/sync/replica_check.h"
+#include "engine/train/checkpoint_interval.h"
 #include "engine/train/claim.h"
 #include "engine/train/fence.h"
 #include "engine/train/metrics.h"
@@ -189,6 +192,34 @@ bool take(Attempt& a, const StepOutcome& outcome) {
   return outcome.stop;
 }
 
+std::string seconds_text(double seconds) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g s", seconds);
+  return text;
+}
+
+int nodes_of(const comm::Group& group) {
+  std::set<std::string> nodes;
+  for (int rank = 0; rank < group.size(); ++rank)
+    nodes.insert(group.node_of(rank));
+  return static_cast<int>(nodes.size());
+}
+
+/// A checkpoint, and from what it took the time of the next one where that is `auto`.
+void save_in_time(Attempt& a, Due& checkpoints, CheckpointInterval& interval) {
+  const double before = a.spent.checkpoints;
+  a.save_checkpoint();
+  if (!a.plan.checkpoint.automatic || !a.is_root()) return;
+  const bool first = !interval.measured();
+  interval.took(a.spent.checkpoints - before);
+  checkpoints.set_seconds(interval.seconds());
+  if (!first) return;
+  a.record.note("info", "checkpoint.every_seconds: auto is " + seconds_text(interval.seconds()) +
+                            ": a checkpoint takes " + seconds_text(a.spent.checkpoints - before) +
+                            ", and a failure is expected every " +
+                            seconds_text(interval.between_failures_s()));
+}
+
 }  // namespace
 
 Outcome train(Attempt& a) {
@@ -202,6 +233,8 @@ Outcome train(Attempt& a) {
   }
   Due validations(a.plan.eval, a.step, process_seconds);
   Due checkpoints(a.plan.checkpoint, a.step, process_seconds);
+  CheckpointInterval interval(a.in.trial.node_failure_s, nodes_of(a.in.group));
+  if (a.plan.checkpoint.automatic) checkpoints.set_seconds(interval.seconds());
   Loader loader(*a.dataset, a.samples.training, a.loader_plan());
   const SampleForm& form = a.dataset->form();
 
@@ -255,7 +288,7 @@ Outcome train(Attempt& a) {
     stopping = stopping && !last;
     if (stopping) return stopped(a);
     if (may_save && (last || checkpoints.decide(a.step, a.in.group)))
-      a.save_checkpoint();
+      save_in_time(a, checkpoints, interval);
     else if (evaluated && a.best.is(a.step))
       a.save_best();
   }

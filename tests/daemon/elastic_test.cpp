@@ -81,11 +81,16 @@ TEST(Elastic, AnAttemptThatLostItsNodesGoesOnWithThoseThatAreThere) {
   EXPECT_EQ(trial.resources.min_nodes, 2);
   EXPECT_EQ(trial.sweep_ranks, 8);
   ASSERT_FALSE(trial.resume.empty()) << "from the checkpoints of the attempts before";
-  double cost = 0;
+  EXPECT_EQ(jobspec::read_trial(losses.world.dir.path() / "runs/1/1/1/trial.yaml").node_failure_s,
+            3.6e6);
+  double cost = 0, cost_of_losses = 0;
   for (int number = 1; number <= 3; ++number) {
     const auto row = life.store->attempt({id, 1, number});
     cost += static_cast<double>(row->nodes) * (row->ended - row->started);
+    if (number == 2) cost_of_losses = cost;
   }
+  EXPECT_NEAR(trial.node_failure_s, (3.6e6 + cost_of_losses) / 3, 1e-6 * cost)
+      << "two failures, and the one that is taken for granted";
   EXPECT_NEAR(life.controller->state().sweeps.at(id).node_seconds, cost, 1e-6 * cost);
 }
 

@@ -142,5 +142,21 @@ TEST(Sizes, AnAttemptThatNeverRanIsNotCompared) {
   EXPECT_EQ(log.state.trial({1, 1, 0})->nodes, 0);
 }
 
+TEST(NodeFailures, AreCountedOverAllSweepsOfTheBackend) {
+  constexpr double before = 3.6e6;
+  Log log;
+  EXPECT_EQ(node_failure_s(log.state, "fake"), before);
+  log.sweep("1", 3).sweep("2", 1);
+  log.running("1.1.1").ended("1.1.1", "lost");
+  log.running("1.2.1").ended("1.2.1", "failed");
+  log.running("2.1.1").ended("2.1.1", "finished");
+  log.running("1.3.1").ended("1.3.1", "stopped");
+  EXPECT_DOUBLE_EQ(node_failure_s(log.state, "fake"), (before + 4 * 10) / 3);
+  EXPECT_EQ(node_failure_s(log.state, "local"), before) << "other machines";
+  log.launching("1.1.2").ended("1.1.2", "lost");
+  EXPECT_DOUBLE_EQ(node_failure_s(log.state, "fake"), (before + 5 * 10) / 3)
+      << "it never ran: no node failed";
+}
+
 }  // namespace
 }  // namespace thalweg::daemon

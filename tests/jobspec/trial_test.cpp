@@ -59,6 +59,7 @@ TEST_F(TrialFile, RoundTrips) {
   trial.token = "0123456789012345";
   trial.push = "unix:/run/user/1000/a b.sock";
   trial.push_secret = "5432109876543210";
+  trial.node_failure_s = 86400.5;
   trial.resume = {"/a/checkpoints", "/b c/checkpoints"};
   trial.init_from = {"/other/checkpoints"};
   const auto path = folder_ / "trial.yaml";
@@ -79,6 +80,7 @@ TEST_F(TrialFile, RoundTrips) {
   EXPECT_EQ(back.metric.targets, trial.metric.targets);
   EXPECT_EQ(back.metric.target(), 0.9);
   EXPECT_EQ(back.sweep_ranks, 16);
+  EXPECT_EQ(back.node_failure_s, 86400.5);
   EXPECT_EQ(back.id, trial.id);
   EXPECT_EQ(back.token, trial.token);
   EXPECT_EQ(back.push, trial.push);

@@ -182,6 +182,31 @@ TEST(Seconds, GiveAValidationAndACheckpointNowAndThen) {
             of_metric(curve({plain.path()}), "train/loss"));
 }
 
+/// So often do nodes fail here that the first checkpoint is due at once; then it is known what one
+/// takes.
+TEST(Seconds, AutoFollowsFailuresAndWhatCheckpointsTake) {
+  const test::TempDir folder, seldom, plain;
+  Trial trial = tiny_trial();
+  run_to_end(trial, plain.path(), 1);
+  trial.train.set("checkpoint", Map{{"every_seconds", "auto"}});
+  run_to_end(trial, seldom.path(), 2);
+  EXPECT_EQ(lines_of(read_journal(seldom.path()), "checkpoint").size(), 1u) << "the last step's";
+  trial.node_failure_s = 1e-9;
+  run_to_end(trial, folder.path(), 2);
+  const auto journal = read_journal(folder.path());
+  const auto written = lines_of(journal, "checkpoint");
+  ASSERT_GE(written.size(), 2u);
+  EXPECT_EQ(written.front().find("step")->as_int(), 1);
+  int told = 0;
+  for (const Value& line : lines_of(journal, "note"))
+    told += line.find("text")->as_string().starts_with("checkpoint.every_seconds: auto is 1 s: ");
+  EXPECT_EQ(told, 1);
+  EXPECT_EQ(of_metric(curve({folder.path()}), "train/loss"),
+            of_metric(curve({plain.path()}), "train/loss"));
+  trial.train.set("eval", Map{{"every_seconds", "auto"}});
+  EXPECT_THROW(jobspec::complete_train(trial.train, train_schema(), "t.yaml"), jobspec::InputError);
+}
+
 /// Each attempt adds up what it spent beside training.
 TEST(Spent, IsToldWithEachValidation) {
   const test::TempDir folder;
