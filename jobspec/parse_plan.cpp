@@ -81,7 +81,7 @@ void check_range(const Value* resources, Parsing& parsing) {
         "write nodes: " + std::to_string(sweep.resources.nodes));
   const Value* batch = sweep.train.find("batch");
   const Value* shares = batch && batch->is_map() ? batch->find("shares") : nullptr;
-  if (shares != nullptr && shares->is_list())
+  if ((shares != nullptr && shares->is_list()) || find_axis(sweep, "batch.shares"))
     refuse("found a range, and batch.shares gives one share for each rank of one size",
            "write nodes: " + std::to_string(sweep.resources.nodes) +
                ", or batch.measure_shares: true");

@@ -143,6 +143,7 @@ class Checker::Visit {
     settings_ = factory_.settings(resources_.gpus_per_node);
     if (!settings_.device_note.empty()) report.notes.push_back(settings_.device_note);
     report.ranks = resources_.ranks();
+    report.fewest_ranks = resources_.fewest_nodes() * resources_.ranks_per_node;
     report.global_batch = settings_.global_batch;
     report.what = factory_.model_name() + " on " + factory_.data_name() + ", device " +
                   settings_.device +
@@ -288,9 +289,9 @@ class Checker::Visit {
                          : Parameters<float>{place_parameters(graph(), {}), nullptr});
   }
 
-  /// Of the rank that has most.
+  /// Of the rank that has most, on the fewest ranks.
   int local_shards() const {
-    int most = (report.shards + report.ranks - 1) / report.ranks;
+    int most = (report.shards + report.fewest_ranks - 1) / report.fewest_ranks;
     if (!first_.empty()) most = 0;
     for (std::size_t rank = 0; rank + 1 < first_.size(); ++rank)
       most = std::max(most, first_[rank + 1] - first_[rank]);
@@ -394,7 +395,7 @@ class Checker::Visit {
     report.needs->gradients += static_cast<std::size_t>(factory_.sync_vectors(sharding)) *
                                model.parameter_floats() * sizeof(float);
     if (settings_.shards_optimizer)
-      report.needs->optimizer /= static_cast<std::size_t>(report.ranks);
+      report.needs->optimizer /= static_cast<std::size_t>(report.fewest_ranks);
     if (report.on_gpu) tell_gpu(model);
   }
 

@@ -46,6 +46,32 @@ std::int64_t whole(const Value& value, const char* key) {
   return value.find(key)->as_int();
 }
 
+/// A rank has most to do, and to keep, on the fewest nodes.
+TEST(Describe, PlansElasticTrialsForTheFewestNodes) {
+  const test::TempDir folder;
+  const auto told_of = [&](int fewest, int most, int threads) {
+    Trial trial = tiny_trial();
+    trial.train.set("batch.shards", 8);
+    trial.resources.nodes = most;
+    trial.resources.min_nodes = fewest;
+    trial.resources.threads_per_rank = threads;
+    jobspec::write_trial(trial, folder.path() / "trial.yaml");
+    return std::pair(describe({folder.path() / "trial.yaml"}, false).text,
+                     describe({folder.path() / "trial.yaml"}, true).lines.at(0));
+  };
+  const auto elastic = told_of(2, 8, 4), narrow = told_of(0, 2, 4), wide = told_of(0, 8, 4);
+  EXPECT_THAT(elastic.first, HasSubstr(" 2 to 8 ranks, 4 threads each"));
+  EXPECT_THAT(wide.first, HasSubstr(" 8 ranks, 1 thread each"));
+  EXPECT_EQ(whole(elastic.second, "fewest_ranks"), 2);
+  EXPECT_EQ(whole(elastic.second, "ranks"), 8);
+  EXPECT_EQ(wide.second.find("fewest_ranks"), nullptr);
+  const auto memory = [](const Value& line) {
+    return whole(*line.find("memory"), "host_bytes_per_rank");
+  };
+  EXPECT_EQ(memory(elastic.second), memory(narrow.second));
+  EXPECT_GT(memory(elastic.second), memory(wide.second));
+}
+
 TEST(Describe, TellsWhatTheRunIs) {
   const test::TempDir folder;
   Trial trial = tiny_trial();
