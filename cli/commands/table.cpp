@@ -83,6 +83,14 @@ constexpr std::array table{
             "the best.",
             "thalweg profile 12 13 14 --by optimizer.name --best-over optimizer.lr", make_profile,
             "algoperf score benchmark"},
+    Command{
+        "predict", "predict step or checkpoint times from their sizes",
+        "Fits a line, a parabola and a kernel model (a Gaussian process) to what earlier runs "
+        "measured, or to two columns of a CSV file, judges each by cross-validation and predicts "
+        "with all.",
+        "thalweg predict --of checkpoint --at 100,500\n"
+        "thalweg predict times.csv --x megabytes --y seconds --at 100",
+        make_predict, "regression estimate forecast speed"},
     Command{"curve", "plot a metric of one or several trials",
             "The last word is the metric where it is no id. --list names the metrics.",
             "thalweg curve 12.3 train/loss --log\n"

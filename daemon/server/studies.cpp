@@ -1,4 +1,5 @@
-// GET /v1/batch, /v1/scaling, /v1/pareto, /v1/profile: statistics over one or several sweeps.
+// GET /v1/batch, /v1/scaling, /v1/pareto, /v1/profile: statistics over one or several sweeps;
+// /v1/measurements: what predictions rest on.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -7,6 +8,7 @@
 #include "daemon/server/endpoints.h"
 #include "daemon/server/params.h"
 #include "db/analysis/critical_batch.h"
+#include "db/analysis/measurements.h"
 #include "db/analysis/pareto.h"
 #include "db/analysis/profile.h"
 #include "db/analysis/scaling.h"
@@ -93,6 +95,14 @@ awaitable<Response> get_profile(App& app, const Request& request) {
   options.trapezoid = query_text(request, "compat") == "1";
   const auto study = [sweeps, options](db::ReadStore& store) {
     return db::analysis::study_profiles(store, sweeps, options);
+  };
+  co_return co_await answer(app, study);
+}
+
+awaitable<Response> get_measurements(App& app, const Request& request) {
+  const std::string of = query_text(request, "of"), device = query_text(request, "device");
+  const auto study = [of, device](db::ReadStore& store) {
+    return db::analysis::read_measurements(store, of, device);
   };
   co_return co_await answer(app, study);
 }

@@ -85,6 +85,41 @@ TEST_F(CliStudies, ProfileScores) {
   EXPECT_EQ(thalweg({"profile", "12"}).code, 2) << "by what?";
 }
 
+TEST_F(CliStudies, PredictsFromAFile) {
+  const std::string file = folder("times.csv").string();
+  write_file(file, "name,\"size, MB\",note,seconds\r\na,1,x,3\nb,2,,5\nc,,x,1\nd,3,\"\",7\n");
+  const Outcome outcome =
+      thalweg({"predict", file, "--x", "size, MB", "--y", "seconds", "--at", "10,0.5"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("3 samples: seconds by size, MB\nnote: 1 line without two "
+                                     "numbers left out\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("1.0000  1 + 2 x"));
+  EXPECT_THAT(outcome.out, HasSubstr(" 10      21"));
+  const json answer =
+      thalweg_json({"predict", file, "--x", "size, MB", "--y", "seconds", "--at", "10", "--json"});
+  EXPECT_EQ(answer["best"], "linear");
+  EXPECT_NEAR(answer["models"][0]["predictions"][0]["y"].get<double>(), 21, 1e-9);
+  const Outcome missing = thalweg({"predict", file, "--x", "bytes"});
+  EXPECT_EQ(missing.code, 2);
+  EXPECT_THAT(missing.err, HasSubstr("has no column 'bytes'"));
+  EXPECT_THAT(missing.err, HasSubstr("it has name, size, MB, note, seconds"));
+  EXPECT_EQ(thalweg({"predict", file, "--at", "many"}).code, 2);
+  EXPECT_EQ(thalweg({"predict", "--x", "bytes"}).code, 2) << "no file";
+}
+
+TEST_F(CliStudies, PredictsFromTheRecord) {
+  controller().answer("GET /v1/measurements?of=checkpoint&device=cpu", json::parse(R"({
+    "x_name": "MB", "y_name": "seconds a checkpoint", "points": [{"trial": "1.1", "x": 1, "y": 3},
+    {"trial": "1.2", "x": 2, "y": 5}, {"trial": "1.3", "x": 3, "y": 7}]})"));
+  const std::string out =
+      thalweg({"predict", "--of", "checkpoint", "--device", "cpu", "--at", "4"}).out;
+  EXPECT_THAT(out, HasSubstr("3 samples: seconds a checkpoint by MB"));
+  EXPECT_THAT(out, HasSubstr("9"));
+  controller().answer("GET /v1/measurements?of=step&device=",
+                      json::parse(R"({"x_name": "GFLOPs", "y_name": "s", "points": []})"));
+  EXPECT_THAT(thalweg({"predict"}).out, HasSubstr("no prediction: at least 3 different sizes"));
+}
+
 TEST_F(CliStudies, TakeSweeps) {
   controller();
   const Outcome outcome = thalweg({"scaling", "12.3"});

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "db/analysis/critical_batch.h"
+#include "db/analysis/measurements.h"
 #include "db/analysis/pareto.h"
 #include "db/analysis/profile.h"
 #include "db/analysis/scaling.h"
@@ -278,6 +279,25 @@ TEST_F(StudyTest, WhatFollowsTheRanksIsNoSeries) {
   EXPECT_TRUE(study.by.empty());
   EXPECT_DOUBLE_EQ(study.rows.at(1).speedup, 1.8);
   EXPECT_TRUE(study.notes.empty());
+}
+
+TEST_F(StudyTest, MeasurementsOfStepsAndCheckpoints) {
+  add({64, "sgd", 1, 2, 1000}, 100);
+  store.add_points({sweep_, 1, 1}, 2, 2,
+                   {{"perf/checkpoint_bytes", 2, 5e6, 1002}, {"perf/checkpoint_ms", 2, 20, 1002}});
+  add({128, "sgd", 2, 1, 500}, 100);
+  const Measurements steps = read_measurements(store, "step", "");
+  ASSERT_EQ(steps.points.size(), 2u);
+  EXPECT_EQ(steps.points[0].trial, "1.2");
+  EXPECT_DOUBLE_EQ(steps.points[0].x, 2 * 128);
+  EXPECT_DOUBLE_EQ(steps.points[0].y, 128.0 / 500);
+  EXPECT_DOUBLE_EQ(steps.points[1].x, 2 * 64 / 2) << "two ranks share a step";
+  const Measurements checkpoints = read_measurements(store, "checkpoint", "");
+  ASSERT_EQ(checkpoints.points.size(), 1u);
+  EXPECT_DOUBLE_EQ(checkpoints.points[0].x, 5);
+  EXPECT_DOUBLE_EQ(checkpoints.points[0].y, 0.02);
+  EXPECT_TRUE(read_measurements(store, "step", "cuda").points.empty());
+  EXPECT_THROW(read_measurements(store, "lunch", ""), std::invalid_argument);
 }
 
 TEST_F(StudyTest, ParetoOfTimeAndNodes) {

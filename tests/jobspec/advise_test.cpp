@@ -11,6 +11,7 @@
 #include <set>
 
 #include "jobspec/advise/formulas.h"
+#include "jobspec/advise/regression.h"
 #include "jobspec/sweep.h"
 
 namespace thalweg::jobspec::advise {
@@ -184,6 +185,60 @@ TEST(AdviseFormulas, KneeOfThroughput) {
   EXPECT_EQ(throughput_knee({{8, 10}, {8, 1000}, {8, 95}, {16, 100}}), 8) << "medians";
   EXPECT_EQ(power_of_two_below(1000), 512);
   EXPECT_EQ(power_of_two_below(0.5), 0);
+}
+
+// Checkpoint sizes in MB and seconds of 16 models (cake-lab/CM-DARE, Apache-2.0, ckpt.csv), whose
+// notebook prints the line's coefficients.
+const std::vector<Sample> checkpoints{{6.27, 3.79},  {15.99, 3.82}, {9.26, 3.54},   {10.57, 3.48},
+                                      {12.78, 3.65}, {22.45, 3.97}, {28.7, 4.44},   {38.85, 4.65},
+                                      {48.15, 5.0},  {54.26, 5.31}, {9.57, 4.35},   {26.39, 4.52},
+                                      {54.19, 5.23}, {93.33, 5.86}, {143.01, 6.31}, {204.04, 7.66}};
+
+TEST(Regressions, CheckpointTimesOfCmDare) {
+  const auto fits = fit_regressions(checkpoints);
+  ASSERT_EQ(fits.size(), 3u);
+  const Regression& line = fits[0];
+  ASSERT_EQ(line.model, "linear");
+  EXPECT_NEAR(line.coefficients[0], 3.75119232, 1e-7);
+  EXPECT_NEAR(line.coefficients[1], 0.02000607, 1e-8);
+  EXPECT_NEAR(line.r2, 0.92225147, 1e-8);
+  // Four models that were held out: predictions of the paper's notebook, and their mean error.
+  const Sample held[] = {{19.21, 3.45}, {40.41, 4.20}, {33.18, 4.18}, {117.61, 5.65}};
+  const double published[] = {4.1355, 4.5596, 4.4150, 6.1041};
+  double error = 0;
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_NEAR(line.at(held[i].x), published[i], 5e-5);
+    error += std::abs(line.at(held[i].x) - held[i].y) / 4;
+  }
+  EXPECT_NEAR(error, 0.43356, 1e-5);
+}
+
+TEST(Regressions, RecoverWhatMadeTheNumbers) {
+  std::vector<Sample> line, parabola, wave;
+  for (int i = 0; i < 40; ++i) {
+    const double x = 1e12 * (3 + i);
+    line.push_back({x, 0.1785 + 6.00928e-14 * x});
+    parabola.push_back({x, 0.1 + 9e-14 * x - 1.6e-27 * x * x});
+    wave.push_back({x, 2 + std::sin(i / 3.0)});
+  }
+  auto fits = fit_regressions(line);
+  EXPECT_NEAR(fits[0].coefficients[0], 0.1785, 1e-8);
+  EXPECT_NEAR(fits[0].coefficients[1] / 6.00928e-14, 1, 1e-8);
+  EXPECT_LT(fits[0].cv_mape, 1e-8);
+  fits = fit_regressions(parabola);
+  EXPECT_NEAR(fits[1].coefficients[0], 0.1, 1e-7);
+  EXPECT_NEAR(fits[1].coefficients[1] / 9e-14, 1, 1e-6);
+  EXPECT_NEAR(fits[1].coefficients[2] / -1.6e-27, 1, 1e-6);
+  EXPECT_EQ(best_of(fits)->model, "quadratic");
+  EXPECT_EQ(best_of(fit_regressions(wave))->model, "kernel") << "neither a line nor a parabola";
+}
+
+TEST(Regressions, NeedEnoughSizes) {
+  EXPECT_TRUE(fit_regressions({}).empty());
+  EXPECT_TRUE(fit_regressions({{1, 2}, {1, 3}, {2, 3}}).empty());
+  EXPECT_EQ(best_of({}), nullptr);
+  EXPECT_EQ(fit_regressions({{1, 2}, {2, 3}, {3, 4}, {std::nan(""), 1}}).size(), 1u);
+  EXPECT_EQ(fit_regressions({{1, 2}, {2, 3}, {3, 4}, {4, 4}}).size(), 2u);
 }
 
 TEST(AdviseRules, HaveNamesSourcesAndFunctions) {

@@ -1,0 +1,207 @@
+// thalweg predict: times of steps and checkpoints from their sizes. A file needs no controller.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "cli/commands/common.h"
+#include "cli/commands/submission.h"
+#include "cli/commands/table.h"
+#include "cli/output/csv.h"
+#include "cli/output/format.h"
+#include "cli/output/text.h"
+#include "daemon/api/client.h"
+#include "daemon/api/messages.h"
+#include "jobspec/advise/regression.h"
+
+namespace thalweg::cli {
+namespace {
+
+using jobspec::advise::Regression;
+using jobspec::advise::Sample;
+
+struct Options {
+  std::string file, x, y;
+  std::string of = "step", device;
+  std::vector<std::string> at;
+  Format format;
+};
+
+struct Data {
+  std::string x_name, y_name;
+  std::vector<Sample> samples{};
+  std::size_t skipped = 0;  ///< lines without two numbers
+};
+
+std::optional<double> read_number(const std::string& text) {
+  double value = 0;
+  const auto begin = text.find_first_not_of(' ');
+  if (begin == std::string::npos) return std::nullopt;
+  const auto [end, error] = std::from_chars(text.data() + begin, text.data() + text.size(), value);
+  if (error != std::errc() || !std::isfinite(value)) return std::nullopt;
+  const bool whole = std::all_of(end, text.data() + text.size(), [](char c) { return c == ' '; });
+  return whole ? std::optional(value) : std::nullopt;
+}
+
+/// A heading, or the column that is meant where none is named: the first for x, the second for y.
+std::size_t column_of(const std::vector<std::string>& heads, const std::string& name,
+                      std::size_t otherwise, const std::string& file) {
+  if (name.empty()) return otherwise;
+  const auto found = std::find(heads.begin(), heads.end(), name);
+  if (found == heads.end())
+    throw CommandError(exit_bad_input, fmt::format("{} has no column '{}'", file, name),
+                       "it has " + join(heads, ", "));
+  return static_cast<std::size_t>(found - heads.begin());
+}
+
+Data read_csv(const Options& options) {
+  const auto lines = parse_csv(read_file(options.file));
+  if (lines.size() < 2 || lines.front().size() < 2)
+    throw CommandError(exit_bad_input,
+                       options.file + " needs a line of headings, two columns and data");
+  const auto& heads = lines.front();
+  const std::size_t x = column_of(heads, options.x, 0, options.file);
+  const std::size_t y = column_of(heads, options.y, 1, options.file);
+  Data data{heads[x], heads[y]};
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    const auto cell = [&](std::size_t column) {
+      return column < lines[i].size() ? read_number(lines[i][column]) : std::nullopt;
+    };
+    const auto x_value = cell(x), y_value = cell(y);
+    if (x_value && y_value)
+      data.samples.push_back({*x_value, *y_value});
+    else
+      ++data.skipped;
+  }
+  return data;
+}
+
+Data ask(Context& context, const Options& options) {
+  const Json answer = context.controller().get(
+      fmt::format("/v1/measurements?of={}&device={}", options.of, options.device));
+  Data data{text_at(answer, "x_name"), text_at(answer, "y_name")};
+  for (const Json& point : list_at(answer, "points"))
+    data.samples.push_back(
+        {number_at(point, "x").value_or(NAN), number_at(point, "y").value_or(NAN)});
+  return data;
+}
+
+std::vector<double> wanted(const Options& options) {
+  std::vector<double> at;
+  for (const std::string& text : options.at) {
+    const auto value = read_number(text);
+    if (!value) throw CommandError(exit_bad_input, "--at " + text + ": expected numbers");
+    at.push_back(*value);
+  }
+  return at;
+}
+
+Json json_of(const Data& data, const std::vector<Regression>& fits, const std::vector<double>& at) {
+  Json models = Json::array();
+  for (const Regression& fit : fits) {
+    Json predictions = Json::array();
+    for (const double x : at)
+      predictions.push_back({{"x", x}, {"y", fit.at(x)}});
+    models.push_back({{"model", fit.model},
+                      {"coefficients", fit.coefficients},
+                      {"r2", fit.r2},
+                      {"cv_mae", fit.cv_mae},
+                      {"cv_mape", fit.cv_mape},
+                      {"predictions", predictions}});
+  }
+  const Regression* const best = jobspec::advise::best_of(fits);
+  return {
+      {"x", data.x_name},        {"y", data.y_name}, {"samples", data.samples.size()},
+      {"skipped", data.skipped}, {"models", models}, {"best", best ? Json(best->model) : Json()}};
+}
+
+/// "3.751 + 0.02001 x".
+std::string formula(const Regression& fit) {
+  std::string text;
+  const char* const powers[] = {"", " x", " x²"};
+  for (std::size_t i = 0; i < fit.coefficients.size(); ++i) {
+    const double c = fit.coefficients[i];
+    text += i == 0 ? format_number(c)
+                   : (c < 0 ? " - " : " + ") + format_number(std::abs(c)) + powers[i];
+  }
+  return text;
+}
+
+void print_text(Context& context, const Data& data, const std::vector<Regression>& fits,
+                const std::vector<double>& at) {
+  context.out << format_count(static_cast<long long>(data.samples.size()))
+              << " samples: " << printable(data.y_name) << " by " << printable(data.x_name) << '\n';
+  if (data.skipped > 0)
+    context.out << "note: " << count_of(static_cast<long long>(data.skipped), "line")
+                << " without two numbers left out\n";
+  if (fits.empty()) {
+    context.out << "no prediction: at least 3 different sizes are needed\n";
+    return;
+  }
+  const Regression* const best = jobspec::advise::best_of(fits);
+  Table models({{"model", "model"},
+                {"cv_mae", "CV error", Align::right},
+                {"cv_mape", "of y", Align::right},
+                {"r2", "R²", Align::right},
+                {"formula", "formula"}});
+  for (const Regression& fit : fits)
+    models.add({{fit.model, fit.model, &fit == best ? Tint::green : Tint::none},
+                format_number(fit.cv_mae),
+                fmt::format("{:.1f} %", 100 * fit.cv_mape),
+                fmt::format("{:.4f}", fit.r2),
+                formula(fit)});
+  models.print(context.out, context.palette, 0);
+  context.out << "least error by cross-validation: " << best->model << '\n';
+  if (at.empty()) return;
+  std::vector<Column> columns{{"x", "x", Align::right}};
+  for (const Regression& fit : fits)
+    columns.push_back({fit.model, fit.model, Align::right});
+  Table predictions(columns);
+  for (const double x : at) {
+    std::vector<Cell> cells{format_number(x)};
+    for (const Regression& fit : fits)
+      cells.emplace_back(format_number(fit.at(x)));
+    predictions.add(std::move(cells));
+  }
+  context.out << '\n';
+  predictions.print(context.out, context.palette, 0);
+}
+
+int predict(Context& context, const Options& options) {
+  if (options.file.empty() && !(options.x.empty() && options.y.empty()))
+    throw CommandError(exit_bad_input, "--x and --y name columns of a CSV file, and none is given");
+  const std::vector<double> at = wanted(options);
+  const Data data = options.file.empty() ? ask(context, options) : read_csv(options);
+  const auto fits = jobspec::advise::fit_regressions(data.samples);
+  if (options.format.json)
+    print_json(context.out, json_of(data, fits, at));
+  else
+    print_text(context, data, fits, at);
+  return exit_ok;
+}
+
+}  // namespace
+
+Action make_predict(Arguments& arguments) {
+  auto options = std::make_shared<Options>();
+  Argument& file = arguments.positional(
+      "FILE.csv", options->file, "a file with headings (default: what earlier runs measured)");
+  file.required = false;
+  file.completes = Completes::file;
+  arguments.option("--x", "COLUMN", options->x, "its column of sizes (default: the first)");
+  arguments.option("--y", "COLUMN", options->y, "its column of times (default: the second)");
+  arguments
+      .option("--of", "WHAT", options->of,
+              "step (seconds by GFLOPs of a rank's step) or checkpoint (seconds by megabytes)")
+      .choices = {"step", "checkpoint"};
+  arguments.option("--device", "NAME", options->device, "of runs on this device only").choices = {
+      "cpu", "cuda"};
+  arguments.option("--at", "A,B", options->at, "predict for these sizes");
+  add_json(arguments, options->format);
+  return [options](Context& context) { return predict(context, *options); };
+}
+
+}  // namespace thalweg::cli
