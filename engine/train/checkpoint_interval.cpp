@@ -4,7 +4,8 @@
 #include "engine/train/checkpoint_interval.h"
 
 #include <algorithm>
-#include <cmath>
+
+#include "jobspec/advise/formulas.h"
 
 namespace thalweg::engine {
 namespace {
@@ -19,18 +20,14 @@ constexpr double kShortestS = 1;
 
 }  // namespace
 
-double best_interval_s(double checkpoint_s, double between_failures_s) {
-  if (checkpoint_s >= between_failures_s / 2) return between_failures_s;
-  return std::sqrt(2 * checkpoint_s * between_failures_s);
-}
-
 CheckpointInterval::CheckpointInterval(double node_failure_s, int nodes)
     : between_failures_s_((node_failure_s > 0 ? node_failure_s : kNodeFailureS) /
                           std::max(nodes, 1)) {}
 
 double CheckpointInterval::seconds() const {
   if (!measured()) return std::min(kFirstS, between_failures_s_);
-  return std::max(kShortestS, best_interval_s(checkpoint_s_, between_failures_s_));
+  return std::max(kShortestS,
+                  jobspec::advise::checkpoint_interval(checkpoint_s_, between_failures_s_));
 }
 
 }  // namespace thalweg::engine

@@ -1,13 +1,8 @@
-// checkpoint.every_seconds: auto. How often checkpoints are worth their time.
+// checkpoint.every_seconds: auto. How often checkpoints are worth their time: the interval of
+// jobspec/advise/formulas.h, by what this attempt's checkpoints take.
 #pragma once
 
 namespace thalweg::engine {
-
-/// Seconds of work between two checkpoints that lose the least: sqrt(2 C M) for checkpoints of C
-/// seconds and one failure in M seconds (J. W. Young, CACM 17(9), 1974), and M where a checkpoint
-/// takes more than half of that (J. T. Daly, Future Generation Computer Systems 22(3), 2006, eq.
-/// 37).
-double best_interval_s(double checkpoint_s, double between_failures_s);
 
 /// Rank 0's: the interval of this attempt, by what its checkpoints take and how often nodes fail.
 class CheckpointInterval {

@@ -51,10 +51,8 @@ std::int64_t parameter_servers(double parameter_bytes, double workers, double by
 }
 
 double checkpoint_interval(double checkpoint_s, double failures_s) {
-  if (checkpoint_s >= 2 * failures_s) return failures_s;
-  const double ratio = checkpoint_s / (2 * failures_s);
-  return std::sqrt(2 * checkpoint_s * failures_s) * (1 + std::sqrt(ratio) / 3 + ratio / 9) -
-         checkpoint_s;
+  if (checkpoint_s >= failures_s / 2) return failures_s;
+  return std::sqrt(2 * checkpoint_s * failures_s);
 }
 
 int seeds_for_verdict(std::int64_t rows) {

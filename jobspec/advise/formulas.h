@@ -46,9 +46,10 @@ double overhead_for_efficiency(double efficiency, int workers);
 std::int64_t parameter_servers(double parameter_bytes, double workers, double bytes_per_s,
                                double compute_s);
 
-/// Seconds between checkpoints that lose least: sqrt(2 C M) - C of a checkpoint of C seconds and a
-/// mean time of M seconds between failures (Young, CACM 17, 1974), with Daly's terms of higher
-/// order (FGCS 22, 2006, eq. 37); M where C >= 2 M.
+/// Seconds of work between two checkpoints that lose the least: sqrt(2 C M) for checkpoints of C
+/// seconds and one failure in M seconds (J. W. Young, CACM 17(9), 1974), and M where a checkpoint
+/// takes more than half of that (J. T. Daly, Future Generation Computer Systems 22(3), 2006, eq.
+/// 37).
 double checkpoint_interval(double checkpoint_s, double failures_s);
 
 /// The fewest seeds of each of `rows` configurations with which an exact two-sided rank-sum test

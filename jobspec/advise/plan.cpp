@@ -93,10 +93,14 @@ std::vector<Finding> advise_checkpoints(const Study& study) {
       return finding;
     }
     finding.text = fmt::format("a checkpoint every {} loses least", seconds_text(best));
+    if (c.text("checkpoint.every_seconds") == "auto") {
+      finding.text += ", and checkpoint.every_seconds: auto keeps to it";
+      return finding;
+    }
     if (now > far * best) {
       finding.verdict = Verdict::advice;
-      finding.text += fmt::format("; now it is one in {}: checkpoint.every_seconds: {:.0f}",
-                                  seconds_text(now), best);
+      finding.text +=
+          fmt::format("; now it is one in {}: checkpoint.every_seconds: auto", seconds_text(now));
     } else if (now > 0 && now < best / far && cost > 0.05 * now) {
       finding.verdict = Verdict::advice;
       finding.text += fmt::format("; now they are {} apart and take {:.0f} % of the time",

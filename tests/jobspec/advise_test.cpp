@@ -163,14 +163,14 @@ TEST(AdviseFormulas, LemmasOfZou) {
 }
 
 TEST(AdviseFormulas, CheckpointInterval) {
-  // C = 60 s and M = 24 h: Young's sqrt(2 C M) is 3219.9 s; Daly's 3180.1 s.
-  EXPECT_NEAR(checkpoint_interval(60, 86'400), 3180.0621, 1e-3);
-  EXPECT_DOUBLE_EQ(checkpoint_interval(200, 100), 100);
+  EXPECT_DOUBLE_EQ(checkpoint_interval(5, 1000), 100);
+  EXPECT_DOUBLE_EQ(checkpoint_interval(300, 86'400), 7200);
+  EXPECT_DOUBLE_EQ(checkpoint_interval(600, 1000), 1000) << "Daly: rather none than all the time";
   // The expected time lost is least there: C / T + T / (2 M), a little beyond it either way.
-  const auto lost = [](double t) { return 60 / t + (t + 60) / (2 * 86'400); };
+  const auto lost = [](double t) { return 60 / t + t / (2 * 86'400); };
   const double best = checkpoint_interval(60, 86'400);
-  EXPECT_LT(lost(best), lost(best * 1.2));
-  EXPECT_LT(lost(best), lost(best * 0.8));
+  EXPECT_LT(lost(best), lost(best * 1.1));
+  EXPECT_LT(lost(best), lost(best * 0.9));
 }
 
 TEST(AdviseFormulas, SeedsForAVerdict) {
@@ -549,14 +549,16 @@ TEST_F(AdviseTest, Checkpoints) {
   study_.experience.node_seconds = 10 * 86'400;
   EXPECT_THAT(only("checkpoints").text, HasSubstr("no attempt has lost a node in 10 days"));
   study_.experience.lost_nodes = 10;
-  // An epoch takes 1280 s at 1000 samples/s: 53 min is best.
-  EXPECT_THAT(only("checkpoints").text, HasSubstr("every 53 min loses least"));
+  // An epoch takes 1280 s at 1000 samples/s; sqrt(2 x 60 s x 1 day) is 53.7 min.
+  EXPECT_THAT(only("checkpoints").text, HasSubstr("every 53.7 min loses least"));
   EXPECT_EQ(verdict("checkpoints"), Verdict::fits) << "an epoch, 21 min";
   set("checkpoint.every", 1000);
   EXPECT_THAT(only("checkpoints").text, HasSubstr("take 23 % of the time")) << "256 s apart";
   EXPECT_EQ(verdict("checkpoints"), Verdict::advice);
   set("checkpoint.every_seconds", 20'000);
-  EXPECT_THAT(only("checkpoints").text, HasSubstr("checkpoint.every_seconds: 3180"));
+  EXPECT_THAT(only("checkpoints").text, HasSubstr("checkpoint.every_seconds: auto"));
+  set("checkpoint.every_seconds", "auto");
+  EXPECT_EQ(verdict("checkpoints"), Verdict::fits);
 }
 
 }  // namespace

@@ -164,10 +164,11 @@ const std::map<std::string, Names> kFormMayNot = {
 
 /// The engine knows of jobspec only these.
 const std::set<std::string> kJobspecForEngine = {
-    "jobspec/value.h",    "jobspec/trial.h",   "jobspec/metric_names.h",
-    "jobspec/schema.h",   "jobspec/option.h",  "jobspec/diagnostic.h",
-    "jobspec/fwd.h",      "jobspec/table.h",   "jobspec/options.h",
-    "jobspec/complete.h", "jobspec/program.h", "jobspec/metric_pattern.h"};
+    "jobspec/value.h",           "jobspec/trial.h",    "jobspec/metric_names.h",
+    "jobspec/advise/formulas.h", "jobspec/schema.h",   "jobspec/option.h",
+    "jobspec/diagnostic.h",      "jobspec/fwd.h",      "jobspec/table.h",
+    "jobspec/options.h",         "jobspec/complete.h", "jobspec/program.h",
+    "jobspec/metric_pattern.h"};
 
 /// Sweeps only where a whole sweep file is checked.
 const std::map<std::string, std::set<std::string>> kJobspecForOneFile = {

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "jobspec/advise/formulas.h"
+
 namespace thalweg::engine {
 namespace {
 
@@ -17,7 +19,7 @@ double lost(double interval, double checkpoint, double between_failures) {
 TEST(CheckpointInterval, NoOtherLosesLess) {
   for (const double checkpoint : {0.01, 1.0, 60.0})
     for (const double between_failures : {600.0, 86400.0, 3.6e6}) {
-      const double best = best_interval_s(checkpoint, between_failures);
+      const double best = jobspec::advise::checkpoint_interval(checkpoint, between_failures);
       double least = std::numeric_limits<double>::infinity(), at = 0;
       for (double interval = best / 16; interval < 16 * best; interval *= 1.001)
         if (const double here = lost(interval, checkpoint, between_failures); here < least) {
@@ -26,12 +28,6 @@ TEST(CheckpointInterval, NoOtherLosesLess) {
         }
       EXPECT_NEAR(best / at, 1, 0.002) << checkpoint << " " << between_failures;
     }
-}
-
-TEST(CheckpointInterval, IsYoungsAndAtMostTheTimeBetweenFailures) {
-  EXPECT_DOUBLE_EQ(best_interval_s(5, 1000), 100);
-  EXPECT_DOUBLE_EQ(best_interval_s(300, 86400), 7200);
-  EXPECT_DOUBLE_EQ(best_interval_s(600, 1000), 1000) << "Daly: rather none than all the time";
 }
 
 TEST(CheckpointInterval, FollowsWhatCheckpointsTakeAndHowManyNodesMayFail) {
