@@ -85,6 +85,13 @@ void check_range(const Value* resources, Parsing& parsing) {
     refuse("found a range, and batch.shares gives one share for each rank of one size",
            "write nodes: " + std::to_string(sweep.resources.nodes) +
                ", or batch.measure_shares: true");
+  const Value* each = batch && batch->is_map() ? batch->find("per_rank") : nullptr;
+  const bool known = each != nullptr && each->is_int() && each->as_int() < 1'000'000;
+  if (each != nullptr || find_axis(sweep, "batch.per_rank"))
+    refuse("found a range, and batch.per_rank makes the batch, and so the curve, depend on it",
+           known ? "write batch: {global: " +
+                       std::to_string(each->as_int() * sweep.resources.ranks()) + "}"
+                 : "set batch.global");
 }
 
 bool is_variable(const std::string& name) {

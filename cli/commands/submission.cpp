@@ -130,9 +130,10 @@ Table plan_table(const Json& trials, std::size_t limit) {
     const Json& trial = trials[i];
     const Json& resources = member(trial, "resources");
     const Json& parameters = member(trial, "parameters");
+    const std::string fewest = text_at(resources, "min_nodes"), most = text_at(resources, "nodes");
     table.add({text_at(trial, "id"), text_at(trial, "seed"),
                Cell(parameter_label(parameters), plain_text(parameters)),
-               text_at(resources, "nodes"), text_at(resources, "ranks_per_node")});
+               fewest.empty() ? most : fewest + "-" + most, text_at(resources, "ranks_per_node")});
   }
   return table;
 }

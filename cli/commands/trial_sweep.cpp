@@ -20,6 +20,7 @@ Value resources_block(const std::string& recorded) {
   const Json json = Json::parse(recorded);
   jobspec::Resources resources;
   resources.nodes = json.at("nodes");
+  resources.min_nodes = json.value("min_nodes", 0);
   resources.ranks_per_node = json.at("ranks_per_node");
   resources.threads_per_rank = json.at("threads_per_rank");
   resources.time_limit_s = json.at("time_limit_s");

@@ -90,6 +90,9 @@ TEST_F(CliActions, DryRunShowsThePlan) {
   EXPECT_EQ(controller().requests().at(1).body["dry_run"], true);
   EXPECT_THAT(thalweg({"submit", "--dry-run", "--csv", file_}).out,
               HasSubstr(".1,1,\"{\"\"optimizer.lr\"\":0.1}\",2,1\n"));
+  plan["trials"][0]["resources"] = {{"nodes", 8}, {"min_nodes", 2}, {"ranks_per_node", 1}};
+  controller().answer("POST /v1/sweeps", plan);
+  EXPECT_THAT(thalweg({"submit", "--dry-run", "--csv", file_}).out, HasSubstr(",2-8,1\n"));
 }
 
 TEST_F(CliActions, RunGoesToTheComparison) {

@@ -89,6 +89,17 @@ TEST_F(CliRerun, SubmitsOneConfigurationMadeFromTheTrial) {
     EXPECT_EQ(*file.find(block), *old.find(block)) << block;
 }
 
+TEST_F(CliRerun, KeepsARangeOfNodes) {
+  json resources = json::parse(old_resources);
+  resources["nodes"] = 8;
+  resources["min_nodes"] = 2;
+  controller().answer("POST /v1/query",
+                      {{"columns", {"seed", "train", "resources", "text", "name", "backend"}},
+                       {"rows", {{7, old_train, resources.dump(), old_file, "opts", "slurm"}}}});
+  EXPECT_EQ(printed({}).find("resources.nodes")->to_json(), R"({"min":2,"max":8})");
+  EXPECT_EQ(*printed({"--set", "resources.nodes=4"}).find("resources.nodes"), Value(4));
+}
+
 TEST_F(CliRerun, SetChangesAddsAndTakesOut) {
   const Value file =
       printed({"--set", "train.epochs=", "--set", "train.steps=40", "--set", "train.sizes=[3,4]",
