@@ -124,7 +124,7 @@ void put_gains(std::vector<ScalingRow*>& rows) {
   for (const ScalingRow* row : rows)
     speeds.push_back({static_cast<double>(row->ranks), row->samples_per_s.median});
   const std::vector<Gain> gains = gains_of(speeds);
-  const std::size_t end = stops_at(speeds);
+  const std::size_t end = jobspec::advise::worth_up_to(speeds);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     rows[i]->speedup = gains[i].speedup;
     rows[i]->efficiency = gains[i].efficiency;
@@ -142,16 +142,6 @@ std::vector<Gain> gains_of(const std::vector<Speed>& speeds) {
     gains.push_back({speedup, speedup * speeds.front().ranks / speed.ranks});
   }
   return gains;
-}
-
-std::size_t stops_at(const std::vector<Speed>& speeds) {
-  constexpr double worth = 0.5;
-  for (std::size_t i = 0; i + 1 < speeds.size(); ++i) {
-    const double gain = speeds[i + 1].samples_per_s / speeds[i].samples_per_s - 1;
-    const double cost = speeds[i + 1].ranks / speeds[i].ranks - 1;
-    if (cost > 0 && gain < worth * cost) return i;
-  }
-  return speeds.size();
 }
 
 ScalingStudy study_scaling(ReadStore& store, const std::vector<std::int64_t>& sweeps) {

@@ -10,24 +10,18 @@
 
 #include "db/analysis/estimate.h"
 #include "db/store.h"
+#include "jobspec/advise/formulas.h"
 
 namespace thalweg::db::analysis {
 
-/// Samples per second of `ranks`, next to the row with the fewest.
-struct Speed {
-  double ranks = 1;
-  double samples_per_s = 0;
-};
+using jobspec::advise::Speed;
+
 struct Gain {
   double speedup = 1;     ///< times the samples per second
   double efficiency = 1;  ///< speedup over how many times the ranks (HetSeq's expansion)
 };
-/// In the same order; by ascending ranks. Empty for none.
+/// Next to the first; in the same order, by ascending ranks.
 std::vector<Gain> gains_of(const std::vector<Speed>& speeds);
-
-/// The place from which on the next one gains less than half of what its ranks cost; the number of
-/// them where all do.
-std::size_t stops_at(const std::vector<Speed>& speeds);
 
 struct ScalingRow {
   std::map<std::string, std::string> series;  ///< values of the other parameters; rows are compared

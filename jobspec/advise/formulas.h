@@ -1,6 +1,7 @@
 // The arithmetic behind the rules: pure, each with the source of its formula.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -64,6 +65,14 @@ struct Throughput {
 /// The smallest local batch with at least `share` of the best throughput; 0 where fewer than two
 /// different batches are known. Of a batch that is there several times the median counts.
 double throughput_knee(std::vector<Throughput> measured, double share = 0.9);
+
+struct Speed {
+  double ranks = 1;
+  double samples_per_s = 0;  ///< of all of them
+};
+/// By ascending ranks: the place from which on the next one gains less than half of what its ranks
+/// cost; their number where all are worth it.
+std::size_t worth_up_to(const std::vector<Speed>& speeds);
 
 /// The largest power of two up to this, 0 below 1.
 std::int64_t power_of_two_below(double value);

@@ -56,13 +56,11 @@ std::map<int, Scaling> scaling_of(const std::vector<PastRun>& runs) {
 
 /// A measured number of ranks from which on more gain less than half of what they cost; 0: none.
 int stops_at(const std::map<int, Scaling>& scaling) {
-  constexpr double worth = 0.5;
-  for (auto now = scaling.begin(), next = std::next(now); next != scaling.end(); ++now, ++next) {
-    const double gain = next->second.samples_per_s / now->second.samples_per_s - 1;
-    const double cost = static_cast<double>(next->first) / now->first - 1;
-    if (gain < worth * cost) return now->first;
-  }
-  return 0;
+  std::vector<Speed> speeds;
+  for (const auto& [ranks, of] : scaling)
+    speeds.push_back({static_cast<double>(ranks), of.samples_per_s});
+  const std::size_t end = worth_up_to(speeds);
+  return end == speeds.size() ? 0 : static_cast<int>(speeds[end].ranks);
 }
 
 }  // namespace
@@ -81,7 +79,7 @@ std::vector<Finding> advise_scaling_limit(const Study& study) {
       measured += fmt::format("{}{}: {}/s", measured.empty() ? "" : ", ", ranks,
                               plain(std::round(of.samples_per_s)));
     finding.numbers = {{"samples by ranks", measured}};
-    const int end = scaling.size() < 2 ? 0 : stops_at(scaling);
+    const int end = stops_at(scaling);
     if (end > 0 && c.ranks > end) {
       finding.verdict = Verdict::warning;
       finding.text = fmt::format(

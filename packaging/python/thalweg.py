@@ -17,6 +17,13 @@ Of several processes only rank 0 (RANK, or what MPI and Slurm say) reports; the 
 nothing. Functions may be called from any thread.
 
 What is written: one JSON object a line, appended to the file that THALWEG_REPORTS names.
+
+For notebooks, where pandas is installed:
+
+    thalweg.frame(12)                       # a row for each trial: parameters, newest metrics
+    thalweg.frame(12, metric="val/error")   # a row for each point of a curve
+
+They read the record (thalweg.db in THALWEG_HOME), also while sweeps run.
 """
 
 import json
@@ -25,7 +32,7 @@ import threading
 import time
 
 __version__ = "0.1"
-__all__ = ["Config", "Run", "init", "log", "checkpoint", "should_stop", "note", "finish"]
+__all__ = ["Config", "Run", "init", "log", "checkpoint", "should_stop", "note", "finish", "frame"]
 
 _LOOK_S = 0.2  # between two looks at the file that says stop
 
@@ -205,3 +212,77 @@ def note(text):
 
 def finish():
     init().finish()
+
+
+def _open_record(home):
+    import sqlite3
+    import urllib.parse
+
+    if home is None:
+        state = os.environ.get("XDG_STATE_HOME", "")
+        if not os.path.isabs(state):
+            state = os.path.expanduser("~/.local/state")
+        home = os.environ.get("THALWEG_HOME") or os.path.join(state, "thalweg")
+    file = os.path.join(home, "thalweg.db")
+    if not os.path.exists(file):
+        raise FileNotFoundError("there is no record %s: set THALWEG_HOME, or give home=" % file)
+    return sqlite3.connect("file:%s?mode=ro" % urllib.parse.quote(file), uri=True)
+
+
+def _sweep_number(record, sweep):
+    """Of a number, or of a name: the newest sweep that has it."""
+    if isinstance(sweep, str) and not sweep.isdigit():
+        sql, value = "SELECT max(sweep) FROM sweeps WHERE name = ?", sweep
+    else:
+        sql, value = "SELECT max(sweep) FROM sweeps WHERE sweep = ?", int(sweep)
+    number = record.execute(sql, (value,)).fetchone()[0]
+    if number is None:
+        raise KeyError("there is no sweep %r" % sweep)
+    return number
+
+
+def frame(sweep, metric=None, home=None):
+    """A pandas DataFrame of a sweep (its number or name).
+
+    Without `metric` a row for each trial, by its id: configuration, seed, state, the parameters
+    under their dotted names, and the newest value of every metric. With it a row for each point of
+    that metric's curves: id, step, the metric, time (Unix seconds), and the trial's parameters; of a
+    step that two attempts reported the later one counts.
+    """
+    import pandas
+
+    record = _open_record(home)
+    try:
+        number = _sweep_number(record, sweep)
+        trials = {}
+        for identity, trial, configuration, seed, state, parameters in record.execute(
+            "SELECT id, trial, configuration, seed, state, parameters FROM trials"
+            " WHERE sweep = ? ORDER BY trial",
+            (number,),
+        ):
+            trials[trial] = {"id": identity, "configuration": configuration, "seed": seed,
+                             "state": state, "parameters": json.loads(parameters)}
+        if metric is None:
+            rows = {trial: _trial_row(values) for trial, values in trials.items()}
+            for trial, name, value in record.execute(
+                "SELECT trial, metric, value FROM latest_metrics WHERE sweep = ?", (number,)
+            ):
+                rows[trial][name] = value
+            return pandas.DataFrame.from_records(list(rows.values()), index="id" if rows else None)
+        points = {}
+        for trial, step, value, when in record.execute(
+            "SELECT trial, step, value, time FROM metrics WHERE sweep = ? AND metric = ?"
+            " ORDER BY trial, step, attempt",
+            (number, metric),
+        ):
+            points[trial, step] = {"id": trials[trial]["id"], "step": step, metric: value,
+                                   "time": when, **trials[trial]["parameters"]}
+        return pandas.DataFrame.from_records(list(points.values()))
+    finally:
+        record.close()
+
+
+def _trial_row(values):
+    row = {key: values[key] for key in ("id", "configuration", "seed", "state")}
+    row.update(values["parameters"])
+    return row

@@ -109,7 +109,7 @@ TEST(Scaling, HetSeqsTable) {
     EXPECT_NEAR(gains[i].speedup, speedups[i], 0.005);
     EXPECT_NEAR(gains[i].efficiency, expansions[i], 0.005);
   }
-  EXPECT_EQ(stops_at(speeds), 4u) << "all are worth it";
+  EXPECT_EQ(jobspec::advise::worth_up_to(speeds), 4u) << "all are worth it";
 }
 
 // CosmoFlow on KNL nodes, samples per second (sparticlesteve/cosmoflow-benchmark).
@@ -132,8 +132,13 @@ TEST(Scaling, StopsWhereAServerIsTheBottleneck) {
       list.push_back({static_cast<double>(list.size() + 1), rate});
     return list;
   };
-  EXPECT_EQ(stops_at(speeds({11.36, 21.95, 33.97, 40.1, 43.9, 43.7, 46.3, 42.5})), 3u) << "P100";
-  EXPECT_EQ(stops_at(speeds({4.43, 8.68, 13.07, 17.98, 22.17, 26.2, 30.73, 34.95})), 8u) << "K80";
+  EXPECT_EQ(
+      jobspec::advise::worth_up_to(speeds({11.36, 21.95, 33.97, 40.1, 43.9, 43.7, 46.3, 42.5})), 3u)
+      << "P100";
+  EXPECT_EQ(
+      jobspec::advise::worth_up_to(speeds({4.43, 8.68, 13.07, 17.98, 22.17, 26.2, 30.73, 34.95})),
+      8u)
+      << "K80";
 }
 
 TEST(Pareto, KeepsWhatNobodyBeats) {

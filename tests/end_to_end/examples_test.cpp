@@ -165,9 +165,10 @@ TEST(Examples, HaveNoMistakesAndNoAdvice) {
     ASSERT_TRUE(answer["ok"].get<bool>()) << answer.dump(2);
     // Such as which rate `lr: auto` is; one with a line is advice to write the file otherwise, but
     // for what a program of the user's is started with.
-    for (const std::string note : answer["notes"])
-      if (note.find(": trial 1 starts ") == note.npos)
-        EXPECT_EQ(note.find(".yaml:"), note.npos) << note;
+    for (const std::string note : answer["notes"]) {
+      if (note.find(": trial 1 starts ") != note.npos) continue;
+      EXPECT_EQ(note.find(".yaml:"), note.npos) << note;
+    }
     EXPECT_GE(answer["trials"].get<int>(), 2) << answer.dump(2);
   }
 }
@@ -235,6 +236,58 @@ train:
   // One sample at a time keeps no rank busy; 64 do as well as anything that was measured.
   EXPECT_EQ(rule("local_batch"), (std::set<std::string>{"advice", "fits"}));
   EXPECT_EQ(rule("critical_batch").contains("unknown"), false);
+}
+
+/// A Python that has pandas: of the system, where PATH has another one first; empty: none.
+std::string python_with_pandas() {
+  for (const char* python : {"/usr/bin/python3", "python3"})
+    if (run({python, "-c", "import pandas"}).code == 0) return python;
+  return "";
+}
+
+TEST(Examples, AreFramesOfPandas) {
+  const std::string python = python_with_pandas();
+  if (python.empty()) GTEST_SKIP() << "no python3 here has pandas (python3-pandas)";
+  SweepHome home;
+  const std::string id = home.submit(R"(
+name: framed
+method: grid
+seeds: 2
+parameters: {optimizer.lr: {values: [0.01, 0.1]}, batch.global: {values: [32, 64]}}
+train:
+  model: {name: mlp, hidden: [8]}
+  data: {name: synthetic, samples: 640}
+  optimizer: {name: sgd}
+  epochs: 2
+)",
+                                     "local");
+  ASSERT_TRUE(home.wait_for_end(id));
+  RunOptions options;
+  options.env = {{"THALWEG_HOME", home.home().string()},
+                 {"PYTHONPATH", THALWEG_SOURCE_DIR "/packaging/python"}};
+  const Outcome outcome = run({python, "-c", R"(
+import thalweg
+f = thalweg.frame(1)
+print(len(f), f.index[0], f["optimizer.lr"].nunique(), f.groupby("batch.global").size().tolist())
+print(f["val/loss"].notna().all(), set(f["state"]))
+g = thalweg.frame("framed", metric="val/loss")
+print(sorted(g.columns), g.groupby("id").size().tolist())
+for wrong in (lambda: thalweg.frame(7), lambda: thalweg.frame(1, home="/nowhere")):
+    try:
+        wrong()
+    except Exception as error:
+        print(type(error).__name__, error)
+)"},
+                              options);
+  EXPECT_EQ(outcome.out,
+            "8 1.1 2 [4, 4]\n"
+            "True {'finished'}\n"
+            "['batch.global', 'id', 'optimizer.lr', 'step', 'time', 'val/loss'] "
+            "[2, 2, 2, 2, 2, 2, 2, 2]\n"
+            "KeyError 'there is no sweep 7'\n"
+            "FileNotFoundError there is no record /nowhere/thalweg.db: set THALWEG_HOME, or give "
+            "home=\n")
+      << outcome.err;
 }
 
 }  // namespace
