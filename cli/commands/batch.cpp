@@ -18,18 +18,42 @@ struct Options : StudyOptions {
   std::optional<double> target;
 };
 
-/// "718 [402, 1300]"; what is not bounded is told so.
-std::string interval(const Json& answer) {
+}  // namespace
+
+std::string critical_batch_text(const Json& answer) {
   const auto high = number_at(answer, "b_crit_high");
   return fmt::format("{} [{}, {}]", format_number(number_at(answer, "b_crit")),
                      format_number(number_at(answer, "b_crit_low")),
                      high && std::isfinite(*high) ? format_number(high) : "not bounded");
 }
 
+Table batch_table(const Json& answer, bool wide) {
+  std::vector<StudyColumn> columns{{"batch", "batch", format_number}};
+  std::set<std::string> chosen;
+  for (const Json& point : list_at(answer, "points"))
+    for (const auto& [name, value] : member(point, "chosen").items())
+      chosen.insert(name);
+  for (const std::string& name : chosen)
+    columns.push_back({"chosen/" + name, last_part(name)});
+  columns.push_back({"configurations", "of", format_number, 3});
+  columns.push_back({"reached", "reached", format_number, 2});
+  columns.push_back({"seeds", "seeds", format_number, 2});
+  columns.push_back(
+      {"steps", "steps to " + format_number(number_at(answer, "target")), format_number});
+  columns.push_back({"samples", "samples", format_number});
+  if (flag_at(answer, "fitted") || wide) {
+    columns.push_back({"fitted", "fitted", format_number, 1});
+    columns.push_back({"regime", "regime"});
+  }
+  return study_table(list_at(answer, "points"), columns);
+}
+
+namespace {
+
 void print_fit(Context& context, const Json& answer) {
   if (!flag_at(answer, "fitted")) return;
   std::vector<std::pair<std::string, Cell>> pairs{
-      {"critical batch", interval(answer)},
+      {"critical batch", critical_batch_text(answer)},
       {"fewest steps", format_number(number_at(answer, "s_min"))},
       {"fewest samples", format_number(number_at(answer, "e_min"))},
       {"log residual", format_number(number_at(answer, "residual"))}};
@@ -45,24 +69,7 @@ int batch(Context& context, const Options& options) {
   const Json answer =
       ask_study(context, options, "batch",
                 {{"target", options.target ? fmt::format("{}", *options.target) : std::string()}});
-  std::vector<StudyColumn> columns{{"batch", "batch", format_number}};
-  std::set<std::string> chosen;
-  for (const Json& point : list_at(answer, "points"))
-    for (const auto& [name, value] : member(point, "chosen").items())
-      chosen.insert(name);
-  for (const std::string& name : chosen)
-    columns.push_back({"chosen/" + name, last_part(name)});
-  columns.push_back({"configurations", "of", format_number, 3});
-  columns.push_back({"reached", "reached", format_number, 2});
-  columns.push_back({"seeds", "seeds", format_number, 2});
-  columns.push_back(
-      {"steps", "steps to " + format_number(number_at(answer, "target")), format_number});
-  columns.push_back({"samples", "samples", format_number});
-  if (flag_at(answer, "fitted") || options.format.csv) {
-    columns.push_back({"fitted", "fitted", format_number, 1});
-    columns.push_back({"regime", "regime"});
-  }
-  print_study(context, options, answer, study_table(list_at(answer, "points"), columns));
+  print_study(context, options, answer, batch_table(answer, options.format.csv));
   if (!options.format.json && !options.format.csv) print_fit(context, answer);
   return exit_ok;
 }

@@ -30,26 +30,6 @@ struct Options {
   Format format;
 };
 
-/// One curve for each trial, or for each group.
-std::vector<PlotSeries> series_of(const CurveChoice& choice,
-                                  const std::vector<CurveGroup>& groups) {
-  std::vector<PlotSeries> all;
-  for (const CurveGroup& group : groups) {
-    all.push_back(group.median);
-    all.back().label = fmt::format("{} ({})", group.label,
-                                   count_of(static_cast<long long>(group.trials.size()), "trial"));
-  }
-  if (!groups.empty()) return all;
-  for (const Curve& curve : choice.curves) {
-    all.emplace_back();
-    all.back().points = points_of(curve.points);
-    all.back().label = choice.curves.size() == 1
-                           ? curve.trial.to_string()
-                           : fmt::format("{}  {}", curve.trial.to_string(), curve.label);
-  }
-  return all;
-}
-
 /// Colours on the terminal, letters where there are none or not enough.
 void mark(std::vector<PlotSeries>& all, bool colour) {
   constexpr Tint tints[] = {Tint::cyan, Tint::red, Tint::green, Tint::yellow, Tint::blue};

@@ -282,6 +282,25 @@ Json json_of(const CurveChoice& choice, const std::vector<CurveGroup>& groups) {
   return {{"metric", choice.metric}, {"groups", std::move(list)}};
 }
 
+std::vector<PlotSeries> series_of(const CurveChoice& choice,
+                                  const std::vector<CurveGroup>& groups) {
+  std::vector<PlotSeries> all;
+  for (const CurveGroup& group : groups) {
+    all.push_back(group.median);
+    all.back().label = fmt::format("{} ({})", group.label,
+                                   count_of(static_cast<long long>(group.trials.size()), "trial"));
+  }
+  if (!groups.empty()) return all;
+  for (const Curve& curve : choice.curves) {
+    all.emplace_back();
+    all.back().points = points_of(curve.points);
+    all.back().label = choice.curves.size() == 1
+                           ? curve.trial.to_string()
+                           : fmt::format("{}  {}", curve.trial.to_string(), curve.label);
+  }
+  return all;
+}
+
 Table point_table(const CurveChoice& choice) {
   Table table({{"sweep", "sweep", Align::right},
                {"trial", "trial", Align::right},

@@ -52,6 +52,9 @@ void fetch_points(Context& context, std::int64_t points, CurveChoice& choice);
 std::vector<PlotPoint> points_of(const std::vector<CurvePoint>& points);
 std::vector<CurveGroup> groups_of(const CurveChoice& choice);
 
+/// One for each group, or where there are none for each trial, with labels.
+std::vector<PlotSeries> series_of(const CurveChoice& choice, const std::vector<CurveGroup>& groups);
+
 Table point_table(const CurveChoice& choice);
 Table group_table(const std::vector<CurveGroup>& groups);
 /// Of one curve it is the controller's answer.

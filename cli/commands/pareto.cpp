@@ -19,6 +19,13 @@ int pareto(Context& context, const Options& options) {
   const Json answer =
       ask_study(context, options, "pareto",
                 {{"target", options.target ? fmt::format("{}", *options.target) : std::string()}});
+  print_study(context, options, answer, pareto_table(answer, options.all || options.format.csv));
+  return exit_ok;
+}
+
+}  // namespace
+
+Table pareto_table(const Json& answer, bool all) {
   std::vector<StudyColumn> columns;
   if (list_at(answer, "sweeps").size() > 1) columns.push_back({"sweep", "sweep", format_number});
   columns.push_back({"target", text_at(answer, "metric"), format_number});
@@ -28,16 +35,12 @@ int pareto(Context& context, const Options& options) {
   columns.push_back({"node_seconds", "node time", format_duration});
   columns.push_back({"reached", "reached", format_number, 1});
   columns.push_back({"n", "n", format_number, 1});
-  const bool every = options.all || options.format.csv;
-  if (every) columns.push_back({"frontier", "frontier"});
+  if (all) columns.push_back({"frontier", "frontier"});
   Json rows = Json::array();
   for (const Json& row : list_at(answer, "rows"))
-    if (every || flag_at(row, "frontier")) rows.push_back(row);
-  print_study(context, options, answer, study_table(rows, columns));
-  return exit_ok;
+    if (all || flag_at(row, "frontier")) rows.push_back(row);
+  return study_table(rows, columns);
 }
-
-}  // namespace
 
 Action make_pareto(Arguments& arguments) {
   auto options = std::make_shared<Options>();

@@ -2,13 +2,11 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
-#include <ostream>
 #include <set>
 
 #include "cli/commands/studies.h"
 #include "cli/commands/table.h"
 #include "cli/output/format.h"
-#include "cli/output/text.h"
 
 namespace thalweg::cli {
 namespace {
@@ -17,8 +15,9 @@ std::string times(std::optional<double> value) {
   return value ? fmt::format("{:.2f}", *value) : unknown_mark;
 }
 
-int scaling(Context& context, const StudyOptions& options) {
-  const Json answer = ask_study(context, options, "scaling", {});
+}  // namespace
+
+Table scaling_table(const Json& answer) {
   std::vector<StudyColumn> columns;
   for (const std::string& name : texts_at(answer, "by"))
     columns.push_back({"series/" + name, last_part(name)});
@@ -33,15 +32,27 @@ int scaling(Context& context, const StudyOptions& options) {
   columns.push_back({"tflops", "TFLOP/s", format_number, 1});
   columns.push_back({"seconds_to_target", "time to target", format_duration, 3});
   columns.push_back({"node_seconds_to_target", "node time", format_duration, 3});
-  print_study(context, options, answer, study_table(list_at(answer, "rows"), columns));
-  if (options.format.json || options.format.csv) return exit_ok;
+  return study_table(list_at(answer, "rows"), columns);
+}
+
+std::vector<std::string> scaling_limits(const Json& answer) {
+  std::vector<std::string> sentences;
   std::set<std::string> told;  // series
   for (const Json& row : list_at(answer, "rows")) {
     if (flag_at(row, "worth") || !told.insert(member(row, "series").dump()).second) continue;
     const std::string series = parameter_label(member(row, "series"));
-    context.out << "note: " << printable(series) << (series.empty() ? "" : ": ")
-                << count_at(row, "ranks") << " ranks gain less than half of what they cost\n";
+    sentences.push_back(fmt::format("{}{}{} ranks gain less than half of what they cost", series,
+                                    series.empty() ? "" : ": ", count_at(row, "ranks")));
   }
+  return sentences;
+}
+
+namespace {
+
+int scaling(Context& context, const StudyOptions& options) {
+  const Json answer = ask_study(context, options, "scaling", {});
+  print_study(context, options, answer, scaling_table(answer));
+  if (!options.format.json && !options.format.csv) print_notes(context, scaling_limits(answer));
   return exit_ok;
 }
 

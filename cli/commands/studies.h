@@ -39,4 +39,16 @@ Table study_table(const Json& rows, const std::vector<StudyColumn>& columns);
 void print_study(Context& context, const StudyOptions& options, const Json& answer,
                  const Table& table);
 
+// Of the answers of the controller, for a command and for `report`. `wide`: what is for scripts,
+// too.
+Table batch_table(const Json& answer, bool wide = false);
+Table scaling_table(const Json& answer);
+/// Without `all` the frontiers only.
+Table pareto_table(const Json& answer, bool all);
+Table importance_table(const Json& answer);
+/// "718 [402, 1300]": the critical batch of an answer with a fit.
+std::string critical_batch_text(const Json& answer);
+/// A sentence for each series of which more ranks are not worth it.
+std::vector<std::string> scaling_limits(const Json& answer);
+
 }  // namespace thalweg::cli

@@ -84,6 +84,14 @@ constexpr std::array table{
             "thalweg profile 12 13 14 --by optimizer.name --best-over optimizer.lr", make_profile,
             "algoperf score benchmark"},
     Command{
+        "importance", "which parameters make the difference",
+        "Shares of the variance of the ranks of results (Sobol indices over a Gaussian process): "
+        "of "
+        "each parameter alone, with all it does together with others, and of pairs. With --best "
+        "0.3 among the best 30 % of the configurations.",
+        "thalweg importance 12\nthalweg importance 12 --best 0.3", make_importance,
+        "fanova sobol sensitivity hyperparameter"},
+    Command{
         "predict", "predict step or checkpoint times from their sizes",
         "Fits a line, a parabola and a kernel model (a Gaussian process) to what earlier runs "
         "measured, or to two columns of a CSV file, judges each by cross-validation and predicts "
@@ -91,6 +99,14 @@ constexpr std::array table{
         "thalweg predict --of checkpoint --at 100,500\n"
         "thalweg predict times.csv --x megabytes --y seconds --at 100",
         make_predict, "regression estimate forecast speed"},
+    Command{
+        "report", "write what is known of a sweep as one HTML page",
+        "Comparison, curves, which parameters matter, batch sizes, scaling, time against cost and "
+        "the sweep file, each number with how it was computed: one file without scripts that "
+        "needs no network, for mail and print.",
+        "thalweg report 12 -o report.html\nthalweg report 12 --by optimizer.name --best-over "
+        "optimizer.lr",
+        make_report, "html summary page publish"},
     Command{"curve", "plot a metric of one or several trials",
             "The last word is the metric where it is no id. --list names the metrics.",
             "thalweg curve 12.3 train/loss --log\n"

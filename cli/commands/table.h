@@ -19,6 +19,8 @@ Action make_batch(Arguments& arguments);
 Action make_scaling(Arguments& arguments);
 Action make_pareto(Arguments& arguments);
 Action make_profile(Arguments& arguments);
+Action make_importance(Arguments& arguments);
+Action make_report(Arguments& arguments);
 Action make_predict(Arguments& arguments);
 Action make_curve(Arguments& arguments);
 Action make_timeline(Arguments& arguments);

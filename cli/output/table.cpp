@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "cli/output/csv.h"
+#include "cli/output/svg.h"
 #include "cli/output/text.h"
 
 namespace thalweg::cli {
@@ -150,6 +151,24 @@ void Table::print_csv(std::ostream& out) const {
       fields.push_back(cell.raw);
     write_csv_line(out, fields);
   }
+}
+
+void Table::print_html(std::ostream& out) const {
+  const auto row_of = [&](const char* tag, const auto& text_at) {
+    out << "<tr>";
+    for (std::size_t c = 0; c < columns_.size(); ++c) {
+      if (width_of(c, false) == 0) continue;
+      out << '<' << tag << (columns_[c].align == Align::right ? " class=\"number\">" : ">")
+          << svg::escaped(text_at(c)) << "</" << tag << '>';
+    }
+    out << "</tr>\n";
+  };
+  out << "<table>\n<thead>";
+  row_of("th", [&](std::size_t c) { return columns_[c].title; });
+  out << "</thead>\n<tbody>\n";
+  for (const auto& row : rows_)
+    row_of("td", [&](std::size_t c) { return row[c].text; });
+  out << "</tbody>\n</table>\n";
 }
 
 }  // namespace thalweg::cli

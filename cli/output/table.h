@@ -44,6 +44,8 @@ class Table {
   /// out.
   void print(std::ostream& out, const Palette& palette, int width) const;
   void print_csv(std::ostream& out) const;
+  /// A <table>, whole; columns that are empty in every row are left out.
+  void print_html(std::ostream& out) const;
 
  private:
   struct Fitted;

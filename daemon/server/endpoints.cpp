@@ -28,6 +28,7 @@ const std::vector<Endpoint>& endpoints() {
       {"GET", "/v1/scaling", "what more ranks gain", get_scaling},
       {"GET", "/v1/pareto", "time against node time: what nobody beats in both", get_pareto},
       {"GET", "/v1/profile", "scores over several sweeps, each a workload", get_profile},
+      {"GET", "/v1/sweeps/{id}/importance", "which parameters make the difference", get_importance},
       {"GET", "/v1/measurements", "sizes and times of earlier runs' steps or checkpoints",
        get_measurements},
       {"POST", "/v1/cancel", "end a sweep or a trial", post_cancel},

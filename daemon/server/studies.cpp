@@ -1,4 +1,5 @@
 // GET /v1/batch, /v1/scaling, /v1/pareto, /v1/profile: statistics over one or several sweeps;
+// /v1/sweeps/{id}/importance: of one;
 // /v1/measurements: what predictions rest on.
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -8,6 +9,7 @@
 #include "daemon/server/endpoints.h"
 #include "daemon/server/params.h"
 #include "db/analysis/critical_batch.h"
+#include "db/analysis/importance.h"
 #include "db/analysis/measurements.h"
 #include "db/analysis/pareto.h"
 #include "db/analysis/profile.h"
@@ -36,11 +38,11 @@ Sweeps sweeps_of(const App& app, const Request& request) {
   return sweeps;
 }
 
-std::optional<double> target_of(const Request& request) {
-  const std::string text = query_text(request, "target");
+std::optional<double> number_of(const Request& request, const std::string& key) {
+  const std::string text = query_text(request, key);
   if (text.empty()) return std::nullopt;
   const json value = json::parse(text, nullptr, false);
-  if (!value.is_number()) throw HttpError(400, "target=" + text + ": expected a number");
+  if (!value.is_number()) throw HttpError(400, key + "=" + text + ": expected a number");
   return value.get<double>();
 }
 
@@ -62,7 +64,7 @@ awaitable<Response> answer(App& app, Study study) {
 
 awaitable<Response> get_batch(App& app, const Request& request) {
   const Sweeps sweeps = sweeps_of(app, request);
-  const auto target = target_of(request);
+  const auto target = number_of(request, "target");
   const auto study = [sweeps, target](db::ReadStore& store) {
     return db::analysis::study_batches(store, sweeps, target);
   };
@@ -79,7 +81,7 @@ awaitable<Response> get_scaling(App& app, const Request& request) {
 
 awaitable<Response> get_pareto(App& app, const Request& request) {
   const Sweeps sweeps = sweeps_of(app, request);
-  const auto target = target_of(request);
+  const auto target = number_of(request, "target");
   const auto study = [sweeps, target](db::ReadStore& store) {
     return db::analysis::study_pareto(store, sweeps, target);
   };
@@ -95,6 +97,18 @@ awaitable<Response> get_profile(App& app, const Request& request) {
   options.trapezoid = query_text(request, "compat") == "1";
   const auto study = [sweeps, options](db::ReadStore& store) {
     return db::analysis::study_profiles(store, sweeps, options);
+  };
+  co_return co_await answer(app, study);
+}
+
+awaitable<Response> get_importance(App& app, const Request& request) {
+  const jobspec::Id id = path_id(request, IdKind::sweep);
+  known_sweep(app, id.sweep);
+  const std::string metric = query_text(request, "metric");
+  const double best = number_of(request, "best").value_or(1);
+  if (!(best > 0 && best <= 1)) throw HttpError(400, "best: expected a number above 0 and up to 1");
+  const auto study = [id, metric, best](db::ReadStore& store) {
+    return db::analysis::study_importance(store, id.sweep, metric, best);
   };
   co_return co_await answer(app, study);
 }

@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <functional>
 #include <random>
 
 #include "db/analysis/critical_batch.h"
+#include "db/analysis/importance.h"
 #include "db/analysis/measurements.h"
 #include "db/analysis/pareto.h"
 #include "db/analysis/profile.h"
@@ -147,6 +149,69 @@ TEST(Pareto, KeepsWhatNobodyBeats) {
   EXPECT_TRUE(pareto_frontier({}).empty());
 }
 
+/// y = f(a, b, c) of every combination; a and b from 0 to 4, c one of three words.
+std::vector<Outcome> grid(const std::function<double(double, double, int)>& f) {
+  std::vector<Outcome> outcomes;
+  const char* words[] = {"sgd", "adam", "lion"};
+  for (int a = 0; a < 5; ++a)
+    for (int b = 0; b < 5; ++b)
+      for (int c = 0; c < 3; ++c)
+        outcomes.push_back(
+            {{jobspec::Value(a), jobspec::Value(b), jobspec::Value(words[c])}, f(a, b, c)});
+  return outcomes;
+}
+
+TEST(Importance, OfASumIsInProportionToSquares) {
+  const Importance found =
+      importance_of({"a", "b", "c"}, grid([](double a, double b, int) { return 3 * a + b; }));
+  ASSERT_EQ(found.parameters.size(), 3u);
+  EXPECT_EQ(found.parameters[0].name, "a");
+  EXPECT_NEAR(found.parameters[0].main, 0.9, 0.04);
+  EXPECT_NEAR(found.parameters[0].total, 0.9, 0.04);
+  EXPECT_NEAR(found.parameters[1].main, 0.1, 0.04);
+  EXPECT_NEAR(found.parameters[2].total, 0, 0.01);
+  EXPECT_EQ(found.parameters[2].values, 3);
+  EXPECT_TRUE(found.pairs.empty());
+  EXPECT_GT(found.explained, 0.99);
+}
+
+TEST(Importance, OfAProductIsOfThePair) {
+  // (a - 2)(b - 2): neither does anything alone.
+  const Importance found = importance_of(
+      {"a", "b", "c"}, grid([](double a, double b, int) { return (a - 2) * (b - 2); }));
+  EXPECT_LT(found.parameters[0].main, 0.1);
+  EXPECT_GT(found.parameters[0].total, 0.85);
+  ASSERT_GE(found.pairs.size(), 1u);
+  EXPECT_EQ(found.pairs[0].first + found.pairs[0].second, "ab");
+  EXPECT_GT(found.pairs[0].share, 0.85);
+}
+
+TEST(Importance, OfWordsAndLogarithms) {
+  std::vector<Outcome> outcomes;
+  const char* words[] = {"sgd", "adam"};
+  for (int i = 0; i < 60; ++i) {
+    const double rate = std::pow(10.0, -5 + i / 12.0);
+    for (int word = 0; word < 2; ++word)
+      outcomes.push_back({{jobspec::Value(rate), jobspec::Value(words[word])},
+                          std::log10(rate) + (word == 1 ? 1.0 : 0.0)});
+  }
+  const Importance found = importance_of({"lr", "name"}, outcomes);
+  // A decade's variance of 5^2 / 12 against 1 / 4.
+  EXPECT_NEAR(found.parameters[0].main, 0.893, 0.05);
+  EXPECT_EQ(found.parameters[0].name, "lr");
+  EXPECT_NEAR(found.parameters[1].main, 0.107, 0.05);
+}
+
+TEST(Importance, OfNoiseIsNotToBeTrusted) {
+  std::mt19937 random(3);
+  std::normal_distribution<double> noise;
+  const Importance found =
+      importance_of({"a", "b", "c"}, grid([&](double, double, int) { return noise(random); }));
+  EXPECT_LT(found.explained, 0.3);
+  EXPECT_TRUE(importance_of({"a"}, {{{jobspec::Value(1)}, 2}, {{jobspec::Value(2)}, 2}})
+                  .parameters.empty());
+}
+
 /// A sweep of trials that reach val/error 0.1 at given steps, and their speed.
 class StudyTest : public StoreTest {
  protected:
@@ -284,6 +349,43 @@ TEST_F(StudyTest, WhatFollowsTheRanksIsNoSeries) {
   EXPECT_TRUE(study.by.empty());
   EXPECT_DOUBLE_EQ(study.rows.at(1).speedup, 1.8);
   EXPECT_TRUE(study.notes.empty());
+}
+
+TEST_F(StudyTest, ImportanceInASweep) {
+  std::int64_t configuration = 0;
+  for (const double batch : {32.0, 64.0, 128.0, 256.0, 512.0})
+    for (const char* optimizer : {"sgd", "adam"}) {
+      ++configuration;
+      for (int seed = 0; seed < 2; ++seed) {
+        add({batch, optimizer, configuration}, 0);
+        // Better than the 0.5 that add() reports: the optimizer makes the larger difference.
+        const bool adam = optimizer == std::string("adam");
+        store.add_points({sweep_, trials_, 1}, 2, 2,
+                         {{"val/error", 10'000, (adam ? 0.1 : 0.4) + batch / 1e4, 1100}});
+      }
+    }
+  const ImportanceStudy study = study_importance(store, sweep_, "");
+  EXPECT_EQ(study.configurations, 10);
+  ASSERT_EQ(study.found.parameters.size(), 2u) << "resources.nodes has one value";
+  EXPECT_EQ(study.found.parameters[0].name, "optimizer.name");
+  // Ranks 1 to 5 and 6 to 10: 6.25 of a variance of 8.25 is between the two.
+  EXPECT_NEAR(study.found.parameters[0].main, 0.76, 0.06);
+  // Among the best half there is adam alone.
+  const ImportanceStudy best = study_importance(store, sweep_, "", 0.5);
+  EXPECT_EQ(best.found.parameters[0].name, "batch.global");
+  EXPECT_THROW(study_importance(store, 99, ""), std::invalid_argument);
+  EXPECT_THROW(study_importance(store, sweep_, "no/such"), std::invalid_argument);
+}
+
+TEST_F(StudyTest, ZippedParametersCountOnce) {
+  const char* optimizers[] = {"a", "b", "c", "d", "e"};
+  for (int i = 0; i < 5; ++i) {
+    add({32.0 * (i + 1), optimizers[i], i + 1}, 0);
+    store.add_points({sweep_, trials_, 1}, 2, 2, {{"val/error", 10'000, 0.1 + 0.01 * i, 1100}});
+  }
+  const ImportanceStudy study = study_importance(store, sweep_, "");
+  ASSERT_EQ(study.found.parameters.size(), 1u);
+  EXPECT_EQ(study.found.parameters[0].name, "batch.global and optimizer.name");
 }
 
 TEST_F(StudyTest, MeasurementsOfStepsAndCheckpoints) {

@@ -238,6 +238,73 @@ train:
   EXPECT_EQ(rule("critical_batch").contains("unknown"), false);
 }
 
+/// Balanced tags, no scripts and nothing from elsewhere, by Python's own parser of HTML.
+constexpr const char* check_page = R"(
+import html.parser, sys
+class Page(html.parser.HTMLParser):
+    open_tags, headings, heading = [], [], False
+    def handle_starttag(self, tag, attributes):
+        assert tag not in ("script", "link", "img", "iframe"), tag
+        for name, value in attributes:
+            assert name not in ("src", "onclick", "onload"), name
+            assert name != "href" or value.startswith("#"), value
+        if tag not in ("meta", "br"):
+            self.open_tags.append(tag)
+        self.heading = tag == "h2"
+    def handle_startendtag(self, tag, attributes):
+        pass
+    def handle_endtag(self, tag):
+        assert self.open_tags and self.open_tags[-1] == tag, (tag, self.open_tags)
+        self.open_tags.pop()
+    def handle_data(self, data):
+        if self.heading:
+            self.headings.append(data)
+            self.heading = False
+text = open(sys.argv[1], encoding="utf-8").read()
+page = Page()
+page.feed(text)
+page.close()
+assert not page.open_tags, page.open_tags
+print("; ".join(page.headings))
+)";
+
+TEST(Examples, MakeAReport) {
+  SweepHome home;
+  const std::string id = home.submit(R"(
+name: a <b>report</b> & more
+method: grid
+metric: {name: val/error, goal: minimize, target: 0.5}
+seeds: 2
+parameters:
+  batch.global: {values: [16, 32, 64]}
+  resources.ranks_per_node: {values: [1, 2]}
+train:
+  model: {name: mlp, hidden: [8]}
+  data: {name: synthetic, samples: 1280}
+  optimizer: {name: momentum, lr: 0.05}
+  eval: {every_steps: 4}
+  epochs: 2
+)",
+                                     "local");
+  ASSERT_TRUE(home.wait_for_end(id));
+  const std::string file = (home.folder() / "page.html").string();
+  const Outcome outcome = home.thalweg({"report", id, "-o", file});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  std::string page = read_file(file);
+  EXPECT_NE(page.find("Sweep 1 a &lt;b&gt;report&lt;/b&gt; &amp; more"), std::string::npos);
+  EXPECT_EQ(page.find("<b>report"), std::string::npos);
+  const std::string name_space = "http://www.w3.org/2000/svg";
+  for (auto at = page.find(name_space); at != page.npos; at = page.find(name_space))
+    page.erase(at, name_space.size());
+  EXPECT_EQ(page.find("http"), page.npos) << "nothing is loaded";
+  const Outcome checked = run({"python3", "-c", check_page, file});
+  EXPECT_EQ(checked.code, 0) << checked.err;
+  EXPECT_EQ(checked.out,
+            "Summary; Comparison; Curves; Batch size; Scaling; Time against cost; Provenance\n")
+      << "6 configurations tell too little of what matters";
+  EXPECT_EQ(home.thalweg({"report", "1.2"}).code, 2);
+}
+
 /// A Python that has pandas: of the system, where PATH has another one first; empty: none.
 std::string python_with_pandas() {
   for (const char* python : {"/usr/bin/python3", "python3"})
