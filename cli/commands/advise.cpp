@@ -113,10 +113,12 @@ std::string names_of(const std::vector<advise::Advice>& all, Verdict verdict) {
 }
 
 void print_text(Context& context, const Options& options, const SweepAdvice& advice,
-                std::size_t trials) {
+                std::size_t trials, bool own_program) {
   context.out << printable(options.file) << ": "
               << count_of(static_cast<long long>(trials), "trial") << "; "
-              << (advice.earlier_runs == 0
+              << (own_program
+                      ? std::string("of a program of your own, of which only the sweep is known")
+                  : advice.earlier_runs == 0
                       ? std::string("no earlier run of such a model on such data is known")
                       : count_of(static_cast<long long>(advice.earlier_runs), "earlier run"))
               << "\n\n";
@@ -161,7 +163,7 @@ int run_advise(Context& context, const Options& options) {
                                {"earlier_runs", advice.earlier_runs},
                                {"advice", json_of(advice.all)}});
     else
-      print_text(context, options, advice, expansion.trials.size());
+      print_text(context, options, advice, expansion.trials.size(), sweep.program.has_value());
     return exit_ok;
   } catch (const jobspec::InputError& error) {
     for (const auto& diagnostic : error.diagnostics())

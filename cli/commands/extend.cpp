@@ -96,6 +96,12 @@ void apply_parameter_change(Value& file, const std::string& change) {
 void lengthen(Value& file, const std::string& key, std::int64_t to,
               std::vector<std::string>& changes) {
   if (to <= 0) return;
+  if (!file.find("train") && (file.find("program") || file.find("command")))
+    throw CommandError(exit_bad_input,
+                       fmt::format("--{}: a program of your own runs these trials, and how long it "
+                                   "trains is its own to say",
+                                   key),
+                       "where it takes that as an argument, submit it again with another value");
   changes.push_back(fmt::format("train.{}={}", key, to));
   file.set("train." + key, Value(to));
 }

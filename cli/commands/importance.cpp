@@ -65,7 +65,8 @@ int importance(Context& context, const Options& options) {
     print_json(context.out, answer);
     return exit_ok;
   }
-  print_table(context, importance_table(answer), options.format);
+  const Table table = importance_table(answer);
+  if (!table.empty() || options.format.csv) print_table(context, table, options.format);
   if (options.format.csv) return exit_ok;
   if (!list_at(answer, "parameters").empty())
     context.out << "shares of the variance of ranks by " << printable(text_at(answer, "metric"))

@@ -78,7 +78,7 @@ void print_study(Context& context, const StudyOptions& options, const Json& answ
     print_json(context.out, answer);
     return;
   }
-  print_table(context, table, options.format);
+  if (!table.empty() || options.format.csv) print_table(context, table, options.format);
   if (!options.format.csv) print_notes(context, texts_at(answer, "notes"));
 }
 

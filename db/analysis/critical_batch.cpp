@@ -141,7 +141,7 @@ Read read_sweep(ReadStore& store, std::int64_t id, BatchStudy& study,
   if (!target) target = sweep->target;
   if (!target)
     throw std::invalid_argument(fmt::format(
-        "sweep {} has no target: steps to which value of {}? (target=0.1)", id, sweep->metric));
+        "sweep {} has no target: steps to which value of {}? (--target 0.1)", id, sweep->metric));
   if (!study.metric.empty() && (study.metric != sweep->metric || study.target != *target))
     throw std::invalid_argument(
         fmt::format("sweep {} counts {} to {}, sweep {} {} to {}: give a target of one metric",

@@ -46,7 +46,7 @@ void add_sweep(ReadStore& store, std::int64_t sweep, std::optional<double> targe
   const Comparison comparison = compare(store, sweep, options);
   if (!comparison.target)
     throw std::invalid_argument(
-        fmt::format("sweep {} has no target: time to which value of {}? (target=0.1)", sweep,
+        fmt::format("sweep {} has no target: time to which value of {}? (--target 0.1)", sweep,
                     comparison.metric));
   if (!study.metric.empty() && study.metric != comparison.metric)
     throw std::invalid_argument(fmt::format("sweep {} is ranked by {}, sweep {} by {}",

@@ -112,7 +112,7 @@ void add_workload(ReadStore& store, std::int64_t sweep, const ProfileOptions& op
 ProfileStudy study_profiles(ReadStore& store, const std::vector<std::int64_t>& sweeps,
                             const ProfileOptions& options) {
   if (options.by.empty())
-    throw std::invalid_argument("by what? (by=optimizer.name: each of its values is scored)");
+    throw std::invalid_argument("by what? (--by optimizer.name: each of its values is scored)");
   ProfileStudy study;
   study.sweeps = sweeps;
   study.by = options.by;

@@ -61,13 +61,22 @@ FoundCheckpoint find(const jobspec::Trial& trial, const std::filesystem::path& t
   throw std::invalid_argument(why + " (checkpoint.every says how often one is written)");
 }
 
+jobspec::Trial read_engine_trial(const std::filesystem::path& trial_file) {
+  jobspec::Trial trial = jobspec::read_trial(trial_file);
+  if (trial.program)
+    throw std::invalid_argument(trial_file.string() +
+                                ": a program of your own runs this trial: only it can read the "
+                                "checkpoints that it has written");
+  return trial;
+}
+
 }  // namespace
 
 Restored::~Restored() = default;
 
 Restored::Restored(const std::filesystem::path& trial_file, const WhichCheckpoint& which,
                    int at_once)
-    : trial(jobspec::read_trial(trial_file)),
+    : trial(read_engine_trial(trial_file)),
       factory(
           complete_for(trial.train, trial.resources.ranks(), train_schema(), trial_file.string())) {
   const Settings settings = factory.settings(trial.resources.gpus_per_node);

@@ -62,6 +62,14 @@ TEST_F(CliExtend, MoreValuesOfAParameter) {
   EXPECT_EQ(file.find("limits.node_hours")->as_int(), 5);
 }
 
+TEST_F(CliExtend, ProgramsSayThemselvesHowLongTheyTrain) {
+  recorded("program: train.py\nparameters: {lr: {values: [0.1, 0.2]}}\n");
+  const Outcome outcome = thalweg({"extend", "12", "--epochs", "5"});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("--epochs: a program of your own runs these trials"));
+  EXPECT_EQ(thalweg({"extend", "12", "--seeds", "+1"}).code, 0);
+}
+
 TEST_F(CliExtend, LongerTrials) {
   controller().answer(
       "POST /v1/extend",

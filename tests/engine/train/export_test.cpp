@@ -147,6 +147,16 @@ TEST(Export, WritesTheModelAsOnnx) {
   }
 }
 
+TEST(Evaluate, IsNotForProgramsOfOnesOwn) {
+  const test::TempDir folder;
+  Trial trial = tiny_trial();
+  trial.program.emplace().command = {"python3", "train.py"};
+  jobspec::write_trial(trial, folder.path() / "trial.yaml");
+  EXPECT_THAT([&] { evaluate_trial(folder.path() / "trial.yaml", {}, false); },
+              testing::ThrowsMessage<std::invalid_argument>(
+                  HasSubstr("only it can read the checkpoints that it has written")));
+}
+
 TEST(Export, RefusesAnotherEnding) {
   EXPECT_THAT([] { export_trial("/nowhere/trial.yaml", {}, "model.pt"); },
               testing::ThrowsMessage<std::invalid_argument>(
