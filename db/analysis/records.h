@@ -1,5 +1,5 @@
-// What a comparison needs to know of each trial, read from the record. All the queries of the
-// analysis stand here.
+// What comparisons and studies need to know of each trial, read from the record. All queries of a
+// comparison stand here.
 #pragma once
 
 #include <limits>
