@@ -145,10 +145,11 @@ const std::map<std::string, Names> kMayInclude = {
      {"engine/", "!engine/comm/transport/", "!engine/comm/liveness/", "!engine/device/cpu/",
       "!engine/device/cuda/", "!engine/device/reference/", "jobspec/"}},
     {"daemon/", {"daemon/", "db/", "jobspec/"}},
+    {"daemon/auth/", {"daemon/auth/"}},
     // Nothing that is linked: how structs are written as JSON is a header alone.
-    {"daemon/slurm_agent/", {"daemon/slurm_agent/"}},
+    {"daemon/slurm_agent/", {"daemon/slurm_agent/", "daemon/auth/"}},
     {"daemon/slurm_agent/messages.h", {"daemon/api/fields.h"}},
-    {"cli/", {"cli/", "daemon/api/", "jobspec/"}},
+    {"cli/", {"cli/", "daemon/api/", "daemon/auth/", "jobspec/"}},
 };
 
 /// What a file of engine/layers or engine/losses may not include, by the device that its name
@@ -178,6 +179,7 @@ const std::map<std::string, std::set<std::string>> kJobspecForOneFile = {
 const std::map<std::string, Names> kOnlyIn = {
     {"sqlite3", {"db/sqlite/"}},
     {"slurm/", {"daemon/slurm_agent/"}},
+    {"munge", {"daemon/auth/"}},
     {"ucp/", {"engine/comm/transport/ucx/"}},
     {"ucs/", {"engine/comm/transport/ucx/"}},
     {"pmix", {"engine/comm/wireup/", "engine/launch/"}},
