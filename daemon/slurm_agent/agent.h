@@ -8,7 +8,7 @@ namespace thalweg::slurm_agent {
 /// same descriptor.
 int serve(int in, int out);
 
-/// Asks the running serve() to read slurm.conf again. Safe in a signal handler.
-void request_reload();
+/// One question, which is all of the input. For the child that asks Slurm as another user.
+int serve_once(int in, int out);
 
 }  // namespace thalweg::slurm_agent

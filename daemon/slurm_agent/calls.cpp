@@ -39,25 +39,23 @@ std::string text(const char* c_string) {
   return c_string ? c_string : "";
 }
 
-bool is_users_own(const slurm_job_info_t& job) {
-  return job.user_id == ::getuid();
-}
-
 /// What follows the prefix in the comment; empty where there is no such comment.
 std::string mark_of(const slurm_job_info_t& job) {
   const std::string comment = text(job.comment);
-  if (!is_users_own(job) || comment.rfind(comment_prefix, 0) != 0) return {};
+  if (comment.rfind(comment_prefix, 0) != 0) return {};
   return comment.substr(std::strlen(comment_prefix));
 }
 
-bool is_ours(const slurm_job_info_t& job) {
-  return !mark_of(job).empty() || (is_users_own(job) && text(job.name).rfind(name_prefix, 0) == 0);
+bool is_ours(const slurm_job_info_t& job, const Whose& whose) {
+  return whose.holds(job.user_id) &&
+         (!mark_of(job).empty() || text(job.name).rfind(name_prefix, 0) == 0);
 }
 
 JobFacts facts_of(const slurm_job_info_t& job) {
   JobFacts facts;
   const std::uint32_t base = job.job_state & JOB_STATE_BASE;
   facts.job = job.job_id;
+  facts.user = job.user_id;
   facts.token = mark_of(job);
   if (facts.token.ends_with(released_mark)) {
     facts.token.resize(facts.token.size() - std::strlen(released_mark));
@@ -151,6 +149,10 @@ Partition partition_of(const partition_info_t& p, const node_info_msg_t& nodes) 
 
 }  // namespace
 
+bool Whose::holds(std::uint32_t uid) const {
+  return min_uid ? uid >= *min_uid : uid == ::getuid();
+}
+
 bool controller_answers(int controllers) {
   for (int i = 0; i < controllers; ++i) {
     if (slurm_ping(i) == SLURM_SUCCESS) return true;
@@ -162,8 +164,12 @@ Result<Site> load_site() {
   slurm_conf_t* raw = nullptr;
   if (slurm_load_ctl_conf(0, &raw) != SLURM_SUCCESS) return last_failure();
   const Configuration conf(raw);
-  return Site{text(conf->version), text(conf->cluster_name), conf->min_job_age, conf->kill_wait,
-              static_cast<int>(std::max<std::uint32_t>(conf->control_cnt, 1))};
+  return Site{text(conf->version),
+              text(conf->cluster_name),
+              conf->min_job_age,
+              conf->kill_wait,
+              static_cast<int>(std::max<std::uint32_t>(conf->control_cnt, 1)),
+              conf->slurm_user_id};
 }
 
 Result<std::vector<Partition>> load_partitions() {
@@ -279,12 +285,12 @@ Result<WillRun::Answer> will_run(const JobRequest& request) {
   return failure;
 }
 
-Result<JobFacts> load_job(const JobQuestion& asked) {
+Result<JobFacts> load_job(const JobQuestion& asked, const Whose& whose) {
   job_info_msg_t* raw = nullptr;
   if (compat::load_job(&raw, asked.job, SHOW_ALL) != SLURM_SUCCESS) return last_failure();
   const Jobs answer(raw);
   for (std::uint32_t i = 0; i < answer->record_count; ++i) {
-    if (!is_ours(answer->job_array[i])) continue;
+    if (!is_ours(answer->job_array[i], whose)) continue;
     JobFacts facts = facts_of(answer->job_array[i]);
     const bool same_token = !asked.token.empty() && facts.token == asked.token;
     const bool same_folder =
@@ -338,7 +344,7 @@ Result<bool> signal_job(std::uint32_t job, int signal) {
   return explain(rc > 0 ? rc : errno);
 }
 
-Result<std::optional<Listing>> list_jobs(std::time_t known) {
+Result<std::optional<Listing>> list_jobs(std::time_t known, const Whose& whose) {
   job_info_msg_t* raw = nullptr;
   if (slurm_load_jobs(known, &raw, SHOW_ALL | SHOW_LOCAL) != SLURM_SUCCESS) {
     if (errno == SLURM_NO_CHANGE_IN_DATA) return std::optional<Listing>();
@@ -347,7 +353,7 @@ Result<std::optional<Listing>> list_jobs(std::time_t known) {
   const Jobs answer(raw);
   Listing listing{answer->last_update, {}};
   for (std::uint32_t i = 0; i < answer->record_count; ++i) {
-    if (!is_ours(answer->job_array[i])) continue;
+    if (!is_ours(answer->job_array[i], whose)) continue;
     listing.jobs.push_back(facts_of(answer->job_array[i]));
   }
   return std::optional<Listing>(std::move(listing));

@@ -28,6 +28,13 @@ struct Site {
   std::string version, cluster;
   std::int64_t min_job_age_s = 0, kill_wait_s = 0;
   int controllers = 1;
+  std::uint32_t slurm_user = 0;  ///< may do as root does, so nobody's jobs run under it
+};
+
+/// Whose jobs may be ours: this process's user's, or those of all users from a number on.
+struct Whose {
+  std::optional<std::uint32_t> min_uid;
+  bool holds(std::uint32_t uid) const;
 };
 
 /// True when one of the controllers answers. 0.2 ms where nothing listens.
@@ -45,19 +52,19 @@ Result<Submit::Answer> submit_held(const Submit& request);
 Result<WillRun::Answer> will_run(const JobRequest& request);
 
 /// Failure `missing` where there is no such job or it is another one.
-Result<JobFacts> load_job(const JobQuestion& asked);
+Result<JobFacts> load_job(const JobQuestion& asked, const Whose& whose = {});
 /// True; Failure `finished` where it has ended already.
 Result<bool> release(std::uint32_t job, const std::string& token);
 /// SIGKILL ends the job whatever its state; any other signal goes to the ranks of a running job
 /// only: srun would answer SIGTERM by killing them at once.
 Result<bool> signal_job(std::uint32_t job, int signal);
 
-/// Jobs of this user with our comment or a name of ours. `known` is the time of the previous
+/// Jobs of these users with our comment or a name of ours. `known` is the time of the previous
 /// answer; nothing changed since: no value.
 struct Listing {
   std::time_t time = 0;
   std::vector<JobFacts> jobs;
 };
-Result<std::optional<Listing>> list_jobs(std::time_t known);
+Result<std::optional<Listing>> list_jobs(std::time_t known, const Whose& whose = {});
 
 }  // namespace thalweg::slurm_agent

@@ -16,7 +16,7 @@ namespace thalweg::slurm_agent {
 
 using daemon::api::Field;
 
-inline constexpr int protocol_version = 2;
+inline constexpr int protocol_version = 3;
 
 enum class Outcome {
   refused,      ///< will never work as asked
@@ -56,7 +56,8 @@ struct Hello : Nothing {
     std::string built_for;  ///< the release whose libslurm the agent links
     std::string cluster;
     std::int64_t min_job_age_s = 0, kill_wait_s = 0;
-    std::uint32_t user = 0;
+    std::uint32_t user = 0;  ///< the agent's own uid; who alone may decode credentials for it
+    bool site = false;       ///< acts for many users, each by his grant
 
     static void each_field(auto& self, auto&& field) {
       field("protocol", self.protocol);
@@ -66,6 +67,7 @@ struct Hello : Nothing {
       field("min_job_age_s", self.min_job_age_s);
       field("kill_wait_s", self.kill_wait_s);
       field("user", self.user);
+      field("site", self.site, Field::may_miss);
     }
   };
 };
@@ -81,12 +83,25 @@ struct Ping : Nothing {
 /// Name -> value, as sbatch takes them; flags have an empty value.
 using Options = std::map<std::string, std::string>;
 
+/// On whose behalf, in site mode: the user's number and what `authorize` answered.
+struct As {
+  std::uint32_t uid = 0;
+  std::string grant;
+
+  static void each_field(auto& self, auto&& field) {
+    field("uid", self.uid);
+    field("grant", self.grant);
+  }
+};
+
 struct JobRequest {
+  std::optional<As> as;
   std::string script;
   Options options;                       ///< the whole request, as in the script's #SBATCH lines
   std::vector<std::string> environment;  ///< NAME=value
 
   static void each_field(auto& self, auto&& field) {
+    field("as", self.as);
     field("script", self.script);
     field("options", self.options);
     field("environment", self.environment);
@@ -131,10 +146,12 @@ struct WillRun : JobRequest {
 /// give out again: the token in its comment, or, since comments can be changed, that it is this
 /// user's, has a name of ours and works in the attempt's own folder.
 struct JobQuestion {
+  std::optional<As> as;
   std::uint32_t job = 0;
   std::string token, folder;
 
   static void each_field(auto& self, auto&& field) {
+    field("as", self.as);
     field("job", self.job);
     field("token", self.token);
     field("folder", self.folder, Field::may_miss);
@@ -174,6 +191,7 @@ struct JobFacts {
   std::int64_t submitted = 0, eligible = 0, started = 0, ended = 0;
   std::uint32_t exit = 0, steps_exit = 0;
   std::uint32_t node_count = 0;  ///< of `nodes`; 0 = not known
+  std::uint32_t user = 0;        ///< its owner's uid
 
   bool operator==(const JobFacts&) const = default;
   static void each_field(auto& self, auto&& field) {
@@ -194,6 +212,7 @@ struct JobFacts {
     field("exit", self.exit);
     field("steps_exit", self.steps_exit);
     field("node_count", self.node_count, Field::may_miss);
+    field("user", self.user, Field::may_miss);
   }
 };
 
@@ -261,6 +280,55 @@ struct Nodes : Nothing {
   };
 };
 
+/// A user's own word that jobs may run under his name, for a grant that says so from then on.
+struct Authorize {
+  static constexpr const char* verb = "authorize";
+  std::string credential;  ///< MUNGE's, over auth::sweep_payload(digest), for the agent alone
+  std::string digest;      ///< SHA-256 of the sweep's text
+  struct Answer {
+    std::string grant;
+    std::uint32_t uid = 0, gid = 0;
+    std::string user;          ///< name
+    std::int64_t expires = 0;  ///< Unix seconds
+
+    static void each_field(auto& self, auto&& field) {
+      field("grant", self.grant);
+      field("uid", self.uid);
+      field("gid", self.gid);
+      field("user", self.user);
+      field("expires", self.expires);
+    }
+  };
+
+  static void each_field(auto& self, auto&& field) {
+    field("credential", self.credential);
+    field("digest", self.digest);
+  }
+};
+
+struct Revoke {
+  static constexpr const char* verb = "revoke";
+  std::string grant;
+  using Answer = Nothing;
+
+  static void each_field(auto& self, auto&& field) { field("grant", self.grant); }
+};
+
+/// Makes an attempt's folder, and files in it, as the user.
+struct Prepare {
+  static constexpr const char* verb = "prepare";
+  std::optional<As> as;
+  std::string folder;
+  std::map<std::string, std::string> files;  ///< name -> text
+  using Answer = Nothing;
+
+  static void each_field(auto& self, auto&& field) {
+    field("as", self.as);
+    field("folder", self.folder);
+    field("files", self.files);
+  }
+};
+
 /// f.operator()<Question>() for each question there is: the one list of them.
 void each_question(auto&& f) {
   f.template operator()<Hello>();
@@ -273,6 +341,9 @@ void each_question(auto&& f) {
   f.template operator()<Job>();
   f.template operator()<Partitions>();
   f.template operator()<Nodes>();
+  f.template operator()<Authorize>();
+  f.template operator()<Revoke>();
+  f.template operator()<Prepare>();
 }
 
 /// Without the id that goes with it.

@@ -33,8 +33,9 @@ const json odd_values[] = {nullptr,
                            json::array(),
                            json::object(),
                            json::array({1, "a=b"})};
-const char* const verbs[] = {"hello", "ping", "submit",     "will_run", "release", "cancel",
-                             "poll",  "job",  "partitions", "nodes",    "x",       ""};
+const char* const verbs[] = {"hello",     "ping",   "submit",  "will_run",   "release",
+                             "cancel",    "poll",   "job",     "partitions", "nodes",
+                             "authorize", "revoke", "prepare", "x",          ""};
 
 json question(std::mt19937& random) {
   json q{{"verb", test::one_of(verbs, random)},
@@ -42,6 +43,11 @@ json question(std::mt19937& random) {
          {"token", "t"},
          {"since", 5},
          {"signal", "TERM"},
+         {"credential", "MUNGE:x:"},
+         {"digest", "d"},
+         {"grant", "g"},
+         {"folder", "/1/2/3"},
+         {"files", {{"a", "b"}}},
          {"script", "#!/bin/sh\n"},
          {"environment", json::array({"A=b"})},
          {"options",
@@ -53,6 +59,7 @@ json question(std::mt19937& random) {
            {"ntasks", "1"},
            {"time", "10"},
            {"gres", "gpu:1,fast"}}}};
+  if (random() % 4 == 0) q["as"] = {{"uid", 1001}, {"grant", "g"}};
   std::vector<std::string> keys;
   for (const auto& [key, unused] : q.items())
     keys.push_back(key);

@@ -1,0 +1,482 @@
+// thalweg-slurm-agent --site, run as its unit runs it, against everything that somebody might try:
+// whoever is not allowed something gets a refusal, and the log says so in one line.
+#include "daemon/slurm_agent/site.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <netinet/in.h>
+
+#include "tests/daemon/slurm/site_world.h"
+
+namespace thalweg::slurm_agent {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using test::agent_uid, test::alice_uid, test::bob_uid, test::low_uid, test::mallory_uid,
+    test::service_uid, test::slurm_uid, test::unknown_uid;
+using testing::HasSubstr;
+using testing::Not;
+
+class SiteAgentTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const std::string why = test::Munged::missing(); !why.empty()) GTEST_SKIP() << why;
+    users_.emplace();
+    munged_.emplace();
+    fs::permissions(dir_.path(), fs::perms(0755));
+    ::setenv("SLURM_CONF", (dir_.path() / "slurm.conf").c_str(), 1);
+    make_folder(runs() / "12/3", 02771, service_uid, service_uid);
+    make_folder(runs() / "12", 02771, service_uid, service_uid);
+  }
+  void start_agent(std::vector<std::string> more = {}) {
+    std::vector<std::string> options = {"--runs",         runs(),
+                                        "--munge-socket", munged_->socket(),
+                                        "--slurm-user",   std::to_string(slurm_uid)};
+    options.insert(options.end(), more.begin(), more.end());
+    agent_.emplace(dir_.path() / "agent", options);
+    client_.emplace(agent_->socket(), service_uid);
+  }
+  fs::path runs() const { return dir_.path() / "runs"; }
+  static void make_folder(const fs::path& path, mode_t mode, uid_t uid, gid_t gid) {
+    fs::create_directories(path);
+    ASSERT_EQ(::chown(path.c_str(), uid, gid), 0);
+    ASSERT_EQ(::chmod(path.c_str(), mode), 0);
+  }
+
+  static std::string digest(const std::string& sweep) { return auth::sha256(sweep); }
+  std::string credential(uid_t uid, const std::string& sweep, uid_t reader = agent_uid,
+                         int ttl_s = 60) const {
+    return munged_->credential(uid, auth::sweep_payload(digest(sweep)), reader, ttl_s);
+  }
+  json authorize(const std::string& text, const std::string& sweep = "sweep") {
+    return client_->ask({{"verb", "authorize"}, {"credential", text}, {"digest", digest(sweep)}});
+  }
+  std::string grant(uid_t uid) {
+    const json answer = authorize(credential(uid, "sweep"));
+    EXPECT_TRUE(answer.value("ok", false)) << answer;
+    return answer.value("grant", "");
+  }
+  json prepare(uid_t uid, const std::string& name, const fs::path& folder,
+               const json& files = {{"trial.yaml", "x\n"}}) {
+    return client_->ask({{"verb", "prepare"},
+                         {"as", {{"uid", uid}, {"grant", name}}},
+                         {"folder", folder},
+                         {"files", files}});
+  }
+  json submission(uid_t uid, const std::string& name) const {
+    return {{"verb", "submit"},
+            {"as", {{"uid", uid}, {"grant", name}}},
+            {"token", "t"},
+            {"script", "#!/bin/sh\n"},
+            {"environment", json::array({"SECRET=hunter2"})},
+            {"options", {{"chdir", runs()}, {"nodes", "1"}}}};
+  }
+  /// Refused, with these words, in the answer and in one more line of the log.
+  void expect_refused(const json& answer, const std::string& words) {
+    EXPECT_FALSE(answer.value("ok", true)) << answer;
+    EXPECT_EQ(answer.value("outcome", ""), "refused") << answer;
+    EXPECT_THAT(answer.value("message", ""), HasSubstr(words));
+    const std::string log = agent_->log();
+    const std::string last = log.substr(log.rfind('\n', log.size() - 2) + 1);
+    EXPECT_THAT(last, HasSubstr("refused: "));
+    EXPECT_THAT(last, HasSubstr(words));
+  }
+  static std::vector<pid_t> processes_of(uid_t uid) {
+    std::vector<pid_t> pids;
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator("/proc", error)) {
+      const std::string name = entry.path().filename();
+      const std::string status = "/proc/" + name + "/status";
+      if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+      std::ifstream text(status);
+      for (std::string line; std::getline(text, line);)
+        if (line.rfind("Uid:\t" + std::to_string(uid) + "\t", 0) == 0)
+          pids.push_back(std::stoi(name));
+    }
+    return pids;
+  }
+
+  std::optional<test::OwnUsers> users_;
+  std::optional<test::Munged> munged_;
+  test::TempDir dir_;
+  std::optional<test::RunningAgent> agent_;
+  std::optional<test::AgentClient> client_;
+};
+
+/// A port that is listened to, in a slurm.conf.
+class SilentController {
+ public:
+  SilentController(const fs::path& conf, const std::string& munge) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    fd_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    EXPECT_EQ(::bind(fd_, reinterpret_cast<sockaddr*>(&address), size), 0);
+    EXPECT_EQ(::listen(fd_, 64), 0);
+    EXPECT_EQ(::getsockname(fd_, reinterpret_cast<sockaddr*>(&address), &size), 0);
+    test::write_file(conf,
+                     "ClusterName=silent\nSlurmctldHost=localhost(127.0.0.1)\nSlurmctldPort=" +
+                         std::to_string(ntohs(address.sin_port)) +
+                         "\nAuthType=auth/munge\nAuthInfo=socket=" + munge +
+                         "\nNodeName=n1\nPartitionName=main Nodes=n1 Default=YES\n");
+  }
+  ~SilentController() { ::close(fd_); }
+
+ private:
+  int fd_ = -1;
+};
+
+TEST_F(SiteAgentTest, AUsersOwnWordBecomesAGrant) {
+  start_agent();
+  const json answer = authorize(credential(alice_uid, "sweep"));
+  ASSERT_TRUE(answer.at("ok")) << answer;
+  EXPECT_EQ(answer.at("uid"), alice_uid);
+  EXPECT_EQ(answer.at("gid"), alice_uid);
+  EXPECT_EQ(answer.at("user"), "alice");
+  EXPECT_GT(answer.at("expires"), ::time(nullptr) + 89 * 86400);
+  const std::string name = answer.at("grant");
+  EXPECT_EQ(name.size(), 64u);
+  struct stat info {};
+  ASSERT_EQ(::stat((agent_->state() / name).c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0600u);
+  ASSERT_EQ(::stat(agent_->state().c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0700u);
+  EXPECT_EQ(info.st_uid, agent_uid);
+  ASSERT_EQ(::stat(agent_->socket().c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0660u);
+  EXPECT_EQ(info.st_gid, service_uid);
+  // It has no more than its unit gives it.
+  const std::string status = test::read_file("/proc/" + std::to_string(agent_->pid()) + "/status");
+  EXPECT_THAT(status, HasSubstr("CapEff:\t00000000000000c0\n"));
+  EXPECT_THAT(status, HasSubstr("CapBnd:\t00000000000000c0\n"));
+}
+
+TEST_F(SiteAgentTest, AnAttemptsFolderIsTheUsersWithTheControllersGroup) {
+  start_agent();
+  const fs::path folder = runs() / "12/3/1";
+  const std::string name = grant(alice_uid);
+  const json answer =
+      prepare(alice_uid, name, folder, {{"trial.yaml", "a: 1\n"}, {"batch.sh", "#!/bin/sh\n"}});
+  ASSERT_TRUE(answer.at("ok")) << answer;
+  struct stat info {};
+  ASSERT_EQ(::stat(folder.c_str(), &info), 0);
+  EXPECT_EQ(info.st_uid, alice_uid);
+  EXPECT_EQ(info.st_gid, service_uid);
+  EXPECT_EQ(info.st_mode & 07777, 02770u);
+  ASSERT_EQ(::stat((folder / "trial.yaml").c_str(), &info), 0);
+  EXPECT_EQ(info.st_uid, alice_uid);
+  EXPECT_EQ(info.st_gid, service_uid);
+  EXPECT_EQ(info.st_mode & 07777, 0640u);
+  EXPECT_EQ(test::read_file(folder / "trial.yaml"), "a: 1\n");
+  EXPECT_EQ(test::read_file(folder / "batch.sh"), "#!/bin/sh\n");
+  // Again, after a crash of the controller.
+  EXPECT_TRUE(prepare(alice_uid, name, folder, {{"trial.yaml", "a: 2\n"}}).at("ok"));
+  EXPECT_EQ(test::read_file(folder / "trial.yaml"), "a: 2\n");
+  const auto see = [&](uid_t uid) {
+    return test::as_user(uid, [&] { return test::read_file(folder / "trial.yaml"); });
+  };
+  EXPECT_EQ(see(alice_uid), "a: 2\n");
+  EXPECT_EQ(see(service_uid), "a: 2\n");
+  EXPECT_NE(see(bob_uid), "a: 2\n");
+  const auto made = test::as_user(
+      alice_uid, [&] { return std::to_string(::mkdir((runs() / "12/3/2").c_str(), 0700)); });
+  EXPECT_EQ(made, "-1") << "a user could put something in an attempt's place";
+}
+
+TEST_F(SiteAgentTest, GrantsSurviveTheAgent) {
+  start_agent();
+  const std::string name = grant(alice_uid);
+  client_.reset();
+  agent_->end(SIGKILL);
+  agent_->begin();
+  client_.emplace(agent_->socket(), service_uid);
+  EXPECT_TRUE(prepare(alice_uid, name, runs() / "12/3/1").at("ok"));
+}
+
+TEST_F(SiteAgentTest, CredentialsThatProveNothing) {
+  start_agent();
+  expect_refused(authorize("MUNGE:AAAA:"), "MUNGE refuses the credential");
+  expect_refused(authorize("alice says yes"), "MUNGE refuses the credential");
+  std::string changed = credential(alice_uid, "sweep");
+  changed[changed.size() / 2] = changed[changed.size() / 2] == 'A' ? 'B' : 'A';
+  expect_refused(authorize(changed), "MUNGE refuses the credential");
+  const test::Munged stranger;
+  const std::string foreign =
+      stranger.credential(alice_uid, auth::sweep_payload(digest("sweep")), agent_uid);
+  expect_refused(authorize(foreign), "Invalid credential");
+  const std::string once = credential(alice_uid, "sweep");
+  EXPECT_TRUE(authorize(once).at("ok"));
+  expect_refused(authorize(once), "(17)");
+  const std::string late = credential(alice_uid, "sweep", agent_uid, 1);
+  test::sleep_for(test::milliseconds(2500));
+  expect_refused(authorize(late), "(15)");
+  expect_refused(authorize(credential(alice_uid, "sweep", bob_uid)), "(18)");
+  expect_refused(authorize(credential(alice_uid, "another sweep")), "something else");
+  expect_refused(authorize(munged_->credential(alice_uid, digest("sweep"), agent_uid)),
+                 "something else");
+  expect_refused(authorize(munged_->credential(alice_uid, auth::sweep_payload(digest("sweep")))),
+                 "not restricted to the agent");
+  expect_refused(authorize(credential(alice_uid, "sweep", agent_uid, 3000)), "300 s");
+  expect_refused(client_->ask({{"verb", "authorize"},
+                               {"credential", credential(alice_uid, "sweep")},
+                               {"digest", "../../etc/shadow"}}),
+                 "no SHA-256");
+  for (const std::string& text : {once, late, changed, foreign})
+    EXPECT_THAT(agent_->log(), Not(HasSubstr(text.substr(6, 40)))) << "a credential in the log";
+}
+
+TEST_F(SiteAgentTest, UsersForWhomNothingRuns) {
+  start_agent();
+  expect_refused(authorize(credential(0, "sweep")), "nothing runs as root");
+  expect_refused(authorize(credential(low_uid, "sweep")), "below 1000");
+  expect_refused(authorize(credential(slurm_uid, "sweep")), "SlurmUser");
+  expect_refused(authorize(credential(service_uid, "sweep")), "controller's own user");
+  expect_refused(authorize(credential(agent_uid, "sweep")), "agent's own user");
+  expect_refused(authorize(credential(unknown_uid, "sweep")), "no account");
+}
+
+TEST_F(SiteAgentTest, GrantsOfOthersAndNone) {
+  start_agent();
+  const std::string alices = grant(alice_uid);
+  const fs::path folder = runs() / "12/3/1";
+  expect_refused(prepare(bob_uid, alices, folder), "one of uid 61001");
+  expect_refused(prepare(0, alices, folder), "one of uid 61001");
+  expect_refused(prepare(mallory_uid, std::string(64, '0'), folder), "no such grant");
+  expect_refused(prepare(alice_uid, "../state/" + alices, folder), "no such grant");
+  expect_refused(prepare(alice_uid, "", folder), "no such grant");
+  for (const char* verb : {"submit", "will_run"}) {
+    json question = submission(bob_uid, alices);
+    question["verb"] = verb;
+    expect_refused(client_->ask(question), "one of uid 61001");
+    question.erase("as");
+    expect_refused(client_->ask(question), "on whose behalf");
+  }
+  for (const char* verb : {"release", "cancel"}) {
+    json question{{"verb", verb}, {"job", 1}, {"token", "t"}};
+    expect_refused(client_->ask(question), "on whose behalf");
+    question["as"] = {{"uid", mallory_uid}, {"grant", alices}};
+    expect_refused(client_->ask(question), "one of uid 61001");
+  }
+  EXPECT_TRUE(client_->ask({{"verb", "revoke"}, {"grant", alices}}).at("ok"));
+  EXPECT_FALSE(fs::exists(agent_->state() / alices));
+  expect_refused(prepare(alice_uid, alices, folder), "no such grant");
+  EXPECT_TRUE(client_->ask({{"verb", "revoke"}, {"grant", "../../../etc/passwd"}}).at("ok"));
+  EXPECT_TRUE(fs::exists("/etc/passwd"));
+  EXPECT_FALSE(fs::exists(folder));
+  EXPECT_THAT(agent_->log(), Not(HasSubstr(alices))) << "a whole grant in the log";
+  EXPECT_THAT(agent_->log(), Not(HasSubstr("hunter2"))) << "an environment in the log";
+}
+
+TEST_F(SiteAgentTest, GrantsThatAreOver) {
+  const std::string old(64, 'a'), damaged(64, 'b');
+  make_folder(dir_.path() / "agent/state", 0700, agent_uid, agent_uid);
+  const auto now = ::time(nullptr);
+  test::write_file(dir_.path() / "agent/state" / old, json{{"digest", digest("s")},
+                                                           {"uid", alice_uid},
+                                                           {"gid", alice_uid},
+                                                           {"user", "alice"},
+                                                           {"made", now - 100},
+                                                           {"expires", now - 10}}
+                                                          .dump());
+  test::write_file(dir_.path() / "agent/state" / damaged, "{\"uid\": 61001}");
+  ASSERT_EQ(::chown((dir_.path() / "agent/state" / old).c_str(), agent_uid, agent_uid), 0);
+  ASSERT_EQ(::chown((dir_.path() / "agent/state" / damaged).c_str(), agent_uid, agent_uid), 0);
+  start_agent();
+  expect_refused(prepare(alice_uid, old, runs() / "12/3/1"), "expired");
+  expect_refused(prepare(alice_uid, damaged, runs() / "12/3/1"), "no such grant");
+  EXPECT_THAT(agent_->log(), HasSubstr("grant bbbbbbbb... cannot be read"));
+  // The number is somebody else's now.
+  const std::string name = grant(alice_uid);
+  users_->rename_alice("eve");
+  expect_refused(prepare(alice_uid, name, runs() / "12/3/1"), "not user alice any more");
+}
+
+TEST_F(SiteAgentTest, PathsThatLeadElsewhere) {
+  start_agent();
+  const std::string name = grant(alice_uid);
+  const fs::path outside = dir_.path() / "outside";
+  make_folder(outside, 0777, alice_uid, service_uid);
+  for (const char* path : {"12/3/../3/1", "12/../../outside", "12//3/1", "12/3", "12/3/1/2",
+                           "12/3/x", "12/3/.", "12/3/1/", "", "12/3/1-", "12/3/1-../../x", "a/3/1"})
+    expect_refused(prepare(alice_uid, name, runs().string() + "/" + path), "no attempt's folder");
+  for (const char* path : {"/etc/12/3/1", "runs/12/3/1", "12/3/1"})
+    expect_refused(prepare(alice_uid, name, path), "no attempt's folder");
+  expect_refused(prepare(alice_uid, name, runs().string() + "x/12/3/1"), "no attempt's folder");
+  expect_refused(prepare(alice_uid, name, runs() / "13/1/1"), "cannot open folder 13");
+  // Links in the place of each folder.
+  fs::create_symlink(outside, runs() / "14");
+  make_folder(outside / "1", 02771, service_uid, service_uid);
+  expect_refused(prepare(alice_uid, name, runs() / "14/1/1"), "cannot open folder 14");
+  fs::create_symlink(outside, runs() / "12/4");
+  expect_refused(prepare(alice_uid, name, runs() / "12/4/1"), "cannot open folder 4");
+  fs::create_symlink(outside, runs() / "12/3/5");
+  expect_refused(prepare(alice_uid, name, runs() / "12/3/5"), "no folder");
+  test::write_file(runs() / "12/3/6", "x");
+  expect_refused(prepare(alice_uid, name, runs() / "12/3/6"), "no folder");
+  // Folders in which somebody else could change things.
+  make_folder(runs() / "12/7", 02771, alice_uid, service_uid);
+  expect_refused(prepare(alice_uid, name, runs() / "12/7/1"), "not the controller's alone");
+  make_folder(runs() / "12/8", 02777, service_uid, service_uid);
+  expect_refused(prepare(alice_uid, name, runs() / "12/8/1"), "not the controller's alone");
+  make_folder(runs() / "12/9", 02775, service_uid, 61100);
+  expect_refused(prepare(alice_uid, name, runs() / "12/9/1"), "not the controller's alone");
+  make_folder(runs() / "12/10", 0771, service_uid, service_uid);
+  expect_refused(prepare(alice_uid, name, runs() / "12/10/1"), "controller's group");
+  make_folder(runs() / "12/3/2", 02770, bob_uid, service_uid);
+  expect_refused(prepare(alice_uid, name, runs() / "12/3/2"), "another user's");
+  EXPECT_FALSE(fs::exists(runs() / "12/3/2/trial.yaml"));
+  EXPECT_EQ(std::distance(fs::directory_iterator(outside), {}), 1);
+}
+
+TEST_F(SiteAgentTest, FilesThatAreNone) {
+  start_agent();
+  const std::string name = grant(alice_uid);
+  const fs::path folder = runs() / "12/3/1";
+  for (const char* file :
+       {"../2/x", "/etc/cron.d/x", "a/b", ".", "..", "", ".profile", "a\nb", "a b"})
+    expect_refused(prepare(alice_uid, name, folder, {{file, "x"}}), "no plain file name");
+  expect_refused(prepare(alice_uid, name, folder, {{std::string(65, 'x'), ""}}), "plain file name");
+  json many;
+  for (int i = 0; i < 17; ++i)
+    many["f" + std::to_string(i)] = "x";
+  expect_refused(prepare(alice_uid, name, folder, many), "more than 16 files");
+  expect_refused(prepare(alice_uid, name, folder, {{"big", std::string(17u << 20, 'x')}}), "bytes");
+  EXPECT_FALSE(fs::exists(folder));
+  // Links of the user's own in his own folder lead nowhere either.
+  ASSERT_TRUE(prepare(alice_uid, name, folder).at("ok"));
+  const fs::path victim = dir_.path() / "victim";
+  test::write_file(victim, "mine");
+  ASSERT_EQ(::chown(victim.c_str(), alice_uid, alice_uid), 0);
+  for (const char* link : {"trial.yaml", ".trial.yaml.new"}) {
+    fs::remove(folder / link);
+    fs::create_symlink(victim, folder / link);
+  }
+  EXPECT_TRUE(prepare(alice_uid, name, folder, {{"trial.yaml", "new"}}).at("ok"));
+  EXPECT_EQ(test::read_file(victim), "mine");
+  EXPECT_FALSE(fs::is_symlink(folder / "trial.yaml"));
+  fs::create_directory(folder / "batch.sh");
+  expect_refused(prepare(alice_uid, name, folder, {{"batch.sh", "x"}}), "in its place");
+}
+
+TEST_F(SiteAgentTest, OnlyTheControllerMayAsk) {
+  start_agent();
+  const test::AgentClient mallory(agent_->socket(), mallory_uid);
+  EXPECT_FALSE(mallory.connected());  // the socket's mode
+  test::AgentClient root(agent_->socket(), 0);
+  root.send("{\"id\": 1, \"verb\": \"hello\"}\n");
+  EXPECT_EQ(root.line(), "");
+  EXPECT_THAT(agent_->log(), HasSubstr("refused: a connection of uid 0"));
+  ASSERT_EQ(::chmod(agent_->socket().c_str(), 0666), 0);
+  test::AgentClient again(agent_->socket(), mallory_uid);
+  EXPECT_EQ(again.line(), "");
+  EXPECT_THAT(agent_->log(), HasSubstr("refused: a connection of uid 61006"));
+  // Too many of the controller's own.
+  std::vector<std::unique_ptr<test::AgentClient>> many;
+  for (int i = 0; i < 8; ++i)
+    many.push_back(std::make_unique<test::AgentClient>(agent_->socket(), service_uid));
+  EXPECT_EQ(many.back()->line(), "");
+  EXPECT_THAT(agent_->log(), HasSubstr("there are 8 already"));
+  many.clear();
+  EXPECT_TRUE(client_->ask({{"verb", "revoke"}, {"grant", "x"}}).at("ok"));
+}
+
+TEST_F(SiteAgentTest, GarbageIsAnsweredAndHarmsNobody) {
+  start_agent();
+  for (const char* text :
+       {"", "x", "[]", "{}", "null", "{\"id\": 1}", "{\"verb\": 3}", "\x00\xff",
+        "{\"verb\": \"sudo\"}", "{\"verb\": \"authorize\"}", "{\"verb\": \"submit\", \"as\": 0}",
+        "{\"verb\": \"prepare\", \"as\": {}}"}) {
+    if (*text == '\0') continue;
+    client_->send(std::string(text) + "\n");
+    EXPECT_EQ(json::parse(client_->line()).at("outcome"), "bad_request") << text;
+  }
+  const std::string deep(200000, '[');
+  client_->send("{\"verb\": \"hello\", \"id\": " + deep + std::string(200000, ']') + "}\n");
+  EXPECT_EQ(json::parse(client_->line()).at("outcome"), "bad_request");
+  client_->send(std::string(33u << 20, 'x'));
+  EXPECT_EQ(client_->line(), "");
+  EXPECT_THAT(agent_->log(), HasSubstr("refused: closes a connection that sent a line of more"));
+  client_.emplace(agent_->socket(), service_uid);
+  EXPECT_TRUE(client_->ask({{"verb", "revoke"}, {"grant", "x"}}).at("ok"));
+}
+
+// Slurm's controller takes connections and never answers.
+TEST_F(SiteAgentTest, AChildThatHangsIsEndedAndKeepsNobodyElse) {
+  start_agent({"--call-limit", "2"});
+  const std::string alices = grant(alice_uid), bobs = grant(bob_uid);
+  const SilentController slurm(dir_.path() / "slurm.conf", munged_->socket());
+  for (int id = 1; id <= 3; ++id) {
+    json question = submission(alice_uid, alices);
+    question["id"] = id;
+    client_->send(question.dump() + "\n");
+  }
+  const json third = json::parse(client_->line());  // at once
+  EXPECT_EQ(third.at("outcome"), "retry_later") << third;
+  EXPECT_THAT(third.at("message"), HasSubstr("other calls of this user"));
+  EXPECT_TRUE(test::eventually([] { return !processes_of(alice_uid).empty(); }));
+  for (const pid_t pid : processes_of(alice_uid)) {
+    // A user may stop his own processes; that does not save them.
+    test::as_user(alice_uid, [pid] { return std::to_string(::kill(pid, SIGSTOP)); });
+    EXPECT_THAT(test::read_file("/proc/" + std::to_string(pid) + "/status"),
+                testing::AllOf(HasSubstr("CapEff:\t0000000000000000\n"),
+                               HasSubstr("CapPrm:\t0000000000000000\n"),
+                               HasSubstr("CapAmb:\t0000000000000000\n"),
+                               HasSubstr("NoNewPrivs:\t1\n"), HasSubstr("Groups:\t61001 61100 \n"),
+                               HasSubstr("Gid:\t61001\t61001\t61001\t61001\n")));
+  }
+  test::AgentClient other(agent_->socket(), service_uid);
+  const json bob = other.ask({{"verb", "prepare"},
+                              {"as", {{"uid", bob_uid}, {"grant", bobs}}},
+                              {"folder", runs() / "12/3/1"},
+                              {"files", json::object()}});
+  EXPECT_TRUE(bob.at("ok")) << bob;
+  for (int i = 0; i < 2; ++i) {
+    const json late = json::parse(client_->line());
+    EXPECT_EQ(late.at("outcome"), "unknown") << late;
+    EXPECT_THAT(late.at("message"), HasSubstr("too long"));
+  }
+  EXPECT_TRUE(test::eventually([] { return processes_of(alice_uid).empty(); }));
+  EXPECT_TRUE(prepare(alice_uid, alices, runs() / "12/3/2").at("ok"));
+}
+
+TEST_F(SiteAgentTest, WithoutSlurmItSaysSo) {
+  start_agent();
+  const json answer = client_->ask(submission(alice_uid, grant(alice_uid)));
+  EXPECT_EQ(answer.at("outcome"), "no_slurm") << answer;
+  EXPECT_EQ(client_->ask({{"verb", "hello"}}).at("outcome"), "no_slurm");
+}
+
+TEST_F(SiteAgentTest, RefusesToStartWhereItsGrantsWouldNotBeSafe) {
+  make_folder(dir_.path() / "state", 0777, 0, 0);
+  const auto run = [&](std::vector<std::string> more) {
+    more.insert(more.begin(),
+                {"thalweg-slurm-agent", "--site", "--socket", (dir_.path() / "socket").string(),
+                 "--state", (dir_.path() / "state").string()});
+    return test::run(more);
+  };
+  auto ended = run({});
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_THAT(ended.err, HasSubstr("closed to all others"));
+  EXPECT_THAT(run({"--service-user", "nobody-of-this-name"}).err, HasSubstr("no user"));
+  EXPECT_THAT(run({"--service-user", "root"}).err, HasSubstr("cannot be root"));
+  EXPECT_THAT(run({"--runs", "relative"}).err, HasSubstr("absolute path"));
+  EXPECT_THAT(run({"--min-uid", "0"}).err, HasSubstr("--min-uid"));
+  EXPECT_THAT(run({"--once"}).err, HasSubstr("exclude"));
+}
+
+TEST_F(SiteAgentTest, TheAgentWithoutSiteKnowsNoGrants) {
+  test::RunOptions options;
+  const auto ended =
+      test::run({"/bin/sh", "-c",
+                 "for verb in authorize revoke prepare; do echo '{\"verb\": \"'$verb'\"}'; done | "
+                 "(cat; sleep 1) | " THALWEG_BIN_DIR "/thalweg-slurm-agent"},
+                options);
+  for (const char* verb : {"authorize", "revoke", "prepare"})
+    EXPECT_THAT(ended.out,
+                HasSubstr("'" + std::string(verb) + "' needs thalweg-slurm-agent --site"));
+}
+
+}  // namespace
+}  // namespace thalweg::slurm_agent
