@@ -7,6 +7,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,6 +20,13 @@ namespace thalweg::daemon {
 template <class T>
 using Awaitable = boost::asio::awaitable<T>;
 
+/// On whose behalf, where one controller serves many users: who, and what the agent gave for his
+/// word that jobs may run under his name.
+struct Identity {
+  std::uint32_t uid = 0;
+  std::string grant;
+};
+
 struct LaunchRequest {
   jobspec::Id id;
   std::string token;  ///< unique per attempt; a job or process is ours only if it carries it
@@ -29,6 +37,23 @@ struct LaunchRequest {
   /// How many processes of the engine are started: one for each rank, or as few as a program of the
   /// user's own asks for, which each of them then starts and watches over.
   jobspec::LaunchMode launch = jobspec::LaunchMode::per_rank;
+  std::optional<Identity> identity{};  ///< empty: the controller's own user
+};
+
+/// What became of a user's word that a sweep may run under his name.
+struct Authorization {
+  std::optional<Identity> identity;  ///< empty: refused, and `message` says why
+  bool retry = false;                ///< where it was not refused for good
+  std::uint32_t gid = 0;
+  std::string user;          ///< name
+  std::int64_t expires = 0;  ///< Unix seconds
+  std::string message;
+};
+
+/// Of an attempt's folder that was to be made as its user.
+struct Preparation {
+  bool done = false, retry = false;
+  std::string message;  ///< why not
 };
 
 enum class SubmitOutcome {
@@ -69,7 +94,9 @@ struct JobStatus {
   bool warned = false;  ///< it ran until its ranks were told that the time limit is near
   /// Ended or missing, as far as the backend knows, but its ranks may go on somewhere.
   bool may_go_on = false;
-  std::string folder;         ///< in which it works, as the job itself says; empty = not known
+  std::string folder;      ///< in which it works, as the job itself says; empty = not known
+  std::uint32_t user = 0;  ///< its owner's uid; 0 = not known. Anybody can write a token into his
+                           ///< own job's comment: only the owner's jobs carry it rightly
   bool held_by_hand = false;  ///< held, after it had been released
   bool changed = false;       ///< somebody changed what names it; it is known by its folder
 };
@@ -111,6 +138,7 @@ class Backend {
     std::filesystem::path folder;
     jobspec::Resources resources{};
     std::int64_t signal_before_end_s = 0;
+    std::optional<Identity> identity{};
   };
   /// One batched look at everything of ours: the watched ones (in any order) and also jobs that
   /// carry a Thalweg token but are not watched (orphans). Nothing = could not look (never taken as
@@ -120,6 +148,18 @@ class Backend {
   /// Asks to end; what does not run yet ends at once. True where it was asked, or is gone. That it
   /// was asked is the controller's to remember.
   virtual Awaitable<bool> cancel(const TrackedJob& job, Ending how) = 0;
+  /// The three that a controller for many users needs: a user's credential for an identity
+  /// (`digest` as daemon/auth/munge.h has it), its end, and the attempt's folder, with files in it,
+  /// as the user.
+  virtual Awaitable<Authorization> authorize(const std::string& /*credential*/,
+                                             const std::string& /*digest*/) {
+    co_return Authorization{{}, false, 0, "", 0, "backend '" + name() + "' serves one user alone"};
+  }
+  virtual Awaitable<bool> revoke(const std::string& /*grant*/) { co_return true; }
+  virtual Awaitable<Preparation> prepare(const LaunchRequest&,
+                                         const std::map<std::string, std::string>& /*files*/) {
+    co_return Preparation{false, false, "backend '" + name() + "' serves one user alone"};
+  }
   /// A sentence for `thalweg daemon status` ("slurm 22.05.8, cluster vc, 8 nodes" / "2 cores").
   /// Empty = it is not there (no Slurm on this machine): backend `auto` then passes it over.
   virtual Awaitable<std::string> describe() = 0;

@@ -37,10 +37,25 @@ SubmitOutcome submit_outcome(Outcome outcome) {
   return SubmitOutcome::unknown;
 }
 
+std::shared_ptr<AgentLink> make_link(boost::asio::any_io_executor executor,
+                                     const SlurmBackendConfig& config) {
+  if (!config.agent_socket.empty())
+    return std::make_shared<AgentLink>(std::move(executor),
+                                       AgentLink::Service{config.agent_socket});
+  return std::make_shared<AgentLink>(std::move(executor),
+                                     std::vector<std::string>{config.agent_program});
+}
+
+std::optional<slurm_agent::As> on_behalf_of(const std::optional<Identity>& identity) {
+  if (!identity) return {};
+  return slurm_agent::As{identity->uid, identity->grant};
+}
+
 template <class Question>
 Question about_job(const std::string& handle, const std::string& token,
-                   const std::filesystem::path& folder) {
+                   const std::filesystem::path& folder, const std::optional<Identity>& identity) {
   Question question;
+  question.as = on_behalf_of(identity);
   question.job = job_number(handle);
   question.token = token;
   question.folder = folder.string();
@@ -57,21 +72,6 @@ struct Told {
   bool is(Outcome outcome) const { return !answer && failure.outcome == outcome; }
 };
 
-/// A job whose comment somebody changed is still the one that was submitted.
-void recognize(JobStatus& status, const Backend::TrackedJob& job) {
-  if (status.token == job.token) return;
-  status.token = job.token;
-  status.changed = true;
-  status.held_by_hand = status.phase == JobPhase::held;  // who changes comments may hold, too
-}
-
-/// Slurm does not tell whether it has sent the warning; the time that the job ran does.
-bool was_warned(const JobStatus& status, const Backend::TrackedJob& job) {
-  const std::int64_t earliest_s = earliest_warning_s(job.resources, job.signal_before_end_s);
-  return status.started > 0 && earliest_s > 0 &&
-         status.ended - status.started >= static_cast<double>(earliest_s);
-}
-
 /// Does the work; its coroutines keep it alive when the backend goes while they wait.
 class SlurmClient : public std::enable_shared_from_this<SlurmClient> {
  public:
@@ -79,8 +79,7 @@ class SlurmClient : public std::enable_shared_from_this<SlurmClient> {
       : config_(std::move(config)),
         environment_(config_.environment.empty() ? job_environment(own_environment())
                                                  : config_.environment),
-        link_(std::make_shared<AgentLink>(std::move(executor),
-                                          std::vector<std::string>{config_.agent_program})) {}
+        link_(make_link(std::move(executor), config_)) {}
 
   std::string script(const LaunchRequest& request) const {
     return batch_script({request, config_.srun, config_.train_program});
@@ -90,6 +89,10 @@ class SlurmClient : public std::enable_shared_from_this<SlurmClient> {
   Awaitable<bool> release(const LaunchRequest& request, const std::string& handle);
   Awaitable<std::optional<Statuses>> poll(const std::vector<Backend::TrackedJob>& watched);
   Awaitable<bool> cancel(const Backend::TrackedJob& job, Ending how);
+  Awaitable<Authorization> authorize(const std::string& credential, const std::string& digest);
+  Awaitable<bool> revoke(const std::string& grant);
+  Awaitable<Preparation> prepare(const LaunchRequest& request,
+                                 const std::map<std::string, std::string>& files);
   Awaitable<std::string> describe();
   void close() { link_->close(); }
 
@@ -141,7 +144,12 @@ void SlurmClient::add_request(const LaunchRequest& request,
                               slurm_agent::JobRequest& question) const {
   question.script = script(request);
   question.options = slurm_request(request);
-  question.environment = request.environment.empty() ? environment_ : request.environment;
+  // Another user's job has nothing of the controller's environment.
+  const bool own = request.environment.empty() && !request.identity;
+  question.environment = own ? environment_ : request.environment;
+  question.as = on_behalf_of(request.identity);
+  // In place of sbatch, which would say so to Slurm's batch step.
+  if (request.identity) question.environment.push_back("SLURM_UMASK=0007");
 }
 
 Awaitable<Submission> SlurmClient::submit(const LaunchRequest& request) {
@@ -178,7 +186,8 @@ Awaitable<std::optional<Forecast>> SlurmClient::forecast(const LaunchRequest& re
 Awaitable<bool> SlurmClient::release(const LaunchRequest& request, const std::string& handle) {
   const auto self = shared_from_this();
   changed();
-  auto question = about_job<slurm_agent::Release>(handle, request.token, request.folder);
+  auto question =
+      about_job<slurm_agent::Release>(handle, request.token, request.folder, request.identity);
   const auto told = co_await ask(std::move(question), Reading::tolerant);
   // An ended job needs no release; the next poll shows how it ended.
   co_return told.answer || told.is(Outcome::finished);
@@ -209,14 +218,14 @@ Awaitable<bool> SlurmClient::refresh() {
 
 // A watched job that the listing lacks is asked for by its number before it counts as missing.
 Awaitable<bool> SlurmClient::add_unlisted(const Backend::TrackedJob& job, Statuses& statuses) {
-  auto question = about_job<slurm_agent::Job>(job.handle, job.token, job.folder);
+  auto question = about_job<slurm_agent::Job>(job.handle, job.token, job.folder, job.identity);
   const auto told = co_await ask(std::move(question), Reading::strict);
-  if (told.answer) {
+  if (told.answer && of_owner(slurm_status(told.answer->job), job)) {
     statuses.push_back(slurm_status(told.answer->job));
     recognize(statuses.back(), job);
     co_return true;
   }
-  if (!told.is(Outcome::missing)) co_return false;
+  if (!told.answer && !told.is(Outcome::missing)) co_return false;
   JobStatus missing;
   missing.handle = job.handle;
   missing.token = job.token;
@@ -231,6 +240,7 @@ Awaitable<std::optional<Statuses>> SlurmClient::poll(
   const auto self = shared_from_this();
   if (!co_await refresh()) co_return std::nullopt;
   Statuses statuses = listing_;
+  drop_others(statuses, watched);
   std::set<std::pair<std::string, std::string>> listed;
   for (const JobStatus& status : statuses)
     listed.emplace(status.handle, status.token);
@@ -240,7 +250,7 @@ Awaitable<std::optional<Statuses>> SlurmClient::poll(
     if (listed.count({job.handle, job.token}) > 0) continue;
     const auto same = std::find_if(statuses.begin(), statuses.end(), [&](const JobStatus& s) {
       return s.handle == job.handle && s.token.empty() && !job.folder.empty() &&
-             s.folder == job.folder;
+             s.folder == job.folder && of_owner(s, job);
     });
     if (same != statuses.end()) {
       recognize(*same, job);
@@ -259,10 +269,47 @@ Awaitable<std::optional<Statuses>> SlurmClient::poll(
 Awaitable<bool> SlurmClient::cancel(const Backend::TrackedJob& job, Ending how) {
   const auto self = shared_from_this();
   changed();
-  auto question = about_job<slurm_agent::Cancel>(job.handle, job.token, job.folder);
+  auto question = about_job<slurm_agent::Cancel>(job.handle, job.token, job.folder, job.identity);
   question.signal = how == Ending::gently ? "TERM" : "KILL";
   const auto told = co_await ask(std::move(question), Reading::tolerant);
   co_return told.answer || told.is(Outcome::missing) || told.is(Outcome::finished);
+}
+
+// Not submit_outcome: a request that the agent may have had is asked again, it does no harm.
+Awaitable<Authorization> SlurmClient::authorize(const std::string& credential,
+                                                const std::string& digest) {
+  const auto self = shared_from_this();
+  slurm_agent::Authorize question{credential, digest};
+  const auto told = co_await ask(std::move(question), Reading::strict);
+  Authorization result;
+  if (told.answer) {
+    const auto& answer = *told.answer;
+    result.identity = Identity{answer.uid, answer.grant};
+    result.gid = answer.gid;
+    result.user = answer.user;
+    result.expires = answer.expires;
+  } else {
+    result.retry = submit_outcome(told.failure.outcome) != SubmitOutcome::refused;
+    result.message = told.failure.message;
+  }
+  co_return result;
+}
+
+Awaitable<bool> SlurmClient::revoke(const std::string& grant) {
+  const auto self = shared_from_this();
+  slurm_agent::Revoke question{grant};
+  const auto told = co_await ask(std::move(question), Reading::tolerant);
+  co_return told.answer.has_value();
+}
+
+Awaitable<Preparation> SlurmClient::prepare(const LaunchRequest& request,
+                                            const std::map<std::string, std::string>& files) {
+  const auto self = shared_from_this();
+  slurm_agent::Prepare question{on_behalf_of(request.identity), request.folder.string(), files};
+  const auto told = co_await ask(std::move(question), Reading::tolerant);
+  Preparation result{told.answer.has_value(), false, told.failure.message};
+  result.retry = !result.done && submit_outcome(told.failure.outcome) != SubmitOutcome::refused;
+  co_return result;
 }
 
 Awaitable<std::string> SlurmClient::describe() {
@@ -311,6 +358,15 @@ class SlurmBackend final : public Backend {
   }
   Awaitable<bool> cancel(const TrackedJob& job, Ending how) override {
     return client_->cancel(job, how);
+  }
+  Awaitable<Authorization> authorize(const std::string& credential,
+                                     const std::string& digest) override {
+    return client_->authorize(credential, digest);
+  }
+  Awaitable<bool> revoke(const std::string& grant) override { return client_->revoke(grant); }
+  Awaitable<Preparation> prepare(const LaunchRequest& request,
+                                 const std::map<std::string, std::string>& files) override {
+    return client_->prepare(request, files);
   }
   Awaitable<std::string> describe() override { return client_->describe(); }
 

@@ -17,8 +17,11 @@ namespace thalweg::daemon {
 
 struct SlurmBackendConfig {
   std::string agent_program = "thalweg-slurm-agent";  ///< with its path, or looked for in PATH
-  std::string train_program = "thalweg-train";        ///< with its path, as compute nodes see it
-  std::string srun = "srun";                          ///< a name (PATH of the job) or a path
+  /// Of an agent for a whole site (thalweg-slurm-agent --site), which is used instead of starting
+  /// one; empty = none.
+  std::string agent_socket{};
+  std::string train_program = "thalweg-train";  ///< with its path, as compute nodes see it
+  std::string srun = "srun";                    ///< a name (PATH of the job) or a path
   /// An agent's call blocks ten seconds at most, a submission makes up to five: longer means that
   /// it hangs.
   double request_timeout_s = 60;
@@ -34,9 +37,9 @@ struct SlurmBackendConfig {
   std::vector<std::string> environment;
 };
 
-/// Never blocks: the agent is a child process, started at the first request and again (with growing
-/// pauses) when it ends. Single-threaded: everything happens on `executor`. Destroying it ends the
-/// agent.
+/// Never blocks: the agent is a child process (or a service of the site's, agent_socket), started
+/// at the first request and again (with growing pauses) when it ends. Single-threaded: everything
+/// happens on `executor`. Destroying it ends the agent.
 std::unique_ptr<Backend> make_slurm_backend(boost::asio::any_io_executor executor,
                                             const SlurmBackendConfig& config);
 

@@ -2,6 +2,7 @@
 
 #include <spawn.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -44,6 +45,9 @@ auto no_throw(error_code& error) {
 AgentLink::AgentLink(asio::any_io_executor executor, std::vector<std::string> arguments)
     : executor_(std::move(executor)), arguments_(std::move(arguments)) {}
 
+AgentLink::AgentLink(asio::any_io_executor executor, Service service)
+    : executor_(std::move(executor)), service_(std::move(service)) {}
+
 AgentLink::~AgentLink() {
   close();
 }
@@ -64,29 +68,54 @@ int AgentLink::spawn(int child_end) {
   }
 }
 
+// Our end of the socket, -1 where it does not start.
+int AgentLink::start(std::string& problem) {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    problem = std::string("no socket for the Slurm agent: ") + std::strerror(errno);
+    return -1;
+  }
+  const int error = spawn(ends[1]);
+  ::close(ends[1]);
+  if (error == 0) return ends[0];
+  ::close(ends[0]);
+  problem = "cannot start " + arguments_[0] + ": " + std::strerror(error);
+  return -1;
+}
+
+// Does not wait: where the service's queue is full, that is a problem like any other.
+int AgentLink::connect(std::string& problem) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string& path = service_.socket;
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (path.size() >= sizeof address.sun_path) {
+    errno = ENAMETOOLONG;
+  } else {
+    std::memcpy(address.sun_path, path.c_str(), path.size());
+    if (fd >= 0 && ::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0)
+      return fd;
+  }
+  problem = "cannot reach the Slurm agent at " + path + ": " + std::strerror(errno) +
+            "; systemctl status thalweg-slurm-agent tells more";
+  if (fd >= 0) ::close(fd);
+  return -1;
+}
+
 bool AgentLink::ensure_started(std::string& problem) {
   if (socket_) return true;
   const auto now = Clock::now();
   if (closed_ || now < not_before_) {
-    problem = closed_ ? "the Slurm agent is being ended"
-                      : "the Slurm agent ended and is started again soon";
+    problem = closed_              ? "the Slurm agent is being ended"
+              : arguments_.empty() ? "the Slurm agent is out of reach and is tried again soon"
+                                   : "the Slurm agent ended and is started again soon";
     return false;
   }
   pause_ = std::clamp<Clock::duration>(pause_ * 2, first_pause, longest_pause);
   not_before_ = now + pause_;
-  int ends[2];
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
-    problem = std::string("no socket for the Slurm agent: ") + std::strerror(errno);
-    return false;
-  }
-  const int error = spawn(ends[1]);
-  ::close(ends[1]);
-  if (error != 0) {
-    ::close(ends[0]);
-    problem = "cannot start " + arguments_[0] + ": " + std::strerror(error);
-    return false;
-  }
-  socket_ = std::make_shared<Socket>(executor_, asio::local::stream_protocol(), ends[0]);
+  const int fd = arguments_.empty() ? connect(problem) : start(problem);
+  if (fd < 0) return false;
+  socket_ = std::make_shared<Socket>(executor_, asio::local::stream_protocol(), fd);
   answered_ = writing_ = false;
   outbox_.clear();
   late_ = 0;
@@ -195,6 +224,7 @@ void AgentLink::close() {
     pending->reply.problem = "the Slurm agent is being ended";
     pending->timer.cancel();
   }
+  if (pid_ < 0) return;
   // The executor may not run any more: wait here, it takes milliseconds.
   ::kill(pid_, SIGKILL);
   while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {

@@ -1,5 +1,6 @@
-// A child process that answers lines of JSON (daemon/slurm_agent/protocol.md): started when it is
-// needed, and again when it ended; every question has a time limit.
+// A process that answers lines of JSON (daemon/slurm_agent/protocol.md): a child, started when it
+// is needed, and again when it ended; or a service that listens on a socket, connected to when it
+// is needed, and again when the connection ended. Every question has a time limit.
 #pragma once
 
 #include <utility>  // boost 1.74's awaitable.hpp needs it first
@@ -31,7 +32,13 @@ class AgentLink : public std::enable_shared_from_this<AgentLink> {
     std::string problem;  ///< where there is no answer: why, for people
   };
 
+  /// A service's socket; of a path, so that it is no list of arguments.
+  struct Service {
+    std::string socket;
+  };
+
   AgentLink(boost::asio::any_io_executor executor, std::vector<std::string> arguments);
+  AgentLink(boost::asio::any_io_executor executor, Service service);
   ~AgentLink();
   AgentLink(const AgentLink&) = delete;
   AgentLink& operator=(const AgentLink&) = delete;
@@ -40,7 +47,7 @@ class AgentLink : public std::enable_shared_from_this<AgentLink> {
   boost::asio::awaitable<Reply> ask(nlohmann::json question, Clock::duration limit);
   /// Ends the agent; questions under way are answered with a problem, later ones too.
   void close();
-  /// Of the running agent, -1 where there is none.
+  /// Of the running child, -1 where there is none.
   int pid() const { return pid_; }
 
  private:
@@ -52,6 +59,8 @@ class AgentLink : public std::enable_shared_from_this<AgentLink> {
   using Socket = boost::asio::local::stream_protocol::socket;
 
   bool ensure_started(std::string& problem);
+  int start(std::string& problem);
+  int connect(std::string& problem);
   int spawn(int child_end);
   boost::asio::awaitable<void> read(std::shared_ptr<Socket> socket);
   boost::asio::awaitable<void> write(std::shared_ptr<Socket> socket);
@@ -60,7 +69,8 @@ class AgentLink : public std::enable_shared_from_this<AgentLink> {
   boost::asio::awaitable<void> reap(int pid);
 
   boost::asio::any_io_executor executor_;
-  std::vector<std::string> arguments_;
+  std::vector<std::string> arguments_;  ///< of the child; empty: a service
+  Service service_;
   std::shared_ptr<Socket> socket_;  ///< empty: no agent runs
   int pid_ = -1;
   bool closed_ = false, writing_ = false, answered_ = false;

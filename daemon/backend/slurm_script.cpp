@@ -32,6 +32,8 @@ std::string batch_script(const BatchScript& job) {
           "# comment by which it finds the job, and the submitter's environment.\n";
   for (const std::string& line : sbatch_lines(slurm_request(job.request)))
     text += line + "\n";
+  // The controller reads what ranks write through the folder's group; nobody else does.
+  if (job.request.identity) text += "umask 0007\n";
   if (!setup.empty()) {
     text += setup_begin;
     for (const std::string& line : setup)

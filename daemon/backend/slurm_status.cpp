@@ -5,7 +5,11 @@
 
 #include <algorithm>
 #include <array>
+#include <array>
+#include <map>
 #include <string_view>
+
+#include "daemon/backend/slurm_request.h"
 
 namespace thalweg::daemon {
 
@@ -116,6 +120,7 @@ JobStatus slurm_status(const JobFacts& job) {
     status.nodes = static_cast<int>(job.node_count);
   }
   status.folder = job.folder;
+  status.user = job.user;
   if (job.state == "PENDING") {
     status.phase = job.held ? JobPhase::held : JobPhase::queued;
     status.reason = explained(status.reason);
@@ -132,6 +137,34 @@ JobStatus slurm_status(const JobFacts& job) {
   }
   read_end(job, *end, status);
   return status;
+}
+
+bool of_owner(const JobStatus& status, const Backend::TrackedJob& job) {
+  return !job.identity || status.user == job.identity->uid;
+}
+
+void drop_others(std::vector<JobStatus>& statuses,
+                 const std::vector<Backend::TrackedJob>& watched) {
+  std::map<std::string, const Backend::TrackedJob*> by_token;
+  for (const Backend::TrackedJob& job : watched)
+    by_token[job.token] = &job;
+  std::erase_if(statuses, [&](const JobStatus& status) {
+    const auto named = by_token.find(status.token);
+    return named != by_token.end() && !of_owner(status, *named->second);
+  });
+}
+
+void recognize(JobStatus& status, const Backend::TrackedJob& job) {
+  if (status.token == job.token) return;
+  status.token = job.token;
+  status.changed = true;
+  status.held_by_hand = status.phase == JobPhase::held;  // who changes comments may hold, too
+}
+
+bool was_warned(const JobStatus& status, const Backend::TrackedJob& job) {
+  const std::int64_t earliest_s = earliest_warning_s(job.resources, job.signal_before_end_s);
+  return status.started > 0 && earliest_s > 0 &&
+         status.ended - status.started >= static_cast<double>(earliest_s);
 }
 
 }  // namespace thalweg::daemon

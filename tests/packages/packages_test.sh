@@ -94,6 +94,14 @@ if [ "$kind" != tar ]; then
   check_units in_root systemd-analyze verify --man=no "$units/system/thalwegd@thaltest.service"
   in_root systemd-analyze security --offline=yes --threshold=25 $units/system/thalwegd@.service >"$work/log" 2>&1 ||
     { tail -n 3 "$work/log"; die "thalwegd@.service is less confined than it says (2.1)"; }
+  if [ -e "$root$path/thalweg-slurm-agent" ]; then
+    # Its users come first, as systemd has them made at boot or rpm at once.
+    in_root systemd-sysusers /usr/lib/sysusers.d/thalweg-slurm.conf >"$work/log" 2>&1 || { cat "$work/log"; die "sysusers"; }
+    in_root sh -c 'id -u thalweg-agent && id -u thalweg' >"$work/log" 2>&1 || { cat "$work/log"; die "no users thalweg and thalweg-agent"; }
+    check_units in_root systemd-analyze verify --man=no $units/system/thalweg-slurm-agent.socket $units/system/thalweg-slurm-agent.service
+    in_root systemd-analyze security --offline=yes --threshold=22 $units/system/thalweg-slurm-agent.service >"$work/log" 2>&1 ||
+      { tail -n 3 "$work/log"; die "thalweg-slurm-agent.service is less confined than it says (2.1)"; }
+  fi
 fi
 
 # Programs of a user's own: built by CMake with what is installed, run outside of a sweep.

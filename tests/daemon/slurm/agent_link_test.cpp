@@ -168,5 +168,55 @@ TEST_F(AgentLinkTest, CloseEndsTheAgentAndWhoWaits) {
   EXPECT_FALSE(reply.get().answer);
 }
 
+class ServiceLinkTest : public AgentLinkTest {
+ protected:
+  ServiceLinkTest() {
+    link_ = std::make_shared<AgentLink>(context_.get_executor(),
+                                        AgentLink::Service{(folder_.path() / "socket").string()});
+  }
+  test::TempDir folder_;
+};
+
+TEST_F(ServiceLinkTest, ConnectsAndKeepsTheConnection) {
+  const test::FakeService service(folder_.path() / "socket");
+  EXPECT_EQ(ask("one").answer.value().at("echo").at("verb"), "one");
+  EXPECT_TRUE(ask("two").answer);
+  EXPECT_EQ(fake_.starts().size(), 1u);
+  EXPECT_EQ(link_->pid(), -1);
+  link_->close();
+  EXPECT_FALSE(ask("three").sent);
+}
+
+TEST_F(ServiceLinkTest, FindsAServiceThatWasStartedAgain) {
+  test::FakeService service(folder_.path() / "socket");
+  fake_.answers({{"slow", {{{"_silent", true}}}}});
+  ASSERT_TRUE(ask("one").answer);
+  json question{{"verb", "slow"}};
+  auto slow = test::start_work(context_, link_->ask(question, patient));
+  test::eventually([&] {
+    context_.restart();
+    context_.run_one_for(std::chrono::milliseconds(10));
+    return fake_.requests().size() == 2;
+  });
+  service.end();
+  const auto lost = test::wait(context_, std::move(slow));
+  EXPECT_TRUE(lost.sent);  // it may have been done
+  EXPECT_FALSE(lost.answer);
+  const auto away = ask("two");
+  EXPECT_FALSE(away.sent);
+  EXPECT_THAT(away.problem, testing::AnyOf(HasSubstr("cannot reach the Slurm agent at"),
+                                           HasSubstr("out of reach")));
+  service.begin();
+  EXPECT_TRUE(ask_until_answered("three").answer);
+}
+
+TEST_F(ServiceLinkTest, SaysWhatIsWrongWithTheSocket) {
+  EXPECT_THAT(ask("x").problem, testing::AllOf(HasSubstr((folder_.path() / "socket").string()),
+                                               HasSubstr("No such file")));
+  link_ = std::make_shared<AgentLink>(context_.get_executor(),
+                                      AgentLink::Service{"/" + std::string(200, 'x')});
+  EXPECT_THAT(ask("x").problem, HasSubstr("too long"));
+}
+
 }  // namespace
 }  // namespace thalweg::daemon

@@ -133,6 +133,88 @@ TEST_F(SlurmBackendTest, TheSubmittersEnvironmentGoesBeforeTheControllers) {
             json::array({"PATH=/mine", "THALWEG_DATA=/data"}));
 }
 
+TEST_F(SlurmBackendTest, EachCallForAUserSaysForWhom) {
+  const json yes{{"ok", true}};
+  fake_.answers({{"submit", {{{"ok", true}, {"job", 1}, {"note", ""}}}},
+                 {"release", {yes}},
+                 {"cancel", {{{"ok", true}, {"signal", "KILL"}, {"state", "PENDING"}}}},
+                 {"prepare", {yes, failure("refused", "a link"), failure("retry_later", "full")}},
+                 {"revoke", {yes}}});
+  request_.identity = Identity{1001, "g"};
+  const json as{{"uid", 1001}, {"grant", "g"}};
+  wait(backend().submit(request_));
+  wait(backend().release(request_, "1"));
+  Backend::TrackedJob job{"1", "t", folder_.path()};
+  job.identity = request_.identity;
+  wait(backend().cancel(job, Ending::by_force));
+  EXPECT_TRUE(wait(backend().prepare(request_, {{"trial.yaml", "x"}})).done);
+  const auto asked = fake_.requests();
+  ASSERT_EQ(asked.size(), 4u);
+  for (const json& question : asked)
+    EXPECT_EQ(question.at("as"), as) << question;
+  // Nothing of the controller's environment, and files that its group may read.
+  EXPECT_EQ(asked.at(0).at("environment"), json::array({"SLURM_UMASK=0007"}));
+  EXPECT_THAT(asked.at(0).at("script").get<std::string>(), HasSubstr("\numask 0007\n"));
+  EXPECT_EQ(asked.at(3).at("folder"), folder_.path().string());
+  EXPECT_EQ(asked.at(3).at("files"), json({{"trial.yaml", "x"}}));
+  const Preparation refused = wait(backend().prepare(request_, {}));
+  EXPECT_FALSE(refused.done || refused.retry);
+  EXPECT_EQ(refused.message, "a link");
+  EXPECT_TRUE(wait(backend().prepare(request_, {})).retry);
+  EXPECT_TRUE(wait(backend().revoke("g")));
+}
+
+TEST_F(SlurmBackendTest, AUsersWordIsPassedOn) {
+  fake_.answers({{"authorize",
+                  {{{"ok", true},
+                    {"grant", "g"},
+                    {"uid", 1001},
+                    {"gid", 1002},
+                    {"user", "alice"},
+                    {"expires", 7}},
+                   failure("refused", "replayed"),
+                   failure("retry_later", "down")}}});
+  const Authorization good = wait(backend().authorize("MUNGE:x:", "digest"));
+  EXPECT_EQ(fake_.requests().at(0).at("credential"), "MUNGE:x:");
+  EXPECT_EQ(fake_.requests().at(0).at("digest"), "digest");
+  ASSERT_TRUE(good.identity);
+  EXPECT_EQ(good.identity->uid, 1001u);
+  EXPECT_EQ(good.identity->grant, "g");
+  EXPECT_EQ(good.gid, 1002u);
+  EXPECT_EQ(good.user, "alice");
+  EXPECT_EQ(good.expires, 7);
+  const Authorization refused = wait(backend().authorize("MUNGE:x:", "digest"));
+  EXPECT_FALSE(refused.identity || refused.retry);
+  EXPECT_EQ(refused.message, "replayed");
+  EXPECT_TRUE(wait(backend().authorize("MUNGE:x:", "digest")).retry);
+}
+
+// Tokens can be read by everybody, and written into the comment of a job of one's own.
+TEST_F(SlurmBackendTest, AnotherUsersJobWithTheTokenIsNotOurs) {
+  json own{{"job", 1},      {"token", "t"},  {"user", 1001},  {"state", "RUNNING"},
+           {"reason", ""},  {"nodes", "n1"}, {"held", false}, {"completing", false},
+           {"started", 5},  {"ended", 0},    {"exit", 0},     {"steps_exit", 0},
+           {"folder", "/a"}};
+  json forged = own;
+  forged["job"] = 2;
+  forged["user"] = 1002;
+  forged["state"] = "FAILED";
+  fake_.answers({{"poll", {{{"ok", true}, {"stamp", 1}, {"jobs", {forged, own}}}}},
+                 {"job", {{{"ok", true}, {"job", forged}}}}});
+  Backend::TrackedJob job{"1", "t", "/a"};
+  job.identity = Identity{1001, "g"};
+  const auto seen = wait(backend().poll({job}));
+  ASSERT_TRUE(seen);
+  ASSERT_EQ(seen->size(), 1u);
+  EXPECT_EQ(seen->at(0).handle, "1");
+  EXPECT_EQ(seen->at(0).user, 1001u);
+  job.handle = "2";  // as if that number had been recorded
+  const auto other = wait(backend().poll({job}));
+  ASSERT_TRUE(other);
+  for (const JobStatus& status : *other)
+    EXPECT_TRUE(status.handle != "2" || status.phase == JobPhase::missing);
+}
+
 TEST_F(SlurmBackendTest, SubmitOutcomes) {
   fake_.answers({{"submit",
                   {failure("refused"), failure("retry_later"), failure("unknown"),

@@ -1,7 +1,14 @@
 // A fake agent's folder: what it shall answer, what it was asked.
 #pragma once
 
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cstdlib>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
@@ -55,6 +62,50 @@ class FakeAgent {
   }
 
   TempDir folder_;
+};
+
+/// The fake agent as a service: each connection to its socket starts one.
+class FakeService {
+ public:
+  explicit FakeService(const std::filesystem::path& socket) : socket_(socket) { begin(); }
+  ~FakeService() { end(); }
+  FakeService(const FakeService&) = delete;
+  FakeService& operator=(const FakeService&) = delete;
+
+  void begin() {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::strncpy(address.sun_path, socket_.c_str(), sizeof address.sun_path - 1);
+    std::filesystem::remove(socket_);
+    const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (::bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) std::abort();
+    ::listen(fd, 8);
+    process_ = ::fork();
+    if (process_ == 0) {
+      ::setpgid(0, 0);
+      for (int taken; (taken = ::accept(fd, nullptr, nullptr)) >= 0; ::close(taken))
+        if (::fork() == 0) {
+          ::dup2(taken, 0);
+          ::dup2(taken, 1);
+          ::execl(FAKE_SLURM_AGENT, FAKE_SLURM_AGENT, nullptr);
+          ::_exit(127);
+        }
+      ::_exit(0);
+    }
+    ::setpgid(process_, process_);
+    ::close(fd);
+  }
+  /// With all that it started.
+  void end() {
+    if (process_ < 0) return;
+    ::kill(-process_, SIGKILL);
+    ::waitpid(process_, nullptr, 0);
+    process_ = -1;
+  }
+
+ private:
+  std::filesystem::path socket_;
+  pid_t process_ = -1;
 };
 
 }  // namespace thalweg::test

@@ -1,0 +1,283 @@
+// Many users on a real Slurm: the backend as the controller's user, the agent with its two
+// capabilities, jobs of two users and of one who has no business here.
+#include <gmock/gmock.h>
+
+#include <boost/asio/io_context.hpp>
+
+#include "daemon/backend/slurm.h"
+#include "tests/daemon/slurm/site_world.h"
+#include "tests/daemon/slurm/waiting.h"
+
+namespace thalweg::daemon {
+namespace {
+
+namespace fs = std::filesystem;
+using test::agent_uid, test::alice_uid, test::bob_uid, test::mallory_uid, test::service_uid;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr test::milliseconds patient{90000};
+
+std::string script(const std::string& name) {
+  return (fs::path(THALWEG_SOURCE_DIR) / "tests/cluster" / name).string();
+}
+
+/// While it lives this process is the controller's user (and its parent can still become root).
+class AsService {
+ public:
+  AsService() {
+    EXPECT_EQ(::setegid(service_uid), 0);
+    EXPECT_EQ(::seteuid(service_uid), 0);
+  }
+  ~AsService() {
+    EXPECT_EQ(::seteuid(0), 0);
+    EXPECT_EQ(::setegid(0), 0);
+  }
+};
+
+class SiteCluster : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    const auto check = test::run({script("check")});
+    skipped_ = check.code != 0 ? check.out : test::Munged::missing();
+    if (!skipped_.empty()) return;
+    users_ = new test::OwnUsers;
+    folder_ = new test::TempDir;
+    fs::permissions(folder_->path(), fs::perms(0755));
+    ::setenv("THALWEG_CLUSTER_NAME",
+             ("site" + std::to_string(std::hash<std::string>()(THALWEG_BIN_DIR) % 10000)).c_str(),
+             1);
+    const fs::path cluster = fs::temp_directory_path() / ("tws" + std::to_string(::getpid()));
+    ::setenv("THALWEG_CLUSTER_DIR", cluster.c_str(), 1);
+    test::run({script("down")});
+    test::RunOptions patience;
+    patience.deadline = test::milliseconds(240000);
+    const auto up = test::run({script("up"), "2"}, patience);
+    ASSERT_EQ(up.code, 0) << up.err;
+    const std::string conf = up.out.substr(up.out.find('=') + 1);
+    ::setenv("SLURM_CONF", conf.substr(0, conf.find('\n')).c_str(), 1);
+    munge_ = cluster / "munge/socket";
+    make_folder(runs() / "7/1");
+    make_folder(runs() / "7");
+    // What a job has of its user, and what it has not.
+    test::write_file(folder_->path() / "train.sh",
+                     "#!/bin/bash\necho \"uid $(id -u) gid $(id -g) groups $(id -G | tr ' ' _) "
+                     "umask $(umask)\"\n"
+                     "env | grep -c CONTROLLERS_SECRET\n"
+                     "folder=$(dirname \"$1\")\ntouch \"$folder/ready\"\n"
+                     "grep -q wait \"$1\" && while :; do sleep 0.1; done\nexit 0\n");
+    fs::permissions(folder_->path() / "train.sh", fs::perms(0755));
+    ::setenv("CONTROLLERS_SECRET", "1", 1);
+    agent_ = new test::RunningAgent(folder_->path() / "agent",
+                                    {"--runs", runs(), "--munge-socket", munge_});
+  }
+  static void TearDownTestSuite() {
+    if (!skipped_.empty()) return;
+    delete agent_;
+    EXPECT_EQ(test::run({script("down")}).code, 0);
+    delete folder_;
+    delete users_;
+  }
+  void SetUp() override {
+    if (!skipped_.empty()) GTEST_SKIP() << skipped_;
+    SlurmBackendConfig config;
+    config.agent_socket = agent_->socket();
+    config.train_program = folder_->path() / "train.sh";
+    config.longest_reuse_s = 0.2;
+    backend_ = make_slurm_backend(context_.get_executor(), config);
+  }
+
+  static fs::path runs() { return folder_->path() / "runs"; }
+  static void make_folder(const fs::path& path) {
+    fs::create_directories(path);
+    ASSERT_EQ(::chown(path.c_str(), service_uid, service_uid), 0);
+    ASSERT_EQ(::chmod(path.c_str(), 02771), 0);
+  }
+  template <class T>
+  T wait(boost::asio::awaitable<T> work) {
+    const AsService service;
+    return test::wait(context_, std::move(work));
+  }
+
+  Identity identity_of(uid_t uid) {
+    const std::string digest = auth::sha256("sweep");
+    const std::string credential = test::as_user(uid, [&] {
+      return auth::munge_encode(auth::sweep_payload(digest), {munge_, 60, agent_uid});
+    });
+    const Authorization word = wait(backend_->authorize(credential, digest));
+    EXPECT_TRUE(word.identity) << word.message;
+    EXPECT_EQ(word.identity.value_or(Identity{}).uid, uid);
+    return word.identity.value_or(Identity{});
+  }
+  /// With its folder.
+  LaunchRequest request(const Identity& who, const std::string& how) {
+    static int count = 0;
+    LaunchRequest request;
+    request.id = {7, 1, ++count};
+    request.token = "token-" + std::to_string(::getpid()) + "-" + std::to_string(count);
+    request.folder = runs() / "7/1" / std::to_string(count);
+    request.resources.time_limit_s = 3600;
+    request.environment = {"PATH=/usr/bin:/bin"};
+    request.identity = who;
+    const Preparation made = wait(backend_->prepare(request, {{"trial.yaml", how + "\n"}}));
+    EXPECT_TRUE(made.done) << made.message;
+    return request;
+  }
+  std::string submit(const LaunchRequest& request) {
+    const auto submission = wait(backend_->submit(request));
+    EXPECT_EQ(submission.outcome, SubmitOutcome::accepted) << submission.message;
+    return submission.handle;
+  }
+  static Backend::TrackedJob tracked(const LaunchRequest& request, const std::string& handle) {
+    Backend::TrackedJob job{handle, request.token, request.folder};
+    job.identity = request.identity;
+    return job;
+  }
+  JobStatus look(const Backend::TrackedJob& job) {
+    const auto statuses = wait(backend_->poll({job}));
+    if (statuses)
+      for (const JobStatus& status : *statuses)
+        if (status.handle == job.handle && status.token == job.token) return status;
+    return {};
+  }
+  JobStatus await_phase(const Backend::TrackedJob& job, JobPhase phase) {
+    JobStatus status;
+    EXPECT_TRUE(test::eventually(
+        [&] {
+          status = look(job);
+          return status.phase == phase;
+        },
+        patient))
+        << "job " << job.handle << ": " << status.reason;
+    return status;
+  }
+  static std::string shown(const std::string& handle) {
+    return test::run({"scontrol", "show", "job", handle}).out;
+  }
+
+  static inline std::string skipped_, munge_;
+  static inline test::OwnUsers* users_ = nullptr;
+  static inline test::TempDir* folder_ = nullptr;
+  static inline test::RunningAgent* agent_ = nullptr;
+  boost::asio::io_context context_;
+  std::unique_ptr<Backend> backend_;
+};
+
+TEST_F(SiteCluster, JobsAreTheirUsersOwn) {
+  const struct {
+    uid_t uid;
+    const char* name;
+  } users[] = {{alice_uid, "alice"}, {bob_uid, "bob"}};
+  for (const auto& [uid, name] : users) {
+    const LaunchRequest mine = request(identity_of(uid), "finish");
+    const std::string handle = submit(mine);
+    const std::string number = std::to_string(uid);
+    EXPECT_THAT(shown(handle), HasSubstr("UserId=" + std::string(name) + "(" + number + ")"));
+    const JobStatus held = look(tracked(mine, handle));
+    EXPECT_EQ(held.phase, JobPhase::held);
+    EXPECT_EQ(held.user, uid);
+    EXPECT_TRUE(wait(backend_->release(mine, handle)));
+    EXPECT_EQ(await_phase(tracked(mine, handle), JobPhase::ended).exit_code, 0);
+    const std::string out = test::read_file(mine.folder / "stdout.log");
+    EXPECT_THAT(out, HasSubstr("uid " + number + " gid " + number + " groups " + number +
+                               "_61100 umask 0007\n0\n"));
+    struct stat info {};
+    for (const char* file : {"stdout.log", "ready", "trial.yaml"}) {
+      ASSERT_EQ(::stat((mine.folder / file).c_str(), &info), 0) << file;
+      EXPECT_EQ(info.st_uid, uid) << file;
+      EXPECT_EQ(info.st_gid, service_uid) << file;
+      EXPECT_NE(info.st_mode & S_IRGRP, 0u) << file;
+    }
+    const auto by = [&](uid_t reader) {
+      return test::as_user(reader, [&] { return test::read_file(mine.folder / "stdout.log"); });
+    };
+    EXPECT_EQ(by(service_uid), out);
+    EXPECT_NE(by(uid == alice_uid ? bob_uid : alice_uid), out);
+  }
+}
+
+TEST_F(SiteCluster, NobodyEndsOrReleasesAnothersJob) {
+  const Identity alice = identity_of(alice_uid), bob = identity_of(bob_uid);
+  const LaunchRequest hers = request(alice, "wait");
+  const std::string handle = submit(hers);
+  LaunchRequest taken = hers;
+  // With a grant of one's own, and with hers under another name.
+  for (const Identity& thief :
+       {bob, Identity{bob_uid, alice.grant}, Identity{alice_uid, "x"}, Identity{0, alice.grant}}) {
+    taken.identity = thief;
+    EXPECT_FALSE(wait(backend_->release(taken, handle)));
+    wait(backend_->cancel(tracked(taken, handle), Ending::by_force));
+    EXPECT_EQ(look(tracked(hers, handle)).phase, JobPhase::held);
+  }
+  taken.identity.reset();
+  EXPECT_FALSE(wait(backend_->release(taken, handle)));
+  EXPECT_FALSE(wait(backend_->cancel(tracked(taken, handle), Ending::by_force)));
+  EXPECT_EQ(look(tracked(hers, handle)).phase, JobPhase::held);
+  // Nor is anything submitted for her by a grant that is not hers.
+  for (const Identity& thief : {Identity{alice_uid, bob.grant}, Identity{0, bob.grant}}) {
+    taken.identity = thief;
+    EXPECT_EQ(wait(backend_->submit(taken)).outcome, SubmitOutcome::refused);
+  }
+  // She does both.
+  EXPECT_TRUE(wait(backend_->release(hers, handle)));
+  EXPECT_TRUE(test::eventually([&] { return fs::exists(hers.folder / "ready"); }, patient));
+  EXPECT_TRUE(wait(backend_->cancel(tracked(hers, handle), Ending::by_force)));
+  EXPECT_TRUE(await_phase(tracked(hers, handle), JobPhase::ended).cancelled);
+  EXPECT_THAT(agent_->log(), HasSubstr("refused: release for uid 61002 by grant " +
+                                       alice.grant.substr(0, 8) + "...: the grant is one of"));
+  EXPECT_THAT(agent_->log(), HasSubstr("refused: cancel for uid 61002 by grant " +
+                                       bob.grant.substr(0, 8) + "...: job " + handle));
+}
+
+TEST_F(SiteCluster, AForgedTokenIsNotBelieved) {
+  const LaunchRequest hers = request(identity_of(alice_uid), "wait");
+  const std::string handle = submit(hers);
+  const auto forged = test::as_user(mallory_uid, [&] {
+    return test::run({"sbatch", "--parsable", "--hold", "--chdir=/tmp", "--output=/dev/null",
+                      "--job-name=thalweg-7.1.1", "--comment=thalweg:" + hers.token,
+                      "--wrap=sleep 1000"})
+        .out;
+  });
+  ASSERT_GT(std::atoi(forged.c_str()), 0) << forged;
+  const std::string other = std::to_string(std::atoi(forged.c_str()));
+  EXPECT_THAT(shown(other), HasSubstr("Comment=thalweg:" + hers.token));
+  test::sleep_for(test::milliseconds(1200));  // Slurm's listings are whole seconds old
+  const auto statuses = wait(backend_->poll({tracked(hers, handle)}));
+  ASSERT_TRUE(statuses);
+  int seen = 0;
+  for (const JobStatus& status : *statuses) {
+    if (status.token != hers.token) continue;
+    ++seen;
+    EXPECT_EQ(status.handle, handle);
+    EXPECT_EQ(status.user, alice_uid);
+  }
+  EXPECT_EQ(seen, 1);
+  EXPECT_EQ(look(tracked(hers, other)).phase, JobPhase::missing);
+  wait(backend_->cancel(tracked(hers, other), Ending::by_force));
+  EXPECT_THAT(shown(other), HasSubstr("JobState=PENDING"));
+  EXPECT_TRUE(wait(backend_->cancel(tracked(hers, handle), Ending::by_force)));
+  test::run({"scancel", other});
+}
+
+TEST_F(SiteCluster, TheAgentMayBeStartedAgain) {
+  const LaunchRequest hers = request(identity_of(alice_uid), "finish");
+  const std::string handle = submit(hers);
+  agent_->end(SIGKILL);
+  EXPECT_FALSE(wait(backend_->release(hers, handle)));
+  agent_->begin();
+  EXPECT_TRUE(test::eventually([&] { return wait(backend_->release(hers, handle)); }, patient));
+  EXPECT_EQ(await_phase(tracked(hers, handle), JobPhase::ended).exit_code, 0);
+}
+
+TEST_F(SiteCluster, AWordThatWasTakenBack) {
+  const Identity alice = identity_of(alice_uid);
+  const LaunchRequest hers = request(alice, "finish");
+  EXPECT_TRUE(wait(backend_->revoke(alice.grant)));
+  const auto refused = wait(backend_->submit(hers));
+  EXPECT_EQ(refused.outcome, SubmitOutcome::refused);
+  EXPECT_THAT(refused.message, HasSubstr("no such grant"));
+  EXPECT_THAT(wait(backend_->describe()), testing::MatchesRegex("slurm .*, 2 nodes"));
+}
+
+}  // namespace
+}  // namespace thalweg::daemon
