@@ -466,6 +466,41 @@ TEST_F(SiteAgentTest, RefusesToStartWhereItsGrantsWouldNotBeSafe) {
   EXPECT_THAT(run({"--once"}).err, HasSubstr("exclude"));
 }
 
+TEST_F(SiteAgentTest, ServesASocketThatSystemdHandsOver) {
+  const std::string path = dir_.path() / "handed";
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::strncpy(address.sun_path, path.c_str(), sizeof address.sun_path - 1);
+  const int listening = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  ASSERT_EQ(::bind(listening, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  ASSERT_EQ(::listen(listening, 16), 0);
+  ASSERT_EQ(::chmod(path.c_str(), 0666), 0);
+  for (const char* count : {"1", "2"}) {
+    const pid_t process = ::fork();
+    if (process == 0) {
+      const int log = ::open((dir_.path() / "log").c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+      ::dup2(log, 2);
+      listening == 3 ? ::fcntl(3, F_SETFD, 0) : ::dup2(listening, 3);
+      ::setenv("LISTEN_PID", std::to_string(::getpid()).c_str(), 1);
+      ::setenv("LISTEN_FDS", count, 1);
+      ::execl(THALWEG_BIN_DIR "/thalweg-slurm-agent", "thalweg-slurm-agent", "--site", "--state",
+              (dir_.path() / "state").c_str(), nullptr);
+      ::_exit(127);
+    }
+    int status = -1;
+    if (std::string(count) == "1") {
+      test::AgentClient client(path, service_uid);
+      EXPECT_TRUE(client.ask({{"verb", "revoke"}, {"grant", "x"}}).at("ok"));
+      ::kill(process, SIGTERM);
+    }
+    ::waitpid(process, &status, 0);
+    EXPECT_EQ(status, std::string(count) == "1" ? 0 : 2 << 8);
+    EXPECT_TRUE(fs::exists(path)) << "took systemd's socket away";
+  }
+  EXPECT_THAT(test::read_file(dir_.path() / "log"), HasSubstr("handed over 2 sockets"));
+  ::close(listening);
+}
+
 TEST_F(SiteAgentTest, TheAgentWithoutSiteKnowsNoGrants) {
   test::RunOptions options;
   const auto ended =
