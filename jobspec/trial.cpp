@@ -91,8 +91,12 @@ void write_trial(const Trial& trial, const std::filesystem::path& path) {
   std::filesystem::path aside = path;
   aside += ".new." + std::to_string(::getpid());
   AtomicFile file(path, aside, 0600);
-  file.write(to_yaml(trial_to_value(trial)));
+  file.write(trial_text(trial));
   file.commit();
+}
+
+std::string trial_text(const Trial& trial) {
+  return to_yaml(trial_to_value(trial));
 }
 
 Trial read_trial(const std::filesystem::path& path) {

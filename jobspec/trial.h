@@ -75,6 +75,8 @@ struct Trial {
 /// Writes with mode 0600 (it carries the secret), aside and then renamed. Throws
 /// std::runtime_error.
 void write_trial(const Trial& trial, const std::filesystem::path& path);
+/// What it writes.
+std::string trial_text(const Trial& trial);
 /// Throws InputError on bad content, std::runtime_error where the file cannot be read.
 Trial read_trial(const std::filesystem::path& path);
 /// Of a file's text; `name` is for messages.

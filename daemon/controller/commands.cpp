@@ -35,7 +35,7 @@ std::vector<event::Submitted::Shape> shapes_of(const std::vector<jobspec::Expand
 }
 
 event::Submitted submitted_event(const jobspec::Sweep& sweep, const jobspec::Expansion& expansion,
-                                 const std::string& backend) {
+                                 const std::string& backend, const std::optional<Owner>& owner) {
   return {backend,
           sweep.metric,
           sweep.slurm,
@@ -45,7 +45,8 @@ event::Submitted submitted_event(const jobspec::Sweep& sweep, const jobspec::Exp
           sweep.directory,
           sweep.program,
           sweep.early_terminate,
-          sweep.bayes};
+          sweep.bayes,
+          owner};
 }
 
 db::TrialRow row_of(std::int64_t sweep, const jobspec::ExpandedTrial& trial) {
@@ -99,14 +100,16 @@ void Controller::insert(const db::SweepRow& row, const jobspec::Expansion& expan
 Submitted Controller::submit(const jobspec::Sweep& sweep, const jobspec::Expansion& expansion,
                              const std::string& text, const std::string& file_name,
                              const std::string& backend, const std::string& owner,
-                             const std::vector<std::string>& environment) {
+                             const std::vector<std::string>& environment,
+                             const std::optional<Owner>& runs_as) {
   db::SweepRow row = row_of(sweep);
   row.owner = owner;
   row.backend = backend;
   row.file_name = file_name;
   row.text = text;
   row.submitted = options_.now();
-  db::Event submitted = new_event(options_.now(), {}, submitted_event(sweep, expansion, backend));
+  db::Event submitted =
+      new_event(options_.now(), {}, submitted_event(sweep, expansion, backend, runs_as));
   try {
     insert(row, expansion, environment, submitted);
   } catch (const db::CannotWrite& error) {

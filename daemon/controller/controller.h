@@ -107,11 +107,13 @@ class Controller {
 
   // Commands. They commit before they return. Where the record cannot be written now they throw
   // db::CannotWrite and nothing has changed.
-  /// `environment`: NAME=value of every attempt; empty = the controller's own.
+  /// `environment`: NAME=value of every attempt; empty = the controller's own. `runs_as`: the user
+  /// whose jobs they are; empty = the controller's own.
   Submitted submit(const jobspec::Sweep& sweep, const jobspec::Expansion& expansion,
                    const std::string& text, const std::string& file_name,
                    const std::string& backend, const std::string& owner,
-                   const std::vector<std::string>& environment = {});
+                   const std::vector<std::string>& environment = {},
+                   const std::optional<Owner>& runs_as = {});
   /// Trials as missing_trials() (extension.h) gives them, and the changed file; `changes` are told
   /// in the log.
   struct Extension {
@@ -222,6 +224,7 @@ class Controller {
   Awaitable<void> upkeep_loop();
   Awaitable<void> upkeep_of(std::int64_t sweep);
   Awaitable<void> remove_now(std::int64_t sweep);
+  Awaitable<void> revoke_grant(std::int64_t sweep);
   Awaitable<void> prune_now(std::int64_t sweep);
   Awaitable<void> prune_checkpoints_now(std::int64_t sweep, event::Pruned& done);
   /// It has not been run again meanwhile, nor is it to be removed.
@@ -261,6 +264,10 @@ class Controller {
   }
   std::vector<Id> wanted(Action::Kind kind, const std::string& backend) const;
   std::vector<Backend::TrackedJob> watched(const std::string& backend) const;
+  std::optional<Identity> identity_of(std::int64_t sweep) const;
+  Backend::TrackedJob job_of(const LiveAttempt& attempt) const;
+  Awaitable<Submission> prepare(BackendContext& context, const LaunchRequest& request);
+  bool forged(const BackendContext& context, const Id& attempt, const JobStatus& status);
   LaunchRequest request_of(const Id& attempt);
   jobspec::Trial trial_of(const Id& attempt, const std::string& push);
   void refuse(const Id& attempt, const std::string& reason);

@@ -27,6 +27,32 @@ fs::path new_attempt_folder(const fs::path& runs, const Id& attempt, const std::
   return folder;
 }
 
+namespace {
+
+void make_passage(const fs::path& folder) {
+  constexpr fs::perms wanted = static_cast<fs::perms>(02771);
+  fs::create_directory(folder);
+  const auto perms = [&] { return fs::status(folder).permissions(); };
+  std::error_code error;
+  if (perms() != wanted) fs::permissions(folder, wanted, error);
+  if (perms() != wanted)
+    throw std::runtime_error(folder.string() +
+                             " must have mode 2771, so that a user's attempt can be made in it and "
+                             "nothing else; give the folder of runs mode 2771 (chmod 2771)");
+}
+
+}  // namespace
+
+fs::path owned_attempt_folder(const fs::path& runs, const Id& attempt, const std::string& token) {
+  fs::path folder = attempt_folder(runs, attempt);
+  fs::create_directories(runs);
+  make_passage(folder.parent_path().parent_path());
+  make_passage(folder.parent_path());
+  if (fs::symlink_status(folder).type() != fs::file_type::not_found)
+    folder += "-" + token.substr(0, 8);
+  return folder;
+}
+
 std::vector<fs::path> resume_list(const std::vector<fs::path>& attempts) {
   std::vector<fs::path> result;
   std::error_code error;

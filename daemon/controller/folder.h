@@ -19,6 +19,12 @@ std::filesystem::path attempt_folder(const std::filesystem::path& runs, const Id
 std::filesystem::path new_attempt_folder(const std::filesystem::path& runs, const Id& attempt,
                                          const std::string& token);
 
+/// Names such a folder without making it, which is its user's to do: makes the sweep's and the
+/// trial's, of the controller's user and group, through which others may pass and where none but
+/// the controller may make anything (2771). Throws std::runtime_error where they are not so.
+std::filesystem::path owned_attempt_folder(const std::filesystem::path& runs, const Id& attempt,
+                                           const std::string& token);
+
 /// Those of the attempts' folders that have checkpoints: their checkpoint folders.
 std::vector<std::filesystem::path> resume_list(const std::vector<std::filesystem::path>& attempts);
 

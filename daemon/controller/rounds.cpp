@@ -57,7 +57,8 @@ std::vector<Backend::TrackedJob> Controller::watched(const std::string& backend)
     for (const auto& [trial, attempt] : sweep.live)
       if (attempt.phase != AttemptPhase::launching)
         result.push_back({attempt.handle, attempt.token, live_rows_.at(attempt.id).folder,
-                          sweep.shape_of(attempt), sweep.slurm.signal_before_end_s});
+                          sweep.shape_of(attempt), sweep.slurm.signal_before_end_s,
+                          identity_of(id)});
   }
   return result;
 }
@@ -124,6 +125,9 @@ Awaitable<void> Controller::observe(BackendContext& context, const JobStatus& st
   const LiveAttempt* attempt = nullptr;
   if (const auto it = state_.tokens.find(status.token); it != state_.tokens.end())
     attempt = state_.live(it->second);
+  if (attempt != nullptr && status.phase != JobPhase::missing &&
+      forged(context, attempt->id, status))
+    co_return;
   if (attempt != nullptr && attempt->handle == status.handle) {
     const LiveAttempt own = *attempt;
     co_await observe_own(context, own, status);
@@ -132,14 +136,15 @@ Awaitable<void> Controller::observe(BackendContext& context, const JobStatus& st
     record({new_event(options_.now(), attempt->id, event::Recorded{status.handle})});
   } else if (const auto owner = attempt != nullptr ? std::optional(attempt->id) : past_of(status)) {
     // A double of a live attempt, or what is left of an ended one.
-    if (!is_there(status.phase)) co_return;
+    if (!is_there(status.phase) || forged(context, *owner, status)) co_return;
     if (!asked_to_end(*owner, status.handle))
       log::warning(fmt::format("{} {} with token {} is {}: cancelled", context.name, status.handle,
                                status.token,
                                attempt == nullptr ? "left over from an attempt that has ended"
                                                   : "a double of attempt " + owner->to_string()));
     const Id id = *owner;
-    const Backend::TrackedJob orphan{status.handle, status.token, {}};
+    Backend::TrackedJob orphan{status.handle, status.token, {}};
+    orphan.identity = identity_of(id.sweep);
     co_await cancel(context, id, orphan);
   } else {
     lose_by_number(context, status.handle);
@@ -180,7 +185,7 @@ Awaitable<void> Controller::observe_own(BackendContext& context, const LiveAttem
     co_await end_lingering(context, attempt, status);
   } else if (!attempt.fenced.empty()) {
     // The backend knows it again: too late, it was told to end itself.
-    const Backend::TrackedJob job{attempt.handle, attempt.token, live_rows_.at(attempt.id).folder};
+    const Backend::TrackedJob job = job_of(attempt);
     co_await cancel(context, attempt.id, job);
   } else if (status.phase == JobPhase::queued && attempt.phase == AttemptPhase::recorded) {
     record({new_event(options_.now(), attempt.id, event::Released{})});
@@ -202,7 +207,7 @@ Awaitable<void> Controller::end_lingering(BackendContext& context, const LiveAtt
                                           const JobStatus& status) {
   const JournalReader& known = *reader(attempt.id);
   if (options_.steady() - known.end_heard < options_.settle_s + options_.linger_s) {
-    const Backend::TrackedJob job{attempt.handle, attempt.token, live_rows_.at(attempt.id).folder};
+    const Backend::TrackedJob job = job_of(attempt);
     co_await cancel(context, attempt.id, job);
     co_return;
   }
@@ -385,8 +390,9 @@ void Controller::launch_intents(BackendContext& context, const Plan& plan) {
     const bool here = context.setup.backend->on_this_machine();
     const int nodes = here ? 1 : wants.nodes;
     const std::string token = new_token();
-    const auto make = [runs = options_.runs, id, token] {
-      return new_attempt_folder(runs, id, token);
+    const auto make = [runs = options_.runs, id, token,
+                       owned = state_.sweeps.at(id.sweep).owner.has_value()] {
+      return owned ? owned_attempt_folder(runs, id, token) : new_attempt_folder(runs, id, token);
     };
     const std::filesystem::path folder = disk_.run(make);
     event::Launching intent{token,        new_token(), folder.string(),
@@ -408,6 +414,7 @@ LaunchRequest Controller::request_of(const Id& attempt) {
   LaunchRequest request{attempt, row.token, row.folder, sweep.shape_of(*state_.live(attempt)),
                         sweep.slurm};
   if (sweep.program) request.launch = sweep.program->launch;
+  request.identity = identity_of(attempt.sweep);
   if (const auto entries = store_.environment(attempt.sweep))
     request.environment = json::parse(*entries).get<std::vector<std::string>>();
   return request;
@@ -468,16 +475,12 @@ Awaitable<void> Controller::submit_all(BackendContext& context) {
 
 Awaitable<void> Controller::submit_one(BackendContext& context, const Id& id) {
   const LaunchRequest request = request_of(id);
-  const std::string push =
-      context.setup.backend->on_this_machine() ? options_.push_local : options_.push_remote;
   Submission submission;
   try {
-    disk_.run([folder = request.folder, trial = trial_of(id, push),
-               script = context.setup.backend->script(request)] {
-      prepare_folder(folder, trial, script);
-    });
+    submission = co_await prepare(context, request);
     fault::pass("before_submit");
-    submission = co_await context.setup.backend->submit(request);
+    if (submission.outcome == SubmitOutcome::accepted)
+      submission = co_await context.setup.backend->submit(request);
   } catch (const db::CannotWrite&) {
     throw;
   } catch (const std::exception& error) {
@@ -487,7 +490,8 @@ Awaitable<void> Controller::submit_one(BackendContext& context, const Id& id) {
   const LiveAttempt* attempt = state_.live(id);
   if (attempt == nullptr || attempt->phase != AttemptPhase::launching) {
     // Dropped while the backend was asked: what it holds now is nobody's.
-    const Backend::TrackedJob unwanted{submission.handle, request.token, request.folder};
+    Backend::TrackedJob unwanted{submission.handle, request.token, request.folder};
+    unwanted.identity = request.identity;
     if (submission.outcome == SubmitOutcome::accepted) co_await cancel(context, id, unwanted);
     co_return;
   }
@@ -535,7 +539,7 @@ Awaitable<void> Controller::cancel_all(BackendContext& context) {
   for (const Id& id : wanted(Kind::cancel, context.name)) {
     const LiveAttempt* attempt = state_.live(id);
     if (attempt == nullptr) continue;
-    const Backend::TrackedJob job{attempt->handle, attempt->token, live_rows_.at(id).folder};
+    const Backend::TrackedJob job = job_of(*attempt);
     co_await cancel(context, id, job);
   }
 }

@@ -191,6 +191,7 @@ Awaitable<void> Controller::remove_now(std::int64_t sweep) {
     fault::pass("in_removal");
     store_.remove_points(row.id);
   }
+  co_await revoke_grant(sweep);
   fault::pass("before_removed");
   record({new_event(options_.now(), {sweep, 0, 0}, event::Removed{})});
 }

@@ -101,6 +101,8 @@ api::EventMessage event_message(const db::Event& event) {
   if (data.is_object()) {  // not for showing: one proves which job is ours, the other who pushes
     data.erase("token");
     data.erase("push_secret");
+    if (const auto owner = data.find("owner"); owner != data.end() && owner->is_object())
+      owner->erase("grant");
   }
   return {event.number, event.time, event.kind, event.id.to_string(), std::move(data)};
 }

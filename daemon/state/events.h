@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "daemon/api/fields.h"
+#include "daemon/state/owner.h"
 #include "daemon/state/phases.h"
 #include "daemon/state/resources.h"
 #include "db/store.h"
@@ -42,6 +43,7 @@ struct Submitted {
   std::optional<jobspec::Program> program{};  ///< runs instead of the engine
   std::optional<jobspec::EarlyTerminate> early_terminate{};
   std::optional<jobspec::Bayes> bayes{};  ///< later configurations are chosen by results
+  std::optional<Owner> owner{};           ///< its jobs are his; empty = the controller's user's
 
   static void each_field(auto& e, auto&& field) {
     field("backend", e.backend);
@@ -54,6 +56,7 @@ struct Submitted {
     field("program", e.program);
     field("early_terminate", e.early_terminate);
     field("bayes", e.bayes);
+    field("owner", e.owner);
   }
 };
 

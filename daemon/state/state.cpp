@@ -62,6 +62,7 @@ void on_submitted(State& state, const db::Event& event, event::Submitted data) {
   sweep.program = std::move(data.program);
   sweep.early_terminate = data.early_terminate;
   sweep.bayes = data.bayes;
+  sweep.owner = std::move(data.owner);
   if (sweep.bayes) sweep.configured = sweep.bayes->drawn_trials();
   if (sweep.program) sweep.program->directory = sweep.directory;
   add_trials(sweep, data.shapes);

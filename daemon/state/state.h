@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/state/owner.h"
 #include "daemon/state/phases.h"
 #include "db/store.h"
 #include "jobspec/sweep.h"
@@ -56,6 +57,7 @@ struct SweepState {
   std::optional<jobspec::Program> program;  ///< runs instead of the engine
   std::optional<jobspec::EarlyTerminate> early_terminate;
   std::optional<jobspec::Bayes> bayes;
+  std::optional<Owner> owner;   ///< its jobs are his; empty = the controller's user's
   std::int64_t configured = 0;  ///< with `bayes`: trials up to this one have their configuration
   SweepPhase phase = SweepPhase::active;
   jobspec::Keep keep;            ///< of its checkpoints, once it has ended

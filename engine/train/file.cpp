@@ -16,8 +16,10 @@ namespace {
 
 }  // namespace
 
+// The group's: a site's controller reads it through the attempt's folder, which is closed to
+// others.
 int open_to_append(const std::filesystem::path& file, std::int64_t size) {
-  const int descriptor = ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  const int descriptor = ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
   if (descriptor < 0) fail("cannot open", file);
   if (::ftruncate(descriptor, size) != 0) {
     const int error = errno;

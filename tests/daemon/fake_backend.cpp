@@ -77,6 +77,8 @@ class FakeBackend : public daemon::Backend {
     if (outcome == SubmitOutcome::accepted || outcome == SubmitOutcome::unknown)
       cluster_.jobs[handle] = {
           handle, request.token, request.folder, request.id, JobPhase::held, 0, 0, false, {}, 0};
+    cluster_.jobs[handle].user = request.identity ? request.identity->uid : 0;
+    note("submit", request.identity);
     const bool told = outcome == SubmitOutcome::accepted;
     co_return daemon::Submission{outcome, told ? handle : "", told ? "" : "as scripted"};
   }
@@ -89,7 +91,26 @@ class FakeBackend : public daemon::Backend {
     co_return cluster_.on_forecast(request);
   }
 
-  Awaitable<bool> release(const daemon::LaunchRequest&, const std::string& handle) override {
+  Awaitable<daemon::Preparation> prepare(const daemon::LaunchRequest& request,
+                                         const std::map<std::string, std::string>& files) override {
+    note("prepare", request.identity);
+    daemon::Preparation made{true, false, ""};
+    if (cluster_.on_prepare) made = cluster_.on_prepare(request);
+    if (!made.done) co_return made;
+    std::filesystem::create_directory(request.folder);  // its parents are the controller's to make
+    for (const auto& [name, text] : files)
+      std::ofstream(request.folder / name) << text;
+    co_return made;
+  }
+
+  Awaitable<bool> revoke(const std::string& grant) override {
+    cluster_.on_behalf.push_back("revoke " + grant);
+    co_return true;
+  }
+
+  Awaitable<bool> release(const daemon::LaunchRequest& request,
+                          const std::string& handle) override {
+    note("release", request.identity);
     const auto it = cluster_.jobs.find(handle);
     if (it == cluster_.jobs.end() || !cluster_.reachable) co_return false;
     if (it->second.phase == JobPhase::held) {
@@ -120,6 +141,7 @@ class FakeBackend : public daemon::Backend {
       status.node_failed = job.node_failed;
       status.started = job.started;
       status.warned = job.warned;
+      status.user = job.user;
       result.push_back(status);
     }
     for (const auto& want : watched)
@@ -137,6 +159,7 @@ class FakeBackend : public daemon::Backend {
 
   double grace_s() const override { return 5; }
   Awaitable<bool> cancel(const TrackedJob& watched, daemon::Ending how) override {
+    note("cancel", watched.identity);
     const auto it = cluster_.jobs.find(watched.handle);
     if (it == cluster_.jobs.end() || it->second.token != watched.token) co_return true;
     FakeJob& job = it->second;
@@ -159,6 +182,11 @@ class FakeBackend : public daemon::Backend {
   Awaitable<std::string> describe() override { co_return "a fake"; }
 
  private:
+  void note(const char* what, const std::optional<daemon::Identity>& identity) {
+    if (identity)
+      cluster_.on_behalf.push_back(std::string(what) + " " + std::to_string(identity->uid) + " " +
+                                   identity->grant);
+  }
   FakeCluster& cluster_;
 };
 

@@ -34,6 +34,7 @@ struct FakeJob {
   bool killed = false;  ///< the last one was by force
   int nodes = 0;        ///< that it got; 0 = the backend does not say
   bool node_failed = false;
+  std::uint32_t user = 0;  ///< whose it is
 };
 
 struct FakeCluster {
@@ -57,6 +58,10 @@ struct FakeCluster {
   /// Called when a job was let run; may change the job.
   std::function<void(FakeJob&)> on_release;
   std::vector<std::string> submissions;  ///< ids, in order
+  /// On whose behalf something was asked, "submit 1001 grant"; in order.
+  std::vector<std::string> on_behalf;
+  /// What becomes of a folder that is to be made as a user; by default it is made.
+  std::function<daemon::Preparation(const daemon::LaunchRequest&)> on_prepare;
 
   /// Every running job gets a bit further.
   void work();

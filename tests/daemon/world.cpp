@@ -86,8 +86,11 @@ jobspec::Expansion expand(const jobspec::Sweep& sweep) {
 
 }  // namespace
 
-std::int64_t submit(daemon::Controller& controller, const jobspec::Sweep& sweep) {
-  return controller.submit(sweep, expand(sweep), "name: test", "test.yaml", "fake", "me").id;
+std::int64_t submit(daemon::Controller& controller, const jobspec::Sweep& sweep,
+                    const std::optional<daemon::Owner>& runs_as) {
+  return controller
+      .submit(sweep, expand(sweep), "name: test", "test.yaml", "fake", "me", {}, runs_as)
+      .id;
 }
 
 void extend(daemon::Controller& controller, std::int64_t id, const jobspec::Sweep& sweep) {

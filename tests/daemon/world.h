@@ -47,7 +47,8 @@ struct World {
 
 /// A sweep with `trials` trials (by seed) of `steps` steps each.
 jobspec::Sweep sweep_of(int trials, int steps = 4);
-std::int64_t submit(daemon::Controller& controller, const jobspec::Sweep& sweep);
+std::int64_t submit(daemon::Controller& controller, const jobspec::Sweep& sweep,
+                    const std::optional<daemon::Owner>& runs_as = {});
 /// What `sweep` has beyond the trials that are there.
 void extend(daemon::Controller& controller, std::int64_t id, const jobspec::Sweep& sweep);
 

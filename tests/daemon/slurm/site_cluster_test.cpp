@@ -1,10 +1,12 @@
-// Many users on a real Slurm: the backend as the controller's user, the agent with its two
-// capabilities, jobs of two users and of one who has no business here.
+// Many users on a real Slurm: backend and controller as the controller's user, the agent with its
+// two capabilities, jobs and sweeps of two users and of one who has no business here.
 #include <gmock/gmock.h>
 
 #include <boost/asio/io_context.hpp>
 
 #include "daemon/backend/slurm.h"
+#include "daemon/controller/controller.h"
+#include "jobspec/schema.h"
 #include "tests/daemon/slurm/site_world.h"
 #include "tests/daemon/slurm/waiting.h"
 
@@ -68,8 +70,10 @@ class SiteCluster : public testing::Test {
                      "grep -q wait \"$1\" && while :; do sleep 0.1; done\nexit 0\n");
     fs::permissions(folder_->path() / "train.sh", fs::perms(0755));
     ::setenv("CONTROLLERS_SECRET", "1", 1);
-    agent_ = new test::RunningAgent(folder_->path() / "agent",
-                                    {"--runs", runs(), "--munge-socket", munge_});
+    agent_ =
+        new test::RunningAgent(folder_->path() / "agent",
+                               {"--runs", runs(), "--runs", (folder_->path() / "sweeps").string(),
+                                "--munge-socket", munge_});
   }
   static void TearDownTestSuite() {
     if (!skipped_.empty()) return;
@@ -277,6 +281,195 @@ TEST_F(SiteCluster, AWordThatWasTakenBack) {
   EXPECT_EQ(refused.outcome, SubmitOutcome::refused);
   EXPECT_THAT(refused.message, HasSubstr("no such grant"));
   EXPECT_THAT(wait(backend_->describe()), testing::MatchesRegex("slurm .*, 2 nodes"));
+}
+
+/// A controller as the site's user, with its record and its threads, until it is destroyed.
+class SiteController {
+ public:
+  SiteController(const fs::path& home, const fs::path& runs, const SlurmBackendConfig& config) {
+    const AsService service;
+    store_ = db::Store::open(home / "thalweg.db");
+    ControllerOptions options;
+    options.runs = runs;
+    options.ingest_s = 0.05;
+    std::vector<BackendSetup> backends;
+    backends.push_back({make_slurm_backend(io_.get_executor(), config), 0.2, 0});
+    controller_ =
+        std::make_unique<Controller>(io_.get_executor(), *store_, options, std::move(backends));
+    controller_->restart();
+    controller_->start();
+  }
+  ~SiteController() {
+    const AsService service;
+    controller_.reset();
+    store_.reset();
+  }
+  Controller* operator->() { return controller_.get(); }
+  db::Store& store() { return *store_; }
+  bool run_until(const std::function<bool()>& condition) {
+    return test::eventually(
+        [&] {
+          const AsService service;
+          io_.restart();
+          io_.run_for(test::milliseconds(50));
+          return condition();
+        },
+        test::milliseconds(180000));
+  }
+  bool ended(std::int64_t sweep) {
+    return run_until(
+        [&] { return controller_->state().sweeps.at(sweep).phase != SweepPhase::active; });
+  }
+
+ private:
+  boost::asio::io_context io_{1};
+  std::unique_ptr<db::Store> store_;
+  std::unique_ptr<Controller> controller_;
+};
+
+constexpr const char* sweep_text =
+    "name: site\nmethod: grid\nparameters:\n  optimizer.lr: {values: [0.01, 0.1]}\n"
+    "train:\n  model: {name: mlp, hidden: [8]}\n  data: {name: synthetic, samples: 400}\n"
+    "  optimizer: {name: sgd}\n  steps: 40\n  checkpoint: {every: 10}\n";
+
+class SiteSweeps : public SiteCluster {
+ protected:
+  void SetUp() override {
+    SiteCluster::SetUp();
+    if (IsSkipped()) return;
+    const std::string engine = std::string(THALWEG_BIN_DIR) + "/thalweg-train";
+    const auto told = test::run({engine, "--schema"});
+    ASSERT_EQ(told.code, 0) << told.err;
+    const auto schema = jobspec::Schema::from_json(told.out);
+    sweep_ = jobspec::parse_sweep(sweep_text, "site.yaml", schema);
+    expansion_ = jobspec::expand(sweep_, schema);
+    const fs::path home = folder_->path() / "home";
+    fs::create_directories(home);
+    ASSERT_EQ(::chown(home.c_str(), service_uid, service_uid), 0);
+    fs::permissions(home, fs::perms(0700));
+    make_folder(sweep_runs());
+    SlurmBackendConfig config;
+    config.agent_socket = agent_->socket();
+    config.train_program = engine;
+    config.longest_reuse_s = 0.2;
+    controller_ = std::make_unique<SiteController>(home, sweep_runs(), config);
+  }
+  void TearDown() override { controller_.reset(); }
+  /// Apart from the folders that the other cases name themselves; the agent knows both.
+  static fs::path sweep_runs() { return folder_->path() / "sweeps"; }
+
+  Owner owner_of(uid_t uid, const char* name) {
+    return Owner{uid, uid, name, identity_of(uid).grant};
+  }
+  std::int64_t submitted(const Owner& owner) {
+    const AsService service;
+    return (*controller_)
+        ->submit(sweep_, expansion_, sweep_text, "site.yaml", "slurm", owner.user,
+                 {"PATH=/usr/bin:/bin"}, owner)
+        .id;
+  }
+  SweepPhase phase(std::int64_t sweep) { return (*controller_)->state().sweeps.at(sweep).phase; }
+  db::AttemptRow first_attempt(std::int64_t sweep) {
+    return controller_->store().attempt({sweep, 1, 1}).value_or(db::AttemptRow{});
+  }
+
+  jobspec::Sweep sweep_;
+  jobspec::Expansion expansion_;
+  std::unique_ptr<SiteController> controller_;
+};
+
+TEST_F(SiteSweeps, RunAsTheirOwnersInTheirFolders) {
+  const auto hers = submitted(owner_of(alice_uid, "alice"));
+  const auto his = submitted(owner_of(bob_uid, "bob"));
+  ASSERT_TRUE(controller_->ended(hers));
+  ASSERT_TRUE(controller_->ended(his));
+  for (const auto& [sweep, uid] : {std::pair{hers, alice_uid}, std::pair{his, bob_uid}}) {
+    EXPECT_EQ(phase(sweep), SweepPhase::finished) << first_attempt(sweep).reason;
+    const auto attempt = first_attempt(sweep);
+    EXPECT_THAT(shown(attempt.handle), HasSubstr("(" + std::to_string(uid) + ") GroupId="));
+    struct stat info {};
+    for (const auto& entry : fs::recursive_directory_iterator(attempt.folder)) {
+      ASSERT_EQ(::lstat(entry.path().c_str(), &info), 0);
+      EXPECT_EQ(info.st_uid, uid) << entry;
+      EXPECT_EQ(info.st_mode & S_IRWXO, 0u) << entry;
+    }
+    // Nobody else gets in, or puts anything beside it.
+    const fs::path folder = attempt.folder;
+    for (const uid_t other : {mallory_uid, uid == alice_uid ? bob_uid : alice_uid}) {
+      const auto tried = test::as_user(other, [&] {
+        std::error_code error;
+        std::string got = test::read_file(folder / "trial.yaml");
+        got += fs::directory_iterator(folder, error) != fs::directory_iterator() ? "listed" : "";
+        got += fs::directory_iterator(folder.parent_path(), error) != fs::directory_iterator()
+                   ? "listed"
+                   : "";
+        for (const fs::path& place :
+             {folder, folder.parent_path(), folder.parent_path().parent_path()})
+          got += ::mkdir((place / "x").c_str(), 0700) == 0 ? "made" : "";
+        got += ::rename(folder.c_str(), (folder.string() + "x").c_str()) == 0 ? "moved" : "";
+        return got;
+      });
+      EXPECT_TRUE(tried.empty() || tried.rfind("failed: ", 0) == 0) << tried;
+    }
+  }
+}
+
+TEST_F(SiteSweeps, AreEndedAsTheirOwnersAndLeaveNothing) {
+  sweep_.train.set("steps", 100000000);
+  for (auto& trial : expansion_.trials)
+    trial.train.set("steps", 100000000);
+  const Owner alice = owner_of(alice_uid, "alice");
+  const auto hers = submitted(alice);
+  ASSERT_TRUE(controller_->run_until([&] {
+    return first_attempt(hers).state == db::AttemptState::running;
+  })) << first_attempt(hers).reason;
+  // Mallory sees her token and submits a job with it.
+  const std::string token = first_attempt(hers).token;
+  const auto forged = test::as_user(mallory_uid, [&] {
+    return test::run({"sbatch", "--parsable", "--hold", "--chdir=/tmp", "--output=/dev/null",
+                      "--comment=thalweg:" + token, "--wrap=sleep 1000"})
+        .out;
+  });
+  ASSERT_GT(std::atoi(forged.c_str()), 0) << forged;
+  {
+    const AsService service;
+    (*controller_)->cancel({hers, 0, 0}, "an operator");
+  }
+  ASSERT_TRUE(controller_->ended(hers));
+  EXPECT_EQ(phase(hers), SweepPhase::cancelled);
+  EXPECT_THAT(shown(std::to_string(std::atoi(forged.c_str()))), HasSubstr("JobState=PENDING"));
+  test::run({"scancel", std::to_string(std::atoi(forged.c_str()))});
+  EXPECT_TRUE(fs::exists(agent_->state() / alice.grant));
+  {
+    const AsService service;
+    (*controller_)->remove(hers, "alice");
+  }
+  EXPECT_TRUE(
+      controller_->run_until([&] { return (*controller_)->state().sweeps.count(hers) == 0; }));
+  EXPECT_FALSE(fs::exists(sweep_runs() / std::to_string(hers)));
+  EXPECT_FALSE(fs::exists(agent_->state() / alice.grant));
+}
+
+TEST_F(SiteSweeps, OfWhoDidNotAskRunNothing) {
+  const Owner alice = owner_of(alice_uid, "alice"), bob = owner_of(bob_uid, "bob");
+  Owner thief = bob;
+  thief.grant = alice.grant;
+  Owner root = alice;
+  root.uid = 0;
+  Owner nobody = alice;
+  nobody.uid = mallory_uid;
+  nobody.grant = std::string(64, '0');
+  for (const auto& [owner, words] :
+       {std::pair{thief, "the grant is one of uid 61001"}, std::pair{root, "the grant is one of"},
+        std::pair{nobody, "there is no such grant"}}) {
+    const auto sweep = submitted(owner);
+    ASSERT_TRUE(controller_->ended(sweep));
+    EXPECT_EQ(phase(sweep), SweepPhase::failed);
+    EXPECT_THAT(first_attempt(sweep).reason, HasSubstr(words));
+    EXPECT_EQ(first_attempt(sweep).handle, "");
+    EXPECT_FALSE(fs::exists(first_attempt(sweep).folder));
+    EXPECT_THAT(agent_->log(), HasSubstr("prepare for uid " + std::to_string(owner.uid)));
+  }
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <netinet/in.h>
+#include <sys/ptrace.h>
 
 #include "tests/daemon/slurm/site_world.h"
 
@@ -404,7 +405,7 @@ TEST_F(SiteAgentTest, GarbageIsAnsweredAndHarmsNobody) {
 
 // Slurm's controller takes connections and never answers.
 TEST_F(SiteAgentTest, AChildThatHangsIsEndedAndKeepsNobodyElse) {
-  start_agent({"--call-limit", "2"});
+  start_agent({"--call-limit", "5"});
   const std::string alices = grant(alice_uid), bobs = grant(bob_uid);
   const SilentController slurm(dir_.path() / "slurm.conf", munged_->socket());
   for (int id = 1; id <= 3; ++id) {
@@ -415,8 +416,14 @@ TEST_F(SiteAgentTest, AChildThatHangsIsEndedAndKeepsNobodyElse) {
   const json third = json::parse(client_->line());  // at once
   EXPECT_EQ(third.at("outcome"), "retry_later") << third;
   EXPECT_THAT(third.at("message"), HasSubstr("other calls of this user"));
-  EXPECT_TRUE(test::eventually([] { return !processes_of(alice_uid).empty(); }));
-  for (const pid_t pid : processes_of(alice_uid)) {
+  // Both wait for Slurm; what they start to find out whether libslurm works has ended.
+  std::vector<pid_t> waiting;
+  EXPECT_TRUE(test::eventually([&] {
+    waiting = processes_of(alice_uid);
+    test::sleep_for(test::milliseconds(200));
+    return waiting.size() == 2 && waiting == processes_of(alice_uid);
+  }));
+  for (const pid_t pid : waiting) {
     // A user may stop his own processes; that does not save them.
     test::as_user(alice_uid, [pid] { return std::to_string(::kill(pid, SIGSTOP)); });
     EXPECT_THAT(test::read_file("/proc/" + std::to_string(pid) + "/status"),
@@ -464,6 +471,45 @@ TEST_F(SiteAgentTest, RefusesToStartWhereItsGrantsWouldNotBeSafe) {
   EXPECT_THAT(run({"--runs", "relative"}).err, HasSubstr("absolute path"));
   EXPECT_THAT(run({"--min-uid", "0"}).err, HasSubstr("--min-uid"));
   EXPECT_THAT(run({"--once"}).err, HasSubstr("exclude"));
+}
+
+/// A process that became alice with the controller's group, as the one that makes a folder.
+TEST_F(SiteAgentTest, WhatHasTheControllersGroupCannotBeTraced) {
+  const Person alice = find_person(alice_uid).value();
+  std::vector<gid_t> groups = alice.groups;
+  groups.push_back(service_uid);
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const char* problem = become(alice, groups);
+    [[maybe_unused]] const ssize_t n = ::write(ready[1], problem == nullptr ? "y" : "n", 1);
+    for (;;)
+      ::pause();
+  }
+  char told = 0;
+  ASSERT_EQ(::read(ready[0], &told, 1), 1);
+  EXPECT_EQ(told, 'y');
+  EXPECT_EQ(processes_of(alice_uid), std::vector<pid_t>{child});
+  const auto as_alice = [](pid_t pid) {
+    return test::as_user(alice_uid, [pid] {
+      const std::string folder = "/proc/" + std::to_string(pid);
+      const int opened = ::open((folder + "/environ").c_str(), O_RDONLY);
+      const long attached = ::ptrace(PTRACE_ATTACH, pid, nullptr, nullptr);
+      return std::string(opened >= 0 ? "read" : "") + (attached == 0 ? "traced" : "");
+    });
+  };
+  EXPECT_EQ(as_alice(child), "");
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  for (const int end : ready)
+    ::close(end);
+  // An ordinary process of hers she may look into.
+  const pid_t own =
+      test::start({"setpriv", "--reuid=61001", "--regid=61001", "--clear-groups", "sleep", "1000"});
+  EXPECT_TRUE(test::eventually([&] { return as_alice(own).rfind("read", 0) == 0; }));
+  ::kill(own, SIGKILL);
+  ::waitpid(own, nullptr, 0);
 }
 
 TEST_F(SiteAgentTest, ServesASocketThatSystemdHandsOver) {

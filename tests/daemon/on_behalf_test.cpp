@@ -1,0 +1,150 @@
+// Sweeps of several users in one controller: each attempt is made, run and ended on behalf of the
+// sweep's owner, and somebody else's job with its token is none of it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "daemon/state/events.h"
+#include "tests/daemon/world.h"
+
+namespace thalweg::daemon {
+namespace {
+
+using test::World;
+using testing::AllOf;
+using testing::Contains;
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+const Owner alice{1001, 1001, "alice", "alices-grant"}, bob{1002, 1002, "bob", "bobs-grant"};
+
+struct OnBehalf : testing::Test {
+  World world;
+  std::unique_ptr<World::Life> life;
+
+  void SetUp() override {
+    world.cluster.script = "#!/bin/sh\n";
+    begin();
+  }
+  void begin() {
+    life.reset();
+    life = std::make_unique<World::Life>(world);
+  }
+  std::int64_t submitted(const Owner& owner, int trials = 1) {
+    return test::submit(*life->controller, test::sweep_of(trials), owner);
+  }
+  SweepPhase phase(std::int64_t sweep) const {
+    return life->controller->state().sweeps.at(sweep).phase;
+  }
+  bool ended(std::int64_t sweep) {
+    return life->run_until([&] { return phase(sweep) != SweepPhase::active; });
+  }
+  std::filesystem::path runs() const { return world.home().runs(); }
+};
+
+TEST_F(OnBehalf, EachAttemptIsItsOwners) {
+  const auto hers = submitted(alice), his = submitted(bob);
+  ASSERT_TRUE(ended(hers));
+  ASSERT_TRUE(ended(his));
+  EXPECT_EQ(phase(hers), SweepPhase::finished);
+  std::map<std::string, std::vector<std::string>> asked;
+  for (const std::string& line : world.cluster.on_behalf)
+    asked[line.substr(line.find(' ') + 1)].push_back(line.substr(0, line.find(' ')));
+  EXPECT_THAT(asked["1001 alices-grant"], ElementsAre("prepare", "submit", "release"));
+  EXPECT_THAT(asked["1002 bobs-grant"], ElementsAre("prepare", "submit", "release"));
+  EXPECT_EQ(asked.size(), 2u);
+  const auto folder = runs() / std::to_string(hers) / "1";
+  for (const auto& one : {folder, folder.parent_path()}) {
+    struct stat info {};
+    ASSERT_EQ(stat(one.c_str(), &info), 0);
+    EXPECT_EQ(info.st_mode & 07777, 02771u) << one;
+  }
+  EXPECT_THAT(test::read_file(folder / "1/trial.yaml"), HasSubstr("push_secret"));
+  EXPECT_EQ(test::read_file(folder / "1/batch.sh"), "#!/bin/sh\n");
+}
+
+TEST_F(OnBehalf, SurvivesTheController) {
+  const auto hers = submitted(alice);
+  world.cluster.steps = 1'000'000;
+  ASSERT_TRUE(life->run_until([&] { return world.cluster.jobs.size() == 1; }));
+  begin();
+  EXPECT_EQ(life->controller->state().sweeps.at(hers).owner.value().user, "alice");
+  world.cluster.on_behalf.clear();
+  life->controller->cancel({hers, 0, 0}, "an operator");
+  ASSERT_TRUE(ended(hers));
+  // Whoever asked for it: it is done as the owner.
+  EXPECT_THAT(world.cluster.on_behalf, Contains("cancel 1001 alices-grant"));
+  EXPECT_THAT(world.cluster.on_behalf, Each(HasSubstr(" 1001 alices-grant")));
+}
+
+TEST_F(OnBehalf, AFolderThatCannotBeMadeIsTriedAgainOrRefused) {
+  int tries = 0;
+  world.cluster.on_prepare = [&](const LaunchRequest&) {
+    return ++tries == 1 ? Preparation{false, true, "disk full"} : Preparation{true, false, ""};
+  };
+  const auto later = submitted(alice);
+  ASSERT_TRUE(ended(later));
+  EXPECT_EQ(phase(later), SweepPhase::finished);
+  EXPECT_EQ(tries, 2);
+  world.cluster.on_prepare = [](const LaunchRequest&) {
+    return Preparation{false, false, "the grant has expired"};
+  };
+  const std::size_t before = world.cluster.jobs.size();
+  const auto refused = submitted(bob);
+  ASSERT_TRUE(ended(refused));
+  EXPECT_EQ(phase(refused), SweepPhase::failed);
+  EXPECT_EQ(world.cluster.jobs.size(), before) << "a job without its folder";
+  const auto row = life->store->attempt({refused, 1, 1});
+  ASSERT_TRUE(row);
+  EXPECT_EQ(row->reason, "the grant has expired");
+}
+
+// Between intent and handle an attempt is known by its token alone, which anybody can read.
+TEST_F(OnBehalf, AForgedJobIsNeitherAdoptedNorEnded) {
+  world.cluster.steps = 3;
+  std::string token;
+  world.cluster.on_submit = [&](const LaunchRequest& request) {
+    token = request.token;
+    test::FakeJob& forged = world.cluster.jobs["7"];
+    forged.handle = "7";
+    forged.token = token;
+    forged.folder = world.dir.path() / "elsewhere";
+    forged.id = request.id;
+    forged.user = 1666;
+    return token.empty() ? SubmitOutcome::refused : SubmitOutcome::unknown;
+  };
+  const auto hers = submitted(alice);
+  ASSERT_TRUE(ended(hers));
+  EXPECT_EQ(phase(hers), SweepPhase::finished);
+  EXPECT_EQ(life->store->attempt({hers, 1, 1})->handle, "100");
+  const test::FakeJob& forged = world.cluster.jobs.at("7");
+  EXPECT_EQ(forged.phase, JobPhase::held);
+  EXPECT_EQ(forged.runs, 0);
+  EXPECT_EQ(forged.cancels, 0);
+}
+
+TEST_F(OnBehalf, TheGrantIsNotShownAndIsTakenBackWithTheSweep) {
+  const auto hers = submitted(alice);
+  ASSERT_TRUE(ended(hers));
+  const auto shown =
+      life->store->query("SELECT data FROM events WHERE kind = 'submitted'", 10, 10, {});
+  ASSERT_EQ(shown.rows.size(), 1u);
+  EXPECT_THAT(shown.rows[0][0].as_string(),
+              AllOf(HasSubstr("\"user\":\"alice\""), Not(HasSubstr("alices-grant"))));
+  life->controller->remove(hers, "alice");
+  EXPECT_TRUE(life->run_until([&] { return life->controller->state().sweeps.count(hers) == 0; }));
+  EXPECT_EQ(world.cluster.on_behalf.back(), "revoke alices-grant");
+}
+
+TEST_F(OnBehalf, WithoutAnOwnerNothingIsAskedForAnybody) {
+  const auto own = test::submit(*life->controller, test::sweep_of(1));
+  ASSERT_TRUE(ended(own));
+  EXPECT_EQ(phase(own), SweepPhase::finished);
+  EXPECT_THAT(world.cluster.on_behalf, ElementsAre());
+}
+
+}  // namespace
+}  // namespace thalweg::daemon
