@@ -8,8 +8,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "base/file.h"
-
 namespace thalweg::daemon::api {
 
 namespace {
@@ -18,11 +16,18 @@ constexpr std::size_t longest_json = 1 << 20;
 
 }  // namespace
 
+Descriptor open_regular(const std::filesystem::path& file) {
+  Descriptor in(open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
+  struct stat info {};
+  if (in && (fstat(in.get(), &info) != 0 || !S_ISREG(info.st_mode))) return {};
+  return in;
+}
+
 std::optional<std::string> read_end_of_file(const std::filesystem::path& file,
                                             std::size_t from_end) {
-  const Descriptor in(open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const Descriptor in = open_regular(file);
   struct stat info {};
-  if (!in || fstat(in.get(), &info) != 0 || !S_ISREG(info.st_mode)) return {};
+  if (!in || fstat(in.get(), &info) != 0) return {};
   const auto size = static_cast<std::size_t>(info.st_size);
   std::string text(std::min(size, from_end), '\0');
   const ssize_t count =

@@ -7,10 +7,16 @@
 #include <optional>
 #include <string>
 
+#include "base/file.h"
+
 namespace thalweg::daemon::api {
 
+/// Open to be read; nothing where it is no regular file, or a symbolic link: in a folder of another
+/// user's it might lead to what is not his. Never waits for a writer.
+Descriptor open_regular(const std::filesystem::path& file);
+
 /// The file's content, from `from_end` bytes before its end on where it is longer. Nothing where
-/// there is no regular file that can be read: a folder, a pipe, a loop of links, no permission.
+/// there is no regular file that can be read: a folder, a pipe, a link, no permission.
 /// Never throws for the file's sake, never waits for a writer.
 std::optional<std::string> read_end_of_file(const std::filesystem::path& file,
                                             std::size_t from_end);

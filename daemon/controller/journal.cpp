@@ -11,6 +11,7 @@
 #include <set>
 
 #include "base/file.h"
+#include "daemon/api/file.h"
 #include "daemon/api/messages.h"
 
 namespace thalweg::daemon {
@@ -115,9 +116,9 @@ struct Part {
 
 Part read_part(const std::filesystem::path& path, std::uint64_t offset, std::uint64_t inode) {
   Part part;
-  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const Descriptor file = api::open_regular(path);
   struct stat info {};
-  if (!file || fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode)) return part;
+  if (!file || fstat(file.get(), &info) != 0) return part;
   part.there = true;
   part.size = static_cast<std::uint64_t>(info.st_size);
   part.inode = info.st_ino;

@@ -8,14 +8,16 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <system_error>
+
+#include "daemon/api/file.h"
 
 namespace thalweg::daemon {
 
@@ -103,8 +105,13 @@ std::optional<std::int64_t> step_of(const std::string& name) {
 std::optional<std::int64_t> best_step(const std::vector<fs::path>& attempts) {
   for (const fs::path& attempt : attempts) {
     std::optional<std::int64_t> best;
-    std::ifstream journal(attempt / "journal.jsonl");
-    for (std::string line; std::getline(journal, line);) {
+    const Descriptor opened = api::open_regular(attempt / "journal.jsonl");
+    const std::unique_ptr<FILE, int (*)(FILE*)> journal(
+        opened ? ::fdopen(::dup(opened.get()), "r") : nullptr, &std::fclose);
+    // Longer ones come in pieces, which are no records.
+    char piece[65536];
+    while (journal && std::fgets(piece, sizeof piece, journal.get()) != nullptr) {
+      const std::string_view line(piece);
       if (line.find("\"checkpoint\"") == std::string::npos ||
           line.find("\"best\"") == std::string::npos)
         continue;

@@ -1,5 +1,4 @@
 // Endpoints that show sweeps, trials and attempts.
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -8,6 +7,7 @@
 #include <set>
 #include <sstream>
 
+#include "daemon/api/file.h"
 #include "daemon/api/trial_messages.h"
 #include "daemon/controller/folder.h"
 #include "daemon/server/endpoints.h"
@@ -177,11 +177,10 @@ namespace {
 
 /// Up to 1 MiB of a file; a missing one is empty.
 std::string read_part(const std::filesystem::path& file, std::int64_t offset) {
-  const int fd = open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-  if (fd < 0) return {};
+  const Descriptor opened = api::open_regular(file);
+  if (!opened) return {};
   std::string text(static_cast<std::size_t>(log_part_bytes), '\0');
-  const ssize_t count = pread(fd, text.data(), text.size(), offset);
-  close(fd);
+  const ssize_t count = pread(opened.get(), text.data(), text.size(), offset);
   text.resize(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
   return text;
 }

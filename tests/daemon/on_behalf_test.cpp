@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include "daemon/api/file.h"
+#include "daemon/controller/folder.h"
 #include "daemon/state/events.h"
 #include "tests/daemon/world.h"
 
@@ -137,6 +139,47 @@ TEST_F(OnBehalf, TheGrantIsNotShownAndIsTakenBackWithTheSweep) {
   life->controller->remove(hers, "alice");
   EXPECT_TRUE(life->run_until([&] { return life->controller->state().sweeps.count(hers) == 0; }));
   EXPECT_EQ(world.cluster.on_behalf.back(), "revoke alices-grant");
+}
+
+// What is in an attempt's folder is its user's; what it leads to may be another one's.
+TEST_F(OnBehalf, LinksAndPipesInAnAttemptsFolderAreNotFollowed) {
+  const auto hers = submitted(alice), his = submitted(bob);
+  world.cluster.steps = 1'000'000;
+  ASSERT_TRUE(life->run_until([&] {
+    return life->controller->state().sweeps.at(hers).live.count(1) != 0 &&
+           std::filesystem::exists(runs() / std::to_string(hers) / "1/1/trial.yaml") &&
+           std::filesystem::exists(runs() / std::to_string(his) / "1/1/journal.jsonl");
+  }));
+  life.reset();
+  const auto folder = runs() / std::to_string(hers) / "1/1";
+  const auto secret = world.dir.path() / "secret";
+  test::write_file(secret, R"({"reason": "secret", "rank": 0, "time": 1})"
+                           "\n");
+  std::filesystem::remove(folder / "journal.jsonl");
+  std::filesystem::create_symlink(runs() / std::to_string(his) / "1/1/journal.jsonl",
+                                  folder / "journal.jsonl");
+  std::filesystem::create_symlink(secret, folder / "failure.rank-0.json");
+  std::filesystem::create_symlink(secret, folder / "stderr.log");
+  EXPECT_EQ(stderr_tail(folder), "");
+  EXPECT_TRUE(read_failures(folder).empty());
+  EXPECT_FALSE(api::open_regular(folder / "journal.jsonl"));
+  EXPECT_TRUE(api::open_regular(secret));
+  const auto pipe = folder / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_FALSE(api::open_regular(pipe));  // and does not wait
+  EXPECT_FALSE(api::open_regular(folder));
+  // Bob's measurements do not become hers.
+  world.cluster.job_of(std::to_string(hers) + ".1.1")->phase = JobPhase::held;
+  begin();
+  const auto points = [&](std::int64_t sweep) {
+    return life->store->query("SELECT count(*) FROM metrics WHERE sweep = ?", 1, 10, {sweep})
+        .rows.at(0)
+        .at(0)
+        .as_int();
+  };
+  const auto before = points(hers), others = points(his);
+  ASSERT_TRUE(life->run_until([&] { return points(his) > others + 10; }));
+  EXPECT_EQ(points(hers), before);
 }
 
 TEST_F(OnBehalf, WithoutAnOwnerNothingIsAskedForAnybody) {

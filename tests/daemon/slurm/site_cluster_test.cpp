@@ -348,11 +348,16 @@ class SiteSweeps : public SiteCluster {
     ASSERT_EQ(::chown(home.c_str(), service_uid, service_uid), 0);
     fs::permissions(home, fs::perms(0700));
     make_folder(sweep_runs());
+    begin();
+  }
+  /// With the record of the one before.
+  void begin() {
+    controller_.reset();
     SlurmBackendConfig config;
     config.agent_socket = agent_->socket();
-    config.train_program = engine;
+    config.train_program = std::string(THALWEG_BIN_DIR) + "/thalweg-train";
     config.longest_reuse_s = 0.2;
-    controller_ = std::make_unique<SiteController>(home, sweep_runs(), config);
+    controller_ = std::make_unique<SiteController>(folder_->path() / "home", sweep_runs(), config);
   }
   void TearDown() override { controller_.reset(); }
   /// Apart from the folders that the other cases name themselves; the agent knows both.
@@ -448,6 +453,27 @@ TEST_F(SiteSweeps, AreEndedAsTheirOwnersAndLeaveNothing) {
       controller_->run_until([&] { return (*controller_)->state().sweeps.count(hers) == 0; }));
   EXPECT_FALSE(fs::exists(sweep_runs() / std::to_string(hers)));
   EXPECT_FALSE(fs::exists(agent_->state() / alice.grant));
+}
+
+TEST_F(SiteSweeps, GoOnWhenAgentAndControllerAreKilled) {
+  const auto hers = submitted(owner_of(alice_uid, "alice"));
+  const auto his = submitted(owner_of(bob_uid, "bob"));
+  ASSERT_TRUE(controller_->run_until([&] { return !first_attempt(hers).handle.empty(); }));
+  agent_->end(SIGKILL);
+  begin();
+  // Without an agent nothing is known, and so nothing fails.
+  int looks = 0;
+  controller_->run_until([&] { return ++looks > 20; });
+  EXPECT_EQ(phase(hers), SweepPhase::active);
+  EXPECT_EQ(phase(his), SweepPhase::active);
+  agent_->begin();
+  ASSERT_TRUE(controller_->ended(hers));
+  ASSERT_TRUE(controller_->ended(his));
+  for (const auto sweep : {hers, his}) {
+    EXPECT_EQ(phase(sweep), SweepPhase::finished) << first_attempt(sweep).reason;
+    const auto attempts = controller_->store().attempts(sweep);
+    EXPECT_EQ(attempts.size(), 2u) << "a trial needed a second attempt";
+  }
 }
 
 TEST_F(SiteSweeps, OfWhoDidNotAskRunNothing) {
