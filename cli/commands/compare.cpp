@@ -1,4 +1,4 @@
-// thalweg compare: which configuration gets there first, and at what cost.
+// thalweg compare: which configuration of one or several sweeps gets there first, and at what cost.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -13,19 +13,19 @@ namespace thalweg::cli {
 namespace {
 
 struct Options {
-  std::string id;
-  std::vector<std::string> by, best_over, without;
-  std::string metric, goal, rank_by;
+  std::vector<std::string> ids, by, best_over, without;
+  std::string metric, goal, rank_by, statistic;
   std::optional<double> target;
   std::int64_t top = 0;
   Format format;
 };
 
-std::string query_of(const Options& options) {
+std::string query_of(const Options& options, const std::vector<std::string>& others) {
   std::vector<std::string> parts;
   const auto add = [&](const std::string& key, const std::string& value) {
     parts.push_back(fmt::format("{}={}", key, daemon::api::url_encode(value)));
   };
+  if (!others.empty()) add("also", join(others, ","));
   if (!options.by.empty()) add("by", join(options.by, ","));
   if (!options.best_over.empty()) add("best_over", join(options.best_over, ","));
   if (!options.metric.empty()) add("metric", options.metric);
@@ -33,16 +33,25 @@ std::string query_of(const Options& options) {
   if (!options.without.empty()) add("without", join(options.without, ","));
   if (!options.goal.empty()) add("goal", options.goal);
   if (!options.rank_by.empty()) add("rank_by", options.rank_by);
+  if (!options.statistic.empty()) add("stat", options.statistic);
   if (options.top != 0) add("top", fmt::format("{}", options.top));
   return parts.empty() ? "" : fmt::format("?{}", join(parts, "&"));
 }
 
 int compare(Context& context, const Options& options) {
-  const jobspec::Id id = id_or_newest(context, options.id);
-  if (!is_sweep(id))
-    throw CommandError(exit_bad_input, "compare takes a sweep, not " + id.to_string(),
-                       "thalweg compare " + std::to_string(id.sweep));
-  const Json answer = context.controller().get(path_of(id) + "/compare" + query_of(options));
+  const auto sweep_of = [&](const std::string& text) {
+    const jobspec::Id id = id_or_newest(context, text);
+    if (!is_sweep(id))
+      throw CommandError(exit_bad_input, "compare takes sweeps, not " + id.to_string(),
+                         "thalweg compare " + std::to_string(id.sweep));
+    return id;
+  };
+  const jobspec::Id first = sweep_of(options.ids.empty() ? "" : options.ids.front());
+  std::vector<std::string> others;
+  for (std::size_t i = 1; i < options.ids.size(); ++i)
+    others.push_back(sweep_of(options.ids[i]).to_string());
+  const Json answer =
+      context.controller().get(path_of(first) + "/compare" + query_of(options, others));
   if (options.format.json) {
     print_json(context.out, answer);
   } else if (options.format.csv) {
@@ -57,9 +66,10 @@ int compare(Context& context, const Options& options) {
 
 Action make_compare(Arguments& arguments) {
   auto options = std::make_shared<Options>();
-  Argument& id = arguments.positional("ID", options->id, "the sweep (default: the newest)");
-  id.required = false;
-  id.completes = Completes::id;
+  Argument& ids =
+      arguments.positional("ID", options->ids, "sweeps, one or several (default: the newest)");
+  ids.required = false;
+  ids.completes = Completes::id;
   arguments
       .option("--by", "A,B", options->by,
               "one row for each value of these, over everything else (default: all)")
@@ -79,6 +89,10 @@ Action make_compare(Arguments& arguments) {
       .option("--rank-by", "WHAT", options->rank_by,
               "auto, best (value), or steps, samples, seconds or cost (node time) to the target")
       .choices = {"auto", "best", "steps", "samples", "seconds", "cost"};
+  arguments
+      .option("--stat", "WHICH", options->statistic,
+              "what stands for a row: median, mean or best of its values")
+      .choices = {"median", "mean", "best"};
   arguments.option("--top", "N", options->top, "the best N rows only");
   add_json_and_csv(arguments, options->format);
   return [options](Context& context) { return compare(context, *options); };

@@ -36,9 +36,18 @@ Cell interval_cell(const EstimateMessage& e) {
           format_number(e.median)};
 }
 
+/// A controller of before there could be several says the one only.
+std::string ids_of(const ComparisonMessage& comparison, const char* separator) {
+  return comparison.sweeps.empty() ? comparison.sweep : join(comparison.sweeps, separator);
+}
+
 /// Infinite where not even half of the seeds got there.
 std::string format_steps(std::optional<double> steps) {
   return steps && std::isfinite(*steps) ? format_number(steps) : unknown_mark;
+}
+
+std::string format_probability(std::optional<double> p) {
+  return p && std::isfinite(*p) ? fmt::format("{:.2f}", *p) : "";
 }
 
 /// Trials with a value; a row of a controller that does not say counts trials.
@@ -51,8 +60,10 @@ std::string reached_of(const ToTargetMessage& t, std::int64_t n, const std::stri
   return fmt::format("{} ({}/{})", median, *t.reached, n);
 }
 
-void add_summary_columns(std::vector<Column>& columns, const std::string& key, Column shown) {
-  shown.key = key + "_median";
+/// `statistic` names what stands for the row: "median" unless another one was asked for.
+void add_summary_columns(std::vector<Column>& columns, const std::string& key, Column shown,
+                         const std::string& statistic) {
+  shown.key = key + "_" + statistic;
   shown.align = Align::right;
   columns.push_back(shown);
   for (const char* part : {"_low", "_high"}) {
@@ -102,9 +113,13 @@ std::vector<Column> columns_of(const ComparisonMessage& comparison) {
   columns.push_back({"trials_used", "trials", Align::right, false, 3});
   columns.push_back({"finished", "", Align::right, false, 0, true});
   columns.push_back({"failed", "failed", Align::right, false, 0});
+  const std::string statistic = comparison.statistic.empty() ? "median" : comparison.statistic;
+  const auto add_summary = [&](const std::string& key, const Column& shown) {
+    add_summary_columns(columns, key, shown, statistic);
+  };
   Column best;
   best.title = comparison.metric;
-  add_summary_columns(columns, "best", best);
+  add_summary("best", best);
   const auto& target = comparison.target;
   const std::string to = target ? " to " + format_number(target) : " to target";
   Column steps{"", "steps" + to}, seconds{"", "time" + to}, cost{"", "node time" + to};
@@ -112,23 +127,25 @@ std::vector<Column> columns_of(const ComparisonMessage& comparison) {
   cost.leaves = 2;
   Column whole;
   whole.csv_only = true;
-  add_summary_columns(columns, "steps_to_target", steps);
+  add_summary("steps_to_target", steps);
   columns.push_back({"reached", "", Align::right, false, 0, true});
-  add_summary_columns(columns, "samples_to_target", whole);
-  add_summary_columns(columns, "seconds_to_target", seconds);
-  add_summary_columns(columns, "node_seconds_to_target", cost);
+  add_summary("samples_to_target", whole);
+  add_summary("seconds_to_target", seconds);
+  add_summary("node_seconds_to_target", cost);
   for (const double other : comparison.other_targets) {
     const std::string number = format_number(other), end = "_to_" + number;
-    add_summary_columns(columns, "steps" + end, {"", "steps to " + number});
+    add_summary("steps" + end, {"", "steps to " + number});
     columns.push_back({"reached" + end.substr(3), "", Align::right, false, 0, true});
     Column time{"", "time to " + number};
     time.leaves = 1;
-    add_summary_columns(columns, "samples" + end, whole);
-    add_summary_columns(columns, "seconds" + end, time);
-    add_summary_columns(columns, "node_seconds" + end, whole);
+    add_summary("samples" + end, whole);
+    add_summary("seconds" + end, time);
+    add_summary("node_seconds" + end, whole);
   }
-  add_summary_columns(columns, "cost_node_seconds", whole);
+  add_summary("cost_node_seconds", whole);
   columns.push_back({"samples_per_s", "samples/s", Align::right, false, 4});
+  add_summary_columns(columns, "improvement", {"", "P(better)", Align::right, false, 5},
+                      "probability");
   Column verdict{"verdict", "verdict", Align::left, true};
   verdict.least = 26;  // "3 configurations, 6 needed"
   columns.push_back(verdict);
@@ -179,6 +196,7 @@ std::vector<Cell> cells_of(const ComparisonMessage& comparison, const Comparison
   add_summary_cells(row, entry.cost_node_seconds, "");
   const auto& rate = entry.samples_per_s.median;
   row.push_back({format_rate(rate), number_cell(rate).raw});
+  add_summary_cells(row, entry.improvement, format_probability(entry.improvement.median));
   row.push_back({entry.verdict, entry.verdict, tint_of_verdict(entry.verdict)});
   row.push_back({"", join(entry.trials, " ")});
   return row;
@@ -200,8 +218,9 @@ Table comparison_table(const ComparisonMessage& comparison,
 void print_comparison(Context& context, const ComparisonMessage& comparison) {
   const auto& rows = comparison.rows;
   if (rows.empty()) {
-    context.out << "nothing to compare yet: no trial of sweep " << comparison.sweep
-                << " has reported " << printable(comparison.metric) << '\n';
+    context.out << fmt::format("nothing to compare yet: no trial of {} {} has reported {}\n",
+                               comparison.sweeps.size() > 1 ? "sweeps" : "sweep",
+                               ids_of(comparison, ", "), printable(comparison.metric));
     return;
   }
   // Rows that wait for their turn say nothing yet; thousands of them hide those that do.
@@ -237,8 +256,8 @@ void print_comparison_next(Context& context, const ComparisonMessage& comparison
   }
   if (by.size() > 1) {
     const auto title = short_name(by.front(), by), other = short_name(by[1], by);
-    next.emplace_back(fmt::format("thalweg compare {} --by {} --best-over {}", comparison.sweep,
-                                  shell_word(title), shell_word(other)),
+    next.emplace_back(fmt::format("thalweg compare {} --by {} --best-over {}",
+                                  ids_of(comparison, " "), shell_word(title), shell_word(other)),
                       fmt::format("each {} at its best {}", title, other));
   }
   next.emplace_back("thalweg query 'select * from latest_metrics'", "your own SQL");

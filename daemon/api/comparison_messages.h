@@ -12,7 +12,8 @@
 
 namespace thalweg::daemon::api {
 
-/// A median over units and its interval; NaN where no unit has a value.
+/// What stands for the units of a row, their median unless another statistic was asked for, and its
+/// interval; NaN where no unit has a value.
 struct EstimateMessage {
   std::optional<double> median, low, high;
 
@@ -60,6 +61,7 @@ struct ComparisonRowMessage {
   std::vector<std::string> trials;
   std::string verdict;
   std::optional<double> p;
+  EstimateMessage improvement;  ///< probability of being better than the first row
 
   static void each_field(auto& self, auto&& field) {
     field("rank", self.rank);
@@ -82,15 +84,19 @@ struct ComparisonRowMessage {
     field("trials", self.trials);
     field("verdict", self.verdict);
     field("p", self.p);
+    field("improvement", self.improvement);
   }
 };
 
 struct ComparisonMessage {
-  std::string sweep, metric, goal;
+  std::string sweep;                ///< the first one
+  std::vector<std::string> sweeps;  ///< all of them
+  std::string metric, goal;
   std::optional<double> target;
   std::vector<double> other_targets;
   std::vector<std::string> by, best_over;
-  std::string unit;  ///< "seed" | "configuration"
+  std::string unit;       ///< "seed" | "configuration"
+  std::string statistic;  ///< "median" | "mean" | "best": what stands for a row
   std::vector<std::uint64_t> choosing_seeds, judging_seeds;
   std::int64_t rows_in_all = 0;
   std::vector<ComparisonRowMessage> rows;  ///< best first
@@ -98,6 +104,7 @@ struct ComparisonMessage {
 
   static void each_field(auto& self, auto&& field) {
     field("sweep", self.sweep);
+    field("sweeps", self.sweeps);
     field("metric", self.metric);
     field("goal", self.goal);
     field("target", self.target, Field::null);
@@ -105,6 +112,7 @@ struct ComparisonMessage {
     field("by", self.by);
     field("best_over", self.best_over);
     field("unit", self.unit);
+    field("statistic", self.statistic);
     field("choosing_seeds", self.choosing_seeds);
     field("judging_seeds", self.judging_seeds);
     field("rows_in_all", self.rows_in_all);

@@ -1,4 +1,4 @@
-// GET /v1/sweeps/{id}/compare: which configuration got there first.
+// GET /v1/sweeps/{id}/compare: which configuration got there first, in one sweep or in several.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -56,12 +56,15 @@ api::ComparisonRowMessage message_of(const db::analysis::ComparisonRow& row) {
     message.trials.push_back(id.to_string());
   message.verdict = row.verdict;
   message.p = row.p;
+  message.improvement = message_of(row.improvement);
   return message;
 }
 
 api::ComparisonMessage message_of(const db::analysis::Comparison& c) {
   api::ComparisonMessage message;
-  message.sweep = std::to_string(c.sweep);
+  message.sweep = std::to_string(c.sweeps.front());
+  for (const std::int64_t sweep : c.sweeps)
+    message.sweeps.push_back(std::to_string(sweep));
   message.metric = c.metric;
   message.goal = jobspec::name_of(c.goal);
   message.target = c.target;
@@ -69,6 +72,7 @@ api::ComparisonMessage message_of(const db::analysis::Comparison& c) {
   message.by = c.by;
   message.best_over = c.best_over;
   message.unit = c.unit;
+  message.statistic = db::analysis::name_of(c.statistic);
   message.choosing_seeds = c.choosing;
   message.judging_seeds = c.judging;
   message.rows_in_all = c.rows_in_all;
@@ -108,6 +112,11 @@ db::analysis::CompareOptions compare_options(const Request& request) {
   options.top = static_cast<std::size_t>(query_int(request, "top", 0, 0, 1'000'000'000));
   options.metric = query_text(request, "metric");
   options.rank_by = rank_by(query_text(request, "rank_by"));
+  if (const std::string name = query_text(request, "stat"); !name.empty()) {
+    const auto statistic = db::analysis::find_statistic(name);
+    if (!statistic) throw HttpError(400, "stat=" + name + ": expected median, mean or best");
+    options.statistic = *statistic;
+  }
   if (const std::string goal = query_text(request, "goal"); !goal.empty()) {
     options.goal = jobspec::find_name<jobspec::Goal>(goal);
     if (!options.goal) throw HttpError(400, "goal=" + goal + ": expected minimize or maximize");
@@ -125,11 +134,18 @@ db::analysis::CompareOptions compare_options(const Request& request) {
 awaitable<Response> get_comparison(App& app, const Request& request) {
   const Id id = path_id(request, IdKind::sweep);
   known_sweep(app, id.sweep);
+  std::vector<std::int64_t> sweeps{id.sweep};
+  for (const std::int64_t sweep : query_sweeps(app, request, "also"))
+    if (std::find(sweeps.begin(), sweeps.end(), sweep) == sweeps.end()) sweeps.push_back(sweep);
   const auto options = compare_options(request);
-  const auto work = [id, options](db::ReadStore& store) {
+  const auto work = [sweeps, options](db::ReadStore& store) {
     try {
-      db::analysis::Comparison comparison = db::analysis::compare(store, id.sweep, options);
-      std::string note = without_data(comparison.metric, store.metric_names(id.sweep));
+      db::analysis::Comparison comparison = db::analysis::compare(store, sweeps, options);
+      std::vector<std::string> reported;
+      for (const std::int64_t sweep : sweeps)
+        for (std::string& name : store.metric_names(sweep))
+          reported.push_back(std::move(name));
+      std::string note = without_data(comparison.metric, reported);
       if (!note.empty()) comparison.notes.push_back(std::move(note));
       return json_response(api::to_json(message_of(comparison)));
     } catch (const std::invalid_argument& error) {

@@ -3,6 +3,7 @@
 #include <pwd.h>
 
 #include <fmt/format.h>
+#include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
 
@@ -94,6 +95,19 @@ std::vector<std::string> query_names(const Request& request, const std::string& 
     text = comma == std::string::npos ? "" : text.substr(comma + 1);
   }
   return names;
+}
+
+std::vector<std::int64_t> query_sweeps(const App& app, const Request& request,
+                                       const std::string& key) {
+  std::vector<std::int64_t> sweeps;
+  for (const std::string& name : query_names(request, key)) {
+    const jobspec::Id id = parse_id(name);
+    if (id.trial != 0) throw HttpError(400, key + "=" + name + ": expected numbers of sweeps");
+    known_sweep(app, id.sweep);
+    if (std::find(sweeps.begin(), sweeps.end(), id.sweep) == sweeps.end())
+      sweeps.push_back(id.sweep);
+  }
+  return sweeps;
 }
 
 std::int64_t query_int(const Request& request, const std::string& key, std::int64_t fallback,

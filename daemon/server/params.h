@@ -41,6 +41,9 @@ std::string query_text(const Request& request, const std::string& key,
                        const std::string& fallback = "");
 /// "a,b" as a list.
 std::vector<std::string> query_names(const Request& request, const std::string& key);
+/// Sweeps as "12,13", each known and each once.
+std::vector<std::int64_t> query_sweeps(const App& app, const Request& request,
+                                       const std::string& key);
 std::int64_t query_int(const Request& request, const std::string& key, std::int64_t fallback,
                        std::int64_t min, std::int64_t max);
 

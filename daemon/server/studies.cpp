@@ -1,7 +1,6 @@
 // GET /v1/batch, /v1/scaling, /v1/pareto, /v1/profile: statistics over one or several sweeps;
 // /v1/sweeps/{id}/importance: of one;
 // /v1/measurements: what predictions rest on.
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -24,16 +23,8 @@ namespace {
 
 using Sweeps = std::vector<std::int64_t>;
 
-/// `sweeps=12,13`, each once.
 Sweeps sweeps_of(const App& app, const Request& request) {
-  Sweeps sweeps;
-  for (const std::string& name : query_names(request, "sweeps")) {
-    const jobspec::Id id = parse_id(name);
-    if (id.trial != 0) throw HttpError(400, "sweeps=" + name + ": expected numbers of sweeps");
-    known_sweep(app, id.sweep);
-    if (std::find(sweeps.begin(), sweeps.end(), id.sweep) == sweeps.end())
-      sweeps.push_back(id.sweep);
-  }
+  Sweeps sweeps = query_sweeps(app, request, "sweeps");
   if (sweeps.empty()) throw HttpError(400, "sweeps is missing: sweeps=12,13");
   return sweeps;
 }

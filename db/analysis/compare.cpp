@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 #include <stdexcept>
 
@@ -24,8 +25,8 @@ std::size_t place_of(const std::vector<std::string>& names, const std::string& n
   return static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
 }
 
-ToTarget to_target(const UnitRow& row, const Number& number) {
-  ToTarget result{bootstrap_median(values_of(row.units, number))};
+ToTarget to_target(const UnitRow& row, const Number& number, Statistic statistic) {
+  ToTarget result{estimate(statistic, values_of(row.units, number))};
   for (const Unit& unit : row.units) {
     result.reached +=
         std::count_if(unit.trials.begin(), unit.trials.end(),
@@ -64,22 +65,25 @@ ComparisonRow summarize(const UnitRow& units, const Comparison& comparison, Memb
     row.failed += trial->state == TrialPhase::failed ? 1 : 0;
   }
   count(units, ranked_by, row);
-  row.best = bootstrap_median(values_of(units.units, &TrialRecord::best));
-  row.steps_to_target = to_target(units, &TrialRecord::steps);
-  row.samples_to_target = to_target(units, &TrialRecord::samples);
-  row.seconds_to_target = to_target(units, &TrialRecord::seconds);
-  row.node_seconds_to_target = to_target(units, &TrialRecord::node_seconds_to_target);
+  const Statistic statistic = comparison.statistic;
+  const auto to = [&](const Number& number) { return to_target(units, number, statistic); };
+  row.best = estimate(statistic, values_of(units.units, &TrialRecord::best),
+                      comparison.goal == Goal::maximize);
+  row.steps_to_target = to(&TrialRecord::steps);
+  row.samples_to_target = to(&TrialRecord::samples);
+  row.seconds_to_target = to(&TrialRecord::seconds);
+  row.node_seconds_to_target = to(&TrialRecord::node_seconds_to_target);
   for (std::size_t i = 0; i < comparison.other_targets.size(); ++i) {
     const auto of = [i](double Reached::*what) {
       return Number([i, what](const TrialRecord& trial) { return trial.other_targets[i].*what; });
     };
-    row.other_targets.push_back({comparison.other_targets[i], to_target(units, of(&Reached::steps)),
-                                 to_target(units, of(&Reached::samples)),
-                                 to_target(units, of(&Reached::seconds)),
-                                 to_target(units, of(&Reached::node_seconds))});
+    row.other_targets.push_back({comparison.other_targets[i], to(of(&Reached::steps)),
+                                 to(of(&Reached::samples)), to(of(&Reached::seconds)),
+                                 to(of(&Reached::node_seconds))});
   }
-  row.node_seconds = bootstrap_median(values_of(units.units, &TrialRecord::node_seconds));
-  row.samples_per_s = median(values_of(units.units, &TrialRecord::samples_per_s));
+  row.node_seconds = estimate(statistic, values_of(units.units, &TrialRecord::node_seconds));
+  row.samples_per_s =
+      point_estimate(statistic, values_of(units.units, &TrialRecord::samples_per_s), true);
   return row;
 }
 
@@ -129,13 +133,36 @@ std::vector<std::string> left_out_metrics(const std::vector<std::string>& withou
   return metrics;
 }
 
-/// Sweep, metric, goal, target and parameters, checked.
-Comparison resolve(ReadStore& store, std::int64_t id, const CompareOptions& options,
-                   const ParameterNames& names) {
+SweepRow existing_sweep(ReadStore& store, std::int64_t id) {
   const auto sweep = store.sweep(id);
   if (!sweep) throw std::invalid_argument(fmt::format("there is no sweep {}", id));
+  return *sweep;
+}
+
+/// The first sweep decides; what the others would have said is noted.
+void note_other_sweeps(ReadStore& store, Comparison& comparison) {
+  for (std::size_t i = 1; i < comparison.sweeps.size(); ++i) {
+    const SweepRow other = existing_sweep(store, comparison.sweeps[i]);
+    if (other.metric != comparison.metric)
+      comparison.notes.push_back(
+          fmt::format("sweep {} has the metric {} of its own: {} is compared", comparison.sweeps[i],
+                      other.metric, comparison.metric));
+    else if (comparison.target && other.target != comparison.target)
+      comparison.notes.push_back(fmt::format(
+          "sweep {} has {}: {} counts for all (trials that stop at a target may end before it)",
+          comparison.sweeps[i],
+          other.target ? fmt::format("the target {}", *other.target) : "no target",
+          *comparison.target));
+  }
+}
+
+/// Sweeps, metric, goal, target and parameters, checked.
+Comparison resolve(ReadStore& store, const std::vector<std::int64_t>& ids,
+                   const CompareOptions& options, const ParameterNames& names) {
+  const std::optional<SweepRow> sweep = existing_sweep(store, ids.at(0));
   Comparison comparison;
-  comparison.sweep = id;
+  comparison.sweeps = ids;
+  comparison.statistic = options.statistic;
   const bool own = options.metric.empty() || options.metric == sweep->metric;
   comparison.metric = own ? sweep->metric : options.metric;
   const auto by_name = [&] {
@@ -147,7 +174,7 @@ Comparison resolve(ReadStore& store, std::int64_t id, const CompareOptions& opti
     for (const double target : sweep->targets)
       if (target != comparison.target) comparison.other_targets.push_back(target);
   if (!own) {
-    check_metric(store, id, comparison.metric);
+    check_metric(store, ids, comparison.metric);
     if (!options.goal) {
       const bool larger = comparison.goal == Goal::maximize;
       comparison.notes.push_back(fmt::format(
@@ -159,22 +186,79 @@ Comparison resolve(ReadStore& store, std::int64_t id, const CompareOptions& opti
   comparison.by = names.all_of(options.by);
   for (const std::string& name : comparison.best_over) {
     if (!names.varies(name))
-      throw std::invalid_argument(
-          fmt::format("sweep {} does not vary '{}': there is no best value to choose", id, name));
+      throw std::invalid_argument(fmt::format(
+          "{} does not vary '{}': there is no best value to choose", sweeps_text(ids), name));
     if (place_of(comparison.by, name) < comparison.by.size())
       throw std::invalid_argument("'" + name + "' cannot both make the rows and be chosen in them");
   }
   if (options.by.empty()) comparison.by = names.varied_but(comparison.best_over);
+  if (comparison.by.empty() && ids.size() > 1 && comparison.best_over.empty())
+    comparison.by = {sweep_name};
+  note_other_sweeps(store, comparison);
   return comparison;
+}
+
+/// Of several sweeps: trials that agree in everything that varies are of one configuration. A seed
+/// that a configuration has in several sweeps counts once, as the newest of them that has data: a
+/// repetition is no new experiment.
+void join_configurations(std::vector<TrialRecord>& records, Comparison& comparison) {
+  std::map<std::string, std::int64_t> configurations;
+  std::map<std::pair<std::int64_t, std::uint64_t>, std::size_t> runs;
+  std::vector<TrialRecord> kept;
+  for (TrialRecord& record : records) {
+    jobspec::List values = record.group;
+    values.insert(values.end(), record.others.begin(), record.others.end());
+    const auto number = static_cast<std::int64_t>(configurations.size()) + 1;
+    record.configuration =
+        configurations.try_emplace(jobspec::Value(values).canonical(), number).first->second;
+    const std::pair run{record.configuration, record.seed};
+    const auto [found, fresh] = runs.try_emplace(run, kept.size());
+    if (fresh || kept[found->second].id.sweep == record.id.sweep) {
+      kept.push_back(std::move(record));
+    } else if (!std::isnan(record.best) || std::isnan(kept[found->second].best)) {
+      kept[found->second] = std::move(record);
+    }
+  }
+  if (kept.size() < records.size())
+    comparison.notes.push_back(fmt::format(
+        "{} of a configuration and a seed that another sweep repeats: the newest run "
+        "of each counts",
+        records.size() - kept.size() == 1
+            ? "1 trial is left out that is"
+            : fmt::format("{} trials are left out that are", records.size() - kept.size())));
+  records = std::move(kept);
+}
+
+/// Of all the sweeps, each trial with what was asked for.
+std::vector<TrialRecord> read_all(ReadStore& store, const Wanted& wanted, Comparison& comparison) {
+  std::vector<TrialRecord> records;
+  for (const std::int64_t sweep : comparison.sweeps) {
+    Wanted of_sweep = wanted;
+    of_sweep.sweep = sweep;
+    auto more = read_records(store, of_sweep);
+    std::move(more.begin(), more.end(), std::back_inserter(records));
+  }
+  if (comparison.sweeps.size() > 1) join_configurations(records, comparison);
+  return records;
+}
+
+std::vector<std::pair<Id, std::string>> all_emulated(ReadStore& store,
+                                                     const std::vector<std::int64_t>& sweeps) {
+  std::vector<std::pair<Id, std::string>> trials;
+  for (const std::int64_t sweep : sweeps)
+    for (auto& trial : emulated_trials(store, sweep))
+      trials.push_back(std::move(trial));
+  return trials;
 }
 
 }  // namespace
 
-Comparison compare(ReadStore& store, std::int64_t sweep, const CompareOptions& options) {
-  const ParameterNames names(store, sweep);
-  Comparison comparison = resolve(store, sweep, options, names);
+Comparison compare(ReadStore& store, const std::vector<std::int64_t>& sweeps,
+                   const CompareOptions& options) {
+  const ParameterNames names(store, sweeps);
+  Comparison comparison = resolve(store, sweeps, options, names);
   const bool maximize = comparison.goal == Goal::maximize;
-  const Wanted wanted{sweep,
+  const Wanted wanted{sweeps.front(),
                       comparison.by,
                       names.varied_but(comparison.by),
                       comparison.metric,
@@ -185,7 +269,7 @@ Comparison compare(ReadStore& store, std::int64_t sweep, const CompareOptions& o
   if (!wanted.left_out.empty())
     comparison.notes.push_back(fmt::format("seconds and node-seconds to targets without {}",
                                            fmt::join(options.without, ", ")));
-  const auto records = read_records(store, wanted);
+  const auto records = read_all(store, wanted, comparison);
   const Ranking& ranking = ranking_of(decide(options, comparison, records));
 
   BestOver best_over{{}, ranking.member, &TrialRecord::best, maximize};
@@ -205,9 +289,10 @@ Comparison compare(ReadStore& store, std::int64_t sweep, const CompareOptions& o
       contender.tie_breaks.push_back(score.value);
     contenders.push_back(std::move(contender));
   }
-  order(contenders);
+  order(contenders, options.statistic);
   Tested tested;
-  if (choosing && !best_over.divided()) {
+  // Of unlike many values the best says nothing that a test could hold up.
+  if ((choosing && !best_over.divided()) || options.statistic == Statistic::best) {
     leave_unjudged(contenders, "not tested");
   } else {
     tested = judge(contenders, comparison.unit);
@@ -215,7 +300,7 @@ Comparison compare(ReadStore& store, std::int64_t sweep, const CompareOptions& o
   for (Contender& contender : contenders)
     comparison.rows.push_back(std::move(contender.row));
   write_notes(comparison,
-              {records, table, wanted.others, ranking, tested, emulated_trials(store, sweep)});
+              {records, table, wanted.others, ranking, tested, all_emulated(store, sweeps)});
   comparison.rows_in_all = static_cast<std::int64_t>(comparison.rows.size());
   if (options.top > 0 && options.top < comparison.rows.size())
     comparison.rows.erase(comparison.rows.begin() + static_cast<std::ptrdiff_t>(options.top),

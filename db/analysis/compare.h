@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "db/analysis/estimate.h"
+#include "db/analysis/statistic.h"
 #include "db/store.h"
 
 namespace thalweg::db::analysis {
@@ -18,7 +19,7 @@ namespace thalweg::db::analysis {
 using jobspec::Goal;
 
 /// What it took to reach the target. A trial that has not reached it counts as infinity, so the
-/// median is finite only where more than half of the trials did.
+/// median is finite only where more than half of the trials did (a mean: only where all did).
 struct ToTarget : Estimate {
   std::int64_t reached = 0;  ///< trials that got there
 };
@@ -52,6 +53,9 @@ struct ComparisonRow {
   /// needed", "3 configurations, 6 needed", "not tested", "no data" (verdict.h).
   std::string verdict;
   std::optional<double> p;  ///< of the verdict's test, corrected for the number of pairs of rows
+  /// How often a unit of this row is better than one of the first (improvement.h), not corrected;
+  /// NaN for the first row and where nothing was tested.
+  Estimate improvement;
 };
 
 enum class RankBy {
@@ -65,8 +69,9 @@ enum class RankBy {
 };
 
 struct CompareOptions {
-  /// Names, or last parts of names that only one parameter has. Empty: every parameter that takes
-  /// more than one value and is not in `best_over`.
+  /// Names, or last parts of names that only one parameter has, or "sweep". Empty: every parameter
+  /// that takes more than one value and is not in `best_over`; "sweep" where several sweeps have
+  /// none.
   std::vector<std::string> by;
   /// Parameters of which each row keeps the best value only. Chosen on some seeds and judged on the
   /// others where there are enough of them; else on the same ones, and then nothing is tested.
@@ -77,11 +82,12 @@ struct CompareOptions {
   std::vector<std::string> without;
   std::optional<Goal> goal;  ///< empty: the sweep's own; by its name for another metric
   RankBy rank_by = RankBy::automatic;
-  std::size_t top = 0;  ///< rows at most, of those that are compared; 0: all
+  Statistic statistic = Statistic::median;  ///< of a row's units
+  std::size_t top = 0;                      ///< rows at most, of those that are compared; 0: all
 };
 
 struct Comparison {
-  std::int64_t sweep = 0;
+  std::vector<std::int64_t> sweeps;
   std::string metric;
   Goal goal = Goal::minimize;
   std::optional<double> target;
@@ -89,14 +95,22 @@ struct Comparison {
   std::vector<std::string> by, best_over;
   std::string unit;                              ///< "seed" | "configuration"
   std::vector<std::uint64_t> choosing, judging;  ///< seeds, with `best_over`
+  Statistic statistic = Statistic::median;
   std::int64_t rows_in_all = 0;
   std::vector<ComparisonRow> rows;  ///< best first
   /// How it was ranked and tested, single runs, trials still running.
   std::vector<std::string> notes;
 };
 
-/// Throws std::invalid_argument for a sweep, parameter or metric that is not there (with the
-/// nearest name), db::Error where the database fails.
-Comparison compare(ReadStore& store, std::int64_t sweep, const CompareOptions& options = {});
+/// Of several sweeps the first one gives metric, goal and targets, and trials that agree in all
+/// that varies are one configuration, whichever sweep they are of. Throws std::invalid_argument for
+/// a sweep, parameter or metric that is not there (with the nearest name), db::Error where the
+/// database fails.
+Comparison compare(ReadStore& store, const std::vector<std::int64_t>& sweeps,
+                   const CompareOptions& options = {});
+inline Comparison compare(ReadStore& store, std::int64_t sweep,
+                          const CompareOptions& options = {}) {
+  return compare(store, std::vector<std::int64_t>{sweep}, options);
+}
 
 }  // namespace thalweg::db::analysis

@@ -333,7 +333,7 @@ ImportanceStudy study_importance(ReadStore& store, std::int64_t id, const std::s
   if (!sweep) throw std::invalid_argument(fmt::format("there is no sweep {}", id));
   ImportanceStudy study{id, metric.empty() ? sweep->metric : metric};
   const bool own = study.metric == sweep->metric;
-  if (!own) check_metric(store, id, study.metric);
+  if (!own) check_metric(store, {id}, study.metric);
   const bool maximize =
       own ? sweep->goal == jobspec::Goal::maximize : jobspec::larger_is_better(study.metric);
   std::vector<std::string> names = varied_parameters(store, id);

@@ -1,6 +1,7 @@
 #include "db/analysis/names.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <stdexcept>
@@ -33,8 +34,21 @@ std::string did_you_mean(const std::string& name) {
 
 }  // namespace
 
-ParameterNames::ParameterNames(ReadStore& store, std::int64_t sweep)
-    : store_(store), sweep_(sweep), varied_(varied_parameters(store, sweep)) {}
+ParameterNames::ParameterNames(ReadStore& store, std::vector<std::int64_t> sweeps)
+    : store_(store), sweeps_(std::move(sweeps)) {
+  const auto add = [&](const std::vector<std::string>& names) {
+    std::copy_if(names.begin(), names.end(), std::back_inserter(varied_),
+                 [&](const std::string& name) { return !varies(name); });
+  };
+  for (const std::int64_t sweep : sweeps_)
+    add(varied_parameters(store, sweep));
+  if (sweeps_.size() > 1) add(differing_parameters(store, sweeps_));
+}
+
+bool ParameterNames::has(const std::string& name) const {
+  return std::any_of(sweeps_.begin(), sweeps_.end(),
+                     [&](std::int64_t sweep) { return has_hyperparameter(store_, sweep, name); });
+}
 
 std::vector<std::string> ParameterNames::all_of(const std::vector<std::string>& names) const {
   std::vector<std::string> found;
@@ -54,13 +68,17 @@ std::vector<std::string> ParameterNames::varied_but(const std::vector<std::strin
 }
 
 std::string ParameterNames::full(const std::string& name) const {
-  if (varies(name) || has_hyperparameter(store_, sweep_, name)) return name;
+  if (varies(name) || has(name) || name == sweep_name) return name;
   const std::vector<std::string> titled = ending(varied_, name);
   if (titled.size() == 1) return titled.front();
-  const std::vector<std::string> all = all_hyperparameters(store_, sweep_);
+  std::vector<std::string> all;
+  for (const std::int64_t sweep : sweeps_)
+    for (std::string& other : all_hyperparameters(store_, sweep))
+      if (!contains(all, other)) all.push_back(std::move(other));
   const std::vector<std::string> fixed = ending(all, name);
   if (titled.empty() && fixed.size() == 1) return fixed.front();
-  throw std::invalid_argument(fmt::format("sweep {} has no parameter '{}'{}", sweep_, name,
+  throw std::invalid_argument(fmt::format("{} {} no parameter '{}'{}", sweeps_text(sweeps_),
+                                          sweeps_.size() == 1 ? "has" : "have", name,
                                           did_you_mean(suggestion(name, all))));
 }
 
@@ -80,11 +98,21 @@ std::string ParameterNames::suggestion(const std::string& name,
   return jobspec::nearest(name, all);
 }
 
-void check_metric(ReadStore& store, std::int64_t sweep, const std::string& metric) {
-  const auto names = store.metric_names(sweep);
-  if (contains(names, metric)) return;
-  throw std::invalid_argument(fmt::format("sweep {} has no metric '{}'{}", sweep, metric,
-                                          did_you_mean(jobspec::nearest(metric, names))));
+std::string sweeps_text(const std::vector<std::int64_t>& sweeps) {
+  return fmt::format("sweep{} {}", sweeps.size() == 1 ? "" : "s", fmt::join(sweeps, ", "));
+}
+
+void check_metric(ReadStore& store, const std::vector<std::int64_t>& sweeps,
+                  const std::string& metric) {
+  std::vector<std::string> all;
+  for (const std::int64_t sweep : sweeps) {
+    const auto names = store.metric_names(sweep);
+    if (contains(names, metric)) return;
+    all.insert(all.end(), names.begin(), names.end());
+  }
+  throw std::invalid_argument(fmt::format("{} {} no metric '{}'{}", sweeps_text(sweeps),
+                                          sweeps.size() == 1 ? "has" : "have", metric,
+                                          did_you_mean(jobspec::nearest(metric, all))));
 }
 
 }  // namespace thalweg::db::analysis

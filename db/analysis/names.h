@@ -9,10 +9,11 @@
 
 namespace thalweg::db::analysis {
 
-/// The parameters of a sweep. Reads the database as it is asked; Store must outlive it.
+/// The parameters of one or several sweeps. Reads the database as it is asked; Store must outlive
+/// it. What varies in several: what varies in any of them, and what they give different values for.
 class ParameterNames {
  public:
-  ParameterNames(ReadStore& store, std::int64_t sweep);
+  ParameterNames(ReadStore& store, std::vector<std::int64_t> sweeps);
 
   /// The full names: each may be given as it is, or as the last part of one varied parameter, as
   /// columns are titled ("name" for "optimizer.name"), else of one parameter at all. Throws
@@ -26,13 +27,18 @@ class ParameterNames {
  private:
   std::string full(const std::string& name) const;
   std::string suggestion(const std::string& name, const std::vector<std::string>& all) const;
+  bool has(const std::string& name) const;
 
   ReadStore& store_;
-  std::int64_t sweep_;
+  std::vector<std::int64_t> sweeps_;
   std::vector<std::string> varied_;
 };
 
-/// Throws std::invalid_argument where no trial has reported it.
-void check_metric(ReadStore& store, std::int64_t sweep, const std::string& metric);
+/// "sweep 12", "sweeps 12, 13".
+std::string sweeps_text(const std::vector<std::int64_t>& sweeps);
+
+/// Throws std::invalid_argument where no trial of any of them has reported it.
+void check_metric(ReadStore& store, const std::vector<std::int64_t>& sweeps,
+                  const std::string& metric);
 
 }  // namespace thalweg::db::analysis

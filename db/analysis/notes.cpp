@@ -40,13 +40,50 @@ std::int64_t how_many(const std::vector<ComparisonRow>& rows, const Test& test) 
 
 void note_ranking(Comparison& comparison, const Ranking& ranking) {
   auto& notes = comparison.notes;
-  notes.push_back(fmt::format("ranked by the median {}{} of {}", ranking.words,
+  const std::string statistic =
+      comparison.statistic == Statistic::best && ranking.by == RankBy::best
+          ? ""
+          : fmt::format("{} ", name_of(comparison.statistic));
+  notes.push_back(fmt::format("ranked by the {}{}{} of {}", statistic, ranking.words,
                               comparison.target && ranking.by != RankBy::best
                                   ? fmt::format(" {}", *comparison.target)
                                   : std::string(),
                               comparison.metric));
   if (comparison.target && ranking.by == RankBy::best)
     notes.push_back(fmt::format("no trial has reached the target {} yet", *comparison.target));
+}
+
+/// The smallest and the largest number of values in a row that has any; zeros where none has.
+std::pair<std::int64_t, std::int64_t> units_per_row(const Comparison& comparison) {
+  std::int64_t fewest = 0, most = 0;
+  for (const ComparisonRow& row : comparison.rows) {
+    if (row.n == 0) continue;
+    fewest = fewest == 0 ? row.n : std::min(fewest, row.n);
+    most = std::max(most, row.n);
+  }
+  return {fewest, most};
+}
+
+void note_statistic(Comparison& comparison) {
+  const auto [fewest, most] = units_per_row(comparison);
+  // Below six values the bootstrap's interval is their range, which misses the median where all lie
+  // on one side of it.
+  constexpr std::int64_t enough = 6;
+  if (comparison.statistic == Statistic::median && fewest > 1 && fewest < enough)
+    comparison.notes.push_back(fmt::format(
+        "intervals are approximate: of {} values it is their range, which holds the true median "
+        "in {:.0f} % of cases, not in 95 %",
+        fewest, 100 * (1 - std::exp2(1 - static_cast<double>(fewest)))));
+  if (comparison.statistic == Statistic::mean)
+    comparison.notes.push_back(
+        fmt::format("means with Student's t intervals at 95 %: approximate unless values are "
+                    "normal; a {} without the target makes its row's mean infinite",
+                    comparison.unit));
+  if (comparison.statistic != Statistic::best) return;
+  comparison.notes.push_back(fmt::format(
+      "the best of {}{}: it says what luck can reach, not what to expect, so nothing is tested{}",
+      fewest == most ? fmt::format("{} ", most) : fmt::format("{} to {} ", fewest, most),
+      comparison.unit + "s", fewest == most ? "" : "; the best of more is better by chance alone"));
 }
 
 void note_choice(Comparison& comparison) {
@@ -101,11 +138,12 @@ void note_tests(Comparison& comparison, const Noted& noted) {
       noted.tested.blocked ? ", among those that share values of the other parameters" : "";
   comparison.notes.push_back(fmt::format(
       "verdicts: exact two-sided rank test over {}s{} on {} against the first row, p <= 0.05 after "
-      "correction for {} (the data picked the first row); intervals: 95 % bootstrap of the median "
-      "over {}s",
+      "correction for {} (the data picked the first row){}",
       comparison.unit, blocked, noted.ranking.words,
       counted(static_cast<std::int64_t>(noted.tested.pairs), "pair of rows", "pairs of rows"),
-      comparison.unit));
+      comparison.statistic == Statistic::median
+          ? fmt::format("; intervals: 95 % bootstrap of the median over {}s", comparison.unit)
+          : ""));
   const bool odd = how_many(comparison.rows, [](const auto& row) {
                      return row.verdict.starts_with("different");
                    }) > 0;
@@ -166,7 +204,7 @@ void note_emulated(Comparison& comparison, const Noted& noted) {
   const auto plain =
       std::count_if(noted.records.begin(), noted.records.end(), [&](const TrialRecord& record) {
         return std::none_of(noted.emulated.begin(), noted.emulated.end(),
-                            [&](const auto& e) { return e.first == record.id.trial; });
+                            [&](const auto& e) { return e.first == record.id; });
       });
   if (trials.size() > 1 || (trials.size() == 1 && plain > 0))
     comparison.notes.push_back(
@@ -178,6 +216,7 @@ void note_emulated(Comparison& comparison, const Noted& noted) {
 
 void write_notes(Comparison& comparison, const Noted& noted) {
   note_ranking(comparison, noted.ranking);
+  note_statistic(comparison);
   note_choice(comparison);
   note_mixtures(comparison, noted);
   note_tests(comparison, noted);

@@ -22,7 +22,7 @@ struct Noted {
   const std::vector<std::string>& others;  ///< names of TrialRecord::others
   const Ranking& ranking;
   const Tested& tested;
-  std::vector<std::pair<std::int64_t, std::string>> emulated;  ///< emulated_trials()
+  std::vector<std::pair<Id, std::string>> emulated;  ///< emulated_trials()
 };
 
 /// Appends to comparison.notes.

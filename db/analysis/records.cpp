@@ -38,11 +38,16 @@ constexpr const char* kWritten =
 constexpr const char* kResolved =
     "SELECT trial, json_extract(config, ?2) FROM starts WHERE sweep = ?1"
     " AND json_type(config, ?2) NOT IN ('null', 'object') ORDER BY attempt DESC";
+constexpr const char* kAsked =
+    "SELECT trial, json_extract(resources, ?2) FROM trials WHERE sweep = ?1"
+    " AND json_type(resources, ?2) IS NOT NULL";
 constexpr const char* kIsParameter =
     "SELECT 1 FROM trials WHERE sweep = ?1 AND json_type(parameters, ?2) IS NOT NULL LIMIT 1";
 constexpr const char* kIsWritten =
     "SELECT 1 FROM trials WHERE sweep = ?1"
     " AND ifnull(json_type(train, ?2), 'object') <> 'object' LIMIT 1";
+constexpr const char* kIsAsked =
+    "SELECT 1 FROM trials WHERE sweep = ?1 AND json_type(resources, ?2) IS NOT NULL LIMIT 1";
 constexpr const char* kIsResolved =
     "SELECT 1 FROM starts WHERE sweep = ?1"
     " AND ifnull(json_type(config, ?2), 'null') NOT IN ('null', 'object') LIMIT 1";
@@ -54,6 +59,19 @@ constexpr const char* kVaried =
     " GROUP BY p.key HAVING count(DISTINCT p.type || ':' || ifnull(p.value, '')) > 1"
     " OR count(*) < (SELECT count(*) FROM trials WHERE sweep = ?1)"
     " ORDER BY min(t.trial), min(p.id)";
+
+// Values inside of lists stand under their lists' names; of the resources what changes results or
+// speed.
+constexpr const char* kFirstTree =
+    "SELECT '$.resources.' || r.key AS name, r.type || ':' || ifnull(r.value, '') AS value"
+    " FROM trials AS t, json_each(t.resources) AS r WHERE t.sweep = ?1"
+    " AND t.trial = (SELECT min(trial) FROM trials WHERE sweep = ?1)"
+    " AND r.key IN ('nodes', 'ranks_per_node', 'threads_per_rank', 'gpus_per_node')"
+    " UNION ALL"
+    " SELECT j.fullkey, j.type || ':' || ifnull(j.value, '')"
+    " FROM trials AS t, json_tree(t.train) AS j WHERE t.sweep = ?1"
+    " AND t.trial = (SELECT min(trial) FROM trials WHERE sweep = ?1)"
+    " AND j.type <> 'object' AND instr(j.fullkey, '[') = 0";
 
 constexpr const char* kEmulated =
     "SELECT trial, max(json_extract(config, '$.emulate')) AS emulated FROM starts WHERE sweep = ?1"
@@ -82,6 +100,12 @@ std::string tree_path(const std::string& name) {
   return path;
 }
 
+/// "resources.nodes" as a path through what was asked for; empty for other names.
+std::string resource_path(const std::string& name) {
+  constexpr std::string_view resources = "resources.";
+  return name.starts_with(resources) ? tree_path(name.substr(resources.size())) : "";
+}
+
 using Values = std::map<std::int64_t, jobspec::Value>;
 
 Values parameter_values(ReadStore& store, std::int64_t sweep, const std::string& name) {
@@ -95,6 +119,9 @@ Values parameter_values(ReadStore& store, std::int64_t sweep, const std::string&
 /// took for it. That is a large tree, so it is looked into only where nobody wrote the value.
 void add_from_trees(ReadStore& store, std::int64_t sweep, const std::string& name,
                     std::size_t trials, Values& values) {
+  if (const std::string path = resource_path(name); !path.empty())
+    for (auto& row : ask(store, kAsked, {sweep, path}))
+      values.try_emplace(row[0].as_int(), std::move(row[1]));
   for (const char* sql : {kWritten, kResolved}) {
     if (values.size() == trials) return;
     for (auto& row : ask(store, sql, {sweep, tree_path(name)}))
@@ -250,6 +277,9 @@ std::vector<TrialRecord> read_records(ReadStore& store, const Wanted& wanted) {
     for (std::size_t i = 0; i < names.size(); ++i) {
       for (auto& [number, value] : values_of(store, wanted.sweep, names[i], by_number.size()))
         (by_number.at(number)->*member)[i] = value;
+      if (names[i] != sweep_name) continue;
+      for (TrialRecord& record : records)
+        (record.*member)[i] = wanted.sweep;
     }
   };
   fill(wanted.by, &TrialRecord::group);
@@ -276,16 +306,39 @@ std::vector<std::string> varied_parameters(ReadStore& store, std::int64_t sweep)
   return names;
 }
 
-std::vector<std::pair<std::int64_t, std::string>> emulated_trials(ReadStore& store,
-                                                                  std::int64_t sweep) {
-  std::vector<std::pair<std::int64_t, std::string>> trials;
+std::vector<std::string> differing_parameters(ReadStore& store,
+                                              const std::vector<std::int64_t>& sweeps) {
+  std::vector<std::string> names;
+  std::map<std::string, std::map<std::int64_t, std::string>> values;  // name -> sweep -> value
+  for (const std::int64_t sweep : sweeps) {
+    for (const auto& row : ask(store, kFirstTree, {sweep})) {
+      std::string name = row[0].as_string();
+      std::erase(name, '"');
+      name.erase(0, 2);  // "$."
+      if (values[name].empty()) names.push_back(name);
+      values[name][sweep] = row[1].as_string();
+    }
+  }
+  std::erase_if(names, [&](const std::string& name) {
+    const auto& of_sweeps = values[name];
+    return of_sweeps.size() == sweeps.size() &&
+           std::all_of(of_sweeps.begin(), of_sweeps.end(),
+                       [&](const auto& each) { return each.second == of_sweeps.begin()->second; });
+  });
+  return names;
+}
+
+std::vector<std::pair<Id, std::string>> emulated_trials(ReadStore& store, std::int64_t sweep) {
+  std::vector<std::pair<Id, std::string>> trials;
   for (const auto& row : ask(store, kEmulated, {sweep}))
-    trials.emplace_back(row[0].as_int(), row[1].as_string());
+    trials.emplace_back(Id{sweep, row[0].as_int(), 0}, row[1].as_string());
   return trials;
 }
 
 bool has_hyperparameter(ReadStore& store, std::int64_t sweep, const std::string& name) {
+  const std::string resource = resource_path(name);
   return !ask(store, kIsParameter, {sweep, key_path(name)}).empty() ||
+         (!resource.empty() && !ask(store, kIsAsked, {sweep, resource}).empty()) ||
          !ask(store, kIsWritten, {sweep, tree_path(name)}).empty() ||
          !ask(store, kIsResolved, {sweep, tree_path(name)}).empty();
 }

@@ -53,12 +53,19 @@ struct Wanted {
 /// In order of trial number.
 std::vector<TrialRecord> read_records(ReadStore& store, const Wanted& wanted);
 
+/// As a name in `by` or `others`: the sweep's own number.
+inline constexpr const char* sweep_name = "sweep";
+
 /// The sweep's parameters that take more than one value, in the order of the file.
 std::vector<std::string> varied_parameters(ReadStore& store, std::int64_t sweep);
 
-/// Trials of which an attempt ran on emulated ranks or links: number, and what was emulated.
-std::vector<std::pair<std::int64_t, std::string>> emulated_trials(ReadStore& store,
-                                                                  std::int64_t sweep);
+/// Of a few sweeps: what their `train` trees give different single values for, by the first trial
+/// of each.
+std::vector<std::string> differing_parameters(ReadStore& store,
+                                              const std::vector<std::int64_t>& sweeps);
+
+/// Trials of which an attempt ran on emulated ranks or links, and what was emulated.
+std::vector<std::pair<Id, std::string>> emulated_trials(ReadStore& store, std::int64_t sweep);
 
 /// May `by` hold this name?
 bool has_hyperparameter(ReadStore& store, std::int64_t sweep, const std::string& name);

@@ -153,8 +153,8 @@ ScalingStudy study_scaling(ReadStore& store, const std::vector<std::int64_t>& sw
     add_sweep(store, sweep, names, trials);
     for (const auto& [trial, what] : emulated_trials(store, sweep)) {
       study.notes.push_back(fmt::format(
-          "trial {}.{} ran on emulated ranks or links ({}): its times are of no real machine",
-          sweep, trial, what));
+          "trial {} ran on emulated ranks or links ({}): its times are of no real machine",
+          trial.to_string(), what));
       break;
     }
   }

@@ -10,7 +10,7 @@
 #include <map>
 #include <set>
 
-#include "db/analysis/bootstrap.h"
+#include "db/analysis/improvement.h"
 #include "db/analysis/rank_test.h"
 #include "jobspec/advise/formulas.h"
 
@@ -32,8 +32,9 @@ std::vector<double> numbers_of(const std::vector<Score>& scores) {
 struct Key {
   double score, tie_break;  ///< NaN: no data
 
-  explicit Key(const Contender& contender)
-      : score(median(numbers_of(contender.scores))), tie_break(median(contender.tie_breaks)) {}
+  Key(const Contender& contender, Statistic statistic)
+      : score(point_estimate(statistic, numbers_of(contender.scores))),
+        tie_break(point_estimate(statistic, contender.tie_breaks)) {}
 
   bool operator<(const Key& other) const {
     if (std::isnan(score) != std::isnan(other.score)) return std::isnan(other.score);
@@ -173,10 +174,10 @@ std::vector<Score> scores_of(const UnitRow& row, Member member, bool maximize) {
   return scores;
 }
 
-void order(std::vector<Contender>& contenders) {
+void order(std::vector<Contender>& contenders, Statistic statistic) {
   std::vector<std::pair<Key, std::size_t>> keys;
   for (std::size_t i = 0; i < contenders.size(); ++i)
-    keys.emplace_back(Key(contenders[i]), i);
+    keys.emplace_back(Key(contenders[i], statistic), i);
   std::stable_sort(keys.begin(), keys.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<Contender> ordered;
@@ -209,6 +210,7 @@ Tested judge(std::vector<Contender>& contenders, const std::string& unit) {
   for (std::size_t i = 0; i < tests.size(); ++i) {
     ComparisonRow& row = rows[i + 1].contender->row;
     row.p = corrected[i];
+    row.improvement = probability_of_improvement(pairs[i].blocks);
     if (corrected[i] <= kLevel) {
       row.verdict = fmt::format("{} (p={:.2g})", tests[i].direction > 0 ? "different" : "worse",
                                 corrected[i]);

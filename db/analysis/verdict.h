@@ -33,12 +33,14 @@ struct Tested {
 /// Values of the row's units; `maximize` turns those of TrialRecord::best round.
 std::vector<Score> scores_of(const UnitRow& row, Member member, bool maximize);
 
-/// Best first; rows without scores last, otherwise in the order given. Sets rank.
-void order(std::vector<Contender>& contenders);
+/// Best first by this statistic of the scores; rows without scores last, otherwise in the order
+/// given. Sets rank.
+void order(std::vector<Contender>& contenders, Statistic statistic = Statistic::median);
 
-/// Sets verdict and p of ordered rows by exact two-sided rank tests of each row against the first
-/// (rank_test.h), at 5 % over all rows: "worse", "no clear difference", "different" (the test says
-/// that the row is the better one, its median that it is not), or how many units are needed
+/// Sets verdict, p and the probability of improvement of ordered rows by exact two-sided rank tests
+/// of each row against the first (rank_test.h), at 5 % over all rows: "worse", "no clear
+/// difference", "different" (the test says that the row is the better one, its median that it is
+/// not), or how many units are needed
 /// ("3 configurations, 6 needed"). `unit`: "seed" or "configuration". Two rows are compared in
 /// blocks: units with the same values of those other parameters that vary in both rows and have
 /// values in common; units without a counterpart are a block of their own.

@@ -321,10 +321,10 @@ TEST_F(CliTables, CompareCsvHasEverything) {
             "seconds_to_target_median,seconds_to_target_low,seconds_to_target_high,"
             "node_seconds_to_target_median,node_seconds_to_target_low,node_seconds_to_target_high,"
             "cost_node_seconds_median,cost_node_seconds_low,cost_node_seconds_high,samples_per_s,"
-            "verdict,trials");
+            "improvement_probability,improvement_low,improvement_high,verdict,trials");
   EXPECT_EQ(first,
             "1,adamw,cosine,2,1,2,2,0,0.1105,0.1095,0.1115,700,690,710,2,,,,31.5,31,32,63,62,64,"
-            "31.5,31,32,10250.5,best,"
+            "31.5,31,32,10250.5,,,,best,"
             "12.1 12.2");
 }
 
@@ -340,6 +340,24 @@ TEST_F(CliTables, CompareAsksForAllOfIt) {
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(thalweg({"compare", "12", "--goal", "larger"}).code, 2);
   EXPECT_EQ(thalweg({"compare", "12", "--rank-by", "speed"}).code, 2);
+}
+
+TEST_F(CliTables, CompareTakesSeveralSweeps) {
+  json answer = sample("compare");
+  answer["sweeps"] = {"12", "13", "9"};
+  answer["statistic"] = "mean";
+  answer["rows"][1]["improvement"] = {{"median", 0.0625}, {"low", 0.01}, {"high", 0.4}};
+  controller().answer("GET /v1/sweeps/12/compare?also=13%2C9&stat=mean", answer);
+  const Outcome outcome = thalweg({"compare", "12", "13", "9", "--stat", "mean"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(thalweg({"compare", "12", "13", "9", "--stat", "mean", "--csv"}).out,
+              testing::AllOf(HasSubstr(",best_mean,best_low,"), HasSubstr(",0.0625,0.01,0.4,")));
+  EXPECT_EQ(thalweg({"compare", "12", "13.2"}).code, 2);
+  EXPECT_EQ(thalweg({"compare", "12", "--stat", "mode"}).code, 2);
+  answer["rows"] = json::array();
+  controller().answer("GET /v1/sweeps/12/compare?also=13%2C9&stat=mean", answer);
+  EXPECT_THAT(thalweg({"compare", "12", "13", "9", "--stat", "mean"}).out,
+              HasSubstr("no trial of sweeps 12, 13, 9 has reported"));
 }
 
 TEST_F(CliTables, CompareShowsWhatWasChosen) {

@@ -28,6 +28,8 @@ class CompareTest : public StoreTest {
   Id add(const std::string& parameters, std::uint64_t seed, const std::vector<double>& errors,
          TrialPhase state = TrialPhase::finished) {
     TrialRow trial = sample_trial(sweep, ++trials, seed);
+    if (!train.empty()) trial.train = train;
+    if (!resources.empty()) trial.resources = resources;
     trial.configuration = static_cast<std::int64_t>(
         configurations.try_emplace(parameters, configurations.size() + 1).first->second);
     trial.parameters = parameters;
@@ -53,6 +55,7 @@ class CompareTest : public StoreTest {
   }
 
   std::int64_t sweep = 0, trials = 0;
+  std::string train, resources;  ///< of the next trials, where not the sample's
   std::map<std::string, std::size_t> configurations;
 };
 
@@ -491,6 +494,134 @@ TEST_F(CompareTest, WrongNamesGetTheNearestRightOne) {
 
 TEST_F(CompareTest, EmptySweepHasNoRows) {
   EXPECT_TRUE(compare(store, sweep).rows.empty());
+}
+
+class SeveralSweeps : public CompareTest {
+ protected:
+  /// Goes on with a new sweep.
+  std::int64_t next(const SweepRow& row = sample_sweep("second")) {
+    sweep = store.insert_sweep(row);
+    trials = 0;
+    return sweep;
+  }
+};
+
+TEST_F(SeveralSweeps, AreComparedAsOne) {
+  const std::int64_t first = sweep;
+  train = R"({"optimizer":{"name":"sgd"}})";
+  for (const std::uint64_t seed : {1, 2, 3})
+    optimizer("sgd", seed, {0.5, 0.4, 0.3, 0.11});
+  const std::int64_t second = next();
+  train = R"({"optimizer":{"name":"adamw"}})";
+  for (const std::uint64_t seed : {1, 2, 3, 4})
+    optimizer("adamw", seed, {0.4, 0.1});
+  const Comparison found = compare(store, {first, second});
+  EXPECT_EQ(found.sweeps, (std::vector<std::int64_t>{first, second}));
+  EXPECT_EQ(found.by, std::vector<std::string>{"optimizer.name"});
+  ASSERT_EQ(found.rows.size(), 2u);
+  EXPECT_EQ(found.rows[0].group[0].second.as_string(), "adamw");
+  EXPECT_EQ(found.rows[0].n, 4);
+  EXPECT_EQ(found.rows[0].trials.front(), (Id{second, 1, 0}));
+  EXPECT_EQ(found.rows[1].n, 3);
+  EXPECT_EQ(found.unit, "seed");
+}
+
+TEST_F(SeveralSweeps, ARepeatedRunCountsOnce) {
+  const std::int64_t first = sweep;
+  optimizer("sgd", 1, {0.5, 0.11});
+  optimizer("sgd", 2, {0.5, 0.11});
+  const std::int64_t second = next();
+  optimizer("sgd", 2, {0.05});
+  optimizer("sgd", 3, {0.05});
+  optimizer("adamw", 1, {0.5});
+  const Comparison found = compare(store, {first, second});
+  ASSERT_EQ(found.rows.size(), 2u);
+  EXPECT_EQ(found.rows[0].n, 3);
+  EXPECT_EQ(found.rows[0].steps_to_target.median, 100);  // of 200, 100 and 100
+  EXPECT_THAT(found.notes, Contains(StartsWith("1 trial is left out")));
+}
+
+TEST_F(SeveralSweeps, MayMakeTheRows) {
+  const std::int64_t first = sweep;
+  optimizer("sgd", 1, {0.5, 0.11});
+  const std::int64_t second = next();
+  optimizer("sgd", 2, {0.05});
+  CompareOptions options;
+  options.by = {"sweep"};
+  const Comparison found = compare(store, {first, second}, options);
+  ASSERT_EQ(found.rows.size(), 2u);
+  EXPECT_EQ(found.rows[0].group[0].second.as_int(), second);
+  // Nothing differs between them but what they are: the sweep makes the rows.
+  EXPECT_EQ(compare(store, {first, second}).by, std::vector<std::string>{"sweep"});
+}
+
+TEST_F(SeveralSweeps, DifferByWhatTheyAskFor) {
+  const std::int64_t first = sweep;
+  optimizer("sgd", 1, {0.5, 0.11});
+  const std::int64_t second = next();
+  resources = R"({"nodes":4,"ranks_per_node":1,"time_limit":60})";
+  optimizer("sgd", 1, {0.11});
+  const Comparison found = compare(store, {first, second});
+  EXPECT_EQ(found.by, std::vector<std::string>{"resources.nodes"});
+  ASSERT_EQ(found.rows.size(), 2u);
+  EXPECT_EQ(found.rows[0].group[0].second.as_int(), 4);
+  EXPECT_EQ(found.rows[1].group[0].second.as_int(), 2);
+}
+
+TEST_F(SeveralSweeps, TheFirstGivesMetricAndTarget) {
+  const std::int64_t first = sweep;
+  optimizer("sgd", 1, {0.5, 0.11});
+  SweepRow other = sample_sweep("other");
+  other.target = 0.3;
+  const std::int64_t second = next(other);
+  optimizer("adamw", 1, {0.2, 0.05});
+  const Comparison found = compare(store, {first, second});
+  EXPECT_EQ(found.target, 0.12);
+  EXPECT_THAT(found.notes, Contains(HasSubstr("sweep 2 has the target 0.3: 0.12 counts for all")));
+  other.metric = "val/loss";
+  const std::int64_t third = next(other);
+  EXPECT_THAT(compare(store, {first, third}).notes,
+              Contains(HasSubstr("has the metric val/loss of its own")));
+  EXPECT_THROW(compare(store, {first, 99}), std::invalid_argument);
+}
+
+TEST_F(CompareTest, StatisticsOtherThanTheMedian) {
+  for (const double error : {0.1, 0.2, 0.6})
+    optimizer("adamw", static_cast<std::uint64_t>(error * 10), {error});
+  for (const double error : {0.25, 0.26, 0.27})
+    optimizer("sgd", static_cast<std::uint64_t>(error * 100), {error});
+  CompareOptions options;
+  options.rank_by = RankBy::best;
+  EXPECT_EQ(compare(store, sweep, options).rows[0].best.median, 0.2);
+  options.statistic = Statistic::mean;
+  const Comparison means = compare(store, sweep, options);
+  EXPECT_EQ(means.rows[0].group[0].second.as_string(), "sgd");
+  EXPECT_NEAR(means.rows[1].best.median, 0.3, 1e-12);
+  EXPECT_THAT(means.notes, Contains(HasSubstr("ranked by the mean best")));
+  EXPECT_THAT(means.notes, Contains(HasSubstr("Student's t")));
+  options.statistic = Statistic::best;
+  const Comparison best = compare(store, sweep, options);
+  EXPECT_EQ(best.rows[0].best.median, 0.1);
+  EXPECT_TRUE(std::isnan(best.rows[0].best.low));
+  EXPECT_EQ(best.rows[1].verdict, "not tested");
+  EXPECT_EQ(best.rows[1].p, std::nullopt);
+  EXPECT_THAT(best.notes, Contains(HasSubstr("the best of 3 seeds: it says what luck can reach")));
+}
+
+TEST_F(CompareTest, RowsSayHowOftenTheyAreBetterThanTheFirst) {
+  for (const std::uint64_t seed : {1, 2, 3, 4})
+    optimizer("adamw", seed, {0.1 + 0.01 * static_cast<double>(seed)});
+  for (const std::uint64_t seed : {1, 2, 3, 4})
+    optimizer("sgd", seed, {0.125 + 0.01 * static_cast<double>(seed)});
+  CompareOptions options;
+  options.rank_by = RankBy::best;
+  const Comparison found = compare(store, sweep, options);
+  EXPECT_TRUE(std::isnan(found.rows[0].improvement.median));
+  EXPECT_DOUBLE_EQ(found.rows[1].improvement.median, 1.0 / 16);  // 0.135 is below 0.14 only
+  EXPECT_GT(found.rows[1].improvement.high, 0.06);
+  // Where larger is better, the other way round.
+  options.goal = Goal::maximize;
+  EXPECT_DOUBLE_EQ(compare(store, sweep, options).rows[1].improvement.median, 1.0 / 16);
 }
 
 }  // namespace

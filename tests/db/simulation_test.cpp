@@ -11,7 +11,10 @@
 #include <limits>
 #include <random>
 
+#include "db/analysis/bootstrap.h"
+#include "db/analysis/improvement.h"
 #include "db/analysis/rank_test.h"
+#include "db/analysis/statistic.h"
 #include "db/analysis/verdict.h"
 #include "jobspec/value.h"
 
@@ -197,6 +200,66 @@ TEST(FalsePositives, WouldBeManyWithTrialsAsUnits) {
     claimed += rank_sum_test(values[0], values[1]) <= 0.05 ? 1 : 0;
   }
   EXPECT_GT(claimed, draws / 10) << "the simulation can tell";
+}
+
+/// How many of `kDraws` samples of n values have an interval that holds what is estimated, in %.
+double coverage(int n, bool heavy, const std::function<bool(const std::vector<double>&)>& holds) {
+  Random random(20261124);
+  int held = 0;
+  for (int i = 0; i < kDraws; ++i) {
+    std::vector<double> values;
+    for (int k = 0; k < n; ++k) {
+      // Student's t with 2 degrees of freedom: infinite variance, median and mean 0.
+      const double z = random.normal();
+      values.push_back(heavy ? z / std::sqrt(-std::log(random.uniform())) : z);
+    }
+    held += holds(values) ? 1 : 0;
+  }
+  return 100.0 * held / kDraws;
+}
+
+bool around(const Estimate& e, double value) {
+  return e.low <= value && value <= e.high;
+}
+
+// Within 2 points of 95 %, or what is said of the interval elsewhere says how far it is off.
+TEST(Coverage, OfMediansAndMeansIsAsSaid) {
+  for (const bool heavy : {false, true}) {
+    for (const int n : {3, 5, 10}) {
+      const double of_median = coverage(
+          n, heavy, [](const auto& values) { return around(bootstrap_median(values), 0); });
+      const double of_mean =
+          coverage(n, heavy, [](const auto& values) { return around(student_mean(values), 0); });
+      std::cout << fmt::format("{:6} n={:2}  median {:.1f} %, mean {:.1f} %\n",
+                               heavy ? "heavy" : "normal", n, of_median, of_mean);
+      // Below 6 values the notes of a comparison say this number.
+      EXPECT_NEAR(of_median, n < 6 ? 100 * (1 - std::exp2(1 - n)) : 95, 2) << n << heavy;
+      // Without normal values it is said to be approximate.
+      EXPECT_NEAR(of_mean, 95, heavy ? 3 : 2) << n;
+    }
+  }
+}
+
+TEST(Coverage, OfTheProbabilityOfImprovementIsAsSaid) {
+  // Normal values apart by a shift: P(b < a) = Phi(shift / sqrt 2).
+  for (const double shift : {0.0, 0.7}) {
+    const double truth = 0.5 * std::erfc(-shift / 2);
+    for (const int n : {3, 5, 10}) {
+      Random random(7);
+      int held = 0;
+      for (int i = 0; i < kDraws; ++i) {
+        Block block;
+        for (int k = 0; k < n; ++k) {
+          block.a.push_back(random.normal() + shift);
+          block.b.push_back(random.normal());
+        }
+        held += around(probability_of_improvement({block}), truth) ? 1 : 0;
+      }
+      const double share = 100.0 * held / kDraws;
+      std::cout << fmt::format("improvement {:.2f} n={:2}  {:.1f} %\n", truth, n, share);
+      EXPECT_GE(share, n == 3 && shift == 0 ? 88 : 93) << n;  // 90 % of 3 values each, as said
+    }
+  }
 }
 
 }  // namespace

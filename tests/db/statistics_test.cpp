@@ -12,8 +12,10 @@
 #include <sstream>
 
 #include "db/analysis/bootstrap.h"
+#include "db/analysis/improvement.h"
 #include "db/analysis/profile.h"
 #include "db/analysis/rank_test.h"
+#include "db/analysis/statistic.h"
 
 namespace thalweg::db::analysis {
 namespace {
@@ -364,6 +366,54 @@ TEST(Profile, AHeldOutWorkloadOnlyConfirms) {
   // takes more than 4 times the best.
   const Times times = competition_times({{1, 1, 1}, {1, 1, kInfinity}, {5, 1, 1}}, {{2, 1}});
   EXPECT_EQ(times, (Times{{1, 1}, {1, kInfinity}, {kInfinity, 1}}));
+}
+
+TEST(Statistic, MeansHaveStudentsInterval) {
+  // t at 97.5 % with 4 degrees of freedom is 2.7764451 (Student's table).
+  const Estimate five = student_mean({1, 2, 3, 4, 5});
+  EXPECT_EQ(five.median, 3);
+  EXPECT_NEAR(five.high - 3, 2.7764451052 * std::sqrt(2.5 / 5), 1e-9);
+  EXPECT_NEAR(3 - five.low, five.high - 3, 1e-12);
+  const Estimate four = estimate(Statistic::mean, {0.31, 0.12, std::nan(""), 0.95, 0.44});
+  EXPECT_NEAR(four.low, -0.11020162758948293, 1e-12);  // SciPy 1.10
+  EXPECT_NEAR(four.high, 1.0202016275894827, 1e-12);
+  EXPECT_TRUE(std::isnan(student_mean({2}).low));
+  EXPECT_EQ(estimate(Statistic::mean, {1, kInfinity}).median, kInfinity);
+  EXPECT_TRUE(std::isnan(estimate(Statistic::mean, {1, kInfinity}).low));
+  EXPECT_TRUE(std::isnan(estimate(Statistic::mean, {}).median));
+}
+
+TEST(Statistic, TheBestDependsOnTheGoal) {
+  EXPECT_EQ(estimate(Statistic::best, {3, 1, 2}).median, 1);
+  EXPECT_EQ(estimate(Statistic::best, {3, 1, 2}, true).median, 3);
+  EXPECT_EQ(point_estimate(Statistic::best, {3, std::nan(""), 2}, true), 3);
+  EXPECT_TRUE(std::isnan(point_estimate(Statistic::best, {}, true)));
+  for (const Statistic each : {Statistic::median, Statistic::mean, Statistic::best})
+    EXPECT_EQ(find_statistic(name_of(each)), each);
+  EXPECT_EQ(find_statistic("mode"), std::nullopt);
+}
+
+void expect_improvement(const std::vector<Block>& blocks, double p, double low, double high) {
+  const Estimate found = probability_of_improvement(blocks);
+  EXPECT_NEAR(found.median, p, 1e-12);
+  EXPECT_NEAR(found.low, low, 1e-6);
+  EXPECT_NEAR(found.high, high, 1e-6);
+}
+
+TEST(Improvement, IsTheShareOfPairsWithNewcombesInterval) {
+  // Intervals by SciPy's root finder over the formula.
+  expect_improvement({{{5, 6, 7, 8}, {1, 2, 6.5, 3}}}, 0.875, 0.4528270570, 0.9811701332);
+  expect_improvement({{{1, 2, 3}, {2, 3}}, {{10, 20}, {15}}}, 0.375, 0.1015489224, 0.7662011720);
+  EXPECT_TRUE(std::isnan(probability_of_improvement({}).median));
+  EXPECT_TRUE(std::isnan(probability_of_improvement({{{1}, {}}}).median));
+}
+
+TEST(Improvement, OfSinglePairsHasWilsonsInterval) {
+  std::vector<Block> blocks(8, Block{{1}, {0}});
+  blocks.resize(10, Block{{0}, {1}});
+  expect_improvement(blocks, 0.8, 0.4901624715, 0.9433178485);  // Wilson's of 8 in 10
+  const double z = 1.959963984540054;
+  expect_improvement(std::vector<Block>(5, Block{{1}, {0}}), 1, 5 / (5 + z * z), 1);
 }
 
 }  // namespace

@@ -191,7 +191,9 @@ const std::map<std::string, Names> kOnlyIn = {
     {"nccl", {"engine/gpu/"}},
     {"yaml-cpp", {"jobspec/"}},
     {"CLI/", {"base/", "cli/", "daemon/"}},
-    {"boost/", {"daemon/"}},
+    {"boost/asio", {"daemon/"}},
+    {"boost/beast", {"daemon/"}},
+    {"boost/math", {"db/analysis/"}},
 };
 
 const Names kRooms = {"base", "jobspec", "db", "engine", "daemon", "cli"};
