@@ -168,6 +168,7 @@ class Group {
   std::unique_ptr<Memory> allocate(std::size_t bytes);
 
  private:
+  friend class Mailbox;
   struct Impl;
   explicit Group(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
