@@ -173,7 +173,7 @@ void GradientPath::run(const StepInput& input, StepOutcome& outcome) {
       can_measure_noise(p_, sum_) && !input.draw_labels && set.step % p_.noise_every == 0;
   if (set.measures) set.small_batch = set.step / p_.noise_every % p_.sharding.small_batches();
   const Stopwatch watch;
-  if (p_.emulation != nullptr && p_.emulation->pauses_at(p_.group.rank(), set.step))
+  if (p_.emulation != nullptr && p_.emulation->pauses_at(p_.rank_to_emulate(), set.step))
     std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(p_.emulation->pause_ms));
   if (!held_) begin_sums();
   if (meeting_) meeting_->reset();
@@ -243,8 +243,8 @@ void GradientPath::run_shard(int shard, Executor& executor, const StepInput& inp
   const int micro_batches = p_.sharding.micro_batches;
   const Pace pace(p_.emulation == nullptr
                       ? 1
-                      : pass_factor(*p_.emulation, p_.seed, p_.group.rank(), input.context.step,
-                                    p_.sharding.first + shard));
+                      : pass_factor(*p_.emulation, p_.seed, p_.rank_to_emulate(),
+                                    input.context.step, p_.sharding.first + shard));
   ShardRunner::Task task;
   task.sums = computed().work[static_cast<std::size_t>(shard)];
   task.number = static_cast<std::size_t>(shard * micro_batches);

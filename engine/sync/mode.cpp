@@ -20,7 +20,7 @@ namespace {
 
 const jobspec::Table<SyncRow>& table() {
   static const jobspec::Table<SyncRow> rows(
-      "mode", {synchronous_row(), lag_row(), local_row(), adasum_row()});
+      "mode", {synchronous_row(), lag_row(), local_row(), async_row(), adasum_row()});
   return rows;
 }
 
@@ -49,6 +49,7 @@ SyncFacts facts_of(const SyncParts& parts) {
   facts.observes_curvature = parts.optimizer.observes_curvature();
   facts.evaluates_elsewhere = parts.optimizer.evaluates_elsewhere();
   facts.elementwise = is_elementwise(parts.optimizer, parts.model.parameters().size());
+  facts.keeps_scalars = parts.optimizer.own() > 0 || parts.optimizer.scalars() > 0;
   return facts;
 }
 

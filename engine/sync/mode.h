@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/comm/group.h"
@@ -42,6 +44,14 @@ struct Sharding {
   }
 };
 
+/// A gradient that a server has taken.
+struct Arrival {
+  int server = 0;  ///< rank
+  int worker = 0;
+  std::int64_t step = 0;       ///< of the worker
+  std::int64_t staleness = 0;  ///< other updates since the worker's weights were sent
+};
+
 /// What a mode joins. The references must outlive it.
 struct SyncParts {
   const Model& model;
@@ -58,6 +68,11 @@ struct SyncParts {
   const BatchForm* batches = nullptr;
   std::int64_t total_steps = 0;          ///< of the trial; 0: not known
   const Emulation* emulation = nullptr;  ///< null: ranks are as fast as they are
+  int emulated_rank = -1;                ///< whose slowness counts; -1: the group's own rank
+  /// Told of every update that a server makes, by its thread; null: nobody.
+  std::function<void(const Arrival& arrival)> on_arrival{};
+
+  int rank_to_emulate() const { return emulated_rank < 0 ? group.rank() : emulated_rank; }
 };
 
 /// What decides whether a mode can work, known before anything is allocated.
@@ -75,6 +90,7 @@ struct SyncFacts {
   bool observes_curvature = false;   ///< Optimizer::observes_curvature
   bool evaluates_elsewhere = false;  ///< Optimizer::evaluates_elsewhere
   bool elementwise = true;           ///< all that the optimizer does is (is_elementwise)
+  bool keeps_scalars = false;        ///< Optimizer::own or scalars
 };
 
 /// This rank's part of the global batch, its shards side by side.
@@ -138,6 +154,17 @@ class SyncMode {
     nothing.here = false;
     return nothing;
   }
+  /// Where ranks are at steps of their own: each waits here for all others, and then has the same
+  /// weights as they. Before anything that all ranks do together. What is here then ends the run:
+  /// it was found out after step() had returned. Collective.
+  virtual StepOutcome meet() {
+    StepOutcome nothing;
+    nothing.here = false;
+    return nothing;
+  }
+  /// What the mode has measured since it was asked last, by the metric's name. After meet();
+  /// collective.
+  virtual std::vector<std::pair<const char*, double>> measured() { return {}; }
   /// The weights to validate (Replica::evaluated), where the device wants them.
   virtual const float* evaluated() = 0;
   /// The weights that checkpoints hold, in the device's memory: the replica's, or their mean where
@@ -200,6 +227,7 @@ struct SyncRow {
 SyncRow synchronous_row();
 SyncRow lag_row();
 SyncRow local_row();
+SyncRow async_row();
 SyncRow adasum_row();
 
 }  // namespace thalweg::engine

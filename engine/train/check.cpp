@@ -322,6 +322,7 @@ class Checker::Visit {
     if (compiled_->model) facts.touches_all = compiled_->model->touches_all();
     facts.observes_curvature = optimizer_->observes_curvature();
     facts.evaluates_elsewhere = optimizer_->evaluates_elsewhere();
+    facts.keeps_scalars = optimizer_->own() > 0 || optimizer_->scalars() > 0;
     if (compiled_->model)
       facts.elementwise = is_elementwise(*optimizer_, compiled_->model->parameters().size());
     factory_.require_sync(facts);
@@ -373,6 +374,7 @@ class Checker::Visit {
     facts.several_steps = report.length.total_steps > 1;
     facts.checkpoints = !make_plan(settings_, report.training).checkpoint.never();
     const std::string mode = config_.find("sync.mode")->to_text();
+    facts.stale = mode == "async";
     const Value* const compress = config_.find("sync.compress");
     const std::string kind = compress == nullptr ? "none" : compress->to_text();
     const bool plain_mean = mode == "sync" && kind != "powersgd" && kind != "top-k";

@@ -22,6 +22,10 @@ bool noise(const RunFacts& facts) {
   return facts.measures_noise;
 }
 
+bool stale(const RunFacts& facts) {
+  return facts.stale;
+}
+
 bool checkpoints(const RunFacts& facts) {
   return facts.checkpoints;
 }
@@ -31,6 +35,7 @@ bool energy(const RunFacts& facts) {
 }
 
 const std::vector<Row>& own_rows() {
+  constexpr const char* kAsync = "sync.mode async";
   constexpr const char* kRanks = "several ranks";
   constexpr const char* kNoise = "noise.every above 0, several shards";
   static const std::vector<Row> rows{
@@ -80,6 +85,13 @@ const std::vector<Row>& own_rows() {
        noise},
       {{metric::noise_trace, "variance of a sample's gradient", "", kNoise, false}, noise},
       {{metric::noise_squared_norm, "squared norm of the true gradient", "", kNoise, false}, noise},
+      {{metric::staleness_mean,
+        "updates that others made to weights between their being sent and their gradient's arrival",
+        "updates", kAsync, false},
+       stale},
+      {{metric::staleness_p50, "median of the same", "updates", kAsync, false}, stale},
+      {{metric::staleness_p99, "99th percentile of the same", "updates", kAsync, false}, stale},
+      {{metric::staleness_max, "largest of the same", "updates", kAsync, false}, stale},
   };
   return rows;
 }

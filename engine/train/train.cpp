@@ -115,6 +115,8 @@ void report_validation(Attempt& a, std::optional<double> train_loss) {
   if (tests && !a.samples.test.empty())
     text += add_metrics(metric::test, judge(a.samples.test), a.step, metrics);
   a.spent.validation += whole.ms() / 1000;
+  for (const auto& [name, value] : a.mode->measured())
+    metrics.push_back({name, a.step, value});
   for (const std::vector<MetricPoint>& more : {spent_points(a), report_ranks(a)})
     metrics.insert(metrics.end(), more.begin(), more.end());
   a.record.metrics(metrics);
@@ -274,6 +276,8 @@ Outcome train(Attempt& a) {
         outcome = std::move(settled);
       }
     }
+    if (stopping || may_judge || may_save || compares)
+      if (const StepOutcome met = a.mode->meet(); met.here) return diverged(a, met, loader);
     if (compares) compare_replicas(a);
     a.interval.add_time(data_ms, whole.ms());
     a.rank_times.add_data(data_ms);

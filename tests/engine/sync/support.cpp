@@ -114,6 +114,10 @@ Trained train_rank(const Case& c, comm::Group& group, int threads, bool stop) {
     result.not_finite = outcome.not_finite;
     result.not_finite_step = step;
   }
+  if (const StepOutcome met = mode->meet(); met.here && result.not_finite_step < 0) {
+    result.not_finite = met.not_finite;
+    result.not_finite_step = c.steps;
+  }
   result.parameters = rank.plain_parameters();
   result.running = rank.replica->running.read();
   return result;

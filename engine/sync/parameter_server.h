@@ -1,0 +1,122 @@
+// A rank's part of the weights, of which it alone makes the updates: a parameter server.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "engine/comm/mailbox.h"
+#include "engine/sync/mode.h"
+
+namespace thalweg::engine {
+
+/// Whole parameters that lie side by side in the flat memory.
+struct ParameterRange {
+  int first = 0, end = 0;  ///< numbers of parameters
+  std::size_t begin = 0, count = 0;
+};
+
+/// Which parameters each of `servers` servers has: as even as whole parameters allow, perhaps none.
+std::vector<ParameterRange> share_parameters(const std::vector<ParameterInfo>& infos, int servers);
+
+/// What travels before a gradient.
+struct PushHeader {
+  std::int64_t step = 0;
+  double lr = 0;
+  double momentum = 0;  ///< NaN: none is scheduled
+  std::int64_t samples = 1;
+  double loss = 0;  ///< mean over the samples
+  std::int32_t not_finite =
+      0;                  ///< 0: nothing; n > 0: the gradient of parameter n - 1; -1: the loss
+  std::int32_t stop = 0;  ///< the worker was asked to stop
+  std::int32_t last = 0;  ///< no gradient: the worker waits for all others
+  std::int32_t padding = 0;
+};
+
+/// What travels before the weights that answer it. Every rank gets the same from rank 0.
+struct AnswerHeader {
+  std::int64_t end_step = INT64_MAX;  ///< all workers end after this step
+  std::int32_t not_finite = 0;        ///< why; as in PushHeader
+  std::int32_t stop = 0;              ///< or because some worker was asked to
+};
+
+struct ServerOptions {
+  bool damps = false;         ///< the learning rate of an update is divided by its staleness
+  std::int64_t max_lead = 0;  ///< steps that a worker may be ahead of the slowest one; 0: any
+};
+
+/// Takes each gradient as it arrives with a whole step of the optimizer and answers with the new
+/// weights. Every rank is a worker of every server. Not thread-safe.
+class ParameterServer {
+ public:
+  /// The parts and the mailbox must outlive it.
+  ParameterServer(const SyncParts& parts, comm::Mailbox& mailbox, ParameterRange range,
+                  const ServerOptions& options);
+
+  /// From now on pushes are taken; all workers have the weights of the replica, which the server
+  /// takes over, and make step `step` next. `updates` have been made.
+  void open(std::int64_t step, std::int64_t updates);
+  /// What has arrived, as far as it goes.
+  void serve();
+  /// All workers have sent their last push.
+  bool closed() const;
+  void write_weights();  ///< to the replica
+
+  /// This rank's own push: no message. The gradient is spent. Answered when answered() says so;
+  /// then the weights are in the replica.
+  void push(const PushHeader& header, float* gradient);
+  bool answered() const { return !own().busy; }
+
+  std::int64_t updates() const { return updates_; }
+  const AnswerHeader& end() const { return end_; }
+  double loss() const;  ///< mean over the newest of all workers, each by its samples
+  /// By staleness, the last one for all above; since they were asked last.
+  std::vector<std::int64_t> take_staleness();
+  double take_ms() { return std::exchange(ms_, 0); }  ///< spent on updates since
+
+  static constexpr std::uint32_t kPush = 1, kGradient = 2, kAnswer = 3, kWeights = 4;  ///< tags
+
+ private:
+  struct Worker {
+    int rank = 0;
+    bool busy = false;     ///< it waits for an answer
+    bool applied = false;  ///< its gradient is in the weights, the answer is withheld
+    bool closed = true;
+    PushHeader header;
+    AnswerHeader answer;
+    std::int64_t step = -1;  ///< of its newest gradient
+    double loss = 0;         ///< that came with it
+    std::int64_t samples = 0;
+    std::int64_t seen = 0;  ///< updates in the weights that it was sent
+    FlatVector memory;      ///< for its gradients
+    float* gradient = nullptr;
+    std::vector<float> weights;  ///< on their way to it
+    std::unique_ptr<comm::Request> heard, gradient_heard, told, weights_told;
+    bool has_header = false;
+  };
+  Worker& own() { return workers_[static_cast<std::size_t>(p_.group.rank())]; }
+  const Worker& own() const { return workers_[static_cast<std::size_t>(p_.group.rank())]; }
+  void listen(Worker& worker);
+  void look_at(Worker& worker);
+  void apply(Worker& worker);
+  void note_end(const PushHeader& header);
+  bool may_go_on(const Worker& worker) const;
+  void answer(Worker& worker);
+
+  SyncParts p_;
+  comm::Mailbox& mailbox_;
+  ParameterRange range_;
+  ServerOptions o_;
+  FlatVector weights_;
+  std::vector<Worker> workers_;
+  std::size_t turn_ = 0;
+  std::int64_t updates_ = 0;
+  std::int64_t newest_step_ = -1;  ///< of any worker
+  AnswerHeader end_;
+  std::vector<std::int64_t> staleness_;
+  double ms_ = 0;
+};
+
+}  // namespace thalweg::engine

@@ -1,0 +1,357 @@
+// The mode async against a replay of the order in which gradients arrived: servers one update after
+// another, workers from the weights that they were sent.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <mutex>
+
+#include "engine/sync/emulate.h"
+#include "engine/sync/gradient_path.h"
+#include "engine/sync/parameter_server.h"
+#include "tests/engine/sync/support.h"
+
+namespace thalweg::engine {
+namespace {
+
+using jobspec::Map;
+using test::Case;
+using test::on_ranks;
+using test::TestRank;
+using test::Trained;
+using testing::HasSubstr;
+
+Case async(const char* optimizer, int steps = 12) {
+  Case c = test::batch_norm_and_dropout();
+  c.optimizer = Map{{"name", optimizer}};
+  c.sync = Map{{"mode", "async"}};
+  c.steps = steps;
+  c.noise_every = 0;
+  return c;
+}
+
+/// What the servers were told, each in its order.
+using Arrivals = std::vector<std::vector<Arrival>>;
+
+struct Trace {
+  Arrivals arrivals;
+  std::vector<std::vector<float>> parameters;  ///< of each rank
+  std::vector<std::pair<const char*, double>> measured;
+};
+
+Trace run(const Case& c, int ranks) {
+  Trace result;
+  result.arrivals.resize(static_cast<std::size_t>(ranks));
+  result.parameters.resize(static_cast<std::size_t>(ranks));
+  on_ranks(ranks, [&](comm::Group& group) {
+    TestRank here(c, group, 1);
+    SyncParts parts = here.parts();
+    const auto rank = static_cast<std::size_t>(group.rank());
+    parts.on_arrival = [&](const Arrival& a) { result.arrivals[rank].push_back(a); };
+    const auto mode = make_sync_mode(c.sync, parts);
+    for (int step = 0; step < c.steps; ++step)
+      EXPECT_TRUE(mode->step(here.input(step)).here);
+    EXPECT_FALSE(mode->meet().here);
+    result.parameters[rank] = here.plain_parameters();
+    const auto measured = mode->measured();
+    if (rank == 0) result.measured = measured;
+  });
+  return result;
+}
+
+/// A rank of several, alone: the gradient of its next step at the weights that it has.
+struct Worker {
+  Worker(const Case& c, comm::Group& group, int rank, int ranks) : here(c, group, 1) {
+    Sharding& s = here.sharding;
+    const int batch = s.shard_batch();
+    s.first = comm::Group::first_shard(rank, ranks, c.shards);
+    s.end = comm::Group::first_shard(rank + 1, ranks, c.shards);
+    input_sharding = s;
+    s.shards = s.mine();
+    s.global_batch = s.mine() * batch;
+    path = std::make_unique<GradientPath>(here.parts(), SyncOptions{},
+                                          1.0f / static_cast<float>(s.global_batch));
+  }
+  void compute() {
+    StepOutcome outcome;
+    path->run(here.input(step), outcome);
+    path->wait_for_all();
+    path->finish(outcome);
+    ++step;
+    waits_for = -1;  // all servers
+  }
+  TestRank here;
+  Sharding input_sharding;
+  std::unique_ptr<GradientPath> path;
+  int step = 0;
+  int waits_for = 0;
+  std::vector<bool> answered;  ///< by server
+};
+
+/// In the recorded orders; the servers' optimizer states are those of rank 0's replica.
+std::vector<float> replay(const Case& c, const Arrivals& arrivals, bool damps) {
+  const int ranks = static_cast<int>(arrivals.size());
+  std::vector<float> result;
+  on_ranks(1, [&](comm::Group& group) {
+    TestRank servers(c, group, 1);
+    std::vector<std::unique_ptr<Worker>> workers;
+    for (int rank = 0; rank < ranks; ++rank)
+      workers.push_back(std::make_unique<Worker>(c, group, rank, ranks));
+    const std::vector<ParameterInfo>& infos = servers.model->parameters();
+    const std::vector<ParameterRange> ranges = share_parameters(infos, ranks);
+    for (const auto& worker : workers) {
+      worker->compute();
+      worker->answered.assign(static_cast<std::size_t>(ranks), false);
+    }
+    std::vector<std::size_t> next(arrivals.size());
+    std::vector<std::vector<std::size_t>> seen(arrivals.size(),
+                                               std::vector<std::size_t>(arrivals.size()));
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (std::size_t s = 0; s < arrivals.size(); ++s) {
+        if (next[s] == arrivals[s].size()) continue;
+        const Arrival& a = arrivals[s][next[s]];
+        const auto w = static_cast<std::size_t>(a.worker);
+        Worker& worker = *workers[w];
+        if (a.step != worker.step - 1 || worker.answered[s]) continue;  // not computed yet
+        EXPECT_EQ(a.staleness, static_cast<std::int64_t>(next[s] - seen[s][w]));
+        StepContext context{static_cast<std::int64_t>(next[s]), c.lr};
+        if (damps && a.staleness > 1) context.lr /= static_cast<double>(a.staleness);
+        context.samples = worker.here.sharding.global_batch;
+        const OptimizerMemory<float> memory = servers.replica->memory(worker.path->gradient());
+        const ParameterRange& range = ranges[s];
+        for (int n = range.first; n < range.end; ++n) {
+          const ParameterInfo& info = infos[static_cast<std::size_t>(n)];
+          servers.optimizer->update(context, {n, info.offset, info.count}, memory);
+        }
+        seen[s][w] = ++next[s];
+        std::copy_n(servers.replica->parameters.floats() + range.begin, range.count,
+                    worker.here.replica->parameters.floats() + range.begin);
+        worker.answered[s] = true;
+        moved = true;
+        if (std::count(worker.answered.begin(), worker.answered.end(), true) < ranks) continue;
+        worker.answered.assign(static_cast<std::size_t>(ranks), false);
+        if (worker.step < c.steps)
+          worker.compute();
+        else
+          ++worker.step;
+      }
+    }
+    for (std::size_t s = 0; s < arrivals.size(); ++s)
+      EXPECT_EQ(next[s], arrivals[s].size()) << "all of the order is used";
+    result = servers.plain_parameters();
+  });
+  return result;
+}
+
+TEST(Async, OnOneRankIsSynchronous) {
+  for (const char* optimizer : {"sgd", "momentum", "adam", "lamb"}) {
+    Case plain = async(optimizer);
+    plain.sync = Map{};
+    EXPECT_EQ(test::train(async(optimizer), 1, 2)[0], test::train(plain, 1, 2)[0]) << optimizer;
+  }
+}
+
+TEST(Async, IsTheReplayOfItsArrivals) {
+  for (const char* optimizer : {"momentum", "adam", "lamb"})
+    for (const int ranks : {2, 3, 4}) {
+      const Case c = async(optimizer);
+      const Trace found = run(c, ranks);
+      for (const auto& order : found.arrivals)
+        ASSERT_EQ(order.size(), static_cast<std::size_t>(ranks * c.steps)) << "each taken once";
+      for (const auto& parameters : found.parameters)
+        EXPECT_EQ(parameters, found.parameters[0]) << "all have the same after they have met";
+      EXPECT_EQ(found.parameters[0], replay(c, found.arrivals, false)) << optimizer << " " << ranks;
+    }
+}
+
+TEST(Async, DividesTheRateByTheStaleness) {
+  Case c = async("sgd");
+  c.sync.set("staleness_damping", "inverse");
+  const Trace found = run(c, 4);
+  EXPECT_EQ(found.parameters[0], replay(c, found.arrivals, true));
+  bool stale = false;
+  for (const Arrival& a : found.arrivals[0])
+    stale = stale || a.staleness > 1;
+  ASSERT_TRUE(stale);
+  EXPECT_NE(found.parameters[0], replay(c, found.arrivals, false));
+}
+
+TEST(Async, MeasuresStaleness) {
+  const Case c = async("sgd", 40);
+  const Trace found = run(c, 4);
+  double sum = 0, largest = 0, count = 0;
+  for (const auto& order : found.arrivals)
+    for (const Arrival& a : order) {
+      sum += static_cast<double>(a.staleness);
+      largest = std::max(largest, static_cast<double>(a.staleness));
+      ++count;
+    }
+  ASSERT_EQ(found.measured.size(), 4u);
+  EXPECT_DOUBLE_EQ(found.measured[0].second, sum / count);
+  EXPECT_EQ(found.measured[3].second, largest);
+  EXPECT_LE(found.measured[1].second, found.measured[2].second);
+  // Each worker's gradient is as stale as there are others, less what the beginning and waits take.
+  EXPECT_GT(sum / count, 1);
+  EXPECT_LT(sum / count, 4);
+}
+
+/// How many steps a gradient that arrived was ahead of the slowest worker's newest one.
+std::int64_t largest_lead(const Arrivals& arrivals) {
+  std::int64_t lead = 0;
+  for (const auto& order : arrivals) {
+    std::vector<std::int64_t> steps(arrivals.size(), -1);
+    for (const Arrival& a : order) {
+      steps[static_cast<std::size_t>(a.worker)] = a.step;
+      lead = std::max(lead, a.step - *std::min_element(steps.begin(), steps.end()));
+    }
+  }
+  return lead;
+}
+
+// Rank 1 takes 50 times as long; nobody may be further ahead than is allowed. A gradient may
+// arrive, its answer waits.
+TEST(Async, TheFastWaitForTheSlowestAtMostSoLong) {
+  Emulation emulation;
+  emulation.slowdown = {1, 50, 1};
+  Case c = async("sgd", 30);
+  c.emulation = &emulation;
+  for (const int lead : {1, 3}) {
+    c.sync.set("max_lead", lead);
+    const Trace found = run(c, 3);
+    EXPECT_LE(largest_lead(found.arrivals), lead + 1);
+    for (const auto& order : found.arrivals)
+      EXPECT_EQ(order.size(), 90u);
+  }
+  c.sync.set("max_lead", 0);
+  EXPECT_GT(largest_lead(run(c, 3).arrivals), 4);
+}
+
+TEST(Async, AllRanksStopAfterTheSameStep) {
+  const Case c = async("sgd", 20);
+  std::vector<std::int64_t> ends(3, -1);
+  on_ranks(3, [&](comm::Group& group) {
+    TestRank here(c, group, 1);
+    const auto mode = make_sync_mode(c.sync, here.parts());
+    for (int step = 0; step < c.steps; ++step) {
+      StepInput input = here.input(step);
+      input.stop = group.rank() == 2 && step == 5;
+      if (!mode->step(input).stop) continue;
+      mode->meet();
+      ends[static_cast<std::size_t>(group.rank())] = step;
+      return;
+    }
+  });
+  EXPECT_GE(ends[0], 5);
+  EXPECT_LT(ends[0], c.steps);
+  EXPECT_EQ(ends, std::vector<std::int64_t>(3, ends[0]));
+}
+
+TEST(Async, AllRanksHearOfWhatIsNotFinite) {
+  for (const int from : {4, 11}) {  // 11: in the last step
+    Case c = async("sgd");
+    c.poisoned_from = from;
+    c.poisoned = 20;  // of the last rank
+    const auto trained = test::train(c, 3, 1);
+    for (const Trained& rank : trained) {
+      EXPECT_EQ(rank.not_finite_step, trained[0].not_finite_step);
+      EXPECT_GE(rank.not_finite_step, from);
+      for (const float weight : rank.parameters)
+        ASSERT_TRUE(std::isfinite(weight)) << "it was not taken";
+    }
+  }
+}
+
+TEST(Async, GoesOnFromItsStates) {
+  const Case c = async("adam", 8);
+  for (const int later_ranks : {2, 3}) {
+    std::vector<float> weights;
+    std::vector<std::vector<float>> states;
+    double updates = 0;
+    on_ranks(2, [&](comm::Group& group) {
+      TestRank here(c, group, 1);
+      const auto mode = make_sync_mode(c.sync, here.parts());
+      for (int step = 0; step < c.steps; ++step)
+        mode->step(here.input(step));
+      mode->meet();
+      mode->parameters();
+      if (group.rank() != 0) return;
+      weights = here.replica->parameters.read();
+      for (const FlatVector& state : here.replica->states)
+        states.push_back(state.read());
+      updates = mode->states().at(0).doubles[0];
+    });
+    EXPECT_EQ(updates, 16);
+    std::vector<std::vector<float>> after(static_cast<std::size_t>(later_ranks));
+    on_ranks(later_ranks, [&](comm::Group& group) {
+      TestRank here(c, group, 1);
+      const auto mode = make_sync_mode(c.sync, here.parts());
+      here.replica->parameters.write(weights.data());
+      for (std::size_t i = 0; i < states.size(); ++i)
+        here.replica->states[i].write(states[i].data());
+      mode->states().at(0).doubles[0] = updates;
+      EXPECT_TRUE(std::isfinite(mode->step(here.input(8)).loss));
+      mode->meet();
+      EXPECT_EQ(mode->states().at(0).doubles[0], updates + later_ranks);
+      after[static_cast<std::size_t>(group.rank())] = here.plain_parameters();
+    });
+    for (const auto& rank : after)
+      EXPECT_EQ(rank, after[0]);
+  }
+}
+
+TEST(Async, SharesWholeParameters) {
+  std::vector<ParameterInfo> infos;
+  std::size_t offset = 0;
+  for (const std::size_t count : {100, 10, 10, 300, 5}) {
+    ParameterInfo info;
+    info.offset = offset;
+    info.count = count;
+    offset += count;
+    infos.push_back(info);
+  }
+  for (int servers = 1; servers <= 8; ++servers) {
+    const auto ranges = share_parameters(infos, servers);
+    ASSERT_EQ(ranges.size(), static_cast<std::size_t>(servers));
+    int next = 0;
+    std::size_t sum = 0;
+    for (const ParameterRange& range : ranges) {
+      EXPECT_EQ(range.first, next);
+      next = range.end;
+      if (range.count > 0) {
+        EXPECT_EQ(range.begin, infos[static_cast<std::size_t>(range.first)].offset);
+      }
+      sum += range.count;
+    }
+    EXPECT_EQ(next, 5);
+    EXPECT_EQ(sum, offset);
+  }
+  EXPECT_EQ(share_parameters(infos, 2)[0].count, 120u);
+}
+
+TEST(Async, SaysWhatItCannotDo) {
+  const auto refusal = [](const auto& change, Map sync = {{"mode", "async"}}) -> std::string {
+    SyncFacts facts;
+    change(facts);
+    try {
+      require_sync(sync, facts);
+      return "";
+    } catch (const std::invalid_argument& e) {
+      return e.what();
+    }
+  };
+  const auto nothing = [](SyncFacts&) {};
+  EXPECT_EQ(refusal(nothing), "");
+  EXPECT_THAT(refusal(nothing, {{"mode", "async"}, {"compress", "bf16"}}), HasSubstr("compress"));
+  EXPECT_THAT(refusal(nothing, {{"mode", "async"}, {"compare_every", 5}}), HasSubstr("compare"));
+  EXPECT_THAT(refusal([](SyncFacts& f) { f.joins_shards = true; }), HasSubstr("sync_batch_norm"));
+  EXPECT_THAT(refusal([](SyncFacts& f) { f.observes_curvature = true; }), HasSubstr("curvature"));
+  EXPECT_THAT(refusal([](SyncFacts& f) { f.keeps_scalars = true; }), HasSubstr("numbers"));
+  EXPECT_THAT(refusal([](SyncFacts& f) { f.on_gpu = true; }), HasSubstr("GPU"));
+  EXPECT_THAT(refusal([](SyncFacts& f) { f.touches_all = false; }), HasSubstr("leave parameters"));
+}
+
+}  // namespace
+}  // namespace thalweg::engine
