@@ -52,6 +52,8 @@ const std::vector<Rule>& rules() {
        advise_sync_mode},
       {"lag", "Do rate and momentum suit the lag?",
        "Roots of the delayed quadratic; arXiv:1605.09774; arXiv:1810.01993", advise_lag},
+      {"asynchrony", "Does the momentum suit asynchronous workers?",
+       "Mitliagkas et al., arXiv:1605.09774; Kurth et al., arXiv:1708.05256", advise_asynchrony},
       {"transport", "Do messages take the fast network?",
        "NERSC distributed-training guidelines: no gRPC on HPC", advise_transport},
       {"parameter_servers", "How many parameter servers would do?",

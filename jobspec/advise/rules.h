@@ -31,6 +31,7 @@ std::vector<Finding> advise_decay(const Study& study);
 // sync.cpp: how ranks work together
 std::vector<Finding> advise_sync_mode(const Study& study);
 std::vector<Finding> advise_lag(const Study& study);
+std::vector<Finding> advise_asynchrony(const Study& study);
 std::vector<Finding> advise_transport(const Study& study);
 std::vector<Finding> advise_parameter_servers(const Study& study);
 // nodes.cpp

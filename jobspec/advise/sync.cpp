@@ -87,6 +87,37 @@ std::vector<Finding> advise_lag(const Study& study) {
   });
 }
 
+std::vector<Finding> advise_asynchrony(const Study& study) {
+  return of_each(study, [&](const Configuration& c) -> std::optional<Finding> {
+    if (mode_of(c) != "async" || c.ranks < 2) return std::nullopt;
+    const double momentum = std::max(c.number("optimizer.momentum"), c.number("optimizer.beta1"));
+    const double brought = implicit_momentum(static_cast<int>(c.ranks));
+    Finding finding;
+    finding.basis = Basis::published;
+    finding.numbers = {{"workers", plain(c.ranks)},
+                       {"momentum", plain(momentum)},
+                       {"momentum that asynchrony brings", fmt::format("{:.3f}", brought)},
+                       {"updates in a step", plain(c.ranks)}};
+    finding.text = fmt::format("{} asynchronous workers bring a momentum of {:.2g} of themselves",
+                               plain(c.ranks), brought);
+    // Together they span more updates than this momentum does alone.
+    constexpr double high = 0.9;
+    if (momentum >= high) {
+      finding.verdict = Verdict::warning;
+      finding.text += fmt::format(
+          ", and momentum {} adds to it: lower it (0 to 0.7 was best where it was tuned), or draw "
+          "it as a parameter",
+          plain(momentum));
+    } else {
+      finding.verdict = Verdict::advice;
+      finding.text +=
+          "; every update is a whole step of the learning rate, on a worker's part of "
+          "the batch";
+    }
+    return finding;
+  });
+}
+
 std::vector<Finding> advise_transport(const Study& study) {
   const bool across = std::any_of(study.configurations.begin(), study.configurations.end(),
                                   [](const Configuration& c) { return c.resources.nodes > 1; });

@@ -130,6 +130,25 @@ TEST(Examples, LargerBatchesReachTheTargetInFewerStepsAndMoreSamples) {
   EXPECT_LT(ended["rows"][0][0].get<int>(), 10'000);
 }
 
+/// Mitliagkas et al. 2016: asynchronous workers act like momentum: good where there is none, too
+/// much of it beside 0.9.
+TEST(Examples, AsynchronousWorkersBringMomentum) {
+  SweepHome home;
+  fs::copy(kExamples, home.folder(), fs::copy_options::recursive);
+  const Outcome outcome = home.thalweg({"run", "asynchronous.yaml"}, milliseconds(240000));
+  ASSERT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+  std::map<std::pair<std::string, double>, double> accuracy;  // by mode and momentum
+  const auto comparison = home.json({"compare", "1"});
+  for (const auto& row : comparison["rows"])
+    accuracy[{row["group"]["sync.mode"].get<std::string>(),
+              row["group"]["optimizer.momentum"].get<double>()}] =
+        row["best"]["median"].get<double>();
+  ASSERT_EQ(accuracy.size(), 4u) << comparison.dump();
+  EXPECT_GT((accuracy[{"sync", 0.9}]), (accuracy[{"sync", 0}]));
+  EXPECT_GT((accuracy[{"async", 0}]), (accuracy[{"sync", 0}]));
+  EXPECT_GT((accuracy[{"async", 0}] - accuracy[{"async", 0.9}]), 0.1);
+}
+
 /// Kurth et al. 2018: lag 1 costs little; more of it, and more of it at a large rate, costs much.
 TEST(Examples, LaterGradientsNeedSmallerRates) {
   SweepHome home;
@@ -185,10 +204,12 @@ TEST(Examples, GetNoWarningButWhereTheyShowWhatIsWarnedOf) {
   TempDir home;
   RunOptions options;
   options.env = {{"THALWEG_HOME", home.path().string()}, {"THALWEG_GPU", "emulated"}};
-  // It is there to show what lag does to momentum, on one rank so that nothing else counts; 50,000
-  // images are few for a ResNet.
+  // Two are there to show what lag (on one rank, so that nothing else counts) and asynchronous
+  // workers do to momentum; 50,000 images are few for a ResNet.
   const std::map<std::string, std::set<std::string>> expected = {
-      {"gradient-lag", {"lag", "sync_mode"}}, {"gpu", {"dataset_size"}}};
+      {"asynchronous", {"asynchrony"}},
+      {"gradient-lag", {"lag", "sync_mode"}},
+      {"gpu", {"dataset_size"}}};
   for (const auto& entry : fs::directory_iterator(kExamples)) {
     if (entry.path().extension() != ".yaml") continue;
     const Outcome outcome = run({"thalweg", "advise", "--json", entry.path().string()}, options);

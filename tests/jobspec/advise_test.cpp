@@ -466,6 +466,18 @@ TEST_F(AdviseTest, Lag) {
   EXPECT_TRUE(found("lag").empty());
 }
 
+TEST_F(AdviseTest, Asynchrony) {
+  configuration().ranks = 4;
+  EXPECT_TRUE(found("asynchrony").empty());
+  set("sync.mode", "async");
+  EXPECT_EQ(verdict("asynchrony"), Verdict::warning) << "momentum 0.9";
+  EXPECT_THAT(only("asynchrony").text, HasSubstr("bring a momentum of 0.75"));
+  set("optimizer.momentum", 0.4);
+  EXPECT_EQ(verdict("asynchrony"), Verdict::advice);
+  configuration().ranks = 1;
+  EXPECT_TRUE(found("asynchrony").empty());
+}
+
 TEST_F(AdviseTest, Transport) {
   EXPECT_TRUE(found("transport").empty()) << "one node";
   configuration().resources.nodes = 4;
