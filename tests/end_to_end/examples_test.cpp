@@ -146,7 +146,7 @@ TEST(Examples, AsynchronousWorkersBringMomentum) {
   ASSERT_EQ(accuracy.size(), 4u) << comparison.dump();
   EXPECT_GT((accuracy[{"sync", 0.9}]), (accuracy[{"sync", 0}]));
   EXPECT_GT((accuracy[{"async", 0}]), (accuracy[{"sync", 0}]));
-  EXPECT_GT((accuracy[{"async", 0}] - accuracy[{"async", 0.9}]), 0.1);
+  EXPECT_GT((accuracy[{"async", 0}] - accuracy[{"async", 0.9}]), 0.02) << "more, the staler";
 }
 
 /// Kurth et al. 2018: lag 1 costs little; more of it, and more of it at a large rate, costs much.
