@@ -141,10 +141,21 @@ void Loader::order_of(std::int64_t epoch, Workspace& workspace) const {
   workspace.epoch = epoch;
 }
 
+Loader::Position Loader::position_of(std::int64_t step) const {
+  const auto batch = static_cast<std::int64_t>(plan_.global_batch);
+  const std::int64_t steps = step - plan_.origin_step;
+  const std::int64_t first =
+      (static_cast<std::int64_t>(training_.size()) - plan_.origin_place) / batch;
+  if (steps < first)
+    return {plan_.origin_epoch, static_cast<std::size_t>(plan_.origin_place + steps * batch)};
+  const std::int64_t later = steps - first;
+  return {plan_.origin_epoch + 1 + later / steps_per_epoch_,
+          static_cast<std::size_t>(later % steps_per_epoch_ * batch)};
+}
+
 std::vector<std::uint32_t> Loader::samples_of(std::int64_t step) const {
-  const std::int64_t epoch = step / steps_per_epoch_;
+  const auto [epoch, first] = position_of(step);
   const std::vector<std::uint32_t> order = order_in(epoch);
-  const std::size_t first = static_cast<std::size_t>(step % steps_per_epoch_) * plan_.global_batch;
   std::vector<std::uint32_t> samples;
   for (std::size_t i = first; i < first + plan_.global_batch; ++i) {
     samples.push_back(training_[order[i]]);
@@ -191,10 +202,10 @@ void Loader::copy_raw(std::uint64_t place, std::int64_t epoch, std::byte* inputs
 }
 
 void Loader::fill(PreparedBatch& batch, std::int64_t step, Workspace& workspace) const {
-  const std::int64_t epoch = step / steps_per_epoch_;
+  const Position at_step = position_of(step);
+  const std::int64_t epoch = at_step.epoch;
   order_of(epoch, workspace);
-  const std::size_t first =
-      static_cast<std::size_t>(step % steps_per_epoch_) * plan_.global_batch + plan_.first_position;
+  const std::size_t first = at_step.first + plan_.first_position;
   for (std::size_t i = 0; i < plan_.positions; ++i) {
     const std::uint32_t place = workspace.order[first + i];
     const auto at = [&](BatchLayout::Part part) {

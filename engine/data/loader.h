@@ -23,13 +23,16 @@ namespace thalweg::engine {
 
 /// Step s trains on positions [k * global_batch, (k + 1) * global_batch) of epoch e's order, where
 /// e = s / steps_per_epoch and k = s % steps_per_epoch: one global shuffle an epoch, and what is
-/// left over at the end of an epoch (less than a batch) is dropped. A rank prepares only its own
+/// left over at the end of an epoch (less than a batch) is dropped. Where batches of this size
+/// begin at another step, epoch and place, the same counts from there. A rank prepares only its own
 /// part of each batch.
 struct LoaderPlan {
   std::uint64_t seed = 1;  ///< of the trial; keys the shuffle together with the epoch
   std::size_t global_batch = 0;
   std::size_t first_position = 0;  ///< this rank's part of every global batch
   std::size_t positions = 0;
+  /// Steps, epochs and places of the epoch's order before the first batch of this size.
+  std::int64_t origin_step = 0, origin_epoch = 0, origin_place = 0;
   std::int64_t first_step = 0;  ///< steps [first_step, end_step) are prepared
   std::int64_t end_step = 0;
   bool shuffle_once = false;             ///< every epoch has the first one's order
@@ -98,6 +101,11 @@ class Loader {
                 std::byte* change) const;
   void blend(std::byte* memory, std::size_t i, std::uint64_t place, std::int64_t epoch,
              Workspace& workspace) const;
+  struct Position {
+    std::int64_t epoch = 0;
+    std::size_t first = 0;  ///< of its order
+  };
+  Position position_of(std::int64_t step) const;  ///< of the global batch
   PreparedBatch& slot(std::int64_t step) {
     return slots_[static_cast<std::size_t>(step) % slots_.size()];
   }

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <cstdio>
 #include <exception>
 #include <utility>
 
@@ -110,6 +112,8 @@ Attempt::Attempt(const AttemptInput& input, Record& the_record)
                                  ", and it adds up by ranks" + differs);
   });
   start_fresh_or_resume(found);
+  plan.end_step = growth.end_step();
+  if (growth.multiple() > 1) resize_batch();
   require_equal_replicas();
   if (point.shards != 0) resume_mode(found);
   together(in.group, [&] { tell_start(); });
@@ -137,6 +141,11 @@ void Attempt::load_data() {
   mixer = factory.mixer(*dataset);
   samples = factory.split(*dataset);
   plan = make_plan(settings, samples.training.size());
+  growth =
+      BatchGrowth(factory.tree(), plan.length, static_cast<std::int64_t>(samples.training.size()));
+  if (growth.idle()) return;
+  plan.eval.in_steps =
+      plan.checkpoint.in_steps = [this](std::int64_t at) { return growth.base_steps(at); };
 }
 
 /// `device: auto` may find other things on other machines.
@@ -244,12 +253,49 @@ void Attempt::build() {
                                  in.trial.resources.threads_per_rank));
   if (model->gpu() != nullptr) batches = gpu_batches(source, sharding);
   evaluation = std::make_unique<Evaluation>(*model, *dataset, *executors, sharding.micro_batch());
+  require_growth();
+  make_mode();
+  if (const std::string text = mode->note(); !text.empty()) record.note("info", text);
+  noise = NoiseScale(settings.noise_beta);
+}
+
+void Attempt::make_mode() {
   mode = factory.sync_mode({*model, *optimizer, in.group, *executors, *replica, sharding,
                             in.trial.seed, settings.clip_norm, settings.clip_value,
                             settings.noise_every, batches ? &*batches : nullptr,
                             plan.length.total_steps, emulation.any() ? &emulation : nullptr});
-  if (const std::string text = mode->note(); !text.empty()) record.note("info", text);
-  noise = NoiseScale(settings.noise_beta);
+}
+
+void Attempt::require_growth() const {
+  SyncFacts facts;
+  facts.on_gpu = model->gpu() != nullptr;
+  facts.joins_shards = model->joins_shards();
+  engine::require_growth(growth, factory.tree(), settings, facts, sharding.small_batches());
+}
+
+/// The model, its executors and what they need of memory are those of a micro-batch, which stays.
+void Attempt::resize_batch() {
+  mode.reset();
+  sharding.global_batch = settings.global_batch * growth.multiple();
+  sharding.micro_batches = micro_batches(settings, sharding.shards) * growth.multiple();
+  make_mode();
+}
+
+bool Attempt::batch_grows() {
+  if (!growth.grow(step, noise, in.group)) return false;
+  plan.end_step = growth.end_step();
+  char text[160];
+  std::snprintf(
+      text, sizeof text, "batch_growth: %d samples in an update after step %lld, epoch %.4g",
+      settings.global_batch * growth.multiple(), static_cast<long long>(step), growth.epochs(step));
+  record.note("info", text);
+  return true;
+}
+
+std::int64_t Attempt::schedule_step(std::int64_t at) const {
+  if (growth.idle()) return at;
+  // Three thirds of an epoch are the epoch, in spite of rounding.
+  return static_cast<std::int64_t>(std::floor(growth.base_steps(at) * (1 + 1e-13)));
 }
 
 void Attempt::tell_start() {
@@ -276,7 +322,7 @@ jobspec::Map Attempt::start_fields() const {
           {"shards", sharding.shards},
           {"parameters", model->parameter_count()},
           {"flops_per_sample", flops_per_sample},
-          {"steps", plan.length.total_steps},
+          {"steps", plan.end_step},
           {"steps_per_epoch", plan.length.steps_per_epoch},
           {"epochs", static_cast<double>(plan.length.total_steps) /
                          static_cast<double>(plan.length.steps_per_epoch)},
@@ -290,7 +336,7 @@ jobspec::Map Attempt::start_fields() const {
 }
 
 StepContext Attempt::step_context() const {
-  const ScheduleValue value = schedule->at(step);
+  const ScheduleValue value = schedule->at(schedule_step(step));
   StepContext context;
   context.step = step;
   context.lr = base_lr * value.lr;
@@ -310,7 +356,11 @@ LoaderPlan Attempt::loader_plan() {
   p.workers = settings.loader_threads;
   p.ahead = settings.prefetch;
   p.first_step = step;
-  p.end_step = plan.length.total_steps;
+  p.end_step = plan.end_step;
+  const BatchGrowth::Start start = growth.start();
+  p.origin_step = start.step;
+  p.origin_epoch = start.epoch;
+  p.origin_place = start.place;
   if (!batches) return p;
   p.form = *batches;
   p.kept = 2;  // the next step is on its way before this one's outcome is known

@@ -21,6 +21,7 @@
 #include "engine/sync/evaluation.h"
 #include "engine/sync/executor_pool.h"
 #include "engine/sync/mode.h"
+#include "engine/train/batch_growth.h"
 #include "engine/train/checkpoint.h"
 #include "engine/train/energy.h"
 #include "engine/train/factory.h"
@@ -59,7 +60,9 @@ struct Attempt {
 
   /// The memory of a GPU's batches is the attempt's.
   LoaderPlan loader_plan();
-  double learning_rate(std::int64_t at) const { return base_lr * schedule->at(at).lr; }
+  double learning_rate(std::int64_t at) const {
+    return base_lr * schedule->at(schedule_step(at)).lr;
+  }
   StepContext step_context() const;  ///< of the next update
   /// Collective. Rank 0 writes; the journal is put on the disk before, so that it is never behind
   /// the checkpoint.
@@ -67,6 +70,13 @@ struct Attempt {
   /// The same where nothing but `best` asks for one. A file that cannot be written (a full disk) is
   /// warned of, and training goes on with the best one before it.
   void save_best();
+  /// How many steps of batch.global make as much of the run: what schedules go by.
+  std::int64_t schedule_step(std::int64_t at) const;
+  double epochs() const { return growth.epochs(step); }  ///< gone through
+  /// Asks after a step whether the batch grows; collective. The next step takes resize_batch().
+  bool batch_grows();
+  /// Makes what works on batches for those that `growth` says.
+  void resize_batch();
   bool is_root() const { return in.group.rank() == 0; }
   /// Whether the stop rule ends the run here.
   bool stops() const { return !stop_rule.reason().empty(); }
@@ -104,6 +114,7 @@ struct Attempt {
   RankTimes rank_times;
   EnergyMeter energy;
   NoiseScale noise;
+  BatchGrowth growth;
   /// What the attempt has spent on other things than training, in seconds.
   struct Spent {
     double kernels = 0;  ///< measuring them, before the first step
@@ -127,6 +138,8 @@ struct Attempt {
   void choose_kernels();
   std::unique_ptr<Model> build_for(const Settings& with) const;
   void build();
+  void make_mode();
+  void require_growth() const;
   FoundCheckpoint find_checkpoint();
   /// Of rank 0, where there is no checkpoint of this run: what init_from asks for.
   void load_beginning(FoundCheckpoint& found);

@@ -26,7 +26,9 @@ jobspec::Value identity_in_longer_run(const Checkpoint& checkpoint, const Factor
   RunLength shorter = length;
   shorter.total_steps = total->as_int();
   const auto then = factory.schedule(shorter), now = factory.schedule(length);
-  for (std::int64_t step = 0; step < checkpoint.step; ++step) {
+  // Where the batch has grown the checkpoint is further in the schedule than its steps say.
+  const std::int64_t behind = checkpoint.growth.empty() ? checkpoint.step : shorter.total_steps;
+  for (std::int64_t step = 0; step < behind; ++step) {
     const ScheduleValue was = then->at(step), is = now->at(step);
     if (was.lr != is.lr || was.momentum != is.momentum)
       throw std::invalid_argument(
@@ -142,6 +144,7 @@ void Attempt::share_learnt(const FoundCheckpoint& found) {
     learner.restore(state);
   };
   share(*schedule, c != nullptr ? &c->schedule : nullptr);
+  share(growth, c != nullptr ? &c->growth : nullptr);
   share(noise, c != nullptr ? &c->noise : nullptr);
   share(stop_rule, c != nullptr ? &c->stop : nullptr);
   share(best, c != nullptr ? &c->best : nullptr);
@@ -195,12 +198,13 @@ Checkpoint Attempt::take_checkpoint(std::vector<CheckpointPart> parts, const flo
   c.parts = std::move(parts);
   c.step = step;
   c.shards = sharding.shards;
-  c.micro_batches = sharding.micro_batches;
+  c.micro_batches = micro_batches(settings, sharding.shards);
   c.ranks = in.group.size();
   c.identity = run_identity(resolved_config(), in.trial.seed, plan.length.total_steps);
   c.interval_loss = interval.loss_sum();
   c.interval_steps = interval.steps();
   c.noise = noise.state();
+  c.growth = growth.state();
   c.schedule = schedule->state();
   c.stop = stop_rule.state();
   c.best = best.state();

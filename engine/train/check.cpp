@@ -22,6 +22,7 @@
 #include "engine/schedule/schedule.h"
 #include "engine/sync/mode.h"
 #include "engine/sync/replica.h"
+#include "engine/train/batch_growth.h"
 #include "engine/train/factory.h"
 #include "engine/train/kernels.h"
 #include "engine/train/memory.h"
@@ -243,7 +244,13 @@ class Checker::Visit {
     mixer_ = factory_.mixer(*data_->dataset);
   }
 
-  void plan_run() { report.length = make_plan(settings_, report.training).length; }
+  void plan_run() {
+    report.length = make_plan(settings_, report.training).length;
+    growth_ = {config_, report.length, static_cast<std::int64_t>(report.training)};
+    if (const std::int64_t most = growth_.largest(); most > 1)
+      report.notes.push_back("batch_growth: up to " + std::to_string(most) +
+                             " times batch.global, and then as many times fewer steps an epoch");
+  }
 
   /// The graph alone tells everything but memory, and takes no time.
   void build() {
@@ -326,6 +333,8 @@ class Checker::Visit {
     if (compiled_->model)
       facts.elementwise = is_elementwise(*optimizer_, compiled_->model->parameters().size());
     factory_.require_sync(facts);
+    require_growth(growth_, config_, settings_, facts,
+                   std::int64_t{report.shards} * report.micro_batches);
   }
 
   void plan_rates(bool built) {
@@ -375,6 +384,7 @@ class Checker::Visit {
     facts.checkpoints = !make_plan(settings_, report.training).checkpoint.never();
     const std::string mode = config_.find("sync.mode")->to_text();
     facts.stale = mode == "async";
+    facts.grows = !growth_.idle();
     const Value* const compress = config_.find("sync.compress");
     const std::string kind = compress == nullptr ? "none" : compress->to_text();
     const bool plain_mean = mode == "sync" && kind != "powersgd" && kind != "top-k";
@@ -387,8 +397,9 @@ class Checker::Visit {
   void tell_memory() {
     const Model& model = *compiled_->model;
     report.executors = executors(model.joins_shards());
-    const Sharding sharding{report.shards, settings_.global_batch, 0, local_shards(),
-                            report.micro_batches};
+    const int most = static_cast<int>(growth_.largest());
+    const Sharding sharding{report.shards, settings_.global_batch * most, 0, local_shards(),
+                            report.micro_batches * most};
     const BatchSource source{*data_->dataset, *augmenter_, *mixer_};
     require_memory(factory_, settings_, input_shape(*data_->dataset), model, *optimizer_, source,
                    sharding);
@@ -436,6 +447,7 @@ class Checker::Visit {
   std::unique_ptr<Mixer> mixer_;
   bool emulates_ = false;
   std::vector<int> first_;  ///< of unequal ranks: who owns which shards
+  BatchGrowth growth_;
   std::unique_ptr<Optimizer<float>> optimizer_;
 };
 

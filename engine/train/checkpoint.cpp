@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "engine/sync/mode.h"
+#include "engine/train/batch_growth.h"
 
 namespace thalweg::engine {
 namespace {
@@ -99,6 +100,7 @@ Map names_of(const Checkpoint& c, bool statistics) {
 Value header_of(const Checkpoint& c) {
   jobspec::List schedule(c.schedule.begin(), c.schedule.end());
   jobspec::List noise(c.noise.begin(), c.noise.end());
+  jobspec::List growth(c.growth.begin(), c.growth.end());
   jobspec::List stop(c.stop.begin(), c.stop.end());
   jobspec::List best(c.best.begin(), c.best.end());
   jobspec::List parts;
@@ -118,6 +120,7 @@ Value header_of(const Checkpoint& c) {
              {"interval_loss", c.interval_loss},
              {"interval_steps", c.interval_steps},
              {"noise", std::move(noise)},
+             {"growth", std::move(growth)},
              {"schedule", std::move(schedule)},
              {"stop", std::move(stop)},
              {"best", std::move(best)},
@@ -331,6 +334,7 @@ Checkpoint read_checkpoint(const std::filesystem::path& file) {
     c.identity = member(h, "identity");
     // Files of earlier versions lack some of them.
     for (const auto& [name, numbers] : {std::pair{"noise", &c.noise},
+                                        {"growth", &c.growth},
                                         {"schedule", &c.schedule},
                                         {"stop", &c.stop},
                                         {"best", &c.best}})
@@ -419,6 +423,8 @@ Value run_identity(const Value& complete, std::uint64_t seed, std::int64_t total
     identity.emplace_back(key, std::move(part));
   }
   identity.emplace_back("batch", Map{{"global", *complete.find("batch.global")}});
+  if (Value part = batch_growth_identity(complete); !part.as_map().empty())
+    identity.emplace_back("batch_growth", std::move(part));
   if (Value part = init_from_identity(complete); !part.as_map().empty())
     identity.emplace_back("init_from", std::move(part));
   const Value* sync = complete.find("sync");

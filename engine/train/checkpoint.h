@@ -32,6 +32,7 @@ struct Checkpoint {
   double interval_loss = 0;  ///< sum of the steps' losses since the last report
   std::int64_t interval_steps = 0;
   std::vector<double> noise;      ///< the noise scale's running means
+  std::vector<double> growth;     ///< of the batch: BatchGrowth::state()
   std::vector<double> schedule;   ///< what the schedule has learnt from validation
   std::vector<double> stop;       ///< what the stop rule has seen
   std::vector<double> best;       ///< value and step of the best one: Best::state()

@@ -78,6 +78,8 @@ class Factory {
   std::string graph_key() const;
   std::string init_from_key() const;
 
+  const jobspec::Value& tree() const { return tree_; }
+
   /// The tree with what `auto` has become, for the journal and the identity of a run.
   jobspec::Value resolved(const Settings& settings, int shards) const;
 

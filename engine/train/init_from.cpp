@@ -259,6 +259,7 @@ Checkpoint continued(const Beginning& beginning, const Value& identity) {
                         "weights");
   c.stop.clear();
   c.best.clear();
+  if (differs("batch_growth") || differs("batch")) c.growth.clear();
   if (differs("schedule.decay")) c.schedule.clear();
   return c;
 }

@@ -23,16 +23,15 @@ void Interval::add(const StepOutcome& outcome) {
   comm_.skew_ms += outcome.comm_before->skew_ms;
 }
 
-std::vector<MetricPoint> Interval::report(std::int64_t step, double lr,
-                                          std::int64_t steps_per_epoch, int global_batch,
-                                          double flops_per_sample) {
+std::vector<MetricPoint> Interval::report(std::int64_t step, double lr, double epochs,
+                                          int global_batch, double flops_per_sample) {
   const auto timed = static_cast<double>(timed_steps_);
   const auto measured = static_cast<double>(measured_steps_);
   const double samples_per_s = 1000 * timed * global_batch / wall_ms_;
   std::vector<MetricPoint> points{
       {metric::train_loss, step, loss_sum_ / static_cast<double>(steps_)},
       {metric::lr, step, lr},
-      {metric::epoch, step, static_cast<double>(step) / static_cast<double>(steps_per_epoch)},
+      {metric::epoch, step, epochs},
       {metric::samples_per_s, step, samples_per_s},
       {metric::tflops, step, samples_per_s * flops_per_sample * 1e-12},
       {metric::data_ms, step, data_ms_ / timed},

@@ -19,9 +19,10 @@ class Interval {
   /// Of a turn of the main loop, `wall_ms`; `data_ms`: the part that waited for the batch.
   void add_time(double data_ms, double wall_ms);
   /// train/loss is the mean over all samples of the interval's steps, each measured before its
-  /// update. `flops_per_sample`: of a training step. Starts the next interval.
-  std::vector<MetricPoint> report(std::int64_t step, double lr, std::int64_t steps_per_epoch,
-                                  int global_batch, double flops_per_sample);
+  /// update. `epochs`: gone through. `flops_per_sample`: of a training step. Starts the next
+  /// interval.
+  std::vector<MetricPoint> report(std::int64_t step, double lr, double epochs, int global_batch,
+                                  double flops_per_sample);
 
   double loss_sum() const { return loss_sum_; }
   std::int64_t steps() const { return steps_; }

@@ -22,6 +22,10 @@ bool noise(const RunFacts& facts) {
   return facts.measures_noise;
 }
 
+bool grows(const RunFacts& facts) {
+  return facts.grows;
+}
+
 bool stale(const RunFacts& facts) {
   return facts.stale;
 }
@@ -36,6 +40,7 @@ bool energy(const RunFacts& facts) {
 
 const std::vector<Row>& own_rows() {
   constexpr const char* kAsync = "sync.mode async";
+  constexpr const char* kGrowth = "batch_growth";
   constexpr const char* kRanks = "several ranks";
   constexpr const char* kNoise = "noise.every above 0, several shards";
   static const std::vector<Row> rows{
@@ -85,6 +90,8 @@ const std::vector<Row>& own_rows() {
        noise},
       {{metric::noise_trace, "variance of a sample's gradient", "", kNoise, false}, noise},
       {{metric::noise_squared_norm, "squared norm of the true gradient", "", kNoise, false}, noise},
+      {{metric::batch_size, "samples in the next update", "samples", kGrowth, false}, grows},
+      {{metric::batch_samples, "samples trained on up to now", "samples", kGrowth, true}, grows},
       {{metric::staleness_mean,
         "updates that others made to weights between their being sent and their gradient's arrival",
         "updates", kAsync, false},

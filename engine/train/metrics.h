@@ -34,6 +34,7 @@ struct RunFacts {
   bool several_steps = true;  ///< in all
   bool checkpoints = true;
   bool energy = false;         ///< the machines have counters
+  bool grows = false;          ///< batch_growth
   bool stale = false;          ///< sync.mode async
   bool measures_noise = true;  ///< noise.every, several shards, and sums that are plain means
 };

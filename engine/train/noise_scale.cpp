@@ -20,11 +20,15 @@ void NoiseScale::add(const NoisePair& pair) {
 std::vector<MetricPoint> NoiseScale::report(std::int64_t step) const {
   if (weight_ == 0) return {};
   std::vector<MetricPoint> points;
-  if (trace_ > 0 && squared_norm_ > 0)
-    points.push_back({metric::b_simple, step, trace_ / squared_norm_});
+  if (const auto samples = b_simple()) points.push_back({metric::b_simple, step, *samples});
   points.push_back({metric::noise_trace, step, trace()});
   points.push_back({metric::noise_squared_norm, step, squared_norm()});
   return points;
+}
+
+std::optional<double> NoiseScale::b_simple() const {
+  if (trace_ > 0 && squared_norm_ > 0) return trace_ / squared_norm_;
+  return std::nullopt;
 }
 
 void NoiseScale::restore(const std::vector<double>& state) {

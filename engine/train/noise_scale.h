@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "engine/sync/mode.h"
@@ -27,6 +28,9 @@ class NoiseScale {
 
   double trace() const { return trace_ / weight_; }
   double squared_norm() const { return squared_norm_ / weight_; }
+
+  /// In samples; nothing before both means are above 0.
+  std::optional<double> b_simple() const;
 
   /// What a checkpoint keeps.
   std::vector<double> state() const { return {trace_, squared_norm_, weight_}; }

@@ -18,6 +18,7 @@
 #include "engine/sync/emulate.h"
 #include "engine/sync/mode.h"
 #include "engine/sync/options.h"
+#include "engine/train/batch_growth.h"
 #include "engine/train/init_from.h"
 #include "engine/train/libraries.h"
 #include "engine/train/stop_rule.h"
@@ -174,6 +175,7 @@ std::vector<Section> own_sections() {
                "measure_shares", false,
                "whether the shares come from what each rank takes for a shard, measured at the "
                "start (device cpu)")}),
+      batch_growth_section(),
       section(
           "noise", "The gradient noise scale, from the shards' gradients and their sum",
           {integer("every", "steps between two measurements; 0 = never", 1, 0), std::move(beta)}),
@@ -369,6 +371,7 @@ Plan make_plan(const Settings& settings, std::size_t training_samples) {
   const std::int64_t epoch = plan.length.steps_per_epoch;
   plan.length.total_steps = settings.steps ? in_steps("steps", *settings.steps, 1)
                                            : in_steps("epochs", *settings.epochs, epoch);
+  plan.end_step = plan.length.total_steps;
   plan.log_every = settings.log_every.value_or(
       std::max<std::int64_t>(1, plan.length.steps_per_epoch / kReportsPerEpoch));
   plan.eval = period_of(settings.eval_every, "eval", plan.length);

@@ -125,12 +125,13 @@ InputShape input_shape(const Dataset& dataset);
 
 /// When what happens.
 struct Plan {
-  RunLength length;
+  RunLength length;            ///< of the run, or of one whose batch stays as it is
+  std::int64_t end_step = 0;   ///< after which it ends
   std::int64_t log_every = 1;  ///< steps
   Period eval{1};
   Period checkpoint;
 
-  bool last(std::int64_t step) const { return step == length.total_steps; }
+  bool last(std::int64_t step) const { return step == end_step; }
   bool log_due(std::int64_t step) const { return last(step) || step % log_every == 0; }
   /// By steps; where seconds count a Due says it.
   bool eval_due(std::int64_t step) const { return last(step) || eval.due(step); }

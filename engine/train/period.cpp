@@ -24,8 +24,8 @@ std::string key_of(const char* unit) {
 }
 
 /// Three thirds of an epoch are the epoch, in spite of rounding.
-std::int64_t multiples_up_to(std::int64_t step, double period) {
-  return static_cast<std::int64_t>(std::floor(static_cast<double>(step) / period * (1 + 1e-13)));
+std::int64_t multiples_up_to(double steps, double period) {
+  return static_cast<std::int64_t>(std::floor(steps / period * (1 + 1e-13)));
 }
 
 }  // namespace
@@ -62,7 +62,12 @@ Every read_every(const jobspec::Options& options, const std::string& section,
 }
 
 bool Period::due(std::int64_t step) const {
-  return steps > 0 && step > 0 && multiples_up_to(step, steps) > multiples_up_to(step - 1, steps);
+  if (steps <= 0 || step <= 0) return false;
+  const auto passed = [&](std::int64_t at) {
+    const bool as_they_are = of_steps || !in_steps;
+    return multiples_up_to(as_they_are ? static_cast<double>(at) : in_steps(at), steps);
+  };
+  return passed(step) > passed(step - 1);
 }
 
 Period period_of(const Every& every, const std::string& section, const RunLength& length) {
@@ -79,7 +84,9 @@ Period period_of(const Every& every, const std::string& section, const RunLength
                                 " is more than can be counted; use at most " +
                                 jobspec::Value(std::floor(most / each)).to_text());
   const double whole = std::round(steps);
-  return {std::abs(steps - whole) <= 1e-9 && whole > 0 ? whole : steps, 0};
+  Period period{std::abs(steps - whole) <= 1e-9 && whole > 0 ? whole : steps, 0};
+  period.of_steps = every.unit == Every::Unit::steps;
+  return period;
 }
 
 Due::Due(const Period& period, std::int64_t first_step, std::function<double()> seconds_now)

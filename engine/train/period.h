@@ -38,6 +38,10 @@ struct Period {
   double steps = 0;  ///< need not be whole: an event is due at the first step after each multiple
   double seconds = 0;
   bool automatic = false;  ///< `seconds` is only the first
+  /// Where it is one of epochs or samples and a step's samples change: how many steps of one size
+  /// make as many. Null: steps are counted as they are.
+  std::function<double(std::int64_t step)> in_steps{};
+  bool of_steps = false;  ///< asked for in steps
 
   bool never() const { return steps == 0 && seconds == 0; }
   bool due(std::int64_t step) const;  ///< always false where seconds count

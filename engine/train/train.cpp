@@ -34,9 +34,14 @@ std::string four_digits(double value) {
 }
 
 void report_interval(Attempt& a) {
-  std::vector<MetricPoint> points =
-      a.interval.report(a.step, a.learning_rate(a.step - 1), a.plan.length.steps_per_epoch,
-                        a.settings.global_batch, a.flops_per_sample);
+  std::vector<MetricPoint> points = a.interval.report(
+      a.step, a.learning_rate(a.step - 1), a.epochs(), a.sharding.global_batch, a.flops_per_sample);
+  if (!a.growth.idle()) {
+    points.push_back({metric::batch_size, a.step,
+                      static_cast<double>(a.settings.global_batch) * a.growth.multiple()});
+    points.push_back(
+        {metric::batch_samples, a.step, static_cast<double>(a.growth.samples(a.step))});
+  }
   const std::vector<MetricPoint> noise = a.noise.report(a.step);
   points.insert(points.end(), noise.begin(), noise.end());
   a.record.metrics(points);
@@ -106,7 +111,7 @@ void report_validation(Attempt& a, std::optional<double> train_loss) {
   std::vector<MetricPoint> metrics;
   std::string text = add_metrics(metric::validation, evaluated, a.step, metrics);
   for (const MetricPoint& m : metrics) {  // the same numbers on every rank
-    a.schedule->observe(a.step, m.name, m.value);
+    a.schedule->observe(a.schedule_step(a.step), m.name, m.value);
     a.stop_rule.observe(a.step, m.name, m.value);
     a.best.observe(a.step, m.name, m.value);
   }
@@ -126,7 +131,7 @@ void report_validation(Attempt& a, std::optional<double> train_loss) {
   else
     text.replace(0, 1, ":");
   std::fprintf(stderr, "%s: step %lld of %lld%s\n", a.in.trial.id.to_string().c_str(),
-               static_cast<long long>(a.step), static_cast<long long>(a.plan.length.total_steps),
+               static_cast<long long>(a.step), static_cast<long long>(a.plan.end_step),
                text.c_str());
 }
 
@@ -237,12 +242,13 @@ Outcome train(Attempt& a) {
   Due checkpoints(a.plan.checkpoint, a.step, process_seconds);
   CheckpointInterval interval(a.in.trial.node_failure_s, nodes_of(a.in.group));
   if (a.plan.checkpoint.automatic) checkpoints.set_seconds(interval.seconds());
-  Loader loader(*a.dataset, a.samples.training, a.loader_plan());
+  std::optional<Loader> loader;
+  loader.emplace(*a.dataset, a.samples.training, a.loader_plan());
   const SampleForm& form = a.dataset->form();
 
   while (!a.plan.last(a.step)) {
     const Stopwatch whole;
-    const PreparedBatch& batch = loader.next();
+    const PreparedBatch& batch = loader->next();
     const double data_ms = whole.ms();
 
     StepInput input;
@@ -261,23 +267,24 @@ Outcome train(Attempt& a) {
     input.stop = a.in.stop.requested() || a.in.fenced();
     StepOutcome outcome = a.mode->step(input);
     bool stopping = take(a, outcome);
-    if (diverges(outcome)) return diverged(a, outcome, loader);
+    if (diverges(outcome)) return diverged(a, outcome, *loader);
 
     ++a.step;
     // Whoever reads the replica or reports this very step needs it done.
-    const bool last = a.plan.last(a.step), logs = a.plan.log_due(a.step);
+    const bool grows = a.batch_grows();
+    const bool last = a.plan.last(a.step), logs = grows || a.plan.log_due(a.step);
     const bool may_judge = last || validations.possible(a.step);
     const bool may_save = checkpoints.possible(a.step) || (last && !a.plan.checkpoint.never());
     const bool compares = a.settings.compare_every > 0 && a.step % a.settings.compare_every == 0;
     if (stopping || logs || may_judge || may_save || compares) {
       if (StepOutcome settled = a.mode->settle(); settled.here) {
         stopping = take(a, settled) || stopping;
-        if (diverges(settled)) return diverged(a, settled, loader);
+        if (diverges(settled)) return diverged(a, settled, *loader);
         outcome = std::move(settled);
       }
     }
     if (stopping || may_judge || may_save || compares)
-      if (const StepOutcome met = a.mode->meet(); met.here) return diverged(a, met, loader);
+      if (const StepOutcome met = a.mode->meet(); met.here) return diverged(a, met, *loader);
     if (compares) compare_replicas(a);
     a.interval.add_time(data_ms, whole.ms());
     a.rank_times.add_data(data_ms);
@@ -295,6 +302,9 @@ Outcome train(Attempt& a) {
       save_in_time(a, checkpoints, interval);
     else if (evaluated && a.best.is(a.step))
       a.save_best();
+    if (!grows || last) continue;
+    a.resize_batch();
+    loader.emplace(*a.dataset, a.samples.training, a.loader_plan());
   }
   return {ExitCode::finished, a.step, ""};
 }

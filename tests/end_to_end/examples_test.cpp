@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -167,6 +168,34 @@ TEST(Examples, LaterGradientsNeedSmallerRates) {
   EXPECT_LT((accuracy[{0, 0.02}] - accuracy[{1, 0.02}]), 0.02);
   for (const int lag : {1, 2, 4})
     EXPECT_GT((accuracy[{lag, 0.02}] - accuracy[{lag, 0.1}]), 0.1) << "lag " << lag;
+}
+
+/// Smith et al. 2017: a batch that grows does what a rate that falls by as much does, in fewer
+/// updates.
+TEST(Examples, AGrowingBatchTakesThePlaceOfAFallingRate) {
+  SweepHome home;
+  fs::copy(kExamples, home.folder(), fs::copy_options::recursive);
+  const Outcome outcome = home.thalweg({"run", "growing-batch.yaml"}, milliseconds(240000));
+  ASSERT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+  std::map<std::pair<std::string, std::string>, double> accuracy;  // by decay and growth
+  const auto comparison = home.json({"compare", "1"});
+  for (const auto& row : comparison["rows"])
+    accuracy[{row["group"]["schedule.decay"].get<std::string>(),
+              row["group"]["batch_growth.by"].get<std::string>()}] =
+        row["best"]["median"].get<double>();
+  ASSERT_EQ(accuracy.size(), 3u) << comparison.dump();
+  const double neither = accuracy[{"constant", "none"}], falls = accuracy[{"multistep", "none"}],
+               grows = accuracy[{"constant", "epochs"}];
+  EXPECT_GT(grows - neither, 0.005);
+  EXPECT_LT(std::abs(grows - falls), 0.005);
+  // Trials 1 to 6 make 859 updates an epoch of 55,000 samples; 7 to 9 two epochs of these, two of
+  // 214 or 215 and two of 53.
+  const auto steps = home.query(
+      "SELECT trial, max(step) FROM metrics WHERE metric = 'val/accuracy' GROUP BY trial ORDER BY "
+      "1");
+  ASSERT_EQ(steps["rows"].size(), 9u) << steps.dump();
+  EXPECT_EQ(steps["rows"][0][1].get<int>(), 6 * 859);
+  EXPECT_EQ(steps["rows"][8][1].get<int>(), 2 * 859 + 2 * 214 + 2 * 53);
 }
 
 TEST(Examples, HaveNoMistakesAndNoAdvice) {

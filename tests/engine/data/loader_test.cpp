@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <map>
@@ -99,6 +100,37 @@ TEST(Loader, StartsInTheMiddleAsIfItHadBeenThereBefore) {
     EXPECT_EQ(batch.step, step);
     EXPECT_EQ(inputs_of(batch), inputs_of(whole.next()));
   }
+}
+
+// 50 samples: two batches of 8, then batches of 16 from place 16 of epoch 0 on: two more there (2
+// samples dropped), three in every later epoch.
+TEST(Loader, LargerBatchesGoOnWhereSmallerOnesEnded) {
+  const Numbers numbers(50);
+  Loader small(numbers, all(50), plan(8, 6));
+  LoaderPlan later = plan(16, 8);
+  later.origin_step = later.first_step = 2;
+  later.origin_place = 16;
+  Loader large(numbers, all(50), later);
+  std::vector<float> seen, whole;
+  for (int step = 0; step < 6; ++step) {
+    const std::vector<float> batch = inputs_of(small.next());
+    whole.insert(whole.end(), batch.begin(), batch.end());
+    if (step < 2) seen = whole;
+  }
+  for (int step = 2; step < 4; ++step) {
+    const PreparedBatch& batch = large.next();
+    EXPECT_EQ(batch.step, step);
+    std::vector<std::uint32_t> samples(batch.inputs.begin(), batch.inputs.end());
+    std::sort(samples.begin(), samples.end());
+    EXPECT_EQ(samples, large.samples_of(step));
+    seen.insert(seen.end(), batch.inputs.begin(), batch.inputs.end());
+  }
+  EXPECT_EQ(seen, whole);
+  LoaderPlan second = plan(16, 6);
+  second.first_step = 3;  // of epoch 1, which has three steps as well
+  Loader next(numbers, all(50), second);
+  for (int step = 4; step < 7; ++step)
+    EXPECT_EQ(inputs_of(large.next()), inputs_of(next.next())) << step;
 }
 
 TEST(Loader, MayKeepTheFirstOrder) {

@@ -70,7 +70,7 @@ TEST(Check, EveryUnfitSweepIsRefusedWithItsLine) {
     }
     EXPECT_GT(expected, 0);
   }
-  EXPECT_EQ(files, 22);
+  EXPECT_EQ(files, 32);
 }
 
 TEST(Check, SeedsAndRatesMakeNoShapes) {
