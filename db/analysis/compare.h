@@ -42,7 +42,7 @@ struct ComparisonRow {
   std::int64_t finished = 0, failed = 0;             ///< trials
   Estimate best;                                     ///< best value of the metric in each trial
   ToTarget steps_to_target;                          ///< optimizer steps
-  ToTarget samples_to_target;                        ///< steps times the global batch
+  ToTarget samples_to_target;                        ///< those trained on
   ToTarget seconds_to_target;  ///< running time with earlier attempts', without waiting in queues
   ToTarget node_seconds_to_target;
   std::vector<OtherTarget> other_targets;  ///< in the order of Comparison::other_targets

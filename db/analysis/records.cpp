@@ -190,6 +190,35 @@ Spent spent_until(const CurvePoint& point, const std::vector<AttemptRow>& attemp
   return spent;
 }
 
+/// How many samples a trial had trained on by a step.
+class SamplesBy {
+ public:
+  SamplesBy(ReadStore& store, const TrialRecord& record)
+      : batch_(record.global_batch),
+        trained_(store.curve(record.id, jobspec::metric::batch_samples)) {
+    if (trained_.empty()) return;
+    const std::vector<CurvePoint> sizes = store.curve(record.id, jobspec::metric::batch_size);
+    if (!sizes.empty()) newest_batch_ = sizes.back().value;
+  }
+
+  /// A batch that grows is reported each time that it does, so it is the same between two reports.
+  double at(std::int64_t step) const {
+    if (trained_.empty()) return static_cast<double>(step) * batch_;
+    const auto next = std::lower_bound(
+        trained_.begin(), trained_.end(), step,
+        [](const CurvePoint& point, std::int64_t than) { return point.step < than; });
+    const CurvePoint before = next == trained_.begin() ? CurvePoint{} : *std::prev(next);
+    const auto since = static_cast<double>(step - before.step);
+    if (next == trained_.end()) return before.value + since * newest_batch_;
+    return before.value +
+           since * (next->value - before.value) / static_cast<double>(next->step - before.step);
+  }
+
+ private:
+  double batch_, newest_batch_ = 0;
+  std::vector<CurvePoint> trained_;  ///< only of runs whose batch grows
+};
+
 /// Where the metric first is as good as each of the targets.
 void find_targets(ReadStore& store, const Wanted& wanted, const std::vector<AttemptRow>& attempts,
                   TrialRecord& record) {
@@ -208,6 +237,8 @@ void find_targets(ReadStore& store, const Wanted& wanted, const std::vector<Atte
   if (any)
     for (const std::string& metric : wanted.left_out)
       left_out.push_back(store.curve(record.id, metric));
+  std::optional<SamplesBy> samples;
+  if (any) samples.emplace(store, record);
   for (std::size_t i = 0; i < targets.size(); ++i) {
     const auto point = std::find_if(curve.begin(), curve.end(), [&](const CurvePoint& p) {
       return there(p.value, targets[i]);
@@ -215,7 +246,7 @@ void find_targets(ReadStore& store, const Wanted& wanted, const std::vector<Atte
     if (point == curve.end()) continue;
     const Spent spent = spent_until(*point, attempts, left_out);
     const auto steps = static_cast<double>(point->step);
-    reached[i] = {steps, steps * record.global_batch, spent.seconds, spent.node_seconds};
+    reached[i] = {steps, samples->at(point->step), spent.seconds, spent.node_seconds};
   }
   record.steps = reached[0].steps;
   record.samples = reached[0].samples;

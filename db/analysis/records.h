@@ -16,7 +16,7 @@ namespace thalweg::db::analysis {
 /// there.
 struct Reached {
   double steps = std::numeric_limits<double>::quiet_NaN();
-  double samples = steps;  ///< steps times the global batch; NaN where that is not known
+  double samples = steps;  ///< those trained on; NaN where the batch is not known
   double seconds = steps, node_seconds = steps;
 };
 

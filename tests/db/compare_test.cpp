@@ -151,6 +151,29 @@ TEST_F(CompareTest, TellsWhatEachOfSeveralTargetsTook) {
   EXPECT_TRUE(compare(store, sweep, options).other_targets.empty());
 }
 
+// A batch of 64 that became one of 128 after step 150, and one of 256 after 250.
+TEST_F(CompareTest, CountsTheSamplesOfABatchThatGrows) {
+  const std::vector<Point> reports{{"batch/size", 50, 64, kStart},
+                                   {"batch/samples", 50, 50 * 64, kStart},
+                                   {"batch/size", 150, 128, kStart + 1},
+                                   {"batch/samples", 150, 150 * 64, kStart + 1},
+                                   {"batch/size", 250, 256, kStart + 2},
+                                   {"batch/samples", 250, 150 * 64 + 100 * 128, kStart + 2}};
+  const std::vector<std::vector<double>> errors{{0.1}, {0.5, 0.1}, {0.5, 0.4, 0.1}};
+  for (std::size_t i = 0; i < errors.size(); ++i) {
+    const Id trial = add(fmt::format(R"({{"batch.global":64,"epochs":{}}})", i + 1), 1, errors[i]);
+    store.add_points(sample_attempt(sweep, trials).id, 2, 2, reports);
+    store.put_start({sweep, trial.trial, 1}, R"({"config":{"batch":{"global":64}}})");
+  }
+  CompareOptions options;
+  options.rank_by = RankBy::samples;
+  const Comparison found = compare(store, sweep, options);
+  ASSERT_EQ(found.rows.size(), 3u);
+  EXPECT_EQ(found.rows[0].samples_to_target.median, 100 * 64);
+  EXPECT_EQ(found.rows[1].samples_to_target.median, 150 * 64 + 50 * 128);
+  EXPECT_EQ(found.rows[2].samples_to_target.median, 150 * 64 + 100 * 128 + 50 * 256);
+}
+
 TEST_F(CompareTest, CountsSamplesByTheBatchThatWasUsed) {
   // 128 by default, as the engine says; and 64 as written.
   optimizer("adamw", 1, {0.5, 0.1});

@@ -201,6 +201,44 @@ void expect_to_resume_bitwise(Trial trial, const std::vector<int>& steps) {
   }
 }
 
+// What is made anew at a growth works on the same replica as before.
+TEST(GrowingAttempt, HasTheSameBitsInEveryWayOfWorkingTogether) {
+  Trial trial = tiny_trial();
+  trial.train.set("batch", Map{{"global", 24}, {"shards", 4}});
+  trial.train.set("batch_growth",
+                  Map{{"by", "epochs"}, {"at_epochs", List{0.5, 1.5}}, {"factor", 3}});
+  const test::TempDir plain;
+  run_to_end(trial, plain.path(), 1);
+  for (const Map& sync : {Map{{"shard_optimizer", true}}, Map{{"compare_every", 2}},
+                          Map{{"overlap", false}}, Map{{"bucket_mib", 0}}}) {
+    trial.train.set("sync", sync);
+    const test::TempDir folder;
+    run_to_end(trial, folder.path(), 3);
+    EXPECT_EQ(curve({folder.path()}), curve({plain.path()})) << sync.front().first;
+    EXPECT_EQ(last_weights(folder.path()), last_weights(plain.path())) << sync.front().first;
+  }
+  trial.train.set("sync", Map{});
+  trial.train.set("batch", Map{{"global", 24}, {"shards", 4}, {"shares", List{1, 3}}});
+  const test::TempDir unequal;
+  run_to_end(trial, unequal.path(), 2);
+  EXPECT_EQ(last_weights(unequal.path()), last_weights(plain.path()));
+}
+
+// One that has ended goes on as if it had been longer from the start.
+TEST(GrowingAttempt, GoesOnWhenItIsMadeLonger) {
+  Trial trial = steady_trial();
+  trial.train.set("batch_growth", Map{{"by", "epochs"}, {"at_epochs", List{1.5}}});
+  trial.train.set("epochs", 5);
+  const test::TempDir whole, first, second;
+  run_to_end(trial, whole.path(), 1);
+  trial.train.set("epochs", 2);
+  run_to_end(trial, first.path(), 2);
+  trial.train.set("epochs", 5);
+  trial.resume = {first.path() / "checkpoints"};
+  run_to_end(trial, second.path(), 1);
+  EXPECT_EQ(last_weights(second.path()), last_weights(whole.path()));
+}
+
 // Cosine, momentum and dropout go on too. 20 is where it grows, 25 in an epoch of it.
 TEST(GrowingAttempt, ResumesBitwiseOnOtherRanks) {
   Trial trial = tiny_trial();
