@@ -125,8 +125,17 @@ void Store::checkpoint() {
 
 QueryResult ReadStore::query(const std::string& sql, std::int64_t max_rows, double max_seconds,
                              const std::vector<jobspec::Value>& parameters) {
-  if (!reader_) reader_ = std::make_unique<sqlite::Reader>(connection_->file());
-  return reader_->query(sql, max_rows, max_seconds, parameters);
+  using sqlite::Reader;
+  auto& reader = only_ ? confined_reader_ : reader_;
+  if (!reader)
+    reader = std::make_unique<Reader>(connection_->file(),
+                                      only_ ? Reader::Rows::chosen : Reader::Rows::all);
+  if (only_) reader->choose(*only_);
+  return reader->query(sql, max_rows, max_seconds, parameters);
+}
+
+void ReadStore::confine_queries(std::optional<std::vector<std::int64_t>> sweeps) {
+  only_ = std::move(sweeps);
 }
 
 }  // namespace thalweg::db

@@ -172,6 +172,9 @@ class ReadStore {
   /// more or fewer parameters than `?`.
   QueryResult query(const std::string& sql, std::int64_t max_rows, double max_seconds,
                     const std::vector<jobspec::Value>& parameters = {});
+  /// From now on the views show the rows of these sweeps alone to query(), as if there were no
+  /// others; without a list, all of them again.
+  void confine_queries(std::optional<std::vector<std::int64_t>> sweeps);
 
  protected:
   explicit ReadStore(std::unique_ptr<sqlite::Connection> connection);
@@ -179,7 +182,9 @@ class ReadStore {
   std::unique_ptr<sqlite::Connection> connection_;
 
  private:
-  std::unique_ptr<sqlite::Reader> reader_;  ///< query()'s own connection, opened at its first call
+  /// query()'s own connections, each opened when it is first needed.
+  std::unique_ptr<sqlite::Reader> reader_, confined_reader_;
+  std::optional<std::vector<std::int64_t>> only_;
 };
 
 struct OpenOptions {

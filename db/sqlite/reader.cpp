@@ -1,3 +1,10 @@
+// Who may read what is decided by SQLite's authorizer, which tells the view that reads a table by
+// name alone. Where rows are chosen, a view V of the record is made once more as the temporary view
+// chosen_V with a condition, and V as a temporary view of that; a temporary name goes before the
+// record's. Only the chosen_ ones may read tables, so main.V, the one without condition, may not.
+// The authorizer is not told who reads a table of which no column but its key is wanted, as
+// count(*) does; so the query must also make sense in an empty database that has nothing but the
+// names of the views.
 #include "db/sqlite/reader.h"
 
 #include <sqlite3.h>
@@ -29,6 +36,12 @@ const Sql kWarmUp{"set up table functions",
                   " pragma_table_info('sweep'), pragma_table_xinfo('sweep')"};
 const Sql kNames{"list tables or views", "SELECT name FROM sqlite_master WHERE type = ?"};
 
+const Sql kViews{"list views", "SELECT name, sql FROM main.sqlite_master WHERE type = 'view'"};
+const Sql kColumns{"columns of a view", "SELECT name FROM pragma_table_info(?)"};
+const Sql kForget{"forget chosen sweeps", "DELETE FROM temp.sweep_choice"};
+const Sql kChoose{"choose a sweep", "INSERT OR IGNORE INTO temp.sweep_choice VALUES (?)"};
+constexpr std::string_view kChosen = "chosen_";
+
 Names names(Connection& connection, const char* type) {
   Names found;
   Run run(connection, kNames);
@@ -41,12 +54,18 @@ Names names(Connection& connection, const char* type) {
 /// Lives as long as one query; owns the hooks on the connection.
 class Guard {
  public:
-  Guard(Connection& connection, double max_seconds)
+  Guard(Connection& connection, double max_seconds, Reader::Rows rows)
       : database_(connection.handle()),
         deadline_(std::chrono::steady_clock::now() +
                   std::chrono::milliseconds(static_cast<std::int64_t>(max_seconds * 1e3))),
         tables_(names(connection, "table")),
-        views_(names(connection, "view")) {
+        views_(names(connection, "view")),
+        readers_(rows == Reader::Rows::chosen ? Names() : views_) {
+    if (rows == Reader::Rows::chosen)
+      for (const std::string& view : views_)
+        readers_.insert(std::string(kChosen) + view);
+    names_ = views_;
+    names_.insert(readers_.begin(), readers_.end());
     sqlite3_set_authorizer(database_, &Guard::authorize, this);
     sqlite3_progress_handler(database_, kInstructions, &Guard::look_at_clock, this);
   }
@@ -57,7 +76,8 @@ class Guard {
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
 
-  const Names& views() const { return views_; }
+  /// That no table of a query's own may have.
+  const Names& taken() const { return names_; }
   bool late() const { return late_; }
   const std::string& refused() const { return refused_; }
 
@@ -81,10 +101,8 @@ class Guard {
       case SQLITE_RECURSIVE:
         return SQLITE_OK;
       case SQLITE_READ:
-        // Without a column name: a table of a view of which no column is wanted (count(*)).
-        if (views_.contains(source) || second.empty() || !tables_.contains(first)) {
-          return SQLITE_OK;
-        }
+        if (readers_.contains(source) || !tables_.contains(first)) return SQLITE_OK;
+        if (second.empty()) return SQLITE_OK;  // nothing but how many rows there are
         return refuse("the table " + std::string(first) +
                       " is private and may change with any version; use the views " +
                       std::string(kViewNames));
@@ -109,6 +127,8 @@ class Guard {
   sqlite3* database_;
   std::chrono::steady_clock::time_point deadline_;
   Names tables_, views_;
+  Names readers_;  ///< views that may read tables
+  Names names_;
   std::string refused_;
   bool late_ = false;
 };
@@ -149,6 +169,11 @@ bool only_space(std::string_view text) {
   return text.find_first_not_of(" \t\r\n;") == std::string_view::npos;
 }
 
+[[noreturn]] void fail_with(const std::string& message) {
+  const bool no_table = message.starts_with("no such table");
+  throw Error("query: " + message + (no_table ? "; the views are " + std::string(kViewNames) : ""));
+}
+
 [[noreturn]] void fail(sqlite3* database, const Guard& guard, double max_seconds) {
   if (guard.late()) {
     throw Error("query: stopped after " + jobspec::Value(max_seconds).to_text() +
@@ -156,23 +181,78 @@ bool only_space(std::string_view text) {
   }
   if (!guard.refused().empty()) throw Error("query: " + guard.refused());
   const std::string message = sqlite3_errmsg(database);
-  const bool no_table = message.starts_with("no such table");
-  throw Error("query: " + message + (no_table ? "; the views are " + std::string(kViewNames) : ""));
+  fail_with(message);
 }
 
 }  // namespace
 
-Reader::Reader(const std::filesystem::path& file) : connection_(file, Connection::Mode::read_only) {
+Reader::Reader(const std::filesystem::path& file, Rows rows)
+    : connection_(file, Connection::Mode::read_only), rows_(rows) {
   connection_.run(kWarmUp);
+  if (rows_ == Rows::chosen) make_views();
   sqlite3_limit(connection_.handle(), SQLITE_LIMIT_LENGTH, kMaxValueBytes);
+}
+
+void Reader::make_views() {
+  std::string script =
+      "PRAGMA temp_store = MEMORY;"
+      "CREATE TEMP TABLE sweep_choice (sweep INTEGER PRIMARY KEY);";
+  {
+    Run run(connection_, kViews);
+    while (run.row()) {
+      const std::string name = run.text(0), text = run.text(1);
+      const std::string head = "CREATE VIEW " + name + " AS";
+      if (!text.starts_with(head)) throw Error("query: the view " + name + " cannot be confined");
+      const std::string chosen = std::string(kChosen) + name;
+      script += "CREATE TEMP VIEW " + chosen + " AS SELECT * FROM (" + text.substr(head.size()) +
+                ") WHERE sweep IN (SELECT sweep FROM temp.sweep_choice);" + "CREATE TEMP VIEW " +
+                name + " AS SELECT * FROM " + chosen + ";";
+    }
+  }
+  connection_.script("views of chosen sweeps", script);
+
+  sqlite3* database = nullptr;
+  const int code =
+      sqlite3_open_v2(":memory:", &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr);
+  names_.reset(database);
+  std::string tables;
+  for (const std::string& view : names(connection_, "view")) {
+    std::string list;
+    Run run(connection_, kColumns);
+    run.bind(view);
+    while (run.row())
+      list += (list.empty() ? "" : ", ") + run.text(0);
+    tables += "CREATE TEMP TABLE " + view + " (" + list + ");";
+  }
+  if (code != SQLITE_OK ||
+      sqlite3_exec(database, tables.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK)
+    throw Error(std::string("query: names of the views: ") + sqlite3_errmsg(database));
+}
+
+void Reader::Close::operator()(sqlite3* database) const {
+  sqlite3_close(database);
+}
+
+/// Prepared only. After the authorizer: what acts when it is prepared was refused.
+void Reader::check_names(const std::string& sql) const {
+  sqlite3_stmt* raw = nullptr;
+  const int code = sqlite3_prepare_v2(names_.get(), sql.c_str(), -1, &raw, nullptr);
+  const Prepared statement(raw);
+  if (code != SQLITE_OK) fail_with(sqlite3_errmsg(names_.get()));
+}
+
+void Reader::choose(const std::vector<std::int64_t>& sweeps) {
+  connection_.run(kForget);
+  for (const std::int64_t sweep : sweeps)
+    connection_.run(kChoose, sweep);
 }
 
 QueryResult Reader::query(const std::string& sql, std::int64_t max_rows, double max_seconds,
                           const std::vector<jobspec::Value>& parameters) {
   sqlite3* database = connection_.handle();
-  const Guard guard(connection_, max_seconds);
+  const Guard guard(connection_, max_seconds, rows_);
 
-  if (const std::string name = shadowed(sql, guard.views()); !name.empty())
+  if (const std::string name = shadowed(sql, guard.taken()); !name.empty())
     throw Error("query: " + name + " is a view of the record; give your own table another name");
   sqlite3_stmt* raw = nullptr;
   const char* rest = nullptr;
@@ -182,6 +262,7 @@ QueryResult Reader::query(const std::string& sql, std::int64_t max_rows, double 
   const Prepared statement(raw);
   if (!statement) throw Error("query: there is no statement in it");
   if (!only_space(rest)) throw Error("query: one statement at a time");
+  if (names_) check_names(sql);
   const auto places = static_cast<std::size_t>(sqlite3_bind_parameter_count(raw));
   if (places != parameters.size() && parameters.empty())
     throw Error("query: a ? stands for a value that nobody gave: write the value in its place");

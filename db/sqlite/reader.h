@@ -2,6 +2,8 @@
 // documented views.
 #pragma once
 
+#include <memory>
+
 #include "db/sqlite/connection.h"
 #include "db/store.h"
 
@@ -10,7 +12,14 @@ namespace thalweg::db::sqlite {
 /// One thread. Sees what is committed at the start of each query.
 class Reader {
  public:
-  explicit Reader(const std::filesystem::path& file);
+  enum class Rows {
+    all,
+    chosen  ///< the views show the rows of the sweeps that choose() names; of none at first
+  };
+  explicit Reader(const std::filesystem::path& file, Rows rows = Rows::all);
+
+  /// Only where rows are chosen.
+  void choose(const std::vector<std::int64_t>& sweeps);
 
   /// One statement: SELECT, EXPLAIN or PRAGMA table_info; `parameters` as in Store::query. Throws
   /// db::Error with SQLite's message, or with what is allowed instead; at the time limit with a
@@ -19,7 +28,16 @@ class Reader {
                     const std::vector<jobspec::Value>& parameters);
 
  private:
+  void make_views();
+  void check_names(const std::string& sql) const;
+
+  struct Close {
+    void operator()(sqlite3* database) const;
+  };
+
   Connection connection_;
+  Rows rows_;
+  std::unique_ptr<sqlite3, Close> names_;  ///< where rows are chosen: empty tables like the views
 };
 
 }  // namespace thalweg::db::sqlite

@@ -26,7 +26,15 @@ const char* const tables[] = {"sweep",
                               "EVENT",
                               "\"event\"",
                               "[attempt]",
-                              "temp.x"};
+                              "temp.x",
+                              "main.trials",
+                              "\"main\".[sweeps]",
+                              "main . metrics",
+                              "temp.events",
+                              "chosen_attempts",
+                              "temp.sweep_choice",
+                              "main.chosen_trials",
+                              "sqlite_temp_master"};
 const char* const columns[] = {"*",
                                "data",
                                "token",
@@ -92,6 +100,7 @@ class Generator {
   /// A name for something of one's own: sometimes that of a view, in some spelling.
   std::string own_name() {
     std::string name = below(3) == 0 ? "own" : view();
+    if (below(6) == 0) name = "chosen_" + name;
     if (below(5) == 0) name[0] = static_cast<char>(name[0] - 'a' + 'A');
     switch (below(6)) {
       case 0:
@@ -187,6 +196,43 @@ TEST_F(QueryFuzz, ShowsNothingPrivateAndChangesNothing) {
   });
   EXPECT_EQ(events(), before);
   EXPECT_TRUE(store.attempt_by_token(secret));
+  if (test::fuzz_range(2000).many()) {
+    EXPECT_GT(answered, 0) << "the generator writes no SQL";
+  }
+}
+
+TEST_F(QueryFuzz, ShowsNothingOfOtherSweepsThanTheChosen) {
+  const std::string hidden = "h1dden";
+  const double sentinel = 7654321.25;
+  SweepRow sweep = sample_sweep(hidden);
+  sweep.owner = sweep.text = sweep.comment = hidden;
+  const std::int64_t id = store.insert_sweep(sweep);
+  TrialRow trial = sample_trial(id, 1);
+  trial.hash = trial.reason = hidden;
+  trial.parameters = "{\"" + hidden + "\":1}";
+  store.insert_trials({trial});
+  AttemptRow attempt = sample_attempt(id, 1);
+  attempt.folder = attempt.node_list = attempt.reason = hidden;
+  store.insert_attempt(attempt);
+  store.add_points(attempt.id, 1, 1, {{hidden, 100, sentinel, 1700000010.5}});
+  store.append_event({0, 1, "submitted", {id, 0, 0}, "{\"x\":\"" + hidden + "\"}"});
+  store.confine_queries(std::vector<std::int64_t>{1});
+  int answered = 0;
+  test::fuzz(2000, [&](int, std::mt19937& random) {
+    const std::string sql = Generator(random).statement();
+    try {
+      const QueryResult result = store.query(sql, 100, 0.2);
+      ++answered;
+      for (const auto& row : result.rows)
+        for (const auto& cell : row) {
+          const std::string text = cell.to_text();
+          for (const std::string& part : {hidden, std::string("683164"), std::string("7654321")})
+            ASSERT_EQ(text.find(part), std::string::npos) << sql;
+        }
+    } catch (const Error& error) {
+      ASSERT_STRNE(error.what(), "") << sql;
+    }
+  });
   if (test::fuzz_range(2000).many()) {
     EXPECT_GT(answered, 0) << "the generator writes no SQL";
   }

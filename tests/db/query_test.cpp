@@ -8,6 +8,7 @@
 namespace thalweg::db {
 namespace {
 
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
 class QueryTest : public StoreTest {
@@ -290,6 +291,64 @@ TEST_F(QueryTest, RunsBesideAnOpenTransactionAndSeesWhatIsCommitted) {
     EXPECT_EQ(ask("SELECT count(*) FROM sweeps").rows[0][0].as_int(), 1);
   });
   EXPECT_EQ(ask("SELECT count(*) FROM sweeps").rows[0][0].as_int(), 2);
+}
+
+TEST_F(QueryTest, ConfinedItShowsTheChosenSweepsAlone) {
+  const Id other = running_attempt();
+  store.add_points(other, 1, 1, {{"secret/metric", 1, 2, 3}});
+  store.put_start(other, R"({"version":"0.1","config":{"optimizer":{"lr":7}}})");
+  store.put_ranks(other, R"({"step":3,"compute_ms":[1.5,2]})");
+  store.append_event({0, 1700000000, "submitted", {other.sweep, 0, 0}, "{}"});
+  const auto views = ask("SELECT name FROM sqlite_master WHERE type = 'view'");
+  ASSERT_GE(views.rows.size(), 9u);
+  const auto sweeps_in = [&](const std::string& view) {
+    std::string text;
+    for (const auto& row : ask("SELECT DISTINCT sweep FROM " + view + " ORDER BY sweep").rows)
+      text += row[0].to_text() + " ";
+    return text;
+  };
+  const std::string a = std::to_string(id.sweep) + " ", b = std::to_string(other.sweep) + " ";
+  for (const auto& row : views.rows) {
+    const std::string view = row[0].as_string();
+    store.confine_queries(std::nullopt);
+    const auto all = ask("SELECT * FROM " + view, 10000);
+    EXPECT_EQ(sweeps_in(view), a + b) << view;
+    store.confine_queries(std::vector<std::int64_t>{other.sweep});
+    EXPECT_EQ(sweeps_in(view), b) << view;
+    EXPECT_EQ(ask("SELECT * FROM " + view).columns, all.columns) << view;
+    const auto few = ask("SELECT count(*) FROM " + view).rows.at(0).at(0).as_int();
+    EXPECT_GT(few, 0) << view;
+    EXPECT_LT(few, static_cast<std::int64_t>(all.rows.size())) << view;
+    store.confine_queries(std::vector<std::int64_t>{});
+    EXPECT_EQ(sweeps_in(view), "") << view;
+    EXPECT_EQ(ask("SELECT count(*) FROM " + view).rows.at(0).at(0).as_int(), 0) << view;
+  }
+}
+
+TEST_F(QueryTest, ConfinedTheViewsOfTheRecordItselfAreClosed) {
+  running_attempt();
+  store.confine_queries(std::vector<std::int64_t>{id.sweep});
+  for (const char* sql :
+       {"SELECT * FROM main.sweeps", "SELECT count(*) FROM main.sweeps",
+        "SELECT 1 FROM \"main\" . [trials]", "SELECT * FROM main.events, trials",
+        "SELECT (SELECT max(sweep) FROM main.metrics)", "SELECT count(*) FROM sweep",
+        "SELECT 1 FROM trial", "SELECT EXISTS (SELECT 1 FROM main.attempt)",
+        "SELECT count(*) FROM (SELECT * FROM main.hyperparameters)",
+        "WITH t AS (SELECT * FROM main.trials) SELECT count(*) FROM t",
+        "SELECT count(*) FROM sweeps AS s JOIN main.sweeps AS m ON m.sweep <> s.sweep",
+        "SELECT * FROM main.sweeps AS chosen_sweeps",
+        "SELECT count(*) FROM (SELECT * FROM sweep) AS chosen_sweeps", "SELECT rowid FROM sweep"})
+    EXPECT_THAT(refusal(sql), AnyOf(HasSubstr("private"), HasSubstr("no such table"))) << sql;
+  for (const char* sql : {"WITH chosen_sweeps AS (SELECT * FROM sweep) SELECT * FROM chosen_sweeps",
+                          "WITH Sweeps AS (SELECT * FROM sweep) SELECT * FROM sweeps"})
+    EXPECT_THAT(refusal(sql), HasSubstr("is a view of the record")) << sql;
+  for (const char* sql :
+       {"INSERT INTO temp.sweep_choice VALUES (2)", "DROP VIEW temp.sweeps",
+        "DELETE FROM sweep_choice", "CREATE TEMP VIEW chosen_x AS SELECT * FROM sweep",
+        "ATTACH 'thalweg.db' AS again", "PRAGMA temp_store = FILE"})
+    EXPECT_NE(refusal(sql), "(allowed)") << sql;
+  EXPECT_EQ(ask("SELECT sweep FROM temp.sweeps").rows.size(), 1u);
+  EXPECT_EQ(ask("WITH own AS (SELECT * FROM sweeps) SELECT * FROM own").rows.size(), 1u);
 }
 
 }  // namespace
