@@ -116,7 +116,12 @@ Table sweep_table(const Json& sweeps) {
                {"submitted", "submitted", Align::right, false, 1},
                {"ended", "", Align::right, false, 0, true},
                {"tags", "tags", Align::left, true, 5},
-               {"bytes", "size", Align::right}});
+               {"bytes", "size", Align::right},
+               {"owner", "owner"}});
+  // Whose they are is worth a column where they are not all one user's.
+  const bool shared = std::any_of(sweeps.begin(), sweeps.end(), [&](const Json& each) {
+    return text_at(each, "owner") != text_at(sweeps.front(), "owner");
+  });
   for (const Json& each : sweeps) {
     const auto sweep = api::from_json<api::SweepMessage>(each, api::Reading::tolerant);
     const api::Counts& counts = sweep.counts;
@@ -127,7 +132,8 @@ Table sweep_table(const Json& sweeps) {
          count_cell(counts.failed, Tint::red), count_cell(counts.cancelled, Tint::yellow),
          sweep.metric, Cell(format_age(sweep.submitted, now()), text_at(each, "submitted")),
          text_at(each, "ended"), Cell(join(sweep.tags, " ")),
-         Cell(format_bytes(number_at(each, "bytes")), text_at(each, "bytes"))});
+         Cell(format_bytes(number_at(each, "bytes")), text_at(each, "bytes")),
+         Cell(shared ? sweep.owner : "", sweep.owner)});
   }
   return table;
 }

@@ -31,7 +31,7 @@ int rerun(Context& context, const Options& options) {
   const SubmitOptions submit{"rerun of " + id.to_string(),
                              options.backend.empty() ? recorded.backend : options.backend};
   const Purpose purpose = options.dry_run ? Purpose::dry_run : Purpose::submit;
-  const Json answer = context.controller().post("/v1/sweeps", sweep_request(submit, text, purpose));
+  const Json answer = post_sweep(context, submit, text, purpose);
   print_submission(context, answer, options.dry_run, options.format);
   return exit_ok;
 }

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -11,15 +12,19 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "base/process.h"
 #include "cli/output/format.h"
 #include "cli/output/text.h"
 #include "daemon/api/client.h"
 #include "daemon/api/sweep_messages.h"
+#include "daemon/auth/munge.h"
+#include "daemon/auth/sha256.h"
 #include "jobspec/paths.h"
 
 namespace thalweg::cli {
 
 namespace api = daemon::api;
+namespace auth = thalweg::auth;
 
 Argument& add_submit_options(Arguments& arguments, SubmitOptions& options) {
   arguments.option("--backend", "NAME", options.backend, "what runs it (default: auto)").choices = {
@@ -74,15 +79,57 @@ Json sweep_request(const SubmitOptions& options, const std::string& text, Purpos
                             jobspec::directory_of(options.file),
                             own_environment(),
                             {},
+                            {},
                             {}};
   if (purpose != Purpose::submit) request.dry_run = true;
   if (purpose == Purpose::forecast) request.checked = true;
   return api::to_json(request);
 }
 
+namespace {
+
+constexpr double munge_patience_s = 20;
+
+/// That this user wants this sweep; decodable by the site's Slurm agent alone. By the program
+/// munge, so that machines without MUNGE need no library of it.
+std::string credential_over(const std::string& text, const Json& site) {
+  const Json& reader = member(site, "credential_reader");
+  if (!reader.is_number_unsigned())
+    throw CommandError(exit_failed, "the site's Slurm agent does not answer",
+                       "try again later, or tell the administrator");
+  std::vector<std::string> command{"munge", "--string", auth::sweep_payload(auth::sha256(text)),
+                                   "--restrict-uid", std::to_string(reader.get<uid_t>())};
+  if (const char* socket = std::getenv("THALWEG_MUNGE_SOCKET"))
+    command.insert(command.end(), {"--socket", socket});
+  ProgramOutput output;
+  try {
+    output = run_program(command, munge_patience_s);
+  } catch (const std::system_error& error) {
+    output.err = error.what();
+    output.code = -1;
+  }
+  if (output.code == 0) return output.out.substr(0, output.out.find('\n'));
+  throw CommandError(
+      exit_failed,
+      "no MUNGE credential: " + (output.timed_out ? "munge does not answer"
+                                                  : output.err.substr(0, output.err.find('\n'))),
+      "a site's controller needs munge on the machine where a sweep is submitted");
+}
+
+}  // namespace
+
+Json post_sweep(Context& context, const SubmitOptions& options, const std::string& text,
+                Purpose purpose) {
+  Json request = sweep_request(options, text, purpose);
+  auto& controller = context.controller();
+  if (const Json site = member(controller.about(), "site");
+      purpose == Purpose::submit && site.is_object())
+    request["credential"] = credential_over(text, site);
+  return controller.post("/v1/sweeps", request);
+}
+
 Json submit_sweep(Context& context, const SubmitOptions& options, Purpose purpose) {
-  const Json request = sweep_request(options, read_file(options.file), purpose);
-  return context.controller().post("/v1/sweeps", request);
+  return post_sweep(context, options, read_file(options.file), purpose);
 }
 
 void print_submitted(Context& context, const Json& answer) {

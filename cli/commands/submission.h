@@ -22,7 +22,11 @@ enum class Purpose {
 };
 /// What `POST /v1/sweeps` takes; `text` is the file's.
 Json sweep_request(const SubmitOptions& options, const std::string& text, Purpose purpose);
-/// Throws ApiError with the diagnostics of a bad file.
+/// Hands `text` to the controller; to one that serves a site with the user's word for it. Throws
+/// ApiError with the diagnostics of a bad file.
+Json post_sweep(Context& context, const SubmitOptions& options, const std::string& text,
+                Purpose purpose);
+/// The same with what the file says.
 Json submit_sweep(Context& context, const SubmitOptions& options, Purpose purpose);
 
 /// "sweep 12 name: 8 trials (4 configurations) on local", and the notes.

@@ -28,8 +28,7 @@ Json submit_derived(Context& context, const Options& options, Purpose purpose) {
   const SubmitOptions submit{"from " + derived.from.to_string(), options.submit.backend == "auto"
                                                                      ? derived.backend
                                                                      : options.submit.backend};
-  Json answer =
-      context.controller().post("/v1/sweeps", sweep_request(submit, derived.text, purpose));
+  Json answer = post_sweep(context, submit, derived.text, purpose);
   answer["from"] = derived.from.to_string();
   answer["told"] = derived.told;
   if (!options.format.json && !options.format.csv)

@@ -1,5 +1,8 @@
 #include "daemon/api/client.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -92,6 +95,7 @@ ApiError::ApiError(int status, json body)
 struct Client::Impl {
   Home home;
   std::unique_ptr<HttpConnection> connection;
+  json about;
 
   HttpAnswer request(const std::string& method, const std::string& path, const std::string& body,
                      double timeout_s = answer_timeout_s) {
@@ -129,12 +133,17 @@ Client::~Client() = default;
 bool Client::ping() {
   try {
     impl_->connection.reset();
-    const bool answered = impl_->request("GET", "/v1/ping", "", ping_timeout_s).status == 200;
+    const HttpAnswer answer = impl_->request("GET", "/v1/ping", "", ping_timeout_s);
     impl_->connection.reset();  // it has the short timeout of a ping
-    return answered;
+    impl_->about = json::parse(answer.body, nullptr, false);
+    return answer.status == 200;
   } catch (const Unreachable&) {
     return false;
   }
+}
+
+const json& Client::about() const {
+  return impl_->about;
 }
 
 pid_t Client::process_id() const {
@@ -153,6 +162,12 @@ bool Client::was_killed() const {
 
 void Client::ensure_running() {
   if (ping()) return;
+  // Nor may root: what it wrote there the owner's controller could not write any more.
+  struct stat record {};
+  if (stat(impl_->home.database().c_str(), &record) == 0 && record.st_uid != geteuid())
+    throw Unreachable("the controller of " + impl_->home.directory.string() +
+                      " does not answer, and is another user's to start: ask the administrator, or "
+                      "set THALWEG_HOME to a folder of your own on a local disk");
   const auto [code, text] = start_controller(impl_->home.directory);
   const auto deadline = Clock::now() + start_timeout;
   if (code == 0 || code == exit_already_running) do {

@@ -53,6 +53,8 @@ class Client {
   ~Client();
   /// True when a controller answers.
   bool ping();
+  /// What the last ping() said of the controller; null before one.
+  const nlohmann::json& about() const;
   /// The controller's process on this machine, from its status file; 0 where none lives. It may
   /// still be starting or stopping.
   pid_t process_id() const;

@@ -18,6 +18,9 @@ struct SweepRequest {
   std::string backend = "auto";
   std::string directory;                                ///< that relative paths in it count from
   std::optional<std::vector<std::string>> environment;  ///< NAME=value; empty = the controller's
+  /// Where the controller serves a site: the submitter's MUNGE credential over `text`
+  /// (daemon/auth/munge.h: sweep_payload), for the user that /v1/ping names.
+  std::optional<std::string> credential;
   std::optional<bool> dry_run, checked;  ///< checked: the client had the engine check it
 
   static void each_field(auto& self, auto&& field) {
@@ -26,6 +29,7 @@ struct SweepRequest {
     field("backend", self.backend, Field::may_miss);
     field("directory", self.directory, Field::may_miss);
     field("environment", self.environment);
+    field("credential", self.credential);
     field("dry_run", self.dry_run);
     field("checked", self.checked);
   }

@@ -155,6 +155,9 @@ class Backend {
                                              const std::string& /*digest*/) {
     co_return Authorization{{}, false, 0, "", 0, "backend '" + name() + "' serves one user alone"};
   }
+  /// The user who alone must be able to decode such a credential; nothing where that is not known
+  /// (yet).
+  virtual std::optional<std::uint32_t> credential_reader() const { return {}; }
   virtual Awaitable<bool> revoke(const std::string& /*grant*/) { co_return true; }
   virtual Awaitable<Preparation> prepare(const LaunchRequest&,
                                          const std::map<std::string, std::string>& /*files*/) {

@@ -56,6 +56,18 @@ std::vector<std::string> job_environment(const std::vector<std::string>& entries
   return kept;
 }
 
+std::vector<std::string> chosen_entries(std::vector<std::string> entries,
+                                        const std::vector<std::string>& names) {
+  std::erase_if(entries, [&](const std::string& entry) {
+    const std::string_view name = name_of(entry);
+    return std::none_of(names.begin(), names.end(), [&](std::string_view wanted) {
+      return wanted.ends_with('*') ? name.starts_with(wanted.substr(0, wanted.size() - 1))
+                                   : name == wanted;
+    });
+  });
+  return entries;
+}
+
 std::vector<std::string> with_changes(
     std::vector<std::string> entries,
     const std::vector<std::pair<std::string, std::optional<std::string>>>& changes) {

@@ -15,6 +15,10 @@ std::vector<std::string> own_environment();
 /// of one machine's session (terminal, ssh, D-Bus, systemd). SLURM_CONF stays.
 std::vector<std::string> job_environment(const std::vector<std::string>& entries);
 
+/// The entries of these names; "X*" stands for all that begin with X.
+std::vector<std::string> chosen_entries(std::vector<std::string> entries,
+                                        const std::vector<std::string>& names);
+
 /// The entries with variables set, or removed where there is no value.
 std::vector<std::string> with_changes(
     std::vector<std::string> entries,

@@ -26,6 +26,7 @@ BackendSetup make_slurm(boost::asio::any_io_executor executor, const Config& con
   SlurmBackendConfig wanted;
   const std::string agent = find_program(config.slurm.agent_program).string();
   wanted.agent_program = agent.empty() ? config.slurm.agent_program : agent;
+  if (config.site.enabled) wanted.agent_socket = config.site.agent_socket;
   wanted.train_program = engine_on_nodes(config);
   wanted.max_jobs = config.slurm.max_jobs;
   return {make_slurm_backend(executor, wanted), config.slurm.poll_s, config.slurm.file_lag_s};
@@ -35,7 +36,7 @@ BackendSetup make_slurm(boost::asio::any_io_executor executor, const Config& con
 
 const std::vector<BackendRow>& backend_rows() {
   static const std::vector<BackendRow> rows = {
-      {"slurm", "jobs of a Slurm cluster, through thalweg-slurm-agent", make_slurm},
+      {"slurm", "jobs of a Slurm cluster, through thalweg-slurm-agent", make_slurm, true},
       {"local", "processes on this machine, through thalweg-launch", make_local},
   };
   return rows;

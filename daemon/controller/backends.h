@@ -26,6 +26,7 @@ struct BackendRow {
   std::string_view name;
   std::string_view doc;
   BackendSetup (*make)(boost::asio::any_io_executor, const Config&);
+  bool for_sites = false;  ///< runs attempts under their owners' names
 };
 
 /// In the order in which `auto` takes them: the first that is there.

@@ -41,6 +41,15 @@ std::string text(const Value& value) {
   return value.as_string();
 }
 
+/// A list of users or groups.
+std::vector<std::string> names(const Value& value) {
+  if (!value.is_list()) throw std::invalid_argument("expected a list of names");
+  std::vector<std::string> result;
+  for (const Value& name : value.as_list())
+    result.push_back(text(name));
+  return result;
+}
+
 /// "host:port", with [::1]:port for IPv6.
 std::string address(const Value& value) {
   const std::string result = text(value);
@@ -174,6 +183,20 @@ std::vector<ConfigOption> make_options() {
        [](Config& c, const Value& v) { c.local.engine_program = text(v); }},
       {"slurm.agent_program", "thalweg-slurm-agent: a name or a path",
        [](Config& c, const Value& v) { c.slurm.agent_program = text(v); }},
+      {"site.agent_socket", "of the thalweg-slurm-agent --site",
+       [](Config& c, const Value& v) { c.site.agent_socket = folder(v).string(); }},
+      {"site.environment",
+       "list of the variables that attempts take over from their submitter's environment; X* = all "
+       "that begin with X; the sweep file's env sets others",
+       [](Config& c, const Value& v) { c.site.environment = names(v); }},
+      {"site.operators.users", "list of users who see and end everybody's sweeps, beside root",
+       [](Config& c, const Value& v) { c.site.operator_users = names(v); }},
+      {"site.operators.groups", "list of groups whose members do",
+       [](Config& c, const Value& v) { c.site.operator_groups = names(v); }},
+      {"site.max_connections", "of one user at once; more are closed",
+       [](Config& c, const Value& v) { c.site.max_connections = integer(v, 1, max_nodes); }},
+      {"site.requests_per_second", "of one user on average; more are answered 429",
+       [](Config& c, const Value& v) { c.site.requests_per_s = number(v, 0.1, max_nodes); }},
       {"slurm.engine_program", "thalweg-train as the compute nodes see it",
        [](Config& c, const Value& v) { c.slurm.engine_program = text(v); }},
       {"slurm.poll_interval", "seconds between two status requests (one for all jobs)",

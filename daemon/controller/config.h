@@ -29,6 +29,21 @@ struct SlurmSettings {
   double file_lag_s = 15;          ///< how long a shared filesystem may hide what a node wrote
 };
 
+/// One controller for the users of a site.
+struct SiteSettings {
+  bool enabled = false;                                    ///< by thalwegd's --site, no setting
+  std::string agent_socket = "/run/thalweg-agent/socket";  ///< of a thalweg-slurm-agent --site
+  /// Of a submitter's environment attempts take these over; `X*` = all that begin with X.
+  std::vector<std::string> environment = {
+      "PATH",        "HOME",    "USER",  "LOGNAME",         "SHELL",
+      "LANG",        "LC_*",    "TZ",    "LD_LIBRARY_PATH", "PYTHONPATH",
+      "VIRTUAL_ENV", "CONDA_*", "OMP_*", "UCX_*",           "CUDA_*",
+      "THALWEG_*"};
+  std::vector<std::string> operator_users, operator_groups;
+  int max_connections = 16;    ///< at once, of one user
+  double requests_per_s = 20;  ///< of one user, on average; ten seconds' worth at once
+};
+
 struct Config {
   std::string backend = "auto";
   std::filesystem::path runs;  ///< attempt folders are made below it; empty = <home>/runs
@@ -46,6 +61,7 @@ struct Config {
   LocalBackendConfig local;
   double local_poll_s = 0.25;
   SlurmSettings slurm;
+  SiteSettings site;
   Policy policy;
   std::map<std::string, std::string> sources;  ///< setting -> the file that it comes from
   std::set<std::string> enforced;              ///< settings that only a site's file may set

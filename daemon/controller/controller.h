@@ -186,6 +186,11 @@ class Controller {
   Disk& disk() { return disk_; }
   /// What keeps it from working, for people; empty = nothing.
   std::vector<std::string> troubles() const;
+  /// Backend::authorize, revoke and credential_reader of the backend of that name.
+  Awaitable<Authorization> authorize(const std::string& backend, const std::string& credential,
+                                     const std::string& digest);
+  Awaitable<bool> revoke(const std::string& backend, const std::string& grant);
+  std::optional<std::uint32_t> credential_reader(const std::string& backend) const;
   /// Asks it now, which may take long.
   Awaitable<std::string> describe(const std::string& backend);
   /// Backend::script; empty also where there is no such backend.

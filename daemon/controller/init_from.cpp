@@ -15,12 +15,14 @@ namespace {
 constexpr const char* kKey = "init_from.trial";
 
 /// Empty where it can be begun with.
-std::string mistake_in(db::ReadStore& store, const std::string& text) {
+std::string mistake_in(db::ReadStore& store, const std::string& text,
+                       const std::optional<std::vector<std::int64_t>>& visible) {
   const auto id = jobspec::Id::parse(text);
   if (!id || id->sweep < 1 || id->trial < 1)
     return text + " is no id of a trial (\"12.3\") or attempt (\"12.3.1\")";
+  const bool hidden = visible && !std::binary_search(visible->begin(), visible->end(), id->sweep);
   const auto trial = store.trial({id->sweep, id->trial, 0});
-  if (!trial) return fmt::format("there is no trial {}.{}", id->sweep, id->trial);
+  if (!trial || hidden) return fmt::format("there is no trial {}.{}", id->sweep, id->trial);
   if (trial->attempts == 0)
     return fmt::format("trial {}.{} has not started yet, so it has no checkpoint", id->sweep,
                        id->trial);
@@ -39,13 +41,14 @@ std::optional<jobspec::Id> init_from_trial(const jobspec::Value& train) {
 }
 
 void require_sources(db::ReadStore& store, const jobspec::Sweep& sweep,
-                     const jobspec::Expansion& expansion) {
+                     const jobspec::Expansion& expansion,
+                     const std::optional<std::vector<std::int64_t>>& visible) {
   std::set<std::string> seen;
   std::vector<jobspec::Diagnostic> mistakes;
   for (const jobspec::ExpandedTrial& trial : expansion.trials) {
     const jobspec::Value* const text = trial.train.find(kKey);
     if (text == nullptr || !text->is_string() || !seen.insert(text->as_string()).second) continue;
-    if (const std::string mistake = mistake_in(store, text->as_string()); !mistake.empty())
+    if (const std::string mistake = mistake_in(store, text->as_string(), visible); !mistake.empty())
       mistakes.push_back({sweep.file, text->place, std::string("train.") + kKey, mistake,
                           "thalweg ls shows the trials that there are"});
   }

@@ -25,9 +25,11 @@ namespace thalweg::daemon {
 std::optional<jobspec::Id> init_from_trial(const jobspec::Value& train);
 
 /// Throws jobspec::InputError where a trial of the sweep names one that is not in the record or has
-/// not started.
+/// not started. `visible`: the sweeps that the submitter may see, in rising order; for him there
+/// are no others. Nothing = all.
 void require_sources(db::ReadStore& store, const jobspec::Sweep& sweep,
-                     const jobspec::Expansion& expansion);
+                     const jobspec::Expansion& expansion,
+                     const std::optional<std::vector<std::int64_t>>& visible = {});
 
 /// A trial that has not ended and begins with the weights of another one, or with a file.
 struct WeightsNeed {

@@ -57,6 +57,27 @@ Awaitable<Submission> Controller::prepare(BackendContext& context, const LaunchR
                        "", made.message};
 }
 
+Awaitable<Authorization> Controller::authorize(const std::string& backend,
+                                               const std::string& credential,
+                                               const std::string& digest) {
+  for (const auto& context : contexts_)
+    if (context->name == backend)
+      co_return co_await context->setup.backend->authorize(credential, digest);
+  co_return Authorization{{}, false, 0, "", 0, "there is no backend '" + backend + "'"};
+}
+
+Awaitable<bool> Controller::revoke(const std::string& backend, const std::string& grant) {
+  for (const auto& context : contexts_)
+    if (context->name == backend) co_return co_await context->setup.backend->revoke(grant);
+  co_return false;
+}
+
+std::optional<std::uint32_t> Controller::credential_reader(const std::string& backend) const {
+  for (const auto& context : contexts_)
+    if (context->name == backend) return context->setup.backend->credential_reader();
+  return {};
+}
+
 /// Its owner's word has served. One that cannot be taken back now expires.
 Awaitable<void> Controller::revoke_grant(std::int64_t sweep) {
   const SweepState& state = state_.sweeps.at(sweep);

@@ -133,7 +133,7 @@ db::analysis::CompareOptions compare_options(const Request& request) {
 
 awaitable<Response> get_comparison(App& app, const Request& request) {
   const Id id = path_id(request, IdKind::sweep);
-  known_sweep(app, id.sweep);
+  known_sweep(app, request, id.sweep);
   std::vector<std::int64_t> sweeps{id.sweep};
   for (const std::int64_t sweep : query_sweeps(app, request, "also"))
     if (std::find(sweeps.begin(), sweeps.end(), sweep) == sweeps.end()) sweeps.push_back(sweep);

@@ -30,9 +30,11 @@ std::int64_t found(std::optional<std::int64_t> count, const jobspec::Id& id) {
 
 }  // namespace
 
-awaitable<Response> get_ping(App& app, const Request&) {
+awaitable<Response> get_ping(App& app, const Request& request) {
+  const Sight sight(app, request);
   std::int64_t sweeps = 0, attempts = 0;
   for (const auto& [id, sweep] : app.controller.state().sweeps) {
+    if (!sight.of(sweep)) continue;
     if (sweep.phase == SweepPhase::active) ++sweeps;
     for (const auto& [number, attempt] : sweep.live)
       if (attempt.phase == AttemptPhase::running) ++attempts;
@@ -40,6 +42,12 @@ awaitable<Response> get_ping(App& app, const Request&) {
   json backends = json::object();
   for (const auto& name : app.controller.backends())
     backends[name] = app.controller.description(name).value_or("not known yet");
+  json site;  // null: one user's
+  if (app.config.site.enabled) {
+    site["operator"] = sight.all();
+    if (const auto reader = app.controller.credential_reader("slurm"))
+      site["credential_reader"] = *reader;
+  }
   co_return json_response({{"version", THALWEG_VERSION},
                            {"pid", getpid()},
                            {"host", host_name()},
@@ -49,12 +57,14 @@ awaitable<Response> get_ping(App& app, const Request&) {
                            {"started", app.started},
                            {"backends", backends},
                            {"troubles", app.controller.troubles()},
+                           {"site", site},
                            {"active_sweeps", sweeps},
                            {"running_attempts", attempts}});
 }
 
 awaitable<Response> post_cancel(App& app, const Request& request) {
   const jobspec::Id id = sweep_or_trial(body_object(request));
+  known_sweep(app, request, id.sweep);
   co_return json_response(
       {{"cancelled", found(app.controller.cancel(id, user_name(request.user)), id)}});
 }
@@ -62,6 +72,7 @@ awaitable<Response> post_cancel(App& app, const Request& request) {
 awaitable<Response> post_retry(App& app, const Request& request) {
   const json body = body_object(request);
   const jobspec::Id id = sweep_or_trial(body);
+  known_sweep(app, request, id.sweep);
   std::set<TrialPhase> phases;
   for (const json& state : body.value("states", json::array({"failed"}))) {
     const auto phase =
@@ -125,7 +136,7 @@ awaitable<Response> post_query(App& app, const Request& request) {
                           {"rows", std::move(list)},
                           {"truncated", found_rows.truncated}});
   };
-  co_return co_await app.queries.run(work);
+  co_return co_await run_confined(app, request, app.queries, work);
 }
 
 awaitable<Response> post_push(App& app, const Request& request) {

@@ -40,6 +40,9 @@ namespace {
 constexpr auto answer_first =
     std::chrono::milliseconds(100);  ///< the answer to `shutdown` leaves before we do
 
+/// On a site's socket, of all users; each has `site.max_connections` of them.
+constexpr int site_connections = 4096;
+
 constexpr int lock_tries = 50;
 constexpr auto lock_pause = std::chrono::milliseconds(10);
 
@@ -149,7 +152,7 @@ class Daemon {
         stop_timer_(io_) {
     ControllerOptions options;
     options.runs = runs_folder(config, home);
-    make_runs(options.runs, options.disk_s);
+    make_runs(options.runs, options.disk_s, config.site.enabled);
     options.min_free_bytes = config.min_free_mib << 20;
     options.policy = config.policy;
     options.ingest_s = config.ingest_s;
@@ -157,13 +160,16 @@ class Daemon {
     if (!config.push_listen.empty()) options.push_remote = "http://" + reachable_address(config, 0);
     std::vector<BackendSetup> backends;
     for (const BackendRow& row : backend_rows())
-      backends.push_back(row.make(io_.get_executor(), config));
+      if (!config.site.enabled || row.for_sites)
+        backends.push_back(row.make(io_.get_executor(), config));
     controller_ =
         std::make_unique<Controller>(io_.get_executor(), *store_, options, std::move(backends));
     app_ = std::make_unique<App>(io_.get_executor(), *controller_, home, config);
     app_->started = unix_now();
     app_->stop = [this] { stop_soon(); };
-    server_ = std::make_unique<Server>(io_.get_executor(), *app_);
+    ServerLimits limits;
+    if (config.site.enabled) limits.connections = site_connections;
+    server_ = std::make_unique<Server>(io_.get_executor(), *app_, limits);
   }
 
   void start(Report& report) {
@@ -242,13 +248,15 @@ class Daemon {
       config.gpu_memory_mib = fresh.gpu_memory_mib;
       config.keep = fresh.keep;
       config.query_s = fresh.query_s;
+      fresh.site.enabled = config.site.enabled;
+      config.site = std::move(fresh.site);
       config.slurm.defaults = std::move(fresh.slurm.defaults);
       config.sources = std::move(fresh.sources);
       config.enforced = std::move(fresh.enforced);
       app_->schema.reset();
       log::info(
           "config.yaml read again: backend, max_nodes_per_job, max_trials, gpu_memory, "
-          "query_time_limit, "
+          "query_time_limit, site (but for enabled and agent_socket), "
           "defaults of the slurm and keep blocks; the rest at the next start");
     } catch (const jobspec::InputError& error) {
       log::error(std::string("config.yaml is not taken: ") + error.what());
@@ -276,7 +284,8 @@ int run_locked(const DaemonOptions& options, const Systemd& systemd, Report& rep
   log::open(options.home.log(), options.foreground);
   try {
     fault::arm_from_environment();
-    const Config config = load_config(options.home.config());
+    Config config = load_config(options.home.config());
+    config.site.enabled = options.site;
     if (!config.data.empty())
       setenv("THALWEG_DATA", config.data.c_str(), config.enforced.count("data") != 0 ? 1 : 0);
     Daemon daemon(options.home, config, systemd);
@@ -312,7 +321,12 @@ int run_daemon(const DaemonOptions& options) {
   // cron and containers leave it out; `runs` of config.yaml may name it.
   if (const passwd* me = getpwuid(getuid()); me != nullptr) setenv("USER", me->pw_name, 0);
   const Systemd systemd = options.foreground ? Systemd::take_environment() : Systemd();
-  make_home(options.home);
+  if (options.site && geteuid() == 0) {
+    std::fprintf(stderr,
+                 "thalwegd: --site: start it as a user of its own (thalweg), not as root\n");
+    return exit_bad_use;
+  }
+  make_home(options.home, options.site);
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN);  // a limit on file sizes is an error of the write then
   int report_fd = -1;

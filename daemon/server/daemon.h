@@ -7,6 +7,7 @@ namespace thalweg::daemon {
 
 struct DaemonOptions {
   api::Home home;
+  bool site = false;  ///< answers all users of this machine
   bool foreground = false;
 };
 

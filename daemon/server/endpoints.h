@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "daemon/server/access.h"
 #include "daemon/server/app.h"
 #include "daemon/server/http.h"
 
@@ -13,6 +14,7 @@ struct Endpoint {
   std::string_view method;
   std::string_view pattern;  ///< "/v1/sweeps/{id}"
   std::string_view doc;
+  Audience audience;
   boost::asio::awaitable<Response> (*handle)(App&, const Request&) = nullptr;
   /// Instead of `handle`: a stream of server-sent events. It checks the request before it first
   /// sends.

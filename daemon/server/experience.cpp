@@ -16,7 +16,7 @@ awaitable<Response> get_experience(App& app, const Request& request) {
   const auto work = [models, data](db::ReadStore& store) {
     return json_response(api::to_json(db::analysis::read_experience(store, models, data)));
   };
-  co_return co_await app.reader.run(work);
+  co_return co_await run_confined(app, request, app.reader, work);
 }
 
 }  // namespace thalweg::daemon

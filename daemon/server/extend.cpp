@@ -129,30 +129,32 @@ awaitable<Response> post_extend(App& app, const Request& request) {
   const jobspec::Id id = parse_id(asked.id);
   if (id.trial != 0) throw HttpError(400, asked.id + " is not the id of a sweep");
   const bool longer = asked.epochs || asked.steps, only_look = asked.dry_run.value_or(false);
-  check_open(known_sweep(app, id.sweep), longer);
+  check_open(known_sweep(app, request, id.sweep), longer);
   const auto schema = co_await engine_schema(app);
   const auto find = [id](db::ReadStore& store) { return read_known(store, id.sweep); };
   const auto known = co_await app.reader.run(find);
   const std::string name = fmt::format("sweep {}, extended", id.sweep);
   check_kept(known->row.text, asked.text, name);
   const Work work{
-      known, schema, site_limits(app.config), asked, known_sweep(app, id.sweep).directory, name};
+      known, schema, site_limits(app.config), asked, known_sweep(app, request, id.sweep).directory,
+      name};
   Extended extended = co_await app.parsing.run(work);
   const auto& missing = extended.parsed.expansion.trials;
   const bool changes = !missing.empty() || !extended.lengthened.empty();
   if (changes)
     co_await ask_engine(app, asked.text, known->environment, known->row.backend, extended.parsed);
   if (!missing.empty()) {
-    co_await require_sources(app, extended.parsed);
-    auto expected = co_await forecasts(app, extended.parsed.sweep, extended.parsed.expansion,
-                                       known->row.backend);
+    co_await require_sources(app, request, extended.parsed);
+    auto expected =
+        co_await forecasts(app, extended.parsed.sweep, extended.parsed.expansion,
+                           known->row.backend, known_sweep(app, request, id.sweep).owner);
     if (only_look) {
       api::DryRunAnswer answer = dry_run(app, extended.parsed, known->row.backend);
       answer.forecasts = std::move(expected);
       co_return json_response(api::to_json(answer));
     }
   }
-  const SweepState& sweep = known_sweep(app, id.sweep);
+  const SweepState& sweep = known_sweep(app, request, id.sweep);
   check_open(sweep, longer);
   if (sweep.trials.size() != known->trials.size())
     throw HttpError(409, fmt::format("sweep {} was extended by somebody else just now: look at it, "

@@ -58,11 +58,14 @@ LaunchRequest example_request(const App& app, const jobspec::Sweep& sweep,
 
 awaitable<std::vector<api::ForecastMessage>> forecasts(App& app, const jobspec::Sweep& sweep,
                                                        const jobspec::Expansion& expansion,
-                                                       const std::string& backend) {
+                                                       const std::string& backend,
+                                                       const std::optional<Owner>& owner) {
   std::vector<api::ForecastMessage> list;
+  if (app.config.site.enabled && !owner) co_return list;
   for (const Shape& shape : shapes_of(expansion)) {
     if (list.size() == max_questions) break;
-    const LaunchRequest request = example_request(app, sweep, *shape.first);
+    LaunchRequest request = example_request(app, sweep, *shape.first);
+    if (owner) request.identity = Identity{owner->uid, owner->grant};
     const auto forecast = co_await app.controller.forecast(backend, request);
     if (!forecast) break;
     if (forecast->refused) throw HttpError(400, refusal(backend, shape, forecast->message));

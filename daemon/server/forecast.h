@@ -4,6 +4,7 @@
 #include <utility>  // boost 1.74's awaitable.hpp needs it first
 
 #include <boost/asio/awaitable.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,10 +18,11 @@ namespace thalweg::daemon {
 LaunchRequest example_request(const App& app, const jobspec::Sweep& sweep,
                               const jobspec::ExpandedTrial& trial);
 
-/// Asks once for each distinct request; empty where the backend has nothing to say. Throws
+/// Asks once for each distinct request, as its owner would; without one a site's controller cannot
+/// ask. Empty where the backend has nothing to say. Throws
 /// HttpError 400 where one of them could never run.
 boost::asio::awaitable<std::vector<api::ForecastMessage>> forecasts(
     App& app, const jobspec::Sweep& sweep, const jobspec::Expansion& expansion,
-    const std::string& backend);
+    const std::string& backend, const std::optional<Owner>& owner);
 
 }  // namespace thalweg::daemon

@@ -57,30 +57,43 @@ std::string name_of(uid_t user) {
 
 }  // namespace
 
-void make_home(const api::Home& home) {
+constexpr mode_t site_mode = 0711;
+
+void make_home(const api::Home& home, bool for_site) {
   const fs::path& directory = home.directory;
   std::error_code error;
   fs::create_directories(directory.parent_path(), error);
   if (error) refuse_home(directory, error.message());
-  if (mkdir(directory.c_str(), 0700) == 0) return;
+  if (mkdir(directory.c_str(), for_site ? site_mode : 0700) == 0) return;
   if (errno != EEXIST) refuse_home(directory, std::strerror(errno));
   struct stat info {};
   if (stat(directory.c_str(), &info) != 0) refuse_home(directory, std::strerror(errno));
   if (!S_ISDIR(info.st_mode)) refuse_home(directory, "it is not a folder");
   if ((info.st_mode & S_IWOTH) != 0) refuse_home(directory, "every user may write in it");
+  if (for_site && (info.st_mode & S_IXOTH) == 0)
+    refuse_home(directory, fmt::format("its mode is {:04o}, but a site's users must get through it "
+                                       "to the socket (chmod 711)",
+                                       info.st_mode & 07777));
   if (const std::string other = something_else_in(home); !other.empty())
     refuse_home(directory, "it has other things in it (\"" + other + "\") and no thalweg.db");
 }
 
-void make_runs(const fs::path& runs, double patience_s) {
+void make_runs(const fs::path& runs, double patience_s, bool for_site) {
   // Gives why not; it may go on when nobody waits any more.
-  const auto make = [runs]() -> std::string {
+  const auto make = [runs, for_site]() -> std::string {
     std::error_code error;
+    const bool made = for_site && !fs::exists(runs, error);
     fs::create_directories(runs, error);
     if (error) return error.message();
     struct stat info {};
     if (access(runs.c_str(), W_OK) != 0 || stat(runs.c_str(), &info) != 0)
       return std::strerror(errno);
+    if (made && chmod(runs.c_str(), site_mode) == 0) info.st_mode = S_IFDIR | site_mode;
+    if (info.st_uid == geteuid() && for_site && (info.st_mode & (S_IXOTH | S_IWOTH)) != S_IXOTH)
+      return fmt::format(
+          "its mode is {:04o}, but a site's users must get through it and not "
+          "write in it: chmod 711 {}",
+          info.st_mode & 07777, runs.string());
     if (info.st_uid == geteuid()) return {};
     return fmt::format("it belongs to the user {}, who could exchange what lies in it",
                        name_of(info.st_uid));

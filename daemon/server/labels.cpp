@@ -43,6 +43,7 @@ boost::asio::awaitable<Response> post_label(App& app, const Request& request) {
   const auto asked = body_of<api::LabelRequest>(request);
   const jobspec::Id id = parse_id(asked.id);
   if (id.trial != 0) throw HttpError(400, asked.id + " is not the id of a sweep");
+  known_sweep(app, request, id.sweep);
   for (const auto* tags : {&asked.add_tags, &asked.remove_tags})
     std::for_each(tags->begin(), tags->end(), check_tag);
   if (asked.name) check_name(*asked.name);
@@ -52,7 +53,8 @@ boost::asio::awaitable<Response> post_label(App& app, const Request& request) {
       app.controller.label(id.sweep, {asked.name, asked.comment, asked.add_tags, asked.remove_tags},
                            user_name(request.user));
   if (!row) throw HttpError(404, "there is no sweep " + id.to_string());
-  co_return json_response(api::to_json(sweep_message(*row, counts_of(known_sweep(app, id.sweep)))));
+  co_return json_response(
+      api::to_json(sweep_message(*row, counts_of(known_sweep(app, request, id.sweep)))));
 }
 
 }  // namespace thalweg::daemon

@@ -9,13 +9,15 @@
 namespace {
 
 constexpr char help[] =
-    "usage: thalwegd [--home DIR] [--foreground | --limits]\n"
+    "usage: thalwegd [--home DIR] [--site] [--foreground | --limits]\n"
     "\n"
     "Thalweg's controller: decides what runs next and keeps the record. `thalweg` starts it by "
     "itself.\n"
     "\n"
     "  --home DIR     its folder (default: THALWEG_HOME, else $XDG_STATE_HOME/thalweg, else "
     "~/.local/state/thalweg)\n"
+    "  --site         answer all users of this machine; their jobs run under their names, through "
+    "thalweg-slurm-agent --site\n"
     "  --foreground   stay in the foreground and log to standard error too\n"
     "  --limits       print what config.yaml says about every sweep, as JSON, and end\n"
     "  --version\n"
@@ -25,7 +27,7 @@ constexpr char help[] =
 
 struct CommandLine {
   std::string home;
-  bool foreground = false, limits = false, version = false, help = false;
+  bool foreground = false, site = false, limits = false, version = false, help = false;
 };
 
 /// Throws CLI::ParseError.
@@ -35,7 +37,8 @@ CommandLine parse(int argc, char** argv) {
   app.set_help_flag();
   app.add_option("--home", line.home)->type_name("DIR");
   CLI::Option* foreground = app.add_flag("--foreground", line.foreground);
-  app.add_flag("--limits", line.limits)->excludes(foreground);
+  CLI::Option* site = app.add_flag("--site", line.site);
+  app.add_flag("--limits", line.limits)->excludes(foreground)->excludes(site);
   app.add_flag("--version", line.version);
   app.add_flag("-h,--help", line.help);
   app.parse(argc, argv);
@@ -58,6 +61,7 @@ int main(int argc, char** argv) {
     }
     DaemonOptions options;
     options.foreground = line.foreground;
+    options.site = line.site;
     options.home = line.home.empty()
                        ? api::Home::find()
                        : api::Home{std::filesystem::absolute(line.home).lexically_normal()};

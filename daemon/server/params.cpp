@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "daemon/api/messages.h"
+#include "daemon/server/access.h"
 
 namespace thalweg::daemon {
 
@@ -47,16 +48,17 @@ jobspec::Id path_id(const Request& request, IdKind kind) {
   return id;
 }
 
-const SweepState& known_sweep(const App& app, std::int64_t id) {
+const SweepState& known_sweep(const App& app, const Request& request, std::int64_t id) {
   const auto& sweeps = app.controller.state().sweeps;
   const auto it = sweeps.find(id);
-  if (it == sweeps.end()) throw HttpError(404, "there is no sweep " + std::to_string(id));
+  if (it == sweeps.end() || !Sight(app, request).of(it->second))
+    throw HttpError(404, "there is no sweep " + std::to_string(id));
   if (it->second.removing) throw HttpError(404, fmt::format("sweep {} is being removed", id));
   return it->second;
 }
 
-void check_trial(const App& app, const Id& id) {
-  const SweepState& sweep = known_sweep(app, id.sweep);
+void check_trial(const App& app, const Request& request, const Id& id) {
+  const SweepState& sweep = known_sweep(app, request, id.sweep);
   if (app.controller.state().trial(id) == nullptr)
     throw HttpError(404, "sweep " + std::to_string(id.sweep) + " has trials 1 to " +
                              std::to_string(sweep.trials.size()) + ", not " +
@@ -103,7 +105,7 @@ std::vector<std::int64_t> query_sweeps(const App& app, const Request& request,
   for (const std::string& name : query_names(request, key)) {
     const jobspec::Id id = parse_id(name);
     if (id.trial != 0) throw HttpError(400, key + "=" + name + ": expected numbers of sweeps");
-    known_sweep(app, id.sweep);
+    known_sweep(app, request, id.sweep);
     if (std::find(sweeps.begin(), sweeps.end(), id.sweep) == sweeps.end())
       sweeps.push_back(id.sweep);
   }

@@ -18,9 +18,9 @@ enum class IdKind { sweep, trial, attempt };
 jobspec::Id path_id(const Request& request, IdKind kind);
 jobspec::Id parse_id(const std::string& text);
 
-/// Throws HttpError 404 where there is none.
-const SweepState& known_sweep(const App& app, std::int64_t id);
-void check_trial(const App& app, const jobspec::Id& id);
+/// Throws HttpError 404 where there is none that the asker may see.
+const SweepState& known_sweep(const App& app, const Request& request, std::int64_t id);
+void check_trial(const App& app, const Request& request, const jobspec::Id& id);
 
 /// The body as a JSON object.
 nlohmann::json body_object(const Request& request);

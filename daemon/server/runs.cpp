@@ -53,11 +53,12 @@ awaitable<Response> get_sweeps(App& app, const Request& request) {
   const auto limit = query_int(request, "limit", 50, 1, 100000);
   const auto work = [](db::ReadStore& store) { return store.sweeps(); };
   const auto rows = co_await app.reader.run(work);
+  const Sight sight(app, request);
   api::SweepList list;
   for (const auto& row : rows) {
     if (static_cast<std::int64_t>(list.sweeps.size()) == limit) break;
     const auto it = app.controller.state().sweeps.find(row.id);
-    if (it != app.controller.state().sweeps.end() && !it->second.removing)
+    if (it != app.controller.state().sweeps.end() && !it->second.removing && sight.of(it->second))
       list.sweeps.push_back(sweep_message(row, counts_of(it->second)));
   }
   co_return json_response(api::to_json(list));
@@ -65,7 +66,7 @@ awaitable<Response> get_sweeps(App& app, const Request& request) {
 
 awaitable<Response> get_sweep(App& app, const Request& request) {
   const Id id = path_id(request, IdKind::sweep);
-  const Counts counts = counts_of(known_sweep(app, id.sweep));
+  const Counts counts = counts_of(known_sweep(app, request, id.sweep));
   const SweepView view = app.controller.view(id.sweep);
   const auto work = [id, counts, view](db::ReadStore& store) {
     auto snapshot = sweep_snapshot(store, id.sweep, counts, view);
@@ -77,7 +78,7 @@ awaitable<Response> get_sweep(App& app, const Request& request) {
 
 awaitable<Response> get_trial(App& app, const Request& request) {
   const Id id = path_id(request, IdKind::trial);
-  check_trial(app, id);
+  check_trial(app, request, id);
   const SweepView view = app.controller.view(id.sweep);
   const auto work = [id, view](db::ReadStore& store) {
     api::TrialAnswer answer;
@@ -141,7 +142,7 @@ struct CurveQuery {
 
 awaitable<Response> get_curve(App& app, const Request& request) {
   const Id id = path_id(request, IdKind::trial);
-  check_trial(app, id);
+  check_trial(app, request, id);
   const auto work = [id, query = CurveQuery(request)](db::ReadStore& store) {
     const api::CurveAnswer answer{points_of(store, id, query.metric, query.max_points)};
     if (answer.points.empty()) check_metric(store, id.sweep, query.metric);
@@ -152,11 +153,11 @@ awaitable<Response> get_curve(App& app, const Request& request) {
 
 awaitable<Response> get_curves(App& app, const Request& request) {
   const Id id = path_id(request, IdKind::sweep);
-  known_sweep(app, id.sweep);
+  known_sweep(app, request, id.sweep);
   std::set<std::int64_t> wanted;  // empty: all
   for (const std::string& number : query_names(request, "trials")) {
     const Id trial = parse_id(std::to_string(id.sweep) + "." + number);
-    check_trial(app, trial);
+    check_trial(app, request, trial);
     wanted.insert(trial.trial);
   }
   const auto work = [id, wanted, query = CurveQuery(request)](db::ReadStore& store) {
@@ -199,6 +200,7 @@ std::vector<std::string> request_of(const std::filesystem::path& folder) {
 
 awaitable<Response> get_attempt(App& app, const Request& request) {
   const Id id = path_id(request, IdKind::attempt);
+  check_trial(app, request, id);
   const auto work = [id](db::ReadStore& store) {
     const auto row = store.attempt(id);
     if (!row) throw HttpError(404, "there is no attempt " + id.to_string());
@@ -213,6 +215,7 @@ awaitable<Response> get_attempt(App& app, const Request& request) {
 
 awaitable<Response> get_log(App& app, const Request& request) {
   const Id id = path_id(request, IdKind::attempt);
+  check_trial(app, request, id);
   const std::string stream = query_text(request, "stream", "stdout");
   const auto offset = query_int(request, "offset", 0, 0, std::int64_t{1} << 60);
   static const std::map<std::string, std::string> files = {

@@ -28,7 +28,9 @@
 
 #include "daemon/api/messages.h"
 #include "daemon/controller/log.h"
+#include "daemon/server/access.h"
 #include "daemon/server/endpoints.h"
+#include "daemon/server/user_limits.h"
 #include "jobspec/diagnostic.h"
 
 namespace thalweg::daemon {
@@ -139,7 +141,12 @@ class StreamSink : public EventSink {
 
 struct Server::Impl : std::enable_shared_from_this<Server::Impl> {
   Impl(asio::any_io_executor with, App& on, ServerLimits at_most)
-      : executor(with), app(on), limits(at_most), unix_acceptor(with), tcp_acceptor(with) {}
+      : executor(with),
+        app(on),
+        limits(at_most),
+        unix_acceptor(with),
+        tcp_acceptor(with),
+        users(on.config) {}
 
   asio::any_io_executor executor;
   App& app;
@@ -148,6 +155,7 @@ struct Server::Impl : std::enable_shared_from_this<Server::Impl> {
   asio::ip::tcp::acceptor tcp_acceptor;
   std::filesystem::path socket_file;
   int connections = 0, tcp_connections = 0;
+  UserLimits users;
   bool stopping = false;
 
   template <class Acceptor>
@@ -198,7 +206,7 @@ Response response_of(std::exception_ptr thrown) {
 /// of a running attempt.
 std::optional<Response> Server::Impl::refusal(const http::request_header<>& header, bool over_tcp,
                                               std::optional<uid_t> user) const {
-  if (!user || (*user != geteuid() && *user != 0))
+  if (!user || !may_ask(app.config, *user))
     return error_response(403, "this controller answers its own user only");
   if (!over_tcp) return {};
   try {
@@ -265,6 +273,7 @@ awaitable<bool> Server::Impl::serve(Stream& stream, http::request<http::string_b
     request = request_of(message, user);
     request.body = std::move(message.body());
     endpoint = &find_endpoint(request, over_tcp);
+    require_audience(app, *endpoint, request);
   } catch (const std::invalid_argument& error) {
     thrown = std::make_exception_ptr(HttpError(400, error.what()));
   } catch (const std::exception&) {
@@ -281,6 +290,8 @@ awaitable<bool> Server::Impl::serve(Stream& stream, http::request<http::string_b
 
 awaitable<void> Server::Impl::session(Socket socket, bool over_tcp) {
   const std::optional<uid_t> user = over_tcp ? geteuid() : peer_user(socket.native_handle());
+  const UserLimits::Connection place = users.connect(over_tcp ? std::nullopt : user);
+  if (!place) co_return;
   Stream stream(std::move(socket));
   beast::flat_buffer buffer;
   for (bool keep = true; keep && !stopping;) {
@@ -292,7 +303,9 @@ awaitable<void> Server::Impl::session(Socket socket, bool over_tcp) {
     co_await http::async_read_header(stream, buffer, parser,
                                      asio::redirect_error(use_awaitable, error));
     if (!error) {
-      if (std::optional<Response> no = refusal(parser.get(), over_tcp, user)) {
+      std::optional<Response> no = refusal(parser.get(), over_tcp, user);
+      if (!no && !over_tcp) no = users.too_many_requests(*user);
+      if (no) {
         co_await answer(stream, *std::move(no), 11, false);
         break;
       }
@@ -359,7 +372,8 @@ void Server::listen(const std::filesystem::path& socket) {
   acceptor.open();
   close_on_exec(acceptor.native_handle());
   unlink(socket.c_str());
-  const mode_t old = umask(0177);  // never open to others, not even for a moment
+  const bool site = impl_->app.config.site.enabled;
+  const mode_t old = umask(site ? 0111 : 0177);  // never open to others, not even for a moment
   error_code error;
   acceptor.bind(asio::local::stream_protocol::endpoint(socket.string()), error);
   umask(old);

@@ -28,9 +28,9 @@ class Server {
   Server(boost::asio::any_io_executor executor, App& app, ServerLimits limits = {});
   ~Server();
 
-  /// Listens on a Unix socket (mode 0600); a stale socket file is replaced, so hold the home's lock
-  /// first. Throws std::runtime_error with the remedy where the path is too long, std::system_error
-  /// otherwise.
+  /// Listens on a Unix socket (mode 0600, 0666 where a site is served); a stale socket file is
+  /// replaced, so hold the home's lock first. Throws std::runtime_error with the remedy where the
+  /// path is too long, std::system_error otherwise.
   void listen(const std::filesystem::path& socket);
   /// Answers on a Unix socket that listens already and belongs to somebody else: its file stays.
   void adopt(int listening_socket);

@@ -40,7 +40,7 @@ std::optional<double> number_of(const Request& request, const std::string& key) 
 /// Runs `study` beside the writer; what is wrong with the request is the client's mistake. To be
 /// given a variable: g++ 12 destroys temporaries of a co_await expression twice.
 template <class Study>
-awaitable<Response> answer(App& app, Study study) {
+awaitable<Response> answer(App& app, const Request& request, Study study) {
   const auto work = [study](db::ReadStore& store) {
     try {
       return json_response(api::to_json(study(store)));
@@ -48,7 +48,7 @@ awaitable<Response> answer(App& app, Study study) {
       throw HttpError(400, error.what());
     }
   };
-  co_return co_await app.reader.run(work);
+  co_return co_await run_confined(app, request, app.reader, work);
 }
 
 }  // namespace
@@ -59,7 +59,7 @@ awaitable<Response> get_batch(App& app, const Request& request) {
   const auto study = [sweeps, target](db::ReadStore& store) {
     return db::analysis::study_batches(store, sweeps, target);
   };
-  co_return co_await answer(app, study);
+  co_return co_await answer(app, request, study);
 }
 
 awaitable<Response> get_scaling(App& app, const Request& request) {
@@ -67,7 +67,7 @@ awaitable<Response> get_scaling(App& app, const Request& request) {
   const auto study = [sweeps](db::ReadStore& store) {
     return db::analysis::study_scaling(store, sweeps);
   };
-  co_return co_await answer(app, study);
+  co_return co_await answer(app, request, study);
 }
 
 awaitable<Response> get_pareto(App& app, const Request& request) {
@@ -76,7 +76,7 @@ awaitable<Response> get_pareto(App& app, const Request& request) {
   const auto study = [sweeps, target](db::ReadStore& store) {
     return db::analysis::study_pareto(store, sweeps, target);
   };
-  co_return co_await answer(app, study);
+  co_return co_await answer(app, request, study);
 }
 
 awaitable<Response> get_profile(App& app, const Request& request) {
@@ -89,19 +89,19 @@ awaitable<Response> get_profile(App& app, const Request& request) {
   const auto study = [sweeps, options](db::ReadStore& store) {
     return db::analysis::study_profiles(store, sweeps, options);
   };
-  co_return co_await answer(app, study);
+  co_return co_await answer(app, request, study);
 }
 
 awaitable<Response> get_importance(App& app, const Request& request) {
   const jobspec::Id id = path_id(request, IdKind::sweep);
-  known_sweep(app, id.sweep);
+  known_sweep(app, request, id.sweep);
   const std::string metric = query_text(request, "metric");
   const double best = number_of(request, "best").value_or(1);
   if (!(best > 0 && best <= 1)) throw HttpError(400, "best: expected a number above 0 and up to 1");
   const auto study = [id, metric, best](db::ReadStore& store) {
     return db::analysis::study_importance(store, id.sweep, metric, best);
   };
-  co_return co_await answer(app, study);
+  co_return co_await answer(app, request, study);
 }
 
 awaitable<Response> get_measurements(App& app, const Request& request) {
@@ -109,7 +109,7 @@ awaitable<Response> get_measurements(App& app, const Request& request) {
   const auto study = [of, device](db::ReadStore& store) {
     return db::analysis::read_measurements(store, of, device);
   };
-  co_return co_await answer(app, study);
+  co_return co_await answer(app, request, study);
 }
 
 }  // namespace thalweg::daemon

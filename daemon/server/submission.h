@@ -9,6 +9,7 @@
 
 #include "daemon/api/sweep_messages.h"
 #include "daemon/server/app.h"
+#include "daemon/server/http.h"
 #include "jobspec/sweep.h"
 
 namespace thalweg::daemon {
@@ -26,8 +27,9 @@ boost::asio::awaitable<void> ask_engine(App& app, const std::string& text,
                                         const std::string& backend, ParsedSweep& parsed);
 
 /// Throws jobspec::InputError where a trial is to begin with one (init_from.trial) that cannot be
-/// begun with.
-boost::asio::awaitable<void> require_sources(App& app, const ParsedSweep& parsed);
+/// begun with, or that is none of the asker's.
+boost::asio::awaitable<void> require_sources(App& app, const Request& request,
+                                             const ParsedSweep& parsed);
 
 api::AboutSubmission about_submission(const ParsedSweep& parsed, const std::string& backend);
 

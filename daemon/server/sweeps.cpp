@@ -8,8 +8,10 @@
 #include "daemon/api/engine_check.h"
 #include "daemon/api/messages.h"
 #include "daemon/api/program_check.h"
+#include "daemon/auth/sha256.h"
 #include "daemon/backend/environment.h"
 #include "daemon/controller/init_from.h"
+#include "daemon/controller/log.h"
 #include "daemon/server/endpoints.h"
 #include "daemon/server/forecast.h"
 #include "daemon/server/params.h"
@@ -94,8 +96,9 @@ std::vector<std::string> environment_of(const Config& config, const api::SweepRe
                                         const jobspec::Sweep& sweep) {
   std::vector<std::string> entries =
       job_environment(asked.environment.value_or(std::vector<std::string>()));
+  if (config.site.enabled) entries = chosen_entries(std::move(entries), config.site.environment);
   if (!sweep.environment.empty()) {
-    if (!asked.environment) entries = job_environment(own_environment());
+    if (!asked.environment && !config.site.enabled) entries = job_environment(own_environment());
     entries = with_changes(std::move(entries), sweep.environment);
   }
   if (entries.empty() || config.data.empty()) return entries;
@@ -113,6 +116,12 @@ awaitable<void> ask_engine(App& app, const std::string& text,
                            const std::vector<std::string>& environment, const std::string& backend,
                            ParsedSweep& parsed) {
   jobspec::Sweep& sweep = parsed.sweep;
+  if (app.config.site.enabled) {
+    // It opens what the file names, which is to be done with the user's rights, not with ours.
+    sweep.notes.push_back(
+        "only the keys were checked, not whether the trials can run: `thalweg validate` does that");
+    co_return;
+  }
   if (sweep.program) {
     const api::ProgramCheckRequest wanted{environment, backend != "local"};
     const auto look = [&] {
@@ -179,9 +188,9 @@ awaitable<std::shared_ptr<const jobspec::Schema>> engine_schema(App& app) {
   co_return app.schema;
 }
 
-awaitable<void> require_sources(App& app, const ParsedSweep& parsed) {
-  const auto look = [&parsed](db::ReadStore& store) {
-    require_sources(store, parsed.sweep, parsed.expansion);
+awaitable<void> require_sources(App& app, const Request& request, const ParsedSweep& parsed) {
+  const auto look = [&parsed, visible = visible_sweeps(app, request)](db::ReadStore& store) {
+    require_sources(store, parsed.sweep, parsed.expansion, visible);
     return true;
   };
   co_await app.reader.run(look);
@@ -191,6 +200,34 @@ awaitable<Response> get_schema(App& app, const Request&) {
   const auto schema = co_await engine_schema(app);
   co_return json_response(json::parse(schema->to_json()));
 }
+
+namespace {
+
+/// The user's own word for his sweep, as the agent takes it. Throws HttpError.
+awaitable<std::optional<Owner>> owner_of(App& app, const Request& request,
+                                         const api::SweepRequest& asked,
+                                         const std::string& backend) {
+  if (!app.config.site.enabled) co_return std::nullopt;
+  if (!asked.credential)
+    throw HttpError(400,
+                    "this controller runs jobs under their users' names and needs a MUNGE "
+                    "credential with a sweep; `thalweg submit` sends one");
+  const std::string digest = auth::sha256(asked.text);
+  const Authorization word = co_await app.controller.authorize(backend, *asked.credential, digest);
+  if (!word.identity) {
+    log::warning(fmt::format("refused: a sweep of {} (uid {}): {}", user_name(request.user),
+                             request.user, word.message));
+    throw HttpError(word.retry ? 503 : 403, word.message);
+  }
+  const Owner owner{word.identity->uid, word.gid, word.user, word.identity->grant};
+  if (owner.uid == request.user) co_return owner;
+  co_await app.controller.revoke(backend, owner.grant);
+  log::warning(fmt::format("refused: {} (uid {}) handed in a credential of uid {}",
+                           user_name(request.user), request.user, owner.uid));
+  throw HttpError(403, "the credential is another user's");
+}
+
+}  // namespace
 
 awaitable<Response> post_sweep(App& app, const Request& request) {
   const auto asked = body_of<api::SweepRequest>(request);
@@ -207,7 +244,7 @@ awaitable<Response> post_sweep(App& app, const Request& request) {
   ParsedSweep parsed = co_await app.parsing.run(work);
   if (parsed.expansion.trials.empty())
     throw HttpError(400, asked.file_name + ": the sweep has no trials");
-  co_await require_sources(app, parsed);
+  co_await require_sources(app, request, parsed);
   const auto environment = environment_of(app.config, asked, parsed.sweep);
   if (const std::string mismatch = environment_misfit(environment); !mismatch.empty())
     throw HttpError(400, mismatch);
@@ -215,18 +252,28 @@ awaitable<Response> post_sweep(App& app, const Request& request) {
   if (!only_look || !asked.checked.value_or(false))
     co_await ask_engine(app, asked.text, environment, backend, parsed);
   note_ignored(parsed.sweep, site, backend);
-  auto expected = co_await forecasts(app, parsed.sweep, parsed.expansion, backend);
   if (only_look) {
     api::DryRunAnswer answer = dry_run(app, parsed, backend);
-    answer.forecasts = std::move(expected);
+    answer.forecasts = co_await forecasts(app, parsed.sweep, parsed.expansion, backend, {});
     co_return json_response(api::to_json(answer));
   }
-  const Submitted submitted =
-      app.controller.submit(parsed.sweep, parsed.expansion, asked.text, asked.file_name, backend,
-                            user_name(request.user), environment);
-  const api::SubmissionAnswer answer{about_submission(parsed, backend),
-                                     std::to_string(submitted.id), submitted.trials};
-  co_return json_response(api::to_json(answer));
+  const auto owner = co_await owner_of(app, request, asked, backend);
+  std::exception_ptr failed;
+  Response response;
+  try {
+    co_await forecasts(app, parsed.sweep, parsed.expansion, backend, owner);  // could it ever run?
+    const Submitted submitted =
+        app.controller.submit(parsed.sweep, parsed.expansion, asked.text, asked.file_name, backend,
+                              user_name(request.user), environment, owner);
+    const api::SubmissionAnswer answer{about_submission(parsed, backend),
+                                       std::to_string(submitted.id), submitted.trials};
+    response = json_response(api::to_json(answer));
+  } catch (...) {
+    failed = std::current_exception();
+  }
+  if (failed && owner) co_await app.controller.revoke(backend, owner->grant);
+  if (failed) std::rethrow_exception(failed);
+  co_return response;
 }
 
 }  // namespace thalweg::daemon

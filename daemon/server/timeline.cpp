@@ -38,7 +38,7 @@ api::AttemptTimelineMessage message_of(const db::analysis::AttemptTimeline& atte
 
 awaitable<Response> get_timeline(App& app, const Request& request) {
   const Id id = path_id(request, IdKind::trial);
-  check_trial(app, id);
+  check_trial(app, request, id);
   const auto work = [id](db::ReadStore& store) {
     api::TimelineAnswer answer;
     for (const auto& attempt : db::analysis::timeline(store, id, unix_now()))

@@ -35,8 +35,8 @@ Id sweep_id(const json& body) {
 }
 
 /// Throws HttpError 404 or 409.
-void require_ended(const App& app, const Id& id) {
-  const SweepState& sweep = known_sweep(app, id.sweep);
+void require_ended(const App& app, const Request& request, const Id& id) {
+  const SweepState& sweep = known_sweep(app, request, id.sweep);
   const TrialState* const trial = app.controller.state().trial(id);
   if (id.trial != 0 && trial == nullptr)
     throw HttpError(404, "there is no trial " + id.to_string());
@@ -98,7 +98,7 @@ json size_of(db::ReadStore& store, Disk& disk, const Id& sweep) {
 
 awaitable<Response> get_size(App& app, const Request& request) {
   const Id id = path_id(request, IdKind::sweep);
-  known_sweep(app, id.sweep);
+  known_sweep(app, request, id.sweep);
   const auto work = [id, &disk = app.upkeep_disk](db::ReadStore& store) {
     return json_response(size_of(store, disk, id));
   };
@@ -113,7 +113,7 @@ awaitable<Response> post_sizes(App& app, const Request& request) {
   for (const json& text : ids) {
     if (!text.is_string()) throw HttpError(400, "ids: expected texts as \"12\"");
     const Id id = parse_id(text.get<std::string>());
-    known_sweep(app, id.sweep);
+    known_sweep(app, request, id.sweep);
     // One by one, so that backups and the like get a turn.
     const auto work = [id, &disk = app.upkeep_disk](db::ReadStore& store) {
       return size_of(store, disk, id);
@@ -127,7 +127,8 @@ awaitable<Response> post_archive(App& app, const Request& request) {
   const json body = body_object(request);
   const Id id = sweep_id(body);
   const bool on = body.value("on", true);
-  if (on) require_ended(app, id);
+  known_sweep(app, request, id.sweep);
+  if (on) require_ended(app, request, id);
   if (!app.controller.archive(id.sweep, on, user_name(request.user)))
     throw HttpError(404, "there is no sweep " + id.to_string());
   co_return json_response({{"id", id.to_string()}, {"archived", on}});
@@ -177,12 +178,12 @@ awaitable<Response> post_prune(App& app, const Request& request) {
   const json body = body_object(request);
   const Id id = parse_id(text_of(body, "id"));
   if (id.attempt != 0) throw HttpError(400, "give the id of a sweep (12) or a trial (12.3)");
-  require_ended(app, id);
+  require_ended(app, request, id);
   if (body.contains("points")) co_return co_await thin_curves(app, body, id, request);
   const std::string text = text_of(body, "keep");
   const Keep keep = read_keep(text);
   co_await require_unneeded(app, body, id, keep.what);
-  require_ended(app, id);
+  require_ended(app, request, id);
   const std::string by = user_name(request.user);
   app.controller.note_pruning(id, text, by);
   const auto work = [id, keep, &disk = app.upkeep_disk](db::ReadStore& store) {
@@ -201,9 +202,9 @@ awaitable<Response> post_prune(App& app, const Request& request) {
 awaitable<Response> post_remove(App& app, const Request& request) {
   const json body = body_object(request);
   const Id id = sweep_id(body);
-  require_ended(app, id);
+  require_ended(app, request, id);
   co_await require_unneeded(app, body, id, KeepCheckpoints::none);
-  require_ended(app, id);
+  require_ended(app, request, id);
   app.controller.remove(id.sweep, user_name(request.user));
   co_return json_response({{"id", id.to_string()}, {"removing", true}});
 }

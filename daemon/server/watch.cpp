@@ -23,7 +23,7 @@ constexpr int silent_rounds =
 
 awaitable<void> watch_sweep(App& app, const Request& request, EventSink& sink) {
   const jobspec::Id id = parse_id(query_text(request, "id"));
-  known_sweep(app, id.sweep);  // before anything is sent
+  known_sweep(app, request, id.sweep);  // before anything is sent
 
   boost::asio::steady_timer timer(co_await boost::asio::this_coro::executor);
   std::optional<std::uint64_t> shown;
@@ -32,7 +32,7 @@ awaitable<void> watch_sweep(App& app, const Request& request, EventSink& sink) {
     if (shown != version) {
       shown = version;
       silent = 0;
-      const SweepState& sweep = known_sweep(app, id.sweep);
+      const SweepState& sweep = known_sweep(app, request, id.sweep);
       const bool ended = sweep.phase != SweepPhase::active;
       const Counts counts = counts_of(sweep);
       const SweepView view = app.controller.view(id.sweep);

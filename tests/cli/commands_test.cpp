@@ -186,9 +186,10 @@ TEST_F(CliTables, LsCsvIsStableAndRaw) {
   EXPECT_EQ(
       thalweg({"ls", "--csv"}).out,
       "id,name,state,backend,trials,running,pending,finished,failed,cancelled,metric,submitted,"
-      "ended,tags,bytes\n"
-      "12,fashion-optimizers,active,local,8,2,4,1,1,0,val/error,1760000000.0,0,,\n"
-      "11,\"lr, \"\"wide\"\"\",finished,local,8,0,0,8,0,0,val/error,1760000000.0,1760000084.0,,\n");
+      "ended,tags,bytes,owner\n"
+      "12,fashion-optimizers,active,local,8,2,4,1,1,0,val/error,1760000000.0,0,,,ada\n"
+      "11,\"lr, "
+      "\"\"wide\"\"\",finished,local,8,0,0,8,0,0,val/error,1760000000.0,1760000084.0,,,ada\n");
 }
 
 TEST_F(CliTables, JsonIsTheControllersAnswer) {

@@ -16,6 +16,28 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
+TEST(Config, WhatAControllerOfManyUsersReads) {
+  Config config;
+  read_config(config,
+              "site:\n"
+              "  operators: {users: [ada], groups: [wheel, staff]}\n"
+              "  agent_socket: /run/other/socket\n"
+              "  environment: [PATH, LC_*]\n"
+              "  max_connections: 3\n"
+              "  requests_per_second: 5\n",
+              "config.yaml");
+  EXPECT_FALSE(config.site.enabled);  // no file makes it one
+  EXPECT_EQ(config.site.operator_users, std::vector<std::string>{"ada"});
+  EXPECT_EQ(config.site.operator_groups, (std::vector<std::string>{"wheel", "staff"}));
+  EXPECT_EQ(config.site.agent_socket, "/run/other/socket");
+  EXPECT_EQ(config.site.environment, (std::vector<std::string>{"PATH", "LC_*"}));
+  EXPECT_EQ(config.site.max_connections, 3);
+  EXPECT_EQ(config.site.requests_per_s, 5);
+  for (const char* text :
+       {"site: {operators: {users: ada}}", "site: {enabled: true}", "site: {max_connections: 0}"})
+    EXPECT_THROW(read_config(config, text, "config.yaml"), jobspec::InputError) << text;
+}
+
 TEST(Config, ReadsEveryKindOfSetting) {
   Config config;
   read_config(config,

@@ -103,6 +103,18 @@ class FakeBackend : public daemon::Backend {
     co_return made;
   }
 
+  Awaitable<daemon::Authorization> authorize(const std::string& credential,
+                                             const std::string& digest) override {
+    daemon::Authorization answer;
+    const auto word = cluster_.words.extract(credential);
+    if (word && digest.size() == 64) {
+      answer.identity = word.mapped();
+      answer.user = "user" + std::to_string(word.mapped().uid);
+    } else {
+      answer.message = "the credential proves nothing";
+    }
+    co_return answer;
+  }
   Awaitable<bool> revoke(const std::string& grant) override {
     cluster_.on_behalf.push_back("revoke " + grant);
     co_return true;

@@ -60,6 +60,8 @@ struct FakeCluster {
   std::vector<std::string> submissions;  ///< ids, in order
   /// On whose behalf something was asked, "submit 1001 grant"; in order.
   std::vector<std::string> on_behalf;
+  /// Credentials that it takes, each once, and for whom.
+  std::map<std::string, daemon::Identity> words;
   /// What becomes of a folder that is to be made as a user; by default it is made.
   std::function<daemon::Preparation(const daemon::LaunchRequest&)> on_prepare;
 

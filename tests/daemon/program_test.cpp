@@ -243,6 +243,40 @@ TEST_F(ProgramTest, RunsOfAnotherUserAreNotTaken) {
   EXPECT_THAT(outcome.err, HasSubstr("belongs to the user"));
 }
 
+TEST_F(ProgramTest, ASitesControllerIsNotRoot) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can be root";
+  const auto outcome = test::run({"thalwegd", "--site", "--home", home.directory.string()});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("not as root"));
+}
+
+TEST_F(ProgramTest, ASitesRunsAreOpenToPassThroughOnly) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can start it as another user";
+  test::TempDir place;
+  fs::permissions(place.path(), fs::perms(0777));
+  const fs::path service = place.path() / "home", runs = place.path() / "runs";
+  fs::create_directory(service);
+  ASSERT_EQ(chown(service.c_str(), 65534, 65534), 0);
+  test::write_file(service / "config.yaml", "runs: " + runs.string() + "\n");
+  const auto start = [&] {
+    test::RunOptions options;
+    options.deadline = test::milliseconds(3000);
+    return test::run(
+        {"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", THALWEG_BIN_DIR "/thalwegd",
+         "--site", "--foreground", "--home", service.string()},
+        options);
+  };
+  for (const mode_t mode : {0700, 0713}) {
+    fs::create_directory(runs);
+    ASSERT_EQ(chown(runs.c_str(), 65534, 65534), 0);
+    ASSERT_EQ(chmod(runs.c_str(), mode), 0);
+    const auto outcome = start();
+    EXPECT_EQ(outcome.code, 1) << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr("chmod 711 " + runs.string()));
+    fs::remove_all(runs);
+  }
+}
+
 TEST_F(ProgramTest, ALimitOnFileSizesIsWaitedFor) {
   ASSERT_EQ(daemon().code, 0);
   const pid_t process = pid();

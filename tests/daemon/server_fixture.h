@@ -62,6 +62,8 @@ class Running {
   }
   Controller& controller() { return *life_.controller; }
   Config& config() { return app_->config; }
+  App& app() { return *app_; }
+  boost::asio::any_io_executor executor() { return life_.io.get_executor(); }
   unsigned short tcp_port = 0;
 
  private:

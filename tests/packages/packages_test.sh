@@ -101,6 +101,9 @@ if [ "$kind" != tar ]; then
     check_units in_root systemd-analyze verify --man=no $units/system/thalweg-slurm-agent.socket $units/system/thalweg-slurm-agent.service
     in_root systemd-analyze security --offline=yes --threshold=22 $units/system/thalweg-slurm-agent.service >"$work/log" 2>&1 ||
       { tail -n 3 "$work/log"; die "thalweg-slurm-agent.service is less confined than it says (2.1)"; }
+    check_units in_root systemd-analyze verify --man=no $units/system/thalwegd-site.service
+    in_root systemd-analyze security --offline=yes --threshold=20 $units/system/thalwegd-site.service >"$work/log" 2>&1 ||
+      { tail -n 3 "$work/log"; die "thalwegd-site.service is less confined than it says (1.8)"; }
   fi
 fi
 

@@ -1,0 +1,68 @@
+// Who may see and do what, where one controller serves the users of a site. Sweeps are their
+// owners'; operators (root, the controller's own user, and whom the site's config.yaml names) see
+// and do everything. What somebody may not see is not there for him: the answer is the same 404.
+// A controller of one user answers nobody else, so all is his.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "daemon/server/app.h"
+#include "daemon/server/http.h"
+
+namespace thalweg::daemon {
+
+struct Endpoint;
+
+/// Who an endpoint is for.
+enum class Audience {
+  everybody,  ///< who may ask at all; it tells nothing of anybody's sweeps
+  owners,     ///< of the sweeps that it tells of or changes: it asks known_sweep() (params.h), a
+              ///< Sight or visible_sweeps() for each
+  operators,
+  attempts  ///< whoever has the secret of a running attempt
+};
+
+/// Whether `user` may ask this controller anything.
+bool may_ask(const Config& config, uid_t user);
+bool is_operator(const Config& config, uid_t user);
+
+/// What the asker may see. Made once for a list: it asks the machine's user database.
+class Sight {
+ public:
+  Sight(const App& app, const Request& request);
+  bool of(const SweepState& sweep) const {
+    return all_ || (sweep.owner && sweep.owner->uid == user_);
+  }
+  bool all() const { return all_; }
+
+ private:
+  bool all_;
+  uid_t user_;
+};
+
+/// The sweeps that the asker may see, oldest first; nothing = all of them.
+std::optional<std::vector<std::int64_t>> visible_sweeps(const App& app, const Request& request);
+
+/// Throws HttpError 403, after a line in the log, where the endpoint is not for the asker.
+void require_audience(const App& app, const Endpoint& endpoint, const Request& request);
+
+/// Runs `work(store)` on `reader`'s thread; what it asks by query() tells of the sweeps that the
+/// asker may see and of no others.
+template <class F>
+boost::asio::awaitable<std::invoke_result_t<F&, db::ReadStore&>> run_confined(
+    const App& app, const Request& request, Reader& reader, F work) {
+  const auto confined = [work = std::move(work),
+                         sweeps = visible_sweeps(app, request)](db::ReadStore& store) mutable {
+    const struct Again {
+      db::ReadStore& store;
+      ~Again() { store.confine_queries(std::nullopt); }
+    } again{store};
+    store.confine_queries(std::move(sweeps));
+    return work(store);
+  };
+  co_return co_await reader.run(std::move(confined));
+}
+
+}  // namespace thalweg::daemon

@@ -1,0 +1,79 @@
+// Requests are counted by a token bucket: `site.requests_per_second` go in, and as many as ten
+// seconds bring are kept for a burst, since commands ask several times at once.
+#include "daemon/server/user_limits.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "daemon/controller/log.h"
+#include "daemon/server/params.h"
+
+namespace thalweg::daemon {
+
+namespace {
+
+constexpr double burst_s = 10;
+constexpr int too_many = 429;
+
+double steady_now() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration<double>(now).count();
+}
+
+}  // namespace
+
+UserLimits::UserLimits(const Config& config, Clock clock)
+    : config_(config), clock_(clock ? std::move(clock) : Clock(steady_now)) {}
+
+bool UserLimits::limited(uid_t user) const {
+  return config_.site.enabled && user != 0 && user != geteuid();
+}
+
+UserLimits::User& UserLimits::of(uid_t user) {
+  const double now = clock_(), rate = config_.site.requests_per_s, full = rate * burst_s;
+  const auto [it, fresh] = users_.try_emplace(user, User{0, full, now});
+  User& entry = it->second;
+  entry.tokens = std::min(full, entry.tokens + rate * (now - entry.filled));
+  entry.filled = now;
+  return entry;
+}
+
+UserLimits::Connection UserLimits::connect(std::optional<uid_t> user) {
+  if (!user || !limited(*user)) return {true, {}};
+  User& entry = of(*user);
+  if (entry.connections >= config_.site.max_connections) {
+    log::warning(fmt::format("refused: a connection of {} (uid {}), who has {}", user_name(*user),
+                             *user, entry.connections));
+    return {false, {}};
+  }
+  ++entry.connections;
+  return {true, [this, user] {
+            const auto it = users_.find(*user);
+            --it->second.connections;
+            // Forgotten once his bucket would be full anyhow.
+            if (it->second.connections == 0 &&
+                of(*user).tokens >= config_.site.requests_per_s * burst_s)
+              users_.erase(it);
+          }};
+}
+
+std::optional<Response> UserLimits::too_many_requests(uid_t user) {
+  if (!limited(user)) return {};
+  User& entry = of(user);
+  if (entry.tokens >= 1) {
+    entry.tokens -= 1;
+    return {};
+  }
+  const double wait_s = std::ceil((1 - entry.tokens) / config_.site.requests_per_s);
+  Response answer = error_response(
+      too_many,
+      fmt::format("too many requests of {}: try again in {:g} s", user_name(user), wait_s));
+  answer.headers["Retry-After"] = fmt::format("{:g}", wait_s);
+  return answer;
+}
+
+}  // namespace thalweg::daemon

@@ -1,0 +1,334 @@
+// One controller, several users: what somebody may not see is not there for him, whatever he asks.
+#include "daemon/server/access.h"
+
+#include <gmock/gmock.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/use_future.hpp>
+
+#include "daemon/server/user_limits.h"
+#include "tests/daemon/server_fixture.h"
+
+namespace thalweg::daemon {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using testing::SizeIs;
+
+constexpr uid_t alice = 61001, bob = 61002;
+
+class NoSink : public EventSink {
+ public:
+  boost::asio::awaitable<bool> send(std::string text) override {
+    sent += text;
+    co_return false;
+  }
+  std::string sent;
+};
+
+struct Answer {
+  int status = 0;
+  std::string text;
+};
+
+class AccessTest : public ServerTest {
+ protected:
+  void SetUp() override {
+    world.cluster.steps = 1'000'000;  // nothing ends
+    ServerTest::SetUp();
+    running->there([&] {
+      running->config().site.enabled = true;
+      hers = submitted(alice, "alice");
+      his = submitted(bob, "bob");
+      return 0;
+    });
+    ASSERT_NE(hers, his);
+  }
+  std::int64_t submitted(uid_t uid, const std::string& name) {
+    return test::submit(running->controller(), test::sweep_of(2),
+                        Owner{uid, uid, name, name + "-grant"});
+  }
+
+  Answer ask(uid_t user, const std::string& method, const std::string& target,
+             const json& body = {}) {
+    Request request;
+    request.method = method;
+    request.path = target.substr(0, target.find('?'));
+    if (const auto at = target.find('?'); at != std::string::npos) {
+      std::istringstream pairs(target.substr(at + 1));
+      for (std::string pair; std::getline(pairs, pair, '&');)
+        request.query[pair.substr(0, pair.find('='))] = pair.substr(pair.find('=') + 1);
+    }
+    request.body = body.is_null() ? "{}" : body.dump();
+    request.user = user;
+    NoSink sink;
+    const auto work = [&]() -> boost::asio::awaitable<Answer> {
+      Answer answer;
+      try {
+        const Endpoint& endpoint = find_endpoint(request, false);
+        require_audience(running->app(), endpoint, request);
+        if (endpoint.stream != nullptr) {
+          co_await endpoint.stream(running->app(), request, sink);
+          answer = {200, sink.sent};
+        } else {
+          Response response = co_await endpoint.handle(running->app(), request);
+          answer = {response.status, response.body};
+        }
+      } catch (const HttpError& error) {
+        answer = {error.status, error.what()};
+      } catch (const std::exception& error) {
+        answer = {400, error.what()};
+      }
+      co_return answer;
+    };
+    return boost::asio::co_spawn(running->executor(), work, boost::asio::use_future).get();
+  }
+
+  /// Every endpoint that takes a sweep, a trial or an attempt, asked about this sweep.
+  std::vector<std::tuple<std::string, std::string, json>> questions(std::int64_t sweep) {
+    const std::string id = std::to_string(sweep), own = std::to_string(his);
+    return {{"GET", "/v1/sweeps/" + id, {}},
+            {"GET", "/v1/sweeps/" + id + "/compare", {}},
+            {"GET", "/v1/sweeps/" + own + "/compare?also=" + id, {}},
+            {"GET", "/v1/sweeps/" + id + "/curves", {}},
+            {"GET", "/v1/sweeps/" + own + "/curves?trials=" + "9", {}},
+            {"GET", "/v1/sweeps/" + id + "/importance", {}},
+            {"GET", "/v1/sweeps/" + id + "/size", {}},
+            {"GET", "/v1/trials/" + id + ".1", {}},
+            {"GET", "/v1/trials/" + id + ".1/curve", {}},
+            {"GET", "/v1/trials/" + id + ".1/timeline", {}},
+            {"GET", "/v1/attempts/" + id + ".1.1", {}},
+            {"GET", "/v1/attempts/" + id + ".1.1/log", {}},
+            {"GET", "/v1/batch?sweeps=" + id, {}},
+            {"GET", "/v1/scaling?sweeps=" + id, {}},
+            {"GET", "/v1/pareto?sweeps=" + id, {}},
+            {"GET", "/v1/profile?sweeps=" + own + "," + id, {}},
+            {"GET", "/v1/watch?id=" + id, {}},
+            {"POST", "/v1/cancel", {{"id", id}}},
+            {"POST", "/v1/cancel", {{"id", id + ".1"}}},
+            {"POST", "/v1/retry", {{"id", id}}},
+            {"POST", "/v1/label", {{"id", id}, {"name", "mine"}}},
+            {"POST", "/v1/archive", {{"id", id}}},
+            {"POST", "/v1/archive", {{"id", id}, {"on", false}}},
+            {"POST", "/v1/prune", {{"id", id}, {"keep", "none"}}},
+            {"POST", "/v1/prune", {{"id", id + ".1"}, {"points", 100}}},
+            {"POST", "/v1/remove", {{"id", id}}},
+            {"POST", "/v1/sizes", {{"ids", {own, id}}}},
+            {"POST", "/v1/extend", {{"id", id}, {"text", sweep_text}, {"changes", json::array()}}}};
+  }
+
+  std::int64_t hers = 0, his = 0;
+};
+
+TEST_F(AccessTest, AForeignSweepIsAnsweredAsOneThatIsNotThere) {
+  const std::int64_t none = 99;
+  const auto foreign = questions(hers), missing = questions(none);
+  for (std::size_t i = 0; i < foreign.size(); ++i) {
+    const auto& [method, target, body] = foreign[i];
+    const Answer answer = ask(bob, method, target, body);
+    EXPECT_EQ(answer.status, 404) << target << body << answer.text;
+    std::string expected = ask(bob, method, std::get<1>(missing[i]), std::get<2>(missing[i])).text;
+    if (const auto at = expected.find("99"); at != std::string::npos)
+      expected.replace(at, 2, std::to_string(hers));
+    EXPECT_EQ(answer.text, expected) << target << body;
+  }
+  // Nothing of it happened.
+  const json after = json::parse(ask(alice, "GET", "/v1/sweeps/" + std::to_string(hers)).text);
+  EXPECT_NE(after.at("name"), "mine");
+  EXPECT_NE(after.at("state"), "cancelled");
+}
+
+TEST_F(AccessTest, EveryEndpointIsAsked) {
+  // One that is added says for whom it is; one for owners must stand among the questions, or in
+  // this list of those that show what is the asker's, which the other cases look at.
+  const std::set<std::string> lists = {"/v1/sweeps", "/v1/query", "/v1/experience",
+                                       "/v1/measurements"};
+  std::set<const Endpoint*> asked;
+  for (const auto& [method, target, body] : questions(hers)) {
+    Request request;
+    request.method = method;
+    request.path = target.substr(0, target.find('?'));
+    asked.insert(&find_endpoint(request, false));
+  }
+  for (const Endpoint& endpoint : endpoints())
+    if (endpoint.audience == Audience::owners && lists.count(std::string(endpoint.pattern)) == 0)
+      EXPECT_EQ(asked.count(&endpoint), 1u) << endpoint.method << endpoint.pattern;
+}
+
+TEST_F(AccessTest, TheOwnerAndOperatorsSeeWhatIsThere) {
+  for (const uid_t user : {bob, uid_t{0}})
+    for (const char* target : {"/v1/sweeps/", "/v1/trials/"}) {
+      const std::string id =
+          std::to_string(his) + (std::string(target) == "/v1/trials/" ? ".1" : "");
+      EXPECT_EQ(ask(user, "GET", target + id).status, 200) << user << target;
+    }
+  EXPECT_EQ(ask(alice, "GET", "/v1/sweeps/" + std::to_string(his)).status, 404);
+  EXPECT_EQ(ask(0, "POST", "/v1/cancel", {{"id", std::to_string(hers)}}).status, 200);
+  EXPECT_EQ(ask(bob, "POST", "/v1/cancel", {{"id", std::to_string(his)}}).status, 200);
+}
+
+TEST_F(AccessTest, ListsShowWhatIsTheAskers) {
+  const auto seen = [&](uid_t user) {
+    std::vector<std::string> ids;
+    const json list = json::parse(ask(user, "GET", "/v1/sweeps").text);
+    for (const json& sweep : list.at("sweeps"))
+      ids.push_back(sweep.at("id"));
+    return ids;
+  };
+  EXPECT_THAT(seen(alice), testing::ElementsAre(std::to_string(hers)));
+  EXPECT_THAT(seen(bob), testing::ElementsAre(std::to_string(his)));
+  EXPECT_THAT(seen(0), SizeIs(2));
+  EXPECT_THAT(seen(61003), SizeIs(0));
+  const auto count = [&](uid_t user, const std::string& sql) {
+    const json rows = json::parse(ask(user, "POST", "/v1/query", {{"sql", sql}}).text);
+    return rows.at("rows").at(0).at(0).get<int>();
+  };
+  for (const char* view : {"sweeps", "trials", "events"}) {
+    const std::string sql = std::string("SELECT count(DISTINCT sweep) FROM ") + view;
+    EXPECT_EQ(count(alice, sql), 1) << view;
+    EXPECT_EQ(count(61003, sql), 0) << view;
+    EXPECT_EQ(count(0, sql), 2) << view;  // also after the others asked
+    EXPECT_EQ(count(alice, "SELECT max(sweep) FROM " + std::string(view)), hers);
+  }
+  EXPECT_EQ(ask(bob, "POST", "/v1/query", {{"sql", "SELECT * FROM main.sweeps"}}).status, 400);
+  for (const char* target :
+       {"/v1/experience?models=mlp&data=synthetic", "/v1/measurements?of=step"})
+    EXPECT_THAT(ask(61003, "GET", target).text, Not(HasSubstr("\"" + std::to_string(hers) + ".")))
+        << target;
+  EXPECT_EQ(json::parse(ask(61003, "GET", "/v1/ping").text).at("active_sweeps"), 0);
+  EXPECT_EQ(json::parse(ask(61003, "GET", "/v1/ping").text).at("site").at("operator"), false);
+  EXPECT_EQ(json::parse(ask(0, "GET", "/v1/ping").text).at("active_sweeps"), 2);
+}
+
+TEST_F(AccessTest, SomeThingsAreForOperators) {
+  int found = 0;
+  for (const Endpoint& endpoint : endpoints()) {
+    if (endpoint.audience != Audience::operators) continue;
+    ++found;
+    const Answer answer = ask(alice, std::string(endpoint.method), std::string(endpoint.pattern),
+                              {{"from", "/a"}, {"to", "/b"}, {"file", "/tmp/x"}});
+    EXPECT_EQ(answer.status, 403) << endpoint.pattern << answer.text;
+    EXPECT_THAT(answer.text, HasSubstr("operators"));
+  }
+  EXPECT_GE(found, 4);
+}
+
+TEST_F(AccessTest, OperatorsAreNamedByUserAndByGroup) {
+  Config config;
+  config.site.enabled = true;
+  EXPECT_TRUE(is_operator(config, 0));
+  EXPECT_TRUE(is_operator(config, geteuid()));
+  const uid_t daemon_uid = 1;  // daemon:x:1:1, on every Linux
+  EXPECT_FALSE(is_operator(config, daemon_uid));
+  config.site.operator_users = {"nobody-of-that-name", "daemon"};
+  EXPECT_TRUE(is_operator(config, daemon_uid));
+  EXPECT_FALSE(is_operator(config, alice));
+  config.site.operator_users.clear();
+  config.site.operator_groups = {"no-group-of-that-name", "daemon"};
+  EXPECT_TRUE(is_operator(config, daemon_uid));
+  EXPECT_FALSE(is_operator(config, alice));
+  config.site.enabled = false;  // then nobody is, who is named
+  EXPECT_FALSE(is_operator(config, daemon_uid));
+  EXPECT_FALSE(may_ask(config, daemon_uid));
+}
+
+TEST_F(AccessTest, NobodyBeginsWithAnothersWeights) {
+  const auto dry = [&](uid_t user, std::int64_t sweep) {
+    const std::string with =
+        "name: x\nmethod: grid\nparameters:\n  optimizer.lr: {values: [0.1]}\n"
+        "train: {steps: 4, init_from: {trial: '" +
+        std::to_string(sweep) + ".1'}}\n";
+    return ask(user, "POST", "/v1/sweeps",
+               {{"text", with}, {"file_name", "s.yaml"}, {"dry_run", true}, {"checked", true}});
+  };
+  EXPECT_THAT(dry(bob, hers).text, HasSubstr("there is no trial " + std::to_string(hers) + ".1"));
+  EXPECT_THAT(dry(bob, 99).text, HasSubstr("there is no trial 99.1"));
+  EXPECT_THAT(dry(bob, his).text, Not(HasSubstr("there is no trial")));
+}
+
+TEST_F(AccessTest, ASweepNeedsItsUsersWord) {
+  const auto submit = [&](uid_t user, const json& credential) {
+    json body{{"text", sweep_text}, {"file_name", "s.yaml"}};
+    if (!credential.is_null()) body["credential"] = credential;
+    return ask(user, "POST", "/v1/sweeps", body);
+  };
+  EXPECT_EQ(submit(alice, {}).status, 400);
+  EXPECT_THAT(submit(alice, {}).text, HasSubstr("MUNGE credential"));
+  world.cluster.words = {{"hers", {alice, "g1"}}, {"his", {bob, "g2"}}};
+  EXPECT_EQ(submit(alice, "nonsense").status, 403);
+  const Answer taken = submit(alice, "hers");
+  ASSERT_EQ(taken.status, 200) << taken.text;
+  const std::string id = json::parse(taken.text).at("id");
+  EXPECT_EQ(ask(alice, "GET", "/v1/sweeps/" + id).status, 200);
+  EXPECT_EQ(ask(bob, "GET", "/v1/sweeps/" + id).status, 404);
+  // Another's word, come by somehow: refused, and it serves no more.
+  EXPECT_EQ(submit(alice, "his").status, 403);
+  EXPECT_THAT(world.cluster.on_behalf, testing::Contains("revoke g2"));
+}
+
+TEST_F(AccessTest, TheSubmittersEnvironmentIsNotKeptButForTheSitesNames) {
+  world.cluster.words = {{"hers", {alice, "g1"}}};
+  const Answer taken =
+      ask(alice, "POST", "/v1/sweeps",
+          {{"text", sweep_text + std::string("env: {WANTED: \"1\"}\n")},
+           {"file_name", "s.yaml"},
+           {"credential", "hers"},
+           {"environment",
+            {"PATH=/usr/bin", "AWS_SECRET_ACCESS_KEY=s3cret", "LC_ALL=C", "THALWEG_DATA=/d"}}});
+  ASSERT_EQ(taken.status, 200) << taken.text;
+  const std::int64_t id = std::stoll(json::parse(taken.text).at("id").get<std::string>());
+  const auto store = db::ReadStore::open(world.home().database());
+  const std::string kept = store->environment(id).value_or("");
+  EXPECT_THAT(kept, HasSubstr("PATH=/usr/bin"));
+  EXPECT_THAT(kept, HasSubstr("LC_ALL=C"));
+  EXPECT_THAT(kept, HasSubstr("WANTED=1"));
+  EXPECT_THAT(kept, Not(HasSubstr("s3cret")));
+}
+
+TEST(UserLimits, ConnectionsOfOneUserAreCounted) {
+  Config config;
+  config.site.enabled = true;
+  config.site.max_connections = 2;
+  UserLimits limits(config);
+  {
+    const UserLimits::Connection a = limits.connect(alice), b = limits.connect(alice);
+    EXPECT_TRUE(a);
+    EXPECT_TRUE(b);
+    const UserLimits::Connection c = limits.connect(alice);
+    EXPECT_FALSE(c);
+    const UserLimits::Connection other = limits.connect(bob), root = limits.connect(0);
+    EXPECT_TRUE(other);
+    EXPECT_TRUE(root);
+  }
+  const UserLimits::Connection again = limits.connect(alice);
+  EXPECT_TRUE(again);
+}
+
+TEST(UserLimits, RequestsOfOneUserAreCounted) {
+  Config config;
+  config.site.enabled = true;
+  config.site.requests_per_s = 2;
+  double now = 100;
+  UserLimits limits(config, [&] { return now; });
+  const auto taken = [&](uid_t user) {
+    int count = 0;
+    while (count < 1000 && !limits.too_many_requests(user))
+      ++count;
+    return count;
+  };
+  EXPECT_EQ(taken(alice), 20);  // ten seconds' worth at once
+  const auto refused = limits.too_many_requests(alice);
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->status, 429);
+  EXPECT_EQ(refused->headers.at("Retry-After"), "1");
+  EXPECT_EQ(taken(bob), 20);
+  EXPECT_EQ(taken(0), 1000);
+  now += 3;
+  EXPECT_EQ(taken(alice), 6);
+  config.site.enabled = false;
+  EXPECT_EQ(taken(alice), 1000);
+}
+
+}  // namespace
+}  // namespace thalweg::daemon
