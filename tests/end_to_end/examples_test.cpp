@@ -183,19 +183,22 @@ TEST(Examples, AGrowingBatchTakesThePlaceOfAFallingRate) {
     accuracy[{row["group"]["schedule.decay"].get<std::string>(),
               row["group"]["batch_growth.by"].get<std::string>()}] =
         row["best"]["median"].get<double>();
-  ASSERT_EQ(accuracy.size(), 3u) << comparison.dump();
+  ASSERT_EQ(accuracy.size(), 4u) << comparison.dump();
   const double neither = accuracy[{"constant", "none"}], falls = accuracy[{"multistep", "none"}],
                grows = accuracy[{"constant", "epochs"}];
   EXPECT_GT(grows - neither, 0.005);
   EXPECT_LT(std::abs(grows - falls), 0.005);
+  EXPECT_GT((accuracy[{"constant", "noise_scale"}] - neither), 0.005);
   // Trials 1 to 6 make 859 updates an epoch of 55,000 samples; 7 to 9 two epochs of these, two of
-  // 214 or 215 and two of 53.
+  // 214 and two of 53; 10 to 12 what the noise says.
   const auto steps = home.query(
       "SELECT trial, max(step) FROM metrics WHERE metric = 'val/accuracy' GROUP BY trial ORDER BY "
       "1");
-  ASSERT_EQ(steps["rows"].size(), 9u) << steps.dump();
+  ASSERT_EQ(steps["rows"].size(), 12u) << steps.dump();
   EXPECT_EQ(steps["rows"][0][1].get<int>(), 6 * 859);
   EXPECT_EQ(steps["rows"][8][1].get<int>(), 2 * 859 + 2 * 214 + 2 * 53);
+  for (std::size_t trial = 9; trial < 12; ++trial)
+    EXPECT_LT(steps["rows"][trial][1].get<int>(), 3 * 859);
 }
 
 TEST(Examples, HaveNoMistakesAndNoAdvice) {
