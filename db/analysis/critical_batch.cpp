@@ -162,7 +162,7 @@ std::map<double, std::vector<Candidate>> candidates_of(const std::vector<Read>& 
   std::map<double, std::map<std::pair<std::int64_t, std::int64_t>, Candidate>> by_batch;
   for (const Read& read : sweeps)
     for (const TrialRecord& record : read.records) {
-      if (!(record.global_batch > 0)) continue;
+      if (!(record.global_batch > 0) || record.batch_grows) continue;
       Candidate& candidate = by_batch[record.global_batch][{record.id.sweep, record.configuration}];
       candidate.trials.push_back(&record);
       candidate.others = &read.others;
@@ -257,6 +257,12 @@ BatchStudy study_batches(ReadStore& store, const std::vector<std::int64_t>& swee
     study.points.push_back(point_of(batch, candidates));
     chosen = chosen || candidates.size() > 1;
   }
+  std::int64_t growing = 0;
+  for (const Read& read : reads)
+    growing += std::count_if(read.records.begin(), read.records.end(),
+                             [](const TrialRecord& record) { return record.batch_grows; });
+  if (growing > 0)
+    study.notes.push_back(fmt::format("trials left out, as their batch grows: {}", growing));
   put_fit(study);
   if (chosen)
     study.notes.push_back(

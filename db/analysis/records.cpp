@@ -144,6 +144,11 @@ void read_batches(ReadStore& store, std::int64_t sweep,
   add_from_trees(store, sweep, kBatch, by_number.size(), values);
   for (const auto& [number, value] : values)
     if (value.is_number()) by_number.at(number)->global_batch = value.as_double();
+  static const std::string kGrowth = "batch_growth.by";
+  Values growth = parameter_values(store, sweep, kGrowth);
+  add_from_trees(store, sweep, kGrowth, by_number.size(), growth);
+  for (const auto& [number, value] : growth)
+    by_number.at(number)->batch_grows = !value.is_null() && value.to_text() != "none";
 }
 
 double began(const AttemptRow& attempt) {

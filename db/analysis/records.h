@@ -33,6 +33,7 @@ struct TrialRecord {
   double steps = best, samples = best, seconds = best, node_seconds_to_target = best;
   double node_seconds = best;
   double global_batch = best;  ///< read only where there is a target
+  bool batch_grows = false;    ///< from global_batch on; the same
   double samples_per_s = best;
   std::vector<Reached> other_targets;  ///< in the order of Wanted::other_targets
 

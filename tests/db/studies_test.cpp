@@ -233,6 +233,7 @@ class StudyTest : public StoreTest {
     std::int64_t ranks = 1;
     double samples_per_s = 1000;
     double seconds = 100;  ///< to the target
+    std::string growth = "none";
   };
   /// `steps` 0: the target is never reached.
   void add(const Setting& setting, std::int64_t steps) {
@@ -243,7 +244,8 @@ class StudyTest : public StoreTest {
     const std::string batch = std::to_string(static_cast<int>(setting.batch));
     trial.parameters = R"({"batch.global":)" + batch + R"(,"optimizer.name":")" +
                        setting.optimizer + R"(","resources.nodes":)" +
-                       std::to_string(setting.ranks) + "}";
+                       std::to_string(setting.ranks) + R"(,"batch_growth.by":")" + setting.growth +
+                       "\"}";
     store.insert_trials({trial});
     AttemptRow row = sample_attempt(sweep_, trials_);
     row.nodes = row.ranks = setting.ranks;
@@ -291,6 +293,16 @@ TEST_F(StudyTest, EachBatchAtItsBest) {
   EXPECT_NEAR(study.s_min, 100, 1);
   EXPECT_EQ(study.noise_scale, 90);
   EXPECT_THAT(study.notes, ElementsAre(HasSubstr("chosen by the same seeds")));
+}
+
+TEST_F(StudyTest, BatchesThatGrowAreNoneOfThem) {
+  add({.batch = 50, .configuration = 1}, 900);
+  add({.batch = 50, .configuration = 2, .growth = "epochs"}, 90);
+  const BatchStudy study = study_batches(store, {sweep_});
+  ASSERT_EQ(study.points.size(), 1u);
+  EXPECT_EQ(study.points[0].steps.median, 900);
+  EXPECT_THAT(study.notes,
+              testing::Contains(HasSubstr("trials left out, as their batch grows: 1")));
 }
 
 TEST_F(StudyTest, BatchesThatMissAreSaid) {
