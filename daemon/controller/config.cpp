@@ -193,6 +193,8 @@ std::vector<ConfigOption> make_options() {
        [](Config& c, const Value& v) { c.site.operator_users = names(v); }},
       {"site.operators.groups", "list of groups whose members do",
        [](Config& c, const Value& v) { c.site.operator_groups = names(v); }},
+      {"site.max_nodes_per_user", "nodes of one user's jobs that wait or run at once; 0 = no limit",
+       [](Config& c, const Value& v) { c.policy.user_nodes = integer(v, 0, max_nodes); }},
       {"site.max_connections", "of one user at once; more are closed",
        [](Config& c, const Value& v) { c.site.max_connections = integer(v, 1, max_nodes); }},
       {"site.requests_per_second", "of one user on average; more are answered 429",

@@ -150,6 +150,16 @@ awaitable<void> ask_engine(App& app, const std::string& text,
   api::apply_check(check, sweep);
 }
 
+void require_fits_user(const App& app, const ParsedSweep& parsed) {
+  const std::int64_t most = app.config.policy.user_nodes;
+  if (!app.config.site.enabled || most == 0) return;
+  for (const auto& trial : parsed.expansion.trials)
+    if (trial.resources.fewest_nodes() > most)
+      throw HttpError(400, fmt::format("trial {} needs {} nodes, and each user of this site has {} "
+                                       "(site.max_nodes_per_user)",
+                                       trial.number, trial.resources.fewest_nodes(), most));
+}
+
 api::AboutSubmission about_submission(const ParsedSweep& parsed, const std::string& backend) {
   api::AboutSubmission about;
   about.name = parsed.sweep.name;
@@ -244,6 +254,7 @@ awaitable<Response> post_sweep(App& app, const Request& request) {
   ParsedSweep parsed = co_await app.parsing.run(work);
   if (parsed.expansion.trials.empty())
     throw HttpError(400, asked.file_name + ": the sweep has no trials");
+  require_fits_user(app, parsed);
   co_await require_sources(app, request, parsed);
   const auto environment = environment_of(app.config, asked, parsed.sweep);
   if (const std::string mismatch = environment_misfit(environment); !mismatch.empty())

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
+#include <tuple>
 
 #include "daemon/state/sizes.h"
 
@@ -175,9 +177,25 @@ Candidate plan_trials(const SweepState& sweep, const Facts& facts, const Policy&
   return candidate;
 }
 
-/// Launches by turn: the sweep with the fewest nodes in flight, then the one that waited longest. A
-/// sweep whose turn it is and that finds no room keeps the backend for itself, else wide trials
-/// would starve behind narrow ones.
+/// Nodes in flight of each user, with what this round plans. Sweeps without an owner are all one
+/// user's.
+class UserNodes {
+ public:
+  explicit UserNodes(const State& state) {
+    for (const auto& [id, sweep] : state.sweeps)
+      of(sweep) += sweep.nodes_in_flight;
+  }
+  std::int64_t& of(const SweepState& sweep) {
+    return nodes_[sweep.owner ? std::optional(sweep.owner->uid) : std::nullopt];
+  }
+
+ private:
+  std::map<std::optional<std::uint32_t>, std::int64_t> nodes_;
+};
+
+/// Launches by turn: of the user with the fewest nodes in flight the sweep with the fewest, then
+/// the one that waited longest. A sweep whose turn it is and that finds no room keeps the backend
+/// for itself, else wide trials would starve behind narrow ones.
 void plan_launches(std::vector<Candidate> candidates, const State& state, const Facts& facts,
                    const Policy& policy, Plan& plan) {
   std::map<std::string, std::vector<jobspec::Resources>> running;
@@ -185,25 +203,39 @@ void plan_launches(std::vector<Candidate> candidates, const State& state, const 
     for (const auto& [number, attempt] : sweep.live)
       running[sweep.backend].push_back(sweep.shape_of(attempt));
   std::set<std::string> full;
+  UserNodes users(state);
   std::int64_t turn = state.last_event;
   for (int launches = 0; launches < policy.launches_per_round;) {
     Candidate* chosen = nullptr;
     for (Candidate& c : candidates) {
       if (c.next == c.trials.size() || full.count(c.sweep->backend) != 0) continue;
-      if (chosen == nullptr || std::pair(c.nodes, c.turn) < std::pair(chosen->nodes, chosen->turn))
-        chosen = &c;
+      const auto rank = [&](const Candidate& one) {
+        return std::tuple(users.of(*one.sweep), one.nodes, one.turn);
+      };
+      if (chosen == nullptr || rank(c) < rank(*chosen)) chosen = &c;
     }
     if (chosen == nullptr) return;
     const SweepState& sweep = *chosen->sweep;
     const std::int64_t number = chosen->trials[chosen->next];
     const jobspec::Resources& wanted = sweep.shape(number);
     const Id sweep_id{sweep.id, 0, 0};
-    const std::int64_t left = sweep.limits.max_nodes_in_flight - chosen->nodes;
+    std::int64_t left = sweep.limits.max_nodes_in_flight - chosen->nodes;
     if (chosen->nodes > 0 && wanted.fewest_nodes() > left) {
       plan.waiting[sweep_id] = fmt::format("{} nodes in flight (limits.max_nodes_in_flight = {})",
                                            chosen->nodes, sweep.limits.max_nodes_in_flight);
       chosen->next = chosen->trials.size();
       continue;
+    }
+    if (policy.user_nodes > 0 && sweep.owner) {
+      const std::int64_t nodes = users.of(sweep);
+      left = std::min(left, policy.user_nodes - nodes);
+      if (wanted.fewest_nodes() > left) {
+        plan.waiting[sweep_id] =
+            fmt::format("{} nodes of {} in flight (site.max_nodes_per_user = {})", nodes,
+                        sweep.owner->user, policy.user_nodes);
+        chosen->next = chosen->trials.size();
+        continue;
+      }
     }
     auto& beside = running[sweep.backend];
     const auto has_room = [&](const jobspec::Resources& asked) {
@@ -220,6 +252,7 @@ void plan_launches(std::vector<Candidate> candidates, const State& state, const 
     plan.actions.push_back(std::move(launch));
     beside.push_back(wanted.at_most(size.nodes));
     chosen->nodes += size.nodes;
+    users.of(sweep) += size.nodes;
     chosen->turn = ++turn;
     chosen->next += 1;
     ++launches;

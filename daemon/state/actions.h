@@ -22,6 +22,7 @@ struct Policy {
   int bad_input_trials =
       5;  ///< trials that fail the same way at once (bad input, refused) stop a sweep ...
   int failing_trials = 10;      ///< ... or in any other same way, while none has finished
+  std::int64_t user_nodes = 0;  ///< of one owner's attempts in flight together; 0 = no limit
   int launches_per_round = 64;  ///< so that the controller stays responsive between them
 };
 
@@ -57,7 +58,8 @@ struct Action {
 };
 
 struct Plan {
-  std::vector<Action> actions;  ///< ends first, launches last, launches by turn between sweeps
+  std::vector<Action>
+      actions;  ///< ends first, launches last, launches by turn between users and their sweeps
   std::map<Id, std::string> waiting;  ///< why a sweep (trial 0) or a trial is not started now
   double next = 0;  ///< Unix seconds when a pause runs out and to ask again; 0 = none
 };

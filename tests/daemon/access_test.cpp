@@ -267,6 +267,18 @@ TEST_F(AccessTest, ASweepNeedsItsUsersWord) {
   EXPECT_THAT(world.cluster.on_behalf, testing::Contains("revoke g2"));
 }
 
+TEST_F(AccessTest, AJobOfMoreNodesThanAUserMayHaveIsRefused) {
+  world.cluster.words = {{"hers", {alice, "g1"}}};
+  running->there([&] { return running->config().policy.user_nodes = 2; });
+  const Answer answer = ask(alice, "POST", "/v1/sweeps",
+                            {{"text", sweep_text + std::string("resources: {nodes: 3}\n")},
+                             {"file_name", "s.yaml"},
+                             {"credential", "hers"}});
+  EXPECT_EQ(answer.status, 400);
+  EXPECT_THAT(answer.text, HasSubstr("site.max_nodes_per_user"));
+  EXPECT_THAT(world.cluster.words, SizeIs(1)) << "her word was used";
+}
+
 TEST_F(AccessTest, TheSubmittersEnvironmentIsNotKeptButForTheSitesNames) {
   world.cluster.words = {{"hers", {alice, "g1"}}};
   const Answer taken =

@@ -191,6 +191,48 @@ bool one_at_a_time(const std::string&, const jobspec::Resources&,
   return running.empty();
 }
 
+/// Alice has two sweeps, Bob one; room for six nodes.
+Log two_users() {
+  Log log;
+  log.sweep("1", 9).sweep("2", 9).sweep("3", 9);
+  for (const std::int64_t sweep : {1, 2})
+    log.state.sweeps.at(sweep).owner = Owner{1001, 1001, "alice", ""};
+  log.state.sweeps.at(3).owner = Owner{1002, 1002, "bob", ""};
+  return log;
+}
+
+TEST(Actions, UsersTakeTurns) {
+  Policy policy;
+  policy.launches_per_round = 6;
+  const Log log = two_users();
+  EXPECT_THAT(next(log, 1000, policy), ElementsAre("launch 1.1.1", "launch 3.1.1", "launch 2.1.1",
+                                                   "launch 3.2.1", "launch 1.2.1", "launch 3.3.1"));
+  // What runs counts, too.
+  Log later = two_users();
+  later.running("3.1.1").running("3.2.1").running("3.3.1");
+  EXPECT_THAT(next(later, 1000, policy),
+              ElementsAre("launch 1.1.1", "launch 2.1.1", "launch 1.2.1", "launch 2.2.1",
+                          "launch 3.4.1", "launch 1.3.1"));
+}
+
+TEST(Actions, NodesOfOneUserAreLimited) {
+  Policy policy;
+  policy.user_nodes = 3;
+  Facts facts;
+  facts.now = 1000;
+  Log log = two_users();
+  log.running("1.1.1").running("2.1.1");
+  const Plan plan = actions(log.state, facts, policy);
+  EXPECT_THAT(words(plan),
+              ElementsAre("launch 3.1.1", "launch 3.2.1", "launch 1.2.1", "launch 3.3.1"));
+  EXPECT_EQ(plan.waiting.at({2, 0, 0}), "3 nodes of alice in flight (site.max_nodes_per_user = 3)");
+  // A trial that is wider than that waits, also alone.
+  Log wide;
+  wide.sweep("1", 1, 4);
+  wide.state.sweeps.at(1).owner = Owner{1001, 1001, "alice", ""};
+  EXPECT_THAT(next(wide, 1000, policy), ElementsAre());
+}
+
 TEST(Actions, WithLittleRoomTheOneThatWaitedLongestIsNext) {
   Log log;
   log.sweep("1", 3).sweep("2", 3).running("1.1.1").ended("1.1.1", "finished");
