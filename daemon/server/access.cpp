@@ -54,7 +54,9 @@ bool may_ask(const Config& config, uid_t user) {
 }
 
 Sight::Sight(const App& app, const Request& request)
-    : all_(is_operator(app.config, request.user)), user_(request.user) {}
+    : all_(is_operator(app.config, request.user)),
+      user_(request.user),
+      name_(user_name(request.user)) {}
 
 std::optional<std::vector<std::int64_t>> visible_sweeps(const App& app, const Request& request) {
   const Sight sight(app, request);

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "daemon/server/app.h"
@@ -32,14 +33,17 @@ bool is_operator(const Config& config, uid_t user);
 class Sight {
  public:
   Sight(const App& app, const Request& request);
-  bool of(const SweepState& sweep) const {
-    return all_ || (sweep.owner && sweep.owner->uid == user_);
+  bool of(const SweepState& sweep) const { return all_ || owns(sweep); }
+  /// By number and name: a number may have gone to somebody else since.
+  bool owns(const SweepState& sweep) const {
+    return sweep.owner && sweep.owner->uid == user_ && sweep.owner->user == name_;
   }
   bool all() const { return all_; }
 
  private:
   bool all_;
   uid_t user_;
+  std::string name_;
 };
 
 /// The sweeps that the asker may see, oldest first; nothing = all of them.

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "daemon/api/client.h"
@@ -41,6 +42,7 @@ struct App {
   Worker parsing;      ///< of sweep files, and of the engine's schema
   Worker choosing;     ///< of configurations by results, which may take seconds
   std::shared_ptr<const jobspec::Schema> schema;  ///< once thalweg-train has said it
+  std::set<uid_t> querying;                       ///< users whose own SQL is under way
   std::function<void()> stop;                     ///< ends the controller soon
 };
 

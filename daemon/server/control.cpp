@@ -136,6 +136,17 @@ awaitable<Response> post_query(App& app, const Request& request) {
                           {"rows", std::move(list)},
                           {"truncated", found_rows.truncated}});
   };
+  // They run one after the other, for all users: nobody has them all to himself.
+  const bool alone = is_operator(app.config, request.user);
+  if (!alone && !app.querying.insert(request.user).second)
+    throw HttpError(429, "your query before has not ended: one at a time");
+  const struct Done {
+    std::set<uid_t>& users;
+    const uid_t* user;
+    ~Done() {
+      if (user != nullptr) users.erase(*user);
+    }
+  } done{app.querying, alone ? nullptr : &request.user};
   co_return co_await run_confined(app, request, app.queries, work);
 }
 

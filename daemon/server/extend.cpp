@@ -8,6 +8,7 @@
 #include <set>
 
 #include "daemon/controller/extension.h"
+#include "daemon/server/access.h"
 #include "daemon/server/endpoints.h"
 #include "daemon/server/forecast.h"
 #include "daemon/server/params.h"
@@ -130,6 +131,9 @@ awaitable<Response> post_extend(App& app, const Request& request) {
   if (id.trial != 0) throw HttpError(400, asked.id + " is not the id of a sweep");
   const bool longer = asked.epochs || asked.steps, only_look = asked.dry_run.value_or(false);
   check_open(known_sweep(app, request, id.sweep), longer);
+  // Not even an operator says what runs under another's name.
+  if (app.config.site.enabled && !Sight(app, request).owns(known_sweep(app, request, id.sweep)))
+    throw HttpError(403, fmt::format("sweep {} can be extended by its owner alone", id.sweep));
   const auto schema = co_await engine_schema(app);
   const auto find = [id](db::ReadStore& store) { return read_known(store, id.sweep); };
   const auto known = co_await app.reader.run(find);

@@ -39,13 +39,15 @@ class AccessTest : public ServerTest {
     ServerTest::SetUp();
     running->there([&] {
       running->config().site.enabled = true;
-      hers = submitted(alice, "alice");
-      his = submitted(bob, "bob");
+      hers = submitted(alice);
+      his = submitted(bob);
       return 0;
     });
     ASSERT_NE(hers, his);
   }
-  std::int64_t submitted(uid_t uid, const std::string& name) {
+  /// The numbers have no accounts: their names are the numbers.
+  std::int64_t submitted(uid_t uid, std::string name = {}) {
+    if (name.empty()) name = std::to_string(uid);
     return test::submit(running->controller(), test::sweep_of(2),
                         Owner{uid, uid, name, name + "-grant"});
   }
@@ -166,6 +168,31 @@ TEST_F(AccessTest, TheOwnerAndOperatorsSeeWhatIsThere) {
   EXPECT_EQ(ask(alice, "GET", "/v1/sweeps/" + std::to_string(his)).status, 404);
   EXPECT_EQ(ask(0, "POST", "/v1/cancel", {{"id", std::to_string(hers)}}).status, 200);
   EXPECT_EQ(ask(bob, "POST", "/v1/cancel", {{"id", std::to_string(his)}}).status, 200);
+}
+
+TEST_F(AccessTest, ANumberThatWentToSomebodyElseOwnsNothing) {
+  std::int64_t old = 0;
+  running->there([&] { return old = submitted(alice, "ann"); });
+  EXPECT_EQ(ask(alice, "GET", "/v1/sweeps/" + std::to_string(old)).status, 404);
+  EXPECT_EQ(ask(0, "GET", "/v1/sweeps/" + std::to_string(old)).status, 200);
+}
+
+TEST_F(AccessTest, OnlyTheOwnerSaysWhatElseRunsUnderHisName) {
+  const json body{{"id", std::to_string(hers)}, {"text", sweep_text}, {"changes", json::array()}};
+  const Answer answer = ask(0, "POST", "/v1/extend", body);
+  EXPECT_EQ(answer.status, 403);
+  EXPECT_THAT(answer.text, HasSubstr("by its owner alone"));
+}
+
+TEST_F(AccessTest, OneQueryOfAUserAtATime) {
+  running->there([&] { return running->app().querying.insert(alice).second; });
+  const json sql{{"sql", "SELECT 1"}};
+  EXPECT_EQ(ask(alice, "POST", "/v1/query", sql).status, 429);
+  EXPECT_EQ(ask(bob, "POST", "/v1/query", sql).status, 200);
+  EXPECT_EQ(ask(bob, "POST", "/v1/query", sql).status, 200);  // the one before has ended
+  EXPECT_EQ(ask(bob, "POST", "/v1/query", {{"sql", "SELEC"}}).status, 400);
+  EXPECT_EQ(ask(bob, "POST", "/v1/query", sql).status, 200);
+  EXPECT_EQ(ask(0, "POST", "/v1/query", sql).status, 200);
 }
 
 TEST_F(AccessTest, ListsShowWhatIsTheAskers) {

@@ -109,7 +109,7 @@ class FakeBackend : public daemon::Backend {
     const auto word = cluster_.words.extract(credential);
     if (word && digest.size() == 64) {
       answer.identity = word.mapped();
-      answer.user = "user" + std::to_string(word.mapped().uid);
+      answer.user = std::to_string(word.mapped().uid);
     } else {
       answer.message = "the credential proves nothing";
     }
