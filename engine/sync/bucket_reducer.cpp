@@ -149,7 +149,9 @@ void BucketReducer::look_after(bool to_the_end) {
   for (std::size_t i = 0; i < open_.size(); ++i) {
     const std::size_t part = options_.last_first ? open_.size() - 1 - i : i;
     if (!open_[part]) continue;
-    if (to_the_end)
+    if (to_the_end && wait_)
+      wait_([&] { return open_[part]->test(); });
+    else if (to_the_end)
       open_[part]->wait();
     else if (!open_[part]->test())
       continue;

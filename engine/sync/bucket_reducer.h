@@ -48,6 +48,9 @@ class BucketReducer {
     bool last_first = false;  ///< finish later parts before earlier ones that are under way
   };
 
+  /// Until done(), which is asked again and again meanwhile. Throws CommError as Request::wait.
+  using Wait = std::function<void(const std::function<bool()>& done)>;
+
   BucketReducer(Start start, const Options& options);
   BucketReducer(const BucketReducer&) = delete;
   BucketReducer& operator=(const BucketReducer&) = delete;
@@ -55,6 +58,8 @@ class BucketReducer {
 
   /// From the next begin() on.
   void set_parts(std::vector<GradientPart> parts);
+  /// How its thread waits for sums once backward has ended; before the first begin().
+  void wait_by(Wait wait) { wait_ = std::move(wait); }
 
   void begin();
   /// One contribution to a part is complete. Any thread. Parts are started strictly in order on
@@ -79,6 +84,7 @@ class BucketReducer {
 
   const Start start_;
   const Options options_;
+  Wait wait_;  ///< empty: as the requests do
   std::vector<GradientPart> parts_;
   std::vector<std::unique_ptr<comm::Request>> open_;  ///< sums that were started; null: done
   std::unique_ptr<std::atomic<int>[]> left_;          ///< marks still missing

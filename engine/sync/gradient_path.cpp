@@ -62,6 +62,12 @@ std::unique_ptr<comm::Request> GradientPath::start(const GradientPart& part, std
   return over_all_shards ? nullptr : sum_->start(part, step);
 }
 
+void GradientPath::hold_sums(BucketReducer::Wait wait) {
+  hold_ = true;
+  for (Set& set : sets_)
+    set.reducer->wait_by(wait);
+}
+
 /// What needs all ranks, and therefore cannot be done while building: one may fail in that.
 void GradientPath::prepare() {
   if (prepared_) return;
@@ -186,7 +192,7 @@ void GradientPath::run(const StepInput& input, StepOutcome& outcome) {
     }
   });
   outcome.compute_ms = watch.ms();
-  if (!held_) hurry();
+  if (!held_ && !hold_) hurry();
 }
 
 void GradientPath::begin_sums() {

@@ -35,6 +35,9 @@ class GradientPath {
   GradientPath(const SyncParts& parts, const SyncOptions& options, float scale,
                BucketSum* sum = nullptr, int sets = 1);
 
+  /// Before the first step: sums do not begin before hurry(), which the caller calls after run();
+  /// until then the group is his, and while they run it is `wait`'s, in a thread of its own.
+  void hold_sums(BucketReducer::Wait wait);
   /// What needs all ranks before the first step: run() calls it where nobody has.
   void prepare();
   /// Forward and backward of this rank's shards. Sums start as soon as their buckets are full, or
@@ -149,6 +152,7 @@ class GradientPath {
   std::size_t summed_ = 0;    ///< the set whose sums were started last
   bool under_way_ = false;    ///< these sums
   bool held_ = false;         ///< those of computed_ are not started
+  bool hold_ = false;         ///< hold_sums()
 };
 
 }  // namespace thalweg::engine

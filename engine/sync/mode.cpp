@@ -20,7 +20,7 @@ namespace {
 
 const jobspec::Table<SyncRow>& table() {
   static const jobspec::Table<SyncRow> rows(
-      "mode", {synchronous_row(), lag_row(), local_row(), async_row(), adasum_row()});
+      "mode", {synchronous_row(), lag_row(), local_row(), async_row(), hybrid_row(), adasum_row()});
   return rows;
 }
 

@@ -46,8 +46,8 @@ struct Sharding {
 
 /// A gradient that a server has taken.
 struct Arrival {
-  int server = 0;  ///< rank
-  int worker = 0;
+  int server = 0;              ///< rank
+  int worker = 0;              ///< group of ranks; mode async: rank
   std::int64_t step = 0;       ///< of the worker
   std::int64_t staleness = 0;  ///< other updates since the worker's weights were sent
 };
@@ -228,6 +228,7 @@ SyncRow synchronous_row();
 SyncRow lag_row();
 SyncRow local_row();
 SyncRow async_row();
+SyncRow hybrid_row();
 SyncRow adasum_row();
 
 }  // namespace thalweg::engine

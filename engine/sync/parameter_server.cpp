@@ -43,22 +43,47 @@ std::vector<ParameterRange> share_parameters(const std::vector<ParameterInfo>& i
   return ranges;
 }
 
+std::vector<RankGroup> make_rank_groups(int ranks, int groups) {
+  std::vector<RankGroup> all(static_cast<std::size_t>(groups));
+  for (int group = 0; group < groups; ++group)
+    for (int rank = comm::Group::first_shard(group, groups, ranks);
+         rank < comm::Group::first_shard(group + 1, groups, ranks); ++rank)
+      all[static_cast<std::size_t>(group)].push_back(rank);
+  return all;
+}
+
+std::size_t rank_group_of(const std::vector<RankGroup>& groups, int rank) {
+  std::size_t group = 0;
+  while (groups[group].back() < rank)
+    ++group;
+  return group;
+}
+
+int pusher_of(const RankGroup& group, int server) {
+  if (server >= group.front() && server <= group.back()) return server;
+  return group[static_cast<std::size_t>(server) % group.size()];
+}
+
 ParameterServer::ParameterServer(const SyncParts& parts, comm::Mailbox& mailbox,
-                                 ParameterRange range, const ServerOptions& options)
+                                 const std::vector<RankGroup>& rank_groups, ParameterRange range,
+                                 const ServerOptions& options)
     : p_(parts),
       mailbox_(mailbox),
       range_(range),
       o_(options),
       weights_(FlatVector::sparse(parts.model.parameter_floats())),
-      workers_(static_cast<std::size_t>(parts.group.size())),
+      own_(rank_group_of(rank_groups, parts.group.rank())),
+      workers_(rank_groups.size()),
       staleness_(kStalenessBins) {
-  for (std::size_t rank = 0; rank < workers_.size(); ++rank) {
-    Worker& worker = workers_[rank];
-    worker.rank = static_cast<int>(rank);
-    if (worker.rank == p_.group.rank()) continue;
+  for (std::size_t number = 0; number < workers_.size(); ++number) {
+    Worker& worker = workers_[number];
+    worker.ranks = rank_groups[number];
+    worker.number = static_cast<int>(number);
+    worker.pusher = pusher_of(worker.ranks, p_.group.rank());
+    if (number != own_ || worker.ranks.size() > 1) worker.weights.resize(range_.count);
+    if (number == own_) continue;
     worker.memory = FlatVector::sparse(p_.model.parameter_floats());
     worker.gradient = worker.memory.floats();
-    worker.weights.resize(range_.count);
   }
 }
 
@@ -71,17 +96,18 @@ void ParameterServer::open(std::int64_t step, std::int64_t updates) {
     worker.closed = false;
     worker.seen = updates_;
     worker.step = newest_step_;
-    if (worker.rank != p_.group.rank()) listen(worker);
+    if (&worker != &own()) listen(worker);
   }
 }
 
 void ParameterServer::listen(Worker& worker) {
   worker.has_header = false;
-  worker.heard = mailbox_.receive(worker.rank, kPush, &worker.header, sizeof worker.header);
+  worker.heard = mailbox_.receive(worker.pusher, kPush, &worker.header, sizeof worker.header);
 }
 
 bool ParameterServer::closed() const {
-  return std::all_of(workers_.begin(), workers_.end(), [](const Worker& w) { return w.closed; });
+  return std::all_of(workers_.begin(), workers_.end(),
+                     [](const Worker& w) { return w.closed && is_told(w); });
 }
 
 void ParameterServer::write_weights() {
@@ -103,10 +129,14 @@ void ParameterServer::serve() {
     look_at(workers_[(turn_ + i) % workers_.size()]);
 }
 
+bool ParameterServer::is_told(const Worker& worker) {
+  return std::all_of(worker.told.begin(), worker.told.end(), comm::is_done);
+}
+
 void ParameterServer::look_at(Worker& worker) {
   if (worker.closed) return;
-  if (worker.rank == p_.group.rank()) {
-    if (!worker.busy) return;
+  if (&worker == &own()) {
+    if (!worker.busy || !is_told(worker)) return;
   } else if (!worker.busy) {
     if (!worker.has_header) {
       if (!comm::is_done(worker.heard)) return;
@@ -114,11 +144,9 @@ void ParameterServer::look_at(Worker& worker) {
       worker.heard.reset();
       if (worker.header.last == 0 && range_.count > 0)
         worker.gradient_heard = mailbox_.receive(
-            worker.rank, kGradient, worker.gradient + range_.begin, range_.count * sizeof(float));
+            worker.pusher, kGradient, worker.gradient + range_.begin, range_.count * sizeof(float));
     }
-    if (!comm::is_done(worker.gradient_heard) || !comm::is_done(worker.told) ||
-        !comm::is_done(worker.weights_told))
-      return;
+    if (!comm::is_done(worker.gradient_heard) || !is_told(worker)) return;
     if (worker.header.last != 0) {
       worker.closed = true;
       return;
@@ -153,7 +181,7 @@ void ParameterServer::apply(Worker& worker) {
   newest_step_ = std::max(newest_step_, header.step);
   note_end(header);
   ms_ += watch.ms();
-  if (p_.on_arrival) p_.on_arrival({p_.group.rank(), worker.rank, header.step, staleness});
+  if (p_.on_arrival) p_.on_arrival({p_.group.rank(), worker.number, header.step, staleness});
 }
 
 /// No worker has had an answer to a step after the newest one: all hear of it in time.
@@ -175,14 +203,21 @@ bool ParameterServer::may_go_on(const Worker& worker) const {
 void ParameterServer::answer(Worker& worker) {
   worker.busy = worker.applied = false;
   worker.seen = updates_;
-  if (worker.rank == p_.group.rank()) return write_weights();
   worker.answer = end_;
-  std::copy_n(weights_.floats() + range_.begin, range_.count, worker.weights.begin());
-  listen(worker);
-  worker.told = mailbox_.send(worker.rank, kAnswer, &worker.answer, sizeof worker.answer);
-  if (range_.count > 0)
-    worker.weights_told =
-        mailbox_.send(worker.rank, kWeights, worker.weights.data(), range_.count * sizeof(float));
+  if (&worker == &own())
+    write_weights();
+  else
+    listen(worker);
+  if (!worker.weights.empty())
+    std::copy_n(weights_.floats() + range_.begin, range_.count, worker.weights.begin());
+  worker.told.clear();
+  for (const int rank : worker.ranks) {
+    if (rank == p_.group.rank()) continue;
+    worker.told.push_back(mailbox_.send(rank, kAnswer, &worker.answer, sizeof worker.answer));
+    if (range_.count > 0)
+      worker.told.push_back(
+          mailbox_.send(rank, kWeights, worker.weights.data(), range_.count * sizeof(float)));
+  }
 }
 
 double ParameterServer::loss() const {

@@ -21,6 +21,15 @@ struct ParameterRange {
 /// Which parameters each of `servers` servers has: as even as whole parameters allow, perhaps none.
 std::vector<ParameterRange> share_parameters(const std::vector<ParameterInfo>& infos, int servers);
 
+/// Ranks that make one gradient together, ascending.
+using RankGroup = std::vector<int>;
+/// `groups` of them, contiguous, as even as that goes.
+std::vector<RankGroup> make_rank_groups(int ranks, int groups);
+std::size_t rank_group_of(const std::vector<RankGroup>& groups, int rank);
+/// Who of the group sends a server its part of their gradient: the server itself, where it is one
+/// of them.
+int pusher_of(const RankGroup& group, int server);
+
 /// What travels before a gradient.
 struct PushHeader {
   std::int64_t step = 0;
@@ -47,12 +56,13 @@ struct ServerOptions {
   std::int64_t max_lead = 0;  ///< steps that a worker may be ahead of the slowest one; 0: any
 };
 
-/// Takes each gradient as it arrives with a whole step of the optimizer and answers with the new
-/// weights. Every rank is a worker of every server. Not thread-safe.
+/// Takes each gradient as it arrives with a whole step of the optimizer and answers all ranks of
+/// its group with the new weights. Every group is a worker of every server. Not thread-safe.
 class ParameterServer {
  public:
   /// The parts and the mailbox must outlive it.
-  ParameterServer(const SyncParts& parts, comm::Mailbox& mailbox, ParameterRange range,
+  ParameterServer(const SyncParts& parts, comm::Mailbox& mailbox,
+                  const std::vector<RankGroup>& rank_groups, ParameterRange range,
                   const ServerOptions& options);
 
   /// From now on pushes are taken; all workers have the weights of the replica, which the server
@@ -64,8 +74,8 @@ class ParameterServer {
   bool closed() const;
   void write_weights();  ///< to the replica
 
-  /// This rank's own push: no message. The gradient is spent. Answered when answered() says so;
-  /// then the weights are in the replica.
+  /// This rank's own group's push: no message. The gradient is spent. Answered when answered() says
+  /// so; then the weights are in the replica.
   void push(const PushHeader& header, float* gradient);
   bool answered() const { return !own().busy; }
 
@@ -80,7 +90,9 @@ class ParameterServer {
 
  private:
   struct Worker {
-    int rank = 0;
+    RankGroup ranks;
+    int number = 0;        ///< of the group
+    int pusher = 0;        ///< the rank that sends its gradients here
     bool busy = false;     ///< it waits for an answer
     bool applied = false;  ///< its gradient is in the weights, the answer is withheld
     bool closed = true;
@@ -92,12 +104,14 @@ class ParameterServer {
     std::int64_t seen = 0;  ///< updates in the weights that it was sent
     FlatVector memory;      ///< for its gradients
     float* gradient = nullptr;
-    std::vector<float> weights;  ///< on their way to it
-    std::unique_ptr<comm::Request> heard, gradient_heard, told, weights_told;
+    std::vector<float> weights;  ///< on their way to its ranks
+    std::unique_ptr<comm::Request> heard, gradient_heard;
+    std::vector<std::unique_ptr<comm::Request>> told;  ///< headers and weights to its ranks
     bool has_header = false;
   };
-  Worker& own() { return workers_[static_cast<std::size_t>(p_.group.rank())]; }
-  const Worker& own() const { return workers_[static_cast<std::size_t>(p_.group.rank())]; }
+  Worker& own() { return workers_[own_]; }
+  const Worker& own() const { return workers_[own_]; }
+  static bool is_told(const Worker& worker);
   void listen(Worker& worker);
   void look_at(Worker& worker);
   void apply(Worker& worker);
@@ -110,6 +124,7 @@ class ParameterServer {
   ParameterRange range_;
   ServerOptions o_;
   FlatVector weights_;
+  std::size_t own_;  ///< this rank's group
   std::vector<Worker> workers_;
   std::size_t turn_ = 0;
   std::int64_t updates_ = 0;

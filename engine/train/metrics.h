@@ -35,7 +35,7 @@ struct RunFacts {
   bool checkpoints = true;
   bool energy = false;         ///< the machines have counters
   bool grows = false;          ///< batch_growth
-  bool stale = false;          ///< sync.mode async
+  bool stale = false;          ///< sync.mode async or hybrid
   bool measures_noise = true;  ///< noise.every, several shards, and sums that are plain means
 };
 

@@ -89,17 +89,20 @@ std::vector<Finding> advise_lag(const Study& study) {
 
 std::vector<Finding> advise_asynchrony(const Study& study) {
   return of_each(study, [&](const Configuration& c) -> std::optional<Finding> {
-    if (mode_of(c) != "async" || c.ranks < 2) return std::nullopt;
+    const bool hybrid = mode_of(c) == "hybrid";
+    if (mode_of(c) != "async" && !hybrid) return std::nullopt;
+    const double workers = hybrid ? c.number("sync.groups") : static_cast<double>(c.ranks);
+    if (workers < 2) return std::nullopt;
     const double momentum = std::max(c.number("optimizer.momentum"), c.number("optimizer.beta1"));
-    const double brought = implicit_momentum(static_cast<int>(c.ranks));
+    const double brought = implicit_momentum(static_cast<int>(workers));
     Finding finding;
     finding.basis = Basis::published;
-    finding.numbers = {{"workers", plain(c.ranks)},
+    finding.numbers = {{hybrid ? "groups" : "workers", plain(workers)},
                        {"momentum", plain(momentum)},
                        {"momentum that asynchrony brings", fmt::format("{:.3f}", brought)},
-                       {"updates in a step", plain(c.ranks)}};
-    finding.text = fmt::format("{} asynchronous workers bring a momentum of {:.2g} of themselves",
-                               plain(c.ranks), brought);
+                       {"updates in a step", plain(workers)}};
+    finding.text = fmt::format("{} asynchronous {} bring a momentum of {:.2g} of themselves",
+                               plain(workers), hybrid ? "groups" : "workers", brought);
     // Together they span more updates than this momentum does alone.
     constexpr double high = 0.9;
     if (momentum >= high) {
@@ -111,7 +114,7 @@ std::vector<Finding> advise_asynchrony(const Study& study) {
     } else {
       finding.verdict = Verdict::advice;
       finding.text +=
-          "; every update is a whole step of the learning rate, on a worker's part of "
+          "; every update is a whole step of the learning rate, on its part of "
           "the batch";
     }
     return finding;

@@ -474,6 +474,12 @@ TEST_F(AdviseTest, Asynchrony) {
   EXPECT_THAT(only("asynchrony").text, HasSubstr("bring a momentum of 0.75"));
   set("optimizer.momentum", 0.4);
   EXPECT_EQ(verdict("asynchrony"), Verdict::advice);
+  set("sync.mode", "hybrid");
+  set("sync.groups", 2);
+  EXPECT_THAT(only("asynchrony").text, HasSubstr("2 asynchronous groups bring a momentum of 0.5"));
+  set("sync.groups", 1);
+  EXPECT_TRUE(found("asynchrony").empty());
+  set("sync.mode", "async");
   configuration().ranks = 1;
   EXPECT_TRUE(found("asynchrony").empty());
 }

@@ -11,15 +11,19 @@
 #include "engine/sync/emulate.h"
 #include "engine/sync/gradient_path.h"
 #include "engine/sync/parameter_server.h"
-#include "tests/engine/sync/support.h"
+#include "tests/engine/sync/arrivals.h"
 
 namespace thalweg::engine {
 namespace {
 
 using jobspec::Map;
+using test::Arrivals;
 using test::Case;
 using test::on_ranks;
+using test::replay;
+using test::run;
 using test::TestRank;
+using test::Trace;
 using test::Trained;
 using testing::HasSubstr;
 
@@ -30,120 +34,6 @@ Case async(const char* optimizer, int steps = 12) {
   c.steps = steps;
   c.noise_every = 0;
   return c;
-}
-
-/// What the servers were told, each in its order.
-using Arrivals = std::vector<std::vector<Arrival>>;
-
-struct Trace {
-  Arrivals arrivals;
-  std::vector<std::vector<float>> parameters;  ///< of each rank
-  std::vector<std::pair<const char*, double>> measured;
-};
-
-Trace run(const Case& c, int ranks) {
-  Trace result;
-  result.arrivals.resize(static_cast<std::size_t>(ranks));
-  result.parameters.resize(static_cast<std::size_t>(ranks));
-  on_ranks(ranks, [&](comm::Group& group) {
-    TestRank here(c, group, 1);
-    SyncParts parts = here.parts();
-    const auto rank = static_cast<std::size_t>(group.rank());
-    parts.on_arrival = [&](const Arrival& a) { result.arrivals[rank].push_back(a); };
-    const auto mode = make_sync_mode(c.sync, parts);
-    for (int step = 0; step < c.steps; ++step)
-      EXPECT_TRUE(mode->step(here.input(step)).here);
-    EXPECT_FALSE(mode->meet().here);
-    result.parameters[rank] = here.plain_parameters();
-    const auto measured = mode->measured();
-    if (rank == 0) result.measured = measured;
-  });
-  return result;
-}
-
-/// A rank of several, alone: the gradient of its next step at the weights that it has.
-struct Worker {
-  Worker(const Case& c, comm::Group& group, int rank, int ranks) : here(c, group, 1) {
-    Sharding& s = here.sharding;
-    const int batch = s.shard_batch();
-    s.first = comm::Group::first_shard(rank, ranks, c.shards);
-    s.end = comm::Group::first_shard(rank + 1, ranks, c.shards);
-    input_sharding = s;
-    s.shards = s.mine();
-    s.global_batch = s.mine() * batch;
-    path = std::make_unique<GradientPath>(here.parts(), SyncOptions{},
-                                          1.0f / static_cast<float>(s.global_batch));
-  }
-  void compute() {
-    StepOutcome outcome;
-    path->run(here.input(step), outcome);
-    path->wait_for_all();
-    path->finish(outcome);
-    ++step;
-    waits_for = -1;  // all servers
-  }
-  TestRank here;
-  Sharding input_sharding;
-  std::unique_ptr<GradientPath> path;
-  int step = 0;
-  int waits_for = 0;
-  std::vector<bool> answered;  ///< by server
-};
-
-/// In the recorded orders; the servers' optimizer states are those of rank 0's replica.
-std::vector<float> replay(const Case& c, const Arrivals& arrivals, bool damps) {
-  const int ranks = static_cast<int>(arrivals.size());
-  std::vector<float> result;
-  on_ranks(1, [&](comm::Group& group) {
-    TestRank servers(c, group, 1);
-    std::vector<std::unique_ptr<Worker>> workers;
-    for (int rank = 0; rank < ranks; ++rank)
-      workers.push_back(std::make_unique<Worker>(c, group, rank, ranks));
-    const std::vector<ParameterInfo>& infos = servers.model->parameters();
-    const std::vector<ParameterRange> ranges = share_parameters(infos, ranks);
-    for (const auto& worker : workers) {
-      worker->compute();
-      worker->answered.assign(static_cast<std::size_t>(ranks), false);
-    }
-    std::vector<std::size_t> next(arrivals.size());
-    std::vector<std::vector<std::size_t>> seen(arrivals.size(),
-                                               std::vector<std::size_t>(arrivals.size()));
-    for (bool moved = true; moved;) {
-      moved = false;
-      for (std::size_t s = 0; s < arrivals.size(); ++s) {
-        if (next[s] == arrivals[s].size()) continue;
-        const Arrival& a = arrivals[s][next[s]];
-        const auto w = static_cast<std::size_t>(a.worker);
-        Worker& worker = *workers[w];
-        if (a.step != worker.step - 1 || worker.answered[s]) continue;  // not computed yet
-        EXPECT_EQ(a.staleness, static_cast<std::int64_t>(next[s] - seen[s][w]));
-        StepContext context{static_cast<std::int64_t>(next[s]), c.lr};
-        if (damps && a.staleness > 1) context.lr /= static_cast<double>(a.staleness);
-        context.samples = worker.here.sharding.global_batch;
-        const OptimizerMemory<float> memory = servers.replica->memory(worker.path->gradient());
-        const ParameterRange& range = ranges[s];
-        for (int n = range.first; n < range.end; ++n) {
-          const ParameterInfo& info = infos[static_cast<std::size_t>(n)];
-          servers.optimizer->update(context, {n, info.offset, info.count}, memory);
-        }
-        seen[s][w] = ++next[s];
-        std::copy_n(servers.replica->parameters.floats() + range.begin, range.count,
-                    worker.here.replica->parameters.floats() + range.begin);
-        worker.answered[s] = true;
-        moved = true;
-        if (std::count(worker.answered.begin(), worker.answered.end(), true) < ranks) continue;
-        worker.answered.assign(static_cast<std::size_t>(ranks), false);
-        if (worker.step < c.steps)
-          worker.compute();
-        else
-          ++worker.step;
-      }
-    }
-    for (std::size_t s = 0; s < arrivals.size(); ++s)
-      EXPECT_EQ(next[s], arrivals[s].size()) << "all of the order is used";
-    result = servers.plain_parameters();
-  });
-  return result;
 }
 
 TEST(Async, OnOneRankIsSynchronous) {
@@ -163,7 +53,8 @@ TEST(Async, IsTheReplayOfItsArrivals) {
         ASSERT_EQ(order.size(), static_cast<std::size_t>(ranks * c.steps)) << "each taken once";
       for (const auto& parameters : found.parameters)
         EXPECT_EQ(parameters, found.parameters[0]) << "all have the same after they have met";
-      EXPECT_EQ(found.parameters[0], replay(c, found.arrivals, false)) << optimizer << " " << ranks;
+      EXPECT_EQ(found.parameters[0], replay(c, found.arrivals, ranks, false))
+          << optimizer << " " << ranks;
     }
 }
 
@@ -171,12 +62,12 @@ TEST(Async, DividesTheRateByTheStaleness) {
   Case c = async("sgd");
   c.sync.set("staleness_damping", "inverse");
   const Trace found = run(c, 4);
-  EXPECT_EQ(found.parameters[0], replay(c, found.arrivals, true));
+  EXPECT_EQ(found.parameters[0], replay(c, found.arrivals, 4, true));
   bool stale = false;
   for (const Arrival& a : found.arrivals[0])
     stale = stale || a.staleness > 1;
   ASSERT_TRUE(stale);
-  EXPECT_NE(found.parameters[0], replay(c, found.arrivals, false));
+  EXPECT_NE(found.parameters[0], replay(c, found.arrivals, 4, false));
 }
 
 TEST(Async, MeasuresStaleness) {

@@ -70,7 +70,7 @@ TEST(Check, EveryUnfitSweepIsRefusedWithItsLine) {
     }
     EXPECT_GT(expected, 0);
   }
-  EXPECT_EQ(files, 32);
+  EXPECT_EQ(files, 33);
 }
 
 TEST(Check, SeedsAndRatesMakeNoShapes) {

@@ -117,6 +117,45 @@ TEST(AsyncAttempt, ResumesOnOtherRanks) {
               testing::AllOf(HasSubstr("sync/staleness_mean"), HasSubstr("sync/staleness_max")));
 }
 
+TEST(HybridAttempt, OneGroupIsSynchronousAlsoWhenItResumes) {
+  Trial trial = tiny_trial();
+  trial.train.set("checkpoint", Map{{"every", 8}, {"keep", 100}});
+  const test::TempDir whole;
+  run_to_end(trial, whole.path(), 1);
+  const auto expected = curve({whole.path()});
+  trial.train.set("sync", Map{{"mode", "hybrid"}, {"groups", 1}});
+  const test::TempDir first, second;
+  run_to_end(trial, first.path(), 3);
+  for (const auto& entry : std::filesystem::directory_iterator(first.path() / "checkpoints"))
+    if (entry.path().filename() != checkpoint_name(32)) std::filesystem::remove(entry.path());
+  trial.resume = {first.path() / "checkpoints"};
+  run_to_end(trial, second.path(), 2);
+  const auto alike = [](std::vector<std::string> points) {
+    std::erase_if(points, [](const std::string& point) {
+      return point.starts_with("sync/") || point.starts_with("noise/");
+    });
+    return points;
+  };
+  EXPECT_EQ(alike(curve({first.path(), second.path()})), alike(expected));
+}
+
+TEST(HybridAttempt, ResumesOnOtherRanksInOtherGroups) {
+  Trial trial = tiny_trial();
+  trial.train.set("sync", Map{{"mode", "hybrid"}, {"groups", 2}, {"max_lead", 4}});
+  trial.train.set("checkpoint", Map{{"every", 8}, {"keep", 100}});
+  const test::TempDir first, second;
+  run_to_end(trial, first.path(), 4);
+  for (const auto& entry : std::filesystem::directory_iterator(first.path() / "checkpoints"))
+    if (entry.path().filename() != checkpoint_name(32)) std::filesystem::remove(entry.path());
+  const Checkpoint saved = read_checkpoint(first.path() / "checkpoints" / checkpoint_name(32));
+  ASSERT_EQ(saved.parts.size(), 1u);
+  EXPECT_EQ(saved.parts[0].doubles.at(0).at(0), 2 * 32) << "updates of every weight";
+  trial.resume = {first.path() / "checkpoints"};
+  run_to_end(trial, second.path(), 3);
+  EXPECT_THAT(test::read_file(second.path() / "journal.jsonl"),
+              testing::AllOf(HasSubstr("sync/staleness_mean"), HasSubstr("sync/staleness_max")));
+}
+
 // Checkpoints hold all of the states, whoever has them: they are those of ranks that have all.
 TEST(ShardOptimizerAttempt, ItsCheckpointsAreWholeAndResumeOnOtherRanks) {
   Trial plain = tiny_trial();
