@@ -87,6 +87,42 @@ TEST(Examples, PyTorchTrainsInParallel) {
   EXPECT_EQ(home.json({"compare", "1"})["rows"].size(), 4u);
 }
 
+TEST(Examples, TorchrunStartsTheRanks) {
+  if (run({"torchrun", "--help"}).code != 0) GTEST_SKIP() << "there is no torchrun";
+  SweepHome home;
+  fs::copy(kExamples, home.folder(), fs::copy_options::recursive);
+  const Outcome outcome =
+      home.thalweg({"run", "torchrun.yaml", "--backend", "local"}, milliseconds(240000));
+  ASSERT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+  home.expect_nothing_lost_or_doubled("1");
+  EXPECT_EQ(home.json({"compare", "1"})["rows"].size(), 2u);
+}
+
+TEST(Examples, AVirtualEnvironmentIsActivated) {
+  SweepHome home;
+  fs::copy(kExamples, home.folder(), fs::copy_options::recursive);
+  RunOptions options;
+  options.directory = home.folder();
+  const Outcome made = run({"python3", "-m", "venv", "--without-pip", "env"}, options);
+  if (made.code != 0) GTEST_SKIP() << "python3 has no module venv";
+  const std::string told = "\nimport sys\nprint(\"prefix\", sys.prefix)\n";
+  write_file(home.folder() / "programs/fit.py",
+             read_file(home.folder() / "programs/fit.py") + told);
+  const Outcome outcome = home.thalweg({"run", "virtual-environment.yaml", "--backend", "local"});
+  ASSERT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+  home.expect_nothing_lost_or_doubled("1");
+  EXPECT_NE(read_file(home.attempt_folder("1.1.1") / "stdout.log")
+                .find("prefix " + (home.folder() / "env").string()),
+            std::string::npos);
+  // A folder that is not there: said before anything is queued, or by the attempt that could not
+  // start; it is not tried again.
+  fs::remove_all(home.folder() / "env");
+  const Outcome without = home.thalweg({"run", "virtual-environment.yaml", "--backend", "local"});
+  EXPECT_NE(without.code, 0);
+  EXPECT_NE((without.out + without.err).find("env/bin/activate"), std::string::npos)
+      << without.out << without.err;
+}
+
 TEST(Examples, MpiProgramTellsItsFigureOfMerit) {
   SweepHome home;
   fs::copy(kExamples, home.folder(), fs::copy_options::recursive);
@@ -201,6 +237,15 @@ TEST(Examples, AGrowingBatchTakesThePlaceOfAFallingRate) {
     EXPECT_LT(steps["rows"][trial][1].get<int>(), 3 * 859);
 }
 
+/// What some examples need beside Thalweg: launchers of others, and an environment that their first
+/// lines say how to make.
+bool lacks_what_it_starts_with(const std::string& message) {
+  for (const char* missing :
+       {"there is no mpirun in PATH", "there is no torchrun in PATH", "/env/bin/activate"})
+    if (message.find(missing) != std::string::npos) return true;
+  return false;
+}
+
 TEST(Examples, HaveNoMistakesAndNoAdvice) {
   TempDir home;
   RunOptions options;
@@ -212,7 +257,7 @@ TEST(Examples, HaveNoMistakesAndNoAdvice) {
   const auto answers = nlohmann::json::parse(run(words, options).out);
   for (const auto& answer : answers["files"]) {
     const auto& mistakes = answer["diagnostics"];
-    if (mistakes.size() == 1 && mistakes[0]["message"] == "there is no mpirun in PATH") continue;
+    if (mistakes.size() == 1 && lacks_what_it_starts_with(mistakes[0]["message"])) continue;
     ASSERT_TRUE(answer["ok"].get<bool>()) << answer.dump(2);
     // Such as which rate `lr: auto` is; one with a line is advice to write the file otherwise, but
     // for what a program of the user's is started with.
@@ -245,7 +290,7 @@ TEST(Examples, GetNoWarningButWhereTheyShowWhatIsWarnedOf) {
   for (const auto& entry : fs::directory_iterator(kExamples)) {
     if (entry.path().extension() != ".yaml") continue;
     const Outcome outcome = run({"thalweg", "advise", "--json", entry.path().string()}, options);
-    if (outcome.code == 2 && outcome.err.find("no mpirun in PATH") != std::string::npos) continue;
+    if (outcome.code == 2 && lacks_what_it_starts_with(outcome.err)) continue;
     ASSERT_EQ(outcome.code, 0) << entry.path() << outcome.err;
     const auto answer = nlohmann::json::parse(outcome.out);
     const auto known = expected.find(entry.path().stem());

@@ -88,21 +88,31 @@ TEST_F(SlurmSweep, ProgramsOfUsersMeetAndAreRecorded) {
 }
 
 /// As own_program_test has them all on one machine: each program is killed once.
+/// All of them at once, each trial killed once.
 TEST_F(SlurmSweep, SweepFilesForWandbRunUnchanged) {
   SweepHome home(env());
   fs::copy(std::string(THALWEG_SOURCE_DIR) + "/tests/end_to_end/data/wandb", home.folder() / "w");
-  for (const auto& [id, file] : {std::pair{"1", "nested.yaml"}, std::pair{"2", "hyperband.yaml"}}) {
+  std::vector<std::string> files;
+  for (const auto& entry : fs::directory_iterator(home.folder() / "w"))
+    if (entry.path().extension() == ".yaml") files.push_back(entry.path().filename());
+  std::sort(files.begin(), files.end());
+  ASSERT_GE(files.size(), 10u);
+  for (const std::string& file : files) {
     const Outcome outcome =
-        home.thalweg({"submit", std::string("w/") + file, "--backend", "slurm"},
-                     milliseconds(60000), {{"THALWEG_WANDB", "shim"}, {"DIE_ONCE", "1"}});
-    ASSERT_EQ(outcome.code, 0) << outcome.out << outcome.err;
-    ASSERT_TRUE(home.wait_for_end(id, milliseconds(240000)));
-    home.expect_nothing_lost_or_doubled(id);
+        home.thalweg({"submit", "w/" + file, "--backend", "slurm"}, milliseconds(60000),
+                     {{"THALWEG_WANDB", "shim"}, {"DIE_ONCE", "1"}});
+    ASSERT_EQ(outcome.code, 0) << file << outcome.out << outcome.err;
   }
-  const auto trials =
-      home.query("SELECT count(*), max(attempts) FROM trials WHERE state = 'finished'");
-  EXPECT_EQ(trials["rows"][0][0], 9);
-  EXPECT_EQ(trials["rows"][0][1], 2);
+  for (std::size_t sweep = 1; sweep <= files.size(); ++sweep) {
+    const std::string id = std::to_string(sweep);
+    ASSERT_TRUE(home.wait_for_end(id, milliseconds(400000))) << files[sweep - 1];
+    home.expect_nothing_lost_or_doubled(id);
+    const auto trials = home.query(
+        "SELECT count(*), sum(state = 'finished'), max(attempts) FROM trials WHERE sweep = " + id);
+    EXPECT_GT(trials["rows"][0][0], 0) << files[sweep - 1];
+    EXPECT_EQ(trials["rows"][0][0], trials["rows"][0][1]) << files[sweep - 1];
+    EXPECT_EQ(trials["rows"][0][2], 2) << files[sweep - 1];
+  }
 }
 
 TEST_F(SlurmSweep, ProgramsOfUsersAreStartedAsOftenAsTheyAsk) {
