@@ -1,5 +1,6 @@
 // thalweg daemon: the controller itself.
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/file.h>
 
 #include <chrono>
@@ -32,6 +33,20 @@ struct Options {
   Format format;
 };
 
+/// Where one controller serves a site: "3 of 16 nodes, 12.5 of 100 node-hours in 30 days".
+std::string quota_text(const Json& quota) {
+  if (!quota.is_object()) return {};
+  const auto part = [&](const char* used, const char* most, int digits, const char* unit) {
+    const double limit = number_at(quota, most).value_or(0);
+    const double value = number_at(quota, used).value_or(0);
+    return limit > 0 ? fmt::format("{:.{}f} of {:g} {}", value, digits, limit, unit)
+                     : fmt::format("{:.{}f} {}", value, digits, unit);
+  };
+  return part("nodes", "max_nodes", 0, "nodes") + ", " +
+         part("node_hours_used", "node_hours", 1, "node-hours") + " in " +
+         count_of(count_at(quota, "days"), "day");
+}
+
 void print_status(Context& context, const Json& ping) {
   std::vector<std::pair<std::string, Cell>> pairs{
       {"controller",
@@ -50,6 +65,8 @@ void print_status(Context& context, const Json& ping) {
       pairs.emplace_back("trouble", Cell(plain_text(trouble), "", Tint::red));
   pairs.emplace_back("sweeps", count_of(count_at(ping, "active_sweeps"), "active sweep") + ", " +
                                    count_of(count_at(ping, "running_attempts"), "running attempt"));
+  if (const std::string quota = quota_text(member(member(ping, "site"), "quota")); !quota.empty())
+    pairs.emplace_back("yours", quota);
   for (const std::string& line : other_records(context))
     pairs.emplace_back("elsewhere", line);
   print_pairs(context, pairs);
@@ -57,6 +74,7 @@ void print_status(Context& context, const Json& ping) {
 
 int status(Context& context, const Options& options) {
   Client& client = context.controller_if_any();
+  if (!context.home().remote.empty()) context.controller();  // says what is wrong, if anything
   if (!client.ping()) {
     if (options.format.json)
       print_json(context.out, {{"running", false}, {"home", context.home().directory.string()}});
@@ -94,7 +112,9 @@ int stop(Context& context, const Options& options) {
   if (ran) {
     client.post("/v1/shutdown", Json::object());
     const auto deadline = std::chrono::steady_clock::now() + stop_patience;
-    while (client.ping() || client.process_id() != 0 || is_locked(context.home().lock())) {
+    const bool here = context.home().remote.empty();
+    while (client.ping() ||
+           (here && (client.process_id() != 0 || is_locked(context.home().lock())))) {
       if (std::chrono::steady_clock::now() > deadline)
         throw CommandError(exit_failed, "the controller has not ended",
                            "its log: " + context.home().log().string());
@@ -122,6 +142,9 @@ std::string tail(std::ifstream& in, std::int64_t lines) {
 }
 
 int logs(Context& context, const Options& options) {
+  if (!context.home().remote.empty())
+    throw CommandError(exit_failed, "the controller's log is on its own machine",
+                       "there: thalweg daemon logs, or journalctl -u thalwegd-site");
   const auto file = context.home().log();
   std::ifstream in(file, std::ios::binary);
   if (!in) throw CommandError(exit_not_found, "there is no controller log yet: " + file.string());

@@ -196,6 +196,7 @@ void show_sweep(Context& context, const Json& answer, const Options& options) {
                         {"run folders", size},
                         {"tags", join(sweep.tags, ", ")},
                         {"note", sweep.comment},
+                        {"shared with", join(sweep.groups, ", ")},
                         {"archived", time_cell(sweep.archived)},
                         {"submitted", time_cell(sweep.submitted)},
                         {"ended", time_cell(sweep.ended)},

@@ -12,10 +12,10 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "base/process.h"
 #include "cli/output/format.h"
 #include "cli/output/text.h"
 #include "daemon/api/client.h"
+#include "daemon/api/credentials.h"
 #include "daemon/api/sweep_messages.h"
 #include "daemon/auth/munge.h"
 #include "daemon/auth/sha256.h"
@@ -88,32 +88,24 @@ Json sweep_request(const SubmitOptions& options, const std::string& text, Purpos
 
 namespace {
 
-constexpr double munge_patience_s = 20;
-
-/// That this user wants this sweep; decodable by the site's Slurm agent alone. By the program
-/// munge, so that machines without MUNGE need no library of it.
+/// That this user wants this sweep; decodable by the site's Slurm agent alone.
 std::string credential_over(const std::string& text, const Json& site) {
   const Json& reader = member(site, "credential_reader");
   if (!reader.is_number_unsigned())
     throw CommandError(exit_failed, "the site's Slurm agent does not answer",
                        "try again later, or tell the administrator");
-  std::vector<std::string> command{"munge", "--string", auth::sweep_payload(auth::sha256(text)),
-                                   "--restrict-uid", std::to_string(reader.get<uid_t>())};
-  if (const char* socket = std::getenv("THALWEG_MUNGE_SOCKET"))
-    command.insert(command.end(), {"--socket", socket});
-  ProgramOutput output;
+  const std::string payload = auth::sweep_payload(auth::sha256(text));
+  const char* const token = std::getenv("SLURM_JWT");
   try {
-    output = run_program(command, munge_patience_s);
-  } catch (const std::system_error& error) {
-    output.err = error.what();
-    output.code = -1;
+    if (token != nullptr && *token != '\0' && member(site, "tokens") == true)
+      return api::token_credential(token, payload, reader.get<uid_t>());
+    return api::munge_credential(payload, reader.get<uid_t>());
+  } catch (const api::NoCredential& error) {
+    throw CommandError(
+        exit_failed, error.what(),
+        "a site's controller needs munge on the machine where a sweep is submitted, or, where it "
+        "takes tokens, SLURM_JWT of `scontrol token`");
   }
-  if (output.code == 0) return output.out.substr(0, output.out.find('\n'));
-  throw CommandError(
-      exit_failed,
-      "no MUNGE credential: " + (output.timed_out ? "munge does not answer"
-                                                  : output.err.substr(0, output.err.find('\n'))),
-      "a site's controller needs munge on the machine where a sweep is submitted");
 }
 
 }  // namespace

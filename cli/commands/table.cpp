@@ -175,6 +175,12 @@ constexpr std::array table{
     Command{"rename", "give a sweep another name",
             "A sweep can be named where an id is expected, as far as no other begins so.",
             "thalweg rename 12 tiny-gpt", make_rename, "name mv"},
+    Command{"share", "let members of a group look at a sweep",
+            "Where one controller serves a site. They see it as its owner does, with logs, curves "
+            "and SQL, and cannot change it; what they may read of its files is the file system's "
+            "matter. Without --group and --remove it tells with whom the sweep is shared.",
+            "thalweg share 12 --group climate\nthalweg share 12 --remove climate", make_share,
+            "group team permission"},
     Command{"archive", "leave a sweep out of the list; nothing is removed",
             "`thalweg ls --archived` lists it all the same, and every command takes its id.",
             "thalweg archive 12\nthalweg archive 12 --undo", make_archive, "hide"},

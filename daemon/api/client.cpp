@@ -16,7 +16,10 @@
 #include "base/http_connection.h"
 #include "base/machine.h"
 #include "base/process.h"
+#include "daemon/api/credentials.h"
 #include "daemon/api/messages.h"
+#include "daemon/auth/munge.h"
+#include "daemon/auth/sha256.h"
 
 namespace thalweg::daemon::api {
 
@@ -64,8 +67,22 @@ std::pair<int, std::string> start_controller(const fs::path& home) {
   }
 }
 
+/// "host:port", with [::1]:port for IPv6. Throws Unreachable.
+HttpAddress remote_address(const std::string& remote) {
+  const auto colon = remote.rfind(':');
+  std::string host = remote.substr(0, colon == std::string::npos ? 0 : colon);
+  if (host.size() > 2 && host.front() == '[' && host.back() == ']')
+    host = host.substr(1, host.size() - 2);
+  const std::string port = colon == std::string::npos ? "" : remote.substr(colon + 1);
+  if (host.empty() || port.empty() || port.find_first_not_of("0123456789") != std::string::npos)
+    throw Unreachable("THALWEG_CONTROLLER=" + remote + ": expected host:port");
+  return {{}, host, port};
+}
+
 /// Throws ConnectionLost.
 std::unique_ptr<HttpConnection> connect(const Home& home, double timeout_s) {
+  if (!home.remote.empty())
+    return std::make_unique<HttpConnection>(remote_address(home.remote), timeout_s);
   if (home.socket().native().size() > kMaxSocketPath)
     throw ConnectionLost("the path is too long for a socket (at most " +
                              std::to_string(kMaxSocketPath) +
@@ -74,11 +91,12 @@ std::unique_ptr<HttpConnection> connect(const Home& home, double timeout_s) {
   return std::make_unique<HttpConnection>(HttpAddress{home.socket(), "", ""}, timeout_s);
 }
 
-void send(HttpConnection& connection, const std::string& method, const std::string& path,
-          const std::string& body) {
-  HttpHeaders headers;
-  if (method != "GET") headers.emplace_back("Content-Type", "application/json");
-  connection.send(method, path, headers, body);
+/// The user that credentials must be made for, out of "MUNGE uid=990".
+std::optional<uid_t> reader_of(const HttpAnswer& answer) {
+  constexpr std::string_view challenge = "MUNGE uid=";
+  const auto header = answer.headers.find("www-authenticate");
+  if (header == answer.headers.end() || !header->second.starts_with(challenge)) return {};
+  return static_cast<uid_t>(std::strtoul(header->second.c_str() + challenge.size(), nullptr, 10));
 }
 
 json parse_body(const HttpAnswer& answer) {
@@ -96,6 +114,35 @@ struct Client::Impl {
   Home home;
   std::unique_ptr<HttpConnection> connection;
   json about;
+  std::optional<uid_t> reader;  ///< of credentials; asked for at the first request
+
+  /// Throws ConnectionLost, Unreachable.
+  void send(HttpConnection& to, const std::string& method, const std::string& path,
+            const std::string& body) {
+    HttpHeaders headers;
+    if (method != "GET") headers.emplace_back("Content-Type", "application/json");
+    if (!home.remote.empty()) headers.emplace_back("Authorization", proof(method, path, body));
+    to.send(method, path, headers, body);
+  }
+
+  std::string proof(const std::string& method, const std::string& path, const std::string& body) {
+    if (!reader) {
+      const auto asking = connect(home, ping_timeout_s);
+      asking->send("GET", "/v1/ping", {}, "");
+      reader = reader_of(asking->receive());
+    }
+    if (!reader)
+      throw Unreachable("what answers at " + home.remote +
+                        " is no controller of a site (site.listen in its config.yaml)");
+    try {
+      return "MUNGE " +
+             munge_credential(auth::request_payload(method, path, auth::sha256(body)), *reader);
+    } catch (const NoCredential& error) {
+      throw Unreachable(std::string(error.what()) +
+                        ": commands to a controller on another machine (THALWEG_CONTROLLER) need "
+                        "munge on this one");
+    }
+  }
 
   HttpAnswer request(const std::string& method, const std::string& path, const std::string& body,
                      double timeout_s = answer_timeout_s) {
@@ -113,8 +160,10 @@ struct Client::Impl {
     } catch (const ConnectionLost& error) {
       connection.reset();
       if (kept && !error.answered) return request(method, path, body, timeout_s);
-      throw Unreachable("no controller answers at " + home.socket().string() + " (" + error.what() +
-                        "); start one with `thalweg daemon start`");
+      throw Unreachable("no controller answers at " + home.where() + " (" + error.what() + "); " +
+                        (home.remote.empty()
+                             ? "start one with `thalweg daemon start`"
+                             : "it is the site's (THALWEG_CONTROLLER): ask the administrator"));
     }
   }
 
@@ -147,6 +196,7 @@ const json& Client::about() const {
 }
 
 pid_t Client::process_id() const {
+  if (!impl_->home.remote.empty()) return 0;
   std::ifstream in(impl_->home.status_file());
   const json status = json::parse(in, nullptr, false);
   if (!status.is_object() || !status.contains("pid")) return 0;
@@ -156,11 +206,16 @@ pid_t Client::process_id() const {
 }
 
 bool Client::was_killed() const {
+  if (!impl_->home.remote.empty()) return false;
   std::error_code error;
   return fs::exists(impl_->home.status_file(), error) && process_id() == 0;
 }
 
 void Client::ensure_running() {
+  if (!impl_->home.remote.empty()) {
+    impl_->about = get("/v1/ping");
+    return;
+  }
   if (ping()) return;
   // Nor may root: what it wrote there the owner's controller could not write any more.
   struct stat record {};
@@ -210,10 +265,8 @@ namespace {
 enum class StreamEnd { done, lost };
 
 /// One connection's worth of a stream. Sets `heard` when an event has come.
-StreamEnd follow(const Home& home, const std::string& path,
+StreamEnd follow(const std::unique_ptr<HttpConnection>& connection,
                  const std::function<bool(const json&)>& each, bool& heard) {
-  const auto connection = connect(home, answer_timeout_s);
-  send(*connection, "GET", path, "");
   HttpAnswer head = connection->receive_head();
   if (head.status >= 300) {
     connection->receive_body(head);
@@ -243,7 +296,9 @@ void Client::stream(const std::string& path, const std::function<bool(const json
     bool heard = false;
     std::string problem = "the controller closed the connection";
     try {
-      if (follow(impl_->home, path, each, heard) == StreamEnd::done) return;
+      const auto connection = connect(impl_->home, answer_timeout_s);
+      impl_->send(*connection, "GET", path, "");
+      if (follow(connection, each, heard) == StreamEnd::done) return;
     } catch (const ConnectionLost& error) {
       problem = error.what();
     }
@@ -254,8 +309,9 @@ void Client::stream(const std::string& path, const std::function<bool(const json
       ensure_running();
     }
     if (Clock::now() >= deadline)
-      throw Unreachable("lost the controller at " + impl_->home.socket().string() + " (" + problem +
-                        "); start it with `thalweg daemon start`");
+      throw Unreachable(
+          "lost the controller at " + impl_->home.where() + " (" + problem + ")" +
+          (impl_->home.remote.empty() ? "; start it with `thalweg daemon start`" : ""));
     std::this_thread::sleep_for(retry_pause);
   }
 }

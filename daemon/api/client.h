@@ -1,4 +1,5 @@
-// The CLI's only door to the controller: HTTP/1.1 + JSON over its Unix socket.
+// The CLI's only door to the controller: HTTP/1.1 + JSON over its Unix socket, or over TCP with a
+// MUNGE credential for each request.
 #pragma once
 
 #include <sys/types.h>
@@ -17,6 +18,9 @@ namespace thalweg::daemon::api {
 /// ~/.local/state/thalweg.
 struct Home {
   std::filesystem::path directory;
+  std::string remote = {};    ///< "host:port" of a site's controller on another machine, by
+                              ///< THALWEG_CONTROLLER; empty = the one of `directory`
+  std::string where() const;  ///< the controller's address, for messages
   std::filesystem::path socket() const;       ///< controller.sock
   std::filesystem::path status_file() const;  ///< controller.json: pid, host, version, started
   std::filesystem::path log() const;          ///< controller.log
@@ -60,8 +64,8 @@ class Client {
   pid_t process_id() const;
   /// A controller died here without a farewell: its status file is there, its process is not.
   bool was_killed() const;
-  /// Starts `thalwegd` for this user if none answers and waits until it does. Throws Unreachable
-  /// with the end of the controller's log.
+  /// Starts `thalwegd` for this user if none answers and waits until it does; never one on another
+  /// machine. Throws Unreachable with the end of the controller's log, ApiError where it refuses.
   void ensure_running();
 
   nlohmann::json get(const std::string& path);

@@ -27,10 +27,17 @@ std::filesystem::path user_directory() {
 }  // namespace
 
 Home Home::find() {
+  const char* controller = std::getenv("THALWEG_CONTROLLER");
+  const std::string remote = controller == nullptr ? "" : controller;
   if (const char* text = std::getenv("THALWEG_HOME"); text != nullptr && *text != '\0')
-    return {std::filesystem::absolute(text).lexically_normal()};
-  if (auto state = absolute_from("XDG_STATE_HOME"); !state.empty()) return {state / "thalweg"};
-  return {user_directory() / ".local/state/thalweg"};
+    return {std::filesystem::absolute(text).lexically_normal(), remote};
+  if (auto state = absolute_from("XDG_STATE_HOME"); !state.empty())
+    return {state / "thalweg", remote};
+  return {user_directory() / ".local/state/thalweg", remote};
+}
+
+std::string Home::where() const {
+  return remote.empty() ? socket().string() : remote;
 }
 
 std::filesystem::path Home::socket() const {

@@ -164,6 +164,29 @@ struct LabelRequest {
   }
 };
 
+/// Body of POST /v1/share: groups whose members may look at the sweep from now on, or no more.
+struct ShareRequest {
+  std::string id;  ///< "12"
+  std::vector<std::string> add_groups, remove_groups;
+
+  static void each_field(auto& self, auto&& field) {
+    field("id", self.id);
+    field("add_groups", self.add_groups, Field::may_miss);
+    field("remove_groups", self.remove_groups, Field::may_miss);
+  }
+};
+
+/// The answer: all of them.
+struct ShareAnswer {
+  std::string id;
+  std::vector<std::string> groups;
+
+  static void each_field(auto& self, auto&& field) {
+    field("id", self.id);
+    field("groups", self.groups);
+  }
+};
+
 /// Trials by state.
 struct Counts {
   std::int64_t pending = 0, running = 0, finished = 0, failed = 0, cancelled = 0;
@@ -287,6 +310,7 @@ struct SweepSnapshot : SweepMessage {
   std::string keep;              ///< what stays of its checkpoints at its end; empty = everything
   double pruned = 0;             ///< Unix seconds: when checkpoints were last removed; 0 = never
   std::int64_t freed_bytes = 0;  ///< by all that
+  std::vector<std::string> groups;  ///< whose members may look at it, beside its owner
 
   static void each_field(auto& self, auto&& field) {
     SweepMessage::each_field(self, field);
@@ -295,6 +319,7 @@ struct SweepSnapshot : SweepMessage {
     field("keep", self.keep, Field::may_miss);
     field("pruned", self.pruned, Field::may_miss);
     field("freed_bytes", self.freed_bytes, Field::may_miss);
+    field("groups", self.groups, Field::may_miss);
   }
 };
 

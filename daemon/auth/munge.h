@@ -54,4 +54,14 @@ inline std::string sweep_payload(std::string_view digest) {
   return "thalweg sweep " + std::string(digest);
 }
 
+/// The same for a request over the network: `target` is its path with the query, as it is sent.
+inline std::string request_payload(std::string_view method, std::string_view target,
+                                   std::string_view body_sha256) {
+  return "thalweg request\n" + std::string(method) + "\n" + std::string(target) + "\n" +
+         std::string(body_sha256);
+}
+
+/// The longest that a credential for Thalweg may be good for, in seconds.
+constexpr int longest_ttl_s = 300;
+
 }  // namespace thalweg::auth

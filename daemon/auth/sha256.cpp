@@ -68,7 +68,7 @@ std::string padded(std::string_view rest, std::uint64_t all_bytes) {
 
 }  // namespace
 
-std::string sha256(std::string_view text) {
+std::string sha256_bytes(std::string_view text) {
   State state = initial;
   const std::size_t whole = text.size() / block_bytes * block_bytes;
   for (std::size_t at = 0; at < whole; at += block_bytes)
@@ -76,10 +76,20 @@ std::string sha256(std::string_view text) {
   const std::string end = padded(text.substr(whole), text.size());
   for (std::size_t at = 0; at < end.size(); at += block_bytes)
     compress(state, end.data() + at);
-  std::string digits;
+  std::string bytes;
   for (const Word word : state)
-    for (int shift = 28; shift >= 0; shift -= 4)
-      digits += "0123456789abcdef"[word >> shift & 15];
+    for (int shift = 24; shift >= 0; shift -= 8)
+      bytes += static_cast<char>(word >> shift & 255);
+  return bytes;
+}
+
+std::string sha256(std::string_view text) {
+  std::string digits;
+  for (const char byte : sha256_bytes(text)) {
+    const auto value = static_cast<unsigned char>(byte);
+    digits += "0123456789abcdef"[value >> 4];
+    digits += "0123456789abcdef"[value & 15];
+  }
   return digits;
 }
 

@@ -106,6 +106,12 @@ enum class Ending {
   by_force  ///< SIGKILL
 };
 
+/// Who takes users' own words.
+struct CredentialReader {
+  std::uint32_t user = 0;  ///< who alone must be able to decode a credential
+  bool tokens = false;     ///< takes proofs by Slurm's tokens (daemon/auth/jwt.h), too
+};
+
 /// All calls run on the controller's single-threaded executor and never block it. They throw only
 /// when the controller is shutting down; a backend that is down answers retry_later / an empty
 /// optional.
@@ -155,9 +161,8 @@ class Backend {
                                              const std::string& /*digest*/) {
     co_return Authorization{{}, false, 0, "", 0, "backend '" + name() + "' serves one user alone"};
   }
-  /// The user who alone must be able to decode such a credential; nothing where that is not known
-  /// (yet).
-  virtual std::optional<std::uint32_t> credential_reader() const { return {}; }
+  /// Whom such a credential must be for; nothing where that is not known (yet).
+  virtual std::optional<CredentialReader> credential_reader() const { return {}; }
   virtual Awaitable<bool> revoke(const std::string& /*grant*/) { co_return true; }
   virtual Awaitable<Preparation> prepare(const LaunchRequest&,
                                          const std::map<std::string, std::string>& /*files*/) {

@@ -95,7 +95,7 @@ class SlurmClient : public std::enable_shared_from_this<SlurmClient> {
                                  const std::map<std::string, std::string>& files);
   Awaitable<std::string> describe();
   void close() { link_->close(); }
-  std::optional<std::uint32_t> credential_reader() const { return credential_reader_; }
+  std::optional<CredentialReader> credential_reader() const { return credential_reader_; }
 
  private:
   /// Strict reading: an answer that lacks something is none, and its outcome unknown.
@@ -112,7 +112,7 @@ class SlurmClient : public std::enable_shared_from_this<SlurmClient> {
   SlurmBackendConfig config_;
   std::vector<std::string> environment_;
   std::shared_ptr<AgentLink> link_;
-  std::optional<std::uint32_t> credential_reader_;  ///< a site's agent's user
+  std::optional<CredentialReader> credential_reader_;  ///< a site's agent's user
   Statuses listing_;
   std::uint64_t stamp_ = 0;        ///< of listing_, in the agent's words; 0 = no listing
   Clock::time_point fresh_until_;  ///< listing_ may be used again until then
@@ -321,7 +321,8 @@ Awaitable<std::string> SlurmClient::describe() {
     if (!hello.sent || hello.is(Outcome::no_slurm)) co_return "";
     co_return "slurm: " + hello.failure.message;
   }
-  if (hello.answer->site) credential_reader_ = hello.answer->user;
+  if (hello.answer->site)
+    credential_reader_ = CredentialReader{hello.answer->user, hello.answer->tokens};
   std::string text = "slurm " + hello.answer->version + ", cluster " + hello.answer->cluster;
   const auto nodes = co_await ask(slurm_agent::Nodes{}, Reading::tolerant);
   if (!nodes.answer) co_return text;
@@ -366,7 +367,7 @@ class SlurmBackend final : public Backend {
                                      const std::string& digest) override {
     return client_->authorize(credential, digest);
   }
-  std::optional<std::uint32_t> credential_reader() const override {
+  std::optional<CredentialReader> credential_reader() const override {
     return client_->credential_reader();
   }
   Awaitable<bool> revoke(const std::string& grant) override { return client_->revoke(grant); }

@@ -197,6 +197,18 @@ std::optional<db::SweepRow> Controller::label(std::int64_t sweep, const Labels& 
   return row;
 }
 
+void Controller::set_policy(const Policy& policy) {
+  options_.policy = policy;
+  wake();
+}
+
+bool Controller::share(std::int64_t sweep, std::vector<std::string> groups, const std::string& by) {
+  const auto it = state_.sweeps.find(sweep);
+  if (it == state_.sweeps.end() || it->second.removing) return false;
+  record({new_event(options_.now(), {sweep, 0, 0}, event::Shared{std::move(groups), by})});
+  return true;
+}
+
 std::optional<std::int64_t> Controller::cancel(const Id& id, const std::string& by) {
   const auto it = state_.sweeps.find(id.sweep);
   if (it == state_.sweeps.end() || it->second.removing ||
@@ -300,6 +312,7 @@ SweepView Controller::view(std::int64_t id) const {
   view.keep = jobspec::describe(it->second.keep);
   view.pruned = it->second.pruned;
   view.freed_bytes = it->second.freed_bytes;
+  view.groups = it->second.groups;
   if (const auto reason = waiting_.find({id, 0, 0}); reason != waiting_.end())
     view.waiting_for = reason->second;
   if (!no_space_.empty()) view.waiting_for = no_space_;

@@ -117,7 +117,31 @@ std::int64_t size_mib(const Value& v) {
 }
 
 constexpr double shortest_poll_s = 0.01, longest_poll_s = 3600;
-constexpr int max_nodes = 1'000'000;
+constexpr int max_nodes = 1'000'000, most_days = 3660;
+constexpr double most_hours = 1e12;
+
+/// {alice: {max_nodes: 8, node_hours: 100}}
+std::map<std::string, Quota> quotas(const Value& value) {
+  if (!value.is_map()) throw std::invalid_argument("expected names, each with its quota");
+  std::map<std::string, Quota> result;
+  for (const auto& [name, entry] : value.as_map()) {
+    Quota quota;
+    if (!entry.is_map())
+      throw std::invalid_argument(
+          fmt::format("{}: expected {{max_nodes: N, node_hours: H}}", name));
+    for (const auto& [key, one] : entry.as_map()) {
+      if (key == "max_nodes")
+        quota.max_nodes = integer(one, 0, max_nodes);
+      else if (key == "node_hours")
+        quota.node_hours = number(one, 0, most_hours);
+      else
+        throw std::invalid_argument(
+            fmt::format("{}: '{}' is neither max_nodes nor node_hours", name, key));
+    }
+    result[name] = quota;
+  }
+  return result;
+}
 
 }  // namespace
 
@@ -185,6 +209,12 @@ std::vector<ConfigOption> make_options() {
        [](Config& c, const Value& v) { c.slurm.agent_program = text(v); }},
       {"site.agent_socket", "of the thalweg-slurm-agent --site",
        [](Config& c, const Value& v) { c.site.agent_socket = folder(v).string(); }},
+      {"site.listen",
+       "host:port for commands from other machines (THALWEG_CONTROLLER), each proven by MUNGE; "
+       "none by default",
+       [](Config& c, const Value& v) { c.site.listen = address(v); }},
+      {"site.munge_socket", "of munged; by default the one of the machine",
+       [](Config& c, const Value& v) { c.site.munge_socket = folder(v).string(); }},
       {"site.environment",
        "list of the variables that attempts take over from their submitter's environment; X* = all "
        "that begin with X; the sweep file's env sets others",
@@ -193,8 +223,29 @@ std::vector<ConfigOption> make_options() {
        [](Config& c, const Value& v) { c.site.operator_users = names(v); }},
       {"site.operators.groups", "list of groups whose members do",
        [](Config& c, const Value& v) { c.site.operator_groups = names(v); }},
-      {"site.max_nodes_per_user", "nodes of one user's jobs that wait or run at once; 0 = no limit",
-       [](Config& c, const Value& v) { c.policy.user_nodes = integer(v, 0, max_nodes); }},
+      {"site.quotas.days", "days that node-hours count for, today among them",
+       [](Config& c, const Value& v) { c.policy.quotas.days = integer(v, 1, most_days); }},
+      {"site.quotas.user.max_nodes", "of each user's jobs that wait or run at once; 0 = no limit",
+       [](Config& c, const Value& v) {
+         c.policy.quotas.user.max_nodes = integer(v, 0, max_nodes);
+       }},
+      {"site.quotas.user.node_hours",
+       "of each user in site.quotas.days, after which nothing more of his is started; 0 = no limit",
+       [](Config& c, const Value& v) {
+         c.policy.quotas.user.node_hours = number(v, 0, most_hours);
+       }},
+      {"site.quotas.account.max_nodes", "the same of each account (slurm.account of sweep files)",
+       [](Config& c, const Value& v) {
+         c.policy.quotas.account.max_nodes = integer(v, 0, max_nodes);
+       }},
+      {"site.quotas.account.node_hours", "the same of each account",
+       [](Config& c, const Value& v) {
+         c.policy.quotas.account.node_hours = number(v, 0, most_hours);
+       }},
+      {"site.quotas.users", "other quotas for some users: {alice: {max_nodes: 8, node_hours: 100}}",
+       [](Config& c, const Value& v) { c.policy.quotas.users = quotas(v); }},
+      {"site.quotas.accounts", "the same for some accounts",
+       [](Config& c, const Value& v) { c.policy.quotas.accounts = quotas(v); }},
       {"site.max_connections", "of one user at once; more are closed",
        [](Config& c, const Value& v) { c.site.max_connections = integer(v, 1, max_nodes); }},
       {"site.requests_per_second", "of one user on average; more are answered 429",

@@ -39,6 +39,8 @@ struct SiteSettings {
       "LANG",        "LC_*",    "TZ",    "LD_LIBRARY_PATH", "PYTHONPATH",
       "VIRTUAL_ENV", "CONDA_*", "OMP_*", "UCX_*",           "CUDA_*",
       "THALWEG_*"};
+  std::string listen;        ///< "host:port" for users on other machines; empty = none
+  std::string munge_socket;  ///< munged's; empty = the machine's
   std::vector<std::string> operator_users, operator_groups;
   int max_connections = 16;    ///< at once, of one user
   double requests_per_s = 20;  ///< of one user, on average; ten seconds' worth at once

@@ -78,6 +78,7 @@ struct SweepView {
   std::string keep;         ///< what stays of its checkpoints at its end; empty = everything
   double pruned = 0;        ///< Unix seconds; 0 = never
   std::int64_t freed_bytes = 0;
+  std::vector<std::string> groups;  ///< whose members may look at it
   std::map<std::int64_t, TrialView> trials;
 };
 
@@ -102,6 +103,8 @@ class Controller {
   void start();
   /// Ends the rounds; attempts go on.
   void stop();
+  /// From now on.
+  void set_policy(const Policy& policy);
   /// Empties the record's write-ahead log into the record.
   void checkpoint();
 
@@ -142,6 +145,9 @@ class Controller {
   /// The sweep as it is then; nothing where there is no such sweep.
   std::optional<db::SweepRow> label(std::int64_t sweep, const Labels& labels,
                                     const std::string& by);
+  /// From now on members of these groups, and of no others, may look at it. False where there is
+  /// no such sweep.
+  bool share(std::int64_t sweep, std::vector<std::string> groups, const std::string& by);
   /// False where there is no such sweep.
   bool archive(std::int64_t sweep, bool on, const std::string& by);
   /// Tells the log that checkpoints will be removed.
@@ -190,7 +196,7 @@ class Controller {
   Awaitable<Authorization> authorize(const std::string& backend, const std::string& credential,
                                      const std::string& digest);
   Awaitable<bool> revoke(const std::string& backend, const std::string& grant);
-  std::optional<std::uint32_t> credential_reader(const std::string& backend) const;
+  std::optional<CredentialReader> credential_reader(const std::string& backend) const;
   /// Asks it now, which may take long.
   Awaitable<std::string> describe(const std::string& backend);
   /// Backend::script; empty also where there is no such backend.

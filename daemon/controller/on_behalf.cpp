@@ -72,7 +72,7 @@ Awaitable<bool> Controller::revoke(const std::string& backend, const std::string
   co_return false;
 }
 
-std::optional<std::uint32_t> Controller::credential_reader(const std::string& backend) const {
+std::optional<CredentialReader> Controller::credential_reader(const std::string& backend) const {
   for (const auto& context : contexts_)
     if (context->name == backend) return context->setup.backend->credential_reader();
   return {};

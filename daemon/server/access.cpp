@@ -17,7 +17,13 @@ namespace thalweg::daemon {
 
 namespace {
 
-/// Also by his primary group.
+bool is_user(uid_t user, const std::string& name) {
+  const passwd* const entry = getpwnam(name.c_str());
+  return entry != nullptr && entry->pw_uid == user;
+}
+
+}  // namespace
+
 bool is_in_group(uid_t user, const std::string& name) {
   const group* const entry = getgrnam(name.c_str());
   if (entry == nullptr) return false;
@@ -31,13 +37,6 @@ bool is_in_group(uid_t user, const std::string& name) {
   groups.resize(static_cast<std::size_t>(count));
   return std::find(groups.begin(), groups.end(), wanted) != groups.end();
 }
-
-bool is_user(uid_t user, const std::string& name) {
-  const passwd* const entry = getpwnam(name.c_str());
-  return entry != nullptr && entry->pw_uid == user;
-}
-
-}  // namespace
 
 bool is_operator(const Config& config, uid_t user) {
   if (user == 0 || user == geteuid()) return true;
@@ -55,16 +54,38 @@ bool may_ask(const Config& config, uid_t user) {
 
 Sight::Sight(const App& app, const Request& request)
     : all_(is_operator(app.config, request.user)),
+      site_(app.config.site.enabled),
       user_(request.user),
       name_(user_name(request.user)) {}
 
-std::optional<std::vector<std::int64_t>> visible_sweeps(const App& app, const Request& request) {
+bool Sight::is_shared_with(const SweepState& sweep) const {
+  return site_ && std::any_of(sweep.groups.begin(), sweep.groups.end(), [&](const auto& group) {
+           const auto [known, is_new] = groups_.try_emplace(group, false);
+           if (is_new) known->second = is_in_group(user_, group);
+           return known->second;
+         });
+}
+
+namespace {
+
+std::optional<std::vector<std::int64_t>> sweeps_of(const App& app, const Request& request,
+                                                   bool (Sight::*which)(const SweepState&) const) {
   const Sight sight(app, request);
   if (sight.all()) return {};
-  std::vector<std::int64_t> visible;
+  std::vector<std::int64_t> sweeps;
   for (const auto& [id, sweep] : app.controller.state().sweeps)
-    if (!sweep.removing && sight.of(sweep)) visible.push_back(id);
-  return visible;
+    if (!sweep.removing && (sight.*which)(sweep)) sweeps.push_back(id);
+  return sweeps;
+}
+
+}  // namespace
+
+std::optional<std::vector<std::int64_t>> visible_sweeps(const App& app, const Request& request) {
+  return sweeps_of(app, request, &Sight::of);
+}
+
+std::optional<std::vector<std::int64_t>> own_sweeps(const App& app, const Request& request) {
+  return sweeps_of(app, request, &Sight::changes);
 }
 
 void require_audience(const App& app, const Endpoint& endpoint, const Request& request) {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "daemon/api/client.h"
+#include "daemon/auth/munge.h"
 #include "daemon/controller/config.h"
 #include "daemon/controller/controller.h"
 #include "daemon/server/reader.h"
@@ -28,7 +29,11 @@ struct App {
         upkeep_disk(upkeep_patience_s),
         checks(executor),
         parsing(executor),
-        choosing(executor) {}
+        choosing(executor),
+        proofs(executor),
+        decode_credential([socket = config.site.munge_socket](const std::string& credential) {
+          return auth::munge_decode(credential, socket);
+        }) {}
 
   Controller& controller;
   api::Home home;
@@ -41,6 +46,8 @@ struct App {
   Worker checks;       ///< for the engine's check of sweeps
   Worker parsing;      ///< of sweep files, and of the engine's schema
   Worker choosing;     ///< of configurations by results, which may take seconds
+  Worker proofs;       ///< for munged, which may hang
+  std::function<auth::Credential(const std::string& credential)> decode_credential;
   std::shared_ptr<const jobspec::Schema> schema;  ///< once thalweg-train has said it
   std::set<uid_t> querying;                       ///< users whose own SQL is under way
   std::function<void()> stop;                     ///< ends the controller soon

@@ -1,6 +1,7 @@
 // Endpoints about the controller itself, and those that tell it to do something.
 #include <unistd.h>
 
+#include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "base/machine.h"
@@ -30,6 +31,24 @@ std::int64_t found(std::optional<std::int64_t> count, const jobspec::Id& id) {
 
 }  // namespace
 
+namespace {
+
+/// What the asker has in flight and has used; limits of 0 are none.
+json quota_message(const App& app, const std::string& user) {
+  const Quotas& quotas = app.config.policy.quotas;
+  const double now =
+      std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  const Ledger ledger(app.controller.state(), quotas, now);
+  const Quota quota = quota_of_user(quotas, user).quota;
+  return {{"nodes", ledger.nodes_of_user(user)},
+          {"max_nodes", quota.max_nodes},
+          {"node_hours_used", ledger.node_hours_of_user(user)},
+          {"node_hours", quota.node_hours},
+          {"days", quotas.days}};
+}
+
+}  // namespace
+
 awaitable<Response> get_ping(App& app, const Request& request) {
   const Sight sight(app, request);
   std::int64_t sweeps = 0, attempts = 0;
@@ -45,8 +64,11 @@ awaitable<Response> get_ping(App& app, const Request& request) {
   json site;  // null: one user's
   if (app.config.site.enabled) {
     site["operator"] = sight.all();
-    if (const auto reader = app.controller.credential_reader("slurm"))
-      site["credential_reader"] = *reader;
+    if (const auto reader = app.controller.credential_reader("slurm")) {
+      site["credential_reader"] = reader->user;
+      site["tokens"] = reader->tokens;
+    }
+    site["quota"] = quota_message(app, user_name(request.user));
   }
   co_return json_response({{"version", THALWEG_VERSION},
                            {"pid", getpid()},

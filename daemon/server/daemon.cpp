@@ -180,6 +180,8 @@ class Daemon {
     else
       server_->listen(home_.socket());
     if (!app_->config.push_listen.empty()) server_->listen_tcp(app_->config.push_listen);
+    if (app_->config.site.enabled && !app_->config.site.listen.empty())
+      server_->listen_network(app_->config.site.listen);
     for (const int signal : {SIGTERM, SIGINT, SIGHUP})
       signals_.add(signal);
     wait_for_signal();
@@ -250,13 +252,15 @@ class Daemon {
       config.query_s = fresh.query_s;
       fresh.site.enabled = config.site.enabled;
       config.site = std::move(fresh.site);
+      config.policy = fresh.policy;
+      controller_->set_policy(config.policy);
       config.slurm.defaults = std::move(fresh.slurm.defaults);
       config.sources = std::move(fresh.sources);
       config.enforced = std::move(fresh.enforced);
       app_->schema.reset();
       log::info(
           "config.yaml read again: backend, max_nodes_per_job, max_trials, gpu_memory, "
-          "query_time_limit, site (but for enabled and agent_socket), "
+          "query_time_limit, retry_backoff, site (but for agent_socket, listen and munge_socket), "
           "defaults of the slurm and keep blocks; the rest at the next start");
     } catch (const jobspec::InputError& error) {
       log::error(std::string("config.yaml is not taken: ") + error.what());

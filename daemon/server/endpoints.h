@@ -27,8 +27,8 @@ const std::vector<Endpoint>& endpoints();
 /// The endpoint for the request, whose `parts` are filled in. Throws HttpError 404 or 405.
 const Endpoint& find_endpoint(Request& request, bool over_tcp);
 
-// Each in the file of its name (sweeps.cpp, extend.cpp, labels.cpp, upkeep.cpp, runs.cpp,
-// comparison.cpp, timeline.cpp, control.cpp, watch.cpp).
+// Each in the file of its name (sweeps.cpp, extend.cpp, labels.cpp, share.cpp, upkeep.cpp,
+// runs.cpp, comparison.cpp, timeline.cpp, control.cpp, watch.cpp).
 boost::asio::awaitable<Response> post_sweep(App& app, const Request& request);
 boost::asio::awaitable<Response> post_extend(App& app, const Request& request);
 boost::asio::awaitable<Response> get_sweeps(App& app, const Request& request);
@@ -53,6 +53,7 @@ boost::asio::awaitable<Response> get_schema(App& app, const Request& request);
 boost::asio::awaitable<Response> post_cancel(App& app, const Request& request);
 boost::asio::awaitable<Response> post_retry(App& app, const Request& request);
 boost::asio::awaitable<Response> post_label(App& app, const Request& request);
+boost::asio::awaitable<Response> post_share(App& app, const Request& request);
 boost::asio::awaitable<Response> post_archive(App& app, const Request& request);
 boost::asio::awaitable<Response> post_prune(App& app, const Request& request);
 boost::asio::awaitable<Response> post_remove(App& app, const Request& request);

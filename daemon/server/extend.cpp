@@ -148,7 +148,7 @@ awaitable<Response> post_extend(App& app, const Request& request) {
   if (changes)
     co_await ask_engine(app, asked.text, known->environment, known->row.backend, extended.parsed);
   if (!missing.empty()) {
-    require_fits_user(app, extended.parsed);
+    require_fits_quotas(app, request, extended.parsed);
     co_await require_sources(app, request, extended.parsed);
     auto expected =
         co_await forecasts(app, extended.parsed.sweep, extended.parsed.expansion,

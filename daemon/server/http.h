@@ -22,6 +22,8 @@ struct Request {
   std::map<std::string, std::string> parts;  ///< what stood for {name} in the endpoint's pattern
   std::string bearer;                        ///< the secret of "Authorization: Bearer ..."
   std::string body;
+  /// Set by find_endpoint(): it changes nothing, so whom a sweep is shared with may ask.
+  bool read_only = false;
   uid_t user = 0;  ///< who asks; over TCP always our own user, proven by nothing
 };
 

@@ -51,8 +51,12 @@ jobspec::Id path_id(const Request& request, IdKind kind) {
 const SweepState& known_sweep(const App& app, const Request& request, std::int64_t id) {
   const auto& sweeps = app.controller.state().sweeps;
   const auto it = sweeps.find(id);
-  if (it == sweeps.end() || !Sight(app, request).of(it->second))
+  const Sight sight(app, request);
+  if (it == sweeps.end() || !sight.of(it->second))
     throw HttpError(404, "there is no sweep " + std::to_string(id));
+  if (!request.read_only && !sight.changes(it->second))
+    throw HttpError(403, fmt::format("sweep {} is shared with you to look at: {} changes it", id,
+                                     it->second.owner->user));
   if (it->second.removing) throw HttpError(404, fmt::format("sweep {} is being removed", id));
   return it->second;
 }

@@ -18,7 +18,8 @@ enum class IdKind { sweep, trial, attempt };
 jobspec::Id path_id(const Request& request, IdKind kind);
 jobspec::Id parse_id(const std::string& text);
 
-/// Throws HttpError 404 where there is none that the asker may see.
+/// Throws HttpError 404 where there is none that the asker may see, 403 where he may see but not
+/// change it and the endpoint would.
 const SweepState& known_sweep(const App& app, const Request& request, std::int64_t id);
 void check_trial(const App& app, const Request& request, const jobspec::Id& id);
 

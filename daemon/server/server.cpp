@@ -1,6 +1,7 @@
 #include "daemon/server/server.h"
 
 #include <fcntl.h>
+#include <netdb.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -27,9 +28,11 @@
 #include <system_error>
 
 #include "daemon/api/messages.h"
+#include "daemon/auth/sha256.h"
 #include "daemon/controller/log.h"
 #include "daemon/server/access.h"
 #include "daemon/server/endpoints.h"
+#include "daemon/server/network_door.h"
 #include "daemon/server/user_limits.h"
 #include "jobspec/diagnostic.h"
 
@@ -43,6 +46,13 @@ using asio::use_awaitable;
 using boost::system::error_code;
 
 namespace {
+
+/// What a connection came through.
+enum class Door {
+  socket,  ///< the kernel says who it is
+  pushes,  ///< TCP for engines, who prove themselves by secrets
+  network  ///< TCP for users, who prove themselves by MUNGE
+};
 
 using Socket = asio::generic::stream_protocol::socket;
 using Stream = beast::basic_stream<asio::generic::stream_protocol>;
@@ -64,6 +74,16 @@ std::optional<uid_t> peer_user(int fd) {
   socklen_t size = sizeof peer;
   if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return {};
   return peer.uid;
+}
+
+std::string peer_address(int fd) {
+  sockaddr_storage peer{};
+  socklen_t size = sizeof peer;
+  char host[NI_MAXHOST] = "?";
+  if (getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &size) == 0)
+    getnameinfo(reinterpret_cast<sockaddr*>(&peer), size, host, sizeof host, nullptr, 0,
+                NI_NUMERICHOST);
+  return host;
 }
 
 void read_query(std::string_view text, std::map<std::string, std::string>& query) {
@@ -146,34 +166,50 @@ struct Server::Impl : std::enable_shared_from_this<Server::Impl> {
         limits(at_most),
         unix_acceptor(with),
         tcp_acceptor(with),
+        network_acceptor(with),
         users(on.config) {}
 
   asio::any_io_executor executor;
   App& app;
   ServerLimits limits;
   asio::local::stream_protocol::acceptor unix_acceptor;
-  asio::ip::tcp::acceptor tcp_acceptor;
+  asio::ip::tcp::acceptor tcp_acceptor, network_acceptor;
   std::filesystem::path socket_file;
-  int connections = 0, tcp_connections = 0;
+  std::map<Door, int> connections;
   UserLimits users;
   bool stopping = false;
 
   template <class Acceptor>
-  awaitable<void> accept(Acceptor& acceptor, bool over_tcp);
+  awaitable<void> accept(Acceptor& acceptor, Door door);
   template <class Acceptor>
-  void accept_in_background(Acceptor& acceptor, bool over_tcp) {
-    asio::co_spawn(executor, accept(acceptor, over_tcp), [](std::exception_ptr thrown) {
+  void accept_in_background(Acceptor& acceptor, Door door) {
+    asio::co_spawn(executor, accept(acceptor, door), [](std::exception_ptr thrown) {
       if (thrown) std::rethrow_exception(thrown);
     });
   }
-  awaitable<void> session(Socket socket, bool over_tcp);
-  awaitable<bool> serve(Stream& stream, http::request<http::string_body> message, bool over_tcp,
+  /// Listens for `door`; gives the port.
+  unsigned short listen_at(asio::ip::tcp::acceptor& acceptor, const std::string& address,
+                           Door door);
+  int most_connections(Door door) const;
+  /// Who is at the other end of a connection.
+  struct Visitor {
+    Door door;
+    std::optional<uid_t> user{};
+    std::unique_ptr<UserLimits::Connection> place{};
+    std::string from{};         ///< network: the machine
+    std::string body_sha256{};  ///< network: of the present request
+  };
+  awaitable<std::optional<Response>> identify(http::request_header<> header, Visitor& visitor);
+  awaitable<std::optional<Response>> refused(http::request_header<> header, Visitor& visitor);
+  bool admit(Visitor& visitor);
+  awaitable<void> session(Socket socket, Door door);
+  awaitable<bool> serve(Stream& stream, http::request<http::string_body> message, Door door,
                         uid_t user);
   awaitable<bool> answer(Stream& stream, Response response, unsigned version, bool keep);
   awaitable<void> stream_events(Stream& stream, const Endpoint& endpoint, const Request& request,
                                 unsigned version);
   awaitable<Response> handle(const Endpoint& endpoint, const Request& request);
-  std::optional<Response> refusal(const http::request_header<>& header, bool over_tcp,
+  std::optional<Response> refusal(const http::request_header<>& header, Door door,
                                   std::optional<uid_t> user) const;
 };
 
@@ -202,13 +238,13 @@ Response response_of(std::exception_ptr thrown) {
 
 }  // namespace
 
-/// The answer to those who may not ask, from the header alone. Over TCP everything needs the secret
-/// of a running attempt.
-std::optional<Response> Server::Impl::refusal(const http::request_header<>& header, bool over_tcp,
+/// The answer to those who may not ask, from the header alone. A push over TCP needs the secret of
+/// a running attempt.
+std::optional<Response> Server::Impl::refusal(const http::request_header<>& header, Door door,
                                               std::optional<uid_t> user) const {
   if (!user || !may_ask(app.config, *user))
     return error_response(403, "this controller answers its own user only");
-  if (!over_tcp) return {};
+  if (door != Door::pushes) return {};
   try {
     Request request = request_of(header, *user);
     find_endpoint(request, true);
@@ -263,7 +299,7 @@ awaitable<bool> Server::Impl::answer(Stream& stream, Response response, unsigned
 }
 
 awaitable<bool> Server::Impl::serve(Stream& stream, http::request<http::string_body> message,
-                                    bool over_tcp, uid_t user) {
+                                    Door door, uid_t user) {
   const bool keep = message.keep_alive();
   const unsigned version = message.version();
   std::exception_ptr thrown;
@@ -272,7 +308,7 @@ awaitable<bool> Server::Impl::serve(Stream& stream, http::request<http::string_b
   try {
     request = request_of(message, user);
     request.body = std::move(message.body());
-    endpoint = &find_endpoint(request, over_tcp);
+    endpoint = &find_endpoint(request, door == Door::pushes);
     require_audience(app, *endpoint, request);
   } catch (const std::invalid_argument& error) {
     thrown = std::make_exception_ptr(HttpError(400, error.what()));
@@ -288,10 +324,52 @@ awaitable<bool> Server::Impl::serve(Stream& stream, http::request<http::string_b
   co_return co_await answer(stream, std::move(response), version, keep);
 }
 
-awaitable<void> Server::Impl::session(Socket socket, bool over_tcp) {
-  const std::optional<uid_t> user = over_tcp ? geteuid() : peer_user(socket.native_handle());
-  const UserLimits::Connection place = users.connect(over_tcp ? std::nullopt : user);
-  if (!place) co_return;
+/// Takes a place among the connections of the visitor's user; false: he has too many.
+bool Server::Impl::admit(Visitor& visitor) {
+  if (!visitor.place)
+    visitor.place.reset(new UserLimits::Connection(
+        users.connect(visitor.door == Door::pushes ? std::nullopt : visitor.user)));
+  return static_cast<bool>(*visitor.place);
+}
+
+/// Over the network each request says anew who asks; a connection stays one user's.
+awaitable<std::optional<Response>> Server::Impl::identify(http::request_header<> header,
+                                                          Visitor& visitor) {
+  std::optional<Response> no;
+  try {
+    NetworkRequest request{std::string(view(header.method_string())),
+                           std::string(view(header.target())),
+                           std::string(view(header[http::field::authorization])), visitor.from};
+    const Proven proven = co_await prove(app, std::move(request));
+    if (visitor.user && *visitor.user != proven.user)
+      throw HttpError(401, "the connection is another user's");
+    visitor.user = proven.user;
+    visitor.body_sha256 = proven.body_sha256;
+    constexpr int too_many = 429;
+    if (!admit(visitor)) throw HttpError(too_many, "too many connections at once");
+  } catch (const HttpError& error) {
+    no = error_response(error.status, error.what());
+  }
+  if (no && no->status == 401) no->headers["WWW-Authenticate"] = challenge();
+  co_return no;
+}
+
+/// What those are told who may not ask, before the body is read.
+awaitable<std::optional<Response>> Server::Impl::refused(http::request_header<> header,
+                                                         Visitor& visitor) {
+  std::optional<Response> no;
+  if (visitor.door == Door::network) no = co_await identify(header, visitor);
+  if (!no) no = refusal(header, visitor.door, visitor.user);
+  if (!no && visitor.door != Door::pushes) no = users.too_many_requests(*visitor.user);
+  co_return no;
+}
+
+awaitable<void> Server::Impl::session(Socket socket, Door door) {
+  Visitor visitor{door};
+  if (door == Door::network) visitor.from = peer_address(socket.native_handle());
+  if (door == Door::socket) visitor.user = peer_user(socket.native_handle());
+  if (door == Door::pushes) visitor.user = geteuid();
+  if (door != Door::network && !admit(visitor)) co_return;
   Stream stream(std::move(socket));
   beast::flat_buffer buffer;
   for (bool keep = true; keep && !stopping;) {
@@ -303,9 +381,7 @@ awaitable<void> Server::Impl::session(Socket socket, bool over_tcp) {
     co_await http::async_read_header(stream, buffer, parser,
                                      asio::redirect_error(use_awaitable, error));
     if (!error) {
-      std::optional<Response> no = refusal(parser.get(), over_tcp, user);
-      if (!no && !over_tcp) no = users.too_many_requests(*user);
-      if (no) {
+      if (std::optional<Response> no = co_await refused(parser.get().base(), visitor)) {
         co_await answer(stream, *std::move(no), 11, false);
         break;
       }
@@ -317,17 +393,28 @@ awaitable<void> Server::Impl::session(Socket socket, bool over_tcp) {
         co_await answer(stream, error_response(status, message_of(error, limits)), 11, false);
       break;
     }
-    keep = co_await serve(stream, parser.release(), over_tcp, *user);
+    http::request<http::string_body> message = parser.release();
+    if (door == Door::network && auth::sha256(message.body()) != visitor.body_sha256) {
+      co_await answer(stream, error_response(401, "the MUNGE credential is for another body"), 11,
+                      false);
+      break;
+    }
+    keep = co_await serve(stream, std::move(message), door, *visitor.user);
   }
   error_code ignored;
   stream.socket().shutdown(Socket::shutdown_send, ignored);
 }
 
+int Server::Impl::most_connections(Door door) const {
+  if (door == Door::network) return limits.network_connections;
+  return door == Door::pushes ? limits.tcp_connections : limits.connections;
+}
+
 template <class Acceptor>
-awaitable<void> Server::Impl::accept(Acceptor& acceptor, bool over_tcp) {
+awaitable<void> Server::Impl::accept(Acceptor& acceptor, Door door) {
   asio::steady_timer timer(executor);
-  int& open = over_tcp ? tcp_connections : connections;
-  const int at_most = over_tcp ? limits.tcp_connections : limits.connections;
+  int& open = connections[door];
+  const int at_most = most_connections(door);
   while (!stopping) {
     error_code error;
     auto socket = co_await acceptor.async_accept(asio::redirect_error(use_awaitable, error));
@@ -340,7 +427,7 @@ awaitable<void> Server::Impl::accept(Acceptor& acceptor, bool over_tcp) {
     if (open >= at_most) continue;  // closed by its destructor
     close_on_exec(socket.native_handle());
     ++open;
-    asio::co_spawn(executor, session(Socket(std::move(socket)), over_tcp),
+    asio::co_spawn(executor, session(Socket(std::move(socket)), door),
                    [self = this->shared_from_this(), &open](std::exception_ptr thrown) {
                      --open;
                      if (!thrown) return;
@@ -380,31 +467,41 @@ void Server::listen(const std::filesystem::path& socket) {
   if (error) throw std::system_error(error.value(), std::generic_category(), socket.string());
   acceptor.listen();
   impl_->socket_file = socket;
-  impl_->accept_in_background(acceptor, false);
+  impl_->accept_in_background(acceptor, Door::socket);
 }
 
 void Server::adopt(int listening_socket) {
   auto& acceptor = impl_->unix_acceptor;
   acceptor.assign(asio::local::stream_protocol(), listening_socket);
-  impl_->accept_in_background(acceptor, false);
+  impl_->accept_in_background(acceptor, Door::socket);
 }
 
-unsigned short Server::listen_tcp(const std::string& address) {
+unsigned short Server::Impl::listen_at(asio::ip::tcp::acceptor& acceptor,
+                                       const std::string& address, Door door) {
   const auto colon = address.rfind(':');
   std::string host = address.substr(0, colon);
   if (host.size() > 1 && host.front() == '[' && host.back() == ']')
     host = host.substr(1, host.size() - 2);
-  asio::ip::tcp::resolver resolver(impl_->executor);
+  asio::ip::tcp::resolver resolver(executor);
   const auto found =
       resolver.resolve(host, address.substr(colon + 1), asio::ip::tcp::resolver::passive);
-  auto& acceptor = impl_->tcp_acceptor;
   acceptor.open(found->endpoint().protocol());
   close_on_exec(acceptor.native_handle());
   acceptor.set_option(asio::ip::tcp::acceptor::reuse_address(true));
   acceptor.bind(found->endpoint());
   acceptor.listen();
-  impl_->accept_in_background(acceptor, true);
+  accept_in_background(acceptor, door);
   return acceptor.local_endpoint().port();
+}
+
+unsigned short Server::listen_tcp(const std::string& address) {
+  return impl_->listen_at(impl_->tcp_acceptor, address, Door::pushes);
+}
+
+unsigned short Server::listen_network(const std::string& address) {
+  if (!auth::munge_available())
+    throw std::runtime_error("site.listen: this build of thalwegd has no MUNGE");
+  return impl_->listen_at(impl_->network_acceptor, address, Door::network);
 }
 
 void Server::stop() {
@@ -412,6 +509,7 @@ void Server::stop() {
   error_code ignored;
   impl_->unix_acceptor.close(ignored);
   impl_->tcp_acceptor.close(ignored);
+  impl_->network_acceptor.close(ignored);
   if (!impl_->socket_file.empty()) unlink(impl_->socket_file.c_str());
 }
 

@@ -1,6 +1,7 @@
-// HTTP/1.1 over the Unix socket (peer credentials) and, where configured, over TCP for pushes only.
-// A bad request, a slow or a vanished client costs its own connection and nothing else; who may not
-// ask is told so before a body is read.
+// HTTP/1.1 over the Unix socket (peer credentials) and, where configured, over TCP: for pushes
+// only, and for users of a site on other machines (MUNGE). A bad request, a slow or a vanished
+// client costs its own connection and nothing else; who may not ask is told so before a body is
+// read.
 #pragma once
 
 #include <utility>  // boost 1.74's awaitable.hpp needs it first
@@ -17,6 +18,7 @@ namespace thalweg::daemon {
 struct ServerLimits {
   std::size_t body = 16 << 20;  ///< bytes of a request's body
   std::size_t header = 16 << 10;
+  int network_connections = 256;  ///< the same for users on other machines
   double header_s = 10;   ///< for a request's header to arrive; also how long a connection may idle
   double request_s = 30;  ///< for a body to arrive, and for an answer to be taken
   int connections = 256;  ///< on the Unix socket; more are closed at once
@@ -36,6 +38,8 @@ class Server {
   void adopt(int listening_socket);
   /// Listens on "host:port" (port 0 = any), for pushes only. Gives the port.
   unsigned short listen_tcp(const std::string& address);
+  /// Listens on "host:port" for users on other machines (network_door.h). Gives the port.
+  unsigned short listen_network(const std::string& address);
   void stop();
 
  private:

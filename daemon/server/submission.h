@@ -32,7 +32,7 @@ boost::asio::awaitable<void> require_sources(App& app, const Request& request,
                                              const ParsedSweep& parsed);
 
 /// Throws HttpError 400 where a trial needs more nodes than one user of the site may have.
-void require_fits_user(const App& app, const ParsedSweep& parsed);
+void require_fits_quotas(const App& app, const Request& request, const ParsedSweep& parsed);
 
 api::AboutSubmission about_submission(const ParsedSweep& parsed, const std::string& backend);
 

@@ -150,14 +150,20 @@ awaitable<void> ask_engine(App& app, const std::string& text,
   api::apply_check(check, sweep);
 }
 
-void require_fits_user(const App& app, const ParsedSweep& parsed) {
-  const std::int64_t most = app.config.policy.user_nodes;
-  if (!app.config.site.enabled || most == 0) return;
-  for (const auto& trial : parsed.expansion.trials)
-    if (trial.resources.fewest_nodes() > most)
-      throw HttpError(400, fmt::format("trial {} needs {} nodes, and each user of this site has {} "
-                                       "(site.max_nodes_per_user)",
-                                       trial.number, trial.resources.fewest_nodes(), most));
+/// What would wait for ever.
+void require_fits_quotas(const App& app, const Request& request, const ParsedSweep& parsed) {
+  if (!app.config.site.enabled) return;
+  const Quotas& quotas = app.config.policy.quotas;
+  std::vector<QuotaOf> all{quota_of_user(quotas, user_name(request.user))};
+  if (const std::string account = parsed.sweep.slurm.option("account"); !account.empty())
+    all.push_back(quota_of_account(quotas, account));
+  for (const QuotaOf& of : all)
+    for (const auto& trial : parsed.expansion.trials)
+      if (of.quota.max_nodes > 0 && trial.resources.fewest_nodes() > of.quota.max_nodes)
+        throw HttpError(400, fmt::format("trial {} needs {} nodes, and {} has {} on this site "
+                                         "({}.max_nodes)",
+                                         trial.number, trial.resources.fewest_nodes(), of.name,
+                                         of.quota.max_nodes, of.setting));
 }
 
 api::AboutSubmission about_submission(const ParsedSweep& parsed, const std::string& backend) {
@@ -199,7 +205,7 @@ awaitable<std::shared_ptr<const jobspec::Schema>> engine_schema(App& app) {
 }
 
 awaitable<void> require_sources(App& app, const Request& request, const ParsedSweep& parsed) {
-  const auto look = [&parsed, visible = visible_sweeps(app, request)](db::ReadStore& store) {
+  const auto look = [&parsed, visible = own_sweeps(app, request)](db::ReadStore& store) {
     require_sources(store, parsed.sweep, parsed.expansion, visible);
     return true;
   };
@@ -254,7 +260,7 @@ awaitable<Response> post_sweep(App& app, const Request& request) {
   ParsedSweep parsed = co_await app.parsing.run(work);
   if (parsed.expansion.trials.empty())
     throw HttpError(400, asked.file_name + ": the sweep has no trials");
-  require_fits_user(app, parsed);
+  require_fits_quotas(app, request, parsed);
   co_await require_sources(app, request, parsed);
   const auto environment = environment_of(app.config, asked, parsed.sweep);
   if (const std::string mismatch = environment_misfit(environment); !mismatch.empty())

@@ -156,6 +156,7 @@ std::optional<api::SweepSnapshot> sweep_snapshot(db::ReadStore& store, std::int6
   snapshot.keep = view.keep;
   snapshot.pruned = view.pruned;
   snapshot.freed_bytes = view.freed_bytes;
+  snapshot.groups = view.groups;
   for (const auto& row : store.trials(id)) {
     api::TrialMessage trial{about_trial(row), row.attempts};
     trial.progress = progress_of(*sweep, row, metrics[row.id.trial], view);

@@ -60,6 +60,9 @@ std::vector<CommandOption> options_of(Asked& asked) {
        [&, absolute](const std::string& value) {
          site.munge_socket = absolute("--munge-socket", value);
        }},
+      {"--jwt-key", "", "FILE",
+       "Slurm's jwt_hs256.key: users may prove themselves by its tokens, too", "FILE",
+       [&, absolute](const std::string& value) { site.jwt_key = absolute("--jwt-key", value); }},
       {"--once", "", "", "One question, then the end: what --site runs as the user", "",
        [&](const auto&) { asked.once = true; }}};
 }

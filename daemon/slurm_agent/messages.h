@@ -58,6 +58,7 @@ struct Hello : Nothing {
     std::int64_t min_job_age_s = 0, kill_wait_s = 0;
     std::uint32_t user = 0;  ///< the agent's own uid; who alone may decode credentials for it
     bool site = false;       ///< acts for many users, each by his grant
+    bool tokens = false;     ///< takes proofs by Slurm's tokens (JWT), too
 
     static void each_field(auto& self, auto&& field) {
       field("protocol", self.protocol);
@@ -68,6 +69,7 @@ struct Hello : Nothing {
       field("kill_wait_s", self.kill_wait_s);
       field("user", self.user);
       field("site", self.site, Field::may_miss);
+      field("tokens", self.tokens, Field::may_miss);
     }
   };
 };

@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <cstring>
 #include <ctime>
+#include <fstream>
+#include <iterator>
 #include <stdexcept>
 #include <type_traits>
 
@@ -91,6 +93,15 @@ SiteAgent::SiteAgent(SiteOptions options)
   if (!auth::munge_available())
     throw std::runtime_error("--site needs MUNGE: install libmunge-dev (munge-devel), build again");
   if (child_.descriptor() < 0) throw std::runtime_error("cannot open its own program in /proc");
+  if (options_.jwt_key.empty()) return;
+  std::ifstream file(options_.jwt_key, std::ios::binary);
+  if (!file) throw std::runtime_error("--jwt-key: cannot read " + options_.jwt_key);
+  try {
+    tokens_ = std::make_unique<auth::JwtProofs>(
+        std::string(std::istreambuf_iterator<char>(file), {}), std::time(nullptr));
+  } catch (const auth::JwtError& error) {
+    throw std::runtime_error("--jwt-key: " + std::string(error.what()) + ": " + options_.jwt_key);
+  }
 }
 
 json SiteAgent::answer(const json& line) {
@@ -110,6 +121,8 @@ json SiteAgent::answer(const json& line) {
       json reading = line;
       reading.erase("as");
       answer = verbs_.answer(reading);
+      if constexpr (std::is_same_v<Question, Hello>)
+        if (answer->value("ok", false)) (*answer)["tokens"] = tokens_ != nullptr;
     }
   });
   if (!answer) throw BadQuestion("no verb '" + wanted + "'");
@@ -135,6 +148,23 @@ std::optional<Failure> SiteAgent::barred(uid_t uid) {
   return {};
 }
 
+auth::Credential SiteAgent::decoded(const std::string& credential) {
+  auth::Credential said;
+  if (!credential.starts_with(auth::jwt_prefix)) {
+    said = auth::munge_decode(credential, options_.munge_socket);
+    if (said.error != 0)
+      said.problem =
+          "MUNGE refuses the credential: " + said.problem + " (" + std::to_string(said.error) + ")";
+  } else if (tokens_) {
+    said = tokens_->check(credential, std::time(nullptr));
+    if (said.error != 0) said.problem = "the proof by a token is refused: " + said.problem;
+  } else {
+    said.error = -1;
+    said.problem = "Slurm's tokens count for nothing here (--jwt-key): unset SLURM_JWT";
+  }
+  return said;
+}
+
 Result<Authorize::Answer> SiteAgent::authorize(const Authorize& asked) {
   const std::int64_t now = std::time(nullptr);
   grants_.forget_expired(now);
@@ -143,10 +173,8 @@ Result<Authorize::Answer> SiteAgent::authorize(const Authorize& asked) {
     if (asked.digest.size() != 64 ||
         asked.digest.find_first_not_of("0123456789abcdef") != std::string::npos)
       return refused("the digest is no SHA-256 in lower-case hexadecimal digits");
-    const auth::Credential credential = auth::munge_decode(asked.credential, options_.munge_socket);
-    if (credential.error != 0)
-      return refused("MUNGE refuses the credential: " + credential.problem + " (" +
-                     std::to_string(credential.error) + ")");
+    const auth::Credential credential = decoded(asked.credential);
+    if (credential.error != 0) return refused(credential.problem);
     whose += " for uid " + std::to_string(credential.uid);
     if (credential.payload != auth::sweep_payload(asked.digest))
       return refused("the credential is for something else than this sweep");

@@ -5,12 +5,14 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "daemon/auth/jwt.h"
 #include "daemon/slurm_agent/child.h"
 #include "daemon/slurm_agent/grants.h"
 #include "daemon/slurm_agent/person.h"
@@ -24,7 +26,8 @@ struct SiteOptions {
   std::string service_user = "thalweg";  ///< of the controller
   std::vector<std::string> runs;         ///< the folders in which attempts' folders are made
   std::string munge_socket;              ///< empty: the machine's
-  std::optional<uid_t> slurm_user;       ///< empty: Slurm is asked
+  std::string jwt_key;  ///< file of Slurm's key, where its tokens count, too; empty: they do not
+  std::optional<uid_t> slurm_user;  ///< empty: Slurm is asked
   uid_t min_uid = 1000;
   int grant_days = 90;
   /// Less than the controller waits (60 s), more than a submission may take (50 s).
@@ -57,6 +60,7 @@ class SiteAgent {
     bool granted_ = false;
   };
 
+  auth::Credential decoded(const std::string& credential);
   Result<Authorize::Answer> authorize(const Authorize& asked);
   Result<Nothing> revoke(const Revoke& asked);
   Result<Nothing> prepare(const Prepare& asked);
@@ -69,6 +73,7 @@ class SiteAgent {
   Person service_;
   Verbs verbs_;
   Grants grants_;
+  std::unique_ptr<auth::JwtProofs> tokens_;  ///< null: they do not count
   OwnProgram child_;
   std::mutex turns_mutex_;
   std::map<uid_t, int> turns_;

@@ -177,22 +177,6 @@ Candidate plan_trials(const SweepState& sweep, const Facts& facts, const Policy&
   return candidate;
 }
 
-/// Nodes in flight of each user, with what this round plans. Sweeps without an owner are all one
-/// user's.
-class UserNodes {
- public:
-  explicit UserNodes(const State& state) {
-    for (const auto& [id, sweep] : state.sweeps)
-      of(sweep) += sweep.nodes_in_flight;
-  }
-  std::int64_t& of(const SweepState& sweep) {
-    return nodes_[sweep.owner ? std::optional(sweep.owner->uid) : std::nullopt];
-  }
-
- private:
-  std::map<std::optional<std::uint32_t>, std::int64_t> nodes_;
-};
-
 /// Launches by turn: of the user with the fewest nodes in flight the sweep with the fewest, then
 /// the one that waited longest. A sweep whose turn it is and that finds no room keeps the backend
 /// for itself, else wide trials would starve behind narrow ones.
@@ -203,14 +187,14 @@ void plan_launches(std::vector<Candidate> candidates, const State& state, const 
     for (const auto& [number, attempt] : sweep.live)
       running[sweep.backend].push_back(sweep.shape_of(attempt));
   std::set<std::string> full;
-  UserNodes users(state);
+  Ledger ledger(state, policy.quotas, facts.now);
   std::int64_t turn = state.last_event;
   for (int launches = 0; launches < policy.launches_per_round;) {
     Candidate* chosen = nullptr;
     for (Candidate& c : candidates) {
       if (c.next == c.trials.size() || full.count(c.sweep->backend) != 0) continue;
       const auto rank = [&](const Candidate& one) {
-        return std::tuple(users.of(*one.sweep), one.nodes, one.turn);
+        return std::tuple(ledger.nodes_of_user(*one.sweep), one.nodes, one.turn);
       };
       if (chosen == nullptr || rank(c) < rank(*chosen)) chosen = &c;
     }
@@ -226,13 +210,10 @@ void plan_launches(std::vector<Candidate> candidates, const State& state, const 
       chosen->next = chosen->trials.size();
       continue;
     }
-    if (policy.user_nodes > 0 && sweep.owner) {
-      const std::int64_t nodes = users.of(sweep);
-      left = std::min(left, policy.user_nodes - nodes);
+    if (const Ledger::Left quota = ledger.left(sweep); quota.nodes) {
+      left = std::min(left, *quota.nodes);
       if (wanted.fewest_nodes() > left) {
-        plan.waiting[sweep_id] =
-            fmt::format("{} nodes of {} in flight (site.max_nodes_per_user = {})", nodes,
-                        sweep.owner->user, policy.user_nodes);
+        plan.waiting[sweep_id] = quota.reason;
         chosen->next = chosen->trials.size();
         continue;
       }
@@ -252,7 +233,7 @@ void plan_launches(std::vector<Candidate> candidates, const State& state, const 
     plan.actions.push_back(std::move(launch));
     beside.push_back(wanted.at_most(size.nodes));
     chosen->nodes += size.nodes;
-    users.of(sweep) += size.nodes;
+    ledger.take(sweep, size.nodes);
     chosen->turn = ++turn;
     chosen->next += 1;
     ++launches;

@@ -22,7 +22,7 @@ struct Policy {
   int bad_input_trials =
       5;  ///< trials that fail the same way at once (bad input, refused) stop a sweep ...
   int failing_trials = 10;      ///< ... or in any other same way, while none has finished
-  std::int64_t user_nodes = 0;  ///< of one owner's attempts in flight together; 0 = no limit
+  Quotas quotas;                ///< of the owners of sweeps
   int launches_per_round = 64;  ///< so that the controller stays responsive between them
 };
 

@@ -281,6 +281,18 @@ struct Labelled {
   }
 };
 
+/// The groups whose members may look at the sweep, as it is now.
+struct Shared {
+  static constexpr std::string_view kind = "shared", about = "sweep";
+  std::vector<std::string> groups;
+  std::string by;
+
+  static void each_field(auto& e, auto&& field) {
+    field("groups", e.groups);
+    field("by", e.by, Field::may_miss);
+  }
+};
+
 /// Put away, or taken out again: lists leave it out.
 struct Archived {
   static constexpr std::string_view kind = "archived", about = "sweep";

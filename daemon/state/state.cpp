@@ -139,6 +139,17 @@ void on_ending(State& state, const db::Event& event, const event::Ending& data) 
   state.ending.emplace(event.id, data.handle);
 }
 
+void count_usage(State& state, const SweepState& sweep, const LiveAttempt& attempt,
+                 const db::Event& event, const event::Ended& data) {
+  if (!sweep.owner) return;
+  const double ended = data.ended.value_or(event.time);
+  const double started = attempt.started > 0 ? attempt.started : data.started.value_or(ended);
+  const double used = data.node_seconds.value_or(0);
+  state.usage.users[sweep.owner->user].add(started, ended, used);
+  if (const std::string account = sweep.account(); !account.empty())
+    state.usage.accounts[account].add(started, ended, used);
+}
+
 void on_ended(State& state, const db::Event& event, const event::Ended& data) {
   SweepState& sweep = sweep_of(state, event.id);
   TrialState& trial = trial_of(sweep, event.id);
@@ -152,6 +163,7 @@ void on_ended(State& state, const db::Event& event, const event::Ended& data) {
     if (data.cause == EndCause::lost || data.cause == EndCause::failed) sweep.losses += 1;
   }
   sweep.node_seconds += data.node_seconds.value_or(0);
+  count_usage(state, sweep, attempt, event, data);
   sweep.live.erase(event.id.trial);
 
   trial.phase = TrialPhase::pending;
@@ -245,6 +257,10 @@ void on_lengthened(State& state, const db::Event& event, const event::Lengthened
   if (trial.phase == TrialPhase::finished) reopen(sweep, event.id.trial, trial);
 }
 
+void on_shared(State& state, const db::Event& event, const event::Shared& data) {
+  sweep_of(state, event.id).groups = data.groups;
+}
+
 void on_pruned(State& state, const db::Event& event, const event::Pruned& data) {
   SweepState& sweep = sweep_of(state, event.id);
   if (data.policy) sweep.to_prune = false;
@@ -296,6 +312,7 @@ constexpr Row table[] = {
     row<event::RetryRequested, on_retry_requested>(),
     row<event::TrialsAdded, on_trials_added>(),
     row<event::Lengthened, on_lengthened>(),
+    row<event::Shared, on_shared>(),
     row<event::Pruned, on_pruned>(),
     row<event::Removing, on_removing>(),
     row<event::Removed, on_removed>(),

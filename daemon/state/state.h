@@ -14,6 +14,7 @@
 
 #include "daemon/state/owner.h"
 #include "daemon/state/phases.h"
+#include "daemon/state/quotas.h"
 #include "db/store.h"
 #include "jobspec/sweep.h"
 
@@ -57,7 +58,8 @@ struct SweepState {
   std::optional<jobspec::Program> program;  ///< runs instead of the engine
   std::optional<jobspec::EarlyTerminate> early_terminate;
   std::optional<jobspec::Bayes> bayes;
-  std::optional<Owner> owner;   ///< its jobs are his; empty = the controller's user's
+  std::optional<Owner> owner;       ///< its jobs are his; empty = the controller's user's
+  std::vector<std::string> groups;  ///< their members may look at it, on a site
   std::int64_t configured = 0;  ///< with `bayes`: trials up to this one have their configuration
   SweepPhase phase = SweepPhase::active;
   jobspec::Keep keep;            ///< of its checkpoints, once it has ended
@@ -85,6 +87,7 @@ struct SweepState {
   std::map<std::string, std::int64_t>
       failures;  ///< failed trials by cause and reason (digits as '#')
 
+  std::string account() const { return slurm.option("account"); }  ///< Slurm's; empty = not named
   /// Whether it may start with the configuration that it has.
   bool has_configuration(std::int64_t trial) const { return !bayes || trial <= configured; }
   const jobspec::Resources& shape(std::int64_t trial) const {
@@ -105,6 +108,7 @@ struct State {
   /// attempt may turn up again after its end, and is then ended by force.
   std::set<std::pair<Id, std::string>> ending;
   std::int64_t last_event = 0;
+  UsageOfAll usage;  ///< of owners' attempts that have ended, also of removed sweeps
 
   const LiveAttempt* live(const Id& attempt) const;  ///< nullptr where it is not live
   const LiveAttempt* live_of(const Id& trial) const;

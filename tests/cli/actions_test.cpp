@@ -260,6 +260,20 @@ TEST_F(CliDaemon, StatusTellsWhatKeepsItFromWorking) {
               HasSubstr("the record cannot be written: database or disk is full"));
 }
 
+TEST_F(CliDaemon, StatusTellsWhatIsTheAskersOnASite) {
+  json ping = sample("ping");
+  ping["site"] = {{"operator", false},
+                  {"quota",
+                   {{"nodes", 3},
+                    {"max_nodes", 16},
+                    {"node_hours_used", 12.54},
+                    {"node_hours", 0},
+                    {"days", 30}}}};
+  controller().answer("GET /v1/ping", ping);
+  EXPECT_THAT(thalweg({"daemon", "status"}).out,
+              HasSubstr("3 of 16 nodes, 12.5 node-hours in 30 days"));
+}
+
 TEST_F(CliDaemon, StopWhereNoneRunsIsFine) {
   const Outcome outcome = thalweg({"daemon", "stop"});
   EXPECT_EQ(outcome.code, 0);

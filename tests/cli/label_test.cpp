@@ -53,6 +53,24 @@ TEST_F(CliLabels, TagsAreAddedAndTakenOff) {
   EXPECT_EQ(thalweg({"tag", "14.3", "x"}).code, 2);
 }
 
+TEST_F(CliLabels, SharedWithGroups) {
+  controller().answer("POST /v1/share", {{"id", "14"}, {"groups", {"climate", "hep"}}});
+  const Outcome outcome =
+      thalweg({"share", "tiny-b", "--group", "hep,climate", "--remove", "draft"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, "sweep 14 is shared with climate, hep\n");
+  const json expected{
+      {"id", "14"}, {"add_groups", {"hep", "climate"}}, {"remove_groups", {"draft"}}};
+  EXPECT_EQ(controller().requests().back().body, expected);
+  EXPECT_EQ(thalweg({"share", "14.3", "--group", "hep"}).code, 2);
+  controller().answer("GET /v1/sweeps/14",
+                      {{"id", "14"}, {"name", "tiny-bert"}, {"groups", {"hep"}}});
+  EXPECT_EQ(thalweg({"share", "14"}).out, "sweep 14 is shared with hep\n");
+  EXPECT_EQ(json::parse(thalweg({"share", "14", "--json"}).out),
+            json({{"id", "14"}, {"groups", {"hep"}}}));
+  EXPECT_THAT(thalweg({"show", "14"}).out, HasSubstr("shared with  hep"));
+}
+
 TEST_F(CliLabels, NoteAndRename) {
   EXPECT_THAT(thalweg({"note", "14", "text"}).out, HasSubstr("thalweg show 14 prints it"));
   EXPECT_EQ(controller().requests().back().body, json({{"id", "14"}, {"comment", "text"}}));

@@ -111,6 +111,7 @@ class AccessTest : public ServerTest {
             {"POST", "/v1/cancel", {{"id", id + ".1"}}},
             {"POST", "/v1/retry", {{"id", id}}},
             {"POST", "/v1/label", {{"id", id}, {"name", "mine"}}},
+            {"POST", "/v1/share", {{"id", id}, {"add_groups", {"daemon"}}}},
             {"POST", "/v1/archive", {{"id", id}}},
             {"POST", "/v1/archive", {{"id", id}, {"on", false}}},
             {"POST", "/v1/prune", {{"id", id}, {"keep", "none"}}},
@@ -154,8 +155,10 @@ TEST_F(AccessTest, EveryEndpointIsAsked) {
     asked.insert(&find_endpoint(request, false));
   }
   for (const Endpoint& endpoint : endpoints())
-    if (endpoint.audience == Audience::owners && lists.count(std::string(endpoint.pattern)) == 0)
+    if ((endpoint.audience == Audience::owners || endpoint.audience == Audience::readers) &&
+        lists.count(std::string(endpoint.pattern)) == 0) {
       EXPECT_EQ(asked.count(&endpoint), 1u) << endpoint.method << endpoint.pattern;
+    }
 }
 
 TEST_F(AccessTest, TheOwnerAndOperatorsSeeWhatIsThere) {
@@ -168,6 +171,81 @@ TEST_F(AccessTest, TheOwnerAndOperatorsSeeWhatIsThere) {
   EXPECT_EQ(ask(alice, "GET", "/v1/sweeps/" + std::to_string(his)).status, 404);
   EXPECT_EQ(ask(0, "POST", "/v1/cancel", {{"id", std::to_string(hers)}}).status, 200);
   EXPECT_EQ(ask(bob, "POST", "/v1/cancel", {{"id", std::to_string(his)}}).status, 200);
+}
+
+// daemon:x:1:1, user and group, is on every Linux.
+TEST_F(AccessTest, AGroupLooksAndChangesNothing) {
+  constexpr uid_t member = 1;
+  const std::string id = std::to_string(hers);
+  const auto share = [&](uid_t user, const json& body) {
+    json request{{"id", id}};
+    request.update(body);
+    return ask(user, "POST", "/v1/share", request);
+  };
+  EXPECT_EQ(ask(member, "GET", "/v1/sweeps/" + id).status, 404);
+  EXPECT_EQ(share(member, {{"add_groups", {"daemon"}}}).status, 404);
+  EXPECT_EQ(share(alice, {{"add_groups", {"daemon"}}}).status, 403) << "she is not in it";
+  EXPECT_EQ(share(alice, {{"add_groups", {"no-such-group"}}}).status, 400);
+  EXPECT_EQ(share(alice, {{"remove_groups", {"daemon"}}}).status, 409);
+  EXPECT_EQ(share(alice, {{"add_groups", 7}}).status, 400);
+  ASSERT_EQ(share(0, {{"add_groups", {"daemon"}}}).status, 200);
+
+  his = hers;  // so that all questions are about this one
+  int looked = 0, refused = 0;
+  for (const auto& [method, target, body] : questions(hers)) {
+    Request request;
+    request.method = method;
+    request.path = target.substr(0, target.find('?'));
+    const bool looks = find_endpoint(request, false).audience == Audience::readers;
+    const Answer answer = ask(member, method, target, body);
+    if (looks && target.find("trials=9") == std::string::npos) {
+      EXPECT_NE(answer.status, 404) << target << answer.text;
+      EXPECT_NE(answer.status, 403) << target << answer.text;
+      ++looked;
+    } else if (!looks) {
+      EXPECT_EQ(answer.status, 403) << target << body << answer.text;
+      EXPECT_THAT(answer.text, HasSubstr("shared with you to look at"));
+      ++refused;
+    }
+    EXPECT_EQ(ask(bob, method, target, body).status, 404) << target;
+  }
+  EXPECT_GE(looked, 15);
+  EXPECT_GE(refused, 10);
+  const json listed = json::parse(ask(member, "GET", "/v1/sweeps").text).at("sweeps");
+  ASSERT_THAT(listed, SizeIs(1));
+  EXPECT_EQ(listed[0].at("id"), id);
+  const json sql{{"sql", "SELECT count(*) FROM trials"}};
+  EXPECT_EQ(json::parse(ask(member, "POST", "/v1/query", sql).text).at("rows"), json({{2}}));
+  // Weights are not shared by that.
+  const std::string with =
+      "name: x\nmethod: grid\nparameters:\n  optimizer.lr: {values: [0.1]}\n"
+      "train: {steps: 4, init_from: {trial: '" +
+      id + ".1'}}\n";
+  EXPECT_THAT(ask(member, "POST", "/v1/sweeps",
+                  {{"text", with}, {"file_name", "s.yaml"}, {"dry_run", true}, {"checked", true}})
+                  .text,
+              HasSubstr("there is no trial " + id + ".1"));
+
+  const json shown = json::parse(ask(alice, "GET", "/v1/sweeps/" + id).text);
+  EXPECT_EQ(shown.at("groups"), json({"daemon"}));
+  EXPECT_EQ(json::parse(share(alice, {{"remove_groups", {"daemon"}}}).text).at("groups"),
+            json::array());
+  EXPECT_EQ(ask(member, "GET", "/v1/sweeps/" + id).status, 404);
+}
+
+TEST_F(AccessTest, MembersShareAndItSurvivesARestart) {
+  constexpr uid_t member = 1;
+  std::int64_t own = 0;
+  running->there([&] { return own = submitted(member, "daemon"); });
+  const json body{{"id", std::to_string(own)}, {"add_groups", {"daemon", "daemon"}}};
+  const Answer answer = ask(member, "POST", "/v1/share", body);
+  ASSERT_EQ(answer.status, 200) << answer.text;
+  EXPECT_EQ(json::parse(answer.text).at("groups"), json({"daemon"}));
+  start();
+  EXPECT_EQ(running->there([&] { return running->controller().state().sweeps.at(own).groups; }),
+            std::vector<std::string>{"daemon"});
+  // A controller of one user shares nothing.
+  EXPECT_EQ(ask(0, "POST", "/v1/share", body).status, 409);
 }
 
 TEST_F(AccessTest, ANumberThatWentToSomebodyElseOwnsNothing) {
@@ -296,13 +374,13 @@ TEST_F(AccessTest, ASweepNeedsItsUsersWord) {
 
 TEST_F(AccessTest, AJobOfMoreNodesThanAUserMayHaveIsRefused) {
   world.cluster.words = {{"hers", {alice, "g1"}}};
-  running->there([&] { return running->config().policy.user_nodes = 2; });
+  running->there([&] { return running->config().policy.quotas.user.max_nodes = 2; });
   const Answer answer = ask(alice, "POST", "/v1/sweeps",
                             {{"text", sweep_text + std::string("resources: {nodes: 3}\n")},
                              {"file_name", "s.yaml"},
                              {"credential", "hers"}});
   EXPECT_EQ(answer.status, 400);
-  EXPECT_THAT(answer.text, HasSubstr("site.max_nodes_per_user"));
+  EXPECT_THAT(answer.text, HasSubstr("site.quotas.user.max_nodes"));
   EXPECT_THAT(world.cluster.words, SizeIs(1)) << "her word was used";
 }
 

@@ -217,7 +217,7 @@ TEST(Actions, UsersTakeTurns) {
 
 TEST(Actions, NodesOfOneUserAreLimited) {
   Policy policy;
-  policy.user_nodes = 3;
+  policy.quotas.user.max_nodes = 3;
   Facts facts;
   facts.now = 1000;
   Log log = two_users();
@@ -225,12 +225,100 @@ TEST(Actions, NodesOfOneUserAreLimited) {
   const Plan plan = actions(log.state, facts, policy);
   EXPECT_THAT(words(plan),
               ElementsAre("launch 3.1.1", "launch 3.2.1", "launch 1.2.1", "launch 3.3.1"));
-  EXPECT_EQ(plan.waiting.at({2, 0, 0}), "3 nodes of alice in flight (site.max_nodes_per_user = 3)");
+  EXPECT_EQ(plan.waiting.at({2, 0, 0}),
+            "3 nodes of alice in flight (site.quotas.user.max_nodes = 3)");
   // A trial that is wider than that waits, also alone.
   Log wide;
   wide.sweep("1", 1, 4);
   wide.state.sweeps.at(1).owner = Owner{1001, 1001, "alice", ""};
   EXPECT_THAT(next(wide, 1000, policy), ElementsAre());
+}
+
+TEST(Actions, NodesOfOneAccountAreLimited) {
+  Policy policy;
+  policy.quotas.account.max_nodes = 2;
+  policy.quotas.accounts["hep"].max_nodes = 3;
+  Log log = two_users();
+  // Alice's first sweep and bob's are of one account, alice's second of another.
+  for (const std::int64_t sweep : {1, 3})
+    log.state.sweeps.at(sweep).slurm.options["account"] = "hep";
+  log.state.sweeps.at(2).slurm.options["account"] = "bio";
+  Facts facts;
+  facts.now = 1000;
+  const Plan plan = actions(log.state, facts, policy);
+  EXPECT_THAT(words(plan), ElementsAre("launch 1.1.1", "launch 3.1.1", "launch 2.1.1",
+                                       "launch 3.2.1", "launch 2.2.1"));
+  EXPECT_EQ(plan.waiting.at({1, 0, 0}),
+            "3 nodes of account hep in flight (site.quotas.accounts.hep.max_nodes = 3)");
+  EXPECT_EQ(plan.waiting.at({2, 0, 0}),
+            "2 nodes of account bio in flight (site.quotas.account.max_nodes = 2)");
+}
+
+TEST(Actions, WhoHasUsedHisNodeHoursWaits) {
+  constexpr double day = 86400, hour = 3600;
+  Policy policy;
+  policy.quotas.user.node_hours = 1;
+  policy.quotas.days = 3;
+  Log log = two_users();
+  log.time = 10 * day;
+  log.running("1.1.1");
+  log.time += hour;
+  log("ended", "1.1.1", {{"cause", "finished"}, {"node_seconds", hour}});
+  log("trial_ended", "1.1", {{"state", "finished"}});
+  Facts facts;
+  facts.now = log.time;
+  const auto waits = [&](std::int64_t sweep) {  // because of node-hours
+    const Plan plan = actions(log.state, facts, policy);
+    const auto why = plan.waiting.find({sweep, 0, 0});
+    const bool quota =
+        why != plan.waiting.end() && why->second.find("node-hours") != std::string::npos;
+    return quota ? why->second : std::string();
+  };
+  const std::string spent =
+      "alice has used 1.0 node-hours in 3 days (site.quotas.user.node_hours = 1)";
+  EXPECT_EQ(waits(1), spent);
+  EXPECT_EQ(waits(2), spent) << "all her sweeps";
+  EXPECT_EQ(waits(3), "") << "bob";
+  facts.now = 12 * day + 23 * hour;  // the third day of it
+  EXPECT_EQ(waits(1), spent);
+  facts.now = 13 * day;
+  EXPECT_EQ(waits(1), "");
+  // Another quota of her own.
+  facts.now = log.time;
+  policy.quotas.users["alice"].node_hours = 2;
+  EXPECT_EQ(waits(1), "");
+  // What runs counts as far as it has come.
+  log.running("2.1.1");
+  facts.now = log.time + 2 * hour;
+  EXPECT_THAT(waits(1), HasSubstr("alice has used 3.0 node-hours"));
+  EXPECT_THAT(words(actions(log.state, facts, policy)),
+              testing::Not(testing::Contains("cancel 2.1.1")));
+}
+
+TEST(Actions, ARemovedSweepsNodeHoursStayUsed) {
+  Log log;
+  log.sweep("1", 1);
+  log.state.sweeps.at(1).owner = Owner{1001, 1001, "alice", ""};
+  log.state.sweeps.at(1).slurm.options["account"] = "hep";
+  log.running("1.1.1").ended("1.1.1", "finished");
+  log("trial_ended", "1.1", {{"state", "finished"}})("sweep_ended", "1", {{"state", "finished"}});
+  log("removing", "1")("removed", "1");
+  ASSERT_TRUE(log.state.sweeps.empty());
+  EXPECT_EQ(log.state.usage.users.at("alice").node_seconds(log.time, 1), 10);
+  EXPECT_EQ(log.state.usage.accounts.at("hep").node_seconds(log.time, 1), 10);
+}
+
+TEST(Usage, IsSpreadOverTheDays) {
+  constexpr double day = 86400;
+  Usage usage;
+  usage.add(1.5 * day, 3.5 * day, 400);  // half of the first, all of the second, half of the third
+  EXPECT_EQ(usage.node_seconds(3.6 * day, 1), 100);
+  EXPECT_EQ(usage.node_seconds(3.6 * day, 2), 300);
+  EXPECT_EQ(usage.node_seconds(3.6 * day, 3), 400);
+  EXPECT_EQ(usage.node_seconds(5 * day, 2), 0);
+  usage.add(3.6 * day, 3.6 * day, 7);  // an end that a clock has put before the start
+  usage.add(3.6 * day, 3.5 * day, 7);
+  EXPECT_EQ(usage.node_seconds(3.6 * day, 1), 114);
 }
 
 TEST(Actions, WithLittleRoomTheOneThatWaitedLongestIsNext) {

@@ -169,6 +169,38 @@ TEST(Config, DefaultsOfTheSlurmBlock) {
               HasSubstr("f:1: slurm.sbatch.nise: no option of sbatch"));
 }
 
+TEST(Config, QuotasOfUsersAndAccounts) {
+  Config config;
+  read_config(config,
+              "site:\n"
+              "  quotas:\n"
+              "    days: 7\n"
+              "    user: {max_nodes: 16, node_hours: 100.5}\n"
+              "    account: {node_hours: 1000}\n"
+              "    users: {alice: {max_nodes: 4}}\n"
+              "    accounts: {hep: {max_nodes: 64, node_hours: 0}}\n",
+              "f");
+  const Quotas& quotas = config.policy.quotas;
+  EXPECT_EQ(quotas.days, 7);
+  EXPECT_EQ(quota_of_user(quotas, "bob").quota.max_nodes, 16);
+  EXPECT_EQ(quota_of_user(quotas, "bob").quota.node_hours, 100.5);
+  EXPECT_EQ(quota_of_user(quotas, "bob").setting, "site.quotas.user");
+  EXPECT_EQ(quota_of_user(quotas, "alice").quota.max_nodes, 4);
+  EXPECT_EQ(quota_of_user(quotas, "alice").quota.node_hours, 0) << "instead, not beside";
+  EXPECT_EQ(quota_of_user(quotas, "alice").setting, "site.quotas.users.alice");
+  EXPECT_EQ(quota_of_account(quotas, "hep").name, "account hep");
+  EXPECT_EQ(quota_of_account(quotas, "hep").quota.max_nodes, 64);
+  EXPECT_EQ(quota_of_account(quotas, "bio").quota.node_hours, 1000);
+  for (const auto& [text, expected] : std::map<std::string, std::string>{
+           {"users: {alice: 4}", "alice: expected {max_nodes: N, node_hours: H}"},
+           {"users: {alice: {nodes: 4}}", "alice: 'nodes' is neither max_nodes nor node_hours"},
+           {"accounts: [hep]", "expected names, each with its quota"},
+           {"days: 0", "expected a number from 1 to 3660"},
+           {"user: {node_hours: -1}", "expected a number from 0 to"}})
+    EXPECT_THAT(mistakes_of([&] { read_config(config, "site: {quotas: {" + text + "}}", "f"); }),
+                HasSubstr(expected));
+}
+
 TEST(Config, EverySettingIsDescribed) {
   for (const auto& option : config_options())
     EXPECT_FALSE(option.doc.empty()) << option.name;

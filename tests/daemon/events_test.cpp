@@ -114,7 +114,7 @@ TEST(Events, EveryKindIsListedOnceWithItsFields) {
     EXPECT_TRUE(names.insert(kind.name).second) << kind.name;
     EXPECT_FALSE(kind.about.empty()) << kind.name;
   }
-  EXPECT_EQ(names.size(), 25u);
+  EXPECT_EQ(names.size(), 26u);
   EXPECT_THAT(event_kinds()[1].fields, ElementsAre("token", "push_secret", "folder", "backend",
                                                    "nodes", "ranks", "size", "size_reason"));
 }

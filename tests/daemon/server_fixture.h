@@ -60,6 +60,10 @@ class Running {
     boost::asio::post(life_.io, [&task] { task(); });
     return result.get();
   }
+  /// For users on other machines; gives the port.
+  unsigned short listen_network() {
+    return there([&] { return server_->listen_network("127.0.0.1:0"); });
+  }
   Controller& controller() { return *life_.controller; }
   Config& config() { return app_->config; }
   App& app() { return *app_; }

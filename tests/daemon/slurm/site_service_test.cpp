@@ -2,6 +2,7 @@
 // operator and an outsider who tries what he should not. Sweeps are submitted by the command.
 #include <netinet/in.h>
 
+#include "base/http_connection.h"
 #include "daemon/api/client.h"
 #include "tests/daemon/slurm/site_cluster.h"
 
@@ -22,6 +23,17 @@ struct Answer {
   std::string text;
 };
 
+unsigned short free_port() {
+  const Descriptor socket(::socket(AF_INET, SOCK_STREAM, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  bind(socket.get(), reinterpret_cast<sockaddr*>(&address), size);
+  getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &size);
+  return ntohs(address.sin_port);
+}
+
 class SiteService : public SiteCluster {
  protected:
   void SetUp() override {
@@ -37,7 +49,9 @@ class SiteService : public SiteCluster {
     test::write_file(home_ / "config.yaml",
                      "site:\n  operators: {groups: [slurmuser]}\n"
                      "  agent_socket: " +
-                         agent_->socket() + "\n  max_connections: 8\n  requests_per_second: 50\n" +
+                         agent_->socket() +
+                         "\n  max_connections: 8\n  requests_per_second: 50\n  listen: 127.0.0.1:" +
+                         std::to_string(port_) + "\n  munge_socket: " + munge_ + "\n" +
                          "runs: " + sweeps.string() +
                          "\nslurm: {poll_interval: 0.2, file_lag: 0, engine_program: " +
                          THALWEG_BIN_DIR "/thalweg-train}\ningest_interval: 0.1\n");
@@ -126,8 +140,38 @@ class SiteService : public SiteCluster {
                 {{"text", text}, {"file_name", "s.yaml"}, {"credential", word}});
   }
 
+  /// The command as on another machine: it knows the controller's address alone.
+  std::string from_elsewhere(uid_t user, std::vector<std::string> arguments) {
+    return test::as_user(user, [&] {
+      test::RunOptions options;
+      options.env = {{"THALWEG_HOME", "/nonexistent/home"},
+                     {"THALWEG_CONTROLLER", "127.0.0.1:" + std::to_string(port_)},
+                     {"THALWEG_MUNGE_SOCKET", munge_},
+                     {"HOME", "/nonexistent"}};
+      arguments.insert(arguments.begin(), THALWEG_BIN_DIR "/thalweg");
+      const auto ran = test::run(arguments, options);
+      return std::to_string(ran.code) + ": " + ran.out + ran.err;
+    });
+  }
+  /// A request by hand, with this credential: "200 {...}".
+  std::string by_hand(const std::string& method, const std::string& target,
+                      const std::string& credential, const std::string& body = {}) const {
+    HttpConnection connection({{}, "127.0.0.1", std::to_string(port_)}, 20);
+    connection.send(method, target, {{"Authorization", "MUNGE " + credential}}, body);
+    const HttpAnswer answer = connection.receive();
+    return std::to_string(answer.status) + " " + answer.body;
+  }
+  std::string request_credential(uid_t user, const std::string& method, const std::string& target,
+                                 std::optional<uid_t> reader = service_uid, int ttl_s = 60) {
+    return test::as_user(user, [&] {
+      return auth::munge_encode(auth::request_payload(method, target, auth::sha256("")),
+                                {munge_, ttl_s, reader});
+    });
+  }
+
   fs::path home_;
   pid_t process_ = -1;
+  unsigned short port_ = free_port();
 };
 
 TEST_F(SiteService, SweepsRunUnderTheirUsersNames) {
@@ -238,6 +282,54 @@ TEST_F(SiteService, WhatAnOutsiderTries) {
   EXPECT_THAT(log(), HasSubstr("handed in a credential of uid " + std::to_string(alice_uid)));
   EXPECT_THAT(log(), Not(HasSubstr("MUNGE:AwQ")));
   EXPECT_THAT(agent_->log(), HasSubstr("refused: "));
+}
+
+TEST_F(SiteService, CommandsComeFromOtherMachines) {
+  const std::string file = (folder_->path() / "sweep.yaml").string();
+  const std::string said = from_elsewhere(alice_uid, {"submit", file, "--json"});
+  const auto open = said.find('{');
+  ASSERT_NE(open, std::string::npos) << said;
+  const std::string hers = json::parse(said.substr(open)).at("id");
+  EXPECT_TRUE(finished(hers)) << log();
+  EXPECT_THAT(from_elsewhere(alice_uid, {"show", hers}), HasSubstr("finished"));
+  EXPECT_THAT(from_elsewhere(alice_uid, {"watch", hers}), HasSubstr("0: "));
+  EXPECT_THAT(from_elsewhere(alice_uid, {"logs", hers + ".1"}), HasSubstr("0: "));
+  EXPECT_THAT(from_elsewhere(alice_uid, {"daemon", "status"}), HasSubstr("running, process"));
+  EXPECT_THAT(from_elsewhere(bob_uid, {"show", hers}), HasSubstr("there is no sweep " + hers));
+  EXPECT_THAT(from_elsewhere(bob_uid, {"rm", hers, "--yes"}), HasSubstr("there is no sweep"));
+  EXPECT_THAT(from_elsewhere(mallory_uid, {"daemon", "stop"}), HasSubstr("for the operators"));
+
+  const std::string target = "/v1/sweeps/" + hers;
+  EXPECT_THAT(by_hand("GET", target, request_credential(alice_uid, "GET", target)),
+              testing::StartsWith("200"));
+  std::vector<std::pair<std::string, std::string>> tried;  // what, answer
+  const std::string once = request_credential(alice_uid, "GET", target);
+  by_hand("GET", target, once);
+  tried.emplace_back("replayed", by_hand("GET", target, once));
+  std::string forged = request_credential(mallory_uid, "GET", target);
+  forged[forged.size() / 2] = forged[forged.size() / 2] == 'A' ? 'B' : 'A';
+  tried.emplace_back("forged", by_hand("GET", target, forged));
+  tried.emplace_back("no credential at all", by_hand("GET", target, "MUNGE:x:"));
+  tried.emplace_back("another method",
+                     by_hand("DELETE", target, request_credential(alice_uid, "GET", target)));
+  tried.emplace_back("another target",
+                     by_hand("GET", "/v1/sweeps", request_credential(alice_uid, "GET", target)));
+  tried.emplace_back("another body", by_hand("POST", "/v1/cancel",
+                                             request_credential(alice_uid, "POST", "/v1/cancel"),
+                                             R"({"id":")" + hers + R"("})"));
+  tried.emplace_back("for anybody",
+                     by_hand("GET", target, request_credential(alice_uid, "GET", target, {})));
+  tried.emplace_back(
+      "for another service",
+      by_hand("GET", target, request_credential(alice_uid, "GET", target, agent_uid)));
+  tried.emplace_back(
+      "good for an hour",
+      by_hand("GET", target, request_credential(alice_uid, "GET", target, service_uid, 3600)));
+  tried.emplace_back("over a sweep",
+                     by_hand("GET", target, credential(alice_uid, sweep_text, service_uid)));
+  for (const auto& [what, answer] : tried)
+    EXPECT_THAT(answer, testing::StartsWith("401")) << what;
+  EXPECT_THAT(log(), HasSubstr("refused: a credential from 127.0.0.1"));
 }
 
 TEST_F(SiteService, NobodyTakesItFromTheOthers) {

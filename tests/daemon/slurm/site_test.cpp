@@ -129,6 +129,45 @@ class SilentController {
   int fd_ = -1;
 };
 
+/// As `scontrol token` makes it.
+std::string slurm_token(const std::string& user, const std::string& key) {
+  const json header{{"alg", "HS256"}, {"typ", "JWT"}};
+  const json claims{{"exp", ::time(nullptr) + 1800}, {"iat", ::time(nullptr)}, {"sun", user}};
+  const std::string said = auth::base64url(header.dump()) + "." + auth::base64url(claims.dump());
+  return said + "." + auth::base64url(auth::hmac_sha256(key, said));
+}
+
+TEST_F(SiteAgentTest, SlurmsTokensCountWhereTheSiteSaysSo) {
+  const std::string key(32, 'k');
+  const fs::path file = dir_.path() / "jwt_hs256.key";
+  test::write_file(file, key);
+  ASSERT_EQ(::chown(file.c_str(), agent_uid, agent_uid), 0);
+  fs::permissions(file, fs::perms(0400));
+  int nonce = 0;
+  const auto proof = [&](const std::string& user, const std::string& signed_by,
+                         const std::string& sweep = "sweep", uid_t reader = agent_uid) {
+    return auth::jwt_proof(slurm_token(user, signed_by), auth::sweep_payload(digest(sweep)), reader,
+                           ::time(nullptr), std::to_string(++nonce));
+  };
+  start_agent();
+  expect_refused(authorize(proof("alice", key)), "Slurm's tokens count for nothing here");
+  agent_.reset();
+  start_agent({"--jwt-key", file});
+  const std::string once = proof("alice", key);
+  const json answer = authorize(once);
+  ASSERT_TRUE(answer.value("ok", false)) << answer;
+  EXPECT_EQ(answer.at("uid"), alice_uid);
+  EXPECT_EQ(answer.at("user"), "alice");
+  expect_refused(authorize(once), "replayed");
+  expect_refused(authorize(proof("alice", std::string(32, 'x'))), "of this site");
+  expect_refused(authorize(proof("alice", key), "another sweep"), "something else");
+  expect_refused(authorize(proof("alice", key, "sweep", service_uid)), "not restricted");
+  expect_refused(authorize(proof("root", key)), "root");
+  // MUNGE counts as before.
+  EXPECT_TRUE(authorize(credential(alice_uid, "sweep")).value("ok", false));
+  EXPECT_THAT(agent_->log(), Not(HasSubstr(once)));
+}
+
 TEST_F(SiteAgentTest, AUsersOwnWordBecomesAGrant) {
   start_agent();
   const json answer = authorize(credential(alice_uid, "sweep"));
