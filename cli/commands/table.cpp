@@ -77,6 +77,13 @@ constexpr std::array table{
             "One frontier for each target of the sweep, from medians over the seeds.",
             "thalweg pareto 12\nthalweg pareto 12 13 --all --csv", make_pareto,
             "frontier tradeoff cost"},
+    Command{"rcp", "samples to the target against a reference's, by MLPerf's rules",
+            "Reference convergence points: whether groups of runs need no fewer samples than the "
+            "reference's runs could (the fastest and the slowest run left out, a one-sided t-test "
+            "at 5 %), so that what makes them faster is not that they train otherwise.",
+            "thalweg rcp 12 --by optimizer.name --reference lamb\n"
+            "thalweg rcp 12 13 --by sweep --reference 12",
+            make_rcp, "mlperf convergence reference"},
     Command{"profile", "score optimizers, or others, over several sweeps",
             "Each sweep is a workload with a target. The score is the area under the performance "
             "profile (Dolan and More; AlgoPerf): 1 is fastest everywhere, 0 never within 4 times "

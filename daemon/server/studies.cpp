@@ -1,6 +1,5 @@
-// GET /v1/batch, /v1/scaling, /v1/pareto, /v1/profile: statistics over one or several sweeps;
-// /v1/sweeps/{id}/importance: of one;
-// /v1/measurements: what predictions rest on.
+// GET /v1/batch, /v1/scaling, /v1/pareto, /v1/profile, /v1/rcp: statistics over one or several
+// sweeps; /v1/sweeps/{id}/importance: of one; /v1/measurements: what predictions rest on.
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -12,6 +11,7 @@
 #include "db/analysis/measurements.h"
 #include "db/analysis/pareto.h"
 #include "db/analysis/profile.h"
+#include "db/analysis/rcp.h"
 #include "db/analysis/scaling.h"
 
 namespace thalweg::daemon {
@@ -88,6 +88,18 @@ awaitable<Response> get_profile(App& app, const Request& request) {
   options.trapezoid = query_text(request, "compat") == "1";
   const auto study = [sweeps, options](db::ReadStore& store) {
     return db::analysis::study_profiles(store, sweeps, options);
+  };
+  co_return co_await answer(app, request, study);
+}
+
+awaitable<Response> get_rcp(App& app, const Request& request) {
+  const Sweeps sweeps = sweeps_of(app, request);
+  db::analysis::RcpOptions options;
+  options.by = query_names(request, "by");
+  options.reference = query_text(request, "reference");
+  options.steps = query_text(request, "unit") == "steps";
+  const auto study = [sweeps, options](db::ReadStore& store) {
+    return db::analysis::study_rcp(store, sweeps, options);
   };
   co_return co_await answer(app, request, study);
 }

@@ -11,6 +11,7 @@
 #include "db/analysis/measurements.h"
 #include "db/analysis/pareto.h"
 #include "db/analysis/profile.h"
+#include "db/analysis/rcp.h"
 #include "db/analysis/scaling.h"
 #include "tests/db/fixture.h"
 
@@ -234,13 +235,14 @@ class StudyTest : public StoreTest {
     double samples_per_s = 1000;
     double seconds = 100;  ///< to the target
     std::string growth = "none";
+    TrialPhase state = TrialPhase::finished;
   };
   /// `steps` 0: the target is never reached.
   void add(const Setting& setting, std::int64_t steps) {
     ++trials_;
     TrialRow trial = sample_trial(sweep_, trials_, static_cast<std::uint64_t>(trials_));
     trial.configuration = setting.configuration;
-    trial.state = TrialPhase::finished;
+    trial.state = setting.state;
     const std::string batch = std::to_string(static_cast<int>(setting.batch));
     trial.parameters = R"({"batch.global":)" + batch + R"(,"optimizer.name":")" +
                        setting.optimizer + R"(","resources.nodes":)" +
@@ -431,6 +433,124 @@ TEST_F(StudyTest, ParetoOfTimeAndNodes) {
   for (const ParetoRow& row : study.rows)
     if (row.frontier) frontier.push_back(row.node_seconds);
   EXPECT_THAT(frontier, ElementsAre(960, 500, 400));
+}
+
+// The examples of MLPerf's document on reference convergence points (mlcommons/policies, training
+// rules): epochs of ten reference runs, and the fewest that five runs may need.
+TEST(Rcp, ExamplesOfTheRules) {
+  const ConvergencePoint first = convergence_point({16, 14, 16, 17, 16, 16, 15, 16, 15, 16});
+  EXPECT_EQ(first.runs, 10);
+  EXPECT_EQ(first.mean, 15.75);
+  EXPECT_NEAR(first.sd, 0.433, 0.0005);
+  EXPECT_NEAR(fewest_allowed(first, 5), 15.21, 0.005);
+  ConvergencePoint second;
+  second.runs = 10;
+  second.mean = 20.75;
+  second.sd = 0.661;
+  EXPECT_NEAR(fewest_allowed(second, 5), 19.93, 0.005);
+}
+
+TEST(Rcp, LeavesOutOneThatDidNotGetThere) {
+  EXPECT_EQ(convergence_point({3, infinity, 1, 2}).mean, 2.5);
+  EXPECT_EQ(convergence_point({3, infinity, 1, infinity}).mean, infinity);
+  EXPECT_EQ(convergence_point({5, 1, 9}).mean, 5);
+  EXPECT_EQ(convergence_point({5, 1, 9}).sd, 0);
+  EXPECT_TRUE(std::isnan(convergence_point({5, 1}).mean));
+  EXPECT_TRUE(std::isnan(fewest_allowed(convergence_point({1, 2, 3}), 5)));
+  EXPECT_TRUE(std::isnan(fewest_allowed(convergence_point({1, 2, 3, 4}), 2)));
+  EXPECT_TRUE(std::isnan(fewest_allowed(convergence_point({1, infinity, infinity, 4}), 5)));
+}
+
+// How often groups drawn from one law are said to be too fast: leaving out the ends makes the
+// deviation smaller than the law's, so more often than 5 %. The shares are NumPy's of 40,000 draws;
+// four standard errors of 8000 draws are 0.013.
+TEST(Rcp, HowOftenEqualGroupsAreTooFast) {
+  std::mt19937_64 generator(1);
+  const auto share_of_too_fast = [&](int reference_runs, int runs, double shift) {
+    int found = 0;
+    constexpr int draws = 8000;
+    for (int draw = 0; draw < draws; ++draw) {
+      std::normal_distribution<double> law(100, 5), shifted(100 - shift, 5);
+      std::vector<double> reference, group;
+      for (int i = 0; i < reference_runs; ++i)
+        reference.push_back(law(generator));
+      for (int i = 0; i < runs; ++i)
+        group.push_back(shifted(generator));
+      const ConvergencePoint point = convergence_point(group);
+      found += point.mean < fewest_allowed(convergence_point(reference), point.runs) ? 1 : 0;
+    }
+    return static_cast<double>(found) / draws;
+  };
+  EXPECT_NEAR(share_of_too_fast(10, 5, 0), 0.092, 0.013);
+  EXPECT_NEAR(share_of_too_fast(20, 10, 0), 0.078, 0.013);
+  EXPECT_NEAR(share_of_too_fast(40, 20, 0), 0.069, 0.013);
+  EXPECT_GT(share_of_too_fast(20, 10, 10), 0.99) << "two deviations less";
+}
+
+TEST_F(StudyTest, RcpOfGroups) {
+  std::int64_t configuration = 0;
+  const auto runs = [&](const char* optimizer, const std::vector<std::int64_t>& steps) {
+    ++configuration;
+    for (const std::int64_t each : steps)
+      add({64, optimizer, configuration}, each);
+  };
+  runs("lamb", {160, 140, 160, 170, 160, 160, 150, 160, 150, 160});
+  runs("sgd", {155, 155, 155, 155, 155});
+  runs("quick", {120, 121, 122, 123, 124});
+  runs("slow", {300, 310, 320, 0, 330});
+  runs("lost", {300, 0, 0, 320, 330});
+  runs("few", {150, 150});
+  add({64, "sgd", 2, 1, 1000, 100, "none", TrialPhase::cancelled}, 0);  // tell nothing of sgd
+  add({64, "sgd", 2, 1, 1000, 100, "none", TrialPhase::cancelled}, 0);
+  RcpOptions options;
+  options.by = {"optimizer.name"};
+  options.reference = "lamb";
+  const RcpStudy study = study_rcp(store, {sweep_}, options);
+  EXPECT_EQ(study.unit, "samples");
+  std::map<std::string, RcpRow> rows;
+  for (const RcpRow& row : study.rows)
+    rows[row.group] = row;
+  EXPECT_EQ(study.rows.front().group, "lamb");
+  EXPECT_EQ(rows["lamb"].verdict, "reference");
+  EXPECT_EQ(rows["lamb"].mean, 157.5 * 64);
+  EXPECT_EQ(rows["sgd"].verdict, "passes");
+  EXPECT_DOUBLE_EQ(rows["sgd"].factor, 157.5 / 155);
+  EXPECT_NEAR(rows["sgd"].fewest, 152.1 * 64, 0.05 * 64);
+  EXPECT_EQ(rows["quick"].verdict, "too fast");
+  EXPECT_TRUE(std::isnan(rows["quick"].factor));
+  EXPECT_EQ(rows["slow"].verdict, "passes");
+  EXPECT_EQ(rows["slow"].factor, 1);
+  EXPECT_EQ(rows["slow"].mean, 320 * 64) << "the one that did not get there is the slowest";
+  EXPECT_EQ(rows["slow"].reached, 4);
+  EXPECT_EQ(rows["lost"].verdict, "did not converge");
+  EXPECT_EQ(rows["few"].verdict, "2 runs, 3 needed");
+  options.steps = true;
+  EXPECT_EQ(study_rcp(store, {sweep_}, options).rows.front().mean, 157.5);
+  options.reference = "adam";
+  EXPECT_THROW(study_rcp(store, {sweep_}, options), std::invalid_argument);
+  options.reference.clear();
+  EXPECT_EQ(study_rcp(store, {sweep_}, options).rows.size(), 6u);
+  options.by = {"no.such"};
+  EXPECT_THROW(study_rcp(store, {sweep_}, options), std::invalid_argument);
+  EXPECT_THROW(study_rcp(store, {99}, {}), std::invalid_argument);
+}
+
+TEST_F(StudyTest, RcpOfSweeps) {
+  for (const std::int64_t steps : {100, 110, 120, 130, 140})
+    add({64, "sgd", 1}, steps);
+  const std::int64_t first = sweep_;
+  sweep_ = add_sweep();
+  for (const std::int64_t steps : {100, 110, 120})
+    add({128, "sgd", 1}, steps);
+  RcpOptions options;
+  options.by = {"sweep"};
+  options.reference = std::to_string(first);
+  const RcpStudy study = study_rcp(store, {first, sweep_}, options);
+  ASSERT_EQ(study.rows.size(), 2u);
+  EXPECT_EQ(study.rows[1].mean, 110 * 128);
+  EXPECT_THAT(study.notes, testing::Contains(HasSubstr("twice as many")));
+  sweep_ = add_sweep(0.2);
+  EXPECT_THROW(study_rcp(store, {first, sweep_}, options), std::invalid_argument);
 }
 
 TEST_F(StudyTest, ProfileOverTwoSweeps) {

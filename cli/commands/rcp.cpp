@@ -1,0 +1,58 @@
+// thalweg rcp: samples to a target against a reference's, by MLPerf's rules.
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands/studies.h"
+#include "cli/commands/table.h"
+#include "cli/output/format.h"
+#include "cli/output/text.h"
+
+namespace thalweg::cli {
+namespace {
+
+struct Options : StudyOptions {
+  std::vector<std::string> by;
+  std::string reference;
+  bool steps = false;
+};
+
+/// What is not known, and what no run needed in the end.
+std::string number(std::optional<double> value) {
+  return value && std::isfinite(*value) ? format_number(value) : unknown_mark;
+}
+
+int rcp(Context& context, const Options& options) {
+  const Json answer = ask_study(context, options, "rcp",
+                                {{"by", join(options.by, ",")},
+                                 {"reference", options.reference},
+                                 {"unit", options.steps ? "steps" : ""}});
+  std::vector<StudyColumn> columns{{"group", join(texts_at(answer, "by"), ", ")},
+                                   {"runs", "runs", format_number, 1},
+                                   {"reached", "reached", format_number, 1},
+                                   {"mean", text_at(answer, "unit"), number},
+                                   {"sd", "sd", number}};
+  if (!options.reference.empty()) {
+    columns.push_back({"fewest", "fewest", number});
+    columns.push_back({"factor", "factor", number, 1});
+    columns.push_back({"verdict", "verdict"});
+  }
+  print_study(context, options, answer, study_table(list_at(answer, "rows"), columns));
+  return exit_ok;
+}
+
+}  // namespace
+
+Action make_rcp(Arguments& arguments) {
+  auto options = std::make_shared<Options>();
+  add_study_options(arguments, *options);
+  arguments
+      .option("--by", "A,B", options->by,
+              "what makes the groups (default: what varies; sweep, where nothing does)")
+      .completes = Completes::group;
+  arguments.option("--reference", "GROUP", options->reference,
+                   "the group that the others are judged by: its values, as they are printed");
+  arguments.flag("--steps", options->steps, "steps to the target instead of samples");
+  return [options](Context& context) { return rcp(context, *options); };
+}
+
+}  // namespace thalweg::cli
