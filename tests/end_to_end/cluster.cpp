@@ -70,6 +70,12 @@ void Cluster::down() {
   if (!slurm_conf_.empty()) command({"down"}, milliseconds(120000));
 }
 
+void Cluster::resume_drained() const {
+  std::istringstream drained(slurm({"sinfo", "-h", "-N", "-t", "drain", "-o", "%N"}).out);
+  for (std::string node; drained >> node;)
+    slurm({"scontrol", "update", "NodeName=" + node, "State=RESUME"});
+}
+
 std::vector<std::string> Cluster::job_names(const std::string& states) const {
   std::istringstream lines(slurm({"squeue", "-h", "-a", "-t", states, "-o", "%j"}).out);
   std::vector<std::string> names;

@@ -30,6 +30,10 @@ class Cluster {
   /// Names of jobs in these states ("all", or as squeue -t takes them), one entry a job.
   std::vector<std::string> job_names(const std::string& states) const;
 
+  /// What a person does where Slurm has drained nodes: after a slurmctld that was killed it may
+  /// give a job's number out again ("Duplicate jobid"), or not get rid of a step.
+  void resume_drained() const;
+
   /// The environment that the scripts and Slurm's programs are run with.
   RunOptions run_options(milliseconds deadline = milliseconds(60000)) const;
   std::map<std::string, std::string> env() const { return {{"SLURM_CONF", slurm_conf_}}; }

@@ -1,6 +1,9 @@
 #include "tests/end_to_end/crashes.h"
 
 #include <gtest/gtest.h>
+
+#include <chrono>
+
 namespace thalweg::test {
 
 const std::vector<std::string>& crash_points() {
@@ -15,7 +18,15 @@ const std::vector<std::string>& crash_points() {
 }
 
 void crash_through(SweepHome& home, const TinySweep& sweep, const std::string& backend,
-                   const std::function<void(std::size_t death)>& between) {
+                   const std::function<void(std::size_t death)>& between,
+                   const std::function<void()>& meanwhile) {
+  auto looked = std::chrono::steady_clock::now();
+  const auto look = [&] {
+    const auto now = std::chrono::steady_clock::now();
+    if (!meanwhile || now - looked < std::chrono::seconds(1)) return;
+    meanwhile();
+    looked = std::chrono::steady_clock::now();
+  };
   const std::string id = home.submit(sweep.text(), backend);
   ASSERT_FALSE(id.empty());
   ASSERT_EQ(home.thalweg({"daemon", "stop"}).code, 0);
@@ -24,8 +35,11 @@ void crash_through(SweepHome& home, const TinySweep& sweep, const std::string& b
     // It may die before it has answered, so the outcome of the start says nothing.
     home.thalweg({"daemon", "start"}, milliseconds(30000), {{"THALWEG_FAULT", point}});
     // Not asked through the client, which would start a dead one again.
-    ASSERT_TRUE(eventually([&] { return home.controller() == 0; }, milliseconds(60000)))
-        << "the controller never passed " << point;
+    const auto dead = [&] {
+      look();
+      return home.controller() == 0;
+    };
+    ASSERT_TRUE(eventually(dead, milliseconds(60000))) << "the controller never passed " << point;
     ++deaths;
     if (between) between(deaths);
   }

@@ -244,7 +244,11 @@ void Disturbed::expect_nothing_left(SweepHome& home, const std::set<std::string>
   put_right();
   if (HasFatalFailure()) return;
   const std::string id = home.submit(everywhere.text(), "slurm");
-  ASSERT_TRUE(home.wait_for_end(id, milliseconds(120000)))
+  const auto ended = [&] {
+    cluster_.resume_drained();
+    return home.wait_for_end(id, milliseconds(5000));
+  };
+  ASSERT_TRUE(eventually(ended, milliseconds(120000)))
       << cluster_.slurm({"sinfo", "-N", "-o", "%N %T %E"}).out << cluster_.slurm({"squeue"}).out;
   EXPECT_TRUE(eventually([&] { return home.engines().empty(); })) << "engines still run";
   for (int node = 1; node <= kNodes; ++node) {

@@ -87,8 +87,7 @@ TEST_F(SlurmSweep, ProgramsOfUsersMeetAndAreRecorded) {
   EXPECT_TRUE(odd["rows"].empty()) << odd["rows"].dump();
 }
 
-/// As own_program_test has them all on one machine: each program is killed once.
-/// All of them at once, each trial killed once.
+/// As own_program_test has them on one machine. All of them at once, each trial killed once.
 TEST_F(SlurmSweep, SweepFilesForWandbRunUnchanged) {
   SweepHome home(env());
   fs::copy(std::string(THALWEG_SOURCE_DIR) + "/tests/end_to_end/data/wandb", home.folder() / "w");
@@ -251,11 +250,12 @@ TEST_F(SlurmSweep, ControllerAndSlurmctldKilledLoseAndDoubleNothing) {
   TinySweep sweep = two_nodes();
   sweep.seeds = 12;
   sweep.extra = "limits: {max_nodes_in_flight: 4}\n";  // else all start at once
-  crash_through(home, sweep, "slurm", [](std::size_t death) {
+  const auto restart_slurm = [](std::size_t death) {
     if (death % 7 != 3) return;
     const Outcome restarted = cluster_.command({"restart-controller"}, milliseconds(90000));
     ASSERT_EQ(restarted.code, 0) << restarted.out << restarted.err;
-  });
+  };
+  crash_through(home, sweep, "slurm", restart_slurm, [] { cluster_.resume_drained(); });
   const auto names = cluster_.job_names("completed,running,failed");
   const std::multiset<std::string> ran(names.begin(), names.end());
   EXPECT_FALSE(ran.empty());
