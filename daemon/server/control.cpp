@@ -29,10 +29,6 @@ std::int64_t found(std::optional<std::int64_t> count, const jobspec::Id& id) {
   return *count;
 }
 
-}  // namespace
-
-namespace {
-
 /// What the asker has in flight and has used; limits of 0 are none.
 json quota_message(const App& app, const std::string& user) {
   const Quotas& quotas = app.config.policy.quotas;
