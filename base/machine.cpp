@@ -1,12 +1,14 @@
 // What the kernel says, read from uname and /proc.
 #include "base/machine.h"
 
+#include <fcntl.h>
 #include <sys/utsname.h>
 
 #include <chrono>
 #include <fstream>
-#include <iterator>
 #include <sstream>
+
+#include "base/file.h"
 
 namespace thalweg {
 
@@ -26,9 +28,20 @@ std::string boot_id() {
   return id;
 }
 
+std::string process_file(pid_t pid, const char* name) {
+  // Not by a stream: where the process ends between open and read, its buffer throws.
+  const std::string path = "/proc/" + std::to_string(pid) + "/" + name;
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string text;
+  char block[4096];
+  ssize_t count = 0;
+  while (file && (count = ::read(file.get(), block, sizeof block)) > 0)
+    text.append(block, static_cast<std::size_t>(count));
+  return count < 0 ? std::string() : text;
+}
+
 std::optional<ProcessStat> process_stat(pid_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::string text = process_file(pid, "stat");
   // The second field, the name, may hold spaces and parentheses: fields count from behind it.
   const auto name_end = text.rfind(')');
   if (name_end == std::string::npos) return {};

@@ -18,6 +18,9 @@ std::string host_name();
 /// Of the running kernel: another one after each boot. Empty where there is none.
 std::string boot_id();
 
+/// All of /proc/PID/`name`. Empty where there is no such process, or it ends meanwhile.
+std::string process_file(pid_t pid, const char* name);
+
 /// Of /proc/PID/stat.
 struct ProcessStat {
   pid_t session = 0;

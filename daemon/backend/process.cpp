@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
-#include <iterator>
 #include <system_error>
 
 #include "base/machine.h"
@@ -41,16 +39,14 @@ std::vector<pid_t> session_members(pid_t leader) {
 }
 
 bool carries(pid_t pid, const std::string& token, const fs::path& folder) {
-  const fs::path process = "/proc/" + std::to_string(pid);
   std::error_code error;
-  const fs::path works_in = fs::read_symlink(process / "cwd", error);
+  const fs::path works_in = fs::read_symlink("/proc/" + std::to_string(pid) + "/cwd", error);
   if (!error && !folder.empty()) {
     const auto [rest, unused] =
         std::mismatch(folder.begin(), folder.end(), works_in.begin(), works_in.end());
     if (rest == folder.end()) return true;
   }
-  std::ifstream in(process / "cmdline", std::ios::binary);
-  const std::string words{std::istreambuf_iterator<char>(in), {}};
+  const std::string words = process_file(pid, "cmdline");
   return (!token.empty() && words.find(token) != std::string::npos) ||
          (!folder.empty() && words.find(folder.string() + "/") != std::string::npos);
 }

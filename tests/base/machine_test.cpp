@@ -1,6 +1,7 @@
 #include "base/machine.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,6 +28,18 @@ TEST(Machine, AProcessThatEndedIsNone) {
   ASSERT_EQ(waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOWAIT), 0);
   EXPECT_FALSE(process_stat(pid)) << "nobody has waited for it";
   waitpid(pid, nullptr, 0);
+}
+
+TEST(Machine, AProcessThatEndsWhileItIsReadIsNone) {
+  const auto before = signal(SIGCHLD, SIG_IGN);  // the kernel waits for them itself
+  for (int i = 0; i < 500; ++i) {
+    const pid_t pid = fork();
+    if (pid == 0) _exit(0);
+    while (process_stat(pid)) {
+    }
+    EXPECT_EQ(thalweg::process_file(pid, "cmdline"), "");
+  }
+  signal(SIGCHLD, before);
 }
 
 TEST(Machine, NamesAreThere) {
