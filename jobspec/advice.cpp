@@ -7,6 +7,7 @@
 #include <set>
 
 #include "jobspec/check.h"
+#include "jobspec/combine.h"
 #include "jobspec/parse.h"
 #include "jobspec/synonyms.h"
 
@@ -55,9 +56,22 @@ void advise_axis(const Axis& axis, Parsing& parsing) {
                  rate_zero);
 }
 
+/// How many combinations of a grid the constraints leave.
+void advise_constraints(Parsing& parsing) {
+  constexpr double most = 1e6;  // counting more takes too long
+  Sweep all = parsing.sweep;
+  all.constraints.clear();
+  if (all.method != Method::grid || parsing.sweep.constraints.empty()) return;
+  const double count = count_kept(all, most);
+  if (count > most) return;
+  parsing.note(parsing.sweep.constraints.front().place, "constraint",
+               fmt::format("keeps {} of {} combinations", count_kept(parsing.sweep, most), count));
+}
+
 }  // namespace
 
 void advise(Parsing& parsing) {
+  if (parsing.diagnostics.empty()) advise_constraints(parsing);
   for (const Axis& axis : parsing.sweep.axes)
     advise_axis(axis, parsing);
   const Value* lr = parsing.sweep.train.find(rate);

@@ -1,5 +1,7 @@
 #include "jobspec/combine.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
@@ -13,6 +15,8 @@ namespace {
 
 /// Combinations that `when` leaves out cost time, too.
 constexpr double max_combinations = 1e7;
+/// Draws in a row that break a constraint, before a search is given up.
+constexpr std::int64_t most_refused = 10'000;
 
 bool same(const Value& a, const Value& b) {
   if (a.is_number() && b.is_number()) return a.as_double() == b.as_double();
@@ -76,6 +80,43 @@ class Conditions {
   std::vector<Rule> rules_;
 };
 
+/// `constraint`, with names looked up once.
+class Constraints {
+ public:
+  explicit Constraints(const Sweep& sweep) {
+    for (const Constraint& constraint : sweep.constraints) {
+      Rule rule{&constraint, {}, {}};
+      for (const std::string& name : constraint.names()) {
+        const std::size_t axis = axis_index(sweep, name);
+        if (axis < sweep.axes.size()) rule.varied.emplace_back(rule.values.size(), axis);
+        rule.values.push_back(sweep.train.find(name));
+      }
+      rules_.push_back(std::move(rule));
+    }
+  }
+
+  bool keep(const Combination& combination) {
+    return std::all_of(rules_.begin(), rules_.end(), [&](Rule& rule) {
+      for (const auto& [place, axis] : rule.varied)
+        rule.values[place] = combination[axis];
+      try {
+        return rule.constraint->holds(rule.values);
+      } catch (const std::invalid_argument& bad) {
+        throw BadConstraint(rule.constraint->place, rule.constraint->text() + ": " + bad.what(),
+                            "");
+      }
+    });
+  }
+
+ private:
+  struct Rule {
+    const Constraint* constraint;
+    std::vector<const Value*> values;
+    std::vector<std::pair<std::size_t, std::size_t>> varied;  ///< place in values, axis
+  };
+  std::vector<Rule> rules_;
+};
+
 using Groups = std::vector<std::vector<std::size_t>>;
 using Visit = std::function<bool(std::int64_t, const Combination&)>;
 
@@ -129,6 +170,7 @@ class Odometer {
 
 void visit_grid(const Sweep& sweep, const Visit& visit) {
   const Conditions conditions(sweep);
+  Constraints constraints(sweep);
   Odometer odometer(sweep, groups_of(sweep));
   if (odometer.empty()) return;
   Combination combination(sweep.axes.size());
@@ -136,8 +178,12 @@ void visit_grid(const Sweep& sweep, const Visit& visit) {
   do {
     odometer.put(combination);
     conditions.apply(combination);
-    if (!odometer.repeats(combination) && !visit(index++, combination)) return;
+    if (odometer.repeats(combination) || !constraints.keep(combination)) continue;
+    if (!visit(index++, combination)) return;
   } while (odometer.next());
+  if (index == 0)
+    throw BadConstraint(sweep.constraints.front().place, "found no combination that keeps it",
+                        "loosen it, or add values to parameters");
 }
 
 /// The groups with an axis of `each`.
@@ -154,6 +200,7 @@ Groups each_groups(const Sweep& sweep) {
 
 void visit_random(const Sweep& sweep, const Visit& visit) {
   const Conditions conditions(sweep);
+  Constraints constraints(sweep);
   // Axes of a group draw the same number, so they stay together.
   std::vector<std::uint64_t> streams(sweep.axes.size());
   for (const auto& group : groups_of(sweep)) {
@@ -164,21 +211,32 @@ void visit_random(const Sweep& sweep, const Visit& visit) {
   Odometer each(sweep, each_groups(sweep));
   std::vector<Value> values(sweep.axes.size());
   Combination combination(sweep.axes.size());
-  std::int64_t index = 0;
+  std::int64_t index = 0, kept = 0, refused = 0;
   const std::int64_t count = sweep.axes.empty() ? 1 : sweep.run_cap;
-  for (std::int64_t number = 0; number < count; ++number) {
+  for (std::int64_t number = 0; kept < count && refused < most_refused; ++number) {
     for (std::size_t i = 0; i < sweep.axes.size(); ++i) {
       const double u = uniform(sweep.seed, static_cast<std::uint64_t>(number), streams[i]);
       values[i] = sweep.axes[i].distribution->sample(u);
     }
+    bool any = false;
     do {
       for (std::size_t i = 0; i < sweep.axes.size(); ++i)
         combination[i] = &values[i];
       each.put(combination);
       conditions.apply(combination);
-      if (!each.repeats(combination) && !visit(index++, combination)) return;
+      if (each.repeats(combination) || !constraints.keep(combination)) continue;
+      any = true;
+      if (!visit(index++, combination)) return;
     } while (each.next());
+    kept += any ? 1 : 0;
+    refused = any ? 0 : refused + 1;
   }
+  if (kept < count)
+    throw BadConstraint(
+        sweep.constraints.front().place,
+        fmt::format("found {} draws in a row that break it, after {} of {} that keep it", refused,
+                    kept, count),
+        "loosen it, narrow parameters, or lower run_cap");
 }
 
 /// "optimizer.name: adamw, schedule.decay: cosine"
@@ -315,19 +373,30 @@ Resources resolve_resources(const Sweep& sweep, const Combination& combination) 
   return resources;
 }
 
-bool check_size(const Sweep& sweep, Diagnostics& diagnostics) {
+/// Combinations of a grid that keep the constraints, or a number above `most`.
+double count_kept(const Sweep& sweep, double most) {
+  double kept = 0;
+  for_each_combination(sweep, [&](std::int64_t, const Combination&) { return ++kept <= most; });
+  return kept;
+}
+
+bool check_size(const Sweep& sweep, Diagnostics& diagnostics) try {
   const bool grid = sweep.method == Method::grid;
   double combinations = grid || sweep.axes.empty() ? 1 : static_cast<double>(sweep.run_cap);
   for (const auto& group : grid ? groups_of(sweep) : each_groups(sweep)) {
     const auto values = sweep.axes[group.front()].distribution->grid();
     combinations *= values ? static_cast<double>(values->size()) : 1;
   }
+  const auto seeds = static_cast<double>(sweep.seeds.size());
+  const auto max_trials = static_cast<double>(sweep.limits.max_trials);
   double configurations = combinations;
   if (grid && sweep.run_cap > 0) {
     configurations = std::min(configurations, static_cast<double>(sweep.run_cap));
   }
-  const double trials = configurations * static_cast<double>(sweep.seeds.size());
-  const auto max_trials = static_cast<double>(sweep.limits.max_trials);
+  if (!sweep.constraints.empty() && combinations <= max_combinations &&
+      configurations * seeds > max_trials)
+    configurations = std::min(configurations, count_kept(sweep, max_trials / seeds));
+  const double trials = configurations * seeds;
   if (combinations <= max_combinations && trials <= max_trials) return true;
   const bool too_many_trials = trials > max_trials;
   diagnostics.add(sweep.axes.empty() ? Place{} : sweep.axes.front().place, "parameters",
@@ -339,13 +408,20 @@ bool check_size(const Sweep& sweep, Diagnostics& diagnostics) {
                   : too_many_trials ? "shorten the lists, or set run_cap"
                                     : "use method: random");
   return false;
+} catch (const BadConstraint& bad) {
+  complain(bad, diagnostics);
+  return false;
 }
 
 bool is_last(const Sweep& sweep, std::int64_t configurations) {
   return sweep.method == Method::grid && sweep.run_cap > 0 && configurations >= sweep.run_cap;
 }
 
-void check_configurations(const Sweep& sweep, const Schema& schema, Diagnostics& diagnostics) {
+void complain(const BadConstraint& bad, Diagnostics& diagnostics) {
+  diagnostics.add(bad.place, "constraint", bad.what(), bad.hint);
+}
+
+void check_configurations(const Sweep& sweep, const Schema& schema, Diagnostics& diagnostics) try {
   if (!check_size(sweep, diagnostics)) return;
   ConfigurationCheck check(sweep, schema, diagnostics);
   for_each_combination(sweep, [&](std::int64_t index, const Combination& combination) {
@@ -353,6 +429,8 @@ void check_configurations(const Sweep& sweep, const Schema& schema, Diagnostics&
     check.visit(combination);
     return true;
   });
+} catch (const BadConstraint& bad) {
+  complain(bad, diagnostics);
 }
 
 }  // namespace thalweg::jobspec

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -15,10 +16,19 @@ namespace thalweg::jobspec {
 /// One value per axis, nullptr where `when` leaves the axis out.
 using Combination = std::vector<const Value*>;
 
+/// A constraint that cannot be computed, or that too few combinations keep.
+struct BadConstraint : std::runtime_error {
+  BadConstraint(Place at, const std::string& message, std::string remedy)
+      : std::runtime_error(message), place(at), hint(std::move(remedy)) {}
+  Place place;
+  std::string hint;
+};
+
 /// Calls `visit(index, combination)` in expansion order until it returns false; duplicates
-/// included, combinations that differ only in an axis that is left out not. For a grid, run_cap is
-/// not looked at; a random sweep ends with it. Of `each`, every draw meets all values before the
-/// next draw, so that a larger run_cap keeps the first configurations.
+/// included, combinations that break a constraint, or differ only in an axis that is left out, not.
+/// For a grid, run_cap is not looked at; a random sweep ends with it, and draws again where all
+/// combinations of a draw break a constraint. Of `each`, every draw meets all values before the
+/// next draw, so that a larger run_cap keeps the first configurations. Throws BadConstraint.
 void for_each_combination(const Sweep& sweep,
                           const std::function<bool(std::int64_t, const Combination&)>& visit);
 
@@ -55,6 +65,12 @@ bool is_last(const Sweep& sweep, std::int64_t configurations);
 
 /// False, after a complaint, where there would be more trials than anyone can mean.
 bool check_size(const Sweep& sweep, Diagnostics& diagnostics);
+
+void complain(const BadConstraint& bad, Diagnostics& diagnostics);
+
+/// Combinations of a grid that keep the constraints; where there are more than `most`, a number
+/// above it. Throws BadConstraint.
+double count_kept(const Sweep& sweep, double most);
 
 /// check_size and ConfigurationCheck over the whole sweep.
 void check_configurations(const Sweep& sweep, const Schema& schema, Diagnostics& diagnostics);

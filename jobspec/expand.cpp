@@ -52,7 +52,7 @@ Expansion expand(const Sweep& sweep, const Schema& engine) {
   Expansion expansion;
   std::unordered_set<Hash128, TakeFirstWord> seen;
   std::int64_t configuration = 0;
-  for_each_combination(sweep, [&](std::int64_t, const Combination& combination) {
+  const auto take = [&](std::int64_t, const Combination& combination) {
     if (is_last(sweep, configuration)) return false;
     check.visit(combination);
     if (!diagnostics.empty()) return true;  // no more trials, but all the mistakes
@@ -74,7 +74,12 @@ Expansion expand(const Sweep& sweep, const Schema& engine) {
       expansion.trials.push_back(&seed == &sweep.seeds.back() ? std::move(trial) : trial);
     }
     return true;
-  });
+  };
+  try {
+    for_each_combination(sweep, take);
+  } catch (const BadConstraint& bad) {
+    complain(bad, diagnostics);
+  }
   diagnostics.throw_if_any();
   return expansion;
 }

@@ -315,6 +315,10 @@ const std::vector<FileKey>& file_keys() {
        R"({"anyOf": [{"type": "string"}, {"type": "array", "minItems": 1, "items": {"type": "string"}}]})",
        "random search: every draw meets every value of these: [a]"},
       {"", "when", R"({"type": "object"})", "conditions of parameters: {a: {b: [x, y]}}"},
+      {"", "constraint",
+       R"({"anyOf": [{"type": "string"}, {"type": "array", "minItems": 1, "items": {"type": "string"}}]})",
+       "combinations of which these conditions do not hold are left out: optimizer.lr * "
+       "batch.global <= 64"},
       {"", "env", R"({"type": "object", "additionalProperties": {"type": ["string", "null"]}})",
        "variables of the attempts' environment; null removes one"},
       {"", "bayes",

@@ -26,7 +26,6 @@ constexpr const char* ignored_keys[][2] = {
 
 /// Keys that would change which trials run: ignoring them would be wrong.
 constexpr const char* refused_keys[][2] = {
-    {"constraint", "zip and when are supported"},
     {"metrics", "one metric is supported"},
     {"scheduler", "method grid, random and bayes are supported"},
     {"job", "see program and command"},
@@ -294,7 +293,7 @@ Sweep parse_sweep(std::string_view text, const std::string& file_name, const Sch
   Sweep sweep;
   const bool own = runs_program(file);
   const Schema& schema = own ? open_schema() : engine;
-  Parsing parsing{schema, site, diagnostics, sweep, {}};
+  Parsing parsing{schema, site, diagnostics, sweep, {}, own};
   sweep.file = file_name;
   sweep.slurm = site.slurm;
   sweep.limits.max_trials = site.max_trials;
@@ -321,6 +320,7 @@ Sweep parse_sweep(std::string_view text, const std::string& file_name, const Sch
   if (const Value* value = top.take("zip")) parse_zip(*value, parsing);
   if (const Value* value = top.take("each")) parse_each(*value, parsing);
   if (const Value* value = top.take("when")) parse_when(*value, parsing);
+  if (const Value* value = top.take("constraint")) parse_constraint(*value, parsing);
   if (own) {
     parse_program(top, parsing);
   } else {

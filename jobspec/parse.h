@@ -19,6 +19,7 @@ struct Parsing {
   std::set<std::string>
       broken_axes;  ///< parameters with a complaint: missing in sweep.axes, but meant
 
+  bool own = false;             ///< a program of the user's own runs
   bool method_unknown = false;  ///< neither grid nor random is asked of the parameters then
 
   /// What the user should know, with its place.
@@ -34,10 +35,11 @@ void advise(Parsing& parsing);
 bool decimal_commas(const std::vector<Value>& values);
 /// Whether the file runs a program of the user's own: `program` or `command`, and no `train`.
 bool runs_program(const Value& file);
-/// `zip`, `each` and `when`, after the parameters.
+/// `zip`, `each`, `when` and `constraint`, after the parameters.
 void parse_zip(const Value& value, Parsing& parsing);
 void parse_each(const Value& value, Parsing& parsing);
 void parse_when(const Value& value, Parsing& parsing);
+void parse_constraint(const Value& value, Parsing& parsing);
 void parse_limits(const Value& value, Parsing& parsing);
 /// `slurm`; after the resources, which it must not contradict.
 void parse_slurm(const Value& value, Parsing& parsing);

@@ -1,4 +1,4 @@
-// `zip`, `each` and `when` of a sweep file: which values of the parameters meet.
+// `zip`, `each`, `when` and `constraint` of a sweep file: which values of the parameters meet.
 #include <algorithm>
 
 #include "jobspec/check.h"
@@ -97,6 +97,61 @@ void when_condition(const std::string& axis, const std::string& on, const Value&
   parsing.sweep.when.push_back(std::move(when));
 }
 
+/// Paths of the scalars of a tree: what a constraint can name beside parameters.
+void add_paths(const Value& tree, const std::string& under, std::vector<std::string>& paths) {
+  for (const auto& [key, value] : tree.as_map()) {
+    const std::string path = joined(under, key);
+    if (value.is_map())
+      add_paths(value, path, paths);
+    else
+      paths.push_back(path);
+  }
+}
+
+/// Whether a constraint can name it; complains where not.
+bool is_given(const std::string& name, const Value& value, Parsing& parsing) {
+  const Value* fixed = parsing.sweep.train.find(name);
+  if (find_axis(parsing.sweep, name) || parsing.broken_axes.count(name)) return true;
+  if (fixed && !fixed->is_map() && !fixed->is_list()) return true;
+  const Target target(parsing.schema, name);
+  const bool left_out = !parsing.own && target.known() && !fixed;
+  std::string hint = left_out ? "set train." + name : "";
+  if (!left_out) {
+    std::vector<std::string> names = axis_names(parsing.sweep);
+    add_paths(parsing.sweep.train, "", names);
+    hint = did_you_mean(name, names);
+    if (hint.empty()) hint = "a text stands in quotes: '" + name + "'";
+  }
+  parsing.diagnostics.add(
+      value.place, "constraint",
+      "found '" + name + "'" + (left_out ? ", which is left to its default" : "") +
+          ", expected a parameter or an option set in " + (parsing.own ? "config" : "train"),
+      hint);
+  return false;
+}
+
+void constraint(const Value& value, Parsing& parsing) {
+  const auto complain = [&](const std::string& message, const std::string& hint = "") {
+    parsing.diagnostics.add(value.place, "constraint", message, hint);
+  };
+  if (!value.is_string()) {
+    complain("found " + describe(value) + ", expected a condition over parameters",
+             "as optimizer.lr * batch.global <= 64");
+    return;
+  }
+  try {
+    Constraint condition(value.as_string());
+    condition.place = value.place;
+    if (condition.names().empty()) complain("found no parameter in it, expected one or more");
+    bool good = !condition.names().empty();
+    for (const std::string& name : condition.names())
+      good = is_given(name, value, parsing) && good;
+    if (good) parsing.sweep.constraints.push_back(std::move(condition));
+  } catch (const std::invalid_argument& bad) {
+    complain(value.as_string() + ": " + bad.what());
+  }
+}
+
 }  // namespace
 
 void parse_zip(const Value& value, Parsing& parsing) {
@@ -180,6 +235,19 @@ void parse_when(const Value& value, Parsing& parsing) {
       when_condition(axis, on, values, value.as_map(), parsing);
     }
   }
+}
+
+void parse_constraint(const Value& value, Parsing& parsing) {
+  if (!value.is_list()) {
+    constraint(value, parsing);
+    return;
+  }
+  for (const Value& item : value.as_list())
+    constraint(item, parsing);
+  if (value.as_list().empty())
+    parsing.diagnostics.add(value.place, "constraint",
+                            "found an empty list, expected at least one condition",
+                            "as [optimizer.lr * batch.global <= 64]");
 }
 
 }  // namespace thalweg::jobspec

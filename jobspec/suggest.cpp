@@ -170,7 +170,7 @@ std::vector<Candidate> ranked(const Sweep& sweep, const Space& space, const Gaus
   draws.seed =
       hash128(fmt::format("bayes {} {}", sweep.seed, configuration))[0] >> 1;  // a seed is an int64
   std::vector<Candidate> found;
-  for_each_combination(draws, [&](std::int64_t, const Combination& combination) {
+  const auto take = [&](std::int64_t, const Combination& combination) {
     Candidate candidate;
     for (const Value* value : combination)
       candidate.values.push_back(value ? std::optional(*value) : std::nullopt);
@@ -178,7 +178,12 @@ std::vector<Candidate> ranked(const Sweep& sweep, const Space& space, const Gaus
     candidate.improvement = expected_improvement(candidate.prediction, best);
     found.push_back(std::move(candidate));
     return true;
-  });
+  };
+  try {
+    for_each_combination(draws, take);
+  } catch (const BadConstraint&) {
+    // Those that were found have to do.
+  }
   std::stable_sort(found.begin(), found.end(), [](const Candidate& a, const Candidate& b) {
     return a.improvement > b.improvement;
   });

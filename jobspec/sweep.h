@@ -11,6 +11,7 @@
 
 #include "jobspec/axis.h"
 #include "jobspec/bayes.h"
+#include "jobspec/constraint.h"
 #include "jobspec/early_terminate.h"
 #include "jobspec/fwd.h"
 #include "jobspec/keep.h"
@@ -61,8 +62,9 @@ struct Sweep {
   std::vector<std::string>
       each;  ///< random: every draw of the other axes meets every value of these
   std::vector<When> when;
-  Value train = Map{};             ///< of a program of the user's own, its `config`
-  std::optional<Program> program;  ///< runs instead of the engine
+  std::vector<Constraint> constraints;  ///< combinations that break one do not run
+  Value train = Map{};                  ///< of a program of the user's own, its `config`
+  std::optional<Program> program;       ///< runs instead of the engine
   Resources resources;
   Limits limits;
   SlurmOptions slurm;
@@ -103,7 +105,7 @@ Sweep parse_sweep(std::string_view text, const std::string& file_name, const Sch
 /// Grid: axes in file order, the last one fastest; trials of a configuration stand together, in the
 /// order of `seeds`. Relative paths become absolute ones in sweep.directory; where that is empty
 /// they stay as they are. Throws InputError where a resolved value breaks the schema (an axis over
-/// optimizer names whose options clash).
+/// optimizer names whose options clash), or the constraints leave too few combinations.
 Expansion expand(const Sweep& sweep, const Schema& schema);
 
 /// ExpandedTrial::hash of this configuration.

@@ -67,6 +67,8 @@ const std::vector<KeySynonym>& key_synonyms() {
       {"", "resource hardware compute", "resources"},
       {"", "limit budget", "limits", "write limits: {node_hours: 100}"},
       {"", "condition conditions conditional onlyif", "when"},
+      {"", "constraints restrictions filter forbidden where require", "constraint",
+       "write constraint: optimizer.lr * batch.global <= 64, what holds for those that run"},
       {"", "linked together paired", "zip"},
       {"",
        "model data batch optimizer schedule loss augment eval checkpoint stop log noise kernels "

@@ -47,8 +47,8 @@ void check_kept(const std::string& before, const std::string& after, const std::
   // What was chosen by results is not what the file gives: only more of it can be wanted.
   if (const jobspec::Value* method = old.find("method");
       method && *method == jobspec::Value("bayes"))
-    keys.insert(keys.end(),
-                {"parameters", "train", "config", "seeds", "seed", "zip", "when", "bayes"});
+    keys.insert(keys.end(), {"parameters", "train", "config", "seeds", "seed", "zip", "when",
+                             "constraint", "bayes"});
   for (const std::string_view key : keys) {
     const jobspec::Value *was = old.find(key), *is = now.find(key);
     const bool same = (was == nullptr) == (is == nullptr) && (was == nullptr || *was == *is);

@@ -108,9 +108,10 @@ TEST(Elastic, SizesSurviveControllersThatAreKilled) {
     if (sweep.phase != SweepPhase::active) break;
     const auto before = life.controller->state().last_event;
     ASSERT_TRUE(life.run_until([&] { return life.controller->state().last_event > before; }));
-    for (const auto& [number, attempt] : sweep.live)
-      if (attempt.phase == AttemptPhase::running)
-        EXPECT_EQ(attempt.size, losses.free.at(static_cast<std::size_t>(attempt.id.attempt - 1)));
+    for (const auto& [number, attempt] : sweep.live) {
+      if (attempt.phase != AttemptPhase::running) continue;
+      EXPECT_EQ(attempt.size, losses.free.at(static_cast<std::size_t>(attempt.id.attempt - 1)));
+    }
   }
   World::Life life(losses.world);
   expect_sizes(*life.store, id);

@@ -159,6 +159,17 @@ TEST(Suggest, KeepsAwayFromWhatRunsAndFromWhatFailed) {
       0.05);
 }
 
+TEST(Suggest, ChoosesAmongWhatTheConstraintsLeave) {
+  const Sweep free = parse(space);
+  const auto best = suggest(free, Schema(), some_results(free), {}, 13)->trial.parameters;
+  const std::string bound = best.find("width")->to_text();
+  const Sweep sweep = parse(space + ("constraint: width < " + bound + "\n"));
+  for (int configuration = 13; configuration < 20; ++configuration) {
+    const auto chosen = suggest(sweep, Schema(), some_results(free), {}, configuration);
+    EXPECT_LT(chosen->trial.parameters.find("width")->as_int(), best.find("width")->as_int());
+  }
+}
+
 TEST(Suggest, NothingWithoutAResultAndARepetitionWhereNothingIsLeft) {
   Sweep sweep = parse(space);
   EXPECT_FALSE(suggest(sweep, Schema(), {}, {}, 1));

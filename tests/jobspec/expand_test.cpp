@@ -216,6 +216,61 @@ parameters:
   EXPECT_EQ(e.trials[5].train.find("optimizer.momentum"), nullptr);
 }
 
+TEST(Expand, ConstraintsLeaveCombinationsOut) {
+  const Expansion e = expand_text(R"(
+method: grid
+constraint: [optimizer.lr * batch.global <= 10, "batch.global % 64 == 0"]
+parameters:
+  optimizer.name: {value: sgd}
+  batch.global: {values: [64, 96, 128]}
+  optimizer.lr: {values: [0.01, 0.1, 0.2]}
+)");
+  EXPECT_THAT(texts(e, "batch.global"), ElementsAre("64", "64", "128"));
+  EXPECT_THAT(texts(e, "optimizer.lr"), ElementsAre("0.01", "0.1", "0.01"));
+}
+
+TEST(Expand, ConstraintsReplaceDraws) {
+  const std::string space = R"(
+parameters:
+  optimizer.lr: {min: 0.0, max: 1.0}
+  optimizer.name: {values: [sgd, adamw]}
+)";
+  const Expansion all = expand_text("method: random\nrun_cap: 40" + space);
+  const Expansion kept =
+      expand_text("method: random\nrun_cap: 12\nconstraint: optimizer.lr < 0.5" + space);
+  std::vector<std::string> small;
+  for (const ExpandedTrial& trial : all.trials)
+    if (trial.parameters.find("optimizer.lr")->as_double() < 0.5) small.push_back(trial.hash);
+  ASSERT_GE(small.size(), 12u);
+  ASSERT_EQ(kept.trials.size(), 12u) << "run_cap counts those that hold";
+  for (std::size_t i = 0; i < 12; ++i)
+    EXPECT_EQ(kept.trials[i].hash, small[i]) << "the same draws, less those that break it";
+
+  // Of a draw for each optimizer one may go and the other stay.
+  const Expansion each = expand_text(
+      "method: random\nrun_cap: 6\neach: optimizer.name\n"
+      "constraint: optimizer.lr < 0.5 or optimizer.name == 'sgd'" +
+      space);
+  const auto names = texts(each, "optimizer.name");
+  EXPECT_EQ(std::count(names.begin(), names.end(), "sgd"), 6);
+  EXPECT_LT(std::count(names.begin(), names.end(), "adamw"), 6);
+}
+
+TEST(Expand, AConstrainedGridMayBeLargerThanTheLimitOfTrials) {
+  std::string many;
+  for (int i = 0; i < 400; ++i)
+    many += (i ? ", " : "") + std::to_string(i / 1000.0);
+  const Expansion e = expand_text(
+      "method: grid\nconstraint: optimizer.lr == optimizer.weight_decay\n"
+      "parameters:\n  optimizer.name: {value: adamw}\n"
+      "  optimizer.lr: {values: [" +
+      many +
+      "]}\n"
+      "  optimizer.weight_decay: {values: [" +
+      many + "]}\n");
+  EXPECT_EQ(e.trials.size(), 400u);
+}
+
 TEST(Expand, EachMeetsTheSameDraws) {
   const std::string parameters = R"(
 parameters:

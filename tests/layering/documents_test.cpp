@@ -1,10 +1,12 @@
 // Documents stay true: links lead somewhere, the README shows its example word for word, paths that
-// CONTRIBUTING names exist, and words that were replaced by the field's own do not come back.
+// CONTRIBUTING names and tests that documents name exist, and words that were replaced by the
+// field's own do not come back.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <regex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -67,6 +69,27 @@ TEST(Documents, WhatContributingNamesExists) {
     EXPECT_TRUE(fs::exists(kRoot / name)) << name;
   }
   EXPECT_GT(seen, 25);
+}
+
+TEST(Documents, TestsThatAreNamedExist) {
+  std::set<std::string> tests;
+  const std::regex definition(R"re(TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\))re");
+  for (const fs::path& file : files_under({"tests"}, {".cpp"})) {
+    const std::string text = text_of(file);
+    for (std::sregex_iterator match(text.begin(), text.end(), definition), end; match != end;
+         ++match)
+      tests.insert((*match)[1].str() + "." + (*match)[2].str());
+  }
+  const std::regex name(R"re(`([A-Z]\w*\.[A-Z]\w+)`)re");
+  int seen = 0;
+  for (const char* document : {"daemon/security.md", "daemon/common-problems.md"}) {
+    const std::string text = text_of(kRoot / document);
+    for (std::sregex_iterator match(text.begin(), text.end(), name), end; match != end; ++match) {
+      ++seen;
+      EXPECT_TRUE(tests.count((*match)[1])) << document << ": there is no " << (*match)[1];
+    }
+  }
+  EXPECT_GT(seen, 80);
 }
 
 /// A word that was replaced, what is said now, and where it may stand all the same (parts of
