@@ -211,6 +211,64 @@ TEST(Examples, LaterGradientsNeedSmallerRates) {
     EXPECT_GT((accuracy[{lag, 0.02}] - accuracy[{lag, 0.1}]), 0.1) << "lag " << lag;
 }
 
+/// Goyal et al. 2017: a larger batch wants a larger rate, and that one a warm-up. At 32 times the
+/// batch LARC has to help as well.
+TEST(Examples, ALargerBatchWantsAScaledRateAndAWarmUp) {
+  SweepHome home;
+  fs::copy(kExamples, home.folder(), fs::copy_options::recursive);
+  const Outcome outcome = home.thalweg({"run", "warm-up.yaml"}, milliseconds(240000));
+  ASSERT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+  std::map<std::pair<int, std::string>, double> accuracy;  // by batch and recipe
+  const auto comparison = home.json({"compare", "1"});
+  for (const auto& row : comparison["rows"]) {
+    const auto& group = row["group"];
+    accuracy[{group["batch.global"].get<int>(), group["schedule.scaling"].get<std::string>() + " " +
+                                                    group["schedule.warmup"].get<std::string>() +
+                                                    " " +
+                                                    group["optimizer.larc"].get<std::string>()}] =
+        row["best"]["median"].get<double>();
+  }
+  ASSERT_EQ(accuracy.size(), 10u) << comparison.dump();
+  const auto at = [&](int batch, const char* recipe) { return accuracy.at({batch, recipe}); };
+  EXPECT_LT(at(512, "none none none"), at(512, "linear none none"));
+  EXPECT_LT(at(512, "none none none"), at(512, "sqrt none none"));
+  EXPECT_LT(at(512, "linear none none"), at(512, "linear linear none"));
+  EXPECT_LT(at(2048, "linear none none"), at(2048, "none none none")) << "too much of it";
+  EXPECT_LT(at(2048, "linear none none"), at(2048, "linear linear none"));
+  EXPECT_LT(at(2048, "linear linear none"), at(2048, "linear linear clip"));
+  EXPECT_LT(at(2048, "none none none"), at(2048, "sqrt none none"));
+  EXPECT_LT(at(2048, "sqrt none none"), at(2048, "linear linear clip"));
+}
+
+/// Maleki et al. 2020: with one worker's rate Adasum learns faster than the average of 16 and does
+/// not diverge as their sum does.
+TEST(Examples, AdasumNeedsNoOtherRate) {
+  SweepHome home;
+  fs::copy(kExamples, home.folder(), fs::copy_options::recursive);
+  const Outcome outcome = home.thalweg({"run", "adasum.yaml"}, milliseconds(300000));
+  ASSERT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+  std::map<std::pair<std::string, double>, double> accuracy;  // by reduction and rate
+  const auto comparison = home.json({"compare", "1"});
+  for (const auto& row : comparison["rows"]) {
+    const auto& group = row["group"];
+    const std::string scaling = group["schedule.scaling"], mode = group["sync.mode"];
+    accuracy[{mode == "adasum"      ? "adasum"
+              : scaling == "linear" ? "sum"
+                                    : "average",
+              group["optimizer.lr"].get<double>()}] = row["best"]["median"].get<double>();
+  }
+  ASSERT_EQ(accuracy.size(), 6u) << comparison.dump();
+  const auto at = [&](const char* reduction, double rate) {
+    return accuracy.at({reduction, rate});
+  };
+  EXPECT_LT(at("sum", 0.05), at("average", 0.02)) << "diverges";
+  EXPECT_LT(at("average", 0.02), at("average", 0.05));
+  EXPECT_LT(at("average", 0.02), at("sum", 0.02));
+  EXPECT_LT(at("average", 0.05), at("adasum", 0.02));
+  EXPECT_LT(at("sum", 0.02), at("adasum", 0.02));
+  EXPECT_LT(at("adasum", 0.02), at("adasum", 0.05));
+}
+
 /// Smith et al. 2017: a batch that grows does what a rate that falls by as much does, in fewer
 /// updates.
 TEST(Examples, AGrowingBatchTakesThePlaceOfAFallingRate) {
@@ -287,11 +345,14 @@ TEST(Examples, GetNoWarningButWhereTheyShowWhatIsWarnedOf) {
   RunOptions options;
   options.env = {{"THALWEG_HOME", home.path().string()}, {"THALWEG_GPU", "emulated"}};
   // Two are there to show what lag (on one rank, so that nothing else counts) and asynchronous
-  // workers do to momentum; 50,000 images are few for a ResNet.
+  // workers do to momentum, two what scaled rates do without a warm-up; 50,000 images are few for a
+  // ResNet.
   const std::map<std::string, std::set<std::string>> expected = {
+      {"adasum", {"warmup"}},
       {"asynchronous", {"asynchrony"}},
       {"gradient-lag", {"lag", "sync_mode"}},
-      {"gpu", {"dataset_size"}}};
+      {"gpu", {"dataset_size"}},
+      {"warm-up", {"rate_scaling", "warmup"}}};
   for (const auto& entry : fs::directory_iterator(kExamples)) {
     if (entry.path().extension() != ".yaml") continue;
     const Outcome outcome = run({"thalweg", "advise", "--json", entry.path().string()}, options);
