@@ -1,6 +1,6 @@
 // A sweep on a Slurm cluster while everything around it is killed, stopped and misled: every trial
 // must end rightly, no attempt may run beside its successor, curves must be those of an undisturbed
-// run, and nothing may stay behind.
+// run (where a mode is asynchronous: complete), and nothing may stay behind.
 //
 // THALWEG_DISTURB_SEED asks for other draws, THALWEG_DISTURB_COUNT says how many disturbances,
 // THALWEG_DISTURB_KIND keeps those kinds only whose name holds this text.
@@ -26,7 +26,8 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 constexpr int kNodes = 6;
-constexpr std::size_t kCount = 60;      ///< disturbances that really happened
+constexpr std::size_t kCount = 60;  ///< disturbances that really happened
+constexpr std::size_t kModesCount = 25;
 constexpr double kFencedWithin_s = 10;  ///< an attempt may run beside its successor for so long
 
 std::string setting(const char* name, const std::string& fallback) {
@@ -140,11 +141,11 @@ class Disturbed : public testing::Test {
   }
   void TearDown() override { cluster_.down(); }
 
-  static TinySweep sweep() {
+  /// Two nodes a trial, all nodes at work.
+  static TinySweep on_all_nodes() {
     TinySweep sweep;
     sweep.nodes = 2;
     sweep.ranks_per_node = 1;
-    sweep.seeds = 6;
     sweep.steps = 1500;
     sweep.extra =
         "limits: {max_nodes_in_flight: " + std::to_string(kNodes) + ", max_retries: 1000}\n";
@@ -167,8 +168,12 @@ class Disturbed : public testing::Test {
     return parsed.is_discarded() || parsed["state"] == "active";
   }
 
-  void disturb(SweepHome& home, std::mt19937& random, std::vector<std::string>& sweeps);
+  /// Disturbs sweeps of this text, one after the other, and looks how they ended.
+  void run(const TinySweep& sweep, std::size_t count);
+  void disturb(SweepHome& home, const std::string& text, std::size_t count, std::mt19937& random,
+               std::vector<std::string>& sweeps);
   void expect_right_ends(SweepHome& home, const std::string& id, const std::string& reference);
+  void expect_complete(SweepHome& home, const std::string& id, std::int64_t trial);
   void expect_nothing_left(SweepHome& home, const std::set<std::string>& folders_before);
 
   Cluster cluster_{"disturbed", {{"THALWEG_CLUSTER_SLURMD_TIMEOUT", "10"}}};
@@ -176,8 +181,8 @@ class Disturbed : public testing::Test {
   int by_people_ = 0, cancelled_ = 0;
 };
 
-void Disturbed::disturb(SweepHome& home, std::mt19937& random, std::vector<std::string>& sweeps) {
-  const std::size_t count = std::stoul(setting("THALWEG_DISTURB_COUNT", std::to_string(kCount)));
+void Disturbed::disturb(SweepHome& home, const std::string& text, std::size_t count,
+                        std::mt19937& random, std::vector<std::string>& sweeps) {
   Scene scene{cluster_, home, random};
   Deck deck(random);
   ASSERT_FALSE(deck.empty()) << "THALWEG_DISTURB_KIND fits no kind";
@@ -185,7 +190,7 @@ void Disturbed::disturb(SweepHome& home, std::mt19937& random, std::vector<std::
   while (done < count) {
     ASSERT_LT(tries++, 10 * count) << "too little could be disturbed";
     if (sweeps.empty() || !is_active(home, sweeps.back())) {
-      sweeps.push_back(home.submit(sweep().text(), "slurm"));
+      sweeps.push_back(home.submit(text, "slurm"));
       ASSERT_FALSE(sweeps.back().empty());
     }
     eventually([&] { return !home.engines().empty(); }, milliseconds(15000));
@@ -204,24 +209,29 @@ void Disturbed::disturb(SweepHome& home, std::mt19937& random, std::vector<std::
 
 void Disturbed::expect_right_ends(SweepHome& home, const std::string& id,
                                   const std::string& reference) {
-  std::set<std::int64_t> cancelled;
+  std::set<std::int64_t> not_compared;  // cancelled ones, and those whose curves depend on chance
   const auto shown = home.json({"show", id});
   const std::string prefix = id + ".";
   for (const auto& trial : shown["trials"]) {
+    const auto number = std::stoll(trial["id"].get<std::string>().substr(prefix.size()));
+    const std::string mode = trial["parameters"].value("sync.mode", "sync");
     if (trial["state"] == "cancelled") {
-      cancelled.insert(std::stoll(trial["id"].get<std::string>().substr(prefix.size())));
+      ++cancelled_;
+      not_compared.insert(number);
       continue;
     }
     EXPECT_EQ(trial["state"], "finished") << trial.dump(2);
+    if (mode != "async" && mode != "hybrid") continue;
+    expect_complete(home, id, number);
+    not_compared.insert(number);
   }
-  cancelled_ += static_cast<int>(cancelled.size());
   home.expect_record_is_the_journals(id);
   Curves wanted = home.curves(reference), found = home.curves(id);
-  const auto ended_early = [&](const auto& point) {
-    return cancelled.count(std::get<0>(point.first)) > 0;
+  const auto left_out = [&](const auto& point) {
+    return not_compared.count(std::get<0>(point.first)) > 0;
   };
-  std::erase_if(wanted, ended_early);
-  std::erase_if(found, ended_early);
+  std::erase_if(wanted, left_out);
+  std::erase_if(found, left_out);
   EXPECT_GT(wanted.size(), 100u);
   EXPECT_EQ(found.size(), wanted.size()) << "sweep " << id << ": points missing or added";
   for (const auto& [key, value] : wanted) {
@@ -232,6 +242,24 @@ void Disturbed::expect_right_ends(SweepHome& home, const std::string& id,
         << value;
     if (it == found.end() || it->second != value) break;  // one says enough
   }
+}
+
+/// Every step has been made, with finite losses, and the samples are those of as many steps.
+void Disturbed::expect_complete(SweepHome& home, const std::string& id, std::int64_t trial) {
+  const std::string which =
+      " FROM metrics WHERE sweep = " + id + " AND trial = " + std::to_string(trial);
+  const auto last = home.query("SELECT metric, step, value" + which +
+                               " AND metric IN ('val/loss', 'epoch') ORDER BY metric, step DESC");
+  ASSERT_FALSE(last["rows"].empty()) << trial;
+  const auto steps = static_cast<double>(on_all_nodes().steps);
+  std::map<std::string, std::pair<double, double>> ends;  // the first row of each is the last point
+  for (const auto& row : last["rows"]) {
+    ASSERT_TRUE(row[2].is_number()) << id << "." << trial << ": " << row.dump();
+    ends.try_emplace(row[0].get<std::string>(), row[1].get<double>(), row[2].get<double>());
+  }
+  EXPECT_EQ(ends["val/loss"].first, steps) << id << "." << trial;
+  EXPECT_EQ(ends["epoch"].first, steps) << id << "." << trial;
+  EXPECT_NEAR(ends["epoch"].second, steps / (55000 / 64), 1e-6) << id << "." << trial;
 }
 
 void Disturbed::expect_nothing_left(SweepHome& home, const std::set<std::string>& folders_before) {
@@ -265,7 +293,7 @@ void Disturbed::expect_nothing_left(SweepHome& home, const std::set<std::string>
   EXPECT_EQ(left, "") << "temporary folders";
 }
 
-TEST_F(Disturbed, EveryTrialEndsRightly) {
+void Disturbed::run(const TinySweep& sweep, std::size_t count) {
   const auto seed = static_cast<unsigned>(std::stoul(setting("THALWEG_DISTURB_SEED", "2")));
   std::cout << "THALWEG_DISTURB_SEED=" << seed << std::endl;
   std::mt19937 random(seed);
@@ -274,14 +302,15 @@ TEST_F(Disturbed, EveryTrialEndsRightly) {
   fs::create_directories(home.home());
   write_file(home.home() / "config.yaml",
              "retry_backoff: 0.5\nslurm: {poll_interval: 1, file_lag: 2}\n");
-  const std::string reference = home.submit(sweep().text(), "local");
+  const std::string reference = home.submit(sweep.text(), "local");
   ASSERT_TRUE(home.wait_for_end(reference, milliseconds(240000)));
   home.expect_nothing_lost_or_doubled(reference);
 
   std::vector<std::string> sweeps;
   {
     Watch watch(home);
-    disturb(home, random, sweeps);
+    disturb(home, sweep.text(), std::stoul(setting("THALWEG_DISTURB_COUNT", std::to_string(count))),
+            random, sweeps);
     if (HasFatalFailure()) return;
     for (const std::string& id : sweeps)
       ASSERT_TRUE(home.wait_for_end(id, milliseconds(300000)))
@@ -296,6 +325,20 @@ TEST_F(Disturbed, EveryTrialEndsRightly) {
     expect_right_ends(home, id, reference);
   EXPECT_LE(cancelled_, by_people_) << "nobody cancelled so many trials";
   expect_nothing_left(home, folders_before);
+}
+
+TEST_F(Disturbed, EveryTrialEndsRightly) {
+  TinySweep sweep = on_all_nodes();
+  sweep.seeds = 6;
+  run(sweep, kCount);
+}
+
+TEST_F(Disturbed, EverySyncModeEndsRightly) {
+  TinySweep sweep = on_all_nodes();
+  sweep.varied =
+      "  optimizer.name: {values: [momentum, adamw]}\n"
+      "  sync.mode: {values: [lag, local, async, hybrid, adasum]}\n";
+  run(sweep, kModesCount);
 }
 
 }  // namespace

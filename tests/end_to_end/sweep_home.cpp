@@ -189,8 +189,8 @@ std::string TinySweep::text() const {
          "seeds: " +
          std::to_string(seeds) +
          "\n"
-         "parameters:\n"
-         "  optimizer.name: {values: [momentum, adamw]}\n"
+         "parameters:\n" +
+         varied +
          "train:\n"
          "  model: {name: mlp, hidden: [32]}\n"
          "  data: {name: fashion-mnist}\n"
@@ -199,10 +199,9 @@ std::string TinySweep::text() const {
          std::to_string(steps) +
          "\n"
          "  log: {every: 5}\n"
-         "  checkpoint: {every: 10}\n"
-         "resources: {nodes: " +
-         std::to_string(nodes) + ", ranks_per_node: " + std::to_string(ranks_per_node) +
-         ", time: \"00:05:00\"}\n" + extra;
+         "  checkpoint: {every: 10}\n" +
+         train + "resources: {nodes: " + std::to_string(nodes) +
+         ", ranks_per_node: " + std::to_string(ranks_per_node) + ", time: \"00:05:00\"}\n" + extra;
 }
 
 }  // namespace thalweg::test

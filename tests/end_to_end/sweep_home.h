@@ -61,6 +61,8 @@ struct TinySweep {
   int ranks_per_node = 2;
   int steps = 60;
   int seeds = 1;
+  std::string varied = "  optimizer.name: {values: [momentum, adamw]}\n";
+  std::string train;  ///< further lines of `train`
   std::string extra;  ///< further top-level lines
   std::string text() const;
 };
