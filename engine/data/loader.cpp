@@ -18,6 +18,9 @@ std::size_t targets_of(const Dataset& dataset) {
   return static_cast<std::size_t>(dataset.form().targets);
 }
 
+/// Batches handed out whose samples can be told, on demand.
+constexpr std::int64_t kRemembered = 16;
+
 }  // namespace
 
 Loader::Loader(const Dataset& dataset, std::vector<std::uint32_t> training, const LoaderPlan& plan)
@@ -27,6 +30,7 @@ Loader::Loader(const Dataset& dataset, std::vector<std::uint32_t> training, cons
       sample_floats_(input_floats(dataset.form())),
       begun_(plan.first_step),
       taken_(plan.first_step) {
+  if (plan.shards > 0) plan_.end_step = plan.first_step;  // until somebody wants more
   steps_per_epoch_ = static_cast<std::int64_t>(training_.size() / plan.global_batch);
   if (steps_per_epoch_ < 1)
     throw std::invalid_argument("batch.global: " + std::to_string(plan.global_batch) +
@@ -86,23 +90,35 @@ const PreparedBatch& Loader::next() {
   if (taken_ >= plan_.end_step) throw std::logic_error("no batch after the last step");
   const std::int64_t step = taken_;
   ++taken_;  // frees the slot of a batch handed out before
+  while (!wanted_.empty() && wanted_.begin()->first + kRemembered < taken_)
+    wanted_.erase(wanted_.begin());
   changed_.notify_all();
   changed_.wait(lock, [&] { return slot(step).step == step || errors_.contains(step); });
   if (errors_.contains(step)) std::rethrow_exception(errors_.at(step));
   return slot(step);
 }
 
+void Loader::want(Shards shards) {
+  if (shards.size() * shard_samples() != plan_.positions)
+    throw std::logic_error("what is wanted is not a batch");
+  const std::lock_guard lock(mutex_);
+  wanted_.emplace(plan_.end_step++, std::move(shards));
+  changed_.notify_all();
+}
+
 /// Waits for a step whose slot is free; false where there is none any more.
-bool Loader::take_step(std::int64_t& step) {
+bool Loader::take_step(std::int64_t& step, Shards& shards) {
   std::unique_lock lock(mutex_);
+  const auto ended = [&] { return begun_ >= plan_.end_step; };
   // Slot step % slots was last used by step - slots, which must no longer be in the trainer's
   // hands: the last `kept` steps are.
   changed_.wait(lock, [&] {
-    return stop_ || begun_ >= plan_.end_step ||
-           begun_ - static_cast<std::int64_t>(slots_.size()) < taken_ - plan_.kept;
+    if (stop_ || ended()) return stop_ || plan_.shards == 0;
+    return begun_ - static_cast<std::int64_t>(slots_.size()) < taken_ - plan_.kept;
   });
-  if (stop_ || begun_ >= plan_.end_step) return false;
+  if (stop_ || ended()) return false;
   step = begun_++;
+  if (plan_.shards > 0) shards = wanted_.at(step);
   return true;
 }
 
@@ -112,10 +128,11 @@ void Loader::prepare() {
   if (plan_.mixer != nullptr) workspace.partner.resize(sample_floats_);
   workspace.partner_targets.resize(targets_of(dataset_));
   workspace.partner_labels.resize(labels_of(dataset_));
-  for (std::int64_t step = 0; take_step(step);) {
+  Shards shards;
+  for (std::int64_t step = 0; take_step(step, shards);) {
     std::exception_ptr error;
     try {
-      fill(slot(step), step, workspace);
+      fill(slot(step), step, shards, workspace);
     } catch (...) {
       error = std::current_exception();
     }
@@ -135,10 +152,12 @@ std::vector<std::uint32_t> Loader::order_in(std::int64_t epoch) const {
                      training_.size());
 }
 
-void Loader::order_of(std::int64_t epoch, Workspace& workspace) const {
-  if (epoch == workspace.epoch) return;
-  if (workspace.epoch < 0 || !plan_.shuffle_once) workspace.order = order_in(epoch);
-  workspace.epoch = epoch;
+const std::vector<std::uint32_t>& Loader::order_of(std::int64_t epoch, Workspace& workspace) const {
+  if (plan_.shuffle_once) epoch = 0;
+  const std::int64_t place = epoch % 2;
+  if (epoch != workspace.epochs[place]) workspace.orders[place] = order_in(epoch);
+  workspace.epochs[place] = epoch;
+  return workspace.orders[place];
 }
 
 Loader::Position Loader::position_of(std::int64_t step) const {
@@ -153,19 +172,36 @@ Loader::Position Loader::position_of(std::int64_t step) const {
           static_cast<std::size_t>(later % steps_per_epoch_ * batch)};
 }
 
+Loader::Position Loader::position_of_shard(std::int64_t n) const {
+  Position position = position_of(n / plan_.shards);
+  position.first += static_cast<std::size_t>(n % plan_.shards) * shard_samples();
+  return position;
+}
+
 std::vector<std::uint32_t> Loader::samples_of(std::int64_t step) const {
-  const auto [epoch, first] = position_of(step);
-  const std::vector<std::uint32_t> order = order_in(epoch);
   std::vector<std::uint32_t> samples;
-  for (std::size_t i = first; i < first + plan_.global_batch; ++i) {
-    samples.push_back(training_[order[i]]);
-    if (plan_.mixer == nullptr) continue;
-    const Blend blend = plan_.mixer->blend(plan_.seed, static_cast<std::uint32_t>(epoch), order[i],
-                                           training_.size());
-    if (blend.share > 0) samples.push_back(training_[blend.partner]);
+  if (plan_.shards == 0) {
+    add_samples(position_of(step), plan_.global_batch, samples);
+  } else {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [number, shards] : wanted_)
+      for (std::size_t i = 0; number < taken_ && i < shards.size(); ++i)
+        add_samples(position_of_shard(shards[i]), shard_samples(), samples);
   }
   std::sort(samples.begin(), samples.end());
   return samples;
+}
+
+void Loader::add_samples(const Position& at, std::size_t count,
+                         std::vector<std::uint32_t>& to) const {
+  const std::vector<std::uint32_t> order = order_in(at.epoch);
+  for (std::size_t i = at.first; i < at.first + count; ++i) {
+    to.push_back(training_[order[i]]);
+    if (plan_.mixer == nullptr) continue;
+    const Blend blend = plan_.mixer->blend(plan_.seed, static_cast<std::uint32_t>(at.epoch),
+                                           order[i], training_.size());
+    if (blend.share > 0) to.push_back(training_[blend.partner]);
+  }
 }
 
 /// Of the sample at `place` in the training list, augmented.
@@ -201,13 +237,20 @@ void Loader::copy_raw(std::uint64_t place, std::int64_t epoch, std::byte* inputs
   std::memcpy(change, &drawn, sizeof drawn);
 }
 
-void Loader::fill(PreparedBatch& batch, std::int64_t step, Workspace& workspace) const {
-  const Position at_step = position_of(step);
-  const std::int64_t epoch = at_step.epoch;
-  order_of(epoch, workspace);
-  const std::size_t first = at_step.first + plan_.first_position;
+void Loader::fill(PreparedBatch& batch, std::int64_t step, const Shards& shards,
+                  Workspace& workspace) const {
+  const std::size_t together = shards.empty() ? plan_.positions : shard_samples();
+  Position position;
   for (std::size_t i = 0; i < plan_.positions; ++i) {
-    const std::uint32_t place = workspace.order[first + i];
+    const std::size_t within = i % together;
+    if (within == 0 && shards.empty()) {
+      position = position_of(step);
+      position.first += plan_.first_position;
+    } else if (within == 0) {
+      position = position_of_shard(shards[i / together]);
+    }
+    const std::int64_t epoch = position.epoch;
+    const std::uint32_t place = order_of(epoch, workspace)[position.first + within];
     const auto at = [&](BatchLayout::Part part) {
       return batch.memory + plan_.form.layout.sample(part, i);
     };

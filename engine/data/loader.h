@@ -35,6 +35,9 @@ struct LoaderPlan {
   std::int64_t origin_step = 0, origin_epoch = 0, origin_place = 0;
   std::int64_t first_step = 0;  ///< steps [first_step, end_step) are prepared
   std::int64_t end_step = 0;
+  /// Above 0: nobody knows which samples the rank takes next before Loader::want() says it, by the
+  /// shard of a step's batch, which has so many. The two steps and first_position do not count.
+  int shards = 0;
   bool shuffle_once = false;             ///< every epoch has the first one's order
   const Augmenter* augmenter = nullptr;  ///< must outlive the loader; nullptr = samples as they are
   const Mixer* mixer = nullptr;          ///< the same; nullptr = each sample by itself
@@ -73,14 +76,20 @@ class Loader {
   /// Throws what the thread that prepares it threw, and std::logic_error after the last step.
   const PreparedBatch& next();
 
-  /// The samples of a step's global batch, with those that are blended in, ascending.
+  /// With LoaderPlan::shards: the batch after those that were wanted before is `shards`, in this
+  /// order: number s * LoaderPlan::shards + i is shard i of step s. As many as make a batch.
+  void want(std::vector<std::int64_t> shards);
+
+  /// The samples of a step's global batch, with those that are blended in, ascending. With
+  /// LoaderPlan::shards: of the batches that were handed out last.
   std::vector<std::uint32_t> samples_of(std::int64_t step) const;
 
  private:
   /// What a worker has for itself.
   struct Workspace {
-    std::int64_t epoch = -1;  ///< whose order it has
-    std::vector<std::uint32_t> order;
+    // Of two epochs: on demand batches of both come in turn.
+    std::int64_t epochs[2] = {-1, -1};  ///< whose orders it has
+    std::vector<std::uint32_t> orders[2];
     std::vector<float> original;  ///< a sample before its augmentation
     std::vector<float> partner;   ///< what is blended in
     std::vector<float> partner_targets;
@@ -88,11 +97,13 @@ class Loader {
     AnswerWorkspace answers;
   };
 
+  using Shards = std::vector<std::int64_t>;
   void prepare();
-  bool take_step(std::int64_t& step);
-  void fill(PreparedBatch& batch, std::int64_t step, Workspace& workspace) const;
+  bool take_step(std::int64_t& step, Shards& shards);
+  void fill(PreparedBatch& batch, std::int64_t step, const Shards& shards,
+            Workspace& workspace) const;
   std::vector<std::uint32_t> order_in(std::int64_t epoch) const;
-  void order_of(std::int64_t epoch, Workspace& workspace) const;
+  const std::vector<std::uint32_t>& order_of(std::int64_t epoch, Workspace& workspace) const;
   void place_slots();
   void copy_inputs(std::uint64_t place, std::int64_t epoch, Workspace& workspace, float* out) const;
   void copy_answers(std::uint64_t place, std::int64_t epoch, Workspace& workspace,
@@ -105,7 +116,12 @@ class Loader {
     std::int64_t epoch = 0;
     std::size_t first = 0;  ///< of its order
   };
-  Position position_of(std::int64_t step) const;  ///< of the global batch
+  Position position_of(std::int64_t step) const;     ///< of the global batch
+  Position position_of_shard(std::int64_t n) const;  ///< as want() names it
+  std::size_t shard_samples() const {
+    return plan_.global_batch / static_cast<std::size_t>(plan_.shards);
+  }
+  void add_samples(const Position& at, std::size_t count, std::vector<std::uint32_t>& to) const;
   PreparedBatch& slot(std::int64_t step) {
     return slots_[static_cast<std::size_t>(step) % slots_.size()];
   }
@@ -117,7 +133,7 @@ class Loader {
   std::size_t sample_floats_;
   std::int64_t steps_per_epoch_ = 0;
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Buffer> own_memory_;
   /// Step s lives in slot s % slots; its step says when it is there.
@@ -125,6 +141,7 @@ class Loader {
   std::int64_t begun_;  ///< steps below are prepared or under way
   std::int64_t taken_;  ///< steps below were handed out
   bool stop_ = false;
+  std::map<std::int64_t, Shards> wanted_;  ///< by step, those handed out last among them
   std::map<std::int64_t, std::exception_ptr> errors_;  ///< by step
   std::vector<std::thread> workers_;
 };

@@ -188,6 +188,40 @@ TEST(Loader, KeepsBatchesAsLongAsAskedFor) {
   }
 }
 
+// Shards of steps in any order, also of two epochs in one batch, are those of the whole batches.
+TEST(Loader, PreparesShardsOnDemand) {
+  const Numbers numbers(70);  // 4 steps an epoch
+  Loader whole(numbers, all(70), plan(16, 8));
+  std::vector<float> steps;
+  for (int step = 0; step < 8; ++step)
+    for (const float input : inputs_of(whole.next()))
+      steps.push_back(input);
+  LoaderPlan p = plan(16, 0);
+  p.shards = 4;
+  p.positions = 8;
+  p.workers = 2;
+  p.ahead = 2;
+  Loader loader(numbers, all(70), p);
+  EXPECT_THROW(loader.next(), std::logic_error) << "nothing is wanted";
+  EXPECT_THROW(loader.want({1}), std::logic_error) << "half a batch";
+  const std::vector<std::vector<std::int64_t>> wanted{{0, 1}, {15, 16}, {6, 3}, {31, 0}, {2, 30}};
+  for (const auto& shards : wanted)
+    loader.want(shards);
+  for (const auto& shards : wanted) {
+    std::vector<float> expected;
+    for (const std::int64_t shard : shards)
+      expected.insert(expected.end(), steps.begin() + 4 * shard, steps.begin() + 4 * shard + 4);
+    EXPECT_EQ(inputs_of(loader.next()), expected);
+  }
+  EXPECT_THROW(loader.next(), std::logic_error);
+  loader.want({7, 8});
+  loader.next();
+  const std::vector<std::uint32_t> told = loader.samples_of(0);
+  EXPECT_EQ(told.size(), 6 * 8u);
+  EXPECT_TRUE(
+      std::binary_search(told.begin(), told.end(), static_cast<std::uint32_t>(steps[8 * 4 + 1])));
+}
+
 TEST(Loader, ErrorsReachTheTrainerAfterTheGoodBatches) {
   Numbers numbers(40);
   const auto order = permutation(5, Stream::shuffle, 0, 40);
