@@ -91,6 +91,11 @@ void BucketReducer::hurry() {
   changed_.notify_all();
 }
 
+bool BucketReducer::is_done() {
+  const std::lock_guard lock(mutex_);
+  return error_ || !active_;
+}
+
 void BucketReducer::wait(std::size_t part) {
   std::unique_lock lock(mutex_);
   // With the last part done the thread must also have let go of the group.

@@ -67,6 +67,8 @@ class BucketReducer {
   void mark(std::size_t part);
   /// Backward has ended: the thread need no longer leave the processor to it.
   void hurry();
+  /// Whether wait() would return, or throw, at once for every part.
+  bool is_done();
   /// Until the sum of `part` is there. Rethrows what communication threw.
   void wait(std::size_t part);
 

@@ -11,6 +11,7 @@
 #include "engine/comm/reduction/reduce.h"
 #include "engine/nn/executor.h"
 #include "engine/sync/emulate.h"
+#include "engine/sync/vector_ops.h"
 
 namespace thalweg::engine {
 namespace {
@@ -87,7 +88,15 @@ void GradientPath::prepare() {
                                       nullptr, stretches_, options));
   for (Set& set : sets_)
     set_parts(set);
+  if (accumulates_) allocate_spare();
   prepared_ = true;
+}
+
+void GradientPath::allocate_spare() {
+  for (int shard = 0; shard < p_.sharding.mine(); ++shard) {
+    spare_.emplace_back(nullptr, p_.model.parameter_floats(), "gradients of a pass");
+    spare_.emplace_back(nullptr, flags_at(), "statistics and losses of a pass");
+  }
 }
 
 void GradientPath::plan(const std::vector<int>& ready_order) {
@@ -102,8 +111,12 @@ void GradientPath::plan(const std::vector<int>& ready_order) {
     std::iota(order_.begin(), order_.end(), 0);
 }
 
-std::size_t GradientPath::times_at() const {
+std::size_t GradientPath::passes_at() const {
   return flags_at() + (p_.model.touches_all() ? 0 : p_.model.parameters().size());
+}
+
+std::size_t GradientPath::times_at() const {
+  return passes_at() + (accumulates_ ? static_cast<std::size_t>(p_.group.size()) : 0);
 }
 
 std::size_t GradientPath::extra_count() const {
@@ -170,8 +183,9 @@ void GradientPath::rebuild() {
 void GradientPath::run(const StepInput& input, StepOutcome& outcome) {
   prepare();
   take_set();
-  held_ = under_way_ && sets_.size() > 1;
+  held_ = accumulates_ || (under_way_ && sets_.size() > 1);
   Set& set = computed();
+  set.passes = 1;
   set.step = input.context.step;
   set.told = last_;
   set.stop = input.stop;
@@ -195,6 +209,14 @@ void GradientPath::run(const StepInput& input, StepOutcome& outcome) {
   if (!held_ && !hold_) hurry();
 }
 
+void GradientPath::run_more(const StepInput& input, StepOutcome& outcome) {
+  const Stopwatch watch;
+  ++computed().passes;
+  p_.executors.run(p_.sharding.mine(),
+                   [&](int shard, Executor& executor) { add_pass(shard, executor, input); });
+  outcome.compute_ms += watch.ms();
+}
+
 void GradientPath::begin_sums() {
   summed_ = computed_;
   under_way_ = true;
@@ -206,6 +228,9 @@ void GradientPath::begin_sums() {
 
 void GradientPath::start_held() {
   if (!std::exchange(held_, false)) return;
+  if (accumulates_)
+    computed().work[0].extra[passes_at() + static_cast<std::size_t>(p_.group.rank())] =
+        static_cast<float>(computed().passes);
   begin_sums();
   const int shards = p_.sharding.mine();
   for (std::size_t part = 0; part < parts(); ++part) {
@@ -241,16 +266,27 @@ Shard GradientPath::micro_batch(std::size_t number, const StepInput& input) cons
   batch.round = p_.executors.round();
   batch.step = static_cast<std::uint32_t>(input.context.step);
   batch.first_sample = p_.sharding.first_sample(number);
+  if (input.shards != nullptr) {
+    const std::int64_t wanted = input.shards[batch.shard];
+    const std::size_t micro = number % static_cast<std::size_t>(p_.sharding.micro_batches);
+    batch.step = static_cast<std::uint32_t>(wanted / p_.sharding.shards);
+    batch.first_sample = static_cast<std::uint64_t>(wanted % p_.sharding.shards) *
+                             static_cast<std::uint64_t>(p_.sharding.shard_batch()) +
+                         micro * samples;
+  }
   return shard;
+}
+
+double GradientPath::pace_of(int shard, const StepInput& input) const {
+  if (p_.emulation == nullptr) return 1;
+  return pass_factor(*p_.emulation, p_.seed, p_.rank_to_emulate(), input.context.step,
+                     p_.sharding.first + shard);
 }
 
 void GradientPath::run_shard(int shard, Executor& executor, const StepInput& input) {
   ShardRunner& runner = *runners_[p_.executors.number_of(executor)];
   const int micro_batches = p_.sharding.micro_batches;
-  const Pace pace(p_.emulation == nullptr
-                      ? 1
-                      : pass_factor(*p_.emulation, p_.seed, p_.rank_to_emulate(),
-                                    input.context.step, p_.sharding.first + shard));
+  const Pace pace(pace_of(shard, input));
   ShardRunner::Task task;
   task.sums = computed().work[static_cast<std::size_t>(shard)];
   task.number = static_cast<std::size_t>(shard * micro_batches);
@@ -269,11 +305,23 @@ void GradientPath::run_shard(int shard, Executor& executor, const StepInput& inp
   extra[statistics() + extra_stop] = input.stop ? 1.0f : 0.0f;
   if (!p_.model.touches_all())
     std::copy(runner.touched().begin(), runner.touched().end(), extra + flags_at());
-  if (p_.group.size() > 1) {
-    std::fill(extra + times_at(), extra + extra_count(), 0.0f);
-    if (shard == 0) write_times();
-  }
+  std::fill(extra + passes_at(), extra + extra_count(), 0.0f);
+  if (p_.group.size() > 1 && shard == 0) write_times();
   if (!held_) computed().reducer->mark(buckets_.size());
+}
+
+void GradientPath::add_pass(int shard, Executor& executor, const StepInput& input) {
+  const Pace pace(pace_of(shard, input));
+  const auto number = static_cast<std::size_t>(shard);
+  ShardRunner::Task task;
+  task.sums = {spare_[2 * number].floats(), spare_[2 * number + 1].floats()};
+  task.number = number * static_cast<std::size_t>(p_.sharding.micro_batches);
+  task.batch = [this, &input](std::size_t micro) { return micro_batch(micro, input); };
+  runners_[p_.executors.number_of(executor)]->run(task);
+  const ShardSums& into = computed().work[number];
+  vectors::add(nullptr, into.gradient, task.sums.gradient, p_.model.parameter_floats());
+  vectors::add(nullptr, into.extra, task.sums.extra, statistics() + extra_stop);
+  pace.hold();
 }
 
 void GradientPath::note_ready(int parameter) {
@@ -306,11 +354,20 @@ void GradientPath::finish(StepOutcome& outcome) {
   const float* const extra = summed().work[0].extra;
   std::copy_n(extra + statistics(), told_.size(), told_.begin());
   hear_those_who_run_along();
-  p_.model.update_running(extra, p_.sharding.shards * p_.sharding.micro_batches,
-                          p_.replica.running.floats());
+  if (accumulates_) passes_.assign(extra + passes_at(), extra + times_at());
+  p_.model.update_running(extra, static_cast<int>(pieces()), p_.replica.running.floats());
   if (p_.group.size() > 1) read_times(outcome);
   if (!rebuilt_) rebuild();
   rebuilt_ = true;
+}
+
+/// Of which the summed statistics are.
+std::int64_t GradientPath::pieces() const {
+  if (!accumulates_) return p_.sharding.small_batches();
+  std::int64_t shards = 0;
+  for (std::size_t rank = 0; rank < passes_.size(); ++rank)
+    shards += std::int64_t{passes_[rank]} * (firsts_[rank + 1] - firsts_[rank]);
+  return shards * p_.sharding.micro_batches;
 }
 
 /// A wish to stop travels with a shard; who has none brings it by itself.

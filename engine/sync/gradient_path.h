@@ -38,14 +38,20 @@ class GradientPath {
   /// Before the first step: sums do not begin before hurry(), which the caller calls after run();
   /// until then the group is his, and while they run it is `wait`'s, in a thread of its own.
   void hold_sums(BucketReducer::Wait wait);
+  /// Before the first step: a rank may make several passes in a step, and its sums are always held.
+  void accumulate() { accumulates_ = true; }
   /// What needs all ranks before the first step: run() calls it where nobody has.
   void prepare();
   /// Forward and backward of this rank's shards. Sums start as soon as their buckets are full, or
   /// are held where those of the step before are not finished.
   void run(const StepInput& input, StepOutcome& outcome);
+  /// Another pass of the step that run() has begun: its gradients are added. With accumulate().
+  void run_more(const StepInput& input, StepOutcome& outcome);
   bool held() const { return held_; }
   /// Starts the sums that run() has held.
   void start_held();
+  /// Whether the sums under way are there: waiting for them takes no time.
+  bool is_summed() { return summed().reducer->is_done(); }
   /// Whether sums are under way that finish() has not ended.
   bool summing() const { return under_way_; }
   /// Nothing is computed any more meanwhile: sums under way may have the processor.
@@ -72,13 +78,16 @@ class GradientPath {
   void finish(StepOutcome& outcome);
   /// By Extra, of all shards; from finish() to finish().
   const float* summed_extras() const { return told_.data(); }
+  /// Passes of each rank in the step of the last finish(). With accumulate().
+  const std::vector<int>& passes() const { return passes_; }
 
  private:
   std::size_t statistics() const { return p_.model.statistics(); }
   // Behind `extras` each shard brings (where the model may leave parameters out) one flag for each
-  // parameter, then (where there are several ranks) how long each part took on each rank in the
-  // step before.
+  // parameter, then (with accumulate()) the passes of each rank, then (where there are several
+  // ranks) how long each part took on each rank in the step before.
   std::size_t flags_at() const { return statistics() + extras; }
+  std::size_t passes_at() const;
   std::size_t times_at() const;
   std::size_t extra_count() const;
   std::size_t parts() const { return buckets_.size() + 1; }
@@ -94,6 +103,7 @@ class GradientPath {
     std::unique_ptr<comm::Memory> gradients;  ///< of the local shards; peers may reach it
     std::vector<Buffer> extras;
     std::vector<ShardSums> work;  ///< one for each local shard; at least one, for the sums
+    int passes = 0;               ///< of this rank
     std::int64_t step = 0;
     bool measures = false;
     std::int64_t small_batch = 0;  ///< whose norm is taken: each in its turn
@@ -112,7 +122,11 @@ class GradientPath {
   void rebuild();
   std::unique_ptr<comm::Request> start(const GradientPart& part, std::int64_t step);
   void begin_sums();
+  void allocate_spare();
+  double pace_of(int shard, const StepInput& input) const;
   void run_shard(int shard, Executor& executor, const StepInput& input);
+  void add_pass(int shard, Executor& executor, const StepInput& input);
+  std::int64_t pieces() const;
   Shard micro_batch(std::size_t number, const StepInput& input) const;
   void note_ready(int parameter);
   bool computes(int rank) const {
@@ -136,6 +150,9 @@ class GradientPath {
   std::vector<std::unique_ptr<ShardRunner>> runners_;  ///< one for each executor
 
   std::unique_ptr<Rendezvous> meeting_;  ///< of the shards; null where they need none
+  bool accumulates_ = false;             ///< accumulate()
+  std::vector<FlatVector> spare_;  ///< a pass that is to be added: gradients and extras by turns
+  std::vector<int> passes_;        ///< passes()
   bool prepared_ = false;
   bool rebuilt_ = false;
   std::mutex mutex_;              ///< of the two below, in the first step

@@ -20,7 +20,8 @@ namespace {
 
 const jobspec::Table<SyncRow>& table() {
   static const jobspec::Table<SyncRow> rows(
-      "mode", {synchronous_row(), lag_row(), local_row(), async_row(), hybrid_row(), adasum_row()});
+      "mode", {synchronous_row(), lag_row(), local_row(), async_row(), hybrid_row(), abs_row(),
+               adasum_row()});
   return rows;
 }
 
@@ -134,6 +135,10 @@ std::unique_ptr<SyncMode> make_sync_mode(const jobspec::Value& options, const Sy
   require_sync(options, facts_of(parts));
   const SyncRow& row = row_of(options);
   return row.maker({options, row.options}, parts);
+}
+
+bool takes_on_demand(const jobspec::Value& options) {
+  return row_of(options).on_demand;
 }
 
 std::int64_t sync_vectors(const jobspec::Value& options, const Sharding& sharding) {

@@ -52,6 +52,13 @@ struct Arrival {
   std::int64_t staleness = 0;  ///< other updates since the worker's weights were sent
 };
 
+/// A round of the mode abs, whose gradients are summed.
+struct Round {
+  std::int64_t number = 0;
+  std::vector<int> passes;  ///< by rank
+  std::int64_t samples = 0;
+};
+
 /// What a mode joins. The references must outlive it.
 struct SyncParts {
   const Model& model;
@@ -71,6 +78,10 @@ struct SyncParts {
   int emulated_rank = -1;                ///< whose slowness counts; -1: the group's own rank
   /// Told of every update that a server makes, by its thread; null: nobody.
   std::function<void(const Arrival& arrival)> on_arrival{};
+  /// Told of every round; null: nobody.
+  std::function<void(const Round& round)> on_round{};
+  /// For a replay: how many passes this rank makes in a round. Null: as the options say.
+  std::function<int(std::int64_t round)> passes{};
 
   int rank_to_emulate() const { return emulated_rank < 0 ? group.rank() : emulated_rank; }
 };
@@ -93,9 +104,27 @@ struct SyncFacts {
   bool keeps_scalars = false;        ///< Optimizer::own or scalars
 };
 
+struct StepInput;
+
+/// Samples for a mode that does not know beforehand how many a step takes.
+class SampleSource {
+ public:
+  virtual ~SampleSource() = default;
+  /// After those that were wanted before: this rank wants these shards of global batches, as many
+  /// as it has; number s * Sharding::shards + i is shard i of the s-th global batch.
+  virtual void want(const std::vector<std::int64_t>& shards) = 0;
+  /// Puts the next of them into `input`, until it is called again. Waits for them.
+  virtual void next(StepInput& input) = 0;
+};
+
 /// This rank's part of the global batch, its shards side by side.
 struct StepInput {
   StepContext context;
+  /// Of a mode with SyncRow::on_demand, in place of the pointers to samples.
+  SampleSource* source = nullptr;
+  /// By local shard: which one it is, as SampleSource::want() numbers them; null: those of
+  /// Sharding, of the global batch of this step.
+  const std::int64_t* shards = nullptr;
   const float* inputs = nullptr;
   const std::int32_t* labels = nullptr;
   const float* targets = nullptr;
@@ -133,6 +162,8 @@ struct StepOutcome {
   double compute_ms = 0;  ///< forward and backward
   double wait_ms = 0;     ///< for sums after backward had ended
   double optimizer_ms = 0;
+  int passes = 0;            ///< of this rank, where that is not 1 in every step; else 0
+  std::int64_t samples = 0;  ///< of all ranks, where that is not the global batch; else 0
   /// Of the step before: the ranks tell each other with this step's sums. Nothing for the first
   /// step, and where there is one rank.
   std::optional<CommTimes> comm_before;
@@ -165,6 +196,11 @@ class SyncMode {
   /// What the mode has measured since it was asked last, by the metric's name. After meet();
   /// collective.
   virtual std::vector<std::pair<const char*, double>> measured() { return {}; }
+  /// Of a mode with SyncRow::on_demand: how many steps of the global batch make as many samples as
+  /// the first `step` steps have taken, for the last few; the same on every rank.
+  virtual double base_steps(std::int64_t step) { return static_cast<double>(step); }
+  /// Of such a mode, after a step: whether the trial's samples have all been taken.
+  virtual bool ends() { return false; }
   /// The weights to validate (Replica::evaluated), where the device wants them.
   virtual const float* evaluated() = 0;
   /// The weights that checkpoints hold, in the device's memory: the replica's, or their mean where
@@ -193,6 +229,9 @@ void require_sync(const jobspec::Value& options, const SyncFacts& facts);
 
 /// `options` is the `train.sync` tree. Throws as require_sync.
 std::unique_ptr<SyncMode> make_sync_mode(const jobspec::Value& options, const SyncParts& parts);
+
+/// SyncRow::on_demand of the mode that `options` names.
+bool takes_on_demand(const jobspec::Value& options);
 
 /// SyncRow::vectors of the mode that `options` names.
 std::int64_t sync_vectors(const jobspec::Value& options, const Sharding& sharding);
@@ -223,12 +262,14 @@ struct SyncRow {
   /// Flat vectors of the model's size that it holds beside one gradient for each local shard; null:
   /// none.
   std::int64_t (*vectors)(const SyncConfig& config, const Sharding& sharding) = nullptr;
+  bool on_demand = false;  ///< it asks for samples (StepInput::source)
 };
 SyncRow synchronous_row();
 SyncRow lag_row();
 SyncRow local_row();
 SyncRow async_row();
 SyncRow hybrid_row();
+SyncRow abs_row();
 SyncRow adasum_row();
 
 }  // namespace thalweg::engine

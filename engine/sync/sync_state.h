@@ -3,10 +3,11 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 namespace thalweg::engine {
 
-/// Numbers that go through checkpoints. One of the two spans is empty.
+/// Numbers that go through checkpoints: one of the spans, or a list.
 struct SyncState {
   /// What becomes of the ranks' numbers when a run goes on with another number of ranks.
   enum class Ranks {
@@ -21,6 +22,8 @@ struct SyncState {
   std::span<double> doubles{};
   /// Floats are laid out as the model's parameters, in its memory (perhaps a GPU's).
   bool model_layout = false;
+  /// Of any length, the same on every rank.
+  std::vector<double>* list = nullptr;
 };
 
 }  // namespace thalweg::engine

@@ -122,6 +122,7 @@ Attempt::Attempt(const AttemptInput& input, Record& the_record)
 void Attempt::load_data() {
   settings = factory.settings(in.trial.resources.gpus_per_node);
   emulation = factory.emulation();
+  on_demand = factory.takes_on_demand();
   if (emulation.any()) {
     record.emulated(emulation.name);
     record.note("warning", "emulated: " + emulation.label() + ": times are of no real machine");
@@ -143,9 +144,9 @@ void Attempt::load_data() {
   plan = make_plan(settings, samples.training.size());
   growth =
       BatchGrowth(factory.tree(), plan.length, static_cast<std::int64_t>(samples.training.size()));
-  if (growth.idle()) return;
+  if (growth.idle() && !on_demand) return;
   plan.eval.in_steps =
-      plan.checkpoint.in_steps = [this](std::int64_t at) { return growth.base_steps(at); };
+      plan.checkpoint.in_steps = [this](std::int64_t at) { return base_steps(at); };
 }
 
 /// `device: auto` may find other things on other machines.
@@ -292,10 +293,19 @@ bool Attempt::batch_grows() {
   return true;
 }
 
+double Attempt::base_steps(std::int64_t at) const {
+  return on_demand ? mode->base_steps(at) : growth.base_steps(at);
+}
+
+double Attempt::epochs() const {
+  if (!on_demand) return growth.epochs(step);
+  return base_steps(step) / static_cast<double>(plan.length.steps_per_epoch);
+}
+
 std::int64_t Attempt::schedule_step(std::int64_t at) const {
-  if (growth.idle()) return at;
+  if (growth.idle() && !on_demand) return at;
   // Three thirds of an epoch are the epoch, in spite of rounding.
-  return static_cast<std::int64_t>(std::floor(growth.base_steps(at) * (1 + 1e-13)));
+  return static_cast<std::int64_t>(std::floor(base_steps(at) * (1 + 1e-13)));
 }
 
 void Attempt::tell_start() {
@@ -357,6 +367,7 @@ LoaderPlan Attempt::loader_plan() {
   p.ahead = settings.prefetch;
   p.first_step = step;
   p.end_step = plan.end_step;
+  if (on_demand) p.shards = sharding.shards;
   const BatchGrowth::Start start = growth.start();
   p.origin_step = start.step;
   p.origin_epoch = start.epoch;

@@ -72,7 +72,9 @@ struct Attempt {
   void save_best();
   /// How many steps of batch.global make as much of the run: what schedules go by.
   std::int64_t schedule_step(std::int64_t at) const;
-  double epochs() const { return growth.epochs(step); }  ///< gone through
+  /// The same as a number that need not be whole.
+  double base_steps(std::int64_t at) const;
+  double epochs() const;  ///< gone through
   /// Asks after a step whether the batch grows; collective. The next step takes resize_batch().
   bool batch_grows();
   /// Makes what works on batches for those that `growth` says.
@@ -86,6 +88,7 @@ struct Attempt {
   Factory factory;
   Settings settings;
   Emulation emulation;
+  bool on_demand = false;  ///< the mode asks for samples: a step's are not known before
   std::unique_ptr<Dataset> dataset;
   std::unique_ptr<Augmenter> augmenter;
   std::unique_ptr<Mixer> mixer;

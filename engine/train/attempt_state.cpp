@@ -26,8 +26,9 @@ jobspec::Value identity_in_longer_run(const Checkpoint& checkpoint, const Factor
   RunLength shorter = length;
   shorter.total_steps = total->as_int();
   const auto then = factory.schedule(shorter), now = factory.schedule(length);
-  // Where the batch has grown the checkpoint is further in the schedule than its steps say.
-  const std::int64_t behind = checkpoint.growth.empty() ? checkpoint.step : shorter.total_steps;
+  // Where steps have had more than a batch the checkpoint is further in the schedule than they say.
+  const bool as_steps = checkpoint.growth.empty() && !factory.takes_on_demand();
+  const std::int64_t behind = as_steps ? checkpoint.step : shorter.total_steps;
   for (std::int64_t step = 0; step < behind; ++step) {
     const ScheduleValue was = then->at(step), is = now->at(step);
     if (was.lr != is.lr || was.momentum != is.momentum)

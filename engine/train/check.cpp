@@ -383,7 +383,8 @@ class Checker::Visit {
     facts.several_steps = report.length.total_steps > 1;
     facts.checkpoints = !make_plan(settings_, report.training).checkpoint.never();
     const std::string mode = config_.find("sync.mode")->to_text();
-    facts.stale = mode == "async" || mode == "hybrid";
+    facts.on_demand = factory_.takes_on_demand();
+    facts.stale = mode == "async" || mode == "hybrid" || facts.on_demand;
     facts.grows = !growth_.idle();
     const Value* const compress = config_.find("sync.compress");
     const std::string kind = compress == nullptr ? "none" : compress->to_text();

@@ -109,6 +109,10 @@ std::unique_ptr<SyncMode> Factory::sync_mode(const SyncParts& parts) const {
   return make_sync_mode(section("sync"), parts);
 }
 
+bool Factory::takes_on_demand() const {
+  return engine::takes_on_demand(section("sync"));
+}
+
 bool Factory::wants_autotune() const {
   return engine::wants_autotune(section("sync"));
 }

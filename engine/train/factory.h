@@ -68,6 +68,7 @@ class Factory {
   Emulation emulation() const { return read_emulation(section("emulate")); }
   std::int64_t sync_vectors(const Sharding& sharding) const;
   bool wants_autotune() const;
+  bool takes_on_demand() const;  ///< engine::takes_on_demand
   /// How many executors a rank with `shards` shards has: more would have nothing to do. A GPU
   /// computes one shard after another.
   static int executors(const Settings& with, bool joins_shards, int shards, int threads);

@@ -9,7 +9,8 @@ void Interval::add_time(double data_ms, double wall_ms) {
   wall_ms_ += wall_ms;
 }
 
-void Interval::add(const StepOutcome& outcome) {
+void Interval::add(const StepOutcome& outcome, int global_batch) {
+  samples_ += outcome.samples > 0 ? outcome.samples : global_batch;
   loss_sum_ += outcome.loss;
   ++steps_;
   ++timed_steps_;
@@ -24,10 +25,10 @@ void Interval::add(const StepOutcome& outcome) {
 }
 
 std::vector<MetricPoint> Interval::report(std::int64_t step, double lr, double epochs,
-                                          int global_batch, double flops_per_sample) {
+                                          double flops_per_sample) {
   const auto timed = static_cast<double>(timed_steps_);
   const auto measured = static_cast<double>(measured_steps_);
-  const double samples_per_s = 1000 * timed * global_batch / wall_ms_;
+  const double samples_per_s = 1000 * static_cast<double>(samples_) / wall_ms_;
   std::vector<MetricPoint> points{
       {metric::train_loss, step, loss_sum_ / static_cast<double>(steps_)},
       {metric::lr, step, lr},

@@ -26,6 +26,14 @@ bool grows(const RunFacts& facts) {
   return facts.grows;
 }
 
+bool counts_samples(const RunFacts& facts) {
+  return facts.grows || facts.on_demand;
+}
+
+bool on_demand(const RunFacts& facts) {
+  return facts.on_demand;
+}
+
 bool stale(const RunFacts& facts) {
   return facts.stale;
 }
@@ -39,7 +47,8 @@ bool energy(const RunFacts& facts) {
 }
 
 const std::vector<Row>& own_rows() {
-  constexpr const char* kServers = "sync.mode async or hybrid";
+  constexpr const char* kStale = "sync.mode async, hybrid or abs";
+  constexpr const char* kRounds = "sync.mode abs";
   constexpr const char* kGrowth = "batch_growth";
   constexpr const char* kRanks = "several ranks";
   constexpr const char* kNoise = "noise.every above 0, several shards";
@@ -91,14 +100,22 @@ const std::vector<Row>& own_rows() {
       {{metric::noise_trace, "variance of a sample's gradient", "", kNoise, false}, noise},
       {{metric::noise_squared_norm, "squared norm of the true gradient", "", kNoise, false}, noise},
       {{metric::batch_size, "samples in the next update", "samples", kGrowth, false}, grows},
-      {{metric::batch_samples, "samples trained on up to now", "samples", kGrowth, true}, grows},
+      {{metric::batch_samples, "samples trained on up to now", "samples",
+        "batch_growth, or sync.mode abs", true},
+       counts_samples},
       {{metric::staleness_mean,
         "updates that others made to weights between their being sent and their gradient's arrival",
-        "updates", kServers, false},
+        "updates", kStale, false},
        stale},
-      {{metric::staleness_p50, "median of the same", "updates", kServers, false}, stale},
-      {{metric::staleness_p99, "99th percentile of the same", "updates", kServers, false}, stale},
-      {{metric::staleness_max, "largest of the same", "updates", kServers, false}, stale},
+      {{metric::staleness_p50, "median of the same", "updates", kStale, false}, stale},
+      {{metric::staleness_p99, "99th percentile of the same", "updates", kStale, false}, stale},
+      {{metric::staleness_max, "largest of the same", "updates", kStale, false}, stale},
+      {{metric::round_size, "samples of all ranks in a round", "samples", kRounds, false},
+       on_demand},
+      {{metric::passes_min, "passes in a round of the rank that makes fewest", "", kRounds, false},
+       on_demand},
+      {{metric::passes_max, "passes in a round of the rank that makes most", "", kRounds, false},
+       on_demand},
   };
   return rows;
 }

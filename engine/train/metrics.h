@@ -35,7 +35,8 @@ struct RunFacts {
   bool checkpoints = true;
   bool energy = false;         ///< the machines have counters
   bool grows = false;          ///< batch_growth
-  bool stale = false;          ///< sync.mode async or hybrid
+  bool stale = false;          ///< sync.mode async, hybrid or abs
+  bool on_demand = false;      ///< sync.mode abs
   bool measures_noise = true;  ///< noise.every, several shards, and sums that are plain means
 };
 

@@ -28,6 +28,7 @@ void RankTimes::add(const StepOutcome& outcome) {
   own_.steps += 1;
   own_.compute_ms += outcome.compute_ms;
   own_.optimizer_ms += outcome.optimizer_ms;
+  own_.passes += outcome.passes;
   if (!outcome.comm_before) return;
   own_.measured += 1;
   own_.exposed_ms += outcome.comm_before->exposed_ms;
@@ -56,6 +57,7 @@ RankTimes::All RankTimes::gather(comm::Group& group, const Energy& energy) const
   add("comm_exposed_ms", &Sums::exposed_ms, &Sums::measured);
   add("skew_ms", &Sums::skew_ms, &Sums::measured);
   add("optimizer_ms", &Sums::optimizer_ms, &Sums::steps);
+  if (own_.passes > 0) add("passes", &Sums::passes, &Sums::steps);
 
   all.energy = {0, 0, 0, told.front().energy.slurm};
   std::set<std::string> machines;

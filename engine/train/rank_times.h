@@ -34,6 +34,7 @@ class RankTimes {
   struct Sums {
     double steps = 0, measured = 0;  ///< measured: of which communication's times are known
     double data_ms = 0, compute_ms = 0, optimizer_ms = 0, exposed_ms = 0, skew_ms = 0;
+    double passes = 0;  ///< StepOutcome::passes
   } own_;
 };
 

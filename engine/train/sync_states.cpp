@@ -57,6 +57,15 @@ std::vector<T> spread(const std::vector<std::vector<T>>& all, std::size_t count,
   return mine;
 }
 
+void spread_list(const std::vector<std::vector<double>>& all, std::vector<double>& list,
+                 comm::Group& group) {
+  if (group.rank() == 0) list = all.at(0);
+  std::uint64_t count = list.size();
+  group.broadcast(&count, sizeof count, 0);
+  list.resize(count);
+  group.broadcast(list.data(), count * sizeof(double), 0);
+}
+
 }  // namespace
 
 std::vector<CheckpointPart> collect_states(const std::vector<SyncState>& states, const Model& model,
@@ -66,7 +75,9 @@ std::vector<CheckpointPart> collect_states(const std::vector<SyncState>& states,
     const bool equal = state.ranks == SyncState::Ranks::equal;
     CheckpointPart part;
     part.name = state.name;
-    if (!state.doubles.empty())
+    if (state.list != nullptr)
+      part.doubles = {*state.list};
+    else if (!state.doubles.empty())
       part.doubles = collect<double>({state.doubles.begin(), state.doubles.end()}, equal, group);
     else
       part.floats = collect(plain_floats(state, model), equal, group);
@@ -79,6 +90,11 @@ void require_parts(const std::vector<CheckpointPart>& parts, const std::vector<S
                    const Model& model) {
   if (parts.size() != states.size()) throw std::invalid_argument("it holds no state of sync");
   for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (states[i].list != nullptr) {
+      if (parts[i].name != states[i].name || parts[i].doubles.size() != 1)
+        throw std::invalid_argument("its state of sync is not that of this mode");
+      continue;
+    }
     const std::size_t count = plain_count(states[i], model);
     const auto fits = [&](const auto& vectors) {
       return !vectors.empty() && std::all_of(vectors.begin(), vectors.end(),
@@ -96,6 +112,10 @@ void spread_states(const std::vector<CheckpointPart>& parts, const std::vector<S
   for (std::size_t i = 0; i < states.size(); ++i) {
     const SyncState& state = states[i];
     const CheckpointPart& part = group.rank() == 0 ? parts[i] : nothing;
+    if (state.list != nullptr) {
+      spread_list(part.doubles, *state.list, group);
+      continue;
+    }
     const std::size_t count = plain_count(state, model);
     if (!state.doubles.empty()) {
       const auto mine = spread(part.doubles, count, state.ranks, group);

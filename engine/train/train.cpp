@@ -13,12 +13,12 @@
 #include <string>
 #include <utility>
 
-#include "engine/device/layer.h"
 #include "engine/sync/replica_check.h"
 #include "engine/train/checkpoint_interval.h"
 #include "engine/train/claim.h"
 #include "engine/train/fence.h"
 #include "engine/train/metrics.h"
+#include "engine/train/step_samples.h"
 #include "engine/train/validation.h"
 
 namespace thalweg::engine {
@@ -34,14 +34,17 @@ std::string four_digits(double value) {
 }
 
 void report_interval(Attempt& a) {
-  std::vector<MetricPoint> points = a.interval.report(
-      a.step, a.learning_rate(a.step - 1), a.epochs(), a.sharding.global_batch, a.flops_per_sample);
+  std::vector<MetricPoint> points =
+      a.interval.report(a.step, a.learning_rate(a.step - 1), a.epochs(), a.flops_per_sample);
   if (!a.growth.idle()) {
     points.push_back({metric::batch_size, a.step,
                       static_cast<double>(a.settings.global_batch) * a.growth.multiple()});
     points.push_back(
         {metric::batch_samples, a.step, static_cast<double>(a.growth.samples(a.step))});
   }
+  if (a.on_demand)
+    points.push_back({metric::batch_samples, a.step,
+                      a.base_steps(a.step) * static_cast<double>(a.settings.global_batch)});
   const std::vector<MetricPoint> noise = a.noise.report(a.step);
   points.insert(points.end(), noise.begin(), noise.end());
   a.record.metrics(points);
@@ -153,14 +156,14 @@ bool diverges(const StepOutcome& step) {
   return !std::isfinite(step.loss) || !step.not_finite.empty();
 }
 
-Outcome diverged(Attempt& a, const StepOutcome& step, const Loader& loader) {
+Outcome diverged(Attempt& a, const StepOutcome& step, StepSamples& samples) {
   const std::int64_t number = step.step + 1;
   const std::string what = std::isfinite(step.loss)
                                ? "the gradient of " + step.not_finite + " was not finite"
                                : "the loss became " + jobspec::Value(step.loss).to_text();
   const std::string when = what + " at step " + std::to_string(number) + " (lr " +
                            jobspec::Value(a.learning_rate(number - 1)).to_text() + ")";
-  const std::string data = not_finite_in(*a.dataset, loader.samples_of(step.step));
+  const std::string data = not_finite_in(*a.dataset, samples.of(step.step));
   const std::string reason = "diverged: " + (data.empty() ? when : data + "; " + when);
   report_interval(a);
   a.record.note("warning", reason);
@@ -193,7 +196,7 @@ Outcome stopped_early(Attempt& a) {
 /// Returns whether some rank was asked to stop.
 bool take(Attempt& a, const StepOutcome& outcome) {
   if (!outcome.here) return false;
-  a.interval.add(outcome);
+  a.interval.add(outcome, a.sharding.global_batch);
   a.rank_times.add(outcome);
   if (outcome.noise) a.noise.add(*outcome.noise);
   return outcome.stop;
@@ -230,7 +233,8 @@ void save_in_time(Attempt& a, Due& checkpoints, CheckpointInterval& interval) {
 }  // namespace
 
 Outcome train(Attempt& a) {
-  if (a.plan.last(a.step)) return {ExitCode::finished, a.step, "all steps were done before"};
+  if (a.plan.last(a.step) || a.mode->ends())
+    return {ExitCode::finished, a.step, "all steps were done before"};
   if (a.stops()) return {ExitCode::finished, a.step, a.stop_rule.reason()};
   a.startup_s = process_seconds();
   if (a.step == 0 && !a.resumed && a.settings.eval_at_start) {
@@ -242,34 +246,17 @@ Outcome train(Attempt& a) {
   Due checkpoints(a.plan.checkpoint, a.step, process_seconds);
   CheckpointInterval interval(a.in.trial.node_failure_s, nodes_of(a.in.group));
   if (a.plan.checkpoint.automatic) checkpoints.set_seconds(interval.seconds());
-  std::optional<Loader> loader;
-  loader.emplace(*a.dataset, a.samples.training, a.loader_plan());
-  const SampleForm& form = a.dataset->form();
+  StepSamples samples(a);
 
   while (!a.plan.last(a.step)) {
     const Stopwatch whole;
-    const PreparedBatch& batch = loader->next();
-    const double data_ms = whole.ms();
-
-    StepInput input;
-    input.context = a.step_context();
-    if (a.batches) input.memory = batch.memory;
-    input.inputs = batch.inputs.data();
-    input.labels = batch.labels.data();
-    input.targets = batch.targets.data();
-    if (!batch.partner_shares.empty() && form.labels > 0) {
-      input.partner_labels = batch.partner_labels.data();
-      input.partner_shares = batch.partner_shares.data();
-    }
-    input.sample_floats = input_floats(form);
-    input.sample_labels = static_cast<std::size_t>(form.labels);
-    input.sample_targets = static_cast<std::size_t>(form.targets);
-    input.stop = a.in.stop.requested() || a.in.fenced();
-    StepOutcome outcome = a.mode->step(input);
+    StepOutcome outcome = a.mode->step(samples.input());
+    const double data_ms = samples.take_wait_ms();
     bool stopping = take(a, outcome);
-    if (diverges(outcome)) return diverged(a, outcome, *loader);
+    if (diverges(outcome)) return diverged(a, outcome, samples);
 
     ++a.step;
+    if (a.mode->ends()) a.plan.end_step = a.step;
     // Whoever reads the replica or reports this very step needs it done.
     const bool grows = a.batch_grows();
     const bool last = a.plan.last(a.step), logs = grows || a.plan.log_due(a.step);
@@ -279,12 +266,12 @@ Outcome train(Attempt& a) {
     if (stopping || logs || may_judge || may_save || compares) {
       if (StepOutcome settled = a.mode->settle(); settled.here) {
         stopping = take(a, settled) || stopping;
-        if (diverges(settled)) return diverged(a, settled, *loader);
+        if (diverges(settled)) return diverged(a, settled, samples);
         outcome = std::move(settled);
       }
     }
     if (stopping || may_judge || may_save || compares)
-      if (const StepOutcome met = a.mode->meet(); met.here) return diverged(a, met, *loader);
+      if (const StepOutcome met = a.mode->meet(); met.here) return diverged(a, met, samples);
     if (compares) compare_replicas(a);
     a.interval.add_time(data_ms, whole.ms());
     a.rank_times.add_data(data_ms);
@@ -304,7 +291,7 @@ Outcome train(Attempt& a) {
       a.save_best();
     if (!grows || last) continue;
     a.resize_batch();
-    loader.emplace(*a.dataset, a.samples.training, a.loader_plan());
+    samples.restart();
   }
   return {ExitCode::finished, a.step, ""};
 }

@@ -59,8 +59,9 @@ std::vector<Finding> advise_sync_mode(const Study& study) {
 
 std::vector<Finding> advise_lag(const Study& study) {
   return of_each(study, [&](const Configuration& c) -> std::optional<Finding> {
-    if (mode_of(c) != "lag") return std::nullopt;
-    const int lag = static_cast<int>(c.number("sync.lag"));
+    const bool in_rounds = mode_of(c) == "abs";
+    if (mode_of(c) != "lag" && !in_rounds) return std::nullopt;
+    const int lag = in_rounds ? 1 : static_cast<int>(c.number("sync.lag"));
     if (lag <= 0) return std::nullopt;
     const double share = stable_rate_share(lag);
     const double momentum = std::max(c.number("optimizer.momentum"), c.number("optimizer.beta1"));
@@ -72,6 +73,10 @@ std::vector<Finding> advise_lag(const Study& study) {
                        {"momentum that the delay brings", plain(implicit_momentum(lag + 1))}};
     finding.text = fmt::format(
         "a lag of {} leaves {:.2g} of the largest stable rate (SGD on a quadratic)", lag, share);
+    if (in_rounds)
+      finding.text +=
+          "; a round of mode abs has batch.global samples at least, and more where ranks are "
+          "unequal: the rate may be that of sync/round_size";
     constexpr double high = 0.9;
     if (momentum >= high) {
       finding.verdict = Verdict::warning;

@@ -464,6 +464,12 @@ TEST_F(AdviseTest, Lag) {
   EXPECT_EQ(verdict("lag"), Verdict::advice);
   set("sync.lag", 0);
   EXPECT_TRUE(found("lag").empty());
+  set("sync.mode", "abs");
+  EXPECT_EQ(verdict("lag"), Verdict::advice);
+  EXPECT_THAT(only("lag").text, HasSubstr("a lag of 1 leaves 0.5"));
+  EXPECT_THAT(only("lag").text, HasSubstr("sync/round_size"));
+  set("optimizer.momentum", 0.9);
+  EXPECT_EQ(verdict("lag"), Verdict::warning);
 }
 
 TEST_F(AdviseTest, Asynchrony) {

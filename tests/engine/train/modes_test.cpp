@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <thread>
 
@@ -154,6 +155,97 @@ TEST(HybridAttempt, ResumesOnOtherRanksInOtherGroups) {
   run_to_end(trial, second.path(), 3);
   EXPECT_THAT(test::read_file(second.path() / "journal.jsonl"),
               testing::AllOf(HasSubstr("sync/staleness_mean"), HasSubstr("sync/staleness_max")));
+}
+
+/// Leaves one checkpoint, of that step.
+void keep_only(const std::filesystem::path& folder, int step) {
+  for (const auto& entry : std::filesystem::directory_iterator(folder / "checkpoints"))
+    if (entry.path().filename() != checkpoint_name(step)) std::filesystem::remove(entry.path());
+}
+
+std::vector<double> find_metric(const std::filesystem::path& folder, const std::string& name) {
+  std::vector<double> values;
+  for (const Value& line : lines_of(read_journal(folder), "metrics"))
+    for (const Value& point : line.find("points")->as_list())
+      if (point.as_list()[0].as_string() == name) values.push_back(point.as_list()[2].as_double());
+  return values;
+}
+
+/// Without what the mode alone reports.
+std::vector<std::string> without_rounds(std::vector<std::string> points) {
+  std::erase_if(points, [](const std::string& point) {
+    return point.starts_with("sync/") || point.starts_with("batch/") || point.starts_with("noise/");
+  });
+  return points;
+}
+
+TEST(AbsAttempt, OnePassInEachRoundIsLagAlsoWhenItResumes) {
+  Trial trial = tiny_trial();
+  trial.train.set("sync", Map{{"mode", "lag"}, {"cooldown_steps", 1}});
+  trial.train.set("checkpoint", Map{{"every", 8}, {"keep", 100}});
+  const test::TempDir whole;
+  run_to_end(trial, whole.path(), 1);
+  const auto expected = without_rounds(curve({whole.path()}));
+  trial.train.set("sync", Map{{"mode", "abs"}, {"passes", 1}});
+  for (const int step : {8, 32, 56}) {
+    const test::TempDir first, second;
+    trial.resume.clear();
+    run_to_end(trial, first.path(), 2);
+    EXPECT_EQ(without_rounds(curve({first.path()})), expected);
+    keep_only(first.path(), step);
+    trial.resume = {first.path() / "checkpoints"};
+    run_to_end(trial, second.path(), 3);
+    EXPECT_EQ(without_rounds(curve({first.path(), second.path()})), expected) << step;
+  }
+}
+
+// Rounds of three global batches: a third of the steps, as many samples; on other ranks as well.
+TEST(AbsAttempt, ResumesBitwiseWhereRoundsAreKnown) {
+  Trial trial = tiny_trial();
+  trial.train.set("sync", Map{{"mode", "abs"}, {"passes", 3}});
+  trial.train.set("checkpoint", Map{{"every", 4}, {"keep", 100}});
+  const test::TempDir whole;
+  run_to_end(trial, whole.path(), 1);
+  const auto expected = without_rounds(curve({whole.path()}));
+  EXPECT_EQ(find_metric(whole.path(), "epoch").back(), 3);
+  for (const int step : {4, 12}) {
+    const test::TempDir first, second;
+    trial.resume.clear();
+    run_to_end(trial, first.path(), 3);
+    keep_only(first.path(), step);
+    trial.resume = {first.path() / "checkpoints"};
+    run_to_end(trial, second.path(), 2);
+    EXPECT_EQ(without_rounds(curve({first.path(), second.path()})), expected) << step;
+  }
+}
+
+// As many passes as fit: no two runs need be alike, but all take the trial's samples, each once.
+TEST(AbsAttempt, TakesTheTrialsSamplesOnUnequalRanks) {
+  Trial trial = tiny_trial();
+  trial.train.set("sync", Map{{"mode", "abs"}});
+  trial.train.set("epochs", 8);
+  trial.train.set("emulate", Map{{"pause_every", 1}, {"pause_ms", 2}, {"pauses", List{1, 0, 0}}});
+  trial.train.set("checkpoint", Map{{"every", 4}, {"keep", 100}});
+  const test::TempDir first, second;
+  run_to_end(trial, first.path(), 3);
+  const std::vector<double> samples = find_metric(first.path(), "batch/samples");
+  const double wanted = 8 * 20 * 24;  // epochs, global batches in each
+  EXPECT_GE(samples.back(), wanted);
+  EXPECT_LE(samples.back(), 2 * wanted) << "two rounds more at most";
+  // The last one is perhaps of one round.
+  const std::vector<double> most = find_metric(first.path(), "sync/passes_max");
+  EXPECT_GT(*std::max_element(most.begin(), most.end()), 1.2);
+  EXPECT_EQ(find_metric(first.path(), "sync/staleness_max").back(), 1);
+  EXPECT_THAT(test::read_file(first.path() / "journal.jsonl"), HasSubstr("\"passes\":["));
+  keep_only(first.path(), 4);
+  trial.resume = {first.path() / "checkpoints"};
+  run_to_end(trial, second.path(), 2);
+  EXPECT_GE(find_metric(second.path(), "batch/samples").back(), wanted);
+  // What has ended has no more steps to make.
+  const test::TempDir again;
+  trial.resume = {second.path() / "checkpoints"};
+  run_to_end(trial, again.path(), 2);
+  EXPECT_TRUE(lines_of(read_journal(again.path()), "metrics").empty());
 }
 
 // Checkpoints hold all of the states, whoever has them: they are those of ranks that have all.

@@ -337,6 +337,35 @@ TEST_F(Disturbed, ALostRankEndsTheOthersAndTheNextAttemptGoesOn) {
   EXPECT_EQ(curve({first, second}), quiet_curve());
 }
 
+// In rounds of two global batches; what was dealt and lost with the rank is computed again.
+TEST_F(Disturbed, RoundsGoOnBitwiseAfterALostRank) {
+  const test::TempDir folder;
+  const auto quiet = folder.path() / "0", first = folder.path() / "1", second = folder.path() / "2";
+  Trial trial = long_trial();
+  trial.train.set("sync", Map{{"mode", "abs"}, {"passes", 2}});
+  ASSERT_EQ(launch(quiet, trial, 1).code, 0);
+  EXPECT_EQ(read_journal(quiet).back().find("step")->as_int(), 2000);
+  {
+    Running run(first, trial, 2);
+    ASSERT_TRUE(test::eventually([&] { return has_checkpoint(first); }));
+    const pid_t victim = run.rank(1);
+    ASSERT_GT(victim, 0);
+    kill(victim, SIGKILL);
+    EXPECT_NE(run.wait(test::milliseconds(10000)), -1);
+  }
+  trial.resume = {first / "checkpoints"};
+  const test::Outcome outcome = launch(second, trial, 3);
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_GT(read_journal(second)[0].find("resumed_step")->as_int(), 0);
+  const auto of = [](const std::vector<std::filesystem::path>& folders) {
+    std::vector<std::string> points = curve(folders);
+    // Means since the last validation of the same attempt.
+    std::erase_if(points, [](const std::string& point) { return point.starts_with("sync/"); });
+    return points;
+  };
+  EXPECT_EQ(of({first, second}), of({quiet}));
+}
+
 TEST_F(Disturbed, ASecondSignalEndsARankThatCannotStop) {
   const test::TempDir folder;
   Running run(folder.path(), long_trial(), 2);

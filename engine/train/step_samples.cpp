@@ -1,0 +1,36 @@
+#include "engine/train/step_samples.h"
+
+#include "engine/device/layer.h"
+#include "engine/sync/overlap.h"
+
+namespace thalweg::engine {
+
+StepInput StepSamples::input() {
+  const SampleForm& form = a_.dataset->form();
+  StepInput input;
+  input.context = a_.step_context();
+  input.sample_floats = input_floats(form);
+  input.sample_labels = static_cast<std::size_t>(form.labels);
+  input.sample_targets = static_cast<std::size_t>(form.targets);
+  input.stop = a_.in.stop.requested() || a_.in.fenced();
+  if (a_.on_demand)
+    input.source = this;
+  else
+    next(input);
+  return input;
+}
+
+void StepSamples::next(StepInput& input) {
+  const Stopwatch watch;
+  const PreparedBatch& batch = loader_->next();
+  wait_ms_ += watch.ms();
+  if (a_.batches) input.memory = batch.memory;
+  input.inputs = batch.inputs.data();
+  input.labels = batch.labels.data();
+  input.targets = batch.targets.data();
+  if (batch.partner_shares.empty() || a_.dataset->form().labels == 0) return;
+  input.partner_labels = batch.partner_labels.data();
+  input.partner_shares = batch.partner_shares.data();
+}
+
+}  // namespace thalweg::engine
