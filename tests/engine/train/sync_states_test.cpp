@@ -98,6 +98,33 @@ TEST(SyncStates, KeepSumsAndMeansOnOtherRanks) {
   }
 }
 
+TEST(SyncStates, ListsMayHaveAnyLength) {
+  std::vector<CheckpointPart> parts;
+  const auto states_of = [](std::vector<double>& list) {
+    SyncState state;
+    state.name = "account";
+    state.list = &list;
+    return std::vector<SyncState>{state};
+  };
+  on_ranks(2, [&](comm::Group& group) {
+    std::vector<double> list{3, 1, 4};
+    const auto model = tiny_model();
+    auto mine = collect_states(states_of(list), *model, group);
+    if (group.rank() == 0) parts = std::move(mine);
+  });
+  on_ranks(3, [&](comm::Group& group) {
+    std::vector<double> list{2};
+    const auto model = tiny_model();
+    if (group.rank() == 0) require_parts(parts, states_of(list), *model);
+    spread_states(group.rank() == 0 ? parts : std::vector<CheckpointPart>(), states_of(list),
+                  *model, group);
+    EXPECT_THAT(list, testing::ElementsAre(3, 1, 4));
+  });
+  parts[0].name = "other";
+  std::vector<double> list;
+  EXPECT_THROW(require_parts(parts, states_of(list), *tiny_model()), std::invalid_argument);
+}
+
 TEST(SyncStates, OfAnotherModelAreRefused) {
   on_ranks(1, [](comm::Group&) {
     const auto model = tiny_model();
