@@ -1,9 +1,5 @@
-// TensorBoard's event files, as far as they hold scalars: what a program writes with a
-// SummaryWriter is read while it grows. Records (TFRecord): length (uint64), masked CRC-32C of it,
-// data, masked CRC-32C of the data, all little-endian. Data: a protobuf message Event {double
-// wall_time = 1; int64 step = 2; Summary summary = 5}, Summary {repeated Value value = 1}, Value
-// {string tag = 1; float simple_value = 2; TensorProto tensor = 8}, TensorProto {DataType dtype =
-// 1; bytes tensor_content = 4; repeated float float_val = 5; repeated double double_val = 6}.
+// TensorBoard's event files (base/event_records.h), as far as they hold scalars: what a program
+// writes with a SummaryWriter is read while it grows.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +7,10 @@
 #include <functional>
 #include <map>
 #include <string>
-#include <string_view>
 
 namespace thalweg::engine {
 
-/// CRC-32C (Castagnoli).
-std::uint32_t crc32c(std::string_view bytes);
-
-/// Calls `each` for every scalar of one Event. Throws std::invalid_argument where it is none.
 using Scalar = std::function<void(const std::string& tag, std::int64_t step, double value)>;
-void read_event(std::string_view event, const Scalar& each);
 
 /// The event files (*tfevents*) of a folder and the folders in it.
 class EventFiles {

@@ -6,7 +6,6 @@
 
 #include <cmath>
 #include <csignal>
-#include <cstring>
 #include <fstream>
 #include <tuple>
 
@@ -38,11 +37,6 @@ struct Reader {
   EventFiles files;
   std::vector<std::string> troubles;
 };
-
-TEST(EventFiles, Crc32cOfTheStandardsExample) {
-  EXPECT_EQ(crc32c("123456789"), 0xe3069283u);  // RFC 3720, B.4
-  EXPECT_EQ(crc32c(std::string(32, '\0')), 0x8a9136aau);
-}
 
 // Written by tensorboardX 2.6.5: val/loss = 1/i at steps 1 to 5, a histogram and a text.
 TEST(EventFiles, ReadsWhatTensorboardXWrote) {
@@ -88,33 +82,6 @@ TEST(EventFiles, DamageIsToldOnceWhateverByteItIs) {
     ASSERT_EQ(reader.troubles.size(), 1u) << "byte " << at;
     EXPECT_THAT(reader.troubles[0], HasSubstr("is damaged after byte"));
   }
-}
-
-/// Protobuf by hand, as TensorFlow 2 writes a scalar: a tensor.
-TEST(EventFiles, ReadsTensorsOfOneNumber) {
-  const auto field = [](int number, const std::string& bytes) {
-    return std::string(1, static_cast<char>(number << 3 | 2)) +
-           std::string(1, static_cast<char>(bytes.size())) + bytes;
-  };
-  const auto event = [&](const std::string& tensor) {
-    return std::string("\x10\x07") + field(5, field(1, field(1, "loss") + field(8, tensor)));
-  };
-  const float f = 0.5F;
-  const double d = 0.25;
-  std::string four(4, '\0'), eight(8, '\0');
-  std::memcpy(four.data(), &f, 4);
-  std::memcpy(eight.data(), &d, 8);
-  Points points;
-  const Scalar each = [&](const std::string& tag, std::int64_t step, double value) {
-    points.emplace_back(tag, step, value);
-  };
-  read_event(event("\x08\x01" + field(4, four)), each);         // content
-  read_event(event("\x08\x01" + field(5, four)), each);         // packed
-  read_event(event("\x08\x02" + field(6, eight)), each);        // double
-  read_event(event("\x08\x01" + field(5, four + four)), each);  // two numbers: no scalar
-  EXPECT_THAT(points, ElementsAre(std::tuple("loss", 7, 0.5), std::tuple("loss", 7, 0.5),
-                                  std::tuple("loss", 7, 0.25)));
-  EXPECT_THROW(read_event("\x2a\x7f", each), std::invalid_argument);
 }
 
 TEST(Reports, EveryKind) {
