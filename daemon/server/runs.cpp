@@ -162,12 +162,16 @@ awaitable<Response> get_curves(App& app, const Request& request) {
   }
   const auto work = [id, wanted, query = CurveQuery(request)](db::ReadStore& store) {
     api::CurvesAnswer answer{query.metric, {}};
-    for (const auto& last : store.latest(id.sweep)) {
-      if (last.metric != query.metric) continue;
-      if (!wanted.empty() && wanted.count(last.trial.trial) == 0) continue;
-      answer.curves.push_back(
-          {{points_of(store, last.trial, query.metric, query.max_points)}, last.trial.to_string()});
-    }
+    const auto add = [&](const Id& trial) {
+      auto points = points_of(store, trial, query.metric, query.max_points);
+      if (!points.empty()) answer.curves.push_back({{std::move(points)}, trial.to_string()});
+    };
+    // Of some trials without a look at all others of a large sweep.
+    for (const std::int64_t trial : wanted)
+      add({id.sweep, trial, 0});
+    if (wanted.empty())
+      for (const auto& last : store.latest(id.sweep))
+        if (last.metric == query.metric) add(last.trial);
     if (answer.curves.empty()) check_metric(store, id.sweep, query.metric);
     return json_response(api::to_json(answer));
   };
