@@ -28,6 +28,26 @@ void declare(CLI::App& app, const Argument& argument) {
   if (!argument.choices.empty()) option->check(CLI::IsMember(argument.choices));
 }
 
+/// What was probably meant by the value of an option that takes only some; empty where none is
+/// wrong or near.
+std::string nearest_choice(const Arguments& arguments, const std::vector<std::string>& words) {
+  for (std::size_t i = 0; i < words.size(); ++i)
+    for (const Argument& argument : arguments.all()) {
+      const auto names = argument.spellings();
+      const auto equals = words[i].find('=');
+      if (argument.choices.empty() || argument.positional() ||
+          std::count(names.begin(), names.end(), words[i].substr(0, equals)) == 0)
+        continue;
+      const std::string value = equals != std::string::npos ? words[i].substr(equals + 1)
+                                : i + 1 < words.size()      ? words[i + 1]
+                                                            : "";
+      if (std::count(argument.choices.begin(), argument.choices.end(), value) > 0) continue;
+      if (const std::string near = jobspec::nearest(value, argument.choices); !near.empty())
+        return near;
+    }
+  return "";
+}
+
 /// The option that was probably meant, for the words nobody knows.
 std::string hint_for(const Arguments& arguments, const std::vector<std::string>& words,
                      const std::string& command) {
@@ -42,6 +62,8 @@ std::string hint_for(const Arguments& arguments, const std::vector<std::string>&
     if (const std::string near = jobspec::nearest(name, known); !near.empty())
       return "did you mean " + near + "?";
   }
+  if (const std::string near = nearest_choice(arguments, words); !near.empty())
+    return "did you mean " + near + "?";
   return "thalweg " + command + " --help";
 }
 

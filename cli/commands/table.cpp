@@ -137,10 +137,16 @@ constexpr std::array table{
         "evaluate", "judge a trial's checkpoint on the validation and test samples",
         "The newest checkpoint, or the one that is named; on this machine, with the trial's data.",
         "thalweg evaluate 12.3\nthalweg evaluate 12.3 --json", make_evaluate, "eval test score"},
-    Command{"export", "write a trial's weights as .npz or .safetensors",
-            "Of the newest checkpoint, or the one that is named: what validation judges (a running "
-            "mean where the optimizer has one), names as PyTorch's.",
-            "thalweg export 12.3 -o model.safetensors", make_export, "save weights download model"},
+    Command{"export", "write a trial's weights, or curves for other programs",
+            "Weights as .npz, .safetensors or .onnx, of the newest checkpoint or the one that is "
+            "named: what validation judges (a running mean where the optimizer has one), names as "
+            "PyTorch's. With --format curves of trials and sweeps with their parameters: jsonl and "
+            "csv for scripts, tensorboard as event files, mllog as MLPerf's log lines up to the "
+            "target.",
+            "thalweg export 12.3 -o model.safetensors\n"
+            "thalweg export 12 --format jsonl --metric val/error > points.jsonl\n"
+            "thalweg export 12 13.1 --format tensorboard -o logs && tensorboard --logdir logs",
+            make_export, "save weights download model tensorboard mllog wandb csv jsonl"},
     Command{"logs", "print what an attempt wrote",
             "Standard output first, then standard error, where the engine writes. With -f, a "
             "trial's log goes on with its next attempt.",

@@ -1,5 +1,8 @@
-// thalweg export and thalweg evaluate: what a trial has learnt. The engine does it, on this machine
-// and out of the attempt's folder, which the controller knows: this process becomes thalweg-train.
+// thalweg export of weights, and thalweg evaluate: what a trial has learnt. The engine does it, on
+// this machine and out of the attempt's folder, which the controller knows: this process becomes
+// thalweg-train.
+#include "cli/commands/weights.h"
+
 #include <unistd.h>
 
 #include <cerrno>
@@ -18,18 +21,13 @@ namespace {
 namespace fs = std::filesystem;
 namespace api = daemon::api;
 
-struct Options {
-  std::string id, out, checkpoint;
-  bool best = false;
-  Format format;
-};
-
 /// The folder of the attempt, or of the trial's last one.
 fs::path folder_of(Context& context, const std::string& text, const char* command) {
   jobspec::Id id = find_id(context, text);
   if (is_sweep(id))
     throw CommandError(exit_bad_input, std::string(command) + " takes a trial or an attempt",
-                       "thalweg compare " + id.to_string() + " names the trials of each row");
+                       "thalweg compare " + id.to_string() +
+                           " names the trials of each row; thalweg export --format takes sweeps");
   const Json answer = context.controller().get(path_of(id));
   if (!is_trial(id)) return read_answer<api::AttemptAnswer>(answer).folder;
   const auto trial = read_answer<api::TrialAnswer>(answer);
@@ -54,12 +52,12 @@ int become_engine(std::vector<std::string> words) {
   throw CommandError(exit_failed, "cannot run " + program.string() + ": " + std::strerror(errno));
 }
 
-int ask_engine(Context& context, const Options& options, std::vector<std::string> words,
+int ask_engine(Context& context, const WeightsOptions& options, std::vector<std::string> words,
                const char* command) {
   const fs::path trial = folder_of(context, options.id, command) / "trial.yaml";
   if (!fs::exists(trial))
     throw CommandError(exit_failed, trial.string() + " is not on this machine, or was removed");
-  if (options.format.json) words.emplace_back("--json");
+  if (options.json) words.emplace_back("--json");
   if (!options.checkpoint.empty())
     words.insert(words.end(), {"--checkpoint", fs::absolute(options.checkpoint).string()});
   if (options.best) words.emplace_back("--best");
@@ -67,34 +65,25 @@ int ask_engine(Context& context, const Options& options, std::vector<std::string
   return become_engine(std::move(words));
 }
 
-void add_common(Arguments& arguments, Options& options) {
-  arguments.positional("ID", options.id, "a trial, or one of its attempts").completes =
-      Completes::id;
+}  // namespace
+
+void add_checkpoint_options(Arguments& arguments, WeightsOptions& options) {
   arguments.option("--checkpoint", "FILE", options.checkpoint, "this one instead of the newest one")
       .completes = Completes::file;
   arguments.flag("--best", options.best,
                  "that of the best validation, which checkpoint.best keeps, instead of the newest");
 }
 
-}  // namespace
-
-Action make_export(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
-  add_common(arguments, *options);
-  Argument& out =
-      arguments.option("-o,--out", "FILE", options->out, "ends with .npz, .safetensors or .onnx");
-  out.completes = Completes::file;
-  out.required = true;
-  return [options](Context& context) {
-    return ask_engine(context, *options, {"--export", fs::absolute(options->out).string()},
-                      "export");
-  };
+int export_weights(Context& context, const WeightsOptions& options) {
+  return ask_engine(context, options, {"--export", fs::absolute(options.out).string()}, "export");
 }
 
 Action make_evaluate(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
-  add_common(arguments, *options);
-  add_json(arguments, options->format);
+  auto options = std::make_shared<WeightsOptions>();
+  arguments.positional("ID", options->id, "a trial, or one of its attempts").completes =
+      Completes::id;
+  add_checkpoint_options(arguments, *options);
+  arguments.flag("--json", options->json, "print the controller's answer as JSON");
   return [options](Context& context) {
     return ask_engine(context, *options, {"--evaluate"}, "evaluate");
   };
