@@ -145,8 +145,8 @@ Action make_export(Arguments& arguments) {
       .positional("ID", options->ids,
                   "a trial, or one of its attempts; with --format trials and sweeps")
       .completes = Completes::id;
-  Argument& format = arguments.option("--format", "FORMAT", options->format,
-                                      "curves instead of weights: jsonl, csv, tensorboard, mllog");
+  Argument& format =
+      arguments.option("--format", "FORMAT", options->format, "curves instead of weights");
   for (const ExportFormat& each : export_formats())
     format.choices.emplace_back(each.name);
   arguments
