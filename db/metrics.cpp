@@ -63,6 +63,16 @@ const sqlite::Sql kLatest{"read latest points",
                           "SELECT l.sweep, l.trial, n.name, l.step, l.value, l.time, l.min, l.max"
                           " FROM metric_latest AS l JOIN metric_name AS n ON n.id = l.metric"
                           " WHERE l.sweep = ? ORDER BY l.trial, n.name"};
+const sqlite::Sql kLowest{
+    "find trial with lowest value",
+    "SELECT trial FROM metric_latest"
+    " WHERE sweep = ? AND metric = (SELECT id FROM metric_name WHERE name = ?)"
+    " AND min IS NOT NULL ORDER BY min, trial LIMIT 1"};
+const sqlite::Sql kHighest{
+    "find trial with highest value",
+    "SELECT trial FROM metric_latest"
+    " WHERE sweep = ? AND metric = (SELECT id FROM metric_name WHERE name = ?)"
+    " AND max IS NOT NULL ORDER BY max DESC, trial LIMIT 1"};
 
 const sqlite::Sql kSeries{
     "list curves of attempt",
@@ -328,6 +338,14 @@ std::vector<ReadStore::Latest> ReadStore::latest(std::int64_t sweep) {
                     run.real(7)});
   }
   return rows;
+}
+
+std::optional<Id> ReadStore::best_trial(std::int64_t sweep, const std::string& metric,
+                                        bool maximize) {
+  sqlite::Run run(*connection_, maximize ? kHighest : kLowest);
+  run.bind(sweep).bind(metric);
+  if (!run.row()) return std::nullopt;
+  return Id{sweep, run.integer(0), 0};
 }
 
 }  // namespace thalweg::db

@@ -161,6 +161,8 @@ class ReadStore {
     double max;
   };
   std::vector<Latest> latest(std::int64_t sweep);
+  /// The trial with the best value of all, the first of several; nothing where there is no number.
+  std::optional<Id> best_trial(std::int64_t sweep, const std::string& metric, bool maximize);
 
   /// A copy of the whole record in one file, as it is now; the writer goes on meanwhile. `file`
   /// must not be there.

@@ -13,10 +13,12 @@
 #include "cli/commands/common.h"
 #include "cli/commands/table.h"
 #include "cli/output/format.h"
+#include "cli/output/plot.h"
 #include "cli/output/text.h"
 #include "cli/output/watcher.h"
 #include "daemon/api/client.h"
 #include "daemon/api/sweep_messages.h"
+#include "daemon/api/trial_messages.h"
 
 namespace thalweg::cli {
 
@@ -101,27 +103,60 @@ Cell count_cell(std::int64_t n, Tint tint = Tint::none) {
   return {n > 0 ? std::to_string(n) : "", std::to_string(n), tint};
 }
 
-Table sweep_table(const Json& sweeps) {
-  Table table({{"id", "id", Align::right},
-               {"name", "name", Align::left, true},
-               {"state", "state"},
-               {"backend", "backend", Align::left, false, 2},
-               {"trials", "trials", Align::right},
-               {"running", "running", Align::right},
-               {"pending", "pending", Align::right},
-               {"finished", "", Align::right, false, 0, true},
-               {"failed", "failed", Align::right},
-               {"cancelled", "cancelled", Align::right, false, 3},
-               {"metric", "metric", Align::left, true, 4},
-               {"submitted", "submitted", Align::right, false, 1},
-               {"ended", "", Align::right, false, 0, true},
-               {"tags", "tags", Align::left, true, 5},
-               {"bytes", "size", Align::right},
-               {"owner", "owner"}});
+/// By id: the ranked metric of a sweep's best trial.
+using Sparklines = std::map<std::string, std::string>;
+
+/// Only for a person, whose window has room for them.
+bool shows_sparklines(const Context& context, const Format& format) {
+  constexpr int least_width = 100;
+  return !format.json && !format.csv && context.terminal.utf8 && context.width() >= least_width;
+}
+
+Sparklines find_sparklines(Context& context, const Json& sweeps) {
+  constexpr std::size_t max_sweeps = 50;
+  constexpr int width = 12;
+  std::vector<std::string> ids;
+  for (const Json& sweep : sweeps)
+    if (ids.size() < max_sweeps) ids.push_back(text_at(sweep, "id"));
+  Sparklines lines;
+  try {
+    const auto answer = read_answer<api::SparklinesAnswer>(context.controller().get(
+        fmt::format("/v1/sparklines?sweeps={}&points={}", join(ids, ","), width)));
+    for (const auto& each : answer.sparklines)
+      lines[each.id] = sparkline(each.values, width);
+  } catch (const api::ApiError&) {
+    // A controller of another version: the list is the same without.
+  }
+  return lines;
+}
+
+Table sweep_table(const Json& sweeps, const Sparklines& sparklines) {
+  std::vector<Column> columns{{"id", "id", Align::right},
+                              {"name", "name", Align::left, true},
+                              {"state", "state"},
+                              {"backend", "backend", Align::left, false, 2},
+                              {"trials", "trials", Align::right},
+                              {"running", "running", Align::right},
+                              {"pending", "pending", Align::right},
+                              {"finished", "", Align::right, false, 0, true},
+                              {"failed", "failed", Align::right},
+                              {"cancelled", "cancelled", Align::right, false, 3},
+                              {"metric", "metric", Align::left, true, 4},
+                              {"submitted", "submitted", Align::right, false, 1},
+                              {"ended", "", Align::right, false, 0, true},
+                              {"tags", "tags", Align::left, true, 5},
+                              {"bytes", "size", Align::right},
+                              {"owner", "owner"}};
+  if (!sparklines.empty()) columns.push_back({"curve", "best", Align::left, false, 6});
+  Table table(columns);
   // Whose they are is worth a column where they are not all one user's.
   const bool shared = std::any_of(sweeps.begin(), sweeps.end(), [&](const Json& each) {
     return text_at(each, "owner") != text_at(sweeps.front(), "owner");
   });
+  const auto sparkline_of = [&](const std::string& id) {
+    const auto found = sparklines.find(id);
+    return found == sparklines.end() ? std::string() : found->second;
+  };
   for (const Json& each : sweeps) {
     const auto sweep = api::from_json<api::SweepMessage>(each, api::Reading::tolerant);
     const api::Counts& counts = sweep.counts;
@@ -133,7 +168,7 @@ Table sweep_table(const Json& sweeps) {
          sweep.metric, Cell(format_age(sweep.submitted, now()), text_at(each, "submitted")),
          text_at(each, "ended"), Cell(join(sweep.tags, " ")),
          Cell(format_bytes(number_at(each, "bytes")), text_at(each, "bytes")),
-         Cell(shared ? sweep.owner : "", sweep.owner)});
+         Cell(shared ? sweep.owner : "", sweep.owner), Cell(sparkline_of(sweep.id))});
   }
   return table;
 }
@@ -166,7 +201,9 @@ int ls(Context& context, const Options& options) {
       context.out << line << '\n';
     return exit_ok;
   }
-  print_table(context, sweep_table(sweeps), options.format);
+  Sparklines sparklines;
+  if (shows_sparklines(context, options.format)) sparklines = find_sparklines(context, sweeps);
+  print_table(context, sweep_table(sweeps, sparklines), options.format);
   return exit_ok;
 }
 

@@ -42,7 +42,9 @@ constexpr std::array table{
             "share/thalweg/sweep.schema.json. A file names it in its first line: # "
             "yaml-language-server: $schema=PATH",
             "thalweg schema > ~/sweep.schema.json", make_schema, "jsonschema"},
-    Command{"ls", "list the sweeps", "",
+    Command{"ls", "list the sweeps",
+            "In a UTF-8 terminal of 100 columns or more the column `best` draws how the ranked "
+            "metric of each sweep's best trial went.",
             "thalweg ls\nthalweg ls --tag paper --state finished --since 2w\nthalweg ls --json | "
             "jq '.sweeps[].name'",
             make_ls, "list status sweeps runs ps sq squeue"},

@@ -3,6 +3,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstdlib>
 #include <string>
@@ -13,6 +15,18 @@ namespace {
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
+}
+
+/// The first that is set decides, as in setlocale(3).
+bool locale_is_utf8() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    std::string locale = environment(name);
+    if (locale.empty()) continue;
+    std::transform(locale.begin(), locale.end(), locale.begin(),
+                   [](unsigned char c) { return std::tolower(c); });
+    return locale.find("utf-8") != std::string::npos || locale.find("utf8") != std::string::npos;
+  }
+  return false;
 }
 
 int positive(const std::string& text, int otherwise) {
@@ -27,6 +41,7 @@ Terminal Terminal::of(int file) {
   terminal.file = file;
   terminal.is_terminal = ::isatty(file) == 1;
   const std::string term = environment("TERM");
+  terminal.utf8 = terminal.is_terminal && locale_is_utf8();
   terminal.moves = terminal.is_terminal && !term.empty() && term != "dumb";
   terminal.colour = terminal.moves && environment("NO_COLOR").empty();
   return terminal;

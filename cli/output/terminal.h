@@ -15,6 +15,7 @@ struct Terminal {
   int file = 1;              ///< the descriptor looked at
   bool is_terminal = false;  ///< a person looks at it
   bool moves = false;        ///< is_terminal and the cursor can be moved (TERM is not "dumb")
+  bool utf8 = false;         ///< is_terminal, and the locale's characters are UTF-8
   bool colour = false;       ///< moves, and NO_COLOR is empty or not set (no-color.org)
 
   static Terminal of(int file);

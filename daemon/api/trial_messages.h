@@ -149,6 +149,24 @@ struct CurvesAnswer {
   }
 };
 
+/// The ranked metric of a sweep's best trial, evenly thinned.
+struct SparklineMessage {
+  std::string id, trial;  ///< "12", "12.3"
+  std::vector<double> values;
+
+  static void each_field(auto& self, auto&& field) {
+    field("id", self.id);
+    field("trial", self.trial);
+    field("values", self.values);
+  }
+};
+
+/// Answer to GET /v1/sparklines: of sweeps that have such values, as many as were found in time.
+struct SparklinesAnswer {
+  std::vector<SparklineMessage> sparklines;
+  static void each_field(auto& self, auto&& field) { field("sparklines", self.sparklines); }
+};
+
 struct TimelinePartMessage {
   std::string name;
   double seconds = 0;

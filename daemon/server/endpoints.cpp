@@ -21,6 +21,8 @@ const std::vector<Endpoint>& endpoints() {
        get_comparison},
       {"GET", "/v1/sweeps/{id}/curves", "a metric over steps, of all its trials or of some",
        Audience::readers, get_curves},
+      {"GET", "/v1/sparklines", "how the best trials of sweeps went, in a few points",
+       Audience::readers, get_sparklines},
       {"GET", "/v1/trials/{id}", "a trial with its attempts and metrics", Audience::readers,
        get_trial},
       {"GET", "/v1/trials/{id}/curve", "a metric over steps", Audience::readers, get_curve},

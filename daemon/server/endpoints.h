@@ -37,6 +37,7 @@ boost::asio::awaitable<Response> get_comparison(App& app, const Request& request
 boost::asio::awaitable<Response> get_trial(App& app, const Request& request);
 boost::asio::awaitable<Response> get_curve(App& app, const Request& request);
 boost::asio::awaitable<Response> get_curves(App& app, const Request& request);
+boost::asio::awaitable<Response> get_sparklines(App& app, const Request& request);
 boost::asio::awaitable<Response> get_timeline(App& app, const Request& request);
 boost::asio::awaitable<Response> get_experience(App& app, const Request& request);
 boost::asio::awaitable<Response> get_batch(App& app, const Request& request);

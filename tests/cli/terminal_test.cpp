@@ -6,6 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "cli/output/text.h"
 #include "cli/output/watcher.h"
 #include "tests/cli/command_fixture.h"
@@ -172,6 +174,37 @@ TEST_F(CliTerminal, TablesFitTheWindow) {
   Screen compare = screen({"compare", "12"});
   EXPECT_EQ(compare.end(), 0);
   EXPECT_THAT(compare.text(), HasSubstr("not shown for lack of width"));
+}
+
+TEST_F(CliTerminal, ListsDrawTheBestTrials) {
+  controller().answer("GET /v1/sweeps?limit=50", sample("sweeps"));
+  const std::string asked = "GET /v1/sparklines?sweeps=12,11&points=12";
+  options_.env["LC_ALL"] = "C.UTF-8";
+  Screen without = screen({"ls"}, 120);
+  EXPECT_EQ(without.end(), 0);
+  EXPECT_TRUE(controller().was_asked(asked)) << "and an older controller's 404 is no error";
+  EXPECT_THAT(without.text(), Not(HasSubstr("best")));
+  controller().answer(asked, json::parse(R"({"sparklines": [
+    {"id": "12", "trial": "12.1", "values": [8, "nan", 6, 4.5, 1]}]})"));
+  Screen wide = screen({"ls"}, 120);
+  EXPECT_EQ(wide.end(), 0);
+  EXPECT_THAT(wide.text(), HasSubstr("best"));
+  EXPECT_THAT(wide.text(), HasSubstr("█▆▅▁"));
+  Screen narrow = screen({"ls"}, 99);
+  EXPECT_EQ(narrow.end(), 0);
+  EXPECT_THAT(narrow.text(), Not(HasSubstr("█")));
+  options_.env["LC_ALL"] = "C";
+  Screen plain = screen({"ls"}, 120);
+  EXPECT_EQ(plain.end(), 0);
+  EXPECT_THAT(plain.text(), Not(HasSubstr("█")));
+  options_.env["LC_ALL"] = "C.UTF-8";
+  Screen json_list = screen({"ls", "--json"}, 120);
+  EXPECT_EQ(json_list.end(), 0);
+  const auto requests = controller().requests();
+  EXPECT_EQ(
+      std::count_if(requests.begin(), requests.end(),
+                    [](const auto& each) { return each.target.find("spark") != each.target.npos; }),
+      2);
 }
 
 /// What is on the screen without escapes, line by line.

@@ -97,6 +97,7 @@ class AccessTest : public ServerTest {
             {"GET", "/v1/sweeps/" + own + "/curves?trials=" + "9", {}},
             {"GET", "/v1/sweeps/" + id + "/importance", {}},
             {"GET", "/v1/sweeps/" + id + "/size", {}},
+            {"GET", "/v1/sparklines?sweeps=" + own + "," + id, {}},
             {"GET", "/v1/trials/" + id + ".1", {}},
             {"GET", "/v1/trials/" + id + ".1/curve", {}},
             {"GET", "/v1/trials/" + id + ".1/timeline", {}},

@@ -62,6 +62,13 @@ TEST_F(ServerTest, ASweepFromItsFileToItsEnd) {
   const json one = client->get("/v1/sweeps/" + id + "/curves?metric=train/loss&trials=2");
   ASSERT_EQ(one.at("curves").size(), 1u);
   EXPECT_EQ(one.at("curves")[0].at("id"), id + ".2");
+  const json best = client->get("/v1/sparklines?sweeps=" + id).at("sparklines");
+  ASSERT_EQ(best.size(), 1u);
+  EXPECT_EQ(best[0].at("id"), id);
+  const std::string winner = best[0].at("trial");
+  const json whole = client->get("/v1/trials/" + winner + "/curve?metric=val/error");
+  ASSERT_EQ(best[0].at("values").size(), whole.at("points").size());
+  EXPECT_EQ(best[0].at("values")[0], whole.at("points")[0][1]);
   const json comparison = client->get("/v1/sweeps/" + id + "/compare?target=0.2");
   EXPECT_EQ(comparison.at("rows").size(), 2u);
   const auto log = client->get_log("/v1/attempts/" + id + ".1.1/log?stream=journal");

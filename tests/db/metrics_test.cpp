@@ -196,6 +196,25 @@ TEST_F(StoreTest, WhereAttemptsOverlapTheLatestCounts) {
   EXPECT_EQ(latest[0].max, 40);
 }
 
+TEST_F(StoreTest, TheBestTrialHasTheBestOfAllItsValues) {
+  const Id id = running_attempt();
+  store.insert_trials(
+      {sample_trial(id.sweep, 2), sample_trial(id.sweep, 3), sample_trial(id.sweep, 4)});
+  EXPECT_FALSE(store.best_trial(id.sweep, "a", false));
+  const auto add = [&](std::int64_t trial, const std::vector<Point>& points) {
+    if (trial != 1) store.insert_attempt(sample_attempt(id.sweep, trial));
+    ASSERT_TRUE(store.add_points({id.sweep, trial, 1}, 1, 1, points));
+  };
+  add(1, {{"a", 1, 0.5, 1700000003}, {"a", 2, 0.4, 1700000004}, {"b", 2, -9, 1700000004}});
+  add(2, {{"a", 1, 0.1, 1700000003}, {"a", 2, 0.6, 1700000004}});
+  add(3, {{"a", 1, 0.1, 1700000003}, {"a", 2, 0.9, 1700000004}});
+  add(4, {{"a", 1, std::nan(""), 1700000003}});
+  EXPECT_EQ(store.best_trial(id.sweep, "a", false), (Id{id.sweep, 2, 0})) << "the first of two";
+  EXPECT_EQ(store.best_trial(id.sweep, "a", true), (Id{id.sweep, 3, 0}));
+  EXPECT_EQ(store.best_trial(id.sweep, "b", true), (Id{id.sweep, 1, 0}));
+  EXPECT_FALSE(store.best_trial(id.sweep, "c", true));
+}
+
 TEST_F(StoreTest, NanAndInfinityReadBack) {
   const Id id = running_attempt();
   store.add_points(id, 1, 1, {{"a", 1, std::nan(""), 1700000003}});
