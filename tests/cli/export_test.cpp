@@ -254,6 +254,11 @@ TEST_F(CliExport, WhatIsThereIsNotTouched) {
   EXPECT_EQ(there.code, 2);
   EXPECT_THAT(there.err, HasSubstr("logs is there already"));
   EXPECT_THAT(there.err, HasSubstr("name a new folder"));
+  fs::create_directory(folder("given-up.new"));
+  const Outcome given_up = thalweg({"export", "7", "--format", "mllog", "-o", "given-up"});
+  EXPECT_EQ(given_up.code, 2);
+  EXPECT_THAT(given_up.err, HasSubstr("was interrupted: then remove it"));
+  EXPECT_TRUE(fs::exists(folder("given-up.new")));
   write_file(folder("points.csv"), "old");
   EXPECT_EQ(
       thalweg({"export", "7", "--format", "csv", "--metric", "loss", "-o", "points.csv"}).code, 4);
