@@ -39,10 +39,12 @@ double most_node_hours(const Expansion& expansion) {
   return seconds / 3600;
 }
 
-std::string describe_cost(const Sweep& sweep, const Expansion& expansion) {
+std::string describe_cost(const Sweep& sweep, const Expansion& expansion, const Prices& prices) {
   if (expansion.trials.empty()) return "";
   const double hours = most_node_hours(expansion), limit = sweep.limits.node_hours;
   std::string text = fmt::format("at most {:.4g} node-hours ({})", hours, product(expansion));
+  if (const auto price = prices.of(sweep.slurm.option("partition")))
+    text += ", " + prices.amount(hours * *price);
   if (sweep.limits.max_retries > 0)
     text += fmt::format("; a trial that fails is tried again up to {}",
                         counted(sweep.limits.max_retries, "time"));

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "jobspec/keep.h"
+#include "jobspec/prices.h"
 #include "jobspec/slurm_block.h"
 
 namespace thalweg::jobspec {
@@ -21,6 +22,7 @@ struct SiteLimits {
   std::int64_t gpu_memory_mib = 0;  ///< of one GPU of the compute nodes; 0 = not known
   SlurmOptions slurm;               ///< what the `slurm` block starts from
   Keep keep;                        ///< what `keep` starts from
+  Prices prices;
   /// Setting ("max_nodes_per_job", "slurm.partition") -> the file that says so.
   std::map<std::string, std::string> sources;
   /// Settings of the `slurm` and `keep` blocks that a sweep file may not change.

@@ -86,9 +86,10 @@ Action make_compare(Arguments& arguments) {
   arguments.option("--without", "A,B", options->without,
                    "leave these out of times to the target: validation, checkpoints");
   arguments
-      .option("--rank-by", "WHAT", options->rank_by,
-              "auto, best (value), or steps, samples, seconds or cost (node time) to the target")
-      .choices = {"auto", "best", "steps", "samples", "seconds", "cost"};
+      .option(
+          "--rank-by", "WHAT", options->rank_by,
+          "auto, best (value), or steps, samples, seconds, cost (node time) or money to the target")
+      .choices = {"auto", "best", "steps", "samples", "seconds", "cost", "money"};
   arguments
       .option("--stat", "WHICH", options->statistic,
               "what stands for a row: median, mean or best of its values")

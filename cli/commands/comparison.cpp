@@ -132,6 +132,12 @@ std::vector<Column> columns_of(const ComparisonMessage& comparison) {
   add_summary("samples_to_target", whole);
   add_summary("seconds_to_target", seconds);
   add_summary("node_seconds_to_target", cost);
+  if (comparison.priced) {
+    Column money{"", (comparison.currency.empty() ? "money" : comparison.currency) + to};
+    money.leaves = 2;
+    add_summary("money_to_target", money);
+    add_summary("money", whole);
+  }
   for (const double other : comparison.other_targets) {
     const std::string number = format_number(other), end = "_to_" + number;
     add_summary("steps" + end, {"", "steps to " + number});
@@ -185,6 +191,12 @@ std::vector<Cell> cells_of(const ComparisonMessage& comparison, const Comparison
   add_summary_cells(row, entry.samples_to_target, "");
   for (const EstimateMessage* time : {&entry.seconds_to_target, &entry.node_seconds_to_target})
     add_summary_cells(row, *time, target ? format_duration(time->median) : "");
+  if (comparison.priced) {
+    const auto& money = entry.money_to_target.median;
+    add_summary_cells(row, entry.money_to_target,
+                      target && money && std::isfinite(*money) ? format_number(money) : "");
+    add_summary_cells(row, entry.money, "");
+  }
   for (const OtherTargetMessage& other : entry.other_targets) {
     const ToTargetMessage& there = other.steps;
     add_summary_cells(row, there, reached_of(there, used, format_steps(there.median)));

@@ -12,13 +12,14 @@ namespace {
 
 struct Options : StudyOptions {
   std::optional<double> target;
-  bool all = false;
+  bool all = false, money = false;
 };
 
 int pareto(Context& context, const Options& options) {
   const Json answer =
       ask_study(context, options, "pareto",
-                {{"target", options.target ? fmt::format("{}", *options.target) : std::string()}});
+                {{"target", options.target ? fmt::format("{}", *options.target) : std::string()},
+                 {"cost", options.money ? "money" : ""}});
   print_study(context, options, answer, pareto_table(answer, options.all || options.format.csv));
   return exit_ok;
 }
@@ -33,6 +34,7 @@ Table pareto_table(const Json& answer, bool all) {
     columns.push_back({"group/" + name, last_part(name)});
   columns.push_back({"seconds", "time", format_duration});
   columns.push_back({"node_seconds", "node time", format_duration});
+  if (text_at(answer, "cost") == "money") columns.push_back({"money", "money", format_number});
   columns.push_back({"reached", "reached", format_number, 1});
   columns.push_back({"n", "n", format_number, 1});
   if (all) columns.push_back({"frontier", "frontier"});
@@ -47,6 +49,8 @@ Action make_pareto(Arguments& arguments) {
   add_study_options(arguments, *options);
   arguments.option("--target", "VALUE", options->target,
                    "times to this value only (default: one frontier for each of the targets)");
+  arguments.flag("--money", options->money,
+                 "weigh time against money (prices in config.yaml) instead of node time");
   arguments.flag("--all", options->all, "print also what something else beats in both");
   return [options](Context& context) { return pareto(context, *options); };
 }

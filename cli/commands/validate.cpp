@@ -122,7 +122,7 @@ Json check(Context& context, const std::string& file, const jobspec::Schema& sch
         {"name", sweep.metric.name},
         {"goal", sweep.metric.goal == jobspec::Goal::maximize ? "maximize" : "minimize"}};
     result["most_node_hours"] = jobspec::most_node_hours(expansion);
-    result["cost"] = jobspec::describe_cost(sweep, expansion);
+    result["cost"] = jobspec::describe_cost(sweep, expansion, limits.prices);
     put_advice(context, {sweep, expansion, schema, limits, planned, is_for_slurm(options, sweep)},
                result);
   } catch (const jobspec::InputError& error) {

@@ -36,7 +36,7 @@ struct ToTargetMessage : EstimateMessage {
 
 struct OtherTargetMessage {
   double target = 0;
-  ToTargetMessage steps, samples, seconds, node_seconds;
+  ToTargetMessage steps, samples, seconds, node_seconds, money;
 
   static void each_field(auto& self, auto&& field) {
     field("target", self.target);
@@ -44,6 +44,7 @@ struct OtherTargetMessage {
     field("samples", self.samples);
     field("seconds", self.seconds);
     field("node_seconds", self.node_seconds);
+    field("money", self.money);
   }
 };
 
@@ -56,8 +57,9 @@ struct ComparisonRowMessage {
   std::int64_t finished = 0, failed = 0;
   EstimateMessage best;
   ToTargetMessage steps_to_target, samples_to_target, seconds_to_target, node_seconds_to_target;
+  ToTargetMessage money_to_target;
   std::vector<OtherTargetMessage> other_targets;
-  EstimateMessage cost_node_seconds, samples_per_s;
+  EstimateMessage cost_node_seconds, money, samples_per_s;
   std::vector<std::string> trials;
   std::string verdict;
   std::optional<double> p;
@@ -78,8 +80,10 @@ struct ComparisonRowMessage {
     field("samples_to_target", self.samples_to_target);
     field("seconds_to_target", self.seconds_to_target);
     field("node_seconds_to_target", self.node_seconds_to_target);
+    field("money_to_target", self.money_to_target);
     field("other_targets", self.other_targets);
     field("cost_node_seconds", self.cost_node_seconds);
+    field("money", self.money);
     field("samples_per_s", self.samples_per_s);
     field("trials", self.trials);
     field("verdict", self.verdict);
@@ -97,6 +101,8 @@ struct ComparisonMessage {
   std::vector<std::string> by, best_over;
   std::string unit;       ///< "seed" | "configuration"
   std::string statistic;  ///< "median" | "mean" | "best": what stands for a row
+  bool priced = false;    ///< some sweep has a price, so money is known
+  std::string currency;
   std::vector<std::uint64_t> choosing_seeds, judging_seeds;
   std::int64_t rows_in_all = 0;
   std::vector<ComparisonRowMessage> rows;  ///< best first
@@ -113,6 +119,8 @@ struct ComparisonMessage {
     field("best_over", self.best_over);
     field("unit", self.unit);
     field("statistic", self.statistic);
+    field("priced", self.priced);
+    field("currency", self.currency);
     field("choosing_seeds", self.choosing_seeds);
     field("judging_seeds", self.judging_seeds);
     field("rows_in_all", self.rows_in_all);

@@ -118,7 +118,16 @@ std::int64_t size_mib(const Value& v) {
 
 constexpr double shortest_poll_s = 0.01, longest_poll_s = 3600;
 constexpr int max_nodes = 1'000'000, most_days = 3660;
-constexpr double most_hours = 1e12;
+constexpr double most_hours = 1e12, most_price = 1e12;
+
+/// {gpu: 3.2}
+std::map<std::string, double> prices(const Value& value) {
+  if (!value.is_map()) throw std::invalid_argument("expected partitions, each with its price");
+  std::map<std::string, double> result;
+  for (const auto& [partition, price] : value.as_map())
+    result[partition] = number(price, 0, most_price);
+  return result;
+}
 
 /// {alice: {max_nodes: 8, node_hours: 100}}
 std::map<std::string, Quota> quotas(const Value& value) {
@@ -179,6 +188,13 @@ std::vector<ConfigOption> make_options() {
       {"min_free",
        "space that the run folders' filesystem must have left for attempts to be started, as 50G",
        [](Config& c, const Value& v) { c.min_free_mib = size_mib(v); }},
+      {"prices.currency", "of the prices, as it is printed: EUR",
+       [](Config& c, const Value& v) { c.prices.currency = text(v); }},
+      {"prices.node_hour", "of an hour of one node; 0 = not known",
+       [](Config& c, const Value& v) { c.prices.node_hour = number(v, 0, most_price); }},
+      {"prices.partitions",
+       "of an hour of one node of some Slurm partitions: {gpu: 3.2, spot: 0.9}",
+       [](Config& c, const Value& v) { c.prices.partitions = prices(v); }},
       {"ingest_interval", "seconds between two looks at the journals of running attempts",
        [](Config& c, const Value& v) { c.ingest_s = number(v, shortest_poll_s, longest_poll_s); }},
       {"query_time_limit", "seconds that a user's query may take",
@@ -409,6 +425,7 @@ jobspec::SiteLimits site_limits(const Config& config) {
   limits.max_trials = config.max_trials;
   limits.gpu_memory_mib = config.gpu_memory_mib;
   limits.keep = config.keep;
+  limits.prices = config.prices;
   limits.slurm = config.slurm.defaults;
   limits.sources = config.sources;
   for (const std::string& setting : config.enforced)

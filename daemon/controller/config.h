@@ -54,6 +54,7 @@ struct Config {
   std::int64_t max_trials = jobspec::SiteLimits().max_trials;
   std::int64_t gpu_memory_mib = 0;  ///< jobspec::SiteLimits
   std::int64_t min_free_mib = 0;    ///< of the run folders' filesystem; 0 = no limit
+  jobspec::Prices prices;           ///< of node-hours, for who compares costs
   jobspec::Keep keep;               ///< what `keep` of sweep files starts from
   double ingest_s = 0.5;
   double query_s = 30;       ///< longest query of a user

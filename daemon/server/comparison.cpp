@@ -49,8 +49,10 @@ api::ComparisonRowMessage message_of(const db::analysis::ComparisonRow& row) {
   for (const db::analysis::OtherTarget& other : row.other_targets)
     message.other_targets.push_back({other.target, message_of(other.steps),
                                      message_of(other.samples), message_of(other.seconds),
-                                     message_of(other.node_seconds)});
+                                     message_of(other.node_seconds), message_of(other.money)});
+  message.money_to_target = message_of(row.money_to_target);
   message.cost_node_seconds = message_of(row.node_seconds);
+  message.money = message_of(row.money);
   message.samples_per_s.median = row.samples_per_s;
   for (const Id& id : row.trials)
     message.trials.push_back(id.to_string());
@@ -97,11 +99,11 @@ db::analysis::RankBy rank_by(const std::string& name) {
   static const std::vector<std::pair<std::string, RankBy>> names = {
       {"", RankBy::automatic},  {"auto", RankBy::automatic},  {"best", RankBy::best},
       {"steps", RankBy::steps}, {"samples", RankBy::samples}, {"seconds", RankBy::seconds},
-      {"cost", RankBy::cost}};
+      {"cost", RankBy::cost},   {"money", RankBy::money}};
   for (const auto& [known, value] : names)
     if (known == name) return value;
-  throw HttpError(400,
-                  "rank_by=" + name + ": expected auto, best, steps, samples, seconds or cost");
+  throw HttpError(
+      400, "rank_by=" + name + ": expected auto, best, steps, samples, seconds, cost or money");
 }
 
 db::analysis::CompareOptions compare_options(const Request& request) {
@@ -137,8 +139,10 @@ awaitable<Response> get_comparison(App& app, const Request& request) {
   std::vector<std::int64_t> sweeps{id.sweep};
   for (const std::int64_t sweep : query_sweeps(app, request, "also"))
     if (std::find(sweeps.begin(), sweeps.end(), sweep) == sweeps.end()) sweeps.push_back(sweep);
-  const auto options = compare_options(request);
-  const auto work = [sweeps, options](db::ReadStore& store) {
+  auto options = compare_options(request);
+  options.prices = prices_of(app, sweeps);
+  const std::string currency = app.config.prices.currency;
+  const auto work = [sweeps, options, currency](db::ReadStore& store) {
     try {
       db::analysis::Comparison comparison = db::analysis::compare(store, sweeps, options);
       std::vector<std::string> reported;
@@ -147,7 +151,10 @@ awaitable<Response> get_comparison(App& app, const Request& request) {
           reported.push_back(std::move(name));
       std::string note = without_data(comparison.metric, reported);
       if (!note.empty()) comparison.notes.push_back(std::move(note));
-      return json_response(api::to_json(message_of(comparison)));
+      api::ComparisonMessage message = message_of(comparison);
+      message.priced = !options.prices.empty();
+      message.currency = currency;
+      return json_response(api::to_json(message));
     } catch (const std::invalid_argument& error) {
       throw HttpError(400, error.what());
     }

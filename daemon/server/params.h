@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,8 @@ std::vector<std::string> query_names(const Request& request, const std::string& 
 /// Sweeps as "12,13", each known and each once.
 std::vector<std::int64_t> query_sweeps(const App& app, const Request& request,
                                        const std::string& key);
+/// What an hour of a node of each of these sweeps costs, as far as it is known.
+std::map<std::int64_t, double> prices_of(const App& app, const std::vector<std::int64_t>& sweeps);
 std::int64_t query_int(const Request& request, const std::string& key, std::int64_t fallback,
                        std::int64_t min, std::int64_t max);
 

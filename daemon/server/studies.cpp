@@ -72,9 +72,12 @@ awaitable<Response> get_scaling(App& app, const Request& request) {
 
 awaitable<Response> get_pareto(App& app, const Request& request) {
   const Sweeps sweeps = sweeps_of(app, request);
-  const auto target = number_of(request, "target");
-  const auto study = [sweeps, target](db::ReadStore& store) {
-    return db::analysis::study_pareto(store, sweeps, target);
+  db::analysis::ParetoOptions options;
+  options.target = number_of(request, "target");
+  options.prices = prices_of(app, sweeps);
+  options.money = query_text(request, "cost") == "money";
+  const auto study = [sweeps, options](db::ReadStore& store) {
+    return db::analysis::study_pareto(store, sweeps, options);
   };
   co_return co_await answer(app, request, study);
 }

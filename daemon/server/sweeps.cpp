@@ -188,7 +188,7 @@ api::DryRunAnswer dry_run(const App& app, const ParsedSweep& parsed, const std::
     answer.nodes_per_job = std::max(answer.nodes_per_job, r.nodes);
   }
   answer.most_node_hours = jobspec::most_node_hours(parsed.expansion);
-  answer.cost = jobspec::describe_cost(parsed.sweep, parsed.expansion);
+  answer.cost = jobspec::describe_cost(parsed.sweep, parsed.expansion, app.config.prices);
   const LaunchRequest first = example_request(app, parsed.sweep, parsed.expansion.trials.front());
   if (std::string script = app.controller.script(backend, first); !script.empty())
     answer.script = std::move(script);

@@ -73,15 +73,17 @@ ComparisonRow summarize(const UnitRow& units, const Comparison& comparison, Memb
   row.samples_to_target = to(&TrialRecord::samples);
   row.seconds_to_target = to(&TrialRecord::seconds);
   row.node_seconds_to_target = to(&TrialRecord::node_seconds_to_target);
+  row.money_to_target = to(&TrialRecord::money_to_target);
   for (std::size_t i = 0; i < comparison.other_targets.size(); ++i) {
     const auto of = [i](double Reached::*what) {
       return Number([i, what](const TrialRecord& trial) { return trial.other_targets[i].*what; });
     };
     row.other_targets.push_back({comparison.other_targets[i], to(of(&Reached::steps)),
                                  to(of(&Reached::samples)), to(of(&Reached::seconds)),
-                                 to(of(&Reached::node_seconds))});
+                                 to(of(&Reached::node_seconds)), to(of(&Reached::money))});
   }
   row.node_seconds = estimate(statistic, values_of(units.units, &TrialRecord::node_seconds));
+  row.money = estimate(statistic, values_of(units.units, &TrialRecord::money));
   row.samples_per_s =
       point_estimate(statistic, values_of(units.units, &TrialRecord::samples_per_s), true);
   return row;
@@ -108,6 +110,7 @@ constexpr Ranking kRankings[] = {
     {RankBy::samples, "samples to target", &TrialRecord::samples},
     {RankBy::seconds, "seconds to target", &TrialRecord::seconds},
     {RankBy::cost, "node-seconds to target", &TrialRecord::node_seconds_to_target},
+    {RankBy::money, "money to target", &TrialRecord::money_to_target},
 };
 
 const Ranking& ranking_of(RankBy by) {
@@ -229,12 +232,30 @@ void join_configurations(std::vector<TrialRecord>& records, Comparison& comparis
   records = std::move(kept);
 }
 
+/// Throws std::invalid_argument where rows are to be ranked by money that is not known.
+void check_prices(const CompareOptions& options, Comparison& comparison) {
+  std::vector<std::int64_t> unknown;
+  for (const std::int64_t sweep : comparison.sweeps)
+    if (!options.prices.contains(sweep)) unknown.push_back(sweep);
+  if (options.rank_by == RankBy::money && unknown.size() == comparison.sweeps.size())
+    throw std::invalid_argument(
+        "what a node-hour costs is not known: set prices.node_hour or prices.partitions in "
+        "config.yaml");
+  if (!unknown.empty() && unknown.size() < comparison.sweeps.size())
+    comparison.notes.push_back(
+        fmt::format("money without {}, whose price is not known", sweeps_text(unknown)));
+}
+
 /// Of all the sweeps, each trial with what was asked for.
-std::vector<TrialRecord> read_all(ReadStore& store, const Wanted& wanted, Comparison& comparison) {
+std::vector<TrialRecord> read_all(ReadStore& store, const Wanted& wanted,
+                                  const std::map<std::int64_t, double>& prices,
+                                  Comparison& comparison) {
   std::vector<TrialRecord> records;
   for (const std::int64_t sweep : comparison.sweeps) {
     Wanted of_sweep = wanted;
     of_sweep.sweep = sweep;
+    if (const auto price = prices.find(sweep); price != prices.end())
+      of_sweep.price = price->second;
     auto more = read_records(store, of_sweep);
     std::move(more.begin(), more.end(), std::back_inserter(records));
   }
@@ -265,11 +286,13 @@ Comparison compare(ReadStore& store, const std::vector<std::int64_t>& sweeps,
                       maximize,
                       comparison.target,
                       comparison.other_targets,
-                      left_out_metrics(options.without)};
+                      left_out_metrics(options.without),
+                      {}};
+  check_prices(options, comparison);
   if (!wanted.left_out.empty())
     comparison.notes.push_back(fmt::format("seconds and node-seconds to targets without {}",
                                            fmt::join(options.without, ", ")));
-  const auto records = read_all(store, wanted, comparison);
+  const auto records = read_all(store, wanted, options.prices, comparison);
   const Ranking& ranking = ranking_of(decide(options, comparison, records));
 
   BestOver best_over{{}, ranking.member, &TrialRecord::best, maximize};

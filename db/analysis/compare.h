@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -27,7 +28,7 @@ struct ToTarget : Estimate {
 /// The same of another target than the one that rows are ranked by.
 struct OtherTarget {
   double target = 0;
-  ToTarget steps, samples, seconds, node_seconds;
+  ToTarget steps, samples, seconds, node_seconds, money;
 };
 
 struct ComparisonRow {
@@ -45,8 +46,10 @@ struct ComparisonRow {
   ToTarget samples_to_target;                        ///< those trained on
   ToTarget seconds_to_target;  ///< running time with earlier attempts', without waiting in queues
   ToTarget node_seconds_to_target;
+  ToTarget money_to_target;                ///< where the sweeps have prices
   std::vector<OtherTarget> other_targets;  ///< in the order of Comparison::other_targets
   Estimate node_seconds;                   ///< of the whole trial, failed attempts included
+  Estimate money;                          ///< the same
   double samples_per_s = std::numeric_limits<double>::quiet_NaN();  ///< median over the units
   std::vector<Id> trials;
   /// "best", "no clear difference (p=...)", "worse (p=...)", "different (p=...)", "3 seeds, 4
@@ -65,7 +68,8 @@ enum class RankBy {
   steps,
   samples,
   seconds,
-  cost
+  cost,  ///< node-seconds
+  money
 };
 
 struct CompareOptions {
@@ -83,6 +87,7 @@ struct CompareOptions {
   std::optional<Goal> goal;  ///< empty: the sweep's own; by its name for another metric
   RankBy rank_by = RankBy::automatic;
   Statistic statistic = Statistic::median;  ///< of a row's units
+  std::map<std::int64_t, double> prices;    ///< of an hour of a node, by sweep; none = not known
   std::size_t top = 0;                      ///< rows at most, of those that are compared; 0: all
 };
 

@@ -25,7 +25,7 @@ std::vector<bool> pareto_frontier(const std::vector<std::pair<double, double>>& 
 namespace {
 
 void add_row(const ComparisonRow& from, std::int64_t sweep, double target, const ToTarget& seconds,
-             const ToTarget& node_seconds, ParetoStudy& study) {
+             const ToTarget& node_seconds, const ToTarget& money, ParetoStudy& study) {
   if (!std::isfinite(seconds.median) || !std::isfinite(node_seconds.median)) return;
   ParetoRow row;
   row.sweep = sweep;
@@ -34,15 +34,23 @@ void add_row(const ComparisonRow& from, std::int64_t sweep, double target, const
     row.group[name] = value.to_text();
   row.seconds = seconds.median;
   row.node_seconds = node_seconds.median;
+  row.money = money.median;
   row.n = static_cast<std::int64_t>(from.trials.size());
   row.reached = seconds.reached;
   study.rows.push_back(std::move(row));
 }
 
-void add_sweep(ReadStore& store, std::int64_t sweep, std::optional<double> target,
+void add_sweep(ReadStore& store, std::int64_t sweep, const ParetoOptions& wanted,
                ParetoStudy& study) {
+  const auto& target = wanted.target;
+  if (wanted.money && !wanted.prices.contains(sweep))
+    throw std::invalid_argument(
+        fmt::format("what a node-hour of sweep {} costs is not known: set prices.node_hour or "
+                    "prices.partitions in config.yaml",
+                    sweep));
   CompareOptions options;
   options.target = target;
+  options.prices = wanted.prices;
   const Comparison comparison = compare(store, sweep, options);
   if (!comparison.target)
     throw std::invalid_argument(
@@ -59,10 +67,10 @@ void add_sweep(ReadStore& store, std::int64_t sweep, std::optional<double> targe
       study.by.push_back(name);
   for (const ComparisonRow& row : comparison.rows) {
     add_row(row, sweep, *comparison.target, row.seconds_to_target, row.node_seconds_to_target,
-            study);
+            row.money_to_target, study);
     if (target) continue;
     for (const OtherTarget& other : row.other_targets)
-      add_row(row, sweep, other.target, other.seconds, other.node_seconds, study);
+      add_row(row, sweep, other.target, other.seconds, other.node_seconds, other.money, study);
   }
   std::vector<double> targets{*comparison.target};
   if (!target)
@@ -75,10 +83,11 @@ void add_sweep(ReadStore& store, std::int64_t sweep, std::optional<double> targe
 }  // namespace
 
 ParetoStudy study_pareto(ReadStore& store, const std::vector<std::int64_t>& sweeps,
-                         std::optional<double> target) {
+                         const ParetoOptions& options) {
   ParetoStudy study;
+  study.cost = options.money ? "money" : "node_seconds";
   for (const std::int64_t sweep : sweeps)
-    add_sweep(store, sweep, target, study);
+    add_sweep(store, sweep, options, study);
   std::stable_sort(
       study.rows.begin(), study.rows.end(), [&](const ParetoRow& a, const ParetoRow& b) {
         const auto place = [&](double t) {
@@ -92,7 +101,7 @@ ParetoStudy study_pareto(ReadStore& store, const std::vector<std::int64_t>& swee
     for (ParetoRow& row : study.rows) {
       if (row.target != each) continue;
       rows.push_back(&row);
-      points.emplace_back(row.seconds, row.node_seconds);
+      points.emplace_back(row.seconds, options.money ? row.money : row.node_seconds);
     }
     const std::vector<bool> frontier = pareto_frontier(points);
     for (std::size_t i = 0; i < rows.size(); ++i)

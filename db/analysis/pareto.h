@@ -23,6 +23,7 @@ struct ParetoRow {
   std::map<std::string, std::string> group;                   ///< values of the varied parameters
   double seconds = std::numeric_limits<double>::quiet_NaN();  ///< to the target, median over seeds
   double node_seconds = seconds;
+  double money = seconds;           ///< where the sweep has a price
   std::int64_t n = 0, reached = 0;  ///< trials, and those that got there
   bool frontier = false;            ///< of its target
 
@@ -32,6 +33,7 @@ struct ParetoRow {
     field("group", e.group);
     field("seconds", e.seconds);
     field("node_seconds", e.node_seconds);
+    field("money", e.money);
     field("n", e.n);
     field("reached", e.reached);
     field("frontier", e.frontier);
@@ -43,6 +45,7 @@ struct ParetoStudy {
   std::string metric;
   std::vector<double> targets;
   std::vector<std::string> by;
+  std::string cost;             ///< what time is weighed against: "node_seconds" or "money"
   std::vector<ParetoRow> rows;  ///< by target, then seconds; those that got there
   std::vector<std::string> notes;
 
@@ -51,14 +54,21 @@ struct ParetoStudy {
     field("metric", e.metric);
     field("targets", e.targets);
     field("by", e.by);
+    field("cost", e.cost);
     field("rows", e.rows);
     field("notes", e.notes);
   }
 };
 
-/// One frontier for each target of the sweeps, which must have the same metric; or for `target`.
-/// Throws std::invalid_argument where a sweep is not there, has no target or another metric.
+struct ParetoOptions {
+  std::optional<double> target;           ///< instead of the sweeps' own
+  std::map<std::int64_t, double> prices;  ///< CompareOptions::prices
+  bool money = false;                     ///< weigh time against money instead of node-seconds
+};
+
+/// One frontier for each target of the sweeps, which must have the same metric. Throws
+/// std::invalid_argument where a sweep is not there, has no target, another metric or no price.
 ParetoStudy study_pareto(ReadStore& store, const std::vector<std::int64_t>& sweeps,
-                         std::optional<double> target = {});
+                         const ParetoOptions& options = {});
 
 }  // namespace thalweg::db::analysis

@@ -290,6 +290,16 @@ void read_metrics(ReadStore& store, const Wanted& wanted,
   }
 }
 
+void add_prices(double of_node_hour, std::vector<TrialRecord>& records) {
+  const double of_node_second = of_node_hour / 3600;
+  for (TrialRecord& record : records) {
+    record.money = of_node_second * record.node_seconds;
+    record.money_to_target = of_node_second * record.node_seconds_to_target;
+    for (Reached& other : record.other_targets)
+      other.money = of_node_second * other.node_seconds;
+  }
+}
+
 }  // namespace
 
 std::vector<TrialRecord> read_records(ReadStore& store, const Wanted& wanted) {
@@ -332,6 +342,7 @@ std::vector<TrialRecord> read_records(ReadStore& store, const Wanted& wanted) {
     by_number.at(number)->node_seconds = spent.node_seconds;
   }
   read_metrics(store, wanted, attempts, by_number);
+  if (wanted.price) add_prices(*wanted.price, records);
   return records;
 }
 

@@ -18,6 +18,7 @@ struct Reached {
   double steps = std::numeric_limits<double>::quiet_NaN();
   double samples = steps;  ///< those trained on; NaN where the batch is not known
   double seconds = steps, node_seconds = steps;
+  double money = steps;  ///< where the sweep has a price
 };
 
 struct TrialRecord {
@@ -32,8 +33,9 @@ struct TrialRecord {
   double best = std::numeric_limits<double>::quiet_NaN();
   double steps = best, samples = best, seconds = best, node_seconds_to_target = best;
   double node_seconds = best;
-  double global_batch = best;  ///< read only where there is a target
-  bool batch_grows = false;    ///< from global_batch on; the same
+  double money_to_target = best, money = best;  ///< the node-seconds at the sweep's price
+  double global_batch = best;                   ///< read only where there is a target
+  bool batch_grows = false;                     ///< from global_batch on; the same
   double samples_per_s = best;
   std::vector<Reached> other_targets;  ///< in the order of Wanted::other_targets
 
@@ -49,6 +51,7 @@ struct Wanted {
   std::vector<double> other_targets{};
   /// Metrics of seconds (perf/validation_s) that times to targets leave out.
   std::vector<std::string> left_out{};
+  std::optional<double> price{};  ///< of an hour of a node
 };
 
 /// In order of trial number.

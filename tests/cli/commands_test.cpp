@@ -329,6 +329,21 @@ TEST_F(CliTables, CompareCsvHasEverything) {
             "12.1 12.2");
 }
 
+TEST_F(CliTables, CompareShowsMoneyWherePricesAreKnown) {
+  json answer = sample("compare");
+  controller().answer("GET /v1/sweeps/12/compare", answer);
+  EXPECT_THAT(thalweg({"compare", "12"}).out, Not(HasSubstr("EUR")));
+  answer["priced"] = true;
+  answer["currency"] = "EUR";
+  answer["rows"][0]["money_to_target"] = {
+      {"median", 0.35}, {"low", 0.3}, {"high", 0.4}, {"reached", 2}};
+  controller().answer("GET /v1/sweeps/12/compare", answer);
+  const std::string out = thalweg({"compare", "12"}).out;
+  EXPECT_THAT(out, HasSubstr("EUR to "));
+  EXPECT_THAT(out, HasSubstr("0.35"));
+  EXPECT_THAT(thalweg({"compare", "12", "--csv"}).out, HasSubstr(",0.35,0.3,0.4,"));
+}
+
 TEST_F(CliTables, CompareAsksForAllOfIt) {
   json answer = sample("compare");
   controller().answer(

@@ -71,6 +71,16 @@ TEST_F(CliStudies, ParetoShowsTheFrontier) {
                         "0.1,4,100,400,3,3,true\n"));
 }
 
+TEST_F(CliStudies, ParetoOfMoney) {
+  controller().answer("GET /v1/pareto?sweeps=12&cost=money", json::parse(R"({"sweeps": [12],
+    "metric": "val/error", "by": [], "cost": "money", "notes": [], "rows": [
+    {"sweep": 12, "target": 0.1, "group": {}, "seconds": 100, "node_seconds": 400, "money": 0.35,
+     "n": 3, "reached": 3, "frontier": true}]})"));
+  const std::string out = thalweg({"pareto", "12", "--money"}).out;
+  EXPECT_THAT(out, HasSubstr("money"));
+  EXPECT_THAT(out, HasSubstr("0.35"));
+}
+
 TEST_F(CliStudies, RcpJudgesByTheReference) {
   controller().answer("GET /v1/rcp?sweeps=12&by=optimizer.name&reference=lamb",
                       json::parse(R"({"sweeps": [12], "by": ["optimizer.name"], "unit": "samples",

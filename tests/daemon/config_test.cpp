@@ -46,6 +46,7 @@ TEST(Config, ReadsEveryKindOfSetting) {
               "max_nodes_per_job: 8\n"
               "min_free: 50G\n"
               "gpu_memory: 80G\n"
+              "prices: {currency: EUR, node_hour: 2, partitions: {gpu: 3.5, spot: 0.5}}\n"
               "push_listen: '0.0.0.0:7000'\n"
               "local: {cores: 3, grace: 1.5}\n"
               "slurm:\n  poll_interval: 7\n",
@@ -57,6 +58,14 @@ TEST(Config, ReadsEveryKindOfSetting) {
   EXPECT_EQ(site_limits(config).gpu_memory_mib, 80 * 1024);
   EXPECT_EQ(jobspec::SiteLimits::from_json(site_limits(config).to_json()).gpu_memory_mib,
             80 * 1024);
+  const jobspec::Prices prices =
+      jobspec::SiteLimits::from_json(site_limits(config).to_json()).prices;
+  EXPECT_EQ(prices.of(""), 2);
+  EXPECT_EQ(prices.of("main"), 2);
+  EXPECT_EQ(prices.of("spot"), 0.5);
+  EXPECT_EQ(prices.of("spot,gpu"), 3.5);
+  EXPECT_EQ(prices.amount(10.8), "10.8 EUR");
+  EXPECT_FALSE(jobspec::Prices().of("gpu"));
   EXPECT_EQ(config.push_listen, "0.0.0.0:7000");
   EXPECT_EQ(config.local.cores, 3);
   EXPECT_EQ(config.local.grace_s, 1.5);

@@ -6,6 +6,7 @@
 #include <functional>
 #include <random>
 
+#include "db/analysis/compare.h"
 #include "db/analysis/critical_batch.h"
 #include "db/analysis/importance.h"
 #include "db/analysis/measurements.h"
@@ -433,6 +434,37 @@ TEST_F(StudyTest, ParetoOfTimeAndNodes) {
   for (const ParetoRow& row : study.rows)
     if (row.frontier) frontier.push_back(row.node_seconds);
   EXPECT_THAT(frontier, ElementsAre(960, 500, 400));
+}
+
+TEST_F(StudyTest, MoneyByTheSweepsPrices) {
+  add({64, "sgd", 1, 1, 1000, 400}, 100);   // 400 s, 400 node-seconds
+  add({128, "sgd", 2, 2, 1900, 250}, 100);  // 250 s, 500
+  add({256, "sgd", 3, 1, 1900, 999}, 0);
+  const std::int64_t cheap = sweep_ = add_sweep();
+  add({64, "sgd", 1, 4, 1000, 260}, 100);  // 260 s, 1040, on a partition at a third of the price
+  const std::int64_t first = cheap - 1;
+  CompareOptions options;
+  EXPECT_TRUE(std::isnan(compare(store, first, options).rows[0].money_to_target.median));
+  options.rank_by = RankBy::money;
+  EXPECT_THROW(compare(store, first, options), std::invalid_argument) << "no price is known";
+  options.prices = {{first, 3.6}, {cheap, 1.2}};
+  const Comparison comparison = compare(store, first, options);
+  EXPECT_DOUBLE_EQ(comparison.rows[0].money_to_target.median, 0.4);
+  EXPECT_DOUBLE_EQ(comparison.rows[1].money_to_target.median, 0.5);
+  EXPECT_DOUBLE_EQ(comparison.rows[0].money.median, 0.45) << "50 s after the target";
+  EXPECT_EQ(comparison.rows[2].money_to_target.median, infinity);
+
+  ParetoOptions money{{}, {{first, 3.6}}, true};
+  EXPECT_THROW(study_pareto(store, {first, cheap}, money), std::invalid_argument);
+  money.prices[cheap] = 1.2;
+  const auto frontier = [&](const ParetoOptions& wanted) {
+    std::vector<double> spent;
+    for (const ParetoRow& row : study_pareto(store, {first, cheap}, wanted).rows)
+      if (row.frontier) spent.push_back(row.node_seconds);
+    return spent;
+  };
+  EXPECT_THAT(frontier({}), ElementsAre(500, 400));
+  EXPECT_THAT(frontier(money), ElementsAre(500, 1040)) << "0.5 and 0.35 of money; 0.4 is beaten";
 }
 
 // The examples of MLPerf's document on reference convergence points (mlcommons/policies, training

@@ -52,6 +52,13 @@ TEST(Cost, IsTrialsTimesNodesTimesTimeLimits) {
             "again up to 2 times");
 }
 
+TEST(Cost, IsMoneyWhereThePriceIsKnown) {
+  const Sweep sweep = with("limits: {max_retries: 0}\nslurm: {partition: spot}");
+  const Prices prices{"EUR", 3, {{"spot", 0.5}}};
+  EXPECT_EQ(describe_cost(sweep, expand(sweep, test_schema()), prices),
+            "at most 1 node-hours (1 trial x 1 node x 01:00:00), 0.5 EUR");
+}
+
 TEST(Cost, NodesThatVaryAreAddedUp) {
   const Sweep sweep = with(
       "method: grid\nlimits: {max_retries: 0, node_hours: 5}\nparameters: {resources.nodes: "
