@@ -7,7 +7,8 @@
 //   adds the row "unequal": shares by speed), and any option of train.sync
 // The same training by turns in one run; the table has the medians of all steps, averaged over the
 // ranks, but for samples/s, which is of all steps together: modes that communicate now and then
-// have steps of several kinds. Rank 0 prints.
+// have steps of several kinds, and in those of "abs" there are as many samples as fit in. Rank 0
+// prints.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -63,6 +64,9 @@ const std::vector<std::pair<const char*, jobspec::Map>>& rows() {
       {"powersgd", Map{{"compress", "powersgd"}}},
       {"lag 1", Map{{"mode", "lag"}}},
       {"local 8", Map{{"mode", "local"}, {"period", 8}}},
+      {"abs", Map{{"mode", "abs"}}},
+      {"async", Map{{"mode", "async"}}},
+      {"hybrid 2", Map{{"mode", "hybrid"}, {"groups", 2}}},
       {"adasum", Map{{"mode", "adasum"}}},
       {"adasum, change", Map{{"mode", "adasum"}, {"form", "change"}}},
       {kUnequal, Map{}},
@@ -70,12 +74,32 @@ const std::vector<std::pair<const char*, jobspec::Map>>& rows() {
   return all;
 }
 
+/// The same samples again and again, for modes that ask for more of them when they want to.
+class Repeated final : public SampleSource {
+ public:
+  explicit Repeated(const StepInput& samples) : samples_(samples) {}
+  void want(const std::vector<std::int64_t>& shards) override { wanted_ = shards; }
+  void next(StepInput& input) override {
+    input.inputs = samples_.inputs;
+    input.labels = samples_.labels;
+    input.sample_floats = samples_.sample_floats;
+    input.shards = wanted_.data();
+  }
+
+ private:
+  const StepInput& samples_;
+  std::vector<std::int64_t> wanted_;
+};
+
 /// One row, with all that it needs.
 struct Training {
   Training(const char* row, const Model& model, const Optimizer<float>& optimizer,
            comm::Group& group, ExecutorPool& executors, const Sharding& sharding,
            const jobspec::Map& sync, const Emulation& emulation)
-      : name(row), firsts(group.first_shards(sharding.shards)), replica(model, optimizer) {
+      : name(row),
+        batch(sharding.global_batch),
+        firsts(group.first_shards(sharding.shards)),
+        replica(model, optimizer) {
     model.initialize(1, replica.parameters.floats(), replica.running.floats());
     SyncParts parts{model, optimizer, group, executors, replica, sharding, 1};
     parts.emulation = &emulation;
@@ -87,6 +111,7 @@ struct Training {
     columns[kStep].push_back(ms_since(start));
     total_ms += columns[kStep].back();
     if (!outcome.here) return;
+    samples += outcome.samples > 0 ? outcome.samples : batch;
     columns[kCompute].push_back(outcome.compute_ms);
     columns[kUpdate].push_back(outcome.optimizer_ms);
     if (!outcome.comm_before) return;
@@ -98,6 +123,7 @@ struct Training {
     for (auto& column : columns)
       column.clear();
     total_ms = 0;
+    samples = 0;
   }
   std::vector<double> medians(comm::Group& group) {
     std::vector<double> result;
@@ -110,12 +136,13 @@ struct Training {
   }
 
   const char* name;
+  int batch;
   std::vector<int> firsts;  ///< who owns which shards
   Replica replica;
   std::unique_ptr<SyncMode> mode;
   std::vector<double> columns[kColumns];
   double total_ms = 0;
-  std::int64_t steps = 0;
+  std::int64_t steps = 0, samples = 0;
 };
 
 bool is_chosen(const Settings& settings, const std::string& row) {
@@ -204,9 +231,15 @@ void measure(const std::string& name, const Settings& settings, comm::Group& gro
       input.inputs = inputs.floats() + first * floats;
       input.labels = labels.data() + first;
       input.sample_floats = floats;
+      const StepInput samples_of_step = input;
+      Repeated source(samples_of_step);
+      input.source = &source;
       training.step(input);
     }
     training.mode->settle();
+    const auto start = Clock::now();
+    training.mode->meet();  // asynchronous ranks may be some steps apart
+    training.total_ms += ms_since(start);
   };
   for (int round = -1; round < settings.number("rounds"); ++round)
     for (const auto& training : all) {
@@ -222,12 +255,11 @@ void measure(const std::string& name, const Settings& settings, comm::Group& gro
       std::printf("%10s", head);
     std::printf("%12s%10s\n", "samples/s", "of first");
   }
-  const double count = settings.number("rounds") * settings.number("steps");
   double first = 0;
   for (const auto& training : all) {
     const std::vector<double> medians = training->medians(group);
     if (group.rank() != 0) continue;
-    const double rate = 1000 * count * sharding.global_batch / training->total_ms;
+    const double rate = 1000 * static_cast<double>(training->samples) / training->total_ms;
     if (first == 0) first = rate;
     std::printf("%-16s", training->name);
     for (const double value : medians)
