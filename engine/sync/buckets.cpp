@@ -77,4 +77,17 @@ std::vector<Bucket> plan_buckets(const std::vector<ParameterInfo>& parameters,
   return buckets;
 }
 
+// FNV-1a over 64-bit words.
+std::uint64_t hash_of(const std::vector<Bucket>& buckets) {
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  const auto add = [&](std::uint64_t word) { hash = (hash ^ word) * 0x100000001b3u; };
+  for (const Bucket& bucket : buckets) {
+    add(bucket.offset);
+    add(bucket.count);
+    for (const int parameter : bucket.parameters)
+      add(static_cast<std::uint64_t>(parameter));
+  }
+  return hash;
+}
+
 }  // namespace thalweg::engine

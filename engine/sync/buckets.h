@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "engine/nn/model.h"
@@ -27,5 +28,8 @@ struct BucketSizes {
 /// parameters but what went with earlier buckets; there it is split.
 std::vector<Bucket> plan_buckets(const std::vector<ParameterInfo>& parameters,
                                  const std::vector<int>& ready_order, const BucketSizes& sizes);
+
+/// Equal for equal plans.
+std::uint64_t hash_of(const std::vector<Bucket>& buckets);
 
 }  // namespace thalweg::engine

@@ -14,22 +14,6 @@
 #include "engine/sync/vector_ops.h"
 
 namespace thalweg::engine {
-namespace {
-
-/// FNV-1a over 64-bit words.
-std::uint64_t hash_of(const std::vector<Bucket>& buckets) {
-  std::uint64_t hash = 0xcbf29ce484222325u;
-  const auto add = [&](std::uint64_t word) { hash = (hash ^ word) * 0x100000001b3u; };
-  for (const Bucket& bucket : buckets) {
-    add(bucket.offset);
-    add(bucket.count);
-    for (const int parameter : bucket.parameters)
-      add(static_cast<std::uint64_t>(parameter));
-  }
-  return hash;
-}
-
-}  // namespace
 
 GradientPath::GradientPath(const SyncParts& parts, const SyncOptions& options, float scale,
                            BucketSum* sum, int sets)
@@ -41,13 +25,14 @@ GradientPath::GradientPath(const SyncParts& parts, const SyncOptions& options, f
       own_tree_(0, 1, std::max(1, p_.sharding.mine())),
       bucket_of_(p_.model.parameters().size()),
       stretches_(stretches_of(p_.model.parameters())),
+      ready_order_(p_.model.ready_order()),
       sets_(static_cast<std::size_t>(sets)) {
   if (p_.model.joins_shards()) {
     // The group is the shards' until backward has ended.
     options_.overlap = false;
     meeting_ = std::make_unique<Rendezvous>(p_.group, p_.sharding.shards, p_.sharding.mine());
   }
-  plan(p_.model.ready_order());
+  plan(options_.buckets);
   shards_left_.assign(p_.model.parameters().size(), p_.sharding.mine());
   for (Set& set : sets_)
     set.reducer = std::make_unique<BucketReducer>(
@@ -99,8 +84,8 @@ void GradientPath::allocate_spare() {
   }
 }
 
-void GradientPath::plan(const std::vector<int>& ready_order) {
-  buckets_ = plan_buckets(p_.model.parameters(), ready_order, options_.buckets);
+void GradientPath::plan(const BucketSizes& sizes) {
+  buckets_ = plan_buckets(p_.model.parameters(), ready_order_, sizes);
   for (std::size_t b = 0; b < buckets_.size(); ++b)
     for (const int number : buckets_[b].parameters)
       bucket_of_[static_cast<std::size_t>(number)] = b;
@@ -170,8 +155,29 @@ void GradientPath::rebuild() {
   std::vector<std::int32_t> order(measured_.begin(), measured_.end());
   order.resize(p_.model.parameters().size());
   p_.group.broadcast(order.data(), order.size() * sizeof order[0], first_computing());
+  ready_order_.assign(order.begin(), order.end());
+  if (!options_.tunes_buckets) return regroup(options_.buckets);
+  tuner_.emplace(p_.group.size() == 1
+                     ? std::vector<BucketSizes>{options_.buckets}
+                     : bucket_candidates(p_.model.parameters(), ready_order_, options_.buckets));
+  tune();
+}
+
+/// The sizes of the next step.
+void GradientPath::tune() {
+  if (!tuner_->measured()) return regroup(tuner_->sizes());
+  std::vector<double> step_ms = tuner_->medians();
+  // Of the slowest rank, so that all choose by the same numbers.
+  p_.group.allreduce(step_ms.data(), step_ms.size(), comm::Type::f64, comm::Op::max);
+  const BucketChoice choice = tuner_->choose(step_ms);
+  tuner_.reset();
+  regroup(choice.sizes);
+  if (p_.on_buckets) p_.on_buckets(choice);
+}
+
+void GradientPath::regroup(const BucketSizes& sizes) {
   const std::uint64_t before = hash_of(buckets_);
-  plan({order.begin(), order.end()});
+  plan(sizes);
   if (hash_of(buckets_) == before) return;
   for (Set& set : sets_)
     set_parts(set);
@@ -181,6 +187,7 @@ void GradientPath::rebuild() {
 }
 
 void GradientPath::run(const StepInput& input, StepOutcome& outcome) {
+  since_run_ = {};
   prepare();
   take_set();
   held_ = accumulates_ || (under_way_ && sets_.size() > 1);
@@ -357,8 +364,11 @@ void GradientPath::finish(StepOutcome& outcome) {
   if (accumulates_) passes_.assign(extra + passes_at(), extra + times_at());
   p_.model.update_running(extra, static_cast<int>(pieces()), p_.replica.running.floats());
   if (p_.group.size() > 1) read_times(outcome);
-  if (!rebuilt_) rebuild();
-  rebuilt_ = true;
+  if (tuner_) {
+    tuner_->add(since_run_.ms());
+    tune();
+  }
+  if (!std::exchange(rebuilt_, true)) rebuild();
 }
 
 /// Of which the summed statistics are.

@@ -15,6 +15,7 @@
 #include "engine/nn/executor.h"
 #include "engine/sync/bucket_reducer.h"
 #include "engine/sync/bucket_sum.h"
+#include "engine/sync/bucket_tuner.h"
 #include "engine/sync/buckets.h"
 #include "engine/sync/micro_batches.h"
 #include "engine/sync/mode.h"
@@ -116,10 +117,12 @@ class GradientPath {
   Set& computed() { return sets_[computed_]; }
   Set& summed() { return sets_[summed_]; }
 
-  void plan(const std::vector<int>& ready_order);
+  void plan(const BucketSizes& sizes);
   void set_parts(Set& set);
   void agree_on_plan();
   void rebuild();
+  void tune();
+  void regroup(const BucketSizes& sizes);
   std::unique_ptr<comm::Request> start(const GradientPart& part, std::int64_t step);
   void begin_sums();
   void allocate_spare();
@@ -145,8 +148,11 @@ class GradientPath {
   comm::ShardTree own_tree_;  ///< of this rank's shards alone
   std::vector<Bucket> buckets_;
   std::vector<std::size_t> order_;
-  std::vector<std::size_t> bucket_of_;                 ///< of each parameter
-  std::vector<Stretch> stretches_;                     ///< the parameters
+  std::vector<std::size_t> bucket_of_;  ///< of each parameter
+  std::vector<Stretch> stretches_;      ///< the parameters
+  std::vector<int> ready_order_;        ///< by which buckets_ are planned
+  std::optional<BucketTuner> tuner_;    ///< while bucket sizes are measured
+  Stopwatch since_run_;
   std::vector<std::unique_ptr<ShardRunner>> runners_;  ///< one for each executor
 
   std::unique_ptr<Rendezvous> meeting_;  ///< of the shards; null where they need none

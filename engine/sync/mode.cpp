@@ -109,6 +109,21 @@ void require_shared_updates(const SyncConfig& config, const SyncRow& row, const 
         "use another one");
 }
 
+/// Buckets may change from step to step only where no number depends on them.
+void require_tuned_buckets(const SyncConfig& config, const SyncRow& row, const SyncFacts& facts) {
+  if (!config.common.tunes_buckets) return;
+  const auto refuse = [](const std::string& why) {
+    throw std::invalid_argument("sync.bucket_mib: " + why + "; give a number of MiB");
+  };
+  if (facts.on_gpu) refuse("a GPU's recorded step keeps its buckets, and auto tries several");
+  if (row.name != table().front().name)
+    refuse("auto goes by the time of a step of mode sync, mode " + std::string(row.name) +
+           " makes others");
+  if (sums_by_ranks(config))
+    refuse(
+        "the bits of sums by ranks (sync.sum, compress) depend on buckets, and auto tries several");
+}
+
 }  // namespace
 
 bool is_elementwise(const Optimizer<float>& optimizer, std::size_t parameters) {
@@ -124,6 +139,7 @@ void require_sync(const jobspec::Value& options, const SyncFacts& facts) {
   require_of_all(config, facts);
   row.require(config, facts);
   require_shared_updates(config, row, facts);
+  require_tuned_buckets(config, row, facts);
   if (config.compress.remembers != nullptr && config.compress.remembers(config.compression) &&
       facts.observes_curvature)
     throw std::invalid_argument(std::string("sync.compress: ") + config.compress.name +

@@ -22,6 +22,7 @@
 
 namespace thalweg::engine {
 
+struct BucketChoice;
 struct Emulation;
 
 /// Logical shards of the global batch; rank r owns leaves [first, end).
@@ -80,6 +81,8 @@ struct SyncParts {
   std::function<void(const Arrival& arrival)> on_arrival{};
   /// Told of every round; null: nobody.
   std::function<void(const Round& round)> on_round{};
+  /// Told which sizes sync.bucket_mib: auto has found; null: nobody.
+  std::function<void(const BucketChoice& choice)> on_buckets{};
   /// For a replay: how many passes this rank makes in a round. Null: as the options say.
   std::function<int(std::int64_t round)> passes{};
 

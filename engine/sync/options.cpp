@@ -17,6 +17,17 @@ Option mebibytes(const char* name, const char* doc, std::size_t fallback) {
   return jobspec::float_option(name, static_cast<double>(fallback) / kMiB, 0, 4096, doc);
 }
 
+Option bucket_option() {
+  Option option = mebibytes(
+      "bucket_mib",
+      "size of the other messages of gradients, in MiB; auto = the first steps measure 1 to 50 and "
+      "one message for all, and the fastest stays (device cpu, mode sync, sum shards; the same "
+      "bits; measured anew by each attempt and written to its journal)",
+      SyncOptions().buckets.bytes);
+  option.or_auto = true;
+  return option;
+}
+
 std::size_t bytes_of(const jobspec::Options& options, const char* name) {
   return static_cast<std::size_t>(options.real(name) * kMiB);
 }
@@ -24,7 +35,8 @@ std::size_t bytes_of(const jobspec::Options& options, const char* name) {
 SyncOptions read_common(const jobspec::Options& options) {
   SyncOptions o;
   o.buckets.first_bytes = bytes_of(options, "first_bucket_mib");
-  o.buckets.bytes = bytes_of(options, "bucket_mib");
+  o.tunes_buckets = options.is_auto("bucket_mib");
+  if (!o.tunes_buckets) o.buckets.bytes = bytes_of(options, "bucket_mib");
   o.overlap = options.flag("overlap");
   o.forward_first = options.text("priority") == "forward";
   o.stall_timeout =
@@ -63,8 +75,7 @@ std::vector<Option> sync_options() {
   return {
       mebibytes("first_bucket_mib", "size of the first message of gradients, in MiB",
                 defaults.buckets.first_bytes),
-      mebibytes("bucket_mib", "size of the other messages of gradients, in MiB",
-                defaults.buckets.bytes),
+      bucket_option(),
       jobspec::flag_option("overlap", defaults.overlap,
                            "sum gradients while backward still runs; false = afterwards"),
       jobspec::choice_option(

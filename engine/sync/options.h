@@ -14,6 +14,7 @@ namespace thalweg::engine {
 
 struct SyncOptions {
   BucketSizes buckets;
+  bool tunes_buckets = false;      ///< measures which sizes are best, `buckets` being the usual
   bool overlap = true;             ///< sums start while backward still runs
   bool forward_first = false;      ///< finish what the next forward needs first
   std::int64_t compare_every = 0;  ///< steps between two comparisons of the replicas; 0: never
