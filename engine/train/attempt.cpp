@@ -16,6 +16,7 @@
 #include "engine/gpu/library.h"
 #include "engine/nn/flops.h"
 #include "engine/nn/graph.h"
+#include "engine/sync/bucket_tuner.h"
 #include "engine/train/failure.h"
 #include "engine/train/kernels.h"
 #include "engine/train/libraries.h"
@@ -261,10 +262,19 @@ void Attempt::build() {
 }
 
 void Attempt::make_mode() {
-  mode = factory.sync_mode({*model, *optimizer, in.group, *executors, *replica, sharding,
-                            in.trial.seed, settings.clip_norm, settings.clip_value,
-                            settings.noise_every, batches ? &*batches : nullptr,
-                            plan.length.total_steps, emulation.any() ? &emulation : nullptr});
+  SyncParts parts{*model, *optimizer, in.group, *executors, *replica, sharding, in.trial.seed};
+  parts.clip_norm = settings.clip_norm;
+  parts.clip_value = settings.clip_value;
+  parts.noise_every = settings.noise_every;
+  parts.batches = batches ? &*batches : nullptr;
+  parts.total_steps = plan.length.total_steps;
+  parts.emulation = emulation.any() ? &emulation : nullptr;
+  tuned_buckets.reset();
+  parts.on_buckets = [this](const BucketChoice& choice) {
+    tuned_buckets = choice.sizes;
+    record.note("info", choice.text);
+  };
+  mode = factory.sync_mode(parts);
 }
 
 void Attempt::require_growth() const {

@@ -18,6 +18,7 @@
 #include "engine/nn/model.h"
 #include "engine/optim/optimizer.h"
 #include "engine/schedule/schedule.h"
+#include "engine/sync/buckets.h"
 #include "engine/sync/evaluation.h"
 #include "engine/sync/executor_pool.h"
 #include "engine/sync/mode.h"
@@ -109,10 +110,11 @@ struct Attempt {
   std::vector<gpu::Memory> batch_memory;  ///< pinned
   std::unique_ptr<Evaluation> evaluation;
   std::unique_ptr<SyncMode> mode;
-  std::int64_t step = 0;               ///< optimizer steps completed
-  bool resumed = false;                ///< from a checkpoint of this run
-  std::optional<Beginning> beginning;  ///< rank 0's, by init_from; nothing once resumed
-  bool looked_at_validation = false;   ///< for what is not finite in the data
+  std::optional<BucketSizes> tuned_buckets;  ///< by sync.bucket_mib: auto, once they are found
+  std::int64_t step = 0;                     ///< optimizer steps completed
+  bool resumed = false;                      ///< from a checkpoint of this run
+  std::optional<Beginning> beginning;        ///< rank 0's, by init_from; nothing once resumed
+  bool looked_at_validation = false;         ///< for what is not finite in the data
   Interval interval;
   RankTimes rank_times;
   EnergyMeter energy;

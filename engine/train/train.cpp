@@ -66,6 +66,13 @@ std::string add_metrics(const char* set, const EvalResult& evaluated, std::int64
 /// Of all ranks, with each validation. Collective.
 std::vector<MetricPoint> report_ranks(Attempt& a) {
   RankTimes::All all = a.rank_times.gather(a.in.group, a.energy.joules());
+  if (a.tuned_buckets) {
+    const auto add = [&](const char* name, std::size_t bytes) {
+      all.record.emplace_back(name, static_cast<double>(bytes) / (1 << 20));
+    };
+    add("bucket_mib", a.tuned_buckets->bytes);
+    add("first_bucket_mib", a.tuned_buckets->first_bytes);
+  }
   if (a.step > 0) a.record.ranks(a.step, std::move(all.record));
   std::vector<MetricPoint> points;
   for (const auto& [name, joules] : {std::pair{metric::cpu_energy_j, all.energy.cpu},
