@@ -23,6 +23,7 @@
 #include "engine/comm/wireup/wireup.h"
 #include "engine/device/input_shape.h"
 #include "engine/nn/model.h"
+#include "engine/sync/bucket_tuner.h"
 #include "engine/sync/emulate.h"
 #include "engine/sync/mode.h"
 #include "engine/tensor/random.h"
@@ -103,6 +104,12 @@ struct Training {
     model.initialize(1, replica.parameters.floats(), replica.running.floats());
     SyncParts parts{model, optimizer, group, executors, replica, sharding, 1};
     parts.emulation = &emulation;
+    for (const auto& [key, value] : sync)
+      tuning = tuning || (key == "bucket_mib" && value == jobspec::Value("auto"));
+    parts.on_buckets = [this, &group](const BucketChoice& choice) {
+      tuning = false;
+      if (group.rank() == 0) std::printf("%s: %s\n", name, choice.text.c_str());
+    };
     mode = make_sync_mode(sync, parts);
   }
   void step(const StepInput& input) {
@@ -140,6 +147,7 @@ struct Training {
   std::vector<int> firsts;  ///< who owns which shards
   Replica replica;
   std::unique_ptr<SyncMode> mode;
+  bool tuning = false;  ///< sync.bucket_mib: auto, until it is decided
   std::vector<double> columns[kColumns];
   double total_ms = 0;
   std::int64_t steps = 0, samples = 0;
@@ -244,7 +252,9 @@ void measure(const std::string& name, const Settings& settings, comm::Group& gro
   for (int round = -1; round < settings.number("rounds"); ++round)
     for (const auto& training : all) {
       take(training->firsts);
-      run(*training, settings.number("steps"));
+      do
+        run(*training, settings.number("steps"));
+      while (training->tuning);
       if (round < 0) training->forget();  // warming up
     }
   if (group.rank() == 0) {
