@@ -27,7 +27,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kNodes = 6;
 constexpr std::size_t kCount = 60;  ///< disturbances that really happened
-constexpr std::size_t kModesCount = 25;
+constexpr std::size_t kModesCount = 15;
 constexpr double kFencedWithin_s = 10;  ///< an attempt may run beside its successor for so long
 
 std::string setting(const char* name, const std::string& fallback) {
