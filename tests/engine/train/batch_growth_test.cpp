@@ -71,7 +71,7 @@ TEST(BatchGrowth, CountsEpochsInSamples) {
         place = 0;
       }
       const int old = growth.multiple();
-      const bool grew = growth.grow(step, {}, alone.group());
+      const bool grew = growth.grow(step, NoiseScale(), alone.group());
       ASSERT_EQ(grew, growth.multiple() != old);
       if (step == growth.end_step()) break;
       ASSERT_EQ(growth.multiple(), after >= second ? 9 : after >= first ? 3 : 1);
