@@ -1,6 +1,7 @@
 // Records of TensorBoard's event files, read and written without protobuf: four of its messages.
 #include "base/event_records.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -12,6 +13,8 @@ namespace thalweg {
 namespace {
 
 constexpr std::uint64_t kMaxRecord = std::uint64_t{1} << 30;
+/// The tag of the value whose metadata holds a run's hyperparameters.
+constexpr const char* kSessionStart = "_hparams_/session_start_info";
 
 std::array<std::uint32_t, 256> crc_table() {
   std::array<std::uint32_t, 256> table{};
@@ -124,6 +127,26 @@ bool read_value(std::string_view bytes, ScalarEvent& scalar) {
   return value.has_value();
 }
 
+/// The last field of this number that holds bytes; empty where there is none.
+std::string_view bytes_in(std::string_view message, std::uint64_t number) {
+  std::string_view bytes;
+  Message fields(message);
+  while (const auto field = fields.next())
+    if (field->number == number && field->type == 2) bytes = field->bytes;
+  return bytes;
+}
+
+/// google.protobuf.Value; nothing where it is null, a list or a struct.
+std::optional<Hyperparameter> read_protobuf_value(std::string_view bytes) {
+  Message message(bytes);
+  while (const auto field = message.next()) {
+    if (field->number == 2 && field->type == 1) return little_endian<double>(field->bytes);
+    if (field->number == 3 && field->type == 2) return std::string(field->bytes);
+    if (field->number == 4 && field->type == 0) return field->whole != 0;
+  }
+  return std::nullopt;
+}
+
 std::string varint_bytes(std::uint64_t value) {
   std::string bytes;
   for (; value >= 0x80; value >>= 7)
@@ -221,16 +244,34 @@ std::string scalar_record(const ScalarEvent& scalar) {
   return event_record(scalar.time, scalar.step, field(1, scalar.tag) + field(2, value));
 }
 
-std::string hyperparameters_record(
-    double time, const std::vector<std::pair<std::string, Hyperparameter>>& parameters) {
+std::string hyperparameters_record(double time, const Hyperparameters& parameters) {
   std::string session;
   for (const auto& [name, value] : parameters)
     session += field(1, field(1, name) + field(2, protobuf_value(value)));
   session += field(5, time);
   // The dashboard's own message, in the metadata of a value that has no number.
   const std::string plugin = field(1, "hparams") + field(2, field(3, session));
-  return event_record(time, 0,
-                      field(1, "_hparams_/session_start_info") + field(9, field(1, plugin)));
+  return event_record(time, 0, field(1, kSessionStart) + field(9, field(1, plugin)));
+}
+
+std::optional<Hyperparameters> read_hyperparameters(std::string_view event) {
+  std::optional<Hyperparameters> found;
+  Message values(bytes_in(event, 5));
+  while (const auto value = values.next()) {
+    if (value->number != 1 || value->type != 2 || bytes_in(value->bytes, 1) != kSessionStart)
+      continue;
+    // Value.metadata.plugin_data.content, in it HParamsPluginData.session_start_info.
+    const std::string_view content = bytes_in(bytes_in(bytes_in(value->bytes, 9), 1), 2);
+    found.emplace();
+    Message session(bytes_in(content, 3));
+    while (const auto entry = session.next())
+      if (entry->number == 1 && entry->type == 2)
+        if (auto parameter = read_protobuf_value(bytes_in(entry->bytes, 2)))
+          found->emplace_back(bytes_in(entry->bytes, 1), *std::move(parameter));
+  }
+  // Protobuf's maps have no order.
+  if (found) std::sort(found->begin(), found->end());
+  return found;
 }
 
 }  // namespace thalweg

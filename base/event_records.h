@@ -46,8 +46,11 @@ std::string version_record(double time);
 std::string scalar_record(const ScalarEvent& scalar);
 
 using Hyperparameter = std::variant<bool, double, std::string>;
+using Hyperparameters = std::vector<std::pair<std::string, Hyperparameter>>;
 /// A run's hyperparameters, for the HParams dashboard.
-std::string hyperparameters_record(
-    double time, const std::vector<std::pair<std::string, Hyperparameter>>& parameters);
+std::string hyperparameters_record(double time, const Hyperparameters& parameters);
+/// Those that one Event holds, sorted by name; nothing where it holds none. Throws
+/// std::invalid_argument where it is no Event.
+std::optional<Hyperparameters> read_hyperparameters(std::string_view event);
 
 }  // namespace thalweg

@@ -101,6 +101,14 @@ TEST(EventRecords, OfHyperparametersAreNoScalars) {
   EXPECT_EQ(scalars, 0);
 }
 
+TEST(EventRecords, HyperparametersAreReadBack) {
+  const Hyperparameters all{{"lr", 0.1}, {"name", std::string("sgd")}, {"nesterov", false}};
+  EXPECT_EQ(read_hyperparameters(data_of(hyperparameters_record(5, all))), all);
+  EXPECT_EQ(read_hyperparameters(data_of(hyperparameters_record(5, {}))), Hyperparameters());
+  EXPECT_FALSE(read_hyperparameters(data_of(scalar_record({"loss", 3, 0.5, 1}))));
+  EXPECT_THROW(read_hyperparameters("\x2a\x7f"), std::invalid_argument);
+}
+
 TEST(EventRecords, DamageIsSeenWhateverByteItIs) {
   const std::string whole = scalar_record({"loss", 3, 0.5, 1});
   for (std::size_t at = 0; at < whole.size(); ++at) {
