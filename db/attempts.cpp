@@ -37,7 +37,8 @@ const sqlite::Sql kPutStart{
     " ON CONFLICT (attempt) DO UPDATE SET record = excluded.record"};
 const sqlite::Sql kWithoutStart{
     "list attempts without a start record",
-    "SELECT a.sweep, a.trial, a.attempt FROM attempt AS a WHERE a.journal_lines > 0"
+    "SELECT a.sweep, a.trial, a.attempt FROM attempt AS a WHERE a.journal_lines > 0 AND a.folder "
+    "<> ''"
     " AND NOT EXISTS (SELECT 1 FROM attempt_start AS s WHERE s.attempt = a.id)"
     " ORDER BY a.id"};
 const sqlite::Sql kPutRanks{

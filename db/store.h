@@ -138,8 +138,8 @@ class ReadStore {
   std::vector<AttemptRow> attempts(std::int64_t sweep);
   std::optional<AttemptRow> attempt(const Id& id);
   std::optional<std::string> start(const Id& attempt);  ///< as put_start() was given it
-  /// Those whose journals were read, oldest first: by a version that kept no start records, or they
-  /// had none.
+  /// Those with a folder whose journals were read, oldest first: by a version that kept no start
+  /// records, or they had none.
   std::vector<Id> attempts_without_start();
   std::optional<AttemptRow> attempt_by_token(const std::string& token);
   void events(std::int64_t after, const std::function<void(const Event&)>& each);

@@ -229,6 +229,7 @@ std::optional<std::int64_t> Controller::retry(const Id& id, const std::set<Trial
   if (it == state_.sweeps.end() || it->second.removing ||
       (id.trial != 0 && state_.trial(id) == nullptr))
     return {};
+  if (it->second.imported()) return 0;  // there is nothing to run
   std::vector<db::Event> events;
   for (std::size_t i = 0; i < it->second.trials.size(); ++i) {
     const TrialState& trial = it->second.trials[i];

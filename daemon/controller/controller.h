@@ -23,6 +23,7 @@
 #include "daemon/backend/disk.h"
 #include "daemon/controller/backends.h"
 #include "daemon/controller/early_stops.h"
+#include "daemon/controller/imported.h"
 #include "daemon/controller/ingest.h"
 #include "daemon/controller/rows.h"
 #include "daemon/controller/worker.h"
@@ -117,6 +118,8 @@ class Controller {
                    const std::string& backend, const std::string& owner,
                    const std::vector<std::string>& environment = {},
                    const std::optional<Owner>& runs_as = {});
+  /// Runs of other programs (at least one) as a sweep that has finished: all of it or nothing.
+  Submitted import_runs(Import import);
   /// Trials as missing_trials() (extension.h) gives them, and the changed file; `changes` are told
   /// in the log.
   struct Extension {

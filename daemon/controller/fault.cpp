@@ -24,6 +24,8 @@ const std::vector<Point>& points() {
   static const std::vector<Point> all = {
       {"in_submission", "a sweep and its trials are written but not committed"},
       {"after_submission", "a sweep is committed, its sender has no answer yet"},
+      {"in_import", "imported runs are written but not committed"},
+      {"after_import", "imported runs are committed, their sender has no answer yet"},
       {"in_extension", "added trials are written but not committed"},
       {"after_extension", "added trials are committed, who asked for them has no answer yet"},
       {"before_choice", "a configuration is chosen by results, nothing is written"},

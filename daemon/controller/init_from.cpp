@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "daemon/state/state.h"
 #include "db/store.h"
 #include "jobspec/diagnostic.h"
 #include "jobspec/sweep.h"
@@ -23,6 +24,9 @@ std::string mistake_in(db::ReadStore& store, const std::string& text,
   const bool hidden = visible && !std::binary_search(visible->begin(), visible->end(), id->sweep);
   const auto trial = store.trial({id->sweep, id->trial, 0});
   if (!trial || hidden) return fmt::format("there is no trial {}.{}", id->sweep, id->trial);
+  if (const auto sweep = store.sweep(id->sweep); sweep && sweep->backend == kImported)
+    return fmt::format("trial {}.{} is a run of another program, so it has no checkpoint",
+                       id->sweep, id->trial);
   if (trial->attempts == 0)
     return fmt::format("trial {}.{} has not started yet, so it has no checkpoint", id->sweep,
                        id->trial);

@@ -11,6 +11,7 @@
 #include "daemon/auth/munge.h"
 #include "daemon/controller/config.h"
 #include "daemon/controller/controller.h"
+#include "daemon/server/imports.h"
 #include "daemon/server/reader.h"
 #include "jobspec/fwd.h"
 
@@ -50,6 +51,7 @@ struct App {
   std::function<auth::Credential(const std::string& credential)> decode_credential;
   std::shared_ptr<const jobspec::Schema> schema;  ///< once thalweg-train has said it
   std::set<uid_t> querying;                       ///< users whose own SQL is under way
+  Uploads uploads;                                ///< of imports
   std::function<void()> stop;                     ///< ends the controller soon
 };
 

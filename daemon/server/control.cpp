@@ -90,7 +90,7 @@ awaitable<Response> post_cancel(App& app, const Request& request) {
 awaitable<Response> post_retry(App& app, const Request& request) {
   const json body = body_object(request);
   const jobspec::Id id = sweep_or_trial(body);
-  known_sweep(app, request, id.sweep);
+  require_runnable(known_sweep(app, request, id.sweep), "run again");
   std::set<TrialPhase> phases;
   for (const json& state : body.value("states", json::array({"failed"}))) {
     const auto phase =

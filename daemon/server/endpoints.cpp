@@ -15,6 +15,7 @@ const std::vector<Endpoint>& endpoints() {
        post_sweep},
       {"POST", "/v1/extend", "add the trials that a changed sweep file gives more",
        Audience::owners, post_extend},
+      {"POST", "/v1/import", "take in runs of other programs", Audience::everybody, post_import},
       {"GET", "/v1/sweeps", "sweeps, newest first", Audience::readers, get_sweeps},
       {"GET", "/v1/sweeps/{id}", "a sweep with its trials", Audience::readers, get_sweep},
       {"GET", "/v1/sweeps/{id}/compare", "which configuration got there first", Audience::readers,

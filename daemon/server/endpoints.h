@@ -40,6 +40,7 @@ boost::asio::awaitable<Response> get_curves(App& app, const Request& request);
 boost::asio::awaitable<Response> get_sparklines(App& app, const Request& request);
 boost::asio::awaitable<Response> get_timeline(App& app, const Request& request);
 boost::asio::awaitable<Response> get_experience(App& app, const Request& request);
+boost::asio::awaitable<Response> post_import(App& app, const Request& request);
 boost::asio::awaitable<Response> get_batch(App& app, const Request& request);
 boost::asio::awaitable<Response> get_scaling(App& app, const Request& request);
 boost::asio::awaitable<Response> get_pareto(App& app, const Request& request);

@@ -130,6 +130,7 @@ awaitable<Response> post_extend(App& app, const Request& request) {
   const jobspec::Id id = parse_id(asked.id);
   if (id.trial != 0) throw HttpError(400, asked.id + " is not the id of a sweep");
   const bool longer = asked.epochs || asked.steps, only_look = asked.dry_run.value_or(false);
+  require_runnable(known_sweep(app, request, id.sweep), "extended");
   check_open(known_sweep(app, request, id.sweep), longer);
   // Not even an operator says what runs under another's name.
   if (app.config.site.enabled && !Sight(app, request).owns(known_sweep(app, request, id.sweep)))

@@ -12,7 +12,7 @@ namespace thalweg::daemon {
 
 namespace {
 
-constexpr std::size_t longest_tag = 50, longest_name = 200, longest_comment = 20'000;
+constexpr std::size_t longest_tag = 50, longest_comment = 20'000;
 
 /// A tag is one word that no shell and no sign before it can be mistaken in.
 void check_tag(const std::string& tag) {
@@ -24,17 +24,6 @@ void check_tag(const std::string& tag) {
     throw HttpError(400, fmt::format("'{}' is no tag: expected a word of at most {} letters, "
                                      "digits and . _ - / :",
                                      tag, longest_tag));
-}
-
-/// As in a sweep file.
-void check_name(const std::string& name) {
-  const bool one_line =
-      std::none_of(name.begin(), name.end(), [](unsigned char c) { return c < 0x20; });
-  if (name.empty() || name.size() > longest_name || !one_line)
-    throw HttpError(400, fmt::format("a name is one line of at most {} characters", longest_name));
-  if (jobspec::Id::parse(name))
-    throw HttpError(
-        400, fmt::format("'{}' would be taken for an id: choose a name with a letter", name));
 }
 
 }  // namespace

@@ -61,6 +61,26 @@ const SweepState& known_sweep(const App& app, const Request& request, std::int64
   return it->second;
 }
 
+void require_runnable(const SweepState& sweep, std::string_view what) {
+  if (sweep.imported())
+    throw HttpError(409, fmt::format("sweep {} is imported: its trials are runs of other programs "
+                                     "and cannot be {}; import what these programs have run since "
+                                     "as another sweep",
+                                     sweep.id, what));
+}
+
+/// As in a sweep file.
+void check_name(const std::string& name) {
+  constexpr std::size_t max_length = 200;
+  const bool one_line =
+      std::none_of(name.begin(), name.end(), [](unsigned char c) { return c < 0x20; });
+  if (name.empty() || name.size() > max_length || !one_line)
+    throw HttpError(400, fmt::format("a name is one line of at most {} characters", max_length));
+  if (jobspec::Id::parse(name))
+    throw HttpError(
+        400, fmt::format("'{}' would be taken for an id: choose a name with a letter", name));
+}
+
 void check_trial(const App& app, const Request& request, const Id& id) {
   const SweepState& sweep = known_sweep(app, request, id.sweep);
   if (app.controller.state().trial(id) == nullptr)

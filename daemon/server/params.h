@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "daemon/api/fields.h"
@@ -22,6 +23,10 @@ jobspec::Id parse_id(const std::string& text);
 /// Throws HttpError 404 where there is none that the asker may see, 403 where he may see but not
 /// change it and the endpoint would.
 const SweepState& known_sweep(const App& app, const Request& request, std::int64_t id);
+/// Throws HttpError 409 where its trials are runs of other programs, which cannot be `what`.
+void require_runnable(const SweepState& sweep, std::string_view what);
+/// Throws HttpError 400 where it is no name of a sweep.
+void check_name(const std::string& name);
 void check_trial(const App& app, const Request& request, const jobspec::Id& id);
 
 /// The body as a JSON object.

@@ -192,6 +192,7 @@ std::string read_part(const std::filesystem::path& file, std::int64_t offset) {
 
 /// The options that were asked of Slurm: the #SBATCH lines of the attempt's batch script.
 std::vector<std::string> request_of(const std::filesystem::path& folder) {
+  if (folder.empty()) return {};
   constexpr std::string_view mark = "#SBATCH ";
   std::vector<std::string> options;
   std::istringstream script(read_part(folder / batch_script_name, 0));
@@ -234,6 +235,9 @@ awaitable<Response> get_log(App& app, const Request& request) {
     return row->folder;
   };
   const std::filesystem::path folder = co_await app.reader.run(find);
+  if (folder.empty())
+    throw HttpError(
+        404, fmt::format("{} is a run of another program: it has no logs here", id.to_string()));
   Response part;
   try {
     part.body = app.controller.disk().run(

@@ -79,7 +79,7 @@ Keep read_keep(const std::string& text) {
 std::map<std::int64_t, std::vector<fs::path>> folders_of(db::ReadStore& store, const Id& id) {
   std::map<std::int64_t, std::vector<fs::path>> trials;
   for (const auto& row : store.attempts(id.sweep))
-    if (id.trial == 0 || row.id.trial == id.trial)
+    if (!row.folder.empty() && (id.trial == 0 || row.id.trial == id.trial))
       trials[row.id.trial].insert(trials[row.id.trial].begin(), row.folder);
   return trials;
 }
@@ -87,7 +87,8 @@ std::map<std::int64_t, std::vector<fs::path>> folders_of(db::ReadStore& store, c
 json size_of(db::ReadStore& store, Disk& disk, const Id& sweep) {
   TreeSize size;
   for (const auto& row : store.attempts(sweep.sweep))
-    size += on_disk(disk, [folder = fs::path(row.folder)] { return tree_size(folder); });
+    if (!row.folder.empty())
+      size += on_disk(disk, [folder = fs::path(row.folder)] { return tree_size(folder); });
   return {{"id", std::to_string(sweep.sweep)},
           {"bytes", size.bytes},
           {"files", size.files},

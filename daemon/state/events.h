@@ -79,6 +79,23 @@ struct TrialsAdded {
   }
 };
 
+/// Runs of other programs were taken in: each is a trial that has finished, with one attempt, and
+/// all is in the database. Nothing of the sweep ever runs.
+struct Imported {
+  static constexpr std::string_view kind = "imported", about = "sweep";
+  jobspec::Metric metric;
+  std::int64_t trials = 0;
+  std::string source;            ///< what they were read from, for people
+  std::optional<Owner> owner{};  ///< on a site; without a grant, since it has no jobs
+
+  static void each_field(auto& e, auto&& field) {
+    field("metric", e.metric);
+    field("trials", e.trials);
+    field("source", e.source, Field::may_miss);
+    field("owner", e.owner);
+  }
+};
+
 /// The intent: this attempt will be launched, nothing has been asked of the backend yet.
 struct Launching {
   static constexpr std::string_view kind = "launching", about = "attempt";

@@ -70,6 +70,26 @@ void on_submitted(State& state, const db::Event& event, event::Submitted data) {
   state.sweeps.emplace(sweep.id, std::move(sweep));
 }
 
+/// As after the last event of a sweep that has run.
+void on_imported(State& state, const db::Event& event, event::Imported data) {
+  if (state.sweeps.count(event.id.sweep) != 0) throw std::invalid_argument("imported twice");
+  if (data.trials < 1) throw std::invalid_argument("no trials");
+  SweepState sweep;
+  sweep.id = event.id.sweep;
+  sweep.backend = kImported;
+  sweep.metric = std::move(data.metric);
+  sweep.owner = std::move(data.owner);
+  sweep.phase = SweepPhase::finished;
+  TrialState trial;
+  trial.phase = TrialPhase::finished;
+  trial.attempts = 1;
+  sweep.trials.assign(static_cast<std::size_t>(data.trials), trial);
+  sweep.finished = data.trials;
+  sweep.shapes.emplace_back();
+  sweep.first_shapes = 1;
+  state.sweeps.emplace(sweep.id, std::move(sweep));
+}
+
 /// Trials that are to run: what stopped the sweep before does not count for them.
 void reopen(SweepState& sweep) {
   sweep.phase = SweepPhase::active;
@@ -296,6 +316,7 @@ constexpr Row row() {
 /// Kinds that are not here (notes) change no state.
 constexpr Row table[] = {
     row<event::Submitted, on_submitted>(),
+    row<event::Imported, on_imported>(),
     row<event::Launching, on_launching>(),
     row<event::Recorded, on_recorded>(),
     row<event::Released, on_released>(),

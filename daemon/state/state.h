@@ -22,6 +22,9 @@ namespace thalweg::daemon {
 
 using jobspec::Id;
 
+/// In place of a backend's name: runs of other programs, which nothing here can run.
+inline constexpr const char* kImported = "imported";
+
 struct LiveAttempt {
   Id id;
   std::string token;
@@ -87,6 +90,7 @@ struct SweepState {
   std::map<std::string, std::int64_t>
       failures;  ///< failed trials by cause and reason (digits as '#')
 
+  bool imported() const { return backend == kImported; }
   std::string account() const { return slurm.option("account"); }  ///< Slurm's; empty = not named
   /// Whether it may start with the configuration that it has.
   bool has_configuration(std::int64_t trial) const { return !bayes || trial <= configured; }

@@ -405,6 +405,29 @@ TEST_F(AccessTest, TheSubmittersEnvironmentIsNotKeptButForTheSitesNames) {
   EXPECT_THAT(kept, Not(HasSubstr("s3cret")));
 }
 
+TEST_F(AccessTest, ImportedRunsAreTheAskers) {
+  const json body{{"name", "old"},
+                  {"metric", "loss"},
+                  {"trials", {{{"parameters", {{"lr", 0.1}}}}}},
+                  {"curves", {{{"trial", 1}, {"metric", "loss"}, {"points", {{1, 0.5, 0}}}}}}};
+  json first = body;
+  first["more"] = true;
+  const json upload = json::parse(ask(bob, "POST", "/v1/import", first).text).at("upload");
+  EXPECT_EQ(ask(alice, "POST", "/v1/import", {{"upload", upload}}).status, 404);
+  const Answer taken = ask(bob, "POST", "/v1/import", {{"upload", upload}});
+  ASSERT_EQ(taken.status, 200) << taken.text;
+  hers = std::stoll(json::parse(taken.text).at("id").get<std::string>());
+  for (const auto& [method, target, about] : questions(hers))
+    EXPECT_EQ(ask(alice, method, target, about).status, 404) << target;
+  const std::string id = std::to_string(hers);
+  const json seen = json::parse(ask(bob, "GET", "/v1/sweeps/" + id).text);
+  EXPECT_EQ(seen.at("owner"), std::to_string(bob));
+  EXPECT_EQ(ask(bob, "POST", "/v1/label", {{"id", id}, {"name", "mine"}}).status, 200);
+  EXPECT_EQ(ask(0, "POST", "/v1/share", {{"id", id}, {"add_groups", {"daemon"}}}).status, 200);
+  EXPECT_EQ(ask(1, "GET", "/v1/sweeps/" + id).status, 200);
+  EXPECT_EQ(ask(bob, "POST", "/v1/remove", {{"id", id}}).status, 200);
+}
+
 TEST(UserLimits, ConnectionsOfOneUserAreCounted) {
   Config config;
   config.site.enabled = true;

@@ -92,6 +92,7 @@ std::vector<std::string> all_points() {
   for (const auto& point : fault::points())
     if (point.name.find("cancel") == std::string_view::npos &&
         point.name.find("extension") == std::string_view::npos &&
+        point.name.find("import") == std::string_view::npos &&
         point.name.find("choice") == std::string_view::npos &&
         point.name.find("remov") == std::string_view::npos &&
         point.name.find("prun") == std::string_view::npos &&
@@ -197,6 +198,54 @@ TEST_P(CrashWhileExtending, TheTrialsAreAddedOnceOrNotAtAll) {
 
 INSTANTIATE_TEST_SUITE_P(Point, CrashWhileExtending,
                          testing::Values("in_extension", "after_extension"),
+                         [](const auto& name) { return name.param; });
+
+class CrashWhileImporting : public testing::TestWithParam<std::string> {};
+
+TEST_P(CrashWhileImporting, TheRunsAreThereOnceOrNotAtAll) {
+  World world;
+  Import import;
+  import.name = "old";
+  import.metric.name = "loss";
+  for (const char* name : {"a", "b"})
+    import.runs.push_back({name, R"({"lr":0.1})", {}, {
+                             { "loss",
+                               { {1, 0.5, 10},
+                                 { 2,
+                                   0.25,
+                                   20 } } }
+                           }});
+  int kills = 0;
+  {
+    const Handler handler([&](std::string_view point) {
+      if (point == GetParam() && kills < 2) {
+        ++kills;
+        throw Killed{};
+      }
+    });
+    for (bool there = false; !there;) {
+      try {
+        World::Life life(world);
+        there = !life.store->sweeps().empty();
+        if (!there) life.controller->import_runs(import);
+      } catch (const Killed&) {
+      }
+    }
+  }
+  EXPECT_GE(kills, 1);
+  World::Life life(world);
+  ASSERT_EQ(life.store->sweeps().size(), 1u);
+  EXPECT_EQ(life.store->attempts(life.store->sweeps()[0].id).size(), 2u);
+  const SweepState& sweep = life.controller->state().sweeps.begin()->second;
+  EXPECT_EQ(sweep.finished, 2);
+  for (const std::int64_t trial : {1, 2})
+    EXPECT_EQ(life.store->curve({sweep.id, trial, 0}, "loss").size(), 2u);
+  EXPECT_EQ(life.store->trial({sweep.id, 1, 0})->seed, 1u);
+  EXPECT_EQ(life.store->trial({sweep.id, 2, 0})->seed, 2u);
+  EXPECT_TRUE(world.cluster.jobs.empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Point, CrashWhileImporting, testing::Values("in_import", "after_import"),
                          [](const auto& name) { return name.param; });
 
 class CrashWhileChoosing : public testing::TestWithParam<std::string> {};

@@ -74,6 +74,8 @@ TEST(Events, ReadBackAsWritten) {
   event::Ended ended{EndCause::stopped, "told to", 12, 5.0, 10.0, 1.0, "n1", 75, 3, "n2"};
   EXPECT_EQ(again(ended), api::to_json(ended));
   EXPECT_EQ(api::to_json(ended).size(), 10u);
+  const event::Imported imported{submitted.metric, 3, "runs/", Owner{5, 6, "ada", ""}};
+  EXPECT_EQ(again(imported), api::to_json(imported));
 }
 
 TEST(Events, OfEarlierVersionsAreRead) {
@@ -114,7 +116,7 @@ TEST(Events, EveryKindIsListedOnceWithItsFields) {
     EXPECT_TRUE(names.insert(kind.name).second) << kind.name;
     EXPECT_FALSE(kind.about.empty()) << kind.name;
   }
-  EXPECT_EQ(names.size(), 26u);
+  EXPECT_EQ(names.size(), 27u);
   EXPECT_THAT(event_kinds()[1].fields, ElementsAre("token", "push_secret", "folder", "backend",
                                                    "nodes", "ranks", "size", "size_reason"));
 }

@@ -75,6 +75,28 @@ TEST(State, ARetryRequestOpensTrialAndSweepAgain) {
   EXPECT_EQ(log.state.trial({1, 1, 0})->attempts, 1) << "attempt numbers go on";
 }
 
+TEST(State, ImportedTrialsHaveFinished) {
+  Log log;
+  const json data{{"metric", metric_json({"loss", jobspec::Goal::minimize, {0.5}})},
+                  {"trials", 3},
+                  {"owner", {{"uid", 5}, {"gid", 6}, {"user", "ada"}, {"grant", ""}}}};
+  log("imported", "4", data);
+  const SweepState& sweep = log.state.sweeps.at(4);
+  EXPECT_TRUE(sweep.imported());
+  EXPECT_EQ(sweep.phase, SweepPhase::finished);
+  EXPECT_EQ(sweep.finished, 3);
+  EXPECT_EQ(sweep.open, 0);
+  EXPECT_TRUE(sweep.unstarted.empty());
+  EXPECT_FALSE(sweep.to_prune);
+  EXPECT_EQ(sweep.metric.name, "loss");
+  EXPECT_EQ(sweep.owner->user, "ada");
+  EXPECT_EQ(log.state.trial({4, 3, 0})->phase, TrialPhase::finished);
+  EXPECT_EQ(log.state.trial({4, 4, 0}), nullptr);
+  EXPECT_THROW(log("imported", "4", data), std::runtime_error);
+  log("removing", "4")("removed", "4");
+  EXPECT_TRUE(log.state.sweeps.empty());
+}
+
 TEST(State, AddedTrialsOpenASweepAgain) {
   Log log;
   log.sweep("1", 2, 1, {{"node_hours", 1}});
