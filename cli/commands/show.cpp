@@ -405,6 +405,7 @@ void show_attempt(Context& context, const AttemptAnswer& attempt, const Options&
     context.out << '\n';
     event_table(attempt.events).print(context.out, context.palette, context.width());
   }
+  if (attempt.folder.empty()) return;  // imported: there are no logs
   print_next(context, {{"thalweg logs " + id, "what it printed"},
                        {"thalweg logs " + id + " --stderr", "what it complained about"}});
 }

@@ -149,6 +149,16 @@ constexpr std::array table{
             "thalweg export 12 --format jsonl --metric val/error > points.jsonl\n"
             "thalweg export 12 13.1 --format tensorboard -o logs && tensorboard --logdir logs",
             make_export, "save weights download model tensorboard mllog wandb csv jsonl"},
+    Command{"import", "take in runs of other programs, to be compared with sweeps",
+            "TensorBoard's event files (each folder that holds some is a run, HParams' values are "
+            "its parameters), CSV tables (columns step, perhaps run and time, and one for each "
+            "metric, or metric and value in each row; W&B's charts, too), and what export --format "
+            "jsonl wrote. What was understood is said. The result is a sweep that has finished, on "
+            "which everything works that reads; nothing of it can be run.",
+            "thalweg import runs/ --metric val/loss --target 0.3\n"
+            "thalweg import history.csv --parameters lr,batch --dry-run\n"
+            "thalweg compare 12 13",
+            make_import, "tensorboard wandb csv load"},
     Command{"logs", "print what an attempt wrote",
             "Standard output first, then standard error, where the engine writes. With -f, a "
             "trial's log goes on with its next attempt.",

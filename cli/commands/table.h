@@ -29,6 +29,7 @@ Action make_logs(Arguments& arguments);
 Action make_cancel(Arguments& arguments);
 Action make_evaluate(Arguments& arguments);
 Action make_export(Arguments& arguments);
+Action make_import(Arguments& arguments);
 Action make_retry(Arguments& arguments);
 Action make_rerun(Arguments& arguments);
 Action make_extend(Arguments& arguments);

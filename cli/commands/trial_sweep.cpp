@@ -46,6 +46,12 @@ RecordedTrial find_recorded(Context& context, const jobspec::Id& id) {
   const auto text = [&](std::size_t column) { return row.at(column).get<std::string>(); };
   RecordedTrial recorded{
       id, row.at(0).get<std::int64_t>(), text(1), text(2), text(3), text(4), text(5), {}};
+  if (recorded.backend == "imported")
+    throw CommandError(exit_bad_input,
+                       "trial " + id.to_string() +
+                           " is a run of another program, which cannot be "
+                           "run here",
+                       "thalweg show " + id.to_string() + " says its parameters");
   if (row.size() > 6 && row.at(6).is_number_integer()) recorded.batch = row.at(6);
   return recorded;
 }

@@ -54,7 +54,11 @@ int become_engine(std::vector<std::string> words) {
 
 int ask_engine(Context& context, const WeightsOptions& options, std::vector<std::string> words,
                const char* command) {
-  const fs::path trial = folder_of(context, options.id, command) / "trial.yaml";
+  const fs::path folder = folder_of(context, options.id, command);
+  if (folder.empty())
+    throw CommandError(exit_bad_input, options.id + " is a run of another program",
+                       "imported runs have no weights here");
+  const fs::path trial = folder / "trial.yaml";
   if (!fs::exists(trial))
     throw CommandError(exit_failed, trial.string() + " is not on this machine, or was removed");
   if (options.json) words.emplace_back("--json");
