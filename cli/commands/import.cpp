@@ -154,7 +154,8 @@ void say_understood(Context& context, const ReadRuns& runs) {
                          [](const auto& point) { return point.time > 0; });
     });
   });
-  if (!timed) context.out << "there are runs without times: their seconds and costs are 0\n";
+  if (!timed)
+    context.out << "there are runs without times: their seconds and costs are not known\n";
 }
 
 void print_runs(Context& context, const ReadRuns& runs) {

@@ -151,11 +151,14 @@ void read_batches(ReadStore& store, std::int64_t sweep,
     by_number.at(number)->batch_grows = !value.is_null() && value.to_text() != "none";
 }
 
+/// NaN of an imported run that came without times.
 double began(const AttemptRow& attempt) {
-  return attempt.started > 0 ? attempt.started : attempt.launched;
+  if (attempt.started > 0) return attempt.started;
+  return attempt.launched > 0 ? attempt.launched : std::numeric_limits<double>::quiet_NaN();
 }
 
 double seconds_of(const AttemptRow& attempt) {
+  if (std::isnan(began(attempt))) return began(attempt);
   if (attempt.ended <= 0 || attempt.started <= 0) return 0;  // never ran, or is running still
   return std::max(0.0, attempt.ended - attempt.started);
 }
@@ -190,7 +193,7 @@ Spent spent_until(const CurvePoint& point, const std::vector<AttemptRow>& attemp
     double seconds = last ? point.time - began(attempt) : seconds_of(attempt);
     for (const Kept& kept : left_out)
       seconds -= kept_of(kept, attempt.id.attempt, last ? std::optional(point.step) : std::nullopt);
-    spent.add(std::max(0.0, seconds), attempt.nodes);
+    spent.add(std::max(seconds, 0.0), attempt.nodes);  // NaN stays
   }
   return spent;
 }

@@ -78,6 +78,19 @@ TEST_F(ImportTest, RunsAreASweepThatHasFinishedAlsoAfterARestart) {
   EXPECT_TRUE(world.cluster.jobs.empty()) << "nothing may run";
 }
 
+TEST_F(ImportTest, WithoutTimesNoSecondsAreClaimed) {
+  json body = request();
+  body["curves"][0]["points"] = {{1, 0.5, 0}, {2, 0.25, 0}};
+  body["curves"].erase(3);
+  const std::string id = client->post("/v1/import", body).at("id");
+  const json row = client->get("/v1/sweeps/" + id + "/compare").at("rows")[0];
+  EXPECT_EQ(row.at("steps_to_target").at("median"), 2);
+  EXPECT_EQ(row.at("seconds_to_target").at("median"), "nan");
+  EXPECT_EQ(row.at("cost_node_seconds").at("median"), "nan");
+  EXPECT_TRUE(client->get("/v1/pareto?sweeps=" + id).at("rows").empty())
+      << "it would beat all others";
+}
+
 TEST_F(ImportTest, ItsTextIsASweepFile) {
   const std::string id = client->post("/v1/import", request()).at("id");
   const json rows = client->post("/v1/query", {{"sql", "SELECT text FROM sweeps"}}).at("rows");
