@@ -1,8 +1,7 @@
 // POST /v1/import: runs of other programs become a sweep, whole or not at all, that nothing runs.
 #include <gmock/gmock.h>
 
-#include <cmath>
-
+#include "daemon/server/imports.h"
 #include "jobspec/sweep.h"
 #include "tests/daemon/server_fixture.h"
 
@@ -158,6 +157,36 @@ TEST_F(ImportTest, AnInterruptedOneLeavesNothing) {
   for (std::size_t i = 0; i < Uploads::max_of_user; ++i)
     client->post("/v1/import", first);
   EXPECT_THAT(refusal("/v1/import", first, 503), HasSubstr("try again in a minute"));
+}
+
+TEST(Uploads, AreForgottenWhenNobodyContinuesThem) {
+  Uploads uploads;
+  const auto keep = [&](uid_t user, double now) {
+    Upload upload;
+    upload.user = user;
+    return uploads.keep(std::move(upload), now);
+  };
+  const std::string first = keep(1, 0), second = keep(1, 50);
+  EXPECT_THROW(keep(1, 55), HttpError) << "one user has no more";
+  EXPECT_THROW(uploads.take(second, 2, 55), HttpError) << "it is another's";
+  EXPECT_THROW(uploads.take(first, 1, 61), HttpError);
+  EXPECT_NO_THROW(uploads.take(second, 1, 61));
+  EXPECT_THROW(uploads.take(second, 1, 61), HttpError) << "each part goes on from the last";
+  for (uid_t user = 1; user <= Uploads::max_at_once; ++user)
+    keep(user, 100);
+  EXPECT_THROW(keep(9, 100), HttpError);
+}
+
+TEST(Uploads, HaveAsManyPointsAsOneTransactionMay) {
+  api::ImportRequest part;
+  part.trials = {{"a", json::object(), {}}};
+  part.curves = {{1, "loss", {}}};
+  part.curves[0].points.resize(Upload::max_points);
+  Upload upload;
+  upload.add(part);
+  part.trials.clear();
+  part.curves[0].points.resize(1);
+  EXPECT_THROW(upload.add(part), HttpError);
 }
 
 TEST_F(ImportTest, WhatCannotBeTakenIsNamed) {
