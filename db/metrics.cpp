@@ -63,6 +63,15 @@ const sqlite::Sql kLatest{"read latest points",
                           "SELECT l.sweep, l.trial, n.name, l.step, l.value, l.time, l.min, l.max"
                           " FROM metric_latest AS l JOIN metric_name AS n ON n.id = l.metric"
                           " WHERE l.sweep = ? ORDER BY l.trial, n.name"};
+// CROSS JOIN keeps SQLite at one look-up a trial; the other way round it goes through all metrics.
+const sqlite::Sql kLatestOf{
+    "read latest points of a metric",
+    "SELECT l.sweep, l.trial, ?1, l.step, l.value, l.time, l.min, l.max"
+    " FROM trial AS t CROSS JOIN metric_latest AS l ON l.sweep = t.sweep AND l.trial = t.trial"
+    " AND l.metric = (SELECT id FROM metric_name WHERE name = ?1)"
+    " WHERE t.sweep = ?2 ORDER BY t.trial"};
+const sqlite::Sql kLastSteps{
+    "read last steps", "SELECT trial, max(step) FROM metric_latest WHERE sweep = ? GROUP BY trial"};
 const sqlite::Sql kLowest{
     "find trial with lowest value",
     "SELECT trial FROM metric_latest"
@@ -324,10 +333,10 @@ std::vector<std::string> ReadStore::metric_names(std::int64_t sweep) {
   return names;
 }
 
-std::vector<ReadStore::Latest> ReadStore::latest(std::int64_t sweep) {
-  std::vector<Latest> rows;
-  sqlite::Run run(*connection_, kLatest);
-  run.bind(sweep);
+namespace {
+
+std::vector<ReadStore::Latest> read_latest(sqlite::Run& run) {
+  std::vector<ReadStore::Latest> rows;
   while (run.row()) {
     rows.push_back({{run.integer(0), run.integer(1), 0},
                     run.text(2),
@@ -338,6 +347,29 @@ std::vector<ReadStore::Latest> ReadStore::latest(std::int64_t sweep) {
                     run.real(7)});
   }
   return rows;
+}
+
+}  // namespace
+
+std::vector<ReadStore::Latest> ReadStore::latest(std::int64_t sweep) {
+  sqlite::Run run(*connection_, kLatest);
+  run.bind(sweep);
+  return read_latest(run);
+}
+
+std::map<std::int64_t, std::int64_t> ReadStore::last_steps(std::int64_t sweep) {
+  std::map<std::int64_t, std::int64_t> steps;
+  sqlite::Run run(*connection_, kLastSteps);
+  run.bind(sweep);
+  while (run.row())
+    steps.emplace_hint(steps.end(), run.integer(0), run.integer(1));
+  return steps;
+}
+
+std::vector<ReadStore::Latest> ReadStore::latest(std::int64_t sweep, const std::string& metric) {
+  sqlite::Run run(*connection_, kLatestOf);
+  run.bind(metric).bind(sweep);
+  return read_latest(run);
 }
 
 std::optional<Id> ReadStore::best_trial(std::int64_t sweep, const std::string& metric,

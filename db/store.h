@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -127,6 +128,9 @@ class ReadStore {
   std::optional<std::string> environment(std::int64_t sweep);
   std::vector<TrialRow> trials(std::int64_t sweep);
   std::optional<TrialRow> trial(const Id& id);
+  /// TrialRow::parameters of every trial, by number; the text is valid during the call.
+  void parameters(std::int64_t sweep,
+                  const std::function<void(std::int64_t trial, std::string_view text)>& each);
   /// Trials that have not ended and begin with the weights of another one, or with a file
   /// (train.init_from), as they name it.
   struct Beginning {
@@ -161,6 +165,10 @@ class ReadStore {
     double max;
   };
   std::vector<Latest> latest(std::int64_t sweep);
+  /// Of one metric, by trial number: quick also where trials report hundreds of others.
+  std::vector<Latest> latest(std::int64_t sweep, const std::string& metric);
+  /// The last step of any metric, by trial number.
+  std::map<std::int64_t, std::int64_t> last_steps(std::int64_t sweep);
   /// The trial with the best value of all, the first of several; nothing where there is no number.
   std::optional<Id> best_trial(std::int64_t sweep, const std::string& metric, bool maximize);
 

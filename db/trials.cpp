@@ -26,6 +26,8 @@ const sqlite::Sql kOfSweep{
 const sqlite::Sql kOne{"read trial",
                        "SELECT " THALWEG_TRIAL_COLUMNS " FROM trial WHERE sweep = ? AND trial = ?"};
 #undef THALWEG_TRIAL_COLUMNS
+const sqlite::Sql kParameters{"read parameters",
+                              "SELECT trial, parameters FROM trial WHERE sweep = ? ORDER BY trial"};
 const sqlite::Sql kBeginnings{
     "list trials that begin with weights",
     "SELECT t.sweep, t.trial, ifnull(json_extract(t.train, '$.init_from.trial'), ''),"
@@ -92,6 +94,14 @@ std::optional<TrialRow> ReadStore::trial(const Id& id) {
   run.bind(id.sweep).bind(id.trial);
   if (!run.row()) return std::nullopt;
   return read(run);
+}
+
+void ReadStore::parameters(std::int64_t sweep,
+                           const std::function<void(std::int64_t, std::string_view)>& each) {
+  sqlite::Run run(*connection_, kParameters);
+  run.bind(sweep);
+  while (run.row())
+    each(run.integer(0), run.view(1));
 }
 
 std::vector<ReadStore::Beginning> ReadStore::beginnings() {

@@ -54,7 +54,7 @@ class Report {
       : context_(context),
         options_(options),
         id_(id),
-        sweep_(ask(path_of(id))),
+        sweep_(ask(path_of(id) + "?trials=0")),
         page_(fmt::format("Sweep {} {}", id.to_string(), text_at(sweep_, "name"))) {}
 
   std::string text() {

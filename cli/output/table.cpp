@@ -154,10 +154,13 @@ void Table::print_csv(std::ostream& out) const {
 }
 
 void Table::print_html(std::ostream& out) const {
+  std::vector<bool> shown;
+  for (std::size_t c = 0; c < columns_.size(); ++c)
+    shown.push_back(width_of(c, false) > 0);
   const auto row_of = [&](const char* tag, const auto& text_at) {
     out << "<tr>";
     for (std::size_t c = 0; c < columns_.size(); ++c) {
-      if (width_of(c, false) == 0) continue;
+      if (!shown[c]) continue;
       out << '<' << tag << (columns_[c].align == Align::right ? " class=\"number\">" : ">")
           << svg::escaped(text_at(c)) << "</" << tag << '>';
     }

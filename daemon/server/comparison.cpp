@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "daemon/api/comparison_messages.h"
@@ -94,6 +95,16 @@ std::string without_data(const std::string& metric, const std::vector<std::strin
                      fmt::join(reported, ", "));
 }
 
+/// Which metrics there are takes long to find out in a large sweep: only where it helps.
+void add_note_without_data(db::ReadStore& store, db::analysis::Comparison& comparison) {
+  std::vector<std::string> reported;
+  for (const std::int64_t sweep : comparison.sweeps)
+    for (std::string& name : store.metric_names(sweep))
+      reported.push_back(std::move(name));
+  std::string note = without_data(comparison.metric, reported);
+  if (!note.empty()) comparison.notes.push_back(std::move(note));
+}
+
 db::analysis::RankBy rank_by(const std::string& name) {
   using db::analysis::RankBy;
   static const std::vector<std::pair<std::string, RankBy>> names = {
@@ -145,12 +156,9 @@ awaitable<Response> get_comparison(App& app, const Request& request) {
   const auto work = [sweeps, options, currency](db::ReadStore& store) {
     try {
       db::analysis::Comparison comparison = db::analysis::compare(store, sweeps, options);
-      std::vector<std::string> reported;
-      for (const std::int64_t sweep : sweeps)
-        for (std::string& name : store.metric_names(sweep))
-          reported.push_back(std::move(name));
-      std::string note = without_data(comparison.metric, reported);
-      if (!note.empty()) comparison.notes.push_back(std::move(note));
+      const auto has_data = [](const auto& row) { return !std::isnan(row.best.median); };
+      if (std::none_of(comparison.rows.begin(), comparison.rows.end(), has_data))
+        add_note_without_data(store, comparison);
       api::ComparisonMessage message = message_of(comparison);
       message.priced = !options.prices.empty();
       message.currency = currency;

@@ -1,7 +1,9 @@
 // What the record has, in the messages of the API.
 #include "daemon/server/views.h"
 
+#include <list>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "jobspec/metric_names.h"
 
@@ -24,8 +26,6 @@ const db::ReadStore::Latest* find(const TrialMetrics& metrics, const std::string
 }
 
 void put_training(const db::SweepRow& sweep, const TrialMetrics& metrics, api::Progress& progress) {
-  for (const auto* metric : metrics)
-    progress.step = std::max(progress.step.value_or(0), metric->step);
   const auto put = [&](const std::string& name, std::optional<double>& field) {
     if (const auto* metric = find(metrics, name)) field = metric->value;
   };
@@ -121,8 +121,10 @@ api::AboutTrial about_trial(const db::TrialRow& row) {
 }
 
 api::Progress progress_of(const db::SweepRow& sweep, const db::TrialRow& row,
-                          const TrialMetrics& metrics, const SweepView& view) {
+                          const TrialMetrics& metrics, std::optional<std::int64_t> step,
+                          const SweepView& view) {
   api::Progress progress;
+  progress.step = step;
   put_training(sweep, metrics, progress);
   const auto it = view.trials.find(row.id.trial);
   if (row.state == TrialPhase::pending)
@@ -143,25 +145,43 @@ api::Progress progress_of(const db::SweepRow& sweep, const db::TrialRow& row,
   return progress;
 }
 
+namespace {
+
+/// Of each trial only the metrics that its progress shows are read: there may be hundreds.
+void put_trials(db::ReadStore& store, const db::SweepRow& sweep, const SweepView& view,
+                api::SweepSnapshot& snapshot) {
+  const std::set<std::string> names{jobspec::metric::train_loss, jobspec::metric::epoch,
+                                    jobspec::metric::samples_per_s, sweep.metric};
+  std::list<std::vector<db::ReadStore::Latest>> latest;
+  std::map<std::int64_t, TrialMetrics> metrics;
+  for (const std::string& name : names)
+    for (const auto& point : latest.emplace_back(store.latest(sweep.id, name)))
+      metrics[point.trial.trial].push_back(&point);
+  const auto steps = store.last_steps(sweep.id);
+  for (const auto& row : store.trials(sweep.id)) {
+    api::TrialMessage trial{about_trial(row), row.attempts};
+    const auto step = steps.find(row.id.trial);
+    trial.progress =
+        progress_of(sweep, row, metrics[row.id.trial],
+                    step == steps.end() ? std::nullopt : std::optional(step->second), view);
+    snapshot.trials.push_back(std::move(trial));
+  }
+}
+
+}  // namespace
+
 std::optional<api::SweepSnapshot> sweep_snapshot(db::ReadStore& store, std::int64_t id,
-                                                 const Counts& counts, const SweepView& view) {
+                                                 const Counts& counts, const SweepView& view,
+                                                 bool with_trials) {
   const auto sweep = store.sweep(id);
   if (!sweep) return {};
-  const auto latest = store.latest(id);
-  std::map<std::int64_t, TrialMetrics> metrics;
-  for (const auto& point : latest)
-    metrics[point.trial.trial].push_back(&point);
   api::SweepSnapshot snapshot;
   static_cast<api::SweepMessage&>(snapshot) = sweep_message(*sweep, counts);
   snapshot.keep = view.keep;
   snapshot.pruned = view.pruned;
   snapshot.freed_bytes = view.freed_bytes;
   snapshot.groups = view.groups;
-  for (const auto& row : store.trials(id)) {
-    api::TrialMessage trial{about_trial(row), row.attempts};
-    trial.progress = progress_of(*sweep, row, metrics[row.id.trial], view);
-    snapshot.trials.push_back(std::move(trial));
-  }
+  if (with_trials) put_trials(store, *sweep, view, snapshot);
   return snapshot;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "daemon/api/trial_messages.h"
@@ -19,13 +20,16 @@ api::EventMessage event_message(const db::Event& event);
 /// Without progress.
 api::AboutTrial about_trial(const db::TrialRow& row);
 
-/// Latest metrics of one trial.
+/// Latest metrics of one trial; `step`: the last of any metric.
 using TrialMetrics = std::vector<const db::ReadStore::Latest*>;
 api::Progress progress_of(const db::SweepRow& sweep, const db::TrialRow& row,
-                          const TrialMetrics& metrics, const SweepView& view);
+                          const TrialMetrics& metrics, std::optional<std::int64_t> step,
+                          const SweepView& view);
 
-/// A sweep with its trials and their progress; nothing where there is none. For a reader's thread.
+/// A sweep, with its trials and their progress where they are wanted; nothing where there is none.
+/// For a reader's thread.
 std::optional<api::SweepSnapshot> sweep_snapshot(db::ReadStore& store, std::int64_t id,
-                                                 const Counts& counts, const SweepView& view);
+                                                 const Counts& counts, const SweepView& view,
+                                                 bool with_trials = true);
 
 }  // namespace thalweg::daemon

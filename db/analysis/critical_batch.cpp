@@ -202,9 +202,8 @@ BatchPoint point_of(double batch, const std::vector<Candidate>& candidates) {
 double noise_scale_of(ReadStore& store, const std::vector<std::int64_t>& sweeps) {
   std::vector<double> scales;
   for (const std::int64_t sweep : sweeps)
-    for (const ReadStore::Latest& latest : store.latest(sweep))
-      if (latest.metric == jobspec::metric::b_simple && latest.value > 0)
-        scales.push_back(latest.value);
+    for (const auto& latest : store.latest(sweep, jobspec::metric::b_simple))
+      if (latest.value > 0) scales.push_back(latest.value);
   return median(std::move(scales));
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "db/analysis/bootstrap.h"
 #include "jobspec/metric_names.h"
@@ -28,9 +29,6 @@ Rows ask(ReadStore& store, const char* sql, const std::vector<jobspec::Value>& p
 // The queries; the first `?` of each is the sweep.
 constexpr const char* kTrials =
     "SELECT trial, state, configuration, seed FROM trials WHERE sweep = ? ORDER BY trial";
-constexpr const char* kParameter =
-    "SELECT t.trial, p.value, p.type FROM trials AS t, json_each(t.parameters) AS p"
-    " WHERE t.sweep = ? AND p.key = ?";
 // The view of hyperparameters takes every trial's trees apart; these look up one path.
 constexpr const char* kWritten =
     "SELECT trial, json_extract(train, ?2) FROM trials WHERE sweep = ?1"
@@ -53,13 +51,6 @@ constexpr const char* kIsResolved =
     " AND ifnull(json_type(config, ?2), 'null') NOT IN ('null', 'object') LIMIT 1";
 constexpr const char* kHyperparameters =
     "SELECT DISTINCT name FROM hyperparameters WHERE sweep = ? ORDER BY name";
-// A parameter that only some trials have is varied too.
-constexpr const char* kVaried =
-    "SELECT p.key FROM trials AS t, json_each(t.parameters) AS p WHERE t.sweep = ?1"
-    " GROUP BY p.key HAVING count(DISTINCT p.type || ':' || ifnull(p.value, '')) > 1"
-    " OR count(*) < (SELECT count(*) FROM trials WHERE sweep = ?1)"
-    " ORDER BY min(t.trial), min(p.id)";
-
 // Values inside of lists stand under their lists' names; of the resources what changes results or
 // speed.
 constexpr const char* kFirstTree =
@@ -77,12 +68,6 @@ constexpr const char* kEmulated =
     "SELECT trial, max(json_extract(config, '$.emulate')) AS emulated FROM starts WHERE sweep = ?1"
     " AND json_extract(config, '$.emulate') <> json_object('preset', 'none')"
     " GROUP BY trial ORDER BY trial";
-
-/// SQL has no booleans: JSON's type says which numbers are.
-jobspec::Value typed(const jobspec::Value& value, const std::string& type) {
-  if (type == "true" || type == "false") return type == "true";
-  return value;
-}
 
 /// A name of any characters as a key of a JSON object.
 std::string key_path(const std::string& name) {
@@ -106,14 +91,7 @@ std::string resource_path(const std::string& name) {
   return name.starts_with(resources) ? tree_path(name.substr(resources.size())) : "";
 }
 
-using Values = std::map<std::int64_t, jobspec::Value>;
-
-Values parameter_values(ReadStore& store, std::int64_t sweep, const std::string& name) {
-  Values values;
-  for (auto& row : ask(store, kParameter, {sweep, name}))
-    values[row[0].as_int()] = typed(row[1], row[2].as_string());
-  return values;
-}
+using Values = TrialValues;
 
 /// For those of the `trials` trials that have none yet: from the `train` tree, else what the engine
 /// took for it. That is a large tree, so it is looked into only where nobody wrote the value.
@@ -129,25 +107,24 @@ void add_from_trees(ReadStore& store, std::int64_t sweep, const std::string& nam
   }
 }
 
-/// trial -> value, from the parameters where they name it, else from the trees.
-Values values_of(ReadStore& store, std::int64_t sweep, const std::string& name,
-                 std::size_t trials) {
-  Values values = parameter_values(store, sweep, name);
-  if (values.empty()) add_from_trees(store, sweep, name, trials, values);
+/// trial -> value of each name, from the parameters where they hold it, else from the trees.
+std::vector<Values> values_of(ReadStore& store, std::int64_t sweep,
+                              const std::vector<std::string>& names, std::size_t trials) {
+  std::vector<Values> values = parameter_values(store, sweep, names);
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (values[i].empty()) add_from_trees(store, sweep, names[i], trials, values[i]);
   return values;
 }
 
 void read_batches(ReadStore& store, std::int64_t sweep,
                   const std::map<std::int64_t, TrialRecord*>& by_number) {
-  static const std::string kBatch = "batch.global";
-  Values values = parameter_values(store, sweep, kBatch);
-  add_from_trees(store, sweep, kBatch, by_number.size(), values);
-  for (const auto& [number, value] : values)
+  static const std::vector<std::string> kNames{"batch.global", "batch_growth.by"};
+  std::vector<Values> values = parameter_values(store, sweep, kNames);
+  for (std::size_t i = 0; i < kNames.size(); ++i)
+    add_from_trees(store, sweep, kNames[i], by_number.size(), values[i]);
+  for (const auto& [number, value] : values[0])
     if (value.is_number()) by_number.at(number)->global_batch = value.as_double();
-  static const std::string kGrowth = "batch_growth.by";
-  Values growth = parameter_values(store, sweep, kGrowth);
-  add_from_trees(store, sweep, kGrowth, by_number.size(), growth);
-  for (const auto& [number, value] : growth)
+  for (const auto& [number, value] : values[1])
     by_number.at(number)->batch_grows = !value.is_null() && value.to_text() != "none";
 }
 
@@ -201,9 +178,10 @@ Spent spent_until(const CurvePoint& point, const std::vector<AttemptRow>& attemp
 /// How many samples a trial had trained on by a step.
 class SamplesBy {
  public:
-  SamplesBy(ReadStore& store, const TrialRecord& record)
-      : batch_(record.global_batch),
-        trained_(store.curve(record.id, jobspec::metric::batch_samples)) {
+  SamplesBy(ReadStore& store, const TrialRecord& record, bool counts)
+      : batch_(record.global_batch) {
+    if (!counts) return;
+    trained_ = store.curve(record.id, jobspec::metric::batch_samples);
     if (trained_.empty()) return;
     const std::vector<CurvePoint> sizes = store.curve(record.id, jobspec::metric::batch_size);
     if (!sizes.empty()) newest_batch_ = sizes.back().value;
@@ -227,9 +205,9 @@ class SamplesBy {
   std::vector<CurvePoint> trained_;  ///< only of runs whose batch grows
 };
 
-/// Where the metric first is as good as each of the targets.
+/// Where the metric first is as good as each of the targets. `counts`: the trial reports samples.
 void find_targets(ReadStore& store, const Wanted& wanted, const std::vector<AttemptRow>& attempts,
-                  TrialRecord& record) {
+                  bool counts, TrialRecord& record) {
   std::vector<double> targets{*wanted.target};
   targets.insert(targets.end(), wanted.other_targets.begin(), wanted.other_targets.end());
   const auto there = [&](double value, double target) {
@@ -246,7 +224,7 @@ void find_targets(ReadStore& store, const Wanted& wanted, const std::vector<Atte
     for (const std::string& metric : wanted.left_out)
       left_out.push_back(store.curve(record.id, metric));
   std::optional<SamplesBy> samples;
-  if (any) samples.emplace(store, record);
+  if (any) samples.emplace(store, record, counts);
   for (std::size_t i = 0; i < targets.size(); ++i) {
     const auto point = std::find_if(curve.begin(), curve.end(), [&](const CurvePoint& p) {
       return there(p.value, targets[i]);
@@ -276,20 +254,23 @@ void read_metrics(ReadStore& store, const Wanted& wanted,
                   const std::map<std::int64_t, std::vector<AttemptRow>>& attempts,
                   std::map<std::int64_t, TrialRecord*>& by_number) {
   static const std::string kRate = jobspec::metric::samples_per_s;
-  for (const ReadStore::Latest& latest : store.latest(wanted.sweep)) {
+  for (const ReadStore::Latest& latest : store.latest(wanted.sweep, wanted.metric))
+    by_number.at(latest.trial.trial)->best = wanted.maximize ? latest.max : latest.min;
+  for (const ReadStore::Latest& latest : store.latest(wanted.sweep, kRate)) {
     TrialRecord& record = *by_number.at(latest.trial.trial);
-    if (latest.metric == wanted.metric) record.best = wanted.maximize ? latest.max : latest.min;
-    if (latest.metric == kRate) {
-      record.samples_per_s =
-          by_number.size() <= kRateCurves ? rate(store, record.id, kRate) : latest.value;
-    }
+    record.samples_per_s =
+        by_number.size() <= kRateCurves ? rate(store, record.id, kRate) : latest.value;
   }
   if (!wanted.target) return;
+  std::set<std::int64_t> counting;
+  for (const auto& latest : store.latest(wanted.sweep, jobspec::metric::batch_samples))
+    counting.insert(latest.trial.trial);
   static const std::vector<AttemptRow> kNone;
   for (auto& [number, record] : by_number) {
     if (std::isnan(record->best) && record->state != TrialPhase::failed) continue;
     const auto found = attempts.find(number);
-    find_targets(store, wanted, found == attempts.end() ? kNone : found->second, *record);
+    find_targets(store, wanted, found == attempts.end() ? kNone : found->second,
+                 counting.count(number) != 0, *record);
   }
 }
 
@@ -323,8 +304,9 @@ std::vector<TrialRecord> read_records(ReadStore& store, const Wanted& wanted) {
     by_number[record.id.trial] = &record;
 
   const auto fill = [&](const std::vector<std::string>& names, auto member) {
+    const std::vector<Values> values = values_of(store, wanted.sweep, names, by_number.size());
     for (std::size_t i = 0; i < names.size(); ++i) {
-      for (auto& [number, value] : values_of(store, wanted.sweep, names[i], by_number.size()))
+      for (const auto& [number, value] : values[i])
         (by_number.at(number)->*member)[i] = value;
       if (names[i] != sweep_name) continue;
       for (TrialRecord& record : records)
@@ -347,13 +329,6 @@ std::vector<TrialRecord> read_records(ReadStore& store, const Wanted& wanted) {
   read_metrics(store, wanted, attempts, by_number);
   if (wanted.price) add_prices(*wanted.price, records);
   return records;
-}
-
-std::vector<std::string> varied_parameters(ReadStore& store, std::int64_t sweep) {
-  std::vector<std::string> names;
-  for (const auto& row : ask(store, kVaried, {sweep}))
-    names.push_back(row[0].as_string());
-  return names;
 }
 
 std::vector<std::string> differing_parameters(ReadStore& store,

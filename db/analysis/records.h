@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "db/analysis/parameters.h"
 #include "db/store.h"
 
 namespace thalweg::db::analysis {
@@ -59,9 +60,6 @@ std::vector<TrialRecord> read_records(ReadStore& store, const Wanted& wanted);
 
 /// As a name in `by` or `others`: the sweep's own number.
 inline constexpr const char* sweep_name = "sweep";
-
-/// The sweep's parameters that take more than one value, in the order of the file.
-std::vector<std::string> varied_parameters(ReadStore& store, std::int64_t sweep);
 
 /// Of a few sweeps: what their `train` trees give different single values for, by the first trial
 /// of each.
