@@ -12,11 +12,11 @@
 #include <string>
 #include <utility>
 
-#include "engine/sync/clip.h"
 #include "engine/sync/compress/table.h"
 #include "engine/sync/finite.h"
 #include "engine/sync/gradient_path.h"
 #include "engine/sync/host_update.h"
+#include "engine/sync/late_step.h"
 #include "engine/sync/mode.h"
 #include "engine/sync/round_samples.h"
 #include "engine/sync/sample_deal.h"
@@ -74,18 +74,18 @@ class Abs final : public SyncMode {
     // Every rank knows now of all rounds but this one.
     const bool last = is_reached(rounds_.total() + least());
     path_.start_held();
-    under_way_ = {input.context.step, input.stop, passes.compute_ms, 0, updates};
+    under_way_ = {{input.context.step, input.stop, passes.compute_ms, 0}, updates};
     apply_waiting(input.context, under_way_.optimizer_ms);
     if (last) {
       collect();
       apply_waiting(input.context, told_.back().optimizer_ms);
     }
-    return next_told();
+    return take_outcome(told_);
   }
 
   StepOutcome settle() override {
     if (path_.summing()) collect();
-    return next_told();
+    return take_outcome(told_);
   }
 
   double base_steps(std::int64_t step) override {
@@ -150,11 +150,7 @@ class Abs final : public SyncMode {
     std::int64_t samples = 0;
     std::int64_t updates = 0;  ///< before its passes
   };
-  struct UnderWay {
-    std::int64_t step = 0;
-    bool stop = false;  ///< this rank's wish
-    double compute_ms = 0;
-    double optimizer_ms = 0;
+  struct UnderWay : StepUnderWay {
     std::int64_t updates = 0;  ///< before its passes
   };
 
@@ -233,13 +229,7 @@ class Abs final : public SyncMode {
 
   /// Waits for the sums under way, and tells what became of their round.
   void collect() {
-    StepOutcome outcome;
-    outcome.step = under_way_.step;
-    outcome.compute_ms = under_way_.compute_ms;
-    outcome.optimizer_ms = under_way_.optimizer_ms;
-    path_.hurry();
-    path_.wait_for_all();
-    path_.finish(outcome);
+    StepOutcome outcome = wait_for_sums(path_, under_way_);
     outcome.samples = note_round();
     const float* const told = path_.summed_extras();
     outcome.loss = static_cast<double>(told[extra_loss]) / static_cast<double>(outcome.samples);
@@ -287,33 +277,14 @@ class Abs final : public SyncMode {
     context.step = updates_++;
     context.samples = waiting.samples * labels_;
     float* const gradient = path_.gradient(waiting.set);
-    const std::size_t floats = p_.model.parameter_floats();
     // The passes have scaled for one of each rank.
     if (waiting.samples != p_.sharding.global_batch) {
       const auto factor = static_cast<float>(static_cast<double>(p_.sharding.global_batch) /
                                              static_cast<double>(waiting.samples));
-      for (std::size_t i = 0; i < floats; ++i)
+      for (std::size_t i = 0; i < p_.model.parameter_floats(); ++i)
         gradient[i] *= factor;
     }
-    const OptimizerMemory<float> memory = p_.replica.memory(gradient);
-    double cut = p_.clip_value;
-    if (p_.clip_norm > 0) {
-      if (cut > 0) clip_values(gradient, floats, std::exchange(cut, 0));
-      clip(gradient, floats, p_.clip_norm);
-    }
-    for (std::size_t i = 0; i < waiting.finite.size(); ++i)
-      if (waiting.finite[i]) update_.add(static_cast<int>(i));
-    update_.run(context, memory, cut);
-    p_.optimizer.finish(context, memory);
-  }
-
-  StepOutcome next_told() {
-    StepOutcome outcome;
-    outcome.here = !told_.empty();
-    if (!outcome.here) return outcome;
-    outcome = std::move(told_.front());
-    told_.pop_front();
-    return outcome;
+    update_at_once(p_, update_, gradient, waiting.finite, context);
   }
 
   SyncParts p_;

@@ -14,10 +14,10 @@
 #include <utility>
 
 #include "engine/optim/norm.h"
-#include "engine/sync/clip.h"
 #include "engine/sync/finite.h"
 #include "engine/sync/gradient_path.h"
 #include "engine/sync/host_update.h"
+#include "engine/sync/late_step.h"
 #include "engine/sync/mode.h"
 #include "engine/sync/step_device.h"
 #include "engine/sync/synchronous.h"
@@ -70,12 +70,12 @@ class Lag final : public SyncMode {
       waiting_.pop_front();
     }
     spent += watch.ms();
-    return next_told();
+    return take_outcome(told_);
   }
 
   StepOutcome settle() override {
     if (path_.summing()) collect();
-    return next_told();
+    return take_outcome(told_);
   }
 
   const float* evaluated() override { return p_.replica.evaluated(p_.optimizer); }
@@ -117,12 +117,6 @@ class Lag final : public SyncMode {
     std::size_t set = 0;       ///< of path_
     std::vector<bool> finite;  ///< by parameter
   };
-  struct UnderWay {
-    std::int64_t step = 0;
-    bool stop = false;  ///< this rank's wish
-    double compute_ms = 0;
-    double optimizer_ms = 0;
-  };
 
   bool is_synchronous(std::int64_t step) const {
     return o_.lag == 0 || step < o_.synchronous ||
@@ -145,13 +139,7 @@ class Lag final : public SyncMode {
 
   /// Waits for the sums under way, and tells what became of their step.
   void collect() {
-    StepOutcome outcome;
-    outcome.step = under_way_.step;
-    outcome.compute_ms = under_way_.compute_ms;
-    outcome.optimizer_ms = under_way_.optimizer_ms;
-    path_.hurry();
-    path_.wait_for_all();
-    path_.finish(outcome);
+    StepOutcome outcome = wait_for_sums(path_, under_way_);
     const bool measured = measures_ && path_.measures_noise();
     std::vector<bool> finite(squares_.size());
     for (std::size_t i = 0; i < squares_.size(); ++i) {
@@ -173,27 +161,7 @@ class Lag final : public SyncMode {
 
   void apply(const Waiting& waiting, StepContext context) {
     context.step = updates_++;
-    float* const gradient = path_.gradient(waiting.set);
-    const std::size_t floats = p_.model.parameter_floats();
-    const OptimizerMemory<float> memory = p_.replica.memory(gradient);
-    double cut = p_.clip_value;
-    if (p_.clip_norm > 0) {
-      if (cut > 0) clip_values(gradient, floats, std::exchange(cut, 0));
-      clip(gradient, floats, p_.clip_norm);
-    }
-    for (std::size_t i = 0; i < waiting.finite.size(); ++i)
-      if (waiting.finite[i]) update_.add(static_cast<int>(i));
-    update_.run(context, memory, cut);
-    p_.optimizer.finish(context, memory);
-  }
-
-  StepOutcome next_told() {
-    StepOutcome outcome;
-    outcome.here = !told_.empty();
-    if (!outcome.here) return outcome;
-    outcome = std::move(told_.front());
-    told_.pop_front();
-    return outcome;
+    update_at_once(p_, update_, path_.gradient(waiting.set), waiting.finite, context);
   }
 
   SyncParts p_;
@@ -205,7 +173,7 @@ class Lag final : public SyncMode {
   std::vector<double> squares_;   ///< of the gradient that was summed last
   std::deque<Waiting> waiting_;   ///< the oldest first
   std::deque<StepOutcome> told_;  ///< what step() has not returned yet
-  UnderWay under_way_;            ///< the step whose sums are
+  StepUnderWay under_way_;        ///< the step whose sums are
   std::int64_t updates_ = 0;
   bool restored_ = false;
   std::vector<Buffer> saved_;             ///< of states()

@@ -590,18 +590,9 @@ TEST(Abs, NamesWhatIsNotFinite) {
 }
 
 TEST(Abs, SaysWhatItCannotDo) {
-  const auto refusal = [](const auto& change, Map more = {}) -> std::string {
-    SyncFacts facts;
-    change(facts);
-    jobspec::Value sync = Map{{"mode", "abs"}};
-    for (auto& [key, value] : more)
-      sync.set(key, value);
-    try {
-      require_sync(sync, facts);
-      return "";
-    } catch (const std::invalid_argument& e) {
-      return e.what();
-    }
+  const auto refusal = [](const auto& change, Map more = {}) {
+    more.emplace_back("mode", "abs");
+    return test::refusal_of(more, change);
   };
   const auto nothing = [](SyncFacts&) {};
   EXPECT_EQ(refusal(nothing), "");

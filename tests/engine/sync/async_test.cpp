@@ -227,15 +227,8 @@ TEST(Async, SharesWholeParameters) {
 }
 
 TEST(Async, SaysWhatItCannotDo) {
-  const auto refusal = [](const auto& change, Map sync = {{"mode", "async"}}) -> std::string {
-    SyncFacts facts;
-    change(facts);
-    try {
-      require_sync(sync, facts);
-      return "";
-    } catch (const std::invalid_argument& e) {
-      return e.what();
-    }
+  const auto refusal = [](const auto& change, Map sync = {{"mode", "async"}}) {
+    return test::refusal_of(sync, change);
   };
   const auto nothing = [](SyncFacts&) {};
   EXPECT_EQ(refusal(nothing), "");

@@ -228,15 +228,10 @@ TEST(TunedBuckets, AreTheUsualOnesOnOneRank) {
 
 std::string refusal(Map sync, bool on_gpu = false) {
   sync.emplace_back("bucket_mib", "auto");
-  SyncFacts facts;
-  facts.ranks = 2;
-  facts.on_gpu = on_gpu;
-  try {
-    require_sync(sync, facts);
-  } catch (const std::invalid_argument& e) {
-    return e.what();
-  }
-  return "";
+  return test::refusal_of(sync, [&](SyncFacts& facts) {
+    facts.ranks = 2;
+    facts.on_gpu = on_gpu;
+  });
 }
 
 TEST(TunedBuckets, AreRefusedWhereNumbersDependOnThemOrNothingIsGained) {

@@ -128,16 +128,11 @@ TEST(Hybrid, AllRanksHearOfWhatIsNotFinite) {
 }
 
 TEST(Hybrid, SaysWhatItCannotDo) {
-  const auto refusal = [](int groups, int ranks, bool on_gpu) -> std::string {
-    SyncFacts facts;
-    facts.ranks = ranks;
-    facts.on_gpu = on_gpu;
-    try {
-      require_sync(Map{{"mode", "hybrid"}, {"groups", groups}}, facts);
-      return "";
-    } catch (const std::invalid_argument& e) {
-      return e.what();
-    }
+  const auto refusal = [](int groups, int ranks, bool on_gpu) {
+    return test::refusal_of(Map{{"mode", "hybrid"}, {"groups", groups}}, [&](SyncFacts& facts) {
+      facts.ranks = ranks;
+      facts.on_gpu = on_gpu;
+    });
   };
   EXPECT_EQ(refusal(4, 4, false), "");
   EXPECT_THAT(refusal(5, 4, false), HasSubstr("sync.groups: 5 groups need as many ranks"));

@@ -178,15 +178,8 @@ TEST(Local, WorksOnAGpu) {
 }
 
 TEST(Local, SaysWhatItCannotDo) {
-  const auto refusal = [](const auto& change, Map sync = {{"mode", "local"}}) -> std::string {
-    SyncFacts facts;
-    change(facts);
-    try {
-      require_sync(sync, facts);
-      return "";
-    } catch (const std::invalid_argument& e) {
-      return e.what();
-    }
+  const auto refusal = [](const auto& change, Map sync = {{"mode", "local"}}) {
+    return test::refusal_of(sync, change);
   };
   const auto nothing = [](SyncFacts&) {};
   EXPECT_EQ(refusal(nothing), "");

@@ -257,6 +257,17 @@ std::vector<Trained> train(const Case& c, int ranks, int threads, int stopper) {
   return results;
 }
 
+std::string refusal_of(const jobspec::Value& sync, const std::function<void(SyncFacts&)>& change) {
+  SyncFacts facts;
+  if (change) change(facts);
+  try {
+    require_sync(sync, facts);
+    return "";
+  } catch (const std::invalid_argument& e) {
+    return e.what();
+  }
+}
+
 Case batch_norm_and_dropout() {
   return {Map{{"name", "mlp"}, {"hidden", List{8, 5}}, {"batch_norm", true}, {"dropout", 0.3}}};
 }

@@ -94,6 +94,11 @@ class TestRank {
 /// Every rank's result. `stopper`: the rank that is asked to stop, -1 none.
 std::vector<Trained> train(const Case& c, int ranks, int threads, int stopper = -1);
 
+/// What require_sync() says of these options, and of facts that `change` has changed; empty:
+/// nothing.
+std::string refusal_of(const jobspec::Value& sync,
+                       const std::function<void(SyncFacts& facts)>& change = {});
+
 /// Calls `body` in a thread for each rank; an exception is rethrown here.
 void on_ranks(int ranks, const std::function<void(comm::Group& group)>& body);
 
