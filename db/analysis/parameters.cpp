@@ -1,5 +1,5 @@
 // Seeds of a configuration stand together and have the same text: it is taken apart once for all of
-// them.
+// them (each_text).
 #include "db/analysis/parameters.h"
 
 #include <algorithm>
@@ -74,6 +74,20 @@ std::string unescaped(std::string_view inside) {
   return jobspec::read_yaml("\"" + std::string(inside) + "\"", "parameters").to_text();
 }
 
+/// `trial` for every trial, and before it `text` where the text is another than the last one's.
+void each_text(ReadStore& store, std::int64_t sweep,
+               const std::function<void(std::string_view text)>& text,
+               const std::function<void(std::int64_t trial)>& trial) {
+  std::optional<std::string> last;
+  store.parameters(sweep, [&](std::int64_t number, std::string_view now) {
+    if (last != now) {
+      last = now;
+      text(now);
+    }
+    trial(number);
+  });
+}
+
 /// One parameter of a sweep.
 struct Known {
   std::string name, first;
@@ -83,12 +97,18 @@ struct Known {
 
 class Variety {
  public:
-  void add(std::string_view text) {
+  /// Of the trials that follow.
+  void look(std::string_view text) {
+    here_.clear();
+    each_member(text, [this](std::string_view key, std::string_view value) {
+      const std::size_t place = place_of(key, value);
+      Known& known = known_[place];
+      known.several = known.several || known.first != value;
+      here_.push_back(place);
+    });
+  }
+  void count() {
     ++trials_;
-    if (trials_ == 1 || text != text_) {
-      text_ = text;
-      look(text);
-    }
     for (const std::size_t place : here_)
       ++known_[place].trials;
   }
@@ -101,16 +121,6 @@ class Variety {
   }
 
  private:
-  void look(std::string_view text) {
-    here_.clear();
-    each_member(text, [this](std::string_view key, std::string_view value) {
-      const std::size_t place = place_of(key, value);
-      Known& known = known_[place];
-      known.several = known.several || known.first != value;
-      here_.push_back(place);
-    });
-  }
-
   std::size_t place_of(std::string_view key, std::string_view value) {
     // Trials have the same parameters in the same order, but for some.
     const std::size_t next = here_.size();
@@ -122,7 +132,6 @@ class Variety {
   }
 
   std::size_t trials_ = 0;
-  std::string text_;
   std::vector<Known> known_;
   std::unordered_map<std::string, std::size_t> places_;
   std::vector<std::size_t> here_;  ///< of the last text
@@ -155,19 +164,15 @@ std::vector<TrialValues> parameter_values(ReadStore& store, std::int64_t sweep,
                                           const std::vector<std::string>& names) {
   std::vector<TrialValues> values(names.size());
   std::vector<std::optional<jobspec::Value>> last(names.size());
-  std::string known;
-  bool any = false;
-  store.parameters(sweep, [&](std::int64_t trial, std::string_view text) {
-    if (!any || text != known) {
-      any = true;
-      known = text;
-      std::fill(last.begin(), last.end(), std::nullopt);
-      each_member(text, [&](std::string_view key, std::string_view value) {
-        for (std::size_t i = 0; i < names.size(); ++i)
-          if (key == names[i] || (key.find('\\') != key.npos && unescaped(key) == names[i]))
-            last[i] = member_value(value);
-      });
-    }
+  const auto take = [&](std::string_view text) {
+    std::fill(last.begin(), last.end(), std::nullopt);
+    each_member(text, [&](std::string_view key, std::string_view value) {
+      for (std::size_t i = 0; i < names.size(); ++i)
+        if (key == names[i] || (key.find('\\') != key.npos && unescaped(key) == names[i]))
+          last[i] = member_value(value);
+    });
+  };
+  each_text(store, sweep, take, [&](std::int64_t trial) {
     for (std::size_t i = 0; i < names.size(); ++i)
       if (last[i]) values[i].emplace_hint(values[i].end(), trial, *last[i]);
   });
@@ -176,7 +181,9 @@ std::vector<TrialValues> parameter_values(ReadStore& store, std::int64_t sweep,
 
 std::vector<std::string> varied_parameters(ReadStore& store, std::int64_t sweep) {
   Variety variety;
-  store.parameters(sweep, [&](std::int64_t, std::string_view text) { variety.add(text); });
+  each_text(
+      store, sweep, [&](std::string_view text) { variety.look(text); },
+      [&](std::int64_t) { variety.count(); });
   return variety.varied();
 }
 
