@@ -32,12 +32,6 @@ constexpr std::array time_names{"time", "wall_time", "wall time", "timestamp", "
 constexpr std::array prefixes{"config.", "config/", "params.", "params/", "hparams.", "hparams/"};
 constexpr std::string_view between = " - ";  // of a run and a metric, in W&B's charts
 
-std::string lower(std::string text) {
-  for (char& c : text)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return text;
-}
-
 /// pandas writes nothing where there is no value, others say so.
 bool is_empty(const std::string& cell) {
   return cell.empty() || cell == "NA" || cell == "None" || cell == "null";

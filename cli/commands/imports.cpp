@@ -22,13 +22,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return result;
-}
-
 std::string_view trimmed(std::string_view text) {
   const auto first = text.find_first_not_of(" \t");
   if (first == std::string_view::npos) return {};
@@ -86,6 +79,13 @@ ReadRun& RunsByName::operator()(const std::string& name) {
   const auto [found, is_new] = known_.try_emplace(name, runs_.runs.size());
   if (is_new) runs_.runs.emplace_back().source = name;
   return runs_.runs[found->second];
+}
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  for (char& c : result)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return result;
 }
 
 std::optional<double> read_number(std::string_view text) {
