@@ -13,6 +13,7 @@ struct Controller::Observation {
   double not_before = 0;  ///< do not submit again before
   int postponed = 0;      ///< submissions in a row that were told to come later
   double released = 0;    ///< by this controller
+  double running = 0;     ///< first seen running
   double gone = 0;        ///< first seen ended or missing
   bool fenced = false;    ///< its folder says so
   bool changed = false;   ///< it was said that somebody changed what names it

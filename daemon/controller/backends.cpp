@@ -29,7 +29,8 @@ BackendSetup make_slurm(boost::asio::any_io_executor executor, const Config& con
   if (config.site.enabled) wanted.agent_socket = config.site.agent_socket;
   wanted.train_program = engine_on_nodes(config);
   wanted.max_jobs = config.slurm.max_jobs;
-  return {make_slurm_backend(executor, wanted), config.slurm.poll_s, config.slurm.file_lag_s};
+  return {make_slurm_backend(executor, wanted), config.slurm.poll_s, config.slurm.file_lag_s,
+          config.slurm.start_timeout_s};
 }
 
 }  // namespace

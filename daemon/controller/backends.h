@@ -20,6 +20,8 @@ struct BackendSetup {
   std::unique_ptr<Backend> backend;
   double poll_s = 1;      ///< seconds between two looks
   double file_lag_s = 1;  ///< after an attempt's end its files may still be arriving
+  /// An attempt that has written nothing for so long since it runs is ended; 0 = never.
+  double start_timeout_s = 0;
 };
 
 struct BackendRow {

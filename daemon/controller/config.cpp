@@ -116,7 +116,7 @@ std::int64_t size_mib(const Value& v) {
   return *mib;
 }
 
-constexpr double shortest_poll_s = 0.01, longest_poll_s = 3600;
+constexpr double shortest_poll_s = 0.01, longest_poll_s = 3600, longest_start_s = 86400;
 constexpr int max_nodes = 1'000'000, most_days = 3660;
 constexpr double most_hours = 1e12, most_price = 1e12;
 
@@ -272,6 +272,10 @@ std::vector<ConfigOption> make_options() {
        [](Config& c, const Value& v) { c.slurm.poll_s = number(v, 0.1, longest_poll_s); }},
       {"slurm.file_lag", "seconds that the shared filesystem may hide what a node wrote",
        [](Config& c, const Value& v) { c.slurm.file_lag_s = number(v, 0, longest_poll_s); }},
+      {"slurm.start_timeout",
+       "seconds from a job's start to the first line of its journal, setup included; then it is "
+       "ended and tried again, as its ranks were perhaps never started; 0 = no limit",
+       [](Config& c, const Value& v) { c.slurm.start_timeout_s = number(v, 0, longest_start_s); }},
       {"slurm.max_jobs", "jobs of one controller that wait or run at once; 0 = no limit",
        [](Config& c, const Value& v) { c.slurm.max_jobs = integer(v, 0, max_nodes); }},
   };

@@ -27,6 +27,7 @@ struct SlurmSettings {
   int max_jobs = 0;                ///< jobs queued or running at once; 0 = no limit
   jobspec::SlurmOptions defaults;  ///< what the `slurm` block of a sweep file starts from
   double file_lag_s = 15;          ///< how long a shared filesystem may hide what a node wrote
+  double start_timeout_s = 1800;   ///< from a job's start to its ranks' first sign; 0 = any time
 };
 
 /// One controller for the users of a site.

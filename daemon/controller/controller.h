@@ -260,6 +260,7 @@ class Controller {
   Awaitable<void> end_lingering(BackendContext& context, const LiveAttempt& attempt,
                                 const JobStatus& status);
   bool is_silent(BackendContext& context, const Id& attempt, const JobStatus& status);
+  void end_unstarted(BackendContext& context, const Id& attempt);
   void fence(BackendContext& context, const Id& attempt, const std::string& reason);
   void try_end(BackendContext& context, const Id& attempt, const JobStatus& status);
   void end(const Id& attempt, const JobStatus& status, const std::optional<BackendWord>& word);

@@ -179,8 +179,12 @@ Awaitable<void> Controller::observe_own(BackendContext& context, const LiveAttem
   }
   observation.gone = 0;
   observation.reason = status.reason;
-  if (status.phase == JobPhase::running) note_running(attempt, status);
   const JournalReader* known = reader(attempt.id);
+  if (status.phase == JobPhase::running) {
+    note_running(attempt, status);
+    if (attempt.fenced.empty() && (known == nullptr || known->next == 1))
+      end_unstarted(context, attempt.id);
+  }
   if (known != nullptr && known->end && now - known->end_heard > options_.settle_s) {
     co_await end_lingering(context, attempt, status);
   } else if (!attempt.fenced.empty()) {
@@ -198,6 +202,17 @@ Awaitable<void> Controller::observe_own(BackendContext& context, const LiveAttem
     const LaunchRequest request = request_of(attempt.id);
     co_await context.setup.backend->release(request, attempt.handle);
   }
+}
+
+/// Whether its ranks were ever started: where a slurmstepd dies at the wrong moment they are not,
+/// and srun waits for them until the job's time limit.
+void Controller::end_unstarted(BackendContext& context, const Id& attempt) {
+  const double limit = context.setup.start_timeout_s, now = options_.steady();
+  double& since = context.observations[attempt].running;
+  if (since == 0) since = now;
+  if (limit == 0 || now - since < limit) return;
+  fence(context, attempt,
+        fmt::format("its ranks gave no sign within {:g} s of its start (start_timeout)", limit));
 }
 
 /// The engine has ended and the backend has not heard (slurmctld forgets what happened just before

@@ -413,6 +413,46 @@ TEST_F(ControllerTest, ASilentForgottenAttemptHasEndedAndLateLinesAreReadAllTheS
   EXPECT_EQ(life->store->curve({id, 1, 0}, "train/loss").size(), 8u);
 }
 
+// A slurmstepd that dies before it has started its ranks: srun waits until the job's time limit.
+TEST_F(ControllerTest, AJobWhoseRanksWereNeverStartedIsEndedAndTriedAgain) {
+  world.start_timeout_s = 0.05;
+  restart();
+  world.cluster.on_release = [&](FakeJob& job) { job.mute = job.id.attempt == 1; };
+  const auto id = submit(controller(), test::sweep_of(1));
+  ASSERT_TRUE(run_to_end(id));
+  EXPECT_EQ(trial(id, 1).state, TrialPhase::finished);
+  EXPECT_EQ(trial(id, 1).attempts, 2);
+  const auto first = life->store->attempt({id, 1, 1});
+  EXPECT_EQ(first->state, db::AttemptState::lost);
+  EXPECT_EQ(
+      first->reason,
+      "its ranks gave no sign within 0.05 s of its start (start_timeout): it has gone silent");
+  EXPECT_EQ(world.cluster.job_of(Id{id, 1, 1}.to_string())->phase, JobPhase::ended);
+  EXPECT_TRUE(std::filesystem::exists(world.dir.path() / "runs/1/1/1/fenced"))
+      << "a rank that comes late ends itself";
+}
+
+TEST_F(ControllerTest, AJobThatHasReportedOnceIsNoneThatNeverStarted) {
+  world.start_timeout_s = 0.05;
+  restart();
+  world.cluster.on_step = [&](FakeJob& job) { job.mute = job.step == 1 && job.id.attempt == 1; };
+  const auto id = submit(controller(), test::sweep_of(1));
+  ASSERT_TRUE(life->run_until([&] {
+    const FakeJob* job = world.cluster.job_of("1.1.1");
+    return job != nullptr && job->step == 1;
+  }));
+  const int looks = world.cluster.looks;
+  const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(200);
+  ASSERT_TRUE(life->run_until(
+      [&] { return world.cluster.looks > looks + 5 && std::chrono::steady_clock::now() > until; }));
+  const auto* live = controller().state().live({id, 1, 1});
+  ASSERT_NE(live, nullptr);
+  EXPECT_EQ(live->fenced, "");
+  world.cluster.job_of("1.1.1")->mute = false;
+  ASSERT_TRUE(run_to_end(id));
+  EXPECT_EQ(trial(id, 1).attempts, 1);
+}
+
 TEST_F(ControllerTest, WhatOutlivedTheBackendsKnowledgeOfItIsCounted) {
   double now = 1000;
   world.options = [&](ControllerOptions& options) { options.now = [&] { return now += 0.001; }; };

@@ -178,7 +178,7 @@ class FakeBackend : public daemon::Backend {
     ++job.cancels;
     job.killed = how == daemon::Ending::by_force;
     if (job.deaf) co_return true;
-    if (job.phase == JobPhase::running && !is_done(job, cluster_))
+    if (job.phase == JobPhase::running && !is_done(job, cluster_) && !job.mute)
       write_line(
           job,
           fmt::format("\"type\":\"end\",\"status\":\"stopped\",\"step\":{},\"reason\":\"signal\"",
@@ -214,7 +214,7 @@ void write_line(FakeJob& job, const std::string& keys) {
 void FakeCluster::work() {
   for (auto& [handle, job] : jobs)
     for (int i = 0; i < steps_per_poll; ++i)
-      if (job.phase == JobPhase::running && !is_done(job, *this)) one_step(job, *this);
+      if (job.phase == JobPhase::running && !job.mute && !is_done(job, *this)) one_step(job, *this);
 }
 
 FakeJob* FakeCluster::job_of(const std::string& attempt_id) {

@@ -26,6 +26,7 @@ struct FakeJob {
   bool warned = false;
   bool deaf = false;       ///< goes on when it is cancelled
   bool lingers = false;    ///< written its end record, it does not come to its end
+  bool mute = false;       ///< it runs, and nothing is written
   bool forgotten = false;  ///< it runs, and the backend does not know it
   bool held_by_hand = false;
   int resumed = 0;           ///< the step that its start record names

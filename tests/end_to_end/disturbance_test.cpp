@@ -310,7 +310,7 @@ void Disturbed::run(const TinySweep& sweep, std::size_t count) {
   SweepHome home(cluster_.env());
   fs::create_directories(home.home());
   write_file(home.home() / "config.yaml",
-             "retry_backoff: 0.5\nslurm: {poll_interval: 1, file_lag: 2}\n");
+             "retry_backoff: 0.5\nslurm: {poll_interval: 1, file_lag: 2, start_timeout: 60}\n");
   const std::string reference = home.submit(sweep.text(), "local");
   ASSERT_TRUE(home.wait_for_end(reference, milliseconds(240000)));
   home.expect_nothing_lost_or_doubled(reference);
