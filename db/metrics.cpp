@@ -70,6 +70,11 @@ const sqlite::Sql kLatestOf{
     " FROM trial AS t CROSS JOIN metric_latest AS l ON l.sweep = t.sweep AND l.trial = t.trial"
     " AND l.metric = (SELECT id FROM metric_name WHERE name = ?1)"
     " WHERE t.sweep = ?2 ORDER BY t.trial"};
+const sqlite::Sql kLatestOfTrial{
+    "read latest points of a trial",
+    "SELECT l.sweep, l.trial, n.name, l.step, l.value, l.time, l.min, l.max"
+    " FROM metric_latest AS l JOIN metric_name AS n ON n.id = l.metric"
+    " WHERE l.sweep = ? AND l.trial = ? ORDER BY n.name"};
 const sqlite::Sql kLastSteps{
     "read last steps", "SELECT trial, max(step) FROM metric_latest WHERE sweep = ? GROUP BY trial"};
 const sqlite::Sql kLowest{
@@ -369,6 +374,12 @@ std::map<std::int64_t, std::int64_t> ReadStore::last_steps(std::int64_t sweep) {
 std::vector<ReadStore::Latest> ReadStore::latest(std::int64_t sweep, const std::string& metric) {
   sqlite::Run run(*connection_, kLatestOf);
   run.bind(metric).bind(sweep);
+  return read_latest(run);
+}
+
+std::vector<ReadStore::Latest> ReadStore::latest(const Id& trial) {
+  sqlite::Run run(*connection_, kLatestOfTrial);
+  run.bind(trial.sweep).bind(trial.trial);
   return read_latest(run);
 }
 

@@ -167,6 +167,8 @@ class ReadStore {
   std::vector<Latest> latest(std::int64_t sweep);
   /// Of one metric, by trial number: quick also where trials report hundreds of others.
   std::vector<Latest> latest(std::int64_t sweep, const std::string& metric);
+  /// Of one trial, by name.
+  std::vector<Latest> latest(const Id& trial);
   /// The last step of any metric, by trial number.
   std::map<std::int64_t, std::int64_t> last_steps(std::int64_t sweep);
   /// The trial with the best value of all, the first of several; nothing where there is no number.

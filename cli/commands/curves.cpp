@@ -36,8 +36,10 @@ std::string hint(const std::string& word, const std::vector<std::string>& names,
   return (near.empty() ? "" : "did you mean " + near + "? ") + known;
 }
 
-SweepSnapshot sweep_of(Context& context, const jobspec::Id& id) {
-  return read_answer<SweepSnapshot>(context.controller().get(path_of({id.sweep, 0, 0})));
+/// `which`: as GET /v1/sweeps/12 takes it.
+SweepSnapshot sweep_of(Context& context, const jobspec::Id& id, const std::string& which) {
+  const std::string path = path_of({id.sweep, 0, 0});
+  return read_answer<SweepSnapshot>(context.controller().get(path + which));
 }
 
 /// Names the metrics that are there.
@@ -55,31 +57,20 @@ SweepSnapshot sweep_of(Context& context, const jobspec::Id& id) {
 }
 
 /// "adamw, lr=0.1, seed 2"
-std::string label_of(const TrialMessage& trial) {
+std::string label_of(const daemon::api::AboutTrial& trial) {
   const std::string label = parameter_label(trial.parameters);
   return fmt::format("{}{}seed {}", label, label.empty() ? "" : ", ", trial.seed);
 }
 
-/// The best trials of a sweep that have reported its metric, best first.
+/// The best trials of a sweep that have reported its metric, best first. Those that have not
+/// validated yet have a curve of train/loss all the same.
 void add_best(CurveChoice& choice, const SweepSnapshot& sweep) {
-  std::vector<std::pair<double, const TrialMessage*>> found;
-  for (const TrialMessage& trial : sweep.trials)
-    if (const auto best = trial.progress.best)
-      found.emplace_back(sweep.goal == "maximize" ? -*best : *best, &trial);
-  // Trials that have not validated yet have a curve of train/loss all the same.
-  if (found.empty())
-    for (const TrialMessage& trial : sweep.trials)
-      if (trial.progress.step) found.emplace_back(0, &trial);
-  std::stable_sort(found.begin(), found.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  if (found.empty()) nothing_reported(sweep);
-  if (found.size() > max_curves) {
+  if (sweep.trials.empty()) nothing_reported(sweep);
+  if (const auto all = sweep.reporting.value_or(0); all > static_cast<std::int64_t>(max_curves))
     choice.note =
-        fmt::format("the best {} of {} trials; name others by their ids", max_curves, found.size());
-    found.resize(max_curves);
-  }
-  for (const auto& [value, trial] : found)
-    choice.curves.push_back({parse_id(trial->id), label_of(*trial), {}});
+        fmt::format("the best {} of {} trials; name others by their ids", max_curves, all);
+  for (const TrialMessage& trial : sweep.trials)
+    choice.curves.push_back({parse_id(trial.id), label_of(trial), {}});
 }
 
 /// The full names of `by`, which may be the last parts of names. Throws CommandError (bad input)
@@ -128,21 +119,14 @@ void add_groups(CurveChoice& choice, const SweepSnapshot& sweep,
   if (choice.curves.empty()) nothing_reported(sweep);
 }
 
-/// Trials that were named one by one.
-void add_labels(Context& context, CurveChoice& choice) {
-  std::map<std::int64_t, std::map<std::string, std::string>> labels;  // by sweep
-  for (Curve& curve : choice.curves) {
-    if (!curve.label.empty()) continue;
-    const auto [of_sweep, is_new] = labels.try_emplace(curve.trial.sweep);
-    if (is_new)
-      for (const TrialMessage& trial : sweep_of(context, curve.trial).trials)
-        of_sweep->second[trial.id] = label_of(trial);
-    curve.label = of_sweep->second[curve.trial.to_string()];
-  }
-}
-
 TrialAnswer trial_of(Context& context, const jobspec::Id& id) {
   return read_answer<TrialAnswer>(context.controller().get(path_of(id)));
+}
+
+/// Trials that were named one by one.
+void add_labels(Context& context, CurveChoice& choice) {
+  for (Curve& curve : choice.curves)
+    if (curve.label.empty()) curve.label = label_of(trial_of(context, curve.trial));
 }
 
 }  // namespace
@@ -162,7 +146,8 @@ CurveChoice choose_curves(Context& context, const std::vector<std::string>& word
       throw CommandError(exit_bad_input, "--by takes one sweep, not " + join(ids, " "),
                          fmt::format("thalweg curve {} --by {}", id.sweep, join(by, ",")));
     if (is_sweep(id)) {
-      const SweepSnapshot sweep = sweep_of(context, id);
+      const SweepSnapshot sweep =
+          sweep_of(context, id, by.empty() ? fmt::format("?best={}", max_curves) : "");
       choice.title = sweep.name;
       if (metric.empty()) metric = sweep.metric;
       by.empty() ? add_best(choice, sweep) : add_groups(choice, sweep, by);
@@ -172,7 +157,8 @@ CurveChoice choose_curves(Context& context, const std::vector<std::string>& word
     }
   }
   if (choice.metric.empty())
-    choice.metric = metric.empty() ? sweep_of(context, choice.curves[0].trial).metric : metric;
+    choice.metric =
+        metric.empty() ? sweep_of(context, choice.curves[0].trial, "?trials=0").metric : metric;
   return choice;
 }
 

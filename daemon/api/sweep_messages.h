@@ -306,6 +306,7 @@ struct TrialMessage : AboutTrial {
 /// Answer to GET /v1/sweeps/12, and what GET /v1/watch sends.
 struct SweepSnapshot : SweepMessage {
   std::vector<TrialMessage> trials;
+  std::optional<std::int64_t> reporting;   ///< where the best were asked for: among how many
   std::optional<std::string> description;  ///< of the sweep file; not in what GET /v1/watch sends
   std::string keep;              ///< what stays of its checkpoints at its end; empty = everything
   double pruned = 0;             ///< Unix seconds: when checkpoints were last removed; 0 = never
@@ -315,6 +316,7 @@ struct SweepSnapshot : SweepMessage {
   static void each_field(auto& self, auto&& field) {
     SweepMessage::each_field(self, field);
     field("trials", self.trials);
+    field("reporting", self.reporting);
     field("description", self.description);
     field("keep", self.keep, Field::may_miss);
     field("pruned", self.pruned, Field::may_miss);

@@ -64,11 +64,15 @@ awaitable<Response> get_sweeps(App& app, const Request& request) {
   co_return json_response(api::to_json(list));
 }
 
+constexpr std::int64_t most_best = 10000;
+
 awaitable<Response> get_sweep(App& app, const Request& request) {
   const Id id = path_id(request, IdKind::sweep);
   const Counts counts = counts_of(known_sweep(app, request, id.sweep));
   const SweepView view = app.controller.view(id.sweep);
-  const bool trials = query_int(request, "trials", 1, 0, 1) == 1;
+  TrialChoice trials;
+  trials.any = query_int(request, "trials", 1, 0, 1) == 1;
+  trials.best = static_cast<std::size_t>(query_int(request, "best", 0, 0, most_best));
   const auto work = [id, counts, view, trials](db::ReadStore& store) {
     auto snapshot = sweep_snapshot(store, id.sweep, counts, view, trials);
     if (snapshot) snapshot->description = description_of(store, id.sweep);
@@ -84,20 +88,18 @@ awaitable<Response> get_trial(App& app, const Request& request) {
   const auto work = [id, view](db::ReadStore& store) {
     api::TrialAnswer answer;
     const auto sweep = store.sweep(id.sweep);
-    const auto latest = store.latest(id.sweep);
+    const auto latest = store.latest(id);
     TrialMetrics own;
     std::optional<std::int64_t> step;
     for (const auto& point : latest) {
-      if (point.trial.trial != id.trial) continue;
       own.push_back(&point);
       step = std::max(step.value_or(0), point.step);
       answer.metrics[point.metric] = {point.value, point.min, point.max, point.step};
     }
-    for (const auto& row : store.trials(id.sweep)) {
-      if (row.id.trial != id.trial) continue;
-      static_cast<api::AboutTrial&>(answer) = about_trial(row);
-      answer.progress = progress_of(*sweep, row, own, step, view);
-      answer.train = json::parse(row.train, nullptr, false);
+    if (const auto row = store.trial(id)) {
+      static_cast<api::AboutTrial&>(answer) = about_trial(*row);
+      answer.progress = progress_of(*sweep, *row, own, step, view);
+      answer.train = json::parse(row->train, nullptr, false);
     }
     for (const auto& row : store.attempts(id.sweep))
       if (row.id.trial == id.trial) {

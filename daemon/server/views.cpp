@@ -1,6 +1,8 @@
 // What the record has, in the messages of the API.
 #include "daemon/server/views.h"
 
+#include <algorithm>
+#include <cmath>
 #include <list>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -147,9 +149,32 @@ api::Progress progress_of(const db::SweepRow& sweep, const db::TrialRow& row,
 
 namespace {
 
+using LastSteps = std::map<std::int64_t, std::int64_t>;
+
+/// As TrialChoice::best; `reporting` is how many there are to choose from.
+std::vector<db::TrialRow> best_trials(db::ReadStore& store, const db::SweepRow& sweep,
+                                      const LastSteps& steps, std::size_t count,
+                                      std::optional<std::int64_t>& reporting) {
+  const bool maximize = sweep.goal == jobspec::Goal::maximize;
+  std::vector<std::pair<double, std::int64_t>> found;
+  for (const auto& point : store.latest(sweep.id, sweep.metric))
+    if (const double best = maximize ? -point.max : point.min; !std::isnan(best))
+      found.emplace_back(best, point.trial.trial);
+  if (found.empty())
+    for (const auto& [trial, step] : steps)
+      found.emplace_back(0, trial);
+  reporting = static_cast<std::int64_t>(found.size());
+  std::sort(found.begin(), found.end());
+  found.resize(std::min(found.size(), count));
+  std::vector<db::TrialRow> rows;
+  for (const auto& [value, trial] : found)
+    if (auto row = store.trial({sweep.id, trial, 0})) rows.push_back(std::move(*row));
+  return rows;
+}
+
 /// Of each trial only the metrics that its progress shows are read: there may be hundreds.
 void put_trials(db::ReadStore& store, const db::SweepRow& sweep, const SweepView& view,
-                api::SweepSnapshot& snapshot) {
+                std::size_t best, api::SweepSnapshot& snapshot) {
   const std::set<std::string> names{jobspec::metric::train_loss, jobspec::metric::epoch,
                                     jobspec::metric::samples_per_s, sweep.metric};
   std::list<std::vector<db::ReadStore::Latest>> latest;
@@ -157,8 +182,9 @@ void put_trials(db::ReadStore& store, const db::SweepRow& sweep, const SweepView
   for (const std::string& name : names)
     for (const auto& point : latest.emplace_back(store.latest(sweep.id, name)))
       metrics[point.trial.trial].push_back(&point);
-  const auto steps = store.last_steps(sweep.id);
-  for (const auto& row : store.trials(sweep.id)) {
+  const LastSteps steps = store.last_steps(sweep.id);
+  for (const auto& row : best == 0 ? store.trials(sweep.id)
+                                   : best_trials(store, sweep, steps, best, snapshot.reporting)) {
     api::TrialMessage trial{about_trial(row), row.attempts};
     const auto step = steps.find(row.id.trial);
     trial.progress =
@@ -172,7 +198,7 @@ void put_trials(db::ReadStore& store, const db::SweepRow& sweep, const SweepView
 
 std::optional<api::SweepSnapshot> sweep_snapshot(db::ReadStore& store, std::int64_t id,
                                                  const Counts& counts, const SweepView& view,
-                                                 bool with_trials) {
+                                                 const TrialChoice& trials) {
   const auto sweep = store.sweep(id);
   if (!sweep) return {};
   api::SweepSnapshot snapshot;
@@ -181,7 +207,7 @@ std::optional<api::SweepSnapshot> sweep_snapshot(db::ReadStore& store, std::int6
   snapshot.pruned = view.pruned;
   snapshot.freed_bytes = view.freed_bytes;
   snapshot.groups = view.groups;
-  if (with_trials) put_trials(store, *sweep, view, snapshot);
+  if (trials.any) put_trials(store, *sweep, view, trials.best, snapshot);
   return snapshot;
 }
 

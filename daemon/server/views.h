@@ -26,10 +26,18 @@ api::Progress progress_of(const db::SweepRow& sweep, const db::TrialRow& row,
                           const TrialMetrics& metrics, std::optional<std::int64_t> step,
                           const SweepView& view);
 
-/// A sweep, with its trials and their progress where they are wanted; nothing where there is none.
-/// For a reader's thread.
+/// Which trials of a sweep are wanted.
+struct TrialChoice {
+  bool any = true;
+  /// Not 0: so many of those that have the best values of the sweep's metric, the best first; where
+  /// none has any, the first that have reported something.
+  std::size_t best = 0;
+};
+
+/// A sweep, with the wanted trials and their progress; nothing where there is none. For a reader's
+/// thread.
 std::optional<api::SweepSnapshot> sweep_snapshot(db::ReadStore& store, std::int64_t id,
                                                  const Counts& counts, const SweepView& view,
-                                                 bool with_trials = true);
+                                                 const TrialChoice& trials = {});
 
 }  // namespace thalweg::daemon

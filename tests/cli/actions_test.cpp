@@ -473,11 +473,13 @@ TEST_F(CliCompletion, BashCompletesMetricsAndParametersOfTheSweep) {
                    {"parameters", {{"optimizer.lr", 0.1}, {"schedule.decay", "cosine"}}},
                    {"progress", {{"best", 0.1}}},
                    {"metrics", {{"val/error", {{"last", 0.1}}}, {"train/loss", {{"last", 0.1}}}}}};
-  controller().answer("GET /v1/sweeps/12", {{"id", "12"},
-                                            {"name", "lrs"},
-                                            {"state", "finished"},
-                                            {"metric", "val/error"},
-                                            {"trials", {trial}}});
+  const json sweep{{"id", "12"},
+                   {"name", "lrs"},
+                   {"state", "finished"},
+                   {"metric", "val/error"},
+                   {"trials", {trial}}};
+  controller().answer("GET /v1/sweeps/12", sweep);
+  controller().answer("GET /v1/sweeps/12?best=8", sweep);
   controller().answer("GET /v1/trials/12.1", trial);
   RunOptions with = options();
   const std::filesystem::path own = program();

@@ -473,7 +473,7 @@ TEST_F(CliTables, TimelineDrawsPartsAndRanks) {
 }
 
 TEST_F(CliTables, CurveDrawsTheSweepsMetricAndNamesTheOthers) {
-  controller().answer("GET /v1/sweeps/12", sample("sweep"));
+  controller().answer("GET /v1/sweeps/12?trials=0", sample("sweep"));
   controller().answer("GET /v1/trials/12.2", sample("trial"));
   controller().answer("GET /v1/trials/12.2/curve?metric=val%2Ferror", sample("curve"));
   const Outcome outcome = thalweg({"curve", "12.2"});
@@ -499,10 +499,16 @@ TEST_F(CliTables, CurveDrawsSeveralTrialsAndTheBestOfASweep) {
     return json{{"metric", "val/error"}, {"curves", curves}};
   };
   json trials = json::array();
-  for (int number = 1; number <= 9; ++number)
+  for (int number = 9; number > 1; --number)
     trials.push_back(one(number, 1.0 / number));
   sweep["trials"] = trials;
-  controller().answer("GET /v1/sweeps/12", sweep);
+  sweep["reporting"] = 9;
+  controller().answer("GET /v1/sweeps/12?best=8", sweep);
+  for (const int number : {1, 3}) {
+    json trial = sample("trial");
+    trial["id"] = "12." + std::to_string(number);
+    controller().answer("GET /v1/trials/12." + std::to_string(number), trial);
+  }
   const std::string path = "GET /v1/sweeps/12/curves?metric=val%2Ferror&trials=";
   controller().answer(path + "1,3", curves_of({"12.1", "12.3"}));
   controller().answer(path + "9,8,7,6,5,4,3,2",
@@ -511,7 +517,7 @@ TEST_F(CliTables, CurveDrawsSeveralTrialsAndTheBestOfASweep) {
   EXPECT_EQ(two.code, 0) << two.err;
   EXPECT_THAT(two.out, HasSubstr("a 12.1  "));
   EXPECT_THAT(two.out, HasSubstr("b 12.3  "));
-  EXPECT_THAT(two.out, HasSubstr("seed 1"));
+  EXPECT_THAT(two.out, HasSubstr("seed 2"));
   controller().answer("GET /v1/trials/12.9", sample("trial"));  // names the other metrics
   const std::size_t before = controller().requests().size();
   const Outcome best = thalweg({"curve", "12"});

@@ -572,6 +572,55 @@ TEST_F(ServerTest, TheSubmittersEnvironmentReachesEveryAttemptAndNobodyElse) {
             400);
 }
 
+TEST_F(ServerTest, OnlyTheBestTrialsOfASweepWhereTheyAreAskedFor) {
+  const json trials{{{"parameters", {{"r", 1}}}},
+                    {{"parameters", {{"r", 2}}}},
+                    {{"parameters", {{"r", 3}}}},
+                    {{"parameters", {{"r", 4}}}}};
+  const auto import = [&](const char* metric, const char* goal) {
+    return client
+        ->post("/v1/import",
+               {{"name", "x"},
+                {"metric", metric},
+                {"goal", goal},
+                {"trials", trials},
+                {"curves",
+                 {{{"trial", 1}, {"metric", "acc"}, {"points", {{1, 0.9, 0}, {2, 0.2, 0}}}},
+                  {{"trial", 2}, {"metric", "acc"}, {"points", {{1, 0.1, 0}, {2, 0.3, 0}}}},
+                  {{"trial", 4}, {"metric", "acc"}, {"points", {{1, 0.5, 0}}}}}}})
+        .at("id")
+        .get<std::string>();
+  };
+  const auto ids_of = [&](const json& sweep) {
+    std::vector<std::string> ids;
+    for (const json& trial : sweep.at("trials"))
+      ids.push_back(trial.at("id"));
+    return ids;
+  };
+  const std::string up = import("acc", "maximize"), down = import("acc", "minimize");
+  const json best = client->get("/v1/sweeps/" + up + "?best=2");
+  EXPECT_THAT(ids_of(best), testing::ElementsAre(up + ".1", up + ".4"));
+  EXPECT_EQ(best.at("reporting"), 3);
+  EXPECT_EQ(best.at("trials")[0].at("progress").at("best"), 0.9);
+  EXPECT_EQ(best.at("trials")[0].at("parameters"), (json{{"r", 1}}));
+  EXPECT_THAT(ids_of(client->get("/v1/sweeps/" + down + "?best=9")),
+              testing::ElementsAre(down + ".2", down + ".1", down + ".4"));
+  const json all = client->get("/v1/sweeps/" + up);
+  EXPECT_EQ(all.at("trials").size(), 4u);
+  EXPECT_FALSE(all.contains("reporting"));
+}
+
+TEST_F(ServerTest, WhereNoTrialHasTheMetricTheFirstThatReportedAnythingAreTheBest) {
+  const std::string id =
+      client->post("/v1/sweeps", {{"text", std::string(sweep_text) + "metric: {name: val/loss}\n"}})
+          .at("id");
+  wait_for_end(id);
+  const json sweep = client->get("/v1/sweeps/" + id + "?best=1");
+  EXPECT_EQ(sweep.at("reporting"), 2);
+  ASSERT_EQ(sweep.at("trials").size(), 1u);
+  EXPECT_EQ(sweep.at("trials")[0].at("id"), id + ".1");
+}
+
 TEST_F(ServerTest, TheSitesDataFolderIsForThoseWhoNameNone) {
   running->there([&] { running->config().data = "/site"; });
   std::vector<std::string> seen;

@@ -91,6 +91,10 @@ TEST_F(Parameters, NewestPointsOfOneMetricAreThoseOfAll) {
     }
     EXPECT_EQ(found, wanted) << metric;
   }
+  std::vector<std::string> of_first;
+  for (const auto& latest : store.latest(Id{sweep_, 1, 0}))
+    of_first.push_back(latest.metric + "=" + std::to_string(latest.value));
+  EXPECT_THAT(of_first, ElementsAre("a=1.000000", "b=2.000000"));
   EXPECT_THAT(store.last_steps(sweep_), ElementsAre(Pair(1, 9), Pair(2, 7), Pair(3, 9)));
 }
 
