@@ -26,7 +26,7 @@ struct Options {
   std::vector<std::string> by;
   std::string svg;  ///< a file, "-" for the standard output
   std::int64_t points = 0;
-  bool logarithmic = false, list = false;
+  bool logarithmic = false, log_x = false, list = false;
   Format format;
 };
 
@@ -58,7 +58,8 @@ void print_plot(Context& context, const Options& options, const CurveChoice& cho
                 << ending(series[0]) << '\n';
   else
     context.out << context.palette(Tint::bold, metric) << '\n';
-  const auto lines = plot(series, size, options.logarithmic, "step", context.palette);
+  const auto lines =
+      plot(series, size, {"step", options.log_x, options.logarithmic}, context.palette);
   for (const std::string& line : lines)
     context.out << line << '\n';
   if (lines.empty()) context.out << "nothing to draw: no value is a finite number\n";
@@ -74,7 +75,8 @@ void print_plot(Context& context, const Options& options, const CurveChoice& cho
 void write_svg(Context& context, const Options& options, const CurveChoice& choice,
                const std::vector<PlotSeries>& series) {
   const std::string title = series.size() == 1 ? series[0].label : choice.title;
-  const std::string text = svg_plot({title, "step", choice.metric, options.logarithmic}, series);
+  const std::string text =
+      svg_plot({title, "step", choice.metric, options.logarithmic, options.log_x}, series);
   if (text.empty())
     throw CommandError(exit_not_found, "nothing to draw: no value is a finite number");
   write_out(context, options.svg, text);
@@ -151,6 +153,7 @@ Action make_curve(Arguments& arguments) {
   arguments.flag("--list", options->list, "only name the metrics that there are");
   arguments.option("--points", "N", options->points, "at most N points, evenly thinned");
   arguments.flag("--log", options->logarithmic, "logarithmic scale");
+  arguments.flag("--log-x", options->log_x, "logarithmic steps, from the first above 0");
   arguments
       .option("--by", "A,B", options->by,
               "of a sweep: a curve for each value of these, the median of its trials")

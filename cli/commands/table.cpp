@@ -79,6 +79,12 @@ constexpr std::array table{
             "One frontier for each target of the sweep, from medians over the seeds.",
             "thalweg pareto 12\nthalweg pareto 12 13 --all --csv", make_pareto,
             "frontier tradeoff cost"},
+    Command{"figure", "how runs grow: the guidelines' figures beside your runs",
+            "1: computing of training runs by year; 2: critical batches against noise scales; 3: "
+            "steps to the target against the batch; 4: time against cost to the target; 5: how "
+            "good a batch's gradient is. Published points stand in each, with their source.",
+            "thalweg figure 3 12 13\nthalweg figure 1 --svg compute.svg", make_figure,
+            "guidelines published picture"},
     Command{"rcp", "samples to the target against a reference's, by MLPerf's rules",
             "Reference convergence points: whether groups of runs need no fewer samples than the "
             "reference's runs could (the fastest and the slowest run left out, a one-sided t-test "

@@ -18,13 +18,19 @@ struct PlotBand {
 };
 
 /// One curve of a picture. On a terminal drawn in dots of this colour, or with this letter in place
-/// of dots where it is set; the band is drawn by svg_plot() only.
+/// of dots where it is set; its band is shaded.
 struct PlotSeries {
   std::vector<PlotPoint> points;
   Tint tint = Tint::none;
   char letter = 0;
   std::string label = {};
   std::vector<PlotBand> band = {};
+  bool scattered = false;  ///< points without lines between them
+};
+
+struct PlotAxes {
+  std::string x_name = {};
+  bool log_x = false, log_y = false;  ///< then values that are not positive are left out
 };
 
 /// Several curves as one: at each step that one of them reports, the median of those that reach it
@@ -33,10 +39,9 @@ struct PlotSeries {
 PlotSeries median_of(const std::vector<std::vector<PlotPoint>>& curves);
 
 /// Several curves over the same axes; where they cross, the later one is seen. `size` is the whole
-/// picture with its axes. With `logarithmic`, values that are not positive are left out. Points
-/// that are not finite are left out. Empty where nothing is left. `x_name` stands under the axis.
+/// picture with its axes. Points that are not finite are left out. Empty where nothing is left.
 std::vector<std::string> plot(const std::vector<PlotSeries>& series, TerminalSize size,
-                              bool logarithmic, const std::string& x_name, const Palette& palette);
+                              const PlotAxes& axes, const Palette& palette);
 
 /// "▇▅▃▂▁": the values evenly thinned to `width` columns.
 std::string sparkline(const std::vector<double>& values, int width);

@@ -85,23 +85,24 @@ struct Frame {
   }
 };
 
-bool shown(double x, double y, bool logarithmic) {
-  return std::isfinite(x) && std::isfinite(y) && (!logarithmic || y > 0);
+bool shown(double x, double y, const SvgOptions& options) {
+  return std::isfinite(x) && std::isfinite(y) && (!options.logarithmic || y > 0) &&
+         (!options.log_x || x > 0);
 }
 
 /// Runs of points that can be drawn: a curve has a gap where it is not finite.
-std::vector<PlotSeries> drawable(const std::vector<PlotSeries>& all, bool logarithmic) {
+std::vector<PlotSeries> drawable(const std::vector<PlotSeries>& all, const SvgOptions& options) {
   std::vector<PlotSeries> kept = all;
   for (PlotSeries& series : kept) {
-    std::erase_if(series.points, [&](const PlotPoint& p) { return !shown(p.x, p.y, logarithmic); });
+    std::erase_if(series.points, [&](const PlotPoint& p) { return !shown(p.x, p.y, options); });
     std::erase_if(series.band, [&](const PlotBand& b) {
-      return !shown(b.x, b.low, logarithmic) || !shown(b.x, b.high, logarithmic);
+      return !shown(b.x, b.low, options) || !shown(b.x, b.high, options);
     });
   }
   return kept;
 }
 
-Frame frame_of(const std::vector<PlotSeries>& all, bool logarithmic) {
+Frame frame_of(const std::vector<PlotSeries>& all, const SvgOptions& options) {
   constexpr double inf = std::numeric_limits<double>::infinity();
   double x0 = inf, x1 = -inf, y0 = inf, y1 = -inf;
   const auto take = [&](double x, double low, double high) {
@@ -113,7 +114,7 @@ Frame frame_of(const std::vector<PlotSeries>& all, bool logarithmic) {
     for (const PlotBand& b : series.band)
       take(b.x, b.low, b.high);
   }
-  return {{x0, x1, false}, {y0, y1, logarithmic}};
+  return {{x0, x1, options.log_x}, {y0, y1, options.logarithmic}};
 }
 
 std::string axes(const Frame& frame, const SvgOptions& options) {
@@ -160,10 +161,12 @@ std::string curve(const Frame& frame, const PlotSeries& series, std::size_t numb
   std::string text;
   if (!band.empty())
     text += fmt::format("<polygon points=\"{}\" fill=\"{}\" opacity=\"0.15\"/>\n", band, colour);
-  if (series.points.size() == 1)
-    return text + fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" fill=\"{}\"/>\n",
-                              frame.x_at(series.points[0].x), frame.y_at(series.points[0].y),
-                              colour);
+  if (series.scattered || series.points.size() == 1) {
+    for (const PlotPoint& p : series.points)
+      text += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\" fill=\"{}\"/>\n",
+                          frame.x_at(p.x), frame.y_at(p.y), series.scattered ? 4 : 3, colour);
+    return text;
+  }
   return text + fmt::format(
                     "<polyline points=\"{}\" fill=\"none\" stroke-width=\"2\" "
                     "stroke-linejoin=\"round\" {}/>\n",
@@ -186,7 +189,10 @@ std::string legend(const std::vector<PlotSeries>& all, double y0) {
   for (std::size_t s = 0; s < all.size(); ++s) {
     const double x = left + static_cast<double>(s % columns) * column;
     const double y = y0 + static_cast<double>(s / columns) * legend_row;
-    text += line(x, y, x + legend_line, y, "stroke-width=\"3\" " + stroke_of(s)) +
+    text += (all[s].scattered
+                 ? fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\" fill=\"{}\"/>\n",
+                               x + legend_line / 2, y, svg::kColours[s % svg::kColours.size()])
+                 : line(x, y, x + legend_line, y, "stroke-width=\"3\" " + stroke_of(s))) +
             text_at(x + legend_line + 8, y + 4, "", all[s].label);
   }
   return text;
@@ -195,7 +201,7 @@ std::string legend(const std::vector<PlotSeries>& all, double y0) {
 }  // namespace
 
 std::string svg_plot(const SvgOptions& options, const std::vector<PlotSeries>& series) {
-  const std::vector<PlotSeries> all = drawable(series, options.logarithmic);
+  const std::vector<PlotSeries> all = drawable(series, options);
   if (std::all_of(all.begin(), all.end(), [](const auto& s) { return s.points.empty(); }))
     return {};
   const bool labelled = all.size() > 1;
@@ -204,7 +210,7 @@ std::string svg_plot(const SvgOptions& options, const std::vector<PlotSeries>& s
   const double bottom = top + plot_height + below;
   const double width = left + plot_width + right, height = bottom + rows * legend_row + 8;
   std::string text = svg::head(width, height);
-  const Frame frame = frame_of(all, options.logarithmic);
+  const Frame frame = frame_of(all, options);
   text += axes(frame, options);
   for (std::size_t s = 0; s < all.size(); ++s)
     text += curve(frame, all[s], s);

@@ -11,6 +11,7 @@ namespace thalweg::cli {
 struct SvgOptions {
   std::string title, x_name, y_name;
   bool logarithmic = false;  ///< y; values that are not positive are left out
+  bool log_x = false;        ///< the same of x
 };
 
 /// The series with their bands over common axes, and a legend of their labels. No scripts, no

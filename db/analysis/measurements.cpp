@@ -28,16 +28,59 @@ constexpr const char* sql =
     " AND ifnull(json_extract(s.config, '$.emulate'), json_object('preset', 'none'))"
     " = json_object('preset', 'none') ORDER BY s.sweep DESC, s.trial DESC";
 
+// A trial's samples are those that it reports, where its batch grows, else steps of its batch.
+constexpr const char* compute_sql =
+    "SELECT s.sweep, s.trial, a.time,"
+    " s.flops_per_sample * ifnull(b.value, a.step * json_extract(s.config, '$.batch.global'))"
+    " FROM starts AS s"
+    " JOIN latest_metrics AS a ON a.sweep = s.sweep AND a.trial = s.trial"
+    " AND a.attempt = s.attempt AND a.metric = ?1"
+    " LEFT JOIN latest_metrics AS b ON b.sweep = s.sweep AND b.trial = s.trial"
+    " AND b.attempt = s.attempt AND b.metric = ?2"
+    " WHERE (?3 = '' OR s.device = ?3)"
+    " AND ifnull(json_extract(s.config, '$.emulate'), json_object('preset', 'none'))"
+    " = json_object('preset', 'none') ORDER BY s.sweep DESC, s.trial DESC";
+
+/// 1970 and years of 365.2425 days.
+double year_of(double unix_seconds) {
+  return 1970 + unix_seconds / (365.2425 * 86400);
+}
+
 std::string id_of(const std::vector<Value>& row) {
   return row[0].to_text() + "." + row[1].to_text();
 }
 
 }  // namespace
 
+namespace {
+
+Measurements read_compute(ReadStore& store, const std::string& device) {
+  Measurements found;
+  found.x_name = "year";
+  found.y_name = "petaflop/s-days";
+  constexpr double petaflop_days = 8.64e19;
+  for (const auto& row : store
+                             .query(compute_sql, most, patience_s,
+                                    {Value(jobspec::metric::train_loss),
+                                     Value(jobspec::metric::batch_samples), Value(device)})
+                             .rows) {
+    if (!row[2].is_number() || !row[3].is_number()) continue;
+    Measurement point{id_of(row)};
+    point.x = year_of(row[2].as_double());
+    point.y = row[3].as_double() / petaflop_days;
+    if (row[2].as_double() > 0 && point.y > 0 && std::isfinite(point.y))
+      found.points.push_back(point);
+  }
+  return found;
+}
+
+}  // namespace
+
 Measurements read_measurements(ReadStore& store, const std::string& of, const std::string& device) {
+  if (of == "compute") return read_compute(store, device);
   const bool steps = of == "step";
   if (!steps && of != "checkpoint")
-    throw std::invalid_argument("'" + of + "' cannot be predicted; step and checkpoint can");
+    throw std::invalid_argument("'" + of + "' is not measured; step, checkpoint and compute are");
   Measurements found;
   found.x_name = steps ? "GFLOPs of a rank's step" : "MB";
   found.y_name = steps ? "seconds a step" : "seconds a checkpoint";

@@ -30,7 +30,9 @@ struct Measurements {
   }
 };
 
-/// "step": GFLOPs of a rank's step and its seconds; "checkpoint": megabytes and seconds. On a
+/// "step": GFLOPs of a rank's step and its seconds; "checkpoint": megabytes and seconds; "compute":
+/// when a trial reported last (years AD) and the petaflop/s-days (8.64e19 operations) that its
+/// samples took until then. On a
 /// device ("cpu", "cuda"; empty: any); runs on emulated ranks are left out. Throws
 /// std::invalid_argument for another word.
 Measurements read_measurements(ReadStore& store, const std::string& of, const std::string& device);

@@ -243,7 +243,7 @@ TEST(CliPlot, FallingLineGoesFromTopLeftToBottomRight) {
   std::vector<PlotPoint> points;
   for (int i = 0; i <= 100; ++i)
     points.push_back({i * 1.0, 100.0 - i});
-  const auto lines = plot({{points}}, {40, 12}, false, "step", Palette());
+  const auto lines = plot({{points}}, {40, 12}, {"step", false, false}, Palette());
   ASSERT_EQ(lines.size(), 12u);
   for (const std::string& line : lines)
     EXPECT_LE(display_width(line), 40) << line;
@@ -255,11 +255,11 @@ TEST(CliPlot, FallingLineGoesFromTopLeftToBottomRight) {
 
 TEST(CliPlot, SurvivesOnePointAndNothing) {
   const auto draw = [](const std::vector<PlotPoint>& points, bool logarithmic) {
-    return plot({{points}}, {40, 12}, logarithmic, "step", Palette());
+    return plot({{points}}, {40, 12}, {"step", false, logarithmic}, Palette());
   };
   EXPECT_EQ(draw({{5, 1}}, false).size(), 12u);
   EXPECT_TRUE(draw({}, false).empty());
-  EXPECT_TRUE(plot({}, {40, 12}, false, "step", Palette()).empty());
+  EXPECT_TRUE(plot({}, {40, 12}, {"step", false, false}, Palette()).empty());
   EXPECT_TRUE(draw({{1, nan}, {2, inf}}, false).empty());
   EXPECT_TRUE(draw({{1, -1}}, true).empty());
 }
@@ -267,19 +267,52 @@ TEST(CliPlot, SurvivesOnePointAndNothing) {
 TEST(CliPlot, SeveralCurvesShareAxesAndAreToldApart) {
   const PlotSeries low{{{0, 0}, {10, 0}}, Tint::red, 'a'},
       high{{{0, 4}, {10, 4}}, Tint::green, 'b'};
-  const auto lines = plot({low, high}, {40, 12}, false, "step", Palette());
+  const auto lines = plot({low, high}, {40, 12}, {"step", false, false}, Palette());
   ASSERT_EQ(lines.size(), 12u);
   EXPECT_THAT(lines[0], HasSubstr("4 ┤bbbb"));
   EXPECT_THAT(lines[9], HasSubstr("0 ┤aaaa"));
   EXPECT_THAT(lines[11], HasSubstr("step"));
-  const auto coloured = plot({low, high}, {40, 12}, false, "step", Palette(true));
+  const auto coloured = plot({low, high}, {40, 12}, {"step", false, false}, Palette(true));
   EXPECT_THAT(coloured[0], HasSubstr(Palette(true)(Tint::green, "b")));
 }
 
 TEST(CliPlot, LogarithmicAxisIsNamedInValues) {
-  const auto lines = plot({{{{0, 100}, {1, 1}}}}, {40, 12}, true, "step", Palette());
+  const auto lines = plot({{{{0, 100}, {1, 1}}}}, {40, 12}, {"step", false, true}, Palette());
   EXPECT_THAT(lines.front(), HasSubstr("100 ┤"));
   EXPECT_THAT(lines[5], HasSubstr("10 ┤"));
+}
+
+TEST(CliPlot, LogarithmicStepsAreEvenlySpaced) {
+  const PlotSeries decades{{{0, 9}, {1, 1}, {10, 2}, {100, 3}}, Tint::none, 'a'};
+  const auto lines = plot({decades}, {44, 13}, {"step", true, false}, Palette());
+  EXPECT_THAT(lines.front(), HasSubstr("3 ┤")) << "what is at 0 has no place";
+  EXPECT_THAT(lines.back(), HasSubstr("1 "));
+  EXPECT_THAT(lines.back(), testing::EndsWith("100"));
+  const std::string& middle = lines[5];  // y = 2, at 10
+  const auto from = middle.find('a') - middle.find("┤");
+  EXPECT_NEAR(static_cast<double>(from), 3 + 40 / 2.0, 4) << middle;
+}
+
+TEST(CliPlot, BandsAreShadedBehindTheLines) {
+  PlotSeries median{{{0, 5}, {10, 5}}, Tint::none, 'a'};
+  median.band = {{0, 0, 10}, {10, 4, 6}};
+  const auto lines = plot({median}, {40, 12}, {"step"}, Palette());
+  EXPECT_THAT(lines[0], HasSubstr("10 ┤·"));
+  EXPECT_THAT(lines[9], HasSubstr("0 ┤·"));
+  EXPECT_EQ(lines[9].find('a'), std::string::npos);
+  EXPECT_THAT(lines[4] + lines[5], HasSubstr("aaaaaaaaaaaaaaaa"));
+  EXPECT_EQ(lines[0].find("··········"), std::string::npos) << "it narrows";
+  median.letter = 0;
+  EXPECT_NE(plot({median}, {40, 12}, {"step"}, Palette())[0].find("⠅"), std::string::npos);
+}
+
+TEST(CliPlot, ScatteredPointsAreNotJoined) {
+  PlotSeries points{{{0, 0}, {10, 10}}, Tint::none, 'a'};
+  points.scattered = true;
+  std::string all;
+  for (const std::string& line : plot({points}, {40, 12}, {"step"}, Palette()))
+    all += line;
+  EXPECT_EQ(std::count(all.begin(), all.end(), 'a'), 2);
 }
 
 TEST(CliPlot, MedianOfCurvesTakesThoseThatReachAStep) {
@@ -350,6 +383,15 @@ TEST(CliSvg, LogarithmicAxesHaveTicksAtRoundNumbers) {
 
 TEST(CliSvg, SurvivesOnePointAndNothing) {
   EXPECT_TRUE(svg_plot({}, {}).empty());
+  PlotSeries points{{{1, 2}, {10, 20}, {0, 3}}};
+  points.scattered = true;
+  const std::string scattered = svg_plot({"", "x", "y", true, true}, {points});
+  EXPECT_EQ(scattered.find("<polyline"), std::string::npos);
+  std::size_t circles = 0;
+  for (auto at = scattered.find("<circle"); at != std::string::npos;
+       at = scattered.find("<circle", at + 1))
+    ++circles;
+  EXPECT_EQ(circles, 2u) << "what is at 0 has no place on a logarithmic axis";
   EXPECT_TRUE(svg_plot({}, {{{{1, nan}}}}).empty());
   EXPECT_THAT(svg_plot({}, {{{{1, 5}}}}), HasSubstr("<circle "));
   EXPECT_EQ(svg_plot({}, {{{{1, 5}}}}).find("nan"), std::string::npos);

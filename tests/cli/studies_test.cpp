@@ -55,6 +55,104 @@ TEST_F(CliStudies, ScalingSaysWhereItStops) {
   EXPECT_THAT(out, HasSubstr("note: sgd: 4 ranks gain less than half of what they cost\n"));
 }
 
+constexpr const char* kFitted = R"({"sweeps": [12], "metric": "val/error", "target": 0.14,
+    "points": [{"batch": 64, "steps": {"median": 3000}}, {"batch": 256, "steps": {"median": 1500}},
+               {"batch": 1024, "steps": {"median": "inf"}}],
+    "fitted": true, "s_min": 1000, "e_min": 128000, "b_crit": 128, "noise_scale": 90,
+    "notes": []})";
+
+/// The points of the figure's series of this label.
+json points_of(const json& figure, const std::string& label) {
+  for (const json& series : figure.at("series"))
+    if (series.at("label") == label) return series.at("points");
+  ADD_FAILURE() << "no series " << label << " in " << figure.dump(1);
+  return {};
+}
+
+TEST_F(CliStudies, FiguresDrawWhatWasPublishedWithoutAController) {
+  for (const std::string number : {"1", "2", "3", "4", "5"}) {
+    const json figure = thalweg_json({"figure", number, "--published", "--json"});
+    ASSERT_GE(figure.at("series").size(), 2u) << number;
+    for (const json& series : figure.at("series")) {
+      EXPECT_NE(series.at("source"), "") << number;
+      EXPECT_GE(series.at("points").size(), 2u) << number;
+    }
+    const Outcome drawn = thalweg({"figure", number, "--published"});
+    EXPECT_EQ(drawn.code, 0) << drawn.err;
+    EXPECT_THAT(drawn.out, HasSubstr("published: ")) << number;
+    EXPECT_THAT(thalweg({"figure", number, "--published", "--svg", "-"}).out, StartsWith("<svg "));
+  }
+  EXPECT_TRUE(controller().requests().empty());
+  // AI and Compute: 300,000 times from AlexNet to AlphaGo Zero.
+  const json points =
+      points_of(thalweg_json({"figure", "1", "--published", "--json"}), "published");
+  EXPECT_NEAR(points.back()[1].get<double>() / points[1][1].get<double>(), 3e5, 1);
+  const Outcome unknown = thalweg({"figure", "6"});
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("6"));
+}
+
+TEST_F(CliStudies, FigureOfComputingHasTheRunsOfTheRecord) {
+  controller().answer("GET /v1/measurements?of=compute",
+                      json::parse(R"({"points": [{"trial": "12.1", "x": 2026.5, "y": 1e-6},
+                                                 {"trial": "13.1", "x": 2026.6, "y": 2e-6}]})"));
+  EXPECT_EQ(points_of(thalweg_json({"figure", "1", "--json"}), "your runs"),
+            (json{{2026.5, 1e-6}, {2026.6, 2e-6}}));
+  EXPECT_EQ(points_of(thalweg_json({"figure", "1", "13", "--json"}), "your runs"),
+            (json{{2026.6, 2e-6}}));
+  EXPECT_THAT(thalweg({"figure", "1", "14"}).out,
+              HasSubstr("note: no run of the record tells its floating point operations"));
+}
+
+TEST_F(CliStudies, FiguresOfBatchesStandInUnitsOfTheFit) {
+  controller().answer("GET /v1/batch?sweeps=12", json::parse(kFitted));
+  EXPECT_EQ(points_of(thalweg_json({"figure", "2", "12", "--json"}), "your sweeps"),
+            (json{{90.0, 128.0}}));
+  const json figure = thalweg_json({"figure", "3", "12", "--json"});
+  EXPECT_EQ(points_of(figure, "sweep 12"), (json{{0.5, 3.0}, {2.0, 1.5}})) << "on the curve";
+  for (const json& point : points_of(figure, "1 + critical batch / batch"))
+    EXPECT_NEAR(point[1].get<double>(), 1 + 1 / point[0].get<double>(), 1e-9);
+  EXPECT_THAT(thalweg({"figure", "3", "12", "--csv"}).out,
+              HasSubstr("sweep 12,batch 64,0.5,3,this record\n"));
+  json unfitted = json::parse(kFitted);
+  unfitted["fitted"] = false;
+  controller().answer("GET /v1/batch?sweeps=12", unfitted);
+  EXPECT_THAT(thalweg({"figure", "3", "12"}).out,
+              HasSubstr("sweep 12: no fit; it needs three batches that reach the target"));
+  controller().answer("GET /v1/batch?sweeps=12",
+                      {{"error", {{"message", "sweep 12 has no target"}}}}, 400);
+  const Outcome without = thalweg({"figure", "2", "12"});
+  EXPECT_EQ(without.code, 0) << without.err;
+  EXPECT_THAT(without.out, HasSubstr("note: sweep 12: sweep 12 has no target"));
+}
+
+TEST_F(CliStudies, FigureOfFrontiersIsInUnitsOfTheirLeast) {
+  controller().answer("GET /v1/pareto?sweeps=12", json::parse(R"({"sweeps": [12], "rows": [
+    {"target": 0.1, "seconds": 200, "node_seconds": 200, "frontier": true},
+    {"target": 0.1, "seconds": 100, "node_seconds": 400, "frontier": true},
+    {"target": 0.1, "seconds": 300, "node_seconds": 400, "frontier": false},
+    {"target": 0.2, "seconds": 50, "node_seconds": 60, "frontier": true}]})"));
+  const json figure = thalweg_json({"figure", "4", "12", "--json"});
+  EXPECT_EQ(points_of(figure, "sweep 12 to 0.1"), (json{{1.0, 2.0}, {2.0, 1.0}}));
+  EXPECT_EQ(points_of(figure, "sweep 12 to 0.2"), (json{{1.0, 1.0}}));
+}
+
+TEST_F(CliStudies, FigureOfGradientsFollowsTheNoiseScale) {
+  json points = json::array();
+  for (int step = 1; step <= 9; ++step)
+    points.push_back({step, step <= 3 ? 10 : step <= 6 ? 50 : 1000, 0, 1});
+  controller().answer("GET /v1/sweeps/12/curves?metric=noise%2Fb_simple&points=300",
+                      {{"metric", "noise/b_simple"}, {"curves", {{{"points", points}}}}});
+  const json figure = thalweg_json({"figure", "5", "12", "--json"});
+  for (const auto& [label, scale] : {std::pair{"sweep 12, early (noise scale 10)", 10.0},
+                                     {"sweep 12, late (noise scale 1000)", 1000.0}})
+    for (const json& point : points_of(figure, label))
+      EXPECT_NEAR(point[1].get<double>(), 1 / std::sqrt(1 + scale / point[0].get<double>()), 1e-9);
+  controller().answer("GET /v1/sweeps/12/curves?metric=noise%2Fb_simple&points=300",
+                      {{"error", {{"message", "no such metric"}}}}, 404);
+  EXPECT_THAT(thalweg({"figure", "5", "12"}).out, HasSubstr("no noise scale was measured"));
+}
+
 TEST_F(CliStudies, ParetoShowsTheFrontier) {
   controller().answer("GET /v1/pareto?sweeps=12", json::parse(R"({"sweeps": [12],
     "metric": "val/error", "by": ["resources.nodes"], "notes": [], "rows": [

@@ -419,6 +419,17 @@ TEST_F(StudyTest, MeasurementsOfStepsAndCheckpoints) {
   EXPECT_DOUBLE_EQ(checkpoints.points[0].x, 5);
   EXPECT_DOUBLE_EQ(checkpoints.points[0].y, 0.02);
   EXPECT_TRUE(read_measurements(store, "step", "cuda").points.empty());
+  // 2e9 operations a sample, 64 samples a step.
+  store.add_points({sweep_, 1, 1}, 3, 3, {{"train/loss", 1000, 0.5, 946'684'800}});
+  store.add_points(
+      {sweep_, 2, 1}, 2, 2,
+      {{"train/loss", 10, 0.5, 946'684'800}, {"batch/samples", 10, 7000, 946'684'800}});
+  const Measurements compute = read_measurements(store, "compute", "");
+  ASSERT_EQ(compute.points.size(), 2u);
+  EXPECT_EQ(compute.points[1].trial, "1.1");
+  EXPECT_NEAR(compute.points[1].x, 2000, 0.003);
+  EXPECT_DOUBLE_EQ(compute.points[1].y, 2e9 * 64'000 / 8.64e19);
+  EXPECT_DOUBLE_EQ(compute.points[0].y, 2e9 * 7000 / 8.64e19) << "as it reports them";
   EXPECT_THROW(read_measurements(store, "lunch", ""), std::invalid_argument);
 }
 
