@@ -56,6 +56,12 @@ const sqlite::Sql kCurve{
     " JOIN metric_chunk AS c ON c.attempt = a.id"
     " WHERE a.sweep = ? AND a.trial = ? AND c.metric = (SELECT id FROM metric_name WHERE name = ?)"
     " ORDER BY a.attempt, c.number"};
+// CROSS JOIN: a look-up an attempt, in the order of the index over attempts.
+const sqlite::Sql kCurves{"read curves",
+                          "SELECT a.trial, a.attempt, a.clock, c.data FROM attempt AS a"
+                          " CROSS JOIN metric_chunk AS c ON c.attempt = a.id"
+                          " AND c.metric = (SELECT id FROM metric_name WHERE name = ?1)"
+                          " WHERE a.sweep = ?2 ORDER BY a.trial, a.attempt, c.number"};
 const sqlite::Sql kNames{"list metrics of sweep",
                          "SELECT name FROM metric_name WHERE id IN"
                          " (SELECT metric FROM metric_latest WHERE sweep = ?) ORDER BY name"};
@@ -311,19 +317,47 @@ std::int64_t Store::thin_points(const Id& attempt, std::int64_t wanted, const st
   return removed;
 }
 
+namespace {
+
+/// Columns `first` and on: the attempt's number, its clock and a chunk.
+void add_chunk(sqlite::Run& run, int first, std::vector<CurvePoint>& curve) {
+  const std::int64_t attempt = run.integer(first), clock = run.integer(first + 1);
+  read_points(run.view(first + 2), [&](std::int64_t step, double value, std::int64_t time) {
+    curve.push_back(
+        {step, value, (static_cast<double>(clock) + static_cast<double>(time)) / 1e6, attempt});
+  });
+}
+
+}  // namespace
+
+void ReadStore::curves(
+    std::int64_t sweep, const std::string& metric,
+    const std::function<void(std::int64_t, const std::vector<CurvePoint>&)>& each) {
+  std::vector<CurvePoint> curve;
+  std::int64_t trial = 0;
+  const auto hand_out = [&] {
+    if (curve.empty()) return;
+    stitch(curve);
+    each(trial, curve);
+    curve.clear();
+  };
+  sqlite::Run run(*connection_, kCurves);
+  run.bind(metric).bind(sweep);
+  while (run.row()) {
+    if (run.integer(0) != trial) hand_out();
+    trial = run.integer(0);
+    add_chunk(run, 1, curve);
+  }
+  hand_out();
+}
+
 std::vector<CurvePoint> ReadStore::curve(const Id& trial, const std::string& metric,
                                          std::int64_t max_points) {
   std::vector<CurvePoint> curve;
   sqlite::Run run(*connection_, kCurve);
   run.bind(trial.sweep).bind(trial.trial).bind(metric);
-  while (run.row()) {
-    const std::int64_t attempt = run.integer(0);
-    const std::int64_t clock = run.integer(1);
-    read_points(run.view(2), [&](std::int64_t step, double value, std::int64_t time) {
-      curve.push_back(
-          {step, value, (static_cast<double>(clock) + static_cast<double>(time)) / 1e6, attempt});
-    });
-  }
+  while (run.row())
+    add_chunk(run, 0, curve);
   stitch(curve);
   thin(curve, max_points);
   return curve;

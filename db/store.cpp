@@ -60,6 +60,22 @@ std::unique_ptr<ReadStore> ReadStore::open(const std::filesystem::path& file) {
   return std::unique_ptr<ReadStore>(new ReadStore(std::move(connection)));
 }
 
+ReadStore::Snapshot::Snapshot(ReadStore& store) : store_(store) {
+  static const sqlite::Sql kBegin{"begin to read", "BEGIN"};
+  store_.connection_->run(kBegin);
+  store_.in_snapshot_ = true;
+}
+
+ReadStore::Snapshot::~Snapshot() {
+  static const sqlite::Sql kEnd{"end to read", "COMMIT"};
+  store_.in_snapshot_ = false;
+  try {
+    store_.connection_->run(kEnd);
+  } catch (const Error&) {
+    // An error while reading has ended the transaction.
+  }
+}
+
 Store::Store(const std::filesystem::path& file, const OpenOptions& options)
     : ReadStore(std::make_unique<sqlite::Connection>(on_local_disk(file, options),
                                                      sqlite::Connection::Mode::write)) {
@@ -135,7 +151,18 @@ QueryResult ReadStore::query(const std::string& sql, std::int64_t max_rows, doub
 }
 
 void ReadStore::confine_queries(std::optional<std::vector<std::int64_t>> sweeps) {
+  if (only_ != sweeps) kept_.clear();
   only_ = std::move(sweeps);
+}
+
+void ReadStore::forget_what_is_old() {
+  // Changes with every commit of another connection, as far as this one's snapshot sees it.
+  static const sqlite::Sql kVersion{"read version of the record", "PRAGMA data_version"};
+  sqlite::Run run(*connection_, kVersion);
+  run.row();
+  const std::pair version{run.integer(0), connection_->total_changes()};
+  if (version != kept_of_ || !in_snapshot_) kept_.clear();
+  kept_of_ = version;
 }
 
 }  // namespace thalweg::db

@@ -12,6 +12,9 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <typeindex>
+#include <typeinfo>
+#include <utility>
 #include <vector>
 
 #include "db/states.h"
@@ -120,6 +123,18 @@ class ReadStore {
   /// not this program's (a Store brings it up to date).
   static std::unique_ptr<ReadStore> open(const std::filesystem::path& file);
   virtual ~ReadStore();
+  /// While it lives, all reads but those of query() see the record as it was at the first of them:
+  /// one transaction, which is also quicker than one for each read. One at a time.
+  class Snapshot {
+   public:
+    explicit Snapshot(ReadStore& store);
+    ~Snapshot();
+    Snapshot(const Snapshot&) = delete;
+    Snapshot& operator=(const Snapshot&) = delete;
+
+   private:
+    ReadStore& store_;
+  };
   ReadStore(const ReadStore&) = delete;
   ReadStore& operator=(const ReadStore&) = delete;
 
@@ -153,6 +168,11 @@ class ReadStore {
   /// max_points (0 = all) by even thinning.
   std::vector<CurvePoint> curve(const Id& trial, const std::string& metric,
                                 std::int64_t max_points = 0);
+  /// The curves of all trials that have points of the metric, by trial number: quicker than one
+  /// after the other.
+  void curves(
+      std::int64_t sweep, const std::string& metric,
+      const std::function<void(std::int64_t trial, const std::vector<CurvePoint>& curve)>& each);
   std::vector<std::string> metric_names(std::int64_t sweep);
   /// metric -> last point, for every trial of the sweep that has any.
   struct Latest {
@@ -188,12 +208,29 @@ class ReadStore {
   /// others; without a list, all of them again.
   void confine_queries(std::optional<std::vector<std::int64_t>> sweeps);
 
+  /// What an analysis has read and the next one may need again: made by T() where it is not there,
+  /// or where the record has been written or confine_queries() called since; without a Snapshot at
+  /// each call. Valid until the next call.
+  template <class T>
+  T& kept() {
+    forget_what_is_old();
+    std::shared_ptr<void>& kept = kept_[std::type_index(typeid(T))];
+    if (!kept) kept = std::make_shared<T>();
+    return *static_cast<T*>(kept.get());
+  }
+
  protected:
   explicit ReadStore(std::unique_ptr<sqlite::Connection> connection);
 
   std::unique_ptr<sqlite::Connection> connection_;
 
  private:
+  void forget_what_is_old();
+
+  bool in_snapshot_ = false;
+  std::map<std::type_index, std::shared_ptr<void>> kept_;
+  /// The record's version that kept_ was read from, and what this connection had changed.
+  std::pair<std::int64_t, std::int64_t> kept_of_{0, 0};
   /// query()'s own connections, each opened when it is first needed.
   std::unique_ptr<sqlite::Reader> reader_, confined_reader_;
   std::optional<std::vector<std::int64_t>> only_;

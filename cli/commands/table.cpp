@@ -92,6 +92,13 @@ constexpr std::array table{
             "thalweg rcp 12 --by optimizer.name --reference lamb\n"
             "thalweg rcp 12 13 --by sweep --reference 12",
             make_rcp, "mlperf convergence reference"},
+    Command{"tuneability", "how good, how fast and how easily tuned optimizers are",
+            "DeepOBS' three questions about the values of --by, each at the best of its settings "
+            "(all else that varies): the last value of the metric over its seeds, the evaluations "
+            "to the target, and the share of the settings that reach the target.",
+            "thalweg tuneability 12 --by optimizer.name\n"
+            "thalweg tuneability 12 --by optimizer.name --settings --csv",
+            make_tuneability, "deepobs sensitivity robustness performance speed"},
     Command{"profile", "score optimizers, or others, over several sweeps",
             "Each sweep is a workload with a target. The score is the area under the performance "
             "profile (Dolan and More; AlgoPerf): 1 is fastest everywhere, 0 never within 4 times "

@@ -18,6 +18,7 @@ Action make_compare(Arguments& arguments);
 Action make_batch(Arguments& arguments);
 Action make_scaling(Arguments& arguments);
 Action make_pareto(Arguments& arguments);
+Action make_tuneability(Arguments& arguments);
 Action make_figure(Arguments& arguments);
 Action make_profile(Arguments& arguments);
 Action make_importance(Arguments& arguments);

@@ -42,6 +42,8 @@ const std::vector<Endpoint>& endpoints() {
       {"GET", "/v1/profile", "scores over several sweeps, each a workload", Audience::readers,
        get_profile},
       {"GET", "/v1/rcp", "samples to the target against a reference's", Audience::readers, get_rcp},
+      {"GET", "/v1/tuneability", "how good, how fast and how easily tuned", Audience::readers,
+       get_tuneability},
       {"GET", "/v1/sweeps/{id}/importance", "which parameters make the difference",
        Audience::readers, get_importance},
       {"GET", "/v1/measurements", "sizes and times of earlier runs' steps or checkpoints",

@@ -46,6 +46,7 @@ boost::asio::awaitable<Response> get_scaling(App& app, const Request& request);
 boost::asio::awaitable<Response> get_pareto(App& app, const Request& request);
 boost::asio::awaitable<Response> get_profile(App& app, const Request& request);
 boost::asio::awaitable<Response> get_rcp(App& app, const Request& request);
+boost::asio::awaitable<Response> get_tuneability(App& app, const Request& request);
 boost::asio::awaitable<Response> get_importance(App& app, const Request& request);
 boost::asio::awaitable<Response> get_measurements(App& app, const Request& request);
 boost::asio::awaitable<Response> get_attempt(App& app, const Request& request);

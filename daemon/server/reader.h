@@ -18,9 +18,17 @@ class Reader {
   Reader(boost::asio::any_io_executor executor, std::filesystem::path database)
       : database_(std::move(database)), worker_(std::move(executor)) {}
 
-  /// Runs `work(store)` there, as Worker::run does.
+  /// Runs `work(store)` there, as Worker::run does, on the record as it is at one moment.
   template <class F>
   boost::asio::awaitable<std::invoke_result_t<F&, db::ReadStore&>> run(F work) {
+    return run_alone([work = std::move(work)](db::ReadStore& store) mutable {
+      const db::ReadStore::Snapshot snapshot(store);
+      return work(store);
+    });
+  }
+  /// The same for work that no transaction may be around.
+  template <class F>
+  boost::asio::awaitable<std::invoke_result_t<F&, db::ReadStore&>> run_alone(F work) {
     return worker_.run([this, work = std::move(work)]() mutable {
       if (!store_) store_ = db::ReadStore::open(database_);
       return work(*store_);

@@ -1,5 +1,6 @@
-// GET /v1/batch, /v1/scaling, /v1/pareto, /v1/profile, /v1/rcp: statistics over one or several
-// sweeps; /v1/sweeps/{id}/importance: of one; /v1/measurements: what predictions rest on.
+// GET /v1/batch, /v1/scaling, /v1/pareto, /v1/profile, /v1/rcp, /v1/tuneability: statistics over
+// one or several sweeps; /v1/sweeps/{id}/importance: of one; /v1/measurements: what predictions
+// rest on.
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -13,6 +14,7 @@
 #include "db/analysis/profile.h"
 #include "db/analysis/rcp.h"
 #include "db/analysis/scaling.h"
+#include "db/analysis/tuneability.h"
 
 namespace thalweg::daemon {
 
@@ -103,6 +105,15 @@ awaitable<Response> get_rcp(App& app, const Request& request) {
   options.steps = query_text(request, "unit") == "steps";
   const auto study = [sweeps, options](db::ReadStore& store) {
     return db::analysis::study_rcp(store, sweeps, options);
+  };
+  co_return co_await answer(app, request, study);
+}
+
+awaitable<Response> get_tuneability(App& app, const Request& request) {
+  const Sweeps sweeps = sweeps_of(app, request);
+  const auto by = query_names(request, "by");
+  const auto study = [sweeps, by](db::ReadStore& store) {
+    return db::analysis::study_tuneability(store, sweeps, by);
   };
   co_return co_await answer(app, request, study);
 }

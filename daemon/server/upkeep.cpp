@@ -263,7 +263,7 @@ awaitable<Response> post_backup(App& app, const Request& request) {
     }
     return static_cast<std::int64_t>(fs::file_size(file));
   };
-  const std::int64_t bytes = co_await app.upkeep.run(work);
+  const std::int64_t bytes = co_await app.upkeep.run_alone(work);
   co_return json_response({{"file", file.string()}, {"bytes", bytes}});
 }
 

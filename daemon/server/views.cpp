@@ -149,19 +149,16 @@ api::Progress progress_of(const db::SweepRow& sweep, const db::TrialRow& row,
 
 namespace {
 
-using LastSteps = std::map<std::int64_t, std::int64_t>;
-
 /// As TrialChoice::best; `reporting` is how many there are to choose from.
 std::vector<db::TrialRow> best_trials(db::ReadStore& store, const db::SweepRow& sweep,
-                                      const LastSteps& steps, std::size_t count,
-                                      std::optional<std::int64_t>& reporting) {
+                                      std::size_t count, std::optional<std::int64_t>& reporting) {
   const bool maximize = sweep.goal == jobspec::Goal::maximize;
   std::vector<std::pair<double, std::int64_t>> found;
   for (const auto& point : store.latest(sweep.id, sweep.metric))
     if (const double best = maximize ? -point.max : point.min; !std::isnan(best))
       found.emplace_back(best, point.trial.trial);
   if (found.empty())
-    for (const auto& [trial, step] : steps)
+    for (const auto& [trial, step] : store.last_steps(sweep.id))
       found.emplace_back(0, trial);
   reporting = static_cast<std::int64_t>(found.size());
   std::sort(found.begin(), found.end());
@@ -172,9 +169,31 @@ std::vector<db::TrialRow> best_trials(db::ReadStore& store, const db::SweepRow& 
   return rows;
 }
 
+api::TrialMessage trial_message(const db::SweepRow& sweep, const db::TrialRow& row,
+                                const TrialMetrics& metrics, std::optional<std::int64_t> step,
+                                const SweepView& view) {
+  api::TrialMessage trial{about_trial(row), row.attempts};
+  trial.progress = progress_of(sweep, row, metrics, step, view);
+  return trial;
+}
+
+void put_best(db::ReadStore& store, const db::SweepRow& sweep, const SweepView& view,
+              std::size_t count, api::SweepSnapshot& snapshot) {
+  for (const db::TrialRow& row : best_trials(store, sweep, count, snapshot.reporting)) {
+    const auto latest = store.latest(row.id);
+    TrialMetrics metrics;
+    std::optional<std::int64_t> step;
+    for (const auto& point : latest) {
+      metrics.push_back(&point);
+      step = std::max(step.value_or(0), point.step);
+    }
+    snapshot.trials.push_back(trial_message(sweep, row, metrics, step, view));
+  }
+}
+
 /// Of each trial only the metrics that its progress shows are read: there may be hundreds.
 void put_trials(db::ReadStore& store, const db::SweepRow& sweep, const SweepView& view,
-                std::size_t best, api::SweepSnapshot& snapshot) {
+                api::SweepSnapshot& snapshot) {
   const std::set<std::string> names{jobspec::metric::train_loss, jobspec::metric::epoch,
                                     jobspec::metric::samples_per_s, sweep.metric};
   std::list<std::vector<db::ReadStore::Latest>> latest;
@@ -182,15 +201,12 @@ void put_trials(db::ReadStore& store, const db::SweepRow& sweep, const SweepView
   for (const std::string& name : names)
     for (const auto& point : latest.emplace_back(store.latest(sweep.id, name)))
       metrics[point.trial.trial].push_back(&point);
-  const LastSteps steps = store.last_steps(sweep.id);
-  for (const auto& row : best == 0 ? store.trials(sweep.id)
-                                   : best_trials(store, sweep, steps, best, snapshot.reporting)) {
-    api::TrialMessage trial{about_trial(row), row.attempts};
+  const auto steps = store.last_steps(sweep.id);
+  for (const auto& row : store.trials(sweep.id)) {
     const auto step = steps.find(row.id.trial);
-    trial.progress =
-        progress_of(sweep, row, metrics[row.id.trial],
-                    step == steps.end() ? std::nullopt : std::optional(step->second), view);
-    snapshot.trials.push_back(std::move(trial));
+    snapshot.trials.push_back(
+        trial_message(sweep, row, metrics[row.id.trial],
+                      step == steps.end() ? std::nullopt : std::optional(step->second), view));
   }
 }
 
@@ -207,7 +223,10 @@ std::optional<api::SweepSnapshot> sweep_snapshot(db::ReadStore& store, std::int6
   snapshot.pruned = view.pruned;
   snapshot.freed_bytes = view.freed_bytes;
   snapshot.groups = view.groups;
-  if (trials.any) put_trials(store, *sweep, view, trials.best, snapshot);
+  if (trials.any && trials.best > 0)
+    put_best(store, *sweep, view, trials.best, snapshot);
+  else if (trials.any)
+    put_trials(store, *sweep, view, snapshot);
   return snapshot;
 }
 

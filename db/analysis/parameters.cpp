@@ -180,11 +180,16 @@ std::vector<TrialValues> parameter_values(ReadStore& store, std::int64_t sweep,
 }
 
 std::vector<std::string> varied_parameters(ReadStore& store, std::int64_t sweep) {
+  struct Known {
+    std::map<std::int64_t, std::vector<std::string>> by_sweep;
+  };
+  const auto& known = store.kept<Known>().by_sweep;
+  if (const auto found = known.find(sweep); found != known.end()) return found->second;
   Variety variety;
   each_text(
       store, sweep, [&](std::string_view text) { variety.look(text); },
       [&](std::int64_t) { variety.count(); });
-  return variety.varied();
+  return store.kept<Known>().by_sweep[sweep] = variety.varied();
 }
 
 }  // namespace thalweg::db::analysis

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 
 #include "db/analysis/bootstrap.h"
 #include "jobspec/metric_names.h"
@@ -107,25 +108,80 @@ void add_from_trees(ReadStore& store, std::int64_t sweep, const std::string& nam
   }
 }
 
-/// trial -> value of each name, from the parameters where they hold it, else from the trees.
-std::vector<Values> values_of(ReadStore& store, std::int64_t sweep,
-                              const std::vector<std::string>& names, std::size_t trials) {
-  std::vector<Values> values = parameter_values(store, sweep, names);
-  for (std::size_t i = 0; i < names.size(); ++i)
-    if (values[i].empty()) add_from_trees(store, sweep, names[i], trials, values[i]);
-  return values;
+using ByNumber = std::map<std::int64_t, TrialRecord*>;
+
+/// Calls `each` with the record of every trial that is among them: query() may see one that was
+/// added meanwhile.
+template <class Each>
+void for_known(const ByNumber& by_number, const Values& values, Each each) {
+  for (const auto& [number, value] : values)
+    if (const auto found = by_number.find(number); found != by_number.end())
+      each(*found->second, value);
 }
 
-void read_batches(ReadStore& store, std::int64_t sweep,
-                  const std::map<std::int64_t, TrialRecord*>& by_number) {
-  static const std::vector<std::string> kNames{"batch.global", "batch_growth.by"};
-  std::vector<Values> values = parameter_values(store, sweep, kNames);
-  for (std::size_t i = 0; i < kNames.size(); ++i)
-    add_from_trees(store, sweep, kNames[i], by_number.size(), values[i]);
-  for (const auto& [number, value] : values[0])
-    if (value.is_number()) by_number.at(number)->global_batch = value.as_double();
-  for (const auto& [number, value] : values[1])
-    by_number.at(number)->batch_grows = !value.is_null() && value.to_text() != "none";
+/// Values of names by trial: what several studies ask for, one after the other.
+struct KnownValues {
+  std::map<std::pair<std::int64_t, std::string>, Values> from_parameters, with_trees;  ///< of sweep
+
+  /// The texts of the parameters are read once for all names that are not known yet.
+  void read(ReadStore& store, std::int64_t sweep, const std::vector<std::string>& names) {
+    std::vector<std::string> missing;
+    for (const std::string& name : names)
+      if (from_parameters.count({sweep, name}) == 0) missing.push_back(name);
+    if (missing.empty()) return;
+    std::vector<Values> values = parameter_values(store, sweep, missing);
+    for (std::size_t i = 0; i < missing.size(); ++i)
+      from_parameters[{sweep, missing[i]}] = std::move(values[i]);
+  }
+
+  /// Of a name that was read: from the parameters, and from the trees where no trial's parameters
+  /// hold it; `each`: where any trial's do not.
+  const Values& of(ReadStore& store, std::int64_t sweep, const std::string& name,
+                   std::size_t trials, bool each = false) {
+    const Values& found = from_parameters.at({sweep, name});
+    if (!found.empty() && (!each || found.size() == trials)) return found;
+    const std::pair key{sweep, name};
+    if (const auto known = with_trees.find(key); known != with_trees.end()) return known->second;
+    Values values = found;
+    add_from_trees(store, sweep, name, trials, values);
+    return with_trees[key] = std::move(values);
+  }
+};
+
+/// The values of Wanted::by and others.
+void read_values(ReadStore& store, const Wanted& wanted, std::vector<TrialRecord>& records,
+                 const ByNumber& by_number) {
+  std::vector<std::string> names = wanted.by;
+  names.insert(names.end(), wanted.others.begin(), wanted.others.end());
+  KnownValues& known = store.kept<KnownValues>();
+  known.read(store, wanted.sweep, names);
+  const auto place = [&](TrialRecord& record, std::size_t i) -> jobspec::Value& {
+    return i < wanted.by.size() ? record.group[i] : record.others[i - wanted.by.size()];
+  };
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i] == sweep_name) {
+      for (TrialRecord& record : records)
+        place(record, i) = wanted.sweep;
+      continue;
+    }
+    for_known(by_number, known.of(store, wanted.sweep, names[i], by_number.size()),
+              [&](TrialRecord& record, const jobspec::Value& value) { place(record, i) = value; });
+  }
+}
+
+void read_batches(ReadStore& store, std::int64_t sweep, const ByNumber& by_number) {
+  const std::string batch = "batch.global", growth = "batch_growth.by";
+  KnownValues& known = store.kept<KnownValues>();
+  known.read(store, sweep, {batch, growth});
+  const std::size_t trials = by_number.size();
+  for_known(by_number, known.of(store, sweep, batch, trials, true),
+            [](TrialRecord& record, const jobspec::Value& value) {
+              if (value.is_number()) record.global_batch = value.as_double();
+            });
+  for_known(by_number, known.of(store, sweep, growth, trials, true),
+            [](TrialRecord& record, const jobspec::Value& value) {
+              record.batch_grows = !value.is_null() && value.to_text() != "none";
+            });
 }
 
 /// NaN of an imported run that came without times.
@@ -205,29 +261,32 @@ class SamplesBy {
   std::vector<CurvePoint> trained_;  ///< only of runs whose batch grows
 };
 
-/// Where the metric first is as good as each of the targets. `counts`: the trial reports samples.
-void find_targets(ReadStore& store, const Wanted& wanted, const std::vector<AttemptRow>& attempts,
-                  bool counts, TrialRecord& record) {
+std::vector<double> targets_of(const Wanted& wanted) {
   std::vector<double> targets{*wanted.target};
   targets.insert(targets.end(), wanted.other_targets.begin(), wanted.other_targets.end());
-  const auto there = [&](double value, double target) {
-    return wanted.maximize ? value >= target : value <= target;
-  };
+  return targets;
+}
+
+bool is_reached(const Wanted& wanted, double value, double target) {
+  return wanted.maximize ? value >= target : value <= target;
+}
+
+/// Where the metric first is as good as each of the targets; `curve` may be empty where it is as
+/// good as none. `counts`: the trial reports samples.
+void find_targets(ReadStore& store, const Wanted& wanted, const std::vector<CurvePoint>& curve,
+                  const std::vector<AttemptRow>& attempts, bool counts, TrialRecord& record) {
+  const std::vector<double> targets = targets_of(wanted);
   std::vector<Reached> reached(targets.size(), {kMissed, kMissed, kMissed, kMissed});
-  // Where no target was reached the curves need not be read.
-  const bool any = std::any_of(targets.begin(), targets.end(),
-                               [&](double target) { return there(record.best, target); });
-  const std::vector<CurvePoint> curve =
-      any ? store.curve(record.id, wanted.metric) : std::vector<CurvePoint>();
   std::vector<Kept> left_out;
-  if (any)
+  std::optional<SamplesBy> samples;
+  if (!curve.empty()) {
     for (const std::string& metric : wanted.left_out)
       left_out.push_back(store.curve(record.id, metric));
-  std::optional<SamplesBy> samples;
-  if (any) samples.emplace(store, record, counts);
+    samples.emplace(store, record, counts);
+  }
   for (std::size_t i = 0; i < targets.size(); ++i) {
     const auto point = std::find_if(curve.begin(), curve.end(), [&](const CurvePoint& p) {
-      return there(p.value, targets[i]);
+      return is_reached(wanted, p.value, targets[i]);
     });
     if (point == curve.end()) continue;
     const Spent spent = spent_until(*point, attempts, left_out);
@@ -252,7 +311,7 @@ double rate(ReadStore& store, const Id& trial, const std::string& metric) {
 /// target.
 void read_metrics(ReadStore& store, const Wanted& wanted,
                   const std::map<std::int64_t, std::vector<AttemptRow>>& attempts,
-                  std::map<std::int64_t, TrialRecord*>& by_number) {
+                  const ByNumber& by_number) {
   static const std::string kRate = jobspec::metric::samples_per_s;
   for (const ReadStore::Latest& latest : store.latest(wanted.sweep, wanted.metric))
     by_number.at(latest.trial.trial)->best = wanted.maximize ? latest.max : latest.min;
@@ -266,12 +325,21 @@ void read_metrics(ReadStore& store, const Wanted& wanted,
   for (const auto& latest : store.latest(wanted.sweep, jobspec::metric::batch_samples))
     counting.insert(latest.trial.trial);
   static const std::vector<AttemptRow> kNone;
-  for (auto& [number, record] : by_number) {
-    if (std::isnan(record->best) && record->state != TrialPhase::failed) continue;
+  const auto find = [&](std::int64_t number, const std::vector<CurvePoint>& curve) {
     const auto found = attempts.find(number);
-    find_targets(store, wanted, found == attempts.end() ? kNone : found->second,
-                 counting.count(number) != 0, *record);
+    find_targets(store, wanted, curve, found == attempts.end() ? kNone : found->second,
+                 counting.count(number) != 0, *by_number.at(number));
+  };
+  // Where no target was reached the curves need not be read.
+  const std::vector<double> targets = targets_of(wanted);
+  bool any = false;
+  for (const auto& [number, record] : by_number) {
+    any = any || std::any_of(targets.begin(), targets.end(), [&](double target) {
+            return is_reached(wanted, record->best, target);
+          });
+    if (!std::isnan(record->best) || record->state == TrialPhase::failed) find(number, {});
   }
+  if (any) store.curves(wanted.sweep, wanted.metric, find);
 }
 
 void add_prices(double of_node_hour, std::vector<TrialRecord>& records) {
@@ -286,7 +354,17 @@ void add_prices(double of_node_hour, std::vector<TrialRecord>& records) {
 
 }  // namespace
 
-std::vector<TrialRecord> read_records(ReadStore& store, const Wanted& wanted) {
+namespace {
+
+ByNumber by_number_of(std::vector<TrialRecord>& records) {
+  ByNumber by_number;
+  for (TrialRecord& record : records)
+    by_number.emplace_hint(by_number.end(), record.id.trial, &record);
+  return by_number;
+}
+
+/// All but values of parameters.
+std::vector<TrialRecord> read_results(ReadStore& store, const Wanted& wanted) {
   std::vector<TrialRecord> records;
   for (const auto& row : ask(store, kTrials, {wanted.sweep})) {
     TrialRecord record;
@@ -294,27 +372,10 @@ std::vector<TrialRecord> read_records(ReadStore& store, const Wanted& wanted) {
     record.state = from_name<TrialPhase>(row[1].as_string());
     record.configuration = row[2].as_int();
     record.seed = static_cast<std::uint64_t>(row[3].as_int());
-    record.group.resize(wanted.by.size());
-    record.others.resize(wanted.others.size());
     record.other_targets.resize(wanted.other_targets.size());
     records.push_back(std::move(record));
   }
-  std::map<std::int64_t, TrialRecord*> by_number;
-  for (TrialRecord& record : records)
-    by_number[record.id.trial] = &record;
-
-  const auto fill = [&](const std::vector<std::string>& names, auto member) {
-    const std::vector<Values> values = values_of(store, wanted.sweep, names, by_number.size());
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      for (const auto& [number, value] : values[i])
-        (by_number.at(number)->*member)[i] = value;
-      if (names[i] != sweep_name) continue;
-      for (TrialRecord& record : records)
-        (record.*member)[i] = wanted.sweep;
-    }
-  };
-  fill(wanted.by, &TrialRecord::group);
-  fill(wanted.others, &TrialRecord::others);
+  const ByNumber by_number = by_number_of(records);
   if (wanted.target) read_batches(store, wanted.sweep, by_number);
   std::map<std::int64_t, std::vector<AttemptRow>> attempts;
   for (AttemptRow& attempt : store.attempts(wanted.sweep)) {
@@ -327,6 +388,38 @@ std::vector<TrialRecord> read_records(ReadStore& store, const Wanted& wanted) {
     by_number.at(number)->node_seconds = spent.node_seconds;
   }
   read_metrics(store, wanted, attempts, by_number);
+  return records;
+}
+
+/// Results by what was asked for.
+struct KnownResults {
+  using Key = std::tuple<std::int64_t, std::string, bool, std::optional<double>,
+                         std::vector<double>, std::vector<std::string>>;
+  static constexpr std::size_t most = 4;  ///< each as large as its sweep
+  std::map<Key, std::vector<TrialRecord>> results;
+};
+
+std::vector<TrialRecord> results_of(ReadStore& store, const Wanted& wanted) {
+  const KnownResults::Key key{wanted.sweep,  wanted.metric,        wanted.maximize,
+                              wanted.target, wanted.other_targets, wanted.left_out};
+  const auto& known = store.kept<KnownResults>().results;
+  if (const auto found = known.find(key); found != known.end()) return found->second;
+  std::vector<TrialRecord> results = read_results(store, wanted);
+  auto& now = store.kept<KnownResults>().results;
+  if (now.size() >= KnownResults::most) now.clear();
+  now[key] = results;
+  return results;
+}
+
+}  // namespace
+
+std::vector<TrialRecord> read_records(ReadStore& store, const Wanted& wanted) {
+  std::vector<TrialRecord> records = results_of(store, wanted);
+  for (TrialRecord& record : records) {
+    record.group.resize(wanted.by.size());
+    record.others.resize(wanted.others.size());
+  }
+  read_values(store, wanted, records, by_number_of(records));
   if (wanted.price) add_prices(*wanted.price, records);
   return records;
 }

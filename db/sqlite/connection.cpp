@@ -101,6 +101,10 @@ std::int64_t Connection::changes() const {
   return sqlite3_changes(handle_);
 }
 
+std::int64_t Connection::total_changes() const {
+  return sqlite3_total_changes64(handle_);
+}
+
 void Connection::missing(const std::string& what, const Sql& sql) {
   throw Error(std::string(sql.name) + ": there is no " + what);
 }

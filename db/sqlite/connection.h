@@ -48,6 +48,7 @@ class Connection {
 
   bool in_transaction() const;
   std::int64_t changes() const;
+  std::int64_t total_changes() const;  ///< rows that this connection has changed
   std::int64_t last_insert_id() const;
   const std::filesystem::path& file() const { return file_; }
   sqlite3* handle() const { return handle_; }

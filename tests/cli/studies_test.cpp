@@ -153,6 +153,30 @@ TEST_F(CliStudies, FigureOfGradientsFollowsTheNoiseScale) {
   EXPECT_THAT(thalweg({"figure", "5", "12"}).out, HasSubstr("no noise scale was measured"));
 }
 
+TEST_F(CliStudies, TuneabilityShowsTheBestSettingOrAll) {
+  controller().answer("GET /v1/tuneability?sweeps=12&by=optimizer.name", json::parse(R"({
+    "by": ["optimizer.name"], "over": ["optimizer.lr"], "metric": "val/error", "target": 0.1,
+    "notes": ["a note"], "rows": [
+    {"group": "adam", "reached": 0.5,
+     "best": {"values": {"optimizer.lr": "0.1"}, "runs": 2, "diverged": 0, "final_mean": 0.05,
+              "final_sd": 0.01, "speed": 3.5},
+     "settings": [
+      {"values": {"optimizer.lr": "0.1"}, "runs": 2, "diverged": 0, "final_mean": 0.05,
+       "final_sd": 0.01, "speed": 3.5},
+      {"values": {"optimizer.lr": "1"}, "runs": 2, "diverged": 2, "final_mean": "nan",
+       "final_sd": "nan", "speed": 11}]}]})"));
+  const std::string out = thalweg({"tuneability", "12", "--by", "optimizer.name"}).out;
+  EXPECT_THAT(out, HasSubstr("lr=0.1"));
+  EXPECT_THAT(out, HasSubstr("50 %"));
+  EXPECT_THAT(out, HasSubstr("note: a note"));
+  EXPECT_THAT(out, Not(HasSubstr("lr=1 ")));
+  EXPECT_THAT(thalweg({"tuneability", "12", "--by", "optimizer.name", "--settings"}).out,
+              HasSubstr("lr=1 "));
+  EXPECT_THAT(thalweg({"tuneability", "12", "--by", "optimizer.name", "--csv"}).out,
+              StartsWith("group,setting,final,sd,speed,runs,reached\nadam,"));
+  EXPECT_EQ(thalweg({"tuneability", "12"}).code, 2);
+}
+
 TEST_F(CliStudies, ParetoShowsTheFrontier) {
   controller().answer("GET /v1/pareto?sweeps=12", json::parse(R"({"sweeps": [12],
     "metric": "val/error", "by": ["resources.nodes"], "notes": [], "rows": [

@@ -107,6 +107,7 @@ class AccessTest : public ServerTest {
             {"GET", "/v1/scaling?sweeps=" + id, {}},
             {"GET", "/v1/pareto?sweeps=" + id, {}},
             {"GET", "/v1/rcp?sweeps=" + own + "," + id, {}},
+            {"GET", "/v1/tuneability?by=optimizer.lr&sweeps=" + own + "," + id, {}},
             {"GET", "/v1/profile?sweeps=" + own + "," + id, {}},
             {"GET", "/v1/watch?id=" + id, {}},
             {"POST", "/v1/cancel", {{"id", id}}},

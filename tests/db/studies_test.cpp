@@ -13,7 +13,9 @@
 #include "db/analysis/pareto.h"
 #include "db/analysis/profile.h"
 #include "db/analysis/rcp.h"
+#include "db/analysis/records.h"
 #include "db/analysis/scaling.h"
+#include "db/analysis/tuneability.h"
 #include "tests/db/fixture.h"
 
 namespace thalweg::db::analysis {
@@ -594,6 +596,126 @@ TEST_F(StudyTest, RcpOfSweeps) {
   EXPECT_THAT(study.notes, testing::Contains(HasSubstr("twice as many")));
   sweep_ = add_sweep(0.2);
   EXPECT_THROW(study_rcp(store, {first, sweep_}, options), std::invalid_argument);
+}
+
+TEST_F(StudyTest, WhatWasReadIsKeptUntilTheRecordIsWritten) {
+  add({.batch = 64}, 100);
+  const auto reader = ReadStore::open(folder.path() / "thalweg.db");
+  struct Counter {
+    int uses = 0;
+  };
+  const auto steps = [&](int& uses) {
+    const ReadStore::Snapshot snapshot(*reader);
+    std::vector<double> found;
+    for (int i = 0; i < 2; ++i) {  // the second is what is kept of the first
+      found.clear();
+      for (const TrialRecord& record :
+           read_records(*reader, {sweep_, {"optimizer.name"}, {}, "val/error", false, 0.1})) {
+        found.push_back(record.steps);
+        EXPECT_EQ(record.group[0], jobspec::Value("sgd"));
+        EXPECT_EQ(record.global_batch, 64);
+      }
+      uses = ++reader->kept<Counter>().uses;
+    }
+    return found;
+  };
+  int uses = 0;
+  EXPECT_THAT(steps(uses), testing::ElementsAre(100));
+  EXPECT_THAT(steps(uses), testing::ElementsAre(100));
+  EXPECT_EQ(uses, 4);
+  add({.batch = 64, .configuration = 2}, 300);
+  EXPECT_THAT(steps(uses), testing::ElementsAre(100, 300));
+  EXPECT_EQ(uses, 2) << "made anew";
+  store.add_points({sweep_, 1, 1}, 2, 2, {{"val/error", 50, 0.01, 1050}});
+  EXPECT_THAT(varied_parameters(*reader, sweep_), testing::IsEmpty());
+  add({.batch = 128, .configuration = 3}, 300);
+  EXPECT_THAT(varied_parameters(*reader, sweep_), testing::ElementsAre("batch.global"));
+  reader->kept<Counter>().uses = 7;
+  EXPECT_EQ(reader->kept<Counter>().uses, 0) << "without a snapshot nothing is kept";
+}
+
+TEST_F(StudyTest, ASnapshotDoesNotSeeWhatIsWrittenMeanwhile) {
+  add({.batch = 64}, 100);
+  const auto reader = ReadStore::open(folder.path() / "thalweg.db");
+  {
+    const ReadStore::Snapshot snapshot(*reader);
+    EXPECT_EQ(reader->latest(sweep_, "val/error").size(), 1u);
+    add({.batch = 64, .configuration = 2}, 300);
+    EXPECT_EQ(reader->latest(sweep_, "val/error").size(), 1u);
+  }
+  EXPECT_EQ(reader->latest(sweep_, "val/error").size(), 2u);
+}
+
+TEST_F(StudyTest, CurvesOfASweepAreThoseOfItsTrials) {
+  for (int i = 1; i <= 3; ++i)
+    add({.configuration = i}, 100 * i);
+  AttemptRow second = sample_attempt(sweep_, 2);
+  second.id.attempt = 2;
+  second.token += "2";
+  store.insert_attempt(second);
+  store.add_points(second.id, 1, 1, {{"val/error", 150, 0.3, 1300}, {"val/error", 250, 0.2, 1400}});
+  std::vector<std::int64_t> trials;
+  store.curves(sweep_, "val/error", [&](std::int64_t trial, const std::vector<CurvePoint>& curve) {
+    trials.push_back(trial);
+    const auto alone = store.curve({sweep_, trial, 0}, "val/error");
+    ASSERT_EQ(curve.size(), alone.size()) << trial;
+    for (std::size_t i = 0; i < curve.size(); ++i) {
+      EXPECT_EQ(curve[i].step, alone[i].step);
+      EXPECT_EQ(curve[i].value, alone[i].value);
+      EXPECT_EQ(curve[i].time, alone[i].time);
+      EXPECT_EQ(curve[i].attempt, alone[i].attempt);
+    }
+  });
+  EXPECT_THAT(trials, testing::ElementsAre(1, 2, 3));
+}
+
+// DeepOBS counts the evaluation before training as epoch 0 and, where none is good enough, all
+// evaluations (deepobs/analyzer: the first index, else their number).
+TEST(Tuneability, CountsEvaluationsAsDeepObsDoes) {
+  EXPECT_EQ(evaluations_to({0, 10, 20}, {0.9, 0.4, 0.1}, 0.4, false), 1);
+  EXPECT_EQ(evaluations_to({0, 10, 20}, {0.9, 0.4, 0.1}, 0.05, false), 3);
+  EXPECT_EQ(evaluations_to({10, 20}, {0.4, 0.1}, 0.4, false), 1) << "none was made before training";
+  EXPECT_EQ(evaluations_to({10, 20}, {0.4, 0.1}, 0.05, false), 3);
+  EXPECT_EQ(evaluations_to({0, 10}, {0.1, 0.8}, 0.8, true), 1);
+  EXPECT_EQ(evaluations_to({}, {}, 0.8, true), 1);
+}
+
+TEST_F(StudyTest, TuneabilityIsOfTheBestSetting) {
+  const auto run = [&](const char* optimizer, double batch, const std::vector<double>& values) {
+    add({batch, optimizer, trials_ + 1}, 0);
+    std::vector<Point> points;
+    for (std::size_t i = 0; i < values.size(); ++i)
+      points.push_back({"val/error", 10'000 + 10 * static_cast<std::int64_t>(i), values[i], 2000});
+    store.add_points({sweep_, trials_, 1}, 2, 2, points);  // after the one of add()
+  };
+  run("sgd", 64, {0.2, 0.08});
+  run("sgd", 64, {0.09, 0.12});  // it was better before, and its last value counts
+  run("sgd", 128, {0.3, 0.3});
+  run("adam", 64, {0.05, 0.05});
+  run("adam", 128, {0.05, std::nan("")});
+  const TuneabilityStudy study = study_tuneability(store, {sweep_}, {"name"});
+  EXPECT_EQ(study.by, std::vector<std::string>{"optimizer.name"});
+  EXPECT_EQ(study.over, std::vector<std::string>{"batch.global"});
+  ASSERT_EQ(study.rows.size(), 2u);
+  const TuneabilityRow& adam = study.rows[0];
+  EXPECT_EQ(adam.group, "adam");
+  EXPECT_DOUBLE_EQ(adam.best.final_mean, 0.05);
+  EXPECT_EQ(adam.best.values.at("batch.global"), "64");
+  EXPECT_DOUBLE_EQ(adam.best.speed, 2) << "the point of add() is the first evaluation";
+  EXPECT_DOUBLE_EQ(adam.reached, 0.5) << "what has diverged does not reach it";
+  EXPECT_EQ(adam.settings[1].diverged, 1);
+  const TuneabilityRow& sgd = study.rows[1];
+  EXPECT_DOUBLE_EQ(sgd.best.final_mean, 0.1);
+  EXPECT_NEAR(sgd.best.final_sd, 0.02, 1e-12) << "of the population";
+  EXPECT_EQ(sgd.best.runs, 2);
+  EXPECT_DOUBLE_EQ(sgd.best.speed, (3 + 2) / 2.0);
+  EXPECT_DOUBLE_EQ(sgd.reached, 0.5);
+  EXPECT_THROW(study_tuneability(store, {sweep_}, {}), std::invalid_argument);
+  EXPECT_THROW(study_tuneability(store, {sweep_}, {"optimiser.name"}), std::invalid_argument);
+  const std::int64_t first = sweep_;
+  sweep_ = add_sweep(0.2);
+  EXPECT_THROW(study_tuneability(store, {first, sweep_}, {"optimizer.name"}),
+               std::invalid_argument);
 }
 
 TEST_F(StudyTest, ProfileOverTwoSweeps) {
