@@ -37,6 +37,7 @@ Loader::Loader(const Dataset& dataset, std::vector<std::uint32_t> training, cons
                                 " is more than the " + std::to_string(training_.size()) +
                                 " training samples");
   place_slots();
+  if (plan.workers == 0) own_ = workspace();
   try {
     for (int i = 0; i < plan.workers; ++i)
       workers_.emplace_back([this] { prepare(); });
@@ -92,6 +93,7 @@ const PreparedBatch& Loader::next() {
   ++taken_;  // frees the slot of a batch handed out before
   while (!wanted_.empty() && wanted_.begin()->first + kRemembered < taken_)
     wanted_.erase(wanted_.begin());
+  if (plan_.workers == 0) return prepare_now(step);
   changed_.notify_all();
   changed_.wait(lock, [&] { return slot(step).step == step || errors_.contains(step); });
   if (errors_.contains(step)) std::rethrow_exception(errors_.at(step));
@@ -122,12 +124,23 @@ bool Loader::take_step(std::int64_t& step, Shards& shards) {
   return true;
 }
 
-void Loader::prepare() {
+PreparedBatch& Loader::prepare_now(std::int64_t step) {
+  fill(slot(step), step, plan_.shards > 0 ? wanted_.at(step) : Shards(), own_);
+  slot(step).step = step;
+  return slot(step);
+}
+
+Loader::Workspace Loader::workspace() const {
   Workspace workspace;
   if (plan_.augmenter != nullptr) workspace.original.resize(sample_floats_);
   if (plan_.mixer != nullptr) workspace.partner.resize(sample_floats_);
   workspace.partner_targets.resize(targets_of(dataset_));
   workspace.partner_labels.resize(labels_of(dataset_));
+  return workspace;
+}
+
+void Loader::prepare() {
+  Workspace workspace = this->workspace();
   Shards shards;
   for (std::int64_t step = 0; take_step(step, shards);) {
     std::exception_ptr error;

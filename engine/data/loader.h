@@ -42,8 +42,8 @@ struct LoaderPlan {
   const Augmenter* augmenter = nullptr;  ///< must outlive the loader; nullptr = samples as they are
   const Mixer* mixer = nullptr;          ///< the same; nullptr = each sample by itself
   int ahead = 3;                         ///< batches to prefetch at most
-  int workers = 1;                       ///< threads, each with a batch of its own
-  int kept = 1;  ///< calls of next() for which a batch stays as it is: 1 = until the next one
+  int workers = 1;  ///< threads, each with a batch of its own; 0: next() prepares it itself
+  int kept = 1;     ///< calls of next() for which a batch stays as it is: 1 = until the next one
   /// How batches stand in memory; without pieces: host_batches().
   BatchForm form;
   /// Where they stand: memory of at least that many bytes, which outlives the loader. Empty: the
@@ -98,7 +98,9 @@ class Loader {
   };
 
   using Shards = std::vector<std::int64_t>;
+  Workspace workspace() const;
   void prepare();
+  PreparedBatch& prepare_now(std::int64_t step);
   bool take_step(std::int64_t& step, Shards& shards);
   void fill(PreparedBatch& batch, std::int64_t step, const Shards& shards,
             Workspace& workspace) const;
@@ -144,6 +146,7 @@ class Loader {
   std::map<std::int64_t, Shards> wanted_;  ///< by step, those handed out last among them
   std::map<std::int64_t, std::exception_ptr> errors_;  ///< by step
   std::vector<std::thread> workers_;
+  Workspace own_;  ///< without workers
 };
 
 }  // namespace thalweg::engine

@@ -1,6 +1,7 @@
 #include "engine/sync/bucket_reducer.h"
 
 #include <chrono>
+#include <mutex>
 #include <utility>
 
 namespace thalweg::engine {
@@ -43,7 +44,7 @@ std::vector<GradientPart> gradient_parts(const std::vector<Bucket>& buckets,
 
 BucketReducer::BucketReducer(Start start, const Options& options)
     : start_(std::move(start)), options_(options) {
-  thread_ = std::thread([this] { serve(); });
+  thread_ = threads::Thread([this] { serve(); });
 }
 
 BucketReducer::~BucketReducer() {

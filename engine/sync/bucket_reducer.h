@@ -2,19 +2,17 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstddef>
 #include <exception>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "engine/comm/group.h"
 #include "engine/sync/buckets.h"
 #include "engine/sync/overlap.h"
+#include "engine/threads/threads.h"
 
 namespace thalweg::engine {
 
@@ -92,15 +90,15 @@ class BucketReducer {
   std::unique_ptr<std::atomic<int>[]> left_;          ///< marks still missing
   std::vector<PartTime> times_;
   Stopwatch since_begin_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
+  threads::Mutex mutex_;
+  threads::Condition changed_;
   std::vector<bool> done_;
   std::size_t undone_ = 0;
   bool active_ = false;
   std::atomic<bool> hurry_{false};
   bool stop_ = false;
   std::exception_ptr error_;
-  std::thread thread_;
+  threads::Thread thread_;
 };
 
 }  // namespace thalweg::engine

@@ -12,9 +12,14 @@ ExecutorPool::ExecutorPool(const Model& model, int threads) {
   // Kernels use OpenMP: one thread per executor, or the executors would fight over the cores.
   omp_set_num_threads(1);
   for (int i = 0; i < threads; ++i)
-    executors_.push_back(model.executor());
+    executors_.push_back(own_.emplace_back(model.executor()).get());
   for (std::size_t i = 1; i < executors_.size(); ++i)
     helpers_.emplace_back([this, i] { serve(i); });
+}
+
+ExecutorPool::ExecutorPool(Executor& shared, std::uint64_t& rounds)
+    : executors_{&shared}, rounds_(&rounds) {
+  omp_set_num_threads(1);
 }
 
 ExecutorPool::~ExecutorPool() {
@@ -29,7 +34,7 @@ ExecutorPool::~ExecutorPool() {
 
 std::size_t ExecutorPool::number_of(const Executor& executor) const {
   const auto found = std::find_if(executors_.begin(), executors_.end(),
-                                  [&](const auto& mine) { return mine.get() == &executor; });
+                                  [&](const Executor* mine) { return mine == &executor; });
   return static_cast<std::size_t>(found - executors_.begin());
 }
 
@@ -41,7 +46,7 @@ void ExecutorPool::run(int tasks, const Task& task) {
     next_ = 0;
     error_ = nullptr;
     busy_ = static_cast<int>(helpers_.size());
-    ++round_;
+    round_ = ++*rounds_;
   }
   changed_.notify_all();
   work(*executors_[0]);

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -22,6 +23,9 @@ class ExecutorPool {
   using Task = std::function<void(int task, Executor& executor)>;
 
   ExecutorPool(const Model& model, int threads);
+  /// Of one thread, on an executor that other pools have too, none at the same time; `rounds`
+  /// counts the run()s of all of them. Both must outlive the pool.
+  ExecutorPool(Executor& shared, std::uint64_t& rounds);
   ExecutorPool(const ExecutorPool&) = delete;
   ExecutorPool& operator=(const ExecutorPool&) = delete;
   ~ExecutorPool();
@@ -42,13 +46,16 @@ class ExecutorPool {
   void serve(std::size_t executor);
   void work(Executor& executor);
 
-  std::vector<std::unique_ptr<Executor>> executors_;
+  std::vector<std::unique_ptr<Executor>> own_;
+  std::vector<Executor*> executors_;
   std::vector<std::thread> helpers_;
   std::mutex mutex_;
   std::condition_variable changed_;
   const Task* task_ = nullptr;
   int tasks_ = 0;
   std::atomic<int> next_{0};
+  std::uint64_t own_rounds_ = 0;
+  std::uint64_t* rounds_ = &own_rounds_;
   std::uint64_t round_ = 0;
   int busy_ = 0;
   bool stop_ = false;

@@ -5,15 +5,27 @@
 #include <functional>
 #include <numeric>
 #include <stdexcept>
-#include <thread>
 #include <utility>
 
 #include "engine/comm/reduction/reduce.h"
 #include "engine/nn/executor.h"
 #include "engine/sync/emulate.h"
+#include "engine/sync/pass_time.h"
 #include "engine/sync/vector_ops.h"
 
 namespace thalweg::engine {
+namespace {
+
+threads::Clock::duration milliseconds(double ms) {
+  return std::chrono::duration_cast<threads::Clock::duration>(
+      std::chrono::duration<double, std::milli>(ms));
+}
+
+threads::Clock::duration scaled(threads::Clock::duration whole, double share) {
+  return std::chrono::duration_cast<threads::Clock::duration>(whole * share);
+}
+
+}  // namespace
 
 GradientPath::GradientPath(const SyncParts& parts, const SyncOptions& options, float scale,
                            BucketSum* sum, int sets)
@@ -201,7 +213,7 @@ void GradientPath::run(const StepInput& input, StepOutcome& outcome) {
   if (set.measures) set.small_batch = set.step / p_.noise_every % p_.sharding.small_batches();
   const Stopwatch watch;
   if (p_.emulation != nullptr && p_.emulation->pauses_at(p_.rank_to_emulate(), set.step))
-    std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(p_.emulation->pause_ms));
+    threads::sleep_for(milliseconds(p_.emulation->pause_ms));
   if (!held_) begin_sums();
   if (meeting_) meeting_->reset();
   p_.executors.run(p_.sharding.mine(), [&](int shard, Executor& executor) {
@@ -290,10 +302,39 @@ double GradientPath::pace_of(int shard, const StepInput& input) const {
                      p_.sharding.first + shard);
 }
 
+/// By a clock that is not the machine's.
+threads::Clock::duration GradientPath::shard_time(int shard, const StepInput& input) const {
+  return milliseconds(1000 * p_.pass_time->seconds_per_sample * p_.sharding.shard_batch() *
+                      pace_of(shard, input));
+}
+
+/// Gradients are told of when their time has come. Others share the executor, so nobody waits
+/// inside of it.
+void GradientPath::run_in_time(ShardRunner& runner, ShardRunner::Task task,
+                               threads::Clock::duration whole) {
+  std::vector<std::size_t> completed;
+  task.complete = [&completed](std::size_t parameter) { completed.push_back(parameter); };
+  const threads::Time begin = threads::now();
+  runner.run(task);
+  const auto until = [&](double share) {
+    threads::sleep_for(begin + scaled(whole, share) - threads::now());
+  };
+  for (const std::size_t parameter : completed) {
+    until(p_.pass_time->complete[parameter]);
+    complete(parameter);
+  }
+  until(1);
+}
+
+void GradientPath::complete(std::size_t parameter) {
+  if (!rebuilt_) note_ready(static_cast<int>(parameter));
+  if (!held_) computed().reducer->mark(bucket_of_[parameter]);
+}
+
 void GradientPath::run_shard(int shard, Executor& executor, const StepInput& input) {
   ShardRunner& runner = *runners_[p_.executors.number_of(executor)];
   const int micro_batches = p_.sharding.micro_batches;
-  const Pace pace(pace_of(shard, input));
+  const Pace pace(p_.pass_time == nullptr ? pace_of(shard, input) : 1);
   ShardRunner::Task task;
   task.sums = computed().work[static_cast<std::size_t>(shard)];
   task.number = static_cast<std::size_t>(shard * micro_batches);
@@ -303,10 +344,12 @@ void GradientPath::run_shard(int shard, Executor& executor, const StepInput& inp
   task.batch = [this, &input](std::size_t number) { return micro_batch(number, input); };
   task.complete = [this, &pace](std::size_t parameter) {
     pace.hold();
-    if (!rebuilt_) note_ready(static_cast<int>(parameter));
-    if (!held_) computed().reducer->mark(bucket_of_[parameter]);
+    complete(parameter);
   };
-  runner.run(task);
+  if (p_.pass_time == nullptr)
+    runner.run(task);
+  else
+    run_in_time(runner, task, shard_time(shard, input));
   pace.hold();
   float* extra = task.sums.extra;
   extra[statistics() + extra_stop] = input.stop ? 1.0f : 0.0f;
@@ -318,7 +361,7 @@ void GradientPath::run_shard(int shard, Executor& executor, const StepInput& inp
 }
 
 void GradientPath::add_pass(int shard, Executor& executor, const StepInput& input) {
-  const Pace pace(pace_of(shard, input));
+  const Pace pace(p_.pass_time == nullptr ? pace_of(shard, input) : 1);
   const auto number = static_cast<std::size_t>(shard);
   ShardRunner::Task task;
   task.sums = {spare_[2 * number].floats(), spare_[2 * number + 1].floats()};
@@ -328,6 +371,7 @@ void GradientPath::add_pass(int shard, Executor& executor, const StepInput& inpu
   const ShardSums& into = computed().work[number];
   vectors::add(nullptr, into.gradient, task.sums.gradient, p_.model.parameter_floats());
   vectors::add(nullptr, into.extra, task.sums.extra, statistics() + extra_stop);
+  if (p_.pass_time != nullptr) threads::sleep_for(shard_time(shard, input));
   pace.hold();
 }
 

@@ -22,6 +22,7 @@
 #include "engine/sync/options.h"
 #include "engine/sync/rendezvous.h"
 #include "engine/sync/shard_runner.h"
+#include "engine/threads/threads.h"
 
 namespace thalweg::engine {
 
@@ -127,6 +128,9 @@ class GradientPath {
   void begin_sums();
   void allocate_spare();
   double pace_of(int shard, const StepInput& input) const;
+  threads::Clock::duration shard_time(int shard, const StepInput& input) const;
+  void run_in_time(ShardRunner& runner, ShardRunner::Task task, threads::Clock::duration whole);
+  void complete(std::size_t parameter);
   void run_shard(int shard, Executor& executor, const StepInput& input);
   void add_pass(int shard, Executor& executor, const StepInput& input);
   std::int64_t pieces() const;

@@ -24,6 +24,7 @@ namespace thalweg::engine {
 
 struct BucketChoice;
 struct Emulation;
+struct PassTime;
 
 /// Logical shards of the global batch; rank r owns leaves [first, end).
 struct Sharding {
@@ -77,6 +78,7 @@ struct SyncParts {
   std::int64_t total_steps = 0;          ///< of the trial; 0: not known
   const Emulation* emulation = nullptr;  ///< null: ranks are as fast as they are
   int emulated_rank = -1;                ///< whose slowness counts; -1: the group's own rank
+  const PassTime* pass_time = nullptr;   ///< in a world of its own clock; null: as long as it takes
   /// Told of every update that a server makes, by its thread; null: nobody.
   std::function<void(const Arrival& arrival)> on_arrival{};
   /// Told of every round; null: nobody.

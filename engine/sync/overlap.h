@@ -4,18 +4,19 @@
 #include <chrono>
 #include <span>
 
+#include "engine/threads/threads.h"
+
 namespace thalweg::engine {
 
 /// Runs from its construction.
 class Stopwatch {
  public:
   double ms() const {
-    return std::chrono::duration<double, std::milli>(Clock::now() - start_).count();
+    return std::chrono::duration<double, std::milli>(threads::now() - start_).count();
   }
 
  private:
-  using Clock = std::chrono::steady_clock;
-  Clock::time_point start_ = Clock::now();
+  threads::Time start_ = threads::now();
 };
 
 /// When one part's sum was under way on this rank; ms since the step began there.

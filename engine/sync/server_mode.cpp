@@ -15,7 +15,6 @@
 #include <mutex>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "engine/comm/mailbox.h"
@@ -27,6 +26,7 @@
 #include "engine/sync/mode.h"
 #include "engine/sync/parameter_server.h"
 #include "engine/sync/synchronous.h"
+#include "engine/threads/threads.h"
 #include "jobspec/metric_names.h"
 #include "jobspec/option.h"
 
@@ -82,18 +82,18 @@ class Attendant {
           }
         }
       }
-      std::this_thread::sleep_for(kPause);
+      threads::sleep_for(kPause);
     }
   }
 
   comm::Mailbox& mailbox_;
   ParameterServer& server_;
   std::atomic<bool> quit_ = false;
-  std::mutex mutex_;  ///< of all below, the mailbox and the server
+  threads::Mutex mutex_;  ///< of all below, the mailbox and the server
   bool serving_ = false;
   std::exception_ptr failure_;
-  std::unique_lock<std::mutex> held_;
-  std::thread thread_;
+  std::unique_lock<threads::Mutex> held_;
+  threads::Thread thread_;
 };
 
 class ServerMode final : public SyncMode {
@@ -252,6 +252,7 @@ class ServerMode final : public SyncMode {
     SyncParts own{p_.model, p_.optimizer, *own_group_, p_.executors, p_.replica, sharding, p_.seed};
     own.emulation = p_.emulation;
     own.emulated_rank = p_.group.rank();
+    own.pass_time = p_.pass_time;
     return own;
   }
 

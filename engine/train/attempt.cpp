@@ -76,8 +76,9 @@ Attempt::Attempt(const AttemptInput& input, Record& the_record)
   require_one_device();
   require_gpus();
   together(in.group, [&] { choose_device(); });
-  energy = EnergyMeter(in.group,
-                       settings.device == "cuda" ? gpu::chosen_gpu().info().uuid : std::string());
+  if (in.simulated == nullptr)
+    energy = EnergyMeter(in.group,
+                         settings.device == "cuda" ? gpu::chosen_gpu().info().uuid : std::string());
   if (factory.wants_autotune()) record.note("info", "measured " + comm::autotune(in.group).text());
   FoundCheckpoint found;
   together(in.group, [&] {
@@ -124,17 +125,14 @@ void Attempt::load_data() {
   settings = factory.settings(in.trial.resources.gpus_per_node);
   emulation = factory.emulation();
   on_demand = factory.takes_on_demand();
-  if (emulation.any()) {
-    record.emulated(emulation.name);
-    record.note("warning", "emulated: " + emulation.label() + ": times are of no real machine");
-  }
+  tell_emulation();
   std::string lr_note;
   base_lr = factory.base_lr(&lr_note);
   for (const std::string& text : {lr_note, factory.beta_note()})
     if (!text.empty()) record.note("info", text);
   if (!settings.device_note.empty()) record.note("warning", settings.device_note);
 
-  dataset = factory.dataset();
+  dataset = in.simulated != nullptr ? in.simulated->dataset(factory) : factory.dataset();
   for (const std::string& text : dataset->notes())
     record.note("warning", text);
   for (const std::string& text : dataset->facts())
@@ -148,6 +146,19 @@ void Attempt::load_data() {
   if (growth.idle() && !on_demand) return;
   plan.eval.in_steps =
       plan.checkpoint.in_steps = [this](std::int64_t at) { return base_steps(at); };
+}
+
+void Attempt::tell_emulation() {
+  if (in.simulated != nullptr) {
+    record.emulated("simulated" + (emulation.any() ? " " + emulation.name : ""));
+    record.note("warning", "simulated: " + in.simulated->label +
+                               ": times are of a virtual clock, of no real machine");
+    if (settings.device == "cuda")
+      throw std::invalid_argument("device: cuda cannot be simulated; set device to cpu");
+  } else if (emulation.any()) {
+    record.emulated(emulation.name);
+    record.note("warning", "emulated: " + emulation.label() + ": times are of no real machine");
+  }
 }
 
 /// `device: auto` may find other things on other machines.
@@ -202,7 +213,9 @@ void Attempt::place_shards(int shards) {
   sharding.micro_batches = micro_batches(settings, shards);
 }
 
-std::unique_ptr<Model> Attempt::build_for(const Settings& with) const {
+std::shared_ptr<Model> Attempt::build_for(const Settings& with) const {
+  if (in.simulated != nullptr)
+    return in.simulated->model(factory, input_shape(*dataset), sharding.micro_batch(), with);
   return factory.model(input_shape(*dataset), sharding.micro_batch(), with);
 }
 
@@ -211,7 +224,7 @@ void Attempt::choose_kernels() {
   const auto build_with = [&](const KernelOptions& kernels) {
     Settings with = settings;
     with.kernels = kernels;
-    return build_for(with);
+    return factory.model(input_shape(*dataset), sharding.micro_batch(), with);
   };
   const auto needs = [&](const Model& of) {
     Sharding most = sharding;  // of the rank that has most shards
@@ -250,15 +263,24 @@ void Attempt::build() {
   if (settings.shards_optimizer)
     part = in.group.segment(model->parameter_floats(), in.group.rank());
   replica = std::make_unique<Replica>(*model, *optimizer, part);
-  executors = std::make_unique<ExecutorPool>(
-      *model, Factory::executors(settings, model->joins_shards(), sharding.mine(),
-                                 in.trial.resources.threads_per_rank));
+  executors = make_executors();
   if (model->gpu() != nullptr) batches = gpu_batches(source, sharding);
   evaluation = std::make_unique<Evaluation>(*model, *dataset, *executors, sharding.micro_batch());
   require_growth();
   make_mode();
   if (const std::string text = mode->note(); !text.empty()) record.note("info", text);
   noise = NoiseScale(settings.noise_beta);
+}
+
+std::unique_ptr<ExecutorPool> Attempt::make_executors() {
+  const int threads = Factory::executors(settings, model->joins_shards(), sharding.mine(),
+                                         in.trial.resources.threads_per_rank);
+  if (in.simulated == nullptr) return std::make_unique<ExecutorPool>(*model, threads);
+  if (model->joins_shards())
+    throw std::invalid_argument(
+        "model.sync_batch_norm joins shards in the middle of a pass, which cannot be simulated; "
+        "set it to false");
+  return in.simulated->executors();
 }
 
 void Attempt::make_mode() {
@@ -269,6 +291,7 @@ void Attempt::make_mode() {
   parts.batches = batches ? &*batches : nullptr;
   parts.total_steps = plan.length.total_steps;
   parts.emulation = emulation.any() ? &emulation : nullptr;
+  if (in.simulated != nullptr) parts.pass_time = &in.simulated->pass_time;
   tuned_buckets.reset();
   parts.on_buckets = [this](const BucketChoice& choice) {
     tuned_buckets = choice.sizes;
@@ -322,6 +345,7 @@ void Attempt::tell_start() {
   jobspec::Map fields = start_fields();
   if (beginning) fields.emplace_back("init_from", beginning->record(*factory.init_from()));
   if (emulation.any()) fields.emplace_back("emulation", emulation.label());
+  if (in.simulated != nullptr) fields.emplace_back("simulation", in.simulated->label);
   record.start(std::move(fields));
 }
 
@@ -331,28 +355,29 @@ jobspec::Map Attempt::start_fields() const {
     nodes.push_back(in.group.node_of(rank));
   const std::vector<std::string> routes = in.group.routes();
   const std::string gpu = model->gpu() != nullptr ? model->gpu()->info().name : "";
-  return {{"format", 1},
-          {"attempt", in.trial.id.to_string()},
-          {"token", in.trial.token},
-          {"ranks", in.group.size()},
-          {"node_list", std::move(nodes)},
-          {"device", settings.device},
-          {"device_name", gpu.empty() ? processor_name() : gpu},
-          {"threads", executors->threads()},
-          {"shards", sharding.shards},
-          {"parameters", model->parameter_count()},
-          {"flops_per_sample", flops_per_sample},
-          {"steps", plan.end_step},
-          {"steps_per_epoch", plan.length.steps_per_epoch},
-          {"epochs", static_cast<double>(plan.length.total_steps) /
-                         static_cast<double>(plan.length.steps_per_epoch)},
-          {"resumed_step", resumed ? step : 0},
-          {"transport", jobspec::List(routes.begin(), routes.end())},
-          {"machines", node_kinds(in.group, gpu)},
-          {"version", engine_version()},
-          {"commit", engine_commit()},
-          {"libraries", library_versions()},
-          {"config", resolved_config()}};
+  jobspec::Map fields{{"format", 1},
+                      {"attempt", in.trial.id.to_string()},
+                      {"token", in.trial.token},
+                      {"ranks", in.group.size()},
+                      {"node_list", std::move(nodes)},
+                      {"device", settings.device},
+                      {"device_name", gpu.empty() ? processor_name() : gpu},
+                      {"threads", executors->threads()},
+                      {"shards", sharding.shards},
+                      {"parameters", model->parameter_count()},
+                      {"flops_per_sample", flops_per_sample},
+                      {"steps", plan.end_step},
+                      {"steps_per_epoch", plan.length.steps_per_epoch},
+                      {"epochs", static_cast<double>(plan.length.total_steps) /
+                                     static_cast<double>(plan.length.steps_per_epoch)},
+                      {"resumed_step", resumed ? step : 0},
+                      {"transport", jobspec::List(routes.begin(), routes.end())},
+                      {"version", engine_version()},
+                      {"commit", engine_commit()},
+                      {"libraries", library_versions()},
+                      {"config", resolved_config()}};
+  if (in.simulated == nullptr) fields.emplace_back("machines", node_kinds(in.group, gpu));
+  return fields;
 }
 
 StepContext Attempt::step_context() const {
@@ -375,6 +400,7 @@ LoaderPlan Attempt::loader_plan() {
   if (!mixer->idle()) p.mixer = mixer.get();
   p.workers = settings.loader_threads;
   p.ahead = settings.prefetch;
+  if (in.simulated != nullptr) p.workers = p.ahead = 0;
   p.first_step = step;
   p.end_step = plan.end_step;
   if (on_demand) p.shards = sharding.shards;

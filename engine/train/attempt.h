@@ -33,6 +33,7 @@
 #include "engine/train/options.h"
 #include "engine/train/rank_times.h"
 #include "engine/train/record.h"
+#include "engine/train/shared_ranks.h"
 #include "engine/train/stop.h"
 #include "jobspec/trial.h"
 
@@ -45,7 +46,8 @@ struct AttemptInput {
   std::filesystem::path folder;  ///< of trial.yaml
   comm::Group& group;
   const StopFlag& stop;
-  const StopFlag* fence = nullptr;  ///< set when the controller has given the attempt up; rank 0's
+  const StopFlag* fence = nullptr;   ///< set when the controller has given the attempt up; rank 0's
+  SharedRanks* simulated = nullptr;  ///< what the ranks of a simulation share; null: this is none
 
   bool fenced() const { return fence != nullptr && fence->requested(); }
 };
@@ -90,14 +92,14 @@ struct Attempt {
   Settings settings;
   Emulation emulation;
   bool on_demand = false;  ///< the mode asks for samples: a step's are not known before
-  std::unique_ptr<Dataset> dataset;
+  std::shared_ptr<Dataset> dataset;
   std::unique_ptr<Augmenter> augmenter;
   std::unique_ptr<Mixer> mixer;
   Split samples;
   Plan plan;
   double base_lr = 0;
   Sharding sharding;
-  std::unique_ptr<Model> model;
+  std::shared_ptr<Model> model;
   std::vector<WeightName> names;  ///< of its arrays
   double flops_per_sample = 0;    ///< of a training step
   std::unique_ptr<Optimizer<float>> optimizer;
@@ -141,7 +143,9 @@ struct Attempt {
   std::vector<std::filesystem::path> checkpoint_folders() const;
   /// Collective.
   void choose_kernels();
-  std::unique_ptr<Model> build_for(const Settings& with) const;
+  std::shared_ptr<Model> build_for(const Settings& with) const;
+  std::unique_ptr<ExecutorPool> make_executors();
+  void tell_emulation();
   void build();
   void make_mode();
   void require_growth() const;

@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/machine.h"
+#include "engine/threads/threads.h"
 #include "engine/train/file.h"
 #include "jobspec/diagnostic.h"
 #include "jobspec/value.h"
@@ -26,6 +27,12 @@ std::int64_t last_number(const std::string& text, const std::filesystem::path& f
     // told below
   }
   throw std::runtime_error(file.string() + ": its last line is no line of a journal");
+}
+
+/// Seconds; of a world's clock since its beginning.
+double seconds_now() {
+  if (threads::world() == nullptr) return unix_now();
+  return std::chrono::duration<double>(threads::now().time_since_epoch()).count();
 }
 
 }  // namespace
@@ -54,7 +61,7 @@ void Journal::write(const char* type, jobspec::Map fields, bool last) {
   const std::lock_guard lock(mutex_);
   if (closed_) return;
   closed_ = last;
-  jobspec::Map line{{"n", lines_ + 1}, {"t", unix_now()}, {"type", type}};
+  jobspec::Map line{{"n", lines_ + 1}, {"t", seconds_now()}, {"type", type}};
   for (auto& field : fields)
     line.push_back(std::move(field));
   for (const auto& [key, value] : stamps_)

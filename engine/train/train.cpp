@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <exception>
@@ -14,6 +15,7 @@
 #include <utility>
 
 #include "engine/sync/replica_check.h"
+#include "engine/threads/threads.h"
 #include "engine/train/checkpoint_interval.h"
 #include "engine/train/claim.h"
 #include "engine/train/fence.h"
@@ -65,7 +67,8 @@ std::string add_metrics(const char* set, const EvalResult& evaluated, std::int64
 
 /// Of all ranks, with each validation. Collective.
 std::vector<MetricPoint> report_ranks(Attempt& a) {
-  RankTimes::All all = a.rank_times.gather(a.in.group, a.energy.joules());
+  const Energy energy = a.in.simulated == nullptr ? a.energy.joules() : Energy();
+  RankTimes::All all = a.rank_times.gather(a.in.group, energy);
   if (a.tuned_buckets) {
     const auto add = [&](const char* name, std::size_t bytes) {
       all.record.emplace_back(name, static_cast<double>(bytes) / (1 << 20));
@@ -83,8 +86,10 @@ std::vector<MetricPoint> report_ranks(Attempt& a) {
   return points;
 }
 
-/// Since the program was started.
+/// Since the program was started; of a world's clock since its beginning.
 double process_seconds() {
+  if (threads::world() != nullptr)
+    return std::chrono::duration<double>(threads::now().time_since_epoch()).count();
   static const Stopwatch since_start;
   return since_start.ms() / 1000;
 }
@@ -359,7 +364,7 @@ Outcome run_attempt(const AttemptInput& input) {
   try {
     together(in.group, [&] {
       const auto heard = std::make_shared<StopFlag>();
-      if (leads) fence = make_fence(in, heard, record);
+      if (leads && in.simulated == nullptr) fence = make_fence(in, heard, record);
       if (fence) in.fence = &fence->flag();
       record = std::make_unique<Record>(in.trial, in.folder, leads, [heard] { heard->request(); });
     });

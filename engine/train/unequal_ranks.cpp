@@ -12,8 +12,12 @@ namespace thalweg::engine {
 
 /// What a shard takes here, forward and backward: the quickest of a few.
 RankSpeed Attempt::measured_speed() const {
+  if (in.simulated != nullptr)
+    return {in.simulated->seconds_per_sample * sharding.shard_batch() *
+                emulation.slowdown_of(in.group.rank()),
+            1};
   constexpr int kPasses = 4;
-  const std::unique_ptr<Model> timed = build_for(settings);
+  const std::shared_ptr<Model> timed = build_for(settings);
   const std::unique_ptr<Executor> executor = timed->executor();
   const auto count = static_cast<std::size_t>(sharding.micro_batch());
   const SampleForm& form = dataset->form();

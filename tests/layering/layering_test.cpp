@@ -69,6 +69,7 @@ const std::map<std::string, Names> kMayInclude = {
     {"base/", {"base/"}},
     {"jobspec/", {"jobspec/"}},
     {"db/", {"db/", "jobspec/"}},
+    {"engine/threads/", {"engine/threads/"}},
     {"engine/tensor/", {"engine/tensor/", "engine/half.h", "engine/simd.h", "jobspec/"}},
     {"engine/gpu/", {"engine/gpu/"}},
     // Below the devices is what they have in common; they know nothing of each other. The host's
@@ -142,7 +143,11 @@ const std::map<std::string, Names> kMayInclude = {
      {"engine/sync/", "engine/comm/", "!engine/comm/transport/", "!engine/comm/liveness/",
       "!engine/device/cpu/", "!engine/device/cuda/", "!engine/device/reference/", "engine/gpu/",
       "engine/optim/", "engine/schedule/", "engine/nn/", "engine/data/", "engine/tensor/",
-      "jobspec/"}},
+      "engine/threads/", "jobspec/"}},
+    // Its network is a transport.
+    {"engine/simulate/",
+     {"engine/simulate/", "engine/train/", "engine/sync/emulate.h", "engine/comm/group.h",
+      "engine/comm/transport/transport.h", "engine/nn/", "engine/threads/", "jobspec/"}},
     {"engine/train/",
      {"engine/", "!engine/comm/transport/", "!engine/comm/liveness/", "!engine/device/cpu/",
       "!engine/device/cuda/", "!engine/device/reference/", "jobspec/"}},

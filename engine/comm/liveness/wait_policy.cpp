@@ -46,6 +46,10 @@ void WaitPolicy::until(const std::function<bool()>& done, const WaitedCall& call
   for (;;) {
     transport_.progress();
     if (done()) break;
+    if (transport_.only_rests()) {
+      transport_.rest(kNap);
+      continue;
+    }
     const auto now = Clock::now();
     // A long gap means that this rank itself was stopped: no silence of others.
     silence_ += std::min<Clock::duration>(now - last, 2 * kNap);

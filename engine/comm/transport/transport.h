@@ -108,6 +108,9 @@ class Transport : public MessageTransport, public MappedMemory, public LivenessP
   virtual std::string route_to(int /*peer*/) const { return {}; }
   /// Gives the core away until something may have happened, at most `limit`.
   virtual void rest(std::chrono::milliseconds limit) = 0;
+  /// Whether rest() is all that a wait needs: nothing comes to who spins, and silence means nothing
+  /// (time is not the machine's).
+  virtual bool only_rests() const { return false; }
 };
 
 }  // namespace thalweg::engine::comm
