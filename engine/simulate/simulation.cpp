@@ -51,7 +51,8 @@ jobspec::Value config_of(const jobspec::Trial& trial, int ranks, const std::stri
   jobspec::Value config = complete_for(train, ranks, train_schema(), file);
   if (Factory(config).wants_autotune())
     throw std::invalid_argument(
-        "sync.allreduce: autotune measures this machine's messages, and a simulation has none; name "
+        "sync.allreduce: autotune measures this machine's messages, and a simulation has none; "
+        "name "
         "an algorithm, or auto");
   return config;
 }
@@ -83,6 +84,7 @@ Simulated simulate(const jobspec::Trial& trial, const Machine& machine,
       if (rank == 0) outcome = ended;
     });
   Simulated result;
+  result.label = shared.label;
   result.interrupted = !scheduler.run([&stop] { return stop.requested(); });
   if (outcome) result.outcome = *outcome;
   result.seconds = scheduler.seconds();

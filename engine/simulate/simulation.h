@@ -22,6 +22,7 @@ struct Machine {
 };
 
 struct Simulated {
+  std::string label;   ///< what was simulated, in words
   Outcome outcome;     ///< rank 0's
   double seconds = 0;  ///< on the virtual clock
   double seconds_per_sample = 0;

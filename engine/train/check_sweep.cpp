@@ -55,26 +55,6 @@ SweepTrials one_trial(const SweepCheckOptions& options) {
   return result;
 }
 
-SweepTrials expand_file(const SweepCheckOptions& options, const jobspec::Schema& schema) {
-  if (!options.is_sweep && !is_sweep_file(options.file)) return one_trial(options);
-  SweepTrials result;
-  jobspec::SiteLimits site;
-  site.max_nodes_per_job = options.max_nodes;
-  result.sweep = jobspec::parse_sweep(read_input(options.file),
-                                      options.name.empty() ? options.file.string() : options.name,
-                                      schema, site);
-  result.sweep.directory =
-      options.directory.empty() ? jobspec::directory_of(options.file.string()) : options.directory;
-  result.trials = jobspec::expand(result.sweep, schema).trials;
-  result.ranks = max_ranks(result);
-  if (options.trial == 0) return result;
-  if (options.trial > static_cast<std::int64_t>(result.trials.size()))
-    throw std::invalid_argument("--trial " + std::to_string(options.trial) + ": there are " +
-                                std::to_string(result.trials.size()) + " trials");
-  result.trials = {result.trials[static_cast<std::size_t>(options.trial) - 1]};
-  return result;
-}
-
 std::size_t machine_bytes() {
   std::size_t bytes = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) *
                       static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
@@ -278,6 +258,26 @@ class Walk {
 };
 
 }  // namespace
+
+SweepTrials expand_file(const SweepCheckOptions& options, const jobspec::Schema& schema) {
+  if (!options.is_sweep && !is_sweep_file(options.file)) return one_trial(options);
+  SweepTrials result;
+  jobspec::SiteLimits site;
+  site.max_nodes_per_job = options.max_nodes;
+  result.sweep = jobspec::parse_sweep(read_input(options.file),
+                                      options.name.empty() ? options.file.string() : options.name,
+                                      schema, site);
+  result.sweep.directory =
+      options.directory.empty() ? jobspec::directory_of(options.file.string()) : options.directory;
+  result.trials = jobspec::expand(result.sweep, schema).trials;
+  result.ranks = max_ranks(result);
+  if (options.trial == 0) return result;
+  if (options.trial > static_cast<std::int64_t>(result.trials.size()))
+    throw std::invalid_argument("--trial " + std::to_string(options.trial) + ": there are " +
+                                std::to_string(result.trials.size()) + " trials");
+  result.trials = {result.trials[static_cast<std::size_t>(options.trial) - 1]};
+  return result;
+}
 
 bool is_sweep_file(const std::filesystem::path& file) {
   const Value tree = jobspec::read_yaml(read_input(file), file.string());

@@ -20,6 +20,10 @@ struct SweepTrials {
   int ranks = 0;  ///< the most of any trial of the sweep; 0 = not known
 };
 
+/// The trials of a sweep file, or that of a trial file; of options.trial alone where it is set.
+/// Throws jobspec::InputError.
+SweepTrials expand_file(const SweepCheckOptions& options, const jobspec::Schema& schema);
+
 /// Trials of one shape.
 struct ShapeGroup {
   CheckedShape shape;
