@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <deque>
 #include <unordered_map>
 #include <utility>
 
@@ -26,10 +25,10 @@ struct Message {
 
 class Receive;
 
-/// Of one sender and tag.
+/// Of one sender and tag, the oldest first; seldom more than one.
 struct Queue {
-  std::deque<Message> arrived;
-  std::deque<Receive*> wanted;
+  std::vector<Message> arrived;
+  std::vector<Receive*> wanted;
   bool empty() const { return arrived.empty() && wanted.empty(); }
 };
 
@@ -123,7 +122,7 @@ class Arrival final : public Happening {
     Queue& queue = endpoint.queues[key_];
     if (queue.wanted.empty()) return queue.arrived.push_back(std::move(message_));
     queue.wanted.front()->take(message_);
-    queue.wanted.pop_front();
+    queue.wanted.erase(queue.wanted.begin());
     if (queue.empty()) endpoint.queues.erase(key_);
     network_.scheduler.wake(&endpoint);
   }
@@ -171,7 +170,7 @@ class SimulatedTransport final : public comm::Transport {
       return request;
     }
     request->take(queue.arrived.front());
-    queue.arrived.pop_front();
+    queue.arrived.erase(queue.arrived.begin());
     if (queue.empty()) endpoint.queues.erase(key);
     return request;
   }

@@ -72,16 +72,20 @@ ParameterServer::ParameterServer(const SyncParts& parts, comm::Mailbox& mailbox,
       range_(range),
       o_(options),
       weights_(FlatVector::sparse(parts.model.parameter_floats())),
-      own_(rank_group_of(rank_groups, parts.group.rank())),
-      workers_(rank_groups.size()),
+      own_(0),
       staleness_(kStalenessBins) {
-  for (std::size_t number = 0; number < workers_.size(); ++number) {
-    Worker& worker = workers_[number];
-    worker.ranks = rank_groups[number];
+  const std::size_t own_group = rank_group_of(rank_groups, parts.group.rank());
+  const bool serves = parts.group.rank() == 0 || range_.count > 0;
+  for (std::size_t number = 0; number < rank_groups.size(); ++number) {
+    const bool is_own = number == own_group;
+    if (!is_own && !serves) continue;
+    if (is_own) own_ = workers_.size();
+    Worker& worker = workers_.emplace_back();
+    worker.ranks = serves ? rank_groups[number] : RankGroup{parts.group.rank()};
     worker.number = static_cast<int>(number);
     worker.pusher = pusher_of(worker.ranks, p_.group.rank());
-    if (number != own_ || worker.ranks.size() > 1) worker.weights.resize(range_.count);
-    if (number == own_) continue;
+    if (!is_own || worker.ranks.size() > 1) worker.weights.resize(range_.count);
+    if (is_own || range_.count == 0) continue;
     worker.memory = FlatVector::sparse(p_.model.parameter_floats());
     worker.gradient = worker.memory.floats();
   }
@@ -173,7 +177,8 @@ void ParameterServer::apply(Worker& worker) {
     p_.optimizer.update(context, {number, info.offset, info.count}, memory);
   }
   ++updates_;
-  ++staleness_[std::min(static_cast<std::size_t>(staleness), kStalenessBins - 1)];
+  if (range_.count > 0)
+    ++staleness_[std::min(static_cast<std::size_t>(staleness), kStalenessBins - 1)];
   worker.applied = true;
   worker.step = header.step;
   worker.loss = header.loss;
@@ -181,7 +186,8 @@ void ParameterServer::apply(Worker& worker) {
   newest_step_ = std::max(newest_step_, header.step);
   note_end(header);
   ms_ += watch.ms();
-  if (p_.on_arrival) p_.on_arrival({p_.group.rank(), worker.number, header.step, staleness});
+  if (p_.on_arrival && range_.count > 0)
+    p_.on_arrival({p_.group.rank(), worker.number, header.step, staleness});
 }
 
 /// No worker has had an answer to a step after the newest one: all hear of it in time.

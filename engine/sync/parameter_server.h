@@ -56,11 +56,17 @@ struct ServerOptions {
   std::int64_t max_lead = 0;  ///< steps that a worker may be ahead of the slowest one; 0: any
 };
 
+/// Whether gradients go to this rank: where it has parameters, and to rank 0, which tells the end.
+inline bool serves(const std::vector<ParameterRange>& ranges, int rank) {
+  return rank == 0 || ranges[static_cast<std::size_t>(rank)].count > 0;
+}
+
 /// Takes each gradient as it arrives with a whole step of the optimizer and answers all ranks of
 /// its group with the new weights. Every group is a worker of every server. Not thread-safe.
 class ParameterServer {
  public:
-  /// The parts and the mailbox must outlive it.
+  /// The parts and the mailbox must outlive it. A rank that does not serve (serves()) answers
+  /// itself alone.
   ParameterServer(const SyncParts& parts, comm::Mailbox& mailbox,
                   const std::vector<RankGroup>& rank_groups, ParameterRange range,
                   const ServerOptions& options);
@@ -124,7 +130,7 @@ class ParameterServer {
   ParameterRange range_;
   ServerOptions o_;
   FlatVector weights_;
-  std::size_t own_;  ///< this rank's group
+  std::size_t own_;  ///< this rank's group, among the workers
   std::vector<Worker> workers_;
   std::size_t turn_ = 0;
   std::int64_t updates_ = 0;

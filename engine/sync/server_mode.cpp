@@ -106,8 +106,11 @@ class ServerMode final : public SyncMode {
         rank_groups_(make_rank_groups(parts.group.size(), rank_groups)),
         members_(rank_groups_[rank_group_of(rank_groups_, parts.group.rank())]),
         ranges_(share_parameters(parts.model.parameters(), parts.group.size())),
-        answers_(static_cast<std::size_t>(parts.group.size())),
-        running_(parts.model.statistics()) {}
+        running_(parts.model.statistics()) {
+    for (int rank = 0; rank < parts.group.size(); ++rank)
+      if (serves(ranges_, rank)) servers_.push_back(rank);
+    answers_.resize(servers_.size());
+  }
 
   StepOutcome step(const StepInput& input) override {
     const bool first = path_ == nullptr;
@@ -283,11 +286,12 @@ class ServerMode final : public SyncMode {
   /// Until every server has answered.
   void push(const PushHeader& header) {
     float* const gradient = path_->gradient();
-    for (int server = 0; server < p_.group.size(); ++server) {
+    for (std::size_t i = 0; i < servers_.size(); ++i) {
+      const int server = servers_[i];
       if (server == p_.group.rank()) continue;
       const ParameterRange& range = ranges_[static_cast<std::size_t>(server)];
       const std::size_t bytes = range.count * sizeof(float);
-      Awaited& a = answers_[static_cast<std::size_t>(server)];
+      Awaited& a = answers_[i];
       a.told = mailbox_->receive(server, ParameterServer::kAnswer, &a.header, sizeof a.header);
       if (bytes > 0)
         a.weights = mailbox_->receive(server, ParameterServer::kWeights,
@@ -313,10 +317,10 @@ class ServerMode final : public SyncMode {
     if (std::exchange(met_, true)) return;
     PushHeader header;
     header.last = 1;
-    for (int server = 0; server < p_.group.size(); ++server)
-      if (server != p_.group.rank() && pusher_of(members_, server) == p_.group.rank())
-        answers_[static_cast<std::size_t>(server)].header_sent =
-            mailbox_->send(server, ParameterServer::kPush, &header, sizeof header);
+    for (std::size_t i = 0; i < servers_.size(); ++i)
+      if (servers_[i] != p_.group.rank() && pusher_of(members_, servers_[i]) == p_.group.rank())
+        answers_[i].header_sent =
+            mailbox_->send(servers_[i], ParameterServer::kPush, &header, sizeof header);
     server_->push(header, nullptr);
     mailbox_->wait("all ranks to come as far", [&] {
       server_->serve();
@@ -324,6 +328,7 @@ class ServerMode final : public SyncMode {
              std::all_of(answers_.begin(), answers_.end(), [](Awaited& a) { return a.here(); });
     });
     updates_ = static_cast<double>(server_->updates());
+    p_.group.broadcast(&updates_, sizeof updates_, 0);  // who does not serve has not seen all
     server_->write_weights();
     gather(p_.replica.parameters.floats());
     average_running();
@@ -362,7 +367,8 @@ class ServerMode final : public SyncMode {
   ServerOptions o_;
   std::vector<RankGroup> rank_groups_;
   const RankGroup& members_;            ///< this rank's
-  std::vector<ParameterRange> ranges_;  ///< by server
+  std::vector<ParameterRange> ranges_;  ///< by rank
+  std::vector<int> servers_;            ///< those that serve, rank 0 first
   double updates_ = 0;                  ///< of each server, when all met last
   std::int64_t step_ = 0;
   AnswerHeader end_;
@@ -371,8 +377,8 @@ class ServerMode final : public SyncMode {
   std::unique_ptr<comm::Group> own_group_;  ///< of the group
   std::unique_ptr<GradientPath> path_;
   std::unique_ptr<ParameterServer> server_;
-  std::vector<Awaited> answers_;
-  std::vector<float> running_;  ///< statistics on their way
+  std::vector<Awaited> answers_;  ///< by place in servers_
+  std::vector<float> running_;    ///< statistics on their way
   std::unique_ptr<Attendant> attendant_;
 };
 

@@ -47,9 +47,11 @@ ShardPieces::ShardPieces(const ShardTree& tree, int rank, int ranks, std::span<f
   const auto add = [](std::vector<Message>& to, int peer, float* data, std::size_t length) {
     if (length > 0) to.push_back({peer, data, length});
   };
+  std::vector<float*> values;
   for (const ShardTree::Partial& partial : tree.partials) {
     if (partial.rank == rank) {
       places.push_back(value(partial) + own.begin);
+      values.push_back(value(partial));
       continue;
     }
     places.push_back(scratch);
@@ -60,8 +62,8 @@ ShardPieces::ShardPieces(const ShardTree& tree, int rank, int ranks, std::span<f
   for (int step = 1; step < ranks; ++step) {
     const int to = (rank + step) % ranks;
     const Slice theirs = slice_of(to, ranks, floats);
-    for (const ShardTree::Partial& partial : tree.partials)
-      if (partial.rank == rank) add(send, to, value(partial) + theirs.begin, theirs.count);
+    for (float* const partial : values)
+      add(send, to, partial + theirs.begin, theirs.count);
   }
   for (int step = 1; is_sliced(floats) && step < ranks; ++step) {
     const int other = (rank + step) % ranks;
