@@ -37,6 +37,16 @@ constexpr std::array table{
             "advice.",
             "thalweg advise sweep.yaml\nthalweg advise --all --node-memory 192G sweep.yaml",
             make_advise, "recommend suggest hints plan"},
+    Command{"simulate", "train on many, unequal, simulated ranks",
+            "The real synchronisation modes, gradients and updates of each trial, on ranks and a "
+            "network of given speeds and on a virtual clock, all in one process: seconds to the "
+            "target, idle shares and staleness on up to 2,048 ranks, the same each time. Every "
+            "pass is computed and every rank has weights of its own, so keep the model small.",
+            "thalweg simulate sweep.yaml --ranks 16 --preset compute --target val/error=0.2\n"
+            "thalweg simulate sweep.yaml -n 256 --slowdown 1,1,1,4 --jitter 0.1 --points "
+            "points.jsonl\n"
+            "thalweg import points.jsonl --name simulated",
+            make_simulate, "emulate model virtual what-if"},
     Command{"schema", "print the JSON Schema of sweep files, for editors",
             "Editors complete and check sweep files with it. It is installed, too: "
             "share/thalweg/sweep.schema.json. A file names it in its first line: # "

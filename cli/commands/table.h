@@ -10,6 +10,7 @@ Action make_run(Arguments& arguments);
 Action make_submit(Arguments& arguments);
 Action make_validate(Arguments& arguments);
 Action make_advise(Arguments& arguments);
+Action make_simulate(Arguments& arguments);
 Action make_schema(Arguments& arguments);
 Action make_ls(Arguments& arguments);
 Action make_show(Arguments& arguments);

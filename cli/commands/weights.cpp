@@ -3,14 +3,10 @@
 // thalweg-train.
 #include "cli/commands/weights.h"
 
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 
-#include "base/process.h"
 #include "cli/commands/common.h"
+#include "cli/commands/engine_program.h"
 #include "cli/commands/table.h"
 #include "daemon/api/client.h"
 #include "daemon/api/trial_messages.h"
@@ -37,21 +33,6 @@ fs::path folder_of(Context& context, const std::string& text, const char* comman
   return trial.attempts.back().folder;
 }
 
-/// Does not return where it works.
-int become_engine(std::vector<std::string> words) {
-  const fs::path program = find_program("thalweg-train");
-  if (program.empty())
-    throw CommandError(exit_failed, "thalweg-train is not here",
-                       "install thalweg-train beside thalweg or in PATH");
-  words.insert(words.begin(), program.string());
-  std::vector<char*> arguments;
-  for (std::string& word : words)
-    arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  execv(program.c_str(), arguments.data());
-  throw CommandError(exit_failed, "cannot run " + program.string() + ": " + std::strerror(errno));
-}
-
 int ask_engine(Context& context, const WeightsOptions& options, std::vector<std::string> words,
                const char* command) {
   const fs::path folder = folder_of(context, options.id, command);
@@ -66,7 +47,7 @@ int ask_engine(Context& context, const WeightsOptions& options, std::vector<std:
     words.insert(words.end(), {"--checkpoint", fs::absolute(options.checkpoint).string()});
   if (options.best) words.emplace_back("--best");
   words.push_back(trial.string());
-  return become_engine(std::move(words));
+  return become_engine("thalweg-train", std::move(words));
 }
 
 }  // namespace

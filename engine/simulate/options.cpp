@@ -8,7 +8,7 @@
 namespace thalweg::engine::simulate {
 namespace {
 
-constexpr int kMostRanks = 2048;
+constexpr int kMaxRanks = 2048;
 
 constexpr const char* kUsage =
     R"(Usage: thalweg-simulate [OPTIONS] TRIAL.yaml | SWEEP.yaml
@@ -54,7 +54,7 @@ std::vector<CommandOption> option_rows(Options& o, bool& help, bool& version) {
   Machine& m = o.machine;
   return {
       {"--ranks", "-n", "N", "simulated ranks, at most 2048 (default: as resources in the file)",
-       "", [&](S word) { m.ranks = number<int>("--ranks", word, 1, kMostRanks); }},
+       "", [&](S word) { m.ranks = number<int>("--ranks", word, 1, kMaxRanks); }},
       {"--preset", "", "NAME", "unequal ranks: compute, network or mixed (default: train.emulate)",
        "none compute network mixed", [&](S word) { o.preset = word; }},
       {"--slowdown", "", "LIST",

@@ -67,7 +67,7 @@ case $kind in
     rpm --root "$root" -V thalweg thalweg-controller thalweg-engine thalweg-devel python3-thalweg || die "rpm -V"
     ;;
 esac
-for program in thalweg thalwegd thalweg-train thalweg-launch thalweg-perf; do
+for program in thalweg thalwegd thalweg-train thalweg-launch thalweg-perf thalweg-simulate; do
   as_user "/usr/bin/$program --version" >/dev/null || die "$program does not start"
 done
 [ ! -e "$root/usr/bin/thalweg-slurm-agent" ] || as_user '/usr/bin/thalweg-slurm-agent --help' >/dev/null || die "the agent does not start"

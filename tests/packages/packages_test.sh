@@ -80,7 +80,7 @@ case $kind in
   tar) path=/home/thaltest/.local/bin ;;
 esac
 install_packages "$work/packages"
-for program in thalweg thalwegd thalweg-train thalweg-launch thalweg-perf; do
+for program in thalweg thalwegd thalweg-train thalweg-launch thalweg-perf thalweg-simulate; do
   as_user "$path/$program --version" >/dev/null || die "$program does not start"
 done
 [ "$kind" != rpm ] || in_root sh -c 'rpm -V thalweg thalweg-controller thalweg-engine thalweg-devel python3-thalweg' || die "rpm -V"
