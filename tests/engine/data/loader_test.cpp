@@ -244,5 +244,33 @@ TEST(Loader, RefusesABatchLargerThanTheTrainingSet) {
   EXPECT_THROW(Loader(numbers, all(10), plan(11, 1)), std::invalid_argument);
 }
 
+TEST(Loader, WithoutWorkersHasTheirBatches) {
+  const Numbers numbers(50);
+  LoaderPlan alone = plan(16, 9);
+  alone.workers = alone.ahead = 0;
+  Loader loader(numbers, all(50), alone), expected(numbers, all(50), plan(16, 9));
+  for (int step = 0; step < 9; ++step)
+    EXPECT_EQ(inputs_of(loader.next()), inputs_of(expected.next())) << step;
+  EXPECT_EQ(numbers.copies, 2 * 9 * 16) << "none before it is asked for";
+  EXPECT_THROW(loader.next(), std::logic_error);
+
+  LoaderPlan on_demand = alone;
+  on_demand.shards = 4;
+  Loader chosen(numbers, all(50), on_demand), steps(numbers, all(50), plan(16, 9));
+  chosen.want({4, 5, 6, 7});  // those of the second step
+  steps.next();
+  EXPECT_EQ(inputs_of(chosen.next()), inputs_of(steps.next()));
+
+  Numbers bad(50);
+  bad.broken = 7;
+  Loader failing(bad, all(50), alone);
+  EXPECT_THROW(
+      {
+        for (int step = 0; step < 3; ++step)
+          failing.next();
+      },
+      DataError);
+}
+
 }  // namespace
 }  // namespace thalweg::engine

@@ -62,5 +62,21 @@ TEST(ExecutorPool, PassesOnWhatATaskThrows) {
   EXPECT_EQ(runs, 4);
 }
 
+TEST(ExecutorPool, PoolsOfOneExecutorCountTheirRunsTogether) {
+  const auto model = tiny_model();
+  const auto executor = model->executor();
+  std::uint64_t rounds = 0;
+  ExecutorPool first(*executor, rounds), second(*executor, rounds);
+  EXPECT_EQ(first.threads(), 1);
+  std::set<std::uint64_t> seen;
+  for (ExecutorPool* pool : {&first, &second, &first})
+    pool->run(2, [&](int, Executor& given) {
+      EXPECT_EQ(&given, executor.get());
+      EXPECT_EQ(pool->number_of(given), 0u);
+      seen.insert(pool->round());
+    });
+  EXPECT_EQ(seen, (std::set<std::uint64_t>{1, 2, 3})) << "what was made of weights holds for one";
+}
+
 }  // namespace
 }  // namespace thalweg::engine
