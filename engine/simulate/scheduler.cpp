@@ -16,7 +16,7 @@ namespace {
 // A rank builds a model on its stack; what is not touched takes no memory.
 constexpr std::size_t kStackBytes = 1 << 20;
 // Events between two questions whether to stop.
-constexpr std::uint64_t kAskEvery = 1024;
+constexpr std::uint64_t kAskEvery = 64;
 
 }  // namespace
 
@@ -132,7 +132,8 @@ void Scheduler::at(threads::Time time, std::unique_ptr<Happening> happening) {
 bool Scheduler::run(const std::function<bool()>& stops) {
   struct Inside {
     explicit Inside(World* world) { threads::set_world(world); }
-    ~Inside() { threads::set_world(nullptr); }
+    ~Inside() { threads::set_world(before); }
+    World* const before = threads::world();
   } const inside(this);
   while (alive_ > 0) {
     if (due_.empty()) give_up();

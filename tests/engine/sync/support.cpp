@@ -23,6 +23,8 @@ using jobspec::Value;
 
 namespace {
 
+Ranks ranks_are_played_by;
+
 constexpr std::size_t kFeatures = 6;
 
 class RewiredExecutor final : public Executor {
@@ -197,19 +199,21 @@ TestRank::TestRank(const Case& c, comm::Group& group, int threads)
 }
 
 SyncParts TestRank::parts() {
-  return {*model,
-          *optimizer,
-          group_,
-          *executors,
-          *replica,
-          sharding,
-          11,
-          case_.clip_norm,
-          case_.clip_value,
-          case_.noise_every,
-          pinned_ ? &pinned_->form() : nullptr,
-          0,
-          case_.emulation};
+  SyncParts parts{*model,
+                  *optimizer,
+                  group_,
+                  *executors,
+                  *replica,
+                  sharding,
+                  11,
+                  case_.clip_norm,
+                  case_.clip_value,
+                  case_.noise_every,
+                  pinned_ ? &pinned_->form() : nullptr,
+                  0,
+                  case_.emulation};
+  parts.pass_time = case_.pass_time;
+  return parts;
 }
 
 StepInput TestRank::input(int step) const {
@@ -229,7 +233,12 @@ std::vector<float> TestRank::plain_parameters() const {
   return plain;
 }
 
+void play_ranks_by(Ranks how) {
+  ranks_are_played_by = std::move(how);
+}
+
 void on_ranks(int ranks, const std::function<void(comm::Group& group)>& body) {
+  if (ranks_are_played_by) return ranks_are_played_by(ranks, body);
   auto transports = comm::memory_transports(ranks);
   std::vector<std::exception_ptr> errors(static_cast<std::size_t>(ranks));
   std::vector<std::thread> threads;

@@ -33,6 +33,7 @@ struct Case {
   int poisoned = 0;
   const Emulation* emulation = nullptr;
   std::vector<int> firsts = {};  ///< Group::own_shards; empty: equal ranks
+  const PassTime* pass_time = nullptr;
 };
 
 struct Trained {
@@ -99,8 +100,12 @@ std::vector<Trained> train(const Case& c, int ranks, int threads, int stopper = 
 std::string refusal_of(const jobspec::Value& sync,
                        const std::function<void(SyncFacts& facts)>& change = {});
 
-/// Calls `body` in a thread for each rank; an exception is rethrown here.
+/// Calls `body` in a thread for each rank, or as play_ranks_by() says; an exception is rethrown
+/// here.
 void on_ranks(int ranks, const std::function<void(comm::Group& group)>& body);
+/// From now on; empty: in threads.
+using Ranks = std::function<void(int ranks, const std::function<void(comm::Group& group)>& body)>;
+void play_ranks_by(Ranks how);
 
 Case batch_norm_and_dropout();
 
