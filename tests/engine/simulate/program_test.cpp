@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 
@@ -100,6 +101,37 @@ TEST_F(Program, ShowsATableAndWritesPointsThatSayWhatTheyAre) {
   for (; std::getline(lines, line); ++points)
     EXPECT_EQ(jobspec::read_yaml(line, "points").find("kind")->as_string(), "point");
   EXPECT_GT(points, 10);
+}
+
+// What is won in each of the heterogeneous settings is time that others wait; what becomes of the
+// samples is another matter (engine/simulate/README.md).
+TEST_F(Program, AbsTakesMoreSamplesThanOthersOnUnequalRanks) {
+  const auto rates = [&](const char* preset, const char* batch) {
+    std::string sweep = kSweep;
+    const auto put = [&](const std::string& old, const std::string& text) {
+      sweep.replace(sweep.find(old), old.size(), text);
+    };
+    put("target: 0.3", "target: 0");
+    put("[sync, async]", "[sync, async, abs]");
+    put("{global: 64, shards: 4}", batch);
+    put("  epochs: 4\n", "  epochs: 4\n  log: {every: 1000}\n  eval: {every_epochs: 4}\n");
+    std::ofstream(file()) << sweep;
+    EXPECT_EQ(run({"--json", "--preset", preset, "--sample-us", "50", "--latency-us", "50",
+                   "--gb-per-s", "1"}),
+              0)
+        << err_;
+    std::vector<double> all;
+    const Value answer = jobspec::read_yaml(out_, "answer");
+    for (const Value& trial : answer.find("trials")->as_list())
+      all.push_back(trial.find("samples_per_s")->as_double());
+    return all;
+  };
+  for (const char* preset : {"compute", "network", "mixed"}) {
+    const auto equal = rates(preset, "{global: 64, shards: 4}");
+    const auto shared = rates(preset, "{global: 64, shards: 8, measure_shares: true}");
+    const double best = std::max({equal.at(0), equal.at(1), shared.at(0)});
+    EXPECT_GT(equal.at(2), best) << preset;
+  }
 }
 
 TEST_F(Program, SaysWhatIsWrong) {
