@@ -133,9 +133,11 @@ constexpr std::array table{
         make_predict, "regression estimate forecast speed"},
     Command{
         "report", "write what is known of a sweep as one HTML page",
-        "Comparison, curves, which parameters matter, batch sizes, scaling, time against cost and "
-        "the sweep file, each number with how it was computed: one file without scripts that "
-        "needs no network, for mail and print.",
+        "Summary, comparison, curves with bands, parallel coordinates, performance profiles, time "
+        "against cost, scaling, critical batch, importance, timeline, all configurations and the "
+        "sweep file, each number with a footnote on how it was computed: one file that needs no "
+        "network, for mail and print. Charts can be zoomed, and curves hidden by the legend. Of "
+        "many configurations the best 500 are listed, and the page says so.",
         "thalweg report 12 -o report.html\nthalweg report 12 --by optimizer.name --best-over "
         "optimizer.lr",
         make_report, "html summary page publish"},

@@ -30,6 +30,13 @@ std::string escaped(const std::string& text) {
   return result;
 }
 
+std::string escaped_attribute(const std::string& text) {
+  std::string result;
+  for (const char c : escaped(text))
+    result += c == '"' ? std::string("&quot;") : std::string(1, c);
+  return result;
+}
+
 std::string text_at(double x, double y, const char* style, const std::string& text) {
   return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"{}\">{}</text>\n", x, y, style,
                      escaped(text));

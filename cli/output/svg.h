@@ -15,6 +15,8 @@ inline constexpr std::array<const char*, 7> kColours = {"#0072B2", "#D55E00", "#
 std::string head(double width, double height);
 /// As XML text; control characters are left out.
 std::string escaped(const std::string& text);
+/// As the value of an attribute in double quotes.
+std::string escaped_attribute(const std::string& text);
 /// `style`: a class, or "".
 std::string text_at(double x, double y, const char* style, const std::string& text);
 std::string line(double x1, double y1, double x2, double y2, const std::string& attributes);

@@ -153,24 +153,43 @@ void Table::print_csv(std::ostream& out) const {
   }
 }
 
-void Table::print_html(std::ostream& out) const {
-  std::vector<bool> shown;
+namespace {
+
+bool has_digit(const std::string& text) {
+  return text.find_first_of("0123456789") != std::string::npos;
+}
+
+}  // namespace
+
+void Table::print_html(std::ostream& out,
+                       const std::function<std::string(const std::string&)>& after_title,
+                       bool sortable) const {
+  const auto number_class = [&](std::size_t c) {
+    return columns_[c].align == Align::right ? " class=\"number\"" : "";
+  };
+  std::vector<std::size_t> shown;
   for (std::size_t c = 0; c < columns_.size(); ++c)
-    shown.push_back(width_of(c, false) > 0);
-  const auto row_of = [&](const char* tag, const auto& text_at) {
+    if (width_of(c, false) > 0) shown.push_back(c);
+  out << (sortable ? "<table class=\"sortable\">\n" : "<table>\n") << "<thead><tr>";
+  for (const std::size_t c : shown) {
+    const bool numbers = std::any_of(rows_.begin(), rows_.end(),
+                                     [&](const auto& row) { return has_digit(row[c].text); });
+    out << "<th scope=\"col\"" << number_class(c) << "><span>" << svg::escaped(columns_[c].title)
+        << "</span>";
+    if (numbers && after_title) out << after_title(columns_[c].key);
+    out << "</th>";
+  }
+  out << "</tr></thead>\n<tbody>\n";
+  for (const auto& row : rows_) {
     out << "<tr>";
-    for (std::size_t c = 0; c < columns_.size(); ++c) {
-      if (!shown[c]) continue;
-      out << '<' << tag << (columns_[c].align == Align::right ? " class=\"number\">" : ">")
-          << svg::escaped(text_at(c)) << "</" << tag << '>';
+    for (const std::size_t c : shown) {
+      out << "<td" << number_class(c);
+      if (sortable && row[c].raw != row[c].text)
+        out << " data-v=\"" << svg::escaped_attribute(row[c].raw) << '"';
+      out << '>' << svg::escaped(row[c].text) << "</td>";
     }
     out << "</tr>\n";
-  };
-  out << "<table>\n<thead>";
-  row_of("th", [&](std::size_t c) { return columns_[c].title; });
-  out << "</thead>\n<tbody>\n";
-  for (const auto& row : rows_)
-    row_of("td", [&](std::size_t c) { return row[c].text; });
+  }
   out << "</tbody>\n</table>\n";
 }
 

@@ -1,6 +1,7 @@
 // One table, printed for people (aligned, fitted to the window) or as CSV (raw values, everything).
 #pragma once
 
+#include <functional>
 #include <iosfwd>
 #include <string>
 #include <vector>
@@ -45,7 +46,11 @@ class Table {
   void print(std::ostream& out, const Palette& palette, int width) const;
   void print_csv(std::ostream& out) const;
   /// A <table>, whole; columns that are empty in every row are left out.
-  void print_html(std::ostream& out) const;
+  /// `after_title` gives what stands (HTML) behind the title of each column with a digit in it, by
+  /// its key. `sortable`: the page's script lets the reader sort it.
+  void print_html(std::ostream& out,
+                  const std::function<std::string(const std::string& key)>& after_title = {},
+                  bool sortable = false) const;
 
  private:
   struct Fitted;

@@ -1,0 +1,153 @@
+// How the numbers of a page are computed: the footnotes. The first row of each is of its chart,
+// too. Formulas and their sources stand in db/analysis.
+#include "cli/commands/report_page.h"
+
+namespace thalweg::cli {
+namespace {
+
+constexpr const char* interval =
+    "Brackets: 95 % interval of the median, the percentile bootstrap in closed form (the range of "
+    "the values below 3 units).";
+constexpr const char* to_target =
+    "Counted to the first value as good as the target; a trial that missed it counts as infinite. ";
+
+std::string estimate(const char* what) {
+  return std::string(what) + interval;
+}
+
+}  // namespace
+
+const char* const state_count_note =
+    "Trials of the sweep in this state, counted in the controller's record when the page was made.";
+const char* const curve_note =
+    "Each line is the median over the trials of a row of the comparison (at most 25 of them), "
+    "between two points a straight line, where at least half of them reach that step; its band "
+    "goes from the smallest to the largest. A trial's curve is thinned to at most 400 of its "
+    "points.";
+
+const ColumnNotes& comparison_notes() {
+  static const ColumnNotes notes{
+      {"best", estimate("The median over units of each trial's best value of the metric. ")},
+      {"rank",
+       "The place in the order by the median of what the first note below the comparison names."},
+      {"n", "Units with a value of what rows are ranked by, counted."},
+      {"trials_used", "Trials that the row's units are made of, counted."},
+      {"failed", "Trials of the row that failed, counted."},
+      {"steps", std::string(to_target) +
+                    "The median over units of optimizer steps; (k/n): trials that got there."},
+      {"seconds", std::string(to_target) +
+                      "The median over units of seconds from the start of training, over all "
+                      "attempts."},
+      {"node_seconds",
+       std::string(to_target) + "The median over units of nodes times seconds of all attempts."},
+      {"money", std::string(to_target) + "Node time at the prices of config.yaml, the median."},
+      {"cost", "The median over units of nodes times seconds of all attempts, to their end."},
+      {"samples_per_s", "The median over units of the samples per second that trials reported."},
+      {"improvement",
+       "The share of pairs of units, one of the row and one of the first row, in which the row is "
+       "better (ties count half)."},
+      {"verdict",
+       "The exact two-sided rank test over units against the first row, p corrected for the pairs "
+       "of rows that a test could tell apart (Shaffer's step-down); or how many units a test "
+       "needs."},
+      {"trials", "Trials of the row, by their ids."}};
+  return notes;
+}
+
+const ColumnNotes& batch_notes() {
+  static const ColumnNotes notes{
+      {"steps", std::string(to_target) + "The median over the seeds of the batch's configuration "
+                                         "that needs the fewest steps."},
+      {"batch", "Samples of an optimizer step over all ranks, as the trial was configured."},
+      {"configurations",
+       "Configurations of this batch that the best one was chosen from, counted."},
+      {"reached", "Seeds of the chosen configuration that reached the target, counted."},
+      {"seeds", "Seeds of the chosen configuration, counted."},
+      {"samples", "Steps times batch."},
+      {"fitted", "steps = fewest steps (1 + critical batch / batch), least squares of logs."},
+      {"regime", "Where the batch lies next to the critical batch of the fit."}};
+  return notes;
+}
+
+const ColumnNotes& scaling_notes() {
+  static const ColumnNotes notes{
+      {"samples_per_s", "The median over trials of the samples per second that they reported."},
+      {"nodes", "As the trial was configured or, where it may choose, as it ran."},
+      {"ranks", "Processes of the trial: nodes times ranks of each."},
+      {"batch", "Samples of an optimizer step over all ranks, as the trial was configured."},
+      {"trials", "Trials of the row, counted."},
+      {"speedup",
+       "Samples per second over those of the row with the fewest ranks that differs by "
+       "nothing else. Strong: the same global batch; weak: the same batch a rank."},
+      {"efficiency", "The speed-up over how many times the ranks."},
+      {"tflops",
+       "The median over trials of the operations of forward and backward passes, by the "
+       "layers' formulas, over the measured time, in 10^12 a second."},
+      {"seconds_to_target", std::string(to_target) + "The median over trials of seconds."},
+      {"node_seconds_to_target",
+       std::string(to_target) + "The median over trials of nodes times seconds."}};
+  return notes;
+}
+
+const ColumnNotes& pareto_notes() {
+  static const ColumnNotes notes{
+      {"seconds", std::string(to_target) +
+                      "Medians over seeds of seconds. On the frontier is what no other "
+                      "configuration beats both in time and in node time."},
+      {"node_seconds", std::string(to_target) + "Medians over seeds of nodes times seconds."},
+      {"target", "The values of the metric that the sweep file's metric.target names."},
+      {"money", "Node time at the prices of config.yaml."},
+      {"reached", "Seeds that reached the target, counted."},
+      {"n", "Seeds of the configuration, counted."},
+      {"sweep", "The sweep's number."}};
+  return notes;
+}
+
+const ColumnNotes& importance_notes() {
+  static const ColumnNotes notes{
+      {"alone",
+       "Shares of the variance of ranks by the best value, each configuration the median over its "
+       "seeds: first-order Sobol indices over a Gaussian process, with parameters independent of "
+       "each other. What the process explains of unseen results is from 5 folds; below 50 % the "
+       "section is left out."},
+      {"with_others",
+       "Total Sobol indices over the same process: also what the parameter does "
+       "together with others."},
+      {"values", "Different values of the parameter in the sweep, counted."},
+      {"parameter", "Names of parameters, as the sweep file has them."}};
+  return notes;
+}
+
+const ColumnNotes& profile_notes() {
+  static const ColumnNotes notes{
+      {"ratios",
+       "A group's time to each workload's target (the median over its trials) over that of the "
+       "fastest group there. A profile is the share of workloads within so many times the best "
+       "(Dolan and More, 2002); a workload is a sweep."},
+      {"score",
+       "The area under the profile from 1 to 4 times the best, over its width, as "
+       "AlgoPerf's: 1 is fastest everywhere, 0 never within 4 times the best."},
+      {"group", "Values of the parameters that groups are made by."}};
+  return notes;
+}
+
+const ColumnNotes& timeline_notes() {
+  static const ColumnNotes notes{
+      {"timeline",
+       "Times of launch, start and end of each attempt in the controller's record, less the first "
+       "launch; what has not ended reaches to the last time in the record."},
+      {"attempt", "The attempt's id: sweep, trial, attempt."},
+      {"seconds", "Seconds of the attempt that its journal and the record tell of this part."},
+      {"share", "The part's seconds over those from launch to end."}};
+  return notes;
+}
+
+const ColumnNotes& provenance_notes() {
+  static const ColumnNotes notes{
+      {"version", "The engine's version, as each attempt wrote it when it started."},
+      {"commit", "The commit that the engine was built from, as each attempt wrote it."},
+      {"device", "The device and its name, as each attempt found them."}};
+  return notes;
+}
+
+}  // namespace thalweg::cli

@@ -1,0 +1,85 @@
+// The page of a sweep, for `report` and `serve`: put together from what the controller answers.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/commands/common.h"
+#include "cli/commands/comparison.h"
+#include "cli/output/html.h"
+
+namespace thalweg::cli {
+
+struct ReportOptions {
+  std::vector<std::string> by, best_over;
+  std::vector<std::string> also;  ///< further sweeps, by their numbers, for performance profiles
+  bool live = false;              ///< a server's page: it refreshes itself while the sweep goes on
+  std::string links = {};         ///< HTML above the heading
+};
+
+/// How the numbers of a table's columns are computed: the text of the longest row whose key begins
+/// the column's; a parameter's value where there is none.
+using ColumnNotes = std::vector<std::pair<std::string, std::string>>;
+
+class ReportPage {
+ public:
+  /// Throws ApiError where there is no such sweep.
+  ReportPage(Context& context, const ReportOptions& options, const jobspec::Id& id);
+  std::string text();
+
+ private:
+  // Sections; one that the sweep has nothing for is left out.
+  void add_summary();
+  void add_comparison();
+  void add_configurations();
+  void add_parallel();
+  void add_curves();
+  bool add_curve(const std::string& metric, const std::string& id, std::string& html);
+  void add_importance();
+  void add_batch();
+  void add_scaling();
+  void add_pareto();
+  void add_profile();
+  void add_timeline();
+  std::string best_trial_times();
+  void add_provenance();
+
+  Json ask(const std::string& path);
+  /// Null where the sweep has nothing for it (no target, say).
+  Json ask_if_any(const std::string& path);
+  /// Columns, then rows, of a query whose only parameter is the sweep.
+  Json query(const std::string& sql, std::int64_t max_rows);
+  std::string study(const char* name) const;
+  std::string compare_path(const std::vector<std::string>& by,
+                           const std::vector<std::string>& best_over, int top) const;
+
+  std::string html_of(const Table& table, const ColumnNotes& notes, bool sortable = false);
+  /// A figure with its caption, and its chart for the script. Empty where `still` is.
+  std::string figure(const Json& chart, const std::string& still, const std::string& caption,
+                     const std::string& note);
+
+  Context& context_;
+  const ReportOptions& options_;
+  jobspec::Id id_;
+  Json sweep_;
+  ComparisonMessage configurations_;  ///< a row each, the best ones
+  ComparisonMessage comparison_;      ///< by what was asked for, the best rows
+  HtmlPage page_;
+};
+
+// Texts of footnotes (report_notes.cpp).
+const ColumnNotes& comparison_notes();
+const ColumnNotes& batch_notes();
+const ColumnNotes& scaling_notes();
+const ColumnNotes& pareto_notes();
+const ColumnNotes& importance_notes();
+const ColumnNotes& profile_notes();
+const ColumnNotes& timeline_notes();
+const ColumnNotes& provenance_notes();
+extern const char* const state_count_note;
+extern const char* const curve_note;
+
+}  // namespace thalweg::cli

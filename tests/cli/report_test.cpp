@@ -1,0 +1,273 @@
+// The page of a sweep: sections, footnotes, what texts of a sweep could do to it, and how it looks
+// in a browser.
+#include <regex>
+#include <set>
+
+#include "tests/cli/command_fixture.h"
+
+namespace thalweg::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* evil = "</script><img src=x onerror=alert(1)>\"'";
+
+json estimate(double median) {
+  return {{"median", median}, {"low", 0.9 * median}, {"high", 1.1 * median}};
+}
+
+json comparison() {
+  json rows = json::array();
+  for (int i = 1; i <= 4; ++i)
+    rows.push_back(
+        {{"rank", i},
+         {"group", {{"optimizer.lr", 0.1 * i}, {"optimizer.name", i % 2 ? "sgd" : evil}}},
+         {"n", 2},
+         {"configurations", 1},
+         {"trials_used", 2},
+         {"finished", 2},
+         {"failed", i == 4 ? 1 : 0},
+         {"best", estimate(0.1 * i)},
+         {"steps_to_target", {{"median", 100 * i}, {"reached", 2}}},
+         {"seconds_to_target", estimate(10 * i)},
+         {"node_seconds_to_target", estimate(20 * i)},
+         {"cost_node_seconds", estimate(40 * i)},
+         {"samples_per_s", estimate(1000)},
+         {"improvement", {{"median", 0.5}}},
+         {"trials", {"12." + std::to_string(2 * i - 1), "12." + std::to_string(2 * i)}},
+         {"verdict", "2 seeds, 5 needed"}});
+  return {
+      {"sweep", "12"},    {"metric", "val/error"}, {"goal", "minimize"},
+      {"target", 0.5},    {"unit", "seed"},        {"by", {"optimizer.lr", "optimizer.name"}},
+      {"rows_in_all", 4}, {"rows", rows},          {"notes", {"ranked by " + std::string(evil)}}};
+}
+
+json curves(const std::string& metric) {
+  json list = json::array();
+  for (int trial = 1; trial <= 8; ++trial) {
+    json points = json::array();
+    for (int step = 0; step < 30; ++step)
+      points.push_back({step, 1.0 / (1 + step) + 0.02 * trial, 0, 1});
+    list.push_back({{"id", "12." + std::to_string(trial)}, {"points", points}});
+  }
+  return {{"metric", metric}, {"curves", list}};
+}
+
+class CliReport : public CommandTest {
+ protected:
+  void answer_all() {
+    FakeController& fake = controller();
+    fake.answer("GET /v1/sweeps/12?trials=0", {{"id", "12"},
+                                               {"name", evil},
+                                               {"owner", "ada"},
+                                               {"backend", "local"},
+                                               {"state", "finished"},
+                                               {"metric", "val/error"},
+                                               {"goal", "minimize"},
+                                               {"targets", {0.5}},
+                                               {"submitted", 1760000000},
+                                               {"ended", 1760000100},
+                                               {"description", evil},
+                                               {"counts", {{"finished", 8}, {"failed", 1}}}});
+    fake.answer("GET /v1/sweeps/12/compare?top=500", comparison());
+    const std::string trials = "&points=400&trials=1,2,3,4,5,6,7,8";
+    fake.answer("GET /v1/sweeps/12/curves?metric=val%2Ferror" + trials, curves("val/error"));
+    fake.answer("GET /v1/sweeps/12/curves?metric=train%2Floss" + trials, curves("train/loss"));
+    answer_studies(fake);
+    fake.answer("GET /v1/trials/12.1/timeline",
+                {{"attempts",
+                  {{{"id", "12.1.1"},
+                    {"state", "finished"},
+                    {"seconds", 10},
+                    {"parts", {{{"name", "compute"}, {"seconds", 8}}}}}}}});
+    // One answer to all queries: rows that serve as attempts, starts and text.
+    fake.answer(
+        "POST /v1/query",
+        {{"columns", {"a", "b", "c", "d", "e", "f"}},
+         {"rows",
+          {{"12.1", 100, 110, 150, "finished", 200}, {"12.2", 100, 120, 0, "running", 200}}}});
+  }
+
+  static void answer_studies(FakeController& fake) {
+    const json group{{"optimizer.lr", 0.1}};
+    fake.answer("GET /v1/profile?sweeps=12&by=optimizer.lr%2Coptimizer.name",
+                {{"sweeps", {12}},
+                 {"by", {"optimizer.lr"}},
+                 {"rows",
+                  {{{"group", "0.1"}, {"score", 1}, {"ratios", {1}}},
+                   {{"group", "0.2"}, {"score", 0.5}, {"ratios", {2.5}}}}}});
+    fake.answer("GET /v1/pareto?sweeps=12", {{"metric", "val/error"},
+                                             {"by", {"optimizer.lr"}},
+                                             {"rows",
+                                              {{{"target", 0.5},
+                                                {"group", group},
+                                                {"seconds", 10},
+                                                {"node_seconds", 20},
+                                                {"n", 2},
+                                                {"reached", 2},
+                                                {"frontier", true}},
+                                               {{"target", 0.5},
+                                                {"group", group},
+                                                {"seconds", 30},
+                                                {"node_seconds", 40},
+                                                {"n", 2},
+                                                {"reached", 2},
+                                                {"frontier", false}}}}});
+    fake.answer("GET /v1/scaling?sweeps=12", {{"by", {"optimizer.lr"}},
+                                              {"rows",
+                                               {{{"series", group},
+                                                 {"kind", ""},
+                                                 {"ranks", 1},
+                                                 {"batch", 8},
+                                                 {"samples_per_s", 100},
+                                                 {"worth", true}},
+                                                {{"series", group},
+                                                 {"kind", "strong"},
+                                                 {"ranks", 2},
+                                                 {"batch", 8},
+                                                 {"samples_per_s", 120},
+                                                 {"speedup", 1.2},
+                                                 {"efficiency", 0.6},
+                                                 {"worth", false}}}}});
+    fake.answer("GET /v1/batch?sweeps=12",
+                {{"target", 0.5},
+                 {"fitted", true},
+                 {"s_min", 10},
+                 {"e_min", 200},
+                 {"b_crit", 20},
+                 {"b_crit_low", 10},
+                 {"b_crit_high", 30},
+                 {"points",
+                  {{{"batch", 8}, {"steps", 40}, {"fitted", 35}, {"chosen", group}},
+                   {{"batch", 16}, {"steps", 20}, {"fitted", 22}, {"chosen", group}}}}});
+    fake.answer("GET /v1/sweeps/12/importance",
+                {{"metric", "val/error"},
+                 {"explained", 0.9},
+                 {"configurations", 4},
+                 {"parameters",
+                  {{{"name", "optimizer.lr"}, {"main", 0.6}, {"total", 0.8}, {"values", 4}}}}});
+  }
+
+  std::string report() {
+    answer_all();
+    const Outcome outcome = thalweg({"report", "12", "-o", "-"});
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return outcome.out;
+  }
+};
+
+/// What stands between the tags, for each match of the first group.
+std::vector<std::string> all_of(const std::string& text, const std::string& pattern) {
+  std::vector<std::string> found;
+  const std::regex regex(pattern);
+  for (std::sregex_iterator match(text.begin(), text.end(), regex), end; match != end; ++match)
+    found.push_back((*match)[1].str());
+  return found;
+}
+
+/// Without scripts, whose length regular expressions cannot take.
+std::string body_of(const std::string& page) {
+  const auto from = page.find("<main>"), to = page.find("</main>");
+  EXPECT_NE(to, std::string::npos);
+  return page.substr(from, to - from);
+}
+
+/// Each footnote is linked to, and links back to each place that does.
+void expect_notes_used(const std::string& body) {
+  const auto uses = all_of(body, "class=\"note\" href=\"#n([0-9]+)\"");
+  const auto notes = all_of(body, "<li id=\"n([0-9]+)\">");
+  EXPECT_EQ(std::set<std::string>(uses.begin(), uses.end()),
+            std::set<std::string>(notes.begin(), notes.end()));
+  const auto marks = all_of(body, "<sup id=\"(r[0-9]+-[0-9]+)\">");
+  const auto backs = all_of(body, "<a href=\"#(r[0-9]+-[0-9]+)\"");
+  EXPECT_EQ(std::set<std::string>(marks.begin(), marks.end()),
+            std::set<std::string>(backs.begin(), backs.end()));
+  EXPECT_EQ(uses.size(), backs.size());
+}
+
+TEST_F(CliReport, HasASectionForEachThingThatIsKnown) {
+  EXPECT_EQ(all_of(body_of(report()), "<h2 id=\"s[0-9]+\">([^<]*)</h2>"),
+            (std::vector<std::string>{
+                "Summary", "Comparison", "Curves", "Parallel coordinates", "Performance profiles",
+                "Time against cost", "Scaling", "Batch size", "Which parameters matter", "Timeline",
+                "Configurations", "Provenance", "How each number was computed"}));
+}
+
+TEST_F(CliReport, LeavesOutWhatIsNotKnown) {
+  FakeController& fake = controller();
+  fake.answer("GET /v1/sweeps/12?trials=0",
+              {{"id", "12"}, {"name", "new"}, {"metric", "val/error"}, {"state", "running"}});
+  fake.answer("GET /v1/sweeps/12/compare?top=500", {{"rows", json::array()}, {"by", {"lr"}}});
+  for (const char* path :
+       {"/v1/profile?sweeps=12&by=lr", "/v1/pareto?sweeps=12", "/v1/scaling?sweeps=12",
+        "/v1/batch?sweeps=12", "/v1/sweeps/12/importance"})
+    fake.answer("GET " + std::string(path), {{"error", {{"message", "nothing yet"}}}}, 400);
+  fake.answer("POST /v1/query", {{"columns", {"a"}}, {"rows", json::array()}});
+  const Outcome outcome = thalweg({"report", "12", "-o", "-"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(all_of(body_of(outcome.out), "<h2 id=\"s[0-9]+\">([^<]*)</h2>"),
+            (std::vector<std::string>{"Summary", "Comparison", "Provenance",
+                                      "How each number was computed"}));
+  expect_notes_used(body_of(outcome.out));
+}
+
+TEST_F(CliReport, TextsOfASweepStayText) {
+  const std::string page = report();
+  EXPECT_THAT(page, Not(HasSubstr("<img")));
+  EXPECT_THAT(page, HasSubstr("&lt;/script&gt;&lt;img src=x"));
+  EXPECT_THAT(page, HasSubstr("\\u003c/script\\u003e\\u003cimg"));  // in the charts' data
+  EXPECT_THAT(page, HasSubstr("default-src 'none'; script-src 'nonce-"));
+  EXPECT_THAT(page, Not(HasSubstr("unsafe-eval")));
+}
+
+TEST_F(CliReport, EveryNumberHasAFootnoteAndEveryFootnoteAUse) {
+  const std::string body = body_of(report());
+  int columns = 0;
+  for (const std::string& table : all_of(body, "<table[^>]*>([^]*?)</table>")) {
+    const auto heads = all_of(table, "<th [^>]*>([^]*?)</th>");
+    for (const std::string& row : all_of(table, "<tr>([^]*?)</tr>")) {
+      const auto cells = all_of(row, "<td[^>]*>([^<]*)</td>");
+      for (std::size_t c = 0; c < cells.size(); ++c) {
+        if (cells[c].find_first_of("0123456789") == std::string::npos) continue;
+        ++columns;
+        EXPECT_THAT(heads.at(c), HasSubstr("class=\"note\"")) << cells[c];
+      }
+    }
+  }
+  EXPECT_GT(columns, 80);
+  const std::set<std::string> texts{"description"};  // what people wrote, and names
+  const std::regex pair("<dt>([^<]*)</dt><dd>([^]*?)</dd>");
+  int values = 0;
+  for (std::sregex_iterator match(body.begin(), body.end(), pair), end; match != end; ++match) {
+    const std::string value = (*match)[2].str();
+    if (texts.count((*match)[1]) || value.find_first_of("0123456789") == std::string::npos)
+      continue;
+    ++values;
+    EXPECT_THAT(value, HasSubstr("class=\"note\"")) << (*match)[1];
+  }
+  EXPECT_GT(values, 7);
+  for (const std::string& caption : all_of(body, "<figcaption>([^]*?)</figcaption>"))
+    EXPECT_THAT(caption, HasSubstr("class=\"note\""));
+  expect_notes_used(body);
+}
+
+TEST_F(CliReport, AsksForNoSweepWithAllItsTrials) {
+  report();
+  for (const auto& request : controller().requests())
+    EXPECT_NE(request.target, "/v1/sweeps/12") << "thousands of trials for eight curves";
+}
+
+TEST_F(CliReport, LooksRightInABrowser) {
+  if (report().find("Chart.js v3") == std::string::npos)
+    GTEST_SKIP() << "built without Chart.js (Debian: libjs-chart.js)";
+  const std::string file = folder("page.html").string();
+  ASSERT_EQ(thalweg({"report", "12", "-o", file}).code, 0);
+  const Outcome outcome = run({"python3", source_file("page_in_browser.py"), file});
+  if (outcome.code == 77) GTEST_SKIP() << outcome.out;
+  EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("9 charts are as they should be"));
+}
+
+}  // namespace
+}  // namespace thalweg::test
