@@ -141,6 +141,13 @@ constexpr std::array table{
         "thalweg report 12 -o report.html\nthalweg report 12 --by optimizer.name --best-over "
         "optimizer.lr",
         make_report, "html summary page publish"},
+    Command{"serve", "show reports live in a browser on this machine",
+            "Prints an address with a random token: a list of the sweeps, and the report of each, "
+            "made anew when it is asked for and refreshed while the sweep goes on. It listens on "
+            "127.0.0.1 only, reads only, and asks the controller with your own rights. From "
+            "another machine: ssh -L PORT:127.0.0.1:PORT HOST. Ctrl-C ends it.",
+            "thalweg serve\nthalweg serve --port 8642 --by optimizer.name", make_serve,
+            "dashboard web browser live http board"},
     Command{"curve", "plot a metric of one or several trials",
             "The last word is the metric where it is no id. --list names the metrics.",
             "thalweg curve 12.3 train/loss --log\n"

@@ -24,6 +24,7 @@ Action make_figure(Arguments& arguments);
 Action make_profile(Arguments& arguments);
 Action make_importance(Arguments& arguments);
 Action make_report(Arguments& arguments);
+Action make_serve(Arguments& arguments);
 Action make_predict(Arguments& arguments);
 Action make_curve(Arguments& arguments);
 Action make_timeline(Arguments& arguments);

@@ -182,7 +182,7 @@ const thalwegPlots = (() => {
     drawn.spec = chart;
     if (chart.kind === "lines") addTools(drawn, tools, spec, host, palette);
     (kept ? kept.hidden : []).forEach(label => {
-      const set = drawn.data.datasets.find(each => each.label === label && !each.edge);
+      const set = drawn.data.datasets.find(each => !each.edge && nameOf(each.label) === label);
       if (set) toggle(drawn, set.group);
     });
     if (kept && kept.zoomed) zoomTo(drawn, kept.zoomed);
@@ -213,8 +213,12 @@ const thalwegPlots = (() => {
     tools.append("drag to zoom, click the legend to hide");
   }
 
+  // Of a label what stays over a refresh: neither its place nor how many trials it has.
+  const nameOf = label => label.replace(/^#\d+ /, "").replace(/ \(\d+ trials?\)$/, "");
+
   function state(drawn) {
-    const hidden = drawn.data.datasets.filter((set, n) => !set.edge && !drawn.isDatasetVisible(n)).map(set => set.label);
+    const hidden = drawn.data.datasets.filter((set, n) => !set.edge && !drawn.isDatasetVisible(n))
+                                      .map(set => nameOf(set.label));
     return { hidden, zoomed: drawn.zoomed || null,
              log: drawn.spec.kind === "lines" ? [drawn.spec.x.log, drawn.spec.y.log] : null };
   }

@@ -1,0 +1,153 @@
+// thalweg serve: who is answered, and with what.
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <memory>
+
+#include "base/http_connection.h"
+#include "tests/cli/command_fixture.h"
+
+namespace thalweg::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+class CliServe : public CommandTest {
+ protected:
+  ~CliServe() override {
+    if (server_ > 0) kill(server_, SIGKILL), waitpid(server_, nullptr, 0);
+  }
+
+  /// The path with the token that a server prints.
+  std::string start_server(const std::vector<std::string>& more = {}) {
+    FakeController& fake = controller();
+    fake.answer("GET /v1/sweeps?limit=200",
+                {{"sweeps", {{{"id", "12"}, {"name", "<b>first"}, {"state", "running"}}}}});
+    fake.answer("GET /v1/sweeps/12?trials=0", {{"id", "12"},
+                                               {"name", "first"},
+                                               {"metric", "loss"},
+                                               {"state", "running"},
+                                               {"submitted", 1760000000}});
+    fake.answer("GET /v1/sweeps/12/compare?top=500", {{"rows", json::array()}});
+    for (const char* path : {"/v1/pareto?sweeps=12", "/v1/scaling?sweeps=12", "/v1/batch?sweeps=12",
+                             "/v1/sweeps/12/importance"})
+      fake.answer("GET " + std::string(path), {{"error", {{"message", "nothing yet"}}}}, 400);
+    fake.answer("POST /v1/query", {{"columns", {"a"}}, {"rows", json::array()}});
+    const std::string said = folder("said").string();
+    std::string words = program() + " serve --json";
+    for (const std::string& word : more)
+      words += " " + word;
+    server_ = start({"/bin/sh", "-c", "exec " + words + " > " + said}, options());
+    EXPECT_TRUE(eventually([&] {
+      std::error_code error;
+      return std::filesystem::file_size(said, error) > 0 && !error;
+    }));
+    const json told = json::parse(read_file(said));
+    port_ = std::to_string(told["port"].get<int>());
+    const std::string url = told["url"];
+    EXPECT_THAT(url, HasSubstr("http://127.0.0.1:" + port_ + "/"));
+    return url.substr(url.find('/', 8));
+  }
+
+  HttpAnswer get(const std::string& path, const std::string& method = "GET",
+                 const std::string& host = {}) {
+    HttpConnection connection({{}, "127.0.0.1", port_}, 20);
+    HttpHeaders headers;
+    if (!host.empty()) headers.emplace_back("Host", host);
+    connection.send(method, path, headers, "");
+    HttpAnswer answer = connection.receive_head();
+    if (method != "HEAD") connection.receive_body(answer);
+    return answer;
+  }
+
+  pid_t server_ = -1;
+  std::string port_;
+};
+
+TEST_F(CliServe, ShowsTheListAndAReport) {
+  const std::string root = start_server();
+  const HttpAnswer list = get(root);
+  EXPECT_EQ(list.status, 200);
+  EXPECT_THAT(list.body, HasSubstr("<a href=\"" + root + "12\">&lt;b&gt;first</a>"));
+  EXPECT_EQ(list.headers.at("cache-control"), "no-store");
+  EXPECT_EQ(list.headers.at("referrer-policy"), "no-referrer");
+  const HttpAnswer report = get(root + "12");
+  EXPECT_EQ(report.status, 200);
+  EXPECT_THAT(report.body, HasSubstr("<h1>Sweep 12 first</h1>"));
+  EXPECT_THAT(report.body, HasSubstr("connect-src 'self'")) << "it refreshes itself";
+  EXPECT_EQ(get(root + "12", "HEAD").status, 200);
+  EXPECT_EQ(get(root + "13").status, 404);
+  EXPECT_EQ(get(root + "12/cancel").status, 404);
+  EXPECT_EQ(get(root + "../v1/ping").status, 404);
+}
+
+TEST_F(CliServe, AnswersNobodyWithoutTheToken) {
+  const std::string root = start_server();
+  std::string wrong = root;
+  wrong[5] = wrong[5] == 'a' ? 'b' : 'a';
+  const auto before = controller().requests().size();
+  for (const std::string& path : {std::string("/"), std::string("/12"), wrong, wrong + "12",
+                                  root.substr(0, root.size() - 2), "/x" + root})
+    EXPECT_EQ(get(path).status, 403) << path;
+  EXPECT_THAT(get("/").body, Not(HasSubstr(root.substr(1, 8))));
+  EXPECT_EQ(controller().requests().size(), before) << "the controller was asked";
+  EXPECT_GE(root.size(), 34u) << "128 bits as hexadecimal digits";
+}
+
+TEST_F(CliServe, AnswersNoOtherHostName) {
+  const std::string root = start_server();
+  EXPECT_EQ(get(root, "GET", "evil.example:" + port_).status, 403);
+  EXPECT_EQ(get(root, "GET", "127.0.0.1.evil.example").status, 403);
+  EXPECT_EQ(get(root, "GET", "localhost:1234").status, 200) << "the port of a tunnel";
+}
+
+TEST_F(CliServe, TakesOnlyReadingMethods) {
+  const std::string root = start_server();
+  for (const char* method : {"POST", "PUT", "DELETE", "OPTIONS"})
+    EXPECT_EQ(get(root, method).status, 405) << method;
+  get(root);
+  get(root + "12");
+  for (const auto& request : controller().requests())
+    EXPECT_TRUE(request.method == "GET" || request.target == "/v1/query") << request.target;
+}
+
+TEST_F(CliServe, ListensOnThisMachineOnly) {
+  start_server();
+  const std::string sockets = read_file("/proc/net/tcp") + read_file("/proc/net/tcp6");
+  char hex[8];
+  std::snprintf(hex, sizeof hex, ":%04X", std::stoi(port_));
+  EXPECT_THAT(sockets, HasSubstr("0100007F" + std::string(hex) + " 00000000:0000 0A"));
+  EXPECT_THAT(sockets, Not(HasSubstr("00000000" + std::string(hex) + " 00000000:0000 0A")));
+  EXPECT_THAT(command_line(server_), HasSubstr("serve"));
+}
+
+TEST_F(CliServe, ClientsThatSayNothingKeepNobodyWaiting) {
+  const std::string root = start_server();
+  std::vector<std::unique_ptr<HttpConnection>> silent;
+  for (int i = 0; i < 100; ++i)
+    silent.push_back(std::make_unique<HttpConnection>(HttpAddress{{}, "127.0.0.1", port_}, 20));
+  EXPECT_EQ(get(root).status, 200);
+}
+
+TEST_F(CliServe, SaysWhichPortIsTaken) {
+  start_server();
+  const Outcome second = thalweg({"serve", "--port", port_});
+  EXPECT_EQ(second.code, 1);
+  EXPECT_THAT(second.err, HasSubstr("another program of this machine has port " + port_));
+  EXPECT_THAT(second.err, HasSubstr("without --port a free one is taken"));
+  EXPECT_EQ(thalweg({"serve", "--port", "70000"}).code, 2);
+}
+
+TEST_F(CliServe, CtrlCEndsIt) {
+  start_server();
+  ASSERT_EQ(kill(server_, SIGINT), 0);
+  int status = 0;
+  ASSERT_EQ(waitpid(server_, &status, 0), server_);
+  server_ = -1;
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT);
+}
+
+}  // namespace
+}  // namespace thalweg::test
