@@ -64,11 +64,12 @@ std::string HtmlPage::notes_html() const {
 }
 
 std::string HtmlPage::scripts(const std::string& nonce) const {
-  if (page::chart_js().empty()) return {};
   nlohmann::json data{{"charts", charts_}, {"refresh", refresh_}, {"colours", svg::kColours}};
   return fmt::format("<script type=\"application/json\" id=\"data\">{}</script>\n",
                      json_for_script(data)) +
-         comment(page::chart_licence()) + script_element(page::chart_js(), nonce) +
+         (page::chart_js().empty()
+              ? std::string()
+              : comment(page::chart_licence()) + script_element(page::chart_js(), nonce)) +
          script_element(page::plots_script(), nonce) + script_element(page::script(), nonce);
 }
 

@@ -11,7 +11,8 @@
     charts = {};
     for (const chart of data.charts) {
       const figure = document.getElementById(chart.id), host = figure && figure.querySelector(".live");
-      if (!host) continue;
+      // A build without Chart.js leaves the still pictures.
+      if (!host || (chart.kind !== "parallel" && typeof Chart === "undefined")) continue;
       figure.classList.add("drawn");
       const before = kept[chart.id];
       if (chart.kind === "parallel") {
