@@ -35,9 +35,10 @@ const ColumnNotes& comparison_notes() {
       {"failed", "Trials of the row that failed, counted."},
       {"steps", std::string(to_target) +
                     "The median over units of optimizer steps; (k/n): trials that got there."},
-      {"seconds", std::string(to_target) +
-                      "The median over units of seconds from the start of training, over all "
-                      "attempts."},
+      {"seconds",
+       std::string(to_target) +
+           "The median over units of seconds that the attempts ran up to there, from their "
+           "start (waiting in a queue is left out)."},
       {"node_seconds",
        std::string(to_target) + "The median over units of nodes times seconds of all attempts."},
       {"money", std::string(to_target) + "Node time at the prices of config.yaml, the median."},
@@ -65,7 +66,9 @@ const ColumnNotes& batch_notes() {
       {"seeds", "Seeds of the chosen configuration, counted."},
       {"samples", "Steps times batch."},
       {"fitted", "steps = fewest steps (1 + critical batch / batch), least squares of logs."},
-      {"regime", "Where the batch lies next to the critical batch of the fit."}};
+      {"regime",
+       "By the derivative of log steps by log batch of the fit: perfect scaling below -0.8, "
+       "maximal data parallelism above -0.2, between them diminishing returns."}};
   return notes;
 }
 

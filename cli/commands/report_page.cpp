@@ -6,8 +6,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <ctime>
-#include <iterator>
+#include <functional>
 #include <sstream>
 
 #include "cli/commands/curves.h"
@@ -25,8 +26,10 @@ namespace {
 
 constexpr int max_configurations = 500;  ///< in the table and in parallel coordinates
 constexpr int max_compared = 50;         ///< rows with verdicts
+constexpr std::size_t max_axes = 20;     ///< parameters in parallel coordinates
 constexpr std::size_t max_group = 25;    ///< trials of a group of curves
 constexpr std::int64_t curve_points = 400;
+constexpr int label_columns = 80;
 
 /// Medians as numbers, so that they can be sorted.
 Cell median_cell(const daemon::api::EstimateMessage& estimate,
@@ -237,14 +240,15 @@ void ReportPage::add_configurations() {
 void ReportPage::add_parallel() {
   const auto& rows = configurations_.rows;
   std::vector<ParallelAxis> axes;
-  for (const std::string& name : configurations_.by)
-    axes.push_back({last_part(name), {}});
+  const std::size_t parameters = std::min(configurations_.by.size(), max_axes);
+  for (std::size_t i = 0; i < parameters; ++i)
+    axes.push_back({last_part(configurations_.by[i]), {}});
   if (axes.empty() || rows.size() < 3) return;
   axes.push_back({configurations_.metric, {}});
   for (const ComparisonRowMessage& row : rows) {
     const auto& median = row.best.median;
     if (!median || !std::isfinite(*median)) continue;
-    for (std::size_t i = 0; i < configurations_.by.size(); ++i) {
+    for (std::size_t i = 0; i < parameters; ++i) {
       const auto value = row.group.find(configurations_.by[i]);
       axes[i].texts.push_back(value == row.group.end() ? "" : plain_text(value->second));
     }
@@ -252,12 +256,15 @@ void ReportPage::add_parallel() {
   }
   const std::size_t lines = axes.back().texts.size();
   if (lines < 3) return;
-  const std::string caption =
-      fmt::format("A line is a configuration{}; its last axis is {}. Marked are the best ones.",
-                  configurations_.rows_in_all > static_cast<std::int64_t>(lines)
-                      ? fmt::format(", the best {} of {}", lines, configurations_.rows_in_all)
-                      : "",
-                  configurations_.metric);
+  const std::string caption = fmt::format(
+      "A line is a configuration{}; its last axis is {}{}. Marked are the first of the comparison.",
+      configurations_.rows_in_all > static_cast<std::int64_t>(lines)
+          ? fmt::format(", the first {} of {}", lines, configurations_.rows_in_all)
+          : "",
+      configurations_.metric,
+      parameters < configurations_.by.size()
+          ? fmt::format("; the first {} of {} parameters", parameters, configurations_.by.size())
+          : "");
   page_.section(
       "Parallel coordinates",
       figure(parallel_chart("parallel", axes),
@@ -277,7 +284,8 @@ bool ReportPage::add_curve(const std::string& metric, const std::string& id, std
   choice.title = metric;
   for (std::size_t i = 0; i < std::min(comparison.rows.size(), max_curves); ++i) {
     const ComparisonRowMessage& row = comparison.rows[i];
-    const std::string label = fmt::format("#{} {}", row.rank, parameter_label(Json(row.group)));
+    const std::string label =
+        fmt::format("#{} {}", row.rank, truncate(parameter_label(Json(row.group)), label_columns));
     for (std::size_t t = 0; t < std::min(row.trials.size(), max_group); ++t)
       choice.curves.push_back({parse_id(row.trials[t]), label, {}});
   }

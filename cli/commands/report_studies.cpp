@@ -19,6 +19,7 @@ namespace {
 constexpr std::size_t max_lines = 8;   ///< of a plot: more cannot be told apart
 constexpr std::size_t max_rows = 50;   ///< of a study's table
 constexpr std::size_t max_dots = 500;  ///< of a plot
+constexpr int label_columns = 80;
 
 std::string notes_of(const Json& answer) {
   std::string html;
@@ -53,7 +54,7 @@ PlotSeries profile_steps(const Json& row, double most) {
   const auto all = static_cast<double>(ratios.size());
   std::sort(ratios.begin(), ratios.end());
   PlotSeries series;
-  series.label = printable(text_at(row, "group"));
+  series.label = truncate(printable(text_at(row, "group")), label_columns);
   double share = 0;
   series.points.push_back({1, 0});
   for (const double ratio : ratios) {
@@ -94,8 +95,8 @@ void ReportPage::add_profile() {
       ratios.push_back(value && std::isfinite(*value) ? fmt::format("{:.2f}", *value)
                                                       : unknown_mark);
     }
-    table.add({printable(text_at(row, "group")), format_number(number_at(row, "score")),
-               join(ratios, ", ")});
+    table.add({truncate(printable(text_at(row, "group")), label_columns),
+               format_number(number_at(row, "score")), join(ratios, ", ")});
   }
   const auto workloads = static_cast<long long>(list_at(answer, "sweeps").size());
   const SvgOptions options{"Performance profiles", "times the best", "share of workloads"};
@@ -157,15 +158,12 @@ void ReportPage::add_scaling() {
                                     [](const Json& row) { return !text_at(row, "kind").empty(); });
   if (!compared) return;
   std::map<std::string, PlotSeries> by_series;
-  double widest = 1;
   for (const Json& row : rows) {
     std::string label = parameter_label(member(row, "series"));
     if (by_series.size() >= max_lines && !by_series.count(label)) continue;
     PlotSeries& line = by_series[label];
-    line.label = label.empty() ? "measured" : label;
-    const double ranks = number(row, "ranks");
-    line.points.push_back({ranks, number(row, "samples_per_s")});
-    widest = std::max(widest, ranks);
+    line.label = label.empty() ? "measured" : truncate(label, label_columns);
+    line.points.push_back({number(row, "ranks"), number(row, "samples_per_s")});
   }
   std::vector<PlotSeries> series;
   for (auto& [label, line] : by_series) {

@@ -277,7 +277,7 @@ const thalwegPlots = (() => {
     });
     const mark = () => {
       paths.forEach((path, row) => path.classList.toggle("best", row < slider.value));
-      label.textContent = `the best ${slider.value} of ${count} marked `;
+      label.textContent = `the first ${slider.value} of ${count} marked `;
       label.append(slider);
     };
     slider.addEventListener("input", mark);
