@@ -293,7 +293,10 @@ bool ReportPage::add_curve(const std::string& metric, const std::string& id, std
   try {
     fetch_points(context_, curve_points, choice);
   } catch (const CommandError&) {
-    return false;  // no trial has reported the metric
+    return false;  // no trial that is drawn has reported the metric
+  } catch (const daemon::api::ApiError& error) {
+    if (error.status() != 404) throw;
+    return false;  // nor any other one of the sweep
   }
   const auto series = series_of(choice, groups_of(choice));
   const SvgOptions options{choice.title, "step", metric, false};

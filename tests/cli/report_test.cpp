@@ -54,6 +54,8 @@ json curves(const std::string& metric) {
   return {{"metric", metric}, {"curves", list}};
 }
 
+const std::string trials = "&points=400&trials=1,2,3,4,5,6,7,8";
+
 class CliReport : public CommandTest {
  protected:
   void answer_all() {
@@ -71,7 +73,6 @@ class CliReport : public CommandTest {
                                                {"description", evil},
                                                {"counts", {{"finished", 8}, {"failed", 1}}}});
     fake.answer("GET /v1/sweeps/12/compare?top=500", comparison());
-    const std::string trials = "&points=400&trials=1,2,3,4,5,6,7,8";
     fake.answer("GET /v1/sweeps/12/curves?metric=val%2Ferror" + trials, curves("val/error"));
     fake.answer("GET /v1/sweeps/12/curves?metric=train%2Floss" + trials, curves("train/loss"));
     answer_studies(fake);
@@ -212,6 +213,16 @@ TEST_F(CliReport, LeavesOutWhatIsNotKnown) {
   expect_notes_used(body_of(outcome.out));
 }
 
+TEST_F(CliReport, ProgramsThatReportNoLossHaveTheCurvesOfTheirMetric) {
+  answer_all();
+  controller().answer("GET /v1/sweeps/12/curves?metric=train%2Floss" + trials,
+                      {{"error", {{"message", "no metric 'train/loss' in sweep 12"}}}}, 404);
+  const Outcome outcome = thalweg({"report", "12", "-o", "-"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("<figure id=\"curves\">"));
+  EXPECT_THAT(outcome.out, Not(HasSubstr("<figure id=\"loss-curves\">")));
+}
+
 TEST_F(CliReport, TextsOfASweepStayText) {
   const std::string page = report();
   EXPECT_THAT(page, Not(HasSubstr("<img")));
@@ -267,6 +278,7 @@ TEST_F(CliReport, LooksRightInABrowser) {
   if (outcome.code == 77) GTEST_SKIP() << outcome.out;
   EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("9 charts are as they should be"));
+  EXPECT_THAT(read_file(file), HasSubstr("\"band\":[[0.0,")) << "medians have their bands";
 }
 
 }  // namespace
