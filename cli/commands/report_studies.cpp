@@ -135,7 +135,7 @@ void ReportPage::add_pareto() {
               [](const PlotPoint& a, const PlotPoint& b) { return a.x < b.x; });
     frontier.label = target + ": frontier";
     others.label = target + ": beaten";
-    others.dots = true;
+    others.scattered = true;
     series.push_back(frontier);
     if (!others.points.empty()) series.push_back(others);
   }
@@ -169,7 +169,7 @@ void ReportPage::add_scaling() {
   for (auto& [label, line] : by_series) {
     std::stable_sort(line.points.begin(), line.points.end(),
                      [](const PlotPoint& a, const PlotPoint& b) { return a.x < b.x; });
-    line.dots = true;
+    line.scattered = true;
     series.push_back(line);
   }
   const SvgOptions options{"Samples per second by ranks", "ranks", "samples/s", true, true};
@@ -189,7 +189,7 @@ void ReportPage::add_batch() {
   if (points.size() < 2) return;
   PlotSeries measured, fitted;
   measured.label = "measured";
-  measured.dots = true;
+  measured.scattered = true;
   fitted.label = "fitted";
   for (const Json& point : points) {
     const double batch = number(point, "batch");

@@ -29,10 +29,10 @@ Json line_chart(const std::string& id, const SvgOptions& options,
     for (const PlotBand& b : each.band)
       band.push_back({finite(b.x), finite(b.low), finite(b.high)});
     list.push_back(
-        {{"label", each.label}, {"points", points}, {"band", band}, {"dots", each.dots}});
+        {{"label", each.label}, {"points", points}, {"band", band}, {"dots", each.scattered}});
   }
   Json chart = head(id, "lines", options.title);
-  chart["x"] = {{"name", options.x_name}, {"log", options.x_logarithmic}};
+  chart["x"] = {{"name", options.x_name}, {"log", options.log_x}};
   chart["y"] = {{"name", options.y_name}, {"log", options.logarithmic}};
   chart["series"] = std::move(list);
   return chart;

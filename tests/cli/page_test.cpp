@@ -63,7 +63,7 @@ TEST(CliChart, KeepsGapsBandsAndNames) {
 
 TEST(CliSvg, DotsAreNotJoinedAndLogsLeaveOutWhatIsNotPositive) {
   PlotSeries dots{{{0, 1}, {1, 2}, {10, 3}}};
-  dots.dots = true;
+  dots.scattered = true;
   const std::string svg = svg_plot({"", "", "", false, true}, {dots});
   EXPECT_EQ(svg.find("<polyline"), std::string::npos);
   std::size_t circles = 0;

@@ -149,6 +149,9 @@ TEST(Simulation, FastRanksIdleHalfOfTheTimeButNotUnderAbs) {
   trial.train.set("log", Map{{"every", 10000}});  // a log waits for the sum under way
   for (const double idle : idle_shares(trial, machine_of(4)))
     EXPECT_LT(idle, 0.01);
+  const auto last = last_metrics(trial, machine_of(4));
+  EXPECT_NEAR(last.at("sync/passes_max") / last.at("sync/passes_min"), 2, 0.1);
+  EXPECT_EQ(last.at("sync/staleness_p50"), 1);
 }
 
 // With G equal groups each update finds G - 1 others since its weights were sent.
