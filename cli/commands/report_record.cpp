@@ -23,8 +23,8 @@ void ReportPage::add_timeline() {
   // The earliest attempts; those that have not ended reach to the last time that is known.
   const Json answer = query(
       "SELECT sweep || '.' || trial, launched, started, ended, state, "
-      "(SELECT max(max(launched, started, ended)) FROM attempts WHERE sweep = a.sweep) "
-      "FROM attempts AS a WHERE sweep = ? AND launched > 0 ORDER BY launched, trial, attempt",
+      "(SELECT max(max(launched, started, ended)) FROM attempts WHERE sweep = ?1) "
+      "FROM attempts WHERE sweep = ?1 AND launched > 0 ORDER BY launched, trial, attempt",
       max_attempts);
   std::vector<Span> spans;
   std::vector<Bar> bars;
