@@ -35,12 +35,7 @@ Action make_report(Arguments& arguments) {
       .option("-o,--out", "FILE", options->out,
               "where to write the page (default: report.html; - prints it)")
       .completes = Completes::file;
-  arguments
-      .option("--by", "A,B", options->by,
-              "rows and curves for each value of these (default: every configuration)")
-      .completes = Completes::group;
-  arguments.option("--best-over", "A,B", options->best_over, "each row at its best values of these")
-      .completes = Completes::group;
+  add_grouping(arguments, options->by, options->best_over);
   arguments.option("--also", "ID,ID", options->also, "further sweeps for the performance profiles")
       .completes = Completes::id;
   return [options](Context& context) { return report(context, *options); };

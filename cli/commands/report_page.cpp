@@ -22,6 +22,17 @@
 #include "jobspec/metric_names.h"
 
 namespace thalweg::cli {
+
+void add_grouping(Arguments& arguments, std::vector<std::string>& by,
+                  std::vector<std::string>& best_over) {
+  arguments
+      .option("--by", "A,B", by,
+              "rows and curves for each value of these (default: every configuration)")
+      .completes = Completes::group;
+  arguments.option("--best-over", "A,B", best_over, "each row at its best values of these")
+      .completes = Completes::group;
+}
+
 namespace {
 
 constexpr int max_configurations = 500;  ///< in the table and in parallel coordinates

@@ -20,6 +20,10 @@ struct ReportOptions {
   std::string links = {};         ///< HTML above the heading
 };
 
+/// --by and --best-over of a page.
+void add_grouping(Arguments& arguments, std::vector<std::string>& by,
+                  std::vector<std::string>& best_over);
+
 /// How the numbers of a table's columns are computed: the text of the longest row whose key begins
 /// the column's; a parameter's value where there is none.
 using ColumnNotes = std::vector<std::pair<std::string, std::string>>;

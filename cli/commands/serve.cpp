@@ -181,12 +181,7 @@ int serve(Context& context, const Options& options) {
 Action make_serve(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   arguments.option("--port", "PORT", options->port, "of 127.0.0.1 (default: a free one)");
-  arguments
-      .option("--by", "A,B", options->by,
-              "rows and curves for each value of these (default: every configuration)")
-      .completes = Completes::group;
-  arguments.option("--best-over", "A,B", options->best_over, "each row at its best values of these")
-      .completes = Completes::group;
+  add_grouping(arguments, options->by, options->best_over);
   add_json(arguments, options->format);
   return [options](Context& context) { return serve(context, *options); };
 }

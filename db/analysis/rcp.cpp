@@ -60,9 +60,7 @@ struct Group {
 };
 
 std::string name_of(const std::vector<jobspec::Value>& values) {
-  std::string name;
-  for (const jobspec::Value& value : values)
-    name += (name.empty() ? "" : ", ") + value.to_text();
+  const std::string name = group_name(values);
   return name.empty() ? "all" : name;
 }
 

@@ -424,6 +424,13 @@ std::vector<TrialRecord> read_records(ReadStore& store, const Wanted& wanted) {
   return records;
 }
 
+std::string group_name(const std::vector<jobspec::Value>& values) {
+  std::string name;
+  for (const jobspec::Value& value : values)
+    name += (name.empty() ? "" : ", ") + value.to_text();
+  return name;
+}
+
 std::vector<std::string> differing_parameters(ReadStore& store,
                                               const std::vector<std::int64_t>& sweeps) {
   std::vector<std::string> names;

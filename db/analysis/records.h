@@ -58,6 +58,9 @@ struct Wanted {
 /// In order of trial number.
 std::vector<TrialRecord> read_records(ReadStore& store, const Wanted& wanted);
 
+/// The values of a group, separated by ", ".
+std::string group_name(const std::vector<jobspec::Value>& values);
+
 /// As a name in `by` or `others`: the sweep's own number.
 inline constexpr const char* sweep_name = "sweep";
 

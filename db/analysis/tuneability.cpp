@@ -50,13 +50,6 @@ struct Runs {
 /// Groups, and in each its settings in the order of their trials.
 using Groups = std::map<std::string, std::vector<Runs>>;
 
-std::string name_of(const std::vector<jobspec::Value>& values) {
-  std::string name;
-  for (const jobspec::Value& value : values)
-    name += (name.empty() ? "" : ", ") + value.to_text();
-  return name;
-}
-
 Runs& runs_of(std::vector<Runs>& all, const std::map<std::string, std::string>& values) {
   for (Runs& each : all)
     if (each.setting.values == values) return each;
@@ -112,7 +105,7 @@ class Reading {
     std::map<std::string, std::string> values;
     for (std::size_t i = 0; i < study_.over.size(); ++i)
       values[study_.over[i]] = trial.others[i].is_null() ? "unset" : trial.others[i].to_text();
-    Runs& runs = runs_of(groups_[name_of(trial.group)], values);
+    Runs& runs = runs_of(groups_[group_name(trial.group)], values);
     const std::vector<CurvePoint> curve = store_.curve(trial.id, study_.metric);
     ++runs.setting.runs;
     const double last = curve.empty() ? unknown : curve.back().value;
