@@ -24,6 +24,9 @@ const sqlite::Sql kUpdate{
 const sqlite::Sql kOfSweep{"list attempts", "SELECT " THALWEG_ATTEMPT_COLUMNS
                                             " FROM attempt WHERE sweep = ?"
                                             " ORDER BY trial, attempt"};
+const sqlite::Sql kTimesOfSweep{"list attempts' times",
+                                "SELECT trial, attempt, launched, started, ended, nodes"
+                                " FROM attempt WHERE sweep = ? ORDER BY trial, attempt"};
 const sqlite::Sql kOne{"read attempt",
                        "SELECT " THALWEG_ATTEMPT_COLUMNS
                        " FROM attempt WHERE sweep = ? AND trial = ? AND attempt = ?"};
@@ -135,6 +138,19 @@ std::vector<AttemptRow> ReadStore::attempts(std::int64_t sweep) {
   run.bind(sweep);
   while (run.row())
     rows.push_back(read(run));
+  return rows;
+}
+
+std::vector<AttemptTimes> ReadStore::attempt_times(std::int64_t sweep) {
+  std::vector<AttemptTimes> rows;
+  sqlite::Run run(*connection_, kTimesOfSweep);
+  run.bind(sweep);
+  while (run.row())
+    rows.push_back({{sweep, run.integer(0), run.integer(1)},
+                    run.maybe_real(2).value_or(0),
+                    run.maybe_real(3).value_or(0),
+                    run.maybe_real(4).value_or(0),
+                    run.integer(5)});
   return rows;
 }
 

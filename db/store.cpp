@@ -24,6 +24,8 @@ constexpr const char* kSettings =
 
 constexpr const char* kReaderSettings =
     "PRAGMA cache_size = -65536;"
+    "PRAGMA mmap_size = 4294967296;"  // a reader's cache is void after each commit; mapped pages
+                                      // need no copies
     "PRAGMA temp_store = MEMORY;";
 
 const sqlite::Sql kJournalMode{"read journal mode", "PRAGMA journal_mode"};
@@ -163,6 +165,24 @@ void ReadStore::forget_what_is_old() {
   const std::pair version{run.integer(0), connection_->total_changes()};
   if (version != kept_of_ || !in_snapshot_) kept_.clear();
   kept_of_ = version;
+}
+
+ReadStore::Kept& ReadStore::kept_by_configurations(std::int64_t sweep) {
+  static const sqlite::Sql kVersion{"read version of configurations",
+                                    "SELECT configurations_version FROM sweep WHERE id = ?"};
+  constexpr std::size_t most = 4;  // each may hold a text for every trial
+  sqlite::Run run(*connection_, kVersion);
+  run.bind(sweep);
+  OfSweep now{sweep, run.row() ? run.integer(0) : -1, {}};
+  const auto found = std::find_if(kept_of_sweeps_.begin(), kept_of_sweeps_.end(),
+                                  [&](const OfSweep& each) { return each.sweep == sweep; });
+  if (found != kept_of_sweeps_.end()) {
+    if (found->version == now.version) now.kept = std::move(found->kept);
+    kept_of_sweeps_.erase(found);
+  }
+  if (kept_of_sweeps_.size() == most) kept_of_sweeps_.erase(kept_of_sweeps_.begin());
+  kept_of_sweeps_.push_back(std::move(now));
+  return kept_of_sweeps_.back().kept;
 }
 
 }  // namespace thalweg::db

@@ -81,6 +81,13 @@ struct AttemptRow {
   std::int64_t journal_lines = 0;  ///< lines ingested so far: the next line expected is this + 1
 };
 
+/// When an attempt ran, and on how many nodes; times as in AttemptRow.
+struct AttemptTimes {
+  Id id;
+  double launched = 0, started = 0, ended = 0;
+  std::int64_t nodes = 0;
+};
+
 /// One line of the log that everything else can be rebuilt from. `data` is a JSON object.
 struct Event {
   std::int64_t number = 0;  ///< 0 on append
@@ -155,6 +162,8 @@ class ReadStore {
   };
   std::vector<Beginning> beginnings();
   std::vector<AttemptRow> attempts(std::int64_t sweep);
+  /// Of all attempts of a sweep, by trial and attempt: quicker than attempts().
+  std::vector<AttemptTimes> attempt_times(std::int64_t sweep);
   std::optional<AttemptRow> attempt(const Id& id);
   std::optional<std::string> start(const Id& attempt);  ///< as put_start() was given it
   /// Those with a folder whose journals were read, oldest first: by a version that kept no start
@@ -218,6 +227,15 @@ class ReadStore {
     if (!kept) kept = std::make_shared<T>();
     return *static_cast<T*>(kept.get());
   }
+  /// The same of what was read from the configurations of a sweep's trials (their parameters and
+  /// train trees) alone: it stays until trials are added or get another configuration, whatever
+  /// else is written, and for the few sweeps that were asked for last.
+  template <class T>
+  T& kept_of_configurations(std::int64_t sweep) {
+    std::shared_ptr<void>& kept = kept_by_configurations(sweep)[std::type_index(typeid(T))];
+    if (!kept) kept = std::make_shared<T>();
+    return *static_cast<T*>(kept.get());
+  }
 
  protected:
   explicit ReadStore(std::unique_ptr<sqlite::Connection> connection);
@@ -225,12 +243,20 @@ class ReadStore {
   std::unique_ptr<sqlite::Connection> connection_;
 
  private:
+  using Kept = std::map<std::type_index, std::shared_ptr<void>>;
+
   void forget_what_is_old();
+  Kept& kept_by_configurations(std::int64_t sweep);
 
   bool in_snapshot_ = false;
-  std::map<std::type_index, std::shared_ptr<void>> kept_;
+  Kept kept_;
   /// The record's version that kept_ was read from, and what this connection had changed.
   std::pair<std::int64_t, std::int64_t> kept_of_{0, 0};
+  struct OfSweep {
+    std::int64_t sweep = 0, version = -1;  ///< of its configurations
+    Kept kept;
+  };
+  std::vector<OfSweep> kept_of_sweeps_;  ///< the one asked for last stands last
   /// query()'s own connections, each opened when it is first needed.
   std::unique_ptr<sqlite::Reader> reader_, confined_reader_;
   std::optional<std::vector<std::int64_t>> only_;

@@ -18,6 +18,9 @@ const sqlite::Sql kUpdateConfiguration{
 const sqlite::Sql kUpdateTrain{
     "update trial's train tree",
     "UPDATE trial SET train = ?, hash = ? WHERE sweep = ? AND trial = ?"};
+const sqlite::Sql kOtherConfigurations{
+    "count change of configurations",
+    "UPDATE sweep SET configurations_version = configurations_version + 1 WHERE id = ?"};
 #define THALWEG_TRIAL_COLUMNS                                                               \
   "sweep, trial, configuration, seed, hash, state, train, parameters, resources, attempts," \
   " ended, reason"
@@ -57,7 +60,10 @@ TrialRow read(const sqlite::Run& run) {
 
 void Store::insert_trials(const std::vector<TrialRow>& rows) {
   sqlite::Transaction transaction(*connection_);
+  std::optional<std::int64_t> sweep;
   for (const TrialRow& row : rows) {
+    if (sweep != row.id.sweep) connection_->run(kOtherConfigurations, row.id.sweep);
+    sweep = row.id.sweep;
     connection_->run(kInsert, row.id.sweep, row.id.trial, row.configuration, row.seed, row.hash,
                      row.state, row.train, row.parameters, row.resources, row.attempts,
                      maybe_time(row.ended), row.reason);
@@ -72,12 +78,18 @@ void Store::update_trial(const TrialRow& row) {
 
 void Store::update_trial_configuration(const Id& id, const std::string& parameters,
                                        const std::string& train, const std::string& hash) {
+  sqlite::Transaction transaction(*connection_);
   connection_->change_one(trial_name(id), kUpdateConfiguration, parameters, train, hash, id.sweep,
                           id.trial);
+  connection_->run(kOtherConfigurations, id.sweep);
+  transaction.commit();
 }
 
 void Store::update_trial_train(const Id& id, const std::string& train, const std::string& hash) {
+  sqlite::Transaction transaction(*connection_);
   connection_->change_one(trial_name(id), kUpdateTrain, train, hash, id.sweep, id.trial);
+  connection_->run(kOtherConfigurations, id.sweep);
+  transaction.commit();
 }
 
 std::vector<TrialRow> ReadStore::trials(std::int64_t sweep) {

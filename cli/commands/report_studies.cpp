@@ -215,7 +215,8 @@ void ReportPage::add_batch() {
     if (!noise.empty())
       html += html_pairs({{"noise scale", noise,
                            page_.note("The gradient noise scale: the median of what the trials "
-                                      "measured last.")}});
+                                      "of the smallest batch measured last, of those that got "
+                                      "to the target where any did.")}});
   }
   page_.section("Batch size", html + notes_of(answer));
 }

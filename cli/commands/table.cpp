@@ -78,9 +78,11 @@ constexpr std::array table{
         "batch", "how far larger batches save steps, and the critical batch",
         "Steps to the target by global batch, each batch at its best configuration, and the fit "
         "steps = fewest (1 + critical batch / batch): up to about the critical batch a larger "
-        "one saves steps, beyond it only costs samples.",
-        "thalweg batch 12\nthalweg batch 12 13 --target 0.14", make_batch,
-        "critical noise scale hyperbola"},
+        "one saves steps, beyond it only costs samples. The noise scale beside it is the median of "
+        "what the trials of the smallest batch measured last.",
+        "thalweg batch 12\nthalweg batch 12 13 --target 0.14\n"
+        "thalweg batch 12 --by optimizer.name",
+        make_batch, "critical noise scale hyperbola"},
     Command{"scaling", "what more ranks and nodes gain: speed-up and efficiency",
             "Each row next to the one of the fewest ranks that differs by nothing else: with the "
             "same batch it is strong scaling, with the same batch a rank weak scaling.",

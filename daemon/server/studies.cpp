@@ -57,9 +57,10 @@ awaitable<Response> answer(App& app, const Request& request, Study study) {
 
 awaitable<Response> get_batch(App& app, const Request& request) {
   const Sweeps sweeps = sweeps_of(app, request);
-  const auto target = number_of(request, "target");
-  const auto study = [sweeps, target](db::ReadStore& store) {
-    return db::analysis::study_batches(store, sweeps, target);
+  const db::analysis::BatchOptions options{number_of(request, "target"),
+                                           query_names(request, "by")};
+  const auto study = [sweeps, options](db::ReadStore& store) {
+    return db::analysis::study_batches(store, sweeps, options);
   };
   co_return co_await answer(app, request, study);
 }

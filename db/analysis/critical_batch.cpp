@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "db/analysis/bootstrap.h"
+#include "db/analysis/names.h"
 #include "db/analysis/records.h"
 #include "jobspec/metric_names.h"
 
@@ -152,17 +153,19 @@ Read read_sweep(ReadStore& store, std::int64_t id, BatchStudy& study,
   Read read;
   read.others = varied_parameters(store, id);
   std::erase_if(read.others, [](const std::string& name) { return name.starts_with("batch."); });
-  read.records = read_records(
-      store,
-      {id, {}, read.others, study.metric, sweep->goal == jobspec::Goal::maximize, study.target});
+  read.records = read_records(store, {id, study.by, read.others, study.metric,
+                                      sweep->goal == jobspec::Goal::maximize, study.target});
   return read;
 }
 
-std::map<double, std::vector<Candidate>> candidates_of(const std::vector<Read>& sweeps) {
+/// By batch; `group`: of the trials that have these values of BatchStudy::by alone.
+std::map<double, std::vector<Candidate>> candidates_of(
+    const std::vector<Read>& sweeps, const std::vector<jobspec::Value>* group = nullptr) {
   std::map<double, std::map<std::pair<std::int64_t, std::int64_t>, Candidate>> by_batch;
   for (const Read& read : sweeps)
     for (const TrialRecord& record : read.records) {
       if (!(record.global_batch > 0) || record.batch_grows) continue;
+      if (group && record.group != *group) continue;
       Candidate& candidate = by_batch[record.global_batch][{record.id.sweep, record.configuration}];
       candidate.trials.push_back(&record);
       candidate.others = &read.others;
@@ -198,75 +201,114 @@ BatchPoint point_of(double batch, const std::vector<Candidate>& candidates) {
   return point;
 }
 
-/// The median of what trials measured last.
-double noise_scale_of(ReadStore& store, const std::vector<std::int64_t>& sweeps) {
-  std::vector<double> scales;
+using NoiseScales = std::map<std::pair<std::int64_t, std::int64_t>, double>;  ///< by trial
+
+/// What trials measured last.
+NoiseScales noise_scales(ReadStore& store, const std::vector<std::int64_t>& sweeps) {
+  NoiseScales scales;
   for (const std::int64_t sweep : sweeps)
     for (const auto& latest : store.latest(sweep, jobspec::metric::b_simple))
-      if (latest.value > 0) scales.push_back(latest.value);
-  return median(std::move(scales));
+      if (latest.value > 0) scales[{latest.trial.sweep, latest.trial.trial}] = latest.value;
+  return scales;
 }
 
-void put_fit(BatchStudy& study) {
+double noise_scale_of(const std::vector<Candidate>& candidates, const NoiseScales& scales) {
+  std::vector<double> reached, all;
+  for (const Candidate& candidate : candidates)
+    for (const TrialRecord* trial : candidate.trials) {
+      const auto scale = scales.find({trial->id.sweep, trial->id.trial});
+      if (scale == scales.end()) continue;
+      all.push_back(scale->second);
+      if (std::isfinite(trial->steps)) reached.push_back(scale->second);
+    }
+  return median(std::move(reached.empty() ? all : reached));
+}
+
+void put_fit(const BatchStudy& study, BatchCurve& curve) {
   Points points;
   std::int64_t missed = 0;
-  for (const BatchPoint& point : study.points) {
+  for (const BatchPoint& point : curve.points) {
     if (std::isfinite(point.steps.median) && point.steps.median > 0)
       points.emplace_back(point.batch, point.steps.median);
     else
       ++missed;
   }
   if (missed > 0)
-    study.notes.push_back(fmt::format("{} of {} batches did not get to {} {}: not in the fit",
-                                      missed, study.points.size(), study.metric, study.target));
+    curve.notes.push_back(fmt::format("{} of {} batches did not get to {} {}: not in the fit",
+                                      missed, curve.points.size(), study.metric, study.target));
   const auto fit = fit_batches(points);
   if (!fit) {
-    study.notes.push_back("a fit needs three batches that got there");
+    curve.notes.push_back("a fit needs three batches that got there");
     return;
   }
   if (!fit->within) {
-    study.notes.push_back(fit->b_crit > study.points.back().batch
+    curve.notes.push_back(fit->b_crit > curve.points.back().batch
                               ? "steps fall with every batch: the critical batch is beyond them all"
                               : "no batch saves steps: the critical batch is below them all");
     return;
   }
-  study.fitted = true;
-  study.s_min = fit->s_min;
-  study.e_min = fit->e_min;
-  study.b_crit = fit->b_crit;
-  study.b_crit_low = fit->low;
-  study.b_crit_high = fit->high;
-  study.residual = fit->residual;
-  for (BatchPoint& point : study.points) {
+  curve.fitted = true;
+  curve.s_min = fit->s_min;
+  curve.e_min = fit->e_min;
+  curve.b_crit = fit->b_crit;
+  curve.b_crit_low = fit->low;
+  curve.b_crit_high = fit->high;
+  curve.residual = fit->residual;
+  for (BatchPoint& point : curve.points) {
     point.fitted = fit->steps_at(point.batch);
     point.regime = regime_of(point.batch, fit->b_crit);
+  }
+}
+
+/// A point for each batch, and their fit.
+void put_curve(const BatchStudy& study, const std::map<double, std::vector<Candidate>>& by_batch,
+               const NoiseScales& scales, BatchCurve& curve) {
+  bool chosen = false;
+  for (const auto& [batch, candidates] : by_batch) {
+    curve.points.push_back(point_of(batch, candidates));
+    const double scale = curve.points.back().noise_scale = noise_scale_of(candidates, scales);
+    if (std::isnan(curve.noise_scale)) curve.noise_scale = scale;
+    chosen = chosen || candidates.size() > 1;
+  }
+  put_fit(study, curve);
+  if (chosen)
+    curve.notes.push_back(
+        "each batch at its configuration of the fewest steps, chosen by the same seeds");
+}
+
+void put_groups(const std::vector<Read>& reads, const NoiseScales& scales, BatchStudy& study) {
+  std::vector<std::vector<jobspec::Value>> groups;
+  for (const Read& read : reads)
+    for (const TrialRecord& record : read.records)
+      if (std::find(groups.begin(), groups.end(), record.group) == groups.end())
+        groups.push_back(record.group);
+  for (const auto& values : groups) {
+    BatchGroup group;
+    for (std::size_t i = 0; i < values.size(); ++i)
+      group.group[study.by[i]] = values[i].to_text();
+    put_curve(study, candidates_of(reads, &values), scales, group);
+    if (!group.points.empty()) study.groups.push_back(std::move(group));
   }
 }
 
 }  // namespace
 
 BatchStudy study_batches(ReadStore& store, const std::vector<std::int64_t>& sweeps,
-                         std::optional<double> target) {
+                         const BatchOptions& options) {
   BatchStudy study;
+  if (!options.by.empty()) study.by = ParameterNames(store, sweeps).all_of(options.by);
   std::vector<Read> reads;
   for (const std::int64_t sweep : sweeps)
-    reads.push_back(read_sweep(store, sweep, study, target));
-  bool chosen = false;
-  for (const auto& [batch, candidates] : candidates_of(reads)) {
-    study.points.push_back(point_of(batch, candidates));
-    chosen = chosen || candidates.size() > 1;
-  }
+    reads.push_back(read_sweep(store, sweep, study, options.target));
+  const NoiseScales scales = noise_scales(store, sweeps);
+  put_curve(study, candidates_of(reads), scales, study);
+  if (!study.by.empty()) put_groups(reads, scales, study);
   std::int64_t growing = 0;
   for (const Read& read : reads)
     growing += std::count_if(read.records.begin(), read.records.end(),
                              [](const TrialRecord& record) { return record.batch_grows; });
   if (growing > 0)
     study.notes.push_back(fmt::format("trials left out, as their batch grows: {}", growing));
-  put_fit(study);
-  if (chosen)
-    study.notes.push_back(
-        "each batch at its configuration of the fewest steps, chosen by the same seeds");
-  study.noise_scale = noise_scale_of(store, sweeps);
   return study;
 }
 

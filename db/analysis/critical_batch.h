@@ -45,6 +45,9 @@ struct BatchPoint {
   double samples = std::numeric_limits<double>::quiet_NaN();
   double fitted = std::numeric_limits<double>::quiet_NaN();  ///< steps of the fit
   std::string regime;                                        ///< empty without a fit
+  /// Median of what trials of this batch, of any configuration, measured last of noise/b_simple;
+  /// of those that got to the target, where any did.
+  double noise_scale = std::numeric_limits<double>::quiet_NaN();
   std::map<std::string, std::string> chosen;  ///< the best one's values of other parameters
   std::vector<std::string> trials;            ///< of the best one
 
@@ -57,25 +60,23 @@ struct BatchPoint {
     field("samples", e.samples);
     field("fitted", e.fitted);
     field("regime", e.regime);
+    field("noise_scale", e.noise_scale);
     field("chosen", e.chosen);
     field("trials", e.trials);
   }
 };
 
-struct BatchStudy {
-  std::vector<std::int64_t> sweeps;
-  std::string metric;
-  double target = 0;
+/// Steps against the batch, and their fit.
+struct BatchCurve {
   std::vector<BatchPoint> points;  ///< by ascending batch
   bool fitted = false;             ///< then the next six numbers are
   double s_min = 0, e_min = 0, b_crit = 0, b_crit_low = 0, b_crit_high = 0, residual = 0;
-  double noise_scale = std::numeric_limits<double>::quiet_NaN();  ///< median of noise/b_simple
+  /// Of the smallest batch that has one: its trials make the most steps, and what they measure is
+  /// a running mean that the first steps, of little noise, hold down for long.
+  double noise_scale = std::numeric_limits<double>::quiet_NaN();
   std::vector<std::string> notes;
 
   static void each_field(auto& e, auto&& field) {
-    field("sweeps", e.sweeps);
-    field("metric", e.metric);
-    field("target", e.target);
     field("points", e.points);
     field("fitted", e.fitted);
     field("s_min", e.s_min);
@@ -89,9 +90,41 @@ struct BatchStudy {
   }
 };
 
-/// Of several sweeps together; they must have the same metric. `target` instead of their own.
-/// Throws std::invalid_argument where a sweep is not there, has no target or another metric.
+/// Of the trials that have these values.
+struct BatchGroup : BatchCurve {
+  std::map<std::string, std::string> group;
+
+  static void each_field(auto& e, auto&& field) {
+    field("group", e.group);
+    BatchCurve::each_field(e, field);
+  }
+};
+
+struct BatchStudy : BatchCurve {
+  std::vector<std::int64_t> sweeps;
+  std::string metric;
+  double target = 0;
+  std::vector<std::string> by;     ///< names in BatchGroup::group
+  std::vector<BatchGroup> groups;  ///< in the order of the first trials; empty without `by`
+
+  static void each_field(auto& e, auto&& field) {
+    field("sweeps", e.sweeps);
+    field("metric", e.metric);
+    field("target", e.target);
+    field("by", e.by);
+    field("groups", e.groups);
+    BatchCurve::each_field(e, field);
+  }
+};
+
+struct BatchOptions {
+  std::optional<double> target{};  ///< instead of the sweeps' own
+  /// A fit for each combination of values of these parameters, too; names as ParameterNames takes.
+  std::vector<std::string> by{};
+};
+/// Of several sweeps together; they must have the same metric. Throws std::invalid_argument where a
+/// sweep is not there, has no target or another metric, or where there is no parameter of `by`.
 BatchStudy study_batches(ReadStore& store, const std::vector<std::int64_t>& sweeps,
-                         std::optional<double> target = {});
+                         const BatchOptions& options = {});
 
 }  // namespace thalweg::db::analysis

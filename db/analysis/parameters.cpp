@@ -181,15 +181,17 @@ std::vector<TrialValues> parameter_values(ReadStore& store, std::int64_t sweep,
 
 std::vector<std::string> varied_parameters(ReadStore& store, std::int64_t sweep) {
   struct Known {
-    std::map<std::int64_t, std::vector<std::string>> by_sweep;
+    std::optional<std::vector<std::string>> varied;
   };
-  const auto& known = store.kept<Known>().by_sweep;
-  if (const auto found = known.find(sweep); found != known.end()) return found->second;
-  Variety variety;
-  each_text(
-      store, sweep, [&](std::string_view text) { variety.look(text); },
-      [&](std::int64_t) { variety.count(); });
-  return store.kept<Known>().by_sweep[sweep] = variety.varied();
+  auto& known = store.kept_of_configurations<Known>(sweep).varied;
+  if (!known) {
+    Variety variety;
+    each_text(
+        store, sweep, [&](std::string_view text) { variety.look(text); },
+        [&](std::int64_t) { variety.count(); });
+    known = variety.varied();
+  }
+  return *known;
 }
 
 }  // namespace thalweg::db::analysis

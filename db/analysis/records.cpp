@@ -119,33 +119,54 @@ void for_known(const ByNumber& by_number, const Values& values, Each each) {
       each(*found->second, value);
 }
 
-/// Values of names by trial: what several studies ask for, one after the other.
-struct KnownValues {
-  std::map<std::pair<std::int64_t, std::string>, Values> from_parameters, with_trees;  ///< of sweep
+/// Of one sweep, by name and trial: what several studies ask for, one after the other.
+struct KnownParameters {
+  std::map<std::string, Values> values;
 
   /// The texts of the parameters are read once for all names that are not known yet.
   void read(ReadStore& store, std::int64_t sweep, const std::vector<std::string>& names) {
     std::vector<std::string> missing;
     for (const std::string& name : names)
-      if (from_parameters.count({sweep, name}) == 0) missing.push_back(name);
+      if (values.count(name) == 0) missing.push_back(name);
     if (missing.empty()) return;
-    std::vector<Values> values = parameter_values(store, sweep, missing);
+    std::vector<Values> read = parameter_values(store, sweep, missing);
     for (std::size_t i = 0; i < missing.size(); ++i)
-      from_parameters[{sweep, missing[i]}] = std::move(values[i]);
+      values[missing[i]] = std::move(read[i]);
+  }
+};
+
+/// By sweep and name.
+struct KnownWithTrees {
+  std::map<std::pair<std::int64_t, std::string>, Values> values;
+};
+
+/// Of names: from the parameters, and from the trees where no trial's parameters hold it; `each`:
+/// where any trial's do not.
+class ValuesOf {
+ public:
+  ValuesOf(ReadStore& store, std::int64_t sweep, const std::vector<std::string>& names,
+           std::size_t trials)
+      : store_(store), sweep_(sweep), trials_(trials) {
+    known().read(store, sweep, names);
   }
 
-  /// Of a name that was read: from the parameters, and from the trees where no trial's parameters
-  /// hold it; `each`: where any trial's do not.
-  const Values& of(ReadStore& store, std::int64_t sweep, const std::string& name,
-                   std::size_t trials, bool each = false) {
-    const Values& found = from_parameters.at({sweep, name});
-    if (!found.empty() && (!each || found.size() == trials)) return found;
-    const std::pair key{sweep, name};
-    if (const auto known = with_trees.find(key); known != with_trees.end()) return known->second;
+  const Values& of(const std::string& name, bool each = false) {
+    const Values& found = known().values.at(name);
+    if (!found.empty() && (!each || found.size() == trials_)) return found;
+    auto& trees = store_.kept<KnownWithTrees>().values;
+    const std::pair key{sweep_, name};
+    if (const auto known = trees.find(key); known != trees.end()) return known->second;
     Values values = found;
-    add_from_trees(store, sweep, name, trials, values);
-    return with_trees[key] = std::move(values);
+    add_from_trees(store_, sweep_, name, trials_, values);
+    return store_.kept<KnownWithTrees>().values[key] = std::move(values);
   }
+
+ private:
+  KnownParameters& known() { return store_.kept_of_configurations<KnownParameters>(sweep_); }
+
+  ReadStore& store_;
+  std::int64_t sweep_;
+  std::size_t trials_;
 };
 
 /// The values of Wanted::by and others.
@@ -153,8 +174,7 @@ void read_values(ReadStore& store, const Wanted& wanted, std::vector<TrialRecord
                  const ByNumber& by_number) {
   std::vector<std::string> names = wanted.by;
   names.insert(names.end(), wanted.others.begin(), wanted.others.end());
-  KnownValues& known = store.kept<KnownValues>();
-  known.read(store, wanted.sweep, names);
+  ValuesOf known(store, wanted.sweep, names, by_number.size());
   const auto place = [&](TrialRecord& record, std::size_t i) -> jobspec::Value& {
     return i < wanted.by.size() ? record.group[i] : record.others[i - wanted.by.size()];
   };
@@ -164,33 +184,30 @@ void read_values(ReadStore& store, const Wanted& wanted, std::vector<TrialRecord
         place(record, i) = wanted.sweep;
       continue;
     }
-    for_known(by_number, known.of(store, wanted.sweep, names[i], by_number.size()),
+    for_known(by_number, known.of(names[i]),
               [&](TrialRecord& record, const jobspec::Value& value) { place(record, i) = value; });
   }
 }
 
 void read_batches(ReadStore& store, std::int64_t sweep, const ByNumber& by_number) {
   const std::string batch = "batch.global", growth = "batch_growth.by";
-  KnownValues& known = store.kept<KnownValues>();
-  known.read(store, sweep, {batch, growth});
-  const std::size_t trials = by_number.size();
-  for_known(by_number, known.of(store, sweep, batch, trials, true),
-            [](TrialRecord& record, const jobspec::Value& value) {
-              if (value.is_number()) record.global_batch = value.as_double();
-            });
-  for_known(by_number, known.of(store, sweep, growth, trials, true),
+  ValuesOf known(store, sweep, {batch, growth}, by_number.size());
+  for_known(by_number, known.of(batch, true), [](TrialRecord& record, const jobspec::Value& value) {
+    if (value.is_number()) record.global_batch = value.as_double();
+  });
+  for_known(by_number, known.of(growth, true),
             [](TrialRecord& record, const jobspec::Value& value) {
               record.batch_grows = !value.is_null() && value.to_text() != "none";
             });
 }
 
 /// NaN of an imported run that came without times.
-double began(const AttemptRow& attempt) {
+double began(const AttemptTimes& attempt) {
   if (attempt.started > 0) return attempt.started;
   return attempt.launched > 0 ? attempt.launched : std::numeric_limits<double>::quiet_NaN();
 }
 
-double seconds_of(const AttemptRow& attempt) {
+double seconds_of(const AttemptTimes& attempt) {
   if (std::isnan(began(attempt))) return began(attempt);
   if (attempt.ended <= 0 || attempt.started <= 0) return 0;  // never ran, or is running still
   return std::max(0.0, attempt.ended - attempt.started);
@@ -217,10 +234,10 @@ double kept_of(const Kept& kept, std::int64_t attempt, std::optional<std::int64_
 }
 
 /// What the trial had spent when `point` was measured, but for what is left out.
-Spent spent_until(const CurvePoint& point, const std::vector<AttemptRow>& attempts,
+Spent spent_until(const CurvePoint& point, const std::vector<AttemptTimes>& attempts,
                   const std::vector<Kept>& left_out) {
   Spent spent;
-  for (const AttemptRow& attempt : attempts) {
+  for (const AttemptTimes& attempt : attempts) {
     const bool last = attempt.id.attempt == point.attempt;
     if (attempt.id.attempt > point.attempt) continue;
     double seconds = last ? point.time - began(attempt) : seconds_of(attempt);
@@ -274,7 +291,7 @@ bool is_reached(const Wanted& wanted, double value, double target) {
 /// Where the metric first is as good as each of the targets; `curve` may be empty where it is as
 /// good as none. `counts`: the trial reports samples.
 void find_targets(ReadStore& store, const Wanted& wanted, const std::vector<CurvePoint>& curve,
-                  const std::vector<AttemptRow>& attempts, bool counts, TrialRecord& record) {
+                  const std::vector<AttemptTimes>& attempts, bool counts, TrialRecord& record) {
   const std::vector<double> targets = targets_of(wanted);
   std::vector<Reached> reached(targets.size(), {kMissed, kMissed, kMissed, kMissed});
   std::vector<Kept> left_out;
@@ -310,7 +327,7 @@ double rate(ReadStore& store, const Id& trial, const std::string& metric) {
 /// Fills best, samples_per_s and, for trials that have points or have failed, what it took to the
 /// target.
 void read_metrics(ReadStore& store, const Wanted& wanted,
-                  const std::map<std::int64_t, std::vector<AttemptRow>>& attempts,
+                  const std::map<std::int64_t, std::vector<AttemptTimes>>& attempts,
                   const ByNumber& by_number) {
   static const std::string kRate = jobspec::metric::samples_per_s;
   for (const ReadStore::Latest& latest : store.latest(wanted.sweep, wanted.metric))
@@ -324,7 +341,7 @@ void read_metrics(ReadStore& store, const Wanted& wanted,
   std::set<std::int64_t> counting;
   for (const auto& latest : store.latest(wanted.sweep, jobspec::metric::batch_samples))
     counting.insert(latest.trial.trial);
-  static const std::vector<AttemptRow> kNone;
+  static const std::vector<AttemptTimes> kNone;
   const auto find = [&](std::int64_t number, const std::vector<CurvePoint>& curve) {
     const auto found = attempts.find(number);
     find_targets(store, wanted, curve, found == attempts.end() ? kNone : found->second,
@@ -377,13 +394,12 @@ std::vector<TrialRecord> read_results(ReadStore& store, const Wanted& wanted) {
   }
   const ByNumber by_number = by_number_of(records);
   if (wanted.target) read_batches(store, wanted.sweep, by_number);
-  std::map<std::int64_t, std::vector<AttemptRow>> attempts;
-  for (AttemptRow& attempt : store.attempts(wanted.sweep)) {
-    attempts[attempt.id.trial].push_back(std::move(attempt));
-  }
+  std::map<std::int64_t, std::vector<AttemptTimes>> attempts;
+  for (const AttemptTimes& attempt : store.attempt_times(wanted.sweep))
+    attempts[attempt.id.trial].push_back(attempt);
   for (const auto& [number, of_trial] : attempts) {
     Spent spent;
-    for (const AttemptRow& attempt : of_trial)
+    for (const AttemptTimes& attempt : of_trial)
       spent.add(seconds_of(attempt), attempt.nodes);
     by_number.at(number)->node_seconds = spent.node_seconds;
   }

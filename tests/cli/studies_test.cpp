@@ -14,10 +14,11 @@ TEST_F(CliStudies, BatchShowsPointsAndFit) {
   json answer = json::parse(R"({"sweeps": [12, 13], "metric": "val/error", "target": 0.14,
     "points": [{"batch": 16, "configurations": 3, "seeds": 2, "reached": 2,
                 "steps": {"median": 3150, "low": 3000, "high": 3300}, "samples": 50400,
-                "fitted": 3221.03, "regime": "perfect scaling",
+                "fitted": 3221.03, "regime": "perfect scaling", "noise_scale": 350,
                 "chosen": {"optimizer.lr": "0.004"}, "trials": ["12.1", "12.2"]},
                {"batch": 1024, "configurations": 3, "seeds": 2, "reached": 0,
                 "steps": {"median": "inf"}, "samples": "inf", "fitted": "nan", "regime": "",
+                "noise_scale": "nan",
                 "chosen": {}, "trials": ["12.7"]}],
     "fitted": true, "s_min": 102.3, "e_min": 49899, "b_crit": 487.6, "b_crit_low": 402.4,
     "b_crit_high": "inf", "residual": 0.016, "noise_scale": 350, "notes": ["a note"]})");
@@ -32,12 +33,37 @@ TEST_F(CliStudies, BatchShowsPointsAndFit) {
   EXPECT_EQ(thalweg_json({"batch", "12", "13", "--target", "0.14", "--json"}), answer);
   EXPECT_THAT(thalweg({"batch", "12", "13", "--target", "0.14", "--csv"}).out,
               StartsWith("batch,optimizer.lr,configurations,reached,seeds,steps,samples,fitted,"
-                         "regime\n16,0.004,3,2,2,3150,50400,3221.03,perfect scaling\n"));
+                         "regime,noise_scale\n16,0.004,3,2,2,3150,50400,3221.03,"
+                         "perfect scaling,350\n"));
   answer["fitted"] = false;
   controller().answer("GET /v1/batch?sweeps=12", answer);
   const std::string out = thalweg({"batch", "12"}).out;
   EXPECT_THAT(out, Not(HasSubstr("critical batch")));
   EXPECT_THAT(out, Not(HasSubstr("regime")));
+}
+
+TEST_F(CliStudies, BatchOfEachOptimizer) {
+  const json answer = json::parse(R"({"sweeps": [12], "metric": "val/error", "target": 0.14,
+    "by": ["optimizer.name"], "points": [], "fitted": false, "notes": [], "groups": [
+    {"group": {"optimizer.name": "muon"}, "fitted": true, "s_min": 20, "e_min": 24000,
+     "b_crit": 1200, "b_crit_low": 300, "b_crit_high": "inf", "residual": 0.05, "noise_scale": 340,
+     "notes": [], "points": [{"batch": 64, "configurations": 3, "seeds": 2, "reached": 2,
+       "steps": {"median": 384}, "samples": 24576, "fitted": 395, "regime": "perfect scaling",
+       "noise_scale": 340, "chosen": {"optimizer.name": "muon", "optimizer.lr": "0.02"},
+       "trials": ["12.1"]}]},
+    {"group": {"optimizer.name": "lion"}, "fitted": false, "noise_scale": "nan", "notes": [],
+     "points": [{"batch": 64, "configurations": 3, "seeds": 2, "reached": 0,
+       "steps": {"median": "inf"}, "samples": "inf", "fitted": "nan", "regime": "",
+       "noise_scale": "nan", "chosen": {"optimizer.lr": "0.0002"}, "trials": ["12.2"]}]}]})");
+  controller().answer("GET /v1/batch?sweeps=12&by=name", answer);
+  const std::string out = thalweg({"batch", "12", "--by", "name"}).out;
+  EXPECT_THAT(out, StartsWith("name  batch  lr      of  reached  seeds  steps to 0.14"));
+  EXPECT_THAT(out, HasSubstr("muon     64  0.02     3        2      2            384"));
+  EXPECT_THAT(out, HasSubstr("name           critical batch  fewest steps  fewest samples"));
+  EXPECT_THAT(out, HasSubstr("muon  1200 [300, not bounded]            20           24000"));
+  EXPECT_THAT(out, HasSubstr("lion                        –             –"));
+  EXPECT_THAT(thalweg({"batch", "12", "--by", "name", "--csv"}).out,
+              StartsWith("optimizer.name,batch,optimizer.lr,configurations,reached,seeds,steps"));
 }
 
 TEST_F(CliStudies, ScalingSaysWhereItStops) {

@@ -239,6 +239,7 @@ class StudyTest : public StoreTest {
     double seconds = 100;  ///< to the target
     std::string growth = "none";
     TrialPhase state = TrialPhase::finished;
+    double noise_scale = 90;
   };
   /// `steps` 0: the target is never reached.
   void add(const Setting& setting, std::int64_t steps) {
@@ -262,7 +263,7 @@ class StudyTest : public StoreTest {
                                 R"(,"flops_per_sample":2e9,"config":{"batch":{"global":)" + batch +
                                 "}}}");
     std::vector<Point> points{{"perf/samples_per_s", 1, setting.samples_per_s, 1001},
-                              {"noise/b_simple", 1, 90, 1001}};
+                              {"noise/b_simple", 1, setting.noise_scale, 1001}};
     points.push_back(
         {"val/error", steps > 0 ? steps : 9999, steps > 0 ? 0.09 : 0.5, 1000 + setting.seconds});
     store.add_points(row.id, 1, 1, points);
@@ -298,6 +299,43 @@ TEST_F(StudyTest, EachBatchAtItsBest) {
   EXPECT_NEAR(study.s_min, 100, 1);
   EXPECT_EQ(study.noise_scale, 90);
   EXPECT_THAT(study.notes, ElementsAre(HasSubstr("chosen by the same seeds")));
+  EXPECT_TRUE(study.groups.empty());
+}
+
+TEST_F(StudyTest, EachOptimizerHasItsCriticalBatch) {
+  // The laws: 100 steps and 400, 50 steps and 1600.
+  std::int64_t configuration = 0;
+  for (const double batch : {50.0, 400.0, 3200.0}) {
+    add({batch, "sgd", ++configuration}, static_cast<std::int64_t>(100 * (1 + 400 / batch)));
+    add({batch, "adam", ++configuration}, static_cast<std::int64_t>(50 * (1 + 1600 / batch)));
+  }
+  const BatchStudy study = study_batches(store, {sweep_}, {.target = {}, .by = {"name"}});
+  EXPECT_THAT(study.by, ElementsAre("optimizer.name"));
+  ASSERT_EQ(study.groups.size(), 2u);
+  EXPECT_EQ(study.groups[0].group.at("optimizer.name"), "sgd");
+  EXPECT_NEAR(study.groups[0].b_crit, 400, 4);
+  EXPECT_NEAR(study.groups[0].s_min, 100, 1);
+  EXPECT_EQ(study.groups[1].group.at("optimizer.name"), "adam");
+  EXPECT_NEAR(study.groups[1].b_crit, 1600, 16);
+  EXPECT_EQ(study.groups[1].points[0].configurations, 1);
+  EXPECT_THAT(study.groups[1].points[0].trials, ElementsAre("1.2"));
+  EXPECT_TRUE(study.groups[1].notes.empty()) << "nothing was chosen";
+  EXPECT_THROW(study_batches(store, {sweep_}, {.target = {}, .by = {"optimizer.nme"}}),
+               std::invalid_argument);
+}
+
+TEST_F(StudyTest, TheNoiseScaleIsThatOfTheSmallestBatch) {
+  const auto measured = [&](double batch, std::int64_t configuration, double scale, bool reached) {
+    add({.batch = batch, .configuration = configuration, .noise_scale = scale}, reached ? 100 : 0);
+  };
+  measured(50, 1, 500, true);
+  measured(50, 2, 700, true);
+  measured(50, 3, 5, false);
+  measured(400, 4, 60, true);
+  const BatchStudy study = study_batches(store, {sweep_});
+  EXPECT_EQ(study.points[0].noise_scale, 600) << "of those that got to the target";
+  EXPECT_EQ(study.points[1].noise_scale, 60);
+  EXPECT_EQ(study.noise_scale, 600);
 }
 
 TEST_F(StudyTest, BatchesThatGrowAreNoneOfThem) {
@@ -332,7 +370,7 @@ TEST_F(StudyTest, StepsToWhat) {
   sweep_ = add_sweep(std::nullopt);
   EXPECT_THROW(study_batches(store, {sweep_}), std::invalid_argument);
   EXPECT_THROW(study_batches(store, {99}), std::invalid_argument);
-  EXPECT_NO_THROW(study_batches(store, {sweep_}, 0.2));
+  EXPECT_NO_THROW(study_batches(store, {sweep_}, {.target = 0.2, .by = {}}));
   EXPECT_THROW(study_pareto(store, {sweep_}), std::invalid_argument);
 }
 
@@ -632,6 +670,31 @@ TEST_F(StudyTest, WhatWasReadIsKeptUntilTheRecordIsWritten) {
   EXPECT_THAT(varied_parameters(*reader, sweep_), testing::ElementsAre("batch.global"));
   reader->kept<Counter>().uses = 7;
   EXPECT_EQ(reader->kept<Counter>().uses, 0) << "without a snapshot nothing is kept";
+}
+
+TEST_F(StudyTest, WhatWasReadOfConfigurationsIsKeptUntilTheyChange) {
+  add({.batch = 64}, 100);
+  const auto reader = ReadStore::open(folder.path() / "thalweg.db");
+  struct Counter {
+    int uses = 0;
+  };
+  const auto uses = [&] { return ++reader->kept_of_configurations<Counter>(sweep_).uses; };
+  EXPECT_EQ(uses(), 1);
+  store.add_points({sweep_, 1, 1}, 2, 2, {{"val/error", 50, 0.01, 1050}});
+  EXPECT_EQ(uses(), 2) << "points are no configurations";
+  add({.batch = 64, .configuration = 2}, 300);
+  EXPECT_EQ(uses(), 1) << "a trial was added";
+  store.update_trial_configuration({sweep_, 2, 0}, R"({"optimizer.name":"adam"})", "{}", "other");
+  EXPECT_EQ(uses(), 1);
+  EXPECT_THAT(varied_parameters(*reader, sweep_), testing::Contains("optimizer.name"));
+  store.update_trial_train({sweep_, 2, 0}, R"({"epochs":2})", "again");
+  EXPECT_EQ(uses(), 1);
+  const std::int64_t first = sweep_;
+  sweep_ = add_sweep();
+  add({.batch = 64}, 100);
+  EXPECT_EQ(uses(), 1) << "of another sweep";
+  sweep_ = first;
+  EXPECT_EQ(uses(), 2);
 }
 
 TEST_F(StudyTest, ASnapshotDoesNotSeeWhatIsWrittenMeanwhile) {
